@@ -1,0 +1,45 @@
+package store
+
+import (
+	"context"
+	"time"
+)
+
+// Scope is what an API key may do.
+type Scope string
+
+const (
+	ScopeAdmin    Scope = "admin"
+	ScopeAgent    Scope = "agent"
+	ScopePresence Scope = "presence"
+)
+
+// APIKey is a credential of a program. Only the hash of its secret is kept.
+type APIKey struct {
+	ID         string
+	Name       string
+	Scope      Scope
+	Hash       [32]byte // SHA-256 of the whole key
+	Prefix     string   // first characters, to recognise it in a list
+	CreatedAt  time.Time
+	LastUsedAt time.Time // zero if never; kept to about a minute
+	RevokedAt  time.Time // zero while it works
+}
+
+// APIKeyReader asks for API keys.
+type APIKeyReader interface {
+	// APIKeys lists all keys by creation, the revoked ones included.
+	APIKeys(ctx context.Context) ([]APIKey, error)
+	// APIKeyByHash returns the key with this hash, revoked or not. ErrNotFound.
+	APIKeyByHash(ctx context.Context, hash [32]byte) (APIKey, error)
+}
+
+// APIKeyWriter changes API keys.
+type APIKeyWriter interface {
+	// InsertAPIKey adds a key. ErrDuplicate.
+	InsertAPIKey(ctx context.Context, k APIKey) error
+	// RevokeAPIKey makes a key useless from now on; it is idempotent and keeps the first instant. ErrNotFound.
+	RevokeAPIKey(ctx context.Context, id string, at time.Time) error
+	// TouchAPIKey records a use.
+	TouchAPIKey(ctx context.Context, id string, at time.Time) error
+}

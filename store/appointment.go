@@ -1,0 +1,144 @@
+package store
+
+import (
+	"context"
+	"time"
+)
+
+// Status of an appointment. What happens at the desk is Attendance.
+type Status string
+
+const (
+	Confirmed Status = "confirmed"
+	Cancelled Status = "cancelled"
+)
+
+// Attendance is what happened at the desk. It moves freely in any direction.
+type Attendance string
+
+const (
+	Expected   Attendance = "expected"
+	Arrived    Attendance = "arrived"
+	InProgress Attendance = "in_progress"
+	Completed  Attendance = "completed"
+	NoShow     Attendance = "no_show"
+)
+
+// Source says who made an appointment.
+type Source string
+
+const (
+	SourceWeb   Source = "web"
+	SourceAgent Source = "agent"
+	SourceStaff Source = "staff"
+	SourceAPI   Source = "api"
+)
+
+// UpstreamState is what the clinic's practice-management system knows of an appointment.
+type UpstreamState string
+
+const (
+	UpstreamNone      UpstreamState = "none"      // no upstream is configured, or this appointment is not meant for it
+	UpstreamPending   UpstreamState = "pending"   // accepted here, still to be written there
+	UpstreamConfirmed UpstreamState = "confirmed" // written there; UpstreamID names it
+	UpstreamFailed    UpstreamState = "failed"    // given up; staff have been told
+	UpstreamReview    UpstreamState = "needs_review"
+)
+
+// Patient is the person an appointment is for. Every field may be empty once the person was erased.
+type Patient struct {
+	Name      string
+	Email     string
+	Phone     string
+	BirthDate string // local date as "2006-01-02", or empty
+	Notes     string
+}
+
+// Appointment is the durable record of one booking.
+//
+// Slot is the time the patient sees; Busy is the slot widened by the appointment type's buffers as they were when it
+// was booked. Both are half open, [start, end).
+type Appointment struct {
+	ID                string
+	AppointmentTypeID string
+	SpecialistID      string
+	ClientID          string // secret of the browser tab or agent session that booked; empty for staff
+	Seat              int    // 0 ≤ Seat < the type's capacity
+	Overbook          bool   // outside the guarantee, by a member of staff with a reason
+	OverbookReason    string
+	Status            Status
+	Attendance        Attendance
+	SlotStart         time.Time
+	SlotEnd           time.Time
+	BusyStart         time.Time
+	BusyEnd           time.Time
+	Patient           Patient
+	Source            Source
+	UpstreamState     UpstreamState
+	UpstreamID        string
+	UpstreamPatientID string // the upstream's patient GUID, when an agent booked
+	ManageEpoch       int64  // counts the manage links handed out; a link of an older epoch is dead
+	CreatedAt         time.Time
+	UpdatedAt         time.Time
+	CancelledAt       time.Time // zero unless cancelled
+	CancelReason      string
+	Version           int64 // 1 when inserted, one more with every update
+}
+
+// Taken is the part of a confirmed appointment that availability and the guarantee look at.
+type Taken struct {
+	AppointmentID     string
+	AppointmentTypeID string
+	SpecialistID      string
+	Seat              int
+	Overbook          bool
+	SlotStart         time.Time
+	SlotEnd           time.Time
+	BusyStart         time.Time
+	BusyEnd           time.Time
+}
+
+// AppointmentFilter selects appointments. The zero value selects all; fields narrow it together.
+type AppointmentFilter struct {
+	From, To     time.Time // those whose slot overlaps [From, To); a zero bound is open
+	SpecialistID string
+	ClientID     string
+	Status       Status
+	Query        string // part of a name, an e-mail address or a phone number; case and accents as the database folds them
+	Upstream     UpstreamState
+	Cursor       string // as returned by the call before
+	Limit        int    // 1..500; 0 means 100
+}
+
+// AppointmentReader asks about appointments.
+type AppointmentReader interface {
+	// Appointment returns one appointment. ErrNotFound.
+	Appointment(ctx context.Context, id string) (Appointment, error)
+
+	// Appointments lists by slot start, then id. next is empty on the last page; ErrInvalid for a cursor that was
+	// not made by this method.
+	Appointments(ctx context.Context, f AppointmentFilter) (list []Appointment, next string, err error)
+
+	// Taken returns the confirmed appointments, overbooks included, of these specialists whose slot or busy
+	// interval overlaps [from, to), ordered by specialist, then slot start, then seat.
+	Taken(ctx context.Context, specialistIDs []string, from, to time.Time) ([]Taken, error)
+
+	// LatestWebBooking returns when this client last made a web booking of this type that is still confirmed, if it
+	// was made at or after since. ErrNotFound if there is none. The cooldown is derived from it.
+	LatestWebBooking(ctx context.Context, clientID, appointmentTypeID string, since time.Time) (time.Time, error)
+}
+
+// AppointmentWriter changes appointments. Nothing deletes one.
+type AppointmentWriter interface {
+	// InsertAppointment adds a. CreatedAt, UpdatedAt and Version are the caller's to set; Version must be 1.
+	//
+	// ErrSlotTaken: the guarantee. Two confirmed, non-overbook appointments of one specialist never overlap, buffers
+	// included, unless they are different seats of the very same group session. ErrDuplicate: the id exists.
+	// ErrInvalid: seat outside the capacity, an unknown type or specialist, an empty or reversed interval.
+	InsertAppointment(ctx context.Context, a Appointment) error
+
+	// UpdateAppointment replaces every column of the row with a's id whose version is a.Version, and stores
+	// a.Version+1. A move is one update of the same row, so it may overlap its own old time. ErrVersion if the row
+	// has another version, ErrNotFound if there is none, ErrSlotTaken and ErrInvalid as InsertAppointment.
+	UpdateAppointment(ctx context.Context, a Appointment) error
+}

@@ -1,0 +1,39 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// AuditEntry says who did what to what, and why. Entries are only ever added.
+type AuditEntry struct {
+	ID      string // UUIDv7, so that ids sort by time
+	At      time.Time
+	Actor   string // "client", "user:<id>", "key:<id>", "manage", "system"
+	Action  string // such as "appointment.created", "override.deleted"
+	Subject string // such as "appointment:<id>"
+	Reason  string
+	Before  json.RawMessage // nil where there was nothing before
+	After   json.RawMessage
+}
+
+// AuditFilter selects audit entries; the zero value selects all.
+type AuditFilter struct {
+	From, To time.Time
+	Actor    string
+	Action   string // a whole action, or a prefix ending in "."
+	Subject  string
+	Cursor   string
+	Limit    int // 1..500; 0 means 100
+}
+
+// AuditReader asks for entries, newest first.
+type AuditReader interface {
+	Audit(ctx context.Context, f AuditFilter) (list []AuditEntry, next string, err error)
+}
+
+// AuditWriter adds entries.
+type AuditWriter interface {
+	AppendAudit(ctx context.Context, e AuditEntry) error
+}

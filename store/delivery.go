@@ -1,0 +1,29 @@
+package store
+
+import (
+	"context"
+	"time"
+)
+
+// Delivery is what became of one notice about one appointment.
+type Delivery struct {
+	OperationID   string // the operation that carries it
+	AppointmentID string
+	Channel       string // email, webhook, upstream
+	Notice        string // such as "confirmation", "appointment.created"
+	State         string // queued, delivered, failed, needs_review
+	Detail        string // in words; never personal data
+	UpdatedAt     time.Time
+}
+
+// DeliveryReader asks for deliveries.
+type DeliveryReader interface {
+	// Deliveries lists those of one appointment, oldest operation first.
+	Deliveries(ctx context.Context, appointmentID string) ([]Delivery, error)
+}
+
+// DeliveryWriter records deliveries.
+type DeliveryWriter interface {
+	// PutDelivery inserts or replaces by operation id.
+	PutDelivery(ctx context.Context, d Delivery) error
+}

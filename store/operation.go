@@ -1,0 +1,134 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// OperationKind says what an operation calls.
+type OperationKind string
+
+const (
+	UpstreamBook       OperationKind = "upstream.book"
+	UpstreamCancel     OperationKind = "upstream.cancel"
+	UpstreamReschedule OperationKind = "upstream.reschedule"
+	UpstreamComment    OperationKind = "upstream.comment"
+	Webhook            OperationKind = "webhook"
+	Email              OperationKind = "email"
+)
+
+// OperationStatus is the state of an operation: pending → processing → completed, or back to pending, or failed.
+type OperationStatus string
+
+const (
+	OperationPending    OperationStatus = "pending"
+	OperationProcessing OperationStatus = "processing"
+	OperationCompleted  OperationStatus = "completed"
+	OperationFailed     OperationStatus = "failed"
+)
+
+// Final reports whether nothing more happens by itself.
+func (s OperationStatus) Final() bool { return s == OperationCompleted || s == OperationFailed }
+
+// Operation is one outbound call that must arrive once.
+type Operation struct {
+	ID            string // "op-<unix ms>-<6 of a-z0-9>"
+	Kind          OperationKind
+	AppointmentID string // empty for a notice about nothing in particular
+	Status        OperationStatus
+	NeedsReview   bool // failed, and only a person can say whether the call took effect
+	// Unknown: the last attempt was sent and its outcome never arrived. The next one asks before it repeats.
+	Unknown       bool
+	Attempts      int
+	Lookups       int // failed attempts to find out an unknown outcome
+	MaxAttempts   int
+	CreatedAt     time.Time
+	NextAttemptAt time.Time // due then; meaningful while pending
+	AttemptedAt   time.Time // when the last attempt began, recorded before anything was sent
+	FinishedAt    time.Time
+	Deadline      time.Time // no attempt begins after it; zero = none
+	StartTime     time.Time // the appointment's slot start, for people to recognise it
+	LastError     string    // in words; never personal data or secrets
+	Result        string    // what the far side called it, such as an appointment GUID
+	Payload       json.RawMessage
+}
+
+// Backoff returns how long to wait after the given failed attempt (1 for the first): min(300 s, base·2^attempt), the
+// practice-management system's published retry rule. A base of 10 s gives 20, 40, 80, 160, 300, 300 … seconds.
+func Backoff(base time.Duration, attempt int) time.Duration {
+	const limit = 300 * time.Second
+	d := base
+	for range attempt {
+		if d *= 2; d >= limit {
+			return limit
+		}
+	}
+	return min(d, limit)
+}
+
+// OperationFilter selects operations; the zero value selects all.
+type OperationFilter struct {
+	Status        OperationStatus
+	AppointmentID string
+	After         string // id of the last one already seen
+	Limit         int    // 1..500; 0 means 100
+}
+
+// OperationCounts is how many operations are in each state.
+type OperationCounts struct {
+	Pending, Processing, Completed, Failed int
+}
+
+// Activity is one line of an operation's story.
+type Activity struct {
+	At          time.Time
+	OperationID string
+	Event       string // added, attempted, retried, completed, failed, recovered, changed, removed
+	Detail      string // in words; never personal data
+}
+
+// Queue is the durable list of operations. It is safe for concurrent use. Every change is durable when the call
+// returns. It is never the only copy of an unfinished operation: the outbox has it too.
+type Queue interface {
+	// Add stores operations, all or none. One whose id is already there is left as it is, so adding is idempotent.
+	Add(ctx context.Context, ops ...Operation) error
+
+	// Take moves the pending operation with the earliest NextAttemptAt ≤ now among kinds (all if none are given) to
+	// processing, adds one to Attempts, sets AttemptedAt to now, and returns it. Of concurrent callers each gets
+	// another one. ErrNotFound if none is due.
+	Take(ctx context.Context, now time.Time, kinds ...OperationKind) (Operation, error)
+
+	// Change replaces the operation with op's id, in any state. ErrNotFound.
+	Change(ctx context.Context, op Operation, event, detail string) error
+
+	// Operation returns one. ErrNotFound.
+	Operation(ctx context.Context, id string) (Operation, error)
+
+	// Operations lists by id.
+	Operations(ctx context.Context, f OperationFilter) ([]Operation, error)
+
+	// Counts is answered without reading the operations: its cost does not grow with their number.
+	Counts(ctx context.Context) (OperationCounts, error)
+
+	// NextDue returns the earliest NextAttemptAt of all pending operations of these kinds (all if none are given).
+	// ErrNotFound if there are none. Its cost does not grow with their number.
+	NextDue(ctx context.Context, kinds ...OperationKind) (time.Time, error)
+
+	// Recover moves every processing operation back to pending with Unknown set, due at once, and says how many. It
+	// is called once at start, before the first Take.
+	Recover(ctx context.Context, now time.Time) (int, error)
+
+	// Remove deletes one; idempotent. Its activity stays.
+	Remove(ctx context.Context, id string) error
+
+	// Prune removes completed operations finished before the instant, and their activity, and says how many.
+	Prune(ctx context.Context, before time.Time) (int, error)
+
+	// Activity lists what happened to one operation, oldest first.
+	Activity(ctx context.Context, id string) ([]Activity, error)
+
+	// Ping answers nil if the queue can be read; Close waits for writes already accepted.
+	Ping(ctx context.Context) error
+	Close() error
+}

@@ -1,0 +1,20 @@
+package store
+
+import "context"
+
+// OutboxReader asks for the operations that were decided and are not yet finished. The database and the queue cannot
+// commit together; the outbox is the part of the promise that commits with the appointment, and the queue can always
+// be rebuilt from it.
+type OutboxReader interface {
+	// Outbox lists unfinished operations with an id greater than after, by id, at most limit.
+	Outbox(ctx context.Context, after string, limit int) ([]Operation, error)
+}
+
+// OutboxWriter changes the outbox.
+type OutboxWriter interface {
+	// Promise adds op to the outbox. ErrDuplicate if its id is there.
+	Promise(ctx context.Context, op Operation) error
+
+	// Fulfil removes an operation that reached a final state. It is idempotent.
+	Fulfil(ctx context.Context, id string) error
+}

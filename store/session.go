@@ -1,0 +1,59 @@
+package store
+
+import (
+	"context"
+	"time"
+)
+
+// SessionStatus is the state of an on-demand consultation.
+type SessionStatus string
+
+const (
+	SessionRequested      SessionStatus = "requested"
+	SessionActive         SessionStatus = "active"
+	SessionPendingPayment SessionStatus = "pending_payment" // still counts towards the specialist's load
+	SessionEnded          SessionStatus = "ended"
+	SessionExpired        SessionStatus = "expired"
+	SessionCancelled      SessionStatus = "cancelled"
+)
+
+// Session is one on-demand consultation.
+type Session struct {
+	ID           string
+	ClientID     string // secret of the client who asked
+	SpecialistID string // empty until accepted
+	Status       SessionStatus
+	Outcome      string
+	RequestedAt  time.Time
+	AcceptedAt   time.Time
+	EndedAt      time.Time
+	ExpiresAt    time.Time // an unanswered request lapses then
+	UpdatedAt    time.Time
+	Version      int64
+}
+
+// SessionFilter selects sessions; the zero value selects all.
+type SessionFilter struct {
+	Statuses     []SessionStatus
+	SpecialistID string
+	Before       time.Time // those whose ExpiresAt is before it
+	Limit        int       // 1..500; 0 means 100
+}
+
+// SessionReader asks for sessions.
+type SessionReader interface {
+	// Session returns one. ErrNotFound.
+	Session(ctx context.Context, id string) (Session, error)
+	// Sessions lists by RequestedAt, oldest first.
+	Sessions(ctx context.Context, f SessionFilter) ([]Session, error)
+	// Loads counts the active and pending_payment sessions of each specialist who has any.
+	Loads(ctx context.Context) (map[string]int, error)
+}
+
+// SessionWriter changes sessions.
+type SessionWriter interface {
+	// InsertSession adds one; its Version must be 1. ErrDuplicate.
+	InsertSession(ctx context.Context, s Session) error
+	// UpdateSession replaces the row whose version is s.Version and stores s.Version+1. ErrVersion, ErrNotFound.
+	UpdateSession(ctx context.Context, s Session) error
+}
