@@ -1,0 +1,67 @@
+package holds
+
+import (
+	"crypto/subtle"
+	"time"
+)
+
+// EventKind is what happened. Its text is the wire's "type".
+type EventKind string
+
+const (
+	EventHold         EventKind = "hold"
+	EventHeartbeat    EventKind = "heartbeat" // a hold was extended; for its owner only
+	EventRelease      EventKind = "release"
+	EventConfirm      EventKind = "confirm"
+	EventCancel       EventKind = "cancel"
+	EventSelect       EventKind = "select"
+	EventDeselect     EventKind = "deselect"
+	EventAvailability EventKind = "availability" // hours, overrides, the specialist or a type changed
+	EventPresence     EventKind = "presence"     // a specialist went online or offline; Reason says which
+	EventSession      EventKind = "session"      // an on-demand session changed; SessionID names it, Reason its status
+	EventAppointment  EventKind = "appointment"  // an appointment changed; for staff only
+)
+
+// Reason says why a hold was released.
+type Reason string
+
+const (
+	ReasonReleased  Reason = "released"  // by its owner
+	ReasonExpired   Reason = "expired"   // it lapsed
+	ReasonDisplaced Reason = "displaced" // by staff, or by the loser's rule after a storage outage
+	ReasonConflict  Reason = "conflict"  // its booking was refused by the database
+)
+
+// Event is one change of the live state, or of the durable state as far as watchers care. It is a value and never
+// changes after it was published.
+//
+// Events of one specialist are published in the order in which they took effect, and Seq numbers all events of one
+// epoch without a gap.
+type Event struct {
+	Kind   EventKind
+	Seq    uint64
+	At     time.Time
+	HoldID string
+	Span
+	ExpiresAt  time.Time  // of the hold, where there is one
+	Client     ClientID   // the owner, if this process knows the secret; it must never be sent to anybody else
+	ClientHash ClientHash // the owner, where only the hash travelled
+	Reason     Reason
+	// AppointmentTypeIDs is set on EventAvailability that concerns only these types.
+	AppointmentTypeIDs []string
+	AppointmentID      string // for EventAppointment
+	Version            int64  // of the appointment
+	Generation         uint64 // for EventAvailability: the specialist's new cache generation
+	SessionID          string
+}
+
+// OwnedBy reports whether the event belongs to this client.
+func (e *Event) OwnedBy(c ClientID) bool {
+	if c == "" {
+		return false
+	}
+	if e.Client != "" {
+		return subtle.ConstantTimeCompare([]byte(e.Client), []byte(c)) == 1
+	}
+	return e.ClientHash != ClientHash{} && e.ClientHash == c.Hash()
+}

@@ -1,0 +1,133 @@
+package holds
+
+import (
+	"context"
+	"time"
+)
+
+// Span is the stretch of one specialist's time that a hold or an appointment takes: the slot that the patient sees and
+// the busy interval, which is the slot widened by the appointment type's own buffers. Both are half open, [start, end).
+type Span struct {
+	AppointmentTypeID string
+	SpecialistID      string
+	SlotStart         time.Time
+	SlotEnd           time.Time
+	BusyStart         time.Time
+	BusyEnd           time.Time
+	Seat              int
+}
+
+// Conflicts reports whether two spans cannot both stand. It is the guarantee's predicate, word for word what the
+// database enforces: one's busy interval meets the other's slot, unless they are different seats of the very same group
+// session. Two buffers may overlap each other, so the gap between two appointments is the larger of the two, not
+// their sum. The relation is symmetric.
+func (s *Span) Conflicts(o *Span) bool {
+	if s.SpecialistID != o.SpecialistID {
+		return false
+	}
+	meet := (o.BusyStart.Before(s.SlotEnd) && s.SlotStart.Before(o.BusyEnd)) ||
+		(o.SlotStart.Before(s.BusyEnd) && s.BusyStart.Before(o.SlotEnd))
+	return meet && !(s.SameGroup(o) && s.Seat != o.Seat)
+}
+
+// SameGroup reports whether two spans are one session: the same type, specialist, start and end.
+func (s *Span) SameGroup(o *Span) bool {
+	return s.AppointmentTypeID == o.AppointmentTypeID && s.SpecialistID == o.SpecialistID &&
+		s.SlotStart.Equal(o.SlotStart) && s.SlotEnd.Equal(o.SlotEnd)
+}
+
+// Hold is a short exclusive claim of one client on one span.
+type Hold struct {
+	ID string // UUIDv7; by itself it opens nothing
+	Span
+	Client       ClientID
+	ExpiresAt    time.Time // lapses then unless extended; UTC
+	MaxExpiresAt time.Time // Extend never goes past it
+	Restarts     int       // how often the maximum life was begun anew
+	Pinned       bool      // its booking is being written
+}
+
+// MaxRestarts is how often Extend may begin a hold's maximum life anew (WCAG 2.2.1: at least ten extensions).
+const MaxRestarts = 10
+
+// Claim asks for a hold.
+type Claim struct {
+	Span     // Seat is ignored; see Seats
+	Client   ClientID
+	Seats    []int         // the seats not yet booked, in the order to try; {0} where nobody shares
+	TTL      time.Duration // > 0
+	MaxLife  time.Duration // ≥ TTL; the longest the hold can live without a restart
+	Quota    int           // live holds the client may have, this one included; 0 = no limit
+	Displace bool          // staff: other clients' conflicting holds are released with ReasonDisplaced
+}
+
+// Table is who holds what.
+//
+// Each call is one atomic step. A hold that has reached its ExpiresAt does not exist for any call, whether or not its
+// release event was published yet: correctness never waits for a sweeper.
+type Table interface {
+	// Claim takes the span for one client, or says who has it.
+	//
+	// Of any number of concurrent claims whose spans conflict, exactly one returns a Hold; the others return a
+	// *HeldError with the latest end among the holds in their way. For a group session the first of Seats that no
+	// other hold has is taken. ErrQuota: the client already has Quota live holds; a conflict is reported before
+	// a quota. A repeat by the same client for the same type, slot and specialist returns the hold it has, renewed to
+	// TTL from now but never shortened, and counts once against the quota. A client's own other holds conflict like
+	// anybody's.
+	//
+	// With Displace, unpinned holds in the way are released with ReasonDisplaced in the same step; pinned ones
+	// still refuse.
+	//
+	// An empty Seats is a *HeldError with a zero Until: every seat is booked.
+	Claim(ctx context.Context, c Claim) (Hold, error)
+
+	// Extend lets a hold live for ttl from now, never past its MaxExpiresAt and never shorter than it would have.
+	// With restart, MaxExpiresAt is first moved to MaxLife from now; ErrRestarts after MaxRestarts of those.
+	// ErrNotFound: unknown or lapsed. ErrNotOwner.
+	Extend(ctx context.Context, id string, client ClientID, ttl time.Duration, restart bool) (Hold, error)
+
+	// Pin keeps a hold from lapsing for at least the given time, while its booking is written; MaxExpiresAt does
+	// not bound it. ErrNotFound, ErrNotOwner.
+	Pin(ctx context.Context, id string, client ClientID, atLeast time.Duration) (Hold, error)
+
+	// Unpin ends a pin: the hold lapses when it would have without it, or after grace if that is past already.
+	// ErrNotFound, ErrNotOwner.
+	Unpin(ctx context.Context, id string, client ClientID, grace time.Duration) (Hold, error)
+
+	// Confirm removes a hold whose booking is durable and publishes EventConfirm. It is idempotent and reports
+	// whether the hold was there. ErrNotOwner.
+	Confirm(ctx context.Context, id string, client ClientID) (bool, error)
+
+	// Release removes a hold and publishes EventRelease with the reason. It is idempotent and reports whether the
+	// hold was there. ErrNotOwner.
+	Release(ctx context.Context, id string, client ClientID, reason Reason) (bool, error)
+
+	// Hold returns one live hold. ErrNotFound.
+	Hold(ctx context.Context, id string) (Hold, error)
+
+	// List returns the live holds of these specialists, of all if none are given, by specialist and slot start.
+	List(ctx context.Context, specialistIDs ...string) ([]Hold, error)
+
+	// Publish tells every watcher of something the table did not do itself: EventCancel, EventConfirm of a booking
+	// made without a hold, EventAvailability. The backend sets Seq.
+	Publish(ctx context.Context, e Event) error
+
+	// Epoch names this run of the event numbering; event numbers of different epochs cannot be compared.
+	Epoch() string
+
+	// Watch follows the events of these specialists, of all if none are given, from now on. Everything published
+	// after Watch returns is seen, so a caller that watches first and lists second misses nothing; an event that the
+	// list already shows is recognised by its hold id. ErrClosed.
+	Watch(ctx context.Context, specialistIDs ...string) (Watch, error)
+}
+
+// Watch is one watcher's place in the stream of events. Its queue is bounded: a watcher that falls too far behind is
+// cut off and told, and the others are unharmed. One goroutine may use it at a time.
+type Watch interface {
+	// Next waits for events and appends those that are there to buf[:0], in order, each exactly once. It returns
+	// ErrSlow if events were lost, ErrClosed if the backend was closed, or ctx's error.
+	Next(ctx context.Context, buf []Event) ([]Event, error)
+
+	// Close gives up the place. It is idempotent.
+	Close()
+}

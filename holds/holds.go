@@ -1,0 +1,97 @@
+// Package holds is what is true only for now: short exclusive claims on a specialist's time, who is looking at which
+// slot, who is online, and which time is known to be taken.
+//
+// It imports the standard library only and holds the nouns and the contract. Nothing in it survives a restart, and
+// nothing in it is needed for safety: the database refuses a double booking by itself. What the contract buys is
+// courtesy (a slot somebody is filling in a form for is not offered to others) and speed.
+//
+// A Backend is one directory below this one: memory for a single process, redis for a cluster, failover for a backend
+// made of two. Each proves itself with one call of package holdstest.
+//
+// # Time
+//
+// Every lapse is decided by the backend's own clock. In memory that is the monotonic clock, so a step of the wall clock
+// neither frees nor prolongs a hold; the instants in Hold are for people and for the wire, UTC.
+//
+// # Secrets
+//
+// A client is a secret. A backend compares clients in constant time where the answer could be measured, never writes one
+// to a log or into an error, and in Redis stores only ClientID.Hash.
+package holds
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"time"
+)
+
+// Backend is all of the live state. It is safe for concurrent use.
+type Backend interface {
+	Table
+	Selections
+	Presence
+	Busy
+
+	// Mode names the storage in use now: "memory", "redis", or "fallback".
+	Mode() string
+
+	// Ping answers nil if the backend can be used now.
+	Ping(ctx context.Context) error
+
+	// Stats counts what is held, for people who operate the server.
+	Stats(ctx context.Context) (Stats, error)
+
+	// Close ends every Watch with ErrClosed, stops the backend's goroutines and waits for them.
+	Close() error
+}
+
+// Stats counts the live state.
+type Stats struct {
+	Holds      int
+	Selections int
+	Online     int
+	Watches    int
+}
+
+var (
+	// ErrNotFound: there is no such hold, or it has lapsed.
+	ErrNotFound = errors.New("no such hold, or it has lapsed")
+	// ErrNotOwner: the hold is another client's.
+	ErrNotOwner = errors.New("another client's hold")
+	// ErrQuota: the client has as many live holds as it may.
+	ErrQuota = errors.New("too many holds for one client")
+	// ErrRestarts: the hold's maximum life was begun anew as often as allowed.
+	ErrRestarts = errors.New("the hold cannot be kept any longer")
+	// ErrSlow: this watcher fell behind and was cut off; it must watch and list again.
+	ErrSlow = errors.New("watcher too slow, events were lost")
+	// ErrClosed: the backend was closed.
+	ErrClosed = errors.New("live state closed")
+	// ErrUnavailable: the backend could not be reached. Nothing is known of the outcome.
+	ErrUnavailable = errors.New("live state unavailable")
+	// ErrDeactivated: the specialist is deactivated and cannot be online.
+	ErrDeactivated = errors.New("specialist deactivated")
+	// ErrOffline: the specialist is not online, so there is no heartbeat to renew.
+	ErrOffline = errors.New("specialist not online")
+)
+
+// HeldError says that other clients' holds are in the way.
+type HeldError struct {
+	Until time.Time // the latest instant at which one of them lapses, UTC, if nobody renews it
+}
+
+func (e *HeldError) Error() string {
+	return "held by another client until " + e.Until.UTC().Format(time.RFC3339)
+}
+
+// ClientID is an opaque secret of 16 to 128 characters that a browser tab or an agent session makes for itself.
+type ClientID string
+
+// Hash is the form of a client that may leave the process: the first 16 bytes of its SHA-256.
+func (c ClientID) Hash() ClientHash {
+	sum := sha256.Sum256([]byte(c))
+	return ClientHash(sum[:16])
+}
+
+// ClientHash identifies a client without being able to act for it.
+type ClientHash [16]byte

@@ -1,0 +1,33 @@
+package holds
+
+import (
+	"context"
+	"time"
+)
+
+// SelectionTTL is how long a selection stands without being renewed.
+const SelectionTTL = 10 * time.Second
+
+// Selection says that somebody is looking at a slot. It excludes nobody.
+type Selection struct {
+	Span
+	Client    ClientID
+	ExpiresAt time.Time // UTC
+}
+
+// Selections is who is looking at what. A client has at most one selection.
+type Selections interface {
+	// Select marks a slot for SelectionTTL from now and publishes EventSelect if the client was not on it already.
+	// A selection the client had elsewhere is ended first, with EventDeselect.
+	Select(ctx context.Context, client ClientID, s Span) (Selection, error)
+
+	// Deselect ends the client's selection with EventDeselect and reports whether there was one.
+	Deselect(ctx context.Context, client ClientID) (bool, error)
+
+	// Renew gives the client's selection another SelectionTTL and reports whether there was one. It publishes nothing.
+	Renew(ctx context.Context, client ClientID) (bool, error)
+
+	// Selected lists the live selections of these specialists (all if none are given) whose slot overlaps [from, to).
+	// A selection that lapses publishes EventDeselect with ReasonExpired.
+	Selected(ctx context.Context, from, to time.Time, specialistIDs ...string) ([]Selection, error)
+}
