@@ -1,0 +1,258 @@
+package token
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// keyringHeader opens every key file and names its format.
+const keyringHeader = "holdfast-keys 1"
+
+const secretSize = 32
+
+// purpose is what a token is for. Each has its own derived key.
+type purpose int
+
+const (
+	forBookingAuth purpose = iota
+	forBooking
+	forManage
+	purposes
+)
+
+func (p purpose) label() string {
+	switch p {
+	case forBookingAuth:
+		return "holdfast/booking-auth"
+	case forBooking:
+		return "holdfast/booking"
+	}
+	return "holdfast/manage"
+}
+
+// ttl is the longest life of a token of this purpose, and so how long a key is
+// still good for it after it was replaced.
+func (p purpose) ttl() time.Duration {
+	switch p {
+	case forBookingAuth:
+		return BookingAuthTTL
+	case forBooking:
+		return BookingTTL
+	}
+	return MaxManageTTL
+}
+
+// Keyring is the key that signs and the ones it replaced, which go on being
+// accepted until the last token they can have signed has lapsed. It is immutable:
+// Rotate returns another one. Neither fmt nor slog shows its secrets.
+type Keyring struct {
+	keys []key // the one that signs, then the replaced ones, newest first; never empty
+}
+
+type key struct {
+	id        uint16
+	secret    [secretSize]byte
+	madeAt    time.Time // UTC, whole seconds
+	retiredAt time.Time // UTC, whole seconds; zero for the one that signs
+	derived   [purposes][sha256.Size]byte
+}
+
+// Key is what may be shown of a key: never its secret.
+type Key struct {
+	ID        string    // four hexadecimal digits
+	MadeAt    time.Time // UTC
+	RetiredAt time.Time // UTC; zero for the key that signs
+}
+
+// Generate makes a keyring of one new random key.
+func Generate(now time.Time) *Keyring {
+	return &Keyring{keys: []key{newKey(now, nil)}}
+}
+
+// Rotate returns a keyring that signs with a new random key. The present key is
+// kept for the tokens it has signed (MaxManageTTL at most); keys whose tokens have
+// all lapsed are dropped. k itself is unchanged.
+func (k *Keyring) Rotate(now time.Time) *Keyring {
+	keys := []key{newKey(now, k.keys)}
+	for i, old := range k.keys {
+		if i == 0 {
+			old.retiredAt = now.UTC().Truncate(time.Second)
+		}
+		if old.accepts(forManage, now) {
+			keys = append(keys, old)
+		}
+	}
+	return &Keyring{keys: keys}
+}
+
+// Keys lists the keys, the one that signs first.
+func (k *Keyring) Keys() []Key {
+	out := make([]Key, len(k.keys))
+	for i, each := range k.keys {
+		out[i] = Key{ID: each.name(), MadeAt: each.madeAt, RetiredAt: each.retiredAt}
+	}
+	return out
+}
+
+// Format keeps the secrets out of anything printed, %#v included.
+func (k *Keyring) Format(f fmt.State, _ rune) {
+	_, _ = fmt.Fprintf(f, "keyring of %d, signing with %s", len(k.keys), k.keys[0].name())
+}
+
+// LogValue keeps the secrets out of logs.
+func (k *Keyring) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(k)) }
+
+// Marshal writes the key file: text, one key a line, the one that signs first.
+// It holds the secrets; the caller keeps the file to itself (mode 0600).
+func (k *Keyring) Marshal() []byte {
+	var b bytes.Buffer
+	b.WriteString(keyringHeader + "\n")
+	b.WriteString("# key <id> <made> <replaced, or - for the one that signs> <secret>. Whoever reads this can forge tokens: keep it at 0600.\n")
+	for _, each := range k.keys {
+		retired := "-"
+		if !each.retiredAt.IsZero() {
+			retired = each.retiredAt.Format(time.RFC3339)
+		}
+		fmt.Fprintf(&b, "key %s %s %s %s\n", each.name(), each.madeAt.Format(time.RFC3339), retired, encode(each.secret[:]))
+	}
+	return b.Bytes()
+}
+
+// ParseKeyring reads what Marshal wrote. Empty lines and lines that begin with #
+// are skipped. An error names the line and what is expected there, never a secret.
+func ParseKeyring(text []byte) (*Keyring, error) {
+	lines := bufio.NewScanner(io.LimitReader(bytes.NewReader(text), 1<<20))
+	k := &Keyring{}
+	header := false
+	for n := 1; lines.Scan(); n++ {
+		line := strings.TrimSpace(lines.Text())
+		switch {
+		case line == "" || line[0] == '#':
+		case !header:
+			if line != keyringHeader {
+				return nil, fmt.Errorf("key file line %d: not a key file of this version, it should begin with %q", n, keyringHeader)
+			}
+			header = true
+		default:
+			each, err := parseKey(line)
+			if err != nil {
+				return nil, fmt.Errorf("key file line %d: %w", n, err)
+			}
+			if signs := each.retiredAt.IsZero(); signs != (len(k.keys) == 0) {
+				return nil, fmt.Errorf("key file line %d: the first key, and no other, has - in place of the instant it was replaced", n)
+			}
+			if slices.ContainsFunc(k.keys, func(o key) bool { return o.id == each.id }) {
+				return nil, fmt.Errorf("key file line %d: key %s is there twice", n, each.name())
+			}
+			k.keys = append(k.keys, each)
+		}
+	}
+	if lines.Err() != nil {
+		return nil, errors.New("key file: a line is too long to be a key")
+	}
+	if len(k.keys) == 0 {
+		return nil, errors.New("key file: no key in it; restore it from a backup, or remove it to have a new one made (links already sent then stop working)")
+	}
+	return k, nil
+}
+
+func parseKey(line string) (key, error) {
+	f := strings.Fields(line)
+	if len(f) != 5 || f[0] != "key" {
+		return key{}, errors.New("expected: key <id> <made> <replaced or -> <secret>")
+	}
+	id, err := strconv.ParseUint(f[1], 16, 16)
+	if err != nil || len(f[1]) != 4 {
+		return key{}, errors.New("the id should be four hexadecimal digits")
+	}
+	made, err := parseInstant(f[2])
+	if err != nil {
+		return key{}, err
+	}
+	var retired time.Time
+	if f[3] != "-" {
+		if retired, err = parseInstant(f[3]); err != nil {
+			return key{}, err
+		}
+	}
+	secret, ok := decode(f[4])
+	if !ok || len(secret) != secretSize {
+		return key{}, fmt.Errorf("the secret should be %d bytes in base64url", secretSize)
+	}
+	return derive(key{id: uint16(id), secret: [secretSize]byte(secret), madeAt: made, retiredAt: retired}), nil
+}
+
+func parseInstant(s string) (time.Time, error) {
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil || t.IsZero() {
+		return time.Time{}, errors.New("an instant should look like 2026-11-23T09:00:00Z")
+	}
+	return t.UTC().Truncate(time.Second), nil
+}
+
+// newKey makes a random key whose id none of others has.
+func newKey(now time.Time, others []key) key {
+	fresh := key{madeAt: now.UTC().Truncate(time.Second)}
+	// crypto/rand.Read never fails: it ends the process instead.
+	_, _ = rand.Read(fresh.secret[:])
+	for {
+		var id [2]byte
+		_, _ = rand.Read(id[:])
+		fresh.id = binary.BigEndian.Uint16(id[:])
+		if !slices.ContainsFunc(others, func(o key) bool { return o.id == fresh.id }) {
+			return derive(fresh)
+		}
+	}
+}
+
+// derive fills in the key of each purpose: HMAC(secret, purpose, 0, id). That is
+// what puts purpose and key id inside every MAC without a field on the wire.
+func derive(k key) key {
+	for p := range purposes {
+		mac := hmac.New(sha256.New, k.secret[:])
+		mac.Write([]byte(p.label()))
+		mac.Write([]byte{0, byte(k.id >> 8), byte(k.id)})
+		mac.Sum(k.derived[p][:0])
+	}
+	return k
+}
+
+func (k *key) name() string { return fmt.Sprintf("%04x", k.id) }
+
+// accepts reports whether a token of purpose p signed by k can still be alive. The
+// minute on top covers whole seconds and a clock that was set back a little.
+func (k *key) accepts(p purpose, now time.Time) bool {
+	return k.retiredAt.IsZero() || now.Before(k.retiredAt.Add(p.ttl()+time.Minute))
+}
+
+// mac is the full 32-byte MAC of body for purpose p.
+func (k *key) mac(p purpose, body []byte) []byte {
+	h := hmac.New(sha256.New, k.derived[p][:])
+	h.Write(body)
+	return h.Sum(nil)
+}
+
+// signer is the key that signs.
+func (k *Keyring) signer() *key { return &k.keys[0] }
+
+// accepted is the key with this id, if it is still good for p.
+func (k *Keyring) accepted(id uint16, p purpose, now time.Time) *key {
+	for i := range k.keys {
+		if k.keys[i].id == id && k.keys[i].accepts(p, now) {
+			return &k.keys[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,153 @@
+package token
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestKeyFiles(t *testing.T) {
+	var data struct {
+		Cases []struct {
+			Name, Text, Error string
+			IDs               []string
+		}
+	}
+	vectors(t, "keyring.json", &data)
+	for _, c := range data.Cases {
+		t.Run(c.Name, func(t *testing.T) {
+			k, err := ParseKeyring([]byte(c.Text))
+			if c.Error != "" {
+				if err == nil || !strings.Contains(err.Error(), c.Error) {
+					t.Fatalf("got error %v, want one with %q", err, c.Error)
+				}
+				for _, field := range strings.Fields(c.Text) {
+					if len(field) > 30 && strings.Contains(err.Error(), field) {
+						t.Errorf("the error quotes a secret: %v", err)
+					}
+				}
+				return
+			}
+			if err != nil {
+				t.Fatalf("got %v, want it read", err)
+			}
+			var ids []string
+			for _, key := range k.Keys() {
+				ids = append(ids, key.ID)
+			}
+			if !slices.Equal(ids, c.IDs) {
+				t.Errorf("got keys %v, want %v", ids, c.IDs)
+			}
+			again, err := ParseKeyring(k.Marshal())
+			if err != nil || !bytes.Equal(again.Marshal(), k.Marshal()) {
+				t.Errorf("written and read again: got %v, want the same keyring", err)
+			}
+		})
+	}
+}
+
+func TestALineTooLongIsNoKeyFile(t *testing.T) {
+	if _, err := ParseKeyring([]byte("holdfast-keys 1\n" + strings.Repeat("x", 100_000))); err == nil {
+		t.Error("got no error, want the file refused")
+	}
+}
+
+func TestGenerateMakesKeysThatDiffer(t *testing.T) {
+	a, b := Generate(noon), Generate(noon)
+	if a.keys[0].secret == b.keys[0].secret {
+		t.Error("two keyrings have one secret")
+	}
+	if a.keys[0].secret == [secretSize]byte{} {
+		t.Error("the secret is all zero")
+	}
+	if got := a.Keys(); len(got) != 1 || !got[0].MadeAt.Equal(noon) || !got[0].RetiredAt.IsZero() {
+		t.Errorf("got keys %+v, want one, made now, not replaced", got)
+	}
+}
+
+// A token outlives the rotation of its key, and the key goes with its last token.
+func TestRotation(t *testing.T) {
+	old := Generate(noon)
+	auth, _, _ := old.IssueBookingAuth("call-7", patient, noon)
+	booking, _, _ := old.IssueBooking("checkup", "ada", noon.Add(48*time.Hour), 30, noon)
+	link, _ := old.IssueManage(Manage{AppointmentID: appointment, ExpiresAt: noon.Add(1000 * 24 * time.Hour)}, noon)
+
+	k := old.Rotate(noon)
+	if len(old.Keys()) != 1 {
+		t.Error("Rotate changed the keyring it was called on")
+	}
+	if k.signer().id == old.signer().id {
+		t.Error("the new key has the id of the old one")
+	}
+	again, err := ParseKeyring(k.Marshal())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, k := range map[string]*Keyring{"in memory": k, "read back": again} {
+		last := noon.Add(BookingAuthTTL - time.Millisecond)
+		if _, err := k.VerifyBookingAuth(auth, patient, last); err != nil {
+			t.Errorf("%s: bookingAuthToken of the replaced key, 1 ms before its end: got %v, want it accepted", name, err)
+		}
+		if _, err := k.VerifyBooking(booking, noon.Add(BookingTTL-time.Second)); err != nil {
+			t.Errorf("%s: bookingToken of the replaced key, 1 s before its end: got %v, want it accepted", name, err)
+		}
+		if _, err := k.VerifyManage(link, noon.Add(MaxManageTTL-time.Second)); err != nil {
+			t.Errorf("%s: manage token of the replaced key, 1 s before its end: got %v, want it accepted", name, err)
+		}
+		if _, err := k.VerifyManage(link, noon.Add(MaxManageTTL)); err != ManageTokenExpired {
+			t.Errorf("%s: manage token asked to live 1000 days, after %v: got %v, want %v", name, MaxManageTTL, err, ManageTokenExpired)
+		}
+	}
+
+	// A key that was stolen and replaced soon makes no bookings any more.
+	forged, _, _ := old.IssueBookingAuth("call-8", patient, noon.Add(time.Hour))
+	if _, err := k.VerifyBookingAuth(forged, patient, noon.Add(time.Hour)); err != BookingAuthSignatureInvalid {
+		t.Errorf("signed an hour later with the replaced key: got %v, want %v", err, BookingAuthSignatureInvalid)
+	}
+
+	k = k.Rotate(noon.Add(30 * 24 * time.Hour))
+	if got := len(k.Keys()); got != 3 {
+		t.Errorf("after a second rotation: got %d keys, want 3", got)
+	}
+	k = k.Rotate(noon.Add(MaxManageTTL + 24*time.Hour))
+	if got := len(k.Keys()); got != 3 {
+		t.Errorf("after the first key's last link has lapsed: got %d keys, want 3 (the first one dropped)", got)
+	}
+	if _, err := k.VerifyManage(link, noon); err != ManageTokenInvalid {
+		t.Errorf("a link of a dropped key: got %v, want %v", err, ManageTokenInvalid)
+	}
+}
+
+func TestSecretsAreNotPrinted(t *testing.T) {
+	k := Generate(noon).Rotate(noon)
+	var log bytes.Buffer
+	slog.New(slog.NewTextHandler(&log, nil)).Info("keys", "ring", k)
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("keys", "ring", k)
+	out := log.String() + fmt.Sprintf("%v %+v %#v %s %d %x %v", k, k, k, k, k, k, k.Keys())
+	for _, key := range k.keys {
+		for _, form := range []string{encode(key.secret[:]), fmt.Sprintf("%x", key.secret[:4]), fmt.Sprintf("%d %d %d", key.secret[0], key.secret[1], key.secret[2])} {
+			if strings.Contains(out, form) {
+				t.Errorf("a secret is printed: %s", out)
+			}
+		}
+	}
+}
+
+func FuzzParseKeyring(f *testing.F) {
+	f.Add(Generate(noon).Rotate(noon).Marshal())
+	f.Add([]byte("holdfast-keys 1\nkey 0000 2026-11-20T10:00:00Z - AAAA\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		k, err := ParseKeyring(text)
+		if err != nil {
+			return
+		}
+		again, err := ParseKeyring(k.Marshal())
+		if err != nil || !bytes.Equal(again.Marshal(), k.Marshal()) {
+			t.Fatalf("a key file that was read does not survive writing and reading: %v\n%s", err, k.Marshal())
+		}
+	})
+}

@@ -1,0 +1,109 @@
+package token
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"strings"
+	"time"
+)
+
+// MaxManageTTL bounds the life of a manage token, and with it how long a replaced
+// key stays in the key file.
+const MaxManageTTL = 400 * 24 * time.Hour
+
+// The bytes of a manage token, big-endian:
+//
+//	form 1 · key id 2 · expiry 4 · version 4 · appointment id · MAC 16
+//
+// An id that is a UUID takes 16 bytes (form 2: 43 in all, 58 characters), any
+// other its own length (form 3).
+const (
+	manageUUID     = 2
+	manageText     = 3
+	manageHead     = 1 + 2 + 4 + 4
+	maxAppointment = 64
+	maxManage      = ((manageHead+maxAppointment+macSize)*8 + 5) / 6
+)
+
+// Manage is what a manage token says: its bearer may see and change this one
+// appointment, until then.
+type Manage struct {
+	AppointmentID string
+	// Version is the caller's number for the links of this appointment: raised when
+	// it is rescheduled, so that a link of a lower version is refused by the caller.
+	Version   uint32
+	ExpiresAt time.Time // UTC, whole seconds; refused from this instant on
+}
+
+// IssueManage makes the manage token of m. The same m gives the same token until
+// the keys are rotated, so a link need not be stored. An expiry later than
+// MaxManageTTL from now is brought down to that (and then depends on now), a broken
+// second is cut off. It fails only when the id is not 1 to 64 characters of
+// [A-Za-z0-9_-] or the expiry is not between 1970 and 2106.
+func (k *Keyring) IssueManage(m Manage, now time.Time) (string, error) {
+	if m.AppointmentID == "" || !allowed(m.AppointmentID, maxAppointment) || strings.Contains(m.AppointmentID, ".") {
+		return "", errors.New("manage token: the appointment id must be 1 to 64 characters of [A-Za-z0-9_-]")
+	}
+	expires := m.ExpiresAt.Truncate(time.Second)
+	if latest := now.Add(MaxManageTTL).Truncate(time.Second); expires.After(latest) {
+		expires = latest
+	}
+	until, ok := seconds(expires)
+	if !ok {
+		return "", errors.New("manage token: the expiry must be between 1970 and 2106")
+	}
+	signer := k.signer()
+	form, id := packID(m.AppointmentID)
+	body := make([]byte, 0, manageHead+len(id)+macSize)
+	body = append(body, form)
+	body = binary.BigEndian.AppendUint16(body, signer.id)
+	body = binary.BigEndian.AppendUint32(body, until)
+	body = binary.BigEndian.AppendUint32(body, m.Version)
+	body = append(body, id...)
+	return encode(append(body, signer.mac(forManage, body)[:macSize]...)), nil
+}
+
+// VerifyManage checks a manage token: it was signed here and is unchanged
+// (ManageTokenInvalid; empty and malformed count as this), it has not expired
+// (ManageTokenExpired). That Version is still the appointment's is the caller's
+// to check.
+func (k *Keyring) VerifyManage(token string, now time.Time) (Manage, error) {
+	body, ok := k.open(forManage, token, maxManage, now)
+	if !ok || len(body) <= manageHead {
+		return Manage{}, ManageTokenInvalid
+	}
+	m := Manage{
+		ExpiresAt: instant(binary.BigEndian.Uint32(body[3:])),
+		Version:   binary.BigEndian.Uint32(body[7:]),
+	}
+	id := body[manageHead:]
+	switch {
+	case body[0] == manageUUID && len(id) == 16:
+		m.AppointmentID = unpackUUID(id)
+	case body[0] == manageText:
+		m.AppointmentID = string(id)
+	default:
+		return Manage{}, ManageTokenInvalid
+	}
+	if !now.Before(m.ExpiresAt) {
+		return Manage{}, ManageTokenExpired
+	}
+	return m, nil
+}
+
+// packID is the shortest form of an appointment id that gives it back unchanged.
+func packID(id string) (form byte, packed []byte) {
+	if len(id) == 36 && id[8] == '-' && id[13] == '-' && id[18] == '-' && id[23] == '-' {
+		raw, err := hex.DecodeString(id[:8] + id[9:13] + id[14:18] + id[19:23] + id[24:])
+		if err == nil && unpackUUID(raw) == id {
+			return manageUUID, raw
+		}
+	}
+	return manageText, []byte(id)
+}
+
+func unpackUUID(b []byte) string {
+	h := hex.EncodeToString(b)
+	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
+}
