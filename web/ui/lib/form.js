@@ -1,0 +1,66 @@
+// Form parts after the GOV.UK patterns: one label, an optional hint, the error above the field and
+// again in a summary on top whose links lead to the fields.
+import { html, useEffect, useRef } from './html.js'
+import { locale, t } from './i18n.js'
+
+// Field wraps one control. `children` may be given for a control of its own.
+export function Field({ id, label, hint, error, optional, value, input, type = 'text', rows, children, ...rest }) {
+  const about = [hint && id + '-hint', error && id + '-error'].filter(Boolean).join(' ') || undefined
+  const shared = {
+    id, name: id, value, 'aria-describedby': about, 'aria-invalid': error ? 'true' : undefined,
+    onInput: e => input(e.currentTarget.value), ...rest,
+  }
+  return html`<div class=${'field' + (error ? ' bad' : '')}>
+    <label for=${id}>${label}${optional && html` <span class="optional">(${t('field.optional')})</span>`}</label>
+    ${hint && html`<p class="hint" id=${id + '-hint'}>${hint}</p>`}
+    ${error && html`<p class="error" id=${id + '-error'}><span class="sr">${t('error.prefix')} </span>${error}</p>`}
+    ${children || (rows ? html`<textarea rows=${rows} ...${shared} />` : html`<input type=${type} ...${shared} />`)}
+  </div>`
+}
+
+// The order in which the reader's country writes a date.
+const order = new Intl.DateTimeFormat(locale, { year: 'numeric', month: '2-digit', day: '2-digit' })
+  .formatToParts(new Date(0)).map(p => p.type).filter(p => ['day', 'month', 'year'].includes(p))
+
+// DateField is three boxes, because a birthday is typed faster than it is found in a calendar.
+// value is {day, month, year} as typed.
+export function DateField({ id, label, hint, error, optional, value = {}, input }) {
+  const about = [hint && id + '-hint', error && id + '-error'].filter(Boolean).join(' ') || undefined
+  return html`<fieldset class=${'field date' + (error ? ' bad' : '')} aria-describedby=${about}>
+    <legend>${label}${optional && html` <span class="optional">(${t('field.optional')})</span>`}</legend>
+    ${hint && html`<p class="hint" id=${id + '-hint'}>${hint}</p>`}
+    ${error && html`<p class="error" id=${id + '-error'}><span class="sr">${t('error.prefix')} </span>${error}</p>`}
+    <div class="date-parts">${order.map((part, i) => html`<div key=${part} class=${'date-' + part}>
+      <label for=${i ? id + '-' + part : id}>${t('field.' + part)}</label>
+      <input id=${i ? id + '-' + part : id} inputmode="numeric" maxlength=${part === 'year' ? 4 : 2} autocomplete=${'bday-' + part}
+        aria-invalid=${error ? 'true' : undefined} value=${value[part] || ''} onInput=${e => input({ ...value, [part]: e.currentTarget.value })} />
+    </div>`)}</div>
+  </fieldset>`
+}
+// The local date "1980-03-31", '' when nothing was typed, null when it is no date of a living person.
+export function dateFrom({ day = '', month = '', year = '' } = {}) {
+  if (!day && !month && !year) return ''
+  const [d, m, y] = [+day, +month, +year]
+  const date = new Date(Date.UTC(y, m - 1, d))
+  const real = y >= 1900 && date.getUTCFullYear() === y && date.getUTCMonth() === m - 1 && date.getUTCDate() === d
+  return real && date <= new Date() ? date.toISOString().slice(0, 10) : null
+}
+
+// ErrorSummary takes the focus when it appears. errors: [{id, message}] in the order of the fields;
+// n counts the tries, so that a second failing try moves the focus again.
+export function ErrorSummary({ errors, n }) {
+  const ref = useRef()
+  useEffect(() => { if (errors.length) ref.current?.focus() }, [n])
+  if (!errors.length) return null
+  const jump = (e, id) => {
+    e.preventDefault()
+    document.getElementById(id)?.focus()
+  }
+  return html`<div class="summary" role="alert" tabIndex="-1" ref=${ref} aria-labelledby="summary-title">
+    <h2 id="summary-title">${t('error.title')}</h2>
+    <ul>${errors.map(e => html`<li key=${e.id}><a href=${'#' + e.id} onClick=${ev => jump(ev, e.id)}>${e.message}</a></li>`)}</ul>
+  </div>`
+}
+
+export const looksLikeEmail = text => /^[^\s@]+@[^\s@]+\.[^\s@]{2,}$/.test(text.trim())
+export const looksLikePhone = text => (text.match(/\d/g) || []).length >= 5 && /^[\d\s()+./x#-]+$/i.test(text.trim())

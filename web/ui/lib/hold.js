@@ -1,0 +1,267 @@
+// A patient's hold, from the claim to the booking.
+//
+//   idle → claiming → held ⇄ warning → (lapsed → reclaiming) → booking → booked | lost | unknown
+//
+// next() is the machine and nothing else; createHold() does what its states need: it claims, beats,
+// counts down, books and lets go. The countdown runs to the claim's maximum life on a clock that
+// nobody sets. The server's `holdExpiresAt` jumps with every beat and is only shown when offline.
+import { createStore } from './store.js'
+import { client } from './client.js'
+import { mono } from './clock.js'
+import { recall, remember, forget } from './session.js'
+import { request, post, patch, del, newKey, passing, wait } from './api.js'
+
+export const ttlSeconds = 300
+export const warnAt = 120
+export const maxKeeps = 10
+const every = 60000
+
+const live = new Set(['held', 'warning', 'booking'])
+export const isHeld = s => live.has(s.phase)
+// After an unknown outcome the hold is still kept: the patient may have to confirm again.
+const beats = s => Boolean(s.holdId) && (isHeld(s) || s.phase === 'unknown')
+const goneCodes = new Set(['slot_taken', 'slot_held', 'not_bookable'])
+
+// next is the machine: the state after an event, or the same state if the event means nothing now.
+export function next(s, e) {
+  switch (e.type) {
+    case 'claim':
+      return { phase: 'claiming', ...e.slot, keeps: 0 }
+    case 'claimed':
+      if (s.phase !== 'claiming' && s.phase !== 'reclaiming') return s
+      return { ...s, ...e.hold, phase: 'held', note: s.phase === 'reclaiming' ? 'again' : '', problem: null, why: null }
+    case 'refused':
+      if (goneCodes.has(e.problem.code)) return { ...s, phase: 'lost', why: 'gone', problem: e.problem }
+      if (s.phase === 'claiming') return { phase: 'idle', problem: e.problem, start: s.start }
+      if (s.phase === 'reclaiming') return { ...s, phase: 'lapsed', problem: e.problem }
+      return s.phase === 'booking' ? { ...s, phase: 'held', problem: e.problem } : s
+    case 'beat':
+      return beats(s) && s.holdId === e.holdId
+        ? { ...s, expiresAt: e.expiresAt, until: s.until + (e.maxExpiresAt - s.maxExpiresAt), maxExpiresAt: e.maxExpiresAt } : s
+    case 'kept':
+      return isHeld(s) ? { ...s, phase: 'held', keeps: s.keeps + 1, note: 'kept' } : s
+    case 'tick':
+      if (!beats(s)) return s
+      if (s.phase === 'booking' || s.phase === 'unknown') return { ...s, left: e.left }
+      if (e.left <= 0) return { ...s, phase: 'lapsed', left: 0, note: '' }
+      return { ...s, left: e.left, phase: e.left <= warnAt ? 'warning' : 'held' }
+    case 'gone':
+      // While a booking is under way its own answer decides.
+      if (s.holdId !== e.holdId || !['held', 'warning', 'lapsed'].includes(s.phase)) return s
+      if (e.reason === 'displaced') return { ...s, phase: 'lost', why: 'displaced' }
+      return e.reason === 'conflict' ? { ...s, phase: 'lost', why: 'gone' } : { ...s, phase: 'lapsed', note: '' }
+    case 'reclaim':
+      return s.phase === 'lapsed' ? { ...s, phase: 'reclaiming' } : s
+    case 'book':
+      return { ...s, ...e.slot, phase: 'booking', problem: null, note: '' }
+    case 'saving':
+      return s.phase === 'booking' ? { ...s, problem: e.problem } : s
+    case 'unknown':
+      return { ...s, phase: 'unknown', problem: null }
+    case 'booked':
+      return { ...s, phase: 'booked', appointment: e.appointment, problem: null }
+    case 'let go':
+      return { phase: 'idle' }
+  }
+  return s
+}
+
+const held = answer => ({
+  holdId: answer.holdId, specialistId: answer.specialistId, start: answer.slotStartDate, end: answer.slotEndDate,
+  expiresAt: Date.parse(answer.holdExpiresAt), maxExpiresAt: Date.parse(answer.maxExpiresAt || answer.holdExpiresAt),
+  until: mono() + answer.ttlMs + (Date.parse(answer.maxExpiresAt || answer.holdExpiresAt) - Date.parse(answer.holdExpiresAt)),
+})
+
+export function createHold() {
+  const store = createStore({ phase: 'idle' })
+  let worker, ticking, touched = mono()
+  const send = event => {
+    const was = store.get()
+    const now = next(was, event)
+    if (now === was) return now
+    store.set(() => now)
+    if (beats(now) && (!beats(was) || now.holdId !== was.holdId)) begin(now)
+    if (!beats(now) && beats(was)) rest()
+    if (now.phase === 'lost' || now.phase === 'booked') forget('hold')
+    if (now.phase === 'lapsed' && was.phase !== 'lapsed') reclaimIfThere()
+    return now
+  }
+
+  // --- keeping it
+  function begin(s) {
+    remember('hold', { typeId: s.typeId, start: s.start, end: s.end, asked: s.asked })
+    const job = { holdId: s.holdId, clientId: client.id, ttlSeconds, every }
+    try {
+      worker ||= new Worker(new URL('./beat.js', import.meta.url))
+      worker.onmessage = ({ data }) => beaten(data)
+      worker.postMessage(job)
+    } catch { worker = null }
+    clearInterval(ticking)
+    tick()
+    let seconds = 0
+    ticking = setInterval(() => {
+      tick()
+      if (!worker && ++seconds % 60 === 0) beat().catch(() => {})
+    }, 1000)
+  }
+  function rest() {
+    worker?.postMessage(null)
+    clearInterval(ticking)
+  }
+  const tick = () => send({ type: 'tick', left: Math.ceil((store.get().until - mono()) / 1000) })
+  function beaten({ holdId, status, body }) {
+    if (status === 200 && body.ok) {
+      send({ type: 'beat', holdId, expiresAt: Date.parse(body.holdExpiresAt), maxExpiresAt: Date.parse(body.maxExpiresAt) })
+    } else if (status === 410 || status === 404 || status === 403) send({ type: 'gone', holdId, reason: 'expired' })
+  }
+  // beat asks now, besides the worker: after sleep, after bfcache, when the network is back.
+  function beat(restart) {
+    const { holdId } = store.get()
+    if (!beats(store.get())) return Promise.resolve()
+    return patch('/v1/holds', { holdId, clientId: client.id, ttlSeconds, ...(restart && { restart }) }, { tries: 1 })
+      .then(body => beaten({ holdId, status: 200, body }), problem => {
+        beaten({ holdId, status: problem.status, body: {} })
+        throw problem
+      })
+  }
+  async function keep() {
+    try {
+      await beat(true)
+      send({ type: 'kept' })
+      tick()
+      return true
+    } catch { return false }
+  }
+
+  // --- taking it
+  async function claim(slot) {
+    const old = store.get()
+    const wanted = { typeId: slot.typeId, start: slot.start, end: slot.end, asked: slot.specialistId || '' }
+    const own = beats(old) ? old.holdId : ''
+    send({ type: 'claim', slot: wanted })
+    let problem = await take()
+    // A swapped hold is let go; and one's own hold can stand in the way of its neighbour.
+    if (own && own !== store.get().holdId) {
+      await drop(own)
+      if (problem?.code === 'slot_held') problem = await take()
+    }
+    if (problem) send({ type: 'refused', problem })
+    return store.get()
+  }
+  // take asks for the time the state names, and returns the problem if there is one.
+  async function take() {
+    const s = store.get()
+    try {
+      const answer = await post('/v1/holds', {
+        appointmentTypeId: s.typeId, slotStartDate: s.start, clientId: client.id, ttlSeconds,
+        ...(s.asked && { specialistId: s.asked }),
+      }, { key: newKey() })
+      // The person may have walked away while the answer was under way.
+      const now = store.get()
+      if (now.start !== s.start || now.phase !== s.phase) drop(answer.holdId)
+      else send({ type: 'claimed', hold: held(answer) })
+    } catch (problem) {
+      if (store.get().start === s.start) return problem
+    }
+  }
+  async function reclaim() {
+    if (store.get().phase !== 'lapsed') return
+    send({ type: 'reclaim' })
+    const problem = await take()
+    if (problem) send({ type: 'refused', problem })
+  }
+  // A lapsed hold is taken again for someone who is there, and not for a page left open.
+  const present = () => !document.hidden && mono() - touched < 90000
+  function reclaimIfThere() { if (present()) reclaim() }
+
+  // --- booking it
+  async function book(patient) {
+    const s = store.get()
+    const attempt = {
+      key: newKey(), typeId: s.typeId,
+      slot: { typeId: s.typeId, start: s.start, end: s.end, asked: s.asked, specialistId: s.specialistId },
+      body: {
+        clientId: client.id, holdId: s.holdId, slotStartDate: s.start, patient,
+        ...((s.asked || s.specialistId) && { specialistId: s.asked || s.specialistId }),
+      },
+    }
+    remember('attempt', attempt)
+    return run(attempt)
+  }
+  async function run(attempt) {
+    send({ type: 'book', slot: attempt.slot })
+    for (let tries = 0; ; tries++) {
+      try {
+        const { appointment } = await request('POST', `/v1/appointment-types/${attempt.typeId}/book`,
+          { key: attempt.key, body: attempt.body, tries: 4 })
+        forget('attempt')
+        return send({ type: 'booked', appointment })
+      } catch (problem) {
+        const busy = problem.code === 'storage_unavailable' || problem.code === 'storage_full' || problem.code === 'overloaded'
+        if ((busy || problem.code === 'rate_limited') && tries < 12) {
+          send({ type: 'saving', problem })
+          await wait(1000 * (problem.retryAfter || 4))
+          continue
+        }
+        if (busy || passing(problem)) return send({ type: 'unknown' })
+        forget('attempt')
+        return send({ type: 'refused', problem })
+      }
+    }
+  }
+  const check = () => {
+    const attempt = recall('attempt')
+    return attempt ? run(attempt) : Promise.resolve(store.get())
+  }
+
+  // --- letting it go
+  const drop = holdId => del('/v1/holds', { holdId, clientId: client.id }, { tries: 2 }).catch(() => {})
+  function release() {
+    const s = store.get()
+    send({ type: 'let go' })
+    forget('hold')
+    if (s.holdId && s.phase !== 'booked') return drop(s.holdId)
+  }
+
+  const touch = () => {
+    touched = mono()
+    if (store.get().phase === 'lapsed') reclaim()
+  }
+  const shown = () => {
+    if (document.hidden) return
+    touched = mono()
+    if (store.get().phase === 'lapsed') reclaim()
+    else beat().catch(() => {})
+  }
+  addEventListener('pointerdown', touch, { passive: true })
+  addEventListener('keydown', touch)
+  addEventListener('online', shown)
+  document.addEventListener('visibilitychange', shown)
+  addEventListener('pageshow', e => { if (e.persisted) shown() })
+  // Leaving for good frees the time at once; a page kept for "back" keeps its hold until it lapses.
+  addEventListener('pagehide', e => {
+    const s = store.get()
+    if (e.persisted || !['held', 'warning'].includes(s.phase)) return
+    navigator.sendBeacon?.('/v1/holds/release',
+      new Blob([JSON.stringify({ holdId: s.holdId, clientId: client.id })], { type: 'application/json' }))
+  })
+
+  return {
+    store, claim, keep, book, check, release, reclaim,
+    // resume takes up what a reload interrupted: an attempt without an answer, or a hold.
+    resume() {
+      const attempt = recall('attempt')
+      if (attempt) {
+        send({ type: 'unknown' })
+        store.set({ ...attempt.slot })
+        return check()
+      }
+      const slot = recall('hold')
+      return slot ? claim({ ...slot, specialistId: slot.asked }) : Promise.resolve(store.get())
+    },
+    // heard takes the stream's word about this hold.
+    heard(event) {
+      if (event.isOwnHold && event.type === 'release') send({ type: 'gone', holdId: event.holdId, reason: event.reason })
+    },
+  }
+}

@@ -1,0 +1,77 @@
+// The words of the page in one language, and the locale that every number and date is written in.
+// The page's script tag for this module stands first, so the words load while the rest still does.
+// <html data-strings="staff"> asks for i18n/staff.<lang>.js beside the patient's words.
+import { boot, query } from './boot.js'
+
+const root = document.documentElement
+export const languages = { en: 'English', de: 'Deutsch', es: 'Español' }
+const pseudo = { 'en-XA': 'en', 'ar-XB': 'en' }
+const known = tag => {
+  if (!tag) return
+  if (pseudo[tag]) return tag
+  const base = tag.toLowerCase().split('-')[0]
+  return languages[base] && base
+}
+const stored = () => { try { return localStorage.getItem('holdfast.lang') } catch { return null } }
+
+export const lang = known(query.get('lang')) || known(stored()) ||
+  (navigator.languages || []).map(known).find(Boolean) || known(boot.clinic.locale) || 'en'
+export const dir = lang === 'ar-XB' ? 'rtl' : 'ltr'
+root.lang = lang
+root.dir = dir
+
+// Dates and times follow the clinic's own country where it speaks the same language: the page then
+// says what the sign on the clinic's door says. Plain English is read as 24 hours outside America.
+const regions = { en: /^America\//.test(boot.clinic.timezone) ? 'en-US' : 'en-GB', de: 'de-DE', es: 'es-ES' }
+export const locale = lang === 'ar-XB' ? 'ar-u-nu-latn' : lang === 'en-XA' ? 'en-GB'
+  : boot.clinic.locale?.startsWith(lang + '-') ? boot.clinic.locale : regions[lang]
+
+let words = {}
+const plural = new Intl.PluralRules(lang === 'ar-XB' ? 'en' : locale)
+
+// en-XA stretches by 40 % and marks its ends, so clipped or glued text shows; ar-XB mirrors.
+const accents = { a: 'á', e: 'é', i: 'ï', o: 'ö', u: 'ü', y: 'ý', c: 'ç', n: 'ñ', s: 'š', z: 'ž', A: 'Å', E: 'É', I: 'Ï', O: 'Ø', U: 'Û', C: 'Ç', N: 'Ñ', S: 'Š' }
+const distort = text => {
+  if (typeof text !== 'string') {
+    return Object.fromEntries(Object.entries(text).map(([k, v]) => [k, distort(v)]))
+  }
+  // Placeholders and the bold marks stay as they are.
+  const parts = text.split(/(\{\w+\}|\*\*)/)
+  if (lang === 'ar-XB') {
+    return parts.map((p, i) => i % 2 ? p : p.replace(/[\p{L}\p{M}’']+/gu, '\u200f\u202e$&\u202c\u200f')).join('')
+  }
+  const more = ' ' + 'one two three four five six seven eight nine ten '.repeat(4).slice(0, Math.ceil(text.length * .4)).trim()
+  return '[' + parts.map((p, i) => i % 2 ? p : p.replace(/[a-z]/gi, c => accents[c] || c)).join('') + more + ']'
+}
+
+const load = async part => {
+  const name = (part ? part + '.' : '') + (pseudo[lang] || lang)
+  const { default: found } = await import(`../i18n/${name}.js`)
+  words = { ...words, ...(pseudo[lang] ? Object.fromEntries(Object.entries(found).map(([k, v]) => [k, distort(v)])) : found) }
+}
+export const ready = Promise.all(['', ...(root.dataset.strings || '').split(' ').filter(Boolean)].map(load))
+
+const find = (key, params) => {
+  const text = words[key]
+  if (text == null) return key
+  return typeof text === 'string' ? text : text[plural.select(params?.n ?? 0)] ?? text.other
+}
+// t gives plain text. A missing key is shown as it is, so that a test can see it.
+export const t = (key, params) =>
+  find(key, params).replace(/\*\*/g, '').replace(/\{(\w+)\}/g, (all, name) => params?.[name] ?? all)
+export const has = key => key in words
+
+// rich gives the same as children for a component: **bold**, and parameters that may be elements.
+export function rich(key, params, wrap) {
+  const fill = text => text.split(/(\{\w+\})/).filter(Boolean)
+    .map(p => /^\{\w+\}$/.test(p) ? params?.[p.slice(1, -1)] ?? p : p)
+  return find(key, params).split('**').map((p, i) => i % 2 ? wrap(fill(p)) : fill(p))
+}
+export const list = items => new Intl.ListFormat(lang === 'ar-XB' ? 'en' : locale).format(items)
+
+export function setLanguage(tag) {
+  try { localStorage.setItem('holdfast.lang', tag) } catch { /* the address still carries it */ }
+  const url = new URL(location.href)
+  url.searchParams.set('lang', tag)
+  location.assign(url)
+}

@@ -1,0 +1,19 @@
+// A notice says what happened, what it means and the next step. `text` is a key of the words, or
+// what rich() gives; children are its buttons. Kinds: info, ok, warn, danger.
+import { html } from './html.js'
+import { Icon } from './icons.js'
+import { rich } from './i18n.js'
+
+const icons = { info: 'info', ok: 'check', warn: 'clock', danger: 'alert', offline: 'offline' }
+const bold = text => html`<strong>${text}</strong>`
+
+export const words = (key, params) => rich(key, params, bold)
+
+export const Notice = ({ kind = 'info', icon, text, params, children, role, id, tabIndex, innerRef }) => html`
+  <div class=${'notice ' + kind} role=${role} id=${id} tabIndex=${tabIndex} ref=${innerRef}>
+    <${Icon} name=${icon || icons[kind]} />
+    <div class="notice-body">
+      <p>${typeof text === 'string' ? words(text, params) : text}</p>
+      ${children && html`<div class="notice-do">${children}</div>`}
+    </div>
+  </div>`

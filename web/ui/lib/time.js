@@ -1,0 +1,74 @@
+// Instants become words in one zone, the clinic's unless another is set. Local dates are
+// "2026-11-23", as on the wire; their arithmetic never touches an instant.
+import { boot } from './boot.js'
+import { locale, t } from './i18n.js'
+
+export let zone = boot.clinic.timezone
+export const setZone = z => { zone = z || zone }
+
+const styles = {
+  time: { hour: '2-digit', minute: '2-digit' },
+  weekday: { weekday: 'short' },
+  day: { day: 'numeric' },
+  month: { month: 'long', year: 'numeric' },
+  shortDay: { weekday: 'short', day: 'numeric', month: 'short' },
+  longDay: { weekday: 'long', day: 'numeric', month: 'long' },
+  fullDay: { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' },
+  fields: { year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' },
+}
+const made = new Map()
+const formatter = (style, tz) => {
+  const key = style + tz
+  if (!made.has(key)) {
+    const fields = style === 'fields'
+    made.set(key, new Intl.DateTimeFormat(fields ? 'en-GB' : locale, { ...styles[style], timeZone: tz }))
+  }
+  return made.get(key)
+}
+
+// write words an instant (ISO text or milliseconds) or a local date, by one of the styles above.
+export function write(style, when, tz = zone) {
+  if (typeof when === 'string' && when.length === 10) return formatter(style, 'UTC').format(Date.parse(when))
+  return formatter(style, tz).format(new Date(when))
+}
+const fields = (instant, tz = zone) =>
+  Object.fromEntries(formatter('fields', tz).formatToParts(new Date(instant)).map(p => [p.type, p.value]))
+
+export const dateOf = (instant, tz) => {
+  const f = fields(instant, tz)
+  return `${f.year}-${f.month}-${f.day}`
+}
+export const hhmm = (instant, tz) => {
+  const f = fields(instant, tz)
+  return `${f.hour}:${f.minute}`
+}
+export const addDays = (date, n) => new Date(Date.parse(date) + n * 864e5).toISOString().slice(0, 10)
+export const daysBetween = (a, b) => Math.round((Date.parse(b) - Date.parse(a)) / 864e5)
+
+export const partOfDay = instant => {
+  const h = +fields(instant).hour
+  return h < 12 ? 'morning' : h < 17 ? 'afternoon' : 'evening'
+}
+export const time = instant => write('time', instant)
+export const range = (start, end) => t('range', { from: time(start), to: time(end) })
+export const dayAndTime = instant => t('day.time', { day: write('shortDay', instant), time: time(instant) })
+// A nearby time, as short as it stays clear: "10:00" on the same day, else "Tue 09:00", else the date.
+export const near = (instant, date) => {
+  const own = dateOf(instant)
+  if (own === date) return time(instant)
+  return Math.abs(daysBetween(own, date)) < 7
+    ? t('near', { day: write('weekday', instant), time: time(instant) }) : dayAndTime(instant)
+}
+export const countdown = seconds => {
+  const s = Math.max(0, Math.ceil(seconds))
+  return `${String(Math.floor(s / 60)).padStart(2, '0')}:${String(s % 60).padStart(2, '0')}`
+}
+
+// The zone's name, but only when a reader's own clock would show something else at that moment.
+export function foreignZone(instant) {
+  const own = Intl.DateTimeFormat().resolvedOptions().timeZone
+  if (!own || hhmm(instant, own) + dateOf(instant, own) === hhmm(instant) + dateOf(instant)) return ''
+  const name = new Intl.DateTimeFormat(locale, { timeZone: zone, timeZoneName: 'long' })
+    .formatToParts(new Date(instant)).find(p => p.type === 'timeZoneName')?.value
+  return name || zone
+}
