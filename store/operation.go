@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"strings"
 	"time"
 )
 
@@ -51,7 +53,36 @@ type Operation struct {
 	StartTime     time.Time // the appointment's slot start, for people to recognise it
 	LastError     string    // in words; never personal data or secrets
 	Result        string    // what the far side called it, such as an appointment GUID
-	Payload       json.RawMessage
+	// Payload is one JSON value, or empty. It is kept as a value: its spacing and the order of its keys may change.
+	Payload json.RawMessage
+}
+
+// Validate returns nil if every queue can keep op, else an error that wraps ErrInvalid and names the field: the id and
+// the appointment id are ids (the latter may be empty), the kind is 1 to 64 characters of [a-z0-9._-], the status is
+// one of the four, the payload is empty or one JSON value.
+func (op Operation) Validate() error {
+	switch {
+	case !operationID(op.ID):
+		return fmt.Errorf("%w: the operation's id must be 1 to 64 characters of [A-Za-z0-9_-]", ErrInvalid)
+	case op.AppointmentID != "" && !operationID(op.AppointmentID):
+		return fmt.Errorf("%w: operation %s: the appointment's id must be 1 to 64 characters of [A-Za-z0-9_-]", ErrInvalid, op.ID)
+	case !within(string(op.Kind), "abcdefghijklmnopqrstuvwxyz0123456789._-"):
+		return fmt.Errorf("%w: operation %s: the kind must be 1 to 64 characters of [a-z0-9._-]", ErrInvalid, op.ID)
+	case op.Status != OperationPending && op.Status != OperationProcessing && !op.Status.Final():
+		return fmt.Errorf("%w: operation %s: the status must be pending, processing, completed or failed", ErrInvalid, op.ID)
+	case len(op.Payload) > 0 && !json.Valid(op.Payload):
+		return fmt.Errorf("%w: operation %s: the payload is not one JSON value", ErrInvalid, op.ID)
+	}
+	return nil
+}
+
+func operationID(s string) bool {
+	return within(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
+}
+
+// within reports whether s is 1 to 64 bytes, all of them among those allowed.
+func within(s, allowed string) bool {
+	return s != "" && len(s) <= 64 && strings.Trim(s, allowed) == ""
 }
 
 // Backoff returns how long to wait after the given failed attempt (1 for the first): min(300 s, base·2^attempt), the
@@ -72,7 +103,7 @@ type OperationFilter struct {
 	Status        OperationStatus
 	AppointmentID string
 	After         string // id of the last one already seen
-	Limit         int    // 1..500; 0 means 100
+	Limit         int    // 1..500; 0 means 100, more than 500 means 500
 }
 
 // OperationCounts is how many operations are in each state.
@@ -90,22 +121,27 @@ type Activity struct {
 
 // Queue is the durable list of operations. It is safe for concurrent use. Every change is durable when the call
 // returns. It is never the only copy of an unfinished operation: the outbox has it too.
+//
+// ctx bounds the wait for a turn only, as in Store.Write: a change that has begun is waited for, so an operation taken
+// is never lost to a caller who gave up. Every change may also return ErrOverloaded, ErrFull, ErrUnavailable or
+// ErrClosed; the last two are all that reading adds to what its method names.
 type Queue interface {
 	// Add stores operations, all or none. One whose id is already there is left as it is, so adding is idempotent.
+	// ErrInvalid if one does not pass Validate.
 	Add(ctx context.Context, ops ...Operation) error
 
 	// Take moves the pending operation with the earliest NextAttemptAt ≤ now among kinds (all if none are given) to
-	// processing, adds one to Attempts, sets AttemptedAt to now, and returns it. Of concurrent callers each gets
-	// another one. ErrNotFound if none is due.
+	// processing, adds one to Attempts, sets AttemptedAt to now, and returns it. Of those due at the same instant the
+	// lowest id comes first. Of concurrent callers each gets another one. ErrNotFound if none is due.
 	Take(ctx context.Context, now time.Time, kinds ...OperationKind) (Operation, error)
 
-	// Change replaces the operation with op's id, in any state. ErrNotFound.
+	// Change replaces the operation with op's id, in any state. ErrNotFound; ErrInvalid if op does not pass Validate.
 	Change(ctx context.Context, op Operation, event, detail string) error
 
 	// Operation returns one. ErrNotFound.
 	Operation(ctx context.Context, id string) (Operation, error)
 
-	// Operations lists by id.
+	// Operations lists by id, byte by byte.
 	Operations(ctx context.Context, f OperationFilter) ([]Operation, error)
 
 	// Counts is answered without reading the operations: its cost does not grow with their number.
@@ -122,10 +158,12 @@ type Queue interface {
 	// Remove deletes one; idempotent. Its activity stays.
 	Remove(ctx context.Context, id string) error
 
-	// Prune removes completed operations finished before the instant, and their activity, and says how many.
+	// Prune removes completed operations finished before the instant, with their activity, and says how many. The
+	// activity of operations removed before the instant goes too, unless their id was added again.
 	Prune(ctx context.Context, before time.Time) (int, error)
 
-	// Activity lists what happened to one operation, oldest first.
+	// Activity lists what happened to one operation, oldest first; nothing for an unknown id. Add, Take, Recover and
+	// Remove write "added", "attempted", "recovered" and "removed" themselves, Change what it is given.
 	Activity(ctx context.Context, id string) ([]Activity, error)
 
 	// Ping answers nil if the queue can be read; Close waits for writes already accepted.
