@@ -23,7 +23,10 @@ func Assign(appointmentTypeID string, start time.Time, candidates []store.Assign
 	if len(candidates) == 0 {
 		return "", false
 	}
-	highest := slices.MaxFunc(candidates, func(a, b store.Assignment) int { return a.Priority - b.Priority }).Priority
+	highest := candidates[0].Priority
+	for _, c := range candidates {
+		highest = max(highest, c.Priority)
+	}
 	ids := make([]string, 0, len(candidates))
 	for _, c := range candidates {
 		if c.Priority == highest {

@@ -45,7 +45,7 @@ type Calendar struct {
 func NewCalendar(s store.Specialist, hours []store.WeeklyWindow, overrides []store.Override) (*Calendar, error) {
 	c := &Calendar{specialistID: s.ID, active: s.Active, overrides: make(map[int64][]window, len(overrides))}
 	var err error
-	if c.zone, err = loadZone(s.Timezone); err != nil {
+	if c.zone, err = LoadZone(s.Timezone); err != nil {
 		return nil, fmt.Errorf("specialist %s: %w", s.ID, err)
 	}
 	var weekly [7][]store.Window

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"holdfast/store"
@@ -38,17 +39,30 @@ func makeWindows(in []store.Window) ([]window, error) {
 	return slices.Compact(out), nil
 }
 
-// loadZone loads a zone by its IANA name. The empty name and "Local" are refused: what a specialist's hours mean must
-// not depend on the machine.
-func loadZone(name string) (*time.Location, error) {
-	if name == "" || name == "Local" {
-		return nil, fmt.Errorf("%q is not an IANA time zone like Europe/Berlin", name)
+// LoadZone loads a time zone by its IANA name. Names that mean another thing on another machine are refused: none,
+// "Local", and the system's own files beside the zones.
+func LoadZone(name string) (*time.Location, error) {
+	foreign := name == "" || name == "Local" || name == "localtime" || name == "posixrules" ||
+		strings.HasPrefix(name, "posix/") || strings.HasPrefix(name, "right/")
+	if !foreign {
+		if loc, err := time.LoadLocation(name); err == nil {
+			return loc, nil
+		}
 	}
-	loc, err := time.LoadLocation(name)
-	if err != nil {
-		return nil, fmt.Errorf("%q is not an IANA time zone like Europe/Berlin: %w", name, err)
-	}
-	return loc, nil
+	return nil, fmt.Errorf("%q is not a time zone like Europe/Berlin", name)
+}
+
+// StartOfDay is the first instant of a local date: 00:00, or what the clocks show instead where they skip it.
+func StartOfDay(zone *time.Location, d store.Date) time.Time {
+	z := zoneCursor{loc: zone}
+	return time.Unix(z.firstAt(dayOf(d)*daySeconds), 0).UTC()
+}
+
+// WallTime is the instant of a local date and time, by the rule of availability: a missing time moves forward by the gap,
+// a doubled one is its first occurrence.
+func WallTime(zone *time.Location, d store.Date, t store.TimeOfDay) time.Time {
+	z := zoneCursor{loc: zone}
+	return time.Unix(z.instant(dayOf(d)*daySeconds+int64(t)*60), 0).UTC()
 }
 
 // dayOf numbers a date: days since 1970-01-01.

@@ -1,0 +1,102 @@
+package engine
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"strings"
+	"time"
+
+	"holdfast/store"
+)
+
+// apiKeyPrefix starts every key, so that a leaked one can be recognised by scanners.
+const apiKeyPrefix = "hfk_"
+
+// MinAdminKey is the shortest bootstrap admin key, in characters.
+const MinAdminKey = 24
+
+// Principal is a program that has shown a key.
+type Principal struct {
+	KeyID string // "bootstrap" for the bootstrap admin key
+	Scope store.Scope
+}
+
+// Actor names the principal in the audit log.
+func (p Principal) Actor() Actor { return Actor("key:" + p.KeyID) }
+
+// May reports whether the principal has a scope. Admin has them all.
+func (p Principal) May(s store.Scope) bool { return p.Scope == s || p.Scope == store.ScopeAdmin }
+
+// CreateAPIKey makes a key and returns its secret, which is shown this once and not kept. *ValidationError.
+func (e *Engine) CreateAPIKey(ctx context.Context, actor Actor, name string, scope store.Scope) (store.APIKey, string, error) {
+	var m mistakes
+	name = strings.TrimSpace(name)
+	if name == "" {
+		m.add("name", "say what the key is for, such as \"phone agent\"")
+	}
+	checkText(&m, "name", name, 100, false)
+	switch scope {
+	case store.ScopeAdmin, store.ScopeAgent, store.ScopePresence:
+	default:
+		m.add("scope", "must be admin, agent or presence")
+	}
+	if err := m.err(); err != nil {
+		return store.APIKey{}, "", err
+	}
+	secret := apiKeyPrefix + rand.Text() + rand.Text() // 260 bits in base32: no letters that look alike in case
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	key := store.APIKey{
+		ID: newID(), Name: name, Scope: scope, Hash: sha256.Sum256([]byte(secret)), Prefix: secret[:len(apiKeyPrefix)+6], CreatedAt: now,
+	}
+	err := e.store.Write(ctx, func(tx store.Tx) error {
+		if err := tx.InsertAPIKey(ctx, key); err != nil {
+			return err
+		}
+		return audit(ctx, tx, now, actor, "apikey.created", "apikey:"+key.ID, "", nil, map[string]string{"name": name, "scope": string(scope)})
+	})
+	return key, secret, err
+}
+
+// APIKeys lists all keys, the revoked ones included.
+func (e *Engine) APIKeys(ctx context.Context) ([]store.APIKey, error) { return e.store.APIKeys(ctx) }
+
+// RevokeAPIKey makes a key useless from now on. It is idempotent. store.ErrNotFound.
+func (e *Engine) RevokeAPIKey(ctx context.Context, actor Actor, id string) error {
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	return e.store.Write(ctx, func(tx store.Tx) error {
+		if err := tx.RevokeAPIKey(ctx, id, now); err != nil {
+			return err
+		}
+		return audit(ctx, tx, now, actor, "apikey.revoked", "apikey:"+id, "", nil, nil)
+	})
+}
+
+// Authenticate returns the principal of a bearer key. ErrUnauthorized if it is unknown or revoked.
+func (e *Engine) Authenticate(ctx context.Context, bearer string) (Principal, error) {
+	hash := sha256.Sum256([]byte(bearer))
+	if e.adminKey != nil && subtle.ConstantTimeCompare(hash[:], e.adminKey) == 1 {
+		return Principal{KeyID: "bootstrap", Scope: store.ScopeAdmin}, nil
+	}
+	if !strings.HasPrefix(bearer, apiKeyPrefix) {
+		return Principal{}, ErrUnauthorized
+	}
+	key, err := e.store.APIKeyByHash(ctx, hash)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return Principal{}, ErrUnauthorized
+	case err != nil:
+		return Principal{}, err
+	case !key.RevokedAt.IsZero():
+		return Principal{}, ErrUnauthorized
+	}
+	if now := time.Now().UTC(); now.Sub(key.LastUsedAt) > time.Minute {
+		err := e.store.Write(ctx, func(tx store.Tx) error { return tx.TouchAPIKey(ctx, key.ID, now) })
+		if err != nil {
+			e.log.Warn("the use of an API key was not recorded", "key", key.ID, "error", err)
+		}
+	}
+	return Principal{KeyID: key.ID, Scope: key.Scope}, nil
+}

@@ -1,0 +1,30 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"holdfast/store"
+)
+
+// checkCooldown returns *CooldownError if this client made a web booking of this type within the type's cooldown that is
+// still confirmed. It is derived from the appointments themselves, so a cancellation clears it and a booking that
+// failed never set it. Reading through a Tx it sees that transaction's own state.
+func (e *Engine) checkCooldown(ctx context.Context, r store.Reader, t *store.AppointmentType, client string, now time.Time) error {
+	if t.CooldownMinutes <= 0 || client == "" {
+		return nil
+	}
+	length := time.Duration(t.CooldownMinutes) * time.Minute
+	made, err := r.LatestWebBooking(ctx, client, t.ID, now.Add(-length))
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	}
+	if until := made.Add(length); until.After(now) {
+		return &CooldownError{Until: until.UTC()}
+	}
+	return nil
+}

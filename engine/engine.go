@@ -1,0 +1,150 @@
+// Package engine is what Holdfast decides: which slots exist, who is assigned, who may hold, book, move and cancel.
+//
+// One use case is one file. The package knows no SQL, no HTTP and no Redis: it is given a store.Store (what is
+// remembered), a holds.Backend (what is true only for now) and a store.Queue (calls still to be made), and it gives
+// package web one *Engine. Availability and assignment are pure functions that take now; everything else is a method.
+//
+// # The law and the courtesy
+//
+// A hold is a courtesy, the table is the law. Every booking path ends in one Write whose insert the database may refuse;
+// nothing before it is needed for safety. What comes before it (availability, the busy bits, the hold) makes refusals
+// rare and early.
+//
+// # After commit
+//
+// Events are published, cache generations moved and operations handed to the queue only after the Write has returned.
+// A reader that learned of a change therefore finds it in the database.
+//
+// # Errors
+//
+// Methods return the sentinels and typed errors of error.go, of package store and of package holds; package web has
+// the one table from them to a status and a code.
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"holdfast/engine/token"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// Engine decides. It is safe for concurrent use.
+type Engine struct {
+	store    store.Store
+	holds    holds.Backend
+	log      *slog.Logger
+	options  Options
+	schedule scheduleCache
+	slots    *slotCache
+	recent   recentHolds
+	keyring  atomic.Pointer[token.Keyring]
+	adminKey []byte                  // SHA-256 of the bootstrap admin key; nil if there is none
+	work     []func(context.Context) // what Run keeps running
+}
+
+// Options configure an Engine; the zero value of each field is its default.
+type Options struct {
+	Store  store.Store   // required
+	Holds  holds.Backend // required
+	Logger *slog.Logger  // default: discard
+
+	// Keyring signs manage links and agent tokens. Default: keys made now, which die with the process.
+	Keyring *token.Keyring
+	// AdminKey is a bootstrap key with every scope, of at least MinAdminKey characters. Default: none.
+	AdminKey string
+
+	// TimeslotsCacheTTL bounds how long a computed day list is reused. Default 300 s; negative switches the cache off.
+	TimeslotsCacheTTL time.Duration
+	// TimeslotsCacheBytes bounds the memory of the slot cache. Default 32 MiB.
+	TimeslotsCacheBytes int64
+}
+
+// New reads the schedule and returns an Engine. Run must be called for its background work.
+func New(ctx context.Context, o Options) (*Engine, error) {
+	if o.Store == nil || o.Holds == nil {
+		return nil, errors.New("engine: Store and Holds are required")
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.TimeslotsCacheTTL == 0 {
+		o.TimeslotsCacheTTL = 300 * time.Second
+	}
+	if o.TimeslotsCacheBytes == 0 {
+		o.TimeslotsCacheBytes = 32 << 20
+	}
+	if o.Keyring == nil {
+		o.Keyring = token.Generate(time.Now())
+	}
+	e := &Engine{store: o.Store, holds: o.Holds, log: o.Logger, options: o}
+	e.keyring.Store(o.Keyring)
+	if o.AdminKey != "" {
+		if len(o.AdminKey) < MinAdminKey {
+			return nil, fmt.Errorf("the admin key has %d characters; it needs at least %d", len(o.AdminKey), MinAdminKey)
+		}
+		sum := sha256.Sum256([]byte(o.AdminKey))
+		e.adminKey = sum[:]
+	}
+	e.schedule.clock.Store(uint64(time.Now().UnixMilli()))
+	var err error
+	if e.slots, err = newSlotCache(o.TimeslotsCacheBytes, o.TimeslotsCacheTTL); err != nil {
+		return nil, fmt.Errorf("slot cache: %w", err)
+	}
+	if err := e.reloadSchedule(ctx); err != nil {
+		return nil, fmt.Errorf("read the schedule: %w", err)
+	}
+	e.work = append(e.work, e.forgetOldRecords)
+	return e, nil
+}
+
+// Run does the background work until ctx ends, and returns when all of it has stopped.
+func (e *Engine) Run(ctx context.Context) {
+	var all sync.WaitGroup
+	for _, work := range e.work {
+		all.Go(func() { work(ctx) })
+	}
+	all.Wait()
+	e.slots.close()
+}
+
+// Ready answers nil if requests can be served: the database and the live state both answer.
+func (e *Engine) Ready(ctx context.Context) error {
+	if err := e.store.Ping(ctx); err != nil {
+		return fmt.Errorf("database: %w", err)
+	}
+	if err := e.holds.Ping(ctx); err != nil {
+		return fmt.Errorf("live state: %w", err)
+	}
+	return nil
+}
+
+// forgetOldRecords removes remembered answers and spent nonces that nobody can need any more, a little at a time.
+func (e *Engine) forgetOldRecords(ctx context.Context) {
+	tick := time.NewTicker(10 * time.Minute)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-tick.C:
+			err := e.store.Write(ctx, func(tx store.Tx) error {
+				if _, err := tx.ForgetAnswers(ctx, now.Add(-store.IdempotencyRetention), 1000); err != nil {
+					return err
+				}
+				_, err := tx.ForgetNonces(ctx, now, 1000)
+				return err
+			})
+			if err != nil && ctx.Err() == nil {
+				e.log.Warn("old records were not removed; the next try is in 10 minutes", "error", err)
+			}
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+var (
+	// ErrNoSlots: no slot of this type can be booked in the asked range, up to its horizon.
+	ErrNoSlots = errors.New("no bookable slot")
+	// ErrForbidden: the caller is known and may not do this.
+	ErrForbidden = errors.New("not allowed")
+	// ErrUnauthorized: no credential, or one that is unknown, revoked or expired.
+	ErrUnauthorized = errors.New("no valid credential")
+	// ErrCutOff: it is too late for the patient to change this appointment online.
+	ErrCutOff = errors.New("too late to change online")
+	// ErrNotConfirmed: the appointment is cancelled, so it cannot be moved.
+	ErrNotConfirmed = errors.New("the appointment is cancelled")
+	// ErrIdempotencyMismatch: the key was used for another request.
+	ErrIdempotencyMismatch = errors.New("the idempotency key was used for another request")
+	// ErrIdempotencyInFlight: the first request with this key is still running.
+	ErrIdempotencyInFlight = errors.New("the first request with this idempotency key is still running")
+)
+
+// NotBookableError says why no slot starts at the asked instant.
+type NotBookableError struct{ Reason Reason }
+
+func (e *NotBookableError) Error() string { return "not bookable: " + string(e.Reason) }
+
+// CooldownError says that the client already booked this type.
+type CooldownError struct{ Until time.Time } // UTC
+
+func (e *CooldownError) Error() string {
+	return "already booked; the next booking of this type is possible from " + e.Until.UTC().Format(time.RFC3339)
+}
+
+// FieldError is one mistake in a request.
+type FieldError struct {
+	Field   string // dotted path as in the JSON, such as "patient.name" or "weeklyHours[2].start"
+	Message string // what is wrong and what would be right
+}
+
+// ValidationError lists everything that is wrong with a request.
+type ValidationError struct{ Fields []FieldError }
+
+func (e *ValidationError) Error() string {
+	var b strings.Builder
+	for i, f := range e.Fields {
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		fmt.Fprintf(&b, "%s: %s", f.Field, f.Message)
+	}
+	return b.String()
+}
+
+// mistakes collects FieldErrors.
+type mistakes []FieldError
+
+func (m *mistakes) add(field, format string, args ...any) {
+	*m = append(*m, FieldError{field, fmt.Sprintf(format, args...)})
+}
+
+// err returns nil if nothing is wrong.
+func (m mistakes) err() error {
+	if len(m) == 0 {
+		return nil
+	}
+	return &ValidationError{Fields: m}
+}
+
+// invalid is a ValidationError about one field.
+func invalid(field, format string, args ...any) error {
+	var m mistakes
+	m.add(field, format, args...)
+	return m.err()
+}

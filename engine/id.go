@@ -1,0 +1,42 @@
+package engine
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/hex"
+	"time"
+)
+
+// newID makes a UUIDv7 (RFC 9562 section 5.7): ids made later sort later, to the millisecond.
+func newID() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails; see crypto/rand
+	ms := uint64(time.Now().UnixMilli())
+	var head [8]byte
+	binary.BigEndian.PutUint64(head[:], ms<<16)
+	copy(b[:6], head[:6])
+	b[6] = b[6]&0x0f | 0x70
+	b[8] = b[8]&0x3f | 0x80
+	var s [36]byte
+	hex.Encode(s[0:8], b[0:4])
+	hex.Encode(s[9:13], b[4:6])
+	hex.Encode(s[14:18], b[6:8])
+	hex.Encode(s[19:23], b[8:10])
+	hex.Encode(s[24:36], b[10:16])
+	s[8], s[13], s[18], s[23] = '-', '-', '-', '-'
+	return string(s[:])
+}
+
+// ValidID reports whether s is 1 to 64 characters of [A-Za-z0-9_-].
+func ValidID(s string) bool {
+	if len(s) < 1 || len(s) > 64 {
+		return false
+	}
+	for i := range len(s) {
+		c := s[i]
+		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-') {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,120 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// RescheduleRequest asks for another time of an appointment.
+type RescheduleRequest struct {
+	ID           string
+	Version      int64     // the version the caller has seen; 0 = any
+	SlotStart    time.Time // the new start
+	SpecialistID string    // empty: the same specialist if free then, else assigned
+	HoldID       string    // a hold of Client on the new time, if there is one
+	Client       holds.ClientID
+	Actor        Actor
+	CutOff       bool // the patient asks: the clinic's change cut-off applies
+	IgnoreHours  bool // staff: outside opening times, notice and horizon
+	Displace     bool // staff: over another client's hold
+	Silent       bool
+	Once         *Once
+}
+
+// Reschedule moves an appointment, across specialists if need be. The new time is claimed first and the move is one
+// update of the same row, so it happens whole or not at all, and the old time is kept until it has. Every manage link
+// handed out before is dead afterwards.
+//
+// Errors: store.ErrNotFound, store.ErrVersion, ErrNotConfirmed, ErrCutOff, *NotBookableError, store.ErrSlotTaken,
+// *holds.HeldError, holds.ErrNotOwner, *ValidationError.
+func (e *Engine) Reschedule(ctx context.Context, r RescheduleRequest) (store.Appointment, error) {
+	if !ValidID(r.ID) {
+		return store.Appointment{}, store.ErrNotFound
+	}
+	a, err := e.store.Appointment(ctx, r.ID)
+	if err != nil {
+		return store.Appointment{}, err
+	}
+	now := time.Now()
+	switch {
+	case r.Version != 0 && r.Version != a.Version:
+		return store.Appointment{}, store.ErrVersion
+	case a.Status != store.Confirmed:
+		return store.Appointment{}, ErrNotConfirmed
+	case r.CutOff && e.pastCutOff(&a, now):
+		return store.Appointment{}, ErrCutOff
+	}
+	h, err := e.rescheduleHold(ctx, &r, &a, now)
+	if err != nil {
+		return store.Appointment{}, err
+	}
+	moved, err := e.changeAppointment(ctx, r.ID, a.Version, change{kind: changeRescheduled, actor: r.Actor, silent: r.Silent, once: r.Once},
+		func(_ store.Tx, a *store.Appointment, _ time.Time) (bool, error) {
+			if a.Status != store.Confirmed {
+				return false, ErrNotConfirmed
+			}
+			a.SpecialistID, a.Seat, a.Overbook, a.OverbookReason = h.SpecialistID, h.Seat, false, ""
+			a.SlotStart, a.SlotEnd, a.BusyStart, a.BusyEnd = h.SlotStart, h.SlotEnd, h.BusyStart, h.BusyEnd
+			a.ManageEpoch++
+			return true, nil
+		})
+	switch {
+	case err == nil:
+		e.confirm(ctx, h, moved)
+	case errors.Is(err, store.ErrSlotTaken):
+		e.moveGenerations(e.Serves(h.SpecialistID)...)
+		e.release(ctx, h, holds.ReasonConflict)
+	case r.HoldID != "":
+		e.unpin(ctx, h)
+	default:
+		e.release(ctx, h, holds.ReasonReleased)
+	}
+	return moved, err
+}
+
+// rescheduleHold returns a pinned hold on the new time: the one that is named, or one claimed now.
+func (e *Engine) rescheduleHold(ctx context.Context, r *RescheduleRequest, a *store.Appointment, now time.Time) (holds.Hold, error) {
+	named := BookRequest{
+		AppointmentTypeID: a.AppointmentTypeID, HoldID: r.HoldID, SlotStart: r.SlotStart, SpecialistID: r.SpecialistID, Client: r.Client,
+	}
+	h, live, err := e.bookingHold(ctx, &named)
+	if err != nil || live {
+		return h, err
+	}
+	r.SlotStart, r.SpecialistID, r.HoldID = named.SlotStart, named.SpecialistID, ""
+	var m mistakes
+	checkStart(&m, r.SlotStart)
+	if err := m.err(); err != nil {
+		return holds.Hold{}, err
+	}
+	s := e.schedule.current.Load()
+	t, ok := s.types[a.AppointmentTypeID]
+	if !ok {
+		return holds.Hold{}, &NotBookableError{ReasonInactive}
+	}
+	rules := candidateRules{ignoreHours: r.IgnoreHours, moving: a.ID}
+	first := r.SpecialistID
+	if first == "" {
+		first = a.SpecialistID
+	}
+	found, err := e.candidates(ctx, s, t, first, r.SlotStart, now, rules)
+	if err != nil && r.SpecialistID == "" {
+		found, err = e.candidates(ctx, s, t, "", r.SlotStart, now, rules)
+	}
+	if err != nil {
+		return holds.Hold{}, err
+	}
+	client := r.Client
+	if client == "" {
+		client = holds.ClientID("move-" + newID())
+	}
+	h, err = e.claim(ctx, t, r.SlotStart, found, holds.Claim{Client: client, TTL: bookingTTL, MaxLife: bookingTTL, Displace: r.Displace})
+	if err != nil {
+		return holds.Hold{}, err
+	}
+	return e.holds.Pin(ctx, h.ID, client, bookingPin)
+}

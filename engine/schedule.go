@@ -1,0 +1,205 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// schedule is one immutable reading of the clinic's schedule, prepared for looking things up.
+type schedule struct {
+	store.Schedule
+	zone        *time.Location // the clinic's
+	types       map[string]*store.AppointmentType
+	specialists map[string]*store.Specialist
+	calendars   map[string]*Calendar
+	serves      map[string][]string // appointment type ids by specialist id
+}
+
+// scheduleCache keeps the current schedule and the generation of each appointment type.
+//
+// A generation names the state of everything a type's slots are computed from. It is moved after every commit that
+// changes that state, and is read before the database, so a list computed from older state can never be found under
+// the newer generation.
+type scheduleCache struct {
+	current atomic.Pointer[schedule]
+	clock   atomic.Uint64 // the last generation given out; starts at the wall clock in ms so that restarts differ
+	load    sync.Mutex    // one reader of the whole schedule at a time
+
+	mu          sync.RWMutex
+	generations map[string]uint64 // by appointment type; a type that is missing is at base
+	base        uint64
+}
+
+// Schedule returns the clinic's schedule as it is now. It must not be changed.
+func (e *Engine) Schedule() *store.Schedule { return &e.schedule.current.Load().Schedule }
+
+// Zone is the clinic's own time zone.
+func (e *Engine) Zone() *time.Location { return e.schedule.current.Load().zone }
+
+// AppointmentType returns one active or inactive type. store.ErrNotFound.
+func (e *Engine) AppointmentType(id string) (store.AppointmentType, error) {
+	if t, ok := e.schedule.current.Load().types[id]; ok {
+		return *t, nil
+	}
+	return store.AppointmentType{}, store.ErrNotFound
+}
+
+// Specialist returns one active or inactive specialist. store.ErrNotFound.
+func (e *Engine) Specialist(id string) (store.Specialist, error) {
+	if s, ok := e.schedule.current.Load().specialists[id]; ok {
+		return *s, nil
+	}
+	return store.Specialist{}, store.ErrNotFound
+}
+
+// Generation names the state that this type's slots are computed from.
+func (e *Engine) Generation(appointmentTypeID string) uint64 {
+	c := &e.schedule
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if g, ok := c.generations[appointmentTypeID]; ok {
+		return g
+	}
+	return c.base
+}
+
+// moveGenerations gives these types a new generation, all types if none are named, and returns it.
+func (e *Engine) moveGenerations(appointmentTypeIDs ...string) uint64 {
+	c := &e.schedule
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	g := c.clock.Add(1)
+	if len(appointmentTypeIDs) == 0 {
+		c.base, c.generations = g, nil
+		return g
+	}
+	if c.generations == nil {
+		c.generations = make(map[string]uint64)
+	}
+	for _, id := range appointmentTypeIDs {
+		c.generations[id] = g
+	}
+	return g
+}
+
+// reloadSchedule reads the schedule anew and moves every generation.
+func (e *Engine) reloadSchedule(ctx context.Context) error {
+	e.schedule.load.Lock()
+	defer e.schedule.load.Unlock()
+	read, err := e.store.Schedule(ctx)
+	if err != nil {
+		return err
+	}
+	s, err := newSchedule(read)
+	if err != nil {
+		return err
+	}
+	e.schedule.current.Store(s)
+	e.moveGenerations()
+	return nil
+}
+
+func newSchedule(read store.Schedule) (*schedule, error) {
+	if read.Clinic.Timezone == "" {
+		read.Clinic.Timezone = "UTC"
+	}
+	zone, err := time.LoadLocation(read.Clinic.Timezone)
+	if err != nil {
+		return nil, err
+	}
+	s := &schedule{
+		Schedule:    read,
+		zone:        zone,
+		types:       make(map[string]*store.AppointmentType, len(read.AppointmentTypes)),
+		specialists: make(map[string]*store.Specialist, len(read.Specialists)),
+		calendars:   make(map[string]*Calendar, len(read.Specialists)),
+		serves:      make(map[string][]string, len(read.Specialists)),
+	}
+	for i := range read.Specialists {
+		p := &s.Specialists[i]
+		s.specialists[p.ID] = p
+		if s.calendars[p.ID], err = NewCalendar(*p, read.WeeklyHours[p.ID], read.Overrides[p.ID]); err != nil {
+			return nil, err
+		}
+	}
+	for i := range read.AppointmentTypes {
+		t := &s.AppointmentTypes[i]
+		s.types[t.ID] = t
+		for _, a := range t.Specialists {
+			s.serves[a.SpecialistID] = append(s.serves[a.SpecialistID], t.ID)
+		}
+	}
+	return s, nil
+}
+
+// Serves lists the appointment types that a specialist serves.
+func (e *Engine) Serves(specialistID string) []string {
+	return e.schedule.current.Load().serves[specialistID]
+}
+
+// Actor says on whose behalf a change is made, for the audit log: "client", "manage", "key:<id>", "user:<id>", "system".
+type Actor string
+
+// changeSchedule runs one change of the schedule, and afterwards makes it visible: the schedule is read anew and the
+// streams of every specialist touched are told.
+func (e *Engine) changeSchedule(ctx context.Context, actor Actor, action, subject string, before, after any, specialistIDs []string,
+	change func(store.Tx) error) error {
+	now := time.Now()
+	err := e.store.Write(ctx, func(tx store.Tx) error {
+		if err := change(tx); err != nil {
+			return err
+		}
+		return audit(ctx, tx, now, actor, action, subject, "", before, after)
+	})
+	if err != nil {
+		return err
+	}
+	return e.announceSchedule(context.WithoutCancel(ctx), specialistIDs)
+}
+
+func (e *Engine) announceSchedule(ctx context.Context, specialistIDs []string) error {
+	if err := e.reloadSchedule(ctx); err != nil {
+		return err
+	}
+	generation := e.moveGenerations()
+	slices.Sort(specialistIDs)
+	for _, id := range slices.Compact(specialistIDs) {
+		e.publish(ctx, holds.Event{Kind: holds.EventAvailability, Span: holds.Span{SpecialistID: id}, Generation: generation})
+	}
+	return nil
+}
+
+// publish tells the watchers. A failure costs them a live update and nothing else, so it is logged and not returned.
+func (e *Engine) publish(ctx context.Context, ev holds.Event) {
+	ev.At = time.Now().UTC()
+	if err := e.holds.Publish(ctx, ev); err != nil {
+		e.log.Warn("an event was not published; pages catch up when they next ask", "kind", ev.Kind, "error", err)
+	}
+}
+
+// audit adds one entry. Before and after are stored as JSON where they are not nil.
+func audit(ctx context.Context, tx store.Tx, at time.Time, actor Actor, action, subject, reason string, before, after any) error {
+	entry := store.AuditEntry{ID: newID(), At: at, Actor: string(actor), Action: action, Subject: subject, Reason: reason}
+	var err error
+	if entry.Before, err = rawJSON(before); err != nil {
+		return err
+	}
+	if entry.After, err = rawJSON(after); err != nil {
+		return err
+	}
+	return tx.AppendAudit(ctx, entry)
+}
+
+func rawJSON(v any) (json.RawMessage, error) {
+	if v == nil {
+		return nil, nil
+	}
+	return json.Marshal(v)
+}

@@ -1,0 +1,127 @@
+package engine
+
+import (
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// The checks of single values that several use cases share. Each adds at most one mistake, in words that say what
+// would be right.
+
+func checkID(m *mistakes, field, id string) {
+	if !ValidID(id) {
+		m.add(field, "must be 1 to 64 characters of A-Z a-z 0-9 _ -")
+	}
+}
+
+func checkClient(m *mistakes, c holds.ClientID) {
+	if len(c) < 16 || len(c) > 128 {
+		m.add("clientId", "must be a random string of 16 to 128 characters that the client makes for itself and keeps secret")
+		return
+	}
+	for i := range len(c) {
+		if c[i] <= ' ' || c[i] > '~' {
+			m.add("clientId", "must be printable ASCII without spaces")
+			return
+		}
+	}
+}
+
+func checkStart(m *mistakes, start time.Time) {
+	switch {
+	case start.IsZero():
+		m.add("slotStartDate", "must be an instant like 2026-11-23T09:00:00Z")
+	case start.Year() < 2000 || start.Year() > 2200:
+		m.add("slotStartDate", "must lie between the years 2000 and 2200")
+	}
+}
+
+// checkText refuses text that is too long or carries control characters; multiline text may break lines.
+func checkText(m *mistakes, field, s string, max int, multiline bool) {
+	if !utf8.ValidString(s) {
+		m.add(field, "must be valid UTF-8")
+		return
+	}
+	if utf8.RuneCountInString(s) > max {
+		m.add(field, "must be at most %d characters", max)
+		return
+	}
+	for _, r := range s {
+		if unicode.IsControl(r) && !(multiline && (r == '\n' || r == '\t' || r == '\r')) {
+			m.add(field, "must not contain control characters")
+			return
+		}
+	}
+}
+
+// normalizePatient trims what people type and checks it. Required are the fields the clinic asks for; a name always is.
+func normalizePatient(m *mistakes, p *store.Patient, required []string, today store.Date) {
+	p.Name = strings.Join(strings.Fields(p.Name), " ")
+	p.Email, p.Phone, p.Notes = strings.TrimSpace(p.Email), strings.TrimSpace(p.Phone), strings.TrimSpace(p.Notes)
+	p.BirthDate = strings.TrimSpace(p.BirthDate)
+	if p.Name == "" {
+		m.add("patient.name", "enter the patient's full name")
+	}
+	checkText(m, "patient.name", p.Name, 200, false)
+	checkText(m, "patient.notes", p.Notes, 2000, true)
+	if p.Email != "" {
+		checkEmail(m, "patient.email", p.Email)
+	}
+	if p.Phone != "" {
+		checkPhone(m, "patient.phone", p.Phone)
+	}
+	if p.BirthDate != "" {
+		if d, err := store.ParseDate(p.BirthDate); err != nil || d.Year < 1880 || today.Before(d) {
+			m.add("patient.birthDate", "must be a date of birth like 1980-03-31")
+		}
+	}
+	for _, field := range required {
+		missing := false
+		switch field {
+		case "email":
+			missing = p.Email == ""
+		case "phone":
+			missing = p.Phone == ""
+		case "contact":
+			missing = p.Email == "" && p.Phone == ""
+		case "birthDate":
+			missing = p.BirthDate == ""
+		}
+		if missing && field == "contact" {
+			m.add("patient.email", "enter an email or a phone number")
+		} else if missing {
+			m.add("patient."+field, "this clinic needs it")
+		}
+	}
+}
+
+// checkEmail accepts what mail servers accept in practice: something, an @, and a host with a dot or none; no spaces,
+// quotes or brackets that could change meaning in a header.
+func checkEmail(m *mistakes, field, s string) {
+	at := strings.LastIndexByte(s, '@')
+	if at < 1 || at == len(s)-1 || len(s) > 254 || strings.ContainsAny(s, " \t\r\n\"<>(),;:\\") || strings.Count(s, "@") != 1 {
+		m.add(field, "must be an e-mail address like name@example.org")
+		return
+	}
+	checkText(m, field, s, 254, false)
+}
+
+func checkPhone(m *mistakes, field, s string) {
+	digits := 0
+	for _, r := range s {
+		switch {
+		case r >= '0' && r <= '9':
+			digits++
+		case !strings.ContainsRune("+-./() ", r):
+			digits = -100
+		}
+	}
+	if digits < 3 || len(s) > 40 {
+		m.add(field, "must be a telephone number of digits, spaces and + - . / ( )")
+	}
+}
