@@ -1,0 +1,21 @@
+# syntax=docker/dockerfile:1
+FROM golang:1.26 AS build
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN go mod download
+COPY . .
+ARG VERSION=dev
+RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=${VERSION}" -o /out/holdfast . \
+ && mkdir -p /out/etc/ssl/certs && cp /etc/ssl/certs/ca-certificates.crt /out/etc/ssl/certs/ \
+ && mkdir -p /owned && mkdir -m 0700 /owned/data && mkdir -m 0700 /owned/tmp
+
+# Nothing but the binary, the certificate authorities for outgoing calls, and two directories to write in.
+FROM scratch
+COPY --from=build /out/ /
+COPY --from=build --chown=65532:65532 /owned/ /
+USER 65532:65532
+ENV HOLDFAST_LISTEN=0.0.0.0:8788 HOLDFAST_DATA=/data
+VOLUME ["/data"]
+EXPOSE 8788
+HEALTHCHECK --interval=10s --timeout=3s --start-period=5s --retries=3 CMD ["/holdfast", "healthcheck"]
+ENTRYPOINT ["/holdfast"]
