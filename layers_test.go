@@ -1,0 +1,346 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// layers is the import diagram of docs/architecture.md: what each directory may import of this module. A key or an
+// entry that ends in /... stands for the directories below. A directory's own key counts before one above it.
+var layers = map[string][]string{
+	".":   {"cli"},
+	"cli": {"web", "engine", "engine/...", "store", "store/...", "holds", "holds/..."},
+
+	// web is given an *engine.Engine: the nouns and errors of store and holds pass through it, a backend never does.
+	"web":     {"engine", "engine/token", "store", "holds"},
+	"web/...": {},
+
+	"engine":              {"engine/token", "engine/upstream", "store", "holds"},
+	"engine/token":        {},
+	"engine/upstream":     {},
+	"engine/upstream/...": {"engine/upstream"},
+
+	"store":     {},
+	"store/...": {"store"},
+	"holds":     {},
+	"holds/...": {"holds"},
+
+	// The load driver measures everything, from outside of it.
+	"bench":     {"web", "engine", "engine/...", "store", "store/...", "holds", "holds/..."},
+	"bench/...": {"web", "engine", "engine/...", "store", "store/...", "holds", "holds/..."},
+}
+
+// testsOnly are the directories that no program imports.
+var testsOnly = []string{"store/storetest", "holds/holdstest"}
+
+// standardLibraryOnly are the directories that import no third-party module, in tests neither.
+var standardLibraryOnly = []string{"store", "holds", "engine/token", "engine/upstream"}
+
+// owners says which one directory imports a third-party module. What only tests use has its owner here too.
+var owners = map[string]string{
+	"github.com/spf13/cobra":              "cli",
+	"github.com/julienschmidt/httprouter": "web",
+	"github.com/prometheus/client_golang": "web",
+	"github.com/dgraph-io/ristretto/v2":   "engine",
+	"github.com/google/uuid":              "engine",
+	"golang.org/x/crypto":                 "engine",
+	"golang.org/x/text":                   "store/sqlite",
+	"golang.org/x/sys":                    "web",
+	"modernc.org/sqlite":                  "store/sqlite",
+	"go.etcd.io/bbolt":                    "store/bolt",
+	"github.com/jackc/pgx/v5":             "store/postgres",
+	"github.com/redis/go-redis/v9":        "holds/redis",
+}
+
+// testModules may be imported by the tests of any directory that is not standardLibraryOnly.
+var testModules = []string{
+	"github.com/alicebob/miniredis/v2",
+	"github.com/anishathalye/porcupine",
+	"github.com/chromedp/cdproto",
+	"github.com/chromedp/chromedp",
+	"github.com/getkin/kin-openapi",
+	"pgregory.net/rapid",
+}
+
+// peers are measured against by the benchmarks, which import them besides their owners.
+var peers = []string{"github.com/jackc/pgx/v5", "github.com/redis/go-redis/v9", "go.etcd.io/bbolt", "modernc.org/sqlite"}
+
+// long lists the files that may be longer than maxLines, each with its reason.
+var long = map[string]string{}
+
+const maxLines = 400
+
+// source is one Go file of the tree.
+type source struct {
+	file    string // slash-separated, from the root
+	dir     string
+	test    bool
+	imports []string
+	syntax  *ast.File
+}
+
+// sources reads every Go file of the tree.
+func sources(t *testing.T) []source {
+	t.Helper()
+	var all []source
+	for _, file := range tree(t, ".go") {
+		syntax, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := source{file: file, dir: path.Dir(file), test: strings.HasSuffix(file, "_test.go"), syntax: syntax}
+		for _, i := range syntax.Imports {
+			p, err := strconv.Unquote(i.Path.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.imports = append(s.imports, p)
+		}
+		all = append(all, s)
+	}
+	if len(all) == 0 {
+		t.Fatal("no Go file was found: is this the root of the module?")
+	}
+	return all
+}
+
+// tree lists the files with these extensions, vendored ones left out.
+func tree(t *testing.T, extensions ...string) []string {
+	t.Helper()
+	var files []string
+	err := filepath.WalkDir(".", func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && p != "." && (d.Name() == "vendor" || d.Name() == "testdata" || d.Name() == "node_modules" || d.Name()[0] == '.') {
+			return filepath.SkipDir
+		}
+		if !d.IsDir() && slices.Contains(extensions, filepath.Ext(p)) {
+			files = append(files, filepath.ToSlash(p))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// within reports whether dir is the pattern or, for a pattern that ends in /..., below it.
+func within(dir, pattern string) bool {
+	if parent, ok := strings.CutSuffix(pattern, "/..."); ok {
+		return strings.HasPrefix(dir, parent+"/")
+	}
+	return dir == pattern
+}
+
+func withinAny(dir string, patterns []string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { return within(dir, p) })
+}
+
+// layerOf finds the row of the diagram that speaks of dir: its own, or the nearest one above that ends in /....
+func layerOf(dir string) (key string, ok bool) {
+	if _, ok := layers[dir]; ok {
+		return dir, true
+	}
+	for above := path.Dir(dir); above != "."; above = path.Dir(above) {
+		if _, ok := layers[above+"/..."]; ok {
+			return above + "/...", true
+		}
+	}
+	return "", false
+}
+
+// strayImports lists the imports that the diagram does not have.
+func strayImports(files []source) (wrong []string) {
+	for _, s := range files {
+		key, ok := layerOf(s.dir)
+		if !ok {
+			wrong = append(wrong, fmt.Sprintf("%s: the directory %s is not in the diagram", s.file, s.dir))
+			continue
+		}
+		for _, i := range s.imports {
+			dir, ours := strings.CutPrefix(i, "holdfast/")
+			switch {
+			case !ours:
+			case withinAny(dir, testsOnly) && !s.test && !withinAny(s.dir, testsOnly):
+				wrong = append(wrong, fmt.Sprintf("%s imports %s, which is for tests", s.file, dir))
+			case s.test || dir == s.dir || withinAny(dir, layers[key]):
+			default:
+				wrong = append(wrong, fmt.Sprintf("%s imports %s; %s may import %v", s.file, dir, key, layers[key]))
+			}
+		}
+	}
+	return wrong
+}
+
+// TestImportsPointOneWay holds the tree to the diagram: cli → web → engine → holds, store.
+func TestImportsPointOneWay(t *testing.T) {
+	for _, w := range strayImports(sources(t)) {
+		t.Error(w)
+	}
+}
+
+// TestADiagramBrokenIsSeen plants one import of each forbidden kind and asks for the complaint.
+func TestADiagramBrokenIsSeen(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		planted source
+		wrong   bool
+	}{
+		{"web into a backend", source{file: "web/x.go", dir: "web", imports: []string{"holdfast/store/sqlite"}}, true},
+		{"engine into web", source{file: "engine/x.go", dir: "engine", imports: []string{"holdfast/web"}}, true},
+		{"engine into a backend", source{file: "engine/x.go", dir: "engine", imports: []string{"holdfast/holds/memory"}}, true},
+		{"store into holds", source{file: "store/x.go", dir: "store", imports: []string{"holdfast/holds"}}, true},
+		{"holds into store", source{file: "holds/memory/x.go", dir: "holds/memory", imports: []string{"holdfast/store"}}, true},
+		{"one backend into another", source{file: "store/bolt/x.go", dir: "store/bolt", imports: []string{"holdfast/store/sqlite"}}, true},
+		{"the leaf into its tree", source{file: "engine/token/x.go", dir: "engine/token", imports: []string{"holdfast/engine"}}, true},
+		{"main past cli", source{file: "x.go", dir: ".", imports: []string{"holdfast/web"}}, true},
+		{"a suite into the program", source{file: "cli/x.go", dir: "cli", imports: []string{"holdfast/store/storetest"}}, true},
+		{"a room that is not in the house", source{file: "attic/x.go", dir: "attic"}, true},
+		{"a suite into a test", source{file: "store/bolt/x_test.go", dir: "store/bolt", test: true, imports: []string{"holdfast/store/storetest"}}, false},
+		{"the wiring", source{file: "cli/serve.go", dir: "cli", imports: []string{"holdfast/store/sqlite", "holdfast/web"}}, false},
+	} {
+		if got := strayImports([]source{c.planted}); (len(got) > 0) != c.wrong {
+			t.Errorf("%s: got %q, want a complaint: %t", c.name, got, c.wrong)
+		}
+	}
+}
+
+// requirements lists the module paths that go.mod requires.
+func requirements(t *testing.T) []string {
+	t.Helper()
+	f, err := os.Open("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var modules []string
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if fields := strings.Fields(strings.TrimPrefix(lines.Text(), "require ")); len(fields) >= 2 && strings.HasPrefix(fields[1], "v") {
+			modules = append(modules, fields[0])
+		}
+	}
+	return modules
+}
+
+// moduleOf finds the third-party module that an import path belongs to; empty for the standard library and ours.
+func moduleOf(modules []string, importPath string) (module string) {
+	for _, m := range modules {
+		if (importPath == m || strings.HasPrefix(importPath, m+"/")) && len(m) > len(module) {
+			module = m
+		}
+	}
+	return module
+}
+
+// TestAThirdPartyModuleHasOneOwner: what is imported from one place can be replaced in one place.
+func TestAThirdPartyModuleHasOneOwner(t *testing.T) {
+	modules := requirements(t)
+	for _, s := range sources(t) {
+		for _, i := range s.imports {
+			m := moduleOf(modules, i)
+			bench := s.dir == "bench" || strings.HasPrefix(s.dir, "bench/") || s.test
+			switch {
+			case m == "" && strings.Contains(strings.Split(i, "/")[0], "."):
+				t.Errorf("%s imports %s, which is not in go.mod", s.file, i)
+			case m == "":
+			case withinAny(s.dir, standardLibraryOnly):
+				t.Errorf("%s imports %s; %s lives on the standard library alone", s.file, i, s.dir)
+			case s.test && slices.Contains(testModules, m), bench && slices.Contains(peers, m), owners[m] == s.dir:
+			case owners[m] == "":
+				t.Errorf("%s imports %s: give the module an owner in layers_test.go", s.file, i)
+			default:
+				t.Errorf("%s imports %s, which belongs to %s", s.file, i, owners[m])
+			}
+		}
+	}
+}
+
+// TestWebIsNeverGivenAStore: web may speak the nouns of store and holds, and may not hold the contracts.
+func TestWebIsNeverGivenAStore(t *testing.T) {
+	contracts := map[string][]string{"store": {"Store", "Queue", "Tx", "Reader"}, "holds": {"Backend", "Table"}}
+	for _, s := range sources(t) {
+		if s.dir != "web" || s.test {
+			continue
+		}
+		ast.Inspect(s.syntax, func(n ast.Node) bool {
+			if sel, ok := n.(*ast.SelectorExpr); ok {
+				if pkg, ok := sel.X.(*ast.Ident); ok && slices.Contains(contracts[pkg.Name], sel.Sel.Name) {
+					t.Errorf("%s speaks of %s.%s: it should ask the engine", s.file, pkg.Name, sel.Sel.Name)
+				}
+			}
+			return true
+		})
+	}
+}
+
+// TestPackagesAreNouns: a drawer for everything is where nobody looks.
+func TestPackagesAreNouns(t *testing.T) {
+	drawers := []string{"util", "utils", "common", "helper", "helpers", "types", "model", "models", "misc", "shared", "base"}
+	for _, s := range sources(t) {
+		if slices.Contains(drawers, s.syntax.Name.Name) || slices.Contains(drawers, path.Base(s.dir)) {
+			t.Errorf("%s: package %s in %s says nothing about what is in it", s.file, s.syntax.Name.Name, s.dir)
+		}
+	}
+}
+
+// TestFilesAreOneNoun: past maxLines a file is two nouns, unless long says why not.
+func TestFilesAreOneNoun(t *testing.T) {
+	for _, file := range tree(t, ".go", ".js") {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := strings.Count(string(b), "\n")
+		reason, listed := long[file]
+		switch {
+		case n > maxLines && !listed:
+			t.Errorf("%s has %d lines; past %d it is two nouns, or needs a reason in layers_test.go", file, n, maxLines)
+		case n <= maxLines && listed:
+			t.Errorf("%s has %d lines and no longer needs its reason in layers_test.go", file, n)
+		case listed && reason == "":
+			t.Errorf("%s is listed as long without a reason", file)
+		}
+	}
+	for file := range long {
+		if _, err := os.Stat(file); err != nil {
+			t.Errorf("%s is listed as long and is not there", file)
+		}
+	}
+}
+
+// TestTheBinaryStaysSmall keeps out what makes the linker keep every exported method (8 MB of them), and what would put
+// handlers on the default mux. cobra names text/template but its use is pruned; make build checks the linker's own word.
+func TestTheBinaryStaysSmall(t *testing.T) {
+	forbidden := []string{"text/template", "html/template", "net/http/pprof", "expvar", "testing", "net/http/httptest"}
+	for _, s := range sources(t) {
+		for _, i := range s.imports {
+			if !s.test && !withinAny(s.dir, testsOnly) && !strings.HasPrefix(s.dir, "bench") && slices.Contains(forbidden, i) &&
+				!strings.HasSuffix(s.dir, "upstreamtest") {
+				t.Errorf("%s imports %s", s.file, i)
+			}
+		}
+	}
+	out, err := exec.Command("go", "list", "-deps", ".").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	for dep := range strings.SplitSeq(string(out), "\n") {
+		if slices.Contains([]string{"html/template", "net/http/pprof", "testing", "net/http/httptest"}, dep) {
+			t.Errorf("the binary has %s in its import graph", dep)
+		}
+	}
+}
