@@ -1,0 +1,250 @@
+package memory
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/holds"
+)
+
+// Claim implements holds.Table.
+func (b *Backend) Claim(_ context.Context, c holds.Claim) (holds.Hold, error) {
+	if b.closed.Load() {
+		return holds.Hold{}, holds.ErrClosed
+	}
+	if len(c.Seats) == 0 {
+		return holds.Hold{}, &holds.HeldError{}
+	}
+	own := b.clientsOf(c.Client)
+	own.Lock()
+	defer own.Unlock()
+	s := b.shardOf(c.SpecialistID)
+	now := s.enter()
+	defer s.Unlock()
+
+	near := s.near(&c.Span)
+	if r := repeated(near, &c); r != nil {
+		s.extend(r, now, c.TTL)
+		return r.Hold, nil
+	}
+	until, ok := takeSeat(near, &c)
+	if !ok {
+		return holds.Hold{}, &holds.HeldError{Until: until}
+	}
+	if c.Quota > 0 && own.live(&c, now) >= c.Quota {
+		return holds.Hold{}, holds.ErrQuota
+	}
+	if c.Displace {
+		s.displace(&c.Span, now)
+	}
+	r := s.claim(&c, now)
+	own.add(r)
+	return r.Hold, nil
+}
+
+// repeated finds the hold that this client already has on this very slot.
+func repeated(near []*record, c *holds.Claim) *record {
+	for _, r := range near {
+		if r.SameGroup(&c.Span) && same(r.Client, c.Client) {
+			return r
+		}
+	}
+	return nil
+}
+
+// takeSeat sets c.Seat to the first seat that nobody is in the way of or, failing that and if c displaces, to the first
+// where nobody pinned is. Otherwise it says when the last of those in the way lapses.
+func takeSeat(near []*record, c *holds.Claim) (until time.Time, ok bool) {
+	if takeSeatAmong(near, c, false, &until) {
+		return until, true
+	}
+	if !c.Displace {
+		return until, false
+	}
+	until = time.Time{}
+	return until, takeSeatAmong(near, c, true, &until)
+}
+
+func takeSeatAmong(near []*record, c *holds.Claim, pinnedOnly bool, until *time.Time) bool {
+	for _, c.Seat = range c.Seats {
+		free := true
+		for _, r := range near {
+			if pinnedOnly && !r.Pinned || !r.Conflicts(&c.Span) {
+				continue
+			}
+			free = false
+			if r.ExpiresAt.After(*until) {
+				*until = r.ExpiresAt
+			}
+		}
+		if free {
+			return true
+		}
+	}
+	return false
+}
+
+// Extend implements holds.Table.
+func (b *Backend) Extend(_ context.Context, id string, client holds.ClientID, ttl time.Duration, restart bool) (holds.Hold, error) {
+	return b.change(id, client, func(s *shard, r *record, now instant) error {
+		if restart {
+			if r.Restarts >= holds.MaxRestarts {
+				return holds.ErrRestarts
+			}
+			r.Restarts++
+			r.most = now.mono + r.life
+			r.MaxExpiresAt = now.at(r.most)
+		}
+		s.extend(r, now, ttl)
+		return nil
+	})
+}
+
+// Pin implements holds.Table.
+func (b *Backend) Pin(_ context.Context, id string, client holds.ClientID, atLeast time.Duration) (holds.Hold, error) {
+	return b.change(id, client, func(s *shard, r *record, now instant) error {
+		r.Pinned = true
+		r.pinned = max(r.pinned, now.mono+atLeast)
+		s.settle(r, now)
+		return nil
+	})
+}
+
+// Unpin implements holds.Table.
+func (b *Backend) Unpin(_ context.Context, id string, client holds.ClientID, grace time.Duration) (holds.Hold, error) {
+	return b.change(id, client, func(s *shard, r *record, now instant) error {
+		if !r.Pinned {
+			return nil
+		}
+		r.Pinned, r.pinned = false, 0
+		if r.expires <= now.mono {
+			r.expires = now.mono + grace
+		}
+		s.settle(r, now)
+		return nil
+	})
+}
+
+// Confirm implements holds.Table.
+func (b *Backend) Confirm(_ context.Context, id string, client holds.ClientID) (bool, error) {
+	return b.end(id, client, holds.EventConfirm, "")
+}
+
+// Release implements holds.Table.
+func (b *Backend) Release(_ context.Context, id string, client holds.ClientID, reason holds.Reason) (bool, error) {
+	return b.end(id, client, holds.EventRelease, reason)
+}
+
+// change runs do on a live hold of this client and returns the hold as do left it. Errors as own's.
+func (b *Backend) change(id string, client holds.ClientID, do func(*shard, *record, instant) error) (h holds.Hold, err error) {
+	err = b.own(id, client, func(s *shard, r *record, now instant) error {
+		if err := do(s, r, now); err != nil {
+			return err
+		}
+		h = r.Hold
+		return nil
+	})
+	return h, err
+}
+
+// end removes a hold at the wish of its client.
+func (b *Backend) end(id string, client holds.ClientID, kind holds.EventKind, reason holds.Reason) (bool, error) {
+	err := b.own(id, client, func(s *shard, r *record, now instant) error {
+		s.end(r, now, kind, reason)
+		r.own.drop(r)
+		s.put(r)
+		return nil
+	})
+	if err == holds.ErrNotFound {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// own runs do on a live hold of this client, under both its locks. holds.ErrNotFound, holds.ErrNotOwner, or do's error.
+func (b *Backend) own(id string, client holds.ClientID, do func(*shard, *record, instant) error) error {
+	if b.closed.Load() {
+		return holds.ErrClosed
+	}
+	s := b.shardOfID(id)
+	if s == nil {
+		return holds.ErrNotFound
+	}
+	own := b.clientsOf(client)
+	own.Lock()
+	defer own.Unlock()
+	now := s.enter()
+	defer s.Unlock()
+	r := s.byID[id]
+	if r == nil {
+		return holds.ErrNotFound
+	}
+	if !same(r.Client, client) {
+		return holds.ErrNotOwner
+	}
+	return do(s, r, now)
+}
+
+// Hold implements holds.Table.
+func (b *Backend) Hold(_ context.Context, id string) (holds.Hold, error) {
+	if b.closed.Load() {
+		return holds.Hold{}, holds.ErrClosed
+	}
+	s := b.shardOfID(id)
+	if s == nil {
+		return holds.Hold{}, holds.ErrNotFound
+	}
+	s.enter()
+	defer s.Unlock()
+	if r := s.byID[id]; r != nil {
+		return r.Hold, nil
+	}
+	return holds.Hold{}, holds.ErrNotFound
+}
+
+// List implements holds.Table. It takes every lock it needs before it reads, in the shards' order, so the holds are those
+// of one moment even across specialists.
+func (b *Backend) List(_ context.Context, specialistIDs ...string) ([]holds.Hold, error) {
+	if b.closed.Load() {
+		return nil, holds.ErrClosed
+	}
+	shards := make([]bool, len(b.shards))
+	for i := range shards {
+		shards[i] = len(specialistIDs) == 0
+	}
+	for _, id := range specialistIDs {
+		shards[b.shardOf(id).number] = true
+	}
+	for i, wanted := range shards {
+		if wanted {
+			b.shards[i].enter()
+			defer b.shards[i].Unlock()
+		}
+	}
+	var list []holds.Hold
+	for i, wanted := range shards {
+		if !wanted {
+			continue
+		}
+		for id, of := range b.shards[i].specialists {
+			if len(specialistIDs) > 0 && !slices.Contains(specialistIDs, id) {
+				continue
+			}
+			for _, r := range of.holds {
+				list = append(list, r.Hold)
+			}
+		}
+	}
+	slices.SortFunc(list, func(x, y holds.Hold) int {
+		if n := strings.Compare(x.SpecialistID, y.SpecialistID); n != 0 {
+			return n
+		}
+		if n := x.SlotStart.Compare(y.SlotStart); n != 0 {
+			return n
+		}
+		return x.Seat - y.Seat
+	})
+	return list, nil
+}

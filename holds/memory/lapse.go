@@ -1,0 +1,139 @@
+package memory
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"holdfast/holds"
+)
+
+// sweepGap is the least time between two sweeps, so that many holds lapsing one after another are not a wake-up each.
+const sweepGap = 2 * time.Millisecond
+
+const never = time.Duration(math.MaxInt64)
+
+// alarm is when the sweeper wakes next. It only ever gets earlier, except by the sweeper itself.
+type alarm struct {
+	at   atomic.Int64 // time.Duration on the monotonic clock
+	ring chan struct{}
+}
+
+func (a *alarm) open() {
+	a.at.Store(int64(never))
+	a.ring = make(chan struct{}, 1)
+}
+
+// notLater wakes the sweeper at t unless it wakes before.
+func (a *alarm) notLater(t time.Duration) {
+	for {
+		at := a.at.Load()
+		if at <= int64(t) {
+			return
+		}
+		if a.at.CompareAndSwap(at, int64(t)) {
+			break
+		}
+	}
+	select {
+	case a.ring <- struct{}{}:
+	default:
+	}
+}
+
+// sweep publishes lapses on time when no call does it in passing. It runs until Close.
+func (b *Backend) sweep() {
+	timer := time.NewTimer(never)
+	defer timer.Stop()
+	for {
+		select {
+		case <-b.done:
+			return
+		case <-timer.C:
+		case <-b.alarm.ring:
+		}
+		now := b.clock.now().mono
+		if at := time.Duration(b.alarm.at.Load()); at > now {
+			timer.Reset(at - now)
+			continue
+		}
+		// Deadlines set from here on set the alarm themselves; those before are seen by the sweep.
+		b.alarm.at.Store(int64(never))
+		next := b.sweepOnce()
+		b.alarm.notLater(max(next, b.clock.now().mono+sweepGap))
+	}
+}
+
+// sweepOnce ends all that has lapsed and returns the next deadline.
+func (b *Backend) sweepOnce() time.Duration {
+	next := b.selections.sweep()
+	for i := range b.shards {
+		s := &b.shards[i]
+		s.enter()
+		gone, doubtful := s.gone, s.doubtful
+		s.gone, s.doubtful = nil, nil
+		if r := s.deadlines.first(); r != nil {
+			next = min(next, r.deadline())
+		}
+		s.Unlock()
+		for _, r := range gone {
+			r.own.Lock()
+			r.own.drop(r)
+			r.own.Unlock()
+		}
+		b.doubts.add(doubtful)
+	}
+	return next
+}
+
+// doubts are the pinned holds that lapsed: only the database knows whether their bookings were written.
+type doubts struct {
+	mu    sync.Mutex
+	holds []holds.Hold
+	some  chan struct{}
+}
+
+func (d *doubts) open() { d.some = make(chan struct{}, 1) }
+
+func (d *doubts) add(list []holds.Hold) {
+	if len(list) == 0 {
+		return
+	}
+	d.mu.Lock()
+	d.holds = append(d.holds, list...)
+	d.mu.Unlock()
+	select {
+	case d.some <- struct{}{}:
+	default:
+	}
+}
+
+func (d *doubts) take() []holds.Hold {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	list := d.holds
+	d.holds = nil
+	return list
+}
+
+// resolve asks about doubtful holds and publishes how they ended. It is apart from the sweep because asking may take long.
+func (b *Backend) resolve() {
+	for {
+		select {
+		case <-b.done:
+			return
+		case <-b.doubts.some:
+		}
+		for _, h := range b.doubts.take() {
+			if b.closed.Load() {
+				return
+			}
+			kind, reason := holds.EventRelease, holds.ReasonExpired
+			if b.booked(h) {
+				kind, reason = holds.EventConfirm, ""
+			}
+			b.log.hold(kind, reason, b.clock.now(), &h)
+		}
+	}
+}

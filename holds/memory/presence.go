@@ -1,0 +1,326 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"holdfast/holds"
+)
+
+// presence is who can take a patient now.
+type presence struct {
+	mu   sync.RWMutex
+	byID map[string]*present
+	// order has those online, by load, then id: it is asked far more often than somebody comes, goes, or takes a session.
+	order []*present
+}
+
+type present struct {
+	holds.Present
+	beat time.Duration // HeartbeatAt on the monotonic clock
+}
+
+func byLoad(x, y *present) int {
+	return cmp.Or(x.Load-y.Load, strings.Compare(x.SpecialistID, y.SpecialistID))
+}
+
+func (p *presence) open() { p.byID = make(map[string]*present) }
+
+// of returns the entry of a specialist, a new one if there is none.
+func (p *presence) of(specialistID string) *present {
+	one := p.byID[specialistID]
+	if one == nil {
+		one = &present{Present: holds.Present{SpecialistID: specialistID}}
+		p.byID[specialistID] = one
+	}
+	return one
+}
+
+// come and leave keep the order; whatever changes a load does so between a leave and a come.
+func (p *presence) come(one *present) {
+	i, _ := slices.BinarySearchFunc(p.order, one, byLoad)
+	p.order = slices.Insert(p.order, i, one)
+}
+
+func (p *presence) leave(one *present) {
+	if i, found := slices.BinarySearchFunc(p.order, one, byLoad); found {
+		p.order = slices.Delete(p.order, i, i+1)
+	}
+}
+
+// Online implements holds.Presence.
+func (b *Backend) Online(_ context.Context, specialistID string, max int) (bool, error) {
+	if b.closed.Load() {
+		return false, holds.ErrClosed
+	}
+	p := &b.presence
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	one := p.of(specialistID)
+	if one.Deactivated {
+		return false, holds.ErrDeactivated
+	}
+	one.Max = max
+	one.beatAt(b.clock.now())
+	if one.Online {
+		return false, nil
+	}
+	one.Online = true
+	p.come(one)
+	return true, nil
+}
+
+func (one *present) beatAt(now instant) { one.beat, one.HeartbeatAt = now.mono, now.wall }
+
+// Offline implements holds.Presence.
+func (b *Backend) Offline(_ context.Context, specialistID string) (bool, error) {
+	if b.closed.Load() {
+		return false, holds.ErrClosed
+	}
+	p := &b.presence
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.offline(specialistID), nil
+}
+
+func (p *presence) offline(specialistID string) bool {
+	one := p.byID[specialistID]
+	if one == nil || !one.Online {
+		return false
+	}
+	p.leave(one)
+	one.Online = false
+	return true
+}
+
+// Deactivate implements holds.Presence.
+func (b *Backend) Deactivate(_ context.Context, specialistID string) (bool, error) {
+	if b.closed.Load() {
+		return false, holds.ErrClosed
+	}
+	p := &b.presence
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	one := p.of(specialistID)
+	if one.Deactivated {
+		return false, nil
+	}
+	p.offline(specialistID)
+	one.Deactivated = true
+	return true, nil
+}
+
+// Activate implements holds.Presence.
+func (b *Backend) Activate(_ context.Context, specialistID string) (bool, error) {
+	if b.closed.Load() {
+		return false, holds.ErrClosed
+	}
+	p := &b.presence
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	one := p.byID[specialistID]
+	if one == nil || !one.Deactivated {
+		return false, nil
+	}
+	one.Deactivated = false
+	return true, nil
+}
+
+// Beat implements holds.Presence.
+func (b *Backend) Beat(_ context.Context, specialistID string) error {
+	if b.closed.Load() {
+		return holds.ErrClosed
+	}
+	p := &b.presence
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	one := p.byID[specialistID]
+	switch {
+	case one != nil && one.Deactivated:
+		return holds.ErrDeactivated
+	case one == nil || !one.Online:
+		return holds.ErrOffline
+	}
+	one.beatAt(b.clock.now())
+	return nil
+}
+
+// SetMax implements holds.Presence. For somebody who is not online it does nothing: coming online brings a capacity.
+func (b *Backend) SetMax(_ context.Context, specialistID string, max int) error {
+	if b.closed.Load() {
+		return holds.ErrClosed
+	}
+	p := &b.presence
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if one := p.byID[specialistID]; one != nil && one.Online {
+		one.Max = max
+	}
+	return nil
+}
+
+// Load implements holds.Presence.
+func (b *Backend) Load(_ context.Context, specialistID string, delta int) (int, error) {
+	if b.closed.Load() {
+		return 0, holds.ErrClosed
+	}
+	p := &b.presence
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	one := p.of(specialistID)
+	if one.Online {
+		p.leave(one)
+		defer p.come(one)
+	}
+	one.Present.Load = max(0, one.Present.Load+delta)
+	return one.Present.Load, nil
+}
+
+// SetLoads implements holds.Presence.
+func (b *Backend) SetLoads(_ context.Context, loads map[string]int) error {
+	if b.closed.Load() {
+		return holds.ErrClosed
+	}
+	p := &b.presence
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, one := range p.byID {
+		one.Present.Load = 0
+	}
+	for id, load := range loads {
+		p.of(id).Present.Load = max(0, load)
+	}
+	slices.SortFunc(p.order, byLoad)
+	return nil
+}
+
+// Present implements holds.Presence.
+func (b *Backend) Present(_ context.Context, specialistID string) (holds.Present, error) {
+	if b.closed.Load() {
+		return holds.Present{}, holds.ErrClosed
+	}
+	p := &b.presence
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	if one := p.byID[specialistID]; one != nil {
+		return one.Present, nil
+	}
+	return holds.Present{SpecialistID: specialistID}, nil
+}
+
+// Available implements holds.Presence.
+func (b *Backend) Available(_ context.Context, staleAfter time.Duration, limit int) ([]holds.Present, error) {
+	if b.closed.Load() {
+		return nil, holds.ErrClosed
+	}
+	p := &b.presence
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	if limit <= 0 || limit > len(p.order) {
+		limit = len(p.order)
+	}
+	list := make([]holds.Present, 0, limit)
+	since := b.clock.now().mono - staleAfter
+	for _, one := range p.order {
+		if len(list) == limit {
+			break
+		}
+		if one.available(since, staleAfter) {
+			list = append(list, one.Present)
+		}
+	}
+	return list, nil
+}
+
+// available reports whether one can take a patient, with a heartbeat after since where staleness counts.
+func (one *present) available(since, staleAfter time.Duration) bool {
+	return one.Present.Load < one.Max && (staleAfter <= 0 || one.beat > since)
+}
+
+// Everyone implements holds.Presence.
+func (b *Backend) Everyone(context.Context) ([]holds.Present, error) {
+	if b.closed.Load() {
+		return nil, holds.ErrClosed
+	}
+	list := b.presence.everyone()
+	slices.SortFunc(list, func(x, y holds.Present) int { return strings.Compare(x.SpecialistID, y.SpecialistID) })
+	return list, nil
+}
+
+func (p *presence) everyone() []holds.Present {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	list := make([]holds.Present, len(p.order))
+	for i, one := range p.order {
+		list[i] = one.Present
+	}
+	return list
+}
+
+// Count implements holds.Presence.
+func (b *Backend) Count(_ context.Context, staleAfter time.Duration) (int, error) {
+	if b.closed.Load() {
+		return 0, holds.ErrClosed
+	}
+	p := &b.presence
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	since := b.clock.now().mono - staleAfter
+	n := 0
+	for _, one := range p.order {
+		if one.available(since, staleAfter) {
+			n++
+		}
+	}
+	return n, nil
+}
+
+// Seed implements holds.Presence. What is known here wins over what is remembered there.
+func (b *Backend) Seed(_ context.Context, all []holds.Present) error {
+	if b.closed.Load() {
+		return holds.ErrClosed
+	}
+	p := &b.presence
+	now := b.clock.now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, remembered := range all {
+		p.seed(remembered, now)
+	}
+	p.order = p.order[:0]
+	for _, one := range p.byID {
+		if one.Online {
+			p.order = append(p.order, one)
+		}
+	}
+	slices.SortFunc(p.order, byLoad)
+	return nil
+}
+
+func (p *presence) seed(remembered holds.Present, now instant) {
+	known := p.byID[remembered.SpecialistID] != nil
+	one := p.of(remembered.SpecialistID)
+	if !known {
+		one.Present.Load = max(0, remembered.Load)
+	}
+	if one.HeartbeatAt.IsZero() && !remembered.HeartbeatAt.IsZero() {
+		one.HeartbeatAt = remembered.HeartbeatAt.UTC()
+		one.beat = now.mono - max(0, now.wall.Sub(remembered.HeartbeatAt))
+	}
+	if one.Online {
+		return
+	}
+	one.Deactivated = one.Deactivated || remembered.Deactivated
+	one.Online = remembered.Online && !one.Deactivated
+	one.Max = remembered.Max
+}
+
+func (p *presence) online() int {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return len(p.order)
+}
