@@ -31,6 +31,7 @@ type scheduleCache struct {
 	current atomic.Pointer[schedule]
 	clock   atomic.Uint64 // the last generation given out; starts at the wall clock in ms so that restarts differ
 	load    sync.Mutex    // one reader of the whole schedule at a time
+	change  sync.Mutex    // one read-change-write of a schedule row at a time; taken before load
 
 	mu          sync.RWMutex
 	generations map[string]uint64 // by appointment type; a type that is missing is at base
@@ -147,33 +148,53 @@ func (e *Engine) Serves(specialistID string) []string {
 // Actor says on whose behalf a change is made, for the audit log: "client", "manage", "key:<id>", "user:<id>", "system".
 type Actor string
 
-// changeSchedule runs one change of the schedule, and afterwards makes it visible: the schedule is read anew and the
-// streams of every specialist touched are told.
-func (e *Engine) changeSchedule(ctx context.Context, actor Actor, action, subject string, before, after any, specialistIDs []string,
-	change func(store.Tx) error) error {
-	now := time.Now()
+// scheduleChange is what is recorded of one change of the schedule, and whose streams are told.
+type scheduleChange struct {
+	actor                   Actor
+	action, subject, reason string
+	before, after           any // for the audit log; nil where there is nothing
+	specialistIDs           []string
+	once                    *Once
+	result                  any // what once answers with
+}
+
+// changeSchedule commits one change of the schedule, and afterwards makes it visible: the schedule is read anew, so the
+// very next listing shows it, and the streams of every specialist touched are told.
+func (e *Engine) changeSchedule(ctx context.Context, c scheduleChange, write func(store.Tx) error) error {
+	now := time.Now().UTC().Truncate(time.Millisecond)
 	err := e.store.Write(ctx, func(tx store.Tx) error {
-		if err := change(tx); err != nil {
+		if err := write(tx); err != nil {
 			return err
 		}
-		return audit(ctx, tx, now, actor, action, subject, "", before, after)
+		if err := audit(ctx, tx, now, c.actor, c.action, c.subject, c.reason, c.before, c.after); err != nil {
+			return err
+		}
+		return c.once.remember(ctx, tx, c.result, now)
 	})
 	if err != nil {
 		return err
 	}
-	return e.announceSchedule(context.WithoutCancel(ctx), specialistIDs)
-}
-
-func (e *Engine) announceSchedule(ctx context.Context, specialistIDs []string) error {
+	ctx = context.WithoutCancel(ctx)
+	before := e.schedule.current.Load()
 	if err := e.reloadSchedule(ctx); err != nil {
 		return err
 	}
-	generation := e.moveGenerations()
-	slices.Sort(specialistIDs)
-	for _, id := range slices.Compact(specialistIDs) {
-		e.publish(ctx, holds.Event{Kind: holds.EventAvailability, Span: holds.Span{SpecialistID: id}, Generation: generation})
+	after := e.schedule.current.Load()
+	generation := e.schedule.clock.Load()
+	slices.Sort(c.specialistIDs)
+	for _, id := range slices.Compact(c.specialistIDs) {
+		e.publish(ctx, holds.Event{
+			Kind: holds.EventAvailability, Span: holds.Span{SpecialistID: id}, Generation: generation,
+			AppointmentTypeIDs: union(before.serves[id], after.serves[id]), // a type that was just taken away is told as well
+		})
 	}
 	return nil
+}
+
+func union(a, b []string) []string {
+	all := slices.Concat(a, b)
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // publish tells the watchers. A failure costs them a live update and nothing else, so it is logged and not returned.

@@ -1,7 +1,11 @@
 package engine
 
 import (
+	"encoding/base64"
 	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
 )
 
 // Settings are what the owner of a clinic chooses. The zero value is a clinic that has chosen nothing.
@@ -21,6 +25,46 @@ func (e *Engine) Settings() Settings {
 		if err := json.Unmarshal(raw, &s); err != nil {
 			e.log.Error("the clinic's settings cannot be read and are taken as empty", "error", err)
 		}
+	}
+	return s
+}
+
+// accents are the page's hues, each tested for contrast in both themes.
+var accents = []string{"kelp", "ocean", "plum", "amber", "rose", "olive"}
+
+const maxLogo = 100 << 10
+
+func checkSettings(m *mistakes, s *Settings) {
+	for i, f := range s.RequiredFields {
+		if !slices.Contains([]string{"email", "phone", "contact", "birthDate"}, f) {
+			m.add(indexed("requiredFields", i), "must be email, phone, contact (one of the two) or birthDate")
+		}
+	}
+	if s.ChangeCutoffHours < 0 || s.ChangeCutoffHours > 24*60 {
+		m.add("changeCutoffHours", "must be 0 to %d hours", 24*60)
+	}
+	if s.Accent != "" && !slices.Contains(accents, s.Accent) {
+		m.add("accent", "must be one of %s", strings.Join(accents, ", "))
+	}
+	if s.Logo != "" {
+		png, found := strings.CutPrefix(s.Logo, "data:image/png;base64,")
+		raw, err := base64.StdEncoding.DecodeString(png)
+		if !found || err != nil || !strings.HasPrefix(string(raw), "\x89PNG\r\n\x1a\n") || len(raw) > maxLogo {
+			m.add("logo", "must be a PNG of at most 100 KB as a data: URL")
+		}
+	}
+	for i, o := range s.EmbedOrigins {
+		u, err := url.Parse(o)
+		if err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" || u.Scheme+"://"+u.Host != o || strings.ContainsAny(o, " ;,'\"") {
+			m.add(indexed("embedOrigins", i), "must be an origin like https://www.example.org, without a path")
+		}
+	}
+}
+
+// audited is what the audit log keeps of settings: the logo's bytes are left out.
+func (s Settings) audited() Settings {
+	if s.Logo != "" {
+		s.Logo = "(a PNG)"
 	}
 	return s
 }

@@ -1,0 +1,334 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
+
+	"holdfast/store"
+)
+
+// ClinicFile is a whole clinic as one JSON document: what import reads and export writes. Import is idempotent by id, so
+// the same file twice is the same clinic; what the file does not name stays as it is.
+type ClinicFile struct {
+	Clinic           *ClinicEntry           `json:"clinic,omitempty"`
+	Specialists      []SpecialistEntry      `json:"specialists"`
+	AppointmentTypes []AppointmentTypeEntry `json:"appointmentTypes"`
+}
+
+// ClinicEntry is the clinic itself in a ClinicFile.
+type ClinicEntry struct {
+	Name     string    `json:"name"`
+	Timezone string    `json:"timezone"`
+	Locale   string    `json:"locale,omitempty"`
+	Phone    string    `json:"phone,omitempty"`
+	Email    string    `json:"email,omitempty"`
+	Address  string    `json:"address,omitempty"`
+	Website  string    `json:"website,omitempty"`
+	Settings *Settings `json:"settings,omitempty"`
+}
+
+// SpecialistEntry is one specialist in a ClinicFile, with hours and overrides. Lists that are absent stay as they are;
+// empty ones clear.
+type SpecialistEntry struct {
+	ID          string              `json:"id"`
+	Name        string              `json:"name"`
+	Timezone    string              `json:"timezone,omitempty"` // default: the clinic's
+	Active      bool                `json:"active"`             // default: true
+	Email       string              `json:"email,omitempty"`
+	MaxSessions int                 `json:"maxSessions,omitempty"`
+	Upstream    *UpstreamSpecialist `json:"upstream,omitempty"`
+	WeeklyHours []HoursEntry        `json:"weeklyHours,omitempty"`
+	Overrides   []OverrideEntry     `json:"overrides,omitempty"`
+}
+
+// UpstreamSpecialist is what the practice-management system calls a specialist.
+type UpstreamSpecialist struct {
+	ScheduleViewGUID   string `json:"scheduleViewGUID"`
+	ScheduleColumnGUID string `json:"scheduleColumnGUID"`
+}
+
+// UpstreamType is what the practice-management system calls an appointment type.
+type UpstreamType struct {
+	AppointmentTypeGUID string `json:"appointmentTypeGUID"`
+}
+
+// HoursEntry is one window of the weekly hours.
+type HoursEntry struct {
+	Weekday store.Weekday   `json:"weekday"`
+	Start   store.TimeOfDay `json:"start"`
+	End     store.TimeOfDay `json:"end"`
+}
+
+// WindowEntry is one window of an override.
+type WindowEntry struct {
+	Start store.TimeOfDay `json:"start"`
+	End   store.TimeOfDay `json:"end"`
+}
+
+// OverrideEntry is one override.
+type OverrideEntry struct {
+	Date   store.Date    `json:"date"`
+	Closed bool          `json:"closed,omitempty"`
+	Hours  []WindowEntry `json:"hours,omitempty"`
+	Reason string        `json:"reason,omitempty"`
+}
+
+// AssignmentEntry links an appointment type with a specialist.
+type AssignmentEntry struct {
+	SpecialistID string `json:"specialistId"`
+	Priority     int    `json:"priority"`
+}
+
+// AppointmentTypeEntry is one appointment type. Absent fields have the values of DefaultAppointmentType.
+type AppointmentTypeEntry struct {
+	ID                  string            `json:"id"`
+	Name                string            `json:"name"`
+	Description         string            `json:"description,omitempty"`
+	DurationMinutes     int               `json:"durationMinutes"`
+	SlotStepMinutes     int               `json:"slotStepMinutes"`
+	BufferBeforeMinutes int               `json:"bufferBeforeMinutes"`
+	BufferAfterMinutes  int               `json:"bufferAfterMinutes"`
+	MinNoticeMinutes    int               `json:"minNoticeMinutes"`
+	HorizonDays         int               `json:"horizonDays"`
+	CooldownMinutes     int               `json:"cooldownMinutes"`
+	Capacity            int               `json:"capacity"`
+	HoldTTLSeconds      int               `json:"holdTtlSeconds"`
+	MaxHoldSeconds      int               `json:"maxHoldSeconds"`
+	HoldQuota           int               `json:"holdQuota"`
+	Active              bool              `json:"active"`
+	Upstream            *UpstreamType     `json:"upstream,omitempty"`
+	Specialists         []AssignmentEntry `json:"specialists"`
+}
+
+// UnmarshalJSON fills in the defaults and refuses unknown fields.
+func (t *AppointmentTypeEntry) UnmarshalJSON(b []byte) error {
+	type plain AppointmentTypeEntry
+	d := DefaultAppointmentType()
+	v := plain{
+		DurationMinutes: d.DurationMinutes, HorizonDays: d.HorizonDays, CooldownMinutes: d.CooldownMinutes, Capacity: d.Capacity,
+		HoldTTLSeconds: d.HoldTTLSeconds, MaxHoldSeconds: d.MaxHoldSeconds, HoldQuota: d.HoldQuota, Active: d.Active,
+	}
+	err := strictJSON(b, &v)
+	*t = AppointmentTypeEntry(v)
+	return err
+}
+
+// UnmarshalJSON fills in the defaults and refuses unknown fields.
+func (p *SpecialistEntry) UnmarshalJSON(b []byte) error {
+	type plain SpecialistEntry
+	v := plain{Active: true}
+	err := strictJSON(b, &v)
+	*p = SpecialistEntry(v)
+	return err
+}
+
+// strictJSON decodes and refuses fields that are not known, which a method of a nested type must ask for anew.
+func strictJSON(b []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	return d.Decode(v)
+}
+
+// Imported counts what a ClinicFile named.
+type Imported struct {
+	Specialists      int
+	AppointmentTypes int
+}
+
+// Import stores a ClinicFile, whole or not at all. *ValidationError names every mistake in it.
+func (e *Engine) Import(ctx context.Context, actor Actor, f ClinicFile) (Imported, error) {
+	e.schedule.change.Lock()
+	defer e.schedule.change.Unlock()
+	s := e.schedule.current.Load()
+	rows, err := f.rows(s)
+	if err != nil {
+		return Imported{}, err
+	}
+	n := Imported{Specialists: len(f.Specialists), AppointmentTypes: len(f.AppointmentTypes)}
+	touched := make([]string, 0, len(s.specialists)+len(f.Specialists))
+	for id := range s.specialists {
+		touched = append(touched, id)
+	}
+	for _, p := range f.Specialists {
+		touched = append(touched, p.ID)
+	}
+	return n, e.changeSchedule(ctx, scheduleChange{actor: actor, action: "clinic.imported", subject: "clinic", after: n, specialistIDs: touched},
+		func(tx store.Tx) error { return rows.write(ctx, tx) })
+}
+
+// importRows is a checked ClinicFile as rows of the store.
+type importRows struct {
+	clinic      *store.Clinic
+	specialists []store.Specialist
+	hours       map[string][]store.WeeklyWindow
+	overrides   []store.Override
+	types       []store.AppointmentType
+}
+
+func (f *ClinicFile) rows(s *schedule) (*importRows, error) {
+	var m mistakes
+	r := &importRows{hours: make(map[string][]store.WeeklyWindow)}
+	zone := s.Clinic.Timezone
+	if f.Clinic != nil {
+		c := f.Clinic.row(&m, s.Clinic.Settings)
+		r.clinic, zone = &c, c.Timezone
+	}
+	known := make(map[string]bool)
+	for id := range s.specialists {
+		known[id] = true
+	}
+	inFile := make(map[string]bool)
+	for i := range f.Specialists {
+		p, at := &f.Specialists[i], indexed("specialists", i)+"."
+		if inFile[p.ID] {
+			m.add(at+"id", "%q is in the file twice", clip(p.ID))
+		}
+		known[p.ID], inFile[p.ID] = true, true
+		p.rows(&m, at, i, zone, r)
+	}
+	inFile = make(map[string]bool)
+	for i := range f.AppointmentTypes {
+		at := indexed("appointmentTypes", i) + "."
+		t := f.AppointmentTypes[i].row(i)
+		if inFile[t.ID] {
+			m.add(at+"id", "%q is in the file twice", clip(t.ID))
+		}
+		inFile[t.ID] = true
+		checkAppointmentType(&m, at, &t, func(id string) bool { return known[id] })
+		r.types = append(r.types, t)
+	}
+	return r, m.err()
+}
+
+func (c *ClinicEntry) row(m *mistakes, settings json.RawMessage) store.Clinic {
+	row := store.Clinic{
+		Name: c.Name, Timezone: c.Timezone, Locale: c.Locale, Phone: c.Phone, Email: c.Email, Address: c.Address, Website: c.Website, Settings: settings,
+	}
+	if c.Settings != nil {
+		checkSettings(m, c.Settings)
+		row.Settings, _ = json.Marshal(c.Settings) // a struct of strings and numbers cannot fail
+	}
+	checkClinic(m, "clinic.", &row)
+	return row
+}
+
+func (p *SpecialistEntry) rows(m *mistakes, at string, position int, zone string, r *importRows) {
+	row := store.Specialist{ID: p.ID, Name: p.Name, Timezone: p.Timezone, Active: p.Active, Email: p.Email, MaxSessions: p.MaxSessions, Position: position}
+	if row.Timezone == "" {
+		row.Timezone = zone
+	}
+	if p.Upstream != nil {
+		row.UpstreamScheduleViewID, row.UpstreamColumnID = p.Upstream.ScheduleViewGUID, p.Upstream.ScheduleColumnGUID
+	}
+	checkSpecialist(m, at, &row)
+	r.specialists = append(r.specialists, row)
+	if p.WeeklyHours != nil {
+		hours := make([]store.WeeklyWindow, len(p.WeeklyHours))
+		for i, w := range p.WeeklyHours {
+			hours[i] = store.WeeklyWindow{Weekday: w.Weekday, Window: store.Window{Start: w.Start, End: w.End}}
+		}
+		r.hours[p.ID] = checkHours(m, at, hours)
+	}
+	for i, o := range p.Overrides {
+		row := store.Override{ID: newID(), SpecialistID: p.ID, Date: o.Date, Closed: o.Closed, Reason: o.Reason}
+		for _, w := range o.Hours {
+			row.Hours = append(row.Hours, store.Window(w))
+		}
+		checkOverride(m, at+indexed("overrides", i)+".", &row)
+		r.overrides = append(r.overrides, row)
+	}
+}
+
+func (t *AppointmentTypeEntry) row(position int) store.AppointmentType {
+	row := store.AppointmentType{
+		ID: t.ID, Name: t.Name, Description: t.Description, DurationMinutes: t.DurationMinutes, SlotStepMinutes: t.SlotStepMinutes,
+		BufferBeforeMinutes: t.BufferBeforeMinutes, BufferAfterMinutes: t.BufferAfterMinutes, MinNoticeMinutes: t.MinNoticeMinutes,
+		HorizonDays: t.HorizonDays, CooldownMinutes: t.CooldownMinutes, Capacity: t.Capacity, HoldTTLSeconds: t.HoldTTLSeconds,
+		MaxHoldSeconds: t.MaxHoldSeconds, HoldQuota: t.HoldQuota, Active: t.Active, Position: position,
+	}
+	if t.Upstream != nil {
+		row.UpstreamTypeID = t.Upstream.AppointmentTypeGUID
+	}
+	for _, a := range t.Specialists {
+		row.Specialists = append(row.Specialists, store.Assignment(a))
+	}
+	return row
+}
+
+func (r *importRows) write(ctx context.Context, tx store.Tx) error {
+	if r.clinic != nil {
+		if err := tx.PutClinic(ctx, *r.clinic); err != nil {
+			return err
+		}
+	}
+	for _, p := range r.specialists {
+		if err := tx.PutSpecialist(ctx, p); err != nil {
+			return err
+		}
+		if hours, ok := r.hours[p.ID]; ok {
+			if err := tx.PutWeeklyHours(ctx, p.ID, hours); err != nil {
+				return err
+			}
+		}
+	}
+	for _, o := range r.overrides {
+		if err := tx.PutOverride(ctx, o); err != nil {
+			return err
+		}
+	}
+	for _, t := range r.types {
+		if err := tx.PutAppointmentType(ctx, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Export returns the clinic as a ClinicFile that Import would read back to the same clinic.
+func (e *Engine) Export() ClinicFile {
+	s := e.schedule.current.Load()
+	settings := e.Settings()
+	f := ClinicFile{
+		Clinic: &ClinicEntry{
+			Name: s.Clinic.Name, Timezone: s.Clinic.Timezone, Locale: s.Clinic.Locale, Phone: s.Clinic.Phone, Email: s.Clinic.Email,
+			Address: s.Clinic.Address, Website: s.Clinic.Website, Settings: &settings,
+		},
+		Specialists: []SpecialistEntry{}, AppointmentTypes: []AppointmentTypeEntry{},
+	}
+	for _, p := range s.Specialists {
+		entry := SpecialistEntry{ID: p.ID, Name: p.Name, Timezone: p.Timezone, Active: p.Active, Email: p.Email, MaxSessions: p.MaxSessions}
+		if p.UpstreamScheduleViewID != "" || p.UpstreamColumnID != "" {
+			entry.Upstream = &UpstreamSpecialist{p.UpstreamScheduleViewID, p.UpstreamColumnID}
+		}
+		for _, w := range s.WeeklyHours[p.ID] {
+			entry.WeeklyHours = append(entry.WeeklyHours, HoursEntry{w.Weekday, w.Start, w.End})
+		}
+		for _, o := range s.Overrides[p.ID] {
+			x := OverrideEntry{Date: o.Date, Closed: o.Closed, Reason: o.Reason}
+			for _, w := range o.Hours {
+				x.Hours = append(x.Hours, WindowEntry(w))
+			}
+			entry.Overrides = append(entry.Overrides, x)
+		}
+		f.Specialists = append(f.Specialists, entry)
+	}
+	for _, t := range s.AppointmentTypes {
+		entry := AppointmentTypeEntry{
+			ID: t.ID, Name: t.Name, Description: t.Description, DurationMinutes: t.DurationMinutes, SlotStepMinutes: t.SlotStepMinutes,
+			BufferBeforeMinutes: t.BufferBeforeMinutes, BufferAfterMinutes: t.BufferAfterMinutes, MinNoticeMinutes: t.MinNoticeMinutes,
+			HorizonDays: t.HorizonDays, CooldownMinutes: t.CooldownMinutes, Capacity: t.Capacity, HoldTTLSeconds: t.HoldTTLSeconds,
+			MaxHoldSeconds: t.MaxHoldSeconds, HoldQuota: t.HoldQuota, Active: t.Active, Specialists: []AssignmentEntry{},
+		}
+		if t.UpstreamTypeID != "" {
+			entry.Upstream = &UpstreamType{t.UpstreamTypeID}
+		}
+		for _, a := range t.Specialists {
+			entry.Specialists = append(entry.Specialists, AssignmentEntry(a))
+		}
+		slices.SortFunc(entry.Specialists, func(a, b AssignmentEntry) int { return b.Priority - a.Priority })
+		f.AppointmentTypes = append(f.AppointmentTypes, entry)
+	}
+	return f
+}

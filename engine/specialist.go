@@ -1,0 +1,192 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/store"
+)
+
+// CreateSpecialist adds a specialist; an empty id is made, an empty zone is the clinic's. *ValidationError.
+func (e *Engine) CreateSpecialist(ctx context.Context, actor Actor, p store.Specialist) (store.Specialist, error) {
+	if p.ID == "" {
+		p.ID = newID()
+	}
+	e.schedule.change.Lock()
+	defer e.schedule.change.Unlock()
+	if e.schedule.current.Load().specialists[p.ID] != nil {
+		return p, invalid("id", "this id is in use; choose another, or change that specialist with PATCH")
+	}
+	return e.putSpecialist(ctx, actor, "specialist.created", nil, p)
+}
+
+// UpdateSpecialist lets edit change one specialist. store.ErrNotFound, *ValidationError.
+func (e *Engine) UpdateSpecialist(ctx context.Context, actor Actor, id string, edit func(*store.Specialist)) (store.Specialist, error) {
+	e.schedule.change.Lock()
+	defer e.schedule.change.Unlock()
+	before, err := e.Specialist(id)
+	if err != nil {
+		return before, err
+	}
+	p := before
+	edit(&p)
+	p.ID = id
+	return e.putSpecialist(ctx, actor, "specialist.changed", &before, p)
+}
+
+// ArchiveSpecialist takes a specialist out of every listing; the appointments stay. store.ErrNotFound.
+func (e *Engine) ArchiveSpecialist(ctx context.Context, actor Actor, id string) error {
+	e.schedule.change.Lock()
+	defer e.schedule.change.Unlock()
+	p, err := e.Specialist(id)
+	if err != nil {
+		return err
+	}
+	return e.changeSchedule(ctx, scheduleChange{
+		actor: actor, action: "specialist.archived", subject: "specialist:" + id, before: p, specialistIDs: []string{id},
+	}, func(tx store.Tx) error { return tx.ArchiveSpecialist(ctx, id) })
+}
+
+func (e *Engine) putSpecialist(ctx context.Context, actor Actor, action string, before *store.Specialist, p store.Specialist) (store.Specialist, error) {
+	if p.Timezone == "" {
+		p.Timezone = e.Zone().String()
+	}
+	var m mistakes
+	checkSpecialist(&m, "", &p)
+	if err := m.err(); err != nil {
+		return p, err
+	}
+	c := scheduleChange{actor: actor, action: action, subject: "specialist:" + p.ID, after: p, specialistIDs: []string{p.ID}}
+	if before != nil {
+		c.before = *before
+	}
+	return p, e.changeSchedule(ctx, c, func(tx store.Tx) error { return tx.PutSpecialist(ctx, p) })
+}
+
+func checkSpecialist(m *mistakes, at string, p *store.Specialist) {
+	p.Name, p.Email = strings.TrimSpace(p.Name), strings.TrimSpace(p.Email)
+	checkID(m, at+"id", p.ID)
+	if p.Name == "" {
+		m.add(at+"name", "give the specialist a name")
+	}
+	checkText(m, at+"name", p.Name, 200, false)
+	checkZone(m, at+"timezone", p.Timezone)
+	if p.Email != "" {
+		checkEmail(m, at+"email", p.Email)
+	}
+	if p.MaxSessions < 0 || p.MaxSessions > 1000 {
+		m.add(at+"maxSessions", "must be 0 to 1000")
+	}
+}
+
+func checkZone(m *mistakes, field, name string) {
+	if _, err := time.LoadLocation(name); err != nil || name == "" || name == "Local" {
+		m.add(field, "must be an IANA time zone like Europe/Berlin, not %q", clip(name))
+	}
+}
+
+// WeeklyHours returns the weekly hours of one specialist. store.ErrNotFound.
+func (e *Engine) WeeklyHours(specialistID string) ([]store.WeeklyWindow, error) {
+	s := e.schedule.current.Load()
+	if s.specialists[specialistID] == nil {
+		return nil, store.ErrNotFound
+	}
+	return s.WeeklyHours[specialistID], nil
+}
+
+// PutWeeklyHours replaces all weekly hours of one specialist. Appointments outside the new hours stay. store.ErrNotFound,
+// *ValidationError.
+func (e *Engine) PutWeeklyHours(ctx context.Context, actor Actor, specialistID string, hours []store.WeeklyWindow) error {
+	before, err := e.WeeklyHours(specialistID)
+	if err != nil {
+		return err
+	}
+	if hours, err = checkedHours(hours); err != nil {
+		return err
+	}
+	return e.changeSchedule(ctx, scheduleChange{
+		actor: actor, action: "weeklyhours.replaced", subject: "specialist:" + specialistID, before: before, after: hours, specialistIDs: []string{specialistID},
+	}, func(tx store.Tx) error { return tx.PutWeeklyHours(ctx, specialistID, hours) })
+}
+
+// DryRunWeeklyHours lists the slots of one type that these hours would give a specialist, changing nothing. Live holds
+// are left out of account. store.ErrNotFound, *ValidationError.
+func (e *Engine) DryRunWeeklyHours(ctx context.Context, specialistID, appointmentTypeID string, hours []store.WeeklyWindow, from, to store.Date) ([]Slot, error) {
+	s := e.schedule.current.Load()
+	p := s.specialists[specialistID]
+	t := s.types[appointmentTypeID]
+	if p == nil || t == nil {
+		return nil, store.ErrNotFound
+	}
+	hours, err := checkedHours(hours)
+	if err != nil {
+		return nil, err
+	}
+	calendar, err := NewCalendar(*p, hours, s.Overrides[specialistID])
+	if err != nil {
+		return nil, err
+	}
+	begin, end := startOfDay(from, calendar.Zone()), startOfDay(to, calendar.Zone())
+	first, last := Around(t, begin, end)
+	taken, err := e.store.Taken(ctx, []string{specialistID}, first, last)
+	if err != nil {
+		return nil, err
+	}
+	slots := Pool([]*Calendar{calendar}, t, begin, end, taken)
+	now := time.Now()
+	return slices.DeleteFunc(slots, func(slot Slot) bool { return WithinNotice(t, slot.Start, now) != "" }), nil
+}
+
+func checkedHours(hours []store.WeeklyWindow) ([]store.WeeklyWindow, error) {
+	var m mistakes
+	hours = checkHours(&m, "", hours)
+	return hours, m.err()
+}
+
+// checkHours sorts weekly hours and refuses windows that are reversed, empty, or overlap on one day.
+func checkHours(m *mistakes, at string, hours []store.WeeklyWindow) []store.WeeklyWindow {
+	hours = slices.Clone(hours)
+	if len(hours) > 7*48 {
+		m.add(at+"weeklyHours", "at most %d windows", 7*48)
+		return hours
+	}
+	for i, w := range hours {
+		if w.Weekday < 0 || w.Weekday > 6 {
+			m.add(at+indexed("weeklyHours", i)+".weekday", "must be a weekday like monday")
+		}
+		checkWindow(m, at+indexed("weeklyHours", i), w.Window)
+	}
+	monday := func(w store.Weekday) int { return (int(w) + 6) % 7 }
+	slices.SortStableFunc(hours, func(a, b store.WeeklyWindow) int {
+		if d := monday(a.Weekday) - monday(b.Weekday); d != 0 {
+			return d
+		}
+		return int(a.Start - b.Start)
+	})
+	for i := 1; i < len(hours); i++ {
+		if hours[i].Weekday == hours[i-1].Weekday && hours[i].Start < hours[i-1].End {
+			m.add(at+"weeklyHours", "%s has windows that overlap: %s to %s and %s to %s",
+				hours[i].Weekday, hours[i-1].Start, hours[i-1].End, hours[i].Start, hours[i].End)
+		}
+	}
+	return hours
+}
+
+func checkWindow(m *mistakes, field string, w store.Window) {
+	if w.Start < 0 || w.Start >= 1440 || w.End <= w.Start || w.End > 1440 {
+		m.add(field, "must start before it ends, between 00:00 and 24:00 of one day; split hours that cross midnight")
+	}
+}
+
+func indexed(list string, i int) string { return fmt.Sprintf("%s[%d]", list, i) }
+
+// clip shortens what somebody sent before it is said back.
+func clip(s string) string {
+	if len(s) > 64 {
+		return s[:64] + "…"
+	}
+	return s
+}
