@@ -1,0 +1,36 @@
+package sqlite
+
+import (
+	"context"
+	"time"
+
+	"holdfast/store"
+)
+
+const apiKeyColumns = `id, name, scope, hash, prefix, created_at, last_used_at, revoked_at`
+
+func scanAPIKey(r *row) store.APIKey {
+	return store.APIKey{ID: r.text(), Name: r.text(), Scope: store.Scope(r.text()), Hash: r.hash(), Prefix: r.text(),
+		CreatedAt: r.time(), LastUsedAt: r.time(), RevokedAt: r.time()}
+}
+
+func (r reads) APIKeys(ctx context.Context) ([]store.APIKey, error) {
+	return list(ctx, r, scanAPIKey, `SELECT `+apiKeyColumns+` FROM api_keys ORDER BY created_at, id`)
+}
+
+func (r reads) APIKeyByHash(ctx context.Context, hash [32]byte) (store.APIKey, error) {
+	return one(ctx, r, scanAPIKey, `SELECT `+apiKeyColumns+` FROM api_keys WHERE hash = ?`, hash)
+}
+
+func (t *tx) InsertAPIKey(_ context.Context, k store.APIKey) error {
+	return t.run(`INSERT INTO api_keys (`+apiKeyColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+		k.ID, k.Name, string(k.Scope), k.Hash, k.Prefix, k.CreatedAt, orNull(k.LastUsedAt), orNull(k.RevokedAt))
+}
+
+func (t *tx) RevokeAPIKey(_ context.Context, id string, at time.Time) error {
+	return t.mustChange(`UPDATE api_keys SET revoked_at = COALESCE(revoked_at, ?) WHERE id = ?`, at, id)
+}
+
+func (t *tx) TouchAPIKey(_ context.Context, id string, at time.Time) error {
+	return t.run(`UPDATE api_keys SET last_used_at = ? WHERE id = ?`, at, id)
+}

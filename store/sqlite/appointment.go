@@ -1,0 +1,239 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"holdfast/store"
+)
+
+const appointmentColumns = `id, appointment_type_id, specialist_id, client_id, seat, overbook, overbook_reason,
+	status, attendance, slot_start, slot_end, busy_start, busy_end,
+	patient_name, patient_email, patient_phone, patient_birth_date, notes,
+	source, upstream_state, upstream_id, upstream_patient_id, manage_epoch,
+	created_at, updated_at, cancelled_at, cancel_reason, version`
+
+func scanAppointment(r *row) store.Appointment {
+	return store.Appointment{
+		ID: r.text(), AppointmentTypeID: r.text(), SpecialistID: r.text(), ClientID: r.text(),
+		Seat: r.int(), Overbook: r.bool(), OverbookReason: r.text(),
+		Status: store.Status(r.text()), Attendance: store.Attendance(r.text()),
+		SlotStart: r.time(), SlotEnd: r.time(), BusyStart: r.time(), BusyEnd: r.time(),
+		Patient: store.Patient{Name: r.text(), Email: r.text(), Phone: r.text(), BirthDate: r.text(), Notes: r.text()},
+		Source:  store.Source(r.text()), UpstreamState: store.UpstreamState(r.text()),
+		UpstreamID: r.text(), UpstreamPatientID: r.text(), ManageEpoch: r.int64(),
+		CreatedAt: r.time(), UpdatedAt: r.time(), CancelledAt: r.time(), CancelReason: r.text(), Version: r.int64(),
+	}
+}
+
+func (r reads) Appointment(ctx context.Context, id string) (store.Appointment, error) {
+	return one(ctx, r, scanAppointment, `SELECT `+appointmentColumns+` FROM appointments WHERE id = ?`, id)
+}
+
+func (r reads) Appointments(ctx context.Context, f store.AppointmentFilter) ([]store.Appointment, string, error) {
+	var where conditions
+	if !f.From.IsZero() {
+		// The first is what is asked; the second lets the index begin where no slot could still reach From.
+		where.and("slot_end > ?", f.From)
+		where.and("slot_start > ? - (SELECT COALESCE(max(reach_after_ms), 0) FROM specialists)", f.From)
+	}
+	if !f.To.IsZero() {
+		where.and("slot_start < ?", f.To)
+	}
+	if f.SpecialistID != "" {
+		where.and("specialist_id = ?", f.SpecialistID)
+	}
+	if f.ClientID != "" {
+		where.and("client_id = ? AND client_id <> ''", f.ClientID)
+	}
+	if f.Status != "" {
+		where.and("status = ?", string(f.Status))
+	}
+	switch {
+	case f.Upstream == store.UpstreamNone:
+		where.and("upstream_state = 'none'")
+	case f.Upstream != "":
+		where.and("upstream_state = ? AND upstream_state <> 'none'", string(f.Upstream))
+	}
+	if text := fold(f.Query); text != "" {
+		if number := digits(text); looksLikePhone(text) {
+			where.and("(instr(patient_search, ?) > 0 OR instr(patient_search, ?) > 0)", text, number)
+		} else {
+			where.and("instr(patient_search, ?) > 0", text)
+		}
+	}
+	if f.Cursor != "" {
+		at, id, err := parseCursor(f.Cursor)
+		if err != nil {
+			return nil, "", err
+		}
+		where.and("(slot_start, id) > (?, ?)", at, id)
+	}
+	n := limit(f.Limit)
+	all, err := list(ctx, r, scanAppointment,
+		`SELECT `+appointmentColumns+` FROM appointments `+where.sql()+` ORDER BY slot_start, id LIMIT ?`,
+		append(where.args, n+1)...)
+	if err != nil || len(all) <= n {
+		return all, "", err
+	}
+	last := all[n-1]
+	return all[:n], cursor(last.SlotStart, last.ID), nil
+}
+
+// The two halves are each one range of one index. A slot lies within its busy time, so whatever overlaps either
+// overlaps the busy time.
+const taken = `
+	SELECT id, appointment_type_id, specialist_id, seat, overbook, slot_start, slot_end, busy_start, busy_end
+	FROM appointments
+	WHERE specialist_id = ?1 AND status = 'confirmed' AND overbook = 0
+	  AND slot_start > ?2 - (SELECT reach_after_ms FROM specialists WHERE id = ?1)
+	  AND slot_start < ?3 + (SELECT reach_before_ms FROM specialists WHERE id = ?1)
+	  AND busy_start < ?3 AND busy_end > ?2
+	UNION ALL
+	SELECT id, appointment_type_id, specialist_id, seat, overbook, slot_start, slot_end, busy_start, busy_end
+	FROM appointments
+	WHERE specialist_id = ?1 AND status = 'confirmed' AND overbook = 1
+	  AND slot_start > ?2 - (SELECT reach_after_ms FROM specialists WHERE id = ?1)
+	  AND slot_start < ?3 + (SELECT reach_before_ms FROM specialists WHERE id = ?1)
+	  AND busy_start < ?3 AND busy_end > ?2
+	ORDER BY slot_start, seat`
+
+func scanTaken(r *row) store.Taken {
+	return store.Taken{
+		AppointmentID: r.text(), AppointmentTypeID: r.text(), SpecialistID: r.text(), Seat: r.int(), Overbook: r.bool(),
+		SlotStart: r.time(), SlotEnd: r.time(), BusyStart: r.time(), BusyEnd: r.time(),
+	}
+}
+
+func (r reads) Taken(ctx context.Context, specialistIDs []string, from, to time.Time) ([]store.Taken, error) {
+	ids := slices.Compact(slices.Sorted(slices.Values(specialistIDs)))
+	var all []store.Taken
+	err := r.snapshot(ctx, func(ctx context.Context, c *conn) error {
+		for _, id := range ids {
+			err := c.query(ctx, func(row *row) { all = append(all, scanTaken(row)) }, taken, id, from, to)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+func (r reads) LatestWebBooking(ctx context.Context, clientID, appointmentTypeID string, since time.Time) (time.Time, error) {
+	latest, err := one(ctx, r, (*row).time, `
+		SELECT max(created_at) FROM appointments
+		WHERE client_id = ? AND client_id <> '' AND appointment_type_id = ? AND status = 'confirmed' AND source = 'web'
+		  AND created_at >= ?`, clientID, appointmentTypeID, since)
+	if err == nil && latest.IsZero() {
+		err = store.ErrNotFound
+	}
+	return latest, err
+}
+
+func (t *tx) InsertAppointment(_ context.Context, a store.Appointment) error {
+	if a.Version != 1 {
+		return fmt.Errorf("%w: a new appointment has version 1, not %d", store.ErrInvalid, a.Version)
+	}
+	return t.run(`
+		INSERT INTO appointments (`+appointmentColumns+`, patient_search)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		a.ID, a.AppointmentTypeID, a.SpecialistID, a.ClientID, a.Seat, a.Overbook, a.OverbookReason,
+		string(a.Status), string(a.Attendance), a.SlotStart, a.SlotEnd, a.BusyStart, a.BusyEnd,
+		a.Patient.Name, a.Patient.Email, a.Patient.Phone, a.Patient.BirthDate, a.Patient.Notes,
+		string(a.Source), string(a.UpstreamState), a.UpstreamID, a.UpstreamPatientID, a.ManageEpoch,
+		a.CreatedAt, a.UpdatedAt, orNull(a.CancelledAt), a.CancelReason, a.Version, searchText(a.Patient))
+}
+
+func (t *tx) UpdateAppointment(ctx context.Context, a store.Appointment) error {
+	n, err := t.exec(`
+		UPDATE appointments SET
+			appointment_type_id = ?, specialist_id = ?, client_id = ?, seat = ?, overbook = ?, overbook_reason = ?,
+			status = ?, attendance = ?, slot_start = ?, slot_end = ?, busy_start = ?, busy_end = ?,
+			patient_name = ?, patient_email = ?, patient_phone = ?, patient_birth_date = ?, notes = ?,
+			source = ?, upstream_state = ?, upstream_id = ?, upstream_patient_id = ?, manage_epoch = ?,
+			created_at = ?, updated_at = ?, cancelled_at = ?, cancel_reason = ?, version = ?, patient_search = ?
+		WHERE id = ? AND version = ?`,
+		a.AppointmentTypeID, a.SpecialistID, a.ClientID, a.Seat, a.Overbook, a.OverbookReason,
+		string(a.Status), string(a.Attendance), a.SlotStart, a.SlotEnd, a.BusyStart, a.BusyEnd,
+		a.Patient.Name, a.Patient.Email, a.Patient.Phone, a.Patient.BirthDate, a.Patient.Notes,
+		string(a.Source), string(a.UpstreamState), a.UpstreamID, a.UpstreamPatientID, a.ManageEpoch,
+		a.CreatedAt, a.UpdatedAt, orNull(a.CancelledAt), a.CancelReason, a.Version+1, searchText(a.Patient),
+		a.ID, a.Version)
+	if err != nil || n == 1 {
+		return err
+	}
+	if _, err := t.Appointment(ctx, a.ID); err != nil {
+		return err
+	}
+	return store.ErrVersion
+}
+
+// searchText is what Query looks in and Erase looks people up by: one line each for the name, the address and the
+// digits of the phone number.
+func searchText(p store.Patient) string {
+	if p == (store.Patient{}) {
+		return ""
+	}
+	return fold(p.Name) + "\n" + fold(p.Email) + "\n" + digits(p.Phone)
+}
+
+// fold makes two spellings of one name equal: case and runs of space do not matter, accents do.
+func fold(s string) string { return strings.Join(strings.Fields(strings.ToLower(s)), " ") }
+
+func digits(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' {
+			return r
+		}
+		return -1
+	}, s)
+}
+
+// looksLikePhone: three digits or more and no letter, so that "0170 / 12" finds +49 (0)170 123.
+func looksLikePhone(s string) bool {
+	return len(digits(s)) >= 3 && !strings.ContainsFunc(s, unicode.IsLetter)
+}
+
+// conditions are the parts of a WHERE that a filter asks for.
+type conditions struct {
+	parts []string
+	args  []any
+}
+
+func (c *conditions) and(part string, args ...any) {
+	c.parts = append(c.parts, part)
+	c.args = append(c.args, args...)
+}
+
+func (c *conditions) sql() string {
+	if len(c.parts) == 0 {
+		return ""
+	}
+	return "WHERE " + strings.Join(c.parts, " AND ")
+}
+
+// cursor names a row by what its list is ordered by.
+func cursor(at time.Time, id string) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(at.UnixMilli(), 10) + " " + id))
+}
+
+func parseCursor(s string) (at time.Time, id string, err error) {
+	text, err := base64.RawURLEncoding.DecodeString(s)
+	number, id, found := strings.Cut(string(text), " ")
+	ms, numberErr := strconv.ParseInt(number, 10, 64)
+	if cmp.Or(err, numberErr) != nil || !found {
+		return time.Time{}, "", fmt.Errorf("%w: the cursor was not made by this list", store.ErrInvalid)
+	}
+	return time.UnixMilli(ms), id, nil
+}

@@ -1,0 +1,160 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"holdfast/store"
+)
+
+// Check implements store.Store. It reads one moment of the whole database on a connection of its own.
+func (s *Store) Check(ctx context.Context) error {
+	select {
+	case <-s.reads.pool.closed:
+		return store.ErrClosed
+	default:
+	}
+	c, err := openConn(s.dsn + "&_pragma=query_only(1)")
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	return check(ctx, c, migrations)
+}
+
+// check lists every violation it finds, each in words.
+func check(ctx context.Context, c *conn, files fs.FS) error {
+	if _, err := c.exec("BEGIN"); err != nil {
+		return err
+	}
+	var found []error
+	violation := func(format string, args ...any) { found = append(found, fmt.Errorf(format, args...)) }
+	for _, part := range []func() error{
+		func() error { return checkFile(ctx, c, violation) },
+		func() error { return checkSchema(ctx, c, files, violation) },
+		func() error { return checkGuarantee(ctx, c, violation) },
+		func() error { return checkRows(ctx, c, violation) },
+	} {
+		if err := part(); err != nil {
+			return err
+		}
+	}
+	return errors.Join(found...)
+}
+
+func checkFile(ctx context.Context, c *conn, violation func(string, ...any)) error {
+	err := c.query(ctx, func(r *row) {
+		if s := r.text(); s != "ok" {
+			violation("integrity: %s", s)
+		}
+	}, "PRAGMA integrity_check")
+	if err != nil {
+		return err
+	}
+	return c.query(ctx, func(r *row) {
+		violation("reference: a row of %s (rowid %d) points at nothing in %s", r.text(), r.int64(), r.text())
+	}, "PRAGMA foreign_key_check")
+}
+
+// checkSchema compares the tables, indexes and triggers with those the migrations make, so that a guarantee somebody
+// dropped is noticed before it is missed.
+func checkSchema(ctx context.Context, c *conn, files fs.FS, violation func(string, ...any)) error {
+	fresh, err := openConn("file::memory:")
+	if err != nil {
+		return err
+	}
+	defer fresh.close()
+	known, err := readMigrations(files)
+	if err != nil {
+		return err
+	}
+	for _, m := range known {
+		if err := fresh.script(m.text); err != nil {
+			return err
+		}
+	}
+	const objects = `SELECT type || ' ' || name, COALESCE(sql, '') FROM sqlite_schema
+		WHERE name NOT IN ('schema_versions', 'sqlite_autoindex_schema_versions_1') ORDER BY name`
+	want, have := map[string]string{}, map[string]string{}
+	if err := fresh.query(ctx, func(r *row) { want[r.text()] = r.text() }, objects); err != nil {
+		return err
+	}
+	if err := c.query(ctx, func(r *row) { have[r.text()] = r.text() }, objects); err != nil {
+		return err
+	}
+	for name, sql := range want {
+		switch got, ok := have[name]; {
+		case !ok:
+			violation("schema: %s is missing", name)
+		case got != sql:
+			violation("schema: %s is not what this program made", name)
+		}
+	}
+	return nil
+}
+
+// busy is a confirmed, non-overbook appointment as the guarantee sees it.
+type busy struct {
+	id, specialistID, typeID               string
+	seat                                   int
+	slotStart, slotEnd, busyStart, busyEnd int64
+}
+
+// checkGuarantee walks each specialist's appointments in order of their busy start, beside those still going on, and
+// so compares every pair that could meet without the schema's predicate, index or range.
+func checkGuarantee(ctx context.Context, c *conn, violation func(string, ...any)) error {
+	var open []busy
+	return c.query(ctx, func(r *row) {
+		b := busy{r.text(), r.text(), r.text(), r.int(), r.int64(), r.int64(), r.int64(), r.int64()}
+		kept := open[:0]
+		for _, a := range open {
+			if a.specialistID != b.specialistID || a.busyEnd <= b.busyStart {
+				continue
+			}
+			kept = append(kept, a)
+			if tooClose(a, b) {
+				violation("guarantee: specialist %s is double-booked at %s by appointments %s and %s",
+					b.specialistID, time.UnixMilli(max(a.slotStart, b.slotStart)).UTC().Format(time.RFC3339), a.id, b.id)
+			}
+		}
+		open = append(kept, b)
+	}, `SELECT id, specialist_id, appointment_type_id, seat, slot_start, slot_end, busy_start, busy_end
+		FROM appointments NOT INDEXED WHERE status = 'confirmed' AND overbook = 0 ORDER BY specialist_id, busy_start`)
+}
+
+// tooClose says the guarantee in the words of its promise: the gap between two appointments is at least the larger of
+// the first's after-buffer and the second's before-buffer, unless they are different seats of one group session.
+func tooClose(a, b busy) bool {
+	if a.typeID == b.typeID && a.slotStart == b.slotStart && a.slotEnd == b.slotEnd {
+		return a.seat == b.seat
+	}
+	if b.slotStart < a.slotStart {
+		a, b = b, a
+	}
+	gap := b.slotStart - a.slotEnd
+	return gap < max(0, a.busyEnd-a.slotEnd, b.slotStart-b.busyStart)
+}
+
+func checkRows(ctx context.Context, c *conn, violation func(string, ...any)) error {
+	for _, q := range []struct{ words, query string }{
+		{"seat: appointment %s has a seat its type never had", `
+			SELECT a.id FROM appointments a JOIN appointment_types t ON t.id = a.appointment_type_id
+			WHERE a.seat < 0 OR a.seat >= t.largest_capacity`},
+		{"reach: appointment %s reaches further than its specialist's record says", `
+			SELECT a.id FROM appointments a JOIN specialists s ON s.id = a.specialist_id
+			WHERE a.slot_start - a.busy_start > s.reach_before_ms OR a.busy_end - a.slot_start > s.reach_after_ms`},
+		{"interval: appointment %s does not lie within its busy time", `
+			SELECT id FROM appointments WHERE slot_end <= slot_start OR busy_start > slot_start OR busy_end < slot_end`},
+		{"version: appointment %s has a version below 1", `SELECT id FROM appointments WHERE version < 1`},
+		{"archived: specialist %s is archived and still assigned", `
+			SELECT DISTINCT s.id FROM assignments JOIN specialists s ON s.id = specialist_id WHERE s.archived = 1`},
+	} {
+		if err := c.query(ctx, func(r *row) { violation(q.words, r.text()) }, q.query); err != nil {
+			return err
+		}
+	}
+	return nil
+}

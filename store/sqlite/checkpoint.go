@@ -1,0 +1,70 @@
+package sqlite
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+)
+
+const (
+	// checkpointPages is about how long the log grows between two checkpoints: 1,000 pages are 4 MB.
+	checkpointPages = 1000
+	// longLog is where the writer steps in. Under an unbroken stream of commits the log is never found idle, so a
+	// checkpoint beside them never gets to its end, and the log would grow without bound.
+	longLog = 8 * checkpointPages
+)
+
+// checkpoint copies the log back into the database on a connection and a goroutine of its own, so that no caller's
+// commit waits for it.
+type checkpoint struct {
+	conn *conn
+	log  *slog.Logger
+	wake chan struct{}
+	done chan struct{}
+
+	written int         // pages since the last checkpoint, estimated; the writer's
+	long    atomic.Bool // the log is past longLog
+}
+
+func newCheckpoint(c *conn, log *slog.Logger) *checkpoint {
+	return &checkpoint{conn: c, log: log, wake: make(chan struct{}, 1), done: make(chan struct{})}
+}
+
+// committed is called by the writer after each commit with the number of statements in it. A lone appointment writes
+// about six pages; in a large batch most of them are shared.
+func (k *checkpoint) committed(statements int) {
+	if k.written += 5 + statements; k.written < checkpointPages {
+		return
+	}
+	k.written = 0
+	select {
+	case k.wake <- struct{}{}:
+	default: // one is due already
+	}
+}
+
+func (k *checkpoint) run() {
+	defer close(k.done)
+	for range k.wake {
+		pages, err := passive(k.conn)
+		if err != nil {
+			k.log.Warn("the write-ahead log could not be copied back; it will be tried again", "error", err)
+		}
+		k.long.Store(pages > longLog)
+	}
+}
+
+// close is called when the writer has ended.
+func (k *checkpoint) close() {
+	close(k.wake)
+	<-k.done
+}
+
+// passive copies back what no reader still needs, without waiting for anybody, and says how long the log is.
+func passive(c *conn) (pages int, err error) {
+	c.fault = nil
+	return oneOn(context.Background(), c, func(r *row) int {
+		r.next() // whether it was kept from finishing
+		return r.int()
+	}, "PRAGMA wal_checkpoint(PASSIVE)")
+}

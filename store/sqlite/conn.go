@@ -1,0 +1,219 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"modernc.org/sqlite"
+)
+
+// conn is one connection and the statements prepared on it. One goroutine uses it at a time.
+//
+// It speaks to the driver directly: database/sql would add its locks, conversions and one more goroutine to every
+// statement of the group commit, and could hand the next statement to another connection.
+type conn struct {
+	driver   driver.Conn
+	prepared map[string]*statement
+	args     []driver.NamedValue // reused from call to call
+	executed int                 // statements that may have written, for the checkpoint's estimate
+
+	// fault is the first error that was not a refusal by a constraint. Once it is set the connection does nothing
+	// more until it was rolled back: after such an error SQLite may have undone more than the one statement.
+	fault error
+}
+
+type statement struct {
+	driver.Stmt
+	values []driver.Value
+}
+
+func openConn(dsn string) (*conn, error) {
+	c, err := (&sqlite.Driver{}).Open(dsn)
+	if err != nil {
+		return nil, translate(err)
+	}
+	return &conn{driver: c, prepared: map[string]*statement{}}, nil
+}
+
+func (c *conn) close() error {
+	for _, s := range c.prepared {
+		s.Close()
+	}
+	c.prepared = nil
+	if err := c.driver.Close(); err != nil {
+		return translate(err)
+	}
+	return nil
+}
+
+// exec runs one statement and says how many rows it changed. It cannot be cancelled: others may share its commit.
+func (c *conn) exec(query string, args ...any) (int64, error) {
+	if c.fault != nil {
+		return 0, c.fault
+	}
+	c.executed++
+	s, err := c.prepare(query)
+	if err != nil {
+		return 0, c.failed(err)
+	}
+	result, err := s.Stmt.(driver.StmtExecContext).ExecContext(context.Background(), c.bind(args))
+	if err != nil {
+		return 0, c.failed(err)
+	}
+	return result.RowsAffected()
+}
+
+// query hands every row to each. A cancelled ctx ends it between rows, and inside SQLite before the first.
+func (c *conn) query(ctx context.Context, each func(*row), query string, args ...any) error {
+	if c.fault != nil {
+		return c.fault
+	}
+	s, err := c.prepare(query)
+	if err != nil {
+		return c.failed(err)
+	}
+	rows, err := s.Stmt.(driver.StmtQueryContext).QueryContext(ctx, c.bind(args))
+	if err != nil {
+		return c.failed(err)
+	}
+	defer rows.Close()
+	if s.values == nil {
+		s.values = make([]driver.Value, len(rows.Columns()))
+	}
+	for {
+		switch err := rows.Next(s.values); {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return c.failed(err)
+		case ctx.Err() != nil:
+			return ctx.Err()
+		}
+		each(&row{values: s.values})
+	}
+}
+
+// script runs any number of statements without arguments and keeps none of them prepared.
+func (c *conn) script(text string) error {
+	if c.fault != nil {
+		return c.fault
+	}
+	_, err := c.driver.(driver.ExecerContext).ExecContext(context.Background(), text, nil)
+	if err != nil {
+		return c.failed(err)
+	}
+	return nil
+}
+
+func (c *conn) prepare(query string) (*statement, error) {
+	if s, ok := c.prepared[query]; ok {
+		return s, nil
+	}
+	s, err := c.driver.Prepare(query)
+	if err != nil {
+		return nil, err
+	}
+	c.prepared[query] = &statement{Stmt: s}
+	return c.prepared[query], nil
+}
+
+func (c *conn) failed(err error) error {
+	translated := translate(err)
+	if !refusal(err) {
+		c.fault = translated
+	}
+	return translated
+}
+
+// bind turns Go values into what the driver takes. An instant becomes its Unix milliseconds, truncated.
+func (c *conn) bind(args []any) []driver.NamedValue {
+	c.args = c.args[:0]
+	for i, arg := range args {
+		v := driver.NamedValue{Ordinal: i + 1}
+		switch x := arg.(type) {
+		case nil, string, int64, bool, []byte:
+			v.Value = x
+		case int:
+			v.Value = int64(x)
+		case [32]byte:
+			v.Value = x[:]
+		case time.Time:
+			v.Value = x.UnixMilli()
+		default:
+			panic(fmt.Sprintf("sqlite: argument %d is a %T", i+1, arg))
+		}
+		c.args = append(c.args, v)
+	}
+	return c.args
+}
+
+// orNull keeps "never" out of the numbers: the zero time becomes NULL.
+func orNull(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t
+}
+
+// textOrNull is for references, where an empty string would point at nothing, and for JSON, where it would not be any.
+func textOrNull[T ~string | ~[]byte](s T) any {
+	if len(s) == 0 {
+		return nil
+	}
+	return string(s)
+}
+
+// row is read column by column, in the order of the SELECT.
+type row struct {
+	values []driver.Value
+	column int
+}
+
+func (r *row) next() driver.Value {
+	v := r.values[r.column]
+	r.column++
+	return v
+}
+
+func (r *row) text() string {
+	s, _ := r.next().(string)
+	return s
+}
+
+func (r *row) int64() int64 {
+	n, _ := r.next().(int64)
+	return n
+}
+
+func (r *row) int() int   { return int(r.int64()) }
+func (r *row) bool() bool { return r.int64() != 0 }
+
+func (r *row) bytes() []byte {
+	b, _ := r.next().([]byte)
+	return b
+}
+
+func (r *row) hash() (h [32]byte) {
+	copy(h[:], r.bytes())
+	return h
+}
+
+// json is nil for NULL.
+func (r *row) json() []byte {
+	if s := r.text(); s != "" {
+		return []byte(s)
+	}
+	return nil
+}
+
+// time is the zero time for NULL, and UTC otherwise.
+func (r *row) time() time.Time {
+	if n, ok := r.next().(int64); ok {
+		return time.UnixMilli(n).UTC()
+	}
+	return time.Time{}
+}

@@ -1,0 +1,24 @@
+package sqlite
+
+import (
+	"context"
+
+	"holdfast/store"
+)
+
+func (r reads) Deliveries(ctx context.Context, appointmentID string) ([]store.Delivery, error) {
+	return list(ctx, r, func(r *row) store.Delivery {
+		return store.Delivery{OperationID: r.text(), AppointmentID: r.text(), Channel: r.text(), Notice: r.text(),
+			State: r.text(), Detail: r.text(), UpdatedAt: r.time()}
+	}, `SELECT operation_id, appointment_id, channel, notice, state, detail, updated_at FROM deliveries
+		WHERE appointment_id = ? ORDER BY operation_id`, appointmentID)
+}
+
+func (t *tx) PutDelivery(_ context.Context, d store.Delivery) error {
+	return t.run(`
+		INSERT INTO deliveries (operation_id, appointment_id, channel, notice, state, detail, updated_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (operation_id) DO UPDATE SET appointment_id = excluded.appointment_id, channel = excluded.channel,
+			notice = excluded.notice, state = excluded.state, detail = excluded.detail, updated_at = excluded.updated_at`,
+		d.OperationID, d.AppointmentID, d.Channel, d.Notice, d.State, d.Detail, d.UpdatedAt)
+}

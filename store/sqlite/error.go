@@ -1,0 +1,96 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"modernc.org/sqlite"
+
+	"holdfast/store"
+)
+
+// Result codes of SQLite, https://sqlite.org/rescode.html. The low byte is the primary code.
+const (
+	codeIOErr                = 10
+	codeCorrupt              = 11
+	codeFull                 = 13
+	codeConstraint           = 19
+	codeNotADatabase         = 26
+	codeConstraintForeignKey = 787
+	codeConstraintPrimaryKey = 1555
+	codeConstraintTrigger    = 1811
+	codeConstraintUnique     = 2067
+	codeConstraintRowID      = 2579
+	codeIOErrNoMem           = 3082
+	codeIOErrShmSize         = 4874
+)
+
+// The columns of idx_no_double_book, as SQLite names them when it refuses a row.
+const noDoubleBook = "appointments.specialist_id, appointments.slot_start, appointments.seat"
+
+// translate turns the driver's errors into the contract's. SQLite's own words name columns and constraints, never
+// values, so they may be passed on.
+func translate(err error) error {
+	e := cause(err)
+	if e == nil {
+		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+			return err
+		}
+		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+	}
+	switch e.Code() {
+	case codeConstraintTrigger:
+		if strings.Contains(e.Error(), "slot_taken") {
+			return store.ErrSlotTaken
+		}
+	case codeConstraintUnique:
+		if strings.Contains(e.Error(), noDoubleBook) {
+			return store.ErrSlotTaken
+		}
+		return fmt.Errorf("%w: %w", store.ErrDuplicate, err)
+	case codeConstraintPrimaryKey, codeConstraintRowID:
+		return fmt.Errorf("%w: %w", store.ErrDuplicate, err)
+	case codeFull, codeIOErrShmSize: // the second: no room for the index of the write-ahead log
+		return fmt.Errorf("%w: %w", store.ErrFull, err)
+	}
+	if refusal(err) {
+		return fmt.Errorf("%w: %w", store.ErrInvalid, err)
+	}
+	return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+}
+
+func cause(err error) *sqlite.Error {
+	var e *sqlite.Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return nil
+}
+
+// refusal: a constraint said no, which undid this one statement and nothing else.
+func refusal(err error) bool {
+	e := cause(err)
+	return e != nil && e.Code()&0xff == codeConstraint
+}
+
+func isForeignKey(err error) bool {
+	e := cause(err)
+	return e != nil && e.Code() == codeConstraintForeignKey
+}
+
+// fatal: what is on the disk is no longer known, so nothing more may be acknowledged by this process.
+func fatal(err error) bool {
+	e := cause(err)
+	if e == nil {
+		return false
+	}
+	switch e.Code() & 0xff {
+	case codeIOErr:
+		return e.Code() != codeIOErrShmSize && e.Code() != codeIOErrNoMem
+	case codeCorrupt, codeNotADatabase:
+		return true
+	}
+	return false
+}

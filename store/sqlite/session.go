@@ -1,0 +1,80 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"holdfast/store"
+)
+
+const sessionColumns = `id, client_id, specialist_id, status, outcome, requested_at, accepted_at, ended_at, expires_at,
+	updated_at, version`
+
+func scanSession(r *row) store.Session {
+	return store.Session{ID: r.text(), ClientID: r.text(), SpecialistID: r.text(), Status: store.SessionStatus(r.text()),
+		Outcome: r.text(), RequestedAt: r.time(), AcceptedAt: r.time(), EndedAt: r.time(), ExpiresAt: r.time(),
+		UpdatedAt: r.time(), Version: r.int64()}
+}
+
+func (r reads) Session(ctx context.Context, id string) (store.Session, error) {
+	return one(ctx, r, scanSession, `SELECT `+sessionColumns+` FROM sessions WHERE id = ?`, id)
+}
+
+func (r reads) Sessions(ctx context.Context, f store.SessionFilter) ([]store.Session, error) {
+	var where conditions
+	if len(f.Statuses) > 0 {
+		args := make([]any, len(f.Statuses))
+		for i, s := range f.Statuses {
+			args[i] = string(s)
+		}
+		where.and("status IN (?"+strings.Repeat(", ?", len(args)-1)+")", args...)
+	}
+	if f.SpecialistID != "" {
+		where.and("specialist_id = ?", f.SpecialistID)
+	}
+	if !f.Before.IsZero() {
+		where.and("expires_at < ?", f.Before)
+	}
+	return list(ctx, r, scanSession,
+		`SELECT `+sessionColumns+` FROM sessions `+where.sql()+` ORDER BY requested_at, id LIMIT ?`,
+		append(where.args, limit(f.Limit))...)
+}
+
+func (r reads) Loads(ctx context.Context) (map[string]int, error) {
+	loads := map[string]int{}
+	err := r.use(ctx, func(ctx context.Context, c *conn) error {
+		return c.query(ctx, func(r *row) { loads[r.text()] = r.int() }, `
+			SELECT specialist_id, count(*) FROM sessions
+			WHERE status IN ('active', 'pending_payment') AND specialist_id IS NOT NULL GROUP BY specialist_id`)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return loads, nil
+}
+
+func (t *tx) InsertSession(_ context.Context, s store.Session) error {
+	if s.Version != 1 {
+		return fmt.Errorf("%w: a new session has version 1, not %d", store.ErrInvalid, s.Version)
+	}
+	return t.run(`INSERT INTO sessions (`+sessionColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		s.ID, s.ClientID, textOrNull(s.SpecialistID), string(s.Status), s.Outcome, s.RequestedAt,
+		orNull(s.AcceptedAt), orNull(s.EndedAt), orNull(s.ExpiresAt), s.UpdatedAt, s.Version)
+}
+
+func (t *tx) UpdateSession(ctx context.Context, s store.Session) error {
+	n, err := t.exec(`
+		UPDATE sessions SET client_id = ?, specialist_id = ?, status = ?, outcome = ?, requested_at = ?, accepted_at = ?,
+			ended_at = ?, expires_at = ?, updated_at = ?, version = ?
+		WHERE id = ? AND version = ?`,
+		s.ClientID, textOrNull(s.SpecialistID), string(s.Status), s.Outcome, s.RequestedAt, orNull(s.AcceptedAt),
+		orNull(s.EndedAt), orNull(s.ExpiresAt), s.UpdatedAt, s.Version+1, s.ID, s.Version)
+	if err != nil || n == 1 {
+		return err
+	}
+	if _, err := t.Session(ctx, s.ID); err != nil {
+		return err
+	}
+	return store.ErrVersion
+}

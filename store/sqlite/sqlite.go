@@ -1,0 +1,208 @@
+// Package sqlite is the embedded Store: one SQLite file beside the server.
+//
+// # Durability
+//
+// The database runs in WAL mode with synchronous=FULL, both read back at start, so what Write acknowledged survives a
+// crash and a power cut. Every change goes through one writer goroutine with group commit (writer.go); a fixed pool of
+// connections reads (reads.go); copying the write-ahead log back into the file happens beside the commits, not in
+// them (checkpoint.go). After an I/O error nothing more is acknowledged: Options.OnFatal is told, and the process
+// should end so that the next start recovers. A full disk is no such error: writes are refused with store.ErrFull
+// until there is room again.
+//
+// # The guarantee
+//
+// That nobody is double-booked is the schema's work, not this package's: a partial unique index and two triggers in
+// migrations/0001_first.sql, which hold for any program that writes to the file. error.go turns their refusal into
+// store.ErrSlotTaken, and Check looks for violations by another method.
+//
+// # Files
+//
+// Beside the database lie its log (-wal, -shm) and, in SnapshotDir, the copies taken before each migration. All of
+// them are 0600. Nothing but SQLite may open the live file: closing any other descriptor of it would drop the locks.
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"holdfast/store"
+)
+
+// Options say where the database is and how much it may take. Only Path is required.
+type Options struct {
+	Path string // of the database file; its directory must exist
+	// Logger hears of migrations and failures, never of personal data. Nil discards.
+	Logger *slog.Logger
+	// Readers is how many connections read. 0 means 4.
+	Readers int
+	// QueueSize is how many writes may wait for their turn before Write answers ErrOverloaded. 0 means 1024.
+	QueueSize int
+	// SnapshotDir receives a copy of the database before each migration. Empty means "backups" beside the database.
+	SnapshotDir string
+	// OnFatal is called once, from a goroutine that must not be blocked, when nothing can be written any more.
+	OnFatal func(error)
+}
+
+// Store is the open database. See store.Store.
+type Store struct {
+	reads
+	path       string
+	dsn        string
+	id         string
+	writer     *writer
+	checkpoint *checkpoint
+	closing    sync.Once
+	closeErr   error
+}
+
+var _ store.Store = (*Store)(nil)
+
+// Open opens the database, creating it if there is none, and brings its schema up to date. ctx bounds the opening.
+func Open(ctx context.Context, o Options) (*Store, error) {
+	return open(ctx, o, migrations)
+}
+
+func open(ctx context.Context, o Options, migrations fs.FS) (_ *Store, err error) {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Readers <= 0 {
+		o.Readers = 4
+	}
+	if o.QueueSize <= 0 {
+		o.QueueSize = 1024
+	}
+	if o.Path == "" {
+		return nil, errors.New("sqlite: no path was given")
+	}
+	path, err := filepath.Abs(o.Path)
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: %w", err)
+	}
+	if o.SnapshotDir == "" {
+		o.SnapshotDir = filepath.Join(filepath.Dir(path), "backups")
+	}
+	if err := ownerOnly(path); err != nil {
+		return nil, fmt.Errorf("sqlite: %w", err)
+	}
+
+	s := &Store{path: path, dsn: dsn(path)}
+	var open []*conn
+	defer func() {
+		if err != nil {
+			for _, c := range open {
+				c.close()
+			}
+		}
+	}()
+	connect := func() *conn {
+		if err != nil {
+			return nil
+		}
+		var c *conn
+		if c, err = openConn(s.dsn); err == nil {
+			open = append(open, c)
+			err = durable(ctx, c)
+		}
+		return c
+	}
+	write, check := connect(), connect()
+	if err != nil {
+		return nil, fmt.Errorf("opening %s: %w", path, err)
+	}
+	if err := migrate(ctx, write, migrations, o.SnapshotDir, o.Logger); err != nil {
+		return nil, fmt.Errorf("opening %s: %w", path, err)
+	}
+	s.id, err = oneOn(ctx, write, (*row).text, `SELECT value FROM meta WHERE key = 'database_id'`)
+	if err != nil {
+		return nil, fmt.Errorf("reading the database's id: %w", err)
+	}
+	if s.reads.pool, err = openPool(s.dsn+"&_pragma=query_only(1)", o.Readers); err != nil {
+		return nil, fmt.Errorf("opening %s for reading: %w", path, err)
+	}
+	s.checkpoint = newCheckpoint(check, o.Logger)
+	s.writer = newWriter(write, s.checkpoint, o.QueueSize, o.Logger, o.OnFatal)
+	go s.checkpoint.run()
+	go s.writer.run()
+	return s, nil
+}
+
+// dsn names the file and everything each of its connections must have set. The page cache of 8 MB is taken only as it
+// fills.
+func dsn(path string) string {
+	u := url.URL{Scheme: "file", Path: path}
+	return u.String() + "?" + strings.Join([]string{
+		"_pragma=busy_timeout(5000)",
+		"_pragma=journal_mode(WAL)",
+		"_pragma=synchronous(FULL)",
+		"_pragma=secure_delete(1)",
+		"_pragma=foreign_keys(1)",
+		"_pragma=temp_store(MEMORY)",
+		"_pragma=cache_size(-8000)",
+		"_pragma=wal_autocheckpoint(0)",
+	}, "&")
+}
+
+// durable refuses a connection that would lose acknowledged writes in a power cut, as on a file system without shared
+// memory, where SQLite quietly stays out of WAL mode.
+func durable(ctx context.Context, c *conn) error {
+	mode, err := oneOn(ctx, c, (*row).text, "PRAGMA journal_mode")
+	if err != nil {
+		return err
+	}
+	sync, err := oneOn(ctx, c, (*row).int, "PRAGMA synchronous")
+	if err != nil {
+		return err
+	}
+	if mode != "wal" || sync != 2 {
+		return fmt.Errorf("%w: journal_mode is %s and synchronous is %d; wal and 2 (FULL) are needed to keep what was "+
+			"acknowledged: put the data directory on a local disk", store.ErrUnavailable, mode, sync)
+	}
+	return nil
+}
+
+// ownerOnly makes sure the file exists and is nobody else's to read. SQLite gives its log the same permissions.
+func ownerOnly(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return os.Chmod(path, 0o600)
+	}
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// Write implements store.Store.
+func (s *Store) Write(ctx context.Context, fn func(store.Tx) error) error { return s.writer.write(ctx, fn) }
+
+// ID implements store.Store.
+func (s *Store) ID() string { return s.id }
+
+// Ping implements store.Store.
+func (s *Store) Ping(ctx context.Context) error {
+	_, err := one(ctx, s.reads, (*row).int, "SELECT count(*) FROM meta")
+	return err
+}
+
+// Close implements store.Store. It may be called more than once.
+func (s *Store) Close() error {
+	s.closing.Do(func() {
+		s.writer.close()
+		s.checkpoint.close()
+		s.closeErr = errors.Join(
+			s.reads.pool.close(),
+			s.checkpoint.conn.close(),
+			s.writer.finish(),
+		)
+	})
+	return s.closeErr
+}

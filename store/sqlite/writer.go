@@ -1,0 +1,296 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"holdfast/store"
+)
+
+// maxBatch bounds how long the first of a batch waits for the last. Beyond a few hundred the fsync is already shared
+// so widely that more would not be noticed.
+const maxBatch = 256
+
+// writer is the one goroutine that changes the database, with group commit: it takes whatever is queued, runs each
+// request in its own savepoint of one transaction, and answers all of them after the one fsync. It never waits for
+// more to come, so a lone caller pays for nobody else.
+//
+// Two rules keep the neighbours in a batch safe from each other. What a constraint or the request's own error refuses
+// is undone to the request's savepoint. Any other error may have undone more than one statement, so it ends the
+// batch: nothing more runs, everything is rolled back, and everybody in it is told so.
+type writer struct {
+	conn    *conn
+	log     *slog.Logger
+	onFatal func(error)
+
+	checkpoint *checkpoint
+
+	mu     sync.RWMutex // guards closed against a send on the closed queue
+	closed bool
+	queue  chan *request
+	done   chan struct{} // closed when the goroutine has ended
+
+	dead    atomic.Pointer[error] // why nothing is written any more
+	batch   []*request            // those whose answers wait for the commit
+	current *request              // the one whose function runs now
+}
+
+// request is one call of Write.
+type request struct {
+	fn       func(store.Tx) error
+	state    atomic.Int32
+	answered chan struct{}
+
+	// Written by the writer before answered is closed.
+	err      error
+	panicked any
+	exited   bool // fn ended its goroutine, as t.FailNow does
+}
+
+const (
+	waiting int32 = iota
+	started
+	abandoned
+)
+
+func newWriter(c *conn, k *checkpoint, queue int, log *slog.Logger, onFatal func(error)) *writer {
+	return &writer{conn: c, checkpoint: k, log: log, onFatal: onFatal,
+		queue: make(chan *request, queue), done: make(chan struct{})}
+}
+
+// write queues fn and waits for its outcome.
+func (w *writer) write(ctx context.Context, fn func(store.Tx) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	r := &request{fn: fn, answered: make(chan struct{})}
+	if err := w.enqueue(r); err != nil {
+		return err
+	}
+	select {
+	case <-r.answered:
+	case <-ctx.Done():
+		if r.state.CompareAndSwap(waiting, abandoned) {
+			return fmt.Errorf("waiting for a turn to write: %w", ctx.Err())
+		}
+		<-r.answered
+	}
+	switch {
+	case r.panicked != nil:
+		panic(r.panicked)
+	case r.exited:
+		runtime.Goexit()
+	}
+	return r.err
+}
+
+func (w *writer) enqueue(r *request) error {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if w.closed {
+		return store.ErrClosed
+	}
+	if dead := w.dead.Load(); dead != nil {
+		return *dead
+	}
+	select {
+	case w.queue <- r:
+		return nil
+	default:
+		return store.ErrOverloaded
+	}
+}
+
+// close lets the writer finish what was accepted.
+func (w *writer) close() {
+	w.mu.Lock()
+	if !w.closed {
+		w.closed = true
+		close(w.queue)
+	}
+	w.mu.Unlock()
+	<-w.done
+}
+
+func (w *writer) run() {
+	defer func() {
+		if w.current == nil {
+			close(w.done)
+			return
+		}
+		// A function ended this goroutine under us. Nothing can stop that, so another one takes over.
+		w.current.exited = true
+		w.abort(fmt.Errorf("%w: a neighbour in the batch ended its goroutine", store.ErrUnavailable))
+		go w.run()
+	}()
+	for r := range w.queue {
+		w.commitWith(r)
+		if w.checkpoint.long.CompareAndSwap(true, false) {
+			w.shorten()
+		}
+	}
+}
+
+// commitWith runs one batch: first, and whoever else is waiting by the time the one before has run.
+func (w *writer) commitWith(first *request) {
+	w.batch = w.batch[:0]
+	for r := first; r != nil; r = w.waiting() {
+		if !r.state.CompareAndSwap(waiting, started) {
+			continue
+		}
+		if dead := w.dead.Load(); dead != nil {
+			r.answer(*dead)
+			continue
+		}
+		w.batch = append(w.batch, r)
+		if err := w.runOne(r); err != nil {
+			w.abort(err)
+			return
+		}
+	}
+	if len(w.batch) == 0 {
+		return
+	}
+	if _, err := w.conn.exec("COMMIT"); err != nil {
+		if fatal(err) {
+			err = fmt.Errorf("committing (the outcome is unknown until the next start): %w", err)
+		}
+		w.abort(err)
+		return
+	}
+	executed := w.conn.executed
+	w.conn.executed = 0
+	for _, r := range w.batch {
+		close(r.answered)
+	}
+	w.checkpoint.committed(executed)
+}
+
+// waiting returns the next request of this batch, nil when it is time to commit.
+func (w *writer) waiting() *request {
+	if len(w.batch) >= maxBatch {
+		return nil
+	}
+	select {
+	case r := <-w.queue: // nil once the queue is closed and empty
+		return r
+	default:
+		return nil
+	}
+}
+
+// runOne runs r in the open transaction and leaves its outcome in r.err. It returns an error that ends the batch.
+//
+// The first of a batch opens the transaction and needs no savepoint: until the second starts, all there is to undo is
+// its own. A lone caller therefore runs in a plain transaction.
+func (w *writer) runOne(r *request) error {
+	first := len(w.batch) == 1
+	begin, undo, keep := "SAVEPOINT request", "ROLLBACK TO request", "RELEASE request"
+	if first {
+		begin = "BEGIN IMMEDIATE"
+	}
+	if _, err := w.conn.exec(begin); err != nil {
+		return err
+	}
+	w.current = r
+	r.err = w.call(r)
+	w.current = nil
+	if w.conn.fault != nil {
+		return w.conn.fault
+	}
+	if r.err == nil && first {
+		return nil
+	}
+	if r.err != nil && first {
+		if _, err := w.conn.exec("ROLLBACK"); err != nil {
+			return err
+		}
+		w.batch = w.batch[:0]
+		close(r.answered)
+		return nil
+	}
+	if r.err != nil {
+		if _, err := w.conn.exec(undo); err != nil {
+			return err
+		}
+	}
+	_, err := w.conn.exec(keep)
+	return err
+}
+
+// shorten finishes a checkpoint between two commits, so that the next one begins the log anew. Little is left to do:
+// it is asked for by a checkpoint that has just run.
+func (w *writer) shorten() {
+	if _, err := passive(w.conn); err != nil {
+		w.log.Warn("the write-ahead log could not be shortened; it will be tried again", "error", err)
+		w.conn.fault = nil
+	}
+}
+
+// finish is called when the goroutine has ended and nobody reads any more: it empties the log and closes the file.
+func (w *writer) finish() error {
+	w.conn.fault = nil
+	var err error
+	if w.dead.Load() == nil {
+		err = w.conn.query(context.Background(), func(*row) {}, "PRAGMA wal_checkpoint(TRUNCATE)")
+	}
+	return errors.Join(err, w.conn.close())
+}
+
+var errPanicked = errors.New("the function panicked")
+
+func (w *writer) call(r *request) (err error) {
+	t := newTx(w.conn)
+	defer func() {
+		t.over = true
+		if p := recover(); p != nil {
+			// The value may hold personal data; where it happened does not.
+			w.log.Error("a function given to Write panicked; it is raised again where Write was called",
+				"stack", string(debug.Stack()))
+			r.panicked, err = p, errPanicked
+		}
+	}()
+	return r.fn(t)
+}
+
+// abort ends the batch: everything is undone and everybody in it is answered cause.
+func (w *writer) abort(cause error) {
+	w.conn.fault = nil
+	w.conn.executed = 0
+	w.current = nil
+	// SQLite may already have rolled back by itself, after which there is nothing to roll back.
+	if _, err := w.conn.exec("ROLLBACK"); err != nil && !strings.Contains(err.Error(), "no transaction is active") {
+		w.die(fmt.Errorf("%w: a failed batch could not be undone: %w", store.ErrUnavailable, err))
+	}
+	w.conn.fault = nil
+	if fatal(cause) {
+		w.die(cause)
+	}
+	for _, r := range w.batch {
+		r.answer(cause)
+	}
+	w.batch = w.batch[:0]
+}
+
+// die stops all writing. Reading goes on; the process should end so that the next start recovers the log.
+func (w *writer) die(cause error) {
+	if !w.dead.CompareAndSwap(nil, &cause) {
+		return
+	}
+	w.log.Error("the database cannot be written any more; restart to recover", "error", cause)
+	if w.onFatal != nil {
+		w.onFatal(cause)
+	}
+}
+
+func (r *request) answer(err error) {
+	r.err = err
+	close(r.answered)
+}
