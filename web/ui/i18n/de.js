@@ -66,7 +66,6 @@ export default {
   'hold.left': 'Reserviert {clock}',
   'hold.left.sr': { one: '{time} ist noch {n} Minute für Sie reserviert.', other: '{time} ist noch {n} Minuten für Sie reserviert.' },
   'hold.warn': { one: '**{time} ist noch {n} Minute für Sie reserviert.**', other: '**{time} ist noch {n} Minuten für Sie reserviert.**' },
-  'hold.last': '**{time} ist noch weniger als eine Minute für Sie reserviert.**',
   'hold.keep': 'Zeit behalten',
   'hold.kept': '{time} bleibt weitere {m} Minuten reserviert.',
   'hold.keep.failed': 'Das hat nicht geklappt. Bitte versuchen Sie es noch einmal.',

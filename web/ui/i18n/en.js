@@ -66,7 +66,6 @@ export default {
   'hold.left': 'Held {clock}',
   'hold.left.sr': { one: '{time} is held for {n} more minute.', other: '{time} is held for {n} more minutes.' },
   'hold.warn': { one: '**{n} minute left to hold {time}.**', other: '**{n} minutes left to hold {time}.**' },
-  'hold.last': '**Less than a minute left to hold {time}.**',
   'hold.keep': 'Keep this time',
   'hold.kept': '{time} is held for {m} more minutes.',
   'hold.keep.failed': 'That did not work. Please try once more.',

@@ -66,7 +66,6 @@ export default {
   'hold.left': 'Retenida {clock}',
   'hold.left.sr': { one: 'Las {time} siguen retenidas {n} minuto más.', other: 'Las {time} siguen retenidas {n} minutos más.' },
   'hold.warn': { one: '**Queda {n} minuto para mantener las {time}.**', other: '**Quedan {n} minutos para mantener las {time}.**' },
-  'hold.last': '**Queda menos de un minuto para mantener las {time}.**',
   'hold.keep': 'Mantener esta hora',
   'hold.kept': 'Las {time} quedan retenidas {m} minutos más.',
   'hold.keep.failed': 'No ha funcionado. Inténtelo otra vez.',

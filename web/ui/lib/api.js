@@ -45,14 +45,15 @@ async function once(method, path, { body, key, headers, timeout = 12000 }) {
 }
 
 // Worth another try: no answer, or a server that says it is not itself at the moment.
-export const passing = problem => problem.status === 0 || problem.code === 'overloaded' ||
-  problem.code === 'idempotency_in_flight' || [500, 502, 503, 504].includes(problem.status)
+export const passing = problem => problem.code === 'idempotency_in_flight' || [0, 500, 502, 503, 504].includes(problem.status)
+// The server answered that it cannot write at the moment, which is worth telling at once.
+export const cannotSave = problem => ['storage_unavailable', 'storage_full', 'overloaded'].includes(problem.code)
 
 export async function request(method, path, options = {}) {
   const tries = options.tries ?? (method === 'GET' || options.key ? 3 : 1)
   for (let n = 1; ; n++) {
     try { return await once(method, path, options) } catch (problem) {
-      if (n >= tries || !passing(problem)) throw problem
+      if (n >= tries || !passing(problem) || (method !== 'GET' && cannotSave(problem))) throw problem
       await wait(250 * 2 ** n + Math.random() * 250)
     }
   }

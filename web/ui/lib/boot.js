@@ -10,6 +10,7 @@ boot.settings = { requiredFields: [], changeCutoffHours: 0, ...boot.settings }
 boot.settings.requiredFields ||= []
 boot.appointmentTypes ||= []
 boot.specialists ||= []
+if (boot.settings.accent) document.documentElement.dataset.accent = boot.settings.accent
 
 export const query = new URLSearchParams(location.search)
 export const embedded = document.documentElement.dataset.page === 'embed'

@@ -9,7 +9,7 @@ import { createStore } from './store.js'
 import { client } from './client.js'
 import { mono } from './clock.js'
 import { recall, remember, forget } from './session.js'
-import { request, post, patch, del, newKey, passing, wait } from './api.js'
+import { request, post, patch, del, cannotSave, newKey, passing, wait } from './api.js'
 
 export const ttlSeconds = 300
 export const warnAt = 120
@@ -197,7 +197,7 @@ export function createHold() {
         forget('attempt')
         return send({ type: 'booked', appointment })
       } catch (problem) {
-        const busy = problem.code === 'storage_unavailable' || problem.code === 'storage_full' || problem.code === 'overloaded'
+        const busy = cannotSave(problem)
         if ((busy || problem.code === 'rate_limited') && tries < 12) {
           send({ type: 'saving', problem })
           await wait(1000 * (problem.retryAfter || 4))
@@ -233,21 +233,28 @@ export function createHold() {
     if (store.get().phase === 'lapsed') reclaim()
     else beat().catch(() => {})
   }
-  addEventListener('pointerdown', touch, { passive: true })
-  addEventListener('keydown', touch)
-  addEventListener('online', shown)
-  document.addEventListener('visibilitychange', shown)
-  addEventListener('pageshow', e => { if (e.persisted) shown() })
+  const resumedPage = e => { if (e.persisted) shown() }
   // Leaving for good frees the time at once; a page kept for "back" keeps its hold until it lapses.
-  addEventListener('pagehide', e => {
+  const leave = e => {
     const s = store.get()
     if (e.persisted || !['held', 'warning'].includes(s.phase)) return
     navigator.sendBeacon?.('/v1/holds/release',
       new Blob([JSON.stringify({ holdId: s.holdId, clientId: client.id })], { type: 'application/json' }))
-  })
+  }
+  const listening = [
+    [window, 'pointerdown', touch], [window, 'keydown', touch], [window, 'online', shown],
+    [document, 'visibilitychange', shown], [window, 'pageshow', resumedPage], [window, 'pagehide', leave],
+  ]
+  for (const [where, what, run] of listening) where.addEventListener(what, run)
 
   return {
     store, claim, keep, book, check, release, reclaim,
+    // lose is for a caller that books by another way and was refused.
+    lose: problem => send({ type: 'refused', problem }),
+    stop() {
+      for (const [where, what, run] of listening) where.removeEventListener(what, run)
+      worker?.terminate()
+    },
     // resume takes up what a reload interrupted: an attempt without an answer, or a hold.
     resume() {
       const attempt = recall('attempt')

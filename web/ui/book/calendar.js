@@ -1,0 +1,214 @@
+// The times of one appointment type on one page: fetches them, keeps them live and says which one the
+// patient looks at. Components read calendar.store and call the actions; nothing else fetches times.
+import { createStore } from '../lib/store.js'
+import { createLive } from '../lib/live.js'
+import { client } from '../lib/client.js'
+import { serverNow } from '../lib/clock.js'
+import { addDays, dateOf, daysBetween, zone, hhmm } from '../lib/time.js'
+import { get, post, Problem, wait } from '../lib/api.js'
+import { empty, freeOn, nearest, reduce } from './slots.js'
+
+const span = 7
+
+// type: the appointment type; specialistId: '' for any; hear(event): also gets every live event.
+export function createCalendar({ type, specialistId = '', hear = () => {} }) {
+  const today = dateOf(serverNow())
+  const store = createStore({
+    slots: empty(type), type, specialistId, today, from: today, day: null, chosen: null,
+    loading: true, first: undefined, link: 'connecting', asOf: null, problem: null,
+    until: addDays(today, Math.max(1, type.horizonDays || 60) + 1),
+  })
+  const base = `/v1/appointment-types/${encodeURIComponent(type.id)}`
+  const slotEvents = events => store.set(s => {
+    let slots = s.slots
+    for (const e of events) slots = reduce(slots, e, serverNow())
+    return slots === s.slots ? s : { ...s, slots }
+  })
+
+  // --- fetching
+  async function load(from, to) {
+    const before = Object.values(store.get().slots.holds), sent = serverNow()
+    const answer = await get(base + '/timeslots', { from, to, specialistId, clientId: client.id })
+    await fingerUp()
+    slotEvents([{ type: 'loaded', answer, before, sent, open: store.get().day }])
+    store.set({ asOf: serverNow(), problem: null })
+    return answer
+  }
+  // Nothing moves under a finger: an answer that could add a time waits until it is lifted.
+  let finger = false
+  const down = () => { finger = true }
+  const up = () => { finger = false }
+  const fingerUp = async () => { for (let n = 0; finger && n < 20; n++) await wait(100) }
+
+  const guarded = async work => {
+    try { return await work() } catch (problem) {
+      if (!(problem instanceof Problem)) throw problem
+      store.set({ problem, loading: false })
+      // The page says when it tries again, so it does.
+      if (problem.code === 'rate_limited' || problem.status === 0) {
+        setTimeout(() => { if (store.get().problem === problem) open() }, 1000 * (problem.retryAfter || 5))
+      }
+    }
+  }
+  // next finds the first free time after a date, or null.
+  async function next(after) {
+    try {
+      const answer = await get(base + '/next-available', { after, specialistId })
+      return answer.slot || answer
+    } catch (problem) {
+      if (problem.code === 'no_slots') return null
+      throw problem
+    }
+  }
+  // open shows the first day with times: mostly in the first week, which is asked for at the same time.
+  const open = (wanted) => guarded(async () => {
+    const s = store.get()
+    const from = wanted ? weekOf(wanted) : s.from
+    const [week, first] = await Promise.all([load(from, addDays(from, span)), next()])
+    const now = serverNow(), slots = store.get().slots
+    let day = wanted || store.get().day
+    day ||= Object.keys(slots.days).sort().find(d => freeOn(slots, d, now).length)
+    store.set({ first, from })
+    if (!day && first) {
+      day = dateOf(first.start)
+      const start = weekOf(day)
+      if (start !== from) await load(start, addDays(start, span))
+      store.set({ from: start })
+    }
+    show(day || from)
+    store.set({ loading: false })
+    return week
+  })
+  const weekOf = date => addDays(today, Math.floor(daysBetween(today, date) / span) * span)
+
+  function show(date) {
+    store.set(s => ({ ...s, day: date, slots: s.slots.seen[date] && s.day === date ? s.slots : reduce(s.slots, { type: 'opened', date }) }))
+    if (store.get().chosen && dateOf(store.get().chosen) !== date) choose(null)
+    const from = weekOf(date)
+    if (!store.get().slots.days[date]) return week(from, date)
+    store.set({ from })
+  }
+  const week = (from, date) => guarded(async () => {
+    store.set({ from, loading: true })
+    if (!store.get().slots.days[from]) await load(from, addDays(from, span))
+    if (store.get().from !== from) return
+    const slots = store.get().slots, now = serverNow()
+    const days = Array.from({ length: span }, (_, i) => addDays(from, i))
+    store.set({ loading: false })
+    show(date || days.find(d => freeOn(slots, d, now).length) || from)
+  })
+
+  // --- refetching what events made stale, once per burst and not all readers at once
+  let later = 0
+  const refetch = () => {
+    const stale = store.get().slots.stale
+    if (!stale.length || later) return
+    later = setTimeout(() => {
+      later = 0
+      const s = store.get(), dates = s.slots.stale.filter(d => d === '*' || s.slots.days[d]).sort()
+      slotEvents([{ type: 'fetching' }])
+      if (!dates.length) return
+      const all = dates.includes('*')
+      const from = all ? s.from : dates[0], to = all ? addDays(s.from, span) : addDays(dates[dates.length - 1], 1)
+      guarded(() => load(from, daysBetween(from, to) > 31 ? addDays(from, 31) : to))
+    }, 400 + Math.random() * 600)
+  }
+  const stopRefetch = store.subscribe((s, was) => { if (s.slots.stale !== was.slots.stale) refetch() })
+
+  // --- live
+  let tag = ''
+  const live = createLive({
+    url: () => '/v1/holds/stream?' + new URLSearchParams({ appointmentTypeId: type.id, clientId: client.id }),
+    tell(events) {
+      slotEvents(events)
+      events.forEach(hear)
+    },
+    link(link) {
+      if (link !== 'live' && store.get().slots.known) slotEvents([{ type: 'broken' }])
+      store.set({ link, ...(link === 'live' && { asOf: serverNow() }) })
+    },
+    // While there is no stream: who looks at what, and whether the day must be fetched again.
+    async poll() {
+      const { day, chosen } = store.get()
+      if (!day) {
+        await open()
+        if (store.get().problem) throw store.get().problem
+        return
+      }
+      const said = await get('/v1/slots/poll', {
+        appointmentTypeId: type.id, date: day, specialistId, clientId: client.id, selected: chosen && hhmm(chosen),
+      }, { tries: 1 })
+      const { cacheInfo, activeSelections = [], ...rest } = said
+      const looked = activeSelections.filter(x => !chosen || x !== hhmm(chosen))
+      const starts = (store.get().slots.days[day]?.slots || []).map(x => x.start)
+      slotEvents([{ type: 'polled', date: day, looking: starts.filter(x => looked.includes(hhmm(x))) }])
+      const now = day + JSON.stringify(rest)
+      if (now !== tag) await load(day, addDays(day, 1))
+      tag = now
+      store.set({ asOf: serverNow() })
+    },
+  })
+
+  // --- choosing: a look that others may see, after 300 ms and for as long as it lasts
+  let dwell, renew, shown = null
+  function look(start) {
+    clearTimeout(dwell)
+    clearInterval(renew)
+    if (!start) {
+      if (shown) post('/v1/slots/deselect', { clientId: client.id, appointmentTypeId: type.id, slotStartDate: shown, ...who }).catch(() => {})
+      shown = null
+      return
+    }
+    const tell = () => {
+      if (document.hidden) return
+      shown = start
+      post('/v1/slots/select', { clientId: client.id, appointmentTypeId: type.id, slotStartDate: start, ...who }).catch(() => {})
+    }
+    dwell = setTimeout(() => {
+      tell()
+      if (start === store.get().chosen) renew = setInterval(tell, 8000)
+    }, 300)
+  }
+  const who = specialistId ? { specialistId } : {}
+  function choose(start) {
+    if (start === store.get().chosen) return
+    store.set({ chosen: start })
+    look(start)
+  }
+
+  return {
+    store, show, choose, look, next, zone,
+    week: (n) => week(addDays(store.get().from, n * span)),
+    showFirst: () => show(dateOf(store.get().first.start)),
+    // around gives free times near a lost one, fetching further if what is here has none.
+    async around(start, n = 3) {
+      const day = dateOf(start)
+      await guarded(() => load(day, addDays(day, span)))
+      let found = nearest(store.get().slots, start, n, serverNow())
+      if (!found.length) {
+        const first = await next().catch(() => null)
+        if (first) await guarded(() => load(dateOf(first.start), addDays(dateOf(first.start), span)))
+        found = nearest(store.get().slots, start, n, serverNow())
+      }
+      return found
+    },
+    start(day) {
+      addEventListener('pointerdown', down)
+      addEventListener('pointerup', up)
+      addEventListener('pointercancel', up)
+      live.start()
+      return open(day)
+    },
+    retry: () => open(),
+    takeOver: live.takeOver,
+    stop() {
+      removeEventListener('pointerdown', down)
+      removeEventListener('pointerup', up)
+      removeEventListener('pointercancel', up)
+      clearTimeout(later)
+      stopRefetch()
+      look(null)
+      live.stop()
+    },
+  }
+}

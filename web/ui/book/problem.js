@@ -1,0 +1,57 @@
+// What the server refused, in the patient's words, with the way on where there is one.
+import { html, useEffect, useRef, useState } from '../lib/html.js'
+import { wordsFor } from '../lib/api.js'
+import { recall } from '../lib/session.js'
+import { Notice } from '../lib/notice.js'
+import { t } from '../lib/i18n.js'
+import { dateOf, dayAndTime, near, time } from '../lib/time.js'
+import { serverNow } from '../lib/clock.js'
+import { Name, PhoneLink } from './shell.js'
+
+// Countdown shows the seconds until something is tried again, and tries it.
+function useCountdown(seconds, done, key) {
+  const [left, setLeft] = useState(seconds)
+  useEffect(() => {
+    if (!seconds) return
+    setLeft(seconds)
+    const end = performance.now() + seconds * 1000
+    const timer = setInterval(() => {
+      const s = Math.ceil((end - performance.now()) / 1000)
+      setLeft(Math.max(0, s))
+      if (s <= 0) { clearInterval(timer); done?.() }
+    }, 250)
+    return () => clearInterval(timer)
+  }, [key])
+  return left
+}
+
+// own: the patient's live holds, [{holdId, start}], for the quota's list. retry is called by itself
+// when the server asked for patience.
+export function ProblemNotice({ problem, type, holding, own = [], letGo, retry }) {
+  const ref = useRef()
+  const limited = problem.code === 'rate_limited'
+  const left = useCountdown(limited ? problem.retryAfter || 8 : 0, retry, problem)
+  useEffect(() => { ref.current?.focus({ preventScroll: false }) }, [problem])
+  let key = wordsFor(problem)
+  if (key === 'err.storage' && !holding) key = 'err.storage.nohold'
+  if (key === 'err.quota_exceeded' && !own.length) key = 'err.quota_exceeded.elsewhere'
+  const booked = recall('booked')
+  const until = problem.until && (Math.abs(Date.parse(problem.until) - serverNow()) < 6 * 864e5
+    ? near(problem.until, dateOf(serverNow())) : dayAndTime(problem.until))
+  const params = { s: left, n: own.length, type: html`<${Name} of=${type?.name || ''} />`, when: until, phone: html`<${PhoneLink} />` }
+  const kind = limited || key.startsWith('err.storage') ? 'warn' : 'danger'
+  return html`<${Notice} kind=${kind} role="alert" tabIndex="-1" innerRef=${ref} text=${key} params=${params}>
+    ${problem.code === 'cooldown_active' && booked?.typeId === type?.id && html`<a class="btn" href=${booked.url}>${t('err.cooldown.do')}</a>`}
+    ${problem.code === 'quota_exceeded' && own.map(h => html`<button type="button" class="btn" key=${h.holdId} onClick=${() => letGo(h)}>${dayAndTime(h.start)}</button>`)}
+  </${Notice}>`
+}
+
+// What the connection does to the page, in one line; nothing while all is well.
+export function LinkNotice({ link, asOf, hold, takeOver }) {
+  if (link === 'replaced') {
+    return html`<${Notice} kind="warn" icon="info" text="replaced" role="status"><button type="button" class="btn" onClick=${takeOver}>${t('replaced.do')}</button></${Notice}>`
+  }
+  if (link !== 'offline') return null
+  if (hold?.expiresAt > serverNow()) return html`<${Notice} kind="warn" icon="offline" role="status" text="offline.hold" params=${{ time: time(hold.start), clock: time(hold.expiresAt) }} />`
+  return html`<${Notice} kind="warn" icon="offline" role="status" text=${asOf ? 'offline' : 'offline.empty'} params=${{ clock: asOf && time(asOf) }} />`
+}

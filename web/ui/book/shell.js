@@ -1,0 +1,62 @@
+// The frame around a patient's page: the clinic's name, whether the page is live, and at its foot how
+// to reach the clinic and the languages. An embedded page has none of it but the live sign.
+import { html } from '../lib/html.js'
+import { boot, embedded } from '../lib/boot.js'
+import { Icon } from '../lib/icons.js'
+import { lang, languages, setLanguage, t } from '../lib/i18n.js'
+
+const { clinic, settings } = boot
+export const phone = () => clinic.contact.phone || clinic.name
+// A number that can be tapped; where there is none, the clinic's name stands in the sentence.
+export const PhoneLink = () => clinic.contact.phone
+  ? html`<a class="nowrap" href=${'tel:' + clinic.contact.phone.replace(/[^\d+]/g, '')}><bdi>${clinic.contact.phone}</bdi></a>`
+  : html`<bdi>${clinic.name}</bdi>`
+export const Name = ({ of }) => html`<bdi>${of}</bdi>`
+
+const Brand = () => html`<div class="brand">
+  ${settings.logo ? html`<img src=${settings.logo} alt="" />`
+    : html`<span class="mark" aria-hidden="true">${[...clinic.name][0] || ''}</span>`}
+  <bdi>${clinic.name}</bdi>
+</div>`
+
+const LiveSign = ({ link }) => link && html`
+  <p class=${'live ' + link}><span class="dot" aria-hidden="true"></span>${t('live.' + link)}</p>`
+
+const Foot = () => html`<footer class="foot">
+  <address>
+    ${clinic.contact.address && html`<span><${Icon} name="pin" /><bdi>${clinic.contact.address}</bdi></span>`}
+    ${clinic.contact.phone && html`<span><${Icon} name="phone" /><${PhoneLink} /></span>`}
+  </address>
+  <nav aria-label=${t('language')}>${Object.entries(languages).map(([tag, name]) => html`
+    <button type="button" class="textlink" lang=${tag} aria-current=${tag === lang ? 'true' : undefined}
+      onClick=${() => setLanguage(tag)}>${name}</button>`)}</nav>
+</footer>`
+
+export function Shell({ link, children, aside, step, innerRef }) {
+  const main = html`<div class="page">
+    <main id="main" data-step=${step} ref=${innerRef}>${children}</main>
+    ${aside}
+  </div>`
+  if (embedded) return html`<div class="embed"><${LiveSign} link=${link} />${main}</div>`
+  const skip = e => {
+    e.preventDefault()
+    document.querySelector('main h1')?.focus()
+  }
+  return html`
+    <a class="skip" href="#main" onClick=${skip}>${t('skip')}</a>
+    <header class="top"><div><${Brand} /><${LiveSign} link=${link} /></div></header>
+    ${main}
+    <${Foot} />`
+}
+
+// What was chosen so far, beside the step on a wide screen.
+export const Aside = ({ rows }) => html`<aside class="aside" aria-label=${t('summary.title')}>
+  <h2>${t('summary.title')}</h2>
+  <dl>${rows.filter(([, value]) => value).map(([label, value]) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}</dl>
+</aside>`
+
+export const Eyebrow = ({ back, n, total }) => html`<div class="eyebrow">
+  ${back ? html`<button type="button" class="textlink back" onClick=${back}><${Icon} name="back" flip />${t('back')}</button>` : html`<span></span>`}
+  ${total > 1 && html`<p class="steps"><span class="sr">${t('step', { n, total })}</span>
+    ${Array.from({ length: total }, (_, i) => html`<i class=${i < n ? 'on' : ''}></i>`)}</p>`}
+</div>`

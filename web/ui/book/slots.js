@@ -1,0 +1,174 @@
+// What the times look like right now: the server's list of slots with the live events laid over it.
+// Everything here is pure; calendar.js feeds it. Instants are ISO text, as on the wire.
+//
+// A list (timeslots) already has the holds of its own moment in it, while the stream tells every hold
+// there is. So each fetched day keeps the holds known around its answer (`then`): a specialist counted
+// out by one of those is counted in again when that hold ends.
+import { addDays, dateOf } from '../lib/time.js'
+
+const ms = Date.parse
+
+export const empty = type => ({
+  type,
+  days: {},        // date → { slots, then }: as fetched; then is null while the holds are not known
+  seen: {},        // date → starts in the order shown; a time keeps its place while its day is open
+  holds: {},       // holdId → others' live holds
+  known: false,    // whether holds is the whole truth: from a snapshot until the stream breaks
+  incoming: null,  // a snapshot on its way
+  gone: [],        // intervals booked since their day was fetched
+  looks: {},       // specialist + start → when a stranger's look ends
+  polled: null,    // { date, looking }: looks by polling, while there is no stream
+  tints: {},       // start → when it came back
+  generation: null,
+  stale: [],       // what to fetch again: dates, or '*' for all
+})
+
+const part = e => ({
+  id: e.holdId, typeId: e.appointmentTypeId, specialistId: e.specialistId,
+  start: ms(e.slotStartDate), end: ms(e.slotEndDate),
+  busyStart: ms(e.busyStartDate || e.slotStartDate), busyEnd: ms(e.busyEndDate || e.slotEndDate),
+})
+const interval = (slot, type) => ({
+  typeId: type.id, start: ms(slot.start), end: ms(slot.end),
+  busyStart: ms(slot.start) - (type.bufferBeforeMinutes || 0) * 6e4,
+  busyEnd: ms(slot.end) + (type.bufferAfterMinutes || 0) * 6e4,
+})
+const datesOf = e => [...new Set([dateOf(e.slotStartDate), dateOf(ms(e.slotEndDate) - 1)])]
+const lookOf = e => (e.specialistId || '*') + ' ' + ms(e.slotStartDate)
+const without = (map, key) => {
+  const { [key]: _, ...rest } = map
+  return rest
+}
+const again = (s, dates) => ({ ...s, stale: [...new Set([...s.stale, ...dates])] })
+
+// The guarantee's own predicate, buffers included; seats of one session do not conflict.
+const sameSession = (a, b) => a.typeId === b.typeId && a.start === b.start && a.end === b.end
+const overlap = (a, b) => (a.busyStart < b.end && b.start < a.busyEnd) || (a.start < b.busyEnd && b.busyStart < a.end)
+const isGroup = s => s.type.capacity > 1
+const against = (list, at, group) => list.filter(b => overlap(b, at) && !(group && sameSession(b, at)))
+const idsOf = list => new Set(list.map(b => b.specialistId))
+const seats = (list, at) => list.filter(b => sameSession(b, at)).length
+
+// reduce gives the state after one event. `now` is milliseconds of the server's clock.
+export function reduce(s, e, now) {
+  switch (e.type) {
+    case 'init':
+      return { ...s, incoming: {} }
+    case 'connected':
+      return connected(s, e)
+    case 'broken':
+      return { ...s, known: false, incoming: null }
+    case 'hold':
+      if (e.isOwnHold) return s
+      return s.incoming
+        ? { ...s, incoming: { ...s.incoming, [e.holdId]: part(e) } }
+        : { ...s, holds: { ...s.holds, [e.holdId]: part(e) }, looks: without(s.looks, lookOf(e)) }
+    case 'release':
+      return s.holds[e.holdId] ? released(s, e, now) : s
+    case 'confirm':
+      return again({
+        ...s, holds: without(s.holds, e.holdId), looks: without(s.looks, lookOf(e)), gone: [...s.gone, { ...part(e), at: now }],
+      }, datesOf(e))
+    case 'cancel':
+      return again(s, datesOf(e))
+    case 'availability':
+      return again(s, ['*'])
+    case 'select':
+      return e.isOwnHold ? s : { ...s, looks: { ...s.looks, [lookOf(e)]: now + 12000 } }
+    case 'deselect':
+      return { ...s, looks: without(s.looks, lookOf(e)) }
+    case 'polled':
+      return { ...s, polled: { date: e.date, looking: new Set(e.looking) } }
+    case 'loaded':
+      return loaded(s, e)
+    case 'fetching':
+      return { ...s, stale: [] }
+    case 'opened':
+      // Another day is on show: its places are given out anew.
+      return { ...s, seen: s.days[e.date] ? { [e.date]: s.days[e.date].slots.map(x => x.start) } : {} }
+  }
+  return s
+}
+
+function connected(s, e) {
+  const holds = s.incoming || {}
+  const list = Object.values(holds)
+  const days = {}, unsure = []
+  for (const [date, day] of Object.entries(s.days)) {
+    days[date] = day.then ? day : { ...day, then: list }
+    // A hold that ended between list and snapshot would look held for ever.
+    if (!day.then && day.slots.some(x => idsOf(against(list, interval(x, s.type))).size < x.held)) unsure.push(date)
+  }
+  const moved = s.generation != null && e.generation !== s.generation
+  return again({ ...s, holds, days, known: true, incoming: null, polled: null, looks: {} }, moved ? ['*'] : unsure)
+}
+
+function released(s, e, now) {
+  const freed = part(e)
+  const next = { ...s, holds: without(s.holds, e.holdId), tints: { ...s.tints } }
+  const unsure = datesOf(e).filter(date => (s.days[date]?.slots || []).some(slot => {
+    const at = interval(slot, s.type)
+    if (!overlap(freed, at)) return false
+    next.tints[slot.start] = now
+    // A list that cannot say whose time came back is asked again.
+    return isGroup(s) ? !sameSession(freed, at) : view(next, slot, now).status === 'held'
+  }))
+  return again(next, unsure)
+}
+
+// before: the holds known when the question was sent; sent: the server's clock at that moment.
+function loaded(s, { answer, open, before, sent }) {
+  const then = s.known ? [...before, ...Object.values(s.holds)] : null
+  // Without the stream the list alone is true, also for the days that are already here.
+  const days = s.known ? { ...s.days } : Object.fromEntries(Object.entries(s.days).map(([d, day]) => [d, { ...day, then: null }]))
+  for (let d = answer.from; d < answer.to; d = addDays(d, 1)) days[d] = { slots: [], then }
+  for (const slot of answer.slots) days[dateOf(slot.start)]?.slots.push(slot)
+  const seen = { ...s.seen }
+  if (days[open]) seen[open] = [...new Set([...(seen[open] || []), ...days[open].slots.map(x => x.start)])].sort((a, b) => ms(a) - ms(b))
+  const inside = g => dateOf(g.start) >= answer.from && dateOf(g.start) < answer.to
+  return {
+    ...s, days, seen, holds: s.known ? s.holds : {}, generation: answer.generation,
+    gone: s.gone.filter(g => !(inside(g) && g.at <= sent)),
+  }
+}
+
+// view says one slot's look: {start, end, status, left, looking, tint, specialistIds}.
+// status: free | held | taken | late.
+export function view(s, slot, now) {
+  const at = interval(slot, s.type), group = isGroup(s)
+  const live = Object.values(s.holds), then = s.days[dateOf(slot.start)]?.then || []
+  const ids = new Set(slot.specialistIds), back = idsOf(against(then, at, group))
+  // Only as many come back as the list itself counted out.
+  if (!group && back.size <= slot.held) back.forEach(id => ids.add(id))
+  const held = idsOf(against(live, at, group)), gone = idsOf(against(s.gone, at, group))
+  const free = [...ids].filter(id => !held.has(id) && !gone.has(id))
+
+  let left = free.length
+  if (group && left) left = Math.max(0, slot.available + seats(then, at) - seats(live, at) - seats(s.gone, at))
+  let status = 'free'
+  if (at.start < now + (s.type.minNoticeMinutes || 0) * 6e4) status = 'late'
+  else if (!left) status = [...ids].some(id => held.has(id)) || (slot.held && !gone.size) ? 'held' : 'taken'
+  if (status !== 'free') left = 0
+  const looking = left > 0 && (s.polled ? s.polled.looking.has(slot.start)
+    : [...free, '*'].some(id => s.looks[id + ' ' + at.start] > now))
+  return { start: slot.start, end: slot.end, status, left, looking, tint: left > 0 && now - (s.tints[slot.start] || 0) < 1000, specialistIds: free }
+}
+
+// viewDay gives the day's times in the order they are shown, the vanished ones in their places.
+export function viewDay(s, date, now) {
+  const day = s.days[date]
+  if (!day) return []
+  const by = new Map(day.slots.map(x => [x.start, x]))
+  return (s.seen[date] || [...by.keys()]).map(start => by.has(start) ? view(s, by.get(start), now) : {
+    start, end: start, left: 0, looking: false, tint: false, specialistIds: [],
+    status: ms(start) < now + (s.type.minNoticeMinutes || 0) * 6e4 ? 'late' : 'taken',
+  })
+}
+export const freeOn = (s, date, now) => (s.days[date]?.slots || []).map(x => view(s, x, now)).filter(x => x.left > 0)
+
+// nearest gives up to n free times around a start, in their own order.
+export function nearest(s, start, n, now) {
+  const far = x => Math.abs(ms(x.start) - ms(start))
+  return Object.keys(s.days).flatMap(date => freeOn(s, date, now)).filter(x => x.start !== start)
+    .sort((a, b) => far(a) - far(b)).slice(0, n).sort((a, b) => ms(a.start) - ms(b.start))
+}

@@ -1,0 +1,25 @@
+// Puts the booking page into another site:
+//   <script src="https://book.example.org/embed.js" data-type="checkup" data-lang="de" data-theme="light" async></script>
+// The frame stands where the script tag stands. Only the frame's own height is taken from it.
+(function () {
+  'use strict'
+  var script = document.currentScript
+  if (!script) return
+  var home = new URL(script.src)
+  var url = new URL('/embed', home)
+  ;['type', 'specialist', 'lang', 'theme'].forEach(function (name) {
+    if (script.dataset[name]) url.searchParams.set(name, script.dataset[name])
+  })
+  var frame = document.createElement('iframe')
+  frame.src = url.href
+  frame.title = script.dataset.title || 'Book an appointment'
+  frame.referrerPolicy = 'no-referrer'
+  frame.style.cssText = 'display:block;width:100%;height:640px;border:0;background:transparent;color-scheme:normal'
+  window.addEventListener('message', function (e) {
+    if (e.source !== frame.contentWindow || e.origin !== home.origin) return
+    if (!e.data || e.data.holdfast !== 'height') return
+    var height = Number(e.data.height)
+    if (height > 0 && height < 20000) frame.style.height = Math.ceil(height) + 'px'
+  })
+  script.parentNode.insertBefore(frame, script.nextSibling)
+})()

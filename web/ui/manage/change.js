@@ -1,0 +1,87 @@
+// Choosing a new time for an appointment: the same days and times as booking. The old time stays the
+// patient's until the new one is confirmed, and the new one is held meanwhile.
+import { html, useEffect, useRef, useState } from '../lib/html.js'
+import { nameOf, typeOf } from '../lib/boot.js'
+import { useStore } from '../lib/store.js'
+import { createHold, isHeld } from '../lib/hold.js'
+import { newKey } from '../lib/api.js'
+import { t } from '../lib/i18n.js'
+import { useHeading } from '../lib/router.js'
+import { dateOf, dayAndTime, time, write } from '../lib/time.js'
+import { say } from '../lib/say.js'
+import { words as rich } from '../lib/notice.js'
+import { createCalendar } from '../book/calendar.js'
+import { Days } from '../book/days.js'
+import { Times, timesOf } from '../book/times.js'
+import { HoldCard } from '../book/details.js'
+import { Lost } from '../book/lost.js'
+import { LinkNotice } from '../book/problem.js'
+import { Eyebrow, Name } from '../book/shell.js'
+
+// send(body, key) posts the move; done(appointment), fail(problem) and back() are the ways out.
+export function Change({ a, back, done, fail, send, sign }) {
+  const kept = useRef()
+  if (!kept.current) {
+    const hold = createHold()
+    kept.current = { hold, calendar: createCalendar({ type: typeOf(a.appointmentTypeId), hear: hold.heard }) }
+  }
+  const { hold, calendar } = kept.current
+  const h = useStore(hold.store), s = useStore(calendar.store)
+  const [moving, setMoving] = useState(false)
+  useEffect(() => {
+    calendar.start(dateOf(a.slotStartDate))
+    return () => { calendar.stop(); hold.release(); hold.stop() }
+  }, [])
+  useEffect(() => sign(s.link), [s.link])
+
+  const held = isHeld(h) || h.phase === 'lapsed' || h.phase === 'reclaiming'
+  const heading = useHeading(held ? 'confirm' : 'choose')
+  const { type } = s
+  const chosen = s.day && timesOf(s).find(x => x.start === s.chosen)
+  const can = chosen?.status === 'free'
+  const busy = h.phase === 'claiming'
+  const claim = async slot => {
+    const now = await hold.claim({ typeId: type.id, specialistId: '', start: slot.start, end: slot.end })
+    if (now.phase === 'idle' && now.problem) fail(now.problem)
+  }
+  const move = async e => {
+    e.preventDefault()
+    if (moving) return
+    setMoving(true)
+    try {
+      const { appointment } = await send({ slotStartDate: h.start, specialistId: h.specialistId, holdId: h.holdId }, newKey())
+      done(appointment)
+    } catch (problem) {
+      setMoving(false)
+      if (problem.code === 'slot_taken' || problem.code === 'slot_held') hold.lose(problem)
+      else fail(problem)
+    }
+  }
+  const keep = async () => { if (!await hold.keep()) say(t('hold.keep.failed')) }
+
+  if (held) {
+    return html`
+      <${Eyebrow} back=${() => hold.release()} />
+      <h1 tabIndex="-1" ref=${heading}>${t('manage.change.confirm')}</h1>
+      <dl class="move"><div><dt>${t('manage.change.from')}</dt><dd><s>${dayAndTime(a.slotStartDate)}</s><span class="muted"><${Name} of=${nameOf(a.specialistId)} /></span></dd></div>
+        <div><dt>${t('manage.change.to')}</dt><dd><b>${dayAndTime(h.start)}</b><span class="muted"><${Name} of=${nameOf(h.specialistId)} /></span></dd></div></dl>
+      <${HoldCard} hold=${h} type=${type} keep=${keep} reclaim=${hold.reclaim} />
+      <form onSubmit=${move}><div class="actions">
+        <button type="submit" class="btn primary big" aria-disabled=${moving ? 'true' : undefined}>${t(moving ? 'manage.change.doing' : 'manage.change.do', { time: dayAndTime(h.start) })}${moving && '…'}</button>
+        <button type="button" class="textlink" onClick=${() => hold.release()}>${t('details.other')}</button></div></form>`
+  }
+  return html`
+    <${Eyebrow} back=${back} />
+    <h1 tabIndex="-1" ref=${heading}>${t('manage.change.title')}</h1>
+    <p class="lead">${rich('manage.change.note', { when: dayAndTime(a.slotStartDate) })}</p>
+    <${LinkNotice} link=${s.link} asOf=${s.asOf} takeOver=${calendar.takeOver} />
+    ${h.phase === 'lost' && html`<${Lost} why=${h.why} start=${h.start} find=${() => calendar.around(h.start)} pick=${claim} busy=${busy} />`}
+    <form onSubmit=${e => { e.preventDefault(); if (can && !busy) claim(chosen) }} noValidate>
+      <${Days} calendar=${calendar} />
+      <${Times} calendar=${calendar} />
+      ${chosen && html`<div class="bar">
+        <p>${can ? html`<span>${write('shortDay', chosen.start)}, </span><b>${time(chosen.start)}</b>` : t(`slot.${chosen.status}.sr`, { time: time(chosen.start) })}</p>
+        ${can && html`<button type="submit" class="btn primary" aria-disabled=${busy ? 'true' : undefined}>${t(busy ? 'hold.doing' : 'hold.do', { time: time(chosen.start) })}${busy && '…'}</button>`}
+      </div>`}
+    </form>`
+}

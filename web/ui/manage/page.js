@@ -1,0 +1,200 @@
+// One appointment, opened by its link /manage#<id>~<token>. The token is in the fragment, which no
+// server and no log ever sees; it goes to the API in a header. Looking changes nothing.
+import { html, render, useEffect, useRef, useState } from '../lib/html.js'
+import { boot, embedded, nameOf, typeOf } from '../lib/boot.js'
+import { ready as client } from '../lib/client.js'
+import { ready as words, t } from '../lib/i18n.js'
+import { get, newKey, passing, post, wordsFor } from '../lib/api.js'
+import { serverNow } from '../lib/clock.js'
+import { recall } from '../lib/session.js'
+import { useHeading } from '../lib/router.js'
+import { Field } from '../lib/form.js'
+import { Icon } from '../lib/icons.js'
+import { Notice, words as rich } from '../lib/notice.js'
+import { say } from '../lib/say.js'
+import { foreignZone, range, write } from '../lib/time.js'
+import { Name, PhoneLink, Shell, phone } from '../book/shell.js'
+import { Change } from './change.js'
+
+const linkOf = hash => {
+  const text = decodeURIComponent(hash.replace(/^#/, '')), at = text.indexOf('~')
+  return at > 0 ? { id: text.slice(0, at), token: text.slice(at + 1) } : null
+}
+const auth = link => ({ headers: { 'Holdfast-Manage': link.token } })
+const path = (link, rest = '') => `/v1/appointments/${encodeURIComponent(link.id)}${rest}`
+const isDead = problem => [400, 401, 403, 404, 410].includes(problem.status)
+const about = a => ({ date: write('longDay', a.slotStartDate), range: range(a.slotStartDate, a.slotEndDate), who: nameOf(a.specialistId) })
+
+// The facts of the appointment, large enough to read across a room.
+function Ticket({ a }) {
+  const type = typeOf(a.appointmentTypeId), who = nameOf(a.specialistId), zone = foreignZone(a.slotStartDate)
+  const { address } = boot.clinic.contact
+  return html`<section class=${'ticket ' + a.status} aria-label=${t('summary.title')}>
+    <p class="ticket-when"><span>${write('fullDay', a.slotStartDate)}</span><b>${range(a.slotStartDate, a.slotEndDate)}</b>${zone && html`<span class="muted">${zone}</span>`}</p>
+    <dl>
+      ${type && html`<div><dt>${t('summary.what')}</dt><dd><${Name} of=${type.name} /></dd></div>`}
+      ${who && html`<div><dt>${t('summary.who')}</dt><dd><${Name} of=${who} /></dd></div>`}
+      <div><dt>${t('summary.where')}</dt><dd><${Name} of=${boot.clinic.name} />${address && html`<span class="muted"><bdi>${address}</bdi></span>`}</dd></div>
+    </dl>
+  </section>`
+}
+
+function CopyLink({ url }) {
+  const [done, setDone] = useState(false)
+  const box = useRef()
+  const full = new URL(url, location.href).href
+  const copy = async () => {
+    // No clipboard on a plain-HTTP address: then the text is selected, ready for the person's own copy.
+    try {
+      await navigator.clipboard.writeText(full)
+      setDone(true)
+      say(t('manage.copied'))
+    } catch { box.current?.focus(); box.current?.select() }
+  }
+  return html`<div class="copy field">
+    <label for="link">${t('manage.link')}</label>
+    <p class="hint" id="link-hint">${t('manage.link.hint')}</p>
+    <div class="copy-row"><input id="link" ref=${box} readonly dir="ltr" value=${full} aria-describedby="link-hint" onFocus=${e => e.currentTarget.select()} />
+    <button type="button" class="btn" onClick=${copy}><${Icon} name=${done ? 'check' : 'link'} />${t(done ? 'manage.copied' : 'manage.copy')}</button></div>
+  </div>`
+}
+
+function Overview({ a, link, url, booked, moved, late, over, go }) {
+  const heading = useHeading('overview')
+  const cancelled = a.status === 'cancelled'
+  const { address } = boot.clinic.contact
+  const title = booked && !cancelled ? 'booked.title' : cancelled ? 'manage.status.cancelled' : 'manage.title'
+  const ics = path(link, '/ics?token=' + encodeURIComponent(link.token))
+  return html`
+    ${booked && !cancelled && html`<div class="stamp" aria-hidden="true"><${Icon} name="check" /></div>`}
+    <h1 tabIndex="-1" ref=${heading}>${t(title)}</h1>
+    ${booked && !cancelled && html`<p class="lead">${rich('booked.when', { ...about(a), who: html`<${Name} of=${about(a).who} />` })}</p>`}
+    ${moved && html`<${Notice} kind="ok" role="status" text="manage.changed" />`}
+    ${cancelled && html`<${Notice} kind="ok" role="status" text="manage.cancelled"><a class="btn" href=${'/?type=' + encodeURIComponent(a.appointmentTypeId)}>${t('manage.again')}</a></${Notice}>`}
+    <${Ticket} a=${a} />
+    ${!cancelled && html`
+      <div class="row">
+        <a class="btn" href=${ics} download="appointment.ics"><${Icon} name="calendar" />${t('manage.ics')}</a>
+        ${address && html`<a class="btn" href=${'https://www.openstreetmap.org/search?query=' + encodeURIComponent(address)} target="_blank" rel="noopener noreferrer"><${Icon} name="pin" />${t('manage.directions')}</a>`}
+      </div>
+      ${embedded ? html`<p><a class="btn" href=${url} target="_blank" rel="noopener"><${Icon} name="change" />${t('booked.open')}</a></p>`
+        : over ? html`<${Notice} text="manage.past"><a class="btn" href=${'/?type=' + encodeURIComponent(a.appointmentTypeId)}>${t('manage.again')}</a></${Notice}>`
+        : late ? html`<${Notice} text="manage.late" params=${{ phone: html`<${PhoneLink} />` }} />`
+        : html`<div class="row"><button type="button" class="btn" onClick=${() => go('change')}><${Icon} name="change" />${t('manage.change')}</button>
+          <button type="button" class="btn danger" onClick=${() => go('cancel')}><${Icon} name="close" />${t('manage.cancel')}</button></div>`}
+      ${!over && html`<p class="muted">${t('booked.keep')}</p><${CopyLink} url=${url} />`}`}`
+}
+
+function Cancel({ a, link, done, back, fail }) {
+  const heading = useHeading('cancel')
+  const [reason, setReason] = useState('')
+  const [busy, setBusy] = useState(false)
+  const key = useRef(newKey())
+  const cancel = async e => {
+    e.preventDefault()
+    if (busy) return
+    setBusy(true)
+    try {
+      const { appointment } = await post(path(link, '/cancel'), reason.trim() ? { reason: reason.trim() } : {}, { ...auth(link), key: key.current })
+      done(appointment || { ...a, status: 'cancelled' })
+    } catch (problem) {
+      setBusy(false)
+      fail(problem)
+    }
+  }
+  return html`
+    <h1 tabIndex="-1" ref=${heading}>${t('manage.cancel.title')}</h1>
+    <${Ticket} a=${a} />
+    <form onSubmit=${cancel} noValidate>
+      <${Field} id="reason" label=${t('manage.cancel.reason')} optional rows="2" value=${reason} input=${setReason} maxlength="500" />
+      <div class="actions"><button type="submit" class="btn danger solid big" aria-disabled=${busy ? 'true' : undefined}>${t('manage.cancel')}${busy && '…'}</button>
+      <button type="button" class="textlink" onClick=${back}>${t('manage.cancel.keep')}</button></div>
+    </form>`
+}
+
+export function Manage({ link: first, appointment, url: given }) {
+  const [link, setLink] = useState(first)
+  const [a, setA] = useState(appointment || null)
+  const [url, setUrl] = useState(given || '/manage' + location.hash)
+  const [view, setView] = useState(history.state?.view || 'overview')
+  const [moved, setMoved] = useState(false)
+  const [problem, setProblem] = useState(null)
+  const [sign, setSign] = useState('')
+  const notice = useRef()
+  const booked = recall('booked')?.id === link?.id && !moved
+
+  const load = async () => {
+    setProblem(null)
+    try { setA((await get(path(link), null, auth(link))).appointment) } catch (p) { setProblem(p) }
+  }
+  useEffect(() => { if (link && !a) load() }, [link])
+  useEffect(() => {
+    const back = e => setView(e.state?.view || 'overview')
+    const hash = () => { const now = linkOf(location.hash); if (now?.token !== link?.token) location.reload() }
+    addEventListener('popstate', back)
+    addEventListener('hashchange', hash)
+    return () => { removeEventListener('popstate', back); removeEventListener('hashchange', hash) }
+  }, [link])
+  useEffect(() => { if (problem) notice.current?.focus() }, [problem])
+
+  const go = to => {
+    setProblem(null)
+    history.pushState({ view: to }, '')
+    setView(to)
+  }
+  const home = () => {
+    history.replaceState({ view: 'overview' }, '', embedded ? location.href : url)
+    setView('overview')
+  }
+  const fail = p => {
+    setProblem(p)
+    if (p.code === 'version_mismatch') load()
+  }
+  const change = next => {
+    setA(next)
+    setMoved(true)
+    setSign('')
+    if (next.manageUrl) {
+      // The old link is dead from here on, so it must not stay in the address bar.
+      const hash = new URL(next.manageUrl, location.href).hash
+      setLink(linkOf(hash))
+      setUrl('/manage' + hash)
+      if (!embedded) history.replaceState({ view: 'overview' }, '', '/manage' + hash)
+    }
+    setView('overview')
+  }
+
+  const dead = !link || (problem && isDead(problem) && !a)
+  if (dead || !a) {
+    return html`<${Shell} step="link"><h1 tabIndex="-1" class="sr">${t('manage.title')}</h1>
+      ${dead ? html`<${Notice} kind="danger" role="alert" text="manage.dead" params=${{ phone: html`<${PhoneLink} />` }} />`
+        : problem ? html`<${Notice} kind="warn" role="alert" text=${wordsFor(problem)} params=${{ s: problem.retryAfter || 8, phone: phone() }}>
+          <button type="button" class="btn" onClick=${load}>${t('manage.retry')}</button></${Notice}>`
+        : html`<p class="lead" role="status">${t('manage.loading')}…</p>`}
+    </${Shell}>`
+  }
+  const startsIn = Date.parse(a.slotStartDate) - serverNow()
+  const over = startsIn < 0
+  const late = startsIn < (boot.settings.changeCutoffHours || 0) * 36e5
+  const open = a.status === 'confirmed' && !late && !over
+  return html`<${Shell} step=${view} link=${view === 'change' ? sign : ''}>
+    ${problem && html`<div class="gap"><${Notice} kind=${passing(problem) ? 'warn' : 'danger'} role="alert" tabIndex="-1" innerRef=${notice}
+      text=${isDead(problem) ? 'manage.dead' : wordsFor(problem)} params=${{ s: problem.retryAfter || 8, phone: html`<${PhoneLink} />` }} /></div>`}
+    ${view === 'cancel' && open ? html`<${Cancel} a=${a} link=${link} back=${home} fail=${fail} done=${next => { setA(next); setProblem(null); home() }} />`
+      : view === 'change' && open ? html`<${Change} a=${a} back=${home} fail=${fail} done=${change} sign=${setSign}
+          send=${(body, key) => post(path(link, '/reschedule'), body, { ...auth(link), key })} />`
+      : html`<${Overview} a=${a} link=${link} url=${url} booked=${booked} moved=${moved} late=${late} over=${over} go=${go} />`}
+  </${Shell}>`
+}
+
+// The booking page shows the same thing in place, so that a confirmed booking never waits for a page.
+export function showBooked(root, { appointment, url }) {
+  const hash = url && new URL(url, location.href).hash
+  render(html`<${Manage} key="booked" link=${linkOf(hash || '')} appointment=${appointment} url=${url} />`, root)
+  say(t('booked.title'))
+}
+
+if (document.documentElement.dataset.page === 'manage') {
+  await Promise.all([words, client])
+  render(html`<${Manage} link=${linkOf(location.hash)} />`, document.getElementById('app'))
+}
