@@ -1,0 +1,419 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/holds"
+)
+
+// hub is the live stream's fan-out. One goroutine follows the events of the live state, encodes each once, appends it to
+// the ring of every appointment type it concerns, and then sweeps: each subscriber of a ring that grew is written
+// everything it is behind in one non-blocking write. A subscriber costs no goroutine and no timer; while the sweep is
+// under way events gather, so the busier it gets the more goes into one write.
+//
+// A write that would block is finished by a goroutine of its own under a deadline, and that subscriber is passed over
+// meanwhile: nobody waits for a slow reader.
+type hub struct {
+	engine  *engine.Engine
+	log     *slog.Logger
+	options hubOptions
+
+	mu       sync.Mutex
+	topics   map[string]*topic // by appointment type
+	staff    *topic
+	byClient map[holds.ClientID]*stream
+	all      map[*stream]struct{}
+	closing  bool
+
+	ready   chan struct{}  // closed once events are followed
+	writers sync.WaitGroup // goroutines that finish a blocked write
+}
+
+// hubOptions are the times of the stream; the zero value of each is its default.
+type hubOptions struct {
+	Ping         time.Duration // default 15 s
+	WriteTimeout time.Duration // for one frame to a reader that does not read; default 5 s
+	Drain        time.Duration // for all readers together at a shutdown; default 2 s
+	Sweep        time.Duration // how often pings and leases are looked at; default 250 ms
+}
+
+func (o hubOptions) withDefaults() hubOptions {
+	for _, d := range []struct {
+		to    *time.Duration
+		value time.Duration
+	}{{&o.Ping, 15 * time.Second}, {&o.WriteTimeout, 5 * time.Second}, {&o.Drain, 2 * time.Second}, {&o.Sweep, 250 * time.Millisecond}} {
+		if *d.to == 0 {
+			*d.to = d.value
+		}
+	}
+	return o
+}
+
+// topic is what a stream listens to, and who does. The list is copied on every change, so that a sweep needs no lock.
+type topic struct {
+	ring    ring
+	streams atomic.Pointer[[]*stream]
+}
+
+func (t *topic) list() []*stream {
+	if p := t.streams.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+func newHub(e *engine.Engine, log *slog.Logger, o hubOptions) *hub {
+	return &hub{
+		engine: e, log: log, options: o.withDefaults(),
+		topics: make(map[string]*topic), staff: new(topic), ready: make(chan struct{}),
+		byClient: make(map[holds.ClientID]*stream), all: make(map[*stream]struct{}),
+	}
+}
+
+// run follows events until ctx ends, then ends every stream and waits for them, at most options.Drain.
+func (h *hub) run(ctx context.Context) {
+	var work sync.WaitGroup
+	work.Go(func() { h.follow(ctx) })
+	work.Go(func() { h.keep(ctx) })
+	work.Wait()
+	h.shutdown()
+}
+
+// follow appends events to the rings and sweeps the streams behind them.
+func (h *hub) follow(ctx context.Context) {
+	for first := true; ctx.Err() == nil; first = false {
+		watch, err := h.engine.Watch(ctx)
+		if err != nil {
+			return
+		}
+		if first {
+			close(h.ready)
+		}
+		epoch := h.engine.Epoch()
+		var grown []*topic
+		var frame []byte
+		for events := make([]holds.Event, 0, 256); ; {
+			if events, err = watch.Next(ctx, events); err != nil {
+				break
+			}
+			grown = grown[:0]
+			for i := range events {
+				frame, grown = h.append(&events[i], epoch, frame, grown)
+			}
+			for _, t := range grown {
+				h.sweep(t.list())
+			}
+		}
+		watch.Close()
+		if errors.Is(err, holds.ErrSlow) {
+			h.log.Error("the hub fell behind the events; every stream is ended and starts afresh")
+			for _, s := range h.everyone() {
+				h.finish(s, endSendFailed)
+			}
+		}
+		if errors.Is(err, holds.ErrClosed) {
+			return
+		}
+	}
+}
+
+// append encodes one event and adds it to the rings of those it concerns.
+func (h *hub) append(ev *holds.Event, epoch string, frame []byte, grown []*topic) ([]byte, []*topic) {
+	if ev.Kind == holds.EventHeartbeat {
+		if s := h.owner(ev); s != nil {
+			s.add(appendEvent(nil, epoch, ev, s.client))
+			h.flush(s)
+		}
+		return frame, grown
+	}
+	shared := onTypeStreams(ev.Kind)
+	if !shared && ev.Kind != holds.EventAppointment {
+		return frame, grown
+	}
+	frame = appendEvent(frame[:0], epoch, ev, "")
+	owner := h.owner(ev)
+	add := func(t *topic) {
+		if owner != nil && owner.topic == t { // before the frame can be read
+			owner.patch(t.ring.tail(), appendEvent(nil, epoch, ev, owner.client))
+		}
+		t.ring.append(frame, ev)
+		if !slices.Contains(grown, t) {
+			grown = append(grown, t)
+		}
+	}
+	if len(h.staff.list()) > 0 {
+		add(h.staff)
+	}
+	if shared {
+		for _, id := range h.engine.Concerns(ev) {
+			if t := h.topicWithReaders(id); t != nil {
+				add(t)
+			}
+		}
+	}
+	return frame, grown
+}
+
+// owner is the stream of the client whose event it is.
+func (h *hub) owner(ev *holds.Event) *stream {
+	if ev.Client == "" {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.byClient[ev.Client]
+}
+
+// topicWithReaders is the topic of a type if anybody listens. A ring without readers is not written.
+func (h *hub) topicWithReaders(appointmentTypeID string) *topic {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if t := h.topics[appointmentTypeID]; t != nil && len(t.list()) > 0 {
+		return t
+	}
+	return nil
+}
+
+// sweep writes to every stream what it is behind. Large sweeps are shared among the processors.
+func (h *hub) sweep(list []*stream) {
+	const enough = 128
+	parts := min(runtime.GOMAXPROCS(0), 1+len(list)/enough)
+	if parts == 1 {
+		for _, s := range list {
+			h.flush(s)
+		}
+		return
+	}
+	var work sync.WaitGroup
+	size := (len(list) + parts - 1) / parts
+	for part := range slices.Chunk(list, size) {
+		work.Go(func() {
+			for _, s := range part {
+				h.flush(s)
+			}
+		})
+	}
+	work.Wait()
+}
+
+// goneCheck is how often a silent connection is asked whether the other side has closed it.
+const goneCheck = 2 * time.Second
+
+// keep sends pings, ends leases and lets go of those who left.
+func (h *hub) keep(ctx context.Context) {
+	tick := time.NewTicker(h.options.Sweep)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-tick.C:
+			for _, s := range h.everyone() {
+				switch {
+				case !now.Before(s.leaseEnds):
+					h.finish(s, endLeaseExpired)
+				case now.Sub(s.pinged) >= h.options.Ping:
+					s.pinged = now
+					s.add([]byte(pingFrame))
+					h.flush(s)
+				case now.Sub(s.checked) >= goneCheck:
+					s.checked = now
+					if s.conn.gone() {
+						h.drop(s, endClientAbort)
+					}
+				}
+			}
+		}
+	}
+}
+
+func (h *hub) everyone() []*stream {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	list := make([]*stream, 0, len(h.all))
+	for s := range h.all {
+		list = append(list, s)
+	}
+	return list
+}
+
+var (
+	errHubClosing     = errors.New("shutting down")
+	errTooManyStreams = errors.New("too many streams")
+)
+
+// join registers a stream before its snapshot is taken, so that nothing falls between. The stream is held back (its
+// busy mark is set) until start. The stream that the same client had is ended.
+func (h *hub) join(s *stream) error {
+	h.mu.Lock()
+	if h.closing {
+		h.mu.Unlock()
+		return errHubClosing
+	}
+	t := h.staff
+	if s.appointmentTypeID != "" {
+		if t = h.topics[s.appointmentTypeID]; t == nil {
+			t = new(topic)
+			h.topics[s.appointmentTypeID] = t
+		}
+	}
+	s.topic = t
+	s.at = t.ring.tail()
+	s.busy.Store(true)
+	// Leases are shortened by up to a tenth, so that streams opened together do not all come back together.
+	s.leaseEnds = s.pinged.Add(s.lease - time.Duration(rand.Int64N(int64(s.lease)/10+1)))
+	list := append(slices.Clone(t.list()), s)
+	t.streams.Store(&list)
+	h.all[s] = struct{}{}
+	var before *stream
+	if s.client != "" {
+		before = h.byClient[s.client]
+		h.byClient[s.client] = s
+	}
+	h.mu.Unlock()
+	if before != nil {
+		h.finish(before, endReplaced)
+	}
+	return nil
+}
+
+// start lets a joined stream take part.
+func (h *hub) start(s *stream) {
+	s.busy.Store(false)
+	h.flush(s)
+}
+
+// leave takes a stream out of every list. It reports whether this call did it.
+func (h *hub) leave(s *stream) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if _, ok := h.all[s]; !ok {
+		return false
+	}
+	delete(h.all, s)
+	if h.byClient[s.client] == s {
+		delete(h.byClient, s.client)
+	}
+	if i := slices.Index(s.topic.list(), s); i >= 0 {
+		list := slices.Delete(slices.Clone(s.topic.list()), i, i+1)
+		s.topic.streams.Store(&list)
+	}
+	return true
+}
+
+// finish ends a stream politely: what it is behind, then the end frame, then the connection.
+func (h *hub) finish(s *stream, reason endReason) {
+	if s.setEnd(reason) {
+		h.flush(s)
+	}
+}
+
+// drop ends a stream whose connection is no use any more.
+func (h *hub) drop(s *stream, reason endReason) {
+	if h.leave(s) {
+		s.conn.close()
+		h.log.Debug("stream ended", "connection", s.id, "reason", string(reason))
+	}
+}
+
+// flush writes what a stream is behind without waiting. Whoever sets busy owns the stream's position; others leave a
+// note by again, and the owner looks once more.
+func (h *hub) flush(s *stream) {
+	for {
+		s.again.Store(true)
+		if !s.busy.CompareAndSwap(false, true) {
+			return
+		}
+		s.again.Store(false)
+		if blocked := h.flushOnce(s); blocked {
+			return // the goroutine that finishes the write owns the stream now
+		}
+		s.busy.Store(false)
+		if !s.again.Load() {
+			return
+		}
+	}
+}
+
+// flushOnce writes until nothing is left, and reports whether a goroutine took over.
+func (h *hub) flushOnce(s *stream) (blocked bool) {
+	for {
+		b := s.next()
+		if len(b) == 0 {
+			h.settle(s)
+			return false
+		}
+		n, err := s.conn.tryWrite(b)
+		if err != nil {
+			h.drop(s, endClientAbort)
+			return false
+		}
+		if n < len(b) {
+			rest := append([]byte(nil), b[n:]...)
+			h.writers.Go(func() { h.finishWrite(s, rest) })
+			return true
+		}
+	}
+}
+
+// settle is reached when a stream has been written everything. One that was told its end is closed.
+func (h *hub) settle(s *stream) {
+	if reason, told := s.ending(); told {
+		h.drop(s, reason)
+	}
+}
+
+// finishWrite writes what a reader did not take at once, and all that came meanwhile, under a deadline.
+func (h *hub) finishWrite(s *stream, rest []byte) {
+	for {
+		if err := s.conn.write(rest, h.options.WriteTimeout); err != nil {
+			h.drop(s, endSendFailed)
+			return
+		}
+		if b := s.next(); len(b) > 0 {
+			rest = append(rest[:0], b...)
+			continue
+		}
+		h.settle(s)
+		s.busy.Store(false)
+		if !s.again.Load() || !s.busy.CompareAndSwap(false, true) {
+			return
+		}
+		s.again.Store(false)
+		rest = rest[:0]
+	}
+}
+
+// shutdown ends every stream and waits for their last frames.
+func (h *hub) shutdown() {
+	h.mu.Lock()
+	h.closing = true
+	h.mu.Unlock()
+	for _, s := range h.everyone() {
+		h.finish(s, endShutdown)
+	}
+	done := make(chan struct{})
+	go func() {
+		h.writers.Wait()
+		close(done)
+	}()
+	timeout := time.NewTimer(h.options.Drain)
+	defer timeout.Stop()
+	select {
+	case <-done:
+	case <-timeout.C:
+	}
+	for _, s := range h.everyone() {
+		h.drop(s, endShutdown)
+	}
+	<-done // closed connections end their writes
+}

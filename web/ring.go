@@ -1,0 +1,101 @@
+package web
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"holdfast/holds"
+)
+
+// A ring is the recent frames of one topic as a log of bytes, cut into chunks. Bytes once written never change, so a
+// subscriber is only a position, everything behind it is one write of the very bytes that all the others get, and
+// nobody copies anything. The oldest chunk is let go when there are more than ringChunks; a reader whose position was in
+// it has fallen off.
+//
+// One goroutine appends; any number read.
+type ring struct {
+	mu     sync.Mutex
+	chunks []*chunk // oldest first
+	end    uint64   // position after the last byte
+}
+
+const (
+	chunkBytes = 64 << 10
+	ringChunks = 24 // 1.5 MB: some 4,000 frames, seconds of a very busy clinic
+)
+
+type chunk struct {
+	base   uint64 // position of its first byte
+	bytes  []byte // grows within its capacity, never moves
+	frames []frameMark
+}
+
+// frameMark is where one frame ends, and what a stream that has just taken its snapshot must know of it.
+type frameMark struct {
+	end    uint64
+	at     time.Time
+	holdID string // of an EventHold; empty for all others
+}
+
+// errFellOff: the bytes at this position are gone.
+var errFellOff = errors.New("fell off the ring")
+
+// append adds one frame.
+func (r *ring) append(frame []byte, ev *holds.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last := len(r.chunks) - 1
+	if last < 0 || len(r.chunks[last].bytes)+len(frame) > cap(r.chunks[last].bytes) {
+		if last+1 >= ringChunks {
+			r.chunks = append(r.chunks[:0], r.chunks[1:]...)
+		}
+		r.chunks = append(r.chunks, &chunk{base: r.end, bytes: make([]byte, 0, max(chunkBytes, len(frame)))})
+		last = len(r.chunks) - 1
+	}
+	c := r.chunks[last]
+	c.bytes = append(c.bytes, frame...)
+	r.end += uint64(len(frame))
+	mark := frameMark{end: r.end, at: ev.At}
+	if ev.Kind == holds.EventHold {
+		mark.holdID = ev.HoldID
+	}
+	c.frames = append(c.frames, mark)
+}
+
+// tail is the position after the last frame.
+func (r *ring) tail() uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.end
+}
+
+// read returns the bytes from one position to another, or to the end of the chunk if that comes first, and the marks of
+// their frames. Both positions are ends of frames. Neither result may be changed.
+func (r *ring) read(at, until uint64) ([]byte, []frameMark, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c, err := r.chunkAt(at)
+	if err != nil {
+		return nil, nil, err
+	}
+	end := min(until, c.base+uint64(len(c.bytes)))
+	first, _ := slices.BinarySearchFunc(c.frames, at+1, frameMark.compare)
+	last, _ := slices.BinarySearchFunc(c.frames, end+1, frameMark.compare)
+	return c.bytes[at-c.base : end-c.base : end-c.base], c.frames[first:last:last], nil
+}
+
+func (m frameMark) compare(position uint64) int { return cmp.Compare(m.end, position) }
+
+func (r *ring) chunkAt(at uint64) (*chunk, error) {
+	if at < r.chunks[0].base {
+		return nil, errFellOff
+	}
+	for i := len(r.chunks) - 1; ; i-- {
+		if r.chunks[i].base <= at {
+			return r.chunks[i], nil
+		}
+	}
+}

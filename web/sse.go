@@ -1,0 +1,241 @@
+package web
+
+import (
+	"strconv"
+	"time"
+
+	"holdfast/holds"
+)
+
+// The frames of the live stream, written by hand into one buffer: an event is encoded once and the same bytes go to
+// every subscriber, so this is the hottest code of the server.
+//
+// Every message is one `data:` line of JSON with a "type"; there are no `event:` names. Live events carry
+// `id: <epoch>-<seq>`.
+
+const (
+	retryFrame = "retry: 5000\n\n"
+	pingFrame  = "data: {\"type\":\"ping\"}\n\n"
+)
+
+// endReason says why the server ends a stream.
+type endReason string
+
+const (
+	endLeaseExpired endReason = "lease-expired"
+	endSendFailed   endReason = "send-failed" // the reader fell too far behind, or could not be written to
+	endInitFailed   endReason = "init-failed"
+	endShutdown     endReason = "server-shutdown"
+	endReplaced     endReason = "replaced" // the same client opened another stream
+	endUnknown      endReason = "unknown"
+
+	// Logged and never sent: the other side is gone.
+	endClientAbort  endReason = "client-abort"
+	endClientCancel endReason = "client-cancel"
+)
+
+func appendInit(b []byte, connectionID string, lease time.Duration, epoch string) []byte {
+	b = append(b, `data: {"type":"init","connectionId":"`...)
+	b = append(b, connectionID...)
+	b = append(b, `","leaseMs":`...)
+	b = strconv.AppendInt(b, lease.Milliseconds(), 10)
+	b = append(b, `,"epoch":"`...)
+	b = append(b, epoch...)
+	return append(b, "\"}\n\n"...)
+}
+
+func appendConnected(b []byte, generation uint64) []byte {
+	b = append(b, `data: {"type":"connected","generation":`...)
+	b = strconv.AppendUint(b, generation, 10)
+	return append(b, "}\n\n"...)
+}
+
+// appendEnd adds the last frame of a stream. The id of a replaced one makes the browser that reconnects by itself
+// show, by its Last-Event-ID, that it must not.
+func appendEnd(b []byte, reason endReason, connectionID string) []byte {
+	if reason == endReplaced {
+		b = append(b, "id: replaced-"...)
+		b = append(b, connectionID...)
+		b = append(b, '\n')
+	}
+	b = append(b, `data: {"type":"end","reason":"`...)
+	b = append(b, reason...)
+	return append(b, "\"}\n\n"...)
+}
+
+// appendSnapshot adds a live hold as a new stream is told of it. It is no event and has no id.
+func appendSnapshot(b []byte, h *holds.Hold, own bool) []byte {
+	b = append(b, `data: {"type":"hold"`...)
+	b = appendSlot(b, h.ID, &h.Span)
+	b = appendExpiry(b, h.ExpiresAt)
+	b = appendOwner(b, h.Client, own)
+	return append(b, "}\n\n"...)
+}
+
+// appendEvent adds one live event, in its owner's form or in everybody else's.
+func appendEvent(b []byte, epoch string, ev *holds.Event, owner holds.ClientID) []byte {
+	b = append(b, "id: "...)
+	b = append(b, epoch...)
+	b = append(b, '-')
+	b = strconv.AppendUint(b, ev.Seq, 10)
+	b = append(b, "\ndata: {\"type\":\""...)
+	b = append(b, ev.Kind...)
+	b = append(b, '"')
+	switch ev.Kind {
+	case holds.EventAvailability:
+		b = append(b, `,"specialistId":"`...)
+		b = append(b, ev.SpecialistID...)
+		b = append(b, `","generation":`...)
+		b = strconv.AppendUint(b, ev.Generation, 10)
+	case holds.EventAppointment:
+		b = append(b, `,"id":"`...)
+		b = append(b, ev.AppointmentID...)
+		b = append(b, `","version":`...)
+		b = strconv.AppendInt(b, ev.Version, 10)
+		b = append(b, `,"change":"`...)
+		b = append(b, ev.Reason...)
+		b = append(b, `","specialistId":"`...)
+		b = append(b, ev.SpecialistID...)
+		b = append(b, `","slotStartDate":"`...)
+		b = appendInstant(b, ev.SlotStart)
+		b = append(b, '"')
+	default:
+		b = appendSlot(b, ev.HoldID, &ev.Span)
+		if ev.Kind == holds.EventHold || ev.Kind == holds.EventHeartbeat {
+			b = appendExpiry(b, ev.ExpiresAt)
+		}
+		if ev.Reason != "" {
+			b = append(b, `,"reason":"`...)
+			b = append(b, ev.Reason...)
+			b = append(b, '"')
+		}
+		b = appendOwner(b, owner, owner != "")
+	}
+	return append(b, "}\n\n"...)
+}
+
+// appendSlot adds the fields that every slot event has. Ids need no escaping: they are [A-Za-z0-9_-].
+func appendSlot(b []byte, holdID string, s *holds.Span) []byte {
+	if holdID != "" {
+		b = append(b, `,"holdId":"`...)
+		b = append(b, holdID...)
+		b = append(b, '"')
+	}
+	b = append(b, `,"appointmentTypeId":"`...)
+	b = append(b, s.AppointmentTypeID...)
+	b = append(b, `","specialistId":"`...)
+	b = append(b, s.SpecialistID...)
+	b = append(b, `","slotStartDate":"`...)
+	b = appendInstant(b, s.SlotStart)
+	b = append(b, `","slotEndDate":"`...)
+	b = appendInstant(b, s.SlotEnd)
+	b = append(b, `","busyStartDate":"`...)
+	b = appendInstant(b, s.BusyStart)
+	b = append(b, `","busyEndDate":"`...)
+	b = appendInstant(b, s.BusyEnd)
+	b = append(b, `","seat":`...)
+	return strconv.AppendInt(b, int64(s.Seat), 10)
+}
+
+func appendExpiry(b []byte, at time.Time) []byte {
+	b = append(b, `,"holdExpiresAt":"`...)
+	b = appendInstantMilli(b, at)
+	return append(b, '"')
+}
+
+// appendOwner says whose event it is. The client is a credential: it goes to its owner and to nobody else.
+func appendOwner(b []byte, client holds.ClientID, own bool) []byte {
+	if !own {
+		return append(b, `,"isOwnHold":false`...)
+	}
+	b = append(b, `,"isOwnHold":true,"clientId":`...)
+	return appendQuoted(b, string(client))
+}
+
+// appendQuoted adds a JSON string of printable ASCII, which is all that a client is made of.
+func appendQuoted(b []byte, s string) []byte {
+	b = append(b, '"')
+	for i := range len(s) {
+		if s[i] == '"' || s[i] == '\\' {
+			b = append(b, '\\')
+		}
+		b = append(b, s[i])
+	}
+	return append(b, '"')
+}
+
+// appendInstant adds an instant as `2026-11-23T09:00:00Z`: RFC 3339 in UTC, whole seconds. It is time.AppendFormat for
+// this one layout, several times as fast.
+func appendInstant(b []byte, t time.Time) []byte {
+	return append(appendSeconds(b, t.Unix()), 'Z')
+}
+
+// appendInstantMilli adds an instant with milliseconds: `2026-11-23T09:00:00.000Z`.
+func appendInstantMilli(b []byte, t time.Time) []byte {
+	ms := t.UnixMilli()
+	seconds := ms / 1000
+	if ms%1000 < 0 {
+		seconds--
+	}
+	b = append(appendSeconds(b, seconds), '.')
+	rest := int(ms - seconds*1000)
+	return append(b, byte('0'+rest/100), byte('0'+rest/10%10), byte('0'+rest%10), 'Z')
+}
+
+func appendSeconds(b []byte, unix int64) []byte {
+	const day = 24 * 60 * 60
+	days := unix / day
+	second := int(unix - days*day)
+	if second < 0 {
+		days, second = days-1, second+day
+	}
+	year, month, dayOfMonth := civil(days)
+	b = appendTwo(b, year/100)
+	b = appendTwo(b, year%100)
+	b = append(b, '-')
+	b = appendTwo(b, month)
+	b = append(b, '-')
+	b = appendTwo(b, dayOfMonth)
+	b = append(b, 'T')
+	b = appendTwo(b, second/3600)
+	b = append(b, ':')
+	b = appendTwo(b, second/60%60)
+	b = append(b, ':')
+	return appendTwo(b, second%60)
+}
+
+func appendTwo(b []byte, n int) []byte { return append(b, byte('0'+n/10), byte('0'+n%10)) }
+
+// civil turns days since 1970-01-01 into a date of the proleptic Gregorian calendar (Howard Hinnant, "chrono-Compatible
+// Low-Level Date Algorithms", civil_from_days).
+func civil(days int64) (year, month, day int) {
+	days += 719468
+	era := days / 146097
+	if days < 0 {
+		era = (days - 146096) / 146097
+	}
+	dayOfEra := days - era*146097
+	yearOfEra := (dayOfEra - dayOfEra/1460 + dayOfEra/36524 - dayOfEra/146096) / 365
+	dayOfYear := dayOfEra - (365*yearOfEra + yearOfEra/4 - yearOfEra/100)
+	shifted := (5*dayOfYear + 2) / 153
+	day = int(dayOfYear - (153*shifted+2)/5 + 1)
+	month = int(shifted + 3)
+	if month > 12 {
+		month -= 12
+	}
+	year = int(yearOfEra + era*400)
+	if month <= 2 {
+		year++
+	}
+	return year, month, day
+}
+
+// onTypeStreams reports whether an event is for everybody who looks at a type: an appointment's change is for staff,
+// presence and sessions have streams of their own, and a heartbeat is for its owner.
+func onTypeStreams(k holds.EventKind) bool {
+	switch k {
+	case holds.EventHold, holds.EventRelease, holds.EventConfirm, holds.EventCancel, holds.EventSelect, holds.EventDeselect, holds.EventAvailability:
+		return true
+	}
+	return false
+}

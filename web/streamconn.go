@@ -1,0 +1,149 @@
+package web
+
+import (
+	"net"
+	"net/http"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// streamConn is the far end of a stream.
+type streamConn interface {
+	// tryWrite writes what the connection takes without waiting.
+	tryWrite(b []byte) (int, error)
+	// write writes all of b within the time.
+	write(b []byte, within time.Duration) error
+	// gone reports whether the other side has closed the connection, as far as can be told without waiting.
+	gone() bool
+	close()
+}
+
+// tcpStream is a connection taken over from the HTTP server. It holds no buffers.
+type tcpStream struct {
+	conn net.Conn
+	raw  syscall.RawConn // nil where the connection is no socket: then every write is finished by a goroutine
+	once sync.Once
+	left func() // called once, when the connection is closed
+}
+
+func newTCPStream(conn net.Conn, left func()) *tcpStream {
+	c := &tcpStream{conn: conn, left: left}
+	if socket, ok := conn.(syscall.Conn); ok {
+		if raw, err := socket.SyscallConn(); err == nil {
+			c.raw = raw
+		}
+	}
+	return c
+}
+
+func (c *tcpStream) tryWrite(b []byte) (n int, err error) {
+	if c.raw == nil {
+		return 0, nil
+	}
+	rawErr := c.raw.Write(func(fd uintptr) bool {
+		n, err = syscall.Write(int(fd), b)
+		return true // whatever came of it: do not wait
+	})
+	switch {
+	case rawErr != nil:
+		return 0, rawErr
+	case err == syscall.EAGAIN || err == syscall.EINTR:
+		return max(n, 0), nil
+	case err != nil:
+		return 0, err
+	}
+	return n, nil
+}
+
+func (c *tcpStream) write(b []byte, within time.Duration) error {
+	if len(b) == 0 {
+		return nil
+	}
+	if err := c.conn.SetWriteDeadline(time.Now().Add(within)); err != nil {
+		return err
+	}
+	_, err := c.conn.Write(b)
+	return err
+}
+
+func (c *tcpStream) gone() bool {
+	if c.raw == nil {
+		return false
+	}
+	closed := false
+	err := c.raw.Read(func(fd uintptr) bool {
+		var one [64]byte
+		n, _, err := syscall.Recvfrom(int(fd), one[:], syscall.MSG_DONTWAIT)
+		closed = n == 0 && err == nil || err != nil && err != syscall.EAGAIN && err != syscall.EINTR
+		return true
+	})
+	return closed || err != nil
+}
+
+func (c *tcpStream) close() {
+	c.once.Do(func() {
+		c.conn.Close()
+		c.left()
+	})
+}
+
+// flushStream writes through the HTTP server, for connections that cannot be taken over (HTTP/2). The handler's own
+// goroutine does the writing and must stay in serve until it returns.
+type flushStream struct {
+	frames chan []byte
+	errs   chan error
+	closed chan struct{}
+	once   sync.Once
+}
+
+func newFlushStream() *flushStream {
+	return &flushStream{frames: make(chan []byte), errs: make(chan error), closed: make(chan struct{})}
+}
+
+// serve writes until the stream is closed or the request is given up.
+func (c *flushStream) serve(w http.ResponseWriter, r *http.Request, within time.Duration) {
+	control := http.NewResponseController(w)
+	for {
+		select {
+		case <-r.Context().Done():
+			c.close()
+			return
+		case <-c.closed:
+			return
+		case b := <-c.frames:
+			// Where a server cannot set deadlines the stream lives by TCP's own.
+			_ = control.SetWriteDeadline(time.Now().Add(within))
+			_, err := w.Write(b)
+			if err == nil {
+				err = control.Flush()
+			}
+			c.errs <- err
+		}
+	}
+}
+
+func (c *flushStream) tryWrite([]byte) (int, error) { return 0, nil }
+
+func (c *flushStream) write(b []byte, _ time.Duration) error {
+	if len(b) == 0 {
+		return nil
+	}
+	select {
+	case c.frames <- b:
+		return <-c.errs
+	case <-c.closed:
+		return net.ErrClosed
+	}
+}
+
+func (c *flushStream) gone() bool {
+	select {
+	case <-c.closed:
+		return true
+	default:
+		return false
+	}
+}
+
+func (c *flushStream) close() { c.once.Do(func() { close(c.closed) }) }
