@@ -335,6 +335,7 @@ func TestNewCalendarRefusesWhatHasNoMeaning(t *testing.T) {
 		"the machine's zone": {zone: "Local", want: `specialist ada: "Local" is not a time zone like Europe/Berlin`},
 		"the machine's file": {zone: "localtime", want: `specialist ada: "localtime" is not a time zone like Europe/Berlin`},
 		"leap seconds":       {zone: "right/Europe/Berlin", want: `specialist ada: "right/Europe/Berlin" is not a time zone like Europe/Berlin`},
+		"a second spelling":  {zone: "Europe//Berlin", want: `specialist ada: "Europe//Berlin" is not a time zone like Europe/Berlin`},
 		"a path":             {zone: "../zoneinfo/UTC", want: `specialist ada: "../zoneinfo/UTC" is not a time zone like Europe/Berlin`},
 		"reversed window": {zone: "UTC", hours: []store.WeeklyWindow{{Weekday: 1, Window: window(600, 540)}},
 			want: "specialist ada, monday: the hours 10:00 to 09:00 are not a stretch of one day"},

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"io/fs"
 	"math"
 	"slices"
 	"strings"
@@ -39,12 +40,11 @@ func makeWindows(in []store.Window) ([]window, error) {
 	return slices.Compact(out), nil
 }
 
-// LoadZone loads a time zone by its IANA name. Names that mean another thing on another machine are refused: none,
-// "Local", and the system's own files beside the zones.
+// LoadZone loads a time zone by its IANA name. A name that means another thing on another machine is refused: none,
+// "Local", the system's own files beside the zones, and second spellings such as "Europe//Berlin".
 func LoadZone(name string) (*time.Location, error) {
-	foreign := name == "" || name == "Local" || name == "localtime" || name == "posixrules" ||
-		strings.HasPrefix(name, "posix/") || strings.HasPrefix(name, "right/")
-	if !foreign {
+	first, _, _ := strings.Cut(name, "/")
+	if fs.ValidPath(name) && !slices.Contains([]string{"Local", "localtime", "posixrules", "posix", "right"}, first) {
 		if loc, err := time.LoadLocation(name); err == nil {
 			return loc, nil
 		}

@@ -157,7 +157,7 @@ func clockChanges(zone *time.Location, fromYear, toYear int) []time.Time {
 }
 
 // zoneNames lists the zones of the time zone database that comes with Go, old names included.
-func zoneNames(t *testing.T) []string {
+func zoneNames(t testing.TB) []string {
 	t.Helper()
 	out, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
@@ -178,4 +178,39 @@ func zoneNames(t *testing.T) []string {
 		t.Fatalf("%d zones, want all of them", len(names))
 	}
 	return names
+}
+
+// Whatever name a clinic sends, it is refused or is a zone of the database, and its days can be listed.
+func FuzzLoadZone(f *testing.F) {
+	names := zoneNames(f)
+	for _, s := range []string{"Europe/Berlin", "", "Local", "localtime", "right/UTC", "../UTC", "Europe//Berlin", "Europe/./Berlin", "/etc/localtime", "tzdata.zi", "europe/berlin", "UTC\x00"} {
+		f.Add(s, int64(1793836800))
+	}
+	f.Fuzz(func(t *testing.T, name string, at int64) {
+		zone, err := LoadZone(name)
+		if err != nil {
+			return
+		}
+		if !slices.Contains(names, name) {
+			t.Fatalf("%q was loaded, but is not a zone of the database", name)
+		}
+		at %= 8_000_000_000 // some years before 1720 and after 2220
+		date := store.DateOf(time.Unix(at, 0).In(zone))
+		begin, end := StartOfDay(zone, date), StartOfDay(zone, date.AddDays(1))
+		if end.Before(begin) || begin.After(time.Unix(at, 0).Add(24*time.Hour)) {
+			t.Fatalf("%s, %s: the date is %s to %s", name, date, begin, end)
+		}
+		for m := store.TimeOfDay(0); m < 24*60; m += 7 {
+			instant := WallTime(zone, date, m)
+			shown := instant.In(zone)
+			if shown.Hour()*60+shown.Minute() == int(m) && store.DateOf(shown) == date {
+				continue
+			}
+			// Missing times move forward: the wall shows a later one.
+			if wall := time.Date(shown.Year(), shown.Month(), shown.Day(), shown.Hour(), shown.Minute(), shown.Second(), 0, time.UTC); !wall.After(
+				time.Date(date.Year, date.Month, date.Day, 0, int(m), 0, 0, time.UTC)) {
+				t.Fatalf("%s, %s %s became %s", name, date, m, shown)
+			}
+		}
+	})
 }
