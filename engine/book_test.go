@@ -1,0 +1,311 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// What booking, cancelling and moving promise, over the real database and the real table of holds.
+
+func TestBookWithALiveHold(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 1})
+	h := c.mustHold(1, "checkup", c.start, "ada")
+	r := booking(1, "checkup")
+	r.HoldID = h.ID
+	a := c.mustBook(r)
+	if a.SpecialistID != "ada" || !a.SlotStart.Equal(c.start) || a.Status != store.Confirmed {
+		t.Errorf("booked %s at %s (%s), want ada at %s", a.SpecialistID, a.SlotStart, a.Status, c.start)
+	}
+	if held, _ := c.Holds(context.Background()); len(held) != 0 {
+		t.Errorf("%d holds are left after the booking, want none", len(held))
+	}
+	if slot := c.slot(2, "checkup", c.start, "ada"); slot != nil {
+		t.Errorf("the booked slot is still listed: %+v", slot)
+	}
+}
+
+func TestBookWithALapsedHold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newClinic(t, map[string]int{"ada": 1})
+		free := c.mustHold(1, "checkup", c.start, "ada")
+		lost := c.mustHold(2, "checkup", c.start.Add(time.Hour), "ada")
+		time.Sleep(31 * time.Second)
+		c.mustHold(3, "checkup", c.start.Add(time.Hour), "ada")
+
+		r := booking(1, "checkup")
+		r.HoldID = free.ID
+		if a := c.mustBook(r); !a.SlotStart.Equal(c.start) {
+			t.Errorf("a lapsed hold booked %s, want its own slot %s", a.SlotStart, c.start)
+		}
+		r = booking(2, "checkup")
+		r.HoldID = lost.ID
+		var held *holds.HeldError
+		if _, err := c.book(r); !errors.As(err, &held) {
+			t.Errorf("a lapsed hold whose slot somebody else holds: got %v, want *HeldError", err)
+		}
+		r = booking(4, "checkup")
+		r.HoldID = free.ID
+		if _, err := c.book(r); !errors.Is(err, holds.ErrNotOwner) {
+			t.Errorf("another client's lapsed hold: got %v, want ErrNotOwner", err)
+		}
+		r.HoldID = "unknown"
+		if _, err := c.book(r); !errors.Is(err, holds.ErrNotFound) {
+			t.Errorf("an unknown hold: got %v, want ErrNotFound", err)
+		}
+	})
+}
+
+func TestBookWithoutAHold(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 1})
+	r := booking(1, "checkup")
+	r.SlotStart = c.start
+	c.mustBook(r)
+	r = booking(2, "checkup")
+	r.SlotStart = c.start
+	if _, err := c.book(r); !errors.Is(err, store.ErrSlotTaken) {
+		t.Errorf("a booked slot: got %v, want ErrSlotTaken", err)
+	}
+	c.mustHold(3, "checkup", c.start.Add(time.Hour), "ada")
+	r.SlotStart = c.start.Add(time.Hour)
+	var held *holds.HeldError
+	if _, err := c.book(r); !errors.As(err, &held) {
+		t.Errorf("another's live hold: got %v, want *HeldError", err)
+	}
+	r.Displace, r.Source, r.Actor = true, store.SourceStaff, "user:jo"
+	c.mustBook(r)
+}
+
+func TestBookRace(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 1})
+	const racers = 50
+	var won, refused int
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for n := range racers {
+		all.Go(func() {
+			r := booking(n, "checkup")
+			r.SlotStart = c.start
+			_, err := c.book(r)
+			mu.Lock()
+			defer mu.Unlock()
+			var held *holds.HeldError
+			switch {
+			case err == nil:
+				won++
+			case errors.Is(err, store.ErrSlotTaken) || errors.As(err, &held):
+				refused++
+			default:
+				t.Errorf("racer %d: %v", n, err)
+			}
+		})
+	}
+	all.Wait()
+	if won != 1 || refused != racers-1 {
+		t.Errorf("%d won and %d were refused, want 1 and %d", won, refused, racers-1)
+	}
+}
+
+func TestBookPooledIsAssigned(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 10, "bea": 10, "cem": 5})
+	var got []string
+	for n := range 3 {
+		r := booking(n, "checkup")
+		r.SlotStart = c.start
+		got = append(got, c.mustBook(r).SpecialistID)
+	}
+	first, _ := engine.Assign("checkup", c.start, []store.Assignment{{SpecialistID: "ada", Priority: 10}, {SpecialistID: "bea", Priority: 10}, {SpecialistID: "cem", Priority: 5}})
+	if got[0] != first || got[1] == first || got[1] == "cem" || got[2] != "cem" {
+		t.Errorf("assigned %v, want %s, then the other of priority 10, then cem", got, first)
+	}
+	r := booking(9, "checkup")
+	r.SlotStart = c.start
+	if _, err := c.book(r); !errors.Is(err, store.ErrSlotTaken) {
+		t.Errorf("with everybody booked: got %v, want ErrSlotTaken", err)
+	}
+}
+
+func TestGroupSession(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 1})
+	seats := map[int]bool{}
+	for n := range 3 {
+		r := booking(n, "class")
+		r.SlotStart = c.start
+		if n == 1 { // one of them by a hold
+			r.HoldID = c.mustHold(n, "class", c.start, "ada").ID
+		}
+		seats[c.mustBook(r).Seat] = true
+	}
+	if len(seats) != 3 {
+		t.Errorf("the seats are %v, want three different ones", seats)
+	}
+	r := booking(4, "class")
+	r.SlotStart = c.start
+	if _, err := c.book(r); !errors.Is(err, store.ErrSlotTaken) {
+		t.Errorf("the seat past the capacity: got %v, want ErrSlotTaken", err)
+	}
+	r = booking(5, "checkup")
+	r.SlotStart = c.start.Add(30 * time.Minute)
+	if _, err := c.book(r); !errors.Is(err, store.ErrSlotTaken) {
+		t.Errorf("another type over a running group: got %v, want ErrSlotTaken", err)
+	}
+}
+
+func TestCooldown(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 1})
+	ctx := context.Background()
+	taken := booking(9, "cooling")
+	taken.SlotStart = c.start
+	c.mustBook(taken)
+
+	r := booking(1, "cooling")
+	r.SlotStart = c.start
+	if _, err := c.book(r); !errors.Is(err, store.ErrSlotTaken) {
+		t.Fatalf("a taken slot: got %v, want ErrSlotTaken", err)
+	}
+	r.SlotStart = c.start.Add(time.Hour)
+	a := c.mustBook(r) // the refused one consumed nothing
+	var cooling *engine.CooldownError
+	r.SlotStart = c.start.Add(2 * time.Hour)
+	if _, err := c.book(r); !errors.As(err, &cooling) {
+		t.Fatalf("a second booking: got %v, want *CooldownError", err)
+	} else if want := a.CreatedAt.Add(24 * time.Hour); !cooling.Until.Equal(want) {
+		t.Errorf("cooling until %s, want %s", cooling.Until, want)
+	}
+	if _, err := c.hold(1, "cooling", r.SlotStart, "ada"); !errors.As(err, &cooling) {
+		t.Errorf("a hold while cooling: got %v, want *CooldownError", err)
+	}
+	if held, _ := c.Holds(ctx); len(held) != 0 {
+		t.Errorf("%d holds are left behind by refusals, want none", len(held))
+	}
+	if _, err := c.Cancel(ctx, engine.CancelRequest{ID: a.ID, Actor: "manage"}); err != nil {
+		t.Fatal(err)
+	}
+	c.mustBook(r)
+}
+
+func TestCancelFreesTheSlot(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 1})
+	ctx := context.Background()
+	r := booking(1, "surgery")
+	r.SlotStart = c.start
+	a := c.mustBook(r)
+	for range 2 { // cancelling twice is cancelling once
+		cancelled, err := c.Cancel(ctx, engine.CancelRequest{ID: a.ID, Actor: "manage"})
+		if err != nil || cancelled.Status != store.Cancelled || cancelled.Version != 2 {
+			t.Fatalf("cancel: %v, status %s version %d, want cancelled 2", err, cancelled.Status, cancelled.Version)
+		}
+	}
+	r = booking(2, "surgery")
+	r.SlotStart = c.start
+	c.mustBook(r)
+	if _, err := c.Cancel(ctx, engine.CancelRequest{ID: a.ID, Version: 1, Actor: "key:x"}); !errors.Is(err, store.ErrVersion) {
+		t.Errorf("a stale version: got %v, want ErrVersion", err)
+	}
+}
+
+func TestReschedule(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 2, "bea": 1})
+	ctx := context.Background()
+	book := func(n int, start time.Time, specialist string) store.Appointment {
+		r := booking(n, "surgery")
+		r.SlotStart, r.SpecialistID = start, specialist
+		return c.mustBook(r)
+	}
+	a := book(1, c.start, "ada")
+	other := book(2, c.start.Add(4*time.Hour), "ada")
+	move := func(to time.Time, specialist string) (store.Appointment, error) {
+		return c.Reschedule(ctx, engine.RescheduleRequest{ID: a.ID, SlotStart: to, SpecialistID: specialist, Actor: "manage"})
+	}
+
+	// Onto a part of its own old time, and onto itself.
+	for _, to := range []time.Time{c.start.Add(30 * time.Minute), c.start.Add(30 * time.Minute)} {
+		moved, err := move(to, "ada")
+		if err != nil || !moved.SlotStart.Equal(to) {
+			t.Fatalf("to %s: %v, is at %s", to, err, moved.SlotStart)
+		}
+	}
+	// Onto a taken slot nothing changes.
+	before, _ := c.Appointment(ctx, a.ID)
+	if _, err := move(other.SlotStart, "ada"); !errors.Is(err, store.ErrSlotTaken) {
+		t.Errorf("onto a taken slot: got %v, want ErrSlotTaken", err)
+	}
+	if after, _ := c.Appointment(ctx, a.ID); after != before {
+		t.Errorf("a refused move changed the appointment:\n got %+v\nwant %+v", after, before)
+	}
+	// Across specialists, when nobody is named and the own one is taken.
+	moved, err := move(other.SlotStart, "")
+	if err != nil || moved.SpecialistID != "bea" {
+		t.Errorf("across specialists: %v, with %s, want bea", err, moved.SpecialistID)
+	}
+	// The old time is free again, and old manage links are dead.
+	book(3, c.start.Add(30*time.Minute), "ada")
+	if _, err := c.Managed(ctx, c.ManageToken(&a)); !errors.Is(err, engine.ErrUnauthorized) {
+		t.Errorf("the manage link of before the move: got %v, want ErrUnauthorized", err)
+	}
+	if _, err := c.Managed(ctx, c.ManageToken(&moved)); err != nil {
+		t.Errorf("the manage link of after the move: %v", err)
+	}
+	if held, _ := c.Holds(ctx); len(held) != 0 {
+		t.Errorf("%d holds are left behind, want none", len(held))
+	}
+}
+
+func TestIdempotencyCommitsWithTheBooking(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 1})
+	ctx := context.Background()
+	once := &engine.Once{Scope: "s", Key: "k", Fingerprint: [32]byte{1}, Answer: func(v any) (int, []byte) { return 201, []byte(v.(store.Appointment).ID) }}
+	r := booking(1, "checkup")
+	r.SlotStart, r.Once = c.start, once
+	a := c.mustBook(r)
+	got, err := c.Recall(ctx, once)
+	if err != nil || got == nil || string(got.Body) != a.ID || got.Status != 201 {
+		t.Fatalf("recall: %v %+v, want 201 %s", err, got, a.ID)
+	}
+	other := *once
+	other.Fingerprint = [32]byte{2}
+	if _, err := c.Recall(ctx, &other); !errors.Is(err, engine.ErrIdempotencyMismatch) {
+		t.Errorf("the same key with another body: got %v, want ErrIdempotencyMismatch", err)
+	}
+	// A key that somebody used meanwhile undoes the booking.
+	r = booking(2, "checkup")
+	r.SlotStart, r.Once = c.start.Add(time.Hour), once
+	if _, err := c.book(r); !errors.Is(err, store.ErrDuplicate) {
+		t.Errorf("a used key: got %v, want ErrDuplicate", err)
+	}
+	if slot := c.slot(3, "checkup", r.SlotStart, ""); slot == nil || slot.Available != 1 {
+		t.Errorf("the slot of the undone booking is %+v, want free", slot)
+	}
+	// A refused booking remembers nothing.
+	r = booking(2, "checkup")
+	r.SlotStart, r.Once = c.start, &engine.Once{Scope: "s", Key: "k2", Answer: once.Answer}
+	_, _ = c.book(r)
+	if got, err := c.Recall(ctx, r.Once); got != nil || err != nil {
+		t.Errorf("a refused booking is remembered: %+v %v", got, err)
+	}
+}
+
+func TestOverbookIsOutsideTheGuarantee(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 1})
+	r := booking(1, "checkup")
+	r.SlotStart = c.start
+	c.mustBook(r)
+	over := booking(2, "checkup")
+	over.SlotStart, over.SpecialistID, over.Source, over.OverbookReason = c.start, "ada", store.SourceStaff, "pain"
+	if a := c.mustBook(over); !a.Overbook {
+		t.Error("the appointment is not marked as an overbook")
+	}
+	// An overbook takes time like any other when it stands alone.
+	over.SlotStart = c.start.Add(2 * time.Hour)
+	c.mustBook(over)
+	if slot := c.slot(3, "checkup", over.SlotStart, ""); slot != nil {
+		t.Errorf("a slot under an overbook is listed: %+v", slot)
+	}
+}

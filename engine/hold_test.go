@@ -1,0 +1,159 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+func TestHoldBlocksEveryOverlappingType(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newClinic(t, map[string]int{"ada": 1})
+		c.mustHold(1, "surgery", c.start, "ada") // busy from 15 minutes before to 30 after the hour
+		for _, x := range []struct {
+			name      string
+			start     time.Duration
+			available int
+		}{
+			{"before the buffer", -60 * time.Minute, 1},
+			{"into the buffer before", -30 * time.Minute, 0},
+			{"the same time", 0, 0},
+			{"into the buffer after", 60 * time.Minute, 0},
+			{"after the buffer", 90 * time.Minute, 1},
+		} {
+			slot := c.slot(2, "checkup", c.start.Add(x.start), "ada")
+			if slot == nil || slot.Available != x.available || slot.Held != 1-x.available {
+				t.Errorf("%s: listed %+v, want %d available", x.name, slot, x.available)
+			}
+			_, err := c.hold(2, "checkup", c.start.Add(x.start), "ada")
+			var held *holds.HeldError
+			if x.available == 0 && !errors.As(err, &held) || x.available == 1 && err != nil {
+				t.Errorf("%s: claim got %v", x.name, err)
+			}
+		}
+		if slot := c.slot(1, "surgery", c.start, "ada"); slot == nil || !slot.OwnHold || slot.Available != 1 {
+			t.Errorf("its owner sees %+v, want its own hold and 1 available", slot)
+		}
+		time.Sleep(30 * time.Second)
+		if _, err := c.hold(3, "checkup", c.start, "ada"); err != nil {
+			t.Errorf("at the instant of the lapse: %v", err)
+		}
+	})
+}
+
+func TestTwoClientsOneSlot(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 1, "bea": 1})
+	first, second := c.mustHold(1, "checkup", c.start, ""), c.mustHold(2, "checkup", c.start, "")
+	if first.SpecialistID == second.SpecialistID {
+		t.Errorf("both were given %s", first.SpecialistID)
+	}
+	var held *holds.HeldError
+	if _, err := c.hold(3, "checkup", c.start, ""); !errors.As(err, &held) {
+		t.Errorf("the third: got %v, want *HeldError", err)
+	}
+	again := c.mustHold(2, "checkup", c.start, "")
+	if again.ID != second.ID {
+		t.Errorf("a repeat gave hold %s with %s, want the one it has, %s with %s", again.ID, again.SpecialistID, second.ID, second.SpecialistID)
+	}
+}
+
+func TestHoldRefusals(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 1})
+	ctx := context.Background()
+	tomorrow := store.DateOf(c.start)
+	if _, err := c.PutOverride(ctx, "key:test", store.Override{SpecialistID: "ada", Date: tomorrow.AddDays(3), Closed: true}, nil); err != nil {
+		t.Fatal(err)
+	}
+	r := booking(9, "checkup")
+	r.SlotStart = c.start.Add(5 * time.Hour)
+	c.mustBook(r)
+	for _, x := range []struct {
+		name  string
+		start time.Time
+		want  error
+	}{
+		{"between two starts", c.start.Add(7 * time.Minute), &engine.NotBookableError{Reason: engine.ReasonNotASlotStart}},
+		{"in the past", c.start.Add(-96 * time.Hour), &engine.NotBookableError{Reason: engine.ReasonTooSoon}},
+		{"past the horizon", c.start.Add(100 * 24 * time.Hour), &engine.NotBookableError{Reason: engine.ReasonTooFar}},
+		{"on a closed date", c.start.Add(72 * time.Hour), &engine.NotBookableError{Reason: engine.ReasonOverrideClosed}},
+		{"taken", r.SlotStart, store.ErrSlotTaken},
+	} {
+		_, err := c.hold(1, "checkup", x.start, "ada")
+		var got, want *engine.NotBookableError
+		if errors.As(x.want, &want) {
+			if !errors.As(err, &got) || *got != *want {
+				t.Errorf("%s: got %v, want %v", x.name, err, x.want)
+			}
+		} else if !errors.Is(err, x.want) {
+			t.Errorf("%s: got %v, want %v", x.name, err, x.want)
+		}
+	}
+	for n := range 3 {
+		c.mustHold(1, "checkup", c.start.Add(time.Duration(n)*time.Hour), "ada")
+	}
+	if _, err := c.hold(1, "checkup", c.start.Add(3*time.Hour), "ada"); !errors.Is(err, holds.ErrQuota) {
+		t.Errorf("the fourth hold: got %v, want ErrQuota", err)
+	}
+	var invalid *engine.ValidationError
+	if _, err := c.Hold(ctx, engine.HoldRequest{AppointmentTypeID: "checkup", SlotStart: c.start, Client: "fifteen-chars.."}); !errors.As(err, &invalid) {
+		t.Errorf("a client of 15 characters: got %v, want *ValidationError", err)
+	}
+}
+
+func TestOverrideShowsInTheNextListing(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 1})
+	ctx := context.Background()
+	watch, err := c.Watch(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer watch.Close()
+	if c.slot(1, "checkup", c.start, "ada") == nil {
+		t.Fatal("the slot is not listed to begin with")
+	}
+	o, err := c.PutOverride(ctx, "key:test", store.Override{SpecialistID: "ada", Date: store.DateOf(c.start), Closed: true}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if slot := c.slot(1, "checkup", c.start, "ada"); slot != nil {
+		t.Errorf("a closed date lists %+v", slot)
+	}
+	events, err := watch.Next(ctx, nil)
+	if err != nil || events[0].Kind != holds.EventAvailability || events[0].SpecialistID != "ada" || events[0].Generation != c.Generation("checkup") {
+		t.Errorf("the event is %+v (%v), want availability of ada with generation %d", events, err, c.Generation("checkup"))
+	}
+	if err := c.DeleteOverride(ctx, "key:test", o.ID); err != nil {
+		t.Fatal(err)
+	}
+	if c.slot(1, "checkup", c.start, "ada") == nil {
+		t.Error("the slot is not back")
+	}
+}
+
+func TestExplain(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 1, "bea": 1, "cem": 1})
+	r := booking(1, "checkup")
+	r.SlotStart, r.SpecialistID = c.start, "ada"
+	c.mustBook(r)
+	c.mustHold(2, "checkup", c.start, "bea")
+	got, err := c.Explain(context.Background(), "checkup", "", c.start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]engine.Reason{"ada": engine.ReasonTaken, "bea": engine.ReasonHeld, "cem": ""}
+	for _, x := range got {
+		if x.Reason != want[x.SpecialistID] || x.Bookable != (x.Reason == "") {
+			t.Errorf("%s: %+v, want reason %q", x.SpecialistID, x, want[x.SpecialistID])
+		}
+		delete(want, x.SpecialistID)
+	}
+	if len(want) > 0 {
+		t.Errorf("nothing is said of %v", want)
+	}
+}
