@@ -150,4 +150,3 @@ func eachDay(s span, do func(n int64, ticks day) bool) {
 		t = end
 	}
 }
-

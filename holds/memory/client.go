@@ -20,10 +20,10 @@ func (b *Backend) clientsOf(c holds.ClientID) *clients {
 	return &b.clients[maphash.String(b.seed, string(c))%uint64(len(b.clients))]
 }
 
-// live counts the holds that the claim's client would have beside the new one: those not lapsed and not about to be
-// displaced by it.
-func (cs *clients) live(c *holds.Claim, now instant) (n int) {
-	for r := cs.newest[c.Client]; r != nil; r = r.older {
+// live counts the holds that a claim's client would have beside the new one, from its newest on: those not lapsed and not
+// about to be displaced by the claim itself.
+func (r *record) others(c *holds.Claim, now instant) (n int) {
+	for ; r != nil; r = r.older {
 		if r.live(now) && !(c.Displace && r.Conflicts(&c.Span)) {
 			n++
 		}
@@ -31,10 +31,11 @@ func (cs *clients) live(c *holds.Claim, now instant) (n int) {
 	return n
 }
 
-func (cs *clients) add(r *record) {
-	r.own, r.older = cs, cs.newest[r.Client]
-	if r.older != nil {
-		r.older.newer = r
+// add puts a record before the one that was its client's newest.
+func (cs *clients) add(r, newest *record) {
+	r.own, r.older = cs, newest
+	if newest != nil {
+		newest.newer = r
 	}
 	cs.newest[r.Client] = r
 }

@@ -1,6 +1,6 @@
 package memory
 
-// deadlines is a heap of holds, the first to lapse on top. Every record knows its own place in it.
+// deadlines is a heap of holds, the first to lapse on top. Every record knows its own turn in it.
 type deadlines []*record
 
 func (d deadlines) first() *record {
@@ -11,13 +11,13 @@ func (d deadlines) first() *record {
 }
 
 func (d *deadlines) push(r *record) {
-	r.place = len(*d)
+	r.turn = len(*d)
 	*d = append(*d, r)
-	d.up(r.place)
+	d.up(r.turn)
 }
 
 func (d *deadlines) remove(r *record) {
-	i, last := r.place, len(*d)-1
+	i, last := r.turn, len(*d)-1
 	d.swap(i, last)
 	(*d)[last] = nil
 	*d = (*d)[:last]
@@ -28,8 +28,8 @@ func (d *deadlines) remove(r *record) {
 
 // moved puts a record right whose deadline changed.
 func (d *deadlines) moved(r *record) {
-	if !d.down(r.place) {
-		d.up(r.place)
+	if !d.down(r.turn) {
+		d.up(r.turn)
 	}
 }
 
@@ -63,5 +63,5 @@ func (d deadlines) down(i int) (moved bool) {
 
 func (d deadlines) swap(i, j int) {
 	d[i], d[j] = d[j], d[i]
-	d[i].place, d[j].place = i, j
+	d[i].turn, d[j].turn = i, j
 }

@@ -24,7 +24,8 @@ func (b *Backend) Claim(_ context.Context, c holds.Claim) (holds.Hold, error) {
 	now := s.enter()
 	defer s.Unlock()
 
-	near := s.near(&c.Span)
+	of := s.of(c.SpecialistID)
+	near := of.near(&c.Span)
 	if r := repeated(near, &c); r != nil {
 		s.extend(r, now, c.TTL)
 		return r.Hold, nil
@@ -33,14 +34,15 @@ func (b *Backend) Claim(_ context.Context, c holds.Claim) (holds.Hold, error) {
 	if !ok {
 		return holds.Hold{}, &holds.HeldError{Until: until}
 	}
-	if c.Quota > 0 && own.live(&c, now) >= c.Quota {
+	newest := own.newest[c.Client]
+	if c.Quota > 0 && newest.others(&c, now) >= c.Quota {
 		return holds.Hold{}, holds.ErrQuota
 	}
 	if c.Displace {
-		s.displace(&c.Span, now)
+		s.displace(near, &c.Span, now)
 	}
-	r := s.claim(&c, now)
-	own.add(r)
+	r := s.claim(of, &c, now)
+	own.add(r, newest)
 	return r.Hold, nil
 }
 
@@ -168,16 +170,17 @@ func (b *Backend) own(id string, client holds.ClientID, do func(*shard, *record,
 	if b.closed.Load() {
 		return holds.ErrClosed
 	}
-	s := b.shardOfID(id)
-	if s == nil {
+	at, ok := placeIn(id)
+	if !ok || at.shard() >= len(b.shards) {
 		return holds.ErrNotFound
 	}
+	s := &b.shards[at.shard()]
 	own := b.clientsOf(client)
 	own.Lock()
 	defer own.Unlock()
 	now := s.enter()
 	defer s.Unlock()
-	r := s.byID[id]
+	r := s.hold(id, at)
 	if r == nil {
 		return holds.ErrNotFound
 	}
@@ -192,13 +195,14 @@ func (b *Backend) Hold(_ context.Context, id string) (holds.Hold, error) {
 	if b.closed.Load() {
 		return holds.Hold{}, holds.ErrClosed
 	}
-	s := b.shardOfID(id)
-	if s == nil {
+	at, ok := placeIn(id)
+	if !ok || at.shard() >= len(b.shards) {
 		return holds.Hold{}, holds.ErrNotFound
 	}
+	s := &b.shards[at.shard()]
 	s.enter()
 	defer s.Unlock()
-	if r := s.byID[id]; r != nil {
+	if r := s.hold(id, at); r != nil {
 		return r.Hold, nil
 	}
 	return holds.Hold{}, holds.ErrNotFound

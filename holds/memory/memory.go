@@ -81,11 +81,11 @@ var _ holds.Backend = (*Backend)(nil)
 func New(o Options) *Backend {
 	b := &Backend{
 		booked: o.Booked,
-		clock:  clock{began: time.Now()},
 		seed:   maphash.MakeSeed(),
 		shards: make([]shard, powerOfTwo(o.Shards)),
 		done:   make(chan struct{}),
 	}
+	b.clock.open()
 	b.log.open(epoch(), o.WatchQueue)
 	b.alarm.open()
 	b.doubts.open()
@@ -143,7 +143,7 @@ func (b *Backend) Stats(context.Context) (holds.Stats, error) {
 	for i := range b.shards {
 		s := &b.shards[i]
 		s.enter()
-		n.Holds += len(s.byID)
+		n.Holds += len(s.deadlines)
 		s.Unlock()
 	}
 	return n, nil
@@ -159,9 +159,12 @@ func (b *Backend) Close() error {
 	return nil
 }
 
-// clock tells both times at once.
+// clock tells both times at once. It reads the cheap monotonic one every time and the wall clock once a second, so a
+// step of the wall clock shows within that.
 type clock struct {
 	began time.Time
+	zero  atomic.Int64 // what the wall clock shows at monotonic 0, in Unix nanoseconds
+	read  atomic.Int64 // when it was last looked at, on the monotonic clock
 }
 
 // instant is one moment: the monotonic time decides, the wall clock is for people.
@@ -170,9 +173,19 @@ type instant struct {
 	wall time.Time     // UTC
 }
 
+func (c *clock) open() {
+	c.began = time.Now()
+	c.zero.Store(c.began.UnixNano())
+}
+
 func (c *clock) now() instant {
-	t := time.Now()
-	return instant{mono: t.Sub(c.began), wall: t.UTC()}
+	mono := time.Since(c.began)
+	if mono-time.Duration(c.read.Load()) >= time.Second {
+		c.read.Store(int64(mono))
+		t := time.Now()
+		c.zero.Store(t.UnixNano() - int64(t.Sub(c.began)))
+	}
+	return instant{mono: mono, wall: time.Unix(0, c.zero.Load()+int64(mono)).UTC()}
 }
 
 // at says what the wall clock will show at a monotonic time, if nobody sets it until then.

@@ -17,7 +17,10 @@ type record struct {
 	expires time.Duration // when it lapses by itself, on the monotonic clock
 	most    time.Duration // MaxExpiresAt on the monotonic clock
 	pinned  time.Duration // until when a pin keeps it; 0 without one
-	place   int           // in its shard's deadlines
+	at      place         // in the table; a part of its id
+	turn    int           // in its shard's deadlines
+	start   int64         // of its slot, in Unix seconds, rounded down
+	of      *specialist
 
 	gone         atomic.Bool // out of the table, though still on its client's list
 	own          *clients    // its client's lock and list
@@ -35,7 +38,8 @@ type shard struct {
 	sync.Mutex
 	b           *Backend
 	number      int
-	byID        map[string]*record
+	table       []*record // by the number in a hold's id
+	vacant      []int     // numbers in the table that are free
 	specialists map[string]*specialist
 	deadlines   deadlines
 	gone        []*record // ended here, for the sweeper to take off their clients' lists
@@ -50,26 +54,16 @@ type shard struct {
 // span; reach says how far to look for them.
 type specialist struct {
 	holds []*record
-	reach time.Duration // no hold seen here goes further than this from its slot's start, either way
+	reach int64 // no hold seen here goes further than this many seconds from its slot's start, either way
 }
 
 func (s *shard) open(b *Backend, number int) {
 	s.b, s.number = b, number
-	s.byID = make(map[string]*record)
 	s.specialists = make(map[string]*specialist)
 }
 
 func (b *Backend) shardOf(specialistID string) *shard {
 	return &b.shards[maphash.String(b.seed, specialistID)&uint64(len(b.shards)-1)]
-}
-
-// shardOfID finds the shard in the id itself; nil if this backend never made such an id.
-func (b *Backend) shardOfID(id string) *shard {
-	n, ok := shardIn(id)
-	if !ok || n >= len(b.shards) {
-		return nil
-	}
-	return &b.shards[n]
 }
 
 // enter locks the shard and ends whatever has lapsed in it.
@@ -94,16 +88,15 @@ func (s *shard) lapse(now instant) {
 }
 
 // claim puts a new hold into the table.
-func (s *shard) claim(c *holds.Claim, now instant) *record {
+func (s *shard) claim(of *specialist, c *holds.Claim, now instant) *record {
 	r := s.take()
-	r.Hold = holds.Hold{ID: s.b.ids.next(now.wall, s.number), Span: c.Span, Client: c.Client}
+	r.Hold = holds.Hold{ID: s.b.ids.next(now.wall, r.at), Span: c.Span, Client: c.Client}
 	r.life = max(c.MaxLife, c.TTL)
 	r.expires = now.mono + c.TTL
 	r.most = now.mono + r.life
 	r.ExpiresAt, r.MaxExpiresAt = now.at(r.expires), now.at(r.most)
 
-	s.byID[r.ID] = r
-	s.of(r.SpecialistID).insert(r)
+	of.insert(r)
 	s.deadlines.push(r)
 	s.alarm(r)
 	s.b.log.hold(holds.EventHold, "", now, &r.Hold)
@@ -126,15 +119,15 @@ func (s *shard) settle(r *record, now instant) {
 
 // alarm sees that the sweeper is awake when r lapses.
 func (s *shard) alarm(r *record) {
-	if r.place == 0 {
+	if r.turn == 0 {
 		s.b.alarm.notLater(r.deadline())
 	}
 }
 
 // displace ends every unpinned hold in the way of a span.
-func (s *shard) displace(span *holds.Span, now instant) {
+func (s *shard) displace(near []*record, span *holds.Span, now instant) {
 	var inTheWay []*record
-	for _, r := range s.near(span) {
+	for _, r := range near {
 		if r.Conflicts(span) {
 			inTheWay = append(inTheWay, r)
 		}
@@ -155,8 +148,9 @@ func (s *shard) end(r *record, now instant, kind holds.EventKind, reason holds.R
 }
 
 func (s *shard) remove(r *record) {
-	delete(s.byID, r.ID)
-	s.specialists[r.SpecialistID].remove(r)
+	s.table[r.at.number()] = nil
+	s.vacant = append(s.vacant, r.at.number())
+	r.of.remove(r)
 	s.deadlines.remove(r)
 }
 
@@ -176,45 +170,43 @@ func (s *shard) of(specialistID string) *specialist {
 }
 
 // near returns the holds that may conflict with a span, and perhaps some that do not.
-func (s *shard) near(span *holds.Span) []*record {
-	of := s.specialists[span.SpecialistID]
-	if of == nil || len(of.holds) == 0 {
-		return nil
-	}
+func (of *specialist) near(span *holds.Span) []*record {
 	earliest, latest := bounds(span)
-	from := of.search(earliest.Add(-of.reach))
+	from := of.search(earliest - of.reach)
 	to := from
-	for latest = latest.Add(of.reach); to < len(of.holds) && !of.holds[to].SlotStart.After(latest); to++ {
+	for to < len(of.holds) && of.holds[to].start <= latest+of.reach {
+		to++
 	}
 	return of.holds[from:to]
 }
 
-// bounds is the stretch of everything that a span touches.
-func bounds(span *holds.Span) (earliest, latest time.Time) {
-	earliest, latest = span.BusyStart, span.BusyEnd
-	if span.SlotStart.Before(earliest) {
-		earliest = span.SlotStart
-	}
-	if span.SlotEnd.After(latest) {
-		latest = span.SlotEnd
-	}
-	return earliest, latest
+// bounds is the stretch of everything that a span touches, in Unix seconds.
+func bounds(span *holds.Span) (earliest, latest int64) {
+	return min(span.SlotStart.Unix(), span.BusyStart.Unix()), max(span.SlotEnd.Unix(), span.BusyEnd.Unix()) + 1
 }
 
-// search returns the place of the first hold whose slot does not start before t.
-func (of *specialist) search(t time.Time) int {
-	n, _ := slices.BinarySearchFunc(of.holds, t, func(r *record, t time.Time) int { return r.SlotStart.Compare(t) })
-	return n
+// search returns the place of the first hold whose slot does not start before a second.
+func (of *specialist) search(second int64) int {
+	from, to := 0, len(of.holds)
+	for from < to {
+		if middle := (from + to) / 2; of.holds[middle].start < second {
+			from = middle + 1
+		} else {
+			to = middle
+		}
+	}
+	return from
 }
 
 func (of *specialist) insert(r *record) {
+	r.of, r.start = of, r.SlotStart.Unix()
 	earliest, latest := bounds(&r.Span)
-	of.reach = max(of.reach, r.SlotStart.Sub(earliest), latest.Sub(r.SlotStart))
-	of.holds = slices.Insert(of.holds, of.search(r.SlotStart), r)
+	of.reach = max(of.reach, r.start-earliest, latest-r.start)
+	of.holds = slices.Insert(of.holds, of.search(r.start), r)
 }
 
 func (of *specialist) remove(r *record) {
-	for i := of.search(r.SlotStart); ; i++ {
+	for i := of.search(r.start); ; i++ {
 		if of.holds[i] == r {
 			of.holds = slices.Delete(of.holds, i, i+1)
 			return
@@ -225,15 +217,32 @@ func (of *specialist) remove(r *record) {
 // mostSpare bounds what a shard keeps for reuse after a rush.
 const mostSpare = 64
 
-// take returns an empty record.
+// take returns a record with nothing in it but its place in the table; nil if the table is full.
 func (s *shard) take() *record {
+	if len(s.vacant) == 0 {
+		s.table = append(s.table, nil)
+		s.vacant = append(s.vacant, len(s.table)-1)
+	}
+	n := s.vacant[len(s.vacant)-1]
+	s.vacant = s.vacant[:len(s.vacant)-1]
 	r := s.free
 	if r == nil {
-		return &record{}
+		r = &record{}
+	} else {
+		s.free, r.older = r.older, nil
+		s.spare--
 	}
-	s.free, r.older = r.older, nil
-	s.spare--
+	r.at = place(n<<8 | s.number)
+	s.table[n] = r
 	return r
+}
+
+// hold finds a hold by its id.
+func (s *shard) hold(id string, at place) *record {
+	if n := at.number(); n < len(s.table) && s.table[n] != nil && s.table[n].ID == id {
+		return s.table[n]
+	}
+	return nil
 }
 
 // put keeps a record that is neither in the table nor on a list for the next claim.
