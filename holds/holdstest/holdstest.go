@@ -1,0 +1,260 @@
+// Package holdstest is what every holds.Backend promises, as tests.
+//
+// A backend proves itself with one call of Run from its own test. There is one file per noun of the contract and one
+// subtest per promise, named by the promise; reading the names is reading the contract.
+//
+// Besides its own checks every promise is watched from the first event to the last (see stream): numbers without a gap,
+// one beginning and one end for each hold, and at the close exactly those holds in the table that the stream says are
+// there, no two of them in conflict. So a backend that keeps a promise by breaking another is found out.
+package holdstest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/holds"
+)
+
+// Harness says how the suite opens a backend and how time passes for it. Only Open is required.
+type Harness struct {
+	// Open returns an empty backend, which the suite closes. booked answers for pinned holds that lapse; nil means
+	// that none was booked. The backend must keep at least Queue events for a watcher that is behind, and not
+	// many times as many.
+	Open func(t testing.TB, booked func(holds.Hold) bool) holds.Backend
+
+	// Queue is how many events a watcher of this backend can fall behind; 0 means 1,024.
+	Queue int
+
+	// Virtual runs every promise in a bubble of testing/synctest, so that time costs nothing and is exact.
+	Virtual bool
+
+	// Second is as long as the holds of the suite take for one; they live for up to sixty. 0 means a second, and a
+	// backend that cannot live in virtual time chooses less. Selections last as long as the contract says.
+	Second time.Duration
+
+	// Advance lets time pass for the backend; nil sleeps.
+	Advance func(d time.Duration)
+
+	// Late is how far an event may come after its instant, and an instant be from where it should; 0 means 50 ms.
+	Late time.Duration
+}
+
+// Run proves every promise of the contract.
+func Run(t *testing.T, h Harness) {
+	if h.Queue == 0 {
+		h.Queue = 1024
+	}
+	if h.Second == 0 {
+		h.Second = time.Second
+	}
+	if h.Advance == nil {
+		h.Advance = time.Sleep
+	}
+	if h.Late == 0 {
+		h.Late = 50 * time.Millisecond
+	}
+	t.Run("Backend", h.backend)
+	t.Run("Hold", h.hold)
+	t.Run("Lapse", h.lapse)
+	t.Run("Event", h.event)
+	t.Run("Selection", h.selection)
+	t.Run("Presence", h.presence)
+	t.Run("Busy", h.busy)
+	t.Run("Linearizable", h.linearizable)
+}
+
+// backend is what holds for the whole of it.
+func (h Harness) backend(t *testing.T) {
+	h.prove(t, "it names its mode, answers a ping and counts what it holds", func(p *proof) {
+		if mode := p.Mode(); mode != "memory" && mode != "redis" && mode != "fallback" {
+			p.Errorf("got mode %q, want memory, redis or fallback", mode)
+		}
+		p.no(p.Ping(p.ctx))
+		p.claim(p.wish("ada", "09:00", amal))
+		p.claim(p.wish("bob", "09:00", amal))
+		_, err := p.Select(p.ctx, bela, p.span("ada", "10:00"))
+		p.no(err)
+		_, err = p.Online(p.ctx, "ada", 1)
+		p.no(err)
+		got, err := p.Stats(p.ctx)
+		p.no(err)
+		if want := (holds.Stats{Holds: 2, Selections: 1, Online: 1, Watches: 1}); got != want {
+			p.Errorf("got %+v, want %+v", got, want)
+		}
+	})
+	h.prove(t, "closing it ends every watch and every later call with ErrClosed, however often", func(p *proof) {
+		w := p.watch()
+		waiting := make(chan error)
+		go func() {
+			_, err := w.Next(p.ctx, nil)
+			waiting <- err
+		}()
+		p.no(p.stop())
+		p.is(<-waiting, holds.ErrClosed)
+		_, err := w.Next(p.ctx, nil)
+		p.is(err, holds.ErrClosed)
+		_, err = p.Watch(p.ctx)
+		p.is(err, holds.ErrClosed)
+		_, err = p.Claim(p.ctx, p.wish("ada", "09:00", amal))
+		p.is(err, holds.ErrClosed)
+		_, err = p.Release(p.ctx, "any", amal, holds.ReasonReleased)
+		p.is(err, holds.ErrClosed)
+		_, err = p.List(p.ctx)
+		p.is(err, holds.ErrClosed)
+		p.is(p.Publish(p.ctx, holds.Event{Kind: holds.EventCancel}), holds.ErrClosed)
+		_, err = p.Select(p.ctx, amal, p.span("ada", "09:00"))
+		p.is(err, holds.ErrClosed)
+		p.is(p.Beat(p.ctx, "ada"), holds.ErrClosed)
+		_, err = p.IsBusy(p.ctx, "ada", p.day, p.day.Add(time.Hour))
+		p.is(err, holds.ErrClosed)
+		p.is(p.Ping(p.ctx), holds.ErrClosed)
+		p.no(p.Close())
+	})
+}
+
+// prove runs one promise against a fresh backend, in virtual time if there is any.
+func (h Harness) prove(t *testing.T, promise string, body func(*proof)) {
+	h.proveBooked(t, promise, nil, body)
+}
+
+// proveBooked is prove with an answer for pinned holds that lapse.
+func (h Harness) proveBooked(t *testing.T, promise string, booked func(holds.Hold) bool, body func(*proof)) {
+	t.Run(promise, func(t *testing.T) {
+		run := func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+			defer cancel()
+			p := &proof{T: t, h: h, ctx: ctx, Backend: h.Open(t, booked)}
+			p.day = time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 2)
+			p.stream = p.follow()
+			defer p.end()
+			body(p)
+		}
+		if h.Virtual {
+			synctest.Test(t, run)
+			return
+		}
+		run(t)
+	})
+}
+
+// Clients of the suite.
+const (
+	amal holds.ClientID = "client-amal-7c1f0a52d9"
+	bela holds.ClientID = "client-bela-03be8842a6"
+	caro holds.ClientID = "client-caro-f95d1e60b7"
+)
+
+// proof is one promise being proved: the test, the backend, and words to say it in.
+type proof struct {
+	*testing.T
+	holds.Backend
+	h       Harness
+	ctx     context.Context
+	day     time.Time // midnight UTC of a day to come
+	stream  *stream
+	stopped bool
+}
+
+// end checks what every promise owes and closes the backend.
+func (p *proof) end() {
+	if p.stopped {
+		return
+	}
+	if !p.Failed() {
+		p.stream.complete()
+	}
+	p.no(p.stop())
+}
+
+func (p *proof) stop() error {
+	p.stopped = true
+	p.stream.end()
+	return p.Close()
+}
+
+// at is a time of the day, such as "09:00".
+func (p *proof) at(clock string) time.Time {
+	p.Helper()
+	t, err := time.Parse("15:04", clock)
+	p.no(err)
+	return p.day.Add(time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute)
+}
+
+// span is half an hour for a checkup, without buffers.
+func (p *proof) span(specialistID, start string) holds.Span {
+	p.Helper()
+	from := p.at(start)
+	to := from.Add(30 * time.Minute)
+	return holds.Span{AppointmentTypeID: "checkup", SpecialistID: specialistID,
+		SlotStart: from, SlotEnd: to, BusyStart: from, BusyEnd: to}
+}
+
+// wish is a claim that lives for ten seconds, a minute at most, without a quota.
+func (p *proof) wish(specialistID, start string, client holds.ClientID) holds.Claim {
+	p.Helper()
+	return holds.Claim{Span: p.span(specialistID, start), Client: client, Seats: []int{0},
+		TTL: p.seconds(10), MaxLife: p.seconds(60)}
+}
+
+func (p *proof) seconds(n float64) time.Duration { return time.Duration(n * float64(p.h.Second)) }
+
+func (p *proof) pass(d time.Duration) { p.h.Advance(d) }
+
+// claim claims what nobody has.
+func (p *proof) claim(c holds.Claim) holds.Hold {
+	p.Helper()
+	h, err := p.Claim(p.ctx, c)
+	if err != nil {
+		p.Fatalf("claim %s at %s: got %v, want a hold", c.SpecialistID, c.SlotStart.Format("15:04"), err)
+	}
+	return h
+}
+
+// refused claims what somebody has, and returns until when.
+func (p *proof) refused(c holds.Claim) time.Time {
+	p.Helper()
+	h, err := p.Claim(p.ctx, c)
+	var held *holds.HeldError
+	if !errors.As(err, &held) {
+		p.Fatalf("claim %s at %s: got %v, %v, want a HeldError", c.SpecialistID, c.SlotStart.Format("15:04"), h.ID, err)
+	}
+	return held.Until
+}
+
+// list is what the table holds of these specialists.
+func (p *proof) list(specialistIDs ...string) []holds.Hold {
+	p.Helper()
+	list, err := p.List(p.ctx, specialistIDs...)
+	p.no(err)
+	return list
+}
+
+// no fails at an error.
+func (p *proof) no(err error) {
+	p.Helper()
+	if err != nil {
+		p.Fatalf("got error %v, want none", err)
+	}
+}
+
+// is fails unless err is the error wanted.
+func (p *proof) is(err, want error) {
+	p.Helper()
+	if !errors.Is(err, want) {
+		p.Errorf("got error %v, want %v", err, want)
+	}
+}
+
+// near fails unless got is the instant wanted, as exactly as the backend's clock allows.
+func (p *proof) near(what string, got, want time.Time) {
+	p.Helper()
+	if off := got.Sub(want).Abs(); off > p.h.Late {
+		p.Errorf("%s: got %v, want %v, which is %v off", what, got, want, off)
+	}
+	if got.Location() != time.UTC {
+		p.Errorf("%s: got zone %v, want UTC", what, got.Location())
+	}
+}

@@ -1,0 +1,247 @@
+package holdstest
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"holdfast/holds"
+)
+
+// lapse is the promises of holds.Table about time: how long a hold lives, and how it ends when it lapses.
+func (h Harness) lapse(t *testing.T) {
+	h.extend(t)
+	h.pin(t)
+	h.expire(t)
+}
+
+func (h Harness) extend(t *testing.T) {
+	h.prove(t, "an extension lasts from now, never less than the hold had, and tells the owner", func(p *proof) {
+		got := p.claim(p.wish("ada", "09:00", amal))
+		p.pass(p.seconds(4))
+		longer, err := p.Extend(p.ctx, got.ID, amal, p.seconds(10), false)
+		p.no(err)
+		p.near("longer", longer.ExpiresAt, got.ExpiresAt.Add(p.seconds(4)))
+		p.near("MaxExpiresAt", longer.MaxExpiresAt, got.MaxExpiresAt)
+		shorter, err := p.Extend(p.ctx, got.ID, amal, p.seconds(1), false)
+		p.no(err)
+		p.near("not shorter", shorter.ExpiresAt, longer.ExpiresAt)
+		e := p.stream.event(holds.EventHeartbeat, got.ID)
+		if !e.ExpiresAt.Equal(longer.ExpiresAt) || e.Span != got.Span || !e.OwnedBy(amal) {
+			p.Errorf("got %+v, want the owner's heartbeat until %v", e, longer.ExpiresAt)
+		}
+	})
+	h.prove(t, "no extension goes past the maximum life", func(p *proof) {
+		got := p.claim(p.wish("ada", "09:00", amal))
+		for range 7 {
+			last, err := p.Extend(p.ctx, got.ID, amal, p.seconds(10), false)
+			p.no(err)
+			if last.ExpiresAt.After(got.MaxExpiresAt) {
+				p.Fatalf("got %v, want at most %v", last.ExpiresAt, got.MaxExpiresAt)
+			}
+			p.pass(p.seconds(8))
+		}
+		p.pass(p.seconds(4))
+		_, err := p.Extend(p.ctx, got.ID, amal, p.seconds(10), false)
+		p.is(err, holds.ErrNotFound)
+	})
+	h.prove(t, "a restart begins the maximum life anew, ten times and no more", func(p *proof) {
+		wish := p.wish("ada", "09:00", amal)
+		wish.MaxLife = p.seconds(20)
+		got := p.claim(wish)
+		for n := 1; n <= holds.MaxRestarts; n++ {
+			p.pass(p.seconds(2))
+			before := time.Now()
+			again, err := p.Extend(p.ctx, got.ID, amal, p.seconds(20), true)
+			p.no(err)
+			if again.Restarts != n {
+				p.Errorf("got %d restarts, want %d", again.Restarts, n)
+			}
+			p.near("MaxExpiresAt", again.MaxExpiresAt, before.Add(p.seconds(20)))
+			p.near("ExpiresAt", again.ExpiresAt, before.Add(p.seconds(20)))
+			got = again
+		}
+		_, err := p.Extend(p.ctx, got.ID, amal, p.seconds(20), true)
+		p.is(err, holds.ErrRestarts)
+		if now, err := p.Hold(p.ctx, got.ID); err != nil || now != got {
+			p.Errorf("got %+v, %v, want %+v as it was", now, err, got)
+		}
+	})
+}
+
+func (h Harness) pin(t *testing.T) {
+	h.prove(t, "a pin keeps a hold past its end and its maximum, for as long as it says", func(p *proof) {
+		wish := p.wish("ada", "09:00", amal)
+		wish.MaxLife = wish.TTL
+		got := p.claim(wish)
+		before := time.Now()
+		pinned, err := p.Pin(p.ctx, got.ID, amal, p.seconds(20))
+		p.no(err)
+		if !pinned.Pinned {
+			p.Error("got an unpinned hold, want it pinned")
+		}
+		p.near("ExpiresAt", pinned.ExpiresAt, before.Add(p.seconds(20)))
+		p.pass(p.seconds(18))
+		p.refused(p.wish("ada", "09:00", bela))
+		p.pass(p.seconds(2))
+		p.claim(p.wish("ada", "09:00", bela))
+	})
+	h.prove(t, "a pin never shortens, nor does a second one", func(p *proof) {
+		got := p.claim(p.wish("ada", "09:00", amal))
+		for _, c := range []struct {
+			pin  float64
+			want time.Time
+		}{{2, got.ExpiresAt}, {20, got.ExpiresAt.Add(p.seconds(10))}, {2, got.ExpiresAt.Add(p.seconds(10))}} {
+			pinned, err := p.Pin(p.ctx, got.ID, amal, p.seconds(c.pin))
+			p.no(err)
+			p.near("ExpiresAt", pinned.ExpiresAt, c.want)
+		}
+	})
+	h.prove(t, "without its pin a hold lapses when it would have, or after the grace if that is past", func(p *proof) {
+		got := p.claim(p.wish("ada", "09:00", amal))
+		_, err := p.Pin(p.ctx, got.ID, amal, p.seconds(30))
+		p.no(err)
+		early, err := p.Unpin(p.ctx, got.ID, amal, p.seconds(20))
+		p.no(err)
+		if early.Pinned {
+			p.Error("got it still pinned")
+		}
+		p.near("in time", early.ExpiresAt, got.ExpiresAt)
+
+		_, err = p.Pin(p.ctx, got.ID, amal, p.seconds(30))
+		p.no(err)
+		p.pass(p.seconds(15))
+		before := time.Now()
+		late, err := p.Unpin(p.ctx, got.ID, amal, p.seconds(5))
+		p.no(err)
+		p.near("past", late.ExpiresAt, before.Add(p.seconds(5)))
+		p.pass(p.seconds(5))
+		_, err = p.Hold(p.ctx, got.ID)
+		p.is(err, holds.ErrNotFound)
+	})
+	h.prove(t, "unpinning what is not pinned changes nothing", func(p *proof) {
+		got := p.claim(p.wish("ada", "09:00", amal))
+		if now, err := p.Unpin(p.ctx, got.ID, amal, p.seconds(30)); err != nil || now != got {
+			p.Errorf("got %+v, %v, want %+v", now, err, got)
+		}
+	})
+}
+
+func (h Harness) expire(t *testing.T) {
+	h.prove(t, "a hold lives to its instant, and at that instant it is gone for every call", func(p *proof) {
+		got := p.claim(p.wish("ada", "09:00", amal))
+		p.pass(p.seconds(10) - p.h.Late)
+		if _, err := p.Hold(p.ctx, got.ID); err != nil {
+			p.Errorf("just before: got %v, want the hold", err)
+		}
+		p.refused(p.wish("ada", "09:00", bela))
+		p.pass(p.h.Late)
+		next := p.claim(p.wish("ada", "09:00", bela))
+		_, err := p.Hold(p.ctx, got.ID)
+		p.is(err, holds.ErrNotFound)
+		_, err = p.Extend(p.ctx, got.ID, amal, p.seconds(10), false)
+		p.is(err, holds.ErrNotFound)
+		_, err = p.Pin(p.ctx, got.ID, amal, p.seconds(10))
+		p.is(err, holds.ErrNotFound)
+		if ok, err := p.Confirm(p.ctx, got.ID, amal); ok || err != nil {
+			p.Errorf("confirm: got %v, %v, want false", ok, err)
+		}
+		if ok, err := p.Release(p.ctx, got.ID, amal, holds.ReasonReleased); ok || err != nil {
+			p.Errorf("release: got %v, %v, want false", ok, err)
+		}
+		if list := p.list(); len(list) != 1 || list[0].ID != next.ID {
+			p.Errorf("got %+v, want only the next client's hold", list)
+		}
+	})
+	h.prove(t, "a lapse publishes its release on time though nobody calls", func(p *proof) {
+		got := p.claim(p.wish("ada", "09:00", amal))
+		p.pass(p.seconds(10) + p.h.Late)
+		at := time.Now()
+		e := p.stream.event(holds.EventRelease, got.ID)
+		if waited := time.Since(at); waited > p.h.Late {
+			p.Errorf("got the release %v late, want at most %v", waited, p.h.Late)
+		}
+		if e.Reason != holds.ReasonExpired || e.Span != got.Span || !e.OwnedBy(amal) {
+			p.Errorf("got %+v, want amal's span, expired", e)
+		}
+		p.near("At", e.At, got.ExpiresAt)
+	})
+	h.prove(t, "many holds that lapse together are all released on time", func(p *proof) {
+		n := min(1000, p.h.Queue/2)
+		for i := range n {
+			p.claim(p.wish(fmt.Sprintf("specialist-%d", i), "09:00", client(i)))
+		}
+		p.stream.seen(n)
+		p.pass(p.seconds(10) + p.h.Late)
+		p.stream.seen(2 * n)
+		if got := p.stream.count(holds.EventRelease); got != n {
+			p.Errorf("got %d releases, want %d", got, n)
+		}
+	})
+	h.prove(t, "lapses that follow each other come in their order, also when a claim finds them first", func(p *proof) {
+		var ids []string
+		for i, at := range []string{"09:00", "09:30", "10:00", "10:30"} {
+			wish := p.wish("ada", at, client(i))
+			wish.TTL = p.seconds(float64(10 - 2*i))
+			ids = append([]string{p.claim(wish).ID}, ids...)
+		}
+		p.pass(p.seconds(10))
+		p.claim(p.wish("ada", "09:00", amal))
+		p.stream.seen(9)
+		for i := range ids[1:] {
+			before, after := p.stream.event(holds.EventRelease, ids[i]), p.stream.event(holds.EventRelease, ids[i+1])
+			if before.Seq > after.Seq {
+				p.Errorf("got lapse %d as event %d after the next one, %d", i, before.Seq, after.Seq)
+			}
+		}
+	})
+	h.prove(t, "an extended hold does not lapse at its first end", func(p *proof) {
+		got := p.claim(p.wish("ada", "09:00", amal))
+		p.pass(p.seconds(5))
+		_, err := p.Extend(p.ctx, got.ID, amal, p.seconds(10), false)
+		p.no(err)
+		p.pass(p.seconds(7))
+		p.refused(p.wish("ada", "09:00", bela))
+		p.pass(p.seconds(3))
+		p.claim(p.wish("ada", "09:00", bela))
+	})
+
+	var asked atomic.Int32
+	booked := func(h holds.Hold) bool {
+		asked.Add(1)
+		return h.Client == amal
+	}
+	h.proveBooked(t, "a pinned hold that lapses is free at once, and ends as its booking did", booked, func(p *proof) {
+		asked.Store(0)
+		done, failed := p.claim(p.wish("ada", "09:00", amal)), p.claim(p.wish("ada", "09:30", bela))
+		unpinned := p.claim(p.wish("ada", "10:00", amal))
+		for _, h := range []holds.Hold{done, failed} {
+			_, err := p.Pin(p.ctx, h.ID, h.Client, p.seconds(10))
+			p.no(err)
+		}
+		p.pass(p.seconds(10) + p.h.Late)
+		p.stream.event(holds.EventConfirm, done.ID)
+		if e := p.stream.event(holds.EventRelease, failed.ID); e.Reason != holds.ReasonExpired {
+			p.Errorf("got reason %q, want %q", e.Reason, holds.ReasonExpired)
+		}
+		p.stream.event(holds.EventRelease, unpinned.ID)
+		if n := asked.Load(); n != 2 {
+			p.Errorf("got asked %d times, want twice: only of what was pinned", n)
+		}
+	})
+	var answer chan struct{}
+	slow := func(holds.Hold) bool { <-answer; return false }
+	h.proveBooked(t, "a slow answer about one booking delays nothing else", slow, func(p *proof) {
+		answer = make(chan struct{})
+		pinned := p.claim(p.wish("ada", "09:00", amal))
+		_, err := p.Pin(p.ctx, pinned.ID, amal, p.seconds(10))
+		p.no(err)
+		other := p.claim(p.wish("ada", "10:00", bela))
+		p.pass(p.seconds(10))
+		p.stream.event(holds.EventRelease, other.ID)
+		p.claim(p.wish("ada", "10:00", caro))
+		close(answer)
+		p.stream.event(holds.EventRelease, pinned.ID)
+	})
+}

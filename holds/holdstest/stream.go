@@ -1,0 +1,197 @@
+package holdstest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"holdfast/holds"
+)
+
+// stream follows everything that a backend publishes, from before the first change, and keeps account: what is held by
+// what was said. It reads in a goroutine of its own, so no promise has to drain it.
+type stream struct {
+	p    *proof
+	stop func()
+	done chan struct{}
+
+	mu     sync.Mutex
+	more   chan struct{} // closed and replaced when something was read
+	events []holds.Event
+	held   map[string]holds.Event // by hold id: its EventHold
+	ended  map[string]holds.Event
+	errs   []error
+}
+
+func (p *proof) follow() *stream {
+	w, err := p.Watch(p.ctx)
+	p.no(err)
+	ctx, stop := context.WithCancel(p.ctx)
+	s := &stream{p: p, stop: stop, done: make(chan struct{}), more: make(chan struct{}),
+		held: map[string]holds.Event{}, ended: map[string]holds.Event{}}
+	go func() {
+		defer close(s.done)
+		defer w.Close()
+		var buf []holds.Event
+		for {
+			var err error
+			buf, err = w.Next(ctx, buf)
+			s.take(buf, err)
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return s
+}
+
+// take keeps account of a batch.
+func (s *stream) take(batch []holds.Event, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, holds.ErrClosed) {
+		s.fault("the watch broke off: %v", err)
+	}
+	for _, e := range batch {
+		if n := len(s.events); n > 0 && e.Seq != s.events[n-1].Seq+1 {
+			s.fault("got event %d after %d, want no gap", e.Seq, s.events[n-1].Seq)
+		}
+		s.events = append(s.events, e)
+		if e.HoldID != "" {
+			s.account(e)
+		}
+	}
+	close(s.more)
+	s.more = make(chan struct{})
+}
+
+// account checks that a hold begins once, ends once, and is heard of only in between.
+func (s *stream) account(e holds.Event) {
+	_, live := s.held[e.HoldID]
+	_, over := s.ended[e.HoldID]
+	switch e.Kind {
+	case holds.EventHold:
+		if live || over {
+			s.fault("hold %s began twice", e.HoldID)
+		}
+		for _, other := range s.held {
+			if other.Conflicts(&e.Span) {
+				s.fault("hold %s began before %s, which is in its way, ended", e.HoldID, other.HoldID)
+			}
+		}
+		s.held[e.HoldID] = e
+	case holds.EventHeartbeat:
+		if !live {
+			s.fault("heartbeat of hold %s, which is not there", e.HoldID)
+		}
+	case holds.EventRelease, holds.EventConfirm:
+		if !live {
+			s.fault("%s of hold %s, which is not there", e.Kind, e.HoldID)
+		}
+		delete(s.held, e.HoldID)
+		s.ended[e.HoldID] = e
+	}
+}
+
+func (s *stream) fault(format string, args ...any) {
+	s.errs = append(s.errs, fmt.Errorf(format, args...))
+}
+
+// await waits until the stream has what is asked for, and returns it.
+func (s *stream) await(what string, has func() bool) {
+	s.p.Helper()
+	ctx, cancel := context.WithTimeout(s.p.ctx, 10*time.Second)
+	defer cancel()
+	for {
+		s.mu.Lock()
+		ok, more := has(), s.more
+		s.mu.Unlock()
+		if ok {
+			return
+		}
+		select {
+		case <-more:
+		case <-ctx.Done():
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.p.Fatalf("no %s in %d events: %s", what, len(s.events), s.describe())
+		}
+	}
+}
+
+// event waits for the first event of this kind and hold.
+func (s *stream) event(kind holds.EventKind, holdID string) (found holds.Event) {
+	s.p.Helper()
+	s.await(fmt.Sprintf("%s of hold %q", kind, holdID), func() bool {
+		i := slices.IndexFunc(s.events, func(e holds.Event) bool { return e.Kind == kind && e.HoldID == holdID })
+		if i >= 0 {
+			found = s.events[i]
+		}
+		return i >= 0
+	})
+	return found
+}
+
+// count says how many events of a kind were read so far.
+func (s *stream) count(kind holds.EventKind) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.events {
+		if e.Kind == kind {
+			n++
+		}
+	}
+	return n
+}
+
+// seen waits until n events were read.
+func (s *stream) seen(n int) {
+	s.p.Helper()
+	s.await(fmt.Sprintf("%d events", n), func() bool { return len(s.events) >= n })
+}
+
+// complete checks the account against the table.
+func (s *stream) complete() {
+	s.p.Helper()
+	list := s.p.list()
+	ids := make([]string, 0, len(list))
+	for i := range list {
+		ids = append(ids, list[i].ID)
+		for j := range list[:i] {
+			if list[i].Conflicts(&list[j].Span) {
+				s.p.Errorf("holds %s and %s conflict", list[i].ID, list[j].ID)
+			}
+		}
+	}
+	slices.Sort(ids)
+	s.await(fmt.Sprintf("end with just the holds %v", ids), func() bool {
+		var live []string
+		for id := range s.held {
+			live = append(live, id)
+		}
+		slices.Sort(live)
+		return slices.Equal(live, ids)
+	})
+}
+
+// end stops reading and reports what was wrong.
+func (s *stream) end() {
+	s.p.Helper()
+	s.stop()
+	<-s.done
+	for _, err := range s.errs {
+		s.p.Errorf("stream: %v", err)
+	}
+}
+
+func (s *stream) describe() string {
+	var text strings.Builder
+	for _, e := range s.events[max(0, len(s.events)-20):] {
+		fmt.Fprintf(&text, "\n\t%d %s %s %s %s", e.Seq, e.Kind, e.HoldID, e.SpecialistID, e.Reason)
+	}
+	return text.String()
+}
