@@ -113,6 +113,9 @@ func scanTaken(r *row) store.Taken {
 }
 
 func (r reads) Taken(ctx context.Context, specialistIDs []string, from, to time.Time) ([]store.Taken, error) {
+	if !from.Before(to) {
+		return nil, nil
+	}
 	ids := slices.Compact(slices.Sorted(slices.Values(specialistIDs)))
 	var all []store.Taken
 	err := r.snapshot(ctx, func(ctx context.Context, c *conn) error {
