@@ -38,16 +38,18 @@ import (
 
 // Engine decides. It is safe for concurrent use.
 type Engine struct {
-	store    store.Store
-	holds    holds.Backend
-	log      *slog.Logger
-	options  Options
-	schedule scheduleCache
-	slots    *slotCache
-	recent   recentHolds
-	keyring  atomic.Pointer[token.Keyring]
-	adminKey []byte                  // SHA-256 of the bootstrap admin key; nil if there is none
-	work     []func(context.Context) // what Run keeps running
+	store     store.Store
+	holds     holds.Backend
+	log       *slog.Logger
+	options   Options
+	schedule  scheduleCache
+	slots     *slotCache
+	recent    recentHolds
+	failures  failures
+	passwords passwords
+	keyring   atomic.Pointer[token.Keyring]
+	adminKey  []byte                  // SHA-256 of the bootstrap admin key; nil if there is none
+	work      []func(context.Context) // what Run keeps running
 }
 
 // Options configure an Engine; the zero value of each field is its default.
@@ -84,7 +86,7 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	if o.Keyring == nil {
 		o.Keyring = token.Generate(time.Now())
 	}
-	e := &Engine{store: o.Store, holds: o.Holds, log: o.Logger, options: o}
+	e := &Engine{store: o.Store, holds: o.Holds, log: o.Logger, options: o, passwords: newPasswords()}
 	e.keyring.Store(o.Keyring)
 	if o.AdminKey != "" {
 		if len(o.AdminKey) < MinAdminKey {

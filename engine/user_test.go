@@ -1,0 +1,128 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/store"
+)
+
+const goodPassword = "four words make one"
+
+func owner() engine.NewUser {
+	return engine.NewUser{Email: "Owner@Example.org", Name: "Jo Owner", Role: store.RoleOwner, Password: goodPassword}
+}
+
+func TestSetupHappensOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newClinic(t, map[string]int{"ada": 1})
+		ctx := context.Background()
+		token, err := c.NewSetupToken(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.CheckSetup(ctx, token+"x"); !errors.Is(err, engine.ErrSetupLink) {
+			t.Errorf("a wrong token: got %v, want ErrSetupLink", err)
+		}
+		time.Sleep(engine.SetupTTL)
+		if err := c.CheckSetup(ctx, token); !errors.Is(err, engine.ErrSetupLink) {
+			t.Errorf("an expired token: got %v, want ErrSetupLink", err)
+		}
+		if token, err = c.NewSetupToken(ctx); err != nil {
+			t.Fatal(err)
+		}
+		name := func(x *store.Clinic) { x.Name = "Set up" }
+		if _, err := c.Setup(ctx, token, owner(), name); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Schedule().Clinic.Name; got != "Set up" {
+			t.Errorf("the clinic is called %q", got)
+		}
+		if _, err := c.Setup(ctx, token, owner(), name); !errors.Is(err, engine.ErrSetupDone) {
+			t.Errorf("a second use: got %v, want ErrSetupDone", err)
+		}
+		if _, err := c.NewSetupToken(ctx); !errors.Is(err, engine.ErrSetupDone) {
+			t.Errorf("another link: got %v, want ErrSetupDone", err)
+		}
+	})
+}
+
+func TestSignIn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newClinic(t, map[string]int{"ada": 1})
+		ctx := context.Background()
+		u, err := c.CreateUser(ctx, "system", owner())
+		if err != nil {
+			t.Fatal(err)
+		}
+		good := engine.Credentials{Email: " owner@example.org", Password: goodPassword, Address: "192.0.2.1"}
+		secret, _, err := c.SignIn(ctx, good)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s, err := c.SignedIn(ctx, secret); err != nil || s.User.ID != u.ID {
+			t.Errorf("signed in as %q: %v", s.User.ID, err)
+		}
+		if _, err := c.SignedIn(ctx, secret+"x"); !errors.Is(err, engine.ErrUnauthorized) {
+			t.Errorf("another cookie: got %v, want ErrUnauthorized", err)
+		}
+		time.Sleep(engine.SignInIdle - time.Minute)
+		if _, err := c.SignedIn(ctx, secret); err != nil {
+			t.Errorf("just before the idle limit: %v", err)
+		}
+		time.Sleep(engine.SignInIdle)
+		if _, err := c.SignedIn(ctx, secret); !errors.Is(err, engine.ErrUnauthorized) {
+			t.Errorf("after the idle limit: got %v, want ErrUnauthorized", err)
+		}
+
+		bad := good
+		bad.Password = "something else entirely"
+		var backoff *engine.BackoffError
+		for range 5 {
+			if _, _, err := c.SignIn(ctx, bad); !errors.Is(err, engine.ErrWrongPassword) {
+				t.Fatalf("a wrong password: got %v, want ErrWrongPassword", err)
+			}
+		}
+		if _, _, err := c.SignIn(ctx, good); !errors.As(err, &backoff) {
+			t.Errorf("after five failures: got %v, want *BackoffError", err)
+		}
+		time.Sleep(time.Second)
+		if _, _, err := c.SignIn(ctx, good); err != nil {
+			t.Errorf("after the wait: %v", err)
+		}
+		if err := c.SetPassword(ctx, "system", u.ID, "another good password", ""); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := c.SignIn(ctx, good); !errors.Is(err, engine.ErrWrongPassword) {
+			t.Errorf("the old password: got %v, want ErrWrongPassword", err)
+		}
+	})
+}
+
+func TestTheLastOwnerStays(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 1})
+	ctx := context.Background()
+	u, err := c.CreateUser(ctx, "system", owner())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var invalid *engine.ValidationError
+	if _, err := c.UpdateUser(ctx, "system", u.ID, func(u *store.User) { u.Active = false }); !errors.As(err, &invalid) {
+		t.Errorf("switching off the last owner: got %v, want *ValidationError", err)
+	}
+	n := owner()
+	if _, err := c.CreateUser(ctx, "system", n); !errors.As(err, &invalid) {
+		t.Errorf("an address in use: got %v, want *ValidationError", err)
+	}
+	n.Email = "second@example.org"
+	if _, err := c.CreateUser(ctx, "system", n); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.UpdateUser(ctx, "system", u.ID, func(u *store.User) { u.Role = store.RoleReception }); err != nil {
+		t.Errorf("with a second owner: %v", err)
+	}
+}
