@@ -1,0 +1,195 @@
+package upstream
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"time"
+)
+
+// DefaultSpacing keeps within the upstream's limit of about five writes a minute,
+// with a margin for what else the clinic writes.
+const DefaultSpacing = 10 * time.Second
+
+// NoBound is for a caller of Wait who stands in line as long as it takes.
+const NoBound = time.Duration(math.MaxInt64)
+
+// LineError is what Wait answers instead of waiting longer than the caller can.
+type LineError struct {
+	Wait time.Duration // how long the line was, at the least
+}
+
+func (e *LineError) Error() string {
+	return fmt.Sprintf("the line for the upstream is %s long", e.Wait.Round(time.Second))
+}
+
+// Pacer lets callers through one at a time, first come first served, with at least
+// its spacing between one and the next. It holds one clock for all that write
+// appointments: agents on the line and the retry worker alike.
+//
+// The clock runs from when a turn was taken and is restarted, never shortened, by
+// Restart. Nothing runs while nobody waits. It may be used by any number of
+// goroutines.
+type Pacer struct {
+	spacing time.Duration
+
+	mu   sync.Mutex
+	next time.Time // no turn before this instant
+	line []*place  // whoever waits, the head first
+}
+
+// place is one caller's place in the line. The channels are made for one event each.
+type place struct {
+	until time.Time     // no use waiting beyond; zero for no bound
+	head  chan struct{} // closed when the place is at the head
+	late  chan struct{} // closed when its turn would come after until
+}
+
+// NewPacer makes a pacer whose first turn is free at once. Zero spacing means
+// DefaultSpacing.
+func NewPacer(spacing time.Duration) *Pacer {
+	if spacing <= 0 {
+		spacing = DefaultSpacing
+	}
+	return &Pacer{spacing: spacing}
+}
+
+// Spacing is the least time between two turns.
+func (p *Pacer) Spacing() time.Duration { return p.spacing }
+
+// Wait takes a turn, after everybody who came before. When the line is longer than
+// bound it answers *LineError at once, or as soon as a Restart makes it so, and takes
+// no turn. When ctx ends first, it leaves the line and returns ctx's error. A turn
+// that was taken cannot be given back.
+func (p *Pacer) Wait(ctx context.Context, bound time.Duration) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	me, err := p.enter(time.Now(), bound)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-me.head:
+	case <-me.late:
+		return p.leave(me, &LineError{Wait: bound})
+	case <-ctx.Done():
+		return p.leave(me, ctx.Err())
+	}
+	for {
+		remaining := p.take(me, time.Now())
+		if remaining <= 0 {
+			return nil
+		}
+		timer := time.NewTimer(remaining)
+		select {
+		case <-timer.C:
+		case <-me.late:
+			timer.Stop()
+			return p.leave(me, &LineError{Wait: bound})
+		case <-ctx.Done():
+			timer.Stop()
+			return p.leave(me, ctx.Err())
+		}
+	}
+}
+
+// Line is how long a caller who came now would wait.
+func (p *Pacer) Line() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.wait(time.Now(), len(p.line))
+}
+
+// Waiting is how many stand in line.
+func (p *Pacer) Waiting() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.line)
+}
+
+// Restart starts the clock anew at that instant: the next turn comes one spacing
+// after it at the earliest. It is called for writes that did not wait for a turn,
+// and after a start with the time of the last recorded attempt. It never brings the
+// next turn nearer, and an instant in the future counts as now.
+func (p *Pacer) Restart(at time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	if at.After(now) {
+		at = now
+	}
+	next := at.Add(p.spacing)
+	if !next.After(p.next) {
+		return
+	}
+	p.next = next
+	// Those whose turn now comes too late are told, front to back; each of them makes
+	// the line shorter for the ones behind.
+	ahead := 0
+	for _, each := range p.line {
+		if !each.until.IsZero() && now.Add(p.wait(now, ahead)).After(each.until) {
+			select {
+			case <-each.late:
+			default:
+				close(each.late)
+			}
+			continue
+		}
+		ahead++
+	}
+}
+
+// wait is how long it is, at now, until the turn of somebody with so many ahead.
+func (p *Pacer) wait(now time.Time, ahead int) time.Duration {
+	return max(p.next.Sub(now), 0) + time.Duration(ahead)*p.spacing
+}
+
+// enter takes the last place in the line, if that is near enough.
+func (p *Pacer) enter(now time.Time, bound time.Duration) (*place, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if wait := p.wait(now, len(p.line)); wait > bound {
+		return nil, &LineError{Wait: wait}
+	}
+	me := &place{head: make(chan struct{}), late: make(chan struct{})}
+	if bound != NoBound {
+		me.until = now.Add(bound)
+	}
+	p.line = append(p.line, me)
+	if len(p.line) == 1 {
+		close(me.head)
+	}
+	return me, nil
+}
+
+// take lets the head through if it is time, or says how much is missing.
+func (p *Pacer) take(me *place, now time.Time) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if remaining := p.next.Sub(now); remaining > 0 {
+		return remaining
+	}
+	p.next = now.Add(p.spacing)
+	p.remove(me)
+	return 0
+}
+
+// leave gives up a place and returns why.
+func (p *Pacer) leave(me *place, why error) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.remove(me)
+	return why
+}
+
+// remove takes a place out and tells whoever comes to the head by that.
+func (p *Pacer) remove(me *place) {
+	i := slices.Index(p.line, me)
+	p.line = slices.Delete(p.line, i, i+1)
+	if i == 0 && len(p.line) > 0 {
+		close(p.line[0].head)
+	}
+}

@@ -1,0 +1,248 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestTurnsAreSpacedAndInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPacer(0)
+		if p.Spacing() != 10*time.Second {
+			t.Fatalf("got a spacing of %v, want 10s", p.Spacing())
+		}
+		start := time.Now()
+		var mu sync.Mutex
+		var order []int
+		var at []time.Duration
+		var wg sync.WaitGroup
+		for i := range 5 {
+			wg.Go(func() {
+				if err := p.Wait(t.Context(), NoBound); err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				order, at = append(order, i), append(at, time.Since(start))
+			})
+			synctest.Wait()
+		}
+		wg.Wait()
+		if want := []int{0, 1, 2, 3, 4}; !slices.Equal(order, want) {
+			t.Errorf("got order %v, want %v", order, want)
+		}
+		if want := []time.Duration{0, 10 * time.Second, 20 * time.Second, 30 * time.Second, 40 * time.Second}; !slices.Equal(at, want) {
+			t.Errorf("got turns at %v, want %v", at, want)
+		}
+		time.Sleep(time.Hour)
+		before := time.Now()
+		if err := p.Wait(t.Context(), 0); err != nil || !time.Now().Equal(before) {
+			t.Errorf("after an hour without a write: got %v after %v, want a turn at once", err, time.Since(before))
+		}
+	})
+}
+
+// A caller with ten seconds to spend is told at once that the line is longer.
+func TestALineTooLongIsToldAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPacer(10 * time.Second)
+		if got := p.Line(); got != 0 {
+			t.Errorf("nobody there: got a line of %v, want 0", got)
+		}
+		_ = p.Wait(t.Context(), NoBound)
+		time.Sleep(3 * time.Second)
+		if got := p.Line(); got != 7*time.Second {
+			t.Errorf("3 s after a turn: got a line of %v, want 7s", got)
+		}
+		go func() { _ = p.Wait(t.Context(), NoBound) }()
+		synctest.Wait()
+		if got, n := p.Line(), p.Waiting(); got != 17*time.Second || n != 1 {
+			t.Errorf("with one waiting: got a line of %v and %d, want 17s and 1", got, n)
+		}
+		before := time.Now()
+		var line *LineError
+		if err := p.Wait(t.Context(), 10*time.Second); !errors.As(err, &line) || line.Wait != 17*time.Second || !time.Now().Equal(before) {
+			t.Errorf("got %v after %v, want a line of 17s told at once", err, time.Since(before))
+		}
+		if line.Error() != "the line for the upstream is 17s long" {
+			t.Errorf("got %q", line)
+		}
+		if err := p.Wait(t.Context(), 17*time.Second); err != nil || time.Since(before) != 17*time.Second {
+			t.Errorf("with just enough time: got %v after %v, want a turn after 17s", err, time.Since(before))
+		}
+	})
+}
+
+// The quick retry and the note go without a turn; a retry restarts the clock for
+// everybody behind, and those who cannot wait that long are told then.
+func TestRestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, start := NewPacer(10*time.Second), time.Now()
+		type end struct {
+			name string
+			at   time.Duration
+			err  error
+		}
+		var mu sync.Mutex
+		ends := map[string]end{}
+		wait := func(name string, bound time.Duration) {
+			go func() {
+				err := p.Wait(t.Context(), bound)
+				mu.Lock()
+				defer mu.Unlock()
+				ends[name] = end{name, time.Since(start), err}
+			}()
+			synctest.Wait()
+		}
+		wait("first", NoBound)
+		wait("head, in a hurry", 12*time.Second)
+		wait("second, patient", NoBound)
+		wait("third, in a hurry", 33*time.Second)
+		time.Sleep(5 * time.Second)
+		p.Restart(time.Now()) // the retry of the first, at 5 s: next turn at 15 s
+		p.Restart(time.Now()) // once more does no harm
+		synctest.Wait()
+		p.Restart(time.Now().Add(365 * 24 * time.Hour)) // a clock that was wrong counts as now
+		p.Restart(start)                                // never nearer
+		if got := p.Line(); got != 30*time.Second {
+			t.Errorf("10 s to go and two waiting: got a line of %v, want 30s", got)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		mu.Lock()
+		defer mu.Unlock()
+		want := map[string]time.Duration{
+			"first": 0, "head, in a hurry": 5 * time.Second, // told as soon as it is clear
+			"second, patient": 15 * time.Second, "third, in a hurry": 25 * time.Second, // moved up
+		}
+		for name, at := range want {
+			got, ok := ends[name]
+			var line *LineError
+			late := errors.As(got.err, &line)
+			if !ok || got.at != at || late != (name == "head, in a hurry") {
+				t.Errorf("%s: got %v, %v; want it over at %v", name, got.at, got.err, at)
+			}
+		}
+	})
+}
+
+// After a start the clock goes on from the last attempt that was recorded.
+func TestRestartFromTheLastRecordedAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPacer(10 * time.Second)
+		p.Restart(time.UnixMilli(time.Now().Add(-4 * time.Second).UnixMilli()))
+		before := time.Now()
+		if err := p.Wait(t.Context(), NoBound); err != nil || time.Since(before) != 6*time.Second {
+			t.Errorf("got %v after %v, want a turn after 6s", err, time.Since(before))
+		}
+	})
+}
+
+func TestLeavingTheLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, start := NewPacer(10*time.Second), time.Now()
+		_ = p.Wait(t.Context(), NoBound)
+		head, leaveHead := context.WithCancel(t.Context())
+		middle, leaveMiddle := context.WithTimeout(t.Context(), 2*time.Second)
+		defer leaveMiddle()
+		errs := make(chan error, 2)
+		go func() { errs <- p.Wait(head, NoBound) }()
+		synctest.Wait()
+		go func() { errs <- p.Wait(middle, NoBound) }()
+		synctest.Wait()
+		last := make(chan time.Duration, 1)
+		go func() { _ = p.Wait(t.Context(), NoBound); last <- time.Since(start) }()
+		time.Sleep(3 * time.Second)
+		if err := <-errs; err != context.DeadlineExceeded {
+			t.Errorf("out of time in the middle of the line: got %v, want %v", err, context.DeadlineExceeded)
+		}
+		leaveHead()
+		if err := <-errs; err != context.Canceled {
+			t.Errorf("gone from the head of the line: got %v, want %v", err, context.Canceled)
+		}
+		if at := <-last; at != 10*time.Second {
+			t.Errorf("the one behind both: got its turn at %v, want 10s", at)
+		}
+		if err := p.Wait(head, NoBound); err != context.Canceled || p.Waiting() != 0 {
+			t.Errorf("gone before coming: got %v and %d in line, want %v and nobody", err, p.Waiting(), context.Canceled)
+		}
+	})
+}
+
+// Hundreds of callers, patient and hurried, some of them leaving, with retries in
+// between: no two turns are nearer than the spacing, nobody overtakes, everybody
+// gets an end, and nobody hurried waits past the bound.
+func TestPacerUnderLoad(t *testing.T) {
+	for seed := range uint64(20) {
+		synctest.Test(t, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(seed, 1))
+			p := NewPacer(10 * time.Second)
+			type turn struct {
+				caller int
+				at     time.Time
+			}
+			var mu sync.Mutex
+			var turns []turn
+			var restarted []time.Time
+			var wg sync.WaitGroup
+			ended := 0
+			const callers = 200
+			for i := range callers {
+				time.Sleep(time.Duration(rng.IntN(15)) * time.Second)
+				bound, life := NoBound, time.Hour
+				switch rng.IntN(4) {
+				case 0:
+					bound = time.Duration(rng.IntN(40)) * time.Second
+				case 1:
+					life = time.Duration(1+rng.IntN(60)) * time.Second
+				case 2:
+					if rng.IntN(4) == 0 {
+						restarted = append(restarted, time.Now())
+						p.Restart(time.Now())
+					}
+				}
+				wg.Go(func() {
+					ctx, cancel := context.WithTimeout(t.Context(), life)
+					defer cancel()
+					came := time.Now()
+					err := p.Wait(ctx, bound)
+					mu.Lock()
+					defer mu.Unlock()
+					ended++
+					if waited := time.Since(came); waited > bound {
+						t.Errorf("seed %d: waited %v with a bound of %v", seed, waited, bound)
+					}
+					if err == nil {
+						turns = append(turns, turn{i, time.Now()})
+					}
+				})
+				synctest.Wait()
+			}
+			wg.Wait()
+			if ended != callers || p.Waiting() != 0 || len(turns) < callers/4 {
+				t.Fatalf("seed %d: %d of %d ended, %d in line, %d turns", seed, ended, callers, p.Waiting(), len(turns))
+			}
+			for n := 1; n < len(turns); n++ {
+				if gap := turns[n].at.Sub(turns[n-1].at); gap < 10*time.Second {
+					t.Errorf("seed %d: turns %v apart, want at least 10s", seed, gap)
+				}
+				if turns[n].caller < turns[n-1].caller {
+					t.Errorf("seed %d: caller %d got its turn before %d", seed, turns[n-1].caller, turns[n].caller)
+				}
+			}
+			for _, r := range restarted {
+				for _, turn := range turns {
+					if turn.at.After(r) && turn.at.Sub(r) < 10*time.Second {
+						t.Errorf("seed %d: a turn %v after a restart, want at least 10s", seed, turn.at.Sub(r))
+					}
+				}
+			}
+		})
+	}
+}
