@@ -1,0 +1,181 @@
+package upstream
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	setAppointment       = "SetAppointment"
+	setAppointmentCancel = "SetAppointmentStatusCanceled"
+	appointmentsOf       = "GetAppointmentListByPatient"
+)
+
+// NewAppointment is an appointment to write. All fields are required.
+type NewAppointment struct {
+	PatientGUID         string
+	Start               time.Time
+	Zone                *time.Location // the clinic's; Start is written as its wall clock
+	ScheduleViewGUID    string
+	ScheduleColumnGUID  string
+	AppointmentTypeGUID string
+	Minutes             int
+}
+
+// Created is what a write that succeeded says of itself.
+type Created struct {
+	GUID string // "" when LookUp
+	// LookUp: it was written, but the answer does not say under which GUID. Find it
+	// with GetAppointmentListByPatient; never write it again.
+	LookUp bool
+}
+
+// Appointment is one appointment as the upstream lists it.
+type Appointment struct {
+	GUID                string
+	PatientGUID         string    // "" when the upstream leaves it out, as it does in a list by patient
+	Start               time.Time // UTC; zero for an appointment without a time
+	Minutes             int       // 0 when the upstream leaves it out
+	ScheduleViewGUID    string    // "" when the upstream leaves it out
+	ScheduleColumnGUID  string    // "" when the upstream leaves it out
+	AppointmentTypeGUID string    // "" when the upstream leaves it out
+	Cancelled           bool
+}
+
+// SetAppointment writes an appointment. The caller has waited for its turn and has
+// recorded the attempt, because an *Error of class Unknown may follow.
+func (c *Client) SetAppointment(ctx context.Context, n NewAppointment) (Created, error) {
+	if detail := n.incomplete(); detail != "" {
+		return Created{}, &Error{Procedure: setAppointment, Class: Misconfigured, Detail: detail}
+	}
+	a, err := c.call(ctx, setAppointment, parameters{
+		{"PatientGUID", n.PatientGUID},
+		{"StartTime", FormatTime(n.Start, n.Zone)},
+		{"ScheduleViewGUID", n.ScheduleViewGUID},
+		{"ScheduleColumnGUID", n.ScheduleColumnGUID},
+		{"AppointmentTypeGUID", n.AppointmentTypeGUID},
+		{"Minutes", strconv.Itoa(n.Minutes)},
+		{"VendorUserName", c.vendor},
+	})
+	if err != nil {
+		return Created{}, err
+	}
+	if !a.done() {
+		return Created{}, &Error{Procedure: setAppointment, Class: Unknown, Detail: "it said Success and nothing of an appointment"}
+	}
+	made := a.made()
+	return Created{GUID: made, LookUp: made == ""}, nil
+}
+
+// incomplete is what is missing before n can be sent, or "".
+func (n NewAppointment) incomplete() string {
+	switch {
+	case n.PatientGUID == "":
+		return "the patient has no GUID"
+	case n.ScheduleViewGUID == "", n.ScheduleColumnGUID == "":
+		return "the specialist has no schedule view or column GUID of the upstream"
+	case n.AppointmentTypeGUID == "":
+		return "the appointment type has no GUID of the upstream"
+	case n.Zone == nil:
+		return "the clinic's time zone is not known"
+	case n.Start.IsZero(), n.Minutes <= 0:
+		return "the appointment has no start or no length"
+	}
+	return ""
+}
+
+// SetAppointmentStatusCanceled cancels an appointment. One that is cancelled
+// already counts as done; one that is not there is Refused (AppointmentUnknown).
+// Repeating it is harmless, so Unknown is answered by calling again.
+func (c *Client) SetAppointmentStatusCanceled(ctx context.Context, appointmentGUID string) error {
+	if appointmentGUID == "" {
+		return &Error{Procedure: setAppointmentCancel, Class: Misconfigured, Detail: "the appointment has no GUID"}
+	}
+	_, err := c.call(ctx, setAppointmentCancel, parameters{{"apptGUID", appointmentGUID}})
+	if ReasonOf(err) == AlreadyCancelled {
+		return nil
+	}
+	return err
+}
+
+// GetAppointmentListByPatient lists the appointments of one patient, cancelled ones
+// included. zone is the clinic's. A list of which a part cannot be read is no list:
+// it is an *Error of class Unknown, since what is not seen in it would be written
+// again.
+func (c *Client) GetAppointmentListByPatient(ctx context.Context, patientGUID string, zone *time.Location) ([]Appointment, error) {
+	if patientGUID == "" || zone == nil {
+		return nil, &Error{Procedure: appointmentsOf, Class: Misconfigured, Detail: "the patient has no GUID, or the clinic's time zone is not known"}
+	}
+	a, err := c.call(ctx, appointmentsOf, parameters{{"patGUID", patientGUID}})
+	if ReasonOf(err) == AppointmentUnknown {
+		return nil, nil // "No appointments found" is a list without any
+	}
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Appointment, 0, len(a.records))
+	for _, r := range a.records {
+		if len(r) == 1 && noneFound.MatchString(r["result"]) {
+			continue
+		}
+		each, ok := r.appointment(zone)
+		if !ok {
+			return nil, &Error{Procedure: appointmentsOf, Class: Unknown, Detail: "it listed an appointment that cannot be read"}
+		}
+		list = append(list, each)
+	}
+	return list, nil
+}
+
+func (r record) appointment(zone *time.Location) (Appointment, bool) {
+	a := Appointment{
+		GUID:                r.first("appointmentguid", "apptguid", "guid"),
+		PatientGUID:         r.first("patientguid", "patguid"),
+		ScheduleViewGUID:    r.first("scheduleviewguid", "schdvwguid"),
+		ScheduleColumnGUID:  r.first("schedulecolumnguid", "schdcolguid"),
+		AppointmentTypeGUID: r.first("appointmenttypeguid", "appttypguid", "appttypeguid"),
+		Cancelled:           strings.Contains(strings.ToLower(r.first("appointmentstatusdescription", "appointmentstatus", "statusdescription", "status")), "cancel"),
+	}
+	if !ValidGUID(a.GUID) {
+		return Appointment{}, false
+	}
+	if start := r.first("appointmentdatetime", "appointmentstarttime", "starttime", "apptstarttime"); start != "" {
+		t, err := ParseTime(start, zone)
+		if err != nil {
+			return Appointment{}, false
+		}
+		a.Start = t
+	}
+	if minutes := r.first("appointmentminutes", "minutes", "apptminutes"); minutes != "" {
+		n, err := strconv.Atoi(minutes)
+		if err != nil || n < 0 {
+			return Appointment{}, false
+		}
+		a.Minutes = n
+	}
+	return a, true
+}
+
+// Match picks out of a patient's list the appointments that n would be: not
+// cancelled, the same wall-clock start in the clinic's zone, the same column. Where
+// the upstream leaves the column out, the appointment type is compared instead, and
+// where it leaves that out too, the start alone decides. More than one means that
+// the upstream holds duplicates.
+func (n NewAppointment) Match(list []Appointment) []Appointment {
+	return slices.DeleteFunc(slices.Clone(list), func(a Appointment) bool {
+		switch {
+		case a.Cancelled, a.Start.IsZero(), FormatTime(a.Start, n.Zone) != FormatTime(n.Start, n.Zone):
+			return true
+		case a.PatientGUID != "" && !EqualGUID(a.PatientGUID, n.PatientGUID):
+			return true
+		case a.ScheduleColumnGUID != "":
+			return !EqualGUID(a.ScheduleColumnGUID, n.ScheduleColumnGUID)
+		case a.AppointmentTypeGUID != "":
+			return !EqualGUID(a.AppointmentTypeGUID, n.AppointmentTypeGUID)
+		}
+		return false
+	})
+}

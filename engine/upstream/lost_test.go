@@ -1,0 +1,218 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// raw serves one connection after the other with fn, which need not speak HTTP.
+func raw(t *testing.T, fn func(net.Conn)) (url string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			fn(conn)
+			_ = conn.Close()
+		}
+	}()
+	t.Cleanup(func() { _ = l.Close(); <-done })
+	return "http://" + l.Addr().String() + "/GetData.ashx"
+}
+
+// readRequest reads a request to its end, as a server that then fails has done.
+func readRequest(conn net.Conn) {
+	var got []byte
+	buffer := make([]byte, 4096)
+	for !bytes.Contains(got, []byte("</GetDataRequest>")) {
+		n, err := conn.Read(buffer)
+		if err != nil {
+			return
+		}
+		got = append(got, buffer[:n]...)
+	}
+}
+
+// The ends that are no answer, over real connections: what may have been read by
+// the other side is Unknown, what cannot have been is not.
+func TestLostCalls(t *testing.T) {
+	canned := func(status, body string) string {
+		return raw(t, func(conn net.Conn) {
+			readRequest(conn)
+			_, _ = io.WriteString(conn, "HTTP/1.1 "+status+"\r\n"+body)
+		})
+	}
+	yes := string(testdata(t, "appointment-added"))
+	silent := func() string {
+		return raw(t, func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) })
+	}
+	quiet := log.New(io.Discard, "", 0)
+	https := httptest.NewUnstartedServer(http.NotFoundHandler())
+	https.Config.ErrorLog = quiet
+	https.StartTLS()
+	defer https.Close()
+
+	tests := []struct {
+		name    string
+		options func() Options
+		class   Class
+		detail  string
+		cause   error
+	}{
+		{"nobody listens", func() Options {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = l.Close()
+			return options("http://" + l.Addr().String())
+		}, NotSent, "the connection was refused", nil},
+		{"dialling takes longer than the call may", func() Options {
+			o := options("http://127.0.0.1:1")
+			o.Timeout = 20 * time.Millisecond
+			o.HTTP = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}}}
+			return o
+		}, NotSent, "no connection in time", context.DeadlineExceeded},
+		{"the name is not known", func() Options {
+			o := options("http://upstream.example")
+			o.HTTP = &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+				return nil, &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "upstream.example", IsNotFound: true}}
+			}}}
+			return o
+		}, NotSent, "its name is not known", nil},
+		{"a transport that reports nothing cannot dial", func() Options {
+			o := options("http://upstream.example")
+			o.HTTP = &http.Client{Transport: trip(func(*http.Request) (*http.Response, error) {
+				return nil, &net.OpError{Op: "dial", Err: errors.New("no route to host")}
+			})}
+			return o
+		}, NotSent, "no connection", nil},
+		{"a transport that reports nothing fails", func() Options {
+			o := options("http://upstream.example")
+			o.HTTP = &http.Client{Transport: trip(func(*http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF })}
+			return o
+		}, Unknown, "the connection was cut before the answer", nil},
+		{"a certificate nobody vouches for", func() Options { return options(https.URL) },
+			Misconfigured, "its certificate is not valid", nil},
+		{"no TLS at an https address", func() Options {
+			return options(strings.Replace(raw(t, func(conn net.Conn) {
+				_, _ = conn.Read(make([]byte, 4096))
+				_, _ = io.WriteString(conn, "HTTP/1.1 400 Bad Request\r\n\r\n")
+			}), "http:", "https:", 1))
+		}, Misconfigured, "it does not speak TLS at this address", nil},
+		{"neither TLS nor HTTP at an https address", func() Options {
+			return options(strings.Replace(raw(t, func(conn net.Conn) {
+				_, _ = conn.Read(make([]byte, 4096))
+				_, _ = io.WriteString(conn, "220 mail ready\r\n")
+			}), "http:", "https:", 1))
+		}, Misconfigured, "it does not speak TLS at this address", nil},
+		{"cut without a byte, before reading", func() Options { return options(raw(t, func(net.Conn) {})) },
+			Unknown, "the connection was cut before the answer", nil},
+		{"cut without a byte, after reading", func() Options { return options(raw(t, readRequest)) },
+			Unknown, "the connection was cut before the answer", nil},
+		{"no HTTP", func() Options {
+			return options(raw(t, func(c net.Conn) { readRequest(c); _, _ = io.WriteString(c, "hello\r\n") }))
+		},
+			Unknown, "the connection was cut before the answer", nil},
+		{"no answer in time", func() Options {
+			o := options(silent())
+			o.Timeout = 50 * time.Millisecond
+			return o
+		}, Unknown, "no answer in time", context.DeadlineExceeded},
+		{"cut in the middle of the answer", func() Options {
+			return options(canned("200 OK", fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(yes), yes[:len(yes)/2])))
+		}, Unknown, "the answer broke off", nil},
+		{"cut in the middle of an answer of no announced length", func() Options {
+			return options(canned("200 OK", "\r\n"+yes[:len(yes)/2]))
+		}, Unknown, "the answer was not whole XML", nil},
+		{"an answer without end", func() Options {
+			return options(canned("200 OK", "\r\n"+yes+strings.Repeat(" ", maxAnswer)))
+		}, Unknown, "the answer was larger than 1 MiB", nil},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := client(t, test.options()).SetAppointment(context.Background(), wanted(t))
+			var e *Error
+			if !errors.As(err, &e) || e.Class != test.class || e.Detail != test.detail {
+				t.Fatalf("got %v, want class %q and %q", err, test.class, test.detail)
+			}
+			if !errors.Is(err, test.cause) && test.cause != nil {
+				t.Errorf("got cause %v, want %v", errors.Unwrap(err), test.cause)
+			}
+			private(t, err)
+		})
+	}
+}
+
+type trip func(*http.Request) (*http.Response, error)
+
+func (f trip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// A caller that goes away before the call has not sent it; one that goes away
+// while it waits does not know.
+func TestTheCallerGivesUp(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	url := raw(t, func(conn net.Conn) {
+		readRequest(conn)
+		cancel()
+		_, _ = io.Copy(io.Discard, conn)
+	})
+	c := client(t, options(url))
+	_, err := c.SetAppointment(ctx, wanted(t))
+	if ClassOf(err) != Unknown || !errors.Is(err, context.Canceled) {
+		t.Errorf("given up while waiting: got %v, want class %q and context.Canceled", err, Unknown)
+	}
+	_, err = c.SetAppointment(ctx, wanted(t))
+	if ClassOf(err) != NotSent || !errors.Is(err, context.Canceled) {
+		t.Errorf("given up before: got %v, want class %q and context.Canceled", err, NotSent)
+	}
+	ctx, cancel = context.WithCancel(context.Background())
+	o := options("http://127.0.0.1:1")
+	o.HTTP = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		cancel()
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}}}
+	_, err = client(t, o).SetAppointment(ctx, wanted(t))
+	if ClassOf(err) != NotSent || !errors.Is(err, context.Canceled) {
+		t.Errorf("given up while dialling: got %v, want class %q and context.Canceled", err, NotSent)
+	}
+}
+
+// Credentials go to the configured address and to no other.
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	for _, status := range []int{301, 302, 307, 308} {
+		visited := false
+		elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { visited = true }))
+		server := httptest.NewServer(http.RedirectHandler(elsewhere.URL, status))
+		for _, o := range []Options{options(server.URL), {URL: server.URL, ClientID: "c", User: "u", Password: "p", HTTP: &http.Client{}}} {
+			_, err := client(t, o).SetAppointment(context.Background(), wanted(t))
+			if ClassOf(err) != Misconfigured || visited {
+				t.Errorf("%d: got %v, went there: %v; want class %q and not", status, err, visited, Misconfigured)
+			}
+		}
+		server.Close()
+		elsewhere.Close()
+	}
+}

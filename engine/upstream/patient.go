@@ -1,0 +1,62 @@
+package upstream
+
+import (
+	"context"
+	"time"
+)
+
+const (
+	setPatient        = "SetPatient"
+	setPatientComment = "SetPatientComment"
+)
+
+// NewPatient is a patient to write. The names are required; what is empty is left
+// out of the request.
+type NewPatient struct {
+	FirstName    string
+	LastName     string
+	ProviderGUID string
+	LocationGUID string
+	BirthDate    time.Time // a date; its clock and zone are not looked at
+	Phone        string
+	Email        string
+}
+
+// SetPatient writes a patient and returns the GUID. There is no way to look a
+// patient up, so a yes without a GUID is an *Error of class Unknown.
+func (c *Client) SetPatient(ctx context.Context, n NewPatient) (string, error) {
+	if n.FirstName == "" || n.LastName == "" {
+		return "", &Error{Procedure: setPatient, Class: Refused, Reason: Invalid, Detail: "the patient needs a first and a last name"}
+	}
+	var birth string
+	if !n.BirthDate.IsZero() {
+		birth = n.BirthDate.Format("2006-01-02T00:00:00")
+	}
+	a, err := c.call(ctx, setPatient, parameters{
+		{"patientFirstName", n.FirstName},
+		{"patientLastName", n.LastName},
+		{"providerGUID", n.ProviderGUID},
+		{"locationGUID", n.LocationGUID},
+		{"birthdayDateTime", birth},
+		{"phoneNumber", n.Phone},
+		{"email", n.Email},
+		{"VendorUserName", c.vendor},
+	})
+	if err != nil {
+		return "", err
+	}
+	if made := a.made(); made != "" {
+		return made, nil
+	}
+	return "", &Error{Procedure: setPatient, Class: Unknown, Detail: "it said Success and no GUID of the patient"}
+}
+
+// SetPatientComment adds a note to a patient. Like every write it may end Unknown;
+// a note that stands there twice does less harm than one that is missing.
+func (c *Client) SetPatientComment(ctx context.Context, patientGUID, comment string) error {
+	if patientGUID == "" || comment == "" {
+		return &Error{Procedure: setPatientComment, Class: Misconfigured, Detail: "the note is empty, or the patient has no GUID"}
+	}
+	_, err := c.call(ctx, setPatientComment, parameters{{"patGUID", patientGUID}, {"patComment", comment}})
+	return err
+}

@@ -1,0 +1,91 @@
+package upstream
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const getReservations = "GetOnlineReservations"
+
+// Openings asks for what the upstream offers online.
+type Openings struct {
+	From, To             time.Time      // both ends inclusive; an answer is limited to 1 MiB, so ask for days, not months
+	Zone                 *time.Location // the clinic's, required
+	Morning, Afternoon   bool           // neither means both
+	ScheduleViewGUIDs    []string       // none means all
+	AppointmentTypeGUIDs []string       // none means all
+}
+
+// Opening is one interval that the upstream offers.
+type Opening struct {
+	Start              time.Time // UTC
+	Minutes            int
+	ScheduleViewGUID   string
+	ScheduleColumnGUID string
+	// AppointmentTypeGUID comes back empty from the upstream and is the one asked
+	// with, when it was exactly one.
+	AppointmentTypeGUID string
+}
+
+// GetOnlineReservations lists what is offered, as the upstream orders it. A record
+// that cannot be read is left out: an opening not seen is not offered, no more.
+// dropped counts those, for the log.
+func (c *Client) GetOnlineReservations(ctx context.Context, o Openings) (list []Opening, dropped int, err error) {
+	if o.Zone == nil || o.From.IsZero() || o.To.Before(o.From) {
+		return nil, 0, &Error{Procedure: getReservations, Class: Misconfigured, Detail: "the range is empty, or the clinic's time zone is not known"}
+	}
+	if !o.Morning && !o.Afternoon {
+		o.Morning, o.Afternoon = true, true
+	}
+	a, err := c.call(ctx, getReservations, parameters{
+		{"startDate", formatSeconds(o.From, o.Zone)},
+		{"endDate", formatSeconds(o.To, o.Zone)},
+		{"morning", title(o.Morning)},
+		{"afternoon", title(o.Afternoon)},
+		{"schdvwGUIDs", strings.Join(o.ScheduleViewGUIDs, "|")},
+		{"appttypGUIDs", strings.Join(o.AppointmentTypeGUIDs, "|")},
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, r := range a.records {
+		opening, ok := r.opening(o)
+		if !ok {
+			dropped++
+			continue
+		}
+		list = append(list, opening)
+	}
+	return list, dropped, nil
+}
+
+func (r record) opening(o Openings) (Opening, bool) {
+	start, err := ParseTime(r.first("starttime", "appointmentstarttime"), o.Zone)
+	if err != nil {
+		return Opening{}, false
+	}
+	minutes, err := strconv.Atoi(r.first("minutes", "appointmentminutes"))
+	if err != nil || minutes <= 0 {
+		return Opening{}, false
+	}
+	each := Opening{
+		Start:               start,
+		Minutes:             minutes,
+		ScheduleViewGUID:    r.first("scheduleviewguid", "schdvwguid"),
+		ScheduleColumnGUID:  r.first("schedulecolumnguid", "schdcolguid"),
+		AppointmentTypeGUID: r.first("appointmenttypeguid", "appttypguid"),
+	}
+	if each.AppointmentTypeGUID == "" && len(o.AppointmentTypeGUIDs) == 1 {
+		each.AppointmentTypeGUID = o.AppointmentTypeGUIDs[0]
+	}
+	return each, ValidGUID(each.ScheduleViewGUID) && ValidGUID(each.ScheduleColumnGUID)
+}
+
+func title(b bool) string {
+	if b {
+		return "True"
+	}
+	return "False"
+}

@@ -1,0 +1,148 @@
+// Package upstream speaks to the clinic's practice-management system: one XML
+// endpoint, six procedures, no idempotency key, and a limit of about five writes a
+// minute.
+//
+// What makes it hard is not the XML but the answers. They are sorted into classes
+// by one question: may the write have happened?
+//
+//	class          the write happened   what a caller does
+//	(nil error)    yes                  record it; look it up first if Created.LookUp
+//	RateLimited    no                   try again later
+//	NotSent        no                   try again later
+//	Refused        no                   give up; Reason says why
+//	Misconfigured  no                   tell staff; trying again changes nothing
+//	Unknown        nobody knows         wait until it can no longer be in flight, then look it up
+//
+// An answer is believed to mean "no" only where it plainly says so. A timeout, a cut
+// connection, half an answer, an HTML page, an error text this package does not
+// know: all of these are Unknown, because repeating a write that did happen books a
+// family twice. For the same reason a Refused of SlotTaken or AlreadyBooked that
+// follows an Unknown on the same operation means "look it up": the one who took the
+// slot may have been the first try.
+//
+// Errors also arrive as Success with a Result of "Error: …", and are treated alike.
+//
+// Times on the wire are US wall-clock times of the clinic without a zone, so every
+// call that carries one takes the zone and refuses to guess it. GUIDs are compared
+// without regard to case.
+//
+// Errors hold fixed words of this package, never a text of the upstream's, a URL, a
+// credential or anything about a person, and so may be logged and shown.
+//
+// Pacer spaces the writes; Client does not wait by itself, it only restarts the
+// Pacer's clock when a SetAppointment leaves. The package starts no goroutines.
+package upstream
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Namespace is the XML namespace of every request and answer.
+const Namespace = "http://schemas.practica.ws/cloud9/partners/"
+
+// DefaultTimeout is how long one call may take, from dialling to the last byte.
+const DefaultTimeout = 15 * time.Second
+
+// connectTimeout bounds dialling, and again the TLS handshake. Together they stay
+// below the Pacer's spacing, so that of two calls let go one after the other the
+// first has left before the second.
+const connectTimeout = 4 * time.Second
+
+// Options are what New needs. URL, ClientID, User and Password are required.
+type Options struct {
+	URL      string // of the endpoint, …/GetData.ashx; http or https
+	ClientID string
+	User     string
+	Password string
+	Vendor   string        // VendorUserName of patients and appointments; empty means User
+	Timeout  time.Duration // of one call; zero means DefaultTimeout
+	// Pacer, if set, has its clock restarted at the moment a SetAppointment is
+	// written to the connection, so that the spacing is that of the wire.
+	Pacer *Pacer
+	// HTTP, if set, makes the connections. It is used as it is, except that redirects
+	// are never followed. The default dials afresh for each call: a kept connection
+	// that the other side has closed would turn a harmless write into an Unknown.
+	HTTP *http.Client
+}
+
+// Client calls the upstream. It may be used by any number of goroutines.
+type Client struct {
+	url      string
+	clientID string
+	user     string
+	password string
+	vendor   string
+	timeout  time.Duration
+	pacer    *Pacer
+	http     *http.Client
+}
+
+// New makes a Client, or says which option is wrong. It makes no connection.
+func New(o Options) (*Client, error) {
+	u, err := url.Parse(o.URL)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+		return nil, errors.New("upstream URL: expected the whole address of the endpoint, like https://pms.example/GetData.ashx")
+	case u.User != nil:
+		return nil, errors.New("upstream URL: leave user and password out of the address, they have options of their own")
+	}
+	for _, required := range []struct{ name, value string }{{"client id", o.ClientID}, {"user", o.User}, {"password", o.Password}} {
+		if required.value == "" {
+			return nil, fmt.Errorf("upstream %s: missing; the upstream's vendor gives it out with the address", required.name)
+		}
+	}
+	if o.Timeout < 0 {
+		return nil, errors.New("upstream timeout: must not be negative")
+	}
+	c := &Client{
+		url: o.URL, clientID: o.ClientID, user: o.User, password: o.Password,
+		vendor: o.Vendor, timeout: o.Timeout, pacer: o.Pacer,
+	}
+	if c.vendor == "" {
+		c.vendor = o.User
+	}
+	if c.timeout == 0 {
+		c.timeout = DefaultTimeout
+	}
+	client := http.Client{Transport: transport()}
+	if o.HTTP != nil {
+		client = *o.HTTP
+	}
+	// A redirected POST would carry the credentials to wherever it points.
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	c.http = &client
+	return c, nil
+}
+
+func transport() *http.Transport {
+	dialer := &net.Dialer{Timeout: connectTimeout}
+	t := &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         dialer.DialContext,
+		TLSHandshakeTimeout: connectTimeout,
+		DisableKeepAlives:   true,
+		DisableCompression:  true,
+		// HTTP/1.1 only: one request, one connection, one fate.
+		Protocols: new(http.Protocols),
+	}
+	t.Protocols.SetHTTP1(true)
+	return t
+}
+
+// Format keeps the credentials out of anything printed, %#v included.
+func (o Options) Format(f fmt.State, _ rune) { _, _ = fmt.Fprint(f, "upstream options") }
+
+// LogValue keeps the credentials out of logs.
+func (o Options) LogValue() slog.Value { return slog.StringValue("upstream options") }
+
+// Format keeps the credentials out of anything printed, %#v included.
+func (c *Client) Format(f fmt.State, _ rune) { _, _ = fmt.Fprint(f, "upstream client") }
+
+// LogValue keeps the credentials out of logs.
+func (c *Client) LogValue() slog.Value { return slog.StringValue("upstream client") }
