@@ -63,12 +63,12 @@ func TestParseTime(t *testing.T) {
 	}
 }
 
-// Every quarter of an hour of two years, written and read, is itself again; only
-// the second pass of a repeated hour comes back as the first.
+// Every half hour of a year, written and read, is itself again; only the second
+// pass of a repeated hour comes back as the first.
 func TestTimesComeBack(t *testing.T) {
 	for _, name := range []string{"America/New_York", "Europe/London", "Australia/Lord_Howe", "America/St_Johns", "Asia/Kolkata", "Pacific/Apia"} {
 		z, repeated := zone(t, name), 0
-		for at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC); at.Year() < 2028; at = at.Add(15 * time.Minute) {
+		for at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC); at.Year() == 2026; at = at.Add(30 * time.Minute) {
 			text := FormatTime(at, z)
 			got, err := ParseTime(text, z)
 			if err != nil || FormatTime(got, z) != text || got.After(at) {
@@ -78,8 +78,8 @@ func TestTimesComeBack(t *testing.T) {
 				repeated++
 			}
 		}
-		if repeated > 8 {
-			t.Errorf("%s: %d quarters of an hour did not come back, want at most those of the repeated hours", name, repeated)
+		if repeated > 2 {
+			t.Errorf("%s: %d half hours did not come back, want at most the two of the repeated hour", name, repeated)
 		}
 	}
 }

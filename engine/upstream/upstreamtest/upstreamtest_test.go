@@ -3,6 +3,7 @@ package upstreamtest_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"math/rand/v2"
@@ -262,7 +263,7 @@ func TestLookingItUpBooksOnce(t *testing.T) {
 			const people = 200
 			for i := range people {
 				n := wanted(t)
-				n.Start = n.Start.Add(time.Duration(i) * 30 * time.Minute)
+				n.PatientGUID = fmt.Sprintf("3f2504e0-4f89-11d3-9a0c-%012x", i)
 				for {
 					if err := pacer.Wait(t.Context(), upstream.NoBound); err != nil {
 						t.Fatal(err)
