@@ -45,6 +45,7 @@ type Engine struct {
 	schedule  scheduleCache
 	slots     *slotCache
 	recent    recentHolds
+	beacon    beacon
 	failures  failures
 	passwords passwords
 	keyring   atomic.Pointer[token.Keyring]
@@ -62,6 +63,8 @@ type Options struct {
 	Keyring *token.Keyring
 	// AdminKey is a bootstrap key with every scope, of at least MinAdminKey characters. Default: none.
 	AdminKey string
+
+	Presence PresenceOptions
 
 	// TimeslotsCacheTTL bounds how long a computed day list is reused. Default 300 s; negative switches the cache off.
 	TimeslotsCacheTTL time.Duration
@@ -83,6 +86,7 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	if o.TimeslotsCacheBytes == 0 {
 		o.TimeslotsCacheBytes = 32 << 20
 	}
+	o.Presence = o.Presence.withDefaults()
 	if o.Keyring == nil {
 		o.Keyring = token.Generate(time.Now())
 	}
@@ -103,7 +107,10 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	if err := e.reloadSchedule(ctx); err != nil {
 		return nil, fmt.Errorf("read the schedule: %w", err)
 	}
-	e.work = append(e.work, e.forgetOldRecords)
+	if err := e.seedPresence(ctx); err != nil {
+		return nil, fmt.Errorf("seed presence: %w", err)
+	}
+	e.work = append(e.work, e.forgetOldRecords, e.keepPresence, e.expireSessions)
 	return e, nil
 }
 

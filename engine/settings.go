@@ -15,6 +15,8 @@ type Settings struct {
 	Accent            string   `json:"accent,omitempty"`            // one of the page's tested hues
 	Logo              string   `json:"logo,omitempty"`              // a PNG as a data: URL, at most 100 KB
 	EmbedOrigins      []string `json:"embedOrigins,omitempty"`      // sites that may frame the booking page; none: embedding is off
+	RequirePing       *bool    `json:"requirePing,omitempty"`       // specialists who are online must send heartbeats; default true
+	StaleAfterSeconds int      `json:"staleAfterSeconds,omitempty"` // how old a heartbeat may be; 0: as the server was started
 }
 
 // Settings returns the clinic's settings as they are now.
@@ -42,6 +44,9 @@ func checkSettings(m *mistakes, s *Settings) {
 	}
 	if s.ChangeCutoffHours < 0 || s.ChangeCutoffHours > 24*60 {
 		m.add("changeCutoffHours", "must be 0 to %d hours", 24*60)
+	}
+	if s.StaleAfterSeconds != 0 && (s.StaleAfterSeconds < 5 || s.StaleAfterSeconds > 3600) {
+		m.add("staleAfterSeconds", "must be 5 to 3600 seconds")
 	}
 	if s.Accent != "" && !slices.Contains(accents, s.Accent) {
 		m.add("accent", "must be one of %s", strings.Join(accents, ", "))

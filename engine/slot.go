@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"holdfast/holds"
@@ -45,6 +46,9 @@ type Timeslot struct {
 type slotList struct {
 	slots       []listedSlot // by start
 	specialists []string     // all who were asked, whether or not they have a slot
+
+	once sync.Once
+	full []time.Time // starts that are booked out; see booked
 }
 
 type listedSlot struct {

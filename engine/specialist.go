@@ -63,7 +63,32 @@ func (e *Engine) putSpecialist(ctx context.Context, actor Actor, action string, 
 	if before != nil {
 		c.before = *before
 	}
-	return p, e.changeSchedule(ctx, c, func(tx store.Tx) error { return tx.PutSpecialist(ctx, p) })
+	err := e.changeSchedule(ctx, c, func(tx store.Tx) error {
+		if err := tx.PutSpecialist(ctx, p); err != nil || p.Active {
+			return err
+		}
+		return endSignInsOf(ctx, tx, p.ID)
+	})
+	if err == nil {
+		e.followActive(context.WithoutCancel(ctx), p)
+	}
+	return p, err
+}
+
+// endSignInsOf signs out whoever works as this specialist.
+func endSignInsOf(ctx context.Context, tx store.Tx, specialistID string) error {
+	users, err := tx.Users(ctx)
+	if err != nil {
+		return err
+	}
+	for _, u := range users {
+		if u.Role == store.RoleSpecialist && u.SpecialistID == specialistID {
+			if _, err := tx.DeleteSignIns(ctx, u.ID, ""); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func checkSpecialist(m *mistakes, at string, p *store.Specialist) {

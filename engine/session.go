@@ -1,0 +1,293 @@
+package engine
+
+import (
+	"context"
+	"crypto/subtle"
+	"strings"
+	"time"
+
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// SessionRequestTTL is how long a request waits for somebody to accept it.
+const SessionRequestTTL = 60 * time.Second
+
+// Why a session cannot be changed as asked, as the Reason of a *NotBookableError.
+const (
+	ReasonAccepted   Reason = "already_accepted"
+	ReasonEnded      Reason = "session_over"
+	ReasonNotActive  Reason = "session_not_active"
+	ReasonAtCapacity Reason = "at_capacity"
+	ReasonNotOnline  Reason = "not_online"
+)
+
+// RequestSession asks for an on-demand consultation. Every available specialist hears of it, and the first to accept
+// has it. A client that is waiting already gets the request it has. *ValidationError.
+func (e *Engine) RequestSession(ctx context.Context, client holds.ClientID, once *Once) (store.Session, error) {
+	var m mistakes
+	checkClient(&m, client)
+	if err := m.err(); err != nil {
+		return store.Session{}, err
+	}
+	now := e.now()
+	s := store.Session{
+		ID: newID(), ClientID: string(client), Status: store.SessionRequested, RequestedAt: now, ExpiresAt: now.Add(SessionRequestTTL), UpdatedAt: now, Version: 1,
+	}
+	found := s
+	err := e.store.Write(ctx, func(tx store.Tx) error {
+		waiting, err := tx.Sessions(ctx, store.SessionFilter{Statuses: []store.SessionStatus{store.SessionRequested}, Limit: 500})
+		if err != nil {
+			return err
+		}
+		found = s
+		for _, w := range waiting {
+			if w.ClientID == s.ClientID && now.Before(w.ExpiresAt) {
+				found = w
+				return once.remember(ctx, tx, found, now)
+			}
+		}
+		if err := tx.InsertSession(ctx, s); err != nil {
+			return err
+		}
+		return once.remember(ctx, tx, s, now)
+	})
+	if err == nil && found.ID == s.ID {
+		e.publishSession(ctx, &s)
+	}
+	return found, err
+}
+
+// Session returns one. store.ErrNotFound.
+func (e *Engine) Session(ctx context.Context, id string) (store.Session, error) {
+	if !ValidID(id) {
+		return store.Session{}, store.ErrNotFound
+	}
+	return e.store.Session(ctx, id)
+}
+
+// Sessions lists sessions, oldest first.
+func (e *Engine) Sessions(ctx context.Context, f store.SessionFilter) ([]store.Session, error) {
+	return e.store.Sessions(ctx, f)
+}
+
+// AcceptSession gives a request to the first specialist who asks; the others get *NotBookableError. The capacity is
+// decided in the transaction; the live counter is a hint that reconciliation heals. A repeat by the same specialist is
+// answered with the session again. store.ErrNotFound.
+func (e *Engine) AcceptSession(ctx context.Context, id, specialistID string) (store.Session, error) {
+	p, err := e.onlineSpecialist(ctx, specialistID)
+	if err != nil {
+		return store.Session{}, err
+	}
+	return e.changeSession(ctx, id, func(tx store.Tx, s *store.Session, now time.Time) (bool, error) {
+		switch {
+		case s.SpecialistID == specialistID && s.Status == store.SessionActive:
+			return false, nil
+		case s.Status == store.SessionActive || s.Status == store.SessionPendingPayment:
+			return false, &NotBookableError{ReasonAccepted}
+		case s.Status != store.SessionRequested || !now.Before(s.ExpiresAt):
+			return false, &NotBookableError{ReasonEnded}
+		}
+		if err := withinCapacity(ctx, tx, &p); err != nil {
+			return false, err
+		}
+		s.Status, s.SpecialistID, s.AcceptedAt = store.SessionActive, specialistID, now
+		return true, nil
+	})
+}
+
+// EndSession closes an active session with an outcome in a few words. Ending twice is ending once. store.ErrNotFound,
+// *NotBookableError.
+func (e *Engine) EndSession(ctx context.Context, id, outcome string) (store.Session, error) {
+	outcome = strings.TrimSpace(outcome)
+	var m mistakes
+	checkText(&m, "outcome", outcome, 200, false)
+	if err := m.err(); err != nil {
+		return store.Session{}, err
+	}
+	return e.changeSession(ctx, id, func(_ store.Tx, s *store.Session, now time.Time) (bool, error) {
+		if s.Status == store.SessionEnded {
+			return false, nil
+		}
+		if err := inProgress(s); err != nil {
+			return false, err
+		}
+		s.Status, s.Outcome, s.EndedAt = store.SessionEnded, outcome, now
+		return true, nil
+	})
+}
+
+// RerouteSession hands an active session to another specialist: one load goes down and one up. store.ErrNotFound,
+// *NotBookableError.
+func (e *Engine) RerouteSession(ctx context.Context, id, specialistID string) (store.Session, error) {
+	p, err := e.onlineSpecialist(ctx, specialistID)
+	if err != nil {
+		return store.Session{}, err
+	}
+	return e.changeSession(ctx, id, func(tx store.Tx, s *store.Session, _ time.Time) (bool, error) {
+		if err := inProgress(s); err != nil {
+			return false, err
+		}
+		if s.SpecialistID == specialistID {
+			return false, nil
+		}
+		if err := withinCapacity(ctx, tx, &p); err != nil {
+			return false, err
+		}
+		s.SpecialistID = specialistID
+		return true, nil
+	})
+}
+
+// SetSessionPayment says whether a session waits for its payment. It keeps its place in the specialist's load.
+// store.ErrNotFound, *NotBookableError.
+func (e *Engine) SetSessionPayment(ctx context.Context, id string, pending bool) (store.Session, error) {
+	to := store.SessionActive
+	if pending {
+		to = store.SessionPendingPayment
+	}
+	return e.changeSession(ctx, id, func(_ store.Tx, s *store.Session, _ time.Time) (bool, error) {
+		if err := inProgress(s); err != nil {
+			return false, err
+		}
+		changed := s.Status != to
+		s.Status = to
+		return changed, nil
+	})
+}
+
+// CancelSession takes back the client's own request. A session that is over stays as it is. store.ErrNotFound,
+// holds.ErrNotOwner.
+func (e *Engine) CancelSession(ctx context.Context, id string, client holds.ClientID) (store.Session, error) {
+	return e.changeSession(ctx, id, func(_ store.Tx, s *store.Session, now time.Time) (bool, error) {
+		if subtle.ConstantTimeCompare([]byte(s.ClientID), []byte(client)) != 1 {
+			return false, holds.ErrNotOwner
+		}
+		switch s.Status {
+		case store.SessionRequested, store.SessionActive, store.SessionPendingPayment:
+			s.Status, s.EndedAt = store.SessionCancelled, now
+			return true, nil
+		}
+		return false, nil
+	})
+}
+
+// expireSessions ends the requests that nobody accepted in time, once a second.
+func (e *Engine) expireSessions(ctx context.Context) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			late, err := e.store.Sessions(ctx, store.SessionFilter{Statuses: []store.SessionStatus{store.SessionRequested}, Before: e.now().Add(time.Millisecond)})
+			for i := 0; i < len(late) && err == nil; i++ {
+				_, err = e.changeSession(ctx, late[i].ID, func(_ store.Tx, s *store.Session, now time.Time) (bool, error) {
+					if s.Status != store.SessionRequested || now.Before(s.ExpiresAt) {
+						return false, nil
+					}
+					s.Status, s.EndedAt = store.SessionExpired, now
+					return true, nil
+				})
+			}
+			if err != nil && ctx.Err() == nil {
+				e.log.Warn("unanswered requests were not ended; the next try is in a second", "error", err)
+			}
+		}
+	}
+}
+
+func (e *Engine) onlineSpecialist(ctx context.Context, id string) (store.Specialist, error) {
+	p, err := e.Specialist(id)
+	if err != nil {
+		return p, invalid("specialistId", "no specialist has this id")
+	}
+	live, err := e.holds.Present(ctx, id)
+	switch {
+	case err != nil:
+		return p, err
+	case !p.Active:
+		return p, holds.ErrDeactivated
+	case !live.Online:
+		return p, &NotBookableError{ReasonNotOnline}
+	}
+	return p, nil
+}
+
+func withinCapacity(ctx context.Context, tx store.Tx, p *store.Specialist) error {
+	loads, err := tx.Loads(ctx)
+	if err != nil {
+		return err
+	}
+	if loads[p.ID] >= p.MaxSessions {
+		return &NotBookableError{ReasonAtCapacity}
+	}
+	return nil
+}
+
+func inProgress(s *store.Session) error {
+	switch s.Status {
+	case store.SessionActive, store.SessionPendingPayment:
+		return nil
+	case store.SessionRequested:
+		return &NotBookableError{ReasonNotActive}
+	}
+	return &NotBookableError{ReasonEnded}
+}
+
+// counts reports whether a session is part of its specialist's load.
+func counts(s *store.Session) bool {
+	return s.Status == store.SessionActive || s.Status == store.SessionPendingPayment
+}
+
+// changeSession lets edit change one session in a transaction, then brings the live loads in step and tells the streams.
+func (e *Engine) changeSession(ctx context.Context, id string, edit func(tx store.Tx, s *store.Session, now time.Time) (bool, error)) (store.Session, error) {
+	if !ValidID(id) {
+		return store.Session{}, store.ErrNotFound
+	}
+	now := e.now()
+	var before, after store.Session
+	var changed bool
+	err := e.store.Write(ctx, func(tx store.Tx) error {
+		var err error
+		if before, err = tx.Session(ctx, id); err != nil {
+			return err
+		}
+		after = before
+		if changed, err = edit(tx, &after, now); err != nil || !changed {
+			return err
+		}
+		after.UpdatedAt = now
+		if err := tx.UpdateSession(ctx, after); err != nil {
+			return err
+		}
+		after.Version++
+		return nil
+	})
+	if err != nil || !changed {
+		return after, err
+	}
+	ctx = context.WithoutCancel(ctx)
+	if counts(&before) && (!counts(&after) || before.SpecialistID != after.SpecialistID) {
+		e.addLoad(ctx, before.SpecialistID, -1)
+	}
+	if counts(&after) && (!counts(&before) || before.SpecialistID != after.SpecialistID) {
+		e.addLoad(ctx, after.SpecialistID, 1)
+	}
+	e.publishSession(ctx, &after)
+	return after, nil
+}
+
+func (e *Engine) addLoad(ctx context.Context, specialistID string, delta int) {
+	if _, err := e.holds.Load(ctx, specialistID, delta); err != nil {
+		e.log.Warn("a live load is off until reconciliation", "specialist", specialistID, "error", err)
+	}
+}
+
+func (e *Engine) publishSession(ctx context.Context, s *store.Session) {
+	e.publish(ctx, holds.Event{
+		Kind: holds.EventSession, SessionID: s.ID, Span: holds.Span{SpecialistID: s.SpecialistID}, ExpiresAt: s.ExpiresAt,
+		Client: holds.ClientID(s.ClientID), Reason: holds.Reason(s.Status),
+	})
+}
