@@ -126,6 +126,7 @@ export function createCalendar({ type, specialistId = '', hear = () => {} }) {
     link(link) {
       if (link !== 'live' && store.get().slots.known) slotEvents([{ type: 'broken' }])
       store.set({ link, ...(link === 'live' && { asOf: serverNow() }) })
+      if (link === 'live' && store.get().problem?.status === 0) open()
     },
     // While there is no stream: who looks at what, and whether the day must be fetched again.
     async poll() {

@@ -50,7 +50,7 @@ export function HoldCard({ hold, type, keep, reclaim }) {
     }
   }, [left])
   useEffect(() => {
-    if (hold.note === 'kept') say(t('hold.kept', { time: at, m: minutes }))
+    if (hold.note === 'kept') say(t('hold.kept', { time: at, m: Math.round(left / 60) }))
     if (hold.note === 'again') say(t('hold.again'))
   }, [hold.note, hold.keeps])
   const whole = (type.maxHoldSeconds || 900)
@@ -68,7 +68,7 @@ export function HoldCard({ hold, type, keep, reclaim }) {
     </section>
     ${warning && hold.keeps < maxKeeps && html`<${Notice} kind="warn" text="hold.warn" params=${{ time: at, n: minutes }}>
       <button type="button" class="btn" onClick=${keep}>${t('hold.keep')}</button></${Notice}>`}
-    ${!warning && !lapsed && hold.note === 'kept' && html`<${Notice} kind="ok" text="hold.kept" params=${{ time: at, m: minutes }} />`}
+    ${!warning && !lapsed && hold.note === 'kept' && html`<${Notice} kind="ok" text="hold.kept" params=${{ time: at, m: Math.round(left / 60) }} />`}
     ${!warning && !lapsed && hold.note === 'again' && html`<${Notice} text="hold.again" />`}
     ${phase === 'lapsed' && html`<${Notice} kind="warn" text="hold.lapsed" params=${{ time: at }}>
       <button type="button" class="btn" onClick=${reclaim}>${t('hold.lapsed.do')}</button></${Notice}>`}`

@@ -1,12 +1,12 @@
 // The booking page: what → when → details → booked, on one address with its steps in the history.
 import { html, render, useEffect, useRef, useState } from '../lib/html.js'
-import { boot, embedded, nameOf, query, servingOf, typeOf } from '../lib/boot.js'
+import { boot, embedded, nameOf, query, servingOf, typeOf, withLang } from '../lib/boot.js'
 import { createStore, useStore } from '../lib/store.js'
 import { ready as client, client as self } from '../lib/client.js'
 import { ready as words, t } from '../lib/i18n.js'
 import { createRouter, useHeading } from '../lib/router.js'
 import { createHold, isHeld } from '../lib/hold.js'
-import { del } from '../lib/api.js'
+import { del, wait } from '../lib/api.js'
 import { recall, remember, forget } from '../lib/session.js'
 import { Notice, words as rich } from '../lib/notice.js'
 import { dayAndTime, time, write } from '../lib/time.js'
@@ -62,10 +62,8 @@ function hear(event) {
 
 // --- steps
 const router = createRouter(step => {
-  if (booked) return location.reload()
   enter(step === 'details' && hold.store.get().phase === 'idle' ? 'when' : step || (skipWhat ? 'when' : 'what'))
 })
-let booked = null
 function enter(step) {
   if (step !== 'what' && !page.get().typeId) step = 'what'
   if (step !== 'what') openCalendar()
@@ -96,10 +94,15 @@ async function claim(slot) {
   const { typeId, specialistId, step } = page.get()
   const s = await hold.claim({ typeId, specialistId, start: slot.start, end: slot.end })
   if (isHeld(s) && page.get().step === step && step === 'when') {
-    import('../manage/page.js')
+    managing()
     go('details')
   }
 }
+
+// The page that follows is fetched while the form is filled in, so that a lost connection cannot come
+// between a confirmed booking and its confirmation.
+let following = null
+const managing = () => following ||= import('../manage/page.js').catch(() => { following = null })
 
 async function confirm() {
   const { form, tries } = page.get()
@@ -113,15 +116,16 @@ async function finish(s) {
   }
   if (s.phase !== 'booked') return
   const { appointment } = s
-  const url = appointment.manageUrl ? '/manage' + new URL(appointment.manageUrl, location.href).hash : ''
-  booked = appointment.id
+  const url = appointment.manageUrl ? withLang('/manage') + new URL(appointment.manageUrl, location.href).hash : ''
   forget('form')
   forget('choice')
   remember('booked', { id: appointment.id, typeId: appointment.appointmentTypeId, url })
   calendar?.stop()
-  const { showBooked } = await import('../manage/page.js')
+  router.stop()
+  let manage
+  while (!(manage = await managing())) await wait(1500)
   if (!embedded && url) history.replaceState({ step: 'booked' }, '', url)
-  showBooked(root, { appointment, url })
+  manage.showBooked(root, { appointment, url })
 }
 
 // --- views
@@ -197,6 +201,7 @@ function Details() {
       <${Notice} kind="warn" icon="alert" role="alert" text=${[rich('unknown.title'), ' ', t('unknown.body')]}>
         <button type="button" class="btn primary" aria-disabled=${checking ? 'true' : undefined} onClick=${() => checking || again()}>${t('unknown.do')}${checking && '…'}</button>
       </${Notice}>`
+    : h.phase === 'booked' ? html`<${Notice} kind="ok" role="status" text=${html`<strong>${t('booked.title')}</strong> ${dayAndTime(h.start)}`} />`
     : gone.current ? html`<${Lost} ...${gone.current} find=${() => calendar.around(gone.current.start)} pick=${claim} busy=${h.phase === 'claiming'} />`
     : h.phase !== 'idle' && html`<${HoldCard} hold=${h} type=${type} keep=${keep} reclaim=${hold.reclaim} />`}
     ${h.problem && h.phase !== 'lost' && h.problem.code !== 'validation_failed' && html`<${Problems} h=${h} type=${type} retry=${() => {}} />`}
@@ -210,10 +215,11 @@ function App() {
   const link = useStore(calendar?.store || page, s => s.link)
   const type = typeOf(typeId)
   const at = isHeld(h) ? h : null
-  const aside = step !== 'what' && type && html`<${Aside} rows=${[
-    [t('summary.what'), html`<${Name} of=${type.name} /><span class="muted">${t('minutes', { n: type.durationMinutes })}</span>`],
-    [t('summary.who'), html`<${Name} of=${at ? nameOf(at.specialistId) : person(specialistId)} />`],
-    [t('summary.when'), at && dayAndTime(at.start)],
+  const shown = step !== 'what' && type
+  const aside = html`<${Aside} rows=${[
+    [t('summary.what'), shown && html`<${Name} of=${type.name} /><span class="muted">${t('minutes', { n: type.durationMinutes })}</span>`],
+    [t('summary.who'), shown && html`<${Name} of=${at ? nameOf(at.specialistId) : person(specialistId)} />`],
+    [t('summary.when'), shown && at && dayAndTime(at.start)],
     [t('summary.where'), html`<${Name} of=${boot.clinic.name} />${boot.clinic.contact.address && html`<span class="muted"><bdi>${boot.clinic.contact.address}</bdi></span>`}`],
   ]} />`
   return html`<${Shell} link=${step === 'what' ? '' : link} aside=${aside} step=${step}>

@@ -1,6 +1,6 @@
 // The frame around a patient's page: the clinic's name, whether the page is live, and at its foot how
 // to reach the clinic and the languages. An embedded page has none of it but the live sign.
-import { html } from '../lib/html.js'
+import { html, useLayoutEffect } from '../lib/html.js'
 import { boot, embedded } from '../lib/boot.js'
 import { Icon } from '../lib/icons.js'
 import { lang, languages, setLanguage, t } from '../lib/i18n.js'
@@ -32,9 +32,10 @@ const Foot = () => html`<footer class="foot">
       onClick=${() => setLanguage(tag)}>${name}</button>`)}</nav>
 </footer>`
 
-export function Shell({ link, children, aside, step, innerRef }) {
+export function Shell({ link, children, aside, step }) {
+  useLayoutEffect(() => { document.body.className = aside ? '' : 'narrow' }, [!aside])
   const main = html`<div class="page">
-    <main id="main" data-step=${step} ref=${innerRef}>${children}</main>
+    <main id="main" data-step=${step}>${children}</main>
     ${aside}
   </div>`
   if (embedded) return html`<div class="embed"><${LiveSign} link=${link} />${main}</div>`

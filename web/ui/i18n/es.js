@@ -161,7 +161,7 @@ export default {
   'manage.change.confirm': '¿Cambiar la hora de su cita?',
   'manage.change.from': 'Ahora',
   'manage.change.to': 'Nueva',
-  'manage.change.do': 'Cambiar a las {time}',
+  'manage.change.do': 'Cambiar al {time}',
   'manage.change.doing': 'Cambiando',
   'manage.changed': '**Su cita se ha cambiado.** Los enlaces anteriores ya no funcionan.',
   'manage.status.cancelled': 'Cancelada',

@@ -21,3 +21,8 @@ export const nameOf = id => boot.specialists.find(s => s.id === id)?.name || ''
 export const servingOf = type => [...(type?.specialists || [])]
   .sort((a, b) => (b.priority || 0) - (a.priority || 0))
   .map(s => ({ id: s.specialistId, name: nameOf(s.specialistId) })).filter(s => s.name)
+// A way to another page that keeps the language this page was asked for.
+export const withLang = (path, params = {}) => {
+  const q = String(new URLSearchParams({ ...params, ...(query.get('lang') && { lang: query.get('lang') }) }))
+  return path + (q && '?' + q)
+}

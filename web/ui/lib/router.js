@@ -3,8 +3,10 @@
 import { useEffect, useRef } from './html.js'
 
 export function createRouter(go) {
-  addEventListener('popstate', e => go(e.state?.step || null, true))
+  const pop = e => go(e.state?.step || null)
+  addEventListener('popstate', pop)
   return {
+    stop: () => removeEventListener('popstate', pop),
     // url is kept unless one is given: steps are not addresses, only the choices are.
     push: (step, url) => history.pushState({ step }, '', url ?? location.href),
     replace: (step, url) => history.replaceState({ step }, '', url ?? location.href),

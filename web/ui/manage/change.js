@@ -63,8 +63,8 @@ export function Change({ a, back, done, fail, send, sign }) {
     return html`
       <${Eyebrow} back=${() => hold.release()} />
       <h1 tabIndex="-1" ref=${heading}>${t('manage.change.confirm')}</h1>
-      <dl class="move"><div><dt>${t('manage.change.from')}</dt><dd><s>${dayAndTime(a.slotStartDate)}</s><span class="muted"><${Name} of=${nameOf(a.specialistId)} /></span></dd></div>
-        <div><dt>${t('manage.change.to')}</dt><dd><b>${dayAndTime(h.start)}</b><span class="muted"><${Name} of=${nameOf(h.specialistId)} /></span></dd></div></dl>
+      <dl class="move"><dt>${t('manage.change.from')}</dt><dd><s>${dayAndTime(a.slotStartDate)}</s>${nameOf(a.specialistId) && html`, <${Name} of=${nameOf(a.specialistId)} />`}</dd></dl>
+      <h2>${t('manage.change.to')}</h2>
       <${HoldCard} hold=${h} type=${type} keep=${keep} reclaim=${hold.reclaim} />
       <form onSubmit=${move}><div class="actions">
         <button type="submit" class="btn primary big" aria-disabled=${moving ? 'true' : undefined}>${t(moving ? 'manage.change.doing' : 'manage.change.do', { time: dayAndTime(h.start) })}${moving && '…'}</button>

@@ -1,7 +1,7 @@
 // One appointment, opened by its link /manage#<id>~<token>. The token is in the fragment, which no
 // server and no log ever sees; it goes to the API in a header. Looking changes nothing.
 import { html, render, useEffect, useRef, useState } from '../lib/html.js'
-import { boot, embedded, nameOf, typeOf } from '../lib/boot.js'
+import { boot, embedded, nameOf, typeOf, withLang } from '../lib/boot.js'
 import { ready as client } from '../lib/client.js'
 import { ready as words, t } from '../lib/i18n.js'
 import { get, newKey, passing, post, wordsFor } from '../lib/api.js'
@@ -26,11 +26,11 @@ const isDead = problem => [400, 401, 403, 404, 410].includes(problem.status)
 const about = a => ({ date: write('longDay', a.slotStartDate), range: range(a.slotStartDate, a.slotEndDate), who: nameOf(a.specialistId) })
 
 // The facts of the appointment, large enough to read across a room.
-function Ticket({ a }) {
+function Ticket({ a, children }) {
   const type = typeOf(a.appointmentTypeId), who = nameOf(a.specialistId), zone = foreignZone(a.slotStartDate)
   const { address } = boot.clinic.contact
   return html`<section class=${'ticket ' + a.status} aria-label=${t('summary.title')}>
-    <p class="ticket-when"><span>${write('fullDay', a.slotStartDate)}</span><b>${range(a.slotStartDate, a.slotEndDate)}</b>${zone && html`<span class="muted">${zone}</span>`}</p>
+    ${children || html`<p class="ticket-when"><span>${write('fullDay', a.slotStartDate)}</span><b>${range(a.slotStartDate, a.slotEndDate)}</b>${zone && html`<span class="muted">${zone}</span>`}</p>`}
     <dl>
       ${type && html`<div><dt>${t('summary.what')}</dt><dd><${Name} of=${type.name} /></dd></div>`}
       ${who && html`<div><dt>${t('summary.who')}</dt><dd><${Name} of=${who} /></dd></div>`}
@@ -63,22 +63,23 @@ function Overview({ a, link, url, booked, moved, late, over, go }) {
   const heading = useHeading('overview')
   const cancelled = a.status === 'cancelled'
   const { address } = boot.clinic.contact
-  const title = booked && !cancelled ? 'booked.title' : cancelled ? 'manage.status.cancelled' : 'manage.title'
+  const fresh = booked && !cancelled
+  const title = fresh ? 'booked.title' : cancelled ? 'manage.status.cancelled' : 'manage.title'
   const ics = path(link, '/ics?token=' + encodeURIComponent(link.token))
   return html`
-    ${booked && !cancelled && html`<div class="stamp" aria-hidden="true"><${Icon} name="check" /></div>`}
-    <h1 tabIndex="-1" ref=${heading}>${t(title)}</h1>
-    ${booked && !cancelled && html`<p class="lead">${rich('booked.when', { ...about(a), who: html`<${Name} of=${about(a).who} />` })}</p>`}
+    ${!fresh && html`<h1 tabIndex="-1" ref=${heading}>${t(title)}</h1>`}
     ${moved && html`<${Notice} kind="ok" role="status" text="manage.changed" />`}
-    ${cancelled && html`<${Notice} kind="ok" role="status" text="manage.cancelled"><a class="btn" href=${'/?type=' + encodeURIComponent(a.appointmentTypeId)}>${t('manage.again')}</a></${Notice}>`}
-    <${Ticket} a=${a} />
+    ${cancelled && html`<${Notice} kind="ok" role="status" text="manage.cancelled"><a class="btn" href=${withLang('/', { type: a.appointmentTypeId })}>${t('manage.again')}</a></${Notice}>`}
+    <${Ticket} a=${a}>${fresh && html`
+      <div class="ticket-title"><span class="stamp" aria-hidden="true"><${Icon} name="check" /></span><h1 tabIndex="-1" ref=${heading}>${t(title)}</h1></div>
+      <p class="ticket-said">${rich('booked.when', { ...about(a), range: html`<span class="nowrap">${about(a).range}</span>`, who: html`<${Name} of=${about(a).who} />` })}</p>`}</${Ticket}>
     ${!cancelled && html`
       <div class="row">
         <a class="btn" href=${ics} download="appointment.ics"><${Icon} name="calendar" />${t('manage.ics')}</a>
         ${address && html`<a class="btn" href=${'https://www.openstreetmap.org/search?query=' + encodeURIComponent(address)} target="_blank" rel="noopener noreferrer"><${Icon} name="pin" />${t('manage.directions')}</a>`}
       </div>
       ${embedded ? html`<p><a class="btn" href=${url} target="_blank" rel="noopener"><${Icon} name="change" />${t('booked.open')}</a></p>`
-        : over ? html`<${Notice} text="manage.past"><a class="btn" href=${'/?type=' + encodeURIComponent(a.appointmentTypeId)}>${t('manage.again')}</a></${Notice}>`
+        : over ? html`<${Notice} text="manage.past"><a class="btn" href=${withLang('/', { type: a.appointmentTypeId })}>${t('manage.again')}</a></${Notice}>`
         : late ? html`<${Notice} text="manage.late" params=${{ phone: html`<${PhoneLink} />` }} />`
         : html`<div class="row"><button type="button" class="btn" onClick=${() => go('change')}><${Icon} name="change" />${t('manage.change')}</button>
           <button type="button" class="btn danger" onClick=${() => go('cancel')}><${Icon} name="close" />${t('manage.cancel')}</button></div>`}
@@ -115,7 +116,7 @@ function Cancel({ a, link, done, back, fail }) {
 export function Manage({ link: first, appointment, url: given }) {
   const [link, setLink] = useState(first)
   const [a, setA] = useState(appointment || null)
-  const [url, setUrl] = useState(given || '/manage' + location.hash)
+  const [url, setUrl] = useState(given || withLang('/manage') + location.hash)
   const [view, setView] = useState(history.state?.view || 'overview')
   const [moved, setMoved] = useState(false)
   const [problem, setProblem] = useState(null)
@@ -129,7 +130,8 @@ export function Manage({ link: first, appointment, url: given }) {
   }
   useEffect(() => { if (link && !a) load() }, [link])
   useEffect(() => {
-    const back = e => setView(e.state?.view || 'overview')
+    // Going back beyond the appointment leaves it for the page that was there before.
+    const back = e => ['what', 'when', 'details'].includes(e.state?.step) ? location.reload() : setView(e.state?.view || 'overview')
     const hash = () => { const now = linkOf(location.hash); if (now?.token !== link?.token) location.reload() }
     addEventListener('popstate', back)
     addEventListener('hashchange', hash)
@@ -158,8 +160,8 @@ export function Manage({ link: first, appointment, url: given }) {
       // The old link is dead from here on, so it must not stay in the address bar.
       const hash = new URL(next.manageUrl, location.href).hash
       setLink(linkOf(hash))
-      setUrl('/manage' + hash)
-      if (!embedded) history.replaceState({ view: 'overview' }, '', '/manage' + hash)
+      setUrl(withLang('/manage') + hash)
+      if (!embedded) history.replaceState({ view: 'overview' }, '', withLang('/manage') + hash)
     }
     setView('overview')
   }
@@ -180,8 +182,8 @@ export function Manage({ link: first, appointment, url: given }) {
   return html`<${Shell} step=${view} link=${view === 'change' ? sign : ''}>
     ${problem && html`<div class="gap"><${Notice} kind=${passing(problem) ? 'warn' : 'danger'} role="alert" tabIndex="-1" innerRef=${notice}
       text=${isDead(problem) ? 'manage.dead' : wordsFor(problem)} params=${{ s: problem.retryAfter || 8, phone: html`<${PhoneLink} />` }} /></div>`}
-    ${view === 'cancel' && open ? html`<${Cancel} a=${a} link=${link} back=${home} fail=${fail} done=${next => { setA(next); setProblem(null); home() }} />`
-      : view === 'change' && open ? html`<${Change} a=${a} back=${home} fail=${fail} done=${change} sign=${setSign}
+    ${view === 'cancel' && open ? html`<${Cancel} a=${a} link=${link} back=${() => history.back()} fail=${fail} done=${next => { setA(next); setProblem(null); home() }} />`
+      : view === 'change' && open ? html`<${Change} a=${a} back=${() => history.back()} fail=${fail} done=${change} sign=${setSign}
           send=${(body, key) => post(path(link, '/reschedule'), body, { ...auth(link), key })} />`
       : html`<${Overview} a=${a} link=${link} url=${url} booked=${booked} moved=${moved} late=${late} over=${over} go=${go} />`}
   </${Shell}>`
