@@ -1,0 +1,261 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"holdfast/engine"
+	"holdfast/store"
+)
+
+// publicAppointmentJSON is an appointment without the person.
+type publicAppointmentJSON struct {
+	ID                string `json:"id"`
+	AppointmentTypeID string `json:"appointmentTypeId"`
+	SpecialistID      string `json:"specialistId"`
+	Seat              int    `json:"seat"`
+	Overbook          bool   `json:"overbook"`
+	Status            string `json:"status"`
+	Attendance        string `json:"attendance"`
+	SlotStartDate     string `json:"slotStartDate"`
+	SlotEndDate       string `json:"slotEndDate"`
+	Source            string `json:"source"`
+	UpstreamState     string `json:"upstreamState"`
+	CreatedAt         string `json:"createdAt"`
+	CancelledAt       string `json:"cancelledAt,omitempty"`
+	Version           int64  `json:"version"`
+	ManageURL         string `json:"manageUrl,omitempty"`
+}
+
+// appointmentJSON is an appointment as the desk and its own patient see it.
+type appointmentJSON struct {
+	publicAppointmentJSON
+	OverbookReason string      `json:"overbookReason,omitempty"`
+	CancelReason   string      `json:"cancelReason,omitempty"`
+	Patient        patientJSON `json:"patient"`
+}
+
+type patientJSON struct {
+	Name      string `json:"name"`
+	Email     string `json:"email,omitempty"`
+	Phone     string `json:"phone,omitempty"`
+	BirthDate string `json:"birthDate,omitempty"`
+	Notes     string `json:"notes,omitempty"`
+}
+
+func bareAppointmentOf(a *store.Appointment) publicAppointmentJSON {
+	return publicAppointmentJSON{
+		ID: a.ID, AppointmentTypeID: a.AppointmentTypeID, SpecialistID: a.SpecialistID, Seat: a.Seat, Overbook: a.Overbook,
+		Status: string(a.Status), Attendance: string(a.Attendance), SlotStartDate: httpTime(a.SlotStart), SlotEndDate: httpTime(a.SlotEnd),
+		Source: string(a.Source), UpstreamState: string(a.UpstreamState), CreatedAt: httpTime(a.CreatedAt),
+		CancelledAt: optionalTime(a.CancelledAt), Version: a.Version,
+	}
+}
+
+// publicAppointmentOf is what the one who booked is told, with the link that opens it.
+func (s *Server) publicAppointmentOf(c *call, a *store.Appointment) publicAppointmentJSON {
+	j := bareAppointmentOf(a)
+	j.ManageURL = s.manageURL(c, a)
+	return j
+}
+
+func (s *Server) appointmentOf(c *call, a *store.Appointment) appointmentJSON {
+	j := appointmentJSON{publicAppointmentJSON: s.publicAppointmentOf(c, a), CancelReason: a.CancelReason, Patient: patientJSON(a.Patient)}
+	if c.caller.may(desk) {
+		j.OverbookReason = a.OverbookReason
+	}
+	return j
+}
+
+// manageURL has the token in the fragment, which browsers send to no server and write into no log.
+func (s *Server) manageURL(c *call, a *store.Appointment) string {
+	token := s.engine.ManageToken(a)
+	if token == "" {
+		return ""
+	}
+	return c.base() + "/manage#" + token
+}
+
+func versionTag(a *store.Appointment) string { return `"` + strconv.FormatInt(a.Version, 10) + `"` }
+
+// version reads If-Match. 0 means any.
+func (c *call) version() (int64, error) {
+	header := strings.TrimSpace(c.r.Header.Get("If-Match"))
+	if header == "" || header == "*" {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(strings.Trim(header, `"`), 10, 64)
+	if err != nil || n < 1 || len(header) < 3 || header[0] != '"' || header[len(header)-1] != '"' {
+		return 0, fieldError("If-Match", `must be the version in quotes, like "3"`)
+	}
+	return n, nil
+}
+
+// maxPage is the most appointments of one page.
+const maxPage = 500
+
+func (s *Server) listAppointments(c *call) error {
+	q, zone := c.query(), s.engine.Zone()
+	f := store.AppointmentFilter{
+		From: q.bound("from", zone), To: q.bound("to", zone), SpecialistID: q.id("specialistId"), Status: store.Status(q.text("status")),
+		Query: strings.TrimSpace(q.text("q")), Cursor: q.text("cursor"), Limit: q.whole("limit", 1, maxPage, 100),
+	}
+	switch {
+	case f.Status != "" && f.Status != store.Confirmed && f.Status != store.Cancelled:
+		q.add("status", "must be confirmed or cancelled")
+	case len(f.Query) > 200:
+		q.add("q", "must be at most 200 characters: a part of a name, an e-mail address or a phone number")
+	case !f.From.IsZero() && !f.To.IsZero() && !f.From.Before(f.To):
+		q.add("to", "must be later than from")
+	}
+	if err := q.err(); err != nil {
+		return err
+	}
+	if c.caller.specialistID != "" {
+		if f.SpecialistID == "" {
+			f.SpecialistID = c.caller.specialistID
+		}
+		if f.SpecialistID != c.caller.specialistID {
+			return errForbidden.with("You can see your own calendar only.")
+		}
+	}
+	list, next, err := s.engine.Appointments(c.ctx(), f)
+	if errors.Is(err, store.ErrInvalid) {
+		return fieldError("cursor", "was not given by this list; begin again without one")
+	}
+	if err != nil {
+		return err
+	}
+	said := make([]appointmentJSON, len(list))
+	for i := range list {
+		a := &list[i]
+		said[i] = appointmentJSON{bareAppointmentOf(a), a.OverbookReason, a.CancelReason, patientJSON(a.Patient)}
+	}
+	return c.json(http.StatusOK, struct {
+		Appointments []appointmentJSON `json:"appointments"`
+		NextCursor   string            `json:"nextCursor,omitempty"`
+	}{said, next})
+}
+
+// reachable returns the appointment that the path names, if this caller may touch it.
+func (s *Server) reachable(c *call) (store.Appointment, error) {
+	a, err := s.engine.Appointment(c.ctx(), c.appointmentID())
+	if err == nil && !c.caller.reaches(a.SpecialistID) {
+		err = errForbidden.with("This appointment is in another calendar than yours.")
+	}
+	return a, err
+}
+
+func (s *Server) getAppointment(c *call) error {
+	a, err := s.reachable(c)
+	if err != nil {
+		return err
+	}
+	return s.sayAppointment(c, &a)
+}
+
+func (s *Server) sayAppointment(c *call, a *store.Appointment) error {
+	c.rw.Header()["Etag"] = []string{versionTag(a)}
+	c.status, c.out = s.renderAppointment(c)(*a)
+	return nil
+}
+
+// renderAppointment is the answer to every change of an appointment.
+func (s *Server) renderAppointment(c *call) func(any) (int, []byte) {
+	return func(result any) (int, []byte) {
+		a := result.(store.Appointment)
+		return rendered(http.StatusOK, map[string]appointmentJSON{"appointment": s.appointmentOf(c, &a)})
+	}
+}
+
+// change prepares a change: the version in If-Match, and whether this caller may touch the appointment.
+func (s *Server) change(c *call) (id string, version int64, err error) {
+	if version, err = c.version(); err != nil {
+		return "", 0, err
+	}
+	id = c.appointmentID()
+	if c.caller.specialistID != "" {
+		_, err = s.reachable(c)
+	}
+	return id, version, err
+}
+
+type cancelBody struct {
+	clientBody
+	Reason string `json:"reason"`
+	Notify *bool  `json:"notify"`
+}
+
+func (s *Server) cancelAppointment(c *call, b *cancelBody) error {
+	id, version, err := s.change(c)
+	if err != nil {
+		return err
+	}
+	a, err := s.engine.Cancel(c.ctx(), engine.CancelRequest{
+		ID: id, Version: version, Reason: b.Reason, Actor: c.caller.actor, CutOff: c.caller.appointment != nil,
+		Silent: b.Notify != nil && !*b.Notify, Once: c.answering(s.renderAppointment(c)),
+	})
+	if err != nil {
+		return err
+	}
+	return s.sayAppointment(c, &a)
+}
+
+type rescheduleBody struct {
+	clientBody
+	SlotStartDate string `json:"slotStartDate"`
+	SpecialistID  string `json:"specialistId"`
+	HoldID        string `json:"holdId"`
+	IgnoreHours   bool   `json:"ignoreHours"` // for the desk
+	Displace      bool   `json:"displace"`    // for the desk
+	Notify        *bool  `json:"notify"`
+}
+
+func (s *Server) rescheduleAppointment(c *call, b *rescheduleBody) error {
+	if (b.IgnoreHours || b.Displace) && !c.caller.may(desk) {
+		return errForbidden.with("Only the clinic's own staff can displace a hold or ignore the hours. Leave the field out.")
+	}
+	if b.SpecialistID != "" && !c.caller.reaches(b.SpecialistID) {
+		return errForbidden.with("You can move appointments within your own calendar only.")
+	}
+	id, version, err := s.change(c)
+	if err != nil {
+		return err
+	}
+	var m mistakes
+	start := m.instant("slotStartDate", b.SlotStartDate)
+	if err := m.err(); err != nil {
+		return err
+	}
+	specialistID := b.SpecialistID
+	if specialistID == "" {
+		specialistID = c.caller.specialistID // a specialist's own appointment stays with the specialist
+	}
+	a, err := s.engine.Reschedule(c.ctx(), engine.RescheduleRequest{
+		ID: id, Version: version, SlotStart: start, SpecialistID: specialistID, HoldID: b.HoldID, Client: c.client,
+		Actor: c.caller.actor, CutOff: c.caller.appointment != nil, IgnoreHours: b.IgnoreHours, Displace: b.Displace,
+		Silent: b.Notify != nil && !*b.Notify, Once: c.answering(s.renderAppointment(c)),
+	})
+	if err != nil {
+		return err
+	}
+	return s.sayAppointment(c, &a)
+}
+
+type attendanceBody struct {
+	Attendance string `json:"attendance"`
+}
+
+func (s *Server) setAttendance(c *call, b *attendanceBody) error {
+	id, version, err := s.change(c)
+	if err != nil {
+		return err
+	}
+	a, err := s.engine.SetAttendance(c.ctx(), id, version, store.Attendance(b.Attendance), c.caller.actor, c.answering(s.renderAppointment(c)))
+	if err != nil {
+		return err
+	}
+	return s.sayAppointment(c, &a)
+}

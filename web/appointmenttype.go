@@ -1,0 +1,172 @@
+package web
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+
+	"holdfast/engine"
+	"holdfast/store"
+)
+
+// appointmentTypeJSON is a bookable service.
+type appointmentTypeJSON struct {
+	ID                  string               `json:"id"`
+	Name                string               `json:"name"`
+	Description         string               `json:"description"`
+	DurationMinutes     int                  `json:"durationMinutes"`
+	SlotStepMinutes     int                  `json:"slotStepMinutes"`
+	BufferBeforeMinutes int                  `json:"bufferBeforeMinutes"`
+	BufferAfterMinutes  int                  `json:"bufferAfterMinutes"`
+	MinNoticeMinutes    int                  `json:"minNoticeMinutes"`
+	HorizonDays         int                  `json:"horizonDays"`
+	CooldownMinutes     int                  `json:"cooldownMinutes"`
+	Capacity            int                  `json:"capacity"`
+	HoldTTLSeconds      int                  `json:"holdTtlSeconds"`
+	MaxHoldSeconds      int                  `json:"maxHoldSeconds"`
+	HoldQuota           int                  `json:"holdQuota"`
+	Active              bool                 `json:"active"`
+	Upstream            *engine.UpstreamType `json:"upstream,omitempty"` // for admins
+	Specialists         []assignmentJSON     `json:"specialists"`
+}
+
+type assignmentJSON struct {
+	SpecialistID string `json:"specialistId"`
+	Priority     int    `json:"priority"`
+}
+
+// appointmentTypeOf leaves out what is not for the public, and with it the specialists who are switched off.
+func (s *Server) appointmentTypeOf(t *store.AppointmentType, forAdmin bool) appointmentTypeJSON {
+	j := appointmentTypeJSON{
+		ID: t.ID, Name: t.Name, Description: t.Description, DurationMinutes: t.DurationMinutes, SlotStepMinutes: t.SlotStepMinutes,
+		BufferBeforeMinutes: t.BufferBeforeMinutes, BufferAfterMinutes: t.BufferAfterMinutes, MinNoticeMinutes: t.MinNoticeMinutes,
+		HorizonDays: t.HorizonDays, CooldownMinutes: t.CooldownMinutes, Capacity: t.Capacity, HoldTTLSeconds: t.HoldTTLSeconds,
+		MaxHoldSeconds: t.MaxHoldSeconds, HoldQuota: t.HoldQuota, Active: t.Active, Specialists: []assignmentJSON{},
+	}
+	if forAdmin && t.UpstreamTypeID != "" {
+		j.Upstream = &engine.UpstreamType{AppointmentTypeGUID: t.UpstreamTypeID}
+	}
+	for _, a := range t.Specialists {
+		if p, err := s.engine.Specialist(a.SpecialistID); err == nil && (forAdmin || p.Active) {
+			j.Specialists = append(j.Specialists, assignmentJSON(a))
+		}
+	}
+	slices.SortFunc(j.Specialists, func(a, b assignmentJSON) int {
+		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.SpecialistID, b.SpecialistID))
+	})
+	return j
+}
+
+// appointmentTypesFor lists the types that this caller may see: the public sees the active ones.
+func (s *Server) appointmentTypesFor(forAdmin bool) []appointmentTypeJSON {
+	list := []appointmentTypeJSON{}
+	for i := range s.engine.Schedule().AppointmentTypes {
+		if t := &s.engine.Schedule().AppointmentTypes[i]; t.Active || forAdmin {
+			list = append(list, s.appointmentTypeOf(t, forAdmin))
+		}
+	}
+	return list
+}
+
+func (s *Server) listAppointmentTypes(c *call) error {
+	return c.json(http.StatusOK, map[string]any{"appointmentTypes": s.appointmentTypesFor(c.caller.may(desk))})
+}
+
+func (s *Server) getAppointmentType(c *call) error {
+	t, err := s.engine.AppointmentType(c.param("id"))
+	if err != nil {
+		return err
+	}
+	return s.sayAppointmentType(c, http.StatusOK, &t)
+}
+
+func (s *Server) sayAppointmentType(c *call, status int, t *store.AppointmentType) error {
+	return c.json(status, map[string]appointmentTypeJSON{"appointmentType": s.appointmentTypeOf(t, c.caller.may(desk))})
+}
+
+// appointmentTypeBody makes or changes a type. What is left out keeps its value, or has the default in a new one.
+type appointmentTypeBody struct {
+	ID                  *string              `json:"id"`
+	Name                *string              `json:"name"`
+	Description         *string              `json:"description"`
+	DurationMinutes     *int                 `json:"durationMinutes"`
+	SlotStepMinutes     *int                 `json:"slotStepMinutes"`
+	BufferBeforeMinutes *int                 `json:"bufferBeforeMinutes"`
+	BufferAfterMinutes  *int                 `json:"bufferAfterMinutes"`
+	MinNoticeMinutes    *int                 `json:"minNoticeMinutes"`
+	HorizonDays         *int                 `json:"horizonDays"`
+	CooldownMinutes     *int                 `json:"cooldownMinutes"`
+	Capacity            *int                 `json:"capacity"`
+	HoldTTLSeconds      *int                 `json:"holdTtlSeconds"`
+	MaxHoldSeconds      *int                 `json:"maxHoldSeconds"`
+	HoldQuota           *int                 `json:"holdQuota"`
+	Active              *bool                `json:"active"`
+	Upstream            *engine.UpstreamType `json:"upstream"`
+	Specialists         *[]assignmentJSON    `json:"specialists"`
+}
+
+func (b *appointmentTypeBody) apply(t *store.AppointmentType) {
+	set(&t.Name, b.Name)
+	set(&t.Description, b.Description)
+	set(&t.DurationMinutes, b.DurationMinutes)
+	set(&t.SlotStepMinutes, b.SlotStepMinutes)
+	set(&t.BufferBeforeMinutes, b.BufferBeforeMinutes)
+	set(&t.BufferAfterMinutes, b.BufferAfterMinutes)
+	set(&t.MinNoticeMinutes, b.MinNoticeMinutes)
+	set(&t.HorizonDays, b.HorizonDays)
+	set(&t.CooldownMinutes, b.CooldownMinutes)
+	set(&t.Capacity, b.Capacity)
+	set(&t.HoldTTLSeconds, b.HoldTTLSeconds)
+	set(&t.MaxHoldSeconds, b.MaxHoldSeconds)
+	set(&t.HoldQuota, b.HoldQuota)
+	set(&t.Active, b.Active)
+	if b.Upstream != nil {
+		t.UpstreamTypeID = b.Upstream.AppointmentTypeGUID
+	}
+	if b.Specialists != nil {
+		t.Specialists = nil
+		for _, a := range *b.Specialists {
+			t.Specialists = append(t.Specialists, store.Assignment(a))
+		}
+	}
+}
+
+func (s *Server) createAppointmentType(c *call, b *appointmentTypeBody) error {
+	t := engine.DefaultAppointmentType()
+	set(&t.ID, b.ID)
+	b.apply(&t)
+	made, err := s.engine.CreateAppointmentType(c.ctx(), c.caller.actor, t)
+	if err != nil {
+		return err
+	}
+	return s.sayAppointmentType(c, http.StatusCreated, &made)
+}
+
+func (s *Server) updateAppointmentType(c *call, b *appointmentTypeBody) error {
+	if err := sameID(c, b.ID); err != nil {
+		return err
+	}
+	changed, err := s.engine.UpdateAppointmentType(c.ctx(), c.caller.actor, c.param("id"), b.apply)
+	if err != nil {
+		return err
+	}
+	return s.sayAppointmentType(c, http.StatusOK, &changed)
+}
+
+// sameID refuses to give a thing another id. A body that was read before may carry its own.
+func sameID(c *call, id *string) error {
+	if id != nil && *id != c.param("id") {
+		return fieldError("id", "cannot be changed; leave it out")
+	}
+	return nil
+}
+
+func (s *Server) archiveAppointmentType(c *call) error {
+	if err := s.engine.ArchiveAppointmentType(c.ctx(), c.caller.actor, c.param("id")); err != nil {
+		return err
+	}
+	return c.done()
+}
+
+// done is the answer to a change that leaves nothing to show.
+func (c *call) done() error { return c.json(http.StatusOK, map[string]bool{"ok": true}) }

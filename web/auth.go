@@ -1,0 +1,184 @@
+package web
+
+import (
+	"errors"
+	"strings"
+
+	"holdfast/engine"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// access is who may call a route.
+type access uint8
+
+const (
+	anyone   access = iota
+	managed         // who has the manage link of this appointment, or may work at the desk
+	desk            // the daily work with appointments
+	admin           // the clinic's set-up
+	agent           // voice and chat agents
+	presence        // who goes online and takes sessions
+	operator        // who runs the server: an admin, or a scraper on this machine
+)
+
+// caller is on whose behalf a request is made. The zero caller is anybody.
+type caller struct {
+	actor        engine.Actor
+	scope        store.Scope        // of an API key
+	role         store.Role         // of a member of staff
+	specialistID string             // the only calendar this member of staff may touch; empty: all
+	appointment  *store.Appointment // the one that a manage link opens
+	secret       string             // what sets the idempotency keys of this caller apart from everybody else's
+}
+
+func (c *caller) known() bool { return c.actor != "" }
+
+// may reports whether the caller has this access.
+func (c *caller) may(a access) bool {
+	switch a {
+	case anyone:
+		return true
+	case managed:
+		return c.appointment != nil || c.may(desk)
+	case desk:
+		return c.scope == store.ScopeAdmin || c.role != ""
+	case admin, operator:
+		return c.scope == store.ScopeAdmin || c.role == store.RoleOwner
+	case agent:
+		return c.scope == store.ScopeAgent || c.scope == store.ScopeAdmin
+	case presence:
+		return c.scope == store.ScopePresence || c.scope == store.ScopeAdmin || c.role != ""
+	}
+	return false
+}
+
+// reaches reports whether the caller may touch this specialist's calendar, as far as that depends on the calendar.
+func (c *caller) reaches(specialistID string) bool {
+	return c.specialistID == "" || c.specialistID == specialistID
+}
+
+// A credential finds out who calls. It reports false if the request does not carry this kind of credential, and an error
+// if it carries one that opens nothing.
+type credential func(*call) (bool, error)
+
+// identify finds out who calls.
+func (s *Server) identify(c *call) error {
+	for _, credential := range s.credentials {
+		if found, err := credential(c); found || err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// apiKey is the credential of a program: Authorization: Bearer hfk_…. Other schemes are a proxy's and not ours.
+func (s *Server) apiKey(c *call) (bool, error) {
+	header := c.r.Header.Get("Authorization")
+	if header == "" {
+		return false, nil
+	}
+	scheme, key, _ := strings.Cut(header, " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return false, nil
+	}
+	p, err := s.engine.Authenticate(c.ctx(), strings.TrimSpace(key))
+	if errors.Is(err, engine.ErrUnauthorized) {
+		return true, errUnauthorized.with("This API key is unknown or was revoked. Make a new one with: holdfast apikey create.")
+	}
+	if err != nil {
+		return true, err
+	}
+	c.caller = caller{actor: p.Actor(), scope: p.Scope, secret: "key:" + p.KeyID}
+	return true, nil
+}
+
+// manageLink is the credential of a patient: the token of a manage link, in the header Holdfast-Manage. A calendar
+// program cannot set headers, so for .ics it may be in the query.
+func (s *Server) manageLink(c *call) (bool, error) {
+	if c.route.access != managed {
+		return false, nil
+	}
+	token := c.r.Header.Get("Holdfast-Manage")
+	if token == "" && strings.HasSuffix(c.route.pattern, "/ics") {
+		token = c.r.URL.Query().Get("token")
+	}
+	if token == "" {
+		return false, nil
+	}
+	c.caller = caller{actor: "manage", secret: "manage:" + token}
+	a, err := s.engine.Managed(c.ctx(), token)
+	switch {
+	case errors.Is(err, engine.ErrUnauthorized) || errors.Is(err, store.ErrNotFound):
+		// A move makes a new link. Whoever repeats the move under its idempotency key still gets the answer that
+		// has the new one, so the refusal waits until that was looked up.
+		c.denied = errUnauthorized.with("This link no longer works: the appointment was moved, or the link has expired. Use the link in the newest message.")
+		if c.r.Method != "POST" || c.r.Header.Get("Idempotency-Key") == "" {
+			return true, c.denied
+		}
+	case err != nil:
+		return true, err
+	default:
+		c.caller.appointment = &a
+	}
+	return true, nil
+}
+
+// authorize holds what the caller may against what the route asks.
+func (s *Server) authorize(c *call) error {
+	needs := c.route.access
+	if needs == anyone || c.denied != nil {
+		return nil
+	}
+	if needs == operator && s.onThisMachine(c.r) {
+		return nil
+	}
+	switch {
+	case !c.caller.known():
+		return errUnauthorized.with(credentialFor(needs))
+	case !c.caller.may(needs):
+		return errForbidden.with("This credential may not do this. " + credentialFor(needs))
+	}
+	id := c.param("id")
+	if a := c.caller.appointment; a != nil && id != a.ID && id != managedID {
+		return errForbidden.with("This link is for another appointment. Use the link in the message about this one.")
+	}
+	return nil
+}
+
+func credentialFor(a access) string {
+	switch a {
+	case managed:
+		return "Send the token of the appointment's manage link in the header Holdfast-Manage, or an admin key as Authorization: Bearer hfk_…."
+	case agent:
+		return "Send an API key with the scope agent as Authorization: Bearer hfk_…."
+	case presence:
+		return "Send an API key with the scope presence as Authorization: Bearer hfk_…."
+	}
+	return "Send an API key with the scope admin as Authorization: Bearer hfk_…."
+}
+
+// managedID stands in a path for the one appointment that the manage link opens: a page has the token and not the id.
+const managedID = "managed"
+
+// appointmentID is the appointment that the path names.
+func (c *call) appointmentID() string {
+	if id := c.param("id"); id != managedID || c.caller.appointment == nil {
+		return id
+	}
+	return c.caller.appointment.ID
+}
+
+// resolveClient settles the client of a request: the header Holdfast-Client, or what the body or the query says. Where
+// there are both, they must agree. Whether one is needed, and what it must look like, the engine says.
+func (c *call) resolveClient(given string) error {
+	header := c.r.Header.Get("Holdfast-Client")
+	switch {
+	case given == "":
+		given = header
+	case header != "" && header != given:
+		return fieldError("clientId", "differs from the header Holdfast-Client; send one of the two, or the same in both")
+	}
+	c.client = holds.ClientID(given)
+	return nil
+}

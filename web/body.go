@@ -1,0 +1,183 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Limits of a body. A slow one is given up after bodyTime.
+const (
+	maxBody   = 64 << 10
+	maxImport = 16 << 20
+	bodyTime  = 30 * time.Second
+)
+
+// in gives a handler its body, decoded and checked for what JSON itself cannot say: fields that nobody knows, fields
+// given twice, text that is not UTF-8. What is wrong with the document as such is malformed_body; a known field with a
+// value of the wrong kind is validation_failed and names the field.
+func in[T any](h func(*call, *T) error) handle { return inUpTo(maxBody, h) }
+
+// inUpTo is in with another limit.
+func inUpTo[T any](limit int64, h func(*call, *T) error) handle {
+	return bodied(bodyRules{limit: limit}, h)
+}
+
+// maybe is in for a body that may be left out.
+func maybe[T any](h func(*call, *T) error) handle {
+	return bodied(bodyRules{limit: maxBody, optional: true}, h)
+}
+
+// beacon is in for a body that a closing page sends: navigator.sendBeacon with a string says text/plain.
+func beacon[T any](h func(*call, *T) error) handle {
+	return bodied(bodyRules{limit: maxBody, plain: true}, h)
+}
+
+type bodyRules struct {
+	limit    int64
+	optional bool
+	plain    bool // text/plain is taken for JSON
+}
+
+// owned is a body that names its client.
+type owned interface{ owner() *string }
+
+// clientBody is the part of a body that names its client. The header Holdfast-Client may stand in for it.
+type clientBody struct {
+	ClientID string `json:"clientId"`
+}
+
+func (b *clientBody) owner() *string { return &b.ClientID }
+
+func bodied[T any](rules bodyRules, h func(*call, *T) error) handle {
+	expected := shapeOf(reflect.TypeFor[T]())
+	return func(c *call) error {
+		raw, err := c.read(rules)
+		if err != nil {
+			return err
+		}
+		var body T
+		if len(raw) > 0 || !rules.optional {
+			if err := decode(raw, expected, &body); err != nil {
+				return err
+			}
+		}
+		var given string
+		if o, ok := any(&body).(owned); ok {
+			given = *o.owner()
+		}
+		if err := c.resolveClient(given); err != nil {
+			return err
+		}
+		return c.atMostOnce(raw, func() error { return h(c, &body) })
+	}
+}
+
+// read returns the whole body.
+func (c *call) read(rules bodyRules) ([]byte, error) {
+	r := c.r
+	if r.ContentLength == 0 {
+		return nil, nil
+	}
+	if !jsonContent(r.Header.Get("Content-Type"), rules.plain) {
+		return nil, errUnsupportedMediaType
+	}
+	tooLarge := errPayloadTooLarge.with("This route takes at most " + strconv.FormatInt(rules.limit>>10, 10) + " KiB. Send less at once.")
+	if r.ContentLength > rules.limit {
+		return nil, tooLarge
+	}
+	var raw []byte
+	if r.ContentLength > 0 {
+		raw = make([]byte, r.ContentLength)
+		if n, err := io.ReadFull(r.Body, raw); err != nil {
+			return nil, errMalformedBody.with("The body ended after " + strconv.Itoa(n) + " of the announced " + strconv.Itoa(len(raw)) + " bytes. Send it again, whole.")
+		}
+		return raw, nil
+	}
+	raw, err := io.ReadAll(io.LimitReader(r.Body, rules.limit+1))
+	switch {
+	case err != nil:
+		return nil, errMalformedBody.with("The body broke off. Send it again, whole.")
+	case int64(len(raw)) > rules.limit:
+		return nil, tooLarge
+	}
+	return raw, nil
+}
+
+// jsonContent reports whether a Content-Type is JSON in UTF-8. A body without one is taken for JSON.
+func jsonContent(contentType string, plain bool) bool {
+	if contentType == "application/json" || contentType == "" {
+		return true
+	}
+	media, parameters, err := mime.ParseMediaType(contentType)
+	if err != nil || media != "application/json" && !(plain && media == "text/plain") {
+		return false
+	}
+	charset := parameters["charset"]
+	return charset == "" || strings.EqualFold(charset, "utf-8")
+}
+
+// decode reads a document of the expected shape into dst.
+func decode(raw []byte, expected *shape, dst any) error {
+	trimmed := bytes.TrimLeft(raw, " \t\r\n")
+	wanted, what := byte('{'), "a JSON object, such as {\"clientId\": …}"
+	if expected.list {
+		wanted, what = '[', "a JSON list, such as [{…}]"
+	}
+	switch {
+	case len(trimmed) == 0:
+		return errMalformedBody.with("The body is empty. Send " + what + ".")
+	case !utf8.Valid(raw):
+		return errMalformedBody.with("The body is not UTF-8. Send the text in UTF-8.")
+	}
+	err := json.Unmarshal(raw, dst)
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		return errMalformedBody.with("The body is not JSON: at byte " + strconv.FormatInt(syntax.Offset, 10) + ", " + syntax.Error() + ".")
+	}
+	if trimmed[0] != wanted {
+		return errMalformedBody.with("The body must be " + what + ".")
+	}
+	w := walk{b: raw}
+	if err := w.value(expected, ""); err != nil {
+		return err
+	}
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &wrong):
+		return fieldError(wrong.Field, "must be "+kindOf(wrong.Type))
+	}
+	return fieldError("body", strings.TrimPrefix(err.Error(), "json: ")) // a date, a time or a weekday, which says itself what it must be
+}
+
+// kindOf names a Go type in the words of JSON.
+func kindOf(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "a text in quotes"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Slice:
+		return "a list"
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	}
+	return "a whole number"
+}
+
+// quoted says something back that was sent, shortened.
+func quoted(s string) string {
+	if len(s) > 64 {
+		s = s[:64] + "…"
+	}
+	return strconv.Quote(s)
+}

@@ -1,0 +1,100 @@
+package web
+
+import (
+	"net/http"
+
+	"holdfast/engine"
+	"holdfast/store"
+)
+
+// patientBody is who an appointment is for. Public answers have no such fields.
+type patientBody struct {
+	Name      string `json:"name"`
+	Email     string `json:"email"`
+	Phone     string `json:"phone"`
+	BirthDate string `json:"birthDate"`
+	Notes     string `json:"notes"`
+}
+
+type bookBody struct {
+	clientBody
+	HoldID        string      `json:"holdId"`
+	SlotStartDate string      `json:"slotStartDate"`
+	SpecialistID  string      `json:"specialistId"`
+	Patient       patientBody `json:"patient"`
+}
+
+// book is the booking of a patient, or of a program with a key, which needs no client and knows no cooldown.
+func (s *Server) book(c *call, b *bookBody) error {
+	r := engine.BookRequest{
+		AppointmentTypeID: c.param("id"), HoldID: b.HoldID, SpecialistID: b.SpecialistID, Client: c.client,
+		Patient: store.Patient(b.Patient), Source: store.SourceWeb, Actor: "client",
+	}
+	switch c.caller.scope {
+	case store.ScopeAdmin, store.ScopePresence:
+		r.Source, r.Actor = store.SourceAPI, c.caller.actor
+	case store.ScopeAgent:
+		r.Source, r.Actor = store.SourceAgent, c.caller.actor
+	}
+	return s.answerBooking(c, r, b.SlotStartDate, func(a *store.Appointment) any {
+		// Whoever has just sent the patient's data need not be told them; whoever repeats the request must not be.
+		return s.publicAppointmentOf(c, a)
+	})
+}
+
+type createAppointmentBody struct {
+	clientBody
+	AppointmentTypeID string      `json:"appointmentTypeId"`
+	HoldID            string      `json:"holdId"`
+	SlotStartDate     string      `json:"slotStartDate"`
+	SpecialistID      string      `json:"specialistId"`
+	Patient           patientBody `json:"patient"`
+	Overbook          *struct {
+		Reason string `json:"reason"`
+	} `json:"overbook"`
+	IgnoreHours bool  `json:"ignoreHours"`
+	Displace    bool  `json:"displace"`
+	Notify      *bool `json:"notify"`
+}
+
+// createAppointment is the booking at the desk.
+func (s *Server) createAppointment(c *call, b *createAppointmentBody) error {
+	r := engine.BookRequest{
+		AppointmentTypeID: b.AppointmentTypeID, HoldID: b.HoldID, SpecialistID: b.SpecialistID, Client: c.client,
+		Patient: store.Patient(b.Patient), Source: store.SourceStaff, Actor: c.caller.actor,
+		IgnoreHours: b.IgnoreHours, Displace: b.Displace, Silent: b.Notify != nil && !*b.Notify,
+	}
+	if !c.caller.reaches(b.SpecialistID) {
+		return errForbidden.with("You can book into your own calendar only; name yourself in specialistId.")
+	}
+	if b.Overbook != nil {
+		switch {
+		case c.caller.role == store.RoleSpecialist:
+			return errForbidden.with("Only an owner or the reception can overbook.")
+		case b.Overbook.Reason == "":
+			return fieldError("overbook.reason", "say why; it is kept in the log")
+		}
+		r.OverbookReason = b.Overbook.Reason
+	}
+	return s.answerBooking(c, r, b.SlotStartDate, func(a *store.Appointment) any { return s.appointmentOf(c, a) })
+}
+
+func (s *Server) answerBooking(c *call, r engine.BookRequest, start string, say func(*store.Appointment) any) error {
+	var m mistakes
+	r.SlotStart = m.instant("slotStartDate", start)
+	if err := m.err(); err != nil {
+		return err
+	}
+	render := func(result any) (int, []byte) {
+		a := result.(store.Appointment)
+		return rendered(http.StatusCreated, map[string]any{"appointment": say(&a)})
+	}
+	r.Once = c.answering(render)
+	a, err := s.engine.Book(c.ctx(), r)
+	if err != nil {
+		return err
+	}
+	c.rw.Header()["Etag"] = []string{versionTag(&a)}
+	c.status, c.out = render(a)
+	return nil
+}

@@ -1,0 +1,246 @@
+package web
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/holds"
+)
+
+// call is one request on its way through: who asks, what was asked, and the answer.
+type call struct {
+	*Server
+	r      *http.Request
+	rw     responseWriter
+	route  *route
+	params params
+	caller caller
+	client holds.ClientID // the client secret, once the header and the body have agreed on it; may be empty
+	denied error          // a manage link that opens nothing; a repeat under its idempotency key still gets its answer
+
+	once   *engine.Once // the idempotency of this request, until a use case has taken it
+	status int          // of the answer left here to be written; 0: the handler has written it
+	out    []byte       // its body
+
+	id      string // names the request in the log and in the answer's header
+	counted *routeMetrics
+	started time.Time
+}
+
+// responseWriter remembers what was said, for the log and the metrics. http.ResponseController finds the one below it.
+type responseWriter struct {
+	http.ResponseWriter
+	status   int
+	bytes    int
+	hijacked bool
+}
+
+func (w *responseWriter) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *responseWriter) Write(b []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	n, err := w.ResponseWriter.Write(b)
+	w.bytes += n
+	return n, err
+}
+
+// Hijack takes the connection away. The answer is the new owner's from then on.
+func (w *responseWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, buffered, err := http.NewResponseController(w.ResponseWriter).Hijack()
+	if err == nil {
+		w.status, w.hijacked = http.StatusOK, true
+	}
+	return conn, buffered, err
+}
+
+// Unwrap is for http.ResponseController.
+func (w *responseWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// Header values that every answer has. They are shared and never changed.
+var (
+	noSniff    = []string{"nosniff"}
+	noReferrer = []string{"no-referrer"}
+	noStore    = []string{"no-store"}
+	noContents = []string{"default-src 'none'; frame-ancestors 'none'"}
+	jsonType   = []string{"application/json"}
+)
+
+// serve is the way of every request.
+func (s *Server) serve(rt *route, counted *routeMetrics, p params, w http.ResponseWriter, r *http.Request) {
+	c := &call{Server: s, r: r, route: rt, params: p, counted: counted, started: time.Now(), id: requestID()}
+	c.rw.ResponseWriter = w
+	defer c.end()
+	h := w.Header()
+	h["X-Content-Type-Options"] = noSniff
+	h["Referrer-Policy"] = noReferrer
+	h["Content-Security-Policy"] = noContents
+	h["Cache-Control"] = noStore
+	h["X-Request-Id"] = []string{c.id}
+	err := s.admit(c)
+	if err == nil {
+		err = rt.handle(c)
+	}
+	if err != nil {
+		c.fail(err)
+		return
+	}
+	c.flush()
+}
+
+// admit decides whether the request may reach its handler.
+func (s *Server) admit(c *call) error {
+	if !safe(c.r.Method) {
+		if err := s.origins.Check(c.r); err != nil {
+			return errForbidden.with("This page belongs to another site. Open the booking page itself, or send the request from a program.")
+		}
+	}
+	err := s.identify(c)
+	if err != nil || !c.caller.known() && !safe(c.r.Method) {
+		// A credential that opens nothing counts as well, so that nobody tries them all.
+		if wait, ok := s.writes.allow(s.address(c.r), c.started); !ok {
+			return tooMany(wait)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if c.r.Body != nil && c.r.Body != http.NoBody {
+		// Until the body is read; net/http sets its own deadline for the next request.
+		_ = http.NewResponseController(c.rw.ResponseWriter).SetReadDeadline(c.started.Add(bodyTime))
+	}
+	return s.authorize(c)
+}
+
+func safe(method string) bool {
+	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
+}
+
+// requestID is short and unique enough to find a request in a log; it is no secret.
+func requestID() string { return strconv.FormatUint(rand.Uint64(), 36) }
+
+// param is a parameter of the path.
+func (c *call) param(name string) string { return c.params.ByName(name) }
+
+// ctx ends when the caller goes away.
+func (c *call) ctx() context.Context { return c.r.Context() }
+
+// json leaves an answer.
+func (c *call) json(status int, v any) error {
+	b, err := json.Marshal(v)
+	c.status, c.out = status, b
+	return err
+}
+
+// empty leaves an answer without a body.
+func (c *call) empty(status int) error {
+	c.status, c.out = status, nil
+	return nil
+}
+
+// flush writes the answer that was left. A type set by the handler stays.
+func (c *call) flush() {
+	if c.status == 0 {
+		return
+	}
+	h := c.rw.Header()
+	if len(c.out) > 0 {
+		if h["Content-Type"] == nil {
+			h["Content-Type"] = jsonType
+		}
+		h["Content-Length"] = []string{strconv.Itoa(len(c.out))}
+	}
+	c.rw.WriteHeader(c.status)
+	if c.r.Method != http.MethodHead && len(c.out) > 0 {
+		_, _ = c.rw.Write(c.out) // nobody is left to tell
+	}
+}
+
+// statusGone is how a request is logged whose caller went away before the answer; nothing is sent.
+const statusGone = 499
+
+// fail answers with a problem.
+func (c *call) fail(err error) {
+	if errors.Is(err, context.Canceled) && c.ctx().Err() != nil {
+		c.rw.status = statusGone
+		return
+	}
+	p := problemOf(err, time.Now())
+	if p.Status >= http.StatusInternalServerError {
+		c.log.LogAttrs(c.ctx(), slog.LevelError, "a request failed",
+			slog.String("route", c.route.pattern), slog.String("code", p.Code), slog.String("request", c.id), slog.Any("error", err))
+	}
+	if c.rw.status != 0 {
+		return // the answer has begun; cutting it short is all that is left
+	}
+	c.problem(p)
+}
+
+func (c *call) problem(p problem) {
+	p.Type = c.options.BaseURL + "/docs/errors#" + p.Code
+	if p.Status == http.StatusInternalServerError {
+		p.Detail += " The request was " + c.id + "."
+	}
+	h := c.rw.Header()
+	h["Content-Type"] = problemType
+	if p.RetryAfterSeconds > 0 {
+		h["Retry-After"] = []string{strconv.Itoa(p.RetryAfterSeconds)}
+	}
+	if p.Status == http.StatusUnauthorized {
+		h["Www-Authenticate"] = bearerChallenge
+	}
+	if p.Status == http.StatusRequestEntityTooLarge {
+		h["Connection"] = []string{"close"}
+	}
+	_ = c.json(p.Status, p) // strings and numbers cannot fail
+	c.flush()
+}
+
+// end counts and logs the request, and turns a panic into an answer.
+func (c *call) end() {
+	if cause := recover(); cause != nil {
+		if cause == http.ErrAbortHandler {
+			panic(cause)
+		}
+		c.log.LogAttrs(c.ctx(), slog.LevelError, "a handler panicked; this is a mistake in Holdfast",
+			slog.String("route", c.route.pattern), slog.String("request", c.id), slog.Any("panic", cause), slog.String("stack", string(debug.Stack())))
+		if c.rw.status == 0 {
+			c.problem(problemOf(errInternal, time.Now()))
+		}
+	}
+	took := time.Since(c.started)
+	c.counted.observe(c.rw.status, took)
+	level := slog.LevelInfo
+	if c.route.access == operator || c.route.pattern == "/livez" || c.route.pattern == "/readyz" {
+		level = slog.LevelDebug
+	}
+	if ctx := context.Background(); c.log.Enabled(ctx, level) {
+		c.log.LogAttrs(ctx, level, "request", slog.String("method", c.route.method), slog.String("route", c.route.pattern),
+			slog.Int("status", c.rw.status), slog.Int("bytes", c.rw.bytes), slog.Int64("us", took.Microseconds()), slog.String("request", c.id))
+	}
+}
+
+// rendered is an answer as bytes, for a use case that commits it with its write.
+func rendered(status int, v any) (int, []byte) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // the types of this package cannot fail to be JSON
+	}
+	return status, b
+}

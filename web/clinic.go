@@ -1,0 +1,83 @@
+package web
+
+import (
+	"context"
+	"net/http"
+
+	"holdfast/engine"
+	"holdfast/store"
+)
+
+// clinicJSON is the place itself.
+type clinicJSON struct {
+	Name     string      `json:"name"`
+	Timezone string      `json:"timezone"`
+	Locale   string      `json:"locale"`
+	Contact  contactJSON `json:"contact"`
+}
+
+type contactJSON struct {
+	Phone   string `json:"phone"`
+	Email   string `json:"email"`
+	Address string `json:"address"`
+	Website string `json:"website"`
+}
+
+func clinicOf(c *store.Clinic) clinicJSON {
+	return clinicJSON{c.Name, c.Timezone, c.Locale, contactJSON{c.Phone, c.Email, c.Address, c.Website}}
+}
+
+func (s *Server) getClinic(c *call) error {
+	return c.json(http.StatusOK, map[string]clinicJSON{"clinic": clinicOf(&s.engine.Schedule().Clinic)})
+}
+
+// clinicBody changes the clinic. What is left out stays as it is.
+type clinicBody struct {
+	Name     *string `json:"name"`
+	Timezone *string `json:"timezone"`
+	Locale   *string `json:"locale"`
+	Contact  *struct {
+		Phone   *string `json:"phone"`
+		Email   *string `json:"email"`
+		Address *string `json:"address"`
+		Website *string `json:"website"`
+	} `json:"contact"`
+}
+
+func (s *Server) putClinic(c *call, b *clinicBody) error {
+	changed, err := s.engine.UpdateClinic(c.ctx(), c.caller.actor, func(to *store.Clinic) {
+		set(&to.Name, b.Name)
+		set(&to.Timezone, b.Timezone)
+		set(&to.Locale, b.Locale)
+		if b.Contact != nil {
+			set(&to.Phone, b.Contact.Phone)
+			set(&to.Email, b.Contact.Email)
+			set(&to.Address, b.Contact.Address)
+			set(&to.Website, b.Contact.Website)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return c.json(http.StatusOK, map[string]clinicJSON{"clinic": clinicOf(&changed)})
+}
+
+// set takes over a value that was sent.
+func set[T any](to, from *T) {
+	if from != nil {
+		*to = *from
+	}
+}
+
+func (s *Server) importClinic(c *call, file *engine.ClinicFile) error {
+	// A clinic half read because its owner closed the browser would be nobody's wish.
+	n, err := s.engine.Import(context.WithoutCancel(c.ctx()), c.caller.actor, *file)
+	if err != nil {
+		return err
+	}
+	return c.json(http.StatusOK, map[string]any{
+		"imported": map[string]int{"specialists": n.Specialists, "appointmentTypes": n.AppointmentTypes},
+	})
+}
+
+func (s *Server) exportClinic(c *call) error { return c.json(http.StatusOK, s.engine.Export()) }

@@ -1,0 +1,132 @@
+package web
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"html"
+	"net/http"
+	"strings"
+
+	"holdfast/docs"
+)
+
+// documents are the pages about the API, made once.
+type documents struct {
+	routes []byte // /docs
+	errors []byte // /docs/errors
+	policy []string
+}
+
+var (
+	htmlType = []string{"text/html; charset=utf-8"}
+	yamlType = []string{"application/yaml"}
+)
+
+// documentStyle is the whole look of the pages about the API. The policy allows these very bytes and no script.
+const documentStyle = `body{font:16px/1.5 system-ui,sans-serif;max-width:48rem;margin:2rem auto;padding:0 1rem;color:#14201e;background:#f6f5f0}` +
+	`code{font-family:ui-monospace,monospace;font-size:.92em}table{border-collapse:collapse}td,th{padding:.15rem 1rem .15rem 0;text-align:left}` +
+	`@media(prefers-color-scheme:dark){body{color:#e9efec;background:#0e1413}a{color:#63cdbb}}`
+
+// OpenAPI is the description of the API, as served.
+func OpenAPI() []byte { return docs.OpenAPI }
+
+func newDocuments(all []*route) documents {
+	sum := sha256.Sum256([]byte(documentStyle))
+	return documents{
+		routes: documentPage("Holdfast API", routeTable(all)),
+		errors: documentPage("Holdfast errors", renderMarkdown(docs.Errors)),
+		policy: []string{"default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; frame-ancestors 'none'"},
+	}
+}
+
+func documentPage(title, body string) []byte {
+	return []byte("<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><title>" +
+		html.EscapeString(title) + "</title><style>" + documentStyle + "</style></head><body>" + body + "</body></html>\n")
+}
+
+func routeTable(all []*route) string {
+	var b strings.Builder
+	b.WriteString("<h1>Holdfast API</h1><p>The full description is <a href=\"/openapi.yaml\">openapi.yaml</a>; every error code has a section in <a href=\"/docs/errors\">errors</a>.</p>" +
+		"<table><thead><tr><th>Method</th><th>Path</th><th>Who</th></tr></thead><tbody>")
+	for _, rt := range all {
+		b.WriteString("<tr><td><code>" + rt.method + "</code></td><td><code>" + html.EscapeString(rt.pattern) + "</code></td><td>" + rt.access.String() + "</td></tr>")
+	}
+	b.WriteString("</tbody></table>")
+	return b.String()
+}
+
+// String says in words who may call.
+func (a access) String() string {
+	switch a {
+	case managed:
+		return "the appointment's manage link, or the desk"
+	case desk:
+		return "the desk: staff, or an admin key"
+	case admin:
+		return "an owner, or an admin key"
+	case agent:
+		return "an agent key"
+	case presence:
+		return "a presence key, or staff"
+	case operator:
+		return "an admin key, or this machine"
+	}
+	return "anyone"
+}
+
+// renderMarkdown turns headings, paragraphs, lists and code marks into HTML. It knows nothing else of Markdown, and
+// docs/errors.md uses nothing else.
+func renderMarkdown(text string) string {
+	var b strings.Builder
+	for block := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
+		switch {
+		case strings.HasPrefix(block, "# "):
+			b.WriteString("<h1>" + inline(block[2:]) + "</h1>")
+		case strings.HasPrefix(block, "## "):
+			b.WriteString("<h2 id=\"" + html.EscapeString(block[3:]) + "\"><code>" + html.EscapeString(block[3:]) + "</code></h2>")
+		case strings.HasPrefix(block, "- "):
+			b.WriteString("<ul>")
+			for item := range strings.SplitSeq(block[2:], "\n- ") {
+				b.WriteString("<li>" + inline(item) + "</li>")
+			}
+			b.WriteString("</ul>")
+		default:
+			b.WriteString("<p>" + inline(block) + "</p>")
+		}
+	}
+	return b.String()
+}
+
+// inline sets what stands between backticks as code.
+func inline(text string) string {
+	var b strings.Builder
+	for i, part := range strings.Split(html.EscapeString(text), "`") {
+		switch {
+		case i%2 == 0:
+			b.WriteString(part)
+		default:
+			b.WriteString("<code>" + part + "</code>")
+		}
+	}
+	return b.String()
+}
+
+func (c *call) document(contentType []string, body []byte) error {
+	h := c.rw.Header()
+	h["Content-Type"] = contentType
+	h["Cache-Control"] = []string{"no-cache"}
+	c.status, c.out = http.StatusOK, body
+	return nil
+}
+
+func (s *Server) getOpenAPI(c *call) error { return c.document(yamlType, docs.OpenAPI) }
+
+func (s *Server) getDocs(c *call) error {
+	c.rw.Header()["Content-Security-Policy"] = s.documents.policy
+	return c.document(htmlType, s.documents.routes)
+}
+
+func (s *Server) getErrorDocs(c *call) error {
+	c.rw.Header()["Content-Security-Policy"] = s.documents.policy
+	return c.document(htmlType, s.documents.errors)
+}

@@ -1,0 +1,190 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"math"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// problem is an RFC 9457 answer to a request that was refused or failed. It is an error, so that a handler can return
+// one that no package below knows of. Details are sentences that say what to do; they have no secret and no person in
+// them.
+type problem struct {
+	Type              string         `json:"type"`
+	Title             string         `json:"title"`
+	Status            int            `json:"status"`
+	Detail            string         `json:"detail"`
+	Code              string         `json:"code"`
+	Errors            []problemField `json:"errors,omitempty"`
+	Reason            string         `json:"reason,omitempty"`
+	Until             string         `json:"until,omitempty"`
+	RetryAfterSeconds int            `json:"retryAfterSeconds,omitempty"`
+	OK                *bool          `json:"ok,omitempty"` // false where the success has ok: true
+}
+
+type problemField struct {
+	Field   string `json:"field"`
+	Message string `json:"message"`
+}
+
+func (p problem) Error() string { return p.Code + ": " + p.Detail }
+
+// with returns the problem with another detail.
+func (p problem) with(detail string) problem {
+	p.Detail = detail
+	return p
+}
+
+// because returns the problem with a reason, for programs.
+func (p problem) because(reason, detail string) problem {
+	p.Reason, p.Detail = reason, detail
+	return p
+}
+
+// again returns the problem with the seconds after which a repeat makes sense.
+func (p problem) again(after time.Duration) problem {
+	p.RetryAfterSeconds = max(1, int(math.Ceil(after.Seconds())))
+	return p
+}
+
+var (
+	problemType     = []string{"application/problem+json"}
+	bearerChallenge = []string{`Bearer realm="holdfast"`}
+)
+
+// Every code there is. docs/errors.md has a section for each.
+var (
+	errMalformedBody        = problem{Status: 400, Code: "malformed_body", Title: "The body cannot be read"}
+	errUnauthorized         = problem{Status: 401, Code: "unauthorized", Title: "A credential is needed", Detail: "Send an API key as Authorization: Bearer hfk_…."}
+	errForbidden            = problem{Status: 403, Code: "forbidden", Title: "Not allowed", Detail: "This credential may not do this."}
+	errNotOwner             = problem{Status: 403, Code: "not_owner", Title: "Another client's hold", Detail: "Only the client that took this hold can use it. Send the clientId that it was taken with."}
+	errNotFound             = problem{Status: 404, Code: "not_found", Title: "Not found", Detail: "Nothing has this address or id. Check the spelling; /docs lists the routes."}
+	errNoSlots              = problem{Status: 404, Code: "no_slots", Title: "No time is free", Detail: "No time of this appointment type can be booked up to its horizon. Ask again later, or for another specialist."}
+	errMethodNotAllowed     = problem{Status: 405, Code: "method_not_allowed", Title: "Method not allowed"}
+	errSlotTaken            = problem{Status: 409, Code: "slot_taken", Title: "The time is taken", Detail: "A booked appointment is in the way. Choose another time."}
+	errSlotHeld             = problem{Status: 409, Code: "slot_held", Title: "Somebody is booking this time", Detail: "Another client holds this time. Choose another one, or try again when the hold has lapsed."}
+	errNotBookable          = problem{Status: 409, Code: "not_bookable", Title: "This time cannot be booked"}
+	errIdempotencyInFlight  = problem{Status: 409, Code: "idempotency_in_flight", Title: "The first request is still running", Detail: "A request with this Idempotency-Key is still being answered. Send it again in a second, unchanged."}
+	errHoldExpired          = problem{Status: 410, Code: "hold_expired", Title: "The hold has lapsed", Detail: "This hold has lapsed or never was. Take a new one; the time may still be free.", OK: new(bool)}
+	errVersionMismatch      = problem{Status: 412, Code: "version_mismatch", Title: "Changed meanwhile", Detail: "Somebody changed this appointment after the version in If-Match. Read it again, then decide."}
+	errPayloadTooLarge      = problem{Status: 413, Code: "payload_too_large", Title: "The body is too large"}
+	errUnsupportedMediaType = problem{Status: 415, Code: "unsupported_media_type", Title: "Not JSON", Detail: "Send the body as JSON in UTF-8, with Content-Type: application/json."}
+	errValidationFailed     = problem{Status: 422, Code: "validation_failed", Title: "Some fields are wrong"}
+	errIdempotencyMismatch  = problem{Status: 422, Code: "idempotency_mismatch", Title: "The key was used for another request", Detail: "This Idempotency-Key belongs to a request with another body or path. Use a new key for a new request."}
+	errQuotaExceeded        = problem{Status: 429, Code: "quota_exceeded", Title: "Too many holds", Detail: "This client holds as many times as it may. Release one of them first."}
+	errCooldownActive       = problem{Status: 429, Code: "cooldown_active", Title: "Already booked", Detail: "This client has booked this appointment type already. Change that appointment, or book again from the instant in until."}
+	errRateLimited          = problem{Status: 429, Code: "rate_limited", Title: "Too many requests", Detail: "Too many requests came from this network. Wait as long as Retry-After says."}
+	errInternal             = problem{Status: 500, Code: "internal", Title: "A mistake in Holdfast", Detail: "Something failed that should not. Try again; if it stays, tell whoever runs this server."}
+	errOverloaded           = problem{Status: 503, Code: "overloaded", Title: "Too much at once", Detail: "Too many writes are waiting and nothing was written. Try again in a second."}.again(time.Second)
+	errStorageUnavailable   = problem{Status: 503, Code: "storage_unavailable", Title: "The storage does not answer", Detail: "The storage cannot be used right now. Try again in a few seconds; a booking is safe to repeat with its Idempotency-Key."}.again(3 * time.Second)
+	errStorageFull          = problem{Status: 507, Code: "storage_full", Title: "The disk is full", Detail: "Nothing can be saved until there is room on the server's disk. Reading still works."}.again(30 * time.Second)
+)
+
+// codes lists them all.
+func codes() []problem {
+	return []problem{
+		errMalformedBody, errUnauthorized, errForbidden, errNotOwner, errNotFound, errNoSlots, errMethodNotAllowed, errSlotTaken,
+		errSlotHeld, errNotBookable, errIdempotencyInFlight, errHoldExpired, errVersionMismatch, errPayloadTooLarge,
+		errUnsupportedMediaType, errValidationFailed, errIdempotencyMismatch, errQuotaExceeded, errCooldownActive,
+		errRateLimited, errInternal, errOverloaded, errStorageUnavailable, errStorageFull,
+	}
+}
+
+// sentinels is the table from the errors of the packages below to what is said.
+var sentinels = []struct {
+	err error
+	say problem
+}{
+	{store.ErrNotFound, errNotFound},
+	{store.ErrSlotTaken, errSlotTaken},
+	{store.ErrVersion, errVersionMismatch},
+	{store.ErrOverloaded, errOverloaded},
+	{store.ErrFull, errStorageFull},
+	{store.ErrUnavailable, errStorageUnavailable},
+	{store.ErrClosed, errStorageUnavailable},
+	{store.ErrInvalid, errValidationFailed.with("The request refers to something that does not exist or does not fit. Check the ids in it.")},
+	{store.ErrDuplicate, errValidationFailed.with("This id is in use. Choose another.")},
+	{holds.ErrNotFound, errHoldExpired},
+	{holds.ErrNotOwner, errNotOwner},
+	{holds.ErrQuota, errQuotaExceeded},
+	{holds.ErrRestarts, errQuotaExceeded.with("This hold was kept as often as it may be. Book it, or release it and take it anew.")},
+	{holds.ErrDeactivated, errForbidden.because("deactivated", "This specialist is deactivated. An admin can activate the specialist again.")},
+	{holds.ErrUnavailable, errStorageUnavailable},
+	{holds.ErrClosed, errStorageUnavailable},
+	{engine.ErrNoSlots, errNoSlots},
+	{engine.ErrUnauthorized, errUnauthorized},
+	{engine.ErrForbidden, errForbidden},
+	{engine.ErrCutOff, errForbidden.because("cut_off", "It is too late to change this online. Call the clinic.")},
+	{engine.ErrNotConfirmed, errNotBookable.because("cancelled", "This appointment is cancelled. Book a new one.")},
+	{engine.ErrIdempotencyMismatch, errIdempotencyMismatch},
+	{engine.ErrIdempotencyInFlight, errIdempotencyInFlight},
+	{context.DeadlineExceeded, errStorageUnavailable},
+}
+
+// problemOf is what is said of an error.
+func problemOf(err error, now time.Time) problem {
+	var (
+		already     problem
+		invalid     *engine.ValidationError
+		notBookable *engine.NotBookableError
+		cooling     *engine.CooldownError
+		held        *holds.HeldError
+	)
+	switch {
+	case errors.As(err, &already):
+		return already
+	case errors.As(err, &invalid):
+		p := errValidationFailed.with("Correct the fields listed in errors and send the request again.")
+		for _, f := range invalid.Fields {
+			p.Errors = append(p.Errors, problemField{f.Field, f.Message})
+		}
+		return p
+	case errors.As(err, &notBookable):
+		return errNotBookable.because(string(notBookable.Reason), whyNot(notBookable.Reason))
+	case errors.As(err, &cooling):
+		p := errCooldownActive.again(cooling.Until.Sub(now))
+		p.Until = httpTime(cooling.Until)
+		return p
+	case errors.As(err, &held) && held.Until.IsZero():
+		return errSlotTaken // every seat is booked
+	case errors.As(err, &held):
+		p := errSlotHeld.again(held.Until.Sub(now))
+		p.Until = httpTime(held.Until)
+		return p
+	}
+	for _, s := range sentinels {
+		if errors.Is(err, s.err) {
+			return s.say
+		}
+	}
+	return errInternal
+}
+
+// whyNot is one sentence for each reason of availability.
+func whyNot(r engine.Reason) string {
+	switch r {
+	case engine.ReasonInactive:
+		return "This appointment type or specialist is switched off. Choose another."
+	case engine.ReasonTooSoon:
+		return "This time is past or too soon. Choose a later one."
+	case engine.ReasonTooFar:
+		return "This time is further ahead than can be booked. Choose an earlier one."
+	case engine.ReasonOverrideClosed:
+		return "The specialist is away on this day. Choose another day."
+	case engine.ReasonOutsideHours:
+		return "This time lies outside the opening hours. Choose one that the timeslots list."
+	case engine.ReasonNotASlotStart:
+		return "No slot starts at this instant. Choose a start that the timeslots list."
+	case engine.ReasonTaken:
+		return "A booked appointment is in the way. Choose another time."
+	}
+	return "Choose a time that the timeslots list."
+}
+
+// tooMany is the answer to an address that asks too often.
+func tooMany(wait time.Duration) problem { return errRateLimited.again(wait) }

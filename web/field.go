@@ -1,0 +1,65 @@
+package web
+
+import (
+	"strconv"
+	"time"
+
+	"holdfast/engine"
+)
+
+// fieldError is a mistake that is seen here and not in the engine.
+func fieldError(field, message string) error {
+	return &engine.ValidationError{Fields: []engine.FieldError{{Field: field, Message: message}}}
+}
+
+// mistakes collects them.
+type mistakes []engine.FieldError
+
+func (m *mistakes) add(field, message string) {
+	*m = append(*m, engine.FieldError{Field: field, Message: message})
+}
+
+func (m mistakes) err() error {
+	if len(m) == 0 {
+		return nil
+	}
+	return &engine.ValidationError{Fields: m}
+}
+
+// instant reads RFC 3339 with any offset. An empty one is the zero time, which the engine refuses where it needs one.
+func (m *mistakes) instant(field, s string) time.Time {
+	if s == "" {
+		return time.Time{}
+	}
+	var t time.Time
+	if err := t.UnmarshalText([]byte(s)); err != nil {
+		m.add(field, "must be an instant like 2026-11-23T09:00:00Z or 2026-11-23T10:00:00+01:00")
+		return time.Time{}
+	}
+	return t.UTC()
+}
+
+// seconds turns a count of seconds into a duration; what is out of all bounds stays out of the engine's.
+func seconds(n *int) time.Duration {
+	switch {
+	case n == nil:
+		return 0
+	case *n <= 0:
+		return -time.Second
+	}
+	return time.Duration(min(*n, 1<<30)) * time.Second
+}
+
+// httpTime is how instants are said: UTC, whole seconds.
+func httpTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// optionalTime is httpTime for one that may be missing.
+func optionalTime(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return httpTime(t)
+}
+
+// indexed names one element of a list.
+func indexed(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }

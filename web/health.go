@@ -1,0 +1,29 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// livez says that the process answers. It asks nobody else.
+func (s *Server) livez(c *call) error {
+	return c.json(http.StatusOK, map[string]string{"status": "ok"})
+}
+
+// readyTime is how long readyz waits for the database and the live state.
+const readyTime = 2 * time.Second
+
+// readyz says whether requests can be served now.
+func (s *Server) readyz(c *call) error {
+	if s.draining.Load() {
+		return errStorageUnavailable.with("The server is stopping. Ask another one, or try again in a few seconds.")
+	}
+	ctx, cancel := context.WithTimeout(c.ctx(), readyTime)
+	defer cancel()
+	if err := s.engine.Ready(ctx); err != nil {
+		s.log.Warn("not ready", "error", err)
+		return errStorageUnavailable
+	}
+	return c.json(http.StatusOK, map[string]string{"status": "ready", "storageMode": s.options.StorageMode(), "version": s.options.Version})
+}

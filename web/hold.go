@@ -1,0 +1,144 @@
+package web
+
+import (
+	"crypto/subtle"
+	"net/http"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/holds"
+)
+
+// holdJSON is a hold as its owner is told of it.
+type holdJSON struct {
+	HoldID            string `json:"holdId"`
+	AppointmentTypeID string `json:"appointmentTypeId"`
+	SpecialistID      string `json:"specialistId"`
+	SlotStartDate     string `json:"slotStartDate"`
+	SlotEndDate       string `json:"slotEndDate"`
+	Seat              int    `json:"seat"`
+	HoldExpiresAt     string `json:"holdExpiresAt"`
+	TTLMs             int64  `json:"ttlMs"`
+	MaxExpiresAt      string `json:"maxExpiresAt"`
+}
+
+func holdOf(h *holds.Hold, now time.Time) holdJSON {
+	return holdJSON{
+		HoldID: h.ID, AppointmentTypeID: h.AppointmentTypeID, SpecialistID: h.SpecialistID, SlotStartDate: httpTime(h.SlotStart),
+		SlotEndDate: httpTime(h.SlotEnd), Seat: h.Seat, HoldExpiresAt: milliTime(h.ExpiresAt),
+		TTLMs: max(0, h.ExpiresAt.Sub(now).Milliseconds()), MaxExpiresAt: milliTime(h.MaxExpiresAt),
+	}
+}
+
+// milliTime is how the end of a hold is said: UTC, always with milliseconds.
+func milliTime(t time.Time) string { return string(appendInstantMilli(nil, t)) }
+
+type createHoldBody struct {
+	clientBody
+	AppointmentTypeID string `json:"appointmentTypeId"`
+	SlotStartDate     string `json:"slotStartDate"`
+	SpecialistID      string `json:"specialistId"`
+	TTLSeconds        *int   `json:"ttlSeconds"`
+	Displace          bool   `json:"displace"`    // for the desk
+	IgnoreHours       bool   `json:"ignoreHours"` // for the desk
+}
+
+func (s *Server) createHold(c *call, b *createHoldBody) error {
+	if (b.Displace || b.IgnoreHours) && !c.caller.may(desk) {
+		return errForbidden.with("Only the clinic's own staff can displace a hold or ignore the hours. Leave the field out.")
+	}
+	var m mistakes
+	start := m.instant("slotStartDate", b.SlotStartDate)
+	if err := m.err(); err != nil {
+		return err
+	}
+	h, err := s.engine.Hold(c.ctx(), engine.HoldRequest{
+		AppointmentTypeID: b.AppointmentTypeID, SlotStart: start, SpecialistID: b.SpecialistID, Client: c.client,
+		TTL: seconds(b.TTLSeconds), Displace: b.Displace, IgnoreHours: b.IgnoreHours,
+	})
+	if err != nil {
+		return err
+	}
+	return c.json(http.StatusCreated, holdOf(&h, time.Now()))
+}
+
+type extendHoldBody struct {
+	clientBody
+	HoldID     string `json:"holdId"`
+	TTLSeconds *int   `json:"ttlSeconds"`
+	Restart    bool   `json:"restart"`
+}
+
+type extendedJSON struct {
+	OK            bool   `json:"ok"`
+	HoldExpiresAt string `json:"holdExpiresAt"`
+	TTLMs         int64  `json:"ttlMs"`
+	MaxExpiresAt  string `json:"maxExpiresAt"`
+}
+
+func (s *Server) extendHold(c *call, b *extendHoldBody) error {
+	h, err := s.engine.ExtendHold(c.ctx(), b.HoldID, c.client, seconds(b.TTLSeconds), b.Restart)
+	if err != nil {
+		return err
+	}
+	return c.json(http.StatusOK, extendedJSON{true, milliTime(h.ExpiresAt), max(0, time.Until(h.ExpiresAt).Milliseconds()), milliTime(h.MaxExpiresAt)})
+}
+
+type releaseHoldBody struct {
+	clientBody
+	HoldID string `json:"holdId"`
+}
+
+// deleteHold takes the hold and the client from the body or from the query.
+func (s *Server) deleteHold(c *call, b *releaseHoldBody) error {
+	q := c.query()
+	if b.HoldID == "" {
+		b.HoldID = q.text("holdId")
+	}
+	if b.ClientID == "" {
+		if err := c.resolveClient(q.text("clientId")); err != nil {
+			return err
+		}
+	}
+	if err := q.err(); err != nil {
+		return err
+	}
+	return s.releaseHold(c, b)
+}
+
+func (s *Server) releaseHold(c *call, b *releaseHoldBody) error {
+	released, err := s.engine.ReleaseHold(c.ctx(), b.HoldID, c.client)
+	if err != nil {
+		return err
+	}
+	return c.json(http.StatusOK, map[string]bool{"ok": true, "released": released})
+}
+
+// listHolds shows a client its own holds, and the desk all of them. Whose they are is shown to nobody.
+func (s *Server) listHolds(c *call) error {
+	q := c.query()
+	client, specialistID := q.client(c), q.id("specialistId")
+	all := client == "" && c.caller.may(desk)
+	if client == "" && !all {
+		q.add("clientId", "send the client whose holds to list, in the header Holdfast-Client")
+	}
+	if err := q.err(); err != nil {
+		return err
+	}
+	var of []string
+	if specialistID != "" {
+		of = []string{specialistID}
+	}
+	live, err := s.engine.Holds(c.ctx(), of...)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	list := []holdJSON{}
+	for i := range live {
+		if all || subtle.ConstantTimeCompare([]byte(live[i].Client), []byte(client)) == 1 {
+			list = append(list, holdOf(&live[i], now))
+		}
+	}
+	return c.json(http.StatusOK, map[string]any{"holds": list})
+}

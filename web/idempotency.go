@@ -1,0 +1,132 @@
+package web
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/store"
+)
+
+// inFlight is the set of idempotency keys whose first request is still running in this process. Across nodes the
+// database decides: the second of two commits is a duplicate.
+type inFlight struct {
+	mu   sync.Mutex
+	keys map[string]struct{}
+}
+
+func (f *inFlight) enter(key string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, running := f.keys[key]; running {
+		return false
+	}
+	if f.keys == nil {
+		f.keys = make(map[string]struct{})
+	}
+	f.keys[key] = struct{}{}
+	return true
+}
+
+func (f *inFlight) leave(key string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.keys, key)
+}
+
+// atMostOnce runs do, unless the request carries an Idempotency-Key that was answered before: then that answer is given
+// again. Only successes are remembered, so a request that failed can be repeated under its key.
+//
+// A use case that writes durably is given the Once of answering, and the answer commits with the write. What wrote
+// nothing durable, such as a hold, is remembered after it.
+func (c *call) atMostOnce(raw []byte, do func() error) error {
+	key := c.r.Header.Get("Idempotency-Key")
+	if key == "" || c.r.Method != "POST" {
+		return do()
+	}
+	if len(key) > 255 {
+		return fieldError("Idempotency-Key", "must be 1 to 255 printable characters")
+	}
+	for i := range len(key) {
+		if key[i] < ' ' || key[i] > '~' {
+			return fieldError("Idempotency-Key", "must be 1 to 255 printable characters")
+		}
+	}
+	once := &engine.Once{Scope: c.scope(), Key: key, Fingerprint: c.fingerprint(raw)}
+	running := once.Scope + key
+	if !c.running.enter(running) {
+		return errIdempotencyInFlight.again(time.Second)
+	}
+	defer c.running.leave(running)
+	if replayed, err := c.replay(once); replayed || err != nil {
+		return err
+	}
+	if c.denied != nil {
+		return c.denied
+	}
+	c.once = once
+	err := do()
+	switch {
+	case errors.Is(err, store.ErrDuplicate):
+		if replayed, again := c.replay(once); replayed || again != nil {
+			return again
+		}
+	case err == nil && c.once != nil && c.status >= 200 && c.status < 300:
+		c.remember(once)
+	}
+	return err
+}
+
+// scope keeps the keys of one caller and route apart from all others.
+func (c *call) scope() string {
+	who := c.caller.secret
+	if who == "" {
+		who = "client:" + string(c.client)
+	}
+	sum := sha256.Sum256([]byte(who + "\x00" + c.route.method + " " + c.route.pattern))
+	return hex.EncodeToString(sum[:])
+}
+
+// fingerprint tells two requests of one route apart: by what the path names, and by the body.
+func (c *call) fingerprint(raw []byte) [32]byte {
+	h := sha256.New()
+	h.Write([]byte(c.r.URL.Path))
+	h.Write([]byte{0})
+	h.Write(raw)
+	return [32]byte(h.Sum(nil))
+}
+
+// replay gives the remembered answer, if there is one.
+func (c *call) replay(once *engine.Once) (bool, error) {
+	record, err := c.engine.Recall(c.ctx(), once)
+	if record == nil || err != nil {
+		return false, err
+	}
+	c.rw.Header().Set("Idempotency-Replayed", "true")
+	c.status, c.out = record.Status, record.Body
+	return true, nil
+}
+
+// remember keeps the answer that was left here. The work is done whether or not that succeeds.
+func (c *call) remember(once *engine.Once) {
+	once.Answer = func(any) (int, []byte) { return c.status, c.out }
+	if err := c.engine.Remember(c.ctx(), once, nil, time.Now()); err != nil {
+		c.log.LogAttrs(c.ctx(), slog.LevelWarn, "the answer to an Idempotency-Key was not remembered; a repeat would run again",
+			slog.String("route", c.route.pattern), slog.String("request", c.id), slog.Any("error", err))
+	}
+}
+
+// answering hands the idempotency of this request to a use case, which commits the answer with its write. It is nil if
+// the request has no key. render must be pure.
+func (c *call) answering(render func(result any) (int, []byte)) *engine.Once {
+	once := c.once
+	if once != nil {
+		once.Answer = render
+		c.once = nil
+	}
+	return once
+}

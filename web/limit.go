@@ -1,0 +1,195 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+)
+
+// rate is how often one address may ask: burst at once, and one more every so often.
+type rate struct {
+	every time.Duration
+	burst int
+}
+
+// The limits are meant to stop a machine, not a waiting room: a whole clinic often shares one address.
+var (
+	publicWrites = rate{every: 50 * time.Millisecond, burst: 300}
+	streamOpens  = rate{every: 250 * time.Millisecond, burst: 120}
+)
+
+// limiter is a token bucket per address, kept as the one instant at which the bucket will be full again (GCRA, ITU-T
+// I.371): an address that is not in the map has a full bucket. A nil limiter limits nothing.
+type limiter struct {
+	rate
+	shards [16]limiterShard
+}
+
+type limiterShard struct {
+	mu   sync.Mutex
+	full map[netip.Addr]time.Time
+}
+
+// maxAddresses bounds one shard. Past it, addresses that came long ago are forgotten first, then any: forgetting one
+// gives it a full bucket, which is the harmless mistake.
+const maxAddresses = 4096
+
+func newLimiter(r rate) *limiter {
+	l := &limiter{rate: r}
+	for i := range l.shards {
+		l.shards[i].full = make(map[netip.Addr]time.Time)
+	}
+	return l
+}
+
+// allow takes one token of this address, or says how long to wait for the next.
+func (l *limiter) allow(address netip.Addr, now time.Time) (wait time.Duration, ok bool) {
+	if l == nil || !address.IsValid() {
+		return 0, true
+	}
+	if address.Is6() && !address.Is4In6() {
+		// One household or server has a whole /64 of them.
+		prefix, _ := address.WithZone("").Prefix(64)
+		address = prefix.Addr()
+	} else {
+		address = address.Unmap()
+	}
+	bytes := address.As16()
+	shard := &l.shards[(bytes[15]^bytes[7]^bytes[14])%16]
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	full := shard.full[address]
+	if full.Before(now) {
+		full = now
+	}
+	full = full.Add(l.every)
+	if over := full.Sub(now) - time.Duration(l.burst)*l.every; over > 0 {
+		return over, false
+	}
+	if len(shard.full) >= maxAddresses {
+		shard.shrink(now)
+	}
+	shard.full[address] = full
+	return 0, true
+}
+
+func (s *limiterShard) shrink(now time.Time) {
+	for address, full := range s.full {
+		if !full.After(now) {
+			delete(s.full, address)
+		}
+	}
+	for address := range s.full {
+		if len(s.full) < maxAddresses {
+			return
+		}
+		delete(s.full, address)
+	}
+}
+
+// forget drops the addresses whose buckets are full again, until ctx ends.
+func (l *limiter) forget(ctx context.Context) {
+	tick := time.NewTicker(time.Minute)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-tick.C:
+			for i := range l.shards {
+				s := &l.shards[i]
+				s.mu.Lock()
+				for address, full := range s.full {
+					if !full.After(now) {
+						delete(s.full, address)
+					}
+				}
+				s.mu.Unlock()
+			}
+		}
+	}
+}
+
+// address is where a request comes from: the peer, or, if that is a trusted proxy, the nearest hop before it that is not
+// one. The zero Addr if it is not known.
+func (s *Server) address(r *http.Request) netip.Addr {
+	peer := parseAddress(r.RemoteAddr)
+	if len(s.options.TrustedProxies) == 0 || !s.trusts(peer) {
+		return peer
+	}
+	hops := r.Header.Values("X-Forwarded-For")
+	if len(hops) == 0 {
+		hops = forwardedFor(r.Header.Values("Forwarded"))
+	}
+	list := strings.Split(strings.Join(hops, ","), ",")
+	for i := len(list) - 1; i >= 0; i-- {
+		hop := parseAddress(strings.TrimSpace(list[i]))
+		if !hop.IsValid() {
+			return peer // what stands before it was not written by anybody we trust
+		}
+		if peer = hop; !s.trusts(hop) {
+			break
+		}
+	}
+	return peer
+}
+
+func (s *Server) trusts(a netip.Addr) bool {
+	for _, p := range s.options.TrustedProxies {
+		if p.Contains(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// forwardedFor takes the addresses out of Forwarded headers (RFC 7239).
+func forwardedFor(headers []string) []string {
+	var hops []string
+	for element := range strings.SplitSeq(strings.Join(headers, ","), ",") {
+		for pair := range strings.SplitSeq(element, ";") {
+			name, value, _ := strings.Cut(strings.TrimSpace(pair), "=")
+			if strings.EqualFold(name, "for") {
+				hops = append(hops, strings.Trim(value, `"`))
+			}
+		}
+	}
+	return hops
+}
+
+// parseAddress reads an address with or without a port.
+func parseAddress(s string) netip.Addr {
+	if ap, err := netip.ParseAddrPort(s); err == nil {
+		return ap.Addr().Unmap().WithZone("")
+	}
+	a, err := netip.ParseAddr(strings.Trim(s, "[]"))
+	if err != nil {
+		return netip.Addr{}
+	}
+	return a.Unmap().WithZone("")
+}
+
+// onThisMachine reports whether a request was made on this machine and was not passed on by a proxy on it.
+func (s *Server) onThisMachine(r *http.Request) bool {
+	for _, name := range [...]string{"X-Forwarded-For", "Forwarded", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip", "Via"} {
+		if r.Header.Get(name) != "" {
+			return false
+		}
+	}
+	return parseAddress(r.RemoteAddr).IsLoopback()
+}
+
+// base is the address that links begin with: the configured one, or what this request was addressed to.
+func (c *call) base() string {
+	if c.options.BaseURL != "" {
+		return c.options.BaseURL
+	}
+	scheme := "http"
+	if c.r.TLS != nil || c.r.Header.Get("X-Forwarded-Proto") == "https" && c.trusts(parseAddress(c.r.RemoteAddr)) {
+		scheme = "https"
+	}
+	return scheme + "://" + c.r.Host
+}

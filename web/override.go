@@ -1,0 +1,94 @@
+package web
+
+import (
+	"net/http"
+
+	"holdfast/store"
+)
+
+// overrideJSON replaces the weekly hours of one local date: closed, or other hours.
+type overrideJSON struct {
+	ID           string       `json:"id"`
+	SpecialistID string       `json:"specialistId"`
+	Date         store.Date   `json:"date"`
+	Closed       bool         `json:"closed"`
+	Hours        []windowJSON `json:"hours,omitempty"`
+	Reason       string       `json:"reason,omitempty"`
+}
+
+func overrideOf(o *store.Override) overrideJSON {
+	j := overrideJSON{ID: o.ID, SpecialistID: o.SpecialistID, Date: o.Date, Closed: o.Closed, Reason: o.Reason}
+	for _, w := range o.Hours {
+		j.Hours = append(j.Hours, windowJSON{w.Start.String(), w.End.String()})
+	}
+	return j
+}
+
+func (s *Server) listOverrides(c *call) error {
+	overrides, err := s.engine.Overrides(c.param("id"))
+	if err != nil {
+		return err
+	}
+	list := make([]overrideJSON, len(overrides))
+	for i := range overrides {
+		list[i] = overrideOf(&overrides[i])
+	}
+	return c.json(http.StatusOK, map[string]any{"overrides": list})
+}
+
+type overrideBody struct {
+	Date   string       `json:"date"`
+	Closed bool         `json:"closed"`
+	Hours  []windowJSON `json:"hours"`
+	Reason string       `json:"reason"`
+}
+
+func (s *Server) createOverride(c *call, b *overrideBody) error {
+	if !c.caller.reaches(c.param("id")) {
+		return errForbidden.with("You can change your own calendar only.")
+	}
+	var m mistakes
+	o := store.Override{SpecialistID: c.param("id"), Closed: b.Closed, Reason: b.Reason, Date: m.parseDate("date", b.Date)}
+	for i := range b.Hours {
+		o.Hours = append(o.Hours, b.Hours[i].read(&m, indexed("hours", i)+"."))
+	}
+	if err := m.err(); err != nil {
+		return err
+	}
+	render := func(result any) (int, []byte) {
+		made := result.(store.Override)
+		return rendered(http.StatusCreated, map[string]overrideJSON{"override": overrideOf(&made)})
+	}
+	made, err := s.engine.PutOverride(c.ctx(), c.caller.actor, o, c.answering(render))
+	if err != nil {
+		return err
+	}
+	c.status, c.out = render(made)
+	return nil
+}
+
+func (s *Server) deleteOverride(c *call) error {
+	id := c.param("id")
+	if c.caller.specialistID != "" {
+		own, err := s.engine.Overrides(c.caller.specialistID)
+		if err != nil {
+			return err
+		}
+		if !hasOverride(own, id) {
+			return errForbidden.with("You can change your own calendar only.")
+		}
+	}
+	if err := s.engine.DeleteOverride(c.ctx(), c.caller.actor, id); err != nil {
+		return err
+	}
+	return c.done()
+}
+
+func hasOverride(list []store.Override, id string) bool {
+	for i := range list {
+		if list[i].ID == id {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,129 @@
+package web
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// query reads the parameters of a GET and collects what is wrong with them.
+type query struct {
+	values url.Values
+	mistakes
+}
+
+func (c *call) query() *query {
+	values, err := url.ParseQuery(c.r.URL.RawQuery)
+	q := &query{values: values}
+	if err != nil {
+		q.add("query", "must be name=value pairs joined by &, with other characters percent-encoded")
+	}
+	return q
+}
+
+func (q *query) text(name string) string { return q.values.Get(name) }
+
+// id reads an id that may be missing.
+func (q *query) id(name string) string {
+	s := q.values.Get(name)
+	if s != "" && !engine.ValidID(s) {
+		q.add(name, "must be 1 to 64 characters of A-Z a-z 0-9 _ -")
+	}
+	return s
+}
+
+// date reads a local date; the zero Date if it is missing.
+func (q *query) date(name string) store.Date {
+	s := q.values.Get(name)
+	if s == "" {
+		return store.Date{}
+	}
+	return q.parseDate(name, s)
+}
+
+func (m *mistakes) parseDate(field, s string) store.Date {
+	d, err := store.ParseDate(s)
+	if err != nil || d.Year < 2000 || d.Year > 2200 {
+		m.add(field, "must be a date that exists, like 2026-11-23")
+		return store.Date{}
+	}
+	return d
+}
+
+// instant reads RFC 3339; the zero time if it is missing. A + that was not encoded has become a space.
+func (q *query) instant(name string) time.Time {
+	s := strings.ReplaceAll(q.values.Get(name), " ", "+")
+	t := q.mistakes.instant(name, s)
+	if !t.IsZero() && (t.Year() < 2000 || t.Year() > 2200) {
+		q.add(name, "must lie between the years 2000 and 2200")
+	}
+	return t
+}
+
+// bound reads one end of a range: an instant, or a local date, which stands for its first instant in the zone.
+func (q *query) bound(name string, zone *time.Location) time.Time {
+	s := q.values.Get(name)
+	if len(s) != len(time.DateOnly) {
+		return q.instant(name)
+	}
+	d := q.date(name)
+	if d == (store.Date{}) {
+		return time.Time{}
+	}
+	return time.Date(d.Year, d.Month, d.Day, 0, 0, 0, 0, zone).UTC()
+}
+
+// whole reads a number within bounds; fallback if it is missing.
+func (q *query) whole(name string, low, high, fallback int) int {
+	s := q.values.Get(name)
+	if s == "" {
+		return fallback
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < low || n > high {
+		q.add(name, "must be a whole number from "+strconv.Itoa(low)+" to "+strconv.Itoa(high))
+		return fallback
+	}
+	return n
+}
+
+// flag reads true or false; false if it is missing.
+func (q *query) flag(name string) bool {
+	switch q.values.Get(name) {
+	case "", "false":
+		return false
+	case "true":
+		return true
+	}
+	q.add(name, "must be true or false")
+	return false
+}
+
+// client settles the client of a GET, which may be missing.
+func (q *query) client(c *call) holds.ClientID {
+	if err := c.resolveClient(q.values.Get("clientId")); err != nil {
+		q.add("clientId", "differs from the header Holdfast-Client; send one of the two, or the same in both")
+		return ""
+	}
+	if s := string(c.client); s != "" && !validClient(s) {
+		q.add("clientId", "must be 16 to 128 printable characters without spaces")
+	}
+	return c.client
+}
+
+func validClient(s string) bool {
+	if len(s) < 16 || len(s) > 128 {
+		return false
+	}
+	for i := range len(s) {
+		if s[i] <= ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}

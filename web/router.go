@@ -1,0 +1,57 @@
+package web
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/julienschmidt/httprouter"
+)
+
+// handle answers one call: it leaves an answer on it, writes to its writer, or returns an error for the table.
+type handle func(*call) error
+
+// route is one line of the table of routes. Its pattern is what logs and metrics know of a request.
+type route struct {
+	method  string
+	pattern string // parameters in braces: /v1/appointments/{id}
+	access  access
+	handle  handle
+}
+
+// params are the parameters of a matched path.
+type params struct{ httprouter.Params }
+
+// newRouter registers the routes. What it adds to the router it stands on: the matched pattern is known, every GET
+// answers HEAD, nothing is redirected, and what has no route is answered like everything else.
+func (s *Server) newRouter(all []*route) http.Handler {
+	tree := httprouter.New()
+	tree.RedirectTrailingSlash = false
+	tree.RedirectFixedPath = false
+	for _, rt := range all {
+		counted := s.metrics.route(rt)
+		path := strings.NewReplacer("{", ":", "}", "").Replace(rt.pattern)
+		answer := func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
+			s.serve(rt, counted, params{p}, w, r)
+		}
+		tree.Handle(rt.method, path, answer)
+		if rt.method == http.MethodGet {
+			tree.Handle(http.MethodHead, path, answer)
+		}
+	}
+	tree.NotFound = s.unmatched(s.page)
+	tree.MethodNotAllowed = s.unmatched(s.methodNotAllowed)
+	tree.GlobalOPTIONS = s.unmatched(func(c *call) error { return c.empty(http.StatusNoContent) })
+	return tree
+}
+
+// unmatched answers what has no route. Its path is not known to us, so it is nowhere named.
+func (s *Server) unmatched(h handle) http.Handler {
+	rt := &route{pattern: "unmatched", access: anyone, handle: h}
+	counted := s.metrics.route(rt)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serve(rt, counted, params{}, w, r) })
+}
+
+// methodNotAllowed finds the Allow header already set.
+func (s *Server) methodNotAllowed(c *call) error {
+	return errMethodNotAllowed.with("This path answers " + c.rw.Header().Get("Allow") + ".")
+}

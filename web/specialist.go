@@ -1,0 +1,238 @@
+package web
+
+import (
+	"net/http"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/store"
+)
+
+// specialistJSON is what the public knows of a specialist.
+type specialistJSON struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+// specialistDetailsJSON is what the desk knows.
+type specialistDetailsJSON struct {
+	specialistJSON
+	Timezone    string                     `json:"timezone"`
+	Active      bool                       `json:"active"`
+	Email       string                     `json:"email"`
+	MaxSessions int                        `json:"maxSessions"`
+	Upstream    *engine.UpstreamSpecialist `json:"upstream,omitempty"`
+}
+
+func specialistDetailsOf(p *store.Specialist) specialistDetailsJSON {
+	j := specialistDetailsJSON{specialistJSON{p.ID, p.Name}, p.Timezone, p.Active, p.Email, p.MaxSessions, nil}
+	if p.UpstreamScheduleViewID != "" || p.UpstreamColumnID != "" {
+		j.Upstream = &engine.UpstreamSpecialist{ScheduleViewGUID: p.UpstreamScheduleViewID, ScheduleColumnGUID: p.UpstreamColumnID}
+	}
+	return j
+}
+
+// publicSpecialists lists the active ones.
+func (s *Server) publicSpecialists() []specialistJSON {
+	list := []specialistJSON{}
+	for _, p := range s.engine.Schedule().Specialists {
+		if p.Active {
+			list = append(list, specialistJSON{p.ID, p.Name})
+		}
+	}
+	return list
+}
+
+func (s *Server) listSpecialists(c *call) error {
+	if !c.caller.may(desk) {
+		return c.json(http.StatusOK, map[string]any{"specialists": s.publicSpecialists()})
+	}
+	list := []specialistDetailsJSON{}
+	for i := range s.engine.Schedule().Specialists {
+		list = append(list, specialistDetailsOf(&s.engine.Schedule().Specialists[i]))
+	}
+	return c.json(http.StatusOK, map[string]any{"specialists": list})
+}
+
+func (s *Server) getSpecialist(c *call) error {
+	p, err := s.engine.Specialist(c.param("id"))
+	switch {
+	case err != nil:
+		return err
+	case c.caller.may(desk):
+		return saySpecialist(c, http.StatusOK, &p)
+	case !p.Active:
+		return store.ErrNotFound
+	}
+	return c.json(http.StatusOK, map[string]specialistJSON{"specialist": {p.ID, p.Name}})
+}
+
+func saySpecialist(c *call, status int, p *store.Specialist) error {
+	return c.json(status, map[string]specialistDetailsJSON{"specialist": specialistDetailsOf(p)})
+}
+
+// specialistBody makes or changes a specialist. What is left out keeps its value.
+type specialistBody struct {
+	ID          *string                    `json:"id"`
+	Name        *string                    `json:"name"`
+	Timezone    *string                    `json:"timezone"`
+	Active      *bool                      `json:"active"`
+	Email       *string                    `json:"email"`
+	MaxSessions *int                       `json:"maxSessions"`
+	Upstream    *engine.UpstreamSpecialist `json:"upstream"`
+}
+
+func (b *specialistBody) apply(p *store.Specialist) {
+	set(&p.Name, b.Name)
+	set(&p.Timezone, b.Timezone)
+	set(&p.Active, b.Active)
+	set(&p.Email, b.Email)
+	set(&p.MaxSessions, b.MaxSessions)
+	if b.Upstream != nil {
+		p.UpstreamScheduleViewID, p.UpstreamColumnID = b.Upstream.ScheduleViewGUID, b.Upstream.ScheduleColumnGUID
+	}
+}
+
+func (s *Server) createSpecialist(c *call, b *specialistBody) error {
+	p := store.Specialist{Active: true}
+	set(&p.ID, b.ID)
+	b.apply(&p)
+	made, err := s.engine.CreateSpecialist(c.ctx(), c.caller.actor, p)
+	if err != nil {
+		return err
+	}
+	return saySpecialist(c, http.StatusCreated, &made)
+}
+
+func (s *Server) updateSpecialist(c *call, b *specialistBody) error {
+	if err := sameID(c, b.ID); err != nil {
+		return err
+	}
+	changed, err := s.engine.UpdateSpecialist(c.ctx(), c.caller.actor, c.param("id"), b.apply)
+	if err != nil {
+		return err
+	}
+	return saySpecialist(c, http.StatusOK, &changed)
+}
+
+func (s *Server) archiveSpecialist(c *call) error {
+	if err := s.engine.ArchiveSpecialist(c.ctx(), c.caller.actor, c.param("id")); err != nil {
+		return err
+	}
+	return c.done()
+}
+
+// hoursJSON is one window of the weekly hours: local wall clock, the end may be 24:00.
+type hoursJSON struct {
+	Weekday string `json:"weekday"`
+	windowJSON
+}
+
+type windowJSON struct {
+	Start string `json:"start"`
+	End   string `json:"end"`
+}
+
+func (w *windowJSON) read(m *mistakes, at string) store.Window {
+	var v store.Window
+	var err error
+	if v.Start, err = store.ParseTimeOfDay(w.Start); err != nil {
+		m.add(at+"start", "must be a local time like 09:00")
+	}
+	if v.End, err = store.ParseTimeOfDay(w.End); err != nil {
+		m.add(at+"end", "must be a local time like 12:00, at most 24:00")
+	}
+	return v
+}
+
+func (s *Server) getWeeklyHours(c *call) error {
+	hours, err := s.engine.WeeklyHours(c.param("id"))
+	if err != nil {
+		return err
+	}
+	return sayHours(c, hours)
+}
+
+func sayHours(c *call, hours []store.WeeklyWindow) error {
+	list := make([]hoursJSON, len(hours))
+	for i, w := range hours {
+		list[i] = hoursJSON{w.Weekday.String(), windowJSON{w.Start.String(), w.End.String()}}
+	}
+	return c.json(http.StatusOK, map[string]any{"weeklyHours": list})
+}
+
+// putWeeklyHours replaces the hours, or with ?dryRun=true says which slots they would give.
+func (s *Server) putWeeklyHours(c *call, b *[]hoursJSON) error {
+	q := c.query()
+	dryRun := q.flag("dryRun")
+	if err := q.err(); err != nil {
+		return err
+	}
+	var m mistakes
+	hours := make([]store.WeeklyWindow, len(*b))
+	for i, w := range *b {
+		at := indexed("weeklyHours", i) + "."
+		if err := hours[i].Weekday.UnmarshalText([]byte(w.Weekday)); err != nil {
+			m.add(at+"weekday", "must be a weekday like monday")
+		}
+		hours[i].Window = w.read(&m, at)
+	}
+	if err := m.err(); err != nil {
+		return err
+	}
+	if dryRun {
+		return s.dryRunHours(c, q, hours)
+	}
+	if err := s.engine.PutWeeklyHours(c.ctx(), c.caller.actor, c.param("id"), hours); err != nil {
+		return err
+	}
+	return s.getWeeklyHours(c)
+}
+
+// dryRunSlotJSON is a slot that hours would give.
+type dryRunSlotJSON struct {
+	AppointmentTypeID string `json:"appointmentTypeId"`
+	Start             string `json:"start"`
+	End               string `json:"end"`
+}
+
+// dryRunHours answers the slots of the next days, of one type or of all that the specialist serves.
+func (s *Server) dryRunHours(c *call, q *query, hours []store.WeeklyWindow) error {
+	id := c.param("id")
+	p, err := s.engine.Specialist(id)
+	if err != nil {
+		return err
+	}
+	from, to, appointmentTypeID := q.date("from"), q.date("to"), q.id("appointmentTypeId")
+	if from == (store.Date{}) {
+		zone, err := time.LoadLocation(p.Timezone)
+		if err != nil {
+			zone = time.UTC
+		}
+		from = store.DateOf(time.Now().In(zone))
+	}
+	if to == (store.Date{}) {
+		to = from.AddDays(engine.DefaultTimeslotDays)
+	}
+	if days := from.DaysUntil(to); days <= 0 || days > engine.MaxTimeslotDays {
+		q.add("to", "must be 1 to 62 days after from; it names the first day left out")
+	}
+	if err := q.err(); err != nil {
+		return err
+	}
+	types := s.engine.Serves(id)
+	if appointmentTypeID != "" {
+		types = []string{appointmentTypeID}
+	}
+	slots := []dryRunSlotJSON{}
+	for _, t := range types {
+		list, err := s.engine.DryRunWeeklyHours(c.ctx(), id, t, hours, from, to)
+		if err != nil {
+			return err
+		}
+		for _, slot := range list {
+			slots = append(slots, dryRunSlotJSON{t, httpTime(slot.Start), httpTime(slot.End)})
+		}
+	}
+	return c.json(http.StatusOK, map[string]any{"dryRun": true, "from": from, "to": to, "slots": slots})
+}

@@ -1,0 +1,180 @@
+// Package web is what Holdfast says: HTTP, and nothing but. It is given an *engine.Engine and never a store.
+//
+// # One request
+//
+// routes, below, is every route on one page: method, pattern, who may call, handler. serve (call.go) is the way of one
+// request: limits and credentials first, then the handler, which returns an error or leaves an answer on its call. One
+// table (error.go) turns every error into a status, a code and a sentence. So a handler reads: take the body, ask the
+// engine, answer.
+//
+// # Words on the wire
+//
+// JSON in UTF-8, camelCase. Unknown and doubled fields are refused. Instants are accepted with any offset and answered
+// in UTC with whole seconds, the end of a hold with milliseconds. Refusals are RFC 9457 problems. docs/api/openapi.yaml
+// is the full description, docs/errors.md has a section for every code.
+//
+// # What is never said
+//
+// Client ids, keys, tokens and what people typed are in no log, no metric and no problem; a log line names the pattern of
+// the route, not the path. The JSON types of public answers have no patient fields at all.
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"holdfast/engine"
+)
+
+// Options configure a Server. The zero value of each field is its default.
+type Options struct {
+	// BaseURL is the address the outside world uses, such as https://book.example.org, for links and as the origin
+	// that browsers may write from. Default: what each request was addressed to.
+	BaseURL string
+	// TrustedProxies are those whose X-Forwarded-For and Forwarded headers are believed. Default: none.
+	TrustedProxies []netip.Prefix
+	// RateLimit switches on the limits per address on public writes and stream opens.
+	RateLimit bool
+	// Demo adds the page /demo.
+	Demo bool
+	// Version of the build, for /readyz and /metrics.
+	Version string
+	// StorageMode names the live state's storage: memory, redis or fallback. Default: always memory.
+	StorageMode func() string
+	// Logger is told of every request and every failure. Default: discard.
+	Logger *slog.Logger
+}
+
+// Server answers HTTP. It is safe for concurrent use.
+type Server struct {
+	engine  *engine.Engine
+	options Options
+	log     *slog.Logger
+	router  http.Handler
+
+	origins     *http.CrossOriginProtection
+	credentials []credential
+	running     inFlight     // requests with an idempotency key
+	slots       encodedSlots // the JSON of slot lists, by generation
+	writes      *limiter     // public writes by address; nil: no limit
+	opens       *limiter     // stream opens by address; nil: no limit
+	metrics     *metrics
+	documents   documents
+	ui          *ui
+	draining    atomic.Bool
+
+	work []func(context.Context) // what Run keeps running
+}
+
+// New returns a Server. Run must be called for its background work; Serve does so itself.
+func New(e *engine.Engine, o Options) (*Server, error) {
+	if e == nil {
+		return nil, errors.New("web: an engine is required")
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.StorageMode == nil {
+		o.StorageMode = func() string { return "memory" }
+	}
+	s := &Server{engine: e, options: o, log: o.Logger, origins: http.NewCrossOriginProtection(), metrics: newMetrics(o.Version)}
+	if o.BaseURL != "" {
+		u, err := url.Parse(o.BaseURL)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "" {
+			return nil, fmt.Errorf("base URL %q should be a scheme and a host, such as https://book.example.org", o.BaseURL)
+		}
+		s.options.BaseURL = u.Scheme + "://" + u.Host
+		if err := s.origins.AddTrustedOrigin(s.options.BaseURL); err != nil {
+			return nil, fmt.Errorf("base URL: %w", err)
+		}
+	}
+	s.credentials = []credential{s.apiKey, s.manageLink}
+	if o.RateLimit {
+		s.writes, s.opens = newLimiter(publicWrites), newLimiter(streamOpens)
+		s.work = append(s.work, s.writes.forget, s.opens.forget)
+	}
+	var err error
+	if s.ui, err = newUI(); err != nil {
+		return nil, fmt.Errorf("pages: %w", err)
+	}
+	all := s.routes()
+	s.documents = newDocuments(all)
+	s.router = s.newRouter(all)
+	return s, nil
+}
+
+// routes is every route. A GET answers HEAD as well.
+func (s *Server) routes() []*route {
+	return []*route{
+		{"GET", "/v1/clinic", anyone, s.getClinic},
+		{"PUT", "/v1/clinic", admin, in(s.putClinic)},
+		{"POST", "/v1/import", admin, inUpTo(maxImport, s.importClinic)},
+		{"GET", "/v1/export", admin, s.exportClinic},
+
+		{"GET", "/v1/appointment-types", anyone, s.listAppointmentTypes},
+		{"POST", "/v1/appointment-types", admin, in(s.createAppointmentType)},
+		{"GET", "/v1/appointment-types/{id}", anyone, s.getAppointmentType},
+		{"PATCH", "/v1/appointment-types/{id}", admin, in(s.updateAppointmentType)},
+		{"DELETE", "/v1/appointment-types/{id}", admin, s.archiveAppointmentType},
+
+		{"GET", "/v1/specialists", anyone, s.listSpecialists},
+		{"POST", "/v1/specialists", admin, in(s.createSpecialist)},
+		{"GET", "/v1/specialists/{id}", anyone, s.getSpecialist},
+		{"PATCH", "/v1/specialists/{id}", admin, in(s.updateSpecialist)},
+		{"DELETE", "/v1/specialists/{id}", admin, s.archiveSpecialist},
+		{"GET", "/v1/specialists/{id}/weekly-hours", desk, s.getWeeklyHours},
+		{"PUT", "/v1/specialists/{id}/weekly-hours", admin, in(s.putWeeklyHours)},
+		{"GET", "/v1/specialists/{id}/overrides", desk, s.listOverrides},
+		{"POST", "/v1/specialists/{id}/overrides", desk, in(s.createOverride)},
+		{"DELETE", "/v1/overrides/{id}", desk, s.deleteOverride},
+
+		{"GET", "/v1/appointment-types/{id}/timeslots", anyone, s.timeslots},
+		{"GET", "/v1/appointment-types/{id}/next-available", anyone, s.nextAvailable},
+		{"GET", "/v1/appointment-types/{id}/explain", anyone, s.explain},
+
+		{"GET", "/v1/holds", anyone, s.listHolds},
+		{"POST", "/v1/holds", anyone, in(s.createHold)},
+		{"PATCH", "/v1/holds", anyone, in(s.extendHold)},
+		{"DELETE", "/v1/holds", anyone, maybe(s.deleteHold)},
+		{"POST", "/v1/holds/release", anyone, beacon(s.releaseHold)},
+		// {"GET", "/v1/holds/stream", anyone, s.holdStream},
+		// {"GET", "/v1/staff/stream", desk, s.staffStream},
+
+		{"POST", "/v1/appointment-types/{id}/book", anyone, in(s.book)},
+		{"GET", "/v1/appointments", desk, s.listAppointments},
+		{"POST", "/v1/appointments", desk, in(s.createAppointment)},
+		{"GET", "/v1/appointments/{id}", managed, s.getAppointment},
+		{"POST", "/v1/appointments/{id}/cancel", managed, maybe(s.cancelAppointment)},
+		{"POST", "/v1/appointments/{id}/reschedule", managed, in(s.rescheduleAppointment)},
+		{"POST", "/v1/appointments/{id}/attendance", desk, in(s.setAttendance)},
+		{"GET", "/v1/appointments/{id}/ics", managed, s.getICS},
+		{"POST", "/v1/people/erase", admin, in(s.erasePerson)},
+
+		{"GET", "/livez", anyone, s.livez},
+		{"GET", "/readyz", anyone, s.readyz},
+		{"GET", "/metrics", operator, s.exposeMetrics},
+		{"GET", "/openapi.yaml", anyone, s.getOpenAPI},
+		{"GET", "/docs", anyone, s.getDocs},
+		{"GET", "/docs/errors", anyone, s.getErrorDocs},
+	}
+}
+
+// Handler answers every request.
+func (s *Server) Handler() http.Handler { return s.router }
+
+// Run does the background work until ctx ends, and returns when all of it has stopped.
+func (s *Server) Run(ctx context.Context) {
+	var all sync.WaitGroup
+	for _, work := range s.work {
+		all.Go(func() { work(ctx) })
+	}
+	all.Wait()
+}

@@ -1,0 +1,304 @@
+package web_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/holds/memory"
+	"holdfast/store"
+	"holdfast/store/sqlite"
+	"holdfast/web"
+)
+
+// The tests of this package speak HTTP to the real server over the real engine, database and table of holds, and look
+// at what comes back. house is that server.
+type house struct {
+	t      testing.TB
+	server *httptest.Server
+	engine *engine.Engine
+	web    *web.Server
+	log    *lockedBuffer
+	start  time.Time // a slot start, two days ahead, on the hour
+}
+
+const adminKey = "a-bootstrap-admin-key-for-tests"
+
+// lockedBuffer is a log that may be read while it is written.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// newHouse opens a clinic that never closes, in UTC: specialists ada and bea; types "checkup" of 30 minutes, "surgery" of
+// 60 with buffers, "class" of 60 with 3 seats, "cooling" of 30 with a cooldown of a day.
+func newHouse(t testing.TB, change ...func(*web.Options)) *house {
+	t.Helper()
+	ctx := context.Background()
+	db, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(t.TempDir(), "holdfast.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	live := memory.New(memory.Options{Booked: engine.Booked(db)})
+	h := &house{t: t, log: new(lockedBuffer), start: time.Now().UTC().Truncate(time.Hour).Add(48 * time.Hour)}
+	logger := slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	if h.engine, err = engine.New(ctx, engine.Options{Store: db, Holds: live, AdminKey: adminKey, Logger: logger}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.engine.Import(ctx, "system", clinicFile()); err != nil {
+		t.Fatal(err)
+	}
+	o := web.Options{Logger: logger, Version: "test"}
+	for _, c := range change {
+		c(&o)
+	}
+	if h.web, err = web.New(h.engine, o); err != nil {
+		t.Fatal(err)
+	}
+	run, stop := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { h.engine.Run(run) })
+	running.Go(func() { h.web.Run(run) })
+	h.server = httptest.NewServer(h.web.Handler())
+	t.Cleanup(func() {
+		stop()
+		h.server.Close()
+		running.Wait()
+		if err := db.Check(ctx); err != nil {
+			t.Errorf("the database breaks its own rules: %v", err)
+		}
+		if err := live.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return h
+}
+
+func clinicFile() engine.ClinicFile {
+	f := engine.ClinicFile{Clinic: &engine.ClinicEntry{Name: "Harbour Clinic", Timezone: "UTC", Locale: "en"}}
+	var hours []engine.HoursEntry
+	for day := range 7 {
+		hours = append(hours, engine.HoursEntry{Weekday: store.Weekday(day), Start: 0, End: 1440})
+	}
+	for _, id := range []string{"ada", "bea"} {
+		f.Specialists = append(f.Specialists, engine.SpecialistEntry{ID: id, Name: "Dr " + id, Timezone: "UTC", Active: true, Email: id + "@clinic.example", WeeklyHours: hours})
+	}
+	for _, t := range []engine.AppointmentTypeEntry{
+		{ID: "checkup", DurationMinutes: 30},
+		{ID: "surgery", DurationMinutes: 60, SlotStepMinutes: 30, BufferBeforeMinutes: 15, BufferAfterMinutes: 30},
+		{ID: "class", DurationMinutes: 60, Capacity: 3},
+		{ID: "cooling", DurationMinutes: 30, CooldownMinutes: 1440},
+	} {
+		t.Name, t.HorizonDays, t.Capacity, t.Active = t.ID, 60, max(t.Capacity, 1), true
+		t.HoldTTLSeconds, t.MaxHoldSeconds, t.HoldQuota = 30, 900, 3
+		t.Specialists = []engine.AssignmentEntry{{SpecialistID: "ada", Priority: 10}, {SpecialistID: "bea", Priority: 5}}
+		f.AppointmentTypes = append(f.AppointmentTypes, t)
+	}
+	return f
+}
+
+// client is the secret of the nth client.
+func client(n int) string { return fmt.Sprintf("client-secret-%04d", n) }
+
+// at is the slot start some minutes after the house's start, as it is said on the wire.
+func (h *house) at(minutes int) string {
+	return h.start.Add(time.Duration(minutes) * time.Minute).Format(time.RFC3339)
+}
+
+// reply is an answer, read whole.
+type reply struct {
+	t      testing.TB
+	status int
+	header http.Header
+	raw    string
+	body   map[string]any
+}
+
+type header map[string]string
+
+// asAdmin is the header of a request with the admin key.
+var asAdmin = header{"Authorization": "Bearer " + adminKey}
+
+// do sends a request. A body that is not a string is sent as JSON.
+func (h *house) do(method, path string, body any, headers ...header) *reply {
+	h.t.Helper()
+	var content io.Reader
+	switch b := body.(type) {
+	case nil:
+	case string:
+		content = strings.NewReader(b)
+	default:
+		raw, err := json.Marshal(b)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		content = bytes.NewReader(raw)
+	}
+	r, err := http.NewRequest(method, h.server.URL+path, content)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if content != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for _, set := range headers {
+		for name, value := range set {
+			r.Header.Set(name, value)
+			if value == "" {
+				r.Header.Del(name)
+			}
+		}
+	}
+	answer, err := h.server.Client().Do(r)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	raw, err := io.ReadAll(answer.Body)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	got := &reply{t: h.t, status: answer.StatusCode, header: answer.Header, raw: string(raw)}
+	if strings.Contains(answer.Header.Get("Content-Type"), "json") && len(raw) > 0 {
+		if err := json.Unmarshal(raw, &got.body); err != nil {
+			h.t.Fatalf("%s %s answered what is not JSON: %v\n%s", method, path, err, raw)
+		}
+	}
+	return got
+}
+
+// want fails the test unless the answer has this status.
+func (r *reply) want(status int) *reply {
+	r.t.Helper()
+	if r.status != status {
+		r.t.Fatalf("got %d, want %d\n%s", r.status, status, r.raw)
+	}
+	return r
+}
+
+// problem fails the test unless the answer is a problem with this status and code, and a sentence.
+func (r *reply) problem(status int, code string) *reply {
+	r.t.Helper()
+	r.want(status)
+	if r.body["code"] != code {
+		r.t.Errorf("got the code %v, want %s\n%s", r.body["code"], code, r.raw)
+	}
+	if got := r.header.Get("Content-Type"); got != "application/problem+json" {
+		r.t.Errorf("got Content-Type %q, want application/problem+json", got)
+	}
+	if r.body["status"] != float64(status) {
+		r.t.Errorf("got the status %v in the body, want %d", r.body["status"], status)
+	}
+	for _, name := range []string{"title", "detail"} {
+		if s, _ := r.body[name].(string); s == "" {
+			r.t.Errorf("the problem has no %s\n%s", name, r.raw)
+		}
+	}
+	if s, _ := r.body["type"].(string); !strings.HasSuffix(s, "/docs/errors#"+code) {
+		r.t.Errorf("got the type %v, want a link to the code's section", r.body["type"])
+	}
+	return r
+}
+
+// field fails the test unless errors names this field; it returns what is said of it.
+func (r *reply) field(name string) string {
+	r.t.Helper()
+	list, _ := r.body["errors"].([]any)
+	for _, e := range list {
+		if e, _ := e.(map[string]any); e["field"] == name {
+			message, _ := e["message"].(string)
+			if message == "" {
+				r.t.Errorf("nothing is said of %s\n%s", name, r.raw)
+			}
+			return message
+		}
+	}
+	r.t.Errorf("errors does not name %s\n%s", name, r.raw)
+	return ""
+}
+
+// get walks into the body: get("appointment", "id").
+func (r *reply) get(path ...string) any {
+	var v any = r.body
+	for _, name := range path {
+		m, ok := v.(map[string]any)
+		if !ok {
+			return nil
+		}
+		v = m[name]
+	}
+	return v
+}
+
+// text is get of a string.
+func (r *reply) text(path ...string) string {
+	r.t.Helper()
+	s, ok := r.get(path...).(string)
+	if !ok {
+		r.t.Fatalf("%v is no text in %s", path, r.raw)
+	}
+	return s
+}
+
+// hold takes a hold for client n.
+func (h *house) hold(n int, appointmentType, start string, more ...map[string]any) *reply {
+	h.t.Helper()
+	body := map[string]any{"appointmentTypeId": appointmentType, "slotStartDate": start, "clientId": client(n)}
+	for _, m := range more {
+		for k, v := range m {
+			body[k] = v
+		}
+	}
+	return h.do("POST", "/v1/holds", body)
+}
+
+// patient is what client n types.
+func patient(n int) map[string]any {
+	return map[string]any{"name": fmt.Sprintf("Patient %d", n), "email": fmt.Sprintf("p%d@example.org", n), "phone": "030 1234567"}
+}
+
+// book books for client n.
+func (h *house) book(n int, appointmentType string, body map[string]any, headers ...header) *reply {
+	h.t.Helper()
+	all := map[string]any{"clientId": client(n), "patient": patient(n)}
+	for k, v := range body {
+		all[k] = v
+	}
+	return h.do("POST", "/v1/appointment-types/"+appointmentType+"/book", all, headers...)
+}
+
+// managing is the header that opens the appointment of a booking's answer.
+func (r *reply) managing() header {
+	r.t.Helper()
+	_, token, ok := strings.Cut(r.text("appointment", "manageUrl"), "/manage#")
+	if !ok {
+		r.t.Fatalf("no manage link in %s", r.raw)
+	}
+	return header{"Holdfast-Manage": token}
+}
