@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"math/rand/v2"
+	"net/netip"
 	"runtime"
 	"slices"
 	"sync"
@@ -27,12 +28,13 @@ type hub struct {
 	log     *slog.Logger
 	options hubOptions
 
-	mu       sync.Mutex
-	topics   map[string]*topic // by appointment type
-	staff    *topic
-	byClient map[holds.ClientID]*stream
-	all      map[*stream]struct{}
-	closing  bool
+	mu        sync.Mutex
+	topics    map[string]*topic // by appointment type
+	staff     *topic
+	byClient  map[holds.ClientID]*stream
+	all       map[*stream]struct{}
+	byAddress map[netip.Addr]int
+	closing   bool
 
 	ready   chan struct{}  // closed once events are followed
 	writers sync.WaitGroup // goroutines that finish a blocked write
@@ -75,7 +77,7 @@ func newHub(e *engine.Engine, log *slog.Logger, o hubOptions) *hub {
 	return &hub{
 		engine: e, log: log, options: o.withDefaults(),
 		topics: make(map[string]*topic), staff: new(topic), ready: make(chan struct{}),
-		byClient: make(map[holds.ClientID]*stream), all: make(map[*stream]struct{}),
+		byClient: make(map[holds.ClientID]*stream), all: make(map[*stream]struct{}), byAddress: make(map[netip.Addr]int),
 	}
 }
 
@@ -246,10 +248,7 @@ func (h *hub) everyone() []*stream {
 	return list
 }
 
-var (
-	errHubClosing     = errors.New("shutting down")
-	errTooManyStreams = errors.New("too many streams")
-)
+var errHubClosing = errors.New("shutting down")
 
 // join registers a stream before its snapshot is taken, so that nothing falls between. The stream is held back (its
 // busy mark is set) until start. The stream that the same client had is ended.

@@ -5,6 +5,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
 	"time"
 
 	"holdfast/holds"
@@ -16,6 +19,94 @@ const (
 	minLease     = 100 * time.Millisecond
 	maxLease     = time.Hour
 )
+
+// Most streams at a time. A waiting room shares one address; beyond that somebody is collecting connections.
+const (
+	maxStreams           = 20_000
+	maxStreamsPerAddress = 200
+)
+
+// holdStream is `GET /v1/holds/stream?appointmentTypeId=&clientId=&leaseMs=`: everything that happens to the time of the
+// specialists who serve one type.
+func (s *Server) holdStream(c *call) error {
+	q := c.query()
+	id := q.id("appointmentTypeId")
+	if q.text("appointmentTypeId") == "" {
+		q.add("appointmentTypeId", "say which appointment type to follow, such as ?appointmentTypeId=checkup")
+	}
+	client, lease := q.client(c), q.lease()
+	if err := q.err(); err != nil {
+		return err
+	}
+	if _, err := s.engine.AppointmentType(id); err != nil {
+		return err
+	}
+	return s.openStream(c, streamRequest{appointmentTypeID: id, client: client, lease: lease})
+}
+
+// staffStream is `GET /v1/staff/stream`: the same over all specialists, and the changes of appointments.
+func (s *Server) staffStream(c *call) error {
+	q := c.query()
+	client, lease := q.client(c), q.lease()
+	if err := q.err(); err != nil {
+		return err
+	}
+	return s.openStream(c, streamRequest{client: client, lease: lease})
+}
+
+func (q *query) lease() time.Duration {
+	ms := q.whole("leaseMs", int(minLease.Milliseconds()), int(maxLease.Milliseconds()), int(defaultLease.Milliseconds()))
+	return time.Duration(ms) * time.Millisecond
+}
+
+// openStream applies the limits and hands the request to the hub. A browser that was told of its replacement and comes
+// back by itself is answered 204, which ends its reconnecting.
+func (s *Server) openStream(c *call, q streamRequest) error {
+	if strings.HasPrefix(c.r.Header.Get("Last-Event-ID"), "replaced-") {
+		return c.empty(http.StatusNoContent)
+	}
+	if c.r.Method == http.MethodHead {
+		c.rw.Header()["Content-Type"] = []string{"text/event-stream; charset=utf-8"}
+		return c.empty(http.StatusOK)
+	}
+	address := s.address(c.r)
+	if wait, ok := s.opens.allow(address, c.started); !ok {
+		return tooMany(wait)
+	}
+	if err := s.hub.admit(address, s.opens != nil); err != nil {
+		return err
+	}
+	q.left = sync.OnceFunc(func() { s.hub.release(address) })
+	if err := s.hub.open(&c.rw, c.r, q); err != nil {
+		q.left()
+		return err
+	}
+	return nil
+}
+
+// admit counts a stream of an address, or refuses it.
+func (h *hub) admit(address netip.Addr, limited bool) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case h.closing:
+		return errOverloaded.with("The server is stopping. Open the stream again in a moment.")
+	case len(h.all) >= maxStreams:
+		return errOverloaded.with("Too many live streams are open. Ask /timeslots meanwhile and open the stream again in a minute.")
+	case limited && h.byAddress[address] >= maxStreamsPerAddress:
+		return tooMany(time.Minute)
+	}
+	h.byAddress[address]++
+	return nil
+}
+
+func (h *hub) release(address netip.Addr) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.byAddress[address]--; h.byAddress[address] <= 0 {
+		delete(h.byAddress, address)
+	}
+}
 
 // streamHead is the answer's head of a connection taken over: HTTP/1.1, not chunked, ended by closing.
 const streamHead = "HTTP/1.1 200 OK\r\n" +

@@ -68,6 +68,7 @@ type Server struct {
 	opens       *limiter     // stream opens by address; nil: no limit
 	metrics     *metrics
 	documents   documents
+	hub         *hub // the live streams
 	ui          *ui
 	draining    atomic.Bool
 
@@ -96,6 +97,8 @@ func New(e *engine.Engine, o Options) (*Server, error) {
 			return nil, fmt.Errorf("base URL: %w", err)
 		}
 	}
+	s.hub = newHub(e, o.Logger, hubOptions{})
+	s.work = append(s.work, s.hub.run)
 	s.credentials = []credential{s.apiKey, s.manageLink}
 	if o.RateLimit {
 		s.writes, s.opens = newLimiter(publicWrites), newLimiter(streamOpens)
@@ -145,8 +148,8 @@ func (s *Server) routes() []*route {
 		{"PATCH", "/v1/holds", anyone, in(s.extendHold)},
 		{"DELETE", "/v1/holds", anyone, maybe(s.deleteHold)},
 		{"POST", "/v1/holds/release", anyone, beacon(s.releaseHold)},
-		// {"GET", "/v1/holds/stream", anyone, s.holdStream},
-		// {"GET", "/v1/staff/stream", desk, s.staffStream},
+		{"GET", "/v1/holds/stream", anyone, s.holdStream},
+		{"GET", "/v1/staff/stream", desk, s.staffStream},
 
 		{"POST", "/v1/appointment-types/{id}/book", anyone, in(s.book)},
 		{"GET", "/v1/appointments", desk, s.listAppointments},
