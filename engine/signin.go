@@ -124,6 +124,28 @@ func (e *Engine) checkedUser(ctx context.Context, email string, c Credentials, n
 	return u, nil
 }
 
+// CheckPassword answers nil if this is the user's password now. Failures count as failed sign-ins. ErrWrongPassword,
+// *BackoffError.
+func (e *Engine) CheckPassword(ctx context.Context, u *store.User, password, address string) error {
+	now := e.now()
+	keys := []string{"account " + u.Email, "address " + address}
+	if until := e.failures.until(now, keys...); until.After(now) {
+		return &BackoffError{until}
+	}
+	right := len(password) <= MaxPassword
+	if right {
+		var err error
+		if right, err = e.passwords.verify(ctx, u.PasswordHash, password); err != nil {
+			return err
+		}
+	}
+	if !right {
+		e.failures.add(now, keys...)
+		return ErrWrongPassword
+	}
+	return nil
+}
+
 // SignedIn returns the member of staff whose cookie this is. ErrUnauthorized if it is unknown, has expired, or the
 // account was switched off.
 func (e *Engine) SignedIn(ctx context.Context, secret string) (Staff, error) {

@@ -29,6 +29,7 @@ type caller struct {
 	role         store.Role         // of a member of staff
 	specialistID string             // the only calendar this member of staff may touch; empty: all
 	appointment  *store.Appointment // the one that a manage link opens
+	staff        *engine.Staff      // the signed-in member of staff; nil for programs and patients
 	secret       string             // what sets the idempotency keys of this caller apart from everybody else's
 }
 

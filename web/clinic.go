@@ -44,18 +44,20 @@ type clinicBody struct {
 	} `json:"contact"`
 }
 
+func (b *clinicBody) apply(to *store.Clinic) {
+	set(&to.Name, b.Name)
+	set(&to.Timezone, b.Timezone)
+	set(&to.Locale, b.Locale)
+	if b.Contact != nil {
+		set(&to.Phone, b.Contact.Phone)
+		set(&to.Email, b.Contact.Email)
+		set(&to.Address, b.Contact.Address)
+		set(&to.Website, b.Contact.Website)
+	}
+}
+
 func (s *Server) putClinic(c *call, b *clinicBody) error {
-	changed, err := s.engine.UpdateClinic(c.ctx(), c.caller.actor, func(to *store.Clinic) {
-		set(&to.Name, b.Name)
-		set(&to.Timezone, b.Timezone)
-		set(&to.Locale, b.Locale)
-		if b.Contact != nil {
-			set(&to.Phone, b.Contact.Phone)
-			set(&to.Email, b.Contact.Email)
-			set(&to.Address, b.Contact.Address)
-			set(&to.Website, b.Contact.Website)
-		}
-	})
+	changed, err := s.engine.UpdateClinic(c.ctx(), c.caller.actor, b.apply)
 	if err != nil {
 		return err
 	}

@@ -91,7 +91,7 @@ func codes() []problem {
 		errMalformedBody, errUnauthorized, errForbidden, errNotOwner, errNotFound, errNoSlots, errMethodNotAllowed, errSlotTaken,
 		errSlotHeld, errNotBookable, errIdempotencyInFlight, errHoldExpired, errVersionMismatch, errPayloadTooLarge,
 		errUnsupportedMediaType, errValidationFailed, errIdempotencyMismatch, errQuotaExceeded, errCooldownActive,
-		errRateLimited, errInternal, errOverloaded, errStorageUnavailable, errStorageFull,
+		errRateLimited, errInternal, errOverloaded, errStorageUnavailable, errStorageFull, errSetupDone,
 	}
 }
 

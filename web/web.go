@@ -99,7 +99,7 @@ func New(e *engine.Engine, o Options) (*Server, error) {
 	}
 	s.hub = newHub(e, o.Logger, hubOptions{})
 	s.work = append(s.work, s.hub.run)
-	s.credentials = []credential{s.apiKey, s.manageLink}
+	s.credentials = []credential{s.apiKey, s.manageLink, s.staffCookie}
 	if o.RateLimit {
 		s.writes, s.opens = newLimiter(publicWrites), newLimiter(streamOpens)
 		s.work = append(s.work, s.writes.forget, s.opens.forget)
@@ -159,7 +159,29 @@ func (s *Server) routes() []*route {
 		{"POST", "/v1/appointments/{id}/reschedule", managed, in(s.rescheduleAppointment)},
 		{"POST", "/v1/appointments/{id}/attendance", desk, in(s.setAttendance)},
 		{"GET", "/v1/appointments/{id}/ics", managed, s.getICS},
+		{"GET", "/v1/appointments/{id}/deliveries", desk, s.listDeliveries},
 		{"POST", "/v1/people/erase", admin, in(s.erasePerson)},
+
+		{"POST", "/v1/setup", anyone, in(s.setup)},
+		{"POST", "/v1/setup/check", anyone, in(s.checkSetup)},
+		{"POST", "/v1/auth/sign-in", anyone, in(s.signIn)},
+		{"POST", "/v1/auth/sign-out", anyone, s.signOut},
+		{"GET", "/v1/auth/me", anyone, s.getMe},
+		{"POST", "/v1/auth/password", desk, in(s.changePassword)},
+		{"POST", "/v1/auth/totp", desk, s.beginTOTP},
+		{"PUT", "/v1/auth/totp", desk, in(s.enableTOTP)},
+		{"DELETE", "/v1/auth/totp", desk, s.disableTOTP},
+		{"GET", "/v1/auth/sign-ins", desk, s.listSignIns},
+		{"DELETE", "/v1/auth/sign-ins/{id}", desk, s.deleteSignIn},
+		{"GET", "/v1/users", admin, s.listUsers},
+		{"POST", "/v1/users", admin, in(s.createUser)},
+		{"PATCH", "/v1/users/{id}", admin, in(s.updateUser)},
+		{"GET", "/v1/api-keys", admin, s.listAPIKeys},
+		{"POST", "/v1/api-keys", admin, in(s.createAPIKey)},
+		{"DELETE", "/v1/api-keys/{id}", admin, s.revokeAPIKey},
+		{"GET", "/v1/audit", admin, s.listAudit},
+		{"GET", "/v1/settings", admin, s.getSettings},
+		{"PUT", "/v1/settings", admin, in(s.putSettings)},
 
 		{"GET", "/livez", anyone, s.livez},
 		{"GET", "/readyz", anyone, s.readyz},

@@ -1,0 +1,68 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+
+	"holdfast/engine"
+	"holdfast/store"
+)
+
+// The first run: a one-time link, printed when the server starts without an owner, opens the set-up page once.
+
+var errSetupDone = problem{
+	Status: 410, Code: "setup_done", Title: "Setup is done", Detail: "This clinic is set up. Sign in at /staff; who has lost the password asks for: holdfast admin reset-password.",
+}
+
+func setupProblem(err error) error {
+	switch {
+	case errors.Is(err, engine.ErrSetupDone):
+		return errSetupDone
+	case errors.Is(err, engine.ErrSetupLink):
+		return errUnauthorized.because("setup_link", "This setup link is wrong or has expired. Make a new one on the server with: holdfast setup-url.")
+	}
+	return err
+}
+
+type setupCheckBody struct {
+	Token string `json:"token"`
+}
+
+func (s *Server) checkSetup(c *call, b *setupCheckBody) error {
+	c.once = nil
+	if err := s.engine.CheckSetup(c.ctx(), b.Token); err != nil {
+		return setupProblem(err)
+	}
+	return c.json(http.StatusOK, map[string]bool{"ok": true})
+}
+
+type setupBody struct {
+	Token  string     `json:"token"`
+	Clinic clinicBody `json:"clinic"`
+	Owner  struct {
+		Name     string `json:"name"`
+		Email    string `json:"email"`
+		Password string `json:"password"`
+	} `json:"owner"`
+}
+
+// setup makes the first owner, names the clinic, and signs the owner in.
+func (s *Server) setup(c *call, b *setupBody) error {
+	c.once = nil
+	owner := engine.NewUser{Email: b.Owner.Email, Name: b.Owner.Name, Password: b.Owner.Password}
+	u, err := s.engine.Setup(c.ctx(), b.Token, owner, func(to *store.Clinic) { b.Clinic.apply(to) })
+	if err != nil {
+		for _, field := range []string{"name", "email", "password"} {
+			err = renamed(err, field, "owner."+field)
+		}
+		return setupProblem(err)
+	}
+	secret, staff, err := s.engine.SignIn(c.ctx(), engine.Credentials{
+		Email: u.Email, Password: b.Owner.Password, Address: s.address(c.r).String(), UserAgent: c.r.UserAgent(),
+	})
+	if err != nil {
+		return err
+	}
+	s.setSignInCookie(c, secret)
+	return c.json(http.StatusCreated, meOf(&staff))
+}

@@ -1,0 +1,268 @@
+package web
+
+import (
+	"encoding/base32"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/store"
+)
+
+// signInCookie is the name of the cookie that a signed-in browser of the staff carries. Its value is a secret; only the
+// hash is kept.
+const signInCookie = "holdfast_sign_in"
+
+// staffCookie is the credential of the staff pages. Where the page is anybody's, a cookie that has expired is passed
+// over.
+func (s *Server) staffCookie(c *call) (bool, error) {
+	cookie, err := c.r.Cookie(signInCookie)
+	if err != nil || cookie.Value == "" || c.route.access == anyone && !c.route.asksWho() {
+		return false, nil
+	}
+	staff, err := s.engine.SignedIn(c.ctx(), cookie.Value)
+	switch {
+	case errors.Is(err, engine.ErrUnauthorized) && c.route.access == anyone:
+		return false, nil
+	case errors.Is(err, engine.ErrUnauthorized):
+		return true, errUnauthorized.because("signed_out", "You are signed out. Sign in again; what you typed is kept.")
+	case err != nil:
+		return true, err
+	}
+	c.caller = caller{actor: staff.Actor(), role: staff.Role, secret: "user:" + staff.User.ID, staff: &staff}
+	if staff.Role == store.RoleSpecialist {
+		c.caller.specialistID = staff.SpecialistID
+	}
+	return true, nil
+}
+
+// asksWho reports whether a public route answers members of staff differently, so that their cookie is worth a look.
+// The routes that patients' pages call in numbers are not among them.
+func (rt *route) asksWho() bool {
+	return !safe(rt.method) || strings.HasPrefix(rt.pattern, "/v1/auth/") || rt.pattern == "/v1/specialists" || rt.pattern == "/v1/appointment-types"
+}
+
+type userJSON struct {
+	ID           string `json:"id"`
+	Email        string `json:"email"`
+	Name         string `json:"name"`
+	Role         string `json:"role"`
+	SpecialistID string `json:"specialistId,omitempty"`
+	Active       bool   `json:"active"`
+	TOTP         bool   `json:"totp"`
+	CreatedAt    string `json:"createdAt"`
+	LastSignInAt string `json:"lastSignInAt,omitempty"`
+}
+
+func userOf(u *store.User) userJSON {
+	return userJSON{
+		ID: u.ID, Email: u.Email, Name: u.Name, Role: string(u.Role), SpecialistID: u.SpecialistID, Active: u.Active, TOTP: u.TOTPSecret != nil,
+		CreatedAt: httpTime(u.CreatedAt), LastSignInAt: optionalTime(u.LastSignInAt),
+	}
+}
+
+// meJSON is who is signed in, and until when without another request.
+type meJSON struct {
+	User        userJSON `json:"user"`
+	ExpiresAt   string   `json:"expiresAt"`
+	IdleSeconds int      `json:"idleSeconds"`
+}
+
+func meOf(s *engine.Staff) meJSON {
+	return meJSON{userOf(&s.User), httpTime(s.SignIn.ExpiresAt), int(engine.SignInIdle.Seconds())}
+}
+
+type signInBody struct {
+	Email    string `json:"email"`
+	Password string `json:"password"`
+	Code     string `json:"code"`
+}
+
+func (s *Server) signIn(c *call, b *signInBody) error {
+	c.once = nil // an answer with a secret is not kept
+	secret, staff, err := s.engine.SignIn(c.ctx(), engine.Credentials{
+		Email: b.Email, Password: b.Password, Code: strings.ReplaceAll(b.Code, " ", ""), Address: s.address(c.r).String(), UserAgent: c.r.UserAgent(),
+	})
+	var backoff *engine.BackoffError
+	switch {
+	case errors.As(err, &backoff):
+		return errRateLimited.again(time.Until(backoff.Until)).because("sign_in_backoff", "Too many sign-ins failed. Wait as long as Retry-After says, then try again.")
+	case errors.Is(err, engine.ErrWrongPassword):
+		return errUnauthorized.because("wrong_password", "The e-mail address or the password is wrong.")
+	case errors.Is(err, engine.ErrCodeNeeded):
+		return errUnauthorized.because("code_needed", "Enter the six digits that your authenticator app shows.")
+	case errors.Is(err, engine.ErrWrongCode):
+		return errUnauthorized.because("wrong_code", "The code is wrong or was used already. Enter the one that the app shows now.")
+	case err != nil:
+		return err
+	}
+	s.setSignInCookie(c, secret)
+	return c.json(http.StatusOK, meOf(&staff))
+}
+
+// setSignInCookie hands the secret to the browser. Without TLS in front the cookie cannot be Secure, or a clinic on a
+// plain local network could never sign in.
+func (s *Server) setSignInCookie(c *call, secret string) {
+	cookie := &http.Cookie{
+		Name: signInCookie, Value: secret, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode,
+		Secure: strings.HasPrefix(c.base(), "https://"), MaxAge: int(engine.SignInLife.Seconds()),
+	}
+	if secret == "" {
+		cookie.MaxAge = -1
+	}
+	http.SetCookie(&c.rw, cookie)
+}
+
+func (s *Server) signOut(c *call) error {
+	if staff := c.caller.staff; staff != nil {
+		if err := s.engine.SignOut(c.ctx(), staff.SignIn.ID); err != nil {
+			return err
+		}
+	}
+	s.setSignInCookie(c, "")
+	return c.json(http.StatusOK, map[string]bool{"ok": true})
+}
+
+func (s *Server) getMe(c *call) error {
+	if c.caller.staff == nil {
+		return errUnauthorized.because("signed_out", "Nobody is signed in here. Sign in first.")
+	}
+	return c.json(http.StatusOK, meOf(c.caller.staff))
+}
+
+// mine returns the signed-in member of staff, for routes that make no sense for a program.
+func (c *call) mine() (*engine.Staff, error) {
+	if c.caller.staff == nil {
+		return nil, errForbidden.with("This belongs to a signed-in member of staff; an API key has no password and no sign-ins.")
+	}
+	return c.caller.staff, nil
+}
+
+type passwordBody struct {
+	Current string `json:"current"`
+	New     string `json:"new"`
+}
+
+func (s *Server) changePassword(c *call, b *passwordBody) error {
+	c.once = nil
+	staff, err := c.mine()
+	if err != nil {
+		return err
+	}
+	if err := s.engine.CheckPassword(c.ctx(), &staff.User, b.Current, s.address(c.r).String()); err != nil {
+		var backoff *engine.BackoffError
+		if errors.As(err, &backoff) {
+			return errRateLimited.again(time.Until(backoff.Until))
+		}
+		if errors.Is(err, engine.ErrWrongPassword) {
+			return fieldError("current", "is not your password")
+		}
+		return err
+	}
+	if err := s.engine.SetPassword(c.ctx(), c.caller.actor, staff.User.ID, b.New, staff.SignIn.ID); err != nil {
+		return renamed(err, "password", "new")
+	}
+	return c.json(http.StatusOK, map[string]bool{"ok": true})
+}
+
+// renamed gives a field of a *engine.ValidationError the name it has in this body.
+func renamed(err error, from, to string) error {
+	var invalid *engine.ValidationError
+	if errors.As(err, &invalid) {
+		for i := range invalid.Fields {
+			if invalid.Fields[i].Field == from {
+				invalid.Fields[i].Field = to
+			}
+		}
+	}
+	return err
+}
+
+var totpAlphabet = base32.StdEncoding.WithPadding(base32.NoPadding)
+
+func (s *Server) beginTOTP(c *call) error {
+	staff, err := c.mine()
+	if err != nil {
+		return err
+	}
+	secret, uri := s.engine.BeginTOTP(&staff.User)
+	return c.json(http.StatusOK, map[string]string{"secret": totpAlphabet.EncodeToString(secret), "uri": uri})
+}
+
+type totpBody struct {
+	Secret string `json:"secret"`
+	Code   string `json:"code"`
+}
+
+func (s *Server) enableTOTP(c *call, b *totpBody) error {
+	staff, err := c.mine()
+	if err != nil {
+		return err
+	}
+	secret, err := totpAlphabet.DecodeString(strings.ToUpper(strings.ReplaceAll(b.Secret, " ", "")))
+	if err != nil {
+		return fieldError("secret", "must be the secret that POST /v1/auth/totp answered")
+	}
+	if err := s.engine.EnableTOTP(c.ctx(), c.caller.actor, staff.User.ID, secret, strings.ReplaceAll(b.Code, " ", "")); err != nil {
+		return err
+	}
+	return c.json(http.StatusOK, map[string]bool{"ok": true})
+}
+
+func (s *Server) disableTOTP(c *call) error {
+	staff, err := c.mine()
+	if err != nil {
+		return err
+	}
+	if err := s.engine.DisableTOTP(c.ctx(), c.caller.actor, staff.User.ID); err != nil {
+		return err
+	}
+	return c.json(http.StatusOK, map[string]bool{"ok": true})
+}
+
+type signInJSON struct {
+	ID         string `json:"id"`
+	CreatedAt  string `json:"createdAt"`
+	LastSeenAt string `json:"lastSeenAt"`
+	ExpiresAt  string `json:"expiresAt"`
+	UserAgent  string `json:"userAgent"`
+	Current    bool   `json:"current"`
+}
+
+func (s *Server) listSignIns(c *call) error {
+	staff, err := c.mine()
+	if err != nil {
+		return err
+	}
+	list, err := s.engine.SignIns(c.ctx(), staff.User.ID)
+	if err != nil {
+		return err
+	}
+	answer := make([]signInJSON, len(list))
+	for i, x := range list {
+		answer[i] = signInJSON{x.ID, httpTime(x.CreatedAt), httpTime(x.LastSeenAt), httpTime(x.ExpiresAt), x.UserAgent, x.ID == staff.SignIn.ID}
+	}
+	return c.json(http.StatusOK, map[string]any{"signIns": answer})
+}
+
+func (s *Server) deleteSignIn(c *call) error {
+	staff, err := c.mine()
+	if err != nil {
+		return err
+	}
+	list, err := s.engine.SignIns(c.ctx(), staff.User.ID)
+	if err != nil {
+		return err
+	}
+	for _, x := range list {
+		if x.ID == c.param("id") {
+			if err := s.engine.SignOut(c.ctx(), x.ID); err != nil {
+				return err
+			}
+			return c.json(http.StatusOK, map[string]bool{"ok": true})
+		}
+	}
+	return store.ErrNotFound
+}

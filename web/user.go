@@ -1,0 +1,117 @@
+package web
+
+import (
+	"net/http"
+
+	"holdfast/engine"
+	"holdfast/store"
+)
+
+func (s *Server) listUsers(c *call) error {
+	users, err := s.engine.Users(c.ctx())
+	if err != nil {
+		return err
+	}
+	list := make([]userJSON, len(users))
+	for i := range users {
+		list[i] = userOf(&users[i])
+	}
+	return c.json(http.StatusOK, map[string]any{"users": list})
+}
+
+type newUserBody struct {
+	Email        string `json:"email"`
+	Name         string `json:"name"`
+	Role         string `json:"role"`
+	SpecialistID string `json:"specialistId"`
+	Password     string `json:"password"`
+}
+
+func (s *Server) createUser(c *call, b *newUserBody) error {
+	u, err := s.engine.CreateUser(c.ctx(), c.caller.actor, engine.NewUser{
+		Email: b.Email, Name: b.Name, Role: store.Role(b.Role), SpecialistID: b.SpecialistID, Password: b.Password,
+	})
+	if err != nil {
+		return err
+	}
+	return c.json(http.StatusCreated, map[string]userJSON{"user": userOf(&u)})
+}
+
+// userBody changes a user. What is left out stays as it is.
+type userBody struct {
+	Email        *string `json:"email"`
+	Name         *string `json:"name"`
+	Role         *string `json:"role"`
+	SpecialistID *string `json:"specialistId"`
+	Active       *bool   `json:"active"`
+	Password     *string `json:"password"`
+}
+
+func (s *Server) updateUser(c *call, b *userBody) error {
+	id := c.param("id")
+	u, err := s.engine.UpdateUser(c.ctx(), c.caller.actor, id, func(to *store.User) {
+		set(&to.Email, b.Email)
+		set(&to.Name, b.Name)
+		set((*string)(&to.Role), b.Role)
+		set(&to.SpecialistID, b.SpecialistID)
+		set(&to.Active, b.Active)
+	})
+	if err != nil {
+		return err
+	}
+	if b.Password != nil {
+		if err := s.engine.SetPassword(c.ctx(), c.caller.actor, id, *b.Password, ""); err != nil {
+			return err
+		}
+	}
+	return c.json(http.StatusOK, map[string]userJSON{"user": userOf(&u)})
+}
+
+type apiKeyJSON struct {
+	ID         string `json:"id"`
+	Name       string `json:"name"`
+	Scope      string `json:"scope"`
+	Prefix     string `json:"prefix"`
+	CreatedAt  string `json:"createdAt"`
+	LastUsedAt string `json:"lastUsedAt,omitempty"`
+	RevokedAt  string `json:"revokedAt,omitempty"`
+}
+
+func apiKeyOf(k *store.APIKey) apiKeyJSON {
+	return apiKeyJSON{k.ID, k.Name, string(k.Scope), k.Prefix, httpTime(k.CreatedAt), optionalTime(k.LastUsedAt), optionalTime(k.RevokedAt)}
+}
+
+func (s *Server) listAPIKeys(c *call) error {
+	keys, err := s.engine.APIKeys(c.ctx())
+	if err != nil {
+		return err
+	}
+	list := make([]apiKeyJSON, len(keys))
+	for i := range keys {
+		list[i] = apiKeyOf(&keys[i])
+	}
+	return c.json(http.StatusOK, map[string]any{"apiKeys": list})
+}
+
+type apiKeyBody struct {
+	Name  string `json:"name"`
+	Scope string `json:"scope"`
+}
+
+// createAPIKey answers with the key this once. It is not remembered under an idempotency key, because that would keep
+// the secret.
+func (s *Server) createAPIKey(c *call, b *apiKeyBody) error {
+	c.once = nil
+	k, secret, err := s.engine.CreateAPIKey(c.ctx(), c.caller.actor, b.Name, store.Scope(b.Scope))
+	if err != nil {
+		return err
+	}
+	return c.json(http.StatusCreated, map[string]any{"apiKey": apiKeyOf(&k), "key": secret})
+}
+
+func (s *Server) revokeAPIKey(c *call) error {
+	if err := s.engine.RevokeAPIKey(c.ctx(), c.caller.actor, c.param("id")); err != nil {
+		return err
+	}
+	return c.json(http.StatusOK, map[string]bool{"ok": true})
+}
