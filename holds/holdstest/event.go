@@ -95,11 +95,13 @@ func (h Harness) event(t *testing.T) {
 	h.prove(t, "a watch that nothing concerns does not fall behind", func(p *proof) {
 		w := p.watch("ada")
 		defer w.Close()
-		short, cancel := context.WithTimeout(p.ctx, p.h.Late)
-		_, err := w.Next(short, nil)
-		cancel()
-		p.is(err, context.DeadlineExceeded)
-		p.flood(p.h.Queue*2, "bob")
+		for range 3 {
+			short, cancel := context.WithTimeout(p.ctx, p.h.Late)
+			_, err := w.Next(short, nil)
+			cancel()
+			p.is(err, context.DeadlineExceeded)
+			p.flood(p.h.Queue*2, "bob")
+		}
 		p.flood(1, "ada")
 		if got := p.next(w, 1); got[0].SpecialistID != "ada" {
 			p.Errorf("got %+v, want the one about ada", got[0])

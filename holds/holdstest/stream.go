@@ -92,6 +92,12 @@ func (s *stream) account(e holds.Event) {
 		if !live {
 			s.fault("%s of hold %s, which is not there", e.Kind, e.HoldID)
 		}
+		if (e.Reason == "") != (e.Kind == holds.EventConfirm) {
+			s.fault("%s of hold %s with reason %q", e.Kind, e.HoldID, e.Reason)
+		}
+		if off := e.At.Sub(e.ExpiresAt); e.Reason == holds.ReasonExpired && off.Abs() > s.p.h.Late {
+			s.fault("hold %s was released %v after it lapsed", e.HoldID, off)
+		}
 		delete(s.held, e.HoldID)
 		s.ended[e.HoldID] = e
 	}

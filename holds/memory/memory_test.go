@@ -1,17 +1,109 @@
-package memory_test
+package memory
 
 import (
 	"testing"
 
 	"holdfast/holds"
 	"holdfast/holds/holdstest"
-	"holdfast/holds/memory"
 )
 
-func open(_ testing.TB, booked func(holds.Hold) bool) holds.Backend {
-	return memory.New(memory.Options{Booked: booked, WatchQueue: 1024})
+func TestBackend(t *testing.T) {
+	holdstest.Run(t, holdstest.Harness{Open: open, Virtual: true, Queue: 1024})
 }
 
-func TestBackend(t *testing.T) {
-	holdstest.Run(t, holdstest.Harness{Open: open, Virtual: true})
+// open is New with a small queue for watchers, and a check of the whole backend after the test.
+func open(t testing.TB, booked func(holds.Hold) bool) holds.Backend {
+	b := New(Options{Booked: booked, WatchQueue: 1024})
+	t.Cleanup(func() { check(t, b) })
+	return b
+}
+
+// check verifies that everything the backend keeps twice agrees, and that nothing is kept of what is over. The backend
+// has been closed, so nothing moves.
+func check(t testing.TB, b *Backend) {
+	t.Helper()
+	onList := map[*record]bool{}
+	for i := range b.clients {
+		for id, newest := range b.clients[i].newest {
+			if newest == nil {
+				t.Errorf("client without holds is kept")
+			}
+			for r := newest; r != nil; r = r.older {
+				if r.Client != id || r.own != &b.clients[i] || b.clientsOf(id) != &b.clients[i] {
+					t.Errorf("hold %s is on another client's list", r.ID)
+				}
+				if r.older != nil && r.older.newer != r || r == newest && r.newer != nil {
+					t.Errorf("hold %s is badly chained", r.ID)
+				}
+				onList[r] = true
+			}
+		}
+	}
+	for i := range b.shards {
+		s := &b.shards[i]
+		for _, r := range s.gone {
+			if !onList[r] {
+				t.Errorf("hold %s awaits the sweeper, but is on no list", r.ID)
+			}
+			delete(onList, r)
+		}
+		inTable := 0
+		for n, r := range s.table {
+			if r == nil {
+				continue
+			}
+			inTable++
+			if at, ok := placeIn(r.ID); !ok || at != r.at || at.shard() != i || at.number() != n {
+				t.Errorf("hold %s lies at %d of shard %d", r.ID, n, i)
+			}
+			if s.deadlines[r.turn] != r || r.turn > 0 && s.deadlines[(r.turn-1)/2].deadline() > r.deadline() {
+				t.Errorf("hold %s lapses out of turn", r.ID)
+			}
+			if !onList[r] || r.gone.Load() {
+				t.Errorf("hold %s is not on its client's list", r.ID)
+			}
+			delete(onList, r)
+		}
+		if inTable != len(s.deadlines) || inTable+len(s.vacant) != len(s.table) {
+			t.Errorf("shard %d: %d holds, %d deadlines, %d vacant of %d", i, inTable, len(s.deadlines), len(s.vacant), len(s.table))
+		}
+		for id, of := range s.specialists {
+			inTable -= len(of.holds)
+			for n, r := range of.holds {
+				if r.SpecialistID != id || n > 0 && of.holds[n-1].start > r.start {
+					t.Errorf("hold %s is out of order", r.ID)
+				}
+				for _, other := range of.holds[:n] {
+					if other.Conflicts(&r.Span) {
+						t.Errorf("holds %s and %s conflict", r.ID, other.ID)
+					}
+				}
+			}
+		}
+		if inTable != 0 {
+			t.Errorf("shard %d: %d holds more than specialists have", i, inTable)
+		}
+	}
+	for r := range onList {
+		t.Errorf("hold %s is over, but on its client's list", r.ID)
+	}
+	if l := &b.log; len(l.watches)+len(l.all)+len(l.about)+len(l.pages) > 0 {
+		t.Errorf("%d watches and %d pages are left", len(l.watches), len(l.pages))
+	}
+	listed := 0
+	for _, of := range b.selections.specialists {
+		listed += len(of)
+	}
+	onRing := 0
+	for s := b.selections.ends.next; s != &b.selections.ends; s = s.next {
+		onRing++
+	}
+	if n := len(b.selections.byClient); n != listed || n != onRing {
+		t.Errorf("%d selections, %d by specialist, %d by deadline", n, listed, onRing)
+	}
+	for i, one := range b.presence.order {
+		if !one.Online || one.Deactivated || b.presence.byID[one.SpecialistID] != one || i > 0 && byLoad(b.presence.order[i-1], one) >= 0 {
+			t.Errorf("%s is out of the order of those online", one.SpecialistID)
+		}
+	}
 }
