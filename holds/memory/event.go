@@ -11,6 +11,9 @@ import (
 // pageSize is how many events a page has, and so how many Next hands out at most.
 const pageSize = 256
 
+// mostSparePages bounds what is kept after a rush; a page is about 88 KB.
+const mostSparePages = 8
+
 type page [pageSize]holds.Event
 
 // log is the stream of events. A number is given and the event written down in one short step, so the numbers have no
@@ -28,7 +31,7 @@ type log struct {
 	seq     uint64 // of the last event
 	first   uint64 // the number of the first event on the first page
 	pages   []*page
-	spare   *page
+	spare   []*page // used up, for the pages to come
 	watches []*watch            // all of them
 	all     []*watch            // those that follow every specialist
 	about   map[string][]*watch // those that follow this one
@@ -89,25 +92,26 @@ func (l *log) turn() {
 		}
 	}
 	for len(l.pages) > 0 && l.first+pageSize <= needed {
-		l.spare = l.pages[0]
-		l.shift()
+		if old := l.shift(); len(l.spare) < mostSparePages {
+			l.spare = append(l.spare, old)
+		}
 	}
 	// Somebody may be reading this one, so it is not used again.
 	if len(l.pages) == l.limit {
 		l.shift()
 	}
-	if l.spare == nil {
-		l.spare = new(page)
+	if n := len(l.spare); n > 0 {
+		l.pages, l.spare = append(l.pages, l.spare[n-1]), l.spare[:n-1]
+		return
 	}
-	l.pages = append(l.pages, l.spare)
-	l.spare = nil
+	l.pages = append(l.pages, new(page))
 }
 
-func (l *log) shift() {
-	copy(l.pages, l.pages[1:])
-	l.pages[len(l.pages)-1] = nil
-	l.pages = l.pages[:len(l.pages)-1]
+func (l *log) shift() *page {
+	old := l.pages[0]
+	l.pages = slices.Delete(l.pages, 0, 1)
 	l.first += pageSize
+	return old
 }
 
 // wake tells those who wait for an event like this one. An event that names no specialist concerns everybody.
@@ -138,7 +142,10 @@ func (l *log) close() {
 	l.closed = true
 	for _, w := range l.watches {
 		w.wake(l.seq + 1)
+		w.gone = true
 	}
+	l.watches, l.all, l.about = nil, nil, nil
+	l.pages, l.spare = nil, nil
 }
 
 // Epoch implements holds.Table.

@@ -117,9 +117,6 @@ func (b *Backend) Pin(_ context.Context, id string, client holds.ClientID, atLea
 // Unpin implements holds.Table.
 func (b *Backend) Unpin(_ context.Context, id string, client holds.ClientID, grace time.Duration) (holds.Hold, error) {
 	return b.change(id, client, func(s *shard, r *record, now instant) error {
-		if !r.Pinned {
-			return nil
-		}
 		r.Pinned, r.pinned = false, 0
 		if r.expires <= now.mono {
 			r.expires = now.mono + grace
