@@ -60,24 +60,26 @@ export function createCalendar({ type, specialistId = '', hear = () => {} }) {
       throw problem
     }
   }
-  // open shows the first day with times: mostly in the first week, which is asked for at the same time.
-  const open = (wanted) => guarded(async () => {
-    const s = store.get()
-    const from = wanted ? weekOf(wanted) : s.from
-    const [week, first] = await Promise.all([load(from, addDays(from, span)), next()])
-    const now = serverNow(), slots = store.get().slots
-    let day = wanted || store.get().day
-    day ||= Object.keys(slots.days).sort().find(d => freeOn(slots, d, now).length)
-    store.set({ first, from })
-    if (!day && first) {
-      day = dateOf(first.start)
+  // open shows the first day with times. That is mostly in the first week, which is shown without
+  // waiting for the server's own search for the first time, asked for at the same moment.
+  const open = wanted => guarded(async () => {
+    const s = store.get(), from = wanted ? weekOf(wanted) : s.from
+    const first = next().then(slot => { store.set({ first: slot }); return slot })
+    first.catch(() => {})
+    await load(from, addDays(from, span))
+    const { slots, day: shown } = store.get(), now = serverNow()
+    let day = wanted || shown || Object.keys(slots.days).sort().find(d => freeOn(slots, d, now).length)
+    store.set({ from })
+    if (!day) {
+      const slot = await first
+      day = slot ? dateOf(slot.start) : from
       const start = weekOf(day)
       if (start !== from) await load(start, addDays(start, span))
       store.set({ from: start })
     }
-    show(day || from)
+    show(day)
     store.set({ loading: false })
-    return week
+    await first
   })
   const weekOf = date => addDays(today, Math.floor(daysBetween(today, date) / span) * span)
 

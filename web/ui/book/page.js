@@ -6,7 +6,7 @@ import { ready as client, client as self } from '../lib/client.js'
 import { ready as words, t } from '../lib/i18n.js'
 import { createRouter, useHeading } from '../lib/router.js'
 import { createHold, isHeld } from '../lib/hold.js'
-import { del, wait } from '../lib/api.js'
+import { del, get, wait } from '../lib/api.js'
 import { recall, remember, forget } from '../lib/session.js'
 import { Notice, words as rich } from '../lib/notice.js'
 import { dayAndTime, time, write } from '../lib/time.js'
@@ -35,7 +35,7 @@ const known = typeOf(start?.typeId)
 const page = createStore({
   step: 'what', typeId: known ? known.id : '',
   specialistId: known && servingOf(known).some(s => s.id === start.specialistId) ? start.specialistId : '',
-  form: { ...blank, ...recall('form') }, errors: [], tries: 0, own: {},
+  form: { ...blank, ...recall('form') }, errors: [], tries: 0,
 })
 const hold = createHold()
 let calendar = null
@@ -45,21 +45,9 @@ function openCalendar(day) {
   const { typeId, specialistId } = page.get()
   if (calendar && calendar.store.get().type.id === typeId && calendar.store.get().specialistId === specialistId) return
   calendar?.stop()
-  calendar = createCalendar({ type: typeOf(typeId), specialistId, hear })
+  calendar = createCalendar({ type: typeOf(typeId), specialistId, hear: hold.heard })
   calendar.start(day)
 }
-// The stream's word on the patient's own holds; a snapshot starts their list anew.
-function hear(event) {
-  hold.heard(event)
-  page.set(s => {
-    if (event.type === 'init') return { ...s, own: {} }
-    if (event.type === 'hold' && event.isOwnHold) return { ...s, own: { ...s.own, [event.holdId]: event.slotStartDate } }
-    if (!s.own[event.holdId] || !['release', 'confirm'].includes(event.type)) return s
-    const { [event.holdId]: _, ...own } = s.own
-    return { ...s, own }
-  })
-}
-
 // --- steps
 const router = createRouter(step => {
   enter(step === 'details' && hold.store.get().phase === 'idle' ? 'when' : step || (skipWhat ? 'when' : 'what'))
@@ -166,8 +154,12 @@ function When() {
     </form>`
 }
 
+// A full quota is explained with the patient's own holds, which the server lists to their client only.
 function Problems({ h, type, retry }) {
-  const own = Object.entries(useStore(page, s => s.own)).map(([holdId, start]) => ({ holdId, start }))
+  const [own, setOwn] = useState([])
+  useEffect(() => {
+    if (h.problem.code === 'quota_exceeded') get('/v1/holds').then(x => setOwn(x.holds), () => {})
+  }, [h.problem])
   const letGo = ({ holdId }) => del('/v1/holds', { holdId, clientId: self.id }).catch(() => {}).then(retry)
   return html`<${ProblemNotice} problem=${h.problem} type=${type} own=${own} letGo=${letGo} retry=${retry} holding=${isHeld(h)} />`
 }

@@ -25,7 +25,7 @@ function useCountdown(seconds, done, key) {
   return left
 }
 
-// own: the patient's live holds, [{holdId, start}], for the quota's list. retry is called by itself
+// own: the patient's live holds, as GET /v1/holds lists them, for the quota's list. retry is called by itself
 // when the server asked for patience.
 export function ProblemNotice({ problem, type, holding, own = [], letGo, retry }) {
   const ref = useRef()
@@ -42,7 +42,7 @@ export function ProblemNotice({ problem, type, holding, own = [], letGo, retry }
   const kind = limited || key.startsWith('err.storage') ? 'warn' : 'danger'
   return html`<${Notice} kind=${kind} role="alert" tabIndex="-1" innerRef=${ref} text=${key} params=${params}>
     ${problem.code === 'cooldown_active' && booked?.typeId === type?.id && html`<a class="btn" href=${booked.url}>${t('err.cooldown.do')}</a>`}
-    ${problem.code === 'quota_exceeded' && own.map(h => html`<button type="button" class="btn" key=${h.holdId} onClick=${() => letGo(h)}>${dayAndTime(h.start)}</button>`)}
+    ${problem.code === 'quota_exceeded' && own.map(h => html`<button type="button" class="btn" key=${h.holdId} onClick=${() => letGo(h)}>${dayAndTime(h.slotStartDate)}</button>`)}
   </${Notice}>`
 }
 

@@ -20,7 +20,7 @@ const Brand = () => html`<div class="brand">
 </div>`
 
 const LiveSign = ({ link }) => link && html`
-  <p class=${'live ' + link}><span class="dot" aria-hidden="true"></span>${t('live.' + link)}</p>`
+  <p class="live" data-link=${link}><span class="dot" aria-hidden="true"></span>${t('live.' + link)}</p>`
 
 const Foot = () => html`<footer class="foot">
   <address>

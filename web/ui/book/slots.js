@@ -16,7 +16,7 @@ export const empty = type => ({
   known: false,    // whether holds is the whole truth: from a snapshot until the stream breaks
   incoming: null,  // a snapshot on its way
   gone: [],        // intervals booked since their day was fetched
-  looks: {},       // specialist + start → when a stranger's look ends
+  looks: {},       // specialist + start of the strangers' looks; the server says when one ends
   polled: null,    // { date, looking }: looks by polling, while there is no stream
   tints: {},       // start → when it came back
   generation: null,
@@ -74,7 +74,7 @@ export function reduce(s, e, now) {
     case 'availability':
       return again(s, ['*'])
     case 'select':
-      return e.isOwnHold ? s : { ...s, looks: { ...s.looks, [lookOf(e)]: now + 12000 } }
+      return e.isOwnHold ? s : { ...s, looks: { ...s.looks, [lookOf(e)]: true } }
     case 'deselect':
       return { ...s, looks: without(s.looks, lookOf(e)) }
     case 'polled':
@@ -150,7 +150,7 @@ export function view(s, slot, now) {
   else if (!left) status = [...ids].some(id => held.has(id)) || (slot.held && !gone.size) ? 'held' : 'taken'
   if (status !== 'free') left = 0
   const looking = left > 0 && (s.polled ? s.polled.looking.has(slot.start)
-    : [...free, '*'].some(id => s.looks[id + ' ' + at.start] > now))
+    : [...free, '*'].some(id => s.looks[id + ' ' + at.start]))
   return { start: slot.start, end: slot.end, status, left, looking, tint: left > 0 && now - (s.tints[slot.start] || 0) < 1000, specialistIds: free }
 }
 

@@ -7,10 +7,10 @@ import { serverNow } from '../lib/clock.js'
 import { t } from '../lib/i18n.js'
 import { say } from '../lib/say.js'
 import { Icon } from '../lib/icons.js'
-import { foreignZone, near, partOfDay, time, write } from '../lib/time.js'
-import { Notice } from '../lib/notice.js'
+import { foreignZone, partOfDay, soon, time, write } from '../lib/time.js'
+import { Notice, words } from '../lib/notice.js'
 import { viewDay } from './slots.js'
-import { PhoneLink, phone } from './shell.js'
+import { PhoneLink } from './shell.js'
 
 const parts = ['morning', 'afternoon', 'evening']
 const open = x => x.status === 'free' || x.status === 'mine'
@@ -60,11 +60,11 @@ export function Times({ calendar, mine }) {
   const none = s.first === null && !times.length
   if (none && !s.loading) {
     return html`<div class="times"><${Notice} text="none.all" params=${{ n: s.type.horizonDays || 60 }}>
-      <p>${t('none.all.body', { phone: phone() })}</p><p class="call"><${PhoneLink} /></p>
+      <p>${words('none.all.body', { phone: html`<${PhoneLink} />` })}</p>
     </${Notice}></div>`
   }
   const zone = s.day && times.length ? foreignZone(times[0].start) : ''
-  const first = s.first && html`<button type="button" class="btn" onClick=${calendar.showFirst}>${t('day.first', { when: near(s.first.start, s.day || s.today) })}</button>`
+  const first = s.first && html`<button type="button" class="btn" onClick=${calendar.showFirst}>${t('day.first', { when: soon(s.first.start, s.day || s.today) })}</button>`
   return html`<fieldset class=${'times' + (s.loading ? ' loading' : '')} aria-busy=${s.loading ? 'true' : undefined}>
     <legend><h2>${s.day ? write('longDay', s.day) : t('times.loading')}</h2></legend>
     ${zone && html`<p class="muted zone"><${Icon} name="clock" />${t('times.zone', { zone })}</p>`}

@@ -12,6 +12,7 @@ const styles = {
   day: { day: 'numeric' },
   month: { month: 'long', year: 'numeric' },
   monthOnly: { month: 'long' },
+  dayNumber: { weekday: 'short', day: 'numeric' },
   shortDay: { weekday: 'short', day: 'numeric', month: 'short' },
   shortLong: { weekday: 'short', day: 'numeric', month: 'long' },
   longDay: { weekday: 'long', day: 'numeric', month: 'long' },
@@ -61,6 +62,9 @@ export const near = (instant, date) => {
   return Math.abs(daysBetween(own, date)) < 7
     ? t('near', { day: write('weekday', instant), time: time(instant) }) : dayAndTime(instant)
 }
+// "Thu 26, 09:00", with the month only where it is another one.
+export const soon = (instant, date) => dateOf(instant).slice(0, 7) === date.slice(0, 7)
+  ? t('day.time', { day: write('dayNumber', instant), time: time(instant) }) : dayAndTime(instant)
 export const countdown = seconds => {
   const s = Math.max(0, Math.ceil(seconds))
   return `${String(Math.floor(s / 60)).padStart(2, '0')}:${String(s % 60).padStart(2, '0')}`

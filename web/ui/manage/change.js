@@ -3,6 +3,7 @@
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { nameOf, typeOf } from '../lib/boot.js'
 import { useStore } from '../lib/store.js'
+import { borrow } from '../lib/client.js'
 import { createHold, isHeld } from '../lib/hold.js'
 import { newKey } from '../lib/api.js'
 import { t } from '../lib/i18n.js'
@@ -22,15 +23,21 @@ import { Eyebrow, Name } from '../book/shell.js'
 export function Change({ a, back, done, fail, send, sign }) {
   const kept = useRef()
   if (!kept.current) {
+    const giveBack = borrow()
     const hold = createHold()
-    kept.current = { hold, calendar: createCalendar({ type: typeOf(a.appointmentTypeId), hear: hold.heard }) }
+    kept.current = { hold, giveBack, calendar: createCalendar({ type: typeOf(a.appointmentTypeId), hear: hold.heard }) }
   }
   const { hold, calendar } = kept.current
   const h = useStore(hold.store), s = useStore(calendar.store)
   const [moving, setMoving] = useState(false)
   useEffect(() => {
     calendar.start(dateOf(a.slotStartDate))
-    return () => { calendar.stop(); hold.release(); hold.stop() }
+    return () => {
+      calendar.stop()
+      hold.release()
+      hold.stop()
+      kept.current.giveBack()
+    }
   }, [])
   useEffect(() => sign(s.link), [s.link])
 

@@ -1,4 +1,4 @@
-// One appointment, opened by its link /manage#<id>~<token>. The token is in the fragment, which no
+// One appointment, opened by its link /manage#<token>. The token is in the fragment, which no
 // server and no log ever sees; it goes to the API in a header. Looking changes nothing.
 import { html, render, useEffect, useRef, useState } from '../lib/html.js'
 import { boot, embedded, nameOf, typeOf, withLang } from '../lib/boot.js'
@@ -16,13 +16,15 @@ import { foreignZone, range, write } from '../lib/time.js'
 import { Name, PhoneLink, Shell, phone } from '../book/shell.js'
 import { Change } from './change.js'
 
+// The server knows the one appointment a token opens by the name "managed"; an id may stand before it.
 const linkOf = hash => {
   const text = decodeURIComponent(hash.replace(/^#/, '')), at = text.indexOf('~')
-  return at > 0 ? { id: text.slice(0, at), token: text.slice(at + 1) } : null
+  return text ? { id: at > 0 ? text.slice(0, at) : 'managed', token: text.slice(at + 1) } : null
 }
 const auth = link => ({ headers: { 'Holdfast-Manage': link.token } })
 const path = (link, rest = '') => `/v1/appointments/${encodeURIComponent(link.id)}${rest}`
-const isDead = problem => [400, 401, 403, 404, 410].includes(problem.status)
+const tooLate = problem => problem.reason === 'cut_off'
+const isDead = problem => [400, 401, 403, 404, 410].includes(problem.status) && !tooLate(problem)
 const about = a => ({ date: write('longDay', a.slotStartDate), range: range(a.slotStartDate, a.slotEndDate), who: nameOf(a.specialistId) })
 
 // The facts of the appointment, large enough to read across a room.
@@ -122,7 +124,7 @@ export function Manage({ link: first, appointment, url: given }) {
   const [problem, setProblem] = useState(null)
   const [sign, setSign] = useState('')
   const notice = useRef()
-  const booked = recall('booked')?.id === link?.id && !moved
+  const booked = a && recall('booked')?.id === a.id && !moved
 
   const load = async () => {
     setProblem(null)
@@ -150,7 +152,7 @@ export function Manage({ link: first, appointment, url: given }) {
   }
   const fail = p => {
     setProblem(p)
-    if (p.code === 'version_mismatch') load()
+    if (p.code === 'version_mismatch' || p.reason === 'cancelled') get(path(link), null, auth(link)).then(x => setA(x.appointment), () => {})
   }
   const change = next => {
     setA(next)
@@ -168,7 +170,7 @@ export function Manage({ link: first, appointment, url: given }) {
 
   const dead = !link || (problem && isDead(problem) && !a)
   if (dead || !a) {
-    return html`<${Shell} step="link"><h1 tabIndex="-1" class="sr">${t('manage.title')}</h1>
+    return html`<${Shell} step="link"><h1 tabIndex="-1">${t('manage.title')}</h1>
       ${dead ? html`<${Notice} kind="danger" role="alert" text="manage.dead" params=${{ phone: html`<${PhoneLink} />` }} />`
         : problem ? html`<${Notice} kind="warn" role="alert" text=${wordsFor(problem)} params=${{ s: problem.retryAfter || 8, phone: phone() }}>
           <button type="button" class="btn" onClick=${load}>${t('manage.retry')}</button></${Notice}>`
@@ -181,7 +183,7 @@ export function Manage({ link: first, appointment, url: given }) {
   const open = a.status === 'confirmed' && !late && !over
   return html`<${Shell} step=${view} link=${view === 'change' ? sign : ''}>
     ${problem && html`<div class="gap"><${Notice} kind=${passing(problem) ? 'warn' : 'danger'} role="alert" tabIndex="-1" innerRef=${notice}
-      text=${isDead(problem) ? 'manage.dead' : wordsFor(problem)} params=${{ s: problem.retryAfter || 8, phone: html`<${PhoneLink} />` }} /></div>`}
+      text=${tooLate(problem) ? 'manage.late' : isDead(problem) ? 'manage.dead' : wordsFor(problem)} params=${{ s: problem.retryAfter || 8, phone: html`<${PhoneLink} />` }} /></div>`}
     ${view === 'cancel' && open ? html`<${Cancel} a=${a} link=${link} back=${() => history.back()} fail=${fail} done=${next => { setA(next); setProblem(null); home() }} />`
       : view === 'change' && open ? html`<${Change} a=${a} back=${() => history.back()} fail=${fail} done=${change} sign=${setSign}
           send=${(body, key) => post(path(link, '/reschedule'), body, { ...auth(link), key })} />`
