@@ -172,12 +172,12 @@ func (c *Calendar) Bookable(t *store.AppointmentType, start time.Time, taken []s
 // startsAt says whether a slot of t starts at an instant, by the hours alone.
 func (c *Calendar) startsAt(t *store.AppointmentType, start time.Time) Reason {
 	day := dayOf(store.DateOf(start.In(c.zone)))
-	if hours, overridden := c.overrides[day]; overridden && len(hours) == 0 {
-		return ReasonOverrideClosed
-	}
 	at, exact := start.Unix(), start.Nanosecond() == 0
 	duration, step := lengths(t)
 	reason := ReasonOutsideHours
+	if hours, overridden := c.overrides[day]; overridden && len(hours) == 0 {
+		reason = ReasonOverrideClosed
+	}
 	zone := zoneCursor{loc: c.zone}
 	// The clocks going back over midnight show the end of a date for a second time when the next one has begun.
 	for d := day; d <= day+1; d++ {

@@ -42,7 +42,8 @@ func TestListingAndBookingAgree(t *testing.T) {
 		zone := calendar.Zone()
 		from, to := StartOfDay(zone, place.date.AddDays(-1)), StartOfDay(zone, place.date.AddDays(2))
 		now := from.Add(time.Duration(rapid.IntRange(-2*1440, 1440).Draw(t, "now")) * time.Minute)
-		taken := drawTaken(t, kind, from, to)
+		starts := calendar.Starts(nil, kind, from, to)
+		taken := drawTaken(t, kind, from, to, starts)
 
 		earliest, latest := BookableRange(kind, now)
 		openings := calendar.Open(nil, kind, from, to, taken)
@@ -82,16 +83,22 @@ func TestListingAndBookingAgree(t *testing.T) {
 		for start := from; start.Before(to); start = start.Add(5 * time.Minute) {
 			check(start)
 		}
-		starts := calendar.Starts(nil, kind, from, to)
 		for _, start := range starts {
 			check(time.UnixMilli(start))
 			check(time.UnixMilli(start + 1))
 		}
 
-		// A listing in two parts is the listing of the whole.
-		middle := from.Add(time.Duration(rapid.IntRange(0, 3*86400).Draw(t, "middle")) * time.Second)
-		if parts := calendar.Starts(calendar.Starts(nil, kind, from, middle), kind, middle, to); !slices.Equal(parts, starts) && middle.Before(to) {
-			t.Fatalf("cut at %s:\n got %v\nwant %v", middle, parts, starts)
+		// A listing in two parts is the listing of the whole, wherever it is cut.
+		cut := from.Add(time.Duration(rapid.Int64Range(0, int64(to.Sub(from))).Draw(t, "cut")))
+		if len(starts) > 0 && rapid.Bool().Draw(t, "cut at a start") {
+			cut = time.UnixMilli(rapid.SampledFrom(starts).Draw(t, "start")).Add(time.Duration(rapid.IntRange(-1, 1).Draw(t, "beside")))
+		}
+		before, after := calendar.Starts(nil, kind, from, cut), calendar.Starts(nil, kind, cut, to)
+		if len(before) > 0 && !time.UnixMilli(before[len(before)-1]).Before(cut) || len(after) > 0 && time.UnixMilli(after[0]).Before(cut) {
+			t.Fatalf("cut at %s:\nbefore %v\nafter %v", cut, before, after)
+		}
+		if parts := slices.Concat(before, after); !slices.Equal(parts, starts) {
+			t.Fatalf("cut at %s:\n got %v\nwant %v", cut, parts, starts)
 		}
 
 		// What Around asks the store for is all that matters.
@@ -166,8 +173,8 @@ func drawAppointmentType(t *rapid.T) *store.AppointmentType {
 }
 
 // drawTaken draws appointments of the listed type and others, overbooked ones that overlap anything included, ordered
-// as store.Taken answers them. Many begin at one of few starts, so that sessions fill and meet.
-func drawTaken(t *rapid.T, kind *store.AppointmentType, from, to time.Time) []store.Taken {
+// as store.Taken answers them. Many begin at a slot's start and share it, so that sessions fill and meet.
+func drawTaken(t *rapid.T, kind *store.AppointmentType, from, to time.Time, starts []int64) []store.Taken {
 	span := int(to.Sub(from) / time.Minute)
 	appointment := rapid.Custom(func(t *rapid.T) store.Taken {
 		length, id := kind.DurationMinutes, kind.ID
@@ -177,6 +184,9 @@ func drawTaken(t *rapid.T, kind *store.AppointmentType, from, to time.Time) []st
 			length += 10
 		}
 		start := from.Add(minutes(5 * rapid.IntRange(-30, span/5).Draw(t, "start")))
+		if len(starts) > 0 && rapid.IntRange(0, 3).Draw(t, "at a slot") > 0 {
+			start = time.UnixMilli(rapid.SampledFrom(starts).Draw(t, "slot")).UTC()
+		}
 		return store.Taken{
 			AppointmentTypeID: id, SpecialistID: listedSpecialist,
 			Seat: rapid.IntRange(0, kind.Capacity).Draw(t, "seat"), Overbook: rapid.Bool().Draw(t, "overbook"),
@@ -186,11 +196,9 @@ func drawTaken(t *rapid.T, kind *store.AppointmentType, from, to time.Time) []st
 		}
 	})
 	taken := rapid.SliceOfN(appointment, 0, 12).Draw(t, "taken")
-	for _, seat := range rapid.SliceOfN(rapid.IntRange(0, kind.Capacity), 0, 4).Draw(t, "more seats") {
-		if len(taken) > 0 {
-			more := taken[0]
-			more.Seat = seat
-			taken = append(taken, more)
+	for _, a := range slices.Clone(taken[:min(len(taken), 3)]) {
+		for _, a.Seat = range rapid.SliceOfN(rapid.IntRange(0, kind.Capacity), 0, kind.Capacity).Draw(t, "more seats") {
+			taken = append(taken, a)
 		}
 	}
 	slices.SortFunc(taken, func(a, b store.Taken) int {
@@ -212,7 +220,8 @@ func TestPoolIsTheUnionOfItsCalendars(t *testing.T) {
 			c := drawCalendar(t, place.name, place.date)
 			c.specialistID = id
 			calendars = append(calendars, c)
-			for _, a := range drawTaken(t, kind, StartOfDay(c.Zone(), place.date), StartOfDay(c.Zone(), place.date.AddDays(1))) {
+			begin, end := StartOfDay(c.Zone(), place.date), StartOfDay(c.Zone(), place.date.AddDays(1))
+			for _, a := range drawTaken(t, kind, begin, end, c.Starts(nil, kind, begin, end)) {
 				a.SpecialistID = id
 				taken = append(taken, a)
 			}
