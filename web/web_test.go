@@ -190,6 +190,7 @@ func (h *house) do(method, path string, body any, headers ...header) *reply {
 			h.t.Fatalf("%s %s answered what is not JSON: %v\n%s", method, path, err, raw)
 		}
 	}
+	got.conforms(method, path)
 	return got
 }
 

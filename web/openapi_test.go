@@ -1,0 +1,108 @@
+package web_test
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"holdfast/web"
+)
+
+// description is docs/api/openapi.yaml, read once. Every answer that a test of this package gets is held against it, so
+// the document cannot say what the server does not do.
+var description = sync.OnceValues(func() (*openapi3.T, error) {
+	loader := openapi3.NewLoader()
+	doc, err := loader.LoadFromData(web.OpenAPI())
+	if err != nil {
+		return nil, err
+	}
+	return doc, doc.Validate(loader.Context)
+})
+
+func TestOpenAPIIsValid(t *testing.T) {
+	if _, err := description(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var documentedRoute = regexp.MustCompile(`<tr><td><code>(\w+)</code></td><td><code>([^<]+)</code>`)
+
+func TestEveryRouteIsDescribedAndEveryDescriptionIsARoute(t *testing.T) {
+	doc, err := description()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var routes, described []string
+	for _, m := range documentedRoute.FindAllStringSubmatch(newHouse(t).do("GET", "/docs", nil).want(200).raw, -1) {
+		routes = append(routes, m[1]+" "+m[2])
+	}
+	for path, item := range doc.Paths.Map() {
+		for method := range item.Operations() {
+			described = append(described, method+" "+path)
+		}
+	}
+	slices.Sort(routes)
+	slices.Sort(described)
+	for _, r := range routes {
+		if !slices.Contains(described, r) {
+			t.Errorf("%s is a route and is not in docs/api/openapi.yaml", r)
+		}
+	}
+	for _, r := range described {
+		if !slices.Contains(routes, r) {
+			t.Errorf("%s is in docs/api/openapi.yaml and is no route", r)
+		}
+	}
+	if len(routes) < 30 {
+		t.Errorf("found only %d routes in /docs", len(routes))
+	}
+}
+
+// conforms holds one answer against the description. What has no operation, such as a page, is passed over.
+func (r *reply) conforms(method, path string) {
+	r.t.Helper()
+	doc, err := description()
+	if err != nil || r.body == nil {
+		return
+	}
+	path, _, _ = strings.Cut(path, "?")
+	operation := findOperation(doc, method, path)
+	if operation == nil {
+		return
+	}
+	answer := operation.Responses.Status(r.status)
+	if answer == nil {
+		answer = operation.Responses.Default()
+	}
+	if answer == nil {
+		r.t.Errorf("%s %s answers %d, which is not described", method, path, r.status)
+		return
+	}
+	content := answer.Value.Content.Get(r.header.Get("Content-Type"))
+	if content == nil {
+		r.t.Errorf("%s %s answers %d as %s, which is not described", method, path, r.status, r.header.Get("Content-Type"))
+		return
+	}
+	if err := content.Schema.Value.VisitJSON(r.body); err != nil {
+		r.t.Errorf("%s %s answers %d otherwise than described: %v\n%s", method, path, r.status, err, r.raw)
+	}
+}
+
+// findOperation prefers the path without parameters.
+func findOperation(doc *openapi3.T, method, path string) *openapi3.Operation {
+	if item := doc.Paths.Value(path); item != nil {
+		return item.GetOperation(method)
+	}
+	asked := strings.Split(path, "/")
+	for template, item := range doc.Paths.Map() {
+		parts := strings.Split(template, "/")
+		if len(parts) == len(asked) && slices.EqualFunc(parts, asked, func(p, a string) bool { return p == a || strings.HasPrefix(p, "{") }) {
+			return item.GetOperation(method)
+		}
+	}
+	return nil
+}
