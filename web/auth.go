@@ -35,6 +35,10 @@ type caller struct {
 
 func (c *caller) known() bool { return c.actor != "" }
 
+// trusted reports whether the caller is a program with a key or a member of staff: the limits of the public are not
+// theirs.
+func (c *caller) trusted() bool { return c.scope != "" || c.role != "" }
+
 // may reports whether the caller has this access.
 func (c *caller) may(a access) bool {
 	switch a {

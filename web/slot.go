@@ -141,20 +141,30 @@ func (s *Server) timeslots(c *call) error {
 	head = append(head, `","generation":`...)
 	head = strconv.AppendUint(head, answer.Generation, 10)
 	head = append(head, `,"slots":[`...)
-	s.writeParts(c, head, slotParts(list, answer.Slots), "]}")
+	parts, missed := slotParts(list, answer.Slots)
+	if missed > maxMissed {
+		s.slots.put(key, encodeList(answer.Slots))
+	}
+	s.writeParts(c, head, parts, "]}")
 	return nil
 }
 
-// slotParts is the JSON of the slots as pieces of the kept one, with those that holds touch between them.
-func slotParts(list *encodedList, slots []engine.Timeslot) [][]byte {
-	var parts [][]byte
+// maxMissed is how many slots may be written anew in every answer before the kept list is made again: those that were
+// held when it was made, and those that the horizon has reached since.
+const maxMissed = 8
+
+// slotParts is the JSON of the slots as pieces of the kept one, with those that holds touch between them. missed counts
+// those that could have been in the kept one and are not.
+func slotParts(list *encodedList, slots []engine.Timeslot) (parts [][]byte, missed int) {
 	begin, end := 0, 0 // the piece that is being extended
 	var fresh []byte   // or the slots that are being written anew
 	for i, next := 0, 0; i < len(slots); i++ {
 		slot := &slots[i]
 		at := -1
 		if slot.Held == 0 && !slot.OwnHold {
-			at = list.find(slot.Start.Unix(), next)
+			if at = list.find(slot.Start.Unix(), next); at < 0 {
+				missed++
+			}
 		}
 		if at < 0 {
 			if end > begin {
@@ -185,7 +195,7 @@ func slotParts(list *encodedList, slots []engine.Timeslot) [][]byte {
 	if len(parts) > 0 {
 		parts[0] = parts[0][1:] // the first comma
 	}
-	return parts
+	return parts, missed
 }
 
 // writeParts writes an answer in pieces, none of which is copied.
