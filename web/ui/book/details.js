@@ -1,19 +1,23 @@
-// "Your details": the held time on a card with its countdown, and as few questions as the clinic allows.
-import { html, useEffect, useRef } from '../lib/html.js'
-import { boot, nameOf } from '../lib/boot.js'
+// "Your details": the held time, and as few questions as the clinic allows.
+import { html, useEffect, useRef, useState } from '../lib/html.js'
+import { boot } from '../lib/boot.js'
+import { remember, useStore } from '../lib/store.js'
 import { DateField, ErrorSummary, Field, dateFrom, looksLikeEmail, looksLikePhone } from '../lib/form.js'
-import { Notice } from '../lib/notice.js'
-import { maxKeeps } from '../lib/hold.js'
-import { Icon } from '../lib/icons.js'
+import { isHeld } from '../lib/hold.js'
+import { useHeading } from '../lib/router.js'
+import { Notice, words } from '../lib/notice.js'
 import { say } from '../lib/say.js'
 import { t } from '../lib/i18n.js'
-import { countdown, foreignZone, range, time, write } from '../lib/time.js'
-import { Name } from './shell.js'
+import { dayAndTime } from '../lib/time.js'
+import { HoldCard } from './held.js'
+import { LinkNotice } from './problem.js'
+import { Lost } from './lost.js'
+import { Eyebrow } from './shell.js'
 
 const required = new Set(boot.settings.requiredFields)
 
 // check gives {patient, errors}: what to send, and what is missing in the order of the fields.
-export function check(form) {
+function check(form) {
   const errors = []
   const bad = (id, key) => errors.push({ id, message: t(key) })
   const name = (form.name || '').trim(), email = (form.email || '').trim(), phone = (form.phone || '').trim()
@@ -29,52 +33,12 @@ export function check(form) {
   return { errors, patient: { name, ...(email && { email }), ...(phone && { phone }), ...(birthDate && { birthDate }), ...(notes && { notes }) } }
 }
 // The server's own complaints, put beside the fields they are about.
-export const errorsFrom = problem => problem.errors.map(e => {
+const errorsFrom = problem => problem.errors.map(e => {
   const id = e.field.replace(/^.*\./, '')
   return { id, message: ['name', 'email', 'phone', 'birthDate', 'notes'].includes(id) ? t(`field.${id}.err`) : e.message }
 })
 
-export function HoldCard({ hold, type, keep, reclaim }) {
-  const said = useRef()
-  const { left, phase } = hold
-  const at = time(hold.start)
-  const minutes = Math.ceil(left / 60)
-  const warning = phase === 'warning'
-  // Spoken at five, two and one minutes, and not every second.
-  useEffect(() => {
-    if (!(left > 0) || phase === 'booking') return
-    const step = [300, 120, 60].find(x => left <= x && left > x - 5)
-    if (step && said.current !== step) {
-      said.current = step
-      say(t(step > 120 ? 'hold.left.sr' : 'hold.warn', { time: at, n: step / 60 }))
-    }
-  }, [left])
-  useEffect(() => {
-    if (hold.note === 'kept') say(t('hold.kept', { time: at, m: Math.round(left / 60) }))
-    if (hold.note === 'again') say(t('hold.again'))
-  }, [hold.note, hold.keeps])
-  const whole = (type.maxHoldSeconds || 900)
-  const lapsed = phase === 'lapsed' || phase === 'reclaiming'
-  const zone = foreignZone(hold.start)
-  return html`
-    <section class=${'hold ' + phase} aria-label=${t('summary.title')} data-phase=${phase}>
-      <div class="hold-head">
-        <p class="hold-when"><span>${write('longDay', hold.start)}</span><b>${hold.end && hold.end !== hold.start ? range(hold.start, hold.end) : at}</b></p>
-        <p class="hold-left" role="timer">${lapsed ? t(phase === 'lapsed' ? 'hold.lapsed.short' : 'hold.reclaiming')
-          : left > 0 ? t('hold.left', { clock: countdown(left) }) : ''}</p>
-      </div>
-      <p class="hold-what"><${Name} of=${type.name} />${hold.specialistId && html`<span class="sep">·</span><${Name} of=${nameOf(hold.specialistId)} />`}${zone && html`<span class="sep">·</span>${zone}`}</p>
-      <div class="tide" aria-hidden="true"><i style=${{ transform: `scaleX(${lapsed ? 0 : Math.min(1, Math.max(0, (left || 0) / whole))})` }}></i></div>
-    </section>
-    ${warning && hold.keeps < maxKeeps && html`<${Notice} kind="warn" text="hold.warn" params=${{ time: at, n: minutes }}>
-      <button type="button" class="btn" onClick=${keep}>${t('hold.keep')}</button></${Notice}>`}
-    ${!warning && !lapsed && hold.note === 'kept' && html`<${Notice} kind="ok" text="hold.kept" params=${{ time: at, m: Math.round(left / 60) }} />`}
-    ${!warning && !lapsed && hold.note === 'again' && html`<${Notice} text="hold.again" />`}
-    ${phase === 'lapsed' && html`<${Notice} kind="warn" text="hold.lapsed" params=${{ time: at }}>
-      <button type="button" class="btn" onClick=${reclaim}>${t('hold.lapsed.do')}</button></${Notice}>`}`
-}
-
-export function DetailsForm({ form, errors, tries, busy, ready, change, submit, other }) {
+function Form({ form, errors, tries, busy, ready, change, submit, other }) {
   const put = key => value => change({ ...form, [key]: value })
   const err = id => errors.find(e => e.id === id)?.message
   const contact = required.has('email') || required.has('phone')
@@ -99,4 +63,51 @@ export function DetailsForm({ form, errors, tries, busy, ready, change, submit, 
       <button type="button" class="textlink" onClick=${other}>${t('details.other')}</button>
     </div>
   </form>`
+}
+
+// claim, finish and Problems are the page's; other() goes back to the times.
+export function Details({ page, hold, calendar, steps, claim, finish, Problems, other }) {
+  const h = useStore(hold.store), s = useStore(calendar.store), form = useStore(page, p => p.form)
+  const [said, setSaid] = useState({ errors: [], n: 0 })
+  const [checking, setChecking] = useState(false)
+  const heading = useHeading('details')
+  const keep = async () => { if (!await hold.keep()) say(t('hold.keep.failed')) }
+  const change = next => {
+    page.set({ form: next })
+    remember('form', next)
+  }
+  const complain = errors => setSaid(was => ({ errors, n: was.n + 1 }))
+  const send = async () => {
+    const { errors, patient } = check(form)
+    complain(errors)
+    if (errors.length) return
+    const after = await finish(await hold.book(patient))
+    if (after?.problem?.code === 'validation_failed') complain(errorsFrom(after.problem))
+  }
+  const again = async () => {
+    setChecking(true)
+    await finish(await hold.check())
+    setChecking(false)
+  }
+  useEffect(() => { if (h.phase === 'unknown' && s.link === 'live') again() }, [s.link])
+
+  // While another time is claimed, the lost one stays what the notice is about.
+  const lost = useRef(null)
+  if (h.phase === 'lost') lost.current = { why: h.why, start: h.start }
+  else if (h.phase !== 'claiming') lost.current = null
+
+  return html`
+    <${Eyebrow} n=${steps} total=${steps} back=${() => history.back()} />
+    <h1 tabIndex="-1" ref=${heading}>${t('details.title')}</h1>
+    <${LinkNotice} link=${s.link} asOf=${s.asOf} hold=${isHeld(h) && h} takeOver=${calendar.takeOver} />
+    ${h.phase === 'booked' ? html`<${Notice} kind="ok" role="status" text=${html`<strong>${t('booked.title')}</strong> ${dayAndTime(h.start)}`} />`
+    : h.phase === 'unknown' || (checking && h.phase === 'booking') ? html`
+      <${Notice} kind="warn" icon="alert" role="alert" text=${[words('unknown.title'), ' ', t('unknown.body')]}>
+        <button type="button" class="btn primary" aria-disabled=${checking ? 'true' : undefined} onClick=${() => checking || again()}>${t('unknown.do')}${checking && '…'}</button>
+      </${Notice}>`
+    : lost.current ? html`<${Lost} ...${lost.current} find=${() => calendar.around(lost.current.start)} pick=${claim} busy=${h.phase === 'claiming'} />`
+    : h.phase !== 'idle' && html`<${HoldCard} hold=${h} type=${s.type} keep=${keep} reclaim=${hold.reclaim} />`}
+    ${h.problem && h.phase !== 'lost' && h.problem.code !== 'validation_failed' && html`<${Problems} h=${h} type=${s.type} />`}
+    <${Form} form=${form} errors=${said.errors} tries=${said.n} busy=${h.phase === 'booking'} ready=${isHeld(h) || h.phase === 'lapsed'}
+      change=${change} submit=${send} other=${other} />`
 }

@@ -1,7 +1,7 @@
 // What the server refused, in the patient's words, with the way on where there is one.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { wordsFor } from '../lib/api.js'
-import { recall } from '../lib/session.js'
+import { recall } from '../lib/store.js'
 import { Notice } from '../lib/notice.js'
 import { t } from '../lib/i18n.js'
 import { dateOf, dayAndTime, near, time } from '../lib/time.js'

@@ -15,7 +15,7 @@ import { PhoneLink } from './shell.js'
 const parts = ['morning', 'afternoon', 'evening']
 const open = x => x.status === 'free' || x.status === 'mine'
 
-function label(x, group) {
+export function label(x, group) {
   const at = time(x.start)
   if (x.status === 'mine') return t('slot.mine.sr', { time: at })
   if (x.status !== 'free') return t(`slot.${x.status}.sr`, { time: at })

@@ -11,7 +11,6 @@ export default {
   'near': '{day} {time}',
   'minutes': { one: '{n} Minute', other: '{n} Minuten' },
   'skip': 'Zum Inhalt springen',
-  'call': '{phone} anrufen',
   'summary.title': 'Ihr Termin',
   'summary.what': 'Was',
   'summary.who': 'Bei',
@@ -26,7 +25,6 @@ export default {
 
   'what.title': 'Was brauchen Sie?',
   'what.none': 'Die Online-Buchung ist zurzeit nicht geöffnet.',
-  'what.err': 'Wählen Sie, was Sie brauchen',
   'who.title': 'Bei wem?',
   'who.any': 'Egal bei wem (am frühesten)',
   'who.any.short': 'egal bei wem',
@@ -134,7 +132,6 @@ export default {
 
   'booked.title': 'Ihr Termin ist gebucht.',
   'booked.when': '{date}, {range}, {who}',
-  'booked.mail': 'E-Mail gesendet an {email}.',
   'booked.keep': 'Behalten Sie diese Seite oder ihren Link: damit können Sie verschieben oder absagen.',
   'booked.open': 'Verschieben oder absagen (öffnet einen neuen Tab)',
   'manage.title': 'Ihr Termin',

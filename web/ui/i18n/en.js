@@ -11,7 +11,6 @@ export default {
   'near': '{day} {time}',
   'minutes': { one: '{n} minute', other: '{n} minutes' },
   'skip': 'Skip to the content',
-  'call': 'Call {phone}',
   'summary.title': 'Your appointment',
   'summary.what': 'What',
   'summary.who': 'With',
@@ -26,7 +25,6 @@ export default {
 
   'what.title': 'What do you need?',
   'what.none': 'Online booking is not open at the moment.',
-  'what.err': 'Choose what you need',
   'who.title': 'With whom?',
   'who.any': 'Any specialist (earliest)',
   'who.any.short': 'any specialist',
@@ -134,7 +132,6 @@ export default {
 
   'booked.title': "You're booked.",
   'booked.when': '{date}, {range}, {who}',
-  'booked.mail': 'Email sent to {email}.',
   'booked.keep': 'Keep this page or its link: it lets you change or cancel.',
   'booked.open': 'Change or cancel (opens a new tab)',
   'manage.title': 'Your appointment',

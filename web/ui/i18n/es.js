@@ -11,7 +11,6 @@ export default {
   'near': '{day} {time}',
   'minutes': { one: '{n} minuto', other: '{n} minutos' },
   'skip': 'Ir al contenido',
-  'call': 'Llamar al {phone}',
   'summary.title': 'Su cita',
   'summary.what': 'Qué',
   'summary.who': 'Con',
@@ -26,7 +25,6 @@ export default {
 
   'what.title': '¿Qué necesita?',
   'what.none': 'La reserva en línea no está abierta en este momento.',
-  'what.err': 'Elija lo que necesita',
   'who.title': '¿Con quién?',
   'who.any': 'Cualquier especialista (lo antes posible)',
   'who.any.short': 'cualquier especialista',
@@ -134,7 +132,6 @@ export default {
 
   'booked.title': 'Su cita está reservada.',
   'booked.when': '{date}, {range}, {who}',
-  'booked.mail': 'Correo enviado a {email}.',
   'booked.keep': 'Guarde esta página o su enlace: con él puede cambiar o cancelar.',
   'booked.open': 'Cambiar o cancelar (abre otra pestaña)',
   'manage.title': 'Su cita',

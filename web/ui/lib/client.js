@@ -2,7 +2,7 @@
 // Duplicating a tab copies sessionStorage, and two tabs with one id would end each other's live
 // stream for ever. So a tab that found a stored id asks the others first; if one answers, the copy
 // takes a new id and forgets the hold it did not claim.
-import { recall, remember, forget } from './session.js'
+import { recall, remember, forget } from './store.js'
 
 // 24 random bytes, from the one random source that also exists on a plain-HTTP LAN address.
 export const random = (bytes = 24) => {

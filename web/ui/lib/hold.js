@@ -8,7 +8,7 @@
 import { createStore } from './store.js'
 import { client } from './client.js'
 import { mono } from './clock.js'
-import { recall, remember, forget } from './session.js'
+import { recall, remember, forget } from './store.js'
 import { request, post, patch, del, cannotSave, newKey, passing, wait } from './api.js'
 
 export const ttlSeconds = 300

@@ -29,25 +29,11 @@ export const locale = lang === 'ar-XB' ? 'ar-u-nu-latn' : lang === 'en-XA' ? 'en
 let words = {}
 const plural = new Intl.PluralRules(lang === 'ar-XB' ? 'en' : locale)
 
-// en-XA stretches by 40 % and marks its ends, so clipped or glued text shows; ar-XB mirrors.
-const accents = { a: 'á', e: 'é', i: 'ï', o: 'ö', u: 'ü', y: 'ý', c: 'ç', n: 'ñ', s: 'š', z: 'ž', A: 'Å', E: 'É', I: 'Ï', O: 'Ø', U: 'Û', C: 'Ç', N: 'Ñ', S: 'Š' }
-const distort = text => {
-  if (typeof text !== 'string') {
-    return Object.fromEntries(Object.entries(text).map(([k, v]) => [k, distort(v)]))
-  }
-  // Placeholders and the bold marks stay as they are.
-  const parts = text.split(/(\{\w+\}|\*\*)/)
-  if (lang === 'ar-XB') {
-    return parts.map((p, i) => i % 2 ? p : p.replace(/[\p{L}\p{M}’']+/gu, '\u200f\u202e$&\u202c\u200f')).join('')
-  }
-  const more = ' ' + 'one two three four five six seven eight nine ten '.repeat(4).slice(0, Math.ceil(text.length * .4)).trim()
-  return '[' + parts.map((p, i) => i % 2 ? p : p.replace(/[a-z]/gi, c => accents[c] || c)).join('') + more + ']'
-}
-
 const load = async part => {
   const name = (part ? part + '.' : '') + (pseudo[lang] || lang)
-  const { default: found } = await import(`../i18n/${name}.js`)
-  words = { ...words, ...(pseudo[lang] ? Object.fromEntries(Object.entries(found).map(([k, v]) => [k, distort(v)])) : found) }
+  let { default: found } = await import(`../i18n/${name}.js`)
+  if (pseudo[lang]) found = (await import('./pseudo.js')).distort(found, lang)
+  words = { ...words, ...found }
 }
 export const ready = Promise.all(['', ...(root.dataset.strings || '').split(' ').filter(Boolean)].map(load))
 

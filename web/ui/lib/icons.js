@@ -1,7 +1,7 @@
 // Inline icons on a 24 grid, 2 px stroke, decorative: a word or a name always stands beside them.
 import { html } from './html.js'
 
-const paths = {
+export const paths = {
   back: 'M15 5l-7 7 7 7',
   next: 'M9 5l7 7-7 7',
   check: 'M5 12.5l4.5 4.5L19 7.5',
@@ -12,20 +12,10 @@ const paths = {
   phone: 'M6.5 3.5h3l1.5 4.5-2 1.5a11 11 0 0 0 5.5 5.5l1.5-2 4.5 1.5v3a2 2 0 0 1-2.2 2A17 17 0 0 1 4.5 5.7a2 2 0 0 1 2-2.2z',
   link: 'M10 14a4 4 0 0 0 5.7 0l3.3-3.3a4 4 0 0 0-5.7-5.7L12 6.3M14 10a4 4 0 0 0-5.7 0L5 13.3A4 4 0 0 0 10.7 19L12 17.7',
   change: 'M4 8.5h14l-3.5-3.5M20 15.5H6l3.5 3.5',
-  person: 'M12 4a4 4 0 1 0 0 8 4 4 0 0 0 0-8zM4.5 20.5c.8-3.6 3.8-5.5 7.5-5.5s6.7 1.9 7.5 5.5',
   alert: 'M12 4L2.8 20h18.4zM12 10v4.5m0 2.7v.1',
   info: 'M12 11v5.5m0-9v.1M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18z',
   offline: 'M3 3l18 18M8.5 15.5a5 5 0 0 1 5.8-.9M5 12a10 10 0 0 1 4.5-2.6m4.5-.2A10 10 0 0 1 19 12M2 8.5a14 14 0 0 1 4-2.7m5-1.2a14 14 0 0 1 11 3.9M12 19.5v.1',
-  circle: 'M12 4a8 8 0 1 0 0 16 8 8 0 0 0 0-16z',
-  play: 'M8 5.5l10 6.5-10 6.5z',
-  plus: 'M12 5v14M5 12h14',
-  search: 'M11 4a7 7 0 1 0 0 14 7 7 0 0 0 0-14zm5.2 12.2L21 21',
 }
 
 export const Icon = ({ name, flip }) => html`
   <svg class=${'icon' + (flip ? ' flip' : '')} viewBox="0 0 24 24" aria-hidden="true"><path d=${paths[name]} /></svg>`
-
-// The sign of each attendance, the same wherever it is shown.
-export const attendanceIcon = {
-  expected: 'circle', arrived: 'clock', in_progress: 'play', completed: 'check', no_show: 'close',
-}
