@@ -40,3 +40,6 @@ func (e *Engine) Snapshot(ctx context.Context, appointmentTypeID string) (held [
 	held, err = e.holds.List(ctx, ids...)
 	return held, generation, err
 }
+
+// HoldStats counts the live state, for people who operate the server.
+func (e *Engine) HoldStats(ctx context.Context) (holds.Stats, error) { return e.holds.Stats(ctx) }

@@ -30,7 +30,6 @@ type hub struct {
 
 	mu        sync.Mutex
 	topics    map[string]*topic // by appointment type
-	staff     *topic
 	byClient  map[holds.ClientID]*stream
 	all       map[*stream]struct{}
 	byAddress map[netip.Addr]int
@@ -76,7 +75,7 @@ func (t *topic) list() []*stream {
 func newHub(e *engine.Engine, log *slog.Logger, o hubOptions) *hub {
 	return &hub{
 		engine: e, log: log, options: o.withDefaults(),
-		topics: make(map[string]*topic), staff: new(topic), ready: make(chan struct{}),
+		topics: make(map[string]*topic), ready: make(chan struct{}),
 		byClient: make(map[holds.ClientID]*stream), all: make(map[*stream]struct{}), byAddress: make(map[netip.Addr]int),
 	}
 }
@@ -137,13 +136,16 @@ func (h *hub) append(ev *holds.Event, epoch string, frame []byte, grown []*topic
 		}
 		return frame, grown
 	}
-	shared := onTypeStreams(ev.Kind)
-	if !shared && ev.Kind != holds.EventAppointment {
-		return frame, grown
-	}
-	frame = appendEvent(frame[:0], epoch, ev, "")
 	owner := h.owner(ev)
-	add := func(t *topic) {
+	frame = frame[:0]
+	add := func(id string) {
+		t := h.topicWithReaders(id)
+		if t == nil {
+			return
+		}
+		if len(frame) == 0 {
+			frame = appendEvent(frame, epoch, ev, "")
+		}
 		if owner != nil && owner.topic == t { // before the frame can be read
 			owner.patch(t.ring.tail(), appendEvent(nil, epoch, ev, owner.client))
 		}
@@ -152,14 +154,15 @@ func (h *hub) append(ev *holds.Event, epoch string, frame []byte, grown []*topic
 			grown = append(grown, t)
 		}
 	}
-	if len(h.staff.list()) > 0 {
-		add(h.staff)
-	}
-	if shared {
+	switch ev.Kind {
+	case holds.EventPresence, holds.EventSession:
+		add(presenceTopic)
+	case holds.EventAppointment:
+		add(staffTopic)
+	default:
+		add(staffTopic)
 		for _, id := range h.engine.Concerns(ev) {
-			if t := h.topicWithReaders(id); t != nil {
-				add(t)
-			}
+			add(id)
 		}
 	}
 	return frame, grown
@@ -175,11 +178,11 @@ func (h *hub) owner(ev *holds.Event) *stream {
 	return h.byClient[ev.Client]
 }
 
-// topicWithReaders is the topic of a type if anybody listens. A ring without readers is not written.
-func (h *hub) topicWithReaders(appointmentTypeID string) *topic {
+// topicWithReaders is a topic if anybody listens to it. A ring without readers is not written.
+func (h *hub) topicWithReaders(id string) *topic {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if t := h.topics[appointmentTypeID]; t != nil && len(t.list()) > 0 {
+	if t := h.topics[id]; t != nil && len(t.list()) > 0 {
 		return t
 	}
 	return nil
@@ -238,6 +241,13 @@ func (h *hub) keep(ctx context.Context) {
 	}
 }
 
+// count says how many streams are open.
+func (h *hub) count() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.all)
+}
+
 func (h *hub) everyone() []*stream {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -250,20 +260,18 @@ func (h *hub) everyone() []*stream {
 
 var errHubClosing = errors.New("shutting down")
 
-// join registers a stream before its snapshot is taken, so that nothing falls between. The stream is held back (its
+// join registers a stream with a topic before its snapshot is taken, so that nothing falls between. The stream is held back (its
 // busy mark is set) until start. The stream that the same client had is ended.
-func (h *hub) join(s *stream) error {
+func (h *hub) join(s *stream, id string) error {
 	h.mu.Lock()
 	if h.closing {
 		h.mu.Unlock()
 		return errHubClosing
 	}
-	t := h.staff
-	if s.appointmentTypeID != "" {
-		if t = h.topics[s.appointmentTypeID]; t == nil {
-			t = new(topic)
-			h.topics[s.appointmentTypeID] = t
-		}
+	t := h.topics[id]
+	if t == nil {
+		t = new(topic)
+		h.topics[id] = t
 	}
 	s.topic = t
 	s.at = t.ring.tail()

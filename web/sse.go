@@ -99,6 +99,10 @@ func appendEvent(b []byte, epoch string, ev *holds.Event, owner holds.ClientID) 
 		b = append(b, `","slotStartDate":"`...)
 		b = appendInstant(b, ev.SlotStart)
 		b = append(b, '"')
+	case holds.EventPresence:
+		b = appendPresence(b, ev.SpecialistID, string(ev.Reason))
+	case holds.EventSession:
+		b = appendSession(b, ev.SessionID, string(ev.Reason), ev.SpecialistID, ev.ExpiresAt)
 	default:
 		b = appendSlot(b, ev.HoldID, &ev.Span)
 		if ev.Kind == holds.EventHold || ev.Kind == holds.EventHeartbeat {
@@ -112,6 +116,28 @@ func appendEvent(b []byte, epoch string, ev *holds.Event, owner holds.ClientID) 
 		b = appendOwner(b, owner, owner != "")
 	}
 	return append(b, "}\n\n"...)
+}
+
+func appendPresence(b []byte, specialistID, change string) []byte {
+	b = append(b, `,"specialistId":"`...)
+	b = append(b, specialistID...)
+	b = append(b, `","change":"`...)
+	b = append(b, change...)
+	return append(b, '"')
+}
+
+func appendSession(b []byte, id, status, specialistID string, expires time.Time) []byte {
+	b = append(b, `,"sessionId":"`...)
+	b = append(b, id...)
+	b = append(b, `","status":"`...)
+	b = append(b, status...)
+	if specialistID != "" {
+		b = append(b, `","specialistId":"`...)
+		b = append(b, specialistID...)
+	}
+	b = append(b, `","expiresAt":"`...)
+	b = appendInstant(b, expires)
+	return append(b, '"')
 }
 
 // appendSlot adds the fields that every slot event has. Ids need no escaping: they are [A-Za-z0-9_-].
@@ -228,14 +254,4 @@ func civil(days int64) (year, month, day int) {
 		year++
 	}
 	return year, month, day
-}
-
-// onTypeStreams reports whether an event is for everybody who looks at a type: an appointment's change is for staff,
-// presence and sessions have streams of their own, and a heartbeat is for its owner.
-func onTypeStreams(k holds.EventKind) bool {
-	switch k {
-	case holds.EventHold, holds.EventRelease, holds.EventConfirm, holds.EventCancel, holds.EventSelect, holds.EventDeselect, holds.EventAvailability:
-		return true
-	}
-	return false
 }

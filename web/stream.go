@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"crypto/rand"
 	"io"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"holdfast/holds"
+	"holdfast/store"
 )
 
 // The lease of a stream: how long it may live before the server ends it and the browser opens it anew.
@@ -41,7 +43,7 @@ func (s *Server) holdStream(c *call) error {
 	if _, err := s.engine.AppointmentType(id); err != nil {
 		return err
 	}
-	return s.openStream(c, streamRequest{appointmentTypeID: id, client: client, lease: lease})
+	return s.openStream(c, streamRequest{topic: id, client: client, lease: lease})
 }
 
 // staffStream is `GET /v1/staff/stream`: the same over all specialists, and the changes of appointments.
@@ -51,7 +53,7 @@ func (s *Server) staffStream(c *call) error {
 	if err := q.err(); err != nil {
 		return err
 	}
-	return s.openStream(c, streamRequest{client: client, lease: lease})
+	return s.openStream(c, streamRequest{topic: staffTopic, client: client, lease: lease})
 }
 
 func (q *query) lease() time.Duration {
@@ -117,12 +119,18 @@ const streamHead = "HTTP/1.1 200 OK\r\n" +
 	"Referrer-Policy: no-referrer\r\n" +
 	"Connection: close\r\n\r\n"
 
+// Topics that are no appointment type; no id has a space in it.
+const (
+	staffTopic    = "all types"
+	presenceTopic = "who is here"
+)
+
 // streamRequest is a checked request for a stream.
 type streamRequest struct {
-	appointmentTypeID string // empty: staff, every type
-	client            holds.ClientID
-	lease             time.Duration
-	left              func() // called once when the stream is over
+	topic  string // an appointment type, or one of the topics below
+	client holds.ClientID
+	lease  time.Duration
+	left   func() // called once when the stream is over
 }
 
 // open answers a request with a live stream. Once the connection is taken over it returns at once and the hub has the
@@ -135,7 +143,7 @@ func (h *hub) open(w http.ResponseWriter, r *http.Request, q streamRequest) erro
 	}
 	now := time.Now()
 	s := &stream{
-		id: rand.Text(), client: q.client, appointmentTypeID: q.appointmentTypeID, lease: q.lease, pinged: now, checked: now,
+		id: rand.Text(), client: q.client, lease: q.lease, pinged: now, checked: now,
 	}
 	if r.ProtoMajor == 1 {
 		if conn, buffered, err := http.NewResponseController(w).Hijack(); err == nil {
@@ -147,7 +155,7 @@ func (h *hub) open(w http.ResponseWriter, r *http.Request, q streamRequest) erro
 				s.conn.close()
 				return nil
 			}
-			h.begin(r, s)
+			h.begin(r, s, q.topic)
 			return nil
 		}
 	}
@@ -158,7 +166,7 @@ func (h *hub) open(w http.ResponseWriter, r *http.Request, q streamRequest) erro
 	head.Set("Cache-Control", "no-cache, no-transform")
 	head.Set("X-Accel-Buffering", "no")
 	w.WriteHeader(http.StatusOK)
-	h.writers.Go(func() { h.begin(r, s) })
+	h.writers.Go(func() { h.begin(r, s, q.topic) })
 	flush.serve(w, r, h.options.WriteTimeout)
 	h.drop(s, endClientCancel)
 	q.left()
@@ -166,43 +174,74 @@ func (h *hub) open(w http.ResponseWriter, r *http.Request, q streamRequest) erro
 }
 
 // begin joins the hub, tells the stream what is so now, and lets it go live.
-func (h *hub) begin(r *http.Request, s *stream) {
+func (h *hub) begin(r *http.Request, s *stream, topic string) {
 	hello := append([]byte(retryFrame), appendInit(nil, s.id, s.lease, h.engine.Epoch())...)
-	if err := h.join(s); err != nil {
+	if err := h.join(s, topic); err != nil {
 		_ = s.conn.write(appendEnd(hello, endShutdown, s.id), h.options.WriteTimeout)
 		s.conn.close()
 		return
 	}
-	held, generation, err := h.snapshot(r, s)
+	hello, err := h.snapshot(r.Context(), s, topic, hello)
 	if err != nil {
 		h.log.Warn("a stream could not take its snapshot", "error", err)
 		_ = s.conn.write(appendEnd(hello, endInitFailed, s.id), h.options.WriteTimeout)
 		h.drop(s, endInitFailed)
 		return
 	}
-	for i := range held {
-		hello = appendSnapshot(hello, &held[i], s.client != "" && held[i].Client == s.client)
-	}
-	if len(held) > 0 {
-		s.known = make(map[string]struct{}, len(held))
-		for i := range held {
-			s.known[held[i].ID] = struct{}{}
-		}
-		s.knownEnd = time.Now()
-	}
-	if err := s.conn.write(appendConnected(hello, generation), h.options.WriteTimeout); err != nil {
+	if err := s.conn.write(hello, h.options.WriteTimeout); err != nil {
 		h.drop(s, endClientAbort)
 		return
 	}
 	h.start(s)
 }
 
-func (h *hub) snapshot(r *http.Request, s *stream) ([]holds.Hold, uint64, error) {
-	if s.appointmentTypeID != "" {
-		return h.engine.Snapshot(r.Context(), s.appointmentTypeID)
+// snapshot appends what is so now, and the frame that ends it. The stream has joined already.
+func (h *hub) snapshot(ctx context.Context, s *stream, topic string, b []byte) ([]byte, error) {
+	var held []holds.Hold
+	var generation uint64
+	var err error
+	switch topic {
+	case presenceTopic:
+		return h.presenceSnapshot(ctx, b)
+	case staffTopic:
+		generation = h.engine.Generation("")
+		held, err = h.engine.Holds(ctx)
+	default:
+		held, generation, err = h.engine.Snapshot(ctx, topic)
 	}
-	held, err := h.engine.Holds(r.Context())
-	return held, h.engine.Generation(""), err
+	if err != nil {
+		return b, err
+	}
+	if len(held) > 0 {
+		s.known, s.knownEnd = make(map[string]struct{}, len(held)), time.Now()
+	}
+	for i := range held {
+		s.known[held[i].ID] = struct{}{}
+		b = appendSnapshot(b, &held[i], s.client != "" && held[i].Client == s.client)
+	}
+	return appendConnected(b, generation), nil
+}
+
+// presenceSnapshot tells who is online and which sessions are open.
+func (h *hub) presenceSnapshot(ctx context.Context, b []byte) ([]byte, error) {
+	online, err := h.engine.Online(ctx)
+	if err != nil {
+		return b, err
+	}
+	for i := range online {
+		b = append(appendPresence(append(b, `data: {"type":"presence"`...), online[i].SpecialistID, "online"), "}\n\n"...)
+	}
+	open, err := h.engine.Sessions(ctx, store.SessionFilter{
+		Statuses: []store.SessionStatus{store.SessionRequested, store.SessionActive, store.SessionPendingPayment}, Limit: 500,
+	})
+	if err != nil {
+		return b, err
+	}
+	for i := range open {
+		x := &open[i]
+		b = append(appendSession(append(b, `data: {"type":"session"`...), x.ID, string(x.Status), x.SpecialistID, x.ExpiresAt), "}\n\n"...)
+	}
+	return appendConnected(b, h.engine.Generation("")), nil
 }
 
 // deadlined is a connection whose every write must be done in time.

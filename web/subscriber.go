@@ -10,14 +10,13 @@ import (
 
 // stream is one subscriber: a connection, a position in a ring, and the few frames that are for it alone.
 type stream struct {
-	id                string // connection id
-	client            holds.ClientID
-	appointmentTypeID string // empty for staff, who see every type
-	lease             time.Duration
-	leaseEnds         time.Time
-	pinged, checked   time.Time // touched by the keeper alone once the stream has joined
-	conn              streamConn
-	topic             *topic
+	id              string // connection id
+	client          holds.ClientID
+	lease           time.Duration
+	leaseEnds       time.Time
+	pinged, checked time.Time // touched by the keeper alone once the stream has joined
+	conn            streamConn
+	topic           *topic
 
 	busy  atomic.Bool // whoever set it owns the fields below
 	again atomic.Bool // somebody wanted to flush meanwhile

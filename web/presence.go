@@ -1,0 +1,250 @@
+package web
+
+import (
+	"context"
+	"net/http"
+
+	"holdfast/engine"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// presenceJSON is who can take a session now.
+type presenceJSON struct {
+	SpecialistID    string `json:"specialistId"`
+	Online          bool   `json:"online"`
+	Deactivated     bool   `json:"deactivated"`
+	LastHeartbeatAt string `json:"lastHeartbeatAt,omitempty"`
+	LastOnlineAt    string `json:"lastOnlineAt,omitempty"`
+	LastOfflineAt   string `json:"lastOfflineAt,omitempty"`
+	Load            int    `json:"load"`
+	MaxSessions     int    `json:"maxSessions"`
+}
+
+func presentOf(p *holds.Present) presenceJSON {
+	return presenceJSON{
+		SpecialistID: p.SpecialistID, Online: p.Online, Deactivated: p.Deactivated, LastHeartbeatAt: optionalTime(p.HeartbeatAt), Load: p.Load, MaxSessions: p.Max,
+	}
+}
+
+func presenceOf(p *engine.Presence) presenceJSON {
+	j := presentOf(&p.Present)
+	j.LastOnlineAt, j.LastOfflineAt = optionalTime(p.LastOnlineAt), optionalTime(p.LastOfflineAt)
+	return j
+}
+
+// ownSwitch refuses a member of staff who would throw a colleague's switch.
+func (c *call) ownSwitch() error {
+	if !c.caller.reaches(c.param("id")) {
+		return errForbidden.with("You can only switch yourself online and offline.")
+	}
+	return nil
+}
+
+func (s *Server) goOnline(c *call) error { return c.throwSwitch(s.engine.GoOnline) }
+
+func (s *Server) goOffline(c *call) error { return c.throwSwitch(s.engine.GoOffline) }
+
+func (c *call) throwSwitch(to func(context.Context, string) (engine.Presence, error)) error {
+	if err := c.ownSwitch(); err != nil {
+		return err
+	}
+	p, err := to(c.ctx(), c.param("id"))
+	if err != nil {
+		return err
+	}
+	return c.json(http.StatusOK, map[string]presenceJSON{"presence": presenceOf(&p)})
+}
+
+// heartbeat is called once every few seconds by everybody who is online, and costs no database operation.
+func (s *Server) heartbeat(c *call) error {
+	if err := c.ownSwitch(); err != nil {
+		return err
+	}
+	if err := s.engine.Beat(c.ctx(), c.param("id")); err != nil {
+		return err
+	}
+	c.status, c.out = http.StatusOK, okBody
+	return nil
+}
+
+var okBody = []byte(`{"ok":true}`)
+
+func (s *Server) getPresence(c *call) error {
+	p, err := s.engine.Presence(c.ctx(), c.param("id"))
+	if err != nil {
+		return err
+	}
+	return c.json(http.StatusOK, map[string]presenceJSON{"presence": presenceOf(&p)})
+}
+
+// getBeacon tells a patient's page whether anybody is there, at most ten seconds old.
+func (s *Server) getBeacon(c *call) error {
+	n, err := s.engine.Beacon(c.ctx())
+	if err != nil {
+		return err
+	}
+	return c.json(http.StatusOK, map[string]any{"available": n > 0, "count": n})
+}
+
+func (s *Server) listAvailable(c *call) error {
+	q := c.query()
+	limit := q.whole("limit", 1, 10_000, 0)
+	if err := q.err(); err != nil {
+		return err
+	}
+	list, err := s.engine.Available(c.ctx(), limit)
+	return s.listPresence(c, list, err)
+}
+
+func (s *Server) listOnline(c *call) error {
+	list, err := s.engine.Online(c.ctx())
+	return s.listPresence(c, list, err)
+}
+
+func (s *Server) listPresence(c *call, list []holds.Present, err error) error {
+	if err != nil {
+		return err
+	}
+	answer := make([]presenceJSON, len(list))
+	for i := range list {
+		answer[i] = presentOf(&list[i])
+	}
+	return c.json(http.StatusOK, map[string]any{"specialists": answer, "count": len(answer)})
+}
+
+// sessionJSON is one on-demand consultation, without its client.
+type sessionJSON struct {
+	ID           string `json:"id"`
+	Status       string `json:"status"`
+	SpecialistID string `json:"specialistId,omitempty"`
+	Outcome      string `json:"outcome,omitempty"`
+	RequestedAt  string `json:"requestedAt"`
+	AcceptedAt   string `json:"acceptedAt,omitempty"`
+	EndedAt      string `json:"endedAt,omitempty"`
+	ExpiresAt    string `json:"expiresAt"`
+}
+
+func sessionOf(x *store.Session) sessionJSON {
+	return sessionJSON{
+		x.ID, string(x.Status), x.SpecialistID, x.Outcome, httpTime(x.RequestedAt), optionalTime(x.AcceptedAt), optionalTime(x.EndedAt), httpTime(x.ExpiresAt),
+	}
+}
+
+func (s *Server) answerSession(c *call, status int, x *store.Session, err error) error {
+	if err != nil {
+		return err
+	}
+	return c.json(status, map[string]sessionJSON{"session": sessionOf(x)})
+}
+
+type sessionBody struct {
+	clientBody
+}
+
+func (s *Server) requestSession(c *call, _ *sessionBody) error {
+	once := c.answering(func(v any) (int, []byte) {
+		x := v.(store.Session)
+		return rendered(http.StatusCreated, map[string]sessionJSON{"session": sessionOf(&x)})
+	})
+	x, err := s.engine.RequestSession(c.ctx(), c.client, once)
+	return s.answerSession(c, http.StatusCreated, &x, err)
+}
+
+func (s *Server) listSessions(c *call) error {
+	q := c.query()
+	f := store.SessionFilter{SpecialistID: q.id("specialistId"), Limit: q.whole("limit", 1, 500, 100)}
+	for _, status := range q.values["status"] {
+		f.Statuses = append(f.Statuses, store.SessionStatus(status))
+	}
+	if err := q.err(); err != nil {
+		return err
+	}
+	list, err := s.engine.Sessions(c.ctx(), f)
+	if err != nil {
+		return err
+	}
+	answer := make([]sessionJSON, len(list))
+	for i := range list {
+		answer[i] = sessionOf(&list[i])
+	}
+	return c.json(http.StatusOK, map[string]any{"sessions": answer})
+}
+
+// getSession answers anybody who knows the id; there is no person in it.
+func (s *Server) getSession(c *call) error {
+	x, err := s.engine.Session(c.ctx(), c.param("id"))
+	return s.answerSession(c, http.StatusOK, &x, err)
+}
+
+func (s *Server) cancelSession(c *call, _ *sessionBody) error {
+	x, err := s.engine.CancelSession(c.ctx(), c.param("id"), c.client)
+	return s.answerSession(c, http.StatusOK, &x, err)
+}
+
+type acceptBody struct {
+	SpecialistID string `json:"specialistId"`
+}
+
+func (s *Server) acceptSession(c *call, b *acceptBody) error {
+	if !c.caller.reaches(b.SpecialistID) {
+		return errForbidden.with("You can only accept for yourself.")
+	}
+	x, err := s.engine.AcceptSession(c.ctx(), c.param("id"), b.SpecialistID)
+	return s.answerSession(c, http.StatusOK, &x, err)
+}
+
+type endBody struct {
+	Outcome string `json:"outcome"`
+}
+
+func (s *Server) endSession(c *call, b *endBody) error {
+	if err := s.ownSession(c); err != nil {
+		return err
+	}
+	x, err := s.engine.EndSession(c.ctx(), c.param("id"), b.Outcome)
+	return s.answerSession(c, http.StatusOK, &x, err)
+}
+
+func (s *Server) rerouteSession(c *call, b *acceptBody) error {
+	if err := s.ownSession(c); err != nil {
+		return err
+	}
+	x, err := s.engine.RerouteSession(c.ctx(), c.param("id"), b.SpecialistID)
+	return s.answerSession(c, http.StatusOK, &x, err)
+}
+
+type paymentBody struct {
+	Pending bool `json:"pending"`
+}
+
+func (s *Server) setSessionPayment(c *call, b *paymentBody) error {
+	if err := s.ownSession(c); err != nil {
+		return err
+	}
+	x, err := s.engine.SetSessionPayment(c.ctx(), c.param("id"), b.Pending)
+	return s.answerSession(c, http.StatusOK, &x, err)
+}
+
+// ownSession refuses a specialist who would change a colleague's session.
+func (s *Server) ownSession(c *call) error {
+	if c.caller.specialistID == "" {
+		return nil
+	}
+	x, err := s.engine.Session(c.ctx(), c.param("id"))
+	if err == nil && !c.caller.reaches(x.SpecialistID) {
+		err = errForbidden.with("This session is a colleague's.")
+	}
+	return err
+}
+
+// presenceStream tells the desk and the specialists' apps who comes and goes and what becomes of requests:
+// `GET /v1/presence/stream`.
+func (s *Server) presenceStream(c *call) error {
+	q := c.query()
+	lease := q.lease()
+	if err := q.err(); err != nil {
+		return err
+	}
+	return s.openStream(c, streamRequest{topic: presenceTopic, lease: lease})
+}
