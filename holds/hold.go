@@ -72,13 +72,14 @@ type Table interface {
 	// *HeldError with the latest end among the holds in their way. For a group session the first of Seats that no
 	// other hold has is taken. ErrQuota: the client already has Quota live holds; a conflict is reported before
 	// a quota. A repeat by the same client for the same type, slot and specialist returns the hold it has, renewed to
-	// TTL from now but never shortened, and counts once against the quota. A client's own other holds conflict like
-	// anybody's.
+	// TTL from now (within its MaxExpiresAt, with EventHeartbeat) but never shortened, and counts once against the
+	// quota. A client's own other holds conflict like anybody's.
 	//
 	// With Displace, unpinned holds in the way are released with ReasonDisplaced in the same step; pinned ones
-	// still refuse.
+	// still refuse. A seat that nobody holds is taken before one that somebody has to give up, and a claim that is
+	// refused displaces nobody.
 	//
-	// An empty Seats is a *HeldError with a zero Until: every seat is booked.
+	// An empty Seats is a *HeldError with a zero Until: every seat is booked, whatever the client holds.
 	Claim(ctx context.Context, c Claim) (Hold, error)
 
 	// Extend lets a hold live for ttl from now, never past its MaxExpiresAt and never shorter than it would have.
@@ -105,7 +106,7 @@ type Table interface {
 	// Hold returns one live hold. ErrNotFound.
 	Hold(ctx context.Context, id string) (Hold, error)
 
-	// List returns the live holds of these specialists, of all if none are given, by specialist and slot start.
+	// List returns the live holds of these specialists, of all if none are given, by specialist, slot start and seat.
 	List(ctx context.Context, specialistIDs ...string) ([]Hold, error)
 
 	// Publish tells every watcher of something the table did not do itself: EventCancel, EventConfirm of a booking
@@ -115,9 +116,10 @@ type Table interface {
 	// Epoch names this run of the event numbering; event numbers of different epochs cannot be compared.
 	Epoch() string
 
-	// Watch follows the events of these specialists, of all if none are given, from now on. Everything published
-	// after Watch returns is seen, so a caller that watches first and lists second misses nothing; an event that the
-	// list already shows is recognised by its hold id. ErrClosed.
+	// Watch follows the events of these specialists, of all if none are given, from now on; an event that names no
+	// specialist concerns every watch. Everything published after Watch returns is seen, so a caller that watches
+	// first and lists second misses nothing; an event that the list already shows is recognised by its hold id.
+	// ErrClosed.
 	Watch(ctx context.Context, specialistIDs ...string) (Watch, error)
 }
 

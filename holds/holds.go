@@ -42,7 +42,8 @@ type Backend interface {
 	// Stats counts what is held, for people who operate the server.
 	Stats(ctx context.Context) (Stats, error)
 
-	// Close ends every Watch with ErrClosed, stops the backend's goroutines and waits for them.
+	// Close ends every Watch with ErrClosed, stops the backend's goroutines and waits for them. It is idempotent,
+	// and every call after it answers ErrClosed.
 	Close() error
 }
 

@@ -15,7 +15,8 @@ type Present struct {
 	Max          int       // most sessions at a time
 }
 
-// Presence is who can take a patient now. It holds the fast copy; the store has the durable one.
+// Presence is who can take a patient now. It holds the fast copy; the store has the durable one. It publishes nothing by
+// itself: whoever changes both copies publishes EventPresence once both are changed.
 type Presence interface {
 	// Online marks the specialist online with a heartbeat of now and this capacity. It reports whether that is a
 	// change. ErrDeactivated.
