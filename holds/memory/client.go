@@ -8,7 +8,9 @@ import (
 	"holdfast/holds"
 )
 
-// clients has the holds of some clients, whatever shard they lie in: a chain of records each, the newest first.
+// clients has the holds of some clients, whatever shard they lie in: for each client a list, the newest first.
+//
+// Its lock is taken before a shard's. What ended without it stays on the list for a moment, marked as gone.
 type clients struct {
 	sync.Mutex
 	newest map[holds.ClientID]*record
@@ -20,18 +22,18 @@ func (b *Backend) clientsOf(c holds.ClientID) *clients {
 	return &b.clients[maphash.String(b.seed, string(c))%uint64(len(b.clients))]
 }
 
-// live counts the holds that a claim's client would have beside the new one, from its newest on: those not lapsed and not
-// about to be displaced by the claim itself.
+// others counts, from a client's newest hold on, those it would have beside the one claimed: what is neither gone, nor
+// lapsed, nor about to be displaced by the claim itself.
 func (r *record) others(c *holds.Claim, now instant) (n int) {
 	for ; r != nil; r = r.older {
-		if r.live(now) && !(c.Displace && r.Conflicts(&c.Span)) {
+		if !r.gone.Load() && r.deadline() > now.mono && !(c.Displace && r.Conflicts(&c.Span)) {
 			n++
 		}
 	}
 	return n
 }
 
-// add puts a record before the one that was its client's newest.
+// add puts a record before its client's newest, which may be nil.
 func (cs *clients) add(r, newest *record) {
 	r.own, r.older = cs, newest
 	if newest != nil {

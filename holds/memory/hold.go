@@ -3,7 +3,6 @@ package memory
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"holdfast/holds"
@@ -30,8 +29,7 @@ func (b *Backend) Claim(_ context.Context, c holds.Claim) (holds.Hold, error) {
 		s.extend(r, now, c.TTL)
 		return r.Hold, nil
 	}
-	until, ok := takeSeat(near, &c)
-	if !ok {
+	if until, ok := takeSeat(near, &c); !ok {
 		return holds.Hold{}, &holds.HeldError{Until: until}
 	}
 	newest := own.newest[c.Client]
@@ -56,36 +54,34 @@ func repeated(near []*record, c *holds.Claim) *record {
 	return nil
 }
 
-// takeSeat sets c.Seat to the first seat that nobody is in the way of or, failing that and if c displaces, to the first
-// where nobody pinned is. Otherwise it says when the last of those in the way lapses.
+// takeSeat sets c.Seat to the first seat that no hold is in the way of. If there is none and c displaces, it is the first
+// that no pinned hold is in the way of. Failing that, until is when the last of those in the way lapses.
 func takeSeat(near []*record, c *holds.Claim) (until time.Time, ok bool) {
-	if takeSeatAmong(near, c, false, &until) {
-		return until, true
+	until, ok = firstFree(near, c, func(*record) bool { return true })
+	if !ok && c.Displace {
+		until, ok = firstFree(near, c, func(r *record) bool { return r.Pinned })
 	}
-	if !c.Displace {
-		return until, false
-	}
-	until = time.Time{}
-	return until, takeSeatAmong(near, c, true, &until)
+	return until, ok
 }
 
-func takeSeatAmong(near []*record, c *holds.Claim, pinnedOnly bool, until *time.Time) bool {
+// firstFree is takeSeat among those holds that count.
+func firstFree(near []*record, c *holds.Claim, counts func(*record) bool) (until time.Time, ok bool) {
 	for _, c.Seat = range c.Seats {
 		free := true
 		for _, r := range near {
-			if pinnedOnly && !r.Pinned || !r.Conflicts(&c.Span) {
+			if !counts(r) || !r.Conflicts(&c.Span) {
 				continue
 			}
 			free = false
-			if r.ExpiresAt.After(*until) {
-				*until = r.ExpiresAt
+			if r.ExpiresAt.After(until) {
+				until = r.ExpiresAt
 			}
 		}
 		if free {
-			return true
+			return time.Time{}, true
 		}
 	}
-	return false
+	return until, false
 }
 
 // Extend implements holds.Table.
@@ -136,6 +132,20 @@ func (b *Backend) Release(_ context.Context, id string, client holds.ClientID, r
 	return b.end(id, client, holds.EventRelease, reason)
 }
 
+// end removes a hold at the wish of its client.
+func (b *Backend) end(id string, client holds.ClientID, kind holds.EventKind, reason holds.Reason) (bool, error) {
+	err := b.own(id, client, func(s *shard, r *record, now instant) error {
+		s.end(r, now, kind, reason)
+		r.own.drop(r)
+		s.keep(r)
+		return nil
+	})
+	if err == holds.ErrNotFound {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // change runs do on a live hold of this client and returns the hold as do left it. Errors as own's.
 func (b *Backend) change(id string, client holds.ClientID, do func(*shard, *record, instant) error) (h holds.Hold, err error) {
 	err = b.own(id, client, func(s *shard, r *record, now instant) error {
@@ -148,33 +158,19 @@ func (b *Backend) change(id string, client holds.ClientID, do func(*shard, *reco
 	return h, err
 }
 
-// end removes a hold at the wish of its client.
-func (b *Backend) end(id string, client holds.ClientID, kind holds.EventKind, reason holds.Reason) (bool, error) {
-	err := b.own(id, client, func(s *shard, r *record, now instant) error {
-		s.end(r, now, kind, reason)
-		r.own.drop(r)
-		s.put(r)
-		return nil
-	})
-	if err == holds.ErrNotFound {
-		return false, nil
-	}
-	return err == nil, err
-}
-
-// own runs do on a live hold of this client, under both its locks. holds.ErrNotFound, holds.ErrNotOwner, or do's error.
+// own runs do on a live hold of this client, under both its locks. ErrNotFound, ErrNotOwner, ErrClosed, or do's error.
 func (b *Backend) own(id string, client holds.ClientID, do func(*shard, *record, instant) error) error {
 	if b.closed.Load() {
 		return holds.ErrClosed
 	}
-	at, ok := placeIn(id)
-	if !ok || at.shard() >= len(b.shards) {
+	at, ok := b.placeIn(id)
+	if !ok {
 		return holds.ErrNotFound
 	}
-	s := &b.shards[at.shard()]
 	own := b.clientsOf(client)
 	own.Lock()
 	defer own.Unlock()
+	s := &b.shards[at.shard()]
 	now := s.enter()
 	defer s.Unlock()
 	r := s.hold(id, at)
@@ -192,8 +188,8 @@ func (b *Backend) Hold(_ context.Context, id string) (holds.Hold, error) {
 	if b.closed.Load() {
 		return holds.Hold{}, holds.ErrClosed
 	}
-	at, ok := placeIn(id)
-	if !ok || at.shard() >= len(b.shards) {
+	at, ok := b.placeIn(id)
+	if !ok {
 		return holds.Hold{}, holds.ErrNotFound
 	}
 	s := &b.shards[at.shard()]
@@ -205,47 +201,33 @@ func (b *Backend) Hold(_ context.Context, id string) (holds.Hold, error) {
 	return holds.Hold{}, holds.ErrNotFound
 }
 
-// List implements holds.Table. It takes every lock it needs before it reads, in the shards' order, so the holds are those
-// of one moment even across specialists.
+// List implements holds.Table. It has every lock it needs before it reads, so the holds are those of one moment even
+// across specialists.
 func (b *Backend) List(_ context.Context, specialistIDs ...string) ([]holds.Hold, error) {
 	if b.closed.Load() {
 		return nil, holds.ErrClosed
 	}
-	shards := make([]bool, len(b.shards))
-	for i := range shards {
-		shards[i] = len(specialistIDs) == 0
+	ids := slices.Clone(specialistIDs)
+	shards := b.shardsOf(ids)
+	for _, s := range shards {
+		s.enter()
+		defer s.Unlock()
 	}
-	for _, id := range specialistIDs {
-		shards[b.shardOf(id).number] = true
-	}
-	for i, wanted := range shards {
-		if wanted {
-			b.shards[i].enter()
-			defer b.shards[i].Unlock()
-		}
-	}
-	var list []holds.Hold
-	for i, wanted := range shards {
-		if !wanted {
-			continue
-		}
-		for id, of := range b.shards[i].specialists {
-			if len(specialistIDs) > 0 && !slices.Contains(specialistIDs, id) {
-				continue
+	if len(ids) == 0 {
+		for _, s := range shards {
+			for id := range s.specialists {
+				ids = append(ids, id)
 			}
+		}
+	}
+	slices.Sort(ids)
+	var list []holds.Hold
+	for _, id := range slices.Compact(ids) {
+		if of := b.shardOf(id).specialists[id]; of != nil {
 			for _, r := range of.holds {
 				list = append(list, r.Hold)
 			}
 		}
 	}
-	slices.SortFunc(list, func(x, y holds.Hold) int {
-		if n := strings.Compare(x.SpecialistID, y.SpecialistID); n != 0 {
-			return n
-		}
-		if n := x.SlotStart.Compare(y.SlotStart); n != 0 {
-			return n
-		}
-		return x.Seat - y.Seat
-	})
 	return list, nil
 }

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// ids makes the ids of holds: UUIDs of version 7 (RFC 9562) in strictly rising order, whatever the wall clock does. The
-// 12 bits after the milliseconds are a fraction of them (method 3 of section 6.2). The last 32 bits say where the hold
-// lies, which saves a map of all ids; the 30 random bits before them keep two processes apart, and no more is asked of
-// them, since an id opens nothing.
+// ids makes the ids of holds: UUIDs of version 7 (RFC 9562) that always rise, whatever the wall clock does. The 12 bits after
+// the milliseconds are a fraction of them (its section 6.2, method 3). The last 32 bits are the hold's place, which
+// saves a map of all ids. The 30 random bits before them keep the ids of two processes apart, and that is all they are
+// for: an id opens nothing.
 type ids struct {
-	last atomic.Uint64 // milliseconds << 12 | fraction, of the id made last
+	last atomic.Uint64 // milliseconds << 12 | fraction
 }
 
 const idLen = 36
@@ -34,16 +34,6 @@ func (g *ids) next(wall time.Time, at place) string {
 	return string(text[:])
 }
 
-const digits = "0123456789abcdef"
-
-// write fills text with the last digits of n.
-func write(text []byte, n uint64) {
-	for i := len(text) - 1; i >= 0; i-- {
-		text[i] = digits[n&0xf]
-		n >>= 4
-	}
-}
-
 // rise returns t, or the number after the last one if the clock has not moved on since.
 func (g *ids) rise(t uint64) uint64 {
 	for {
@@ -55,16 +45,27 @@ func (g *ids) rise(t uint64) uint64 {
 	}
 }
 
-// place is where a hold lies: its number in the shard's table << 8 | the shard's number.
+const digits = "0123456789abcdef"
+
+// write fills text with the last digits of n.
+func write(text []byte, n uint64) {
+	for i := len(text) - 1; i >= 0; i-- {
+		text[i] = digits[n&0xf]
+		n >>= 4
+	}
+}
+
+// place is where a hold lies: 24 bits for its number in the shard's table, which is more than fit into memory, and 8 for
+// the shard.
 type place uint32
 
-const mostPlaces = 1 << 24 // in one shard's table
+func placeAt(shard, number int) place { return place(number<<8 | shard) }
 
 func (p place) shard() int  { return int(p & 0xff) }
 func (p place) number() int { return int(p >> 8) }
 
-// placeIn reads the place from the end of an id. Whether the hold there has this id is not known yet.
-func placeIn(id string) (p place, ok bool) {
+// placeIn reads the place that an id names, if it may be an id of this backend. The hold there may be another one.
+func (b *Backend) placeIn(id string) (p place, ok bool) {
 	if len(id) != idLen {
 		return 0, false
 	}
@@ -78,5 +79,5 @@ func placeIn(id string) (p place, ok bool) {
 			return 0, false
 		}
 	}
-	return p, true
+	return p, p.shard() < len(b.shards)
 }

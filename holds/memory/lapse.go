@@ -65,24 +65,30 @@ func (b *Backend) sweep() {
 	}
 }
 
-// sweepOnce ends all that has lapsed and returns the next deadline.
-func (b *Backend) sweepOnce() time.Duration {
-	next := b.selections.sweep()
+// sweepOnce ends all that has lapsed and returns the next deadline. It publishes everything before it tidies up, so that
+// the last of many is not late.
+func (b *Backend) sweepOnce() (next time.Duration) {
+	next = b.selections.sweep()
+	var gone [][]*record
 	for i := range b.shards {
 		s := &b.shards[i]
 		s.enter()
-		gone, doubtful := s.gone, s.doubtful
-		s.gone, s.doubtful = nil, nil
 		if r := s.deadlines.first(); r != nil {
 			next = min(next, r.deadline())
 		}
+		b.doubts.add(s.doubtful)
+		if len(s.gone) > 0 {
+			gone = append(gone, s.gone)
+		}
+		s.gone, s.doubtful = nil, nil
 		s.Unlock()
-		for _, r := range gone {
+	}
+	for _, some := range gone {
+		for _, r := range some {
 			r.own.Lock()
 			r.own.drop(r)
 			r.own.Unlock()
 		}
-		b.doubts.add(doubtful)
 	}
 	return next
 }

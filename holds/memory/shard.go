@@ -10,6 +10,24 @@ import (
 	"holdfast/holds"
 )
 
+// shard has the holds of some specialists: in a table by place, by specialist, and by deadline.
+type shard struct {
+	sync.Mutex
+	b           *Backend
+	number      int
+	table       []*record // by the number in a hold's id; nil where vacant
+	vacant      []int     // numbers in the table to be used next, the last one first
+	specialists map[string]*specialist
+	deadlines   deadlines
+
+	// What ended here without its client's lock, until the sweeper sees to it.
+	gone     []*record    // still on their clients' lists
+	doubtful []holds.Hold // pinned when they lapsed
+
+	spent  *record // for the next claims, chained by older
+	spents int
+}
+
 // record is one hold in the table. It changes under its client's lock and its shard's together.
 type record struct {
 	holds.Hold
@@ -17,45 +35,19 @@ type record struct {
 	expires time.Duration // when it lapses by itself, on the monotonic clock
 	most    time.Duration // MaxExpiresAt on the monotonic clock
 	pinned  time.Duration // until when a pin keeps it; 0 without one
-	at      place         // in the table; a part of its id
-	turn    int           // in its shard's deadlines
-	start   int64         // of its slot, in Unix seconds, rounded down
-	of      *specialist
 
-	gone         atomic.Bool // out of the table, though still on its client's list
-	own          *clients    // its client's lock and list
-	newer, older *record     // on that list
+	at    place // in the table; a part of its id
+	turn  int   // in its shard's deadlines
+	of    *specialist
+	start int64 // of its slot, in Unix seconds
+
+	own          *clients // its client's lock and list
+	newer, older *record  // on that list
+	gone         atomic.Bool
 }
 
 // deadline is the instant from which the hold does not exist.
 func (r *record) deadline() time.Duration { return max(r.expires, r.pinned) }
-
-// live reports whether the hold counts at this instant; its client's lock is enough to ask.
-func (r *record) live(now instant) bool { return !r.gone.Load() && r.deadline() > now.mono }
-
-// shard has the holds of some specialists.
-type shard struct {
-	sync.Mutex
-	b           *Backend
-	number      int
-	table       []*record // by the number in a hold's id
-	vacant      []int     // numbers in the table that are free
-	specialists map[string]*specialist
-	deadlines   deadlines
-	gone        []*record // ended here, for the sweeper to take off their clients' lists
-	doubtful    []holds.Hold
-	free        *record // spent records, chained by older
-	spare       int     // how many of them
-}
-
-// specialist has the holds of one specialist by slot start, then seat.
-//
-// Slots of different holds are disjoint (they would conflict) unless they are seats of one session, so few lie near any
-// span; reach says how far to look for them.
-type specialist struct {
-	holds []*record
-	reach int64 // no hold seen here goes further than this many seconds from its slot's start, either way
-}
 
 func (s *shard) open(b *Backend, number int) {
 	s.b, s.number = b, number
@@ -66,7 +58,22 @@ func (b *Backend) shardOf(specialistID string) *shard {
 	return &b.shards[maphash.String(b.seed, specialistID)&uint64(len(b.shards)-1)]
 }
 
-// enter locks the shard and ends whatever has lapsed in it.
+// shardsOf returns the shards of these specialists, of all if none are given, each once and in the order to lock them.
+func (b *Backend) shardsOf(specialistIDs []string) (list []*shard) {
+	wanted := make([]bool, len(b.shards))
+	for _, id := range specialistIDs {
+		wanted[b.shardOf(id).number] = true
+	}
+	for i := range b.shards {
+		if wanted[i] || len(specialistIDs) == 0 {
+			list = append(list, &b.shards[i])
+		}
+	}
+	return list
+}
+
+// enter locks the shard and ends whatever has lapsed in it, so that whoever is inside meets live holds only and events
+// are published in the order in which they took effect.
 func (s *shard) enter() instant {
 	s.Lock()
 	now := s.b.clock.now()
@@ -87,15 +94,13 @@ func (s *shard) lapse(now instant) {
 	}
 }
 
-// claim puts a new hold into the table.
+// claim puts a new hold into the table. Nothing may be in its way.
 func (s *shard) claim(of *specialist, c *holds.Claim, now instant) *record {
 	r := s.take()
 	r.Hold = holds.Hold{ID: s.b.ids.next(now.wall, r.at), Span: c.Span, Client: c.Client}
 	r.life = max(c.MaxLife, c.TTL)
-	r.expires = now.mono + c.TTL
-	r.most = now.mono + r.life
+	r.expires, r.most = now.mono+c.TTL, now.mono+r.life
 	r.ExpiresAt, r.MaxExpiresAt = now.at(r.expires), now.at(r.most)
-
 	of.insert(r)
 	s.deadlines.push(r)
 	s.alarm(r)
@@ -110,34 +115,29 @@ func (s *shard) extend(r *record, now instant, ttl time.Duration) {
 	s.b.log.hold(holds.EventHeartbeat, "", now, &r.Hold)
 }
 
-// settle follows a change of when r lapses.
+// settle follows a change of r's deadline.
 func (s *shard) settle(r *record, now instant) {
 	r.ExpiresAt = now.at(r.deadline())
 	s.deadlines.moved(r)
 	s.alarm(r)
 }
 
-// alarm sees that the sweeper is awake when r lapses.
+// alarm sees that the sweeper is awake when r lapses; what lapses before r has seen to it already.
 func (s *shard) alarm(r *record) {
 	if r.turn == 0 {
 		s.b.alarm.notLater(r.deadline())
 	}
 }
 
-// displace ends every unpinned hold in the way of a span.
+// displace ends every hold in the way of a span.
 func (s *shard) displace(near []*record, span *holds.Span, now instant) {
-	var inTheWay []*record
-	for _, r := range near {
-		if r.Conflicts(span) {
-			inTheWay = append(inTheWay, r)
-		}
-	}
+	inTheWay := slices.Clone(near) // near is a part of what end changes
 	for _, r := range inTheWay {
-		s.end(r, now, holds.EventRelease, holds.ReasonDisplaced)
-		s.leave(r)
-	}
-	if len(inTheWay) > 0 {
-		s.b.alarm.notLater(now.mono)
+		if r.Conflicts(span) {
+			s.end(r, now, holds.EventRelease, holds.ReasonDisplaced)
+			s.leave(r)
+			s.b.alarm.notLater(now.mono)
+		}
 	}
 }
 
@@ -160,84 +160,7 @@ func (s *shard) leave(r *record) {
 	s.gone = append(s.gone, r)
 }
 
-func (s *shard) of(specialistID string) *specialist {
-	of := s.specialists[specialistID]
-	if of == nil {
-		of = &specialist{}
-		s.specialists[specialistID] = of
-	}
-	return of
-}
-
-// near returns the holds that may conflict with a span, and perhaps some that do not.
-func (of *specialist) near(span *holds.Span) []*record {
-	earliest, latest := bounds(span)
-	from := of.search(earliest - of.reach)
-	to := from
-	for to < len(of.holds) && of.holds[to].start <= latest+of.reach {
-		to++
-	}
-	return of.holds[from:to]
-}
-
-// bounds is the stretch of everything that a span touches, in Unix seconds.
-func bounds(span *holds.Span) (earliest, latest int64) {
-	return min(span.SlotStart.Unix(), span.BusyStart.Unix()), max(span.SlotEnd.Unix(), span.BusyEnd.Unix()) + 1
-}
-
-// search returns the place of the first hold whose slot does not start before a second.
-func (of *specialist) search(second int64) int {
-	from, to := 0, len(of.holds)
-	for from < to {
-		if middle := (from + to) / 2; of.holds[middle].start < second {
-			from = middle + 1
-		} else {
-			to = middle
-		}
-	}
-	return from
-}
-
-func (of *specialist) insert(r *record) {
-	r.of, r.start = of, r.SlotStart.Unix()
-	earliest, latest := bounds(&r.Span)
-	of.reach = max(of.reach, r.start-earliest, latest-r.start)
-	of.holds = slices.Insert(of.holds, of.search(r.start), r)
-}
-
-func (of *specialist) remove(r *record) {
-	for i := of.search(r.start); ; i++ {
-		if of.holds[i] == r {
-			of.holds = slices.Delete(of.holds, i, i+1)
-			return
-		}
-	}
-}
-
-// mostSpare bounds what a shard keeps for reuse after a rush.
-const mostSpare = 64
-
-// take returns a record with nothing in it but its place in the table; nil if the table is full.
-func (s *shard) take() *record {
-	if len(s.vacant) == 0 {
-		s.table = append(s.table, nil)
-		s.vacant = append(s.vacant, len(s.table)-1)
-	}
-	n := s.vacant[len(s.vacant)-1]
-	s.vacant = s.vacant[:len(s.vacant)-1]
-	r := s.free
-	if r == nil {
-		r = &record{}
-	} else {
-		s.free, r.older = r.older, nil
-		s.spare--
-	}
-	r.at = place(n<<8 | s.number)
-	s.table[n] = r
-	return r
-}
-
-// hold finds a hold by its id.
+// hold returns the hold with this id, which names its place; nil if it is over.
 func (s *shard) hold(id string, at place) *record {
 	if n := at.number(); n < len(s.table) && s.table[n] != nil && s.table[n].ID == id {
 		return s.table[n]
@@ -245,12 +168,34 @@ func (s *shard) hold(id string, at place) *record {
 	return nil
 }
 
-// put keeps a record that is neither in the table nor on a list for the next claim.
-func (s *shard) put(r *record) {
-	if s.spare == mostSpare {
-		return
+// take returns a record with a place in the table and nothing else.
+func (s *shard) take() *record {
+	if len(s.vacant) == 0 {
+		s.vacant = append(s.vacant, len(s.table))
+		s.table = append(s.table, nil)
 	}
-	*r = record{older: s.free}
-	s.free = r
-	s.spare++
+	n := s.vacant[len(s.vacant)-1]
+	s.vacant = s.vacant[:len(s.vacant)-1]
+	r := s.spent
+	if r == nil {
+		r = new(record)
+	} else {
+		s.spent, r.older = r.older, nil
+		s.spents--
+	}
+	r.at = placeAt(s.number, n)
+	s.table[n] = r
+	return r
+}
+
+// mostSpents bounds what a shard keeps after a rush.
+const mostSpents = 64
+
+// keep keeps a record that nothing points to any more for the next claim.
+func (s *shard) keep(r *record) {
+	if s.spents < mostSpents {
+		*r = record{older: s.spent}
+		s.spent = r
+		s.spents++
+	}
 }

@@ -1,0 +1,81 @@
+package memory
+
+import (
+	"slices"
+
+	"holdfast/holds"
+)
+
+// specialist has the holds of one specialist by slot start, then seat. It stays when the last of them is over: there are no
+// more of these than specialists.
+//
+// The slots of two holds are disjoint or those of one session, so few lie near any span. How far away a buffer can still
+// reach from is remembered rather than known: reach only grows.
+type specialist struct {
+	holds []*record
+	reach int64 // no hold seen here went further than this many seconds from its slot's start, either way
+}
+
+// of returns a specialist of this shard.
+func (s *shard) of(specialistID string) *specialist {
+	of := s.specialists[specialistID]
+	if of == nil {
+		of = new(specialist)
+		s.specialists[specialistID] = of
+	}
+	return of
+}
+
+// near returns the holds that may conflict with a span, and perhaps some that do not. It is a part of of.holds.
+func (of *specialist) near(span *holds.Span) []*record {
+	earliest, latest := bounds(span)
+	from := of.search(earliest - of.reach)
+	to := from
+	for to < len(of.holds) && of.holds[to].start <= latest+of.reach {
+		to++
+	}
+	return of.holds[from:to]
+}
+
+// bounds is the stretch of all that a span touches, in Unix seconds and rounded outwards.
+func bounds(span *holds.Span) (earliest, latest int64) {
+	return min(span.SlotStart.Unix(), span.BusyStart.Unix()), max(span.SlotEnd.Unix(), span.BusyEnd.Unix()) + 1
+}
+
+// search returns the index of the first hold whose slot does not start before a second.
+func (of *specialist) search(second int64) int {
+	from, to := 0, len(of.holds)
+	for from < to {
+		if middle := (from + to) / 2; of.holds[middle].start < second {
+			from = middle + 1
+		} else {
+			to = middle
+		}
+	}
+	return from
+}
+
+func (of *specialist) insert(r *record) {
+	r.of, r.start = of, r.SlotStart.Unix()
+	earliest, latest := bounds(&r.Span)
+	of.reach = max(of.reach, r.start-earliest, latest-r.start)
+	i := of.search(r.start)
+	for i < len(of.holds) && of.holds[i].before(r) {
+		i++
+	}
+	of.holds = slices.Insert(of.holds, i, r)
+}
+
+func (r *record) before(other *record) bool {
+	n := r.SlotStart.Compare(other.SlotStart)
+	return n < 0 || n == 0 && r.Seat < other.Seat
+}
+
+func (of *specialist) remove(r *record) {
+	for i := of.search(r.start); ; i++ {
+		if of.holds[i] == r {
+			of.holds = slices.Delete(of.holds, i, i+1)
+			return
+		}
+	}
+}

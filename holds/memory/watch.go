@@ -1,0 +1,149 @@
+package memory
+
+import (
+	"context"
+	"slices"
+
+	"holdfast/holds"
+)
+
+// watch is one place in the log.
+type watch struct {
+	log   *log
+	about map[string]bool // specialists; nil is all of them
+	ring  chan struct{}   // has something when the wait is over
+	read  uint64          // the first event that Next has not handed out; the reader's own
+
+	// Under the log's lock:
+	next    uint64 // the first event still needed; read is only known here from one Next to another
+	waiting bool   // for something that concerns it: nothing before that is needed
+	closed  bool
+}
+
+// Watch implements holds.Table.
+func (b *Backend) Watch(_ context.Context, specialistIDs ...string) (holds.Watch, error) {
+	l := &b.log
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return nil, holds.ErrClosed
+	}
+	if len(l.watches) == 0 {
+		l.first = l.seq + 1
+	}
+	w := &watch{log: l, ring: make(chan struct{}, 1), next: l.seq + 1}
+	l.watches = append(l.watches, w)
+	if len(specialistIDs) == 0 {
+		l.all = append(l.all, w)
+		return w, nil
+	}
+	w.about = make(map[string]bool, len(specialistIDs))
+	for _, id := range specialistIDs {
+		if !w.about[id] {
+			w.about[id] = true
+			l.about[id] = append(l.about[id], w)
+		}
+	}
+	return w, nil
+}
+
+// Next implements holds.Watch. It hands out a page at most, so a long backlog takes several calls, none of which waits.
+func (w *watch) Next(ctx context.Context, buf []holds.Event) ([]holds.Event, error) {
+	buf = buf[:0]
+	for {
+		if err := ctx.Err(); err != nil {
+			return buf, err
+		}
+		events, err := w.unread()
+		if err != nil {
+			return buf, err
+		}
+		if len(events) == 0 {
+			select {
+			case <-w.ring:
+			case <-ctx.Done():
+			}
+			continue
+		}
+		if buf = w.append(buf, events); len(buf) > 0 {
+			return buf, nil
+		}
+	}
+}
+
+// append adds those events that concern the watch.
+func (w *watch) append(buf, events []holds.Event) []holds.Event {
+	if w.about == nil {
+		return append(buf, events...)
+	}
+	for i := range events {
+		if id := events[i].SpecialistID; id == "" || w.about[id] {
+			buf = append(buf, events[i])
+		}
+	}
+	return buf
+}
+
+// unread returns the events from the watch's place to the end of their page. If there are none, it waits from here on.
+func (w *watch) unread() ([]holds.Event, error) {
+	l := w.log
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	w.next = max(w.next, w.read)
+	if w.waiting {
+		w.waiting, w.next = false, l.seq+1
+	}
+	switch {
+	case w.closed:
+		return nil, holds.ErrClosed
+	case w.next > l.seq:
+		w.waiting = true
+		return nil, nil
+	case w.next < l.first:
+		return nil, holds.ErrSlow
+	}
+	i := w.next - l.first
+	from, to := i%pageSize, min(pageSize, i%pageSize+l.seq+1-w.next)
+	w.read = w.next + to - from
+	return l.pages[i/pageSize][from:to], nil
+}
+
+// wake ends the wait of a watch that nothing before seq concerned. The log's lock is held.
+func (w *watch) wake(seq uint64) {
+	if !w.waiting {
+		return
+	}
+	w.waiting, w.next = false, seq
+	select {
+	case w.ring <- struct{}{}:
+	default:
+	}
+}
+
+// Close implements holds.Watch.
+func (w *watch) Close() {
+	l := w.log
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if w.closed {
+		return
+	}
+	w.closed = true
+	l.watches = without(l.watches, w)
+	if w.about == nil {
+		l.all = without(l.all, w)
+	}
+	for id := range w.about {
+		if l.about[id] = without(l.about[id], w); len(l.about[id]) == 0 {
+			delete(l.about, id)
+		}
+	}
+	if len(l.watches) == 0 {
+		l.pages, l.spare = nil, nil
+	}
+}
+
+func without(list []*watch, w *watch) []*watch {
+	i := slices.Index(list, w)
+	return slices.Delete(list, i, i+1)
+}
