@@ -13,15 +13,7 @@ import (
 	"holdfast/holds"
 )
 
-// hold is the promises of holds.Table about one hold at a time; lapse.go has those about time.
-func (h Harness) hold(t *testing.T) {
-	h.claim(t)
-	h.seats(t)
-	h.quota(t)
-	h.displace(t)
-	h.over(t)
-}
-
+// claim is the promises of holds.Table about who gets a span, and who does not.
 func (h Harness) claim(t *testing.T) {
 	h.prove(t, "a claim returns the hold, shows it and publishes it", func(p *proof) {
 		wish := p.wish("ada", "09:00", amal)
@@ -164,16 +156,21 @@ func (h Harness) claim(t *testing.T) {
 			p.Errorf("got %d ids and %d holds, want one of each", len(ids), len(p.list()))
 		}
 	})
-	h.prove(t, "the list is by specialist and slot start, of those asked for", func(p *proof) {
+	h.prove(t, "the list is by specialist, slot start and seat, of those asked for", func(p *proof) {
 		for _, at := range []string{"11:00", "09:00", "10:00"} {
 			p.claim(p.wish("cora", at, amal))
 			p.claim(p.wish("ada", at, amal))
 			p.claim(p.wish("bob", at, amal))
 		}
+		for _, seat := range []int{2, 0, 1} {
+			wish := p.wish("dan", "09:00", client(seat))
+			wish.Seats = []int{seat}
+			p.claim(wish)
+		}
 		order := func(list []holds.Hold) string {
 			var text []string
 			for _, h := range list {
-				text = append(text, h.SpecialistID+h.SlotStart.Format("15"))
+				text = append(text, fmt.Sprintf("%s%s/%d", h.SpecialistID, h.SlotStart.Format("15"), h.Seat))
 			}
 			return strings.Join(text, " ")
 		}
@@ -181,195 +178,14 @@ func (h Harness) claim(t *testing.T) {
 			of   []string
 			want string
 		}{
-			{nil, "ada09 ada10 ada11 bob09 bob10 bob11 cora09 cora10 cora11"},
-			{[]string{"cora", "ada", "cora"}, "ada09 ada10 ada11 cora09 cora10 cora11"},
+			{nil, "ada09/0 ada10/0 ada11/0 bob09/0 bob10/0 bob11/0 cora09/0 cora10/0 cora11/0 dan09/0 dan09/1 dan09/2"},
+			{[]string{"cora", "ada", "cora"}, "ada09/0 ada10/0 ada11/0 cora09/0 cora10/0 cora11/0"},
 			{[]string{"nobody"}, ""},
 		} {
 			if got := order(p.list(c.of...)); got != c.want {
 				p.Errorf("List(%v): got %q, want %q", c.of, got, c.want)
 			}
 		}
-	})
-}
-
-func (h Harness) seats(t *testing.T) {
-	group := func(p *proof, c holds.ClientID, seats ...int) holds.Claim {
-		wish := p.wish("ada", "09:00", c)
-		wish.AppointmentTypeID, wish.Seats = "yoga", seats
-		return wish
-	}
-	h.prove(t, "a session's seats are taken in the order asked, and the next is told when the last of them lapses", func(p *proof) {
-		first := p.claim(group(p, amal, 2, 0))
-		wish := group(p, bela, 2, 0)
-		wish.TTL = p.seconds(20)
-		second := p.claim(wish)
-		if first.Seat != 2 || second.Seat != 0 {
-			p.Errorf("got seats %d and %d, want 2 and 0", first.Seat, second.Seat)
-		}
-		p.near("Until", p.refused(group(p, caro, 2, 0)), second.ExpiresAt)
-		if again := p.claim(group(p, amal, 2, 0)); again.ID != first.ID || again.Seat != 2 {
-			p.Errorf("repeat: got seat %d of %s, want 2 of %s", again.Seat, again.ID, first.ID)
-		}
-		if third := p.claim(group(p, caro, 2, 0, 1)); third.Seat != 1 {
-			p.Errorf("got seat %d, want 1", third.Seat)
-		}
-	})
-	h.prove(t, "of thirty clients who race for ten seats ten get one each", func(p *proof) {
-		seats := map[int]bool{}
-		p.race(30, func(i int) func() {
-			got, err := p.Claim(p.ctx, group(p, client(i), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9))
-			return func() {
-				if err == nil {
-					seats[got.Seat] = true
-				}
-			}
-		})
-		if len(seats) != 10 || len(p.list()) != 10 {
-			p.Errorf("got %d seats in %d holds, want 10 in 10", len(seats), len(p.list()))
-		}
-	})
-	h.prove(t, "no seats to try is every seat booked: held, by nobody, whatever the client has", func(p *proof) {
-		p.claim(group(p, amal, 0))
-		if until := p.refused(group(p, amal)); !until.IsZero() {
-			p.Errorf("got until %v, want zero", until)
-		}
-	})
-}
-
-func (h Harness) quota(t *testing.T) {
-	h.prove(t, "the quota is hard however many of a client's claims race", func(p *proof) {
-		for range 20 {
-			var won []holds.Hold
-			p.race(64, func(i int) func() {
-				wish := p.wish(fmt.Sprintf("specialist-%d", i), "09:00", amal)
-				wish.Quota = 3
-				got, err := p.Claim(p.ctx, wish)
-				return func() {
-					if err == nil {
-						won = append(won, got)
-					} else if !errors.Is(err, holds.ErrQuota) {
-						p.Errorf("got %v, want a hold or ErrQuota", err)
-					}
-				}
-			})
-			if len(won) != 3 {
-				p.Fatalf("got %d holds, want 3", len(won))
-			}
-			for _, got := range won {
-				p.released(got)
-			}
-		}
-	})
-	h.prove(t, "what was released, confirmed, displaced or has lapsed leaves the quota at once", func(p *proof) {
-		wish := func(specialist string) holds.Claim {
-			c := p.wish(specialist, "09:00", amal)
-			c.Quota = 1
-			return c
-		}
-		full := func(now string) {
-			p.Helper()
-			_, err := p.Claim(p.ctx, wish("zoe"))
-			if !errors.Is(err, holds.ErrQuota) {
-				p.Errorf("%s: got %v, want ErrQuota", now, err)
-			}
-		}
-		got := p.claim(wish("ada"))
-		full("one held")
-		p.released(got)
-		got = p.claim(wish("bob"))
-		full("after a release")
-		if ok, err := p.Confirm(p.ctx, got.ID, amal); !ok || err != nil {
-			p.Errorf("confirm: got %v, %v", ok, err)
-		}
-		p.claim(wish("cora"))
-		full("after a confirmation")
-		staff := p.wish("cora", "09:00", bela)
-		staff.Displace = true
-		p.claim(staff)
-		p.claim(wish("dan"))
-		full("after a displacement")
-		p.pass(p.seconds(10))
-		p.claim(wish("eve"))
-		full("after a lapse")
-	})
-	h.prove(t, "a repeat counts once and passes at the limit", func(p *proof) {
-		wish := p.wish("ada", "09:00", amal)
-		wish.Quota = 1
-		if first, again := p.claim(wish), p.claim(wish); first.ID != again.ID {
-			p.Errorf("got %s, want %s", again.ID, first.ID)
-		}
-	})
-	h.prove(t, "a conflict is reported before the quota", func(p *proof) {
-		p.claim(p.wish("ada", "09:00", amal))
-		p.claim(p.wish("bob", "09:00", bela))
-		wish := p.wish("bob", "09:00", amal)
-		wish.Quota = 1
-		p.refused(wish)
-	})
-}
-
-func (h Harness) displace(t *testing.T) {
-	h.prove(t, "staff displace every unpinned hold in the way, and each owner is told before the new hold is", func(p *proof) {
-		first := p.claim(p.wish("ada", "09:00", amal))
-		second := p.claim(p.wish("ada", "09:30", bela))
-		beside := p.claim(p.wish("ada", "10:00", caro))
-		wish := p.wish("ada", "09:15", "client-staff-0a93b1de")
-		wish.Displace = true
-		got := p.claim(wish)
-		for _, gone := range []holds.Hold{first, second} {
-			if e := p.stream.event(holds.EventRelease, gone.ID); e.Reason != holds.ReasonDisplaced {
-				p.Errorf("got reason %q, want %q", e.Reason, holds.ReasonDisplaced)
-			}
-			_, err := p.Hold(p.ctx, gone.ID)
-			p.is(err, holds.ErrNotFound)
-		}
-		if _, err := p.Hold(p.ctx, beside.ID); err != nil {
-			p.Errorf("the hold beside: got %v, want it untouched", err)
-		}
-		p.stream.event(holds.EventHold, got.ID) // the stream knows of a conflict if this came first
-	})
-	h.prove(t, "a pinned hold is not displaced, nor is anything beside it then", func(p *proof) {
-		longer := p.wish("ada", "09:00", amal)
-		longer.TTL = p.seconds(30)
-		p.claim(longer)
-		pinned := p.claim(p.wish("ada", "09:30", bela))
-		pinned, err := p.Pin(p.ctx, pinned.ID, bela, p.seconds(20))
-		p.no(err)
-		wish := p.wish("ada", "09:15", caro)
-		wish.Displace = true
-		p.near("Until", p.refused(wish), pinned.ExpiresAt)
-		if n := len(p.list()); n != 2 {
-			p.Errorf("got %d holds, want both", n)
-		}
-	})
-	h.prove(t, "a free seat is preferred to a displacement", func(p *proof) {
-		wish := p.wish("ada", "09:00", amal)
-		wish.Seats = []int{0, 1}
-		p.claim(wish)
-		wish.Client, wish.Displace = bela, true
-		if got := p.claim(wish); got.Seat != 1 || len(p.list()) != 2 {
-			p.Errorf("got seat %d and %d holds, want 1 and 2", got.Seat, len(p.list()))
-		}
-		wish.Client = caro
-		if got := p.claim(wish); got.Seat != 0 || len(p.list()) != 2 {
-			p.Errorf("all held: got seat %d and %d holds, want 0 and 2", got.Seat, len(p.list()))
-		}
-	})
-	h.prove(t, "who is over the quota displaces nobody, and what the claim itself displaces does not count", func(p *proof) {
-		own := p.claim(p.wish("ada", "09:00", amal))
-		p.claim(p.wish("bob", "09:00", bela))
-		wish := p.wish("bob", "09:00", amal)
-		wish.Displace, wish.Quota = true, 1
-		_, err := p.Claim(p.ctx, wish)
-		p.is(err, holds.ErrQuota)
-		if n := len(p.list()); n != 2 {
-			p.Errorf("got %d holds, want both", n)
-		}
-		wish = p.wish("ada", "09:15", amal)
-		wish.Displace, wish.Quota = true, 1
-		p.claim(wish)
-		_, err = p.Hold(p.ctx, own.ID)
-		p.is(err, holds.ErrNotFound)
 	})
 }
 

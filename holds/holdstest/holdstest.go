@@ -57,7 +57,13 @@ func Run(t *testing.T, h Harness) {
 		h.Late = 50 * time.Millisecond
 	}
 	t.Run("Backend", h.backend)
-	t.Run("Hold", h.hold)
+	t.Run("Claim", h.claim)
+	t.Run("Seats", h.seats)
+	t.Run("Quota", h.quota)
+	t.Run("Displace", h.displace)
+	t.Run("Over", h.over)
+	t.Run("Extend", h.extend)
+	t.Run("Pin", h.pin)
 	t.Run("Lapse", h.lapse)
 	t.Run("Event", h.event)
 	t.Run("Selection", h.selection)

@@ -10,13 +10,7 @@ import (
 	"holdfast/holds"
 )
 
-// lapse is the promises of holds.Table about time: how long a hold lives, and how it ends when it lapses.
-func (h Harness) lapse(t *testing.T) {
-	h.extend(t)
-	h.pin(t)
-	h.expire(t)
-}
-
+// extend is the promises of holds.Table about how long a hold can be kept.
 func (h Harness) extend(t *testing.T) {
 	h.prove(t, "an extension lasts from now, never less than the hold had, and tells the owner", func(p *proof) {
 		got := p.claim(p.wish("ada", "09:00", amal))
@@ -71,6 +65,7 @@ func (h Harness) extend(t *testing.T) {
 	})
 }
 
+// pin is the promises of holds.Table about the time in which a booking is written.
 func (h Harness) pin(t *testing.T) {
 	h.prove(t, "a pin keeps a hold past its end and its maximum, for as long as it says", func(p *proof) {
 		wish := p.wish("ada", "09:00", amal)
@@ -130,7 +125,8 @@ func (h Harness) pin(t *testing.T) {
 	})
 }
 
-func (h Harness) expire(t *testing.T) {
+// lapse is the promises of holds.Table about the end of a hold that nobody ended.
+func (h Harness) lapse(t *testing.T) {
 	h.prove(t, "a hold lives to its instant, and at that instant it is gone for every call", func(p *proof) {
 		got := p.claim(p.wish("ada", "09:00", amal))
 		p.pass(p.seconds(10) - p.moment())

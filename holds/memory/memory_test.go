@@ -53,7 +53,7 @@ func check(t testing.TB, b *Backend) {
 				continue
 			}
 			inTable++
-			if at, ok := placeIn(r.ID); !ok || at != r.at || at.shard() != i || at.number() != n {
+			if at, ok := b.placeIn(r.ID); !ok || at != r.at || at.shard() != i || at.number() != n {
 				t.Errorf("hold %s lies at %d of shard %d", r.ID, n, i)
 			}
 			if s.deadlines[r.turn] != r || r.turn > 0 && s.deadlines[(r.turn-1)/2].deadline() > r.deadline() {
@@ -70,7 +70,7 @@ func check(t testing.TB, b *Backend) {
 		for id, of := range s.specialists {
 			inTable -= len(of.holds)
 			for n, r := range of.holds {
-				if r.SpecialistID != id || n > 0 && of.holds[n-1].start > r.start {
+				if r.SpecialistID != id || n > 0 && r.before(of.holds[n-1]) {
 					t.Errorf("hold %s is out of order", r.ID)
 				}
 				for _, other := range of.holds[:n] {

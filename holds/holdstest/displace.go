@@ -1,0 +1,73 @@
+package holdstest
+
+import (
+	"testing"
+
+	"holdfast/holds"
+)
+
+// displace is the promises of holds.Table about staff who take what others hold.
+func (h Harness) displace(t *testing.T) {
+	h.prove(t, "staff displace every unpinned hold in the way, and each owner is told before the new hold is", func(p *proof) {
+		first := p.claim(p.wish("ada", "09:00", amal))
+		second := p.claim(p.wish("ada", "09:30", bela))
+		beside := p.claim(p.wish("ada", "10:00", caro))
+		wish := p.wish("ada", "09:15", "client-staff-0a93b1de")
+		wish.Displace = true
+		got := p.claim(wish)
+		for _, gone := range []holds.Hold{first, second} {
+			if e := p.stream.event(holds.EventRelease, gone.ID); e.Reason != holds.ReasonDisplaced {
+				p.Errorf("got reason %q, want %q", e.Reason, holds.ReasonDisplaced)
+			}
+			_, err := p.Hold(p.ctx, gone.ID)
+			p.is(err, holds.ErrNotFound)
+		}
+		if _, err := p.Hold(p.ctx, beside.ID); err != nil {
+			p.Errorf("the hold beside: got %v, want it untouched", err)
+		}
+		p.stream.event(holds.EventHold, got.ID) // the stream knows of a conflict if this came first
+	})
+	h.prove(t, "a pinned hold is not displaced, nor is anything beside it then", func(p *proof) {
+		longer := p.wish("ada", "09:00", amal)
+		longer.TTL = p.seconds(30)
+		p.claim(longer)
+		pinned := p.claim(p.wish("ada", "09:30", bela))
+		pinned, err := p.Pin(p.ctx, pinned.ID, bela, p.seconds(20))
+		p.no(err)
+		wish := p.wish("ada", "09:15", caro)
+		wish.Displace = true
+		p.near("Until", p.refused(wish), pinned.ExpiresAt)
+		if n := len(p.list()); n != 2 {
+			p.Errorf("got %d holds, want both", n)
+		}
+	})
+	h.prove(t, "a free seat is preferred to a displacement", func(p *proof) {
+		wish := p.wish("ada", "09:00", amal)
+		wish.Seats = []int{0, 1}
+		p.claim(wish)
+		wish.Client, wish.Displace = bela, true
+		if got := p.claim(wish); got.Seat != 1 || len(p.list()) != 2 {
+			p.Errorf("got seat %d and %d holds, want 1 and 2", got.Seat, len(p.list()))
+		}
+		wish.Client = caro
+		if got := p.claim(wish); got.Seat != 0 || len(p.list()) != 2 {
+			p.Errorf("all held: got seat %d and %d holds, want 0 and 2", got.Seat, len(p.list()))
+		}
+	})
+	h.prove(t, "who is over the quota displaces nobody, and what the claim itself displaces does not count", func(p *proof) {
+		own := p.claim(p.wish("ada", "09:00", amal))
+		p.claim(p.wish("bob", "09:00", bela))
+		wish := p.wish("bob", "09:00", amal)
+		wish.Displace, wish.Quota = true, 1
+		_, err := p.Claim(p.ctx, wish)
+		p.is(err, holds.ErrQuota)
+		if n := len(p.list()); n != 2 {
+			p.Errorf("got %d holds, want both", n)
+		}
+		wish = p.wish("ada", "09:15", amal)
+		wish.Displace, wish.Quota = true, 1
+		p.claim(wish)
+		_, err = p.Hold(p.ctx, own.ID)
+		p.is(err, holds.ErrNotFound)
+	})
+}

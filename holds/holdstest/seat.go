@@ -1,0 +1,52 @@
+package holdstest
+
+import (
+	"testing"
+
+	"holdfast/holds"
+)
+
+// seats is the promises of holds.Table about sessions that several clients share.
+func (h Harness) seats(t *testing.T) {
+	group := func(p *proof, c holds.ClientID, seats ...int) holds.Claim {
+		wish := p.wish("ada", "09:00", c)
+		wish.AppointmentTypeID, wish.Seats = "yoga", seats
+		return wish
+	}
+	h.prove(t, "a session's seats are taken in the order asked, and the next is told when the last of them lapses", func(p *proof) {
+		first := p.claim(group(p, amal, 2, 0))
+		wish := group(p, bela, 2, 0)
+		wish.TTL = p.seconds(20)
+		second := p.claim(wish)
+		if first.Seat != 2 || second.Seat != 0 {
+			p.Errorf("got seats %d and %d, want 2 and 0", first.Seat, second.Seat)
+		}
+		p.near("Until", p.refused(group(p, caro, 2, 0)), second.ExpiresAt)
+		if again := p.claim(group(p, amal, 2, 0)); again.ID != first.ID || again.Seat != 2 {
+			p.Errorf("repeat: got seat %d of %s, want 2 of %s", again.Seat, again.ID, first.ID)
+		}
+		if third := p.claim(group(p, caro, 2, 0, 1)); third.Seat != 1 {
+			p.Errorf("got seat %d, want 1", third.Seat)
+		}
+	})
+	h.prove(t, "of thirty clients who race for ten seats ten get one each", func(p *proof) {
+		seats := map[int]bool{}
+		p.race(30, func(i int) func() {
+			got, err := p.Claim(p.ctx, group(p, client(i), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9))
+			return func() {
+				if err == nil {
+					seats[got.Seat] = true
+				}
+			}
+		})
+		if len(seats) != 10 || len(p.list()) != 10 {
+			p.Errorf("got %d seats in %d holds, want 10 in 10", len(seats), len(p.list()))
+		}
+	})
+	h.prove(t, "no seats to try is every seat booked: held, by nobody, whatever the client has", func(p *proof) {
+		p.claim(group(p, amal, 0))
+		if until := p.refused(group(p, amal)); !until.IsZero() {
+			p.Errorf("got until %v, want zero", until)
+		}
+	})
+}
