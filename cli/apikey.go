@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"holdfast/store"
+)
+
+func apikeyCommand(p process) *cobra.Command {
+	c := &cobra.Command{Use: "apikey", Short: "Create, list and revoke API keys", Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
+	c.AddCommand(apikeyCreateCommand(p), apikeyListCommand(p), apikeyRevokeCommand(p))
+	return c
+}
+
+func apikeyCreateCommand(p process) *cobra.Command {
+	var name, scope string
+	c := &cobra.Command{
+		Use:   "create --name NAME --scope admin|agent|presence",
+		Short: "Make an API key and print it, this once",
+		Long:  "Makes an API key and prints it on standard output. Only its hash is kept: it is shown this once.",
+		Args:  noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			cfg, err := p.resolve(c)
+			if err != nil {
+				return err
+			}
+			return p.withAdmin(c.Context(), cfg, true, func(ctx context.Context, admin *adminClient) error {
+				var key apiKeyBody
+				if err := admin.call(ctx, http.MethodPost, "/api-keys", apiKeyBody{Name: name, Scope: store.Scope(scope)}, &key); err != nil {
+					return err
+				}
+				_, _ = fmt.Fprintf(p.stderr, "API key %s (%s, scope %s). It is shown this once; keep it like a password.\n", key.ID, key.Name, key.Scope)
+				_, err := fmt.Fprintln(p.stdout, key.Secret)
+				return err
+			})
+		},
+	}
+	c.Flags().StringVar(&name, "name", "", "what the key is for, such as \"phone agent\"")
+	c.Flags().StringVar(&scope, "scope", "", "what it may do: admin, agent or presence")
+	defineSettings(c, forData)
+	return c
+}
+
+func apikeyListCommand(p process) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List the API keys, without their secrets",
+		Args:  noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			cfg, err := p.resolve(c)
+			if err != nil {
+				return err
+			}
+			return p.withAdmin(c.Context(), cfg, false, func(ctx context.Context, admin *adminClient) error {
+				var keys []apiKeyBody
+				if err := admin.call(ctx, http.MethodGet, "/api-keys", nil, &keys); err != nil {
+					return err
+				}
+				table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+				_, _ = fmt.Fprintln(table, "ID\tNAME\tSCOPE\tBEGINS\tCREATED\tLAST USED\tREVOKED")
+				for _, k := range keys {
+					_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s…\t%s\t%s\t%s\n", k.ID, k.Name, k.Scope, k.Prefix,
+						k.CreatedAt.Format(time.RFC3339), instantOr(k.LastUsedAt, "never"), instantOr(k.RevokedAt, "-"))
+				}
+				return table.Flush()
+			})
+		},
+	}
+	defineSettings(c, forData)
+	return c
+}
+
+func apikeyRevokeCommand(p process) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "revoke ID",
+		Short: "Make an API key useless from now on",
+		Args:  oneArgument("the id of the key, as apikey list shows it"),
+		RunE: func(c *cobra.Command, args []string) error {
+			cfg, err := p.resolve(c)
+			if err != nil {
+				return err
+			}
+			return p.withAdmin(c.Context(), cfg, false, func(ctx context.Context, admin *adminClient) error {
+				if err := admin.call(ctx, http.MethodDelete, "/api-keys/"+url.PathEscape(args[0]), nil, nil); err != nil {
+					return fmt.Errorf("API key %s: %w. See: holdfast apikey list", args[0], err)
+				}
+				_, err := fmt.Fprintf(p.stdout, "API key %s is revoked\n", args[0])
+				return err
+			})
+		},
+	}
+	defineSettings(c, forData)
+	return c
+}
+
+func instantOr(t *time.Time, none string) string {
+	if t == nil {
+		return none
+	}
+	return t.Format(time.RFC3339)
+}

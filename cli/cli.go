@@ -1,0 +1,134 @@
+// Package cli is the holdfast command: what an operator types, and how the parts are put together for it.
+//
+// # Commands
+//
+// One command is one file. serve.go is the wiring of the whole server on one page: open, wire, serve, drain. The
+// commands that need the data (import, export, apikey, backup, verify) all talk to the admin socket in the data
+// directory. If a server runs there, it answers; if none does, the command opens the data directory itself, answers on
+// the socket for as long as it takes, and goes. So there is one path, and two processes never write one database.
+//
+// # Settings
+//
+// setting.go is the one table of them. A setting has one name in three places: flag --base-url, environment
+// HOLDFAST_BASE_URL, line HOLDFAST_BASE_URL=… in the file of --config. The flag wins over the environment, the
+// environment over the file, the file over the default. A secret may also be given as a file: --admin-key-file,
+// HOLDFAST_ADMIN_KEY_FILE. All mistakes are reported at once.
+//
+// # Exit codes
+//
+// 0: done. 1: it failed; the message says why. 2: the command line or a setting is wrong; nothing was begun.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// process is what a command may touch of the process it runs in. Tests give it other streams.
+type process struct {
+	args    []string // without the program's name
+	environ []string // KEY=VALUE
+	stdin   io.Reader
+	stdout  io.Writer
+	stderr  io.Writer
+	version string
+}
+
+// Main runs the command that the process was started with and returns its exit code. The first SIGINT or SIGTERM asks
+// the command to finish in good order; a second one ends the process at once. An empty version means a build without
+// one: the revision it was built from stands in.
+func Main(version string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// Giving the signals back to the runtime is what lets the second one kill.
+	defer context.AfterFunc(ctx, stop)()
+	return run(ctx, process{
+		args: os.Args[1:], environ: os.Environ(), stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
+		version: versionOf(version, debug.ReadBuildInfo),
+	})
+}
+
+// usageError is a mistake in what was typed or set, as opposed to something that failed.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// run is Main without the process.
+func run(ctx context.Context, p process) int {
+	root := rootCommand(p)
+	root.SetArgs(p.args)
+	root.SetIn(p.stdin)
+	root.SetOut(p.stdout)
+	root.SetErr(p.stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	_, _ = fmt.Fprintf(p.stderr, "holdfast: %s\n", strings.TrimSpace(err.Error()))
+	if errors.As(err, &usageError{}) {
+		return 2
+	}
+	return 1
+}
+
+func rootCommand(p process) *cobra.Command {
+	serve := serveCommand(p)
+	root := &cobra.Command{
+		Use:   "holdfast",
+		Short: "An appointment server in one binary",
+		Long: `Holdfast is an appointment server in one binary. Patients book on a live page, and nobody is ever double-booked.
+
+  holdfast demo     a seeded clinic with visitors, in a temporary directory
+  holdfast          serve on http://127.0.0.1:8788 with the data in ./holdfast-data
+
+Every flag --x-y can also be set as HOLDFAST_X_Y in the environment or in the file of --config.`,
+		Args:          noArguments,
+		RunE:          serve.RunE,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+
+		SuggestionsMinimumDistance: 2,
+	}
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usageError{fmt.Errorf("%w\nSee: %s --help", err, c.CommandPath())}
+	})
+	defineSettings(root, forServing)
+	root.AddCommand(serve, demoCommand(p), importCommand(p), exportCommand(p), apikeyCommand(p), backupCommand(p),
+		restoreCommand(p), verifyCommand(p), migrateCommand(p), configCommand(p), healthcheckCommand(p), versionCommand(p))
+	return root
+}
+
+// noArguments refuses anything that is not a flag. Of a misspelt command it says which ones there are.
+func noArguments(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	hint := ""
+	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+		hint = fmt.Sprintf(" Did you mean %q?", near[0])
+	}
+	what := "takes no arguments, but was given"
+	if c.HasSubCommands() {
+		what = "has no command"
+	}
+	return usageError{fmt.Errorf("%s %s %q.%s\nSee: %s --help", c.CommandPath(), what, args[0], hint, c.CommandPath())}
+}
+
+// oneArgument asks for exactly one, which the message calls what.
+func oneArgument(what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) == 1 {
+			return nil
+		}
+		return usageError{fmt.Errorf("%s needs exactly one argument: %s\nSee: %s --help", c.CommandPath(), what, c.CommandPath())}
+	}
+}

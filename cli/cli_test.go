@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// asMain makes the test binary be holdfast itself, for what only a process of its own can show: signals and exit codes.
+const asMain = "CLI_TEST_AS_MAIN"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asMain) != "" {
+		os.Exit(Main("test"))
+	}
+	os.Exit(m.Run())
+}
+
+// ran is what one command did.
+type ran struct {
+	code           int
+	stdout, stderr string
+}
+
+// command runs one command to its end. The environment holds what is given and nothing else.
+func command(t *testing.T, environ []string, stdin string, args ...string) ran {
+	t.Helper()
+	// What should have refused and serves instead fails the test rather than holding it up.
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	var out, errs bytes.Buffer
+	code := run(ctx, process{
+		args: args, environ: environ, stdin: strings.NewReader(stdin), stdout: &out, stderr: &errs, version: "test",
+	})
+	return ran{code, out.String(), errs.String()}
+}
+
+// must is command for one that has to succeed; it returns what was printed.
+func must(t *testing.T, args ...string) string {
+	t.Helper()
+	got := command(t, nil, "", args...)
+	if got.code != 0 {
+		t.Fatalf("holdfast %s: exit code %d, want 0; it said:\n%s", strings.Join(args, " "), got.code, got.stderr)
+	}
+	return got.stdout
+}
+
+func contains(t *testing.T, what, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("%s: got %q, want it to contain %q", what, text, part)
+		}
+	}
+}
+
+// TestWhatIsTypedWrongIsExplained: exit code 2, the mistake, and where help is.
+func TestWhatIsTypedWrongIsExplained(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		args []string
+		says []string
+	}{
+		{"a command that is not there", []string{"srve"}, []string{`"srve"`, `"serve"`, "--help"}},
+		{"an argument where none is taken", []string{"serve", "now"}, []string{`"now"`}},
+		{"a flag that is not there", []string{"serve", "--port", "80"}, []string{"--port", "--help"}},
+		{"import without a file", []string{"import"}, []string{"clinic file"}},
+		{"revoke without an id", []string{"apikey", "revoke"}, []string{"id of the key"}},
+		{"a demo that is to be kept", []string{"demo", "--data", "here"}, []string{"serve and import"}},
+		{"a value that cannot be", []string{"serve", "--listen", "everywhere"}, []string{"--listen", "host:port"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := command(t, nil, "", c.args...)
+			if got.code != 2 {
+				t.Errorf("exit code: got %d, want 2", got.code)
+			}
+			contains(t, "message", got.stderr, c.says...)
+		})
+	}
+}
+
+// TestASecondLookAtTheCommands: each has a line of help, and the version is the one that was linked.
+func TestASecondLookAtTheCommands(t *testing.T) {
+	contains(t, "version", must(t, "version"), "holdfast test (go")
+	contains(t, "help", must(t, "--help"), "serve", "demo", "import", "export", "apikey", "backup", "restore", "verify", "migrate",
+		"config", "healthcheck", "version", "completion")
+	contains(t, "completion", must(t, "completion", "bash"), "holdfast")
+	for _, c := range rootCommand(process{}).Commands() {
+		if c.Short == "" {
+			t.Errorf("%s has no line of help", c.Name())
+		}
+	}
+}
+
+// TestAnEndedContextEndsACommand: Ctrl-C while a command waits is no hang.
+func TestAnEndedContextEndsACommand(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out, errs bytes.Buffer
+	code := run(ctx, process{args: []string{"export", "--data", clinicDir(t)}, stdout: &out, stderr: &errs})
+	if code != 1 {
+		t.Errorf("exit code: got %d, want 1; it said %q", code, errs.String())
+	}
+}

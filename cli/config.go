@@ -1,0 +1,285 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// configFlag names the file of settings. It is no setting itself: a file cannot name another.
+const configFlag = "config"
+
+// defineSettings gives a command a flag for every setting of this audience, and --config.
+func defineSettings(c *cobra.Command, who audience) {
+	flags := c.Flags()
+	flags.String(configFlag, "", "file of settings, one HOLDFAST_X_Y=VALUE a line [HOLDFAST_CONFIG]")
+	for _, s := range settings() {
+		if s.audience&who == 0 {
+			continue
+		}
+		flags.String(s.name, s.fallback, s.help+" ["+s.env()+"]")
+		if s.secret {
+			flags.String(s.name+"-file", "", "file to read --"+s.name+" from ["+s.env()+"_FILE]")
+		}
+	}
+}
+
+// given is one value that somebody set.
+type given struct {
+	value string
+	from  string // such as "flag --listen", for messages
+	file  bool   // the value names a file that has the secret
+}
+
+// source is one of the places where settings are given: the flags, the environment, the file. Values by setting name.
+type source map[string][]given
+
+// mistakes collects everything that is wrong, so that it is told at once.
+type mistakes []error
+
+func (m *mistakes) add(format string, args ...any) { *m = append(*m, fmt.Errorf(format, args...)) }
+
+func (m mistakes) err() error {
+	if len(m) == 0 {
+		return nil
+	}
+	if len(m) == 1 {
+		return usageError{m[0]}
+	}
+	lines := make([]string, len(m))
+	for i, e := range m {
+		lines[i] = "  - " + e.Error()
+	}
+	return usageError{fmt.Errorf("%d settings are wrong:\n%s", len(m), strings.Join(lines, "\n"))}
+}
+
+// resolve reads every setting from the flags of c, the environment and the file of --config, in this order of
+// precedence. The warnings are about what was set and means nothing. The error is a usageError with every mistake.
+func resolve(c *cobra.Command, environ []string) (cfg config, warnings []string, err error) {
+	var wrong mistakes
+	table := settings()
+	flags, fromEnv := flagSource(c, table), source{}
+	path, pathFrom := "", ""
+	for _, pair := range environ {
+		key, value, _ := strings.Cut(pair, "=")
+		switch {
+		case !strings.HasPrefix(key, "HOLDFAST_") || value == "":
+		case key == "HOLDFAST_CONFIG":
+			path, pathFrom = value, "environment HOLDFAST_CONFIG"
+		case fromEnv.take(table, key, value, "environment "+key):
+		case key == "HOLDFAST_PORT" || strings.HasPrefix(key, "HOLDFAST_PORT_") || strings.HasPrefix(key, "HOLDFAST_SERVICE_"):
+			// Kubernetes sets these in every pod beside a service named holdfast, so they mean nothing here.
+		default:
+			warnings = append(warnings, fmt.Sprintf("environment %s is not a setting and was ignored%s", key, didYouMean(table, key)))
+		}
+	}
+	if f := c.Flags().Lookup(configFlag); f != nil && f.Changed {
+		path, pathFrom = f.Value.String(), "flag --config"
+	}
+	fromFile := source{}
+	if path != "" {
+		fromFile = fileSource(path, pathFrom, table, &wrong)
+	}
+
+	cfg.given = make(map[string]given, len(table))
+	for _, s := range table {
+		g, err := s.choose(flags[s.name], fromEnv[s.name], fromFile[s.name])
+		cfg.given[s.name] = g
+		value := g.value
+		if err == nil && g.file {
+			value, err = readSecret(g.value)
+		}
+		if err == nil {
+			err = s.set(&cfg, value)
+		}
+		if err != nil {
+			wrong.add("%s: %w", g.from, err)
+		}
+	}
+	return cfg, warnings, wrong.err()
+}
+
+// choose takes the value from the first source that has one.
+func (s setting) choose(sources ...[]given) (given, error) {
+	for _, list := range sources {
+		if len(list) == 0 {
+			continue
+		}
+		g := list[len(list)-1]
+		if i := slices.IndexFunc(list, func(o given) bool { return o.file != g.file }); i >= 0 {
+			return g, fmt.Errorf("is given twice, also by %s; keep one of them", list[i].from)
+		}
+		return g, nil
+	}
+	return given{value: s.fallback, from: "default"}, nil
+}
+
+// readSecret reads a secret from its file; the line end that editors put behind it is no part of it.
+func readSecret(path string) (string, error) {
+	b, err := os.ReadFile(path)
+	return strings.TrimRight(string(b), "\r\n"), err
+}
+
+// take files value under the setting that key names, and reports whether there is one.
+func (src source) take(table []setting, key, value, from string) bool {
+	for _, s := range table {
+		file := s.secret && key == s.env()+"_FILE"
+		if file || key == s.env() {
+			src[s.name] = append(src[s.name], given{value: value, from: from, file: file})
+			return true
+		}
+	}
+	return false
+}
+
+func flagSource(c *cobra.Command, table []setting) source {
+	src := source{}
+	for _, s := range table {
+		for _, name := range []string{s.name, s.name + "-file"} {
+			if f := c.Flags().Lookup(name); f != nil && f.Changed {
+				src[s.name] = append(src[s.name], given{value: f.Value.String(), from: "flag --" + name, file: name != s.name})
+			}
+		}
+	}
+	return src
+}
+
+// fileSource reads KEY=VALUE lines. Empty lines and those that begin with # are skipped, and one pair of quotes around
+// a value is taken off, so that the same file serves a shell, systemd and a container runtime. The file is written for
+// Holdfast alone, so a key that means nothing is a mistake here, not a warning.
+func fileSource(path, from string, table []setting, wrong *mistakes) source {
+	src := source{}
+	f, err := os.Open(path)
+	if err != nil {
+		wrong.add("%s: %w", from, err)
+		return src
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	for n := 1; lines.Scan(); n++ {
+		line := strings.TrimSpace(lines.Text())
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		where := fmt.Sprintf("%s line %d", path, n)
+		key, value, ok := strings.Cut(line, "=")
+		if !ok {
+			wrong.add("%s: should be KEY=VALUE", where)
+			continue
+		}
+		key, value = envName(key), unquote(strings.TrimSpace(value))
+		switch {
+		case value == "" && known(table, key):
+		case key == "HOLDFAST_CONFIG":
+			wrong.add("%s: a file of settings cannot name another one", where)
+		case !src.take(table, key, value, where):
+			wrong.add("%s: %s is not a setting%s", where, key, didYouMean(table, key))
+		}
+	}
+	if err := lines.Err(); err != nil {
+		wrong.add("%s: %w", path, err)
+	}
+	return src
+}
+
+// envName brings a key of the file, which may also be written x-y or X_Y, to HOLDFAST_X_Y.
+func envName(key string) string {
+	key = strings.ToUpper(strings.ReplaceAll(strings.TrimSpace(key), "-", "_"))
+	return "HOLDFAST_" + strings.TrimPrefix(key, "HOLDFAST_")
+}
+
+func known(table []setting, key string) bool { return source{}.take(table, key, "", "") }
+
+func unquote(v string) string {
+	if n := len(v); n >= 2 && (v[0] == '"' || v[0] == '\'') && v[n-1] == v[0] {
+		return v[1 : n-1]
+	}
+	return v
+}
+
+// didYouMean names the setting whose name is nearest to key, if one is near.
+func didYouMean(table []setting, key string) string {
+	near := slices.MinFunc(table, func(a, b setting) int { return cmp.Compare(distance(a.env(), key), distance(b.env(), key)) })
+	if distance(near.env(), key) > 3 {
+		return ""
+	}
+	return "; did you mean " + near.env() + "?"
+}
+
+// distance counts the single-character edits between a and b (Levenshtein).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			edit := diagonal
+			if a[i] != b[j] {
+				edit++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(edit, diagonal+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// resolve reads the settings of c and prints the warnings.
+func (p process) resolve(c *cobra.Command) (config, error) {
+	cfg, warnings, err := resolve(c, p.environ)
+	for _, w := range warnings {
+		_, _ = fmt.Fprintln(p.stderr, "holdfast: warning: "+w)
+	}
+	return cfg, err
+}
+
+func configCommand(p process) *cobra.Command {
+	c := &cobra.Command{Use: "config", Short: "Show the settings", Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
+	show := &cobra.Command{
+		Use:   "print",
+		Short: "Print every setting, its value and where the value comes from",
+		Long:  "Prints every setting, its value and where the value comes from. Secrets are not printed. The output can be given to --config.",
+		Args:  noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			cfg, err := p.resolve(c)
+			if err != nil {
+				return err
+			}
+			return printConfig(p.stdout, cfg)
+		},
+	}
+	defineSettings(show, forServing)
+	c.AddCommand(show)
+	return c
+}
+
+// printConfig writes the settings as a file that --config can read.
+func printConfig(w io.Writer, cfg config) error {
+	var b strings.Builder
+	for _, s := range settings() {
+		g := cfg.given[s.name]
+		fmt.Fprintf(&b, "# %s (%s)\n", s.help, g.from)
+		switch {
+		case g.file:
+			fmt.Fprintf(&b, "%s_FILE=%s\n\n", s.env(), g.value)
+		case s.secret && g.value != "":
+			fmt.Fprintf(&b, "# %s is set and not printed\n\n", s.env())
+		case g.value == "":
+			fmt.Fprintf(&b, "# %s=\n\n", s.env())
+		default:
+			fmt.Fprintf(&b, "%s=%s\n\n", s.env(), g.value)
+		}
+	}
+	_, err := io.WriteString(w, strings.TrimSuffix(b.String(), "\n"))
+	return err
+}

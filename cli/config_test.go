@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+const longEnough = "a-bootstrap-key-of-27-chars"
+
+// resolved reads the settings as serve would.
+func resolved(t *testing.T, environ []string, args ...string) (config, []string, error) {
+	t.Helper()
+	c := &cobra.Command{}
+	defineSettings(c, forServing)
+	if err := c.ParseFlags(args); err != nil {
+		t.Fatal(err)
+	}
+	return resolve(c, environ)
+}
+
+func write(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestTheNearestSourceWins is the precedence of settings, as a table: flag > environment > file > default.
+func TestTheNearestSourceWins(t *testing.T) {
+	const flag, env, file = "127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"
+	for _, c := range []struct {
+		flag, env, file bool
+		want, from      string
+	}{
+		{false, false, false, "127.0.0.1:8788", "default"},
+		{false, false, true, file, "line 2"},
+		{false, true, false, env, "environment HOLDFAST_LISTEN"},
+		{false, true, true, env, "environment HOLDFAST_LISTEN"},
+		{true, false, false, flag, "flag --listen"},
+		{true, false, true, flag, "flag --listen"},
+		{true, true, false, flag, "flag --listen"},
+		{true, true, true, flag, "flag --listen"},
+	} {
+		var args, environ []string
+		if c.flag {
+			args = append(args, "--listen", flag)
+		}
+		if c.env {
+			environ = append(environ, "HOLDFAST_LISTEN="+env)
+		}
+		if c.file {
+			args = append(args, "--config", write(t, "# where\nHOLDFAST_LISTEN="+file+"\n"))
+		}
+		got, _, err := resolved(t, environ, args...)
+		if err != nil {
+			t.Errorf("flag %t, environment %t, file %t: %v", c.flag, c.env, c.file, err)
+			continue
+		}
+		if got.listen != c.want || !strings.HasSuffix(got.given["listen"].from, c.from) {
+			t.Errorf("flag %t, environment %t, file %t: got %s from %q, want %s from %q",
+				c.flag, c.env, c.file, got.listen, got.given["listen"].from, c.want, c.from)
+		}
+	}
+}
+
+// TestTheFileOfSettings reads every spelling that other programs write such a file in.
+func TestTheFileOfSettings(t *testing.T) {
+	path := write(t, "\n# comment\n  HOLDFAST_LISTEN = \"127.0.0.1:9\"\ndata='./somewhere'\nlog-format=json\nRATE_LIMIT=off\nHOLDFAST_BASE_URL=\n")
+	got, _, err := resolved(t, []string{"HOLDFAST_CONFIG=" + path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.listen != "127.0.0.1:9" || got.data != "./somewhere" || got.logFormat != "json" || got.rateLimit || got.baseURL != "" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// TestAllMistakesAreToldAtOnce: nobody should have to start a server five times to learn five things.
+func TestAllMistakesAreToldAtOnce(t *testing.T) {
+	path := write(t, "HOLDFAST_LOG_FORMAT=xml\nHOLDFAST_LISTNE=1\nnonsense\nconfig=other\n")
+	_, _, err := resolved(t, []string{"HOLDFAST_ADMIN_KEY=tooshort", "HOLDFAST_TRUSTED_PROXIES=10.0.0.0/8,everyone"},
+		"--config", path, "--listen", "8788", "--base-url", "ftp://x", "--rate-limit", "some", "--timeslots-cache-ttl", "300",
+		"--redis", "redis://127.0.0.1", "--database", "postgres://127.0.0.1")
+	if err == nil {
+		t.Fatal("got no error")
+	}
+	contains(t, "message", err.Error(), "12 settings",
+		"--listen", "--base-url", "--rate-limit", "--timeslots-cache-ttl", "300s", "--redis", "--database", "HOLDFAST_ADMIN_KEY", "24",
+		"HOLDFAST_TRUSTED_PROXIES", `"everyone"`, "line 1", "line 2", "HOLDFAST_LISTEN?", "line 3", "line 4")
+	if strings.Contains(err.Error(), "tooshort") {
+		t.Errorf("the secret stands in the message: %s", err)
+	}
+}
+
+// TestSecretsComeFromFilesToo, and are never printed.
+func TestSecretsComeFromFilesToo(t *testing.T) {
+	path := write(t, longEnough+"\n")
+	for name, c := range map[string]struct{ environ, args []string }{
+		"flag":              {nil, []string{"--admin-key", longEnough}},
+		"flag, file":        {nil, []string{"--admin-key-file", path}},
+		"environment":       {[]string{"HOLDFAST_ADMIN_KEY=" + longEnough}, nil},
+		"environment, file": {[]string{"HOLDFAST_ADMIN_KEY_FILE=" + path}, nil},
+		"config":            {nil, []string{"--config", write(t, "HOLDFAST_ADMIN_KEY="+longEnough)}},
+		"config, file":      {nil, []string{"--config", write(t, "admin-key-file="+path)}},
+	} {
+		got, _, err := resolved(t, c.environ, c.args...)
+		if err != nil || got.adminKey != longEnough {
+			t.Errorf("%s: got %q, %v; want the key", name, got.adminKey, err)
+		}
+		shown := command(t, c.environ, "", append([]string{"config", "print"}, c.args...)...)
+		if shown.code != 0 || strings.Contains(shown.stdout+shown.stderr, longEnough) {
+			t.Errorf("%s: config print: exit code %d, the key is shown: %t", name, shown.code, strings.Contains(shown.stdout, longEnough))
+		}
+	}
+	_, _, err := resolved(t, []string{"HOLDFAST_ADMIN_KEY=" + longEnough, "HOLDFAST_ADMIN_KEY_FILE=" + path})
+	if err == nil || !strings.Contains(err.Error(), "given twice") {
+		t.Errorf("both given: got %v, want a complaint", err)
+	}
+	// A flag is nearer than the environment, in whichever form.
+	if got, _, err := resolved(t, []string{"HOLDFAST_ADMIN_KEY=" + strings.Repeat("x", 30)}, "--admin-key-file", path); err != nil || got.adminKey != longEnough {
+		t.Errorf("flag over environment: got %q, %v", got.adminKey, err)
+	}
+}
+
+// TestUnknownEnvironmentWarns, and what Kubernetes sets beside a service of this name does not.
+func TestUnknownEnvironmentWarns(t *testing.T) {
+	_, warnings, err := resolved(t, []string{
+		"HOLDFAST_LISTENN=x", "HOLDFAST_QUITE_SOMETHING_ELSE=1", "PATH=/bin",
+		"HOLDFAST_PORT=tcp://10.0.0.1:8788", "HOLDFAST_PORT_8788_TCP=tcp://10.0.0.1:8788", "HOLDFAST_SERVICE_HOST=10.0.0.1",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(warnings) != 2 {
+		t.Fatalf("got %d warnings, want 2: %q", len(warnings), warnings)
+	}
+	contains(t, "warning", warnings[0], "HOLDFAST_LISTENN", "did you mean HOLDFAST_LISTEN?")
+	if strings.Contains(warnings[1], "did you mean") {
+		t.Errorf("a far name was guessed: %s", warnings[1])
+	}
+	for _, s := range settings() {
+		if s.env() == "HOLDFAST_PORT" {
+			t.Error("HOLDFAST_PORT is a setting: Kubernetes would set it to an address")
+		}
+	}
+}
+
+// TestConfigPrintCanBeReadBack: what is printed is itself a file of settings.
+func TestConfigPrintCanBeReadBack(t *testing.T) {
+	args := []string{"--listen", "127.0.0.1:9", "--base-url", "https://book.example.org/", "--trusted-proxies", "10.0.0.5, 192.168.0.0/16",
+		"--timeslots-cache-ttl", "0", "--log-format", "json"}
+	first, _, err := resolved(t, nil, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	printed := must(t, append([]string{"config", "print"}, args...)...)
+	second, _, err := resolved(t, nil, "--config", write(t, printed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(second.trustedProxies) != 2 || first.trustedProxies[1] != second.trustedProxies[1] ||
+		first.listen != second.listen || first.baseURL != second.baseURL || first.logFormat != second.logFormat ||
+		second.timeslotsCacheTTL != 0 || second.baseURL != "https://book.example.org" {
+		t.Errorf("got %+v, want %+v", second, first)
+	}
+}
+
+// FuzzFileOfSettings: no file makes it fail in another way than with a list of mistakes.
+func FuzzFileOfSettings(f *testing.F) {
+	f.Add("HOLDFAST_LISTEN=127.0.0.1:1\n")
+	f.Add("=\n==\n'\n\"=\"\nlisten='\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		var wrong mistakes
+		fileSource(write(t, text), "test", settings(), &wrong)
+		for _, w := range wrong {
+			if w.Error() == "" {
+				t.Error("a mistake without words")
+			}
+		}
+	})
+}

@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"holdfast/engine/token"
+)
+
+// The files of a data directory.
+const (
+	databaseFile = "holdfast.db"
+	queueFile    = "queue.bolt"
+	secretFile   = "secret.key"
+	backupsDir   = "backups"
+	socketFile   = "admin.sock"
+	lockFile     = "holdfast.pid"
+)
+
+// dataDir is a data directory that this process has to itself until close.
+type dataDir struct {
+	path string
+	keys *token.Keyring
+	// newKeys: secret.key was not there and has been made although there is a database, so that links and tokens
+	// signed before are void.
+	newKeys bool
+	lock    *os.File
+}
+
+// inUseError says that another process has the data directory.
+type inUseError struct {
+	path string
+	pid  string // of the other process; empty if it is just starting
+}
+
+func (e *inUseError) Error() string {
+	who := "another process"
+	if e.pid != "" {
+		who = "process " + e.pid
+	}
+	return fmt.Sprintf("the data directory %s is in use by %s. Stop that one first, or name another directory with --data", e.path, who)
+}
+
+// openDataDir takes the directory at path, making it (0700) and its secret.key (0600) if they are missing.
+//
+// It refuses, saying what to do: a directory in which nothing can be written, one that another process has
+// (*inUseError), a secret.key that others than its owner can read, or that cannot be read as one.
+func openDataDir(path string, now time.Time) (*dataDir, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return nil, unusable(path, err)
+	}
+	d := &dataDir{path: path}
+	if d.lock, err = lockDir(path); err != nil {
+		return nil, err
+	}
+	if err := errors.Join(writable(path), os.MkdirAll(d.file(backupsDir), 0o700)); err != nil {
+		return nil, errors.Join(unusable(path, err), d.close())
+	}
+	if d.keys, err = d.readKeys(now); err != nil {
+		return nil, errors.Join(err, d.close())
+	}
+	return d, nil
+}
+
+func (d *dataDir) file(name string) string { return filepath.Join(d.path, name) }
+
+// close gives the directory free. The lock file stays: removing it could take away the one a next process has locked.
+func (d *dataDir) close() error {
+	return errors.Join(d.lock.Truncate(0), d.lock.Close())
+}
+
+func unusable(path string, err error) error {
+	return fmt.Errorf("the data directory %s cannot be used: %w. Let the user that runs holdfast own it and write in it, or name another directory with --data", path, err)
+}
+
+// lockDir locks the lock file for as long as it is open (the kernel frees it however the process ends) and writes the
+// process id into it for others to name.
+func lockDir(path string) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(path, lockFile), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, unusable(path, err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		defer f.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, &inUseError{path: path, pid: holderOf(f)}
+		}
+		return nil, unusable(path, fmt.Errorf("lock %s: %w", lockFile, err))
+	}
+	err = f.Truncate(0)
+	if err == nil {
+		_, err = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	}
+	if err != nil {
+		return nil, errors.Join(unusable(path, err), f.Close())
+	}
+	return f, nil
+}
+
+func holderOf(lock *os.File) string {
+	b := make([]byte, 32)
+	n, _ := lock.ReadAt(b, 0)
+	pid := strings.TrimSpace(string(b[:n]))
+	if _, err := strconv.Atoi(pid); err != nil {
+		return ""
+	}
+	return pid
+}
+
+// writable tries what permissions alone do not tell: a read-only mount refuses too.
+func writable(path string) error {
+	f, err := os.CreateTemp(path, ".writable-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// readKeys reads secret.key, or makes one.
+func (d *dataDir) readKeys(now time.Time) (*token.Keyring, error) {
+	path := d.file(secretFile)
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		_, err := os.Stat(d.file(databaseFile))
+		d.newKeys = err == nil
+		keys := token.Generate(now)
+		return keys, writeKeys(path, keys)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("secret key: %w", err)
+	}
+	if loose := info.Mode().Perm() & 0o077; loose != 0 {
+		return nil, fmt.Errorf("%s can be read by others (mode %#o), and whoever reads it can forge links and tokens. Close it with: chmod 600 %s  and, if others have had access, have a new one made by moving it away",
+			path, info.Mode().Perm(), path)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("secret key: %w", err)
+	}
+	keys, err := token.ParseKeyring(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return keys, nil
+}
+
+// writeKeys writes the keys so that after a power cut there is the whole file or none.
+func writeKeys(path string, keys *token.Keyring) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("write %s: %w", path, err)
+		}
+	}()
+	dir := filepath.Dir(path)
+	f, err := os.CreateTemp(dir, ".secret-*") // CreateTemp makes it 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(keys.Marshal())
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	return syncDir(dir)
+}
+
+// syncDir makes the names in a directory durable.
+func syncDir(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

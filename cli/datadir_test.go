@@ -1,0 +1,164 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+func mode(t *testing.T, path string) os.FileMode {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Mode().Perm()
+}
+
+// TestADataDirectoryIsMade for its owner alone, and its key stays the same.
+func TestADataDirectoryIsMade(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "below", "data")
+	d, err := openDataDir(path, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.newKeys {
+		t.Error("newKeys: got true for a directory that never had a database")
+	}
+	for name, want := range map[string]os.FileMode{".": 0o700, backupsDir: 0o700, secretFile: 0o600, lockFile: 0o600} {
+		if got := mode(t, filepath.Join(path, name)); got != want {
+			t.Errorf("mode of %s: got %#o, want %#o", name, got, want)
+		}
+	}
+	if err := d.close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := openDataDir(path, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.close()
+	if got, want := again.keys.Keys()[0].ID, d.keys.Keys()[0].ID; got != want {
+		t.Errorf("the key after a restart: got %s, want %s", got, want)
+	}
+}
+
+// TestADirectoryInUseIsRefused names the process, and is free once that one lets go.
+func TestADirectoryInUseIsRefused(t *testing.T) {
+	path := t.TempDir()
+	first, err := openDataDir(path, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = openDataDir(path, time.Now())
+	var inUse *inUseError
+	if !errors.As(err, &inUse) {
+		t.Fatalf("got %v, want an inUseError", err)
+	}
+	contains(t, "message", err.Error(), "process "+strconv.Itoa(os.Getpid()), path, "--data")
+	if err := first.close(); err != nil {
+		t.Fatal(err)
+	}
+	second, err := openDataDir(path, time.Now())
+	if err != nil {
+		t.Fatalf("after the first let go: %v", err)
+	}
+	second.close()
+}
+
+// TestALooseSecretKeyIsRefused: whoever reads it can forge links.
+func TestALooseSecretKeyIsRefused(t *testing.T) {
+	for _, loose := range []os.FileMode{0o640, 0o604, 0o620, 0o602, 0o610, 0o601, 0o644} {
+		t.Run(fmt.Sprintf("%#o", loose), func(t *testing.T) {
+			path := t.TempDir()
+			d, err := openDataDir(path, time.Now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			d.close()
+			key := filepath.Join(path, secretFile)
+			if err := os.Chmod(key, loose); err != nil {
+				t.Fatal(err)
+			}
+			got := command(t, nil, "", "serve", "--data", path, "--listen", "127.0.0.1:0")
+			if got.code != 1 {
+				t.Errorf("exit code: got %d, want 1", got.code)
+			}
+			contains(t, "message", got.stderr, key, "chmod 600")
+			if err := os.Chmod(key, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			d, err = openDataDir(path, time.Now())
+			if err != nil {
+				t.Fatalf("closed again: %v", err)
+			}
+			d.close()
+		})
+	}
+}
+
+// TestADamagedSecretKeyIsRefused rather than replaced: a new one would void every link.
+func TestADamagedSecretKeyIsRefused(t *testing.T) {
+	path := t.TempDir()
+	if err := os.WriteFile(filepath.Join(path, secretFile), []byte("not a key\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := openDataDir(path, time.Now())
+	if err == nil {
+		t.Fatal("got no error")
+	}
+	contains(t, "message", err.Error(), secretFile)
+	if strings.Contains(err.Error(), "not a key\n") {
+		t.Errorf("the file's content stands in the message: %v", err)
+	}
+	// The refusal let go of the lock.
+	if err := os.Remove(filepath.Join(path, secretFile)); err != nil {
+		t.Fatal(err)
+	}
+	d, err := openDataDir(path, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.close()
+}
+
+// TestAMissingKeyBesideADatabaseIsTold.
+func TestAMissingKeyBesideADatabaseIsTold(t *testing.T) {
+	path := clinicDir(t)
+	if err := os.Remove(filepath.Join(path, secretFile)); err != nil {
+		t.Fatal(err)
+	}
+	got := command(t, nil, "", "apikey", "list", "--data", path)
+	if got.code != 0 {
+		t.Fatalf("exit code %d: %s", got.code, got.stderr)
+	}
+	contains(t, "warning", got.stderr, "secret.key was missing", "void")
+}
+
+// TestADirectoryThatCannotBeIsRefused: the reason and what to do.
+func TestADirectoryThatCannotBeIsRefused(t *testing.T) {
+	file := write(t, "")
+	_, err := openDataDir(filepath.Join(file, "data"), time.Now())
+	if err == nil {
+		t.Fatal("got no error")
+	}
+	contains(t, "message", err.Error(), file, "--data")
+
+	if os.Getuid() == 0 {
+		return // permissions do not bind root
+	}
+	path := t.TempDir()
+	if err := os.Chmod(path, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	_, err = openDataDir(path, time.Now())
+	if err == nil {
+		t.Fatal("read-only: got no error")
+	}
+	contains(t, "message", err.Error(), path, "write in it")
+}

@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"holdfast/engine"
+)
+
+//go:embed demo/clinic.json
+var demoClinic []byte
+
+func demoCommand(p process) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "demo",
+		Short: "Serve a seeded clinic with simulated visitors, from a temporary directory",
+		Long: "Serves an invented clinic on a loopback address, with visitors who hold, book and cancel so that there is something to\n" +
+			"see. Its data is in a temporary directory that is removed at the end; --data is not touched. Ends on SIGINT or SIGTERM.",
+		Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			cfg, err := p.resolve(c)
+			if err != nil {
+				return err
+			}
+			if from := cfg.given["data"].from; from == "flag --data" {
+				return usageError{errors.New("flag --data: demo keeps its data in a temporary directory; to keep it, use serve and import")}
+			}
+			if cfg.data, err = os.MkdirTemp("", "holdfast-demo-*"); err != nil {
+				return fmt.Errorf("demo needs a temporary directory: %w", err)
+			}
+			return errors.Join(p.demo(c.Context(), cfg), os.RemoveAll(cfg.data))
+		},
+	}
+	defineSettings(c, forServing)
+	return c
+}
+
+// demo serves the seeded clinic until ctx ends.
+func (p process) demo(ctx context.Context, cfg config) error {
+	if cfg.adminKey == "" {
+		cfg.adminKey = "demo-" + rand.Text()
+	}
+	if cfg.given["rate-limit"].from == "default" {
+		cfg.rateLimit = false // the visitors and whoever tries it out share one address
+	}
+	// The visitors would fill a log that is about requests.
+	log := slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	h, err := openHouse(ctx, cfg, houseOptions{version: p.version, log: log, demo: true})
+	if err != nil {
+		return err
+	}
+	var clinic engine.ClinicFile
+	if err := decodeStrictly(demoClinic, &clinic); err != nil {
+		return errors.Join(fmt.Errorf("the demo's clinic: %w", err), h.close())
+	}
+	if _, err := h.engine.Import(ctx, localActor, clinic); err != nil {
+		return errors.Join(fmt.Errorf("the demo's clinic: %w", err), h.close())
+	}
+	listener, err := listenNearby(cfg)
+	if err != nil {
+		return errors.Join(err, h.close())
+	}
+	printTree(p.stdout, h, cfg, listener.Addr())
+	printDemo(p.stdout, cfg, listener.Addr())
+	v := newVisitors("http://"+reachable(listener.Addr().String()), cfg.adminKey, clinic, log)
+	return errors.Join(h.serve(ctx, listener, v.run), h.close())
+}
+
+// listenNearby listens where it was told to; of the default address that is taken, on any free port beside it.
+func listenNearby(cfg config) (net.Listener, error) {
+	l, err := net.Listen("tcp", cfg.listen)
+	if errors.Is(err, syscall.EADDRINUSE) && cfg.given["listen"].from == "default" {
+		return listen("127.0.0.1:0")
+	}
+	if err != nil {
+		return listen(cfg.listen) // fails again, with a sentence
+	}
+	return l, nil
+}
+
+func printDemo(w io.Writer, cfg config, addr net.Addr) {
+	base := baseURL(cfg, addr)
+	_, _ = fmt.Fprintf(w, `
+A demo: the data is temporary, the visitors are not real. Ctrl-C ends it.
+Admin key: %s
+
+  curl -s %s/v1/appointment-types
+  curl -s -H 'Authorization: Bearer %s' %s/v1/appointments
+`, cfg.adminKey, base, cfg.adminKey, base)
+}

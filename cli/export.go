@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"github.com/spf13/cobra"
+)
+
+func exportCommand(p process) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "export",
+		Short: "Print the clinic as a file that import takes",
+		Long: "Prints the clinic in the data directory, or of the server that runs there, as a clinic file: settings, specialists,\n" +
+			"hours, overrides and appointment types. Appointments and credentials are not in it; backup keeps those.",
+		Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			cfg, err := p.resolve(c)
+			if err != nil {
+				return err
+			}
+			return p.withAdmin(c.Context(), cfg, false, func(ctx context.Context, admin *adminClient) error {
+				b, err := admin.do(ctx, http.MethodGet, "/export", nil)
+				if err != nil {
+					return err
+				}
+				var out bytes.Buffer
+				if err := json.Indent(&out, bytes.TrimSpace(b), "", "  "); err != nil {
+					return err
+				}
+				out.WriteByte('\n')
+				_, err = out.WriteTo(p.stdout)
+				return err
+			})
+		},
+	}
+	defineSettings(c, forData)
+	return c
+}

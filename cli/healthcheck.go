@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// healthcheckPatience is how long a server may take to say that it is ready.
+const healthcheckPatience = 2 * time.Second
+
+func healthcheckCommand(p process) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "healthcheck",
+		Short: "Ask the server on this machine whether it is ready; exit 0 if it is",
+		Long: "Asks the server that listens on --listen whether it is ready (GET /readyz), for at most two seconds.\n" +
+			"Exits with 0 if it is and 1 if not. Containers and supervisors call it.",
+		Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			cfg, err := p.resolve(c)
+			if err != nil {
+				return err
+			}
+			return healthcheck(c.Context(), "http://"+reachable(cfg.listen))
+		},
+	}
+	defineSettings(c, forCalling)
+	return c
+}
+
+// healthcheck returns nil if the server at base says that it is ready.
+func healthcheck(ctx context.Context, base string) error {
+	ctx, cancel := context.WithTimeout(ctx, healthcheckPatience)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/readyz", nil)
+	if err != nil {
+		return err
+	}
+	// The question is about this machine: a proxy from the environment has no say in it.
+	transport := &http.Transport{DisableKeepAlives: true}
+	answer, err := (&http.Client{Transport: transport}).Do(r)
+	if err != nil {
+		return fmt.Errorf("no answer from %s: %w. Is the server running, and is --listen the same here and there?", base, err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		why, _ := io.ReadAll(io.LimitReader(answer.Body, 1<<10))
+		return fmt.Errorf("the server at %s is not ready (status %d): %s", base, answer.StatusCode, strings.TrimSpace(string(why)))
+	}
+	return nil
+}
+
+// reachable is where a server that listens on an address can be called from its own machine.
+func reachable(listen string) string {
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return listen
+	}
+	switch host {
+	case "", "0.0.0.0":
+		host = "127.0.0.1"
+	case "::":
+		host = "::1"
+	}
+	return net.JoinHostPort(host, port)
+}

@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"holdfast/engine"
+)
+
+// maxImport is the largest clinic file, in bytes; POST /v1/import takes as much.
+const maxImport = 16 << 20
+
+func importCommand(p process) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "import FILE",
+		Short: "Import a clinic: its specialists, hours, overrides and appointment types",
+		Long: "Imports a clinic file (JSON; - reads standard input) into the data directory, or into the server that runs there.\n" +
+			"What has the same id is replaced, so importing a file twice changes nothing the second time. Appointments are not touched.",
+		Args: oneArgument("the clinic file, or - for standard input"),
+		RunE: func(c *cobra.Command, args []string) error {
+			cfg, err := p.resolve(c)
+			if err != nil {
+				return err
+			}
+			clinic, err := readClinic(args[0], p.stdin)
+			if err != nil {
+				return err
+			}
+			return p.withAdmin(c.Context(), cfg, true, func(ctx context.Context, admin *adminClient) error {
+				b, err := admin.do(ctx, http.MethodPost, "/import", bytes.NewReader(clinic))
+				if err != nil {
+					return fmt.Errorf("nothing was imported: %w", err)
+				}
+				var done engine.Imported
+				if err := json.Unmarshal(b, &done); err != nil {
+					return err
+				}
+				_, err = fmt.Fprintf(p.stdout, "imported %d specialists and %d appointment types\n", done.Specialists, done.AppointmentTypes)
+				return err
+			})
+		},
+	}
+	defineSettings(c, forData)
+	return c
+}
+
+func readClinic(path string, stdin io.Reader) ([]byte, error) {
+	in := stdin
+	if path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, fmt.Errorf("the clinic file: %w", err)
+		}
+		defer f.Close()
+		in = f
+	}
+	b, err := io.ReadAll(io.LimitReader(in, maxImport+1))
+	if err != nil {
+		return nil, fmt.Errorf("the clinic file %s: %w", path, err)
+	}
+	if len(b) > maxImport {
+		return nil, fmt.Errorf("the clinic file %s is larger than %d MiB; import it in parts", path, maxImport>>20)
+	}
+	return b, nil
+}

@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// startPatience is how long a command waits for the socket of a server that is just starting, or just stopping.
+const startPatience = 5 * time.Second
+
+// withAdmin runs do with a client of the server that has the data directory. If no server runs there, it opens the
+// directory itself for as long as do takes. Unless make is set, a directory without a database is refused: the command
+// is about what is in one.
+func (p process) withAdmin(ctx context.Context, cfg config, make bool, do func(context.Context, *adminClient) error) error {
+	if _, err := os.Stat(filepath.Join(cfg.data, databaseFile)); errors.Is(err, fs.ErrNotExist) && !make {
+		return fmt.Errorf("there is no clinic in %s. Name its directory with --data", cfg.data)
+	}
+	patience, cancel := context.WithTimeout(ctx, startPatience)
+	defer cancel()
+	for {
+		if client, err := dialAdmin(ctx, cfg.data); err == nil {
+			return do(ctx, client)
+		}
+		// Only what goes wrong is worth a line here; the command speaks for itself.
+		log := slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		h, err := openHouse(ctx, cfg, houseOptions{version: p.version, log: log})
+		var inUse *inUseError
+		if errors.As(err, &inUse) {
+			select {
+			case <-patience.Done():
+				return fmt.Errorf("%w. It does not answer on %s either", err, socketFile)
+			case <-time.After(50 * time.Millisecond):
+				continue
+			}
+		}
+		if err != nil {
+			return err
+		}
+		return errors.Join(h.forOne(ctx, do), h.close())
+	}
+}
+
+// forOne serves the admin socket while do runs.
+func (h *house) forOne(ctx context.Context, do func(context.Context, *adminClient) error) (done error) {
+	ctx, stop := context.WithCancel(ctx)
+	err := h.serve(ctx, nil, func(ctx context.Context) {
+		defer stop()
+		client, err := dialAdmin(ctx, h.dir.path)
+		if err == nil {
+			err = do(ctx, client)
+		}
+		done = err
+	})
+	return errors.Join(done, err)
+}

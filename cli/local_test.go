@@ -1,0 +1,236 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+const harbour = "../testdata/clinic/harbour.json"
+
+// clinicDir is a data directory with the clinic of testdata in it and no server.
+func clinicDir(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "data")
+	must(t, "import", "--data", path, harbour)
+	return path
+}
+
+func decoded(t *testing.T, text string) (v map[string]any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return v
+}
+
+// TestImportAndExportRoundTrip: what is exported imports to the same clinic, elsewhere and again.
+func TestImportAndExportRoundTrip(t *testing.T) {
+	for _, file := range []string{harbour, "../testdata/clinic/zones.json", "demo/clinic.json"} {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			here, there := filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "b")
+			contains(t, "import", must(t, "import", "--data", here, file), "imported", "specialists", "appointment types")
+			first := must(t, "export", "--data", here)
+
+			if got := command(t, nil, first, "import", "--data", there, "-"); got.code != 0 {
+				t.Fatalf("import of an export: %s", got.stderr)
+			}
+			if got := must(t, "export", "--data", there); !reflect.DeepEqual(decoded(t, got), decoded(t, first)) {
+				t.Errorf("elsewhere: got %s, want %s", got, first)
+			}
+			must(t, "import", "--data", here, file)
+			if got := must(t, "export", "--data", here); got != first {
+				t.Errorf("imported twice: got %s, want %s", got, first)
+			}
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := decoded(t, string(text))
+			for _, list := range []string{"specialists", "appointmentTypes"} {
+				if got, want := len(decoded(t, first)[list].([]any)), len(want[list].([]any)); got != want {
+					t.Errorf("%s: got %d, want %d", list, got, want)
+				}
+			}
+		})
+	}
+}
+
+// TestABadClinicFileIsRefusedWhole, with the place and every mistake.
+func TestABadClinicFileIsRefusedWhole(t *testing.T) {
+	for _, c := range []struct {
+		name, file string
+		says       []string
+	}{
+		{"no JSON", "{\n\"clinic\": nope}", []string{"line 2"}},
+		{"half of it", "{\n\"specialists\": [\n", []string{"unexpected EOF"}},
+		{"a field that nothing reads", "{\n\n\"colour\":\"red\"}", []string{"line 3", "colour"}},
+		{"two values", "{}\n{}", []string{"behind the end"}},
+		{"several mistakes", `{"specialists":[{"id":"a b","name":""}]}`, []string{"specialists[0].id", "specialists[0].name"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := clinicDir(t)
+			before := must(t, "export", "--data", dir)
+			got := command(t, nil, c.file, "import", "--data", dir, "-")
+			if got.code != 1 {
+				t.Errorf("exit code: got %d, want 1", got.code)
+			}
+			contains(t, "message", got.stderr, c.says...)
+			if after := must(t, "export", "--data", dir); after != before {
+				t.Errorf("something was imported: %s", after)
+			}
+		})
+	}
+	got := command(t, nil, "", "import", "--data", t.TempDir(), "nowhere.json")
+	if got.code != 1 || !strings.Contains(got.stderr, "nowhere.json") {
+		t.Errorf("a file that is not there: got %d, %q", got.code, got.stderr)
+	}
+}
+
+// TestTheLifeOfAnAPIKey: made, shown once, listed without its secret, revoked.
+func TestTheLifeOfAnAPIKey(t *testing.T) {
+	dir := clinicDir(t)
+	made := command(t, nil, "", "apikey", "create", "--data", dir, "--name", "phone agent", "--scope", "agent")
+	secret := strings.TrimSpace(made.stdout)
+	if made.code != 0 || !strings.HasPrefix(secret, "hfk_") || strings.ContainsAny(secret, " \n") {
+		t.Fatalf("create: got %+v, want the key alone on standard output", made)
+	}
+	list := must(t, "apikey", "list", "--data", dir)
+	contains(t, "list", list, "phone agent", "agent", secret[:10], "never")
+	if strings.Contains(list, secret) {
+		t.Error("the list shows the secret")
+	}
+	id := strings.Fields(strings.Split(list, "\n")[1])[0]
+	contains(t, "revoke", must(t, "apikey", "revoke", "--data", dir, id), "revoked")
+	must(t, "apikey", "revoke", "--data", dir, id) // again: nothing changes
+	if row := strings.Split(must(t, "apikey", "list", "--data", dir), "\n")[1]; strings.HasSuffix(strings.TrimSpace(row), "-") {
+		t.Errorf("the revoked key is listed as working: %s", row)
+	}
+
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"apikey", "revoke", "--data", dir, "nobody"}, "apikey list"},
+		{[]string{"apikey", "create", "--data", dir, "--name", "x", "--scope", "god"}, "admin, agent or presence"},
+		{[]string{"apikey", "create", "--data", dir, "--scope", "agent"}, "name"},
+	} {
+		if got := command(t, nil, "", c.args...); got.code != 1 || !strings.Contains(got.stderr, c.says) {
+			t.Errorf("%v: got %d, %q, want 1 and %q", c.args, got.code, got.stderr, c.says)
+		}
+	}
+}
+
+// TestADirectoryWithoutAClinicIsSaid, and nothing is made in it by asking.
+func TestADirectoryWithoutAClinicIsSaid(t *testing.T) {
+	empty := t.TempDir()
+	for _, args := range [][]string{{"export"}, {"apikey", "list"}, {"apikey", "revoke", "x"}, {"backup"}, {"verify"}} {
+		got := command(t, nil, "", append(args, "--data", empty)...)
+		if got.code != 1 || !strings.Contains(got.stderr, "--data") {
+			t.Errorf("%v: got %d, %q", args, got.code, got.stderr)
+		}
+	}
+	if left, _ := os.ReadDir(empty); len(left) > 0 {
+		t.Errorf("asking left %v behind", left)
+	}
+}
+
+// TestALongDirectory: the path of a socket may have 108 bytes, that of a directory 4,096.
+func TestALongDirectory(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), strings.Repeat("d", 120), strings.Repeat("e", 120))
+	must(t, "import", "--data", dir, harbour)
+	contains(t, "export", must(t, "export", "--data", dir), "Harbour Clinic")
+	if _, err := os.Stat(filepath.Join(dir, socketFile)); !os.IsNotExist(err) {
+		t.Errorf("the socket stayed behind: %v", err)
+	}
+}
+
+// TestBackupAndRestore: what a backup holds comes back, and what it replaced is kept.
+func TestBackupAndRestore(t *testing.T) {
+	dir := clinicDir(t)
+	key, err := os.ReadFile(filepath.Join(dir, secretFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := must(t, "export", "--data", dir)
+	backup := filepath.Join(t.TempDir(), "backup")
+	if got := strings.TrimSpace(must(t, "backup", "--data", dir, "--to", backup)); got != backup {
+		t.Errorf("backup: got %s, want %s", got, backup)
+	}
+	for _, name := range []string{".", databaseFile, secretFile} {
+		if got := mode(t, filepath.Join(backup, name)); got&0o077 != 0 {
+			t.Errorf("mode of %s: got %#o, want its owner's only", name, got)
+		}
+	}
+	contains(t, "verify", must(t, "verify", backup), "sound")
+	contains(t, "verify", must(t, "verify", "--data", dir), "sound")
+	if got := command(t, nil, "", "backup", "--data", dir, "--to", backup); got.code != 1 || !strings.Contains(got.stderr, "exists already") {
+		t.Errorf("a second backup to the same place: got %+v", got)
+	}
+
+	change := `{"specialists":[{"id":"late","name":"Dr Late Comer","timezone":"UTC"}],"appointmentTypes":[]}`
+	if got := command(t, nil, change, "import", "--data", dir, "-"); got.code != 0 {
+		t.Fatal(got.stderr)
+	}
+	after := must(t, "export", "--data", dir)
+	if after == before {
+		t.Fatal("the change did not change anything")
+	}
+	contains(t, "restore", must(t, "restore", "--data", dir, backup), "restored", "replaced-")
+	if got := must(t, "export", "--data", dir); got != before {
+		t.Errorf("after the restore: got %s, want %s", got, before)
+	}
+
+	// What was replaced is a backup too: the way back.
+	replaced, err := filepath.Glob(filepath.Join(dir, backupsDir, "replaced-*"))
+	if err != nil || len(replaced) != 1 {
+		t.Fatalf("replaced: got %v, %v, want one directory", replaced, err)
+	}
+	must(t, "restore", "--data", dir, replaced[0])
+	if got := must(t, "export", "--data", dir); got != after {
+		t.Errorf("after going back: got %s, want %s", got, after)
+	}
+
+	// On an empty machine.
+	fresh := filepath.Join(t.TempDir(), "fresh")
+	must(t, "restore", "--data", fresh, backup)
+	if got := must(t, "export", "--data", fresh); got != before {
+		t.Errorf("on an empty machine: got %s, want %s", got, before)
+	}
+	if now, _ := os.ReadFile(filepath.Join(fresh, secretFile)); string(now) != string(key) {
+		t.Error("on an empty machine: the keys are not those of the backup, so every link sent is void")
+	}
+}
+
+// TestABadBackupChangesNothing.
+func TestABadBackupChangesNothing(t *testing.T) {
+	dir := clinicDir(t)
+	before := must(t, "export", "--data", dir)
+	backup := filepath.Join(t.TempDir(), "backup")
+	must(t, "backup", "--data", dir, "--to", backup)
+	db := filepath.Join(backup, databaseFile)
+	text, err := os.ReadFile(db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 4096; i < len(text); i += 7 {
+		text[i] ^= 0x5a
+	}
+	if err := os.WriteFile(db, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := command(t, nil, "", "verify", backup); got.code != 1 {
+		t.Errorf("verify of a damaged backup: got %+v", got)
+	}
+	for _, bad := range []string{backup, filepath.Join(t.TempDir(), "nothing")} {
+		if got := command(t, nil, "", "restore", "--data", dir, bad); got.code != 1 {
+			t.Errorf("restore of %s: got %+v", bad, got)
+		}
+	}
+	if got := must(t, "export", "--data", dir); got != before {
+		t.Errorf("a refused restore changed something: got %s, want %s", got, before)
+	}
+}

@@ -1,0 +1,34 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"holdfast/store/sqlite"
+)
+
+func migrateCommand(p process) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "migrate",
+		Short: "Bring the schema of the database up to date without serving",
+		Long: "Brings the schema of the database up to date, which serve does too when it starts. Before each migration a snapshot is\n" +
+			"written to backups. The server must not run.",
+		Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			cfg, err := p.resolve(c)
+			if err != nil {
+				return err
+			}
+			h, err := openHouse(c.Context(), cfg, houseOptions{version: p.version, log: newLog(cfg, p.stderr)})
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(p.stdout, "the schema in %s is at version %d\n", h.dir.path, sqlite.SchemaVersion())
+			return errors.Join(err, h.close())
+		},
+	}
+	defineSettings(c, forData)
+	return c
+}

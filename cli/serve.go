@@ -1,0 +1,225 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"holdfast/engine"
+	"holdfast/holds/memory"
+	"holdfast/store/sqlite"
+	"holdfast/web"
+)
+
+func serveCommand(p process) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve the clinic in the data directory",
+		Long: "Serves the clinic in the data directory until SIGINT or SIGTERM. Then it takes no more connections, tells the live\n" +
+			"streams, finishes the requests it has and exits with 0. A second signal ends it at once.",
+		Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			cfg, err := p.resolve(c)
+			if err != nil {
+				return err
+			}
+			h, err := openHouse(c.Context(), cfg, houseOptions{version: p.version, log: newLog(cfg, p.stderr)})
+			if err != nil {
+				return err
+			}
+			listener, err := listen(cfg.listen)
+			if err != nil {
+				return errors.Join(err, h.close())
+			}
+			printTree(p.stdout, h, cfg, listener.Addr())
+			return errors.Join(h.serve(c.Context(), listener), h.close())
+		},
+	}
+	defineSettings(c, forServing)
+	return c
+}
+
+// house is the whole server, put together.
+type house struct {
+	log     *slog.Logger
+	dir     *dataDir
+	store   *sqlite.Store
+	holds   *memory.Backend
+	engine  *engine.Engine
+	web     *web.Server
+	fatal   chan error // why nothing can be written any more; holds at most one
+	closing []func() error
+}
+
+// houseOptions are what the commands differ in.
+type houseOptions struct {
+	version string
+	log     *slog.Logger
+	demo    bool
+}
+
+// openHouse opens the data directory and wires the parts, from what is remembered up to what is said. The caller closes
+// the house.
+func openHouse(ctx context.Context, cfg config, o houseOptions) (_ *house, err error) {
+	h := &house{log: o.log, fatal: make(chan error, 1)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, h.close())
+		}
+	}()
+
+	if h.dir, err = openDataDir(cfg.data, time.Now()); err != nil {
+		return nil, err
+	}
+	h.closing = append(h.closing, h.dir.close)
+	if h.dir.newKeys {
+		h.log.Warn("secret.key was missing and a new one was made: links and tokens given out before are void", "file", h.dir.file(secretFile))
+	}
+
+	h.store, err = sqlite.Open(ctx, sqlite.Options{
+		Path: h.dir.file(databaseFile), SnapshotDir: h.dir.file(backupsDir), Logger: h.log, OnFatal: h.fail,
+	})
+	if err != nil {
+		return nil, err
+	}
+	h.closing = append(h.closing, h.store.Close)
+
+	h.holds = memory.New(memory.Options{Booked: engine.Booked(h.store)})
+	h.closing = append(h.closing, h.holds.Close)
+
+	if cfg.timeslotsCacheTTL == 0 {
+		cfg.timeslotsCacheTTL = -1 // to the engine zero is the default, and less is off
+	}
+	h.engine, err = engine.New(ctx, engine.Options{
+		Store: h.store, Holds: h.holds, Logger: h.log, Keyring: h.dir.keys, AdminKey: cfg.adminKey,
+		TimeslotsCacheTTL: cfg.timeslotsCacheTTL,
+	})
+	if err != nil {
+		return nil, err
+	}
+
+	h.web, err = web.New(h.engine, web.Options{
+		BaseURL: cfg.baseURL, TrustedProxies: cfg.trustedProxies, RateLimit: cfg.rateLimit,
+		Demo: o.demo, StorageMode: h.holds.Mode, Logger: h.log, Version: o.version,
+	})
+	return h, err
+}
+
+// fail ends serve: what the disk holds is no longer known, so nothing more may be acknowledged. It does not block.
+func (h *house) fail(err error) {
+	select {
+	case h.fatal <- err:
+	default:
+	}
+}
+
+// serve answers on listener, if it is not nil, and on the admin socket until ctx ends or the storage fails; besides, it
+// does the work given. It returns when the requests it had are answered and everything it started has stopped. The
+// error is nil if ctx ended it.
+func (h *house) serve(ctx context.Context, listener net.Listener, work ...func(context.Context)) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	socket, err := listenAdmin(h.dir.path)
+	if err != nil {
+		if listener != nil {
+			err = errors.Join(err, listener.Close())
+		}
+		return err
+	}
+	defer os.Remove(h.dir.file(socketFile))
+
+	var failed error
+	var saying, deciding sync.WaitGroup
+	saying.Go(func() { h.serveAdmin(ctx, socket) })
+	for _, each := range work {
+		saying.Go(func() { each(ctx) })
+	}
+	saying.Go(func() {
+		select {
+		case failed = <-h.fatal:
+			h.log.Error("the storage failed; the server stops so that a restart can recover", "error", failed)
+			stop(failed)
+		case <-ctx.Done():
+		}
+	})
+	// The engine outlives the last request.
+	engineCtx, stopEngine := context.WithCancel(context.WithoutCancel(ctx))
+	deciding.Go(func() { h.engine.Run(engineCtx) })
+
+	if listener != nil {
+		err = h.web.Serve(ctx, listener)
+	} else {
+		<-ctx.Done()
+	}
+	stop(err)
+	saying.Wait()
+	stopEngine()
+	deciding.Wait()
+	return errors.Join(err, failed)
+}
+
+// close releases everything, last opened first.
+func (h *house) close() error {
+	var err error
+	for len(h.closing) > 0 {
+		last := len(h.closing) - 1
+		err = errors.Join(err, h.closing[last]())
+		h.closing = h.closing[:last]
+	}
+	return err
+}
+
+// listen opens the TCP listener, and of an address that is taken says so in words.
+func listen(address string) (net.Listener, error) {
+	l, err := net.Listen("tcp", address)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("%s is in use by another program. Stop that one, or choose another address with --listen (port 0 takes a free one)", address)
+	case errors.Is(err, fs.ErrPermission):
+		return nil, fmt.Errorf("%s may not be listened on by this user: %w. Choose a port from 1024 on with --listen", address, err)
+	case err != nil:
+		return nil, fmt.Errorf("listen on %s: %w. Choose an address of this machine with --listen", address, err)
+	}
+	return l, nil
+}
+
+// newLog writes to w in the chosen format.
+func newLog(cfg config, w io.Writer) *slog.Logger {
+	if cfg.logFormat == "json" {
+		return slog.New(slog.NewJSONHandler(w, nil))
+	}
+	return slog.New(slog.NewTextHandler(w, nil))
+}
+
+// baseURL is where people on this machine find the server.
+func baseURL(cfg config, addr net.Addr) string {
+	if cfg.baseURL != "" {
+		return cfg.baseURL
+	}
+	return "http://" + reachable(addr.String())
+}
+
+// printTree says where everything is.
+func printTree(w io.Writer, h *house, cfg config, addr net.Addr) {
+	schedule, base := h.engine.Schedule(), baseURL(cfg, addr)
+	clinic := schedule.Clinic.Name
+	if len(schedule.Specialists) == 0 {
+		clinic = "no clinic yet: holdfast import clinic.json"
+	}
+	_, _ = fmt.Fprintf(w, `Holdfast · %s
+├─ book    %s/
+├─ API     %s/v1/clinic
+├─ health  %s/readyz
+└─ data    %s
+`, clinic, base, base, base, h.dir.path)
+}

@@ -1,0 +1,254 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// server is a holdfast process.
+type server struct {
+	*exec.Cmd
+	base   string // its address, as its tree says it
+	stderr *strings.Builder
+	exited chan error
+}
+
+// started runs holdfast in a process of its own and waits until it has said where it is.
+func started(t *testing.T, args ...string) *server {
+	t.Helper()
+	s := &server{Cmd: exec.Command(os.Args[0], args...), stderr: &strings.Builder{}, exited: make(chan error, 1)}
+	s.Env = append(os.Environ(), asMain+"=1")
+	s.Stderr = s.stderr
+	out, err := s.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Process.Kill() })
+	tree := bufio.NewScanner(out)
+	for tree.Scan() {
+		if _, after, ok := strings.Cut(tree.Text(), "book"); ok {
+			s.base = strings.TrimRight(strings.TrimSpace(after), "/")
+			break
+		}
+	}
+	go func() {
+		_, _ = io.Copy(io.Discard, out)
+		s.exited <- s.Wait()
+	}()
+	if s.base == "" {
+		<-s.exited
+		t.Fatalf("the server did not start: %s", s.stderr)
+	}
+	return s
+}
+
+// ended waits for the exit, and returns its code; -1 for a death by signal.
+func (s *server) ended(t *testing.T) int {
+	t.Helper()
+	select {
+	case <-s.exited:
+		return s.ProcessState.ExitCode()
+	case <-time.After(20 * time.Second):
+		t.Fatal("the server did not end in 20 s")
+		return 0
+	}
+}
+
+func get(t *testing.T, url, bearer string) (status int, body string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bearer != "" {
+		r.Header.Set("Authorization", "Bearer "+bearer)
+	}
+	reply, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reply.Body.Close()
+	b, err := io.ReadAll(reply.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reply.StatusCode, string(b)
+}
+
+// TestAServerFromStartToEnd: started, found healthy, commanded through its socket, protected from a second one, ended
+// by SIGTERM with 0, killed and started again.
+func TestAServerFromStartToEnd(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	s := started(t, "serve", "--data", dir, "--listen", "127.0.0.1:0")
+	address := strings.TrimPrefix(s.base, "http://")
+	must(t, "healthcheck", "--listen", address)
+
+	second := command(t, nil, "", "serve", "--data", dir, "--listen", "127.0.0.1:0")
+	if second.code != 1 {
+		t.Errorf("a second server: exit code %d, want 1", second.code)
+	}
+	contains(t, "a second server", second.stderr, "in use by process "+strconv.Itoa(s.Process.Pid))
+
+	if got := mode(t, filepath.Join(dir, socketFile)); got != 0o600 {
+		t.Errorf("mode of the socket: got %#o, want 0600", got)
+	}
+	must(t, "import", "--data", dir, harbour)
+	status, body := get(t, s.base+"/v1/specialists", "")
+	if status != http.StatusOK || !strings.Contains(body, "Dr Ada Brandt") {
+		t.Errorf("after an import into the running server: got %d %s", status, body)
+	}
+	key := strings.TrimSpace(must(t, "apikey", "create", "--data", dir, "--name", "test", "--scope", "admin"))
+	if status, body := get(t, s.base+"/v1/appointments", key); status != http.StatusOK {
+		t.Errorf("with the key: got %d %s, want 200", status, body)
+	}
+	if status, _ := get(t, s.base+"/v1/appointments", key+"x"); status != http.StatusUnauthorized {
+		t.Errorf("with another key: got %d, want 401", status)
+	}
+	contains(t, "verify", must(t, "verify", "--data", dir), "sound")
+	must(t, "backup", "--data", dir)
+	if strings.Contains(s.stderr.String(), key) {
+		t.Error("the key is in the log")
+	}
+
+	if err := s.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if code := s.ended(t); code != 0 {
+		t.Errorf("after SIGTERM: exit code %d, want 0; it said %s", code, s.stderr)
+	}
+	if _, err := os.Stat(filepath.Join(dir, socketFile)); !os.IsNotExist(err) {
+		t.Errorf("the socket stayed behind: %v", err)
+	}
+	if got := command(t, nil, "", "healthcheck", "--listen", address); got.code != 1 {
+		t.Errorf("healthcheck of no server: exit code %d, want 1", got.code)
+	}
+
+	s = started(t, "--data", dir, "--listen", "127.0.0.1:0") // the bare command serves too
+	if err := s.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	s.ended(t)
+	s = started(t, "serve", "--data", dir, "--listen", "127.0.0.1:0")
+	if _, body := get(t, s.base+"/v1/specialists", ""); !strings.Contains(body, "Dr Ada Brandt") {
+		t.Errorf("after a kill: got %s", body)
+	}
+	if err := s.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if code := s.ended(t); code != 0 {
+		t.Errorf("after SIGINT: exit code %d, want 0; it said %s", code, s.stderr)
+	}
+}
+
+// served runs a house on a free port until the test ends.
+func served(t *testing.T, dir string) (h *house, base string, stop context.CancelFunc, ended <-chan error) {
+	t.Helper()
+	cfg, _, err := resolved(t, nil, "--data", dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err = openHouse(t.Context(), cfg, houseOptions{version: "test", log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- errors.Join(h.serve(ctx, listener), h.close()) }()
+	t.Cleanup(stop)
+	return h, "http://" + listener.Addr().String(), stop, done
+}
+
+// TestServeEndsWithItsContext, without an error, and leaves the directory free.
+func TestServeEndsWithItsContext(t *testing.T) {
+	dir := clinicDir(t)
+	_, base, stop, ended := served(t, dir)
+	if err := healthcheck(t.Context(), base); err != nil {
+		t.Error(err)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Errorf("got %v, want nil", err)
+	}
+	d, err := openDataDir(dir, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.close()
+}
+
+// TestAFailedStorageEndsTheServer with an error, so that a supervisor starts it again.
+func TestAFailedStorageEndsTheServer(t *testing.T) {
+	h, _, _, ended := served(t, clinicDir(t))
+	broken := errors.New("the disk went away")
+	h.fail(broken)
+	h.fail(errors.New("and again")) // does not block
+	select {
+	case err := <-ended:
+		if !errors.Is(err, broken) {
+			t.Errorf("got %v, want it to wrap %v", err, broken)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("the server goes on")
+	}
+}
+
+// TestAnAddressInUseIsExplained, and the data directory is let go of.
+func TestAnAddressInUseIsExplained(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	dir := clinicDir(t)
+	for range 2 {
+		got := command(t, nil, "", "serve", "--data", dir, "--listen", taken.Addr().String())
+		if got.code != 1 {
+			t.Errorf("exit code: got %d, want 1", got.code)
+		}
+		contains(t, "message", got.stderr, taken.Addr().String(), "in use by another program", "--listen")
+	}
+}
+
+// TestTheTCPListenerHasNoAdminRoutes: what the socket can do, nobody can do over the network.
+func TestTheTCPListenerHasNoAdminRoutes(t *testing.T) {
+	_, base, _, _ := served(t, clinicDir(t))
+	for _, path := range []string{"/api-keys", "/export", "/import", "/backups", "/check"} {
+		status, body := get(t, base+path, "")
+		var keys []apiKeyBody
+		if json.Unmarshal([]byte(body), &keys) == nil || strings.Contains(body, "Harbour") {
+			t.Errorf("GET %s over TCP: got %d %s", path, status, body)
+		}
+	}
+}
+
+// TestReachable: a server that listens everywhere is called on loopback.
+func TestReachable(t *testing.T) {
+	for listen, want := range map[string]string{
+		":8788": "127.0.0.1:8788", "0.0.0.0:80": "127.0.0.1:80", "[::]:8788": "[::1]:8788", "192.168.1.5:8788": "192.168.1.5:8788",
+	} {
+		if got := reachable(listen); got != want {
+			t.Errorf("reachable(%s): got %s, want %s", listen, got, want)
+		}
+	}
+}

@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"holdfast/engine"
+)
+
+// config is what the settings came to.
+type config struct {
+	listen            string // host:port; port 0 takes any free one
+	data              string // directory
+	baseURL           string // without a trailing slash; empty: wherever it listens
+	trustedProxies    []netip.Prefix
+	rateLimit         bool
+	adminKey          string // empty: none
+	timeslotsCacheTTL time.Duration
+	logFormat         string // text or json
+
+	given map[string]given // by setting: what was set, and where
+}
+
+// audience says which commands a setting has a flag on. The environment and the file are the same for all commands.
+type audience int
+
+const (
+	forServing audience = 1 << iota // serve, demo, config print
+	forData                         // commands that work on the data directory
+	forCalling                      // commands that call a running server
+)
+
+// setting is one row of the table.
+type setting struct {
+	name     string // as in --name
+	fallback string // what counts when nobody sets it
+	help     string
+	secret   bool // may also be given as a file; never printed
+	audience audience
+	// set reads a value into c. Its error says what is wrong with the value and what would be right; it never quotes
+	// a secret.
+	set func(c *config, value string) error
+}
+
+// env is the setting's name in the environment and in the file of --config.
+func (s setting) env() string {
+	return "HOLDFAST_" + strings.ToUpper(strings.ReplaceAll(s.name, "-", "_"))
+}
+
+// settings returns the table. A setting is in it once its feature exists.
+func settings() []setting {
+	return []setting{
+		{
+			name: "listen", fallback: "127.0.0.1:8788", audience: forServing | forCalling,
+			help: "address to serve HTTP on, as host:port; port 0 takes a free one",
+			set:  func(c *config, v string) (err error) { c.listen, err = parseListen(v); return err },
+		}, {
+			name: "data", fallback: "./holdfast-data", audience: forServing | forData,
+			help: "directory of everything that is remembered; made with mode 0700 if it is missing",
+			set: func(c *config, v string) error {
+				c.data = v
+				return nil
+			},
+		}, {
+			name: "base-url", audience: forServing,
+			help: "address the outside world knows the server by, such as https://book.example.org, for links and behind a proxy",
+			set:  func(c *config, v string) (err error) { c.baseURL, err = parseBaseURL(v); return err },
+		}, {
+			name: "trusted-proxies", audience: forServing,
+			help: "proxies whose X-Forwarded-For is believed: addresses or networks, comma-separated",
+			set:  func(c *config, v string) (err error) { c.trustedProxies, err = parsePrefixes(v); return err },
+		}, {
+			name: "rate-limit", fallback: "default", audience: forServing,
+			help: "limits per address on public writes and stream opens: default or off",
+			set: func(c *config, v string) error {
+				c.rateLimit = v == "default"
+				return oneOf(v, "default", "off")
+			},
+		}, {
+			name: "admin-key", secret: true, audience: forServing,
+			help: "a bootstrap admin key of at least 24 characters, in force beside the API keys; better given as a file",
+			set:  func(c *config, v string) (err error) { c.adminKey, err = parseAdminKey(v); return err },
+		}, {
+			name: "timeslots-cache-ttl", fallback: "300s", audience: forServing,
+			help: "how long a computed list of slots may be reused; 0 computes it every time",
+			set: func(c *config, v string) (err error) {
+				c.timeslotsCacheTTL, err = parseDuration(v)
+				return err
+			},
+		}, {
+			name: "log-format", fallback: "text", audience: forServing,
+			help: "how the log on standard error is written: text or json",
+			set: func(c *config, v string) error {
+				c.logFormat = v
+				return oneOf(v, "text", "json")
+			},
+		}, {
+			name: "redis", audience: forServing,
+			help: "not in this build yet: live state in Valkey or Redis, for several nodes",
+			set:  notYet("the live state is kept in memory, for one node"),
+		}, {
+			name: "database", audience: forServing,
+			help: "not in this build yet: durable state in PostgreSQL, for several nodes",
+			set:  notYet("appointments are kept in SQLite, in the directory of --data"),
+		},
+	}
+}
+
+// notYet refuses a setting whose feature is announced and not there, so that nobody believes to run what they do not.
+func notYet(instead string) func(*config, string) error {
+	return func(_ *config, v string) error {
+		if v == "" {
+			return nil
+		}
+		return fmt.Errorf("is not in this build yet, so take it out: %s", instead)
+	}
+}
+
+func oneOf(v string, allowed ...string) error {
+	for _, a := range allowed {
+		if v == a {
+			return nil
+		}
+	}
+	return fmt.Errorf("%q should be one of: %s", v, strings.Join(allowed, ", "))
+}
+
+func parseListen(v string) (string, error) {
+	host, port, err := net.SplitHostPort(v)
+	if err != nil {
+		return "", fmt.Errorf("%q should be host:port, such as 127.0.0.1:8788 or 0.0.0.0:8788", v)
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return "", fmt.Errorf("%q has no port from 0 to 65535", v)
+	} else {
+		return net.JoinHostPort(host, strconv.FormatUint(n, 10)), nil
+	}
+}
+
+func parseBaseURL(v string) (string, error) {
+	if v == "" {
+		return "", nil
+	}
+	u, err := url.Parse(v)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil ||
+		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+		return "", fmt.Errorf("%q should be a scheme and a host and nothing more, such as https://book.example.org", v)
+	}
+	return u.Scheme + "://" + u.Host, nil
+}
+
+func parsePrefixes(v string) ([]netip.Prefix, error) {
+	var list []netip.Prefix
+	for item := range strings.SplitSeq(v, ",") {
+		item = strings.TrimSpace(item)
+		if item == "" {
+			continue
+		}
+		if p, err := netip.ParsePrefix(item); err == nil {
+			list = append(list, p.Masked())
+			continue
+		}
+		a, err := netip.ParseAddr(item)
+		if err != nil {
+			return nil, fmt.Errorf("%q should be an address or a network, such as 10.0.0.5 or 10.0.0.0/8", item)
+		}
+		list = append(list, netip.PrefixFrom(a, a.BitLen()))
+	}
+	return list, nil
+}
+
+func parseAdminKey(v string) (string, error) {
+	if v == "" {
+		return "", nil
+	}
+	if len(v) < engine.MinAdminKey {
+		return "", fmt.Errorf("has %d characters and needs at least %d; make one with: openssl rand -base64 32", len(v), engine.MinAdminKey)
+	}
+	for i := range len(v) {
+		// What an Authorization header can carry: anything else could never match.
+		if v[i] <= ' ' || v[i] > '~' {
+			return "", errors.New("may have visible ASCII characters only, without spaces")
+		}
+	}
+	return v, nil
+}
+
+func parseDuration(v string) (time.Duration, error) {
+	d, err := time.ParseDuration(v)
+	if err != nil || d < 0 {
+		return 0, fmt.Errorf("%q should be a length of time with its unit, such as 300s or 5m", v)
+	}
+	return d, nil
+}

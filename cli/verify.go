@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"holdfast/store/sqlite"
+)
+
+func verifyCommand(p process) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "verify [BACKUP]",
+		Short: "Read the whole database, or a backup, and check every promise it has to keep",
+		Long: "Reads the whole database in the data directory, while the server runs or not, and checks that nobody is double-booked,\n" +
+			"that everything referred to is there, and that index and file are intact. With an argument it checks that backup instead.",
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) <= 1 {
+				return nil
+			}
+			return oneArgument("the directory of a backup")(c, args)
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			cfg, err := p.resolve(c)
+			if err != nil {
+				return err
+			}
+			subject := "the database in " + cfg.data
+			if len(args) == 1 {
+				subject = "the backup " + args[0]
+				err = p.verifyBackup(c.Context(), args[0])
+			} else {
+				err = p.withAdmin(c.Context(), cfg, false, func(ctx context.Context, admin *adminClient) error {
+					return admin.call(ctx, http.MethodPost, "/check", nil, nil)
+				})
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w", subject, err)
+			}
+			_, err = fmt.Fprintf(p.stdout, "%s is sound\n", subject)
+			return err
+		},
+	}
+	defineSettings(c, forData)
+	return c
+}
+
+// check answers POST /check.
+func (h *house) check(w http.ResponseWriter, r *http.Request) {
+	if err := h.store.Check(r.Context()); err != nil {
+		refuse(w, http.StatusConflict, err)
+		return
+	}
+	answer(w, struct{}{})
+}
+
+// verifyBackup checks a copy of the backup, so that the backup itself stays as it is.
+func (p process) verifyBackup(ctx context.Context, backup string) error {
+	scratch, err := os.MkdirTemp("", "holdfast-verify-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(scratch)
+	return checkCopy(ctx, databaseOf(backup), filepath.Join(scratch, databaseFile))
+}
+
+// databaseOf is the database file of a backup, which is a directory, or of a snapshot, which is the file itself.
+func databaseOf(backup string) string {
+	if info, err := os.Stat(backup); err == nil && !info.IsDir() {
+		return backup
+	}
+	return filepath.Join(backup, databaseFile)
+}
+
+// checkCopy copies a database file that nobody has open, brings the copy's schema up to date, and checks every promise.
+func checkCopy(ctx context.Context, from, to string) error {
+	if err := copyFile(from, to); err != nil {
+		return err
+	}
+	s, err := sqlite.Open(ctx, sqlite.Options{Path: to})
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.Check(ctx), s.Close())
+}
