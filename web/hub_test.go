@@ -366,6 +366,8 @@ func TestStreamLosesAndDoublesNothing(t *testing.T) {
 	}
 	const visitors = 24
 	last := make([]map[string]bool, visitors)
+	var connected sync.WaitGroup
+	connected.Add(visitors)
 	for i := range visitors {
 		r := s.listen("checkup", holds.ClientID(fmt.Sprintf("visitor-%016d", i)), 0)
 		readers.Go(func() {
@@ -381,6 +383,8 @@ func TestStreamLosesAndDoublesNothing(t *testing.T) {
 				}
 				seq[f.id] = f.id != ""
 				switch f.Type {
+				case "connected":
+					connected.Done()
 				case "hold":
 					if told[f.HoldID] {
 						t.Errorf("visitor %d: hold %s was told twice", i, f.HoldID)
@@ -398,6 +402,7 @@ func TestStreamLosesAndDoublesNothing(t *testing.T) {
 			}
 		})
 	}
+	connected.Wait()
 	close(stop)
 	storm.Wait()
 	if err := s.holds.Publish(ctx, holds.Event{Kind: holds.EventAvailability, Span: holds.Span{SpecialistID: "ada"}}); err != nil {
