@@ -2,10 +2,13 @@ package web_test
 
 import (
 	"regexp"
+	"strings"
 	"testing"
 )
 
-func TestHoldIsAnsweredWithItsTimes(t *testing.T) {
+// Holding a slot: what is answered, and every way of being refused.
+
+func TestAHoldIsAnsweredWithItsTimes(t *testing.T) {
 	h := newHouse(t)
 	r := h.hold(1, "checkup", h.at(0)).want(201)
 	for field, want := range map[string]string{
@@ -24,4 +27,179 @@ func TestHoldIsAnsweredWithItsTimes(t *testing.T) {
 	if got, _ := r.body["ttlMs"].(float64); got < 29000 || got > 30000 {
 		t.Errorf("ttlMs: got %v, want about 30000", got)
 	}
+	if strings.Contains(r.raw, client(1)) {
+		t.Error("the answer says the client's secret back")
+	}
+}
+
+func TestAnInstantMayHaveAnyOffset(t *testing.T) {
+	h := newHouse(t)
+	local := h.start.In(zone(t, "America/New_York")).Format("2006-01-02T15:04:05-07:00")
+	if got := h.hold(1, "checkup", local).want(201).text("slotStartDate"); got != h.at(0) {
+		t.Errorf("got %s, want %s", got, h.at(0))
+	}
+}
+
+func TestTwoClientsGetTwoSpecialistsAndTheThirdIsRefused(t *testing.T) {
+	h := newHouse(t)
+	if got := h.hold(1, "checkup", h.at(0)).want(201).text("specialistId"); got != "ada" {
+		t.Errorf("the first got %s, want ada of the higher priority", got)
+	}
+	if got := h.hold(2, "checkup", h.at(0)).want(201).text("specialistId"); got != "bea" {
+		t.Errorf("the second got %s, want bea", got)
+	}
+	r := h.hold(3, "checkup", h.at(0)).problem(409, "slot_held")
+	if r.header.Get("Retry-After") == "" || r.get("retryAfterSeconds") == nil || r.get("until") == nil {
+		t.Errorf("the refusal does not say until when: %s", r.raw)
+	}
+	// The same time, in another type, is held as well.
+	h.hold(3, "surgery", h.at(0)).problem(409, "slot_held")
+}
+
+func TestHoldsThatCannotBe(t *testing.T) {
+	h := newHouse(t)
+	for _, c := range []struct {
+		name   string
+		change map[string]any
+		status int
+		code   string
+		field  string // in errors; "reason=…" for the reason
+	}{
+		{"no type", map[string]any{"appointmentTypeId": ""}, 422, "validation_failed", "appointmentTypeId"},
+		{"a type with a slash", map[string]any{"appointmentTypeId": "a/b"}, 422, "validation_failed", "appointmentTypeId"},
+		{"a type of 65 characters", map[string]any{"appointmentTypeId": strings.Repeat("a", 65)}, 422, "validation_failed", "appointmentTypeId"},
+		{"an unknown type", map[string]any{"appointmentTypeId": "nobody"}, 404, "not_found", ""},
+		{"no start", map[string]any{"slotStartDate": ""}, 422, "validation_failed", "slotStartDate"},
+		{"a start without an offset", map[string]any{"slotStartDate": "2026-11-23T09:00:00"}, 422, "validation_failed", "slotStartDate"},
+		{"a date that does not exist", map[string]any{"slotStartDate": "2026-02-30T09:00:00Z"}, 422, "validation_failed", "slotStartDate"},
+		{"an hour that does not exist", map[string]any{"slotStartDate": "2026-11-23T25:00:00Z"}, 422, "validation_failed", "slotStartDate"},
+		{"the year 9999", map[string]any{"slotStartDate": "9999-11-23T09:00:00Z"}, 422, "validation_failed", "slotStartDate"},
+		{"no client", map[string]any{"clientId": ""}, 422, "validation_failed", "clientId"},
+		{"a client of 15 characters", map[string]any{"clientId": strings.Repeat("c", 15)}, 422, "validation_failed", "clientId"},
+		{"a client of 129 characters", map[string]any{"clientId": strings.Repeat("c", 129)}, 422, "validation_failed", "clientId"},
+		{"a client with a space", map[string]any{"clientId": "client secret 0001"}, 422, "validation_failed", "clientId"},
+		{"a ttl of 0", map[string]any{"ttlSeconds": 0}, 422, "validation_failed", "ttlSeconds"},
+		{"a ttl below 0", map[string]any{"ttlSeconds": -5}, 422, "validation_failed", "ttlSeconds"},
+		{"a ttl of 601", map[string]any{"ttlSeconds": 601}, 422, "validation_failed", "ttlSeconds"},
+		{"a ttl that would overflow", map[string]any{"ttlSeconds": 9223372036854775807}, 422, "validation_failed", "ttlSeconds"},
+		{"a specialist with a slash", map[string]any{"specialistId": "a/b"}, 422, "validation_failed", "specialistId"},
+		{"a specialist who does not serve it", map[string]any{"specialistId": "nobody"}, 422, "validation_failed", "specialistId"},
+		{"the past", map[string]any{"slotStartDate": "2020-11-23T09:00:00Z"}, 409, "not_bookable", "reason=too_soon"},
+		{"past the horizon", map[string]any{"slotStartDate": h.at(61 * 1440)}, 409, "not_bookable", "reason=too_far"},
+		{"between two slots", map[string]any{"slotStartDate": h.at(7)}, 409, "not_bookable", "reason=not_a_slot_start"},
+		{"displacing without a key", map[string]any{"displace": true}, 403, "forbidden", ""},
+		{"ignoring the hours without a key", map[string]any{"ignoreHours": true}, 403, "forbidden", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h.t = t
+			r := h.hold(1, "checkup", h.at(0), c.change).problem(c.status, c.code)
+			if reason, ok := strings.CutPrefix(c.field, "reason="); ok {
+				if r.body["reason"] != reason {
+					t.Errorf("got the reason %v, want %s", r.body["reason"], reason)
+				}
+			} else if c.field != "" {
+				r.field(c.field)
+			}
+		})
+	}
+}
+
+func TestAHoldIsKeptAndGivenBack(t *testing.T) {
+	h := newHouse(t)
+	held := h.hold(1, "checkup", h.at(0)).want(201)
+	id := held.text("holdId")
+
+	kept := h.do("PATCH", "/v1/holds", map[string]any{"holdId": id, "clientId": client(1), "ttlSeconds": 300}).want(200)
+	if kept.body["ok"] != true || kept.text("holdExpiresAt") <= held.text("holdExpiresAt") {
+		t.Errorf("the hold was not kept: %s", kept.raw)
+	}
+	h.do("PATCH", "/v1/holds", map[string]any{"holdId": id, "clientId": client(2)}).problem(403, "not_owner")
+	h.do("PATCH", "/v1/holds", map[string]any{"holdId": id, "clientId": client(1), "ttlSeconds": 601}).problem(422, "validation_failed").field("ttlSeconds")
+	h.do("PATCH", "/v1/holds", map[string]any{"holdId": "a b", "clientId": client(1)}).problem(422, "validation_failed").field("holdId")
+	for range 10 {
+		h.do("PATCH", "/v1/holds", map[string]any{"holdId": id, "clientId": client(1), "restart": true}).want(200)
+	}
+	h.do("PATCH", "/v1/holds", map[string]any{"holdId": id, "clientId": client(1), "restart": true}).problem(429, "quota_exceeded")
+
+	h.do("DELETE", "/v1/holds", map[string]any{"holdId": id, "clientId": client(2)}).problem(403, "not_owner")
+	for _, released := range []bool{true, false} {
+		r := h.do("DELETE", "/v1/holds?holdId="+id+"&clientId="+client(1), nil).want(200)
+		if r.body["ok"] != true || r.body["released"] != released {
+			t.Errorf("got %s, want released %t", r.raw, released)
+		}
+	}
+	gone := h.do("PATCH", "/v1/holds", map[string]any{"holdId": id, "clientId": client(1)}).problem(410, "hold_expired")
+	if gone.body["ok"] != false {
+		t.Errorf("a lapsed hold is answered with ok %v, want false", gone.body["ok"])
+	}
+}
+
+func TestAClosingPageReleasesByBeacon(t *testing.T) {
+	h := newHouse(t)
+	for _, contentType := range []string{"text/plain;charset=UTF-8", "application/json"} {
+		id := h.hold(1, "checkup", h.at(0)).want(201).text("holdId")
+		r := h.do("POST", "/v1/holds/release", `{"holdId":"`+id+`","clientId":"`+client(1)+`"}`, header{"Content-Type": contentType}).want(200)
+		if r.body["released"] != true {
+			t.Errorf("%s: got %s", contentType, r.raw)
+		}
+	}
+	h.do("POST", "/v1/holds/release", "", header{"Content-Type": "text/plain"}).problem(400, "malformed_body")
+}
+
+func TestTheClientMayComeAsAHeader(t *testing.T) {
+	h := newHouse(t)
+	body := map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(0)}
+	id := h.do("POST", "/v1/holds", body, header{"Holdfast-Client": client(1)}).want(201).text("holdId")
+	body["clientId"] = client(1)
+	if again := h.do("POST", "/v1/holds", body, header{"Holdfast-Client": client(1)}).want(201).text("holdId"); again != id {
+		t.Errorf("the same client got another hold: %s, then %s", id, again)
+	}
+	h.do("POST", "/v1/holds", body, header{"Holdfast-Client": client(2)}).problem(422, "validation_failed").field("clientId")
+	h.do("DELETE", "/v1/holds?holdId="+id, nil, header{"Holdfast-Client": client(1)}).want(200)
+}
+
+func TestQuota(t *testing.T) {
+	h := newHouse(t)
+	for i := range 3 {
+		h.hold(1, "checkup", h.at(30*i)).want(201)
+	}
+	h.hold(1, "checkup", h.at(90)).problem(429, "quota_exceeded")
+	mine := h.do("GET", "/v1/holds", nil, header{"Holdfast-Client": client(1)}).want(200)
+	if n := len(mine.body["holds"].([]any)); n != 3 {
+		t.Errorf("the client is shown %d holds, want its 3", n)
+	}
+}
+
+func TestHoldsAreShownToTheirClientAndTheDesk(t *testing.T) {
+	h := newHouse(t)
+	h.hold(1, "checkup", h.at(0)).want(201)
+	h.hold(2, "checkup", h.at(0)).want(201)
+	for _, c := range []struct {
+		path   string
+		header header
+		want   int
+	}{
+		{"/v1/holds?clientId=" + client(1), nil, 1},
+		{"/v1/holds?clientId=" + client(3), nil, 0},
+		{"/v1/holds", asAdmin, 2},
+		{"/v1/holds?specialistId=bea", asAdmin, 1},
+	} {
+		r := h.do("GET", c.path, nil, c.header).want(200)
+		if got := len(r.body["holds"].([]any)); got != c.want {
+			t.Errorf("%s: got %d holds, want %d", c.path, got, c.want)
+		}
+		if strings.Contains(r.raw, "client-secret") {
+			t.Errorf("%s says a client's secret", c.path)
+		}
+	}
+	h.do("GET", "/v1/holds", nil).problem(422, "validation_failed").field("clientId")
+}
+
+func TestTheDeskMayDisplaceAHold(t *testing.T) {
+	h := newHouse(t)
+	h.hold(1, "checkup", h.at(0), map[string]any{"specialistId": "ada"}).want(201)
+	body := map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(0), "specialistId": "ada", "clientId": client(9)}
+	h.do("POST", "/v1/holds", body, asAdmin).problem(409, "slot_held")
+	body["displace"] = true
+	h.do("POST", "/v1/holds", body, asAdmin).want(201)
 }
