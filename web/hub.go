@@ -89,7 +89,8 @@ func (h *hub) run(ctx context.Context) {
 	h.shutdown()
 }
 
-// follow appends events to the rings and sweeps the streams behind them.
+// follow appends events to the rings and sweeps the streams behind them. If it falls behind the events itself, it
+// watches anew first and then ends every stream that may have missed one.
 func (h *hub) follow(ctx context.Context) {
 	for first := true; ctx.Err() == nil; first = false {
 		watch, err := h.engine.Watch(ctx)
@@ -98,31 +99,38 @@ func (h *hub) follow(ctx context.Context) {
 		}
 		if first {
 			close(h.ready)
-		}
-		epoch := h.engine.Epoch()
-		var grown []*topic
-		var frame []byte
-		for events := make([]holds.Event, 0, 256); ; {
-			if events, err = watch.Next(ctx, events); err != nil {
-				break
-			}
-			grown = grown[:0]
-			for i := range events {
-				frame, grown = h.append(&events[i], epoch, frame, grown)
-			}
-			for _, t := range grown {
-				h.sweep(t.list())
-			}
-		}
-		watch.Close()
-		if errors.Is(err, holds.ErrSlow) {
-			h.log.Error("the hub fell behind the events; every stream is ended and starts afresh")
+		} else {
 			for _, s := range h.everyone() {
 				h.finish(s, endSendFailed)
 			}
 		}
+		err = h.relay(ctx, watch)
+		watch.Close()
 		if errors.Is(err, holds.ErrClosed) {
 			return
+		}
+		if errors.Is(err, holds.ErrSlow) {
+			h.log.Error("the hub fell behind the events; every stream is ended and starts afresh")
+		}
+	}
+}
+
+// relay hands on what a watch reports until it ends.
+func (h *hub) relay(ctx context.Context, watch holds.Watch) error {
+	epoch := h.engine.Epoch()
+	var grown []*topic
+	var frame []byte
+	for events := make([]holds.Event, 0, 256); ; {
+		var err error
+		if events, err = watch.Next(ctx, events); err != nil {
+			return err
+		}
+		grown = grown[:0]
+		for i := range events {
+			frame, grown = h.append(&events[i], epoch, frame, grown)
+		}
+		for _, t := range grown {
+			h.sweep(t.list())
 		}
 	}
 }

@@ -336,6 +336,10 @@ func compareTranscript(t *testing.T, file, got string) {
 // TestStreamLosesAndDoublesNothing opens streams in the middle of a storm of claims and releases. Each must be told of
 // every hold exactly once, in its snapshot or live, and must end with the very holds that the table has.
 func TestStreamLosesAndDoublesNothing(t *testing.T) {
+	synctest.Test(t, stormWithVisitors)
+}
+
+func stormWithVisitors(t *testing.T) {
 	s := newStreams(t, hubOptions{})
 	ctx := context.Background()
 	var storm, readers sync.WaitGroup
@@ -344,6 +348,9 @@ func TestStreamLosesAndDoublesNothing(t *testing.T) {
 		storm.Go(func() {
 			client := holds.ClientID(fmt.Sprintf("storm-%016d", n))
 			for i := 0; ; i++ {
+				if i%20 == 19 {
+					time.Sleep(time.Millisecond) // virtual: until everybody has caught up
+				}
 				select {
 				case <-stop:
 					return
