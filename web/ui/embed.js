@@ -14,7 +14,8 @@
   frame.src = url.href
   frame.title = script.dataset.title || 'Book an appointment'
   frame.referrerPolicy = 'no-referrer'
-  frame.style.cssText = 'display:block;width:100%;height:640px;border:0;background:transparent;color-scheme:normal'
+  frame.style.cssText = 'display:block;width:100%;height:640px;border:0;background:transparent;color-scheme:' +
+    ({ dark: 'dark', auto: 'light dark' }[script.dataset.theme] || 'light')
   window.addEventListener('message', function (e) {
     if (e.source !== frame.contentWindow || e.origin !== home.origin) return
     if (!e.data || e.data.holdfast !== 'height') return

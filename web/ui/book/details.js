@@ -65,8 +65,8 @@ function Form({ form, errors, tries, busy, ready, change, submit, other }) {
   </form>`
 }
 
-// claim, finish and Problems are the page's; other() goes back to the times.
-export function Details({ page, hold, calendar, steps, claim, finish, Problems, other }) {
+// claim, finish and Problems are the page's; other() and back() go back to the times.
+export function Details({ page, hold, calendar, steps, claim, finish, Problems, other, back }) {
   const h = useStore(hold.store), s = useStore(calendar.store), form = useStore(page, p => p.form)
   const [said, setSaid] = useState({ errors: [], n: 0 })
   const [checking, setChecking] = useState(false)
@@ -97,7 +97,7 @@ export function Details({ page, hold, calendar, steps, claim, finish, Problems, 
   else if (h.phase !== 'claiming') lost.current = null
 
   return html`
-    <${Eyebrow} n=${steps} total=${steps} back=${() => history.back()} />
+    <${Eyebrow} n=${steps} total=${steps} back=${back} />
     <h1 tabIndex="-1" ref=${heading}>${t('details.title')}</h1>
     <${LinkNotice} link=${s.link} asOf=${s.asOf} hold=${isHeld(h) && h} takeOver=${calendar.takeOver} />
     ${h.phase === 'booked' ? html`<${Notice} kind="ok" role="status" text=${html`<strong>${t('booked.title')}</strong> ${dayAndTime(h.start)}`} />`

@@ -2,8 +2,9 @@
 // the frame, the only thing that ever leaves. Everything else is the same page.
 import { query } from '../lib/boot.js'
 
-const theme = query.get('theme')
-if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme
+// Light unless asked: most sites are, and the frame is transparent. "auto" follows the reader's system.
+const theme = query.get('theme') || 'light'
+if (theme !== 'auto') document.documentElement.dataset.theme = theme === 'dark' ? 'dark' : 'light'
 
 let told = 0
 const tell = () => {

@@ -175,11 +175,13 @@ function App() {
   return html`<${Shell} link=${step === 'what' ? '' : link} aside=${aside} step=${step}>
     ${step === 'what' ? html`<${What} page=${page.get()} total=${steps} done=${choose} />`
       : step === 'when' ? html`<${When} key=${typeId + specialistId} />`
-      : html`<${Details} page=${page} hold=${hold} calendar=${calendar} steps=${steps} claim=${claim} finish=${finish} Problems=${Problems} other=${() => go('when')} />`}
+      : html`<${Details} page=${page} hold=${hold} calendar=${calendar} steps=${steps} claim=${claim} finish=${finish} Problems=${Problems} other=${() => go('when')} back=${() => router.back(() => go('when'))} />`}
   </${Shell}>`
 }
 
 // --- start, taking up what a reload interrupted
+// A link to another type is a fresh start; only an attempt without an answer comes before it.
+if (wanted && recall('hold')?.typeId !== wanted.id) forget('hold')
 const resumed = recall('attempt') || recall('hold')
 if (resumed && typeOf(resumed.typeId)) {
   await needDetails()

@@ -35,10 +35,10 @@ const Foot = () => html`<footer class="foot">
 export function Shell({ link, children, aside, step }) {
   useLayoutEffect(() => { document.body.className = aside ? '' : 'narrow' }, [!aside])
   const main = html`<div class="page">
-    <main id="main" data-step=${step}>${children}</main>
+    <main id="main" data-step=${step}>${embedded && html`<${LiveSign} link=${link} />`}${children}</main>
     ${aside}
   </div>`
-  if (embedded) return html`<div class="embed"><${LiveSign} link=${link} />${main}</div>`
+  if (embedded) return html`<div class="embed">${main}</div>`
   const skip = e => {
     e.preventDefault()
     document.querySelector('main h1')?.focus()

@@ -37,7 +37,7 @@ export function next(s, e) {
       return s.phase === 'booking' ? { ...s, phase: 'held', problem: e.problem } : s
     case 'beat':
       return beats(s) && s.holdId === e.holdId
-        ? { ...s, expiresAt: e.expiresAt, until: s.until + (e.maxExpiresAt - s.maxExpiresAt), maxExpiresAt: e.maxExpiresAt } : s
+        ? { ...s, expiresAt: e.expiresAt, until: e.until } : s
     case 'kept':
       return isHeld(s) ? { ...s, phase: 'held', keeps: s.keeps + 1, note: 'kept' } : s
     case 'tick':
@@ -66,10 +66,13 @@ export function next(s, e) {
   return s
 }
 
+// The server's instants become a point on this page's own clock: two clocks are never subtracted.
+const ends = answer => {
+  const expiresAt = Date.parse(answer.holdExpiresAt), max = Date.parse(answer.maxExpiresAt)
+  return { expiresAt, until: mono() + answer.ttlMs + max - expiresAt }
+}
 const held = answer => ({
-  holdId: answer.holdId, specialistId: answer.specialistId, start: answer.slotStartDate, end: answer.slotEndDate,
-  expiresAt: Date.parse(answer.holdExpiresAt), maxExpiresAt: Date.parse(answer.maxExpiresAt || answer.holdExpiresAt),
-  until: mono() + answer.ttlMs + (Date.parse(answer.maxExpiresAt || answer.holdExpiresAt) - Date.parse(answer.holdExpiresAt)),
+  holdId: answer.holdId, specialistId: answer.specialistId, start: answer.slotStartDate, end: answer.slotEndDate, ...ends(answer),
 })
 
 export function createHold() {
@@ -111,7 +114,7 @@ export function createHold() {
   const tick = () => send({ type: 'tick', left: Math.ceil((store.get().until - mono()) / 1000) })
   function beaten({ holdId, status, body }) {
     if (status === 200 && body.ok) {
-      send({ type: 'beat', holdId, expiresAt: Date.parse(body.holdExpiresAt), maxExpiresAt: Date.parse(body.maxExpiresAt) })
+      send({ type: 'beat', holdId, ...ends(body) })
     } else if (status === 410 || status === 404 || status === 403) send({ type: 'gone', holdId, reason: 'expired' })
   }
   // beat asks now, besides the worker: after sleep, after bfcache, when the network is back.
