@@ -111,7 +111,7 @@ func newSchedule(read store.Schedule) (*schedule, error) {
 	if read.Clinic.Timezone == "" {
 		read.Clinic.Timezone = "UTC"
 	}
-	zone, err := time.LoadLocation(read.Clinic.Timezone)
+	zone, err := LoadZone(read.Clinic.Timezone)
 	if err != nil {
 		return nil, err
 	}

@@ -139,7 +139,7 @@ func (e *Engine) Poll(ctx context.Context, r PollRequest) (Poll, error) {
 	if err != nil {
 		return Poll{}, err
 	}
-	p := Poll{Zone: zone, CheckedAt: now, Booked: list.booked(s, t, startOfDay(r.Date, zone), startOfDay(next, zone))}
+	p := Poll{Zone: zone, CheckedAt: now, Booked: list.booked(s, t, StartOfDay(zone, r.Date), StartOfDay(zone, next))}
 	if len(list.specialists) == 0 {
 		return p, nil
 	}
@@ -154,7 +154,7 @@ func (e *Engine) Poll(ctx context.Context, r PollRequest) (Poll, error) {
 			}
 		}
 	}
-	looking, err := e.holds.Selected(ctx, startOfDay(r.Date, zone), startOfDay(next, zone), list.specialists...)
+	looking, err := e.holds.Selected(ctx, StartOfDay(zone, r.Date), StartOfDay(zone, next), list.specialists...)
 	if err != nil {
 		return Poll{}, err
 	}

@@ -126,7 +126,7 @@ func (e *Engine) listing(s *schedule, appointmentTypeID, specialistID string) (*
 func (e *Engine) slotList(ctx context.Context, s *schedule, t *store.AppointmentType, specialistID string, zone *time.Location,
 	from, to store.Date, generation uint64) (*slotList, error) {
 	return e.slots.get(slotKey(t.ID, specialistID, from, to, generation), func() (*slotList, error) {
-		return e.computeSlots(ctx, s, t, specialistID, startOfDay(from, zone), startOfDay(to, zone))
+		return e.computeSlots(ctx, s, t, specialistID, StartOfDay(zone, from), StartOfDay(zone, to))
 	})
 }
 
@@ -265,10 +265,4 @@ func (e *Engine) NextAvailable(ctx context.Context, appointmentTypeID, specialis
 		}
 	}
 	return Timeslot{}, ErrNoSlots
-}
-
-// startOfDay is the first instant of a local date in a zone; where midnight does not exist, the first one after it.
-func startOfDay(d store.Date, zone *time.Location) time.Time {
-	cursor := zoneCursor{loc: zone}
-	return time.Unix(cursor.firstAt(dayOf(d)*daySeconds), 0).UTC()
 }

@@ -108,7 +108,7 @@ func checkSpecialist(m *mistakes, at string, p *store.Specialist) {
 }
 
 func checkZone(m *mistakes, field, name string) {
-	if _, err := time.LoadLocation(name); err != nil || name == "" || name == "Local" {
+	if _, err := LoadZone(name); err != nil {
 		m.add(field, "must be an IANA time zone like Europe/Berlin, not %q", clip(name))
 	}
 }
@@ -154,7 +154,7 @@ func (e *Engine) DryRunWeeklyHours(ctx context.Context, specialistID, appointmen
 	if err != nil {
 		return nil, err
 	}
-	begin, end := startOfDay(from, calendar.Zone()), startOfDay(to, calendar.Zone())
+	begin, end := StartOfDay(calendar.Zone(), from), StartOfDay(calendar.Zone(), to)
 	first, last := Around(t, begin, end)
 	taken, err := e.store.Taken(ctx, []string{specialistID}, first, last)
 	if err != nil {
