@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 
@@ -13,24 +14,19 @@ import (
 
 // Backup implements store.Store. It reads one moment of the database on a connection of its own; writing goes on.
 func (s *Store) Backup(ctx context.Context, path string) error {
-	if err := ctx.Err(); err != nil {
+	if err := s.Ping(ctx); err != nil {
 		return err
-	}
-	select {
-	case <-s.reads.pool.closed:
-		return store.ErrClosed
-	default:
 	}
 	c, err := openConn(s.dsn)
 	if err != nil {
 		return err
 	}
 	defer c.close()
-	return copyInto(c, path)
+	return copyInto(ctx, c, path)
 }
 
 // copyInto writes the database that c sees to path, whole or not at all. ErrDuplicate if path exists.
-func copyInto(c *conn, path string) (err error) {
+func copyInto(ctx context.Context, c *conn, path string) error {
 	if _, err := os.Lstat(path); err == nil {
 		return fmt.Errorf("%w: %s", store.ErrDuplicate, path)
 	}
@@ -38,20 +34,21 @@ func copyInto(c *conn, path string) (err error) {
 	if err := os.Remove(partial); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
-	// SQLite takes an empty file as "not there" and would create one that others can read.
+	// SQLite takes an empty file as "not there"; one that it made itself could be read by others.
 	if err := ownerOnly(partial); err != nil {
 		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
 	defer os.Remove(partial)
-	if _, err := c.exec("VACUUM INTO ?", partial); err != nil {
+	if err := c.query(ctx, func(*row) {}, "VACUUM INTO ?", partial); err != nil {
 		return err
 	}
 	if err := syncPath(partial); err != nil {
 		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
+	// A link, unlike a rename, never replaces what somebody else put there meanwhile. Not every file system has links.
 	if err := os.Link(partial, path); errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%w: %s", store.ErrDuplicate, path)
-	} else if err != nil { // not every file system has links
+	} else if err != nil {
 		if err := os.Rename(partial, path); err != nil {
 			return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 		}
@@ -69,4 +66,58 @@ func syncPath(path string) error {
 		return err
 	}
 	return errors.Join(f.Sync(), f.Close())
+}
+
+// Summary describes a database file that nobody has open.
+type Summary struct {
+	ID            string // of the database the copy was made from
+	SchemaVersion int
+	Appointments  int
+}
+
+// Verify reads a backup from end to end, changing nothing, and checks it as Store.Check does: path must not be a live
+// database. It refuses what is not a Holdfast database and one whose schema this program does not know. A copy of an
+// older schema is good: it is brought up to date when it is opened.
+func Verify(ctx context.Context, path string) (Summary, error) {
+	var found Summary
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return found, fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+	}
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return found, fmt.Errorf("%w: %s is not a backup: it does not exist, is empty or is no file", store.ErrInvalid, path)
+	}
+	u := url.URL{Scheme: "file", Path: path}
+	c, err := openConn(u.String() + "?mode=ro&_pragma=query_only(1)&_pragma=cell_size_check(1)")
+	if err != nil {
+		return found, fmt.Errorf("reading %s: %w", path, err)
+	}
+	defer c.close()
+	if _, err := c.exec("BEGIN"); err != nil {
+		return found, fmt.Errorf("reading %s: %w", path, err)
+	}
+	known, err := readMigrations(migrations)
+	if err != nil {
+		return found, err
+	}
+	applied, err := appliedMigrations(ctx, c)
+	if err != nil {
+		return found, fmt.Errorf("%s is not a database of this program: %w", path, err)
+	}
+	found.SchemaVersion = len(applied)
+	if err := recognise(applied, known); err != nil {
+		return found, fmt.Errorf("%s: %w", path, err)
+	}
+	if found.ID, err = databaseID(ctx, c); err != nil {
+		return found, fmt.Errorf("reading %s: %w", path, err)
+	}
+	found.Appointments, err = oneOn(ctx, c, (*row).int, "SELECT count(*) FROM appointments")
+	if err != nil {
+		return found, fmt.Errorf("reading %s: %w", path, err)
+	}
+	return found, check(ctx, c, known[:len(applied)])
+}
+
+func databaseID(ctx context.Context, c *conn) (string, error) {
+	return oneOn(ctx, c, (*row).text, `SELECT value FROM meta WHERE key = 'database_id'`)
 }

@@ -4,37 +4,29 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
+	"regexp"
+	"strings"
 	"time"
-
-	"holdfast/store"
 )
 
-// Check implements store.Store. It reads one moment of the whole database on a connection of its own.
+// Check implements store.Store.
 func (s *Store) Check(ctx context.Context) error {
-	select {
-	case <-s.reads.pool.closed:
-		return store.ErrClosed
-	default:
-	}
-	c, err := openConn(s.dsn + "&_pragma=query_only(1)")
-	if err != nil {
-		return err
-	}
-	defer c.close()
-	return check(ctx, c, migrations)
+	return s.reads.snapshot(ctx, func(ctx context.Context, c *conn) error {
+		known, err := readMigrations(migrations)
+		if err != nil {
+			return err
+		}
+		return check(ctx, c, known)
+	})
 }
 
 // check lists every violation it finds, each in words.
-func check(ctx context.Context, c *conn, files fs.FS) error {
-	if _, err := c.exec("BEGIN"); err != nil {
-		return err
-	}
+func check(ctx context.Context, c *conn, known []migration) error {
 	var found []error
 	violation := func(format string, args ...any) { found = append(found, fmt.Errorf(format, args...)) }
 	for _, part := range []func() error{
 		func() error { return checkFile(ctx, c, violation) },
-		func() error { return checkSchema(ctx, c, files, violation) },
+		func() error { return checkSchema(ctx, c, known, violation) },
 		func() error { return checkGuarantee(ctx, c, violation) },
 		func() error { return checkRows(ctx, c, violation) },
 	} {
@@ -59,41 +51,32 @@ func checkFile(ctx context.Context, c *conn, violation func(string, ...any)) err
 	}, "PRAGMA foreign_key_check")
 }
 
-// checkSchema compares the tables, indexes and triggers with those the migrations make, so that a guarantee somebody
-// dropped is noticed before it is missed.
-func checkSchema(ctx context.Context, c *conn, files fs.FS, violation func(string, ...any)) error {
-	fresh, err := openConn("file::memory:")
-	if err != nil {
-		return err
-	}
-	defer fresh.close()
-	known, err := readMigrations(files)
-	if err != nil {
-		return err
-	}
+var created = regexp.MustCompile(`(?m)^(CREATE|DROP) (?:UNIQUE )?(?:INDEX|TRIGGER) (\w+)`)
+
+// checkSchema compares the indexes and triggers with those the migrations make, so that a guarantee somebody dropped
+// is noticed before it is missed. SQLite keeps their text as it was written.
+func checkSchema(ctx context.Context, c *conn, known []migration, violation func(string, ...any)) error {
+	var text strings.Builder
+	missing := map[string]bool{}
 	for _, m := range known {
-		if err := fresh.script(m.text); err != nil {
-			return err
+		text.WriteString(m.text)
+		for _, match := range created.FindAllStringSubmatch(m.text, -1) {
+			missing[match[2]] = match[1] == "CREATE"
 		}
 	}
-	const objects = `SELECT type || ' ' || name, COALESCE(sql, '') FROM sqlite_schema
-		WHERE name NOT IN ('schema_versions', 'sqlite_autoindex_schema_versions_1') ORDER BY name`
-	want, have := map[string]string{}, map[string]string{}
-	if err := fresh.query(ctx, func(r *row) { want[r.text()] = r.text() }, objects); err != nil {
-		return err
-	}
-	if err := c.query(ctx, func(r *row) { have[r.text()] = r.text() }, objects); err != nil {
-		return err
-	}
-	for name, sql := range want {
-		switch got, ok := have[name]; {
-		case !ok:
-			violation("schema: %s is missing", name)
-		case got != sql:
+	err := c.query(ctx, func(r *row) {
+		name, sql := r.text(), r.text()
+		if missing[name] && !strings.Contains(text.String(), sql) {
 			violation("schema: %s is not what this program made", name)
 		}
+		delete(missing, name)
+	}, `SELECT name, sql FROM sqlite_schema WHERE type IN ('index', 'trigger') AND sql IS NOT NULL`)
+	for name, wanted := range missing {
+		if wanted {
+			violation("schema: %s is missing", name)
+		}
 	}
-	return nil
+	return err
 }
 
 // busy is a confirmed, non-overbook appointment as the guarantee sees it.

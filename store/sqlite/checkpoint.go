@@ -17,7 +17,8 @@ const (
 // checkpoint copies the log back into the database on a connection and a goroutine of its own, so that no caller's
 // commit waits for it.
 type checkpoint struct {
-	conn *conn
+	dsn  string
+	conn *conn // opened by the first checkpoint
 	log  *slog.Logger
 	wake chan struct{}
 	done chan struct{}
@@ -26,8 +27,8 @@ type checkpoint struct {
 	long    atomic.Bool // the log is past longLog
 }
 
-func newCheckpoint(c *conn, log *slog.Logger) *checkpoint {
-	return &checkpoint{conn: c, log: log, wake: make(chan struct{}, 1), done: make(chan struct{})}
+func newCheckpoint(dsn string, log *slog.Logger) *checkpoint {
+	return &checkpoint{dsn: dsn, log: log, wake: make(chan struct{}, 1), done: make(chan struct{})}
 }
 
 // committed is called by the writer after each commit with the number of statements in it. A lone appointment writes
@@ -46,7 +47,7 @@ func (k *checkpoint) committed(statements int) {
 func (k *checkpoint) run() {
 	defer close(k.done)
 	for range k.wake {
-		pages, err := passive(k.conn)
+		pages, err := k.once()
 		if err != nil {
 			k.log.Warn("the write-ahead log could not be copied back; it will be tried again", "error", err)
 		}
@@ -54,10 +55,23 @@ func (k *checkpoint) run() {
 	}
 }
 
+func (k *checkpoint) once() (pages int, err error) {
+	if k.conn == nil {
+		if k.conn, err = openConn(k.dsn); err != nil {
+			return 0, err
+		}
+	}
+	return passive(k.conn)
+}
+
 // close is called when the writer has ended.
-func (k *checkpoint) close() {
+func (k *checkpoint) close() error {
 	close(k.wake)
 	<-k.done
+	if k.conn == nil {
+		return nil
+	}
+	return k.conn.close()
 }
 
 // passive copies back what no reader still needs, without waiting for anybody, and says how long the log is.

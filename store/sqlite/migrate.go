@@ -84,21 +84,18 @@ func migrate(ctx context.Context, c *conn, files fs.FS, snapshots string, log *s
 	if err != nil {
 		return err
 	}
-	if len(applied) > len(known) {
-		return newerSchema(len(applied), len(known), snapshots)
-	}
-	for i, a := range applied {
-		if a.checksum != known[i].checksum {
-			return fmt.Errorf("migration %s was applied in another form than this program has it: the schema cannot be "+
-				"trusted; restore a backup made by this program, or run the program that made the database", a.name)
+	if err := recognise(applied, known); err != nil {
+		if len(applied) > len(known) {
+			err = fmt.Errorf("%w, or %s", err, wayBack(len(known), snapshots))
 		}
+		return err
 	}
 	for _, m := range known[len(applied):] {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		if m.version > 1 {
-			path, err := snapshot(c, snapshots, m.version)
+			path, err := snapshot(ctx, c, snapshots, m.version)
 			if err != nil {
 				return fmt.Errorf("taking a snapshot before migration %s: %w", m.name, err)
 			}
@@ -141,31 +138,47 @@ func apply(c *conn, m migration) error {
 
 // snapshot copies the database as it is before migration version. The name says which program can still open it: one
 // that knows the schema up to version-1.
-func snapshot(c *conn, dir string, version int) (string, error) {
+func snapshot(ctx context.Context, c *conn, dir string, version int) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
 	name := fmt.Sprintf("before-%04d-%s.db", version, time.Now().UTC().Format("20060102T150405.000Z"))
 	path := filepath.Join(dir, name)
-	return path, copyInto(c, path)
+	return path, copyInto(ctx, c, path)
+}
+
+// recognise refuses a schema that this program cannot have made.
+func recognise(applied, known []migration) error {
+	if len(applied) > len(known) {
+		return fmt.Errorf("the database has schema version %d, but this program knows only up to %d: run the newer program",
+			len(applied), len(known))
+	}
+	for i, a := range applied {
+		if a.checksum != known[i].checksum {
+			return fmt.Errorf("migration %s was applied in another form than this program has it, so the schema cannot be "+
+				"trusted: restore a backup made by this program, or run the program that made the database", a.name)
+		}
+	}
+	return nil
 }
 
 var snapshotName = regexp.MustCompile(`^before-(\d{4})-.+\.db$`)
 
-// newerSchema names the newest snapshot that this program could open, so that going back is one file move.
-func newerSchema(found, known int, snapshots string) error {
-	advice := "no snapshot that it knows was found in " + snapshots
-	if entries, err := os.ReadDir(snapshots); err == nil {
-		for _, e := range entries { // by name, so by version, then time
-			match := snapshotName.FindStringSubmatch(e.Name())
-			if match == nil {
-				continue
-			}
-			if version, _ := strconv.Atoi(match[1]); version <= known+1 {
-				advice = "to go back, restore the snapshot " + filepath.Join(snapshots, e.Name())
-			}
+// wayBack names the newest snapshot that this program could open, so that going back is one file move.
+func wayBack(known int, snapshots string) string {
+	advice := "restore a backup that it made (no snapshot was found in " + snapshots + ")"
+	entries, err := os.ReadDir(snapshots)
+	if err != nil {
+		return advice
+	}
+	for _, e := range entries { // by name, so by version, then time
+		match := snapshotName.FindStringSubmatch(e.Name())
+		if match == nil {
+			continue
+		}
+		if version, _ := strconv.Atoi(match[1]); version <= known+1 {
+			advice = "go back by restoring the snapshot " + filepath.Join(snapshots, e.Name())
 		}
 	}
-	return fmt.Errorf("the database has schema version %d, but this program knows only up to %d: run the newer program, or %s",
-		found, known, advice)
+	return advice
 }

@@ -31,7 +31,7 @@ func (t *tx) Erase(ctx context.Context, p store.Person, at time.Time) (store.Era
 	}
 	slices.Sort(erased.OperationIDs)
 	erased.OperationIDs = slices.Compact(erased.OperationIDs)
-	return erased, nil
+	return erased, t.wantScrub()
 }
 
 // personal is one appointment of the person: its id and the client that booked it.

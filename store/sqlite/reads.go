@@ -43,11 +43,11 @@ func (r reads) snapshot(ctx context.Context, fn func(context.Context, *conn) err
 		if _, err := c.exec("BEGIN"); err != nil {
 			return err
 		}
-		err := fn(ctx, c)
-		c.fault = nil
-		if _, endErr := c.exec("ROLLBACK"); err == nil {
-			err = endErr
+		if err := fn(ctx, c); err != nil {
+			c.fault = err // not to be used again inside this transaction
+			return err
 		}
+		_, err := c.exec("ROLLBACK")
 		return err
 	})
 }
@@ -89,22 +89,16 @@ func limit(n int) int {
 	return min(n, 500)
 }
 
-// pool is the connections that read. There is a fixed number of them, so reading never takes more memory than agreed.
+// pool is the connections that read. Each is opened when it is first needed, and there are never more than agreed.
 type pool struct {
+	dsn    string
 	idle   chan *conn
+	room   chan struct{} // one for each open connection, and for each that may not be opened any more
 	closed chan struct{}
 }
 
-func openPool(dsn string, n int) (*pool, error) {
-	p := &pool{idle: make(chan *conn, n), closed: make(chan struct{})}
-	for range n {
-		c, err := openConn(dsn)
-		if err != nil {
-			return nil, errors.Join(err, p.drain(len(p.idle)))
-		}
-		p.idle <- c
-	}
-	return p, nil
+func newPool(dsn string, n int) *pool {
+	return &pool{dsn: dsn, idle: make(chan *conn, n), room: make(chan struct{}, n), closed: make(chan struct{})}
 }
 
 func (p *pool) take(ctx context.Context) (*conn, error) {
@@ -119,6 +113,18 @@ func (p *pool) take(ctx context.Context) (*conn, error) {
 	select {
 	case c := <-p.idle:
 		return c, nil
+	default:
+	}
+	select {
+	case c := <-p.idle:
+		return c, nil
+	case p.room <- struct{}{}:
+		c, err := openConn(p.dsn)
+		if err != nil {
+			<-p.room
+			return nil, err
+		}
+		return c, nil
 	case <-p.closed:
 		return nil, store.ErrClosed
 	case <-ctx.Done():
@@ -127,19 +133,24 @@ func (p *pool) take(ctx context.Context) (*conn, error) {
 }
 
 func (p *pool) give(c *conn) {
-	c.fault = nil
+	if c.fault != nil {
+		// Whatever state it is in, a new one costs a millisecond.
+		c.close()
+		<-p.room
+		return
+	}
 	p.idle <- c
 }
 
 // close waits until every connection was given back.
-func (p *pool) close() error {
+func (p *pool) close() (err error) {
 	close(p.closed)
-	return p.drain(cap(p.idle))
-}
-
-func (p *pool) drain(n int) (err error) {
-	for range n {
-		err = errors.Join(err, (<-p.idle).close())
+	for range cap(p.room) {
+		select {
+		case c := <-p.idle:
+			err = errors.Join(err, c.close())
+		case p.room <- struct{}{}:
+		}
 	}
 	return err
 }

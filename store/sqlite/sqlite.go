@@ -54,7 +54,6 @@ type Options struct {
 // Store is the open database. See store.Store.
 type Store struct {
 	reads
-	path       string
 	dsn        string
 	id         string
 	writer     *writer
@@ -94,42 +93,34 @@ func open(ctx context.Context, o Options, migrations fs.FS) (_ *Store, err error
 		return nil, fmt.Errorf("sqlite: %w", err)
 	}
 
-	s := &Store{path: path, dsn: dsn(path)}
-	var open []*conn
+	s := &Store{dsn: dsn(path)}
+	write, err := openConn(s.dsn)
+	if err != nil {
+		return nil, fmt.Errorf("opening %s: %w", path, err)
+	}
 	defer func() {
 		if err != nil {
-			for _, c := range open {
-				c.close()
-			}
+			write.close()
 		}
 	}()
-	connect := func() *conn {
-		if err != nil {
-			return nil
-		}
-		var c *conn
-		if c, err = openConn(s.dsn); err == nil {
-			open = append(open, c)
-			err = durable(ctx, c)
-		}
-		return c
-	}
-	write, check := connect(), connect()
-	if err != nil {
+	if err := durable(ctx, write); err != nil {
 		return nil, fmt.Errorf("opening %s: %w", path, err)
 	}
 	if err := migrate(ctx, write, migrations, o.SnapshotDir, o.Logger); err != nil {
 		return nil, fmt.Errorf("opening %s: %w", path, err)
 	}
-	s.id, err = oneOn(ctx, write, (*row).text, `SELECT value FROM meta WHERE key = 'database_id'`)
-	if err != nil {
+	if s.id, err = databaseID(ctx, write); err != nil {
 		return nil, fmt.Errorf("reading the database's id: %w", err)
 	}
-	if s.reads.pool, err = openPool(s.dsn+"&_pragma=query_only(1)", o.Readers); err != nil {
-		return nil, fmt.Errorf("opening %s for reading: %w", path, err)
+	s.reads.pool = newPool(s.dsn+"&_pragma=query_only(1)", o.Readers)
+	s.checkpoint = newCheckpoint(s.dsn, o.Logger)
+	s.writer = &writer{
+		conn: write, log: o.Logger, onFatal: o.OnFatal, checkpoint: s.checkpoint, scrub: s.scrub,
+		queue: make(chan *request, o.QueueSize), done: make(chan struct{}),
 	}
-	s.checkpoint = newCheckpoint(check, o.Logger)
-	s.writer = newWriter(write, s.checkpoint, o.QueueSize, o.Logger, o.OnFatal)
+	if s.writer.erased, err = needsScrub(ctx, write); err != nil {
+		return nil, fmt.Errorf("opening %s: %w", path, err)
+	}
 	go s.checkpoint.run()
 	go s.writer.run()
 	return s, nil
@@ -182,7 +173,9 @@ func ownerOnly(path string) error {
 }
 
 // Write implements store.Store.
-func (s *Store) Write(ctx context.Context, fn func(store.Tx) error) error { return s.writer.write(ctx, fn) }
+func (s *Store) Write(ctx context.Context, fn func(store.Tx) error) error {
+	return s.writer.write(ctx, fn)
+}
 
 // ID implements store.Store.
 func (s *Store) ID() string { return s.id }
@@ -197,12 +190,7 @@ func (s *Store) Ping(ctx context.Context) error {
 func (s *Store) Close() error {
 	s.closing.Do(func() {
 		s.writer.close()
-		s.checkpoint.close()
-		s.closeErr = errors.Join(
-			s.reads.pool.close(),
-			s.checkpoint.conn.close(),
-			s.writer.finish(),
-		)
+		s.closeErr = errors.Join(s.checkpoint.close(), s.reads.pool.close(), s.writer.finish())
 	})
 	return s.closeErr
 }

@@ -6,8 +6,9 @@ import "holdfast/store"
 // of their nouns.
 type tx struct {
 	reads
-	conn *conn
-	over bool
+	conn  *conn
+	over  bool // its function has returned
+	scrub bool // it erased somebody
 }
 
 var _ store.Tx = (*tx)(nil)

@@ -31,6 +31,7 @@ type writer struct {
 	onFatal func(error)
 
 	checkpoint *checkpoint
+	scrub      func() error // takes what was erased off the disk
 
 	mu     sync.RWMutex // guards closed against a send on the closed queue
 	closed bool
@@ -40,6 +41,7 @@ type writer struct {
 	dead    atomic.Pointer[error] // why nothing is written any more
 	batch   []*request            // those whose answers wait for the commit
 	current *request              // the one whose function runs now
+	erased  bool                  // somebody in the batch erased a person, or the last scrub was not finished
 }
 
 // request is one call of Write.
@@ -59,11 +61,6 @@ const (
 	started
 	abandoned
 )
-
-func newWriter(c *conn, k *checkpoint, queue int, log *slog.Logger, onFatal func(error)) *writer {
-	return &writer{conn: c, checkpoint: k, log: log, onFatal: onFatal,
-		queue: make(chan *request, queue), done: make(chan struct{})}
-}
 
 // write queues fn and waits for its outcome.
 func (w *writer) write(ctx context.Context, fn func(store.Tx) error) error {
@@ -130,6 +127,7 @@ func (w *writer) run() {
 		w.abort(fmt.Errorf("%w: a neighbour in the batch ended its goroutine", store.ErrUnavailable))
 		go w.run()
 	}()
+	w.cleanUp()
 	for r := range w.queue {
 		w.commitWith(r)
 		if w.checkpoint.long.CompareAndSwap(true, false) {
@@ -167,6 +165,7 @@ func (w *writer) commitWith(first *request) {
 	}
 	executed := w.conn.executed
 	w.conn.executed = 0
+	w.cleanUp()
 	for _, r := range w.batch {
 		close(r.answered)
 	}
@@ -234,6 +233,18 @@ func (w *writer) shorten() {
 	}
 }
 
+// cleanUp scrubs the file if it is due. What was committed stays committed if that fails.
+func (w *writer) cleanUp() {
+	if !w.erased {
+		return
+	}
+	w.erased = false
+	if err := w.scrub(); err != nil {
+		w.log.Error("erased data may still be found in the database's files; it is tried again at the next start and the next erasure",
+			"error", err)
+	}
+}
+
 // finish is called when the goroutine has ended and nobody reads any more: it empties the log and closes the file.
 func (w *writer) finish() error {
 	w.conn.fault = nil
@@ -250,6 +261,7 @@ func (w *writer) call(r *request) (err error) {
 	t := newTx(w.conn)
 	defer func() {
 		t.over = true
+		w.erased = w.erased || t.scrub // too often is harmless
 		if p := recover(); p != nil {
 			// The value may hold personal data; where it happened does not.
 			w.log.Error("a function given to Write panicked; it is raised again where Write was called",
@@ -277,6 +289,7 @@ func (w *writer) abort(cause error) {
 		r.answer(cause)
 	}
 	w.batch = w.batch[:0]
+	w.erased = false
 }
 
 // die stops all writing. Reading goes on; the process should end so that the next start recovers the log.

@@ -142,6 +142,9 @@ func testWrite(t *testing.T, h Harness) {
 		a, b := booking("ada", "checkup", 0, 30), booking("ada", "checkup", 60, 30)
 		err := s.Write(ctx, func(tx store.Tx) error {
 			cancel()
+			if _, err := tx.Schedule(ctx); err != nil {
+				return err
+			}
 			return tx.InsertAppointment(ctx, a)
 		})
 		wantErr(t, "cancelled after the start", err, nil)

@@ -351,7 +351,7 @@ CREATE TABLE sessions (
 ) STRICT;
 
 CREATE INDEX idx_sessions_requested ON sessions (requested_at);
-CREATE INDEX idx_sessions_open ON sessions (status, specialist_id) WHERE status IN ('requested', 'active', 'pending_payment');
+CREATE INDEX idx_sessions_status ON sessions (status);
 CREATE INDEX idx_sessions_client ON sessions (client_id) WHERE client_id <> '';
 
 CREATE TABLE presence (

@@ -1,0 +1,84 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/store"
+)
+
+// Either half of the guarantee stands without the other, as far as it goes.
+func TestEachHalfOfTheGuarantee(t *testing.T) {
+	for name, test := range map[string]struct {
+		drop    string
+		minutes int
+	}{
+		"the index alone refuses the same start":   {"DROP TRIGGER appointments_guarantee_insert", 0},
+		"the trigger alone refuses the same start": {"DROP INDEX idx_no_double_book", 0},
+		"the trigger alone refuses an overlap":     {"DROP INDEX idx_no_double_book", 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, Options{})
+			defer mustClose(t, b.Store)
+			if err := b.writer.conn.script(test.drop); err != nil {
+				t.Fatal(err)
+			}
+			if err := b.insert(context.Background(), 0); err != nil {
+				t.Fatal(err)
+			}
+			again := benchAppointment(0)
+			again.ID, again.SlotStart = "another", again.SlotStart.Add(time.Duration(test.minutes)*time.Minute)
+			err := b.Write(context.Background(), func(tx store.Tx) error { return tx.InsertAppointment(context.Background(), again) })
+			if !errors.Is(err, store.ErrSlotTaken) {
+				t.Errorf("got %v, want ErrSlotTaken", err)
+			}
+		})
+	}
+}
+
+// Each plants one violation behind the schema's back and looks for it in what Check says.
+func TestCheckFindsWhatIsWrong(t *testing.T) {
+	const another = `INSERT INTO appointments SELECT id || '-copy', appointment_type_id, specialist_id, client_id, seat, overbook,
+		overbook_reason, status, attendance, slot_start + 60000, slot_end, busy_start, busy_end, patient_name, patient_email, patient_phone,
+		patient_birth_date, notes, patient_search, source, upstream_state, upstream_id, upstream_patient_id, manage_epoch,
+		created_at, updated_at, cancelled_at, cancel_reason, version FROM appointments LIMIT 1;`
+	for name, test := range map[string]struct{ plant, want string }{
+		"two appointments that overlap": {"DROP TRIGGER appointments_guarantee_insert;" + another, "double-booked"},
+		"a dropped trigger":             {"DROP TRIGGER appointments_guarantee_update;", "appointments_guarantee_update is missing"},
+		"a dropped index":               {"DROP INDEX idx_no_double_book;", "idx_no_double_book is missing"},
+		"a trigger that was replaced": {"DROP TRIGGER appointments_seat_insert; CREATE TRIGGER appointments_seat_insert BEFORE INSERT ON appointments BEGIN SELECT 1; END;",
+			"appointments_seat_insert is not what this program made"},
+		"a reference to nothing":          {"PRAGMA foreign_keys = 0; UPDATE appointments SET appointment_type_id = 'gone';", "points at nothing"},
+		"a seat nobody could have":        {"DROP TRIGGER appointments_seat_update; UPDATE appointments SET seat = 9;", "a seat its type never had"},
+		"a reach that is too short":       {"DROP TRIGGER specialists_reach_grows; UPDATE specialists SET reach_after_ms = 0;", "reaches further"},
+		"a specialist archived by half":   {"INSERT INTO assignments SELECT 'checkup', id, 0 FROM specialists LIMIT 1; UPDATE specialists SET archived = 1;", "is archived and still assigned"},
+		"a slot outside its busy time":    {"PRAGMA ignore_check_constraints = 1; UPDATE appointments SET busy_start = slot_start + 1;", "does not lie within"},
+		"a version that counts from zero": {"PRAGMA ignore_check_constraints = 1; UPDATE appointments SET version = 0;", "a version below 1"},
+		"a value its column forbids":      {"PRAGMA ignore_check_constraints = 1; UPDATE appointments SET status = 'maybe';", "integrity"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, Options{})
+			defer b.Close()
+			if err := b.insert(context.Background(), 0); err != nil {
+				t.Fatal(err)
+			}
+			if err := b.Check(context.Background()); err != nil {
+				t.Fatalf("before: %v", err)
+			}
+			c, err := openConn(b.dsn)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.close()
+			if err := c.script(test.plant); err != nil {
+				t.Fatalf("planting: %v", err)
+			}
+			if err := b.Check(context.Background()); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want it to say %q", err, test.want)
+			}
+		})
+	}
+}

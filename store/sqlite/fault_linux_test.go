@@ -1,0 +1,112 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+
+	"holdfast/store"
+)
+
+// These tests put another file behind the descriptor that SQLite writes its log to, which gives real errors of the
+// operating system without being root.
+
+// walDescriptor finds the one descriptor of the log. Nothing has been read yet, so only the writer is connected.
+func walDescriptor(t *testing.T, path string) int {
+	t.Helper()
+	found := -1
+	for fd := range 1024 {
+		if target, err := os.Readlink(filepath.Join("/proc/self/fd", strconv.Itoa(fd))); err == nil && target == path+"-wal" {
+			if found >= 0 {
+				t.Fatalf("the log is open as %d and as %d", found, fd)
+			}
+			found = fd
+		}
+	}
+	if found < 0 {
+		t.Fatal("the log is not open")
+	}
+	return found
+}
+
+// replace puts device behind fd and returns a function that puts things right again.
+func replace(t *testing.T, fd int, device string, mode int) (restore func()) {
+	t.Helper()
+	saved, err := syscall.Dup(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := syscall.Open(device, mode, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Dup3(other, fd, 0); err != nil {
+		t.Fatal(err)
+	}
+	syscall.Close(other)
+	return func() {
+		if err := syscall.Dup3(saved, fd, 0); err != nil {
+			t.Fatal(err)
+		}
+		syscall.Close(saved)
+	}
+}
+
+func TestAnIOErrorStopsWritingForGood(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "holdfast.db")
+	var told []error
+	b := newBench(t, Options{Path: path, OnFatal: func(err error) { told = append(told, err) }})
+	if err := b.insert(context.Background(), 0); err != nil {
+		t.Fatal(err)
+	}
+	restore := replace(t, walDescriptor(t, path), "/dev/null", syscall.O_RDONLY)
+	if err := b.insert(context.Background(), 1); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("writing: got %v, want ErrUnavailable", err)
+	}
+	restore()
+	if err := b.insert(context.Background(), 2); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("writing after the disk came back: got %v, want ErrUnavailable until the restart", err)
+	}
+	if len(told) != 1 || !errors.Is(told[0], store.ErrUnavailable) {
+		t.Errorf("OnFatal was told %v, want one ErrUnavailable", told)
+	}
+	b.wantRow(0, nil) // reading goes on
+	if err := b.Close(); err != nil {
+		t.Errorf("Close: %v", err)
+	}
+	again := newBench(t, Options{Path: path})
+	again.wantRow(0, nil)
+	if err := again.insert(context.Background(), 3); err != nil {
+		t.Errorf("after the restart: %v", err)
+	}
+	if err := errors.Join(again.Check(context.Background()), again.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNoSpaceLeftIsNotTheEnd(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "holdfast.db")
+	b := newBench(t, Options{Path: path, OnFatal: func(err error) { t.Errorf("OnFatal was told %v", err) }})
+	// Nothing must have to be read from the log, because /dev/full would answer zeros.
+	if _, err := passive(b.writer.conn); err != nil {
+		t.Fatal(err)
+	}
+	restore := replace(t, walDescriptor(t, path), "/dev/full", syscall.O_RDWR)
+	for n := range int64(3) {
+		if err := b.insert(context.Background(), n); !errors.Is(err, store.ErrFull) {
+			t.Errorf("without room: got %v, want ErrFull", err)
+		}
+	}
+	restore()
+	if err := b.insert(context.Background(), 0); err != nil {
+		t.Errorf("with room again: %v", err)
+	}
+	b.wantRow(0, nil)
+	if err := errors.Join(b.Check(context.Background()), b.Close()); err != nil {
+		t.Error(err)
+	}
+}

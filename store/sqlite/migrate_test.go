@@ -1,0 +1,154 @@
+package sqlite
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"holdfast/store"
+)
+
+func migrationFiles(t *testing.T, more ...string) fstest.MapFS {
+	t.Helper()
+	first, err := fs.ReadFile(migrations, "migrations/0001_first.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := fstest.MapFS{"migrations/0001_first.sql": {Data: first}}
+	for i, text := range more {
+		files["migrations/000"+string(rune('2'+i))+"_more.sql"] = &fstest.MapFile{Data: []byte(text)}
+	}
+	return files
+}
+
+func mustOpen(t *testing.T, path string, files fs.FS) *Store {
+	t.Helper()
+	s, err := open(t.Context(), Options{Path: path}, files)
+	if err != nil {
+		t.Fatalf("open: %v", err)
+	}
+	return s
+}
+
+func mustClose(t *testing.T, s *Store) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Fatalf("Close: %v", err)
+	}
+}
+
+func snapshotsOf(t *testing.T, path string) []string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(filepath.Dir(path), "backups", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func wantRefusal(t *testing.T, path string, files fs.FS, words ...string) {
+	t.Helper()
+	s, err := open(t.Context(), Options{Path: path}, files)
+	if err == nil {
+		s.Close()
+		t.Fatalf("opened, want a refusal that says %q", words)
+	}
+	for _, w := range words {
+		if !strings.Contains(err.Error(), w) {
+			t.Errorf("got %q, want it to say %q", err, w)
+		}
+	}
+}
+
+const addColumn = "ALTER TABLE clinic ADD COLUMN motto TEXT NOT NULL DEFAULT '';"
+
+func TestMigrate(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "holdfast.db")
+	first, second := migrationFiles(t), migrationFiles(t, addColumn)
+	ctx := context.Background()
+
+	s := mustOpen(t, path, first)
+	if err := s.Write(ctx, func(tx store.Tx) error { return tx.PutClinic(ctx, store.Clinic{Name: "Harbour"}) }); err != nil {
+		t.Fatal(err)
+	}
+	id := s.ID()
+	mustClose(t, s)
+	if found := snapshotsOf(t, path); len(found) != 0 {
+		t.Errorf("a new database left snapshots: %v", found)
+	}
+	mustClose(t, mustOpen(t, path, first)) // nothing to do
+
+	s = mustOpen(t, path, second)
+	if got, err := s.Schedule(ctx); err != nil || got.Clinic.Name != "Harbour" || s.ID() != id {
+		t.Errorf("after the second migration: got %q of %s, %v", got.Clinic.Name, s.ID(), err)
+	}
+	mustClose(t, s)
+	found := snapshotsOf(t, path)
+	if len(found) != 1 || !strings.Contains(found[0], "before-0002-") {
+		t.Fatalf("snapshots: got %v, want one before-0002", found)
+	}
+	if info, err := os.Stat(found[0]); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the snapshot's permissions: %v, %v; want 0600", info.Mode(), err)
+	}
+
+	wantRefusal(t, path, first, "schema version 2", "only up to 1", found[0])
+
+	restored := filepath.Join(t.TempDir(), "holdfast.db")
+	content, err := os.ReadFile(found[0])
+	if err == nil {
+		err = os.WriteFile(restored, content, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s = mustOpen(t, restored, first)
+	if got, err := s.Schedule(ctx); err != nil || got.Clinic.Name != "Harbour" || s.ID() != id {
+		t.Errorf("the snapshot, restored: got %q of %s, %v", got.Clinic.Name, s.ID(), err)
+	}
+	mustClose(t, s)
+}
+
+func TestAFailingMigrationLeavesNothingBehind(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "holdfast.db")
+	mustClose(t, mustOpen(t, path, migrationFiles(t)))
+	wantRefusal(t, path, migrationFiles(t, addColumn+"\nCREATE TABLE clinic (x);"), "0002_more.sql", "nothing of it was kept")
+	mustClose(t, mustOpen(t, path, migrationFiles(t)))
+	mustClose(t, mustOpen(t, path, migrationFiles(t, addColumn)))
+}
+
+func TestAnEditedMigrationIsRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "holdfast.db")
+	mustClose(t, mustOpen(t, path, migrationFiles(t, addColumn)))
+	wantRefusal(t, path, migrationFiles(t, addColumn+" -- a word more"), "0002_more.sql", "another form")
+}
+
+func TestBadlyNumberedMigrationsAreRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "holdfast.db")
+	files := migrationFiles(t)
+	files["migrations/0003_gap.sql"] = &fstest.MapFile{Data: []byte("SELECT 1;")}
+	wantRefusal(t, path, files, "should be number 0002")
+	files = migrationFiles(t)
+	files["migrations/two.sql"] = &fstest.MapFile{Data: []byte("SELECT 1;")}
+	wantRefusal(t, path, files, "not named like")
+}
+
+// The newest snapshot that the older program could open is named, not one that is newer still.
+func TestTheWayBack(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"before-0002-20260101T000000.000Z.db", "before-0003-20260102T000000.000Z.db",
+		"before-0003-20260103T000000.000Z.db", "before-0004-20260104T000000.000Z.db", "other.db"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := wayBack(2, dir); !strings.Contains(got, "before-0003-20260103") {
+		t.Errorf("got %q, want the newer of version 3", got)
+	}
+	if got := wayBack(2, filepath.Join(dir, "none")); !strings.Contains(got, "no snapshot was found") {
+		t.Errorf("got %q, want it to say that there is none", got)
+	}
+}

@@ -1,0 +1,269 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"holdfast/store"
+	"holdfast/store/storetest"
+)
+
+// Everything in this file runs inside a synctest bubble: synctest.Wait returns when each caller waits for its turn, so
+// what shares a batch is decided by the test and not by luck. It also proves that the store works in one.
+
+// bench is a store whose writer can be held.
+type bench struct {
+	*Store
+	t       *testing.T
+	release chan struct{}
+}
+
+func newBench(t *testing.T, o Options) *bench {
+	t.Helper()
+	if o.Path == "" {
+		o.Path = filepath.Join(t.TempDir(), "holdfast.db")
+	}
+	s, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{Store: s, t: t, release: make(chan struct{})}
+	if err := s.Write(context.Background(), func(tx store.Tx) error {
+		for n := range int64(benchSpecialists) {
+			if err := tx.PutSpecialist(context.Background(), store.Specialist{ID: benchSpecialist(n)}); err != nil {
+				return err
+			}
+		}
+		return tx.PutAppointmentType(context.Background(), store.AppointmentType{ID: "checkup", DurationMinutes: 15, SlotStepMinutes: 15, Capacity: 1})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// hold makes the writer wait inside the first function of a batch until let.
+func (b *bench) hold(wg *sync.WaitGroup) {
+	wg.Go(func() {
+		if err := b.Write(context.Background(), func(store.Tx) error { <-b.release; return nil }); err != nil {
+			b.t.Logf("the function that held the writer: %v", err)
+		}
+	})
+	synctest.Wait()
+}
+
+func (b *bench) let() { close(b.release) }
+
+func (b *bench) insert(ctx context.Context, n int64) error {
+	return b.Write(ctx, func(tx store.Tx) error { return tx.InsertAppointment(ctx, benchAppointment(n)) })
+}
+
+func (b *bench) wantRow(n int64, want error) {
+	b.t.Helper()
+	if _, err := b.Appointment(context.Background(), benchAppointment(n).ID); !errors.Is(err, want) {
+		b.t.Errorf("appointment %d: got %v, want %v", n, err, want)
+	}
+}
+
+func inBubble(t *testing.T, o Options, fn func(b *bench)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, o)
+		defer storetest.Verify(t, b.Store)
+		fn(b)
+	})
+}
+
+func TestAFullQueueRefusesAtOnce(t *testing.T) {
+	inBubble(t, Options{QueueSize: 3}, func(b *bench) {
+		var wg sync.WaitGroup
+		b.hold(&wg)
+		errs := make([]error, 5)
+		for n := range errs {
+			wg.Go(func() { errs[n] = b.insert(context.Background(), int64(n)) })
+			synctest.Wait()
+		}
+		for n, want := range []error{nil, nil, nil, store.ErrOverloaded, store.ErrOverloaded} {
+			if !errors.Is(errs[n], want) {
+				t.Errorf("caller %d, before anybody was served: got %v, want %v", n, errs[n], want)
+			}
+		}
+		b.let()
+		wg.Wait()
+		for n := range errs {
+			want := store.ErrNotFound
+			if errs[n] == nil {
+				want = nil
+			}
+			b.wantRow(int64(n), want)
+		}
+		if err := b.insert(context.Background(), 9); err != nil {
+			t.Errorf("afterwards: %v", err)
+		}
+	})
+}
+
+func TestWaitingForATurnHonoursTheContext(t *testing.T) {
+	inBubble(t, Options{}, func(b *bench) {
+		var wg sync.WaitGroup
+		b.hold(&wg)
+		ctx, cancel := context.WithCancel(context.Background())
+		var left, stayed error
+		wg.Go(func() { left = b.insert(ctx, 1) })
+		wg.Go(func() { stayed = b.insert(context.Background(), 2) })
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		if !errors.Is(left, context.Canceled) {
+			t.Errorf("while the writer is held: got %v, want context.Canceled", left)
+		}
+		b.let()
+		wg.Wait()
+		if stayed != nil {
+			t.Errorf("the one who waited on: %v", stayed)
+		}
+		b.wantRow(1, store.ErrNotFound)
+		b.wantRow(2, nil)
+	})
+}
+
+// one batch: a good one, one that ends the batch, and a good one after it.
+func TestAnErrorThatIsNoRefusalEndsTheBatch(t *testing.T) {
+	for name, poison := range map[string]func(tx *tx) error{
+		"a statement fails, and the function hides it": func(tx *tx) error {
+			tx.exec("this is no SQL")
+			return nil
+		},
+		"the savepoint is gone": func(tx *tx) error {
+			if err := tx.run("ROLLBACK"); err != nil {
+				return err
+			}
+			return errors.New("so it cannot be rolled back to")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, Options{}, func(b *bench) {
+				var wg sync.WaitGroup
+				b.hold(&wg)
+				var errs [3]error
+				ran := false
+				wg.Go(func() { errs[0] = b.insert(context.Background(), 0) })
+				synctest.Wait()
+				wg.Go(func() {
+					errs[1] = b.Write(context.Background(), func(x store.Tx) error { return poison(x.(*tx)) })
+				})
+				synctest.Wait()
+				wg.Go(func() {
+					errs[2] = b.Write(context.Background(), func(x store.Tx) error {
+						ran = true
+						return x.InsertAppointment(context.Background(), benchAppointment(2))
+					})
+				})
+				synctest.Wait()
+				b.let()
+				wg.Wait()
+				for n, err := range errs[:2] {
+					if !errors.Is(err, store.ErrUnavailable) {
+						t.Errorf("caller %d: got %v, want ErrUnavailable", n, err)
+					}
+				}
+				b.wantRow(0, store.ErrNotFound)
+				if errs[2] != nil || !ran {
+					t.Errorf("the one behind the batch: ran %t, %v; want it served by the next", ran, errs[2])
+				}
+				b.wantRow(2, nil)
+			})
+		})
+	}
+}
+
+func TestABatchIsOneCommit(t *testing.T) {
+	inBubble(t, Options{}, func(b *bench) {
+		var wg sync.WaitGroup
+		b.hold(&wg)
+		// A rejected one first, so that what follows it must survive its ROLLBACK TO, and one that sees the others.
+		wg.Go(func() {
+			if err := b.Write(context.Background(), func(tx store.Tx) error {
+				return errors.Join(tx.InsertAppointment(context.Background(), benchAppointment(0)), errors.New("no"))
+			}); err == nil {
+				t.Error("the rejected one: got no error")
+			}
+		})
+		synctest.Wait()
+		for n := int64(1); n <= 50; n++ {
+			wg.Go(func() {
+				if err := b.insert(context.Background(), n); err != nil {
+					t.Errorf("caller %d: %v", n, err)
+				}
+			})
+		}
+		synctest.Wait()
+		var seen int
+		wg.Go(func() {
+			b.Write(context.Background(), func(tx store.Tx) error {
+				all, _, err := tx.Appointments(context.Background(), store.AppointmentFilter{})
+				seen = len(all)
+				b.wantRow(1, store.ErrNotFound) // nothing is committed yet
+				return err
+			})
+		})
+		synctest.Wait()
+		b.let()
+		wg.Wait()
+		if seen != 50 {
+			t.Errorf("the last of the batch saw %d of its neighbours, want 50", seen)
+		}
+		b.wantRow(0, store.ErrNotFound)
+		b.wantRow(50, nil)
+	})
+}
+
+func TestAFullDiskRefusesAndRecovers(t *testing.T) {
+	inBubble(t, Options{}, func(b *bench) {
+		limit := func(pages int) {
+			if err := b.writer.conn.script(fmt.Sprintf("PRAGMA max_page_count = %d", pages)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		limit(1) // no more than it has
+		var err error
+		var n int64
+		for ; err == nil && n < 1000; n++ {
+			err = b.insert(context.Background(), n)
+		}
+		if !errors.Is(err, store.ErrFull) {
+			t.Fatalf("insert %d on a full disk: got %v, want ErrFull", n, err)
+		}
+		b.wantRow(0, nil)
+		b.wantRow(n-1, store.ErrNotFound)
+		if err := b.insert(context.Background(), n); !errors.Is(err, store.ErrFull) {
+			t.Errorf("and again: got %v, want ErrFull", err)
+		}
+		limit(1_000_000)
+		if err := b.insert(context.Background(), n); err != nil {
+			t.Errorf("with room again: %v", err)
+		}
+	})
+}
+
+func TestTheStoreInABubble(t *testing.T) {
+	inBubble(t, Options{Readers: 2}, func(b *bench) {
+		var wg sync.WaitGroup
+		for n := range int64(400) {
+			wg.Go(func() {
+				if err := b.insert(context.Background(), n); err != nil {
+					t.Error(err)
+				}
+				b.wantRow(n, nil)
+				if _, err := b.Schedule(context.Background()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+	})
+}
