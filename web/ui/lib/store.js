@@ -2,7 +2,7 @@
 // keeps until it closes: recall, remember, forget. Storage can be blocked (an embedded page, a strict
 // browser): then a Map stands in and a reload starts afresh. `?frame=` keeps several pages of one
 // window apart, because frames of one origin share their sessionStorage.
-import { useEffect, useReducer, useRef } from 'preact/hooks'
+import { useLayoutEffect, useReducer, useRef } from 'preact/hooks'
 import { query } from './boot.js'
 
 export function createStore(state) {
@@ -27,7 +27,8 @@ export function useStore(store, pick = s => s) {
   const [, again] = useReducer(n => n + 1, 0)
   const seen = useRef()
   seen.current = { pick, value: pick(store.get()) }
-  useEffect(() => {
+  // Before paint, so that what arrives during the first render is in the first picture.
+  useLayoutEffect(() => {
     const look = state => { if (!Object.is(seen.current.pick(state), seen.current.value)) again() }
     look(store.get())
     return store.subscribe(look)

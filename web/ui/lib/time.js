@@ -34,8 +34,16 @@ export function write(style, when, tz = zone) {
   if (typeof when === 'string' && when.length === 10) return formatter(style, 'UTC').format(Date.parse(when))
   return formatter(style, tz).format(new Date(when))
 }
-const fields = (instant, tz = zone) =>
-  Object.fromEntries(formatter('fields', tz).formatToParts(new Date(instant)).map(p => [p.type, p.value]))
+// A page asks for the date of the same few hundred instants again and again, so the answers are kept.
+const known = new Map()
+const fields = (instant, tz = zone) => {
+  const key = tz + instant
+  if (!known.has(key)) {
+    if (known.size > 5000) known.clear()
+    known.set(key, Object.fromEntries(formatter('fields', tz).formatToParts(new Date(instant)).map(p => [p.type, p.value])))
+  }
+  return known.get(key)
+}
 
 export const dateOf = (instant, tz) => {
   const f = fields(instant, tz)
@@ -73,7 +81,7 @@ export const countdown = seconds => {
 // The zone's name, but only when a reader's own clock would show something else at that moment.
 export function foreignZone(instant) {
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone
-  if (!own || hhmm(instant, own) + dateOf(instant, own) === hhmm(instant) + dateOf(instant)) return ''
+  if (!own || own === zone || hhmm(instant, own) + dateOf(instant, own) === hhmm(instant) + dateOf(instant)) return ''
   const name = new Intl.DateTimeFormat(locale, { timeZone: zone, timeZoneName: 'long' })
     .formatToParts(new Date(instant)).find(p => p.type === 'timeZoneName')?.value
   return name || zone
