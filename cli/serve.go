@@ -218,7 +218,7 @@ func printTree(w io.Writer, h *house, cfg config, addr net.Addr) {
 	}
 	_, _ = fmt.Fprintf(w, `Holdfast · %s
 ├─ book    %s/
-├─ API     %s/v1/clinic
+├─ API     %s/docs
 ├─ health  %s/readyz
 └─ data    %s
 `, clinic, base, base, base, h.dir.path)

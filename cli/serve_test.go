@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -154,6 +155,83 @@ func TestAServerFromStartToEnd(t *testing.T) {
 	}
 	if code := s.ended(t); code != 0 {
 		t.Errorf("after SIGINT: exit code %d, want 0; it said %s", code, s.stderr)
+	}
+}
+
+// underWay opens a connection with a request on it whose handler waits for the rest of the body.
+func underWay(t *testing.T, s *server) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.base, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	_, err = io.WriteString(conn, "POST /v1/holds HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// "100 Continue" is sent when the handler first reads.
+	b := make([]byte, len("HTTP/1.1 100 Continue\r\n\r\n"))
+	if _, err := io.ReadFull(conn, b); err != nil || !strings.Contains(string(b), "100 Continue") {
+		t.Fatalf("got %q, %v, want 100 Continue", b, err)
+	}
+	return conn
+}
+
+// askedToStop sends SIGTERM and waits until no more connections are taken.
+func askedToStop(t *testing.T, s *server) {
+	t.Helper()
+	if err := s.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(10 * time.Second); ; {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(s.base, "http://"))
+		if err != nil {
+			return
+		}
+		conn.Close()
+		if time.Now().After(deadline) {
+			t.Fatal("10 s after SIGTERM the server still takes connections")
+		}
+		runtime.Gosched()
+	}
+}
+
+// TestRequestsUnderWayAreFinished when the server is asked to stop.
+func TestRequestsUnderWayAreFinished(t *testing.T) {
+	s := started(t, "serve", "--data", clinicDir(t), "--listen", "127.0.0.1:0")
+	conn := underWay(t, s)
+	askedToStop(t, s)
+	if _, err := io.WriteString(conn, "{}"); err != nil {
+		t.Fatal(err)
+	}
+	reply, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatalf("the request was cut off: %v", err)
+	}
+	reply.Body.Close()
+	if reply.StatusCode != http.StatusUnprocessableEntity {
+		t.Errorf("status: got %d, want 422", reply.StatusCode)
+	}
+	if code := s.ended(t); code != 0 {
+		t.Errorf("exit code: got %d, want 0", code)
+	}
+}
+
+// TestASecondSignalEndsItAtOnce, whatever is under way.
+func TestASecondSignalEndsItAtOnce(t *testing.T) {
+	s := started(t, "serve", "--data", clinicDir(t), "--listen", "127.0.0.1:0")
+	underWay(t, s)
+	askedToStop(t, s)
+	begun := time.Now()
+	if err := s.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if code := s.ended(t); code != -1 {
+		t.Errorf("exit code: got %d, want a death by signal", code)
+	}
+	if took := time.Since(begun); took > 3*time.Second {
+		t.Errorf("it took %s, want no time", took)
 	}
 }
 
