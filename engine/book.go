@@ -164,7 +164,7 @@ func (e *Engine) bookHeld(ctx context.Context, s *schedule, t *store.Appointment
 		e.confirm(ctx, h, a)
 		return a, nil
 	case errors.Is(err, store.ErrSlotTaken):
-		e.moveGenerations(s.serves[h.SpecialistID]...) // what made us believe it was free is wrong
+		e.disbelieve(h.SpecialistID)
 		e.release(ctx, h, holds.ReasonConflict)
 	case errors.As(err, &cooling):
 		e.release(ctx, h, holds.ReasonReleased)
@@ -205,7 +205,7 @@ func (e *Engine) bookClaiming(ctx context.Context, s *schedule, t *store.Appoint
 			e.release(ctx, h, holds.ReasonReleased)
 			return store.Appointment{}, err
 		}
-		e.moveGenerations(s.serves[h.SpecialistID]...)
+		e.disbelieve(h.SpecialistID)
 		e.release(ctx, h, holds.ReasonConflict)
 		found = lose(found, h)
 		if len(found) == 0 {

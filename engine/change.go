@@ -46,6 +46,7 @@ func (e *Engine) record(ctx context.Context, tx store.Tx, c *change) error {
 // hears of it finds it. The end of a hold is the caller's to publish, and says the same to the streams.
 func (e *Engine) announce(ctx context.Context, c *change) {
 	s := e.schedule.current.Load()
+	e.taken.apply(c.before, c.after)
 	e.moveGenerations(s.serves[c.after.SpecialistID]...)
 	if c.before != nil && c.before.SpecialistID != c.after.SpecialistID {
 		e.moveGenerations(s.serves[c.before.SpecialistID]...)
@@ -59,6 +60,13 @@ func (e *Engine) announce(ctx context.Context, c *change) {
 	e.publish(ctx, holds.Event{
 		Kind: holds.EventAppointment, Span: spanOf(c.after), AppointmentID: c.after.ID, Version: c.after.Version, Reason: holds.Reason(c.kind),
 	})
+}
+
+// disbelieve is called when the database refused a time that was believed free: what is remembered of the specialist is
+// wrong, and everybody asks anew.
+func (e *Engine) disbelieve(specialistID string) {
+	e.taken.forget(specialistID)
+	e.moveGenerations(e.Serves(specialistID)...)
 }
 
 // markBusy keeps the fast pre-check. Only what shares its time with nobody is marked, so that a hit is always true.

@@ -45,6 +45,7 @@ type Engine struct {
 	schedule  scheduleCache
 	slots     *slotCache
 	recent    recentHolds
+	taken     takenTime
 	beacon    beacon
 	failures  failures
 	passwords passwords

@@ -66,7 +66,7 @@ func (e *Engine) Reschedule(ctx context.Context, r RescheduleRequest) (store.App
 	case err == nil:
 		e.confirm(ctx, h, moved)
 	case errors.Is(err, store.ErrSlotTaken):
-		e.moveGenerations(e.Serves(h.SpecialistID)...)
+		e.disbelieve(h.SpecialistID)
 		e.release(ctx, h, holds.ReasonConflict)
 	case r.HoldID != "":
 		e.unpin(ctx, h)

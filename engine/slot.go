@@ -146,7 +146,7 @@ func (e *Engine) computeSlots(ctx context.Context, s *schedule, t *store.Appoint
 	}
 	slices.Sort(list.specialists)
 	first, last := Around(t, from, to)
-	taken, err := e.store.Taken(ctx, list.specialists, first, last)
+	taken, err := e.taken.read(ctx, e.store, list.specialists, first, last)
 	if err != nil {
 		return nil, err
 	}

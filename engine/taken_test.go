@@ -1,0 +1,154 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"holdfast/holds/memory"
+	"holdfast/store"
+	"holdfast/store/sqlite"
+)
+
+// TestTakenTimeAgreesWithTheStore books, moves and cancels at random, and asks over changing stretches: what is kept in
+// memory must be what the database answers, at every step.
+func TestTakenTimeAgreesWithTheStore(t *testing.T) {
+	e, specialists := bookedClinic(t, 3, 0)
+	ctx := context.Background()
+	r := rand.New(rand.NewPCG(1, 2))
+	day := time.Now().UTC().Truncate(24 * time.Hour)
+	var booked []string
+	for step := range 400 {
+		start := day.Add(time.Duration(1+r.IntN(20))*24*time.Hour + 8*time.Hour + time.Duration(r.IntN(16))*30*time.Minute)
+		switch {
+		case step%3 != 2 || len(booked) == 0:
+			a, err := e.Book(ctx, BookRequest{
+				AppointmentTypeID: "checkup", SlotStart: start, SpecialistID: specialists[r.IntN(len(specialists))], Client: "client-0123456789abcdef",
+				Patient: store.Patient{Name: "P"}, Source: store.SourceStaff, Actor: "system",
+			})
+			if err == nil {
+				booked = append(booked, a.ID)
+			}
+		case step%2 == 0:
+			_, _ = e.Cancel(ctx, CancelRequest{ID: booked[r.IntN(len(booked))], Actor: "system"})
+		default:
+			_, _ = e.Reschedule(ctx, RescheduleRequest{ID: booked[r.IntN(len(booked))], SlotStart: start, SpecialistID: specialists[r.IntN(len(specialists))], Actor: "system"})
+		}
+		from := day.Add(time.Duration(r.IntN(24*18)) * time.Hour)
+		to := from.Add(time.Duration(1+r.IntN(24*5)) * time.Hour)
+		if step%50 == 0 {
+			to = from.Add(30 * 24 * time.Hour)
+		}
+		got, err := e.taken.read(ctx, e.store, specialists, from, to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := e.store.Taken(ctx, specialists, from, to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		slices.SortFunc(got, bySpecialistAndStart)
+		slices.SortFunc(want, bySpecialistAndStart)
+		if !slices.Equal(got, want) {
+			t.Fatalf("step %d: memory has %d appointments between %s and %s, the database %d", step, len(got), from, to, len(want))
+		}
+	}
+	if len(booked) < 100 {
+		t.Errorf("only %d bookings came to be", len(booked))
+	}
+}
+
+func bySpecialistAndStart(a, b store.Taken) int {
+	if a.SpecialistID != b.SpecialistID {
+		return len(a.SpecialistID) - len(b.SpecialistID) + int(a.SpecialistID[len(a.SpecialistID)-1]) - int(b.SpecialistID[len(b.SpecialistID)-1])
+	}
+	return compareTaken(a, b)
+}
+
+// BenchmarkTimeslots lists 30 days, pooled over 20 specialists whose calendars are nine tenths full: without the slot
+// cache, and from it.
+func BenchmarkTimeslots(b *testing.B) {
+	e, _ := bookedClinic(b, 20, 30)
+	today := store.DateOf(time.Now().UTC())
+	ask := TimeslotsRequest{AppointmentTypeID: "checkup", From: today, To: today.AddDays(30)}
+	for _, x := range []struct {
+		name  string
+		fresh bool
+	}{{"uncached", true}, {"cached", false}} {
+		b.Run(x.name, func(b *testing.B) {
+			for b.Loop() {
+				if x.fresh {
+					e.moveGenerations()
+				}
+				if _, err := e.Timeslots(context.Background(), ask); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// bookedClinic opens a clinic in UTC from 08:00 to 16:00 every day, with 16 slots a day, and fills nine tenths of the
+// given days.
+func bookedClinic(t testing.TB, specialists, days int) (*Engine, []string) {
+	t.Helper()
+	ctx := context.Background()
+	db, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(t.TempDir(), "holdfast.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	live := memory.New(memory.Options{})
+	t.Cleanup(func() {
+		if err := live.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	e, err := New(ctx, Options{Store: db, Holds: live})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := ClinicFile{Clinic: &ClinicEntry{Name: "Full", Timezone: "UTC"}}
+	kind := AppointmentTypeEntry{ID: "checkup", Name: "Check-up", DurationMinutes: 30, HorizonDays: 60, Capacity: 1, HoldTTLSeconds: 30, MaxHoldSeconds: 900, HoldQuota: 3, Active: true}
+	var ids []string
+	for n := range specialists {
+		p := SpecialistEntry{ID: fmt.Sprintf("specialist-%d", n), Name: "Dr", Active: true}
+		for day := range 7 {
+			p.WeeklyHours = append(p.WeeklyHours, HoursEntry{store.Weekday(day), 480, 960})
+		}
+		f.Specialists = append(f.Specialists, p)
+		kind.Specialists = append(kind.Specialists, AssignmentEntry{SpecialistID: p.ID})
+		ids = append(ids, p.ID)
+	}
+	f.AppointmentTypes = []AppointmentTypeEntry{kind}
+	if _, err := e.Import(ctx, "system", f); err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(ids)
+	now := e.now()
+	row := e.schedule.current.Load().types["checkup"]
+	err = db.Write(ctx, func(tx store.Tx) error {
+		for i := range specialists * days * 16 {
+			if i%10 == 0 {
+				continue
+			}
+			id, n := ids[i%specialists], i/specialists
+			start := now.Truncate(24 * time.Hour).Add(time.Duration(n/16)*24*time.Hour + 8*time.Hour + time.Duration(n%16)*30*time.Minute)
+			r := BookRequest{Patient: store.Patient{Name: "P"}, Source: store.SourceStaff}
+			if err := tx.InsertAppointment(ctx, newAppointment(&r, SpanOf(row, id, start))); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e, ids
+}
