@@ -114,6 +114,7 @@ var sentinels = []struct {
 	{holds.ErrQuota, errQuotaExceeded},
 	{holds.ErrRestarts, errQuotaExceeded.with("This hold was kept as often as it may be. Book it, or release it and take it anew.")},
 	{holds.ErrDeactivated, errForbidden.because("deactivated", "This specialist is deactivated. An admin can activate the specialist again.")},
+	{holds.ErrOffline, errNotBookable.because(string(engine.ReasonNotOnline), "This specialist is offline. Go online first; heartbeats keep up what is online.")},
 	{holds.ErrUnavailable, errStorageUnavailable},
 	{holds.ErrClosed, errStorageUnavailable},
 	{engine.ErrNoSlots, errNoSlots},
@@ -182,8 +183,18 @@ func whyNot(r engine.Reason) string {
 		return "No slot starts at this instant. Choose a start that the timeslots list."
 	case engine.ReasonTaken:
 		return "A booked appointment is in the way. Choose another time."
+	case engine.ReasonAccepted:
+		return "Another specialist was first to accept this session."
+	case engine.ReasonEnded:
+		return "This session is over. The client can ask for a new one."
+	case engine.ReasonNotActive:
+		return "This session has not been accepted yet, or is over."
+	case engine.ReasonAtCapacity:
+		return "This specialist has as many sessions as may be. End one of them first."
+	case engine.ReasonNotOnline:
+		return "This specialist is offline. Go online first."
 	}
-	return "Choose a time that the timeslots list."
+	return "This cannot be done now; the reason says why."
 }
 
 // tooMany is the answer to an address that asks too often.

@@ -1,0 +1,255 @@
+package web_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// The clinic's set-up: what an admin can change, and what the public sees of it.
+
+func TestOnlyAnAdminChangesTheClinic(t *testing.T) {
+	h := newHouse(t)
+	for _, c := range []struct{ method, path, body string }{
+		{"PUT", "/v1/clinic", "{}"}, {"POST", "/v1/import", "{}"}, {"GET", "/v1/export", ""},
+		{"POST", "/v1/appointment-types", "{}"}, {"PATCH", "/v1/appointment-types/checkup", "{}"}, {"DELETE", "/v1/appointment-types/checkup", ""},
+		{"POST", "/v1/specialists", "{}"}, {"PATCH", "/v1/specialists/ada", "{}"}, {"DELETE", "/v1/specialists/ada", ""},
+		{"GET", "/v1/specialists/ada/weekly-hours", ""}, {"PUT", "/v1/specialists/ada/weekly-hours", "[]"},
+		{"GET", "/v1/specialists/ada/overrides", ""}, {"POST", "/v1/specialists/ada/overrides", "{}"}, {"DELETE", "/v1/overrides/x", ""},
+		{"POST", "/v1/people/erase", "{}"}, {"POST", "/v1/appointments", "{}"}, {"GET", "/v1/appointments", ""},
+	} {
+		var body any
+		if c.body != "" {
+			body = c.body
+		}
+		h.do(c.method, c.path, body).problem(401, "unauthorized")
+		// Who may not, is not told what would be wrong with the body either.
+		h.do(c.method, c.path, "{").problem(401, "unauthorized")
+	}
+}
+
+func TestClinic(t *testing.T) {
+	h := newHouse(t)
+	h.do("PUT", "/v1/clinic", map[string]any{"timezone": "Europe/Berlin", "contact": map[string]any{"phone": "030 1234"}}, asAdmin).want(200)
+	r := h.do("GET", "/v1/clinic", nil).want(200)
+	if r.text("clinic", "name") != "Harbour Clinic" || r.text("clinic", "timezone") != "Europe/Berlin" || r.text("clinic", "contact", "phone") != "030 1234" {
+		t.Errorf("got %s", r.raw)
+	}
+	// What was read can be written back.
+	h.do("PUT", "/v1/clinic", r.get("clinic"), asAdmin).want(200)
+	for field, body := range map[string]map[string]any{
+		"timezone": {"timezone": "Mars/Olympus"}, "name": {"name": " "}, "locale": {"locale": "not a tag"},
+		"website": {"contact": map[string]any{"website": "javascript:alert(1)"}}, "email": {"contact": map[string]any{"email": "nobody"}},
+	} {
+		r := h.do("PUT", "/v1/clinic", body, asAdmin).problem(422, "validation_failed")
+		if !strings.Contains(r.raw, `"field":"`+field) && !strings.Contains(r.raw, `.`+field+`"`) {
+			t.Errorf("%s is not named: %s", field, r.raw)
+		}
+	}
+}
+
+func TestAppointmentTypes(t *testing.T) {
+	h := newHouse(t)
+	made := h.do("POST", "/v1/appointment-types", map[string]any{
+		"id": "cleaning", "name": "Cleaning", "durationMinutes": 45, "specialists": []map[string]any{{"specialistId": "bea", "priority": 1}},
+		"upstream": map[string]any{"appointmentTypeGUID": "11111111-2222-3333-4444-555555555555"},
+	}, asAdmin).want(201)
+	for field, want := range map[string]any{
+		"id": "cleaning", "slotStepMinutes": 45.0, "holdTtlSeconds": 30.0, "maxHoldSeconds": 900.0, "holdQuota": 3.0, "capacity": 1.0, "cooldownMinutes": 1440.0, "active": true,
+	} {
+		if got := made.get("appointmentType", field); got != want {
+			t.Errorf("%s: got %v, want %v", field, got, want)
+		}
+	}
+	public := h.do("GET", "/v1/appointment-types/cleaning", nil).want(200)
+	if public.get("appointmentType", "upstream") != nil {
+		t.Error("the public is told the upstream's ids")
+	}
+	h.do("POST", "/v1/appointment-types", map[string]any{"id": "cleaning", "name": "Cleaning"}, asAdmin).problem(422, "validation_failed").field("id")
+	h.do("PATCH", "/v1/appointment-types/cleaning", public.get("appointmentType"), asAdmin).want(200) // what was read can be written back
+	h.do("PATCH", "/v1/appointment-types/cleaning", map[string]any{"id": "other"}, asAdmin).problem(422, "validation_failed").field("id")
+	changed := h.do("PATCH", "/v1/appointment-types/cleaning", map[string]any{"active": false}, asAdmin).want(200)
+	if changed.text("appointmentType", "name") != "Cleaning" || changed.get("appointmentType", "active") != false {
+		t.Errorf("got %s", changed.raw)
+	}
+	count := func(headers ...header) int {
+		return len(h.do("GET", "/v1/appointment-types", nil, headers...).want(200).body["appointmentTypes"].([]any))
+	}
+	if public, all := count(), count(asAdmin); public != 4 || all != 5 {
+		t.Errorf("the public sees %d types and the admin %d, want 4 and 5", public, all)
+	}
+	h.do("DELETE", "/v1/appointment-types/cleaning", nil, asAdmin).want(200)
+	h.do("DELETE", "/v1/appointment-types/cleaning", nil, asAdmin).problem(404, "not_found")
+	h.do("GET", "/v1/appointment-types/cleaning", nil).problem(404, "not_found")
+	h.do("PATCH", "/v1/appointment-types/cleaning", map[string]any{}, asAdmin).problem(404, "not_found")
+
+	for field, body := range map[string]map[string]any{
+		"name": {"name": ""}, "durationMinutes": {"durationMinutes": 0}, "slotStepMinutes": {"slotStepMinutes": -1}, "capacity": {"capacity": 501},
+		"holdTtlSeconds": {"holdTtlSeconds": 0}, "maxHoldSeconds": {"maxHoldSeconds": 1}, "horizonDays": {"horizonDays": 0}, "id": {"id": "a/b"},
+		"specialists[0].specialistId": {"specialists": []map[string]any{{"specialistId": "nobody"}}},
+	} {
+		all := map[string]any{"name": "X"}
+		for k, v := range body {
+			all[k] = v
+		}
+		h.do("POST", "/v1/appointment-types", all, asAdmin).problem(422, "validation_failed").field(field)
+	}
+}
+
+func TestSpecialists(t *testing.T) {
+	h := newHouse(t)
+	public := h.do("GET", "/v1/specialists", nil).want(200)
+	for _, p := range public.body["specialists"].([]any) {
+		if len(p.(map[string]any)) != 2 {
+			t.Errorf("the public is told more than id and name: %v", p)
+		}
+	}
+	if strings.Contains(h.do("GET", "/v1/specialists/ada", nil).want(200).raw, "clinic.example") {
+		t.Error("the public is told a specialist's address")
+	}
+	made := h.do("POST", "/v1/specialists", map[string]any{"id": "cy", "name": "Dr Cy", "timezone": "America/New_York", "maxSessions": 2}, asAdmin).want(201)
+	if made.text("specialist", "timezone") != "America/New_York" || made.get("specialist", "active") != true {
+		t.Errorf("got %s", made.raw)
+	}
+	h.do("PATCH", "/v1/specialists/cy", map[string]any{"active": false}, asAdmin).want(200)
+	h.do("GET", "/v1/specialists/cy", nil).problem(404, "not_found")
+	h.do("GET", "/v1/specialists/cy", nil, asAdmin).want(200)
+	for field, body := range map[string]map[string]any{
+		"name": {"name": ""}, "timezone": {"timezone": "Nowhere"}, "email": {"email": "x"}, "maxSessions": {"maxSessions": -1}, "id": {"id": "ada"},
+	} {
+		all := map[string]any{"name": "X"}
+		for k, v := range body {
+			all[k] = v
+		}
+		h.do("POST", "/v1/specialists", all, asAdmin).problem(422, "validation_failed").field(field)
+	}
+	h.do("DELETE", "/v1/specialists/cy", nil, asAdmin).want(200)
+	h.do("GET", "/v1/specialists/cy", nil, asAdmin).problem(404, "not_found")
+}
+
+func TestWeeklyHours(t *testing.T) {
+	h := newHouse(t)
+	path := "/v1/specialists/ada/weekly-hours"
+	// A dry run answers the slots and changes nothing.
+	nineToTen := []map[string]any{{"weekday": strings.ToLower(h.start.Weekday().String()), "start": "09:00", "end": "10:00"}}
+	dry := h.do("PUT", path+"?dryRun=true&appointmentTypeId=checkup&from="+h.day(0)+"&to="+h.day(1), nineToTen, asAdmin).want(200)
+	if got := dry.body["slots"].([]any); len(got) != 2 || got[0].(map[string]any)["start"] != h.day(0)+"T09:00:00Z" {
+		t.Errorf("the dry run gives %v, want 09:00 and 09:30", got)
+	}
+	if got := len(h.do("GET", path, nil, asAdmin).want(200).body["weeklyHours"].([]any)); got != 7 {
+		t.Errorf("after the dry run there are %d windows, want the 7 there were", got)
+	}
+	h.do("PUT", path, nineToTen, asAdmin).want(200)
+	if got := len(h.slots(1, "checkup", "&specialistId=ada")); got != 2 {
+		t.Errorf("the next listing has %d slots, want 2", got)
+	}
+	for field, hours := range map[string]string{
+		"weeklyHours[0].weekday": `[{"weekday":"someday","start":"09:00","end":"10:00"}]`,
+		"weeklyHours[0].start":   `[{"weekday":"monday","start":"9","end":"10:00"}]`,
+		"weeklyHours[0].end":     `[{"weekday":"monday","start":"09:00","end":"24:01"}]`,
+		"weeklyHours[0]":         `[{"weekday":"monday","start":"18:00","end":"06:00"}]`,
+		"weeklyHours":            `[{"weekday":"monday","start":"09:00","end":"12:00"},{"weekday":"monday","start":"11:00","end":"13:00"}]`,
+	} {
+		h.do("PUT", path, hours, asAdmin).problem(422, "validation_failed").field(field)
+	}
+	h.do("PUT", path, `{}`, asAdmin).problem(400, "malformed_body")
+	h.do("PUT", path+"?dryRun=perhaps", `[]`, asAdmin).problem(422, "validation_failed").field("dryRun")
+	h.do("PUT", path+"?dryRun=true&from="+h.day(0)+"&to="+h.day(63), `[]`, asAdmin).problem(422, "validation_failed").field("to")
+	h.do("PUT", "/v1/specialists/nobody/weekly-hours", `[]`, asAdmin).problem(404, "not_found")
+	h.do("GET", "/v1/specialists/nobody/weekly-hours", nil, asAdmin).problem(404, "not_found")
+}
+
+func TestAnOverrideShowsInTheVeryNextListing(t *testing.T) {
+	h := newHouse(t)
+	path := "/v1/specialists/ada/overrides"
+	if len(h.slots(1, "checkup", "&specialistId=ada")) != 48 {
+		t.Fatal("the day should be open")
+	}
+	made := h.do("POST", path, map[string]any{"date": h.day(0), "closed": true, "reason": "conference"}, asAdmin).want(201)
+	if got := len(h.slots(1, "checkup", "&specialistId=ada")); got != 0 {
+		t.Errorf("a closed day lists %d slots", got)
+	}
+	h.hold(1, "checkup", h.at(0), map[string]any{"specialistId": "ada"}).problem(409, "not_bookable")
+	h.do("POST", path, map[string]any{"date": h.day(0), "hours": []map[string]any{{"start": "09:00", "end": "10:00"}}}, asAdmin).want(201)
+	if got := len(h.slots(1, "checkup", "&specialistId=ada")); got != 2 {
+		t.Errorf("an hour lists %d slots, want 2", got)
+	}
+	list := h.do("GET", path, nil, asAdmin).want(200).body["overrides"].([]any)
+	if len(list) != 1 {
+		t.Fatalf("the date has %d overrides, want the last one", len(list))
+	}
+	id := list[0].(map[string]any)["id"].(string)
+	if id == made.text("override", "id") {
+		t.Error("the override that was replaced kept its id")
+	}
+	h.do("DELETE", "/v1/overrides/"+id, nil, asAdmin).want(200)
+	h.do("DELETE", "/v1/overrides/"+id, nil, asAdmin).problem(404, "not_found")
+	if len(h.slots(1, "checkup", "&specialistId=ada")) != 48 {
+		t.Error("the day should be open again")
+	}
+	for field, body := range map[string]map[string]any{
+		"date": {"date": "2026-02-30", "closed": true}, "hours": {"date": h.day(0)}, "hours[0].start": {"date": h.day(0), "hours": []map[string]any{{"start": "x", "end": "10:00"}}},
+		"reason": {"date": h.day(0), "closed": true, "reason": strings.Repeat("r", 501)},
+	} {
+		h.do("POST", path, body, asAdmin).problem(422, "validation_failed").field(field)
+	}
+	h.do("POST", "/v1/specialists/nobody/overrides", map[string]any{"date": h.day(0), "closed": true}, asAdmin).problem(404, "not_found")
+}
+
+func TestImportAndExportAreOneClinic(t *testing.T) {
+	h := newHouse(t)
+	exported := h.do("GET", "/v1/export", nil, asAdmin).want(200)
+	for range 2 { // idempotent by id
+		r := h.do("POST", "/v1/import", exported.raw, asAdmin).want(200)
+		if r.get("imported", "specialists") != 2.0 || r.get("imported", "appointmentTypes") != 4.0 {
+			t.Errorf("got %s", r.raw)
+		}
+	}
+	if again := h.do("GET", "/v1/export", nil, asAdmin).want(200); again.raw != exported.raw {
+		t.Errorf("an import of the export changed the clinic:\n%s\n%s", exported.raw, again.raw)
+	}
+	for _, c := range []struct {
+		file   string
+		status int
+		code   string
+		says   string
+	}{
+		{`{"clinic":{"name":"X","timezone":"Mars"}}`, 422, "validation_failed", "clinic.timezone"},
+		{`{"clinics":{}}`, 400, "malformed_body", "clinics"},
+		{`{"specialists":[{"id":"x","name":"X","weekly":[]}]}`, 400, "malformed_body", "specialists.weekly"},
+		{`{"specialists":[{"id":"x","name":"X","weeklyHours":[{"weekday":"funday","start":"09:00","end":"10:00"}]}]}`, 422, "validation_failed", "funday"},
+		{`{"specialists":[{"id":"x","name":"X","overrides":[{"date":"2026-02-30","closed":true}]}]}`, 422, "validation_failed", "2026-02-30"},
+		{`{"appointmentTypes":[{"id":"x","name":"X","specialists":[{"specialistId":"nobody"}]}]}`, 422, "validation_failed", "appointmentTypes[0].specialists[0].specialistId"},
+		{`{"appointmentTypes":[{"id":"x","name":"X","durationMinutes":"long"}]}`, 422, "validation_failed", "durationMinutes"},
+	} {
+		r := h.do("POST", "/v1/import", c.file, asAdmin).problem(c.status, c.code)
+		if !strings.Contains(r.raw, c.says) {
+			t.Errorf("%s: %q is not named in %s", c.file, c.says, r.raw)
+		}
+	}
+	if again := h.do("GET", "/v1/export", nil, asAdmin).want(200); again.raw != exported.raw {
+		t.Error("a refused import changed the clinic")
+	}
+}
+
+func TestErasingAPerson(t *testing.T) {
+	h := newHouse(t)
+	booked := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0)}, header{"Idempotency-Key": "key-1"}).want(201)
+	id := booked.text("appointment", "id")
+	for _, body := range []map[string]any{{}, {"email": "a@b.c", "phone": "123"}, {"phone": "x"}} {
+		h.do("POST", "/v1/people/erase", body, asAdmin).problem(422, "validation_failed")
+	}
+	r := h.do("POST", "/v1/people/erase", map[string]any{"email": "P1@Example.org"}, asAdmin).want(200)
+	if r.get("erased", "appointments") != 1.0 {
+		t.Errorf("got %s", r.raw)
+	}
+	a := h.do("GET", "/v1/appointments/"+id, nil, asAdmin).want(200)
+	if a.text("appointment", "status") != "confirmed" || a.text("appointment", "patient", "name") != "" {
+		t.Errorf("got %s", a.raw)
+	}
+	raw, _ := json.Marshal(a.get("appointment", "patient"))
+	if strings.Contains(fmt.Sprint(string(raw)), "example.org") {
+		t.Errorf("the person is still there: %s", raw)
+	}
+}

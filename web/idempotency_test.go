@@ -1,0 +1,147 @@
+package web_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// One key, one effect: whatever happens to the answers.
+
+func key(s string) header { return header{"Idempotency-Key": s} }
+
+func TestTheSameKeyGetsTheSameAnswer(t *testing.T) {
+	h := newHouse(t)
+	first := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0)}, key("one")).want(201)
+	if first.header.Get("Idempotency-Replayed") != "" {
+		t.Error("a first answer says it is a repeat")
+	}
+	again := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0)}, key("one")).want(201)
+	if again.raw != first.raw || again.header.Get("Idempotency-Replayed") != "true" {
+		t.Errorf("got %s, want %s again", again.raw, first.raw)
+	}
+	h.book(1, "checkup", map[string]any{"slotStartDate": h.at(60)}, key("one")).problem(422, "idempotency_mismatch")
+	h.book(1, "surgery", map[string]any{"slotStartDate": h.at(0)}, key("one")).problem(422, "idempotency_mismatch")
+	// Another client's key is another key.
+	h.book(2, "checkup", map[string]any{"slotStartDate": h.at(0)}, key("one")).want(201)
+	// And so is the same key on another route.
+	h.do("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(120), "clientId": client(1)}, key("one")).want(201)
+}
+
+func TestOnlySuccessesAreRemembered(t *testing.T) {
+	h := newHouse(t)
+	held := h.hold(9, "checkup", h.at(0), map[string]any{"specialistId": "ada"}).want(201).text("holdId")
+	request := map[string]any{"slotStartDate": h.at(0), "specialistId": "ada"}
+	h.book(1, "checkup", request, key("k")).problem(409, "slot_held")
+	h.do("DELETE", "/v1/holds", map[string]any{"holdId": held, "clientId": client(9)}).want(200)
+	h.book(1, "checkup", request, key("k")).want(201)
+}
+
+func TestHoldsAndTheScheduleAreRememberedToo(t *testing.T) {
+	h := newHouse(t)
+	for _, c := range []struct {
+		path    string
+		body    map[string]any
+		headers []header
+	}{
+		{"/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(0), "clientId": client(1)}, nil},
+		{"/v1/appointment-types", map[string]any{"name": "New"}, []header{asAdmin}},
+		{"/v1/specialists", map[string]any{"name": "New"}, []header{asAdmin}},
+		{"/v1/specialists/ada/overrides", map[string]any{"date": h.day(9), "closed": true}, []header{asAdmin}},
+		{"/v1/appointments", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(600), "specialistId": "ada", "patient": patient(1)}, []header{asAdmin}},
+	} {
+		headers := append(c.headers, key("k"))
+		first := h.do("POST", c.path, c.body, headers...).want(201)
+		again := h.do("POST", c.path, c.body, headers...).want(201)
+		if first.raw != again.raw || again.header.Get("Idempotency-Replayed") != "true" {
+			t.Errorf("%s: got %s, want %s again", c.path, again.raw, first.raw)
+		}
+	}
+	if got := len(h.do("GET", "/v1/specialists", nil, asAdmin).body["specialists"].([]any)); got != 3 {
+		t.Errorf("there are %d specialists, want the two and a new one", got)
+	}
+}
+
+// TestAMoveCanBeRepeatedWithTheOldLink: the answer to a move has the new link, and the old one is dead. If that answer is
+// lost, the repeat has only the old one.
+func TestAMoveCanBeRepeatedWithTheOldLink(t *testing.T) {
+	h := newHouse(t)
+	link := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0)}).want(201).managing()
+	path, body := "/v1/appointments/managed/reschedule", map[string]any{"slotStartDate": h.at(60)}
+	first := h.do("POST", path, body, link, key("move")).want(200)
+	again := h.do("POST", path, body, link, key("move")).want(200)
+	if again.raw != first.raw {
+		t.Errorf("got %s, want %s again", again.raw, first.raw)
+	}
+	h.do("GET", "/v1/appointments/managed", nil, again.managing()).want(200)
+	h.do("POST", path, body, link, key("another")).problem(401, "unauthorized")
+	h.do("POST", path, body, link).problem(401, "unauthorized")
+}
+
+func TestRacersWithOneKeyBookOnce(t *testing.T) {
+	h := newHouse(t)
+	var racers sync.WaitGroup
+	answers := make([]*reply, 24)
+	for i := range answers {
+		racers.Go(func() {
+			answers[i] = h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0)}, key("race"))
+		})
+	}
+	racers.Wait()
+	ids := make(map[string]int)
+	for _, r := range answers {
+		switch r.status {
+		case 201:
+			ids[r.text("appointment", "id")]++
+		case 409:
+			r.problem(409, "idempotency_in_flight")
+			if r.header.Get("Retry-After") == "" {
+				t.Error("the one who came too early is not told when to come again")
+			}
+		default:
+			t.Errorf("got %d: %s", r.status, r.raw)
+		}
+	}
+	if len(ids) != 1 {
+		t.Errorf("one key made %d appointments: %v", len(ids), ids)
+	}
+	if got := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0)}, key("race")).want(201); ids[got.text("appointment", "id")] == 0 {
+		t.Error("the answer afterwards is another one")
+	}
+	if got := len(h.do("GET", "/v1/appointments", nil, asAdmin).body["appointments"].([]any)); got != 1 {
+		t.Errorf("there are %d appointments, want 1", got)
+	}
+}
+
+func TestKeysThatCannotBe(t *testing.T) {
+	h := newHouse(t)
+	for _, bad := range []string{strings.Repeat("k", 256), "tab\there", "umlaut-\xc3\xbc"} {
+		r := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0)}, key(bad)).problem(422, "validation_failed")
+		r.field("Idempotency-Key")
+	}
+	h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0)}, key(strings.Repeat("k", 255))).want(201)
+}
+
+func TestFiftyRacersOneWinner(t *testing.T) {
+	h := newHouse(t)
+	var racers sync.WaitGroup
+	statuses := make([]int, 50)
+	for i := range statuses {
+		racers.Go(func() {
+			r := h.book(100+i, "checkup", map[string]any{"slotStartDate": h.at(0), "specialistId": "ada"})
+			statuses[i] = r.status
+			if r.status != 201 && r.body["code"] != "slot_taken" && r.body["code"] != "slot_held" {
+				t.Errorf("got %s", r.raw)
+			}
+		})
+	}
+	racers.Wait()
+	count := make(map[int]int)
+	for _, s := range statuses {
+		count[s]++
+	}
+	if fmt.Sprint(count) != fmt.Sprint(map[int]int{201: 1, 409: 49}) {
+		t.Errorf("got %v, want one 201 and 49 times 409", count)
+	}
+}
