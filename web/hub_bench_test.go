@@ -1,0 +1,338 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"holdfast/holds"
+	"holdfast/holds/memory"
+)
+
+// The figures of the live stream. Server, publisher and subscribers share this process and its processors, so only the
+// ratio of two fan-outs measured in one run means anything.
+//
+//	go test ./web -run '^$' -bench 'Stream|Frames' -benchtime 1x
+//
+// HOLDFAST_BENCH_FULL=1 runs the sizes of the figures (1,000 subscribers, seconds of events); without it, a tenth.
+
+func full() bool { return os.Getenv("HOLDFAST_BENCH_FULL") != "" }
+
+func sized(n int) int {
+	if full() {
+		return n
+	}
+	return max(n/10, 1)
+}
+
+// BenchmarkClaimReleaseFrames claims and releases a hold and encodes both frames of both events.
+func BenchmarkClaimReleaseFrames(b *testing.B) {
+	live := memory.New(memory.Options{})
+	defer live.Close()
+	ctx := context.Background()
+	start := time.Now().Add(48 * time.Hour).Truncate(time.Hour)
+	claim := holds.Claim{
+		Span:   holds.Span{AppointmentTypeID: "checkup", SpecialistID: "ada", SlotStart: start, SlotEnd: start.Add(30 * time.Minute), BusyStart: start, BusyEnd: start.Add(30 * time.Minute)},
+		Client: ownClient, Seats: []int{0}, TTL: 30 * time.Second, MaxLife: 15 * time.Minute, Quota: 3,
+	}
+	epoch := live.Epoch()
+	frame := make([]byte, 0, 1024)
+	b.ReportAllocs()
+	for b.Loop() {
+		h, err := live.Claim(ctx, claim)
+		if err != nil {
+			b.Fatal(err)
+		}
+		held := holds.Event{Kind: holds.EventHold, Seq: 1, HoldID: h.ID, Span: h.Span, ExpiresAt: h.ExpiresAt, Client: h.Client}
+		frame = appendEvent(frame[:0], epoch, &held, "")
+		frame = appendEvent(frame, epoch, &held, h.Client)
+		if _, err := live.Release(ctx, h.ID, ownClient, holds.ReasonReleased); err != nil {
+			b.Fatal(err)
+		}
+		held.Kind, held.Reason = holds.EventRelease, holds.ReasonReleased
+		frame = appendEvent(frame[:0], epoch, &held, "")
+		frame = appendEvent(frame, epoch, &held, h.Client)
+	}
+}
+
+// BenchmarkStream offers events at a rate to subscribers of one type and reports what was delivered and how late, once
+// for the hub and once for the handler everybody writes: a channel of 64 for each subscriber, and a Flush.
+func BenchmarkStream(b *testing.B) {
+	for _, load := range []struct{ subscribers, rate int }{{1000, 100}, {1000, 1000}} {
+		for _, kind := range []string{"hub", "idiomatic"} {
+			b.Run(fmt.Sprintf("%dx%d/%s", load.subscribers, load.rate, kind), func(b *testing.B) {
+				s := newStreams(b, hubOptions{})
+				<-s.hub.ready
+				var handler http.Handler = http.HandlerFunc(s.hubHandler)
+				if kind == "idiomatic" {
+					handler = s.idiomaticHandler()
+				}
+				server := httptest.NewServer(handler)
+				defer server.Close()
+				for b.Loop() {
+					s.offer(b, server, sized(load.subscribers), load.rate, 3*time.Second)
+				}
+			})
+		}
+	}
+}
+
+func (s *streams) hubHandler(w http.ResponseWriter, r *http.Request) {
+	if err := s.hub.open(w, r, streamRequest{topic: "checkup", lease: defaultLease, left: func() {}}); err != nil {
+		s.t.Error(err)
+	}
+}
+
+// idiomaticHandler fans out as most servers do.
+func (s *streams) idiomaticHandler() http.HandlerFunc {
+	var mu sync.Mutex
+	subscribers := make(map[chan []byte]struct{})
+	watch, err := s.holds.Watch(context.Background())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	s.t.Cleanup(func() {
+		stop()
+		<-ended
+		watch.Close()
+	})
+	go func() {
+		defer close(ended)
+		var events []holds.Event
+		for {
+			if events, err = watch.Next(ctx, events); err != nil {
+				return
+			}
+			for i := range events {
+				ev := &events[i]
+				data, _ := json.Marshal(map[string]any{
+					"type": ev.Kind, "holdId": ev.HoldID, "appointmentTypeId": ev.AppointmentTypeID, "specialistId": ev.SpecialistID,
+					"slotStartDate": ev.SlotStart, "slotEndDate": ev.SlotEnd, "busyStartDate": ev.BusyStart, "busyEndDate": ev.BusyEnd,
+					"seat": ev.Seat, "isOwnHold": false,
+				})
+				frame := fmt.Appendf(nil, "id: %s-%d\ndata: %s\n\n", s.holds.Epoch(), ev.Seq, data)
+				mu.Lock()
+				for c := range subscribers {
+					select {
+					case c <- frame:
+					default:
+					}
+				}
+				mu.Unlock()
+			}
+		}
+	}()
+	return func(w http.ResponseWriter, r *http.Request) {
+		c := make(chan []byte, 64)
+		mu.Lock()
+		subscribers[c] = struct{}{}
+		mu.Unlock()
+		defer func() {
+			mu.Lock()
+			delete(subscribers, c)
+			mu.Unlock()
+		}()
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, "data: {\"type\":\"connected\"}\n\n")
+		w.(http.Flusher).Flush()
+		for {
+			select {
+			case frame := <-c:
+				if _, err := w.Write(frame); err != nil {
+					return
+				}
+				w.(http.Flusher).Flush()
+			case <-r.Context().Done():
+				return
+			}
+		}
+	}
+}
+
+// offer connects subscribers, publishes at the rate for the time, and reports.
+func (s *streams) offer(b *testing.B, server *httptest.Server, subscribers, rate int, length time.Duration) {
+	total := rate * int(length/time.Second)
+	sent := make([]atomic.Int64, total+1) // when the nth event was published, ns
+	began := time.Now()
+	var firstSeq atomic.Uint64
+	var connected, done sync.WaitGroup
+	connected.Add(subscribers)
+	late := make([][]time.Duration, subscribers)
+	conns := make([]net.Conn, subscribers)
+	for i := range subscribers {
+		conn, err := net.Dial("tcp", server.Listener.Addr().String())
+		if err != nil {
+			b.Fatal(err)
+		}
+		conns[i] = conn
+		late[i] = make([]time.Duration, 0, total)
+		fmt.Fprintf(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+		done.Go(func() {
+			waiting := true
+			buf := make([]byte, 64<<10)
+			kept := 0
+			for {
+				n, err := conn.Read(buf[kept:])
+				if err != nil {
+					return
+				}
+				now := time.Since(began)
+				text := buf[:kept+n]
+				if waiting && bytes.Contains(text, []byte(`"connected"`)) {
+					waiting = false
+					connected.Done()
+				}
+				for {
+					at := bytes.Index(text, []byte("id: "))
+					end := bytes.IndexByte(text[max(at, 0):], '\n')
+					if at < 0 || end < 0 {
+						break
+					}
+					id := string(text[at+4 : at+end])
+					text = text[at+end:]
+					seq, _ := strconv.ParseUint(id[strings.LastIndexByte(id, '-')+1:], 10, 64)
+					if nth := int(seq - firstSeq.Load()); nth >= 0 && nth <= total {
+						late[i] = append(late[i], now-time.Duration(sent[nth].Load()))
+						if nth == total {
+							return
+						}
+					}
+				}
+				kept = copy(buf, text[max(0, len(text)-64):]) // an id cut in two
+			}
+		})
+	}
+	connected.Wait()
+	ctx := context.Background()
+	ev := holds.Event{Kind: holds.EventHold, HoldID: "01a1fb89-f7d7-7ddc-9937-efe30000020f", Span: holds.Span{
+		AppointmentTypeID: "checkup", SpecialistID: "ada", SlotStart: s.day, SlotEnd: s.day.Add(time.Hour), BusyStart: s.day, BusyEnd: s.day.Add(time.Hour)}, ExpiresAt: s.day}
+	probe, err := s.holds.Watch(ctx)
+	if err != nil {
+		b.Fatal(err)
+	}
+	publish := func(nth int) {
+		if nth <= total {
+			sent[nth].Store(int64(time.Since(began)))
+		}
+		if err := s.holds.Publish(ctx, ev); err != nil {
+			b.Fatal(err)
+		}
+	}
+	firstSeq.Store(1 << 62)
+	publish(total + 1)
+	events, err := probe.Next(ctx, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	probe.Close()
+	firstSeq.Store(events[0].Seq + 1)
+	start := time.Now()
+	for nth := range total {
+		if wait := time.Until(start.Add(time.Duration(nth) * time.Second / time.Duration(rate))); wait > 0 {
+			time.Sleep(wait)
+		}
+		publish(nth)
+	}
+	took := time.Since(start)
+	last := time.AfterFunc(5*time.Second, func() { // an idiomatic handler may have dropped the last one
+		for _, c := range conns {
+			c.Close()
+		}
+	})
+	publish(total)
+	done.Wait()
+	last.Stop()
+	for _, c := range conns {
+		c.Close()
+	}
+	all := slices.Concat(late...)
+	slices.Sort(all)
+	b.ReportMetric(float64(all[len(all)*99/100].Microseconds())/1000, "p99-ms")
+	b.ReportMetric(float64(all[len(all)/2].Microseconds())/1000, "p50-ms")
+	b.ReportMetric(float64(len(all))/took.Seconds(), "delivered/s")
+	b.ReportMetric(100*float64(len(all))/float64(subscribers*(total+1)), "delivered-%")
+	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkStreamMemory opens streams and reports what one more costs the server, stacks included. The clients' ends are
+// in the same process and are measured first, over a server that only holds the connections.
+func BenchmarkStreamMemory(b *testing.B) {
+	n := sized(5000)
+	for b.Loop() {
+		idle := memoryOf(b, n, func() (http.Handler, func() int) {
+			var mu sync.Mutex
+			var kept []net.Conn
+			b.Cleanup(func() {
+				for _, c := range kept {
+					c.Close()
+				}
+			})
+			return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				conn, _, err := http.NewResponseController(w).Hijack()
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				kept = append(kept, conn)
+			}), func() int { mu.Lock(); defer mu.Unlock(); return len(kept) }
+		})
+		streaming := memoryOf(b, n, func() (http.Handler, func() int) {
+			s := newStreams(b, hubOptions{})
+			<-s.hub.ready
+			return http.HandlerFunc(s.hubHandler), s.hub.count
+		})
+		b.ReportMetric(streaming/1024, "KB/stream")
+		b.ReportMetric((streaming-idle)/1024, "KB/stream-over-a-bare-connection")
+		b.ReportMetric(0, "ns/op")
+	}
+}
+
+// memoryOf is heap and stacks per connection, both ends together.
+func memoryOf(b *testing.B, n int, open func() (http.Handler, func() int)) float64 {
+	handler, count := open()
+	server := httptest.NewServer(handler)
+	before := inUse()
+	conns := make([]net.Conn, n)
+	for i := range conns {
+		conn, err := net.Dial("tcp", server.Listener.Addr().String())
+		if err != nil {
+			b.Fatal(err)
+		}
+		fmt.Fprintf(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+		conns[i] = conn
+	}
+	for count() < n {
+		runtime.Gosched()
+	}
+	after := inUse()
+	for _, c := range conns {
+		c.Close()
+	}
+	server.Close()
+	return float64(after-before) / float64(n)
+}
+
+func inUse() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapInuse + m.StackInuse
+}
