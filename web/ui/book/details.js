@@ -21,7 +21,7 @@ function check(form) {
   const errors = []
   const bad = (id, key) => errors.push({ id, message: t(key) })
   const name = (form.name || '').trim(), email = (form.email || '').trim(), phone = (form.phone || '').trim()
-  const birthDate = dateFrom(form.birthDate), notes = (form.notes || '').trim()
+  const birthDate = dateFrom(form.birthDate)
   if (name.length < 2) bad('name', 'field.name.err')
   if (!email && !phone && !required.has('email') && !required.has('phone')) bad('email', 'field.contact.err')
   else {
@@ -29,13 +29,13 @@ function check(form) {
     if (phone ? !looksLikePhone(phone) : required.has('phone')) bad('phone', 'field.phone.err')
   }
   if (birthDate === null || (required.has('birthDate') && !birthDate)) bad('birthDate', 'field.birthDate.err')
-  if (required.has('notes') && !notes) bad('notes', 'field.notes.err')
-  return { errors, patient: { name, ...(email && { email }), ...(phone && { phone }), ...(birthDate && { birthDate }), ...(notes && { notes }) } }
+  return { errors, patient: { name, ...(email && { email }), ...(phone && { phone }), ...(birthDate && { birthDate }) } }
 }
 // The server's own complaints, put beside the fields they are about.
-const errorsFrom = problem => problem.errors.map(e => {
-  const id = e.field.replace(/^.*\./, '')
-  return { id, message: ['name', 'email', 'phone', 'birthDate', 'notes'].includes(id) ? t(`field.${id}.err`) : e.message }
+const errorsFrom = problem => problem.errors.map(({ field, message }) => {
+  const id = field.replace(/^.*\./, '')
+  if (id === 'contact') return { id: 'email', message: t('field.contact.err') }
+  return ['name', 'email', 'phone', 'birthDate'].includes(id) ? { id, message: t(`field.${id}.err`) } : { id: 'name', message }
 })
 
 function Form({ form, errors, tries, busy, ready, change, submit, other }) {
@@ -56,7 +56,6 @@ function Form({ form, errors, tries, busy, ready, change, submit, other }) {
       value=${form.phone} input=${put('phone')} error=${err('phone')} autocomplete="tel" maxlength="40" />
     ${required.has('birthDate') && html`<${DateField} id="birthDate" label=${t('field.birthDate')} hint=${t('field.birthDate.hint')}
       value=${form.birthDate} input=${put('birthDate')} error=${err('birthDate')} />`}
-    ${required.has('notes') && html`<${Field} id="notes" label=${t('field.notes')} rows="3" value=${form.notes} input=${put('notes')} error=${err('notes')} maxlength="1000" />`}
     <div class="actions">
       <button type="submit" class="btn primary big" aria-disabled=${busy || !ready ? 'true' : undefined}>
         ${t(busy ? 'confirm.doing' : 'confirm.do')}${busy && '…'}</button>

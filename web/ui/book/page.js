@@ -32,7 +32,7 @@ const known = typeOf(start?.typeId)
 const page = createStore({
   step: 'what', typeId: known ? known.id : '',
   specialistId: known && servingOf(known).some(s => s.id === start.specialistId) ? start.specialistId : '',
-  form: { name: '', email: '', phone: '', birthDate: {}, notes: '', ...recall('form') },
+  form: { name: '', email: '', phone: '', birthDate: {}, ...recall('form') },
 })
 const hold = createHold()
 const steps = skipWhat ? 2 : 3

@@ -26,6 +26,7 @@ const Foot = () => html`<footer class="foot">
   <address>
     ${clinic.contact.address && html`<span><${Icon} name="pin" /><bdi>${clinic.contact.address}</bdi></span>`}
     ${clinic.contact.phone && html`<span><${Icon} name="phone" /><${PhoneLink} /></span>`}
+    ${clinic.contact.email && html`<span><${Icon} name="mail" /><a href=${'mailto:' + clinic.contact.email}><bdi>${clinic.contact.email}</bdi></a></span>`}
   </address>
   <nav aria-label=${t('language')}>${Object.entries(languages).map(([tag, name]) => html`
     <button type="button" class="textlink" lang=${tag} aria-current=${tag === lang ? 'true' : undefined}

@@ -123,8 +123,6 @@ export default {
   'field.day': 'Tag',
   'field.month': 'Monat',
   'field.year': 'Jahr',
-  'field.notes': 'Was sollte die Praxis wissen?',
-  'field.notes.err': 'Schreiben Sie der Praxis eine kurze Notiz',
   'error.title': 'Es gibt ein Problem',
   'error.prefix': 'Fehler:',
   'confirm.do': 'Termin verbindlich buchen',

@@ -123,8 +123,6 @@ export default {
   'field.day': 'Day',
   'field.month': 'Month',
   'field.year': 'Year',
-  'field.notes': 'What should the clinic know?',
-  'field.notes.err': 'Write a short note for the clinic',
   'error.title': 'There is a problem',
   'error.prefix': 'Error:',
   'confirm.do': 'Confirm appointment',

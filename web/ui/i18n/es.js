@@ -123,8 +123,6 @@ export default {
   'field.day': 'Día',
   'field.month': 'Mes',
   'field.year': 'Año',
-  'field.notes': '¿Qué debería saber la clínica?',
-  'field.notes.err': 'Escriba una nota breve para la clínica',
   'error.title': 'Hay un problema',
   'error.prefix': 'Error:',
   'confirm.do': 'Confirmar la cita',
