@@ -289,6 +289,7 @@ func (h *hub) join(s *stream, id string) error {
 	list := append(slices.Clone(t.list()), s)
 	t.streams.Store(&list)
 	h.all[s] = struct{}{}
+	h.writers.Add(1) // until it has been told what is so now: a shutdown waits for that, and for the end after it
 	var before *stream
 	if s.client != "" {
 		before = h.byClient[s.client]

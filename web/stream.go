@@ -181,6 +181,7 @@ func (h *hub) begin(r *http.Request, s *stream, topic string) {
 		s.conn.close()
 		return
 	}
+	defer h.writers.Done()
 	hello, err := h.snapshot(r.Context(), s, topic, hello)
 	if err != nil {
 		h.log.Warn("a stream could not take its snapshot", "error", err)

@@ -1,0 +1,168 @@
+package web_test
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/web"
+)
+
+// serve runs Serve on a free port until the test ends or stop is called.
+func (h *house) serve() (address string, stop context.CancelFunc, ended <-chan error) {
+	h.t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	// Its own server: the one of the house runs already.
+	s, err := web.New(h.engine, web.Options{})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx, l) }()
+	return l.Addr().String(), stop, done
+}
+
+// within fails the test unless the channel delivers in time.
+func within[T any](t *testing.T, d time.Duration, c <-chan T, what string) T {
+	t.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(d):
+		t.Fatalf("%s did not happen within %s", what, d)
+		panic("unreachable")
+	}
+}
+
+func TestServeEndsInGoodOrder(t *testing.T) {
+	h := newHouse(t)
+	address, stop, ended := h.serve()
+
+	stream, err := http.Get("http://" + address + "/v1/holds/stream?appointmentTypeId=checkup&clientId=" + client(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Body.Close()
+	lines := bufio.NewScanner(stream.Body)
+	for lines.Scan() && !strings.Contains(lines.Text(), `"connected"`) {
+	}
+
+	// A request whose body comes while the server is asked to stop is still answered.
+	slow, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer slow.Close()
+	body := `{"appointmentTypeId":"checkup","slotStartDate":"` + h.at(0) + `","clientId":"` + client(2) + `"}`
+	request := "POST /v1/holds HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n"
+	if _, err := io.WriteString(slow, request); err != nil {
+		t.Fatal(err)
+	}
+	answers := bufio.NewReader(slow)
+	if line, err := answers.ReadString('\n'); err != nil || !strings.Contains(line, "100 Continue") {
+		t.Fatalf("got %q, %v", line, err)
+	}
+	stop()
+	heard := make(chan string, 1)
+	go func() {
+		said := ""
+		for lines.Scan() {
+			said += lines.Text() + "\n"
+		}
+		heard <- said
+	}()
+	if said := within(t, 3*time.Second, heard, "the end of the stream"); !strings.Contains(said, `"reason":"server-shutdown"`) {
+		t.Errorf("the stream ended with %q", said)
+	}
+	if _, err := io.WriteString(slow, body); err != nil {
+		t.Fatal(err)
+	}
+	rest, err := io.ReadAll(answers)
+	if err != nil || !strings.Contains(string(rest), "201 Created") {
+		t.Errorf("the request under way was answered %q, %v", rest, err)
+	}
+	if err := within(t, 12*time.Second, ended, "the end of Serve"); err != nil {
+		t.Errorf("Serve returned %v, want nil", err)
+	}
+	if _, err := net.DialTimeout("tcp", address, time.Second); err == nil {
+		t.Error("connections are still taken")
+	}
+}
+
+func TestServeReportsABrokenListener(t *testing.T) {
+	h := newHouse(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s, err := web.New(h.engine, web.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(t.Context(), l) }()
+	if err := within(t, 5*time.Second, ended, "the end of Serve"); err == nil {
+		t.Error("Serve on a closed listener returned nil")
+	}
+}
+
+func TestHeadsAreSmallAndQuick(t *testing.T) {
+	t.Parallel() // it waits for the real time-out
+	h := newHouse(t)
+	address, stop, ended := h.serve()
+	defer func() { stop(); <-ended }()
+	r, err := http.NewRequest("GET", "http://"+address+"/livez", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("X-Big", strings.Repeat("x", 32<<10))
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if answer.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("a head of 32 KiB: got %d, want 431", answer.StatusCode)
+	}
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, "GET /livez HTTP/1.1\r\nHost: x\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	_, _ = io.ReadAll(conn) // ends when the server has waited long enough
+	if took := time.Since(began); took < 3*time.Second || took > 8*time.Second {
+		t.Errorf("a head that never ends was waited for %s, want about 5 s", took)
+	}
+}
+
+func TestNewRefusesABadBaseURL(t *testing.T) {
+	h := newHouse(t)
+	for _, bad := range []string{"book.example.org", "ftp://x", "https://", "https://x/path", "://"} {
+		if _, err := web.New(h.engine, web.Options{BaseURL: bad}); err == nil {
+			t.Errorf("the base URL %q was taken", bad)
+		}
+	}
+	if _, err := web.New(nil, web.Options{}); err == nil {
+		t.Error("a server without an engine was made")
+	}
+}
