@@ -172,7 +172,7 @@ func TestABrowserOnAnotherSiteCannotWrite(t *testing.T) {
 	h.do("POST", "/v1/holds", body, header{"Origin": "https://evil.example"}).problem(403, "forbidden")
 	h.do("POST", "/v1/holds", body, header{"Sec-Fetch-Site": "same-origin"}).want(201)
 	h.do("POST", "/v1/holds", body, header{"Origin": "https://book.example.org"}).want(201) // behind a proxy that rewrites Host
-	h.do("POST", "/v1/holds", body).want(201)                                                // a program
+	h.do("POST", "/v1/holds", body).want(201)                                               // a program
 	h.do("GET", "/v1/clinic", nil, header{"Sec-Fetch-Site": "cross-site"}).want(200)
 }
 
