@@ -215,7 +215,9 @@ func (h *house) serveAdmin(ctx context.Context, listener net.Listener) {
 		defer close(stopped)
 		patience, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
-		_ = s.Shutdown(patience)
+		if s.Shutdown(patience) != nil {
+			_ = s.Close() // a backup that takes longer is made anew
+		}
 	})()
 	if err := s.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		h.log.Error("the admin socket is gone; commands against this server wait for its restart", "error", err)

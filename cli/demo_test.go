@@ -116,7 +116,7 @@ func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	}
 }
 
-// TestTheVisitorsKeepItMoving, and never fill the calendar: twenty minutes of the demo, in virtual time.
+// TestTheVisitorsKeepItMoving, and never fill the calendar: ten minutes of the demo, in virtual time.
 func TestTheVisitorsKeepItMoving(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, clinic := demoHouse(t)
@@ -133,7 +133,7 @@ func TestTheVisitorsKeepItMoving(t *testing.T) {
 		visiting.Go(func() { v.run(leave) })
 
 		held, most := 0, 0
-		for range 20 {
+		for range 10 {
 			time.Sleep(time.Minute)
 			holds, err := h.engine.Holds(t.Context())
 			if err != nil {

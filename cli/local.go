@@ -15,10 +15,10 @@ import (
 const startPatience = 5 * time.Second
 
 // withAdmin runs do with a client of the server that has the data directory. If no server runs there, it opens the
-// directory itself for as long as do takes. Unless make is set, a directory without a database is refused: the command
+// directory itself for as long as do takes. Unless create is set, a directory without a database is refused: the command
 // is about what is in one.
-func (p process) withAdmin(ctx context.Context, cfg config, make bool, do func(context.Context, *adminClient) error) error {
-	if _, err := os.Stat(filepath.Join(cfg.data, databaseFile)); errors.Is(err, fs.ErrNotExist) && !make {
+func (p process) withAdmin(ctx context.Context, cfg config, create bool, do func(context.Context, *adminClient) error) error {
+	if _, err := os.Stat(filepath.Join(cfg.data, databaseFile)); errors.Is(err, fs.ErrNotExist) && !create {
 		return fmt.Errorf("there is no clinic in %s. Name its directory with --data", cfg.data)
 	}
 	patience, cancel := context.WithTimeout(ctx, startPatience)

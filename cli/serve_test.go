@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -24,14 +25,32 @@ import (
 type server struct {
 	*exec.Cmd
 	base   string // its address, as its tree says it
-	stderr *strings.Builder
+	stderr *transcript
 	exited chan error
+}
+
+// transcript is what a process says, to be read while it goes on.
+type transcript struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (t *transcript) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.text.Write(b)
+}
+
+func (t *transcript) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.text.String()
 }
 
 // started runs holdfast in a process of its own and waits until it has said where it is.
 func started(t *testing.T, args ...string) *server {
 	t.Helper()
-	s := &server{Cmd: exec.Command(os.Args[0], args...), stderr: &strings.Builder{}, exited: make(chan error, 1)}
+	s := &server{Cmd: exec.Command(os.Args[0], args...), stderr: &transcript{}, exited: make(chan error, 1)}
 	s.Env = append(os.Environ(), asMain+"=1")
 	s.Stderr = s.stderr
 	out, err := s.StdoutPipe()
