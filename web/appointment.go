@@ -96,12 +96,36 @@ func (c *call) version() (int64, error) {
 // maxPage is the most appointments of one page.
 const maxPage = 500
 
+// busyJSON is all that a specialist learns of a colleague's appointment: that there is one.
+type busyJSON struct {
+	SpecialistID  string `json:"specialistId"`
+	SlotStartDate string `json:"slotStartDate"`
+	SlotEndDate   string `json:"slotEndDate"`
+}
+
+// colleagues reads how much of the colleagues' calendars a specialist asks for. A search would tell by what it finds,
+// so the two do not go together.
+func (q *query) colleagues(searching bool) (busy bool) {
+	switch q.text("colleagues") {
+	case "":
+		return false
+	case "busy":
+		if searching {
+			q.add("colleagues", "cannot be combined with q")
+		}
+		return true
+	}
+	q.add("colleagues", "must be busy, or be left out")
+	return false
+}
+
 func (s *Server) listAppointments(c *call) error {
 	q, zone := c.query(), s.engine.Zone()
 	f := store.AppointmentFilter{
 		From: q.bound("from", zone), To: q.bound("to", zone), SpecialistID: q.id("specialistId"), Status: store.Status(q.text("status")),
 		Query: strings.TrimSpace(q.text("q")), Cursor: q.text("cursor"), Limit: q.whole("limit", 1, maxPage, 100),
 	}
+	busyToo := q.colleagues(f.Query != "")
 	switch {
 	case f.Status != "" && f.Status != store.Confirmed && f.Status != store.Cancelled:
 		q.add("status", "must be confirmed or cancelled")
@@ -113,12 +137,12 @@ func (s *Server) listAppointments(c *call) error {
 	if err := q.err(); err != nil {
 		return err
 	}
-	if c.caller.specialistID != "" {
+	if c.caller.specialistID != "" && !busyToo {
 		if f.SpecialistID == "" {
 			f.SpecialistID = c.caller.specialistID
 		}
 		if f.SpecialistID != c.caller.specialistID {
-			return errForbidden.with("You can see your own calendar only.")
+			return errForbidden.with("You can see your own calendar only; colleagues=busy shows when the others are busy.")
 		}
 	}
 	list, next, err := s.engine.Appointments(c.ctx(), f)
@@ -128,15 +152,21 @@ func (s *Server) listAppointments(c *call) error {
 	if err != nil {
 		return err
 	}
-	said := make([]appointmentJSON, len(list))
+	said, busy := make([]appointmentJSON, 0, len(list)), []busyJSON(nil)
 	for i := range list {
 		a := &list[i]
-		said[i] = appointmentJSON{bareAppointmentOf(a), a.OverbookReason, a.CancelReason, patientJSON(a.Patient)}
+		switch {
+		case c.caller.reaches(a.SpecialistID):
+			said = append(said, appointmentJSON{bareAppointmentOf(a), a.OverbookReason, a.CancelReason, patientJSON(a.Patient)})
+		case a.Status == store.Confirmed:
+			busy = append(busy, busyJSON{a.SpecialistID, httpTime(a.SlotStart), httpTime(a.SlotEnd)})
+		}
 	}
 	return c.json(http.StatusOK, struct {
 		Appointments []appointmentJSON `json:"appointments"`
+		Busy         []busyJSON        `json:"busy,omitempty"`
 		NextCursor   string            `json:"nextCursor,omitempty"`
-	}{said, next})
+	}{said, busy, next})
 }
 
 // reachable returns the appointment that the path names, if this caller may touch it.
