@@ -35,6 +35,8 @@ type BookRequest struct {
 	OverbookReason string // not empty: outside the guarantee
 	IgnoreHours    bool   // outside opening times, notice and horizon
 	Displace       bool   // over another client's hold, whose owner is told
+
+	fence *fence // of an agent's booking; nil for all others
 }
 
 // Book writes an appointment. With a live hold: the hold is pinned, the row written, the hold confirmed. A hold that has
@@ -274,6 +276,8 @@ func newAppointment(r *BookRequest, span holds.Span) store.Appointment {
 // of its hold.
 func (e *Engine) writeBooking(ctx context.Context, t *store.AppointmentType, r *BookRequest, a *store.Appointment) error {
 	c := change{kind: changeCreated, after: a, actor: r.Actor, reason: r.OverbookReason, silent: r.Silent, at: a.CreatedAt, once: r.Once}
+	e.markUpstream(nil, a, c.kind)
+	r.fence.mark(e, &c)
 	err := e.store.Write(ctx, func(tx store.Tx) error {
 		if a.Source == store.SourceWeb {
 			if err := e.checkCooldown(ctx, tx, t, a.ClientID, a.CreatedAt); err != nil {
@@ -283,12 +287,17 @@ func (e *Engine) writeBooking(ctx context.Context, t *store.AppointmentType, r *
 		if err := tx.InsertAppointment(ctx, *a); err != nil {
 			return err
 		}
+		if err := r.fence.burn(ctx, tx, a); err != nil {
+			return err
+		}
 		return e.record(ctx, tx, &c)
 	})
 	if err != nil {
+		r.fence.drop(e)
 		return err
 	}
 	e.announce(context.WithoutCancel(ctx), &c)
+	e.handOver(r.fence.takes(&c)...)
 	return nil
 }
 

@@ -89,6 +89,7 @@ func (e *Engine) changeAppointment(ctx context.Context, id string, version int64
 			return c.once.remember(ctx, tx, after, now)
 		}
 		after.UpdatedAt = now
+		e.markUpstream(&before, &after, c.kind)
 		if err := tx.UpdateAppointment(ctx, after); err != nil {
 			return err
 		}
@@ -100,6 +101,7 @@ func (e *Engine) changeAppointment(ctx context.Context, id string, version int64
 	}
 	if changed {
 		e.announce(context.WithoutCancel(ctx), &c)
+		e.handOver(c.calls...)
 	}
 	return after, nil
 }

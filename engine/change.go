@@ -18,6 +18,11 @@ type change struct {
 	silent bool // no mail, no webhook
 	at     time.Time
 	once   *Once
+	// fence: the time is kept while an agent's booking is being written upstream, and nobody has been promised anything.
+	fence  bool
+	direct string     // the id of the upstream operation if somebody is about to try it at once
+	follow []outbound // operations that come with it besides those that every such change has
+	calls  []outbound // the operations that record promised; to be handed over after the commit
 }
 
 const (
@@ -26,7 +31,21 @@ const (
 	changeRescheduled = "rescheduled"
 	changeAttendance  = "attendance"
 	changeUpdated     = "updated"
+
+	// What the upstream's answers change; the appointment's UpstreamState says the same.
+	changeUpstreamDone    = "upstream.completed"
+	changeUpstreamFailed  = "upstream.failed"
+	changeUpstreamReview  = "upstream.needs_review"
+	changeUpstreamRefused = "upstream.refused" // while an agent's caller waited: it is cancelled and never was
 )
+
+// frees reports whether the change ended the appointment.
+func (c *change) frees() bool { return c.kind == changeCancelled || c.kind == changeUpstreamRefused }
+
+// moves reports whether the change made a difference to what is taken.
+func (c *change) moves() bool {
+	return c.kind == changeCreated || c.kind == changeRescheduled || c.frees()
+}
 
 // record writes what must commit together with the change: its audit entry, the remembered answer, and the operations
 // that it promises.
@@ -39,6 +58,15 @@ func (e *Engine) record(ctx context.Context, tx store.Tx, c *change) error {
 	if err != nil {
 		return err
 	}
+	if e.queue != nil {
+		c.calls = append(c.follow[:len(c.follow):len(c.follow)], e.upstreamCalls(c)...)
+		for _, more := range e.notices {
+			c.calls = append(c.calls, more(c)...)
+		}
+		if err := promise(ctx, tx, c.at, c.calls...); err != nil {
+			return err
+		}
+	}
 	return c.once.remember(ctx, tx, *c.after, c.at)
 }
 
@@ -47,14 +75,16 @@ func (e *Engine) record(ctx context.Context, tx store.Tx, c *change) error {
 func (e *Engine) announce(ctx context.Context, c *change) {
 	s := e.schedule.current.Load()
 	e.taken.apply(c.before, c.after)
-	e.moveGenerations(s.serves[c.after.SpecialistID]...)
+	if c.moves() {
+		e.moveGenerations(s.serves[c.after.SpecialistID]...)
+	}
 	if c.before != nil && c.before.SpecialistID != c.after.SpecialistID {
 		e.moveGenerations(s.serves[c.before.SpecialistID]...)
 	}
-	if c.kind != changeAttendance && c.kind != changeUpdated {
+	if c.moves() {
 		e.markBusy(ctx, s, c)
 	}
-	if c.kind == changeCancelled || c.kind == changeRescheduled {
+	if c.frees() || c.kind == changeRescheduled {
 		e.publish(ctx, holds.Event{Kind: holds.EventCancel, Span: spanOf(c.before), Client: holds.ClientID(c.before.ClientID)})
 	}
 	e.publish(ctx, holds.Event{

@@ -32,6 +32,7 @@ import (
 	"time"
 
 	"holdfast/engine/token"
+	"holdfast/engine/upstream"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -52,6 +53,16 @@ type Engine struct {
 	keyring   atomic.Pointer[token.Keyring]
 	adminKey  []byte                  // SHA-256 of the bootstrap admin key; nil if there is none
 	work      []func(context.Context) // what Run keeps running
+
+	queue      store.Queue // nil: nothing is ever called
+	outbox     outbox
+	queueReady chan struct{} // closed when the queue is right after the start
+	lanes      []*lane
+	deliver    map[store.OperationKind]delivery // how each kind is delivered; complete when New returns
+	notices    []func(*change) []outbound       // what else a change promises; complete when New returns
+	directs    chan *direct                     // bookings to be tried while an agent waits
+	doubt      atomic.Bool                      // the last call upstream got no answer
+	agents     agentSessions
 }
 
 // Options configure an Engine; the zero value of each field is its default.
@@ -66,6 +77,23 @@ type Options struct {
 	AdminKey string
 
 	Presence PresenceOptions
+
+	// Queue keeps the outbound calls still to be made. Default: none, and nothing outside is ever called.
+	Queue store.Queue
+	// QueueRebuilt says that the queue began empty although there may be promises: what was attempted is not known.
+	QueueRebuilt bool
+	// Outbound are the times and limits of outbound calls.
+	Outbound OutboundOptions
+	// Upstream is the clinic's practice-management system. It needs a Queue. Default: none, appointments are only here.
+	Upstream Upstream
+	// Pacer spaces the writes of Upstream; it must be the one that Upstream restarts. Default: one of its own.
+	Pacer *upstream.Pacer
+	// AgentAllowLegacy lets agents book with a bare patientGUID, without a token.
+	AgentAllowLegacy bool
+	// DebugReplies adds _debug to the answers to agents.
+	DebugReplies bool
+	// OnFatal is told when nothing can be written to the queue any more and the process should be restarted.
+	OnFatal func(error)
 
 	// TimeslotsCacheTTL bounds how long a computed day list is reused. Default 300 s; negative switches the cache off.
 	TimeslotsCacheTTL time.Duration
@@ -91,7 +119,15 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	if o.Keyring == nil {
 		o.Keyring = token.Generate(time.Now())
 	}
+	o.Outbound = o.Outbound.withDefaults()
+	if o.Upstream != nil && o.Queue == nil {
+		return nil, errors.New("engine: an Upstream needs a Queue")
+	}
+	if o.Pacer == nil {
+		o.Pacer = upstream.NewPacer(0)
+	}
 	e := &Engine{store: o.Store, holds: o.Holds, log: o.Logger, options: o, passwords: newPasswords()}
+	e.prepareOutbound()
 	e.keyring.Store(o.Keyring)
 	if o.AdminKey != "" {
 		if len(o.AdminKey) < MinAdminKey {
@@ -112,6 +148,7 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 		return nil, fmt.Errorf("seed presence: %w", err)
 	}
 	e.work = append(e.work, e.forgetOldRecords, e.keepPresence, e.expireSessions)
+	e.work = append(e.work, e.outboundWork()...)
 	return e, nil
 }
 
@@ -132,6 +169,11 @@ func (e *Engine) Ready(ctx context.Context) error {
 	}
 	if err := e.holds.Ping(ctx); err != nil {
 		return fmt.Errorf("live state: %w", err)
+	}
+	if e.queue != nil {
+		if err := e.queue.Ping(ctx); err != nil {
+			return fmt.Errorf("queue: %w", err)
+		}
 	}
 	return nil
 }

@@ -18,6 +18,8 @@ var (
 	ErrCutOff = errors.New("too late to change online")
 	// ErrNotConfirmed: the appointment is cancelled, so it cannot be moved.
 	ErrNotConfirmed = errors.New("the appointment is cancelled")
+	// ErrOperationState: the operation is not in a state in which that can be done with it.
+	ErrOperationState = errors.New("the operation is not in a state for that")
 	// ErrIdempotencyMismatch: the key was used for another request.
 	ErrIdempotencyMismatch = errors.New("the idempotency key was used for another request")
 	// ErrIdempotencyInFlight: the first request with this key is still running.

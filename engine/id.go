@@ -17,6 +17,11 @@ func newID() string {
 	copy(b[:6], head[:6])
 	b[6] = b[6]&0x0f | 0x70
 	b[8] = b[8]&0x3f | 0x80
+	return spellUUID(b)
+}
+
+// spellUUID writes 16 bytes as a UUID is written.
+func spellUUID(b [16]byte) string {
 	var s [36]byte
 	hex.Encode(s[0:8], b[0:4])
 	hex.Encode(s[9:13], b[4:6])

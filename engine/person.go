@@ -37,5 +37,9 @@ func (e *Engine) Erase(ctx context.Context, actor Actor, p store.Person) (store.
 		}
 		return audit(ctx, tx, now, actor, "person.erased", "person", "", nil, map[string]int{"appointments": erased.Appointments})
 	})
+	if err == nil && e.queue != nil {
+		// The queue holds nothing about a person by itself; what a notice carries there goes now.
+		err = e.queue.Erase(context.WithoutCancel(ctx), erased.OperationIDs...)
+	}
 	return erased, err
 }

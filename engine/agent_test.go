@@ -1,0 +1,353 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/token"
+	"holdfast/engine/upstream/upstreamtest"
+	"holdfast/store"
+)
+
+// The four answers of createAppt, each with what is then true here and upstream.
+func TestTheAnswersToAnAgent(t *testing.T) {
+	type after struct {
+		status    store.Status
+		state     store.UpstreamState
+		upstream  int // appointments there
+		pending   int // operations in the queue
+		elapsed   time.Duration
+		noteThere bool
+	}
+	ok, limited, taken := upstreamtest.OK, upstreamtest.RateLimited, upstreamtest.SlotTaken
+	for name, test := range map[string]struct {
+		script  []upstreamtest.Outcome
+		change  func(*engine.AgentBooking)
+		outcome engine.AgentOutcome
+		error   string
+		action  string
+		after   after
+	}{
+		"confirmed": {nil, nil, engine.AgentConfirmed, "", "confirm_booking_to_caller",
+			after{store.Confirmed, store.UpstreamConfirmed, 1, 0, 0, true}},
+		"confirmed at the second try": {[]upstreamtest.Outcome{limited, ok}, nil, engine.AgentConfirmed, "", "confirm_booking_to_caller",
+			after{store.Confirmed, store.UpstreamConfirmed, 1, 0, 5 * time.Second, true}},
+		"confirmed without a GUID": {[]upstreamtest.Outcome{upstreamtest.OKNoGUID}, nil, engine.AgentConfirmed, "", "confirm_booking_to_caller",
+			after{store.Confirmed, store.UpstreamConfirmed, 1, 0, 0, true}},
+		"queued by the limit": {[]upstreamtest.Outcome{limited, limited}, nil, engine.AgentQueued, "RATE_LIMITED_QUEUED", "inform_caller_queued",
+			after{store.Confirmed, store.UpstreamPending, 0, 1, 5 * time.Second, false}},
+		"queued by silence": {[]upstreamtest.Outcome{upstreamtest.Slow}, nil, engine.AgentQueued, "OUTCOME_UNKNOWN_QUEUED", "inform_caller_queued",
+			after{store.Confirmed, store.UpstreamPending, 1, 1, 10 * time.Second, false}},
+		"queued by a cut line": {[]upstreamtest.Outcome{upstreamtest.LostApplied}, nil, engine.AgentQueued, "OUTCOME_UNKNOWN_QUEUED", "inform_caller_queued",
+			after{store.Confirmed, store.UpstreamPending, 1, 1, 0, false}},
+		"queued by wrong credentials": {[]upstreamtest.Outcome{upstreamtest.Unauthorized}, nil, engine.AgentQueued, "UPSTREAM_MISCONFIGURED_QUEUED", "inform_caller_queued",
+			after{store.Confirmed, store.UpstreamPending, 0, 1, 0, false}},
+		"refused: taken": {[]upstreamtest.Outcome{taken}, nil, engine.AgentRefused, "SLOT_UNAVAILABLE", "offer_alternatives",
+			after{store.Cancelled, store.UpstreamNone, 0, 0, 0, false}},
+		"refused: no such patient": {[]upstreamtest.Outcome{upstreamtest.PatientUnknown}, nil, engine.AgentRefused, "PATIENT_NOT_FOUND", "identify_patient_again",
+			after{store.Cancelled, store.UpstreamNone, 0, 0, 0, false}},
+		"rejected: no token": {nil, func(b *engine.AgentBooking) { b.BookingAuthToken = "" }, engine.AgentRejected, "BOOKING_AUTH_MISSING", "", after{}},
+		"rejected: a changed token": {nil, func(b *engine.AgentBooking) { b.BookingAuthToken += "A" }, engine.AgentRejected, "BOOKING_AUTH_SIGNATURE_INVALID", "", after{}},
+		"rejected: another patient": {nil, func(b *engine.AgentBooking) { b.PatientGUID = patientGUID(99) }, engine.AgentRejected, "BOOKING_AUTH_GUID_MISMATCH", "", after{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{Columns: []upstreamtest.Column{{
+					ScheduleViewGUID: viewGUID, ScheduleColumnGUID: columnGUID(0), Weekdays: []time.Weekday{0, 1, 2, 3, 4, 5, 6},
+				}}}})
+				p.upstream.Outcomes(test.script...)
+				b := p.wish(20)
+				b.ChildName, b.Note = "Mia Canary", "DOB: 02/03/2015"
+				if test.change != nil {
+					test.change(&b)
+				}
+				began := time.Now()
+				a := p.ask(b)
+				if a.Outcome != test.outcome || a.ErrorType != test.error || a.Guidance.Action != test.action {
+					t.Fatalf("got %s %q, action %q: %+v\nwant %s %q, action %q", a.Outcome, a.ErrorType, a.Guidance.Action, a, test.outcome, test.error, test.action)
+				}
+				if got := time.Since(began); got != test.after.elapsed {
+					t.Errorf("it took %s, want %s", got, test.after.elapsed)
+				}
+				if strings.Contains(strings.Join(append(a.Guidance.Chain, a.Guidance.VoiceResponse), " "), "Canary") {
+					t.Errorf("the guidance has what people typed: %+v", a.Guidance)
+				}
+				synctest.Wait()
+				n, _ := p.queue.Counts(t.Context())
+				if n.Pending != test.after.pending || n.Completed+n.Failed+n.Processing != 0 {
+					t.Errorf("the queue has %+v, want %d pending", n, test.after.pending)
+				}
+				if got := p.upstream.Score().Appointments; got != test.after.upstream {
+					t.Errorf("upstream there are %d, want %d", got, test.after.upstream)
+				}
+				notes := p.upstream.Comments(patientGUID(20))
+				if a.NoteAdded != test.after.noteThere || (len(notes) == 1) != test.after.noteThere {
+					t.Errorf("note added: %v, %d there; want %v", a.NoteAdded, len(notes), test.after.noteThere)
+				}
+				if len(notes) == 1 && notes[0] != "Child: Mia Canary | DOB: 02/03/2015" {
+					t.Errorf("the note is %q", notes[0])
+				}
+				if test.outcome == engine.AgentRejected {
+					if len(p.bookings()) != 0 {
+						t.Error("a rejected booking left an appointment")
+					}
+					return
+				}
+				here := p.booking()
+				if here.Status != test.after.status || here.UpstreamState != test.after.state {
+					t.Errorf("here it is %s, upstream %s; want %s, %s", here.Status, here.UpstreamState, test.after.status, test.after.state)
+				}
+				switch test.outcome {
+				case engine.AgentConfirmed:
+					if a.AppointmentGUID == "" || a.AppointmentGUID != here.UpstreamID || a.Message != "Appointment GUID Added: "+a.AppointmentGUID {
+						t.Errorf("confirmed as %q with message %q, here it is %q", a.AppointmentGUID, a.Message, here.UpstreamID)
+					}
+					if want := "You are booked for Saturday, January 1st at 10 AM."; a.Guidance.VoiceResponse != want {
+						t.Errorf("voice response %q, want %q", a.Guidance.VoiceResponse, want)
+					}
+				case engine.AgentQueued:
+					op, err := p.AgentOperation(t.Context(), a.OperationID)
+					if err != nil || op.Status != store.OperationPending {
+						t.Errorf("operation %q: %+v, %v; want pending", a.OperationID, op, err)
+					}
+					p.until(10*time.Minute, "delivered", p.settled)
+					op, err = p.AgentOperation(t.Context(), a.OperationID)
+					if err != nil || op.Status != store.OperationCompleted || op.AppointmentGUID == "" {
+						t.Errorf("delivered: %+v, %v; want completed with a GUID", op, err)
+					}
+					if s := p.upstream.Score(); s.Appointments != 1 || s.Duplicates != 0 {
+						t.Errorf("upstream %+v, want exactly one", s)
+					}
+					if got := p.upstream.Comments(patientGUID(20)); len(got) != 1 {
+						t.Errorf("%d notes, want 1", len(got))
+					}
+				case engine.AgentRefused:
+					if test.error == "SLOT_UNAVAILABLE" && len(a.Alternatives) != 3 {
+						t.Errorf("%d alternatives, want 3", len(a.Alternatives))
+					}
+				}
+			})
+		})
+	}
+}
+
+// Without an upstream the booking is complete here, and the appointment's own id is its GUID.
+func TestAnAgentWithoutUpstream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPractice(t, practiceOptions{})
+		b := p.wish(20)
+		b.Note = "a note"
+		a := p.ask(b)
+		here := p.booking()
+		if a.Outcome != engine.AgentConfirmed || a.AppointmentGUID != here.ID || !a.NoteAdded || here.UpstreamState != store.UpstreamNone {
+			t.Errorf("got %+v; here %s, upstream %s", a, here.ID, here.UpstreamState)
+		}
+		if again := p.ask(b); again.Outcome != engine.AgentConfirmed || again.AppointmentGUID != here.ID {
+			t.Errorf("the same booking again: got %+v, want the first answer", again)
+		}
+		other := p.wishFor(21, 0, p.slotAt(20))
+		if a := p.ask(other); a.Outcome != engine.AgentRefused || a.ErrorType != "SLOT_UNAVAILABLE" || len(a.Alternatives) != 3 {
+			t.Errorf("a booked slot for another patient: got %+v", a)
+		}
+		b = p.wish(22)
+		b.Minutes = 60
+		var wrong *engine.ValidationError
+		if _, err := p.AgentBook(t.Context(), agentKey, b); !errors.As(err, &wrong) || wrong.Fields[0].Field != "minutes" {
+			t.Errorf("another length than the type's: got %v, want a mistake in minutes", err)
+		}
+	})
+}
+
+// A token authorizes; without one, the session that this key had with the patient; without that, nothing.
+func TestAuthorization(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
+		made, err := p.AgentIdentify(t.Context(), agentKey, engine.AgentPatient{FirstName: "Jane", LastName: "Roe", BirthDate: "02/03/1980", Phone: "+1 555 0100", UUI: "call-1"})
+		if err != nil || !made.Success {
+			t.Fatalf("identify: %+v, %v", made, err)
+		}
+		again, err := p.AgentIdentify(t.Context(), agentKey, engine.AgentPatient{FirstName: "Jane", LastName: "Roe", BirthDate: "02/03/1980", Phone: "+1 555 0100", UUI: "call-1"})
+		if err != nil || again.PatientGUID != made.PatientGUID {
+			t.Errorf("the same person again is %q, want %q: %v", again.PatientGUID, made.PatientGUID, err)
+		}
+		otherKey := engine.Principal{KeyID: "other", Scope: store.ScopeAgent}
+		next := 20
+		try := func(key engine.Principal, change func(*engine.AgentBooking)) engine.AgentAnswer {
+			t.Helper()
+			time.Sleep(time.Minute)
+			b := p.wish(next)
+			next++
+			b.PatientGUID, b.BookingAuthToken = made.PatientGUID, ""
+			change(&b)
+			a, err := p.AgentBook(t.Context(), key, b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return a
+		}
+		if a := try(agentKey, func(b *engine.AgentBooking) { b.BookingAuthToken = made.BookingAuthToken }); a.Outcome != engine.AgentConfirmed {
+			t.Errorf("with its token: %+v", a)
+		}
+		if a := try(agentKey, func(b *engine.AgentBooking) { b.PatientGUID = strings.ToUpper(made.PatientGUID) }); a.Outcome != engine.AgentConfirmed {
+			t.Errorf("by the session, in capitals: %+v", a)
+		}
+		if a := try(agentKey, func(b *engine.AgentBooking) { b.PatientGUID, b.UUI = "", "call-1" }); a.Outcome != engine.AgentConfirmed {
+			t.Errorf("by the call alone: %+v", a)
+		}
+		if here := p.bookings()[0]; here.Patient.Name != "Jane Roe" || here.Patient.BirthDate != "1980-02-03" {
+			t.Errorf("the appointment is for %+v, want Jane Roe of 1980-02-03", here.Patient)
+		}
+		if a := try(otherKey, func(b *engine.AgentBooking) {}); a.ErrorType != token.BookingAuthMissing.Code() {
+			t.Errorf("another key's session: %+v, want %s", a, token.BookingAuthMissing)
+		}
+		if a := try(agentKey, func(b *engine.AgentBooking) { b.PatientGUID, b.UUI = patientGUID(7), "call-1" }); a.ErrorType != token.BookingAuthGUIDMismatch.Code() {
+			t.Errorf("the call's token for another patient: %+v, want %s", a, token.BookingAuthGUIDMismatch)
+		}
+		time.Sleep(15 * time.Minute)
+		if a := try(agentKey, func(b *engine.AgentBooking) {}); a.ErrorType != token.BookingAuthExpired.Code() {
+			t.Errorf("a session that has lapsed: %+v, want %s", a, token.BookingAuthExpired)
+		}
+	})
+}
+
+func TestLegacyIsOffByDefault(t *testing.T) {
+	for _, allowed := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}, change: func(o *engine.Options) { o.AgentAllowLegacy = allowed }})
+			b := p.wish(20)
+			b.BookingAuthToken = ""
+			a := p.ask(b)
+			if got := a.Outcome == engine.AgentConfirmed; got != allowed {
+				t.Errorf("allowed %v: got %+v", allowed, a)
+			}
+			b = p.wish(21)
+			b.BookingAuthToken, b.PatientGUID = "", "not-a-guid"
+			if a := p.ask(b); a.Outcome != engine.AgentRejected {
+				t.Errorf("allowed %v, no GUID: got %+v", allowed, a)
+			}
+		})
+	}
+}
+
+// A bookingToken is used once: for the same patient it has its first answer again, for another it is refused, and it is
+// free again when its fence is.
+func TestBookingTokens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{Columns: []upstreamtest.Column{{
+			ScheduleViewGUID: viewGUID, ScheduleColumnGUID: columnGUID(0), Weekdays: []time.Weekday{0, 1, 2, 3, 4, 5, 6},
+		}}}})
+		slots, err := p.AgentSlots(t.Context(), engine.AgentSlotsRequest{AppointmentTypeGUID: strings.ToUpper(typeGUID), Count: 10})
+		if err != nil || len(slots.Slots) != 10 {
+			t.Fatalf("slots: %+v, %v", slots, err)
+		}
+		with := func(patient int, signed string) engine.AgentAnswer {
+			b := p.wish(patient)
+			b.StartTime, b.ScheduleViewGUID, b.ScheduleColumnGUID, b.AppointmentTypeGUID, b.Minutes = "", "", "", "", 0
+			b.BookingToken = signed
+			return p.ask(b)
+		}
+		signed := slots.Slots[0].BookingToken
+		p.upstream.Outcomes(upstreamtest.SlotTaken)
+		if a := with(1, signed); a.Outcome != engine.AgentRefused {
+			t.Fatalf("refused upstream: got %+v", a)
+		}
+		time.Sleep(20 * time.Second)
+		a := with(1, signed)
+		if a.Outcome != engine.AgentConfirmed || !p.bookings()[1].SlotStart.Equal(slots.Slots[0].Start) {
+			t.Fatalf("after the fence was cancelled: got %+v", a)
+		}
+		if b := with(1, signed); b.Outcome != engine.AgentConfirmed || b.AppointmentGUID != a.AppointmentGUID {
+			t.Errorf("the same token again: got %+v, want the first answer", b)
+		}
+		if b := with(2, signed); b.Outcome != engine.AgentRefused || b.ErrorType != "BOOKING_TOKEN_USED" {
+			t.Errorf("for another patient: got %+v", b)
+		}
+		if b := with(2, signed[:62]+"A"); b.Outcome != engine.AgentInvalid || b.ErrorType != "BOOKING_TOKEN_INVALID" {
+			t.Errorf("changed: got %+v", b)
+		}
+		time.Sleep(15 * time.Minute)
+		if b := with(1, signed); b.Outcome != engine.AgentConfirmed || b.AppointmentGUID != a.AppointmentGUID {
+			t.Errorf("the same token when it has lapsed: got %+v, want the first answer", b)
+		}
+		if b := with(2, slots.Slots[1].BookingToken); b.ErrorType != "BOOKING_TOKEN_EXPIRED" {
+			t.Errorf("one that has lapsed: got %+v", b)
+		}
+		if s := p.upstream.Score(); s.Appointments != 1 {
+			t.Errorf("upstream %+v, want one appointment", s)
+		}
+	})
+}
+
+// A slot that is queued, tried or held is nobody else's.
+func TestAQueuedSlotIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
+		p.upstream.Outcomes(upstreamtest.RateLimited, upstreamtest.RateLimited)
+		if a := p.ask(p.wish(20)); a.Outcome != engine.AgentQueued {
+			t.Fatalf("got %+v, want it queued", a)
+		}
+		visitor := booking(1, "cleaning")
+		visitor.SlotStart = p.slotAt(20)
+		if _, err := p.Book(t.Context(), visitor); !errors.Is(err, store.ErrSlotTaken) {
+			t.Errorf("a visitor books the queued slot: got %v, want ErrSlotTaken", err)
+		}
+		if _, err := p.Hold(t.Context(), engine.HoldRequest{AppointmentTypeID: "cleaning", SlotStart: p.slotAt(20), Client: client(1)}); !errors.Is(err, store.ErrSlotTaken) {
+			t.Errorf("a visitor holds the queued slot: got %v, want ErrSlotTaken", err)
+		}
+		if _, err := p.Hold(t.Context(), engine.HoldRequest{AppointmentTypeID: "cleaning", SlotStart: p.slotAt(21), Client: client(1)}); err != nil {
+			t.Fatal(err)
+		}
+		if a := p.ask(p.wish(21)); a.Outcome != engine.AgentRefused || a.ErrorType != "SLOT_UNAVAILABLE" {
+			t.Errorf("an agent books what a visitor holds: got %+v", a)
+		}
+	})
+}
+
+// Brothers and sisters are booked one after another: each waits for its turn, none is lost, and what the caller cannot
+// wait for is queued.
+func TestSiblings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
+		var got []engine.AgentOutcome
+		for child := range 3 {
+			b := p.wishFor(1, 0, p.slotAt(20+child))
+			b.ChildName = []string{"Mia", "Ben", "Zoe"}[child]
+			got = append(got, p.ask(b).Outcome)
+			time.Sleep(3 * time.Second)
+		}
+		if got[0] != engine.AgentConfirmed || got[1] != engine.AgentConfirmed || got[2] != engine.AgentConfirmed {
+			t.Errorf("siblings three seconds apart: got %v, want all confirmed", got)
+		}
+		p.until(time.Minute, "settled", p.settled)
+		if s := p.upstream.Score(); s.Appointments != 3 || s.Duplicates != 0 || s.MinSpacing < 10*time.Second {
+			t.Errorf("upstream %+v, want three, ten seconds apart", s)
+		}
+		if notes := p.upstream.Comments(patientGUID(1)); len(notes) != 3 || notes[1] != "Child: Ben" {
+			t.Errorf("the notes are %q", notes)
+		}
+		// All at once: one is confirmed, the others do not wait longer than their caller can.
+		answers := make(chan engine.AgentAnswer, 4)
+		for child := range 4 {
+			go func() {
+				a, err := p.AgentBook(context.Background(), agentKey, p.wishFor(1, 0, p.slotAt(30+child)))
+				if err != nil {
+					t.Error(err)
+				}
+				answers <- a
+			}()
+		}
+		count := map[engine.AgentOutcome]int{}
+		for range 4 {
+			count[(<-answers).Outcome]++
+		}
+		p.until(5*time.Minute, "settled", p.settled)
+		if s := p.upstream.Score(); s.Appointments != 7 || s.Duplicates != 0 || s.MinSpacing < 10*time.Second || count[engine.AgentQueued] < 2 {
+			t.Errorf("four at once: answers %v, upstream %+v", count, s)
+		}
+	})
+}

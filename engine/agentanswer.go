@@ -1,0 +1,199 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"holdfast/engine/upstream"
+	"holdfast/store"
+)
+
+// agentBooked is the answer to a booking that is complete here: no upstream is configured for it.
+func (e *Engine) agentBooked(a *store.Appointment, noted bool) AgentAnswer {
+	return AgentAnswer{
+		Outcome: AgentConfirmed, Message: "Appointment GUID Added: " + a.ID, AppointmentGUID: a.ID, NoteAdded: noted,
+		Guidance: e.guide(sayConfirmed, a.SlotStart),
+	}
+}
+
+// agentAttempted is the answer to a booking that was tried upstream.
+func (e *Engine) agentAttempted(ctx context.Context, slot *agentSlot, a store.Appointment, f *fence, r attempted) AgentAnswer {
+	debug := &AgentDebug{Attempts: r.attempts, SpacingWait: r.waited, NoteResult: r.noteResult, LastError: r.detail}
+	var answer AgentAnswer
+	switch {
+	case r.end == delivered:
+		answer = AgentAnswer{
+			Outcome: AgentConfirmed, Message: "Appointment GUID Added: " + r.guid, AppointmentGUID: r.guid, NoteAdded: r.noteAdded,
+			Guidance: e.guide(sayConfirmed, a.SlotStart),
+		}
+		if r.guid == "" {
+			answer.Message = "Appointment successfully created"
+		}
+	case r.end == refused && (r.reason == upstream.SlotTaken || r.reason == upstream.AlreadyBooked):
+		answer = e.agentRefused(ctx, slot, sayTaken, errorSlotUnavailable, "The practice system refused the slot: it is not available.", time.Now().Add(callReserve))
+	case r.end == refused && r.reason == upstream.PatientUnknown:
+		answer = AgentAnswer{
+			Outcome: AgentRefused, ErrorType: errorPatientNotFound, Message: "The practice system does not know this patient.", Guidance: e.guide(sayNoPatient, a.SlotStart),
+		}
+	case r.end == refused:
+		answer = AgentAnswer{
+			Outcome: AgentRefused, ErrorType: errorNotAccepted, Message: "The practice system did not accept the booking.", Guidance: e.guide(sayNotAccepted, a.SlotStart),
+		}
+	default:
+		answer = e.agentQueued(&a, f.call.ID, r.errorType)
+	}
+	answer.Debug = debug
+	return answer
+}
+
+// agentQueued is the answer to a booking that the queue delivers.
+func (e *Engine) agentQueued(a *store.Appointment, operationID, errorType string) AgentAnswer {
+	if errorType == "" {
+		errorType = errorRateLimitedQueued
+	}
+	return AgentAnswer{
+		Outcome: AgentQueued, ErrorType: errorType, OperationID: operationID,
+		Message:  "The booking was received and is not yet confirmed. It is delivered as soon as the practice system takes it.",
+		Guidance: e.guide(sayQueued, a.SlotStart),
+	}
+}
+
+// agentRefused is the answer to a slot that cannot be had, with others that can.
+func (e *Engine) agentRefused(ctx context.Context, slot *agentSlot, say, errorType, message string, deadline time.Time) AgentAnswer {
+	answer := AgentAnswer{Outcome: AgentRefused, ErrorType: errorType, Message: message, Guidance: e.guide(say, slot.start)}
+	ctx, cancel := context.WithDeadline(ctx, deadline)
+	defer cancel()
+	from := slot.start
+	if now := time.Now(); from.Before(now) {
+		from = now
+	}
+	list, err := e.AgentSlots(ctx, AgentSlotsRequest{AppointmentTypeID: slot.kind.ID, From: store.DateOf(from.In(e.Zone())), Days: 7, Count: 3})
+	if err == nil {
+		answer.Alternatives = list.Slots
+	}
+	return answer
+}
+
+// firstAnswer is the answer to a repeat: the patient has this very slot already, or the bookingToken was just used.
+func (e *Engine) firstAnswer(ctx context.Context, b *AgentBooking, slot *agentSlot, refusal error) (AgentAnswer, bool) {
+	patient := upstream.CanonicalGUID(b.PatientGUID)
+	switch {
+	case errors.Is(refusal, store.ErrDuplicate) && slot.nonce != nil:
+		use, err := e.store.NonceUse(ctx, slot.nonce.Nonce)
+		if err != nil || use.PatientID != patient {
+			return AgentAnswer{}, false
+		}
+		a, err := e.store.Appointment(ctx, use.AppointmentID)
+		if err != nil {
+			return AgentAnswer{}, false
+		}
+		return e.agentKnown(ctx, &a), true
+	case errors.Is(refusal, store.ErrSlotTaken):
+		list, _, err := e.store.Appointments(ctx, store.AppointmentFilter{
+			From: slot.start, To: slot.start.Add(time.Minute), SpecialistID: slot.specialist.ID, Status: store.Confirmed,
+		})
+		if err != nil {
+			return AgentAnswer{}, false
+		}
+		for i := range list {
+			if a := &list[i]; a.SlotStart.Equal(slot.start) && a.AppointmentTypeID == slot.kind.ID && a.Source == store.SourceAgent &&
+				a.UpstreamPatientID == patient && patient != "" && a.Patient.Notes == b.Note {
+				return e.agentKnown(ctx, a), true
+			}
+		}
+	}
+	return AgentAnswer{}, false
+}
+
+// agentKnown is the answer to a booking that was made before, as it stands now.
+func (e *Engine) agentKnown(ctx context.Context, a *store.Appointment) AgentAnswer {
+	switch {
+	case a.Status == store.Cancelled:
+		return AgentAnswer{
+			Outcome: AgentRefused, ErrorType: errorSlotUnavailable, Message: "This booking was cancelled.", Guidance: e.guide(sayCancelled, a.SlotStart),
+		}
+	case a.UpstreamState == store.UpstreamNone:
+		return e.agentBooked(a, a.Patient.Notes != "")
+	case a.UpstreamState == store.UpstreamConfirmed:
+		answer := e.agentBooked(a, a.Patient.Notes != "")
+		answer.AppointmentGUID, answer.Message = a.UpstreamID, "Appointment GUID Added: "+a.UpstreamID
+		if a.UpstreamID == "" {
+			answer.Message = "Appointment successfully created"
+		}
+		return answer
+	}
+	id := ""
+	if list, err := e.store.Deliveries(ctx, a.ID); err == nil {
+		for _, d := range list {
+			if d.Channel == "upstream" && d.Notice == noticeOf(store.UpstreamBook) {
+				id = d.OperationID
+			}
+		}
+	}
+	answer := e.agentQueued(a, id, errorRateLimitedQueued)
+	switch a.UpstreamState {
+	case store.UpstreamFailed:
+		answer.Guidance = e.guide(sayFailed, a.SlotStart)
+		answer.Message = "The booking could not be completed. The clinic has been told."
+	case store.UpstreamReview:
+		answer.Guidance = e.guide(sayReview, a.SlotStart)
+		answer.Message = "The booking is being looked at by the clinic."
+	}
+	return answer
+}
+
+// AgentOperation is how far a queued booking is.
+type AgentOperation struct {
+	Status          store.OperationStatus
+	NeedsReview     bool
+	AppointmentGUID string
+	Guidance        Guidance
+}
+
+// AgentOperation says how far a queued booking is. store.ErrNotFound.
+func (e *Engine) AgentOperation(ctx context.Context, id string) (AgentOperation, error) {
+	op, err := e.bookingOperation(ctx, id)
+	if err != nil {
+		return AgentOperation{}, err
+	}
+	a, err := e.store.Appointment(ctx, op.AppointmentID)
+	if err != nil {
+		return AgentOperation{}, err
+	}
+	answer := AgentOperation{Status: op.Status, NeedsReview: op.NeedsReview}
+	say := sayStillQueued
+	switch {
+	case a.Status == store.Cancelled:
+		say = sayCancelled
+	case op.NeedsReview:
+		say = sayReview
+	case op.Status == store.OperationFailed:
+		say = sayFailed
+	case op.Status == store.OperationCompleted:
+		answer.AppointmentGUID, say = a.UpstreamID, sayConfirmed
+	}
+	answer.Guidance = e.guide(say, a.SlotStart)
+	return answer, nil
+}
+
+// bookingOperation finds the operation of a booking in the queue, or in the outbox on its way there.
+func (e *Engine) bookingOperation(ctx context.Context, id string) (store.Operation, error) {
+	if e.queue == nil || !ValidID(id) {
+		return store.Operation{}, store.ErrNotFound
+	}
+	op, err := e.queue.Operation(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		var promised bool
+		if op, promised, err = e.promised(ctx, id); err == nil && !promised {
+			err = store.ErrNotFound
+		}
+		if this, _ := e.outbox.held(id, ""); this {
+			op.Status = store.OperationProcessing
+		}
+	}
+	if err == nil && op.Kind != store.UpstreamBook && op.Kind != store.UpstreamReschedule {
+		err = store.ErrNotFound
+	}
+	return op, err
+}

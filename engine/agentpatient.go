@@ -1,0 +1,160 @@
+package engine
+
+import (
+	"context"
+	"crypto/rand"
+	"strings"
+	"time"
+
+	"holdfast/engine/upstream"
+	"holdfast/store"
+)
+
+// AgentPatient is a person an agent books for. The words are those of the wire.
+type AgentPatient struct {
+	FirstName string
+	LastName  string
+	BirthDate string // "2015-02-03" or "02/03/2015"
+	Phone     string
+	Email     string
+	SessionID string
+	UUI       string
+}
+
+// AgentPatientAnswer is what an agent is told of a patient.
+type AgentPatientAnswer struct {
+	Success          bool
+	ErrorType        string // empty on success
+	Message          string // empty on success
+	PatientGUID      string
+	BookingAuthToken string
+	ExpiresAt        time.Time
+	Guidance         Guidance
+}
+
+// Error types of AgentIdentify.
+const (
+	errorPatientOpen     = "PATIENT_OUTCOME_UNKNOWN"
+	errorPatientRefused  = "PATIENT_NOT_ACCEPTED"
+	errorUpstreamMissing = "UPSTREAM_UNAVAILABLE"
+)
+
+// AgentIdentify adds the patient upstream, or makes a GUID of our own where there is none, and signs a bookingAuthToken
+// for it. The same person said again in the same session is the same patient with a new token. *ValidationError.
+func (e *Engine) AgentIdentify(ctx context.Context, p Principal, r AgentPatient) (AgentPatientAnswer, error) {
+	now := time.Now()
+	born, err := r.normalize(store.DateOf(now.In(e.Zone())))
+	if err != nil {
+		return AgentPatientAnswer{}, err
+	}
+	said := bySaid(p.KeyID, &r)
+	s, known := e.agents.get(said)
+	if known && s.open {
+		return e.patientOpen(), nil
+	}
+	if !known {
+		s.patientGUID = newGUID()
+		if e.options.Upstream != nil {
+			s.patientGUID, err = e.setPatientNow(ctx, upstream.NewPatient{
+				FirstName: r.FirstName, LastName: r.LastName, BirthDate: born, Phone: r.Phone, Email: r.Email,
+			})
+		}
+		switch upstream.ClassOf(err) {
+		case "":
+		case upstream.Refused:
+			return AgentPatientAnswer{
+				ErrorType: errorPatientRefused, Message: "The practice system did not accept these details.", Guidance: e.guide(sayNotAccepted, time.Time{}),
+			}, nil
+		case upstream.Unknown:
+			e.agents.put(agentSession{open: true, createdAt: now}, said)
+			return e.patientOpen(), nil
+		default:
+			return AgentPatientAnswer{ErrorType: errorUpstreamMissing, Message: "The practice system does not answer.", Guidance: e.guide(sayAway, time.Time{})}, nil
+		}
+	}
+	var expires int64
+	if s.token, expires, err = e.issueBookingAuth(r.SessionID, s.patientGUID, now); err != nil {
+		return AgentPatientAnswer{}, err
+	}
+	s.createdAt = now
+	s.patient = store.Patient{Name: r.FirstName + " " + r.LastName, Email: r.Email, Phone: r.Phone}
+	if !born.IsZero() {
+		s.patient.BirthDate = born.Format(time.DateOnly)
+	}
+	names := []string{said, byGUID(p.KeyID, s.patientGUID)}
+	if r.UUI != "" {
+		names = append(names, byUUI(p.KeyID, r.UUI))
+	}
+	e.agents.put(s, names...)
+	return AgentPatientAnswer{
+		Success: true, PatientGUID: s.patientGUID, BookingAuthToken: s.token, ExpiresAt: time.UnixMilli(expires).UTC(), Guidance: e.guide(sayPatient, time.Time{}),
+	}, nil
+}
+
+func (e *Engine) issueBookingAuth(sessionID, patientGUID string, now time.Time) (string, int64, error) {
+	signed, auth, err := e.keys().IssueBookingAuth(sessionID, patientGUID, now)
+	return signed, auth.ExpiresAt, err
+}
+
+func (e *Engine) patientOpen() AgentPatientAnswer {
+	return AgentPatientAnswer{
+		ErrorType: errorPatientOpen, Message: "The practice system gave no answer, and the patient may have been added.", Guidance: e.guide(sayPatientOpen, time.Time{}),
+	}
+}
+
+// setPatientNow adds a patient while a caller waits; a rate limit is tried once more after the retry delay.
+func (e *Engine) setPatientNow(ctx context.Context, n upstream.NewPatient) (string, error) {
+	// The request may be given up by its caller; the call may not, or nobody would know what became of it.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), agentBound)
+	defer cancel()
+	guid, err := e.options.Upstream.SetPatient(ctx, n)
+	if upstream.ClassOf(err) == upstream.RateLimited {
+		sleep(ctx, min(e.options.Outbound.RetryDelay, agentBound/2), nil)
+		guid, err = e.options.Upstream.SetPatient(ctx, n)
+	}
+	return guid, err
+}
+
+// normalize trims what was said, checks it, and returns the date of birth, zero if there is none.
+func (r *AgentPatient) normalize(today store.Date) (time.Time, error) {
+	var m mistakes
+	words := func(s string) string { return strings.Join(strings.Fields(s), " ") }
+	r.FirstName, r.LastName = words(r.FirstName), words(r.LastName)
+	r.Phone, r.Email, r.BirthDate = strings.TrimSpace(r.Phone), strings.TrimSpace(r.Email), strings.TrimSpace(r.BirthDate)
+	for _, f := range []struct{ field, value string }{{"firstName", r.FirstName}, {"lastName", r.LastName}} {
+		if f.value == "" {
+			m.add(f.field, "must be said; ask the caller for it")
+		}
+		checkText(&m, f.field, f.value, 100, false)
+	}
+	checkText(&m, "sessionId", r.SessionID, 256, false)
+	if len(r.SessionID) > 256 {
+		m.add("sessionId", "must be at most 256 bytes")
+	}
+	checkText(&m, "uui", r.UUI, 256, false)
+	if r.Phone != "" {
+		checkPhone(&m, "phone", r.Phone)
+	}
+	if r.Email != "" {
+		checkEmail(&m, "email", r.Email)
+	}
+	var born time.Time
+	if r.BirthDate != "" {
+		var err error
+		if born, err = time.Parse(time.DateOnly, r.BirthDate); err != nil {
+			born, err = time.Parse("1/2/2006", r.BirthDate)
+		}
+		if err != nil || born.Year() < 1880 || today.Before(store.DateOf(born)) {
+			m.add("birthDate", "must be a date of birth like 2015-02-03 or 02/03/2015")
+		}
+	}
+	return born, m.err()
+}
+
+// newGUID makes a random GUID (RFC 9562 version 4), which says nothing about when it was made.
+func newGUID() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails; see crypto/rand
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return spellUUID(b)
+}

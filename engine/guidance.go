@@ -1,0 +1,236 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Guidance tells a voice or chat agent what to do next. It is constant text: nothing that people typed is ever in it.
+// The one thing filled in is a date, spoken so that it cannot be mistaken.
+type Guidance struct {
+	ErrorType     string   `json:"error_type,omitempty"`
+	CurrentState  string   `json:"current_state,omitempty"`
+	NextState     string   `json:"next_state,omitempty"`
+	Action        string   `json:"action_required,omitempty"`
+	VoiceResponse string   `json:"voice_response"`
+	Critical      string   `json:"CRITICAL,omitempty"`
+	Chain         []string `json:"chain_of_action,omitempty"`
+	NeverDo       []string `json:"never_do,omitempty"`
+	RecoverySteps []string `json:"recovery_steps,omitempty"`
+}
+
+// theDate stands in the table below for the spoken date of the appointment.
+const theDate = "{date}"
+
+// guidances has one entry for each thing that can be said to an agent.
+func guidances(of string) Guidance {
+	switch of {
+	case sayPatient:
+		return Guidance{
+			CurrentState: "PATIENT_IDENTIFIED", NextState: "SLOT_SELECTION", Action: "offer_slots",
+			VoiceResponse: "Thank you, I have your details. Let me see which times are free.",
+			Chain: []string{
+				"Ask for slots of the appointment type the caller wants.",
+				"Keep patientGUID and bookingAuthToken exactly as they are and send both with the booking.",
+			},
+			NeverDo: []string{"Never read the patientGUID or the bookingAuthToken aloud.", "Never change or shorten either of them."},
+		}
+	case saySlots:
+		return Guidance{
+			CurrentState: "SLOT_SELECTION", NextState: "BOOKING", Action: "let_caller_choose_slot",
+			VoiceResponse: "I have found some free times. Let me read them to you.",
+			Chain: []string{
+				"Read the spoken dates aloud, two or three at a time.",
+				"When the caller has chosen, send the bookingToken of that slot unchanged.",
+			},
+			NeverDo: []string{"Never offer a time that is not in the list.", "Never say that a time is booked before the booking was confirmed."},
+		}
+	case sayNoSlots:
+		return Guidance{
+			CurrentState: "SLOT_SELECTION", NextState: "SLOT_SELECTION", Action: "ask_for_other_days",
+			VoiceResponse: "I am sorry, nothing is free on those days. Would other days suit you?",
+			Chain:         []string{"Ask for slots again from a later date, or without a part of the day."},
+			NeverDo:       []string{"Never offer a time that is not in the list."},
+		}
+	case sayConfirmed:
+		return Guidance{
+			CurrentState: "CONFIRMATION", Action: "confirm_booking_to_caller",
+			VoiceResponse: "You are booked for " + theDate + ".",
+			Chain: []string{
+				"Tell the caller the date and time.",
+				"Ask whether anybody else of the family needs an appointment; the same patientGUID books for each of them.",
+				"If not, close the call politely.",
+			},
+		}
+	case sayQueued:
+		return Guidance{
+			CurrentState: "BOOKING_QUEUED", NextState: "CONFIRMATION_PENDING", Action: "inform_caller_queued",
+			VoiceResponse: "I have received your booking for " + theDate + ". It is not yet confirmed. The time is kept for you, and the clinic will tell you if anything changes.",
+			Chain: []string{
+				"Tell the caller that the booking was received and is not yet confirmed.",
+				"Tell the caller that the time is kept and nothing more needs to be done.",
+				"Ask for the operation again later if you have to know the outcome.",
+			},
+			NeverDo: []string{
+				"Never say that the appointment is confirmed.",
+				"Never send the same booking again: it will be delivered without you.",
+				"Never offer the same time to anybody else.",
+			},
+		}
+	case sayRejected:
+		return Guidance{
+			ErrorType:     "booking_auth_failed",
+			VoiceResponse: "One moment, I have to look up your details once more.",
+			Critical:      "Nothing was booked. Do not tell the caller that it was.",
+			RecoverySteps: []string{
+				"Identify the patient again to get a new patientGUID and bookingAuthToken.",
+				"Send the booking again with both of them, taken from the same answer, unchanged.",
+				"If it fails again, hand the call over to a person. Never make up a patientGUID or a bookingAuthToken.",
+			},
+		}
+	case sayTaken:
+		return Guidance{
+			ErrorType: "slot_unavailable", CurrentState: "SLOT_SELECTION", NextState: "SLOT_SELECTION", Action: "offer_alternatives",
+			VoiceResponse: "I am sorry, " + theDate + " is no longer free. Let me see what else there is.",
+			Chain: []string{
+				"Offer the alternatives in the answer; if there are none, ask for slots again.",
+				"Send the bookingToken of the one that the caller chooses.",
+			},
+			NeverDo: []string{"Never send the same slot again.", "Never say that anything was booked."},
+		}
+	case sayNoPatient:
+		return Guidance{
+			ErrorType: "patient_not_found", CurrentState: "PATIENT_IDENTIFICATION", NextState: "PATIENT_IDENTIFICATION", Action: "identify_patient_again",
+			VoiceResponse: "I have to look up your details once more before I can book this.",
+			Critical:      "Nothing was booked. Do not tell the caller that it was.",
+			RecoverySteps: []string{"Identify the patient again to get a new patientGUID and bookingAuthToken.", "Send the booking again with them."},
+			NeverDo:       []string{"Never make up a patientGUID."},
+		}
+	case sayNotAccepted:
+		return Guidance{
+			ErrorType: "booking_not_accepted", CurrentState: "BOOKING_FAILED", NextState: "HANDOVER", Action: "hand_over_to_person",
+			VoiceResponse: "I am sorry, I cannot book this one for you. Let me connect you with the clinic.",
+			Critical:      "Nothing was booked. Do not tell the caller that it was.",
+			RecoverySteps: []string{"Hand the call over to a person, or take a message."},
+			NeverDo:       []string{"Never send the same booking again."},
+		}
+	case sayOfferLapsed:
+		return Guidance{
+			ErrorType: "booking_token_refused", CurrentState: "SLOT_SELECTION", NextState: "SLOT_SELECTION", Action: "ask_for_slots_again",
+			VoiceResponse: "One moment, I will look at the free times again.",
+			Critical:      "Nothing was booked. Do not tell the caller that it was.",
+			RecoverySteps: []string{"Ask for slots again.", "Send the bookingToken of the chosen slot unchanged, once, and for the patient who chose it."},
+			NeverDo:       []string{"Never change or shorten a bookingToken.", "Never use the bookingToken of one patient for another."},
+		}
+	case sayInvalid:
+		return Guidance{
+			ErrorType: "invalid_request", Action: "correct_request",
+			VoiceResponse: "One moment, please.",
+			Critical:      "Nothing was done. Do not tell the caller that it was.",
+			RecoverySteps: []string{"Correct the fields listed in errors and send the request again.", "If it fails again, hand the call over to a person."},
+		}
+	case sayPatientOpen:
+		return Guidance{
+			ErrorType: "patient_outcome_unknown", CurrentState: "PATIENT_IDENTIFICATION", NextState: "HANDOVER", Action: "hand_over_to_person",
+			VoiceResponse: "I am sorry, the clinic's system did not answer. Let me connect you with the clinic.",
+			Critical:      "It is not known whether the patient was added. Nothing was booked.",
+			RecoverySteps: []string{"Hand the call over to a person, or take a message."},
+			NeverDo:       []string{"Never send the patient again: they might be added twice."},
+		}
+	case sayAway:
+		return Guidance{
+			ErrorType: "upstream_unavailable", NextState: "HANDOVER", Action: "retry_once_or_hand_over",
+			VoiceResponse: "I am sorry, the clinic's system does not answer at the moment.",
+			Critical:      "Nothing was done. Do not tell the caller that it was.",
+			RecoverySteps: []string{"Try once more after half a minute.", "If it fails again, hand the call over to a person, or take a message."},
+			NeverDo:       []string{"Never make up a time, a patientGUID or a confirmation."},
+		}
+	case sayStillQueued:
+		return Guidance{
+			CurrentState: "BOOKING_QUEUED", NextState: "CONFIRMATION_PENDING", Action: "inform_caller_queued",
+			VoiceResponse: "Your booking for " + theDate + " was received and is not yet confirmed. The time is kept for you.",
+			Chain:         []string{"Ask for the operation again later."},
+			NeverDo:       []string{"Never say that the appointment is confirmed.", "Never send the same booking again."},
+		}
+	case sayFailed:
+		return Guidance{
+			CurrentState: "BOOKING_FAILED", NextState: "HANDOVER", Action: "hand_over_to_person",
+			VoiceResponse: "I am sorry, your booking for " + theDate + " could not be completed. The clinic has been told and will contact you.",
+			Chain:         []string{"Tell the caller that the booking could not be completed.", "Hand the call over to a person, or offer to look for another time."},
+			NeverDo:       []string{"Never say that the appointment is confirmed."},
+		}
+	case sayReview:
+		return Guidance{
+			CurrentState: "BOOKING_REVIEW", NextState: "CONFIRMATION_PENDING", Action: "hand_over_to_person",
+			VoiceResponse: "Your booking for " + theDate + " is being looked at by the clinic. They will tell you whether it is confirmed.",
+			Chain:         []string{"Tell the caller that a person of the clinic is looking at it."},
+			NeverDo:       []string{"Never say that the appointment is confirmed.", "Never say that it failed.", "Never send the same booking again."},
+		}
+	}
+	return Guidance{
+		CurrentState: "BOOKING_CANCELLED", Action: "inform_caller_cancelled",
+		VoiceResponse: "The booking for " + theDate + " was cancelled.",
+		Chain:         []string{"Ask whether the caller would like another time."},
+		NeverDo:       []string{"Never say that the appointment is confirmed."},
+	}
+}
+
+// What can be said to an agent.
+const (
+	sayPatient     = "patient"
+	saySlots       = "slots"
+	sayNoSlots     = "no slots"
+	sayConfirmed   = "confirmed"
+	sayQueued      = "queued"
+	sayRejected    = "rejected"
+	sayTaken       = "taken"
+	sayNoPatient   = "no patient"
+	sayNotAccepted = "not accepted"
+	sayOfferLapsed = "offer lapsed"
+	sayInvalid     = "invalid"
+	sayPatientOpen = "patient open"
+	sayAway        = "away"
+	sayStillQueued = "still queued"
+	sayFailed      = "failed"
+	sayReview      = "review"
+	sayCancelled   = "cancelled"
+)
+
+// guide is the entry of the table with the date filled in.
+func (e *Engine) guide(of string, at time.Time) Guidance {
+	g := guidances(of)
+	date := "that time"
+	if !at.IsZero() {
+		date = spoken(at, e.Zone())
+	}
+	g.VoiceResponse = strings.ReplaceAll(g.VoiceResponse, theDate, date)
+	return g
+}
+
+// InvalidGuidance is what an agent is told whose request cannot be understood.
+func InvalidGuidance() Guidance { return guidances(sayInvalid) }
+
+// spoken says an instant on the clinic's wall clock so that it can be read aloud: "Monday, November 23rd at 10 AM".
+func spoken(at time.Time, zone *time.Location) string {
+	at = at.In(zone)
+	clock := "3 PM"
+	if at.Minute() != 0 {
+		clock = "3:04 PM"
+	}
+	return fmt.Sprintf("%s, %s %s at %s", at.Weekday(), at.Month(), ordinal(at.Day()), at.Format(clock))
+}
+
+func ordinal(n int) string {
+	suffix := "th"
+	switch {
+	case n%100 >= 11 && n%100 <= 13:
+	case n%10 == 1:
+		suffix = "st"
+	case n%10 == 2:
+		suffix = "nd"
+	case n%10 == 3:
+		suffix = "rd"
+	}
+	return fmt.Sprintf("%d%s", n, suffix)
+}

@@ -1,0 +1,225 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"holdfast/store"
+)
+
+// lane works off some kinds of operations, the earliest due first, so that an e-mail never waits behind the upstream's
+// pace. It sleeps until something is due; its cost does not grow with what is waiting.
+type lane struct {
+	kinds []store.OperationKind
+	width int // how many are in delivery at a time
+	bell  bell
+
+	mu sync.Mutex
+	// While the far side is away the lane rests: nothing is taken, and everything keeps its place.
+	restUntil time.Time
+	failures  int
+}
+
+// newLanes sorts the kinds of operation by what they would wait for. Upstream writes go one at a time; what is short and
+// has no pace of its own goes beside them.
+func newLanes() []*lane {
+	return []*lane{
+		{kinds: []store.OperationKind{store.UpstreamBook, store.UpstreamReschedule}, width: 1},
+		{kinds: []store.OperationKind{store.UpstreamCancel, store.UpstreamComment}, width: 1},
+		{kinds: []store.OperationKind{store.Webhook}, width: 4},
+		{kinds: []store.OperationKind{store.Email}, width: 2},
+	}
+}
+
+// prepareOutbound says how each kind of operation is delivered.
+func (e *Engine) prepareOutbound() {
+	e.queue, e.queueReady, e.directs = e.options.Queue, make(chan struct{}), make(chan *direct)
+	e.deliver = make(map[store.OperationKind]delivery)
+	if e.options.Upstream != nil {
+		write := delivery{attempt: e.deliverWrite, ended: e.upstreamEnded, promisedOn: true}
+		e.deliver[store.UpstreamBook], e.deliver[store.UpstreamReschedule] = write, write
+		e.deliver[store.UpstreamCancel] = delivery{attempt: e.deliverCancel, ended: e.upstreamEnded, promisedOn: true}
+		e.deliver[store.UpstreamComment] = delivery{attempt: e.deliverComment}
+	}
+}
+
+// outboundWork is what keeps outbound calls going: the relay, a worker for each place in a lane, and direct attempts.
+func (e *Engine) outboundWork() []func(context.Context) {
+	if e.queue == nil {
+		return nil
+	}
+	work := []func(context.Context){e.relayOperations, e.pruneQueue, e.runDirects}
+	for _, l := range newLanes() {
+		if _, ok := e.deliver[l.kinds[0]]; !ok {
+			continue
+		}
+		e.lanes = append(e.lanes, l)
+		for range l.width {
+			work = append(work, func(ctx context.Context) { e.workLane(ctx, l) })
+		}
+	}
+	return work
+}
+
+func (e *Engine) ringLanes() {
+	for _, l := range e.lanes {
+		l.bell.ring()
+	}
+}
+
+// laneOf is the lane that delivers a kind, or nil.
+func (e *Engine) laneOf(kind store.OperationKind) *lane {
+	for _, l := range e.lanes {
+		for _, k := range l.kinds {
+			if k == kind {
+				return l
+			}
+		}
+	}
+	return nil
+}
+
+// resting says until when the lane does nothing; a past instant if it works.
+func (l *lane) resting() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.restUntil
+}
+
+// rest lets the lane sleep, longer each time until wake.
+func (l *lane) rest(now time.Time, base time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.failures++
+	l.restUntil = now.Add(store.Backoff(base, l.failures))
+}
+
+func (l *lane) wake() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.failures, l.restUntil = 0, time.Time{}
+}
+
+// workLane delivers what is due, until ctx ends.
+func (e *Engine) workLane(ctx context.Context, l *lane) {
+	select {
+	case <-e.queueReady:
+	case <-ctx.Done():
+	}
+	for ctx.Err() == nil {
+		rung := l.bell.listen()
+		now := time.Now()
+		wait := l.resting().Sub(now)
+		if wait <= 0 {
+			wait = -1 // until it is rung
+			due, err := e.queue.NextDue(ctx, l.kinds...)
+			switch {
+			case err == nil:
+				wait = max(0, due.Sub(now))
+			case ctx.Err() == nil && !errors.Is(err, store.ErrNotFound):
+				e.queueFailed("the queue cannot be asked what is due", err)
+				wait = relayRetry
+			}
+		}
+		if wait != 0 {
+			sleep(ctx, wait, rung)
+			continue
+		}
+		if err := e.workOne(ctx, l); err != nil && ctx.Err() == nil {
+			e.queueFailed("an operation was not taken; the next try is soon", err)
+			sleep(ctx, relayRetry, nil)
+		}
+	}
+}
+
+// workOne takes one operation and makes one attempt at it.
+func (e *Engine) workOne(ctx context.Context, l *lane) error {
+	op, err := e.queue.Take(ctx, e.now(), l.kinds...)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil // another worker was first
+	}
+	if err != nil {
+		return err
+	}
+	if this, _ := e.outbox.held(op.ID, ""); this {
+		e.settle(ctx, op, outcome{end: later, at: e.now().Add(time.Second)})
+		return nil
+	}
+	known, promised, err := e.promised(ctx, op.ID)
+	switch {
+	case err != nil:
+		e.settle(ctx, op, outcome{end: later, at: e.now().Add(10 * time.Second), detail: "the database could not be read"})
+		return nil
+	case !promised: // its end was recorded, and the process stopped before the queue was told; or it was given up
+		op.Status, op.FinishedAt, op.NextAttemptAt, op.Unknown = store.OperationCompleted, e.now(), time.Time{}, false
+		return e.queue.Change(ctx, op, "completed", "its end was recorded before")
+	case known.Status.Final():
+		return e.queue.Change(ctx, known, string(known.Status), "its end was recorded before")
+	}
+	o := e.attempt(ctx, &op)
+	switch {
+	case o.end == away:
+		l.rest(time.Now(), e.options.Outbound.Backoff)
+	case o.end != later:
+		l.wake()
+	}
+	e.settle(ctx, op, o)
+	if o.end == away {
+		return e.giveUpLate(ctx, l)
+	}
+	return nil
+}
+
+func (e *Engine) attempt(ctx context.Context, op *store.Operation) outcome {
+	switch {
+	case op.Result != "": // it took effect, and that could not be recorded
+		return outcome{end: delivered, result: op.Result}
+	case !op.Unknown && tooLate(op, time.Now()):
+		return outcome{end: refused, detail: tooLateDetail}
+	}
+	return e.deliver[op.Kind].attempt(ctx, op)
+}
+
+const tooLateDetail = "it was not delivered in time: the appointment is about to begin"
+
+func tooLate(op *store.Operation, now time.Time) bool {
+	return !op.Deadline.IsZero() && !now.Before(op.Deadline)
+}
+
+// giveUpLate ends what became too late while its lane rests: a lane that works sees it by itself.
+func (e *Engine) giveUpLate(ctx context.Context, l *lane) error {
+	for after := ""; ; {
+		list, err := e.queue.Operations(ctx, store.OperationFilter{Status: store.OperationPending, After: after, Limit: 500})
+		if err != nil {
+			return err
+		}
+		for _, op := range list {
+			after = op.ID
+			if e.laneOf(op.Kind) == l && !op.Unknown && tooLate(&op, time.Now()) {
+				e.settle(ctx, op, outcome{end: refused, detail: tooLateDetail})
+			}
+		}
+		if len(list) < 500 {
+			return nil
+		}
+	}
+}
+
+// pruneQueue forgets operations that were delivered long ago.
+func (e *Engine) pruneQueue(ctx context.Context) {
+	const keptFor = 7 * 24 * time.Hour
+	tick := time.NewTicker(time.Hour)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-tick.C:
+			if _, err := e.queue.Prune(ctx, now.Add(-keptFor)); err != nil && ctx.Err() == nil {
+				e.log.Warn("delivered operations were not forgotten; the next try is in an hour", "error", err)
+			}
+		}
+	}
+}

@@ -1,0 +1,288 @@
+package engine_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/token"
+	"holdfast/engine/upstream"
+	"holdfast/engine/upstream/upstreamtest"
+	"holdfast/holds/memory"
+	"holdfast/store"
+	"holdfast/store/bolt"
+	"holdfast/store/sqlite"
+)
+
+// A practice for the tests of agents and the queue: the real engine over a real database, a real queue file and the real
+// table of holds, in front of the fake upstream. It can be stopped and started again on the same files, as a restart does.
+type practice struct {
+	*engine.Engine
+	t        testing.TB
+	dir      string
+	keys     *token.Keyring
+	upstream *upstreamtest.Server // nil: none is configured
+	change   func(*engine.Options)
+	log      lockedBuffer
+
+	store *sqlite.Store
+	queue *bolt.Queue
+	holds *memory.Backend
+	pacer *upstream.Pacer
+	stop  func()
+	fatal error
+}
+
+// practiceOptions say what is special about one.
+type practiceOptions struct {
+	upstream    *upstreamtest.Options
+	specialists int // chairs; 1 if zero
+	change      func(*engine.Options)
+	file        func(*engine.ClinicFile)
+}
+
+// The GUIDs of a practice's chairs and its type, invented.
+const (
+	viewGUID = "11111111-2222-4333-8444-555555555555"
+	typeGUID = "bbbbbbbb-cccc-4ddd-8eee-ffffffffffff"
+)
+
+func columnGUID(n int) string  { return fmt.Sprintf("66666666-7777-4888-8999-%012d", n) }
+func patientGUID(n int) string { return fmt.Sprintf("3f2504e0-4f89-41d3-9a0c-%012d", n) }
+
+var zoneOfPractice = mustZone("America/New_York")
+
+func mustZone(name string) *time.Location {
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		panic(err)
+	}
+	return zone
+}
+
+// newPractice opens one. With an upstream every chair and the type "cleaning" of 30 minutes are known there.
+func newPractice(t testing.TB, o practiceOptions) *practice {
+	t.Helper()
+	p := &practice{t: t, dir: t.TempDir(), keys: token.Generate(time.Now()), change: o.change}
+	if o.upstream != nil {
+		if o.upstream.Zone == nil {
+			o.upstream.Zone = zoneOfPractice
+		}
+		p.upstream = upstreamtest.New(*o.upstream)
+	}
+	p.start()
+	t.Cleanup(func() {
+		p.end()
+		if p.fatal != nil {
+			t.Errorf("the queue was given up: %v", p.fatal)
+		}
+	})
+	file := engine.ClinicFile{Clinic: &engine.ClinicEntry{Name: "Harbour Dental", Timezone: "America/New_York", Locale: "en"}}
+	var hours []engine.HoursEntry
+	for day := range 7 {
+		hours = append(hours, engine.HoursEntry{Weekday: store.Weekday(day), Start: 0, End: 1440})
+	}
+	var everyone []engine.AssignmentEntry
+	for n := range max(o.specialists, 1) {
+		s := engine.SpecialistEntry{ID: fmt.Sprintf("chair%d", n), Name: fmt.Sprintf("Chair %d", n), Timezone: "America/New_York", Active: true, WeeklyHours: hours}
+		if p.upstream != nil {
+			s.Upstream = &engine.UpstreamSpecialist{ScheduleViewGUID: viewGUID, ScheduleColumnGUID: columnGUID(n)}
+		}
+		file.Specialists = append(file.Specialists, s)
+		everyone = append(everyone, engine.AssignmentEntry{SpecialistID: s.ID, Priority: 1})
+	}
+	kind := engine.AppointmentTypeEntry{
+		ID: "cleaning", Name: "Cleaning", DurationMinutes: 30, HorizonDays: 365, Capacity: 1, HoldTTLSeconds: 30, MaxHoldSeconds: 900, HoldQuota: 3,
+		Active: true, Specialists: everyone,
+	}
+	if p.upstream != nil {
+		kind.Upstream = &engine.UpstreamType{AppointmentTypeGUID: typeGUID}
+	}
+	file.AppointmentTypes = append(file.AppointmentTypes, kind)
+	if o.file != nil {
+		o.file(&file)
+	}
+	if _, err := p.Import(context.Background(), "system", file); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// start opens the files and runs the engine.
+func (p *practice) start() {
+	p.t.Helper()
+	ctx := context.Background()
+	var err error
+	if p.store, err = sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(p.dir, "holdfast.db")}); err != nil {
+		p.t.Fatal(err)
+	}
+	if p.queue, err = bolt.Open(ctx, bolt.Options{Path: filepath.Join(p.dir, "queue.bolt")}); err != nil {
+		p.t.Fatal(err)
+	}
+	p.holds = memory.New(memory.Options{Booked: engine.Booked(p.store)})
+	p.pacer = upstream.NewPacer(0)
+	o := engine.Options{
+		Store: p.store, Holds: p.holds, Queue: p.queue, QueueRebuilt: p.queue.Rebuilt(), Keyring: p.keys, Pacer: p.pacer,
+		Logger: slog.New(slog.NewTextHandler(&p.log, nil)), OnFatal: func(err error) { p.fatal = err },
+	}
+	if p.upstream != nil {
+		if o.Upstream, err = upstream.New(upstream.Options{
+			URL: "https://pms.example/GetData.ashx", ClientID: "client", User: "user", Password: "secret", Pacer: p.pacer, HTTP: p.upstream.Client(),
+		}); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	if p.change != nil {
+		p.change(&o)
+	}
+	if p.Engine, err = engine.New(ctx, o); err != nil {
+		p.t.Fatal(err)
+	}
+	run, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		p.Engine.Run(run)
+	}()
+	p.stop = func() {
+		cancel()
+		<-done
+	}
+}
+
+// end stops everything and checks what is left.
+func (p *practice) end() {
+	p.t.Helper()
+	p.stop()
+	if err := p.store.Check(context.Background()); err != nil {
+		p.t.Errorf("the database breaks its own rules: %v", err)
+	}
+	if err := errors.Join(p.holds.Close(), p.queue.Close(), p.store.Close()); err != nil {
+		p.t.Error(err)
+	}
+}
+
+// restart stops whatever runs, in the middle of it, and starts anew on the same files.
+func (p *practice) restart() {
+	p.t.Helper()
+	p.end()
+	p.start()
+}
+
+var agentKey = engine.Principal{KeyID: "agent-key", Scope: store.ScopeAgent}
+
+// slotAt is a start n half hours after tomorrow's midnight in the practice.
+func (p *practice) slotAt(n int) time.Time {
+	y, m, d := time.Now().In(zoneOfPractice).Date()
+	return time.Date(y, m, d+1, 0, 0, 0, 0, zoneOfPractice).Add(time.Duration(n) * 30 * time.Minute).UTC()
+}
+
+// wish is a booking of slot n in the first chair for patient n, with a token of its own.
+func (p *practice) wish(n int) engine.AgentBooking { return p.wishFor(n, 0, p.slotAt(n)) }
+
+func (p *practice) wishFor(patient, chair int, start time.Time) engine.AgentBooking {
+	p.t.Helper()
+	signed, _, err := p.keys.IssueBookingAuth("session", patientGUID(patient), time.Now())
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	column, view, kind := columnGUID(chair), viewGUID, typeGUID
+	if p.upstream == nil {
+		column, view, kind = fmt.Sprintf("chair%d", chair), "", "cleaning"
+	}
+	return engine.AgentBooking{
+		PatientGUID: patientGUID(patient), BookingAuthToken: signed, StartTime: upstream.FormatTime(start, zoneOfPractice),
+		ScheduleViewGUID: view, ScheduleColumnGUID: column, AppointmentTypeGUID: kind, Minutes: 30,
+	}
+}
+
+func (p *practice) ask(b engine.AgentBooking) engine.AgentAnswer {
+	p.t.Helper()
+	a, err := p.AgentBook(context.Background(), agentKey, b)
+	if err != nil {
+		p.t.Fatalf("book: %v", err)
+	}
+	return a
+}
+
+// bookings are all appointments here.
+func (p *practice) bookings() []store.Appointment {
+	p.t.Helper()
+	var all []store.Appointment
+	for cursor := ""; ; {
+		list, next, err := p.store.Appointments(context.Background(), store.AppointmentFilter{Cursor: cursor, Limit: 500})
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		all = append(all, list...)
+		if cursor = next; next == "" {
+			return all
+		}
+	}
+}
+
+// booking is the one appointment there is.
+func (p *practice) booking() store.Appointment {
+	p.t.Helper()
+	all := p.bookings()
+	if len(all) != 1 {
+		p.t.Fatalf("there are %d appointments, want 1", len(all))
+	}
+	return all[0]
+}
+
+// until waits in virtual time, at most for limit, until ok.
+func (p *practice) until(limit time.Duration, what string, ok func() bool) {
+	p.t.Helper()
+	for end := time.Now().Add(limit); !ok(); {
+		if time.Now().After(end) {
+			p.t.Fatalf("after %s still not: %s", limit, what)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+	}
+}
+
+// settled reports whether nothing is on its way any more.
+func (p *practice) settled() bool {
+	n, err := p.queue.Counts(context.Background())
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	list, err := p.store.Outbox(context.Background(), "", 500)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for _, op := range list {
+		if !op.Status.Final() {
+			return false
+		}
+	}
+	return n.Pending+n.Processing == 0
+}
+
+// lockedBuffer is a log that several goroutines write.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(b)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}

@@ -1,0 +1,297 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"holdfast/engine/upstream"
+	"holdfast/store"
+)
+
+// # What people see of the queue, and what they can do
+//
+// What is waiting can be tried at once, what failed can be tried again, what nobody knows can be decided, and anything
+// that is not being attempted can be given up. Giving up ends the operation, never the appointment.
+
+// QueueFilter selects what a QueueStatus lists; the zero value selects all states.
+type QueueFilter struct {
+	Status store.OperationStatus
+	After  string // id of the last one already seen; needs Status
+	Limit  int    // 1..500; 0 means 100
+	Names  bool   // with the names of the people
+}
+
+// QueueStatus is how the queue is.
+type QueueStatus struct {
+	store.OperationCounts
+	Operations []QueuedOperation // those being attempted first, then what failed, what waits, and what is done
+}
+
+// QueuedOperation is one operation as people look at it.
+type QueuedOperation struct {
+	store.Operation
+	NextRetryAt time.Time // zero unless it waits
+	StartTime   string    // the appointment's start in clinic time, "11/23/2026 10:00 AM"
+	ChildName   string    // who it is for; empty unless names were asked for
+}
+
+// QueueStatus counts the operations and lists the first of them. Its cost does not grow with their number.
+func (e *Engine) QueueStatus(ctx context.Context, f QueueFilter) (QueueStatus, error) {
+	if e.queue == nil {
+		return QueueStatus{}, nil
+	}
+	var s QueueStatus
+	var err error
+	if s.OperationCounts, err = e.queue.Counts(ctx); err != nil {
+		return s, err
+	}
+	states := []store.OperationStatus{store.OperationProcessing, store.OperationFailed, store.OperationPending, store.OperationCompleted}
+	if f.Status != "" {
+		states = []store.OperationStatus{f.Status}
+	} else {
+		f.After = ""
+	}
+	limit := min(f.Limit, 500)
+	if limit <= 0 {
+		limit = 100
+	}
+	for _, status := range states {
+		if len(s.Operations) >= limit {
+			break
+		}
+		list, err := e.queue.Operations(ctx, store.OperationFilter{Status: status, After: f.After, Limit: limit - len(s.Operations)})
+		if err != nil {
+			return s, err
+		}
+		for _, op := range list {
+			s.Operations = append(s.Operations, e.queued(ctx, op, f.Names))
+		}
+	}
+	return s, nil
+}
+
+// queued is one operation as people look at it.
+func (e *Engine) queued(ctx context.Context, op store.Operation, names bool) QueuedOperation {
+	q := QueuedOperation{Operation: op}
+	if op.Status == store.OperationPending {
+		q.NextRetryAt = op.NextAttemptAt
+		if l := e.laneOf(op.Kind); l != nil && l.resting().After(q.NextRetryAt) {
+			q.NextRetryAt = l.resting()
+		}
+	}
+	if !op.StartTime.IsZero() {
+		q.StartTime = upstream.FormatTime(op.StartTime, e.Zone())
+	}
+	if names && op.AppointmentID != "" {
+		if a, err := e.store.Appointment(ctx, op.AppointmentID); err == nil {
+			if q.ChildName = childOf(a.Patient.Notes); q.ChildName == "" || a.Source != store.SourceAgent {
+				q.ChildName = a.Patient.Name
+			}
+		}
+	}
+	return q
+}
+
+// Operation returns one operation as people look at it. store.ErrNotFound.
+func (e *Engine) Operation(ctx context.Context, id string, names bool) (QueuedOperation, error) {
+	if e.queue == nil || !ValidID(id) {
+		return QueuedOperation{}, store.ErrNotFound
+	}
+	op, err := e.queue.Operation(ctx, id)
+	if err != nil {
+		return QueuedOperation{}, err
+	}
+	return e.queued(ctx, op, names), nil
+}
+
+// RetryOperation tries a failed operation again from the beginning, or a waiting one now. What waits for an unknown
+// outcome to settle is not hurried. store.ErrNotFound, ErrOperationState.
+func (e *Engine) RetryOperation(ctx context.Context, actor Actor, id string) error {
+	return e.withOperation(ctx, id, func(op store.Operation) error {
+		switch {
+		case op.NeedsReview:
+			return fmt.Errorf("%w: nobody knows whether it took effect; decide that with review", ErrOperationState)
+		case op.Status == store.OperationFailed:
+			return e.reopen(ctx, actor, op)
+		case op.Status != store.OperationPending:
+			return fmt.Errorf("%w: it is %s", ErrOperationState, op.Status)
+		}
+		if !op.Unknown {
+			op.NextAttemptAt = e.now()
+		}
+		if err := e.queue.Change(ctx, op, "retried", "by hand"); err != nil {
+			return err
+		}
+		if l := e.laneOf(op.Kind); l != nil {
+			l.wake()
+		}
+		return nil
+	})
+}
+
+// Decision is what a person found out about an operation that needs review.
+type Decision string
+
+const (
+	DecisionExists Decision = "exists"  // it is there
+	DecisionResend Decision = "resend"  // it is not: send it again
+	DecisionGiveUp Decision = "give_up" // nothing more is to be done
+)
+
+// ReviewOperation ends the doubt about an operation. store.ErrNotFound, ErrOperationState, *ValidationError.
+func (e *Engine) ReviewOperation(ctx context.Context, actor Actor, id string, d Decision) error {
+	switch d {
+	case DecisionExists, DecisionResend, DecisionGiveUp:
+	default:
+		return invalid("decision", "must be exists, resend or give_up")
+	}
+	return e.withOperation(ctx, id, func(op store.Operation) error {
+		if !op.NeedsReview {
+			return fmt.Errorf("%w: it needs no review", ErrOperationState)
+		}
+		switch d {
+		case DecisionResend:
+			return e.reopen(ctx, actor, op)
+		case DecisionGiveUp:
+			return e.giveUp(ctx, actor, op)
+		}
+		if err := e.auditOperation(ctx, actor, "operation.exists", &op); err != nil {
+			return err
+		}
+		e.settle(ctx, op, outcome{end: delivered, result: e.nameOf(ctx, &op)})
+		return nil
+	})
+}
+
+// nameOf asks the upstream under which GUID something is that a person has seen there.
+func (e *Engine) nameOf(ctx context.Context, op *store.Operation) string {
+	p := payloadOf(op)
+	if op.Kind != store.UpstreamBook && op.Kind != store.UpstreamReschedule || p.blank() {
+		return doneWithoutName
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeBound)
+	defer cancel()
+	a, err := e.store.Appointment(ctx, op.AppointmentID)
+	if err != nil || a.UpstreamPatientID == "" {
+		return doneWithoutName
+	}
+	if list, err := e.findUpstream(ctx, &p, &a); err == nil && len(list) == 1 {
+		return list[0].GUID
+	}
+	return doneWithoutName
+}
+
+// GiveUpOperation ends an operation that is not being attempted: what it was to do will not be done. The appointment
+// stays. store.ErrNotFound, ErrOperationState.
+func (e *Engine) GiveUpOperation(ctx context.Context, actor Actor, id string) error {
+	return e.withOperation(ctx, id, func(op store.Operation) error { return e.giveUp(ctx, actor, op) })
+}
+
+func (e *Engine) giveUp(ctx context.Context, actor Actor, op store.Operation) error {
+	if op.Status == store.OperationProcessing {
+		return fmt.Errorf("%w: it is being attempted", ErrOperationState)
+	}
+	if op.Status != store.OperationCompleted {
+		now, c := e.now(), (*change)(nil)
+		op.Status, op.NeedsReview, op.LastError = store.OperationFailed, false, "given up by hand"
+		err := e.store.Write(ctx, func(tx store.Tx) error {
+			var err error
+			if err = tx.Fulfil(ctx, op.ID); err != nil {
+				return err
+			}
+			if err = putDelivery(ctx, tx, &op, now); err != nil {
+				return err
+			}
+			if err = audit(ctx, tx, now, actor, "operation.given_up", "operation:"+op.ID, "", nil, map[string]string{"kind": string(op.Kind)}); err != nil {
+				return err
+			}
+			if c = nil; e.deliver[op.Kind].ended == nil {
+				return nil
+			}
+			if c, err = e.deliver[op.Kind].ended(ctx, tx, &op); err != nil || c == nil {
+				return err
+			}
+			c.at, c.silent = now, true
+			return e.record(ctx, tx, c)
+		})
+		if err != nil {
+			return err
+		}
+		if c != nil {
+			e.announce(context.WithoutCancel(ctx), c)
+			e.handOver(c.calls...)
+		}
+	}
+	return e.queue.Remove(context.WithoutCancel(ctx), op.ID)
+}
+
+// reopen makes a failed operation a waiting one, as if it had just been promised.
+func (e *Engine) reopen(ctx context.Context, actor Actor, op store.Operation) error {
+	now, c := e.now(), (*change)(nil)
+	op.Status, op.NeedsReview, op.Unknown, op.Attempts, op.Lookups = store.OperationPending, false, false, 0, 0
+	op.NextAttemptAt, op.FinishedAt, op.MaxAttempts = now, time.Time{}, e.options.Outbound.MaxAttempts
+	if tooLate(&op, now) {
+		op.Deadline = time.Time{} // a person wants it all the same
+	}
+	err := e.store.Write(ctx, func(tx store.Tx) error {
+		c = nil
+		if err := errors.Join(tx.Fulfil(ctx, op.ID), tx.Promise(ctx, op), putDelivery(ctx, tx, &op, now)); err != nil {
+			return err
+		}
+		err := audit(ctx, tx, now, actor, "operation.retried", "operation:"+op.ID, "", nil, map[string]string{"kind": string(op.Kind)})
+		if err != nil || channelOf(op.Kind) != "upstream" || op.Kind == store.UpstreamComment || op.AppointmentID == "" {
+			return err
+		}
+		a, err := tx.Appointment(ctx, op.AppointmentID)
+		if err != nil {
+			return err
+		}
+		before := a
+		a.UpstreamState, a.UpdatedAt = store.UpstreamPending, now
+		if err := tx.UpdateAppointment(ctx, a); err != nil {
+			return err
+		}
+		a.Version++
+		c = &change{kind: changeUpdated, before: &before, after: &a, actor: actor, silent: true, at: now}
+		return e.record(ctx, tx, c)
+	})
+	if err != nil {
+		return err
+	}
+	if c != nil {
+		e.announce(context.WithoutCancel(ctx), c)
+		e.handOver(c.calls...)
+	}
+	if l := e.laneOf(op.Kind); l != nil {
+		l.wake()
+	}
+	e.keep(context.WithoutCancel(ctx), op, "retried")
+	return nil
+}
+
+func (e *Engine) auditOperation(ctx context.Context, actor Actor, action string, op *store.Operation) error {
+	return e.store.Write(ctx, func(tx store.Tx) error {
+		return audit(ctx, tx, e.now(), actor, action, "operation:"+op.ID, "", nil, map[string]string{"kind": string(op.Kind)})
+	})
+}
+
+// withOperation lets a person's decision about an operation run while no lane touches it.
+func (e *Engine) withOperation(ctx context.Context, id string, decide func(store.Operation) error) error {
+	if e.queue == nil || !ValidID(id) {
+		return store.ErrNotFound
+	}
+	if !e.outbox.holdAlone(id) {
+		return fmt.Errorf("%w: it is being attempted", ErrOperationState)
+	}
+	defer func() {
+		e.outbox.letGo(id)
+		e.ringLanes()
+	}()
+	op, err := e.queue.Operation(ctx, id)
+	if err != nil {
+		return err
+	}
+	return decide(op)
+}

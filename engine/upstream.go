@@ -1,0 +1,304 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"holdfast/engine/upstream"
+	"holdfast/store"
+)
+
+// Upstream is the clinic's practice-management system, as the engine needs it. *upstream.Client is one; its errors sort
+// what happened (see upstream.ClassOf), and only upstream.Unknown may have taken effect.
+type Upstream interface {
+	SetPatient(ctx context.Context, n upstream.NewPatient) (patientGUID string, err error)
+	SetPatientComment(ctx context.Context, patientGUID, comment string) error
+	SetAppointment(ctx context.Context, n upstream.NewAppointment) (upstream.Created, error)
+	SetAppointmentStatusCanceled(ctx context.Context, appointmentGUID string) error
+	GetAppointmentListByPatient(ctx context.Context, patientGUID string, zone *time.Location) ([]upstream.Appointment, error)
+	GetOnlineReservations(ctx context.Context, o upstream.Openings) (list []upstream.Opening, dropped int, err error)
+}
+
+// target is the appointment that an operation was promised to write.
+type target struct {
+	Start   time.Time `json:"start,omitzero"`
+	Minutes int       `json:"minutes,omitempty"`
+	View    string    `json:"view,omitempty"` // GUIDs of the upstream
+	Column  string    `json:"column,omitempty"`
+	Type    string    `json:"type,omitempty"`
+}
+
+// upstreamPayload is what an upstream operation carries. There is nothing about the person in it: who the patient is,
+// and the note, are read from the appointment when they are needed.
+type upstreamPayload struct {
+	target
+	// Step is the write that was begun last: stepPatient, stepAppointment, or stepForgotten; empty if none was.
+	Step string `json:"step,omitempty"`
+	// Doubt: some attempt had an unknown outcome, so a slot that is taken may be taken by us.
+	Doubt   bool   `json:"doubt,omitempty"`
+	Written bool   `json:"written,omitempty"` // it is there, and we were not told under which GUID
+	GUID    string `json:"guid,omitempty"`    // the appointment to cancel; empty: the appointment's own
+	Search  bool   `json:"search,omitempty"`  // to cancel, it has to be found first
+	Patient string `json:"patient,omitempty"` // a patient that was added and could not be recorded
+}
+
+const (
+	stepPatient     = "patient"
+	stepAppointment = "appointment"
+	stepForgotten   = "forgotten" // the queue was lost: any of the two may have been begun
+)
+
+func payloadOf(op *store.Operation) upstreamPayload {
+	var p upstreamPayload
+	_ = json.Unmarshal(op.Payload, &p) // one that cannot be read was blanked, and is empty
+	return p
+}
+
+func (p upstreamPayload) json() json.RawMessage {
+	b, _ := json.Marshal(p) // strings, numbers and a time cannot fail
+	return b
+}
+
+// blank: the person was erased, and with them what was to be written.
+func (p upstreamPayload) blank() bool { return p.Start.IsZero() }
+
+// write is the target as the upstream takes it.
+func (t target) write(patientGUID string, zone *time.Location) upstream.NewAppointment {
+	return upstream.NewAppointment{
+		PatientGUID: patientGUID, Start: t.Start, Zone: zone, ScheduleViewGUID: t.View, ScheduleColumnGUID: t.Column,
+		AppointmentTypeGUID: t.Type, Minutes: t.Minutes,
+	}
+}
+
+// targetOf is where an appointment belongs upstream, or false if it does not belong there: no upstream is configured,
+// or it does not know this type or this specialist.
+func (e *Engine) targetOf(a *store.Appointment) (target, bool) {
+	s := e.schedule.current.Load()
+	t, p := s.types[a.AppointmentTypeID], s.specialists[a.SpecialistID]
+	if e.options.Upstream == nil || t == nil || p == nil || t.UpstreamTypeID == "" || p.UpstreamColumnID == "" || p.UpstreamScheduleViewID == "" {
+		return target{}, false
+	}
+	return target{
+		Start: a.SlotStart, Minutes: int(a.SlotEnd.Sub(a.SlotStart) / time.Minute),
+		View: p.UpstreamScheduleViewID, Column: p.UpstreamColumnID, Type: t.UpstreamTypeID,
+	}, true
+}
+
+// wanted reports whether an operation still writes what the appointment is. A later change has an operation of its own.
+func (e *Engine) wanted(a *store.Appointment, p *upstreamPayload) bool {
+	now, ok := e.targetOf(a)
+	return a.Status == store.Confirmed && ok && now.Start.Equal(p.Start) && upstream.EqualGUID(now.Column, p.Column)
+}
+
+// markUpstream says of a changed appointment that the upstream does not know it like this yet.
+func (e *Engine) markUpstream(before, a *store.Appointment, kind string) {
+	if e.options.Upstream == nil {
+		return
+	}
+	_, goes := e.targetOf(a)
+	known := before != nil && before.UpstreamState != store.UpstreamNone
+	if kind == changeCancelled && known || kind == changeRescheduled && (known || goes) || kind == changeCreated && goes {
+		a.UpstreamState = store.UpstreamPending
+	}
+}
+
+// upstreamCalls are the operations that bring a change upstream.
+func (e *Engine) upstreamCalls(c *change) []outbound {
+	a := c.after
+	if e.options.Upstream == nil || a.UpstreamState != store.UpstreamPending {
+		return nil
+	}
+	var kind store.OperationKind
+	p := upstreamPayload{}
+	var goes bool
+	p.target, goes = e.targetOf(a)
+	switch {
+	case c.kind == changeCreated && goes:
+		kind = store.UpstreamBook
+	case c.kind == changeRescheduled && goes:
+		kind = store.UpstreamReschedule
+	case c.kind == changeCancelled, c.kind == changeRescheduled:
+		// After the move nothing is left upstream: the new specialist is not known there.
+		kind = store.UpstreamCancel
+		p.target, _ = e.targetOf(c.before)
+		p.Start, p.Minutes = c.before.SlotStart, int(c.before.SlotEnd.Sub(c.before.SlotStart)/time.Minute)
+		p.Search = c.before.UpstreamState == store.UpstreamConfirmed && c.before.UpstreamID == ""
+	default:
+		return nil
+	}
+	op := e.newOperation(kind, a, c.at)
+	if kind != store.UpstreamCancel {
+		op.Deadline = deadlineOf(a.SlotStart, c.at)
+	}
+	if c.direct != "" {
+		// Whoever has it in hand is about to try: that is recorded here, before anything is sent.
+		op.ID, op.Unknown, p.Step = c.direct, true, stepAppointment
+		op.NextAttemptAt = c.at.Add(agentBound + e.options.Outbound.Quarantine)
+	}
+	op.Payload = p.json()
+	return []outbound{{op, noticeOf(kind)}}
+}
+
+func (e *Engine) newOperation(kind store.OperationKind, a *store.Appointment, at time.Time) store.Operation {
+	return store.Operation{
+		ID: e.outbox.ids.next(at), Kind: kind, AppointmentID: a.ID, Status: store.OperationPending, MaxAttempts: e.options.Outbound.MaxAttempts,
+		CreatedAt: at, NextAttemptAt: at, StartTime: a.SlotStart,
+	}
+}
+
+// noticeOf is what the delivery of an upstream operation is called.
+func noticeOf(kind store.OperationKind) string {
+	switch kind {
+	case store.UpstreamCancel:
+		return "cancel"
+	case store.UpstreamReschedule:
+		return "reschedule"
+	case store.UpstreamComment:
+		return "note"
+	}
+	return "book"
+}
+
+// deadlineOf is when it is of no use any more to try: a quarter of an hour before the start, so that staff can still
+// act, but not before half of the time from the booking on has gone.
+func deadlineOf(start, booked time.Time) time.Time {
+	return start.Add(-min(15*time.Minute, start.Sub(booked)/2))
+}
+
+// forgotten is a promise whose copy in the queue was lost, and with it whether it was attempted.
+func forgotten(op store.Operation) store.Operation {
+	if p := payloadOf(&op); channelOf(op.Kind) == "upstream" && !op.Status.Final() && !p.blank() {
+		p.Step, p.Doubt = stepForgotten, true
+		op.Unknown, op.Payload = true, p.json()
+	}
+	return op
+}
+
+// interrupted is an operation whose attempt was cut off by the end of the process.
+func (e *Engine) interrupted(op store.Operation, now time.Time) store.Operation {
+	op.Status, op.Unknown, op.NextAttemptAt = store.OperationPending, true, now
+	if channelOf(op.Kind) == "upstream" {
+		op.NextAttemptAt = op.AttemptedAt.Add(e.options.Outbound.Quarantine)
+		if p := payloadOf(&op); p.Step != "" {
+			p.Doubt = true
+			op.Payload = p.json()
+		}
+	}
+	return op
+}
+
+// rememberLastWrite sets the pacer's clock after a start by the last write that can have been sent.
+func (e *Engine) rememberLastWrite(ctx context.Context, now time.Time) error {
+	if e.options.Upstream == nil {
+		return nil
+	}
+	var last time.Time
+	at := func(t time.Time) {
+		if t.After(last) {
+			last = t
+		}
+	}
+	recent := now.Add(-agentBound - 2*e.options.Pacer.Spacing())
+	entries, _, err := e.store.Audit(ctx, store.AuditFilter{From: recent, Action: "appointment.upstream.", Limit: 500})
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		at(entry.At)
+	}
+	for after := ""; ; {
+		list, err := e.queue.Operations(ctx, store.OperationFilter{Status: store.OperationPending, After: after, Limit: 500})
+		if err != nil {
+			return err
+		}
+		for _, op := range list {
+			after = op.ID
+			at(op.AttemptedAt)
+		}
+		if len(list) < 500 {
+			break
+		}
+	}
+	for after := ""; ; {
+		list, err := e.store.Outbox(ctx, after, 500)
+		if err != nil {
+			return err
+		}
+		for _, op := range list {
+			after = op.ID
+			if op.Unknown {
+				at(op.CreatedAt.Add(agentBound))
+			}
+		}
+		if len(list) < 500 {
+			break
+		}
+	}
+	e.options.Pacer.Restart(last)
+	return nil
+}
+
+// upstreamEnded is what the end of an upstream operation means to its appointment.
+func (e *Engine) upstreamEnded(ctx context.Context, tx store.Tx, op *store.Operation) (*change, error) {
+	a, err := tx.Appointment(ctx, op.AppointmentID)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	before, p, now := a, payloadOf(op), e.now()
+	c := &change{before: &before, after: &a, actor: "system", reason: op.LastError}
+	switch {
+	case op.Status == store.OperationFailed:
+		c.kind = changeUpstreamFailed
+		state := store.UpstreamFailed
+		if op.NeedsReview {
+			c.kind, state = changeUpstreamReview, store.UpstreamReview
+		}
+		if op.Kind == store.UpstreamCancel || e.wanted(&a, &p) || a.Status == store.Confirmed && p.blank() {
+			a.UpstreamState = state
+		}
+	case op.Kind == store.UpstreamCancel && p.GUID == "":
+		c.kind = changeUpstreamDone
+		a.UpstreamState = store.UpstreamNone
+		if a.Status == store.Cancelled && op.Result != "" {
+			a.UpstreamState = store.UpstreamConfirmed
+		} else if op.Result != "" {
+			a.UpstreamID = ""
+		}
+	case op.Result != "" && op.Kind != store.UpstreamCancel:
+		c.kind = changeUpstreamDone
+		replaced := a.UpstreamID
+		a.UpstreamID = op.Result
+		if op.Result == doneWithoutName {
+			a.UpstreamID = ""
+		}
+		if e.wanted(&a, &p) {
+			a.UpstreamState = store.UpstreamConfirmed
+		}
+		if replaced != "" && !upstream.EqualGUID(replaced, a.UpstreamID) {
+			c.follow = append(c.follow, e.cancelCall(&a, upstreamPayload{GUID: replaced}, now))
+		}
+		if op.Kind == store.UpstreamBook && a.Source == store.SourceAgent && a.Patient.Notes != "" && a.Status == store.Confirmed {
+			c.follow = append(c.follow, outbound{e.newOperation(store.UpstreamComment, &a, now), noticeOf(store.UpstreamComment)})
+		}
+	}
+	if a == before {
+		return nil, nil
+	}
+	a.UpdatedAt = now
+	if err := tx.UpdateAppointment(ctx, a); err != nil {
+		return nil, err
+	}
+	a.Version++
+	return c, nil
+}
+
+func (e *Engine) cancelCall(a *store.Appointment, p upstreamPayload, at time.Time) outbound {
+	op := e.newOperation(store.UpstreamCancel, a, at)
+	op.Payload = p.json()
+	return outbound{op, noticeOf(store.UpstreamCancel)}
+}

@@ -1,0 +1,332 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/engine/upstream"
+	"holdfast/store"
+)
+
+// # Writing upstream from the queue
+//
+// Before anything is sent, the attempt is recorded in the queue; what was recorded and has no outcome is unknown. An
+// unknown outcome is looked up before the write is repeated, and a refusal that follows one is looked up as well: the
+// one who took the slot may have been our own first try.
+
+// deliverWrite brings a new appointment upstream, or the new time of one. It is the attempt of UpstreamBook and
+// UpstreamReschedule: a move is a new appointment there, and the end of the old one.
+func (e *Engine) deliverWrite(ctx context.Context, op *store.Operation) outcome {
+	p := payloadOf(op)
+	a, err := e.store.Appointment(ctx, op.AppointmentID)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return outcome{end: needless}
+	case err != nil:
+		return e.soon("the database could not be read")
+	}
+	if at, behind := e.behind(ctx, op); behind {
+		return outcome{end: later, at: at, detail: op.LastError}
+	}
+	patient := a.UpstreamPatientID
+	if p.blank() {
+		return outcome{end: refused, detail: "the person was erased, so there is nothing to write"}
+	}
+	if p.Written {
+		return e.findWritten(ctx, op, &p, &a)
+	}
+	switch {
+	case op.Unknown && p.Step == "": // interrupted before anything was sent
+		op.Unknown = false
+	case op.Unknown && patient == "":
+		return outcome{end: undecided, detail: "it is not known whether the patient was added; see in the practice system whether patient and appointment are there"}
+	case op.Unknown:
+		if o, found := e.lookUp(ctx, op, &p, &a); found {
+			return o
+		}
+		op.Unknown = false
+	}
+	if !e.wanted(&a, &p) {
+		return outcome{end: needless}
+	}
+	if tooLate(op, time.Now()) {
+		return outcome{end: refused, detail: tooLateDetail}
+	}
+	if op.Attempts > op.MaxAttempts {
+		return outcome{end: refused, detail: op.LastError}
+	}
+	if patient == "" {
+		if o, ok := e.addPatient(ctx, op, &p, &a); !ok {
+			return o
+		}
+	}
+	return e.sendAppointment(ctx, op, &p, a)
+}
+
+// sendAppointment waits for its turn, records the attempt, and writes.
+func (e *Engine) sendAppointment(ctx context.Context, op *store.Operation, p *upstreamPayload, a store.Appointment) outcome {
+	// After a failure it is asked first whether anybody is there: a write into a dead line is one more unknown outcome.
+	if e.doubt.Load() {
+		if o, found := e.lookUp(ctx, op, p, &a); found {
+			if o.end == unseen {
+				o.end = away
+			}
+			return o
+		}
+	}
+	if o, ok := e.makeRoom(ctx, p, &a); !ok {
+		return o
+	}
+	if err := e.options.Pacer.Wait(ctx, upstream.NoBound); err != nil {
+		return e.soon(op.LastError)
+	}
+	// It may have been cancelled or moved while it stood in line.
+	a, err := e.store.Appointment(ctx, op.AppointmentID)
+	switch {
+	case err != nil:
+		return e.soon("the database could not be read")
+	case !e.wanted(&a, p):
+		return outcome{end: needless}
+	case a.UpstreamPatientID == "":
+		return outcome{end: refused, detail: "the person was erased, so there is nothing to write"}
+	}
+	if err := e.begin(ctx, op, p, stepAppointment); err != nil {
+		return e.soon("the queue could not be written")
+	}
+	created, err := e.options.Upstream.SetAppointment(ctx, p.write(a.UpstreamPatientID, e.Zone()))
+	return e.written(ctx, op, p, &a, created, err)
+}
+
+// written says what the answer to a SetAppointment means.
+func (e *Engine) written(ctx context.Context, op *store.Operation, p *upstreamPayload, a *store.Appointment, created upstream.Created, err error) outcome {
+	class, reason := upstream.ClassOf(err), upstream.ReasonOf(err)
+	e.doubt.Store(class == upstream.Unknown || class == upstream.NotSent)
+	switch class {
+	case "":
+		if !created.LookUp {
+			return outcome{end: delivered, result: created.GUID}
+		}
+		p.Written = true
+		op.Payload = p.json()
+		return e.findWritten(ctx, op, p, a)
+	case upstream.RateLimited:
+		return outcome{end: again, detail: words(err)}
+	case upstream.NotSent, upstream.Misconfigured:
+		return outcome{end: away, detail: words(err)}
+	case upstream.Refused:
+		if p.Doubt && (reason == upstream.SlotTaken || reason == upstream.AlreadyBooked) {
+			if o, found := e.lookUp(ctx, op, p, a); found {
+				if o.end == unseen || o.end == away || o.end == later {
+					o = outcome{end: unknown, detail: words(err)}
+				}
+				return o
+			}
+		}
+		return outcome{end: refused, detail: words(err)}
+	}
+	p.Doubt = true
+	op.Payload = p.json()
+	return outcome{end: unknown, detail: words(err)}
+}
+
+// begin records in the queue that a write is about to be sent.
+func (e *Engine) begin(ctx context.Context, op *store.Operation, p *upstreamPayload, step string) error {
+	p.Step = step
+	op.Payload, op.AttemptedAt = p.json(), e.now()
+	return e.queue.Change(context.WithoutCancel(ctx), *op, "attempted", step)
+}
+
+// lookUp asks whether the appointment is there. It reports false if it certainly is not; otherwise the outcome is what
+// follows.
+func (e *Engine) lookUp(ctx context.Context, op *store.Operation, p *upstreamPayload, a *store.Appointment) (outcome, bool) {
+	list, err := e.findUpstream(ctx, p, a)
+	class := upstream.ClassOf(err)
+	e.doubt.Store(class == upstream.Unknown || class == upstream.NotSent)
+	switch {
+	case err == nil && len(list) == 1:
+		return outcome{end: delivered, result: list[0].GUID}, true
+	case err == nil && len(list) > 1:
+		return outcome{end: undecided, detail: "the practice system has the appointment more than once; cancel those that are too many there"}, true
+	case err == nil, upstream.ReasonOf(err) == upstream.PatientUnknown:
+		return outcome{}, false
+	case op.Unknown && tooLate(op, time.Now()):
+		return outcome{end: undecided, detail: words(err)}, true
+	case class == upstream.NotSent:
+		return outcome{end: away, detail: words(err)}, true
+	case class == upstream.RateLimited:
+		return outcome{end: later, detail: words(err), at: time.Now().Add(store.Backoff(e.options.Outbound.Backoff, 1))}, true
+	}
+	return outcome{end: unseen, detail: words(err)}, true
+}
+
+// findWritten finds the GUID of an appointment that is there for certain. Where it cannot be found out, the appointment
+// stays without one.
+func (e *Engine) findWritten(ctx context.Context, op *store.Operation, p *upstreamPayload, a *store.Appointment) outcome {
+	list, err := e.findUpstream(ctx, p, a)
+	if err == nil && len(list) == 1 {
+		return outcome{end: delivered, result: list[0].GUID}
+	}
+	if op.Lookups++; op.Lookups >= maxLookups {
+		return outcome{end: delivered, result: doneWithoutName}
+	}
+	return outcome{end: later, detail: "it was written; under which GUID is still to be found out", at: time.Now().Add(store.Backoff(e.options.Outbound.Backoff, op.Lookups))}
+}
+
+// findUpstream lists what in the patient's list is this appointment. Those that are known to be others' are not:
+// brothers and sisters in one group session share patient, start and column.
+func (e *Engine) findUpstream(ctx context.Context, p *upstreamPayload, a *store.Appointment) ([]upstream.Appointment, error) {
+	list, err := e.options.Upstream.GetAppointmentListByPatient(ctx, a.UpstreamPatientID, e.Zone())
+	if err != nil {
+		return nil, err
+	}
+	found := p.write(a.UpstreamPatientID, e.Zone()).Match(list)
+	if len(found) == 0 {
+		return nil, nil
+	}
+	end := p.Start.Add(time.Duration(p.Minutes) * time.Minute)
+	others, _, err := e.store.Appointments(ctx, store.AppointmentFilter{From: p.Start, To: end, Limit: 500})
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(found, func(u upstream.Appointment) bool {
+		return slices.ContainsFunc(others, func(o store.Appointment) bool {
+			return o.ID != a.ID && upstream.EqualGUID(o.UpstreamID, u.GUID)
+		})
+	}), nil
+}
+
+// makeRoom cancels the old time of an appointment that moves onto a part of it: the upstream would refuse the new one.
+func (e *Engine) makeRoom(ctx context.Context, p *upstreamPayload, a *store.Appointment) (outcome, bool) {
+	if a.UpstreamID == "" {
+		return outcome{}, true
+	}
+	list, err := e.options.Upstream.GetAppointmentListByPatient(ctx, a.UpstreamPatientID, e.Zone())
+	end := p.Start.Add(time.Duration(p.Minutes) * time.Minute)
+	for _, old := range list {
+		if upstream.EqualGUID(old.GUID, a.UpstreamID) && !old.Cancelled && old.Start.Before(end) &&
+			p.Start.Before(old.Start.Add(time.Duration(max(old.Minutes, p.Minutes))*time.Minute)) {
+			err = e.options.Upstream.SetAppointmentStatusCanceled(ctx, old.GUID)
+		}
+	}
+	return e.harmless(err)
+}
+
+// addPatient makes the patient of a booking that came without one, such as a web visitor's, and records the GUID with
+// the appointment. There is no way to look a patient up: an unknown outcome is for people to decide.
+func (e *Engine) addPatient(ctx context.Context, op *store.Operation, p *upstreamPayload, a *store.Appointment) (outcome, bool) {
+	if p.Patient == "" {
+		p.Patient = e.knownPatient(ctx, a)
+	}
+	if p.Patient == "" {
+		if err := e.begin(ctx, op, p, stepPatient); err != nil {
+			return e.soon("the queue could not be written"), false
+		}
+		guid, err := e.options.Upstream.SetPatient(ctx, newPatientOf(&a.Patient))
+		if class := upstream.ClassOf(err); class != upstream.Unknown {
+			p.Step = "" // whatever became of it is known
+			op.Payload = p.json()
+		}
+		switch upstream.ClassOf(err) {
+		case "":
+			p.Patient = guid
+		case upstream.RateLimited:
+			return outcome{end: again, detail: words(err)}, false
+		case upstream.NotSent, upstream.Misconfigured:
+			return outcome{end: away, detail: words(err)}, false
+		case upstream.Refused:
+			return outcome{end: refused, detail: words(err)}, false
+		default:
+			return outcome{end: undecided, detail: "it is not known whether the patient was added (" + words(err) + "); see in the practice system whether the patient is there"}, false
+		}
+	}
+	op.Payload = p.json()
+	err := e.store.Write(ctx, func(tx store.Tx) error {
+		now, err := tx.Appointment(ctx, a.ID)
+		if err != nil || now.UpstreamPatientID != "" {
+			return err
+		}
+		now.UpstreamPatientID, now.UpdatedAt = p.Patient, e.now()
+		return tx.UpdateAppointment(ctx, now)
+	})
+	if err != nil {
+		return e.soon("the patient was added and could not be recorded yet"), false
+	}
+	a.UpstreamPatientID = p.Patient
+	return outcome{}, true
+}
+
+// knownPatient is the GUID that the same person was given for another appointment, or nothing.
+func (e *Engine) knownPatient(ctx context.Context, a *store.Appointment) string {
+	address := a.Patient.Email
+	if address == "" {
+		address = a.Patient.Phone
+	}
+	if address == "" {
+		return ""
+	}
+	list, _, err := e.store.Appointments(ctx, store.AppointmentFilter{Query: address, Limit: 100})
+	if err != nil {
+		return ""
+	}
+	for _, o := range list {
+		if o.UpstreamPatientID != "" && strings.EqualFold(o.Patient.Name, a.Patient.Name) && o.Patient.BirthDate == a.Patient.BirthDate &&
+			strings.EqualFold(o.Patient.Email, a.Patient.Email) && o.Patient.Phone == a.Patient.Phone {
+			return o.UpstreamPatientID
+		}
+	}
+	return ""
+}
+
+// newPatientOf is the person as the upstream wants them: the last word of the name is the last name.
+func newPatientOf(p *store.Patient) upstream.NewPatient {
+	n := upstream.NewPatient{FirstName: p.Name, LastName: "-", Phone: p.Phone, Email: p.Email}
+	if i := strings.LastIndexByte(p.Name, ' '); i > 0 {
+		n.FirstName, n.LastName = p.Name[:i], p.Name[i+1:]
+	}
+	n.BirthDate, _ = time.Parse(time.DateOnly, p.BirthDate) // none is the zero time
+	return n
+}
+
+// behind says until when an operation stands behind an earlier one of the same appointment: what was decided first
+// happens first.
+func (e *Engine) behind(ctx context.Context, op *store.Operation) (time.Time, bool) {
+	now := time.Now()
+	if _, earlier := e.outbox.held(op.ID, op.AppointmentID); earlier {
+		return now.Add(time.Second), true
+	}
+	list, err := e.queue.Operations(ctx, store.OperationFilter{AppointmentID: op.AppointmentID, Limit: 500})
+	if err != nil {
+		return now.Add(10 * time.Second), true
+	}
+	for _, o := range list {
+		switch {
+		case o.ID >= op.ID || channelOf(o.Kind) != "upstream" || o.Kind == store.UpstreamComment:
+		case o.NeedsReview:
+			return now.Add(5 * time.Minute), true
+		case !o.Status.Final():
+			at := now.Add(10 * time.Second)
+			if next := o.NextAttemptAt.Add(time.Second); next.After(at) {
+				at = next
+			}
+			return at, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// soon puts an operation off for a moment, because something of our own did not work.
+func (e *Engine) soon(detail string) outcome {
+	return outcome{end: later, detail: detail, at: time.Now().Add(10 * time.Second)}
+}
+
+// words says an error of package upstream, which is safe to show; anything else is only said to be one.
+func words(err error) string {
+	var known *upstream.Error
+	if errors.As(err, &known) {
+		return known.Error()
+	}
+	return "the practice system gave no answer that can be understood"
+}
