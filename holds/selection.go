@@ -27,7 +27,8 @@ type Selections interface {
 	// Renew gives the client's selection another SelectionTTL and reports whether there was one. It publishes nothing.
 	Renew(ctx context.Context, client ClientID) (bool, error)
 
-	// Selected lists the live selections of these specialists (all if none are given) whose slot overlaps [from, to).
+	// Selected lists the live selections of these specialists (all if none are given) whose slot overlaps [from, to),
+	// by specialist and slot start.
 	// A selection that lapses publishes EventDeselect with ReasonExpired.
 	Selected(ctx context.Context, from, to time.Time, specialistIDs ...string) ([]Selection, error)
 }

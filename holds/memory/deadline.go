@@ -1,67 +1,78 @@
 package memory
 
-// deadlines is a heap of holds, the first to lapse on top. Every record knows its own turn in it.
-type deadlines []*record
+import "time"
 
-func (d deadlines) first() *record {
-	if len(d) == 0 {
+// deadlines is a heap of holds, the first to lapse on top. It has the deadlines beside the records, so that finding a
+// hold's turn reads no others, and every record knows its turn.
+type deadlines []due
+
+type due struct {
+	at time.Duration // the record's deadline
+	r  *record
+}
+
+// first returns the hold that lapses first, if it has lapsed by now.
+func (d deadlines) first(now time.Duration) *record {
+	if len(d) == 0 || d[0].at > now {
 		return nil
 	}
-	return d[0]
+	return d[0].r
+}
+
+// next is when the next hold lapses.
+func (d deadlines) next() time.Duration {
+	if len(d) == 0 {
+		return never
+	}
+	return d[0].at
 }
 
 func (d *deadlines) push(r *record) {
-	r.turn = len(*d)
-	*d = append(*d, r)
-	d.up(r.turn)
+	*d = append(*d, due{})
+	d.settle(len(*d)-1, due{r.deadline(), r})
 }
 
 func (d *deadlines) remove(r *record) {
-	i, last := r.turn, len(*d)-1
-	d.swap(i, last)
-	(*d)[last] = nil
+	last := len(*d) - 1
+	moved := (*d)[last]
+	(*d)[last] = due{}
 	*d = (*d)[:last]
-	if i < last {
-		d.moved((*d)[i])
+	if r.turn < last {
+		d.settle(r.turn, moved)
 	}
 }
 
-// moved puts a record right whose deadline changed.
-func (d *deadlines) moved(r *record) {
-	if !d.down(r.turn) {
-		d.up(r.turn)
-	}
-}
+// changed puts a record right whose deadline is another now.
+func (d deadlines) changed(r *record) { d.settle(r.turn, due{r.deadline(), r}) }
 
-func (d deadlines) up(i int) {
-	for i > 0 {
-		parent := (i - 1) / 2
-		if d[parent].deadline() <= d[i].deadline() {
-			return
+// settle finds x its turn, from a vacant one on.
+func (d deadlines) settle(turn int, x due) {
+	for turn > 0 {
+		parent := (turn - 1) / 2
+		if d[parent].at <= x.at {
+			break
 		}
-		d.swap(i, parent)
-		i = parent
+		d.put(turn, d[parent])
+		turn = parent
 	}
-}
-
-func (d deadlines) down(i int) (moved bool) {
 	for {
-		child := 2*i + 1
+		child := 2*turn + 1
 		if child >= len(d) {
-			return moved
+			break
 		}
-		if right := child + 1; right < len(d) && d[right].deadline() < d[child].deadline() {
+		if right := child + 1; right < len(d) && d[right].at < d[child].at {
 			child = right
 		}
-		if d[i].deadline() <= d[child].deadline() {
-			return moved
+		if x.at <= d[child].at {
+			break
 		}
-		d.swap(i, child)
-		i, moved = child, true
+		d.put(turn, d[child])
+		turn = child
 	}
+	d.put(turn, x)
 }
 
-func (d deadlines) swap(i, j int) {
-	d[i], d[j] = d[j], d[i]
-	d[i].turn, d[j].turn = i, j
+func (d deadlines) put(turn int, x due) {
+	d[turn] = x
+	x.r.turn = turn
 }

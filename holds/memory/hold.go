@@ -224,6 +224,7 @@ func (b *Backend) List(_ context.Context, specialistIDs ...string) ([]holds.Hold
 	var list []holds.Hold
 	for _, id := range slices.Compact(ids) {
 		if of := b.shardOf(id).specialists[id]; of != nil {
+			list = slices.Grow(list, len(of.holds))
 			for _, r := range of.holds {
 				list = append(list, r.Hold)
 			}

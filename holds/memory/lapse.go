@@ -73,9 +73,7 @@ func (b *Backend) sweepOnce() (next time.Duration) {
 	for i := range b.shards {
 		s := &b.shards[i]
 		s.enter()
-		if r := s.deadlines.first(); r != nil {
-			next = min(next, r.deadline())
-		}
+		next = min(next, s.deadlines.next())
 		b.doubts.add(s.doubtful)
 		if len(s.gone) > 0 {
 			gone = append(gone, s.gone)

@@ -1,10 +1,9 @@
 package memory
 
 import (
-	"cmp"
 	"context"
+	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -17,8 +16,8 @@ type selections struct {
 	mu          sync.Mutex
 	b           *Backend
 	byClient    map[holds.ClientID]*selection
-	specialists map[string]map[*selection]bool
-	ends        selection // its next lapses first, its previous last
+	specialists map[string][]*selection // by slot start
+	ends        selection               // its next lapses first, its previous last
 }
 
 type selection struct {
@@ -30,7 +29,7 @@ type selection struct {
 func (ss *selections) open(b *Backend) {
 	ss.b = b
 	ss.byClient = make(map[holds.ClientID]*selection)
-	ss.specialists = make(map[string]map[*selection]bool)
+	ss.specialists = make(map[string][]*selection)
 	ss.ends.previous, ss.ends.next = &ss.ends, &ss.ends
 }
 
@@ -89,40 +88,30 @@ func (b *Backend) Renew(_ context.Context, client holds.ClientID) (bool, error) 
 	return true, nil
 }
 
-// Selected implements holds.Selections. The list is by specialist, then slot start.
+// Selected implements holds.Selections.
 func (b *Backend) Selected(_ context.Context, from, to time.Time, specialistIDs ...string) ([]holds.Selection, error) {
 	if b.closed.Load() {
 		return nil, holds.ErrClosed
 	}
-	list := b.selections.between(from, to, specialistIDs)
-	slices.SortFunc(list, func(x, y holds.Selection) int {
-		return cmp.Or(strings.Compare(x.SpecialistID, y.SpecialistID), x.SlotStart.Compare(y.SlotStart))
-	})
-	return list, nil
-}
-
-func (ss *selections) between(from, to time.Time, specialistIDs []string) (list []holds.Selection) {
+	ids := slices.Clone(specialistIDs)
+	ss := &b.selections
 	ss.enter()
 	defer ss.mu.Unlock()
-	collect := func(of map[*selection]bool) {
-		for s := range of {
+	if len(ids) == 0 {
+		ids = slices.AppendSeq(ids, maps.Keys(ss.specialists))
+	}
+	slices.Sort(ids)
+	var list []holds.Selection
+	for _, id := range slices.Compact(ids) {
+		of := ss.specialists[id]
+		list = slices.Grow(list, len(of))
+		for _, s := range of {
 			if s.SlotStart.Before(to) && from.Before(s.SlotEnd) {
 				list = append(list, s.Selection)
 			}
 		}
 	}
-	if len(specialistIDs) == 0 {
-		for _, of := range ss.specialists {
-			collect(of)
-		}
-		return list
-	}
-	for i, id := range specialistIDs {
-		if !slices.Contains(specialistIDs[:i], id) {
-			collect(ss.specialists[id])
-		}
-	}
-	return list
+	return list, nil
 }
 
 func (ss *selections) count() int {
@@ -154,12 +143,14 @@ func (ss *selections) enter() instant {
 func (ss *selections) add(s *selection) {
 	ss.byClient[s.Client] = s
 	of := ss.specialists[s.SpecialistID]
-	if of == nil {
-		of = make(map[*selection]bool)
-		ss.specialists[s.SpecialistID] = of
-	}
-	of[s] = true
+	ss.specialists[s.SpecialistID] = slices.Insert(of, search(of, s), s)
 	s.previous, s.next = s, s
+}
+
+// search returns the index of the first selection whose slot does not start before that of s.
+func search(of []*selection, s *selection) int {
+	i, _ := slices.BinarySearchFunc(of, s, func(x, y *selection) int { return x.SlotStart.Compare(y.SlotStart) })
+	return i
 }
 
 // renew gives s its whole time again and moves it to the end of the ring.
@@ -176,8 +167,12 @@ func (ss *selections) end(s *selection, now instant, reason holds.Reason) {
 	s.previous.next, s.next.previous = s.next, s.previous
 	delete(ss.byClient, s.Client)
 	of := ss.specialists[s.SpecialistID]
-	if delete(of, s); len(of) == 0 {
+	i := search(of, s)
+	i += slices.Index(of[i:], s)
+	if of = slices.Delete(of, i, i+1); len(of) == 0 {
 		delete(ss.specialists, s.SpecialistID)
+	} else {
+		ss.specialists[s.SpecialistID] = of
 	}
 	ss.publish(s, now, holds.EventDeselect, reason)
 }

@@ -83,7 +83,7 @@ func (s *shard) enter() instant {
 
 // lapse ends all holds whose deadline has come, in the order of the deadlines.
 func (s *shard) lapse(now instant) {
-	for r := s.deadlines.first(); r != nil && r.deadline() <= now.mono; r = s.deadlines.first() {
+	for r := s.deadlines.first(now.mono); r != nil; r = s.deadlines.first(now.mono) {
 		if r.Pinned && s.b.booked != nil {
 			s.remove(r)
 			s.doubtful = append(s.doubtful, r.Hold)
@@ -118,7 +118,7 @@ func (s *shard) extend(r *record, now instant, ttl time.Duration) {
 // settle follows a change of r's deadline.
 func (s *shard) settle(r *record, now instant) {
 	r.ExpiresAt = now.at(r.deadline())
-	s.deadlines.moved(r)
+	s.deadlines.changed(r)
 	s.alarm(r)
 }
 
