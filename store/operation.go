@@ -115,7 +115,7 @@ type OperationCounts struct {
 type Activity struct {
 	At          time.Time
 	OperationID string
-	Event       string // added, attempted, retried, completed, failed, recovered, changed, removed
+	Event       string // added, attempted, retried, completed, failed, recovered, changed, removed, erased
 	Detail      string // in words; never personal data
 }
 
@@ -162,8 +162,12 @@ type Queue interface {
 	// activity of operations removed before the instant goes too, unless their id was added again.
 	Prune(ctx context.Context, before time.Time) (int, error)
 
-	// Activity lists what happened to one operation, oldest first; nothing for an unknown id. Add, Take, Recover and
-	// Remove write "added", "attempted", "recovered" and "removed" themselves, Change what it is given.
+	// Erase empties the payload of these operations in any state, for good: no later Change brings it back. Unknown ids
+	// are passed over. A queue in a file of its own also overwrites in it what was replaced or deleted earlier.
+	Erase(ctx context.Context, ids ...string) error
+
+	// Activity lists what happened to one operation, oldest first; nothing for an unknown id. Add, Take, Recover, Remove
+	// and Erase write "added", "attempted", "recovered", "removed" and "erased" themselves, Change what it is given.
 	Activity(ctx context.Context, id string) ([]Activity, error)
 
 	// Ping answers nil if the queue can be read; Close waits for writes already accepted.
