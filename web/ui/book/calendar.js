@@ -4,7 +4,7 @@ import { createStore } from '../lib/store.js'
 import { createLive } from '../lib/live.js'
 import { client } from '../lib/client.js'
 import { serverNow } from '../lib/clock.js'
-import { addDays, dateOf, daysBetween, zone, hhmm } from '../lib/time.js'
+import { addDays, dateOf, daysBetween, hhmm } from '../lib/time.js'
 import { get, post, Problem, wait } from '../lib/api.js'
 import { empty, freeOn, nearest, reduce } from './slots.js'
 
@@ -109,10 +109,16 @@ export function createCalendar({ type, specialistId = '', hear = () => {} }) {
       later = 0
       const s = store.get(), dates = s.slots.stale.filter(d => d === '*' || s.slots.days[d]).sort()
       slotEvents([{ type: 'fetching' }])
+      // Where nothing was free at all, any news may be the first free time.
+      if (s.first === null) return open()
       if (!dates.length) return
       const all = dates.includes('*')
       const from = all ? s.from : dates[0], to = all ? addDays(s.from, span) : addDays(dates[dates.length - 1], 1)
-      guarded(() => load(from, daysBetween(from, to) > 31 ? addDays(from, 31) : to))
+      guarded(async () => {
+        await load(from, daysBetween(from, to) > 31 ? addDays(from, 31) : to)
+        const { first, slots } = store.get(), date = first && dateOf(first.start)
+        if (slots.days[date] && !freeOn(slots, date, serverNow()).some(x => x.start === first.start)) store.set({ first: await next() })
+      })
     }, 400 + Math.random() * 600)
   }
   const stopRefetch = store.subscribe((s, was) => { if (s.slots.stale !== was.slots.stale) refetch() })
@@ -180,7 +186,7 @@ export function createCalendar({ type, specialistId = '', hear = () => {} }) {
   }
 
   return {
-    store, show, choose, look, next, zone,
+    store, show, choose, look,
     week: (n) => week(addDays(store.get().from, n * span)),
     showFirst: () => show(dateOf(store.get().first.start)),
     // around gives free times near a lost one, fetching further if what is here has none.

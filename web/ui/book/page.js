@@ -5,7 +5,7 @@ import { html, render, useEffect, useState } from '../lib/html.js'
 import { boot, embedded, nameOf, query, servingOf, typeOf, withLang } from '../lib/boot.js'
 import { createStore, forget, recall, remember, useStore } from '../lib/store.js'
 import { ready as client, client as self } from '../lib/client.js'
-import { ready as words, t } from '../lib/i18n.js'
+import { need, ready as words, t } from '../lib/i18n.js'
 import { createRouter, useHeading } from '../lib/router.js'
 import { createHold, isHeld } from '../lib/hold.js'
 import { del, get, wait } from '../lib/api.js'
@@ -48,7 +48,7 @@ const later = load => {
   } }
 }
 const details = later(() => import('./details.js'))
-const managing = later(() => import('../manage/page.js'))
+const managing = later(async () => (await Promise.all([import('../manage/page.js'), need('manage')]))[0])
 let Details = null
 const needDetails = async () => { Details = (await details.get()).Details }
 

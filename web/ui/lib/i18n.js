@@ -1,6 +1,6 @@
 // The words of the page in one language, and the locale that every number and date is written in.
 // The page's script tag for this module stands first, so the words load while the rest still does.
-// <html data-strings="staff"> asks for i18n/staff.<lang>.js beside the patient's words.
+// <html data-strings="staff"> asks for i18n/staff.<lang>.js beside the common words.
 import { boot, query } from './boot.js'
 
 const root = document.documentElement
@@ -29,13 +29,14 @@ export const locale = lang === 'ar-XB' ? 'ar-u-nu-latn' : lang === 'en-XA' ? 'en
 let words = {}
 const plural = new Intl.PluralRules(lang === 'ar-XB' ? 'en' : locale)
 
-const load = async part => {
+// need loads a further part of the words: i18n/<part>.<lang>.js.
+export const need = async part => {
   const name = (part ? part + '.' : '') + (pseudo[lang] || lang)
   let { default: found } = await import(`../i18n/${name}.js`)
   if (pseudo[lang]) found = (await import('./pseudo.js')).distort(found, lang)
   words = { ...words, ...found }
 }
-export const ready = Promise.all(['', ...(root.dataset.strings || '').split(' ').filter(Boolean)].map(load))
+export const ready = Promise.all(['', ...(root.dataset.strings || '').split(' ').filter(Boolean)].map(need))
 
 const find = (key, params) => {
   const text = words[key]
@@ -45,7 +46,6 @@ const find = (key, params) => {
 // t gives plain text. A missing key is shown as it is, so that a test can see it.
 export const t = (key, params) =>
   find(key, params).replace(/\*\*/g, '').replace(/\{(\w+)\}/g, (all, name) => params?.[name] ?? all)
-export const has = key => key in words
 
 // rich gives the same as children for a component: **bold**, and parameters that may be elements.
 export function rich(key, params, wrap) {

@@ -1,0 +1,95 @@
+// The cursor of the board: one tab stop for the whole day. It stands on a stop of a column (a card, a
+// ghost, or a free quarter of an hour) and is told to the ear in a sentence. Keys become the desk's
+// work here; pointers do in drag.js.
+import { dir } from '../lib/i18n.js'
+import { createStore } from '../lib/store.js'
+import { nearest, step, stopsOf } from './layout.js'
+import { attendances } from './words.js'
+
+const kept = new WeakMap()
+const stopsIn = (column, range) => {
+  const old = kept.get(column)
+  if (old?.from === range.from && old.to === range.to) return old.stops
+  const stops = stopsOf(column, range)
+  kept.set(column, { ...range, stops })
+  return stops
+}
+
+// grid: {columns() → [{id, specialistId, date}], look(id) → column, range()}.
+export function createCursor(grid) {
+  const store = createStore({ id: '', at: 0, item: '', span: 0 })
+  const stopsAt = id => stopsIn(grid.look(id), grid.range())
+  const here = () => {
+    const c = store.get(), columns = grid.columns()
+    if (!columns.length) return null
+    const id = columns.some(x => x.id === c.id) ? c.id : columns[0].id
+    const stops = stopsAt(id)
+    const stop = (c.item && stops.find(s => s.item?.id === c.item)) || nearest(stops, c.at)
+    return stop && { id, stops, stop, index: stops.indexOf(stop), column: grid.look(id), ...columns.find(x => x.id === id) }
+  }
+  const stand = (id, stop, span = 0) => stop && store.set({ id, at: stop.at, item: stop.item?.id || '', span })
+  const move = {
+    // Up and down go from stop to stop; what is booked at one time is passed card by card.
+    step(by) {
+      const h = here()
+      if (h) stand(h.id, h.stops[Math.min(h.stops.length - 1, Math.max(0, h.index + by))])
+    },
+    page(minutes) {
+      const h = here()
+      if (h) stand(h.id, nearest(h.stops, Math.max(grid.range().from, Math.min(grid.range().to - step, h.stop.at + minutes))))
+    },
+    side(by) {
+      const h = here(), columns = grid.columns()
+      const next = h && columns[columns.findIndex(x => x.id === h.id) + by]
+      if (next) stand(next.id, nearest(stopsAt(next.id), Math.max(h.stop.at, store.get().at)))
+    },
+    end(last) {
+      const h = here()
+      if (h) stand(h.id, last ? h.stops.at(-1) : h.stops[0])
+    },
+    // A stretch of time is chosen from a free stop on, in quarters.
+    extend(by) {
+      const h = here()
+      if (!h || h.stop.item) return
+      const span = Math.max(step, (store.get().span || step) + by * step)
+      stand(h.id, h.stop, Math.min(span, grid.range().to - h.stop.at))
+    },
+    shrink() { store.set(c => c.span ? { ...c, span: 0 } : c) },
+  }
+  return {
+    store, here, move, stand,
+    put: (id, at, item = '', span = 0) => store.set({ id, at, item, span }),
+  }
+}
+
+const letter = /^[\p{L}\p{M}'’-]$/u
+
+// keysFor turns a keydown on the board into an act. do: {open, book, menu, attend, move, cancel, day, today, search, keys}.
+export function keysFor({ cursor, prefs, act }) {
+  const { move } = cursor
+  const plain = {
+    ArrowDown: e => e.shiftKey ? move.extend(1) : move.step(1), ArrowUp: e => e.shiftKey ? move.extend(-1) : move.step(-1),
+    ArrowRight: () => move.side(dir === 'rtl' ? -1 : 1), ArrowLeft: () => move.side(dir === 'rtl' ? 1 : -1),
+    PageDown: () => move.page(60), PageUp: () => move.page(-60), Home: () => move.end(false), End: () => move.end(true),
+    Escape: () => move.shrink(), Enter: e => e.shiftKey ? act.menu() : act.open(), ContextMenu: () => act.menu(), F10: e => e.shiftKey && act.menu(),
+  }
+  const quick = { ',': () => act.day(-1), '.': () => act.day(1), 0: () => act.today(), '/': () => act.search(), '?': () => act.keys() }
+  return e => {
+    if (e.ctrlKey || e.metaKey || e.altKey || e.isComposing || e.target !== e.currentTarget) return
+    const h = cursor.here(), card = h?.stop.item?.kind === 'card' && h.stop.item.of
+    let run = plain[e.key]
+    if (e.key === 'F10' && !e.shiftKey) return
+    if (!run && card && e.key === 'Delete') run = () => act.cancel(card)
+    if (!run && prefs.get().keys) {
+      run = quick[e.key]
+      if (!run && card) {
+        const n = attendances[+e.key - 1]
+        if (n) run = () => act.attend(card, n)
+        else if (e.key.toLowerCase() === 'm') run = () => act.move(card)
+      } else if (!run && h && !h.stop.item && letter.test(e.key)) run = () => act.book(e.key)
+    }
+    if (!run) return
+    e.preventDefault()
+    run(e)
+  }
+}

@@ -1,0 +1,195 @@
+// What the console does: it loads, listens, and writes. Components call these and never fetch.
+// Every write that a sign-in has run out under waits for the person to sign in again and is then
+// repeated, so nothing typed is lost.
+import { client } from '../lib/client.js'
+import { createLive } from '../lib/live.js'
+import { createStore } from '../lib/store.js'
+import { addDays, dateOf } from '../lib/time.js'
+import { serverNow } from '../lib/clock.js'
+import { del, get, newKey, post } from '../lib/api.js'
+import { empty, reduce } from './store.js'
+import { createPrefs } from './prefs.js'
+
+export function createDesk(me) {
+  const store = createStore({ ...empty, me })
+  const prefs = createPrefs()
+  const send = event => store.set(s => reduce(s, event))
+  const patch = change => send({ type: 'set', patch: change })
+  const role = me.user.role, own = role === 'specialist' ? me.user.specialistId : ''
+
+  // --- signed out in the middle of something
+  let unlock, locked
+  const lock = why => {
+    if (!locked) {
+      locked = new Promise(done => { unlock = done })
+      live.stop()
+      patch({ locked: why })
+    }
+    return locked
+  }
+  async function call(ask) {
+    for (;;) {
+      try { return await ask() } catch (problem) {
+        if (problem.code !== 'unauthorized') throw problem
+        await lock('expired')
+      }
+    }
+  }
+  const signedIn = again => {
+    patch({ locked: '', me: again })
+    locked = null
+    unlock?.()
+    live.start()
+  }
+
+  // --- reading
+  async function load({ from, to, specialistId = '' }) {
+    const at = performance.now()
+    const appointments = [], busy = []
+    let cursor
+    do {
+      const page = await call(() => get('/v1/appointments', {
+        from, to, specialistId, status: 'confirmed', limit: 500, cursor, colleagues: own && 'busy',
+      }))
+      appointments.push(...page.appointments)
+      busy.push(...page.busy || [])
+      cursor = page.nextCursor
+    } while (cursor)
+    send({ type: 'loaded', from, to, specialistId, appointments, busy, at, asOf: serverNow() })
+  }
+  async function loadLists() {
+    const [a, b] = await Promise.all([call(() => get('/v1/specialists')), call(() => get('/v1/appointment-types'))])
+    send({ type: 'lists', specialists: a.specialists, types: b.appointmentTypes })
+  }
+  async function loadHours(ids) {
+    const left = [...ids], hours = {}
+    const one = async () => {
+      for (let id; (id = left.pop());) {
+        const path = '/v1/specialists/' + id
+        const [w, o] = await Promise.all([call(() => get(path + '/weekly-hours')), call(() => get(path + '/overrides'))])
+        hours[id] = { weekly: w.weeklyHours, overrides: o.overrides }
+      }
+    }
+    await Promise.all([one(), one()])
+    send({ type: 'hours', hours })
+  }
+  const trouble = problem => { patch({ problem }) }
+
+  // --- the stream: what it names is asked for again, once for many events, and not by all desks at once
+  let settling, settled
+  function settle() {
+    const s = store.get()
+    if (settling || !(s.scope && s.stale.length) && !s.staleHours.length) return
+    settling = setTimeout(() => {
+      settling = 0
+      settled = refresh().catch(trouble)
+    }, s.stale.includes('*') ? 0 : 80 + Math.random() * 240)
+  }
+  async function refresh() {
+    const { scope, stale, staleHours } = store.get()
+    if (scope && stale.length) {
+      send({ type: 'asking' })
+      const all = stale.includes('*'), inside = stale.filter(d => d >= scope.from && d < scope.to).sort()
+      if (all) await load(scope)
+      else if (inside.length) await load({ ...scope, from: inside[0], to: addDays(inside.at(-1), 1) })
+      // Days that are out of sight are forgotten, and asked for when they are shown.
+      const gone = all ? Object.keys(store.get().loaded).map(k => k.slice(0, 10)) : stale
+      const outside = new Set(gone.filter(d => d < scope.from || d >= scope.to))
+      if (outside.size) patch({ loaded: Object.fromEntries(Object.entries(store.get().loaded).filter(([k]) => !outside.has(k.slice(0, 10)))) })
+    }
+    if (staleHours.length) {
+      send({ type: 'asking hours' })
+      await loadLists()
+      await loadHours(staleHours)
+    }
+  }
+  const live = createLive({
+    url: () => '/v1/staff/stream?' + new URLSearchParams({ clientId: client.id }),
+    tell: events => {
+      store.set(s => events.reduce(reduce, s))
+      settle()
+    },
+    link: link => patch({ link }),
+    poll: async () => {
+      const { scope } = store.get()
+      const { holds } = await call(() => get('/v1/holds', { clientId: '' }, { tries: 1, headers: { 'Holdfast-Client': '' } }))
+      send({ type: 'live holds', holds })
+      if (scope) await load(scope)
+    },
+  })
+
+  // show says what is in sight; what is not known of it is asked for.
+  function show(scope) {
+    const was = store.get().scope
+    if (was && was.from === scope.from && was.to === scope.to && was.specialistId === scope.specialistId) return settled
+    send({ type: 'scope', scope })
+    settled = store.get().connections || store.get().link === 'polling' ? load(scope).catch(trouble) : begun.then(() => load(scope)).catch(trouble)
+    return settled
+  }
+  let begin
+  const begun = new Promise(done => { begin = done })
+  async function start() {
+    live.start()
+    // With the stream open first, nothing falls between the answer and the first event.
+    const connected = new Promise(done => {
+      const stop = store.subscribe(s => { if (s.connections) { stop(); done() } })
+      setTimeout(done, 500)
+    })
+    await Promise.all([loadLists(), connected])
+    send({ type: 'asking' })
+    begin()
+    await loadHours(store.get().specialists.filter(x => x.active).map(x => x.id))
+    patch({ ready: true })
+  }
+
+  // --- writing
+  const match = a => ({ headers: { 'If-Match': `"${a.version}"` } })
+  const changed = ({ appointment }) => {
+    send({ type: 'changed', appointment })
+    return appointment
+  }
+  const path = a => '/v1/appointments/' + a.id
+  return {
+    store, prefs, patch, call, lock, signedIn, show, start, load, loadLists, loadHours, stop: live.stop, takeOver: live.takeOver,
+    role, own,
+    may: what => what === 'overbook' ? role !== 'specialist' : what === 'set up' ? role === 'owner' : true,
+    reaches: specialistId => !own || own === specialistId,
+    reload: () => load(store.get().scope),
+
+    book: (body, key) => call(() => post('/v1/appointments', { ...body, clientId: client.id }, { key })).then(changed),
+    // The dot on the card changes at once; if the server says no, the truth is asked for.
+    async attend(a, attendance) {
+      send({ type: 'changed', appointment: { ...a, attendance } })
+      try {
+        return changed(await call(() => post(path(a) + '/attendance', { attendance }, { key: newKey(), ...match(a) })))
+      } catch (problem) {
+        send({ type: 'changed', appointment: a })
+        load({ from: dateOf(a.start), to: addDays(dateOf(a.start), 1), specialistId: a.specialistId }).catch(trouble)
+        throw problem
+      }
+    },
+    cancel: (a, body, key) => call(() => post(path(a) + '/cancel', body, { key, ...match(a) })).then(changed),
+    move: (a, body, key) => call(() => post(path(a) + '/reschedule', { ...body, clientId: client.id }, { key, ...match(a) })).then(changed),
+    fetch: id => call(() => get('/v1/appointments/' + id)).then(changed),
+    deliveries: id => call(() => get(`/v1/appointments/${id}/deliveries`)).then(x => x.deliveries),
+    async override(specialistId, body, key) {
+      await call(() => post(`/v1/specialists/${specialistId}/overrides`, body, { key }))
+      await loadHours([specialistId])
+    },
+    async dropOverride(specialistId, id) {
+      await call(() => del('/v1/overrides/' + id))
+      await loadHours([specialistId])
+    },
+    find: params => call(() => get('/v1/appointments', { limit: 50, ...params })).then(x => x.appointments),
+    explain: (typeId, start, specialistId) => call(() => get(`/v1/appointment-types/${typeId}/explain`,
+      { slotStartDate: new Date(start).toISOString(), specialistId })).then(x => x.specialists),
+    nextFree: (typeId, specialistId, after) => call(() => get(`/v1/appointment-types/${typeId}/next-available`,
+      { specialistId, after: new Date(after).toISOString() })).then(x => x.slot),
+    signOut: () => post('/v1/auth/sign-out').catch(() => {}).then(() => location.reload()),
+
+    // --- dialogs and the line that says what happened
+    open: (kind, props) => patch({ dialog: { kind, ...props } }),
+    close: () => patch({ dialog: null }),
+    toast: (key, params, act) => patch({ toast: { key, params, act, n: performance.now() } }),
+  }
+}

@@ -1,0 +1,83 @@
+// The console: signing in, then one page at a time inside the shell. A page is one file that exports
+// Page({desk, rest}) and one line of `pages`; `rest` is what stands behind its name in the address,
+// as in #day/2026-11-23. A page without an icon has no place in the navigation.
+import { html, render, useEffect, useState } from '../lib/html.js'
+import '../lib/deskicons.js'
+import { ready as client } from '../lib/client.js'
+import { ready as words, t } from '../lib/i18n.js'
+import { useStore } from '../lib/store.js'
+import { Notice } from '../lib/notice.js'
+import { get, wait } from '../lib/api.js'
+import { createDesk } from './desk.js'
+import { Dialogs } from './dialogs.js'
+import { createIdle, IdleWarning } from './idle.js'
+import { SignInAgain, SignInPage } from './signin.js'
+import { Shell, Toast } from './shell.js'
+
+const everybody = ['owner', 'reception', 'specialist']
+
+export const pages = [
+  { id: 'day', group: 'desk', icon: 'calendar', roles: everybody, covers: ['week', 'list'], load: () => import('./board.js') },
+  { id: 'week', group: 'desk', roles: everybody, load: () => import('./week.js') },
+  { id: 'list', group: 'desk', roles: everybody, load: () => import('./list.js') },
+]
+
+const route = () => {
+  const [page, ...rest] = location.hash.slice(1).split('/').map(decodeURIComponent)
+  return { page, rest }
+}
+export const go = (...parts) => { location.hash = parts.map(encodeURIComponent).join('/') }
+
+function Console({ desk, idle }) {
+  const [at, setAt] = useState(route), [loaded, setLoaded] = useState(null)
+  const locked = useStore(desk.store, s => s.locked), seconds = useStore(desk.store, s => s.idle)
+  const mine = pages.filter(p => p.roles.includes(desk.role))
+  const page = mine.find(p => p.id === at.page) || mine[0]
+  useEffect(() => {
+    const move = () => setAt(route())
+    addEventListener('hashchange', move)
+    return () => removeEventListener('hashchange', move)
+  }, [])
+  useEffect(() => {
+    let here = true
+    const load = async () => {
+      for (;;) {
+        const module = await page.load().catch(() => null)
+        if (!here) return
+        if (module) return setLoaded({ id: page.id, Page: module.Page })
+        await wait(1500)
+      }
+    }
+    load()
+    return () => { here = false }
+  }, [page.id])
+  const again = me => {
+    idle.again(me)
+    desk.signedIn(me)
+  }
+  const Page = loaded?.id === page.id && loaded.Page
+  return html`<${Shell} desk=${desk} pages=${mine} here=${page.id}>${Page && html`<${Page} key=${page.id} desk=${desk} rest=${at.page === page.id ? at.rest : []} />`}</${Shell}>
+    <${Dialogs} desk=${desk} />
+    <${Toast} desk=${desk} />
+    ${seconds > 0 && !locked && html`<${IdleWarning} desk=${desk} idle=${idle} seconds=${seconds} />`}
+    ${locked && html`<${SignInAgain} desk=${desk} why=${locked} done=${again} />`}`
+}
+
+const root = document.getElementById('app')
+function open(me) {
+  const desk = createDesk(me), idle = createIdle(desk)
+  desk.start().catch(problem => desk.patch({ problem }))
+  idle.start()
+  render(html`<${Console} desk=${desk} idle=${idle} />`, root)
+}
+
+await Promise.all([words, client])
+try {
+  open(await get('/v1/auth/me'))
+} catch (problem) {
+  if (problem.code === 'unauthorized') render(html`<${SignInPage} done=${open} />`, root)
+  else {
+    render(html`<div class="signin"><main><${Notice} kind="danger" role="alert" text="start.failed">
+      <button type="button" class="btn" onClick=${() => location.reload()}>${t('start.again')}</button></${Notice}></main></div>`, root)
+  }
+}

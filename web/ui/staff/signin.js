@@ -1,0 +1,76 @@
+// Signing in, with the six digits of an authenticator app where the account has one. The same form
+// stands on its own page and in the dialog that a sign-in which has run out brings up.
+import { html, useEffect, useRef, useState } from '../lib/html.js'
+import { boot } from '../lib/boot.js'
+import { Dialog } from '../lib/dialog.js'
+import { Field } from '../lib/form.js'
+import { Notice } from '../lib/notice.js'
+import { post } from '../lib/api.js'
+import { t } from '../lib/i18n.js'
+import { Language } from './language.js'
+
+// The reasons that the server gives, and what is said of them.
+const said = { wrong_password: 'sign.wrong', wrong_code: 'sign.code.wrong', sign_in_backoff: 'sign.wait' }
+
+export function SignInForm({ email: known = '', done, children }) {
+  const [email, setEmail] = useState(known), [password, setPassword] = useState(''), [code, setCode] = useState('')
+  const [asks, setAsks] = useState(false), [seen, setSeen] = useState(false), [busy, setBusy] = useState(false)
+  const [problem, setProblem] = useState(null)
+  const form = useRef()
+  const focus = name => form.current?.elements['sign-' + name]?.focus()
+  useEffect(() => { focus(known ? 'password' : 'email') }, [])
+  useEffect(() => { if (asks) focus('code') }, [asks])
+
+  async function submit(e) {
+    e.preventDefault()
+    if (busy) return
+    if (!email.trim() || !password) return focus(email.trim() ? 'password' : 'email')
+    setBusy(true)
+    setProblem(null)
+    try {
+      done(await post('/v1/auth/sign-in', { email: email.trim(), password, code }))
+    } catch (failed) {
+      setBusy(false)
+      if (failed.reason === 'code_needed') return setAsks(true)
+      setProblem(failed)
+      if (failed.reason === 'wrong_code') { setCode(''); focus('code') } else focus('password')
+    }
+  }
+  const key = problem && (said[problem.reason] || (problem.status ? 'sign.failed' : 'err.offline'))
+  return html`<form class="sign" ref=${form} onSubmit=${submit} noValidate>
+    ${problem && html`<${Notice} kind="danger" role="alert" text=${key} params=${{ s: problem.retryAfter }} />`}
+    <${Field} id="sign-email" label=${t('sign.email')} type="email" autocomplete="username" value=${email} input=${setEmail} readonly=${Boolean(known)} spellcheck="false" required />
+    <${Field} id="sign-password" label=${t('sign.password')}>
+      <span class="with"><input id="sign-password" name="sign-password" type=${seen ? 'text' : 'password'} autocomplete="current-password" value=${password} onInput=${e => setPassword(e.currentTarget.value)} required />
+        <button type="button" class="btn" aria-pressed=${seen ? 'true' : 'false'} onClick=${() => setSeen(!seen)}>${t(seen ? 'sign.hide' : 'sign.show')}</button></span>
+    </${Field}>
+    ${asks && html`<${Field} id="sign-code" label=${t('sign.code')} hint=${t('sign.code.hint')} inputmode="numeric" autocomplete="one-time-code" maxlength="7" value=${code} input=${setCode} />`}
+    <div class="actions"><button type="submit" class="btn primary" aria-disabled=${busy ? 'true' : undefined}>${t(busy ? 'sign.doing' : 'sign.do')}</button>${children}</div>
+  </form>`
+}
+
+export function SignInPage({ done }) {
+  useEffect(() => { document.title = [t('sign.title'), boot.clinic.name].filter(Boolean).join(' – ') }, [])
+  const { logo } = boot.settings
+  return html`<div class="signin">
+    <main>
+      <p class="brand">${logo ? html`<img src=${logo} alt="" />` : html`<span class="mark" aria-hidden="true">${[...boot.clinic.name][0] || 'H'}</span>`}<bdi>${boot.clinic.name}</bdi></p>
+      <h1>${t('sign.title')}</h1>
+      <${SignInForm} done=${done} />
+      <p class="muted">${t('sign.forgot')}</p>
+    </main>
+    <${Language} />
+  </div>`
+}
+
+// What stands over the console when the sign-in has run out. All that was typed stays where it is,
+// but nobody who passes by can read it.
+export function SignInAgain({ desk, why, done }) {
+  const { user } = desk.store.get().me
+  return html`<${Dialog} title=${t('sign.again')} veil close=${() => {}}>
+    <p>${t(why === 'idle' ? 'sign.again.idle' : 'sign.again.why')}</p>
+    <${SignInForm} email=${user.email} done=${done}>
+      <button type="button" class="textlink" onClick=${desk.signOut}>${t('sign.other')}</button>
+    </${SignInForm}>
+  </${Dialog}>`
+}

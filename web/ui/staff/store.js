@@ -1,0 +1,145 @@
+// The console's one memory, and reduce, which says what every event does to it. Pure: what is not
+// touched keeps its identity, so a component that looks at one column is not drawn for another.
+//
+//   cells   {"2026-11-23 ada": [appointment…]}: one specialist's confirmed appointments of one date,
+//           by start, each with start and end in milliseconds; a colleague's is {busy: true} and no more
+//   loaded  {"2026-11-23": when} or, of one specialist, {"2026-11-23 ada": when}: which cells are complete
+//   holds   {ada: {holdId: hold}}: live holds; nobody's name is known here
+//   stale   dates, or '*', of which the stream has told that they changed
+import { addDays, dateOf, zone } from '../lib/time.js'
+import { dayIn } from './day.js'
+
+export const empty = {
+  me: null, specialists: [], types: [], hours: {}, cells: {}, loaded: {}, holds: {}, snapshot: null,
+  stale: [], staleHours: [], link: '', connections: 0, scope: null, asOf: 0, problem: null, locked: '', dialog: null, toast: null,
+}
+export const cell = (date, specialistId) => date + ' ' + specialistId
+const scopeKey = (date, specialistId) => date + (specialistId ? ' ' + specialistId : '')
+
+const ms = Date.parse
+export const appointmentOf = raw => ({ ...raw, start: ms(raw.slotStartDate), end: ms(raw.slotEndDate) })
+const holdOf = (e, now) => ({
+  id: e.holdId, specialistId: e.specialistId, typeId: e.appointmentTypeId, start: ms(e.slotStartDate), end: ms(e.slotEndDate),
+  expires: ms(e.holdExpiresAt), seen: now, own: Boolean(e.isOwnHold),
+})
+const byStart = (a, b) => a.start - b.start || (a.id < b.id ? -1 : 1)
+
+export function find(s, id) {
+  for (const list of Object.values(s.cells)) {
+    const a = list.find(x => x.id === id)
+    if (a) return a
+  }
+}
+// isLoaded says whether a date is known, of one specialist or of all.
+export const isLoaded = (s, date, specialistId) => Boolean(s.loaded[date] || s.loaded[scopeKey(date, specialistId)])
+
+// --- appointments
+function withList(s, e) {
+  const known = new Map()
+  for (const list of Object.values(s.cells)) for (const a of list) known.set(a.id, a)
+  const cells = { ...s.cells }, fresh = {}, loaded = { ...s.loaded }
+  const ids = e.specialistId ? [e.specialistId] : [...new Set([...s.specialists.map(x => x.id), ...e.appointments.map(a => a.specialistId)])]
+  const dates = []
+  for (let date = e.from; date < e.to; date = addDays(date, 1)) {
+    // Of two answers about one date, the one that was asked for later is believed.
+    if (loaded[scopeKey(date, e.specialistId)] > e.at) continue
+    dates.push(dayIn(date, zone))
+    loaded[scopeKey(date, e.specialistId)] = e.at
+    for (const id of ids) fresh[cell(date, id)] = []
+  }
+  const put = a => {
+    const day = dates.find(d => d.has(a.start))
+    fresh[day && cell(day.date, a.specialistId)]?.push(a)
+  }
+  for (const raw of e.appointments) {
+    const old = known.get(raw.id)
+    // An answer that was under way while somebody here changed the appointment is older than the change.
+    if (old && old.version > raw.version) { if (old.status === 'confirmed') put(old) } else put(old?.version === raw.version ? old : appointmentOf(raw))
+  }
+  for (const [i, b] of (e.busy || []).entries()) put({ ...b, ...appointmentOf(b), id: `busy-${b.specialistId}-${b.slotStartDate}-${i}`, busy: true })
+  for (const [key, list] of Object.entries(fresh)) {
+    const old = cells[key]
+    const same = old && old.length === list.length && list.every((a, i) => a === old[i] || (a.busy && a.start === old[i].start && a.end === old[i].end))
+    if (!same) cells[key] = list.sort(byStart)
+  }
+  return { ...s, cells, loaded, holds: withoutDone(s.holds), asOf: e.asOf, problem: null }
+}
+function withAppointment(s, raw) {
+  const a = appointmentOf(raw), cells = { ...s.cells }
+  for (const [key, list] of Object.entries(cells)) if (list.some(x => x.id === a.id)) cells[key] = list.filter(x => x.id !== a.id)
+  const key = cell(dateOf(a.start), a.specialistId)
+  if (a.status === 'confirmed' && cells[key]) cells[key] = [...cells[key], a].sort(byStart)
+  return { ...s, cells }
+}
+
+// --- holds
+const withHold = (holds, h) => ({ ...holds, [h.specialistId]: { ...holds[h.specialistId], [h.id]: h } })
+function withoutHold(holds, { specialistId, holdId }) {
+  if (!holds[specialistId]?.[holdId]) return holds
+  const { [holdId]: gone, ...rest } = holds[specialistId]
+  return { ...holds, [specialistId]: rest }
+}
+// A booked hold stays to be seen, marked as done, until the appointment takes its place.
+function bookedHold(s, e) {
+  const h = s.holds[e.specialistId]?.[e.holdId]
+  const there = s.cells[cell(dateOf(e.slotStartDate), e.specialistId)]?.some(a => a.start === ms(e.slotStartDate))
+  return !h || h.own || there ? withoutHold(s.holds, e) : withHold(s.holds, { ...h, done: true })
+}
+const withoutDone = holds => Object.values(holds).some(all => Object.values(all).some(h => h.done))
+  ? Object.fromEntries(Object.entries(holds).map(([id, all]) => [id, Object.fromEntries(Object.entries(all).filter(([, h]) => !h.done))])) : holds
+const add = (list, x) => list.includes(x) ? list : [...list, x]
+
+function heard(s, e) {
+  switch (e.type) {
+    case 'init':
+      return { ...s, snapshot: {} }
+    case 'connected':
+      // Whatever was missed while there was no stream is asked for again.
+      return { ...s, holds: s.snapshot || s.holds, snapshot: null, connections: s.connections + 1, stale: add(s.stale, '*') }
+    case 'hold':
+    case 'heartbeat': {
+      const h = holdOf(e, Date.now())
+      return s.snapshot ? { ...s, snapshot: withHold(s.snapshot, h) } : { ...s, holds: withHold(s.holds, h) }
+    }
+    case 'release':
+    case 'confirm':
+      return { ...s, holds: e.type === 'confirm' ? bookedHold(s, e) : withoutHold(s.holds, e), ...(s.snapshot && { snapshot: withoutHold(s.snapshot, e) }) }
+    case 'cancel': {
+      // The old place of what was cancelled or moved; the appointment event names only the new one.
+      const date = dateOf(e.slotStartDate)
+      const there = s.cells[cell(date, e.specialistId)]?.some(a => a.start === ms(e.slotStartDate))
+      return there ? { ...s, stale: add(s.stale, date) } : s
+    }
+    case 'appointment': {
+      const known = find(s, e.id)
+      return known?.version >= e.version ? s : { ...s, stale: add(s.stale, dateOf(e.slotStartDate)) }
+    }
+    case 'availability':
+      return { ...s, staleHours: add(s.staleHours, e.specialistId) }
+  }
+  return s
+}
+
+// reduce is the state after an event: one of the stream, or one of the page itself.
+export function reduce(s, e) {
+  switch (e.type) {
+    case 'loaded': return withList(s, e)
+    case 'changed': return withAppointment(s, e.appointment)
+    case 'lists': return { ...s, specialists: e.specialists, types: e.types }
+    case 'hours': return { ...s, hours: { ...s.hours, ...e.hours } }
+    case 'asking': return { ...s, stale: [] }
+    case 'asking hours': return { ...s, staleHours: [] }
+    case 'live holds': {
+      const holds = e.holds.reduce((all, h) => withHold(all, holdOf({ ...h, isOwnHold: false }, Date.now())), {})
+      return { ...s, holds }
+    }
+    case 'set': return { ...s, ...e.patch }
+    // A page that stays open for weeks does not keep every day it has shown.
+    case 'scope': {
+      const near = key => Math.abs(ms(key.slice(0, 10)) - ms(e.scope.from)) < 15 * 864e5
+      const kept = all => Object.fromEntries(Object.entries(all).filter(([key]) => near(key)))
+      return { ...s, scope: e.scope, cells: kept(s.cells), loaded: kept(s.loaded) }
+    }
+  }
+  return heard(s, e)
+}

@@ -1,0 +1,49 @@
+// Sentences about what is on the board, the same for the eye and the ear.
+import { boot } from '../lib/boot.js'
+import { list, t } from '../lib/i18n.js'
+import { range, time } from '../lib/time.js'
+import { clock } from './day.js'
+import { freeUntil } from './layout.js'
+import { shown } from './prefs.js'
+
+export const attendances = ['expected', 'arrived', 'in_progress', 'completed', 'no_show']
+export const specialistName = (s, id) => s.specialists.find(x => x.id === id)?.name || boot.specialists.find(x => x.id === id)?.name || id
+export const typeIn = (s, id) => s.types.find(x => x.id === id) || boot.appointmentTypes.find(x => x.id === id)
+export const typeName = (s, id) => typeIn(s, id)?.name || id
+// Each type has one of six colours, by its place in the list.
+export const colourOf = (s, id) => 't' + (Math.max(0, s.types.findIndex(x => x.id === id)) % 6 + 1)
+
+export const who = (desk, a) => a.busy ? t('card.busy') : shown(desk.prefs.get(), a.patient?.name || '') || t('card.nobody')
+export const closedWord = word => ['closed', 'break', 'blocked'].includes(word) ? t('closed.' + word) : word
+
+// "09:00 to 09:30, Lena Vogt, Check-up, arrived"
+export function sayAppointment(desk, a) {
+  const parts = [range(a.start, a.end), who(desk, a)]
+  if (!a.busy) {
+    parts.push(typeName(desk.store.get(), a.appointmentTypeId), t('att.' + a.attendance))
+    if (a.overbook) parts.push(t('card.overbook'))
+    if (a.upstreamState === 'failed') parts.push(t('card.upstream'))
+  }
+  return parts.join(', ')
+}
+export const sayGhost = h => t(h.own ? 'ghost.own' : h.done ? 'ghost.done' : 'ghost')
+
+// "10:15, Dr Haddad, free until 11:00"
+export function sayStop(desk, column, stop, name, span) {
+  const { item, closed } = stop
+  if (item?.kind === 'ghost') return [range(item.of.start, item.of.end), name, sayGhost(item.of)].join(', ')
+  if (item) return [sayAppointment(desk, item.of), name].join(', ')
+  if (span) return [t('range', { from: clock(stop.at), to: clock(stop.at + span) }), name, t('cursor.chosen')].join(', ')
+  const state = closed ? t('cursor.closed', { word: closedWord(closed.word), time: clock(Math.min(closed.to, stop.next)) }) : t('cursor.free', { time: clock(freeUntil(column, stop)) })
+  return [clock(stop.at), name, state].join(', ')
+}
+
+// What is in the way of a booking, in a sentence; fit.js finds it.
+export function sayObstacle(desk, { why, by, word, specialistId, typeId, at }) {
+  const s = desk.store.get()
+  return t('why.' + why, {
+    who: specialistName(s, specialistId), type: typeName(s, typeId), word: word && closedWord(word),
+    name: by && who(desk, by), time: by ? time(by.start) : at ? time(at) : '',
+  })
+}
+export const sayList = list
