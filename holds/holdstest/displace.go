@@ -6,7 +6,7 @@ import (
 	"holdfast/holds"
 )
 
-// displace is the promises of holds.Table about staff who take what others hold.
+// displace is how staff take what others hold.
 func (h Harness) displace(t *testing.T) {
 	h.prove(t, "staff displace every unpinned hold in the way, and each owner is told before the new hold is", func(p *proof) {
 		first := p.claim(p.wish("ada", "09:00", amal))

@@ -13,7 +13,7 @@ import (
 	"holdfast/holds"
 )
 
-// claim is the promises of holds.Table about who gets a span, and who does not.
+// claim is what a client gets who asks for a span, or for what somebody else has.
 func (h Harness) claim(t *testing.T) {
 	h.prove(t, "a claim returns the hold, shows it and publishes it", func(p *proof) {
 		wish := p.wish("ada", "09:00", amal)
@@ -27,11 +27,7 @@ func (h Harness) claim(t *testing.T) {
 		if len(got.ID) != 36 || got.ID[14] != '7' {
 			p.Errorf("got id %q, want a UUIDv7", got.ID)
 		}
-		shown, err := p.Hold(p.ctx, got.ID)
-		p.no(err)
-		if shown != got {
-			p.Errorf("Hold: got %+v, want %+v", shown, got)
-		}
+		p.unchanged(got)
 		if list := p.list(); !slices.Equal(list, []holds.Hold{got}) {
 			p.Errorf("List: got %+v, want just %+v", list, got)
 		}
@@ -40,8 +36,10 @@ func (h Harness) claim(t *testing.T) {
 			p.Errorf("event: got %+v, want the span and end of %+v", e, got)
 		}
 		p.near("At", e.At, before)
-		if !e.OwnedBy(amal) || e.OwnedBy(bela) || e.OwnedBy("") {
-			p.Errorf("event: got owned by amal %v, bela %v, nobody %v, want only amal", e.OwnedBy(amal), e.OwnedBy(bela), e.OwnedBy(""))
+		for c, want := range map[holds.ClientID]bool{amal: true, bela: false, "": false} {
+			if got := e.OwnedBy(c); got != want {
+				p.Errorf("event: got owned by %q %v, want %v", c, got, want)
+			}
 		}
 	})
 	h.prove(t, "of fifty clients who race for a slot one has it and the others learn until when", func(p *proof) {
@@ -68,42 +66,55 @@ func (h Harness) claim(t *testing.T) {
 			p.near("Until", u, won[0].ExpiresAt)
 		}
 	})
+	h.prove(t, "HeldError names the latest end among those in the way", func(p *proof) {
+		p.claim(p.wish("ada", "09:00", amal))
+		long := p.wish("ada", "09:30", bela)
+		long.TTL = p.seconds(20)
+		latest := p.claim(long)
+		p.claim(p.wish("ada", "10:00", caro))
+		wide := p.wish("ada", "09:00", client(0))
+		wide.SlotEnd, wide.BusyEnd = p.at("11:00"), p.at("11:00")
+		p.near("Until", p.refused(wide), latest.ExpiresAt)
+	})
+}
+
+// conflict is which spans exclude each other: by the guarantee's own rule, whatever the order and however many at once.
+func (h Harness) conflict(t *testing.T) {
 	for _, c := range conflicts {
 		h.prove(t, c.name, func(p *proof) {
-			for _, order := range []string{"first", "second"} {
-				one, other := c.one.of(p), c.other.of(p)
-				if order == "second" {
-					one, other = other, one
-				}
-				got := p.claim(holds.Claim{Span: one, Client: amal, Seats: []int{one.Seat}, TTL: p.seconds(10), MaxLife: p.seconds(60)})
-				wish := holds.Claim{Span: other, Client: bela, Seats: []int{other.Seat}, TTL: p.seconds(10), MaxLife: p.seconds(60)}
+			one, other := c.one.of(p), c.other.of(p)
+			for _, order := range [][2]holds.Span{{one, other}, {other, one}} {
+				first := p.claim(p.claimOf(order[0], amal))
 				if c.conflict {
-					p.near("Until", p.refused(wish), got.ExpiresAt)
+					p.near("Until", p.refused(p.claimOf(order[1], bela)), first.ExpiresAt)
 				} else {
-					second := p.claim(wish)
-					p.released(second)
+					p.released(p.claim(p.claimOf(order[1], bela)))
 				}
-				p.released(got)
+				p.released(first)
 			}
 		})
 	}
+	h.prove(t, "a client's own other holds are in its way like anybody's", func(p *proof) {
+		p.claim(p.wish("ada", "09:00", amal))
+		wish := p.wish("ada", "09:00", amal)
+		wish.AppointmentTypeID = "extraction"
+		p.refused(wish)
+	})
 	h.prove(t, "of random spans claimed at once no two in conflict are held, and none was refused for nothing", func(p *proof) {
-		var mu sync.Mutex
 		var refused []holds.Span
 		p.race(16, func(i int) func() {
 			rnd := rand.New(rand.NewPCG(uint64(i), 5))
+			var mine []holds.Span
 			for range 40 {
-				s := randomSpan(rnd, p.day)
-				_, err := p.Claim(p.ctx, holds.Claim{Span: s, Client: client(i), Seats: []int{s.Seat}, TTL: p.seconds(50), MaxLife: p.seconds(60)})
-				if err != nil {
-					mu.Lock()
-					refused = append(refused, s)
-					mu.Unlock()
+				wish := p.claimOf(randomSpan(rnd, p.day), client(i))
+				wish.TTL = wish.MaxLife
+				if _, err := p.Claim(p.ctx, wish); err != nil {
+					mine = append(mine, wish.Span)
 				}
 			}
-			return func() {}
+			return func() { refused = append(refused, mine...) }
 		})
-		list := p.list() // the stream checks that these do not conflict
+		list := p.list() // that these do not conflict is the stream's to check
 		if len(list) == 0 || len(refused) == 0 {
 			p.Fatalf("got %d held and %d refused, want some of both", len(list), len(refused))
 		}
@@ -113,23 +124,11 @@ func (h Harness) claim(t *testing.T) {
 			}
 		}
 	})
-	h.prove(t, "HeldError names the latest end among those in the way", func(p *proof) {
-		p.claim(p.wish("ada", "09:00", amal))
-		long := p.wish("ada", "09:30", bela)
-		long.TTL = p.seconds(20)
-		latest := p.claim(long)
-		p.claim(p.wish("ada", "10:00", caro))
-		wide := p.wish("ada", "09:00", "client-dora-55b17e9c20")
-		wide.SlotEnd, wide.BusyEnd = p.at("11:00"), p.at("11:00")
-		p.near("Until", p.refused(wide), latest.ExpiresAt)
-	})
-	h.prove(t, "a client's own other holds are in its way like anybody's", func(p *proof) {
-		p.claim(p.wish("ada", "09:00", amal))
-		wish := p.wish("ada", "09:00", amal)
-		wish.AppointmentTypeID = "extraction"
-		p.refused(wish)
-	})
-	h.prove(t, "a repeat by the same client for the same slot returns the hold it has, renewed and never shortened", func(p *proof) {
+}
+
+// repeat is what a client gets who asks for what it has.
+func (h Harness) repeat(t *testing.T) {
+	h.prove(t, "a repeat for the same slot returns the hold there is, renewed and never shortened", func(p *proof) {
 		wish := p.wish("ada", "09:00", amal)
 		first := p.claim(wish)
 		p.pass(p.seconds(4))
@@ -153,45 +152,14 @@ func (h Harness) claim(t *testing.T) {
 			got, err := p.Claim(p.ctx, p.wish("ada", "09:00", amal))
 			return func() { p.no(err); ids[got.ID] = true }
 		})
-		if len(ids) != 1 || len(p.list()) != 1 {
-			p.Errorf("got %d ids and %d holds, want one of each", len(ids), len(p.list()))
-		}
-	})
-	h.prove(t, "the list is by specialist, slot start and seat, of those asked for", func(p *proof) {
-		for _, at := range []string{"11:00", "09:00", "10:00"} {
-			p.claim(p.wish("cora", at, amal))
-			p.claim(p.wish("ada", at, amal))
-			p.claim(p.wish("bob", at, amal))
-		}
-		for _, seat := range []int{2, 0, 1} {
-			wish := p.wish("dan", "09:00", client(seat))
-			wish.Seats = []int{seat}
-			p.claim(wish)
-		}
-		order := func(list []holds.Hold) string {
-			var text []string
-			for _, h := range list {
-				text = append(text, fmt.Sprintf("%s%s/%d", h.SpecialistID, h.SlotStart.Format("15"), h.Seat))
-			}
-			return strings.Join(text, " ")
-		}
-		for _, c := range []struct {
-			of   []string
-			want string
-		}{
-			{nil, "ada09/0 ada10/0 ada11/0 bob09/0 bob10/0 bob11/0 cora09/0 cora10/0 cora11/0 dan09/0 dan09/1 dan09/2"},
-			{[]string{"cora", "ada", "cora"}, "ada09/0 ada10/0 ada11/0 cora09/0 cora10/0 cora11/0"},
-			{[]string{"nobody"}, ""},
-		} {
-			if got := order(p.list(c.of...)); got != c.want {
-				p.Errorf("List(%v): got %q, want %q", c.of, got, c.want)
-			}
+		if n := len(p.list()); len(ids) != 1 || n != 1 {
+			p.Errorf("got %d ids and %d holds, want one of each", len(ids), n)
 		}
 	})
 }
 
-// over is how a hold ends by the hand of its owner, and that nobody else's reaches it.
-func (h Harness) over(t *testing.T) {
+// end is how a hold ends by the hand of its owner.
+func (h Harness) end(t *testing.T) {
 	h.prove(t, "a release frees the slot, gives its reason and says whether there was anything", func(p *proof) {
 		for _, reason := range []holds.Reason{holds.ReasonReleased, holds.ReasonConflict} {
 			got := p.claim(p.wish("ada", "09:00", amal))
@@ -224,62 +192,88 @@ func (h Harness) over(t *testing.T) {
 			}
 		}
 	})
+}
+
+// owner is who reaches a hold: the client that has it, by the id it was given.
+func (h Harness) owner(t *testing.T) {
 	h.prove(t, "only its owner reaches a hold", func(p *proof) {
 		got := p.claim(p.wish("ada", "09:00", amal))
 		for _, thief := range []holds.ClientID{bela, "", amal + "x", amal[:len(amal)-1]} {
-			_, err := p.Extend(p.ctx, got.ID, thief, p.seconds(20), false)
-			p.is(err, holds.ErrNotOwner)
-			_, err = p.Pin(p.ctx, got.ID, thief, p.seconds(20))
-			p.is(err, holds.ErrNotOwner)
-			_, err = p.Unpin(p.ctx, got.ID, thief, p.seconds(20))
-			p.is(err, holds.ErrNotOwner)
-			ok, err := p.Confirm(p.ctx, got.ID, thief)
-			p.is(err, holds.ErrNotOwner)
-			ok2, err := p.Release(p.ctx, got.ID, thief, holds.ReasonReleased)
-			p.is(err, holds.ErrNotOwner)
-			if ok || ok2 {
-				p.Errorf("got confirmed %v and released %v, want neither", ok, ok2)
+			for name, call := range p.calls(got.ID, thief) {
+				if ok, err := call(); ok || !errors.Is(err, holds.ErrNotOwner) {
+					p.Errorf("%s by another: got %v, %v, want ErrNotOwner", name, ok, err)
+				}
 			}
 		}
-		if now, err := p.Hold(p.ctx, got.ID); err != nil || now != got {
-			p.Errorf("got %+v, %v, want %+v untouched", now, err, got)
-		}
+		p.unchanged(got)
 	})
 	h.prove(t, "an id that was never given is not found", func(p *proof) {
-		got := p.claim(p.wish("ada", "09:00", amal))
+		id := p.claim(p.wish("ada", "09:00", amal)).ID
 		last := "0"
-		if strings.HasSuffix(got.ID, last) {
+		if strings.HasSuffix(id, last) {
 			last = "1"
 		}
-		for _, id := range []string{"", "x", strings.ToUpper(got.ID), got.ID + "0", got.ID[:35], got.ID[:35] + last,
-			"0" + got.ID[:35], strings.Repeat("f", 36), strings.Repeat("é", 18)} {
-			if id == got.ID {
-				continue
-			}
-			_, err := p.Hold(p.ctx, id)
+		for _, other := range []string{"", "x", id + "0", id[:35], id[:35] + last, "0" + id[:35],
+			id[:10] + "-" + id[11:], strings.Repeat("f", 36), strings.Repeat("é", 18)} {
+			_, err := p.Hold(p.ctx, other)
 			p.is(err, holds.ErrNotFound)
-			_, err = p.Extend(p.ctx, id, amal, p.seconds(20), false)
-			p.is(err, holds.ErrNotFound)
-			_, err = p.Pin(p.ctx, id, amal, p.seconds(20))
-			p.is(err, holds.ErrNotFound)
-			_, err = p.Unpin(p.ctx, id, amal, p.seconds(20))
-			p.is(err, holds.ErrNotFound)
-			if ok, err := p.Confirm(p.ctx, id, amal); ok || err != nil {
-				p.Errorf("confirm %q: got %v, %v, want false", id, ok, err)
-			}
-			if ok, err := p.Release(p.ctx, id, amal, holds.ReasonReleased); ok || err != nil {
-				p.Errorf("release %q: got %v, %v, want false", id, ok, err)
+			for name, call := range p.calls(other, amal) {
+				want := holds.ErrNotFound
+				if name == "Confirm" || name == "Release" {
+					want = nil
+				}
+				if ok, err := call(); ok || !errors.Is(err, want) {
+					p.Errorf("%s of %q: got %v, %v, want false, %v", name, other, ok, err, want)
+				}
 			}
 		}
 	})
 }
 
-// released releases a hold.
-func (p *proof) released(h holds.Hold) {
-	p.Helper()
-	if ok, err := p.Release(p.ctx, h.ID, h.Client, holds.ReasonReleased); !ok || err != nil {
-		p.Fatalf("release: got %v, %v, want true", ok, err)
+// calls is everything that can be done to a hold, each saying whether it was done.
+func (p *proof) calls(id string, c holds.ClientID) map[string]func() (bool, error) {
+	return map[string]func() (bool, error){
+		"Extend": func() (bool, error) {
+			_, err := p.Extend(p.ctx, id, c, p.seconds(20), false)
+			return err == nil, err
+		},
+		"Pin":     func() (bool, error) { _, err := p.Pin(p.ctx, id, c, p.seconds(20)); return err == nil, err },
+		"Unpin":   func() (bool, error) { _, err := p.Unpin(p.ctx, id, c, p.seconds(20)); return err == nil, err },
+		"Confirm": func() (bool, error) { return p.Confirm(p.ctx, id, c) },
+		"Release": func() (bool, error) { return p.Release(p.ctx, id, c, holds.ReasonReleased) },
 	}
+}
+
+// listed is what List lists, and how.
+func (h Harness) listed(t *testing.T) {
+	h.prove(t, "the list is by specialist, slot start and seat, of those asked for", func(p *proof) {
+		for _, at := range []string{"11:00", "09:00", "10:00"} {
+			for _, specialist := range []string{"cora", "ada", "bob"} {
+				p.claim(p.wish(specialist, at, amal))
+			}
+		}
+		for _, seat := range []int{2, 0, 1} {
+			wish := p.wish("dan", "09:00", client(seat))
+			wish.Seats = []int{seat}
+			p.claim(wish)
+		}
+		for _, c := range []struct {
+			of   []string
+			want string
+		}{
+			{nil, "ada09/0 ada10/0 ada11/0 bob09/0 bob10/0 bob11/0 cora09/0 cora10/0 cora11/0 dan09/0 dan09/1 dan09/2"},
+			{[]string{"cora", "ada", "cora"}, "ada09/0 ada10/0 ada11/0 cora09/0 cora10/0 cora11/0"},
+			{[]string{"nobody"}, ""},
+		} {
+			var got []string
+			for _, h := range p.list(c.of...) {
+				got = append(got, fmt.Sprintf("%s%s/%d", h.SpecialistID, h.SlotStart.Format("15"), h.Seat))
+			}
+			if text := strings.Join(got, " "); text != c.want {
+				p.Errorf("List(%v): got %q, want %q", c.of, text, c.want)
+			}
+		}
+	})
 }
 
 // race runs n goroutines from one start and what they return, one after another, when all are done.
@@ -300,5 +294,3 @@ func (p *proof) race(n int, run func(i int) func()) {
 		f()
 	}
 }
-
-func client(i int) holds.ClientID { return holds.ClientID(fmt.Sprintf("client-number-%04d", i)) }

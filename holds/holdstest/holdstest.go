@@ -11,6 +11,7 @@ package holdstest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -58,13 +59,17 @@ func Run(t *testing.T, h Harness) {
 	}
 	t.Run("Backend", h.backend)
 	t.Run("Claim", h.claim)
-	t.Run("Seats", h.seats)
+	t.Run("Conflict", h.conflict)
+	t.Run("Repeat", h.repeat)
+	t.Run("Seat", h.seat)
 	t.Run("Quota", h.quota)
 	t.Run("Displace", h.displace)
-	t.Run("Over", h.over)
 	t.Run("Extend", h.extend)
 	t.Run("Pin", h.pin)
 	t.Run("Lapse", h.lapse)
+	t.Run("End", h.end)
+	t.Run("Owner", h.owner)
+	t.Run("List", h.listed)
 	t.Run("Event", h.event)
 	t.Run("Selection", h.selection)
 	t.Run("Presence", h.presence)
@@ -153,6 +158,9 @@ const (
 	caro holds.ClientID = "client-caro-f95d1e60b7"
 )
 
+// client is one of many.
+func client(i int) holds.ClientID { return holds.ClientID(fmt.Sprintf("client-number-%04d", i)) }
+
 // proof is one promise being proved: the test, the backend, and words to say it in.
 type proof struct {
 	*testing.T
@@ -198,11 +206,15 @@ func (p *proof) span(specialistID, start string) holds.Span {
 		SlotStart: from, SlotEnd: to, BusyStart: from, BusyEnd: to}
 }
 
-// wish is a claim that lives for ten seconds, a minute at most, without a quota.
-func (p *proof) wish(specialistID, start string, client holds.ClientID) holds.Claim {
+// wish is a claim of such a span.
+func (p *proof) wish(specialistID, start string, c holds.ClientID) holds.Claim {
 	p.Helper()
-	return holds.Claim{Span: p.span(specialistID, start), Client: client, Seats: []int{0},
-		TTL: p.seconds(10), MaxLife: p.seconds(60)}
+	return p.claimOf(p.span(specialistID, start), c)
+}
+
+// claimOf is a claim that lives for ten seconds, a minute at most, without a quota.
+func (p *proof) claimOf(s holds.Span, c holds.ClientID) holds.Claim {
+	return holds.Claim{Span: s, Client: c, Seats: []int{s.Seat}, TTL: p.seconds(10), MaxLife: p.seconds(60)}
 }
 
 func (p *proof) seconds(n float64) time.Duration { return time.Duration(n * float64(p.h.Second)) }
@@ -228,6 +240,22 @@ func (p *proof) refused(c holds.Claim) time.Time {
 		p.Fatalf("claim %s at %s: got %v, %v, want a HeldError", c.SpecialistID, c.SlotStart.Format("15:04"), h.ID, err)
 	}
 	return held.Until
+}
+
+// released releases a hold.
+func (p *proof) released(h holds.Hold) {
+	p.Helper()
+	if ok, err := p.Release(p.ctx, h.ID, h.Client, holds.ReasonReleased); !ok || err != nil {
+		p.Fatalf("release: got %v, %v, want true", ok, err)
+	}
+}
+
+// unchanged wants a hold to be there as it was.
+func (p *proof) unchanged(want holds.Hold) {
+	p.Helper()
+	if got, err := p.Hold(p.ctx, want.ID); err != nil || got != want {
+		p.Errorf("Hold: got %+v, %v, want %+v", got, err, want)
+	}
 }
 
 // list is what the table holds of these specialists.

@@ -8,10 +8,10 @@ import (
 	"holdfast/holds"
 )
 
-// quota is the promises of holds.Table about how much one client may hold.
+// quota is how much one client may hold.
 func (h Harness) quota(t *testing.T) {
 	h.prove(t, "the quota is hard however many of a client's claims race", func(p *proof) {
-		for range 20 {
+		for range 50 {
 			var won []holds.Hold
 			p.race(64, func(i int) func() {
 				wish := p.wish(fmt.Sprintf("specialist-%d", i), "09:00", amal)

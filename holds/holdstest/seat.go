@@ -6,8 +6,8 @@ import (
 	"holdfast/holds"
 )
 
-// seats is the promises of holds.Table about sessions that several clients share.
-func (h Harness) seats(t *testing.T) {
+// seat is how the clients of one session share it.
+func (h Harness) seat(t *testing.T) {
 	group := func(p *proof, c holds.ClientID, seats ...int) holds.Claim {
 		wish := p.wish("ada", "09:00", c)
 		wish.AppointmentTypeID, wish.Seats = "yoga", seats
