@@ -28,9 +28,10 @@ var layers = map[string][]string{
 	"web/...": {},
 	"docs":    {}, // embeds the pages that the server shows
 
-	"engine":              {"engine/token", "engine/upstream", "store", "holds"},
+	"engine":              {"engine/token", "engine/upstream", "engine/notice", "store", "holds"},
 	"engine/token":        {},
 	"engine/upstream":     {},
+	"engine/notice":       {},
 	"engine/upstream/...": {"engine/upstream"},
 
 	"store":     {},
@@ -59,6 +60,7 @@ var owners = map[string]string{
 	"golang.org/x/crypto":                 "engine",
 	"golang.org/x/text":                   "store/sqlite",
 	"golang.org/x/sys":                    "web",
+	"github.com/wneessen/go-mail":         "engine/notice",
 	"modernc.org/sqlite":                  "store/sqlite",
 	"go.etcd.io/bbolt":                    "store/bolt",
 	"github.com/jackc/pgx/v5":             "store/postgres",
