@@ -207,6 +207,9 @@ func (c *ClinicEntry) row(m *mistakes, settings json.RawMessage) store.Clinic {
 		Name: c.Name, Timezone: c.Timezone, Locale: c.Locale, Phone: c.Phone, Email: c.Email, Address: c.Address, Website: c.Website, Settings: settings,
 	}
 	if c.Settings != nil {
+		if was, err := readSettings(settings); err == nil {
+			c.Settings.Webhooks = was.Webhooks // they have secrets, so no file has them
+		}
 		checkSettings(m, c.Settings)
 		row.Settings, _ = json.Marshal(c.Settings) // a struct of strings and numbers cannot fail
 	}
@@ -290,6 +293,7 @@ func (r *importRows) write(ctx context.Context, tx store.Tx) error {
 func (e *Engine) Export() ClinicFile {
 	s := e.schedule.current.Load()
 	settings := e.Settings()
+	settings.Webhooks = nil
 	f := ClinicFile{
 		Clinic: &ClinicEntry{
 			Name: s.Clinic.Name, Timezone: s.Clinic.Timezone, Locale: s.Clinic.Locale, Phone: s.Clinic.Phone, Email: s.Clinic.Email,

@@ -92,6 +92,8 @@ type Options struct {
 	AgentAllowLegacy bool
 	// DebugReplies adds _debug to the answers to agents.
 	DebugReplies bool
+	// Notices are how people and programs are told of changes.
+	Notices NoticeOptions
 	// OnFatal is told when nothing can be written to the queue any more and the process should be restarted.
 	OnFatal func(error)
 
@@ -128,6 +130,7 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	}
 	e := &Engine{store: o.Store, holds: o.Holds, log: o.Logger, options: o, passwords: newPasswords()}
 	e.prepareOutbound()
+	e.prepareNotices()
 	e.keyring.Store(o.Keyring)
 	if o.AdminKey != "" {
 		if len(o.AdminKey) < MinAdminKey {

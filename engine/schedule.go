@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -15,6 +16,7 @@ import (
 // schedule is one immutable reading of the clinic's schedule, prepared for looking things up.
 type schedule struct {
 	store.Schedule
+	settings    Settings
 	zone        *time.Location // the clinic's
 	types       map[string]*store.AppointmentType
 	specialists map[string]*store.Specialist
@@ -115,8 +117,13 @@ func newSchedule(read store.Schedule) (*schedule, error) {
 	if err != nil {
 		return nil, err
 	}
+	settings, err := readSettings(read.Clinic.Settings)
+	if err != nil {
+		return nil, fmt.Errorf("the clinic's settings cannot be read: %w", err)
+	}
 	s := &schedule{
 		Schedule:    read,
+		settings:    settings,
 		zone:        zone,
 		types:       make(map[string]*store.AppointmentType, len(read.AppointmentTypes)),
 		specialists: make(map[string]*store.Specialist, len(read.Specialists)),

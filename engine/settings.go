@@ -17,18 +17,20 @@ type Settings struct {
 	EmbedOrigins      []string `json:"embedOrigins,omitempty"`      // sites that may frame the booking page; none: embedding is off
 	RequirePing       *bool    `json:"requirePing,omitempty"`       // specialists who are online must send heartbeats; default true
 	StaleAfterSeconds int      `json:"staleAfterSeconds,omitempty"` // how old a heartbeat may be; 0: as the server was started
+	ReminderHours     int      `json:"reminderHours,omitempty"`     // patients are reminded by mail so long before the start; 0: never
+
+	Webhooks []WebhookEndpoint `json:"webhooks,omitempty"`
 }
 
-// Settings returns the clinic's settings as they are now.
-func (e *Engine) Settings() Settings {
-	var s Settings
-	raw := e.schedule.current.Load().Clinic.Settings
+// Settings returns the clinic's settings as they are now. The lists in it must not be changed.
+func (e *Engine) Settings() Settings { return e.schedule.current.Load().settings }
+
+// readSettings reads what the store kept.
+func readSettings(raw json.RawMessage) (s Settings, err error) {
 	if len(raw) > 0 {
-		if err := json.Unmarshal(raw, &s); err != nil {
-			e.log.Error("the clinic's settings cannot be read and are taken as empty", "error", err)
-		}
+		err = json.Unmarshal(raw, &s)
 	}
-	return s
+	return s, err
 }
 
 // accents are the page's hues, each tested for contrast in both themes.
@@ -48,6 +50,11 @@ func checkSettings(m *mistakes, s *Settings) {
 	if s.StaleAfterSeconds != 0 && (s.StaleAfterSeconds < 5 || s.StaleAfterSeconds > 3600) {
 		m.add("staleAfterSeconds", "must be 5 to 3600 seconds")
 	}
+	if s.ReminderHours < 0 || s.ReminderHours > 24*14 {
+		m.add("reminderHours", "must be 0 (never) to %d hours", 24*14)
+	}
+	s.Webhooks = slices.Clone(s.Webhooks)
+	checkWebhooks(m, s.Webhooks)
 	if s.Accent != "" && !slices.Contains(accents, s.Accent) {
 		m.add("accent", "must be one of %s", strings.Join(accents, ", "))
 	}
@@ -66,8 +73,12 @@ func checkSettings(m *mistakes, s *Settings) {
 	}
 }
 
-// audited is what the audit log keeps of settings: the logo's bytes are left out.
+// audited is what the audit log keeps of settings: the logo's bytes and the webhooks' secrets are left out.
 func (s Settings) audited() Settings {
+	s.Webhooks = slices.Clone(s.Webhooks)
+	for i := range s.Webhooks {
+		s.Webhooks[i].Secret = ""
+	}
 	if s.Logo != "" {
 		s.Logo = "(a PNG)"
 	}

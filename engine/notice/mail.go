@@ -1,0 +1,169 @@
+package notice
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/mail"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	gomail "github.com/wneessen/go-mail"
+)
+
+// Mail is one message in plain text, with a calendar file where it is about a time.
+type Mail struct {
+	ID            string // becomes the Message-ID, so that a repeat is recognised as the same message
+	To, ToName    string
+	From          mail.Address // of the clinic
+	ReplyTo       string       // empty: answers go to From
+	Subject, Text string
+	Calendar      []byte // an iCalendar object; nil: none
+}
+
+// MailOptions say where mail goes. The zero value of URL writes files.
+type MailOptions struct {
+	// URL of the SMTP server: smtp://user:password@host:587 (STARTTLS where the server has it, and always before a
+	// password is sent) or smtps://user:password@host:465. Empty: every message becomes an .eml file in Dir.
+	URL string
+	// Dir is the folder for .eml files; it is made if it is missing.
+	Dir string
+	// Timeout of one delivery. Default 20 s.
+	Timeout time.Duration
+}
+
+// Mailer delivers mail. It is safe for concurrent use.
+type Mailer struct {
+	options MailOptions
+	server  *url.URL
+	port    int
+}
+
+// NewMailer checks the options. It does not connect.
+func NewMailer(o MailOptions) (*Mailer, error) {
+	if o.Timeout == 0 {
+		o.Timeout = 20 * time.Second
+	}
+	m := &Mailer{options: o}
+	if o.URL == "" {
+		return m, nil
+	}
+	u, err := url.Parse(o.URL)
+	if err != nil || u.Hostname() == "" || u.Scheme != "smtp" && u.Scheme != "smtps" {
+		return nil, errors.New("the SMTP address should be smtp://user:password@host:587 or smtps://user:password@host:465")
+	}
+	m.server, m.port = u, 587
+	if u.Scheme == "smtps" {
+		m.port = 465
+	}
+	if p := u.Port(); p != "" {
+		if m.port, err = strconv.Atoi(p); err != nil {
+			return nil, fmt.Errorf("the SMTP port %q is not a number", p)
+		}
+	}
+	return m, nil
+}
+
+// ToFiles reports whether mail is written to files because no server is configured.
+func (m *Mailer) ToFiles() bool { return m.server == nil }
+
+// Send delivers one message.
+func (m *Mailer) Send(ctx context.Context, x Mail) error {
+	msg, err := message(x)
+	if err != nil {
+		return err
+	}
+	if m.server == nil {
+		return m.write(x.ID, msg)
+	}
+	options := []gomail.Option{gomail.WithPort(m.port), gomail.WithTimeout(m.options.Timeout)}
+	if m.server.Scheme == "smtps" {
+		options = append(options, gomail.WithSSL())
+	} else {
+		options = append(options, gomail.WithTLSPolicy(gomail.TLSOpportunistic))
+	}
+	if user := m.server.User; user != nil {
+		password, _ := user.Password()
+		options = append(options, gomail.WithSMTPAuth(gomail.SMTPAuthAutoDiscover), gomail.WithUsername(user.Username()), gomail.WithPassword(password))
+		if m.server.Scheme == "smtp" {
+			options = append(options, gomail.WithTLSPolicy(gomail.TLSMandatory))
+		}
+	}
+	client, err := gomail.NewClient(m.server.Hostname(), options...)
+	if err != nil {
+		return permanent("the SMTP server cannot be used as it is configured")
+	}
+	ctx, cancel := context.WithTimeout(ctx, m.options.Timeout)
+	defer cancel()
+	if err := client.DialAndSendWithContext(ctx, msg); err != nil {
+		return sendError(err)
+	}
+	return nil
+}
+
+// sendError says in words what became of a delivery; the library's own text can name the recipient.
+func sendError(err error) error {
+	var s *gomail.SendError
+	if errors.As(err, &s) {
+		if code := s.ErrorCode(); code >= 500 && code < 600 {
+			return permanent(fmt.Sprintf("the mail server refused the message for good (%d)", code))
+		} else if code > 0 {
+			return fmt.Errorf("the mail server did not take the message (%d)", code)
+		}
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return errors.New("the mail server did not answer in time")
+	}
+	return errors.New("the mail server could not be reached, or refused the connection or the password")
+}
+
+func message(x Mail) (*gomail.Msg, error) {
+	msg := gomail.NewMsg()
+	if err := msg.FromFormat(x.From.Name, x.From.Address); err != nil {
+		return nil, permanent("the sender address of the clinic cannot be used")
+	}
+	if err := msg.AddToFormat(x.ToName, x.To); err != nil {
+		return nil, permanent("the recipient's address cannot be used")
+	}
+	if x.ReplyTo != "" {
+		if err := msg.ReplyTo(x.ReplyTo); err != nil {
+			return nil, permanent("the clinic's own address cannot be used for replies")
+		}
+	}
+	msg.Subject(x.Subject)
+	msg.SetMessageIDWithValue(x.ID + "@holdfast.invalid")
+	msg.SetDate()
+	msg.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: no out-of-office replies
+	msg.SetBodyString(gomail.TypeTextPlain, x.Text)
+	if x.Calendar != nil {
+		err := msg.AttachReader("appointment.ics", bytes.NewReader(x.Calendar), gomail.WithFileContentType("text/calendar; method=PUBLISH; charset=UTF-8"))
+		if err != nil {
+			return nil, permanent("the calendar file could not be attached")
+		}
+	}
+	return msg, nil
+}
+
+// write puts a message into a file of the folder, whole or not at all.
+func (m *Mailer) write(id string, msg *gomail.Msg) error {
+	if err := os.MkdirAll(m.options.Dir, 0o700); err != nil {
+		return errors.New("the folder for mail files cannot be made")
+	}
+	var b bytes.Buffer
+	if _, err := msg.WriteTo(&b); err != nil {
+		return errors.New("the message could not be put together")
+	}
+	file := filepath.Join(m.options.Dir, filepath.Base(id)+".eml")
+	temporary := file + ".part"
+	if err := os.WriteFile(temporary, b.Bytes(), 0o600); err != nil {
+		return errors.New("the message could not be written to a file")
+	}
+	if err := os.Rename(temporary, file); err != nil {
+		return errors.New("the message could not be written to a file")
+	}
+	return nil
+}

@@ -1,0 +1,198 @@
+package notice
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/mail"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The example of the Standard Webhooks specification.
+func TestSignVector(t *testing.T) {
+	got, err := Sign("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "msg_p5jXN8AQM9LWM0D4loKWxJek", time.Unix(1614265330, 0), []byte(`{"test": 2432232314}`))
+	if want := "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="; err != nil || got != want {
+		t.Errorf("signature %q (%v), want %q", got, err, want)
+	}
+	for _, bad := range []string{"", "whsec_", "whsec_!!", "whsec_c2hvcnQ=", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"} {
+		if ValidWebhookSecret(bad) {
+			t.Errorf("the secret %q is accepted", bad)
+		}
+	}
+	if !ValidWebhookSecret(NewWebhookSecret()) {
+		t.Error("a new secret is refused")
+	}
+}
+
+func TestPost(t *testing.T) {
+	secret := NewWebhookSecret()
+	var status int
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		want, _ := Sign(secret, r.Header.Get("webhook-id"), time.Unix(1700000000, 0), body)
+		if r.Header.Get("webhook-signature") != want || r.Header.Get("webhook-timestamp") != "1700000000" {
+			t.Errorf("signature %q over %q, want %q", r.Header.Get("webhook-signature"), body, want)
+		}
+		w.WriteHeader(status)
+	}))
+	defer server.Close()
+	for _, x := range []struct {
+		name           string
+		status         int
+		allow          bool
+		fails, forGood bool
+	}{
+		{"accepted", 204, true, false, false},
+		{"failing", 500, true, true, false},
+		{"redirected", 302, true, true, false},
+		{"gone", 410, true, true, true},
+		{"private", 204, false, true, true},
+	} {
+		status = x.status
+		err := NewHooks(HookOptions{AllowPrivate: x.allow}).Post(context.Background(), server.URL, secret, "op-1", time.Unix(1700000000, 0), []byte(`{}`))
+		if (err != nil) != x.fails || IsPermanent(err) != x.forGood {
+			t.Errorf("%s: got %v (permanent %v), want failure %v, permanent %v", x.name, err, IsPermanent(err), x.fails, x.forGood)
+		}
+	}
+}
+
+func TestRefusePrivate(t *testing.T) {
+	for address, refused := range map[string]bool{
+		"127.0.0.1:80": true, "10.1.2.3:443": true, "192.168.0.1:443": true, "172.16.0.1:1": true, "169.254.169.254:80": true, "[::1]:80": true,
+		"[fe80::1]:80": true, "[fd00::1]:80": true, "[::ffff:10.0.0.1]:80": true, "100.64.1.1:80": true, "0.0.0.0:80": true, "nonsense": true,
+		"203.0.113.7:443": false, "[2001:db8::1]:443": false,
+	} {
+		if got := refusePrivate(address) != nil; got != refused {
+			t.Errorf("%s: refused %v, want %v", address, got, refused)
+		}
+	}
+}
+
+func letter() Mail {
+	return Mail{
+		ID: "op-1700000000000-abc123", To: "lena@example.org", ToName: "Lena Vogt", From: mail.Address{Name: "Harbour Clinic", Address: "clinic@example.org"},
+		Subject: "Ihr Termin am 23. März", Text: "Grüße\nHarbour Clinic\n", Calendar: []byte("BEGIN:VCALENDAR\r\nEND:VCALENDAR\r\n"),
+	}
+}
+
+func TestMailWithoutAServerIsAFile(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "mail")
+	m, err := NewMailer(MailOptions{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the same message twice is one file
+		if err := m.Send(context.Background(), letter()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files, _ := os.ReadDir(dir)
+	if len(files) != 1 || files[0].Name() != "op-1700000000000-abc123.eml" {
+		t.Fatalf("the folder has %v, want one .eml named after the message", files)
+	}
+	raw, err := os.ReadFile(filepath.Join(dir, files[0].Name()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	msg, err := mail.ReadMessage(strings.NewReader(string(raw)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for header, want := range map[string]string{"Auto-Submitted": "auto-generated", "Message-Id": "<op-1700000000000-abc123@holdfast.invalid>"} {
+		if got := msg.Header.Get(header); got != want {
+			t.Errorf("%s: %q, want %q", header, got, want)
+		}
+	}
+	if !strings.Contains(string(raw), "text/calendar") {
+		t.Error("the calendar file is not attached")
+	}
+}
+
+func TestMailRefusesForgedHeaders(t *testing.T) {
+	m, err := NewMailer(MailOptions{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := letter()
+	x.To = "lena@example.org\r\nBcc: everybody@example.org"
+	if err := m.Send(context.Background(), x); !IsPermanent(err) {
+		t.Errorf("a line break in an address: got %v, want a permanent error", err)
+	}
+}
+
+// smtpServer answers one delivery; the recipient gets the given reply.
+func smtpServer(t *testing.T, recipient string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		in := bufio.NewReader(conn)
+		fmt.Fprint(conn, "220 test\r\n")
+		for data := false; ; {
+			line, err := in.ReadString('\n')
+			if err != nil {
+				return
+			}
+			reply := "250 ok\r\n"
+			switch word := strings.ToUpper(strings.TrimSpace(line)); {
+			case data && line != ".\r\n":
+				continue
+			case strings.HasPrefix(word, "RCPT"):
+				reply = recipient + "\r\n"
+			case word == "DATA":
+				data, reply = true, "354 go\r\n"
+			case data:
+				data = false
+			case word == "QUIT":
+				fmt.Fprint(conn, "221 bye\r\n")
+				return
+			}
+			fmt.Fprint(conn, reply)
+		}
+	}()
+	return "smtp://" + l.Addr().String()
+}
+
+func TestMailBySMTP(t *testing.T) {
+	for _, x := range []struct {
+		name, reply    string
+		fails, forGood bool
+	}{
+		{"accepted", "250 ok", false, false},
+		{"mailbox busy", "450 4.2.1 busy", true, false},
+		{"no such mailbox", "550 5.1.1 lena@example.org unknown", true, true},
+	} {
+		m, err := NewMailer(MailOptions{URL: smtpServer(t, x.reply), Timeout: 5 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = m.Send(context.Background(), letter())
+		if (err != nil) != x.fails || IsPermanent(err) != x.forGood {
+			t.Errorf("%s: got %v (permanent %v), want failure %v, permanent %v", x.name, err, IsPermanent(err), x.fails, x.forGood)
+		}
+		if err != nil && strings.Contains(err.Error(), "lena") {
+			t.Errorf("%s: the error names the recipient: %v", x.name, err)
+		}
+	}
+	for _, bad := range []string{"http://mail.example.org", "smtp://", "smtp://host:port", "mail.example.org"} {
+		if _, err := NewMailer(MailOptions{URL: bad}); err == nil {
+			t.Errorf("the SMTP address %q is accepted", bad)
+		}
+	}
+}

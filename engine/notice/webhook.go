@@ -1,0 +1,133 @@
+package notice
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// secretPrefix starts a webhook's secret, as Standard Webhooks writes it.
+const secretPrefix = "whsec_"
+
+// NewWebhookSecret makes a secret of 256 bits.
+func NewWebhookSecret() string {
+	raw := make([]byte, 32)
+	rand.Read(raw)
+	return secretPrefix + base64.StdEncoding.EncodeToString(raw)
+}
+
+// ValidWebhookSecret reports whether a secret can be used: the prefix and at least 24 bytes in base64.
+func ValidWebhookSecret(secret string) bool {
+	_, ok := secretKey(secret)
+	return ok
+}
+
+func secretKey(secret string) ([]byte, bool) {
+	text, found := strings.CutPrefix(secret, secretPrefix)
+	key, err := base64.StdEncoding.DecodeString(text)
+	return key, found && err == nil && len(key) >= 24
+}
+
+// Sign is the header webhook-signature: HMAC-SHA256 over id, timestamp in Unix seconds and body, joined by dots.
+func Sign(secret, id string, at time.Time, body []byte) (string, error) {
+	key, ok := secretKey(secret)
+	if !ok {
+		return "", errors.New("the webhook's secret cannot be read")
+	}
+	mac := hmac.New(sha256.New, key)
+	fmt.Fprintf(mac, "%s.%d.", id, at.Unix())
+	mac.Write(body)
+	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil)), nil
+}
+
+// Hooks posts webhooks. It is safe for concurrent use.
+type Hooks struct{ client *http.Client }
+
+// HookOptions are how webhooks are posted.
+type HookOptions struct {
+	// AllowPrivate lets webhooks go to loopback, private and link-local addresses. Default: refused at the moment of
+	// the connection, so that a name that resolves to one is refused as well.
+	AllowPrivate bool
+	// Timeout of one delivery. Default 15 s.
+	Timeout time.Duration
+}
+
+// NewHooks returns a poster.
+func NewHooks(o HookOptions) *Hooks {
+	if o.Timeout == 0 {
+		o.Timeout = 15 * time.Second
+	}
+	dialer := &net.Dialer{Timeout: 5 * time.Second}
+	if !o.AllowPrivate {
+		dialer.Control = func(_, address string, _ syscall.RawConn) error { return refusePrivate(address) }
+	}
+	return &Hooks{&http.Client{
+		Timeout:   o.Timeout,
+		Transport: &http.Transport{DialContext: dialer.DialContext, MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute, ResponseHeaderTimeout: o.Timeout},
+		// A redirect could lead anywhere, and a POST does not survive most of them.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+var errPrivate = errors.New("address is private")
+
+func refusePrivate(address string) error {
+	host, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return errPrivate
+	}
+	a := host.Addr().Unmap()
+	if a.IsLoopback() || a.IsPrivate() || a.IsLinkLocalUnicast() || a.IsMulticast() || a.IsUnspecified() || shared.Contains(a) {
+		return errPrivate
+	}
+	return nil
+}
+
+// shared is the carrier's address space (RFC 6598), which leads into somebody's private network.
+var shared = netip.MustParsePrefix("100.64.0.0/10")
+
+// Post delivers one webhook. The same id is the same message, however often it arrives.
+func (h *Hooks) Post(ctx context.Context, url, secret, id string, at time.Time, body []byte) error {
+	signature, err := Sign(secret, id, at, body)
+	if err != nil {
+		return &Permanent{err}
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return permanent("the webhook's address cannot be used")
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("User-Agent", "Holdfast-Webhook/1")
+	r.Header.Set("webhook-id", id)
+	r.Header.Set("webhook-timestamp", strconv.FormatInt(at.Unix(), 10))
+	r.Header.Set("webhook-signature", signature)
+	answer, err := h.client.Do(r)
+	switch {
+	case errors.Is(err, errPrivate):
+		return permanent("the webhook leads to a private address, which is not allowed; start with --webhook-allow-private to allow it")
+	case err != nil:
+		return errors.New("the webhook's server could not be reached or did not answer in time")
+	}
+	defer answer.Body.Close()
+	_, _ = io.CopyN(io.Discard, answer.Body, 64<<10) // so that the connection can be used again
+	switch {
+	case answer.StatusCode >= 200 && answer.StatusCode < 300:
+		return nil
+	case answer.StatusCode == http.StatusGone:
+		return permanent("the webhook's server says that the address is gone (410)")
+	}
+	return fmt.Errorf("the webhook's server answered %d", answer.StatusCode)
+}

@@ -1,0 +1,195 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"mime/quotedprintable"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/notice"
+	"holdfast/holds/memory"
+	"holdfast/store/bolt"
+	"holdfast/store/sqlite"
+)
+
+// noticeClinic is a clinic that tells people: mail becomes files in the folder, webhooks go anywhere.
+func noticeClinic(t *testing.T) (c *clinic, folder string) {
+	t.Helper()
+	ctx := context.Background()
+	dir := t.TempDir()
+	db, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(dir, "holdfast.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	queue, err := bolt.Open(ctx, bolt.Options{Path: filepath.Join(dir, "queue.bolt")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder = filepath.Join(dir, "mail")
+	mailer, err := notice.NewMailer(notice.MailOptions{Dir: folder})
+	if err != nil {
+		t.Fatal(err)
+	}
+	live := memory.New(memory.Options{})
+	e, err := engine.New(ctx, engine.Options{Store: db, Holds: live, Queue: queue, Notices: engine.NoticeOptions{
+		Mailer: mailer, Hooks: notice.NewHooks(notice.HookOptions{AllowPrivate: true}), BaseURL: "https://book.example.org",
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, stop := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		e.Run(run)
+	}()
+	t.Cleanup(func() {
+		stop()
+		<-done
+		for _, close := range []func() error{live.Close, queue.Close, db.Close} {
+			if err := close(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	c = &clinic{Engine: e, t: t, store: db, holds: live, start: time.Now().UTC().Truncate(time.Hour).Add(96 * time.Hour)}
+	if _, err := e.Import(ctx, "system", clinicFile(map[string]int{"ada": 1})); err != nil {
+		t.Fatal(err)
+	}
+	return c, folder
+}
+
+// mails are the messages written so far, decoded, by the notice they were promised as.
+func (c *clinic) mails(folder, appointmentID string) map[string]string {
+	c.t.Helper()
+	list, err := c.Deliveries(context.Background(), appointmentID)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	texts := make(map[string]string)
+	for _, d := range list {
+		raw, err := os.ReadFile(filepath.Join(folder, d.OperationID+".eml"))
+		if err == nil {
+			text, _ := io.ReadAll(quotedprintable.NewReader(strings.NewReader(string(raw))))
+			texts[d.Notice] = string(text)
+		}
+	}
+	return texts
+}
+
+func TestPatientsAreToldByMail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, folder := noticeClinic(t)
+		ctx := context.Background()
+		if _, err := c.UpdateSettings(ctx, "system", func(s *engine.Settings) { s.ReminderHours = 24 }); err != nil {
+			t.Fatal(err)
+		}
+		r := booking(1, "checkup")
+		r.SlotStart = c.start
+		a := c.mustBook(r)
+		time.Sleep(time.Second)
+		got := c.mails(folder, a.ID)
+		if len(got) != 1 || !strings.Contains(got["confirmation"], "your appointment is booked") ||
+			!strings.Contains(got["confirmation"], "https://book.example.org/manage#"+c.ManageToken(&a)) || !strings.Contains(got["confirmation"], "text/calendar") {
+			t.Errorf("after the booking the mails are %v, want a confirmation with link and calendar file", got)
+		}
+
+		moved, err := c.Reschedule(ctx, engine.RescheduleRequest{ID: a.ID, SlotStart: c.start.Add(time.Hour), Actor: "manage"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if got := c.mails(folder, a.ID); !strings.Contains(got["reschedule"], moved.SlotStart.Format("15:04")+" to") {
+			t.Errorf("after the move the mails are %v, want the new time", got)
+		}
+
+		time.Sleep(time.Until(moved.SlotStart.Add(-24*time.Hour)) + time.Second)
+		if got := c.mails(folder, a.ID); !strings.Contains(got["reminder"], "reminder of your appointment") {
+			t.Errorf("a day before the mails are %v, want a reminder", got)
+		}
+		reminders := 0
+		list, _ := c.Deliveries(ctx, a.ID)
+		for _, d := range list {
+			if d.Notice == "reminder" && strings.HasPrefix(d.Detail, "written to a file") {
+				reminders++
+			}
+			if d.State != "delivered" {
+				t.Errorf("the delivery of %s is %s (%s)", d.Notice, d.State, d.Detail)
+			}
+		}
+		if reminders != 1 {
+			t.Errorf("%d reminders were sent, want the one for the new time", reminders)
+		}
+
+		if _, err := c.Cancel(ctx, engine.CancelRequest{ID: a.ID, Actor: "manage"}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if got := c.mails(folder, a.ID); !strings.Contains(got["cancellation"], "was cancelled") || strings.Contains(got["cancellation"], "/manage#"+c.ManageToken(&a)+"\r\nTo change") {
+			t.Errorf("after the cancellation the mails are %v", got)
+		}
+
+		r = booking(2, "checkup")
+		r.SlotStart, r.Silent = c.start, true
+		quiet := c.mustBook(r)
+		time.Sleep(time.Second)
+		if got := c.mails(folder, quiet.ID); len(got) != 0 {
+			t.Errorf("a silent booking sent %v", got)
+		}
+	})
+}
+
+func TestProgramsAreToldByWebhook(t *testing.T) {
+	c, _ := noticeClinic(t)
+	ctx := context.Background()
+	type call struct{ id, body string }
+	calls := make(chan call, 10)
+	fail := true
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		calls <- call{r.Header.Get("webhook-id"), string(body)}
+		if fail {
+			fail = false
+			w.WriteHeader(410)
+		}
+	}))
+	defer server.Close()
+	_, err := c.UpdateSettings(ctx, "system", func(s *engine.Settings) {
+		s.Webhooks = []engine.WebhookEndpoint{{URL: server.URL, Active: true}}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := booking(1, "checkup")
+	r.SlotStart = c.start
+	r.Patient.Name = "Canary Person"
+	a := c.mustBook(r)
+	got := <-calls
+	var body struct {
+		Type string
+		Data struct{ AppointmentID, Status string }
+	}
+	if err := json.Unmarshal([]byte(got.body), &body); err != nil || body.Type != "appointment.created" || body.Data.AppointmentID != a.ID {
+		t.Errorf("the webhook says %s (%v), want appointment.created of %s", got.body, err, a.ID)
+	}
+	for _, secret := range []string{"Canary", "example.org", a.ClientID} {
+		if strings.Contains(got.body, secret) {
+			t.Errorf("the webhook says %q: %s", secret, got.body)
+		}
+	}
+	if _, err := c.Cancel(ctx, engine.CancelRequest{ID: a.ID, Actor: "manage"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-calls; !strings.Contains(got.body, `"appointment.cancelled"`) {
+		t.Errorf("the second webhook says %s, want appointment.cancelled", got.body)
+	}
+}
