@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
@@ -232,6 +233,48 @@ func TestRequestsUnderWayAreFinished(t *testing.T) {
 	if reply.StatusCode != http.StatusUnprocessableEntity {
 		t.Errorf("status: got %d, want 422", reply.StatusCode)
 	}
+	if code := s.ended(t); code != 0 {
+		t.Errorf("exit code: got %d, want 0", code)
+	}
+}
+
+// TestAStreamLivesUntilTheServerStops: over a real socket, past every deadline of its first frames, it hears of a lapse,
+// and is told when the server ends.
+func TestAStreamLivesUntilTheServerStops(t *testing.T) {
+	s := started(t, "serve", "--data", clinicDir(t), "--listen", "127.0.0.1:0")
+	reply, err := http.Get(s.base + "/v1/holds/stream?appointmentTypeId=checkup&clientId=a-watching-client-0001")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reply.Body.Close()
+	stream := bufio.NewScanner(reply.Body)
+	upTo := func(text string) {
+		t.Helper()
+		for stream.Scan() {
+			if strings.Contains(stream.Text(), text) {
+				return
+			}
+		}
+		t.Fatalf("the stream ended before %s: %v", text, stream.Err())
+	}
+	upTo(`"connected"`)
+	_, next := get(t, s.base+"/v1/appointment-types/checkup/next-available", "")
+	start := regexp.MustCompile(`"start":"([^"]+)"`).FindStringSubmatch(next)
+	if start == nil {
+		t.Fatalf("no slot: %s", next)
+	}
+	held, err := http.Post(s.base+"/v1/holds", "application/json", strings.NewReader(
+		`{"appointmentTypeId":"checkup","slotStartDate":"`+start[1]+`","clientId":"a-holding-client-0001","ttlSeconds":7}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	held.Body.Close()
+	upTo(`"hold"`)
+	upTo(`"expired"`) // seven seconds later
+	if err := s.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	upTo(`"server-shutdown"`)
 	if code := s.ended(t); code != 0 {
 		t.Errorf("exit code: got %d, want 0", code)
 	}
