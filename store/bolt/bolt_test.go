@@ -1,0 +1,232 @@
+package bolt_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"holdfast/store"
+	"holdfast/store/bolt"
+	"holdfast/store/storetest"
+)
+
+// TestMain lets this test binary be the child processes that bolt.Check and the tests here start.
+func TestMain(m *testing.M) {
+	bolt.CheckMain()
+	if len(os.Args) == 3 {
+		switch os.Args[1] {
+		case "enqueue-until-killed":
+			enqueueUntilKilled(os.Args[2])
+		case "fill-the-disk":
+			fillTheDisk(os.Args[2])
+		}
+	}
+	os.Exit(m.Run())
+}
+
+func TestQueueKeepsEveryPromise(t *testing.T) {
+	t.Parallel()
+	storetest.RunQueue(t, func(t testing.TB, dir string) store.Queue {
+		return bolt.WithoutSync(open(t, bolt.Options{Path: filepath.Join(dir, "queue.bolt")}))
+	})
+}
+
+// open opens a queue whose file is checked, by bbolt and against this package's own rules, when the test ends.
+func open(t testing.TB, o bolt.Options) *bolt.Queue {
+	t.Helper()
+	q, err := bolt.Open(context.Background(), o)
+	if err != nil {
+		t.Fatalf("Open: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := q.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+		if err := bolt.Verify(o.Path); err != nil {
+			t.Errorf("the file left behind: %v", err)
+		}
+	})
+	return q
+}
+
+func add(t testing.TB, q store.Queue, ops ...store.Operation) {
+	t.Helper()
+	if err := q.Add(context.Background(), ops...); err != nil {
+		t.Fatalf("Add: %v", err)
+	}
+}
+
+func webhook(id string, due time.Time) store.Operation {
+	return store.Operation{ID: id, Kind: store.Webhook, Status: store.OperationPending, NextAttemptAt: due, Payload: []byte(`{"event":"appointment.created"}`)}
+}
+
+var nine = time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
+
+func TestTheFileIsPrivate(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "queue.bolt")
+	mode := func(want os.FileMode) {
+		t.Helper()
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
+			t.Fatalf("mode: got %v and %v, want %v", info.Mode(), err, want)
+		}
+	}
+	if err := open(t, bolt.Options{Path: path}).Close(); err != nil {
+		t.Fatal(err)
+	}
+	mode(0o600)
+	if err := os.Chmod(path, 0o644); err != nil { // such as a backup copied back by hand
+		t.Fatal(err)
+	}
+	open(t, bolt.Options{Path: path})
+	mode(0o600)
+}
+
+func TestOpenSaysWhoHasTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "queue.bolt")
+	open(t, bolt.Options{Path: path})
+	for name, check := range map[string]func(context.Context, string) error{"unchecked": nil, "checked": bolt.Check} {
+		t.Run(name, func(t *testing.T) {
+			_, err := bolt.Open(t.Context(), bolt.Options{Path: path, Timeout: 100 * time.Millisecond, Check: check})
+			if !errors.Is(err, bolt.ErrInUse) || !strings.Contains(err.Error(), path) {
+				t.Errorf("a second Open: got %v, want ErrInUse and the path", err)
+			}
+		})
+	}
+}
+
+func TestOpenRefusesWhatItCannotMend(t *testing.T) {
+	dir := t.TempDir()
+	newer := filepath.Join(dir, "newer.bolt")
+	db, err := bbolt.Open(newer, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = errors.Join(db.Update(func(tx *bbolt.Tx) error {
+		b, err := tx.CreateBucket([]byte("meta"))
+		return errors.Join(err, b.Put([]byte("format"), []byte("2")))
+	}), db.Close())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, path string
+		want       error // nil: any but those of damage
+	}{
+		{"a newer format", newer, bolt.ErrFormat},
+		{"a directory", dir, nil},
+		{"a directory that does not exist", filepath.Join(dir, "none", "queue.bolt"), os.ErrNotExist},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := bolt.Open(t.Context(), bolt.Options{Path: c.path, Check: bolt.Check})
+			if err == nil || errors.Is(err, bolt.ErrDamaged) || c.want != nil && !errors.Is(err, c.want) {
+				t.Errorf("got %v, want %v", err, c.want)
+			}
+		})
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*.damaged-*")); len(left) > 0 {
+		t.Errorf("moved aside: %q, want nothing", left)
+	}
+}
+
+func TestRebuiltOnlyWhenItBeganEmpty(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "queue.bolt")
+	for _, want := range []bool{true, false, false} {
+		q := open(t, bolt.Options{Path: path, Check: bolt.Check})
+		if got := q.Rebuilt(); got != want || q.Quarantined() != "" {
+			t.Errorf("Rebuilt: got %v and %q, want %v", got, q.Quarantined(), want)
+		}
+		if err := q.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Truncate(path, 0); err != nil { // a crash between making the file and writing its first page
+		t.Fatal(err)
+	}
+	if q := open(t, bolt.Options{Path: path, Check: bolt.Check}); !q.Rebuilt() || q.Quarantined() != "" {
+		t.Errorf("an empty file: got %v and %q, want it to be made anew", q.Rebuilt(), q.Quarantined())
+	}
+}
+
+func TestWriteToCopiesAQueueInUse(t *testing.T) {
+	dir := t.TempDir()
+	q := open(t, bolt.Options{Path: filepath.Join(dir, "queue.bolt")})
+	for i := range 300 {
+		add(t, q, webhook(fmt.Sprintf("op-%03d", i), nine))
+	}
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for i := 300; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+				add(t, q, webhook(fmt.Sprintf("op-%05d", i), nine))
+			}
+		}
+	}()
+	for i := range 5 {
+		path := filepath.Join(dir, fmt.Sprintf("copy-%d", i))
+		if err := q.WriteTo(path); err != nil {
+			t.Fatalf("WriteTo: %v", err)
+		}
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("mode of the copy: got %v and %v, want 0600", info.Mode(), err)
+		}
+		n, err := open(t, bolt.Options{Path: path, Check: bolt.Check}).Counts(t.Context())
+		if err != nil || n.Pending < 300 {
+			t.Errorf("the copy: got %+v and %v, want at least the 300 that were there", n, err)
+		}
+		if err := q.WriteTo(path); !errors.Is(err, store.ErrDuplicate) {
+			t.Errorf("WriteTo over a copy: got %v, want ErrDuplicate", err)
+		}
+	}
+	close(stop)
+	<-stopped
+	if err := q.WriteTo(filepath.Join(dir, "none", "copy")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("WriteTo a directory that does not exist: got %v, want ErrNotExist", err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*.part")); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
+	}
+}
+
+// The whole queue, file and all, lives in virtual time: an hour of retries takes no time at all.
+func TestVirtualTime(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "queue.bolt")
+	synctest.Test(t, func(t *testing.T) {
+		q := open(t, bolt.Options{Path: path})
+		begun := time.Now()
+		add(t, q, webhook("op-1", begun.Add(20*time.Second)))
+		for attempt := 1; attempt <= 10; attempt++ {
+			due, err := q.NextDue(t.Context())
+			if err != nil {
+				t.Fatalf("NextDue: %v", err)
+			}
+			time.Sleep(time.Until(due))
+			op, err := q.Take(t.Context(), time.Now())
+			if err != nil || op.Attempts != attempt {
+				t.Fatalf("Take: got attempt %d and %v, want %d", op.Attempts, err, attempt)
+			}
+			op.Status, op.NextAttemptAt = store.OperationPending, time.Now().Add(store.Backoff(10*time.Second, attempt))
+			if err := q.Change(t.Context(), op, "retried", ""); err != nil {
+				t.Fatalf("Change: %v", err)
+			}
+		}
+		if got, want := time.Since(begun), (20+20+40+80+160+5*300)*time.Second; got != want {
+			t.Errorf("ten attempts ended after %v, want %v", got, want)
+		}
+		list, err := q.Activity(t.Context(), "op-1")
+		if err != nil || len(list) != 21 || !list[20].At.Equal(time.Now()) {
+			t.Errorf("activity: got %d lines, the last %v, and %v, want 21 and %v", len(list), list[len(list)-1].At, err, time.Now())
+		}
+	})
+}

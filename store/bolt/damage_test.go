@@ -1,0 +1,240 @@
+package bolt_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"holdfast/store"
+	"holdfast/store/bolt"
+)
+
+// lived makes a queue that has seen every kind of write, closes it, and returns its bytes.
+func lived(t *testing.T) []byte {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "queue.bolt")
+	q := bolt.WithoutSync(open(t, bolt.Options{Path: path}))
+	for i := range 60 {
+		op := webhook(fmt.Sprintf("op-%02d", i), nine.Add(time.Duration(i)*time.Second))
+		op.Kind = []store.OperationKind{store.Webhook, store.Email, store.UpstreamBook}[i%3]
+		op.AppointmentID = fmt.Sprint("appointment-", i%7)
+		op.Payload = fmt.Appendf(nil, `{"note":%q}`, strings.Repeat("x", i*10))
+		add(t, q, op)
+	}
+	for i := range 30 {
+		op, err := q.Take(t.Context(), nine.Add(time.Hour))
+		if err != nil {
+			t.Fatal(err)
+		}
+		op.Status, op.FinishedAt = []store.OperationStatus{store.OperationCompleted, store.OperationFailed, store.OperationPending}[i%3], nine
+		op.NextAttemptAt = nine.Add(2 * time.Hour)
+		if err := q.Change(t.Context(), op, "changed", ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(q.Remove(t.Context(), "op-00"), q.Close()); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// contents is all that can be asked of a queue.
+func contents(t *testing.T, q store.Queue) string {
+	t.Helper()
+	list, err := q.Operations(t.Context(), store.OperationFilter{Limit: 500})
+	n, err2 := q.Counts(t.Context())
+	due, err3 := q.NextDue(t.Context())
+	if err := errors.Join(err, err2, err3); err != nil {
+		t.Fatalf("reading: %v", err)
+	}
+	var b strings.Builder
+	fmt.Fprintln(&b, n, due)
+	for i := range 60 {
+		story, err := q.Activity(t.Context(), fmt.Sprintf("op-%02d", i))
+		if err != nil {
+			t.Fatalf("Activity: %v", err)
+		}
+		fmt.Fprintln(&b, story)
+	}
+	for _, op := range list {
+		fmt.Fprintf(&b, "%+v\n", op)
+	}
+	return b.String()
+}
+
+// freeRoot has the list of free pages name the root, which the next write would then overwrite. A meta page keeps the
+// root at byte 32, the list's own page at 48 and its transaction at 64.
+func freeRoot(sound []byte, page int) []byte {
+	meta := sound[:page]
+	if binary.NativeEndian.Uint64(sound[page+64:]) > binary.NativeEndian.Uint64(meta[64:]) {
+		meta = sound[page:]
+	}
+	damaged := bytes.Clone(sound)
+	list := int(binary.NativeEndian.Uint64(meta[48:])) * page
+	copy(damaged[list+16:], meta[32:40])
+	return damaged
+}
+
+// Whatever happens to the bytes, the process lives, and either nothing was lost or the file was moved aside.
+func TestDamageIsNeverSilentAndNeverFatal(t *testing.T) {
+	t.Parallel()
+	sound := lived(t)
+	page := os.Getpagesize()
+	soundPath := filepath.Join(t.TempDir(), "queue.bolt")
+	if err := os.WriteFile(soundPath, sound, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want := contents(t, open(t, bolt.Options{Path: soundPath}))
+
+	type damage struct {
+		name  string
+		bytes []byte
+	}
+	var cases []damage
+	random := rand.New(rand.NewPCG(4, 7))
+	garbage := make([]byte, page)
+	for i := range garbage {
+		garbage[i] = byte(random.Uint32())
+	}
+	for n := range len(sound) / page {
+		if bytes.Count(sound[n*page:(n+1)*page], []byte{0}) == page {
+			continue // never written
+		}
+		damaged := bytes.Clone(sound)
+		at := damaged[n*page : (n+1)*page]
+		what := "bit"
+		switch {
+		case n%2 == 0:
+			at[random.IntN(page)] ^= 1 << random.IntN(8)
+		case n%8 == 1:
+			what = "zero"
+			clear(at)
+		case n%8 == 3:
+			what = "noise"
+			copy(at, garbage)
+		default:
+			what = "header" // its flags, its count, or how many continue it
+			at[8+random.IntN(8)] ^= 1 << random.IntN(8)
+		}
+		cases = append(cases, damage{fmt.Sprintf("page %d %s", n, what), damaged})
+	}
+	for _, n := range []int{1, 100, page, 2*page - 1, 2 * page, 3 * page, len(sound) / 2} {
+		cases = append(cases, damage{fmt.Sprintf("cut to %d bytes", n), sound[:n]})
+	}
+	for n := range 2 {
+		meta := bytes.Clone(sound)
+		meta[n*page+16+random.IntN(64)] ^= 1 << random.IntN(8)
+		cases = append(cases, damage{fmt.Sprintf("meta page %d bit", n), meta})
+	}
+	cases = append(cases, damage{"a page in use is listed as free", freeRoot(sound, page)})
+	cases = append(cases, damage{"a text file", []byte("Dear Sir or Madam,\n")}, damage{"a long text file", bytes.Repeat([]byte("Dear Sir or Madam,\n"), 10_000)})
+
+	moved := 0
+	for _, c := range cases {
+		path := filepath.Join(t.TempDir(), "queue.bolt")
+		if err := os.WriteFile(path, c.bytes, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		q := bolt.WithoutSync(open(t, bolt.Options{Path: path, Check: bolt.Check}))
+		if q.Quarantined() == "" {
+			if got := contents(t, q); got != want || q.Rebuilt() {
+				t.Errorf("%s: the file was taken for sound and says something else", c.name)
+			}
+			// And it bears writing to, on every free page it has, as the cleanup of open sees.
+			add(t, q, webhook("op-more", nine))
+			if err := q.Erase(t.Context(), "op-more"); err != nil {
+				t.Errorf("%s: Erase: %v", c.name, err)
+			}
+			continue
+		}
+		moved++
+		if kept, err := os.ReadFile(q.Quarantined()); err != nil || !bytes.Equal(kept, c.bytes) {
+			t.Errorf("%s: the file moved aside: %d bytes and %v, want it as it was", c.name, len(kept), err)
+		}
+		if n, err := q.Counts(t.Context()); n != (store.OperationCounts{}) || err != nil || !q.Rebuilt() {
+			t.Errorf("%s: got %+v, %v, rebuilt %v; want an empty queue", c.name, n, err, q.Rebuilt())
+		}
+		add(t, q, webhook("op-again", nine))
+	}
+	t.Logf("%d cases, %d moved aside", len(cases), moved)
+	if moved < len(cases)/3 || moved == len(cases) {
+		t.Errorf("%d of %d cases were moved aside; the test needs some of both", moved, len(cases))
+	}
+}
+
+func TestAFileMovedAsideIsNamedAndReported(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "queue.bolt")
+	var log bytes.Buffer
+	logger := slog.New(slog.NewTextHandler(&log, nil))
+	for i := range 2 { // the second within the same second
+		if err := os.WriteFile(path, fmt.Appendf(nil, "not a queue %d", i), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		q := open(t, bolt.Options{Path: path, Check: bolt.Check, Logger: logger})
+		name := strings.TrimPrefix(q.Quarantined(), path+".damaged-")
+		stamp, _, _ := strings.Cut(name, "-")
+		if at, err := time.Parse("20060102T150405Z", stamp); err != nil || time.Since(at).Abs() > time.Minute {
+			t.Errorf("moved aside as %q, want a UTC stamp of now", q.Quarantined())
+		}
+		if !strings.Contains(log.String(), q.Quarantined()) || !strings.Contains(log.String(), "level=ERROR") {
+			t.Errorf("log: got %q, want an error that names the file", log.String())
+		}
+		if err := q.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if kept, _ := filepath.Glob(path + ".damaged-*"); len(kept) != 2 {
+		t.Errorf("kept: %q, want both", kept)
+	}
+}
+
+// A child that hangs is killed and the file counts as damaged; a caller who gives up proves nothing about the file.
+func TestACheckThatHangsIsEnded(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "queue.bolt")
+	if err := syscall.Mkfifo(path, 0o600); err != nil { // opening it waits for a writer that never comes
+		t.Skipf("no named pipes here: %v", err)
+	}
+	if err := bolt.CheckWithin(t.Context(), path, 6*time.Second); !errors.Is(err, bolt.ErrDamaged) || !strings.Contains(err.Error(), "6s") {
+		t.Errorf("a check that hangs: got %v, want ErrDamaged and the bound", err)
+	}
+	short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if err := bolt.Check(short, path); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, bolt.ErrDamaged) {
+		t.Errorf("a caller who gives up: got %v, want DeadlineExceeded", err)
+	}
+}
+
+// What cannot be read is not damaged, and is not moved.
+func TestAnUnreadableFileIsNotDamaged(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "none")
+	err := bolt.Check(t.Context(), path)
+	if err == nil || errors.Is(err, bolt.ErrDamaged) || !strings.Contains(err.Error(), "could not be checked") {
+		t.Errorf("a file that is not there: got %v, want that it could not be checked", err)
+	}
+}
+
+func TestASoundFilePassesTheCheck(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "queue.bolt")
+	if err := os.WriteFile(path, lived(t), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := bolt.Check(t.Context(), path); err != nil {
+		t.Errorf("got %v, want nil", err)
+	}
+}

@@ -1,0 +1,312 @@
+package bolt
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"holdfast/store"
+)
+
+// pruneLimit is how many entries one transaction of Prune may take, so that no other write waits long behind it.
+const pruneLimit = 500
+
+func (q *Queue) Add(ctx context.Context, ops ...store.Operation) error {
+	// Validated and encoded here, by the caller's goroutine: the writer's time is everybody's.
+	records := make([][]byte, len(ops))
+	for i, op := range ops {
+		if err := op.Validate(); err != nil {
+			return err
+		}
+		var err error
+		if records[i], err = (stored{Operation: op}).encode(); err != nil {
+			return err
+		}
+	}
+	if len(ops) == 0 {
+		return ctx.Err()
+	}
+	now := time.Now()
+	return q.write(ctx, func(t *tables) error {
+		known := t.bucket(operationTable, "")
+		for i, op := range ops {
+			if known.Get([]byte(op.ID)) != nil {
+				continue
+			}
+			if err := t.insert(op, records[i]); err != nil {
+				return err
+			}
+			if err := t.note(op.ID, now, "added", string(op.Kind)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (q *Queue) Take(ctx context.Context, now time.Time, kinds ...store.OperationKind) (taken store.Operation, err error) {
+	now = now.UTC().Truncate(time.Millisecond)
+	err = q.write(ctx, func(t *tables) error {
+		due, id, found := t.earliest(kinds)
+		if !found || due.After(now) {
+			return store.ErrNotFound
+		}
+		old, err := t.operation(id)
+		if err != nil {
+			return err
+		}
+		taken = old.Operation
+		taken.Status = store.OperationProcessing
+		taken.Attempts++
+		taken.AttemptedAt = now
+		return t.move(old, taken, now, "attempted", "")
+	})
+	if err != nil {
+		return store.Operation{}, err
+	}
+	return taken, nil
+}
+
+func (q *Queue) Change(ctx context.Context, op store.Operation, event, detail string) error {
+	if err := op.Validate(); err != nil {
+		return err
+	}
+	now := time.Now()
+	return q.write(ctx, func(t *tables) error {
+		old, err := t.operation(op.ID)
+		if err != nil {
+			return err
+		}
+		return t.move(old, op, now, event, detail)
+	})
+}
+
+func (q *Queue) Recover(ctx context.Context, now time.Time) (n int, err error) {
+	now = now.UTC().Truncate(time.Millisecond)
+	err = q.write(ctx, func(t *tables) error {
+		n = 0
+		processing := t.bucket(statusIndex, string(store.OperationProcessing))
+		if processing == nil {
+			return nil
+		}
+		var ids []string // collected first: a cursor does not survive what is changed under it
+		c := processing.Cursor()
+		for k, _ := c.First(); k != nil; k, _ = c.Next() {
+			ids = append(ids, string(k))
+		}
+		for _, id := range ids {
+			old, err := t.operation(id)
+			if err != nil {
+				return err
+			}
+			op := old.Operation
+			op.Status, op.Unknown, op.NextAttemptAt = store.OperationPending, true, now
+			if err := t.move(old, op, now, "recovered", "the program stopped during the attempt"); err != nil {
+				return err
+			}
+		}
+		n = len(ids)
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
+func (q *Queue) Remove(ctx context.Context, id string) error {
+	now := time.Now()
+	return q.write(ctx, func(t *tables) error {
+		old, err := t.operation(id)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := t.remove(old); err != nil {
+			return err
+		}
+		if err := t.markRemoved(now, id); err != nil {
+			return err
+		}
+		return t.note(id, now, "removed", "")
+	})
+}
+
+func (q *Queue) Prune(ctx context.Context, before time.Time) (pruned int, err error) {
+	for more := true; more; {
+		var n int
+		err := q.write(ctx, func(t *tables) (err error) {
+			n, more, err = t.prune(before)
+			return err
+		})
+		if err != nil {
+			return pruned, err
+		}
+		pruned += n
+	}
+	return pruned, nil
+}
+
+// prune takes at most pruneLimit operations and as many stories of removed ones, and says how many operations went
+// and whether more of either wait.
+func (t *tables) prune(before time.Time) (n int, more bool, err error) {
+	finished, moreFinished := t.earlier(finishedIndex, before)
+	for _, key := range finished {
+		_, id := splitTimeKey([]byte(key))
+		old, err := t.operation(id)
+		if err != nil {
+			return 0, false, err
+		}
+		if err := errors.Join(t.remove(old), t.forget(id)); err != nil {
+			return 0, false, err
+		}
+	}
+	removed, moreRemoved := t.earlier(removedTable, before)
+	for _, key := range removed {
+		_, id := splitTimeKey([]byte(key))
+		if err := t.drop(entry{removedTable, "", key}); err != nil {
+			return 0, false, err
+		}
+		t.delta[removedTable]--
+		if t.bucket(operationTable, "").Get([]byte(id)) != nil {
+			continue // it was added again, and its story goes on
+		}
+		if err := t.forget(id); err != nil {
+			return 0, false, err
+		}
+	}
+	return len(finished), moreFinished || moreRemoved, nil
+}
+
+// earlier lists at most pruneLimit keys of a table sorted by instant that are before it, and says whether there are
+// more.
+func (t *tables) earlier(table string, before time.Time) (list []string, more bool) {
+	limit := timeKey(before, "")
+	c := t.bucket(table, "").Cursor()
+	for k, _ := c.First(); k != nil && string(k) < limit; k, _ = c.Next() {
+		if len(list) == pruneLimit {
+			return list, true
+		}
+		list = append(list, string(k))
+	}
+	return list, false
+}
+
+// markRemoved has a later Prune find the story of a removed operation.
+func (t *tables) markRemoved(at time.Time, id string) error {
+	e := entry{removedTable, "", timeKey(at, id)}
+	if t.bucket(removedTable, "").Get([]byte(e.key)) != nil {
+		return nil // removed, added again and removed within one millisecond
+	}
+	t.delta[removedTable]++
+	return t.put(e)
+}
+
+// move replaces old by op and adds a line to its story.
+func (t *tables) move(old stored, op store.Operation, at time.Time, event, detail string) error {
+	if err := t.replace(old, op); err != nil {
+		return err
+	}
+	return t.note(op.ID, at, event, detail)
+}
+
+func (q *Queue) Operation(ctx context.Context, id string) (op store.Operation, err error) {
+	err = q.read(ctx, func(t *tables) error {
+		found, err := t.operation(id)
+		op = found.Operation
+		return err
+	})
+	return op, err
+}
+
+func (q *Queue) Operations(ctx context.Context, f store.OperationFilter) (list []store.Operation, err error) {
+	limit := min(f.Limit, 500)
+	if limit <= 0 {
+		limit = 100
+	}
+	err = q.read(ctx, func(t *tables) error {
+		return t.each(f, func(id string) (bool, error) {
+			op, err := t.operation(id)
+			if err != nil {
+				return false, err
+			}
+			if f.Status == "" || op.Status == f.Status {
+				list = append(list, op.Operation)
+			}
+			return len(list) < limit, nil
+		})
+	})
+	return list, err
+}
+
+// each calls visit with the ids that may match f, in order, from the narrowest index there is, while visit says so.
+func (t *tables) each(f store.OperationFilter, visit func(id string) (bool, error)) error {
+	b, prefix := t.bucket(operationTable, ""), []byte{}
+	switch {
+	case f.AppointmentID != "":
+		b, prefix = t.bucket(appointmentIndex, ""), []byte(f.AppointmentID+"\x00")
+	case f.Status != "":
+		b = t.bucket(statusIndex, string(f.Status))
+	}
+	if b == nil {
+		return nil
+	}
+	after := slices.Concat(prefix, []byte(f.After))
+	c := b.Cursor()
+	k, _ := c.Seek(after)
+	if k != nil && bytes.Equal(k, after) {
+		k, _ = c.Next()
+	}
+	for ; k != nil && bytes.HasPrefix(k, prefix); k, _ = c.Next() {
+		if on, err := visit(string(k[len(prefix):])); !on || err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (q *Queue) Counts(ctx context.Context) (n store.OperationCounts, err error) {
+	err = q.read(ctx, func(t *tables) error {
+		n = store.OperationCounts{
+			Pending:    int(t.count(string(store.OperationPending))),
+			Processing: int(t.count(string(store.OperationProcessing))),
+			Completed:  int(t.count(string(store.OperationCompleted))),
+			Failed:     int(t.count(string(store.OperationFailed))),
+		}
+		return nil
+	})
+	return n, err
+}
+
+func (q *Queue) NextDue(ctx context.Context, kinds ...store.OperationKind) (at time.Time, err error) {
+	err = q.read(ctx, func(t *tables) error {
+		var found bool
+		if at, _, found = t.earliest(kinds); !found {
+			return store.ErrNotFound
+		}
+		return nil
+	})
+	return at, err
+}
+
+func (q *Queue) Activity(ctx context.Context, id string) (list []store.Activity, err error) {
+	err = q.read(ctx, func(t *tables) error {
+		list, err = t.story(id)
+		return err
+	})
+	return list, err
+}
+
+// read runs fn on the last committed state. It waits for no write.
+func (q *Queue) read(ctx context.Context, fn func(*tables) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return translate(q.db.View(func(tx *bbolt.Tx) error { return fn(view(tx)) }))
+}

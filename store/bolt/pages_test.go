@@ -1,0 +1,89 @@
+package bolt
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// bbolt's own check is content with both of these, and the next write spoils the file.
+func TestPagesAreWhatTheySay(t *testing.T) {
+	q := WithoutSync(queueIn(t, Options{}))
+	for i := range 200 {
+		op := email(fmt.Sprintf("op-%03d", i))
+		op.Payload = fmt.Appendf(nil, "%q", strings.Repeat("x", 400))
+		if err := q.Add(t.Context(), op); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 100 { // so that there are free pages behind those in use
+		if err := q.Remove(t.Context(), fmt.Sprintf("op-%03d", 100+i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := q.db.Path()
+	if err := q.Close(); err != nil {
+		t.Fatal(err)
+	}
+	sound, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := os.Getpagesize()
+	meta := sound[:size]
+	if order.Uint64(sound[size+64:]) > order.Uint64(meta[64:]) { // the transaction of the other meta page
+		meta = sound[size:]
+	}
+	list := int(order.Uint64(meta[pageHeader+32:])) // the page of the list of free pages
+	entries := int(order.Uint16(sound[list*size+10:]))
+	freed := map[int]bool{}
+	for i := range entries {
+		freed[int(order.Uint64(sound[list*size+pageHeader+8*i:]))] = true
+	}
+	last := slices.Max(slices.Collect(maps.Keys(freed)))
+
+	if last <= list {
+		t.Fatalf("the last free page is %d and the list of them is page %d; the test needs one behind it", last, list)
+	}
+
+	// The first key of each branch lies in a free page, as a copy that bbolt left there might.
+	t.Run("a key in another page", func(t *testing.T) {
+		b := bytes.Clone(sound)
+		for id := 2; id < last; id++ {
+			page := b[id*size:]
+			if order.Uint64(page) != uint64(id) || order.Uint16(page[8:]) != branchPage || freed[id] {
+				continue
+			}
+			position, key := int(order.Uint32(page[pageHeader:])), int(order.Uint32(page[pageHeader+4:]))
+			copy(b[last*size+200:], page[pageHeader+position:][:key])
+			order.PutUint32(page[pageHeader:], uint32((last-id)*size+200-pageHeader))
+		}
+		refuses(t, b, "element 0")
+	})
+	t.Run("the list of free pages goes on in a free page", func(t *testing.T) {
+		b := bytes.Clone(sound)
+		order.PutUint32(b[list*size+12:], uint32(last-list))
+		refuses(t, b, "continues page")
+	})
+	t.Run("a page that ends past the file", func(t *testing.T) {
+		b := bytes.Clone(sound)
+		order.PutUint32(b[list*size+12:], 1<<30)
+		refuses(t, b, "continue it")
+	})
+}
+
+func refuses(t *testing.T, b []byte, want string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "queue.bolt")
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Verify(path); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %q", err, want)
+	}
+}

@@ -1,0 +1,176 @@
+package bolt
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"go.etcd.io/bbolt"
+
+	"holdfast/store"
+)
+
+// The buckets of the file. The indexes hold keys without values that follow from the operations, so that no question
+// needs a scan.
+const (
+	dueIndex         = "due"          // kind → bucket of (NextAttemptAt, id); pending operations only
+	statusIndex      = "status"       // status → bucket of id
+	appointmentIndex = "appointments" // (appointment id, 0, id)
+	finishedIndex    = "finished"     // (FinishedAt, id) of completed operations
+
+	operationTable = "operations" // id → the sealed record
+	activityTable  = "activity"   // (id, 0, sequence) → the sealed line
+	removedTable   = "removed"    // (removal, id) of removed operations, of which only the activity is left
+	countTable     = "counts"     // status, or table → how many, big-endian
+	metaTable      = "meta"       // format → 1
+)
+
+var (
+	indexNames = [...]string{dueIndex, statusIndex, appointmentIndex, finishedIndex}
+	tableNames = [...]string{dueIndex, statusIndex, appointmentIndex, finishedIndex, operationTable, activityTable, removedTable, countTable, metaTable}
+	// counted are the names under which flush keeps counts: a damaged page that lost entries is noticed by them.
+	counted = [...]string{string(store.OperationPending), string(store.OperationProcessing), string(store.OperationCompleted), string(store.OperationFailed), activityTable, removedTable}
+)
+
+// tables is one transaction seen as the queue's own buckets. Every change goes through insert, replace or remove, so
+// that no index and no count can be forgotten.
+type tables struct {
+	tx      *bbolt.Tx
+	buckets map[[2]string]*bbolt.Bucket
+	delta   map[string]int64 // changes of the counts, written once by flush
+	changed bool             // something was written
+}
+
+func view(tx *bbolt.Tx) *tables {
+	return &tables{tx: tx, buckets: map[[2]string]*bbolt.Bucket{}, delta: map[string]int64{}}
+}
+
+// bucket returns a table, or the bucket called name inside it; nil if there is none.
+func (t *tables) bucket(table, name string) *bbolt.Bucket {
+	k := [2]string{table, name}
+	if b := t.buckets[k]; b != nil {
+		return b
+	}
+	b := t.tx.Bucket([]byte(table))
+	if b != nil && name != "" {
+		b = b.Bucket([]byte(name))
+	}
+	if b != nil {
+		t.buckets[k] = b
+	}
+	return b
+}
+
+// operation reads one; ErrNotFound.
+func (t *tables) operation(id string) (stored, error) {
+	sealed := t.bucket(operationTable, "").Get([]byte(id))
+	if sealed == nil {
+		return stored{}, fmt.Errorf("operation %s: %w", id, store.ErrNotFound)
+	}
+	op, err := decode(sealed)
+	if err != nil {
+		return stored{}, fmt.Errorf("operation %s: %w", id, err)
+	}
+	return op, nil
+}
+
+// insert adds an operation that is not there yet. sealed is its record and must not be changed afterwards.
+func (t *tables) insert(op store.Operation, sealed []byte) error {
+	t.changed = true
+	for _, e := range entries(op) {
+		if err := t.put(e); err != nil {
+			return err
+		}
+	}
+	t.delta[string(op.Status)]++
+	return t.bucket(operationTable, "").Put([]byte(op.ID), sealed)
+}
+
+// replace puts op in the place of old, which has the same id. A payload that was erased stays so.
+func (t *tables) replace(old stored, op store.Operation) error {
+	if old.erased {
+		op.Payload = nil
+	}
+	return t.store(old, stored{op, old.erased})
+}
+
+func (t *tables) store(old, op stored) error {
+	sealed, err := op.encode()
+	if err != nil {
+		return err
+	}
+	t.changed = true
+	before, after := entries(old.Operation), entries(op.Operation)
+	for _, e := range before {
+		if !slices.Contains(after, e) {
+			if err := t.drop(e); err != nil {
+				return err
+			}
+		}
+	}
+	for _, e := range after {
+		if !slices.Contains(before, e) {
+			if err := t.put(e); err != nil {
+				return err
+			}
+		}
+	}
+	t.delta[string(old.Status)]--
+	t.delta[string(op.Status)]++
+	return t.bucket(operationTable, "").Put([]byte(op.ID), sealed)
+}
+
+// remove deletes an operation and what the indexes say about it; its activity stays.
+func (t *tables) remove(old stored) error {
+	t.changed = true
+	for _, e := range entries(old.Operation) {
+		if err := t.drop(e); err != nil {
+			return err
+		}
+	}
+	t.delta[string(old.Status)]--
+	return t.bucket(operationTable, "").Delete([]byte(old.ID))
+}
+
+func (t *tables) put(e entry) error {
+	t.changed = true
+	b := t.bucket(e.index, e.name)
+	if b == nil {
+		var err error
+		if b, err = t.bucket(e.index, "").CreateBucketIfNotExists([]byte(e.name)); err != nil {
+			return err
+		}
+		t.buckets[[2]string{e.index, e.name}] = b
+	}
+	return b.Put([]byte(e.key), nil)
+}
+
+func (t *tables) drop(e entry) error {
+	t.changed = true
+	if b := t.bucket(e.index, e.name); b != nil {
+		return b.Delete([]byte(e.key))
+	}
+	return nil
+}
+
+func (t *tables) count(name string) int64 {
+	v := t.bucket(countTable, "").Get([]byte(name))
+	if len(v) != 8 {
+		return 0
+	}
+	return int64(binary.BigEndian.Uint64(v))
+}
+
+// flush writes the counts; it is the last thing before a commit.
+func (t *tables) flush() error {
+	for name, d := range t.delta {
+		if d == 0 {
+			continue
+		}
+		n := t.count(name) + d
+		if err := t.bucket(countTable, "").Put([]byte(name), binary.BigEndian.AppendUint64(nil, uint64(n))); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,133 @@
+package bolt
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"go.etcd.io/bbolt"
+)
+
+// faultLimit is how many violations are listed; the first few tell the story.
+const faultLimit = 10
+
+// verify reads the whole file and checks everything this package relies on: both meta pages, bbolt's own structure,
+// each record's checksum, and that indexes and counts say of the operations exactly what follows from them. It may
+// crash on a damaged file. A file without buckets is a new one, and one of another format is not judged.
+func verify(db *bbolt.DB) error {
+	f, err := os.Open(db.Path())
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := verifyMetaPages(f, db.Info().PageSize); err != nil {
+		return err
+	}
+	return db.View(func(tx *bbolt.Tx) error {
+		if err := verifyPages(tx, f, db.Info().PageSize); err != nil {
+			return err
+		}
+		for err := range tx.Check() {
+			return fmt.Errorf("bbolt: %w", err) // the rest of a broken tree is not worth walking
+		}
+		if k, _ := tx.Cursor().First(); k == nil {
+			return nil
+		}
+		if b := tx.Bucket([]byte(metaTable)); b != nil {
+			if have := string(b.Get([]byte("format"))); have != "" && have != format {
+				return nil
+			}
+		}
+		for _, name := range tableNames {
+			if tx.Bucket([]byte(name)) == nil {
+				return fmt.Errorf("there is no bucket %q", name)
+			}
+		}
+		return verifyTables(view(tx))
+	})
+}
+
+// verifyTables compares what is stored twice.
+func verifyTables(t *tables) error {
+	var faults []error
+	fault := func(text string, args ...any) bool {
+		faults = append(faults, fmt.Errorf(text, args...))
+		return len(faults) < faultLimit
+	}
+	want := map[string]int{} // entries each index must have
+	counts := map[string]int64{}
+	c := t.bucket(operationTable, "").Cursor()
+	for k, v := c.First(); k != nil; k, v = c.Next() {
+		op, err := decode(v)
+		if err == nil {
+			err = op.Validate()
+		}
+		if err != nil || op.ID != string(k) {
+			if !fault("operation %q cannot be read: %v", k, err) {
+				break
+			}
+			continue
+		}
+		counts[string(op.Status)]++
+		for _, e := range entries(op.Operation) {
+			want[e.index]++
+			if b := t.bucket(e.index, e.name); b == nil || b.Get([]byte(e.key)) == nil {
+				fault("index %s does not have operation %s", e.index, op.ID)
+			}
+		}
+		if len(faults) >= faultLimit {
+			break
+		}
+	}
+	for _, index := range indexNames {
+		if have := keys(t.bucket(index, "")); have != want[index] {
+			fault("index %s has %d entries instead of %d", index, have, want[index])
+		}
+	}
+	counts[removedTable] = int64(keys(t.bucket(removedTable, "")))
+	lines, err := verifyActivity(t)
+	if err != nil {
+		fault("%w", err)
+	}
+	counts[activityTable] = lines
+	for _, name := range counted {
+		if have := t.count(name); have != counts[name] {
+			fault("%d are counted as %s instead of %d", have, name, counts[name])
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// keys counts the entries of an index, in the buckets inside it too.
+func keys(b *bbolt.Bucket) (n int) {
+	c := b.Cursor()
+	for k, _ := c.First(); k != nil; k, _ = c.Next() {
+		if inner := b.Bucket(k); inner != nil {
+			n += keys(inner)
+		} else {
+			n++
+		}
+	}
+	return n
+}
+
+// verifyActivity reads and counts every line. The bucket's sequence must be ahead of all of them, or new lines would
+// replace old ones.
+func verifyActivity(t *tables) (lines int64, err error) {
+	b := t.bucket(activityTable, "")
+	c := b.Cursor()
+	for k, v := c.First(); k != nil; k, v = c.Next() {
+		id, sequence, ok := splitActivityKey(k)
+		var l line
+		switch err := unseal(v, &l); {
+		case !ok:
+			return 0, fmt.Errorf("an activity has the key %x", k)
+		case err != nil:
+			return 0, fmt.Errorf("an activity of %s cannot be read: %w", id, err)
+		case sequence > b.Sequence():
+			return 0, fmt.Errorf("an activity of %s has number %d and the last one given is %d", id, sequence, b.Sequence())
+		}
+		lines++
+	}
+	return lines, nil
+}

@@ -1,0 +1,226 @@
+package bolt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+
+	berrors "go.etcd.io/bbolt/errors"
+
+	"holdfast/store"
+)
+
+// batchLimit bounds the writes of one transaction, so that the first of them does not wait for an endless one.
+const batchLimit = 1024
+
+// request is one write waiting for its turn. apply may run more than once, in transactions of which only the last
+// counts, so it must overwrite what it answers.
+type request struct {
+	apply func(*tables) error
+	alone func() error // in the place of apply: run by the writer outside any transaction
+	begun atomic.Bool  // set by whoever is first: the writer to run it, or the caller to give up waiting
+	err   error        // the answer; read after done
+	done  chan struct{}
+}
+
+// write has apply run in a transaction and returns once that is durable. Its own refusals come back as they are.
+func (q *Queue) write(ctx context.Context, apply func(*tables) error) error {
+	return q.await(ctx, &request{apply: apply, done: make(chan struct{})})
+}
+
+func (q *Queue) await(ctx context.Context, r *request) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := q.submit(r); err != nil {
+		return err
+	}
+	select {
+	case <-r.done:
+	case <-ctx.Done():
+		if r.begun.CompareAndSwap(false, true) {
+			return ctx.Err()
+		}
+		<-r.done
+	}
+	return r.err
+}
+
+func (q *Queue) submit(r *request) error {
+	q.gate.RLock()
+	defer q.gate.RUnlock()
+	if q.closed {
+		return store.ErrClosed
+	}
+	select {
+	case q.requests <- r:
+		return nil
+	default:
+		return fmt.Errorf("queue: %w", store.ErrOverloaded)
+	}
+}
+
+// batch is what one transaction does.
+type batch struct {
+	list  []*request
+	alone []*request // run after it
+}
+
+func (b *batch) add(r *request) {
+	switch {
+	case !r.begun.CompareAndSwap(false, true): // its caller has gone
+	case r.alone != nil:
+		b.alone = append(b.alone, r)
+	default:
+		b.list = append(b.list, r)
+	}
+}
+
+// gather adds whatever is waiting now.
+func (b *batch) gather(waiting <-chan *request) {
+	for len(b.list) < batchLimit {
+		select {
+		case r, open := <-waiting:
+			if !open {
+				return
+			}
+			b.add(r)
+		default:
+			return
+		}
+	}
+}
+
+// run is the writer: it takes whatever is waiting, commits it with one fsync, answers all, and ends when the requests
+// are closed and drained.
+func (q *Queue) run() {
+	defer close(q.stopped)
+	for first := range q.requests {
+		b := new(batch)
+		b.add(first)
+		q.commit(b)
+		for _, r := range b.alone {
+			r.err = r.alone()
+			close(r.done)
+		}
+	}
+}
+
+// commit runs a batch and answers everybody in it. A request that fails after it wrote something is answered alone and
+// the others run again without it, so nobody is harmed by a neighbour.
+func (q *Queue) commit(b *batch) {
+	for len(b.list) > 0 {
+		failed, err := q.attempt(b)
+		if failed < 0 {
+			for _, r := range b.list {
+				if err != nil {
+					r.err = err
+				}
+				close(r.done)
+			}
+			return
+		}
+		b.list[failed].err = translate(err)
+		close(b.list[failed].done)
+		b.list = slices.Delete(b.list, failed, failed+1)
+	}
+}
+
+// attempt runs the requests of b, and whatever is waiting when it is through, in one transaction. It answers the index
+// of the request that spoilt the transaction, or -1 and the outcome of the commit; each request then holds its own.
+func (q *Queue) attempt(b *batch) (failed int, err error) {
+	if err := q.fault(); err != nil {
+		return -1, err
+	}
+	tx, err := q.db.Begin(true)
+	if err != nil {
+		return -1, translate(err)
+	}
+	t := view(tx)
+	changed := false
+	for i := 0; ; i++ {
+		if i == len(b.list) {
+			// The callers answered last are about to ask again. Letting them run costs nobody any time, and saves a
+			// commit of a few in front of every commit of many.
+			runtime.Gosched()
+			if b.gather(q.requests); i == len(b.list) {
+				break
+			}
+		}
+		r := b.list[i]
+		t.changed = false
+		if r.err = r.apply(t); r.err == nil {
+			changed = changed || t.changed
+			continue
+		}
+		if t.changed {
+			_ = tx.Rollback()
+			return i, r.err
+		}
+		r.err = translate(r.err)
+	}
+	if !changed { // nothing to make durable, so nothing to wait for
+		_ = tx.Rollback()
+		return -1, nil
+	}
+	if err := t.flush(); err != nil {
+		_ = tx.Rollback()
+		return -1, translate(err)
+	}
+	if err := tx.Commit(); err != nil {
+		return -1, q.failed(err)
+	}
+	return -1, nil
+}
+
+// failed says what a commit that returned err means. A full disk is refused and life goes on: bbolt writes new pages
+// beside the old and the meta page last, so nothing changed. After anything else what the disk holds is not known,
+// and no further write is taken until a restart has read it afresh.
+func (q *Queue) failed(err error) error {
+	if full(err) {
+		q.log.Error("queue: the disk is full; nothing was written", "error", err)
+		return fmt.Errorf("queue: %w: %w", store.ErrFull, err)
+	}
+	fault := fmt.Errorf("queue: %w: the outcome of the last write is unknown and no more are taken; restart to read the file afresh: %w", store.ErrUnavailable, err)
+	q.broken.Store(&fault)
+	q.log.Error("queue: writing failed; no more writes are taken until a restart", "error", err)
+	return fault
+}
+
+// fault is the failure after which no write is taken, or nil.
+func (q *Queue) fault() error {
+	if err := q.broken.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// full reports whether err says that there was no room. bbolt flattens errors of growing the file into text.
+func full(err error) bool {
+	for _, no := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
+		resize := strings.HasPrefix(err.Error(), "file resize error:") && strings.HasSuffix(err.Error(), no.Error())
+		if resize || errors.Is(err, no) {
+			return true
+		}
+	}
+	return false
+}
+
+// translate turns an error of this file's parts into one of package store's.
+func translate(err error) error {
+	switch {
+	case err == nil, errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrInvalid):
+		return err
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case errors.Is(err, berrors.ErrDatabaseNotOpen):
+		return store.ErrClosed
+	default:
+		return fmt.Errorf("queue: %w: %w", store.ErrUnavailable, err)
+	}
+}
