@@ -1,7 +1,6 @@
 package bolt
 
 import (
-	"context"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -21,9 +20,4 @@ func Verify(path string) error {
 func WithoutSync(q *Queue) *Queue {
 	q.db.NoSync, q.db.NoGrowSync = true, true
 	return q
-}
-
-// CheckWithin is Check with a bound of the test's choosing.
-func CheckWithin(ctx context.Context, path string, bound time.Duration) error {
-	return checkWithin(ctx, path, bound)
 }
