@@ -82,8 +82,8 @@ func count(ctx context.Context, s *Store) (rows, last int64, err error) {
 func TestKillLosesNothingAcknowledged(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	acknowledged := map[string]bool{}
-	for round := range 5 {
-		lines := runAndKill(t, path, 150*(round+1))
+	for round := range 3 {
+		lines := runAndKill(t, path, 100*(round+1))
 		for _, id := range lines {
 			acknowledged[id] = true
 		}

@@ -38,7 +38,7 @@ func TestEraseLeavesNothingInTheFile(t *testing.T) {
 		return tx.PutAppointmentType(ctx, store.AppointmentType{ID: "checkup", DurationMinutes: 15, SlotStepMinutes: 15, Capacity: 1})
 	})
 	// Rows that grow and shrink make SQLite move their neighbours between pages.
-	const rows = 1500
+	const rows = 600
 	for n := range int64(rows) {
 		a := benchAppointment(n)
 		a.Patient.Name = "somebody else"

@@ -9,12 +9,14 @@ type tx struct {
 	conn  *conn
 	over  bool // its function has returned
 	scrub bool // it erased somebody
+
+	touched *[]touched // where to note whose time it changes
 }
 
 var _ store.Tx = (*tx)(nil)
 
-func newTx(c *conn) *tx {
-	t := &tx{conn: c}
+func newTx(c *conn, changed *[]touched) *tx {
+	t := &tx{conn: c, touched: changed}
 	t.reads.tx = t
 	return t
 }
