@@ -51,7 +51,7 @@ func TestTheAnswersToAnAgent(t *testing.T) {
 			after{store.Cancelled, store.UpstreamNone, 0, 0, 0, false}},
 		"refused: no such patient": {[]upstreamtest.Outcome{upstreamtest.PatientUnknown}, nil, engine.AgentRefused, "PATIENT_NOT_FOUND", "identify_patient_again",
 			after{store.Cancelled, store.UpstreamNone, 0, 0, 0, false}},
-		"rejected: no token": {nil, func(b *engine.AgentBooking) { b.BookingAuthToken = "" }, engine.AgentRejected, "BOOKING_AUTH_MISSING", "", after{}},
+		"rejected: no token":        {nil, func(b *engine.AgentBooking) { b.BookingAuthToken = "" }, engine.AgentRejected, "BOOKING_AUTH_MISSING", "", after{}},
 		"rejected: a changed token": {nil, func(b *engine.AgentBooking) { b.BookingAuthToken += "A" }, engine.AgentRejected, "BOOKING_AUTH_SIGNATURE_INVALID", "", after{}},
 		"rejected: another patient": {nil, func(b *engine.AgentBooking) { b.PatientGUID = patientGUID(99) }, engine.AgentRejected, "BOOKING_AUTH_GUID_MISMATCH", "", after{}},
 	} {

@@ -97,6 +97,11 @@ func (e *Engine) tryNow(op store.Operation, deadline time.Time) attempted {
 
 // runDirects makes the attempts that callers wait for, until ctx ends and all of them have.
 func (e *Engine) runDirects(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+		return
+	case <-e.queueReady: // and the pacer knows of the last write before the start
+	}
 	var all sync.WaitGroup
 	defer all.Wait()
 	for {

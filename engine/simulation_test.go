@@ -1,0 +1,223 @@
+package engine_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/upstream"
+	"holdfast/engine/upstream/upstreamtest"
+	"holdfast/store"
+)
+
+// The full proof is a hundred thousand: go test ./engine -run TestSimulation -bookings 100000 -timeout 2h
+var (
+	simulatedBookings = flag.Int("bookings", 240, "how many bookings TestSimulation makes")
+	simulationSeed    = flag.Uint64("seed", 1, "what TestSimulation draws its chances from")
+)
+
+// One upstream appointment, never two: agents book all day, one fifth of the writes has an unknown outcome of every sort,
+// the upstream takes five a minute and refuses the rest, look-ups fail too, bookings are moved and cancelled, and the
+// server is restarted in the middle of it all. In the end every booking that was accepted is there once, none that is
+// there was said to have failed, and no two writes came closer together than ten seconds.
+func TestSimulation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(*simulationSeed, 2))
+		const chairs = 50
+		p := newPractice(t, practiceOptions{specialists: chairs, upstream: &upstreamtest.Options{
+			WritesPerMinute: 5, Decide: func(c upstreamtest.Call) upstreamtest.Step { return fate(r, c) },
+		}})
+		s := &simulation{practice: p, chairs: chairs, first: p.slotAt(48 * 30), accepted: map[string]bool{}} // a month ahead: nothing becomes too late
+		// Those who ring up share one chance, apart from the upstream's, which is drawn under its lock.
+		rnd := rand.New(rand.NewPCG(*simulationSeed, 3))
+		for n := range *simulatedBookings {
+			b := p.wishFor(n/2, n%chairs, s.first.Add(time.Duration(n/chairs)*30*time.Minute)) // siblings come in pairs
+			b.ChildName = fmt.Sprintf("Child %d", n)
+			s.book(b)
+			// Fewer than the upstream takes, but in bursts.
+			if n%10 == 9 {
+				time.Sleep(time.Duration(rnd.IntN(320)) * time.Second)
+			} else {
+				time.Sleep(time.Duration(rnd.IntN(4)) * time.Second)
+			}
+			if rnd.IntN(20) == 0 {
+				s.changeOne(rnd, n)
+			}
+			if n%max(60, *simulatedBookings/200) == 59 {
+				p.restart()
+				s.starts = append(s.starts, time.Now().Format(time.TimeOnly))
+			}
+		}
+		s.calls.Wait()
+		p.until(24*time.Hour, "settled", p.settled)
+		s.check()
+	})
+}
+
+// fate decides what becomes of one call upstream.
+func fate(r *rand.Rand, c upstreamtest.Call) upstreamtest.Step {
+	unknown := []upstreamtest.Step{
+		{Outcome: upstreamtest.LostApplied}, {Outcome: upstreamtest.LostNotApplied},
+		{Outcome: upstreamtest.Late, Delay: time.Duration(r.IntN(80)) * time.Second},
+		{Outcome: upstreamtest.Slow, Delay: time.Duration(r.IntN(60)) * time.Second},
+		{Outcome: upstreamtest.Half, Applied: true}, {Outcome: upstreamtest.Half},
+		{Outcome: upstreamtest.Garbage, Applied: true}, {Outcome: upstreamtest.WrongRoot},
+		{Outcome: upstreamtest.ServerError, Applied: true}, {Outcome: upstreamtest.ServerError},
+	}
+	chance := r.IntN(100)
+	switch {
+	case c.Procedure == "SetAppointment" && chance < 20:
+		return unknown[r.IntN(len(unknown))]
+	case c.Procedure == "SetAppointment" && chance < 24:
+		return upstreamtest.Step{Outcome: upstreamtest.RateLimited}
+	case c.Procedure == "SetAppointment" && chance < 27:
+		return upstreamtest.Step{Outcome: upstreamtest.OKNoGUID}
+	case c.Procedure != "SetAppointment" && chance < 5:
+		return upstreamtest.Step{Outcome: upstreamtest.Garbage, Applied: r.IntN(2) == 0}
+	}
+	return upstreamtest.Step{}
+}
+
+type simulation struct {
+	*practice
+	chairs int
+	first  time.Time // the first slot that is booked
+	calls  sync.WaitGroup
+	starts []string
+
+	mu       sync.Mutex
+	accepted map[string]bool // by patient, chair and start: what a caller was told is booked or received
+	moved    int
+	ended    int
+}
+
+func (s *simulation) book(b engine.AgentBooking) {
+	e := s.Engine
+	s.calls.Go(func() {
+		a, err := e.AgentBook(context.Background(), agentKey, b)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if err == nil && (a.Outcome == engine.AgentConfirmed || a.Outcome == engine.AgentQueued) {
+			s.accepted[b.PatientGUID+b.ScheduleColumnGUID+b.StartTime] = true
+		}
+	})
+}
+
+// changeOne cancels or moves a booking, whatever is going on with it.
+func (s *simulation) changeOne(r *rand.Rand, n int) {
+	at := r.IntN(n + 1)
+	start := s.first.Add(time.Duration(at/s.chairs) * 30 * time.Minute)
+	list, _, err := s.store.Appointments(context.Background(), store.AppointmentFilter{
+		From: start, To: start.Add(time.Minute), SpecialistID: fmt.Sprintf("chair%d", at%s.chairs), Status: store.Confirmed,
+	})
+	if err != nil || len(list) == 0 {
+		return
+	}
+	a := list[0]
+	if r.IntN(2) == 0 {
+		if _, err := s.Cancel(context.Background(), engine.CancelRequest{ID: a.ID, Actor: "system"}); err == nil {
+			s.ended++
+		}
+		return
+	}
+	to := s.first.AddDate(0, 6, 0).Add(time.Duration(n) * 30 * time.Minute) // where nobody else is
+	if _, err := s.Reschedule(context.Background(), engine.RescheduleRequest{ID: a.ID, SlotStart: to, Actor: "system", IgnoreHours: true}); err == nil {
+		s.moved++
+	}
+}
+
+// check compares what is here with what is upstream.
+func (s *simulation) check() {
+	t := s.t
+	type place struct {
+		patient, column string
+		start           int64
+	}
+	there := map[place]int{}
+	for _, u := range s.upstream.Appointments() {
+		if !u.Cancelled {
+			there[place{u.PatientGUID, u.ScheduleColumnGUID, u.Start.Unix()}]++
+		}
+	}
+	var wanted, review, failed, twice, lost, wrong, known int
+	for _, a := range s.bookings() {
+		at := place{a.UpstreamPatientID, columnGUID(chairOf(a.SpecialistID)), a.SlotStart.Unix()}
+		n := there[at]
+		delete(there, at)
+		if s.accepted[a.UpstreamPatientID+at.column+upstream.FormatTime(a.SlotStart, zoneOfPractice)] {
+			known++
+		}
+		switch {
+		case a.UpstreamState == store.UpstreamReview:
+			review++
+		case n > 1:
+			twice++
+			t.Errorf("%s is there %d times", a.ID, n)
+		case a.Status == store.Cancelled && n == 1:
+			wrong++
+			t.Errorf("%s was cancelled and is there (%s)", a.ID, a.UpstreamState)
+		case a.Status == store.Cancelled:
+		case a.UpstreamState == store.UpstreamFailed && n == 1:
+			wrong++
+			t.Errorf("%s was said to have failed and is there", a.ID)
+		case a.UpstreamState == store.UpstreamFailed:
+			failed++
+		case n == 0:
+			lost++
+			t.Errorf("%s is not there (%s)", a.ID, a.UpstreamState)
+		default:
+			wanted++
+			if a.UpstreamState != store.UpstreamConfirmed {
+				t.Errorf("%s is there and shown as %s", a.ID, a.UpstreamState)
+			}
+		}
+	}
+	stray := 0
+	for at, n := range there {
+		stray += n
+		t.Errorf("upstream there are %d at %v that nobody here knows of", n, at)
+	}
+	if failed > 0 {
+		t.Errorf("%d were given up, want none: there was time", failed)
+	}
+	gap, writes := spacing(s.upstream.Calls())
+	if gap < 10*time.Second {
+		t.Errorf("two writes came %s apart, want 10 s; the server was started at %v", gap, s.starts)
+	}
+	total := len(s.bookings())
+	t.Logf("%d bookings, %d accepted in time, %d moved, %d cancelled: %d there once, %d for review, %d given up, %d twice, %d lost, %d wrong, %d stray; %d writes, never closer than %s",
+		total, len(s.accepted), s.moved, s.ended, wanted, review, failed, twice, lost, wrong, stray, writes, gap)
+	if review > total/20 {
+		t.Errorf("%d of %d need a person, want few", review, total)
+	}
+}
+
+// spacing is the least time between two writes, the one quick retry after a rate limit left out.
+func spacing(calls []upstreamtest.Call) (least time.Duration, writes int) {
+	var last upstreamtest.Call
+	least = time.Hour
+	for _, c := range calls {
+		if c.Procedure != "SetAppointment" {
+			continue
+		}
+		quick := last.Outcome == upstreamtest.RateLimited && last.PatientGUID == c.PatientGUID && last.Start.Equal(c.Start) && c.At.Sub(last.At) >= 5*time.Second
+		if gap := c.At.Sub(last.At); writes > 0 && !quick && gap < least {
+			least = gap
+		}
+		last = c
+		writes++
+	}
+	return least, writes
+}
+
+func chairOf(specialistID string) int {
+	var n int
+	_, _ = fmt.Sscanf(specialistID, "chair%d", &n)
+	return n
+}
