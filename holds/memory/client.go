@@ -1,63 +1,95 @@
 package memory
 
 import (
-	"crypto/subtle"
 	"hash/maphash"
 	"sync"
+	"time"
 
 	"holdfast/holds"
 )
 
-// clients has the holds of some clients, whatever shard they lie in: for each client a list, the newest first.
+// clients has the holds of some clients, whatever shard they lie in: a hash table whose chains go through the records.
 //
-// Its lock is taken before a shard's. What ended without it stays on the list for a moment, marked as gone.
+// Its lock is taken before a shard's. What ended without it stays in its chain for a moment, marked as gone.
 type clients struct {
 	sync.Mutex
-	newest map[holds.ClientID]*record
+	chains []*record // by a part of the hash
+	count  int
 }
 
-func (cs *clients) open() { cs.newest = make(map[holds.ClientID]*record) }
+const fewestChains = 16
 
-func (b *Backend) clientsOf(c holds.ClientID) *clients {
-	return &b.clients[maphash.String(b.seed, string(c))%uint64(len(b.clients))]
+func (cs *clients) open() { cs.chains = make([]*record, fewestChains) }
+
+// identity is a client and its hash, which is keyed with a secret of this process.
+type identity struct {
+	client holds.ClientID
+	hash   uint64
 }
 
-// others counts, from a client's newest hold on, those it would have beside the one claimed: what is neither gone, nor
-// lapsed, nor about to be displaced by the claim itself.
-func (r *record) others(c *holds.Claim, now instant) (n int) {
-	for ; r != nil; r = r.older {
-		if !r.gone.Load() && r.deadline() > now.mono && !(c.Displace && r.Conflicts(&c.Span)) {
+func (b *Backend) identify(c holds.ClientID) (*clients, identity) {
+	hash := maphash.String(b.seed, string(c))
+	return &b.clients[hash%uint64(len(b.clients))], identity{c, hash}
+}
+
+// has reports whether a hold is this client's. The secrets are compared once the hashes agree, and a hash that nobody
+// can foresee tells nothing by the time its comparison takes.
+func (id *identity) has(r *record) bool { return r.hash == id.hash && r.Client == id.client }
+
+// chain is where the records of a hash begin. Its low bits have chosen these clients already.
+func (cs *clients) chain(hash uint64) **record {
+	return &cs.chains[hash>>32&uint64(len(cs.chains)-1)]
+}
+
+// others counts the holds that a claim's client would have beside the new one: what is neither gone, nor lapsed, nor about
+// to be displaced by the claim itself.
+func (cs *clients) others(id *identity, c *holds.Claim, now time.Duration) (n int) {
+	for r := *cs.chain(id.hash); r != nil; r = r.next {
+		if id.has(r) && !r.gone.Load() && r.deadline() > now && !(c.Displace && r.Conflicts(&c.Span)) {
 			n++
 		}
 	}
 	return n
 }
 
-// add puts a record before its client's newest, which may be nil.
-func (cs *clients) add(r, newest *record) {
-	r.own, r.older = cs, newest
-	if newest != nil {
-		newest.newer = r
+func (cs *clients) add(r *record) {
+	if cs.count == 2*len(cs.chains) {
+		cs.grow()
 	}
-	cs.newest[r.Client] = r
+	cs.count++
+	r.own = cs
+	cs.link(r)
+}
+
+func (cs *clients) link(r *record) {
+	first := cs.chain(r.hash)
+	if r.next = *first; r.next != nil {
+		r.next.previous = r
+	}
+	r.previous, *first = nil, r
 }
 
 func (cs *clients) drop(r *record) {
-	if r.older != nil {
-		r.older.newer = r.newer
+	cs.count--
+	if r.next != nil {
+		r.next.previous = r.previous
 	}
-	switch {
-	case r.newer != nil:
-		r.newer.older = r.older
-	case r.older != nil:
-		cs.newest[r.Client] = r.older
-	default:
-		delete(cs.newest, r.Client)
+	if r.previous != nil {
+		r.previous.next = r.next
+	} else {
+		*cs.chain(r.hash) = r.next
 	}
-	r.newer, r.older = nil, nil
+	r.next, r.previous = nil, nil
 }
 
-// same compares two clients in a time that does not tell where they differ.
-func same(a, b holds.ClientID) bool {
-	return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1
+func (cs *clients) grow() {
+	old := cs.chains
+	cs.chains = make([]*record, 2*len(old))
+	for _, r := range old {
+		for r != nil {
+			next := r.next
+			cs.link(r)
+			r = next
+		}
+	}
 }

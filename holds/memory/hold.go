@@ -16,7 +16,7 @@ func (b *Backend) Claim(_ context.Context, c holds.Claim) (holds.Hold, error) {
 	if len(c.Seats) == 0 {
 		return holds.Hold{}, &holds.HeldError{}
 	}
-	own := b.clientsOf(c.Client)
+	own, id := b.identify(c.Client)
 	own.Lock()
 	defer own.Unlock()
 	s := b.shardOf(c.SpecialistID)
@@ -25,29 +25,28 @@ func (b *Backend) Claim(_ context.Context, c holds.Claim) (holds.Hold, error) {
 
 	of := s.of(c.SpecialistID)
 	near := of.near(&c.Span)
-	if r := repeated(near, &c); r != nil {
+	if r := repeated(near, &id, &c.Span); r != nil {
 		s.extend(r, now, c.TTL)
 		return r.Hold, nil
 	}
 	if until, ok := takeSeat(near, &c); !ok {
 		return holds.Hold{}, &holds.HeldError{Until: until}
 	}
-	newest := own.newest[c.Client]
-	if c.Quota > 0 && newest.others(&c, now) >= c.Quota {
+	if c.Quota > 0 && own.others(&id, &c, now.mono) >= c.Quota {
 		return holds.Hold{}, holds.ErrQuota
 	}
 	if c.Displace {
 		s.displace(near, &c.Span, now)
 	}
-	r := s.claim(of, &c, now)
-	own.add(r, newest)
+	r := s.claim(of, &c, id.hash, now)
+	own.add(r)
 	return r.Hold, nil
 }
 
 // repeated finds the hold that this client already has on this very slot.
-func repeated(near []*record, c *holds.Claim) *record {
+func repeated(near []*record, id *identity, span *holds.Span) *record {
 	for _, r := range near {
-		if r.SameGroup(&c.Span) && same(r.Client, c.Client) {
+		if id.has(r) && r.SameGroup(span) {
 			return r
 		}
 	}
@@ -167,7 +166,7 @@ func (b *Backend) own(id string, client holds.ClientID, do func(*shard, *record,
 	if !ok {
 		return holds.ErrNotFound
 	}
-	own := b.clientsOf(client)
+	own, who := b.identify(client)
 	own.Lock()
 	defer own.Unlock()
 	s := &b.shards[at.shard()]
@@ -177,7 +176,7 @@ func (b *Backend) own(id string, client holds.ClientID, do func(*shard, *record,
 	if r == nil {
 		return holds.ErrNotFound
 	}
-	if !same(r.Client, client) {
+	if !who.has(r) {
 		return holds.ErrNotOwner
 	}
 	return do(s, r, now)

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"encoding/binary"
 	"math/rand/v2"
 	"sync/atomic"
 	"time"
@@ -8,30 +9,45 @@ import (
 
 // ids makes the ids of holds: UUIDs of version 7 (RFC 9562) that always rise, whatever the wall clock does. The 12 bits after
 // the milliseconds are a fraction of them (its section 6.2, method 3). The last 32 bits are the hold's place, which
-// saves a map of all ids. The 30 random bits before them keep the ids of two processes apart, and that is all they are
-// for: an id opens nothing.
+// saves a map of all ids. The 30 bits before them are random, but the same for all ids of one backend: they keep those of
+// two backends apart, and nothing else is needed, since an id opens nothing.
 type ids struct {
+	node uint64
 	last atomic.Uint64 // milliseconds << 12 | fraction
 }
+
+func (g *ids) open() { g.node = rand.Uint64N(1 << 30) }
 
 const idLen = 36
 
 func (g *ids) next(wall time.Time, at place) string {
 	t := g.rise(uint64(wall.UnixMilli())<<12 | uint64(wall.Nanosecond()%1e6)<<12/1e6)
 	hi := t>>12<<16 | 7<<12 | t&0xfff
-	lo := 1<<63 | rand.Uint64()>>2&^0xffff_ffff | uint64(at)
+	lo := 1<<63 | g.node<<32 | uint64(at)
 
-	var text [idLen]byte
-	write(text[0:8], hi>>32)
-	text[8] = '-'
-	write(text[9:13], hi>>16)
-	text[13] = '-'
-	write(text[14:18], hi)
-	text[18] = '-'
-	write(text[19:23], lo>>48)
-	text[23] = '-'
-	write(text[24:36], lo)
+	var digits [32]byte
+	hex(digits[0:8], hi>>32)
+	hex(digits[8:16], hi)
+	hex(digits[16:24], lo>>32)
+	hex(digits[24:32], lo)
+	text := [idLen]byte{8: '-', 13: '-', 18: '-', 23: '-'}
+	copy(text[0:8], digits[0:8])
+	copy(text[9:13], digits[8:12])
+	copy(text[14:18], digits[12:16])
+	copy(text[19:23], digits[16:20])
+	copy(text[24:36], digits[20:32])
 	return string(text[:])
+}
+
+// hex writes the low 32 bits of n as eight digits, all at once: it spreads the half-bytes over the bytes of one word, and
+// adds to each '0' or, above nine, 'a'-10.
+func hex(text []byte, n uint64) {
+	n = n&0xffff_0000<<16 | n&0xffff
+	n = n<<8&0x00ff_0000_00ff_0000 | n&0x0000_00ff_0000_00ff
+	n = n<<4&0x0f00_0f00_0f00_0f00 | n&0x000f_000f_000f_000f
+	const ones = 0x0101_0101_0101_0101
+	letters := (n + 6*ones) >> 4 & ones
+	binary.BigEndian.PutUint64(text, n+'0'*ones+letters*('a'-10-'0'))
 }
 
 // rise returns t, or the number after the last one if the clock has not moved on since.
@@ -42,16 +58,6 @@ func (g *ids) rise(t uint64) uint64 {
 		if g.last.CompareAndSwap(last, next) {
 			return next
 		}
-	}
-}
-
-const digits = "0123456789abcdef"
-
-// write fills text with the last digits of n.
-func write(text []byte, n uint64) {
-	for i := len(text) - 1; i >= 0; i-- {
-		text[i] = digits[n&0xf]
-		n >>= 4
 	}
 }
 

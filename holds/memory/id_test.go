@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -29,6 +30,28 @@ func TestIDsAreVersion7AndNameTheirPlace(t *testing.T) {
 	}
 }
 
+func TestIDsOfTwoBackendsDiffer(t *testing.T) {
+	var one, other ids
+	one.open()
+	other.open()
+	at := time.Now()
+	if a, b := one.next(at, 7), other.next(at, 7); a == b {
+		t.Errorf("got %s twice", a)
+	}
+}
+
+func TestHexWritesEveryDigitEverywhere(t *testing.T) {
+	for i := range 8 {
+		for d := range uint64(16) {
+			n := uint64(0x8a91_0f7c)&^(0xf<<(4*i)) | d<<(4*i)
+			var got [8]byte
+			if hex(got[:], n); string(got[:]) != fmt.Sprintf("%08x", n) {
+				t.Errorf("got %s, want %08x", got, n)
+			}
+		}
+	}
+}
+
 func TestIDsRiseWhateverTheClockDoes(t *testing.T) {
 	var g ids
 	at := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
@@ -53,7 +76,7 @@ func TestIDsMadeAtOnceDiffer(t *testing.T) {
 			for range 1000 {
 				id := g.next(time.Unix(0, 0), 0)
 				mu.Lock()
-				all = append(all, id[:18]) // without what is random
+				all = append(all, id)
 				mu.Unlock()
 			}
 		})

@@ -8,7 +8,7 @@
 //
 // The quota crosses shards, so each client has a lock too, taken before the shard's and held through the claim. A hold
 // changes under both locks; either is enough to read it. What ends a hold without its client's lock (a lapse, a
-// displacement) marks it as gone and leaves it to the sweeper to take off the client's list.
+// displacement) marks it as gone and leaves it to the sweeper to take it out of its client's chain.
 //
 // The order is client, shard, log; selections, presence and busy time have a lock each and take only the log's within
 // it. Nothing sleeps, waits or does I/O while it holds one.
@@ -87,6 +87,7 @@ func New(o Options) *Backend {
 	}
 	b.clock.open()
 	b.log.open(epoch(), o.WatchQueue)
+	b.ids.open()
 	b.alarm.open()
 	b.doubts.open()
 	for i := range b.shards {

@@ -22,30 +22,33 @@ func open(t testing.TB, booked func(holds.Hold) bool) holds.Backend {
 // has been closed, so nothing moves.
 func check(t testing.TB, b *Backend) {
 	t.Helper()
-	onList := map[*record]bool{}
+	chained := map[*record]bool{}
 	for i := range b.clients {
-		for id, newest := range b.clients[i].newest {
-			if newest == nil {
-				t.Errorf("client without holds is kept")
-			}
-			for r := newest; r != nil; r = r.older {
-				if r.Client != id || r.own != &b.clients[i] || b.clientsOf(id) != &b.clients[i] {
-					t.Errorf("hold %s is on another client's list", r.ID)
+		cs, n := &b.clients[i], 0
+		for k, first := range cs.chains {
+			for r := first; r != nil; r = r.next {
+				own, id := b.identify(r.Client)
+				if own != cs || r.own != cs || r.hash != id.hash || *cs.chain(r.hash) != first {
+					t.Errorf("hold %s is in chain %d, another client's", r.ID, k)
 				}
-				if r.older != nil && r.older.newer != r || r == newest && r.newer != nil {
+				if r.next != nil && r.next.previous != r || r == first && r.previous != nil {
 					t.Errorf("hold %s is badly chained", r.ID)
 				}
-				onList[r] = true
+				chained[r] = true
+				n++
 			}
+		}
+		if n != cs.count {
+			t.Errorf("got %d holds in the chains, want %d", n, cs.count)
 		}
 	}
 	for i := range b.shards {
 		s := &b.shards[i]
 		for _, r := range s.gone {
-			if !onList[r] {
-				t.Errorf("hold %s awaits the sweeper, but is on no list", r.ID)
+			if !chained[r] {
+				t.Errorf("hold %s awaits the sweeper, but is in no chain", r.ID)
 			}
-			delete(onList, r)
+			delete(chained, r)
 		}
 		inTable := 0
 		for n, r := range s.table {
@@ -59,10 +62,10 @@ func check(t testing.TB, b *Backend) {
 			if s.deadlines[r.turn] != (due{r.deadline(), r}) || r.turn > 0 && s.deadlines[(r.turn-1)/2].at > r.deadline() {
 				t.Errorf("hold %s lapses out of turn", r.ID)
 			}
-			if !onList[r] || r.gone.Load() {
-				t.Errorf("hold %s is not on its client's list", r.ID)
+			if !chained[r] || r.gone.Load() {
+				t.Errorf("hold %s is not in its client's chain", r.ID)
 			}
-			delete(onList, r)
+			delete(chained, r)
 		}
 		if inTable != len(s.deadlines) || inTable+len(s.vacant) != len(s.table) {
 			t.Errorf("shard %d: %d holds, %d deadlines, %d vacant of %d", i, inTable, len(s.deadlines), len(s.vacant), len(s.table))
@@ -84,8 +87,8 @@ func check(t testing.TB, b *Backend) {
 			t.Errorf("shard %d: %d holds more than specialists have", i, inTable)
 		}
 	}
-	for r := range onList {
-		t.Errorf("hold %s is over, but on its client's list", r.ID)
+	for r := range chained {
+		t.Errorf("hold %s is over, but in its client's chain", r.ID)
 	}
 	if l := &b.log; len(l.watches)+len(l.all)+len(l.about)+len(l.pages) > 0 {
 		t.Errorf("%d watches and %d pages are left", len(l.watches), len(l.pages))

@@ -21,10 +21,10 @@ type shard struct {
 	deadlines   deadlines
 
 	// What ended here without its client's lock, until the sweeper sees to it.
-	gone     []*record    // still on their clients' lists
+	gone     []*record    // still in their clients' chains
 	doubtful []holds.Hold // pinned when they lapsed
 
-	spent  *record // for the next claims, chained by older
+	spent  *record // for the next claims, chained by next
 	spents int
 }
 
@@ -41,9 +41,10 @@ type record struct {
 	of    *specialist
 	start int64 // of its slot, in Unix seconds
 
-	own          *clients // its client's lock and list
-	newer, older *record  // on that list
-	gone         atomic.Bool
+	hash           uint64   // of its client
+	own            *clients // its client's lock and chains
+	previous, next *record  // in its chain
+	gone           atomic.Bool
 }
 
 // deadline is the instant from which the hold does not exist.
@@ -95,9 +96,10 @@ func (s *shard) lapse(now instant) {
 }
 
 // claim puts a new hold into the table. Nothing may be in its way.
-func (s *shard) claim(of *specialist, c *holds.Claim, now instant) *record {
+func (s *shard) claim(of *specialist, c *holds.Claim, hash uint64, now instant) *record {
 	r := s.take()
 	r.Hold = holds.Hold{ID: s.b.ids.next(now.wall, r.at), Span: c.Span, Client: c.Client}
+	r.hash = hash
 	r.life = max(c.MaxLife, c.TTL)
 	r.expires, r.most = now.mono+c.TTL, now.mono+r.life
 	r.ExpiresAt, r.MaxExpiresAt = now.at(r.expires), now.at(r.most)
@@ -180,7 +182,7 @@ func (s *shard) take() *record {
 	if r == nil {
 		r = new(record)
 	} else {
-		s.spent, r.older = r.older, nil
+		s.spent, r.next = r.next, nil
 		s.spents--
 	}
 	r.at = placeAt(s.number, n)
@@ -194,7 +196,7 @@ const mostSpents = 64
 // keep keeps a record that nothing points to any more for the next claim.
 func (s *shard) keep(r *record) {
 	if s.spents < mostSpents {
-		*r = record{older: s.spent}
+		*r = record{next: s.spent}
 		s.spent = r
 		s.spents++
 	}
