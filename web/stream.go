@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"io"
-	"net"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -151,7 +150,7 @@ func (h *hub) open(w http.ResponseWriter, r *http.Request, q streamRequest) erro
 			// Deadlines of the request must not end the stream; what the peer sent meanwhile is of no interest.
 			_ = conn.SetDeadline(time.Time{})
 			_, _ = io.CopyN(io.Discard, buffered.Reader, int64(buffered.Reader.Buffered()))
-			if _, err := io.WriteString(deadlined{conn, h.options.WriteTimeout}, streamHead); err != nil {
+			if err := s.conn.write([]byte(streamHead), h.options.WriteTimeout); err != nil {
 				s.conn.close()
 				return nil
 			}
@@ -243,17 +242,4 @@ func (h *hub) presenceSnapshot(ctx context.Context, b []byte) ([]byte, error) {
 		b = append(appendSession(append(b, `data: {"type":"session"`...), x.ID, string(x.Status), x.SpecialistID, x.ExpiresAt), "}\n\n"...)
 	}
 	return appendConnected(b, h.engine.Generation("")), nil
-}
-
-// deadlined is a connection whose every write must be done in time.
-type deadlined struct {
-	net.Conn
-	within time.Duration
-}
-
-func (d deadlined) Write(b []byte) (int, error) {
-	if err := d.SetWriteDeadline(time.Now().Add(d.within)); err != nil {
-		return 0, err
-	}
-	return d.Conn.Write(b)
 }

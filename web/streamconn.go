@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"net"
 	"net/http"
 	"sync"
@@ -64,7 +65,8 @@ func (c *tcpStream) write(b []byte, within time.Duration) error {
 		return err
 	}
 	_, err := c.conn.Write(b)
-	return err
+	// A deadline that stays would refuse tryWrite when it has passed.
+	return errors.Join(err, c.conn.SetWriteDeadline(time.Time{}))
 }
 
 func (c *tcpStream) gone() bool {
