@@ -31,6 +31,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"holdfast/store/bolt"
 )
 
 // process is what a command may touch of the process it runs in. Tests give it other streams.
@@ -47,14 +49,33 @@ type process struct {
 // the command to finish in good order; a second one ends the process at once. An empty version means a build without
 // one: the revision it was built from stands in.
 func Main(version string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	bolt.CheckMain() // the queue's file is checked by a child of this process
+	ctx, stop := untilSignalled()
 	defer stop()
-	// Giving the signals back to the runtime is what lets the second one kill.
-	defer context.AfterFunc(ctx, stop)()
 	return run(ctx, process{
 		args: os.Args[1:], environ: os.Environ(), stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
 		version: versionOf(version, debug.ReadBuildInfo),
 	})
+}
+
+// untilSignalled returns a context that the first SIGINT or SIGTERM ends. The second one kills the process, as it would
+// have without us.
+func untilSignalled() (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		select {
+		case <-signals:
+			cancel()
+		case <-ctx.Done():
+			return
+		}
+		second := <-signals
+		signal.Reset()
+		_ = syscall.Kill(os.Getpid(), second.(syscall.Signal))
+	}()
+	return ctx, cancel
 }
 
 // usageError is a mistake in what was typed or set, as opposed to something that failed.
@@ -102,8 +123,9 @@ Every flag --x-y can also be set as HOLDFAST_X_Y in the environment or in the fi
 		return usageError{fmt.Errorf("%w\nSee: %s --help", err, c.CommandPath())}
 	})
 	defineSettings(root, forServing)
-	root.AddCommand(serve, demoCommand(p), importCommand(p), exportCommand(p), apikeyCommand(p), backupCommand(p),
-		restoreCommand(p), verifyCommand(p), migrateCommand(p), configCommand(p), healthcheckCommand(p), versionCommand(p))
+	root.AddCommand(serve, demoCommand(p), importCommand(p), exportCommand(p), setupURLCommand(p), adminCommand(p), apikeyCommand(p),
+		keysCommand(p), backupCommand(p), restoreCommand(p), verifyCommand(p), migrateCommand(p), configCommand(p), healthcheckCommand(p),
+		openAPICommand(p), versionCommand(p))
 	return root
 }
 

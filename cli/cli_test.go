@@ -7,12 +7,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"holdfast/store/bolt"
 )
 
 // asMain makes the test binary be holdfast itself, for what only a process of its own can show: signals and exit codes.
 const asMain = "CLI_TEST_AS_MAIN"
 
 func TestMain(m *testing.M) {
+	bolt.CheckMain() // this binary is also the child that checks the queue's file
 	if os.Getenv(asMain) != "" {
 		os.Exit(Main("test"))
 	}

@@ -20,6 +20,7 @@ const (
 	queueFile    = "queue.bolt"
 	secretFile   = "secret.key"
 	backupsDir   = "backups"
+	mailDir      = "mail" // messages that no mail server was there for
 	socketFile   = "admin.sock"
 	lockFile     = "holdfast.pid"
 )

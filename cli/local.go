@@ -29,7 +29,7 @@ func (p process) withAdmin(ctx context.Context, cfg config, create bool, do func
 		}
 		// Only what goes wrong is worth a line here; the command speaks for itself.
 		log := slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-		h, err := openHouse(ctx, cfg, houseOptions{version: p.version, log: log})
+		h, err := openHouse(ctx, cfg, houseOptions{version: p.version, log: log, local: true})
 		var inUse *inUseError
 		if errors.As(err, &inUse) {
 			select {

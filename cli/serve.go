@@ -16,7 +16,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast/engine"
+	"holdfast/engine/notice"
 	"holdfast/holds/memory"
+	"holdfast/store/bolt"
 	"holdfast/store/sqlite"
 	"holdfast/web"
 )
@@ -42,6 +44,9 @@ func serveCommand(p process) *cobra.Command {
 				return errors.Join(err, h.close())
 			}
 			printTree(p.stdout, h, cfg, listener.Addr())
+			if err := firstRun(c.Context(), p.stdout, h, cfg, baseURL(cfg, listener.Addr())); err != nil {
+				return errors.Join(err, listener.Close(), h.close())
+			}
 			return errors.Join(h.serve(c.Context(), listener), h.close())
 		},
 	}
@@ -51,14 +56,16 @@ func serveCommand(p process) *cobra.Command {
 
 // house is the whole server, put together.
 type house struct {
-	log     *slog.Logger
-	dir     *dataDir
-	store   *sqlite.Store
-	holds   *memory.Backend
-	engine  *engine.Engine
-	web     *web.Server
-	fatal   chan error // why nothing can be written any more; holds at most one
-	closing []func() error
+	log      *slog.Logger
+	dir      *dataDir
+	store    *sqlite.Store
+	queue    *bolt.Queue
+	holds    *memory.Backend
+	engine   *engine.Engine
+	web      *web.Server
+	rotating sync.Mutex // one rotation of the keys at a time
+	fatal    chan error // why nothing can be written any more; holds at most one
+	closing  []func() error
 }
 
 // houseOptions are what the commands differ in.
@@ -66,6 +73,7 @@ type houseOptions struct {
 	version string
 	log     *slog.Logger
 	demo    bool
+	local   bool // for one command on this machine: nothing is delivered to anybody meanwhile
 }
 
 // openHouse opens the data directory and wires the parts, from what is remembered up to what is said. The caller closes
@@ -100,11 +108,16 @@ func openHouse(ctx context.Context, cfg config, o houseOptions) (_ *house, err e
 	if cfg.timeslotsCacheTTL == 0 {
 		cfg.timeslotsCacheTTL = -1 // to the engine zero is the default, and less is off
 	}
-	h.engine, err = engine.New(ctx, engine.Options{
+	options := engine.Options{
 		Store: h.store, Holds: h.holds, Logger: h.log, Keyring: h.dir.keys, AdminKey: cfg.adminKey,
-		TimeslotsCacheTTL: cfg.timeslotsCacheTTL,
-	})
-	if err != nil {
+		Presence: cfg.presence, TimeslotsCacheTTL: cfg.timeslotsCacheTTL, Outbound: cfg.outbound, OnFatal: h.fail,
+	}
+	if !o.local {
+		if err := h.openQueue(ctx, cfg, &options); err != nil {
+			return nil, err
+		}
+	}
+	if h.engine, err = engine.New(ctx, options); err != nil {
 		return nil, err
 	}
 
@@ -113,6 +126,24 @@ func openHouse(ctx context.Context, cfg config, o houseOptions) (_ *house, err e
 		Demo: o.demo, StorageMode: h.holds.Mode, Logger: h.log, Version: o.version,
 	})
 	return h, err
+}
+
+// openQueue opens what carries calls to the outside, and says how they are delivered.
+func (h *house) openQueue(ctx context.Context, cfg config, o *engine.Options) (err error) {
+	h.queue, err = bolt.Open(ctx, bolt.Options{Path: h.dir.file(queueFile), Logger: h.log, Check: bolt.Check})
+	if err != nil {
+		return err
+	}
+	h.closing = append(h.closing, h.queue.Close)
+	mailer, err := notice.NewMailer(notice.MailOptions{URL: cfg.smtpURL, Dir: h.dir.file(mailDir)})
+	if err != nil {
+		return err
+	}
+	o.Queue, o.QueueRebuilt = h.queue, h.queue.Rebuilt()
+	o.Notices = engine.NoticeOptions{
+		Mailer: mailer, Hooks: notice.NewHooks(notice.HookOptions{AllowPrivate: cfg.webhookAllowPrivate}), From: cfg.mailFrom, BaseURL: knownURL(cfg),
+	}
+	return nil
 }
 
 // fail ends serve: what the disk holds is no longer known, so nothing more may be acknowledged. It does not block.
@@ -199,6 +230,14 @@ func newLog(cfg config, w io.Writer) *slog.Logger {
 		return slog.New(slog.NewJSONHandler(w, nil))
 	}
 	return slog.New(slog.NewTextHandler(w, nil))
+}
+
+// knownURL is where people find the server as far as the settings tell.
+func knownURL(cfg config) string {
+	if cfg.baseURL != "" {
+		return cfg.baseURL
+	}
+	return "http://" + reachable(cfg.listen)
 }
 
 // baseURL is where people on this machine find the server.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/mail"
 	"net/netip"
 	"net/url"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/notice"
 )
 
 // config is what the settings came to.
@@ -23,6 +25,15 @@ type config struct {
 	adminKey          string // empty: none
 	timeslotsCacheTTL time.Duration
 	logFormat         string // text or json
+	ownerEmail        string // of the owner to be made when there is none; empty: by the setup link
+	ownerPassword     string
+
+	presence engine.PresenceOptions
+	outbound engine.OutboundOptions
+
+	smtpURL             string // empty: messages become files
+	mailFrom            string
+	webhookAllowPrivate bool
 
 	given map[string]given // by setting: what was set, and where
 }
@@ -92,6 +103,63 @@ func settings() []setting {
 			set: func(c *config, v string) (err error) {
 				c.timeslotsCacheTTL, err = parseDuration(v)
 				return err
+			},
+		}, {
+			name: "owner-email", audience: forServing,
+			help: "makes the first owner without the setup page, together with --owner-password; nothing once there is an owner",
+			set: func(c *config, v string) error {
+				c.ownerEmail = v
+				return nil
+			},
+		}, {
+			name: "owner-password", secret: true, audience: forServing,
+			help: "password of the first owner, at least 12 characters; better given as a file",
+			set: func(c *config, v string) error {
+				c.ownerPassword = v
+				return nil
+			},
+		}, {
+			name: "presence-stale-after", fallback: "90s", audience: forServing,
+			help: "how old the heartbeat of a specialist who is online may be",
+			set:  func(c *config, v string) (err error) { c.presence.StaleAfter, err = parsePositive(v); return err },
+		}, {
+			name: "presence-sweep", fallback: "30s", audience: forServing,
+			help: "how often stale heartbeats are looked for",
+			set:  func(c *config, v string) (err error) { c.presence.Sweep, err = parsePositive(v); return err },
+		}, {
+			name: "presence-mirror", fallback: "60s", audience: forServing,
+			help: "how often heartbeats are written to the database, all in one statement",
+			set:  func(c *config, v string) (err error) { c.presence.Mirror, err = parsePositive(v); return err },
+		}, {
+			name: "presence-reconcile", fallback: "300s", audience: forServing,
+			help: "how often the live presence is healed from the database",
+			set:  func(c *config, v string) (err error) { c.presence.Reconcile, err = parsePositive(v); return err },
+		}, {
+			name: "queue-backoff", fallback: "10s", audience: forServing,
+			help: "base of the wait after a failed delivery: base x 2^attempt, at most 300s",
+			set:  func(c *config, v string) (err error) { c.outbound.Backoff, err = parsePositive(v); return err },
+		}, {
+			name: "queue-max-attempts", fallback: "10", audience: forServing,
+			help: "deliveries tried before a person has to look",
+			set:  func(c *config, v string) (err error) { c.outbound.MaxAttempts, err = parseCount(v); return err },
+		}, {
+			name: "smtp-url", secret: true, audience: forServing,
+			help: "mail server, as smtp://user:password@host:587 or smtps://…; without it every message becomes an .eml file in the data directory",
+			set: func(c *config, v string) error {
+				c.smtpURL = v
+				_, err := notice.NewMailer(notice.MailOptions{URL: v})
+				return err
+			},
+		}, {
+			name: "mail-from", audience: forServing,
+			help: "sender of mail, such as \"Harbour Clinic <post@example.org>\"; default: the clinic's own address",
+			set:  func(c *config, v string) (err error) { c.mailFrom, err = parseMailFrom(v); return err },
+		}, {
+			name: "webhook-allow-private", fallback: "false", audience: forServing,
+			help: "lets webhooks go to loopback and private addresses: true or false",
+			set: func(c *config, v string) error {
+				c.webhookAllowPrivate = v == "true"
+				return oneOf(v, "true", "false")
 			},
 		}, {
 			name: "log-format", fallback: "text", audience: forServing,
@@ -187,6 +255,32 @@ func parseAdminKey(v string) (string, error) {
 		if v[i] <= ' ' || v[i] > '~' {
 			return "", errors.New("may have visible ASCII characters only, without spaces")
 		}
+	}
+	return v, nil
+}
+
+func parsePositive(v string) (time.Duration, error) {
+	d, err := parseDuration(v)
+	if err == nil && d <= 0 {
+		err = fmt.Errorf("%q should be longer than nothing", v)
+	}
+	return d, err
+}
+
+func parseCount(v string) (int, error) {
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 1 || n > 1000 {
+		return 0, fmt.Errorf("%q should be a number from 1 to 1000", v)
+	}
+	return n, nil
+}
+
+func parseMailFrom(v string) (string, error) {
+	if v == "" {
+		return "", nil
+	}
+	if _, err := mail.ParseAddress(v); err != nil {
+		return "", fmt.Errorf("%q should be an address, such as post@example.org or \"Harbour Clinic <post@example.org>\"", v)
 	}
 	return v, nil
 }

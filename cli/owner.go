@@ -1,0 +1,244 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"holdfast/engine"
+	"holdfast/store"
+)
+
+// People who sign in, as the admin socket speaks of them: what the console cannot do before anybody is an owner, or when
+// the last owner has lost the password.
+
+type userBody struct {
+	ID       string     `json:"id"`
+	Email    string     `json:"email"`
+	Name     string     `json:"name"`
+	Role     store.Role `json:"role"`
+	Active   bool       `json:"active"`
+	Password string     `json:"password,omitempty"` // only towards the server
+	Seen     *time.Time `json:"lastSignInAt,omitempty"`
+}
+
+func (h *house) listOwners(w http.ResponseWriter, r *http.Request) {
+	users, err := h.engine.Users(r.Context())
+	if err != nil {
+		refuse(w, statusOf(err), err)
+		return
+	}
+	list := make([]userBody, len(users))
+	for i, u := range users {
+		list[i] = userBody{ID: u.ID, Email: u.Email, Name: u.Name, Role: u.Role, Active: u.Active}
+		if !u.LastSignInAt.IsZero() {
+			list[i].Seen = &u.LastSignInAt
+		}
+	}
+	answer(w, list)
+}
+
+func (h *house) createOwner(w http.ResponseWriter, r *http.Request) {
+	var ask userBody
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10)).Decode(&ask); err != nil {
+		refuse(w, http.StatusBadRequest, err)
+		return
+	}
+	u, err := h.engine.CreateUser(r.Context(), localActor, engine.NewUser{Email: ask.Email, Name: ask.Name, Role: store.RoleOwner, Password: ask.Password})
+	if err != nil {
+		refuse(w, statusOf(err), err)
+		return
+	}
+	answer(w, userBody{ID: u.ID, Email: u.Email, Name: u.Name, Role: u.Role, Active: u.Active})
+}
+
+// resetPassword gives a user a new password, switches the one-time codes off and the account on.
+func (h *house) resetPassword(w http.ResponseWriter, r *http.Request) {
+	var ask userBody
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10)).Decode(&ask); err != nil {
+		refuse(w, http.StatusBadRequest, err)
+		return
+	}
+	u, err := h.engine.UserByEmail(r.Context(), ask.Email)
+	if err == nil {
+		err = h.engine.SetPassword(r.Context(), localActor, u.ID, ask.Password, "")
+	}
+	if err == nil && u.TOTPSecret != nil {
+		err = h.engine.DisableTOTP(r.Context(), localActor, u.ID)
+	}
+	if err == nil && !u.Active {
+		_, err = h.engine.UpdateUser(r.Context(), localActor, u.ID, func(u *store.User) { u.Active = true })
+	}
+	if err != nil {
+		refuse(w, statusOf(err), err)
+		return
+	}
+	answer(w, userBody{ID: u.ID, Email: u.Email, Name: u.Name, Role: u.Role, Active: true})
+}
+
+func adminCommand(p process) *cobra.Command {
+	c := &cobra.Command{Use: "admin", Short: "Owners who sign in: create, list, reset a password", Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
+	c.AddCommand(adminCreateCommand(p), adminListCommand(p), adminResetCommand(p))
+	return c
+}
+
+func adminCreateCommand(p process) *cobra.Command {
+	var ask userBody
+	c := &cobra.Command{
+		Use:   "create --email ADDRESS --name NAME",
+		Short: "Make an owner; the password is read from standard input",
+		Args:  noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return p.sendUser(c, "/users", ask, "%s can sign in as owner at /staff.\n")
+		},
+	}
+	c.Flags().StringVar(&ask.Email, "email", "", "the address to sign in with")
+	c.Flags().StringVar(&ask.Name, "name", "", "what colleagues see beside changes")
+	defineSettings(c, forData)
+	return c
+}
+
+func adminResetCommand(p process) *cobra.Command {
+	var ask userBody
+	c := &cobra.Command{
+		Use:   "reset-password --email ADDRESS",
+		Short: "Give a user a new password, read from standard input",
+		Long: "Gives a user a new password, read from standard input, and ends the user's sign-ins. One-time codes are switched off\n" +
+			"and a switched-off account is switched on again.",
+		Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return p.sendUser(c, "/users/password", ask, "%s has a new password and is signed out everywhere.\n")
+		},
+	}
+	c.Flags().StringVar(&ask.Email, "email", "", "the address the user signs in with")
+	defineSettings(c, forData)
+	return c
+}
+
+// sendUser reads a password and sends a user to the admin socket.
+func (p process) sendUser(c *cobra.Command, path string, ask userBody, done string) error {
+	cfg, err := p.resolve(c)
+	if err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(p.stderr, "Password (at least %d characters), then Enter: ", engine.MinPassword)
+	line, err := io.ReadAll(io.LimitReader(p.stdin, engine.MaxPassword+2))
+	if err != nil {
+		return fmt.Errorf("read the password: %w", err)
+	}
+	ask.Password, _, _ = strings.Cut(string(line), "\n")
+	ask.Password = strings.TrimSuffix(ask.Password, "\r")
+	return p.withAdmin(c.Context(), cfg, true, func(ctx context.Context, admin *adminClient) error {
+		var made userBody
+		if err := admin.call(ctx, http.MethodPost, path, ask, &made); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(p.stdout, done, made.Email)
+		return err
+	})
+}
+
+func adminListCommand(p process) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List who can sign in",
+		Args:  noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			cfg, err := p.resolve(c)
+			if err != nil {
+				return err
+			}
+			return p.withAdmin(c.Context(), cfg, false, func(ctx context.Context, admin *adminClient) error {
+				var users []userBody
+				if err := admin.call(ctx, http.MethodGet, "/users", nil, &users); err != nil {
+					return err
+				}
+				table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+				_, _ = fmt.Fprintln(table, "EMAIL\tNAME\tROLE\tACTIVE\tLAST SIGN-IN")
+				for _, u := range users {
+					_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%t\t%s\n", u.Email, u.Name, u.Role, u.Active, instantOr(u.Seen, "never"))
+				}
+				return table.Flush()
+			})
+		},
+	}
+	defineSettings(c, forData)
+	return c
+}
+
+// setupBody is the one-time token of a setup link.
+type setupBody struct {
+	Token string `json:"token"`
+}
+
+func (h *house) makeSetupToken(w http.ResponseWriter, r *http.Request) {
+	token, err := h.engine.NewSetupToken(r.Context())
+	if err != nil {
+		status := statusOf(err)
+		if errors.Is(err, engine.ErrSetupDone) {
+			status, err = http.StatusGone, errors.New("setup is done: somebody can sign in already. For a lost password: holdfast admin reset-password --email ADDRESS")
+		}
+		refuse(w, status, err)
+		return
+	}
+	answer(w, setupBody{token})
+}
+
+func setupURLCommand(p process) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "setup-url",
+		Short: "Print a new one-time link to set the clinic up",
+		Long:  "Prints a one-time link to set the clinic up and make its first owner. It works for 30 minutes and once; links printed before do not work any more.",
+		Args:  noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			cfg, err := p.resolve(c)
+			if err != nil {
+				return err
+			}
+			return p.withAdmin(c.Context(), cfg, true, func(ctx context.Context, admin *adminClient) error {
+				var made setupBody
+				if err := admin.call(ctx, http.MethodPost, "/setup-token", nil, &made); err != nil {
+					return err
+				}
+				_, err := fmt.Fprintln(p.stdout, setupURL(knownURL(cfg), made.Token))
+				return err
+			})
+		},
+	}
+	defineSettings(c, forData|forCalling)
+	return c
+}
+
+// setupURL has the token in the fragment, which browsers send to nobody.
+func setupURL(base, token string) string { return base + "/setup#" + token }
+
+// firstRun makes the owner that the settings name, or prints the setup link, while nobody can sign in.
+func firstRun(ctx context.Context, w io.Writer, h *house, cfg config, base string) error {
+	needed, err := h.engine.NeedsSetup(ctx)
+	if err != nil || !needed {
+		return err
+	}
+	if cfg.ownerEmail != "" {
+		_, err := h.engine.CreateUser(ctx, localActor, engine.NewUser{Email: cfg.ownerEmail, Name: "Owner", Role: store.RoleOwner, Password: cfg.ownerPassword})
+		if err != nil {
+			return fmt.Errorf("make the first owner from --owner-email and --owner-password: %w", err)
+		}
+		_, err = fmt.Fprintf(w, "\n%s can sign in as owner at %s/staff\n", cfg.ownerEmail, base)
+		return err
+	}
+	token, err := h.engine.NewSetupToken(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "\nNobody can sign in yet. Set the clinic up with this link; it works for 30 minutes, and once:\n\n  %s\n", setupURL(base, token))
+	return err
+}
