@@ -28,6 +28,14 @@ type HoldRequest struct {
 	TTL               time.Duration // 0: the type's
 	Displace          bool          // staff: take it from whoever holds it; its owner is told
 	IgnoreHours       bool          // staff: outside the opening times as well
+	// Moving is the confirmed appointment that this hold is to move, opened by its manage link. Its own time is free to
+	// it, and a cooldown, which is about booking the same type again, does not stand in its way.
+	Moving *store.Appointment
+}
+
+// moves reports whether the hold is for moving an appointment of the type it asks for.
+func (r *HoldRequest) moves() bool {
+	return r.Moving != nil && r.Moving.Status == store.Confirmed && r.Moving.AppointmentTypeID == r.AppointmentTypeID
 }
 
 // Hold claims a slot for one client. Where no specialist is named, one is assigned, and the next one if that claim is
@@ -45,7 +53,10 @@ func (e *Engine) Hold(ctx context.Context, r HoldRequest) (holds.Hold, error) {
 		return holds.Hold{}, store.ErrNotFound
 	}
 	now := time.Now()
-	if !r.Displace {
+	rules := candidateRules{ignoreHours: r.IgnoreHours}
+	if r.moves() {
+		rules.moving = r.Moving.ID
+	} else if !r.Displace {
 		if err := e.checkCooldown(ctx, e.store, t, string(r.Client), now); err != nil {
 			var cooling *CooldownError
 			if errors.As(err, &cooling) {
@@ -54,7 +65,7 @@ func (e *Engine) Hold(ctx context.Context, r HoldRequest) (holds.Hold, error) {
 			e.log.Warn("the cooldown could not be checked for a hold; the booking checks it again", "error", err)
 		}
 	}
-	found, err := e.candidates(ctx, s, t, r.SpecialistID, r.SlotStart, now, candidateRules{ignoreHours: r.IgnoreHours})
+	found, err := e.candidates(ctx, s, t, r.SpecialistID, r.SlotStart, now, rules)
 	if err != nil {
 		return holds.Hold{}, err
 	}

@@ -98,6 +98,8 @@ func (s *Server) apiKey(c *call) (bool, error) {
 	return true, nil
 }
 
+var errDeadLink = errUnauthorized.with("This link no longer works: the appointment was moved, or the link has expired. Use the link in the newest message.")
+
 // manageLink is the credential of a patient: the token of a manage link, in the header Holdfast-Manage. A calendar
 // program cannot set headers, so for .ics it may be in the query.
 func (s *Server) manageLink(c *call) (bool, error) {
@@ -117,7 +119,7 @@ func (s *Server) manageLink(c *call) (bool, error) {
 	case errors.Is(err, engine.ErrUnauthorized) || errors.Is(err, store.ErrNotFound):
 		// A move makes a new link. Whoever repeats the move under its idempotency key still gets the answer that
 		// has the new one, so the refusal waits until that was looked up.
-		c.denied = errUnauthorized.with("This link no longer works: the appointment was moved, or the link has expired. Use the link in the newest message.")
+		c.denied = errDeadLink
 		if c.r.Method != "POST" || c.r.Header.Get("Idempotency-Key") == "" {
 			return true, c.denied
 		}

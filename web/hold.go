@@ -2,11 +2,13 @@ package web
 
 import (
 	"crypto/subtle"
+	"errors"
 	"net/http"
 	"time"
 
 	"holdfast/engine"
 	"holdfast/holds"
+	"holdfast/store"
 )
 
 // holdJSON is a hold as its owner is told of it.
@@ -52,14 +54,31 @@ func (s *Server) createHold(c *call, b *createHoldBody) error {
 	if err := m.err(); err != nil {
 		return err
 	}
+	moving, err := s.moving(c)
+	if err != nil {
+		return err
+	}
 	h, err := s.engine.Hold(c.ctx(), engine.HoldRequest{
 		AppointmentTypeID: b.AppointmentTypeID, SlotStart: start, SpecialistID: b.SpecialistID, Client: c.client,
-		TTL: seconds(b.TTLSeconds), Displace: b.Displace, IgnoreHours: b.IgnoreHours,
+		TTL: seconds(b.TTLSeconds), Displace: b.Displace, IgnoreHours: b.IgnoreHours, Moving: moving,
 	})
 	if err != nil {
 		return err
 	}
 	return c.json(http.StatusCreated, holdOf(&h, time.Now()))
+}
+
+// moving returns the appointment that a patient is about to move: a hold may carry its manage link. Nil without one.
+func (s *Server) moving(c *call) (*store.Appointment, error) {
+	token := c.r.Header.Get("Holdfast-Manage")
+	if token == "" {
+		return nil, nil
+	}
+	a, err := s.engine.Managed(c.ctx(), token)
+	if errors.Is(err, engine.ErrUnauthorized) || errors.Is(err, store.ErrNotFound) {
+		return nil, errDeadLink
+	}
+	return &a, err
 }
 
 type extendHoldBody struct {

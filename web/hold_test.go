@@ -203,3 +203,27 @@ func TestTheDeskMayDisplaceAHold(t *testing.T) {
 	body["displace"] = true
 	h.do("POST", "/v1/holds", body, asAdmin).want(201)
 }
+
+// The cooldown is about booking again. Whoever moves an appointment holds its new time as if there were none.
+func TestMovingAnAppointmentMindsNoCooldown(t *testing.T) {
+	h := newHouse(t)
+	h.do("PATCH", "/v1/appointment-types/checkup", map[string]any{"cooldownMinutes": 60}, asAdmin).want(200)
+	booked := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0)}).want(201)
+	wanted := map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(60), "clientId": client(1)}
+	h.do("POST", "/v1/holds", wanted).problem(429, "cooldown_active")
+	h.do("POST", "/v1/holds", wanted, header{"Holdfast-Manage": "v1.forged"}).problem(401, "unauthorized")
+	held := h.do("POST", "/v1/holds", wanted, booked.managing()).want(201)
+	// Its link is for its own type only, and lets nobody book.
+	h.do("PATCH", "/v1/appointment-types/surgery", map[string]any{"cooldownMinutes": 60}, asAdmin).want(200)
+	h.book(1, "checkup", map[string]any{"holdId": held.text("holdId")}).problem(429, "cooldown_active")
+	moved := h.do("POST", "/v1/appointments/managed/reschedule",
+		map[string]any{"slotStartDate": h.at(60), "holdId": held.text("holdId"), "clientId": client(1)}, booked.managing()).want(200)
+	if got := moved.text("appointment", "slotStartDate"); got != h.at(60) {
+		t.Errorf("moved to %s, want %s", got, h.at(60))
+	}
+	// Once the appointment is cancelled there is nothing to move.
+	h.do("POST", "/v1/appointments/managed/cancel", nil, moved.managing()).want(200)
+	surgery := h.book(2, "surgery", map[string]any{"slotStartDate": h.at(120)}).want(201)
+	h.do("POST", "/v1/holds", map[string]any{"appointmentTypeId": "surgery", "slotStartDate": h.at(240), "clientId": client(2)}, moved.managing()).problem(429, "cooldown_active")
+	h.do("POST", "/v1/holds", map[string]any{"appointmentTypeId": "surgery", "slotStartDate": h.at(240), "clientId": client(2)}, surgery.managing()).want(201)
+}

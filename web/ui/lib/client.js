@@ -19,14 +19,6 @@ const fresh = () => {
 const stored = recall('client')
 export const client = { id: stored || fresh() }
 
-// borrow gives this page another id, for a while and unstored, and returns the way back. Moving an
-// appointment needs it: the cooldown after a booking is about booking again, not about moving.
-export const borrow = () => {
-  const own = client.id
-  client.id = 'c-' + random()
-  return () => { client.id = own }
-}
-
 const page = random(6)
 const channel = typeof BroadcastChannel === 'function' ? new BroadcastChannel('holdfast.client') : null
 

@@ -75,7 +75,8 @@ const held = answer => ({
   holdId: answer.holdId, specialistId: answer.specialistId, start: answer.slotStartDate, end: answer.slotEndDate, ...ends(answer),
 })
 
-export function createHold() {
+// createHold(manage): with the token of a manage link, the holds are for moving that appointment.
+export function createHold(manage) {
   const store = createStore({ phase: 'idle' })
   let worker, ticking, touched = mono()
   const send = event => {
@@ -158,7 +159,7 @@ export function createHold() {
       const answer = await post('/v1/holds', {
         appointmentTypeId: s.typeId, slotStartDate: s.start, clientId: client.id, ttlSeconds,
         ...(s.asked && { specialistId: s.asked }),
-      }, { key: newKey() })
+      }, { key: newKey(), headers: manage && { 'Holdfast-Manage': manage } })
       // The person may have walked away while the answer was under way.
       const now = store.get()
       if (now.start !== s.start || now.phase !== s.phase) drop(answer.holdId)

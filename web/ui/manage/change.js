@@ -3,7 +3,6 @@
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { nameOf, typeOf } from '../lib/boot.js'
 import { useStore } from '../lib/store.js'
-import { borrow } from '../lib/client.js'
 import { createHold, isHeld } from '../lib/hold.js'
 import { newKey } from '../lib/api.js'
 import { t } from '../lib/i18n.js'
@@ -20,12 +19,11 @@ import { LinkNotice } from '../book/problem.js'
 import { Eyebrow, Name } from '../book/shell.js'
 
 // send(body, key) posts the move; done(appointment), fail(problem) and back() are the ways out.
-export function Change({ a, back, done, fail, send, sign }) {
+export function Change({ a, token, back, done, fail, send, sign }) {
   const kept = useRef()
   if (!kept.current) {
-    const giveBack = borrow()
-    const hold = createHold()
-    kept.current = { hold, giveBack, calendar: createCalendar({ type: typeOf(a.appointmentTypeId), hear: hold.heard }) }
+    const hold = createHold(token)
+    kept.current = { hold, calendar: createCalendar({ type: typeOf(a.appointmentTypeId), hear: hold.heard }) }
   }
   const { hold, calendar } = kept.current
   const h = useStore(hold.store), s = useStore(calendar.store)
@@ -36,7 +34,6 @@ export function Change({ a, back, done, fail, send, sign }) {
       calendar.stop()
       hold.release()
       hold.stop()
-      kept.current.giveBack()
     }
   }, [])
   useEffect(() => sign(s.link), [s.link])

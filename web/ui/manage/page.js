@@ -185,7 +185,7 @@ export function Manage({ link: first, appointment, url: given }) {
     ${problem && html`<div class="gap"><${Notice} kind=${passing(problem) ? 'warn' : 'danger'} role="alert" tabIndex="-1" innerRef=${notice}
       text=${tooLate(problem) ? 'manage.late' : isDead(problem) ? 'manage.dead' : wordsFor(problem)} params=${{ s: problem.retryAfter || 8, phone: html`<${PhoneLink} />` }} /></div>`}
     ${view === 'cancel' && open ? html`<${Cancel} a=${a} link=${link} back=${() => history.back()} fail=${fail} done=${next => { setA(next); setProblem(null); home() }} />`
-      : view === 'change' && open ? html`<${Change} a=${a} back=${() => history.back()} fail=${fail} done=${change} sign=${setSign}
+      : view === 'change' && open ? html`<${Change} a=${a} token=${link.token} back=${() => history.back()} fail=${fail} done=${change} sign=${setSign}
           send=${(body, key) => post(path(link, '/reschedule'), body, { ...auth(link), key })} />`
       : html`<${Overview} a=${a} link=${link} url=${url} booked=${booked} moved=${moved} late=${late} over=${over} go=${go} />`}
   </${Shell}>`
