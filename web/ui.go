@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"crypto/rand"
 	"crypto/sha256"
@@ -13,6 +14,7 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -63,6 +65,7 @@ func newUI() (*ui, error) {
 			return err
 		}
 		name = strings.TrimPrefix(name, "ui/")
+		body = stripped(name, body)
 		fmt.Fprintf(sum, "%s %d\n", name, len(body))
 		sum.Write(body)
 		if strings.HasPrefix(name, "i18n/") && strings.Count(name, ".") == 1 {
@@ -74,6 +77,29 @@ func newUI() (*ui, error) {
 	u.base = "/ui/" + hex.EncodeToString(sum.Sum(nil)[:8])
 	return u, err
 }
+
+// stripped is a file without what only its readers in the repository need: comments on lines of their own, indentation
+// and empty lines. Vendored files are served as they are, with their notices. Inside a template literal of a page this
+// is safe because htm drops blanks that hold a line's end; a test watches that there are no others.
+func stripped(name string, body []byte) []byte {
+	script, sheet := path.Ext(name) == ".js", path.Ext(name) == ".css"
+	if !script && !sheet || strings.HasPrefix(name, "vendor/") {
+		return body
+	}
+	if sheet {
+		body = sheetComment.ReplaceAll(body, nil)
+	}
+	kept := make([]byte, 0, len(body))
+	for line := range bytes.Lines(body) {
+		line = bytes.TrimLeft(line, " \t")
+		if len(bytes.TrimSpace(line)) > 0 && !(script && bytes.HasPrefix(line, []byte("//"))) {
+			kept = append(kept, line...)
+		}
+	}
+	return kept
+}
+
+var sheetComment = regexp.MustCompile(`(?s)/\*.*?\*/`)
 
 func contentTypeOf(name string) string {
 	switch path.Ext(name) {
@@ -169,13 +195,11 @@ func (s *Server) document(c *call, name, file string) error {
 	h["Content-Security-Policy"] = []string{"default-src 'none'; script-src 'self' 'nonce-" + nonce + "'; style-src 'self'; img-src 'self' data:; " +
 		"connect-src 'self'; worker-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors " + ancestors}
 	h["Vary"] = []string{"Accept-Language"}
-	title := s.engine.Schedule().Clinic.Name
-	if title == "" {
-		title = "Holdfast"
-	}
+	clinic := &s.engine.Schedule().Clinic
+	title := cmp.Or(clinic.Name, "Holdfast")
 	filled := strings.NewReplacer(
 		"{{base}}", s.ui.base, "{{nonce}}", nonce, "{{boot}}", string(boot), // json.Marshal has escaped <, > and &
-		"{{lang}}", s.language(c.r), "{{title}}", html.EscapeString(title),
+		"{{lang}}", s.language(c.r), "{{title}}", html.EscapeString(title), "{{phone}}", html.EscapeString(cmp.Or(clinic.Phone, title)),
 	).Replace(string(s.ui.assets[file].body))
 	c.status, c.out = http.StatusOK, []byte(filled)
 	return nil

@@ -1,11 +1,18 @@
 package web_test
 
 import (
+	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"io"
+	"io/fs"
+	"maps"
 	"net/http"
+	"os"
+	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -122,6 +129,187 @@ func TestEmbeddingIsOffUntilSitesAreNamed(t *testing.T) {
 		t.Errorf("the whole page may be framed: %q", policy)
 	}
 	h.do("GET", "/embed.js", nil).want(200)
+}
+
+func TestWithoutScriptThePageSaysWhomToCall(t *testing.T) {
+	h := newHouse(t)
+	h.do("PUT", "/v1/clinic", map[string]any{"name": "Praxis Nord", "contact": map[string]any{"phone": "030 / 1234"}}, asAdmin).want(200)
+	for _, page := range []string{"/", "/manage"} {
+		if raw := h.do("GET", page, nil).want(200).raw; !strings.Contains(raw, "Call 030 / 1234.") {
+			t.Errorf("%s does not say whom to call without JavaScript", page)
+		}
+	}
+}
+
+var (
+	imported = regexp.MustCompile(`(?m)^(?:import|export)[^'"\n]*?(?:from )?['"](\.[^'"]+)['"]|new URL\('(\.[^']+)'`)
+	later    = regexp.MustCompile(`import\('(\.[^']+)'\)`)
+)
+
+// loaded is every file that a page brings, with the size it has on the wire: what its document names, and what those
+// modules import in turn; with all, also what they import when it is needed. The words are those of the language that
+// takes most room.
+func (h *house) loaded(page string, all bool) map[string]int {
+	h.t.Helper()
+	sizes := make(map[string]int)
+	var base string
+	get := func(name string) string {
+		raw := h.do("GET", name, nil, header{"Accept-Encoding": "identity"}).want(200).raw
+		var b bytes.Buffer
+		z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)
+		_, _ = z.Write([]byte(raw))
+		_ = z.Close()
+		sizes[name] = min(b.Len(), len(raw))
+		return raw
+	}
+	document := get(page)
+	var queue []string
+	for _, m := range assetPath.FindAllStringSubmatch(document, -1) {
+		queue = append(queue, m[1])
+		base, _, _ = strings.Cut(m[1][len("/ui/"):], "/")
+	}
+	queue = append(queue, "/ui/"+base+"/i18n/de.js")
+	for len(queue) > 0 {
+		name := queue[0]
+		queue = queue[1:]
+		if _, seen := sizes[name]; seen {
+			continue
+		}
+		body := get(name)
+		if path.Ext(name) != ".js" || strings.Contains(name, "/vendor/") {
+			continue
+		}
+		for _, m := range imported.FindAllStringSubmatch(body, -1) {
+			queue = append(queue, path.Join(path.Dir(name), cmp.Or(m[1], m[2])))
+		}
+		for _, m := range later.FindAllStringSubmatch(body, -1) {
+			if all && !strings.HasSuffix(m[1], "pseudo.js") {
+				queue = append(queue, path.Join(path.Dir(name), m[1]))
+			}
+		}
+	}
+	return sizes
+}
+
+// The patient's page is at most 45 KB on the wire, all the files together that it opens with. The form and the page of
+// the booked appointment follow while the patient reads; they must stay small as well.
+func TestThePatientPageStaysInItsBudget(t *testing.T) {
+	h := newHouse(t)
+	for _, c := range []struct {
+		all  bool
+		most int
+		must []string
+	}{
+		{false, 45 << 10, []string{"/lib/hold.js", "/lib/beat.js", "/book/times.js", "/vendor/preact.js", "/holdfast.css", "/i18n/de.js"}},
+		{true, 54 << 10, []string{"/book/details.js", "/manage/page.js"}},
+	} {
+		sizes, total := h.loaded("/", c.all), 0
+		for _, n := range sizes {
+			total += n
+		}
+		for _, must := range c.must {
+			if !slices.ContainsFunc(slices.Collect(maps.Keys(sizes)), func(name string) bool { return strings.HasSuffix(name, must) }) {
+				t.Errorf("%s is not among the files that were counted: %v", must, slices.Sorted(maps.Keys(sizes)))
+			}
+		}
+		if total > c.most {
+			t.Errorf("the page takes %d bytes in %d files, want at most %d: %v", total, len(sizes), c.most, sizes)
+		}
+		t.Logf("%d bytes in %d files", total, len(sizes))
+	}
+}
+
+// Lines may be trimmed, and those that begin with // dropped, because none of them is inside a text: a template literal
+// over several lines is html`…`, whose blanks at a line's end mean nothing, and no line of one begins with //.
+func TestStrippingTheFilesChangesNoText(t *testing.T) {
+	err := fs.WalkDir(os.DirFS("ui"), ".", func(name string, _ fs.DirEntry, err error) error {
+		if err != nil || path.Ext(name) != ".js" || strings.HasPrefix(name, "vendor") {
+			return err
+		}
+		body, err := os.ReadFile("ui/" + name)
+		if err != nil {
+			return err
+		}
+		for _, text := range templates(string(body)) {
+			for line := range strings.SplitSeq(text.body, "\n") {
+				if strings.HasPrefix(strings.TrimSpace(line), "//") {
+					t.Errorf("%s: a line of a template begins with //, and would be taken for a comment: %s", name, line)
+				}
+			}
+			if strings.Contains(text.body, "\n") && !text.html {
+				t.Errorf("%s: a template over several lines that is not html`…`: %.60s", name, text.body)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// template is the text of a template literal, without what is in its ${…}.
+type template struct {
+	html bool
+	body string
+}
+
+// templates finds the template literals of a module, those inside others too.
+func templates(code string) (found []template) {
+	type level struct {
+		template
+		braces int // open { inside its ${
+	}
+	var open []level
+	text := false // inside the text of the innermost template
+	for i := 0; i < len(code); i++ {
+		rest := code[i:]
+		switch {
+		case text && code[i] == '\\':
+			i++
+		case text && code[i] == '`':
+			found = append(found, open[len(open)-1].template)
+			open = open[:len(open)-1]
+			text = false
+		case text && strings.HasPrefix(rest, "${"):
+			text = false
+			i++
+		case text:
+			open[len(open)-1].body += code[i : i+1]
+		case code[i] == '`':
+			open = append(open, level{template: template{html: strings.HasSuffix(code[:i], "html")}})
+			text = true
+		case strings.HasPrefix(rest, "//"):
+			i += strings.IndexByte(rest+"\n", '\n')
+		case code[i] == '\'' || code[i] == '"':
+			for i++; i < len(code) && code[i] != rest[0]; i++ {
+				if code[i] == '\\' {
+					i++
+				}
+			}
+		case code[i] == '/' && strings.ContainsAny(strings.TrimRight(code[:i], " ")[max(0, len(strings.TrimRight(code[:i], " "))-1):], "(,=:[!&|?{};\n"):
+			for i++; i < len(code) && code[i] != '/' && code[i] != '\n'; i++ { // a regular expression
+				switch code[i] {
+				case '\\':
+					i++
+				case '[':
+					for i++; i < len(code) && code[i] != ']'; i++ {
+						if code[i] == '\\' {
+							i++
+						}
+					}
+				}
+			}
+		case code[i] == '{' && len(open) > 0:
+			open[len(open)-1].braces++
+		case code[i] == '}' && len(open) > 0:
+			if open[len(open)-1].braces == 0 {
+				text = true
+			} else {
+				open[len(open)-1].braces--
+			}
+		}
+	}
+	return found
 }
 
 func TestTheDemoPageIsForTheDemo(t *testing.T) {
