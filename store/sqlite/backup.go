@@ -12,17 +12,20 @@ import (
 	"holdfast/store"
 )
 
-// Backup implements store.Store. It reads one moment of the database on a connection of its own; writing goes on.
+// Backup implements store.Store. It reads one moment of the database; writing goes on.
 func (s *Store) Backup(ctx context.Context, path string) error {
-	if err := s.Ping(ctx); err != nil {
-		return err
-	}
-	c, err := openConn(s.dsn)
-	if err != nil {
-		return err
-	}
-	defer c.close()
-	return copyInto(ctx, c, path)
+	return s.reads.use(ctx, func(ctx context.Context, c *conn) (err error) {
+		// VACUUM INTO counts as writing, though what it writes is another file.
+		if err := c.script("PRAGMA query_only = 0"); err != nil {
+			return err
+		}
+		defer func() {
+			if c.fault == nil { // else the connection is not used again
+				err = errors.Join(err, c.script("PRAGMA query_only = 1"))
+			}
+		}()
+		return copyInto(ctx, c, path)
+	})
 }
 
 // copyInto writes the database that c sees to path, whole or not at all. ErrDuplicate if path exists.

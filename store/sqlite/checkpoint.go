@@ -6,13 +6,8 @@ import (
 	"sync/atomic"
 )
 
-const (
-	// checkpointPages is about how long the log grows between two checkpoints: 1,000 pages are 4 MB.
-	checkpointPages = 1000
-	// longLog is where the writer steps in. Under an unbroken stream of commits the log is never found idle, so a
-	// checkpoint beside them never gets to its end, and the log would grow without bound.
-	longLog = 8 * checkpointPages
-)
+// checkpointPages is about how long the log grows between two checkpoints: 1,000 pages are 4 MB.
+const checkpointPages = 1000
 
 // checkpoint copies the log back into the database on a connection and a goroutine of its own, so that no caller's
 // commit waits for it.
@@ -23,18 +18,22 @@ type checkpoint struct {
 	wake chan struct{}
 	done chan struct{}
 
-	written int         // pages since the last checkpoint, estimated; the writer's
-	long    atomic.Bool // the log is past longLog
+	every   int // pages between two checkpoints
+	written int // pages since the last one, estimated; the writer's
+
+	// long asks the writer to step in. Under an unbroken stream of commits the log is never found idle, so a
+	// checkpoint beside them never gets to its end, and the log would grow without bound.
+	long atomic.Bool
 }
 
 func newCheckpoint(dsn string, log *slog.Logger) *checkpoint {
-	return &checkpoint{dsn: dsn, log: log, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	return &checkpoint{dsn: dsn, log: log, every: checkpointPages, wake: make(chan struct{}, 1), done: make(chan struct{})}
 }
 
 // committed is called by the writer after each commit with the number of statements in it. A lone appointment writes
 // about six pages; in a large batch most of them are shared.
 func (k *checkpoint) committed(statements int) {
-	if k.written += 5 + statements; k.written < checkpointPages {
+	if k.written += 5 + statements; k.written < k.every {
 		return
 	}
 	k.written = 0
@@ -51,7 +50,7 @@ func (k *checkpoint) run() {
 		if err != nil {
 			k.log.Warn("the write-ahead log could not be copied back; it will be tried again", "error", err)
 		}
-		k.long.Store(pages > longLog)
+		k.long.Store(pages > 8*k.every)
 	}
 }
 

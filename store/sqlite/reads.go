@@ -102,14 +102,19 @@ func newPool(dsn string, n int) *pool {
 	return &pool{dsn: dsn, idle: make(chan *conn, n), room: make(chan struct{}, n), closed: make(chan struct{})}
 }
 
-func (p *pool) take(ctx context.Context) (*conn, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
+// open says whether a question may be asked now.
+func (p *pool) open(ctx context.Context) error {
 	select {
 	case <-p.closed:
-		return nil, store.ErrClosed
+		return store.ErrClosed
 	default:
+		return ctx.Err()
+	}
+}
+
+func (p *pool) take(ctx context.Context) (*conn, error) {
+	if err := p.open(ctx); err != nil {
+		return nil, err
 	}
 	select {
 	case c := <-p.idle:

@@ -140,6 +140,7 @@ func dsn(path string) string {
 		"_pragma=temp_store(MEMORY)",
 		"_pragma=cache_size(-8000)",
 		"_pragma=wal_autocheckpoint(0)",
+		"_pragma=journal_size_limit(67108864)",
 	}, "&")
 }
 

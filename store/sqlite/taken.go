@@ -37,11 +37,14 @@ func (r reads) Taken(ctx context.Context, specialistIDs []string, from, to time.
 	}
 	ids := slices.Compact(slices.Sorted(slices.Values(specialistIDs)))
 	if r.tx == nil && to.Sub(from) <= rememberedRange {
+		if err := r.pool.open(ctx); err != nil {
+			return nil, err
+		}
 		// Two rounds when days were missing. If one of them is being changed, it is not worth a third.
 		for range 2 {
 			all, missing := r.days.collect(ids, from, to)
 			if missing == nil {
-				return all, ctx.Err()
+				return all, nil
 			}
 			if err := r.load(ctx, missing); err != nil {
 				return nil, err

@@ -250,14 +250,16 @@ func (w *writer) cleanUp() {
 	}
 }
 
-// finish is called when the goroutine has ended and nobody reads any more: it empties the log and closes the file.
+// finish is called when the goroutine has ended and nobody reads any more: it empties the log and closes the file. What
+// cannot be copied back, on a full disk for one, stays in the log and is found there by the next start.
 func (w *writer) finish() error {
 	w.conn.fault = nil
-	var err error
 	if w.dead.Load() == nil {
-		err = w.conn.query(context.Background(), func(*row) {}, "PRAGMA wal_checkpoint(TRUNCATE)")
+		if err := w.conn.query(context.Background(), func(*row) {}, "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+			w.log.Warn("the write-ahead log was left for the next start", "error", err)
+		}
 	}
-	return errors.Join(err, w.conn.close())
+	return w.conn.close()
 }
 
 var errPanicked = errors.New("the function panicked")

@@ -265,6 +265,11 @@ func closing(t *testing.T, h Harness) {
 	dir := t.TempDir()
 	s := h.Open(t, dir)
 	clinic(t, s)
+	taken := func() error {
+		_, err := s.Taken(context.Background(), []string{"ada"}, monday, monday.Add(time.Hour))
+		return err
+	}
+	wantErr(t, "Taken", taken(), nil)
 	running, release := make(chan struct{}), make(chan struct{})
 	accepted := booking("ada", "checkup", 0, 30)
 	var wg sync.WaitGroup
@@ -282,6 +287,7 @@ func closing(t *testing.T, h Harness) {
 	wantErr(t, "Write after Close", insert(t, s, booking("ada", "checkup", 60, 30)), store.ErrClosed)
 	_, err := s.Appointment(t.Context(), accepted.ID)
 	wantErr(t, "a question after Close", err, store.ErrClosed)
+	wantErr(t, "a question asked before, again after Close", taken(), store.ErrClosed)
 	wantErr(t, "Ping after Close", s.Ping(t.Context()), store.ErrClosed)
 	wantErr(t, "Close again", s.Close(), nil)
 
