@@ -15,7 +15,7 @@ import (
 // event is the promises of Publish, Epoch and Watch.
 func (h Harness) event(t *testing.T) {
 	h.prove(t, "events are numbered without a gap, in order, while thirty-two clients claim and release", func(p *proof) {
-		const each = 20
+		each := p.h.Queue / 128 // all of it fits, should the stream not get to read meanwhile
 		p.race(32, func(i int) func() {
 			for n := range each {
 				got, err := p.Claim(p.ctx, p.wish(fmt.Sprintf("specialist-%d", (i+n)%8), "09:00", client(i)))

@@ -162,7 +162,7 @@ func BenchmarkLapse100k(b *testing.B) {
 	var late, slowest time.Duration
 	for range b.N {
 		t := New(Options{})
-		at := time.Now().Add(2 * time.Second)
+		at := time.Now().Add(4 * time.Second)
 		released := 0
 		last := make(chan time.Duration, 1)
 		done := drain(b, t, func(events []holds.Event) {

@@ -11,14 +11,6 @@ type due struct {
 	r  *record
 }
 
-// first returns the hold that lapses first, if it has lapsed by now.
-func (d deadlines) first(now time.Duration) *record {
-	if len(d) == 0 || d[0].at > now {
-		return nil
-	}
-	return d[0].r
-}
-
 // next is when the next hold lapses.
 func (d deadlines) next() time.Duration {
 	if len(d) == 0 {

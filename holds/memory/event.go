@@ -50,6 +50,20 @@ func (l *log) open(epoch string, queue int) {
 // hold publishes a change of a hold, or its end.
 func (l *log) hold(kind holds.EventKind, reason holds.Reason, now instant, h *holds.Hold) {
 	l.mu.Lock()
+	l.write(kind, reason, now, h)
+	l.mu.Unlock()
+}
+
+// lapsed publishes the end of many holds at once: one by one they would contend for the lock with every claim.
+func (l *log) lapsed(now instant, ended []*record) {
+	l.mu.Lock()
+	for _, r := range ended {
+		l.write(holds.EventRelease, holds.ReasonExpired, now, &r.Hold)
+	}
+	l.mu.Unlock()
+}
+
+func (l *log) write(kind holds.EventKind, reason holds.Reason, now instant, h *holds.Hold) {
 	l.seq++
 	if len(l.watches) > 0 {
 		e := l.next()
@@ -57,7 +71,6 @@ func (l *log) hold(kind holds.EventKind, reason holds.Reason, now instant, h *ho
 			Client: h.Client, Reason: reason}
 		l.wake(e)
 	}
-	l.mu.Unlock()
 }
 
 // publish publishes any other event, with a number of its own.

@@ -78,21 +78,27 @@ func (b *Backend) shardsOf(specialistIDs []string) (list []*shard) {
 func (s *shard) enter() instant {
 	s.Lock()
 	now := s.b.clock.now()
-	s.lapse(now)
+	for s.deadlines.next() <= now.mono {
+		s.lapse(now)
+	}
 	return now
 }
 
-// lapse ends all holds whose deadline has come, in the order of the deadlines.
+// lapse ends the holds whose deadline has come, in the order of the deadlines: some of them, if they are many.
 func (s *shard) lapse(now instant) {
-	for r := s.deadlines.first(now.mono); r != nil; r = s.deadlines.first(now.mono) {
+	var some [64]*record
+	ended := some[:0]
+	for s.deadlines.next() <= now.mono && len(ended) < len(some) {
+		r := s.deadlines[0].r
+		s.remove(r)
+		s.leave(r)
 		if r.Pinned && s.b.booked != nil {
-			s.remove(r)
 			s.doubtful = append(s.doubtful, r.Hold)
 		} else {
-			s.end(r, now, holds.EventRelease, holds.ReasonExpired)
+			ended = append(ended, r)
 		}
-		s.leave(r)
 	}
+	s.b.log.lapsed(now, ended)
 }
 
 // claim puts a new hold into the table. Nothing may be in its way.
