@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -86,6 +87,49 @@ func (r reads) Appointments(ctx context.Context, f store.AppointmentFilter) ([]s
 	return all[:n], cursor(last.SlotStart, last.ID), nil
 }
 
+// The two halves are each one range of one index. A slot lies within its busy time, so whatever overlaps either
+// overlaps the busy time.
+const taken = `
+	SELECT id, appointment_type_id, seat, overbook, slot_start, slot_end, busy_start, busy_end
+	FROM appointments
+	WHERE specialist_id = ?1 AND status = 'confirmed' AND overbook = 0
+	  AND slot_start > ?2 - (SELECT reach_after_ms FROM specialists WHERE id = ?1)
+	  AND slot_start < ?3 + (SELECT reach_before_ms FROM specialists WHERE id = ?1)
+	  AND busy_start < ?3 AND busy_end > ?2
+	UNION ALL
+	SELECT id, appointment_type_id, seat, overbook, slot_start, slot_end, busy_start, busy_end
+	FROM appointments
+	WHERE specialist_id = ?1 AND status = 'confirmed' AND overbook = 1
+	  AND slot_start > ?2 - (SELECT reach_after_ms FROM specialists WHERE id = ?1)
+	  AND slot_start < ?3 + (SELECT reach_before_ms FROM specialists WHERE id = ?1)
+	  AND busy_start < ?3 AND busy_end > ?2
+	ORDER BY slot_start, seat`
+
+func (r reads) Taken(ctx context.Context, specialistIDs []string, from, to time.Time) ([]store.Taken, error) {
+	if from.UnixMilli() >= to.UnixMilli() {
+		return nil, nil
+	}
+	var all []store.Taken
+	err := r.snapshot(ctx, func(ctx context.Context, c *conn) error {
+		for _, id := range slices.Compact(slices.Sorted(slices.Values(specialistIDs))) {
+			err := c.query(ctx, func(r *row) {
+				all = append(all, store.Taken{
+					SpecialistID: id, AppointmentID: r.text(), AppointmentTypeID: r.text(), Seat: r.int(), Overbook: r.bool(),
+					SlotStart: r.time(), SlotEnd: r.time(), BusyStart: r.time(), BusyEnd: r.time(),
+				})
+			}, taken, id, from, to)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
 func (r reads) LatestWebBooking(ctx context.Context, clientID, appointmentTypeID string, since time.Time) (time.Time, error) {
 	latest, err := one(ctx, r, (*row).time, `
 		SELECT max(created_at) FROM appointments
@@ -101,7 +145,6 @@ func (t *tx) InsertAppointment(_ context.Context, a store.Appointment) error {
 	if a.Version != 1 {
 		return fmt.Errorf("%w: a new appointment has version 1, not %d", store.ErrInvalid, a.Version)
 	}
-	t.touch(a.SpecialistID, a.BusyStart, a.BusyEnd)
 	return t.run(`
 		INSERT INTO appointments (`+appointmentColumns+`, patient_search)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -113,10 +156,6 @@ func (t *tx) InsertAppointment(_ context.Context, a store.Appointment) error {
 }
 
 func (t *tx) UpdateAppointment(ctx context.Context, a store.Appointment) error {
-	if err := t.touchStored(ctx, a.ID); err != nil {
-		return err
-	}
-	t.touch(a.SpecialistID, a.BusyStart, a.BusyEnd)
 	n, err := t.exec(`
 		UPDATE appointments SET
 			appointment_type_id = ?, specialist_id = ?, client_id = ?, seat = ?, overbook = ?, overbook_reason = ?,
@@ -131,10 +170,13 @@ func (t *tx) UpdateAppointment(ctx context.Context, a store.Appointment) error {
 		string(a.Source), string(a.UpstreamState), a.UpstreamID, a.UpstreamPatientID, a.ManageEpoch,
 		a.CreatedAt, a.UpdatedAt, orNull(a.CancelledAt), a.CancelReason, a.Version+1, searchText(a.Patient),
 		a.ID, a.Version)
-	if err == nil && n == 0 {
-		err = store.ErrVersion
+	if err != nil || n == 1 {
+		return err
 	}
-	return err
+	if _, err := t.Appointment(ctx, a.ID); err != nil {
+		return err
+	}
+	return store.ErrVersion
 }
 
 // searchText is what Query looks in and Erase looks people up by: one line each for the name, the address and the

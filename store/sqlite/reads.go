@@ -12,7 +12,6 @@ import (
 // pool for each question, and a transaction, which asks on its own and so sees its own changes.
 type reads struct {
 	pool *pool
-	days *takenDays
 	tx   *tx
 }
 

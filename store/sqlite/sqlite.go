@@ -114,9 +114,8 @@ func open(ctx context.Context, o Options, migrations fs.FS) (_ *Store, err error
 	}
 	s.reads.pool = newPool(s.dsn+"&_pragma=query_only(1)", o.Readers)
 	s.checkpoint = newCheckpoint(s.dsn, o.Logger)
-	s.reads.days = newTakenDays()
 	s.writer = &writer{
-		conn: write, log: o.Logger, onFatal: o.OnFatal, checkpoint: s.checkpoint, days: s.reads.days, scrub: s.scrub,
+		conn: write, log: o.Logger, onFatal: o.OnFatal, checkpoint: s.checkpoint, scrub: s.scrub,
 		queue: make(chan *request, o.QueueSize), done: make(chan struct{}),
 	}
 	if s.writer.erased, err = needsScrub(ctx, write); err != nil {

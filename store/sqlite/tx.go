@@ -9,14 +9,12 @@ type tx struct {
 	conn  *conn
 	over  bool // its function has returned
 	scrub bool // it erased somebody
-
-	touched *[]touched // where to note whose time it changes
 }
 
 var _ store.Tx = (*tx)(nil)
 
-func newTx(c *conn, changed *[]touched) *tx {
-	t := &tx{conn: c, touched: changed}
+func newTx(c *conn) *tx {
+	t := &tx{conn: c}
 	t.reads.tx = t
 	return t
 }

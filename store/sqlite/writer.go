@@ -31,7 +31,6 @@ type writer struct {
 	onFatal func(error)
 
 	checkpoint *checkpoint
-	days       *takenDays
 	scrub      func() error // takes what was erased off the disk
 
 	mu     sync.RWMutex // guards closed against a send on the closed queue
@@ -42,7 +41,6 @@ type writer struct {
 	dead    atomic.Pointer[error] // why nothing is written any more
 	batch   []*request            // those whose answers wait for the commit
 	current *request              // the one whose function runs now
-	touched []touched             // by the batch, what it has undone included: forgetting too much is harmless
 	erased  bool                  // somebody in the batch erased a person, or the last scrub was not finished
 }
 
@@ -158,7 +156,6 @@ func (w *writer) commitWith(first *request) {
 	if len(w.batch) == 0 {
 		return
 	}
-	w.days.freeze(w.touched)
 	if _, err := w.conn.exec("COMMIT"); err != nil {
 		if fatal(err) {
 			err = fmt.Errorf("committing (the outcome is unknown until the next start): %w", err)
@@ -168,8 +165,6 @@ func (w *writer) commitWith(first *request) {
 	}
 	executed := w.conn.executed
 	w.conn.executed = 0
-	w.days.forget(w.touched)
-	w.touched = w.touched[:0]
 	w.cleanUp()
 	for _, r := range w.batch {
 		close(r.answered)
@@ -265,7 +260,7 @@ func (w *writer) finish() error {
 var errPanicked = errors.New("the function panicked")
 
 func (w *writer) call(r *request) (err error) {
-	t := newTx(w.conn, &w.touched)
+	t := newTx(w.conn)
 	defer func() {
 		t.over = true
 		w.erased = w.erased || t.scrub // too often is harmless
@@ -296,8 +291,6 @@ func (w *writer) abort(cause error) {
 		r.answer(cause)
 	}
 	w.batch = w.batch[:0]
-	w.days.forget(w.touched)
-	w.touched = w.touched[:0]
 	w.erased = false
 }
 
