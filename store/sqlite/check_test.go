@@ -21,7 +21,7 @@ func TestEachHalfOfTheGuarantee(t *testing.T) {
 		"the trigger alone refuses an overlap":     {"DROP INDEX idx_no_double_book", 5},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, Options{})
+			b := newTestStore(t, Options{})
 			defer mustClose(t, b.Store)
 			if err := b.writer.conn.script(test.drop); err != nil {
 				t.Fatal(err)
@@ -60,7 +60,7 @@ func TestCheckFindsWhatIsWrong(t *testing.T) {
 		"a value its column forbids":      {"PRAGMA ignore_check_constraints = 1; UPDATE appointments SET status = 'maybe';", "integrity"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, Options{})
+			b := newTestStore(t, Options{})
 			defer b.Close()
 			if err := b.insert(context.Background(), 0); err != nil {
 				t.Fatal(err)

@@ -59,7 +59,7 @@ func replace(t *testing.T, fd int, device string, mode int) (restore func()) {
 func TestAnIOErrorStopsWritingForGood(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	var told []error
-	b := newBench(t, Options{Path: path, OnFatal: func(err error) { told = append(told, err) }})
+	b := newTestStore(t, Options{Path: path, OnFatal: func(err error) { told = append(told, err) }})
 	if err := b.insert(context.Background(), 0); err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestAnIOErrorStopsWritingForGood(t *testing.T) {
 	if err := b.Close(); err != nil {
 		t.Errorf("Close: %v", err)
 	}
-	again := newBench(t, Options{Path: path})
+	again := newTestStore(t, Options{Path: path})
 	again.wantRow(0, nil)
 	if err := again.insert(context.Background(), 3); err != nil {
 		t.Errorf("after the restart: %v", err)
@@ -90,7 +90,7 @@ func TestAnIOErrorStopsWritingForGood(t *testing.T) {
 
 func TestNoSpaceLeftIsNotTheEnd(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
-	b := newBench(t, Options{Path: path, OnFatal: func(err error) { t.Errorf("OnFatal was told %v", err) }})
+	b := newTestStore(t, Options{Path: path, OnFatal: func(err error) { t.Errorf("OnFatal was told %v", err) }})
 	// Nothing must have to be read from the log, because /dev/full would answer zeros.
 	if _, err := passive(b.writer.conn); err != nil {
 		t.Fatal(err)

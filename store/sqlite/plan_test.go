@@ -30,7 +30,7 @@ func plan(t *testing.T, c *conn, query string) string {
 
 // The triggers' search is a range of one index, however many appointments there are.
 func TestTheGuaranteeSearchesARange(t *testing.T) {
-	b := newBench(t, Options{})
+	b := newTestStore(t, Options{})
 	defer mustClose(t, b.Store)
 	search := regexp.MustCompile(`(?s)WHERE EXISTS \((.*)\);\s*END`)
 	for _, name := range []string{"appointments_guarantee_insert", "appointments_guarantee_update"} {
@@ -47,7 +47,7 @@ func TestTheGuaranteeSearchesARange(t *testing.T) {
 }
 
 func TestQueriesUseTheirIndex(t *testing.T) {
-	b := newBench(t, Options{})
+	b := newTestStore(t, Options{})
 	defer mustClose(t, b.Store)
 	for name, test := range map[string]struct {
 		ask  func(store.Reader) error

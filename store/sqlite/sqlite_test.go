@@ -28,7 +28,7 @@ func TestFilesAreTheOwnersAlone(t *testing.T) {
 	if err := os.WriteFile(path, nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	b := newBench(t, Options{Path: path})
+	b := newTestStore(t, Options{Path: path})
 	defer mustClose(t, b.Store)
 	for _, file := range []string{path, path + "-wal", path + "-shm"} {
 		info, err := os.Stat(file)
@@ -84,7 +84,7 @@ func TestLessThanDurableIsRefused(t *testing.T) {
 }
 
 func TestVerify(t *testing.T) {
-	b := newBench(t, Options{})
+	b := newTestStore(t, Options{})
 	defer mustClose(t, b.Store)
 	for n := range int64(300) {
 		if err := b.insert(t.Context(), n); err != nil {

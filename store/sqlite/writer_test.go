@@ -16,14 +16,14 @@ import (
 // Everything in this file runs inside a synctest bubble: synctest.Wait returns when each caller waits for its turn, so
 // what shares a batch is decided by the test and not by luck. It also proves that the store works in one.
 
-// bench is a store whose writer can be held.
-type bench struct {
+// testStore is a store whose writer can be held.
+type testStore struct {
 	*Store
 	t       *testing.T
 	release chan struct{}
 }
 
-func newBench(t *testing.T, o Options) *bench {
+func newTestStore(t *testing.T, o Options) *testStore {
 	t.Helper()
 	if o.Path == "" {
 		o.Path = filepath.Join(t.TempDir(), "holdfast.db")
@@ -32,7 +32,7 @@ func newBench(t *testing.T, o Options) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{Store: s, t: t, release: make(chan struct{})}
+	b := &testStore{Store: s, t: t, release: make(chan struct{})}
 	if err := s.Write(context.Background(), func(tx store.Tx) error {
 		for n := range int64(benchSpecialists) {
 			if err := tx.PutSpecialist(context.Background(), store.Specialist{ID: benchSpecialist(n)}); err != nil {
@@ -47,7 +47,7 @@ func newBench(t *testing.T, o Options) *bench {
 }
 
 // hold makes the writer wait inside the first function of a batch until let.
-func (b *bench) hold(wg *sync.WaitGroup) {
+func (b *testStore) hold(wg *sync.WaitGroup) {
 	wg.Go(func() {
 		if err := b.Write(context.Background(), func(store.Tx) error { <-b.release; return nil }); err != nil {
 			b.t.Logf("the function that held the writer: %v", err)
@@ -56,30 +56,30 @@ func (b *bench) hold(wg *sync.WaitGroup) {
 	synctest.Wait()
 }
 
-func (b *bench) let() { close(b.release) }
+func (b *testStore) let() { close(b.release) }
 
-func (b *bench) insert(ctx context.Context, n int64) error {
+func (b *testStore) insert(ctx context.Context, n int64) error {
 	return b.Write(ctx, func(tx store.Tx) error { return tx.InsertAppointment(ctx, benchAppointment(n)) })
 }
 
-func (b *bench) wantRow(n int64, want error) {
+func (b *testStore) wantRow(n int64, want error) {
 	b.t.Helper()
 	if _, err := b.Appointment(context.Background(), benchAppointment(n).ID); !errors.Is(err, want) {
 		b.t.Errorf("appointment %d: got %v, want %v", n, err, want)
 	}
 }
 
-func inBubble(t *testing.T, o Options, fn func(b *bench)) {
+func inBubble(t *testing.T, o Options, fn func(b *testStore)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, o)
+		b := newTestStore(t, o)
 		defer storetest.Verify(t, b.Store)
 		fn(b)
 	})
 }
 
 func TestAFullQueueRefusesAtOnce(t *testing.T) {
-	inBubble(t, Options{QueueSize: 3}, func(b *bench) {
+	inBubble(t, Options{QueueSize: 3}, func(b *testStore) {
 		var wg sync.WaitGroup
 		b.hold(&wg)
 		errs := make([]error, 5)
@@ -108,7 +108,7 @@ func TestAFullQueueRefusesAtOnce(t *testing.T) {
 }
 
 func TestWaitingForATurnHonoursTheContext(t *testing.T) {
-	inBubble(t, Options{}, func(b *bench) {
+	inBubble(t, Options{}, func(b *testStore) {
 		var wg sync.WaitGroup
 		b.hold(&wg)
 		ctx, cancel := context.WithCancel(context.Background())
@@ -146,7 +146,7 @@ func TestAnErrorThatIsNoRefusalEndsTheBatch(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, Options{}, func(b *bench) {
+			inBubble(t, Options{}, func(b *testStore) {
 				var wg sync.WaitGroup
 				b.hold(&wg)
 				var errs [3]error
@@ -182,7 +182,7 @@ func TestAnErrorThatIsNoRefusalEndsTheBatch(t *testing.T) {
 }
 
 func TestABatchIsOneCommit(t *testing.T) {
-	inBubble(t, Options{}, func(b *bench) {
+	inBubble(t, Options{}, func(b *testStore) {
 		var wg sync.WaitGroup
 		b.hold(&wg)
 		// A rejected one first, so that what follows it must survive its ROLLBACK TO, and one that sees the others.
@@ -223,7 +223,7 @@ func TestABatchIsOneCommit(t *testing.T) {
 }
 
 func TestAFullDiskRefusesAndRecovers(t *testing.T) {
-	inBubble(t, Options{}, func(b *bench) {
+	inBubble(t, Options{}, func(b *testStore) {
 		limit := func(pages int) {
 			if err := b.writer.conn.script(fmt.Sprintf("PRAGMA max_page_count = %d", pages)); err != nil {
 				t.Fatal(err)
@@ -251,7 +251,7 @@ func TestAFullDiskRefusesAndRecovers(t *testing.T) {
 }
 
 func TestTheStoreInABubble(t *testing.T) {
-	inBubble(t, Options{Readers: 2}, func(b *bench) {
+	inBubble(t, Options{Readers: 2}, func(b *testStore) {
 		var wg sync.WaitGroup
 		for n := range int64(400) {
 			wg.Go(func() {
