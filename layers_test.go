@@ -52,19 +52,20 @@ var standardLibraryOnly = []string{"store", "holds", "engine/token", "engine/ups
 
 // owners says which one directory imports a third-party module. What only tests use has its owner here too.
 var owners = map[string]string{
-	"github.com/spf13/cobra":              "cli",
-	"github.com/julienschmidt/httprouter": "web",
-	"github.com/prometheus/client_golang": "web",
-	"github.com/dgraph-io/ristretto/v2":   "engine",
-	"github.com/google/uuid":              "engine",
-	"golang.org/x/crypto":                 "engine",
-	"golang.org/x/text":                   "store/sqlite",
-	"golang.org/x/sys":                    "web",
-	"github.com/wneessen/go-mail":         "engine/notice",
-	"modernc.org/sqlite":                  "store/sqlite",
-	"go.etcd.io/bbolt":                    "store/bolt",
-	"github.com/jackc/pgx/v5":             "store/postgres",
-	"github.com/redis/go-redis/v9":        "holds/redis",
+	"github.com/spf13/cobra":                 "cli",
+	"github.com/julienschmidt/httprouter":    "web",
+	"github.com/prometheus/client_golang":    "web",
+	"github.com/dgraph-io/ristretto/v2":      "engine",
+	"github.com/google/uuid":                 "engine",
+	"golang.org/x/crypto":                    "engine",
+	"golang.org/x/text":                      "store/sqlite",
+	"golang.org/x/sys":                       "web",
+	"github.com/modelcontextprotocol/go-sdk": "web",
+	"github.com/wneessen/go-mail":            "engine/notice",
+	"modernc.org/sqlite":                     "store/sqlite",
+	"go.etcd.io/bbolt":                       "store/bolt",
+	"github.com/jackc/pgx/v5":                "store/postgres",
+	"github.com/redis/go-redis/v9":           "holds/redis",
 }
 
 // testModules may be imported by the tests of any directory that is not standardLibraryOnly.

@@ -55,6 +55,7 @@ func (h *house) adminHandler() http.Handler {
 	mux.HandleFunc("POST /users/password", h.resetPassword)
 	mux.HandleFunc("POST /setup-token", h.makeSetupToken)
 	mux.HandleFunc("POST /keys/rotate", h.rotateKeys)
+	mux.Handle("POST /mcp", h.web.MCP(engine.Principal{KeyID: "local", Scope: store.ScopeAgent}))
 	mux.HandleFunc("POST /backups", h.makeBackup)
 	mux.HandleFunc("POST /check", h.check)
 	mux.HandleFunc("POST /import", h.importClinic)

@@ -31,6 +31,8 @@ type AgentBooking struct {
 	UUI                 string
 	SessionID           string
 	BookingToken        string
+
+	Client holds.ClientID // of the conversation, whose hold the booking takes over; empty: there is none
 }
 
 // AgentOutcome is which of its answers AgentBook gives.

@@ -90,7 +90,10 @@ func (e *Engine) fenceSlot(ctx context.Context, p Principal, b *AgentBooking, sl
 	if err != nil {
 		return store.Appointment{}, nil, err
 	}
-	client := holds.ClientID("agent-" + rand.Text())
+	client := b.Client
+	if client == "" {
+		client = holds.ClientID("agent-" + rand.Text())
+	}
 	h, err := e.claim(ctx, t, slot.start, found, holds.Claim{Client: client, TTL: bookingTTL, MaxLife: bookingTTL})
 	if err != nil {
 		return store.Appointment{}, nil, err

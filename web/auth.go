@@ -26,6 +26,7 @@ const (
 type caller struct {
 	actor        engine.Actor
 	scope        store.Scope        // of an API key
+	keyID        string             // of an API key
 	role         store.Role         // of a member of staff
 	specialistID string             // the only calendar this member of staff may touch; empty: all
 	appointment  *store.Appointment // the one that a manage link opens
@@ -94,7 +95,7 @@ func (s *Server) apiKey(c *call) (bool, error) {
 	if err != nil {
 		return true, err
 	}
-	c.caller = caller{actor: p.Actor(), scope: p.Scope, secret: "key:" + p.KeyID}
+	c.caller = caller{actor: p.Actor(), scope: p.Scope, keyID: p.KeyID, secret: "key:" + p.KeyID}
 	return true, nil
 }
 

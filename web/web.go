@@ -207,6 +207,8 @@ func (s *Server) routes() []*route {
 		{"GET", "/v1/debug/storage", admin, s.getStorage},
 		{"GET", "/v1/debug/locks", admin, s.getLocks},
 
+		{"POST", "/mcp", agent, s.postMCP},
+
 		{"GET", "/livez", anyone, s.livez},
 		{"GET", "/readyz", anyone, s.readyz},
 		{"GET", "/metrics", operator, s.exposeMetrics},

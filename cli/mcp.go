@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/spf13/cobra"
+)
+
+// maxMessage bounds one line of the protocol.
+const maxMessage = 1 << 20
+
+func mcpCommand(p process) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "mcp",
+		Short: "Speak the Model Context Protocol on standard input and output",
+		Long: "Lets an assistant on this machine book through the server that runs on the data directory: the Model Context Protocol\n" +
+			"on standard input and output. Elsewhere, POST /mcp of the server speaks it with an API key of scope agent.",
+		Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			cfg, err := p.resolve(c)
+			if err != nil {
+				return err
+			}
+			admin, err := dialAdmin(c.Context(), cfg.data)
+			if err != nil {
+				return fmt.Errorf("no server runs on %s. Start one first with: holdfast serve --data %s", cfg.data, cfg.data)
+			}
+			return p.bridge(c.Context(), admin)
+		},
+	}
+	defineSettings(c, forData)
+	return c
+}
+
+// bridge carries one JSON-RPC message a line to the server and its answer back, until the input ends.
+func (p process) bridge(ctx context.Context, admin *adminClient) error {
+	lines := bufio.NewScanner(p.stdin)
+	lines.Buffer(make([]byte, 0, 64<<10), maxMessage)
+	for lines.Scan() {
+		line := bytes.TrimSpace(lines.Bytes())
+		if len(line) == 0 {
+			continue
+		}
+		answer, err := admin.exchange(ctx, line)
+		if err != nil {
+			return err
+		}
+		if len(answer) == 0 {
+			continue // a notification has none
+		}
+		if _, err := p.stdout.Write(append(bytes.ReplaceAll(answer, []byte("\n"), nil), '\n')); err != nil {
+			return err
+		}
+	}
+	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return fmt.Errorf("a message is longer than %d bytes", maxMessage)
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
+// exchange sends one message of the protocol and returns the answer, which may be empty.
+func (c *adminClient) exchange(ctx context.Context, message []byte) ([]byte, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, adminHost+"/mcp", bytes.NewReader(message))
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	answer, err := c.http.Do(r)
+	if err != nil {
+		return nil, fmt.Errorf("the server went away: %w", err)
+	}
+	defer answer.Body.Close()
+	return io.ReadAll(io.LimitReader(answer.Body, 8*maxMessage))
+}

@@ -1,0 +1,281 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"holdfast/engine"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// The Model Context Protocol: the same engine and the same tokens as the agent routes, as tools that a language model
+// can call. It is stateless: what belongs together says so by its sessionId.
+
+// postMCP is `POST /mcp`, the streamable HTTP transport.
+func (s *Server) postMCP(c *call) error {
+	p := engine.Principal{KeyID: c.caller.keyID, Scope: c.caller.scope}
+	s.MCP(p).ServeHTTP(&c.rw, c.r)
+	return nil
+}
+
+// MCP answers the protocol on behalf of one principal.
+func (s *Server) MCP(p engine.Principal) http.Handler {
+	server := s.mcpServer(p)
+	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{
+		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxBody,
+		// What comes here was authorized by its key, and the server may well be reached by a name behind a proxy.
+		DisableLocalhostProtection: true,
+	})
+}
+
+const mcpInstructions = `Book, move and cancel appointments of a clinic.
+Offer only times that find_slots returned, and say them as "spoken" has them. Copy tokens exactly and never read them out.
+A booking that is "queued" is received and not yet confirmed: say so, and look it up later with booking_status.`
+
+func (s *Server) mcpServer(p engine.Principal) *mcp.Server {
+	t := mcpTools{s, p}
+	server := mcp.NewServer(&mcp.Implementation{Name: "holdfast", Title: "Holdfast appointments", Version: s.options.Version},
+		&mcp.ServerOptions{Instructions: mcpInstructions, Capabilities: &mcp.ServerCapabilities{}})
+	mcp.AddTool(server, &mcp.Tool{Name: "find_slots", Description: "Find free times of an appointment type. Without a type, lists the types.",
+		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}}, t.findSlots)
+	mcp.AddTool(server, &mcp.Tool{Name: "hold_slot", Description: "Keep one found time for five minutes while the caller decides."}, t.holdSlot)
+	mcp.AddTool(server, &mcp.Tool{Name: "book", Description: "Book one found time for a patient.", Annotations: &mcp.ToolAnnotations{IdempotentHint: true}}, t.book)
+	mcp.AddTool(server, &mcp.Tool{Name: "booking_status", Description: "Look up what became of a booking.",
+		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}}, t.status)
+	mcp.AddTool(server, &mcp.Tool{Name: "reschedule", Description: "Move a booked appointment to another found time."}, t.reschedule)
+	mcp.AddTool(server, &mcp.Tool{Name: "cancel", Description: "Cancel a booked appointment.", Annotations: &mcp.ToolAnnotations{IdempotentHint: true}}, t.cancel)
+	return server
+}
+
+// mcpTools are the tools of one principal. An error of a tool is told to the model in the words of the problem table.
+type mcpTools struct {
+	*Server
+	principal engine.Principal
+}
+
+// said turns an error into the sentence that a web client would get.
+func said(err error) error {
+	p := problemOf(err, time.Now())
+	text := p.Code + ": " + p.Detail
+	for _, f := range p.Errors {
+		text += " " + f.Field + ": " + f.Message + "."
+	}
+	return errors.New(text)
+}
+
+type findIn struct {
+	AppointmentTypeID string `json:"appointmentTypeId,omitempty" jsonschema:"id of the appointment type; leave it out to list the types"`
+	From              string `json:"from,omitempty" jsonschema:"first day, as 2026-11-23 on the clinic's calendar; default today"`
+	Days              int    `json:"days,omitempty" jsonschema:"how many days to look at, 1 to 31; default 7"`
+	PartOfDay         string `json:"partOfDay,omitempty" jsonschema:"morning or afternoon; default both"`
+	Count             int    `json:"count,omitempty" jsonschema:"how many times to return, 1 to 50; default 5"`
+}
+
+type findOut struct {
+	AppointmentTypes []mcpType `json:"appointmentTypes,omitempty"`
+	Slots            []mcpSlot `json:"slots,omitempty"`
+	Message          string    `json:"message"`
+}
+
+type mcpType struct {
+	ID      string `json:"id"`
+	Name    string `json:"name"`
+	Minutes int    `json:"minutes"`
+}
+
+type mcpSlot struct {
+	Start        string `json:"slotStartDate"`
+	Spoken       string `json:"spoken"`
+	Minutes      int    `json:"minutes"`
+	BookingToken string `json:"bookingToken"`
+}
+
+func (t mcpTools) findSlots(ctx context.Context, _ *mcp.CallToolRequest, in findIn) (*mcp.CallToolResult, findOut, error) {
+	var out findOut
+	if in.AppointmentTypeID == "" {
+		for _, kind := range t.engine.Schedule().AppointmentTypes {
+			if kind.Active {
+				out.AppointmentTypes = append(out.AppointmentTypes, mcpType{kind.ID, kind.Name, kind.DurationMinutes})
+			}
+		}
+		out.Message = "Choose an appointment type and call find_slots with its id."
+		return nil, out, nil
+	}
+	r := engine.AgentSlotsRequest{AppointmentTypeID: in.AppointmentTypeID, Days: in.Days, Count: in.Count, PartOfDay: in.PartOfDay}
+	if in.From != "" {
+		day, err := store.ParseDate(in.From)
+		if err != nil {
+			return nil, out, said(fieldError("from", "must be a date that exists, like 2026-11-23"))
+		}
+		r.From = day
+	}
+	found, err := t.engine.AgentSlots(ctx, r)
+	if err != nil {
+		return nil, out, said(err)
+	}
+	for _, x := range found.Slots {
+		out.Slots = append(out.Slots, mcpSlot{httpTime(x.Start), x.Spoken, x.Minutes, x.BookingToken})
+	}
+	out.Message = found.Guidance.VoiceResponse
+	return nil, out, nil
+}
+
+type holdIn struct {
+	BookingToken string `json:"bookingToken" jsonschema:"the token of a time that find_slots returned, copied exactly"`
+	SessionID    string `json:"sessionId" jsonschema:"any id of this conversation; use the same one in book"`
+}
+
+type holdOut struct {
+	HoldID        string `json:"holdId"`
+	Spoken        string `json:"spoken"`
+	HoldExpiresAt string `json:"holdExpiresAt"`
+}
+
+func (t mcpTools) holdSlot(ctx context.Context, _ *mcp.CallToolRequest, in holdIn) (*mcp.CallToolResult, holdOut, error) {
+	if in.SessionID == "" {
+		return nil, holdOut{}, said(fieldError("sessionId", "say which conversation holds the time; use the same id in book"))
+	}
+	h, err := t.engine.AgentHold(ctx, in.BookingToken, engine.AgentClient(t.principal, in.SessionID))
+	if err != nil {
+		return nil, holdOut{}, said(err)
+	}
+	return nil, holdOut{h.ID, t.engine.Spoken(h.SlotStart), string(appendInstantMilli(nil, h.ExpiresAt))}, nil
+}
+
+type bookIn struct {
+	BookingToken string `json:"bookingToken" jsonschema:"the token of a time that find_slots returned, copied exactly"`
+	FirstName    string `json:"firstName" jsonschema:"of the patient, or of the parent who books for a child"`
+	LastName     string `json:"lastName"`
+	BirthDate    string `json:"birthDate,omitempty" jsonschema:"as 1980-03-31"`
+	Phone        string `json:"phone,omitempty"`
+	Email        string `json:"email,omitempty"`
+	ChildName    string `json:"childName,omitempty" jsonschema:"if the appointment is for a child of the patient"`
+	Note         string `json:"note,omitempty"`
+	SessionID    string `json:"sessionId,omitempty" jsonschema:"the id of this conversation, as in hold_slot"`
+}
+
+type bookingOut struct {
+	Status        string `json:"status" jsonschema:"confirmed, queued (received, not yet confirmed), refused, cancelled or failed"`
+	Message       string `json:"message"`
+	Spoken        string `json:"spoken,omitempty"`
+	SlotStartDate string `json:"slotStartDate,omitempty"`
+	AppointmentID string `json:"appointmentId,omitempty"`
+	OperationID   string `json:"operationId,omitempty"`
+	ManageToken   string `json:"manageToken,omitempty" jsonschema:"keep it for booking_status, reschedule and cancel; never read it out"`
+
+	Alternatives []mcpSlot `json:"alternatives,omitempty"`
+}
+
+func (t mcpTools) book(ctx context.Context, _ *mcp.CallToolRequest, in bookIn) (*mcp.CallToolResult, bookingOut, error) {
+	patient, err := t.engine.AgentIdentify(ctx, t.principal, engine.AgentPatient{
+		FirstName: in.FirstName, LastName: in.LastName, BirthDate: in.BirthDate, Phone: in.Phone, Email: in.Email, SessionID: in.SessionID,
+	})
+	if err != nil {
+		return nil, bookingOut{}, said(err)
+	}
+	if !patient.Success {
+		return nil, bookingOut{Status: "refused", Message: patient.Message}, nil
+	}
+	booked, err := t.engine.AgentBook(ctx, t.principal, engine.AgentBooking{
+		PatientGUID: patient.PatientGUID, BookingAuthToken: patient.BookingAuthToken, BookingToken: in.BookingToken, ChildName: in.ChildName, Note: in.Note,
+		SessionID: in.SessionID, Client: engine.AgentClient(t.principal, in.SessionID),
+	})
+	if err != nil {
+		return nil, bookingOut{}, said(err)
+	}
+	out := bookingOut{Status: string(booked.Outcome), Message: booked.Message, OperationID: booked.OperationID}
+	if booked.Outcome != engine.AgentConfirmed && booked.Outcome != engine.AgentQueued {
+		out.Status = "refused"
+		for _, x := range booked.Alternatives {
+			out.Alternatives = append(out.Alternatives, mcpSlot{httpTime(x.Start), x.Spoken, x.Minutes, x.BookingToken})
+		}
+		return nil, out, nil
+	}
+	a, err := t.engine.AgentBooked(ctx, in.BookingToken)
+	if err != nil {
+		return nil, out, said(err)
+	}
+	t.describe(&out, &a)
+	return nil, out, nil
+}
+
+func (t mcpTools) describe(out *bookingOut, a *store.Appointment) {
+	out.AppointmentID, out.SlotStartDate, out.Spoken, out.ManageToken = a.ID, httpTime(a.SlotStart), t.engine.Spoken(a.SlotStart), t.engine.ManageToken(a)
+}
+
+type statusIn struct {
+	ManageToken string `json:"manageToken" jsonschema:"the manageToken that book or reschedule returned, copied exactly"`
+}
+
+func (t mcpTools) status(ctx context.Context, _ *mcp.CallToolRequest, in statusIn) (*mcp.CallToolResult, bookingOut, error) {
+	a, err := t.engine.Managed(ctx, in.ManageToken)
+	if err != nil {
+		return nil, bookingOut{}, said(err)
+	}
+	out := bookingOut{Status: "confirmed", Message: "The appointment is confirmed."}
+	switch {
+	case a.Status == store.Cancelled:
+		out.Status, out.Message = "cancelled", "The appointment was cancelled."
+	case a.UpstreamState == store.UpstreamPending:
+		out.Status, out.Message = "queued", "The booking was received and is not yet confirmed."
+	case a.UpstreamState == store.UpstreamFailed || a.UpstreamState == store.UpstreamReview:
+		out.Status, out.Message = "failed", "The booking could not be completed by itself; the clinic's staff have been told and will call."
+	}
+	t.describe(&out, &a)
+	return nil, out, nil
+}
+
+type moveIn struct {
+	ManageToken  string `json:"manageToken" jsonschema:"the manageToken of the appointment, copied exactly"`
+	BookingToken string `json:"bookingToken" jsonschema:"the token of the new time, from find_slots"`
+	SessionID    string `json:"sessionId,omitempty" jsonschema:"the id of this conversation, as in hold_slot"`
+}
+
+func (t mcpTools) reschedule(ctx context.Context, _ *mcp.CallToolRequest, in moveIn) (*mcp.CallToolResult, bookingOut, error) {
+	a, err := t.engine.Managed(ctx, in.ManageToken)
+	if err != nil {
+		return nil, bookingOut{}, said(err)
+	}
+	client := engine.AgentClient(t.principal, in.SessionID)
+	if client == "" {
+		client = engine.AgentClient(t.principal, "move "+a.ID)
+	}
+	h, err := t.engine.AgentHold(ctx, in.BookingToken, client)
+	if err != nil {
+		return nil, bookingOut{}, said(err)
+	}
+	moved, err := t.engine.Reschedule(ctx, engine.RescheduleRequest{ID: a.ID, HoldID: h.ID, Client: client, Actor: t.principal.Actor(), CutOff: true})
+	if err != nil {
+		if _, releaseErr := t.engine.ReleaseHold(ctx, h.ID, client); releaseErr != nil && !errors.Is(releaseErr, holds.ErrNotOwner) {
+			t.log.Warn("an agent's hold lapses by itself", "error", releaseErr)
+		}
+		return nil, bookingOut{}, said(err)
+	}
+	out := bookingOut{Status: "confirmed", Message: "The appointment was moved."}
+	t.describe(&out, &moved)
+	return nil, out, nil
+}
+
+type cancelIn struct {
+	ManageToken string `json:"manageToken" jsonschema:"the manageToken of the appointment, copied exactly"`
+	Reason      string `json:"reason,omitempty"`
+}
+
+func (t mcpTools) cancel(ctx context.Context, _ *mcp.CallToolRequest, in cancelIn) (*mcp.CallToolResult, bookingOut, error) {
+	a, err := t.engine.Managed(ctx, in.ManageToken)
+	if err != nil {
+		return nil, bookingOut{}, said(err)
+	}
+	cancelled, err := t.engine.Cancel(ctx, engine.CancelRequest{ID: a.ID, Reason: in.Reason, Actor: t.principal.Actor(), CutOff: true})
+	if err != nil {
+		return nil, bookingOut{}, said(err)
+	}
+	out := bookingOut{Status: "cancelled", Message: "The appointment was cancelled. The time is free for somebody else."}
+	t.describe(&out, &cancelled)
+	return nil, out, nil
+}

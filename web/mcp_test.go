@@ -1,0 +1,141 @@
+package web_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"holdfast/store"
+)
+
+// bearer adds a key to every request.
+type bearer struct{ key string }
+
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+b.key)
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// assistant is a client of the protocol, as a language model's host has one.
+func assistant(t *testing.T, h *house) *mcp.ClientSession {
+	t.Helper()
+	ctx := context.Background()
+	_, key, err := h.engine.CreateAPIKey(ctx, "system", "assistant", store.ScopeAgent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	session, err := c.Connect(ctx, &mcp.StreamableClientTransport{
+		Endpoint: h.server.URL + "/mcp", HTTPClient: &http.Client{Transport: bearer{key}}, DisableStandaloneSSE: true,
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { session.Close() })
+	return session
+}
+
+// tool calls one and reads its answer; failed says that the tool answered with an error.
+func tool(t *testing.T, s *mcp.ClientSession, name string, in map[string]any) (out map[string]any, text string, failed bool) {
+	t.Helper()
+	answer, err := s.CallTool(context.Background(), &mcp.CallToolParams{Name: name, Arguments: in})
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	for _, c := range answer.Content {
+		if x, ok := c.(*mcp.TextContent); ok {
+			text += x.Text
+		}
+	}
+	raw, _ := json.Marshal(answer.StructuredContent)
+	_ = json.Unmarshal(raw, &out)
+	return out, text, answer.IsError
+}
+
+func TestAnAssistantBooksMovesAndCancels(t *testing.T) {
+	h := newHouse(t)
+	s := assistant(t, h)
+	list, err := s.ListTools(context.Background(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, x := range list.Tools {
+		names = append(names, x.Name)
+	}
+	if got := strings.Join(names, " "); got != "book booking_status cancel find_slots hold_slot reschedule" {
+		t.Errorf("the tools are %s", got)
+	}
+
+	types, _, _ := tool(t, s, "find_slots", nil)
+	if n := len(types["appointmentTypes"].([]any)); n != 4 {
+		t.Errorf("find_slots lists %d types, want 4", n)
+	}
+	found, _, _ := tool(t, s, "find_slots", map[string]any{"appointmentTypeId": "checkup", "from": h.start.Format("2006-01-02")})
+	slots := found["slots"].([]any)
+	offer := func(i int) string { return slots[i].(map[string]any)["bookingToken"].(string) }
+
+	held, _, failed := tool(t, s, "hold_slot", map[string]any{"bookingToken": offer(0), "sessionId": "call-1"})
+	if failed || held["holdId"] == "" {
+		t.Fatalf("hold_slot: %v", held)
+	}
+	if _, text, failed := tool(t, s, "hold_slot", map[string]any{"bookingToken": offer(0), "sessionId": "call-2"}); !failed || !strings.Contains(text, "slot_held") {
+		t.Errorf("another conversation's hold: %q, want slot_held", text)
+	}
+	book := map[string]any{"bookingToken": offer(0), "firstName": "Lena", "lastName": "Vogt", "phone": "030 1234567", "sessionId": "call-1"}
+	booked, text, failed := tool(t, s, "book", book)
+	if failed || booked["status"] != "confirmed" || booked["manageToken"] == "" {
+		t.Fatalf("book: %v %s", booked, text)
+	}
+	other := map[string]any{"bookingToken": offer(0), "firstName": "Per", "lastName": "Lind", "phone": "030 7654321"}
+	if refused, _, _ := tool(t, s, "book", other); refused["status"] != "refused" {
+		t.Errorf("a used token for another patient: %v, want refused", refused)
+	}
+	tampered := offer(1)[:20] + "x" + offer(1)[21:]
+	if tampered == offer(1) {
+		tampered = offer(1)[:20] + "y" + offer(1)[21:]
+	}
+	if _, text, failed := tool(t, s, "hold_slot", map[string]any{"bookingToken": tampered, "sessionId": "call-1"}); !failed || !strings.Contains(text, "bookingToken") {
+		t.Errorf("a miscopied token: %q, want a refusal that names it", text)
+	}
+
+	moved, text, failed := tool(t, s, "reschedule", map[string]any{"manageToken": booked["manageToken"], "bookingToken": offer(2)})
+	if failed || moved["slotStartDate"] != slots[2].(map[string]any)["slotStartDate"] {
+		t.Fatalf("reschedule: %v %s", moved, text)
+	}
+	if _, _, failed := tool(t, s, "booking_status", map[string]any{"manageToken": booked["manageToken"]}); !failed {
+		t.Error("the token of before the move still works")
+	}
+	for range 2 {
+		if gone, _, _ := tool(t, s, "cancel", map[string]any{"manageToken": moved["manageToken"], "reason": "better now"}); gone["status"] != "cancelled" {
+			t.Errorf("cancel: %v", gone)
+		}
+	}
+	if status, _, _ := tool(t, s, "booking_status", map[string]any{"manageToken": moved["manageToken"]}); status["status"] != "cancelled" {
+		t.Errorf("booking_status: %v, want cancelled", status)
+	}
+}
+
+func TestMCPNeedsAnAgentKey(t *testing.T) {
+	h := newHouse(t)
+	for key, want := range map[string]int{"": 401, "hfk_nonsense": 401} {
+		r, _ := http.NewRequest("POST", h.server.URL+"/mcp", strings.NewReader(`{}`))
+		r.Header.Set("Content-Type", "application/json")
+		if key != "" {
+			r.Header.Set("Authorization", "Bearer "+key)
+		}
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != want {
+			t.Errorf("with key %q: %d, want %d", key, answer.StatusCode, want)
+		}
+	}
+}
