@@ -21,7 +21,7 @@ import (
 // entry that ends in /... stands for the directories below. A directory's own key counts before one above it.
 var layers = map[string][]string{
 	".":   {"cli"},
-	"cli": {"web", "engine", "engine/...", "store", "store/...", "holds", "holds/..."},
+	"cli": {"docs", "web", "engine", "engine/...", "store", "store/...", "holds", "holds/..."},
 
 	// web is given an *engine.Engine: the nouns and errors of store and holds pass through it, a backend never does.
 	"web":     {"engine", "engine/token", "store", "holds", "docs"},
