@@ -301,10 +301,15 @@ func (e *Engine) writeBooking(ctx context.Context, t *store.AppointmentType, r *
 	return nil
 }
 
-// confirm ends the hold of a booking that is durable. The hold would lapse by itself, so a failure is only logged.
+// confirm ends the hold of a booking that is durable. A hold that has lapsed while it was written cannot say so any
+// more, so the streams are told here. A failure is only logged: the hold lapses by itself.
 func (e *Engine) confirm(ctx context.Context, h holds.Hold, a store.Appointment) {
-	if _, err := e.holds.Confirm(context.WithoutCancel(ctx), h.ID, h.Client); err != nil {
+	ctx = context.WithoutCancel(ctx)
+	there, err := e.holds.Confirm(ctx, h.ID, h.Client)
+	if err != nil {
 		e.log.Warn("a hold outlives its booking until it lapses", "appointment", a.ID, "error", err)
+	} else if !there {
+		e.publish(ctx, holds.Event{Kind: holds.EventConfirm, HoldID: h.ID, Span: h.Span, Client: h.Client})
 	}
 }
 
