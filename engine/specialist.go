@@ -150,17 +150,20 @@ func (e *Engine) DryRunWeeklyHours(ctx context.Context, specialistID, appointmen
 	if err != nil {
 		return nil, err
 	}
-	calendar, err := NewCalendar(*p, hours, s.Overrides[specialistID])
+	// What is still switched off is prepared before it is opened: the answer is what it would give then.
+	opened, openedType := *p, *t
+	opened.Active, openedType.Active = true, true
+	calendar, err := NewCalendar(opened, hours, s.Overrides[specialistID])
 	if err != nil {
 		return nil, err
 	}
 	begin, end := StartOfDay(calendar.Zone(), from), StartOfDay(calendar.Zone(), to)
-	first, last := Around(t, begin, end)
+	first, last := Around(&openedType, begin, end)
 	taken, err := e.store.Taken(ctx, []string{specialistID}, first, last)
 	if err != nil {
 		return nil, err
 	}
-	slots := Pool([]*Calendar{calendar}, t, begin, end, taken)
+	slots := Pool([]*Calendar{calendar}, &openedType, begin, end, taken)
 	now := time.Now()
 	return slices.DeleteFunc(slots, func(slot Slot) bool { return WithinNotice(t, slot.Start, now) != "" }), nil
 }

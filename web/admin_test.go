@@ -140,6 +140,15 @@ func TestWeeklyHours(t *testing.T) {
 	if got := len(h.do("GET", path, nil, asAdmin).want(200).body["weeklyHours"].([]any)); got != 7 {
 		t.Errorf("after the dry run there are %d windows, want the 7 there were", got)
 	}
+	// What is switched off is prepared before it is opened.
+	for _, active := range []bool{false, true} {
+		h.do("PATCH", "/v1/specialists/ada", map[string]any{"active": active}, asAdmin).want(200)
+		h.do("PATCH", "/v1/appointment-types/checkup", map[string]any{"active": active}, asAdmin).want(200)
+		dry := h.do("PUT", path+"?dryRun=true&appointmentTypeId=checkup&from="+h.day(0)+"&to="+h.day(1), nineToTen, asAdmin).want(200)
+		if got := len(dry.body["slots"].([]any)); got != 2 {
+			t.Errorf("active %v: the dry run gives %d slots, want 2", active, got)
+		}
+	}
 	h.do("PUT", path, nineToTen, asAdmin).want(200)
 	if got := len(h.slots(1, "checkup", "&specialistId=ada")); got != 2 {
 		t.Errorf("the next listing has %d slots, want 2", got)
