@@ -125,7 +125,7 @@ Every flag --x-y can also be set as HOLDFAST_X_Y in the environment or in the fi
 	defineSettings(root, forServing)
 	root.AddCommand(serve, demoCommand(p), importCommand(p), exportCommand(p), setupURLCommand(p), adminCommand(p), apikeyCommand(p),
 		keysCommand(p), backupCommand(p), restoreCommand(p), verifyCommand(p), migrateCommand(p), configCommand(p), healthcheckCommand(p),
-		openAPICommand(p), mcpCommand(p), versionCommand(p))
+		openAPICommand(p), mcpCommand(p), tortureCommand(p), whyCommand(p), versionCommand(p))
 	return root
 }
 

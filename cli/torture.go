@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"holdfast/engine"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// racers is how many clients torture lets loose at a time.
+const racers = 64
+
+func tortureCommand(p process) *cobra.Command {
+	length := 10 * time.Second
+	c := &cobra.Command{
+		Use:   "torture",
+		Short: "Try to double-book a clinic on this machine's own disk, and count",
+		Long: "Lets 64 clients book, move and cancel at random in a temporary clinic, all types and specialists at once, with and without\n" +
+			"holds, and then reads the whole database for two appointments that overlap. It tells what this machine's disk can do, and\n" +
+			"that the guarantee holds on it. Exits with 1 if anything overlaps.",
+		Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if length <= 0 || length > time.Hour {
+				return usageError{fmt.Errorf("flag --for: %s should be more than nothing and at most an hour", length)}
+			}
+			dir, err := os.MkdirTemp("", "holdfast-torture-*")
+			if err != nil {
+				return fmt.Errorf("torture needs a temporary directory: %w", err)
+			}
+			cfg := config{data: dir}
+			return errors.Join(p.torture(c.Context(), cfg, length), os.RemoveAll(dir))
+		},
+	}
+	c.Flags().DurationVar(&length, "for", length, "how long")
+	return c
+}
+
+// tally counts what came of the attempts.
+type tally struct {
+	mu                                 sync.Mutex
+	booked, moved, cancelled, conflict int
+	failed                             error // the first error that is no refusal
+}
+
+func (p process) torture(ctx context.Context, cfg config, length time.Duration) error {
+	log := slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	h, err := openHouse(ctx, cfg, houseOptions{version: p.version, log: log, local: true})
+	if err != nil {
+		return err
+	}
+	var clinic engine.ClinicFile
+	if err := decodeStrictly(demoClinic, &clinic); err != nil {
+		return errors.Join(err, h.close())
+	}
+	if _, err := h.engine.Import(ctx, localActor, clinic); err != nil {
+		return errors.Join(err, h.close())
+	}
+	_, _ = fmt.Fprintf(p.stdout, "%d clients book, move and cancel for %s …\n", racers, length)
+	var t tally
+	began := time.Now()
+	ended, stop := context.WithTimeout(ctx, length)
+	defer stop()
+	var all sync.WaitGroup
+	for n := range racers {
+		all.Go(func() { t.race(ended, h.engine, &clinic, n) })
+	}
+	all.Wait()
+	took := time.Since(began)
+	if t.failed != nil {
+		return errors.Join(fmt.Errorf("an attempt failed: %w", t.failed), h.close())
+	}
+	if err := h.store.Check(ctx); err != nil {
+		return errors.Join(fmt.Errorf("the database breaks its promise: %w", err), h.close())
+	}
+	t.print(p.stdout, took)
+	return h.close()
+}
+
+func (t *tally) print(w io.Writer, took time.Duration) {
+	_, _ = fmt.Fprintf(w, "%d booked, %d moved, %d cancelled, %d refused because somebody was first, 0 overlaps\n%.0f durable changes a second on this disk\n",
+		t.booked, t.moved, t.cancelled, t.conflict, float64(t.booked+t.moved+t.cancelled)/took.Seconds())
+}
+
+// race is one client: it books whatever comes next, and now and then moves or cancels what it has.
+func (t *tally) race(ctx context.Context, e *engine.Engine, clinic *engine.ClinicFile, n int) {
+	client := holds.ClientID(fmt.Sprintf("torture-client-%06d", n))
+	var mine []string
+	for ctx.Err() == nil {
+		kind := clinic.AppointmentTypes[rand.IntN(len(clinic.AppointmentTypes))]
+		// Starts that are near each other, so that nearly everybody is in somebody's way.
+		start := time.Now().UTC().Truncate(time.Hour).Add(time.Duration(24*60+rand.IntN(3*24*60)/5*5) * time.Minute)
+		var err error
+		what := &t.booked
+		switch action := rand.IntN(10); {
+		case action == 0 && len(mine) > 0:
+			what = &t.cancelled
+			last := len(mine) - 1
+			_, err = e.Cancel(ctx, engine.CancelRequest{ID: mine[last], Actor: localActor})
+			mine = mine[:last]
+		case action == 1 && len(mine) > 0:
+			what = &t.moved
+			_, err = e.Reschedule(ctx, engine.RescheduleRequest{ID: mine[rand.IntN(len(mine))], SlotStart: start, Actor: localActor, IgnoreHours: true})
+		default:
+			var a store.Appointment
+			a, err = e.Book(ctx, engine.BookRequest{
+				AppointmentTypeID: kind.ID, SlotStart: start, Client: client, Patient: store.Patient{Name: "Torture"}, Source: store.SourceStaff,
+				Actor: localActor, IgnoreHours: true,
+			})
+			if err == nil {
+				mine = append(mine, a.ID)
+			}
+		}
+		t.count(ctx, what, err)
+	}
+}
+
+func (t *tally) count(ctx context.Context, what *int, err error) {
+	var held *holds.HeldError
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case err == nil:
+		*what++
+	case errors.Is(err, store.ErrSlotTaken) || errors.As(err, &held) || errors.Is(err, store.ErrVersion) || errors.Is(err, engine.ErrNotConfirmed):
+		t.conflict++
+	case ctx.Err() == nil && t.failed == nil:
+		t.failed = err
+	}
+}
