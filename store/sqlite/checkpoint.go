@@ -6,9 +6,6 @@ import (
 	"sync/atomic"
 )
 
-// checkpointPages is about how long the log grows between two checkpoints: 1,000 pages are 4 MB.
-const checkpointPages = 1000
-
 // checkpoint copies the log back into the database on a connection and a goroutine of its own, so that no caller's
 // commit waits for it.
 type checkpoint struct {
@@ -26,8 +23,8 @@ type checkpoint struct {
 	long atomic.Bool
 }
 
-func newCheckpoint(dsn string, log *slog.Logger) *checkpoint {
-	return &checkpoint{dsn: dsn, log: log, every: checkpointPages, wake: make(chan struct{}, 1), done: make(chan struct{})}
+func newCheckpoint(dsn string, every int, log *slog.Logger) *checkpoint {
+	return &checkpoint{dsn: dsn, log: log, every: every, wake: make(chan struct{}, 1), done: make(chan struct{})}
 }
 
 // committed is called by the writer after each commit with the number of statements in it. A lone appointment writes

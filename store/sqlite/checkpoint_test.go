@@ -10,8 +10,7 @@ import (
 // Commits never wait for a checkpoint, and still the log does not grow with the number of commits.
 func TestTheLogStaysShort(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
-	b := newTestStore(t, Options{Path: path})
-	b.checkpoint.every = 20
+	b := newTestStore(t, Options{Path: path, checkpointPages: 20})
 	longest := int64(0)
 	for n := range int64(1000) {
 		if err := b.insert(context.Background(), n); err != nil {

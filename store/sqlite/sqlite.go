@@ -49,6 +49,8 @@ type Options struct {
 	SnapshotDir string
 	// OnFatal is called once, from a goroutine that must not be blocked, when nothing can be written any more.
 	OnFatal func(error)
+
+	checkpointPages int // about how long the log grows between two checkpoints; 0 means 1000, which are 4 MB
 }
 
 // Store is the open database. See store.Store.
@@ -78,6 +80,9 @@ func open(ctx context.Context, o Options, migrations fs.FS) (_ *Store, err error
 	}
 	if o.QueueSize <= 0 {
 		o.QueueSize = 1024
+	}
+	if o.checkpointPages <= 0 {
+		o.checkpointPages = 1000
 	}
 	if o.Path == "" {
 		return nil, errors.New("sqlite: no path was given")
@@ -113,7 +118,7 @@ func open(ctx context.Context, o Options, migrations fs.FS) (_ *Store, err error
 		return nil, fmt.Errorf("reading the database's id: %w", err)
 	}
 	s.reads.pool = newPool(s.dsn+"&_pragma=query_only(1)", o.Readers)
-	s.checkpoint = newCheckpoint(s.dsn, o.Logger)
+	s.checkpoint = newCheckpoint(s.dsn, o.checkpointPages, o.Logger)
 	s.writer = &writer{
 		conn: write, log: o.Logger, onFatal: o.OnFatal, checkpoint: s.checkpoint, scrub: s.scrub,
 		queue: make(chan *request, o.QueueSize), done: make(chan struct{}),
