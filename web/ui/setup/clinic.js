@@ -1,0 +1,86 @@
+// The first screen: the clinic, and the person who owns it.
+import { html, useState } from '../lib/html.js'
+import { recall, remember } from '../lib/store.js'
+import { post, wordsFor } from '../lib/api.js'
+import { lang, languages, t } from '../lib/i18n.js'
+import { ErrorSummary, Field, looksLikeEmail } from '../lib/form.js'
+import { Notice } from '../lib/notice.js'
+import { Heading } from './page.js'
+
+const zones = here => {
+  const all = Intl.supportedValuesOf ? Intl.supportedValuesOf('timeZone') : []
+  return [...new Set([here, 'UTC', ...all])].filter(Boolean).sort()
+}
+const least = 12
+// What the server calls a field, and what it is called here.
+const ids = { 'clinic.name': 'clinic', 'clinic.timezone': 'zone', 'clinic.locale': 'lang', 'owner.name': 'name', 'owner.email': 'email', 'owner.password': 'password' }
+
+export function Clinic({ token, zone, done }) {
+  const [form, setForm] = useState({ clinic: '', zone: zone || 'UTC', lang: lang.slice(0, 2), name: '', email: '', ...recall('setup.form'), password: '' })
+  const [errors, setErrors] = useState([]), [tries, setTries] = useState(0)
+  const [seen, setSeen] = useState(false), [busy, setBusy] = useState(false), [problem, setProblem] = useState(null)
+  const [list] = useState(() => zones(zone))
+  const put = name => value => {
+    const next = { ...form, [name]: value }
+    setForm(next)
+    const { password, ...kept } = next
+    remember('setup.form', kept)
+  }
+  const found = () => [
+    !form.clinic.trim() && { id: 'clinic', message: t('setup.clinic.name.err') },
+    !form.name.trim() && { id: 'name', message: t('setup.name.err') },
+    !looksLikeEmail(form.email) && { id: 'email', message: t('field.email.err') },
+    [...form.password].length < least && { id: 'password', message: t('setup.password.err', { n: least }) },
+  ].filter(Boolean)
+  const error = id => errors.find(e => e.id === id)?.message
+
+  async function submit(e) {
+    e.preventDefault()
+    if (busy) return
+    const wrong = found()
+    setErrors(wrong)
+    setTries(tries + 1)
+    setProblem(null)
+    if (wrong.length) return
+    setBusy(true)
+    const clinic = { name: form.clinic.trim(), timezone: form.zone, locale: form.lang }
+    try {
+      await post('/v1/setup', { token, clinic, owner: { name: form.name.trim(), email: form.email.trim(), password: form.password } })
+      done(clinic)
+    } catch (failed) {
+      setBusy(false)
+      const there = failed.errors.map(x => ({ id: ids[x.field], message: x.message })).filter(x => x.id)
+      setErrors(there)
+      setTries(n => n + 1)
+      if (!there.length) setProblem(failed)
+    }
+  }
+  return html`
+    <${Heading}>${t('setup.clinic.title')}</${Heading}>
+    <p class="lead">${t('setup.clinic.lead')}</p>
+    <form onSubmit=${submit} noValidate>
+      <${ErrorSummary} errors=${errors} n=${tries} />
+      ${problem && html`<${Notice} kind="danger" role="alert" text=${problem.status === 410 ? 'setup.gone' : problem.status === 401 ? 'setup.late' : wordsFor(problem)} params=${{ s: problem.retryAfter || 8, phone: '' }} />`}
+      <${Field} id="clinic" label=${t('setup.clinic.name')} error=${error('clinic')} value=${form.clinic} input=${put('clinic')} autocomplete="organization" maxlength="200" />
+      <div class="pair">
+        <${Field} id="zone" label=${t('setup.zone')} hint=${t('setup.zone.hint')} error=${error('zone')}>
+          <select id="zone" aria-describedby="zone-hint" value=${form.zone} onChange=${e => put('zone')(e.currentTarget.value)}>${list.map(z => html`<option key=${z} value=${z} selected=${z === form.zone}>${z.replace(/_/g, ' ')}</option>`)}</select>
+        </${Field}>
+        <${Field} id="lang" label=${t('setup.lang')} hint=${t('setup.lang.hint')} error=${error('lang')}>
+          <select id="lang" aria-describedby="lang-hint" value=${form.lang} onChange=${e => put('lang')(e.currentTarget.value)}>${Object.entries(languages).map(([tag, name]) => html`<option key=${tag} value=${tag} selected=${tag === form.lang}>${name}</option>`)}</select>
+        </${Field}>
+      </div>
+      <fieldset class="owner">
+        <legend><h2>${t('setup.owner')}</h2></legend>
+        <p class="hint">${t('setup.owner.hint')}</p>
+        <${Field} id="name" label=${t('setup.name')} error=${error('name')} value=${form.name} input=${put('name')} autocomplete="name" maxlength="200" />
+        <${Field} id="email" label=${t('field.email')} error=${error('email')} type="email" value=${form.email} input=${put('email')} autocomplete="username" spellcheck="false" />
+        <${Field} id="password" label=${t('setup.password')} hint=${t('setup.password.hint', { n: least })} error=${error('password')}>
+          <span class="with"><input id="password" type=${seen ? 'text' : 'password'} autocomplete="new-password" aria-describedby=${'password-hint' + (error('password') ? ' password-error' : '')} aria-invalid=${error('password') ? 'true' : undefined}
+            value=${form.password} spellcheck="false" autocapitalize="off" onInput=${e => put('password')(e.currentTarget.value)} />
+            <button type="button" class="btn" aria-pressed=${seen ? 'true' : 'false'} aria-label=${t('setup.password.show')} onClick=${() => setSeen(!seen)}>${t(seen ? 'setup.hide' : 'setup.show')}</button></span>
+        </${Field}>
+      </fieldset>
+      <div class="actions"><button type="submit" class="btn primary big" aria-disabled=${busy ? 'true' : undefined}>${t(busy ? 'setup.saving' : 'continue')}</button></div>
+    </form>`
+}
