@@ -76,6 +76,7 @@ func (l *limiter) allow(address netip.Addr, now time.Time) (wait time.Duration, 
 	return 0, true
 }
 
+// shrink makes room for many, so that a flood of addresses does not make it look through all of them each time.
 func (s *limiterShard) shrink(now time.Time) {
 	for address, full := range s.full {
 		if !full.After(now) {
@@ -83,7 +84,7 @@ func (s *limiterShard) shrink(now time.Time) {
 		}
 	}
 	for address := range s.full {
-		if len(s.full) < maxAddresses {
+		if len(s.full) <= maxAddresses*3/4 {
 			return
 		}
 		delete(s.full, address)

@@ -1,94 +1,118 @@
-package web_test
+package web
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"net/netip"
-	"strings"
 	"testing"
-
-	"holdfast/web"
+	"time"
 )
 
-// limited is a house with limits, behind a proxy on this machine.
-func limited(o *web.Options) {
-	o.RateLimit = true
-	o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("10.0.0.0/8")}
-}
+// The limits per address, and whose address it is.
 
-// exhaust writes from an address until it is refused and returns how often it could.
-func (h *house) exhaust(from header) (n int, refused *reply) {
-	h.t.Helper()
-	for n = range 2000 {
-		r := h.do("POST", "/v1/holds", "{}", from)
-		if r.status == 429 {
-			return n, r
+func TestABucketEmptiesAndFills(t *testing.T) {
+	l := newLimiter(rate{every: 100 * time.Millisecond, burst: 5})
+	now := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
+	a, b := netip.MustParseAddr("203.0.113.7"), netip.MustParseAddr("203.0.113.8")
+	for i := range 5 {
+		if _, ok := l.allow(a, now); !ok {
+			t.Fatalf("the token %d of 5 was refused", i+1)
 		}
-		r.want(422)
 	}
-	h.t.Fatal("2000 writes from one address were not limited")
-	return 0, nil
+	wait, ok := l.allow(a, now)
+	if ok || wait != 100*time.Millisecond {
+		t.Errorf("an empty bucket: got %t after %s, want to wait 100 ms", ok, wait)
+	}
+	if _, ok := l.allow(b, now); !ok {
+		t.Error("another address was refused")
+	}
+	if _, ok := l.allow(a, now.Add(wait)); !ok {
+		t.Error("after the wait it said there is no token")
+	}
+	if _, ok := l.allow(a, now.Add(wait)); ok {
+		t.Error("after the wait there were two tokens")
+	}
+	// A full bucket is full, however long it stood.
+	later := now.Add(time.Hour)
+	for i := range 5 {
+		if _, ok := l.allow(a, later); !ok {
+			t.Fatalf("after an hour the token %d of 5 was refused", i+1)
+		}
+	}
+	if _, ok := l.allow(a, later); ok {
+		t.Error("after an hour there were more than 5 tokens")
+	}
 }
 
-func TestOneAddressCannotWriteWithoutEnd(t *testing.T) {
-	h := newHouse(t, limited)
-	n, refused := h.exhaust(header{"X-Forwarded-For": "203.0.113.7"})
-	refused.problem(429, "rate_limited")
-	if refused.header.Get("Retry-After") == "" {
-		t.Error("the refusal does not say when to come again")
+func TestALimiterKnowsNetworksAndForgets(t *testing.T) {
+	l := newLimiter(rate{every: time.Minute, burst: 1})
+	now := time.Now()
+	for _, c := range []struct {
+		address string
+		ok      bool
+	}{
+		{"2001:db8:1:2::1", true}, {"2001:db8:1:2:ffff::9", false}, {"2001:db8:1:3::1", true}, // a /64 is one household
+		{"192.0.2.1", true}, {"::ffff:192.0.2.1", false}, {"192.0.2.2", true},
+	} {
+		if _, ok := l.allow(netip.MustParseAddr(c.address), now); ok != c.ok {
+			t.Errorf("%s: got %t, want %t", c.address, ok, c.ok)
+		}
 	}
-	if n < 100 {
-		t.Errorf("the limit came after %d writes; a clinic behind one address needs more", n)
+	if _, ok := l.allow(netip.Addr{}, now); !ok {
+		t.Error("a caller without an address, such as one on a pipe, was refused")
 	}
-	// Others, reading, and programs with a key are not its business.
-	h.do("POST", "/v1/holds", "{}", header{"X-Forwarded-For": "203.0.113.8"}).problem(422, "validation_failed")
-	h.do("GET", "/v1/clinic", nil, header{"X-Forwarded-For": "203.0.113.7"}).want(200)
-	h.do("POST", "/v1/holds", "{}", asAdmin, header{"X-Forwarded-For": "203.0.113.7"}).problem(422, "validation_failed")
-	// Guessing keys counts.
-	h.do("GET", "/v1/clinic", nil, header{"X-Forwarded-For": "203.0.113.7", "Authorization": "Bearer hfk_guess"}).problem(429, "rate_limited")
+	if _, ok := (*limiter)(nil).allow(netip.MustParseAddr("192.0.2.1"), now); !ok {
+		t.Error("no limiter limits")
+	}
+	// However many addresses come, the memory has its bound.
+	for i := range 40 * maxAddresses {
+		l.allow(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), now)
+	}
+	n := 0
+	for i := range l.shards {
+		n += len(l.shards[i].full)
+	}
+	if n > len(l.shards)*maxAddresses {
+		t.Errorf("%d addresses are kept, want at most %d", n, len(l.shards)*maxAddresses)
+	}
 }
 
 func TestTheAddressIsTheOneBeforeTheTrustedProxies(t *testing.T) {
-	h := newHouse(t, limited)
-	if _, refused := h.exhaust(header{"X-Forwarded-For": "198.51.100.1"}); refused.status != 429 {
-		t.Fatal("not limited")
-	}
-	for _, same := range []header{
-		{"X-Forwarded-For": "198.51.100.1, 10.1.2.3"},                      // through a second trusted proxy
-		{"X-Forwarded-For": "192.0.2.99, 198.51.100.1"},                    // what stands before it may be invented
-		{"X-Forwarded-For": "198.51.100.1:4711"},                           // with a port
-		{"Forwarded": `for="198.51.100.1:4711";proto=https, for=10.1.1.1`}, // RFC 7239
-		{"X-Forwarded-For": "::ffff:198.51.100.1"},
+	s := &Server{options: Options{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}}}
+	for _, c := range []struct {
+		name, peer string
+		headers    http.Header
+		want       string
+	}{
+		{"nobody between", "203.0.113.7:4711", nil, "203.0.113.7"},
+		{"a stranger's header", "203.0.113.7:4711", http.Header{"X-Forwarded-For": {"198.51.100.1"}}, "203.0.113.7"},
+		{"one proxy", "127.0.0.1:1", http.Header{"X-Forwarded-For": {"198.51.100.1"}}, "198.51.100.1"},
+		{"two proxies", "127.0.0.1:1", http.Header{"X-Forwarded-For": {"198.51.100.1, 10.1.2.3"}}, "198.51.100.1"},
+		{"two headers", "127.0.0.1:1", http.Header{"X-Forwarded-For": {"198.51.100.1", "10.1.2.3"}}, "198.51.100.1"},
+		{"an invented hop before", "127.0.0.1:1", http.Header{"X-Forwarded-For": {"192.0.2.99, 198.51.100.1"}}, "198.51.100.1"},
+		{"with a port", "127.0.0.1:1", http.Header{"X-Forwarded-For": {"198.51.100.1:4711"}}, "198.51.100.1"},
+		{"an IPv6 address", "[fd00::1]:1", http.Header{"X-Forwarded-For": {"2001:db8::1"}}, "2001:db8::1"},
+		{"an IPv6 address with a port", "127.0.0.1:1", http.Header{"X-Forwarded-For": {"[2001:db8::1]:4711"}}, "2001:db8::1"},
+		{"an IPv4 address as IPv6", "127.0.0.1:1", http.Header{"X-Forwarded-For": {"::ffff:198.51.100.1"}}, "198.51.100.1"},
+		{"RFC 7239", "127.0.0.1:1", http.Header{"Forwarded": {`for="198.51.100.1:4711";proto=https, for=10.1.1.1`}}, "198.51.100.1"},
+		{"RFC 7239 and IPv6", "127.0.0.1:1", http.Header{"Forwarded": {`For="[2001:db8::1]"`}}, "2001:db8::1"},
+		{"no header at all", "127.0.0.1:1", nil, "127.0.0.1"},
+		{"rubbish", "127.0.0.1:1", http.Header{"X-Forwarded-For": {"unknown"}}, "127.0.0.1"},
+		{"rubbish before a proxy", "127.0.0.1:1", http.Header{"X-Forwarded-For": {"unknown, 10.1.2.3"}}, "10.1.2.3"},
+		{"only proxies", "127.0.0.1:1", http.Header{"X-Forwarded-For": {"10.9.9.9, 10.1.2.3"}}, "10.9.9.9"},
 	} {
-		h.do("POST", "/v1/holds", "{}", same).problem(429, "rate_limited")
-	}
-	h.do("POST", "/v1/holds", "{}", header{"X-Forwarded-For": "198.51.100.2"}).problem(422, "validation_failed")
-}
-
-func TestAnIPv6NetworkIsOneAddress(t *testing.T) {
-	h := newHouse(t, limited)
-	h.exhaust(header{"X-Forwarded-For": "2001:db8:1:2::1"})
-	h.do("POST", "/v1/holds", "{}", header{"X-Forwarded-For": "2001:db8:1:2:ffff::9"}).problem(429, "rate_limited")
-	h.do("POST", "/v1/holds", "{}", header{"X-Forwarded-For": "2001:db8:1:3::1"}).problem(422, "validation_failed")
-}
-
-func TestForwardedAddressesOfStrangersAreNotBelieved(t *testing.T) {
-	h := newHouse(t, func(o *web.Options) { o.RateLimit = true })
-	n := 0
-	for h.do("POST", "/v1/holds", "{}", header{"X-Forwarded-For": netip.AddrFrom4([4]byte{203, 0, byte(n >> 8), byte(n)}).String()}).status != 429 {
-		if n++; n > 2000 {
-			t.Fatal("whoever invents addresses is not limited")
+		r := httptest.NewRequest("POST", "/", nil)
+		r.RemoteAddr = c.peer
+		if c.headers != nil {
+			r.Header = c.headers
+		}
+		if got := s.address(r).String(); got != c.want {
+			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
 		}
 	}
-}
-
-func TestMetricsAreForAdminsAndThisMachine(t *testing.T) {
-	h := newHouse(t)
-	h.do("GET", "/v1/clinic", nil).want(200)
-	r := h.do("GET", "/metrics", nil).want(200)
-	if !strings.Contains(r.raw, `holdfast_http_requests_total{method="GET",route="/v1/clinic",status="2xx"} 1`) {
-		t.Errorf("the request is not counted:\n%.2000s", r.raw)
-	}
-	for _, name := range []string{"X-Forwarded-For", "Forwarded", "X-Real-Ip", "Via"} {
-		h.do("GET", "/metrics", nil, header{name: "1.1 proxy"}).problem(401, "unauthorized")
-		h.do("GET", "/metrics", nil, header{name: "1.1 proxy"}, asAdmin).want(200)
+	r := httptest.NewRequest("POST", "/", nil)
+	r.RemoteAddr = "pipe"
+	if got := s.address(r); got.IsValid() {
+		t.Errorf("a connection without an address has the address %s", got)
 	}
 }

@@ -1,0 +1,210 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/docs"
+	"holdfast/engine"
+	"holdfast/holds"
+	"holdfast/holds/memory"
+	"holdfast/store"
+	"holdfast/store/sqlite"
+)
+
+// The table from errors to answers, and what happens to a request that goes wrong in a way no test of a route can bring
+// about.
+
+func TestEveryErrorHasItsAnswer(t *testing.T) {
+	now := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		err    error
+		status int
+		code   string
+		retry  int
+	}{
+		{store.ErrNotFound, 404, "not_found", 0},
+		{store.ErrSlotTaken, 409, "slot_taken", 0},
+		{store.ErrVersion, 412, "version_mismatch", 0},
+		{store.ErrOverloaded, 503, "overloaded", 1},
+		{store.ErrFull, 507, "storage_full", 30},
+		{store.ErrUnavailable, 503, "storage_unavailable", 3},
+		{store.ErrClosed, 503, "storage_unavailable", 3},
+		{store.ErrInvalid, 422, "validation_failed", 0},
+		{store.ErrDuplicate, 422, "validation_failed", 0},
+		{holds.ErrNotFound, 410, "hold_expired", 0},
+		{holds.ErrNotOwner, 403, "not_owner", 0},
+		{holds.ErrQuota, 429, "quota_exceeded", 0},
+		{holds.ErrRestarts, 429, "quota_exceeded", 0},
+		{holds.ErrDeactivated, 403, "forbidden", 0},
+		{holds.ErrOffline, 409, "not_bookable", 0},
+		{holds.ErrUnavailable, 503, "storage_unavailable", 3},
+		{holds.ErrClosed, 503, "storage_unavailable", 3},
+		{&holds.HeldError{Until: now.Add(1500 * time.Millisecond)}, 409, "slot_held", 2},
+		{&holds.HeldError{Until: now.Add(-time.Second)}, 409, "slot_held", 1},
+		{&holds.HeldError{}, 409, "slot_taken", 0},
+		{&engine.CooldownError{Until: now.Add(time.Hour)}, 429, "cooldown_active", 3600},
+		{&engine.NotBookableError{Reason: engine.ReasonTooSoon}, 409, "not_bookable", 0},
+		{&engine.ValidationError{Fields: []engine.FieldError{{Field: "a", Message: "b"}}}, 422, "validation_failed", 0},
+		{engine.ErrNoSlots, 404, "no_slots", 0},
+		{engine.ErrForbidden, 403, "forbidden", 0},
+		{engine.ErrUnauthorized, 401, "unauthorized", 0},
+		{engine.ErrCutOff, 403, "forbidden", 0},
+		{engine.ErrNotConfirmed, 409, "not_bookable", 0},
+		{engine.ErrIdempotencyMismatch, 422, "idempotency_mismatch", 0},
+		{engine.ErrIdempotencyInFlight, 409, "idempotency_in_flight", 0},
+		{context.DeadlineExceeded, 503, "storage_unavailable", 3},
+		{errors.New("SECRET of a driver"), 500, "internal", 0},
+		{errMalformedBody.with("x"), 400, "malformed_body", 0},
+	} {
+		for _, err := range []error{c.err, fmt.Errorf("while booking: %w", c.err)} {
+			p := problemOf(err, now)
+			if p.Status != c.status || p.Code != c.code || p.RetryAfterSeconds != c.retry {
+				t.Errorf("%v: got %d %s retry %d, want %d %s retry %d", err, p.Status, p.Code, p.RetryAfterSeconds, c.status, c.code, c.retry)
+			}
+			if p.Title == "" || p.Detail == "" || strings.Contains(p.Detail, "SECRET") {
+				t.Errorf("%v: got the title %q and the detail %q", err, p.Title, p.Detail)
+			}
+		}
+	}
+}
+
+func TestEveryReasonHasItsOwnSentence(t *testing.T) {
+	said := make(map[string]engine.Reason)
+	for _, r := range []engine.Reason{
+		engine.ReasonInactive, engine.ReasonTooSoon, engine.ReasonTooFar, engine.ReasonOverrideClosed, engine.ReasonOutsideHours,
+		engine.ReasonNotASlotStart, engine.ReasonTaken, engine.ReasonAccepted, engine.ReasonEnded, engine.ReasonNotActive,
+		engine.ReasonAtCapacity, engine.ReasonNotOnline, "something else",
+	} {
+		s := whyNot(r)
+		if other, twice := said[s]; twice || s == "" {
+			t.Errorf("%s and %s are explained alike: %q", r, other, s)
+		}
+		said[s] = r
+	}
+}
+
+func TestEveryCodeHasASection(t *testing.T) {
+	for _, p := range codes() {
+		if !strings.Contains(docs.Errors, "\n## "+p.Code+"\n") {
+			t.Errorf("docs/errors.md has no section for %s", p.Code)
+		}
+		if !strings.Contains(docs.Errors, fmt.Sprintf("\n## %s\n\nStatus %d.", p.Code, p.Status)) {
+			t.Errorf("docs/errors.md gives %s another status than %d", p.Code, p.Status)
+		}
+	}
+}
+
+// bare is a server that has only what the way of a request needs.
+func bare(t *testing.T) (*Server, *bytes.Buffer) {
+	t.Helper()
+	log := new(bytes.Buffer)
+	return &Server{log: slog.New(slog.NewTextHandler(log, nil)), origins: http.NewCrossOriginProtection(), metrics: newMetrics("")}, log
+}
+
+func (s *Server) try(h handle, r *http.Request) *httptest.ResponseRecorder {
+	rt := &route{method: r.Method, pattern: "/try", handle: h}
+	w := httptest.NewRecorder()
+	s.serve(rt, s.metrics.route(rt), params{}, w, r)
+	return w
+}
+
+func TestAPanicIsAnAnswer(t *testing.T) {
+	s, log := bare(t)
+	w := s.try(func(*call) error { panic("oh") }, httptest.NewRequest("GET", "/", nil))
+	if w.Code != 500 || !strings.Contains(w.Body.String(), `"code":"internal"`) || strings.Contains(w.Body.String(), "oh") {
+		t.Errorf("got %d %s", w.Code, w.Body)
+	}
+	if id := w.Header().Get("X-Request-Id"); !strings.Contains(w.Body.String(), id) || !strings.Contains(log.String(), id) {
+		t.Errorf("the answer and the log do not share the request's id %q", id)
+	}
+	if !strings.Contains(log.String(), "error_test.go") {
+		t.Error("the log does not say where it happened")
+	}
+	// After the answer has begun there is nothing to add.
+	w = s.try(func(c *call) error {
+		_, _ = c.rw.Write([]byte("half"))
+		panic("oh")
+	}, httptest.NewRequest("GET", "/", nil))
+	if w.Body.String() != "half" {
+		t.Errorf("got %q", w.Body)
+	}
+	func() {
+		defer func() {
+			if cause := recover(); cause != http.ErrAbortHandler {
+				t.Errorf("an abort became %v", cause)
+			}
+		}()
+		s.try(func(*call) error { panic(http.ErrAbortHandler) }, httptest.NewRequest("GET", "/", nil))
+	}()
+}
+
+func TestWhoIsGoneIsToldNothing(t *testing.T) {
+	s, log := bare(t)
+	ctx, leave := context.WithCancel(t.Context())
+	leave()
+	w := s.try(func(c *call) error { return fmt.Errorf("write: %w", c.ctx().Err()) }, httptest.NewRequestWithContext(ctx, "GET", "/", nil))
+	if w.Body.Len() > 0 || !strings.Contains(log.String(), "status=499") || strings.Contains(log.String(), "level=ERROR") {
+		t.Errorf("got %q and the log %s", w.Body, log)
+	}
+}
+
+func TestAFailureIsLoggedAndNotTold(t *testing.T) {
+	s, log := bare(t)
+	w := s.try(func(*call) error { return fmt.Errorf("disk i/o error at /var: %w", store.ErrUnavailable) }, httptest.NewRequest("GET", "/", nil))
+	if w.Code != 503 || w.Header().Get("Retry-After") != "3" || strings.Contains(w.Body.String(), "/var") {
+		t.Errorf("got %d %s", w.Code, w.Body)
+	}
+	if !strings.Contains(log.String(), "disk i/o error at /var") {
+		t.Errorf("the log does not have the cause: %s", log)
+	}
+}
+
+// TestTheSecondOfTwoIsToldToWait: the first request with a key is still at work when the second one comes.
+func TestTheSecondOfTwoIsToldToWait(t *testing.T) {
+	db, err := sqlite.Open(t.Context(), sqlite.Options{Path: filepath.Join(t.TempDir(), "holdfast.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	live := memory.New(memory.Options{})
+	defer live.Close()
+	s, _ := bare(t)
+	if s.engine, err = engine.New(t.Context(), engine.Options{Store: db, Holds: live}); err != nil {
+		t.Fatal(err)
+	}
+	began, finish := make(chan struct{}), make(chan struct{})
+	work := in(func(c *call, _ *struct{}) error {
+		close(began)
+		<-finish
+		return c.json(http.StatusCreated, 1)
+	})
+	request := func() *http.Request {
+		r := httptest.NewRequest("POST", "/", strings.NewReader("{}"))
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Idempotency-Key", "k")
+		return r
+	}
+	first := make(chan *httptest.ResponseRecorder)
+	go func() { first <- s.try(work, request()) }()
+	<-began
+	if w := s.try(work, request()); w.Code != 409 || !strings.Contains(w.Body.String(), "idempotency_in_flight") || w.Header().Get("Retry-After") != "1" {
+		t.Errorf("the second got %d %s", w.Code, w.Body)
+	}
+	close(finish)
+	if w := <-first; w.Code != 201 {
+		t.Errorf("the first got %d %s", w.Code, w.Body)
+	}
+	if w := s.try(work, request()); w.Code != 201 || w.Header().Get("Idempotency-Replayed") != "true" || w.Body.String() != "1" {
+		t.Errorf("the repeat got %d %s", w.Code, w.Body)
+	}
+}

@@ -1,0 +1,76 @@
+package web_test
+
+import (
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"holdfast/web"
+)
+
+// write sends a write past the network, so that it is quick whatever else the machine does.
+func (h *house) write(headers ...header) *reply {
+	h.t.Helper()
+	r := httptest.NewRequest("POST", "/v1/holds", strings.NewReader("{}"))
+	r.RemoteAddr = "127.0.0.1:4711"
+	r.Header.Set("Content-Type", "application/json")
+	for _, set := range headers {
+		for name, value := range set {
+			r.Header.Set(name, value)
+		}
+	}
+	w := httptest.NewRecorder()
+	h.web.Handler().ServeHTTP(w, r)
+	return &reply{t: h.t, status: w.Code, header: w.Header(), raw: w.Body.String()}
+}
+
+func TestOneAddressCannotWriteWithoutEnd(t *testing.T) {
+	h := newHouse(t, func(o *web.Options) { o.RateLimit = true })
+	n, last := 0, h.write()
+	for ; last.status == 422; last = h.write() {
+		if n++; n > 5000 {
+			t.Fatal("5000 writes from one address were not limited")
+		}
+	}
+	if last.want(429).header.Get("Retry-After") == "" || !strings.Contains(last.raw, "rate_limited") {
+		t.Errorf("the refusal does not say when to come again: %s", last.raw)
+	}
+	if n < 299 {
+		t.Errorf("the limit came after %d writes; a clinic behind one address needs more", n)
+	}
+	h.do("GET", "/v1/clinic", nil).want(200) // reading is not its business
+	h.write(asAdmin).want(422)               // nor are programs with a key
+}
+
+func TestGuessingKeysIsLimited(t *testing.T) {
+	h := newHouse(t, func(o *web.Options) { o.RateLimit = true })
+	guess := header{"Authorization": "Bearer hfk_guess"}
+	n := 0
+	for h.write(guess).status == 401 {
+		if n++; n > 5000 {
+			t.Fatal("5000 guesses were not limited")
+		}
+	}
+	h.write(guess)
+	h.write(asAdmin).want(422)
+}
+
+func TestWithoutTheLimitThereIsNone(t *testing.T) {
+	h := newHouse(t)
+	for range 1000 {
+		h.write().want(422)
+	}
+}
+
+func TestMetricsAreForAdminsAndThisMachine(t *testing.T) {
+	h := newHouse(t)
+	h.do("GET", "/v1/clinic", nil).want(200)
+	r := h.do("GET", "/metrics", nil).want(200)
+	if !strings.Contains(r.raw, `holdfast_http_requests_total{method="GET",route="/v1/clinic",status="2xx"} 1`) {
+		t.Errorf("the request is not counted:\n%.2000s", r.raw)
+	}
+	for _, name := range []string{"X-Forwarded-For", "Forwarded", "X-Real-Ip", "Via"} {
+		h.do("GET", "/metrics", nil, header{name: "1.1 proxy"}).problem(401, "unauthorized")
+		h.do("GET", "/metrics", nil, header{name: "1.1 proxy"}, asAdmin).want(200)
+	}
+}
