@@ -257,8 +257,9 @@ func printTree(w io.Writer, h *house, cfg config, addr net.Addr) {
 	}
 	_, _ = fmt.Fprintf(w, `Holdfast · %s
 ├─ book    %s/
+├─ staff   %s/staff
 ├─ API     %s/docs
 ├─ health  %s/readyz
 └─ data    %s
-`, clinic, base, base, base, h.dir.path)
+`, clinic, base, base, base, base, h.dir.path)
 }
