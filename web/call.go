@@ -212,6 +212,15 @@ func (c *call) problem(p problem) {
 	c.flush()
 }
 
+// method is the request's, or "other" for one that somebody made up.
+func (c *call) method() string {
+	switch m := c.r.Method; m {
+	case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS":
+		return m
+	}
+	return "other"
+}
+
 // end counts and logs the request, and turns a panic into an answer.
 func (c *call) end() {
 	if cause := recover(); cause != nil {
@@ -231,7 +240,7 @@ func (c *call) end() {
 		level = slog.LevelDebug
 	}
 	if ctx := context.Background(); c.log.Enabled(ctx, level) {
-		c.log.LogAttrs(ctx, level, "request", slog.String("method", c.route.method), slog.String("route", c.route.pattern),
+		c.log.LogAttrs(ctx, level, "request", slog.String("method", c.method()), slog.String("route", c.route.pattern),
 			slog.Int("status", c.rw.status), slog.Int("bytes", c.rw.bytes), slog.Int64("us", took.Microseconds()), slog.String("request", c.id))
 	}
 }

@@ -1,7 +1,9 @@
 package web
 
 import (
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/julienschmidt/httprouter"
@@ -38,6 +40,11 @@ func (s *Server) newRouter(all []*route) http.Handler {
 			tree.Handle(http.MethodHead, path, answer)
 		}
 	}
+	s.ui.pages = make(map[string]*pageRoute)
+	for _, pattern := range append(slices.Collect(maps.Keys(pages)), assetPattern, loosePattern) {
+		rt := &route{method: http.MethodGet, pattern: pattern}
+		s.ui.pages[pattern] = &pageRoute{rt, s.metrics.route(rt)}
+	}
 	tree.NotFound = s.unmatched(s.page)
 	tree.MethodNotAllowed = s.unmatched(s.methodNotAllowed)
 	tree.GlobalOPTIONS = s.unmatched(func(c *call) error { return c.empty(http.StatusNoContent) })
@@ -49,6 +56,18 @@ func (s *Server) unmatched(h handle) http.Handler {
 	rt := &route{pattern: "unmatched", access: anyone, handle: h}
 	counted := s.metrics.route(rt)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serve(rt, counted, params{}, w, r) })
+}
+
+// pageRoute is a page as logs and metrics know it. Pages are found by name and not by the router, which has no room for
+// "/" beside a tree.
+type pageRoute struct {
+	route   *route
+	counted *routeMetrics
+}
+
+// is gives a request that had no route the name of the page that it turned out to ask for.
+func (c *call) is(pattern string) {
+	c.route, c.counted = c.ui.pages[pattern].route, c.ui.pages[pattern].counted
 }
 
 // methodNotAllowed finds the Allow header already set.

@@ -39,11 +39,18 @@ var pages = map[string]struct{ file, script string }{
 // loose are the files that other sites and browsers ask for by a name without a hash.
 var loose = map[string]bool{"/embed.js": true, "/favicon.svg": true}
 
+// How logs and metrics name the files.
+const (
+	assetPattern = "/ui/{hash}/{file}"
+	loosePattern = "/{file}"
+)
+
 // ui is everything that pages are made of.
 type ui struct {
 	base      string // "/ui/" and the hash
 	assets    map[string]*asset
 	languages []string // those there are words in
+	pages     map[string]*pageRoute
 }
 
 // asset is one file. It is compressed when it is first asked for.
@@ -144,10 +151,13 @@ func (s *Server) page(c *call) error {
 		c.rw.Header().Set("Allow", "GET, HEAD")
 		return errMethodNotAllowed.with("This address answers GET and HEAD.")
 	case isPage:
+		c.is(name)
 		return s.document(c, name, p.file)
 	case isAsset && path.Ext(hashed) != ".html":
+		c.is(assetPattern)
 		return s.asset(c, hashed, "public, max-age=31536000, immutable")
 	case loose[name]:
+		c.is(loosePattern)
 		return s.asset(c, name[1:], "public, max-age=300")
 	}
 	return errNotFound

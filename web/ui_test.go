@@ -79,6 +79,26 @@ func TestAPageCarriesWhatItNeeds(t *testing.T) {
 	}
 }
 
+func TestPagesHaveTheirNameInTheLog(t *testing.T) {
+	h := newHouse(t)
+	h.do("HEAD", "/", nil).want(200)
+	h.do("GET", assetPath.FindStringSubmatch(h.do("GET", "/", nil).raw)[1], nil).want(200)
+	h.do("GET", "/favicon.svg", nil).want(200)
+	h.do("GET", "/wp-login.php", nil).want(404)
+	h.do("BREW", "/coffee", nil).want(404)
+	log := h.log.String()
+	for _, want := range []string{
+		`"method":"HEAD","route":"/"`, `"method":"GET","route":"/"`, `"route":"/ui/{hash}/{file}"`, `"route":"/{file}"`, `"method":"GET","route":"unmatched"`, `"method":"other"`,
+	} {
+		if !strings.Contains(log, want) {
+			t.Errorf("the log does not have %s", want)
+		}
+	}
+	if strings.Contains(log, "wp-login") || strings.Contains(log, "BREW") {
+		t.Error("the log says what somebody made up")
+	}
+}
+
 func TestAssetsAreCompressed(t *testing.T) {
 	h := newHouse(t)
 	asset := assetPath.FindAllStringSubmatch(h.do("GET", "/", nil).raw, -1)[1][1]
