@@ -1,7 +1,8 @@
 // The client id: a secret this tab makes for itself and keeps until it closes.
 // Duplicating a tab copies sessionStorage, and two tabs with one id would end each other's live
-// stream for ever. So a tab that found a stored id asks the others first; if one answers, the copy
-// takes a new id and forgets the hold it did not claim.
+// stream for ever. A page that is left notes it, so the next page of the same tab knows the id for
+// its own. Without that note the id may be a copy: then the tab asks the others first, and if one
+// answers, it takes a new id and forgets the hold it did not claim.
 import { recall, remember, forget } from './store.js'
 
 // 24 random bytes, from the one random source that also exists on a plain-HTTP LAN address.
@@ -19,12 +20,18 @@ const fresh = () => {
 const stored = recall('client')
 export const client = { id: stored || fresh() }
 
+const left = recall('left')
+forget('left')
+addEventListener('pagehide', () => remember('left', true))
+addEventListener('pageshow', () => forget('left'))
+
 const page = random(6)
 const channel = typeof BroadcastChannel === 'function' ? new BroadcastChannel('holdfast.client') : null
 
-export const ready = stored && channel
+export const ready = stored && !left && channel
   ? new Promise(done => {
-    const settle = setTimeout(done, 120)
+    // Long enough for a tab that is busy; only a copy, and a tab that a crash brought back, wait at all.
+    const settle = setTimeout(done, 1500)
     channel.onmessage = ({ data }) => {
       if (data?.answer !== page) return
       client.id = fresh()
