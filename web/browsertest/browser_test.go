@@ -1,0 +1,110 @@
+// Package browsertest is what a patient, a receptionist and an owner see: the real server over the real engine, database
+// and table of holds, driven with a real Chromium. It has tests only.
+//
+// house is the clinic (house_test.go), tab is one tab of the browser (tab_test.go); the other files are the promises of
+// the pages, by subject. One browser process serves them all, each test in a profile of its own, so that nothing of one
+// test is stored in another. Every tab watches itself: an exception, an error on the console, a violation of the content
+// security policy or a request to anywhere but the server fails the test whose tab it is.
+//
+// Nothing here fails for being slow: what the page should do is waited for, for as long as patience says. Times that are
+// measured are logged. Without Chromium the tests are skipped, and say so.
+//
+// With HOLDFAST_SHOTS=<folder> the pages are also written there as pictures, in both themes.
+package browsertest
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// patience is how long a condition is waited for. It is long because the machine may be busy with other things.
+const patience = 30 * time.Second
+
+var errNoBrowser = errors.New("no Chromium is installed (Debian: apt-get install chromium), so no page is tested")
+
+// chromium is the one browser of this package. It starts with the first test that asks and ends with the last.
+var chromium = new(browser)
+
+type browser struct {
+	start sync.Once
+	ctx   context.Context
+	stop  func()
+	err   error
+}
+
+// crowd is how many tests run at once: more than there are processors, because they mostly wait.
+const crowd = "6"
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	asked := false
+	flag.Visit(func(f *flag.Flag) { asked = asked || f.Name == "test.parallel" })
+	if !asked {
+		_ = flag.Set("test.parallel", crowd) // the flag is there in every test
+	}
+	code := m.Run()
+	if errors.Is(chromium.err, errNoBrowser) {
+		fmt.Fprintln(os.Stderr, "browsertest: SKIPPED:", chromium.err)
+	}
+	if chromium.stop != nil {
+		chromium.stop()
+	}
+	os.Exit(code)
+}
+
+// open starts the browser if it does not run yet.
+func (b *browser) open(t testing.TB) context.Context {
+	t.Helper()
+	b.start.Do(func() { b.ctx, b.stop, b.err = launch() })
+	if errors.Is(b.err, errNoBrowser) {
+		t.Skip("SKIPPED: ", b.err)
+	}
+	if b.err != nil {
+		t.Fatalf("Chromium does not start: %v", b.err)
+	}
+	return b.ctx
+}
+
+func launch() (context.Context, func(), error) {
+	program, err := installed()
+	if err != nil {
+		return nil, nil, err
+	}
+	flags := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Env("TZ=UTC"),
+		chromedp.Flag("accept-lang", "en-GB,en"), chromedp.Flag("hide-scrollbars", true),
+		// A name that is not localhost, and so not a secure context: how a clinic's own network sees the server.
+		chromedp.Flag("host-resolver-rules", "MAP "+lanName+" 127.0.0.1"),
+	)
+	allocator, stop := chromedp.NewExecAllocator(context.Background(), flags...)
+	ctx, _ := chromedp.NewContext(allocator)
+	if err := chromedp.Do(ctx); err != nil {
+		stop()
+		return nil, nil, err
+	}
+	return ctx, func() {
+		_ = chromedp.Cancel(ctx)
+		stop()
+	}, nil
+}
+
+// lanName stands for the address of a server in a clinic's network, reached without TLS.
+const lanName = "desk.clinic.test"
+
+func installed() (string, error) {
+	for _, name := range []string{"/usr/bin/chromium", "chromium", "chromium-browser", "google-chrome-stable", "google-chrome"} {
+		if program, err := exec.LookPath(name); err == nil {
+			return program, nil
+		}
+	}
+	return "", errNoBrowser
+}

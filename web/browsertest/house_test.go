@@ -1,0 +1,234 @@
+package browsertest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/holds/memory"
+	"holdfast/store"
+	"holdfast/store/sqlite"
+	"holdfast/web"
+)
+
+// house is the clinic that the pages belong to, in UTC and open from 08:00 to 18:00 every day: Dr Ada Brandt and
+// Dr Karim Haddad; "checkup" of 30 minutes with both, "longer" of 60 with both, "class" of 60 with 3 seats and Dr Brandt.
+type house struct {
+	t      testing.TB
+	url    string // http://127.0.0.1:port
+	engine *engine.Engine
+	db     *sqlite.Store
+
+	// date is the local date the tests book on, the day after tomorrow: all of it is ahead, whatever the hour.
+	date string
+	// lose makes the answer to the next requests whose path ends in it vanish on the way back.
+	lose atomic.Pointer[string]
+}
+
+const adminKey = "a-bootstrap-admin-key-for-tests"
+
+func newHouse(t testing.TB, change ...func(*engine.ClinicFile)) *house {
+	t.Helper()
+	ctx := context.Background()
+	db, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(t.TempDir(), "holdfast.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	live := memory.New(memory.Options{Booked: engine.Booked(db)})
+	h := &house{t: t, db: db, date: time.Now().UTC().AddDate(0, 0, 2).Format(time.DateOnly)}
+	if h.engine, err = engine.New(ctx, engine.Options{Store: db, Holds: live, AdminKey: adminKey}); err != nil {
+		t.Fatal(err)
+	}
+	file := clinic()
+	for _, c := range change {
+		c(&file)
+	}
+	if _, err := h.engine.Import(ctx, "system", file); err != nil {
+		t.Fatal(err)
+	}
+	server, err := web.New(h.engine, web.Options{Version: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, stop := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { h.engine.Run(run) })
+	running.Go(func() { server.Run(run) })
+	listening := httptest.NewServer(h.losing(server.Handler()))
+	h.url = listening.URL
+	t.Cleanup(func() {
+		stop() // ends the streams, which Close would wait for
+		listening.CloseClientConnections()
+		listening.Close()
+		running.Wait()
+		if err := db.Check(ctx); err != nil {
+			t.Errorf("the database breaks its own rules: %v", err)
+		}
+		if err := live.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return h
+}
+
+func clinic() engine.ClinicFile {
+	f := engine.ClinicFile{Clinic: &engine.ClinicEntry{Name: "Harbour Clinic", Timezone: "UTC", Locale: "en"}}
+	f.Clinic.Phone, f.Clinic.Address = "030 1234567", "Quay 1, Harbour"
+	var hours []engine.HoursEntry
+	for day := range 7 {
+		hours = append(hours, engine.HoursEntry{Weekday: store.Weekday(day), Start: 8 * 60, End: 18 * 60})
+	}
+	for id, name := range map[string]string{"ada": "Dr Ada Brandt", "karim": "Dr Karim Haddad"} {
+		f.Specialists = append(f.Specialists, engine.SpecialistEntry{ID: id, Name: name, Timezone: "UTC", Active: true, WeeklyHours: hours})
+	}
+	both := []engine.AssignmentEntry{{SpecialistID: "ada", Priority: 10}, {SpecialistID: "karim", Priority: 5}}
+	for _, t := range []engine.AppointmentTypeEntry{
+		{ID: "checkup", Name: "Check-up", Description: "A look at everything", DurationMinutes: 30, Specialists: both},
+		{ID: "longer", Name: "Longer visit", DurationMinutes: 60, Specialists: both},
+		{ID: "class", Name: "Breathing class", DurationMinutes: 60, Capacity: 3, Specialists: both[:1]},
+	} {
+		t.HorizonDays, t.Capacity, t.Active = 60, max(t.Capacity, 1), true
+		t.HoldTTLSeconds, t.MaxHoldSeconds, t.HoldQuota = 30, 900, 3
+		f.AppointmentTypes = append(f.AppointmentTypes, t)
+	}
+	return f
+}
+
+// losing serves as the server does, but for the answers that are to be lost: the request has its effect, and the
+// connection breaks before the answer is out.
+func (h *house) losing(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if lost := h.lose.Load(); lost != nil && strings.HasSuffix(r.URL.Path, *lost) {
+			next.ServeHTTP(httptest.NewRecorder(), r)
+			panic(http.ErrAbortHandler)
+		}
+		next.ServeHTTP(rw, r)
+	})
+}
+
+// loseAnswers switches the loss on, or off with "".
+func (h *house) loseAnswers(path string) {
+	if path == "" {
+		h.lose.Store(nil)
+		return
+	}
+	h.lose.Store(&path)
+}
+
+// at is a slot start on the house's date as it is said on the wire: at("10:00").
+func (h *house) at(clock string) string { return h.date + "T" + clock + ":00Z" }
+
+// reply is an answer of the API.
+type reply struct {
+	status int
+	raw    string
+	body   map[string]any
+}
+
+// get walks into the body: get("appointment", "id").
+func (r reply) get(path ...string) any {
+	var v any = r.body
+	for _, name := range path {
+		m, _ := v.(map[string]any)
+		v = m[name]
+	}
+	return v
+}
+
+type header map[string]string
+
+var asAdmin = header{"Authorization": "Bearer " + adminKey}
+
+// call speaks to the API, beside the browser.
+func (h *house) call(method, path string, body any, headers ...header) reply {
+	h.t.Helper()
+	got, err := h.ask(method, path, body, headers...)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return got
+}
+
+// ask is call for goroutines, which may not end a test.
+func (h *house) ask(method, path string, body any, headers ...header) (reply, error) {
+	var content io.Reader
+	if body != nil {
+		raw, err := json.Marshal(body)
+		if err != nil {
+			return reply{}, err
+		}
+		content = bytes.NewReader(raw)
+	}
+	r, err := http.NewRequest(method, h.url+path, content)
+	if err != nil {
+		return reply{}, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	for _, set := range headers {
+		for name, value := range set {
+			r.Header.Set(name, value)
+		}
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return reply{}, err
+	}
+	defer answer.Body.Close()
+	raw, err := io.ReadAll(answer.Body)
+	got := reply{status: answer.StatusCode, raw: string(raw)}
+	_ = json.Unmarshal(raw, &got.body) // an answer that is not JSON has no body
+	return got, err
+}
+
+// must is call with the status that the answer has to have.
+func (h *house) must(status int, method, path string, body any, headers ...header) reply {
+	h.t.Helper()
+	got := h.call(method, path, body, headers...)
+	if got.status != status {
+		h.t.Fatalf("%s %s: got %d, want %d\n%s", method, path, got.status, status, got.raw)
+	}
+	return got
+}
+
+// hold takes one specialist's time for a stranger.
+func (h *house) hold(client, specialist, start string, ttlSeconds int) reply {
+	h.t.Helper()
+	return h.must(201, "POST", "/v1/holds", map[string]any{
+		"appointmentTypeId": "checkup", "slotStartDate": start, "specialistId": specialist, "clientId": client, "ttlSeconds": ttlSeconds,
+	})
+}
+
+// holdAll takes a time from everybody who serves it, so that the page of any specialist shows it on hold.
+func (h *house) holdAll(client, start string) {
+	h.t.Helper()
+	for _, specialist := range []string{"ada", "karim"} {
+		h.hold(client, specialist, start, 300)
+	}
+}
+
+// bookings lists the confirmed appointments, as an admin sees them.
+func (h *house) bookings() []map[string]any {
+	h.t.Helper()
+	today := time.Now().UTC()
+	days := "&from=" + today.Format(time.DateOnly) + "&to=" + today.AddDate(0, 0, 30).Format(time.DateOnly)
+	got := h.must(200, "GET", "/v1/appointments?status=confirmed&limit=200"+days, nil, asAdmin)
+	var list []map[string]any
+	all, _ := got.get("appointments").([]any)
+	for _, a := range all {
+		list = append(list, a.(map[string]any))
+	}
+	return list
+}

@@ -1,0 +1,71 @@
+package browsertest
+
+import (
+	"regexp"
+	"testing"
+)
+
+// The cable is pulled: the page says what is true, and heals by itself when the network is back.
+func TestAPageWithoutNetworkSaysSoAndHeals(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.tab(t)
+	p.when("&specialist=ada")
+	p.run(`window.sameDocument = true`)
+	p.offline(true)
+	p.there(".live[data-link=offline]")
+	p.there(".notice.warn")
+	if got := p.text(".notice.warn"); !regexp.MustCompile(`^No connection\. Times as of \d\d:\d\d\. We keep trying\.$`).MatchString(got) {
+		t.Errorf("without network the page says %q", got)
+	}
+	p.shot("book-7-offline")
+	h.hold("a-stranger-00001", "ada", h.at("10:00"), 300)
+	p.offline(false)
+	p.there(".live[data-link=live]")
+	p.shows(h.at("10:00"), "held") // what happened meanwhile is caught up with
+	p.until("!document.querySelector('.notice.warn')")
+	if !ask[bool](p, `window.sameDocument === true`) {
+		t.Error("the page was loaded anew")
+	}
+}
+
+func TestAHeldTimeIsKeptWithoutNetwork(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.tab(t)
+	p.when("&specialist=ada")
+	p.take(h.at("10:00"))
+	p.offline(true)
+	p.there(".notice.warn")
+	if got := p.text(".notice.warn"); !regexp.MustCompile(`^No connection\. 10:00 stays yours until \d\d:\d\d\.$`).MatchString(got) {
+		t.Errorf("without network the page says %q", got)
+	}
+	p.offline(false)
+	p.there(".live[data-link=live]")
+	p.confirm()
+	p.booked()
+	h.one(t)
+}
+
+// The booking is written and its answer is lost. The page asks again with the same key, and there is one booking.
+func TestALostAnswerIsNoSecondBooking(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.tab(t)
+	p.when("&specialist=ada")
+	p.take(h.at("10:00"))
+	h.loseAnswers("/book")
+	p.confirm()
+	p.says("We don't know yet if your booking arrived. Don't book again.")
+	p.shot("book-8-unknown")
+	h.one(t)
+	// Not even a reload forgets that there is something to find out.
+	p.reload()
+	p.says("Don't book again.")
+	h.loseAnswers("")
+	p.until(`(document.querySelector('.notice .btn.primary')?.click(), document.querySelector('.ticket'))`)
+	p.says("You're booked.")
+	if a := h.one(t); a["slotStartDate"] != h.at("10:00") {
+		t.Errorf("the database has %v", a)
+	}
+}

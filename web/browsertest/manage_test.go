@@ -1,0 +1,102 @@
+package browsertest
+
+import (
+	"strings"
+	"testing"
+)
+
+// stranger books a time beside the browser and returns the path of its manage link.
+func (h *house) stranger(clock string) string {
+	h.t.Helper()
+	got := h.must(201, "POST", "/v1/appointment-types/checkup/book", map[string]any{
+		"clientId": "a-patient-at-home-1", "slotStartDate": h.at(clock), "specialistId": "ada",
+		"patient": map[string]any{"name": "Lena Vogt", "email": "lena@example.org"},
+	})
+	link, _ := got.get("appointment", "manageUrl").(string)
+	at := strings.Index(link, "/manage#")
+	if at < 0 {
+		h.t.Fatalf("no manage link in %s", got.raw)
+	}
+	return link[at:]
+}
+
+// The old time is kept until the new one is confirmed, and then the old link is dead.
+func TestChangingAnAppointmentByItsLink(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	link := h.stranger("10:00")
+	p := h.tab(t)
+	p.open(link)
+	p.booked()
+	p.says("Dr Ada Brandt")
+	p.shot("manage-1")
+	p.click(".row + .row .btn")
+	p.live()
+	p.day(h.date)
+	p.shot("manage-2-change")
+	p.choose(h.at("15:00"))
+	p.click(".bar button")
+	p.there(".move")
+	if a := h.one(t); a["slotStartDate"] != h.at("10:00") {
+		t.Errorf("before the new time is confirmed the database has %v", a)
+	}
+	p.click(".actions .primary")
+	p.says("Your appointment was moved.")
+	if a := h.one(t); a["slotStartDate"] != h.at("15:00") {
+		t.Errorf("the database has %v", a)
+	}
+	if strings.HasSuffix(ask[string](p, "location.href"), link) {
+		t.Error("the old link is still in the address bar")
+	}
+	p.reload()
+	p.booked()
+	p.says("15:00")
+
+	old := h.tab(t)
+	old.open(link)
+	old.says("This link no longer works. It was changed or has expired. Use your newest email, or call 030 1234567.")
+	old.shot("manage-3-dead")
+}
+
+// Opening the page, and asking for its address as a mail scanner does, cancels nothing. One button does.
+func TestCancellingAnAppointmentByItsLink(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	link := h.stranger("10:00")
+	h.must(200, "GET", "/manage", nil)
+	p := h.tab(t)
+	p.open(link)
+	p.booked()
+	p.click(".btn.danger")
+	p.there("#reason")
+	p.shot("manage-4-cancel")
+	p.reload()
+	p.there(".ticket")
+	h.one(t)
+	if p.count("#reason") == 0 {
+		p.click(".btn.danger")
+	}
+	p.fill("#reason", "On holiday")
+	p.click(".btn.solid")
+	p.says("Cancelled. The time is free for someone else.")
+	if list := h.bookings(); len(list) != 0 {
+		t.Errorf("after cancelling there is %v", list)
+	}
+	p.click(".notice.ok a")
+	p.live()
+	p.day(h.date)
+	p.shows(h.at("10:00"), "free")
+}
+
+func TestTooLateToChangeOnline(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	link := h.stranger("10:00")
+	h.must(200, "PUT", "/v1/settings", map[string]any{"changeCutoffHours": 24 * 30}, asAdmin)
+	p := h.tab(t)
+	p.open(link)
+	p.says("It is too late to change this online. Call 030 1234567.")
+	if n := p.count(".btn.danger"); n != 0 {
+		t.Error("it is too late, and there is still a button")
+	}
+}

@@ -1,0 +1,341 @@
+package browsertest
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/css"
+	"github.com/chromedp/cdproto/dom"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// tab is one tab, 390 points wide like a phone unless a test makes it wider.
+type tab struct {
+	t    testing.TB
+	h    *house
+	ctx  context.Context
+	host string // the only one it may speak to
+
+	mu         sync.Mutex
+	complaints []string
+}
+
+// tab opens a tab in a profile of its own.
+func (h *house) tab(t testing.TB) *tab {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(chromium.open(t), chromedp.WithNewBrowserContext())
+	return h.watch(t, ctx, cancel)
+}
+
+// beside opens another tab in the same profile.
+func (p *tab) beside() *tab {
+	p.t.Helper()
+	ctx, cancel := chromedp.NewContext(p.ctx)
+	return p.h.watch(p.t, ctx, cancel)
+}
+
+// watch makes a tab of a context, and complains in its test of whatever its page should not do.
+func (h *house) watch(t testing.TB, ctx context.Context, cancel func()) *tab {
+	t.Helper()
+	home, err := url.Parse(h.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &tab{t: t, h: h, ctx: ctx, host: home.Host}
+	if err := chromedp.Listen(ctx, p.saw); err != nil {
+		cancel()
+		t.Fatalf("no tab: %v", err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			p.evidence()
+		}
+		cancel()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		for _, c := range p.complaints {
+			t.Errorf("the page should not: %s", c)
+		}
+	})
+	p.do(
+		// The browser need not tell of every node: the tests ask the page itself.
+		command(css.Disable, cdp.Empty{}), command(dom.Disable, cdp.Empty{}),
+		// Every tab is in front: what a hidden tab does not do is a test of its own.
+		command(emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}),
+	)
+	p.size(390, 844)
+	p.theme("light")
+	return p
+}
+
+// saw is told of every event of the tab.
+func (p *tab) saw(event any) {
+	switch e := event.(type) {
+	case *runtime.EventExceptionThrown:
+		said := e.ExceptionDetails.Text
+		if e.ExceptionDetails.Exception != nil {
+			said += " " + e.ExceptionDetails.Exception.Description
+		}
+		p.complain("throw " + said)
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == runtime.ConsoleAPICalledTypeError || e.Type == runtime.ConsoleAPICalledTypeWarning {
+			var said []string
+			for _, a := range e.Args {
+				said = append(said, string(a.Value)+a.Description)
+			}
+			p.complain("write on the console: " + strings.Join(said, " "))
+		}
+	case *log.EventEntryAdded:
+		// A refusal of the API is no fault of the page; a violation of the policy is.
+		bad := e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning
+		if bad && e.Entry.Source != log.EntrySourceNetwork {
+			p.complain(fmt.Sprintf("have the browser say (%s) %s", e.Entry.Source, e.Entry.Text))
+		}
+	case *network.EventRequestWillBeSent:
+		to, err := url.Parse(e.Request.URL)
+		if err != nil || (to.Host != p.host && (to.Scheme == "http" || to.Scheme == "https" || to.Scheme == "ws" || to.Scheme == "wss")) {
+			p.complain("speak to " + e.Request.URL)
+		}
+	}
+}
+
+func (p *tab) complain(what string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.complaints = append(p.complaints, what)
+}
+
+// forgive takes back the complaints so far, and says what they were.
+func (p *tab) forgive() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	was := p.complaints
+	p.complaints = nil
+	return was
+}
+
+// command is a protocol command as a step.
+func command[P, R any](c cdp.Command[P, R], params P) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		_, err := chromedp.Call(ctx, c, params)
+		return err
+	})
+}
+
+// do runs steps in the tab.
+func (p *tab) do(steps ...chromedp.Action[chromedp.Void]) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	if err := chromedp.Do(ctx, steps...); err != nil {
+		p.t.Fatalf("the browser: %v", err)
+	}
+}
+
+// evaluate runs JavaScript in the page and waits for its promise.
+func evaluate[T any](p *tab, script string) (T, error) {
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	return chromedp.Run(ctx, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise, userGesture))
+}
+
+// userGesture runs a script as if a person had asked for it.
+func userGesture(e *runtime.EvaluateParams) {
+	yes := true
+	e.UserGesture = &yes
+}
+
+// ask is evaluate for tests.
+func ask[T any](p *tab, script string) T {
+	p.t.Helper()
+	v, err := evaluate[T](p, script)
+	if err != nil {
+		p.t.Fatalf("%s: %v", script, err)
+	}
+	return v
+}
+
+// run is ask for what answers nothing.
+func (p *tab) run(script string) {
+	p.t.Helper()
+	ask[chromedp.Void](p, "void ("+script+")")
+}
+
+// until waits for a condition of the page. The page looks by itself many times a second; a page that is left meanwhile
+// is asked again when the next one is there.
+func (p *tab) until(condition string) {
+	p.t.Helper()
+	script := `new Promise(done => {
+		const end = Date.now() + 2000
+		const look = () => {
+			let is = false
+			try { is = Boolean(` + condition + `) } catch {}
+			is || Date.now() > end ? done(is) : setTimeout(look, 10)
+		}
+		look()
+	})`
+	deadline := time.Now().Add(patience)
+	for {
+		is, err := evaluate[bool](p, script)
+		if is {
+			return
+		}
+		if time.Now().After(deadline) || p.ctx.Err() != nil {
+			text, _ := evaluate[string](p, `location.href.replace(/#.*/, '#…') + '\n' + document.body.innerText.slice(0, 1500)`)
+			p.t.Fatalf("waited in vain for %s (%v) on\n%s", condition, err, text)
+		}
+	}
+}
+
+// there waits for an element.
+func (p *tab) there(selector string) {
+	p.t.Helper()
+	p.until("document.querySelector(" + quoted(selector) + ")")
+}
+
+// says waits until the page shows a text.
+func (p *tab) says(text string) {
+	p.t.Helper()
+	p.until("document.body.innerText.replace(/\\s+/g, ' ').includes(" + quoted(text) + ")")
+}
+
+// text is what an element shows, blanks made single.
+func (p *tab) text(selector string) string {
+	p.t.Helper()
+	return ask[string](p, "(document.querySelector("+quoted(selector)+")?.innerText || '').replace(/\\s+/g, ' ').trim()")
+}
+
+// count is how many elements match.
+func (p *tab) count(selector string) int {
+	p.t.Helper()
+	return ask[int](p, "document.querySelectorAll("+quoted(selector)+").length")
+}
+
+// click presses the mouse in the middle of an element, once it is there and nothing lies on it.
+func (p *tab) click(selector string) {
+	p.t.Helper()
+	at := `(() => {
+		const e = document.querySelector(` + quoted(selector) + `)
+		e.scrollIntoView({ block: 'center', inline: 'center', behavior: 'instant' })
+		const r = e.getBoundingClientRect(), x = r.x + r.width / 2, y = r.y + r.height / 2
+		const top = document.elementFromPoint(x, y)
+		return r.width && top && (e.contains(top) || e.closest('label')?.contains(top)) ? [x, y] : null
+	})()`
+	p.until(at)
+	xy := ask[[]float64](p, at)
+	p.do(chromedp.MouseClickXY(xy[0], xy[1]))
+}
+
+// key presses keys one after the other: kb.Tab, kb.Enter, " ".
+func (p *tab) key(keys string) {
+	p.t.Helper()
+	p.do(chromedp.KeyEvent(keys))
+}
+
+// write puts a text where the focus is, as a paste or an input method does.
+func (p *tab) write(text string) {
+	p.t.Helper()
+	p.do(command(input.InsertText, input.InsertTextParams{Text: text}))
+}
+
+// fill clicks into a field and writes.
+func (p *tab) fill(selector, text string) {
+	p.t.Helper()
+	p.click(selector)
+	p.write(text)
+}
+
+// open goes to a path of the server.
+func (p *tab) open(path string) {
+	p.t.Helper()
+	if !strings.Contains(path, "://") {
+		path = "http://" + p.host + path
+	}
+	p.do(command(page.Navigate, page.NavigateParams{URL: path}))
+}
+
+// leave goes to an empty page.
+func (p *tab) leave() {
+	p.t.Helper()
+	p.open("about:blank?://")
+}
+
+func (p *tab) reload() {
+	p.t.Helper()
+	p.do(chromedp.Reload())
+}
+
+func (p *tab) size(width, height int64) {
+	p.t.Helper()
+	p.do(command(emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: 1}))
+}
+
+// theme is what the reader's system asks for: light or dark. Nothing moves, so that a picture is of the end.
+func (p *tab) theme(name string) {
+	p.t.Helper()
+	p.do(command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+		{Name: "prefers-color-scheme", Value: name}, {Name: "prefers-reduced-motion", Value: "reduce"},
+	}}))
+}
+
+// offline takes the network away, or gives it back.
+func (p *tab) offline(away bool) {
+	p.t.Helper()
+	p.do(
+		command(network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: []*network.Conditions{
+			{Offline: away, DownloadThroughput: -1, UploadThroughput: -1},
+		}}),
+		command(network.OverrideNetworkState, network.OverrideNetworkStateParams{Offline: away, DownloadThroughput: -1, UploadThroughput: -1}),
+	)
+}
+
+// shot writes pictures of the page in both themes if HOLDFAST_SHOTS asks for them.
+func (p *tab) shot(name string) {
+	p.t.Helper()
+	folder := os.Getenv("HOLDFAST_SHOTS")
+	if folder == "" {
+		return
+	}
+	for _, theme := range []string{"light", "dark"} {
+		p.theme(theme)
+		p.picture(filepath.Join(folder, name+"-"+theme+".png"))
+	}
+	p.theme("light")
+}
+
+func (p *tab) picture(file string) {
+	png, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(file), 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(file, png, 0o644)
+	}
+	if err != nil {
+		p.t.Logf("no picture: %v", err)
+	}
+}
+
+// evidence is what the page looked like when its test failed.
+func (p *tab) evidence() {
+	file := filepath.Join(p.t.ArtifactDir(), fmt.Sprintf("%p.png", p))
+	p.picture(file)
+	p.t.Logf("the page when the test failed: %s", file)
+}
+
+func quoted(s string) string { return strconv.Quote(s) }
