@@ -176,7 +176,7 @@ func TestABrowserOnAnotherSiteCannotWrite(t *testing.T) {
 	h.do("GET", "/v1/clinic", nil, header{"Sec-Fetch-Site": "cross-site"}).want(200)
 }
 
-// TestASlowBodyIsGivenUp: a body that stops half way is answered, and does not keep its handler.
+// TestABrokenOffBodyIsAnswered: a body that stops half way is answered, and does not keep its handler.
 func TestABrokenOffBodyIsAnswered(t *testing.T) {
 	h := newHouse(t)
 	conn, err := net.Dial("tcp", h.server.Listener.Addr().String())
