@@ -16,6 +16,7 @@ const styles = {
   shortDay: { weekday: 'short', day: 'numeric', month: 'short' },
   shortLong: { weekday: 'short', day: 'numeric', month: 'long' },
   longDay: { weekday: 'long', day: 'numeric', month: 'long' },
+  numeric: { day: '2-digit', month: '2-digit', year: 'numeric' },
   fullDay: { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' },
   fields: { year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' },
 }
