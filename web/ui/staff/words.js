@@ -1,4 +1,5 @@
 // Sentences about what is on the board, the same for the eye and the ear.
+import { cannotSave, passing } from '../lib/api.js'
 import { boot } from '../lib/boot.js'
 import { list, t } from '../lib/i18n.js'
 import { range, time } from '../lib/time.js'
@@ -41,9 +42,20 @@ export function sayStop(desk, column, stop, name, span) {
 // What is in the way of a booking, in a sentence; fit.js finds it.
 export function sayObstacle(desk, { why, by, word, specialistId, typeId, at }) {
   const s = desk.store.get()
-  return t('why.' + why, {
+  const key = why === 'closed' && word !== 'closed' ? word === 'break' ? 'break' : 'blocked' : why
+  return t('why.' + key, {
     who: specialistName(s, specialistId), type: typeName(s, typeId), word: word && closedWord(word),
     name: by && who(desk, by), time: by ? time(by.start) : at ? time(at) : '',
   })
 }
 export const sayList = list
+
+// The server's refusals in the words of the page. A change that got no answer may have been saved.
+const said = ['slot_taken', 'slot_held', 'not_bookable', 'forbidden', 'not_found', 'rate_limited', 'validation_failed']
+export function failKey(problem) {
+  if (problem.code === 'version_mismatch') return 'fail.changed'
+  if (problem.reason === 'cancelled') return 'fail.cancelled'
+  if (cannotSave(problem)) return 'fail.storage'
+  if (passing(problem)) return 'fail.unknown'
+  return said.includes(problem.code) ? 'fail.' + problem.code : 'fail.other'
+}

@@ -1,0 +1,45 @@
+// fit says whether an appointment of a type fits at a time, by what this page knows, and what is in the
+// way. It follows the server's own rule, buffers and seats included; the server still has the last word.
+import { dateOf, zone } from '../lib/time.js'
+import { dayIn } from './day.js'
+import { columnIn } from './column.js'
+import { typeIn } from './words.js'
+import { isLoaded } from './store.js'
+
+const minute = 6e4
+export const spanOf = (type, start) => {
+  const end = start + type.durationMinutes * minute
+  return { start, end, busyStart: start - (type.bufferBeforeMinutes || 0) * minute, busyEnd: end + (type.bufferAfterMinutes || 0) * minute }
+}
+const conflict = (a, b) => (a.busyStart < b.end && b.start < a.busyEnd) || (a.start < b.busyEnd && b.busyStart < a.end)
+
+// Answers {} where it fits, else {why, …}. why: serves, inactive, closed, taken, held. `moving` is
+// the id of the appointment that is being moved, `mine` that of this desk's own hold.
+export function fit(s, { typeId, specialistId, start, moving, mine }) {
+  const type = typeIn(s, typeId), at = { specialistId, typeId, at: start }
+  if (!type?.specialists.some(x => x.specialistId === specialistId)) return { ...at, why: 'serves' }
+  const person = s.specialists.find(x => x.id === specialistId)
+  if (!type.active || !person?.active) return { ...at, why: 'inactive' }
+  const date = dateOf(start), span = spanOf(type, start)
+  if (!isLoaded(s, date, specialistId)) return {}
+  const column = columnIn(s, date, specialistId), day = dayIn(date, zone)
+  const from = day.minuteOf(start), to = from + type.durationMinutes
+  let seats = 0
+  for (const { of: x, kind } of column.items) {
+    if (x.id === moving || x.id === mine || (kind === 'ghost' && x.own)) continue
+    const other = typeIn(s, kind === 'ghost' ? x.typeId : x.appointmentTypeId)
+    const group = other && other.id === typeId && x.start === start && type.capacity > 1
+    if (group && !x.overbook) {
+      if (++seats < type.capacity) continue
+    } else if (!conflict(other ? { ...spanOf(other, x.start), end: x.end } : { start: x.start, end: x.end, busyStart: x.start, busyEnd: x.end }, span)) continue
+    return { ...at, why: kind === 'ghost' ? 'held' : 'taken', by: x }
+  }
+  if (!column.open.some(w => w.from <= from && to <= w.to)) {
+    const shut = column.closed.find(c => c.from < to && from < c.to)
+    return { ...at, why: 'closed', word: shut?.word || 'closed' }
+  }
+  return {}
+}
+// What does not fit for these reasons the desk can still do: outside the hours after a look, on a hold
+// by asking its owner to step back.
+export const canInsist = why => why === 'closed' || why === 'held'
