@@ -72,12 +72,10 @@ function open(me) {
 }
 
 await Promise.all([words, client])
-try {
-  open(await get('/v1/auth/me'))
-} catch (problem) {
-  if (problem.code === 'unauthorized') render(html`<${SignInPage} done=${open} />`, root)
-  else {
-    render(html`<div class="signin"><main><${Notice} kind="danger" role="alert" text="start.failed">
-      <button type="button" class="btn" onClick=${() => location.reload()}>${t('start.again')}</button></${Notice}></main></div>`, root)
-  }
+const me = await get('/v1/auth/me').catch(problem => problem)
+if (me.user) open(me)
+else if (me.code === 'unauthorized') render(html`<${SignInPage} done=${open} />`, root)
+else {
+  render(html`<div class="signin"><main><${Notice} kind="danger" role="alert" text="start.failed">
+    <button type="button" class="btn" onClick=${() => location.reload()}>${t('start.again')}</button></${Notice}></main></div>`, root)
 }

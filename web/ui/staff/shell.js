@@ -39,14 +39,14 @@ export function Shell({ desk, pages, here, children }) {
 
 // Toolbar is the first line of a page. It has the way to the navigation where that is not in sight.
 let first = true
-export function Toolbar({ desk, title, name, children }) {
+export function Toolbar({ desk, title, name, kind = '', children }) {
   const ref = useRef()
   useEffect(() => {
     if (!first) ref.current.focus({ preventScroll: true })
     first = false
   }, [name])
   useEffect(() => { document.title = [title, boot.clinic.name].filter(Boolean).join(' – ') }, [title])
-  return html`<header class="toolbar">
+  return html`<header class=${'toolbar ' + kind}>
     <button type="button" class="btn quiet square menu" aria-label=${t('nav.menu')} onClick=${() => desk.patch({ menu: true })}><${Icon} name="menu" /></button>
     <h1 tabIndex="-1" ref=${ref}>${title}</h1>
     ${children}

@@ -36,7 +36,7 @@ export function SignInForm({ email: known = '', done, children }) {
       if (failed.reason === 'wrong_code') { setCode(''); focus('code') } else focus('password')
     }
   }
-  const key = problem && (said[problem.reason] || (problem.status ? 'sign.failed' : 'err.offline'))
+  const key = problem && (said[problem.reason] || (problem.status ? 'sign.failed' : 'sign.offline'))
   return html`<form class="sign" ref=${form} onSubmit=${submit} noValidate>
     ${problem && html`<${Notice} kind="danger" role="alert" text=${key} params=${{ s: problem.retryAfter }} />`}
     <${Field} id="sign-email" label=${t('sign.email')} type="email" autocomplete="username" value=${email} input=${setEmail} readonly=${Boolean(known)} spellcheck="false" required />
