@@ -1,22 +1,14 @@
 // One column of the board: a specialist on a date. It is drawn again only when something in it changed.
-import { html, Component } from '../lib/html.js'
+import { html } from '../lib/html.js'
 import { useStore } from '../lib/store.js'
 import { zone } from '../lib/time.js'
 import { dayIn } from './day.js'
 import { columnOf } from './layout.js'
 import { cell } from './store.js'
-import { Card, Ghost } from './card.js'
+import { Card, Ghost, place } from './card.js'
+import { Marks } from './marks.js'
+import { memo } from './memo.js'
 import { closedWord } from './words.js'
-
-// memo draws a component again only if one of its properties is another.
-export const memo = view => class extends Component {
-  shouldComponentUpdate(next) {
-    for (const key in next) if (next[key] !== this.props[key]) return true
-    for (const key in this.props) if (!(key in next)) return true
-    return false
-  }
-  render(props) { return view(props) }
-}
 
 const none = []
 const holdsOn = (all, day) => {
@@ -40,28 +32,19 @@ export function columnIn(s, date, specialistId) {
   return column
 }
 
-const px = n => n + 'px'
-// place is where something from one minute to another stands in its column.
-export const place = (from, to, { range, scale }, lane = 0, lanes = 1) => ({
-  insetBlockStart: px((Math.max(from, range.from) - range.from) * scale), blockSize: px(Math.max((Math.min(to, range.to) - Math.max(from, range.from)) * scale - 2, 16)),
-  insetInlineStart: `${100 * lane / lanes}%`, inlineSize: `${100 / lanes}%`,
-})
+const Closed = memo(({ from, to, word, range, scale }) => html`<div class="closed" style=${place({ from, to, range, scale })}><span>${closedWord(word)}</span></div>`)
 
-const Closed = memo(({ from, to, word, range, scale }) => html`<div class="closed" style=${place(from, to, { range, scale })}><span>${closedWord(word)}</span></div>`)
+export const Column = memo(props => html`<${Inside} ...${props} />`)
 
-export const Column = memo(({ desk, date, specialistId, id, range, scale, names, children }) => html`<${Inside} ...${{ desk, date, specialistId, id, range, scale, names, children }} />`)
-
-function Inside({ desk, date, specialistId, id, range, scale, names, children }) {
+function Inside({ desk, grid, date, specialistId, id, range, scale, names }) {
   const column = useStore(desk.store, s => columnIn(s, date, specialistId))
   const types = useStore(desk.store, s => s.types)
   const seen = x => x.to > range.from && x.from < range.to
   return html`<div class="col" data-col=${id}>
     ${column.closed.filter(seen).map(c => html`<${Closed} key=${'c' + c.from} ...${c} range=${range} scale=${scale} />`)}
-    ${column.items.filter(seen).map(i => {
-      const top = Math.max(i.from, range.from), height = (Math.min(i.to, range.to) - top) * scale
-      const at = { id: i.id, of: i.of, top: (top - range.from) * scale, height: Math.max(height - 2, 16), lane: i.lane, lanes: i.lanes }
-      return i.kind === 'ghost' ? html`<${Ghost} key=${i.id} ...${at} />` : html`<${Card} key=${i.id} desk=${desk} types=${types} names=${names} ...${at} />`
-    })}
-    ${children}
+    ${column.items.filter(seen).map(i => i.kind === 'ghost'
+      ? html`<${Ghost} key=${i.id} ...${i} range=${range} scale=${scale} />`
+      : html`<${Card} key=${i.id} desk=${desk} types=${types} names=${names} range=${range} scale=${scale} ...${i} />`)}
+    <${Marks} grid=${grid} id=${id} date=${date} range=${range} scale=${scale} />
   </div>`
 }

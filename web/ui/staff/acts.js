@@ -1,0 +1,98 @@
+// What keys, pointers and the menu make the board do. Each act names its dialog; dialogs do the rest.
+import { t } from '../lib/i18n.js'
+import { time } from '../lib/time.js'
+import { attendanceIcon } from '../lib/deskicons.js'
+import { clock } from './day.js'
+import { find } from './store.js'
+import { attendances, failKey, sayGhost, who } from './words.js'
+
+export function createActs(desk, grid) {
+  const startOf = h => grid.instant(h.id, h.stop.at)
+  const span = () => grid.cursor.store.get().span
+
+  const attend = async (a, attendance) => {
+    if (a.attendance === attendance) return
+    try {
+      await desk.attend(a, attendance)
+      desk.toast('att.said', { name: who(desk, a), state: t('att.' + attendance) })
+    } catch (problem) { refused(desk, a, problem) }
+  }
+  const act = {
+    attend,
+    open() {
+      const h = grid.cursor.here()
+      if (!h) return
+      if (h.stop.item?.kind === 'card') desk.open('appointment', { id: h.stop.item.id })
+      else if (span()) grid.menu()
+      else if (h.stop.item?.kind !== 'busy') act.book('')
+    },
+    book(name) {
+      const h = grid.cursor.here(), at = h && startOf(h)
+      if (!at) return desk.open('book', { name })
+      if (!desk.reaches(at.specialistId)) return desk.toast('own.only')
+      const ghost = h.stop.item?.of
+      desk.open('book', { name, start: ghost ? ghost.start : at.start, specialistId: at.specialistId, typeId: ghost?.typeId })
+    },
+    menu: () => grid.menu(),
+    move: a => own(a) && desk.open('move', { id: a.id }),
+    cancel: a => own(a) && desk.open('cancel', { id: a.id }),
+    block() {
+      const h = grid.cursor.here(), { specialistId, start } = startOf(h)
+      if (!desk.reaches(specialistId)) return desk.toast('own.only')
+      desk.open('block', { specialistId, start, minutes: span() || 60 })
+    },
+    why() {
+      const { specialistId, start } = startOf(grid.cursor.here())
+      desk.open('why', { specialistId, start })
+    },
+    day: by => grid.go(by), today: () => grid.go(0), search: () => desk.open('search'), keys: () => desk.open('keys'),
+  }
+  const own = a => {
+    if (desk.reaches(a.specialistId)) return true
+    desk.toast('own.only')
+  }
+
+  // items are what the menu offers where the cursor stands.
+  function items(h) {
+    const { item, closed } = h.stop, from = clock(h.stop.at), to = clock(h.stop.at + span())
+    if (item?.kind === 'card') {
+      const a = item.of
+      return {
+        title: `${time(a.start)} ${who(desk, a)}`,
+        items: [
+          { label: t('menu.open'), icon: 'info', run: act.open, hint: '↵' }, null,
+          ...attendances.map((x, i) => ({ label: t('att.' + x), icon: attendanceIcon[x], on: a.attendance === x, hint: String(i + 1), run: () => attend(a, x) })), null,
+          { label: t('menu.move'), icon: 'change', hint: 'M', run: () => act.move(a) },
+          { label: t('menu.cancel'), icon: 'close', danger: true, hint: 'Del', run: () => act.cancel(a) },
+        ],
+      }
+    }
+    const title = item?.kind === 'ghost' ? sayGhost(item.of) : span() ? t('range', { from, to }) : from
+    return {
+      title,
+      items: [
+        item?.kind !== 'busy' && { label: t(item ? 'menu.take' : closed ? 'menu.book.closed' : 'menu.book'), icon: 'plus', run: () => act.book(''), hint: span() ? '' : '↵' },
+        !item && !closed && { label: t('menu.block'), icon: 'stop', run: act.block },
+        closed?.override && { label: t('menu.unblock'), icon: 'change', run: () => desk.open('unblock', { specialistId: h.specialistId, id: closed.override, date: h.date }) },
+        { label: t('menu.why'), icon: 'help', run: act.why },
+      ].filter(Boolean),
+    }
+  }
+
+  return {
+    act, items,
+    tapped(col, minute, id) {
+      const a = id && find(desk.store.get(), id)
+      const stop = id ? grid.look(col).items.find(i => i.id === id) : null
+      grid.cursor.put(col, stop ? stop.from : Math.floor(minute / 15) * 15, id || '')
+      if (a?.busy) return
+      act.open()
+    },
+  }
+}
+
+// refused says why a change of an appointment did not happen, with the way on.
+export function refused(desk, a, problem) {
+  const show = { key: 'toast.show', kind: 'bad', run: () => desk.fetch(a.id).then(x => desk.open('appointment', { id: x.id }), () => {}) }
+  desk.toast(failKey(problem), {}, problem.code === 'version_mismatch' ? show : { kind: 'bad' })
+}

@@ -1,0 +1,175 @@
+// The grid of a calendar: an hour rail and one column per specialist or per day. It is one tab stop;
+// cursor.js has its keys and drag.js its pointers. Day board and week give it their columns.
+import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from '../lib/html.js'
+import { useStore } from '../lib/store.js'
+import { t } from '../lib/i18n.js'
+
+import { zone } from '../lib/time.js'
+import { serverNow } from '../lib/clock.js'
+import { clock, dayIn } from './day.js'
+import { Column, columnIn } from './column.js'
+import { createCursor, keysFor } from './cursor.js'
+import { createMarks, createPointer } from './drag.js'
+import { rangeOf } from './layout.js'
+import { useNow } from './marks.js'
+import { Menu } from './menu.js'
+import { createActs } from './acts.js'
+import { fit } from './fit.js'
+import { find } from './store.js'
+import { sayObstacle, sayStop, who } from './words.js'
+
+const roomy = 1.6, dense = 1.2
+
+// createGrid keeps what the parts of one calendar share. `columns` are {id, date, specialistId, name}.
+function createGrid(desk) {
+  let columns = [], range = { from: 480, to: 1080 }, element
+  const grid = {
+    desk, ...createMarks(), single: () => false, side: () => {}, go: () => {},
+    columns: () => columns, range: () => range, element: () => element, scale: () => desk.prefs.get().compact ? dense : roomy,
+    look: id => {
+      const c = columns.find(x => x.id === id)
+      return c && columnIn(desk.store.get(), c.date, c.specialistId)
+    },
+    set(next) { ({ columns, range } = { columns, range, ...next }) },
+    place: el => { element = el },
+    instant: (id, at) => {
+      const c = columns.find(x => x.id === id)
+      return { ...c, start: dayIn(c.date, zone).at(at) }
+    },
+  }
+  grid.cursor = createCursor(grid)
+  Object.assign(grid, createActs(desk, grid), {
+    // What a drag may pick up, and where it may be put.
+    lift: id => {
+      const a = find(desk.store.get(), id)
+      return Boolean(a && !a.busy && desk.reaches(a.specialistId))
+    },
+    target(id, col, at) {
+      const s = desk.store.get(), a = find(s, id), { specialistId, start } = grid.instant(col, at)
+      const length = (a.end - a.start) / 6e4, same = start === a.start && specialistId === a.specialistId
+      const no = !desk.reaches(specialistId) ? t('drag.own') : same ? '' : null
+      const block = no === null ? fit(s, { typeId: a.appointmentTypeId, specialistId, start, moving: id }) : {}
+      // What can be insisted on is only asked about when it is dropped.
+      const why = no ?? (block.why && block.why !== 'closed' && block.why !== 'held' ? sayObstacle(desk, block) : '')
+      return { length, why, who: same ? t('drag.same') : who(desk, a), same }
+    },
+    dropped(id, col, at) {
+      const a = find(desk.store.get(), id), { specialistId, start } = grid.instant(col, at), { why, same } = grid.target(id, col, at)
+      if (why) return desk.toast('drag.no', { why })
+      if (!same) desk.open('move', { id: a.id, specialistId, start, asked: true })
+    },
+  })
+  return grid
+}
+export function useGrid(desk) {
+  const grid = useMemo(() => createGrid(desk), [desk])
+  return grid
+}
+
+function Rail({ range, scale, today }) {
+  const now = useNow(today)
+  const hours = []
+  for (let m = range.from; m <= range.to; m += 60) hours.push(m)
+  return html`<div class="rail" aria-hidden="true">
+    ${hours.map(m => html`<span key=${m} class=${now !== null && Math.abs(now - m) < 16 ? 'near' : ''} style=${{ insetBlockStart: (m - range.from) * scale + 'px' }}>${clock(m)}</span>`)}
+    ${now !== null && now > range.from && now < range.to && html`<b style=${{ insetBlockStart: (now - range.from) * scale + 'px' }}>${clock(Math.floor(now))}</b>`}
+  </div>`
+}
+
+// CursorLine says where the cursor is, to the eye at the foot of the board and to the ear.
+function CursorLine({ grid }) {
+  const { desk } = grid
+  useStore(grid.cursor.store)
+  useStore(desk.store, () => grid.cursor.here()?.column)
+  const h = grid.cursor.here()
+  const text = h ? sayStop(desk, h.column, h.stop, h.name, grid.cursor.store.get().span) : ''
+  return html`<p class="cursorline" role="status">${text}</p>`
+}
+function Hover({ grid, range, scale }) {
+  const h = useStore(grid.hover)
+  const el = useRef()
+  useLayoutEffect(() => {
+    const col = h && grid.element()?.querySelector(`[data-col="${CSS.escape(h.id)}"]`)
+    if (!col || !el.current) return
+    Object.assign(el.current.style, { left: col.offsetLeft + 'px', width: col.offsetWidth + 'px', top: col.offsetTop + (h.at - range.from) * scale + 'px', height: 15 * scale + 'px' })
+  })
+  return h && html`<div class="hover" ref=${el} aria-hidden="true"><span>+ ${clock(h.at)}</span></div>`
+}
+
+export function Grid({ grid, columns, heads, label, single, side }) {
+  const { desk } = grid
+  const prefs = useStore(desk.prefs)
+  const range = useStore(desk.store, s => {
+    const { from, to } = rangeOf(columns.map(c => columnIn(s, c.date, c.specialistId)))
+    const old = grid.range()
+    return old.from === from && old.to === to ? old : { from, to }
+  })
+  const scale = prefs.compact ? dense : roomy
+  grid.set({ columns, range })
+  grid.single = () => single
+  grid.side = side || (() => {})
+  const ref = useRef()
+  const [menu, setMenu] = useState(null)
+  const pointer = useMemo(() => createPointer(grid), [grid])
+  grid.menu = at => {
+    const here = grid.cursor.here()
+    if (!here) return
+    const box = ref.current.querySelector('.cursor')?.getBoundingClientRect()
+    setMenu({ at: at || (box ? { x: box.left + 12, y: box.top + Math.min(box.height, 40) } : { x: 100, y: 100 }), ...grid.items(here) })
+  }
+  grid.chosen = grid.menu
+  const keys = useMemo(() => keysFor({ cursor: grid.cursor, prefs: desk.prefs, act: grid.act }), [grid])
+
+  useEffect(() => {
+    const el = ref.current
+    grid.place(el)
+    el.addEventListener('touchmove', pointer.touchmove, { passive: false })
+    return () => el.removeEventListener('touchmove', pointer.touchmove)
+  }, [pointer])
+  // The board opens where the day is: at the present, or where the opening time begins. Another date is
+  // shown at the same hour as the one before, except today, which is shown at the present.
+  const first = columns[0]?.date
+  useLayoutEffect(() => {
+    const el = ref.current, day = dayIn(first, zone), now = serverNow()
+    const c = grid.cursor.store.get()
+    if (c.id && !day.has(now)) return
+    const opens = columns.map(x => grid.look(x.id).open[0]?.from ?? Infinity)
+    const at = day.has(now) ? day.minuteOf(now) : [opens[0], Math.min(...opens), 9 * 60].find(m => m < Infinity)
+    if (!c.id) grid.cursor.put(columns[0].id, Math.floor(at / 15) * 15)
+    el.scrollTop = Math.max(0, (at - range.from) * scale - el.clientHeight * .35)
+    if (document.activeElement === document.body) el.focus({ preventScroll: true })
+  }, [first, scale])
+  useEffect(() => grid.cursor.store.subscribe(() => {
+    // The mark is drawn in the next microtask; then it is brought into sight.
+    Promise.resolve().then(() => ref.current && reveal(ref.current, ref.current.querySelector('.cursor')))
+  }), [grid])
+
+  return html`<div class="calendar">
+    <div class=${'board' + (single ? ' single' : '')} role="application" tabIndex="0" ref=${ref} aria-label=${label} aria-describedby="board-help" aria-roledescription=${t('board.role')}
+        style=${{ '--n': columns.length, '--hour': 60 * scale + 'px', '--h': (range.to - range.from) * scale + 'px' }}
+        onKeyDown=${keys} onPointerDown=${pointer.down} onPointerMove=${pointer.hover} onPointerLeave=${pointer.leave} onContextMenu=${pointer.context}
+        onMouseDown=${e => { if (e.target.closest('[data-col]')) { e.preventDefault(); ref.current.focus({ preventScroll: true }) } }}
+        onClick=${e => { const card = !e.detail && e.target.closest('[data-id]'); if (card) grid.tapped(card.closest('[data-col]').dataset.col, null, card.dataset.id) }}>
+      <div class="corner"></div>
+      ${heads}
+      <${Rail} range=${range} scale=${scale} today=${columns.find(c => dayIn(c.date, zone).has(serverNow()))?.date || ''} />
+      ${columns.map(c => html`<${Column} key=${c.id} id=${c.id} desk=${desk} grid=${grid} date=${c.date} specialistId=${c.specialistId} range=${range} scale=${scale} names=${prefs.names} />`)}
+      <${Hover} grid=${grid} range=${range} scale=${scale} />
+    </div>
+    <p class="sr" id="board-help">${t('board.help')}</p>
+    <${CursorLine} grid=${grid} />
+    ${menu && html`<${Menu} ...${menu} close=${() => setMenu(null)} />`}
+  </div>`
+}
+
+// reveal scrolls the board, and nothing else, so that a mark is clear of the heads and the rail.
+function reveal(board, mark) {
+  if (!mark) return
+  const b = board.getBoundingClientRect(), m = mark.getBoundingClientRect()
+  const rail = board.querySelector('.rail').getBoundingClientRect()
+  const top = Math.max(b.top, board.querySelector('.corner').getBoundingClientRect().bottom) + 12, bottom = b.bottom - 24, rtl = getComputedStyle(board).direction === 'rtl'
+  const left = rtl ? b.left + 4 : rail.right + 4, right = rtl ? rail.left - 4 : b.right - 4
+  const dy = m.top < top ? m.top - top : m.bottom > bottom ? Math.min(m.bottom - bottom, m.top - top) : 0
+  const dx = m.left < left ? m.left - left : m.right > right ? m.right - right : 0
+  if (dx || dy) board.scrollBy(dx, dy)
+}

@@ -1,0 +1,59 @@
+// The day as a table: the board's twin for those who read rather than look, with the same acts.
+import { html, useEffect, useMemo, useState } from '../lib/html.js'
+import { useStore } from '../lib/store.js'
+import { Icon } from '../lib/icons.js'
+import { t } from '../lib/i18n.js'
+import { addDays, time, write } from '../lib/time.js'
+import { Notice } from '../lib/notice.js'
+import { attendances, colourOf, sayGhost, specialistName, typeName, who } from './words.js'
+import { refused } from './acts.js'
+import { columnIn } from './column.js'
+import { columnsOn } from './board.js'
+import { DayBar, Trouble, today } from './daybar.js'
+import { PrintSheet } from './sheet.js'
+import { isLoaded } from './store.js'
+
+function Row({ desk, item, s }) {
+  const a = item.of
+  if (item.kind !== 'card') {
+    return html`<tr class=${item.kind}><td><b>${time(a.start)}</b><span class="until">${time(a.end)}</span></td><td colspan="2"><em>${item.kind === 'ghost' ? sayGhost(a) : t('card.busy')}</em></td>
+      <td><bdi>${specialistName(s, a.specialistId)}</bdi></td><td colspan="3"></td></tr>`
+  }
+  const p = a.patient || {}, mine = desk.reaches(a.specialistId), name = who(desk, a)
+  const attend = e => desk.attend(a, e.currentTarget.value).catch(problem => refused(desk, a, problem))
+  return html`<tr class=${a.attendance}>
+    <td class=${colourOf(s, a.appointmentTypeId)}><b>${time(a.start)}</b><span class="until">${time(a.end)}</span></td>
+    <th scope="row"><button type="button" class="textlink" onClick=${() => desk.open('appointment', { id: a.id })}><bdi>${name}</bdi></button>${p.birthDate && desk.prefs.get().names && html`<span class="muted"> ${t('person.born', { date: write('numeric', p.birthDate) })}</span>`}</th>
+    <td><bdi>${typeName(s, a.appointmentTypeId)}</bdi>${a.overbook && html` <span class="flag"><${Icon} name="over" />${t('card.overbook')}</span>`}${a.upstreamState === 'failed' && html` <span class="flag"><${Icon} name="alert" />${t('card.upstream')}</span>`}</td>
+    <td><bdi>${specialistName(s, a.specialistId)}</bdi></td>
+    <td class="phone">${desk.prefs.get().names && html`<bdi>${p.phone}</bdi>`}</td>
+    <td>${mine && html`<select aria-label=${t('list.attendance', { name })} value=${a.attendance} onChange=${attend}>${attendances.map(x => html`<option key=${x} value=${x}>${t('att.' + x)}</option>`)}</select>`}</td>
+    <td class="rowacts">${mine && html`<button type="button" class="btn" onClick=${() => desk.open('move', { id: a.id })} aria-label=${t('move.title', { name })}>${t('menu.move')}</button>
+      <button type="button" class="btn quiet" onClick=${() => desk.open('cancel', { id: a.id })} aria-label=${t('cancel.title', { name })}>${t('list.cancel')}</button>`}</td>
+  </tr>`
+}
+
+export function Page({ desk, rest }) {
+  const date = /^\d{4}-\d\d-\d\d$/.test(rest[0]) ? rest[0] : today()
+  useEffect(() => { desk.show({ from: date, to: addDays(date, 1), specialistId: '' }) }, [date])
+  useStore(desk.prefs)
+  const s = useStore(desk.store), [only, setOnly] = useState('')
+  const known = s.ready && isLoaded(s, date)
+  const all = useMemo(() => columnsOn(s, date, desk, []), [s.specialists, s.cells, date])
+  const columns = only ? all.filter(c => c.id === only) : all
+  const items = columns.flatMap(c => columnIn(s, date, c.specialistId).items).sort((a, b) => a.from - b.from || (a.id < b.id ? -1 : 1))
+  const book = () => desk.open('book', {})
+  return html`<div class="page-list">
+    <${DayBar} desk=${desk} view="list" date=${date} title=${write('longDay', date)} book=${book} extra=${all.length > 1 && html`<label class="pick"><span class="sr">${t('board.who')}</span>
+      <select value=${only} onChange=${e => setOnly(e.currentTarget.value)}><option value="">${t('list.everybody')}</option>${all.map(c => html`<option key=${c.id} value=${c.id}>${c.name}</option>`)}</select></label>`} />
+    <${Trouble} desk=${desk} />
+    ${known && !items.length && html`<${Notice} icon="calendar" text="list.none" />`}
+    ${items.length > 0 && html`<div class="tablewrap" role="region" tabIndex="0" aria-label=${t('board.label', { date: write('longDay', date) })}><table class="tbl">
+      <caption class="sr">${t('board.label', { date: write('longDay', date) })}</caption>
+      <thead><tr>${['time', 'patient', 'type', 'with', 'phone', 'attendance'].map(x => html`<th scope="col" key=${x}>${t('list.' + x + '.head')}</th>`)}<th scope="col"><span class="sr">${t('list.acts')}</span></th></tr></thead>
+      <tbody>${items.map(i => html`<${Row} key=${i.id} desk=${desk} item=${i} s=${s} />`)}</tbody>
+    </table></div>`}
+    <p class="actions end"><button type="button" class="btn" onClick=${() => print()}><${Icon} name="print" />${t('set.print')}</button></p>
+    <${PrintSheet} desk=${desk} date=${date} columns=${columns} />
+  </div>`
+}
