@@ -1,0 +1,83 @@
+// One appointment, all there is to know of it, and what can be done with it.
+import { html, useEffect, useRef, useState } from '../lib/html.js'
+import { Dialog } from '../lib/dialog.js'
+import { Icon } from '../lib/icons.js'
+import { attendanceIcon } from '../lib/deskicons.js'
+import { Notice } from '../lib/notice.js'
+import { useStore } from '../lib/store.js'
+import { t } from '../lib/i18n.js'
+import { dayAndTime, range, write } from '../lib/time.js'
+import { refused } from './acts.js'
+import { find } from './store.js'
+import { attendances, colourOf, failKey, specialistName, typeName, who } from './words.js'
+
+// Attendance is one group of radios, so arrows and a single press both change it.
+export function Attendance({ desk, a, name }) {
+  const set = async value => {
+    try { await desk.attend(find(desk.store.get(), a.id) || a, value) } catch (problem) { refused(desk, a, problem) }
+  }
+  return html`<fieldset class="attendance"><legend class="sr">${t('att.title')}</legend>
+    ${attendances.map((x, i) => html`<label key=${x}><input type="radio" name=${name} value=${x} checked=${a.attendance === x} autofocus=${a.attendance === x} onChange=${() => set(x)} />
+      <span class="face"><${Icon} name=${attendanceIcon[x]} />${t('att.' + x)}<kbd aria-hidden="true">${i + 1}</kbd></span></label>`)}
+  </fieldset>`
+}
+
+function CopyLink({ url }) {
+  const [said, setSaid] = useState(false), ref = useRef()
+  if (!url) return null
+  const copy = async () => {
+    // There is no clipboard on a plain-HTTP address: then the text is selected to be copied by hand.
+    try { await navigator.clipboard.writeText(url); setSaid(true) } catch { ref.current.hidden = false; ref.current.select() }
+  }
+  return html`<button type="button" class="textlink" onClick=${copy}>${t(said ? 'manage.copied' : 'card.copy')}</button>
+    <input class="copied" ref=${ref} hidden readonly value=${url} aria-label=${t('card.copy')} />`
+}
+
+export function Appointment({ desk, id, close }) {
+  const kept = useStore(desk.store, s => find(s, id)), was = useRef(kept)
+  if (kept) was.current = kept
+  const a = was.current
+  const [deliveries, setDeliveries] = useState([]), [problem, setProblem] = useState(null)
+  useEffect(() => {
+    desk.fetch(id).catch(p => setProblem(p))
+    desk.deliveries(id).then(setDeliveries, () => {})
+  }, [id])
+  useEffect(() => {
+    // The digits work here as they do on the board.
+    const key = e => {
+      const value = attendances[+e.key - 1]
+      if (value && desk.prefs.get().keys && !e.ctrlKey && !e.metaKey && !e.altKey) desk.attend(find(desk.store.get(), id), value).catch(p => refused(desk, a, p))
+    }
+    addEventListener('keydown', key)
+    return () => removeEventListener('keydown', key)
+  }, [id])
+  if (!a) return html`<${Dialog} title=${t('card.gone')} close=${close}><p>${t('card.gone.body')}</p></${Dialog}>`
+  const s = desk.store.get(), p = a.patient || {}, mine = desk.reaches(a.specialistId) && kept
+  const rows = [
+    ['card.when', html`${write('shortDay', a.start)}, ${range(a.start, a.end)}`],
+    ['card.with', html`<bdi>${specialistName(s, a.specialistId)}</bdi>`],
+    ['card.type', html`<span class=${'swatch ' + colourOf(s, a.appointmentTypeId)}></span><bdi>${typeName(s, a.appointmentTypeId)}</bdi>`],
+    p.birthDate && ['card.born', write('numeric', p.birthDate)],
+    p.phone && ['card.phone', html`<a href=${'tel:' + p.phone.replace(/[^\d+]/g, '')}><bdi>${p.phone}</bdi></a>`],
+    p.email && ['card.email', html`<a href=${'mailto:' + p.email}><bdi>${p.email}</bdi></a>`],
+    p.notes && ['card.notes', html`<span class="notes"><bdi>${p.notes}</bdi></span>`],
+    a.overbook && ['card.overbook', a.overbookReason || t('card.overbook.why')],
+    ['card.booked', t('card.booked.how', { when: dayAndTime(a.createdAt), how: word('source.', a.source) })],
+    mine && a.manageUrl && ['card.link', html`<${CopyLink} url=${a.manageUrl} />`],
+    deliveries.length > 0 && ['card.told', html`<ul class="told">${deliveries.map(d => html`<li key=${d.operationId}>${t('told.line', { what: word('notice.', d.notice), by: word('channel.', d.channel), state: word('delivery.', d.state) })}</li>`)}</ul>`],
+  ].filter(Boolean)
+  return html`<${Dialog} title=${html`<bdi>${p.name || who(desk, a)}</bdi>`} kind="detail" close=${close}>
+    ${!kept && html`<${Notice} kind="warn" icon="info" role="status" text="card.gone.body" />`}
+    ${problem && html`<${Notice} kind="danger" role="alert" text=${failKey(problem)} />`}
+    ${a.upstreamState === 'failed' && html`<${Notice} kind="danger" text="card.upstream.why" />`}
+    ${mine && html`<${Attendance} desk=${desk} a=${a} name="attendance" />`}
+    <dl class="facts">${rows.map(([key, value]) => html`<div key=${key}><dt>${t(key)}</dt><dd>${value}</dd></div>`)}</dl>
+    ${mine && html`<footer class="actions">
+      <button type="button" class="btn" onClick=${() => desk.open('move', { id })}><${Icon} name="change" />${t('menu.move')}</button>
+      <button type="button" class="btn" onClick=${() => desk.open('book', { name: p.name, copy: p, specialistId: a.specialistId, typeId: a.appointmentTypeId })}><${Icon} name="plus" />${t('card.again')}</button>
+      <button type="button" class="btn danger end" onClick=${() => desk.open('cancel', { id })}>${t('menu.cancel')}</button>
+    </footer>`}
+  </${Dialog}>`
+}
+// A word the server may learn before this page does is shown as it is.
+const word = (prefix, key) => t(prefix + key) === prefix + key ? key : t(prefix + key)

@@ -1,0 +1,23 @@
+// The one dialog that is open, by the name that desk.open was given.
+import { html } from '../lib/html.js'
+import { useStore } from '../lib/store.js'
+import { Appointment } from './appointment.js'
+import { Block, Unblock } from './block.js'
+import { Book } from './book.js'
+import { Cancel, Move } from './move.js'
+import { Search } from './search.js'
+import { Keys, View } from './view.js'
+import { Why } from './why.js'
+
+const kinds = { appointment: Appointment, block: Block, unblock: Unblock, book: Book, cancel: Cancel, move: Move, search: Search, keys: Keys, view: View, why: Why }
+let n = 0
+const seen = new WeakMap()
+
+export function Dialogs({ desk }) {
+  const dialog = useStore(desk.store, s => s.dialog)
+  if (!dialog) return null
+  // Each opening is a dialog of its own, also when it follows one of the same kind.
+  if (!seen.has(dialog)) seen.set(dialog, ++n)
+  const { kind, ...props } = dialog, View = kinds[kind]
+  return html`<${View} key=${seen.get(dialog)} desk=${desk} ...${props} close=${() => { if (desk.store.get().dialog === dialog) desk.close() }} />`
+}

@@ -1,0 +1,104 @@
+// Who it is for. Typing a name looks through the appointments there are: a person who has been here
+// before is chosen with the arrows and Enter, and brings the rest along.
+import { html, useEffect, useRef, useState } from '../lib/html.js'
+import { DateField, Field, dateFrom, looksLikeEmail, looksLikePhone } from '../lib/form.js'
+import { t } from '../lib/i18n.js'
+import { write } from '../lib/time.js'
+
+export const blank = { name: '', phone: '', email: '', birthDate: {}, notes: '' }
+export const partsOf = date => date ? { year: date.slice(0, 4), month: date.slice(5, 7), day: date.slice(8, 10) } : {}
+
+// peopleIn makes persons out of appointments: the same name with the same birth date, or failing that the
+// same phone or e-mail, is the same person. The newest appointment comes first and is believed.
+export function peopleIn(appointments) {
+  const people = new Map()
+  for (const a of [...appointments].sort((x, y) => y.slotStartDate < x.slotStartDate ? -1 : 1)) {
+    const p = a.patient
+    if (!p?.name) continue
+    const key = [p.name.toLowerCase(), p.birthDate || p.phone || p.email || ''].join('|')
+    if (!people.has(key)) people.set(key, { ...p, key, last: a.slotStartDate })
+  }
+  return [...people.values()]
+}
+
+// ranked puts those first whose name begins with what was typed; what only an address ends with is no find.
+const plain = text => (text || '').normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
+export function ranked(people, q) {
+  const typed = plain(q), digits = q.replace(/\D/g, '')
+  const rank = p => {
+    const name = plain(p.name)
+    if (name.startsWith(typed)) return 0
+    if (name.split(/[\s-]+/).some(w => w.startsWith(typed))) return 1
+    if (plain(p.email).startsWith(typed) || (digits.length > 2 && (p.phone || '').replace(/\D/g, '').includes(digits))) return 2
+    return name.includes(typed) && typed.length > 2 ? 3 : 9
+  }
+  return people.map(p => [rank(p), p]).filter(([r]) => r < 9).sort((a, b) => a[0] - b[0]).map(([, p]) => p)
+}
+
+// check gives the patient as the server takes it, and what is wrong with it by field.
+export function check(draft) {
+  const errors = {}, birthDate = dateFrom(draft.birthDate)
+  if (!draft.name.trim()) errors.name = t('field.name.err')
+  if (draft.phone.trim() && !looksLikePhone(draft.phone)) errors.phone = t('field.phone.err')
+  if (draft.email.trim() && !looksLikeEmail(draft.email)) errors.email = t('field.email.err')
+  if (birthDate === null) errors.birthDate = t('field.birthDate.err')
+  const patient = { name: draft.name.trim() }
+  for (const key of ['phone', 'email', 'notes']) if (draft[key].trim()) patient[key] = draft[key].trim()
+  if (birthDate) patient.birthDate = birthDate
+  return { errors, patient }
+}
+
+function Name({ desk, value, input, choose, error }) {
+  const [people, setPeople] = useState([]), [at, setAt] = useState(-1), [open, setOpen] = useState(false)
+  const asked = useRef(0), ref = useRef(), picked = useRef('')
+  const q = value.trim()
+  // The dialog may have opened on a key press: what was typed stands before the caret.
+  useEffect(() => { ref.current.setSelectionRange?.(value.length, value.length) }, [])
+  useEffect(() => {
+    const mine = ++asked.current
+    if (q.length < 2 || q === picked.current) { setPeople([]); return }
+    const timer = setTimeout(() => {
+      desk.find({ q }).then(list => {
+        if (mine !== asked.current) return
+        setPeople(ranked(peopleIn(list), q).slice(0, 6))
+        setAt(-1)
+      }, () => {})
+    }, 120)
+    return () => clearTimeout(timer)
+  }, [q])
+  const take = p => {
+    picked.current = p.name.trim()
+    setPeople([])
+    setOpen(false)
+    choose(p)
+  }
+  const shown = open && people.length > 0
+  const key = e => {
+    if (e.key === 'ArrowDown' && people.length) { setOpen(true); setAt((at + 1) % people.length) } else if (e.key === 'ArrowUp' && shown) setAt((at - 1 + people.length) % people.length)
+    else if (e.key === 'Enter' && shown && at >= 0) take(people[at])
+    else if (e.key === 'Escape' && shown) setOpen(false)
+    else return
+    e.preventDefault()
+    e.stopPropagation()
+  }
+  return html`<${Field} id="patient-name" label=${t('field.name')} error=${error}>
+    <span class="combo"><input id="patient-name" name="patient-name" ref=${ref} autofocus autocomplete="off" spellcheck="false" value=${value} role="combobox" aria-expanded=${shown ? 'true' : 'false'} aria-controls="patient-list"
+      aria-autocomplete="list" aria-activedescendant=${shown && at >= 0 ? 'person-' + at : undefined} aria-invalid=${error ? 'true' : undefined} aria-describedby=${error ? 'patient-name-error' : undefined}
+      onInput=${e => { setOpen(true); input(e.currentTarget.value) }} onKeyDown=${key} onBlur=${() => setOpen(false)} />
+    <ul id="patient-list" role="listbox" aria-label=${t('book.known')} hidden=${!shown}>${people.map((p, i) => html`<li key=${p.key} id=${'person-' + i} role="option" aria-selected=${i === at ? 'true' : 'false'}
+      onMouseDown=${e => { e.preventDefault(); take(p) }}><b><bdi>${p.name}</bdi></b><span>${[p.birthDate && t('person.born', { date: write('numeric', p.birthDate) }), p.phone, p.email].filter(Boolean).join(' · ')}</span></li>`)}</ul></span>
+    <p class="sr" role="status">${shown ? t('book.found', { n: people.length }) : ''}</p>
+  </${Field}>`
+}
+
+export function PatientFields({ desk, draft, set, errors }) {
+  const field = key => value => set({ ...draft, [key]: value })
+  const text = (key, more) => html`<${Field} id=${'patient-' + key} label=${t('field.' + key)} optional value=${draft[key]} input=${field(key)} error=${errors[key]} autocomplete="off" ...${more} />`
+  return html`<fieldset class="patient"><legend>${t('book.patient')}</legend>
+    <${Name} desk=${desk} value=${draft.name} input=${field('name')} error=${errors.name}
+      choose=${p => set({ ...draft, name: p.name, phone: p.phone || '', email: p.email || '', birthDate: partsOf(p.birthDate) })} />
+    <div class="two">${text('phone', { type: 'tel' })}<${DateField} id="patient-birthDate" label=${t('field.birthDate')} optional value=${draft.birthDate} input=${field('birthDate')} error=${errors.birthDate} /></div>
+    ${text('email', { type: 'email' })}
+    ${text('notes', { rows: 2, label: t('book.notes') })}
+  </fieldset>`
+}

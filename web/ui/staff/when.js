@@ -1,0 +1,69 @@
+// When and with whom: the fields that booking and moving share, and what stands in the way of the time
+// they name. A refusal always comes with the way on, where there is one.
+import { html, useEffect, useState } from '../lib/html.js'
+import { Field } from '../lib/form.js'
+import { Notice } from '../lib/notice.js'
+import { useStore } from '../lib/store.js'
+import { t } from '../lib/i18n.js'
+import { addDays, dateOf, time, zone } from '../lib/time.js'
+import { serverNow } from '../lib/clock.js'
+import { dayIn, minutesOf, textOf } from './day.js'
+import { fit } from './fit.js'
+import { isLoaded } from './store.js'
+import { failKey, sayObstacle } from './words.js'
+
+export const slotOf = start => {
+  const date = dateOf(start)
+  return { date, time: textOf(dayIn(date, zone).minuteOf(start)) }
+}
+// startOf is the instant of what the fields say, or null while they say nothing.
+export const startOf = ({ date, time }) => /^\d{4}-\d\d-\d\d$/.test(date) && /^\d\d:\d\d/.test(time) ? dayIn(date, zone).at(minutesOf(time)) : null
+
+export function WhenFields({ desk, slot, set, people, autofocus }) {
+  const start = startOf(slot)
+  const own = useStore(desk.store, s => s.specialists.find(x => x.id === slot.specialistId)?.timezone) || zone
+  const change = key => e => set({ ...slot, [key]: e.currentTarget.value })
+  return html`<div class="when">
+    <${Field} id="when-date" label=${t('when.date')}><input id="when-date" type="date" value=${slot.date} onInput=${change('date')} required /></${Field}>
+    <${Field} id="when-time" label=${t('when.time')}><input id="when-time" type="time" step="300" value=${slot.time} autofocus=${autofocus} onInput=${change('time')} required /></${Field}>
+    <${Field} id="when-who" label=${t('when.who')}><select id="when-who" value=${slot.specialistId} onChange=${change('specialistId')}>${people.map(p => html`<option key=${p.id} value=${p.id}>${p.name}</option>`)}</select></${Field}>
+    ${start && own !== zone && html`<p class="hint">${t('when.zone', { time: time12(start, own), zone: own.split('/').pop().replace(/_/g, ' ') })}</p>`}
+    ${start && start < serverNow() - 6e4 && html`<p class="hint">${t('when.past')}</p>`}
+  </div>`
+}
+const time12 = (start, tz) => new Intl.DateTimeFormat(document.documentElement.lang, { hour: '2-digit', minute: '2-digit', timeZone: tz }).format(start)
+
+// useObstacle says what stands in the way, and asks for the day if it is not known yet.
+export function useObstacle(desk, { typeId, slot, moving, mine, problem }) {
+  const start = startOf(slot), { specialistId } = slot
+  const [asking, setAsking] = useState(false)
+  useEffect(() => {
+    if (!start || isLoaded(desk.store.get(), slot.date, specialistId)) return
+    let here = true
+    setAsking(true)
+    desk.load({ from: slot.date, to: addDays(slot.date, 1), specialistId }).catch(() => {}).then(() => here && setAsking(false))
+    return () => { here = false }
+  }, [slot.date, specialistId])
+  const cells = useStore(desk.store, s => s.cells), holds = useStore(desk.store, s => s.holds)
+  if (!start) return { start: null, asking }
+  const block = fit(desk.store.get(), { typeId, specialistId, start, moving, mine })
+  // What the server knows better.
+  if (!block.why && problem) {
+    const why = { slot_held: 'held', slot_taken: 'taken' }[problem.code]
+    if (why) return { start, asking, why, specialistId, typeId, at: start, blind: true }
+    return { start, asking, problem }
+  }
+  return { start, asking, ...block, seen: cells && holds }
+}
+
+// Obstacle says it, with what can be done about it. insist: {closed, held, taken} → what a press does.
+export function Obstacle({ desk, obstacle, insist, done }) {
+  const { why, problem } = obstacle
+  if (problem) return html`<${Notice} kind="danger" role="alert" text=${failKey(problem)} />`
+  if (!why || done) return null
+  const text = obstacle.blind && why === 'taken' ? t('why.taken.blind', { time: time(obstacle.start) }) : sayObstacle(desk, obstacle)
+  const can = insist[why]
+  return html`<${Notice} kind=${why === 'closed' || why === 'held' ? 'warn' : 'danger'} icon="alert" role="status" text=${[html`<strong>${text}</strong>`, ' ', why === 'held' ? t('why.held.ask') : '']}>
+    ${can && html`<button type="button" class="btn" onClick=${can}>${t('insist.' + why)}</button>`}
+  </${Notice}>`
+}
