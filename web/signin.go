@@ -41,7 +41,8 @@ func (s *Server) staffCookie(c *call) (bool, error) {
 // asksWho reports whether a public route answers members of staff differently, so that their cookie is worth a look.
 // The routes that patients' pages call in numbers are not among them.
 func (rt *route) asksWho() bool {
-	return !safe(rt.method) || strings.HasPrefix(rt.pattern, "/v1/auth/") || rt.pattern == "/v1/specialists" || rt.pattern == "/v1/appointment-types"
+	return !safe(rt.method) || strings.HasPrefix(rt.pattern, "/v1/auth/") || rt.pattern == "/v1/specialists" ||
+		rt.pattern == "/v1/appointment-types" || rt.pattern == "/v1/holds"
 }
 
 type userJSON struct {
