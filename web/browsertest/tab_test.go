@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -29,7 +30,9 @@ type tab struct {
 	t    testing.TB
 	h    *house
 	ctx  context.Context
-	host string // the only one it may speak to
+	host string // of the server
+
+	also []string // other hosts it may speak to, set before it goes there
 
 	mu         sync.Mutex
 	complaints []string
@@ -108,7 +111,7 @@ func (p *tab) saw(event any) {
 		}
 	case *network.EventRequestWillBeSent:
 		to, err := url.Parse(e.Request.URL)
-		if err != nil || (to.Host != p.host && (to.Scheme == "http" || to.Scheme == "https" || to.Scheme == "ws" || to.Scheme == "wss")) {
+		if err != nil || (to.Host != p.host && !slices.Contains(p.also, to.Host) && (to.Scheme == "http" || to.Scheme == "https" || to.Scheme == "ws" || to.Scheme == "wss")) {
 			p.complain("speak to " + e.Request.URL)
 		}
 	}
@@ -135,6 +138,25 @@ func command[P, R any](c cdp.Command[P, R], params P) chromedp.Action[chromedp.V
 		_, err := chromedp.Call(ctx, c, params)
 		return err
 	})
+}
+
+// misbehaves waits until the watch has seen something, and takes the complaints back.
+func (p *tab) misbehaves(how string) {
+	p.t.Helper()
+	var said []string
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); p.moment() {
+		said = append(said, p.forgive()...)
+		if strings.Contains(strings.Join(said, "\n"), how) {
+			return
+		}
+	}
+	p.t.Errorf("%s was not seen, only %q", how, said)
+}
+
+// moment lets the page do what it is about to do.
+func (p *tab) moment() {
+	p.t.Helper()
+	p.until("new Promise(done => setTimeout(() => done(true), 50))")
 }
 
 // do runs steps in the tab.
@@ -173,7 +195,7 @@ func ask[T any](p *tab, script string) T {
 // run is ask for what answers nothing.
 func (p *tab) run(script string) {
 	p.t.Helper()
-	ask[chromedp.Void](p, "void ("+script+")")
+	ask[chromedp.Void](p, script+"\n;void 0")
 }
 
 // until waits for a condition of the page. The page looks by itself many times a second; a page that is left meanwhile
@@ -182,9 +204,9 @@ func (p *tab) until(condition string) {
 	p.t.Helper()
 	script := `new Promise(done => {
 		const end = Date.now() + 2000
-		const look = () => {
+		const look = async () => {
 			let is = false
-			try { is = Boolean(` + condition + `) } catch {}
+			try { is = Boolean(await (` + condition + `)) } catch {}
 			is || Date.now() > end ? done(is) : setTimeout(look, 10)
 		}
 		look()

@@ -1,0 +1,136 @@
+package browsertest
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// axe is axe-core by Deque Systems as npm has it, under the Mozilla Public License 2.0 beside it.
+//
+//go:embed testdata/axe-core/axe.min.js
+var axe string
+
+// violation is a rule of WCAG 2.2, level A or AA, that a page breaks.
+type violation struct {
+	ID    string   `json:"id"`
+	Nodes []string `json:"nodes"`
+}
+
+const (
+	everyRule  = `{ type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] }`
+	colourRule = `{ type: 'rule', values: ['color-contrast', 'link-in-text-block'] }`
+)
+
+// accessible holds the page as it is now to WCAG 2.2 AA: every rule in the light theme, and those about colour again in
+// the dark one, which changes nothing else.
+func (p *tab) accessible(state string) {
+	p.t.Helper()
+	if !ask[bool](p, "'axe' in window") {
+		p.run(axe)
+	}
+	for _, look := range []struct{ theme, rules string }{{"dark", colourRule}, {"light", everyRule}} {
+		p.theme(look.theme)
+		for _, v := range p.violations(look.rules) {
+			p.t.Errorf("%s, %s: %s\n\t%s", state, look.theme, v.ID, strings.Join(v.Nodes, "\n\t"))
+		}
+	}
+	if over := ask[int](p, "document.documentElement.scrollWidth - innerWidth"); over > 0 {
+		p.t.Errorf("%s is %d points wider than the screen", state, over)
+	}
+}
+
+func (p *tab) violations(rules string) []violation {
+	p.t.Helper()
+	return ask[[]violation](p, `axe.run(document, { runOnly: `+rules+`, resultTypes: ['violations'], preload: false }).then(r =>
+		r.violations.map(v => ({ id: v.id, nodes: v.nodes.map(n => n.html.slice(0, 200) + ' ' + (n.any[0]?.message || n.all[0]?.message || '')) })))`)
+}
+
+var languages = []string{"en", "de", "ar-XB"} // the last one is written from right to left
+
+// Every state of the booking page and of the page of a booked appointment, in each language and both themes.
+func TestThePatientsPagesAreAccessible(t *testing.T) {
+	for _, lang := range languages {
+		t.Run(lang, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t)
+			h.must(200, "PUT", "/v1/settings", map[string]any{"requiredFields": []string{"birthDate"}, "embedOrigins": []string{"https://praxis.example"}}, asAdmin)
+			p := h.tab(t)
+			if lang == "de" {
+				p.size(320, 800) // the longest words on the narrowest screen
+			}
+			p.open("/?lang=" + lang)
+			p.click(".card input[value=checkup]")
+			p.there(".who")
+			p.accessible("choosing what")
+			p.click(".bar button")
+			p.live()
+			p.day(h.date)
+			h.holdAll("a-stranger-00001", h.at("09:00"))
+			h.must(200, "POST", "/v1/slots/select", map[string]any{"clientId": "a-stranger-00002", "appointmentTypeId": "checkup", "slotStartDate": h.at("10:00")})
+			p.shows(h.at("09:00"), "held")
+			for _, specialist := range []string{"ada", "karim"} {
+				h.must(201, "POST", "/v1/appointments", map[string]any{
+					"appointmentTypeId": "checkup", "specialistId": specialist, "slotStartDate": h.at("11:00"), "patient": map[string]any{"name": "Walk In", "phone": "030 5555555"},
+				}, asAdmin)
+			}
+			p.shows(h.at("11:00"), "taken")
+			p.choose(h.at("14:00"))
+			p.accessible("choosing a time")
+			p.click(".bar button")
+			p.held()
+			p.accessible("giving details")
+			p.click(".details [type=submit]")
+			p.there(".summary:focus")
+			p.accessible("details with mistakes")
+			assigned := "ada"
+			h.must(201, "POST", "/v1/appointments", map[string]any{
+				"appointmentTypeId": "checkup", "specialistId": assigned, "slotStartDate": h.at("14:00"), "displace": true, "patient": map[string]any{"name": "Walk In", "phone": "030 5555555"},
+			}, asAdmin)
+			p.there(".notice.danger .btn")
+			p.accessible("a time that was lost")
+			p.click(".notice.danger .btn")
+			p.held()
+			p.fill("#name", "Lena Vogt")
+			p.fill("#email", "lena@example.org")
+			for part, value := range map[string]string{"day": "31", "month": "3", "year": "1980"} {
+				p.fill(".date-"+part+" input", value)
+			}
+			p.click(".details [type=submit]")
+			p.booked()
+			p.accessible("a booked appointment")
+			p.click(".btn.danger")
+			p.there("#reason")
+			p.accessible("cancelling")
+			p.click(".actions .textlink")
+			p.click(".row + .row .btn")
+			p.live()
+			p.accessible("choosing another time")
+			p.day(h.date)
+			p.choose(h.at("16:00"))
+			p.click(".bar button")
+			p.there(".move")
+			p.accessible("confirming another time")
+			p.open("/manage?lang=" + lang + "#nonsense")
+			p.there(".notice.danger")
+			p.accessible("a dead link")
+			p.open("/embed?type=class&lang=" + lang)
+			p.live()
+			p.accessible("the page in a frame")
+		})
+	}
+}
+
+// The check itself can fail.
+func TestAnInaccessiblePageIsSeen(t *testing.T) {
+	t.Parallel()
+	p := newHouse(t).tab(t)
+	p.open("/?lang=en")
+	p.there(".card")
+	p.run(axe)
+	p.run(`document.querySelector('main').append(document.createElement('button'), Object.assign(document.createElement('input'), { type: 'text' }))`)
+	if got := fmt.Sprint(p.violations(everyRule)); !strings.Contains(got, "button-name") || !strings.Contains(got, "label") {
+		t.Errorf("a button and a field without names: got %s", got)
+	}
+}
