@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -76,61 +77,48 @@ func fill(tb testing.TB, s *Store, from, to int64) {
 	}
 }
 
-// BenchmarkInsert is one durable appointment per operation, by so many callers at once.
-func BenchmarkInsert(b *testing.B) {
-	for _, callers := range []int{1, 32, 256} {
-		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
-			s := benchStore(b)
-			warm(b, s)
-			next := atomic.Int64{}
-			next.Store(warmRows)
-			last := int64(warmRows + b.N)
-			ctx := context.Background()
-			var wg sync.WaitGroup
-			b.ResetTimer()
-			for range callers {
-				wg.Go(func() {
-					for n := next.Add(1) - 1; n < last; n = next.Add(1) - 1 {
-						a := benchAppointment(n)
-						if err := s.Write(ctx, func(tx store.Tx) error { return tx.InsertAppointment(ctx, a) }); err != nil {
-							b.Error(err)
-							return
-						}
-					}
-				})
+// together writes the appointments [from, to) from so many callers at once, one durable Write each.
+func together(b *testing.B, s *Store, callers int, from, to int64) {
+	ctx := context.Background()
+	next := atomic.Int64{}
+	next.Store(from)
+	var wg sync.WaitGroup
+	for range callers {
+		wg.Go(func() {
+			for n := next.Add(1) - 1; n < to; n = next.Add(1) - 1 {
+				a := benchAppointment(n)
+				if err := s.Write(ctx, func(tx store.Tx) error { return tx.InsertAppointment(ctx, a) }); err != nil {
+					b.Error(err)
+					return
+				}
 			}
-			wg.Wait()
-			b.StopTimer()
-			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "rows/s")
 		})
 	}
+	wg.Wait()
 }
 
-// BenchmarkCeiling is what group commit could reach at best: the same statements in transactions of 256 rows, back to
-// back, with nobody to wait for or to answer.
-func BenchmarkCeiling(b *testing.B) {
-	s := benchStore(b)
-	warm(b, s)
-	s.writer.close() // its connection is ours now; closing again is harmless
-	c := s.writer.conn
+// backToBack writes them with the same statements in transactions of 256 rows, with nobody to wait for or to answer.
+func backToBack(b *testing.B, c *conn, from, to int64) {
 	ctx := context.Background()
-	b.ResetTimer()
-	for row := 0; row < b.N; {
+	for n := from; n < to; {
 		if _, err := c.exec("BEGIN IMMEDIATE"); err != nil {
 			b.Fatal(err)
 		}
-		for range min(256, b.N-row) {
-			if err := newTx(c).InsertAppointment(ctx, benchAppointment(int64(warmRows+row))); err != nil {
+		for end := min(n+256, to); n < end; n++ {
+			if err := newTx(c).InsertAppointment(ctx, benchAppointment(n)); err != nil {
 				b.Fatal(err)
 			}
-			row++
 		}
 		if _, err := c.exec("COMMIT"); err != nil {
 			b.Fatal(err)
 		}
 	}
-	b.StopTimer()
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+}
+
+// ownConn takes the writer's connection away from it. Closing the store later is harmless.
+func ownConn(s *Store) *conn {
+	s.writer.close()
+	return s.writer.conn
 }
 
 // warm brings the log to its usual length, so that no benchmark pays for growing the file.
@@ -142,6 +130,75 @@ func warm(b *testing.B, s *Store) {
 	if _, err := passive(s.writer.conn); err != nil {
 		b.Fatal(err)
 	}
+}
+
+// BenchmarkInsert is one durable appointment per operation, by so many callers at once.
+func BenchmarkInsert(b *testing.B) {
+	for _, callers := range []int{1, 32, 256} {
+		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
+			s := benchStore(b)
+			warm(b, s)
+			b.ResetTimer()
+			together(b, s, callers, warmRows, warmRows+int64(b.N))
+			b.StopTimer()
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+		})
+	}
+}
+
+// BenchmarkCeiling is what group commit could reach at best.
+func BenchmarkCeiling(b *testing.B) {
+	s := benchStore(b)
+	warm(b, s)
+	c := ownConn(s)
+	b.ResetTimer()
+	backToBack(b, c, warmRows, warmRows+int64(b.N))
+	b.StopTimer()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+}
+
+// BenchmarkGroupCommit holds 256 callers against the ceiling, turn by turn, so that a noisy machine is noisy to both.
+// One operation is one turn of each; "ratio" is of their best turns, "median" of each turn with its neighbour.
+func BenchmarkGroupCommit(b *testing.B) {
+	const rows = 4096
+	group, alone := benchStore(b), benchStore(b)
+	warm(b, group)
+	warm(b, alone)
+	c := ownConn(alone)
+	at := int64(warmRows)
+	turns(b, func() {
+		together(b, group, 256, at, at+rows)
+	}, func() {
+		backToBack(b, c, at, at+rows)
+	}, func() {
+		at += rows
+		if _, err := passive(c); err != nil { // the other one's checkpoints are in its time
+			b.Fatal(err)
+		}
+	})
+}
+
+// turns reports how much of the rate of peer the rate of ours is.
+func turns(b *testing.B, ours, peer, between func()) {
+	var best [2]time.Duration
+	var ratios []float64
+	b.ResetTimer()
+	for range b.N {
+		var took [2]time.Duration
+		for i, run := range []func(){ours, peer} {
+			start := time.Now()
+			run()
+			took[i] = time.Since(start)
+			if best[i] == 0 || took[i] < best[i] {
+				best[i] = took[i]
+			}
+		}
+		ratios = append(ratios, float64(took[1])/float64(took[0]))
+		between()
+	}
+	slices.Sort(ratios)
+	b.ReportMetric(float64(best[1])/float64(best[0]), "ratio")
+	b.ReportMetric(ratios[len(ratios)/2], "median")
 }
 
 // BenchmarkTaken is the read behind a month of time slots, pooled over twenty full calendars.

@@ -33,6 +33,9 @@ func (r reads) Sessions(ctx context.Context, f store.SessionFilter) ([]store.Ses
 	if f.SpecialistID != "" {
 		where.and("specialist_id = ?", f.SpecialistID)
 	}
+	if f.ClientID != "" {
+		where.and("client_id = ? AND client_id <> ''", f.ClientID) // the second half lets the partial index be used
+	}
 	if !f.Before.IsZero() {
 		where.and("expires_at < ?", f.Before)
 	}

@@ -253,7 +253,7 @@ func TestAFullDiskRefusesAndRecovers(t *testing.T) {
 func TestTheStoreInABubble(t *testing.T) {
 	inBubble(t, Options{Readers: 2}, func(b *testStore) {
 		var wg sync.WaitGroup
-		for n := range int64(400) {
+		for n := range int64(100) {
 			wg.Go(func() {
 				if err := b.insert(context.Background(), n); err != nil {
 					t.Error(err)
