@@ -148,7 +148,7 @@ func (e *Engine) Poll(ctx context.Context, r PollRequest) (Poll, error) {
 		return Poll{}, err
 	}
 	if len(held) > 0 {
-		for _, slot := range layHolds(t, list.slots, held, r.Client) {
+		for _, slot := range layHolds(t, list.slots, list.unheld, held, r.Client) {
 			if slot.Available == 0 {
 				p.Locked = append(p.Locked, slot.Start)
 			}

@@ -30,7 +30,7 @@ type Timeslots struct {
 	Timezone          string
 	From, To          store.Date
 	Generation        uint64
-	Slots             []Timeslot // by start
+	Slots             []Timeslot // by start; shared, must not be changed
 }
 
 // Timeslot is one bookable start, with the live holds laid over it.
@@ -45,6 +45,7 @@ type Timeslot struct {
 // slotList is a computed list without holds, notice and horizon. It is immutable.
 type slotList struct {
 	slots       []listedSlot // by start
+	unheld      []Timeslot   // what slots come to while nobody holds anything; one for one
 	specialists []string     // all who were asked, whether or not they have a slot
 
 	once sync.Once
@@ -103,7 +104,11 @@ func (e *Engine) Timeslots(ctx context.Context, r TimeslotsRequest) (Timeslots, 
 	if err != nil {
 		e.log.Warn("slots are listed without holds", "error", err)
 	}
-	answer.Slots = layHolds(t, list.bookable(t, now), held, r.Client)
+	first, end := list.bookable(t, now)
+	answer.Slots = list.unheld[first:end:end]
+	if len(held) > 0 {
+		answer.Slots = layHolds(t, list.slots[first:end], answer.Slots, held, r.Client)
+	}
 	return answer, nil
 }
 
@@ -155,7 +160,7 @@ func (e *Engine) computeSlots(ctx context.Context, s *schedule, t *store.Appoint
 		calendars[i] = s.calendars[id]
 	}
 	slots := Pool(calendars, t, from, to, taken)
-	list.slots = make([]listedSlot, len(slots))
+	list.slots, list.unheld = make([]listedSlot, len(slots)), make([]Timeslot, len(slots))
 	for i, slot := range slots {
 		listed := listedSlot{Slot: slot, ids: make([]string, len(slot.Free))}
 		for j, f := range slot.Free {
@@ -163,35 +168,26 @@ func (e *Engine) computeSlots(ctx context.Context, s *schedule, t *store.Appoint
 			listed.seats += f.Seats
 		}
 		list.slots[i] = listed
+		list.unheld[i] = Timeslot{Start: slot.Start, End: slot.End, Available: listed.seats, SpecialistIDs: listed.ids}
 	}
 	return list, nil
 }
 
-// bookable is the part of the list that notice and horizon leave at this instant.
-func (l *slotList) bookable(t *store.AppointmentType, now time.Time) []listedSlot {
+// bookable is the part of the list, from first to before end, that notice and horizon leave at this instant.
+func (l *slotList) bookable(t *store.AppointmentType, now time.Time) (first, end int) {
 	earliest, latest := BookableRange(t, now)
 	compare := func(s listedSlot, at time.Time) int { return s.Start.Compare(at) }
-	first, _ := slices.BinarySearchFunc(l.slots, earliest, compare)
+	first, _ = slices.BinarySearchFunc(l.slots, earliest, compare)
 	end, exact := slices.BinarySearchFunc(l.slots, latest, compare)
 	if exact {
 		end++
 	}
-	if first >= end {
-		return nil
-	}
-	return l.slots[first:end]
+	return min(first, end), end
 }
 
-// layHolds counts what the live holds leave of each slot.
-func layHolds(t *store.AppointmentType, slots []listedSlot, held []holds.Hold, client holds.ClientID) []Timeslot {
-	answer := make([]Timeslot, len(slots))
-	for i := range slots {
-		s := &slots[i]
-		answer[i] = Timeslot{Start: s.Start, End: s.End, Available: s.seats, SpecialistIDs: s.ids}
-	}
-	if len(held) == 0 {
-		return answer
-	}
+// layHolds counts what the live holds leave of each slot. unheld is what the slots come to without them.
+func layHolds(t *store.AppointmentType, slots []listedSlot, unheld []Timeslot, held []holds.Hold, client holds.ClientID) []Timeslot {
+	answer := slices.Clone(unheld)
 	bySpecialist := make(map[string][]holds.Hold)
 	for _, h := range held {
 		bySpecialist[h.SpecialistID] = append(bySpecialist[h.SpecialistID], h)
