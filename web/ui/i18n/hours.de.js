@@ -6,7 +6,7 @@ export default {
   'hours.from': '{day}, von',
   'hours.to': '{day}, bis',
   'hours.add': 'Zeit hinzufügen',
-  'hours.add.on': 'Zeit am {day} hinzufügen',
+  'hours.add.on': 'Zeit hinzufügen am {day}',
   'hours.remove': '{day} {from} bis {to} entfernen',
   'hours.closed': 'Geschlossen',
   'hours.copy': 'Auf Di–Fr kopieren',
