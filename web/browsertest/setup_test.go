@@ -1,0 +1,107 @@
+package browsertest
+
+import (
+	"testing"
+
+	"holdfast/engine"
+)
+
+// empty is a clinic that nobody has set up.
+func empty(f *engine.ClinicFile) { *f = engine.ClinicFile{} }
+
+// setupLink is the path that the server prints when it starts without an owner.
+func (h *house) setupLink(t testing.TB) (path, token string) {
+	t.Helper()
+	token, err := h.engine.NewSetupToken(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "/setup", token
+}
+
+// Three screens lead to the first booking. Each is saved when it is left, so a reload comes back to where one was; the
+// link works once.
+func TestSettingAClinicUp(t *testing.T) {
+	for _, lang := range languages {
+		t.Run(lang, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t, empty)
+			path, token := h.setupLink(t)
+			p := h.tab(t)
+			if lang == "en" {
+				p.size(1280, 900)
+			}
+			p.open(path + "?lang=" + lang + "#" + token)
+			p.there("#clinic")
+			p.click("[type=submit]")
+			p.there(".summary:focus")
+			p.accessible("the clinic with mistakes")
+			p.fill("#clinic", "Harbour Clinic")
+			p.fill("#name", "Olga Owner")
+			p.fill("#email", "olga@example.org")
+			p.reload()
+			p.until(`document.querySelector('#email')?.value === 'olga@example.org'`)
+			p.fill("#password", "a few words together")
+			p.shot("setup-1-clinic")
+			p.click("[type=submit]")
+
+			p.there("#specialist")
+			if got := ask[string](p, "location.hash"); got != "" {
+				t.Error("the token is still in the address bar")
+			}
+			p.fill("#specialist", "Dr Ada Brandt")
+			p.there(".preview li:nth-child(7)")
+			p.reload()
+			p.until(`document.querySelector('#specialist')?.value === 'Dr Ada Brandt'`)
+			p.until(`/\d/.test(document.querySelector('.preview [role=status]')?.innerText)`)
+			p.accessible("the first bookings")
+			p.shot("setup-2-first")
+			p.click("[type=submit]")
+
+			p.there(".qr")
+			p.reload()
+			p.there(".qr")
+			p.there(".mini .live[data-link=live]")
+			p.accessible("ready")
+			types, _ := h.must(200, "GET", "/v1/appointment-types", nil).get("appointmentTypes").([]any)
+			if len(types) != 1 || len(h.engine.Schedule().Specialists) != 1 {
+				t.Errorf("the clinic has %d types and %d specialists, want one of each", len(types), len(h.engine.Schedule().Specialists))
+			}
+
+			// The first booking arrives on the small board.
+			id := types[0].(map[string]any)["id"].(string)
+			next := h.must(200, "GET", "/v1/appointment-types/"+id+"/next-available", nil)
+			slot, _ := next.get("slot").(map[string]any)
+			if slot == nil {
+				slot = next.body
+			}
+			h.must(201, "POST", "/v1/appointment-types/"+id+"/book", map[string]any{
+				"clientId": "a-patient-at-home-1", "slotStartDate": slot["start"], "patient": map[string]any{"name": "First Patient", "email": "f@example.org"},
+			})
+			p.there(".mini .arrived")
+			p.says("First Patient")
+			p.shot("setup-3-ready")
+
+			// The link has done its work, for everybody.
+			h.must(410, "POST", "/v1/setup/check", map[string]any{"token": token})
+			late := h.tab(t)
+			late.open(path + "?lang=" + lang + "#" + token)
+			late.there(`a[href="/staff"]`)
+			late.accessible("setup that is done")
+			if n := late.count("#clinic"); n != 0 {
+				t.Error("setup is done, and its form is still shown")
+			}
+		})
+	}
+}
+
+func TestASetupLinkThatIsWrong(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, empty)
+	path, token := h.setupLink(t)
+	p := h.tab(t)
+	p.open(path + "?lang=en#" + token[1:] + "x")
+	p.says("holdfast setup-url")
+	p.open("/?lang=en")
+	p.says("Online booking is not open at the moment.")
+}
