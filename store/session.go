@@ -36,6 +36,7 @@ type Session struct {
 type SessionFilter struct {
 	Statuses     []SessionStatus
 	SpecialistID string
+	ClientID     string
 	Before       time.Time // those whose ExpiresAt is before it
 	Limit        int       // 1..500; 0 means 100
 }

@@ -70,6 +70,7 @@ func testSession(t *testing.T, h Harness) {
 		}{
 			"all, oldest first": {store.SessionFilter{}, []string{"s5", "s4", "s3", "s2", "s1"}},
 			"of a specialist":   {store.SessionFilter{SpecialistID: "ada"}, []string{"s5", "s4", "s3"}},
+			"of a client":       {store.SessionFilter{ClientID: "client-of-session-s2"}, []string{"s2"}},
 			"of two states":     {store.SessionFilter{Statuses: []store.SessionStatus{store.SessionActive, store.SessionRequested}}, []string{"s5", "s2", "s1"}},
 			"lapsed before":     {store.SessionFilter{Before: monday.Add(2 * time.Minute)}, []string{"s5"}},
 			"limited":           {store.SessionFilter{Limit: 2}, []string{"s5", "s4"}},
