@@ -47,13 +47,14 @@ type Engine struct {
 	slots     *slotCache
 	recent    recentHolds
 	taken     takenTime
-	beacon    beacon
+	presence  presenceState
 	failures  failures
 	passwords passwords
 	keyring   atomic.Pointer[token.Keyring]
 	adminKey  []byte                  // SHA-256 of the bootstrap admin key; nil if there is none
 	work      []func(context.Context) // what Run keeps running
 
+	started    time.Time   // what was promised before it was promised by another process
 	queue      store.Queue // nil: nothing is ever called
 	outbox     outbox
 	queueReady chan struct{} // closed when the queue is right after the start
@@ -129,6 +130,7 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 		o.Pacer = upstream.NewPacer(0)
 	}
 	e := &Engine{store: o.Store, holds: o.Holds, log: o.Logger, options: o, passwords: newPasswords()}
+	e.started = e.now()
 	e.prepareOutbound()
 	e.prepareNotices()
 	e.keyring.Store(o.Keyring)

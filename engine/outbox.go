@@ -167,8 +167,7 @@ func (o *outbox) held(id, appointmentID string) (this, earlier bool) {
 // relayOperations brings the queue and the outbox together at the start, and then keeps handing over what was promised,
 // until ctx ends. The lanes begin when the start is through.
 func (e *Engine) relayOperations(ctx context.Context) {
-	started := e.now()
-	for err := e.recoverQueue(ctx, started); err != nil; err = e.recoverQueue(ctx, started) {
+	for err := e.recoverQueue(ctx); err != nil; err = e.recoverQueue(ctx) {
 		if ctx.Err() != nil {
 			return
 		}
@@ -207,7 +206,7 @@ func (e *Engine) relay(ctx context.Context, ops []store.Operation, missed bool) 
 		e.ringLanes()
 	}
 	if missed {
-		return e.reconcile(ctx, e.now(), false)
+		return e.reconcile(ctx, e.now().Add(time.Millisecond), false)
 	}
 	return nil
 }
@@ -224,7 +223,7 @@ func (e *Engine) reconcile(ctx context.Context, before time.Time, lost bool) err
 		var add []store.Operation
 		for _, op := range list {
 			after = op.ID
-			if this, _ := e.outbox.held(op.ID, ""); this || op.CreatedAt.After(before) {
+			if this, _ := e.outbox.held(op.ID, ""); this || !op.CreatedAt.Before(before) {
 				continue
 			}
 			if lost {
@@ -261,7 +260,8 @@ func (e *Engine) reopened(ctx context.Context, op store.Operation) error {
 
 // recoverQueue makes the queue right after a start: what was being attempted when the process ended has an unknown
 // outcome, what was promised and never arrived is added, and the pacer remembers the last write.
-func (e *Engine) recoverQueue(ctx context.Context, now time.Time) error {
+func (e *Engine) recoverQueue(ctx context.Context) error {
+	now := e.now()
 	for {
 		list, err := e.queue.Operations(ctx, store.OperationFilter{Status: store.OperationProcessing, Limit: 500})
 		if err != nil {
@@ -283,7 +283,7 @@ func (e *Engine) recoverQueue(ctx context.Context, now time.Time) error {
 	if err := e.rememberLastWrite(ctx, now); err != nil {
 		return err
 	}
-	return e.reconcile(ctx, now, e.options.QueueRebuilt)
+	return e.reconcile(ctx, e.started, e.options.QueueRebuilt)
 }
 
 // queueFailed logs that the queue does not work. One that will never work again in this process is fatal.

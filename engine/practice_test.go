@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
+	"net/http"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,6 +33,7 @@ type practice struct {
 	dir      string
 	keys     *token.Keyring
 	upstream *upstreamtest.Server // nil: none is configured
+	line     *line                // to it
 	change   func(*engine.Options)
 	log      lockedBuffer
 
@@ -77,6 +81,7 @@ func newPractice(t testing.TB, o practiceOptions) *practice {
 			o.upstream.Zone = zoneOfPractice
 		}
 		p.upstream = upstreamtest.New(*o.upstream)
+		p.line = &line{to: p.upstream}
 	}
 	p.start()
 	t.Cleanup(func() {
@@ -135,7 +140,7 @@ func (p *practice) start() {
 	}
 	if p.upstream != nil {
 		if o.Upstream, err = upstream.New(upstream.Options{
-			URL: "https://pms.example/GetData.ashx", ClientID: "client", User: "user", Password: "secret", Pacer: p.pacer, HTTP: p.upstream.Client(),
+			URL: "https://pms.example/GetData.ashx", ClientID: "client", User: "user", Password: "secret", Pacer: p.pacer, HTTP: &http.Client{Transport: p.line},
 		}); err != nil {
 			p.t.Fatal(err)
 		}
@@ -244,7 +249,10 @@ func (p *practice) until(limit time.Duration, what string, ok func() bool) {
 	p.t.Helper()
 	for end := time.Now().Add(limit); !ok(); {
 		if time.Now().After(end) {
-			p.t.Fatalf("after %s still not: %s", limit, what)
+			n, _ := p.queue.Counts(context.Background())
+			list, _ := p.queue.Operations(context.Background(), store.OperationFilter{})
+			promised, _ := p.store.Outbox(context.Background(), "", 10)
+			p.t.Fatalf("after %s still not: %s; the queue has %+v: %+v\npromised: %+v", limit, what, n, list, promised)
 		}
 		time.Sleep(time.Second)
 		synctest.Wait()
@@ -285,4 +293,42 @@ func (l *lockedBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.String()
+}
+
+// line is the way to the upstream: it may be cut, so that nothing is sent, or dead, so that nothing comes back.
+type line struct {
+	to http.RoundTripper
+
+	mu        sync.Mutex
+	cut, dead bool
+	calls     []time.Time // while it was either
+}
+
+func (l *line) set(cut, dead bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cut, l.dead = cut, dead
+}
+
+func (l *line) tried() []time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.calls
+}
+
+func (l *line) RoundTrip(r *http.Request) (*http.Response, error) {
+	l.mu.Lock()
+	cut, dead := l.cut, l.dead
+	if cut || dead {
+		l.calls = append(l.calls, time.Now())
+	}
+	l.mu.Unlock()
+	switch {
+	case cut:
+		return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+	case dead:
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}
+	return l.to.RoundTrip(r)
 }

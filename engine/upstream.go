@@ -228,7 +228,7 @@ func (e *Engine) rememberLastWrite(ctx context.Context, now time.Time) error {
 		}
 		for _, op := range list {
 			after = op.ID
-			if op.Unknown {
+			if op.Unknown && op.CreatedAt.Before(e.started) {
 				at(op.CreatedAt.Add(agentBound))
 			}
 		}

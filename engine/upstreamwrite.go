@@ -41,6 +41,7 @@ func (e *Engine) deliverWrite(ctx context.Context, op *store.Operation) outcome 
 	switch {
 	case op.Unknown && p.Step == "": // interrupted before anything was sent
 		op.Unknown = false
+	case op.Unknown && p.Step == stepPatient && patient == "" && !e.wanted(&a, &p): // the appointment itself was never sent
 	case op.Unknown && patient == "":
 		return outcome{end: undecided, detail: "it is not known whether the patient was added; see in the practice system whether patient and appointment are there"}
 	case op.Unknown:

@@ -1,0 +1,244 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/upstream"
+	"holdfast/engine/upstream/upstreamtest"
+	"holdfast/store"
+)
+
+// power is what everything that lasts runs on: each commit, each change of the queue and each call upstream is a step,
+// and the power can be cut right before or right after any of them. From then on nothing has any effect.
+type power struct {
+	mu    sync.Mutex
+	armed bool
+	after bool // the step still takes effect, and nobody hears of it
+	left  int  // steps until the cut
+	off   bool
+}
+
+var errPower = errors.New("the power was cut")
+
+// cut arms it: the n-th step from now, counted from 1, is the last.
+func (p *power) cut(n int, after bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.armed, p.left, p.after = true, n, after
+}
+
+func (p *power) happened() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.off
+}
+
+func (p *power) step(effect func() error) error {
+	p.mu.Lock()
+	if p.off {
+		p.mu.Unlock()
+		return errPower
+	}
+	last := false
+	if p.armed {
+		p.left--
+		last = p.left == 0
+	}
+	if last && !p.after {
+		p.off = true
+		p.mu.Unlock()
+		return errPower
+	}
+	p.mu.Unlock()
+	err := effect()
+	if last {
+		p.mu.Lock()
+		p.off = true
+		p.mu.Unlock()
+		return errPower
+	}
+	return err
+}
+
+type poweredStore struct {
+	store.Store
+	*power
+}
+
+func (s poweredStore) Write(ctx context.Context, fn func(store.Tx) error) error {
+	return s.step(func() error { return s.Store.Write(ctx, fn) })
+}
+
+type poweredQueue struct {
+	store.Queue
+	*power
+}
+
+func (q poweredQueue) Add(ctx context.Context, ops ...store.Operation) error {
+	return q.step(func() error { return q.Queue.Add(ctx, ops...) })
+}
+
+func (q poweredQueue) Take(ctx context.Context, now time.Time, kinds ...store.OperationKind) (op store.Operation, err error) {
+	err = q.step(func() error {
+		op, err = q.Queue.Take(ctx, now, kinds...)
+		return err
+	})
+	return op, err
+}
+
+func (q poweredQueue) Change(ctx context.Context, op store.Operation, event, detail string) error {
+	return q.step(func() error { return q.Queue.Change(ctx, op, event, detail) })
+}
+
+type poweredUpstream struct {
+	engine.Upstream
+	*power
+}
+
+func (u poweredUpstream) SetAppointment(ctx context.Context, n upstream.NewAppointment) (made upstream.Created, err error) {
+	err = u.step(func() error {
+		made, err = u.Upstream.SetAppointment(ctx, n)
+		return err
+	})
+	return made, err
+}
+
+func (u poweredUpstream) SetPatient(ctx context.Context, n upstream.NewPatient) (guid string, err error) {
+	err = u.step(func() error {
+		guid, err = u.Upstream.SetPatient(ctx, n)
+		return err
+	})
+	return guid, err
+}
+
+func (u poweredUpstream) SetPatientComment(ctx context.Context, patient, comment string) error {
+	return u.step(func() error { return u.Upstream.SetPatientComment(ctx, patient, comment) })
+}
+
+func (u poweredUpstream) SetAppointmentStatusCanceled(ctx context.Context, guid string) error {
+	return u.step(func() error { return u.Upstream.SetAppointmentStatusCanceled(ctx, guid) })
+}
+
+// The process dies right before or right after every step between the token and the recorded result, and is started
+// again: whatever was booked here is upstream exactly once, or stands for review, and nothing is upstream that is not
+// booked here.
+func TestPowerCutAtEveryStep(t *testing.T) {
+	ok, limited, lost := upstreamtest.OK, upstreamtest.RateLimited, upstreamtest.LostApplied
+	for name, script := range map[string]struct {
+		outcomes []upstreamtest.Outcome
+		run      func(p *practice)
+	}{
+		"an agent, at once":          {nil, func(p *practice) { agentBooks(p) }},
+		"an agent, queued":           {[]upstreamtest.Outcome{limited, limited, ok}, func(p *practice) { agentBooks(p) }},
+		"an agent, and nobody knows": {[]upstreamtest.Outcome{lost}, func(p *practice) { agentBooks(p) }},
+		"an agent, refused":          {[]upstreamtest.Outcome{upstreamtest.SlotTaken}, func(p *practice) { agentBooks(p) }},
+		"a visitor who moves":        {nil, func(p *practice) { move(p, visitorBooks(p)) }},
+		"a visitor who cancels":      {nil, func(p *practice) { a := visitorBooks(p); time.Sleep(time.Minute); cancel(p, a) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			reviews, runs := 0, 0
+			for n := 1; ; n++ {
+				for _, after := range []bool{false, true} {
+					happened := false
+					t.Run(fmt.Sprintf("step %d after %v", n, after), func(t *testing.T) {
+						synctest.Test(t, func(t *testing.T) {
+							var review bool
+							happened, review = cutAt(t, n, after, script.outcomes, script.run)
+							if runs++; review {
+								reviews++
+							}
+						})
+					})
+					if !happened {
+						t.Logf("%d cuts, %d for review", runs, reviews)
+						if reviews > runs/3 {
+							t.Errorf("%d of %d need a person, want few", reviews, runs)
+						}
+						return
+					}
+				}
+			}
+		})
+	}
+}
+
+func agentBooks(p *practice) {
+	b := p.wish(20)
+	b.Note = "a note"
+	_, _ = p.AgentBook(context.Background(), agentKey, b) // whoever asked is cut off as well
+}
+
+func visitorBooks(p *practice) string {
+	r := booking(1, "cleaning")
+	r.SlotStart = p.slotAt(20)
+	a, _ := p.Book(context.Background(), r)
+	return a.ID
+}
+
+func move(p *practice, id string) {
+	_, _ = p.Reschedule(context.Background(), engine.RescheduleRequest{ID: id, SlotStart: p.slotAt(30), Actor: "system"})
+}
+
+func cancel(p *practice, id string) {
+	_, _ = p.Cancel(context.Background(), engine.CancelRequest{ID: id, Actor: "system"})
+}
+
+// cutAt runs a story with the power cut at one step, starts again, and checks what became of it. It reports whether the
+// story was long enough to be cut, and whether a person has to look.
+func cutAt(t *testing.T, n int, after bool, outcomes []upstreamtest.Outcome, run func(*practice)) (happened, review bool) {
+	source := &power{}
+	p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}, change: func(o *engine.Options) {
+		if !source.happened() {
+			o.Store, o.Queue, o.Upstream = poweredStore{o.Store, source}, poweredQueue{o.Queue, source}, poweredUpstream{o.Upstream, source}
+			o.OnFatal = nil
+		}
+	}})
+	p.upstream.Outcomes(outcomes...)
+	synctest.Wait()
+	source.cut(n, after)
+	run(p)
+	time.Sleep(5 * time.Minute)
+	happened = source.happened()
+	p.restart()
+	p.until(time.Hour, "settled", p.settled)
+	there := 0
+	for _, a := range p.upstream.Appointments() {
+		if !a.Cancelled {
+			there++
+		}
+	}
+	here := p.bookings()
+	if len(here) == 0 {
+		if there != 0 {
+			t.Errorf("nothing is booked here, and upstream there are %d", there)
+		}
+		return happened, false
+	}
+	a := here[len(here)-1]
+	want := 0
+	if a.Status == store.Confirmed {
+		want = 1
+	}
+	switch {
+	case a.UpstreamState == store.UpstreamReview:
+		review = true
+	case a.UpstreamState == store.UpstreamFailed:
+		want = 0
+		if len(outcomes) == 0 || outcomes[0] != upstreamtest.SlotTaken {
+			t.Error("it was given up, and there was no reason to")
+		}
+	case want == 1 && a.UpstreamState != store.UpstreamConfirmed:
+		t.Errorf("here it is shown as %s", a.UpstreamState)
+	}
+	if there != want && !review || there > 1 {
+		t.Errorf("upstream there are %d, want %d; here it is %s, %s", there, want, a.Status, a.UpstreamState)
+	}
+	return happened, review
+}

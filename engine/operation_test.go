@@ -1,0 +1,428 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/upstream/upstreamtest"
+	"holdfast/store"
+)
+
+// What the queue promises: nothing is lost while the upstream is away, what nobody knows becomes somebody's decision, and
+// people can try again or give up.
+
+func TestUpstreamAwayForADay(t *testing.T) {
+	for name, dead := range map[string]bool{"nobody listens": false, "nobody answers": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
+				p.line.set(!dead, dead)
+				const bookings = 12
+				begun := time.Now()
+				for n := range bookings {
+					a := p.ask(p.wish(48*3 + n))
+					if a.Outcome != engine.AgentQueued {
+						t.Fatalf("booking %d: got %+v, want it queued", n, a)
+					}
+					time.Sleep(2 * time.Hour)
+				}
+				if n, _ := p.queue.Counts(t.Context()); n.Pending+n.Processing < bookings-1 {
+					t.Errorf("after a day the queue has %+v, want all that are not for review waiting", n)
+				}
+				// A first booking whose outcome nobody can find out is for review by then; from the second on something waits.
+				tried := slices.DeleteFunc(p.line.tried(), func(at time.Time) bool { return at.Before(begun.Add(2*time.Hour + time.Minute)) })
+				var widest time.Duration
+				for i := 1; i < len(tried); i++ {
+					widest = max(widest, tried[i].Sub(tried[i-1]))
+				}
+				if widest > 320*time.Second || len(tried) > 24*60 {
+					t.Errorf("it was tried %d times, at most %s apart; want the back-off capped at 300 s", len(tried), widest)
+				}
+				p.line.set(false, false)
+				p.until(30*time.Minute, "settled", p.settled)
+				review := 0
+				for _, a := range p.bookings() {
+					switch a.UpstreamState {
+					case store.UpstreamConfirmed:
+					case store.UpstreamReview:
+						review++
+					default:
+						t.Errorf("%s ended as %s", a.ID, a.UpstreamState)
+					}
+				}
+				s := p.upstream.Score()
+				if s.Appointments+review != bookings || s.Duplicates != 0 || review > 1 || !dead && review > 0 {
+					t.Errorf("upstream %+v, %d for review; want %d in all", s, review, bookings)
+				}
+				if s.MinSpacing < 10*time.Second {
+					t.Errorf("writes came %s apart, want 10 s", s.MinSpacing)
+				}
+				if !slices.IsSortedFunc(p.upstream.Appointments(), func(a, b upstreamtest.Appointment) int { return a.Start.Compare(b.Start) }) {
+					t.Error("the queue did not drain in order")
+				}
+			})
+		})
+	}
+}
+
+// Trying stops a quarter of an hour before the start, not sooner, and then the clinic can see it.
+func TestGivenUpInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
+		p.line.set(true, false)
+		start := p.slotAt(20)
+		a := p.ask(p.wish(20))
+		p.ask(p.wish(48 * 5)) // stands before nobody, but keeps the lane busy
+		time.Sleep(time.Until(start.Add(-15*time.Minute - time.Second)))
+		if got := p.bookings()[0]; got.UpstreamState != store.UpstreamPending {
+			t.Errorf("a second before: %s, want pending", got.UpstreamState)
+		}
+		p.until(6*time.Minute, "given up", func() bool { return p.bookings()[0].UpstreamState == store.UpstreamFailed })
+		op, err := p.AgentOperation(t.Context(), a.OperationID)
+		if err != nil || op.Status != store.OperationFailed || op.NeedsReview || !strings.Contains(op.Guidance.VoiceResponse, "could not be completed") {
+			t.Errorf("the operation: %+v, %v", op, err)
+		}
+		d, err := p.Deliveries(t.Context(), p.bookings()[0].ID)
+		if err != nil || len(d) != 1 || d[0].State != "failed" || d[0].Channel != "upstream" {
+			t.Errorf("the deliveries: %+v, %v; want one that failed", d, err)
+		}
+		if got := p.bookings()[0]; got.Status != store.Confirmed {
+			t.Errorf("the appointment is %s, want it to stay for the staff to decide", got.Status)
+		}
+	})
+}
+
+// Ten refusals by the limit are the end, visible; a person can have it tried again.
+func TestTenAttempts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
+		for range 12 {
+			p.upstream.Outcomes(upstreamtest.RateLimited)
+		}
+		a := p.ask(p.wish(48 * 3))
+		p.until(2*time.Hour, "given up", p.settled)
+		var at []time.Time
+		for _, c := range p.upstream.Calls() {
+			at = append(at, c.At)
+		}
+		var waits []time.Duration
+		for i := 2; i < len(at); i++ {
+			waits = append(waits, at[i].Sub(at[i-1]).Round(time.Second))
+		}
+		s := time.Second
+		if want := []time.Duration{10 * s, 20 * s, 40 * s, 80 * s, 160 * s, 300 * s, 300 * s, 300 * s, 300 * s, 300 * s}; !slices.Equal(waits, want) {
+			t.Errorf("the attempts came %v apart, want %v", waits, want)
+		}
+		status, err := p.QueueStatus(t.Context(), engine.QueueFilter{Names: true})
+		if err != nil || status.Failed != 1 || len(status.Operations) != 1 || status.Operations[0].Attempts != 10 || status.Operations[0].LastError == "" {
+			t.Fatalf("the queue: %+v, %v; want one failed after 10", status, err)
+		}
+		if got := p.booking(); got.UpstreamState != store.UpstreamFailed {
+			t.Errorf("upstream %s, want failed", got.UpstreamState)
+		}
+		if err := p.ReviewOperation(t.Context(), "user:jo", a.OperationID, engine.DecisionExists); !errors.Is(err, engine.ErrOperationState) {
+			t.Errorf("review of what needs none: got %v, want ErrOperationState", err)
+		}
+		if err := p.RetryOperation(t.Context(), "user:jo", a.OperationID); err != nil {
+			t.Fatal(err)
+		}
+		if got := p.booking(); got.UpstreamState != store.UpstreamPending {
+			t.Errorf("tried again: upstream %s, want pending", got.UpstreamState)
+		}
+		p.until(time.Minute, "delivered", p.settled)
+		if got := p.booking(); got.UpstreamState != store.UpstreamConfirmed || p.upstream.Score().Appointments != 1 {
+			t.Errorf("tried again: upstream %s, %+v", got.UpstreamState, p.upstream.Score())
+		}
+		if err := p.RetryOperation(t.Context(), "user:jo", a.OperationID); !errors.Is(err, engine.ErrOperationState) {
+			t.Errorf("a retry of what is done: got %v, want ErrOperationState", err)
+		}
+		if err := p.RetryOperation(t.Context(), "user:jo", "op-1-unknown"); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("a retry of nothing: got %v, want ErrNotFound", err)
+		}
+	})
+}
+
+// The three decisions about what nobody knows, with what is then true.
+func TestReview(t *testing.T) {
+	garbage := upstreamtest.Step{Procedure: "GetAppointmentListByPatient", Outcome: upstreamtest.Garbage}
+	for _, test := range []struct {
+		decision engine.Decision
+		outcome  upstreamtest.Outcome
+		state    store.UpstreamState
+		there    int
+		guid     bool
+	}{
+		{engine.DecisionExists, upstreamtest.LostApplied, store.UpstreamConfirmed, 1, true},
+		{engine.DecisionResend, upstreamtest.LostNotApplied, store.UpstreamConfirmed, 1, true},
+		{engine.DecisionGiveUp, upstreamtest.LostNotApplied, store.UpstreamFailed, 0, false},
+	} {
+		t.Run(string(test.decision), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
+				p.upstream.Script(upstreamtest.Step{Outcome: test.outcome}, garbage, garbage, garbage)
+				a := p.ask(p.wish(48 * 3))
+				p.until(time.Hour, "for review", p.settled)
+				op, err := p.AgentOperation(t.Context(), a.OperationID)
+				if err != nil || op.Status != store.OperationFailed || !op.NeedsReview || p.booking().UpstreamState != store.UpstreamReview {
+					t.Fatalf("after three failed look-ups: %+v, %v, upstream %s", op, err, p.booking().UpstreamState)
+				}
+				if err := p.RetryOperation(t.Context(), "user:jo", a.OperationID); !errors.Is(err, engine.ErrOperationState) {
+					t.Errorf("a retry without a decision: got %v, want ErrOperationState", err)
+				}
+				if err := p.ReviewOperation(t.Context(), "user:jo", a.OperationID, "perhaps"); err == nil {
+					t.Error("a decision that is none was taken")
+				}
+				if err := p.ReviewOperation(t.Context(), "user:jo", a.OperationID, test.decision); err != nil {
+					t.Fatal(err)
+				}
+				p.until(time.Minute, "settled", p.settled)
+				got := p.booking()
+				if got.UpstreamState != test.state || (got.UpstreamID != "") != test.guid || got.Status != store.Confirmed {
+					t.Errorf("decided: upstream %s, GUID %q, %s; want %s, a GUID %v, confirmed", got.UpstreamState, got.UpstreamID, got.Status, test.state, test.guid)
+				}
+				if s := p.upstream.Score(); s.Appointments != test.there || s.Duplicates != 0 {
+					t.Errorf("upstream %+v, want %d", s, test.there)
+				}
+			})
+		})
+	}
+}
+
+// A first try that is applied so late that it is not seen when it is looked up refuses the second: the slot is taken, by
+// ourselves. That is found out too, and nobody is told that the booking failed.
+func TestOurOwnFirstTryTookTheSlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{RefuseTaken: true}})
+		p.upstream.Script(upstreamtest.Step{Outcome: upstreamtest.Late, Delay: 95 * time.Second})
+		p.ask(p.wish(48 * 3))
+		time.Sleep(88 * time.Second)
+		p.ask(p.wish(48 * 4)) // has the turn until 98 s; the first one is looked up at 90 s and written at 98 s
+		p.until(time.Hour, "settled", p.settled)
+		refused := 0
+		for _, c := range p.upstream.Calls() {
+			if c.Procedure == "SetAppointment" && !c.Applied {
+				refused++
+			}
+		}
+		if refused != 1 {
+			t.Fatalf("%d writes were refused, want one (or this test proves nothing)", refused)
+		}
+		for _, a := range p.bookings() {
+			if a.UpstreamState != store.UpstreamConfirmed || a.UpstreamID == "" {
+				t.Errorf("%s is %s upstream, want confirmed", a.ID, a.UpstreamState)
+			}
+		}
+		if s := p.upstream.Score(); s.Appointments != 2 || s.Duplicates != 0 {
+			t.Errorf("upstream %+v, want two", s)
+		}
+	})
+}
+
+// A visitor's booking goes upstream too, with a patient of its own; moving and cancelling follow it there.
+func TestVisitorsUpstream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{RefuseTaken: true}})
+		r := booking(1, "cleaning")
+		r.SlotStart = p.slotAt(20)
+		a, err := p.Book(t.Context(), r)
+		if err != nil || a.UpstreamState != store.UpstreamPending {
+			t.Fatalf("booked: upstream %s, %v; want pending", a.UpstreamState, err)
+		}
+		p.until(time.Minute, "settled", p.settled)
+		first := p.booking()
+		if first.UpstreamState != store.UpstreamConfirmed || first.UpstreamID == "" || first.UpstreamPatientID == "" {
+			t.Fatalf("delivered: %+v", first)
+		}
+		for _, half := range []int{30, 31} { // elsewhere, then to the half hour after it
+			if _, err := p.Reschedule(t.Context(), engine.RescheduleRequest{ID: a.ID, SlotStart: p.slotAt(half), Actor: "user:jo"}); err != nil {
+				t.Fatal(err)
+			}
+			p.until(2*time.Minute, "settled", p.settled)
+		}
+		// A second booking of the same person is the same patient.
+		r2 := booking(1, "cleaning")
+		r2.SlotStart, r2.Client = p.slotAt(40), client(2)
+		if _, err := p.Book(t.Context(), r2); err != nil {
+			t.Fatal(err)
+		}
+		p.until(2*time.Minute, "settled", p.settled)
+		var live []upstreamtest.Appointment
+		patients := map[string]bool{}
+		for _, u := range p.upstream.Appointments() {
+			patients[u.PatientGUID] = true
+			if !u.Cancelled {
+				live = append(live, u)
+			}
+		}
+		if len(live) != 2 || !live[0].Start.Equal(p.slotAt(31)) || len(patients) != 1 {
+			t.Errorf("upstream %+v of %d patients, want the moved one and the second, of one patient", live, len(patients))
+		}
+		if _, err := p.Cancel(t.Context(), engine.CancelRequest{ID: a.ID, Actor: "manage"}); err != nil {
+			t.Fatal(err)
+		}
+		p.until(2*time.Minute, "settled", p.settled)
+		if s := p.upstream.Score(); s.Appointments != 1 {
+			t.Errorf("after the cancellation upstream %+v, want the other one", s)
+		}
+	})
+}
+
+// Whether a patient was added cannot be found out, so nobody adds them twice: a person decides.
+func TestAnUnknownPatientNeedsReview(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
+		p.upstream.Script(upstreamtest.Step{Procedure: "SetPatient", Outcome: upstreamtest.LostApplied})
+		r := booking(1, "cleaning")
+		r.SlotStart = p.slotAt(20)
+		if _, err := p.Book(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		p.until(10*time.Minute, "for review", p.settled)
+		if got := p.booking(); got.UpstreamState != store.UpstreamReview {
+			t.Errorf("upstream %s, want needs_review", got.UpstreamState)
+		}
+		added := 0
+		for _, c := range p.upstream.Calls() {
+			if c.Procedure == "SetPatient" {
+				added++
+			}
+		}
+		if added != 1 {
+			t.Errorf("the patient was added %d times, want once", added)
+		}
+	})
+}
+
+// The queue's file is lost with everything in it: what the outbox has is delivered all the same, once.
+func TestQueueLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
+		p.upstream.Outcomes(upstreamtest.LostApplied, upstreamtest.LostApplied)
+		p.ask(p.wish(48 * 3))
+		r := booking(1, "cleaning")
+		r.SlotStart = p.slotAt(20)
+		if _, err := p.Book(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(30 * time.Second)
+		if s := p.upstream.Score(); s.Appointments != 2 {
+			t.Fatalf("upstream %+v, want both there and nobody here to know", s)
+		}
+		p.line.set(true, false)
+		p.ask(p.wish(48*3 + 1))
+		p.end()
+		if err := os.Remove(filepath.Join(p.dir, "queue.bolt")); err != nil {
+			t.Fatal(err)
+		}
+		p.line.set(false, false)
+		p.start()
+		p.until(time.Hour, "settled", p.settled)
+		if s := p.upstream.Score(); s.Appointments != 3 || s.Duplicates != 0 {
+			t.Errorf("upstream %+v, want all three, once", s)
+		}
+	})
+}
+
+// A person is erased while their booking waits: it is not written, and staff see that.
+func TestEraseWhileItWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
+		p.line.set(true, false)
+		r := booking(1, "cleaning")
+		r.SlotStart = p.slotAt(20)
+		if _, err := p.Book(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if _, err := p.Erase(t.Context(), "user:jo", store.Person{Email: "p1@example.org"}); err != nil {
+			t.Fatal(err)
+		}
+		p.line.set(false, false)
+		p.until(20*time.Minute, "settled", p.settled)
+		if got := p.booking(); got.UpstreamState != store.UpstreamFailed || len(p.upstream.Appointments()) != 0 {
+			t.Errorf("upstream %s, %d there; want failed and none", got.UpstreamState, len(p.upstream.Appointments()))
+		}
+	})
+}
+
+// Nothing about a person is in the queue's file, in the log, in an error, or in what an agent may see of the queue.
+func TestNothingPersonalLeaks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}, change: func(o *engine.Options) { o.DebugReplies = true }})
+		canaries := []string{"Canarina", "Canaroe", "canary@example.org", "5550199", "Canarychild", "Canaryplan", "1987-06-05", "06/05/1987"}
+		leaks := func(where, text string) {
+			t.Helper()
+			for _, canary := range canaries {
+				if strings.Contains(strings.ToLower(text), strings.ToLower(canary)) {
+					t.Errorf("%s has %q: %s", where, canary, text[max(0, strings.Index(text, canary)-80):])
+				}
+			}
+		}
+		who, err := p.AgentIdentify(t.Context(), agentKey, engine.AgentPatient{
+			FirstName: "Canarina", LastName: "Canaroe", BirthDate: "06/05/1987", Phone: "+1 555 5550199", Email: "canary@example.org", UUI: "call",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.upstream.Outcomes(upstreamtest.RateLimited, upstreamtest.RateLimited, upstreamtest.LostNotApplied, upstreamtest.RateLimited)
+		b := p.wish(48 * 3)
+		b.PatientGUID, b.BookingAuthToken, b.ChildName, b.Note = who.PatientGUID, who.BookingAuthToken, "Canarychild", "Insurance: Canaryplan"
+		a := p.ask(b)
+		if a.Outcome != engine.AgentQueued {
+			t.Fatalf("got %+v, want it queued", a)
+		}
+		visitor := booking(9, "cleaning")
+		visitor.SlotStart = p.slotAt(48 * 4)
+		visitor.Patient = store.Patient{Name: "Canarina Canaroe", Email: "canary@example.org", Phone: "5550199", BirthDate: "1987-06-05", Notes: "Canaryplan"}
+		if _, err := p.Book(t.Context(), visitor); err != nil {
+			t.Fatal(err)
+		}
+		for range 20 {
+			status, err := p.QueueStatus(t.Context(), engine.QueueFilter{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, op := range status.Operations {
+				leaks("an operation", op.LastError+op.ChildName+string(op.Payload))
+			}
+			time.Sleep(20 * time.Second)
+		}
+		named, err := p.QueueStatus(t.Context(), engine.QueueFilter{Names: true})
+		if err != nil || !slices.ContainsFunc(named.Operations, func(o engine.QueuedOperation) bool { return o.ChildName == "Canarychild" }) {
+			t.Errorf("with names the queue is %+v, %v; want Canarychild", named, err)
+		}
+		p.until(time.Hour, "settled", p.settled)
+		leaks("the answer", a.Message+a.Guidance.VoiceResponse+strings.Join(a.Guidance.Chain, " ")+a.Debug.LastError)
+		leaks("the log", p.log.String())
+		for _, entry := range must(p.audit()) {
+			leaks("the audit log", entry.Reason+string(entry.Before)+string(entry.After))
+		}
+		p.end()
+		file, err := os.ReadFile(filepath.Join(p.dir, "queue.bolt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		leaks("the queue's file", string(file))
+		p.start()
+	})
+}
+
+func (p *practice) audit() ([]store.AuditEntry, error) {
+	list, _, err := p.Audit(context.Background(), store.AuditFilter{Limit: 500})
+	return list, err
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
