@@ -62,7 +62,7 @@ export function Clinic({ token, zone, done }) {
       <${ErrorSummary} errors=${errors} n=${tries} />
       ${problem && html`<${Notice} kind="danger" role="alert" text=${problem.status === 410 ? 'setup.gone' : problem.status === 401 ? 'setup.late' : wordsFor(problem)} params=${{ s: problem.retryAfter || 8, phone: '' }} />`}
       <${Field} id="clinic" label=${t('setup.clinic.name')} error=${error('clinic')} value=${form.clinic} input=${put('clinic')} autocomplete="organization" maxlength="200" />
-      <div class="pair">
+      <div class="duo">
         <${Field} id="zone" label=${t('setup.zone')} hint=${t('setup.zone.hint')} error=${error('zone')}>
           <select id="zone" aria-describedby="zone-hint" value=${form.zone} onChange=${e => put('zone')(e.currentTarget.value)}>${list.map(z => html`<option key=${z} value=${z} selected=${z === form.zone}>${z.replace(/_/g, ' ')}</option>`)}</select>
         </${Field}>

@@ -107,21 +107,21 @@ export function First({ clinic, done }) {
     <${Heading}>${t('setup.first.title')}</${Heading}>
     <p class="lead">${t('setup.first.lead')}</p>
     <form class="beside" onSubmit=${submit} noValidate>
-      <div class="stack">
+      <div class="pile">
         <${ErrorSummary} errors=${errors} n=${tries} />
         ${problem && html`<${Notice} kind="danger" role="alert" text=${wordsFor(problem)} params=${{ s: problem.retryAfter || 8, phone: '' }} />`}
         <${Field} id="specialist" label=${t('setup.specialist')} hint=${t('setup.specialist.hint')} error=${error('specialist')} value=${form.name} input=${name => change({ name })} maxlength="200" />
-        <div class="pair uneven">
+        <div class="duo uneven">
           <${Field} id="type" label=${t('setup.type')} error=${error('type')} value=${form.type} input=${type => change({ type })} maxlength="200" />
           <${Field} id="minutes" label=${t('setup.minutes')} error=${error('minutes')} value=${form.minutes} input=${m => change({ minutes: m })} inputmode="numeric" maxlength="3" />
         </div>
-        <section class="panel"><h2>${t('setup.hours')}</h2><${WeekHours} hours=${form.hours} change=${hours => change({ hours })} /></section>
+        <section class="plate"><h2>${t('setup.hours')}</h2><${WeekHours} hours=${form.hours} change=${hours => change({ hours })} /></section>
         <div class="actions">
           <button type="submit" class="btn primary big" aria-disabled=${busy ? 'true' : undefined}>${t(busy ? 'setup.saving' : 'continue')}</button>
           <button type="button" class="textlink" onClick=${skip}>${t('setup.skip')}</button>
         </div>
       </div>
-      <aside class="panel" aria-label=${t('preview.title')}><h2>${t('preview.title')}</h2>
+      <aside class="plate" aria-label=${t('preview.title')}><h2>${t('preview.title')}</h2>
         ${ready ? html`<${Preview} ask=${ask} signature=${JSON.stringify([form.hours, minutes])} from=${dateOf(serverNow(), clinic.timezone)} zone=${clinic.timezone} />` : html`<p class="muted">${t(loaded ? 'preview.unready' : 'preview.loading')}</p>`}
       </aside>
     </form>`

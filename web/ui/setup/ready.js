@@ -61,7 +61,7 @@ function useBoard() {
 
 function MiniBoard() {
   const { holds, booked, link } = useBoard()
-  return html`<section class="panel mini" aria-label=${t('ready.board')}>
+  return html`<section class="plate mini" aria-label=${t('ready.board')}>
     <header><h2>${t('ready.board')}</h2><p class="live" data-link=${link}><span class="dot" aria-hidden="true"></span>${t('live.' + (link || 'connecting'))}</p></header>
     ${!holds.length && !booked.length && html`<p class="nothing">${t('ready.waiting')}</p>`}
     <ul>
@@ -81,7 +81,7 @@ export function Ready({ clinic, back }) {
     <p class="lead">${t('ready.lead')}</p>
     ${loopback && html`<${Notice} kind="warn" icon="alert" text=${html`${words('ready.loopback')} <code class="command">holdfast serve --listen 0.0.0.0:${location.port || 80}</code>`} />`}
     <div class="beside even">
-      <section class="panel scan">
+      <section class="plate scan">
         <h2>${t('ready.scan')}</h2>
         <svg class="qr" viewBox=${`0 0 ${code.current.size} ${code.current.size}`} role="img" aria-label=${t('ready.qr', { link })}><path d=${code.current.d} /></svg>
         <p class="muted">${t('ready.scan.hint')}</p>
@@ -89,7 +89,7 @@ export function Ready({ clinic, back }) {
       </section>
       <${MiniBoard} />
     </div>
-    <section class="panel"><h2>${t('ready.embed')}</h2><p class="muted">${t('ready.embed.hint')}</p><${Copy} id="snippet" label=${t('ready.snippet')} value=${snippet} code /></section>
-    <section class="panel"><h2>${t('ready.backup')}</h2><p>${t('ready.backup.where')} <code class="command">holdfast backup</code></p><p class="muted">${t('ready.backup.hint')}</p></section>
+    <section class="plate"><h2>${t('ready.embed')}</h2><p class="muted">${t('ready.embed.hint')}</p><${Copy} id="snippet" label=${t('ready.snippet')} value=${snippet} code /></section>
+    <section class="plate"><h2>${t('ready.backup')}</h2><p>${t('ready.backup.where')} <code class="command">holdfast backup</code></p><p class="muted">${t('ready.backup.hint')}</p></section>
     <div class="actions"><a class="btn primary big" href="/staff">${t('ready.desk')}</a><a class="btn big" href="/">${t('ready.open')}</a><button type="button" class="textlink" onClick=${back}>${t('ready.back')}</button></div>`
 }

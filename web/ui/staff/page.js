@@ -13,6 +13,7 @@ import { Dialogs } from './dialogs.js'
 import { createIdle, IdleWarning } from './idle.js'
 import { SignInAgain, SignInPage } from './signin.js'
 import { Shell, Toast } from './shell.js'
+import { ownerPages } from './owner.js'
 
 const everybody = ['owner', 'reception', 'specialist']
 
@@ -20,6 +21,7 @@ export const pages = [
   { id: 'day', group: 'desk', icon: 'calendar', roles: everybody, covers: ['week', 'list'], load: () => import('./board.js') },
   { id: 'week', group: 'desk', roles: everybody, load: () => import('./week.js') },
   { id: 'list', group: 'desk', roles: everybody, load: () => import('./list.js') },
+  ...ownerPages,
 ]
 
 const route = () => {

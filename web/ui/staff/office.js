@@ -1,0 +1,99 @@
+// What the owner's pages are made of: the frame of a page, asking the server, sending to it, and a
+// question before something that cannot be taken back.
+import { html, useEffect, useRef, useState } from '../lib/html.js'
+import { wordsFor } from '../lib/api.js'
+import { boot } from '../lib/boot.js'
+import { Dialog } from '../lib/dialog.js'
+import { t } from '../lib/i18n.js'
+import { Notice } from '../lib/notice.js'
+import { Toolbar } from './shell.js'
+
+export const Trouble = ({ problem, children }) => problem ? html`<${Notice} kind="danger" role="alert"
+  text=${wordsFor(problem)} params=${{ s: problem.retryAfter || 8, phone: boot.clinic.phone || '', type: '', when: '' }}>${children}</${Notice}>` : null
+
+export function Office({ desk, name, lead, tools, wide, ask, children }) {
+  return html`<${Toolbar} desk=${desk} name=${name} title=${t('nav.' + name)}>${tools && html`<div class="office-tools">${tools}</div>`}</${Toolbar}>
+    <div class="office"><div class=${'office-in' + (wide ? ' wide' : '')}>
+      ${lead && html`<p class="lead">${lead}</p>`}
+      ${ask?.problem && html`<${Trouble} problem=${ask.problem}><button type="button" class="btn" onClick=${ask.again}>${t('office.again')}</button></${Trouble}>`}
+      ${ask && !ask.data ? !ask.problem && html`<p class="muted" role="status">${t('office.loading')}</p>` : children}
+    </div></div>`
+}
+
+// useAsk asks when the page opens and whenever key changes. An older answer never follows a newer one.
+export function useAsk(desk, question, key = '') {
+  const [state, setState] = useState({ data: null, problem: null })
+  const n = useRef(0), asked = useRef(question)
+  asked.current = question
+  const again = () => {
+    const mine = ++n.current
+    return desk.call(asked.current).then(
+      data => { if (mine === n.current) setState({ data, problem: null }); return data },
+      problem => { if (mine === n.current) setState(s => ({ ...s, problem })) })
+  }
+  useEffect(() => {
+    again()
+    return () => { n.current++ }
+  }, [key])
+  return { ...state, again, set: data => setState({ data, problem: null }) }
+}
+
+// useSend runs one change at a time. errors is the server's list by field.
+export function useSend(desk) {
+  const [state, setState] = useState({ busy: false, problem: null, errors: {}, n: 0 })
+  const send = async change => {
+    if (state.busy) return false
+    setState(s => ({ ...s, busy: true, problem: null, errors: {} }))
+    try {
+      const answer = await desk.call(change)
+      setState(s => ({ ...s, busy: false }))
+      return answer ?? true
+    } catch (problem) {
+      const errors = Object.fromEntries(problem.errors.map(e => [e.field, e.message]))
+      setState(s => ({ busy: false, problem, errors, n: s.n + 1 }))
+      return false
+    }
+  }
+  const refuse = errors => setState(s => ({ busy: false, problem: null, errors, n: s.n + 1 }))
+  const clear = () => setState(s => ({ ...s, problem: null, errors: {} }))
+  return { ...state, send, refuse, clear }
+}
+// Errors for ErrorSummary: fields are found by the ids they have here; what has no field here is said too.
+export const listed = (errors, ids = {}) => Object.entries(errors).map(([field, message]) => ({ id: ids[field] || field, message }))
+
+export const Busy = ({ busy, children }) => html`<button type="submit" class="btn primary" aria-disabled=${busy ? 'true' : undefined}>${busy ? t('office.saving') : children}</button>`
+
+// Select is one control of a Field.
+export function Select({ id, value, input, options, describedby }) {
+  return html`<select id=${id} value=${value} aria-describedby=${describedby} onChange=${e => input(e.currentTarget.value)}>
+    ${options.map(([key, label]) => html`<option key=${key} value=${key} selected=${key === value}>${label}</option>`)}</select>`
+}
+export const Check = ({ checked, input, children, id, hint }) => html`<label class="check"><input type="checkbox" id=${id} checked=${checked} onChange=${e => input(e.currentTarget.checked)} />
+  <span>${children}${hint && html`<small>${hint}</small>`}</span></label>`
+
+// Confirm asks before what cannot be taken back.
+export function Confirm({ title, text, action, danger = true, close, run, desk, children }) {
+  const sending = useSend(desk)
+  const submit = async e => {
+    e.preventDefault()
+    if (await sending.send(run)) close()
+  }
+  return html`<${Dialog} title=${title} close=${close}><form class="office-form" onSubmit=${submit}>
+    <p>${text}</p>${children}
+    <${Trouble} problem=${sending.problem} />
+    <div class="actions"><button type="submit" class=${'btn ' + (danger ? 'solid' : 'primary')} aria-disabled=${sending.busy ? 'true' : undefined}>${action}</button>
+      <button type="button" class="btn" autofocus onClick=${() => close()}>${t('office.keep')}</button></div>
+  </form></${Dialog}>`
+}
+
+// State is a word with its sign; colour only repeats it.
+export const State = ({ kind = '', icon, children }) => html`<span class=${'state ' + kind}>${icon}${children}</span>`
+// useNow gives the page's clock, ticking while it is seen.
+export function useNow(ms = 1000) {
+  const [now, setNow] = useState(Date.now())
+  useEffect(() => {
+    const timer = setInterval(() => { if (!document.hidden) setNow(Date.now()) }, ms)
+    return () => clearInterval(timer)
+  }, [ms])
+  return now
+}

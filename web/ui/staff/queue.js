@@ -1,0 +1,86 @@
+// What waits to be told to others: the practice system, programs by webhook, patients by mail. Each
+// line says how it stands in words, when the next try is, and what a person can do about it.
+import { html, useEffect, useState } from '../lib/html.js'
+import { del, get, newKey, post } from '../lib/api.js'
+import { serverNow } from '../lib/clock.js'
+import { Icon } from '../lib/icons.js'
+import { Notice } from '../lib/notice.js'
+import { lang, t } from '../lib/i18n.js'
+import { countdown, write, zone } from '../lib/time.js'
+import { Confirm, Office, State, Trouble, useAsk, useNow, useSend } from './office.js'
+
+const signs = { pending: ['clock', ''], processing: ['play', 'info'], completed: ['check', 'ok'], failed: ['alert', 'danger'], review: ['help', 'warn'] }
+const stateOf = op => op.status === 'failed' && op.needsReview ? 'review' : op.status
+// The start is the practice's own wall clock, "11/23/2026 10:00 AM".
+const wall = text => {
+  const m = /^(\d+)\/(\d+)\/(\d+) (\d+):(\d+) (AM|PM)$/.exec(text || '')
+  if (!m) return text || ''
+  const at = Date.UTC(+m[3], m[1] - 1, +m[2], (+m[4] % 12) + (m[6] === 'PM' ? 12 : 0), +m[5])
+  return `${write('shortDay', at, 'UTC')}, ${write('time', at, 'UTC')}`
+}
+// The server's reasons are English sentences; the usual ones are said in the page's language.
+const reasons = [
+  [/too many|rate.?limit/i, 'queue.why.slow'], [/given up by hand/i, 'queue.why.given_up'], [/not available|taken|already booked/i, 'queue.why.taken'],
+  [/patient.*(not exist|unknown)/i, 'queue.why.patient'], [/timeout|deadline|in time|no answer|reset|EOF|unknown/i, 'queue.why.unknown'],
+  [/refused|unreachable|no such host|connect/i, 'queue.why.away'], [/about to start|too late|lead/i, 'queue.why.late'],
+]
+function why(text) {
+  const known = reasons.find(([pattern]) => pattern.test(text))
+  return known ? t(known[1]) : lang === 'en' ? text : t('queue.why.other', { text })
+}
+const kindOf = kind => {
+  const word = t('queue.kind.' + kind)
+  return word.startsWith('queue.') ? kind : word
+}
+
+function Operation({ op, offset, run, ask }) {
+  const state = stateOf(op), [icon, kind] = signs[state] || signs.pending
+  const left = op.nextRetryAt ? (Date.parse(op.nextRetryAt) - offset) / 1000 : 0
+  return html`<li class="line">
+    <div class="line-main">
+      <p class="line-title"><b>${kindOf(op.kind)}</b>${op.childName && html` <bdi>${op.childName}</bdi>`}${op.startTime && html`<span class="muted"> ${wall(op.startTime)}</span>`}</p>
+      <p class="line-facts"><${State} kind=${kind} icon=${html`<${Icon} name=${icon} />`}>${t('queue.state.' + state)}</${State}>
+        <span>${t('queue.attempts', { done: op.attempts, most: op.maxAttempts })}</span>
+        ${state === 'pending' && op.nextRetryAt && html`<span>${left > 0 ? t('queue.next', { clock: countdown(left) }) : t('queue.due')}</span>`}
+        <span class="muted">${t('queue.since', { when: `${write('shortDay', op.createdAt, zone)}, ${write('time', op.createdAt, zone)}` })}</span></p>
+      ${op.lastError && state !== 'completed' && html`<p class="line-why">${why(op.lastError)}</p>`}
+      ${state === 'review' && html`<p class="line-why">${t('queue.review.ask')}</p>`}
+    </div>
+    <div class="line-do">
+      ${state === 'review' ? html`
+        <button type="button" class="btn" onClick=${() => run(() => post(`/v1/queue/${op.id}/review`, { decision: 'exists' }, { key: newKey() }), 'queue.done.exists')}>${t('queue.exists')}</button>
+        <button type="button" class="btn" onClick=${() => run(() => post(`/v1/queue/${op.id}/review`, { decision: 'resend' }, { key: newKey() }), 'queue.done.resend')}>${t('queue.resend')}</button>
+        <button type="button" class="btn quiet" onClick=${() => ask(op)}>${t('queue.giveup')}</button>`
+      : state === 'completed' || state === 'processing' ? null : html`
+        <button type="button" class="btn" onClick=${() => run(() => post(`/v1/queue/${op.id}/retry`, {}, { key: newKey() }), 'queue.done.retry')}>${t('queue.retry')}</button>
+        ${op.lastError !== 'given up by hand' && html`<button type="button" class="btn quiet" onClick=${() => ask(op)}>${t('queue.giveup')}</button>`}`}
+    </div>
+  </li>`
+}
+
+export function Page({ desk }) {
+  const [filter, setFilter] = useState(''), [asking, setAsking] = useState(null)
+  const queue = useAsk(desk, () => get('/v1/queue-status', { status: filter }), filter)
+  const sending = useSend(desk)
+  useNow(1000)
+  useEffect(() => {
+    const timer = setInterval(() => { if (!document.hidden) queue.again() }, 5000)
+    return () => clearInterval(timer)
+  }, [filter])
+  const run = async (change, word) => {
+    if (await sending.send(change)) desk.toast(word)
+    queue.again()
+  }
+  const q = queue.data
+  const totals = ['', 'pending', 'processing', 'completed', 'failed']
+  return html`<${Office} desk=${desk} name="queue" lead=${t('queue.lead')} ask=${queue}>
+    ${q && html`<div class="totals" role="group" aria-label=${t('queue.filter')}>${totals.map(s => html`<button type="button" key=${s} class="total" aria-pressed=${s === filter ? 'true' : 'false'} onClick=${() => setFilter(s)}>
+        <b>${q[s || 'total'] ?? 0}</b><span>${t(s ? 'queue.state.' + s : 'queue.all')}</span></button>`)}</div>
+      <${Trouble} problem=${sending.problem} />
+      ${q.failed > 0 && !filter && html`<${Notice} kind="warn" icon="alert" text="queue.attention" params=${{ n: q.failed }} />`}
+      ${q.operations?.length ? html`<ul class="lines">${q.operations.map(op => html`<${Operation} key=${op.id} op=${op} offset=${serverNow()} run=${run} ask=${setAsking} />`)}</ul>`
+        : html`<p class="nothing">${t(filter ? 'queue.none.filter' : 'queue.none')}</p>`}`}
+    ${asking && html`<${Confirm} desk=${desk} title=${t('queue.giveup')} text=${t(asking.kind.startsWith('upstream') ? 'queue.giveup.text' : 'queue.giveup.notice')} action=${t('queue.giveup')} close=${() => setAsking(null)}
+      run=${async () => { await (stateOf(asking) === 'review' ? post(`/v1/queue/${asking.id}/review`, { decision: 'give_up' }, { key: newKey() }) : del('/v1/queue/' + asking.id)); desk.toast('queue.done.giveup'); queue.again() }} />`}
+  </${Office}>`
+}

@@ -1,0 +1,127 @@
+// The clinic and its choices. Each section saves by itself; what it does not show keeps its value.
+import { html, useEffect, useState } from '../lib/html.js'
+import { get, put } from '../lib/api.js'
+import { ErrorSummary, Field } from '../lib/form.js'
+import { Icon } from '../lib/icons.js'
+import { Notice } from '../lib/notice.js'
+import { languages, t } from '../lib/i18n.js'
+import { say } from '../lib/say.js'
+import { Copy } from './copy.js'
+import { Busy, Check, listed, Office, Select, Trouble, useAsk, useSend } from './office.js'
+import { zonesWith } from './specialists.js'
+
+const hues = ['kelp', 'ocean', 'plum', 'amber', 'rose', 'olive'], maxLogo = 100 * 1024
+const events = ['appointment.created', 'appointment.cancelled', 'appointment.rescheduled', 'upstream.completed', 'upstream.failed', 'upstream.needs_review']
+const https = location.protocol === 'https:'
+
+// Section is one form. save gets the draft; ids say where the server's fields are on the page.
+function Section({ desk, title, lead, start, save, ids = {}, check, children }) {
+  const [draft, setDraft] = useState(start)
+  const sending = useSend(desk)
+  useEffect(() => { setDraft(start) }, [JSON.stringify(start)])
+  const set = name => value => setDraft(d => ({ ...d, [name]: value }))
+  const submit = async e => {
+    e.preventDefault()
+    const wrong = check?.(draft) || {}
+    if (Object.keys(wrong).length) return sending.refuse(wrong)
+    if (await sending.send(() => save(draft))) {
+      desk.toast('office.done')
+      say(t('office.done'))
+    }
+  }
+  const errors = listed(sending.errors, ids)
+  const error = id => errors.find(e => e.id === id)?.message
+  const changed = JSON.stringify(draft) !== JSON.stringify(start)
+  return html`<form class="plate setting" onSubmit=${submit} noValidate><h2>${title}</h2>${lead && html`<p class="muted">${lead}</p>`}
+    <${ErrorSummary} errors=${errors} n=${sending.n} />
+    ${!errors.length && html`<${Trouble} problem=${sending.problem} />`}
+    ${children({ draft, set, error, refuse: sending.refuse })}
+    <div class="actions"><${Busy} busy=${sending.busy}>${t('office.save')}</${Busy}>${changed && html`<span class="muted">${t('office.unsaved')}</span>`}</div></form>`
+}
+
+function Logo({ value, set, refuse }) {
+  const read = async file => {
+    if (!file) return
+    const bytes = new Uint8Array(await file.arrayBuffer())
+    if (file.size > maxLogo || bytes[0] !== 0x89 || bytes[1] !== 0x50) return refuse({ logo: t('set.logo.err') })
+    const reader = new FileReader()
+    reader.onload = () => { refuse({}); set('data:image/png;base64,' + reader.result.split(',')[1]) }
+    reader.readAsDataURL(file)
+  }
+  return html`<div class="field"><label for="logo">${t('set.logo')}</label><p class="hint" id="logo-hint">${t('set.logo.hint')}</p>
+    <div class="logo">${value ? html`<img src=${value} alt=${t('set.logo.alt')} />` : html`<span class="nologo">${t('set.logo.none')}</span>`}
+      <input id="logo" type="file" accept="image/png" aria-describedby="logo-hint" onChange=${e => read(e.currentTarget.files[0])} />
+      ${value && html`<button type="button" class="btn quiet" onClick=${() => set('')}>${t('set.logo.remove')}</button>`}</div></div>`
+}
+
+function Hooks({ list, change, error }) {
+  const edit = (i, part) => change(list.map((w, j) => j === i ? { ...w, ...part } : w))
+  const [seen, setSeen] = useState('')
+  return html`${list.map((w, i) => html`<fieldset class="hook" key=${w.id || i}><legend>${t('set.hook', { n: i + 1 })}</legend>
+      <${Field} id=${'hook-' + i} label=${t('set.hook.url')} error=${error('hook-' + i)} type="url" value=${w.url} input=${url => edit(i, { url })} placeholder="https://" spellcheck="false" />
+      <div role="group" aria-label=${t('set.hook.events')}><p class="label">${t('set.hook.events')} <span class="optional">${t(w.events?.length ? 'set.hook.some' : 'set.hook.all')}</span></p>
+        <div class="checks">${events.map(name => html`<${Check} key=${name} checked=${!w.events?.length || w.events.includes(name)}
+          input=${on => { const now = w.events?.length ? w.events : events; const next = on ? [...now, name] : now.filter(x => x !== name); edit(i, { events: next.length === events.length ? [] : next }) }}>${t('event.' + name)}</${Check}>`)}</div></div>
+      ${w.secret ? seen === w.id ? html`<${Copy} id=${'secret-' + i} label=${t('set.hook.secret')} value=${w.secret} code />` : html`<p><button type="button" class="textlink" onClick=${() => setSeen(w.id)}>${t('set.hook.secret.show')}</button></p>` : html`<p class="hint">${t('set.hook.secret.later')}</p>`}
+      <div class="actions"><${Check} checked=${w.active} input=${active => edit(i, { active })}>${t('set.hook.active')}</${Check}>
+        <button type="button" class="btn quiet" onClick=${() => change(list.filter((_, j) => j !== i))}><${Icon} name="trash" />${t('set.hook.remove')}</button></div>
+    </fieldset>`)}
+    <p><button type="button" class="btn" onClick=${() => change([...list, { url: '', active: true, events: [] }])}><${Icon} name="plus" />${t('set.hook.add')}</button></p>`
+}
+
+export function Page({ desk }) {
+  const asked = useAsk(desk, async () => ({ ...await get('/v1/clinic'), ...await get('/v1/settings') }))
+  const [zones] = useState(() => zonesWith('UTC'))
+  if (!asked.data) return html`<${Office} desk=${desk} name="settings" ask=${asked} />`
+  const { clinic, settings } = asked.data
+  // The settings are replaced as a whole, so what others changed meanwhile is read first.
+  const change = part => async draft => {
+    const { settings: now } = await get('/v1/settings')
+    const answer = await put('/v1/settings', { ...now, ...part(draft) })
+    asked.set({ clinic, settings: answer.settings })
+    return answer
+  }
+  const saveClinic = async d => {
+    const answer = await put('/v1/clinic', { name: d.name.trim(), timezone: d.timezone, locale: d.locale, contact: { phone: d.phone.trim(), email: d.email.trim(), address: d.address.trim(), website: d.website.trim() } })
+    asked.set({ clinic: answer.clinic, settings })
+    return answer
+  }
+  const whole = text => Math.max(0, Math.round(+text) || 0)
+  const required = settings.requiredFields || []
+  return html`<${Office} desk=${desk} name="settings" ask=${asked}>
+    <${Section} desk=${desk} title=${t('set.clinic')} start=${{ name: clinic.name, timezone: clinic.timezone, locale: clinic.locale, ...clinic.contact }} save=${saveClinic}
+        check=${d => d.name.trim() ? {} : { name: t('set.name.err') }} ids=${{ 'contact.phone': 'phone', 'contact.email': 'email', 'contact.website': 'website' }}>${({ draft, set, error }) => html`
+      <${Field} id="name" label=${t('set.name')} error=${error('name')} value=${draft.name} input=${set('name')} maxlength="200" />
+      <div class="duo"><${Field} id="timezone" label=${t('people.zone')} error=${error('timezone')}><${Select} id="timezone" value=${draft.timezone} input=${set('timezone')} options=${zones.some(z => z[0] === draft.timezone) ? zones : [[draft.timezone, draft.timezone], ...zones]} /></${Field}>
+        <${Field} id="locale" label=${t('set.locale')} error=${error('locale')}><${Select} id="locale" value=${draft.locale} input=${set('locale')} options=${[...new Map([...Object.entries(languages), [draft.locale, languages[draft.locale] || draft.locale]])]} /></${Field}></div>
+      <div class="duo"><${Field} id="phone" label=${t('field.phone')} optional error=${error('phone')} type="tel" value=${draft.phone} input=${set('phone')} /><${Field} id="email" label=${t('field.email')} optional error=${error('email')} type="email" value=${draft.email} input=${set('email')} /></div>
+      <${Field} id="address" label=${t('set.address')} optional error=${error('address')} value=${draft.address} input=${set('address')} />
+      <${Field} id="website" label=${t('set.website')} optional error=${error('website')} type="url" value=${draft.website} input=${set('website')} />`}</${Section}>
+
+    <${Section} desk=${desk} title=${t('set.look')} lead=${t('set.look.lead')} start=${{ accent: settings.accent || 'kelp', logo: settings.logo || '' }} save=${change(d => d)}>${({ draft, set, refuse }) => html`
+      <fieldset class="choice"><legend>${t('set.accent')}</legend><div class="hues">${hues.map(hue => html`<label class="hue" key=${hue} data-hue=${hue}><input type="radio" name="accent" checked=${draft.accent === hue} onChange=${() => set('accent')(hue)} /><span class="face"><i aria-hidden="true"></i>${t('hue.' + hue)}</span></label>`)}</div></fieldset>
+      <${Logo} value=${draft.logo} set=${set('logo')} refuse=${refuse} />`}</${Section}>
+
+    <${Section} desk=${desk} title=${t('set.booking')} start=${{ required, cutoff: String(settings.changeCutoffHours || 0), reminder: String(settings.reminderHours || 0) }} ids=${{ changeCutoffHours: 'cutoff', reminderHours: 'reminder' }}
+        save=${change(d => ({ requiredFields: d.required, changeCutoffHours: whole(d.cutoff), reminderHours: whole(d.reminder) }))}>${({ draft, set, error }) => html`
+      <fieldset class="choice"><legend>${t('set.required')}</legend><p class="hint">${t('set.required.hint')}</p><div class="checks">${['contact', 'email', 'phone', 'birthDate'].map(f => html`<${Check} key=${f} checked=${draft.required.includes(f)} input=${on => set('required')(on ? [...draft.required, f] : draft.required.filter(x => x !== f))}>${t('set.required.' + f)}</${Check}>`)}</div></fieldset>
+      <div class="duo"><${Field} id="cutoff" label=${t('set.cutoff')} hint=${t('set.cutoff.hint')} error=${error('cutoff')} inputmode="numeric" maxlength="4" value=${draft.cutoff} input=${set('cutoff')} />
+        <${Field} id="reminder" label=${t('set.reminder')} hint=${t('set.reminder.hint')} error=${error('reminder')} inputmode="numeric" maxlength="3" value=${draft.reminder} input=${set('reminder')} /></div>`}</${Section}>
+
+    <${Section} desk=${desk} title=${t('set.embed')} lead=${t('set.embed.lead')} start=${{ origins: (settings.embedOrigins || []).join('\n') }} ids=${Object.fromEntries((settings.embedOrigins || []).concat(['', '', '', '']).map((_, i) => [`embedOrigins[${i}]`, 'origins']))}
+        save=${change(d => ({ embedOrigins: d.origins.split(/\s+/).map(x => x.replace(/\/+$/, '')).filter(Boolean) }))}>${({ draft, set, error }) => html`
+      <${Field} id="origins" label=${t('set.origins')} hint=${t('set.origins.hint')} error=${error('origins')} rows="3" value=${draft.origins} input=${set('origins')} spellcheck="false" placeholder="https://www.example.org" />
+      ${!https && html`<${Notice} kind="info" text="set.embed.http" />`}
+      <${Copy} id="snippet" label=${t('set.snippet')} value=${`<script src="${location.origin}/embed.js" async></script>`} code />`}</${Section}>
+
+    <${Section} desk=${desk} title=${t('set.sessions')} start=${{ ping: settings.requirePing !== false, stale: String(settings.staleAfterSeconds || '') }} ids=${{ staleAfterSeconds: 'stale' }}
+        save=${change(d => ({ requirePing: d.ping, staleAfterSeconds: whole(d.stale) }))}>${({ draft, set, error }) => html`
+      <${Check} checked=${draft.ping} input=${set('ping')} hint=${t('set.ping.hint')}>${t('set.ping')}</${Check}>
+      <${Field} id="stale" label=${t('set.stale')} hint=${t('set.stale.hint')} optional error=${error('stale')} inputmode="numeric" maxlength="4" value=${draft.stale} input=${set('stale')} />`}</${Section}>
+
+    <${Section} desk=${desk} title=${t('set.hooks')} lead=${t('set.hooks.lead')} start=${{ hooks: settings.webhooks || [] }} ids=${Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`webhooks[${i}].url`, 'hook-' + i]))}
+        save=${change(d => ({ webhooks: d.hooks }))}>${({ draft, set, error }) => html`<${Hooks} list=${draft.hooks} change=${set('hooks')} error=${error} />`}</${Section}>
+
+    <section class="plate"><h2>${t('set.backup')}</h2><p>${t('set.backup.how')} <code class="command">holdfast backup</code></p><p class="muted">${t('set.backup.hint')}</p></section>
+  </${Office}>`
+}
