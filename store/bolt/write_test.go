@@ -79,8 +79,8 @@ func TestAFailureHalfWayHarmsNoNeighbour(t *testing.T) {
 					t.Errorf("request %d: got %v", i, err)
 				}
 			})
+			synctest.Wait() // it is queued, behind those before it: all nine are one batch, in this order
 		}
-		synctest.Wait() // all nine are queued: they are one batch
 		let()
 		wg.Wait()
 		n, err := q.Counts(t.Context())
