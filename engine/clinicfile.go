@@ -37,7 +37,7 @@ type SpecialistEntry struct {
 	Timezone    string              `json:"timezone,omitempty"` // default: the clinic's
 	Active      bool                `json:"active"`             // default: true
 	Email       string              `json:"email,omitempty"`
-	MaxSessions int                 `json:"maxSessions,omitempty"`
+	MaxSessions int                 `json:"maxSessions"` // default: 1; 0 takes no on-demand sessions
 	Upstream    *UpstreamSpecialist `json:"upstream,omitempty"`
 	WeeklyHours []HoursEntry        `json:"weeklyHours,omitempty"`
 	Overrides   []OverrideEntry     `json:"overrides,omitempty"`
@@ -118,7 +118,7 @@ func (t *AppointmentTypeEntry) UnmarshalJSON(b []byte) error {
 // UnmarshalJSON fills in the defaults and refuses unknown fields.
 func (p *SpecialistEntry) UnmarshalJSON(b []byte) error {
 	type plain SpecialistEntry
-	v := plain{Active: true}
+	v := plain{Active: true, MaxSessions: 1}
 	err := strictJSON(b, &v)
 	*p = SpecialistEntry(v)
 	return err
@@ -154,8 +154,14 @@ func (e *Engine) Import(ctx context.Context, actor Actor, f ClinicFile) (Importe
 	for _, p := range f.Specialists {
 		touched = append(touched, p.ID)
 	}
-	return n, e.changeSchedule(ctx, scheduleChange{actor: actor, action: "clinic.imported", subject: "clinic", after: n, specialistIDs: touched},
+	err = e.changeSchedule(ctx, scheduleChange{actor: actor, action: "clinic.imported", subject: "clinic", after: n, specialistIDs: touched},
 		func(tx store.Tx) error { return rows.write(ctx, tx) })
+	if err == nil {
+		for _, p := range rows.specialists {
+			e.followActive(context.WithoutCancel(ctx), p)
+		}
+	}
+	return n, err
 }
 
 // importRows is a checked ClinicFile as rows of the store.
@@ -269,6 +275,11 @@ func (r *importRows) write(ctx context.Context, tx store.Tx) error {
 	for _, p := range r.specialists {
 		if err := tx.PutSpecialist(ctx, p); err != nil {
 			return err
+		}
+		if !p.Active {
+			if err := endSignInsOf(ctx, tx, p.ID); err != nil {
+				return err
+			}
 		}
 		if hours, ok := r.hours[p.ID]; ok {
 			if err := tx.PutWeeklyHours(ctx, p.ID, hours); err != nil {

@@ -3,7 +3,8 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
+	"hash/fnv"
+	"io"
 	"sync"
 	"time"
 
@@ -32,6 +33,28 @@ func (o PresenceOptions) withDefaults() PresenceOptions {
 	return o
 }
 
+// presenceState is what the engine itself keeps of presence.
+type presenceState struct {
+	beacon beacon
+	turns  turns
+	// loads lets changes of sessions pass together and reconciliation alone: between counting the sessions and setting
+	// the live loads none may begin or end, or healing would be what makes a load wrong.
+	loads sync.RWMutex
+}
+
+// turns lets one change of a specialist's presence pass at a time, so that the two copies of it change in the same order
+// and a sweep decides on what is so now. These locks are held across a commit; nothing that must be quick takes them.
+type turns [64]sync.Mutex
+
+// take waits for the specialist's turn and returns what ends it.
+func (t *turns) take(specialistID string) (done func()) {
+	h := fnv.New32a()
+	io.WriteString(h, specialistID)
+	turn := &t[h.Sum32()%uint32(len(t))]
+	turn.Lock()
+	return turn.Unlock
+}
+
 // Presence is what is known of one specialist: the live state and when the last changes were.
 type Presence struct {
 	holds.Present
@@ -53,6 +76,7 @@ func (e *Engine) staleAfter() time.Duration {
 // GoOnline says that a specialist can take on-demand sessions. It seeds the heartbeat, or the next sweep would take the
 // specialist offline again. store.ErrNotFound, holds.ErrDeactivated.
 func (e *Engine) GoOnline(ctx context.Context, specialistID string) (Presence, error) {
+	defer e.presence.turns.take(specialistID)()
 	p, err := e.Specialist(specialistID)
 	if err != nil {
 		return Presence{}, err
@@ -62,35 +86,46 @@ func (e *Engine) GoOnline(ctx context.Context, specialistID string) (Presence, e
 	}
 	now := e.now()
 	mirror, err := e.changePresence(ctx, specialistID, "online", now, func(m *store.PresenceMirror) bool {
-		changed := !m.Online
-		m.Online, m.LastHeartbeatAt = true, now
-		if changed {
-			m.LastOnlineAt = now
+		if m.Online {
+			return false
 		}
-		return changed
+		m.Online, m.Deactivated, m.LastOnlineAt, m.LastHeartbeatAt = true, false, now, now
+		return true
 	})
 	if err != nil {
 		return Presence{}, err
 	}
-	if _, err := e.holds.Online(ctx, specialistID, p.MaxSessions); err != nil {
+	changed, err := e.holds.Online(ctx, specialistID, p.MaxSessions)
+	if errors.Is(err, holds.ErrDeactivated) { // the live copy has missed the activation
+		if _, err = e.holds.Activate(ctx, specialistID); err == nil {
+			changed, err = e.holds.Online(ctx, specialistID, p.MaxSessions)
+		}
+	}
+	if err != nil {
 		return Presence{}, err
 	}
-	e.publishPresence(ctx, specialistID, "online")
-	return e.presenceOf(ctx, mirror)
+	if changed {
+		e.publishPresence(ctx, specialistID, "online")
+	}
+	return e.presenceOf(ctx, &p, mirror)
 }
 
 // GoOffline says that a specialist takes no more sessions; those in progress go on. store.ErrNotFound.
 func (e *Engine) GoOffline(ctx context.Context, specialistID string) (Presence, error) {
-	if _, err := e.Specialist(specialistID); err != nil {
+	defer e.presence.turns.take(specialistID)()
+	p, err := e.Specialist(specialistID)
+	if err != nil {
 		return Presence{}, err
 	}
 	mirror, err := e.takeOffline(ctx, specialistID, "offline")
 	if err != nil {
 		return Presence{}, err
 	}
-	return e.presenceOf(ctx, mirror)
+	return e.presenceOf(ctx, &p, mirror)
 }
 
+// takeOffline changes both copies, the durable one first: if that fails, nothing has changed. The specialist's turn has
+// been taken.
 func (e *Engine) takeOffline(ctx context.Context, specialistID, change string) (store.PresenceMirror, error) {
 	now := e.now()
 	mirror, err := e.changePresence(ctx, specialistID, change, now, func(m *store.PresenceMirror) bool {
@@ -126,18 +161,25 @@ func (e *Engine) Beat(ctx context.Context, specialistID string) error {
 
 // Presence returns what is known of one specialist. store.ErrNotFound.
 func (e *Engine) Presence(ctx context.Context, specialistID string) (Presence, error) {
-	if _, err := e.Specialist(specialistID); err != nil {
+	p, err := e.Specialist(specialistID)
+	if err != nil {
 		return Presence{}, err
 	}
 	mirrors, err := e.store.PresenceMirrors(ctx)
 	if err != nil {
 		return Presence{}, err
 	}
-	return e.presenceOf(ctx, mirrorOf(mirrors, specialistID))
+	return e.presenceOf(ctx, &p, mirrorOf(mirrors, specialistID))
 }
 
-func (e *Engine) presenceOf(ctx context.Context, m store.PresenceMirror) (Presence, error) {
-	live, err := e.holds.Present(ctx, m.SpecialistID)
+// presenceOf adds the live state. What the schedule decides is said as the schedule has it: who was never online is
+// unknown to the live state.
+func (e *Engine) presenceOf(ctx context.Context, p *store.Specialist, m store.PresenceMirror) (Presence, error) {
+	live, err := e.holds.Present(ctx, p.ID)
+	live.Max, live.Deactivated = p.MaxSessions, !p.Active
+	if live.HeartbeatAt.IsZero() {
+		live.HeartbeatAt = m.LastHeartbeatAt
+	}
 	return Presence{Present: live, LastOnlineAt: m.LastOnlineAt, LastOfflineAt: m.LastOfflineAt}, err
 }
 
@@ -162,9 +204,9 @@ type beacon struct {
 // Beacon is the public answer to "is anybody there": how many can take a session, at most beaconTTL old.
 func (e *Engine) Beacon(ctx context.Context) (int, error) {
 	now := time.Now()
-	e.beacon.mu.Lock()
-	count, fresh := e.beacon.count, !e.beacon.at.IsZero() && now.Sub(e.beacon.at) < beaconTTL
-	e.beacon.mu.Unlock()
+	e.presence.beacon.mu.Lock()
+	count, fresh := e.presence.beacon.count, !e.presence.beacon.at.IsZero() && now.Sub(e.presence.beacon.at) < beaconTTL
+	e.presence.beacon.mu.Unlock()
 	if fresh {
 		return count, nil
 	}
@@ -172,14 +214,14 @@ func (e *Engine) Beacon(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	e.beacon.mu.Lock()
-	e.beacon.count, e.beacon.at = count, now
-	e.beacon.mu.Unlock()
+	e.presence.beacon.mu.Lock()
+	e.presence.beacon.count, e.presence.beacon.at = count, now
+	e.presence.beacon.mu.Unlock()
 	return count, nil
 }
 
-// changePresence commits one change of the mirror with its line in the log. edit reports whether it is a change; the row
-// is written in any case where it is new.
+// changePresence commits one change of the mirror with its line in the log. edit reports whether it is one; if not,
+// nothing is written.
 func (e *Engine) changePresence(ctx context.Context, specialistID, change string, now time.Time, edit func(*store.PresenceMirror) bool) (store.PresenceMirror, error) {
 	var m store.PresenceMirror
 	err := e.store.Write(ctx, func(tx store.Tx) error {
@@ -188,8 +230,10 @@ func (e *Engine) changePresence(ctx context.Context, specialistID, change string
 			return err
 		}
 		m = mirrorOf(mirrors, specialistID)
-		changed := edit(&m)
-		if err := tx.PutPresence(ctx, m); err != nil || !changed {
+		if !edit(&m) {
+			return nil
+		}
+		if err := tx.PutPresence(ctx, m); err != nil {
 			return err
 		}
 		return tx.AppendPresence(ctx, store.PresenceChange{At: now, SpecialistID: specialistID, Change: change})
@@ -210,9 +254,17 @@ func (e *Engine) publishPresence(ctx context.Context, specialistID, change strin
 	e.publish(ctx, holds.Event{Kind: holds.EventPresence, Span: holds.Span{SpecialistID: specialistID}, Reason: holds.Reason(change)})
 }
 
-// followActive keeps presence in step when a specialist is switched off or on: who is switched off is taken offline and
-// signed out.
+// followActive keeps presence in step when a specialist is switched off or on, or archived: who is switched off is taken
+// offline. What fails here reconciliation does later.
 func (e *Engine) followActive(ctx context.Context, p store.Specialist) {
+	defer e.presence.turns.take(p.ID)()
+	if err := e.setActive(ctx, p); err != nil {
+		e.log.Error("the presence of a specialist was not brought in step; reconciliation tries again", "specialist", p.ID, "error", err)
+	}
+}
+
+// setActive brings both copies in step with the schedule. The specialist's turn has been taken.
+func (e *Engine) setActive(ctx context.Context, p store.Specialist) error {
 	set, change := e.holds.Activate, "activated"
 	if !p.Active {
 		set, change = e.holds.Deactivate, "deactivated"
@@ -221,129 +273,18 @@ func (e *Engine) followActive(ctx context.Context, p store.Specialist) {
 	if err == nil {
 		err = e.holds.SetMax(ctx, p.ID, p.MaxSessions)
 	}
-	if err == nil && changed {
-		_, err = e.changePresence(ctx, p.ID, change, e.now(), func(m *store.PresenceMirror) bool {
-			m.Deactivated = !p.Active
-			m.Online = m.Online && p.Active
-			return true
-		})
-		e.publishPresence(ctx, p.ID, change)
-	}
-	if err != nil {
-		e.log.Error("the presence of a specialist was not brought in step; reconciliation tries again", "specialist", p.ID, "error", err)
-	}
-}
-
-// seedPresence fills the live state from the database, before anybody is served.
-func (e *Engine) seedPresence(ctx context.Context) error {
-	mirrors, err := e.store.PresenceMirrors(ctx)
-	if err != nil {
+	if err != nil || !changed {
 		return err
 	}
-	loads, err := e.store.Loads(ctx)
-	if err != nil {
-		return err
-	}
-	all := make([]holds.Present, 0, len(mirrors))
-	for _, m := range mirrors {
-		p, err := e.Specialist(m.SpecialistID)
-		if err != nil {
-			continue // archived
+	now := e.now()
+	_, err = e.changePresence(ctx, p.ID, change, now, func(m *store.PresenceMirror) bool {
+		differs := m.Deactivated != !p.Active || m.Online && !p.Active
+		if m.Online && !p.Active {
+			m.Online, m.LastOfflineAt = false, now
 		}
-		all = append(all, holds.Present{
-			SpecialistID: m.SpecialistID, Online: m.Online && p.Active, Deactivated: !p.Active, HeartbeatAt: m.LastHeartbeatAt,
-			Load: loads[m.SpecialistID], Max: p.MaxSessions,
-		})
-	}
-	if err := e.holds.Seed(ctx, all); err != nil {
-		return err
-	}
-	return e.holds.SetLoads(ctx, loads)
-}
-
-// keepPresence runs the sweeps until ctx ends.
-func (e *Engine) keepPresence(ctx context.Context) {
-	o := e.options.Presence
-	sweep, mirror, reconcile := time.NewTicker(o.Sweep), time.NewTicker(o.Mirror), time.NewTicker(o.Reconcile)
-	defer sweep.Stop()
-	defer mirror.Stop()
-	defer reconcile.Stop()
-	for {
-		var err error
-		select {
-		case <-ctx.Done():
-			return
-		case <-sweep.C:
-			err = e.sweepPresence(ctx)
-		case <-mirror.C:
-			err = e.mirrorHeartbeats(ctx)
-		case <-reconcile.C:
-			err = e.reconcilePresence(ctx)
-		}
-		if err != nil && ctx.Err() == nil {
-			e.log.Warn("a sweep of presence was given up and nothing was changed by it; the next one tries again", "error", err)
-		}
-	}
-}
-
-// sweepPresence takes those offline whose heartbeat is stale. If the live state cannot be read it changes nothing: a
-// hiccup must never take everybody offline. A node that serves from its own memory because Redis is away knows only
-// its own heartbeats and does not sweep.
-func (e *Engine) sweepPresence(ctx context.Context) error {
-	stale := e.staleAfter()
-	if stale == 0 || e.holds.Mode() == "fallback" {
-		return nil
-	}
-	now := time.Now()
-	everyone, err := e.holds.Everyone(ctx)
-	if err != nil {
-		return fmt.Errorf("read who is online: %w", err)
-	}
-	for _, p := range everyone {
-		if now.Sub(p.HeartbeatAt) < stale {
-			continue
-		}
-		if _, err := e.takeOffline(ctx, p.SpecialistID, "auto_offline"); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// mirrorHeartbeats writes all heartbeats to the database in one statement.
-func (e *Engine) mirrorHeartbeats(ctx context.Context) error {
-	if e.holds.Mode() == "fallback" {
-		return nil
-	}
-	everyone, err := e.holds.Everyone(ctx)
-	if err != nil || len(everyone) == 0 {
-		return err
-	}
-	beats := make(map[string]time.Time, len(everyone))
-	for _, p := range everyone {
-		beats[p.SpecialistID] = p.HeartbeatAt
-	}
-	return e.store.Write(ctx, func(tx store.Tx) error { return tx.MirrorHeartbeats(ctx, beats) })
-}
-
-// reconcilePresence heals the live state from the database: loads are counted anew, who is missing is added, and who is
-// online here but not there goes offline, unless that changed while this was reading.
-func (e *Engine) reconcilePresence(ctx context.Context) error {
-	began := time.Now()
-	everyone, err := e.holds.Everyone(ctx)
-	if err != nil {
-		return err
-	}
-	mirrors, err := e.store.PresenceMirrors(ctx)
-	if err != nil {
-		return err
-	}
-	for _, p := range everyone {
-		if !mirrorOf(mirrors, p.SpecialistID).Online && p.HeartbeatAt.Before(began.Add(-time.Second)) {
-			if _, err := e.holds.Offline(ctx, p.SpecialistID); err != nil && !errors.Is(err, holds.ErrOffline) {
-				return err
-			}
-		}
-	}
-	return e.seedPresence(ctx)
+		m.Deactivated = !p.Active
+		return differs
+	})
+	e.publishPresence(ctx, p.ID, change)
+	return err
 }

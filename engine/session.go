@@ -36,13 +36,13 @@ func (e *Engine) RequestSession(ctx context.Context, client holds.ClientID, once
 	}
 	found := s
 	err := e.store.Write(ctx, func(tx store.Tx) error {
-		waiting, err := tx.Sessions(ctx, store.SessionFilter{Statuses: []store.SessionStatus{store.SessionRequested}, Limit: 500})
+		waiting, err := tx.Sessions(ctx, store.SessionFilter{ClientID: s.ClientID, Statuses: []store.SessionStatus{store.SessionRequested}})
 		if err != nil {
 			return err
 		}
 		found = s
 		for _, w := range waiting {
-			if w.ClientID == s.ClientID && now.Before(w.ExpiresAt) {
+			if now.Before(w.ExpiresAt) {
 				found = w
 				return once.remember(ctx, tx, found, now)
 			}
@@ -81,9 +81,9 @@ func (e *Engine) AcceptSession(ctx context.Context, id, specialistID string) (st
 	}
 	return e.changeSession(ctx, id, func(tx store.Tx, s *store.Session, now time.Time) (bool, error) {
 		switch {
-		case s.SpecialistID == specialistID && s.Status == store.SessionActive:
+		case counts(s) && s.SpecialistID == specialistID:
 			return false, nil
-		case s.Status == store.SessionActive || s.Status == store.SessionPendingPayment:
+		case counts(s):
 			return false, &NotBookableError{ReasonAccepted}
 		case s.Status != store.SessionRequested || !now.Before(s.ExpiresAt):
 			return false, &NotBookableError{ReasonEnded}
@@ -156,19 +156,23 @@ func (e *Engine) SetSessionPayment(ctx context.Context, id string, pending bool)
 	})
 }
 
-// CancelSession takes back the client's own request. A session that is over stays as it is. store.ErrNotFound,
-// holds.ErrNotOwner.
+// CancelSession takes back the client's own request, or ends the client's session. One that is over stays as it is.
+// *ValidationError, store.ErrNotFound, holds.ErrNotOwner.
 func (e *Engine) CancelSession(ctx context.Context, id string, client holds.ClientID) (store.Session, error) {
+	var m mistakes
+	checkClient(&m, client)
+	if err := m.err(); err != nil {
+		return store.Session{}, err
+	}
 	return e.changeSession(ctx, id, func(_ store.Tx, s *store.Session, now time.Time) (bool, error) {
 		if subtle.ConstantTimeCompare([]byte(s.ClientID), []byte(client)) != 1 {
 			return false, holds.ErrNotOwner
 		}
-		switch s.Status {
-		case store.SessionRequested, store.SessionActive, store.SessionPendingPayment:
-			s.Status, s.EndedAt = store.SessionCancelled, now
-			return true, nil
+		if s.Status != store.SessionRequested && !counts(s) {
+			return false, nil
 		}
-		return false, nil
+		s.Status, s.EndedAt = store.SessionCancelled, now
+		return true, nil
 	})
 }
 
@@ -227,10 +231,10 @@ func withinCapacity(ctx context.Context, tx store.Tx, p *store.Specialist) error
 }
 
 func inProgress(s *store.Session) error {
-	switch s.Status {
-	case store.SessionActive, store.SessionPendingPayment:
+	switch {
+	case counts(s):
 		return nil
-	case store.SessionRequested:
+	case s.Status == store.SessionRequested:
 		return &NotBookableError{ReasonNotActive}
 	}
 	return &NotBookableError{ReasonEnded}
@@ -246,6 +250,8 @@ func (e *Engine) changeSession(ctx context.Context, id string, edit func(tx stor
 	if !ValidID(id) {
 		return store.Session{}, store.ErrNotFound
 	}
+	e.presence.loads.RLock() // until the live loads show what was committed
+	defer e.presence.loads.RUnlock()
 	now := e.now()
 	var before, after store.Session
 	var changed bool

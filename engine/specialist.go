@@ -45,9 +45,19 @@ func (e *Engine) ArchiveSpecialist(ctx context.Context, actor Actor, id string) 
 	if err != nil {
 		return err
 	}
-	return e.changeSchedule(ctx, scheduleChange{
+	err = e.changeSchedule(ctx, scheduleChange{
 		actor: actor, action: "specialist.archived", subject: "specialist:" + id, before: p, specialistIDs: []string{id},
-	}, func(tx store.Tx) error { return tx.ArchiveSpecialist(ctx, id) })
+	}, func(tx store.Tx) error {
+		if err := tx.ArchiveSpecialist(ctx, id); err != nil {
+			return err
+		}
+		return endSignInsOf(ctx, tx, id)
+	})
+	if err == nil {
+		p.Active = false
+		e.followActive(context.WithoutCancel(ctx), p)
+	}
+	return err
 }
 
 func (e *Engine) putSpecialist(ctx context.Context, actor Actor, action string, before *store.Specialist, p store.Specialist) (store.Specialist, error) {

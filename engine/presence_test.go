@@ -1,0 +1,684 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/holds"
+	"holdfast/holds/memory"
+	"holdfast/store"
+	"holdfast/store/sqlite"
+)
+
+// Presence: who can take a session now, without a database write for every heartbeat, and true again after whatever went
+// wrong. The engine, database and live state are real; two wrappers around them count and fail.
+
+// countingStore counts the transactions and, of those, the statements that mirror heartbeats.
+type countingStore struct {
+	store.Store
+	writes, mirrors atomic.Int64
+}
+
+func (s *countingStore) Write(ctx context.Context, fn func(store.Tx) error) error {
+	s.writes.Add(1)
+	return s.Store.Write(ctx, func(tx store.Tx) error { return fn(countingTx{tx, s}) })
+}
+
+type countingTx struct {
+	store.Tx
+	of *countingStore
+}
+
+func (t countingTx) MirrorHeartbeats(ctx context.Context, beats map[string]time.Time) error {
+	t.of.mirrors.Add(1)
+	return t.Tx.MirrorHeartbeats(ctx, beats)
+}
+
+// moodyHolds is a live state that can be told to fail to say who is online, and to name another mode.
+type moodyHolds struct {
+	holds.Backend
+	fails  atomic.Bool
+	asked  atomic.Int64
+	called atomic.Pointer[string]
+	after  atomic.Pointer[func()] // runs once Everyone has looked
+}
+
+func (m *moodyHolds) Everyone(ctx context.Context) ([]holds.Present, error) {
+	m.asked.Add(1)
+	if m.fails.Load() {
+		return nil, holds.ErrUnavailable
+	}
+	everyone, err := m.Backend.Everyone(ctx)
+	if after := m.after.Swap(nil); after != nil {
+		(*after)()
+	}
+	return everyone, err
+}
+
+func (m *moodyHolds) Mode() string {
+	if mode := m.called.Load(); mode != nil {
+		return *mode
+	}
+	return m.Backend.Mode()
+}
+
+// onCall is a clinic whose specialists take up to 3 sessions at a time.
+type onCall struct {
+	*clinic
+	counted *countingStore
+	moody   *moodyHolds
+	stop    func() // what it runs; idempotent
+}
+
+func newOnCall(t testing.TB, o engine.PresenceOptions, specialists ...string) *onCall {
+	t.Helper()
+	db, err := sqlite.Open(context.Background(), sqlite.Options{Path: filepath.Join(t.TempDir(), "holdfast.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Check(context.Background()); err != nil {
+			t.Errorf("the database breaks its own rules: %v", err)
+		}
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	c := startOnCall(t, db, o)
+	priorities := map[string]int{}
+	for _, id := range specialists {
+		priorities[id] = 1
+	}
+	f := clinicFile(priorities)
+	for i := range f.Specialists {
+		f.Specialists[i].MaxSessions = 3
+	}
+	if _, err := c.Import(context.Background(), "system", f); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// startOnCall starts an engine with an empty live state over a database, as after a restart.
+func startOnCall(t testing.TB, db *sqlite.Store, o engine.PresenceOptions) *onCall {
+	t.Helper()
+	live := memory.New(memory.Options{Booked: engine.Booked(db)})
+	counted, moody := &countingStore{Store: db}, &moodyHolds{Backend: live}
+	e, err := engine.New(context.Background(), engine.Options{Store: counted, Holds: moody, Presence: o})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		e.Run(run)
+	}()
+	stop := sync.OnceFunc(func() {
+		cancel()
+		<-done
+		if err := live.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(stop)
+	in2Days := time.Now().UTC().Truncate(time.Hour).Add(48 * time.Hour)
+	return &onCall{&clinic{Engine: e, t: t, store: db, holds: live, start: in2Days}, counted, moody, stop}
+}
+
+func (c *onCall) online(specialists ...string) {
+	c.t.Helper()
+	for _, id := range specialists {
+		if _, err := c.GoOnline(context.Background(), id); err != nil {
+			c.t.Fatalf("%s goes online: %v", id, err)
+		}
+	}
+}
+
+// beating keeps specialists heard of, every 20 seconds, for this long.
+func (c *onCall) beating(long time.Duration, specialists ...string) {
+	c.t.Helper()
+	for end := time.Now().Add(long); time.Now().Before(end); {
+		time.Sleep(min(20*time.Second, time.Until(end)))
+		for _, id := range specialists {
+			if err := c.Beat(context.Background(), id); err != nil {
+				c.t.Fatalf("the heartbeat of %s: %v", id, err)
+			}
+		}
+	}
+	synctest.Wait()
+}
+
+// wantOnline fails the test unless exactly these are online, in the live state and in the database.
+func (c *onCall) wantOnline(want ...string) {
+	c.t.Helper()
+	everyone, err := c.holds.Everyone(context.Background())
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	mirrors, err := c.store.PresenceMirrors(context.Background())
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	var live, mirrored []string
+	for _, p := range everyone {
+		live = append(live, p.SpecialistID)
+	}
+	for _, m := range mirrors {
+		if m.Online {
+			mirrored = append(mirrored, m.SpecialistID)
+		}
+	}
+	if !slices.Equal(live, want) {
+		c.t.Errorf("online in the live state: got %v, want %v", live, want)
+	}
+	if !slices.Equal(mirrored, want) {
+		c.t.Errorf("online in the database: got %v, want %v", mirrored, want)
+	}
+}
+
+func (c *onCall) wantLoads(want map[string]int) {
+	c.t.Helper()
+	for id, load := range want {
+		live, err := c.holds.Present(context.Background(), id)
+		if err != nil || live.Load != load {
+			c.t.Errorf("the live load of %s: got %d, %v; want %d", id, live.Load, err, load)
+		}
+	}
+	durable, err := c.store.Loads(context.Background())
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for id, load := range want {
+		if durable[id] != load {
+			c.t.Errorf("the sessions of %s in the database: got %d, want %d", id, durable[id], load)
+		}
+	}
+}
+
+// events follows what is published of one kind, from now on.
+func (c *clinic) events(kinds ...holds.EventKind) func() []holds.Event {
+	c.t.Helper()
+	watch, err := c.holds.Watch(context.Background())
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(watch.Close)
+	return func() []holds.Event {
+		c.t.Helper()
+		var got []holds.Event
+		for {
+			now, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+			list, err := watch.Next(now, nil)
+			cancel()
+			if errors.Is(err, context.DeadlineExceeded) {
+				return got
+			}
+			if err != nil {
+				c.t.Fatal(err)
+			}
+			for _, ev := range list {
+				if slices.Contains(kinds, ev.Kind) {
+					got = append(got, ev)
+				}
+			}
+		}
+	}
+}
+
+// said is what presence events say, in a form that compares.
+func said(events []holds.Event) []string {
+	var list []string
+	for _, ev := range events {
+		list = append(list, ev.SpecialistID+" "+string(ev.Reason))
+	}
+	return list
+}
+
+func (c *onCall) settings(edit func(*engine.Settings)) {
+	c.t.Helper()
+	if _, err := c.UpdateSettings(context.Background(), "system", edit); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func TestAThousandHeartbeatsASecondWriteOneStatementAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ids []string
+		for i := range 10 {
+			ids = append(ids, fmt.Sprintf("s%02d", i))
+		}
+		c := newOnCall(t, engine.PresenceOptions{}, ids...)
+		c.online(ids...)
+		before := c.counted.writes.Load()
+		began := time.Now()
+		beats := 0
+		for range 185 {
+			time.Sleep(time.Second)
+			for range 100 {
+				for _, id := range ids {
+					if err := c.Beat(t.Context(), id); err != nil {
+						t.Fatal(err)
+					}
+					beats++
+				}
+			}
+		}
+		synctest.Wait()
+		writes, mirrors := c.counted.writes.Load()-before, c.counted.mirrors.Load()
+		if writes != 3 || mirrors != 3 {
+			t.Errorf("%d heartbeats in %v made %d writes, %d of them mirrors; want 3, all mirrors", beats, time.Since(began), writes, mirrors)
+		}
+		all, err := c.store.PresenceMirrors(t.Context())
+		if err != nil || len(all) != 10 {
+			t.Fatalf("got %d mirrored specialists, %v", len(all), err)
+		}
+		for _, m := range all {
+			if age := began.Add(180 * time.Second).Sub(m.LastHeartbeatAt); age < 0 || age > 2*time.Second {
+				t.Errorf("the heartbeat of %s was mirrored as %v old at the time", m.SpecialistID, age)
+			}
+		}
+	})
+}
+
+func TestASweepThatCannotReadTakesNobodyOffline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newOnCall(t, engine.PresenceOptions{}, "ada", "bea")
+		c.online("ada", "bea")
+		c.moody.fails.Store(true)
+		asked := c.moody.asked.Load()
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		if n := c.moody.asked.Load() - asked; n < 20 {
+			t.Fatalf("the live state was asked %d times in 10 minutes; the sweeps do not run", n)
+		}
+		c.wantOnline("ada", "bea")
+		if err := c.Beat(t.Context(), "ada"); err != nil {
+			t.Fatal(err)
+		}
+		c.moody.fails.Store(false)
+		time.Sleep(31 * time.Second)
+		synctest.Wait()
+		c.wantOnline("ada") // the hiccup is over, and who was silent all along is noticed
+	})
+}
+
+func TestAutoOffline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newOnCall(t, engine.PresenceOptions{}, "ada", "bea")
+		c.online("ada", "bea")
+		events := c.events(holds.EventPresence)
+		c.beating(89*time.Second, "bea")
+		c.wantOnline("ada", "bea")
+		c.beating(31*time.Second, "bea")
+		c.wantOnline("bea")
+		if got, want := said(events()), []string{"ada offline"}; !slices.Equal(got, want) {
+			t.Errorf("the streams were told %v, want %v", got, want)
+		}
+		log, err := c.store.PresenceLog(t.Context(), "ada", 10)
+		if err != nil || len(log) != 2 || log[0].Change != "auto_offline" || log[1].Change != "online" {
+			t.Errorf("the log says %+v, %v; want online, then auto_offline", log, err)
+		}
+		p, err := c.Presence(t.Context(), "ada")
+		if err != nil || p.Online || p.LastOfflineAt.IsZero() || p.Max != 3 {
+			t.Errorf("got %+v, %v; want offline since an instant, with room for 3", p, err)
+		}
+		if err := c.Beat(t.Context(), "ada"); !errors.Is(err, holds.ErrOffline) {
+			t.Errorf("a heartbeat of somebody offline: got %v, want ErrOffline", err)
+		}
+	})
+}
+
+// A sweep that found many silent takes its time; who is heard of meanwhile stays.
+func TestAHeartbeatDuringASweepCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newOnCall(t, engine.PresenceOptions{Mirror: time.Hour}, "ada", "bea")
+		c.online("ada", "bea")
+		time.Sleep(61 * time.Second) // two sweeps have passed; at the third both are too old
+		beat := func() {
+			if err := c.Beat(context.Background(), "ada"); err != nil {
+				t.Error(err)
+			}
+		}
+		c.moody.after.Store(&beat)
+		time.Sleep(30 * time.Second)
+		synctest.Wait()
+		c.wantOnline("ada")
+	})
+}
+
+// Coming online seeds the heartbeat: what was mirrored long ago must not count.
+func TestWhoComesOnlineSurvivesTheNextSweep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newOnCall(t, engine.PresenceOptions{}, "ada")
+		c.online("ada")
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		c.wantOnline()
+		time.Sleep(29*time.Second + 999*time.Millisecond) // a moment before a sweep
+		c.online("ada")
+		time.Sleep(31 * time.Second)
+		synctest.Wait()
+		c.wantOnline("ada")
+	})
+}
+
+// Going online twice is going online once: neither written nor told again. It does renew the heartbeat.
+func TestGoingOnlineTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newOnCall(t, engine.PresenceOptions{}, "ada")
+		events := c.events(holds.EventPresence)
+		c.online("ada")
+		time.Sleep(time.Minute)
+		c.online("ada")
+		if got, want := said(events()), []string{"ada online"}; !slices.Equal(got, want) {
+			t.Errorf("the streams were told %v, want %v", got, want)
+		}
+		if log, _ := c.store.PresenceLog(t.Context(), "ada", 10); len(log) != 1 {
+			t.Errorf("the log says %+v, want one line", log)
+		}
+		if p, _ := c.Presence(t.Context(), "ada"); time.Since(p.HeartbeatAt) > time.Second {
+			t.Errorf("the heartbeat is %v old", time.Since(p.HeartbeatAt))
+		}
+		for range 2 {
+			if _, err := c.GoOffline(t.Context(), "ada"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, want := said(events()), []string{"ada offline"}; !slices.Equal(got, want) {
+			t.Errorf("the streams were told %v, want %v", got, want)
+		}
+	})
+}
+
+func TestWithoutPingsNobodyGoesStale(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newOnCall(t, engine.PresenceOptions{}, "ada")
+		off, on := false, true
+		c.settings(func(s *engine.Settings) { s.RequirePing = &off })
+		c.online("ada")
+		time.Sleep(3 * time.Hour)
+		synctest.Wait()
+		c.wantOnline("ada")
+		if list, err := c.Available(t.Context(), 0); err != nil || len(list) != 1 {
+			t.Errorf("available: got %v, %v; want ada", list, err)
+		}
+		c.settings(func(s *engine.Settings) { s.RequirePing = &on })
+		time.Sleep(31 * time.Second)
+		synctest.Wait()
+		c.wantOnline()
+	})
+}
+
+func TestStaleAfterChangesWhileRunning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newOnCall(t, engine.PresenceOptions{}, "ada")
+		c.settings(func(s *engine.Settings) { s.StaleAfterSeconds = 600 })
+		c.online("ada")
+		time.Sleep(9 * time.Minute)
+		synctest.Wait()
+		c.wantOnline("ada")
+		c.settings(func(s *engine.Settings) { s.StaleAfterSeconds = 60 })
+		if list, _ := c.Available(t.Context(), 0); len(list) != 0 {
+			t.Errorf("available after the change: got %v, want nobody", list)
+		}
+		time.Sleep(31 * time.Second)
+		synctest.Wait()
+		c.wantOnline()
+	})
+}
+
+func TestARestartKeepsWhoIsThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newOnCall(t, engine.PresenceOptions{}, "ada", "bea", "cy")
+		c.online("ada", "bea")
+		s := c.request(1)
+		c.mustAccept(s.ID, "ada")
+		c.beating(70*time.Second, "ada", "bea")
+		before, err := c.Presence(t.Context(), "ada")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.stop()
+		time.Sleep(5 * time.Second)
+		again := startOnCall(t, c.store, engine.PresenceOptions{})
+		again.wantOnline("ada", "bea")
+		again.wantLoads(map[string]int{"ada": 1, "bea": 0, "cy": 0})
+		after, err := again.Presence(t.Context(), "ada")
+		if err != nil {
+			t.Fatal(err)
+		}
+		// What was mirrored is at most a minute older than what was known, and was not moved to now.
+		if lost := before.HeartbeatAt.Sub(after.HeartbeatAt); lost < 0 || lost > time.Minute {
+			t.Errorf("the heartbeat went from %v to %v", before.HeartbeatAt, after.HeartbeatAt)
+		}
+		if list, err := again.Available(t.Context(), 0); err != nil || len(list) != 2 || list[0].SpecialistID != "bea" {
+			t.Errorf("available: got %v, %v; want bea, who has less to do, then ada", list, err)
+		}
+		again.beating(3*time.Minute, "ada", "bea")
+		again.wantOnline("ada", "bea")
+	})
+}
+
+// The heartbeat that going online seeds is durable at once, and not with the next mirror.
+func TestARestartRightAfterComingOnline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newOnCall(t, engine.PresenceOptions{}, "ada")
+		c.online("ada")
+		c.stop()
+		again := startOnCall(t, c.store, engine.PresenceOptions{})
+		again.wantOnline("ada")
+		if list, err := again.Available(t.Context(), 0); err != nil || len(list) != 1 {
+			t.Errorf("available: got %v, %v; want ada", list, err)
+		}
+	})
+}
+
+func TestReconciliationHealsPlantedDrift(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newOnCall(t, engine.PresenceOptions{Reconcile: 20 * time.Second}, "ada", "bea", "cy", "dov", "eli")
+		c.online("ada", "bea", "cy", "dov")
+		c.mustAccept(c.request(1).ID, "ada")
+		c.mustAccept(c.request(2).ID, "ada")
+		events := c.events(holds.EventPresence)
+		plant := func(_ any, err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		plant(c.holds.Load(t.Context(), "ada", -1))
+		plant(c.holds.Load(t.Context(), "bea", 3))
+		plant(c.holds.Offline(t.Context(), "cy"))
+		plant(c.holds.Deactivate(t.Context(), "dov"))
+		plant(c.holds.Online(t.Context(), "eli", 9))
+		plant(nil, c.holds.SetMax(t.Context(), "ada", 1))
+		time.Sleep(21 * time.Second)
+		synctest.Wait()
+		c.wantOnline("ada", "bea", "cy", "dov")
+		c.wantLoads(map[string]int{"ada": 2, "bea": 0, "cy": 0, "dov": 0, "eli": 0})
+		if p, _ := c.holds.Present(t.Context(), "ada"); p.Max != 3 {
+			t.Errorf("the capacity of ada: got %d, want 3", p.Max)
+		}
+		if list, _ := c.Available(t.Context(), 0); len(list) != 4 {
+			t.Errorf("available: got %v, want four", list)
+		}
+		got := said(events())
+		slices.Sort(got)
+		if want := []string{"cy online", "dov activated", "dov online", "eli offline"}; !slices.Equal(got, want) {
+			t.Errorf("the streams were told %v, want %v", got, want)
+		}
+		time.Sleep(20 * time.Second)
+		if got := said(events()); len(got) != 0 {
+			t.Errorf("with nothing to heal the streams were told %v", got)
+		}
+	})
+}
+
+// Counting anew must not undo what begins or ends while it counts.
+func TestReconciliationWhileSessionsComeAndGo(t *testing.T) {
+	c := newOnCall(t, engine.PresenceOptions{Reconcile: time.Millisecond}, "ada", "bea", "cy", "dov")
+	done := make(chan error)
+	for i, id := range []string{"ada", "bea", "cy", "dov"} {
+		c.online(id)
+		go func() { done <- c.comeAndGo(i, id) }()
+	}
+	for range 4 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func (c *onCall) comeAndGo(n int, id string) error {
+	ctx := context.Background()
+	for range 60 {
+		s, err := c.RequestSession(ctx, client(n), nil)
+		if err != nil {
+			return err
+		}
+		for _, step := range []struct {
+			change func() (store.Session, error)
+			load   int
+		}{
+			{func() (store.Session, error) { return c.AcceptSession(ctx, s.ID, id) }, 1},
+			{func() (store.Session, error) { return c.EndSession(ctx, s.ID, "") }, 0},
+		} {
+			if _, err := step.change(); err != nil {
+				return err
+			}
+			if p, err := c.holds.Present(ctx, id); err != nil || p.Load != step.load {
+				return fmt.Errorf("the load of %s: got %d, %v; want %d", id, p.Load, err, step.load)
+			}
+		}
+	}
+	return nil
+}
+
+// Another storage of the live state knows nothing of who is here; it is told at once, and while a node is on its own it
+// judges nobody.
+func TestAnotherStorageIsSeeded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newOnCall(t, engine.PresenceOptions{}, "ada")
+		c.online("ada")
+		fallback := "fallback"
+		c.moody.called.Store(&fallback)
+		if _, err := c.holds.Offline(t.Context(), "ada"); err != nil { // what serves now has not heard of ada
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		c.wantOnline("ada")
+		mirrored := c.counted.mirrors.Load()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		c.wantOnline("ada")
+		if n := c.counted.mirrors.Load() - mirrored; n != 0 {
+			t.Errorf("a node on its own mirrored heartbeats %d times", n)
+		}
+		c.moody.called.Store(nil)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		c.wantOnline()
+	})
+}
+
+func TestWhoIsSwitchedOffGoesOfflineAndIsSignedOut(t *testing.T) {
+	for name, off := range map[string]func(c *onCall) error{
+		"changed": func(c *onCall) error {
+			_, err := c.UpdateSpecialist(c.t.Context(), "system", "ada", func(p *store.Specialist) { p.Active = false })
+			return err
+		},
+		"imported": func(c *onCall) error {
+			f := clinicFile(map[string]int{"ada": 1})
+			f.Specialists[0].Active = false
+			_, err := c.Import(c.t.Context(), "system", f)
+			return err
+		},
+		"archived": func(c *onCall) error { return c.ArchiveSpecialist(c.t.Context(), "system", "ada") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newOnCall(t, engine.PresenceOptions{}, "ada", "bea")
+			_, err := c.CreateUser(t.Context(), "system", engine.NewUser{
+				Email: "ada@example.org", Name: "Ada", Role: store.RoleSpecialist, SpecialistID: "ada", Password: goodPassword,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			secret, _, err := c.SignIn(t.Context(), engine.Credentials{Email: "ada@example.org", Password: goodPassword})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.online("ada", "bea")
+			events := c.events(holds.EventPresence)
+			if err := off(c); err != nil {
+				t.Fatal(err)
+			}
+			c.wantOnline("bea")
+			if got, want := said(events()), []string{"ada deactivated"}; !slices.Equal(got, want) {
+				t.Errorf("the streams were told %v, want %v", got, want)
+			}
+			if _, err := c.SignedIn(t.Context(), secret); !errors.Is(err, engine.ErrUnauthorized) {
+				t.Errorf("the sign-in: got %v, want ErrUnauthorized", err)
+			}
+			want := holds.ErrDeactivated
+			if name == "archived" {
+				want = store.ErrNotFound
+			}
+			if err := c.Beat(t.Context(), "ada"); !errors.Is(err, want) {
+				t.Errorf("a heartbeat: got %v, want %v", err, want)
+			}
+			if _, err := c.GoOnline(t.Context(), "ada"); !errors.Is(err, want) {
+				t.Errorf("going online: got %v, want %v", err, want)
+			}
+			if log, _ := c.store.PresenceLog(t.Context(), "ada", 1); len(log) != 1 || log[0].Change != "deactivated" {
+				t.Errorf("the log says %+v, want deactivated", log)
+			}
+			again := startOnCall(t, c.store, engine.PresenceOptions{})
+			again.wantOnline("bea")
+		})
+	}
+}
+
+func TestWhoIsSwitchedOnAgainCanComeBack(t *testing.T) {
+	c := newOnCall(t, engine.PresenceOptions{}, "ada")
+	for _, active := range []bool{false, true} {
+		if _, err := c.UpdateSpecialist(t.Context(), "system", "ada", func(p *store.Specialist) { p.Active = active }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.wantOnline()
+	c.online("ada")
+	c.wantOnline("ada")
+	p, err := c.Presence(t.Context(), "ada")
+	if err != nil || p.Deactivated {
+		t.Errorf("got %+v, %v", p, err)
+	}
+}
+
+func TestTheBeaconIsAtMostTenSecondsOld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newOnCall(t, engine.PresenceOptions{}, "ada")
+		want := func(want int) {
+			t.Helper()
+			if n, err := c.Beacon(t.Context()); err != nil || n != want {
+				t.Errorf("got %d, %v; want %d", n, err, want)
+			}
+		}
+		want(0)
+		c.online("ada")
+		time.Sleep(10*time.Second - time.Millisecond)
+		want(0)
+		time.Sleep(time.Millisecond)
+		want(1)
+	})
+}
