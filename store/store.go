@@ -53,7 +53,7 @@ type Store interface {
 	//
 	// fn must not block, do I/O of its own, or keep the Tx; it may run more than once, so it must not change anything
 	// outside itself that a second run would not overwrite. An error from fn undoes everything fn did and is returned
-	// as it is; callers batched together with it are unharmed.
+	// as it is; callers batched together with it are unharmed. So does a panic, which is raised again in the caller.
 	//
 	// ctx bounds the wait for a turn only. Once fn has started, Write waits for the outcome, so nobody is told
 	// "failed" of something that was committed. ErrOverloaded, ErrFull, ErrUnavailable, ErrClosed.

@@ -169,6 +169,7 @@ func (w *writer) commitWith(first *request) {
 	for _, r := range w.batch {
 		close(r.answered)
 	}
+	clear(w.batch) // what callers handed over is theirs again
 	w.checkpoint.committed(executed)
 }
 
