@@ -15,6 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast/engine"
+	"holdfast/store"
+	"holdfast/web"
 )
 
 //go:embed demo/clinic.json
@@ -66,6 +68,10 @@ func (p process) demo(ctx context.Context, cfg config) error {
 	if _, err := h.engine.Import(ctx, localActor, clinic); err != nil {
 		return errors.Join(fmt.Errorf("the demo's clinic: %w", err), h.close())
 	}
+	owner := engine.NewUser{Email: web.DemoEmail, Name: "Robin Harbour", Role: store.RoleOwner, Password: web.DemoPassword}
+	if _, err := h.engine.CreateUser(ctx, localActor, owner); err != nil {
+		return errors.Join(fmt.Errorf("the demo's sign-in: %w", err), h.close())
+	}
 	listener, err := listenNearby(cfg)
 	if err != nil {
 		return errors.Join(err, h.close())
@@ -92,9 +98,11 @@ func printDemo(w io.Writer, cfg config, addr net.Addr) {
 	base := baseURL(cfg, addr)
 	_, _ = fmt.Fprintf(w, `
 A demo: the data is temporary, the visitors are not real. Ctrl-C ends it.
+Two phones and the desk in one window: %s/demo
+Sign-in for %s/staff: %s, password: %s
 Admin key: %s
 
   curl -s %s/v1/appointment-types
   curl -s -H 'Authorization: Bearer %s' %s/v1/appointments
-`, cfg.adminKey, base, cfg.adminKey, base)
+`, base, base, web.DemoEmail, web.DemoPassword, cfg.adminKey, base, cfg.adminKey, base)
 }

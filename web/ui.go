@@ -238,6 +238,19 @@ type bootJSON struct {
 	Specialists      []specialistJSON      `json:"specialists"`
 	Settings         bootSettingsJSON      `json:"settings"`
 	Demo             bool                  `json:"demo"`
+	DemoSignIn       *demoSignInJSON       `json:"demoSignIn,omitempty"`
+}
+
+// The owner of the demo's clinic. Everybody knows the password, since the page /demo shows it: the clinic is invented and
+// gone when the demo ends.
+const (
+	DemoEmail    = "demo@holdfast.invalid"
+	DemoPassword = "tide and harbour"
+)
+
+type demoSignInJSON struct {
+	Email    string `json:"email"`
+	Password string `json:"password"`
 }
 
 type bootClinicJSON struct {
@@ -254,9 +267,13 @@ type bootSettingsJSON struct {
 
 func (s *Server) boot() bootJSON {
 	clinic, settings := clinicOf(&s.engine.Schedule().Clinic), s.engine.Settings()
+	var demo *demoSignInJSON
+	if s.options.Demo {
+		demo = &demoSignInJSON{DemoEmail, DemoPassword}
+	}
 	return bootJSON{
 		Clinic: bootClinicJSON{clinic, clinic.Contact}, AppointmentTypes: s.appointmentTypesFor(false), Specialists: s.publicSpecialists(),
 		Settings: bootSettingsJSON{append([]string{}, settings.RequiredFields...), settings.Accent, settings.ChangeCutoffHours, settings.Logo},
-		Demo:     s.options.Demo,
+		Demo:     s.options.Demo, DemoSignIn: demo,
 	}
 }

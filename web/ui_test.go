@@ -333,9 +333,16 @@ func templates(code string) (found []template) {
 }
 
 func TestTheDemoPageIsForTheDemo(t *testing.T) {
-	newHouse(t).do("GET", "/demo", nil).problem(404, "not_found")
+	real := newHouse(t)
+	real.do("GET", "/demo", nil).problem(404, "not_found")
+	if raw := real.do("GET", "/", nil).want(200).raw; strings.Contains(raw, web.DemoEmail) || strings.Contains(raw, web.DemoPassword) {
+		t.Error("a real clinic's page has the demo's sign-in in it")
+	}
 	demo := newHouse(t, func(o *web.Options) { o.Demo = true })
 	if policy := demo.do("GET", "/", nil).want(200).header.Get("Content-Security-Policy"); !strings.Contains(policy, "frame-ancestors 'self'") {
 		t.Errorf("the demo cannot show the page in a frame: %q", policy)
+	}
+	if raw := demo.do("GET", "/demo", nil).want(200).raw; !strings.Contains(raw, web.DemoEmail) || !strings.Contains(raw, web.DemoPassword) {
+		t.Error("the demo's page does not say how to sign in")
 	}
 }

@@ -1,0 +1,87 @@
+// The demo in one window: two patients' phones, the desk, and a race for one slot. Each frame has a
+// key of its own, so the two phones are two clients although they share one browser.
+import { html, render, useState } from '../lib/html.js'
+import '../lib/deskicons.js'
+import { boot } from '../lib/boot.js'
+import { Problem, get, post } from '../lib/api.js'
+import { random } from '../lib/client.js'
+import { lang, languages, ready as words, setLanguage, t } from '../lib/i18n.js'
+import { Icon } from '../lib/icons.js'
+import { Notice } from '../lib/notice.js'
+import { say } from '../lib/say.js'
+import { addDays, dateOf, dayAndTime } from '../lib/time.js'
+
+const racers = 50
+const withLang = (path, params) => path + '?' + new URLSearchParams({ ...params, lang })
+
+// One racer is a client of its own, which the tab's own requests are not.
+async function racer(n, type, slot, specialistId) {
+  const began = performance.now()
+  const reply = await fetch(`/v1/appointment-types/${type.id}/book`, {
+    method: 'POST', credentials: 'omit', cache: 'no-store', headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ clientId: 'race-' + random(18), slotStartDate: slot.start, specialistId, patient: { name: t('demo.racer', { n }), email: `racer${n}@holdfast.invalid` } }),
+  })
+  const body = await reply.json().catch(() => ({}))
+  return { ms: performance.now() - began, status: reply.status, code: body.code }
+}
+
+// A time that is not today's: the simulated visitors crowd there.
+async function contested() {
+  const type = [...boot.appointmentTypes].find(x => x.capacity === 1 && x.specialists.length)
+  const after = new Date(Date.now() + 3 * 864e5).toISOString()
+  const { slot } = await get(`/v1/appointment-types/${type.id}/next-available`, { after })
+  return { type, slot, specialistId: slot.specialistIds[0] }
+}
+
+// How many pairs of confirmed appointments of one specialist overlap on a day, as the desk sees it.
+async function overlaps(specialistId, start) {
+  const date = dateOf(start)
+  const { appointments } = await get('/v1/appointments', { from: date, to: addDays(date, 1), specialistId, status: 'confirmed', limit: 500 })
+  const all = appointments.filter(a => !a.overbook)
+  const group = (a, b) => a.appointmentTypeId === b.appointmentTypeId && a.slotStartDate === b.slotStartDate && a.seat !== b.seat
+  let pairs = 0
+  for (const a of all) for (const b of all) if (a.id < b.id && !group(a, b) && a.slotStartDate < b.slotEndDate && b.slotStartDate < a.slotEndDate) pairs++
+  return pairs
+}
+
+function Race() {
+  const [state, setState] = useState({ phase: 'ready' })
+  const run = async () => {
+    if (state.phase === 'running') return
+    setState({ phase: 'running' })
+    try {
+      const { type, slot, specialistId } = await contested()
+      const began = performance.now()
+      const all = await Promise.all(Array.from({ length: racers }, (_, i) => racer(i + 1, type, slot, specialistId)))
+      const ms = Math.round(performance.now() - began)
+      const booked = all.filter(x => x.status === 201).length, refused = all.filter(x => x.status === 409).length
+      const result = { phase: 'done', booked, refused, other: racers - booked - refused, overlaps: await overlaps(specialistId, slot.start), ms, slowest: Math.round(Math.max(...all.map(x => x.ms))), when: dayAndTime(slot.start) }
+      setState(result)
+      say(t('demo.result', result))
+    } catch (problem) { setState({ phase: 'failed', problem }) }
+  }
+  return html`<section class="race" aria-label=${t('demo.race')}>
+    <button type="button" class="btn primary big" aria-disabled=${state.phase === 'running' ? 'true' : undefined} onClick=${run}><${Icon} name="play" />${t(state.phase === 'running' ? 'demo.racing' : 'demo.race')}</button>
+    ${state.phase === 'done' ? html`<dl class="score"><div class="win"><dt>${t('demo.booked')}</dt><dd>${state.booked}</dd></div><div><dt>${t('demo.refused')}</dt><dd>${state.refused}</dd></div><div><dt>${t('demo.overlaps')}</dt><dd>${state.overlaps}</dd></div><div><dt>${t('demo.ms')}</dt><dd>${state.ms}</dd></div></dl>
+        <p class="muted">${t('demo.where', { when: state.when })}${state.other > 0 && ' ' + t('demo.other', { n: state.other })}</p>`
+      : state.phase === 'failed' ? html`<${Notice} kind="danger" role="alert" text=${state.problem instanceof Problem && state.problem.code === 'no_slots' ? 'demo.noslots' : 'demo.failed'} />`
+      : html`<p class="muted">${t('demo.race.hint')}</p>`}
+  </section>`
+}
+
+function Demo({ signedIn }) {
+  const [key] = useState(() => random(4))
+  const phone = n => html`<figure class="phone"><figcaption>${t('demo.phone', { n })}</figcaption><iframe title=${t('demo.phone', { n })} src=${withLang('/', { frame: `demo-${n}-${key}` })}></iframe></figure>`
+  return html`<div class="demo">
+    <header class="demo-top"><div><p class="brand"><span class="mark" aria-hidden="true">H</span><bdi>${boot.clinic.name}</bdi></p><h1>${t('demo.title')}</h1><p class="muted">${t('demo.lead')}</p></div><${Race} /></header>
+    <main class="demo-stage">${phone(1)}
+      <figure class="desk-frame"><figcaption>${t('demo.desk')} <span class="muted">${t('demo.signin', { email: boot.demoSignIn.email, password: boot.demoSignIn.password })}</span></figcaption>${signedIn ? html`<iframe title=${t('demo.desk')} src=${withLang('/staff', { frame: 'demo-desk' })}></iframe>` : html`<${Notice} kind="warn" text="demo.nodesk" />`}</figure>
+      ${phone(2)}</main>
+    <footer class="demo-foot"><nav class="languages" aria-label=${t('language')}>${Object.entries(languages).map(([tag, name]) => html`<button type="button" key=${tag} class="textlink" lang=${tag} aria-current=${tag === lang ? 'true' : undefined} onClick=${() => setLanguage(tag)}>${name}</button>`)}</nav></footer>
+  </div>`
+}
+
+await words
+document.title = t('demo.title') + ' – ' + boot.clinic.name
+const me = await get('/v1/auth/me').catch(() => null) || await post('/v1/auth/sign-in', boot.demoSignIn).catch(() => null)
+render(html`<${Demo} signedIn=${Boolean(me)} />`, document.getElementById('app'))

@@ -1,0 +1,22 @@
+// Deutsch, die Demo.
+export default {
+  'demo.title': 'Zwei Telefone, ein Empfang',
+  'demo.lead': 'Wählen Sie links eine Zeit: Rechts wird sie grau, und der Empfang sieht die Buchung entstehen.',
+  'demo.phone': 'Patient {n}',
+  'demo.desk': 'Der Empfang',
+  'demo.signin': '{email}, Passwort: {password}',
+  'demo.nodesk': 'Der Empfang konnte nicht angemeldet werden. Laden Sie die Seite neu.',
+  'demo.race': 'Wettlauf um einen Termin',
+  'demo.racing': '50 buchen…',
+  'demo.race.hint': '50 Patienten buchen dieselbe Zeit im selben Augenblick.',
+  'demo.racer': 'Läufer {n}',
+  'demo.booked': 'gebucht',
+  'demo.refused': 'abgelehnt',
+  'demo.overlaps': 'Überschneidungen',
+  'demo.ms': 'Millisekunden',
+  'demo.result': '{booked} gebucht, {refused} abgelehnt, {overlaps} Überschneidungen in {ms} Millisekunden',
+  'demo.where': 'Die Zeit war {when}.',
+  'demo.other': '{n} erhielten eine andere Antwort.',
+  'demo.noslots': 'Es ist keine freie Zeit mehr übrig. Starten Sie die Demo neu.',
+  'demo.failed': '**Der Wettlauf konnte nicht beginnen.** Läuft die Demo noch?',
+}

@@ -1,0 +1,22 @@
+// English, the demo.
+export default {
+  'demo.title': 'Two phones, one desk',
+  'demo.lead': 'Choose a time on the left phone: it greys out on the right, and the desk sees somebody booking.',
+  'demo.phone': 'Patient {n}',
+  'demo.desk': 'The desk',
+  'demo.signin': '{email}, password: {password}',
+  'demo.nodesk': 'The desk could not be signed in. Reload this page.',
+  'demo.race': 'Race this slot',
+  'demo.racing': '50 are booking…',
+  'demo.race.hint': '50 patients book the same time at the same instant.',
+  'demo.racer': 'Racer {n}',
+  'demo.booked': 'booked',
+  'demo.refused': 'refused',
+  'demo.overlaps': 'overlaps',
+  'demo.ms': 'milliseconds',
+  'demo.result': '{booked} booked, {refused} refused, {overlaps} overlaps in {ms} milliseconds',
+  'demo.where': 'The time was {when}.',
+  'demo.other': '{n} got another answer.',
+  'demo.noslots': 'No free time is left to race for. Start the demo again.',
+  'demo.failed': '**The race could not start.** Is the demo still running?',
+}

@@ -1,0 +1,22 @@
+// Español, la demo.
+export default {
+  'demo.title': 'Dos teléfonos, una recepción',
+  'demo.lead': 'Elija una hora en el teléfono izquierdo: en el derecho se apaga y recepción ve la reserva en curso.',
+  'demo.phone': 'Paciente {n}',
+  'demo.desk': 'Recepción',
+  'demo.signin': '{email}, contraseña: {password}',
+  'demo.nodesk': 'No se pudo iniciar sesión en recepción. Recargue la página.',
+  'demo.race': 'Carrera por una hora',
+  'demo.racing': '50 reservan…',
+  'demo.race.hint': '50 pacientes reservan la misma hora al mismo instante.',
+  'demo.racer': 'Corredor {n}',
+  'demo.booked': 'reservada',
+  'demo.refused': 'rechazadas',
+  'demo.overlaps': 'solapes',
+  'demo.ms': 'milisegundos',
+  'demo.result': '{booked} reservada, {refused} rechazadas, {overlaps} solapes en {ms} milisegundos',
+  'demo.where': 'La hora era {when}.',
+  'demo.other': '{n} recibieron otra respuesta.',
+  'demo.noslots': 'No queda hora libre. Reinicie la demo.',
+  'demo.failed': '**La carrera no pudo empezar.** ¿Sigue en marcha la demo?',
+}
