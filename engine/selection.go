@@ -32,52 +32,60 @@ type Selected struct {
 // Errors: those of Hold.
 func (e *Engine) Select(ctx context.Context, r SelectRequest) (Selected, error) {
 	asked := HoldRequest{AppointmentTypeID: r.AppointmentTypeID, SlotStart: r.SlotStart, SpecialistID: r.SpecialistID, Client: r.Client, TTL: LockTTL}
+	if r.Lock {
+		return e.lock(ctx, asked)
+	}
 	if err := asked.validate(); err != nil {
 		return Selected{}, err
 	}
-	var answer Selected
-	var span holds.Span
-	if r.Lock {
-		h, err := e.Hold(ctx, asked)
-		if err != nil {
-			return Selected{}, err
-		}
-		answer.Hold, span = &h, h.Span
-	} else {
-		s := e.schedule.current.Load()
-		t, ok := s.types[r.AppointmentTypeID]
-		if !ok {
-			return Selected{}, store.ErrNotFound
-		}
-		found, err := e.candidates(ctx, s, t, r.SpecialistID, r.SlotStart, time.Now(), candidateRules{})
-		if err != nil {
-			return Selected{}, err
-		}
-		left := make([]store.Assignment, len(found))
-		for i := range found {
-			left[i] = found[i].Assignment
-		}
-		id, _ := Assign(t.ID, r.SlotStart, left)
-		span = SpanOf(t, id, r.SlotStart)
+	s := e.schedule.current.Load()
+	t, ok := s.types[r.AppointmentTypeID]
+	if !ok {
+		return Selected{}, store.ErrNotFound
 	}
-	var err error
-	answer.Selection, err = e.holds.Select(ctx, r.Client, span)
-	return answer, err
+	found, err := e.candidates(ctx, s, t, r.SpecialistID, r.SlotStart, time.Now(), candidateRules{})
+	if err != nil {
+		return Selected{}, err
+	}
+	left := make([]store.Assignment, len(found))
+	for i := range found {
+		left[i] = found[i].Assignment
+	}
+	id, _ := Assign(t.ID, r.SlotStart, left)
+	selection, err := e.holds.Select(ctx, r.Client, SpanOf(t, id, r.SlotStart))
+	return Selected{Selection: selection}, err
+}
+
+// lock holds the slot and marks it. The hold is what was asked for; a mark that fails costs others a hint.
+func (e *Engine) lock(ctx context.Context, asked HoldRequest) (Selected, error) {
+	h, err := e.Hold(ctx, asked)
+	if err != nil {
+		return Selected{}, err
+	}
+	selection, err := e.holds.Select(ctx, asked.Client, h.Span)
+	if err != nil {
+		e.log.Warn("a slot is held and not marked as selected", "error", err)
+		selection = holds.Selection{Span: h.Span, Client: asked.Client}
+	}
+	return Selected{Selection: selection, Hold: &h}, nil
 }
 
 // Deselect ends the client's selection of a slot, and the hold that the client has on it. It is idempotent and reports
-// whether there was either.
+// whether there was either. *ValidationError.
 func (e *Engine) Deselect(ctx context.Context, r SelectRequest) (bool, error) {
 	asked := HoldRequest{AppointmentTypeID: r.AppointmentTypeID, SlotStart: r.SlotStart, SpecialistID: r.SpecialistID, Client: r.Client}
 	if err := asked.validate(); err != nil {
 		return false, err
 	}
+	specialists := e.selectable(&r)
+	if len(specialists) == 0 {
+		return false, nil
+	}
 	same := func(s *holds.Span, c holds.ClientID) bool {
-		return c == r.Client && s.AppointmentTypeID == r.AppointmentTypeID && s.SlotStart.Equal(r.SlotStart) &&
-			(r.SpecialistID == "" || s.SpecialistID == r.SpecialistID)
+		return c == r.Client && s.AppointmentTypeID == r.AppointmentTypeID && s.SlotStart.Equal(r.SlotStart)
 	}
 	done := false
-	looking, err := e.holds.Selected(ctx, r.SlotStart, r.SlotStart.Add(time.Minute))
+	looking, err := e.holds.Selected(ctx, r.SlotStart, r.SlotStart.Add(time.Minute), specialists...)
 	if err != nil {
 		return false, err
 	}
@@ -86,7 +94,7 @@ func (e *Engine) Deselect(ctx context.Context, r SelectRequest) (bool, error) {
 			return false, err
 		}
 	}
-	held, err := e.holds.List(ctx)
+	held, err := e.holds.List(ctx, specialists...)
 	if err != nil {
 		return done, err
 	}
@@ -102,11 +110,27 @@ func (e *Engine) Deselect(ctx context.Context, r SelectRequest) (bool, error) {
 	return done, nil
 }
 
+// selectable lists whose slots a selection of the request can be on: the specialist named, or all who serve the type.
+func (e *Engine) selectable(r *SelectRequest) []string {
+	if r.SpecialistID != "" {
+		return []string{r.SpecialistID}
+	}
+	t := e.schedule.current.Load().types[r.AppointmentTypeID]
+	if t == nil {
+		return nil
+	}
+	ids := make([]string, len(t.Specialists))
+	for i, a := range t.Specialists {
+		ids[i] = a.SpecialistID
+	}
+	return ids
+}
+
 // PollRequest asks for the state of one local day of a type.
 type PollRequest struct {
 	AppointmentTypeID string
-	Date              store.Date
-	SpecialistID      string // empty: pooled
+	Date              store.Date // zero: today
+	SpecialistID      string     // empty: pooled
 	Client            holds.ClientID
 	// Selected is the start that the client says it is looking at; a selection that lapsed is made anew. Zero: none.
 	Selected time.Time
@@ -115,31 +139,43 @@ type PollRequest struct {
 // Poll is that state, for pages whose live stream does not get through. Starts are in the order of the day; a start is
 // in at most one of Booked and Locked. The client's own selection and holds are left out.
 type Poll struct {
-	Zone      *time.Location // whose wall clock the day is: the specialist's if one was named, else the clinic's
-	Looking   []time.Time    // starts that others are looking at
-	Booked    []time.Time    // starts without a free seat
-	Locked    []time.Time    // starts whose every free seat others hold
-	CheckedAt time.Time
+	Zone       *time.Location // whose wall clock the day is: the specialist's if one was named, else the clinic's
+	Generation uint64         // of the slots
+	Looking    []time.Time    // starts that others are looking at
+	Booked     []time.Time    // starts without a free seat; shared, must not be changed
+	Locked     []time.Time    // starts whose every free seat others hold
+	CheckedAt  time.Time
+}
+
+// ListingZone is whose wall clock the listings of a type are: the specialist's if one is named, else the clinic's.
+// store.ErrNotFound, *ValidationError.
+func (e *Engine) ListingZone(appointmentTypeID, specialistID string) (*time.Location, error) {
+	_, zone, err := e.listing(e.schedule.current.Load(), appointmentTypeID, specialistID)
+	return zone, err
 }
 
 // Poll answers from memory: the slot cache and the live state. It renews the client's own selection. store.ErrNotFound,
 // *ValidationError.
 func (e *Engine) Poll(ctx context.Context, r PollRequest) (Poll, error) {
+	generation := e.Generation(r.AppointmentTypeID) // before the schedule: what is listed is at least as new
 	s := e.schedule.current.Load()
 	t, zone, err := e.listing(s, r.AppointmentTypeID, r.SpecialistID)
 	if err != nil {
 		return Poll{}, err
 	}
-	if r.Client != "" {
-		e.renewSelection(ctx, &r)
-	}
 	now := time.Now()
-	next := r.Date.AddDays(1)
-	list, err := e.slotList(ctx, s, t, r.SpecialistID, zone, r.Date, next, e.Generation(t.ID))
+	if r.Date == (store.Date{}) {
+		r.Date = store.DateOf(now.In(zone))
+	}
+	from, to := StartOfDay(zone, r.Date), StartOfDay(zone, r.Date.AddDays(1))
+	list, err := e.slotList(ctx, s, t, r.SpecialistID, zone, r.Date, r.Date.AddDays(1), generation)
 	if err != nil {
 		return Poll{}, err
 	}
-	p := Poll{Zone: zone, CheckedAt: now, Booked: list.booked(s, t, StartOfDay(zone, r.Date), StartOfDay(zone, next))}
+	p := Poll{Zone: zone, Generation: generation, CheckedAt: now, Booked: list.booked(s, t, from, to)}
+	if r.Client != "" {
+		e.renewSelection(ctx, t, list, &r, now)
+	}
 	if len(list.specialists) == 0 {
 		return p, nil
 	}
@@ -147,19 +183,15 @@ func (e *Engine) Poll(ctx context.Context, r PollRequest) (Poll, error) {
 	if err != nil {
 		return Poll{}, err
 	}
-	if len(held) > 0 {
-		for _, slot := range layHolds(t, list.slots, list.unheld, held, r.Client) {
-			if slot.Available == 0 {
-				p.Locked = append(p.Locked, slot.Start)
-			}
-		}
-	}
-	looking, err := e.holds.Selected(ctx, StartOfDay(zone, r.Date), StartOfDay(zone, next), list.specialists...)
+	p.Locked = list.locked(t, held, r.Client, from, to)
+	looking, err := e.holds.Selected(ctx, from, to, list.specialists...)
 	if err != nil {
 		return Poll{}, err
 	}
 	for i := range looking {
-		if x := &looking[i]; x.AppointmentTypeID == t.ID && (r.Client == "" || x.Client != r.Client) {
+		x := &looking[i]
+		// One that began on the day before and reaches into this one is listed there.
+		if x.AppointmentTypeID == t.ID && !x.SlotStart.Before(from) && (r.Client == "" || x.Client != r.Client) {
 			p.Looking = append(p.Looking, x.SlotStart)
 		}
 	}
@@ -168,15 +200,46 @@ func (e *Engine) Poll(ctx context.Context, r PollRequest) (Poll, error) {
 	return p, nil
 }
 
-// renewSelection keeps the selection of a client that polls. It is a courtesy, so a failure is only logged.
-func (e *Engine) renewSelection(ctx context.Context, r *PollRequest) {
+// renewSelection keeps the selection of a client that polls, or makes it anew from the list at hand. It is a courtesy, so
+// a failure is only logged.
+func (e *Engine) renewSelection(ctx context.Context, t *store.AppointmentType, list *slotList, r *PollRequest, now time.Time) {
 	renewed, err := e.holds.Renew(ctx, r.Client)
-	if err == nil && !renewed && !r.Selected.IsZero() {
-		_, err = e.Select(ctx, SelectRequest{AppointmentTypeID: r.AppointmentTypeID, SlotStart: r.Selected, SpecialistID: r.SpecialistID, Client: r.Client})
+	if err == nil && !renewed && !r.Selected.IsZero() && WithinNotice(t, r.Selected, now) == "" {
+		if slot := list.at(r.Selected); slot != nil {
+			id, _ := Assign(t.ID, slot.Start, slot.assignments(t))
+			_, err = e.holds.Select(ctx, r.Client, SpanOf(t, id, slot.Start))
+		}
 	}
 	if err != nil {
 		e.log.Debug("a selection was not renewed", "error", err)
 	}
+}
+
+// assignments are those of the type whose specialists are free at the slot.
+func (s *listedSlot) assignments(t *store.AppointmentType) []store.Assignment {
+	var free []store.Assignment
+	for _, a := range t.Specialists {
+		if slices.Contains(s.ids, a.SpecialistID) {
+			free = append(free, a)
+		}
+	}
+	return free
+}
+
+// locked lists the starts whose every free seat others hold.
+func (l *slotList) locked(t *store.AppointmentType, held []holds.Hold, client holds.ClientID, from, to time.Time) []time.Time {
+	first, last := Around(t, from, to)
+	held = slices.DeleteFunc(held, func(h holds.Hold) bool { return !h.BusyStart.Before(last) || !first.Before(h.BusyEnd) })
+	if len(held) == 0 {
+		return nil
+	}
+	var starts []time.Time
+	for _, slot := range layHolds(t, l.slots, l.unheld, held, client) {
+		if slot.Available == 0 {
+			starts = append(starts, slot.Start)
+		}
+	}
+	return starts
 }
 
 // booked lists the starts that the hours offer and that nobody has a seat free at. It is worked out once for a list.

@@ -3,8 +3,8 @@ package web
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -77,93 +77,114 @@ func (s *Server) deselectSlot(c *call, b *selectBody) error {
 	return c.json(http.StatusOK, map[string]any{"success": true, "released": done, "storage": s.options.StorageMode()})
 }
 
-// pollJSON is one day of a type for a page without a live stream. Times are wall clock in timezone.
-type pollJSON struct {
-	ActiveSelections []string `json:"activeSelections"`
-	BookedSlots      []string `json:"bookedSlots"`
-	LockedSlots      []string `json:"lockedSlots"`
-	Timezone         string   `json:"timezone"`
-	Generation       uint64   `json:"generation"`
-	RedisStatus      string   `json:"redisStatus"`
-	StorageMode      string   `json:"storageMode"`
-	CacheInfo        struct {
-		RedisEnabled    bool   `json:"redisEnabled"`
-		Timestamp       string `json:"timestamp,omitempty"`
-		HealthCheckUsed bool   `json:"healthCheckUsed"`
-	} `json:"cacheInfo"`
-}
-
-// pollSlots is `GET /v1/slots/poll?appointmentTypeId=&date=&specialistId=&clientId=&selected=`. The tag of the answer
-// leaves its time out, so a page that asks again for an unchanged day is answered 304.
+// pollSlots is `GET /v1/slots/poll?appointmentTypeId=&date=&specialistId=&clientId=&selected=`: one day of a type for a
+// page without a live stream. The tag of the answer leaves its time out, so a page that asks again for an unchanged day
+// is answered 304. Every page of a waiting room asks every few seconds, so the JSON is written by hand.
 func (s *Server) pollSlots(c *call) error {
 	q := c.query()
 	r := engine.PollRequest{AppointmentTypeID: q.id("appointmentTypeId"), Date: q.date("date"), SpecialistID: q.id("specialistId"), Client: q.client(c)}
 	if q.text("appointmentTypeId") == "" {
 		q.add("appointmentTypeId", "say which appointment type to ask about")
 	}
-	zone := s.engine.Zone()
-	if p, err := s.engine.Specialist(r.SpecialistID); err == nil {
-		if loaded, err := time.LoadLocation(p.Timezone); err == nil {
-			zone = loaded
-		}
+	clock, at := q.selected()
+	if err := q.err(); err != nil {
+		return err
+	}
+	zone, err := s.engine.ListingZone(r.AppointmentTypeID, r.SpecialistID)
+	if err != nil {
+		return err
 	}
 	if r.Date == (store.Date{}) {
 		r.Date = store.DateOf(time.Now().In(zone))
 	}
-	r.Selected = q.selected(r.Date, zone)
-	if err := q.err(); err != nil {
-		return err
+	if r.Selected = at; clock >= 0 {
+		r.Selected = engine.WallTime(zone, r.Date, clock)
 	}
-	generation := s.engine.Generation(r.AppointmentTypeID)
 	p, err := s.engine.Poll(c.ctx(), r)
 	if err != nil {
 		return err
 	}
-	answer := pollJSON{
-		ActiveSelections: wallClock(p.Looking, p.Zone), BookedSlots: wallClock(p.Booked, p.Zone), LockedSlots: wallClock(p.Locked, p.Zone),
-		Timezone: p.Zone.String(), Generation: generation, RedisStatus: redisStatus(s.options.StorageMode()), StorageMode: s.options.StorageMode(),
-	}
-	answer.CacheInfo.RedisEnabled = answer.StorageMode != "memory"
-	untimed, err := json.Marshal(answer)
-	if err != nil {
-		return err
-	}
-	sum := sha256.Sum256(untimed)
+	b := appendPoll(make([]byte, 0, 512+8*(len(p.Booked)+len(p.Locked)+len(p.Looking))), &p, s.options.StorageMode())
+	sum := sha256.Sum256(b)
 	tag := `"` + hex.EncodeToString(sum[:8]) + `"`
 	h := c.rw.Header()
 	h["Etag"] = []string{tag}
 	h["Cache-Control"] = noCache
-	if c.r.Header.Get("If-None-Match") == tag {
+	if hasTag(c.r.Header["If-None-Match"], tag) {
 		return c.empty(http.StatusNotModified)
 	}
-	answer.CacheInfo.Timestamp = string(appendInstantMilli(nil, p.CheckedAt))
-	return c.json(http.StatusOK, answer)
+	b = append(b, `,"timestamp":"`...)
+	b = appendInstantMilli(b, p.CheckedAt)
+	c.status, c.out = http.StatusOK, append(b, `"}}`...)
+	return nil
 }
 
 var noCache = []string{"private, no-cache"}
 
-// selected reads the slot that a polling client says it is looking at: an instant, or a wall-clock time of the day.
-func (q *query) selected(day store.Date, zone *time.Location) time.Time {
-	s := q.text("selected")
-	if s == "" {
-		return time.Time{}
-	}
-	if t, err := store.ParseTimeOfDay(s); err == nil {
-		return time.Date(day.Year, day.Month, day.Day, int(t)/60, int(t)%60, 0, 0, zone).UTC()
-	}
-	if !strings.Contains(s, "T") {
-		q.add("selected", "must be a start like 09:30 or 2026-11-23T09:30:00Z")
-		return time.Time{}
-	}
-	return q.instant("selected")
+// appendPoll writes the answer up to where its time is.
+func appendPoll(b []byte, p *engine.Poll, mode string) []byte {
+	b = append(b, `{"activeSelections":`...)
+	b = appendWallClock(b, p.Looking, p.Zone)
+	b = append(b, `,"bookedSlots":`...)
+	b = appendWallClock(b, p.Booked, p.Zone)
+	b = append(b, `,"lockedSlots":`...)
+	b = appendWallClock(b, p.Locked, p.Zone)
+	b = append(b, `,"timezone":"`...)
+	b = append(b, p.Zone.String()...)
+	b = append(b, `","generation":`...)
+	b = strconv.AppendUint(b, p.Generation, 10)
+	b = append(b, `,"redisStatus":"`...)
+	b = append(b, redisStatus(mode)...)
+	b = append(b, `","storageMode":"`...)
+	b = append(b, mode...)
+	b = append(b, `","cacheInfo":{"redisEnabled":`...)
+	b = strconv.AppendBool(b, mode != "memory")
+	return append(b, `,"healthCheckUsed":false`...)
 }
 
-func wallClock(list []time.Time, zone *time.Location) []string {
-	answer := make([]string, len(list))
+// appendWallClock writes instants as the clock in a zone shows them.
+func appendWallClock(b []byte, list []time.Time, zone *time.Location) []byte {
+	b = append(b, '[')
 	for i, t := range list {
-		answer[i] = t.In(zone).Format("15:04")
+		if i > 0 {
+			b = append(b, ',')
+		}
+		hour, minute, _ := t.In(zone).Clock()
+		b = append(b, '"')
+		b = append(appendTwo(b, hour), ':')
+		b = append(appendTwo(b, minute), '"')
 	}
-	return answer
+	return append(b, ']')
+}
+
+// hasTag reports whether If-None-Match names a tag, by the weak comparison of RFC 9110: a proxy that compressed an answer
+// has weakened its tag.
+func hasTag(header []string, tag string) bool {
+	for _, line := range header {
+		if line == tag { // nearly always
+			return true
+		}
+		for one := range strings.SplitSeq(line, ",") {
+			if one = strings.TrimPrefix(strings.TrimSpace(one), "W/"); one == tag || one == "*" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// selected reads the slot that a polling client says it is looking at: a wall-clock time of the day, or an instant. The
+// time is negative where it is not one.
+func (q *query) selected() (store.TimeOfDay, time.Time) {
+	s := q.text("selected")
+	if t, err := store.ParseTimeOfDay(s); err == nil {
+		return t, time.Time{}
+	}
+	if s != "" && !strings.Contains(s, "T") {
+		q.add("selected", "must be a start like 09:30 or 2026-11-23T09:30:00Z")
+		return -1, time.Time{}
+	}
+	return -1, q.instant("selected")
 }
 
 // redisStatus says in a word what stands behind a storage mode.

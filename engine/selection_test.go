@@ -1,0 +1,282 @@
+package engine_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// Selections and polling: who is looking at what, also where no stream gets through.
+
+func (c *clinic) look(n int, start time.Time, specialist string, lock bool) engine.Selected {
+	c.t.Helper()
+	s, err := c.Select(c.t.Context(), looking(n, start, specialist, lock))
+	if err != nil {
+		c.t.Fatalf("client %d selects %s: %v", n, start.Format(time.TimeOnly), err)
+	}
+	return s
+}
+
+func looking(n int, start time.Time, specialist string, lock bool) engine.SelectRequest {
+	return engine.SelectRequest{AppointmentTypeID: "checkup", SlotStart: start, SpecialistID: specialist, Client: client(n), Lock: lock}
+}
+
+// poll asks as client n for the day of the clinic's start.
+func (c *clinic) poll(n int, appointmentType, specialist string, selected time.Time) engine.Poll {
+	c.t.Helper()
+	p, err := c.Poll(c.t.Context(), engine.PollRequest{
+		AppointmentTypeID: appointmentType, Date: store.DateOf(c.start), SpecialistID: specialist, Client: client(n), Selected: selected,
+	})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return p
+}
+
+func wantStarts(t *testing.T, what string, got []time.Time, want ...time.Time) {
+	t.Helper()
+	if !slices.EqualFunc(got, want, time.Time.Equal) {
+		t.Errorf("%s: got %v, want %v", what, got, want)
+	}
+}
+
+// kinds is what happened, in a form that compares.
+func kinds(events []holds.Event) []string {
+	var list []string
+	for _, ev := range events {
+		s := string(ev.Kind)
+		if ev.Reason != "" {
+			s += " " + string(ev.Reason)
+		}
+		list = append(list, s+" "+ev.SlotStart.Format("15:04"))
+	}
+	return list
+}
+
+func TestASelectionLapsesAfterTenSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newClinic(t, map[string]int{"ada": 1})
+		events := c.events(holds.EventSelect, holds.EventDeselect)
+		x := c.look(1, c.start, "", false)
+		if x.SpecialistID != "ada" || x.Hold != nil || x.ExpiresAt.Sub(time.Now()) != holds.SelectionTTL {
+			t.Errorf("got %+v, want ada for 10 s without a hold", x)
+		}
+		time.Sleep(holds.SelectionTTL - time.Millisecond)
+		wantStarts(t, "a moment before", c.poll(2, "checkup", "", time.Time{}).Looking, c.start)
+		time.Sleep(time.Millisecond)
+		wantStarts(t, "at its end", c.poll(2, "checkup", "", time.Time{}).Looking)
+		time.Sleep(50 * time.Millisecond)
+		at := c.start.Format("15:04")
+		if got, want := kinds(events()), []string{"select " + at, "deselect expired " + at}; !slices.Equal(got, want) {
+			t.Errorf("the streams were told %v, want %v", got, want)
+		}
+	})
+}
+
+func TestPollingRenewsOnesOwnSelection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newClinic(t, map[string]int{"ada": 1})
+		c.look(1, c.start, "", false)
+		events := c.events(holds.EventSelect, holds.EventDeselect)
+		for range 20 {
+			time.Sleep(5 * time.Second)
+			wantStarts(t, "one's own is left out", c.poll(1, "checkup", "", time.Time{}).Looking)
+			wantStarts(t, "for others", c.poll(2, "checkup", "", time.Time{}).Looking, c.start)
+		}
+		if got := kinds(events()); len(got) != 0 {
+			t.Errorf("renewing told the streams %v", got)
+		}
+		p, err := c.Poll(t.Context(), engine.PollRequest{AppointmentTypeID: "checkup", Date: store.DateOf(c.start)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantStarts(t, "for somebody without a client", p.Looking, c.start)
+		time.Sleep(11 * time.Second) // the tab was frozen
+		wantStarts(t, "lapsed", c.poll(2, "checkup", "", time.Time{}).Looking)
+		c.poll(1, "checkup", "", c.start)
+		wantStarts(t, "made anew by a poll that says what it looks at", c.poll(2, "checkup", "", time.Time{}).Looking, c.start)
+	})
+}
+
+func TestAPollSelectsOnlyWhatCanBeBooked(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 1})
+	b := booking(9, "checkup")
+	b.SlotStart = c.start
+	c.mustBook(b)
+	for what, start := range map[string]time.Time{
+		"a booked slot": c.start, "no slot's start": c.start.Add(7 * time.Minute), "another day": c.start.AddDate(0, 0, 3),
+	} {
+		c.poll(1, "checkup", "", start)
+		if all, err := c.holds.Selected(t.Context(), c.start.AddDate(0, 0, -9), c.start.AddDate(0, 0, 9)); err != nil || len(all) != 0 {
+			t.Errorf("%s was selected: %v, %v", what, all, err)
+		}
+	}
+}
+
+func TestAClientLooksAtOneSlot(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 1})
+	later := c.start.Add(time.Hour)
+	events := c.events(holds.EventSelect, holds.EventDeselect)
+	c.look(1, c.start, "", false)
+	c.look(1, later, "", false)
+	wantStarts(t, "looked at", c.poll(2, "checkup", "", time.Time{}).Looking, later)
+	if gone, err := c.Deselect(t.Context(), looking(1, c.start, "", false)); err != nil || gone {
+		t.Errorf("deselecting the one before: got %v, %v; want nothing to end", gone, err)
+	}
+	for _, want := range []bool{true, false} {
+		if gone, err := c.Deselect(t.Context(), looking(1, later, "", false)); err != nil || gone != want {
+			t.Errorf("deselecting: got %v, %v; want %v", gone, err, want)
+		}
+	}
+	a, b := c.start.Format("15:04"), later.Format("15:04")
+	if got, want := kinds(events()), []string{"select " + a, "deselect released " + a, "select " + b, "deselect released " + b}; !slices.Equal(got, want) {
+		t.Errorf("the streams were told %v, want %v", got, want)
+	}
+}
+
+// A selection excludes nobody; a lock does, for 600 seconds as far as the type allows.
+func TestLock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newClinic(t, map[string]int{"ada": 1})
+		c.look(1, c.start, "", false)
+		c.look(2, c.start, "", false)
+		x := c.look(1, c.start, "", true)
+		if x.Hold == nil || x.Hold.ExpiresAt.Sub(time.Now()) != engine.LockTTL {
+			t.Fatalf("got the hold %+v, want one of 600 s", x.Hold)
+		}
+		wantStarts(t, "for others", c.poll(2, "checkup", "", time.Time{}).Locked, c.start)
+		wantStarts(t, "for its owner", c.poll(1, "checkup", "", time.Time{}).Locked)
+		var held *holds.HeldError
+		if _, err := c.Select(t.Context(), looking(2, c.start, "", true)); !errors.As(err, &held) {
+			t.Errorf("another lock: got %v, want a *HeldError", err)
+		}
+		c.look(2, c.start, "ada", false) // looking is free
+		if gone, err := c.Deselect(t.Context(), looking(2, c.start, "", false)); err != nil || !gone {
+			t.Errorf("another's deselect: got %v, %v", gone, err)
+		}
+		wantStarts(t, "after another's deselect", c.poll(2, "checkup", "", time.Time{}).Locked, c.start)
+		time.Sleep(time.Minute) // the selection lapses, the lock stays
+		if gone, err := c.Deselect(t.Context(), looking(1, c.start, "", false)); err != nil || !gone {
+			t.Errorf("its owner's deselect: got %v, %v; want the lock released", gone, err)
+		}
+		wantStarts(t, "released", c.poll(2, "checkup", "", time.Time{}).Locked)
+
+		if _, err := c.UpdateAppointmentType(t.Context(), "system", "checkup", func(t *store.AppointmentType) { t.MaxHoldSeconds = 300 }); err != nil {
+			t.Fatal(err)
+		}
+		if x := c.look(1, c.start, "", true); x.Hold.ExpiresAt.Sub(time.Now()) != 300*time.Second {
+			t.Errorf("the type's maximum is 300 s, the lock lives %v", x.Hold.ExpiresAt.Sub(time.Now()))
+		}
+	})
+}
+
+func TestPollTellsBookedFromLocked(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 1, "bea": 1})
+	at := func(minutes int) time.Time { return c.start.Add(time.Duration(minutes) * time.Minute) }
+	for i, id := range []string{"ada", "bea"} {
+		b := booking(i, "checkup")
+		b.SlotStart, b.SpecialistID = at(0), id
+		c.mustBook(b)
+	}
+	b := booking(3, "checkup")
+	b.SlotStart, b.SpecialistID = at(30), "ada"
+	c.mustBook(b)
+	c.mustHold(4, "surgery", at(120), "ada") // busy from 105 to 210
+	c.mustHold(5, "checkup", at(120), "bea")
+
+	pooled := c.poll(9, "checkup", "", time.Time{})
+	wantStarts(t, "booked, pooled", pooled.Booked, at(0))
+	wantStarts(t, "locked, pooled", pooled.Locked, at(120))
+	ada := c.poll(9, "checkup", "ada", time.Time{})
+	wantStarts(t, "booked, ada", ada.Booked, at(0), at(30))
+	wantStarts(t, "locked, ada", ada.Locked, at(90), at(120), at(150), at(180))
+	wantStarts(t, "locked, pooled, for its owner", c.poll(5, "checkup", "", time.Time{}).Locked)
+	if pooled.Generation != c.Generation("checkup") {
+		t.Errorf("the generation: got %d, want %d", pooled.Generation, c.Generation("checkup"))
+	}
+
+	for seat := range 2 { // a group is locked when every free seat is held
+		c.mustHold(20+seat, "class", at(300), "bea")
+	}
+	wantStarts(t, "a group with a seat left", c.poll(9, "class", "bea", time.Time{}).Locked, at(120))
+	c.mustHold(22, "class", at(300), "bea")
+	wantStarts(t, "a full group", c.poll(9, "class", "bea", time.Time{}).Locked, at(120), at(300))
+}
+
+// A day is the specialist's own where one is named, and the clinic's where none is.
+func TestPollDaysAreLocal(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 1, "bea": 1})
+	if _, err := c.UpdateSpecialist(t.Context(), "system", "ada", func(p *store.Specialist) { p.Timezone = "Asia/Kolkata" }); err != nil {
+		t.Fatal(err)
+	}
+	midnight := engine.StartOfDay(time.UTC, store.DateOf(c.start))
+	late := midnight.Add(23 * time.Hour) // 04:30 of the day after, in Kolkata
+	c.look(1, late, "ada", false)
+	ada := c.poll(2, "checkup", "ada", time.Time{})
+	if ada.Zone.String() != "Asia/Kolkata" {
+		t.Errorf("the zone: got %v", ada.Zone)
+	}
+	wantStarts(t, "the same date, in Kolkata", ada.Looking)
+	pooled := c.poll(2, "checkup", "", time.Time{})
+	if pooled.Zone.String() != "UTC" {
+		t.Errorf("the zone: got %v", pooled.Zone)
+	}
+	wantStarts(t, "the date, in the clinic's zone", pooled.Looking, late)
+	next, err := c.Poll(t.Context(), engine.PollRequest{AppointmentTypeID: "checkup", Date: store.DateOf(c.start).AddDays(1), SpecialistID: "ada", Client: client(2)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantStarts(t, "the date after, in Kolkata", next.Looking, late)
+}
+
+func TestBadSelections(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 1})
+	good := looking(1, c.start, "", false)
+	for field, spoil := range map[string]func(*engine.SelectRequest){
+		"appointmentTypeId": func(r *engine.SelectRequest) { r.AppointmentTypeID = "a b" },
+		"specialistId":      func(r *engine.SelectRequest) { r.SpecialistID = "a b" },
+		"clientId":          func(r *engine.SelectRequest) { r.Client = "short" },
+		"slotStartDate":     func(r *engine.SelectRequest) { r.SlotStart = time.Time{} },
+	} {
+		for _, lock := range []bool{false, true} {
+			r := good
+			r.Lock = lock
+			spoil(&r)
+			var invalid *engine.ValidationError
+			if _, err := c.Select(t.Context(), r); !errors.As(err, &invalid) || invalid.Fields[0].Field != field {
+				t.Errorf("select with a bad %s: got %v", field, err)
+			}
+			if _, err := c.Deselect(t.Context(), r); !errors.As(err, &invalid) || invalid.Fields[0].Field != field {
+				t.Errorf("deselect with a bad %s: got %v", field, err)
+			}
+		}
+	}
+	r := good
+	r.AppointmentTypeID = "unknown"
+	if _, err := c.Select(t.Context(), r); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("an unknown type: got %v, want ErrNotFound", err)
+	}
+	if gone, err := c.Deselect(t.Context(), r); err != nil || gone {
+		t.Errorf("deselecting of an unknown type: got %v, %v", gone, err)
+	}
+	r = good
+	r.SlotStart = c.start.Add(time.Minute)
+	_, err := c.Select(t.Context(), r)
+	wantRefusal(t, "no slot's start", err, engine.ReasonNotASlotStart)
+	r.SlotStart = c.start.AddDate(-1, 0, 0)
+	_, err = c.Select(t.Context(), r)
+	wantRefusal(t, "past", err, engine.ReasonTooSoon)
+	var invalid *engine.ValidationError
+	if _, err := c.Poll(t.Context(), engine.PollRequest{AppointmentTypeID: "checkup", SpecialistID: "nobody"}); !errors.As(err, &invalid) {
+		t.Errorf("a poll of an unknown specialist: got %v", err)
+	}
+	if _, err := c.Poll(t.Context(), engine.PollRequest{AppointmentTypeID: "unknown"}); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a poll of an unknown type: got %v", err)
+	}
+}

@@ -1,0 +1,277 @@
+package web_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/web"
+)
+
+// Selections over HTTP: who is looking at what, and one answer for pages whose stream does not get through.
+
+// selects says that client n is looking at a checkup.
+func (h *house) selects(n int, start string, more map[string]any) *reply {
+	h.t.Helper()
+	body := map[string]any{"appointmentTypeId": "checkup", "slotStartDate": start, "clientId": client(n)}
+	for k, v := range more {
+		body[k] = v
+	}
+	return h.do("POST", "/v1/slots/select", body)
+}
+
+func (h *house) deselects(n int, start string) *reply {
+	h.t.Helper()
+	return h.do("POST", "/v1/slots/deselect", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": start, "clientId": client(n)})
+}
+
+// poll asks for the day of the house's start as client n.
+func (h *house) poll(n int, more string, headers ...header) *reply {
+	h.t.Helper()
+	path := "/v1/slots/poll?appointmentTypeId=checkup&date=" + h.start.Format(time.DateOnly) + more
+	return h.do("GET", path, nil, append(headers, header{"Holdfast-Client": client(n)})...)
+}
+
+// times is one list of a poll.
+func (r *reply) times(name string) []string {
+	r.t.Helper()
+	list, ok := r.body[name].([]any)
+	if !ok {
+		r.t.Fatalf("%s is no list in %s", name, r.raw)
+	}
+	got := []string{}
+	for _, v := range list {
+		got = append(got, v.(string))
+	}
+	return got
+}
+
+func (r *reply) wantTimes(name string, want ...string) {
+	r.t.Helper()
+	if got := r.times(name); !slices.Equal(got, want) {
+		r.t.Errorf("%s: got %v, want %v", name, got, want)
+	}
+}
+
+// clock is what the wall shows some minutes after the house's start.
+func (h *house) clock(minutes int) string {
+	return h.start.Add(time.Duration(minutes) * time.Minute).Format("15:04")
+}
+
+func TestSelectAndPoll(t *testing.T) {
+	h := newHouse(t)
+	r := h.selects(1, h.at(30), nil).want(200)
+	want := map[string]any{"success": true, "clientId": client(1), "specialistId": "ada", "locked": false, "storage": "memory", "ttl": 10.0}
+	if !sameFields(r.body, want) {
+		t.Errorf("select answers %s, want exactly %v", r.raw, want)
+	}
+	p := h.poll(2, "").want(200)
+	p.wantTimes("activeSelections", h.clock(30))
+	p.wantTimes("bookedSlots")
+	p.wantTimes("lockedSlots")
+	if p.text("redisStatus") != "disabled" || p.text("storageMode") != "memory" || p.text("timezone") != "UTC" {
+		t.Errorf("without Redis the poll says %s", p.raw)
+	}
+	if p.get("cacheInfo", "redisEnabled") != false || p.get("cacheInfo", "healthCheckUsed") != false {
+		t.Errorf("cacheInfo: got %v", p.get("cacheInfo"))
+	}
+	if at, err := time.Parse(time.RFC3339, p.text("cacheInfo", "timestamp")); err != nil || time.Since(at).Abs() > time.Minute {
+		t.Errorf("the timestamp is %v, %v", at, err)
+	}
+	if strings.Contains(p.raw, client(1)) {
+		t.Errorf("the poll names another client: %s", p.raw)
+	}
+	h.poll(1, "").want(200).wantTimes("activeSelections") // one's own is left out
+
+	for _, id := range []string{"ada", "bea"} {
+		h.book(5, "checkup", map[string]any{"slotStartDate": h.at(0), "specialistId": id}).want(201)
+	}
+	h.hold(6, "checkup", h.at(60), map[string]any{"specialistId": "ada"}).want(201)
+	h.hold(7, "checkup", h.at(60), map[string]any{"specialistId": "bea"}).want(201)
+	p = h.poll(2, "").want(200)
+	p.wantTimes("bookedSlots", h.clock(0))
+	p.wantTimes("lockedSlots", h.clock(60))
+	h.poll(6, "").want(200).wantTimes("lockedSlots") // free to who holds it
+
+	if r := h.deselects(1, h.at(30)).want(200); r.get("success") != true || r.get("released") != true {
+		t.Errorf("deselect answers %s", r.raw)
+	}
+	if r := h.deselects(1, h.at(30)).want(200); r.get("success") != true || r.get("released") != false {
+		t.Errorf("a second deselect answers %s", r.raw)
+	}
+	h.poll(2, "").want(200).wantTimes("activeSelections")
+}
+
+func TestSelectWithALock(t *testing.T) {
+	h := newHouse(t)
+	r := h.selects(1, h.at(0), map[string]any{"lock": true, "specialistId": "ada"}).want(200)
+	if r.get("locked") != true || r.get("ttl") != 600.0 {
+		t.Errorf("a lock answers %s, want 600 s", r.raw)
+	}
+	ends, err := time.Parse("2006-01-02T15:04:05.000Z", r.text("holdExpiresAt"))
+	if left := time.Until(ends); err != nil || left < 590*time.Second || left > 600*time.Second {
+		t.Errorf("the lock ends in %v, %v", left, err)
+	}
+	h.do("PATCH", "/v1/holds", map[string]any{"holdId": r.text("holdId"), "clientId": client(1)}).want(200) // it is a hold
+	h.selects(2, h.at(0), map[string]any{"lock": true, "specialistId": "ada"}).problem(409, "slot_held")
+	h.poll(2, "&specialistId=ada").wantTimes("lockedSlots", h.clock(0))
+	h.poll(1, "&specialistId=ada").wantTimes("lockedSlots")
+	h.deselects(1, h.at(0)).want(200)
+	h.selects(2, h.at(0), map[string]any{"lock": true, "specialistId": "ada"}).want(200)
+}
+
+func TestPollTags(t *testing.T) {
+	h := newHouse(t)
+	first := h.poll(1, "").want(200)
+	tag := first.header.Get("ETag")
+	if len(tag) < 4 || tag[0] != '"' || first.header.Get("Cache-Control") != "private, no-cache" {
+		t.Fatalf("got the tag %q and Cache-Control %q", tag, first.header.Get("Cache-Control"))
+	}
+	time.Sleep(2 * time.Millisecond) // so that the timestamps differ
+	if again := h.poll(1, "").want(200).header.Get("ETag"); again != tag {
+		t.Errorf("the time is in the tag: %s, then %s", tag, again)
+	}
+	for _, sent := range []string{tag, "W/" + tag, `"other", ` + tag, "*"} {
+		r := h.poll(1, "", header{"If-None-Match": sent}).want(304)
+		if r.raw != "" || r.header.Get("ETag") != tag {
+			t.Errorf("If-None-Match %s: got the body %q and the tag %q", sent, r.raw, r.header.Get("ETag"))
+		}
+	}
+	h.poll(1, "", header{"If-None-Match": `"other"`}).want(200)
+	h.selects(2, h.at(0), nil).want(200)
+	changed := h.poll(1, "", header{"If-None-Match": tag}).want(200).header.Get("ETag")
+	if changed == tag {
+		t.Error("a selection does not change the tag")
+	}
+	h.poll(2, "", header{"If-None-Match": tag}).want(304) // its own selection is left out
+	h.book(3, "checkup", map[string]any{"slotStartDate": h.at(60)}).want(201)
+	h.poll(2, "", header{"If-None-Match": tag}).want(200) // the timeslots have another generation
+	if r := h.do("HEAD", "/v1/slots/poll?appointmentTypeId=checkup", nil).want(200); r.header.Get("ETag") == "" {
+		t.Error("HEAD has no tag")
+	}
+}
+
+// Times are on the specialist's wall where one is named, and else on the clinic's.
+func TestPollSpeaksLocalTime(t *testing.T) {
+	h := newHouse(t)
+	h.do("PATCH", "/v1/specialists/ada", map[string]any{"timezone": "Asia/Kolkata"}, asAdmin).want(200)
+	at := h.start.Truncate(24 * time.Hour).Add(6 * time.Hour)
+	h.selects(1, at.Format(time.RFC3339), map[string]any{"specialistId": "ada"}).want(200)
+	local := h.poll(2, "&specialistId=ada").want(200)
+	local.wantTimes("activeSelections", "11:30")
+	if local.text("timezone") != "Asia/Kolkata" {
+		t.Errorf("the zone: got %s", local.text("timezone"))
+	}
+	h.poll(2, "").want(200).wantTimes("activeSelections", "06:00")
+	// What a page says it looks at is read on the same wall.
+	h.deselects(1, at.Format(time.RFC3339)).want(200)
+	h.poll(1, "&specialistId=ada&selected=11:30").want(200)
+	h.poll(2, "").want(200).wantTimes("activeSelections", "06:00")
+	h.deselects(1, at.Format(time.RFC3339)).want(200)
+	h.poll(1, "&selected="+at.Format(time.RFC3339)).want(200)
+	h.poll(2, "").want(200).wantTimes("activeSelections", "06:00")
+	if day := h.do("GET", "/v1/slots/poll?appointmentTypeId=checkup", nil).want(200); len(day.times("activeSelections")) != 0 {
+		t.Errorf("without a date the day is today, and it has %s", day.raw)
+	}
+}
+
+func TestPollSaysWhichStorage(t *testing.T) {
+	for mode, status := range map[string]string{"redis": "connected", "fallback": "unreachable"} {
+		h := newHouse(t, func(o *web.Options) { o.StorageMode = func() string { return mode } })
+		p := h.poll(1, "").want(200)
+		if p.text("storageMode") != mode || p.text("redisStatus") != status || p.get("cacheInfo", "redisEnabled") != true {
+			t.Errorf("in %s the poll says %s", mode, p.raw)
+		}
+		if r := h.do("GET", "/v1/debug/storage", nil, asAdmin).want(200); r.text("storageMode") != mode || r.get("enabled") != true {
+			t.Errorf("in %s the storage is %s", mode, r.raw)
+		}
+	}
+}
+
+func TestBadSelectionsOverHTTP(t *testing.T) {
+	h := newHouse(t)
+	for _, path := range []string{"/v1/slots/select", "/v1/slots/deselect"} {
+		for field, bad := range map[string]any{
+			"appointmentTypeId": "a b", "specialistId": "a/b", "clientId": "short", "slotStartDate": "tomorrow",
+		} {
+			body := map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(0), "clientId": client(1)}
+			body[field] = bad
+			h.do("POST", path, body).problem(422, "validation_failed").field(field)
+			if field != "specialistId" {
+				delete(body, field)
+				h.do("POST", path, body).problem(422, "validation_failed").field(field)
+			}
+		}
+		h.do("POST", path, "{").problem(400, "malformed_body")
+		h.do("POST", path, `{"unknown":1}`).problem(400, "malformed_body")
+		h.do("POST", path, `{"lock":"yes"}`).problem(422, "validation_failed").field("lock")
+		h.do("GET", path, nil).problem(405, "method_not_allowed")
+	}
+	h.do("POST", "/v1/slots/select", map[string]any{"appointmentTypeId": "unknown", "slotStartDate": h.at(0), "clientId": client(1)}).problem(404, "not_found")
+	if r := h.selects(1, h.at(7), nil).problem(409, "not_bookable"); r.text("reason") != "not_a_slot_start" {
+		t.Errorf("the reason: got %s", r.raw)
+	}
+	for query, field := range map[string]string{
+		"":                                      "appointmentTypeId",
+		"?appointmentTypeId=a%20b":              "appointmentTypeId",
+		"?appointmentTypeId=checkup&date=today": "date",
+		"?appointmentTypeId=checkup&date=2026-02-30":               "date",
+		"?appointmentTypeId=checkup&specialistId=%2F":              "specialistId",
+		"?appointmentTypeId=checkup&specialistId=nobody":           "specialistId",
+		"?appointmentTypeId=checkup&clientId=short":                "clientId",
+		"?appointmentTypeId=checkup&selected=half%20ten":           "selected",
+		"?appointmentTypeId=checkup&selected=2026-13-01T00:00:00Z": "selected",
+	} {
+		h.do("GET", "/v1/slots/poll"+query, nil).problem(422, "validation_failed").field(field)
+	}
+	h.do("GET", "/v1/slots/poll?appointmentTypeId=unknown", nil).problem(404, "not_found")
+}
+
+// What operators see has no secret in it: a client is a short hash.
+func TestDebugTellsNoSecrets(t *testing.T) {
+	h := newHouse(t)
+	h.hold(1, "checkup", h.at(0), map[string]any{"specialistId": "ada"}).want(201)
+	h.hold(1, "checkup", h.at(60), map[string]any{"specialistId": "bea"}).want(201)
+	h.hold(2, "checkup", h.at(120), map[string]any{"specialistId": "bea"}).want(201)
+	h.selects(3, h.at(0), nil).want(200)
+	storage := h.do("GET", "/v1/debug/storage", nil, asAdmin).want(200)
+	if storage.text("storageMode") != "memory" || storage.get("enabled") != false || storage.text("healthCheck") != "ok" ||
+		storage.get("stats", "holds") != 3.0 || storage.get("stats", "selections") != 1.0 {
+		t.Errorf("the storage: got %s", storage.raw)
+	}
+	locks := h.do("GET", "/v1/debug/locks", nil, asAdmin).want(200)
+	list, _ := locks.body["lockedSlots"].([]any)
+	if len(list) != 3 || locks.get("count") != 3.0 || locks.text("storageMode") != "memory" {
+		t.Fatalf("the locks: got %s", locks.raw)
+	}
+	hashes := map[string]int{}
+	for _, one := range list {
+		lock := one.(map[string]any)
+		if len(lock) != 5 {
+			t.Errorf("a lock says %v", lock)
+		}
+		if ttl := lock["ttlSeconds"].(float64); ttl < 1 || ttl > 30 {
+			t.Errorf("ttlSeconds: got %v", ttl)
+		}
+		hashes[lock["client"].(string)]++
+	}
+	if len(hashes) != 2 {
+		t.Errorf("two clients have the hashes %v", hashes)
+	}
+	for hash := range hashes {
+		if len(hash) != 8 {
+			t.Errorf("the hash %q is not short", hash)
+		}
+	}
+	for n := range 4 {
+		if all := fmt.Sprint(storage.raw, locks.raw); strings.Contains(all, client(n)) {
+			t.Errorf("a client is named in %s", all)
+		}
+	}
+	for _, path := range []string{"/v1/debug/storage", "/v1/debug/locks"} {
+		h.do("GET", path, nil).problem(401, "unauthorized")
+		h.do("GET", path, nil, h.signedIn("desk-"+path[10:]+"@clinic.example", "reception", "")).problem(403, "forbidden")
+	}
+}
