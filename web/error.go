@@ -40,6 +40,12 @@ func (p problem) with(detail string) problem {
 	return p
 }
 
+// titled returns the problem with another title.
+func (p problem) titled(title string) problem {
+	p.Title = title
+	return p
+}
+
 // because returns the problem with a reason, for programs.
 func (p problem) because(reason, detail string) problem {
 	p.Reason, p.Detail = reason, detail
@@ -95,6 +101,9 @@ func codes() []problem {
 	}
 }
 
+// notNow is the title where no time is asked for, but a session or a switch.
+const notNow = "Not possible now"
+
 // sentinels is the table from the errors of the packages below to what is said.
 var sentinels = []struct {
 	err error
@@ -114,7 +123,7 @@ var sentinels = []struct {
 	{holds.ErrQuota, errQuotaExceeded},
 	{holds.ErrRestarts, errQuotaExceeded.with("This hold was kept as often as it may be. Book it, or release it and take it anew.")},
 	{holds.ErrDeactivated, errForbidden.because("deactivated", "This specialist is deactivated. An admin can activate the specialist again.")},
-	{holds.ErrOffline, errNotBookable.because(string(engine.ReasonNotOnline), "This specialist is offline. Go online first; heartbeats keep up what is online.")},
+	{holds.ErrOffline, errNotBookable.titled(notNow).because(string(engine.ReasonNotOnline), "This specialist is offline. Go online first; heartbeats keep up what is online.")},
 	{holds.ErrUnavailable, errStorageUnavailable},
 	{holds.ErrClosed, errStorageUnavailable},
 	{engine.ErrNoSlots, errNoSlots},
@@ -146,7 +155,12 @@ func problemOf(err error, now time.Time) problem {
 		}
 		return p
 	case errors.As(err, &notBookable):
-		return errNotBookable.because(string(notBookable.Reason), whyNot(notBookable.Reason))
+		p := errNotBookable.because(string(notBookable.Reason), whyNot(notBookable.Reason))
+		switch notBookable.Reason {
+		case engine.ReasonAccepted, engine.ReasonEnded, engine.ReasonNotActive, engine.ReasonAtCapacity, engine.ReasonNotOnline:
+			p.Title = notNow
+		}
+		return p
 	case errors.As(err, &cooling):
 		p := errCooldownActive.again(cooling.Until.Sub(now))
 		p.Until = httpTime(cooling.Until)
@@ -190,7 +204,7 @@ func whyNot(r engine.Reason) string {
 	case engine.ReasonNotActive:
 		return "This session has not been accepted yet, or is over."
 	case engine.ReasonAtCapacity:
-		return "This specialist has as many sessions as may be. End one of them first."
+		return "This specialist has as many sessions as maxSessions allows. End one of them first, or raise maxSessions."
 	case engine.ReasonNotOnline:
 		return "This specialist is offline. Go online first."
 	}

@@ -1,6 +1,8 @@
 package web
 
 import (
+	"context"
+	"math"
 	"net/http"
 	"strconv"
 	"time"
@@ -8,6 +10,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"holdfast/engine"
+	"holdfast/holds"
 )
 
 // metrics counts what the server does. Labels are methods, patterns of routes and classes of status: nothing that a
@@ -38,6 +43,30 @@ func newMetrics(version string) *metrics {
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.handler = promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 	return m
+}
+
+// presence adds what is so at the moment of asking. A live state that cannot be read is shown as NaN.
+func (m *metrics) presence(e *engine.Engine) {
+	gauge := func(name, help string, ask func(context.Context) (int, error)) {
+		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+			defer cancel()
+			n, err := ask(ctx)
+			if err != nil {
+				return math.NaN()
+			}
+			return float64(n)
+		}))
+	}
+	stat := func(of func(holds.Stats) int) func(context.Context) (int, error) {
+		return func(ctx context.Context) (int, error) {
+			s, err := e.HoldStats(ctx)
+			return of(s), err
+		}
+	}
+	gauge("holdfast_specialists_online", "Specialists who are online.", stat(func(s holds.Stats) int { return s.Online }))
+	gauge("holdfast_specialists_available", "Specialists who can take a session, at most 10 seconds old.", e.Beacon)
+	gauge("holdfast_selections", "Clients who are looking at a slot.", stat(func(s holds.Stats) int { return s.Selections }))
 }
 
 // routeMetrics are those of one route, looked up once.

@@ -2,14 +2,17 @@ package web
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"slices"
+	"strconv"
 
 	"holdfast/engine"
 	"holdfast/holds"
 	"holdfast/store"
 )
 
-// presenceJSON is who can take a session now.
+// presenceJSON is what is known of one specialist.
 type presenceJSON struct {
 	SpecialistID    string `json:"specialistId"`
 	Online          bool   `json:"online"`
@@ -21,16 +24,11 @@ type presenceJSON struct {
 	MaxSessions     int    `json:"maxSessions"`
 }
 
-func presentOf(p *holds.Present) presenceJSON {
-	return presenceJSON{
-		SpecialistID: p.SpecialistID, Online: p.Online, Deactivated: p.Deactivated, LastHeartbeatAt: optionalTime(p.HeartbeatAt), Load: p.Load, MaxSessions: p.Max,
-	}
-}
-
 func presenceOf(p *engine.Presence) presenceJSON {
-	j := presentOf(&p.Present)
-	j.LastOnlineAt, j.LastOfflineAt = optionalTime(p.LastOnlineAt), optionalTime(p.LastOfflineAt)
-	return j
+	return presenceJSON{
+		SpecialistID: p.SpecialistID, Online: p.Online, Deactivated: p.Deactivated, LastHeartbeatAt: optionalTime(p.HeartbeatAt),
+		LastOnlineAt: optionalTime(p.LastOnlineAt), LastOfflineAt: optionalTime(p.LastOfflineAt), Load: p.Load, MaxSessions: p.Max,
+	}
 }
 
 // ownSwitch refuses a member of staff who would throw a colleague's switch.
@@ -106,11 +104,35 @@ func (s *Server) listPresence(c *call, list []holds.Present, err error) error {
 	if err != nil {
 		return err
 	}
-	answer := make([]presenceJSON, len(list))
+	b := make([]byte, 0, 64+192*len(list))
+	b = append(b, `{"specialists":[`...)
 	for i := range list {
-		answer[i] = presentOf(&list[i])
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendPresent(b, &list[i])
 	}
-	return c.json(http.StatusOK, map[string]any{"specialists": answer, "count": len(answer)})
+	b = append(b, `],"count":`...)
+	c.status, c.out = http.StatusOK, append(strconv.AppendInt(b, int64(len(list)), 10), '}')
+	return nil
+}
+
+// appendPresent writes a presenceJSON of the live state alone: a large clinic's list is asked for again and again.
+func appendPresent(b []byte, p *holds.Present) []byte {
+	b = append(b, `{"specialistId":"`...)
+	b = append(b, p.SpecialistID...)
+	b = append(b, `","online":`...)
+	b = strconv.AppendBool(b, p.Online)
+	b = append(b, `,"deactivated":`...)
+	b = strconv.AppendBool(b, p.Deactivated)
+	if !p.HeartbeatAt.IsZero() {
+		b = append(b, `,"lastHeartbeatAt":"`...)
+		b = append(appendInstant(b, p.HeartbeatAt), '"')
+	}
+	b = append(b, `,"load":`...)
+	b = strconv.AppendInt(b, int64(p.Load), 10)
+	b = append(b, `,"maxSessions":`...)
+	return append(strconv.AppendInt(b, int64(p.Max), 10), '}')
 }
 
 // sessionJSON is one on-demand consultation, without its client.
@@ -151,10 +173,17 @@ func (s *Server) requestSession(c *call, _ *sessionBody) error {
 	return s.answerSession(c, http.StatusCreated, &x, err)
 }
 
+var sessionStatuses = []store.SessionStatus{
+	store.SessionRequested, store.SessionActive, store.SessionPendingPayment, store.SessionEnded, store.SessionExpired, store.SessionCancelled,
+}
+
 func (s *Server) listSessions(c *call) error {
 	q := c.query()
 	f := store.SessionFilter{SpecialistID: q.id("specialistId"), Limit: q.whole("limit", 1, 500, 100)}
 	for _, status := range q.values["status"] {
+		if !slices.Contains(sessionStatuses, store.SessionStatus(status)) {
+			q.add("status", "must be requested, active, pending_payment, ended, expired or cancelled")
+		}
 		f.Statuses = append(f.Statuses, store.SessionStatus(status))
 	}
 	if err := q.err(); err != nil {
@@ -179,6 +208,9 @@ func (s *Server) getSession(c *call) error {
 
 func (s *Server) cancelSession(c *call, _ *sessionBody) error {
 	x, err := s.engine.CancelSession(c.ctx(), c.param("id"), c.client)
+	if errors.Is(err, holds.ErrNotOwner) {
+		return errNotOwner.titled("Another client's session").with("Only the client that asked for this session can cancel it. Send the clientId that it was asked for with.")
+	}
 	return s.answerSession(c, http.StatusOK, &x, err)
 }
 
@@ -186,7 +218,11 @@ type acceptBody struct {
 	SpecialistID string `json:"specialistId"`
 }
 
+// acceptSession is for the specialist named, or the one who is signed in.
 func (s *Server) acceptSession(c *call, b *acceptBody) error {
+	if b.SpecialistID == "" {
+		b.SpecialistID = c.caller.specialistID
+	}
 	if !c.caller.reaches(b.SpecialistID) {
 		return errForbidden.with("You can only accept for yourself.")
 	}
@@ -232,7 +268,7 @@ func (s *Server) ownSession(c *call) error {
 		return nil
 	}
 	x, err := s.engine.Session(c.ctx(), c.param("id"))
-	if err == nil && !c.caller.reaches(x.SpecialistID) {
+	if err == nil && x.SpecialistID != "" && !c.caller.reaches(x.SpecialistID) {
 		err = errForbidden.with("This session is a colleague's.")
 	}
 	return err

@@ -94,7 +94,7 @@ func (b *specialistBody) apply(p *store.Specialist) {
 }
 
 func (s *Server) createSpecialist(c *call, b *specialistBody) error {
-	p := store.Specialist{Active: true}
+	p := store.Specialist{Active: true, MaxSessions: 1}
 	set(&p.ID, b.ID)
 	b.apply(&p)
 	made, err := s.engine.CreateSpecialist(c.ctx(), c.caller.actor, p)

@@ -202,6 +202,8 @@ func (h *hub) snapshot(ctx context.Context, s *stream, topic string, b []byte) (
 	var err error
 	switch topic {
 	case presenceTopic:
+		// What was published before the snapshot began is in it, and older than it: it must not be told again.
+		s.known, s.knownEnd = map[string]struct{}{"": {}}, time.Now().Add(-1)
 		return h.presenceSnapshot(ctx, b)
 	case staffTopic:
 		generation = h.engine.Generation("")

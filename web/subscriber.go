@@ -146,7 +146,8 @@ func (s *stream) takePatch(at uint64, frame []byte) []byte {
 }
 
 // isKnown reports whether a frame announces a hold that the snapshot already showed. A hold is announced once in its
-// life, so its id is enough. Once events are later than the snapshot the ids are forgotten.
+// life, so its id is enough; the empty id stands for frames without one. Once events are later than the snapshot the ids
+// are forgotten.
 func (s *stream) isKnown(mark frameMark) bool {
 	if s.known == nil {
 		return false
@@ -156,5 +157,5 @@ func (s *stream) isKnown(mark frameMark) bool {
 		return false
 	}
 	_, ok := s.known[mark.holdID]
-	return ok && mark.holdID != ""
+	return ok
 }

@@ -97,6 +97,7 @@ func New(e *engine.Engine, o Options) (*Server, error) {
 			return nil, fmt.Errorf("base URL: %w", err)
 		}
 	}
+	s.metrics.presence(e)
 	s.hub = newHub(e, o.Logger, hubOptions{})
 	s.work = append(s.work, s.hub.run)
 	s.credentials = []credential{s.apiKey, s.manageLink, s.staffCookie}

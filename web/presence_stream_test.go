@@ -1,0 +1,131 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// TestPresenceTranscript compares the whole presence stream with testdata/stream/presence.txt: who is there and what is
+// open as it begins, then everybody who comes and goes and what becomes of requests. It names no client, and nothing of
+// slots is on it.
+func TestPresenceTranscript(t *testing.T) {
+	ctx := context.Background()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStreams(t, hubOptions{})
+		must := func(_ any, err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, id := range []string{"ada", "bea"} {
+			must(s.engine.UpdateSpecialist(ctx, "system", id, func(p *store.Specialist) { p.MaxSessions = 1 }))
+		}
+		must(s.engine.GoOnline(ctx, "ada"))
+		first, err := s.engine.RequestSession(ctx, ownClient, nil)
+		must(nil, err)
+		must(s.engine.AcceptSession(ctx, first.ID, "ada"))
+		time.Sleep(time.Second) // open sessions are told in the order of their requests
+		waiting, err := s.engine.RequestSession(ctx, otherClient, nil)
+		must(nil, err)
+
+		synctest.Wait()
+		r := s.listen(presenceTopic, "", time.Hour)
+		var got bytes.Buffer
+		read := make(chan struct{})
+		go func() {
+			defer close(read)
+			for {
+				f, err := r.next()
+				if err != nil {
+					return
+				}
+				if f.Type != "ping" {
+					got.WriteString(f.text + "\n\n")
+				}
+			}
+		}()
+		step := func(_ any, err error) {
+			t.Helper()
+			must(nil, err)
+			synctest.Wait()
+		}
+		synctest.Wait() // until the snapshot is read
+		step(s.engine.GoOnline(ctx, "bea"))
+		s.claim("checkup", "ada", 1, otherClient) // is no business of this stream
+		step(s.engine.AcceptSession(ctx, waiting.ID, "bea"))
+		step(s.engine.SetSessionPayment(ctx, first.ID, true))
+		step(s.engine.EndSession(ctx, first.ID, "helped"))
+		step(s.engine.RerouteSession(ctx, waiting.ID, "ada"))
+		step(s.engine.CancelSession(ctx, waiting.ID, otherClient))
+		_, err = s.engine.RequestSession(ctx, ownClient, nil)
+		step(nil, err)
+		for range 4 {
+			time.Sleep(20 * time.Second)
+			step(nil, s.engine.Beat(ctx, "ada"))
+		}
+		time.Sleep(40 * time.Second) // the request has lapsed, and bea was not heard of
+		step(s.engine.UpdateSpecialist(ctx, "system", "ada", func(p *store.Specialist) { p.Active = false }))
+		synctest.Wait()
+		r.conn.Close()
+		<-read
+		for _, secret := range []holds.ClientID{ownClient, otherClient} {
+			if strings.Contains(got.String(), string(secret)) {
+				t.Errorf("a client is on the stream:\n%s", got.String())
+			}
+		}
+		compareTranscript(t, "../testdata/stream/presence.txt", namedSessions(got.String()))
+	})
+}
+
+// What was published before the snapshot was taken and reaches the ring after the stream has joined is in the snapshot, and
+// telling it again would show a session in a state that it has left.
+func TestPresenceStreamsAreNotToldThePast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStreams(t, hubOptions{})
+		x := &stream{topic: new(topic)}
+		event := func(status string) *holds.Event {
+			return &holds.Event{Kind: holds.EventSession, SessionID: "s1", At: time.Now(), Reason: holds.Reason(status)}
+		}
+		late := event("requested")
+		time.Sleep(time.Millisecond)
+		if _, err := s.hub.snapshot(context.Background(), x, presenceTopic, nil); err != nil {
+			t.Fatal(err)
+		}
+		var got []byte
+		for _, ev := range []*holds.Event{late, event("active"), event("ended")} {
+			x.topic.ring.append(appendEvent(nil, "e", ev, ""), ev)
+		}
+		for b := x.next(); len(b) > 0; b = x.next() {
+			got = append(got, b...)
+		}
+		if text := string(got); strings.Contains(text, "requested") || !strings.Contains(text, "active") || !strings.Contains(text, "ended") {
+			t.Errorf("the stream was told\n%s\nwant what came after its snapshot, and not what came before", text)
+		}
+	})
+}
+
+var madeSession = regexp.MustCompile(`"sessionId":"([^"]+)"`)
+
+// namedSessions replaces session ids by their order of appearance.
+func namedSessions(text string) string {
+	names := map[string]string{}
+	for _, m := range madeSession.FindAllStringSubmatch(text, -1) {
+		if names[m[1]] == "" {
+			names[m[1]] = fmt.Sprintf("session%d", len(names)+1)
+		}
+	}
+	for id, name := range names {
+		text = strings.ReplaceAll(text, id, name)
+	}
+	return text
+}

@@ -1,0 +1,279 @@
+package web_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// Presence and sessions over HTTP: who may throw which switch, and what each answer says.
+
+// key makes an API key and returns the header that shows it.
+func (h *house) key(scope string) header {
+	h.t.Helper()
+	r := h.do("POST", "/v1/api-keys", map[string]any{"name": "tests", "scope": scope}, asAdmin).want(201)
+	for _, v := range r.body {
+		if one, ok := v.(map[string]any); ok && one["secret"] != nil {
+			return header{"Authorization": "Bearer " + one["secret"].(string)}
+		}
+		if s, ok := v.(string); ok && strings.HasPrefix(s, "hfk_") {
+			return header{"Authorization": "Bearer " + s}
+		}
+	}
+	h.t.Fatalf("no key in %s", r.raw)
+	return nil
+}
+
+// onCall is a house whose specialists take this many sessions, with a presence key.
+func onCall(t *testing.T, max int) (*house, header) {
+	h := newHouse(t)
+	for _, id := range []string{"ada", "bea"} {
+		h.do("PATCH", "/v1/specialists/"+id, map[string]any{"maxSessions": max}, asAdmin).want(200)
+	}
+	return h, h.key("presence")
+}
+
+func (h *house) online(as header, specialists ...string) {
+	h.t.Helper()
+	for _, id := range specialists {
+		h.do("POST", "/v1/specialists/"+id+"/online", nil, as).want(200)
+	}
+}
+
+// request asks for a session as client n and returns its path.
+func (h *house) request(n int) string {
+	h.t.Helper()
+	return "/v1/sessions/" + h.do("POST", "/v1/sessions", map[string]any{"clientId": client(n)}).want(201).text("session", "id")
+}
+
+func TestPresenceOverHTTP(t *testing.T) {
+	h, key := onCall(t, 2)
+	p := h.do("GET", "/v1/specialists/ada/presence", nil, key).want(200)
+	if want := map[string]any{"specialistId": "ada", "online": false, "deactivated": false, "load": 0.0, "maxSessions": 2.0}; !sameFields(p.get("presence").(map[string]any), want) {
+		t.Errorf("before anything: got %s, want exactly %v", p.raw, want)
+	}
+	if r := h.do("POST", "/v1/specialists/ada/heartbeat", nil, key).problem(409, "not_bookable"); r.text("reason") != "not_online" || r.text("title") == "This time cannot be booked" {
+		t.Errorf("a heartbeat of somebody offline: got %s", r.raw)
+	}
+	p = h.do("POST", "/v1/specialists/ada/online", nil, key).want(200)
+	if p.get("presence", "online") != true || p.text("presence", "lastOnlineAt") == "" || p.text("presence", "lastHeartbeatAt") == "" {
+		t.Errorf("online: got %s", p.raw)
+	}
+	if r := h.do("POST", "/v1/specialists/ada/heartbeat", nil, key).want(200); r.raw != `{"ok":true}` {
+		t.Errorf("a heartbeat: got %s", r.raw)
+	}
+	for _, path := range []string{"/v1/presence/available", "/v1/presence/online"} {
+		r := h.do("GET", path, nil, key).want(200)
+		list, _ := r.body["specialists"].([]any)
+		if len(list) != 1 || r.get("count") != 1.0 {
+			t.Fatalf("%s: got %s", path, r.raw)
+		}
+		one := list[0].(map[string]any)
+		if one["specialistId"] != "ada" || one["online"] != true || one["load"] != 0.0 || one["maxSessions"] != 2.0 || one["lastHeartbeatAt"] == nil {
+			t.Errorf("%s: got %v", path, one)
+		}
+	}
+	p = h.do("POST", "/v1/specialists/ada/offline", nil, key).want(200)
+	if p.get("presence", "online") != false || p.text("presence", "lastOfflineAt") == "" {
+		t.Errorf("offline: got %s", p.raw)
+	}
+	h.do("GET", "/v1/presence/available?limit=0", nil, key).problem(422, "validation_failed").field("limit")
+	for _, act := range []string{"online", "offline", "heartbeat"} {
+		h.do("POST", "/v1/specialists/nobody/"+act, nil, key).problem(404, "not_found")
+		h.do("GET", "/v1/specialists/ada/"+act, nil, key).problem(405, "method_not_allowed")
+	}
+	h.do("GET", "/v1/specialists/nobody/presence", nil, key).problem(404, "not_found")
+}
+
+// Who was made without a number takes one session at a time.
+func TestANewSpecialistTakesOneSession(t *testing.T) {
+	h := newHouse(t)
+	h.do("POST", "/v1/specialists", map[string]any{"id": "new", "name": "Dr New"}, asAdmin).want(201)
+	h.do("POST", "/v1/import", `{"specialists":[{"id":"imported","name":"Dr Imported"},{"id":"none","name":"Dr None","maxSessions":0}]}`, asAdmin).want(200)
+	h.online(asAdmin, "new", "imported", "none")
+	if r := h.do("GET", "/v1/presence/available", nil, asAdmin).want(200); r.get("count") != 2.0 || strings.Contains(r.raw, `"none"`) {
+		t.Errorf("available: got %s, want new and imported", r.raw)
+	}
+}
+
+func TestPresenceNeedsItsScope(t *testing.T) {
+	h, key := onCall(t, 1)
+	agent := h.key("agent")
+	ada, desk := h.signedIn("ada@clinic.example", "specialist", "ada"), h.signedIn("desk@clinic.example", "reception", "")
+	routes := []struct{ method, path string }{
+		{"POST", "/v1/specialists/ada/online"}, {"POST", "/v1/specialists/ada/heartbeat"}, {"GET", "/v1/specialists/ada/presence"},
+		{"GET", "/v1/presence/available"}, {"GET", "/v1/presence/online"}, {"GET", "/v1/sessions"}, {"POST", "/v1/specialists/ada/offline"},
+	}
+	for _, r := range routes {
+		h.do(r.method, r.path, nil).problem(401, "unauthorized")
+		h.do(r.method, r.path, nil, agent).problem(403, "forbidden")
+		for _, as := range []header{key, asAdmin, ada, desk} {
+			h.do("POST", "/v1/specialists/ada/online", nil, as).want(200)
+			h.do(r.method, r.path, nil, as).want(200)
+		}
+	}
+	h.do("GET", "/v1/presence/stream", nil).problem(401, "unauthorized")
+	h.do("GET", "/v1/presence/stream", nil, agent).problem(403, "forbidden")
+	h.do("GET", "/v1/presence/stream?leaseMs=1", nil, key).problem(422, "validation_failed").field("leaseMs")
+
+	// A specialist throws the own switch and nobody else's; the reception throws everybody's.
+	for _, act := range []string{"online", "heartbeat", "offline"} {
+		if r := h.do("POST", "/v1/specialists/bea/"+act, nil, ada).problem(403, "forbidden"); !strings.Contains(r.text("detail"), "yourself") {
+			t.Errorf("a colleague's switch: got %q", r.text("detail"))
+		}
+		h.do("POST", "/v1/specialists/bea/"+act, nil, desk).want(200)
+	}
+}
+
+func TestAHeartbeatOfSomebodySwitchedOff(t *testing.T) {
+	h, key := onCall(t, 1)
+	h.online(key, "ada")
+	h.do("PATCH", "/v1/specialists/ada", map[string]any{"active": false}, asAdmin).want(200)
+	for _, act := range []string{"heartbeat", "online"} {
+		if r := h.do("POST", "/v1/specialists/ada/"+act, nil, key).problem(403, "forbidden"); r.text("reason") != "deactivated" {
+			t.Errorf("%s: got the reason %s", act, r.raw)
+		}
+	}
+	if r := h.do("GET", "/v1/specialists/ada/presence", nil, key).want(200); r.get("presence", "deactivated") != true || r.get("presence", "online") != false {
+		t.Errorf("presence: got %s", r.raw)
+	}
+	h.do("PATCH", "/v1/specialists/ada", map[string]any{"active": true}, asAdmin).want(200)
+	h.online(key, "ada")
+	h.do("POST", "/v1/specialists/ada/heartbeat", nil, key).want(200)
+}
+
+// The public beacon counts and names nobody; one answer serves for ten seconds.
+func TestTheBeacon(t *testing.T) {
+	h, key := onCall(t, 1)
+	if r := h.do("GET", "/v1/presence/snapshot", nil).want(200); r.raw != `{"available":false,"count":0}` {
+		t.Errorf("nobody is there: got %s", r.raw)
+	}
+	h.online(key, "ada")
+	if r := h.do("GET", "/v1/presence/snapshot", nil).want(200); r.raw != `{"available":false,"count":0}` {
+		t.Errorf("within ten seconds: got %s, want the same again", r.raw)
+	}
+	other, key := onCall(t, 1)
+	other.online(key, "ada", "bea")
+	if r := other.do("GET", "/v1/presence/snapshot", nil).want(200); r.raw != `{"available":true,"count":2}` {
+		t.Errorf("two are there: got %s", r.raw)
+	}
+}
+
+func TestSessionsOverHTTP(t *testing.T) {
+	h, key := onCall(t, 1)
+	h.online(key, "ada", "bea")
+	r := h.do("POST", "/v1/sessions", map[string]any{"clientId": client(1)}).want(201)
+	if r.text("session", "status") != "requested" || r.get("session", "specialistId") != nil || r.text("session", "expiresAt") == "" {
+		t.Errorf("a request: got %s", r.raw)
+	}
+	session := "/v1/sessions/" + r.text("session", "id")
+	if again := h.request(1); again != session {
+		t.Errorf("asking again gave %s, want %s", again, session)
+	}
+	refused := func(r *reply, reason string) {
+		t.Helper()
+		if r.problem(409, "not_bookable"); r.text("reason") != reason || r.text("title") != "Not possible now" {
+			t.Errorf("got %s, want the reason %s", r.raw, reason)
+		}
+	}
+	act := func(what string, body any) *reply {
+		t.Helper()
+		return h.do("POST", session+"/"+what, body, key)
+	}
+	refused(act("end", nil), "session_not_active")
+	act("accept", map[string]any{"specialistId": "nobody"}).problem(422, "validation_failed").field("specialistId")
+	act("accept", map[string]any{}).problem(422, "validation_failed").field("specialistId")
+	if r := act("accept", map[string]any{"specialistId": "ada"}).want(200); r.text("session", "status") != "active" || r.text("session", "acceptedAt") == "" {
+		t.Errorf("accepted: got %s", r.raw)
+	}
+	refused(act("accept", map[string]any{"specialistId": "bea"}), "already_accepted")
+	second := h.request(2)
+	refused(h.do("POST", second+"/accept", map[string]any{"specialistId": "ada"}, key), "at_capacity")
+	if r := act("payment", map[string]any{"pending": true}).want(200); r.text("session", "status") != "pending_payment" {
+		t.Errorf("payment: got %s", r.raw)
+	}
+	if r := act("reroute", map[string]any{"specialistId": "bea"}).want(200); r.text("session", "specialistId") != "bea" {
+		t.Errorf("rerouted: got %s", r.raw)
+	}
+	if r := act("end", map[string]any{"outcome": "helped"}).want(200); r.text("session", "status") != "ended" || r.text("session", "outcome") != "helped" {
+		t.Errorf("ended: got %s", r.raw)
+	}
+	refused(act("reroute", map[string]any{"specialistId": "ada"}), "session_over")
+	h.do("POST", "/v1/specialists/bea/offline", nil, key).want(200)
+	refused(h.do("POST", second+"/accept", map[string]any{"specialistId": "bea"}, key), "not_online")
+
+	// Anybody who knows the id can ask; nobody but its client can cancel.
+	got := h.do("GET", session, nil).want(200)
+	if strings.Contains(got.raw, client(1)) {
+		t.Errorf("the client is in the answer: %s", got.raw)
+	}
+	h.do("POST", second+"/cancel", nil).problem(422, "validation_failed").field("clientId")
+	if r := h.do("POST", second+"/cancel", map[string]any{"clientId": client(1)}).problem(403, "not_owner"); strings.Contains(r.raw, "hold") {
+		t.Errorf("a session's refusal speaks of holds: %s", r.raw)
+	}
+	if r := h.do("POST", second+"/cancel", nil, header{"Holdfast-Client": client(2)}).want(200); r.text("session", "status") != "cancelled" {
+		t.Errorf("cancelled: got %s", r.raw)
+	}
+
+	list := h.do("GET", "/v1/sessions?status=ended&status=cancelled", nil, key).want(200).body["sessions"].([]any)
+	if len(list) != 2 {
+		t.Errorf("two are over, the list has %v", list)
+	}
+	if list := h.do("GET", "/v1/sessions?specialistId=bea", nil, key).want(200).body["sessions"].([]any); len(list) != 1 {
+		t.Errorf("one was with bea, the list has %v", list)
+	}
+	h.do("GET", "/v1/sessions?status=open", nil, key).problem(422, "validation_failed").field("status")
+	h.do("GET", "/v1/sessions?limit=501", nil, key).problem(422, "validation_failed").field("limit")
+	for _, path := range []string{"/v1/sessions/unknown", "/v1/sessions/a%20b"} {
+		h.do("GET", path, nil).problem(404, "not_found")
+		h.do("POST", path+"/accept", map[string]any{"specialistId": "ada"}, key).problem(404, "not_found")
+	}
+	for _, what := range []string{"accept", "end", "reroute", "payment"} {
+		h.do("POST", session+"/"+what, map[string]any{}).problem(401, "unauthorized")
+	}
+	h.do("POST", "/v1/sessions", map[string]any{"clientId": "short"}).problem(422, "validation_failed").field("clientId")
+	h.do("POST", session+"/payment", `{"pending":"yes"}`, key).problem(422, "validation_failed").field("pending")
+	h.do("POST", session+"/end", map[string]any{"outcome": strings.Repeat("x", 201)}, key).problem(422, "validation_failed").field("outcome")
+}
+
+func TestSpecialistsTouchTheirOwnSessions(t *testing.T) {
+	h, key := onCall(t, 2)
+	h.online(key, "ada", "bea")
+	ada, bea := h.signedIn("ada@clinic.example", "specialist", "ada"), h.signedIn("bea@clinic.example", "specialist", "bea")
+	session := h.request(1)
+	h.do("POST", session+"/end", nil, bea).problem(409, "not_bookable") // nobody's yet
+	h.do("POST", session+"/accept", map[string]any{"specialistId": "bea"}, ada).problem(403, "forbidden")
+	if r := h.do("POST", session+"/accept", map[string]any{}, ada).want(200); r.text("session", "specialistId") != "ada" {
+		t.Errorf("accepted without a name: got %s, want ada", r.raw)
+	}
+	for what, body := range map[string]map[string]any{"end": {}, "payment": {"pending": true}, "reroute": {"specialistId": "bea"}} {
+		h.do("POST", session+"/"+what, body, bea).problem(403, "forbidden")
+	}
+	h.do("POST", session+"/reroute", map[string]any{"specialistId": "bea"}, ada).want(200)
+	h.do("POST", session+"/end", nil, ada).problem(403, "forbidden")
+	h.do("POST", session+"/end", nil, bea).want(200)
+}
+
+func TestSessionsAreIdempotentByKey(t *testing.T) {
+	h, _ := onCall(t, 1)
+	once := header{"Idempotency-Key": "request-1"}
+	first := h.do("POST", "/v1/sessions", map[string]any{"clientId": client(1)}, once).want(201)
+	h.do("POST", "/v1/sessions/"+first.text("session", "id")+"/cancel", map[string]any{"clientId": client(1)}).want(200)
+	again := h.do("POST", "/v1/sessions", map[string]any{"clientId": client(1)}, once).want(201)
+	if again.raw != first.raw || again.header.Get("Idempotency-Replayed") != "true" {
+		t.Errorf("a repeat: got %s, want the first answer", again.raw)
+	}
+}
+
+func TestPresenceIsMeasured(t *testing.T) {
+	h, key := onCall(t, 1)
+	h.online(key, "ada", "bea")
+	h.do("POST", h.request(1)+"/accept", map[string]any{"specialistId": "ada"}, key).want(200)
+	h.selects(1, h.at(0), nil).want(200)
+	r := h.do("GET", "/metrics", nil).want(http.StatusOK)
+	for _, line := range []string{"holdfast_specialists_online 2", "holdfast_specialists_available 1", "holdfast_selections 1"} {
+		if !strings.Contains(r.raw, "\n"+line+"\n") {
+			t.Errorf("the metrics have no %q", line)
+		}
+	}
+}
