@@ -23,7 +23,7 @@ export const Card = memo(props => {
   const name = who(desk, a), type = typeName(s, a.appointmentTypeId)
   const classes = ['appt', colourOf(s, a.appointmentTypeId), a.attendance, line && 'line', a.overbook && 'over'].filter(Boolean).join(' ')
   return html`<div class=${classes} style=${place(props)} data-id=${props.id} role="button" aria-label=${sayAppointment(desk, a)} title=${lanes > 1 || line ? `${time(a.start)} ${name}, ${type}` : undefined}>
-    <p class="appt-name"><${Icon} name=${attendanceIcon[a.attendance]} /><span>${time(a.start)}</span> <b><bdi>${name}</bdi></b></p>
+    <p class="appt-name"><${Icon} name=${attendanceIcon[a.attendance]} /><span>${time(a.start)}</span> <b><bdi>${name}</bdi></b></p>${' '}
     <p class="appt-type">${a.overbook && html`<span class="flag"><${Icon} name="over" />${t('card.overbook')}</span>`}${a.upstreamState === 'failed' && html`<span class="flag"><${Icon} name="alert" />${t('card.upstream')}</span>`}<span>${type}</span>${a.patient?.notes && html`<${Icon} name="note" />`}</p>
   </div>`
 })

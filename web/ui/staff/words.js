@@ -17,15 +17,14 @@ export const colourOf = (s, id) => 't' + (Math.max(0, s.types.findIndex(x => x.i
 export const who = (desk, a) => a.busy ? t('card.busy') : shown(desk.prefs.get(), a.patient?.name || '') || t('card.nobody')
 export const closedWord = word => ['closed', 'break', 'blocked'].includes(word) ? t('closed.' + word) : word
 
-// "09:00 to 09:30, Lena Vogt, Check-up, arrived"
+// "09:00 Lena Vogt, Check-up, 30 minutes, arrived": what is written on the card in its own order, so that who
+// speaks to the computer can name it by what is seen, and then the rest.
 export function sayAppointment(desk, a) {
-  const parts = [range(a.start, a.end), who(desk, a)]
-  if (!a.busy) {
-    parts.push(typeName(desk.store.get(), a.appointmentTypeId), t('att.' + a.attendance))
-    if (a.overbook) parts.push(t('card.overbook'))
-    if (a.upstreamState === 'failed') parts.push(t('card.upstream'))
-  }
-  return parts.join(', ')
+  if (a.busy) return [range(a.start, a.end), who(desk, a)].join(', ')
+  return [
+    `${time(a.start)} ${who(desk, a)}`, a.overbook && t('card.overbook'), a.upstreamState === 'failed' && t('card.upstream'),
+    typeName(desk.store.get(), a.appointmentTypeId), t('minutes', { n: Math.round((a.end - a.start) / 6e4) }), t('att.' + a.attendance),
+  ].filter(Boolean).join(', ')
 }
 export const sayGhost = h => t(h.own ? 'ghost.own' : h.done ? 'ghost.done' : 'ghost')
 
