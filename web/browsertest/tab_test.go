@@ -23,6 +23,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // tab is one tab, 390 points wide like a phone unless a test makes it wider.
@@ -263,10 +264,26 @@ func (p *tab) click(selector string) {
 	p.do(chromedp.MouseClickXY(xy[0], xy[1]))
 }
 
-// key presses keys one after the other: kb.Tab, kb.Enter, " ".
+// key presses keys one after the other: kb.Tab, kb.Enter, "a". What a page does with a key going down decides whether a
+// letter is written, as it does for a person, which is why this is not chromedp's own KeyEvent.
 func (p *tab) key(keys string) {
 	p.t.Helper()
-	p.do(chromedp.KeyEvent(keys))
+	for _, r := range keys {
+		k := kb.Keys[r]
+		if k == nil {
+			p.t.Fatalf("there is no key for %q", r)
+		}
+		down := input.DispatchKeyEventParams{
+			Type: input.DispatchKeyEventTypeKeyDown, Key: k.Key, Code: k.Code, Text: k.Text, UnmodifiedText: k.Unmodified,
+			WindowsVirtualKeyCode: k.Windows, NativeVirtualKeyCode: k.Native,
+		}
+		if k.Shift {
+			down.Modifiers = 8
+		}
+		up := down
+		up.Type, up.Text, up.UnmodifiedText = input.DispatchKeyEventTypeKeyUp, "", ""
+		p.do(command(input.DispatchKeyEvent, down), command(input.DispatchKeyEvent, up))
+	}
 }
 
 // write puts a text where the focus is, as a paste or an input method does.
