@@ -41,7 +41,7 @@ function Operation({ op, offset, run, ask }) {
       <p class="line-title"><b>${kindOf(op.kind)}</b>${op.childName && html` <bdi>${op.childName}</bdi>`}${op.startTime && html`<span class="muted"> ${wall(op.startTime)}</span>`}</p>
       <p class="line-facts"><${State} kind=${kind} icon=${html`<${Icon} name=${icon} />`}>${t('queue.state.' + state)}</${State}>
         <span>${t('queue.attempts', { done: op.attempts, most: op.maxAttempts })}</span>
-        ${state === 'pending' && op.nextRetryAt && html`<span>${left > 0 ? t('queue.next', { clock: countdown(left) }) : t('queue.due')}</span>`}
+        ${state === 'pending' && op.nextRetryAt && html`<span>${left > 0 ? t('queue.next', { clock: countdown(left).replace(/^0(?=\d:)/, '') }) : t('queue.due')}</span>`}
         <span class="muted">${t('queue.since', { when: `${write('shortDay', op.createdAt, zone)}, ${write('time', op.createdAt, zone)}` })}</span></p>
       ${op.lastError && state !== 'completed' && html`<p class="line-why">${why(op.lastError)}</p>`}
       ${state === 'review' && html`<p class="line-why">${t('queue.review.ask')}</p>`}
