@@ -19,10 +19,10 @@ export CGO_ENABLED := 0
 test: vet
 	@.ci/tools
 	@if command -v gcc >/dev/null 2>&1 || command -v cc >/dev/null 2>&1; then \
-	  echo 'go test -race ./...'; CGO_ENABLED=1 go test -race -timeout 8m -p $(PARALLEL) ./...; \
+	  echo 'go test -race ./...'; CGO_ENABLED=1 go test -race -timeout 25m -p $(PARALLEL) ./...; \
 	else \
 	  echo '!!! SKIPPED: the race detector. It needs a C compiler, and there is none.'; \
-	  go test -timeout 8m -p $(PARALLEL) ./...; \
+	  go test -timeout 25m -p $(PARALLEL) ./...; \
 	fi
 
 vet:

@@ -143,6 +143,7 @@ func TestPowerCutAtEveryStep(t *testing.T) {
 		"a visitor who cancels":      {nil, func(p *practice) { a := visitorBooks(p); time.Sleep(time.Minute); cancel(p, a) }},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // most of it waits for the disk
 			reviews, runs := 0, 0
 			for n := 1; ; n++ {
 				for _, after := range []bool{false, true} {
