@@ -49,9 +49,9 @@ func BenchmarkClaim(b *testing.B) {
 			together(32, 32, func(g int) {
 				for i := range int64(ourCalls / 32) {
 					n := first + int64(g)*(ourCalls/32) + i
-					start := day.Add(time.Duration(n/specialists) * time.Minute)
+					start := day.Add(time.Duration(n/int64(len(names))) * time.Minute)
 					_, err := live.Claim(ctx, holds.Claim{
-						Span: holds.Span{AppointmentTypeID: "checkup", SpecialistID: names[n%specialists], SlotStart: start, SlotEnd: start.Add(time.Minute),
+						Span: holds.Span{AppointmentTypeID: "checkup", SpecialistID: names[n%int64(len(names))], SlotStart: start, SlotEnd: start.Add(time.Minute),
 							BusyStart: start, BusyEnd: start.Add(time.Minute)},
 						Client: clients[n%int64(len(clients))], Seats: seatZero, TTL: time.Second, MaxLife: 15 * time.Minute,
 					})
@@ -72,13 +72,13 @@ func BenchmarkClaim(b *testing.B) {
 
 var (
 	seatZero = []int{0}
-	names    = func() (list [specialists]string) {
+	names    = func() (list [2000]string) {
 		for i := range list {
-			list[i] = fmt.Sprintf("s%02d", i)
+			list[i] = fmt.Sprintf("s%04d", i)
 		}
 		return list
 	}()
-	clients = func() (list [1000]holds.ClientID) {
+	clients = func() (list [200_000]holds.ClientID) {
 		for i := range list {
 			list[i] = holds.ClientID(fmt.Sprintf("client-%016d", i))
 		}

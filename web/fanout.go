@@ -76,7 +76,7 @@ func (h *hub) append(ev *holds.Event, epoch string, frame []byte, grown []*topic
 			frame = appendEvent(frame, epoch, ev, "")
 		}
 		if owner != nil && owner.topic == t { // before the frame can be read
-			owner.patch(t.ring.tail(), appendEvent(nil, epoch, ev, owner.client))
+			owner.patch(t.ring.tail(), ownForm(nil, frame, owner.client))
 		}
 		t.ring.append(frame, ev)
 		if !slices.Contains(grown, t) {

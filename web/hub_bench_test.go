@@ -58,13 +58,13 @@ func BenchmarkClaimReleaseFrames(b *testing.B) {
 		}
 		held := holds.Event{Kind: holds.EventHold, Seq: 1, HoldID: h.ID, Span: h.Span, ExpiresAt: h.ExpiresAt, Client: h.Client}
 		frame = appendEvent(frame[:0], epoch, &held, "")
-		frame = appendEvent(frame, epoch, &held, h.Client)
+		frame = ownForm(frame, frame, h.Client)
 		if _, err := live.Release(ctx, h.ID, ownClient, holds.ReasonReleased); err != nil {
 			b.Fatal(err)
 		}
 		held.Kind, held.Reason = holds.EventRelease, holds.ReasonReleased
 		frame = appendEvent(frame[:0], epoch, &held, "")
-		frame = appendEvent(frame, epoch, &held, h.Client)
+		frame = ownForm(frame, frame, h.Client)
 	}
 }
 

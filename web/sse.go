@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"strconv"
 	"time"
 
@@ -151,14 +152,15 @@ func appendSlot(b []byte, holdID string, s *holds.Span) []byte {
 	b = append(b, s.AppointmentTypeID...)
 	b = append(b, `","specialistId":"`...)
 	b = append(b, s.SpecialistID...)
+	var day dayText
 	b = append(b, `","slotStartDate":"`...)
-	b = appendInstant(b, s.SlotStart)
+	b = day.appendInstant(b, s.SlotStart)
 	b = append(b, `","slotEndDate":"`...)
-	b = appendInstant(b, s.SlotEnd)
+	b = day.appendInstant(b, s.SlotEnd)
 	b = append(b, `","busyStartDate":"`...)
-	b = appendInstant(b, s.BusyStart)
+	b = day.appendInstant(b, s.BusyStart)
 	b = append(b, `","busyEndDate":"`...)
-	b = appendInstant(b, s.BusyEnd)
+	b = day.appendInstant(b, s.BusyEnd)
 	b = append(b, `","seat":`...)
 	return strconv.AppendInt(b, int64(s.Seat), 10)
 }
@@ -167,6 +169,20 @@ func appendExpiry(b []byte, at time.Time) []byte {
 	b = append(b, `,"holdExpiresAt":"`...)
 	b = appendInstantMilli(b, at)
 	return append(b, '"')
+}
+
+// notOwn is the end of a frame in everybody else's form.
+const notOwn = `,"isOwnHold":false` + "}\n\n"
+
+// ownForm returns the owner's form of a frame that has been encoded for everybody else. A frame that says nothing of an
+// owner is returned as it is.
+func ownForm(b, shared []byte, owner holds.ClientID) []byte {
+	rest, found := bytes.CutSuffix(shared, []byte(notOwn))
+	if !found {
+		return append(b, shared...)
+	}
+	b = append(b, rest...)
+	return append(appendOwner(b, owner, true), "}\n\n"...)
 }
 
 // appendOwner says whose event it is. The client is a credential: it goes to its owner and to nobody else.
@@ -209,28 +225,40 @@ func appendInstantMilli(b []byte, t time.Time) []byte {
 }
 
 func appendSeconds(b []byte, unix int64) []byte {
-	const day = 24 * 60 * 60
-	days := unix / day
-	second := int(unix - days*day)
-	if second < 0 {
-		days, second = days-1, second+day
-	}
-	year, month, dayOfMonth := civil(days)
-	b = appendTwo(b, year/100)
-	b = appendTwo(b, year%100)
-	b = append(b, '-')
-	b = appendTwo(b, month)
-	b = append(b, '-')
-	b = appendTwo(b, dayOfMonth)
-	b = append(b, 'T')
-	b = appendTwo(b, second/3600)
-	b = append(b, ':')
-	b = appendTwo(b, second/60%60)
-	b = append(b, ':')
-	return appendTwo(b, second%60)
+	var day dayText
+	return day.appendSeconds(b, unix)
 }
 
-func appendTwo(b []byte, n int) []byte { return append(b, byte('0'+n/10), byte('0'+n%10)) }
+// dayText remembers how the last date was written: the four instants of a slot are nearly always of one day.
+type dayText struct {
+	day  int64    // since 1970-01-01
+	text [11]byte // "2026-11-23T"; zero: none yet
+}
+
+func (d *dayText) appendInstant(b []byte, t time.Time) []byte {
+	return append(d.appendSeconds(b, t.Unix()), 'Z')
+}
+
+func (d *dayText) appendSeconds(b []byte, unix int64) []byte {
+	const length = 24 * 60 * 60
+	day := unix / length
+	second := int(unix - day*length)
+	if second < 0 {
+		day, second = day-1, second+length
+	}
+	if d.text[0] == 0 || d.day != day {
+		d.day = day
+		year, month, dayOfMonth := civil(day)
+		d.text = [11]byte{
+			byte('0' + year/1000), byte('0' + year/100%10), byte('0' + year/10%10), byte('0' + year%10), '-',
+			byte('0' + month/10), byte('0' + month%10), '-', byte('0' + dayOfMonth/10), byte('0' + dayOfMonth%10), 'T',
+		}
+	}
+	hour, minute := second/3600, second/60%60
+	second %= 60
+	b = append(b, d.text[:]...)
+	return append(b, byte('0'+hour/10), byte('0'+hour%10), ':', byte('0'+minute/10), byte('0'+minute%10), ':', byte('0'+second/10), byte('0'+second%10))
+}
 
 // civil turns days since 1970-01-01 into a date of the proleptic Gregorian calendar (Howard Hinnant, "chrono-Compatible
 // Low-Level Date Algorithms", civil_from_days).
@@ -255,3 +283,5 @@ func civil(days int64) (year, month, day int) {
 	}
 	return year, month, day
 }
+
+func appendTwo(b []byte, n int) []byte { return append(b, byte('0'+n/10), byte('0'+n%10)) }
