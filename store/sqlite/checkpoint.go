@@ -7,13 +7,15 @@ import (
 )
 
 // checkpoint copies the log back into the database on a connection and a goroutine of its own, so that no caller's
-// commit waits for it.
+// commit waits for it. Two checkpoints at once refuse each other without waiting, so whoever else needs one asks this
+// goroutine.
 type checkpoint struct {
-	dsn  string
-	conn *conn // opened by the first checkpoint
-	log  *slog.Logger
-	wake chan struct{}
-	done chan struct{}
+	dsn   string
+	conn  *conn // opened by the first checkpoint
+	log   *slog.Logger
+	wake  chan struct{}
+	asked chan func()
+	done  chan struct{}
 
 	every   int // pages between two checkpoints
 	written int // pages since the last one, estimated; the writer's
@@ -24,7 +26,8 @@ type checkpoint struct {
 }
 
 func newCheckpoint(dsn string, every int, log *slog.Logger) *checkpoint {
-	return &checkpoint{dsn: dsn, log: log, every: every, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	return &checkpoint{dsn: dsn, log: log, every: every,
+		wake: make(chan struct{}, 1), asked: make(chan func()), done: make(chan struct{})}
 }
 
 // committed is called by the writer after each commit with the number of statements in it. A lone appointment writes
@@ -42,13 +45,32 @@ func (k *checkpoint) committed(statements int) {
 
 func (k *checkpoint) run() {
 	defer close(k.done)
-	for range k.wake {
-		pages, err := k.once()
-		if err != nil {
-			k.log.Warn("the write-ahead log could not be copied back; it will be tried again", "error", err)
+	for {
+		select {
+		case fn := <-k.asked:
+			fn()
+		case _, more := <-k.wake:
+			if !more {
+				return
+			}
+			pages, err := k.once()
+			if err != nil {
+				k.log.Warn("the write-ahead log could not be copied back; it will be tried again", "error", err)
+			}
+			k.long.Store(pages > 8*k.every)
 		}
-		k.long.Store(pages > 8*k.every)
 	}
+}
+
+// alone runs fn while no checkpoint runs, and waits for it.
+func (k *checkpoint) alone(fn func() error) (err error) {
+	done := make(chan struct{})
+	k.asked <- func() {
+		defer close(done)
+		err = fn()
+	}
+	<-done
+	return err
 }
 
 func (k *checkpoint) once() (pages int, err error) {

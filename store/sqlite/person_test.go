@@ -3,6 +3,7 @@ package sqlite
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -81,6 +82,60 @@ func TestEraseLeavesNothingInTheFile(t *testing.T) {
 		if found := inFiles(t, path, trace); found != 0 {
 			t.Errorf("%q is still %d times in the file or its log", trace, found)
 		}
+	}
+}
+
+// A checkpoint that happens to run does not keep the erasure from its end.
+func TestEraseBesideCheckpoints(t *testing.T) {
+	b := newTestStore(t, Options{checkpointPages: 1})
+	t.Cleanup(func() { storetest.Verify(t, b.Store) })
+	ctx := context.Background()
+	for n := range int64(30) {
+		for i := range int64(5) {
+			if err := b.insert(ctx, 5*n+i); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var due bool
+		if err := b.Write(ctx, func(tx store.Tx) error {
+			_, err := tx.Erase(ctx, store.Person{ClientID: benchAppointment(5 * n).ClientID}, benchDay)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		err := b.reads.use(ctx, func(ctx context.Context, c *conn) (err error) { due, err = needsScrub(ctx, c); return err })
+		if err != nil || due {
+			t.Fatalf("erasure %d: still to be scrubbed: %t, %v", n, due, err)
+		}
+	}
+}
+
+// What an erasure could not finish, the next start does.
+func TestScrubIsMadeUpForAtTheNextStart(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "holdfast.db")
+	b := newTestStore(t, Options{Path: path})
+	ctx := context.Background()
+	b.writer.scrub = func() error { return store.ErrFull }
+	if err := b.insert(ctx, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Write(ctx, func(tx store.Tx) error {
+		_, err := tx.Erase(ctx, store.Person{ClientID: benchAppointment(0).ClientID}, benchDay)
+		return err
+	}); err != nil {
+		t.Fatalf("the erasure itself: %v", err)
+	}
+	mustClose(t, b.Store)
+	for _, want := range []bool{true, false} {
+		c, err := openConn(dsn(path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		due, err := needsScrub(ctx, c)
+		if err := errors.Join(err, c.close()); err != nil || due != want {
+			t.Errorf("due: got %t, %v; want %t", due, err, want)
+		}
+		mustClose(t, newTestStore(t, Options{Path: path}).Store)
 	}
 }
 

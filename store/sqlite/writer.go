@@ -228,7 +228,8 @@ func (w *writer) runOne(r *request) error {
 // shorten finishes a checkpoint between two commits, so that the next one begins the log anew. Little is left to do:
 // it is asked for by a checkpoint that has just run.
 func (w *writer) shorten() {
-	if _, err := passive(w.conn); err != nil {
+	err := w.checkpoint.alone(func() error { _, err := passive(w.conn); return err })
+	if err != nil {
 		w.log.Warn("the write-ahead log could not be shortened; it will be tried again", "error", err)
 		w.conn.fault = nil
 	}
@@ -240,7 +241,7 @@ func (w *writer) cleanUp() {
 		return
 	}
 	w.erased = false
-	if err := w.scrub(); err != nil {
+	if err := w.checkpoint.alone(w.scrub); err != nil {
 		w.log.Error("erased data may still be found in the database's files; it is tried again at the next start and the next erasure",
 			"error", err)
 	}
