@@ -56,7 +56,8 @@ export function Book({ desk, name = '', copy, start, specialistId, typeId: wante
   // The hold follows what the dialog says; a time in the way of which something stands is not held.
   const wish = can || h.phase === 'held' || h.phase === 'claiming' ? [type?.id, slot.specialistId, obstacle.start, insists.held].join('|') : ''
   useEffect(() => {
-    if (!can) { if (h.holdId) hold.release(); return }
+    // One that is still being asked for is given back, too.
+    if (!can) { if (h.holdId || h.phase === 'claiming') hold.release(); return }
     hold.claim({ typeId: type.id, specialistId: slot.specialistId, start: obstacle.start, displace: Boolean(insists.held) })
   }, [wish, Boolean(can)])
   // What was insisted on is the next thing to go on from.
@@ -102,7 +103,7 @@ export function Book({ desk, name = '', copy, start, specialistId, typeId: wante
     setFailed(null)
     try {
       const a = await desk.book(attempt.current.body, attempt.current.key)
-      hold.used()
+      if (over) hold.release(); else hold.used()
       desk.patch({ reveal: a.id })
       desk.toast('book.done', { name: patient.name, when: dayAndTime(a.slotStartDate), who: specialistName(s, a.specialistId) })
       close()
