@@ -7,6 +7,7 @@ import (
 	"crypto/subtle"
 	"errors"
 	"strings"
+	"sync"
 	"time"
 
 	"holdfast/store"
@@ -66,12 +67,58 @@ func (e *Engine) APIKeys(ctx context.Context) ([]store.APIKey, error) { return e
 // RevokeAPIKey makes a key useless from now on. It is idempotent. store.ErrNotFound.
 func (e *Engine) RevokeAPIKey(ctx context.Context, actor Actor, id string) error {
 	now := time.Now().UTC().Truncate(time.Millisecond)
-	return e.store.Write(ctx, func(tx store.Tx) error {
+	err := e.store.Write(ctx, func(tx store.Tx) error {
 		if err := tx.RevokeAPIKey(ctx, id, now); err != nil {
 			return err
 		}
 		return audit(ctx, tx, now, actor, "apikey.revoked", "apikey:"+id, "", nil, nil)
 	})
+	e.knownKeys.forget()
+	return err
+}
+
+// knownKeys remembers for knownKeyTTL which keys were found good, so that a program that calls a thousand times a second,
+// such as with heartbeats, does not ask the database each time. A key revoked in another process dies that much later.
+type knownKeys struct {
+	mu    sync.Mutex
+	epoch uint64 // moves whenever a key was revoked here
+	known map[[32]byte]knownKey
+}
+
+type knownKey struct {
+	principal Principal
+	until     time.Time
+}
+
+const (
+	knownKeyTTL  = time.Second
+	maxKnownKeys = 1000
+)
+
+func (k *knownKeys) get(hash [32]byte, now time.Time) (p Principal, ok bool, epoch uint64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	known, ok := k.known[hash]
+	return known.principal, ok && now.Before(known.until), k.epoch
+}
+
+// put remembers a key, unless one was revoked since the epoch that get told.
+func (k *knownKeys) put(hash [32]byte, p Principal, epoch uint64, now time.Time) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if epoch != k.epoch {
+		return
+	}
+	if k.known == nil || len(k.known) >= maxKnownKeys {
+		k.known = make(map[[32]byte]knownKey)
+	}
+	k.known[hash] = knownKey{p, now.Add(knownKeyTTL)}
+}
+
+func (k *knownKeys) forget() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.known, k.epoch = nil, k.epoch+1
 }
 
 // Authenticate returns the principal of a bearer key. ErrUnauthorized if it is unknown or revoked.
@@ -83,6 +130,11 @@ func (e *Engine) Authenticate(ctx context.Context, bearer string) (Principal, er
 	if !strings.HasPrefix(bearer, apiKeyPrefix) {
 		return Principal{}, ErrUnauthorized
 	}
+	now := time.Now()
+	p, known, epoch := e.knownKeys.get(hash, now)
+	if known {
+		return p, nil
+	}
 	key, err := e.store.APIKeyByHash(ctx, hash)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
@@ -92,11 +144,13 @@ func (e *Engine) Authenticate(ctx context.Context, bearer string) (Principal, er
 	case !key.RevokedAt.IsZero():
 		return Principal{}, ErrUnauthorized
 	}
-	if now := time.Now().UTC(); now.Sub(key.LastUsedAt) > time.Minute {
-		err := e.store.Write(ctx, func(tx store.Tx) error { return tx.TouchAPIKey(ctx, key.ID, now) })
+	if now.Sub(key.LastUsedAt) > time.Minute {
+		err := e.store.Write(ctx, func(tx store.Tx) error { return tx.TouchAPIKey(ctx, key.ID, now.UTC()) })
 		if err != nil {
 			e.log.Warn("the use of an API key was not recorded", "key", key.ID, "error", err)
 		}
 	}
-	return Principal{KeyID: key.ID, Scope: key.Scope}, nil
+	p = Principal{KeyID: key.ID, Scope: key.Scope}
+	e.knownKeys.put(hash, p, epoch, now)
+	return p, nil
 }

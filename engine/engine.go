@@ -40,7 +40,7 @@ import (
 // Engine decides. It is safe for concurrent use.
 type Engine struct {
 	store     store.Store
-	holds     holds.Backend
+	holds     *countedHolds
 	log       *slog.Logger
 	options   Options
 	schedule  scheduleCache
@@ -48,6 +48,8 @@ type Engine struct {
 	recent    recentHolds
 	taken     takenTime
 	presence  presenceState
+	live      liveDays
+	knownKeys knownKeys
 	failures  failures
 	passwords passwords
 	keyring   atomic.Pointer[token.Keyring]
@@ -129,7 +131,7 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	if o.Pacer == nil {
 		o.Pacer = upstream.NewPacer(0)
 	}
-	e := &Engine{store: o.Store, holds: o.Holds, log: o.Logger, options: o, passwords: newPasswords()}
+	e := &Engine{store: o.Store, holds: &countedHolds{Backend: o.Holds}, log: o.Logger, options: o, passwords: newPasswords()}
 	e.started = e.now()
 	e.prepareOutbound()
 	e.prepareNotices()

@@ -480,6 +480,9 @@ func TestARestartRightAfterComingOnline(t *testing.T) {
 		if list, err := again.Available(t.Context(), 0); err != nil || len(list) != 1 {
 			t.Errorf("available: got %v, %v; want ada", list, err)
 		}
+		time.Sleep(31 * time.Second) // past the first sweep
+		synctest.Wait()
+		again.wantOnline("ada")
 	})
 }
 

@@ -179,24 +179,19 @@ func (e *Engine) Poll(ctx context.Context, r PollRequest) (Poll, error) {
 	if len(list.specialists) == 0 {
 		return p, nil
 	}
-	held, err := e.holds.List(ctx, list.specialists...)
+	key := liveKey{t.ID, r.SpecialistID, r.Date, generation}
+	day, err := e.liveDay(ctx, key, t, list.specialists, from, to, now)
 	if err != nil {
 		return Poll{}, err
 	}
-	p.Locked = list.locked(t, held, r.Client, from, to)
-	looking, err := e.holds.Selected(ctx, from, to, list.specialists...)
-	if err != nil {
-		return Poll{}, err
-	}
-	for i := range looking {
-		x := &looking[i]
-		// One that began on the day before and reaches into this one is listed there.
-		if x.AppointmentTypeID == t.ID && !x.SlotStart.Before(from) && (r.Client == "" || x.Client != r.Client) {
+	p.Locked = list.locked(t, day.held, r.Client)
+	for i := range day.looking {
+		x := &day.looking[i]
+		again := len(p.Looking) > 0 && p.Looking[len(p.Looking)-1].Equal(x.SlotStart)
+		if !again && (r.Client == "" || x.Client != r.Client) {
 			p.Looking = append(p.Looking, x.SlotStart)
 		}
 	}
-	slices.SortFunc(p.Looking, time.Time.Compare)
-	p.Looking = slices.CompactFunc(p.Looking, time.Time.Equal)
 	return p, nil
 }
 
@@ -227,19 +222,39 @@ func (s *listedSlot) assignments(t *store.AppointmentType) []store.Assignment {
 }
 
 // locked lists the starts whose every free seat others hold.
-func (l *slotList) locked(t *store.AppointmentType, held []holds.Hold, client holds.ClientID, from, to time.Time) []time.Time {
-	first, last := Around(t, from, to)
-	held = slices.DeleteFunc(held, func(h holds.Hold) bool { return !h.BusyStart.Before(last) || !first.Before(h.BusyEnd) })
-	if len(held) == 0 {
+func (l *slotList) locked(t *store.AppointmentType, held []holds.Hold, client holds.ClientID) []time.Time {
+	var near []listedSlot
+	var unheld []Timeslot
+	for i := range l.slots {
+		if l.slots[i].mayBeLocked(t, held) {
+			near, unheld = append(near, l.slots[i]), append(unheld, l.unheld[i])
+		}
+	}
+	if near == nil {
 		return nil
 	}
 	var starts []time.Time
-	for _, slot := range layHolds(t, l.slots, l.unheld, held, client) {
+	for _, slot := range layHolds(t, near, unheld, held, client) {
 		if slot.Available == 0 {
 			starts = append(starts, slot.Start)
 		}
 	}
 	return starts
+}
+
+// mayBeLocked reports whether there are holds enough around the slot to take every seat: one takes at most all seats of
+// its specialist. It saves the closer look at nearly every slot.
+func (s *listedSlot) mayBeLocked(t *store.AppointmentType, held []holds.Hold) bool {
+	first, last := Around(t, s.Start, s.Start)
+	seats := s.seats
+	for i := range held {
+		if h := &held[i]; h.BusyStart.Before(last) && first.Before(h.BusyEnd) {
+			if seats -= t.Capacity; seats <= 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // booked lists the starts that the hours offer and that nobody has a seat free at. It is worked out once for a list.

@@ -209,6 +209,53 @@ func TestPollTellsBookedFromLocked(t *testing.T) {
 	wantStarts(t, "a full group", c.poll(9, "class", "bea", time.Time{}).Locked, at(120), at(300))
 }
 
+// Polls share one reading of the live state. Whatever changes it shows in the very next poll.
+func TestAPollSeesWhatHappenedBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newClinic(t, map[string]int{"ada": 1})
+		at := []time.Time{c.start}
+		want := func(what string, looking, locked, booked []time.Time) {
+			t.Helper()
+			for range 2 {
+				p := c.poll(9, "checkup", "", time.Time{})
+				wantStarts(t, what+", looked at", p.Looking, looking...)
+				wantStarts(t, what+", locked", p.Locked, locked...)
+				wantStarts(t, what+", booked", p.Booked, booked...)
+			}
+		}
+		want("at first", nil, nil, nil)
+		c.look(1, c.start, "", false)
+		want("selected", at, nil, nil)
+		if _, err := c.Deselect(t.Context(), looking(1, c.start, "", false)); err != nil {
+			t.Fatal(err)
+		}
+		want("deselected", nil, nil, nil)
+		h := c.mustHold(1, "checkup", c.start, "")
+		want("held", nil, at, nil)
+		if _, err := c.ReleaseHold(t.Context(), h.ID, client(1)); err != nil {
+			t.Fatal(err)
+		}
+		want("released", nil, nil, nil)
+		h = c.mustHold(1, "checkup", c.start, "")
+		want("held again", nil, at, nil)
+		time.Sleep(30*time.Second - time.Nanosecond)
+		want("a moment before it lapses", nil, at, nil)
+		time.Sleep(time.Nanosecond)
+		want("lapsed", nil, nil, nil)
+		h = c.mustHold(1, "checkup", c.start, "")
+		want("held once more", nil, at, nil)
+		b := booking(1, "checkup")
+		b.HoldID = h.ID
+		a := c.mustBook(b)
+		want("booked", nil, nil, at)
+		if _, err := c.Cancel(t.Context(), engine.CancelRequest{ID: a.ID, Actor: "system"}); err != nil {
+			t.Fatal(err)
+		}
+		want("cancelled", nil, nil, nil)
+		wantStarts(t, "for its owner", c.poll(1, "checkup", "", time.Time{}).Locked)
+	})
+}
+
 // A day is the specialist's own where one is named, and the clinic's where none is.
 func TestPollDaysAreLocal(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1, "bea": 1})

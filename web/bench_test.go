@@ -38,7 +38,7 @@ func benchHouse(b *testing.B, specialists int) *httptest.Server {
 	}
 	live := memory.New(memory.Options{Booked: engine.Booked(db)})
 	logger := slog.New(slog.NewJSONHandler(io.Discard, nil))
-	e, err := engine.New(ctx, engine.Options{Store: db, Holds: live, Logger: logger})
+	e, err := engine.New(ctx, engine.Options{Store: db, Holds: live, Logger: logger, AdminKey: adminKey})
 	if err != nil {
 		b.Fatal(err)
 	}

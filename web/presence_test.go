@@ -12,16 +12,7 @@ import (
 func (h *house) key(scope string) header {
 	h.t.Helper()
 	r := h.do("POST", "/v1/api-keys", map[string]any{"name": "tests", "scope": scope}, asAdmin).want(201)
-	for _, v := range r.body {
-		if one, ok := v.(map[string]any); ok && one["secret"] != nil {
-			return header{"Authorization": "Bearer " + one["secret"].(string)}
-		}
-		if s, ok := v.(string); ok && strings.HasPrefix(s, "hfk_") {
-			return header{"Authorization": "Bearer " + s}
-		}
-	}
-	h.t.Fatalf("no key in %s", r.raw)
-	return nil
+	return header{"Authorization": "Bearer " + r.text("key")}
 }
 
 // onCall is a house whose specialists take this many sessions, with a presence key.

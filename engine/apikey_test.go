@@ -1,0 +1,53 @@
+package engine_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/store"
+)
+
+// A key that was found good is remembered for a second, and never beyond its revocation.
+func TestARevokedKeyIsDeadAtOnce(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 1})
+	key, secret, err := c.CreateAPIKey(t.Context(), "system", "pager", store.ScopePresence)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if p, err := c.Authenticate(t.Context(), secret); err != nil || p.KeyID != key.ID || p.Scope != store.ScopePresence {
+			t.Fatalf("got %+v, %v", p, err)
+		}
+	}
+	if err := c.RevokeAPIKey(t.Context(), "system", key.ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Authenticate(t.Context(), secret); !errors.Is(err, engine.ErrUnauthorized) {
+		t.Errorf("revoked: got %v, want ErrUnauthorized", err)
+	}
+}
+
+// Revoked elsewhere, by the command line or another node, it dies within that second.
+func TestAKeyRevokedElsewhereIsDeadWithinASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newClinic(t, map[string]int{"ada": 1})
+		key, secret, err := c.CreateAPIKey(t.Context(), "system", "pager", store.ScopePresence)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Authenticate(t.Context(), secret); err != nil {
+			t.Fatal(err)
+		}
+		err = c.store.Write(t.Context(), func(tx store.Tx) error { return tx.RevokeAPIKey(t.Context(), key.ID, time.Now()) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if _, err := c.Authenticate(t.Context(), secret); !errors.Is(err, engine.ErrUnauthorized) {
+			t.Errorf("revoked elsewhere: got %v, want ErrUnauthorized", err)
+		}
+	})
+}

@@ -1,0 +1,136 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// A waiting room polls the same day again and again, and what is held and looked at there is the same for all of them but
+// for what is their own. So it is read once and shared until somebody changes something.
+
+// countedHolds is the live state with a count of the changes that this process made to holds and selections. A change is
+// counted before its caller hears of it, so whoever asks afterwards finds the count moved.
+type countedHolds struct {
+	holds.Backend
+	changes atomic.Uint64
+}
+
+func (c *countedHolds) Claim(ctx context.Context, claim holds.Claim) (holds.Hold, error) {
+	defer c.changes.Add(1)
+	return c.Backend.Claim(ctx, claim)
+}
+
+func (c *countedHolds) Unpin(ctx context.Context, id string, client holds.ClientID, grace time.Duration) (holds.Hold, error) {
+	defer c.changes.Add(1)
+	return c.Backend.Unpin(ctx, id, client, grace)
+}
+
+func (c *countedHolds) Confirm(ctx context.Context, id string, client holds.ClientID) (bool, error) {
+	defer c.changes.Add(1)
+	return c.Backend.Confirm(ctx, id, client)
+}
+
+func (c *countedHolds) Release(ctx context.Context, id string, client holds.ClientID, reason holds.Reason) (bool, error) {
+	defer c.changes.Add(1)
+	return c.Backend.Release(ctx, id, client, reason)
+}
+
+func (c *countedHolds) Select(ctx context.Context, client holds.ClientID, s holds.Span) (holds.Selection, error) {
+	defer c.changes.Add(1)
+	return c.Backend.Select(ctx, client, s)
+}
+
+func (c *countedHolds) Deselect(ctx context.Context, client holds.ClientID) (bool, error) {
+	defer c.changes.Add(1)
+	return c.Backend.Deselect(ctx, client)
+}
+
+// liveDay is what is held and looked at on one day, among the specialists of one listing. It is immutable.
+type liveDay struct {
+	changes uint64    // the count before it was read
+	until   time.Time // when the first of it lapses
+	held    []holds.Hold
+	looking []holds.Selection // of the listing's type, by start
+}
+
+type liveKey struct {
+	appointmentTypeID, specialistID string
+	day                             store.Date
+	generation                      uint64
+}
+
+// liveDays are those last asked for.
+type liveDays struct {
+	mu   sync.Mutex
+	days map[liveKey]*liveDay
+}
+
+const (
+	maxLiveDays = 256
+	maxLiveAge  = time.Second // whatever might be missed is missed for so long
+)
+
+func (l *liveDays) get(key liveKey, changes uint64, now time.Time) *liveDay {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if d := l.days[key]; d != nil && d.changes == changes && now.Before(d.until) {
+		return d
+	}
+	return nil
+}
+
+func (l *liveDays) put(key liveKey, d *liveDay) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.days == nil || len(l.days) >= maxLiveDays {
+		l.days = make(map[liveKey]*liveDay)
+	}
+	l.days[key] = d
+}
+
+// liveDay reads what is held and looked at between two instants, or shares what was read. Where other nodes change the
+// live state too, it always reads.
+func (e *Engine) liveDay(ctx context.Context, key liveKey, t *store.AppointmentType, specialists []string, from, to, now time.Time) (*liveDay, error) {
+	d := &liveDay{changes: e.holds.changes.Load(), until: now.Add(maxLiveAge)}
+	shared := e.holds.Mode() == "memory"
+	if shared {
+		if known := e.live.get(key, d.changes, now); known != nil {
+			return known, nil
+		}
+	}
+	var err error
+	if d.held, err = e.holds.List(ctx, specialists...); err != nil {
+		return nil, err
+	}
+	first, last := Around(t, from, to)
+	d.held = slices.DeleteFunc(d.held, func(h holds.Hold) bool { return !h.BusyStart.Before(last) || !first.Before(h.BusyEnd) })
+	if d.looking, err = e.holds.Selected(ctx, from, to, specialists...); err != nil {
+		return nil, err
+	}
+	// One that began on the day before and reaches into this one is listed there.
+	d.looking = slices.DeleteFunc(d.looking, func(x holds.Selection) bool { return x.AppointmentTypeID != t.ID || x.SlotStart.Before(from) })
+	slices.SortStableFunc(d.looking, func(x, y holds.Selection) int { return x.SlotStart.Compare(y.SlotStart) })
+	for i := range d.held {
+		d.lapses(d.held[i].ExpiresAt, now)
+	}
+	for i := range d.looking {
+		d.lapses(d.looking[i].ExpiresAt, now)
+	}
+	if shared {
+		e.live.put(key, d)
+	}
+	return d, nil
+}
+
+// lapses notes the end of something, on the monotonic clock of now.
+func (d *liveDay) lapses(at, now time.Time) {
+	if until := now.Add(at.Sub(now)); until.Before(d.until) {
+		d.until = until
+	}
+}
