@@ -35,7 +35,7 @@ type AgentPatientAnswer struct {
 // Error types of AgentIdentify.
 const (
 	errorPatientOpen     = "PATIENT_OUTCOME_UNKNOWN"
-	errorPatientRefused  = "PATIENT_NOT_ACCEPTED"
+	AgentPatientRefused  = "PATIENT_NOT_ACCEPTED"
 	errorUpstreamMissing = "UPSTREAM_UNAVAILABLE"
 )
 
@@ -63,7 +63,7 @@ func (e *Engine) AgentIdentify(ctx context.Context, p Principal, r AgentPatient)
 		case "":
 		case upstream.Refused:
 			return AgentPatientAnswer{
-				ErrorType: errorPatientRefused, Message: "The practice system did not accept these details.", Guidance: e.guide(sayNotAccepted, time.Time{}),
+				ErrorType: AgentPatientRefused, Message: "The practice system did not accept these details.", Guidance: e.guide(sayNotAccepted, time.Time{}),
 			}, nil
 		case upstream.Unknown:
 			e.agents.put(agentSession{open: true, createdAt: now}, said)

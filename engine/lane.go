@@ -182,7 +182,7 @@ func (e *Engine) attempt(ctx context.Context, op *store.Operation) outcome {
 	return e.deliver[op.Kind].attempt(ctx, op)
 }
 
-const tooLateDetail = "it was not delivered in time: the appointment is about to begin"
+const tooLateDetail = "too late to deliver: the appointment is about to start"
 
 func tooLate(op *store.Operation, now time.Time) bool {
 	return !op.Deadline.IsZero() && !now.Before(op.Deadline)

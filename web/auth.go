@@ -13,13 +13,15 @@ import (
 type access uint8
 
 const (
-	anyone   access = iota
-	managed         // who has the manage link of this appointment, or may work at the desk
-	desk            // the daily work with appointments
-	admin           // the clinic's set-up
-	agent           // voice and chat agents
-	presence        // who goes online and takes sessions
-	operator        // who runs the server: an admin, or a scraper on this machine
+	anyone    access = iota
+	managed          // who has the manage link of this appointment, or may work at the desk
+	desk             // the daily work with appointments
+	admin            // the clinic's set-up
+	agent            // voice and chat agents
+	presence         // who goes online and takes sessions
+	operator         // who runs the server: an admin, or a scraper on this machine
+	frontDesk        // the work of the clinic as a whole: an owner or the reception
+	queueing         // who may see how far outbound calls are: the front desk and agents
 )
 
 // caller is on whose behalf a request is made. The zero caller is anybody.
@@ -51,6 +53,10 @@ func (c *caller) may(a access) bool {
 		return c.scope == store.ScopeAdmin || c.role != ""
 	case admin, operator:
 		return c.scope == store.ScopeAdmin || c.role == store.RoleOwner
+	case frontDesk:
+		return c.may(admin) || c.role == store.RoleReception
+	case queueing:
+		return c.may(frontDesk) || c.may(agent)
 	case agent:
 		return c.scope == store.ScopeAgent || c.scope == store.ScopeAdmin
 	case presence:
@@ -158,7 +164,7 @@ func credentialFor(a access) string {
 	switch a {
 	case managed:
 		return "Send the token of the appointment's manage link in the header Holdfast-Manage, or an admin key as Authorization: Bearer hfk_…."
-	case agent:
+	case agent, queueing:
 		return "Send an API key with the scope agent as Authorization: Bearer hfk_…."
 	case presence:
 		return "Send an API key with the scope presence as Authorization: Bearer hfk_…."

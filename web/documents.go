@@ -66,6 +66,10 @@ func (a access) String() string {
 		return "an owner, or an admin key"
 	case agent:
 		return "an agent key"
+	case frontDesk:
+		return "an owner, the reception, or an admin key"
+	case queueing:
+		return "an agent key, an owner, the reception, or an admin key"
 	case presence:
 		return "a presence key, or staff"
 	case operator:

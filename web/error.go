@@ -75,6 +75,7 @@ var (
 	errSlotTaken            = problem{Status: 409, Code: "slot_taken", Title: "The time is taken", Detail: "A booked appointment is in the way. Choose another time."}
 	errSlotHeld             = problem{Status: 409, Code: "slot_held", Title: "Somebody is booking this time", Detail: "Another client holds this time. Choose another one, or try again when the hold has lapsed."}
 	errNotBookable          = problem{Status: 409, Code: "not_bookable", Title: "This time cannot be booked"}
+	errOperationState       = problem{Status: 409, Code: "operation_state", Title: "Not in this state", Detail: "The operation is not in a state in which this can be done. Read the queue again, then decide."}
 	errIdempotencyInFlight  = problem{Status: 409, Code: "idempotency_in_flight", Title: "The first request is still running", Detail: "A request with this Idempotency-Key is still being answered. Send it again in a second, unchanged."}
 	errHoldExpired          = problem{Status: 410, Code: "hold_expired", Title: "The hold has lapsed", Detail: "This hold has lapsed or never was. Take a new one; the time may still be free.", OK: new(bool)}
 	errVersionMismatch      = problem{Status: 412, Code: "version_mismatch", Title: "Changed meanwhile", Detail: "Somebody changed this appointment after the version in If-Match. Read it again, then decide."}
@@ -95,7 +96,7 @@ var (
 func codes() []problem {
 	return []problem{
 		errMalformedBody, errUnauthorized, errForbidden, errNotOwner, errNotFound, errNoSlots, errMethodNotAllowed, errSlotTaken,
-		errSlotHeld, errNotBookable, errIdempotencyInFlight, errHoldExpired, errVersionMismatch, errPayloadTooLarge,
+		errSlotHeld, errNotBookable, errOperationState, errIdempotencyInFlight, errHoldExpired, errVersionMismatch, errPayloadTooLarge,
 		errUnsupportedMediaType, errValidationFailed, errIdempotencyMismatch, errQuotaExceeded, errCooldownActive,
 		errRateLimited, errInternal, errOverloaded, errStorageUnavailable, errStorageFull, errSetupDone,
 	}
@@ -131,6 +132,7 @@ var sentinels = []struct {
 	{engine.ErrForbidden, errForbidden},
 	{engine.ErrCutOff, errForbidden.because("cut_off", "It is too late to change this online. Call the clinic.")},
 	{engine.ErrNotConfirmed, errNotBookable.because("cancelled", "This appointment is cancelled. Book a new one.")},
+	{engine.ErrOperationState, errOperationState},
 	{engine.ErrIdempotencyMismatch, errIdempotencyMismatch},
 	{engine.ErrIdempotencyInFlight, errIdempotencyInFlight},
 	{context.DeadlineExceeded, errStorageUnavailable},

@@ -208,6 +208,14 @@ func (s *Server) routes() []*route {
 		{"GET", "/v1/debug/storage", admin, s.getStorage},
 		{"GET", "/v1/debug/locks", admin, s.getLocks},
 
+		{"POST", "/v1/agent/patients", agent, toAgent(in(s.agentPatient))},
+		{"POST", "/v1/agent/slots", agent, toAgent(in(s.agentSlots))},
+		{"POST", "/v1/agent/appointments", agent, toAgent(in(s.agentBook))},
+		{"GET", "/v1/agent/operations/{id}", agent, s.agentOperation},
+		{"GET", "/v1/queue-status", queueing, s.queueStatus},
+		{"POST", "/v1/queue/{id}/retry", frontDesk, maybe(s.retryOperation)},
+		{"POST", "/v1/queue/{id}/review", frontDesk, in(s.reviewOperation)},
+		{"DELETE", "/v1/queue/{id}", frontDesk, s.giveUpOperation},
 		{"POST", "/mcp", agent, s.postMCP},
 
 		{"GET", "/livez", anyone, s.livez},

@@ -1,0 +1,275 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/store"
+)
+
+// The routes of voice and chat agents. Their words are those of the wire format that such agents already speak, and
+// every answer carries llm_guidance.
+
+// principal is the program that calls.
+func (c *call) principal() engine.Principal {
+	return engine.Principal{KeyID: c.caller.keyID, Scope: c.caller.scope}
+}
+
+// toAgent gives guidance to refusals of the body, too: a problem like any other, and what to do now.
+func toAgent(h handle) handle {
+	return func(c *call) error {
+		err := h(c)
+		var invalid *engine.ValidationError
+		if !errors.As(err, &invalid) {
+			return err
+		}
+		p := problemOf(err, time.Now())
+		p.Type = c.options.BaseURL + "/docs/errors#" + p.Code
+		c.rw.Header()["Content-Type"] = problemType
+		return c.json(p.Status, invalidAgentJSON{p, false, strings.ToUpper(p.Code), p.Detail, engine.InvalidGuidance()})
+	}
+}
+
+type invalidAgentJSON struct {
+	problem
+	Success   bool            `json:"success"`
+	ErrorType string          `json:"error_type"`
+	Message   string          `json:"message"`
+	Guidance  engine.Guidance `json:"llm_guidance"`
+}
+
+// refusedAgentJSON is an answer that something was not done.
+type refusedAgentJSON struct {
+	Success   bool            `json:"success"`
+	ErrorType string          `json:"error_type"`
+	Message   string          `json:"message"`
+	Guidance  engine.Guidance `json:"llm_guidance"`
+}
+
+type agentPatientBody struct {
+	FirstName string `json:"firstName"`
+	LastName  string `json:"lastName"`
+	BirthDate string `json:"birthDate"`
+	Phone     string `json:"phone"`
+	Email     string `json:"email"`
+	SessionID string `json:"sessionId"`
+	UUI       string `json:"uui"`
+}
+
+type agentPatientJSON struct {
+	Success          bool            `json:"success"`
+	PatientGUID      string          `json:"patientGUID"`
+	BookingAuthToken string          `json:"bookingAuthToken"`
+	ExpiresAt        string          `json:"expiresAt"`
+	Guidance         engine.Guidance `json:"llm_guidance"`
+}
+
+func (s *Server) agentPatient(c *call, b *agentPatientBody) error {
+	a, err := s.engine.AgentIdentify(c.ctx(), c.principal(), engine.AgentPatient(*b))
+	switch {
+	case err != nil:
+		return err
+	case a.Success:
+		return c.json(http.StatusOK, agentPatientJSON{true, a.PatientGUID, a.BookingAuthToken, httpTime(a.ExpiresAt), a.Guidance})
+	}
+	return c.unavailable(a.ErrorType, a.Message, a.Guidance)
+}
+
+// unavailable says that the practice system could not do its part.
+func (c *call) unavailable(errorType, message string, g engine.Guidance) error {
+	status := http.StatusServiceUnavailable
+	if errorType == engine.AgentPatientRefused {
+		status = http.StatusUnprocessableEntity
+	}
+	return c.json(status, refusedAgentJSON{false, errorType, message, g})
+}
+
+type agentSlotsBody struct {
+	AppointmentTypeGUID string          `json:"appointmentTypeGUID"`
+	AppointmentTypeID   string          `json:"appointmentTypeId"`
+	From                string          `json:"from"`
+	Days                json.RawMessage `json:"days"`
+	Count               json.RawMessage `json:"count"`
+	PartOfDay           string          `json:"partOfDay"`
+}
+
+type agentSlotJSON struct {
+	SlotStartDate       string `json:"slotStartDate"`
+	Spoken              string `json:"spoken"`
+	StartTime           string `json:"startTime"`
+	Minutes             int    `json:"minutes"`
+	BookingToken        string `json:"bookingToken"`
+	ScheduleViewGUID    string `json:"scheduleViewGUID"`
+	ScheduleColumnGUID  string `json:"scheduleColumnGUID"`
+	AppointmentTypeGUID string `json:"appointmentTypeGUID"`
+}
+
+func agentSlotsOf(list []engine.AgentSlot) []agentSlotJSON {
+	slots := make([]agentSlotJSON, len(list))
+	for i, x := range list {
+		slots[i] = agentSlotJSON{
+			httpTime(x.Start), x.Spoken, x.StartTime, x.Minutes, x.BookingToken, x.ScheduleViewGUID, x.ScheduleColumnGUID, x.AppointmentTypeGUID,
+		}
+	}
+	return slots
+}
+
+func (s *Server) agentSlots(c *call, b *agentSlotsBody) error {
+	var m mistakes
+	r := engine.AgentSlotsRequest{
+		AppointmentTypeID: b.AppointmentTypeID, AppointmentTypeGUID: b.AppointmentTypeGUID, PartOfDay: b.PartOfDay,
+		Days: m.number("days", b.Days), Count: m.number("count", b.Count),
+	}
+	if b.From != "" {
+		r.From = m.day("from", b.From)
+	}
+	if err := m.err(); err != nil {
+		return err
+	}
+	a, err := s.engine.AgentSlots(c.ctx(), r)
+	switch {
+	case err != nil:
+		return err
+	case a.ErrorType != "":
+		return c.unavailable(a.ErrorType, a.Message, a.Guidance)
+	}
+	return c.json(http.StatusOK, struct {
+		Slots    []agentSlotJSON `json:"slots"`
+		Guidance engine.Guidance `json:"llm_guidance"`
+	}{agentSlotsOf(a.Slots), a.Guidance})
+}
+
+// day reads a local date, also as Americans write it.
+func (m *mistakes) day(field, s string) store.Date {
+	if t, err := time.Parse("1/2/2006", s); err == nil {
+		s = t.Format(time.DateOnly)
+	}
+	return m.parseDate(field, s)
+}
+
+// number reads a whole number that an agent may have put in quotes; 0 if it is missing.
+func (m *mistakes) number(field string, raw json.RawMessage) int {
+	s := string(bytes.Trim(raw, `"`))
+	if s == "" || s == "null" {
+		return 0
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 {
+		m.add(field, "must be a whole number from 1 on, or left out")
+	}
+	return n
+}
+
+type agentBookBody struct {
+	PatientGUID         string          `json:"patientGUID"`
+	BookingAuthToken    string          `json:"bookingAuthToken"`
+	StartTime           string          `json:"startTime"`
+	ScheduleViewGUID    string          `json:"scheduleViewGUID"`
+	ScheduleColumnGUID  string          `json:"scheduleColumnGUID"`
+	AppointmentTypeGUID string          `json:"appointmentTypeGUID"`
+	Minutes             json.RawMessage `json:"minutes"`
+	ChildName           string          `json:"childName"`
+	Note                string          `json:"note"`
+	UUI                 string          `json:"uui"`
+	SessionID           string          `json:"sessionId"`
+	BookingToken        string          `json:"bookingToken"`
+}
+
+func (s *Server) agentBook(c *call, b *agentBookBody) error {
+	var m mistakes
+	minutes := m.number("minutes", b.Minutes)
+	if err := m.err(); err != nil {
+		return err
+	}
+	a, err := s.engine.AgentBook(c.ctx(), c.principal(), engine.AgentBooking{
+		PatientGUID: b.PatientGUID, BookingAuthToken: b.BookingAuthToken, StartTime: b.StartTime, ScheduleViewGUID: b.ScheduleViewGUID,
+		ScheduleColumnGUID: b.ScheduleColumnGUID, AppointmentTypeGUID: b.AppointmentTypeGUID, Minutes: minutes, ChildName: b.ChildName,
+		Note: b.Note, UUI: b.UUI, SessionID: b.SessionID, BookingToken: b.BookingToken, Client: engine.AgentClient(c.principal(), b.SessionID),
+	})
+	if err != nil {
+		return err
+	}
+	return c.json(agentStatus(a.Outcome), agentAnswerOf(&a))
+}
+
+func agentStatus(o engine.AgentOutcome) int {
+	switch o {
+	case engine.AgentConfirmed:
+		return http.StatusOK
+	case engine.AgentQueued:
+		return http.StatusAccepted
+	case engine.AgentRejected:
+		return http.StatusUnauthorized
+	case engine.AgentRefused:
+		return http.StatusConflict
+	}
+	return http.StatusUnprocessableEntity
+}
+
+// agentAnswerJSON is the answer to createAppt, name for name.
+type agentAnswerJSON struct {
+	Success         bool            `json:"success"`
+	AppointmentGUID *string         `json:"appointmentGUID,omitempty"`
+	Queued          bool            `json:"queued,omitempty"`
+	OperationID     string          `json:"operationId,omitempty"`
+	ErrorType       string          `json:"error_type,omitempty"`
+	Message         string          `json:"message"`
+	NoteAdded       *bool           `json:"noteAdded,omitempty"`
+	Alternatives    []agentSlotJSON `json:"alternatives,omitempty"`
+	Debug           map[string]any  `json:"_debug,omitempty"`
+	Guidance        engine.Guidance `json:"llm_guidance"`
+}
+
+func agentAnswerOf(a *engine.AgentAnswer) agentAnswerJSON {
+	j := agentAnswerJSON{ErrorType: a.ErrorType, Message: a.Message, Guidance: a.Guidance, Debug: agentDebugOf(a)}
+	switch a.Outcome {
+	case engine.AgentConfirmed:
+		j.Success, j.AppointmentGUID, j.NoteAdded = true, &a.AppointmentGUID, &a.NoteAdded
+	case engine.AgentQueued:
+		j.Queued, j.OperationID = true, a.OperationID
+	case engine.AgentRefused:
+		j.Alternatives = agentSlotsOf(a.Alternatives)
+	}
+	return j
+}
+
+// agentDebugOf is for who develops an agent; nothing in it is for callers.
+func agentDebugOf(a *engine.AgentAnswer) map[string]any {
+	d := a.Debug
+	if d == nil {
+		return nil
+	}
+	j := map[string]any{"timestamp": d.Timestamp.UTC().Format(time.RFC3339Nano)}
+	switch a.Outcome {
+	case engine.AgentConfirmed:
+		j["cloud9_result"], j["cloud9_status"], j["attempts"], j["retried"] = a.Message, "Success", d.Attempts, d.Attempts > 1
+		j["spacing_wait_ms"], j["note_result"], j["auth_method"] = d.SpacingWait.Milliseconds(), d.NoteResult, d.Method
+	case engine.AgentQueued:
+		j["error_type"], j["sync_attempts"], j["last_error"] = a.ErrorType, d.Attempts, d.LastError
+	default:
+		j["error_type"], j["received_patientGUID"] = a.ErrorType, d.ReceivedPatientGUID
+		if d.LastError != "" {
+			j["last_error"] = d.LastError
+		}
+	}
+	return j
+}
+
+func (s *Server) agentOperation(c *call) error {
+	o, err := s.engine.AgentOperation(c.ctx(), c.param("id"))
+	if err != nil {
+		return err
+	}
+	return c.json(http.StatusOK, struct {
+		Status          string          `json:"status"`
+		NeedsReview     bool            `json:"needsReview,omitempty"`
+		AppointmentGUID string          `json:"appointmentGUID,omitempty"`
+		Guidance        engine.Guidance `json:"llm_guidance"`
+	}{string(o.Status), o.NeedsReview, o.AppointmentGUID, o.Guidance})
+}
