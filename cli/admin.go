@@ -55,6 +55,8 @@ func (h *house) adminHandler() http.Handler {
 	mux.HandleFunc("POST /users/password", h.resetPassword)
 	mux.HandleFunc("POST /setup-token", h.makeSetupToken)
 	mux.HandleFunc("POST /keys/rotate", h.rotateKeys)
+	mux.HandleFunc("GET /queue", h.listQueue)
+	mux.HandleFunc("POST /queue/{id}/retry", h.retryOperation)
 	mux.Handle("POST /mcp", h.web.MCP(engine.Principal{KeyID: "local", Scope: store.ScopeAgent}))
 	mux.HandleFunc("POST /backups", h.makeBackup)
 	mux.HandleFunc("POST /check", h.check)
@@ -165,7 +167,7 @@ func statusOf(err error) int {
 		return http.StatusUnprocessableEntity
 	case errors.Is(err, store.ErrNotFound):
 		return http.StatusNotFound
-	case errors.Is(err, store.ErrDuplicate):
+	case errors.Is(err, store.ErrDuplicate), errors.Is(err, engine.ErrOperationState):
 		return http.StatusConflict
 	}
 	return http.StatusInternalServerError

@@ -86,7 +86,7 @@ func (e usageError) Unwrap() error { return e.error }
 // run is Main without the process.
 func run(ctx context.Context, p process) int {
 	root := rootCommand(p)
-	root.SetArgs(p.args)
+	root.SetArgs(joinYes(p.args))
 	root.SetIn(p.stdin)
 	root.SetOut(p.stdout)
 	root.SetErr(p.stderr)
@@ -124,7 +124,7 @@ Every flag --x-y can also be set as HOLDFAST_X_Y in the environment or in the fi
 	})
 	defineSettings(root, forServing)
 	root.AddCommand(serve, demoCommand(p), importCommand(p), exportCommand(p), setupURLCommand(p), adminCommand(p), apikeyCommand(p),
-		keysCommand(p), backupCommand(p), restoreCommand(p), verifyCommand(p), migrateCommand(p), configCommand(p), healthcheckCommand(p),
+		keysCommand(p), queueCommand(p), backupCommand(p), restoreCommand(p), verifyCommand(p), migrateCommand(p), configCommand(p), healthcheckCommand(p),
 		openAPICommand(p), mcpCommand(p), tortureCommand(p), whyCommand(p), versionCommand(p))
 	return root
 }

@@ -24,10 +24,29 @@ func defineSettings(c *cobra.Command, who audience) {
 			continue
 		}
 		flags.String(s.name, s.fallback, s.help+" ["+s.env()+"]")
+		if s.yes {
+			flags.Lookup(s.name).NoOptDefVal = "true"
+		}
 		if s.secret {
 			flags.String(s.name+"-file", "", "file to read --"+s.name+" from ["+s.env()+"_FILE]")
 		}
 	}
+}
+
+// joinYes lets the value of a true-or-false flag stand behind it as well as after an equals sign.
+func joinYes(args []string) []string {
+	var joined []string
+	for i := 0; i < len(args); i++ {
+		name := strings.TrimPrefix(args[i], "--")
+		yes := name != args[i] && slices.ContainsFunc(settings(), func(s setting) bool { return s.yes && s.name == name })
+		if yes && i+1 < len(args) && (args[i+1] == "true" || args[i+1] == "false") {
+			joined = append(joined, args[i]+"="+args[i+1])
+			i++
+			continue
+		}
+		joined = append(joined, args[i])
+	}
+	return joined
 }
 
 // given is one value that somebody set.

@@ -27,7 +27,7 @@ func demoCommand(p process) *cobra.Command {
 		Use:   "demo",
 		Short: "Serve a seeded clinic with simulated visitors, from a temporary directory",
 		Long: "Serves an invented clinic on a loopback address, with visitors who hold, book and cancel so that there is something to\n" +
-			"see. Its data is in a temporary directory that is removed at the end; --data is not touched. Ends on SIGINT or SIGTERM.",
+			"see, and a practice system that takes five appointments a minute, so that the queue is seen working. Its data is in a temporary directory that is removed at the end; --data is not touched. Ends on SIGINT or SIGTERM.",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := p.resolve(c)
@@ -55,15 +55,19 @@ func (p process) demo(ctx context.Context, cfg config) error {
 	if cfg.given["rate-limit"].from == "default" {
 		cfg.rateLimit = false // the visitors and whoever tries it out share one address
 	}
-	// The visitors would fill a log that is about requests.
-	log := slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	h, err := openHouse(ctx, cfg, houseOptions{version: p.version, log: log, demo: true})
-	if err != nil {
-		return err
-	}
 	var clinic engine.ClinicFile
 	if err := decodeStrictly(demoClinic, &clinic); err != nil {
-		return errors.Join(fmt.Errorf("the demo's clinic: %w", err), h.close())
+		return fmt.Errorf("the demo's clinic: %w", err)
+	}
+	// The visitors would fill a log that is about requests.
+	log := slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	o := houseOptions{version: p.version, log: log, demo: true}
+	if cfg.upstream.url == "" {
+		o.line = newPractice(&cfg, clinic)
+	}
+	h, err := openHouse(ctx, cfg, o)
+	if err != nil {
+		return err
 	}
 	if _, err := h.engine.Import(ctx, localActor, clinic); err != nil {
 		return errors.Join(fmt.Errorf("the demo's clinic: %w", err), h.close())
@@ -78,8 +82,9 @@ func (p process) demo(ctx context.Context, cfg config) error {
 	}
 	printTree(p.stdout, h, cfg, listener.Addr())
 	printDemo(p.stdout, cfg, listener.Addr())
-	v := newVisitors("http://"+reachable(listener.Addr().String()), cfg.adminKey, clinic, log)
-	return errors.Join(h.serve(ctx, listener, v.run), h.close())
+	base := "http://" + reachable(listener.Addr().String())
+	visitors, agent := newVisitors(base, cfg.adminKey, clinic, log), newAgent(base, cfg.adminKey, clinic, log)
+	return errors.Join(h.serve(ctx, listener, visitors.run, agent.run), h.close())
 }
 
 // listenNearby listens where it was told to; of the default address that is taken, on any free port beside it.
@@ -101,8 +106,9 @@ A demo: the data is temporary, the visitors are not real. Ctrl-C ends it.
 Two phones and the desk in one window: %s/demo
 Sign-in for %s/staff: %s, password: %s
 Admin key: %s
+Its practice system takes %d appointments a minute; the others wait in the queue: %s/staff
 
   curl -s %s/v1/appointment-types
   curl -s -H 'Authorization: Bearer %s' %s/v1/appointments
-`, base, base, web.DemoEmail, web.DemoPassword, cfg.adminKey, base, cfg.adminKey, base)
+`, base, base, web.DemoEmail, web.DemoPassword, cfg.adminKey, demoWrites, base, base, cfg.adminKey, base)
 }

@@ -18,6 +18,11 @@ const startPatience = 5 * time.Second
 // directory itself for as long as do takes. Unless create is set, a directory without a database is refused: the command
 // is about what is in one.
 func (p process) withAdmin(ctx context.Context, cfg config, create bool, do func(context.Context, *adminClient) error) error {
+	return p.withLocal(ctx, cfg, create, houseOptions{}, do)
+}
+
+// withLocal is withAdmin; o says what is special about the house that is opened where no server runs.
+func (p process) withLocal(ctx context.Context, cfg config, create bool, o houseOptions, do func(context.Context, *adminClient) error) error {
 	if _, err := os.Stat(filepath.Join(cfg.data, databaseFile)); errors.Is(err, fs.ErrNotExist) && !create {
 		return fmt.Errorf("there is no clinic in %s. Name its directory with --data", cfg.data)
 	}
@@ -29,7 +34,8 @@ func (p process) withAdmin(ctx context.Context, cfg config, create bool, do func
 		}
 		// Only what goes wrong is worth a line here; the command speaks for itself.
 		log := slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-		h, err := openHouse(ctx, cfg, houseOptions{version: p.version, log: log, local: true})
+		o.version, o.log, o.local = p.version, log, true
+		h, err := openHouse(ctx, cfg, o)
 		var inUse *inUseError
 		if errors.As(err, &inUse) {
 			select {

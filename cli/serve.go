@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"sync"
 	"syscall"
@@ -73,7 +74,9 @@ type houseOptions struct {
 	version string
 	log     *slog.Logger
 	demo    bool
-	local   bool // for one command on this machine: nothing is delivered to anybody meanwhile
+	line    http.RoundTripper // in the demo, what stands in for the network to the practice-management system
+	local   bool              // for one command on this machine: nothing is delivered to anybody meanwhile
+	queue   bool              // the queue is open all the same
 }
 
 // openHouse opens the data directory and wires the parts, from what is remembered up to what is said. The caller closes
@@ -112,8 +115,8 @@ func openHouse(ctx context.Context, cfg config, o houseOptions) (_ *house, err e
 		Store: h.store, Holds: h.holds, Logger: h.log, Keyring: h.dir.keys, AdminKey: cfg.adminKey,
 		Presence: cfg.presence, TimeslotsCacheTTL: cfg.timeslotsCacheTTL, Outbound: cfg.outbound, OnFatal: h.fail,
 	}
-	if !o.local {
-		if err := h.openQueue(ctx, cfg, &options); err != nil {
+	if !o.local || o.queue {
+		if err := h.openQueue(ctx, cfg, o, &options); err != nil {
 			return nil, err
 		}
 	}
@@ -129,17 +132,23 @@ func openHouse(ctx context.Context, cfg config, o houseOptions) (_ *house, err e
 }
 
 // openQueue opens what carries calls to the outside, and says how they are delivered.
-func (h *house) openQueue(ctx context.Context, cfg config, o *engine.Options) (err error) {
+func (h *house) openQueue(ctx context.Context, cfg config, about houseOptions, o *engine.Options) (err error) {
 	h.queue, err = bolt.Open(ctx, bolt.Options{Path: h.dir.file(queueFile), Logger: h.log, Check: bolt.Check})
 	if err != nil {
 		return err
 	}
 	h.closing = append(h.closing, h.queue.Close)
+	o.Queue, o.QueueRebuilt = h.queue, h.queue.Rebuilt()
+	if about.local {
+		return nil
+	}
 	mailer, err := notice.NewMailer(notice.MailOptions{URL: cfg.smtpURL, Dir: h.dir.file(mailDir)})
 	if err != nil {
 		return err
 	}
-	o.Queue, o.QueueRebuilt = h.queue, h.queue.Rebuilt()
+	if err := h.openUpstream(cfg, about.line, o); err != nil {
+		return err
+	}
 	o.Notices = engine.NoticeOptions{
 		Mailer: mailer, Hooks: notice.NewHooks(notice.HookOptions{AllowPrivate: cfg.webhookAllowPrivate}), From: cfg.mailFrom, BaseURL: knownURL(cfg),
 	}

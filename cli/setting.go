@@ -7,6 +7,7 @@ import (
 	"net/mail"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,6 +31,7 @@ type config struct {
 
 	presence engine.PresenceOptions
 	outbound engine.OutboundOptions
+	upstream upstreamConfig
 
 	smtpURL             string // empty: messages become files
 	mailFrom            string
@@ -53,6 +55,7 @@ type setting struct {
 	fallback string // what counts when nobody sets it
 	help     string
 	secret   bool // may also be given as a file; never printed
+	yes      bool // true or false; as a flag it may stand alone and then means true
 	audience audience
 	// set reads a value into c. Its error says what is wrong with the value and what would be right; it never quotes
 	// a secret.
@@ -66,7 +69,7 @@ func (s setting) env() string {
 
 // settings returns the table. A setting is in it once its feature exists.
 func settings() []setting {
-	return []setting{
+	return slices.Concat([]setting{
 		{
 			name: "listen", fallback: "127.0.0.1:8788", audience: forServing | forCalling,
 			help: "address to serve HTTP on, as host:port; port 0 takes a free one",
@@ -155,7 +158,7 @@ func settings() []setting {
 			help: "sender of mail, such as \"Harbour Clinic <post@example.org>\"; default: the clinic's own address",
 			set:  func(c *config, v string) (err error) { c.mailFrom, err = parseMailFrom(v); return err },
 		}, {
-			name: "webhook-allow-private", fallback: "false", audience: forServing,
+			name: "webhook-allow-private", fallback: "false", yes: true, audience: forServing,
 			help: "lets webhooks go to loopback and private addresses: true or false",
 			set: func(c *config, v string) error {
 				c.webhookAllowPrivate = v == "true"
@@ -177,7 +180,7 @@ func settings() []setting {
 			help: "not in this build yet: durable state in PostgreSQL, for several nodes",
 			set:  notYet("appointments are kept in SQLite, in the directory of --data"),
 		},
-	}
+	}, upstreamSettings())
 }
 
 // notYet refuses a setting whose feature is announced and not there, so that nobody believes to run what they do not.

@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"holdfast/engine"
+	"holdfast/store"
+)
+
+// queueBody is the queue as the socket speaks of it.
+type queueBody struct {
+	Pending    int             `json:"pending"`
+	Processing int             `json:"processing"`
+	Completed  int             `json:"completed"`
+	Failed     int             `json:"failed"`
+	Operations []operationBody `json:"operations"`
+}
+
+type operationBody struct {
+	ID          string                `json:"id"`
+	Kind        store.OperationKind   `json:"kind"`
+	Status      store.OperationStatus `json:"status"`
+	NeedsReview bool                  `json:"needsReview"`
+	Attempts    int                   `json:"attempts"`
+	MaxAttempts int                   `json:"maxAttempts"`
+	NextRetryAt time.Time             `json:"nextRetryAt,omitzero"`
+	StartTime   string                `json:"startTime"`
+	LastError   string                `json:"lastError"`
+}
+
+func (h *house) listQueue(w http.ResponseWriter, r *http.Request) {
+	limit, _ := strconv.Atoi(r.URL.Query().Get("limit"))
+	status, err := h.engine.QueueStatus(r.Context(), engine.QueueFilter{Status: store.OperationStatus(r.URL.Query().Get("status")), Limit: limit})
+	if err != nil {
+		refuse(w, statusOf(err), err)
+		return
+	}
+	n := status.OperationCounts
+	body := queueBody{Pending: n.Pending, Processing: n.Processing, Completed: n.Completed, Failed: n.Failed}
+	for _, o := range status.Operations {
+		body.Operations = append(body.Operations, operationBody{
+			o.ID, o.Kind, o.Status, o.NeedsReview, o.Attempts, o.MaxAttempts, o.NextRetryAt, o.StartTime, o.LastError,
+		})
+	}
+	answer(w, body)
+}
+
+func (h *house) retryOperation(w http.ResponseWriter, r *http.Request) {
+	if err := h.engine.RetryOperation(r.Context(), localActor, r.PathValue("id")); err != nil {
+		refuse(w, statusOf(err), err)
+		return
+	}
+	answer(w, struct{}{})
+}
+
+func queueCommand(p process) *cobra.Command {
+	c := &cobra.Command{Use: "queue", Short: "What waits to be told to the outside: practice system, webhooks, mail", Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
+	c.AddCommand(queueListCommand(p), queueRetryCommand(p))
+	return c
+}
+
+func queueListCommand(p process) *cobra.Command {
+	var status string
+	var limit int
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List the operations, those that need somebody first",
+		Long:  "Lists the operations: those being attempted, those that failed, those that wait, those that are done. Names are not shown.",
+		Args:  noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			cfg, err := p.resolve(c)
+			if err != nil {
+				return err
+			}
+			if err := oneOf(status, "", "pending", "processing", "completed", "failed"); err != nil {
+				return usageError{fmt.Errorf("--status: %w", err)}
+			}
+			return p.withQueue(c.Context(), cfg, func(ctx context.Context, admin *adminClient) error {
+				var body queueBody
+				query := url.Values{"status": {status}, "limit": {strconv.Itoa(limit)}}
+				if err := admin.call(ctx, http.MethodGet, "/queue?"+query.Encode(), nil, &body); err != nil {
+					return err
+				}
+				_, _ = fmt.Fprintf(p.stdout, "%d waiting, %d being attempted, %d failed, %d done\n", body.Pending, body.Processing, body.Failed, body.Completed)
+				if len(body.Operations) == 0 {
+					return nil
+				}
+				table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
+				_, _ = fmt.Fprintln(table, "ID\tKIND\tSTATUS\tATTEMPTS\tNEXT TRY\tAPPOINTMENT\tLAST ERROR")
+				for _, o := range body.Operations {
+					state, next := string(o.Status), "-"
+					if o.NeedsReview {
+						state = "needs review"
+					}
+					if !o.NextRetryAt.IsZero() {
+						next = o.NextRetryAt.Format(time.RFC3339)
+					}
+					_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%d/%d\t%s\t%s\t%s\n", o.ID, o.Kind, state, o.Attempts, o.MaxAttempts, next, o.StartTime, o.LastError)
+				}
+				return table.Flush()
+			})
+		},
+	}
+	c.Flags().StringVar(&status, "status", "", "only those: pending, processing, completed or failed")
+	c.Flags().IntVar(&limit, "limit", 100, "how many at most, up to 500")
+	defineSettings(c, forData)
+	return c
+}
+
+func queueRetryCommand(p process) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "retry ID",
+		Short: "Try a failed operation again, or a waiting one now",
+		Long:  "Tries a failed operation again from the beginning, or a waiting one now. Without a server it is tried when one is started.",
+		Args:  oneArgument("the id of the operation, as queue list shows it"),
+		RunE: func(c *cobra.Command, args []string) error {
+			cfg, err := p.resolve(c)
+			if err != nil {
+				return err
+			}
+			return p.withQueue(c.Context(), cfg, func(ctx context.Context, admin *adminClient) error {
+				if err := admin.call(ctx, http.MethodPost, "/queue/"+url.PathEscape(args[0])+"/retry", nil, nil); err != nil {
+					return fmt.Errorf("operation %s: %w. See: holdfast queue list", args[0], err)
+				}
+				_, err := fmt.Fprintf(p.stdout, "operation %s is tried again\n", args[0])
+				return err
+			})
+		},
+	}
+	defineSettings(c, forData)
+	return c
+}
+
+// withQueue is withAdmin for commands about the queue, which has to be open even if no server runs; nothing is delivered.
+func (p process) withQueue(ctx context.Context, cfg config, do func(context.Context, *adminClient) error) error {
+	return p.withLocal(ctx, cfg, false, houseOptions{queue: true}, do)
+}

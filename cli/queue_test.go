@@ -1,0 +1,250 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/upstream"
+	"holdfast/engine/upstream/upstreamtest"
+	"holdfast/store"
+)
+
+// The settings of the practice system: a whole one serves, half of one is refused with its names.
+func TestUpstreamSettings(t *testing.T) {
+	whole := []string{"--upstream-url", "https://pms.example/GetData.ashx", "--upstream-client-id", "c", "--upstream-user", "u", "--upstream-password", "p"}
+	for _, c := range []struct {
+		name string
+		args []string
+		says string // empty: it is taken
+	}{
+		{"all of it", whole, ""},
+		{"with its times", append([]string{"--upstream-spacing", "1s", "--upstream-retry-delay=10ms", "--upstream-timeout", "2s", "--upstream-quarantine", "3s"}, whole...), ""},
+		{"no password", whole[:6], "--upstream-password"},
+		{"no address", whole[2:], "--upstream-url"},
+		{"no address at all", []string{"--upstream-url", "pms"}, "whole address"},
+		{"credentials in the address", []string{"--upstream-url", "https://u:p@pms.example/"}, "settings of their own"},
+		{"a time without a unit", []string{"--upstream-spacing", "10"}, "--upstream-spacing"},
+		{"neither true nor false", []string{"--debug-replies=perhaps"}, "--debug-replies"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cfg, _, err := resolved(t, nil, append([]string{"--data", filepath.Join(t.TempDir(), "data")}, c.args...)...)
+			if err == nil {
+				var h *house
+				if h, err = openHouse(t.Context(), cfg, houseOptions{log: slog.New(slog.DiscardHandler)}); err == nil {
+					err = h.close()
+				}
+			}
+			switch {
+			case c.says == "" && err != nil:
+				t.Errorf("got %v, want it taken", err)
+			case c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says) || !errors.As(err, &usageError{})):
+				t.Errorf("got %v, want a mistake that says %q", err, c.says)
+			}
+		})
+	}
+}
+
+// A flag that is true or false may stand alone, before an equals sign, or before its value.
+func TestTrueOrFalse(t *testing.T) {
+	for _, c := range []struct {
+		args string
+		want bool
+	}{
+		{"--debug-replies", true}, {"--debug-replies=true", true}, {"--debug-replies true", true}, {"--debug-replies --data x", true},
+		{"--debug-replies=false", false}, {"--debug-replies false", false}, {"", false},
+	} {
+		cfg, _, err := resolved(t, nil, joinYes(strings.Fields(c.args))...)
+		if err != nil || cfg.upstream.debugReplies != c.want {
+			t.Errorf("%q: got %v, %v; want %v", c.args, cfg.upstream.debugReplies, err, c.want)
+		}
+	}
+}
+
+// A booking whose delivery failed is seen and tried again from the command line, with a server and without one; the
+// server that is started next delivers it.
+func TestQueueListAndRetry(t *testing.T) {
+	dir := clinicDir(t)
+	fake := upstreamtest.New(upstreamtest.Options{})
+	practice := httptest.NewServer(fake)
+	defer practice.Close()
+	start := func() (base string, stop context.CancelFunc, ended chan error) {
+		t.Helper()
+		cfg, _, err := resolved(t, nil, "--data", dir, "--upstream-url", practice.URL+"/GetData.ashx", "--upstream-client-id", "c", "--upstream-user", "u",
+			"--upstream-password", "p", "--upstream-spacing", "1ms", "--upstream-retry-delay", "1ms", "--queue-backoff", "1ms", "--queue-max-attempts", "1",
+			"--admin-key", longEnough)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, err := openHouse(t.Context(), cfg, houseOptions{version: "test", log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended = make(chan error, 1)
+		go func() { ended <- errors.Join(h.serve(ctx, listener), h.close()) }()
+		t.Cleanup(stop)
+		_, err = h.engine.Import(ctx, localActor, knownUpstream(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return "http://" + listener.Addr().String(), stop, ended
+	}
+	base, stop, ended := start()
+	for range 3 {
+		fake.Outcomes(upstreamtest.RateLimited)
+	}
+	now := time.Now().AddDate(0, 0, 3)
+	booked := postAgent(t, base, "/v1/agent/appointments", with(postAgent(t, base, "/v1/agent/patients", map[string]any{"firstName": "Jane", "lastName": "Roe"}), map[string]any{
+		"startTime": upstream.FormatTime(time.Date(now.Year(), now.Month(), now.Day(), 10, 0, 0, 0, time.UTC), time.UTC),
+		"minutes":   30, "scheduleColumnGUID": "66666666-7777-4888-8999-000000000000", "appointmentTypeGUID": "bbbbbbbb-cccc-4ddd-8eee-ffffffffffff",
+	}))
+	id, _ := booked["operationId"].(string)
+	if id == "" {
+		t.Fatalf("got %v, want it queued", booked)
+	}
+	listed := func() string { return must(t, "queue", "list", "--data", dir) }
+	eventually(t, "given up", func() bool { return strings.Contains(listed(), "1 failed") })
+	contains(t, "queue list", listed(), id, "upstream.book", "1/1", "rate limited")
+	fake.Outcomes(upstreamtest.RateLimited)
+	contains(t, "queue retry", must(t, "queue", "retry", id, "--data", dir), "tried again")
+	eventually(t, "given up again", func() bool { return strings.Contains(listed(), "1 failed") })
+	stop()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	contains(t, "queue list without a server", listed(), id, "1 failed")
+	contains(t, "queue retry without a server", must(t, "queue", "retry", id, "--data", dir), "tried again")
+	contains(t, "then", listed(), "1 waiting")
+	if got := command(t, nil, "", "queue", "retry", "op-1-unknown", "--data", dir); got.code != 1 || !strings.Contains(got.stderr, "queue list") {
+		t.Errorf("retry of nothing: exit code %d, it said %s", got.code, got.stderr)
+	}
+	_, stop, ended = start()
+	eventually(t, "delivered", func() bool { return strings.Contains(listed(), "0 waiting, 0 being attempted, 0 failed") })
+	if s := fake.Score(); s.Appointments != 1 {
+		t.Errorf("upstream %+v, want one appointment", s)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// knownUpstream is the clinic of testdata with ada and the check-up known to the practice system.
+func knownUpstream(t *testing.T) engine.ClinicFile {
+	t.Helper()
+	text, err := os.ReadFile(harbour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file engine.ClinicFile
+	if err := decodeStrictly(text, &file); err != nil {
+		t.Fatal(err)
+	}
+	file.Clinic.Timezone = "UTC"
+	file.Specialists[0].Upstream = &engine.UpstreamSpecialist{
+		ScheduleViewGUID: "11111111-2222-4333-8444-555555555555", ScheduleColumnGUID: "66666666-7777-4888-8999-000000000000",
+	}
+	file.AppointmentTypes[0].Upstream = &engine.UpstreamType{AppointmentTypeGUID: "bbbbbbbb-cccc-4ddd-8eee-ffffffffffff"}
+	return file
+}
+
+func postAgent(t *testing.T, base, path string, body map[string]any) map[string]any {
+	t.Helper()
+	b, err := json.Marshal(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := http.NewRequest(http.MethodPost, base+path, bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer "+longEnough)
+	reply, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reply.Body.Close()
+	text, err := io.ReadAll(reply.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return decoded(t, string(text))
+}
+
+// with is the patient and token of an answer, with more.
+func with(who, more map[string]any) map[string]any {
+	body := map[string]any{"patientGUID": who["patientGUID"], "bookingAuthToken": who["bookingAuthToken"]}
+	for k, v := range more {
+		body[k] = v
+	}
+	return body
+}
+
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(20 * time.Second); !ok(); <-tick.C {
+		if time.Now().After(end) {
+			t.Fatalf("still not: %s", what)
+		}
+	}
+}
+
+// The demo's practice system knows what the demo's clinic says it knows, and its agent books there.
+func TestTheDemosAgentBooks(t *testing.T) {
+	cfg, _, err := resolved(t, nil, "--data", filepath.Join(t.TempDir(), "data"), "--rate-limit", "off", "--admin-key", longEnough)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var clinic engine.ClinicFile
+	if err := decodeStrictly(demoClinic, &clinic); err != nil {
+		t.Fatal(err)
+	}
+	fake := newPractice(&cfg, clinic)
+	log := slog.New(slog.DiscardHandler)
+	h, err := openHouse(t.Context(), cfg, houseOptions{log: log, demo: true, line: fake})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.engine.Import(t.Context(), localActor, clinic); err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- errors.Join(h.serve(ctx, listener), h.close()) }()
+	a := newAgent("http://"+listener.Addr().String(), longEnough, clinic, log)
+	if err := a.takeCall(ctx); err != nil {
+		t.Error(err)
+	}
+	list, _, err := h.engine.Appointments(ctx, store.AppointmentFilter{})
+	if err != nil || len(list) != 1 || list[0].Source != store.SourceAgent || list[0].UpstreamState != store.UpstreamConfirmed || fake.Score().Appointments != 1 {
+		t.Errorf("booked %+v, %v; upstream %+v; want one there", list, err, fake.Score())
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/upstream"
+)
+
+// upstreamConfig is what the settings came to about the clinic's practice-management system and the agents in front of it.
+type upstreamConfig struct {
+	url, clientID, user, password, vendor string
+	spacing, timeout                      time.Duration
+	allowLegacy, debugReplies             bool
+}
+
+// upstreamSettings are the rows of the table about the practice-management system.
+func upstreamSettings() []setting {
+	text := func(to func(*config) *string) func(*config, string) error {
+		return func(c *config, v string) error {
+			*to(c) = v
+			return nil
+		}
+	}
+	length := func(to func(*config) *time.Duration) func(*config, string) error {
+		return func(c *config, v string) (err error) {
+			*to(c), err = parsePositive(v)
+			return err
+		}
+	}
+	return []setting{
+		{
+			name: "upstream-url", audience: forServing,
+			help: "the practice-management system's endpoint, such as https://pms.example/GetData.ashx; without it appointments are only here",
+			set:  func(c *config, v string) (err error) { c.upstream.url, err = parseUpstreamURL(v); return err },
+		}, {
+			name: "upstream-client-id", secret: true, audience: forServing,
+			help: "client id that the practice-management system's vendor gave out",
+			set:  text(func(c *config) *string { return &c.upstream.clientID }),
+		}, {
+			name: "upstream-user", audience: forServing,
+			help: "user name at the practice-management system",
+			set:  text(func(c *config) *string { return &c.upstream.user }),
+		}, {
+			name: "upstream-password", secret: true, audience: forServing,
+			help: "password at the practice-management system; better given as a file",
+			set:  text(func(c *config) *string { return &c.upstream.password }),
+		}, {
+			name: "upstream-vendor", audience: forServing,
+			help: "vendor user name of patients and appointments written there; default: --upstream-user",
+			set:  text(func(c *config) *string { return &c.upstream.vendor }),
+		}, {
+			name: "upstream-spacing", fallback: "10s", audience: forServing,
+			help: "least time between two appointments written there",
+			set:  length(func(c *config) *time.Duration { return &c.upstream.spacing }),
+		}, {
+			name: "upstream-retry-delay", fallback: "5s", audience: forServing,
+			help: "wait before the one quick retry while an agent's caller waits",
+			set:  length(func(c *config) *time.Duration { return &c.outbound.RetryDelay }),
+		}, {
+			name: "upstream-timeout", fallback: "15s", audience: forServing,
+			help: "how long one call may take",
+			set:  length(func(c *config) *time.Duration { return &c.upstream.timeout }),
+		}, {
+			name: "upstream-quarantine", fallback: "90s", audience: forServing,
+			help: "how long a write of unknown outcome is left alone before it is looked up; longer than any call can still be in flight",
+			set:  length(func(c *config) *time.Duration { return &c.outbound.Quarantine }),
+		}, {
+			name: "agent-allow-legacy", fallback: "false", yes: true, audience: forServing,
+			help: "lets agents book with a bare patientGUID, without a token: true or false",
+			set: func(c *config, v string) error {
+				c.upstream.allowLegacy = v == "true"
+				return oneOf(v, "true", "false")
+			},
+		}, {
+			name: "debug-replies", fallback: "false", yes: true, audience: forServing,
+			help: "adds _debug to the answers to agents: true or false",
+			set: func(c *config, v string) error {
+				c.upstream.debugReplies = v == "true"
+				return oneOf(v, "true", "false")
+			},
+		},
+	}
+}
+
+func parseUpstreamURL(v string) (string, error) {
+	if v == "" {
+		return "", nil
+	}
+	u, err := url.Parse(v)
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return "", errors.New("should be the whole address of the endpoint, such as https://pms.example/GetData.ashx")
+	case u.User != nil:
+		return "", errors.New("should have no user and password in it: they have settings of their own")
+	}
+	return v, nil
+}
+
+// openUpstream puts the practice-management system behind the engine. line stands in for the network; nil is the
+// network.
+func (h *house) openUpstream(cfg config, line http.RoundTripper, o *engine.Options) error {
+	u := cfg.upstream
+	o.AgentAllowLegacy, o.DebugReplies = u.allowLegacy, u.debugReplies
+	if u.url == "" {
+		if u.clientID+u.user+u.password+u.vendor != "" {
+			return usageError{errors.New("the practice-management system has credentials and no address: set --upstream-url too, or take them out")}
+		}
+		return nil
+	}
+	o.Pacer = upstream.NewPacer(u.spacing)
+	options := upstream.Options{
+		URL: u.url, ClientID: u.clientID, User: u.user, Password: u.password, Vendor: u.vendor, Timeout: u.timeout, Pacer: o.Pacer,
+	}
+	if line != nil {
+		options.HTTP = &http.Client{Transport: line}
+	}
+	client, err := upstream.New(options)
+	if err != nil {
+		return usageError{fmt.Errorf("%w. The settings are --upstream-url, --upstream-client-id, --upstream-user and --upstream-password", err)}
+	}
+	o.Upstream = client
+	if cfg.outbound.Quarantine <= u.timeout {
+		h.log.Warn("--upstream-quarantine should be longer than --upstream-timeout: a write may be looked up while it is still in flight",
+			"quarantine", cfg.outbound.Quarantine, "timeout", u.timeout)
+	}
+	return nil
+}
