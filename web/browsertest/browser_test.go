@@ -2,8 +2,8 @@
 // and table of holds, driven with a real Chromium. It has tests only.
 //
 // house is the clinic (house_test.go), tab is one tab of the browser (tab_test.go); the other files are the promises of
-// the pages, by subject. One browser process serves them all, each test in a profile of its own, so that nothing of one
-// test is stored in another. Every tab watches itself: an exception, an error on the console, a violation of the content
+// the pages, by subject. One browser process serves them all. Each tab is a window with a profile of its own, which is
+// emptied before another test gets it: making a window costs more than most tests. Every tab watches itself: an exception, an error on the console, a violation of the content
 // security policy or a request to anywhere but the server fails the test whose tab it is.
 //
 // Nothing here fails for being slow: what the page should do is waited for, for as long as patience says. Times that are
@@ -23,6 +23,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/css"
+	"github.com/chromedp/cdproto/dom"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 )
 
@@ -39,6 +43,54 @@ type browser struct {
 	ctx   context.Context
 	stop  func()
 	err   error
+
+	mu   sync.Mutex
+	idle []window
+}
+
+// window is a tab in a profile of its own.
+type window struct {
+	ctx   context.Context
+	close func()
+}
+
+// window gives an empty one, used before or new.
+func (b *browser) window(t testing.TB) window {
+	t.Helper()
+	ctx := b.open(t)
+	b.mu.Lock()
+	if n := len(b.idle); n > 0 {
+		defer b.mu.Unlock()
+		w := b.idle[n-1]
+		b.idle = b.idle[:n-1]
+		return w
+	}
+	b.mu.Unlock()
+	own, closeIt := chromedp.NewContext(ctx, chromedp.WithNewBrowserContext())
+	// The window lives as long as the context of its first call. The browser need not tell of every node in it: the
+	// tests ask the page itself.
+	if err := chromedp.Do(own, command(css.Disable, cdp.Empty{}), command(dom.Disable, cdp.Empty{})); err != nil {
+		closeIt()
+		t.Fatalf("no window: %v", err)
+	}
+	return window{own, closeIt}
+}
+
+// giveBack empties a window for the next test. One that cannot be emptied is closed.
+func (b *browser) giveBack(w window) {
+	ctx, cancel := context.WithTimeout(w.ctx, patience)
+	defer cancel()
+	const forget = `try { sessionStorage.clear(); localStorage.clear() } catch {}`
+	err := chromedp.Do(ctx,
+		chromedp.Evaluate[chromedp.Void](forget), command(network.ClearBrowserCookies, cdp.Empty{}), chromedp.Navigate("about:blank"), connection(true),
+	)
+	if err != nil {
+		w.close()
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.idle = append(b.idle, w)
 }
 
 // crowd is how many tests run at once: more than there are processors, because they mostly wait.

@@ -372,6 +372,9 @@ func (p *tab) opened() *tab {
 		for _, info := range infos {
 			if info.Type == "page" && info.OpenerID == own.Target.TargetID {
 				ctx, cancel := chromedp.NewContext(p.ctx, chromedp.WithTargetID(target.ID(info.TargetID)))
+				if err := chromedp.Do(ctx); err != nil { // attaches for as long as the context of this call lives
+					p.t.Fatal(err)
+				}
 				return p.h.watch(p.t, ctx, cancel)
 			}
 		}

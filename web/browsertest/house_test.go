@@ -107,10 +107,16 @@ func clinic() engine.ClinicFile {
 	return f
 }
 
-// losing serves as the server does, but for the answers that are to be lost: the request has its effect, and the
-// connection breaks before the answer is out.
+// losing serves as the server does, but for the answers that are to be lost (the request has its effect, and the
+// connection breaks before the answer is out) and for axe, which pages may load from their own server only.
 func (h *house) losing(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == axePath {
+			rw.Header().Set("Content-Type", "text/javascript; charset=utf-8")
+			rw.Header().Set("Cache-Control", "max-age=3600")
+			_, _ = rw.Write(axe) // a browser that has gone away is nothing to us
+			return
+		}
 		if lost := h.lose.Load(); lost != nil && strings.HasSuffix(r.URL.Path, *lost) {
 			next.ServeHTTP(httptest.NewRecorder(), r)
 			panic(http.ErrAbortHandler)

@@ -22,6 +22,7 @@ func (h *house) setupLink(t testing.TB) (path, token string) {
 // Three screens lead to the first booking. Each is saved when it is left, so a reload comes back to where one was; the
 // link works once.
 func TestSettingAClinicUp(t *testing.T) {
+	t.Parallel()
 	for _, lang := range languages {
 		t.Run(lang, func(t *testing.T) {
 			t.Parallel()

@@ -224,6 +224,7 @@ func TestOverbookingTakesAReason(t *testing.T) {
 	p.until(`!document.querySelector('dialog')`)
 	p.there(".appt.over")
 	p.shot("staff-4-overbooked")
+	p.until(`!document.querySelector('.ghosted')`) // the dialog's hold of the time before is given back
 	log := h.must(200, "GET", "/v1/audit", nil, asAdmin)
 	if !strings.Contains(log.raw, "Toothache since Friday") {
 		t.Errorf("the reason is not in the log\n%s", log.raw)
@@ -279,6 +280,7 @@ func TestAGhostAppearsAndVanishes(t *testing.T) {
 
 // Each view of the desk, in each language.
 func TestTheDeskIsAccessible(t *testing.T) {
+	t.Parallel()
 	for _, lang := range languages {
 		t.Run(lang, func(t *testing.T) {
 			t.Parallel()

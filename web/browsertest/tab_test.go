@@ -14,8 +14,6 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/css"
-	"github.com/chromedp/cdproto/dom"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
@@ -42,46 +40,41 @@ type tab struct {
 // tab opens a tab in a profile of its own.
 func (h *house) tab(t testing.TB) *tab {
 	t.Helper()
-	ctx, cancel := chromedp.NewContext(chromium.open(t), chromedp.WithNewBrowserContext())
-	return h.watch(t, ctx, cancel)
+	w := chromium.window(t)
+	return h.watch(t, w.ctx, func() {
+		if t.Failed() {
+			w.close()
+		} else {
+			chromium.giveBack(w)
+		}
+	})
 }
 
-// beside opens another tab in the same profile.
-func (p *tab) beside() *tab {
-	p.t.Helper()
-	ctx, cancel := chromedp.NewContext(p.ctx)
-	return p.h.watch(p.t, ctx, cancel)
-}
-
-// watch makes a tab of a context, and complains in its test of whatever its page should not do.
-func (h *house) watch(t testing.TB, ctx context.Context, cancel func()) *tab {
+// watch makes a tab of a context, and complains in its test of whatever its page should not do. done has the tab after
+// the test.
+func (h *house) watch(t testing.TB, ctx context.Context, done func()) *tab {
 	t.Helper()
 	home, err := url.Parse(h.url)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := &tab{t: t, h: h, ctx: ctx, host: home.Host}
-	if err := chromedp.Listen(ctx, p.saw); err != nil {
-		cancel()
+	watching, look := context.WithCancel(ctx)
+	if err := chromedp.Listen(watching, p.saw); err != nil {
 		t.Fatalf("no tab: %v", err)
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
 			p.evidence()
 		}
-		cancel()
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		for _, c := range p.complaints {
+		look()
+		for _, c := range p.forgive() {
 			t.Errorf("the page should not: %s", c)
 		}
+		done()
 	})
-	p.do(
-		// The browser need not tell of every node: the tests ask the page itself.
-		command(css.Disable, cdp.Empty{}), command(dom.Disable, cdp.Empty{}),
-		// Every tab is in front: what a hidden tab does not do is a test of its own.
-		command(emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}),
-	)
+	// Every tab is in front.
+	p.do(command(emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}))
 	p.size(390, 844)
 	p.theme("light")
 	return p
@@ -208,7 +201,7 @@ func (p *tab) until(condition string) {
 		const look = async () => {
 			let is = false
 			try { is = Boolean(await (` + condition + `)) } catch {}
-			is || Date.now() > end ? done(is) : setTimeout(look, 10)
+			is || Date.now() > end ? done(is) : setTimeout(look, 25)
 		}
 		look()
 	})`
@@ -249,18 +242,20 @@ func (p *tab) count(selector string) int {
 	return ask[int](p, "document.querySelectorAll("+quoted(selector)+").length")
 }
 
-// click presses the mouse in the middle of an element, once it is there and nothing lies on it.
+// click presses the mouse in the middle of an element, once it is there, nothing lies on it and it has stopped moving.
 func (p *tab) click(selector string) {
 	p.t.Helper()
-	at := `(() => {
+	p.until(`(async () => {
 		const e = document.querySelector(` + quoted(selector) + `)
 		e.scrollIntoView({ block: 'center', inline: 'center', behavior: 'instant' })
-		const r = e.getBoundingClientRect(), x = r.x + r.width / 2, y = r.y + r.height / 2
+		const middle = () => { const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2] }
+		const [x, y] = middle()
+		for (let n = 0; n < 2; n++) await new Promise(requestAnimationFrame)
 		const top = document.elementFromPoint(x, y)
-		return r.width && top && (e.contains(top) || e.closest('label')?.contains(top)) ? [x, y] : null
-	})()`
-	p.until(at)
-	xy := ask[[]float64](p, at)
+		const free = top && (e.contains(top) || e.closest('label')?.contains(top))
+		return free && String(middle()) === String([x, y]) && (window.clickAt = [x, y])
+	})()`)
+	xy := ask[[]float64](p, "window.clickAt")
 	p.do(chromedp.MouseClickXY(xy[0], xy[1]))
 }
 
@@ -335,11 +330,16 @@ func (p *tab) theme(name string) {
 // offline takes the network away, or gives it back.
 func (p *tab) offline(away bool) {
 	p.t.Helper()
-	p.do(
+	p.do(connection(!away))
+}
+
+// connection is the step that takes the network away or gives it back.
+func connection(there bool) chromedp.Action[chromedp.Void] {
+	return chromedp.Steps(
 		command(network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: []*network.Conditions{
-			{Offline: away, DownloadThroughput: -1, UploadThroughput: -1},
+			{Offline: !there, DownloadThroughput: -1, UploadThroughput: -1},
 		}}),
-		command(network.OverrideNetworkState, network.OverrideNetworkStateParams{Offline: away, DownloadThroughput: -1, UploadThroughput: -1}),
+		command(network.OverrideNetworkState, network.OverrideNetworkStateParams{Offline: !there, DownloadThroughput: -1, UploadThroughput: -1}),
 	)
 }
 
