@@ -64,7 +64,7 @@ func TestASelectionLapsesAfterTenSeconds(t *testing.T) {
 		c := newClinic(t, map[string]int{"ada": 1})
 		events := c.events(holds.EventSelect, holds.EventDeselect)
 		x := c.look(1, c.start, "", false)
-		if x.SpecialistID != "ada" || x.Hold != nil || x.ExpiresAt.Sub(time.Now()) != holds.SelectionTTL {
+		if x.SpecialistID != "ada" || x.Hold != nil || time.Until(x.ExpiresAt) != holds.SelectionTTL {
 			t.Errorf("got %+v, want ada for 10 s without a hold", x)
 		}
 		time.Sleep(holds.SelectionTTL - time.Millisecond)
@@ -147,7 +147,7 @@ func TestLock(t *testing.T) {
 		c.look(1, c.start, "", false)
 		c.look(2, c.start, "", false)
 		x := c.look(1, c.start, "", true)
-		if x.Hold == nil || x.Hold.ExpiresAt.Sub(time.Now()) != engine.LockTTL {
+		if x.Hold == nil || time.Until(x.Hold.ExpiresAt) != engine.LockTTL {
 			t.Fatalf("got the hold %+v, want one of 600 s", x.Hold)
 		}
 		wantStarts(t, "for others", c.poll(2, "checkup", "", time.Time{}).Locked, c.start)
@@ -170,8 +170,8 @@ func TestLock(t *testing.T) {
 		if _, err := c.UpdateAppointmentType(t.Context(), "system", "checkup", func(t *store.AppointmentType) { t.MaxHoldSeconds = 300 }); err != nil {
 			t.Fatal(err)
 		}
-		if x := c.look(1, c.start, "", true); x.Hold.ExpiresAt.Sub(time.Now()) != 300*time.Second {
-			t.Errorf("the type's maximum is 300 s, the lock lives %v", x.Hold.ExpiresAt.Sub(time.Now()))
+		if x := c.look(1, c.start, "", true); time.Until(x.Hold.ExpiresAt) != 300*time.Second {
+			t.Errorf("the type's maximum is 300 s, the lock lives %v", time.Until(x.Hold.ExpiresAt))
 		}
 	})
 }

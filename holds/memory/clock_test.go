@@ -12,7 +12,7 @@ func TestClockFollowsTheWallClockWithinASecond(t *testing.T) {
 		c.open()
 		c.zero.Add(int64(-time.Hour)) // as if the wall clock had been set forward by an hour since
 		before := c.now()
-		if off := time.Now().Sub(before.wall); off != time.Hour {
+		if off := time.Since(before.wall); off != time.Hour {
 			t.Errorf("got %v off, want the hour", off)
 		}
 		time.Sleep(time.Second)

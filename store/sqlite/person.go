@@ -219,6 +219,7 @@ func (t *tx) removeAnswers(ctx context.Context, traces traces, erased *store.Era
 func (t *tx) blankAudit(ctx context.Context, traces traces, erased *store.Erased) error {
 	var rowids []int64
 	err := t.conn.query(ctx, func(r *row) {
+		//lint:ignore SA4000 each call reads the next column
 		if rowid := r.int64(); traces.in(r.text()) || traces.in(r.text()) || traces.in(r.text()) || traces.in(r.text()) {
 			rowids = append(rowids, rowid)
 		}
