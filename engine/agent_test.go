@@ -292,6 +292,35 @@ func changed(signed string) string {
 	return signed[:len(signed)-1] + last
 }
 
+// The same booking sent twice at once, as a program does whose first try seems to hang, is one booking, and neither is
+// told that the slot is gone.
+func TestTheSameBookingTwiceAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
+		p.upstream.Script(upstreamtest.Step{Outcome: upstreamtest.Slow, Delay: 2 * time.Second})
+		b := p.wish(20)
+		answers := make(chan engine.AgentAnswer, 2)
+		for range 2 {
+			go func() {
+				a, err := p.AgentBook(context.Background(), agentKey, b)
+				if err != nil {
+					t.Error(err)
+				}
+				answers <- a
+			}()
+		}
+		for range 2 {
+			if a := <-answers; a.Outcome != engine.AgentConfirmed && a.Outcome != engine.AgentQueued {
+				t.Errorf("got %+v, want it confirmed or received", a)
+			}
+		}
+		p.until(time.Minute, "settled", p.settled)
+		if s := p.upstream.Score(); s.Appointments != 1 || len(p.bookings()) != 1 {
+			t.Errorf("upstream %+v, here %d; want one", s, len(p.bookings()))
+		}
+	})
+}
+
 // A slot that is queued, tried or held is nobody else's.
 func TestAQueuedSlotIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

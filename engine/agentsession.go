@@ -95,5 +95,14 @@ func (e *Engine) authorizeBooking(keyID string, b *AgentBooking, now time.Time) 
 		return authLegacy, s, nil
 	}
 	_, err = e.keys().VerifyBookingAuth(b.BookingAuthToken, b.PatientGUID, now)
+	if err == nil && !found {
+		// After a restart, or a patient of another key: from here on this key has a session with the patient.
+		s = agentSession{patientGUID: upstream.CanonicalGUID(b.PatientGUID), token: b.BookingAuthToken, createdAt: now}
+		names := []string{byGUID(keyID, b.PatientGUID)}
+		if b.UUI != "" {
+			names = append(names, byUUI(keyID, b.UUI))
+		}
+		e.agents.put(s, names...)
+	}
 	return method, s, err
 }

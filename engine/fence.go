@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"time"
 
@@ -92,7 +91,8 @@ func (e *Engine) fenceSlot(ctx context.Context, p Principal, b *AgentBooking, sl
 	}
 	client := b.Client
 	if client == "" {
-		client = holds.ClientID("agent-" + rand.Text())
+		// The same for the same request sent twice at once, so that neither is refused because of the other.
+		client = AgentClient(p, "booking\x00"+f.patientGUID+"\x00"+b.Note)
 	}
 	h, err := e.claim(ctx, t, slot.start, found, holds.Claim{Client: client, TTL: bookingTTL, MaxLife: bookingTTL})
 	if err != nil {

@@ -1,0 +1,156 @@
+package engine
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/store"
+)
+
+// The state machine of an operation, row by row: what each ending makes of one that is being processed.
+func TestAdvance(t *testing.T) {
+	now := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
+	rules := OutboundOptions{}.withDefaults()
+	taken := store.Operation{ID: "op-1-a", Status: store.OperationProcessing, Attempts: 3, MaxAttempts: 10, NextAttemptAt: now.Add(-time.Minute)}
+	pending, completed, failed := store.OperationPending, store.OperationCompleted, store.OperationFailed
+	for name, test := range map[string]struct {
+		change   func(*store.Operation)
+		outcome  outcome
+		status   store.OperationStatus
+		attempts int
+		next     time.Duration // from now; meaningful while pending
+		unknown  bool
+		review   bool
+	}{
+		"delivered":                      {nil, outcome{end: delivered}, completed, 3, 0, false, false},
+		"nothing left to do":             {nil, outcome{end: needless}, completed, 3, 0, false, false},
+		"refused":                        {nil, outcome{end: refused}, failed, 3, 0, false, false},
+		"again, the third time":          {nil, outcome{end: again}, pending, 3, 80 * time.Second, false, false},
+		"again, the ninth time":          {func(o *store.Operation) { o.Attempts = 9 }, outcome{end: again}, pending, 9, 300 * time.Second, false, false},
+		"again, the last time":           {func(o *store.Operation) { o.Attempts = 10 }, outcome{end: again}, failed, 10, 0, false, false},
+		"again, near the deadline":       {func(o *store.Operation) { o.Deadline = now.Add(time.Minute) }, outcome{end: again}, pending, 3, time.Minute, false, false},
+		"unknown":                        {nil, outcome{end: unknown}, pending, 3, 90 * time.Second, true, false},
+		"unknown, the last time":         {func(o *store.Operation) { o.Attempts = 10 }, outcome{end: unknown}, pending, 10, 90 * time.Second, true, false},
+		"unseen once":                    {func(o *store.Operation) { o.Unknown = true }, outcome{end: unseen}, pending, 2, 20 * time.Second, true, false},
+		"unseen three times":             {func(o *store.Operation) { o.Unknown, o.Lookups = true, 2 }, outcome{end: unseen}, failed, 2, 0, true, true},
+		"nobody can know":                {nil, outcome{end: undecided}, failed, 3, 0, false, true},
+		"nobody there":                   {nil, outcome{end: away}, pending, 2, -time.Minute, false, false},
+		"not its turn":                   {nil, outcome{end: later, at: now.Add(time.Second)}, pending, 2, time.Second, false, false},
+		"known after all":                {func(o *store.Operation) { o.Unknown, o.NeedsReview = true, true }, outcome{end: delivered}, completed, 3, 0, false, false},
+		"not there after all, and again": {func(o *store.Operation) { o.Unknown = true }, outcome{end: again}, pending, 3, 80 * time.Second, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			op := taken
+			if test.change != nil {
+				test.change(&op)
+			}
+			got, _ := advance(op, test.outcome, now, rules)
+			if got.Status != test.status || got.Attempts != test.attempts || got.Unknown != test.unknown || got.NeedsReview != test.review {
+				t.Errorf("got %s, %d attempts, unknown %v, review %v; want %s, %d, %v, %v",
+					got.Status, got.Attempts, got.Unknown, got.NeedsReview, test.status, test.attempts, test.unknown, test.review)
+			}
+			if got.Status == pending && !got.NextAttemptAt.Equal(now.Add(test.next)) {
+				t.Errorf("due %s from now, want %s", got.NextAttemptAt.Sub(now), test.next)
+			}
+			if got.Status.Final() != !got.FinishedAt.IsZero() {
+				t.Errorf("%s with the end %s", got.Status, got.FinishedAt)
+			}
+		})
+	}
+}
+
+// Ids look as promised, are never given out twice, and sort in the order in which they were made, whatever the clock does.
+func TestOperationIDs(t *testing.T) {
+	shape := regexp.MustCompile(`^op-[0-9]{13}-[0-9a-z]{6}$`)
+	var ids operationIDs
+	at := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
+	var made []string
+	for n := range 5000 {
+		if n%1000 == 999 {
+			at = at.Add(-time.Second)
+		}
+		made = append(made, ids.next(at))
+	}
+	for _, id := range made {
+		if !shape.MatchString(id) {
+			t.Fatalf("got %q, want op-<unix ms>-<6 of a-z0-9>", id)
+		}
+	}
+	if !slices.IsSorted(made) || len(slices.Compact(slices.Clone(made))) != len(made) {
+		t.Error("the ids do not sort in the order in which they were made, or some are alike")
+	}
+}
+
+func TestSpoken(t *testing.T) {
+	zone, err := time.LoadLocation("America/New_York")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for local, want := range map[string]string{
+		"2026-11-23 10:00": "Monday, November 23rd at 10 AM",
+		"2026-11-01 09:30": "Sunday, November 1st at 9:30 AM",
+		"2026-11-02 12:00": "Monday, November 2nd at 12 PM",
+		"2026-11-11 00:05": "Wednesday, November 11th at 12:05 AM",
+		"2026-11-12 23:59": "Thursday, November 12th at 11:59 PM",
+		"2026-11-13 13:00": "Friday, November 13th at 1 PM",
+		"2026-12-21 08:00": "Monday, December 21st at 8 AM",
+		"2026-12-22 08:00": "Tuesday, December 22nd at 8 AM",
+		"2026-12-31 08:00": "Thursday, December 31st at 8 AM",
+	} {
+		at, err := time.ParseInLocation("2006-01-02 15:04", local, zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := spoken(at.UTC(), zone); got != want {
+			t.Errorf("%s: got %q, want %q", local, got, want)
+		}
+	}
+}
+
+// Guidance has something to say for every outcome, fills in nothing but the date, and never promises what is not so.
+func TestGuidance(t *testing.T) {
+	for _, of := range []string{
+		sayPatient, saySlots, sayNoSlots, sayConfirmed, sayQueued, sayRejected, sayTaken, sayNoPatient, sayNotAccepted, sayOfferLapsed, sayInvalid,
+		sayPatientOpen, sayAway, sayStillQueued, sayFailed, sayReview, sayCancelled,
+	} {
+		g := guidances(of)
+		if g.VoiceResponse == "" {
+			t.Errorf("%s: nothing to say", of)
+		}
+		if strings.Contains(strings.ReplaceAll(g.VoiceResponse, theDate, ""), "{") {
+			t.Errorf("%s: something else than the date is filled in: %q", of, g.VoiceResponse)
+		}
+		if says := strings.ToLower(g.VoiceResponse); of != sayConfirmed && strings.Contains(says, "confirmed") && !strings.Contains(says, "not yet confirmed") && !strings.Contains(says, "whether it is confirmed") {
+			t.Errorf("%s: promises a confirmation: %q", of, g.VoiceResponse)
+		}
+	}
+}
+
+func TestNotes(t *testing.T) {
+	for _, test := range []struct{ child, note, want, name string }{
+		{"Mia Roe", "", "Child: Mia Roe", "Mia Roe"},
+		{" Mia  Roe ", "DOB: 02/03/2015", "Child: Mia Roe | DOB: 02/03/2015", "Mia Roe"},
+		{"Mia Roe", "Child: Mia Roe | DOB: 02/03/2015", "Child: Mia Roe | DOB: 02/03/2015", "Mia Roe"},
+		{"", "child: Ben", "child: Ben", "Ben"},
+		{"", "rings twice", "rings twice", ""},
+		{"", "", "", ""},
+	} {
+		got := composeNote(test.child, test.note)
+		if got != test.want || childOf(got) != test.name {
+			t.Errorf("%q with %q: got %q about %q, want %q about %q", test.child, test.note, got, childOf(got), test.want, test.name)
+		}
+	}
+}
+
+// Trying stops a quarter of an hour before the start, or half way to one that is nearer than that.
+func TestDeadline(t *testing.T) {
+	booked := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
+	for ahead, want := range map[time.Duration]time.Duration{24 * time.Hour: 24*time.Hour - 15*time.Minute, time.Hour: 45 * time.Minute, 10 * time.Minute: 5 * time.Minute} {
+		if got := deadlineOf(booked.Add(ahead), booked).Sub(booked); got != want {
+			t.Errorf("booked %s ahead: got %s, want %s", ahead, got, want)
+		}
+	}
+}
