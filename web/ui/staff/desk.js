@@ -7,7 +7,7 @@ import { createStore } from '../lib/store.js'
 import { addDays, dateOf } from '../lib/time.js'
 import { serverNow } from '../lib/clock.js'
 import { del, get, newKey, post } from '../lib/api.js'
-import { empty, reduce } from './store.js'
+import { empty, find, reduce } from './store.js'
 import { createPrefs } from './prefs.js'
 
 export function createDesk(me) {
@@ -149,6 +149,18 @@ export function createDesk(me) {
     return appointment
   }
   const path = a => '/v1/appointments/' + a.id
+  const attending = new Map()
+  // The sign on the card changes at once; if the server says no, the truth is asked for.
+  async function attend(a, attendance) {
+    send({ type: 'changed', appointment: { ...a, attendance } })
+    try {
+      return changed(await call(() => post(path(a) + '/attendance', { attendance }, { key: newKey(), ...match(a) })))
+    } catch (problem) {
+      send({ type: 'changed', appointment: a })
+      load({ from: dateOf(a.start), to: addDays(dateOf(a.start), 1), specialistId: a.specialistId }).catch(trouble)
+      throw problem
+    }
+  }
   return {
     store, prefs, patch, call, lock, signedIn, show, start, load, loadLists, loadHours, stop: live.stop, takeOver: live.takeOver,
     role, own,
@@ -157,16 +169,12 @@ export function createDesk(me) {
     reload: () => load(store.get().scope),
 
     book: (body, key) => call(() => post('/v1/appointments', { ...body, clientId: client.id }, { key })).then(changed),
-    // The dot on the card changes at once; if the server says no, the truth is asked for.
-    async attend(a, attendance) {
-      send({ type: 'changed', appointment: { ...a, attendance } })
-      try {
-        return changed(await call(() => post(path(a) + '/attendance', { attendance }, { key: newKey(), ...match(a) })))
-      } catch (problem) {
-        send({ type: 'changed', appointment: a })
-        load({ from: dateOf(a.start), to: addDays(dateOf(a.start), 1), specialistId: a.specialistId }).catch(trouble)
-        throw problem
-      }
+    // Two quick keys on one card wait for each other, or the second would be refused as stale.
+    attend(a, attendance) {
+      const before = attending.get(a.id) || Promise.resolve()
+      const mine = before.catch(() => {}).then(() => attend(find(store.get(), a.id) || a, attendance))
+      attending.set(a.id, mine)
+      return mine.finally(() => { if (attending.get(a.id) === mine) attending.delete(a.id) })
     },
     cancel: (a, body, key) => call(() => post(path(a) + '/cancel', body, { key, ...match(a) })).then(changed),
     move: (a, body, key) => call(() => post(path(a) + '/reschedule', { ...body, clientId: client.id }, { key, ...match(a) })).then(changed),
@@ -180,7 +188,7 @@ export function createDesk(me) {
       await call(() => del('/v1/overrides/' + id))
       await loadHours([specialistId])
     },
-    find: params => call(() => get('/v1/appointments', { limit: 50, ...params })).then(x => x.appointments),
+    search: params => call(() => get('/v1/appointments', { limit: 50, ...params })).then(x => x.appointments),
     explain: (typeId, start, specialistId) => call(() => get(`/v1/appointment-types/${typeId}/explain`,
       { slotStartDate: new Date(start).toISOString(), specialistId })).then(x => x.specialists),
     nextFree: (typeId, specialistId, after) => call(() => get(`/v1/appointment-types/${typeId}/next-available`,

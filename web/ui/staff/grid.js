@@ -139,13 +139,22 @@ export function Grid({ grid, columns, heads, label, single, side }) {
     el.scrollTop = Math.max(0, (at - range.from) * scale - el.clientHeight * .35)
     if (document.activeElement === document.body) el.focus({ preventScroll: true })
   }, [first, scale])
+  // What was just booked, moved or found is where the cursor goes, as soon as it is in sight.
+  const wanted = useStore(desk.store, s => s.reveal && columns.some(c => columnIn(s, c.date, c.specialistId).items.some(i => i.id === s.reveal)) ? s.reveal : '')
+  useEffect(() => {
+    for (const c of wanted ? columns : []) {
+      const item = grid.look(c.id).items.find(i => i.id === wanted)
+      if (item) grid.cursor.put(c.id, item.from, item.id)
+    }
+    if (wanted) desk.patch({ reveal: '' })
+  }, [wanted])
   useEffect(() => grid.cursor.store.subscribe(() => {
     // The mark is drawn in the next microtask; then it is brought into sight.
     Promise.resolve().then(() => ref.current && reveal(ref.current, ref.current.querySelector('.cursor')))
   }), [grid])
 
   return html`<div class="calendar">
-    <div class=${'board' + (single ? ' single' : '')} role="application" tabIndex="0" ref=${ref} aria-label=${label} aria-describedby="board-help" aria-roledescription=${t('board.role')}
+    <div class=${'board' + (single ? ' single' : '') + (clock(720).length > 5 ? ' long' : '')} role="application" tabIndex="0" ref=${ref} aria-label=${label} aria-describedby="board-help" aria-roledescription=${t('board.role')}
         style=${{ '--n': columns.length, '--hour': 60 * scale + 'px', '--h': (range.to - range.from) * scale + 'px' }}
         onKeyDown=${keys} onPointerDown=${pointer.down} onPointerMove=${pointer.hover} onPointerLeave=${pointer.leave} onContextMenu=${pointer.context}
         onMouseDown=${e => { if (e.target.closest('[data-col]')) { e.preventDefault(); ref.current.focus({ preventScroll: true }) } }}

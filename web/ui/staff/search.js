@@ -16,7 +16,7 @@ export function Search({ desk, close }) {
     const timer = setTimeout(async () => {
       try {
         const text = q.trim(), now = today()
-        const [coming, earlier] = await Promise.all([desk.find({ q: text, from: now, limit: 25 }), desk.find({ q: text, from: addDays(now, -550), to: now, limit: 500 })])
+        const [coming, earlier] = await Promise.all([desk.search({ q: text, from: now, limit: 25 }), desk.search({ q: text, from: addDays(now, -550), to: now, limit: 500 })])
         if (mine !== asked.current) return
         setFailed(false)
         setFound({ coming, earlier: earlier.reverse().slice(0, 25) })
