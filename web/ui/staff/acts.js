@@ -82,6 +82,7 @@ export function createActs(desk, grid) {
   return {
     act, items,
     tapped(col, minute, id) {
+      grid.element().focus({ preventScroll: true })
       const a = id && find(desk.store.get(), id)
       const stop = id ? grid.look(col).items.find(i => i.id === id) : null
       grid.cursor.put(col, stop ? stop.from : Math.floor(minute / 15) * 15, id || '')

@@ -27,10 +27,12 @@ export function createPointer(grid) {
     const box = card.getBoundingClientRect()
     g.mode = 'drag'
     g.grip = g.y - box.top
-    g.ghost = card.cloneNode(true)
-    g.ghost.className += ' lifted'
-    g.ghost.removeAttribute('data-id')
-    Object.assign(g.ghost.style, { insetInlineStart: '', insetBlockStart: '', left: box.left + 'px', top: box.top + 'px', width: box.width + 'px', height: box.height + 'px' })
+    // What hangs on the pointer is small, so that the place below it stays in sight: beside the mouse,
+    // above the finger.
+    g.ghost = document.createElement('div')
+    g.ghost.className = 'lifted ' + card.className.match(/\bt\d\b/)
+    g.ghost.textContent = card.querySelector('b').textContent
+    Object.assign(g.ghost.style, { left: g.x + 14 + 'px', top: g.y + (g.type === 'touch' ? -64 : 14) + 'px' })
     document.body.append(g.ghost)
     card.classList.add('left')
     document.documentElement.classList.add('dragging')
@@ -115,6 +117,8 @@ export function createPointer(grid) {
         id: e.pointerId, type: e.pointerType, x: e.clientX, y: e.clientY, nx: e.clientX, ny: e.clientY,
         card, col: col.dataset.col, box: col.getBoundingClientRect(), mode: '',
       }
+      // A tap must not arrive a second time as a mouse, on the dialog that it has just opened.
+      if (g.type !== 'mouse') e.preventDefault()
       if (g.type === 'touch' && card) g.timer = setTimeout(lift, press)
       addEventListener('pointermove', move)
       addEventListener('pointerup', up)
