@@ -12,9 +12,9 @@ import { dayAndTime } from '../lib/time.js'
 import { serverNow } from '../lib/clock.js'
 import { createDeskHold } from './deskhold.js'
 import { fit } from './fit.js'
-import { PatientFields, blank, check, partsOf } from './patient.js'
+import { PatientFields, blank, check, known } from './patient.js'
 import { failKey, sayObstacle, colourOf, specialistName } from './words.js'
-import { Obstacle, WhenFields, slotOf, startOf, useObstacle } from './when.js'
+import { Obstacle, WhenFields, slotOf, startOf, useObstacle, way } from './when.js'
 
 // The types that this specialist does, those that fit at the time first.
 function choices(desk, slot, mine) {
@@ -39,7 +39,7 @@ export function Book({ desk, name = '', copy, start, specialistId, typeId: wante
   const people = s.specialists.filter(x => x.active && desk.reaches(x.id))
   const hold = useMemo(() => createDeskHold(desk), [])
   const h = useStore(hold.store)
-  const [draft, setDraft] = useState(() => copy ? { ...blank, ...copy, birthDate: partsOf(copy.birthDate), notes: '' } : { ...blank, name }), [errors, setErrors] = useState({})
+  const [draft, setDraft] = useState(() => copy ? { ...blank, ...known(copy) } : { ...blank, name }), [errors, setErrors] = useState({})
   const [slot, setSlot] = useState(() => ({ ...(start ? slotOf(start) : slotOf(Math.ceil(serverNow() / 9e5) * 9e5)), specialistId: specialistId || people[0]?.id || '' }))
   const list = choices(desk, slot, h.holdId)
   const [typeId, setType] = useState(() => wanted || list[0]?.type.id || '')
@@ -91,7 +91,7 @@ export function Book({ desk, name = '', copy, start, specialistId, typeId: wante
     setErrors(wrong)
     const first = Object.keys(wrong)[0]
     if (first) return document.getElementById(first === 'reason' ? 'overbook-reason' : 'patient-' + first)?.focus()
-    if (!obstacle.start || !type || (why && !insisted)) return document.querySelector('.dialog .notice button, #when-time')?.focus()
+    if (!obstacle.start || !type || (why && !insisted)) return way()?.focus()
     const body = {
       appointmentTypeId: type.id, slotStartDate: new Date(obstacle.start).toISOString(), specialistId: slot.specialistId, patient, notify,
       ...(over ? { overbook: { reason: reason.trim() } } : { ignoreHours: true, ...(hold.store.get().holdId && { holdId: hold.store.get().holdId }), ...(insists.held && { displace: true }) }),

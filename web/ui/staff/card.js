@@ -21,7 +21,7 @@ export const Card = memo(props => {
   if (a.busy) return html`<div class="appt busy" style=${place(props)} data-id=${props.id}><p>${time(a.start)} ${t('card.busy')}</p></div>`
   const line = height < 36 || lanes > 3
   const name = who(desk, a), type = typeName(s, a.appointmentTypeId)
-  const classes = ['appt', colourOf(s, a.appointmentTypeId), a.attendance, line && 'line', a.overbook && 'over'].filter(Boolean).join(' ')
+  const classes = ['appt', colourOf(s, a.appointmentTypeId), a.attendance, line && 'flat', a.overbook && 'over'].filter(Boolean).join(' ')
   return html`<div class=${classes} style=${place(props)} data-id=${props.id} role="button" aria-label=${sayAppointment(desk, a)} title=${lanes > 1 || line ? `${time(a.start)} ${name}, ${type}` : undefined}>
     <p class="appt-name"><${Icon} name=${attendanceIcon[a.attendance]} /><span>${time(a.start)}</span> <b><bdi>${name}</bdi></b></p>${' '}
     <p class="appt-type">${a.overbook && html`<span class="flag"><${Icon} name="over" />${t('card.overbook')}</span>`}${a.upstreamState === 'failed' && html`<span class="flag"><${Icon} name="alert" />${t('card.upstream')}</span>`}<span>${type}</span>${a.patient?.notes && html`<${Icon} name="note" />`}</p>
@@ -33,7 +33,7 @@ export const Card = memo(props => {
 export const Ghost = memo(props => {
   const { of: h } = props, height = heightOf(props)
   const ms = Math.max(1000, h.expires - h.seen)
-  return html`<div class=${'appt ghosted' + (h.own ? ' own' : '') + (height < 30 ? ' line' : '')} style=${place(props)} data-id=${props.id} role="img" aria-label=${sayGhost(h)}>
+  return html`<div class=${'appt ghosted' + (h.own ? ' own' : '') + (height < 30 ? ' flat' : '')} style=${place(props)} data-id=${props.id} role="img" aria-label=${sayGhost(h)}>
     <i class="drain" style=${{ animationDuration: ms + 'ms' }} key=${h.expires}></i><p><span>${sayGhost(h)}</span></p>
   </div>`
 })

@@ -28,8 +28,8 @@ function Row({ desk, item, s }) {
     <td><bdi>${specialistName(s, a.specialistId)}</bdi></td>
     <td class="phone">${desk.prefs.get().names && html`<bdi>${p.phone}</bdi>`}</td>
     <td>${mine && html`<select aria-label=${t('list.attendance', { name })} value=${a.attendance} onChange=${attend}>${attendances.map(x => html`<option key=${x} value=${x}>${t('att.' + x)}</option>`)}</select>`}</td>
-    <td class="rowacts">${mine && html`<button type="button" class="btn" onClick=${() => desk.open('move', { id: a.id })} aria-label=${t('move.title', { name })}>${t('menu.move')}</button>
-      <button type="button" class="btn quiet" onClick=${() => desk.open('cancel', { id: a.id })} aria-label=${t('cancel.title', { name })}>${t('list.cancel')}</button>`}</td>
+    <td class="rowacts">${mine && html`<button type="button" class="btn" onClick=${() => desk.open('move', { id: a.id })} aria-label=${`${t('menu.move')}: ${name}`}>${t('menu.move')}</button>
+      <button type="button" class="btn quiet" onClick=${() => desk.open('cancel', { id: a.id })} aria-label=${`${t('list.cancel')}: ${name}`}>${t('list.cancel')}</button>`}</td>
   </tr>`
 }
 

@@ -11,7 +11,7 @@ import { t } from '../lib/i18n.js'
 import { dateOf, dayAndTime, time } from '../lib/time.js'
 import { find } from './store.js'
 import { failKey, specialistName, typeIn, typeName, who } from './words.js'
-import { Obstacle, WhenFields, slotOf, startOf, useObstacle } from './when.js'
+import { Obstacle, WhenFields, slotOf, startOf, useObstacle, way } from './when.js'
 
 export const Tell = ({ value, set }) => html`<label class="check"><input type="checkbox" checked=${value} onChange=${e => set(e.currentTarget.checked)} /><span>${t('tell')}</span></label>`
 
@@ -65,7 +65,7 @@ export function Move({ desk, id, specialistId, start, asked, close }) {
   const set = next => { setSlot(next); setInsists({}); change.forget() }
   const submit = e => {
     e.preventDefault()
-    if (!can) return document.querySelector('.dialog .notice button, #when-time')?.focus()
+    if (!can) return way()?.focus()
     change.go({ slotStartDate: new Date(obstacle.start).toISOString(), specialistId: slot.specialistId, notify, ignoreHours: true, ...(insists.held && { displace: true }) })
   }
   const to = obstacle.start && (dateOf(obstacle.start) === dateOf(a.start) ? time(obstacle.start) : dayAndTime(obstacle.start))

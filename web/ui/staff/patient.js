@@ -1,12 +1,30 @@
 // Who it is for. Typing a name looks through the appointments there are: a person who has been here
 // before is chosen with the arrows and Enter, and brings the rest along.
-import { html, useEffect, useRef, useState } from '../lib/html.js'
-import { DateField, Field, dateFrom, looksLikeEmail, looksLikePhone } from '../lib/form.js'
-import { t } from '../lib/i18n.js'
+import { html, useEffect, useLayoutEffect, useRef, useState } from '../lib/html.js'
+import { Field, dateFrom, looksLikeEmail, looksLikePhone } from '../lib/form.js'
+import { locale, t } from '../lib/i18n.js'
 import { write } from '../lib/time.js'
 
-export const blank = { name: '', phone: '', email: '', birthDate: {}, notes: '' }
-export const partsOf = date => date ? { year: date.slice(0, 4), month: date.slice(5, 7), day: date.slice(8, 10) } : {}
+export const blank = { name: '', phone: '', email: '', birthDate: '', notes: '' }
+
+// A birth date is typed in one go, in the order of the country or beginning with the year, with any
+// sign between or none: 31 3 1980, 31.03.1980, 31031980, 1980-03-31.
+const order = new Intl.DateTimeFormat(locale, { year: 'numeric', month: '2-digit', day: '2-digit' })
+  .formatToParts(new Date(0)).map(p => p.type).filter(p => ['day', 'month', 'year'].includes(p))
+export function birthFrom(text) {
+  let parts = text.match(/\d+/g) || []
+  if (!parts.length) return text.trim() ? null : ''
+  if (parts.length === 1 && parts[0].length === 8) {
+    const sizes = order.map(p => p === 'year' ? 4 : 2)
+    parts = sizes.map((n, i) => parts[0].substr(sizes.slice(0, i).reduce((a, b) => a + b, 0), n))
+  }
+  if (parts.length !== 3) return null
+  const names = parts[0].length === 4 ? ['year', 'month', 'day'] : order
+  return dateFrom(Object.fromEntries(names.map((name, i) => [name, parts[i]])))
+}
+const spelled = date => date ? write('numeric', date) : ''
+// known turns a person of an earlier appointment into a draft.
+export const known = p => ({ name: p.name, phone: p.phone || '', email: p.email || '', birthDate: spelled(p.birthDate) })
 
 // peopleIn makes persons out of appointments: the same name with the same birth date, or failing that the
 // same phone or e-mail, is the same person. The newest appointment comes first and is believed.
@@ -37,7 +55,7 @@ export function ranked(people, q) {
 
 // check gives the patient as the server takes it, and what is wrong with it by field.
 export function check(draft) {
-  const errors = {}, birthDate = dateFrom(draft.birthDate)
+  const errors = {}, birthDate = birthFrom(draft.birthDate)
   if (!draft.name.trim()) errors.name = t('field.name.err')
   if (draft.phone.trim() && !looksLikePhone(draft.phone)) errors.phone = t('field.phone.err')
   if (draft.email.trim() && !looksLikeEmail(draft.email)) errors.email = t('field.email.err')
@@ -53,12 +71,12 @@ function Name({ desk, value, input, choose, error }) {
   const asked = useRef(0), ref = useRef(), picked = useRef('')
   const q = value.trim()
   // The dialog may have opened on a key press: what was typed stands before the caret.
-  useEffect(() => { ref.current.setSelectionRange?.(value.length, value.length) }, [])
+  useLayoutEffect(() => { ref.current.setSelectionRange(value.length, value.length) }, [])
   useEffect(() => {
     const mine = ++asked.current
     if (q.length < 2 || q === picked.current) { setPeople([]); return }
     const timer = setTimeout(() => {
-      desk.find({ q }).then(list => {
+      desk.search({ q }).then(list => {
         if (mine !== asked.current) return
         setPeople(ranked(peopleIn(list), q).slice(0, 6))
         setAt(-1)
@@ -96,8 +114,8 @@ export function PatientFields({ desk, draft, set, errors }) {
   const text = (key, more) => html`<${Field} id=${'patient-' + key} label=${t('field.' + key)} optional value=${draft[key]} input=${field(key)} error=${errors[key]} autocomplete="off" ...${more} />`
   return html`<fieldset class="patient"><legend>${t('book.patient')}</legend>
     <${Name} desk=${desk} value=${draft.name} input=${field('name')} error=${errors.name}
-      choose=${p => set({ ...draft, name: p.name, phone: p.phone || '', email: p.email || '', birthDate: partsOf(p.birthDate) })} />
-    <div class="two">${text('phone', { type: 'tel' })}<${DateField} id="patient-birthDate" label=${t('field.birthDate')} optional value=${draft.birthDate} input=${field('birthDate')} error=${errors.birthDate} /></div>
+      choose=${p => set({ ...draft, ...known(p) })} />
+    <div class="two">${text('phone', { type: 'tel' })}${text('birthDate', { inputmode: 'numeric', placeholder: spelled('1980-03-31'), onBlur: () => set({ ...draft, birthDate: spelled(birthFrom(draft.birthDate)) || draft.birthDate }) })}</div>
     ${text('email', { type: 'email' })}
     ${text('notes', { rows: 2, label: t('book.notes') })}
   </fieldset>`

@@ -5,7 +5,7 @@ import { Icon } from '../lib/icons.js'
 import { useStore } from '../lib/store.js'
 import { t } from '../lib/i18n.js'
 
-const Switch = ({ on, set, label, hint }) => html`<label class="check switch"><input type="checkbox" role="switch" checked=${on} onChange=${e => set(e.currentTarget.checked)} /><span>${label}${hint && html`<small>${hint}</small>`}</span></label>`
+const Switch = ({ on, set, label, hint }) => html`<label class="check"><input type="checkbox" role="switch" checked=${on} onChange=${e => set(e.currentTarget.checked)} /><span>${label}${hint && html`<small>${hint}</small>`}</span></label>`
 
 export function View({ desk, close }) {
   const p = useStore(desk.prefs), s = useStore(desk.store)

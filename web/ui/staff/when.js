@@ -67,3 +67,6 @@ export function Obstacle({ desk, obstacle, insist, done }) {
     ${can && html`<button type="button" class="btn" onClick=${can}>${t('insist.' + why)}</button>`}
   </${Notice}>`
 }
+
+// way is what to press next while something stands in the way.
+export const way = () => document.querySelector('.dialog .notice button') || document.getElementById('when-time')
