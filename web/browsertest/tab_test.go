@@ -264,8 +264,8 @@ func (p *tab) click(selector string) {
 func (p *tab) key(keys string) {
 	p.t.Helper()
 	for _, r := range keys {
-		k := kb.Keys[r]
-		if k == nil {
+		k, known := kb.Keys[r]
+		if !known {
 			p.t.Fatalf("there is no key for %q", r)
 		}
 		down := input.DispatchKeyEventParams{
