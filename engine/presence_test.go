@@ -3,7 +3,6 @@ package engine_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -251,127 +250,8 @@ func (c *onCall) settings(edit func(*engine.Settings)) {
 	}
 }
 
-func TestAThousandHeartbeatsASecondWriteOneStatementAMinute(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var ids []string
-		for i := range 10 {
-			ids = append(ids, fmt.Sprintf("s%02d", i))
-		}
-		c := newOnCall(t, engine.PresenceOptions{}, ids...)
-		c.online(ids...)
-		before := c.counted.writes.Load()
-		began := time.Now()
-		beats := 0
-		for range 185 {
-			time.Sleep(time.Second)
-			for range 100 {
-				for _, id := range ids {
-					if err := c.Beat(t.Context(), id); err != nil {
-						t.Fatal(err)
-					}
-					beats++
-				}
-			}
-		}
-		synctest.Wait()
-		writes, mirrors := c.counted.writes.Load()-before, c.counted.mirrors.Load()
-		if writes != 3 || mirrors != 3 {
-			t.Errorf("%d heartbeats in %v made %d writes, %d of them mirrors; want 3, all mirrors", beats, time.Since(began), writes, mirrors)
-		}
-		all, err := c.store.PresenceMirrors(t.Context())
-		if err != nil || len(all) != 10 {
-			t.Fatalf("got %d mirrored specialists, %v", len(all), err)
-		}
-		for _, m := range all {
-			if age := began.Add(180 * time.Second).Sub(m.LastHeartbeatAt); age < 0 || age > 2*time.Second {
-				t.Errorf("the heartbeat of %s was mirrored as %v old at the time", m.SpecialistID, age)
-			}
-		}
-	})
-}
-
-func TestASweepThatCannotReadTakesNobodyOffline(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newOnCall(t, engine.PresenceOptions{}, "ada", "bea")
-		c.online("ada", "bea")
-		c.moody.fails.Store(true)
-		asked := c.moody.asked.Load()
-		time.Sleep(10 * time.Minute)
-		synctest.Wait()
-		if n := c.moody.asked.Load() - asked; n < 20 {
-			t.Fatalf("the live state was asked %d times in 10 minutes; the sweeps do not run", n)
-		}
-		c.wantOnline("ada", "bea")
-		if err := c.Beat(t.Context(), "ada"); err != nil {
-			t.Fatal(err)
-		}
-		c.moody.fails.Store(false)
-		time.Sleep(31 * time.Second)
-		synctest.Wait()
-		c.wantOnline("ada") // the hiccup is over, and who was silent all along is noticed
-	})
-}
-
-func TestAutoOffline(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newOnCall(t, engine.PresenceOptions{}, "ada", "bea")
-		c.online("ada", "bea")
-		events := c.events(holds.EventPresence)
-		c.beating(89*time.Second, "bea")
-		c.wantOnline("ada", "bea")
-		c.beating(31*time.Second, "bea")
-		c.wantOnline("bea")
-		if got, want := said(events()), []string{"ada offline"}; !slices.Equal(got, want) {
-			t.Errorf("the streams were told %v, want %v", got, want)
-		}
-		log, err := c.store.PresenceLog(t.Context(), "ada", 10)
-		if err != nil || len(log) != 2 || log[0].Change != "auto_offline" || log[1].Change != "online" {
-			t.Errorf("the log says %+v, %v; want online, then auto_offline", log, err)
-		}
-		p, err := c.Presence(t.Context(), "ada")
-		if err != nil || p.Online || p.LastOfflineAt.IsZero() || p.Max != 3 {
-			t.Errorf("got %+v, %v; want offline since an instant, with room for 3", p, err)
-		}
-		if err := c.Beat(t.Context(), "ada"); !errors.Is(err, holds.ErrOffline) {
-			t.Errorf("a heartbeat of somebody offline: got %v, want ErrOffline", err)
-		}
-	})
-}
-
 // A sweep that found many silent takes its time; who is heard of meanwhile stays.
-func TestAHeartbeatDuringASweepCounts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newOnCall(t, engine.PresenceOptions{Mirror: time.Hour}, "ada", "bea")
-		c.online("ada", "bea")
-		time.Sleep(61 * time.Second) // two sweeps have passed; at the third both are too old
-		beat := func() {
-			if err := c.Beat(context.Background(), "ada"); err != nil {
-				t.Error(err)
-			}
-		}
-		c.moody.after.Store(&beat)
-		time.Sleep(30 * time.Second)
-		synctest.Wait()
-		c.wantOnline("ada")
-	})
-}
-
 // Coming online seeds the heartbeat: what was mirrored long ago must not count.
-func TestWhoComesOnlineSurvivesTheNextSweep(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newOnCall(t, engine.PresenceOptions{}, "ada")
-		c.online("ada")
-		time.Sleep(2 * time.Minute)
-		synctest.Wait()
-		c.wantOnline()
-		time.Sleep(29*time.Second + 999*time.Millisecond) // a moment before a sweep
-		c.online("ada")
-		time.Sleep(31 * time.Second)
-		synctest.Wait()
-		c.wantOnline("ada")
-	})
-}
-
 // Going online twice is going online once: neither written nor told again. It does renew the heartbeat.
 func TestGoingOnlineTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -397,43 +277,6 @@ func TestGoingOnlineTwice(t *testing.T) {
 		if got, want := said(events()), []string{"ada offline"}; !slices.Equal(got, want) {
 			t.Errorf("the streams were told %v, want %v", got, want)
 		}
-	})
-}
-
-func TestWithoutPingsNobodyGoesStale(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newOnCall(t, engine.PresenceOptions{}, "ada")
-		off, on := false, true
-		c.settings(func(s *engine.Settings) { s.RequirePing = &off })
-		c.online("ada")
-		time.Sleep(3 * time.Hour)
-		synctest.Wait()
-		c.wantOnline("ada")
-		if list, err := c.Available(t.Context(), 0); err != nil || len(list) != 1 {
-			t.Errorf("available: got %v, %v; want ada", list, err)
-		}
-		c.settings(func(s *engine.Settings) { s.RequirePing = &on })
-		time.Sleep(31 * time.Second)
-		synctest.Wait()
-		c.wantOnline()
-	})
-}
-
-func TestStaleAfterChangesWhileRunning(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newOnCall(t, engine.PresenceOptions{}, "ada")
-		c.settings(func(s *engine.Settings) { s.StaleAfterSeconds = 600 })
-		c.online("ada")
-		time.Sleep(9 * time.Minute)
-		synctest.Wait()
-		c.wantOnline("ada")
-		c.settings(func(s *engine.Settings) { s.StaleAfterSeconds = 60 })
-		if list, _ := c.Available(t.Context(), 0); len(list) != 0 {
-			t.Errorf("available after the change: got %v, want nobody", list)
-		}
-		time.Sleep(31 * time.Second)
-		synctest.Wait()
-		c.wantOnline()
 	})
 }
 
@@ -486,115 +329,9 @@ func TestARestartRightAfterComingOnline(t *testing.T) {
 	})
 }
 
-func TestReconciliationHealsPlantedDrift(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newOnCall(t, engine.PresenceOptions{Reconcile: 20 * time.Second}, "ada", "bea", "cy", "dov", "eli")
-		c.online("ada", "bea", "cy", "dov")
-		c.mustAccept(c.request(1).ID, "ada")
-		c.mustAccept(c.request(2).ID, "ada")
-		events := c.events(holds.EventPresence)
-		plant := func(_ any, err error) {
-			t.Helper()
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-		plant(c.holds.Load(t.Context(), "ada", -1))
-		plant(c.holds.Load(t.Context(), "bea", 3))
-		plant(c.holds.Offline(t.Context(), "cy"))
-		plant(c.holds.Deactivate(t.Context(), "dov"))
-		plant(c.holds.Online(t.Context(), "eli", 9))
-		plant(nil, c.holds.SetMax(t.Context(), "ada", 1))
-		time.Sleep(21 * time.Second)
-		synctest.Wait()
-		c.wantOnline("ada", "bea", "cy", "dov")
-		c.wantLoads(map[string]int{"ada": 2, "bea": 0, "cy": 0, "dov": 0, "eli": 0})
-		if p, _ := c.holds.Present(t.Context(), "ada"); p.Max != 3 {
-			t.Errorf("the capacity of ada: got %d, want 3", p.Max)
-		}
-		if list, _ := c.Available(t.Context(), 0); len(list) != 4 {
-			t.Errorf("available: got %v, want four", list)
-		}
-		got := said(events())
-		slices.Sort(got)
-		if want := []string{"cy online", "dov activated", "dov online", "eli offline"}; !slices.Equal(got, want) {
-			t.Errorf("the streams were told %v, want %v", got, want)
-		}
-		time.Sleep(20 * time.Second)
-		if got := said(events()); len(got) != 0 {
-			t.Errorf("with nothing to heal the streams were told %v", got)
-		}
-	})
-}
-
 // Counting anew must not undo what begins or ends while it counts.
-func TestReconciliationWhileSessionsComeAndGo(t *testing.T) {
-	c := newOnCall(t, engine.PresenceOptions{Reconcile: time.Millisecond}, "ada", "bea", "cy", "dov")
-	done := make(chan error)
-	for i, id := range []string{"ada", "bea", "cy", "dov"} {
-		c.online(id)
-		go func() { done <- c.comeAndGo(i, id) }()
-	}
-	for range 4 {
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-func (c *onCall) comeAndGo(n int, id string) error {
-	ctx := context.Background()
-	for range 60 {
-		s, err := c.RequestSession(ctx, client(n), nil)
-		if err != nil {
-			return err
-		}
-		for _, step := range []struct {
-			change func() (store.Session, error)
-			load   int
-		}{
-			{func() (store.Session, error) { return c.AcceptSession(ctx, s.ID, id) }, 1},
-			{func() (store.Session, error) { return c.EndSession(ctx, s.ID, "") }, 0},
-		} {
-			if _, err := step.change(); err != nil {
-				return err
-			}
-			if p, err := c.holds.Present(ctx, id); err != nil || p.Load != step.load {
-				return fmt.Errorf("the load of %s: got %d, %v; want %d", id, p.Load, err, step.load)
-			}
-		}
-	}
-	return nil
-}
-
 // Another storage of the live state knows nothing of who is here; it is told at once, and while a node is on its own it
 // judges nobody.
-func TestAnotherStorageIsSeeded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newOnCall(t, engine.PresenceOptions{}, "ada")
-		c.online("ada")
-		fallback := "fallback"
-		c.moody.called.Store(&fallback)
-		if _, err := c.holds.Offline(t.Context(), "ada"); err != nil { // what serves now has not heard of ada
-			t.Fatal(err)
-		}
-		time.Sleep(2 * time.Second)
-		synctest.Wait()
-		c.wantOnline("ada")
-		mirrored := c.counted.mirrors.Load()
-		time.Sleep(time.Hour)
-		synctest.Wait()
-		c.wantOnline("ada")
-		if n := c.counted.mirrors.Load() - mirrored; n != 0 {
-			t.Errorf("a node on its own mirrored heartbeats %d times", n)
-		}
-		c.moody.called.Store(nil)
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		c.wantOnline()
-	})
-}
-
 func TestWhoIsSwitchedOffGoesOfflineAndIsSignedOut(t *testing.T) {
 	for name, off := range map[string]func(c *onCall) error{
 		"changed": func(c *onCall) error {
