@@ -23,7 +23,7 @@ export function Chart({ title, unit = '', series, rows }) {
     let gone = false
     const draw = async () => {
       const uPlot = await library()
-      if (gone) return
+      if (gone || !box.current) return
       plot.current?.destroy()
       const axis = { stroke: colour('--ink-2'), grid: { stroke: colour('--line'), width: 1 }, ticks: { show: false }, font: '12px system-ui' }
       plot.current = new uPlot({
@@ -36,7 +36,8 @@ export function Chart({ title, unit = '', series, rows }) {
     draw().catch(() => {})
     const theme = matchMedia('(prefers-color-scheme: dark)')
     theme.addEventListener('change', draw)
-    const size = new ResizeObserver(() => plot.current?.setSize({ width: box.current.clientWidth, height: 170 }))
+    // The box goes before its watch does.
+    const size = new ResizeObserver(() => { if (box.current) plot.current?.setSize({ width: box.current.clientWidth, height: 170 }) })
     size.observe(box.current)
     return () => { gone = true; theme.removeEventListener('change', draw); size.disconnect(); plot.current?.destroy() }
   }, [])
