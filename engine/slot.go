@@ -130,6 +130,10 @@ func (e *Engine) listing(s *schedule, appointmentTypeID, specialistID string) (*
 // slotList returns the list from the cache, or computes it from the database.
 func (e *Engine) slotList(ctx context.Context, s *schedule, t *store.AppointmentType, specialistID string, zone *time.Location,
 	from, to store.Date, generation uint64) (*slotList, error) {
+	if e.schedule.current.Load() != s {
+		// The schedule was changed since it was read, so the generation may be newer than s: nothing is kept.
+		return e.computeSlots(ctx, s, t, specialistID, StartOfDay(zone, from), StartOfDay(zone, to))
+	}
 	return e.slots.get(slotKey(t.ID, specialistID, from, to, generation), func() (*slotList, error) {
 		return e.computeSlots(ctx, s, t, specialistID, StartOfDay(zone, from), StartOfDay(zone, to))
 	})
