@@ -331,6 +331,52 @@ func TestQueueLost(t *testing.T) {
 	})
 }
 
+// What the upstream calls a chair is corrected while a booking waits: it is written under the new name, not forgotten.
+func TestTheChairIsRenamedWhileItWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
+		p.line.set(true, false)
+		r := booking(1, "cleaning")
+		r.SlotStart = p.slotAt(20)
+		if _, err := p.Book(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if _, err := p.UpdateSpecialist(t.Context(), "user:jo", "chair0", func(s *store.Specialist) { s.UpstreamColumnID = columnGUID(7) }); err != nil {
+			t.Fatal(err)
+		}
+		p.line.set(false, false)
+		p.until(20*time.Minute, "settled", p.settled)
+		list := p.upstream.Appointments()
+		if len(list) != 1 || list[0].ScheduleColumnGUID != columnGUID(7) || p.booking().UpstreamState != store.UpstreamConfirmed {
+			t.Errorf("upstream %+v, here %s; want it in the renamed chair", list, p.booking().UpstreamState)
+		}
+	})
+}
+
+// A booking that failed because the upstream did not know its chair is tried again when that was corrected.
+func TestRetryAfterACorrection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
+		p.upstream.Outcomes(upstreamtest.RateLimited, upstreamtest.RateLimited, upstreamtest.SlotTaken)
+		a := p.ask(p.wish(48 * 3))
+		p.until(time.Minute, "failed", p.settled)
+		if got := p.booking().UpstreamState; got != store.UpstreamFailed {
+			t.Fatalf("upstream %s, want failed", got)
+		}
+		if _, err := p.UpdateSpecialist(t.Context(), "user:jo", "chair0", func(s *store.Specialist) { s.UpstreamColumnID = columnGUID(7) }); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.RetryOperation(t.Context(), "user:jo", a.OperationID); err != nil {
+			t.Fatal(err)
+		}
+		p.until(time.Minute, "delivered", p.settled)
+		if list := p.upstream.Appointments(); len(list) != 1 || list[0].ScheduleColumnGUID != columnGUID(7) {
+			t.Errorf("upstream %+v, want it in the renamed chair", list)
+		}
+	})
+}
+
 // A person is erased while their booking waits: it is not written, and staff see that.
 func TestEraseWhileItWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

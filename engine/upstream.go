@@ -25,9 +25,12 @@ type Upstream interface {
 type target struct {
 	Start   time.Time `json:"start,omitzero"`
 	Minutes int       `json:"minutes,omitempty"`
-	View    string    `json:"view,omitempty"` // GUIDs of the upstream
-	Column  string    `json:"column,omitempty"`
-	Type    string    `json:"type,omitempty"`
+	// Specialist is who it was promised for. A move to somebody else, or another time, has an operation of its own.
+	Specialist string `json:"specialist,omitempty"`
+
+	View   string `json:"view,omitempty"` // GUIDs of the upstream
+	Column string `json:"column,omitempty"`
+	Type   string `json:"type,omitempty"`
 }
 
 // upstreamPayload is what an upstream operation carries. There is nothing about the person in it: who the patient is,
@@ -81,15 +84,14 @@ func (e *Engine) targetOf(a *store.Appointment) (target, bool) {
 		return target{}, false
 	}
 	return target{
-		Start: a.SlotStart, Minutes: int(a.SlotEnd.Sub(a.SlotStart) / time.Minute),
+		Start: a.SlotStart, Minutes: int(a.SlotEnd.Sub(a.SlotStart) / time.Minute), Specialist: a.SpecialistID,
 		View: p.UpstreamScheduleViewID, Column: p.UpstreamColumnID, Type: t.UpstreamTypeID,
 	}, true
 }
 
 // wanted reports whether an operation still writes what the appointment is. A later change has an operation of its own.
-func (e *Engine) wanted(a *store.Appointment, p *upstreamPayload) bool {
-	now, ok := e.targetOf(a)
-	return a.Status == store.Confirmed && ok && now.Start.Equal(p.Start) && upstream.EqualGUID(now.Column, p.Column)
+func wanted(a *store.Appointment, p *upstreamPayload) bool {
+	return a.Status == store.Confirmed && a.SlotStart.Equal(p.Start) && a.SpecialistID == p.Specialist
 }
 
 // markUpstream says of a changed appointment that the upstream does not know it like this yet.
@@ -258,7 +260,7 @@ func (e *Engine) upstreamEnded(ctx context.Context, tx store.Tx, op *store.Opera
 		if op.NeedsReview {
 			c.kind, state = changeUpstreamReview, store.UpstreamReview
 		}
-		if op.Kind == store.UpstreamCancel || e.wanted(&a, &p) || a.Status == store.Confirmed && p.blank() {
+		if op.Kind == store.UpstreamCancel || wanted(&a, &p) || a.Status == store.Confirmed && p.blank() {
 			a.UpstreamState = state
 		}
 	case op.Kind == store.UpstreamCancel && p.GUID == "":
@@ -276,7 +278,7 @@ func (e *Engine) upstreamEnded(ctx context.Context, tx store.Tx, op *store.Opera
 		if op.Result == doneWithoutName {
 			a.UpstreamID = ""
 		}
-		if e.wanted(&a, &p) {
+		if wanted(&a, &p) {
 			a.UpstreamState = store.UpstreamConfirmed
 		}
 		if replaced != "" && !upstream.EqualGUID(replaced, a.UpstreamID) {

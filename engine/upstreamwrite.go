@@ -41,7 +41,7 @@ func (e *Engine) deliverWrite(ctx context.Context, op *store.Operation) outcome 
 	switch {
 	case op.Unknown && p.Step == "": // interrupted before anything was sent
 		op.Unknown = false
-	case op.Unknown && p.Step == stepPatient && patient == "" && !e.wanted(&a, &p): // the appointment itself was never sent
+	case op.Unknown && p.Step == stepPatient && patient == "" && !wanted(&a, &p): // the appointment itself was never sent
 	case op.Unknown && patient == "":
 		return outcome{end: undecided, detail: "it is not known whether the patient was added; see in the practice system whether patient and appointment are there"}
 	case op.Unknown:
@@ -50,11 +50,15 @@ func (e *Engine) deliverWrite(ctx context.Context, op *store.Operation) outcome 
 		}
 		op.Unknown = false
 	}
-	if !e.wanted(&a, &p) {
+	if !wanted(&a, &p) {
 		return outcome{end: needless}
 	}
 	if tooLate(op, time.Now()) {
 		return outcome{end: refused, detail: tooLateDetail}
+	}
+	if now, ok := e.targetOf(&a); ok && p.Step != stepAppointment && p.Step != stepForgotten {
+		p.target = now // nothing was sent under what the upstream was believed to call it before
+		op.Payload = p.json()
 	}
 	if op.Attempts > op.MaxAttempts {
 		return outcome{end: refused, detail: op.LastError}
@@ -89,7 +93,7 @@ func (e *Engine) sendAppointment(ctx context.Context, op *store.Operation, p *up
 	switch {
 	case err != nil:
 		return e.soon("the database could not be read")
-	case !e.wanted(&a, p):
+	case !wanted(&a, p):
 		return outcome{end: needless}
 	case a.UpstreamPatientID == "":
 		return outcome{end: refused, detail: "the person was erased, so there is nothing to write"}
@@ -105,6 +109,10 @@ func (e *Engine) sendAppointment(ctx context.Context, op *store.Operation, p *up
 func (e *Engine) written(ctx context.Context, op *store.Operation, p *upstreamPayload, a *store.Appointment, created upstream.Created, err error) outcome {
 	class, reason := upstream.ClassOf(err), upstream.ReasonOf(err)
 	e.doubt.Store(class == upstream.Unknown || class == upstream.NotSent)
+	if class != "" && class != upstream.Unknown && !p.Doubt {
+		p.Step = "" // it is certain that nothing is there
+		op.Payload = p.json()
+	}
 	switch class {
 	case "":
 		if !created.LookUp {
