@@ -15,6 +15,17 @@ import (
 
 const benchSpecialists = 20
 
+// benchSlots is a prime, so that its multiples visit every slot once, in an order as good as random: people do not
+// book one slot after the other. It is a year and a half of quarters of an hour for every specialist.
+const benchSlots = 1_000_003
+
+// scattered is the n-th appointment of a calendar that fills in random order.
+func scattered(n int64) store.Appointment {
+	a := benchAppointment(n * 386_231 % benchSlots)
+	a.ID = benchAppointment(n).ID // ids sort by the time of booking
+	return a
+}
+
 var benchDay = time.Date(2026, 11, 23, 8, 0, 0, 0, time.UTC)
 
 // benchAppointment is the n-th of a full calendar: twenty specialists, a quarter of an hour each, ids that sort by time.
@@ -59,13 +70,13 @@ func benchStore(tb testing.TB) *Store {
 }
 
 // fill writes the appointments [from, to) as fast as it can.
-func fill(tb testing.TB, s *Store, from, to int64) {
+func fill(tb testing.TB, s *Store, from, to int64, which func(int64) store.Appointment) {
 	tb.Helper()
 	ctx := context.Background()
 	for at := from; at < to; at += 5000 {
 		err := s.Write(ctx, func(tx store.Tx) error {
 			for n := at; n < min(at+5000, to); n++ {
-				if err := tx.InsertAppointment(ctx, benchAppointment(n)); err != nil {
+				if err := tx.InsertAppointment(ctx, which(n)); err != nil {
 					return err
 				}
 			}
@@ -86,7 +97,7 @@ func together(b *testing.B, s *Store, callers int, from, to int64) {
 	for range callers {
 		wg.Go(func() {
 			for n := next.Add(1) - 1; n < to; n = next.Add(1) - 1 {
-				a := benchAppointment(n)
+				a := scattered(n)
 				if err := s.Write(ctx, func(tx store.Tx) error { return tx.InsertAppointment(ctx, a) }); err != nil {
 					b.Error(err)
 					return
@@ -105,7 +116,7 @@ func backToBack(b *testing.B, c *conn, from, to int64) {
 			b.Fatal(err)
 		}
 		for end := min(n+256, to); n < end; n++ {
-			if err := newTx(c).InsertAppointment(ctx, benchAppointment(n)); err != nil {
+			if err := newTx(c).InsertAppointment(ctx, scattered(n)); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -122,11 +133,11 @@ func ownConn(s *Store) *conn {
 }
 
 // warm brings the log to its usual length, so that no benchmark pays for growing the file.
-const warmRows = 4000
+const warmRows = 20_000
 
 func warm(b *testing.B, s *Store) {
 	b.Helper()
-	fill(b, s, 0, warmRows)
+	fill(b, s, 0, warmRows, scattered)
 	if _, err := passive(s.writer.conn); err != nil {
 		b.Fatal(err)
 	}
@@ -204,7 +215,7 @@ func turns(b *testing.B, ours, peer, between func()) {
 // BenchmarkTaken is the read behind a month of time slots, pooled over twenty full calendars.
 func BenchmarkTaken(b *testing.B) {
 	s := benchStore(b)
-	fill(b, s, 0, benchSpecialists*32*22) // eight hours a day, 22 days
+	fill(b, s, 0, benchSpecialists*32*22, benchAppointment) // eight hours a day, 22 days
 	ids := make([]string, benchSpecialists)
 	for n := range ids {
 		ids[n] = benchSpecialist(int64(n))

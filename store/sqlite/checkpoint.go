@@ -20,9 +20,7 @@ type checkpoint struct {
 	every   int // pages between two checkpoints
 	written int // pages since the last one, estimated; the writer's
 
-	// long asks the writer to step in. Under an unbroken stream of commits the log is never found idle, so a
-	// checkpoint beside them never gets to its end, and the log would grow without bound.
-	long atomic.Bool
+	pages atomic.Int64 // how long the log was at the end of the last checkpoint
 }
 
 func newCheckpoint(dsn string, every int, log *slog.Logger) *checkpoint {
@@ -57,9 +55,21 @@ func (k *checkpoint) run() {
 			if err != nil {
 				k.log.Warn("the write-ahead log could not be copied back; it will be tried again", "error", err)
 			}
-			k.long.Store(pages > 8*k.every)
+			k.pages.Store(int64(pages))
 		}
 	}
+}
+
+// tooLong says whether the writer should step in, once. Under an unbroken stream of commits the log is never found idle,
+// so a checkpoint beside them never gets to its end and the log would grow without bound. Growing is also what costs:
+// a commit that writes over an old part of the file takes half the time of one that makes the file longer.
+func (k *checkpoint) tooLong(somebodyWaits bool) bool {
+	limit := int64(2 * k.every)
+	if somebodyWaits {
+		limit = int64(8 * k.every)
+	}
+	pages := k.pages.Load()
+	return pages > limit && k.pages.CompareAndSwap(pages, 0)
 }
 
 // alone runs fn while no checkpoint runs, and waits for it.

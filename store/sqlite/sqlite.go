@@ -50,7 +50,7 @@ type Options struct {
 	// OnFatal is called once, from a goroutine that must not be blocked, when nothing can be written any more.
 	OnFatal func(error)
 
-	checkpointPages int // about how long the log grows between two checkpoints; 0 means 1000, which are 4 MB
+	checkpointPages int // about how long the log grows between two checkpoints; 0 means 2000, which are 8 MB
 }
 
 // Store is the open database. See store.Store.
@@ -82,7 +82,7 @@ func open(ctx context.Context, o Options, migrations fs.FS) (_ *Store, err error
 		o.QueueSize = 1024
 	}
 	if o.checkpointPages <= 0 {
-		o.checkpointPages = 1000
+		o.checkpointPages = 2000
 	}
 	if o.Path == "" {
 		return nil, errors.New("sqlite: no path was given")
@@ -121,7 +121,7 @@ func open(ctx context.Context, o Options, migrations fs.FS) (_ *Store, err error
 	s.checkpoint = newCheckpoint(s.dsn, o.checkpointPages, o.Logger)
 	s.writer = &writer{
 		conn: write, log: o.Logger, onFatal: o.OnFatal, checkpoint: s.checkpoint, scrub: s.scrub,
-		queue: make(chan *request, o.QueueSize), done: make(chan struct{}),
+		queue: make(chan *request, o.QueueSize), turn: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	if s.writer.erased, err = needsScrub(ctx, write); err != nil {
 		return nil, fmt.Errorf("opening %s: %w", path, err)

@@ -18,9 +18,9 @@ import (
 // so widely that more would not be noticed.
 const maxBatch = 256
 
-// writer is the one goroutine that changes the database, with group commit: it takes whatever is queued, runs each
-// request in its own savepoint of one transaction, and answers all of them after the one fsync. It never waits for
-// more to come, so a lone caller pays for nobody else.
+// writer changes the database, with group commit: one goroutine takes whatever is queued, runs each request in its own
+// savepoint of one transaction, and answers all of them after the one fsync. It never waits for more to come, so a lone
+// caller pays for nobody else; it does not even pay for the goroutine, but takes the turn itself while nobody has it.
 //
 // Two rules keep the neighbours in a batch safe from each other. What a constraint or the request's own error refuses
 // is undone to the request's savepoint. Any other error may have undone more than one statement, so it ends the
@@ -36,12 +36,15 @@ type writer struct {
 	mu     sync.RWMutex // guards closed against a send on the closed queue
 	closed bool
 	queue  chan *request
+	turn   chan struct{} // holds one token while nobody writes
 	done   chan struct{} // closed when the goroutine has ended
 
-	dead    atomic.Pointer[error] // why nothing is written any more
-	batch   []*request            // those whose answers wait for the commit
-	current *request              // the one whose function runs now
-	erased  bool                  // somebody in the batch erased a person, or the last scrub was not finished
+	dead atomic.Pointer[error] // why nothing is written any more
+
+	// The rest, and conn, are whose turn it is.
+	batch   []*request // those whose answers wait for the commit
+	current *request   // the one whose function runs now
+	erased  bool       // somebody in the batch erased a person, or the last scrub was not finished
 }
 
 // request is one call of Write.
@@ -62,14 +65,18 @@ const (
 	abandoned
 )
 
-// write queues fn and waits for its outcome.
+// write runs fn at once if nobody else writes, or queues it and waits for its outcome.
 func (w *writer) write(ctx context.Context, fn func(store.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	r := &request{fn: fn, answered: make(chan struct{})}
-	if err := w.enqueue(r); err != nil {
+	atOnce, err := w.admit(r)
+	if err != nil {
 		return err
+	}
+	if atOnce {
+		w.runAlone(r)
 	}
 	select {
 	case <-r.answered:
@@ -88,22 +95,43 @@ func (w *writer) write(ctx context.Context, fn func(store.Tx) error) error {
 	return r.err
 }
 
-func (w *writer) enqueue(r *request) error {
+// admit takes the turn for r or puts it into the queue.
+func (w *writer) admit(r *request) (atOnce bool, err error) {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	if w.closed {
-		return store.ErrClosed
+		return false, store.ErrClosed
 	}
 	if dead := w.dead.Load(); dead != nil {
-		return *dead
+		return false, *dead
+	}
+	select {
+	case <-w.turn:
+		return true, nil
+	default:
 	}
 	select {
 	case w.queue <- r:
-		return nil
+		return false, nil
 	default:
-		return store.ErrOverloaded
+		return false, store.ErrOverloaded
 	}
 }
+
+// runAlone runs r in its caller's goroutine, whose turn it is. It takes nobody else along: their functions could end
+// the goroutine.
+func (w *writer) runAlone(r *request) {
+	defer func() {
+		if w.current != nil {
+			w.abort(errEnded)
+		}
+		w.turn <- struct{}{}
+	}()
+	w.commit(r, func() *request { return nil })
+	w.shorten()
+}
+
+var errEnded = fmt.Errorf("%w: a function given to Write ended its goroutine", store.ErrUnavailable)
 
 // close lets the writer finish what was accepted.
 func (w *writer) close() {
@@ -116,6 +144,7 @@ func (w *writer) close() {
 	<-w.done
 }
 
+// run serves the queue. It begins with the turn.
 func (w *writer) run() {
 	defer func() {
 		if w.current == nil {
@@ -124,22 +153,36 @@ func (w *writer) run() {
 		}
 		// A function ended this goroutine under us. Nothing can stop that, so another one takes over.
 		w.current.exited = true
-		w.abort(fmt.Errorf("%w: a neighbour in the batch ended its goroutine", store.ErrUnavailable))
+		w.abort(errEnded)
 		go w.run()
 	}()
 	w.cleanUp()
-	for r := range w.queue {
-		w.commitWith(r)
-		if w.checkpoint.long.CompareAndSwap(true, false) {
-			w.shorten()
+	ours := true
+	for {
+		// While callers keep coming together, the turn stays here: one who took it would make the others wait for a
+		// commit that they could have shared.
+		if ours && len(w.batch) <= 1 {
+			w.turn <- struct{}{}
+			ours = false
 		}
+		r, more := <-w.queue
+		if !ours {
+			<-w.turn
+			ours = true
+		}
+		if !more {
+			return
+		}
+		w.commit(r, w.waiting)
+		w.shorten()
 	}
 }
 
-// commitWith runs one batch: first, and whoever else is waiting by the time the one before has run.
-func (w *writer) commitWith(first *request) {
+// commit runs one batch: first, and then what next returns, until that is nil.
+func (w *writer) commit(first *request, next func() *request) {
+	clear(w.batch)
 	w.batch = w.batch[:0]
-	for r := first; r != nil; r = w.waiting() {
+	for r := first; r != nil; r = next() {
 		if !r.state.CompareAndSwap(waiting, started) {
 			continue
 		}
@@ -169,11 +212,10 @@ func (w *writer) commitWith(first *request) {
 	for _, r := range w.batch {
 		close(r.answered)
 	}
-	clear(w.batch) // what callers handed over is theirs again
 	w.checkpoint.committed(executed)
 }
 
-// waiting returns the next request of this batch, nil when it is time to commit.
+// waiting returns the next in the queue, nil when it is time to commit.
 func (w *writer) waiting() *request {
 	if len(w.batch) >= maxBatch {
 		return nil
@@ -225,9 +267,12 @@ func (w *writer) runOne(r *request) error {
 	return err
 }
 
-// shorten finishes a checkpoint between two commits, so that the next one begins the log anew. Little is left to do:
-// it is asked for by a checkpoint that has just run.
+// shorten finishes a checkpoint between two commits if the log has become too long, so that the next commit begins it
+// anew. Little is left to do: a checkpoint has just run.
 func (w *writer) shorten() {
+	if !w.checkpoint.tooLong(len(w.queue) > 0) {
+		return
+	}
 	err := w.checkpoint.alone(func() error { _, err := passive(w.conn); return err })
 	if err != nil {
 		w.log.Warn("the write-ahead log could not be shortened; it will be tried again", "error", err)

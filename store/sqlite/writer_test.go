@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -82,12 +83,13 @@ func TestAFullQueueRefusesAtOnce(t *testing.T) {
 	inBubble(t, Options{QueueSize: 3}, func(b *testStore) {
 		var wg sync.WaitGroup
 		b.hold(&wg)
-		errs := make([]error, 5)
+		// Three fit into the queue, and one more is already out of it, next in turn.
+		errs := make([]error, 6)
 		for n := range errs {
 			wg.Go(func() { errs[n] = b.insert(context.Background(), int64(n)) })
 			synctest.Wait()
 		}
-		for n, want := range []error{nil, nil, nil, store.ErrOverloaded, store.ErrOverloaded} {
+		for n, want := range []error{nil, nil, nil, nil, store.ErrOverloaded, store.ErrOverloaded} {
 			if !errors.Is(errs[n], want) {
 				t.Errorf("caller %d, before anybody was served: got %v, want %v", n, errs[n], want)
 			}
@@ -219,6 +221,60 @@ func TestABatchIsOneCommit(t *testing.T) {
 		}
 		b.wantRow(0, store.ErrNotFound)
 		b.wantRow(50, nil)
+	})
+}
+
+// In the queue a function runs on the writer's goroutine, which it can end as t.FailNow does.
+func TestAFunctionThatEndsTheWritersGoroutine(t *testing.T) {
+	inBubble(t, Options{}, func(b *testStore) {
+		var wg sync.WaitGroup
+		b.hold(&wg)
+		var first error
+		wg.Go(func() { first = b.insert(context.Background(), 0) })
+		synctest.Wait()
+		returned := false
+		wg.Go(func() {
+			b.Write(context.Background(), func(store.Tx) error { runtime.Goexit(); return nil })
+			returned = true
+		})
+		synctest.Wait()
+		wg.Go(func() {
+			if err := b.insert(context.Background(), 2); err != nil {
+				t.Errorf("the one behind the batch: %v", err)
+			}
+		})
+		synctest.Wait()
+		b.let()
+		wg.Wait()
+		if !errors.Is(first, store.ErrUnavailable) || returned {
+			t.Errorf("got %v for the neighbour, want ErrUnavailable; Write returned to the one who ended it: %t", first, returned)
+		}
+		b.wantRow(0, store.ErrNotFound)
+		b.wantRow(2, nil)
+	})
+}
+
+// A refused caller who had the turn does not take others along on its goroutine.
+func TestALoneCallerRunsNobodyElse(t *testing.T) {
+	inBubble(t, Options{}, func(b *testStore) {
+		var wg sync.WaitGroup
+		own := errors.New("no")
+		var refused error
+		wg.Go(func() {
+			refused = b.Write(context.Background(), func(store.Tx) error { <-b.release; return own })
+		})
+		synctest.Wait()
+		ended := false
+		wg.Go(func() {
+			defer func() { ended = true }()
+			b.Write(context.Background(), func(store.Tx) error { runtime.Goexit(); return nil })
+		})
+		synctest.Wait()
+		b.let()
+		wg.Wait()
+		if refused != own || !ended {
+			t.Errorf("got %v, want the caller's own error; the other one ended: %t", refused, ended)
+		}
 	})
 }
 
