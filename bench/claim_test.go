@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,7 +13,8 @@ import (
 )
 
 // BenchmarkClaim takes holds from 32 goroutines in process, and the same from a redis-server beside it: SET NX with a
-// time to live, SADD, PEXPIRE and PUBLISH in one pipeline, turn by turn.
+// time to live, and for who got it SADD, PEXPIRE and PUBLISH in one pipeline. They take turns of a hundred live holds
+// for each of 200 specialists, and both begin each turn with none.
 func BenchmarkClaim(b *testing.B) {
 	client := redisServer(b)
 	live := memory.New(memory.Options{})
@@ -24,64 +24,68 @@ func BenchmarkClaim(b *testing.B) {
 		}
 	})
 	ctx := context.Background()
-	day := time.Now().UTC().Truncate(24 * time.Hour).Add(48 * time.Hour)
-	var used atomic.Int64
+	claims, keys := wishes()
 	for b.Loop() {
 		var ours, theirs time.Duration
-		const redisCalls, ourCalls = 20_000, 200_000
-		for range 3 {
-			theirs += together(32, redisCalls, func(int) {
-				n := used.Add(1)
-				key := fmt.Sprintf("hold:checkup:%d:s%02d", n, n%specialists)
-				_, err := client.Pipelined(ctx, func(p redis.Pipeliner) error {
-					p.SetNX(ctx, key, "client", 30*time.Second)
-					p.SAdd(ctx, "specialist:holds", key)
-					p.PExpire(ctx, "specialist:holds", 30*time.Second)
-					p.Publish(ctx, "holds:events:checkup", key)
-					return nil
-				})
-				if err != nil {
-					b.Error(err)
+		for range turns {
+			theirs += together(callers, len(claims), func(i int) {
+				took, err := client.SetNX(ctx, keys[i], "client", claims[i].TTL).Result()
+				if err == nil && took {
+					_, err = client.Pipelined(ctx, func(p redis.Pipeliner) error {
+						p.SAdd(ctx, "client:holds", keys[i])
+						p.PExpire(ctx, "client:holds", claims[i].TTL)
+						p.Publish(ctx, "holds:events:checkup", keys[i])
+						return nil
+					})
+				}
+				if err != nil || !took {
+					b.Error(took, err)
 				}
 			})
-			began := time.Now()
-			first := used.Add(ourCalls) - ourCalls
-			together(32, 32, func(g int) {
-				for i := range int64(ourCalls / 32) {
-					n := first + int64(g)*(ourCalls/32) + i
-					start := day.Add(time.Duration(n/int64(len(names))) * time.Minute)
-					_, err := live.Claim(ctx, holds.Claim{
-						Span: holds.Span{AppointmentTypeID: "checkup", SpecialistID: names[n%int64(len(names))], SlotStart: start, SlotEnd: start.Add(time.Minute),
-							BusyStart: start, BusyEnd: start.Add(time.Minute)},
-						Client: clients[n%int64(len(clients))], Seats: seatZero, TTL: time.Second, MaxLife: 15 * time.Minute,
-					})
+			if err := client.FlushDB(ctx).Err(); err != nil {
+				b.Fatal(err)
+			}
+			taken := make([]holds.Hold, len(claims))
+			ours += together(callers, callers, func(g int) {
+				for i := g; i < len(claims); i += callers {
+					h, err := live.Claim(ctx, claims[i])
 					if err != nil {
 						b.Error(err)
 					}
+					taken[i] = h
 				}
 			})
-			ours += time.Since(began)
+			for _, h := range taken {
+				if ok, err := live.Release(ctx, h.ID, h.Client, holds.ReasonReleased); !ok || err != nil {
+					b.Fatal(ok, err)
+				}
+			}
 		}
-		perOurs, perTheirs := ours.Seconds()/(3*ourCalls), theirs.Seconds()/(3*redisCalls)
-		b.ReportMetric(1/perOurs, "holdfast/s")
-		b.ReportMetric(1/perTheirs, "redis/s")
-		b.ReportMetric(perTheirs/perOurs, "ratio")
+		n := float64(turns * len(claims))
+		b.ReportMetric(n/ours.Seconds(), "holdfast/s")
+		b.ReportMetric(n/theirs.Seconds(), "redis/s")
+		b.ReportMetric(theirs.Seconds()/ours.Seconds(), "ratio")
 		b.ReportMetric(0, "ns/op")
 	}
 }
 
-var (
-	seatZero = []int{0}
-	names    = func() (list [2000]string) {
-		for i := range list {
-			list[i] = fmt.Sprintf("s%04d", i)
+const callers, turns = 32, 5
+
+// wishes are the claims of a turn, one after the other in each specialist's day, and their names in Redis.
+func wishes() (claims []holds.Claim, keys []string) {
+	const specialists, each = 200, 100
+	day := time.Now().UTC().Truncate(24 * time.Hour).Add(48 * time.Hour)
+	for n := range each {
+		start := day.Add(time.Duration(n) * 15 * time.Minute)
+		end := start.Add(15 * time.Minute)
+		for s := range specialists {
+			id := fmt.Sprintf("s%03d", s)
+			keys = append(keys, fmt.Sprintf("hold:checkup:%d:%s", start.Unix(), id))
+			claims = append(claims, holds.Claim{
+				Span:   holds.Span{AppointmentTypeID: "checkup", SpecialistID: id, SlotStart: start, SlotEnd: end, BusyStart: start, BusyEnd: end},
+				Client: holds.ClientID(fmt.Sprintf("client-%016d", len(claims))), Seats: []int{0}, TTL: 30 * time.Second, MaxLife: 15 * time.Minute,
+			})
 		}
-		return list
-	}()
-	clients = func() (list [200_000]holds.ClientID) {
-		for i := range list {
-			list[i] = holds.ClientID(fmt.Sprintf("client-%016d", i))
-		}
-		return list
-	}()
-)
+	}
+	return claims, keys
+}
