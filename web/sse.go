@@ -152,15 +152,16 @@ func appendSlot(b []byte, holdID string, s *holds.Span) []byte {
 	b = append(b, s.AppointmentTypeID...)
 	b = append(b, `","specialistId":"`...)
 	b = append(b, s.SpecialistID...)
-	var day dayText
 	b = append(b, `","slotStartDate":"`...)
-	b = day.appendInstant(b, s.SlotStart)
+	start := len(b)
+	b = appendInstant(b, s.SlotStart)
 	b = append(b, `","slotEndDate":"`...)
-	b = day.appendInstant(b, s.SlotEnd)
+	end := len(b)
+	b = appendInstant(b, s.SlotEnd)
 	b = append(b, `","busyStartDate":"`...)
-	b = day.appendInstant(b, s.BusyStart)
+	b = appendSame(b, s.BusyStart, s.SlotStart, start)
 	b = append(b, `","busyEndDate":"`...)
-	b = day.appendInstant(b, s.BusyEnd)
+	b = appendSame(b, s.BusyEnd, s.SlotEnd, end)
 	b = append(b, `","seat":`...)
 	return strconv.AppendInt(b, int64(s.Seat), 10)
 }
@@ -205,83 +206,3 @@ func appendQuoted(b []byte, s string) []byte {
 	}
 	return append(b, '"')
 }
-
-// appendInstant adds an instant as `2026-11-23T09:00:00Z`: RFC 3339 in UTC, whole seconds. It is time.AppendFormat for
-// this one layout, several times as fast.
-func appendInstant(b []byte, t time.Time) []byte {
-	return append(appendSeconds(b, t.Unix()), 'Z')
-}
-
-// appendInstantMilli adds an instant with milliseconds: `2026-11-23T09:00:00.000Z`.
-func appendInstantMilli(b []byte, t time.Time) []byte {
-	ms := t.UnixMilli()
-	seconds := ms / 1000
-	if ms%1000 < 0 {
-		seconds--
-	}
-	b = append(appendSeconds(b, seconds), '.')
-	rest := int(ms - seconds*1000)
-	return append(b, byte('0'+rest/100), byte('0'+rest/10%10), byte('0'+rest%10), 'Z')
-}
-
-func appendSeconds(b []byte, unix int64) []byte {
-	var day dayText
-	return day.appendSeconds(b, unix)
-}
-
-// dayText remembers how the last date was written: the four instants of a slot are nearly always of one day.
-type dayText struct {
-	day  int64    // since 1970-01-01
-	text [11]byte // "2026-11-23T"; zero: none yet
-}
-
-func (d *dayText) appendInstant(b []byte, t time.Time) []byte {
-	return append(d.appendSeconds(b, t.Unix()), 'Z')
-}
-
-func (d *dayText) appendSeconds(b []byte, unix int64) []byte {
-	const length = 24 * 60 * 60
-	day := unix / length
-	second := int(unix - day*length)
-	if second < 0 {
-		day, second = day-1, second+length
-	}
-	if d.text[0] == 0 || d.day != day {
-		d.day = day
-		year, month, dayOfMonth := civil(day)
-		d.text = [11]byte{
-			byte('0' + year/1000), byte('0' + year/100%10), byte('0' + year/10%10), byte('0' + year%10), '-',
-			byte('0' + month/10), byte('0' + month%10), '-', byte('0' + dayOfMonth/10), byte('0' + dayOfMonth%10), 'T',
-		}
-	}
-	hour, minute := second/3600, second/60%60
-	second %= 60
-	b = append(b, d.text[:]...)
-	return append(b, byte('0'+hour/10), byte('0'+hour%10), ':', byte('0'+minute/10), byte('0'+minute%10), ':', byte('0'+second/10), byte('0'+second%10))
-}
-
-// civil turns days since 1970-01-01 into a date of the proleptic Gregorian calendar (Howard Hinnant, "chrono-Compatible
-// Low-Level Date Algorithms", civil_from_days).
-func civil(days int64) (year, month, day int) {
-	days += 719468
-	era := days / 146097
-	if days < 0 {
-		era = (days - 146096) / 146097
-	}
-	dayOfEra := days - era*146097
-	yearOfEra := (dayOfEra - dayOfEra/1460 + dayOfEra/36524 - dayOfEra/146096) / 365
-	dayOfYear := dayOfEra - (365*yearOfEra + yearOfEra/4 - yearOfEra/100)
-	shifted := (5*dayOfYear + 2) / 153
-	day = int(dayOfYear - (153*shifted+2)/5 + 1)
-	month = int(shifted + 3)
-	if month > 12 {
-		month -= 12
-	}
-	year = int(yearOfEra + era*400)
-	if month <= 2 {
-		year++
-	}
-	return year, month, day
-}
-
-func appendTwo(b []byte, n int) []byte { return append(b, byte('0'+n/10), byte('0'+n%10)) }
