@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -31,11 +33,21 @@ import (
 // log is written, and thrown away.
 func benchHouse(b *testing.B, specialists int) *httptest.Server {
 	b.Helper()
-	ctx := context.Background()
-	db, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(b.TempDir(), "holdfast.db")})
+	return benchHouseOn(b, specialists, benchStore(b))
+}
+
+func benchStore(b *testing.B) store.Store {
+	b.Helper()
+	db, err := sqlite.Open(context.Background(), sqlite.Options{Path: filepath.Join(b.TempDir(), "holdfast.db")})
 	if err != nil {
 		b.Fatal(err)
 	}
+	return db
+}
+
+func benchHouseOn(b *testing.B, specialists int, db store.Store) *httptest.Server {
+	b.Helper()
+	ctx := context.Background()
 	live := memory.New(memory.Options{Booked: engine.Booked(db)})
 	logger := slog.New(slog.NewJSONHandler(io.Discard, nil))
 	e, err := engine.New(ctx, engine.Options{Store: db, Holds: live, Logger: logger, AdminKey: adminKey})
@@ -158,6 +170,72 @@ func BenchmarkHoldHTTP(b *testing.B) {
 func BenchmarkHoldNoop(b *testing.B) {
 	server, start := noop(b, "POST", 280), benchMonday()
 	hammer(b, func(n int64) *http.Request { return post(b, server.URL+"/v1/holds", benchHold(start, n)) }, http.StatusOK)
+}
+
+// oneByOne writes each request in a transaction of its own, as a server without group commit does.
+type oneByOne struct {
+	store.Store
+	mu sync.Mutex
+}
+
+func (s *oneByOne) Write(ctx context.Context, fn func(store.Tx) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.Store.Write(ctx, fn)
+}
+
+// BenchmarkBookHTTP books over 32 connections, turn by turn at a server as it is and at one that commits each booking by
+// itself, and reports both and their ratio.
+func BenchmarkBookHTTP(b *testing.B) {
+	const callers, each = 32, 1600
+	start := benchMonday()
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: callers, DisableCompression: true}}
+	defer client.CloseIdleConnections()
+	ours, theirs := benchHouse(b, 20), benchHouseOn(b, 20, &oneByOne{Store: benchStore(b)})
+	var n int64 // of the booking, the same ones at both
+	turn := func(server *httptest.Server) time.Duration {
+		var calls sync.WaitGroup
+		began := time.Now()
+		for caller := range int64(callers) {
+			calls.Go(func() {
+				for i := n + caller; i < n+each; i += callers {
+					r := post(b, server.URL+"/v1/appointment-types/tiny/book", benchBooking(start, i))
+					r.Header.Set("Idempotency-Key", fmt.Sprintf("booking-%d", i))
+					answer, err := client.Do(r)
+					if err != nil {
+						b.Error(err)
+						return
+					}
+					body, err := io.ReadAll(answer.Body)
+					answer.Body.Close()
+					if err != nil || answer.StatusCode != http.StatusCreated {
+						b.Errorf("booking %d: got %d: %s (%v)", i, answer.StatusCode, body, err)
+						return
+					}
+				}
+			})
+		}
+		calls.Wait()
+		return time.Since(began)
+	}
+	for b.Loop() {
+		var together, alone time.Duration
+		for range 3 {
+			together += turn(ours)
+			alone += turn(theirs)
+			n += each
+		}
+		b.ReportMetric(3*each/together.Seconds(), "bookings/s")
+		b.ReportMetric(3*each/alone.Seconds(), "one-by-one/s")
+		b.ReportMetric(alone.Seconds()/together.Seconds(), "ratio")
+		b.ReportMetric(0, "ns/op")
+	}
+}
+
+// benchBooking is the nth booking: the time and the client of the nth hold.
+func benchBooking(start time.Time, n int64) string {
+	hold := strings.TrimPrefix(benchHold(start, n), `{"appointmentTypeId":"tiny",`)
+	return `{"patient":{"name":"Rosa Winter","email":"rosa@example.org","phone":"030 1234567"},` + hold
 }
 
 // 30 days of 20 specialists, from the cache.
