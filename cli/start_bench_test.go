@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"holdfast/store"
+	"holdfast/store/sqlite"
+)
+
+// BenchmarkStart is the time from starting the program on a data directory with 100,000 appointments, half of them over
+// and half to come, to its first listing of time slots.
+func BenchmarkStart(b *testing.B) {
+	dir := fullDir(b, 100_000)
+	var took []time.Duration
+	for b.Loop() {
+		took = append(took, startOnce(b, dir))
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
+	b.ReportMetric(0, "ns/op")
+}
+
+// startOnce returns how long the first answer took.
+func startOnce(b *testing.B, dir string) time.Duration {
+	b.Helper()
+	address := freeAddress(b)
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}
+	from := store.DateOf(time.Now().UTC()).AddDays(1)
+	url := fmt.Sprintf("http://%s/v1/appointment-types/checkup/timeslots?from=%s&to=%s", address, from, from.AddDays(6))
+	server := exec.Command(os.Args[0], "serve", "--data", dir, "--listen", address)
+	server.Env = append(os.Environ(), asMain+"=1")
+	began := time.Now()
+	if err := server.Start(); err != nil {
+		b.Fatal(err)
+	}
+	defer func() {
+		_ = server.Process.Signal(os.Interrupt)
+		_ = server.Wait()
+	}()
+	for {
+		answer, err := client.Get(url)
+		if err != nil {
+			if time.Since(began) > 20*time.Second {
+				b.Fatal(err)
+			}
+			time.Sleep(time.Millisecond)
+			continue
+		}
+		took := time.Since(began)
+		answer.Body.Close()
+		if answer.StatusCode != http.StatusOK {
+			b.Fatalf("got %d from %s", answer.StatusCode, url)
+		}
+		return took
+	}
+}
+
+// fullDir is a data directory with this many appointments of twenty specialists, a quarter of an hour each.
+func fullDir(b *testing.B, appointments int) string {
+	b.Helper()
+	const specialists, batch = 20, 5000
+	dir := filepath.Join(b.TempDir(), "data")
+	d, err := openDataDir(dir, time.Now())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer d.close()
+	db, err := sqlite.Open(b.Context(), sqlite.Options{Path: d.file(databaseFile)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer db.Close()
+	write := func(fn func(store.Tx) error) {
+		if err := db.Write(b.Context(), fn); err != nil {
+			b.Fatal(err)
+		}
+	}
+	write(func(tx store.Tx) error {
+		if err := tx.PutClinic(b.Context(), store.Clinic{Name: "Harbour Clinic", Timezone: "UTC"}); err != nil {
+			return err
+		}
+		t := store.AppointmentType{ID: "checkup", Name: "Check-up", DurationMinutes: 15, SlotStepMinutes: 15, HorizonDays: 60, Capacity: 1,
+			HoldTTLSeconds: 30, MaxHoldSeconds: 900, HoldQuota: 3, Active: true}
+		for i := range specialists {
+			p := store.Specialist{ID: fmt.Sprintf("s%02d", i), Name: "Dr", Timezone: "UTC", Active: true}
+			if err := tx.PutSpecialist(b.Context(), p); err != nil {
+				return err
+			}
+			var always []store.WeeklyWindow
+			for day := range store.Weekday(7) {
+				always = append(always, store.WeeklyWindow{Weekday: day + 1, Window: store.Window{Start: 0, End: 24 * 60}})
+			}
+			if err := tx.PutWeeklyHours(b.Context(), p.ID, always); err != nil {
+				return err
+			}
+			t.Specialists = append(t.Specialists, store.Assignment{SpecialistID: p.ID})
+		}
+		return tx.PutAppointmentType(b.Context(), t)
+	})
+	first := time.Now().UTC().Truncate(time.Hour).Add(-time.Duration(appointments/specialists/2) * 15 * time.Minute)
+	for from := 0; from < appointments; from += batch {
+		write(func(tx store.Tx) error {
+			for n := from; n < min(from+batch, appointments); n++ {
+				start := first.Add(time.Duration(n/specialists) * 15 * time.Minute)
+				end := start.Add(15 * time.Minute)
+				if err := tx.InsertAppointment(b.Context(), store.Appointment{
+					ID: fmt.Sprintf("01900000-0000-7000-8000-%012x", n), AppointmentTypeID: "checkup", SpecialistID: fmt.Sprintf("s%02d", n%specialists),
+					ClientID: fmt.Sprintf("client-%016d", n), Status: store.Confirmed, Attendance: store.Expected, SlotStart: start, SlotEnd: end,
+					BusyStart: start, BusyEnd: end, Patient: store.Patient{Name: "Rosa Winter", Email: "rosa@example.org"}, Source: store.SourceWeb,
+					UpstreamState: store.UpstreamNone, CreatedAt: first, UpdatedAt: first, Version: 1,
+				}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return dir
+}
+
+func freeAddress(b *testing.B) string {
+	b.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
