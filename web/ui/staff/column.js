@@ -1,11 +1,11 @@
 // One column of the board: a specialist on a date. It is drawn again only when something in it changed.
-import { html } from '../lib/html.js'
+import { html, useMemo } from '../lib/html.js'
 import { useStore } from '../lib/store.js'
 import { zone } from '../lib/time.js'
 import { dayIn } from './day.js'
 import { columnOf } from './layout.js'
 import { cell } from './store.js'
-import { Card, Ghost, place } from './card.js'
+import { card, ghost, place } from './card.js'
 import { Marks } from './marks.js'
 import { memo } from './memo.js'
 import { closedWord } from './words.js'
@@ -32,19 +32,24 @@ export function columnIn(s, date, specialistId) {
   return column
 }
 
-const Closed = memo(({ from, to, word, range, scale }) => html`<div class="closed" style=${place({ from, to, range, scale })}><span>${closedWord(word)}</span></div>`)
-
 export const Column = memo(props => html`<${Inside} ...${props} />`)
 
 function Inside({ desk, grid, date, specialistId, id, range, scale, names }) {
   const column = useStore(desk.store, s => columnIn(s, date, specialistId))
   const types = useStore(desk.store, s => s.types)
+  // A card that is the same in every respect is the very same as before, and not looked at again.
+  const view = useMemo(() => ({ range, scale, drawn: new Map() }), [date, range, scale, names, types])
   const seen = x => x.to > range.from && x.from < range.to
+  const draw = i => {
+    const old = view.drawn.get(i.id)
+    if (old && old.of === i.of && old.from === i.from && old.to === i.to && old.lane === i.lane && old.lanes === i.lanes) return old.node
+    const node = i.kind === 'ghost' ? ghost(i, view) : card(desk, i, view)
+    view.drawn.set(i.id, { of: i.of, from: i.from, to: i.to, lane: i.lane, lanes: i.lanes, node })
+    return node
+  }
   return html`<div class="col" data-col=${id}>
-    ${column.closed.filter(seen).map(c => html`<${Closed} key=${'c' + c.from} ...${c} range=${range} scale=${scale} />`)}
-    ${column.items.filter(seen).map(i => i.kind === 'ghost'
-      ? html`<${Ghost} key=${i.id} ...${i} range=${range} scale=${scale} />`
-      : html`<${Card} key=${i.id} desk=${desk} types=${types} names=${names} range=${range} scale=${scale} ...${i} />`)}
+    ${column.closed.filter(seen).map(c => html`<div class="closed" key=${'c' + c.from} style=${place(c, view)}><span>${closedWord(c.word)}</span></div>`)}
+    ${column.items.filter(seen).map(draw)}
     <${Marks} grid=${grid} id=${id} date=${date} range=${range} scale=${scale} />
   </div>`
 }

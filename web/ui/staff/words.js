@@ -19,13 +19,15 @@ export const closedWord = word => ['closed', 'break', 'blocked'].includes(word) 
 
 // "09:00 Lena Vogt, Check-up, 30 minutes, arrived": what is written on the card in its own order, so that who
 // speaks to the computer can name it by what is seen, and then the rest.
-export function sayAppointment(desk, a) {
+const attended = {}, lasts = new Map()
+export function sayAppointment(desk, a, at = time(a.start)) {
   if (a.busy) return [range(a.start, a.end), who(desk, a)].join(', ')
   return [
-    `${time(a.start)} ${who(desk, a)}`, a.overbook && t('card.overbook'), a.upstreamState === 'failed' && t('card.upstream'),
-    typeName(desk.store.get(), a.appointmentTypeId), t('minutes', { n: Math.round((a.end - a.start) / 6e4) }), t('att.' + a.attendance),
+    `${at} ${who(desk, a)}`, a.overbook && t('card.overbook'), a.upstreamState === 'failed' && t('card.upstream'),
+    typeName(desk.store.get(), a.appointmentTypeId), minutesOf(Math.round((a.end - a.start) / 6e4)), attended[a.attendance] ??= t('att.' + a.attendance),
   ].filter(Boolean).join(', ')
 }
+const minutesOf = n => lasts.get(n) || lasts.set(n, t('minutes', { n })).get(n)
 export const sayGhost = h => t(h.own ? 'ghost.own' : h.done ? 'ghost.done' : 'ghost')
 
 // "10:15, Dr Haddad, free until 11:00"
