@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,10 +23,10 @@ import (
 	"holdfast/web"
 )
 
-// The figures of package web are ratios: each benchmark of a route stands beside one of a handler that does nothing,
-// over the same kind of connection and client.
+// The figures of package web are ratios: each benchmark of a route takes turns with a handler that does nothing but read
+// the body and send as many bytes, over the same kind of connection and client.
 //
-//	go test ./web -run '^$' -bench 'HTTP|Noop' -benchtime 1s
+//	go test ./web -run '^$' -bench HTTP -benchtime 1x
 
 // benchHouse has this many specialists who work on weekdays from 9 to 5, all of them serving "checkup" and "tiny". Its
 // log is written, and thrown away.
@@ -90,30 +89,60 @@ func benchHouseOn(b *testing.B, specialists int, db store.Store) *httptest.Serve
 	return server
 }
 
-// hammer sends requests over 32 connections that stay open.
-func hammer(b *testing.B, request func(n int64) *http.Request, want int) {
+// asked is what one side of a comparison is asked: the nth request, and the status that answers it.
+type asked struct {
+	request func(n int64) *http.Request
+	want    int
+}
+
+const callers = 32 // connections that stay open
+
+// versus asks ours and a peer in turns of each requests, so that a noisy neighbour hits both, and reports both rates and
+// their ratio.
+func versus(b *testing.B, ours, peer asked, each int64) {
 	b.Helper()
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}}
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: callers, DisableCompression: true}}
 	defer client.CloseIdleConnections()
-	var n atomic.Int64
-	b.SetParallelism(16)
-	b.ResetTimer()
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			answer, err := client.Do(request(n.Add(1)))
-			if err != nil {
-				b.Error(err)
-				return
-			}
-			size, err := io.Copy(io.Discard, answer.Body)
-			answer.Body.Close()
-			if err != nil || answer.StatusCode != want {
-				b.Errorf("got %d and %d bytes: %v", answer.StatusCode, size, err)
-				return
-			}
+	const turns = 5
+	n := int64(1)
+	for b.Loop() {
+		var our, their time.Duration
+		for range turns {
+			their += hammer(b, client, peer, n, each)
+			our += hammer(b, client, ours, n, each)
+			n += each
 		}
-	})
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "requests/s")
+		b.ReportMetric(float64(turns*each)/our.Seconds(), "requests/s")
+		b.ReportMetric(float64(turns*each)/their.Seconds(), "peer/s")
+		b.ReportMetric(their.Seconds()/our.Seconds(), "ratio")
+		b.ReportMetric(0, "ns/op")
+	}
+}
+
+// hammer sends the requests from first on, and says how long it took until all were answered.
+func hammer(b *testing.B, client *http.Client, to asked, first, count int64) time.Duration {
+	b.Helper()
+	var calls sync.WaitGroup
+	began := time.Now()
+	for caller := range int64(callers) {
+		calls.Go(func() {
+			for n := first + caller; n < first+count; n += callers {
+				answer, err := client.Do(to.request(n))
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				size, err := io.Copy(io.Discard, answer.Body)
+				answer.Body.Close()
+				if err != nil || answer.StatusCode != to.want {
+					b.Errorf("request %d: got %d and %d bytes: %v", n, answer.StatusCode, size, err)
+					return
+				}
+			}
+		})
+	}
+	calls.Wait()
+	return time.Since(began)
 }
 
 // noop answers at once with a body of this many bytes.
@@ -149,9 +178,9 @@ func get(b *testing.B, url string) *http.Request {
 
 // benchHold is the nth hold: another client and another minute each time.
 func benchHold(start time.Time, n int64) string {
-	at := start.AddDate(0, 0, 7*int(n/(480*20)%40)).Add(time.Duration(n%480) * time.Minute)
+	at := start.AddDate(0, 0, 7*int(n/(480*100)%40)).Add(time.Duration(n%480) * time.Minute)
 	return fmt.Sprintf(`{"appointmentTypeId":"tiny","slotStartDate":"%s","specialistId":"s%02d","clientId":"client-secret-%016d"}`,
-		at.Format(time.RFC3339), n/480%20, n)
+		at.Format(time.RFC3339), n/480%100, n)
 }
 
 func benchMonday() time.Time {
@@ -163,13 +192,11 @@ func benchMonday() time.Time {
 }
 
 func BenchmarkHoldHTTP(b *testing.B) {
-	server, start := benchHouse(b, 20), benchMonday()
-	hammer(b, func(n int64) *http.Request { return post(b, server.URL+"/v1/holds", benchHold(start, n)) }, http.StatusCreated)
-}
-
-func BenchmarkHoldNoop(b *testing.B) {
-	server, start := noop(b, "POST", 280), benchMonday()
-	hammer(b, func(n int64) *http.Request { return post(b, server.URL+"/v1/holds", benchHold(start, n)) }, http.StatusOK)
+	server, peer, start := benchHouse(b, 100), noop(b, "POST", 280), benchMonday()
+	hold := func(url string) func(int64) *http.Request {
+		return func(n int64) *http.Request { return post(b, url+"/v1/holds", benchHold(start, n)) }
+	}
+	versus(b, asked{hold(server.URL), http.StatusCreated}, asked{hold(peer.URL), http.StatusOK}, 4000)
 }
 
 // oneByOne writes each request in a transaction of its own, as a server without group commit does.
@@ -184,52 +211,18 @@ func (s *oneByOne) Write(ctx context.Context, fn func(store.Tx) error) error {
 	return s.Store.Write(ctx, fn)
 }
 
-// BenchmarkBookHTTP books over 32 connections, turn by turn at a server as it is and at one that commits each booking by
-// itself, and reports both and their ratio.
+// BenchmarkBookHTTP books, and its peer is the same server with each booking in a transaction of its own. How much group
+// commit gives depends on the disk: the longer an fdatasync takes, the more.
 func BenchmarkBookHTTP(b *testing.B) {
-	const callers, each = 32, 1600
 	start := benchMonday()
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: callers, DisableCompression: true}}
-	defer client.CloseIdleConnections()
-	ours, theirs := benchHouse(b, 20), benchHouseOn(b, 20, &oneByOne{Store: benchStore(b)})
-	var n int64 // of the booking, the same ones at both
-	turn := func(server *httptest.Server) time.Duration {
-		var calls sync.WaitGroup
-		began := time.Now()
-		for caller := range int64(callers) {
-			calls.Go(func() {
-				for i := n + caller; i < n+each; i += callers {
-					r := post(b, server.URL+"/v1/appointment-types/tiny/book", benchBooking(start, i))
-					r.Header.Set("Idempotency-Key", fmt.Sprintf("booking-%d", i))
-					answer, err := client.Do(r)
-					if err != nil {
-						b.Error(err)
-						return
-					}
-					body, err := io.ReadAll(answer.Body)
-					answer.Body.Close()
-					if err != nil || answer.StatusCode != http.StatusCreated {
-						b.Errorf("booking %d: got %d: %s (%v)", i, answer.StatusCode, body, err)
-						return
-					}
-				}
-			})
-		}
-		calls.Wait()
-		return time.Since(began)
+	book := func(server *httptest.Server) asked {
+		return asked{func(n int64) *http.Request {
+			r := post(b, server.URL+"/v1/appointment-types/tiny/book", benchBooking(start, n))
+			r.Header.Set("Idempotency-Key", fmt.Sprintf("booking-%d", n))
+			return r
+		}, http.StatusCreated}
 	}
-	for b.Loop() {
-		var together, alone time.Duration
-		for range 3 {
-			together += turn(ours)
-			alone += turn(theirs)
-			n += each
-		}
-		b.ReportMetric(3*each/together.Seconds(), "bookings/s")
-		b.ReportMetric(3*each/alone.Seconds(), "one-by-one/s")
-		b.ReportMetric(alone.Seconds()/together.Seconds(), "ratio")
-		b.ReportMetric(0, "ns/op")
-	}
+	versus(b, book(benchHouse(b, 100)), book(benchHouseOn(b, 100, &oneByOne{Store: benchStore(b)})), 1600)
 }
 
 // benchBooking is the nth booking: the time and the client of the nth hold.
@@ -245,29 +238,9 @@ func benchTimeslots(server *httptest.Server) string {
 }
 
 func BenchmarkTimeslotsHTTP(b *testing.B) {
-	server := benchHouse(b, 20)
-	url := benchTimeslots(server)
-	hammer(b, func(int64) *http.Request { return get(b, url) }, http.StatusOK)
-}
-
-// The handler that does nothing sends as many bytes.
-func BenchmarkTimeslotsNoop(b *testing.B) {
-	answer, err := http.Get(benchTimeslots(benchHouse(b, 20)))
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer answer.Body.Close()
-	size, err := io.Copy(io.Discard, answer.Body)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Logf("%d bytes", size)
-	server := noop(b, "GET", int(size))
-	hammer(b, func(int64) *http.Request { return get(b, server.URL+"/v1/timeslots") }, http.StatusOK)
-}
-
-// The handler that does nothing and says nothing.
-func BenchmarkNoop(b *testing.B) {
-	server := noop(b, "GET", 2)
-	hammer(b, func(int64) *http.Request { return get(b, server.URL+"/v1/timeslots") }, http.StatusOK)
+	url := benchTimeslots(benchHouse(b, 20))
+	_, body := sendOnce(b, get(b, url))
+	peer := noop(b, "GET", len(body))
+	versus(b, asked{func(int64) *http.Request { return get(b, url) }, http.StatusOK},
+		asked{func(int64) *http.Request { return get(b, peer.URL+"/v1/timeslots") }, http.StatusOK}, 2000)
 }

@@ -10,9 +10,7 @@ import (
 	"time"
 )
 
-// The figures of presence and polling, each beside a handler that does nothing and sends as many bytes:
-//
-//	go test ./web -run '^$' -bench 'Poll|Heartbeat|Available' -benchtime 1s
+// The figures of presence and polling; see bench_test.go.
 
 // benchPoll is a day of 20 specialists with a third of it booked, twelve slots held and twelve looked at; it returns what a
 // page asks for and the tag it was given.
@@ -53,34 +51,24 @@ func sendOnce(b *testing.B, r *http.Request) (*http.Response, []byte) {
 }
 
 func BenchmarkPollHTTP(b *testing.B) {
-	url, _, _ := benchPoll(b)
-	hammer(b, func(int64) *http.Request { return get(b, url) }, http.StatusOK)
-}
-
-func BenchmarkPollNoop(b *testing.B) {
-	_, _, size := benchPoll(b)
-	b.Logf("%d bytes", size)
-	server := noop(b, "GET", size)
-	hammer(b, func(int64) *http.Request { return get(b, server.URL+"/v1/slots/poll") }, http.StatusOK)
-}
-
-func BenchmarkPollUnchangedHTTP(b *testing.B) {
-	url, tag, _ := benchPoll(b)
-	hammer(b, func(int64) *http.Request {
-		r := get(b, url)
-		r.Header.Set("If-None-Match", tag)
-		return r
-	}, http.StatusNotModified)
-}
-
-func BenchmarkPollUnchangedNoop(b *testing.B) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotModified) }))
-	b.Cleanup(server.Close)
-	hammer(b, func(int64) *http.Request {
-		r := get(b, server.URL+"/v1/slots/poll")
-		r.Header.Set("If-None-Match", `"0123456789abcdef"`)
-		return r
-	}, http.StatusNotModified)
+	url, tag, size := benchPoll(b)
+	b.Run("whole", func(b *testing.B) {
+		peer := noop(b, "GET", size)
+		versus(b, asked{func(int64) *http.Request { return get(b, url) }, http.StatusOK},
+			asked{func(int64) *http.Request { return get(b, peer.URL+"/v1/slots/poll") }, http.StatusOK}, 4000)
+	})
+	b.Run("unchanged", func(b *testing.B) {
+		peer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotModified) }))
+		defer peer.Close()
+		poll := func(url string) asked {
+			return asked{func(int64) *http.Request {
+				r := get(b, url)
+				r.Header.Set("If-None-Match", tag)
+				return r
+			}, http.StatusNotModified}
+		}
+		versus(b, poll(url), poll(peer.URL), 4000)
+	})
 }
 
 func asKey(r *http.Request, key string) *http.Request {
@@ -105,14 +93,11 @@ func BenchmarkHeartbeatHTTP(b *testing.B) {
 	for i := range 20 {
 		sendOnce(b, asKey(post(b, fmt.Sprintf("%s/v1/specialists/s%02d/online", server.URL, i), ""), key))
 	}
-	hammer(b, func(n int64) *http.Request {
-		return asKey(post(b, fmt.Sprintf("%s/v1/specialists/s%02d/heartbeat", server.URL, n%20), ""), key)
-	}, http.StatusOK)
-}
-
-func BenchmarkHeartbeatNoop(b *testing.B) {
-	server := noop(b, "POST", len(`{"ok":true}`))
-	hammer(b, func(n int64) *http.Request {
-		return asKey(post(b, fmt.Sprintf("%s/v1/specialists/s%02d/heartbeat", server.URL, n%20), ""), "Bearer hfk_0123456789")
-	}, http.StatusOK)
+	peer := noop(b, "POST", len(`{"ok":true}`))
+	beat := func(url string) asked {
+		return asked{func(n int64) *http.Request {
+			return asKey(post(b, fmt.Sprintf("%s/v1/specialists/s%02d/heartbeat", url, n%20), ""), key)
+		}, http.StatusOK}
+	}
+	versus(b, beat(server.URL), beat(peer.URL), 4000)
 }
