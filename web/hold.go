@@ -49,6 +49,9 @@ func (s *Server) createHold(c *call, b *createHoldBody) error {
 	if (b.Displace || b.IgnoreHours) && !c.caller.may(desk) {
 		return errForbidden.with("Only the clinic's own staff can displace a hold or ignore the hours. Leave the field out.")
 	}
+	if (b.Displace || b.IgnoreHours) && !c.caller.reaches(b.SpecialistID) {
+		return errForbidden.with("You can do this in your own calendar only; name yourself in specialistId.")
+	}
 	var m mistakes
 	start := m.instant("slotStartDate", b.SlotStartDate)
 	if err := m.err(); err != nil {

@@ -1,0 +1,10 @@
+package web
+
+// RoutesOf lists the router's own table, as "GET /v1/clinic", for tests that must know of every route.
+func RoutesOf(s *Server) []string {
+	var all []string
+	for _, rt := range s.routes() {
+		all = append(all, rt.method+" "+rt.pattern)
+	}
+	return all
+}
