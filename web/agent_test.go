@@ -241,12 +241,15 @@ func TestQueueOnTheWire(t *testing.T) {
 	h.do("POST", "/v1/queue/"+id+"/review", map[string]any{"decision": "exists"}, asAdmin).problem(409, "operation_state")
 	h.do("POST", "/v1/queue/"+id+"/review", map[string]any{"decision": "perhaps"}, asAdmin).problem(422, "validation_failed")
 	h.do("POST", "/v1/queue/op-1-unknown/retry", nil, asAdmin).problem(404, "not_found")
-	again := h.do("POST", "/v1/queue/"+id+"/retry", nil, asAdmin).want(200)
+	again := h.do("POST", "/v1/queue/"+id+"/retry", nil, asAdmin, header{"Idempotency-Key": "again"}).want(200)
 	if again.get("ok") != true || again.text("operation", "id") != id {
 		t.Errorf("tried again: %s", again.raw)
 	}
 	h.eventually("delivered", func() bool { return h.do("GET", "/v1/queue-status", nil, asAdmin).want(200).get("completed") == 2.0 }) // and its note
 	h.do("POST", "/v1/queue/"+id+"/retry", nil, asAdmin).problem(409, "operation_state")
+	if repeat := h.do("POST", "/v1/queue/"+id+"/retry", nil, asAdmin, header{"Idempotency-Key": "again"}).want(200); repeat.raw != again.raw {
+		t.Errorf("repeated under its key: got %s, want %s again", repeat.raw, again.raw)
+	}
 	h.do("DELETE", "/v1/queue/"+id, nil, asAdmin).want(200)
 	if left := h.do("GET", "/v1/queue-status", nil, asAdmin).want(200); left.get("total") != 1.0 {
 		t.Errorf("left: %s", left.raw)

@@ -19,7 +19,7 @@ const (
 	admin            // the clinic's set-up
 	agent            // voice and chat agents
 	presence         // who goes online and takes sessions
-	operator         // who runs the server: an admin, or a scraper on this machine
+	operator         // who watches the server run: an admin, the reception, or a scraper on this machine
 	frontDesk        // the work of the clinic as a whole: an owner or the reception
 	queueing         // who may see how far outbound calls are: the front desk and agents
 )
@@ -51,9 +51,9 @@ func (c *caller) may(a access) bool {
 		return c.appointment != nil || c.may(desk)
 	case desk:
 		return c.scope == store.ScopeAdmin || c.role != ""
-	case admin, operator:
+	case admin:
 		return c.scope == store.ScopeAdmin || c.role == store.RoleOwner
-	case frontDesk:
+	case frontDesk, operator:
 		return c.may(admin) || c.role == store.RoleReception
 	case queueing:
 		return c.may(frontDesk) || c.may(agent)

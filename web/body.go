@@ -40,6 +40,15 @@ func beacon[T any](h func(*call, *T) error) handle {
 	return bodied(bodyRules{limit: maxBody, plain: true}, h)
 }
 
+// bodyless is for a POST that says everything by its path. A body may be sent with it, as an empty object; what counts is
+// that a repeat under its idempotency key is answered like any other.
+func bodyless(h handle) handle {
+	return bodied(bodyRules{limit: maxBody, optional: true, plain: true}, func(c *call, _ *emptyBody) error { return h(c) })
+}
+
+// emptyBody knows no field.
+type emptyBody struct{}
+
 type bodyRules struct {
 	limit    int64
 	optional bool

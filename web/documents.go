@@ -73,7 +73,7 @@ func (a access) String() string {
 	case presence:
 		return "a presence key, or staff"
 	case operator:
-		return "an admin key, or this machine"
+		return "an owner, the reception, an admin key, or this machine"
 	}
 	return "anyone"
 }

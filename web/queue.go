@@ -82,9 +82,7 @@ func (s *Server) queueStatus(c *call) error {
 	}{n.Pending + n.Processing + n.Completed + n.Failed, n.Pending, n.Processing, n.Completed, n.Failed, list})
 }
 
-type emptyBody struct{}
-
-func (s *Server) retryOperation(c *call, _ *emptyBody) error {
+func (s *Server) retryOperation(c *call) error {
 	if err := s.engine.RetryOperation(c.ctx(), c.caller.actor, c.param("id")); err != nil {
 		return err
 	}

@@ -71,7 +71,6 @@ func newRoles(t *testing.T) *roles {
 	}}
 	for _, id := range []string{"ada", "bea"} {
 		r.do("PATCH", "/v1/specialists/"+id, map[string]any{"maxSessions": 100}, asAdmin).want(200)
-		r.do("POST", "/v1/specialists/"+id+"/online", nil, asAdmin).want(200)
 	}
 	r.callers["agent"], r.callers["presence"] = r.key("agent"), r.key("presence")
 	r.callers["owner"] = r.signedIn("owner@clinic.example", "owner", "")
@@ -133,6 +132,11 @@ func (r *roles) cell(column string, line *roleLine) *cell {
 		c.made["specialist"], c.made["colleague"] = "bea", "ada"
 	}
 	c.made["client"] = r.client()
+	if strings.HasPrefix(line.path, "/v1/sessions/") || strings.HasSuffix(line.path, "/heartbeat") {
+		for _, id := range []string{"ada", "bea"} {
+			r.do("POST", "/v1/specialists/"+id+"/online", nil, asAdmin).want(200)
+		}
+	}
 	c.header = header{"X-Forwarded-For": "203.0.113.9", "Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
 	maps.Copy(c.header, r.callers[column])
 	delete(c.header, "id")
@@ -300,6 +304,61 @@ func TestEveryRouteByRoleAndForeignID(t *testing.T) {
 		}
 	}
 	t.Logf("%d requests in %s", len(lines)*len(roleColumns), time.Since(start).Round(time.Millisecond))
+}
+
+// notRemembered are the POSTs whose answers are not kept under an Idempotency-Key, and why.
+var notRemembered = map[string]string{
+	"/v1/setup":         "signs in, and a link works once",
+	"/v1/setup/check":   "changes nothing",
+	"/v1/auth/sign-in":  "the cookie is a secret",
+	"/v1/auth/sign-out": "every answer takes the cookie away",
+	"/v1/auth/password": "the body is a secret, and a repeat comes to the same",
+	"/v1/auth/totp":     "the answer is a secret; it changes nothing",
+	"/v1/api-keys":      "the answer is a secret",
+	"/mcp":              "the protocol has no such header; a booking token books once",
+}
+
+// TestEveryPostCanBeRepeated: of every POST, a repeat under its key gets the very same answer, and the same key with
+// another body is refused.
+func TestEveryPostCanBeRepeated(t *testing.T) {
+	r, lines := newRoles(t), readRoleTable(t)
+	seen := make(map[string]bool)
+	for i := range lines {
+		line := &lines[i]
+		if line.method != "POST" || seen[line.path] {
+			continue
+		}
+		seen[line.path] = true
+		may := slices.IndexFunc([]string{"admin", "own", "client"}, func(name string) bool { return line.want[slices.Index(roleColumns, name)] == "ok" })
+		if may < 0 {
+			continue // of an operation, which TestQueueOnTheWire has; or over for everybody
+		}
+		c := r.cell([]string{"admin", "own", "client"}[may], line)
+		body, once := c.fill(line.body), key("once "+strconv.Itoa(i))
+		first := c.send(body, once)
+		if first.status/100 != 2 {
+			t.Errorf("%s: got %d\n%s", line.path, first.status, first.raw)
+			continue
+		}
+		again := c.send(body, once)
+		if notRemembered[line.path] != "" {
+			if again.header.Get("Idempotency-Replayed") != "" {
+				t.Errorf("%s: its answer was kept; want it not to be: %s", line.path, notRemembered[line.path])
+			}
+			continue
+		}
+		if again.status != first.status || again.raw != first.raw || again.header.Get("Idempotency-Replayed") != "true" {
+			t.Errorf("%s repeated under its key: got %d %s (replayed: %q), want %d %s again", line.path, again.status, again.raw,
+				again.header.Get("Idempotency-Replayed"), first.status, first.raw)
+		}
+		other := " " + body
+		if body == "" {
+			other = "{}"
+		}
+		if r := c.send(other, once); r.status != 422 || !strings.Contains(r.raw, "idempotency_mismatch") {
+			t.Errorf("%s with another body under the same key: got %d %s, want 422 idempotency_mismatch", line.path, r.status, r.raw)
+		}
+	}
 }
 
 // TestEveryRouteHasARole: a new route needs a line in the table.

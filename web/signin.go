@@ -117,6 +117,7 @@ func (s *Server) setSignInCookie(c *call, secret string) {
 }
 
 func (s *Server) signOut(c *call) error {
+	c.once = nil // the cookie is taken away again by every repeat
 	if staff := c.caller.staff; staff != nil {
 		if err := s.engine.SignOut(c.ctx(), staff.SignIn.ID); err != nil {
 			return err
@@ -184,6 +185,7 @@ func renamed(err error, from, to string) error {
 var totpAlphabet = base32.StdEncoding.WithPadding(base32.NoPadding)
 
 func (s *Server) beginTOTP(c *call) error {
+	c.once = nil // an answer with a secret is not kept; nothing is changed by it
 	staff, err := c.mine()
 	if err != nil {
 		return err
