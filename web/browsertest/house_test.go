@@ -39,6 +39,12 @@ const adminKey = "a-bootstrap-admin-key-for-tests"
 
 func newHouse(t testing.TB, change ...func(*engine.ClinicFile)) *house {
 	t.Helper()
+	return newHouseWith(t, engine.Options{}, change...)
+}
+
+// newHouseWith is newHouse with more to its engine than the database and the table of holds.
+func newHouseWith(t testing.TB, o engine.Options, change ...func(*engine.ClinicFile)) *house {
+	t.Helper()
 	ctx := context.Background()
 	db, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(t.TempDir(), "holdfast.db")})
 	if err != nil {
@@ -46,7 +52,8 @@ func newHouse(t testing.TB, change ...func(*engine.ClinicFile)) *house {
 	}
 	live := memory.New(memory.Options{Booked: engine.Booked(db)})
 	h := &house{t: t, db: db, date: time.Now().UTC().AddDate(0, 0, 2).Format(time.DateOnly)}
-	if h.engine, err = engine.New(ctx, engine.Options{Store: db, Holds: live, AdminKey: adminKey}); err != nil {
+	o.Store, o.Holds, o.AdminKey = db, live, adminKey
+	if h.engine, err = engine.New(ctx, o); err != nil {
 		t.Fatal(err)
 	}
 	file := clinic()

@@ -1,0 +1,185 @@
+package browsertest
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/upstream"
+	"holdfast/engine/upstream/upstreamtest"
+	"holdfast/store"
+	"holdfast/store/bolt"
+)
+
+// newPractice is newHouse with a practice system that does as the test says, and a queue in front of it. backoff is the
+// wait after the first refusal, halved.
+func newPractice(t testing.TB, backoff time.Duration) (*house, *upstreamtest.Server) {
+	t.Helper()
+	queue, err := bolt.Open(t.Context(), bolt.Options{Path: filepath.Join(t.TempDir(), "queue.bolt")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := queue.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	fake, pacer := upstreamtest.New(upstreamtest.Options{}), upstream.NewPacer(time.Millisecond)
+	client, err := upstream.New(upstream.Options{
+		URL: "https://practice.example/GetData.ashx", ClientID: "client", User: "user", Password: "secret", Pacer: pacer, HTTP: fake.Client(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := newHouseWith(t, engine.Options{
+		Queue: queue, Upstream: client, Pacer: pacer,
+		Outbound: engine.OutboundOptions{RetryDelay: time.Millisecond, Backoff: backoff, Quarantine: time.Millisecond, MaxAttempts: 10},
+	}, func(f *engine.ClinicFile) {
+		for i := range f.Specialists {
+			f.Specialists[i].Upstream = &engine.UpstreamSpecialist{
+				ScheduleViewGUID: "11111111-2222-4333-8444-555555555555", ScheduleColumnGUID: fmt.Sprintf("66666666-7777-4888-8999-%012d", i+1),
+			}
+		}
+		for i := range f.AppointmentTypes {
+			f.AppointmentTypes[i].Upstream = &engine.UpstreamType{AppointmentTypeGUID: "bbbbbbbb-cccc-4ddd-8eee-ffffffffffff"}
+		}
+	})
+	return h, fake
+}
+
+// queued books somebody in at the desk and waits until the queue says how far it is.
+func (h *house) queued(name, clock, status string, review bool) {
+	h.t.Helper()
+	h.must(201, "POST", "/v1/appointments", map[string]any{
+		"appointmentTypeId": "checkup", "specialistId": "ada", "slotStartDate": h.at(clock), "patient": map[string]any{"name": name, "phone": "030 1112233"},
+	}, asAdmin)
+	h.operation(name, status, review)
+}
+
+// operation waits until the booking of one patient is as far as that.
+func (h *house) operation(name, status string, review bool) map[string]any {
+	h.t.Helper()
+	var last any
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+		list, _ := h.must(200, "GET", "/v1/queue-status", nil, asAdmin).get("operations").([]any)
+		for _, o := range list {
+			op := o.(map[string]any)
+			if op["childName"] == name && op["kind"] == "upstream.book" {
+				last = op
+				if op["status"] == status && op["needsReview"] == review {
+					return op
+				}
+			}
+		}
+	}
+	h.t.Fatalf("the booking of %s is %v, want %s, review %v", name, last, status, review)
+	return nil
+}
+
+// line is the line of one patient on the Queue page, as the script that finds it.
+func line(name string) string {
+	return `[...document.querySelectorAll('.lines .line')].find(l => l.innerText.includes(` + quoted(name) + `))`
+}
+
+// onLine presses the button of one line.
+func (p *tab) onLine(name, button string) {
+	p.t.Helper()
+	p.until(`(b => b && (b.id = 'press') && true)([...(` + line(name) + `?.querySelectorAll('button') || [])].find(b => b.innerText === ` + quoted(button) + `))`)
+	p.click("#press")
+	p.run(`document.querySelector('#press')?.removeAttribute('id')`)
+}
+
+func (p *tab) lineSays(name, text string) {
+	p.t.Helper()
+	p.until(`(` + line(name) + `)?.innerText.replace(/\s+/g, ' ').includes(` + quoted(text) + `)`)
+}
+
+// The practice system asks to slow down. The page says so, counts to the next try, and a person can try now or give up.
+func TestTheQueueWaitsRetriesAndGivesUp(t *testing.T) {
+	t.Parallel()
+	h, fake := newPractice(t, 60*time.Second)
+	fake.Outcomes(upstreamtest.RateLimited, upstreamtest.RateLimited)
+	h.queued("Lena Vogt", "09:00", "pending", false)
+
+	p := h.desk(t, store.RoleReception)
+	p.click(`nav a[href="#queue"]`)
+	p.lineSays("Lena Vogt", "Booking to the practice system")
+	p.lineSays("Lena Vogt", "1/10 tries")
+	p.lineSays("Lena Vogt", "The other system asked us to slow down.")
+	p.until(`/next try in [123]:\d\d/.test((` + line("Lena Vogt") + `).innerText)`)
+	was := ask[string](p, `(`+line("Lena Vogt")+`).innerText`)
+	p.until(`(` + line("Lena Vogt") + `).innerText !== ` + quoted(was)) // it counts down by itself
+	p.onLine("Lena Vogt", "Retry now")
+	p.says("Trying again now.")
+	p.lineSays("Lena Vogt", "2/10 tries")
+
+	fake.Outcomes(upstreamtest.RateLimited)
+	h.queued("Per Lind", "10:00", "pending", false)
+	p.lineSays("Per Lind", "Waiting")
+	p.onLine("Per Lind", "Give up")
+	p.says("The practice system will not get this booking. The appointment stays here.")
+	p.shot("queue-2-giveup")
+	p.click("dialog .btn.solid")
+	p.says("Given up. The appointment stays.")
+	p.until(`!` + line("Per Lind"))
+	p.shot("queue-1")
+	if n := len(h.bookings()); n != 2 {
+		t.Errorf("there are %d appointments, want both to stay", n)
+	}
+	p.onLine("Lena Vogt", "Retry now")
+	p.lineSays("Lena Vogt", "Done")
+	if n := fake.Score().Appointments; n != 1 {
+		t.Errorf("the practice system has %d appointments, want the one that was not given up", n)
+	}
+}
+
+// Nobody knows whether three bookings arrived, and the practice system cannot be asked. A person decides.
+func TestTheThreeDecisionsAboutABookingInDoubt(t *testing.T) {
+	t.Parallel()
+	h, fake := newPractice(t, time.Millisecond)
+	blind := slices.Repeat([]upstreamtest.Step{{Procedure: "GetAppointmentListByPatient", Outcome: upstreamtest.ServerError}}, 3)
+	for i, doubt := range []struct {
+		name, clock string
+		outcome     upstreamtest.Outcome
+	}{{"Lena Vogt", "09:00", upstreamtest.LostApplied}, {"Per Lind", "10:00", upstreamtest.LostNotApplied}, {"Mia Sand", "11:00", upstreamtest.LostNotApplied}} {
+		if i > 0 { // after a silence it is asked first whether anybody is there
+			fake.Script(upstreamtest.Step{Procedure: "GetAppointmentListByPatient", Outcome: upstreamtest.OK})
+		}
+		fake.Outcomes(doubt.outcome)
+		fake.Script(blind...)
+		h.queued(doubt.name, doubt.clock, "failed", true)
+		if got := len(fake.Appointments()); got != 1 {
+			t.Fatalf("after %d bookings the practice system has %d, want the first one's", i+1, got)
+		}
+	}
+	p := h.desk(t, store.RoleOwner)
+	p.open("/staff?lang=en#queue")
+	p.lineSays("Lena Vogt", "Needs your decision")
+	p.says("3 need you")
+	p.shot("queue-3-review")
+	p.onLine("Lena Vogt", "It is there")
+	p.says("Noted: it is there.")
+	h.operation("Lena Vogt", "completed", false)
+	p.onLine("Per Lind", "It is not, send again")
+	p.says("It is sent again.")
+	h.operation("Per Lind", "completed", false)
+	p.onLine("Mia Sand", "Give up")
+	p.click("dialog .btn.solid")
+	p.until(`!` + line("Mia Sand"))
+	p.lineSays("Per Lind", "Done")
+	if got := fake.Score(); got.Appointments != 2 || got.Duplicates != 0 {
+		t.Errorf("the practice system has %+v, want two appointments and none twice", got)
+	}
+	states := map[any]int{}
+	for _, a := range h.bookings() {
+		states[a["upstreamState"]]++
+	}
+	if states["confirmed"] != 2 || states["failed"] != 1 {
+		t.Errorf("the appointments are %v", states)
+	}
+	p.open("/staff?lang=en#list/" + h.date)
+	p.says("Mia Sand")
+}
