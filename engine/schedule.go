@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
@@ -169,11 +168,19 @@ type scheduleChange struct {
 // very next listing shows it, and the streams of every specialist touched are told.
 func (e *Engine) changeSchedule(ctx context.Context, c scheduleChange, write func(store.Tx) error) error {
 	now := time.Now().UTC().Truncate(time.Millisecond)
-	err := e.store.Write(ctx, func(tx store.Tx) error {
+	was, err := inWords(c.before)
+	if err != nil {
+		return err
+	}
+	is, err := inWords(c.after)
+	if err != nil {
+		return err
+	}
+	err = e.store.Write(ctx, func(tx store.Tx) error {
 		if err := write(tx); err != nil {
 			return err
 		}
-		if err := audit(ctx, tx, now, c.actor, c.action, c.subject, c.reason, c.before, c.after); err != nil {
+		if err := audit(ctx, tx, now, c.actor, c.action, c.subject, c.reason, was, is); err != nil {
 			return err
 		}
 		return c.once.remember(ctx, tx, c.result, now)
@@ -210,24 +217,4 @@ func (e *Engine) publish(ctx context.Context, ev holds.Event) {
 	if err := e.holds.Publish(ctx, ev); err != nil {
 		e.log.Warn("an event was not published; pages catch up when they next ask", "kind", ev.Kind, "error", err)
 	}
-}
-
-// audit adds one entry. Before and after are stored as JSON where they are not nil.
-func audit(ctx context.Context, tx store.Tx, at time.Time, actor Actor, action, subject, reason string, before, after any) error {
-	entry := store.AuditEntry{ID: newID(), At: at, Actor: string(actor), Action: action, Subject: subject, Reason: reason}
-	var err error
-	if entry.Before, err = rawJSON(before); err != nil {
-		return err
-	}
-	if entry.After, err = rawJSON(after); err != nil {
-		return err
-	}
-	return tx.AppendAudit(ctx, entry)
-}
-
-func rawJSON(v any) (json.RawMessage, error) {
-	if v == nil {
-		return nil, nil
-	}
-	return json.Marshal(v)
 }

@@ -28,7 +28,7 @@ func holdOf(h *holds.Hold, now time.Time) holdJSON {
 	return holdJSON{
 		HoldID: h.ID, AppointmentTypeID: h.AppointmentTypeID, SpecialistID: h.SpecialistID, SlotStartDate: httpTime(h.SlotStart),
 		SlotEndDate: httpTime(h.SlotEnd), Seat: h.Seat, HoldExpiresAt: milliTime(h.ExpiresAt),
-		TTLMs: max(0, h.ExpiresAt.Sub(now).Milliseconds()), MaxExpiresAt: milliTime(h.MaxExpiresAt),
+		TTLMs: max(0, h.ExpiresAt.Sub(now).Round(10*time.Millisecond).Milliseconds()), MaxExpiresAt: milliTime(h.MaxExpiresAt),
 	}
 }
 
@@ -66,6 +66,9 @@ func (s *Server) createHold(c *call, b *createHoldBody) error {
 		TTL: seconds(b.TTLSeconds), Displace: b.Displace, IgnoreHours: b.IgnoreHours, Moving: moving,
 	})
 	if err != nil {
+		return err
+	}
+	if err := s.admitHold(c, &h); err != nil {
 		return err
 	}
 	return c.json(http.StatusCreated, holdOf(&h, time.Now()))
