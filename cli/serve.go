@@ -125,7 +125,7 @@ func openHouse(ctx context.Context, cfg config, o houseOptions) (_ *house, err e
 	}
 
 	h.web, err = web.New(h.engine, web.Options{
-		BaseURL: cfg.baseURL, TrustedProxies: cfg.trustedProxies, RateLimit: cfg.rateLimit,
+		BaseURL: cfg.baseURL, TrustedProxies: cfg.trustedProxies, RateLimit: cfg.rateLimit, Limits: cfg.limits,
 		Demo: o.demo, StorageMode: h.holds.Mode, Logger: h.log, Version: o.version,
 	})
 	return h, err

@@ -14,6 +14,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/notice"
+	"holdfast/web"
 )
 
 // config is what the settings came to.
@@ -31,6 +32,7 @@ type config struct {
 
 	presence engine.PresenceOptions
 	outbound engine.OutboundOptions
+	limits   web.Limits
 	upstream upstreamConfig
 
 	smtpURL             string // empty: messages become files
@@ -180,7 +182,7 @@ func settings() []setting {
 			help: "not in this build yet: durable state in PostgreSQL, for several nodes",
 			set:  notYet("appointments are kept in SQLite, in the directory of --data"),
 		},
-	}, upstreamSettings())
+	}, limitSettings(), upstreamSettings())
 }
 
 // notYet refuses a setting whose feature is announced and not there, so that nobody believes to run what they do not.

@@ -318,6 +318,15 @@ func (e *Engine) ReleaseHold(ctx context.Context, id string, client holds.Client
 	return e.holds.Release(ctx, id, client, holds.ReasonReleased)
 }
 
+// HoldEnd says when a live hold will lapse, and whether it lives. Where that cannot be told, it lives for another second.
+func (e *Engine) HoldEnd(ctx context.Context, id string) (time.Time, bool) {
+	h, err := e.holds.Hold(ctx, id)
+	if err != nil && !errors.Is(err, holds.ErrNotFound) {
+		return time.Now().Add(time.Second), true
+	}
+	return h.ExpiresAt, err == nil
+}
+
 // Holds lists the live holds of these specialists, of all if none are given.
 func (e *Engine) Holds(ctx context.Context, specialistIDs ...string) ([]holds.Hold, error) {
 	return e.holds.List(ctx, specialistIDs...)

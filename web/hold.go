@@ -68,6 +68,9 @@ func (s *Server) createHold(c *call, b *createHoldBody) error {
 	if err != nil {
 		return err
 	}
+	if err := s.admitHold(c, &h); err != nil {
+		return err
+	}
 	return c.json(http.StatusCreated, holdOf(&h, time.Now()))
 }
 

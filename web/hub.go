@@ -44,6 +44,7 @@ type hubOptions struct {
 	WriteTimeout time.Duration // for one frame to a reader that does not read; default 5 s
 	Drain        time.Duration // for all readers together at a shutdown; default 2 s
 	Sweep        time.Duration // how often pings and leases are looked at; default 250 ms
+	Limits                     // those of streams are the hub's business
 }
 
 func (o hubOptions) withDefaults() hubOptions {
@@ -55,6 +56,7 @@ func (o hubOptions) withDefaults() hubOptions {
 			*d.to = d.value
 		}
 	}
+	o.Limits = o.Limits.withDefaults()
 	return o
 }
 

@@ -50,13 +50,7 @@ func (l *limiter) allow(address netip.Addr, now time.Time) (wait time.Duration, 
 	if l == nil || !address.IsValid() {
 		return 0, true
 	}
-	if address.Is6() && !address.Is4In6() {
-		// One household or server has a whole /64 of them.
-		prefix, _ := address.WithZone("").Prefix(64)
-		address = prefix.Addr()
-	} else {
-		address = address.Unmap()
-	}
+	address = network(address)
 	bytes := address.As16()
 	shard := &l.shards[(bytes[15]^bytes[7]^bytes[14])%16]
 	shard.mu.Lock()

@@ -51,6 +51,11 @@ func (s *Server) selectSlot(c *call, b *selectBody) error {
 	if err != nil {
 		return err
 	}
+	if x.Hold != nil {
+		if err := s.admitHold(c, x.Hold); err != nil {
+			return err
+		}
+	}
 	answer := selectedJSON{
 		Success: true, ClientID: string(c.client), SpecialistID: x.SpecialistID, Storage: s.options.StorageMode(), TTL: secondsUntil(x.ExpiresAt),
 	}

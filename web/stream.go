@@ -21,12 +21,6 @@ const (
 	maxLease     = time.Hour
 )
 
-// Most streams at a time. A waiting room shares one address; beyond that somebody is collecting connections.
-const (
-	maxStreams           = 20_000
-	maxStreamsPerAddress = 200
-)
-
 // holdStream is `GET /v1/holds/stream?appointmentTypeId=&clientId=&leaseMs=`: everything that happens to the time of the
 // specialists who serve one type.
 func (s *Server) holdStream(c *call) error {
@@ -74,10 +68,10 @@ func (s *Server) openStream(c *call, q streamRequest) error {
 	if wait, ok := s.opens.allow(address, c.started); !ok {
 		return tooMany(wait)
 	}
-	if err := s.hub.admit(address, s.opens != nil); err != nil {
+	if err := s.hub.admit(network(address), s.opens != nil); err != nil {
 		return err
 	}
-	q.left = sync.OnceFunc(func() { s.hub.release(address) })
+	q.left = sync.OnceFunc(func() { s.hub.release(network(address)) })
 	if err := s.hub.open(&c.rw, c.r, q); err != nil {
 		q.left()
 		return err
@@ -92,9 +86,9 @@ func (h *hub) admit(address netip.Addr, limited bool) error {
 	switch {
 	case h.closing:
 		return errOverloaded.with("The server is stopping. Open the stream again in a moment.")
-	case len(h.all) >= maxStreams:
+	case len(h.all) >= h.options.Streams:
 		return errOverloaded.with("Too many live streams are open. Ask /timeslots meanwhile and open the stream again in a minute.")
-	case limited && h.byAddress[address] >= maxStreamsPerAddress:
+	case limited && h.byAddress[address] >= h.options.StreamsPerAddress:
 		return tooMany(time.Minute)
 	}
 	h.byAddress[address]++

@@ -43,6 +43,8 @@ type Options struct {
 	TrustedProxies []netip.Prefix
 	// RateLimit switches on the limits per address on public writes and stream opens.
 	RateLimit bool
+	// Limits bound what the public may have at a time; all but Limits.Streams count only with RateLimit.
+	Limits Limits
 	// Demo adds the page /demo.
 	Demo bool
 	// Version of the build, for /readyz and /metrics.
@@ -66,6 +68,8 @@ type Server struct {
 	slots       encodedSlots // the JSON of slot lists, by generation
 	writes      *limiter     // public writes by address; nil: no limit
 	opens       *limiter     // stream opens by address; nil: no limit
+	byAddress   *heldTogether[netip.Addr]
+	byDay       *heldTogether[heldDay]
 	metrics     *metrics
 	documents   documents
 	hub         *hub // the live streams
@@ -98,12 +102,14 @@ func New(e *engine.Engine, o Options) (*Server, error) {
 		}
 	}
 	s.metrics.presence(e)
-	s.hub = newHub(e, o.Logger, hubOptions{})
+	s.hub = newHub(e, o.Logger, hubOptions{Limits: o.Limits})
 	s.work = append(s.work, s.hub.run)
 	s.credentials = []credential{s.apiKey, s.manageLink, s.staffCookie}
 	if o.RateLimit {
 		s.writes, s.opens = newLimiter(publicWrites), newLimiter(streamOpens)
-		s.work = append(s.work, s.writes.forget, s.opens.forget)
+		limits := o.Limits.withDefaults()
+		s.byAddress, s.byDay = newHeldTogether[netip.Addr](limits.HoldsPerAddress, e.HoldEnd), newHeldTogether[heldDay](limits.HoldsPerDay, e.HoldEnd)
+		s.work = append(s.work, s.writes.forget, s.opens.forget, s.byAddress.forget, s.byDay.forget)
 	}
 	var err error
 	if s.ui, err = newUI(); err != nil {

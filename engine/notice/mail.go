@@ -61,8 +61,8 @@ func NewMailer(o MailOptions) (*Mailer, error) {
 		m.port = 465
 	}
 	if p := u.Port(); p != "" {
-		if m.port, err = strconv.Atoi(p); err != nil {
-			return nil, fmt.Errorf("the SMTP port %q is not a number", p)
+		if m.port, err = strconv.Atoi(p); err != nil || m.port < 1 || m.port > 65535 {
+			return nil, errors.New("the SMTP port should be a number from 1 to 65535")
 		}
 	}
 	return m, nil

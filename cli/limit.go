@@ -1,0 +1,35 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+
+	"holdfast/web"
+)
+
+// limitSettings are the rows of the table about how much the public may have at a time. The numbers that count when
+// nobody sets them are those of package web.
+func limitSettings() []setting {
+	row := func(name, fallback, help string, to func(*web.Limits) *int) setting {
+		return setting{name: name, fallback: fallback, audience: forServing, help: help,
+			set: func(c *config, v string) (err error) { *to(&c.limits), err = parseLimit(v); return err }}
+	}
+	return []setting{
+		row("max-holds-per-address", "200", "live holds that the public of one network address may have; nothing with --rate-limit off",
+			func(l *web.Limits) *int { return &l.HoldsPerAddress }),
+		row("max-holds-per-day", "100", "live holds that the public may have on one day (UTC) of one specialist; nothing with --rate-limit off",
+			func(l *web.Limits) *int { return &l.HoldsPerDay }),
+		row("max-streams", "20000", "live streams in all; each takes a few KB and a file descriptor",
+			func(l *web.Limits) *int { return &l.Streams }),
+		row("max-streams-per-address", "200", "live streams of one network address; nothing with --rate-limit off",
+			func(l *web.Limits) *int { return &l.StreamsPerAddress }),
+	}
+}
+
+func parseLimit(v string) (int, error) {
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 1 || n > 1_000_000 {
+		return 0, fmt.Errorf("%q should be a number from 1 to 1000000", v)
+	}
+	return n, nil
+}

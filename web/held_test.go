@@ -1,0 +1,104 @@
+package web_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/netip"
+	"testing"
+	"time"
+
+	"holdfast/web"
+)
+
+// What the public may have at a time: so many holds of one network, so many on one day of one specialist, so many streams.
+
+func limited(l web.Limits) func(*web.Options) {
+	return func(o *web.Options) {
+		o.RateLimit, o.Limits = true, l
+		o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+	}
+}
+
+func from(address string) header { return header{"X-Forwarded-For": address} }
+
+// holdFrom takes a hold of the nth half hour for the nth client.
+func (h *house) holdFrom(n int, address string, more ...header) *reply {
+	h.t.Helper()
+	return h.do("POST", "/v1/holds", map[string]any{
+		"appointmentTypeId": "checkup", "slotStartDate": h.at(30 * n), "specialistId": "ada", "clientId": client(n), "ttlSeconds": 600,
+	}, append(more, from(address))...)
+}
+
+func TestOneNetworkHoldsSoMuch(t *testing.T) {
+	h := newHouse(t, limited(web.Limits{HoldsPerAddress: 3}))
+	ids := make([]string, 4)
+	for n := 1; n <= 3; n++ {
+		ids[n] = h.holdFrom(n, "203.0.113.7").want(201).text("holdId")
+	}
+	refused := h.holdFrom(4, "203.0.113.7").problem(429, "rate_limited")
+	if refused.header.Get("Retry-After") == "" {
+		t.Errorf("the refusal does not say when to come again: %s", refused.raw)
+	}
+	if held := h.do("GET", "/v1/holds", nil, header{"Holdfast-Client": client(4)}).want(200).body["holds"].([]any); len(held) != 0 {
+		t.Errorf("what was refused is held all the same: %v", held)
+	}
+	h.do("POST", "/v1/slots/select", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(600), "clientId": client(5), "lock": true}, from("203.0.113.7")).problem(429, "rate_limited")
+	h.holdFrom(1, "203.0.113.7").want(201)          // one that it has
+	h.holdFrom(4, "203.0.113.8").want(201)          // another network
+	h.holdFrom(5, "203.0.113.7", asAdmin).want(201) // the clinic's own programs
+	h.do("DELETE", "/v1/holds", map[string]any{"holdId": ids[2], "clientId": client(2)}).want(200)
+	h.eventually("a hold given back makes room", func() bool { return h.holdFrom(6, "203.0.113.7").status == 201 })
+	h.eventually("full again", func() bool { return h.holdFrom(7, "203.0.113.7").status == 429 })
+	// One household has a whole /64 of IPv6.
+	for n := 11; n <= 13; n++ {
+		h.holdFrom(n, fmt.Sprintf("2001:db8:1:2::%d", n)).want(201)
+	}
+	h.holdFrom(14, "2001:db8:1:2:ffff::1").problem(429, "rate_limited")
+}
+
+func TestOneDayIsNotHeldWhole(t *testing.T) {
+	h := newHouse(t, limited(web.Limits{HoldsPerDay: 2}))
+	midnight := h.start.Truncate(24 * time.Hour).Add(24 * time.Hour)
+	first := int(midnight.Sub(h.start).Minutes()) / 30
+	h.holdFrom(first, "203.0.113.1").want(201)
+	h.holdFrom(first+1, "203.0.113.2").want(201)
+	h.holdFrom(first+2, "203.0.113.3").problem(429, "rate_limited")
+	h.holdFrom(first+48, "203.0.113.3").want(201) // the next day
+	h.do("POST", "/v1/holds", map[string]any{
+		"appointmentTypeId": "checkup", "slotStartDate": h.at(30 * (first + 2)), "specialistId": "bea", "clientId": client(90),
+	}, from("203.0.113.3")).want(201) // another specialist
+}
+
+func TestWithoutTheLimitOneNetworkHoldsWhatItLikes(t *testing.T) {
+	h := newHouse(t, limited(web.Limits{HoldsPerAddress: 1, HoldsPerDay: 1}), func(o *web.Options) { o.RateLimit = false })
+	for n := 1; n <= 5; n++ {
+		h.holdFrom(n, "203.0.113.7").want(201)
+	}
+}
+
+func TestOneNetworkOpensSoManyStreams(t *testing.T) {
+	h := newHouse(t, limited(web.Limits{StreamsPerAddress: 2, Streams: 4}))
+	open := func(address string) *http.Response {
+		r, err := http.NewRequest("GET", h.server.URL+"/v1/holds/stream?appointmentTypeId=checkup", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("X-Forwarded-For", address)
+		answer, err := h.server.Client().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { answer.Body.Close() })
+		return answer
+	}
+	for i, c := range []struct {
+		address string
+		want    int
+	}{
+		{"203.0.113.7", 200}, {"203.0.113.7", 200}, {"203.0.113.7", 429}, {"203.0.113.8", 200}, {"203.0.113.9", 200}, {"203.0.113.10", 503},
+	} {
+		if got := open(c.address).StatusCode; got != c.want {
+			t.Errorf("stream %d, of %s: got %d, want %d", i+1, c.address, got, c.want)
+		}
+	}
+}
