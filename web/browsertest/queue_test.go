@@ -158,6 +158,7 @@ func TestTheThreeDecisionsAboutABookingInDoubt(t *testing.T) {
 	p := h.desk(t, store.RoleOwner)
 	p.open("/staff?lang=en#queue")
 	p.lineSays("Lena Vogt", "Needs your decision")
+	p.lineSays("Lena Vogt", "No answer came, and the other system could not say whether it is there.")
 	p.says("3 need you")
 	p.shot("queue-3-review")
 	p.onLine("Lena Vogt", "It is there")

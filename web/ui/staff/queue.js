@@ -18,15 +18,18 @@ const wall = text => {
   const at = Date.UTC(+m[3], m[1] - 1, +m[2], (+m[4] % 12) + (m[6] === 'PM' ? 12 : 0), +m[5])
   return `${write('shortDay', at, 'UTC')}, ${write('time', at, 'UTC')}`
 }
-// The server's reasons are English sentences; the usual ones are said in the page's language.
+// The server's reasons are English sentences, "upstream SetAppointment: rate limited: …" of a practice system; the
+// usual ones are said in the page's language.
+const classes = { 'rate limited': 'slow', 'not sent': 'away', misconfigured: 'setup', 'unknown outcome': 'unknown' }
 const reasons = [
-  [/too many|rate.?limit/i, 'queue.why.slow'], [/given up by hand/i, 'queue.why.given_up'], [/not available|taken|already booked/i, 'queue.why.taken'],
-  [/patient.*(not exist|unknown)/i, 'queue.why.patient'], [/timeout|deadline|in time|no answer|reset|EOF|unknown/i, 'queue.why.unknown'],
-  [/refused|unreachable|no such host|connect/i, 'queue.why.away'], [/about to start|too late|lead/i, 'queue.why.late'],
+  [/given up by hand/i, 'given_up'], [/more than once/i, 'twice'], [/patient was added/i, 'unseen'], [/about to start|too late|lead/i, 'late'],
+  [/too many|rate.?limit/i, 'slow'], [/not available|taken|already booked/i, 'taken'], [/patient.*not exist|unknown patient/i, 'patient'],
+  [/timeout|deadline|in time|no answer|reset|EOF/i, 'unknown'], [/unreachable|no such host|connect|could not be reached/i, 'away'],
 ]
-function why(text) {
-  const known = reasons.find(([pattern]) => pattern.test(text))
-  return known ? t(known[1]) : lang === 'en' ? text : t('queue.why.other', { text })
+function why(text, review) {
+  const known = classes[/^upstream \w+: ([a-z ]+):/.exec(text)?.[1]] || reasons.find(([pattern]) => pattern.test(text))?.[1]
+  if (known) return t('queue.why.' + (known === 'unknown' && review ? 'unseen' : known))
+  return lang === 'en' ? text : t('queue.why.other', { text })
 }
 const kindOf = kind => {
   const word = t('queue.kind.' + kind)
@@ -43,7 +46,7 @@ function Operation({ op, offset, run, ask }) {
         <span>${t('queue.attempts', { done: op.attempts, most: op.maxAttempts })}</span>
         ${state === 'pending' && op.nextRetryAt && html`<span>${left > 0 ? t('queue.next', { clock: countdown(left).replace(/^0(?=\d:)/, '') }) : t('queue.due')}</span>`}
         <span class="muted">${t('queue.since', { when: `${write('shortDay', op.createdAt, zone)}, ${write('time', op.createdAt, zone)}` })}</span></p>
-      ${op.lastError && state !== 'completed' && html`<p class="line-why">${why(op.lastError)}</p>`}
+      ${op.lastError && state !== 'completed' && html`<p class="line-why">${why(op.lastError, state === 'review')}</p>`}
       ${state === 'review' && html`<p class="line-why">${t('queue.review.ask')}</p>`}
     </div>
     <div class="line-do">

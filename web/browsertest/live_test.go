@@ -1,0 +1,63 @@
+package browsertest
+
+import (
+	"strings"
+	"testing"
+
+	"holdfast/store"
+)
+
+// The Live page says what the server is doing, stops when it is asked to, and has every chart as a table. It is for the
+// owner and the reception.
+func TestTheLivePage(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.hold("a-stranger-00001", "ada", h.at("09:00"), 600)
+	p := h.desk(t, store.RoleReception)
+	p.click(`nav a[href="#live"]`)
+	p.says("Embedded. The live state is in this process.")
+	tile := func(name string) string {
+		return `[...document.querySelectorAll('.tiles div')].find(d => d.querySelector('dt').innerText === ` + quoted(name) + `).querySelector('dd').innerText`
+	}
+	p.until(tile("Live holds") + ` === '1'`)
+	if n := p.count(".tiles > div"); n != 6 {
+		t.Errorf("there are %d tiles, want 6", n)
+	}
+	p.until(`document.querySelectorAll('.plot canvas').length === 5`)
+	p.until(`/Dr Ada Brandt/.test(document.querySelector('.charts > .plate:last-child tbody').innerText)`)
+	p.says("Check-up")
+	if raw := ask[string](p, "document.body.innerText"); strings.Contains(raw, "a-stranger") {
+		t.Errorf("the page says who holds\n%s", raw)
+	}
+
+	// Its clock is paused: what happens is not drawn until it goes on.
+	p.until(`document.querySelector('.chart tbody tr')`)
+	p.click(`.office-tools .btn`)
+	p.there(`.office-tools .btn[aria-pressed=true]`)
+	h.hold("a-stranger-00002", "karim", h.at("09:00"), 600)
+	before := ask[int](p, `performance.getEntriesByType('resource').filter(e => e.name.includes('/v1/debug/')).length`)
+	p.until(`new Promise(done => setTimeout(() => done(true), 2500))`) // it would measure every two seconds
+	if after := ask[int](p, `performance.getEntriesByType('resource').filter(e => e.name.includes('/v1/debug/')).length`); after > before {
+		t.Errorf("paused, the page asked %d more times", after-before)
+	}
+	if got := ask[string](p, tile("Live holds")); got != "1" {
+		t.Errorf("paused, the page says %s holds", got)
+	}
+	p.click(`.office-tools .btn`)
+	p.until(tile("Live holds") + ` === '2'`)
+
+	// The table twin says the same.
+	p.click(`.chart summary`)
+	p.until(`[...document.querySelectorAll('.chart details[open] tbody td')].some(td => td.innerText === '2')`)
+	p.shot("live-1")
+
+	own := h.desk(t, store.RoleSpecialist)
+	if n := own.count(`nav a[href="#live"], nav a[href="#queue"]`); n != 0 {
+		t.Error("a specialist is shown the way to the Live or the Queue page")
+	}
+	for _, path := range []string{"/v1/debug/storage", "/v1/debug/locks", "/v1/queue-status"} {
+		if status := ask[int](own, `fetch(`+quoted(path)+`).then(r => r.status)`); status != 403 {
+			t.Errorf("a specialist who asks for %s gets %d, want 403", path, status)
+		}
+	}
+}

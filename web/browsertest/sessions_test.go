@@ -1,0 +1,129 @@
+package browsertest
+
+import (
+	"testing"
+
+	"holdfast/engine"
+	"holdfast/store"
+)
+
+// oneSession lets each specialist have one session at a time.
+func oneSession(f *engine.ClinicFile) {
+	for i := range f.Specialists {
+		f.Specialists[i].MaxSessions = 1
+	}
+}
+
+// asks is a patient who wants to talk now. It returns the session.
+func (h *house) asks(client string) (id string) {
+	h.t.Helper()
+	id, _ = h.must(201, "POST", "/v1/sessions", map[string]any{"clientId": client}).get("session", "id").(string)
+	return id
+}
+
+func (h *house) session(id, client string) map[string]any {
+	h.t.Helper()
+	x, _ := h.must(200, "GET", "/v1/sessions/"+id, nil, header{"Holdfast-Client": client}).get("session").(map[string]any)
+	return x
+}
+
+// sessions opens the Sessions page, signed in with a role, and waits until it is told of what happens.
+func (h *house) sessions(t testing.TB, role store.Role) *tab {
+	t.Helper()
+	p := h.desk(t, role)
+	p.click(`nav a[href="#sessions"]`)
+	p.there(`.office .plate`)
+	p.there(`.live[data-link=live]`)
+	return p
+}
+
+// A specialist comes online with the own switch, sees who wants to talk, and takes them from the first word to the end.
+func TestASpecialistTakesASession(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, oneSession)
+	p := h.sessions(t, store.RoleSpecialist)
+	p.says("You are offline")
+	p.click(`[role=switch][aria-checked=false]`)
+	p.there(`[role=switch][aria-checked=true]`)
+	p.says("0/1 sessions")
+	p.until(`/heard \d+ s ago/.test(document.body.innerText)`)
+
+	id := h.asks("a-patient-at-home-1")
+	p.says("lapses in")
+	p.until(`[...document.querySelectorAll('[aria-live=assertive]')].some(x => x.innerText.includes('1 patient is waiting'))`)
+	p.shot("sessions-1-request")
+	p.click(`.line-do .btn.primary`)
+	p.says("Talking")
+	p.says("1/1 sessions")
+	if x := h.session(id, "a-patient-at-home-1"); x["status"] != "active" || x["specialistId"] != "ada" {
+		t.Errorf("the session is %v, want it with ada", x)
+	}
+	p.until(`(b => b && (b.id = 'payment'))([...document.querySelectorAll('.line-do .btn')].find(b => b.innerText === 'Payment pending'))`)
+	p.click(`#payment`)
+	p.until(`[...document.querySelectorAll('.line-do .btn')].some(b => b.innerText === 'Payment done')`)
+	p.says("1/1 sessions") // whoever still has to pay is still theirs
+	if x := h.session(id, "a-patient-at-home-1"); x["status"] != "pending_payment" {
+		t.Errorf("the session is %v, want it to wait for the payment", x["status"])
+	}
+	p.shot("sessions-2-payment")
+	p.until(`(b => b && (b.id = 'end'))([...document.querySelectorAll('.line-do .btn')].find(b => b.innerText === 'End'))`)
+	p.click(`#end`)
+	p.there("dialog #outcome:focus")
+	p.key("advice given")
+	p.click("dialog [type=submit]")
+	p.says("The session has ended.")
+	p.says("0/1 sessions")
+	p.says("No session at the moment.")
+	if x := h.session(id, "a-patient-at-home-1"); x["status"] != "ended" || x["outcome"] != "advice given" {
+		t.Errorf("the session is %v, want it ended with its outcome", x)
+	}
+}
+
+// Two want the same request: one has it, the other is told who was first. The reception moves it on.
+func TestTheFirstToAcceptHasIt(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, oneSession)
+	p := h.sessions(t, store.RoleSpecialist)
+	p.click(`[role=switch]`)
+	p.there(`[role=switch][aria-checked=true]`)
+	h.must(200, "POST", "/v1/specialists/karim/online", nil, asAdmin)
+	id := h.asks("a-patient-at-home-1")
+	p.there(`.line-do .btn.primary`)
+	// The other one is quicker by less than the page can see.
+	p.run(`(async () => {
+		const own = window.fetch
+		window.fetch = async (...asked) => {
+			if (String(asked[0]).endsWith('/accept') || asked[0].url?.endsWith('/accept')) {
+				window.fetch = own
+				await new Promise(done => { window.goOn = done })
+			}
+			return own(...asked)
+		}
+	})()`)
+	p.click(`.line-do .btn.primary`)
+	p.until(`window.goOn`)
+	h.must(200, "POST", "/v1/sessions/"+id+"/accept", map[string]any{"specialistId": "karim"}, asAdmin)
+	p.run(`goOn()`)
+	p.says("Dr Karim Haddad was first.")
+	p.shot("sessions-3-first")
+
+	r := h.sessions(t, store.RoleReception)
+	r.says("Talking")
+	r.until(`(b => b && (b.id = 'reroute'))([...document.querySelectorAll('.line-do .btn')].find(b => b.innerText === 'Reroute'))`)
+	r.shot("sessions-4-reception")
+	r.click(`#reroute`)
+	r.says("Dr Ada Brandt takes over.")
+	if x := h.session(id, "a-patient-at-home-1"); x["specialistId"] != "ada" || x["status"] != "active" {
+		t.Errorf("the session is %v, want it with ada", x)
+	}
+	p.says("1/1 sessions") // the other page is told
+
+	// The reception gives a waiting patient to who is free, and takes people on and off line.
+	h.asks("a-patient-at-home-2")
+	r.until(`[...document.querySelectorAll('.line-do .btn.primary')].some(b => b.innerText === 'Give' && (b.id = 'give'))`)
+	r.click(`#give`)
+	r.until(`document.querySelectorAll('.state.info').length === 2`)
+	r.until(`[...document.querySelectorAll('.line')].find(l => l.innerText.includes('Dr Karim Haddad') && l.innerText.includes('1/1 sessions'))`)
+	r.click(`[aria-label="Take offline: Dr Karim Haddad"]`)
+	r.there(`[aria-label="Put online: Dr Karim Haddad"]`)
+}
