@@ -39,11 +39,11 @@ const adminKey = "a-bootstrap-admin-key-for-tests"
 
 func newHouse(t testing.TB, change ...func(*engine.ClinicFile)) *house {
 	t.Helper()
-	return newHouseWith(t, engine.Options{}, change...)
+	return newHouseWith(t, engine.Options{}, web.Options{}, change...)
 }
 
-// newHouseWith is newHouse with more to its engine than the database and the table of holds.
-func newHouseWith(t testing.TB, o engine.Options, change ...func(*engine.ClinicFile)) *house {
+// newHouseWith is newHouse with more to its engine than the database and the table of holds, and to its pages.
+func newHouseWith(t testing.TB, o engine.Options, w web.Options, change ...func(*engine.ClinicFile)) *house {
 	t.Helper()
 	ctx := context.Background()
 	db, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(t.TempDir(), "holdfast.db")})
@@ -63,7 +63,8 @@ func newHouseWith(t testing.TB, o engine.Options, change ...func(*engine.ClinicF
 	if _, err := h.engine.Import(ctx, "system", file); err != nil {
 		t.Fatal(err)
 	}
-	server, err := web.New(h.engine, web.Options{Version: "test"})
+	w.Version = "test"
+	server, err := web.New(h.engine, w)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"holdfast/engine/upstream/upstreamtest"
 	"holdfast/store"
 	"holdfast/store/bolt"
+	"holdfast/web"
 )
 
 // newPractice is newHouse with a practice system that does as the test says, and a queue in front of it. backoff is the
@@ -37,8 +38,9 @@ func newPractice(t testing.TB, backoff time.Duration) (*house, *upstreamtest.Ser
 	h := newHouseWith(t, engine.Options{
 		Queue: queue, Upstream: client, Pacer: pacer,
 		Outbound: engine.OutboundOptions{RetryDelay: time.Millisecond, Backoff: backoff, Quarantine: time.Millisecond, MaxAttempts: 10},
-	}, func(f *engine.ClinicFile) {
+	}, web.Options{}, func(f *engine.ClinicFile) {
 		for i := range f.Specialists {
+			f.Specialists[i].MaxSessions = 2
 			f.Specialists[i].Upstream = &engine.UpstreamSpecialist{
 				ScheduleViewGUID: "11111111-2222-4333-8444-555555555555", ScheduleColumnGUID: fmt.Sprintf("66666666-7777-4888-8999-%012d", i+1),
 			}

@@ -1,0 +1,146 @@
+package browsertest
+
+import (
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+
+	"holdfast/engine"
+	"holdfast/engine/upstream/upstreamtest"
+	"holdfast/store"
+	"holdfast/web"
+)
+
+// state is a page of the console, or a dialog on it: how to get there from the page before, and what shows that it is
+// there. A state without a hash is on the page before; it is left with Escape.
+type state struct {
+	name, hash string
+	open       string // is clicked
+	there      string
+}
+
+// office are the pages beside the calendar, with their dialogs.
+var office = []state{
+	{"specialists", "specialists", "", ".lines .line:nth-child(2)"},
+	{"a new specialist", "", ".office-tools .btn.primary", "dialog #name"},
+	{"switching a specialist off", "", ".line-do .btn.quiet", "dialog .btn.solid"},
+	{"hours", "hours/ada", "", ".window"},
+	{"overrides", "overrides/ada", "", ".lines .line"},
+	{"days off", "", ".office-tools .btn.primary", "dialog #from"},
+	{"types", "types", "", ".lines .line:nth-child(3)"},
+	{"a type", "", ".line-do .btn", "dialog #name"},
+	{"queue", "queue", "", ".lines .line:nth-child(2)"},
+	{"giving up", "", ".line-do .btn.quiet", "dialog .btn.solid"},
+	{"sessions", "sessions", "", ".lines.inner .line:nth-child(2)"},
+	{"live", "live", "", ".charts > .plate:last-child tbody tr"},
+	{"users", "users", "", ".lines .line"},
+	{"a new user", "", ".office-tools .btn.primary", "dialog #password"},
+	{"keys", "keys", "", ".lines .line"},
+	{"a new key", "", ".office-tools .btn.primary", "dialog #name"},
+	{"settings", "settings", "", ".setting .hook"},
+	{"audit", "audit", "", ".lines .line details"},
+}
+
+// furnished is a practice with something on every page of the console: a queue with a booking that waits and one in
+// doubt, a request for a session, days off, a key, a webhook, holds.
+func furnished(t testing.TB) *house {
+	t.Helper()
+	h, fake := newPractice(t, 0)
+	fake.Outcomes(upstreamtest.RateLimited, upstreamtest.RateLimited, upstreamtest.RateLimited)
+	h.queued("Lena Vogt", "09:00", "pending", false)
+	h.must(201, "POST", "/v1/appointments", map[string]any{
+		"appointmentTypeId": "longer", "specialistId": "karim", "slotStartDate": h.at("10:00"), "patient": map[string]any{"name": "Per Lind", "phone": "030 1112233", "notes": "Comes with a dog"},
+	}, asAdmin)
+	h.must(201, "POST", "/v1/specialists/ada/overrides", map[string]any{"date": "2030-12-24", "closed": true, "reason": "Christmas"}, asAdmin)
+	h.must(201, "POST", "/v1/api-keys", map[string]any{"name": "Phone agent", "scope": "agent"}, asAdmin)
+	h.must(200, "PUT", "/v1/settings", map[string]any{
+		"webhooks": []map[string]any{{"url": "https://hooks.example.org/holdfast", "active": true}}, "embedOrigins": []string{"https://praxis.example"},
+	}, asAdmin)
+	h.must(200, "POST", "/v1/specialists/karim/online", nil, asAdmin)
+	h.asks("a-patient-at-home-1")
+	taken := h.asks("a-patient-at-home-2")
+	h.must(200, "POST", "/v1/sessions/"+taken+"/accept", map[string]any{"specialistId": "karim"}, asAdmin)
+	h.hold("a-stranger-00001", "ada", h.at("11:00"), 600)
+	return h
+}
+
+// visit goes through states, and does something in each.
+func (p *tab) visit(lang string, states []state, do func(state)) {
+	p.t.Helper()
+	for _, s := range states {
+		if s.hash != "" {
+			p.open("/staff?lang=" + lang + "#" + s.hash)
+		}
+		if s.open != "" {
+			p.click(s.open)
+		}
+		p.there(s.there)
+		do(s)
+		if s.hash == "" {
+			p.key(kb.Escape)
+			p.until(`!document.querySelector('dialog')`)
+		}
+	}
+}
+
+// Every page beside the calendar and its dialogs, in each language and both themes.
+func TestTheOfficeIsAccessible(t *testing.T) {
+	t.Parallel()
+	for _, lang := range languages {
+		t.Run(lang, func(t *testing.T) {
+			t.Parallel()
+			h := furnished(t)
+			email := h.staff(store.RoleOwner)
+			p := h.tab(t)
+			p.size(1280, 800)
+			p.open("/staff?lang=" + lang + "#day/" + h.date)
+			p.signIn(email)
+			p.visit(lang, office, func(s state) {
+				p.accessible(s.name)
+				if lang != "ar-XB" {
+					p.shot("office-" + s.name + "-" + lang)
+				}
+			})
+			// The new key is shown once.
+			p.open("/staff?lang=" + lang + "#keys")
+			p.click(".office-tools .btn.primary")
+			p.there("dialog #name:focus")
+			p.key("till")
+			p.click("dialog [type=submit]")
+			p.there("dialog #key")
+			p.accessible("a key that is shown once")
+		})
+	}
+}
+
+// The demo's window, in each language and both themes.
+func TestTheDemoIsAccessible(t *testing.T) {
+	t.Parallel()
+	h := newHouseWith(t, engine.Options{}, web.Options{Demo: true})
+	owner := engine.NewUser{Email: web.DemoEmail, Name: "Robin Harbour", Role: store.RoleOwner, Password: web.DemoPassword}
+	if _, err := h.engine.CreateUser(t.Context(), "system", owner); err != nil {
+		t.Fatal(err)
+	}
+	for _, lang := range languages {
+		t.Run(lang, func(t *testing.T) {
+			t.Parallel()
+			p := h.tab(t)
+			p.size(1600, 1000)
+			p.open("/demo?lang=" + lang)
+			p.until(`document.querySelectorAll('iframe').length === 3 && document.querySelectorAll('iframe')[1].contentDocument.querySelector('.board')`)
+			p.accessible("the demo")
+			if lang == "en" {
+				p.shot("demo-1")
+			}
+			p.click(".race .btn")
+			p.there(".score")
+			if got := ask[[]string](p, `[...document.querySelectorAll('.score dd')].slice(0, 3).map(d => d.innerText)`); len(got) != 3 || got[0] != "1" || got[1] != "49" || got[2] != "0" {
+				t.Errorf("the race ended with %v, want 1 booked, 49 refused, 0 overlaps", got)
+			}
+			p.accessible("the race")
+			if lang == "en" {
+				p.shot("demo-2")
+			}
+		})
+	}
+}
