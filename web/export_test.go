@@ -1,5 +1,8 @@
 package web
 
+// TakesGzip is how Accept-Encoding is read.
+var TakesGzip = takesGzip
+
 // RoutesOf lists the router's own table, as "GET /v1/clinic", for tests that must know of every route.
 func RoutesOf(s *Server) []string {
 	var all []string

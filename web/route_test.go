@@ -19,7 +19,8 @@ func TestEveryGetAnswersHead(t *testing.T) {
 		"/v1/clinic", "/v1/appointment-types", "/v1/appointment-types/checkup", "/v1/appointment-types/checkup/timeslots", "/v1/specialists",
 		"/v1/appointment-types/checkup/next-available", "/livez", "/readyz", "/openapi.yaml", "/docs", "/docs/errors", "/",
 	} {
-		head, get := h.do("HEAD", path, nil).want(200), h.do("GET", path, nil).want(200)
+		plain := header{"Accept-Encoding": "identity"} // or Go's client asks for gzip where there is a body, and hides it
+		head, get := h.do("HEAD", path, nil, plain).want(200), h.do("GET", path, nil, plain).want(200)
 		if head.raw != "" {
 			t.Errorf("HEAD %s has a body", path)
 		}

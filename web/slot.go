@@ -145,8 +145,7 @@ func (s *Server) timeslots(c *call) error {
 	if missed > maxMissed {
 		s.slots.put(key, encodeList(answer.Slots))
 	}
-	s.writeParts(c, head, parts, "]}")
-	return nil
+	return s.sayParts(c, head, parts, "]}")
 }
 
 // maxMissed is how many slots may be written anew in every answer before the kept list is made again: those that were
@@ -196,27 +195,6 @@ func slotParts(list *encodedList, slots []engine.Timeslot) (parts [][]byte, miss
 		parts[0] = parts[0][1:] // the first comma
 	}
 	return parts, missed
-}
-
-// writeParts writes an answer in pieces, none of which is copied.
-func (s *Server) writeParts(c *call, head []byte, parts [][]byte, tail string) {
-	size := len(head) + len(tail)
-	for _, p := range parts {
-		size += len(p)
-	}
-	h := c.rw.Header()
-	h["Content-Type"] = jsonType
-	h["Content-Length"] = []string{strconv.Itoa(size)}
-	c.rw.WriteHeader(http.StatusOK)
-	if c.r.Method == http.MethodHead {
-		return
-	}
-	// A failed write means that nobody is left to tell, and the next one fails as well.
-	_, _ = c.rw.Write(head)
-	for _, p := range parts {
-		_, _ = c.rw.Write(p)
-	}
-	_, _ = c.rw.Write([]byte(tail))
 }
 
 // appendTimeslot writes one slot. Ids need no escaping.

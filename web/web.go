@@ -66,8 +66,9 @@ type Server struct {
 	credentials []credential
 	running     inFlight     // requests with an idempotency key
 	slots       encodedSlots // the JSON of slot lists, by generation
-	writes      *limiter     // public writes by address; nil: no limit
-	opens       *limiter     // stream opens by address; nil: no limit
+	parts       *partsAnswers
+	writes      *limiter // public writes by address; nil: no limit
+	opens       *limiter // stream opens by address; nil: no limit
 	byAddress   *heldTogether[netip.Addr]
 	byDay       *heldTogether[heldDay]
 	metrics     *metrics
@@ -90,7 +91,7 @@ func New(e *engine.Engine, o Options) (*Server, error) {
 	if o.StorageMode == nil {
 		o.StorageMode = func() string { return "memory" }
 	}
-	s := &Server{engine: e, options: o, log: o.Logger, origins: http.NewCrossOriginProtection(), metrics: newMetrics(o.Version)}
+	s := &Server{engine: e, options: o, log: o.Logger, origins: http.NewCrossOriginProtection(), parts: newPartsAnswers(), metrics: newMetrics(o.Version)}
 	if o.BaseURL != "" {
 		u, err := url.Parse(o.BaseURL)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "" {

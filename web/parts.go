@@ -1,0 +1,164 @@
+package web
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"encoding/hex"
+	"hash/maphash"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Answers in pieces: a long list of slots, most of which is kept as it is from one answer to the next. A page that has
+// the very list already is answered 304, and who takes gzip gets a copy that is compressed once.
+
+// partsAnswers makes the tags and keeps the compressed copies. A tag stands for the content, so a copy is never wrong;
+// tags die with the process.
+type partsAnswers struct {
+	seed maphash.Seed
+
+	mu    sync.Mutex
+	zips  map[string][]byte // by tag
+	bytes int
+
+	squeezing sync.Mutex // one copy at a time is compressed, and nobody compresses what another one has just done
+	writer    *gzip.Writer
+	buffer    bytes.Buffer
+}
+
+// maxZips bounds the compressed copies, in bytes.
+const maxZips = 8 << 20
+
+// minZip is the least that is worth compressing, in bytes.
+const minZip = 1400
+
+func newPartsAnswers() *partsAnswers {
+	z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // fails for an unknown level alone
+	return &partsAnswers{seed: maphash.MakeSeed(), zips: make(map[string][]byte), writer: z}
+}
+
+// tag is the strong entity tag of what is not compressed.
+func (a *partsAnswers) tag(head []byte, parts [][]byte) string {
+	sums := make([]byte, 0, 256)
+	sums = binary.LittleEndian.AppendUint64(sums, maphash.Bytes(a.seed, head))
+	for _, p := range parts {
+		sums = binary.LittleEndian.AppendUint64(sums, maphash.Bytes(a.seed, p))
+		sums = binary.LittleEndian.AppendUint64(sums, uint64(len(p)))
+	}
+	return `"` + hex.EncodeToString(binary.BigEndian.AppendUint64(nil, maphash.Bytes(a.seed, sums))) + `"`
+}
+
+func (a *partsAnswers) kept(tag string) []byte {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.zips[tag]
+}
+
+// zip returns the compressed copy of the answer with this tag.
+func (a *partsAnswers) zip(tag string, head []byte, parts [][]byte, tail string) []byte {
+	if z := a.kept(tag); z != nil {
+		return z
+	}
+	a.squeezing.Lock()
+	defer a.squeezing.Unlock()
+	if z := a.kept(tag); z != nil {
+		return z
+	}
+	a.buffer.Reset()
+	a.writer.Reset(&a.buffer)
+	_, _ = a.writer.Write(head) // a buffer takes everything
+	for _, p := range parts {
+		_, _ = a.writer.Write(p)
+	}
+	_, _ = a.writer.Write([]byte(tail))
+	_ = a.writer.Close()
+	z := bytes.Clone(a.buffer.Bytes())
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for old, b := range a.zips {
+		if a.bytes+len(z) <= maxZips && len(a.zips) < 1024 {
+			break
+		}
+		a.bytes -= len(b) // any may go: most are of lists that nobody will ask for again
+		delete(a.zips, old)
+	}
+	a.zips[tag] = z
+	a.bytes += len(z)
+	return z
+}
+
+var varyEncoding = []string{"Accept-Encoding"}
+
+// sayParts writes an answer in pieces, none of which is copied; compressed, if the caller takes it; and not at all, if
+// the caller has it.
+func (s *Server) sayParts(c *call, head []byte, parts [][]byte, tail string) error {
+	size := len(head) + len(tail)
+	for _, p := range parts {
+		size += len(p)
+	}
+	tag := s.parts.tag(head, parts)
+	zipped := size >= minZip && takesGzip(c.r.Header["Accept-Encoding"])
+	h := c.rw.Header()
+	h["Vary"] = varyEncoding
+	h["Cache-Control"] = noCache
+	said := tag
+	if zipped {
+		said = tag[:len(tag)-1] + `-gzip"` // another representation, another tag
+	}
+	h["Etag"] = []string{said}
+	if hasTag(c.r.Header["If-None-Match"], said) {
+		return c.empty(http.StatusNotModified)
+	}
+	if zipped {
+		h["Content-Encoding"] = []string{"gzip"}
+		c.status, c.out = http.StatusOK, s.parts.zip(tag, head, parts, tail)
+		return nil
+	}
+	h["Content-Type"] = jsonType
+	h["Content-Length"] = []string{strconv.Itoa(size)}
+	c.rw.WriteHeader(http.StatusOK)
+	if c.r.Method == http.MethodHead {
+		return nil
+	}
+	// A failed write means that nobody is left to tell, and the next one fails as well.
+	_, _ = c.rw.Write(head)
+	for _, p := range parts {
+		_, _ = c.rw.Write(p)
+	}
+	_, _ = c.rw.Write([]byte(tail))
+	return nil
+}
+
+// takesGzip reads Accept-Encoding (RFC 9110): gzip or * is named, and not with a weight of zero.
+func takesGzip(header []string) bool {
+	any := false
+	for _, line := range header {
+		if line == "gzip" || line == "gzip, deflate, br, zstd" || line == "gzip, deflate, br" { // nearly always
+			return true
+		}
+		for one := range strings.SplitSeq(line, ",") {
+			coding, weight, _ := strings.Cut(one, ";")
+			takes := !refusedWeight(weight)
+			switch strings.ToLower(strings.TrimSpace(coding)) {
+			case "gzip", "x-gzip":
+				return takes
+			case "*":
+				any = takes
+			}
+		}
+	}
+	return any
+}
+
+// refusedWeight reports whether a weight such as q=0.0 says "never".
+func refusedWeight(weight string) bool {
+	name, value, there := strings.Cut(strings.ReplaceAll(weight, " ", ""), "=")
+	if !there || !strings.EqualFold(name, "q") {
+		return false
+	}
+	q, err := strconv.ParseFloat(value, 64)
+	return err == nil && q == 0
+}
