@@ -99,8 +99,8 @@ func clinic() engine.ClinicFile {
 	for day := range 7 {
 		hours = append(hours, engine.HoursEntry{Weekday: store.Weekday(day), Start: 8 * 60, End: 18 * 60})
 	}
-	for id, name := range map[string]string{"ada": "Dr Ada Brandt", "karim": "Dr Karim Haddad"} {
-		f.Specialists = append(f.Specialists, engine.SpecialistEntry{ID: id, Name: name, Timezone: "UTC", Active: true, WeeklyHours: hours})
+	for _, who := range [][2]string{{"ada", "Dr Ada Brandt"}, {"karim", "Dr Karim Haddad"}} {
+		f.Specialists = append(f.Specialists, engine.SpecialistEntry{ID: who[0], Name: who[1], Timezone: "UTC", Active: true, WeeklyHours: hours})
 	}
 	both := []engine.AssignmentEntry{{SpecialistID: "ada", Priority: 10}, {SpecialistID: "karim", Priority: 5}}
 	for _, t := range []engine.AppointmentTypeEntry{

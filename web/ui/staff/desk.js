@@ -149,12 +149,22 @@ export function createDesk(me) {
     return appointment
   }
   const path = a => '/v1/appointments/' + a.id
-  const attending = new Map()
+  // A move or a cancellation that follows an attendance of one's own waits for it and is decided on what it
+  // made, not on a stale picture: mine leads from each version to the one that this desk made of it.
+  const attending = new Map(), mine = new Map()
+  const upToDate = async a => {
+    await attending.get(a.id)?.catch(() => {})
+    let { version } = a
+    while (mine.has(a.id + version)) version = mine.get(a.id + version)
+    return { ...a, version }
+  }
   // The sign on the card changes at once; if the server says no, the truth is asked for.
   async function attend(a, attendance) {
     send({ type: 'changed', appointment: { ...a, attendance } })
     try {
-      return changed(await call(() => post(path(a) + '/attendance', { attendance }, { key: newKey(), ...match(a) })))
+      const answer = await call(() => post(path(a) + '/attendance', { attendance }, { key: newKey(), ...match(a) }))
+      if (answer.appointment.version > a.version) mine.set(a.id + a.version, answer.appointment.version)
+      return changed(answer)
     } catch (problem) {
       send({ type: 'changed', appointment: a })
       load({ from: dateOf(a.start), to: addDays(dateOf(a.start), 1), specialistId: a.specialistId }).catch(trouble)
@@ -172,12 +182,18 @@ export function createDesk(me) {
     // Two quick keys on one card wait for each other, or the second would be refused as stale.
     attend(a, attendance) {
       const before = attending.get(a.id) || Promise.resolve()
-      const mine = before.catch(() => {}).then(() => attend(find(store.get(), a.id) || a, attendance))
-      attending.set(a.id, mine)
-      return mine.finally(() => { if (attending.get(a.id) === mine) attending.delete(a.id) })
+      const now = before.catch(() => {}).then(() => attend(find(store.get(), a.id) || a, attendance))
+      attending.set(a.id, now)
+      return now.finally(() => { if (attending.get(a.id) === now) attending.delete(a.id) })
     },
-    cancel: (a, body, key) => call(() => post(path(a) + '/cancel', body, { key, ...match(a) })).then(changed),
-    move: (a, body, key) => call(() => post(path(a) + '/reschedule', { ...body, clientId: client.id }, { key, ...match(a) })).then(changed),
+    cancel: async (was, body, key) => {
+      const a = await upToDate(was)
+      return changed(await call(() => post(path(a) + '/cancel', body, { key, ...match(a) })))
+    },
+    move: async (was, body, key) => {
+      const a = await upToDate(was)
+      return changed(await call(() => post(path(a) + '/reschedule', { ...body, clientId: client.id }, { key, ...match(a) })))
+    },
     fetch: id => call(() => get('/v1/appointments/' + id)).then(changed),
     deliveries: id => call(() => get(`/v1/appointments/${id}/deliveries`)).then(x => x.deliveries),
     async override(specialistId, body, key) {

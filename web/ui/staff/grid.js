@@ -141,7 +141,7 @@ export function Grid({ grid, columns, heads, label, single, side }) {
   }, [first, scale])
   // What was just booked, moved or found is where the cursor goes, as soon as it is in sight.
   const wanted = useStore(desk.store, s => s.reveal && columns.some(c => columnIn(s, c.date, c.specialistId).items.some(i => i.id === s.reveal)) ? s.reveal : '')
-  useEffect(() => {
+  useLayoutEffect(() => { // before the next key
     for (const c of wanted ? columns : []) {
       const item = grid.look(c.id).items.find(i => i.id === wanted)
       if (item) grid.cursor.put(c.id, item.from, item.id)

@@ -1,0 +1,318 @@
+package browsertest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp/kb"
+
+	"holdfast/store"
+)
+
+const shift = 8
+
+// chord presses a key together with modifiers.
+func (p *tab) chord(modifiers int64, key string) {
+	p.t.Helper()
+	for _, r := range key {
+		k := kb.Keys[r]
+		down := input.DispatchKeyEventParams{
+			Type: input.DispatchKeyEventTypeKeyDown, Key: k.Key, Code: k.Code, Modifiers: modifiers, WindowsVirtualKeyCode: k.Windows, NativeVirtualKeyCode: k.Native,
+		}
+		up := down
+		up.Type = input.DispatchKeyEventTypeKeyUp
+		p.do(command(input.DispatchKeyEvent, down), command(input.DispatchKeyEvent, up))
+	}
+}
+
+// closed waits until no dialog is open and the keys go to the board again.
+func (p *tab) closed() {
+	p.t.Helper()
+	p.until(`!document.querySelector('dialog') && document.activeElement.classList.contains('board')`)
+}
+
+// cursor waits until the cursor's sentence has some words in it.
+func (p *tab) cursor(words string) {
+	p.t.Helper()
+	p.until(`document.querySelector('.cursorline').innerText.includes(` + quoted(words) + `)`)
+}
+
+// downTo presses an arrow until the cursor's sentence has some words in it.
+func (p *tab) downTo(words string) {
+	p.t.Helper()
+	for range 60 {
+		if strings.Contains(p.text(".cursorline"), words) {
+			return
+		}
+		p.key(kb.ArrowDown)
+		p.moment()
+	}
+	p.t.Fatalf("the cursor does not come to %q, but to %q", words, p.text(".cursorline"))
+}
+
+// onScreen reports, as a script, whether the focus is where it can be seen: in the window, and not behind something.
+const onScreen = `(e => {
+	const r = e.getBoundingClientRect(), x = Math.min(Math.max(r.x + r.width / 2, 0), innerWidth - 1), y = Math.min(Math.max(r.y + Math.min(r.height, 40) / 2, 0), innerHeight - 1)
+	const top = document.elementFromPoint(x, y)
+	return r.width > 0 && r.bottom > 0 && r.top < innerHeight && r.right > 0 && r.left < innerWidth && Boolean(top) && (e.contains(top) || top.contains(e) || e.closest('label')?.contains(top))
+})(document.activeElement)`
+
+// A whole day at the desk, from signing in to signing out, without a mouse.
+func TestAWholeDeskDayWithTheKeyboardAlone(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	email := h.staff(store.RoleReception)
+	p := h.tab(t)
+	p.size(1280, 800)
+	p.open("/staff?lang=en#day/" + h.date)
+	p.there("#sign-email:focus")
+	p.write(email)
+	p.key(kb.Tab)
+	p.write(password)
+	p.key(kb.Enter)
+	p.there(".live[data-link=live]")
+	p.until(`document.activeElement.classList.contains('board')`) // nothing to press before work begins
+
+	// A new patient rings: name, phone, Enter.
+	p.cursor("08:00, Dr Ada Brandt")
+	p.key("lena vogt")
+	p.there("#patient-name:focus")
+	p.until(`document.querySelector('#patient-name').value === 'lena vogt'`)
+	p.tabTo(`document.activeElement.id === 'patient-phone'`)
+	p.key("030 5556677")
+	p.there(".holding.held")
+	p.key(kb.Enter)
+	p.closed()
+	p.cursor("08:00 lena vogt") // the cursor is on what was booked
+	id := fmt.Sprint(h.one(t)["id"])
+
+	// She comes, and is called in.
+	p.key("2")
+	p.there(".appt.arrived")
+	p.key("3")
+	p.there(".appt.in_progress")
+	// By the menu as well: the first letter leads to the entry.
+	p.chord(shift, kb.Enter)
+	p.there("[role=menu] :focus")
+	p.key("c")
+	p.until(`document.activeElement.innerText.startsWith('Completed')`)
+	p.key(kb.Enter)
+	p.there(".appt.completed")
+	p.closed()
+
+	// Moved to 10:30.
+	p.key("m")
+	p.there("#when-time:focus")
+	p.key("1030a")
+	p.until(`document.querySelector('#when-time').value === '10:30'`)
+	p.says("Move lena vogt to 10:30")
+	p.key(kb.Enter)
+	p.closed()
+	p.cursor("10:30 lena vogt")
+	if a := h.appointmentOf(id); a["slotStartDate"] != h.at("10:30") || a["attendance"] != "completed" {
+		t.Errorf("after the move it is %v", a)
+	}
+
+	// An hour is blocked for a meeting, and opened again.
+	p.key(kb.ArrowRight)
+	p.cursor("Dr Karim Haddad")
+	p.chord(shift, kb.ArrowDown+kb.ArrowDown+kb.ArrowDown)
+	p.cursor("11:30")
+	p.key(kb.Enter)
+	p.there("[role=menu] :focus")
+	p.key("b")
+	for !ask[bool](p, `document.activeElement.innerText.startsWith('Block')`) {
+		p.key("b")
+	}
+	p.key(kb.Enter)
+	p.there("#block-reason:focus")
+	p.key("team meeting")
+	p.key(kb.Enter)
+	p.closed()
+	p.until(`[...document.querySelectorAll('[data-col=karim] .closed')].some(c => /team meeting|Blocked/i.test(c.innerText))`)
+	p.chord(shift, kb.Enter)
+	p.there("[role=menu] :focus")
+	p.key("u")
+	p.until(`document.activeElement.innerText.startsWith('Usual hours again')`)
+	p.key(kb.Enter)
+	p.there("dialog .btn.primary:focus")
+	p.key(kb.Enter)
+	p.closed()
+	p.until(`![...document.querySelectorAll('[data-col=karim] .closed')].some(c => /team meeting|Blocked/i.test(c.innerText))`)
+
+	// Somebody in pain is squeezed in where Lena is.
+	p.key(kb.ArrowLeft)
+	p.key(kb.Home)
+	p.downTo("08:15")
+	p.key("per lind")
+	p.there("#patient-name:focus")
+	p.tabTo(`document.activeElement.id === 'patient-phone'`)
+	p.key("030 1112233")
+	p.tabTo(`document.activeElement.id === 'when-time'`)
+	p.key("1030a")
+	p.says("Dr Ada Brandt has lena vogt at 10:30.")
+	p.tabTo(`document.activeElement.matches('.notice button')`)
+	p.key(kb.Enter)
+	p.there("#overbook-reason:focus")
+	p.key("toothache")
+	p.key(kb.Enter)
+	p.closed()
+	p.there(".appt.over")
+
+	// Why is a time not free?
+	p.key(kb.Home)
+	p.chord(shift, kb.Enter)
+	p.there("[role=menu] :focus")
+	p.key("w")
+	p.until(`document.activeElement.innerText.startsWith('Why')`)
+	p.key(kb.Enter)
+	p.there(".answers li")
+	p.key(kb.Escape)
+	p.closed()
+
+	// The next day and back; then somebody is found by name, and cancelled.
+	p.key(".")
+	p.until(`!location.hash.includes(` + quoted(h.date) + `)`)
+	p.there(".busywrap:not(.loading) .board")
+	p.key("/")
+	p.there("dialog [type=search]:focus")
+	p.key("per")
+	p.there("#found-0[aria-selected=true]")
+	p.key(kb.Enter)
+	p.until(`location.hash.includes(` + quoted(h.date) + `)`)
+	p.closed()
+	p.cursor("10:30 per lind")
+	p.key(kb.Delete)
+	p.there("#cancel-reason:focus")
+	p.key("feels better")
+	p.key(kb.Enter)
+	p.closed()
+	p.until(`!document.querySelector('.appt.over')`)
+	h.one(t)
+
+	p.key("?")
+	p.there("dialog kbd")
+	p.key(kb.Escape)
+	p.closed()
+
+	// To the list and back, and out.
+	p.tabTo(`document.activeElement.getAttribute('href') === '#queue'`)
+	p.key(kb.Enter)
+	p.there("h1:focus")
+	p.says("Nothing is waiting.")
+	p.tabTo(`document.activeElement.matches('.side .me > button')`)
+	if !ask[bool](p, onScreen) {
+		t.Error("the focus cannot be seen")
+	}
+	p.key(kb.Enter)
+	p.there("#sign-email:focus")
+}
+
+// A screen of 1280 points at 400 % is one of 320 by 200: every page fits, and the day's work can be done.
+func TestTheConsoleAt400Percent(t *testing.T) {
+	t.Parallel()
+	h := furnished(t)
+	email := h.staff(store.RoleOwner)
+	p := h.tab(t)
+	p.size(320, 256)
+	p.open("/staff?lang=de#day/" + h.date)
+	p.there("#sign-email")
+	fits := func(name string) {
+		t.Helper()
+		if wide := ask[int](p, `document.documentElement.scrollWidth`); wide > 320 {
+			t.Errorf("%s is %d points wide on a screen of 320", name, wide)
+		}
+		// What is cut off inside a dialog or a page that does not scroll there is lost.
+		cut := ask[[]string](p, `[...document.querySelectorAll('main *, dialog *')].filter(e => {
+			const r = e.getBoundingClientRect()
+			if (!r.width || !e.matches('button, a, input:not([type=radio]):not([type=checkbox]), select, textarea, h1, h2') || e.closest('.sr, .scroll, .board, .filters, [hidden], [aria-hidden=true]')) return false
+			return getComputedStyle(e).visibility !== 'hidden' && (r.left < -1 || r.right > innerWidth + 1)
+		}).map(e => e.outerHTML.slice(0, 120))`)
+		for _, e := range cut {
+			t.Errorf("%s: cut off at the side: %s", name, e)
+		}
+	}
+	fits("signing in")
+	p.signIn(email)
+	fits("the day")
+	p.shot("narrow-day")
+	p.visit("de", office, func(s state) {
+		fits(s.name)
+		p.shot("narrow-" + s.name)
+	})
+	for _, page := range []string{"list/" + h.date, "week/" + h.date} {
+		p.open("/staff?lang=de#" + page)
+		p.there("main h1")
+		p.moment()
+		fits(page)
+	}
+	// A booking from the first key to the last.
+	p.open("/staff?lang=de#day/" + h.date)
+	p.board()
+	p.run(`document.querySelector('.tools .btn.primary').focus()`)
+	p.key(kb.Enter)
+	p.there("#patient-name:focus")
+	p.key("mia sand")
+	p.tabTo(`document.activeElement.id === 'patient-phone'`)
+	p.key("030 5556677")
+	p.tabTo(`document.activeElement.id === 'when-date'`)
+	p.set("#when-date", h.date)
+	p.set("#when-time", "15:00")
+	fits("booking")
+	p.there(".holding.held")
+	p.tabTo(`document.activeElement.type === 'submit'`)
+	p.until(onScreen)
+	p.shot("narrow-booking")
+	p.key(kb.Enter)
+	p.until(`!document.querySelector('dialog')`)
+	if raw := fmt.Sprint(h.bookings()); !strings.Contains(raw, h.at("15:00")) {
+		t.Errorf("the booking is not there: %s", raw)
+	}
+}
+
+// Whoever cannot bear motion sees none; whoever replaces the colours sees the states by their borders and words.
+func TestTheConsoleWithoutMotionAndWithOwnColours(t *testing.T) {
+	t.Parallel()
+	h := furnished(t)
+	p := h.desk(t, store.RoleOwner)
+	p.there(".ghosted")
+	moving := `document.getAnimations().filter(a => a.playState === 'running' && a.effect.getComputedTiming().duration > 1).map(a => (a.animationName || a.transitionProperty) + ' ' + a.effect.target.className)`
+	still := func(where string) {
+		t.Helper()
+		if got := ask[[]string](p, moving); len(got) > 0 {
+			t.Errorf("%s moves although the reader asked for none: %v", where, got)
+		}
+	}
+	still("the board")
+	p.key("x")
+	p.there("#patient-name:focus")
+	still("a dialog")
+	p.key(kb.Escape)
+	p.closed()
+
+	p.do(command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+		{Name: "forced-colors", Value: "active"}, {Name: "prefers-color-scheme", Value: "dark"}, {Name: "prefers-reduced-motion", Value: "reduce"},
+	}}))
+	bordered := func(selectors ...string) {
+		t.Helper()
+		for _, s := range selectors {
+			if got := ask[string](p, `(e => e ? (c => c.borderTopStyle + ' ' + c.outlineStyle)(getComputedStyle(e)) : 'not there')(document.querySelector(`+quoted(s)+`))`); got == "not there" || got == "none none" {
+				t.Errorf("with forced colours %s has the border %s", s, got)
+			}
+		}
+	}
+	if !ask[bool](p, `matchMedia('(forced-colors: active)').matches`) {
+		t.Fatal("the colours are not forced, and the test proves nothing")
+	}
+	bordered(".appt", ".appt.ghosted", ".cursor", ".btn", ".seg a[aria-current]")
+	p.open("/staff?lang=en#sessions")
+	p.there(".lines.inner .line:nth-child(2)")
+	bordered(".plate", ".state", ".btn")
+	p.open("/staff?lang=en#queue")
+	p.there(".total[aria-pressed=true]")
+	p.there(".state")
+	bordered(".total[aria-pressed=true]", ".state")
+}
