@@ -53,6 +53,7 @@ func started(t *testing.T, args ...string) *server {
 	t.Helper()
 	s := &server{Cmd: exec.Command(os.Args[0], args...), stderr: &transcript{}, exited: make(chan error, 1)}
 	s.Env = append(os.Environ(), asMain+"=1")
+	dieWithParent(s.Cmd)
 	s.Stderr = s.stderr
 	out, err := s.StdoutPipe()
 	if err != nil {

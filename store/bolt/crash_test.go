@@ -62,6 +62,7 @@ func child(t *testing.T, program, path string) (*exec.Cmd, *bufio.Scanner) {
 	}
 	cmd := exec.Command(self, program, path)
 	cmd.Stderr = os.Stderr
+	dieWithParent(cmd)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

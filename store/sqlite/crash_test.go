@@ -114,6 +114,7 @@ func runAndKill(t *testing.T, path string, after int) (lines []string) {
 	child := exec.Command(os.Args[0])
 	child.Env = append(os.Environ(), crashPath+"="+path)
 	child.Stderr = os.Stderr
+	dieWithParent(child)
 	out, err := child.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

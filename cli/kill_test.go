@@ -1,0 +1,355 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/upstream"
+	"holdfast/engine/upstream/upstreamtest"
+	"holdfast/store"
+)
+
+// The whole flow under kill -9: voice agents and web visitors book in a real process, in front of a practice system that
+// loses answers, and the process is killed at any moment, again and again. What was acknowledged is there; nothing
+// overlaps; a repeat under its key is the same appointment; and upstream each appointment is once, or a person is asked.
+
+const (
+	killRounds = 12
+	killTime   = 6 * time.Second // rounds end after it, however many there were
+)
+
+// intent is one booking that somebody wants. It is tried under one key until there is an answer.
+type intent struct {
+	agent      bool
+	key        string // Idempotency-Key
+	client     string
+	start      time.Time
+	patient    map[string]any
+	tries      int
+	lost       int // tries without an answer
+	answered   bool
+	booked     bool   // it was acknowledged
+	id         string // of the web appointment
+	answerBody string
+}
+
+// killed is the story: the practice system, the data directory and everything that was wanted.
+type killed struct {
+	t       *testing.T
+	dir     string
+	key     string // admin key
+	http    *http.Client
+	args    []string
+	tokens  map[string]any // of the agents' patient
+	mu      sync.Mutex
+	random  *rand.Rand
+	intents []*intent
+	open    []*intent // tried, and without an answer yet
+}
+
+func TestKillLosesNothingAndBooksNothingTwice(t *testing.T) {
+	chances := rand.New(rand.NewPCG(7, 1))
+	fake := upstreamtest.New(upstreamtest.Options{Decide: func(c upstreamtest.Call) upstreamtest.Step {
+		bad := []upstreamtest.Step{
+			{Outcome: upstreamtest.LostApplied}, {Outcome: upstreamtest.LostNotApplied}, {Outcome: upstreamtest.Half, Applied: true},
+			{Outcome: upstreamtest.Garbage}, {Outcome: upstreamtest.ServerError, Applied: true}, {Outcome: upstreamtest.RateLimited},
+		}
+		if c.Procedure == "SetAppointment" && chances.IntN(5) == 0 {
+			return bad[chances.IntN(len(bad))]
+		}
+		return upstreamtest.Step{Outcome: upstreamtest.Slow, Delay: 4 * time.Millisecond} // so that many are killed in the middle of it
+	}})
+	practice := httptest.NewServer(fake)
+	defer practice.Close()
+
+	dir := filepath.Join(t.TempDir(), "data")
+	file := filepath.Join(t.TempDir(), "clinic.json")
+	writeJSON(t, file, openClinic(t))
+	must(t, "import", "--data", dir, file)
+	k := &killed{
+		t: t, dir: dir, key: longEnough, random: rand.New(rand.NewPCG(7, 2)), http: &http.Client{Timeout: 10 * time.Second},
+		args: []string{
+			"serve", "--data", dir, "--listen", "127.0.0.1:0", "--rate-limit", "off", "--admin-key-file", write(t, longEnough),
+			"--upstream-url", practice.URL + "/GetData.ashx", "--upstream-client-id", "c", "--upstream-user", "u", "--upstream-password", "p",
+			"--upstream-spacing", "1ms", "--upstream-retry-delay", "1ms", "--upstream-timeout", "200ms", "--upstream-quarantine", "250ms",
+			"--queue-backoff", "2ms", "--queue-max-attempts", "1000",
+		},
+	}
+	s := started(t, k.args...)
+	k.identify(s.base)
+	rounds := 0
+	for end := time.Now().Add(killTime); rounds < killRounds && time.Now().Before(end); rounds++ {
+		k.run(s, time.Duration(20+k.random.IntN(250))*time.Millisecond)
+		s = started(t, k.args...)
+	}
+
+	// Who has no answer yet gets one now. Of those who had one, these and some others ask once more.
+	for i, x := range k.intents {
+		if !x.answered && !k.try(s.base, x) {
+			t.Errorf("%s has no answer from a server that nobody kills", x.key)
+		}
+		if x.booked && (x.tries > 1 || i%5 == 0) {
+			first := *x
+			if k.try(s.base, x); !x.agent && x.id != first.id {
+				t.Errorf("%s was the appointment %s, and repeated it is %s", x.key, first.id, x.id)
+			}
+			if !x.booked {
+				t.Errorf("%s was acknowledged, and repeated it is not: %s", x.key, x.answerBody)
+			}
+		}
+	}
+	eventually(t, "the queue is worked off", func() bool {
+		status, body := get(t, s.base+"/v1/queue-status?limit=1", k.key)
+		return status == 200 && strings.Contains(body, `"pending":0,"processing":0`)
+	})
+	k.check(s.base, fake, rounds)
+	if err := s.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if code := s.ended(t); code != 0 {
+		t.Errorf("the last server ended with %d: %s", code, s.stderr)
+	}
+	contains(t, "verify", must(t, "verify", "--data", dir), "sound")
+}
+
+// openClinic is the clinic of testdata with one chair, known upstream, that never closes.
+func openClinic(t *testing.T) engine.ClinicFile {
+	f := knownUpstream(t)
+	f.Specialists = f.Specialists[:1]
+	f.Specialists[0].Timezone = "UTC"
+	f.Specialists[0].WeeklyHours, f.Specialists[0].Overrides = nil, nil
+	for day := range 7 {
+		f.Specialists[0].WeeklyHours = append(f.Specialists[0].WeeklyHours, engine.HoursEntry{Weekday: store.Weekday(day), End: 1440})
+	}
+	f.AppointmentTypes = f.AppointmentTypes[:1]
+	kind := &f.AppointmentTypes[0]
+	kind.CooldownMinutes, kind.MinNoticeMinutes, kind.HorizonDays, kind.DurationMinutes, kind.SlotStepMinutes = 0, 0, 365, 30, 30
+	kind.BufferBeforeMinutes, kind.BufferAfterMinutes, kind.Capacity = 0, 0, 1
+	kind.Specialists = []engine.AssignmentEntry{{SpecialistID: f.Specialists[0].ID, Priority: 1}}
+	return f
+}
+
+func writeJSON(t *testing.T, path string, v any) {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err == nil {
+		err = os.WriteFile(path, b, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (k *killed) identify(base string) {
+	k.tokens = postAgent(k.t, base, "/v1/agent/patients", map[string]any{"firstName": "Jane", "lastName": "Roe", "sessionId": "call"})
+}
+
+// run lets five agents and a web visitor book until the process is killed, at some moment, and waits for its end.
+func (k *killed) run(s *server, life time.Duration) {
+	stop := make(chan struct{})
+	var callers sync.WaitGroup
+	for caller := range 6 {
+		callers.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if x := k.next(caller > 0); !k.try(s.base, x) {
+					k.mu.Lock()
+					k.open = append(k.open, x)
+					k.mu.Unlock()
+				}
+			}
+		})
+	}
+	time.AfterFunc(life, func() { _ = s.Process.Kill() })
+	if code := s.ended(k.t); code != -1 {
+		k.t.Errorf("the server ended by itself with %d: %s", code, s.stderr)
+	}
+	close(stop)
+	callers.Wait()
+}
+
+// next is something that has no answer yet, or something new: sometimes for a time that another one wants.
+func (k *killed) next(agent bool) *intent {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if n := len(k.open); n > 0 && k.random.IntN(2) == 0 {
+		x := k.open[n-1]
+		k.open = k.open[:n-1]
+		return x
+	}
+	n := len(k.intents)
+	slot := n
+	if n > 10 && k.random.IntN(5) == 0 {
+		slot = n - k.random.IntN(10)
+	}
+	x := &intent{
+		agent: agent, key: fmt.Sprintf("intent-%d", n), client: fmt.Sprintf("a-client-secret-%06d", n),
+		start:   time.Now().UTC().Truncate(24 * time.Hour).Add(48*time.Hour + time.Duration(slot)*30*time.Minute),
+		patient: map[string]any{"name": fmt.Sprintf("Patient %d", n), "phone": "030 1234567"},
+	}
+	k.intents = append(k.intents, x)
+	return x
+}
+
+// try sends an intent, and reports whether there was an answer.
+func (k *killed) try(base string, x *intent) bool {
+	path, body := "/v1/appointment-types/checkup/book", map[string]any{
+		"clientId": x.client, "slotStartDate": x.start.Format(time.RFC3339), "patient": x.patient,
+	}
+	if x.agent {
+		path, body = "/v1/agent/appointments", with(k.tokens, map[string]any{
+			"startTime": upstream.FormatTime(x.start, time.UTC), "minutes": 30, "childName": x.key,
+			"scheduleColumnGUID": "66666666-7777-4888-8999-000000000000", "appointmentTypeGUID": "bbbbbbbb-cccc-4ddd-8eee-ffffffffffff",
+		})
+	}
+	b, err := json.Marshal(body)
+	if err != nil {
+		panic(err)
+	}
+	r, err := http.NewRequest(http.MethodPost, base+path, bytes.NewReader(b))
+	if err != nil {
+		panic(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Idempotency-Key", x.key)
+	if x.agent {
+		r.Header.Set("Authorization", "Bearer "+k.key)
+	}
+	x.tries++
+	answer, err := k.http.Do(r)
+	if err != nil {
+		x.lost++ // whether it was booked is not known
+		return false
+	}
+	defer answer.Body.Close()
+	said, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode >= 500 {
+		x.lost++
+		return false
+	}
+	x.answered, x.answerBody = true, string(said)
+	x.booked = answer.StatusCode < 300
+	if x.booked && !x.agent {
+		var made struct{ Appointment struct{ ID string } }
+		if err := json.Unmarshal(said, &made); err != nil {
+			k.t.Errorf("%s: %v in %s", x.key, err, said)
+		}
+		x.id = made.Appointment.ID
+	}
+	if answer.StatusCode != 200 && answer.StatusCode != 201 && answer.StatusCode != 202 && answer.StatusCode != 409 {
+		k.t.Errorf("%s: got %d %s", x.key, answer.StatusCode, said)
+	}
+	return true
+}
+
+// here is an appointment as the server lists it.
+type here struct {
+	ID, Status, Source, UpstreamState string
+	SlotStartDate, SlotEndDate        time.Time
+}
+
+func (k *killed) all(base string) (list []here) {
+	for cursor := ""; ; {
+		var page struct {
+			Appointments []here
+			NextCursor   string
+		}
+		_, body := get(k.t, base+"/v1/appointments?limit=500&cursor="+cursor, k.key)
+		if err := json.Unmarshal([]byte(body), &page); err != nil {
+			k.t.Fatal(err)
+		}
+		list = append(list, page.Appointments...)
+		if cursor = page.NextCursor; cursor == "" {
+			return list
+		}
+	}
+}
+
+// check compares what was acknowledged, what is here, and what is upstream.
+func (k *killed) check(base string, fake *upstreamtest.Server, rounds int) {
+	t, list := k.t, k.all(base)
+	slices.SortFunc(list, func(a, b here) int { return cmp.Compare(a.SlotStartDate.Unix(), b.SlotStartDate.Unix()) })
+	byID, byStart := map[string]here{}, map[int64]here{}
+	var before here
+	for _, a := range list {
+		if byID[a.ID] = a; a.Status != "confirmed" {
+			continue
+		}
+		if before.SlotEndDate.After(a.SlotStartDate) {
+			t.Errorf("%s and %s overlap", before.ID, a.ID)
+		}
+		before, byStart[a.SlotStartDate.Unix()] = a, a
+	}
+	agents, web, told := 0, 0, map[int64]bool{}
+	for _, x := range k.intents {
+		a, there := byStart[x.start.Unix()]
+		switch {
+		case !x.booked:
+			continue
+		case x.agent:
+			agents++
+			there = there && a.Source == "agent"
+		default:
+			web++
+			there = there && a.ID == x.id
+		}
+		told[x.start.Unix()] = true
+		if !there {
+			t.Errorf("%s was acknowledged and is not there: %s", x.key, x.answerBody)
+		}
+	}
+	for start, a := range byStart {
+		if !told[start] {
+			t.Errorf("%s of %s is there, and whoever asked for it was never told, for all the asking", a.ID, a.Source)
+		}
+	}
+	upstreamAt, review := map[int64]int{}, 0
+	for _, u := range fake.Appointments() {
+		if !u.Cancelled {
+			upstreamAt[u.Start.Unix()]++
+		}
+	}
+	for start, a := range byStart {
+		n := upstreamAt[start]
+		delete(upstreamAt, start)
+		switch {
+		case a.UpstreamState == "needs_review" && n <= 1:
+			review++
+		case a.UpstreamState != "confirmed" || n != 1:
+			t.Errorf("%s of %s is %s here and %d times upstream", a.ID, a.Source, a.UpstreamState, n)
+		}
+	}
+	for start, n := range upstreamAt {
+		t.Errorf("upstream there are %d at %s that nobody here knows of", n, time.Unix(start, 0).UTC())
+	}
+	again := 0
+	for _, x := range k.intents {
+		if x.lost > 0 {
+			again++
+		}
+	}
+	t.Logf("%d kills, %d wanted: %d by agents and %d on the web were acknowledged, %d appointments, %d without an answer at first, %d for review",
+		rounds, len(k.intents), agents, web, len(byStart), again, review)
+	if rounds < 3 || agents < 10 || web < 10 {
+		t.Error("that is too little to prove anything")
+	}
+}
