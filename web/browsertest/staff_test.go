@@ -6,7 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -278,7 +280,30 @@ func TestAGhostAppearsAndVanishes(t *testing.T) {
 	}
 }
 
-// Each view of the desk, in each language.
+// dialog opens a dialog, holds it to the rules, and leaves it.
+func (p *tab) dialog(name string, open func(), there string) {
+	p.t.Helper()
+	open()
+	p.there(there)
+	p.accessible(name)
+	p.shot("desk-" + name + "-" + ask[string](p, "document.documentElement.lang"))
+	p.key(kb.Escape)
+	p.until(`!document.querySelector('dialog')`)
+	p.run(`document.querySelector('.board').focus()`)
+}
+
+// menu opens the menu where the cursor is and takes the entry with an icon.
+func (p *tab) menu(icon string) {
+	p.t.Helper()
+	p.chord(shift, kb.Enter)
+	p.there("[role=menu] :focus")
+	p.until(`import(document.querySelector('script[src*="/staff/page.js"]').src.replace('staff/page.js', 'lib/icons.js')).then(m => {
+		const entry = [...document.querySelectorAll('[role=menu] button')].find(b => b.querySelector('path')?.getAttribute('d') === m.paths.` + icon + `)
+		return entry && (entry.click(), true)
+	})`)
+}
+
+// Each view of the desk and each of its dialogs, in each language.
 func TestTheDeskIsAccessible(t *testing.T) {
 	t.Parallel()
 	for _, lang := range languages {
@@ -297,25 +322,57 @@ func TestTheDeskIsAccessible(t *testing.T) {
 			h.hold("a-stranger-00001", "ada", h.at("10:00"), 300)
 			p.there(".ghosted")
 			p.accessible("the day board")
-			p.key("x")
-			p.there("#patient-name:focus")
-			p.accessible("booking")
+			p.shot("desk-board-" + lang)
+			p.chord(shift, kb.Enter)
+			p.there("[role=menu]")
+			p.accessible("the menu of a free time")
 			p.key(kb.Escape)
-			p.until(`!document.querySelector('dialog')`)
-			p.run(`document.querySelector(` + quoted(card(id)) + `).click()`)
-			p.there("dialog .actions")
-			p.accessible("an appointment")
-			p.click("dialog .actions .btn")
-			p.there("#when-time")
-			p.accessible("moving")
+			p.chord(shift, kb.ArrowDown+kb.ArrowDown)
+			p.dialog("a stretch of time blocked", func() { p.menu("stop") }, "#block-reason:focus")
 			p.key(kb.Escape)
-			p.until(`!document.querySelector('dialog')`)
+			p.dialog("why a time is not free", func() { p.menu("help") }, ".answers li")
+			p.dialog("booking", func() { p.key("x") }, "#patient-name:focus")
+			p.dialog("overbooking", func() {
+				p.key("x")
+				p.there("#patient-name:focus")
+				p.set("#when-time", "09:00")
+				p.there("dialog .notice")
+				p.accessible("a time that is taken")
+				p.click("dialog .notice .btn")
+			}, "#overbook-reason:focus")
+			p.dialog("searching", func() {
+				p.key("/")
+				p.there("dialog [type=search]:focus")
+				p.key("lena")
+			}, "#found-0")
+			p.dialog("the keys", func() { p.key("?") }, "dialog kbd")
+			p.dialog("the view", func() { p.click(".tools button[title]:nth-last-of-type(2)") }, "dialog [role=switch]")
+			p.dialog("an appointment", func() { p.run(`document.querySelector(` + quoted(card(id)) + `).click()`) }, "dialog .actions")
+			p.dialog("moving", func() {
+				p.run(`document.querySelector(` + quoted(card(id)) + `).click()`)
+				p.click("dialog .actions .btn")
+			}, "#when-time")
+			p.dialog("cancelling", func() {
+				p.run(`document.querySelector(` + quoted(card(id)) + `).click()`)
+				p.click("dialog .actions .danger")
+			}, "#cancel-reason")
 			p.open("/staff?lang=" + lang + "#list/" + h.date)
 			p.there(".tbl tbody tr:nth-child(3)")
 			p.accessible("the day as a list")
+			p.shot("desk-list-" + lang)
 			p.open("/staff?lang=" + lang + "#week/" + h.date)
 			p.there(".page-week .board, .board")
 			p.accessible("the week")
+			p.shot("desk-week-" + lang)
+			// What a sign-in that runs out brings up, in the middle of something.
+			p.do(command(network.ClearBrowserCookies, cdp.Empty{}))
+			p.run(`document.querySelector('.board').focus()`)
+			p.key("/")
+			p.there("dialog [type=search]:focus")
+			p.key("lena")
+			p.there("dialog #sign-password")
+			p.accessible("signing in again")
+			p.shot("desk-again-" + lang)
 		})
 	}
 }

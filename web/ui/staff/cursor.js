@@ -76,7 +76,9 @@ export function keysFor({ cursor, prefs, act }) {
   const quick = { ',': () => act.day(-1), '.': () => act.day(1), 0: () => act.today(), '/': () => act.search(), '?': () => act.keys() }
   return e => {
     if (e.ctrlKey || e.metaKey || e.altKey || e.isComposing || e.target !== e.currentTarget) return
-    const h = cursor.here(), card = h?.stop.item?.kind === 'card' && h.stop.item.of
+    const h = cursor.here(), item = h?.stop.item, card = item?.kind === 'card' && item.of
+    // The desk's own hold is as good as free: it is on its way back.
+    const free = h && (!item || item.kind === 'ghost' && item.of.own)
     let run = plain[e.key]
     if (e.key === 'F10' && !e.shiftKey) return
     if (!run && card && e.key === 'Delete') run = () => act.cancel(card)
@@ -86,7 +88,7 @@ export function keysFor({ cursor, prefs, act }) {
         const n = attendances[+e.key - 1]
         if (n) run = () => act.attend(card, n)
         else if (e.key.toLowerCase() === 'm') run = () => act.move(card)
-      } else if (!run && h && !h.stop.item && letter.test(e.key)) run = () => act.book(e.key)
+      } else if (!run && free && letter.test(e.key)) run = () => act.book(e.key)
     }
     if (!run) return
     e.preventDefault()

@@ -9,7 +9,15 @@ const ttlSeconds = 120, every = 40000
 export function createDeskHold(desk) {
   const store = createStore({ phase: 'idle', holdId: '' })
   let turn = 0, timer
-  const drop = holdId => del('/v1/holds', { holdId, clientId: client.id }, { tries: 2 }).catch(() => {})
+  // Claims and releases of this desk go one after the other, those of the dialog before included: the same
+  // time claimed again is the same hold, and a release that came late would take it away.
+  const inTurn = run => {
+    const now = (desk.holding || Promise.resolve()).then(run)
+    desk.holding = now.catch(() => {})
+    return now
+  }
+  const giveBack = holdId => del('/v1/holds', { holdId, clientId: client.id }, { tries: 2 }).catch(() => {})
+  const drop = holdId => inTurn(() => giveBack(holdId))
   const rest = () => clearInterval(timer)
 
   // The life of a hold is limited; well before its end a new one is begun.
@@ -28,14 +36,17 @@ export function createDeskHold(desk) {
     const mine = ++turn, old = store.get().holdId
     rest()
     store.set({ phase: 'claiming', holdId: '', problem: null })
-    if (old) await drop(old)
-    if (mine !== turn) return
+    if (old) drop(old)
     try {
-      const hold = await desk.call(() => post('/v1/holds', {
-        appointmentTypeId: typeId, specialistId, slotStartDate: new Date(start).toISOString(), clientId: client.id, ttlSeconds,
-        ignoreHours: true, ...(displace && { displace }),
-      }))
-      if (mine !== turn) return drop(hold.holdId)
+      const hold = await inTurn(async () => {
+        const taken = mine === turn && await desk.call(() => post('/v1/holds', {
+          appointmentTypeId: typeId, specialistId, slotStartDate: new Date(start).toISOString(), clientId: client.id, ttlSeconds,
+          ignoreHours: true, ...(displace && { displace }),
+        }))
+        if (taken && mine !== turn) await giveBack(taken.holdId)
+        return taken
+      })
+      if (mine !== turn) return
       store.set({ phase: 'held', holdId: hold.holdId, max: Date.parse(hold.maxExpiresAt) })
       timer = setInterval(beat, every)
     } catch (problem) {

@@ -35,6 +35,7 @@ export function Search({ desk, close }) {
     if (e.key === 'ArrowDown') setAt(Math.min(all.length - 1, at + 1))
     else if (e.key === 'ArrowUp') setAt(Math.max(0, at - 1))
     else if (e.key === 'Enter' && all[at]) open(all[at])
+    else if (e.key === 'Escape') close() // the field's own Escape would only empty it
     else return
     e.preventDefault()
   }
