@@ -190,6 +190,7 @@ func (s *Server) routes() []*route {
 		{"GET", "/v1/audit", admin, s.listAudit},
 		{"GET", "/v1/settings", admin, s.getSettings},
 		{"PUT", "/v1/settings", admin, in(s.putSettings)},
+		{"POST", "/v1/settings/mail-test", admin, bodyless(s.testMail)},
 
 		{"POST", "/v1/slots/select", anyone, in(s.selectSlot)},
 		{"POST", "/v1/slots/deselect", anyone, in(s.deselectSlot)},

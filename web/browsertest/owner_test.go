@@ -75,6 +75,7 @@ func (p *tab) visit(lang string, states []state, do func(state)) {
 			p.click(s.open)
 		}
 		p.there(s.there)
+		p.until(`!document.querySelector('[aria-busy=true]')`)
 		do(s)
 		if s.hash == "" {
 			p.key(kb.Escape)
@@ -111,6 +112,18 @@ func TestTheOfficeIsAccessible(t *testing.T) {
 			p.accessible("a key that is shown once")
 		})
 	}
+}
+
+// An owner tries the mail, and is told that none is set up.
+func TestTheMailTest(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleOwner)
+	p.open("/staff?lang=en#settings")
+	p.there("#origins")
+	p.until(`(b => b && (b.id = 'mail-test'))([...document.querySelectorAll('.setting .btn')].find(b => b.innerText === 'Send a test mail to me'))`)
+	p.click("#mail-test")
+	p.says("This server sends no mail.")
 }
 
 // The demo's window, in each language and both themes.

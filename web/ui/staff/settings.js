@@ -1,6 +1,6 @@
 // The clinic and its choices. Each section saves by itself; what it does not show keeps its value.
 import { html, useEffect, useState } from '../lib/html.js'
-import { get, put } from '../lib/api.js'
+import { get, post, put } from '../lib/api.js'
 import { ErrorSummary, Field } from '../lib/form.js'
 import { Icon } from '../lib/icons.js'
 import { Notice } from '../lib/notice.js'
@@ -52,6 +52,22 @@ function Logo({ value, set, refuse }) {
     <div class="logo">${value ? html`<img src=${value} alt=${t('set.logo.alt')} />` : html`<span class="nologo">${t('set.logo.none')}</span>`}
       <input id="logo" type="file" accept="image/png" aria-describedby="logo-hint" onChange=${e => read(e.currentTarget.files[0])} />
       ${value && html`<button type="button" class="btn quiet" onClick=${() => set('')}>${t('set.logo.remove')}</button>`}</div></div>`
+}
+
+// MailTest sends one mail to whoever presses, and says what became of it.
+function MailTest({ desk }) {
+  const [result, setResult] = useState(null)
+  const sending = useSend(desk)
+  const run = async () => {
+    setResult(null)
+    const answer = await sending.send(() => post('/v1/settings/mail-test', {}, { tries: 1 }))
+    if (answer) setResult(answer)
+  }
+  const kind = { sent: 'ok', failed: 'danger' }[result?.delivery] || 'warn'
+  return html`<section class="plate setting"><h2>${t('set.mail')}</h2><p class="muted">${t('set.mail.lead')}</p>
+    <${Trouble} problem=${sending.problem} />
+    <div role="status">${result && html`<${Notice} kind=${kind} icon=${kind === 'ok' ? undefined : 'alert'} text=${'set.mail.' + result.delivery} params=${{ to: result.to, why: result.detail || '' }} />`}</div>
+    <div class="actions"><button type="button" class="btn" aria-disabled=${sending.busy ? 'true' : undefined} onClick=${run}>${t(sending.busy ? 'set.mail.doing' : 'set.mail.do')}</button></div></section>`
 }
 
 function Hooks({ list, change, error }) {
@@ -121,6 +137,8 @@ export function Page({ desk }) {
 
     <${Section} desk=${desk} title=${t('set.hooks')} lead=${t('set.hooks.lead')} start=${{ hooks: settings.webhooks || [] }} ids=${Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`webhooks[${i}].url`, 'hook-' + i]))}
         save=${change(d => ({ webhooks: d.hooks }))}>${({ draft, set, error }) => html`<${Hooks} list=${draft.hooks} change=${set('hooks')} error=${error} />`}</${Section}>
+
+    <${MailTest} desk=${desk} />
 
     <section class="plate"><h2>${t('set.backup')}</h2><p>${t('set.backup.how')} <code class="command">holdfast backup</code></p><p class="muted">${t('set.backup.hint')}</p></section>
   </${Office}>`

@@ -1,0 +1,24 @@
+package web
+
+import (
+	"net/http"
+	"net/mail"
+)
+
+type mailTestJSON struct {
+	Delivery string `json:"delivery"` // sent, file, failed or none
+	To       string `json:"to"`
+	Detail   string `json:"detail,omitempty"` // why it failed
+}
+
+// testMail sends one mail to whoever asks, so only a person can ask. What became of it is the answer: a mail server that
+// refuses is a finding, not an error of this request.
+func (s *Server) testMail(c *call) error {
+	c.once = nil // every test is a new mail
+	who, err := c.mine()
+	if err != nil {
+		return err
+	}
+	delivery, detail := s.engine.TestMail(c.ctx(), mail.Address{Name: who.Name, Address: who.Email})
+	return c.json(http.StatusOK, mailTestJSON{string(delivery), who.Email, detail})
+}
