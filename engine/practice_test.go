@@ -177,6 +177,11 @@ func (p *practice) end() {
 	if err := p.store.Check(context.Background()); err != nil {
 		p.t.Errorf("the database breaks its own rules: %v", err)
 	}
+	p.close()
+}
+
+func (p *practice) close() {
+	p.t.Helper()
 	if err := errors.Join(p.holds.Close(), p.queue.Close(), p.store.Close()); err != nil {
 		p.t.Error(err)
 	}
@@ -186,6 +191,14 @@ func (p *practice) end() {
 func (p *practice) restart() {
 	p.t.Helper()
 	p.end()
+	p.start()
+}
+
+// restartOften is restart without reading the whole database each time, for stories that are long.
+func (p *practice) restartOften() {
+	p.t.Helper()
+	p.stop()
+	p.close()
 	p.start()
 }
 
