@@ -1,0 +1,170 @@
+package web_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Ten thousand malformed requests, over every route and every caller that it lets through: none is answered with a 5xx,
+// none panics, and every refusal is a problem in words.
+
+const malformedRequests = 10_000
+
+func TestMalformedRequests(t *testing.T) {
+	h, lines := newHouse(t), readRoleTable(t)
+	r := &roles{house: h, callers: map[string]header{"client": {}, "admin": asAdmin, "agent": h.key("agent"), "own": h.signedIn("ada@clinic.example", "specialist", "ada")}}
+	for _, id := range []string{"ada", "bea"} {
+		r.do("PATCH", "/v1/specialists/"+id, map[string]any{"maxSessions": 100}, asAdmin).want(200)
+	}
+	who := []string{"client", "admin", "agent", "own"}
+	var say []malformed
+	for i := range lines {
+		// The subjects are made once for each route and caller; what is sent is bent afterwards.
+		for _, column := range who {
+			if lines[i].path == "/v1/auth/sign-out" || lines[i].path == "/v1/auth/sign-in" || strings.HasSuffix(lines[i].path, "/ics") {
+				continue // the first ends the sign-in and the others are done below
+			}
+			c := r.cell(column, &lines[i])
+			say = append(say, malformed{lines[i].method, c.fill(lines[i].path), lines[i].query, c.fill(lines[i].body), c.header})
+		}
+	}
+	for _, path := range []string{"/v1/appointments/managed/ics?token=x", "/v1/auth/sign-in", "/manage", "/staff", "/ui/x", "/", "/embed", "/nothing/at/all"} {
+		target, query, _ := strings.Cut(path, "?")
+		say = append(say, malformed{"GET", target, query, "", header{}}, malformed{"POST", target, query, `{"email":"a@b.c","password":"x"}`, header{}})
+	}
+	statuses := make(map[int]int)
+	for n := range malformedRequests {
+		random := rand.New(rand.NewPCG(uint64(n), 12)) // so that one request can be sent alone
+		m := say[n%len(say)]
+		m.header = make(map[string]string)
+		for name, value := range say[n%len(say)].header {
+			m.header[name] = value
+		}
+		for range 1 + random.IntN(2) {
+			m.bend(random)
+		}
+		w := m.send(h)
+		statuses[w.Code/100]++
+		if w.Code >= 500 {
+			t.Errorf("request %d: %s %q ?%q %q %q answered %d: %s", n, m.method, m.path, m.query, m.header, m.body, w.Code, w.Body)
+		}
+		if w.Code >= 400 && w.Header().Get("Content-Type") != "application/problem+json" && m.path != "/mcp" && !strings.Contains(w.Body.String(), `"llm_guidance"`) {
+			t.Errorf("request %d: %s %q answered %d as %q: %.200s", n, m.method, m.path, w.Code, w.Header().Get("Content-Type"), w.Body)
+		}
+	}
+	if log := h.log.String(); strings.Contains(log, "panicked") {
+		t.Errorf("a handler panicked: %.3000s", log[strings.Index(log, "panicked"):])
+	}
+	if statuses[4] < malformedRequests/3 {
+		t.Errorf("only %d of %d were refused: they are not malformed enough; got %v", statuses[4], malformedRequests, statuses)
+	}
+	t.Logf("answers by hundreds: %v", statuses)
+}
+
+// malformed is a request on its way to becoming one.
+type malformed struct {
+	method, path, query, body string
+	header                    map[string]string
+}
+
+// oddities are values that are no good anywhere, as JSON.
+var oddities = []string{
+	"null", "true", "-1", "0", "1e400", "9223372036854775808", "0.5", `""`, `"\u0000"`, `"\ud800"`, "[]", "{}", `["a"]`, `{"a":1}`, `"2026-02-30"`, `"24:01"`,
+	`"0000-00-00T00:00:00Z"`, `"9999-12-31T23:59:59+23:59"`, `"2026-11-23T09:00:00"`, `"../../etc/passwd"`, `"' OR 1=1 --"`, `"<script>"`, `"🦷"`, "\"\xff\xfe\"",
+}
+
+// words are the same for headers, queries and paths.
+var words = []string{"", " ", "\x00", "\xff", "%", "%zz", "%00", "-1", "1e9", "null", "..", "a/b", "🦷", "' OR 1=1 --", `"`, ",", ";q=", "Bearer", "W/\"\"", "managed", "\r\nX: y"}
+
+// bend does one wrong thing to the request.
+func (m *malformed) bend(r *rand.Rand) {
+	word := words[r.IntN(len(words))]
+	if r.IntN(8) == 0 {
+		word = strings.Repeat("A", 1<<r.IntN(14))
+	}
+	switch r.IntN(10) {
+	case 0: // cut off
+		if m.body != "" {
+			m.body = m.body[:r.IntN(len(m.body))]
+		}
+	case 1: // a byte changed
+		if m.body != "" {
+			b := []byte(m.body)
+			b[r.IntN(len(b))] = byte(r.IntN(256))
+			m.body = string(b)
+		}
+	case 2, 3: // a value of another kind
+		if at := places(m.body); len(at) > 0 {
+			p := at[r.IntN(len(at))]
+			m.body = m.body[:p[0]] + oddities[r.IntN(len(oddities))] + m.body[p[1]:]
+		} else {
+			m.body = oddities[r.IntN(len(oddities))]
+		}
+	case 4: // a field that nobody knows, or one twice
+		m.body = strings.Replace(m.body, "{", fmt.Sprintf(`{%q:%s,`, word, oddities[r.IntN(len(oddities))]), 1)
+	case 5: // deep, or long
+		m.body = strings.Repeat([]string{"[", `{"a":`, `"`, " ", "9"}[r.IntN(5)], 1<<r.IntN(17))
+	case 6:
+		name := []string{"Idempotency-Key", "If-Match", "If-None-Match", "Authorization", "Cookie", "Holdfast-Client", "Holdfast-Manage", "Content-Type",
+			"Accept", "Accept-Encoding", "Accept-Language", "Last-Event-ID", "Origin", "X-Forwarded-For", "Forwarded", "Mcp-Session-Id", "Mcp-Protocol-Version"}[r.IntN(17)]
+		m.header[name] = map[string]string{"Authorization": "Bearer ", "Cookie": "holdfast_sign_in="}[name] + word
+	case 7:
+		name := []string{"from", "to", "clientId", "specialistId", "appointmentTypeId", "slotStartDate", "cursor", "limit", "status", "date", "selected", "after",
+			"q", "leaseMs", "dryRun", "token", "colleagues", word}[r.IntN(18)]
+		m.query += "&" + name + "=" + []string{word, url.QueryEscape(word), strings.Trim(oddities[r.IntN(len(oddities))], `"`)}[r.IntN(3)]
+	case 8: // another thing of the same kind
+		parts := strings.Split(m.path, "/")
+		parts[len(parts)-1-r.IntN(min(2, len(parts)-1))] = word
+		m.path = strings.Join(parts, "/")
+	case 9:
+		m.method = []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", "get", "PROPFIND"}[r.IntN(10)]
+	}
+}
+
+// places are where the values of a JSON document are, roughly: after each colon.
+func places(body string) (at [][2]int) {
+	if len(body) > 4096 {
+		return nil
+	}
+	for i := range len(body) {
+		if body[i] != ':' {
+			continue
+		}
+		end := i + 1
+		for end < len(body) && !strings.ContainsRune(",}]", rune(body[end])) {
+			end++
+		}
+		at = append(at, [2]int{i + 1, end})
+	}
+	return at
+}
+
+// send passes the network by, so that anything at all can be in the request. A stream is left after a moment.
+func (m *malformed) send(h *house) *httptest.ResponseRecorder {
+	ctx, leave := context.WithTimeout(context.Background(), 10*time.Second)
+	defer leave()
+	if strings.HasSuffix(m.path, "/stream") {
+		ctx, leave = context.WithTimeout(ctx, 5*time.Millisecond)
+		defer leave()
+	}
+	var body io.Reader = http.NoBody
+	if m.body != "" {
+		body = strings.NewReader(m.body)
+	}
+	r := httptest.NewRequest("POST", "/", body).WithContext(ctx)
+	r.Method, r.URL = m.method, &url.URL{Path: m.path, RawQuery: m.query}
+	for name, value := range m.header {
+		r.Header[http.CanonicalHeaderKey(name)] = []string{value}
+	}
+	w := httptest.NewRecorder()
+	h.web.Handler().ServeHTTP(w, r)
+	return w
+}
