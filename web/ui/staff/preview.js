@@ -38,7 +38,7 @@ export function Preview({ ask, signature, from, zone, days = 7, hold }) {
     <ol>${dates.map(date => {
       const times = [...byDate[date] || []].sort(), shift = changesClocks(date, zone)
       return html`<li key=${date}>
-        <h3><span>${write('shortDay', date)}</span><span class="muted">${t('preview.count', { n: times.length })}</span></h3>
+        <h3><span>${write('shortDay', date)}</span><span class="muted">${state.slots && t('preview.count', { n: times.length })}</span></h3>
         ${shift !== 0 && html`<p class="dst">${t(shift > 0 ? 'preview.forward' : 'preview.back')}</p>`}
         ${times.length > 0 && html`<p class="slots">${times.map(x => html`<span key=${x}>${write('time', '2000-01-01T' + x + ':00Z', 'UTC')}</span>`)}</p>`}
       </li>`
