@@ -20,7 +20,8 @@ const (
 	queueFile    = "queue.bolt"
 	secretFile   = "secret.key"
 	backupsDir   = "backups"
-	mailDir      = "mail" // messages that no mail server was there for
+	mailDir      = "mail"                   // messages that no mail server was there for
+	damagedQueue = queueFile + ".damaged-*" // what was moved aside, as a pattern
 	socketFile   = "admin.sock"
 	lockFile     = "holdfast.pid"
 )
@@ -185,4 +186,16 @@ func syncDir(path string) error {
 		return err
 	}
 	return errors.Join(d.Sync(), d.Close())
+}
+
+// damagedQueues are the queue files that were found damaged and moved aside, and that nobody has deleted yet.
+func (d *dataDir) damagedQueues() []string {
+	list, _ := filepath.Glob(d.file(damagedQueue)) // the pattern is a good one
+	return list
+}
+
+// damagedWords says what became of a damaged queue file.
+func damagedWords(file string) string {
+	return fmt.Sprintf("%s was damaged and moved aside: the queue was rebuilt from the database, and nothing that was still to be done is lost.\n"+
+		"  Check the disk. The file may hold personal data: delete it once nobody wants to look into it.", file)
 }

@@ -4,10 +4,15 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -27,7 +32,7 @@ func mcpCommand(p process) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			admin, err := dialAdmin(c.Context(), cfg.data)
+			admin, err := dialStarting(c.Context(), cfg.data)
 			if err != nil {
 				return fmt.Errorf("no server runs on %s. Start one first with: holdfast serve --data %s", cfg.data, cfg.data)
 			}
@@ -36,6 +41,36 @@ func mcpCommand(p process) *cobra.Command {
 	}
 	defineSettings(c, forData)
 	return c
+}
+
+// dialStarting is dialAdmin of a server that may just be starting: an assistant is often started beside it.
+func dialStarting(ctx context.Context, data string) (*adminClient, error) {
+	patience, cancel := context.WithTimeout(ctx, startPatience)
+	defer cancel()
+	for {
+		admin, err := dialAdmin(ctx, data)
+		if err == nil || !inUse(data) {
+			return admin, err
+		}
+		select {
+		case <-patience.Done():
+			return nil, err
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// inUse reports whether a process has the data directory.
+func inUse(data string) bool {
+	if _, err := os.Stat(filepath.Join(data, databaseFile)); err != nil {
+		return false
+	}
+	d, err := openDataDir(data, time.Now())
+	if err == nil {
+		err = d.close()
+	}
+	var taken *inUseError
+	return errors.As(err, &taken)
 }
 
 // bridge carries one JSON-RPC message a line to the server and its answer back, until the input ends.
@@ -79,5 +114,30 @@ func (c *adminClient) exchange(ctx context.Context, message []byte) ([]byte, err
 		return nil, fmt.Errorf("the server went away: %w", err)
 	}
 	defer answer.Body.Close()
-	return io.ReadAll(io.LimitReader(answer.Body, 8*maxMessage))
+	text, err := io.ReadAll(io.LimitReader(answer.Body, 8*maxMessage))
+	if err != nil || len(text) == 0 || json.Valid(text) {
+		return text, err
+	}
+	return refusal(message, string(text)), nil
+}
+
+// refusal says as JSON-RPC what was refused over HTTP in a sentence; a notification has no answer.
+func refusal(message []byte, sentence string) []byte {
+	var asked struct {
+		ID     json.RawMessage `json:"id"`
+		Method string          `json:"method"`
+	}
+	code := -32600 // invalid request
+	switch err := json.Unmarshal(message, &asked); {
+	case err != nil:
+		code, asked.ID = -32700, json.RawMessage("null") // parse error
+	case asked.ID == nil:
+		return nil
+	case strings.Contains(sentence, "unsupported"):
+		code = -32601 // no such method
+	}
+	b, _ := json.Marshal(map[string]any{ // all of it is JSON already
+		"jsonrpc": "2.0", "id": asked.ID, "error": map[string]any{"code": code, "message": strings.TrimSpace(sentence)},
+	})
+	return b
 }

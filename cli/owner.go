@@ -68,6 +68,9 @@ func (h *house) resetPassword(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	u, err := h.engine.UserByEmail(r.Context(), ask.Email)
+	if errors.Is(err, store.ErrNotFound) {
+		err = fmt.Errorf("%w: nobody signs in with this address. See: holdfast admin list", store.ErrNotFound)
+	}
 	if err == nil {
 		err = h.engine.SetPassword(r.Context(), localActor, u.ID, ask.Password, "")
 	}

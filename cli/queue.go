@@ -22,6 +22,7 @@ type queueBody struct {
 	Completed  int             `json:"completed"`
 	Failed     int             `json:"failed"`
 	Operations []operationBody `json:"operations"`
+	Damaged    []string        `json:"damaged,omitempty"` // queue files that were moved aside
 }
 
 type operationBody struct {
@@ -44,7 +45,7 @@ func (h *house) listQueue(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	n := status.OperationCounts
-	body := queueBody{Pending: n.Pending, Processing: n.Processing, Completed: n.Completed, Failed: n.Failed}
+	body := queueBody{Pending: n.Pending, Processing: n.Processing, Completed: n.Completed, Failed: n.Failed, Damaged: h.dir.damagedQueues()}
 	for _, o := range status.Operations {
 		body.Operations = append(body.Operations, operationBody{
 			o.ID, o.Kind, o.Status, o.NeedsReview, o.Attempts, o.MaxAttempts, o.NextRetryAt, o.StartTime, o.LastError,
@@ -91,6 +92,9 @@ func queueListCommand(p process) *cobra.Command {
 					return err
 				}
 				_, _ = fmt.Fprintf(p.stdout, "%d waiting, %d being attempted, %d failed, %d done\n", body.Pending, body.Processing, body.Failed, body.Completed)
+				for _, file := range body.Damaged {
+					_, _ = fmt.Fprintln(p.stdout, damagedWords(file))
+				}
 				if len(body.Operations) == 0 {
 					return nil
 				}

@@ -142,6 +142,9 @@ func (h *house) openQueue(ctx context.Context, cfg config, about houseOptions, o
 	if about.local {
 		return nil
 	}
+	for _, file := range h.dir.damagedQueues() {
+		h.log.Warn("a damaged queue file is kept aside; it may hold personal data: delete it once nobody wants to look into it", "file", file)
+	}
 	mailer, err := notice.NewMailer(notice.MailOptions{URL: cfg.smtpURL, Dir: h.dir.file(mailDir)})
 	if err != nil {
 		return err

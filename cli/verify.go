@@ -30,24 +30,32 @@ func verifyCommand(p process) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			subject := "the database in " + cfg.data
+			subject, found := "the database in "+cfg.data, checkBody{}
 			if len(args) == 1 {
 				subject = "the backup " + args[0]
 				err = p.verifyBackup(c.Context(), args[0])
 			} else {
 				err = p.withAdmin(c.Context(), cfg, false, func(ctx context.Context, admin *adminClient) error {
-					return admin.call(ctx, http.MethodPost, "/check", nil, nil)
+					return admin.call(ctx, http.MethodPost, "/check", nil, &found)
 				})
 			}
 			if err != nil {
 				return fmt.Errorf("%s: %w", subject, err)
 			}
 			_, err = fmt.Fprintf(p.stdout, "%s is sound\n", subject)
+			for _, file := range found.Damaged {
+				_, _ = fmt.Fprintln(p.stdout, damagedWords(file))
+			}
 			return err
 		},
 	}
 	defineSettings(c, forData)
 	return c
+}
+
+// checkBody is what a check found that is no reason to distrust the database.
+type checkBody struct {
+	Damaged []string `json:"damaged,omitempty"` // queue files that were moved aside
 }
 
 // check answers POST /check.
@@ -56,7 +64,7 @@ func (h *house) check(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusConflict, err)
 		return
 	}
-	answer(w, struct{}{})
+	answer(w, checkBody{h.dir.damagedQueues()})
 }
 
 // verifyBackup checks a copy of the backup, so that the backup itself stays as it is.

@@ -1,0 +1,241 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The commands about who signs in, about the keys, and about what was found damaged.
+
+// signIn tries to sign in over HTTP and returns the status.
+func signIn(t *testing.T, base, email, password string) int {
+	t.Helper()
+	status, _ := posted(t, base+"/v1/auth/sign-in", map[string]any{"email": email, "password": password}, nil)
+	return status
+}
+
+func posted(t *testing.T, url string, body any, header map[string]string) (status int, answer string) {
+	t.Helper()
+	b, err := json.Marshal(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	for name, value := range header {
+		r.Header.Set(name, value)
+	}
+	reply, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reply.Body.Close()
+	text, err := io.ReadAll(reply.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reply.StatusCode, string(text)
+}
+
+// TestOwnersFromTheCommandLine: the first one without a server, the others beside it; a lost password is replaced.
+func TestOwnersFromTheCommandLine(t *testing.T) {
+	dir := clinicDir(t)
+	const email, password, another = "jo@clinic.example", "walrus teapot umbrella", "quite some other words"
+	made := command(t, nil, password+"\n", "admin", "create", "--data", dir, "--email", email, "--name", "Jo")
+	if made.code != 0 {
+		t.Fatalf("create: %+v", made)
+	}
+	contains(t, "create", made.stdout, email, "/staff")
+	contains(t, "the prompt", made.stderr, "Password")
+	contains(t, "list", must(t, "admin", "list", "--data", dir), email, "Jo", "owner", "true", "never")
+
+	s := started(t, "serve", "--data", dir, "--listen", "127.0.0.1:0")
+	if got := signIn(t, s.base, email, password); got != http.StatusOK {
+		t.Errorf("signing in with the password given: got %d, want 200", got)
+	}
+	reset := command(t, nil, another+"\r\n", "admin", "reset-password", "--data", dir, "--email", "JO@clinic.example")
+	if reset.code != 0 {
+		t.Fatalf("reset: %+v", reset)
+	}
+	contains(t, "reset", reset.stdout, email, "signed out everywhere")
+	if got := signIn(t, s.base, email, password); got != http.StatusUnauthorized {
+		t.Errorf("signing in with the old password: got %d, want 401", got)
+	}
+	if got := signIn(t, s.base, email, another); got != http.StatusOK {
+		t.Errorf("signing in with the new password: got %d, want 200", got)
+	}
+	if strings.Contains(must(t, "admin", "list", "--data", dir), "never") {
+		t.Error("the list does not know of the sign-in")
+	}
+	for _, c := range []struct {
+		name, stdin string
+		args        []string
+		says        string
+	}{
+		{"a short password", "short\n", []string{"admin", "create", "--email", "al@clinic.example", "--name", "Al"}, "12"},
+		{"no password", "", []string{"admin", "create", "--email", "al@clinic.example", "--name", "Al"}, "password"},
+		{"no address", password, []string{"admin", "create", "--name", "Al"}, "email"},
+		{"an address that is in use", password, []string{"admin", "create", "--email", email, "--name", "Al"}, "email"},
+		{"nobody's password", password, []string{"admin", "reset-password", "--email", "al@clinic.example"}, "admin list"},
+	} {
+		got := command(t, nil, c.stdin, append(c.args, "--data", dir)...)
+		if got.code != 1 || !strings.Contains(got.stderr, c.says) {
+			t.Errorf("%s: got %d, %q; want it refused and to say %q", c.name, got.code, got.stderr, c.says)
+		}
+		if strings.Contains(got.stderr+got.stdout, password) {
+			t.Errorf("%s: the password is said", c.name)
+		}
+	}
+	if strings.Contains(s.stderr.String(), password) || strings.Contains(s.stderr.String(), another) {
+		t.Error("a password is in the log")
+	}
+}
+
+// TestASetupLinkFromTheCommandLine works once, and the one before it not at all.
+func TestASetupLinkFromTheCommandLine(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	s := started(t, "serve", "--data", dir, "--listen", "127.0.0.1:0")
+	link := func() string {
+		t.Helper()
+		printed := strings.TrimSpace(must(t, "setup-url", "--data", dir, "--listen", strings.TrimPrefix(s.base, "http://")))
+		token, found := strings.CutPrefix(printed, s.base+"/setup#")
+		if !found {
+			t.Fatalf("printed %q, want a link to %s/setup with the token behind #", printed, s.base)
+		}
+		return token
+	}
+	first, second := link(), link()
+	setup := func(token string) (int, string) {
+		t.Helper()
+		return posted(t, s.base+"/v1/setup", map[string]any{
+			"token": token, "clinic": map[string]any{"name": "Harbour Clinic", "timezone": "Europe/Berlin"},
+			"owner": map[string]any{"name": "Jo", "email": "jo@clinic.example", "password": "a few words together"},
+		}, nil)
+	}
+	if status, body := setup(first); status != http.StatusUnauthorized {
+		t.Errorf("the link before: got %d %s, want 401", status, body)
+	}
+	if status, body := setup(second); status != http.StatusCreated {
+		t.Errorf("the link: got %d %s, want 201", status, body)
+	}
+	if status, body := setup(second); status != http.StatusGone {
+		t.Errorf("the link again: got %d %s, want 410", status, body)
+	}
+	if got := command(t, nil, "", "setup-url", "--data", dir); got.code != 1 || !strings.Contains(got.stderr, "reset-password") {
+		t.Errorf("a link when setup is done: got %+v, want the way to a new password", got)
+	}
+	if strings.Contains(s.stderr.String(), first) || strings.Contains(s.stderr.String(), second) {
+		t.Error("a token is in the log")
+	}
+}
+
+// TestKeysRotate: what the old key has signed still works, beside the server and after a restart, and the file has both.
+func TestKeysRotate(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	file := filepath.Join(t.TempDir(), "clinic.json")
+	writeJSON(t, file, openClinic(t))
+	must(t, "import", "--data", dir, file)
+	before, err := os.ReadFile(filepath.Join(dir, secretFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := started(t, "serve", "--data", dir, "--listen", "127.0.0.1:0")
+	book := func(client, time string) (token string) {
+		t.Helper()
+		status, body := posted(t, s.base+"/v1/appointment-types/checkup/book", map[string]any{
+			"clientId": client, "slotStartDate": time, "patient": map[string]any{"name": "Jane Roe", "phone": "030 1234567"},
+		}, nil)
+		_, token, _ = strings.Cut(body, "/manage#")
+		if token, _, _ = strings.Cut(token, `"`); status != http.StatusCreated || token == "" {
+			t.Fatalf("book: got %d %s", status, body)
+		}
+		return token
+	}
+	opens := func(token string) int {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.base+"/v1/appointments/managed", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Holdfast-Manage", token)
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		return answer.StatusCode
+	}
+	day := tomorrow()
+	old := book("a-client-secret-0001", day+"T10:00:00Z")
+	contains(t, "rotate", must(t, "keys", "rotate", "--data", dir), "new key")
+	young := book("a-client-secret-0002", day+"T11:00:00Z")
+	for _, when := range []string{"beside the server", "after a restart"} {
+		if when == "after a restart" {
+			if err := s.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			s.ended(t)
+			s = started(t, "serve", "--data", dir, "--listen", "127.0.0.1:0")
+		}
+		if got := opens(old); got != http.StatusOK {
+			t.Errorf("%s, a link of the old key: got %d, want 200", when, got)
+		}
+		if got := opens(young); got != http.StatusOK {
+			t.Errorf("%s, a link of the new key: got %d, want 200", when, got)
+		}
+	}
+	if after, err := os.ReadFile(filepath.Join(dir, secretFile)); err != nil || bytes.Equal(after, before) || mode(t, filepath.Join(dir, secretFile)) != 0o600 {
+		t.Errorf("secret.key: %v, changed %t, mode %#o; want a new one that only its owner reads", err, !bytes.Equal(after, before), mode(t, filepath.Join(dir, secretFile)))
+	}
+	// Without a server, too.
+	if err := s.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	s.ended(t)
+	must(t, "keys", "rotate", "--data", dir)
+	if got := command(t, nil, "", "keys", "rotate", "--data", t.TempDir()); got.code != 1 || !strings.Contains(got.stderr, "--data") {
+		t.Errorf("where there is no clinic: got %+v", got)
+	}
+}
+
+// TestADamagedQueueIsRebuiltAndReported: in the log of the start, by queue list and by verify, until the file is deleted.
+func TestADamagedQueueIsRebuiltAndReported(t *testing.T) {
+	dir := clinicDir(t)
+	s := started(t, "serve", "--data", dir, "--listen", "127.0.0.1:0")
+	if err := s.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	s.ended(t)
+	if strings.Contains(must(t, "queue", "list", "--data", dir)+must(t, "verify", "--data", dir), "damaged") {
+		t.Error("a sound queue is said to be damaged")
+	}
+	if err := os.WriteFile(filepath.Join(dir, queueFile), bytes.Repeat([]byte("not a queue "), 4096), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s = started(t, "serve", "--data", dir, "--listen", "127.0.0.1:0")
+	kept, err := filepath.Glob(filepath.Join(dir, damagedQueue))
+	if err != nil || len(kept) != 1 {
+		t.Fatalf("moved aside: %v, %v; want one file", kept, err)
+	}
+	if status, body := get(t, s.base+"/readyz", ""); status != http.StatusOK {
+		t.Errorf("not ready with a rebuilt queue: %d %s", status, body)
+	}
+	contains(t, "the log", s.stderr.String(), "damaged", filepath.Base(kept[0]))
+	contains(t, "queue list", must(t, "queue", "list", "--data", dir), kept[0], "rebuilt from the database", "delete it")
+	contains(t, "verify", must(t, "verify", "--data", dir), "sound", kept[0], "delete it")
+	if err := os.Remove(kept[0]); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(must(t, "queue", "list", "--data", dir)+must(t, "verify", "--data", dir), "damaged") {
+		t.Error("what was deleted is still reported")
+	}
+}
