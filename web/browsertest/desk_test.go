@@ -241,7 +241,7 @@ func TestTheConsoleAt400Percent(t *testing.T) {
 	p.shot("narrow-day")
 	p.visit("de", office, func(s state) {
 		fits(s.name)
-		p.shot("narrow-" + s.name)
+		p.shot("narrow-" + strings.ReplaceAll(s.name, " ", "-"))
 	})
 	for _, page := range []string{"list/" + h.date, "week/" + h.date} {
 		p.open("/staff?lang=de#" + page)

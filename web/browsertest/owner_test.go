@@ -1,6 +1,7 @@
 package browsertest
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp/kb"
@@ -99,7 +100,7 @@ func TestTheOfficeIsAccessible(t *testing.T) {
 			p.visit(lang, office, func(s state) {
 				p.accessible(s.name)
 				if lang != "ar-XB" {
-					p.shot("office-" + s.name + "-" + lang)
+					p.shot("office-" + strings.ReplaceAll(s.name, " ", "-") + "-" + lang)
 				}
 			})
 			// The new key is shown once.

@@ -12,10 +12,18 @@ const library = () => loading ||= new Promise((done, fail) => {
 })
 const clock = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit', second: '2-digit' })
 const number = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 })
+const edge = new Intl.NumberFormat(locale, { maximumFractionDigits: 2 })
 export const shown = value => value == null ? '–' : number.format(value)
 const colour = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim()
 
-export function Chart({ title, unit = '', series, rows }) {
+// At least a minute is in sight, so that the first numbers are a line and no dot without a time.
+// Of a single time the library makes a whole day.
+const minute = (_, from, to) => {
+  from ??= Date.now() / 1000
+  return [from, to - from < 3600 ? Math.max(to, from + 60) : from + 60]
+}
+
+export function Chart({ title, unit = '', whole = true, series, rows }) {
   const box = useRef(), plot = useRef(), latest = useRef(rows)
   latest.current = rows
   const columns = list => list.length ? list[0].map((_, i) => list.map(r => r[i])) : [[], ...series.map(() => [])]
@@ -27,9 +35,9 @@ export function Chart({ title, unit = '', series, rows }) {
       plot.current?.destroy()
       const axis = { stroke: colour('--ink-2'), grid: { stroke: colour('--line'), width: 1 }, ticks: { show: false }, font: '12px system-ui' }
       plot.current = new uPlot({
-        width: box.current.clientWidth, height: 170, legend: { show: false }, cursor: { show: false }, padding: [8, 8, 0, 0],
-        scales: { y: { range: (_, min, max) => [0, Math.max(1, (max || 0) * 1.15)] } },
-        axes: [{ ...axis, space: 70, size: 26, values: (_, at) => at.map(s => clock.format(s * 1000)) }, { ...axis, size: 46, space: 30, values: (_, v) => v.map(shown) }],
+        width: box.current.clientWidth, height: 170, legend: { show: false }, cursor: { show: false }, padding: [8, 30, 0, 0],
+        scales: { x: { range: minute }, y: { range: (_, min, max) => [0, Math.max(1, (max || 0) * 1.15)] } },
+        axes: [{ ...axis, space: 70, size: 26, values: (_, at) => at.map(s => clock.format(s * 1000)) }, { ...axis, size: 46, space: 30, ...(whole && { incrs: [1, 2, 5].flatMap(n => Array.from({ length: 8 }, (_, e) => n * 10 ** e)).sort((a, b) => a - b) }), values: (_, v) => v.map(edge.format) }],
         series: [{}, ...series.map((s, i) => ({ stroke: colour(s.colour), width: 2, dash: i ? [6, 4] : [], points: { show: false }, spanGaps: true }))],
       }, columns(latest.current), box.current)
     }

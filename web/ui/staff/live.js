@@ -76,7 +76,7 @@ export function Page({ desk }) {
   const last = rows.at(-1) || [], s = desk.store.get()
   const column = (...is) => rows.map(r => [r[0], ...is.map(i => r[i])])
   const tiles = [['holds', last[1]], ['streams', last[2]], ['bookings', last[4]], ['latency', last[5] == null ? null : `${shown(last[5])} / ${shown(last[6])}`], ['queue', last[7]], ['online', last[3]]]
-  return html`<${Office} desk=${desk} name="live" wide tools=${html`<button type="button" class="btn" aria-pressed=${paused ? 'true' : 'false'} onClick=${() => setPaused(!paused)}><${Icon} name=${paused ? 'play' : 'stop'} />${t(paused ? 'live.go' : 'live.pause')}</button>`}>
+  return html`<${Office} desk=${desk} name="live" wide tools=${html`<button type="button" class="btn" aria-pressed=${paused ? 'true' : 'false'} onClick=${() => setPaused(!paused)}><${Icon} name=${paused ? 'play' : 'pause'} />${t(paused ? 'live.go' : 'live.pause')}</button>`}>
     <${Trouble} problem=${problem} />
     ${storage && html`<${Notice} kind=${storage.storageMode === 'fallback' || storage.healthCheck !== 'ok' ? 'warn' : 'ok'} icon=${storage.storageMode === 'fallback' ? 'alert' : undefined} text=${storage.healthCheck !== 'ok' ? 'live.storage.failing' : 'live.storage.' + storage.storageMode} />`}
     <dl class="tiles">${tiles.map(([key, value]) => html`<div key=${key}><dt>${t('live.' + key)}</dt><dd>${typeof value === 'string' ? value : shown(value)}</dd></div>`)}</dl>
@@ -84,7 +84,7 @@ export function Page({ desk }) {
       <${Chart} title=${t('live.holds')} series=${[{ label: t('live.holds'), colour: '--accent' }]} rows=${column(1)} />
       <${Chart} title=${t('live.streams')} series=${[{ label: t('live.streams'), colour: '--t2' }]} rows=${column(2)} />
       <${Chart} title=${t('live.bookings')} series=${[{ label: t('live.bookings'), colour: '--ok' }]} rows=${column(4)} />
-      <${Chart} title=${t('live.latency')} unit="ms" series=${[{ label: 'p50', colour: '--t4' }, { label: 'p99', colour: '--t5' }]} rows=${column(5, 6)} />
+      <${Chart} title=${t('live.latency')} unit="ms" whole=${false} series=${[{ label: 'p50', colour: '--t4' }, { label: 'p99', colour: '--t5' }]} rows=${column(5, 6)} />
       <${Chart} title=${t('live.queue')} series=${[{ label: t('live.queue'), colour: '--t3' }]} rows=${column(7)} />
       <section class="plate"><h2>${t('live.locks', { n: locks.length })}</h2>
         ${locks.length ? html`<div class="scroll" tabIndex="0" role="region" aria-label=${t('live.locks', { n: locks.length })}><table class="grid-table"><thead><tr><th scope="col">${t('live.slot')}</th><th scope="col">${t('office.specialist')}</th><th scope="col">${t('live.type')}</th><th scope="col">${t('live.client')}</th><th scope="col">${t('live.left')}</th></tr></thead>

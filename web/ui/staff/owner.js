@@ -5,6 +5,7 @@ import { paths } from '../lib/icons.js'
 Object.assign(paths, {
   queue: 'M4 6h16M4 12h10M4 18h7M17 14v6m0 0l-2.5-2.5M17 20l2.5-2.5',
   call: 'M4 5h16v11H9l-5 4z',
+  pause: 'M9 5v14M15 5v14',
   pulse: 'M3 12h4l3-7 4 14 3-7h4',
   people: 'M9 5a3.5 3.5 0 1 0 0 7 3.5 3.5 0 0 0 0-7zM2.5 19.5c.6-3 3-4.7 6.5-4.7s5.9 1.7 6.5 4.7M16 5.5a3 3 0 0 1 0 6M18.5 15c1.7.7 2.7 2.2 3 4.5',
   away: 'M5 7h14v13H5zM9 7V4h6v3M9.5 11.5l5 5m0-5l-5 5',

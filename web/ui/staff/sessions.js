@@ -93,9 +93,9 @@ export function Page({ desk }) {
             return html`<li class="line" key=${x.id}><div class="line-main"><p class="line-title"><b><bdi>${name(x.specialistId)}</bdi></b> <span class="muted">${countdown(since(x.acceptedAt || x.requestedAt))}</span></p>
               <p class="line-facts"><${State} kind=${pending ? 'warn' : 'info'} icon=${html`<${Icon} name=${pending ? 'clock' : 'play'} />`}>${t('sess.' + x.status)}</${State}></p></div>
               ${own && html`<div class="line-do"><button type="button" class="btn" onClick=${() => run(() => post(`/v1/sessions/${x.id}/payment`, { pending: !pending }, { key: newKey() }))}>${t(pending ? 'sess.paid' : 'sess.payment')}</button>
-                ${others.length > 0 && html`<label class="sr" for=${'re-' + x.id}>${t('sess.reroute.to')}</label><${Select} id=${'re-' + x.id} value=${pick(x, others)} input=${id => setChoice({ ...choice, [x.id]: id })} options=${others.map(p => [p.id, p.name])} />
-                  <button type="button" class="btn" onClick=${() => { const to = pick(x, others); run(() => post(`/v1/sessions/${x.id}/reroute`, { specialistId: to }, { key: newKey() }), 'sess.rerouted', { name: name(to) }) }}>${t('sess.reroute')}</button>`}
-                <button type="button" class="btn" onClick=${() => setEnding(x)}>${t('sess.end')}</button></div>`}</li>`
+                <button type="button" class="btn" onClick=${() => setEnding(x)}>${t('sess.end')}</button>
+                ${others.length > 0 && html`<span class="pairing"><label class="sr" for=${'re-' + x.id}>${t('sess.reroute.to')}</label><${Select} id=${'re-' + x.id} value=${pick(x, others)} input=${id => setChoice({ ...choice, [x.id]: id })} options=${others.map(p => [p.id, p.name])} />
+                  <button type="button" class="btn" onClick=${() => { const to = pick(x, others); run(() => post(`/v1/sessions/${x.id}/reroute`, { specialistId: to }, { key: newKey() }), 'sess.rerouted', { name: name(to) }) }}>${t('sess.reroute')}</button></span>`}</div>`}</li>`
           })}</ul>` : html`<p class="nothing">${t('sess.none.running')}</p>`}</section>
       </div>
       <section class="plate"><h2>${t('sess.people')}</h2><ul class="lines inner">${d.specialists.map(p => {
