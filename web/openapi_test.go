@@ -106,3 +106,56 @@ func findOperation(doc *openapi3.T, method, path string) *openapi3.Operation {
 	}
 	return nil
 }
+
+// TestTheDescriptionSaysWhoMayCall: what the table of roles refuses to nobody in particular needs a credential in the
+// description, and what it lets through needs none; the manage link and the session are named where they open something.
+func TestTheDescriptionSaysWhoMayCall(t *testing.T) {
+	doc, err := description()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := make(map[string]bool)
+	for _, line := range readRoleTable(t) {
+		name := line.method + " " + line.path
+		operation := findOperation(doc, line.method, line.path)
+		if operation == nil || seen[name] {
+			continue // TestEveryRouteIsDescribedAndEveryDescriptionIsARoute has the missing ones
+		}
+		seen[name] = true
+		schemes := make(map[string]bool)
+		security := doc.Security
+		if operation.Security != nil {
+			security = *operation.Security
+		}
+		for _, alternative := range security {
+			if len(alternative) == 0 {
+				schemes["none"] = true
+			}
+			for scheme := range alternative {
+				schemes[scheme] = true
+			}
+		}
+		who := func(column string) string { return line.want[slices.Index(roleColumns, column)] }
+		needs := who("nobody") == "401"
+		if needs == (len(schemes) == 0 || schemes["none"]) && line.path != "/metrics" { // which this machine may read
+			t.Errorf("%s: described as needing %v; nobody in particular is answered %s", name, schemes, who("nobody"))
+		}
+		if !needs {
+			continue
+		}
+		if opens := who("link") != "401"; opens != schemes["manageLink"] {
+			t.Errorf("%s: described as needing %v; a manage link is answered %s", name, schemes, who("link"))
+		}
+		staff := who("owner") != "401" && who("owner") != "403"
+		if staff != schemes["session"] {
+			t.Errorf("%s: described as needing %v; an owner who is signed in is answered %s", name, schemes, who("owner"))
+		}
+		program := false
+		for _, column := range []string{"agent", "presence", "admin"} {
+			program = program || who(column) != "401" && who(column) != "403"
+		}
+		if program != schemes["apiKey"] {
+			t.Errorf("%s: described as needing %v; keys are answered %s, %s, %s", name, schemes, who("agent"), who("presence"), who("admin"))
+		}
+	}
+}
