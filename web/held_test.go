@@ -78,6 +78,7 @@ func TestWithoutTheLimitOneNetworkHoldsWhatItLikes(t *testing.T) {
 
 func TestOneNetworkOpensSoManyStreams(t *testing.T) {
 	h := newHouse(t, limited(web.Limits{StreamsPerAddress: 2, Streams: 4}))
+	var opened []*http.Response
 	open := func(address string) *http.Response {
 		r, err := http.NewRequest("GET", h.server.URL+"/v1/holds/stream?appointmentTypeId=checkup", nil)
 		if err != nil {
@@ -89,6 +90,7 @@ func TestOneNetworkOpensSoManyStreams(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { answer.Body.Close() })
+		opened = append(opened, answer)
 		return answer
 	}
 	for i, c := range []struct {
@@ -101,4 +103,8 @@ func TestOneNetworkOpensSoManyStreams(t *testing.T) {
 			t.Errorf("stream %d, of %s: got %d, want %d", i+1, c.address, got, c.want)
 		}
 	}
+	for _, left := range opened {
+		left.Body.Close()
+	}
+	h.eventually("who leaves makes room", func() bool { return open("203.0.113.7").StatusCode == 200 })
 }

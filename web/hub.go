@@ -31,6 +31,7 @@ type hub struct {
 	topics    map[string]*topic // by appointment type
 	byClient  map[holds.ClientID]*stream
 	all       map[*stream]struct{}
+	admitted  int // open or about to be
 	byAddress map[netip.Addr]int
 	closing   bool
 

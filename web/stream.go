@@ -86,11 +86,12 @@ func (h *hub) admit(address netip.Addr, limited bool) error {
 	switch {
 	case h.closing:
 		return errOverloaded.with("The server is stopping. Open the stream again in a moment.")
-	case len(h.all) >= h.options.Streams:
+	case h.admitted >= h.options.Streams:
 		return errOverloaded.with("Too many live streams are open. Ask /timeslots meanwhile and open the stream again in a minute.")
 	case limited && h.byAddress[address] >= h.options.StreamsPerAddress:
 		return tooMany(time.Minute)
 	}
+	h.admitted++
 	h.byAddress[address]++
 	return nil
 }
@@ -98,6 +99,7 @@ func (h *hub) admit(address netip.Addr, limited bool) error {
 func (h *hub) release(address netip.Addr) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.admitted--
 	if h.byAddress[address]--; h.byAddress[address] <= 0 {
 		delete(h.byAddress, address)
 	}
