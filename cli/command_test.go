@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"holdfast/docs"
+)
+
+// TestEveryCommandIsThere, and no other; each takes no argument that it does not know.
+func TestEveryCommandIsThere(t *testing.T) {
+	want := strings.Fields(`admin admin.create admin.list admin.reset-password apikey apikey.create apikey.list apikey.revoke backup completion config
+		config.print demo export healthcheck help import keys keys.rotate mcp migrate openapi queue queue.list queue.retry restore serve setup-url
+		torture verify version why`)
+	var got []string
+	var walk func(*cobra.Command, string)
+	walk = func(c *cobra.Command, above string) {
+		for _, sub := range c.Commands() {
+			if sub.Hidden || above == "completion." {
+				continue
+			}
+			got = append(got, above+sub.Name())
+			walk(sub, above+sub.Name()+".")
+		}
+	}
+	root := rootCommand(process{})
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	walk(root, "")
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %v\nwant %v", got, want)
+	}
+}
+
+// TestTorture finds nothing that overlaps, and leaves nothing behind.
+func TestTorture(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	said := must(t, "torture", "--for", "300ms")
+	contains(t, "torture", said, "booked", "0 overlap")
+	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "holdfast-*")); len(left) > 0 {
+		t.Errorf("it left %v behind", left)
+	}
+	if got := command(t, nil, "", "torture", "--for", "0s"); got.code != 2 {
+		t.Errorf("for no time at all: got %+v, want exit code 2", got)
+	}
+}
+
+// TestWhy asks a running server, and says the reason in a sentence.
+func TestWhy(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	file := filepath.Join(t.TempDir(), "clinic.json")
+	writeJSON(t, file, openClinic(t))
+	must(t, "import", "--data", dir, file)
+	s := started(t, "serve", "--data", dir, "--listen", "127.0.0.1:0")
+	address := strings.TrimPrefix(s.base, "http://")
+	ask := func(args ...string) ran {
+		return command(t, nil, "", append([]string{"why", "--listen", address}, args...)...)
+	}
+	for _, c := range []struct{ at, says string }{
+		{tomorrow() + "T10:00:00Z", "can be booked"}, {tomorrow() + "T10:10:00Z", "no slot starts at this minute"},
+		{"2020-01-01T10:00:00Z", "too soon"}, {"2199-01-01T10:00:00Z", "too far ahead"}, {tomorrow() + "T11:00:00+01:00", "can be booked"},
+	} {
+		if got := ask("--type", "checkup", "--at", c.at); got.code != 0 || !strings.Contains(got.stdout, c.says) {
+			t.Errorf("%s: got %+v, want it to say %q", c.at, got, c.says)
+		}
+	}
+	for _, c := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{[]string{"--at", tomorrow() + "T10:00:00Z"}, 2, "--type"},
+		{[]string{"--type", "checkup", "--at", "tomorrow"}, 2, "--at"},
+		{[]string{"--type", "nobody", "--at", tomorrow() + "T10:00:00Z"}, 1, "address or id"},
+	} {
+		if got := ask(c.args...); got.code != c.code || !strings.Contains(got.stderr, c.says) {
+			t.Errorf("%v: got %+v, want exit code %d and %q", c.args, got, c.code, c.says)
+		}
+	}
+	if err := s.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	s.ended(t)
+	if got := ask("--type", "checkup", "--at", tomorrow()+"T10:00:00Z"); got.code != 1 || !strings.Contains(got.stderr, "Is the server running") {
+		t.Errorf("without a server: got %+v", got)
+	}
+}
+
+// TestOpenAPIAndMigrate print what they are for.
+func TestOpenAPIAndMigrate(t *testing.T) {
+	if got := must(t, "openapi"); got != string(docs.OpenAPI) {
+		t.Errorf("openapi printed %d bytes, want the description of %d", len(got), len(docs.OpenAPI))
+	}
+	dir := clinicDir(t)
+	contains(t, "migrate", must(t, "migrate", "--data", dir), "is at version")
+	contains(t, "afterwards", must(t, "export", "--data", dir), "Harbour Clinic")
+}
+
+// TestTheFirstOwnerUnattended: made from the environment when there is none, and left alone when there is one.
+func TestTheFirstOwnerUnattended(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	const email, password = "jo@clinic.example", "walrus teapot umbrella"
+	args := []string{"serve", "--data", dir, "--listen", "127.0.0.1:0", "--owner-email", email, "--owner-password-file"}
+	s := started(t, append(args, write(t, password+"\n"))...)
+	if got := signIn(t, s.base, email, password); got != http.StatusOK {
+		t.Errorf("signing in: got %d, want 200", got)
+	}
+	if status, body := posted(t, s.base+"/v1/setup/check", map[string]any{"token": "x"}, nil); status != http.StatusGone {
+		t.Errorf("setup afterwards: got %d %s, want 410", status, body)
+	}
+	if err := s.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	s.ended(t)
+	s = started(t, append(args, write(t, "another password altogether\n"))...)
+	if got := signIn(t, s.base, email, password); got != http.StatusOK {
+		t.Errorf("after a start with another password: got %d, want the first one to count", got)
+	}
+	if strings.Contains(s.stderr.String(), "walrus") || strings.Contains(s.stderr.String(), "altogether") {
+		t.Error("a password is in the log")
+	}
+}
