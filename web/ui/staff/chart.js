@@ -3,6 +3,7 @@
 import { html, useEffect, useRef } from '../lib/html.js'
 import { t } from '../lib/i18n.js'
 import { locale } from '../lib/i18n.js'
+import { zone } from '../lib/time.js'
 
 let loading
 const library = () => loading ||= new Promise((done, fail) => {
@@ -10,7 +11,7 @@ const library = () => loading ||= new Promise((done, fail) => {
   document.head.append(Object.assign(document.createElement('link'), { rel: 'stylesheet', href: at('uplot.css') }))
   document.head.append(Object.assign(document.createElement('script'), { src: at('uplot.min.js'), onload: () => done(window.uPlot), onerror: fail }))
 })
-const clock = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit', second: '2-digit' })
+const clock = new Intl.DateTimeFormat(locale, { timeZone: zone, hour: '2-digit', minute: '2-digit', second: '2-digit' })
 const number = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 })
 const edge = new Intl.NumberFormat(locale, { maximumFractionDigits: 2 })
 export const shown = value => value == null ? '–' : number.format(value)

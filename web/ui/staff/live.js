@@ -12,9 +12,9 @@ import { specialistName, typeName } from './words.js'
 const every = 2000, kept = 150, slow = 5
 const bookings = /^holdfast_http_requests_total\{method="POST",route="(\/v1\/appointment-types\/\{id\}\/book|\/v1\/appointments|\/v1\/agent\/appointments)",status="2xx"\} (\S+)/
 const bucket = /^holdfast_http_request_seconds_bucket\{method="\w+",route="([^"]*)",le="([^"]*)"\} (\S+)/
-const own = /stream|\/metrics|\/v1\/debug|queue-status/
+const own = /stream|\/metrics|\/v1\/debug|queue-status|\/v1\/agent|\/mcp|mail-test/
 
-// What /metrics says, of everything but the streams and this page itself.
+// What /metrics says, of everything but the streams, this page itself, and what waits for somebody else's server.
 export function readMetrics(text) {
   const found = { booked: 0, buckets: {} }
   for (const line of text.split('\n')) {

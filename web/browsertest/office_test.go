@@ -1,0 +1,241 @@
+package browsertest
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+
+	"holdfast/engine"
+	"holdfast/store"
+)
+
+// press clicks the button, link or box that has these words, in a dialog if one is open.
+func (p *tab) press(words string) {
+	p.t.Helper()
+	p.until(`(b => b && (b.dataset.press = '', true))([...(document.querySelector('dialog') || document).querySelectorAll('button, summary, a.btn, label.check, label.hue')].find(b => b.innerText.trim().split('\n')[0] === ` + quoted(words) + ` || b.ariaLabel === ` + quoted(words) + `))`)
+	p.click("[data-press]")
+	p.run(`document.querySelectorAll('[data-press]').forEach(b => delete b.dataset.press)`)
+}
+
+// saved presses the button that sends a form, and waits until it is gone with its dialog.
+func (p *tab) saved() {
+	p.t.Helper()
+	p.click("dialog [type=submit]")
+	p.until(`!document.querySelector('dialog')`)
+}
+
+// An owner sets the clinic up by hand: people, hours, days off, types, colleagues, keys, settings. The log has it all.
+func TestAnOwnerRunsTheOffice(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleOwner)
+
+	// Somebody new, with hours that are copied over the week; what patients will see is shown before it is saved.
+	p.open("/staff?lang=en#specialists")
+	p.press("Add specialist")
+	p.click("dialog [type=submit]")
+	p.there("dialog .summary:focus") // nobody without a name
+	p.fill("dialog #name", "Dr Mia Sand")
+	p.saved()
+	p.says("Hours")
+	p.until(`location.hash.startsWith('#hours/')`)
+	id := ask[string](p, `decodeURIComponent(location.hash.slice(7))`)
+	p.click("#hours-monday-add")
+	p.set("#hours-monday-0-end", "08:00")
+	p.says("The end must be after the start") // and says so beside the field
+	p.set("#hours-monday-0-end", "12:30")
+	p.press("Copy to Tue–Fri")
+	p.says("Not saved yet")
+	p.press("Save hours")
+	p.says("The hours of Dr Mia Sand are saved.")
+	got := h.must(200, "GET", "/v1/specialists/"+id+"/weekly-hours", nil, asAdmin)
+	if list, _ := got.get("weeklyHours").([]any); len(list) != 5 || !strings.Contains(got.raw, `"end":"12:30"`) {
+		t.Errorf("the hours are %s, want five mornings until 12:30", got.raw)
+	}
+
+	// Three days off are one line, and gone with one press.
+	p.open("/staff?lang=en#overrides/" + id)
+	p.press("Add days off")
+	p.there("dialog #from")
+	p.set("#from", "2030-12-24")
+	p.set("#to", "2030-12-26")
+	p.fill("#reason", "Christmas")
+	p.saved()
+	p.says("3 days")
+	days := func() int {
+		list, _ := h.must(200, "GET", "/v1/specialists/"+id+"/overrides", nil, asAdmin).get("overrides").([]any)
+		return len(list)
+	}
+	if n := days(); n != 3 {
+		t.Errorf("there are %d days off, want 3", n)
+	}
+	p.click(".line-do .btn.quiet")
+	p.there("dialog .btn.solid")
+	p.saved()
+	p.says("No coming days differ")
+	if n := days(); n != 0 {
+		t.Errorf("there are %d days off, want none", n)
+	}
+
+	// A type says in sentences what it means; the order of who is asked is changed with an arrow.
+	p.open("/staff?lang=en#types")
+	p.press("Edit Check-up")
+	p.there("dialog #durationMinutes")
+	p.run(`document.querySelector('dialog #minNoticeMinutes').select()`)
+	p.write("120")
+	p.says("Patients can book from 2 hours to 60 days ahead.")
+	p.press("Move Dr Karim Haddad up")
+	p.saved()
+	kind := h.must(200, "GET", "/v1/appointment-types/checkup", nil)
+	who, _ := kind.get("appointmentType", "specialists").([]any)
+	first := map[any]any{}
+	for _, x := range who {
+		first[x.(map[string]any)["specialistId"]] = x.(map[string]any)["priority"]
+	}
+	if kind.get("appointmentType", "minNoticeMinutes") != 120.0 || first["karim"].(float64) <= first["ada"].(float64) {
+		t.Errorf("the type is %s, want two hours of notice and karim before ada", kind.raw)
+	}
+
+	// A colleague can sign in at once, until she is switched off.
+	p.open("/staff?lang=en#users")
+	p.press("Add user")
+	p.fill("dialog #name", "Rosa Reception")
+	p.fill("dialog #email", "rosa@clinic.example")
+	p.fill("dialog #password", password)
+	p.saved()
+	p.says("Rosa Reception")
+	signIn := map[string]any{"email": "rosa@clinic.example", "password": password}
+	h.must(200, "POST", "/v1/auth/sign-in", signIn)
+	p.press("Edit Rosa Reception")
+	p.press("May sign in")
+	p.saved()
+	p.says("Switched off")
+	h.must(401, "POST", "/v1/auth/sign-in", signIn)
+
+	// A key is shown once, works, and is ended.
+	p.open("/staff?lang=en#keys")
+	p.press("New key")
+	p.fill("dialog #name", "Phone agent")
+	p.click("dialog [type=submit]")
+	p.says("This key is shown only now.")
+	key := header{"Authorization": "Bearer " + ask[string](p, `document.querySelector('#key').value`)}
+	p.press("I have it")
+	h.must(200, "GET", "/v1/queue-status", nil, key)
+	if raw := ask[string](p, `document.documentElement.outerHTML`); strings.Contains(raw, key["Authorization"][len("Bearer "):]) {
+		t.Error("the key is still in the page")
+	}
+	p.press("End key: Phone agent")
+	p.there("dialog .btn.solid")
+	p.saved()
+	h.must(401, "GET", "/v1/queue-status", nil, key)
+
+	// Each section of the settings is saved by itself, and keeps the others.
+	p.open("/staff?lang=en#settings")
+	p.there("#phone")
+	p.run(`document.querySelector('#phone').select()`)
+	p.write("030 7654321")
+	p.click("#phone ~ *, form.setting [type=submit]")
+	p.says("Saved.")
+	p.click("[data-hue=plum]")
+	p.run(`document.querySelector('[data-hue=plum]').closest('form').requestSubmit()`)
+	p.until(`fetch('/v1/settings').then(r => r.json()).then(x => x.settings.accent === 'plum')`)
+	p.set("#cutoff", "24")
+	p.run(`document.querySelector('#cutoff').closest('form').requestSubmit()`)
+	p.until(`fetch('/v1/settings').then(r => r.json()).then(x => x.settings.changeCutoffHours === 24 && x.settings.accent === 'plum')`)
+	if got := h.must(200, "GET", "/v1/clinic", nil); !strings.Contains(got.raw, "030 7654321") {
+		t.Errorf("the clinic is %s", got.raw)
+	}
+	p.run(`(async () => {
+		const input = document.querySelector('#logo'), files = new DataTransfer()
+		files.items.add(new File([new Uint8Array(101 * 1024).fill(0x89)], 'logo.png', { type: 'image/png' }))
+		input.files = files.files
+		input.dispatchEvent(new Event('change', { bubbles: true }))
+	})()`)
+	p.says("at most 100 KB")
+
+	// The log has a sentence for everything, with what it was before; it can be taken along as a table.
+	p.open("/staff?lang=en#audit")
+	for _, sentence := range []string{"Jo owner changed the weekly hours of Dr Mia Sand", "Jo owner changed the appointment type Check-up", "Jo owner ended the key Phone agent", "Jo owner changed the settings"} {
+		p.says(sentence)
+	}
+	if raw := p.text(".lines.log"); strings.Contains(raw, " did ") {
+		t.Errorf("the log has something without words: %s", raw)
+	}
+	p.set("#action", "settings.changed")
+	p.until(`[...document.querySelectorAll('.lines.log .line')].every(l => /changed the settings/.test(l.innerText))`)
+	p.click(".lines.log summary")
+	p.until(`/24/.test(document.querySelector('.lines.log details[open] table')?.innerText)`)
+	p.run(`{
+		const keep = URL.createObjectURL
+		URL.createObjectURL = blob => { blob.text().then(text => { window.table = text }); return keep.call(URL, blob) }
+		HTMLAnchorElement.prototype.click = function () {}
+	}`)
+	p.press("Save as CSV")
+	p.until(`/"settings.changed"/.test(window.table) && window.table.split('\r\n').length >= 3`)
+}
+
+// What each role finds in its navigation, as the brief has it.
+func TestEachRoleFindsItsPages(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	for role, want := range map[store.Role]string{
+		store.RoleOwner:      "day queue sessions live specialists overrides types users keys settings audit",
+		store.RoleReception:  "day queue sessions live overrides",
+		store.RoleSpecialist: "day sessions overrides",
+	} {
+		p := h.desk(t, role)
+		got := ask[string](p, `[...document.querySelectorAll('.side nav a')].map(a => a.getAttribute('href').slice(1)).join(' ')`)
+		if got != want {
+			t.Errorf("%s finds %q, want %q", role, got, want)
+		}
+		// A page that is not theirs is not there by its address either.
+		if role != store.RoleOwner {
+			p.open("/staff?lang=en#users")
+			p.board()
+		}
+	}
+}
+
+// The day on paper has a page for everybody who sees somebody, with the names or, where they are hidden, initials.
+func TestTheDayOnPaper(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, func(f *engine.ClinicFile) { f.Specialists[0].Name = "Dr Ada Brandt-Löwenherz" })
+	p := h.desk(t, store.RoleReception)
+	p.appointment("Lena Vogt", "ada", "09:00")
+	p.appointment("Per Lind", "karim", "10:00")
+	var pdf []byte
+	p.do(chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		got, err := chromedp.Call(ctx, page.PrintToPDF, page.PrintToPDFParams{})
+		if err == nil {
+			pdf = got.Data
+		}
+		return err
+	}))
+	if pages := strings.Count(string(pdf), "/Type /Page\n"); pages != 2 {
+		t.Errorf("the day is on %d pages, want one for each specialist", pages)
+	}
+	p.do(command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"}))
+	p.size(794, 1123)
+	p.run(`dispatchEvent(new Event('beforeprint'))`)
+	p.there(".sheet section:nth-child(2) tbody tr")
+	for _, words := range []string{"Dr Ada Brandt-Löwenherz", "Lena Vogt", "030 1112233", "Check-up", "Per Lind"} {
+		if !strings.Contains(p.text(".sheet"), words) {
+			t.Errorf("the sheet does not say %s: %s", words, p.text(".sheet"))
+		}
+	}
+	if n := ask[int](p, `[...document.querySelectorAll('.side, .toolbar, .calendar')].filter(e => e.offsetHeight).length`); n != 0 {
+		t.Errorf("%d parts of the screen are on paper", n)
+	}
+	p.run(`dispatchEvent(new Event('afterprint')); localStorage.setItem('holdfast.desk', JSON.stringify({ names: false }))`)
+	p.reload()
+	p.board()
+	p.run(`dispatchEvent(new Event('beforeprint'))`)
+	p.there(".sheet tbody tr")
+	if raw := p.text(".sheet"); strings.Contains(raw, "Lena") || strings.Contains(raw, "030 111") || !strings.Contains(raw, "L. V.") {
+		t.Errorf("names are hidden, and the sheet says %s", raw)
+	}
+}
