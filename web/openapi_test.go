@@ -159,3 +159,21 @@ func TestTheDescriptionSaysWhoMayCall(t *testing.T) {
 		}
 	}
 }
+
+// TestTheDescriptionSaysWhatCanBeRepeated: every POST takes an Idempotency-Key, but for those that TestEveryPostCanBeRepeated
+// makes an exception of.
+func TestTheDescriptionSaysWhatCanBeRepeated(t *testing.T) {
+	doc, err := description()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, item := range doc.Paths.Map() {
+		if item.Post == nil {
+			continue
+		}
+		takes := slices.ContainsFunc(item.Post.Parameters, func(p *openapi3.ParameterRef) bool { return p.Value.Name == "Idempotency-Key" })
+		if want := notRemembered[path] == ""; takes != want {
+			t.Errorf("POST %s: described with the header Idempotency-Key: %t, want %t", path, takes, want)
+		}
+	}
+}
