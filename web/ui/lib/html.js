@@ -2,5 +2,5 @@
 import { h, render, Fragment, Component } from 'preact'
 import htm from 'htm'
 export * from 'preact/hooks'
-export { render, Fragment, Component }
+export { h, render, Fragment, Component }
 export const html = htm.bind(h)
