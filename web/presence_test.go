@@ -37,6 +37,19 @@ func (h *house) request(n int) string {
 	return "/v1/sessions/" + h.do("POST", "/v1/sessions", map[string]any{"clientId": client(n)}).want(201).text("session", "id")
 }
 
+// A route that says everything by its path takes an empty object or nothing, and says so of anything else.
+func TestASwitchTakesNoFields(t *testing.T) {
+	h := newHouse(t)
+	for _, body := range []any{nil, "{}", " {} "} {
+		h.do("POST", "/v1/specialists/ada/online", body, asAdmin).want(200)
+	}
+	h.do("POST", "/v1/specialists/ada/online", "{}", asAdmin, header{"Content-Type": "text/plain"}).want(200) // a beacon
+	r := h.do("POST", "/v1/specialists/ada/online", `{"online":true}`, asAdmin).problem(400, "malformed_body")
+	if want := `The field "online" is not known here. Send {} or nothing.`; r.text("detail") != want {
+		t.Errorf("got the detail %q, want %q", r.text("detail"), want)
+	}
+}
+
 func TestPresenceOverHTTP(t *testing.T) {
 	h, key := onCall(t, 2)
 	p := h.do("GET", "/v1/specialists/ada/presence", nil, key).want(200)

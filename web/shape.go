@@ -86,8 +86,11 @@ func (w *walk) object(s *shape, path string) error {
 		within, known := s.fields[name]
 		switch {
 		case !known:
-			return errMalformedBody.with("The field " + quoted(path+name) + " is not known here. Known are: " +
-				strings.Join(slices.Sorted(maps.Keys(s.fields)), ", ") + ".")
+			known := "Known are: " + strings.Join(slices.Sorted(maps.Keys(s.fields)), ", ") + "."
+			if len(s.fields) == 0 {
+				known = "Send {} or nothing."
+			}
+			return errMalformedBody.with("The field " + quoted(path+name) + " is not known here. " + known)
 		case slices.Contains(names, name):
 			return errMalformedBody.with("The field " + quoted(path+name) + " is given twice. Send it once.")
 		}
