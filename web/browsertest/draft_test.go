@@ -1,0 +1,158 @@
+package browsertest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp/kb"
+
+	"holdfast/store"
+)
+
+// A sign-in that runs out in the middle of a booking asks for the password again, and the booking goes on as it was.
+func TestASignInThatRunsOutKeepsTheDraft(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleReception)
+	p.key("per lind")
+	p.there("#patient-name:focus")
+	p.fill("#patient-phone", "030 1112233")
+	p.there(".holding.held")
+	p.do(command(network.ClearBrowserCookies, cdp.Empty{}))
+	p.key(kb.Enter)
+	p.there("#sign-password:focus")
+	p.write("not the password")
+	p.key(kb.Enter)
+	p.there("dialog .notice.danger")
+	p.fill("#sign-password", "")
+	p.run(`document.querySelector('#sign-password').select()`)
+	p.write(password)
+	p.key(kb.Enter)
+	p.until(`!document.querySelector('dialog')`)
+	p.until(`[...document.querySelectorAll('.appt')].some(a => /per lind/.test(a.innerText))`)
+	if patient, _ := h.one(t)["patient"].(map[string]any); patient["name"] != "per lind" || patient["phone"] != "030 1112233" {
+		t.Errorf("the database has %v", patient)
+	}
+}
+
+// A desk that nobody touches warns two minutes ahead, and then locks itself with what was typed behind the lock.
+func TestAnIdleDeskWarnsAndLocks(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	email := h.staff(store.RoleReception)
+	p := h.tab(t)
+	p.size(1280, 800)
+	// The clock of the page can be put forward.
+	p.do(command(page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `{
+		const now = performance.now.bind(performance)
+		window.later = 0
+		performance.now = () => now() + window.later
+	}`}))
+	p.open("/staff?lang=en#day/" + h.date)
+	p.signIn(email)
+	idle := ask[float64](p, `fetch('/v1/auth/me').then(r => r.json()).then(me => me.idleSeconds)`)
+	p.run(fmt.Sprintf(`window.later = %f * 1000 - 100e3`, idle))
+	p.says("Are you still here?")
+	p.accessible("the warning before the lock")
+	p.shot("desk-idle-warning")
+	p.click("dialog .btn.primary")
+	p.closed()
+	p.key("per lind")
+	p.there("#patient-name:focus")
+	p.run(fmt.Sprintf(`window.later = %f * 2000 + 100e3`, idle))
+	p.there("#sign-password")
+	if raw := p.text("dialog:last-of-type"); strings.Contains(raw, "per lind") {
+		t.Errorf("the lock shows what is behind it: %s", raw)
+	}
+	p.until(`fetch('/v1/auth/me').then(r => r.status === 401)`) // the server forgets the sign-in, too
+	p.fill("#sign-password", password)
+	p.key(kb.Enter)
+	p.until(`document.querySelector('#patient-name')?.value === 'per lind' && !document.querySelector('#sign-password')`)
+}
+
+// Somebody is booking a time online. The desk is told so before it takes it, and takes it only on purpose.
+func TestTheDeskTakesATimeThatIsBeingBooked(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleReception)
+	hold := h.hold("a-stranger-00001", "ada", h.at("09:00"), 300)
+	p.there(".ghosted")
+	p.key("per lind")
+	p.there("#patient-name:focus")
+	p.fill("#patient-phone", "030 1112233")
+	p.set("#when-time", "09:00")
+	p.says("Someone is booking this time online.")
+	p.click("dialog .slotside .notice .btn")
+	p.there(".holding.held")
+	p.click("dialog [type=submit]")
+	p.until(`!document.querySelector('dialog')`)
+	p.until(`[...document.querySelectorAll('.appt')].some(a => /per lind/.test(a.innerText))`)
+	p.until(`!document.querySelector('.ghosted')`)
+	h.one(t)
+	h.must(410, "PATCH", "/v1/holds", map[string]any{"holdId": hold.get("holdId"), "clientId": "a-stranger-00001"})
+}
+
+// Time is blocked around what is booked in it, which is named and stays.
+func TestBlockedTimeKeepsWhatIsBookedInIt(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleReception)
+	p.appointment("Lena Vogt", "ada", "09:00")
+	p.menu("stop")
+	p.there("#block-reason:focus")
+	p.set("#block-from", "08:30")
+	p.set("#block-to", "11:00")
+	p.until(`/09:00 Lena Vogt/.test(document.querySelector('dialog .notice').innerText)`)
+	p.key("team meeting")
+	p.click("dialog [type=submit]")
+	p.until(`!document.querySelector('dialog')`)
+	p.until(`/team meeting/i.test(document.querySelector('[data-col=ada]').innerText)`)
+	h.one(t)
+	// Nobody can book the rest of it online.
+	got := h.call("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at("10:00"), "specialistId": "ada", "clientId": "a-stranger-00001"})
+	if got.status != 409 || got.get("reason") != "outside_hours" && got.get("reason") != "override_closed" {
+		t.Errorf("a hold in the blocked time gets %d %s", got.status, got.raw)
+	}
+}
+
+// A specialist works in the own calendar, and sees of the colleagues that they are busy, and no more.
+func TestASpecialistSeesColleaguesAsBusy(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleSpecialist)
+	p.appointment("Lena Vogt", "ada", "09:00")
+	h.must(201, "POST", "/v1/appointments", map[string]any{
+		"appointmentTypeId": "checkup", "specialistId": "karim", "slotStartDate": h.at("10:00"), "patient": map[string]any{"name": "Per Lind", "phone": "030 1112233"},
+	}, asAdmin)
+	p.there("[data-col=karim] .busy")
+	p.says("Busy")
+	p.accessible("a specialist's day")
+	if raw := ask[string](p, `document.documentElement.outerHTML`); strings.Contains(raw, "Per Lind") {
+		t.Error("the page has the name of a colleague's patient")
+	}
+	p.key(kb.ArrowRight)
+	p.cursor("Dr Karim Haddad")
+	p.key("x")
+	p.says("You can change your own only.")
+	p.drag(card(p.ofAda()), `[data-col=karim]`, 0)
+	p.moment()
+	if n := p.count("dialog"); n != 0 {
+		t.Error("a specialist is asked whether to move somebody to a colleague")
+	}
+	p.open("/staff?lang=en#search")
+	p.board()
+	p.key("/")
+	p.there("dialog [type=search]:focus")
+	p.key("per")
+	p.says("Nobody found for")
+}
+
+// ofAda is the id of the one appointment in that column.
+func (p *tab) ofAda() string {
+	p.t.Helper()
+	return ask[string](p, `document.querySelector('[data-col=ada] .appt').dataset.id`)
+}
