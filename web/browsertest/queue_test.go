@@ -162,6 +162,7 @@ func TestTheThreeDecisionsAboutABookingInDoubt(t *testing.T) {
 	p.lineSays("Lena Vogt", "Needs your decision")
 	p.lineSays("Lena Vogt", "No answer came, and the other system could not say whether it is there.")
 	p.says("3 need you")
+	p.accessible("bookings in doubt")
 	p.shot("queue-3-review")
 	p.onLine("Lena Vogt", "It is there")
 	p.says("Noted: it is there.")

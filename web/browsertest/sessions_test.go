@@ -50,6 +50,7 @@ func TestASpecialistTakesASession(t *testing.T) {
 
 	id := h.asks("a-patient-at-home-1")
 	p.says("lapses in")
+	p.accessible("a request")
 	p.until(`[...document.querySelectorAll('[aria-live=assertive]')].some(x => x.innerText.includes('1 patient is waiting'))`)
 	p.shot("sessions-1-request")
 	p.click(`.line-do .btn.primary`)
@@ -69,6 +70,7 @@ func TestASpecialistTakesASession(t *testing.T) {
 	p.until(`(b => b && (b.id = 'end'))([...document.querySelectorAll('.line-do .btn')].find(b => b.innerText === 'End'))`)
 	p.click(`#end`)
 	p.there("dialog #outcome:focus")
+	p.accessible("ending a session")
 	p.key("advice given")
 	p.click("dialog [type=submit]")
 	p.says("The session has ended.")
