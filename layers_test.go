@@ -54,11 +54,10 @@ var standardLibraryOnly = []string{"store", "holds", "engine/token", "engine/ups
 var owners = map[string]string{
 	"github.com/spf13/cobra":                 "cli",
 	"github.com/julienschmidt/httprouter":    "web",
+	"github.com/tdewolff/minify/v2":          "web",
 	"github.com/prometheus/client_golang":    "web",
 	"github.com/dgraph-io/ristretto/v2":      "engine",
-	"github.com/google/uuid":                 "engine",
 	"golang.org/x/crypto":                    "engine",
-	"golang.org/x/text":                      "store/sqlite",
 	"golang.org/x/sys":                       "web",
 	"github.com/modelcontextprotocol/go-sdk": "web",
 	"github.com/wneessen/go-mail":            "engine/notice",

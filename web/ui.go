@@ -12,12 +12,16 @@ import (
 	"fmt"
 	"html"
 	"io/fs"
+	"maps"
 	"net/http"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/tdewolff/minify/v2"
+	"github.com/tdewolff/minify/v2/css"
+	"github.com/tdewolff/minify/v2/js"
 )
 
 // The pages. They are files, embedded, and the modules they load are served under a path that has the hash of all of
@@ -62,51 +66,72 @@ type asset struct {
 
 func newUI() (*ui, error) {
 	u := &ui{assets: make(map[string]*asset)}
-	sum := sha256.New()
+	files := make(map[string][]byte)
 	err := fs.WalkDir(uiFiles, "ui", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
 		body, err := uiFiles.ReadFile(name)
-		if err != nil {
-			return err
-		}
 		name = strings.TrimPrefix(name, "ui/")
-		body = stripped(name, body)
+		files[name] = stripped(name, body)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := join(files); err != nil {
+		return nil, err
+	}
+	sum := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		body, err := minified(name, files[name])
+		if err != nil {
+			return nil, err
+		}
 		fmt.Fprintf(sum, "%s %d\n", name, len(body))
 		sum.Write(body)
 		if strings.HasPrefix(name, "i18n/") && strings.Count(name, ".") == 1 {
 			u.languages = append(u.languages, strings.TrimSuffix(path.Base(name), ".js"))
 		}
 		u.assets[name] = &asset{contentType: contentTypeOf(name), body: body, gzip: sync.OnceValue(func() []byte { return compressed(body) })}
-		return nil
-	})
+	}
 	u.base = "/ui/" + hex.EncodeToString(sum.Sum(nil)[:8])
-	return u, err
+	return u, nil
 }
 
 // stripped is a file without what only its readers in the repository need: comments on lines of their own, indentation
-// and empty lines. Vendored files are served as they are, with their notices. Inside a template literal of a page this
-// is safe because htm drops blanks that hold a line's end; a test watches that there are no others.
+// and empty lines. Vendored files stay as they are. Inside a template literal of a page this is safe because htm drops
+// blanks that hold a line's end; a test watches that there are no others.
 func stripped(name string, body []byte) []byte {
-	script, sheet := path.Ext(name) == ".js", path.Ext(name) == ".css"
-	if !script && !sheet || strings.HasPrefix(name, "vendor/") {
+	if path.Ext(name) != ".js" || strings.HasPrefix(name, "vendor/") {
 		return body
-	}
-	if sheet {
-		body = sheetComment.ReplaceAll(body, nil)
 	}
 	kept := make([]byte, 0, len(body))
 	for line := range bytes.Lines(body) {
 		line = bytes.TrimLeft(line, " \t")
-		if len(bytes.TrimSpace(line)) > 0 && !(script && bytes.HasPrefix(line, []byte("//"))) {
+		if len(bytes.TrimSpace(line)) > 0 && !bytes.HasPrefix(line, []byte("//")) {
 			kept = append(kept, line...)
 		}
 	}
 	return kept
 }
 
-var sheetComment = regexp.MustCompile(`(?s)/\*.*?\*/`)
+// minified is a script or a style sheet as it is served: with short names inside of functions, and no blanks. Vendored
+// files are it already.
+func minified(name string, body []byte) ([]byte, error) {
+	kind := path.Ext(name)
+	if strings.HasPrefix(name, "vendor/") || kind != ".js" && kind != ".css" {
+		return body, nil
+	}
+	m := minify.New()
+	m.Add(".js", &js.Minifier{Version: 2022}) // the language of the oldest browsers that the pages are for
+	m.AddFunc(".css", css.Minify)
+	out, err := m.Bytes(kind, body)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return out, nil
+}
 
 func contentTypeOf(name string) string {
 	switch path.Ext(name) {

@@ -1,9 +1,8 @@
 // The booking page inside another site's frame: the theme it was asked for, and its height told to
-// the frame, the only thing that ever leaves. Everything else is the same page.
-import { query } from '../lib/boot.js'
+// the frame, the only thing that ever leaves. Everything else is the same page, beside which this runs.
 
 // Light unless asked: most sites are, and the frame is transparent. "auto" follows the reader's system.
-const theme = query.get('theme') || 'light'
+const theme = new URLSearchParams(location.search).get('theme') || 'light'
 if (theme !== 'auto') document.documentElement.dataset.theme = theme === 'dark' ? 'dark' : 'light'
 
 let told = 0
@@ -15,5 +14,3 @@ const tell = () => {
 }
 new ResizeObserver(tell).observe(document.getElementById('app'))
 tell()
-
-import('./page.js')

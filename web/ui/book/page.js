@@ -1,6 +1,5 @@
 // The booking page: what → when → details → booked, on one address with its steps in the history.
-// Only what choosing a time needs is loaded at once; the form comes while the patient chooses, and
-// the page of the booked appointment while the form is filled in.
+// Only what choosing a time needs is loaded at once; the rest comes while the patient chooses.
 import { html, render, useEffect, useState } from '../lib/html.js'
 import { boot, embedded, nameOf, query, servingOf, typeOf, withLang } from '../lib/boot.js'
 import { createStore, forget, recall, remember, useStore } from '../lib/store.js'
@@ -47,10 +46,9 @@ const later = load => {
     return module
   } }
 }
-const details = later(() => import('./details.js'))
-const managing = later(async () => (await Promise.all([import('../manage/page.js'), need('manage')]))[0])
+const rest = later(async () => (await Promise.all([import('../book/later.js'), need('manage')]))[0])
 let Details = null
-const needDetails = async () => { Details = (await details.get()).Details }
+const needDetails = async () => { Details = (await rest.get()).Details }
 
 // --- the times of the chosen type, made anew when the choice changes
 let calendar = null
@@ -94,7 +92,6 @@ function choose(typeId, specialistId) {
 async function claim(slot) {
   const { typeId, specialistId, step } = page.get()
   const [s] = await Promise.all([hold.claim({ typeId, specialistId, start: slot.start, end: slot.end }), needDetails()])
-  managing.ask()
   if (isHeld(s) && step === 'when' && page.get().step === step) go('details')
 }
 // finish takes up a booking's outcome, and gives it back if the form still has work to do.
@@ -107,7 +104,7 @@ async function finish(s) {
   remember('booked', { id: appointment.id, typeId: appointment.appointmentTypeId, url })
   calendar.stop()
   router.stop()
-  const { showBooked } = await managing.get()
+  const { showBooked } = await rest.get()
   if (!embedded && url) history.replaceState({ step: 'booked' }, '', url)
   showBooked(root, { appointment, url })
 }
@@ -138,7 +135,7 @@ function When() {
     if (can && !busy) own ? go('details') : claim(chosen)
   }
   useEffect(() => { if (mine && !s.chosen) calendar.choose(mine) }, [mine, s.day])
-  useEffect(() => { if (s.chosen) details.ask() }, [s.chosen])
+  useEffect(() => { if (s.chosen) rest.ask() }, [s.chosen])
   const summary = { type: html`<${Name} of=${type.name} />`, minutes: t('minutes', { n: type.durationMinutes }), who: html`<${Name} of=${person(p.specialistId)} />` }
   return html`
     <${Eyebrow} n=${steps - 1} total=${steps} back=${!skipWhat && (() => go('what'))} />
@@ -188,7 +185,6 @@ if (resumed && typeOf(resumed.typeId)) {
   page.set({ typeId: resumed.typeId })
   enter('details')
   router.replace('details')
-  managing.ask()
   hold.resume().then(finish)
 } else {
   enter(wanted || (known && ['when', 'details'].includes(router.step())) ? 'when' : 'what')

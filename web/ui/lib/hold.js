@@ -96,7 +96,7 @@ export function createHold(manage) {
     remember('hold', { typeId: s.typeId, start: s.start, end: s.end, asked: s.asked })
     const job = { holdId: s.holdId, clientId: client.id, ttlSeconds, every }
     try {
-      worker ||= new Worker(new URL('./beat.js', import.meta.url))
+      worker ||= new Worker(new URL('../lib/beat.js', import.meta.url))
       worker.onmessage = ({ data }) => beaten(data)
       worker.postMessage(job)
     } catch { worker = null }

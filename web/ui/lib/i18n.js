@@ -33,7 +33,7 @@ const plural = new Intl.PluralRules(lang === 'ar-XB' ? 'en' : locale)
 export const need = async part => {
   const name = (part ? part + '.' : '') + (pseudo[lang] || lang)
   let { default: found } = await import(`../i18n/${name}.js`)
-  if (pseudo[lang]) found = (await import('./pseudo.js')).distort(found, lang)
+  if (pseudo[lang]) found = (await import('../lib/pseudo.js')).distort(found, lang)
   words = { ...words, ...found }
 }
 export const ready = Promise.all(['', ...(root.dataset.strings || '').split(' ').filter(Boolean)].map(need))

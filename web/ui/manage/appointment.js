@@ -2,8 +2,7 @@
 // server and no log ever sees; it goes to the API in a header. Looking changes nothing.
 import { html, render, useEffect, useRef, useState } from '../lib/html.js'
 import { boot, embedded, nameOf, typeOf, withLang } from '../lib/boot.js'
-import { ready as client } from '../lib/client.js'
-import { ready as words, t } from '../lib/i18n.js'
+import { t } from '../lib/i18n.js'
 import { get, newKey, passing, post, wordsFor } from '../lib/api.js'
 import { serverNow } from '../lib/clock.js'
 import { recall } from '../lib/store.js'
@@ -17,7 +16,7 @@ import { Name, PhoneLink, Shell, phone } from '../book/shell.js'
 import { Change } from './change.js'
 
 // The server knows the one appointment a token opens by the name "managed"; an id may stand before it.
-const linkOf = hash => {
+export const linkOf = hash => {
   const text = decodeURIComponent(hash.replace(/^#/, '')), at = text.indexOf('~')
   return text ? { id: at > 0 ? text.slice(0, at) : 'managed', token: text.slice(at + 1) } : null
 }
@@ -196,9 +195,4 @@ export function showBooked(root, { appointment, url }) {
   const hash = url && new URL(url, location.href).hash
   render(html`<${Manage} key="booked" link=${linkOf(hash || '')} appointment=${appointment} url=${url} />`, root)
   say(t('booked.title'))
-}
-
-if (document.documentElement.dataset.page === 'manage') {
-  await Promise.all([words, client])
-  render(html`<${Manage} link=${linkOf(location.hash)} />`, document.getElementById('app'))
 }

@@ -1,0 +1,8 @@
+// The page /manage: the appointment that the link in its fragment opens.
+import { html, render } from '../lib/html.js'
+import { ready as client } from '../lib/client.js'
+import { ready as words } from '../lib/i18n.js'
+import { Manage, linkOf } from './appointment.js'
+
+await Promise.all([words, client])
+render(html`<${Manage} link=${linkOf(location.hash)} />`, document.getElementById('app'))
