@@ -51,6 +51,21 @@ func TestTheLivePage(t *testing.T) {
 	p.until(`[...document.querySelectorAll('.chart details[open] tbody td')].some(td => td.innerText === '2')`)
 	p.shot("live-1")
 
+	// The banner tells the truth about the storage.
+	p.run(`{
+		const own = window.fetch
+		window.fetch = async (...asked) => {
+			const answer = await own(...asked)
+			if (!String(asked[0].url || asked[0]).includes('/v1/debug/storage')) return answer
+			return new Response(JSON.stringify({ ...await answer.json(), storageMode: window.mode }), { headers: { 'Content-Type': 'application/json' } })
+		}
+		window.mode = 'fallback'
+	}`)
+	p.says("Redis is away. Bookings stay safe.")
+	p.accessible("the live view without Redis")
+	p.run(`window.mode = 'redis'`)
+	p.says("The live state is shared.")
+
 	own := h.desk(t, store.RoleSpecialist)
 	if n := own.count(`nav a[href="#live"], nav a[href="#queue"]`); n != 0 {
 		t.Error("a specialist is shown the way to the Live or the Queue page")

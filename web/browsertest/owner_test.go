@@ -6,10 +6,8 @@ import (
 
 	"github.com/chromedp/chromedp/kb"
 
-	"holdfast/engine"
 	"holdfast/engine/upstream/upstreamtest"
 	"holdfast/store"
-	"holdfast/web"
 )
 
 // state is a page of the console, or a dialog on it: how to get there from the page before, and what shows that it is
@@ -125,36 +123,4 @@ func TestTheMailTest(t *testing.T) {
 	p.until(`(b => b && (b.id = 'mail-test'))([...document.querySelectorAll('.setting .btn')].find(b => b.innerText === 'Send a test mail to me'))`)
 	p.click("#mail-test")
 	p.says("This server sends no mail.")
-}
-
-// The demo's window, in each language and both themes.
-func TestTheDemoIsAccessible(t *testing.T) {
-	t.Parallel()
-	h := newHouseWith(t, engine.Options{}, web.Options{Demo: true})
-	owner := engine.NewUser{Email: web.DemoEmail, Name: "Robin Harbour", Role: store.RoleOwner, Password: web.DemoPassword}
-	if _, err := h.engine.CreateUser(t.Context(), "system", owner); err != nil {
-		t.Fatal(err)
-	}
-	for _, lang := range languages {
-		t.Run(lang, func(t *testing.T) {
-			t.Parallel()
-			p := h.tab(t)
-			p.size(1600, 1000)
-			p.open("/demo?lang=" + lang)
-			p.until(`document.querySelectorAll('iframe').length === 3 && document.querySelectorAll('iframe')[1].contentDocument.querySelector('.board')`)
-			p.accessible("the demo")
-			if lang == "en" {
-				p.shot("demo-1")
-			}
-			p.click(".race .btn")
-			p.there(".score")
-			if got := ask[[]string](p, `[...document.querySelectorAll('.score dd')].slice(0, 3).map(d => d.innerText)`); len(got) != 3 || got[0] != "1" || got[1] != "49" || got[2] != "0" {
-				t.Errorf("the race ended with %v, want 1 booked, 49 refused, 0 overlaps", got)
-			}
-			p.accessible("the race")
-			if lang == "en" {
-				p.shot("demo-2")
-			}
-		})
-	}
 }

@@ -1,0 +1,79 @@
+package browsertest
+
+import (
+	"testing"
+
+	"holdfast/engine"
+	"holdfast/store"
+	"holdfast/web"
+)
+
+// newDemo is a house with the page /demo, and who signs in there.
+func newDemo(t testing.TB) *house {
+	t.Helper()
+	h := newHouseWith(t, engine.Options{}, web.Options{Demo: true})
+	owner := engine.NewUser{Email: web.DemoEmail, Name: "Robin Harbour", Role: store.RoleOwner, Password: web.DemoPassword}
+	if _, err := h.engine.CreateUser(t.Context(), "system", owner); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// A time taken on the left phone greys on the right one and is a ghost at the desk, all in one window.
+func TestTheDemoShowsAHoldThrice(t *testing.T) {
+	t.Parallel()
+	h := newDemo(t)
+	p := h.tab(t)
+	p.size(1600, 1000)
+	p.open("/demo?lang=en")
+	p.until(`document.querySelectorAll('iframe').length === 3`)
+	p.run(`window.left = document.querySelectorAll('iframe')[0], window.desk = document.querySelectorAll('iframe')[1], window.right = document.querySelectorAll('iframe')[2]`)
+	in := func(frame, selector string) string {
+		return frame + `.contentDocument.querySelector(` + quoted(selector) + `)`
+	}
+	for _, phone := range []string{"left", "right"} {
+		p.until(in(phone, ".card input[value=checkup]"))
+		p.run(in(phone, ".card input[value=checkup]") + `.click()`)
+		p.until(in(phone, ".who"))
+		p.run(in(phone, ".bar button") + `.click()`)
+		p.until(in(phone, ".live[data-link=live]"))
+		p.until(in(phone, `.day input[value="`+h.date+`"]`))
+		p.run(in(phone, `.day input[value="`+h.date+`"]`) + `.click()`)
+		p.until(in(phone, chip(h.at("09:00"))))
+	}
+	p.run(`desk.contentWindow.location.hash = 'day/` + h.date + `'`)
+	p.until(in("desk", ".busywrap:not(.loading) .board"))
+	h.hold("a-stranger-00001", "karim", h.at("09:00"), 600) // so that the phone's hold takes the last one
+	p.run(in("left", chip(h.at("09:00"))+" input") + `.click()`)
+	p.run(in("left", ".bar button") + `.click()`)
+	p.until(in("left", ".hold[data-phase=held]"))
+	p.until(in("right", chip(h.at("09:00"))+`[data-status="held"]`))
+	p.until(in("desk", `[data-col=ada] .ghosted`))
+}
+
+// The demo's window, in each language and both themes.
+func TestTheDemoIsAccessible(t *testing.T) {
+	t.Parallel()
+	for _, lang := range languages {
+		t.Run(lang, func(t *testing.T) {
+			t.Parallel()
+			p := newDemo(t).tab(t)
+			p.size(1600, 1000)
+			p.open("/demo?lang=" + lang)
+			p.until(`document.querySelectorAll('iframe').length === 3 && document.querySelectorAll('iframe')[1].contentDocument.querySelector('.board')`)
+			p.accessible("the demo")
+			if lang == "en" {
+				p.shot("demo-1")
+			}
+			p.click(".race .btn")
+			p.there(".score")
+			if got := ask[[]string](p, `[...document.querySelectorAll('.score dd')].slice(0, 3).map(d => d.innerText)`); len(got) != 3 || got[0] != "1" || got[1] != "49" || got[2] != "0" {
+				t.Errorf("the race ended with %v, want 1 booked, 49 refused, 0 overlaps", got)
+			}
+			p.accessible("the race")
+			if lang == "en" {
+				p.shot("demo-2")
+			}
+		})
+	}
+}
