@@ -61,3 +61,16 @@ func TestWhatCannotBeJoinedIsRefused(t *testing.T) {
 		})
 	}
 }
+
+// What could not be minified is served as it is, and cannot be minified here either.
+func TestEveryFileCanBeMinified(t *testing.T) {
+	u, err := newUI()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, a := range u.assets {
+		if _, err := minified(name, a.body()); err != nil {
+			t.Error(err)
+		}
+	}
+}
