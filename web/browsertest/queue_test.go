@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -167,6 +168,10 @@ func TestTheThreeDecisionsAboutABookingInDoubt(t *testing.T) {
 	p.onLine("Lena Vogt", "It is there")
 	p.says("Noted: it is there.")
 	h.operation("Lena Vogt", "completed", false)
+	p.lineSays("Lena Vogt", "Done")
+	if first := p.text(".lines .line"); !strings.Contains(first, "Lena Vogt") {
+		t.Errorf("the lines changed their places under the pointer: the first is now %q", first)
+	}
 	p.onLine("Per Lind", "It is not, send again")
 	p.says("It is sent again.")
 	h.operation("Per Lind", "completed", false)

@@ -1,6 +1,6 @@
 // What waits to be told to others: the practice system, programs by webhook, patients by mail. Each
 // line says how it stands in words, when the next try is, and what a person can do about it.
-import { html, useEffect, useState } from '../lib/html.js'
+import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { del, get, newKey, post } from '../lib/api.js'
 import { serverNow } from '../lib/clock.js'
 import { Icon } from '../lib/icons.js'
@@ -75,13 +75,21 @@ export function Page({ desk }) {
     queue.again()
   }
   const q = queue.data
+  // While somebody points into the list, or is in it with the keys, no line changes its place: a press must not
+  // reach another one than was aimed at.
+  const still = useRef(null), ids = useRef([])
+  const place = op => { const at = still.current ? still.current.indexOf(op.id) : 0; return at < 0 ? Infinity : at }
+  const list = [...q?.operations || []].sort((a, b) => place(a) === place(b) ? 0 : place(a) - place(b))
+  ids.current = list.map(op => op.id)
+  const hold = () => { still.current ||= ids.current }
+  const release = e => { if (!e.currentTarget.matches(':hover, :focus-within')) still.current = null }
   const totals = ['', 'pending', 'processing', 'completed', 'failed']
   return html`<${Office} desk=${desk} name="queue" lead=${t('queue.lead')} ask=${queue}>
     ${q && html`<div class="totals" role="group" aria-label=${t('queue.filter')}>${totals.map(s => html`<button type="button" key=${s} class="total" aria-pressed=${s === filter ? 'true' : 'false'} onClick=${() => setFilter(s)}>
         <b>${q[s || 'total'] ?? 0}</b><span>${t(s ? 'queue.state.' + s : 'queue.all')}</span></button>`)}</div>
       <${Trouble} problem=${sending.problem} />
       ${q.failed > 0 && !filter && html`<${Notice} kind="warn" icon="alert" text="queue.attention" params=${{ n: q.failed }} />`}
-      ${q.operations?.length ? html`<ul class="lines">${q.operations.map(op => html`<${Operation} key=${op.id} op=${op} offset=${serverNow()} run=${run} ask=${setAsking} />`)}</ul>`
+      ${list.length ? html`<ul class="lines" onPointerEnter=${hold} onFocusIn=${hold} onPointerLeave=${release} onFocusOut=${release}>${list.map(op => html`<${Operation} key=${op.id} op=${op} offset=${serverNow()} run=${run} ask=${setAsking} />`)}</ul>`
         : html`<p class="nothing">${t(filter ? 'queue.none.filter' : 'queue.none')}</p>`}`}
     ${asking && html`<${Confirm} desk=${desk} title=${t('queue.giveup')} text=${t(asking.kind.startsWith('upstream') ? 'queue.giveup.text' : 'queue.giveup.notice')} action=${t('queue.giveup')} close=${() => setAsking(null)}
       run=${async () => { await (stateOf(asking) === 'review' ? post(`/v1/queue/${asking.id}/review`, { decision: 'give_up' }, { key: newKey() }) : del('/v1/queue/' + asking.id)); desk.toast('queue.done.giveup'); queue.again() }} />`}
