@@ -55,7 +55,7 @@ func TestAHoldGreysTheTimeForEverybodyElse(t *testing.T) {
 	pressed := time.UnixMilli(ask[int64](a, `(document.querySelector('.bar button').click(), Date.now())`))
 	t.Logf("from the press to the other tab showing the hold: %v (aim: at most 300ms)", b.noted().Sub(pressed))
 	a.held()
-	b.shot("book-2-when")
+	b.look("book-2-when")
 	if got := ask[string](b, `document.querySelector(`+quoted(chip(start)+" input")+`).getAttribute('aria-label')`); got != "10:00, on hold by someone else, unavailable" {
 		t.Errorf("a held time is called %q", got)
 	}
@@ -214,7 +214,7 @@ func TestALostTimeKeepsWhatWasTyped(t *testing.T) {
 	}, asAdmin)
 	p.says("The clinic needed this time. We are sorry. Nearest free:")
 	p.there(".notice.danger .btn:nth-of-type(3)")
-	p.shot("book-5-lost")
+	p.look("book-5-lost")
 	p.click(".notice.danger .btn")
 	p.held()
 	if name, email := ask[string](p, "document.querySelector('#name').value"), ask[string](p, "document.querySelector('#email').value"); name != "Lena Vogt" || email != "lena@example.org" {
@@ -271,7 +271,7 @@ func TestKeepingATimeTenTimes(t *testing.T) {
 		p.there(".hold[data-phase=warning]")
 		if n == 0 {
 			p.says("2 minutes left to hold 10:00.")
-			p.shot("book-6-warning")
+			p.look("book-6-warning")
 		}
 		p.click(".notice.warn .btn")
 		p.held()

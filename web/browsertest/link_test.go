@@ -18,7 +18,7 @@ func TestAPageWithoutNetworkSaysSoAndHeals(t *testing.T) {
 	if got := p.text(".notice.warn"); !regexp.MustCompile(`^No connection\. Times as of \d\d:\d\d\. We keep trying\.$`).MatchString(got) {
 		t.Errorf("without network the page says %q", got)
 	}
-	p.shot("book-7-offline")
+	p.look("book-7-offline")
 	h.hold("a-stranger-00001", "ada", h.at("10:00"), 300)
 	p.offline(false)
 	p.there(".live[data-link=live]")
@@ -57,7 +57,7 @@ func TestALostAnswerIsNoSecondBooking(t *testing.T) {
 	h.loseAnswers("/book")
 	p.confirm()
 	p.says("We don't know yet if your booking arrived. Don't book again.")
-	p.shot("book-8-unknown")
+	p.look("book-8-unknown")
 	h.one(t)
 	// Not even a reload forgets that there is something to find out.
 	p.reload()

@@ -29,11 +29,11 @@ func TestChangingAnAppointmentByItsLink(t *testing.T) {
 	p.open(link)
 	p.booked()
 	p.says("Dr Ada Brandt")
-	p.shot("manage-1")
+	p.look("manage-1")
 	p.click(".row + .row .btn")
 	p.live()
 	p.day(h.date)
-	p.shot("manage-2-change")
+	p.look("manage-2-change")
 	p.choose(h.at("15:00"))
 	p.click(".bar button")
 	p.there(".move")
@@ -55,7 +55,7 @@ func TestChangingAnAppointmentByItsLink(t *testing.T) {
 	old := h.tab(t)
 	old.open(link)
 	old.says("This link no longer works. It was changed or has expired. Use your newest email, or call 030 1234567.")
-	old.shot("manage-3-dead")
+	old.look("manage-3-dead")
 }
 
 // Opening the page, and asking for its address as a mail scanner does, cancels nothing. One button does.
@@ -69,7 +69,7 @@ func TestCancellingAnAppointmentByItsLink(t *testing.T) {
 	p.booked()
 	p.click(".btn.danger")
 	p.there("#reason")
-	p.shot("manage-4-cancel")
+	p.look("manage-4-cancel")
 	p.reload()
 	p.there(".ticket")
 	h.one(t)

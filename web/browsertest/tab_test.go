@@ -357,6 +357,18 @@ func (p *tab) shot(name string) {
 	p.theme("light")
 }
 
+// look is shot on a phone and on a desk's screen.
+func (p *tab) look(name string) {
+	p.t.Helper()
+	if os.Getenv("HOLDFAST_SHOTS") == "" {
+		return
+	}
+	p.shot(name)
+	p.size(1280, 860)
+	p.shot(name + "-wide")
+	p.size(390, 844)
+}
+
 func (p *tab) picture(file string) {
 	png, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
 	if err == nil {

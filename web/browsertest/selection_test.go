@@ -1,0 +1,109 @@
+package browsertest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+)
+
+// spoken is what a screen reader calls a time.
+func (p *tab) spoken(start string) string {
+	p.t.Helper()
+	return ask[string](p, `document.querySelector(`+quoted(chip(start)+" input")+`).getAttribute('aria-label')`)
+}
+
+// unlooked waits until nobody is seen looking at a time.
+func (p *tab) unlooked(start string) {
+	p.t.Helper()
+	p.until(`document.querySelector(` + quoted(chip(start)+":not(.looking)") + `)`)
+}
+
+// A phone that dies says nothing any more: no goodbye, no release. Its look outlives it by ten seconds at most.
+func TestALookOfAKilledTabLapses(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	own, closeIt := chromedp.NewContext(chromium.open(t), chromedp.WithNewBrowserContext())
+	a, b := h.watch(t, own, closeIt), h.tab(t)
+	start := h.at("10:00")
+	for _, p := range []*tab{a, b} {
+		p.when("&specialist=ada")
+	}
+	a.choose(start)
+	b.there(chip(start) + ".looking")
+	if got := b.spoken(start); got != "10:00, someone is looking" {
+		t.Errorf("a time that is looked at is called %q", got)
+	}
+	if got := ask[string](b, `getComputedStyle(document.querySelector(`+quoted(chip(start)+" .face")+`), '::after').borderTopColor`); got != "rgb(122, 75, 0)" {
+		t.Errorf("the ring of a time that is looked at is %s, want the amber of --warn", got)
+	}
+
+	// A crashed page answers nothing, so nobody waits for its answer.
+	crash, cancel := context.WithTimeout(own, time.Second)
+	defer cancel()
+	_ = chromedp.Do(crash, command(page.Crash, cdp.Empty{}))
+	killed := time.Now()
+	b.unlooked(start)
+	t.Logf("from the crash to the other tab showing nobody looking: %v (at most 10s after the last renewal)", time.Since(killed))
+	if got := b.spoken(start); got != "10:00" {
+		t.Errorf("a time that nobody looks at any more is called %q", got)
+	}
+	b.shows(start, "free")
+}
+
+// A network that breaks event streams (a proxy that buffers, a filter) lets plain requests through. After three streams
+// that failed the page asks instead, sees the same, and goes back to the stream when there is one.
+func TestAPageWhoseStreamIsBrokenAsksInstead(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.tab(t)
+	p.streams(false)
+	p.open("/?lang=en&type=checkup&specialist=ada")
+	p.there(".live[data-link=polling]")
+	if n := ask[int](p, `performance.getEntriesByType('resource').filter(e => e.name.includes('/v1/holds/stream')).length`); n < 3 {
+		t.Errorf("the page gave up on the stream after %d attempts, want 3", n)
+	}
+	p.day(h.date)
+	start, other := h.at("10:00"), h.at("11:00")
+
+	// What others do is seen: a look comes and lapses, a hold greys the time.
+	h.must(200, "POST", "/v1/slots/select", map[string]any{
+		"clientId": "a-stranger-00001", "appointmentTypeId": "checkup", "slotStartDate": start, "specialistId": "ada",
+	})
+	p.there(chip(start) + ".looking")
+	p.unlooked(start)
+	h.hold("a-stranger-00001", "ada", start, 300)
+	p.shows(start, "held")
+
+	// What is chosen here is seen by others, and asking keeps it so.
+	p.choose(other)
+	neighbour := h.tab(t)
+	neighbour.when("&specialist=ada")
+	neighbour.there(chip(other) + ".looking")
+
+	// The stream is back: the page heals without a reload, and asks no more.
+	p.run(`window.sameDocument = true`)
+	p.streams(true)
+	p.there(".live[data-link=live]")
+	h.hold("a-stranger-00002", "ada", h.at("12:00"), 300)
+	p.shows(h.at("12:00"), "held")
+	p.shows(start, "held")
+	if !ask[bool](p, `window.sameDocument === true`) {
+		t.Error("the page was loaded anew")
+	}
+	if polls := `performance.getEntriesByType('resource').filter(e => e.name.includes('/v1/slots/poll')).length`; ask[int](p, polls) == 0 {
+		t.Error("the page never asked /v1/slots/poll")
+	}
+}
+
+// streams breaks the event streams of a tab and nothing else, or lets them through again.
+func (p *tab) streams(there bool) {
+	p.t.Helper()
+	p.do(command(network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: []*network.Conditions{
+		{URLPattern: "http://" + p.host + "/v1/holds/stream", Offline: !there, DownloadThroughput: -1, UploadThroughput: -1},
+	}}))
+}
