@@ -68,10 +68,19 @@ func TestThePatientsPagesAreAccessible(t *testing.T) {
 			if lang == "de" {
 				p.size(320, 800) // the longest words on the narrowest screen
 			}
+			see := func(state string) {
+				t.Helper()
+				p.accessible(state)
+				if picture := "patient-" + strings.ReplaceAll(state, " ", "-") + "-" + lang; lang == "en" {
+					p.look(picture)
+				} else {
+					p.shot(picture)
+				}
+			}
 			p.open("/?lang=" + lang)
 			p.click(".card input[value=checkup]")
 			p.there(".who")
-			p.accessible("choosing what")
+			see("choosing what")
 			p.click(".bar button")
 			p.live()
 			p.day(h.date)
@@ -85,19 +94,19 @@ func TestThePatientsPagesAreAccessible(t *testing.T) {
 			}
 			p.shows(h.at("11:00"), "taken")
 			p.choose(h.at("14:00"))
-			p.accessible("choosing a time")
+			see("choosing a time")
 			p.click(".bar button")
 			p.held()
-			p.accessible("giving details")
+			see("giving details")
 			p.click(".details [type=submit]")
 			p.there(".summary:focus")
-			p.accessible("details with mistakes")
+			see("details with mistakes")
 			assigned := "ada"
 			h.must(201, "POST", "/v1/appointments", map[string]any{
 				"appointmentTypeId": "checkup", "specialistId": assigned, "slotStartDate": h.at("14:00"), "displace": true, "patient": map[string]any{"name": "Walk In", "phone": "030 5555555"},
 			}, asAdmin)
 			p.there(".notice.danger .btn")
-			p.accessible("a time that was lost")
+			see("a time that was lost")
 			p.click(".notice.danger .btn")
 			p.held()
 			p.fill("#name", "Lena Vogt")
@@ -107,25 +116,25 @@ func TestThePatientsPagesAreAccessible(t *testing.T) {
 			}
 			p.click(".details [type=submit]")
 			p.booked()
-			p.accessible("a booked appointment")
+			see("a booked appointment")
 			p.click(".btn.danger")
 			p.there("#reason")
-			p.accessible("cancelling")
+			see("cancelling")
 			p.click(".actions .textlink")
 			p.click(".row + .row .btn")
 			p.live()
-			p.accessible("choosing another time")
+			see("choosing another time")
 			p.day(h.date)
 			p.choose(h.at("16:00"))
 			p.click(".bar button")
 			p.there(".move")
-			p.accessible("confirming another time")
+			see("confirming another time")
 			p.open("/manage?lang=" + lang + "#nonsense")
 			p.there(".notice.danger")
-			p.accessible("a dead link")
+			see("a dead link")
 			p.open("/embed?type=class&lang=" + lang)
 			p.live()
-			p.accessible("the page in a frame")
+			see("the page in a frame")
 		})
 	}
 }
