@@ -6,6 +6,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/chromedp/cdproto/page"
 )
 
 // site is somebody's website with the booking page in it, at an origin of its own.
@@ -59,5 +61,28 @@ func TestASiteThatIsNotNamedCannotFrameThePage(t *testing.T) {
 	p.forgive()
 	if got := h.must(200, "GET", "/", nil).raw; strings.Contains(got, "frame-ancestors *") {
 		t.Error("the whole page may be framed by anybody")
+	}
+}
+
+// A frame may be given no storage at all. The booking goes through in it all the same, and the appointment's own page
+// opens beside it, because a frame is no place to keep.
+func TestBookingInAFrameWithoutStorage(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.must(200, "PUT", "/v1/settings", map[string]any{"embedOrigins": []string{"https://praxis.example"}}, asAdmin)
+	p := h.tab(t)
+	p.do(command(page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `
+		for (const name of ['sessionStorage', 'localStorage']) Object.defineProperty(window, name, { get() { throw new DOMException('blocked', 'SecurityError') } })`}))
+	p.open("/embed?type=checkup&lang=en")
+	p.live()
+	p.day(h.date)
+	p.take(h.at("10:00"))
+	p.confirm()
+	p.booked()
+	p.says("You're booked.")
+	p.look("embed-2-booked")
+	h.one(t)
+	if got := ask[string](p, `document.querySelector('a.btn[href^="/manage"]').target`); got != "_blank" {
+		t.Errorf("the appointment's page opens in %q, want a tab of its own", got)
 	}
 }

@@ -271,6 +271,7 @@ func TestKeepingATimeTenTimes(t *testing.T) {
 		p.there(".hold[data-phase=warning]")
 		if n == 0 {
 			p.says("2 minutes left to hold 10:00.")
+			p.accessible("two minutes left")
 			p.look("book-6-warning")
 		}
 		p.click(".notice.warn .btn")

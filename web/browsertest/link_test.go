@@ -12,12 +12,14 @@ func TestAPageWithoutNetworkSaysSoAndHeals(t *testing.T) {
 	p := h.tab(t)
 	p.when("&specialist=ada")
 	p.run(`window.sameDocument = true`)
+	p.axe() // which cannot be loaded later
 	p.offline(true)
 	p.there(".live[data-link=offline]")
 	p.there(".notice.warn")
 	if got := p.text(".notice.warn"); !regexp.MustCompile(`^No connection\. Times as of \d\d:\d\d\. We keep trying\.$`).MatchString(got) {
 		t.Errorf("without network the page says %q", got)
 	}
+	p.accessible("no connection")
 	p.look("book-7-offline")
 	h.hold("a-stranger-00001", "ada", h.at("10:00"), 300)
 	p.offline(false)
@@ -57,6 +59,7 @@ func TestALostAnswerIsNoSecondBooking(t *testing.T) {
 	h.loseAnswers("/book")
 	p.confirm()
 	p.says("We don't know yet if your booking arrived. Don't book again.")
+	p.accessible("an unknown outcome")
 	p.look("book-8-unknown")
 	h.one(t)
 	// Not even a reload forgets that there is something to find out.

@@ -79,6 +79,8 @@ func TestCancellingAnAppointmentByItsLink(t *testing.T) {
 	p.fill("#reason", "On holiday")
 	p.click(".btn.solid")
 	p.says("Cancelled. The time is free for someone else.")
+	p.accessible("a cancelled appointment")
+	p.look("manage-5-cancelled")
 	if list := h.bookings(); len(list) != 0 {
 		t.Errorf("after cancelling there is %v", list)
 	}

@@ -118,7 +118,7 @@ function Problems({ h, type, retry }) {
   useEffect(() => {
     if (h.problem.code === 'quota_exceeded') get('/v1/holds').then(x => setOwn(x.holds), () => {})
   }, [h.problem])
-  const letGo = ({ holdId }) => del('/v1/holds', { holdId, clientId: self.id }).catch(() => {}).then(retry)
+  const letGo = ({ holdId }) => del('/v1/holds', { holdId, clientId: self.id }).catch(() => {}).then(() => retry())
   return html`<${ProblemNotice} problem=${h.problem} type=${type} own=${own} letGo=${letGo} retry=${retry} holding=${isHeld(h)} />`
 }
 

@@ -1,0 +1,214 @@
+package browsertest
+
+import (
+	"context"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/store"
+)
+
+// The words a patient reads when something is in the way, and that each of them leads on. Those of a lost and of a
+// displaced time, of the warning and of a broken link stand with their own tests.
+
+// reads waits until a notice of the page matches.
+func (p *tab) reads(pattern string) {
+	p.t.Helper()
+	re := regexp.MustCompile("^" + pattern + "$")
+	p.there(".notice")
+	var got string
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); p.moment() {
+		if got = p.text(".notice"); re.MatchString(got) {
+			return
+		}
+	}
+	p.t.Fatalf("the notice says %q, want %s", got, re)
+}
+
+// answers has the page's next requests that end in path refused, times over, before they reach the server: a code of
+// the contract that no clinic at rest gives.
+func (p *tab) answers(path, status, code, retryAfter, times string) {
+	p.t.Helper()
+	p.run(`(() => {
+		const real = window.fetch
+		let times = ` + times + `
+		window.fetch = (to, o) => o.method === 'POST' && to.endsWith(` + quoted(path) + `) && times-- > 0
+			? Promise.resolve(new Response(JSON.stringify({ code: ` + quoted(code) + `, status: ` + status + ` }), { status: ` + status + `, headers: { 'Retry-After': ` + quoted(retryAfter) + ` } }))
+			: real(to, o)
+	})()`)
+}
+
+// A hold that was let lapse is taken again by whoever comes back, if it is still free.
+func TestALapsedTimeIsHeldAgain(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.tab(t)
+	p.when("&specialist=ada")
+	p.take(h.at("10:00"))
+	p.fill("#name", "Lena Vogt")
+	p.run(`(() => {
+		const real = performance.now.bind(performance)
+		performance.now = () => real() + 901 * 1000
+	})()`)
+	p.reads(`10:00 is no longer held\. Your details are kept\. Hold it again`)
+	p.accessible("a hold that has lapsed")
+	p.look("book-9-lapsed")
+	p.click(".notice .btn")
+	p.held()
+	p.reads(`We held this time again for you\.`)
+	if name := ask[string](p, "document.querySelector('#name').value"); name != "Lena Vogt" {
+		t.Errorf("what was typed became %q", name)
+	}
+}
+
+// closed takes the working hours of some days away.
+func closed(is func(store.Weekday) bool) func(*engine.ClinicFile) {
+	return func(f *engine.ClinicFile) {
+		for i := range f.Specialists {
+			var open []engine.HoursEntry
+			for _, e := range f.Specialists[i].WeeklyHours {
+				if !is(e.Weekday) {
+					open = append(open, e)
+				}
+			}
+			f.Specialists[i].WeeklyHours = open
+		}
+	}
+}
+
+func TestADayWithoutTimesLeadsToTheFirstFreeOne(t *testing.T) {
+	t.Parallel()
+	day := store.Weekday(time.Now().UTC().AddDate(0, 0, 2).Weekday())
+	h := newHouse(t, closed(func(d store.Weekday) bool { return d == day }))
+	p := h.tab(t)
+	p.open("/?lang=en&type=checkup")
+	p.live()
+	p.click(`.day input[value="` + h.date + `"]`)
+	p.reads(`No times on \w{3} \d+ \w+\. First free: .+`)
+	p.look("book-10-empty-day")
+	p.click(".notice .btn")
+	p.there(".chip")
+}
+
+func TestAClinicWithoutTimesNamesItsPhone(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, closed(func(store.Weekday) bool { return true }))
+	p := h.tab(t)
+	p.open("/?lang=en&type=checkup")
+	p.reads(`No times online in the next 60 days\. Call 030 1234567 or look again later; cancelled times appear here at once\.`)
+	p.accessible("no times at all")
+	p.look("book-11-none")
+}
+
+func TestBookingTheSameTypeTooSoon(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, func(f *engine.ClinicFile) { f.AppointmentTypes[0].CooldownMinutes = 3 * 1440 })
+	p := h.tab(t)
+	p.when("")
+	p.take(h.at("10:00"))
+	p.confirm()
+	p.booked()
+	p.when("")
+	p.choose(h.at("11:00"))
+	p.click(".bar button")
+	p.reads(`You already booked a Check-up\. Change that one, or book again from \w{3} \d\d:\d\d\. Show that appointment`)
+	p.accessible("a cooldown")
+	p.look("book-12-cooldown")
+	p.click(".notice .btn")
+	p.booked()
+	h.one(t)
+}
+
+func TestHoldingTooManyTimes(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.tab(t)
+	p.when("&specialist=ada")
+	client := ask[string](p, `JSON.parse(sessionStorage.getItem('holdfast.client'))`)
+	for _, clock := range []string{"08:00", "09:00", "10:00"} {
+		h.hold(client, "ada", h.at(clock), 300)
+	}
+	p.choose(h.at("12:00"))
+	p.click(".bar button")
+	p.reads(`You are holding 3 times\. Let one go: .*08:00 .*09:00 .*10:00`)
+	p.look("book-13-quota")
+	p.click(".notice .btn")
+	p.held()
+	if n := h.must(200, "GET", "/v1/debug/locks", nil, asAdmin).get("count"); n != 3.0 {
+		t.Errorf("%v times are held, want 3: one let go and one taken", n)
+	}
+}
+
+func TestTooManyRequestsAreTriedAgain(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.tab(t)
+	p.when("&specialist=ada")
+	p.choose(h.at("10:00"))
+	p.answers("/v1/holds", "429", "rate_limited", "3", "1")
+	p.click(".bar button")
+	p.reads(`Too many requests from this network\. Trying again in [0-3] s\.`)
+	p.held()
+}
+
+// The server cannot write for a while. The page says so, tries again by itself, and books once.
+func TestAServerThatCannotSaveIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ status, code string }{{"503", "storage_unavailable"}, {"507", "storage_full"}} {
+		t.Run(c.code, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t)
+			p := h.tab(t)
+			p.when("&specialist=ada")
+			p.take(h.at("10:00"))
+			p.answers("/book", c.status, c.code, "2", "2")
+			p.confirm()
+			p.reads(`The clinic's system can't save right now\. Your time is still held; we try again\.`)
+			p.booked()
+			h.one(t)
+		})
+	}
+}
+
+// Somebody opens the same page with the same secret. The first says that it has paused, and may be taken up again.
+func TestAPageThatWasReplacedCanBeUsedAgain(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.tab(t)
+	p.when("&specialist=ada")
+	client := ask[string](p, `JSON.parse(sessionStorage.getItem('holdfast.client'))`)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	other, err := http.NewRequestWithContext(ctx, "GET", h.url+"/v1/holds/stream?appointmentTypeId=checkup&clientId="+client, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	p.there(".live[data-link=replaced]")
+	p.reads(`This page is open in another tab\. Use it here`)
+	p.accessible("a page that was replaced")
+	p.click(".notice .btn")
+	p.there(".live[data-link=live]")
+	p.until("!document.querySelector('.notice')")
+	h.hold("a-stranger-00001", "ada", h.at("10:00"), 300)
+	p.shows(h.at("10:00"), "held")
+}
+
+func TestWithoutJavaScriptThePageNamesThePhone(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	for _, path := range []string{"/", "/manage"} {
+		page := h.must(200, "GET", path, nil).raw
+		if !strings.Contains(page, "<noscript>") || !strings.Contains(page, "030 1234567") {
+			t.Errorf("%s does not say what to do without JavaScript:\n%s", path, page)
+		}
+	}
+}
