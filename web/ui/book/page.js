@@ -165,7 +165,7 @@ function App() {
   const { name, contact } = boot.clinic
   const aside = html`<${Aside} rows=${[
     [t('summary.what'), type && html`<${Name} of=${type.name} /><span class="muted">${t('minutes', { n: type.durationMinutes })}</span>`],
-    [t('summary.who'), type && html`<${Name} of=${held ? nameOf(h.specialistId) : person(specialistId)} />`],
+    [t('summary.who'), type && html`<${Name} of=${held || specialistId ? nameOf(held ? h.specialistId : specialistId) : t('who.any')} />`],
     [t('summary.when'), held && dayAndTime(h.start)],
     [t('summary.where'), html`<${Name} of=${name} />${contact.address && html`<span class="muted"><bdi>${contact.address}</bdi></span>`}`],
   ]} />`
