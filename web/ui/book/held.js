@@ -10,19 +10,18 @@ import { countdown, foreignZone, range, time, write } from '../lib/time.js'
 import { Name } from './shell.js'
 
 export function HoldCard({ hold, type, keep, reclaim }) {
-  const said = useRef()
+  const last = useRef()
   const { left, phase } = hold
   const at = time(hold.start)
   const minutes = Math.ceil(left / 60)
   const warning = phase === 'warning'
-  // Spoken at five, two and one minutes, and not every second.
+  // Spoken when five, two and one minutes are passed, and not every second. A tab that slept may pass two at once.
   useEffect(() => {
+    const before = last.current
+    last.current = left
     if (!(left > 0) || phase === 'booking') return
-    const step = [300, 120, 60].find(x => left <= x && left > x - 5)
-    if (step && said.current !== step) {
-      said.current = step
-      say(t(step > 120 ? 'hold.left.sr' : 'hold.warn', { time: at, n: step / 60 }))
-    }
+    const step = [60, 120, 300].find(x => left <= x && before > x)
+    if (step) say(t(step > 120 ? 'hold.left.sr' : 'hold.warn', { time: at, n: minutes }))
   }, [left])
   useEffect(() => {
     if (hold.note === 'kept') say(t('hold.kept', { time: at, m: Math.round(left / 60) }))

@@ -1,0 +1,53 @@
+package browsertest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+)
+
+// A screen reader hears the countdown at five, two and one minutes and at no other time, and never what strangers hold.
+// The page's own clock is moved, as in the test of keeping a time.
+func TestTheCountdownIsSpokenThrice(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.tab(t)
+	p.when("&specialist=ada")
+	p.run(`(() => {
+		window.heard = []
+		const note = () => document.querySelectorAll('[aria-live]').forEach(e => {
+			const said = e.textContent.trim()
+			if (said && said !== window.heard.at(-1)) window.heard.push(said)
+		})
+		new MutationObserver(note).observe(document.body, { subtree: true, childList: true, characterData: true })
+		const real = performance.now.bind(performance)
+		window.later = 0
+		performance.now = () => real() + window.later
+	})()`)
+	h.hold("a-stranger-00001", "ada", h.at("12:00"), 300)
+	p.shows(h.at("12:00"), "held")
+	p.take(h.at("10:00"))
+	h.hold("a-stranger-00002", "ada", h.at("13:00"), 300)
+	var want []string
+	for _, minutes := range []int{10, 5, 4, 2, 1} {
+		p.run(fmt.Sprintf(`(() => {
+			const [m, s] = document.querySelector('.hold-left').innerText.match(/\d+/g)
+			window.later += (m * 60 + +s - %d * 60) * 1000
+		})()`, minutes))
+		p.until(fmt.Sprintf(`document.querySelector('.hold-left').innerText.match(/\d+/)[0] < %d`, minutes))
+		switch minutes {
+		case 5:
+			want = append(want, "10:00 is held for 5 more minutes.")
+		case 2:
+			want = append(want, "2 minutes left to hold 10:00.")
+		case 1:
+			want = append(want, "1 minute left to hold 10:00.")
+		}
+		if len(want) > 0 {
+			p.until(`window.heard.includes(` + quoted(want[len(want)-1]) + `)`)
+		}
+	}
+	if got := ask[[]string](p, `window.heard`); !slices.Equal(got, want) {
+		t.Errorf("spoken: %q, want %q", got, want)
+	}
+}
