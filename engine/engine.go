@@ -49,6 +49,7 @@ type Engine struct {
 	taken     takenTime
 	presence  presenceState
 	live      liveDays
+	requested chan struct{} // a session was asked for
 	knownKeys knownKeys
 	failures  failures
 	passwords passwords
@@ -131,7 +132,7 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	if o.Pacer == nil {
 		o.Pacer = upstream.NewPacer(0)
 	}
-	e := &Engine{store: o.Store, holds: &countedHolds{Backend: o.Holds}, log: o.Logger, options: o, passwords: newPasswords()}
+	e := &Engine{store: o.Store, holds: &countedHolds{Backend: o.Holds}, log: o.Logger, options: o, passwords: newPasswords(), requested: make(chan struct{}, 1)}
 	e.started = e.now()
 	e.prepareOutbound()
 	e.prepareNotices()

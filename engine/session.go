@@ -54,6 +54,10 @@ func (e *Engine) RequestSession(ctx context.Context, client holds.ClientID, once
 	})
 	if err == nil && found.ID == s.ID {
 		e.publishSession(ctx, &s)
+		select {
+		case e.requested <- struct{}{}:
+		default: // it will look anyway
+		}
 	}
 	return found, err
 }
@@ -176,30 +180,63 @@ func (e *Engine) CancelSession(ctx context.Context, id string, client holds.Clie
 	})
 }
 
-// expireSessions ends the requests that nobody accepted in time, once a second.
+// expireSessions ends the requests that nobody accepted in time. It wakes for the next of them and when one is made
+// here, and looks once a minute for those that another server has left; a server without sessions leaves the database
+// alone.
 func (e *Engine) expireSessions(ctx context.Context) {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
+	const patience = time.Minute
+	next := time.NewTimer(0)
+	defer next.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
-			late, err := e.store.Sessions(ctx, store.SessionFilter{Statuses: []store.SessionStatus{store.SessionRequested}, Before: e.now().Add(time.Millisecond)})
-			for i := 0; i < len(late) && err == nil; i++ {
-				_, err = e.changeSession(ctx, late[i].ID, func(_ store.Tx, s *store.Session, now time.Time) (bool, error) {
-					if s.Status != store.SessionRequested || now.Before(s.ExpiresAt) {
-						return false, nil
-					}
-					s.Status, s.EndedAt = store.SessionExpired, now
-					return true, nil
-				})
+		case <-e.requested:
+		case <-next.C:
+		}
+		due, err := e.endUnanswered(ctx)
+		wait := min(due.Sub(e.now()), patience)
+		switch {
+		case err != nil && ctx.Err() == nil:
+			e.log.Warn("unanswered requests were not ended; the next try is in a second", "error", err)
+			wait = time.Second
+		case due.IsZero():
+			wait = patience
+		}
+		next.Reset(max(0, wait))
+	}
+}
+
+// endUnanswered ends the requests whose time has come, and returns when that of the next one comes; zero if there is none.
+func (e *Engine) endUnanswered(ctx context.Context) (due time.Time, err error) {
+	const most = 500
+	waiting, err := e.store.Sessions(ctx, store.SessionFilter{Statuses: []store.SessionStatus{store.SessionRequested}, Limit: most})
+	if err != nil {
+		return due, err
+	}
+	now := e.now()
+	if len(waiting) == most {
+		due = now // there are more
+	}
+	for _, w := range waiting {
+		if now.Before(w.ExpiresAt) {
+			if due.IsZero() || w.ExpiresAt.Before(due) {
+				due = w.ExpiresAt
 			}
-			if err != nil && ctx.Err() == nil {
-				e.log.Warn("unanswered requests were not ended; the next try is in a second", "error", err)
+			continue
+		}
+		_, err = e.changeSession(ctx, w.ID, func(_ store.Tx, s *store.Session, now time.Time) (bool, error) {
+			if s.Status != store.SessionRequested || now.Before(s.ExpiresAt) {
+				return false, nil
 			}
+			s.Status, s.EndedAt = store.SessionExpired, now
+			return true, nil
+		})
+		if err != nil {
+			return due, err
 		}
 	}
+	return due, nil
 }
 
 func (e *Engine) onlineSpecialist(ctx context.Context, id string) (store.Specialist, error) {
