@@ -21,34 +21,39 @@ func TestPagesAreWhatTheySay(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for i := range 100 { // so that there are free pages behind those in use
-		if err := q.Remove(t.Context(), fmt.Sprintf("op-%03d", 100+i)); err != nil {
+	// Removing leaves free pages behind those in use. Where the list of them lies is bbolt's choice; the test needs it
+	// before the last of them.
+	size := os.Getpagesize()
+	var sound []byte
+	var list, last int
+	freed := map[int]bool{}
+	for removed := 0; removed < 100 || last <= list; removed++ {
+		if removed == 150 {
+			t.Fatalf("the last free page is %d and the list of them is page %d; the test needs one behind it", last, list)
+		}
+		if err := q.Remove(t.Context(), fmt.Sprintf("op-%03d", 199-removed)); err != nil {
 			t.Fatal(err)
 		}
+		if removed < 99 {
+			continue
+		}
+		var err error
+		if sound, err = os.ReadFile(q.db.Path()); err != nil {
+			t.Fatal(err)
+		}
+		meta := sound[:size]
+		if order.Uint64(sound[size+64:]) > order.Uint64(meta[64:]) { // the transaction of the other meta page
+			meta = sound[size:]
+		}
+		list = int(order.Uint64(meta[pageHeader+32:])) // the page of the list of free pages
+		clear(freed)
+		for i := range int(order.Uint16(sound[list*size+10:])) {
+			freed[int(order.Uint64(sound[list*size+pageHeader+8*i:]))] = true
+		}
+		last = slices.Max(slices.Collect(maps.Keys(freed)))
 	}
-	path := q.db.Path()
 	if err := q.Close(); err != nil {
 		t.Fatal(err)
-	}
-	sound, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	size := os.Getpagesize()
-	meta := sound[:size]
-	if order.Uint64(sound[size+64:]) > order.Uint64(meta[64:]) { // the transaction of the other meta page
-		meta = sound[size:]
-	}
-	list := int(order.Uint64(meta[pageHeader+32:])) // the page of the list of free pages
-	entries := int(order.Uint16(sound[list*size+10:]))
-	freed := map[int]bool{}
-	for i := range entries {
-		freed[int(order.Uint64(sound[list*size+pageHeader+8*i:]))] = true
-	}
-	last := slices.Max(slices.Collect(maps.Keys(freed)))
-
-	if last <= list {
-		t.Fatalf("the last free page is %d and the list of them is page %d; the test needs one behind it", last, list)
 	}
 
 	// The first key of each branch lies in a free page, as a copy that bbolt left there might.

@@ -6,7 +6,6 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/network"
-	"github.com/chromedp/cdproto/page"
 )
 
 // BenchmarkFirstSlots is a patient's first visit: from the start of the navigation to the first time on the screen, with
@@ -15,11 +14,11 @@ import (
 func BenchmarkFirstSlots(b *testing.B) {
 	h := newHouse(b)
 	p := h.tab(b)
-	p.do(command(page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `new MutationObserver((_, o) => {
+	p.everyDocument(`new MutationObserver((_, o) => {
 		if (!document.querySelector('.chip')) return
 		o.disconnect()
 		requestAnimationFrame(() => { const c = new MessageChannel(); c.port1.onmessage = () => { window.painted = performance.now() }; c.port2.postMessage(0) })
-	}).observe(document, { subtree: true, childList: true })`}))
+	}).observe(document, { subtree: true, childList: true })`)
 	var took []float64
 	for b.Loop() {
 		p.leave()

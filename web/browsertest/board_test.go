@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/page"
-
 	"holdfast/engine"
 	"holdfast/store"
 )
@@ -67,7 +65,7 @@ func BenchmarkBoard(b *testing.B) {
 	email := h.staff(store.RoleReception)
 	p := h.tab(b)
 	p.size(1600, 1000)
-	p.do(command(page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: frameClock}))
+	p.everyDocument(frameClock)
 	p.open("/staff?lang=en#day/" + h.date)
 	p.signIn(email)
 	p.until(fmt.Sprintf(`document.querySelectorAll('.appt').length === %d`, fullBoard))

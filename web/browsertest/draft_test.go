@@ -7,7 +7,6 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/network"
-	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp/kb"
 
 	"holdfast/store"
@@ -49,11 +48,11 @@ func TestAnIdleDeskWarnsAndLocks(t *testing.T) {
 	p := h.tab(t)
 	p.size(1280, 800)
 	// The clock of the page can be put forward.
-	p.do(command(page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `{
+	p.everyDocument(`{
 		const now = performance.now.bind(performance)
 		window.later = 0
 		performance.now = () => now() + window.later
-	}`}))
+	}`)
 	p.open("/staff?lang=en#day/" + h.date)
 	p.signIn(email)
 	idle := ask[float64](p, `fetch('/v1/auth/me').then(r => r.json()).then(me => me.idleSeconds)`)

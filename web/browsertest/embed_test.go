@@ -6,8 +6,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-
-	"github.com/chromedp/cdproto/page"
 )
 
 // site is somebody's website with the booking page in it, at an origin of its own.
@@ -71,8 +69,8 @@ func TestBookingInAFrameWithoutStorage(t *testing.T) {
 	h := newHouse(t)
 	h.must(200, "PUT", "/v1/settings", map[string]any{"embedOrigins": []string{"https://praxis.example"}}, asAdmin)
 	p := h.tab(t)
-	p.do(command(page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `
-		for (const name of ['sessionStorage', 'localStorage']) Object.defineProperty(window, name, { get() { throw new DOMException('blocked', 'SecurityError') } })`}))
+	p.everyDocument(`
+		for (const name of ['sessionStorage', 'localStorage']) Object.defineProperty(window, name, { get() { throw new DOMException('blocked', 'SecurityError') } })`)
 	p.open("/embed?type=checkup&lang=en")
 	p.live()
 	p.day(h.date)

@@ -31,7 +31,8 @@ type tab struct {
 	ctx  context.Context
 	host string // of the server
 
-	also []string // other hosts it may speak to, set before it goes there
+	also    []string // other hosts it may speak to, set before it goes there
+	changed bool     // its window is no use to another test
 
 	mu         sync.Mutex
 	complaints []string
@@ -41,13 +42,23 @@ type tab struct {
 func (h *house) tab(t testing.TB) *tab {
 	t.Helper()
 	w := chromium.window(t)
-	return h.watch(t, w.ctx, func() {
-		if t.Failed() {
+	var p *tab
+	p = h.watch(t, w.ctx, func() {
+		if t.Failed() || p.changed {
 			w.close()
 		} else {
 			chromium.giveBack(w)
 		}
 	})
+	return p
+}
+
+// everyDocument runs a script before those of any page that the tab goes to. It stays in the window, so no other test
+// gets this one.
+func (p *tab) everyDocument(script string) {
+	p.t.Helper()
+	p.changed = true
+	p.do(command(page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script}))
 }
 
 // watch makes a tab of a context, and complains in its test of whatever its page should not do. done has the tab after
