@@ -96,9 +96,9 @@ func TestAPageWhoseStreamIsBrokenAsksInstead(t *testing.T) {
 	p.shows(start, "held")
 
 	// What is chosen here is seen by others, and asking keeps it so.
-	p.choose(other)
 	neighbour := h.tab(t)
 	neighbour.when("&specialist=ada")
+	p.choose(other)
 	neighbour.there(chip(other) + ".looking")
 
 	// The stream is back: the page heals without a reload, and asks no more.
