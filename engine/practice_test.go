@@ -135,7 +135,7 @@ func (p *practice) start() {
 	p.holds = memory.New(memory.Options{Booked: engine.Booked(p.store)})
 	p.pacer = upstream.NewPacer(0)
 	o := engine.Options{
-		Store: quiet{p.store}, Holds: p.holds, Queue: p.queue, QueueRebuilt: p.queue.Rebuilt(), Keyring: p.keys, Pacer: p.pacer,
+		Store: p.store, Holds: p.holds, Queue: p.queue, QueueRebuilt: p.queue.Rebuilt(), Keyring: p.keys, Pacer: p.pacer,
 		Logger: slog.New(slog.NewTextHandler(&p.log, nil)), OnFatal: func(err error) { p.fatal = err },
 		Presence: engine.PresenceOptions{Sweep: 100 * time.Hour, Mirror: 100 * time.Hour, Reconcile: 100 * time.Hour},
 	}
@@ -163,12 +163,6 @@ func (p *practice) start() {
 		<-done
 	}
 }
-
-// quiet answers at once that nobody asked for a session: nobody does here, and asking the database every second of a
-// virtual day costs real time.
-type quiet struct{ store.Store }
-
-func (quiet) Sessions(context.Context, store.SessionFilter) ([]store.Session, error) { return nil, nil }
 
 // end stops everything and checks what is left.
 func (p *practice) end() {
