@@ -47,8 +47,10 @@ func newTestStore(t *testing.T, o Options) *testStore {
 	return b
 }
 
-// hold makes the writer wait inside the first function of a batch until let.
+// hold makes the writer wait inside the first function of a batch until let. Its goroutine has laid the turn down by
+// then, so this is a lone caller, who takes nobody along.
 func (b *testStore) hold(wg *sync.WaitGroup) {
+	synctest.Wait()
 	wg.Go(func() {
 		if err := b.Write(context.Background(), func(store.Tx) error { <-b.release; return nil }); err != nil {
 			b.t.Logf("the function that held the writer: %v", err)
