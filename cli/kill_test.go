@@ -30,7 +30,8 @@ import (
 
 const (
 	killRounds = 12
-	killTime   = 6 * time.Second // rounds end after it, however many there were
+	killTime   = 6 * time.Second // no more rounds after it, if there were enough to prove anything
+	enough     = 4
 )
 
 // intent is one booking that somebody wants. It is tried under one key until there is an answer.
@@ -93,7 +94,7 @@ func TestKillLosesNothingAndBooksNothingTwice(t *testing.T) {
 	s := started(t, k.args...)
 	k.identify(s.base)
 	rounds := 0
-	for end := time.Now().Add(killTime); rounds < killRounds && time.Now().Before(end); rounds++ {
+	for end := time.Now().Add(killTime); rounds < enough || rounds < killRounds && time.Now().Before(end); rounds++ {
 		k.run(s, time.Duration(20+k.random.IntN(250))*time.Millisecond)
 		s = started(t, k.args...)
 	}
@@ -349,7 +350,7 @@ func (k *killed) check(base string, fake *upstreamtest.Server, rounds int) {
 	}
 	t.Logf("%d kills, %d wanted: %d by agents and %d on the web were acknowledged, %d appointments, %d without an answer at first, %d for review",
 		rounds, len(k.intents), agents, web, len(byStart), again, review)
-	if rounds < 3 || agents < 3 || web < 3 {
+	if rounds < enough || agents == 0 || web == 0 {
 		t.Error("that is too little to prove anything")
 	}
 }

@@ -150,7 +150,7 @@ func (e *Engine) workOne(ctx context.Context, l *lane) error {
 	known, promised, err := e.promised(ctx, op.ID)
 	switch {
 	case err != nil:
-		e.settle(ctx, op, outcome{end: later, at: e.now().Add(10 * time.Second), detail: "the database could not be read"})
+		e.settle(ctx, op, outcome{end: later, at: e.now().Add(10 * time.Second), detail: unread(ctx)})
 		return nil
 	case !promised: // its end was recorded, and the process stopped before the queue was told; or it was given up
 		op.Status, op.FinishedAt, op.NextAttemptAt, op.Unknown = store.OperationCompleted, e.now(), time.Time{}, false

@@ -141,7 +141,7 @@ func (e *Engine) deliverMail(ctx context.Context, op *store.Operation) outcome {
 	case errors.Is(err, store.ErrNotFound):
 		return outcome{end: needless, detail: "the appointment is gone"}
 	case err != nil:
-		return outcome{end: again, detail: "the database could not be read"}
+		return outcome{end: again, detail: unread(ctx)}
 	}
 	clinic := &e.Schedule().Clinic
 	m := notice.Mail{ID: op.ID, To: a.Patient.Email, ToName: a.Patient.Name, ReplyTo: clinic.Email, From: e.sender()}

@@ -15,7 +15,7 @@ func (e *Engine) deliverCancel(ctx context.Context, op *store.Operation) outcome
 	case errors.Is(err, store.ErrNotFound):
 		return outcome{end: needless}
 	case err != nil:
-		return e.soon("the database could not be read")
+		return e.soon(unread(ctx))
 	}
 	if at, behind := e.behind(ctx, op); behind {
 		return outcome{end: later, at: at, detail: op.LastError}
@@ -67,7 +67,7 @@ func (e *Engine) deliverComment(ctx context.Context, op *store.Operation) outcom
 	case errors.Is(err, store.ErrNotFound), err == nil && (a.Patient.Notes == "" || a.UpstreamPatientID == ""):
 		return outcome{end: needless}
 	case err != nil:
-		return e.soon("the database could not be read")
+		return e.soon(unread(ctx))
 	}
 	if o, ok := e.harmless(e.options.Upstream.SetPatientComment(ctx, a.UpstreamPatientID, a.Patient.Notes)); !ok {
 		return o

@@ -26,7 +26,7 @@ func (e *Engine) deliverWrite(ctx context.Context, op *store.Operation) outcome 
 	case errors.Is(err, store.ErrNotFound):
 		return outcome{end: needless}
 	case err != nil:
-		return e.soon("the database could not be read")
+		return e.soon(unread(ctx))
 	}
 	if at, behind := e.behind(ctx, op); behind {
 		return outcome{end: later, at: at, detail: op.LastError}
@@ -92,7 +92,7 @@ func (e *Engine) sendAppointment(ctx context.Context, op *store.Operation, p *up
 	a, err := e.store.Appointment(ctx, op.AppointmentID)
 	switch {
 	case err != nil:
-		return e.soon("the database could not be read")
+		return e.soon(unread(ctx))
 	case !wanted(&a, p):
 		return outcome{end: needless}
 	case a.UpstreamPatientID == "":
@@ -329,6 +329,14 @@ func (e *Engine) behind(ctx context.Context, op *store.Operation) (time.Time, bo
 // soon puts an operation off for a moment, because something of our own did not work.
 func (e *Engine) soon(detail string) outcome {
 	return outcome{end: later, detail: detail, at: time.Now().Add(10 * time.Second)}
+}
+
+// unread says why an attempt could not be begun: its appointment was not read.
+func unread(ctx context.Context) string {
+	if ctx.Err() != nil {
+		return "the server stopped before it was tried"
+	}
+	return "the database could not be read"
 }
 
 // words says an error of package upstream, which is safe to show; anything else is only said to be one.
