@@ -7,6 +7,9 @@ import (
 	"holdfast/store"
 )
 
+// maxHorizonDays is how far ahead a type may be booked.
+const maxHorizonDays = 3 * 366
+
 // DefaultAppointmentType holds the value of every field that a new type does not name.
 func DefaultAppointmentType() store.AppointmentType {
 	return store.AppointmentType{
@@ -102,7 +105,7 @@ func checkAppointmentType(m *mistakes, at string, t *store.AppointmentType, know
 		{"bufferBeforeMinutes", t.BufferBeforeMinutes, 0, 720, "minutes"},
 		{"bufferAfterMinutes", t.BufferAfterMinutes, 0, 720, "minutes"},
 		{"minNoticeMinutes", t.MinNoticeMinutes, 0, 366 * 1440, "minutes"},
-		{"horizonDays", t.HorizonDays, 1, 3 * 366, "days"},
+		{"horizonDays", t.HorizonDays, 1, maxHorizonDays, "days"},
 		{"cooldownMinutes", t.CooldownMinutes, 0, 366 * 1440, "minutes"},
 		{"capacity", t.Capacity, 1, 500, "seats"},
 		{"holdTtlSeconds", t.HoldTTLSeconds, 1, int(MaxHoldTTL.Seconds()), "seconds"},

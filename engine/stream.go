@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"time"
 
 	"holdfast/holds"
 )
@@ -22,23 +23,34 @@ func (e *Engine) Concerns(ev *holds.Event) []string {
 	return e.Serves(ev.SpecialistID)
 }
 
-// Snapshot returns what a new stream of one type is told first: the live holds of every specialist who serves it, and
-// the generation of its slots, which is read before them. store.ErrNotFound.
-func (e *Engine) Snapshot(ctx context.Context, appointmentTypeID string) (held []holds.Hold, generation uint64, err error) {
-	t, err := e.AppointmentType(appointmentTypeID)
-	if err != nil {
-		return nil, 0, err
+// Snapshot is what a new stream is told of the time of some specialists: what is held, and which slots that are not over
+// somebody is looking at.
+type Snapshot struct {
+	Generation uint64 // of the slots, read before the rest
+	Holds      []holds.Hold
+	Looking    []holds.Selection
+}
+
+// Snapshot returns that of every specialist who serves a type, or of all if no type is given. store.ErrNotFound.
+func (e *Engine) Snapshot(ctx context.Context, appointmentTypeID string) (Snapshot, error) {
+	s := Snapshot{Generation: e.Generation(appointmentTypeID)}
+	var ids []string
+	if appointmentTypeID != "" {
+		t, err := e.AppointmentType(appointmentTypeID)
+		if err != nil || len(t.Specialists) == 0 {
+			return s, err
+		}
+		for _, a := range t.Specialists {
+			ids = append(ids, a.SpecialistID)
+		}
 	}
-	generation = e.Generation(t.ID)
-	if len(t.Specialists) == 0 {
-		return nil, generation, nil
+	var err error
+	if s.Holds, err = e.holds.List(ctx, ids...); err != nil {
+		return s, err
 	}
-	ids := make([]string, len(t.Specialists))
-	for i, a := range t.Specialists {
-		ids[i] = a.SpecialistID
-	}
-	held, err = e.holds.List(ctx, ids...)
-	return held, generation, err
+	now := time.Now()
+	s.Looking, err = e.holds.Selected(ctx, now, now.AddDate(0, 0, maxHorizonDays), ids...)
+	return s, err
 }
 
 // HoldStats counts the live state, for people who operate the server.

@@ -35,9 +35,10 @@ type chunk struct {
 
 // frameMark is where one frame ends, and what a stream that has just taken its snapshot must know of it.
 type frameMark struct {
-	end    uint64
-	at     time.Time
-	holdID string // of an EventHold; empty for all others
+	end   uint64
+	at    time.Time
+	of    string // the hold that begins, or the look that begins or ends; empty for all others
+	ended bool
 }
 
 // errFellOff: the bytes at this position are gone.
@@ -58,9 +59,12 @@ func (r *ring) append(frame []byte, ev *holds.Event) {
 	c := r.chunks[last]
 	c.bytes = append(c.bytes, frame...)
 	r.end += uint64(len(frame))
-	mark := frameMark{end: r.end, at: ev.At}
-	if ev.Kind == holds.EventHold {
-		mark.holdID = ev.HoldID
+	mark := frameMark{end: r.end, at: ev.At, ended: ev.Kind == holds.EventDeselect}
+	switch ev.Kind {
+	case holds.EventHold:
+		mark.of = ev.HoldID
+	case holds.EventSelect, holds.EventDeselect:
+		mark.of = look(ev.Client, &ev.Span)
 	}
 	c.frames = append(c.frames, mark)
 }

@@ -73,6 +73,14 @@ func appendSnapshot(b []byte, h *holds.Hold, own bool) []byte {
 	return append(b, "}\n\n"...)
 }
 
+// appendLook adds, to the snapshot, that somebody is looking at a slot.
+func appendLook(b []byte, x *holds.Selection, own bool) []byte {
+	b = append(b, `data: {"type":"select"`...)
+	b = appendSlot(b, "", &x.Span)
+	b = appendOwner(b, x.Client, own)
+	return append(b, "}\n\n"...)
+}
+
 // appendEvent adds one live event, in its owner's form or in everybody else's.
 func appendEvent(b []byte, epoch string, ev *holds.Event, owner holds.ClientID) []byte {
 	b = append(b, "id: "...)

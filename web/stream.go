@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/netip"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -193,31 +194,36 @@ func (h *hub) begin(r *http.Request, s *stream, topic string) {
 
 // snapshot appends what is so now, and the frame that ends it. The stream has joined already.
 func (h *hub) snapshot(ctx context.Context, s *stream, topic string, b []byte) ([]byte, error) {
-	var held []holds.Hold
-	var generation uint64
-	var err error
 	switch topic {
 	case presenceTopic:
 		// What was published before the snapshot began is in it, and older than it: it must not be told again.
 		s.known, s.knownEnd = map[string]struct{}{"": {}}, time.Now().Add(-1)
 		return h.presenceSnapshot(ctx, b)
 	case staffTopic:
-		generation = h.engine.Generation("")
-		held, err = h.engine.Holds(ctx)
-	default:
-		held, generation, err = h.engine.Snapshot(ctx, topic)
+		topic = ""
 	}
+	now, err := h.engine.Snapshot(ctx, topic)
 	if err != nil {
 		return b, err
 	}
-	if len(held) > 0 {
-		s.known, s.knownEnd = make(map[string]struct{}, len(held)), time.Now()
+	s.known, s.knownEnd = make(map[string]struct{}, len(now.Holds)+len(now.Looking)), time.Now()
+	for i := range now.Holds {
+		s.known[now.Holds[i].ID] = struct{}{}
+		b = appendSnapshot(b, &now.Holds[i], s.client != "" && now.Holds[i].Client == s.client)
 	}
-	for i := range held {
-		s.known[held[i].ID] = struct{}{}
-		b = appendSnapshot(b, &held[i], s.client != "" && held[i].Client == s.client)
+	b = appendConnected(b, now.Generation)
+	// A reader forgets all looks when it connects, so these are news.
+	for i := range now.Looking {
+		x := &now.Looking[i]
+		s.known[look(x.Client, &x.Span)] = struct{}{}
+		b = appendLook(b, x, s.client != "" && x.Client == s.client)
 	}
-	return appendConnected(b, generation), nil
+	return b, nil
+}
+
+// look names one client's look at one slot.
+func look(client holds.ClientID, s *holds.Span) string {
+	return string(client) + " " + s.SpecialistID + " " + strconv.FormatInt(s.SlotStart.Unix(), 36)
 }
 
 // presenceSnapshot tells who is online and which sessions are open.

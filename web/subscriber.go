@@ -22,7 +22,7 @@ type stream struct {
 	again atomic.Bool // somebody wanted to flush meanwhile
 
 	at       uint64              // position in the ring
-	known    map[string]struct{} // hold ids of the snapshot, until events are later than it
+	known    map[string]struct{} // holds and looks that it was told of, until events are later than its snapshot
 	knownEnd time.Time
 
 	mu      sync.Mutex
@@ -145,9 +145,9 @@ func (s *stream) takePatch(at uint64, frame []byte) []byte {
 	return frame
 }
 
-// isKnown reports whether a frame announces a hold that the snapshot already showed. A hold is announced once in its
-// life, so its id is enough; the empty id stands for frames without one. Once events are later than the snapshot the ids
-// are forgotten.
+// isKnown reports whether a frame says what the snapshot already did: it announces a hold that was there, once in its
+// life, or the beginning or end of a look that the snapshot already has or already has not. The empty name stands for
+// frames about neither. Once events are later than the snapshot all are told.
 func (s *stream) isKnown(mark frameMark) bool {
 	if s.known == nil {
 		return false
@@ -156,6 +156,13 @@ func (s *stream) isKnown(mark frameMark) bool {
 		s.known = nil
 		return false
 	}
-	_, ok := s.known[mark.holdID]
-	return ok
+	_, known := s.known[mark.of]
+	switch {
+	case mark.ended:
+		delete(s.known, mark.of)
+		return !known
+	case !known && mark.of != "":
+		s.known[mark.of] = struct{}{}
+	}
+	return known
 }

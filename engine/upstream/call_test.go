@@ -182,7 +182,7 @@ func TestTheClientRestartsTheClock(t *testing.T) {
 		return new(net.Dialer).DialContext(ctx, network, address)
 	}
 	for name, transport := range map[string]http.RoundTripper{
-		"a network that takes its time": &http.Transport{DialContext: slowly, DisableKeepAlives: true},
+		"a network that takes its time":    &http.Transport{DialContext: slowly, DisableKeepAlives: true},
 		"a transport that reports nothing": trip(func(*http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF }),
 	} {
 		t.Run(name, func(t *testing.T) {

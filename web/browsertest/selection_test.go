@@ -95,10 +95,10 @@ func TestAPageWhoseStreamIsBrokenAsksInstead(t *testing.T) {
 	h.hold("a-stranger-00001", "ada", start, 300)
 	p.shows(start, "held")
 
-	// What is chosen here is seen by others, and asking keeps it so.
+	// What is chosen here is seen by others, also by one who comes later, and asking keeps it so.
+	p.choose(other)
 	neighbour := h.tab(t)
 	neighbour.when("&specialist=ada")
-	p.choose(other)
 	neighbour.there(chip(other) + ".looking")
 
 	// The stream is back: the page heals without a reload, and asks no more.

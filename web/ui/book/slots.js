@@ -16,7 +16,7 @@ export const empty = type => ({
   known: false,    // whether holds is the whole truth: from a snapshot until the stream breaks
   incoming: null,  // a snapshot on its way
   gone: [],        // intervals booked since their day was fetched
-  looks: {},       // specialist + start of the strangers' looks; the server says when one ends
+  looks: {},       // specialist + start → how many strangers look; the server says when one begins and ends
   polled: null,    // { date, looking }: looks by polling, while there is no stream
   tints: {},       // start → when it came back
   generation: null,
@@ -62,21 +62,21 @@ export function reduce(s, e, now) {
       if (e.isOwnHold) return s
       return s.incoming
         ? { ...s, incoming: { ...s.incoming, [e.holdId]: part(e) } }
-        : { ...s, holds: { ...s.holds, [e.holdId]: part(e) }, looks: without(s.looks, lookOf(e)) }
+        : { ...s, holds: { ...s.holds, [e.holdId]: part(e) } }
     case 'release':
       return s.holds[e.holdId] ? released(s, e, now) : s
     case 'confirm':
       return again({
-        ...s, holds: without(s.holds, e.holdId), looks: without(s.looks, lookOf(e)), gone: [...s.gone, { ...part(e), at: now }],
+        ...s, holds: without(s.holds, e.holdId), gone: [...s.gone, { ...part(e), at: now }],
       }, datesOf(e))
     case 'cancel':
       return again(s, datesOf(e))
     case 'availability':
       return again(s, ['*'])
     case 'select':
-      return e.isOwnHold ? s : { ...s, looks: { ...s.looks, [lookOf(e)]: true } }
+      return looked(s, e, 1)
     case 'deselect':
-      return { ...s, looks: without(s.looks, lookOf(e)) }
+      return looked(s, e, -1)
     case 'polled':
       return { ...s, polled: { date: e.date, looking: new Set(e.looking) } }
     case 'loaded':
@@ -88,6 +88,12 @@ export function reduce(s, e, now) {
       return { ...s, seen: s.days[e.date] ? { [e.date]: s.days[e.date].slots.map(x => x.start) } : {} }
   }
   return s
+}
+
+function looked(s, e, by) {
+  const at = lookOf(e), n = (s.looks[at] || 0) + by
+  if (e.isOwnHold) return s
+  return { ...s, looks: n > 0 ? { ...s.looks, [at]: n } : without(s.looks, at) }
 }
 
 function connected(s, e) {
