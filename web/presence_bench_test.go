@@ -12,16 +12,17 @@ import (
 
 // The figures of presence and polling; see bench_test.go.
 
-// benchPoll is a day of 20 specialists with a third of it booked, twelve slots held and twelve looked at; it returns what a
-// page asks for and the tag it was given.
-func benchPoll(b *testing.B) (url, tag string, size int) {
+// benchPoll is a day of 20 specialists with a third of it booked, twelve slots held, and looked at if they are to be; it
+// returns what a page asks for and the tag it was given. A look lapses after ten seconds, and the tag with it.
+func benchPoll(b *testing.B, looks bool) (url, tag string, size int) {
 	b.Helper()
 	server, day := benchHouse(b, 20), benchMonday()
 	for i := range 12 {
 		at := day.Add(time.Duration(i) * 30 * time.Minute).Format(time.RFC3339)
-		for _, what := range []string{"/v1/holds", "/v1/slots/select"} {
-			body := fmt.Sprintf(`{"appointmentTypeId":"checkup","slotStartDate":"%s","specialistId":"s%02d","clientId":"client-secret-%016d"}`, at, i, i)
-			sendOnce(b, post(b, server.URL+what, body))
+		slot := fmt.Sprintf(`"appointmentTypeId":"checkup","slotStartDate":"%s","specialistId":"s%02d","clientId":"client-secret-%016d"}`, at, i, i)
+		sendOnce(b, post(b, server.URL+"/v1/holds", `{"ttlSeconds":600,`+slot))
+		if looks {
+			sendOnce(b, post(b, server.URL+"/v1/slots/select", "{"+slot))
 		}
 		if i%3 == 0 {
 			for s := range 20 {
@@ -51,13 +52,14 @@ func sendOnce(b *testing.B, r *http.Request) (*http.Response, []byte) {
 }
 
 func BenchmarkPollHTTP(b *testing.B) {
-	url, tag, size := benchPoll(b)
 	b.Run("whole", func(b *testing.B) {
+		url, _, size := benchPoll(b, true)
 		peer := noop(b, "GET", size)
 		versus(b, asked{func(int64) *http.Request { return get(b, url) }, http.StatusOK},
 			asked{func(int64) *http.Request { return get(b, peer.URL+"/v1/slots/poll") }, http.StatusOK}, 4000)
 	})
 	b.Run("unchanged", func(b *testing.B) {
+		url, tag, _ := benchPoll(b, false)
 		peer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotModified) }))
 		defer peer.Close()
 		poll := func(url string) asked {
