@@ -33,6 +33,7 @@ var layers = map[string][]string{
 	"engine/upstream":     {},
 	"engine/notice":       {},
 	"engine/upstream/...": {"engine/upstream"},
+	"engine/notice/...":   {},
 
 	"store":     {},
 	"store/...": {"store"},
@@ -45,7 +46,7 @@ var layers = map[string][]string{
 }
 
 // testsOnly are the directories that no program imports.
-var testsOnly = []string{"store/storetest", "holds/holdstest"}
+var testsOnly = []string{"store/storetest", "holds/holdstest", "engine/notice/noticetest"}
 
 // standardLibraryOnly are the directories that import no third-party module, in tests neither.
 var standardLibraryOnly = []string{"store", "holds", "engine/token", "engine/upstream"}

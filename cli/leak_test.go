@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -16,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"holdfast/engine/notice/noticetest"
 )
 
 // Nothing personal leaks when everything outside fails, either: the practice system, the mail server and the receiver of
@@ -48,36 +49,9 @@ func gossip(t *testing.T) *httptest.Server {
 	return s
 }
 
-// refusingMail is a mail server that refuses every recipient by name, and returns its address.
-func refusingMail(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
-			_, _ = io.WriteString(conn, "220 mail\r\n")
-			for lines := bufio.NewScanner(conn); lines.Scan(); {
-				answer := "250 yes"
-				if strings.HasPrefix(lines.Text(), "RCPT") {
-					answer = "450 Canaryname Surname, canarynote: " + lines.Text() + " is not at home"
-				}
-				if _, err := io.WriteString(conn, answer+"\r\n"); err != nil || lines.Text() == "QUIT" {
-					break
-				}
-			}
-			conn.Close()
-		}
-	}()
-	t.Cleanup(func() { l.Close(); <-done })
-	return l.Addr().String()
+// notAtHome is what a mail server says that gossips.
+func notAtHome(line string) string {
+	return "450 Canaryname Surname, canarynote: " + line + " is not at home"
 }
 
 func TestNothingPersonalLeaksWhenTheOutsideFails(t *testing.T) {
@@ -93,7 +67,7 @@ func TestNothingPersonalLeaksWhenTheOutsideFails(t *testing.T) {
 	cfg, _, err := resolved(t, nil, "--data", dir, "--admin-key", longEnough, "--rate-limit", "off",
 		"--upstream-url", gossip(t).URL+"/GetData.ashx", "--upstream-client-id", "c", "--upstream-user", "u", "--upstream-password", "canarypassword",
 		"--upstream-spacing", "1ms", "--upstream-retry-delay", "1ms", "--upstream-quarantine", "1ms", "--queue-backoff", "1ms", "--queue-max-attempts", "2",
-		"--smtp-url", "smtp://"+refusingMail(t), "--mail-from", "post@clinic.example", "--webhook-allow-private", "--debug-replies")
+		"--smtp-url", "smtp://"+noticetest.MailServer(t, notAtHome), "--mail-from", "post@clinic.example", "--webhook-allow-private", "--debug-replies")
 	if err != nil {
 		t.Fatal(err)
 	}

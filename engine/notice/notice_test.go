@@ -1,11 +1,8 @@
 package notice
 
 import (
-	"bufio"
 	"context"
-	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/mail"
@@ -14,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"holdfast/engine/notice/noticetest"
 )
 
 // The example of the Standard Webhooks specification.
@@ -128,47 +127,6 @@ func TestMailRefusesForgedHeaders(t *testing.T) {
 	}
 }
 
-// smtpServer answers one delivery; the recipient gets the given reply.
-func smtpServer(t *testing.T, recipient string) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	go func() {
-		conn, err := l.Accept()
-		if err != nil {
-			return
-		}
-		defer conn.Close()
-		in := bufio.NewReader(conn)
-		fmt.Fprint(conn, "220 test\r\n")
-		for data := false; ; {
-			line, err := in.ReadString('\n')
-			if err != nil {
-				return
-			}
-			reply := "250 ok\r\n"
-			switch word := strings.ToUpper(strings.TrimSpace(line)); {
-			case data && line != ".\r\n":
-				continue
-			case strings.HasPrefix(word, "RCPT"):
-				reply = recipient + "\r\n"
-			case word == "DATA":
-				data, reply = true, "354 go\r\n"
-			case data:
-				data = false
-			case word == "QUIT":
-				fmt.Fprint(conn, "221 bye\r\n")
-				return
-			}
-			fmt.Fprint(conn, reply)
-		}
-	}()
-	return "smtp://" + l.Addr().String()
-}
-
 func TestMailBySMTP(t *testing.T) {
 	for _, x := range []struct {
 		name, reply    string
@@ -178,7 +136,8 @@ func TestMailBySMTP(t *testing.T) {
 		{"mailbox busy", "450 4.2.1 busy", true, false},
 		{"no such mailbox", "550 5.1.1 lena@example.org unknown", true, true},
 	} {
-		m, err := NewMailer(MailOptions{URL: smtpServer(t, x.reply), Timeout: 5 * time.Second})
+		server := noticetest.MailServer(t, func(string) string { return x.reply })
+		m, err := NewMailer(MailOptions{URL: "smtp://" + server, Timeout: 5 * time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}

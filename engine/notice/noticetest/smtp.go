@@ -1,0 +1,62 @@
+// Package noticetest is the outside world of notices: a mail server on this machine that takes mail and keeps nothing.
+package noticetest
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// MailServer serves SMTP on loopback until the test ends, and returns its host:port. Every recipient is answered by what
+// recipient returns for its RCPT line, such as "250 ok"; everything else is taken.
+func MailServer(t testing.TB, recipient func(line string) string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			serving.Go(func() { serve(conn, recipient) })
+		}
+	})
+	t.Cleanup(func() { l.Close(); serving.Wait() })
+	return l.Addr().String()
+}
+
+func serve(conn net.Conn, recipient func(string) string) {
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(10 * time.Second)) // a client that went away
+	reply, inMessage := "220 test", false
+	for lines := bufio.NewScanner(conn); ; {
+		if _, err := fmt.Fprintf(conn, "%s\r\n", reply); err != nil {
+			return
+		}
+		for more := true; more; more = inMessage && lines.Text() != "." {
+			if !lines.Scan() {
+				return
+			}
+		}
+		inMessage = false
+		switch word, _, _ := strings.Cut(strings.ToUpper(lines.Text()), " "); word {
+		case "RCPT":
+			reply = recipient(lines.Text())
+		case "DATA":
+			reply, inMessage = "354 go", true
+		case "QUIT":
+			_, _ = fmt.Fprint(conn, "221 bye\r\n")
+			return
+		default:
+			reply = "250 ok"
+		}
+	}
+}

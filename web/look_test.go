@@ -1,0 +1,102 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/holds"
+)
+
+// TestStreamCountsLooks lets two visitors look at a time and away again around each step of a stream's beginning: before
+// it joins, between that and its snapshot (twice), after the snapshot, and once it is live. In every one of those orders
+// its reader can count who looks: nobody is counted twice, and nobody leaves who had not come.
+func TestStreamCountsLooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStreams(t, hubOptions{})
+		ctx := context.Background()
+		ask := engine.SelectRequest{AppointmentTypeID: "checkup", SpecialistID: "ada", SlotStart: s.day}
+		visitors := []holds.ClientID{ownClient, otherClient}
+		acts := []func(){func() {}}
+		for _, client := range visitors {
+			acts = append(acts, func() {
+				ask.Client = client
+				if _, err := s.engine.Select(ctx, ask); err != nil {
+					t.Fatal(err)
+				}
+			}, func() {
+				if _, err := s.holds.Deselect(ctx, client); err != nil {
+					t.Fatal(err)
+				}
+			})
+		}
+		const steps = 5
+		order := make([]int, steps)
+		act := func(step int) {
+			acts[order[step]]()
+			synctest.Wait() // the hub has it
+		}
+		for n := range int(math.Pow(float64(len(acts)), steps)) {
+			for step := range order {
+				order[step] = n % len(acts)
+				n /= len(acts)
+			}
+			conn := new(recorded)
+			st := &stream{id: "one", lease: time.Minute, conn: conn}
+			act(0)
+			if err := s.hub.join(st, "checkup"); err != nil {
+				t.Fatal(err)
+			}
+			act(1)
+			act(2)
+			said, err := s.hub.snapshot(ctx, st, "checkup", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			act(3)
+			conn.Write(said)
+			s.hub.start(st)
+			s.hub.writers.Done()
+			act(4)
+			count := 0
+			for line := range strings.Lines(conn.String()) {
+				switch {
+				case strings.Contains(line, `"type":"select"`):
+					count++
+				case strings.Contains(line, `"type":"deselect"`):
+					count--
+				}
+				if count < 0 || count > len(visitors) {
+					t.Fatalf("in the order %v the reader counts %d:\n%s", order, count, conn)
+				}
+			}
+			looking, err := s.holds.Selected(ctx, s.day, s.day.Add(time.Minute))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if count != len(looking) {
+				t.Fatalf("in the order %v the reader counts %d, and %d are looking:\n%s", order, count, len(looking), conn)
+			}
+			s.hub.drop(st, endUnknown)
+			for _, client := range visitors {
+				if _, err := s.holds.Deselect(ctx, client); err != nil {
+					t.Fatal(err)
+				}
+			}
+			time.Sleep(time.Millisecond) // what comes now is later
+		}
+	})
+}
+
+// recorded is a connection that takes everything.
+type recorded struct{ bytes.Buffer }
+
+func (r *recorded) tryWrite(b []byte) (int, error)        { return r.Write(b) }
+func (r *recorded) write(b []byte, _ time.Duration) error { _, err := r.Write(b); return err }
+func (r *recorded) gone() bool                            { return false }
+func (r *recorded) close()                                {}
