@@ -20,6 +20,22 @@ func (e *Engine) Deliveries(ctx context.Context, appointmentID string) ([]store.
 	return e.store.Deliveries(ctx, appointmentID)
 }
 
+// MailSent reports whether a mail server has taken the latest mail that tells a patient when the appointment is. A mail
+// that is only a file was not sent.
+func (e *Engine) MailSent(ctx context.Context, a *store.Appointment) (bool, error) {
+	mailer := e.options.Notices.Mailer
+	if mailer == nil || mailer.ToFiles() || a.Patient.Email == "" || a.Status != store.Confirmed {
+		return false, nil
+	}
+	list, err := e.store.Deliveries(ctx, a.ID)
+	for _, d := range slices.Backward(list) {
+		if d.Notice == mailConfirmation || d.Notice == mailReschedule {
+			return d.State == deliveryDelivered, err
+		}
+	}
+	return false, err
+}
+
 // audit adds one entry. Before and after are stored as JSON where they are not nil, with the field names that the API
 // has for them: the log is read by owners, not by who knows our types.
 func audit(ctx context.Context, tx store.Tx, at time.Time, actor Actor, action, subject, reason string, before, after any) error {

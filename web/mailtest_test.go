@@ -9,6 +9,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/notice"
+	"holdfast/engine/notice/noticetest"
 )
 
 // An owner tries the mail: one message to the own address, and the truth about it.
@@ -50,5 +51,61 @@ func TestTheMailTest(t *testing.T) {
 	raw, err := os.ReadFile(files[0])
 	if err != nil || !strings.Contains(string(raw), "owner@clinic.example") || !strings.Contains(string(raw), "Subject: Test mail of ") {
 		t.Errorf("the message is\n%s", raw)
+	}
+}
+
+// A patient is told that mail was sent when a mail server took it, and not before; a file is no mail.
+func TestPatientsAreToldThatMailWasSent(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		options func() notice.MailOptions
+		sent    bool
+	}{
+		{"a mail server", func() notice.MailOptions {
+			return notice.MailOptions{URL: "smtp://" + noticetest.MailServer(t, func(string) string { return "250 ok" })}
+		}, true},
+		{"a mail server that refuses the address", func() notice.MailOptions {
+			return notice.MailOptions{URL: "smtp://" + noticetest.MailServer(t, func(string) string { return "550 unknown" })}
+		}, false},
+		{"files", func() notice.MailOptions { return notice.MailOptions{Dir: t.TempDir()} }, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h, _ := newPractice(t, func(o *engine.Options) {
+				var err error
+				if o.Notices.Mailer, err = notice.NewMailer(c.options()); err != nil {
+					t.Fatal(err)
+				}
+			})
+			said := func(r *reply) any {
+				return h.do("GET", "/v1/appointments/managed", nil, r.managing()).want(200).get("emailSent")
+			}
+			settled := func(id, name string) {
+				h.eventually(name+" was tried", func() bool {
+					raw := h.do("GET", "/v1/appointments/"+id+"/deliveries", nil, asAdmin).want(200).raw
+					return strings.Contains(raw, `"notice":"`+name+`","state":"delivered"`) || strings.Contains(raw, `"notice":"`+name+`","state":"failed"`)
+				})
+			}
+			want := func(r *reply) {
+				if got := said(r); got != nil && got != c.sent || got == nil && c.sent {
+					t.Errorf("the patient is told emailSent %v, want %v", got, c.sent)
+				}
+			}
+			booked := h.book(1, "checkup", map[string]any{
+				"slotStartDate": h.at(0), "specialistId": "ada", "patient": map[string]any{"name": "Lena", "email": "lena@example.org"},
+			}).want(201)
+			id := booked.text("appointment", "id")
+			settled(id, "confirmation")
+			want(booked)
+			moved := h.do("POST", "/v1/appointments/managed/reschedule", map[string]any{"slotStartDate": h.at(60)}, booked.managing()).want(200)
+			settled(id, "reschedule")
+			want(moved)
+			if got := h.do("GET", "/v1/appointments/"+id, nil, asAdmin).want(200).get("emailSent"); got != nil {
+				t.Errorf("the desk reads emailSent %v; it has the deliveries", got)
+			}
+			quiet := h.book(2, "checkup", map[string]any{"slotStartDate": h.at(120), "patient": map[string]any{"name": "Jo", "phone": "030 1234567"}}).want(201)
+			if got := said(quiet); got != nil {
+				t.Errorf("without an address the patient is told emailSent %v", got)
+			}
+		})
 	}
 }

@@ -16,9 +16,7 @@ import (
 	"holdfast/web"
 )
 
-// newPractice is newHouse with a practice system that does as the test says, and a queue in front of it. backoff is the
-// wait after the first refusal, halved.
-func newPractice(t testing.TB, backoff time.Duration) (*house, *upstreamtest.Server) {
+func newQueue(t testing.TB) store.Queue {
 	t.Helper()
 	queue, err := bolt.Open(t.Context(), bolt.Options{Path: filepath.Join(t.TempDir(), "queue.bolt")})
 	if err != nil {
@@ -29,6 +27,13 @@ func newPractice(t testing.TB, backoff time.Duration) (*house, *upstreamtest.Ser
 			t.Error(err)
 		}
 	})
+	return queue
+}
+
+// newPractice is newHouse with a practice system that does as the test says, and a queue in front of it. backoff is the
+// wait after the first refusal, halved.
+func newPractice(t testing.TB, backoff time.Duration) (*house, *upstreamtest.Server) {
+	t.Helper()
 	fake, pacer := upstreamtest.New(upstreamtest.Options{}), upstream.NewPacer(time.Millisecond)
 	client, err := upstream.New(upstream.Options{
 		URL: "https://practice.example/GetData.ashx", ClientID: "client", User: "user", Password: "secret", Pacer: pacer, HTTP: fake.Client(),
@@ -37,7 +42,7 @@ func newPractice(t testing.TB, backoff time.Duration) (*house, *upstreamtest.Ser
 		t.Fatal(err)
 	}
 	h := newHouseWith(t, engine.Options{
-		Queue: queue, Upstream: client, Pacer: pacer,
+		Queue: newQueue(t), Upstream: client, Pacer: pacer,
 		Outbound: engine.OutboundOptions{RetryDelay: time.Millisecond, Backoff: backoff, Quarantine: time.Millisecond, MaxAttempts: 10},
 	}, web.Options{}, func(f *engine.ClinicFile) {
 		for i := range f.Specialists {

@@ -1,7 +1,8 @@
 // Deutsch, die Worte der Seite zum gebuchten Termin.
 export default {
   'booked.when': '{date}, {range}, {who}',
-  'booked.keep': 'Behalten Sie diese Seite oder ihren Link: damit können Sie verschieben oder absagen.',
+  'booked.sent': 'E-Mail an {to} gesendet.',
+  'booked.keep': 'Bewahren Sie diese Seite oder ihren Link auf: Damit können Sie den Termin verschieben oder absagen.',
   'booked.open': 'Verschieben oder absagen (öffnet einen neuen Tab)',
   'manage.title': 'Ihr Termin',
   'manage.change': 'Termin verschieben',
@@ -11,7 +12,7 @@ export default {
   'manage.copy': 'Link kopieren',
   'manage.copied': 'Link kopiert',
   'manage.link': 'Ihr Link zu diesem Termin',
-  'manage.link.hint': 'Markieren und kopieren Sie ihn. Wer ihn hat, kann verschieben oder absagen.',
+  'manage.link.hint': 'Markieren und kopieren Sie ihn. Wer ihn hat, kann den Termin verschieben oder absagen.',
   'manage.loading': 'Ihr Termin wird geladen',
   'manage.retry': 'Noch einmal versuchen',
   'manage.cancel.title': 'Diesen Termin absagen?',

@@ -1,6 +1,7 @@
 // English, the words of the page of a booked appointment.
 export default {
   'booked.when': '{date}, {range}, {who}',
+  'booked.sent': 'Email sent to {to}.',
   'booked.keep': 'Keep this page or its link: it lets you change or cancel.',
   'booked.open': 'Change or cancel (opens a new tab)',
   'manage.title': 'Your appointment',

@@ -1,7 +1,8 @@
 // Español, las palabras de la página de la cita reservada.
 export default {
   'booked.when': '{date}, {range}, {who}',
-  'booked.keep': 'Guarde esta página o su enlace: con él puede cambiar o cancelar.',
+  'booked.sent': 'Correo enviado a {to}.',
+  'booked.keep': 'Guarde esta página o su enlace: con él podrá cambiar o cancelar la cita.',
   'booked.open': 'Cambiar o cancelar (abre otra pestaña)',
   'manage.title': 'Su cita',
   'manage.change': 'Cambiar la hora',
@@ -11,7 +12,7 @@ export default {
   'manage.copy': 'Copiar el enlace',
   'manage.copied': 'Enlace copiado',
   'manage.link': 'Su enlace a esta cita',
-  'manage.link.hint': 'Selecciónelo y cópielo. Quien lo tenga puede cambiar o cancelar.',
+  'manage.link.hint': 'Selecciónelo y cópielo. Quien lo tenga podrá cambiar o cancelar la cita.',
   'manage.loading': 'Cargando su cita',
   'manage.retry': 'Intentar de nuevo',
   'manage.cancel.title': '¿Cancelar esta cita?',

@@ -60,8 +60,27 @@ function CopyLink({ url }) {
   </div>`
 }
 
-function Overview({ a, link, url, booked, moved, late, over, go }) {
+// What the mail server has taken is known some seconds after a booking or a change, so it is asked again then.
+function useSent(a, link, fresh, known) {
+  const [sent, setSent] = useState(known)
+  useEffect(() => {
+    if (known || !fresh) return setSent(known)
+    let timer, waits = [2, 5, 20]
+    const ask = async () => {
+      const { emailSent: done, appointment: { patient } } = await get(path(link), null, auth(link))
+      if (done) setSent(patient.email)
+      else if (patient.email) later()
+    }
+    const later = () => { if (waits.length) timer = setTimeout(() => ask().catch(() => {}), waits.shift() * 1000) }
+    later()
+    return () => clearTimeout(timer)
+  }, [a.slotStartDate, link.token, fresh])
+  return sent
+}
+
+function Overview({ a, link, url, booked, moved, late, over, go, mailed }) {
   const heading = useHeading('overview')
+  const sent = useSent(a, link, (booked || moved) && a.status !== 'cancelled', mailed)
   const cancelled = a.status === 'cancelled'
   const { address } = boot.clinic.contact
   const fresh = booked && !cancelled
@@ -84,6 +103,7 @@ function Overview({ a, link, url, booked, moved, late, over, go }) {
         : late ? html`<${Notice} text="manage.late" params=${{ phone: html`<${PhoneLink} />` }} />`
         : html`<div class="row"><button type="button" class="btn" onClick=${() => go('change')}><${Icon} name="change" />${t('manage.change')}</button>
           <button type="button" class="btn danger" onClick=${() => go('cancel')}><${Icon} name="close" />${t('manage.cancel')}</button></div>`}
+      ${sent && html`<p class="muted sent" role="status">${t('booked.sent', { to: sent })}</p>`}
       ${!over && html`<p class="muted">${t('booked.keep')}</p><${CopyLink} url=${url} />`}`}`
 }
 
@@ -120,6 +140,7 @@ export function Manage({ link: first, appointment, url: given }) {
   const [url, setUrl] = useState(given || withLang('/manage') + location.hash)
   const [view, setView] = useState(history.state?.view || 'overview')
   const [moved, setMoved] = useState(false)
+  const [mailed, setMailed] = useState('')
   const [problem, setProblem] = useState(null)
   const [sign, setSign] = useState('')
   const notice = useRef()
@@ -127,7 +148,11 @@ export function Manage({ link: first, appointment, url: given }) {
 
   const load = async () => {
     setProblem(null)
-    try { setA((await get(path(link), null, auth(link))).appointment) } catch (p) { setProblem(p) }
+    try {
+      const { appointment, emailSent } = await get(path(link), null, auth(link))
+      setMailed(emailSent ? appointment.patient.email : '')
+      setA(appointment)
+    } catch (p) { setProblem(p) }
   }
   useEffect(() => { if (link && !a) load() }, [link])
   useEffect(() => {
@@ -156,6 +181,7 @@ export function Manage({ link: first, appointment, url: given }) {
   const change = next => {
     setA(next)
     setMoved(true)
+    setMailed('')
     setSign('')
     if (next.manageUrl) {
       // The old link is dead from here on, so it must not stay in the address bar.
@@ -186,7 +212,7 @@ export function Manage({ link: first, appointment, url: given }) {
     ${view === 'cancel' && open ? html`<${Cancel} a=${a} link=${link} back=${() => history.back()} fail=${fail} done=${next => { setA(next); setProblem(null); home() }} />`
       : view === 'change' && open ? html`<${Change} a=${a} token=${link.token} back=${() => history.back()} fail=${fail} done=${change} sign=${setSign}
           send=${(body, key) => post(path(link, '/reschedule'), body, { ...auth(link), key })} />`
-      : html`<${Overview} a=${a} link=${link} url=${url} booked=${booked} moved=${moved} late=${late} over=${over} go=${go} />`}
+      : html`<${Overview} a=${a} link=${link} url=${url} booked=${booked} moved=${moved} late=${late} over=${over} go=${go} mailed=${mailed} />`}
   </${Shell}>`
 }
 

@@ -1,0 +1,49 @@
+package browsertest
+
+import (
+	"testing"
+
+	"holdfast/engine"
+	"holdfast/engine/notice"
+	"holdfast/engine/notice/noticetest"
+	"holdfast/web"
+)
+
+// The page says that a mail was sent when the mail server has taken it, and not a moment before.
+func TestThePageSaysThatMailWasSent(t *testing.T) {
+	t.Parallel()
+	taken := make(chan struct{})
+	mailer, err := notice.NewMailer(notice.MailOptions{URL: "smtp://" + noticetest.MailServer(t, func(string) string {
+		<-taken
+		return "250 ok"
+	})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := newHouseWith(t, engine.Options{Queue: newQueue(t), Notices: engine.NoticeOptions{Mailer: mailer}}, web.Options{})
+	p := h.tab(t)
+	p.when("")
+	p.take(h.at("10:00"))
+	p.confirm()
+	p.booked()
+	p.until(`performance.getEntriesByType('resource').some(e => e.name.endsWith('/v1/appointments/managed') && e.responseEnd)`)
+	if said := p.text(".sent"); said != "" {
+		t.Errorf("while the mail server waits the page says %q", said)
+	}
+	close(taken)
+	p.there(".sent")
+	if got := p.text(".sent"); got != "Email sent to lena@example.org." {
+		t.Errorf("the page says %q", got)
+	}
+	p.look("book-5-mailed")
+	p.reload()
+	p.booked()
+	p.there(".sent")
+
+	// A new time is news again.
+	p.click(".row button:not(.danger)")
+	p.take(h.at("11:00"))
+	p.click(".actions .primary")
+	p.says("Your appointment was moved.")
+	p.there(".sent")
+}
