@@ -157,8 +157,16 @@ func TestAnOwnerRunsTheOffice(t *testing.T) {
 	})()`)
 	p.says("at most 100 KB")
 
-	// The log has a sentence for everything, with what it was before; it can be taken along as a table.
+	// The log has a sentence for everything, with what it was before; it can be taken along as a table. An appointment is
+	// named by its time, never by its patient.
+	h.must(201, "POST", "/v1/appointments", map[string]any{
+		"appointmentTypeId": "checkup", "specialistId": "ada", "slotStartDate": h.at("16:00"), "patient": map[string]any{"name": "Rosa Winter", "phone": "030 1112233"},
+	}, asAdmin)
 	p.open("/staff?lang=en#audit")
+	p.there(`.lines.log a[href="#day/` + h.date + `"]`)
+	if got := p.text(`.lines.log a`); !strings.HasSuffix(got, "16:00, Dr Ada Brandt") {
+		t.Errorf("the log calls an appointment %q", got)
+	}
 	for _, sentence := range []string{"Jo owner changed the weekly hours of Dr Mia Sand", "Jo owner changed the appointment type Check-up", "Jo owner ended the key Phone agent", "Jo owner changed the settings"} {
 		p.says(sentence)
 	}
