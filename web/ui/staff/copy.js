@@ -17,7 +17,7 @@ export function Copy({ id, label, value, code }) {
   }
   return html`<div class="copybox">
     <label for=${id}>${label}</label>
-    <span class="with"><input id=${id} class=${code ? 'code' : ''} ref=${ref} readonly value=${value} onFocus=${e => e.currentTarget.select()} />
+    <span class="with"><input id=${id} class=${code ? 'code' : ''} ref=${ref} readonly dir="ltr" value=${value} onFocus=${e => e.currentTarget.select()} />
       <button type="button" class="btn" onClick=${copy}>${t(done || 'copy.do')}</button></span>
   </div>`
 }

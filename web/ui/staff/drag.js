@@ -1,6 +1,7 @@
 // Pointers on the board. A press on a card drags it (a finger after 300 ms, so that scrolling stays
 // scrolling), a press on free time books it, a drag over free time chooses a stretch. Nothing here
 // changes an appointment: a drop asks, with the same dialog that the key M opens.
+import { dir } from '../lib/i18n.js'
 import { createStore } from '../lib/store.js'
 import { step } from './layout.js'
 
@@ -104,7 +105,7 @@ export function createPointer(grid) {
     end()
     if (mode === 'drag') return drop && grid.dropped(id, drop.id, drop.at)
     if (mode === 'range') return grid.chosen(point)
-    if (type === 'touch' && Math.abs(dx) > swipe && Math.abs(dx) > 2 * Math.abs(dy)) return grid.single() && grid.side(dx < 0 ? 1 : -1)
+    if (type === 'touch' && Math.abs(dx) > swipe && Math.abs(dx) > 2 * Math.abs(dy)) return grid.single() && grid.side((dx < 0) === (dir === 'ltr') ? 1 : -1)
     if (Math.hypot(dx, dy) <= 10) grid.tapped(col, at, id)
   }
 

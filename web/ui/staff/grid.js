@@ -67,12 +67,12 @@ export function useGrid(desk) {
 }
 
 function Rail({ range, scale, today }) {
-  const now = useNow(today)
+  const at = useNow(today), now = at > range.from && at < range.to ? at : null
   const hours = []
   for (let m = range.from; m <= range.to; m += 60) hours.push(m)
   return html`<div class="rail" aria-hidden="true">
     ${hours.map(m => html`<span key=${m} class=${now !== null && Math.abs(now - m) < 16 ? 'near' : ''} style=${{ insetBlockStart: (m - range.from) * scale + 'px' }}>${clock(m)}</span>`)}
-    ${now !== null && now > range.from && now < range.to && html`<b style=${{ insetBlockStart: (now - range.from) * scale + 'px' }}>${clock(Math.floor(now))}</b>`}
+    ${now !== null && html`<b style=${{ insetBlockStart: (now - range.from) * scale + 'px' }}>${clock(Math.floor(now))}</b>`}
   </div>`
 }
 
