@@ -7,7 +7,7 @@ export default {
   'demo.signin': '{email}, Passwort: {password}',
   'demo.nodesk': 'Der Empfang konnte nicht angemeldet werden. Laden Sie die Seite neu.',
   'demo.race': 'Wettlauf um einen Termin',
-  'demo.racing': '50 buchen…',
+  'demo.racing': '50 buchen …',
   'demo.race.hint': '50 Patienten buchen dieselbe Zeit im selben Augenblick.',
   'demo.racer': 'Läufer {n}',
   'demo.booked': 'gebucht',

@@ -16,9 +16,9 @@ export default {
   'hours.err.overlap': 'Estas horas se solapan',
   'preview.title': 'Lo que verán los pacientes',
   'preview.loading': 'Preguntando al servidor',
-  'preview.unready': 'Complete horas y minutos para ver las citas.',
-  'preview.total': { one: '{n} hora en los próximos 7 días', other: '{n} horas en los próximos 7 días' },
-  'preview.count': { one: '{n} hora', other: '{n} horas' },
+  'preview.unready': 'Complete horas y minutos para ver los huecos.',
+  'preview.total': { one: '{n} hueco en los próximos 7 días', other: '{n} huecos en los próximos 7 días' },
+  'preview.count': { one: '{n} hueco', other: '{n} huecos' },
   'preview.forward': 'Ese día se adelanta el reloj',
   'preview.back': 'Ese día se atrasa el reloj',
 }
