@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -94,28 +93,7 @@ func TestNothingPersonalLeaksWhenTheOutsideFails(t *testing.T) {
 	base := "http://" + listener.Addr().String()
 	send := func(method, path, key string, body any) (int, string) {
 		t.Helper()
-		b, err := json.Marshal(body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := http.NewRequest(method, base+path, bytes.NewReader(b))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("Content-Type", "application/json")
-		if key != "" {
-			r.Header.Set("Authorization", "Bearer "+key)
-		}
-		answer, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer answer.Body.Close()
-		text, err := io.ReadAll(answer.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return answer.StatusCode, string(text)
+		return asked(t, method, base+path, body, bearer(key))
 	}
 	events := &transcript{}
 	for _, path := range []string{"/v1/staff/stream", "/v1/presence/stream", "/v1/holds/stream?appointmentTypeId=checkup"} {

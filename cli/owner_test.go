@@ -2,8 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"encoding/json"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -18,32 +16,6 @@ func signIn(t *testing.T, base, email, password string) int {
 	t.Helper()
 	status, _ := posted(t, base+"/v1/auth/sign-in", map[string]any{"email": email, "password": password}, nil)
 	return status
-}
-
-func posted(t *testing.T, url string, body any, header map[string]string) (status int, answer string) {
-	t.Helper()
-	b, err := json.Marshal(body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, bytes.NewReader(b))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Content-Type", "application/json")
-	for name, value := range header {
-		r.Header.Set(name, value)
-	}
-	reply, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer reply.Body.Close()
-	text, err := io.ReadAll(reply.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return reply.StatusCode, string(text)
 }
 
 // TestOwnersFromTheCommandLine: the first one without a server, the others beside it; a lost password is replaced.
@@ -162,17 +134,8 @@ func TestKeysRotate(t *testing.T) {
 	}
 	opens := func(token string) int {
 		t.Helper()
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.base+"/v1/appointments/managed", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("Holdfast-Manage", token)
-		answer, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		answer.Body.Close()
-		return answer.StatusCode
+		status, _ := asked(t, http.MethodGet, s.base+"/v1/appointments/managed", nil, map[string]string{"Holdfast-Manage": token})
+		return status
 	}
 	day := tomorrow()
 	old := book("a-client-secret-0001", day+"T10:00:00Z")

@@ -1,11 +1,8 @@
 package cli
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -170,26 +167,8 @@ func knownUpstream(t *testing.T) engine.ClinicFile {
 
 func postAgent(t *testing.T, base, path string, body map[string]any) map[string]any {
 	t.Helper()
-	b, err := json.Marshal(body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := http.NewRequest(http.MethodPost, base+path, bytes.NewReader(b))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Authorization", "Bearer "+longEnough)
-	reply, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer reply.Body.Close()
-	text, err := io.ReadAll(reply.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return decoded(t, string(text))
+	_, answer := asked(t, http.MethodPost, base+path, body, bearer(longEnough))
+	return decoded(t, answer)
 }
 
 // with is the patient and token of an answer, with more.

@@ -93,27 +93,6 @@ func (s *server) ended(t *testing.T) int {
 	}
 }
 
-func get(t *testing.T, url, bearer string) (status int, body string) {
-	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if bearer != "" {
-		r.Header.Set("Authorization", "Bearer "+bearer)
-	}
-	reply, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer reply.Body.Close()
-	b, err := io.ReadAll(reply.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return reply.StatusCode, string(b)
-}
-
 // TestAServerFromStartToEnd: started, found healthy, commanded through its socket, protected from a second one, ended
 // by SIGTERM with 0, killed and started again.
 func TestAServerFromStartToEnd(t *testing.T) {
