@@ -14,7 +14,8 @@ func appendInstant(b []byte, t time.Time) []byte {
 // appendSame adds an instant that is most often the one already written at an index of b.
 func appendSame(b []byte, t, written time.Time, at int) []byte {
 	if t.Equal(written) {
-		return append(b, b[at:at+len("2026-11-23T09:00:00Z")]...)
+		same := [len("2026-11-23T09:00:00Z")]byte(b[at:])
+		return append(b, same[:]...)
 	}
 	return appendInstant(b, t)
 }
@@ -28,10 +29,11 @@ func appendInstantMilli(b []byte, t time.Time) []byte {
 
 func appendSeconds(b []byte, unix int64) []byte {
 	day, second := floorDiv(unix, 24*60*60)
-	b = append(b, dateOf(day)...)
-	b = append(appendTwo(b, int(second/3600)), ':')
-	b = append(appendTwo(b, int(second/60%60)), ':')
-	return appendTwo(b, int(second%60))
+	written := dateOf(day)
+	n := uint32(second) // its divisions are cheaper
+	b = append(b, written[:]...)
+	hour, minute, n := n/3600, n/60%60, n%60
+	return append(b, byte('0'+hour/10), byte('0'+hour%10), ':', byte('0'+minute/10), byte('0'+minute%10), ':', byte('0'+n/10), byte('0'+n%10))
 }
 
 func appendTwo(b []byte, n int) []byte { return append(b, byte('0'+n/10), byte('0'+n%10)) }
@@ -44,20 +46,21 @@ func floorDiv(n, by int64) (quotient, rest int64) {
 	return quotient, rest
 }
 
-// date is how a day is written, like "2026-11-23T".
+// date is how a day is written, like "2026-11-23T". Years have four digits, as in RFC 3339: all that is read has.
 type date struct {
 	day  int64 // since 1970-01-01
-	text string
+	text [len("2026-11-23T")]byte
 }
 
 // dates are the last ones written, by the lowest bits of their day. Nearly all instants are of the two months to come.
 var dates [64]atomic.Pointer[date]
 
-func dateOf(day int64) string {
+func dateOf(day int64) *[len("2026-11-23T")]byte {
 	d := dates[day&63].Load()
 	if d == nil || d.day != day {
-		d = &date{day: day, text: time.Unix(day*24*60*60, 0).UTC().Format("2006-01-02T")}
+		d = &date{day: day}
+		copy(d.text[:], time.Unix(day*24*60*60, 0).UTC().Format("2006-01-02T"))
 		dates[day&63].Store(d)
 	}
-	return d.text
+	return &d.text
 }
