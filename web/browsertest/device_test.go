@@ -21,6 +21,17 @@ func (p *tab) theme(name string) {
 	}}))
 }
 
+// ownColours has the reader's system replace every colour by its own few, light on dark.
+func (p *tab) ownColours() {
+	p.t.Helper()
+	p.do(command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+		{Name: "forced-colors", Value: "active"}, {Name: "prefers-color-scheme", Value: "dark"}, {Name: "prefers-reduced-motion", Value: "reduce"},
+	}}))
+	if !ask[bool](p, `matchMedia('(forced-colors: active)').matches`) {
+		p.t.Fatal("the colours are not forced, and the test proves nothing")
+	}
+}
+
 // offline takes the network away, or gives it back.
 func (p *tab) offline(away bool) {
 	p.t.Helper()

@@ -328,15 +328,22 @@ func (p *tab) reload() {
 // shot writes pictures of the page in both themes if HOLDFAST_SHOTS asks for them.
 func (p *tab) shot(name string) {
 	p.t.Helper()
-	folder := os.Getenv("HOLDFAST_SHOTS")
-	if folder == "" {
+	if os.Getenv("HOLDFAST_SHOTS") == "" {
 		return
 	}
 	for _, theme := range []string{"light", "dark"} {
 		p.theme(theme)
-		p.picture(filepath.Join(folder, name+"-"+theme+".png"))
+		p.snap(name + "-" + theme)
 	}
 	p.theme("light")
+}
+
+// snap is shot in the colours that the page has now.
+func (p *tab) snap(name string) {
+	p.t.Helper()
+	if folder := os.Getenv("HOLDFAST_SHOTS"); folder != "" {
+		p.picture(filepath.Join(folder, name+".png"))
+	}
 }
 
 // look is shot on a phone and on a desk's screen.
