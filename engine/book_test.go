@@ -211,53 +211,6 @@ func TestCancelFreesTheSlot(t *testing.T) {
 	}
 }
 
-func TestReschedule(t *testing.T) {
-	c := newClinic(t, map[string]int{"ada": 2, "bea": 1})
-	ctx := context.Background()
-	book := func(n int, start time.Time, specialist string) store.Appointment {
-		r := booking(n, "surgery")
-		r.SlotStart, r.SpecialistID = start, specialist
-		return c.mustBook(r)
-	}
-	a := book(1, c.start, "ada")
-	other := book(2, c.start.Add(4*time.Hour), "ada")
-	move := func(to time.Time, specialist string) (store.Appointment, error) {
-		return c.Reschedule(ctx, engine.RescheduleRequest{ID: a.ID, SlotStart: to, SpecialistID: specialist, Actor: "manage"})
-	}
-
-	// Onto a part of its own old time, and onto itself.
-	for _, to := range []time.Time{c.start.Add(30 * time.Minute), c.start.Add(30 * time.Minute)} {
-		moved, err := move(to, "ada")
-		if err != nil || !moved.SlotStart.Equal(to) {
-			t.Fatalf("to %s: %v, is at %s", to, err, moved.SlotStart)
-		}
-	}
-	// Onto a taken slot nothing changes.
-	before, _ := c.Appointment(ctx, a.ID)
-	if _, err := move(other.SlotStart, "ada"); !errors.Is(err, store.ErrSlotTaken) {
-		t.Errorf("onto a taken slot: got %v, want ErrSlotTaken", err)
-	}
-	if after, _ := c.Appointment(ctx, a.ID); after != before {
-		t.Errorf("a refused move changed the appointment:\n got %+v\nwant %+v", after, before)
-	}
-	// Across specialists, when nobody is named and the own one is taken.
-	moved, err := move(other.SlotStart, "")
-	if err != nil || moved.SpecialistID != "bea" {
-		t.Errorf("across specialists: %v, with %s, want bea", err, moved.SpecialistID)
-	}
-	// The old time is free again, and old manage links are dead.
-	book(3, c.start.Add(30*time.Minute), "ada")
-	if _, err := c.Managed(ctx, c.ManageToken(&a)); !errors.Is(err, engine.ErrUnauthorized) {
-		t.Errorf("the manage link of before the move: got %v, want ErrUnauthorized", err)
-	}
-	if _, err := c.Managed(ctx, c.ManageToken(&moved)); err != nil {
-		t.Errorf("the manage link of after the move: %v", err)
-	}
-	if held, _ := c.Holds(ctx); len(held) != 0 {
-		t.Errorf("%d holds are left behind, want none", len(held))
-	}
-}
-
 func TestIdempotencyCommitsWithTheBooking(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	ctx := context.Background()

@@ -27,7 +27,8 @@ type RescheduleRequest struct {
 
 // Reschedule moves an appointment, across specialists if need be. The new time is claimed first and the move is one
 // update of the same row, so it happens whole or not at all, and the old time is kept until it has. Every manage link
-// handed out before is dead afterwards.
+// handed out before is dead afterwards. Of two moves at once one is refused with store.ErrVersion, whatever version they
+// name; other changes (the practice system has it now, the patient has arrived) are in nobody's way.
 //
 // Errors: store.ErrNotFound, store.ErrVersion, ErrNotConfirmed, ErrCutOff, *NotBookableError, store.ErrSlotTaken,
 // *holds.HeldError, holds.ErrNotOwner, *ValidationError.
@@ -52,10 +53,14 @@ func (e *Engine) Reschedule(ctx context.Context, r RescheduleRequest) (store.App
 	if err != nil {
 		return store.Appointment{}, err
 	}
-	moved, err := e.changeAppointment(ctx, r.ID, a.Version, change{kind: changeRescheduled, actor: r.Actor, silent: r.Silent, once: r.Once},
+	seen := a.ManageEpoch
+	moved, err := e.changeAppointment(ctx, r.ID, r.Version, change{kind: changeRescheduled, actor: r.Actor, silent: r.Silent, once: r.Once},
 		func(_ store.Tx, a *store.Appointment, _ time.Time) (bool, error) {
-			if a.Status != store.Confirmed {
+			switch {
+			case a.Status != store.Confirmed:
 				return false, ErrNotConfirmed
+			case a.ManageEpoch != seen:
+				return false, store.ErrVersion
 			}
 			a.SpecialistID, a.Seat, a.Overbook, a.OverbookReason = h.SpecialistID, h.Seat, false, ""
 			a.SlotStart, a.SlotEnd, a.BusyStart, a.BusyEnd = h.SlotStart, h.SlotEnd, h.BusyStart, h.BusyEnd

@@ -78,7 +78,7 @@ var (
 	errOperationState       = problem{Status: 409, Code: "operation_state", Title: "Not in this state", Detail: "The operation is not in a state in which this can be done. Read the queue again, then decide."}
 	errIdempotencyInFlight  = problem{Status: 409, Code: "idempotency_in_flight", Title: "The first request is still running", Detail: "A request with this Idempotency-Key is still being answered. Send it again in a second, unchanged."}
 	errHoldExpired          = problem{Status: 410, Code: "hold_expired", Title: "The hold has lapsed", Detail: "This hold has lapsed or never was. Take a new one; the time may still be free.", OK: new(bool)}
-	errVersionMismatch      = problem{Status: 412, Code: "version_mismatch", Title: "Changed meanwhile", Detail: "Somebody changed this appointment after the version in If-Match. Read it again, then decide."}
+	errVersionMismatch      = problem{Status: 412, Code: "version_mismatch", Title: "Changed meanwhile", Detail: "Somebody changed this appointment meanwhile. Read it again, then decide."}
 	errPayloadTooLarge      = problem{Status: 413, Code: "payload_too_large", Title: "The body is too large"}
 	errUnsupportedMediaType = problem{Status: 415, Code: "unsupported_media_type", Title: "Not JSON", Detail: "Send the body as JSON in UTF-8, with Content-Type: application/json."}
 	errValidationFailed     = problem{Status: 422, Code: "validation_failed", Title: "Some fields are wrong"}

@@ -1,0 +1,128 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/store"
+)
+
+func TestReschedule(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 2, "bea": 1})
+	ctx := context.Background()
+	book := func(n int, start time.Time, specialist string) store.Appointment {
+		r := booking(n, "surgery")
+		r.SlotStart, r.SpecialistID = start, specialist
+		return c.mustBook(r)
+	}
+	a := book(1, c.start, "ada")
+	other := book(2, c.start.Add(4*time.Hour), "ada")
+	move := func(to time.Time, specialist string) (store.Appointment, error) {
+		return c.Reschedule(ctx, engine.RescheduleRequest{ID: a.ID, SlotStart: to, SpecialistID: specialist, Actor: "manage"})
+	}
+
+	// Onto a part of its own old time, and onto itself.
+	for _, to := range []time.Time{c.start.Add(30 * time.Minute), c.start.Add(30 * time.Minute)} {
+		moved, err := move(to, "ada")
+		if err != nil || !moved.SlotStart.Equal(to) {
+			t.Fatalf("to %s: %v, is at %s", to, err, moved.SlotStart)
+		}
+	}
+	// Onto a taken slot nothing changes.
+	before, _ := c.Appointment(ctx, a.ID)
+	if _, err := move(other.SlotStart, "ada"); !errors.Is(err, store.ErrSlotTaken) {
+		t.Errorf("onto a taken slot: got %v, want ErrSlotTaken", err)
+	}
+	if after, _ := c.Appointment(ctx, a.ID); after != before {
+		t.Errorf("a refused move changed the appointment:\n got %+v\nwant %+v", after, before)
+	}
+	// Across specialists, when nobody is named and the own one is taken.
+	moved, err := move(other.SlotStart, "")
+	if err != nil || moved.SpecialistID != "bea" {
+		t.Errorf("across specialists: %v, with %s, want bea", err, moved.SpecialistID)
+	}
+	// The old time is free again, and old manage links are dead.
+	book(3, c.start.Add(30*time.Minute), "ada")
+	if _, err := c.Managed(ctx, c.ManageToken(&a)); !errors.Is(err, engine.ErrUnauthorized) {
+		t.Errorf("the manage link of before the move: got %v, want ErrUnauthorized", err)
+	}
+	if _, err := c.Managed(ctx, c.ManageToken(&moved)); err != nil {
+		t.Errorf("the manage link of after the move: %v", err)
+	}
+	if held, _ := c.Holds(ctx); len(held) != 0 {
+		t.Errorf("%d holds are left behind, want none", len(held))
+	}
+}
+
+// meddling lets somebody else in just before the next write.
+type meddling struct {
+	store.Store
+	first func()
+}
+
+func (s *meddling) Write(ctx context.Context, fn func(store.Tx) error) error {
+	if first := s.first; first != nil {
+		s.first = nil
+		first()
+	}
+	return s.Store.Write(ctx, fn)
+}
+
+// What happens to an appointment between the moment a move was looked at and the moment it is written.
+func TestAMoveAndAnotherChange(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 1})
+	ctx := context.Background()
+	between := &meddling{Store: c.store}
+	e, err := engine.New(ctx, engine.Options{Store: between, Holds: c.holds})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, x := range []struct {
+		name    string
+		happens func(id string, elsewhere time.Time) error
+		version int64
+		want    error
+	}{
+		{"somebody arrived", func(id string, _ time.Time) error {
+			_, err := c.SetAttendance(ctx, id, 0, store.Arrived, "user:x", nil)
+			return err
+		}, 0, nil},
+		{"somebody arrived, and the move is of a version", func(id string, _ time.Time) error {
+			_, err := c.SetAttendance(ctx, id, 0, store.Arrived, "user:x", nil)
+			return err
+		}, 1, store.ErrVersion},
+		{"it was moved", func(id string, elsewhere time.Time) error {
+			_, err := c.Reschedule(ctx, engine.RescheduleRequest{ID: id, SlotStart: elsewhere, Actor: "manage"})
+			return err
+		}, 0, store.ErrVersion},
+		{"it was cancelled", func(id string, _ time.Time) error {
+			_, err := c.Cancel(ctx, engine.CancelRequest{ID: id, Actor: "manage"})
+			return err
+		}, 0, engine.ErrNotConfirmed},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			day := c.start.AddDate(0, 0, n)
+			r := booking(n, "checkup")
+			r.SlotStart = day
+			a := c.mustBook(r)
+			between.first = func() {
+				if err := x.happens(a.ID, day.Add(2*time.Hour)); err != nil {
+					t.Error(err)
+				}
+			}
+			moved, err := e.Reschedule(ctx, engine.RescheduleRequest{ID: a.ID, Version: x.version, SlotStart: day.Add(time.Hour), Actor: "manage"})
+			if !errors.Is(err, x.want) {
+				t.Fatalf("the move: got %v, want %v", err, x.want)
+			}
+			if err == nil && (moved.Attendance != store.Arrived || !moved.SlotStart.Equal(day.Add(time.Hour))) {
+				t.Errorf("after both it is at %s and %s", moved.SlotStart, moved.Attendance)
+			}
+			if held, _ := c.Holds(ctx); len(held) != 0 {
+				t.Errorf("%d holds are left behind, want none", len(held))
+			}
+		})
+	}
+}
