@@ -37,8 +37,7 @@ type SessionFilter struct {
 	Statuses     []SessionStatus
 	SpecialistID string
 	ClientID     string
-	Before       time.Time // those whose ExpiresAt is before it
-	Limit        int       // 1..500; 0 means 100
+	Limit        int // 1..500; 0 means 100
 }
 
 // SessionReader asks for sessions.

@@ -36,9 +36,6 @@ func (r reads) Sessions(ctx context.Context, f store.SessionFilter) ([]store.Ses
 	if f.ClientID != "" {
 		where.and("client_id = ? AND client_id <> ''", f.ClientID) // the second half lets the partial index be used
 	}
-	if !f.Before.IsZero() {
-		where.and("expires_at < ?", f.Before)
-	}
 	return list(ctx, r, scanSession,
 		`SELECT `+sessionColumns+` FROM sessions `+where.sql()+` ORDER BY requested_at, id LIMIT ?`,
 		append(where.args, limit(f.Limit))...)
