@@ -226,11 +226,13 @@ func TestImportAndExportAreOneClinic(t *testing.T) {
 	}{
 		{`{"clinic":{"name":"X","timezone":"Mars"}}`, 422, "validation_failed", "clinic.timezone"},
 		{`{"clinics":{}}`, 400, "malformed_body", "clinics"},
-		{`{"specialists":[{"id":"x","name":"X","weekly":[]}]}`, 400, "malformed_body", "specialists.weekly"},
-		{`{"specialists":[{"id":"x","name":"X","weeklyHours":[{"weekday":"funday","start":"09:00","end":"10:00"}]}]}`, 422, "validation_failed", "funday"},
-		{`{"specialists":[{"id":"x","name":"X","overrides":[{"date":"2026-02-30","closed":true}]}]}`, 422, "validation_failed", "2026-02-30"},
+		{`{"specialists":[{"id":"x","name":"X","weekly":[]}]}`, 400, "malformed_body", "specialists[0].weekly"},
+		{`{"specialists":[{"id":"x","name":"X","weeklyHours":[{"weekday":"funday","start":"09:00","end":"10:00"}]}]}`, 422, "validation_failed", "specialists[0].weeklyHours[0].weekday"},
+		{`{"specialists":[{"id":"x","name":"X","overrides":[{"date":"2026-02-30","closed":true}]}]}`, 422, "validation_failed", "specialists[0].overrides[0].date"},
 		{`{"appointmentTypes":[{"id":"x","name":"X","specialists":[{"specialistId":"nobody"}]}]}`, 422, "validation_failed", "appointmentTypes[0].specialists[0].specialistId"},
-		{`{"appointmentTypes":[{"id":"x","name":"X","durationMinutes":"long"}]}`, 422, "validation_failed", "durationMinutes"},
+		{`{"appointmentTypes":[{"id":"x","name":"X"},{"id":"y","durationMinutes":"long","name":"Y"}]}`, 422, "validation_failed", "appointmentTypes[1].durationMinutes"},
+		{`{"specialists":[{"id":"x"},{"id":"y","weeklyHours":[{},{"weekday":[5],"start":"09:00"}]}]}`, 422, "validation_failed", "specialists[1].weeklyHours[1].weekday"},
+		{`{"specialists":{"id":"x"}}`, 422, "validation_failed", `"specialists"`},
 	} {
 		r := h.do("POST", "/v1/import", c.file, asAdmin).problem(c.status, c.code)
 		if !strings.Contains(r.raw, c.says) {

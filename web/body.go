@@ -154,18 +154,13 @@ func decode(raw []byte, expected *shape, dst any) error {
 	if trimmed[0] != wanted {
 		return errMalformedBody.with("The body must be " + what + ".")
 	}
-	w := walk{b: raw}
-	if err := w.value(expected, ""); err != nil {
-		return err
+	if wrong := (&walk{b: raw}).value(expected, ""); wrong != nil || err == nil {
+		return wrong
 	}
-	var wrong *json.UnmarshalTypeError
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &wrong):
-		return fieldError(wrong.Field, "must be "+kindOf(wrong.Type))
+	if wrong := (&walk{b: raw, values: true}).value(expected, ""); wrong != nil {
+		return wrong
 	}
-	return fieldError("body", strings.TrimPrefix(err.Error(), "json: ")) // a date, a time or a weekday, which says itself what it must be
+	return fieldError("body", strings.TrimPrefix(err.Error(), "json: "))
 }
 
 // kindOf names a Go type in the words of JSON.

@@ -114,6 +114,8 @@ func TestBodiesAreHeldToTheLetter(t *testing.T) {
 		{"a fraction for a whole number", `{` + good + `,"ttlSeconds":30.5}`, 422, "validation_failed", "ttlSeconds"},
 		{"a number past all bounds", `{` + good + `,"ttlSeconds":1e400}`, 422, "validation_failed", "ttlSeconds"},
 		{"a list for a text", `{` + good + `,"specialistId":["ada"]}`, 422, "validation_failed", "specialistId"},
+		{"a number for the client", `{"appointmentTypeId":"checkup","slotStartDate":"` + h.at(0) + `","clientId":7}`, 422, "validation_failed", "clientId"},
+		{"the first of two", `{"clientId":[{"ttlSeconds":1}],"ttlSeconds":"x"}`, 422, "validation_failed", "clientId"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h.t = t

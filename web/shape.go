@@ -4,17 +4,20 @@ import (
 	"bytes"
 	"encoding"
 	"encoding/json"
+	"errors"
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 )
 
-// shape is what a body may look like: which names an object knows. A nil shape takes anything.
+// shape is what a body may look like: which names an object knows, and what each value is decoded into.
 type shape struct {
+	of     reflect.Type
 	fields map[string]*shape // of an object
-	elem   *shape            // of a list
 	list   bool
+	elem   *shape // of a list
 }
 
 // shapeOf reads the shape off the type that the body is decoded into, once per route.
@@ -22,16 +25,17 @@ func shapeOf(t reflect.Type) *shape {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
-		return nil
-	}
+	s := &shape{of: t}
 	switch {
+	case reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()):
+		return s
 	case t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
-		return &shape{list: true, elem: shapeOf(t.Elem())}
+		s.list, s.elem = true, shapeOf(t.Elem())
+		return s
 	case t.Kind() != reflect.Struct:
-		return nil
+		return s
 	}
-	s := &shape{fields: make(map[string]*shape)}
+	s.fields = make(map[string]*shape)
 	for f := range t.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
@@ -46,8 +50,9 @@ func shapeOf(t reflect.Type) *shape {
 
 // walk goes over a document that is known to be JSON and compares its names with a shape.
 type walk struct {
-	b []byte
-	i int
+	b      []byte
+	i      int
+	values bool // look at the values, too
 }
 
 func (w *walk) space() {
@@ -56,16 +61,29 @@ func (w *walk) space() {
 	}
 }
 
+// value goes over one value; path is its own, like "specialists[0].name".
 func (w *walk) value(s *shape, path string) error {
 	w.space()
 	switch {
-	case s != nil && s.fields != nil && w.b[w.i] == '{':
+	case s.fields != nil && w.b[w.i] == '{':
 		return w.object(s, path)
-	case s != nil && s.list && w.b[w.i] == '[':
+	case s.list && w.b[w.i] == '[':
 		return w.list(s, path)
 	}
+	start := w.i
 	w.skip()
-	return nil
+	if !w.values {
+		return nil
+	}
+	err := json.Unmarshal(w.b[start:w.i], reflect.New(s.of).Interface())
+	var kind *json.UnmarshalTypeError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &kind):
+		return fieldError(path, "must be "+kindOf(s.of))
+	}
+	return fieldError(path, strings.TrimPrefix(err.Error(), "json: ")) // a date, a time or a weekday, which says itself what it must be
 }
 
 func (w *walk) object(s *shape, path string) error {
@@ -90,26 +108,38 @@ func (w *walk) object(s *shape, path string) error {
 			if len(s.fields) == 0 {
 				known = "Send {} or nothing."
 			}
-			return errMalformedBody.with("The field " + quoted(path+name) + " is not known here. " + known)
+			return malformedField(below(path, name), "is not known here. "+known)
 		case slices.Contains(names, name):
-			return errMalformedBody.with("The field " + quoted(path+name) + " is given twice. Send it once.")
+			return malformedField(below(path, name), "is given twice. Send it once.")
 		}
 		names = append(names, name)
 		w.space()
 		w.i++ // :
-		below := path
-		if within != nil {
-			below = path + name + "."
+		if within.fields != nil || within.list || w.values {
+			name = below(path, name)
 		}
-		if err := w.value(within, below); err != nil {
+		if err := w.value(within, name); err != nil {
 			return err
 		}
 	}
 }
 
+func below(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+func malformedField(field, message string) error {
+	p := errMalformedBody.with("The field " + quoted(field) + " " + message)
+	p.Errors = []problemField{{field, message}}
+	return p
+}
+
 func (w *walk) list(s *shape, path string) error {
 	w.i++ // [
-	for {
+	for n := 0; ; {
 		w.space()
 		switch w.b[w.i] {
 		case ']':
@@ -119,9 +149,10 @@ func (w *walk) list(s *shape, path string) error {
 			w.i++
 			continue
 		}
-		if err := w.value(s.elem, path); err != nil {
+		if err := w.value(s.elem, path+"["+strconv.Itoa(n)+"]"); err != nil {
 			return err
 		}
+		n++
 	}
 }
 
