@@ -118,7 +118,6 @@ export function createPointer(grid) {
         id: e.pointerId, type: e.pointerType, x: e.clientX, y: e.clientY, nx: e.clientX, ny: e.clientY,
         card, col: col.dataset.col, box: col.getBoundingClientRect(), mode: '',
       }
-      // A tap must not arrive a second time as a mouse, on the dialog that it has just opened.
       if (g.type !== 'mouse') e.preventDefault()
       if (g.type === 'touch' && card) g.timer = setTimeout(lift, press)
       addEventListener('pointermove', move)
@@ -128,6 +127,8 @@ export function createPointer(grid) {
     },
     // Once a card is in the air, the finger that carries it must not scroll the page.
     touchmove(e) { if (g?.mode === 'drag') e.preventDefault() },
+    // A tap must not arrive a second time as a click, on what lies there in the dialog that it has just opened.
+    touchend(e) { if (e.cancelable && e.target.closest('[data-col]')) e.preventDefault() },
     context(e) {
       const col = e.target.closest('[data-col]')
       if (!col) return

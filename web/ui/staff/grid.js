@@ -123,8 +123,9 @@ export function Grid({ grid, columns, heads, label, single, side }) {
   useEffect(() => {
     const el = ref.current
     grid.place(el)
-    el.addEventListener('touchmove', pointer.touchmove, { passive: false })
-    return () => el.removeEventListener('touchmove', pointer.touchmove)
+    const touches = ['touchmove', 'touchend']
+    for (const name of touches) el.addEventListener(name, pointer[name], { passive: false })
+    return () => { for (const name of touches) el.removeEventListener(name, pointer[name]) }
   }, [pointer])
   // The board opens where the day is: at the present, or where the opening time begins. Another date is
   // shown at the same hour as the one before, except today, which is shown at the present.

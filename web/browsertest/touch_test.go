@@ -1,0 +1,180 @@
+package browsertest
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+
+	"holdfast/engine"
+	"holdfast/store"
+)
+
+// finger makes the tab one that is touched. It stays so, and no other test gets its window.
+func (p *tab) finger() {
+	p.t.Helper()
+	p.changed = true
+	p.do(command(emulation.SetTouchEmulationEnabled, emulation.SetTouchEmulationEnabledParams{Enabled: true, MaxTouchPoints: 1}))
+}
+
+func (p *tab) touch(kind input.DispatchTouchEventType, x, y float64) {
+	p.t.Helper()
+	points := []*input.TouchPoint{{X: x, Y: y}}
+	if kind == input.DispatchTouchEventTypeTouchEnd {
+		points = []*input.TouchPoint{}
+	}
+	p.do(command(input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: kind, TouchPoints: points}))
+}
+
+// place is the middle of an element, once it has stopped moving.
+func (p *tab) place(selector string) (x, y float64) {
+	p.t.Helper()
+	p.until(`(async () => {
+		const middle = () => { const r = document.querySelector(` + quoted(selector) + `).getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2] }
+		const was = middle()
+		for (let n = 0; n < 6; n++) await new Promise(requestAnimationFrame)
+		return String(middle()) === String(was) && (window.touchAt = was)
+	})()`)
+	xy := ask[[]float64](p, "window.touchAt")
+	return xy[0], xy[1]
+}
+
+// tap touches an element and lets go.
+func (p *tab) tap(selector string) {
+	p.t.Helper()
+	x, y := p.place(selector)
+	p.touch(input.DispatchTouchEventTypeTouchStart, x, y)
+	p.touch(input.DispatchTouchEventTypeTouchEnd, x, y)
+}
+
+// stroke puts a finger down in the middle of an element, draws it away at once, stops and lets go: what is let go while it
+// moves rolls on, and the next tap would only stop it.
+func (p *tab) stroke(selector string, dx, dy float64) {
+	p.t.Helper()
+	x, y := p.place(selector)
+	p.touch(input.DispatchTouchEventTypeTouchStart, x, y)
+	for step := 1.0; step <= 8; step++ {
+		p.touch(input.DispatchTouchEventTypeTouchMove, x+dx*step/8, y+dy*step/8)
+	}
+	p.moment()
+	p.touch(input.DispatchTouchEventTypeTouchEnd, x+dx, y+dy)
+}
+
+// A finger that rests on a card takes it along, one that moves at once rolls the board, and a tap opens the card, whose
+// Move dialog comes to the same as the drag.
+func TestTheDeskByTouch(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleReception)
+	p.finger()
+	dragged, moved := p.appointment("Lena Vogt", "ada", "10:00"), p.appointment("Per Lind", "ada", "11:00")
+
+	p.run(`document.querySelector('.board').scrollTop = 0`)
+	p.stroke(card(dragged), 0, -100)
+	p.until(`document.querySelector('.board').scrollTop > 50`)
+	if n := p.count(".lifted, .drop, dialog"); n != 0 {
+		t.Error("a finger that rolls the board takes a card along or opens something")
+	}
+
+	p.run(`document.querySelector('.board').scrollTop = 0`) // away from the edges, where a card in the air rolls the board
+	x, y := p.place(card(dragged))
+	to, _ := p.place("[data-col=karim]")
+	p.touch(input.DispatchTouchEventTypeTouchStart, x, y)
+	p.there(".lifted")
+	rolled := ask[float64](p, `document.querySelector('.board').scrollTop`)
+	for _, at := range []float64{(x + to) / 2, to} {
+		p.touch(input.DispatchTouchEventTypeTouchMove, at, y)
+	}
+	p.there("[data-col=karim] .drop")
+	p.touch(input.DispatchTouchEventTypeTouchEnd, to, y)
+	p.there("dialog .ask")
+	if a := h.appointmentOf(dragged); a["specialistId"] != "ada" {
+		t.Errorf("a drop moved the appointment without asking: %v", a)
+	}
+	if got := ask[float64](p, `document.querySelector('.board').scrollTop`); got != rolled {
+		t.Errorf("the finger that carried the card rolled the board from %v to %v", rolled, got)
+	}
+	p.tap("dialog [type=submit]")
+	p.until(`!document.querySelector('dialog')`)
+	p.there(`[data-col=karim] ` + card(dragged))
+
+	p.run(`window.clicks = [], addEventListener('click', e => clicks.push(e.target.className), true)`)
+	p.tap(card(moved))
+	p.says("at the desk") // which comes last into the dialog
+	p.moment()
+	if got := ask[[]string](p, "clicks"); len(got) > 0 {
+		t.Errorf("a tap on a card also clicks what lies there in the dialog that it opens: %q", got)
+	}
+	p.tap("dialog .actions .btn")
+	p.there("#when-who")
+	p.set("#when-who", "karim")
+	p.there("dialog .ask .icon")
+	p.tap("dialog [type=submit]")
+	p.until(`!document.querySelector('dialog')`)
+	p.there(`[data-col=karim] ` + card(moved))
+	a, b := h.appointmentOf(dragged), h.appointmentOf(moved)
+	if a["slotStartDate"] != h.at("10:00") || b["slotStartDate"] != h.at("11:00") {
+		t.Errorf("they are at %v and %v, want their own times with the other specialist", a["slotStartDate"], b["slotStartDate"])
+	}
+	for _, field := range []string{"specialistId", "status", "version", "attendance", "source"} {
+		if fmt.Sprint(a[field]) != fmt.Sprint(b[field]) {
+			t.Errorf("%s is %v after a drag and %v after the dialog", field, a[field], b[field])
+		}
+	}
+}
+
+// On a phone there is room for one column. A finger turns to the next one in the direction in which the language is read.
+func TestTheNextColumnIsAStrokeAway(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, func(f *engine.ClinicFile) { // with two, the next one is also the one before
+		third := f.Specialists[1]
+		third.ID, third.Name = "mia", "Dr Mia Sand"
+		f.Specialists = append(f.Specialists, third)
+	})
+	email := h.staff(store.RoleReception)
+	p := h.tab(t)
+	p.finger()
+	p.open("/staff?lang=en#day/" + h.date)
+	p.signIn(email)
+	for _, c := range []struct {
+		lang    string
+		forward float64
+	}{{"en", -150}, {"ar-XB", 150}} {
+		p.open("/staff?lang=" + c.lang + "#day/" + h.date)
+		p.board()
+		p.there("[data-col=ada]")
+		p.stroke(".col", 0, c.forward/2)
+		p.stroke(".col", c.forward, 0)
+		p.there("[data-col=karim]")
+		if n := p.count("dialog"); n != 0 {
+			t.Error("a stroke to the side opens something")
+		}
+		p.stroke(".col", -c.forward, 0)
+		p.there("[data-col=ada]")
+	}
+}
+
+// The days that a phone has no room for come in with a finger, which chooses none of them by it.
+func TestTheDaysRollUnderAFinger(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.tab(t)
+	p.finger()
+	p.when("")
+	shown := ask[string](p, `document.querySelector('.day input:checked').value`)
+	const last = `.day:last-child`
+	inside := `(r => r.left >= 0 && r.right <= innerWidth)(document.querySelector('` + last + `').getBoundingClientRect())`
+	if ask[bool](p, inside) {
+		t.Fatal("all days fit on this screen, and the test proves nothing")
+	}
+	p.stroke(".day:nth-child(3)", -180, 0)
+	p.stroke(".day:nth-child(5)", -180, 0)
+	p.until(inside)
+	if got := ask[string](p, `document.querySelector('.day input:checked').value`); got != shown {
+		t.Errorf("rolling the days chose %s instead of %s", got, shown)
+	}
+	p.tap(last)
+	p.there(last + " input:checked")
+	p.there(".chip")
+}
