@@ -79,6 +79,7 @@ const (
 	errorSlotUnavailable     = "SLOT_UNAVAILABLE"
 	errorPatientNotFound     = "PATIENT_NOT_FOUND"
 	errorNotAccepted         = "BOOKING_NOT_ACCEPTED"
+	errorBookingFailed       = "BOOKING_FAILED"
 	errorTokenUsed           = "BOOKING_TOKEN_USED"
 )
 

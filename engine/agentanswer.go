@@ -122,8 +122,13 @@ func (e *Engine) agentKnown(ctx context.Context, a *store.Appointment) AgentAnsw
 			answer.Message = "Appointment successfully created"
 		}
 		return answer
+	case a.UpstreamState == store.UpstreamFailed:
+		return AgentAnswer{
+			Outcome: AgentRefused, ErrorType: errorBookingFailed, Message: "The booking could not be completed. The clinic has been told.",
+			Guidance: e.guide(sayFailed, a.SlotStart),
+		}
 	}
-	id := ""
+	id, errorType := "", errorRateLimitedQueued
 	if list, err := e.store.Deliveries(ctx, a.ID); err == nil {
 		for _, d := range list {
 			if d.Channel == "upstream" && d.Notice == noticeOf(store.UpstreamBook) {
@@ -131,12 +136,11 @@ func (e *Engine) agentKnown(ctx context.Context, a *store.Appointment) AgentAnsw
 			}
 		}
 	}
-	answer := e.agentQueued(a, id, errorRateLimitedQueued)
-	switch a.UpstreamState {
-	case store.UpstreamFailed:
-		answer.Guidance = e.guide(sayFailed, a.SlotStart)
-		answer.Message = "The booking could not be completed. The clinic has been told."
-	case store.UpstreamReview:
+	if op, err := e.bookingOperation(ctx, id); err == nil && (op.Unknown || op.NeedsReview) {
+		errorType = errorUnknownQueued
+	}
+	answer := e.agentQueued(a, id, errorType)
+	if a.UpstreamState == store.UpstreamReview {
 		answer.Guidance = e.guide(sayReview, a.SlotStart)
 		answer.Message = "The booking is being looked at by the clinic."
 	}

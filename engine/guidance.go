@@ -130,6 +130,14 @@ func guidances(of string) Guidance {
 			Critical:      "Nothing was done. Do not tell the caller that it was.",
 			RecoverySteps: []string{"Correct the fields listed in errors and send the request again.", "If it fails again, hand the call over to a person."},
 		}
+	case sayNoOperation:
+		return Guidance{
+			ErrorType: "operation_not_found", Action: "hand_over_to_person",
+			VoiceResponse: "One moment, please. I cannot see how far your booking is. Let me connect you with the clinic.",
+			Critical:      "It is not known what became of the booking. Do not say that it is confirmed, and do not say that it failed.",
+			RecoverySteps: []string{"Check that the operationId is the one of the queued answer, unchanged.", "If it is, the clinic has taken the booking over: hand the call over to a person."},
+			NeverDo:       []string{"Never send the same booking again."},
+		}
 	case sayPatientOpen:
 		return Guidance{
 			ErrorType: "patient_outcome_unknown", CurrentState: "PATIENT_IDENTIFICATION", NextState: "HANDOVER", Action: "hand_over_to_person",
@@ -194,6 +202,7 @@ const (
 	sayStillQueued = "still queued"
 	sayFailed      = "failed"
 	sayReview      = "review"
+	sayNoOperation = "no operation"
 	sayCancelled   = "cancelled"
 )
 
@@ -207,6 +216,9 @@ func (e *Engine) guide(of string, at time.Time) Guidance {
 	g.VoiceResponse = strings.ReplaceAll(g.VoiceResponse, theDate, date)
 	return g
 }
+
+// NoOperationGuidance is what an agent is told that asks for an operation which is not there, or not there any more.
+func NoOperationGuidance() Guidance { return guidances(sayNoOperation) }
 
 // InvalidGuidance is what an agent is told whose request cannot be understood.
 func InvalidGuidance() Guidance { return guidances(sayInvalid) }

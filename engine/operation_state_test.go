@@ -114,7 +114,7 @@ func TestSpoken(t *testing.T) {
 func TestGuidance(t *testing.T) {
 	for _, of := range []string{
 		sayPatient, saySlots, sayNoSlots, sayConfirmed, sayQueued, sayRejected, sayTaken, sayNoPatient, sayNotAccepted, sayOfferLapsed, sayInvalid,
-		sayPatientOpen, sayAway, sayStillQueued, sayFailed, sayReview, sayCancelled,
+		sayPatientOpen, sayAway, sayStillQueued, sayFailed, sayReview, sayCancelled, sayNoOperation,
 	} {
 		g := guidances(of)
 		if g.VoiceResponse == "" {

@@ -29,11 +29,14 @@ func toAgent(h handle) handle {
 		if !errors.As(err, &invalid) {
 			return err
 		}
-		p := problemOf(err, time.Now())
-		p.Type = c.options.BaseURL + "/docs/errors#" + p.Code
-		c.rw.Header()["Content-Type"] = problemType
-		return c.json(p.Status, invalidAgentJSON{p, false, strings.ToUpper(p.Code), p.Detail, engine.InvalidGuidance()})
+		return c.agentProblem(problemOf(err, time.Now()), engine.InvalidGuidance())
 	}
+}
+
+func (c *call) agentProblem(p problem, g engine.Guidance) error {
+	p.Type = c.options.BaseURL + "/docs/errors#" + p.Code
+	c.rw.Header()["Content-Type"] = problemType
+	return c.json(p.Status, invalidAgentJSON{p, false, strings.ToUpper(p.Code), p.Detail, g})
 }
 
 type invalidAgentJSON struct {
@@ -263,6 +266,9 @@ func agentDebugOf(a *engine.AgentAnswer) map[string]any {
 
 func (s *Server) agentOperation(c *call) error {
 	o, err := s.engine.AgentOperation(c.ctx(), c.param("id"))
+	if errors.Is(err, store.ErrNotFound) {
+		return c.agentProblem(errNotFound.with("No booking is queued under this operationId; its answer may have been given up by the clinic."), engine.NoOperationGuidance())
+	}
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -209,6 +210,54 @@ func TestAgentAnswersWithoutDebug(t *testing.T) {
 	r := h.do("POST", "/v1/agent/appointments", map[string]any{"patientGUID": "3f2504e0-4f89-41d3-9a0c-000000000001"}, key)
 	if r.status != 401 || r.text("error_type") != "BOOKING_AUTH_MISSING" || r.get("_debug") != nil {
 		t.Errorf("got %d %s", r.status, r.raw)
+	}
+}
+
+// A repeat is told what became of the first: not that it waits when it has failed, and not that the practice system was
+// busy when nobody knows what it did.
+func TestARepeatIsToldWhatBecameOfTheFirst(t *testing.T) {
+	h, fake := newPractice(t, func(o *engine.Options) { o.Outbound.Quarantine = time.Hour })
+	key := h.key("agent")
+	ask := func(minutes int) func() *reply {
+		who := h.identified(key, "call "+strconv.Itoa(minutes))
+		at := upstream.FormatTime(h.start.Add(time.Duration(minutes)*time.Minute), time.UTC)
+		return func() *reply {
+			return h.do("POST", "/v1/agent/appointments", with(who, "startTime", at, "scheduleColumnGUID", upstreamColumn, "appointmentTypeGUID", upstreamType), key)
+		}
+	}
+	said := func(r *reply, status int, errorType, state string) {
+		t.Helper()
+		if r.status != status || r.text("error_type") != errorType || r.text("llm_guidance", "current_state") != state ||
+			(r.get("queued") != nil) != (status == 202) || (r.get("operationId") != nil) != (status == 202) {
+			t.Errorf("got %d %s, want %d, %s and %s", r.status, r.raw, status, errorType, state)
+		}
+	}
+
+	fake.Outcomes(slices.Repeat([]upstreamtest.Outcome{upstreamtest.RateLimited}, 4)...)
+	book := ask(0)
+	first := book()
+	said(first, 202, "RATE_LIMITED_QUEUED", "BOOKING_QUEUED")
+	h.eventually("given up after two", func() bool { return h.do("GET", "/v1/queue-status", nil, asAdmin).want(200).get("failed") == 1.0 })
+	said(book(), 409, "BOOKING_FAILED", "BOOKING_FAILED")
+	operation := "/v1/agent/operations/" + first.text("operationId")
+	if r := h.do("GET", operation, nil, key).want(200); r.text("status") != "failed" || r.text("llm_guidance", "current_state") != "BOOKING_FAILED" {
+		t.Errorf("the operation says %s", r.raw)
+	}
+	h.do("DELETE", "/v1/queue/"+first.text("operationId"), nil, asAdmin).want(200)
+	said(book(), 409, "BOOKING_FAILED", "BOOKING_FAILED")
+	gone := h.do("GET", operation, nil, key).problem(404, "not_found")
+	if gone.get("success") != false || gone.text("error_type") != "NOT_FOUND" || gone.text("llm_guidance", "voice_response") == "" {
+		t.Errorf("an operation that is gone says %s", gone.raw)
+	}
+
+	fake.Outcomes(upstreamtest.LostNotApplied)
+	book = ask(60)
+	first = book()
+	said(first, 202, "OUTCOME_UNKNOWN_QUEUED", "BOOKING_QUEUED")
+	again := book()
+	said(again, 202, "OUTCOME_UNKNOWN_QUEUED", "BOOKING_QUEUED")
+	if again.text("operationId") != first.text("operationId") {
+		t.Errorf("repeated it is %s, want the first operation", again.raw)
 	}
 }
 
