@@ -88,7 +88,7 @@ export function Page({ desk, rest }) {
       <button type="button" class="btn primary" onClick=${() => setAdding(true)}><${Icon} name="plus" />${t('over.add')}</button>`}>
     <${Trouble} problem=${days.problem} />
     ${shown.length ? html`<ul class="lines">${shown.map(r => html`<li class="line" key=${r.ids[0]}>
-        <div class="line-main"><p class="line-title"><b>${span(r)}</b></p>
+        <div class="line-main"><p class="line-title dated"><b>${span(r)}</b></p>
           <p class="line-facts">${r.closed ? html`<${State} icon=${html`<${Icon} name="close" />`}>${t('over.off')}</${State}>` : html`<${State} kind="info" icon=${html`<${Icon} name="clock" />`}>${list(r.hours.map(h => t('range', { from: clock(minutesOf(h.start)), to: clock(minutesOf(h.end)) })))}</${State}>`}
             ${r.ids.length > 1 && html`<span class="muted">${t('over.days', { n: r.ids.length })}</span>`}${r.reason && html`<span>${r.reason}</span>`}</p></div>
         <div class="line-do"><button type="button" class="btn quiet" aria-label=${t('over.remove.of', { day: span(r) })} onClick=${() => setDropping(r)}><${Icon} name="trash" />${t('over.remove')}</button></div>
