@@ -82,12 +82,13 @@ func TestPatientsAreToldThatMailWasSent(t *testing.T) {
 			settled := func(id, name string) {
 				h.eventually(name+" was tried", func() bool {
 					raw := h.do("GET", "/v1/appointments/"+id+"/deliveries", nil, asAdmin).want(200).raw
-					return strings.Contains(raw, `"notice":"`+name+`","state":"delivered"`) || strings.Contains(raw, `"notice":"`+name+`","state":"failed"`)
+					mail := `"channel":"email","notice":"` + name + `","state":`
+					return strings.Contains(raw, mail+`"delivered"`) || strings.Contains(raw, mail+`"failed"`)
 				})
 			}
 			want := func(r *reply) {
 				if got := said(r); got != nil && got != c.sent || got == nil && c.sent {
-					t.Errorf("the patient is told emailSent %v, want %v", got, c.sent)
+					t.Errorf("the patient is told emailSent %v, want %v; the desk reads %s", got, c.sent, h.do("GET", "/v1/appointments/"+r.text("appointment", "id")+"/deliveries", nil, asAdmin).raw)
 				}
 			}
 			booked := h.book(1, "checkup", map[string]any{
