@@ -120,7 +120,7 @@ Every flag --x-y can also be set as HOLDFAST_X_Y in the environment or in the fi
 		SuggestionsMinimumDistance: 2,
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w\nSee: %s --help", err, c.CommandPath())}
+		return p.flagError(root, c, err)
 	})
 	defineSettings(root, forServing)
 	root.AddCommand(serve, demoCommand(p), importCommand(p), exportCommand(p), setupURLCommand(p), adminCommand(p), apikeyCommand(p),

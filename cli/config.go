@@ -3,8 +3,10 @@ package cli
 import (
 	"bufio"
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -59,25 +61,6 @@ type given struct {
 // source is one of the places where settings are given: the flags, the environment, the file. Values by setting name.
 type source map[string][]given
 
-// mistakes collects everything that is wrong, so that it is told at once.
-type mistakes []error
-
-func (m *mistakes) add(format string, args ...any) { *m = append(*m, fmt.Errorf(format, args...)) }
-
-func (m mistakes) err() error {
-	if len(m) == 0 {
-		return nil
-	}
-	if len(m) == 1 {
-		return usageError{m[0]}
-	}
-	lines := make([]string, len(m))
-	for i, e := range m {
-		lines[i] = "  - " + e.Error()
-	}
-	return usageError{fmt.Errorf("%d settings are wrong:\n%s", len(m), strings.Join(lines, "\n"))}
-}
-
 // resolve reads every setting from the flags of c, the environment and the file of --config, in this order of
 // precedence. The warnings are about what was set and means nothing. The error is a usageError with every mistake.
 func resolve(c *cobra.Command, environ []string) (cfg config, warnings []string, err error) {
@@ -95,7 +78,7 @@ func resolve(c *cobra.Command, environ []string) (cfg config, warnings []string,
 		case key == "HOLDFAST_PORT" || strings.HasPrefix(key, "HOLDFAST_PORT_") || strings.HasPrefix(key, "HOLDFAST_SERVICE_"):
 			// Kubernetes sets these in every pod beside a service named holdfast, so they mean nothing here.
 		default:
-			warnings = append(warnings, fmt.Sprintf("environment %s is not a setting and was ignored%s", key, didYouMean(table, key)))
+			warnings = append(warnings, ignored("environment "+key, table, key))
 		}
 	}
 	if f := c.Flags().Lookup(configFlag); f != nil && f.Changed {
@@ -103,10 +86,13 @@ func resolve(c *cobra.Command, environ []string) (cfg config, warnings []string,
 	}
 	fromFile := source{}
 	if path != "" {
-		fromFile = fileSource(path, pathFrom, table, &wrong)
+		var unknown []string
+		fromFile, unknown = fileSource(path, pathFrom, table, &wrong)
+		warnings = append(warnings, unknown...)
 	}
 
 	cfg.given = make(map[string]given, len(table))
+	there := make(map[string]bool, len(table))
 	for _, s := range table {
 		g, err := s.choose(flags[s.name], fromEnv[s.name], fromFile[s.name])
 		cfg.given[s.name] = g
@@ -120,8 +106,30 @@ func resolve(c *cobra.Command, environ []string) (cfg config, warnings []string,
 		if err != nil {
 			wrong.add("%s: %w", g.from, err)
 		}
+		there[s.name] = value != "" || err != nil
+	}
+	for _, s := range table {
+		if there[s.name] && c.Flags().Lookup(s.name) != nil { // other commands have no use for it, whole or not
+			s.miss(table, there, &wrong)
+		}
 	}
 	return cfg, warnings, wrong.err()
+}
+
+// ignored is the warning about a name that means nothing.
+func ignored(where string, table []setting, key string) string {
+	return where + " is not a setting and was ignored" + didYouMean(table, key)
+}
+
+// miss adds a mistake for every setting that s means nothing without and that is not there.
+func (s setting) miss(table []setting, there map[string]bool, wrong *mistakes) {
+	for _, other := range table {
+		if slices.Contains(s.with, other.name) && !there[other.name] {
+			there[other.name] = true // said once, and on to what it needs itself
+			wrong.add("flag --%s (%s): is missing, and --%s needs it; set it, or take --%s out", other.name, other.env(), s.name, s.name)
+			other.miss(table, there, wrong)
+		}
+	}
 }
 
 // choose takes the value from the first source that has one.
@@ -170,14 +178,18 @@ func flagSource(c *cobra.Command, table []setting) source {
 }
 
 // fileSource reads KEY=VALUE lines. Empty lines and those that begin with # are skipped, and one pair of quotes around
-// a value is taken off, so that the same file serves a shell, systemd and a container runtime. The file is written for
-// Holdfast alone, so a key that means nothing is a mistake here, not a warning.
-func fileSource(path, from string, table []setting, wrong *mistakes) source {
-	src := source{}
+// a value is taken off, so that the same file serves a shell, systemd and a container runtime. The warnings are about
+// keys that begin with HOLDFAST_ and mean nothing, as in the environment: the file may be another version's.
+func fileSource(path, from string, table []setting, wrong *mistakes) (src source, warnings []string) {
+	src = source{}
 	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		wrong.add("%s: there is no file %s. Name the file of settings, or leave it out to do without one", from, path)
+		return src, nil
+	}
 	if err != nil {
 		wrong.add("%s: %w", from, err)
-		return src
+		return src, nil
 	}
 	defer f.Close()
 	lines := bufio.NewScanner(f)
@@ -192,19 +204,23 @@ func fileSource(path, from string, table []setting, wrong *mistakes) source {
 			wrong.add("%s: should be KEY=VALUE", where)
 			continue
 		}
+		ours := strings.HasPrefix(key, "HOLDFAST_")
 		key, value = envName(key), unquote(strings.TrimSpace(value))
 		switch {
 		case value == "" && known(table, key):
 		case key == "HOLDFAST_CONFIG":
 			wrong.add("%s: a file of settings cannot name another one", where)
-		case !src.take(table, key, value, where):
+		case src.take(table, key, value, where):
+		case ours:
+			warnings = append(warnings, ignored(where+": "+key, table, key))
+		default:
 			wrong.add("%s: %s is not a setting%s", where, key, didYouMean(table, key))
 		}
 	}
 	if err := lines.Err(); err != nil {
-		wrong.add("%s: %w", path, err)
+		wrong.add("%s: %w", from, err)
 	}
-	return src
+	return src, warnings
 }
 
 // envName brings a key of the file, which may also be written x-y or X_Y, to HOLDFAST_X_Y.

@@ -83,7 +83,7 @@ func TestTheFileOfSettings(t *testing.T) {
 
 // TestAllMistakesAreToldAtOnce: nobody should have to start a server five times to learn five things.
 func TestAllMistakesAreToldAtOnce(t *testing.T) {
-	path := write(t, "HOLDFAST_LOG_FORMAT=xml\nHOLDFAST_LISTNE=1\nnonsense\nconfig=other\n")
+	path := write(t, "HOLDFAST_LOG_FORMAT=xml\nLISTNE=1\nnonsense\nconfig=other\n")
 	_, _, err := resolved(t, []string{"HOLDFAST_ADMIN_KEY=tooshort", "HOLDFAST_TRUSTED_PROXIES=10.0.0.0/8,everyone"},
 		"--config", path, "--listen", "8788", "--base-url", "ftp://x", "--rate-limit", "some", "--timeslots-cache-ttl", "300",
 		"--redis", "redis://127.0.0.1", "--database", "postgres://127.0.0.1")
@@ -149,6 +149,44 @@ func TestUnknownEnvironmentWarns(t *testing.T) {
 			t.Error("HOLDFAST_PORT is a setting: Kubernetes would set it to an address")
 		}
 	}
+}
+
+// TestAnUnknownLineWarns as the environment does, with its place. What is no line of settings is still refused.
+func TestAnUnknownLineWarns(t *testing.T) {
+	for _, c := range []struct {
+		line, says string
+		refused    bool
+	}{
+		{"HOLDFAST_BOGUS=1", "line 2: HOLDFAST_BOGUS is not a setting and was ignored", false},
+		{"HOLDFAST_BOGUS=", "line 2: HOLDFAST_BOGUS is not a setting and was ignored", false},
+		{"HOLDFAST_LISTNE=1", "did you mean HOLDFAST_LISTEN?", false},
+		{"BOGUS=1", "line 2: HOLDFAST_BOGUS is not a setting", true},
+		{"HOLDFAST_BOGUS", "line 2: should be KEY=VALUE", true},
+		{"HOLDFAST_CONFIG=other", "cannot name another", true},
+		{"HOLDFAST_LISTEN=", "", false},
+	} {
+		path := write(t, "# settings\n"+c.line+"\nHOLDFAST_LOG_FORMAT=json\n")
+		got, warnings, err := resolved(t, nil, "--config", path)
+		said := strings.Join(warnings, "\n")
+		if c.refused {
+			if err == nil {
+				t.Errorf("%s: was taken, want it refused", c.line)
+				continue
+			}
+			said = err.Error()
+		} else if err != nil || got.logFormat != "json" {
+			t.Errorf("%s: got %v, log format %q; want the next line to count", c.line, err, got.logFormat)
+		}
+		contains(t, c.line, said, c.says)
+		if c.says == "" && said != "" || c.says != "" && !strings.Contains(said, path) {
+			t.Errorf("%s: got %q, want it to name %q, or nothing", c.line, said, path)
+		}
+	}
+	_, _, err := resolved(t, nil, "--config", filepath.Join(t.TempDir(), "nowhere"))
+	if err == nil {
+		t.Fatal("a file that is not there: got no error")
+	}
+	contains(t, "a file that is not there", err.Error(), "flag --config", "there is no file", "nowhere")
 }
 
 // TestConfigPrintCanBeReadBack: what is printed is itself a file of settings.

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"holdfast/engine"
 	"holdfast/engine/notice"
@@ -56,8 +57,9 @@ type setting struct {
 	name     string // as in --name
 	fallback string // what counts when nobody sets it
 	help     string
-	secret   bool // may also be given as a file; never printed
-	yes      bool // true or false; as a flag it may stand alone and then means true
+	secret   bool     // may also be given as a file; never printed
+	yes      bool     // true or false; as a flag it may stand alone and then means true
+	with     []string // settings that this one means nothing without
 	audience audience
 	// set reads a value into c. Its error says what is wrong with the value and what would be right; it never quotes
 	// a secret.
@@ -110,19 +112,13 @@ func settings() []setting {
 				return err
 			},
 		}, {
-			name: "owner-email", audience: forServing,
+			name: "owner-email", with: []string{"owner-password"}, audience: forServing,
 			help: "makes the first owner without the setup page, together with --owner-password; nothing once there is an owner",
-			set: func(c *config, v string) error {
-				c.ownerEmail = v
-				return nil
-			},
+			set:  func(c *config, v string) (err error) { c.ownerEmail, err = parseOwnerEmail(v); return err },
 		}, {
-			name: "owner-password", secret: true, audience: forServing,
+			name: "owner-password", secret: true, with: []string{"owner-email"}, audience: forServing,
 			help: "password of the first owner, at least 12 characters; better given as a file",
-			set: func(c *config, v string) error {
-				c.ownerPassword = v
-				return nil
-			},
+			set:  func(c *config, v string) (err error) { c.ownerPassword, err = parseOwnerPassword(v); return err },
 		}, {
 			name: "presence-stale-after", fallback: "90s", audience: forServing,
 			help: "how old the heartbeat of a specialist who is online may be",
@@ -260,6 +256,22 @@ func parseAdminKey(v string) (string, error) {
 		if v[i] <= ' ' || v[i] > '~' {
 			return "", errors.New("may have visible ASCII characters only, without spaces")
 		}
+	}
+	return v, nil
+}
+
+// parseOwnerEmail and parseOwnerPassword find what would only be refused once the data directory is made. The engine
+// looks more closely.
+func parseOwnerEmail(v string) (string, error) {
+	if before, after, _ := strings.Cut(v, "@"); v != "" && (before == "" || after == "") {
+		return "", fmt.Errorf("%q should be an e-mail address, such as jo@example.org", v)
+	}
+	return v, nil
+}
+
+func parseOwnerPassword(v string) (string, error) {
+	if n := utf8.RuneCountInString(v); v != "" && n < engine.MinPassword {
+		return "", fmt.Errorf("has %d characters and needs at least %d; a few words together are easy to remember", n, engine.MinPassword)
 	}
 	return v, nil
 }

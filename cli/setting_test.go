@@ -2,6 +2,7 @@ package cli
 
 import (
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -64,6 +65,8 @@ func TestBadValuesAreExplained(t *testing.T) {
 		{"admin-key", "short", "needs at least 24"},
 		{"admin-key", "a key with spaces in it, quite long", "visible ASCII"},
 		{"timeslots-cache-ttl", "300", length},
+		{"owner-email", "jo", "should be an e-mail address"},
+		{"owner-password", "short", "needs at least 12"},
 		{"presence-stale-after", "0s", "longer than nothing"},
 		{"presence-sweep", "-1s", length},
 		{"presence-mirror", "often", length},
@@ -94,7 +97,7 @@ func TestBadValuesAreExplained(t *testing.T) {
 		{"agent-allow-legacy", "1", yes},
 		{"debug-replies", "on", yes},
 	}
-	checked := []string{"data", "owner-email", "owner-password", "upstream-client-id", "upstream-user", "upstream-password", "upstream-vendor"} // take any text
+	checked := []string{"data", "upstream-client-id", "upstream-user", "upstream-password", "upstream-vendor"} // take any text
 	for _, c := range cases {
 		checked = append(checked, c.name)
 		_, _, err := resolved(t, nil, "--"+c.name+"="+c.value)
@@ -112,21 +115,45 @@ func TestBadValuesAreExplained(t *testing.T) {
 	}
 }
 
-// TestSettingsThatNeedEachOther are found out when the house is opened, before anything is served.
+// TestSettingsThatNeedEachOther are found out together and before anything is made; a command that has no use for them
+// does not ask.
 func TestSettingsThatNeedEachOther(t *testing.T) {
+	const endpoint = "https://pms.example/GetData.ashx"
+	missing := func(name string) string {
+		return "flag --" + name + " (HOLDFAST_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")) + "): is missing"
+	}
+	client, user, password := missing("upstream-client-id"), missing("upstream-user"), missing("upstream-password")
 	for _, c := range []struct {
-		name string
-		args []string
-		says string
+		name          string
+		environ, args []string
+		says          []string // all of them, and how many there are
 	}{
-		{"credentials without an address", []string{"--upstream-user", "jo"}, "set --upstream-url too"},
-		{"an address without credentials", []string{"--upstream-url", "https://pms.example/GetData.ashx"}, "--upstream-client-id"},
-		{"an owner without a password", []string{"--owner-email", "jo@example.org"}, "--owner-password"},
-		{"an owner with a short password", []string{"--owner-email", "jo@example.org", "--owner-password", "short"}, "password"},
+		{"an address alone", nil, []string{"--upstream-url", endpoint}, []string{client, user, password}},
+		{"beside a mistake", nil, []string{"--upstream-url", endpoint, "--rate-limit", "maybe"}, []string{"--rate-limit", client, user, password}},
+		{"most of it", []string{"HOLDFAST_UPSTREAM_URL=" + endpoint, "HOLDFAST_UPSTREAM_USER=jo"}, nil, []string{client, password}},
+		{"a user alone", nil, []string{"--upstream-user", "jo"}, []string{missing("upstream-url"), client, password}},
+		{"a vendor alone", nil, []string{"--upstream-vendor", "jo"}, []string{missing("upstream-url"), client, user, password}},
+		{"an address that is none", nil, []string{"--upstream-url", "pms", "--upstream-user", "jo"}, []string{"the whole address", client, password}},
+		{"an empty file", nil, []string{"--upstream-url", endpoint, "--upstream-client-id", "c", "--upstream-user", "jo", "--upstream-password-file", write(t, "\n")}, []string{password}},
+		{"an owner without a password", []string{"HOLDFAST_OWNER_EMAIL=jo@example.org"}, nil, []string{missing("owner-password")}},
+		{"a password of nobody", nil, []string{"--owner-password", "walrus teapot umbrella"}, []string{missing("owner-email")}},
+		{"two groups", nil, []string{"--owner-email", "jo@example.org", "--upstream-url", endpoint}, []string{missing("owner-password"), client, user, password}},
 	} {
-		got := command(t, nil, "", append([]string{"serve", "--listen", "127.0.0.1:0", "--data", t.TempDir()}, c.args...)...)
-		if got.code == 0 || !strings.Contains(got.stderr, c.says) {
-			t.Errorf("%s: exit code %d, %q; want it refused and to say %q", c.name, got.code, got.stderr, c.says)
+		dir := filepath.Join(t.TempDir(), "data")
+		got := command(t, c.environ, "", append([]string{"serve", "--listen", "127.0.0.1:0", "--data", dir}, c.args...)...)
+		if got.code != 2 || got.stdout != "" {
+			t.Errorf("%s: exit code %d, printed %q; want 2 and nothing", c.name, got.code, got.stdout)
 		}
+		contains(t, c.name, got.stderr, c.says...)
+		if n := max(1, strings.Count(got.stderr, "\n  - ")); n != len(c.says) {
+			t.Errorf("%s: got %d mistakes, want %d: %s", c.name, n, len(c.says), got.stderr)
+		}
+		if _, err := os.Stat(dir); !os.IsNotExist(err) {
+			t.Errorf("%s: the data directory was made: %v", c.name, err)
+		}
+	}
+	half := []string{"HOLDFAST_UPSTREAM_URL=" + endpoint, "HOLDFAST_OWNER_EMAIL=jo@example.org"}
+	if got := command(t, half, "", "export", "--data", clinicDir(t)); got.code != 0 {
+		t.Errorf("export with half of the settings of serve: got %+v, want it done", got)
 	}
 }

@@ -34,23 +34,23 @@ func upstreamSettings() []setting {
 	}
 	return []setting{
 		{
-			name: "upstream-url", audience: forServing,
+			name: "upstream-url", with: []string{"upstream-client-id", "upstream-user", "upstream-password"}, audience: forServing,
 			help: "the practice-management system's endpoint, such as https://pms.example/GetData.ashx; without it appointments are only here",
 			set:  func(c *config, v string) (err error) { c.upstream.url, err = parseUpstreamURL(v); return err },
 		}, {
-			name: "upstream-client-id", secret: true, audience: forServing,
+			name: "upstream-client-id", secret: true, with: []string{"upstream-url"}, audience: forServing,
 			help: "client id that the practice-management system's vendor gave out",
 			set:  text(func(c *config) *string { return &c.upstream.clientID }),
 		}, {
-			name: "upstream-user", audience: forServing,
+			name: "upstream-user", with: []string{"upstream-url"}, audience: forServing,
 			help: "user name at the practice-management system",
 			set:  text(func(c *config) *string { return &c.upstream.user }),
 		}, {
-			name: "upstream-password", secret: true, audience: forServing,
+			name: "upstream-password", secret: true, with: []string{"upstream-url"}, audience: forServing,
 			help: "password at the practice-management system; better given as a file",
 			set:  text(func(c *config) *string { return &c.upstream.password }),
 		}, {
-			name: "upstream-vendor", audience: forServing,
+			name: "upstream-vendor", with: []string{"upstream-url"}, audience: forServing,
 			help: "vendor user name of patients and appointments written there; default: --upstream-user",
 			set:  text(func(c *config) *string { return &c.upstream.vendor }),
 		}, {
@@ -107,9 +107,6 @@ func (h *house) openUpstream(cfg config, line http.RoundTripper, o *engine.Optio
 	u := cfg.upstream
 	o.AgentAllowLegacy, o.DebugReplies = u.allowLegacy, u.debugReplies
 	if u.url == "" {
-		if u.clientID+u.user+u.password+u.vendor != "" {
-			return usageError{errors.New("the practice-management system has credentials and no address: set --upstream-url too, or take them out")}
-		}
 		return nil
 	}
 	o.Pacer = upstream.NewPacer(u.spacing)

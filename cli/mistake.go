@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// mistakes collects everything that is wrong with what was typed and set, so that it is told at once.
+type mistakes []error
+
+func (m *mistakes) add(format string, args ...any) { *m = append(*m, fmt.Errorf(format, args...)) }
+
+// err is nil if there are none, and otherwise a usageError of them all.
+func (m mistakes) err() error {
+	if len(m) == 0 {
+		return nil
+	}
+	return usageError{m}
+}
+
+func (m mistakes) Error() string {
+	if len(m) == 1 {
+		return m[0].Error()
+	}
+	lines := make([]string, len(m))
+	for i, e := range m {
+		lines[i] = "  - " + e.Error()
+	}
+	return fmt.Sprintf("%d settings are wrong:\n%s", len(m), strings.Join(lines, "\n"))
+}
+
+// flagError is what is wrong with the flags of c, of which err is the first. Behind a flag that is not there cobra reads
+// no further, so the rest is read here: it may have more of them, and settings with mistakes of their own.
+func (p process) flagError(root, c *cobra.Command, err error) error {
+	wrong := mistakes{err}
+	_, args, findErr := root.Find(joinYes(p.args))
+	for findErr == nil && err != nil {
+		name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
+		at := slices.IndexFunc(args, func(a string) bool { return a == "--"+name || strings.HasPrefix(a, "--"+name+"=") })
+		if !unknown || at < 0 {
+			break // what stands behind cannot be told apart
+		}
+		args = args[at+1:]
+		if err = c.ParseFlags(args); err != nil {
+			wrong = append(wrong, err)
+		}
+	}
+	if err == nil && c.Flags().Lookup(configFlag) != nil {
+		var settings mistakes
+		if _, err := p.resolve(c); errors.As(err, &settings) {
+			wrong = append(wrong, settings...)
+		}
+	}
+	return usageError{fmt.Errorf("%w\nSee: %s --help", wrong, c.CommandPath())}
+}
