@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"holdfast/holds"
@@ -40,6 +41,8 @@ type presenceState struct {
 	// loads lets changes of sessions pass together and reconciliation alone: between counting the sessions and setting
 	// the live loads none may begin or end, or healing would be what makes a load wrong.
 	loads sync.RWMutex
+
+	seeded atomic.Pointer[string] // the storage mode that was seeded last
 }
 
 // turns lets one change of a specialist's presence pass at a time, so that the two copies of it change in the same order

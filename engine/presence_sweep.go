@@ -20,7 +20,7 @@ func (e *Engine) keepPresence(ctx context.Context) {
 	defer mirror.Stop()
 	defer reconcile.Stop()
 	defer watch.Stop()
-	mode, clock := e.holds.Mode(), wallClock{seen: time.Now()}
+	clock := wallClock{seen: time.Now()}
 	for {
 		var err error
 		select {
@@ -37,10 +37,8 @@ func (e *Engine) keepPresence(ctx context.Context) {
 			err = e.reconcilePresence(ctx)
 		case <-watch.C:
 			// Another storage serves, and knows nothing or what was so before.
-			if now := e.holds.Mode(); now != mode {
-				if err = e.reconcilePresence(ctx); err == nil {
-					mode = now
-				}
+			if seeded := e.presence.seeded.Load(); seeded == nil || e.holds.Mode() != *seeded {
+				err = e.reconcilePresence(ctx)
 			}
 		}
 		if err != nil && ctx.Err() == nil {
@@ -67,6 +65,7 @@ func (c *wallClock) stepped(now time.Time, within time.Duration) bool {
 // seedPresence fills the live state from the database: who is missing is added, nobody's heartbeat is moved, and the
 // loads are counted anew.
 func (e *Engine) seedPresence(ctx context.Context) error {
+	mode := e.holds.Mode() // first: what takes over meanwhile is seeded as well
 	mirrors, err := e.store.PresenceMirrors(ctx)
 	if err != nil {
 		return err
@@ -93,7 +92,11 @@ func (e *Engine) seedPresence(ctx context.Context) error {
 	if err := e.holds.Seed(ctx, all); err != nil {
 		return err
 	}
-	return e.holds.SetLoads(ctx, loads)
+	if err := e.holds.SetLoads(ctx, loads); err != nil {
+		return err
+	}
+	e.presence.seeded.Store(&mode)
+	return nil
 }
 
 // sweepPresence takes those offline whose heartbeat is older than stale. If the live state cannot be read it changes
