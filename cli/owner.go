@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -178,9 +179,10 @@ func adminListCommand(p process) *cobra.Command {
 	return c
 }
 
-// setupBody is the one-time token of a setup link.
+// setupBody is the one-time token of a setup link, and where its page is.
 type setupBody struct {
 	Token string `json:"token"`
+	Base  string `json:"baseUrl,omitempty"` // empty: the one who asks has to know
 }
 
 func (h *house) makeSetupToken(w http.ResponseWriter, r *http.Request) {
@@ -193,15 +195,17 @@ func (h *house) makeSetupToken(w http.ResponseWriter, r *http.Request) {
 		refuse(w, status, err)
 		return
 	}
-	answer(w, setupBody{token})
+	answer(w, setupBody{token, h.base})
 }
 
 func setupURLCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "setup-url",
 		Short: "Print a new one-time link to set the clinic up",
-		Long:  "Prints a one-time link to set the clinic up and make its first owner. It works for 30 minutes and once; links printed before do not work any more.",
-		Args:  noArguments,
+		Long: "Prints a one-time link to set the clinic up and make its first owner. It works for 30 minutes and once; links printed\n" +
+			"before do not work any more. It leads to the server that runs on the data directory; if none does, to where one will\n" +
+			"listen with these settings.",
+		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := p.resolve(c)
 			if err != nil {
@@ -212,7 +216,7 @@ func setupURLCommand(p process) *cobra.Command {
 				if err := admin.call(ctx, http.MethodPost, "/setup-token", nil, &made); err != nil {
 					return err
 				}
-				_, err := fmt.Fprintln(p.stdout, setupURL(knownURL(cfg), made.Token))
+				_, err := fmt.Fprintln(p.stdout, setupURL(cmp.Or(made.Base, knownURL(cfg)), made.Token))
 				return err
 			})
 		},

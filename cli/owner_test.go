@@ -78,7 +78,8 @@ func TestASetupLinkFromTheCommandLine(t *testing.T) {
 	s := started(t, "serve", "--data", dir, "--listen", "127.0.0.1:0")
 	link := func() string {
 		t.Helper()
-		printed := strings.TrimSpace(must(t, "setup-url", "--data", dir, "--listen", strings.TrimPrefix(s.base, "http://")))
+		// The server says where it is, whatever these settings would make of it.
+		printed := strings.TrimSpace(must(t, "setup-url", "--data", dir, "--listen", "127.0.0.1:1"))
 		token, found := strings.CutPrefix(printed, s.base+"/setup#")
 		if !found {
 			t.Fatalf("printed %q, want a link to %s/setup with the token behind #", printed, s.base)
@@ -101,6 +102,14 @@ func TestASetupLinkFromTheCommandLine(t *testing.T) {
 	}
 	if status, body := setup(second); status != http.StatusGone {
 		t.Errorf("the link again: got %d %s, want 410", status, body)
+	}
+	elsewhere := filepath.Join(t.TempDir(), "data")
+	if got := must(t, "setup-url", "--data", elsewhere, "--listen", "127.0.0.1:1"); !strings.HasPrefix(got, "http://127.0.0.1:1/setup#") {
+		t.Errorf("without a server: printed %q, want a link to where one would listen", got)
+	}
+	outside := started(t, "serve", "--data", elsewhere, "--listen", "127.0.0.1:0", "--base-url", "https://book.example.org")
+	if got := must(t, "setup-url", "--data", elsewhere); !strings.HasPrefix(got, "https://book.example.org/setup#") {
+		t.Errorf("behind a proxy: printed %q, want a link to the address of --base-url; the server said %s", got, outside.stderr)
 	}
 	if got := command(t, nil, "", "setup-url", "--data", dir); got.code != 1 || !strings.Contains(got.stderr, "reset-password") {
 		t.Errorf("a link when setup is done: got %+v, want the way to a new password", got)

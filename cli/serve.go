@@ -44,8 +44,9 @@ func serveCommand(p process) *cobra.Command {
 			if err != nil {
 				return errors.Join(err, h.close())
 			}
+			h.base = baseURL(cfg, listener.Addr())
 			printTree(p.stdout, h, cfg, listener.Addr())
-			if err := firstRun(c.Context(), p.stdout, h, cfg, baseURL(cfg, listener.Addr())); err != nil {
+			if err := firstRun(c.Context(), p.stdout, h, cfg, h.base); err != nil {
 				return errors.Join(err, listener.Close(), h.close())
 			}
 			return errors.Join(h.serve(c.Context(), listener), h.close())
@@ -64,6 +65,7 @@ type house struct {
 	holds    *memory.Backend
 	engine   *engine.Engine
 	web      *web.Server
+	base     string     // where people find it; empty while it serves nobody
 	rotating sync.Mutex // one rotation of the keys at a time
 	fatal    chan error // why nothing can be written any more; holds at most one
 	closing  []func() error
