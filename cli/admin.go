@@ -23,8 +23,8 @@ import (
 )
 
 // The admin socket is a Unix socket (0600, in a directory of 0700) for the commands on this machine. The file system has
-// said who may open it, so it asks for no credential; what it can do is the handful of routes below, straight on the
-// engine, and none of them is reachable over TCP.
+// said who may open it, so it asks for no credential; what it can do is the handful of routes below, most of them
+// straight on the engine and not reachable over TCP.
 
 // adminHost stands in the URLs of requests to the socket; nobody resolves it.
 const adminHost = "http://admin.sock"
@@ -58,6 +58,7 @@ func (h *house) adminHandler() http.Handler {
 	mux.HandleFunc("GET /queue", h.listQueue)
 	mux.HandleFunc("POST /queue/{id}/retry", h.retryOperation)
 	mux.Handle("POST /mcp", h.web.MCP(engine.Principal{KeyID: "local", Scope: store.ScopeAgent}))
+	mux.Handle("GET /v1/appointment-types/{id}/explain", h.web.Handler())
 	mux.HandleFunc("POST /backups", h.makeBackup)
 	mux.HandleFunc("POST /check", h.check)
 	mux.HandleFunc("POST /import", h.importClinic)

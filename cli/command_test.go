@@ -52,44 +52,55 @@ func TestTorture(t *testing.T) {
 	}
 }
 
-// TestWhy asks a running server, and says the reason in a sentence.
+// TestWhy says the reason in a sentence: asked over HTTP, through the data directory beside the server, and without one.
 func TestWhy(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	file := filepath.Join(t.TempDir(), "clinic.json")
 	writeJSON(t, file, openClinic(t))
 	must(t, "import", "--data", dir, file)
 	s := started(t, "serve", "--data", dir, "--listen", "127.0.0.1:0")
-	address := strings.TrimPrefix(s.base, "http://")
-	ask := func(args ...string) ran {
-		return command(t, nil, "", append([]string{"why", "--listen", address}, args...)...)
+	overHTTP, onDisk := []string{"--listen", strings.TrimPrefix(s.base, "http://")}, []string{"--data", dir}
+	ask := func(where []string, args ...string) ran {
+		return command(t, nil, "", slices.Concat([]string{"why"}, where, args)...)
 	}
-	for _, c := range []struct{ at, says string }{
-		{tomorrow() + "T10:00:00Z", "can be booked"}, {tomorrow() + "T10:10:00Z", "no slot starts at this minute"},
-		{"2020-01-01T10:00:00Z", "too soon"}, {"2199-01-01T10:00:00Z", "too far ahead"}, {tomorrow() + "T11:00:00+01:00", "can be booked"},
-	} {
-		if got := ask("--type", "checkup", "--at", c.at); got.code != 0 || !strings.Contains(got.stdout, c.says) {
-			t.Errorf("%s: got %+v, want it to say %q", c.at, got, c.says)
+	askAll := func(how string, where []string) {
+		t.Helper()
+		for _, c := range []struct {
+			args []string
+			code int
+			says string
+		}{
+			{[]string{"--type", "checkup", "--at", tomorrow() + "T10:00:00Z"}, 0, "can be booked"},
+			{[]string{"--type", "checkup", "--at", tomorrow() + "T11:00:00+01:00"}, 0, "can be booked"},
+			{[]string{"--type", "checkup", "--at", tomorrow() + "T10:10:00Z"}, 0, "no slot starts at this minute"},
+			{[]string{"--type", "checkup", "--at", "2020-01-01T10:00:00Z"}, 0, "too soon"},
+			{[]string{"--type", "checkup", "--at", "2199-01-01T10:00:00Z"}, 0, "too far ahead"},
+			{[]string{"--at", tomorrow() + "T10:00:00Z"}, 2, "--type"},
+			{[]string{"--type", "checkup", "--at", "tomorrow"}, 2, "--at"},
+			{[]string{"--type", "nobody", "--at", tomorrow() + "T10:00:00Z"}, 1, "address or id"},
+		} {
+			if got := ask(where, c.args...); got.code != c.code || !strings.Contains(got.stdout+got.stderr, c.says) {
+				t.Errorf("%s, %v: got %+v, want exit code %d and %q", how, c.args, got, c.code, c.says)
+			}
 		}
 	}
-	for _, c := range []struct {
-		args []string
-		code int
-		says string
-	}{
-		{[]string{"--at", tomorrow() + "T10:00:00Z"}, 2, "--type"},
-		{[]string{"--type", "checkup", "--at", "tomorrow"}, 2, "--at"},
-		{[]string{"--type", "nobody", "--at", tomorrow() + "T10:00:00Z"}, 1, "address or id"},
-	} {
-		if got := ask(c.args...); got.code != c.code || !strings.Contains(got.stderr, c.says) {
-			t.Errorf("%v: got %+v, want exit code %d and %q", c.args, got, c.code, c.says)
-		}
+	askAll("over HTTP", overHTTP)
+	askAll("beside the server", onDisk)
+	// What only the server knows, the directory's answer knows too.
+	status, body := posted(t, s.base+"/v1/holds", map[string]any{"appointmentTypeId": "checkup", "clientId": "a-client-secret-0001", "slotStartDate": tomorrow() + "T12:00:00Z"}, nil)
+	if status >= 300 {
+		t.Fatalf("hold: got %d %s", status, body)
+	}
+	for _, where := range [][]string{overHTTP, onDisk} {
+		contains(t, where[0]+", a held time", ask(where, "--type", "checkup", "--at", tomorrow()+"T12:00:00Z").stdout, "is being booked by somebody", "until")
 	}
 	if err := s.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	s.ended(t)
-	if got := ask("--type", "checkup", "--at", tomorrow()+"T10:00:00Z"); got.code != 1 || !strings.Contains(got.stderr, "Is the server running") {
-		t.Errorf("without a server: got %+v", got)
+	askAll("without a server", onDisk)
+	if got := ask(overHTTP, "--type", "checkup", "--at", tomorrow()+"T10:00:00Z"); got.code != 1 || !strings.Contains(got.stderr, "Is the server running") {
+		t.Errorf("nobody listens: got %+v", got)
 	}
 }
 

@@ -18,8 +18,9 @@ func whyCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "why --type ID --at 2026-11-23T09:30:00Z",
 		Short: "Say why a time can or cannot be booked, for each specialist",
-		Long:  "Asks the server that listens on --listen why one time of an appointment type can or cannot be booked, and says it in a sentence per specialist.",
-		Args:  noArguments,
+		Long: "Says why one time of an appointment type can or cannot be booked, in a sentence per specialist. It asks the server that\n" +
+			"runs on the data directory, or the directory itself if none does; with --listen, the server that listens there.",
+		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := p.resolve(c)
 			if err != nil {
@@ -28,13 +29,27 @@ func whyCommand(p process) *cobra.Command {
 			if _, err := time.Parse(time.RFC3339, at); err != nil || kind == "" {
 				return usageError{errors.New("name the appointment type with --type and the start with --at, such as 2026-11-23T09:30:00Z or 2026-11-23T10:30:00+01:00")}
 			}
-			return why(c.Context(), p.stdout, "http://"+reachable(cfg.listen), kind, at, specialist)
+			path := explainPath(kind, at, specialist)
+			if c.Flags().Changed("listen") {
+				said, err := askWhy(c.Context(), "http://"+reachable(cfg.listen), path)
+				if err != nil {
+					return err
+				}
+				return said.print(p.stdout)
+			}
+			return p.withAdmin(c.Context(), cfg, false, func(ctx context.Context, admin *adminClient) error {
+				var said explained
+				if err := admin.call(ctx, http.MethodGet, path, nil, &said); err != nil {
+					return err
+				}
+				return said.print(p.stdout)
+			})
 		},
 	}
 	c.Flags().StringVar(&kind, "type", "", "id of the appointment type")
 	c.Flags().StringVar(&at, "at", "", "start, in RFC 3339 with any offset")
 	c.Flags().StringVar(&specialist, "specialist", "", "only this specialist")
-	defineSettings(c, forCalling)
+	defineSettings(c, forCalling|forData)
 	return c
 }
 
@@ -51,34 +66,46 @@ var sentences = map[string]string{
 	"held":             "is being booked by somebody right now",
 }
 
-func why(ctx context.Context, w io.Writer, base, kind, at, specialist string) error {
+// explainPath is the question as a path, over HTTP and on the admin socket.
+func explainPath(kind, at, specialist string) string {
 	ask := url.Values{"slotStartDate": {at}}
 	if specialist != "" {
 		ask.Set("specialistId", specialist)
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/v1/appointment-types/"+url.PathEscape(kind)+"/explain?"+ask.Encode(), nil)
+	return "/v1/appointment-types/" + url.PathEscape(kind) + "/explain?" + ask.Encode()
+}
+
+// explained is the answer of the explain route.
+type explained struct {
+	Detail      string // of a refusal
+	Specialists []struct {
+		SpecialistID, Reason, HeldUntil string
+	}
+}
+
+// askWhy asks the server at base.
+func askWhy(ctx context.Context, base, path string) (said explained, err error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, base+path, nil)
 	if err != nil {
-		return err
+		return said, err
 	}
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 5 * time.Second}
 	answer, err := client.Do(r)
 	if err != nil {
-		return fmt.Errorf("no answer from %s: %w. Is the server running, and is --listen the same here and there?", base, err)
+		return said, fmt.Errorf("no answer from %s: %w. Is the server running, and is --listen the same here and there?", base, err)
 	}
 	defer answer.Body.Close()
-	var said struct {
-		Detail      string
-		Specialists []struct {
-			SpecialistID, Reason, HeldUntil string
-		}
-	}
 	if err := json.NewDecoder(io.LimitReader(answer.Body, 1<<20)).Decode(&said); err != nil {
-		return fmt.Errorf("the answer of %s cannot be read: %w", base, err)
+		return said, fmt.Errorf("the answer of %s cannot be read: %w", base, err)
 	}
 	if answer.StatusCode != http.StatusOK {
-		return errors.New(said.Detail)
+		return said, errors.New(said.Detail)
 	}
-	for _, s := range said.Specialists {
+	return said, nil
+}
+
+func (e explained) print(w io.Writer) error {
+	for _, s := range e.Specialists {
 		sentence, known := sentences[s.Reason]
 		if !known {
 			sentence = "cannot be booked: " + s.Reason
