@@ -87,32 +87,6 @@ func (h *house) importClinic(w http.ResponseWriter, r *http.Request) {
 
 func (h *house) exportClinic(w http.ResponseWriter, _ *http.Request) { answer(w, h.engine.Export()) }
 
-// decodeStrictly reads one JSON value, refuses fields that nothing reads, and says on which line it went wrong.
-func decodeStrictly(text []byte, into any) error {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	err := d.Decode(into)
-	at := d.InputOffset()
-	if err == nil {
-		if _, more := d.Token(); !errors.Is(more, io.EOF) {
-			err = errors.New("something stands behind the end of the JSON value")
-		}
-	}
-	if err == nil {
-		return nil
-	}
-	var syntax *json.SyntaxError
-	var kind *json.UnmarshalTypeError
-	switch {
-	case errors.As(err, &syntax):
-		at = syntax.Offset
-	case errors.As(err, &kind):
-		at = kind.Offset
-	}
-	line := 1 + bytes.Count(text[:min(at, int64(len(text)))], []byte("\n"))
-	return fmt.Errorf("line %d: %w", line, err)
-}
-
 func (h *house) createAPIKey(w http.ResponseWriter, r *http.Request) {
 	var ask apiKeyBody
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10)).Decode(&ask); err != nil {
