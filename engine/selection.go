@@ -137,13 +137,13 @@ type PollRequest struct {
 }
 
 // Poll is that state, for pages whose live stream does not get through. Starts are in the order of the day; a start is
-// in at most one of Booked and Locked. The client's own selection and holds are left out.
+// in at most one of Booked and Locked. It is the same for everybody, one's own selection and holds included.
 type Poll struct {
 	Zone       *time.Location // whose wall clock the day is: the specialist's if one was named, else the clinic's
 	Generation uint64         // of the slots
-	Looking    []time.Time    // starts that others are looking at
+	Looking    []time.Time    // starts that somebody is looking at
 	Booked     []time.Time    // starts without a free seat; shared, must not be changed
-	Locked     []time.Time    // starts whose every free seat others hold
+	Locked     []time.Time    // starts whose every free seat is held
 	CheckedAt  time.Time
 }
 
@@ -184,12 +184,11 @@ func (e *Engine) Poll(ctx context.Context, r PollRequest) (Poll, error) {
 	if err != nil {
 		return Poll{}, err
 	}
-	p.Locked = list.locked(t, day.held, r.Client)
+	p.Locked = list.locked(t, day.held)
 	for i := range day.looking {
-		x := &day.looking[i]
-		again := len(p.Looking) > 0 && p.Looking[len(p.Looking)-1].Equal(x.SlotStart)
-		if !again && (r.Client == "" || x.Client != r.Client) {
-			p.Looking = append(p.Looking, x.SlotStart)
+		at := day.looking[i].SlotStart
+		if n := len(p.Looking); n == 0 || !p.Looking[n-1].Equal(at) {
+			p.Looking = append(p.Looking, at)
 		}
 	}
 	return p, nil
@@ -221,8 +220,8 @@ func (s *listedSlot) assignments(t *store.AppointmentType) []store.Assignment {
 	return free
 }
 
-// locked lists the starts whose every free seat others hold.
-func (l *slotList) locked(t *store.AppointmentType, held []holds.Hold, client holds.ClientID) []time.Time {
+// locked lists the starts whose every free seat is held.
+func (l *slotList) locked(t *store.AppointmentType, held []holds.Hold) []time.Time {
 	var near []listedSlot
 	var unheld []Timeslot
 	for i := range l.slots {
@@ -234,7 +233,7 @@ func (l *slotList) locked(t *store.AppointmentType, held []holds.Hold, client ho
 		return nil
 	}
 	var starts []time.Time
-	for _, slot := range layHolds(t, near, unheld, held, client) {
+	for _, slot := range layHolds(t, near, unheld, held, "") {
 		if slot.Available == 0 {
 			starts = append(starts, slot.Start)
 		}

@@ -86,7 +86,7 @@ func TestPollingRenewsOnesOwnSelection(t *testing.T) {
 		events := c.events(holds.EventSelect, holds.EventDeselect)
 		for range 20 {
 			time.Sleep(5 * time.Second)
-			wantStarts(t, "one's own is left out", c.poll(1, "checkup", "", time.Time{}).Looking)
+			wantStarts(t, "one's own", c.poll(1, "checkup", "", time.Time{}).Looking, c.start)
 			wantStarts(t, "for others", c.poll(2, "checkup", "", time.Time{}).Looking, c.start)
 		}
 		if got := kinds(events()); len(got) != 0 {
@@ -151,7 +151,7 @@ func TestLock(t *testing.T) {
 			t.Fatalf("got the hold %+v, want one of 600 s", x.Hold)
 		}
 		wantStarts(t, "for others", c.poll(2, "checkup", "", time.Time{}).Locked, c.start)
-		wantStarts(t, "for its owner", c.poll(1, "checkup", "", time.Time{}).Locked)
+		wantStarts(t, "for its owner", c.poll(1, "checkup", "", time.Time{}).Locked, c.start)
 		var held *holds.HeldError
 		if _, err := c.Select(t.Context(), looking(2, c.start, "", true)); !errors.As(err, &held) {
 			t.Errorf("another lock: got %v, want a *HeldError", err)
@@ -196,7 +196,7 @@ func TestPollTellsBookedFromLocked(t *testing.T) {
 	ada := c.poll(9, "checkup", "ada", time.Time{})
 	wantStarts(t, "booked, ada", ada.Booked, at(0), at(30))
 	wantStarts(t, "locked, ada", ada.Locked, at(90), at(120), at(150), at(180))
-	wantStarts(t, "locked, pooled, for its owner", c.poll(5, "checkup", "", time.Time{}).Locked)
+	wantStarts(t, "locked, pooled, for its owner", c.poll(5, "checkup", "", time.Time{}).Locked, at(120))
 	if pooled.Generation != c.Generation("checkup") {
 		t.Errorf("the generation: got %d, want %d", pooled.Generation, c.Generation("checkup"))
 	}

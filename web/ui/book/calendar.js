@@ -148,7 +148,7 @@ export function createCalendar({ type, specialistId = '', hear = () => {} }) {
         appointmentTypeId: type.id, date: day, specialistId, clientId: client.id, selected: chosen && hhmm(chosen),
       }, { tries: 1 })
       const { cacheInfo, activeSelections = [], ...rest } = said
-      const looked = activeSelections.filter(x => !chosen || x !== hhmm(chosen))
+      const own = [chosen, shown].filter(Boolean).map(x => hhmm(x)), looked = activeSelections.filter(x => !own.includes(x))
       const starts = (store.get().slots.days[day]?.slots || []).map(x => x.start)
       slotEvents([{ type: 'polled', date: day, looking: starts.filter(x => looked.includes(hhmm(x))) }])
       const now = day + JSON.stringify(rest)
