@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"holdfast/holds"
@@ -79,6 +80,7 @@ func (e *Engine) checkBooking(s *schedule, r *BookRequest) (*store.AppointmentTy
 	if r.SpecialistID != "" {
 		checkID(&m, "specialistId", r.SpecialistID)
 	}
+	r.OverbookReason = strings.TrimSpace(r.OverbookReason)
 	if r.OverbookReason != "" && r.SpecialistID == "" {
 		m.add("specialistId", "name whose time is overbooked")
 	}

@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -259,15 +260,37 @@ func TestTheDeskBooksWithReasons(t *testing.T) {
 	}
 	h.do("POST", "/v1/appointments", body(nil), asAdmin).problem(409, "slot_taken")
 	h.do("POST", "/v1/appointments", body(map[string]any{"overbook": map[string]any{"reason": ""}}), asAdmin).problem(422, "validation_failed").field("overbook.reason")
-	over := h.do("POST", "/v1/appointments", body(map[string]any{"overbook": map[string]any{"reason": "in pain"}}), asAdmin).want(201)
+	h.do("POST", "/v1/appointments", body(map[string]any{"overbook": map[string]any{"reason": " \t"}}), asAdmin).problem(422, "validation_failed").field("overbook.reason")
+	over := h.do("POST", "/v1/appointments", body(map[string]any{"overbook": map[string]any{"reason": " in pain "}}), asAdmin).want(201)
 	if over.get("appointment", "overbook") != true || over.text("appointment", "overbookReason") != "in pain" {
 		t.Errorf("got %s", over.raw)
 	}
 	h.do("POST", "/v1/appointments", body(map[string]any{"slotStartDate": h.at(37)}), asAdmin).problem(409, "not_bookable")
 	h.do("POST", "/v1/appointments", body(map[string]any{"slotStartDate": h.at(37), "ignoreHours": true}), asAdmin).want(201)
-	h.hold(2, "checkup", h.at(120), map[string]any{"specialistId": "ada"}).want(201)
-	h.do("POST", "/v1/appointments", body(map[string]any{"slotStartDate": h.at(120)}), asAdmin).problem(409, "slot_held")
-	h.do("POST", "/v1/appointments", body(map[string]any{"slotStartDate": h.at(120), "displace": true}), asAdmin).want(201)
+}
+
+// The desk may book over a visitor's hold, who is told. Where any specialist will do, nobody has to give a time up as
+// long as another's is free.
+func TestTheDeskBooksOverAHold(t *testing.T) {
+	h := newHouse(t)
+	book := func(minutes int, change map[string]any) *reply {
+		body := map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(minutes), "patient": patient(1)}
+		maps.Copy(body, change)
+		return h.do("POST", "/v1/appointments", body, asAdmin)
+	}
+	held := h.hold(2, "checkup", h.at(120), map[string]any{"specialistId": "ada"}).want(201)
+	keep := func() *reply {
+		return h.do("PATCH", "/v1/holds", map[string]any{"holdId": held.text("holdId"), "clientId": client(2)})
+	}
+	book(120, map[string]any{"specialistId": "ada", "displace": false}).problem(409, "slot_held")
+	if r := book(120, nil).want(201); r.text("appointment", "specialistId") != "bea" {
+		t.Errorf("of two specialists, one of them held, the desk got %s", r.raw)
+	}
+	keep().want(200)
+	book(120, nil).problem(409, "slot_held") // bea is booked, and the hold on ada stands
+	keep().want(200)
+	book(120, map[string]any{"specialistId": "ada"}).want(201)
+	keep().problem(410, "hold_expired")
 }
 
 func TestAppointmentsAreListedInPages(t *testing.T) {

@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"strings"
 
 	"holdfast/engine"
 	"holdfast/store"
@@ -53,16 +54,21 @@ type createAppointmentBody struct {
 		Reason string `json:"reason"`
 	} `json:"overbook"`
 	IgnoreHours bool  `json:"ignoreHours"`
-	Displace    bool  `json:"displace"`
+	Displace    *bool `json:"displace"` // another client's hold; default: where a specialist is named
 	Notify      *bool `json:"notify"`
 }
 
-// createAppointment is the booking at the desk.
+// createAppointment is the booking at the desk, which may take a time that a visitor holds. Where any specialist will do,
+// one whose time nobody holds is found instead.
 func (s *Server) createAppointment(c *call, b *createAppointmentBody) error {
+	displace := b.SpecialistID != ""
+	if b.Displace != nil {
+		displace = *b.Displace
+	}
 	r := engine.BookRequest{
 		AppointmentTypeID: b.AppointmentTypeID, HoldID: b.HoldID, SpecialistID: b.SpecialistID, Client: c.client,
 		Patient: store.Patient(b.Patient), Source: store.SourceStaff, Actor: c.caller.actor,
-		IgnoreHours: b.IgnoreHours, Displace: b.Displace, Silent: b.Notify != nil && !*b.Notify,
+		IgnoreHours: b.IgnoreHours, Displace: displace, Silent: b.Notify != nil && !*b.Notify,
 	}
 	if !c.caller.reaches(b.SpecialistID) {
 		return errForbidden.with("You can book into your own calendar only; name yourself in specialistId.")
@@ -71,7 +77,7 @@ func (s *Server) createAppointment(c *call, b *createAppointmentBody) error {
 		switch {
 		case c.caller.role == store.RoleSpecialist:
 			return errForbidden.with("Only an owner or the reception can overbook.")
-		case b.Overbook.Reason == "":
+		case strings.TrimSpace(b.Overbook.Reason) == "":
 			return fieldError("overbook.reason", "say why; it is kept in the log")
 		}
 		r.OverbookReason = b.Overbook.Reason

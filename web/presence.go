@@ -251,14 +251,17 @@ func (s *Server) rerouteSession(c *call, b *acceptBody) error {
 }
 
 type paymentBody struct {
-	Pending bool `json:"pending"`
+	Pending *bool `json:"pending"`
 }
 
 func (s *Server) setSessionPayment(c *call, b *paymentBody) error {
 	if err := s.ownSession(c); err != nil {
 		return err
 	}
-	x, err := s.engine.SetSessionPayment(c.ctx(), c.param("id"), b.Pending)
+	if b.Pending == nil {
+		return fieldError("pending", "say true when the payment is awaited, false when it has come")
+	}
+	x, err := s.engine.SetSessionPayment(c.ctx(), c.param("id"), *b.Pending)
 	return s.answerSession(c, http.StatusOK, &x, err)
 }
 

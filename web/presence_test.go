@@ -236,6 +236,7 @@ func TestSessionsOverHTTP(t *testing.T) {
 		h.do("POST", session+"/"+what, map[string]any{}).problem(401, "unauthorized")
 	}
 	h.do("POST", "/v1/sessions", map[string]any{"clientId": "short"}).problem(422, "validation_failed").field("clientId")
+	h.do("POST", session+"/payment", `{}`, key).problem(422, "validation_failed").field("pending")
 	h.do("POST", session+"/payment", `{"pending":"yes"}`, key).problem(422, "validation_failed").field("pending")
 	h.do("POST", session+"/end", map[string]any{"outcome": strings.Repeat("x", 201)}, key).problem(422, "validation_failed").field("outcome")
 }

@@ -94,7 +94,7 @@ export function Book({ desk, name = '', copy, start, specialistId, typeId: wante
     if (!obstacle.start || !type || (why && !insisted)) return way()?.focus()
     const body = {
       appointmentTypeId: type.id, slotStartDate: new Date(obstacle.start).toISOString(), specialistId: slot.specialistId, patient, notify,
-      ...(over ? { overbook: { reason: reason.trim() } } : { ignoreHours: true, ...(hold.store.get().holdId && { holdId: hold.store.get().holdId }), ...(insists.held && { displace: true }) }),
+      ...(over ? { overbook: { reason: reason.trim() } } : { ignoreHours: true, ...(hold.store.get().holdId && { holdId: hold.store.get().holdId }), displace: Boolean(insists.held) }),
     }
     // The same request keeps its key, so that a second press after a lost answer books nothing twice.
     const text = JSON.stringify({ ...body, holdId: '' })
