@@ -30,6 +30,8 @@ type RescheduleRequest struct {
 // handed out before is dead afterwards. Of two moves at once one is refused with store.ErrVersion, whatever version they
 // name; other changes (the practice system has it now, the patient has arrived) are in nobody's way.
 //
+// Moving it to where it stands changes nothing.
+//
 // Errors: store.ErrNotFound, store.ErrVersion, ErrNotConfirmed, ErrCutOff, *NotBookableError, store.ErrSlotTaken,
 // *holds.HeldError, holds.ErrNotOwner, *ValidationError.
 func (e *Engine) Reschedule(ctx context.Context, r RescheduleRequest) (store.Appointment, error) {
@@ -62,13 +64,16 @@ func (e *Engine) Reschedule(ctx context.Context, r RescheduleRequest) (store.App
 			case a.ManageEpoch != seen:
 				return false, store.ErrVersion
 			}
+			if at := spanOf(a); h.SameGroup(&at) && !a.Overbook {
+				return false, nil // it stands there already, and nobody has anything to be told
+			}
 			a.SpecialistID, a.Seat, a.Overbook, a.OverbookReason = h.SpecialistID, h.Seat, false, ""
 			a.SlotStart, a.SlotEnd, a.BusyStart, a.BusyEnd = h.SlotStart, h.SlotEnd, h.BusyStart, h.BusyEnd
 			a.ManageEpoch++
 			return true, nil
 		})
 	switch {
-	case err == nil:
+	case err == nil && moved.ManageEpoch != seen:
 		e.confirm(ctx, h, moved)
 	case errors.Is(err, store.ErrSlotTaken):
 		e.disbelieve(h.SpecialistID)

@@ -25,10 +25,13 @@ func TestReschedule(t *testing.T) {
 	}
 
 	// Onto a part of its own old time, and onto itself.
-	for _, to := range []time.Time{c.start.Add(30 * time.Minute), c.start.Add(30 * time.Minute)} {
+	for n, to := range []time.Time{c.start.Add(30 * time.Minute), c.start.Add(30 * time.Minute)} {
 		moved, err := move(to, "ada")
 		if err != nil || !moved.SlotStart.Equal(to) {
 			t.Fatalf("to %s: %v, is at %s", to, err, moved.SlotStart)
+		}
+		if moved.Version != 2 {
+			t.Errorf("after %d moves to one time the version is %d, want 2: nothing more happened", n+1, moved.Version)
 		}
 	}
 	// Onto a taken slot nothing changes.

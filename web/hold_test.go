@@ -216,8 +216,10 @@ func TestMovingAnAppointmentMindsNoCooldown(t *testing.T) {
 	// Its link is for its own type only, and lets nobody book.
 	h.do("PATCH", "/v1/appointment-types/surgery", map[string]any{"cooldownMinutes": 60}, asAdmin).want(200)
 	h.book(1, "checkup", map[string]any{"holdId": held.text("holdId")}).problem(429, "cooldown_active")
-	moved := h.do("POST", "/v1/appointments/managed/reschedule",
-		map[string]any{"slotStartDate": h.at(60), "holdId": held.text("holdId"), "clientId": client(1)}, booked.managing()).want(200)
+	move := map[string]any{"slotStartDate": h.at(60), "holdId": held.text("holdId"), "clientId": client(7)}
+	h.do("POST", "/v1/appointments/managed/reschedule", move, booked.managing()).problem(403, "not_owner")
+	delete(move, "clientId") // then it is the client that booked
+	moved := h.do("POST", "/v1/appointments/managed/reschedule", move, booked.managing()).want(200)
 	if got := moved.text("appointment", "slotStartDate"); got != h.at(60) {
 		t.Errorf("moved to %s, want %s", got, h.at(60))
 	}
