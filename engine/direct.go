@@ -232,7 +232,7 @@ func (e *Engine) cancelFence(ctx context.Context, a *store.Appointment, operatio
 			}
 			a.Status, a.CancelledAt, a.CancelReason, a.UpstreamState = store.Cancelled, now, detail, store.UpstreamNone
 			op := store.Operation{ID: operationID, Kind: store.UpstreamBook, AppointmentID: a.ID, Status: store.OperationFailed, LastError: detail}
-			return true, errors.Join(tx.Fulfil(ctx, operationID), tx.FreeNonces(ctx, a.ID), putDelivery(ctx, tx, &op, now))
+			return true, errors.Join(tx.Fulfil(ctx, operationID), tx.FreeNonces(ctx, a.ID), putDelivery(ctx, tx, &op, deliveryFailed, now))
 		})
 	if err != nil {
 		e.log.Error("a refused booking still keeps its time and goes to the queue", "appointment", a.ID, "error", err)

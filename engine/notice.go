@@ -33,7 +33,14 @@ type WebhookEndpoint struct {
 	URL    string   `json:"url"`
 	Secret string   `json:"secret"`           // "whsec_…"; made when it is left out
 	Events []string `json:"events,omitempty"` // none: all of them
-	Active bool     `json:"active"`
+	Active bool     `json:"active"`           // default true
+}
+
+// UnmarshalJSON fills in the default.
+func (w *WebhookEndpoint) UnmarshalJSON(b []byte) error {
+	type plain WebhookEndpoint
+	w.Active = true
+	return json.Unmarshal(b, (*plain)(w))
 }
 
 // webhookEvents are what a webhook can be about.

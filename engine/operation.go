@@ -165,7 +165,7 @@ func (e *Engine) conclude(ctx context.Context, op store.Operation, o outcome) (s
 	if op.Status.Final() {
 		err := e.store.Write(ctx, func(tx store.Tx) error {
 			var err error
-			c, err = e.end(ctx, tx, &op, now)
+			c, err = e.end(ctx, tx, &op, o.end, now)
 			return err
 		})
 		if err != nil {
@@ -181,7 +181,7 @@ func (e *Engine) conclude(ctx context.Context, op store.Operation, o outcome) (s
 }
 
 // end records the end of an operation in tx.
-func (e *Engine) end(ctx context.Context, tx store.Tx, op *store.Operation, now time.Time) (*change, error) {
+func (e *Engine) end(ctx context.Context, tx store.Tx, op *store.Operation, how ending, now time.Time) (*change, error) {
 	kind := e.deliver[op.Kind]
 	if err := tx.Fulfil(ctx, op.ID); err != nil {
 		return nil, err
@@ -191,7 +191,11 @@ func (e *Engine) end(ctx context.Context, tx store.Tx, op *store.Operation, now 
 			return nil, err
 		}
 	}
-	if err := putDelivery(ctx, tx, op, now); err != nil {
+	state := deliveryState(op)
+	if how == needless {
+		state = deliveryNotNeeded
+	}
+	if err := putDelivery(ctx, tx, op, state, now); err != nil {
 		return nil, err
 	}
 	if kind.ended == nil {
@@ -206,7 +210,7 @@ func (e *Engine) end(ctx context.Context, tx store.Tx, op *store.Operation, now 
 }
 
 // putDelivery says beside the appointment how far its operation is.
-func putDelivery(ctx context.Context, tx store.Tx, op *store.Operation, now time.Time) error {
+func putDelivery(ctx context.Context, tx store.Tx, op *store.Operation, state string, now time.Time) error {
 	if op.AppointmentID == "" {
 		return nil
 	}
@@ -220,7 +224,7 @@ func putDelivery(ctx context.Context, tx store.Tx, op *store.Operation, now time
 			d = known
 		}
 	}
-	d.State, d.Detail, d.UpdatedAt = deliveryState(op), op.LastError, now
+	d.State, d.Detail, d.UpdatedAt = state, op.LastError, now
 	return tx.PutDelivery(ctx, d)
 }
 

@@ -31,6 +31,7 @@ const (
 	deliveryDelivered = "delivered"
 	deliveryFailed    = "failed"
 	deliveryReview    = "needs_review"
+	deliveryNotNeeded = "not_needed" // nothing was sent, for there was nothing to tell any more, or nobody
 )
 
 // outbox is the part of the engine that brings promises to the queue.

@@ -201,7 +201,7 @@ func (e *Engine) giveUp(ctx context.Context, actor Actor, op store.Operation) er
 			if err = tx.Fulfil(ctx, op.ID); err != nil {
 				return err
 			}
-			if err = putDelivery(ctx, tx, &op, now); err != nil {
+			if err = putDelivery(ctx, tx, &op, deliveryFailed, now); err != nil {
 				return err
 			}
 			if err = audit(ctx, tx, now, actor, "operation.given_up", "operation:"+op.ID, "", nil, map[string]string{"kind": string(op.Kind)}); err != nil {
@@ -237,7 +237,7 @@ func (e *Engine) reopen(ctx context.Context, actor Actor, op store.Operation) er
 	}
 	err := e.store.Write(ctx, func(tx store.Tx) error {
 		c = nil
-		if err := errors.Join(tx.Fulfil(ctx, op.ID), tx.Promise(ctx, op), putDelivery(ctx, tx, &op, now)); err != nil {
+		if err := errors.Join(tx.Fulfil(ctx, op.ID), tx.Promise(ctx, op), putDelivery(ctx, tx, &op, deliveryQueued, now)); err != nil {
 			return err
 		}
 		err := audit(ctx, tx, now, actor, "operation.retried", "operation:"+op.ID, "", nil, map[string]string{"kind": string(op.Kind)})

@@ -11,7 +11,7 @@ type Delivery struct {
 	AppointmentID string
 	Channel       string // email, webhook, upstream
 	Notice        string // such as "confirmation", "appointment.created"
-	State         string // queued, delivered, failed, needs_review
+	State         string // queued, delivered, failed, needs_review, not_needed
 	Detail        string // in words; never personal data
 	UpdatedAt     time.Time
 }

@@ -21,7 +21,7 @@ type operationJSON struct {
 	CreatedAt     string  `json:"createdAt"`
 	NextRetryAt   *string `json:"nextRetryAt"` // null unless it waits
 	FinishedAt    string  `json:"finishedAt,omitempty"`
-	LastError     *string `json:"lastError"` // null if there was none
+	LastError     *string `json:"lastError"` // null if there was none, or it is done all the same
 	StartTime     string  `json:"startTime,omitempty"`
 	SlotStartDate string  `json:"slotStartDate,omitempty"`
 	AppointmentID string  `json:"appointmentId,omitempty"`
@@ -38,7 +38,7 @@ func operationOf(o *engine.QueuedOperation, names bool) operationJSON {
 		next := o.NextRetryAt.UTC().Format(time.RFC3339)
 		j.NextRetryAt = &next
 	}
-	if o.LastError != "" {
+	if o.LastError != "" && o.Status != store.OperationCompleted {
 		j.LastError = &o.LastError
 	}
 	if names {

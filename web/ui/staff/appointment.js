@@ -33,6 +33,9 @@ function CopyLink({ url }) {
     <input class="copied" ref=${ref} hidden readonly value=${url} aria-label=${t('card.copy')} />`
 }
 
+// A mail that is only a file was not sent.
+const isFiled = d => d.channel === 'email' && d.state === 'delivered' && d.detail
+
 export function Appointment({ desk, id, close }) {
   const kept = useStore(desk.store, s => find(s, id)), was = useRef(kept)
   if (kept) was.current = kept
@@ -64,7 +67,7 @@ export function Appointment({ desk, id, close }) {
     a.overbook && ['card.overbook', a.overbookReason || t('card.overbook.why')],
     ['card.booked', t('card.booked.how', { when: dayAndTime(a.createdAt), how: word('source.', a.source) })],
     mine && a.manageUrl && ['card.link', html`<${CopyLink} url=${a.manageUrl} />`],
-    deliveries.length > 0 && ['card.told', html`<ul class="told">${deliveries.map(d => html`<li key=${d.operationId}>${t('told.line', { what: word('notice.', d.notice), by: word('channel.', d.channel), state: word('delivery.', d.state) })}</li>`)}</ul>`],
+    deliveries.length > 0 && ['card.told', html`<ul class="told">${deliveries.map(d => html`<li key=${d.operationId}>${t('told.line', { what: word('notice.', d.notice), by: word('channel.', d.channel), state: word('delivery.', isFiled(d) ? 'filed' : d.state) })}</li>`)}</ul>`],
   ].filter(Boolean)
   return html`<${Dialog} title=${html`<bdi>${p.name || who(desk, a)}</bdi>`} kind="detail" close=${close}>
     ${!kept && html`<${Notice} kind="warn" icon="info" role="status" text="card.gone.body" />`}
