@@ -117,7 +117,7 @@ func appendEvent(b []byte, epoch string, ev *holds.Event, owner holds.ClientID) 
 		if ev.Kind == holds.EventHold || ev.Kind == holds.EventHeartbeat {
 			b = appendExpiry(b, ev.ExpiresAt)
 		}
-		if ev.Reason != "" {
+		if ev.Reason != "" && ev.Kind == holds.EventRelease {
 			b = append(b, `,"reason":"`...)
 			b = append(b, ev.Reason...)
 			b = append(b, '"')
