@@ -116,9 +116,8 @@ func checkMain(path string) (code int) {
 	debug.SetMaxStack(64 << 20) // pages that refer to each other in a circle end here, not in swap
 	db, err := bbolt.Open(path, 0, &bbolt.Options{ReadOnly: true, Timeout: checkLockWait, PreLoadFreelist: true})
 	if err != nil {
-		err = openError(path, err)
-		fmt.Println(err)
-		switch {
+		fmt.Println(err) // the parent puts it into a sentence
+		switch err = openError(path, err); {
 		case errors.Is(err, ErrDamaged):
 			return exitDamaged
 		case errors.Is(err, ErrInUse):

@@ -194,6 +194,9 @@ func TestAFileMovedAsideIsNamedAndReported(t *testing.T) {
 		if !strings.Contains(log.String(), q.Quarantined()) || !strings.Contains(log.String(), "level=ERROR") {
 			t.Errorf("log: got %q, want an error that names the file", log.String())
 		}
+		if n := strings.Count(log.String(), bolt.ErrDamaged.Error()); n != i+1 {
+			t.Errorf("log: %q is said %d times, want once a start: %s", bolt.ErrDamaged, n, log.String())
+		}
 		if err := q.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -224,8 +227,8 @@ func TestACheckThatHangsIsEnded(t *testing.T) {
 func TestAnUnreadableFileIsNotDamaged(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "none")
 	err := bolt.Check(t.Context(), path)
-	if err == nil || errors.Is(err, bolt.ErrDamaged) || !strings.Contains(err.Error(), "could not be checked") {
-		t.Errorf("a file that is not there: got %v, want that it could not be checked", err)
+	if err == nil || errors.Is(err, bolt.ErrDamaged) || !strings.Contains(err.Error(), "could not be checked") || strings.Count(err.Error(), "queue: ") != 1 {
+		t.Errorf("a file that is not there: got %v, want that it could not be checked, and once", err)
 	}
 }
 
