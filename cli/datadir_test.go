@@ -112,7 +112,7 @@ func TestADamagedSecretKeyIsRefused(t *testing.T) {
 	if err == nil {
 		t.Fatal("got no error")
 	}
-	contains(t, "message", err.Error(), secretFile)
+	contains(t, "message", err.Error(), secretFile, "line 1", "copy the file back from a backup")
 	if strings.Contains(err.Error(), "not a key\n") {
 		t.Errorf("the file's content stands in the message: %v", err)
 	}
@@ -125,6 +125,57 @@ func TestADamagedSecretKeyIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.close()
+}
+
+// TestAStrayLineAmongTheKeysIsRefused, and says that removing it is enough; then it is.
+func TestAStrayLineAmongTheKeysIsRefused(t *testing.T) {
+	dir := clinicDir(t)
+	path := filepath.Join(dir, secretFile)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, append(whole, "stray\n"...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := command(t, nil, "", "export", "--data", dir)
+	if got.code != 1 {
+		t.Errorf("exit code: got %d, want 1", got.code)
+	}
+	contains(t, "message", got.stderr, path, "line 4", "remove the line", "from a backup")
+	if err := os.WriteFile(path, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	must(t, "export", "--data", dir)
+}
+
+// TestADamagedDatabaseIsRefused with the command that puts a backup in its place; and that command does.
+func TestADamagedDatabaseIsRefused(t *testing.T) {
+	dir := clinicDir(t)
+	backup := filepath.Join(t.TempDir(), "backup")
+	before := must(t, "export", "--data", dir)
+	must(t, "backup", "--data", dir, "--to", backup)
+	if err := os.WriteFile(filepath.Join(dir, databaseFile), []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"export"}, {"verify"}, {"serve", "--listen", "127.0.0.1:0"}} {
+		got := command(t, nil, "", append(args, "--data", dir)...)
+		if got.code != 1 {
+			t.Errorf("%v: exit code %d, want 1", args, got.code)
+		}
+		contains(t, args[0], got.stderr, "is damaged", "holdfast restore --data "+dir+" BACKUP")
+	}
+	must(t, "restore", "--data", dir, backup)
+	if got := must(t, "export", "--data", dir); got != before {
+		t.Errorf("after the restore: got %s, want %s", got, before)
+	}
+	// Of a damaged backup it would be no help.
+	if err := os.WriteFile(filepath.Join(backup, databaseFile), []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := command(t, nil, "", "verify", backup); got.code != 1 || strings.Contains(got.stderr, "holdfast restore") {
+		t.Errorf("a damaged backup: got %+v", got)
+	}
 }
 
 // TestAMissingKeyBesideADatabaseIsTold.

@@ -98,7 +98,11 @@ func backupKeys(backup string) (*token.Keyring, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s is no whole backup: %w", backup, err)
 	}
-	return token.ParseKeyring(text)
+	keys, err := token.ParseKeyring(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(backup, secretFile), err)
+	}
+	return keys, nil
 }
 
 // keepReplaced links the files that a restore replaces into a new directory, so that they outlive it. It returns an

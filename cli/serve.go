@@ -102,6 +102,9 @@ func openHouse(ctx context.Context, cfg config, o houseOptions) (_ *house, err e
 	h.store, err = sqlite.Open(ctx, sqlite.Options{
 		Path: h.dir.file(databaseFile), SnapshotDir: h.dir.file(backupsDir), Logger: h.log, OnFatal: h.fail,
 	})
+	if errors.Is(err, sqlite.ErrDamaged) {
+		err = fmt.Errorf("%w. Put a backup in its place with: holdfast restore --data %s BACKUP", err, h.dir.path)
+	}
 	if err != nil {
 		return nil, err
 	}

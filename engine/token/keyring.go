@@ -142,28 +142,28 @@ func ParseKeyring(text []byte) (*Keyring, error) {
 		case line == "" || line[0] == '#':
 		case !header:
 			if line != keyringHeader {
-				return nil, fmt.Errorf("key file line %d: not a key file of this version, it should begin with %q", n, keyringHeader)
+				return nil, fmt.Errorf("key file line %d: not a key file of this version, it should begin with %q; copy the file back from a backup", n, keyringHeader)
 			}
 			header = true
 		default:
 			each, err := parseKey(line)
 			if err != nil {
-				return nil, fmt.Errorf("key file line %d: %w", n, err)
+				return nil, fmt.Errorf("key file line %d: %w; remove the line if it is no key, or copy the file back from a backup", n, err)
 			}
 			if signs := each.retiredAt.IsZero(); signs != (len(k.keys) == 0) {
-				return nil, fmt.Errorf("key file line %d: the first key, and no other, has - in place of the instant it was replaced", n)
+				return nil, fmt.Errorf("key file line %d: the first key, and no other, has - in place of the instant it was replaced; copy the file back from a backup", n)
 			}
 			if slices.ContainsFunc(k.keys, func(o key) bool { return o.id == each.id }) {
-				return nil, fmt.Errorf("key file line %d: key %s is there twice", n, each.name())
+				return nil, fmt.Errorf("key file line %d: key %s is there twice; remove the line, or copy the file back from a backup", n, each.name())
 			}
 			k.keys = append(k.keys, each)
 		}
 	}
 	if lines.Err() != nil {
-		return nil, errors.New("key file: a line is too long to be a key")
+		return nil, errors.New("key file: a line is too long to be a key; copy the file back from a backup")
 	}
 	if len(k.keys) == 0 {
-		return nil, errors.New("key file: no key in it; restore it from a backup, or remove it to have a new one made (links already sent then stop working)")
+		return nil, errors.New("key file: no key in it; copy it back from a backup, or remove it to have a new one made (links already sent then stop working)")
 	}
 	return k, nil
 }

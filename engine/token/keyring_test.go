@@ -25,6 +25,9 @@ func TestKeyFiles(t *testing.T) {
 				if err == nil || !strings.Contains(err.Error(), c.Error) {
 					t.Fatalf("got error %v, want one with %q", err, c.Error)
 				}
+				if !strings.Contains(err.Error(), "from a backup") {
+					t.Errorf("got %v, want it to say what to do", err)
+				}
 				for _, field := range strings.Fields(c.Text) {
 					if len(field) > 30 && strings.Contains(err.Error(), field) {
 						t.Errorf("the error quotes a secret: %v", err)

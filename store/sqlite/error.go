@@ -30,6 +30,17 @@ const (
 // The columns of idx_no_double_book, as SQLite names them when it refuses a row.
 const noDoubleBook = "appointments.specialist_id, appointments.slot_start, appointments.seat"
 
+// ErrDamaged: the file is no database, or its pages do not fit together. Only a backup helps.
+var ErrDamaged = errors.New("the file is damaged")
+
+// opening says which file could not be opened, and whether that is the file's own fault.
+func opening(path string, err error) error {
+	if e := cause(err); e != nil && (e.Code()&0xff == codeCorrupt || e.Code()&0xff == codeNotADatabase) {
+		return fmt.Errorf("opening %s: %w: %w", path, ErrDamaged, e)
+	}
+	return fmt.Errorf("opening %s: %w", path, err)
+}
+
 // translate turns the driver's errors into the contract's. SQLite's own words name columns and constraints, never
 // values, so they may be passed on.
 func translate(err error) error {

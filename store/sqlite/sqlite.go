@@ -67,6 +67,7 @@ type Store struct {
 var _ store.Store = (*Store)(nil)
 
 // Open opens the database, creating it if there is none, and brings its schema up to date. ctx bounds the opening.
+// ErrDamaged if the file cannot be read as a database.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	return open(ctx, o, migrations)
 }
@@ -101,7 +102,7 @@ func open(ctx context.Context, o Options, migrations fs.FS) (_ *Store, err error
 	s := &Store{dsn: dsn(path)}
 	write, err := openConn(s.dsn)
 	if err != nil {
-		return nil, fmt.Errorf("opening %s: %w", path, err)
+		return nil, opening(path, err)
 	}
 	defer func() {
 		if err != nil {
@@ -109,13 +110,13 @@ func open(ctx context.Context, o Options, migrations fs.FS) (_ *Store, err error
 		}
 	}()
 	if err := durable(ctx, write); err != nil {
-		return nil, fmt.Errorf("opening %s: %w", path, err)
+		return nil, opening(path, err)
 	}
 	if err := migrate(ctx, write, migrations, o.SnapshotDir, o.Logger); err != nil {
-		return nil, fmt.Errorf("opening %s: %w", path, err)
+		return nil, opening(path, err)
 	}
 	if s.id, err = databaseID(ctx, write); err != nil {
-		return nil, fmt.Errorf("reading the database's id: %w", err)
+		return nil, opening(path, fmt.Errorf("reading the database's id: %w", err))
 	}
 	s.reads.pool = newPool(s.dsn+"&_pragma=query_only(1)", o.Readers)
 	s.checkpoint = newCheckpoint(s.dsn, o.checkpointPages, o.Logger)
@@ -124,7 +125,7 @@ func open(ctx context.Context, o Options, migrations fs.FS) (_ *Store, err error
 		queue: make(chan *request, o.QueueSize), turn: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	if s.writer.erased, err = needsScrub(ctx, write); err != nil {
-		return nil, fmt.Errorf("opening %s: %w", path, err)
+		return nil, opening(path, err)
 	}
 	go s.checkpoint.run()
 	go s.writer.run()

@@ -58,6 +58,9 @@ func TestOpenRefuses(t *testing.T) {
 			s.Close()
 			t.Errorf("%s: got no error", name)
 		}
+		if damaged := errors.Is(err, ErrDamaged); damaged != (path == text) {
+			t.Errorf("%s: got %v, damaged %t", name, err, damaged)
+		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
