@@ -138,8 +138,8 @@ func TestADirectoryWithoutAClinicIsSaid(t *testing.T) {
 	empty := t.TempDir()
 	for _, args := range [][]string{{"export"}, {"apikey", "list"}, {"apikey", "revoke", "x"}, {"backup"}, {"verify"}} {
 		got := command(t, nil, "", append(args, "--data", empty)...)
-		if got.code != 1 || !strings.Contains(got.stderr, "--data") {
-			t.Errorf("%v: got %d, %q", args, got.code, got.stderr)
+		if want := "holdfast: there is no clinic in " + empty + ". Name its directory with --data\n"; got.code != 1 || got.stderr != want {
+			t.Errorf("%v: got %d, %q; want %q", args, got.code, got.stderr, want)
 		}
 	}
 	if left, _ := os.ReadDir(empty); len(left) > 0 {

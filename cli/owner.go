@@ -102,6 +102,9 @@ func adminCreateCommand(p process) *cobra.Command {
 		Short: "Make an owner; the password is read from standard input",
 		Args:  noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if ask.Email == "" || ask.Name == "" {
+				return usageError{errors.New("name the owner with --email and --name, such as --email jo@example.org --name Jo")}
+			}
 			return p.sendUser(c, "/users", ask, "%s can sign in as owner at /staff.\n")
 		},
 	}
@@ -120,6 +123,9 @@ func adminResetCommand(p process) *cobra.Command {
 			"and a switched-off account is switched on again.",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if ask.Email == "" {
+				return usageError{errors.New("name the user with --email, such as --email jo@example.org. See: holdfast admin list")}
+			}
 			return p.sendUser(c, "/users/password", ask, "%s has a new password and is signed out everywhere.\n")
 		},
 	}

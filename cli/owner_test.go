@@ -55,7 +55,6 @@ func TestOwnersFromTheCommandLine(t *testing.T) {
 	}{
 		{"a short password", "short\n", []string{"admin", "create", "--email", "al@clinic.example", "--name", "Al"}, "12"},
 		{"no password", "", []string{"admin", "create", "--email", "al@clinic.example", "--name", "Al"}, "password"},
-		{"no address", password, []string{"admin", "create", "--name", "Al"}, "email"},
 		{"an address that is in use", password, []string{"admin", "create", "--email", email, "--name", "Al"}, "email"},
 		{"nobody's password", password, []string{"admin", "reset-password", "--email", "al@clinic.example"}, "admin list"},
 	} {
@@ -69,6 +68,13 @@ func TestOwnersFromTheCommandLine(t *testing.T) {
 	}
 	if strings.Contains(s.stderr.String(), password) || strings.Contains(s.stderr.String(), another) {
 		t.Error("a password is in the log")
+	}
+	for _, args := range [][]string{{"create"}, {"create", "--name", "Al"}, {"create", "--email", "al@clinic.example"}, {"reset-password"}} {
+		got := command(t, nil, password, append([]string{"admin"}, args...)...)
+		if got.code != 2 || strings.Contains(got.stderr, "Password") {
+			t.Errorf("%v: got %+v; want it refused before a password is asked for", args, got)
+		}
+		contains(t, args[0], got.stderr, "--email", "such as")
 	}
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -55,8 +56,13 @@ func (h *house) listQueue(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *house) retryOperation(w http.ResponseWriter, r *http.Request) {
-	if err := h.engine.RetryOperation(r.Context(), localActor, r.PathValue("id")); err != nil {
-		refuse(w, statusOf(err), err)
+	id := r.PathValue("id")
+	switch err := h.engine.RetryOperation(r.Context(), localActor, id); {
+	case errors.Is(err, store.ErrNotFound):
+		refuse(w, http.StatusNotFound, fmt.Errorf("there is no operation %s", id))
+		return
+	case err != nil:
+		refuse(w, statusOf(err), fmt.Errorf("operation %s: %w", id, err))
 		return
 	}
 	answer(w, struct{}{})
@@ -133,7 +139,7 @@ func queueRetryCommand(p process) *cobra.Command {
 			}
 			return p.withQueue(c.Context(), cfg, func(ctx context.Context, admin *adminClient) error {
 				if err := admin.call(ctx, http.MethodPost, "/queue/"+url.PathEscape(args[0])+"/retry", nil, nil); err != nil {
-					return fmt.Errorf("operation %s: %w. See: holdfast queue list", args[0], err)
+					return fmt.Errorf("%w. See: holdfast queue list", err)
 				}
 				_, err := fmt.Fprintf(p.stdout, "operation %s is tried again\n", args[0])
 				return err

@@ -132,7 +132,7 @@ func TestQueueListAndRetry(t *testing.T) {
 	if got := listed(); !regexp.MustCompile(regexp.QuoteMeta(id) + ` +upstream\.book +pending `).MatchString(got) {
 		t.Errorf("then: got %s, want %s to wait", got, id) // and perhaps a mail that was not tried before the end
 	}
-	if got := command(t, nil, "", "queue", "retry", "op-1-unknown", "--data", dir); got.code != 1 || !strings.Contains(got.stderr, "queue list") {
+	if got := command(t, nil, "", "queue", "retry", "op-1-unknown", "--data", dir); got.code != 1 || got.stderr != "holdfast: there is no operation op-1-unknown. See: holdfast queue list\n" {
 		t.Errorf("retry of nothing: exit code %d, it said %s", got.code, got.stderr)
 	}
 	_, stop, ended = start()

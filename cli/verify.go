@@ -33,14 +33,19 @@ func verifyCommand(p process) *cobra.Command {
 			subject, found := "the database in "+cfg.data, checkBody{}
 			if len(args) == 1 {
 				subject = "the backup " + args[0]
-				err = p.verifyBackup(c.Context(), args[0])
+				if err = p.verifyBackup(c.Context(), args[0]); err != nil {
+					err = fmt.Errorf("%s: %w", subject, err)
+				}
 			} else {
 				err = p.withAdmin(c.Context(), cfg, false, func(ctx context.Context, admin *adminClient) error {
-					return admin.call(ctx, http.MethodPost, "/check", nil, &found)
+					if err := admin.call(ctx, http.MethodPost, "/check", nil, &found); err != nil {
+						return fmt.Errorf("%s: %w", subject, err)
+					}
+					return nil
 				})
 			}
 			if err != nil {
-				return fmt.Errorf("%s: %w", subject, err)
+				return err
 			}
 			_, err = fmt.Fprintf(p.stdout, "%s is sound\n", subject)
 			for _, file := range found.Damaged {
