@@ -95,7 +95,7 @@ func (e *Engine) checkBooking(s *schedule, r *BookRequest) (*store.AppointmentTy
 	}
 	t, ok := s.types[r.AppointmentTypeID]
 	if !ok {
-		return nil, store.ErrNotFound
+		return nil, ErrNoAppointmentType
 	}
 	return t, nil
 }

@@ -5,9 +5,13 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"holdfast/store"
 )
 
 var (
+	// ErrNoAppointmentType: no type has this id. It is a store.ErrNotFound.
+	ErrNoAppointmentType = fmt.Errorf("appointment type: %w", store.ErrNotFound)
 	// ErrNoSlots: no slot of this type can be booked in the asked range, up to its horizon.
 	ErrNoSlots = errors.New("no bookable slot")
 	// ErrForbidden: the caller is known and may not do this.

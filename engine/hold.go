@@ -50,7 +50,7 @@ func (e *Engine) Hold(ctx context.Context, r HoldRequest) (holds.Hold, error) {
 	s := e.schedule.current.Load()
 	t, ok := s.types[r.AppointmentTypeID]
 	if !ok {
-		return holds.Hold{}, store.ErrNotFound
+		return holds.Hold{}, ErrNoAppointmentType
 	}
 	now := time.Now()
 	rules := candidateRules{ignoreHours: r.IgnoreHours}

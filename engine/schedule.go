@@ -50,7 +50,7 @@ func (e *Engine) AppointmentType(id string) (store.AppointmentType, error) {
 	if t, ok := e.schedule.current.Load().types[id]; ok {
 		return *t, nil
 	}
-	return store.AppointmentType{}, store.ErrNotFound
+	return store.AppointmentType{}, ErrNoAppointmentType
 }
 
 // Specialist returns one active or inactive specialist. store.ErrNotFound.

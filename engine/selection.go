@@ -41,7 +41,7 @@ func (e *Engine) Select(ctx context.Context, r SelectRequest) (Selected, error) 
 	s := e.schedule.current.Load()
 	t, ok := s.types[r.AppointmentTypeID]
 	if !ok {
-		return Selected{}, store.ErrNotFound
+		return Selected{}, ErrNoAppointmentType
 	}
 	found, err := e.candidates(ctx, s, t, r.SpecialistID, r.SlotStart, time.Now(), candidateRules{})
 	if err != nil {

@@ -240,6 +240,11 @@ func (e *Engine) endUnanswered(ctx context.Context) (due time.Time, err error) {
 }
 
 func (e *Engine) onlineSpecialist(ctx context.Context, id string) (store.Specialist, error) {
+	var m mistakes
+	checkID(&m, "specialistId", id)
+	if err := m.err(); err != nil {
+		return store.Specialist{}, err
+	}
 	p, err := e.Specialist(id)
 	if err != nil {
 		return p, invalid("specialistId", "no specialist has this id")

@@ -116,7 +116,7 @@ func (e *Engine) Timeslots(ctx context.Context, r TimeslotsRequest) (Timeslots, 
 func (e *Engine) listing(s *schedule, appointmentTypeID, specialistID string) (*store.AppointmentType, *time.Location, error) {
 	t, ok := s.types[appointmentTypeID]
 	if !ok {
-		return nil, nil, store.ErrNotFound
+		return nil, nil, ErrNoAppointmentType
 	}
 	if specialistID == "" {
 		return t, s.zone, nil

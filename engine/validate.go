@@ -14,7 +14,10 @@ import (
 // would be right.
 
 func checkID(m *mistakes, field, id string) {
-	if !ValidID(id) {
+	switch {
+	case id == "":
+		m.add(field, "is missing")
+	case !ValidID(id):
 		m.add(field, "must be 1 to 64 characters of A-Z a-z 0-9 _ -")
 	}
 }

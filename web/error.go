@@ -110,6 +110,7 @@ var sentinels = []struct {
 	err error
 	say problem
 }{
+	{engine.ErrNoAppointmentType, errNotFound.with("No appointment type has this id. GET /v1/appointment-types lists them.")},
 	{store.ErrNotFound, errNotFound},
 	{store.ErrSlotTaken, errSlotTaken},
 	{store.ErrVersion, errVersionMismatch},

@@ -67,8 +67,7 @@ func (q *query) instant(name string) time.Time {
 
 // bound reads one end of a range: an instant, or a local date, which stands for its first instant in the zone.
 func (q *query) bound(name string, zone *time.Location) time.Time {
-	s := q.values.Get(name)
-	if len(s) != len(time.DateOnly) {
+	if len(q.values.Get(name)) > len(time.DateOnly) {
 		return q.instant(name)
 	}
 	d := q.date(name)
