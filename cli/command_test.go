@@ -77,7 +77,7 @@ func TestWhy(t *testing.T) {
 			{[]string{"--type", "checkup", "--at", "2199-01-01T10:00:00Z"}, 0, "too far ahead"},
 			{[]string{"--at", tomorrow() + "T10:00:00Z"}, 2, "--type"},
 			{[]string{"--type", "checkup", "--at", "tomorrow"}, 2, "--at"},
-			{[]string{"--type", "nobody", "--at", tomorrow() + "T10:00:00Z"}, 1, "address or id"},
+			{[]string{"--type", "nobody", "--at", tomorrow() + "T10:00:00Z"}, 1, "has this "},
 		} {
 			if got := ask(where, c.args...); got.code != c.code || !strings.Contains(got.stdout+got.stderr, c.says) {
 				t.Errorf("%s, %v: got %+v, want exit code %d and %q", how, c.args, got, c.code, c.says)
