@@ -16,7 +16,7 @@ func (e *Engine) UpdateClinic(ctx context.Context, actor Actor, edit func(*store
 	c := before
 	edit(&c)
 	var m mistakes
-	checkClinic(&m, "", &c)
+	checkClinic(&m, "", "contact.", &c)
 	if err := m.err(); err != nil {
 		return c, err
 	}
@@ -49,7 +49,9 @@ func (e *Engine) UpdateSettings(ctx context.Context, actor Actor, edit func(*Set
 		func(tx store.Tx) error { return tx.PutClinic(ctx, c) })
 }
 
-func checkClinic(m *mistakes, at string, c *store.Clinic) {
+// checkClinic names the fields as the document does that they came in: at stands before its own, contact before the ways to
+// reach it.
+func checkClinic(m *mistakes, at, contact string, c *store.Clinic) {
 	for _, s := range []*string{&c.Name, &c.Locale, &c.Phone, &c.Email, &c.Address, &c.Website} {
 		*s = strings.TrimSpace(*s)
 	}
@@ -57,7 +59,7 @@ func checkClinic(m *mistakes, at string, c *store.Clinic) {
 		m.add(at+"name", "give the clinic a name")
 	}
 	checkText(m, at+"name", c.Name, 200, false)
-	checkText(m, at+"address", c.Address, 500, true)
+	checkText(m, contact+"address", c.Address, 500, true)
 	checkZone(m, at+"timezone", c.Timezone)
 	if c.Locale == "" {
 		c.Locale = "en"
@@ -66,15 +68,15 @@ func checkClinic(m *mistakes, at string, c *store.Clinic) {
 		m.add(at+"locale", "must be a language tag like en, de or pt-BR")
 	}
 	if c.Phone != "" {
-		checkPhone(m, at+"phone", c.Phone)
+		checkPhone(m, contact+"phone", c.Phone)
 	}
 	if c.Email != "" {
-		checkEmail(m, at+"email", c.Email)
+		checkEmail(m, contact+"email", c.Email)
 	}
 	if c.Website != "" && (len(c.Website) > 500 || !strings.HasPrefix(c.Website, "https://") && !strings.HasPrefix(c.Website, "http://")) {
-		m.add(at+"website", "must be an address like https://example.org")
+		m.add(contact+"website", "must be an address like https://example.org")
 	}
-	checkText(m, at+"website", c.Website, 500, false)
+	checkText(m, contact+"website", c.Website, 500, false)
 }
 
 // validLocale accepts the shape of BCP 47: groups of 1 to 8 letters or digits, joined by hyphens, the first of letters.

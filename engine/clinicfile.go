@@ -219,7 +219,7 @@ func (c *ClinicEntry) row(m *mistakes, settings json.RawMessage) store.Clinic {
 		checkSettings(m, c.Settings)
 		row.Settings, _ = json.Marshal(c.Settings) // a struct of strings and numbers cannot fail
 	}
-	checkClinic(m, "clinic.", &row)
+	checkClinic(m, "clinic.", "clinic.", &row)
 	return row
 }
 

@@ -79,7 +79,7 @@ func (e *Engine) Setup(ctx context.Context, token string, owner NewUser, edit fu
 	var m mistakes
 	e.checkUser(&m, &u)
 	checkPassword(&m, "password", owner.Password)
-	checkClinic(&m, "clinic.", &clinic)
+	checkClinic(&m, "clinic.", "clinic.contact.", &clinic)
 	if err := m.err(); err != nil {
 		return u, err
 	}

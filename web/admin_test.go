@@ -40,12 +40,9 @@ func TestClinic(t *testing.T) {
 	h.do("PUT", "/v1/clinic", r.get("clinic"), asAdmin).want(200)
 	for field, body := range map[string]map[string]any{
 		"timezone": {"timezone": "Mars/Olympus"}, "name": {"name": " "}, "locale": {"locale": "not a tag"},
-		"website": {"contact": map[string]any{"website": "javascript:alert(1)"}}, "email": {"contact": map[string]any{"email": "nobody"}},
+		"contact.website": {"contact": map[string]any{"website": "javascript:alert(1)"}}, "contact.email": {"contact": map[string]any{"email": "nobody"}},
 	} {
-		r := h.do("PUT", "/v1/clinic", body, asAdmin).problem(422, "validation_failed")
-		if !strings.Contains(r.raw, `"field":"`+field) && !strings.Contains(r.raw, `.`+field+`"`) {
-			t.Errorf("%s is not named: %s", field, r.raw)
-		}
+		h.do("PUT", "/v1/clinic", body, asAdmin).problem(422, "validation_failed").field(field)
 	}
 }
 
