@@ -122,7 +122,7 @@ var sentinels = []struct {
 	{store.ErrDuplicate, errValidationFailed.with("This id is in use. Choose another.")},
 	{holds.ErrNotFound, errHoldExpired},
 	{holds.ErrNotOwner, errNotOwner},
-	{holds.ErrQuota, errQuotaExceeded},
+	{holds.ErrQuota, errQuotaExceeded.again(30 * time.Second)}, // by then one of them has lapsed, if nobody keeps it
 	{holds.ErrRestarts, errQuotaExceeded.with("This hold was kept as often as it may be. Book it, or release it and take it anew.")},
 	{holds.ErrDeactivated, errForbidden.because("deactivated", "This specialist is deactivated. An admin can activate the specialist again.")},
 	{holds.ErrOffline, errNotBookable.titled(notNow).because(string(engine.ReasonNotOnline), "This specialist is offline. Go online first; heartbeats keep up what is online.")},

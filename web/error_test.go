@@ -43,7 +43,7 @@ func TestEveryErrorHasItsAnswer(t *testing.T) {
 		{store.ErrDuplicate, 422, "validation_failed", 0},
 		{holds.ErrNotFound, 410, "hold_expired", 0},
 		{holds.ErrNotOwner, 403, "not_owner", 0},
-		{holds.ErrQuota, 429, "quota_exceeded", 0},
+		{holds.ErrQuota, 429, "quota_exceeded", 30},
 		{holds.ErrRestarts, 429, "quota_exceeded", 0},
 		{holds.ErrDeactivated, 403, "forbidden", 0},
 		{holds.ErrOffline, 409, "not_bookable", 0},
