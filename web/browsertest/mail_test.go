@@ -35,7 +35,7 @@ func TestThePageSaysThatMailWasSent(t *testing.T) {
 	if got := p.text(".sent"); got != "Email sent to lena@example.org." {
 		t.Errorf("the page says %q", got)
 	}
-	p.look("book-5-mailed")
+	p.look("book-4-mailed")
 	p.reload()
 	p.booked()
 	p.there(".sent")
