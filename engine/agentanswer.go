@@ -122,7 +122,7 @@ func (e *Engine) agentKnown(ctx context.Context, a *store.Appointment) AgentAnsw
 			answer.Message = "Appointment successfully created"
 		}
 		return answer
-	case a.UpstreamState == store.UpstreamFailed:
+	case a.UpstreamState == store.UpstreamFailed && a.UpstreamID == "":
 		return AgentAnswer{
 			Outcome: AgentRefused, ErrorType: errorBookingFailed, Message: "The booking could not be completed. The clinic has been told.",
 			Guidance: e.guide(sayFailed, a.SlotStart),
@@ -140,7 +140,7 @@ func (e *Engine) agentKnown(ctx context.Context, a *store.Appointment) AgentAnsw
 		errorType = errorUnknownQueued
 	}
 	answer := e.agentQueued(a, id, errorType)
-	if a.UpstreamState == store.UpstreamReview {
+	if a.UpstreamState == store.UpstreamReview || a.UpstreamState == store.UpstreamFailed { // failed: a later move of it
 		answer.Guidance = e.guide(sayReview, a.SlotStart)
 		answer.Message = "The booking is being looked at by the clinic."
 	}

@@ -30,7 +30,7 @@ type RescheduleRequest struct {
 // handed out before is dead afterwards. Of two moves at once one is refused with store.ErrVersion, whatever version they
 // name; other changes (the practice system has it now, the patient has arrived) are in nobody's way.
 //
-// Moving it to where it stands changes nothing.
+// Moving it to where it stands changes nothing, unless it was overbooked: then it is no more.
 //
 // Errors: store.ErrNotFound, store.ErrVersion, ErrNotConfirmed, ErrCutOff, *NotBookableError, store.ErrSlotTaken,
 // *holds.HeldError, holds.ErrNotOwner, *ValidationError.
@@ -78,7 +78,7 @@ func (e *Engine) Reschedule(ctx context.Context, r RescheduleRequest) (store.App
 	case errors.Is(err, store.ErrSlotTaken):
 		e.disbelieve(h.SpecialistID)
 		e.release(ctx, h, holds.ReasonConflict)
-	case r.HoldID != "":
+	case err != nil && r.HoldID != "":
 		e.unpin(ctx, h)
 	default:
 		e.release(ctx, h, holds.ReasonReleased)

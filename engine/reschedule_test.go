@@ -34,6 +34,23 @@ func TestReschedule(t *testing.T) {
 			t.Errorf("after %d moves to one time the version is %d, want 2: nothing more happened", n+1, moved.Version)
 		}
 	}
+	// With a hold on it, which was only for that.
+	standing, err := c.Appointment(ctx, a.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := c.Hold(ctx, engine.HoldRequest{
+		AppointmentTypeID: "surgery", SlotStart: standing.SlotStart, SpecialistID: "ada", Client: client(1), Moving: &standing,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Reschedule(ctx, engine.RescheduleRequest{ID: a.ID, SlotStart: own.SlotStart, HoldID: own.ID, Client: client(1), Actor: "manage"}); err != nil {
+		t.Fatal(err)
+	}
+	if held, _ := c.Holds(ctx); len(held) != 0 {
+		t.Errorf("the hold stands after a move to the same time: %+v", held)
+	}
 	// Onto a taken slot nothing changes.
 	before, _ := c.Appointment(ctx, a.ID)
 	if _, err := move(other.SlotStart, "ada"); !errors.Is(err, store.ErrSlotTaken) {

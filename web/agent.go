@@ -267,7 +267,7 @@ func agentDebugOf(a *engine.AgentAnswer) map[string]any {
 func (s *Server) agentOperation(c *call) error {
 	o, err := s.engine.AgentOperation(c.ctx(), c.param("id"))
 	if errors.Is(err, store.ErrNotFound) {
-		return c.agentProblem(errNotFound.with("No booking is queued under this operationId; its answer may have been given up by the clinic."), engine.NoOperationGuidance())
+		return c.agentProblem(errNotFound.with("No booking is queued under this operationId; it may have been given up by the clinic."), engine.NoOperationGuidance())
 	}
 	if err != nil {
 		return err

@@ -261,6 +261,29 @@ func TestARepeatIsToldWhatBecameOfTheFirst(t *testing.T) {
 	}
 }
 
+// A booking that the practice system has is no failed one because a later move of it failed.
+func TestARepeatAfterAMoveThatFailed(t *testing.T) {
+	h, fake := newPractice(t)
+	key := h.key("agent")
+	who := h.identified(key, "call")
+	slots := h.do("POST", "/v1/agent/slots", map[string]any{"appointmentTypeGUID": upstreamType, "from": h.start.Format("1/2/2006"), "count": "1"}, key).want(200)
+	token := slots.get("slots").([]any)[0].(map[string]any)["bookingToken"]
+	book := func() *reply {
+		return h.do("POST", "/v1/agent/appointments", with(who, "bookingToken", token), key)
+	}
+	book().want(200)
+	list, _, err := h.engine.Appointments(t.Context(), store.AppointmentFilter{})
+	if err != nil || len(list) != 1 {
+		t.Fatalf("there are %d appointments, %v", len(list), err)
+	}
+	fake.Outcomes(slices.Repeat([]upstreamtest.Outcome{upstreamtest.RateLimited}, 4)...)
+	h.do("POST", "/v1/appointments/"+list[0].ID+"/reschedule", map[string]any{"slotStartDate": h.at(26 * 60), "ignoreHours": true}, asAdmin).want(200)
+	h.eventually("the move is given up", func() bool { return h.do("GET", "/v1/queue-status", nil, asAdmin).want(200).get("failed") == 1.0 })
+	if r := book(); r.status != 202 || r.text("llm_guidance", "current_state") != "BOOKING_REVIEW" {
+		t.Errorf("the repeat is answered %d %s, want that a person looks at it", r.status, r.raw)
+	}
+}
+
 // The queue is for who may see it: names for the front desk alone, decisions too.
 func TestQueueOnTheWire(t *testing.T) {
 	h, fake := newPractice(t)

@@ -187,18 +187,14 @@ func (s *Server) getAppointment(c *call) error {
 	if c.caller.appointment == nil {
 		return s.sayAppointment(c, &a)
 	}
-	sent, err := s.engine.MailSent(c.ctx(), &a)
-	if err != nil {
-		return err
-	}
 	c.rw.Header()["Etag"] = []string{versionTag(&a)}
-	return c.json(http.StatusOK, managedJSON{s.appointmentOf(c, &a), sent})
+	return c.json(http.StatusOK, managedJSON{s.appointmentOf(c, &a), s.engine.MailSent(c.ctx(), &a)})
 }
 
 // managedJSON is the answer to who has the manage link.
 type managedJSON struct {
 	Appointment appointmentJSON `json:"appointment"`
-	EmailSent   bool            `json:"emailSent,omitempty"` // the latest mail about its time left the house
+	EmailSent   bool            `json:"emailSent,omitempty"` // the mail about its time left the house
 }
 
 func (s *Server) sayAppointment(c *call, a *store.Appointment) error {

@@ -103,6 +103,14 @@ func TestPatientsAreToldThatMailWasSent(t *testing.T) {
 			if got := h.do("GET", "/v1/appointments/"+id, nil, asAdmin).want(200).get("emailSent"); got != nil {
 				t.Errorf("the desk reads emailSent %v; it has the deliveries", got)
 			}
+			// Nobody is told of this move, and what was told before is of another time.
+			silent := h.do("POST", "/v1/appointments/"+id+"/reschedule", map[string]any{"slotStartDate": h.at(180), "notify": false}, asAdmin).want(200)
+			h.eventually("the practice system has all three times", func() bool {
+				return h.do("GET", "/v1/queue-status", nil, asAdmin).want(200).get("pending") == 0.0
+			})
+			if got := said(silent); got != nil {
+				t.Errorf("after a move in silence the patient is told emailSent %v", got)
+			}
 			quiet := h.book(2, "checkup", map[string]any{"slotStartDate": h.at(120), "patient": map[string]any{"name": "Jo", "phone": "030 1234567"}}).want(201)
 			if got := said(quiet); got != nil {
 				t.Errorf("without an address the patient is told emailSent %v", got)
