@@ -230,6 +230,9 @@ func TestImportAndExportAreOneClinic(t *testing.T) {
 		{`{"appointmentTypes":[{"id":"x","name":"X"},{"id":"y","durationMinutes":"long","name":"Y"}]}`, 422, "validation_failed", "appointmentTypes[1].durationMinutes"},
 		{`{"specialists":[{"id":"x"},{"id":"y","weeklyHours":[{},{"weekday":[5],"start":"09:00"}]}]}`, 422, "validation_failed", "specialists[1].weeklyHours[1].weekday"},
 		{`{"specialists":{"id":"x"}}`, 422, "validation_failed", `"specialists"`},
+		{`{"specialists":[{"id":"x","weeklyHours":[{"weekday":1}]}]}`, 422, "validation_failed", `weekday","message":"must be a text in quotes"`},
+		{`{"specialists":[{"id":"x","weeklyHours":[{"start":9}]}]}`, 422, "validation_failed", `start","message":"must be a text in quotes"`},
+		{`{"specialists":[{"id":"x","overrides":[{"date":20261224}]}]}`, 422, "validation_failed", `date","message":"must be a text in quotes"`},
 	} {
 		r := h.do("POST", "/v1/import", c.file, asAdmin).problem(c.status, c.code)
 		if !strings.Contains(r.raw, c.says) {

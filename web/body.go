@@ -165,6 +165,9 @@ func decode(raw []byte, expected *shape, dst any) error {
 
 // kindOf names a Go type in the words of JSON.
 func kindOf(t reflect.Type) string {
+	if readsText(t) {
+		return "a text in quotes"
+	}
 	switch t.Kind() {
 	case reflect.String:
 		return "a text in quotes"
@@ -175,7 +178,7 @@ func kindOf(t reflect.Type) string {
 	case reflect.Struct, reflect.Map:
 		return "an object"
 	}
-	return "a whole number"
+	return "a whole number that fits"
 }
 
 // quoted says something back that was sent, shortened.

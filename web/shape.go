@@ -27,7 +27,7 @@ func shapeOf(t reflect.Type) *shape {
 	}
 	s := &shape{of: t}
 	switch {
-	case reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()):
+	case readsText(t):
 		return s
 	case t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
 		s.list, s.elem = true, shapeOf(t.Elem())
@@ -48,7 +48,12 @@ func shapeOf(t reflect.Type) *shape {
 	return s
 }
 
-// walk goes over a document that is known to be JSON and compares its names with a shape.
+// readsText: a value of the type is a text in JSON, whatever it is in Go.
+func readsText(t reflect.Type) bool {
+	return reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
+}
+
+// walk goes over a document that is known to be JSON and compares its names with a shape, and if asked its values.
 type walk struct {
 	b      []byte
 	i      int

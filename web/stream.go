@@ -212,14 +212,17 @@ func (h *hub) snapshot(ctx context.Context, s *stream, topic string, b []byte) (
 		b = appendSnapshot(b, &now.Holds[i], s.client != "" && now.Holds[i].Client == s.client)
 	}
 	b = appendConnected(b, now.Generation)
-	// A reader forgets all looks when it connects, so these are news.
-	for i := range now.Looking {
+	// A reader forgets all looks when it connects, so these are news. They are a hint, and a crowd need not be told whole.
+	for i := range now.Looking[:min(len(now.Looking), mostLooks)] {
 		x := &now.Looking[i]
 		s.known[look(x.Client, &x.Span)] = struct{}{}
 		b = appendLook(b, x, s.client != "" && x.Client == s.client)
 	}
 	return b, nil
 }
+
+// mostLooks bounds what a new stream is told of looks: 200 are 50 KB.
+const mostLooks = 200
 
 // look names one client's look at one slot.
 func look(client holds.ClientID, s *holds.Span) string {
