@@ -19,18 +19,19 @@ func decodeStrictly(text []byte, into any) error {
 	d.DisallowUnknownFields()
 	err := d.Decode(into)
 	at := d.InputOffset()
-	if err == nil {
-		if _, more := d.Token(); errors.Is(more, io.EOF) {
-			return nil
-		}
-		err = errors.New("something stands behind the end of the JSON value")
-	} else if json.Valid(text[:at]) {
-		// The decoder does not say where, and the types that decode themselves could not tell it.
+	if json.Valid(text[:at]) {
+		// The decoder does not say where, and the types that decode themselves could not tell it, or take what they do not know.
 		w := walk{json.NewDecoder(bytes.NewReader(text))}
 		w.d.UseNumber()
 		if found := w.value(reflect.TypeOf(into), ""); found != nil {
 			err, at = found, w.d.InputOffset()
 		}
+	}
+	if err == nil {
+		if _, more := d.Token(); errors.Is(more, io.EOF) {
+			return nil
+		}
+		err = errors.New("something stands behind the end of the JSON value")
 	}
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {

@@ -80,6 +80,7 @@ func (p process) demo(ctx context.Context, cfg config) error {
 	if err != nil {
 		return errors.Join(err, h.close())
 	}
+	h.base = baseURL(cfg, listener.Addr())
 	printTree(p.stdout, h, cfg, listener.Addr())
 	printDemo(p.stdout, cfg, listener.Addr())
 	base := "http://" + reachable(listener.Addr().String())

@@ -77,6 +77,8 @@ func TestABadClinicFileIsRefusedWhole(t *testing.T) {
 		{"a list that is none", "{\n\"specialists\": {}\n}\n", []string{"line 2: specialists should be a list"}},
 		{"no object at all", "[]", []string{"line 1: the file should be an object"}},
 		{"a time that is none", "{\"specialists\": [{\"weeklyHours\": [\n{\"start\": \"9 o'clock\"}\n]}]}", []string{"line 2: specialists[0].weeklyHours[0].start: "}},
+		{"deep in what decodes itself", "{\"clinic\": {\"name\": \"x\", \"settings\": {\"webhooks\": [\n{\"url\": \"https://a.example\", \"evnts\": []}]}}}",
+			[]string{"line 2: clinic.settings.webhooks[0].evnts is not known here"}},
 		{"two values", "{}\n{}", []string{"behind the end"}},
 		{"several mistakes", `{"specialists":[{"id":"a b","name":""}]}`, []string{"specialists[0].id", "specialists[0].name"}},
 	} {
