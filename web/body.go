@@ -154,10 +154,7 @@ func decode(raw []byte, expected *shape, dst any) error {
 	if trimmed[0] != wanted {
 		return errMalformedBody.with("The body must be " + what + ".")
 	}
-	if wrong := (&walk{b: raw}).value(expected, ""); wrong != nil || err == nil {
-		return wrong
-	}
-	if wrong := (&walk{b: raw, values: true}).value(expected, ""); wrong != nil {
+	if _, wrong := misfit(raw, expected, err != nil); wrong != nil || err == nil {
 		return wrong
 	}
 	return fieldError("body", strings.TrimPrefix(err.Error(), "json: "))

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // shape is what a body may look like: which names an object knows, and what each value is decoded into.
@@ -58,6 +59,29 @@ type walk struct {
 	b      []byte
 	i      int
 	values bool // look at the values, too
+}
+
+// misfit returns the first name in a document that its shape does not know, or else, if values are to be looked at, the
+// first value that has no place there, and how far into the document that is.
+func misfit(raw []byte, expected *shape, values bool) (at int, err error) {
+	w := walk{b: raw}
+	if err := w.value(expected, ""); err != nil || !values {
+		return w.i, err
+	}
+	w = walk{b: raw, values: true}
+	err = w.value(expected, "")
+	return w.i, err
+}
+
+// Misfit does the same for whoever reads a document from elsewhere, by the rules of a body: what is wrong in a few words,
+// and how many bytes of the document end there. The document must be JSON.
+func Misfit(document []byte, into reflect.Type) (at int, field, message string) {
+	at, err := misfit(document, shapeOf(into), true)
+	p := problemOf(err, time.Time{})
+	if err == nil || len(p.Errors) == 0 {
+		return at, "", ""
+	}
+	return at, p.Errors[0].Field, p.Errors[0].Message
 }
 
 func (w *walk) space() {
