@@ -186,6 +186,31 @@ func (e *Engine) deliverMail(ctx context.Context, op *store.Operation) outcome {
 	}
 }
 
+// MailSent reports whether a mail server has taken the mail that tells a patient when the appointment is: the one of its
+// booking, or of its last move. A mail that is only a file was not sent, and a move that nobody was told of has none. It is
+// a courtesy, so it is false where the deliveries cannot be read.
+func (e *Engine) MailSent(ctx context.Context, a *store.Appointment) bool {
+	mailer := e.options.Notices.Mailer
+	if mailer == nil || mailer.ToFiles() || a.Patient.Email == "" || a.Status != store.Confirmed {
+		return false
+	}
+	list, err := e.store.Deliveries(ctx, a.ID)
+	if err != nil {
+		e.log.Debug("the deliveries of an appointment were not read", "appointment", a.ID, "error", err)
+	}
+	moves, sent := int64(0), false
+	for _, d := range list {
+		switch {
+		case d.Channel != "email":
+		case d.Notice == mailConfirmation:
+			sent = d.State == deliveryDelivered
+		case d.Notice == mailReschedule:
+			moves, sent = moves+1, d.State == deliveryDelivered
+		}
+	}
+	return sent && moves == a.ManageEpoch
+}
+
 // sender is who mail comes from.
 func (e *Engine) sender() mail.Address {
 	clinic := &e.Schedule().Clinic
