@@ -29,11 +29,10 @@ func appendInstantMilli(b []byte, t time.Time) []byte {
 
 func appendSeconds(b []byte, unix int64) []byte {
 	day, second := floorDiv(unix, 24*60*60)
-	written := dateOf(day)
-	n := uint32(second) // its divisions are cheaper
-	b = append(b, written[:]...)
-	hour, minute, n := n/3600, n/60%60, n%60
-	return append(b, byte('0'+hour/10), byte('0'+hour%10), ':', byte('0'+minute/10), byte('0'+minute%10), ':', byte('0'+n/10), byte('0'+n%10))
+	date, rest := dateOf(day), uint32(second) // the divisions of 32 bits are cheaper
+	h, m, s := rest/3600, rest/60%60, rest%60
+	b = append(b, date[:]...)
+	return append(b, byte('0'+h/10), byte('0'+h%10), ':', byte('0'+m/10), byte('0'+m%10), ':', byte('0'+s/10), byte('0'+s%10))
 }
 
 func appendTwo(b []byte, n int) []byte { return append(b, byte('0'+n/10), byte('0'+n%10)) }

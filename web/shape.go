@@ -73,15 +73,16 @@ func misfit(raw []byte, expected *shape, values bool) (at int, err error) {
 	return w.i, err
 }
 
-// Misfit does the same for whoever reads a document from elsewhere, by the rules of a body: what is wrong in a few words,
-// and how many bytes of the document end there. The document must be JSON.
+// Misfit finds by the rules of a body what a document from elsewhere has that a type has no room for: the field, like
+// "specialists[0].name" and empty for the whole document; what is wrong with it, empty if all of it fits; and how many bytes
+// into the document that is. The document must be JSON.
 func Misfit(document []byte, into reflect.Type) (at int, field, message string) {
 	at, err := misfit(document, shapeOf(into), true)
-	p := problemOf(err, time.Time{})
-	if err == nil || len(p.Errors) == 0 {
-		return at, "", ""
+	if err == nil {
+		return 0, "", ""
 	}
-	return at, p.Errors[0].Field, p.Errors[0].Message
+	first := problemOf(err, time.Time{}).Errors[0]
+	return at, first.Field, first.Message
 }
 
 func (w *walk) space() {
