@@ -10,6 +10,10 @@
 // Reader that sees its own changes, and the mutations. What one function did is committed whole or not at all, so one
 // use case (appointment, outbox row, audit row, idempotency record) is one Write.
 //
+// # One order
+//
+// Writes run one after another, and each commit carries its changes, numbered in that order. Feed follows them.
+//
 // Instants are UTC and kept to the millisecond; every backend truncates to it on the way in and answers in UTC.
 // Local dates and times of day are wall clock and mean nothing without the zone they stand beside.
 //
@@ -48,8 +52,13 @@ var (
 // Store is the durable record. It is safe for concurrent use.
 type Store interface {
 	Reader
+	Feed
 
-	// Write runs fn inside one transaction and returns once its changes are durable.
+	// Write runs fn inside one transaction and returns once its changes are durable and every follower of Changes has
+	// them.
+	//
+	// Writes run one after another, whoever calls: what fn reads through its Tx is what it writes on. A rule that reads
+	// before it writes (a capacity, the last owner, a code that works once) therefore holds if fn does the reading.
 	//
 	// fn must not block, do I/O of its own, or keep the Tx; it may run more than once, so it must not change anything
 	// outside itself that a second run would not overwrite. An error from fn undoes everything fn did and is returned

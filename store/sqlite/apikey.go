@@ -28,6 +28,7 @@ func (t *tx) InsertAPIKey(_ context.Context, k store.APIKey) error {
 }
 
 func (t *tx) RevokeAPIKey(_ context.Context, id string, at time.Time) error {
+	t.changed(store.Change{Noun: store.NounAPIKey, ID: id})
 	return t.mustChange(`UPDATE api_keys SET revoked_at = COALESCE(revoked_at, ?) WHERE id = ?`, at, id)
 }
 

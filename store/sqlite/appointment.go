@@ -34,7 +34,11 @@ func scanAppointment(r *row) store.Appointment {
 }
 
 func (r reads) Appointment(ctx context.Context, id string) (store.Appointment, error) {
-	return one(ctx, r, scanAppointment, `SELECT `+appointmentColumns+` FROM appointments WHERE id = ?`, id)
+	a, err := one(ctx, r, scanAppointment, `SELECT `+appointmentColumns+` FROM appointments WHERE id = ?`, id)
+	if r.tx != nil {
+		r.tx.read = a
+	}
+	return a, err
 }
 
 func (r reads) Appointments(ctx context.Context, f store.AppointmentFilter) ([]store.Appointment, string, error) {
@@ -145,7 +149,7 @@ func (t *tx) InsertAppointment(_ context.Context, a store.Appointment) error {
 	if a.Version != 1 {
 		return fmt.Errorf("%w: a new appointment has version 1, not %d", store.ErrInvalid, a.Version)
 	}
-	return t.run(`
+	err := t.run(`
 		INSERT INTO appointments (`+appointmentColumns+`, patient_search)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		a.ID, a.AppointmentTypeID, a.SpecialistID, a.ClientID, a.Seat, a.Overbook, a.OverbookReason,
@@ -153,9 +157,31 @@ func (t *tx) InsertAppointment(_ context.Context, a store.Appointment) error {
 		a.Patient.Name, a.Patient.Email, a.Patient.Phone, a.Patient.BirthDate, a.Patient.Notes,
 		string(a.Source), string(a.UpstreamState), a.UpstreamID, a.UpstreamPatientID, a.ManageEpoch,
 		a.CreatedAt, a.UpdatedAt, orNull(a.CancelledAt), a.CancelReason, a.Version, searchText(a.Patient))
+	if err == nil {
+		t.changed(store.ChangeOf(nil, truncated(&a)))
+	}
+	return err
+}
+
+// truncated is a as a reader will find it: the database keeps milliseconds.
+func truncated(a *store.Appointment) *store.Appointment {
+	for _, at := range []*time.Time{&a.SlotStart, &a.SlotEnd, &a.BusyStart, &a.BusyEnd} {
+		*at = time.UnixMilli(at.UnixMilli()).UTC()
+	}
+	return a
 }
 
 func (t *tx) UpdateAppointment(ctx context.Context, a store.Appointment) error {
+	before := t.read
+	if before.ID != a.ID || before.Version != a.Version {
+		var err error
+		if before, err = t.Appointment(ctx, a.ID); err != nil {
+			return err
+		}
+	}
+	if before.Version != a.Version {
+		return store.ErrVersion
+	}
 	n, err := t.exec(`
 		UPDATE appointments SET
 			appointment_type_id = ?, specialist_id = ?, client_id = ?, seat = ?, overbook = ?, overbook_reason = ?,
@@ -170,13 +196,16 @@ func (t *tx) UpdateAppointment(ctx context.Context, a store.Appointment) error {
 		string(a.Source), string(a.UpstreamState), a.UpstreamID, a.UpstreamPatientID, a.ManageEpoch,
 		a.CreatedAt, a.UpdatedAt, orNull(a.CancelledAt), a.CancelReason, a.Version+1, searchText(a.Patient),
 		a.ID, a.Version)
-	if err != nil || n == 1 {
+	if err != nil {
 		return err
 	}
-	if _, err := t.Appointment(ctx, a.ID); err != nil {
-		return err
+	if n == 0 {
+		return store.ErrVersion
 	}
-	return store.ErrVersion
+	a.Version++
+	t.changed(store.ChangeOf(&before, truncated(&a)))
+	t.read = store.Appointment{}
+	return nil
 }
 
 // searchText is what Query looks in and Erase looks people up by: one line each for the name, the address and the

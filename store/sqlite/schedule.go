@@ -114,6 +114,7 @@ func scanOverride(r *row) store.Override {
 }
 
 func (t *tx) PutClinic(_ context.Context, c store.Clinic) error {
+	t.changed(store.Change{Noun: store.NounClinic})
 	return t.run(`
 		INSERT INTO clinic (id, name, timezone, locale, phone, email, address, website, settings)
 		VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -124,6 +125,7 @@ func (t *tx) PutClinic(_ context.Context, c store.Clinic) error {
 }
 
 func (t *tx) PutAppointmentType(ctx context.Context, a store.AppointmentType) error {
+	t.changed(store.Change{Noun: store.NounAppointmentType, ID: a.ID})
 	err := t.run(`
 		INSERT INTO appointment_types (`+appointmentTypeColumns+`, largest_capacity)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?11)
@@ -165,10 +167,12 @@ func (t *tx) PutAppointmentType(ctx context.Context, a store.AppointmentType) er
 }
 
 func (t *tx) ArchiveAppointmentType(_ context.Context, id string) error {
+	t.changed(store.Change{Noun: store.NounAppointmentType, ID: id})
 	return t.mustChange(`UPDATE appointment_types SET archived = 1 WHERE id = ? AND archived = 0`, id)
 }
 
 func (t *tx) PutSpecialist(_ context.Context, s store.Specialist) error {
+	t.changed(store.Change{Noun: store.NounSpecialist, ID: s.ID})
 	return t.run(`
 		INSERT INTO specialists (`+specialistColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET name = excluded.name, timezone = excluded.timezone, active = excluded.active,
@@ -180,6 +184,7 @@ func (t *tx) PutSpecialist(_ context.Context, s store.Specialist) error {
 }
 
 func (t *tx) ArchiveSpecialist(_ context.Context, id string) error {
+	t.changed(store.Change{Noun: store.NounSpecialist, ID: id})
 	if err := t.mustChange(`UPDATE specialists SET archived = 1 WHERE id = ? AND archived = 0`, id); err != nil {
 		return err
 	}
@@ -196,6 +201,7 @@ func (t *tx) PutWeeklyHours(ctx context.Context, specialistID string, hours []st
 	if err := t.specialist(ctx, specialistID); err != nil {
 		return err
 	}
+	t.changed(store.Change{Noun: store.NounSpecialist, ID: specialistID})
 	if err := t.run(`DELETE FROM weekly_hours WHERE specialist_id = ?`, specialistID); err != nil {
 		return err
 	}
@@ -216,6 +222,7 @@ func (t *tx) PutOverride(ctx context.Context, o store.Override) error {
 	if o.Closed && len(o.Hours) > 0 {
 		return fmt.Errorf("%w: a closed day has no hours", store.ErrInvalid)
 	}
+	t.changed(store.Change{Noun: store.NounSpecialist, ID: o.SpecialistID})
 	date := o.Date.String()
 	if err := t.run(`DELETE FROM overrides WHERE specialist_id = ? AND date = ?`, o.SpecialistID, date); err != nil {
 		return err
@@ -246,5 +253,6 @@ func (t *tx) DeleteOverride(ctx context.Context, id string) (store.Override, err
 	if err != nil {
 		return store.Override{}, err
 	}
+	t.changed(store.Change{Noun: store.NounSpecialist, ID: o.SpecialistID})
 	return o, t.run(`DELETE FROM overrides WHERE id = ?`, id)
 }

@@ -58,9 +58,13 @@ func (t *tx) InsertSession(_ context.Context, s store.Session) error {
 	if s.Version != 1 {
 		return fmt.Errorf("%w: a new session has version 1, not %d", store.ErrInvalid, s.Version)
 	}
-	return t.run(`INSERT INTO sessions (`+sessionColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	err := t.run(`INSERT INTO sessions (`+sessionColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		s.ID, s.ClientID, textOrNull(s.SpecialistID), string(s.Status), s.Outcome, s.RequestedAt,
 		orNull(s.AcceptedAt), orNull(s.EndedAt), orNull(s.ExpiresAt), s.UpdatedAt, s.Version)
+	if err == nil {
+		t.changed(store.ChangeOfSession(&s))
+	}
+	return err
 }
 
 func (t *tx) UpdateSession(ctx context.Context, s store.Session) error {
@@ -70,8 +74,13 @@ func (t *tx) UpdateSession(ctx context.Context, s store.Session) error {
 		WHERE id = ? AND version = ?`,
 		s.ClientID, textOrNull(s.SpecialistID), string(s.Status), s.Outcome, s.RequestedAt, orNull(s.AcceptedAt),
 		orNull(s.EndedAt), orNull(s.ExpiresAt), s.UpdatedAt, s.Version+1, s.ID, s.Version)
-	if err != nil || n == 1 {
+	if err != nil {
 		return err
+	}
+	if n == 1 {
+		s.Version++
+		t.changed(store.ChangeOfSession(&s))
+		return nil
 	}
 	if _, err := t.Session(ctx, s.ID); err != nil {
 		return err

@@ -59,6 +59,7 @@ type Store struct {
 	dsn        string
 	id         string
 	writer     *writer
+	feed       feed
 	checkpoint *checkpoint
 	closing    sync.Once
 	closeErr   error
@@ -118,10 +119,13 @@ func open(ctx context.Context, o Options, migrations fs.FS) (_ *Store, err error
 	if s.id, err = databaseID(ctx, write); err != nil {
 		return nil, opening(path, fmt.Errorf("reading the database's id: %w", err))
 	}
+	if s.feed.last, err = readLastChange(ctx, write); err != nil {
+		return nil, opening(path, fmt.Errorf("reading the number of the last change: %w", err))
+	}
 	s.reads.pool = newPool(s.dsn+"&_pragma=query_only(1)", o.Readers)
 	s.checkpoint = newCheckpoint(s.dsn, o.checkpointPages, o.Logger)
 	s.writer = &writer{
-		conn: write, log: o.Logger, onFatal: o.OnFatal, checkpoint: s.checkpoint, scrub: s.scrub,
+		conn: write, log: o.Logger, onFatal: o.OnFatal, checkpoint: s.checkpoint, feed: &s.feed, scrub: s.scrub,
 		queue: make(chan *request, o.QueueSize), turn: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	if s.writer.erased, err = needsScrub(ctx, write); err != nil {

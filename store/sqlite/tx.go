@@ -6,9 +6,11 @@ import "holdfast/store"
 // of their nouns.
 type tx struct {
 	reads
-	conn  *conn
-	over  bool // its function has returned
-	scrub bool // it erased somebody
+	conn    *conn
+	over    bool // its function has returned
+	scrub   bool // it erased somebody
+	changes []store.Change
+	read    store.Appointment // the last one that was read, which is nearly always the one that is changed next
 }
 
 var _ store.Tx = (*tx)(nil)
@@ -26,6 +28,9 @@ func (t *tx) exec(query string, args ...any) (int64, error) {
 	}
 	return t.conn.exec(query, args...)
 }
+
+// changed notes what the request changes. Nobody hears of it unless it is committed.
+func (t *tx) changed(c store.Change) { t.changes = append(t.changes, c) }
 
 // mustChange is exec for a statement that names one row: none is ErrNotFound.
 func (t *tx) mustChange(query string, args ...any) error {

@@ -57,6 +57,7 @@ func (r reads) SetupToken(ctx context.Context) (store.SetupToken, error) {
 }
 
 func (t *tx) PutUser(_ context.Context, u store.User) error {
+	t.changed(store.Change{Noun: store.NounUser, ID: u.ID})
 	return t.run(`
 		INSERT INTO users (id, email, name, role, specialist_id, password_hash, totp_secret, totp_last_step, active,
 			created_at, last_sign_in_at)
@@ -84,10 +85,12 @@ func (t *tx) TouchSignIn(_ context.Context, id string, seen, expires time.Time) 
 }
 
 func (t *tx) DeleteSignIn(_ context.Context, id string) error {
+	t.changed(store.Change{Noun: store.NounSignIn, ID: id})
 	return t.run(`DELETE FROM sign_ins WHERE id = ?`, id)
 }
 
 func (t *tx) DeleteSignIns(_ context.Context, userID, except string) (int, error) {
+	t.changed(store.Change{Noun: store.NounSignIn, Assigned: userID})
 	n, err := t.exec(`DELETE FROM sign_ins WHERE user_id = ? AND id <> ?`, userID, except)
 	return int(n), err
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -31,6 +32,7 @@ type writer struct {
 	onFatal func(error)
 
 	checkpoint *checkpoint
+	feed       *feed
 	scrub      func() error // takes what was erased off the disk
 
 	mu     sync.RWMutex // guards closed against a send on the closed queue
@@ -41,10 +43,11 @@ type writer struct {
 
 	dead atomic.Pointer[error] // why nothing is written any more
 
-	// The rest, and conn, are whose turn it is.
-	batch   []*request // those whose answers wait for the commit
-	current *request   // the one whose function runs now
-	erased  bool       // somebody in the batch erased a person, or the last scrub was not finished
+	// The fields below, and conn, belong to the goroutine that has the turn.
+	batch   []*request     // those whose answers wait for the commit
+	changes []store.Change // what the batch commits, in order
+	current *request       // the one whose function runs now
+	erased  bool           // somebody in the batch erased a person, or the last scrub was not finished
 }
 
 // request is one call of Write.
@@ -181,7 +184,7 @@ func (w *writer) run() {
 // commit runs one batch: first, and then what next returns, until that is nil.
 func (w *writer) commit(first *request, next func() *request) {
 	clear(w.batch)
-	w.batch = w.batch[:0]
+	w.batch, w.changes = w.batch[:0], nil
 	for r := first; r != nil; r = next() {
 		if !r.state.CompareAndSwap(waiting, started) {
 			continue
@@ -199,6 +202,10 @@ func (w *writer) commit(first *request, next func() *request) {
 	if len(w.batch) == 0 {
 		return
 	}
+	if err := w.countChanges(); err != nil {
+		w.abort(err)
+		return
+	}
 	if _, err := w.conn.exec("COMMIT"); err != nil {
 		if fatal(err) {
 			err = fmt.Errorf("committing (the outcome is unknown until the next start): %w", err)
@@ -208,11 +215,25 @@ func (w *writer) commit(first *request, next func() *request) {
 	}
 	executed := w.conn.executed
 	w.conn.executed = 0
+	if len(w.changes) > 0 {
+		w.feed.handOver(w.changes)
+	}
 	w.cleanUp()
 	for _, r := range w.batch {
 		close(r.answered)
 	}
 	w.checkpoint.committed(executed)
+}
+
+// countChanges numbers what the batch changed, and writes the last number into the same commit.
+func (w *writer) countChanges() error {
+	if len(w.changes) == 0 {
+		return nil
+	}
+	w.feed.number(w.changes)
+	_, err := w.conn.exec(`INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
+		lastChange, strconv.FormatInt(w.changes[len(w.changes)-1].Number, 10))
+	return err
 }
 
 // waiting returns the next in the queue, nil when it is time to commit.
@@ -242,8 +263,12 @@ func (w *writer) runOne(r *request) error {
 		return err
 	}
 	w.current = r
+	known := len(w.changes)
 	r.err = w.call(r)
 	w.current = nil
+	if r.err != nil {
+		w.changes = w.changes[:known]
+	}
 	if w.conn.fault != nil {
 		return w.conn.fault
 	}
@@ -310,6 +335,7 @@ func (w *writer) call(r *request) (err error) {
 	t := newTx(w.conn)
 	defer func() {
 		t.over = true
+		w.changes = append(w.changes, t.changes...)
 		w.erased = w.erased || t.scrub // too often is harmless
 		if p := recover(); p != nil {
 			// The value may hold personal data; where it happened does not.
@@ -337,7 +363,7 @@ func (w *writer) abort(cause error) {
 	for _, r := range w.batch {
 		r.answer(cause)
 	}
-	w.batch = w.batch[:0]
+	w.batch, w.changes = w.batch[:0], nil
 	w.erased = false
 }
 

@@ -32,6 +32,7 @@ func Run(t *testing.T, h Harness) {
 		run  func(*testing.T, Harness)
 	}{
 		{"Write", testWrite},
+		{"Change", testChange},
 		{"Guarantee", testGuarantee},
 		{"Appointment", testAppointment},
 		{"Schedule", testSchedule},

@@ -1,0 +1,89 @@
+package sqlite
+
+import (
+	"context"
+	"strconv"
+	"sync"
+
+	"holdfast/store"
+)
+
+// feed numbers what was committed and hands it to the followers, in commit order.
+//
+// The writer calls it between the commit and the answers, so a follower has a change before anybody is told that it was
+// made. The last number is a row of the database, written in the commit that it counts: it goes on after a restart, and a
+// copy of the files can be told from a newer one.
+type feed struct {
+	mu        sync.Mutex // held while followers are called, so that they are called in order
+	last      int64
+	recent    []store.Change // the newest, for who begins to follow a moment late
+	followers []*follower
+}
+
+type follower struct {
+	ctx  context.Context
+	each func([]store.Change)
+}
+
+// keptChanges is how many changes a follower may be late by when it begins.
+const keptChanges = 1024
+
+const lastChange = "last_change" // the key in meta
+
+func readLastChange(ctx context.Context, c *conn) (int64, error) {
+	text, err := oneOn(ctx, c, (*row).text, `SELECT COALESCE((SELECT value FROM meta WHERE key = ?), '0')`, lastChange)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseInt(text, 10, 64)
+}
+
+// LastChange implements store.Feed.
+func (s *Store) LastChange() int64 {
+	s.feed.mu.Lock()
+	defer s.feed.mu.Unlock()
+	return s.feed.last
+}
+
+// Changes implements store.Feed.
+func (s *Store) Changes(ctx context.Context, after int64, each func([]store.Change)) error {
+	f := &s.feed
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	missed := f.last - after
+	if after > f.last || missed > int64(len(f.recent)) {
+		return store.ErrBehind
+	}
+	if missed > 0 {
+		each(f.recent[int64(len(f.recent))-missed:])
+	}
+	f.followers = append(f.followers, &follower{ctx, each})
+	return nil
+}
+
+// number gives the changes of a batch their places. They count only once they are committed.
+func (f *feed) number(changes []store.Change) {
+	for i := range changes {
+		changes[i].Number = f.last + int64(i) + 1
+	}
+}
+
+// handOver tells the followers what was committed.
+func (f *feed) handOver(changes []store.Change) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.last = changes[len(changes)-1].Number
+	f.recent = append(f.recent, changes...)
+	if len(f.recent) > 2*keptChanges {
+		f.recent = append([]store.Change(nil), f.recent[len(f.recent)-keptChanges:]...)
+	}
+	following := f.followers[:0]
+	for _, each := range f.followers {
+		if each.ctx.Err() == nil {
+			each.each(changes)
+			following = append(following, each)
+		}
+	}
+	clear(f.followers[len(following):])
+	f.followers = following
+}
