@@ -56,7 +56,7 @@ func (e *Engine) ArchiveAppointmentType(ctx context.Context, actor Actor, id str
 		return err
 	}
 	return e.changeSchedule(ctx, scheduleChange{
-		actor: actor, action: "appointmenttype.archived", subject: "appointmenttype:" + id, before: t, specialistIDs: assigned(t.Specialists),
+		actor: actor, action: "appointmenttype.archived", subject: "appointmenttype:" + id, before: t,
 	}, func(tx store.Tx) error { return tx.ArchiveAppointmentType(ctx, id) })
 }
 
@@ -67,9 +67,9 @@ func (e *Engine) putAppointmentType(ctx context.Context, actor Actor, action str
 	if err := m.err(); err != nil {
 		return t, err
 	}
-	c := scheduleChange{actor: actor, action: action, subject: "appointmenttype:" + t.ID, after: t, specialistIDs: assigned(t.Specialists)}
+	c := scheduleChange{actor: actor, action: action, subject: "appointmenttype:" + t.ID, after: t}
 	if before != nil {
-		c.before, c.specialistIDs = *before, append(c.specialistIDs, assigned(before.Specialists)...)
+		c.before = *before
 	}
 	return t, e.changeSchedule(ctx, c, func(tx store.Tx) error { return tx.PutAppointmentType(ctx, t) })
 }

@@ -168,7 +168,6 @@ func (e *Engine) bookHeld(ctx context.Context, s *schedule, t *store.Appointment
 		e.confirm(ctx, h, a)
 		return a, nil
 	case errors.Is(err, store.ErrSlotTaken):
-		e.disbelieve(h.SpecialistID)
 		e.release(ctx, h, holds.ReasonConflict)
 	case errors.As(err, &cooling):
 		e.release(ctx, h, holds.ReasonReleased)
@@ -209,7 +208,6 @@ func (e *Engine) bookClaiming(ctx context.Context, s *schedule, t *store.Appoint
 			e.release(ctx, h, holds.ReasonReleased)
 			return store.Appointment{}, err
 		}
-		e.disbelieve(h.SpecialistID)
 		e.release(ctx, h, holds.ReasonConflict)
 		found = lose(found, h)
 		if len(found) == 0 {
@@ -298,7 +296,6 @@ func (e *Engine) writeBooking(ctx context.Context, t *store.AppointmentType, r *
 		r.fence.drop(e)
 		return err
 	}
-	e.announce(context.WithoutCancel(ctx), &c)
 	e.handOver(r.fence.takes(&c)...)
 	return nil
 }

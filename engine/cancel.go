@@ -100,7 +100,6 @@ func (e *Engine) changeAppointment(ctx context.Context, id string, version int64
 		return store.Appointment{}, err
 	}
 	if changed {
-		e.announce(context.WithoutCancel(ctx), &c)
 		e.handOver(c.calls...)
 	}
 	return after, nil

@@ -39,14 +39,6 @@ const (
 	changeUpstreamRefused = "upstream.refused" // while an agent's caller waited: it is cancelled and never was
 )
 
-// frees reports whether the change ended the appointment.
-func (c *change) frees() bool { return c.kind == changeCancelled || c.kind == changeUpstreamRefused }
-
-// moves reports whether the change made a difference to what is taken.
-func (c *change) moves() bool {
-	return c.kind == changeCreated || c.kind == changeRescheduled || c.frees()
-}
-
 // record writes what must commit together with the change: its audit entry, the remembered answer, and the operations
 // that it promises.
 func (e *Engine) record(ctx context.Context, tx store.Tx, c *change) error {
@@ -68,53 +60,6 @@ func (e *Engine) record(ctx context.Context, tx store.Tx, c *change) error {
 		}
 	}
 	return c.once.remember(ctx, tx, *c.after, c.at)
-}
-
-// announce makes a committed change visible: cache generations, busy bits and events, in that order, so that whoever
-// hears of it finds it. The end of a hold is the caller's to publish, and says the same to the streams.
-func (e *Engine) announce(ctx context.Context, c *change) {
-	s := e.schedule.current.Load()
-	e.taken.apply(c.before, c.after)
-	if c.moves() {
-		e.moveGenerations(s.serves[c.after.SpecialistID]...)
-	}
-	if c.before != nil && c.before.SpecialistID != c.after.SpecialistID {
-		e.moveGenerations(s.serves[c.before.SpecialistID]...)
-	}
-	if c.moves() {
-		e.markBusy(ctx, s, c)
-	}
-	if c.frees() || c.kind == changeRescheduled {
-		e.publish(ctx, holds.Event{Kind: holds.EventCancel, Span: spanOf(c.before), Client: holds.ClientID(c.before.ClientID)})
-	}
-	e.publish(ctx, holds.Event{
-		Kind: holds.EventAppointment, Span: spanOf(c.after), AppointmentID: c.after.ID, Version: c.after.Version, Reason: holds.Reason(c.kind),
-	})
-}
-
-// disbelieve is called when the database refused a time that was believed free: what is remembered of the specialist is
-// wrong, and everybody asks anew.
-func (e *Engine) disbelieve(specialistID string) {
-	e.taken.forget(specialistID)
-	e.moveGenerations(e.Serves(specialistID)...)
-}
-
-// markBusy keeps the fast pre-check. Only what shares its time with nobody is marked, so that a hit is always true.
-func (e *Engine) markBusy(ctx context.Context, s *schedule, c *change) {
-	exclusive := func(a *store.Appointment) bool {
-		t := s.types[a.AppointmentTypeID]
-		return a.Status == store.Confirmed && !a.Overbook && t != nil && t.Capacity == 1
-	}
-	var err error
-	if c.before != nil && exclusive(c.before) {
-		err = e.holds.ClearBusy(ctx, c.before.SpecialistID, c.before.SlotStart, c.before.SlotEnd)
-	}
-	if err == nil && exclusive(c.after) {
-		err = e.holds.MarkBusy(ctx, c.after.SpecialistID, c.after.SlotStart, c.after.SlotEnd)
-	}
-	if err != nil {
-		e.log.Warn("the busy bits were not updated", "error", err)
-	}
 }
 
 func spanOf(a *store.Appointment) holds.Span {

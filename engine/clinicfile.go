@@ -147,14 +147,7 @@ func (e *Engine) Import(ctx context.Context, actor Actor, f ClinicFile) (Importe
 		return Imported{}, err
 	}
 	n := Imported{Specialists: len(f.Specialists), AppointmentTypes: len(f.AppointmentTypes)}
-	touched := make([]string, 0, len(s.specialists)+len(f.Specialists))
-	for id := range s.specialists {
-		touched = append(touched, id)
-	}
-	for _, p := range f.Specialists {
-		touched = append(touched, p.ID)
-	}
-	err = e.changeSchedule(ctx, scheduleChange{actor: actor, action: "clinic.imported", subject: "clinic", after: n, specialistIDs: touched},
+	err = e.changeSchedule(ctx, scheduleChange{actor: actor, action: "clinic.imported", subject: "clinic", after: n},
 		func(tx store.Tx) error { return rows.write(ctx, tx) })
 	if err == nil {
 		for _, p := range rows.specialists {

@@ -12,8 +12,9 @@
 //
 // # After commit
 //
-// Events are published, cache generations moved and operations handed to the queue only after the Write has returned.
-// A reader that learned of a change therefore finds it in the database.
+// Whatever is kept in memory of what is remembered (the schedule, the taken time, the generations, the busy bits) and every
+// event of it is fed by the store's feed, in commit order, and by nothing else: follow.go. Write returns after the feed was
+// taken in, so a caller finds its own change. Operations are handed to the queue after the Write has returned.
 //
 // # Errors
 //
@@ -56,6 +57,8 @@ type Engine struct {
 	keyring   atomic.Pointer[token.Keyring]
 	adminKey  []byte                  // SHA-256 of the bootstrap admin key; nil if there is none
 	work      []func(context.Context) // what Run keeps running
+
+	stopFollowing context.CancelFunc
 
 	started    time.Time   // what was promised before it was promised by another process
 	queue      store.Queue // nil: nothing is ever called
@@ -134,6 +137,7 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	}
 	e := &Engine{store: o.Store, holds: &countedHolds{Backend: o.Holds}, log: o.Logger, options: o, passwords: newPasswords(), requested: make(chan struct{}, 1)}
 	e.started = e.now()
+	e.taken.filled = e.fillBusy
 	e.prepareOutbound()
 	e.prepareNotices()
 	e.keyring.Store(o.Keyring)
@@ -149,8 +153,8 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	if e.slots, err = newSlotCache(o.TimeslotsCacheBytes, o.TimeslotsCacheTTL); err != nil {
 		return nil, fmt.Errorf("slot cache: %w", err)
 	}
-	if err := e.reloadSchedule(ctx); err != nil {
-		return nil, fmt.Errorf("read the schedule: %w", err)
+	if err := e.beginToFollow(ctx); err != nil {
+		return nil, err
 	}
 	if err := e.seedPresence(ctx); err != nil {
 		return nil, fmt.Errorf("seed presence: %w", err)
@@ -167,6 +171,7 @@ func (e *Engine) Run(ctx context.Context) {
 		all.Go(func() { work(ctx) })
 	}
 	all.Wait()
+	e.stopFollowing()
 	e.slots.close()
 }
 

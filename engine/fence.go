@@ -113,7 +113,6 @@ func (e *Engine) fenceSlot(ctx context.Context, p Principal, b *AgentBooking, sl
 		e.confirm(ctx, h, a)
 		return a, f, nil
 	case errors.Is(err, store.ErrSlotTaken):
-		e.disbelieve(h.SpecialistID)
 		e.release(ctx, h, holds.ReasonConflict)
 	default:
 		e.release(ctx, h, holds.ReasonReleased)

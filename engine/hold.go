@@ -56,7 +56,12 @@ func (e *Engine) Hold(ctx context.Context, r HoldRequest) (holds.Hold, error) {
 	rules := candidateRules{ignoreHours: r.IgnoreHours}
 	if r.moves() {
 		rules.moving = r.Moving.ID
-	} else if !r.Displace {
+	}
+	found, err := e.candidates(ctx, s, t, r.SpecialistID, r.SlotStart, now, rules)
+	if err != nil {
+		return holds.Hold{}, err
+	}
+	if !r.moves() && !r.Displace {
 		if err := e.checkCooldown(ctx, e.store, t, string(r.Client), now); err != nil {
 			var cooling *CooldownError
 			if errors.As(err, &cooling) {
@@ -64,10 +69,6 @@ func (e *Engine) Hold(ctx context.Context, r HoldRequest) (holds.Hold, error) {
 			}
 			e.log.Warn("the cooldown could not be checked for a hold; the booking checks it again", "error", err)
 		}
-	}
-	found, err := e.candidates(ctx, s, t, r.SpecialistID, r.SlotStart, now, rules)
-	if err != nil {
-		return holds.Hold{}, err
 	}
 	ttl := r.TTL
 	if ttl == 0 {
@@ -137,8 +138,8 @@ func (e *Engine) candidates(ctx context.Context, s *schedule, t *store.Appointme
 // onlySeat is the one seat of an appointment that nobody shares.
 var onlySeat = []int{0}
 
-// listedCandidates finds them in cached day lists, which is how nearly every request is answered without the database.
-// It reports false unless all is well, so that a refusal is always decided on fresh state.
+// listedCandidates finds them in cached day lists, which is how nearly every request is answered at once. It reports false
+// unless all is well, so that the reason of a refusal is found in one place.
 func (e *Engine) listedCandidates(ctx context.Context, s *schedule, t *store.AppointmentType, asked []store.Assignment, start, now time.Time) ([]candidate, bool) {
 	if e.slots.lists == nil || t.Capacity > 1 || WithinNotice(t, start, now) != "" {
 		return nil, false // a list counts the seats of a group session and does not name them
@@ -166,7 +167,7 @@ func (e *Engine) computedCandidates(ctx context.Context, s *schedule, t *store.A
 		ids[i] = a.SpecialistID
 	}
 	first, last := Around(t, start, start)
-	taken, err := e.store.Taken(ctx, ids, first, last)
+	taken, err := e.taken.read(ctx, e.store, ids, first, last)
 	if err != nil {
 		return nil, err
 	}

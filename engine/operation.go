@@ -175,7 +175,6 @@ func (e *Engine) conclude(ctx context.Context, op store.Operation, o outcome) (s
 	}
 	e.keep(ctx, op, event)
 	if c != nil {
-		e.announce(ctx, c)
 	}
 	return op, c
 }

@@ -31,7 +31,7 @@ func (e *Engine) PutOverride(ctx context.Context, actor Actor, o store.Override,
 	o.ID = newID()
 	return o, e.changeSchedule(ctx, scheduleChange{
 		actor: actor, action: "override.put", subject: "specialist:" + o.SpecialistID, reason: o.Reason, after: o,
-		specialistIDs: []string{o.SpecialistID}, once: once, result: o,
+		once: once, result: o,
 	}, func(tx store.Tx) error { return tx.PutOverride(ctx, o) })
 }
 
@@ -47,7 +47,7 @@ func (e *Engine) DeleteOverride(ctx context.Context, actor Actor, id string) err
 		return store.ErrNotFound
 	}
 	return e.changeSchedule(ctx, scheduleChange{
-		actor: actor, action: "override.deleted", subject: "specialist:" + owner, specialistIDs: []string{owner},
+		actor: actor, action: "override.deleted", subject: "specialist:" + owner,
 	}, func(tx store.Tx) error {
 		_, err := tx.DeleteOverride(ctx, id)
 		return err

@@ -220,7 +220,6 @@ func (e *Engine) giveUp(ctx context.Context, actor Actor, op store.Operation) er
 			return err
 		}
 		if c != nil {
-			e.announce(context.WithoutCancel(ctx), c)
 			e.handOver(c.calls...)
 		}
 	}
@@ -261,7 +260,6 @@ func (e *Engine) reopen(ctx context.Context, actor Actor, op store.Operation) er
 		return err
 	}
 	if c != nil {
-		e.announce(context.WithoutCancel(ctx), c)
 		e.handOver(c.calls...)
 	}
 	if l := e.laneOf(op.Kind); l != nil {

@@ -76,7 +76,6 @@ func (e *Engine) Reschedule(ctx context.Context, r RescheduleRequest) (store.App
 	case err == nil && moved.ManageEpoch != seen:
 		e.confirm(ctx, h, moved)
 	case errors.Is(err, store.ErrSlotTaken):
-		e.disbelieve(h.SpecialistID)
 		e.release(ctx, h, holds.ReasonConflict)
 	case err != nil && r.HoldID != "":
 		e.unpin(ctx, h)

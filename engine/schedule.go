@@ -25,14 +25,13 @@ type schedule struct {
 
 // scheduleCache keeps the current schedule and the generation of each appointment type.
 //
-// A generation names the state of everything a type's slots are computed from. It is moved after every commit that
-// changes that state, and is read before the database, so a list computed from older state can never be found under
-// the newer generation.
+// A generation names the state of everything a type's slots are computed from. The feed moves it after every change of
+// that state (follow.go), and it is read before that state, so a list computed from older state can never be found under the
+// newer generation.
 type scheduleCache struct {
 	current atomic.Pointer[schedule]
 	clock   atomic.Uint64 // the last generation given out; starts at the wall clock in ms so that restarts differ
-	load    sync.Mutex    // one reader of the whole schedule at a time
-	change  sync.Mutex    // one read-change-write of a schedule row at a time; taken before load
+	change  sync.Mutex    // one read-change-write of a schedule row at a time
 
 	mu          sync.RWMutex
 	generations map[string]uint64 // by appointment type; a type that is missing is at base
@@ -91,10 +90,8 @@ func (e *Engine) moveGenerations(appointmentTypeIDs ...string) uint64 {
 	return g
 }
 
-// reloadSchedule reads the schedule anew and moves every generation.
-func (e *Engine) reloadSchedule(ctx context.Context) error {
-	e.schedule.load.Lock()
-	defer e.schedule.load.Unlock()
+// readSchedule reads the schedule anew. The generations are the caller's to move, afterwards.
+func (e *Engine) readSchedule(ctx context.Context) error {
 	read, err := e.store.Schedule(ctx)
 	if err != nil {
 		return err
@@ -104,7 +101,6 @@ func (e *Engine) reloadSchedule(ctx context.Context) error {
 		return err
 	}
 	e.schedule.current.Store(s)
-	e.moveGenerations()
 	return nil
 }
 
@@ -154,53 +150,42 @@ func (e *Engine) Serves(specialistID string) []string {
 // Actor says on whose behalf a change is made, for the audit log: "client", "manage", "key:<id>", "user:<id>", "system".
 type Actor string
 
-// scheduleChange is what is recorded of one change of the schedule, and whose streams are told.
+// scheduleChange is what is recorded of one change of the schedule.
 type scheduleChange struct {
 	actor                   Actor
 	action, subject, reason string
 	before, after           any // for the audit log; nil where there is nothing
-	specialistIDs           []string
 	once                    *Once
 	result                  any // what once answers with
 }
 
-// changeSchedule commits one change of the schedule, and afterwards makes it visible: the schedule is read anew, so the
-// very next listing shows it, and the streams of every specialist touched are told.
+// changeSchedule commits one change of the schedule. The feed makes it visible before Write returns, so the very next
+// listing shows it.
 func (e *Engine) changeSchedule(ctx context.Context, c scheduleChange, write func(store.Tx) error) error {
 	now := time.Now().UTC().Truncate(time.Millisecond)
-	was, err := inWords(c.before)
+	before, err := inWords(c.before)
 	if err != nil {
 		return err
 	}
-	is, err := inWords(c.after)
+	after, err := inWords(c.after)
 	if err != nil {
 		return err
 	}
-	err = e.store.Write(ctx, func(tx store.Tx) error {
+	return e.store.Write(ctx, func(tx store.Tx) error {
 		if err := write(tx); err != nil {
 			return err
 		}
-		if err := audit(ctx, tx, now, c.actor, c.action, c.subject, c.reason, was, is); err != nil {
+		if err := audit(ctx, tx, now, c.actor, c.action, c.subject, c.reason, before, after); err != nil {
 			return err
 		}
 		return c.once.remember(ctx, tx, c.result, now)
 	})
-	if err != nil {
-		return err
-	}
-	ctx = context.WithoutCancel(ctx)
-	before := e.schedule.current.Load()
-	if err := e.reloadSchedule(ctx); err != nil {
-		return err
-	}
-	after := e.schedule.current.Load()
-	generation := e.schedule.clock.Load()
-	slices.Sort(c.specialistIDs)
-	for _, id := range slices.Compact(c.specialistIDs) {
-		e.publish(ctx, holds.Event{
-			Kind: holds.EventAvailability, Span: holds.Span{SpecialistID: id}, Generation: generation,
-			AppointmentTypeIDs: union(before.serves[id], after.serves[id]), // a type that was just taken away is told as well
-		})
+}
+
+// assigned lists the specialists of a type, nobody if there is no such type.
+func (s *schedule) assigned(appointmentTypeID string) []string {
+	if t := s.types[appointmentTypeID]; t != nil {
+		return assigned(t.Specialists)
 	}
 	return nil
 }

@@ -53,7 +53,6 @@ func (e *Engine) RequestSession(ctx context.Context, client holds.ClientID, once
 		return once.remember(ctx, tx, s, now)
 	})
 	if err == nil && found.ID == s.ID {
-		e.publishSession(ctx, &s)
 		select {
 		case e.requested <- struct{}{}:
 		default: // it will look anyway
@@ -287,7 +286,7 @@ func counts(s *store.Session) bool {
 	return s.Status == store.SessionActive || s.Status == store.SessionPendingPayment
 }
 
-// changeSession lets edit change one session in a transaction, then brings the live loads in step and tells the streams.
+// changeSession lets edit change one session in a transaction, then brings the live loads in step. The feed tells the streams.
 func (e *Engine) changeSession(ctx context.Context, id string, edit func(tx store.Tx, s *store.Session, now time.Time) (bool, error)) (store.Session, error) {
 	if !ValidID(id) {
 		return store.Session{}, store.ErrNotFound
@@ -323,7 +322,6 @@ func (e *Engine) changeSession(ctx context.Context, id string, edit func(tx stor
 	if counts(&after) && (!counts(&before) || before.SpecialistID != after.SpecialistID) {
 		e.addLoad(ctx, after.SpecialistID, 1)
 	}
-	e.publishSession(ctx, &after)
 	return after, nil
 }
 
@@ -331,11 +329,4 @@ func (e *Engine) addLoad(ctx context.Context, specialistID string, delta int) {
 	if _, err := e.holds.Load(ctx, specialistID, delta); err != nil {
 		e.log.Warn("a live load is off until reconciliation", "specialist", specialistID, "error", err)
 	}
-}
-
-func (e *Engine) publishSession(ctx context.Context, s *store.Session) {
-	e.publish(ctx, holds.Event{
-		Kind: holds.EventSession, SessionID: s.ID, Span: holds.Span{SpecialistID: s.SpecialistID}, ExpiresAt: s.ExpiresAt,
-		Client: holds.ClientID(s.ClientID), Reason: holds.Reason(s.Status),
-	})
 }

@@ -46,7 +46,7 @@ func (e *Engine) ArchiveSpecialist(ctx context.Context, actor Actor, id string) 
 		return err
 	}
 	err = e.changeSchedule(ctx, scheduleChange{
-		actor: actor, action: "specialist.archived", subject: "specialist:" + id, before: p, specialistIDs: []string{id},
+		actor: actor, action: "specialist.archived", subject: "specialist:" + id, before: p,
 	}, func(tx store.Tx) error {
 		if err := tx.ArchiveSpecialist(ctx, id); err != nil {
 			return err
@@ -69,7 +69,7 @@ func (e *Engine) putSpecialist(ctx context.Context, actor Actor, action string, 
 	if err := m.err(); err != nil {
 		return p, err
 	}
-	c := scheduleChange{actor: actor, action: action, subject: "specialist:" + p.ID, after: p, specialistIDs: []string{p.ID}}
+	c := scheduleChange{actor: actor, action: action, subject: "specialist:" + p.ID, after: p}
 	if before != nil {
 		c.before = *before
 	}
@@ -143,7 +143,7 @@ func (e *Engine) PutWeeklyHours(ctx context.Context, actor Actor, specialistID s
 		return err
 	}
 	return e.changeSchedule(ctx, scheduleChange{
-		actor: actor, action: "weeklyhours.replaced", subject: "specialist:" + specialistID, before: before, after: hours, specialistIDs: []string{specialistID},
+		actor: actor, action: "weeklyhours.replaced", subject: "specialist:" + specialistID, before: before, after: hours,
 	}, func(tx store.Tx) error { return tx.PutWeeklyHours(ctx, specialistID, hours) })
 }
 

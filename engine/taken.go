@@ -12,17 +12,19 @@ import (
 
 // takenTime keeps the confirmed appointments of each specialist in memory, over the stretch of time that was asked for
 // last. A list of slots is computed anew after every booking, and reading thousands of rows for it takes the database
-// twenty times as long as the arithmetic.
+// twenty times as long as the arithmetic; and a time that is known to be taken is refused without asking the database.
 //
-// This process applies its own changes after their commit, before it answers them, so a reader sees its own writes. Where
-// the database refused what was believed free, somebody else has written, and forget makes the next reader ask.
+// The feed applies every committed change, in commit order, before its Write returns (follow.go), so memory is what the
+// database is.
 type takenTime struct {
+	filled func([]store.Taken) // told what was read anew, while no change can come between
+
 	mu  sync.RWMutex
 	all map[string]*specialistTime
 }
 
 type specialistTime struct {
-	changes  uint64    // counts changes, so that a reading that one of them overtook is not kept
+	changes  uint64    // counts the changes applied, so that a reading that one of them overtook is not kept
 	from, to time.Time // what list covers; nothing if they are equal
 	list     []store.Taken
 }
@@ -63,19 +65,45 @@ func (k *takenTime) read(ctx context.Context, r store.Reader, specialistIDs []st
 	}
 	k.mu.RUnlock()
 
-	answer, err := r.Taken(ctx, specialistIDs, from, to)
-	if err != nil || to.Sub(from) > maxTakenSpan {
-		return answer, err
+	// What is missing is read over all that is asked for and known already, so that questions about one day and about a
+	// month do not push each other out.
+	first, last := k.widened(missing, from, to)
+	all, err := r.Taken(ctx, specialistIDs, first, last)
+	if err != nil {
+		return nil, err
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for _, id := range missing {
-		s := k.of(id)
-		if s.changes == seen[id] {
-			s.from, s.to, s.list = from, to, slices.Clone(takenBy(answer, id))
+	if last.Sub(first) <= maxTakenSpan {
+		k.mu.Lock()
+		for _, id := range missing {
+			if s := k.of(id); s.changes == seen[id] {
+				s.from, s.to, s.list = first, last, slices.Clone(takenBy(all, id))
+				k.filled(s.list)
+			}
+		}
+		k.mu.Unlock()
+	}
+	return slices.DeleteFunc(all, func(t store.Taken) bool { return !overlaps(&t, from, to) }), nil
+}
+
+// widened is [from, to) and what is kept of these specialists together, or [from, to) alone where that is too long to keep.
+func (k *takenTime) widened(specialistIDs []string, from, to time.Time) (first, last time.Time) {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	first, last = from, to
+	for _, id := range specialistIDs {
+		if s := k.all[id]; s != nil && s.from.Before(s.to) {
+			if s.from.Before(first) {
+				first = s.from
+			}
+			if s.to.After(last) {
+				last = s.to
+			}
 		}
 	}
-	return answer, nil
+	if last.Sub(first) > maxTakenSpan {
+		return from, to
+	}
+	return first, last
 }
 
 func (k *takenTime) of(specialistID string) *specialistTime {
@@ -104,32 +132,26 @@ func (s *specialistTime) appendOverlapping(dst []store.Taken, from, to time.Time
 	return dst
 }
 
-// apply takes one committed change of an appointment over: what it was before goes, what it is now comes.
-func (k *takenTime) apply(before, after *store.Appointment) {
+// apply takes over one committed change: what an appointment took goes, what it takes comes.
+func (k *takenTime) apply(before, after *store.Taken) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if before != nil {
-		s := k.of(before.SpecialistID)
+	for _, t := range []*store.Taken{before, after} {
+		if t == nil {
+			continue
+		}
+		// A reading may have been taken over that has this very change already: it must not be there twice.
+		s := k.of(t.SpecialistID)
 		s.changes++
-		s.list = slices.DeleteFunc(s.list, func(t store.Taken) bool { return t.AppointmentID == before.ID })
+		s.list = slices.DeleteFunc(s.list, func(known store.Taken) bool { return known.AppointmentID == t.AppointmentID })
 	}
-	s := k.of(after.SpecialistID)
-	s.changes++
-	t := takenOf(after)
-	if after.Status != store.Confirmed || !overlaps(&t, s.from, s.to) {
+	if after == nil {
 		return
 	}
-	at, _ := slices.BinarySearchFunc(s.list, t, compareTaken)
-	s.list = slices.Insert(s.list, at, t)
-}
-
-// forget makes the next reader ask the database about one specialist.
-func (k *takenTime) forget(specialistID string) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	s := k.of(specialistID)
-	s.changes++
-	s.from, s.to, s.list = time.Time{}, time.Time{}, nil
+	if s := k.of(after.SpecialistID); overlaps(after, s.from, s.to) {
+		at, _ := slices.BinarySearchFunc(s.list, *after, compareTaken)
+		s.list = slices.Insert(s.list, at, *after)
+	}
 }
 
 // overlaps reports whether slot or busy interval meet [from, to), as store.Reader.Taken selects.
@@ -140,11 +162,4 @@ func overlaps(t *store.Taken, from, to time.Time) bool {
 // compareTaken is the order of one specialist's time: slot start, then seat, then id.
 func compareTaken(a, b store.Taken) int {
 	return cmp.Or(a.SlotStart.Compare(b.SlotStart), cmp.Compare(a.Seat, b.Seat), cmp.Compare(a.AppointmentID, b.AppointmentID))
-}
-
-func takenOf(a *store.Appointment) store.Taken {
-	return store.Taken{
-		AppointmentID: a.ID, AppointmentTypeID: a.AppointmentTypeID, SpecialistID: a.SpecialistID, Seat: a.Seat, Overbook: a.Overbook,
-		SlotStart: a.SlotStart, SlotEnd: a.SlotEnd, BusyStart: a.BusyStart, BusyEnd: a.BusyEnd,
-	}
 }

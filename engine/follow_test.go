@@ -1,0 +1,178 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// TestMemoryEqualsTheDatabaseAfterRacingChanges races many changes of few appointments, so that several of one appointment
+// share a commit, from a thousand seeds. After each, what is kept in memory must be what the database answers: the taken
+// time byte for byte, a listing computed from it, and every busy bit.
+//
+// Announcing changes from their callers, in whatever order they wake up, failed here at nearly every seed.
+func TestMemoryEqualsTheDatabaseAfterRacingChanges(t *testing.T) {
+	const atOnce = 50 // seeds to one clinic, each on a day of its own
+	for first := uint64(0); first < 1000; first += atOnce {
+		e, specialists := bookedClinic(t, 2, 0)
+		for seed := first; seed < first+atOnce; seed++ {
+			day := e.now().Truncate(24*time.Hour).AddDate(0, 0, int(2+seed-first))
+			raceChanges(t, e, specialists, day, seed)
+			if t.Failed() {
+				return
+			}
+		}
+		if t.Context().Err() != nil {
+			return
+		}
+	}
+}
+
+func raceChanges(t *testing.T, e *Engine, specialists []string, day time.Time, seed uint64) {
+	ctx := context.Background()
+	from, to := day, day.AddDate(0, 0, 1)
+	read := func() []store.Taken {
+		taken, err := e.taken.read(ctx, e.store, specialists, from, to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return taken
+	}
+	read() // from here on it is kept in memory
+	start := func(n int) time.Time { return day.Add(8*time.Hour + time.Duration(n)*30*time.Minute) }
+	var ids []string
+	for n := range 3 {
+		a, err := e.Book(ctx, BookRequest{
+			AppointmentTypeID: "checkup", SlotStart: start(n), SpecialistID: specialists[n%2], Source: store.SourceStaff, Actor: "system",
+			Patient: store.Patient{Name: "P"},
+		})
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		ids = append(ids, a.ID)
+	}
+	var all sync.WaitGroup
+	for worker := range uint64(6) {
+		all.Go(func() {
+			r := rand.New(rand.NewPCG(seed, worker))
+			for range 3 {
+				id, err := ids[r.IntN(len(ids))], error(nil)
+				switch r.IntN(4) {
+				case 0:
+					_, err = e.SetAttendance(ctx, id, 0, []store.Attendance{store.Arrived, store.Expected, store.Completed}[r.IntN(3)], "system", nil)
+				case 1:
+					_, err = e.Cancel(ctx, CancelRequest{ID: id, Actor: "system"})
+				default:
+					_, err = e.Reschedule(ctx, RescheduleRequest{ID: id, SlotStart: start(r.IntN(16)), SpecialistID: specialists[r.IntN(2)], Actor: "system"})
+				}
+				var held *holds.HeldError
+				if err != nil && !errors.Is(err, ErrNotConfirmed) && !errors.Is(err, store.ErrVersion) && !errors.Is(err, store.ErrSlotTaken) && !errors.As(err, &held) {
+					t.Errorf("seed %d: %v", seed, err)
+				}
+			}
+		})
+	}
+	all.Wait()
+
+	got := read()
+	want, err := e.store.Taken(ctx, specialists, from, to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.SortFunc(got, bySpecialistAndStart)
+	slices.SortFunc(want, bySpecialistAndStart)
+	if !slices.Equal(got, want) {
+		t.Errorf("seed %d: memory has\n%s\nand the database\n%s", seed, spell(got), spell(want))
+	}
+	list, err := e.Timeslots(ctx, TimeslotsRequest{AppointmentTypeID: "checkup", From: store.DateOf(from), To: store.DateOf(to)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	free := 0
+	for _, slot := range list.Slots {
+		free += slot.Available
+	}
+	if free != 32-len(want) {
+		t.Errorf("seed %d: %d seats are listed free; %d of 32 are booked", seed, free, len(want))
+	}
+	for _, id := range specialists {
+		for n := range 16 {
+			busy, err := e.holds.IsBusy(ctx, id, start(n), start(n+1))
+			booked := slices.ContainsFunc(want, func(x store.Taken) bool { return x.SpecialistID == id && x.SlotStart.Equal(start(n)) })
+			if err != nil || busy != booked {
+				t.Errorf("seed %d: %s at %s is busy: %t, %v; booked: %t", seed, id, start(n).Format("15:04"), busy, err, booked)
+			}
+		}
+	}
+}
+
+func spell(taken []store.Taken) (s string) {
+	for _, t := range taken {
+		s += fmt.Sprintf("  %s %s %s\n", t.SpecialistID, t.SlotStart.Format("15:04"), t.AppointmentID)
+	}
+	return s
+}
+
+// TestARefusalOfTakenTimeAsksNoDatabase: once a specialist's time was asked for, a hold or booking of a taken slot is
+// refused from memory, named or pooled.
+func TestARefusalOfTakenTimeAsksNoDatabase(t *testing.T) {
+	e, specialists := bookedClinic(t, 2, 0)
+	ctx := context.Background()
+	start := e.now().Truncate(24*time.Hour).AddDate(0, 0, 3).Add(10 * time.Hour)
+	for _, id := range specialists {
+		_, err := e.Book(ctx, BookRequest{AppointmentTypeID: "checkup", SlotStart: start, SpecialistID: id, Source: store.SourceStaff, Actor: "system",
+			Patient: store.Patient{Name: "P"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	day := store.DateOf(start)
+	if _, err := e.Timeslots(ctx, TimeslotsRequest{AppointmentTypeID: "checkup", From: day.AddDays(-1), To: day.AddDays(2)}); err != nil {
+		t.Fatal(err)
+	}
+	counting := &countedReads{Store: e.store}
+	e.store = counting
+	for _, specialist := range []string{"", specialists[0]} {
+		_, err := e.Hold(ctx, HoldRequest{AppointmentTypeID: "checkup", SlotStart: start, SpecialistID: specialist, Client: "client-0123456789abcdef"})
+		if !errors.Is(err, store.ErrSlotTaken) {
+			t.Errorf("a hold of %q: %v, want %v", specialist, err, store.ErrSlotTaken)
+		}
+		_, err = e.Book(ctx, BookRequest{AppointmentTypeID: "checkup", SlotStart: start, SpecialistID: specialist, Client: "client-0123456789abcdef",
+			Source: store.SourceWeb, Actor: "client", Patient: store.Patient{Name: "P", Email: "p@example.org"}})
+		if !errors.Is(err, store.ErrSlotTaken) {
+			t.Errorf("a booking of %q: %v, want %v", specialist, err, store.ErrSlotTaken)
+		}
+	}
+	if counting.reads != 0 {
+		t.Errorf("%d questions went to the database, want none", counting.reads)
+	}
+}
+
+// countedReads counts what a hold or a booking asks the database.
+type countedReads struct {
+	store.Store
+	reads int
+}
+
+func (c *countedReads) Taken(ctx context.Context, ids []string, from, to time.Time) ([]store.Taken, error) {
+	c.reads++
+	return c.Store.Taken(ctx, ids, from, to)
+}
+
+func (c *countedReads) LatestWebBooking(ctx context.Context, clientID, appointmentTypeID string, since time.Time) (time.Time, error) {
+	c.reads++
+	return c.Store.LatestWebBooking(ctx, clientID, appointmentTypeID, since)
+}
+
+func (c *countedReads) Write(ctx context.Context, fn func(store.Tx) error) error {
+	c.reads++
+	return c.Store.Write(ctx, fn)
+}
