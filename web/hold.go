@@ -9,6 +9,7 @@ import (
 	"holdfast/engine"
 	"holdfast/holds"
 	"holdfast/store"
+	"holdfast/web/instant"
 )
 
 // holdJSON is a hold as its owner is told of it.
@@ -33,7 +34,7 @@ func holdOf(h *holds.Hold, now time.Time) holdJSON {
 }
 
 // milliTime is how the end of a hold is said: UTC, always with milliseconds.
-func milliTime(t time.Time) string { return string(appendInstantMilli(nil, t)) }
+func milliTime(t time.Time) string { return string(instant.AppendMilli(nil, t)) }
 
 type createHoldBody struct {
 	clientBody

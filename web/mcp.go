@@ -11,6 +11,7 @@ import (
 	"holdfast/engine"
 	"holdfast/holds"
 	"holdfast/store"
+	"holdfast/web/instant"
 )
 
 // The Model Context Protocol: the same engine and the same tokens as the agent routes, as tools that a language model
@@ -144,7 +145,7 @@ func (t mcpTools) holdSlot(ctx context.Context, _ *mcp.CallToolRequest, in holdI
 	if err != nil {
 		return nil, holdOut{}, said(err)
 	}
-	return nil, holdOut{h.ID, t.engine.Spoken(h.SlotStart), string(appendInstantMilli(nil, h.ExpiresAt))}, nil
+	return nil, holdOut{h.ID, t.engine.Spoken(h.SlotStart), string(instant.AppendMilli(nil, h.ExpiresAt))}, nil
 }
 
 type bookIn struct {

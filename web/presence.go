@@ -10,6 +10,7 @@ import (
 	"holdfast/engine"
 	"holdfast/holds"
 	"holdfast/store"
+	"holdfast/web/instant"
 )
 
 // presenceJSON is what is known of one specialist.
@@ -127,7 +128,7 @@ func appendPresent(b []byte, p *holds.Present) []byte {
 	b = strconv.AppendBool(b, p.Deactivated)
 	if !p.HeartbeatAt.IsZero() {
 		b = append(b, `,"lastHeartbeatAt":"`...)
-		b = append(appendInstant(b, p.HeartbeatAt), '"')
+		b = append(instant.Append(b, p.HeartbeatAt), '"')
 	}
 	b = append(b, `,"load":`...)
 	b = strconv.AppendInt(b, int64(p.Load), 10)

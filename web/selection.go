@@ -11,6 +11,7 @@ import (
 	"holdfast/engine"
 	"holdfast/holds"
 	"holdfast/store"
+	"holdfast/web/instant"
 )
 
 type selectBody struct {
@@ -61,7 +62,7 @@ func (s *Server) selectSlot(c *call, b *selectBody) error {
 	}
 	if x.Hold != nil {
 		answer.Locked, answer.HoldID, answer.TTL = true, x.Hold.ID, secondsUntil(x.Hold.ExpiresAt)
-		answer.HoldExpiresAt = string(appendInstantMilli(nil, x.Hold.ExpiresAt))
+		answer.HoldExpiresAt = string(instant.AppendMilli(nil, x.Hold.ExpiresAt))
 	}
 	return c.json(http.StatusOK, answer)
 }
@@ -119,7 +120,7 @@ func (s *Server) pollSlots(c *call) error {
 		return c.empty(http.StatusNotModified)
 	}
 	b = append(b, `,"timestamp":"`...)
-	b = appendInstantMilli(b, p.CheckedAt)
+	b = instant.AppendMilli(b, p.CheckedAt)
 	c.status, c.out = http.StatusOK, append(b, `"}}`...)
 	return nil
 }
@@ -156,8 +157,7 @@ func appendWallClock(b []byte, list []time.Time, zone *time.Location) []byte {
 		}
 		hour, minute, _ := t.In(zone).Clock()
 		b = append(b, '"')
-		b = append(appendTwo(b, hour), ':')
-		b = append(appendTwo(b, minute), '"')
+		b = append(instant.AppendClock(b, hour, minute), '"')
 	}
 	return append(b, ']')
 }

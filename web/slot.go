@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"holdfast/engine"
+	"holdfast/web/instant"
 )
 
 // The timeslots are what every page asks for again and again, so their JSON is written by hand, and written once: the
@@ -200,9 +201,9 @@ func slotParts(list *encodedList, slots []engine.Timeslot) (parts [][]byte, miss
 // appendTimeslot writes one slot. Ids need no escaping.
 func appendTimeslot(b []byte, s *engine.Timeslot) []byte {
 	b = append(b, `{"start":"`...)
-	b = appendInstant(b, s.Start)
+	b = instant.Append(b, s.Start)
 	b = append(b, `","end":"`...)
-	b = appendInstant(b, s.End)
+	b = instant.Append(b, s.End)
 	b = append(b, `","available":`...)
 	b = strconv.AppendInt(b, int64(s.Available), 10)
 	b = append(b, `,"held":`...)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/holds"
+	"holdfast/web/instant"
 )
 
 // The frames of the live stream, written by hand into one buffer: an event is encoded once and the same bytes go to
@@ -106,7 +107,7 @@ func appendEvent(b []byte, epoch string, ev *holds.Event, owner holds.ClientID) 
 		b = append(b, `","specialistId":"`...)
 		b = append(b, ev.SpecialistID...)
 		b = append(b, `","slotStartDate":"`...)
-		b = appendInstant(b, ev.SlotStart)
+		b = instant.Append(b, ev.SlotStart)
 		b = append(b, '"')
 	case holds.EventPresence:
 		b = appendPresence(b, ev.SpecialistID, string(ev.Reason))
@@ -145,7 +146,7 @@ func appendSession(b []byte, id, status, specialistID string, expires time.Time)
 		b = append(b, specialistID...)
 	}
 	b = append(b, `","expiresAt":"`...)
-	b = appendInstant(b, expires)
+	b = instant.Append(b, expires)
 	return append(b, '"')
 }
 
@@ -162,21 +163,21 @@ func appendSlot(b []byte, holdID string, s *holds.Span) []byte {
 	b = append(b, s.SpecialistID...)
 	b = append(b, `","slotStartDate":"`...)
 	start := len(b)
-	b = appendInstant(b, s.SlotStart)
+	b = instant.Append(b, s.SlotStart)
 	b = append(b, `","slotEndDate":"`...)
 	end := len(b)
-	b = appendInstant(b, s.SlotEnd)
+	b = instant.Append(b, s.SlotEnd)
 	b = append(b, `","busyStartDate":"`...)
-	b = appendSame(b, s.BusyStart, s.SlotStart, start)
+	b = instant.AppendCopy(b, s.BusyStart, s.SlotStart, start)
 	b = append(b, `","busyEndDate":"`...)
-	b = appendSame(b, s.BusyEnd, s.SlotEnd, end)
+	b = instant.AppendCopy(b, s.BusyEnd, s.SlotEnd, end)
 	b = append(b, `","seat":`...)
 	return strconv.AppendInt(b, int64(s.Seat), 10)
 }
 
 func appendExpiry(b []byte, at time.Time) []byte {
 	b = append(b, `,"holdExpiresAt":"`...)
-	b = appendInstantMilli(b, at)
+	b = instant.AppendMilli(b, at)
 	return append(b, '"')
 }
 
