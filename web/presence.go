@@ -11,6 +11,7 @@ import (
 	"holdfast/holds"
 	"holdfast/store"
 	"holdfast/web/instant"
+	"holdfast/web/stream"
 )
 
 // presenceJSON is what is known of one specialist.
@@ -286,5 +287,5 @@ func (s *Server) presenceStream(c *call) error {
 	if err := q.err(); err != nil {
 		return err
 	}
-	return s.openStream(c, streamRequest{topic: presenceTopic, lease: lease})
+	return s.openStream(c, stream.Request{Topic: stream.Presence, Lease: lease})
 }

@@ -213,7 +213,7 @@ func (s *Server) getStorage(c *call) error {
 	mode := s.options.StorageMode()
 	return c.json(http.StatusOK, map[string]any{
 		"storageMode": mode, "enabled": mode != "memory", "healthCheck": health, "stats": map[string]int{
-			"holds": stats.Holds, "selections": stats.Selections, "online": stats.Online, "watches": stats.Watches, "streams": s.hub.count(),
+			"holds": stats.Holds, "selections": stats.Selections, "online": stats.Online, "watches": stats.Watches, "streams": s.hub.Count(),
 		},
 	})
 }

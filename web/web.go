@@ -32,6 +32,7 @@ import (
 	"sync/atomic"
 
 	"holdfast/engine"
+	"holdfast/web/stream"
 )
 
 // Options configure a Server. The zero value of each field is its default.
@@ -73,7 +74,7 @@ type Server struct {
 	byDay       *heldTogether[heldDay]
 	metrics     *metrics
 	documents   documents
-	hub         *hub // the live streams
+	hub         *stream.Hub // the live streams
 	ui          *ui
 	draining    atomic.Bool
 
@@ -103,8 +104,8 @@ func New(e *engine.Engine, o Options) (*Server, error) {
 		}
 	}
 	s.metrics.presence(e)
-	s.hub = newHub(e, o.Logger, hubOptions{Limits: o.Limits})
-	s.work = append(s.work, s.hub.run)
+	s.hub = stream.New(streamSource(e), o.Logger, streamOptions(o))
+	s.work = append(s.work, s.hub.Run)
 	s.credentials = []credential{s.apiKey, s.manageLink, s.staffCookie}
 	if o.RateLimit {
 		s.writes, s.opens = newLimiter(publicWrites), newLimiter(streamOpens)

@@ -1,4 +1,4 @@
-package web
+package stream
 
 import (
 	"bytes"
@@ -20,7 +20,7 @@ import (
 func TestPresenceTranscript(t *testing.T) {
 	ctx := context.Background()
 	synctest.Test(t, func(t *testing.T) {
-		s := newStreams(t, hubOptions{})
+		s := newStreams(t, Options{})
 		must := func(_ any, err error) {
 			t.Helper()
 			if err != nil {
@@ -39,7 +39,7 @@ func TestPresenceTranscript(t *testing.T) {
 		must(nil, err)
 
 		synctest.Wait()
-		r := s.listen(presenceTopic, "", time.Hour)
+		r := s.listen(Presence, "", time.Hour)
 		var got bytes.Buffer
 		read := make(chan struct{})
 		go func() {
@@ -83,7 +83,7 @@ func TestPresenceTranscript(t *testing.T) {
 				t.Errorf("a client is on the stream:\n%s", got.String())
 			}
 		}
-		compareTranscript(t, "../testdata/stream/presence.txt", namedSessions(got.String()))
+		compareTranscript(t, "../../testdata/stream/presence.txt", namedSessions(got.String()))
 	})
 }
 
@@ -91,14 +91,14 @@ func TestPresenceTranscript(t *testing.T) {
 // telling it again would show a session in a state that it has left.
 func TestPresenceStreamsAreNotToldThePast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStreams(t, hubOptions{})
-		x := &stream{topic: new(topic)}
+		s := newStreams(t, Options{})
+		x := &subscriber{topic: new(topic)}
 		event := func(status string) *holds.Event {
 			return &holds.Event{Kind: holds.EventSession, SessionID: "s1", At: time.Now(), Reason: holds.Reason(status)}
 		}
 		late := event("requested")
 		time.Sleep(time.Millisecond)
-		if _, err := s.hub.snapshot(context.Background(), x, presenceTopic, nil); err != nil {
+		if _, err := s.hub.snapshot(context.Background(), x, Presence, nil); err != nil {
 			t.Fatal(err)
 		}
 		var got []byte

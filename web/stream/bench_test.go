@@ -1,4 +1,4 @@
-package web
+package stream
 
 import (
 	"bytes"
@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,7 +24,7 @@ import (
 // The figures of the live stream. Server, publisher and subscribers share this process and its processors, so only the
 // ratio of two fan-outs measured in one run means anything.
 //
-//	go test ./web -run '^$' -bench 'Stream|Frames' -benchtime 1x
+//	go test ./web/stream -run '^$' -bench 'Stream|Frames' -benchtime 1x
 //
 // HOLDFAST_BENCH_FULL=1 runs the sizes of the figures (1,000 subscribers, seconds of events); without it, a tenth.
 
@@ -72,7 +71,7 @@ func BenchmarkStream(b *testing.B) {
 	for _, load := range []struct{ subscribers, rate int }{{1000, 100}, {1000, 1000}} {
 		for _, kind := range []string{"hub", "idiomatic"} {
 			b.Run(fmt.Sprintf("%dx%d/%s", load.subscribers, load.rate, kind), func(b *testing.B) {
-				s := newStreams(b, hubOptions{})
+				s := newStreams(b, Options{})
 				<-s.hub.ready
 				var handler http.Handler = http.HandlerFunc(s.hubHandler)
 				if kind == "idiomatic" {
@@ -89,7 +88,7 @@ func BenchmarkStream(b *testing.B) {
 }
 
 func (s *streams) hubHandler(w http.ResponseWriter, r *http.Request) {
-	if err := s.hub.open(w, r, streamRequest{topic: "checkup", lease: defaultLease, left: func() {}}); err != nil {
+	if err := s.hub.Open(w, r, Request{Topic: "checkup"}); err != nil {
 		s.t.Error(err)
 	}
 }
@@ -265,72 +264,4 @@ func (s *streams) offer(b *testing.B, server *httptest.Server, subscribers, rate
 	b.ReportMetric(float64(len(all))/took.Seconds(), "delivered/s")
 	b.ReportMetric(100*float64(len(all))/float64(subscribers*(total+1)), "delivered-%")
 	b.ReportMetric(0, "ns/op")
-}
-
-// BenchmarkStreamMemory opens streams and reports what one more costs the server, stacks included. The clients' ends are
-// in the same process and are measured first, over a server that only holds the connections.
-func BenchmarkStreamMemory(b *testing.B) {
-	n := sized(5000)
-	for b.Loop() {
-		idle := memoryOf(b, n, func() (http.Handler, func() int) {
-			var mu sync.Mutex
-			var kept []net.Conn
-			b.Cleanup(func() {
-				for _, c := range kept {
-					c.Close()
-				}
-			})
-			return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				conn, _, err := http.NewResponseController(w).Hijack()
-				if err != nil {
-					b.Error(err)
-					return
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				kept = append(kept, conn)
-			}), func() int { mu.Lock(); defer mu.Unlock(); return len(kept) }
-		})
-		streaming := memoryOf(b, n, func() (http.Handler, func() int) {
-			s := newStreams(b, hubOptions{})
-			<-s.hub.ready
-			return http.HandlerFunc(s.hubHandler), s.hub.count
-		})
-		b.ReportMetric(streaming/1024, "KB/stream")
-		b.ReportMetric((streaming-idle)/1024, "KB/stream-over-a-bare-connection")
-		b.ReportMetric(0, "ns/op")
-	}
-}
-
-// memoryOf is heap and stacks per connection, both ends together.
-func memoryOf(b *testing.B, n int, open func() (http.Handler, func() int)) float64 {
-	handler, count := open()
-	server := httptest.NewServer(handler)
-	before := inUse()
-	conns := make([]net.Conn, n)
-	for i := range conns {
-		conn, err := net.Dial("tcp", server.Listener.Addr().String())
-		if err != nil {
-			b.Fatal(err)
-		}
-		fmt.Fprintf(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-		conns[i] = conn
-	}
-	for count() < n {
-		runtime.Gosched()
-	}
-	after := inUse()
-	for _, c := range conns {
-		c.Close()
-	}
-	server.Close()
-	return float64(after-before) / float64(n)
-}
-
-func inUse() uint64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapInuse + m.StackInuse
 }

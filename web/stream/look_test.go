@@ -1,4 +1,4 @@
-package web
+package stream
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ import (
 // its reader can count who looks: nobody is counted twice, and nobody leaves who had not come.
 func TestStreamCountsLooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStreams(t, hubOptions{})
+		s := newStreams(t, Options{})
 		ctx := context.Background()
 		ask := engine.SelectRequest{AppointmentTypeID: "checkup", SpecialistID: "ada", SlotStart: s.day}
 		visitors := []holds.ClientID{ownClient, otherClient}
@@ -47,7 +47,7 @@ func TestStreamCountsLooks(t *testing.T) {
 				n /= len(acts)
 			}
 			conn := new(recorded)
-			st := &stream{id: "one", lease: time.Minute, pinged: time.Now(), checked: time.Now(), conn: conn}
+			st := &subscriber{id: "one", lease: time.Minute, pinged: time.Now(), checked: time.Now(), conn: conn}
 			act(0)
 			if err := s.hub.join(st, "checkup"); err != nil {
 				t.Fatal(err)
@@ -101,5 +101,5 @@ type recorded struct{ bytes.Buffer }
 
 func (r *recorded) tryWrite(b []byte) (int, error)        { return r.Write(b) }
 func (r *recorded) write(b []byte, _ time.Duration) error { _, err := r.Write(b); return err }
-func (r *recorded) gone() bool                            { return false }
+func (r *recorded) isGone() bool                          { return false }
 func (r *recorded) close()                                {}

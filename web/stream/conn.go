@@ -1,4 +1,4 @@
-package web
+package stream
 
 import (
 	"errors"
@@ -9,27 +9,27 @@ import (
 	"time"
 )
 
-// streamConn is the far end of a stream.
-type streamConn interface {
+// conn is the connection of a subscriber.
+type conn interface {
 	// tryWrite writes what the connection takes without waiting.
 	tryWrite(b []byte) (int, error)
 	// write writes all of b within the time.
 	write(b []byte, within time.Duration) error
 	// gone reports whether the other side has closed the connection, as far as can be told without waiting.
-	gone() bool
+	isGone() bool
 	close()
 }
 
-// tcpStream is a connection taken over from the HTTP server. It holds no buffers.
-type tcpStream struct {
+// takenConn is a connection taken over from the HTTP server. It has no buffers.
+type takenConn struct {
 	conn net.Conn
-	raw  syscall.RawConn // nil where the connection is no socket: then every write is finished by a goroutine
+	raw  syscall.RawConn // nil if the connection is no socket: then every write is finished by a goroutine
 	once sync.Once
 	left func() // called once, when the connection is closed
 }
 
-func newTCPStream(conn net.Conn, left func()) *tcpStream {
-	c := &tcpStream{conn: conn, left: left}
+func newTakenConn(conn net.Conn, left func()) *takenConn {
+	c := &takenConn{conn: conn, left: left}
 	if socket, ok := conn.(syscall.Conn); ok {
 		if raw, err := socket.SyscallConn(); err == nil {
 			c.raw = raw
@@ -38,7 +38,7 @@ func newTCPStream(conn net.Conn, left func()) *tcpStream {
 	return c
 }
 
-func (c *tcpStream) tryWrite(b []byte) (n int, err error) {
+func (c *takenConn) tryWrite(b []byte) (n int, err error) {
 	if c.raw == nil {
 		return 0, nil
 	}
@@ -57,7 +57,7 @@ func (c *tcpStream) tryWrite(b []byte) (n int, err error) {
 	return n, nil
 }
 
-func (c *tcpStream) write(b []byte, within time.Duration) error {
+func (c *takenConn) write(b []byte, within time.Duration) error {
 	if len(b) == 0 {
 		return nil
 	}
@@ -69,7 +69,7 @@ func (c *tcpStream) write(b []byte, within time.Duration) error {
 	return errors.Join(err, c.conn.SetWriteDeadline(time.Time{}))
 }
 
-func (c *tcpStream) gone() bool {
+func (c *takenConn) isGone() bool {
 	if c.raw == nil {
 		return false
 	}
@@ -83,28 +83,28 @@ func (c *tcpStream) gone() bool {
 	return closed || err != nil
 }
 
-func (c *tcpStream) close() {
+func (c *takenConn) close() {
 	c.once.Do(func() {
 		c.conn.Close()
 		c.left()
 	})
 }
 
-// flushStream writes through the HTTP server, for connections that cannot be taken over (HTTP/2). The handler's own
-// goroutine does the writing and must stay in serve until it returns.
-type flushStream struct {
+// flushConn writes through the HTTP server, for connections that cannot be taken over (HTTP/2). The goroutine of the handler
+// does the writing, in serve.
+type flushConn struct {
 	frames chan []byte
 	errs   chan error
 	closed chan struct{}
 	once   sync.Once
 }
 
-func newFlushStream() *flushStream {
-	return &flushStream{frames: make(chan []byte), errs: make(chan error), closed: make(chan struct{})}
+func newFlushConn() *flushConn {
+	return &flushConn{frames: make(chan []byte), errs: make(chan error), closed: make(chan struct{})}
 }
 
 // serve writes until the stream is closed or the request is given up.
-func (c *flushStream) serve(w http.ResponseWriter, r *http.Request, within time.Duration) {
+func (c *flushConn) serve(w http.ResponseWriter, r *http.Request, within time.Duration) {
 	control := http.NewResponseController(w)
 	for {
 		select {
@@ -125,9 +125,9 @@ func (c *flushStream) serve(w http.ResponseWriter, r *http.Request, within time.
 	}
 }
 
-func (c *flushStream) tryWrite([]byte) (int, error) { return 0, nil }
+func (c *flushConn) tryWrite([]byte) (int, error) { return 0, nil }
 
-func (c *flushStream) write(b []byte, _ time.Duration) error {
+func (c *flushConn) write(b []byte, _ time.Duration) error {
 	if len(b) == 0 {
 		return nil
 	}
@@ -139,7 +139,7 @@ func (c *flushStream) write(b []byte, _ time.Duration) error {
 	}
 }
 
-func (c *flushStream) gone() bool {
+func (c *flushConn) isGone() bool {
 	select {
 	case <-c.closed:
 		return true
@@ -148,4 +148,4 @@ func (c *flushStream) gone() bool {
 	}
 }
 
-func (c *flushStream) close() { c.once.Do(func() { close(c.closed) }) }
+func (c *flushConn) close() { c.once.Do(func() { close(c.closed) }) }

@@ -1,4 +1,4 @@
-package web
+package stream
 
 import (
 	"context"
@@ -10,20 +10,18 @@ import (
 	"holdfast/holds"
 )
 
-// follow appends events to the rings and sweeps the streams behind them. If it falls behind the events itself, it
+// follow appends events to the rings and sweeps their subscribers, until ctx ends. If it falls behind the events itself, it
 // watches anew first and then ends every stream that may have missed one.
-func (h *hub) follow(ctx context.Context) {
+func (h *Hub) follow(ctx context.Context) {
 	for first := true; ctx.Err() == nil; first = false {
-		watch, err := h.engine.Watch(ctx)
+		watch, err := h.source.Watch(ctx)
 		if err != nil {
 			return
 		}
 		if first {
 			close(h.ready)
 		} else {
-			for _, s := range h.everyone() {
-				h.finish(s, endSendFailed)
-			}
+			h.endAll(endSendFailed)
 		}
 		err = h.relay(ctx, watch)
 		watch.Close()
@@ -36,9 +34,9 @@ func (h *hub) follow(ctx context.Context) {
 	}
 }
 
-// relay hands on what a watch reports until it ends.
-func (h *hub) relay(ctx context.Context, watch holds.Watch) error {
-	epoch := h.engine.Epoch()
+// relay appends and sweeps what a watch reports, until it ends with an error.
+func (h *Hub) relay(ctx context.Context, watch holds.Watch) error {
+	epoch := h.source.Epoch()
 	var grown []*topic
 	var frame []byte
 	for events := make([]holds.Event, 0, 256); ; {
@@ -57,7 +55,7 @@ func (h *hub) relay(ctx context.Context, watch holds.Watch) error {
 }
 
 // append encodes one event and adds it to the rings of those it concerns.
-func (h *hub) append(ev *holds.Event, epoch string, frame []byte, grown []*topic) ([]byte, []*topic) {
+func (h *Hub) append(ev *holds.Event, epoch string, frame []byte, grown []*topic) ([]byte, []*topic) {
 	if ev.Kind == holds.EventHeartbeat {
 		if s := h.owner(ev); s != nil {
 			s.add(appendEvent(nil, epoch, ev, s.client))
@@ -68,7 +66,7 @@ func (h *hub) append(ev *holds.Event, epoch string, frame []byte, grown []*topic
 	owner := h.owner(ev)
 	frame = frame[:0]
 	add := func(id string) {
-		t := h.topicWithReaders(id)
+		t := h.topicOf(id)
 		if t == nil {
 			return
 		}
@@ -85,20 +83,20 @@ func (h *hub) append(ev *holds.Event, epoch string, frame []byte, grown []*topic
 	}
 	switch ev.Kind {
 	case holds.EventPresence, holds.EventSession:
-		add(presenceTopic)
+		add(Presence)
 	case holds.EventAppointment:
-		add(staffTopic)
+		add(AllTypes)
 	default:
-		add(staffTopic)
-		for _, id := range h.engine.Concerns(ev) {
+		add(AllTypes)
+		for _, id := range h.source.Concerns(ev) {
 			add(id)
 		}
 	}
 	return frame, grown
 }
 
-// owner is the stream of the client whose event it is.
-func (h *hub) owner(ev *holds.Event) *stream {
+// owner is the subscriber of the client whose event it is, nil if there is none.
+func (h *Hub) owner(ev *holds.Event) *subscriber {
 	if ev.Client == "" {
 		return nil
 	}
@@ -107,18 +105,18 @@ func (h *hub) owner(ev *holds.Event) *stream {
 	return h.byClient[ev.Client]
 }
 
-// topicWithReaders is a topic if anybody listens to it. A ring without readers is not written.
-func (h *hub) topicWithReaders(id string) *topic {
+// topicOf is the topic of this name, nil if it has no subscribers.
+func (h *Hub) topicOf(name string) *topic {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if t := h.topics[id]; t != nil && len(t.list()) > 0 {
+	if t := h.topics[name]; t != nil && len(t.list()) > 0 {
 		return t
 	}
 	return nil
 }
 
-// sweep writes to every stream what it is behind. Large sweeps are shared among the processors.
-func (h *hub) sweep(list []*stream) {
+// sweep writes to every subscriber what it has not had. Large sweeps are shared among the processors.
+func (h *Hub) sweep(list []*subscriber) {
 	const enough = 128
 	parts := min(runtime.GOMAXPROCS(0), 1+len(list)/enough)
 	if parts == 1 {
@@ -139,31 +137,31 @@ func (h *hub) sweep(list []*stream) {
 	work.Wait()
 }
 
-// flush writes what a stream is behind without waiting. Whoever sets busy owns the stream's position; others leave a
-// note by again, and the owner looks once more.
-func (h *hub) flush(s *stream) {
+// flush writes what a subscriber has not had, without waiting. If another goroutine is writing to it, that one is asked to look
+// once more before it stops.
+func (h *Hub) flush(s *subscriber) {
 	for {
-		s.again.Store(true)
-		if !s.busy.CompareAndSwap(false, true) {
+		s.asked.Store(true)
+		if !s.writing.CompareAndSwap(false, true) {
 			return
 		}
-		s.again.Store(false)
+		s.asked.Store(false)
 		if blocked := h.flushOnce(s); blocked {
-			return // the goroutine that finishes the write owns the stream now
+			return // the goroutine that finishes the write owns the writing mark now
 		}
-		s.busy.Store(false)
-		if !s.again.Load() {
+		s.writing.Store(false)
+		if !s.asked.Load() {
 			return
 		}
 	}
 }
 
-// flushOnce writes until nothing is left, and reports whether a goroutine took over.
-func (h *hub) flushOnce(s *stream) (blocked bool) {
+// flushOnce writes until nothing is left, or until a write would block: then a goroutine of its own goes on.
+func (h *Hub) flushOnce(s *subscriber) (blocked bool) {
 	for {
 		b := s.next()
 		if len(b) == 0 {
-			h.settle(s)
+			h.closeIfEnded(s)
 			return false
 		}
 		n, err := s.conn.tryWrite(b)
@@ -179,15 +177,15 @@ func (h *hub) flushOnce(s *stream) (blocked bool) {
 	}
 }
 
-// settle is reached when a stream has been written everything. One that was told its end is closed.
-func (h *hub) settle(s *stream) {
-	if reason, told := s.ending(); told {
+// closeIfEnded closes the connection of a subscriber that has been written everything, if that included the end frame.
+func (h *Hub) closeIfEnded(s *subscriber) {
+	if reason, sent := s.ended(); sent {
 		h.drop(s, reason)
 	}
 }
 
-// finishWrite writes what a reader did not take at once, and all that came meanwhile, under a deadline.
-func (h *hub) finishWrite(s *stream, rest []byte) {
+// finishWrite writes what a reader did not take at once and all that came meanwhile, each write under a deadline.
+func (h *Hub) finishWrite(s *subscriber, rest []byte) {
 	for {
 		if err := s.conn.write(rest, h.options.WriteTimeout); err != nil {
 			h.drop(s, endSendFailed)
@@ -197,12 +195,12 @@ func (h *hub) finishWrite(s *stream, rest []byte) {
 			rest = append(rest[:0], b...)
 			continue
 		}
-		h.settle(s)
-		s.busy.Store(false)
-		if !s.again.Load() || !s.busy.CompareAndSwap(false, true) {
+		h.closeIfEnded(s)
+		s.writing.Store(false)
+		if !s.asked.Load() || !s.writing.CompareAndSwap(false, true) {
 			return
 		}
-		s.again.Store(false)
+		s.asked.Store(false)
 		rest = rest[:0]
 	}
 }

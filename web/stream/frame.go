@@ -1,4 +1,4 @@
-package web
+package stream
 
 import (
 	"bytes"
@@ -12,8 +12,8 @@ import (
 // The frames of the live stream, written by hand into one buffer: an event is encoded once and the same bytes go to
 // every subscriber, so this is the hottest code of the server.
 //
-// Every message is one `data:` line of JSON with a "type"; there are no `event:` names. Live events carry
-// `id: <epoch>-<seq>`.
+// Every frame is one `data:` line of JSON with a "type"; there are no `event:` names. Live events have a line
+// `id: <epoch>-<seq>` above it; what a snapshot says is no event and has none.
 
 const (
 	retryFrame = "retry: 5000\n\n"
@@ -52,11 +52,14 @@ func appendConnected(b []byte, generation uint64) []byte {
 	return append(b, "}\n\n"...)
 }
 
-// appendEnd adds the last frame of a stream. The id of a replaced one makes the browser that reconnects by itself
-// show, by its Last-Event-ID, that it must not.
+// replacedID begins the id of the last frame of a replaced stream. A browser that reconnects by itself sends it back as
+// Last-Event-ID; see WasReplaced.
+const replacedID = "replaced-"
+
+// appendEnd adds the last frame of a stream.
 func appendEnd(b []byte, reason endReason, connectionID string) []byte {
 	if reason == endReplaced {
-		b = append(b, "id: replaced-"...)
+		b = append(b, "id: "+replacedID...)
 		b = append(b, connectionID...)
 		b = append(b, '\n')
 	}
@@ -65,8 +68,8 @@ func appendEnd(b []byte, reason endReason, connectionID string) []byte {
 	return append(b, "\"}\n\n"...)
 }
 
-// appendSnapshot adds a live hold as a new stream is told of it. It is no event and has no id.
-func appendSnapshot(b []byte, h *holds.Hold, own bool) []byte {
+// appendHold adds a live hold as a new stream is told of it. It is no event and has no id.
+func appendHold(b []byte, h *holds.Hold, own bool) []byte {
 	b = append(b, `data: {"type":"hold"`...)
 	b = appendSlot(b, h.ID, &h.Span)
 	b = appendExpiry(b, h.ExpiresAt)
@@ -82,13 +85,18 @@ func appendLook(b []byte, x *holds.Selection, own bool) []byte {
 	return append(b, "}\n\n"...)
 }
 
-// appendEvent adds one live event, in its owner's form or in everybody else's.
+// appendEvent adds one live event: in its owner's form, which names the client, or in everybody else's if owner is empty.
 func appendEvent(b []byte, epoch string, ev *holds.Event, owner holds.ClientID) []byte {
 	b = append(b, "id: "...)
 	b = append(b, epoch...)
 	b = append(b, '-')
 	b = strconv.AppendUint(b, ev.Seq, 10)
-	b = append(b, "\ndata: {\"type\":\""...)
+	return appendData(append(b, '\n'), ev, owner)
+}
+
+// appendData adds the data line of an event and the empty line that ends its frame.
+func appendData(b []byte, ev *holds.Event, owner holds.ClientID) []byte {
+	b = append(b, "data: {\"type\":\""...)
 	b = append(b, ev.Kind...)
 	b = append(b, '"')
 	switch ev.Kind {
@@ -110,9 +118,13 @@ func appendEvent(b []byte, epoch string, ev *holds.Event, owner holds.ClientID) 
 		b = instant.Append(b, ev.SlotStart)
 		b = append(b, '"')
 	case holds.EventPresence:
-		b = appendPresence(b, ev.SpecialistID, string(ev.Reason))
+		b = append(b, `,"specialistId":"`...)
+		b = append(b, ev.SpecialistID...)
+		b = append(b, `","change":"`...)
+		b = append(b, ev.Reason...)
+		b = append(b, '"')
 	case holds.EventSession:
-		b = appendSession(b, ev.SessionID, string(ev.Reason), ev.SpecialistID, ev.ExpiresAt)
+		b = appendSession(b, ev)
 	default:
 		b = appendSlot(b, ev.HoldID, &ev.Span)
 		if ev.Kind == holds.EventHold || ev.Kind == holds.EventHeartbeat {
@@ -128,25 +140,17 @@ func appendEvent(b []byte, epoch string, ev *holds.Event, owner holds.ClientID) 
 	return append(b, "}\n\n"...)
 }
 
-func appendPresence(b []byte, specialistID, change string) []byte {
-	b = append(b, `,"specialistId":"`...)
-	b = append(b, specialistID...)
-	b = append(b, `","change":"`...)
-	b = append(b, change...)
-	return append(b, '"')
-}
-
-func appendSession(b []byte, id, status, specialistID string, expires time.Time) []byte {
+func appendSession(b []byte, ev *holds.Event) []byte {
 	b = append(b, `,"sessionId":"`...)
-	b = append(b, id...)
+	b = append(b, ev.SessionID...)
 	b = append(b, `","status":"`...)
-	b = append(b, status...)
-	if specialistID != "" {
+	b = append(b, ev.Reason...)
+	if ev.SpecialistID != "" {
 		b = append(b, `","specialistId":"`...)
-		b = append(b, specialistID...)
+		b = append(b, ev.SpecialistID...)
 	}
 	b = append(b, `","expiresAt":"`...)
-	b = instant.Append(b, expires)
+	b = instant.Append(b, ev.ExpiresAt)
 	return append(b, '"')
 }
 
@@ -181,13 +185,13 @@ func appendExpiry(b []byte, at time.Time) []byte {
 	return append(b, '"')
 }
 
-// notOwn is the end of a frame in everybody else's form.
-const notOwn = `,"isOwnHold":false` + "}\n\n"
+// notOwnEnd is the end of a frame in everybody else's form.
+const notOwnEnd = `,"isOwnHold":false` + "}\n\n"
 
 // ownForm returns the owner's form of a frame that has been encoded for everybody else. A frame that says nothing of an
 // owner is returned as it is.
 func ownForm(b, shared []byte, owner holds.ClientID) []byte {
-	rest, found := bytes.CutSuffix(shared, []byte(notOwn))
+	rest, found := bytes.CutSuffix(shared, []byte(notOwnEnd))
 	if !found {
 		return append(b, shared...)
 	}

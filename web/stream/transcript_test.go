@@ -1,4 +1,4 @@
-package web
+package stream
 
 import (
 	"bytes"
@@ -63,7 +63,7 @@ func TestStreamTranscripts(t *testing.T) {
 	for name, script := range scripts {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newStreams(t, hubOptions{})
+				s := newStreams(t, Options{})
 				s.claim("checkup", "ada", 20, otherClient) // is in the snapshot
 				r := s.listen("checkup", ownClient, 0)
 				var got bytes.Buffer
@@ -88,7 +88,7 @@ func TestStreamTranscripts(t *testing.T) {
 				synctest.Wait()
 				r.conn.Close()
 				<-read
-				compareTranscript(t, "../testdata/stream/"+name+".txt", got.String())
+				compareTranscript(t, "../../testdata/stream/"+name+".txt", got.String())
 			})
 		})
 	}

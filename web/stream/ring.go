@@ -1,4 +1,4 @@
-package web
+package stream
 
 import (
 	"cmp"
@@ -10,12 +10,11 @@ import (
 	"holdfast/holds"
 )
 
-// A ring is the recent frames of one topic as a log of bytes, cut into chunks. Bytes once written never change, so a
-// subscriber is only a position, everything behind it is one write of the very bytes that all the others get, and
-// nobody copies anything. The oldest chunk is let go when there are more than ringChunks; a reader whose position was in
-// it has fallen off.
+// A ring is a log of the recent frames of one topic: bytes in chunks, numbered by their position since the ring began. Bytes once
+// written never change, so a subscriber needs no more than a position, and all subscribers are sent the same bytes without a
+// copy. Past ringChunks the oldest chunk is dropped; a subscriber whose position was in it has fallen off.
 //
-// One goroutine appends; any number read.
+// One goroutine appends; any number read. The zero ring is empty and takes no memory.
 type ring struct {
 	mu     sync.Mutex
 	chunks []*chunk // oldest first
@@ -33,12 +32,12 @@ type chunk struct {
 	frames []frameMark
 }
 
-// frameMark is where one frame ends, and what a stream that has just taken its snapshot must know of it.
+// frameMark is where one frame ends, and what subscriber.isKnown must know of it.
 type frameMark struct {
 	end   uint64
 	at    time.Time
 	of    string // the hold that begins, or the look that begins or ends; empty for all others
-	ended bool
+	ended bool   // the look ends
 }
 
 // errFellOff: the bytes at this position are gone.
@@ -64,7 +63,7 @@ func (r *ring) append(frame []byte, ev *holds.Event) {
 	case holds.EventHold:
 		mark.of = ev.HoldID
 	case holds.EventSelect, holds.EventDeselect:
-		mark.of = look(ev.Client, &ev.Span)
+		mark.of = lookName(ev.Client, &ev.Span)
 	}
 	c.frames = append(c.frames, mark)
 }

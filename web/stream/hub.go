@@ -1,0 +1,246 @@
+package stream
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"holdfast/holds"
+)
+
+// Hub hands events to the subscribers. It is safe for concurrent use.
+type Hub struct {
+	source  Source
+	log     *slog.Logger
+	options Options
+
+	mu        sync.Mutex
+	topics    map[string]*topic // by name
+	byClient  map[holds.ClientID]*subscriber
+	all       map[*subscriber]struct{}
+	admitted  int // streams that are open or about to be
+	byAddress map[netip.Addr]int
+	stopping  bool
+
+	ready   chan struct{}  // closed once events are followed
+	writers sync.WaitGroup // goroutines that finish a blocked write, and streams about to begin
+}
+
+// Options are the times and bounds of a hub; the zero value of each is its default.
+type Options struct {
+	Ping         time.Duration // between pings; default 15 s
+	WriteTimeout time.Duration // for one write to a reader that does not read; default 5 s
+	Drain        time.Duration // for all readers together at a shutdown; default 2 s
+	Sweep        time.Duration // between two looks at pings, leases and lost connections; default 250 ms
+	Streams      int           // open at a time; default 20,000
+	PerAddress   int           // open at a time of one address; default: as many as Streams
+}
+
+func (o Options) withDefaults() Options {
+	for _, d := range []struct {
+		to    *time.Duration
+		value time.Duration
+	}{{&o.Ping, 15 * time.Second}, {&o.WriteTimeout, 5 * time.Second}, {&o.Drain, 2 * time.Second}, {&o.Sweep, 250 * time.Millisecond}} {
+		if *d.to == 0 {
+			*d.to = d.value
+		}
+	}
+	if o.Streams == 0 {
+		o.Streams = 20_000
+	}
+	if o.PerAddress == 0 {
+		o.PerAddress = o.Streams
+	}
+	return o
+}
+
+// topic is what subscribers follow. The list is copied on every change, so that a sweep needs no lock.
+type topic struct {
+	ring        ring
+	subscribers atomic.Pointer[[]*subscriber]
+}
+
+func (t *topic) list() []*subscriber {
+	if p := t.subscribers.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+// New returns a hub. Streams wait in Open until Run follows the events.
+func New(source Source, log *slog.Logger, o Options) *Hub {
+	return &Hub{
+		source: source, log: log, options: o.withDefaults(),
+		topics: make(map[string]*topic), ready: make(chan struct{}),
+		byClient: make(map[holds.ClientID]*subscriber), all: make(map[*subscriber]struct{}), byAddress: make(map[netip.Addr]int),
+	}
+}
+
+// Run follows events until ctx ends, then ends every stream and waits for them, at most Options.Drain.
+func (h *Hub) Run(ctx context.Context) {
+	var work sync.WaitGroup
+	work.Go(func() { h.follow(ctx) })
+	work.Go(func() { h.maintain(ctx) })
+	work.Wait()
+	h.shutdown()
+}
+
+// goneCheck is how often a silent connection is asked whether the other side has closed it.
+const goneCheck = 2 * time.Second
+
+// maintain sends pings, ends streams whose lease is over and drops those whose reader has left.
+func (h *Hub) maintain(ctx context.Context) {
+	tick := time.NewTicker(h.options.Sweep)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-tick.C:
+			for _, s := range h.subscribers() {
+				switch {
+				case !now.Before(s.leaseEnds):
+					h.end(s, endLeaseExpired)
+				case now.Sub(s.pinged) >= h.options.Ping:
+					s.pinged = now
+					s.add([]byte(pingFrame))
+					h.flush(s)
+				case now.Sub(s.checked) >= goneCheck:
+					s.checked = now
+					if s.conn.isGone() {
+						h.drop(s, endClientAbort)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Count says how many streams are open.
+func (h *Hub) Count() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.all)
+}
+
+// subscribers lists all that have joined and have not ended.
+func (h *Hub) subscribers() []*subscriber {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	list := make([]*subscriber, 0, len(h.all))
+	for s := range h.all {
+		list = append(list, s)
+	}
+	return list
+}
+
+// join adds a subscriber to a topic before its snapshot is taken, so that nothing falls between. Nothing is written to it until
+// start, because its writing mark is set. The stream that the same client had is ended. ErrStopping.
+func (h *Hub) join(s *subscriber, topicName string) error {
+	h.mu.Lock()
+	if h.stopping {
+		h.mu.Unlock()
+		return ErrStopping
+	}
+	t := h.topics[topicName]
+	if t == nil {
+		t = new(topic)
+		h.topics[topicName] = t
+	}
+	s.topic = t
+	s.at = t.ring.tail()
+	s.writing.Store(true)
+	// Leases are shortened by up to a tenth, so that streams opened together do not all come back together.
+	s.leaseEnds = s.pinged.Add(s.lease - time.Duration(rand.Int64N(int64(s.lease)/10+1)))
+	list := append(slices.Clone(t.list()), s)
+	t.subscribers.Store(&list)
+	h.all[s] = struct{}{}
+	h.writers.Add(1) // until its snapshot is written: a shutdown waits for that, and for the end frame after it
+	var before *subscriber
+	if s.client != "" {
+		before = h.byClient[s.client]
+		h.byClient[s.client] = s
+	}
+	h.mu.Unlock()
+	if before != nil {
+		h.end(before, endReplaced)
+	}
+	return nil
+}
+
+// start lets a subscriber that has its snapshot be written to.
+func (h *Hub) start(s *subscriber) {
+	s.writing.Store(false)
+	h.flush(s)
+}
+
+// remove takes a subscriber out of every list. It reports whether this call did it.
+func (h *Hub) remove(s *subscriber) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if _, ok := h.all[s]; !ok {
+		return false
+	}
+	delete(h.all, s)
+	if h.byClient[s.client] == s {
+		delete(h.byClient, s.client)
+	}
+	list := slices.DeleteFunc(slices.Clone(s.topic.list()), func(other *subscriber) bool { return other == s })
+	s.topic.subscribers.Store(&list)
+	return true
+}
+
+// end ends a stream politely: what its reader has not had, then the end frame, then the connection.
+func (h *Hub) end(s *subscriber, reason endReason) {
+	if s.setEnd(reason) {
+		h.flush(s)
+	}
+}
+
+// endAll ends every stream that is open now.
+func (h *Hub) endAll(reason endReason) {
+	for _, s := range h.subscribers() {
+		h.end(s, reason)
+	}
+}
+
+// drop ends a stream whose connection is of no use any more.
+func (h *Hub) drop(s *subscriber, reason endReason) {
+	if h.remove(s) {
+		s.conn.close()
+		h.log.Debug("stream ended", "connection", s.id, "reason", string(reason))
+	}
+}
+
+// stop refuses new streams from now on and ends those that are open.
+func (h *Hub) stop(reason endReason) {
+	h.mu.Lock()
+	h.stopping = true
+	h.mu.Unlock()
+	h.endAll(reason)
+}
+
+// shutdown ends every stream and waits for their last frames.
+func (h *Hub) shutdown() {
+	h.stop(endShutdown)
+	done := make(chan struct{})
+	go func() {
+		h.writers.Wait()
+		close(done)
+	}()
+	timeout := time.NewTimer(h.options.Drain)
+	defer timeout.Stop()
+	select {
+	case <-done:
+	case <-timeout.C:
+	}
+	for _, s := range h.subscribers() {
+		h.drop(s, endShutdown)
+	}
+	<-done // closed connections end their writes
+}

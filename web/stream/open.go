@@ -1,0 +1,208 @@
+package stream
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"holdfast/holds"
+)
+
+// The lease of a stream: how long it may live before the server ends it and the browser opens it anew.
+const (
+	DefaultLease = 15 * time.Minute
+	MinLease     = 100 * time.Millisecond
+	MaxLease     = time.Hour
+)
+
+// Topics that are no appointment type; no id has a space in it.
+const (
+	AllTypes = "all types"   // every slot event, and what happens to appointments
+	Presence = "who is here" // specialists who come and go, and sessions
+)
+
+// ContentType is that of every stream.
+const ContentType = "text/event-stream; charset=utf-8"
+
+// What Open refuses with.
+var (
+	ErrStopping    = errors.New("the live streams are stopping")
+	ErrFull        = errors.New("as many live streams are open as may be")
+	ErrAddressFull = errors.New("as many live streams of one address are open as may be")
+)
+
+// Request is a checked request for a stream.
+type Request struct {
+	Topic   string         // an appointment type, AllTypes or Presence
+	Client  holds.ClientID // who reads, if that is known; its own events are sent to it in its own form
+	Lease   time.Duration  // default DefaultLease
+	Address netip.Addr     // whose stream this is, for Options.PerAddress
+}
+
+// WasReplaced reports whether a browser reconnects by itself after it was told that another stream of the same client has
+// replaced its own. The answer 204 makes it stop.
+func WasReplaced(r *http.Request) bool {
+	return strings.HasPrefix(r.Header.Get("Last-Event-ID"), replacedID)
+}
+
+// admit counts a stream of an address, or refuses it.
+func (h *Hub) admit(address netip.Addr) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case h.stopping:
+		return ErrStopping
+	case h.admitted >= h.options.Streams:
+		return ErrFull
+	case h.byAddress[address] >= h.options.PerAddress:
+		return ErrAddressFull
+	}
+	h.admitted++
+	h.byAddress[address]++
+	return nil
+}
+
+func (h *Hub) release(address netip.Addr) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.admitted--
+	if h.byAddress[address]--; h.byAddress[address] <= 0 {
+		delete(h.byAddress, address)
+	}
+}
+
+// takenHead is the head of an answer on a connection taken over: HTTP/1.1, not chunked, ended by closing.
+const takenHead = "HTTP/1.1 200 OK\r\n" +
+	"Content-Type: " + ContentType + "\r\n" +
+	"Cache-Control: no-cache, no-transform\r\n" +
+	"X-Accel-Buffering: no\r\n" +
+	"X-Content-Type-Options: nosniff\r\n" +
+	"Referrer-Policy: no-referrer\r\n" +
+	"Connection: close\r\n\r\n"
+
+// Open answers a request with a live stream. If it can take the connection over it returns at once, and the hub writes the
+// stream; otherwise, as with HTTP/2, it returns when the stream has ended. ErrStopping, ErrFull, ErrAddressFull, or the error of
+// the request's context while the hub is not running yet. An error means that nothing was written.
+func (h *Hub) Open(w http.ResponseWriter, r *http.Request, q Request) error {
+	if err := h.admit(q.Address); err != nil {
+		return err
+	}
+	left := sync.OnceFunc(func() { h.release(q.Address) })
+	select {
+	case <-h.ready:
+	case <-r.Context().Done():
+		left()
+		return r.Context().Err()
+	}
+	now := time.Now()
+	s := &subscriber{
+		id: rand.Text(), client: q.Client, lease: cmp.Or(q.Lease, DefaultLease), pinged: now, checked: now,
+	}
+	if r.ProtoMajor == 1 {
+		if conn, buffered, err := http.NewResponseController(w).Hijack(); err == nil {
+			s.conn = newTakenConn(conn, left)
+			// Deadlines of the request must not end the stream; what the peer sent meanwhile is of no interest.
+			_ = conn.SetDeadline(time.Time{})
+			_, _ = io.CopyN(io.Discard, buffered.Reader, int64(buffered.Reader.Buffered()))
+			if err := s.conn.write([]byte(takenHead), h.options.WriteTimeout); err != nil {
+				s.conn.close()
+				return nil
+			}
+			h.begin(r, s, q.Topic)
+			return nil
+		}
+	}
+	flush := newFlushConn()
+	s.conn = flush
+	head := w.Header()
+	head.Set("Content-Type", ContentType)
+	head.Set("Cache-Control", "no-cache, no-transform")
+	head.Set("X-Accel-Buffering", "no")
+	w.WriteHeader(http.StatusOK)
+	h.writers.Go(func() { h.begin(r, s, q.Topic) })
+	flush.serve(w, r, h.options.WriteTimeout)
+	h.drop(s, endClientCancel)
+	left()
+	return nil
+}
+
+// begin lets a subscriber join its topic, writes what is so now, and lets it go live.
+func (h *Hub) begin(r *http.Request, s *subscriber, topic string) {
+	hello := append([]byte(retryFrame), appendInit(nil, s.id, s.lease, h.source.Epoch())...)
+	if err := h.join(s, topic); err != nil {
+		_ = s.conn.write(appendEnd(hello, endShutdown, s.id), h.options.WriteTimeout)
+		s.conn.close()
+		return
+	}
+	defer h.writers.Done()
+	hello, err := h.snapshot(r.Context(), s, topic, hello)
+	if err != nil {
+		h.log.Warn("a stream could not take its snapshot", "error", err)
+		_ = s.conn.write(appendEnd(hello, endInitFailed, s.id), h.options.WriteTimeout)
+		h.drop(s, endInitFailed)
+		return
+	}
+	if err := s.conn.write(hello, h.options.WriteTimeout); err != nil {
+		h.drop(s, endClientAbort)
+		return
+	}
+	h.start(s)
+}
+
+// snapshot appends what is so now, and the connected frame. The subscriber has joined already.
+func (h *Hub) snapshot(ctx context.Context, s *subscriber, topic string, b []byte) ([]byte, error) {
+	if topic == Presence {
+		return h.presenceSnapshot(ctx, s, b)
+	}
+	id := topic
+	if topic == AllTypes {
+		id = ""
+	}
+	now, err := h.source.Slots(ctx, id)
+	if err != nil {
+		return b, err
+	}
+	s.known, s.knownEnd = make(map[string]struct{}, len(now.Holds)+len(now.Looking)), time.Now()
+	for i := range now.Holds {
+		s.known[now.Holds[i].ID] = struct{}{}
+		b = appendHold(b, &now.Holds[i], s.client != "" && now.Holds[i].Client == s.client)
+	}
+	b = appendConnected(b, now.Generation)
+	// A reader forgets all looks when it connects, so they follow that. They are a hint; of a crowd not every look is told.
+	for i := range now.Looking[:min(len(now.Looking), maxLooks)] {
+		x := &now.Looking[i]
+		s.known[lookName(x.Client, &x.Span)] = struct{}{}
+		b = appendLook(b, x, s.client != "" && x.Client == s.client)
+	}
+	return b, nil
+}
+
+// presenceSnapshot is that of the topic Presence. What was published before it began is in it, or was true earlier; the empty
+// name in known leaves those frames out.
+func (h *Hub) presenceSnapshot(ctx context.Context, s *subscriber, b []byte) ([]byte, error) {
+	s.known, s.knownEnd = map[string]struct{}{"": {}}, time.Now().Add(-1)
+	now, err := h.source.Presence(ctx)
+	if err != nil {
+		return b, err
+	}
+	for i := range now.Presence {
+		b = appendData(b, &now.Presence[i], "")
+	}
+	return appendConnected(b, now.Generation), nil
+}
+
+// maxLooks bounds what a new stream is told of looks: 200 are 50 KB.
+const maxLooks = 200
+
+// lookName names one client's look at one slot.
+func lookName(client holds.ClientID, s *holds.Span) string {
+	return string(client) + " " + s.SpecialistID + " " + strconv.FormatInt(s.SlotStart.Unix(), 36)
+}

@@ -1,0 +1,168 @@
+package stream
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"holdfast/holds"
+)
+
+// subscriber is one open stream: a connection, a position in the ring of its topic, and the few frames that are for it alone.
+type subscriber struct {
+	id              string // connection id
+	client          holds.ClientID
+	lease           time.Duration
+	leaseEnds       time.Time
+	pinged, checked time.Time // touched only by Hub.maintain once the subscriber has joined
+	conn            conn
+	topic           *topic
+
+	writing atomic.Bool // whoever set it owns the writing side of conn, and the next three fields
+	asked   atomic.Bool // somebody asked for a flush while another one was writing
+
+	at       uint64              // position in the ring
+	known    map[string]struct{} // holds and looks of the snapshot; nil once events are later than it
+	knownEnd time.Time           // when the snapshot was complete
+
+	mu      sync.Mutex
+	own     []byte  // frames for this subscriber alone, sent after what is in the ring
+	patches []patch // its own form of frames in the ring, by position
+	ending  endReason
+	endSent bool
+}
+
+// patch replaces one frame of the ring for the client whose event it is.
+type patch struct {
+	at    uint64
+	frame []byte
+}
+
+// add queues a frame for this subscriber alone.
+func (s *subscriber) add(frame []byte) {
+	s.mu.Lock()
+	if s.ending == "" {
+		s.own = append(s.own, frame...)
+	}
+	s.mu.Unlock()
+}
+
+// patch gives the subscriber its own form of the frame that is about to be added to its ring at a position.
+func (s *subscriber) patch(at uint64, frame []byte) {
+	s.mu.Lock()
+	s.patches = append(s.patches, patch{at, frame})
+	s.mu.Unlock()
+}
+
+// setEnd decides how the stream ends. The first reason counts.
+func (s *subscriber) setEnd(reason endReason) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ending != "" {
+		return false
+	}
+	s.ending = reason
+	return true
+}
+
+// ended reports whether next has handed out the end frame, and the reason in it.
+func (s *subscriber) ended() (reason endReason, sent bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ending, s.endSent
+}
+
+// next returns the next bytes to write and moves past them: what is new in the ring, then the subscriber's own frames, then
+// its end; nothing if there is nothing. They are valid until the next call. A subscriber that has fallen off its ring is told
+// its end instead. Only the owner of writing may call it.
+func (s *subscriber) next() []byte {
+	if _, sent := s.ended(); sent {
+		return nil
+	}
+	until := s.topic.ring.tail() // patches of all that is before it are in place
+	for s.at < until {
+		b, err := s.nextOfRing(until)
+		if err != nil {
+			s.setEnd(endSendFailed)
+			s.at = until
+		}
+		if len(b) > 0 {
+			return b
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.own
+	s.own = nil
+	if s.ending != "" {
+		b = appendEnd(b, s.ending, s.id)
+		s.endSent = true
+	}
+	return b
+}
+
+// nextOfRing returns what is left of the current chunk before a position, nearly always the shared bytes as they are. It is
+// empty if every frame there was left out.
+func (s *subscriber) nextOfRing(until uint64) ([]byte, error) {
+	s.mu.Lock()
+	plain := s.known == nil && len(s.patches) == 0
+	s.mu.Unlock()
+	b, marks, err := s.topic.ring.read(s.at, until)
+	if err != nil {
+		return nil, err
+	}
+	if plain {
+		s.at += uint64(len(b))
+		return b, nil
+	}
+	var mine []byte
+	for _, mark := range marks {
+		frame := b[:mark.end-s.at]
+		b = b[len(frame):]
+		frame = s.takePatch(s.at, frame)
+		if !s.isKnown(mark) {
+			mine = append(mine, frame...)
+		}
+		s.at = mark.end
+	}
+	return mine, nil
+}
+
+// takePatch returns the subscriber's own form of the frame at a position, or the frame itself.
+func (s *subscriber) takePatch(at uint64, frame []byte) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.patches) > 0 && s.patches[0].at < at {
+		s.patches = s.patches[1:]
+	}
+	if len(s.patches) > 0 && s.patches[0].at == at {
+		frame = s.patches[0].frame
+		s.patches = s.patches[1:]
+	}
+	if len(s.patches) == 0 {
+		s.patches = nil
+	}
+	return frame
+}
+
+// isKnown reports whether the snapshot already told what a frame says: that a hold began which was in it, that a look began
+// which was in it, or that a look ended which was not. The empty name in known stands for all other frames. Once events are
+// later than the snapshot, nothing is known any more.
+func (s *subscriber) isKnown(mark frameMark) bool {
+	if s.known == nil {
+		return false
+	}
+	if mark.at.After(s.knownEnd) {
+		s.known = nil
+		return false
+	}
+	_, known := s.known[mark.of]
+	switch {
+	case mark.ended:
+		delete(s.known, mark.of)
+		return !known
+	case !known && mark.of != "":
+		s.known[mark.of] = struct{}{}
+	}
+	return known
+}
