@@ -44,6 +44,7 @@ func (h *Hub) relay(ctx context.Context, watch holds.Watch) error {
 		if events, err = watch.Next(ctx, events); err != nil {
 			return err
 		}
+		clear(grown) // or it would keep the rings that it names
 		grown = grown[:0]
 		for i := range events {
 			frame, grown = h.append(&events[i], epoch, frame, grown)
@@ -109,10 +110,7 @@ func (h *Hub) owner(ev *holds.Event) *subscriber {
 func (h *Hub) topicOf(name string) *topic {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if t := h.topics[name]; t != nil && len(t.list()) > 0 {
-		return t
-	}
-	return nil
+	return h.topics[name]
 }
 
 // sweep writes to every subscriber what it has not had. Large sweeps are shared among the processors.

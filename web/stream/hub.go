@@ -20,7 +20,7 @@ type Hub struct {
 	options Options
 
 	mu        sync.Mutex
-	topics    map[string]*topic // by name
+	topics    map[string]*topic // those with subscribers, by name
 	byClient  map[holds.ClientID]*subscriber
 	all       map[*subscriber]struct{}
 	admitted  int // streams that are open or about to be
@@ -61,6 +61,7 @@ func (o Options) withDefaults() Options {
 
 // topic is what subscribers follow. The list is copied on every change, so that a sweep needs no lock.
 type topic struct {
+	name        string
 	ring        ring
 	subscribers atomic.Pointer[[]*subscriber]
 }
@@ -149,7 +150,7 @@ func (h *Hub) join(s *subscriber, topicName string) error {
 	}
 	t := h.topics[topicName]
 	if t == nil {
-		t = new(topic)
+		t = &topic{name: topicName}
 		h.topics[topicName] = t
 	}
 	s.topic = t
@@ -179,7 +180,8 @@ func (h *Hub) start(s *subscriber) {
 	h.flush(s)
 }
 
-// remove takes a subscriber out of every list. It reports whether this call did it.
+// remove takes a subscriber out of every list, and its topic with its ring if it was the last one. It reports whether this call
+// did it.
 func (h *Hub) remove(s *subscriber) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -192,6 +194,9 @@ func (h *Hub) remove(s *subscriber) bool {
 	}
 	list := slices.DeleteFunc(slices.Clone(s.topic.list()), func(other *subscriber) bool { return other == s })
 	s.topic.subscribers.Store(&list)
+	if len(list) == 0 {
+		delete(h.topics, s.topic.name)
+	}
 	return true
 }
 

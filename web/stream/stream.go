@@ -29,6 +29,8 @@
 //   - subscriber.mu guards what others hand over: frames of its own, and how the stream is to end.
 //   - ring.mu guards the list of chunks. Bytes in a chunk never change, so they are written without a lock.
 //
+// A topic lives as long as somebody is subscribed to it, and its ring with it.
+//
 // # The end
 //
 // A stream ends with a frame that says why (endReason), unless the connection is lost. end is the polite way: first what is

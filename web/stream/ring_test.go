@@ -1,0 +1,69 @@
+package stream
+
+import (
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+	"weak"
+)
+
+// TestRingsAreLetGoWhenNobodyListens: a ring takes up to 1.5 MB, and a clinic has as many as it has types.
+func TestRingsAreLetGoWhenNobodyListens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStreams(t, Options{})
+		leaves, stays, desk := s.listen("checkup", "", 0), s.listen("checkup", "", 0), s.listen(AllTypes, "", 0)
+		readers := []*reader{leaves, stays, desk}
+		event := func(slot int, readers ...*reader) {
+			t.Helper()
+			h := s.claim("checkup", "ada", slot, otherClient)
+			for _, r := range readers {
+				if f := r.upTo("hold"); f.HoldID != h.ID {
+					t.Errorf("a reader was told of hold %s, want %s", f.HoldID, h.ID)
+				}
+			}
+			synctest.Wait()
+		}
+		for _, r := range readers {
+			r.upTo("connected")
+		}
+		event(0, readers...)
+		var chunks []weak.Pointer[chunk]
+		for _, name := range []string{"checkup", AllTypes} {
+			chunks = append(chunks, weak.Make(s.hub.topics[name].ring.chunks[0]))
+		}
+
+		leaves.conn.Close()
+		event(1, stays, desk) // who has left is noticed by the next write
+		runtime.GC()
+		if n := s.hub.Count(); n != 2 || chunks[0].Value() == nil {
+			t.Errorf("%d streams are open and the ring is kept: %t; want 2, and their ring", n, chunks[0].Value() != nil)
+		}
+		stays.conn.Close()
+		desk.conn.Close()
+		event(2)
+		event(3) // concerns nobody any more
+		runtime.GC()
+		for i := range chunks {
+			if chunks[i].Value() != nil {
+				t.Errorf("ring %d is kept though nobody listens", i)
+			}
+		}
+		if len(s.hub.topics) != 0 {
+			t.Errorf("%d topics are kept though nobody listens", len(s.hub.topics))
+		}
+
+		again := s.listen("checkup", "", 0)
+		told := 0
+		for f := again.must(); f.Type != "connected"; f = again.must() {
+			if f.Type == "hold" {
+				told++
+			}
+		}
+		if told != 4 {
+			t.Errorf("who comes back is told of %d holds, want 4", told)
+		}
+		time.Sleep(time.Millisecond)
+		event(4, again)
+	})
+}
