@@ -11,26 +11,42 @@ import (
 )
 
 // follow appends events to the rings and sweeps their subscribers, until ctx ends. If it falls behind the events itself, it
-// watches anew first and then ends every stream that may have missed one.
+// watches anew first and then ends every stream that may have missed one. When there are no events to follow any more, the hub
+// stops: a page that is told so asks for its times instead of waiting.
 func (h *Hub) follow(ctx context.Context) {
+	reason := endUnknown
 	for first := true; ctx.Err() == nil; first = false {
 		watch, err := h.source.Watch(ctx)
 		if err != nil {
+			h.stopWithoutEvents(ctx, err)
 			return
 		}
 		if first {
 			close(h.ready)
 		} else {
-			h.endAll(endSendFailed)
+			h.endAll(reason)
 		}
 		err = h.relay(ctx, watch)
 		watch.Close()
-		if errors.Is(err, holds.ErrClosed) {
+		switch {
+		case errors.Is(err, holds.ErrClosed):
+			h.stopWithoutEvents(ctx, err)
 			return
-		}
-		if errors.Is(err, holds.ErrSlow) {
+		case errors.Is(err, holds.ErrSlow):
+			reason = endSendFailed
 			h.log.Error("the hub fell behind the events; every stream is ended and starts afresh")
+		case ctx.Err() == nil:
+			reason = endUnknown
+			h.log.Error("the events were interrupted; every stream is ended and starts afresh", "error", err)
 		}
+	}
+}
+
+// stopWithoutEvents ends every stream, unless ctx has ended: then shutdown does, and gives the reason.
+func (h *Hub) stopWithoutEvents(ctx context.Context, err error) {
+	if ctx.Err() == nil {
+		h.log.Error("there are no events any more, and no live streams", "error", err)
+		h.stop(endUnknown)
 	}
 }
 

@@ -29,7 +29,7 @@ const (
 	endInitFailed   endReason = "init-failed"
 	endShutdown     endReason = "server-shutdown"
 	endReplaced     endReason = "replaced" // the same client opened another stream
-	endUnknown      endReason = "unknown"
+	endUnknown      endReason = "unknown"  // nothing better is known: the events were interrupted
 
 	// Logged and never sent: the other side is gone.
 	endClientAbort  endReason = "client-abort"

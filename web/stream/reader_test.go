@@ -34,7 +34,7 @@ type streams struct {
 	day    time.Time // 09:00 UTC, two days ahead
 }
 
-func newStreams(t testing.TB, o Options) *streams {
+func newStreams(t testing.TB, o Options, change ...func(*Source)) *streams {
 	t.Helper()
 	ctx := context.Background()
 	db, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(t.TempDir(), "holdfast.db")})
@@ -49,7 +49,11 @@ func newStreams(t testing.TB, o Options) *streams {
 	if _, err := e.Import(ctx, "system", streamClinic()); err != nil {
 		t.Fatal(err)
 	}
-	h := New(sourceOf(e), slog.New(slog.DiscardHandler), o)
+	source := sourceOf(e)
+	for _, c := range change {
+		c(&source)
+	}
+	h := New(source, slog.New(slog.DiscardHandler), o)
 	running, stop := context.WithCancel(ctx)
 	s := &streams{t: t, engine: e, holds: live, hub: h, stop: stop, ended: make(chan struct{})}
 	s.day = time.Now().UTC().Truncate(24 * time.Hour).Add(48*time.Hour + 9*time.Hour)

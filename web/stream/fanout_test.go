@@ -1,0 +1,84 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"net/http/httptest"
+	"testing"
+	"testing/synctest"
+
+	"holdfast/holds"
+)
+
+// interrupted is a watch of the real table that ends when its context does, with the cause of that.
+type interrupted struct {
+	holds.Watch
+	until context.Context
+}
+
+func (w interrupted) Next(ctx context.Context, buf []holds.Event) ([]holds.Event, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(w.until, cancel)()
+	buf, err := w.Watch.Next(ctx, buf)
+	if w.until.Err() != nil {
+		err = context.Cause(w.until)
+	}
+	return buf, err
+}
+
+// TestInterruptedEventsEndStreams: a reader whose events may have a gap is told to come back, and why as far as that is known.
+func TestInterruptedEventsEndStreams(t *testing.T) {
+	lost := errors.New("the connection is lost")
+	for _, c := range []struct {
+		name     string
+		watching error // how the watch ends
+		again    error // what watching again says
+		want     endReason
+		open     error // what opening a stream says then
+	}{
+		{"the hub was too slow", holds.ErrSlow, nil, endSendFailed, nil},
+		{"nobody knows why", lost, nil, endUnknown, nil},
+		{"and they do not come back", lost, lost, endUnknown, ErrStopping},
+		{"the live state was closed", holds.ErrClosed, nil, endUnknown, ErrStopping},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				until, interrupt := context.WithCancelCause(context.Background())
+				defer interrupt(nil)
+				s := newStreams(t, Options{}, func(source *Source) {
+					watch := source.Watch
+					source.Watch = func(ctx context.Context) (holds.Watch, error) {
+						if until.Err() != nil {
+							if c.again != nil {
+								return nil, c.again
+							}
+							return watch(ctx)
+						}
+						w, err := watch(ctx)
+						return interrupted{w, until}, err
+					}
+				})
+				r := s.listen("checkup", "", 0)
+				r.upTo("connected")
+				interrupt(c.watching)
+				if f := r.upTo("end"); f.Reason != string(c.want) {
+					t.Errorf("the stream was ended with %s, want %s", f.Reason, c.want)
+				}
+				synctest.Wait()
+				if c.open != nil {
+					err := s.hub.Open(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil), Request{Topic: "checkup"})
+					if !errors.Is(err, c.open) {
+						t.Errorf("a new stream is answered %v, want %v", err, c.open)
+					}
+					return
+				}
+				again := s.listen("checkup", "", 0)
+				again.upTo("connected")
+				if h := s.claim("checkup", "ada", 0, otherClient); again.upTo("hold").HoldID != h.ID {
+					t.Error("a new stream is not told of what happens")
+				}
+			})
+		})
+	}
+}
