@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"errors"
+	"math"
 	"net/http"
 	"time"
 
@@ -63,9 +64,10 @@ func (s *Server) staffStream(c *call) error {
 	return s.openStream(c, stream.Request{Topic: stream.AllTypes, Client: client, Lease: lease})
 }
 
+// lease reads leaseMs. A longer one than stream.MaxLease is shortened to that.
 func (q *query) lease() time.Duration {
-	ms := q.whole("leaseMs", int(stream.MinLease.Milliseconds()), int(stream.MaxLease.Milliseconds()), int(stream.DefaultLease.Milliseconds()))
-	return time.Duration(ms) * time.Millisecond
+	ms := q.whole("leaseMs", int(stream.MinLease.Milliseconds()), math.MaxInt32, int(stream.DefaultLease.Milliseconds()))
+	return min(time.Duration(ms)*time.Millisecond, stream.MaxLease)
 }
 
 // openStream applies the limits and hands the request to the hub. A browser that was told of its replacement and comes

@@ -43,7 +43,7 @@ var (
 type Request struct {
 	Topic   string         // an appointment type, AllTypes or Presence
 	Client  holds.ClientID // who reads, if that is known; its own events are sent to it in its own form
-	Lease   time.Duration  // default DefaultLease
+	Lease   time.Duration  // default DefaultLease; more than MaxLease counts as MaxLease
 	Address netip.Addr     // whose stream this is, for Options.PerAddress
 }
 
@@ -104,7 +104,7 @@ func (h *Hub) Open(w http.ResponseWriter, r *http.Request, q Request) error {
 	}
 	now := time.Now()
 	s := &subscriber{
-		id: rand.Text(), client: q.Client, lease: cmp.Or(q.Lease, DefaultLease), pinged: now, checked: now,
+		id: rand.Text(), client: q.Client, lease: min(cmp.Or(q.Lease, DefaultLease), MaxLease), pinged: now, checked: now,
 	}
 	if r.ProtoMajor == 1 {
 		if conn, buffered, err := http.NewResponseController(w).Hijack(); err == nil {
