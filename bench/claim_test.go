@@ -56,7 +56,7 @@ func BenchmarkClaim(b *testing.B) {
 				}
 			})
 			for _, h := range taken {
-				if ok, err := live.Release(ctx, h.ID, h.Client, holds.ReasonReleased); !ok || err != nil {
+				if ok, err := live.Release(ctx, h.ID, h.Owner, holds.ReasonReleased); !ok || err != nil {
 					b.Fatal(ok, err)
 				}
 			}
@@ -82,8 +82,8 @@ func wishes() (claims []holds.Claim, keys []string) {
 			id := fmt.Sprintf("s%03d", s)
 			keys = append(keys, fmt.Sprintf("hold:checkup:%d:%s", start.Unix(), id))
 			claims = append(claims, holds.Claim{
-				Span:   holds.Span{AppointmentTypeID: "checkup", SpecialistID: id, SlotStart: start, SlotEnd: end, BusyStart: start, BusyEnd: end},
-				Client: holds.ClientID(fmt.Sprintf("client-%016d", len(claims))), Seats: []int{0}, TTL: 30 * time.Second, MaxLife: 15 * time.Minute,
+				Span:  holds.Span{AppointmentTypeID: "checkup", SpecialistID: id, SlotStart: start, SlotEnd: end, BusyStart: start, BusyEnd: end},
+				Owner: holds.ClientID(fmt.Sprintf("client-%016d", len(claims))).Owner(), Seats: []int{0}, TTL: 30 * time.Second, MaxLife: 15 * time.Minute,
 			})
 		}
 	}

@@ -69,7 +69,7 @@ func BenchmarkInsert(b *testing.B) {
 					used += n
 					theirs += together(x.callers, n, func(i int) {
 						a := appointment(first + i)
-						_, err := pool.Exec(ctx, insertPostgres, a.ID, a.AppointmentTypeID, a.SpecialistID, a.ClientID, a.Seat, a.Overbook, a.Status, a.Attendance,
+						_, err := pool.Exec(ctx, insertPostgres, a.ID, a.AppointmentTypeID, a.SpecialistID, a.Owner, a.Seat, a.Overbook, a.Status, a.Attendance,
 							a.SlotStart.UnixMilli(), a.SlotEnd.UnixMilli(), a.BusyStart.UnixMilli(), a.BusyEnd.UnixMilli(), a.Patient.Name, a.Patient.Email,
 							a.Patient.Phone, a.Patient.BirthDate, a.Patient.Notes, a.Source, a.UpstreamState, a.UpstreamID, a.CreatedAt.UnixMilli(),
 							a.UpdatedAt.UnixMilli(), a.Version)
@@ -100,7 +100,7 @@ func appointment(n int) store.Appointment {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	return store.Appointment{
 		ID: fmt.Sprintf("01900000-0000-7000-8000-%012x", n), AppointmentTypeID: "checkup", SpecialistID: fmt.Sprintf("s%02d", n%specialists),
-		ClientID: "client-0123456789abcdef", Status: store.Confirmed, Attendance: store.Expected, SlotStart: start, SlotEnd: end,
+		Owner: "0123456789abcdef0123456789abcdef", Status: store.Confirmed, Attendance: store.Expected, SlotStart: start, SlotEnd: end,
 		BusyStart: start, BusyEnd: end, Patient: store.Patient{Name: "Lena Vogt", Email: "lena@example.org", Phone: "030 1234567"},
 		Source: store.SourceWeb, UpstreamState: store.UpstreamNone, CreatedAt: now, UpdatedAt: now, Version: 1,
 	}

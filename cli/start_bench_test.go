@@ -113,7 +113,7 @@ func fullDir(b *testing.B, appointments int) string {
 				end := start.Add(15 * time.Minute)
 				if err := tx.InsertAppointment(b.Context(), store.Appointment{
 					ID: fmt.Sprintf("01900000-0000-7000-8000-%012x", n), AppointmentTypeID: "checkup", SpecialistID: fmt.Sprintf("s%02d", n%specialists),
-					ClientID: fmt.Sprintf("client-%016d", n), Status: store.Confirmed, Attendance: store.Expected, SlotStart: start, SlotEnd: end,
+					Owner: fmt.Sprintf("%032x", n), Status: store.Confirmed, Attendance: store.Expected, SlotStart: start, SlotEnd: end,
 					BusyStart: start, BusyEnd: end, Patient: store.Patient{Name: "Rosa Winter", Email: "rosa@example.org"}, Source: store.SourceWeb,
 					UpstreamState: store.UpstreamNone, CreatedAt: first, UpdatedAt: first, Version: 1,
 				}); err != nil {

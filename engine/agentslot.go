@@ -226,7 +226,7 @@ func (e *Engine) upstreamOffers(ctx context.Context, s *schedule, t *store.Appoi
 // free reports whether a span has a seat that is neither booked nor held.
 func free(t *store.AppointmentType, span holds.Span, taken []store.Taken, held []holds.Hold) bool {
 	seats := len(FreeSeats(t, span, taken))
-	others, _ := heldSeats(span, seats, held, "")
+	others, _ := heldSeats(span, seats, held, holds.Owner{})
 	return others < seats
 }
 

@@ -37,7 +37,8 @@ type BookRequest struct {
 	IgnoreHours    bool   // outside opening times, notice and horizon
 	Displace       bool   // over another client's hold, whose owner is told
 
-	fence *fence // of an agent's booking; nil for all others
+	owner holds.Owner // of Client
+	fence *fence      // of an agent's booking; nil for all others
 }
 
 // Book writes an appointment. With a live hold: the hold is pinned, the row written, the hold confirmed. A hold that has
@@ -71,6 +72,7 @@ func (e *Engine) checkBooking(s *schedule, r *BookRequest) (*store.AppointmentTy
 	checkID(&m, "appointmentTypeId", r.AppointmentTypeID)
 	if r.Client != "" || r.Source == store.SourceWeb {
 		checkClient(&m, r.Client)
+		r.owner = r.Client.Owner()
 	}
 	if r.HoldID != "" {
 		checkID(&m, "holdId", r.HoldID)
@@ -105,7 +107,7 @@ func (e *Engine) bookingHold(ctx context.Context, r *BookRequest) (h holds.Hold,
 	if r.HoldID == "" {
 		return holds.Hold{}, false, nil
 	}
-	h, err = e.holds.Pin(ctx, r.HoldID, r.Client, bookingPin)
+	h, err = e.holds.Pin(ctx, r.HoldID, r.owner, bookingPin)
 	if err == nil {
 		if err := r.agrees(h.AppointmentTypeID, h.SpecialistID, h.SlotStart); err != nil {
 			e.unpin(ctx, h)
@@ -118,7 +120,7 @@ func (e *Engine) bookingHold(ctx context.Context, r *BookRequest) (h holds.Hold,
 	}
 	was, known := e.recent.get(r.HoldID)
 	switch {
-	case known && was.client != r.Client:
+	case known && !was.owner.Is(r.owner):
 		return holds.Hold{}, false, holds.ErrNotOwner
 	case known:
 		if err := r.agrees(was.appointmentTypeID, was.specialistID, was.slotStart); err != nil {
@@ -185,18 +187,18 @@ func (e *Engine) bookClaiming(ctx context.Context, s *schedule, t *store.Appoint
 	if err != nil {
 		return store.Appointment{}, err
 	}
-	if r.Client == "" {
-		r.Client = holds.ClientID("staff-" + newID())
-		defer func() { r.Client = "" }()
+	owner := r.owner
+	if owner.IsZero() {
+		owner = newOwner() // of the hold alone; the appointment is nobody's
 	}
 	for {
 		h, err := e.claim(ctx, t, r.SlotStart, found, holds.Claim{
-			Client: r.Client, TTL: bookingTTL, MaxLife: bookingTTL, Displace: r.Displace,
+			Owner: owner, TTL: bookingTTL, MaxLife: bookingTTL, Displace: r.Displace,
 		})
 		if err != nil {
 			return store.Appointment{}, err
 		}
-		if h, err = e.holds.Pin(ctx, h.ID, r.Client, bookingPin); err != nil {
+		if h, err = e.holds.Pin(ctx, h.ID, owner, bookingPin); err != nil {
 			return store.Appointment{}, err
 		}
 		a := newAppointment(&r, h.Span)
@@ -257,14 +259,14 @@ func (e *Engine) overbook(ctx context.Context, s *schedule, t *store.Appointment
 	if err := e.writeBooking(ctx, t, &r, &a); err != nil {
 		return store.Appointment{}, err
 	}
-	e.publish(ctx, holds.Event{Kind: holds.EventConfirm, Span: spanOf(&a), Client: r.Client})
+	e.publish(ctx, holds.Event{Kind: holds.EventConfirm, Span: spanOf(&a), Owner: r.owner})
 	return a, nil
 }
 
 func newAppointment(r *BookRequest, span holds.Span) store.Appointment {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	return store.Appointment{
-		ID: newID(), AppointmentTypeID: span.AppointmentTypeID, SpecialistID: span.SpecialistID, ClientID: string(r.Client),
+		ID: newID(), AppointmentTypeID: span.AppointmentTypeID, SpecialistID: span.SpecialistID, Owner: r.owner.String(),
 		Seat: span.Seat, Status: store.Confirmed, Attendance: store.Expected,
 		SlotStart: span.SlotStart, SlotEnd: span.SlotEnd, BusyStart: span.BusyStart, BusyEnd: span.BusyEnd,
 		Patient: r.Patient, Source: r.Source, UpstreamState: store.UpstreamNone,
@@ -280,7 +282,7 @@ func (e *Engine) writeBooking(ctx context.Context, t *store.AppointmentType, r *
 	r.fence.mark(e, &c)
 	err := e.store.Write(ctx, func(tx store.Tx) error {
 		if a.Source == store.SourceWeb {
-			if err := e.checkCooldown(ctx, tx, t, a.ClientID, a.CreatedAt); err != nil {
+			if err := e.checkCooldown(ctx, tx, t, a.Owner, a.CreatedAt); err != nil {
 				return err
 			}
 		}
@@ -304,22 +306,22 @@ func (e *Engine) writeBooking(ctx context.Context, t *store.AppointmentType, r *
 // more, so the streams are told here. A failure is only logged: the hold lapses by itself.
 func (e *Engine) confirm(ctx context.Context, h holds.Hold, a store.Appointment) {
 	ctx = context.WithoutCancel(ctx)
-	there, err := e.holds.Confirm(ctx, h.ID, h.Client)
+	there, err := e.holds.Confirm(ctx, h.ID, h.Owner)
 	if err != nil {
 		e.log.Warn("a hold outlives its booking until it lapses", "appointment", a.ID, "error", err)
 	} else if !there {
-		e.publish(ctx, holds.Event{Kind: holds.EventConfirm, HoldID: h.ID, Span: h.Span, Client: h.Client})
+		e.publish(ctx, holds.Event{Kind: holds.EventConfirm, HoldID: h.ID, Span: h.Span, Owner: h.Owner})
 	}
 }
 
 func (e *Engine) release(ctx context.Context, h holds.Hold, reason holds.Reason) {
-	if _, err := e.holds.Release(context.WithoutCancel(ctx), h.ID, h.Client, reason); err != nil {
+	if _, err := e.holds.Release(context.WithoutCancel(ctx), h.ID, h.Owner, reason); err != nil {
 		e.log.Warn("a hold could not be released and lapses by itself", "error", err)
 	}
 }
 
 func (e *Engine) unpin(ctx context.Context, h holds.Hold) {
-	if _, err := e.holds.Unpin(context.WithoutCancel(ctx), h.ID, h.Client, bookingGrace); err != nil && !errors.Is(err, holds.ErrNotFound) {
+	if _, err := e.holds.Unpin(context.WithoutCancel(ctx), h.ID, h.Owner, bookingGrace); err != nil && !errors.Is(err, holds.ErrNotFound) {
 		e.log.Warn("a hold stays pinned until it lapses", "error", err)
 	}
 }
@@ -331,7 +333,7 @@ func Booked(s store.Store) func(holds.Hold) bool {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		list, _, err := s.Appointments(ctx, store.AppointmentFilter{
-			From: h.SlotStart, To: h.SlotEnd, SpecialistID: h.SpecialistID, ClientID: string(h.Client), Status: store.Confirmed,
+			From: h.SlotStart, To: h.SlotEnd, SpecialistID: h.SpecialistID, Owner: h.Owner.String(), Status: store.Confirmed,
 		})
 		return err == nil && slices.ContainsFunc(list, func(a store.Appointment) bool {
 			return a.AppointmentTypeID == h.AppointmentTypeID && a.SlotStart.Equal(h.SlotStart)

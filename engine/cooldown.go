@@ -11,12 +11,12 @@ import (
 // checkCooldown returns *CooldownError if this client made a web booking of this type within the type's cooldown that is
 // still confirmed. It is derived from the appointments themselves, so a cancellation clears it and a booking that
 // failed never set it. Reading through a Tx it sees that transaction's own state.
-func (e *Engine) checkCooldown(ctx context.Context, r store.Reader, t *store.AppointmentType, client string, now time.Time) error {
-	if t.CooldownMinutes <= 0 || client == "" {
+func (e *Engine) checkCooldown(ctx context.Context, r store.Reader, t *store.AppointmentType, owner string, now time.Time) error {
+	if t.CooldownMinutes <= 0 || owner == "" {
 		return nil
 	}
 	length := time.Duration(t.CooldownMinutes) * time.Minute
-	made, err := r.LatestWebBooking(ctx, client, t.ID, now.Add(-length))
+	made, err := r.LatestWebBooking(ctx, owner, t.ID, now.Add(-length))
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return nil

@@ -72,7 +72,7 @@ func heldUntil(t *store.AppointmentType, span holds.Span, taken []store.Taken, h
 		}
 	}
 	free := len(FreeSeats(t, span, taken))
-	if others, _ := heldSeats(span, free, inTheWay, ""); others < free {
+	if others, _ := heldSeats(span, free, inTheWay, holds.Owner{}); others < free {
 		return time.Time{}
 	}
 	var until time.Time

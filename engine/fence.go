@@ -89,23 +89,23 @@ func (e *Engine) fenceSlot(ctx context.Context, p Principal, b *AgentBooking, sl
 	if err != nil {
 		return store.Appointment{}, nil, err
 	}
-	client := b.Client
-	if client == "" {
+	owner := b.Client.Owner()
+	if owner.IsZero() {
 		// The same for the same request sent twice at once, so that neither is refused because of the other.
-		client = AgentClient(p, "booking\x00"+f.patientGUID+"\x00"+b.Note)
+		owner = AgentClient(p, "booking\x00"+f.patientGUID+"\x00"+b.Note).Owner()
 	}
-	h, err := e.claim(ctx, t, slot.start, found, holds.Claim{Client: client, TTL: bookingTTL, MaxLife: bookingTTL})
+	h, err := e.claim(ctx, t, slot.start, found, holds.Claim{Owner: owner, TTL: bookingTTL, MaxLife: bookingTTL})
 	if err != nil {
 		return store.Appointment{}, nil, err
 	}
-	if h, err = e.holds.Pin(ctx, h.ID, client, bookingPin); err != nil {
+	if h, err = e.holds.Pin(ctx, h.ID, owner, bookingPin); err != nil {
 		return store.Appointment{}, nil, err
 	}
 	if patient.Name == "" {
 		patient.Name = b.ChildName
 	}
 	patient.Notes = b.Note
-	r := BookRequest{Client: client, Patient: patient, Source: store.SourceAgent, Actor: p.Actor(), fence: f}
+	r := BookRequest{owner: owner, Patient: patient, Source: store.SourceAgent, Actor: p.Actor(), fence: f}
 	a := newAppointment(&r, h.Span)
 	err = e.writeBooking(ctx, t, &r, &a)
 	switch {

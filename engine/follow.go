@@ -43,7 +43,7 @@ func (e *Engine) follow(changes []store.Change) {
 		case store.NounSession:
 			e.publish(ctx, holds.Event{
 				Kind: holds.EventSession, SessionID: c.ID, Span: holds.Span{SpecialistID: c.Assigned}, ExpiresAt: c.Session.ExpiresAt,
-				Client: holds.ClientID(c.Owner), Reason: holds.Reason(c.Session.Status),
+				Owner: spelledOwner(c.Owner), Reason: holds.Reason(c.Session.Status),
 			})
 		case store.NounAPIKey:
 			e.knownKeys.forget()
@@ -102,7 +102,7 @@ func (e *Engine) followAppointment(ctx context.Context, c *store.Change) {
 		}
 		e.followBusy(ctx, s, c)
 		if c.Before != nil {
-			e.publish(ctx, holds.Event{Kind: holds.EventCancel, Span: takenSpan(c.Before), Client: holds.ClientID(c.Owner)})
+			e.publish(ctx, holds.Event{Kind: holds.EventCancel, Span: takenSpan(c.Before), Owner: spelledOwner(c.Owner)})
 		}
 	}
 	e.publish(ctx, holds.Event{

@@ -62,7 +62,7 @@ func (e *Engine) Hold(ctx context.Context, r HoldRequest) (holds.Hold, error) {
 		return holds.Hold{}, err
 	}
 	if !r.moves() && !r.Displace {
-		if err := e.checkCooldown(ctx, e.store, t, string(r.Client), now); err != nil {
+		if err := e.checkCooldown(ctx, e.store, t, r.Client.Owner().String(), now); err != nil {
 			var cooling *CooldownError
 			if errors.As(err, &cooling) {
 				return holds.Hold{}, err
@@ -76,7 +76,7 @@ func (e *Engine) Hold(ctx context.Context, r HoldRequest) (holds.Hold, error) {
 	}
 	maxLife := time.Duration(t.MaxHoldSeconds) * time.Second
 	h, err := e.claim(ctx, t, r.SlotStart, found, holds.Claim{
-		Client: r.Client, TTL: min(ttl, maxLife), MaxLife: maxLife, Quota: t.HoldQuota, Displace: r.Displace,
+		Owner: r.Client.Owner(), TTL: min(ttl, maxLife), MaxLife: maxLife, Quota: t.HoldQuota, Displace: r.Displace,
 	})
 	if err == nil {
 		e.recent.add(h, now)
@@ -235,7 +235,7 @@ func (e *Engine) claim(ctx context.Context, t *store.AppointmentType, start time
 	var lost *holds.HeldError
 	first := ""
 	if len(found) > 1 {
-		first = e.alreadyHeld(ctx, t, start, found, c.Client)
+		first = e.alreadyHeld(ctx, t, start, found, c.Owner)
 	}
 	for len(found) > 0 {
 		id := first
@@ -262,7 +262,7 @@ func (e *Engine) claim(ctx context.Context, t *store.AppointmentType, start time
 }
 
 // alreadyHeld names the candidate whose slot this client holds, or nobody.
-func (e *Engine) alreadyHeld(ctx context.Context, t *store.AppointmentType, start time.Time, found []candidate, client holds.ClientID) string {
+func (e *Engine) alreadyHeld(ctx context.Context, t *store.AppointmentType, start time.Time, found []candidate, owner holds.Owner) string {
 	ids := make([]string, len(found))
 	for i := range found {
 		ids[i] = found[i].SpecialistID
@@ -272,7 +272,7 @@ func (e *Engine) alreadyHeld(ctx context.Context, t *store.AppointmentType, star
 		return "" // the claim itself will say so
 	}
 	for i := range held {
-		if held[i].Client == client && held[i].AppointmentTypeID == t.ID && held[i].SlotStart.Equal(start) {
+		if held[i].Owner.Is(owner) && held[i].AppointmentTypeID == t.ID && held[i].SlotStart.Equal(start) {
 			return held[i].SpecialistID
 		}
 	}
@@ -301,7 +301,7 @@ func (e *Engine) ExtendHold(ctx context.Context, id string, client holds.ClientI
 			}
 		}
 	}
-	h, err := e.holds.Extend(ctx, id, client, ttl, restart)
+	h, err := e.holds.Extend(ctx, id, client.Owner(), ttl, restart)
 	if err == nil {
 		e.recent.add(h, time.Now())
 	}
@@ -316,7 +316,13 @@ func (e *Engine) ReleaseHold(ctx context.Context, id string, client holds.Client
 	if err := m.err(); err != nil {
 		return false, err
 	}
-	return e.holds.Release(ctx, id, client, holds.ReasonReleased)
+	return e.holds.Release(ctx, id, client.Owner(), holds.ReasonReleased)
+}
+
+// TakeBackHold ends a hold that was just given and is more than its client may have.
+func (e *Engine) TakeBackHold(ctx context.Context, h *holds.Hold) error {
+	_, err := e.holds.Release(context.WithoutCancel(ctx), h.ID, h.Owner, holds.ReasonReleased)
+	return err
 }
 
 // HoldEnd says when a live hold will lapse, and whether it lives. Where that cannot be told, it lives for another second.
@@ -344,7 +350,7 @@ type recentHolds struct {
 type recentHold struct {
 	appointmentTypeID, specialistID string
 	slotStart                       time.Time
-	client                          holds.ClientID
+	owner                           holds.Owner
 }
 
 // maxRecentHolds bounds one half of the memory.
@@ -356,7 +362,7 @@ func (r *recentHolds) add(h holds.Hold, now time.Time) {
 	if r.new == nil || now.Sub(r.rotatedAt) > 15*time.Minute || len(r.new) >= maxRecentHolds {
 		r.old, r.new, r.rotatedAt = r.new, make(map[string]recentHold), now
 	}
-	r.new[h.ID] = recentHold{h.AppointmentTypeID, h.SpecialistID, h.SlotStart, h.Client}
+	r.new[h.ID] = recentHold{h.AppointmentTypeID, h.SpecialistID, h.SlotStart, h.Owner}
 }
 
 func (r *recentHolds) get(id string) (recentHold, bool) {

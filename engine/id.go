@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"time"
+
+	"holdfast/holds"
 )
 
 // newID makes a UUIDv7 (RFC 9562 section 5.7): ids made later sort later, to the millisecond.
@@ -30,6 +32,21 @@ func spellUUID(b [16]byte) string {
 	hex.Encode(s[24:36], b[10:16])
 	s[8], s[13], s[18], s[23] = '-', '-', '-', '-'
 	return string(s[:])
+}
+
+// newOwner is the owner of a hold that no client has: of the desk, for as long as its booking is written.
+func newOwner() (o holds.Owner) {
+	rand.Read(o[:])
+	return o
+}
+
+// spelledOwner reads an owner as it is stored; nobody if it is not spelled as one.
+func spelledOwner(s string) holds.Owner {
+	owner, err := holds.ParseOwner(s)
+	if err != nil {
+		return holds.Owner{}
+	}
+	return owner
 }
 
 // ValidID reports whether s is 1 to 64 characters of [A-Za-z0-9_-].

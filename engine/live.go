@@ -26,29 +26,29 @@ func (c *countedHolds) Claim(ctx context.Context, claim holds.Claim) (holds.Hold
 	return c.Backend.Claim(ctx, claim)
 }
 
-func (c *countedHolds) Unpin(ctx context.Context, id string, client holds.ClientID, grace time.Duration) (holds.Hold, error) {
+func (c *countedHolds) Unpin(ctx context.Context, id string, owner holds.Owner, grace time.Duration) (holds.Hold, error) {
 	defer c.changes.Add(1)
-	return c.Backend.Unpin(ctx, id, client, grace)
+	return c.Backend.Unpin(ctx, id, owner, grace)
 }
 
-func (c *countedHolds) Confirm(ctx context.Context, id string, client holds.ClientID) (bool, error) {
+func (c *countedHolds) Confirm(ctx context.Context, id string, owner holds.Owner) (bool, error) {
 	defer c.changes.Add(1)
-	return c.Backend.Confirm(ctx, id, client)
+	return c.Backend.Confirm(ctx, id, owner)
 }
 
-func (c *countedHolds) Release(ctx context.Context, id string, client holds.ClientID, reason holds.Reason) (bool, error) {
+func (c *countedHolds) Release(ctx context.Context, id string, owner holds.Owner, reason holds.Reason) (bool, error) {
 	defer c.changes.Add(1)
-	return c.Backend.Release(ctx, id, client, reason)
+	return c.Backend.Release(ctx, id, owner, reason)
 }
 
-func (c *countedHolds) Select(ctx context.Context, client holds.ClientID, s holds.Span) (holds.Selection, error) {
+func (c *countedHolds) Select(ctx context.Context, owner holds.Owner, s holds.Span) (holds.Selection, error) {
 	defer c.changes.Add(1)
-	return c.Backend.Select(ctx, client, s)
+	return c.Backend.Select(ctx, owner, s)
 }
 
-func (c *countedHolds) Deselect(ctx context.Context, client holds.ClientID) (bool, error) {
+func (c *countedHolds) Deselect(ctx context.Context, owner holds.Owner) (bool, error) {
 	defer c.changes.Add(1)
-	return c.Backend.Deselect(ctx, client)
+	return c.Backend.Deselect(ctx, owner)
 }
 
 // liveDay is what is held and looked at on one day, among the specialists of one listing. It is immutable.

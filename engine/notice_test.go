@@ -183,7 +183,7 @@ func TestProgramsAreToldByWebhook(t *testing.T) {
 	if err := json.Unmarshal([]byte(got.body), &body); err != nil || body.Type != "appointment.created" || body.Data.AppointmentID != a.ID {
 		t.Errorf("the webhook says %s (%v), want appointment.created of %s", got.body, err, a.ID)
 	}
-	for _, secret := range []string{"Canary", "example.org", a.ClientID} {
+	for _, secret := range []string{"Canary", "example.org", a.Owner} {
 		if strings.Contains(got.body, secret) {
 			t.Errorf("the webhook says %q: %s", secret, got.body)
 		}

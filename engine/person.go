@@ -13,7 +13,7 @@ import (
 func (e *Engine) Erase(ctx context.Context, actor Actor, p store.Person) (store.Erased, error) {
 	p.Email, p.Phone = strings.TrimSpace(p.Email), strings.TrimSpace(p.Phone)
 	given := 0
-	for _, s := range []string{p.Email, p.Phone, p.ClientID} {
+	for _, s := range []string{p.Email, p.Phone, p.Owner} {
 		if s != "" {
 			given++
 		}

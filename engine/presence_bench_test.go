@@ -47,11 +47,11 @@ func BenchmarkPoll(b *testing.B) {
 			for i := range visitors {
 				start := c.start.AddDate(0, 0, i/20%30).Add(time.Duration(i/600+i%12) * 30 * time.Minute)
 				span := engine.SpanOf(&store.AppointmentType{ID: "checkup", DurationMinutes: 30}, fmt.Sprintf("s%02d", i%20), start)
-				_, err := c.holds.Claim(b.Context(), holds.Claim{Span: span, Client: client(i), Seats: []int{0}, TTL: time.Hour, MaxLife: time.Hour})
+				_, err := c.holds.Claim(b.Context(), holds.Claim{Span: span, Owner: client(i).Owner(), Seats: []int{0}, TTL: time.Hour, MaxLife: time.Hour})
 				if err != nil {
 					b.Fatal(err)
 				}
-				if _, err := c.holds.Select(b.Context(), client(i), span); err != nil {
+				if _, err := c.holds.Select(b.Context(), client(i).Owner(), span); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -17,6 +17,7 @@ type RescheduleRequest struct {
 	SpecialistID string    // empty: the same specialist if free then, else assigned
 	HoldID       string    // a hold of Client on the new time, if there is one
 	Client       holds.ClientID
+	Owner        holds.Owner // whose hold HoldID is if no Client is named: who booked, with the manage link
 	Actor        Actor
 	CutOff       bool // the patient asks: the clinic's change cut-off applies
 	IgnoreHours  bool // staff: outside opening times, notice and horizon
@@ -85,10 +86,17 @@ func (e *Engine) Reschedule(ctx context.Context, r RescheduleRequest) (store.App
 	return moved, err
 }
 
+func (r *RescheduleRequest) owner() holds.Owner {
+	if r.Client != "" {
+		return r.Client.Owner()
+	}
+	return r.Owner
+}
+
 // rescheduleHold returns a pinned hold on the new time: the one that is named, or one claimed now.
 func (e *Engine) rescheduleHold(ctx context.Context, r *RescheduleRequest, a *store.Appointment, now time.Time) (holds.Hold, error) {
 	named := BookRequest{
-		AppointmentTypeID: a.AppointmentTypeID, HoldID: r.HoldID, SlotStart: r.SlotStart, SpecialistID: r.SpecialistID, Client: r.Client,
+		AppointmentTypeID: a.AppointmentTypeID, HoldID: r.HoldID, SlotStart: r.SlotStart, SpecialistID: r.SpecialistID, owner: r.owner(),
 	}
 	h, live, err := e.bookingHold(ctx, &named)
 	if err != nil || live {
@@ -117,13 +125,13 @@ func (e *Engine) rescheduleHold(ctx context.Context, r *RescheduleRequest, a *st
 	if err != nil {
 		return holds.Hold{}, err
 	}
-	client := r.Client
-	if client == "" {
-		client = holds.ClientID("move-" + newID())
+	owner := r.owner()
+	if owner.IsZero() {
+		owner = newOwner()
 	}
-	h, err = e.claim(ctx, t, r.SlotStart, found, holds.Claim{Client: client, TTL: bookingTTL, MaxLife: bookingTTL, Displace: r.Displace})
+	h, err = e.claim(ctx, t, r.SlotStart, found, holds.Claim{Owner: owner, TTL: bookingTTL, MaxLife: bookingTTL, Displace: r.Displace})
 	if err != nil {
 		return holds.Hold{}, err
 	}
-	return e.holds.Pin(ctx, h.ID, client, bookingPin)
+	return e.holds.Pin(ctx, h.ID, owner, bookingPin)
 }

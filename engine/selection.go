@@ -52,7 +52,7 @@ func (e *Engine) Select(ctx context.Context, r SelectRequest) (Selected, error) 
 		left[i] = found[i].Assignment
 	}
 	id, _ := Assign(t.ID, r.SlotStart, left)
-	selection, err := e.holds.Select(ctx, r.Client, SpanOf(t, id, r.SlotStart))
+	selection, err := e.holds.Select(ctx, r.Client.Owner(), SpanOf(t, id, r.SlotStart))
 	return Selected{Selection: selection}, err
 }
 
@@ -62,10 +62,10 @@ func (e *Engine) lock(ctx context.Context, asked HoldRequest) (Selected, error) 
 	if err != nil {
 		return Selected{}, err
 	}
-	selection, err := e.holds.Select(ctx, asked.Client, h.Span)
+	selection, err := e.holds.Select(ctx, asked.Client.Owner(), h.Span)
 	if err != nil {
 		e.log.Warn("a slot is held and not marked as selected", "error", err)
-		selection = holds.Selection{Span: h.Span, Client: asked.Client}
+		selection = holds.Selection{Span: h.Span, Owner: asked.Client.Owner()}
 	}
 	return Selected{Selection: selection, Hold: &h}, nil
 }
@@ -81,16 +81,17 @@ func (e *Engine) Deselect(ctx context.Context, r SelectRequest) (bool, error) {
 	if len(specialists) == 0 {
 		return false, nil
 	}
-	same := func(s *holds.Span, c holds.ClientID) bool {
-		return c == r.Client && s.AppointmentTypeID == r.AppointmentTypeID && s.SlotStart.Equal(r.SlotStart)
+	asking := r.Client.Owner()
+	same := func(s *holds.Span, owner holds.Owner) bool {
+		return owner.Is(asking) && s.AppointmentTypeID == r.AppointmentTypeID && s.SlotStart.Equal(r.SlotStart)
 	}
 	done := false
 	looking, err := e.holds.Selected(ctx, r.SlotStart, r.SlotStart.Add(time.Minute), specialists...)
 	if err != nil {
 		return false, err
 	}
-	if slices.ContainsFunc(looking, func(s holds.Selection) bool { return same(&s.Span, s.Client) }) {
-		if done, err = e.holds.Deselect(ctx, r.Client); err != nil {
+	if slices.ContainsFunc(looking, func(s holds.Selection) bool { return same(&s.Span, s.Owner) }) {
+		if done, err = e.holds.Deselect(ctx, asking); err != nil {
 			return false, err
 		}
 	}
@@ -99,8 +100,8 @@ func (e *Engine) Deselect(ctx context.Context, r SelectRequest) (bool, error) {
 		return done, err
 	}
 	for i := range held {
-		if h := &held[i]; same(&h.Span, h.Client) {
-			released, err := e.holds.Release(ctx, h.ID, h.Client, holds.ReasonReleased)
+		if h := &held[i]; same(&h.Span, h.Owner) {
+			released, err := e.holds.Release(ctx, h.ID, h.Owner, holds.ReasonReleased)
 			if err != nil {
 				return done, err
 			}
@@ -197,11 +198,11 @@ func (e *Engine) Poll(ctx context.Context, r PollRequest) (Poll, error) {
 // renewSelection keeps the selection of a client that polls, or makes it anew from the list at hand. It is a courtesy, so
 // a failure is only logged.
 func (e *Engine) renewSelection(ctx context.Context, t *store.AppointmentType, list *slotList, r *PollRequest, now time.Time) {
-	renewed, err := e.holds.Renew(ctx, r.Client)
+	renewed, err := e.holds.Renew(ctx, r.Client.Owner())
 	if err == nil && !renewed && !r.Selected.IsZero() && WithinNotice(t, r.Selected, now) == "" {
 		if slot := list.at(r.Selected); slot != nil {
 			id, _ := Assign(t.ID, slot.Start, slot.assignments(t))
-			_, err = e.holds.Select(ctx, r.Client, SpanOf(t, id, slot.Start))
+			_, err = e.holds.Select(ctx, r.Client.Owner(), SpanOf(t, id, slot.Start))
 		}
 	}
 	if err != nil {
@@ -233,7 +234,7 @@ func (l *slotList) locked(t *store.AppointmentType, held []holds.Hold) []time.Ti
 		return nil
 	}
 	var starts []time.Time
-	for _, slot := range layHolds(t, near, unheld, held, "") {
+	for _, slot := range layHolds(t, near, unheld, held, holds.Owner{}) {
 		if slot.Available == 0 {
 			starts = append(starts, slot.Start)
 		}

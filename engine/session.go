@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"crypto/subtle"
 	"strings"
 	"time"
 
@@ -32,11 +31,11 @@ func (e *Engine) RequestSession(ctx context.Context, client holds.ClientID, once
 	}
 	now := e.now()
 	s := store.Session{
-		ID: newID(), ClientID: string(client), Status: store.SessionRequested, RequestedAt: now, ExpiresAt: now.Add(SessionRequestTTL), UpdatedAt: now, Version: 1,
+		ID: newID(), Owner: client.Owner().String(), Status: store.SessionRequested, RequestedAt: now, ExpiresAt: now.Add(SessionRequestTTL), UpdatedAt: now, Version: 1,
 	}
 	found := s
 	err := e.store.Write(ctx, func(tx store.Tx) error {
-		waiting, err := tx.Sessions(ctx, store.SessionFilter{ClientID: s.ClientID, Statuses: []store.SessionStatus{store.SessionRequested}})
+		waiting, err := tx.Sessions(ctx, store.SessionFilter{Owner: s.Owner, Statuses: []store.SessionStatus{store.SessionRequested}})
 		if err != nil {
 			return err
 		}
@@ -168,7 +167,7 @@ func (e *Engine) CancelSession(ctx context.Context, id string, client holds.Clie
 		return store.Session{}, err
 	}
 	return e.changeSession(ctx, id, func(_ store.Tx, s *store.Session, now time.Time) (bool, error) {
-		if subtle.ConstantTimeCompare([]byte(s.ClientID), []byte(client)) != 1 {
+		if !client.Owner().Is(spelledOwner(s.Owner)) {
 			return false, holds.ErrNotOwner
 		}
 		if s.Status != store.SessionRequested && !counts(s) {

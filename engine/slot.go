@@ -107,7 +107,7 @@ func (e *Engine) Timeslots(ctx context.Context, r TimeslotsRequest) (Timeslots, 
 	first, end := list.bookable(t, now)
 	answer.Slots = list.unheld[first:end:end]
 	if len(held) > 0 {
-		answer.Slots = layHolds(t, list.slots[first:end], answer.Slots, held, r.Client)
+		answer.Slots = layHolds(t, list.slots[first:end], answer.Slots, held, r.Client.Owner())
 	}
 	return answer, nil
 }
@@ -190,7 +190,7 @@ func (l *slotList) bookable(t *store.AppointmentType, now time.Time) (first, end
 }
 
 // layHolds counts what the live holds leave of each slot. unheld is what the slots come to without them.
-func layHolds(t *store.AppointmentType, slots []listedSlot, unheld []Timeslot, held []holds.Hold, client holds.ClientID) []Timeslot {
+func layHolds(t *store.AppointmentType, slots []listedSlot, unheld []Timeslot, held []holds.Hold, asking holds.Owner) []Timeslot {
 	answer := slices.Clone(unheld)
 	bySpecialist := make(map[string][]holds.Hold)
 	for _, h := range held {
@@ -204,7 +204,7 @@ func layHolds(t *store.AppointmentType, slots []listedSlot, unheld []Timeslot, h
 			if here == nil {
 				continue
 			}
-			others, own := heldSeats(SpanOf(t, f.SpecialistID, s.Start), f.Seats, here, client)
+			others, own := heldSeats(SpanOf(t, f.SpecialistID, s.Start), f.Seats, here, asking)
 			answer[i].Available -= others
 			answer[i].Held += others
 			answer[i].OwnHold = answer[i].OwnHold || own
@@ -221,7 +221,7 @@ func layHolds(t *store.AppointmentType, slots []listedSlot, unheld []Timeslot, h
 
 // heldSeats counts how many of one specialist's free seats holds keep from this client, and says whether the client
 // itself holds one.
-func heldSeats(span holds.Span, seats int, held []holds.Hold, client holds.ClientID) (others int, own bool) {
+func heldSeats(span holds.Span, seats int, held []holds.Hold, asking holds.Owner) (others int, own bool) {
 	for i := range held {
 		h := &held[i]
 		switch {
@@ -229,7 +229,7 @@ func heldSeats(span holds.Span, seats int, held []holds.Hold, client holds.Clien
 			if span.Conflicts(&h.Span) { // another session: every seat is in its way
 				return seats, false
 			}
-		case client != "" && h.Client == client:
+		case h.Owner.Is(asking):
 			own = true
 		default:
 			others++

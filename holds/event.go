@@ -1,9 +1,6 @@
 package holds
 
-import (
-	"crypto/subtle"
-	"time"
-)
+import "time"
 
 // EventKind is what happened. Its text is the wire's "type".
 type EventKind string
@@ -43,25 +40,13 @@ type Event struct {
 	At     time.Time
 	HoldID string
 	Span
-	ExpiresAt  time.Time  // of the hold, where there is one
-	Client     ClientID   // the owner, if this process knows the secret; it must never be sent to anybody else
-	ClientHash ClientHash // the owner, where only the hash travelled
-	Reason     Reason
+	ExpiresAt time.Time // of the hold, where there is one
+	Owner     Owner     // whose hold, selection, appointment or session it is
+	Reason    Reason
 	// AppointmentTypeIDs is set on EventAvailability that concerns only these types.
 	AppointmentTypeIDs []string
 	AppointmentID      string // for EventAppointment
 	Version            int64  // of the appointment
 	Generation         uint64 // for EventAvailability: the specialist's new cache generation
 	SessionID          string
-}
-
-// OwnedBy reports whether the event belongs to this client.
-func (e *Event) OwnedBy(c ClientID) bool {
-	if c == "" {
-		return false
-	}
-	if e.Client != "" {
-		return subtle.ConstantTimeCompare([]byte(e.Client), []byte(c)) == 1
-	}
-	return e.ClientHash != ClientHash{} && e.ClientHash == c.Hash()
 }

@@ -40,7 +40,7 @@ func (s *Span) SameGroup(o *Span) bool {
 type Hold struct {
 	ID string // UUIDv7; by itself it opens nothing
 	Span
-	Client       ClientID
+	Owner        Owner
 	ExpiresAt    time.Time // lapses then unless extended; UTC
 	MaxExpiresAt time.Time // Extend never goes past it
 	Restarts     int       // how often the maximum life was begun anew
@@ -53,7 +53,7 @@ const MaxRestarts = 10
 // Claim asks for a hold.
 type Claim struct {
 	Span     // Seat is ignored; see Seats
-	Client   ClientID
+	Owner    Owner
 	Seats    []int         // the seats not yet booked, in the order to try; {0} where nobody shares
 	TTL      time.Duration // > 0
 	MaxLife  time.Duration // ≥ TTL; the longest the hold can live without a restart
@@ -85,23 +85,23 @@ type Table interface {
 	// Extend lets a hold live for ttl from now, never past its MaxExpiresAt and never shorter than it would have.
 	// With restart, MaxExpiresAt is first moved to MaxLife from now; ErrRestarts after MaxRestarts of those.
 	// ErrNotFound: unknown or lapsed. ErrNotOwner.
-	Extend(ctx context.Context, id string, client ClientID, ttl time.Duration, restart bool) (Hold, error)
+	Extend(ctx context.Context, id string, owner Owner, ttl time.Duration, restart bool) (Hold, error)
 
 	// Pin keeps a hold from lapsing for at least the given time, while its booking is written; MaxExpiresAt does
 	// not bound it. ErrNotFound, ErrNotOwner.
-	Pin(ctx context.Context, id string, client ClientID, atLeast time.Duration) (Hold, error)
+	Pin(ctx context.Context, id string, owner Owner, atLeast time.Duration) (Hold, error)
 
 	// Unpin ends a pin: the hold lapses when it would have without it, or after grace if that is past already.
 	// ErrNotFound, ErrNotOwner.
-	Unpin(ctx context.Context, id string, client ClientID, grace time.Duration) (Hold, error)
+	Unpin(ctx context.Context, id string, owner Owner, grace time.Duration) (Hold, error)
 
 	// Confirm removes a hold whose booking is durable and publishes EventConfirm. It is idempotent and reports
 	// whether the hold was there. ErrNotOwner.
-	Confirm(ctx context.Context, id string, client ClientID) (bool, error)
+	Confirm(ctx context.Context, id string, owner Owner) (bool, error)
 
 	// Release removes a hold and publishes EventRelease with the reason. It is idempotent and reports whether the
 	// hold was there. ErrNotOwner.
-	Release(ctx context.Context, id string, client ClientID, reason Reason) (bool, error)
+	Release(ctx context.Context, id string, owner Owner, reason Reason) (bool, error)
 
 	// Hold returns one live hold. ErrNotFound.
 	Hold(ctx context.Context, id string) (Hold, error)

@@ -15,13 +15,12 @@
 //
 // # Secrets
 //
-// A client is a secret. A backend compares clients in constant time where the answer could be measured, never writes one
-// to a log or into an error, and in Redis stores only ClientID.Hash.
+// A client is a secret, and none gets here: what is kept, compared and told is its Owner. Owners are compared in constant
+// time, and are written to no log.
 package holds
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"time"
 )
@@ -84,15 +83,3 @@ type HeldError struct {
 func (e *HeldError) Error() string {
 	return "held by another client until " + e.Until.UTC().Format(time.RFC3339)
 }
-
-// ClientID is an opaque secret of 16 to 128 characters that a browser tab or an agent session makes for itself.
-type ClientID string
-
-// Hash is the form of a client that may leave the process: the first 16 bytes of its SHA-256.
-func (c ClientID) Hash() ClientHash {
-	sum := sha256.Sum256([]byte(c))
-	return ClientHash(sum[:16])
-}
-
-// ClientHash identifies a client without being able to act for it.
-type ClientHash [16]byte

@@ -11,7 +11,7 @@ const SelectionTTL = 10 * time.Second
 // Selection says that somebody is looking at a slot. It excludes nobody.
 type Selection struct {
 	Span
-	Client    ClientID
+	Owner     Owner
 	ExpiresAt time.Time // UTC
 }
 
@@ -19,13 +19,13 @@ type Selection struct {
 type Selections interface {
 	// Select marks a slot for SelectionTTL from now and publishes EventSelect if the client was not on it already.
 	// A selection the client had elsewhere is ended first, with EventDeselect.
-	Select(ctx context.Context, client ClientID, s Span) (Selection, error)
+	Select(ctx context.Context, owner Owner, s Span) (Selection, error)
 
 	// Deselect ends the client's selection with EventDeselect and reports whether there was one.
-	Deselect(ctx context.Context, client ClientID) (bool, error)
+	Deselect(ctx context.Context, owner Owner) (bool, error)
 
 	// Renew gives the client's selection another SelectionTTL and reports whether there was one. It publishes nothing.
-	Renew(ctx context.Context, client ClientID) (bool, error)
+	Renew(ctx context.Context, owner Owner) (bool, error)
 
 	// Selected lists the live selections of these specialists (all if none are given) whose slot overlaps [from, to),
 	// by specialist and slot start.

@@ -62,7 +62,7 @@ type Appointment struct {
 	ID                string
 	AppointmentTypeID string
 	SpecialistID      string
-	ClientID          string // secret of the browser tab or agent session that booked; empty for staff
+	Owner             string // whoever booked, as holds.Owner spells it; empty for staff
 	Seat              int    // 0 ≤ Seat < the type's capacity
 	Overbook          bool   // outside the guarantee, by a member of staff with a reason
 	OverbookReason    string
@@ -102,7 +102,7 @@ type Taken struct {
 type AppointmentFilter struct {
 	From, To     time.Time // those whose slot overlaps [From, To); a zero bound is open
 	SpecialistID string
-	ClientID     string
+	Owner        string
 	Status       Status
 	Query        string // part of a name, an e-mail address or a phone number; case and accents as the database folds them
 	Upstream     UpstreamState
@@ -123,9 +123,9 @@ type AppointmentReader interface {
 	// interval overlaps [from, to), ordered by specialist, then slot start, then seat.
 	Taken(ctx context.Context, specialistIDs []string, from, to time.Time) ([]Taken, error)
 
-	// LatestWebBooking returns when this client last made a web booking of this type that is still confirmed, if it
+	// LatestWebBooking returns when this owner last made a web booking of this type that is still confirmed, if it
 	// was made at or after since. ErrNotFound if there is none. The cooldown is derived from it.
-	LatestWebBooking(ctx context.Context, clientID, appointmentTypeID string, since time.Time) (time.Time, error)
+	LatestWebBooking(ctx context.Context, owner, appointmentTypeID string, since time.Time) (time.Time, error)
 }
 
 // AppointmentWriter changes appointments. Nothing deletes one.

@@ -39,7 +39,7 @@ type Change struct {
 	Stands   Taken     // of an appointment: where it is after the change, confirmed or not
 	What     Kind      // of an appointment: what was done to it
 	Version  int64     // of the appointment or session, after the change
-	Owner    string    // the client of the appointment or session, as it is stored; empty for staff
+	Owner    string    // of the appointment or session; empty for staff
 	Assigned string    // of a session: the specialist, if there is one; of a sign-in: the user
 	Session  SessionAt // of a session
 }
@@ -97,7 +97,7 @@ func (a *Appointment) stands() Taken {
 func ChangeOf(before, after *Appointment) Change {
 	c := Change{
 		Noun: NounAppointment, ID: after.ID, After: after.Takes(), Stands: after.stands(), What: kindOf(before, after),
-		Version: after.Version, Owner: after.ClientID,
+		Version: after.Version, Owner: after.Owner,
 	}
 	if before != nil {
 		c.Before = before.Takes()
@@ -108,7 +108,7 @@ func ChangeOf(before, after *Appointment) Change {
 // ChangeOfSession is the change that left an on-demand session as s.
 func ChangeOfSession(s *Session) Change {
 	return Change{
-		Noun: NounSession, ID: s.ID, Version: s.Version, Owner: s.ClientID, Assigned: s.SpecialistID,
+		Noun: NounSession, ID: s.ID, Version: s.Version, Owner: s.Owner, Assigned: s.SpecialistID,
 		Session: SessionAt{Status: s.Status, ExpiresAt: s.ExpiresAt},
 	}
 }

@@ -7,9 +7,9 @@ import (
 
 // Person names somebody to be erased by any one of these; the others are empty.
 type Person struct {
-	Email    string // compared without case
-	Phone    string // compared by its digits
-	ClientID string
+	Email string // compared without case
+	Phone string // compared by its digits
+	Owner string
 }
 
 // Erased counts what was blanked.

@@ -20,7 +20,7 @@ const (
 // Session is one on-demand consultation.
 type Session struct {
 	ID           string
-	ClientID     string // secret of the client who asked
+	Owner        string // who asked, as holds.Owner spells it
 	SpecialistID string // empty until accepted
 	Status       SessionStatus
 	Outcome      string
@@ -36,7 +36,7 @@ type Session struct {
 type SessionFilter struct {
 	Statuses     []SessionStatus
 	SpecialistID string
-	ClientID     string
+	Owner        string
 	Limit        int // 1..500; 0 means 100
 }
 

@@ -270,16 +270,16 @@ func (s *Server) rescheduleAppointment(c *call, b *rescheduleBody) error {
 	if err := m.err(); err != nil {
 		return err
 	}
-	client := c.client
-	if who := c.caller.appointment; client == "" && who != nil {
-		client = holds.ClientID(who.ClientID) // a patient's holds are of the client that booked, unless another is named
+	var booked holds.Owner
+	if who := c.caller.appointment; who != nil {
+		booked, _ = holds.ParseOwner(who.Owner) // a patient's holds are of the client that booked, unless another is named
 	}
 	specialistID := b.SpecialistID
 	if specialistID == "" {
 		specialistID = c.caller.specialistID // a specialist's own appointment stays with the specialist
 	}
 	a, err := s.engine.Reschedule(c.ctx(), engine.RescheduleRequest{
-		ID: id, Version: version, SlotStart: start, SpecialistID: specialistID, HoldID: b.HoldID, Client: client,
+		ID: id, Version: version, SlotStart: start, SpecialistID: specialistID, HoldID: b.HoldID, Client: c.client, Owner: booked,
 		Actor: c.caller.actor, CutOff: c.caller.appointment != nil, IgnoreHours: b.IgnoreHours, Displace: b.Displace,
 		Silent: b.Notify != nil && !*b.Notify, Once: c.answering(s.renderAppointment(c)),
 	})

@@ -157,7 +157,7 @@ func (s *Server) admitHold(c *call, h *holds.Hold) error {
 	if ok {
 		return nil
 	}
-	if _, err := s.engine.ReleaseHold(c.ctx(), h.ID, h.Client); err != nil {
+	if err := s.engine.TakeBackHold(c.ctx(), h); err != nil {
 		return err
 	}
 	return refusal.again(10 * time.Second)

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"crypto/subtle"
 	"errors"
 	"net/http"
 	"time"
@@ -160,9 +159,9 @@ func (s *Server) listHolds(c *call) error {
 		return err
 	}
 	now := time.Now()
-	list := []holdJSON{}
+	owner, list := client.Owner(), []holdJSON{}
 	for i := range live {
-		if all || subtle.ConstantTimeCompare([]byte(live[i].Client), []byte(client)) == 1 {
+		if all || live[i].Owner.Is(owner) {
 			list = append(list, holdOf(&live[i], now))
 		}
 	}

@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 
+	"holdfast/holds"
 	"holdfast/store"
 )
 
@@ -23,7 +24,7 @@ type erasedJSON struct {
 }
 
 func (s *Server) erasePerson(c *call, b *erasePersonBody) error {
-	n, err := s.engine.Erase(c.ctx(), c.caller.actor, store.Person{Email: b.Email, Phone: b.Phone, ClientID: b.ClientID})
+	n, err := s.engine.Erase(c.ctx(), c.caller.actor, store.Person{Email: b.Email, Phone: b.Phone, Owner: holds.ClientID(b.ClientID).Owner().String()})
 	if err != nil {
 		return err
 	}

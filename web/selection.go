@@ -234,13 +234,10 @@ func (s *Server) getLocks(c *call) error {
 	locks := make([]lockJSON, len(held))
 	for i := range held {
 		h := &held[i]
-		locks[i] = lockJSON{h.AppointmentTypeID, httpTime(h.SlotStart), h.SpecialistID, shortHash(h.Client), secondsUntil(h.ExpiresAt)}
+		locks[i] = lockJSON{h.AppointmentTypeID, httpTime(h.SlotStart), h.SpecialistID, shortHash(h.Owner), secondsUntil(h.ExpiresAt)}
 	}
 	return c.json(http.StatusOK, map[string]any{"lockedSlots": locks, "count": len(locks), "storageMode": s.options.StorageMode()})
 }
 
-// shortHash tells clients apart without naming them.
-func shortHash(c holds.ClientID) string {
-	hash := c.Hash()
-	return hex.EncodeToString(hash[:4])
-}
+// shortHash tells owners apart.
+func shortHash(o holds.Owner) string { return hex.EncodeToString(o[:4]) }

@@ -12,7 +12,7 @@ func (h Harness) displace(t *testing.T) {
 		first := p.claim(p.wish("ada", "09:00", amal))
 		second := p.claim(p.wish("ada", "09:30", bela))
 		beside := p.claim(p.wish("ada", "10:00", caro))
-		wish := p.wish("ada", "09:15", "client-staff-0a93b1de")
+		wish := p.wish("ada", "09:15", holds.ClientID("client-staff-0a93b1de").Owner())
 		wish.Displace = true
 		got := p.claim(wish)
 		for _, gone := range []holds.Hold{first, second} {
@@ -45,11 +45,11 @@ func (h Harness) displace(t *testing.T) {
 		wish := p.wish("ada", "09:00", amal)
 		wish.Seats = []int{0, 1}
 		p.claim(wish)
-		wish.Client, wish.Displace = bela, true
+		wish.Owner, wish.Displace = bela, true
 		if got := p.claim(wish); got.Seat != 1 || len(p.list()) != 2 {
 			p.Errorf("got seat %d and %d holds, want 1 and 2", got.Seat, len(p.list()))
 		}
-		wish.Client = caro
+		wish.Owner = caro
 		if got := p.claim(wish); got.Seat != 0 || len(p.list()) != 2 {
 			p.Errorf("all held: got seat %d and %d holds, want 0 and 2", got.Seat, len(p.list()))
 		}

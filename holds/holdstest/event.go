@@ -41,7 +41,7 @@ func (h Harness) event(t *testing.T) {
 						p.released(got)
 					}
 					if err == nil && n%3 == 0 {
-						_, _ = p.Confirm(p.ctx, got.ID, got.Client)
+						_, _ = p.Confirm(p.ctx, got.ID, got.Owner)
 					}
 				}
 			})

@@ -19,7 +19,7 @@ func (h Harness) claim(t *testing.T) {
 		wish := p.wish("ada", "09:00", amal)
 		before := time.Now()
 		got := p.claim(wish)
-		if got.Span != wish.Span || got.Client != amal || got.Restarts != 0 || got.Pinned {
+		if got.Span != wish.Span || got.Owner != amal || got.Restarts != 0 || got.Pinned {
 			p.Errorf("got %+v, want the claim's span and client, no restart and no pin", got)
 		}
 		p.near("ExpiresAt", got.ExpiresAt, before.Add(wish.TTL))
@@ -36,8 +36,8 @@ func (h Harness) claim(t *testing.T) {
 			p.Errorf("event: got %+v, want the span and end of %+v", e, got)
 		}
 		p.near("At", e.At, before)
-		for c, want := range map[holds.ClientID]bool{amal: true, bela: false, "": false} {
-			if got := e.OwnedBy(c); got != want {
+		for c, want := range map[holds.Owner]bool{amal: true, bela: false, {}: false} {
+			if got := e.Owner.Is(c); got != want {
 				p.Errorf("event: got owned by %q %v, want %v", c, got, want)
 			}
 		}
@@ -198,7 +198,7 @@ func (h Harness) end(t *testing.T) {
 func (h Harness) owner(t *testing.T) {
 	h.prove(t, "only its owner reaches a hold", func(p *proof) {
 		got := p.claim(p.wish("ada", "09:00", amal))
-		for _, thief := range []holds.ClientID{bela, "", amal + "x", amal[:len(amal)-1]} {
+		for _, thief := range []holds.Owner{bela, {}, holds.ClientID("client-amal-7c1f0a52d9x").Owner(), holds.ClientID("client-amal-7c1f0a52d").Owner()} {
 			for name, call := range p.calls(got.ID, thief) {
 				if ok, err := call(); ok || !errors.Is(err, holds.ErrNotOwner) {
 					p.Errorf("%s by another: got %v, %v, want ErrNotOwner", name, ok, err)
@@ -231,7 +231,7 @@ func (h Harness) owner(t *testing.T) {
 }
 
 // calls is everything that can be done to a hold, each saying whether it was done.
-func (p *proof) calls(id string, c holds.ClientID) map[string]func() (bool, error) {
+func (p *proof) calls(id string, c holds.Owner) map[string]func() (bool, error) {
 	return map[string]func() (bool, error){
 		"Extend": func() (bool, error) {
 			_, err := p.Extend(p.ctx, id, c, p.seconds(20), false)

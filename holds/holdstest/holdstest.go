@@ -152,14 +152,14 @@ func (h Harness) proveBooked(t *testing.T, promise string, booked func(holds.Hol
 }
 
 // Clients of the suite.
-const (
-	amal holds.ClientID = "client-amal-7c1f0a52d9"
-	bela holds.ClientID = "client-bela-03be8842a6"
-	caro holds.ClientID = "client-caro-f95d1e60b7"
+var (
+	amal = holds.ClientID("client-amal-7c1f0a52d9").Owner()
+	bela = holds.ClientID("client-bela-03be8842a6").Owner()
+	caro = holds.ClientID("client-caro-f95d1e60b7").Owner()
 )
 
 // client is one of many.
-func client(i int) holds.ClientID { return holds.ClientID(fmt.Sprintf("client-number-%04d", i)) }
+func client(i int) holds.Owner { return holds.ClientID(fmt.Sprintf("client-number-%04d", i)).Owner() }
 
 // proof is one promise being proved: the test, the backend, and words to say it in.
 type proof struct {
@@ -207,14 +207,14 @@ func (p *proof) span(specialistID, start string) holds.Span {
 }
 
 // wish is a claim of such a span.
-func (p *proof) wish(specialistID, start string, c holds.ClientID) holds.Claim {
+func (p *proof) wish(specialistID, start string, c holds.Owner) holds.Claim {
 	p.Helper()
 	return p.claimOf(p.span(specialistID, start), c)
 }
 
 // claimOf is a claim that lives for ten seconds, a minute at most, without a quota.
-func (p *proof) claimOf(s holds.Span, c holds.ClientID) holds.Claim {
-	return holds.Claim{Span: s, Client: c, Seats: []int{s.Seat}, TTL: p.seconds(10), MaxLife: p.seconds(60)}
+func (p *proof) claimOf(s holds.Span, c holds.Owner) holds.Claim {
+	return holds.Claim{Span: s, Owner: c, Seats: []int{s.Seat}, TTL: p.seconds(10), MaxLife: p.seconds(60)}
 }
 
 func (p *proof) seconds(n float64) time.Duration { return time.Duration(n * float64(p.h.Second)) }
@@ -245,7 +245,7 @@ func (p *proof) refused(c holds.Claim) time.Time {
 // released releases a hold.
 func (p *proof) released(h holds.Hold) {
 	p.Helper()
-	if ok, err := p.Release(p.ctx, h.ID, h.Client, holds.ReasonReleased); !ok || err != nil {
+	if ok, err := p.Release(p.ctx, h.ID, h.Owner, holds.ReasonReleased); !ok || err != nil {
 		p.Fatalf("release: got %v, %v, want true", ok, err)
 	}
 }

@@ -24,7 +24,7 @@ func (h Harness) extend(t *testing.T) {
 		p.no(err)
 		p.near("not shorter", shorter.ExpiresAt, longer.ExpiresAt)
 		e := p.stream.event(holds.EventHeartbeat, got.ID)
-		if !e.ExpiresAt.Equal(longer.ExpiresAt) || e.Span != got.Span || !e.OwnedBy(amal) {
+		if !e.ExpiresAt.Equal(longer.ExpiresAt) || e.Span != got.Span || !e.Owner.Is(amal) {
 			p.Errorf("got %+v, want the owner's heartbeat until %v", e, longer.ExpiresAt)
 		}
 	})
@@ -156,7 +156,7 @@ func (h Harness) lapse(t *testing.T) {
 		p.pass(p.seconds(10) + p.h.Late)
 		var e holds.Event
 		p.punctual(func() { e = p.stream.event(holds.EventRelease, got.ID) })
-		if e.Reason != holds.ReasonExpired || e.Span != got.Span || !e.OwnedBy(amal) {
+		if e.Reason != holds.ReasonExpired || e.Span != got.Span || !e.Owner.Is(amal) {
 			p.Errorf("got %+v, want amal's span, expired", e)
 		}
 		p.near("At", e.At, got.ExpiresAt)
@@ -201,7 +201,7 @@ func (h Harness) lapse(t *testing.T) {
 			got := p.claim(wish)
 			switch rnd.IntN(4) {
 			case 0:
-				_, err := p.Extend(p.ctx, got.ID, got.Client, p.seconds(1+9*rnd.Float64()), false)
+				_, err := p.Extend(p.ctx, got.ID, got.Owner, p.seconds(1+9*rnd.Float64()), false)
 				p.no(err)
 			case 1:
 				p.released(got)
@@ -224,14 +224,14 @@ func (h Harness) lapse(t *testing.T) {
 	var asked atomic.Int32
 	booked := func(h holds.Hold) bool {
 		asked.Add(1)
-		return h.Client == amal
+		return h.Owner == amal
 	}
 	h.proveBooked(t, "a pinned hold that lapses is free at once, and ends as its booking did", booked, func(p *proof) {
 		asked.Store(0)
 		done, failed := p.claim(p.wish("ada", "09:00", amal)), p.claim(p.wish("ada", "09:30", bela))
 		unpinned := p.claim(p.wish("ada", "10:00", amal))
 		for _, h := range []holds.Hold{done, failed} {
-			_, err := p.Pin(p.ctx, h.ID, h.Client, p.seconds(10))
+			_, err := p.Pin(p.ctx, h.ID, h.Owner, p.seconds(10))
 			p.no(err)
 		}
 		p.pass(p.seconds(10) + p.h.Late)

@@ -45,7 +45,7 @@ const historyQuota = 2
 // call is what was asked, reply what came of it; the times are since the history began.
 type call struct {
 	op       string // claim, displace, extend, release, confirm
-	client   holds.ClientID
+	client   holds.Owner
 	span     holds.Span
 	id       string
 	ttl, max time.Duration
@@ -103,7 +103,7 @@ func (p *proof) history(seed uint64) []porcupine.Operation {
 }
 
 // choose picks a call: mostly claims, and for the rest mostly of holds made lately.
-func (p *proof) choose(rnd *rand.Rand, client holds.ClientID, known []string) call {
+func (p *proof) choose(rnd *rand.Rand, client holds.Owner, known []string) call {
 	c := call{client: client, ttl: p.seconds(float64(2 + rnd.IntN(4))), max: p.seconds(8)}
 	if n := rnd.IntN(10); n < 5 || len(known) == 0 {
 		c.op = "claim"
@@ -122,7 +122,7 @@ func (p *proof) make(c call, began time.Time) (r reply) {
 	var h holds.Hold
 	switch c.op {
 	case "claim", "displace":
-		h, r.err = p.Claim(p.ctx, holds.Claim{Span: c.span, Client: c.client, Seats: []int{0}, TTL: c.ttl, MaxLife: c.max,
+		h, r.err = p.Claim(p.ctx, holds.Claim{Span: c.span, Owner: c.client, Seats: []int{0}, TTL: c.ttl, MaxLife: c.max,
 			Quota: historyQuota, Displace: c.op == "displace"})
 		r.id = h.ID
 	case "extend":
@@ -163,7 +163,7 @@ func (w window) has(t time.Duration) bool { return w.first <= t && t <= w.last }
 
 type entry struct {
 	id      string
-	client  holds.ClientID
+	client  holds.Owner
 	span    holds.Span
 	lapses  window
 	maximum window

@@ -8,7 +8,7 @@ import (
 
 // seat is how the clients of one session share it.
 func (h Harness) seat(t *testing.T) {
-	group := func(p *proof, c holds.ClientID, seats ...int) holds.Claim {
+	group := func(p *proof, c holds.Owner, seats ...int) holds.Claim {
 		wish := p.wish("ada", "09:00", c)
 		wish.AppointmentTypeID, wish.Seats = "yoga", seats
 		return wish

@@ -15,7 +15,7 @@ func (h Harness) selection(t *testing.T) {
 		before := time.Now()
 		got, err := p.Select(p.ctx, amal, p.span("ada", "09:00"))
 		p.no(err)
-		if got.Client != amal || got.Span != p.span("ada", "09:00") {
+		if got.Owner != amal || got.Span != p.span("ada", "09:00") {
 			p.Errorf("got %+v, want amal on ada's slot at nine", got)
 		}
 		p.near("ExpiresAt", got.ExpiresAt, before.Add(holds.SelectionTTL))
@@ -24,7 +24,7 @@ func (h Harness) selection(t *testing.T) {
 		p.claim(p.wish("ada", "09:00", caro))
 		p.selects("ada", "09:00 09:00")
 		e := p.stream.event(holds.EventSelect, "")
-		if e.Span != got.Span || !e.OwnedBy(amal) || e.OwnedBy(bela) {
+		if e.Span != got.Span || !e.Owner.Is(amal) || e.Owner.Is(bela) {
 			p.Errorf("got %+v, want amal's span", e)
 		}
 	})
@@ -62,7 +62,7 @@ func (h Harness) selection(t *testing.T) {
 		}
 	})
 	h.prove(t, "a renewal gives it its whole time again and publishes nothing", func(p *proof) {
-		for _, c := range []holds.ClientID{amal, bela} {
+		for _, c := range []holds.Owner{amal, bela} {
 			_, err := p.Select(p.ctx, c, p.span("ada", "09:00"))
 			p.no(err)
 		}

@@ -14,15 +14,15 @@ import (
 var ctx = context.Background()
 
 // wish is a claim for half an hour of a specialist, n half hours from now.
-func wish(specialistID string, n int, client holds.ClientID) holds.Claim {
+func wish(specialistID string, n int, owner holds.Owner) holds.Claim {
 	start := time.Now().UTC().Truncate(time.Hour).Add(time.Duration(n) * 30 * time.Minute)
 	end := start.Add(30 * time.Minute)
-	return holds.Claim{Client: client, Seats: []int{0}, TTL: 30 * time.Second, MaxLife: 15 * time.Minute, Quota: 3,
+	return holds.Claim{Owner: owner, Seats: []int{0}, TTL: 30 * time.Second, MaxLife: 15 * time.Minute, Quota: 3,
 		Span: holds.Span{AppointmentTypeID: "checkup", SpecialistID: specialistID,
 			SlotStart: start, SlotEnd: end, BusyStart: start, BusyEnd: end}}
 }
 
-func name(i int) holds.ClientID { return holds.ClientID(fmt.Sprintf("client-%026d", i)) }
+func name(i int) holds.Owner { return holds.ClientID(fmt.Sprintf("client-%026d", i)).Owner() }
 
 // drain reads a watch of everything, as the process's one stream hub does, until the watch is closed.
 func drain(b *testing.B, t *Backend, each func([]holds.Event)) (done func()) {
@@ -49,7 +49,7 @@ func claimRelease(b *testing.B, t *Backend, c holds.Claim) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if ok, err := t.Release(ctx, h.ID, c.Client, holds.ReasonReleased); !ok || err != nil {
+	if ok, err := t.Release(ctx, h.ID, c.Owner, holds.ReasonReleased); !ok || err != nil {
 		b.Fatal(ok, err)
 	}
 }
@@ -239,7 +239,7 @@ func BenchmarkExtend(b *testing.B) {
 }
 
 // name0 keeps the names out of what is measured.
-var name0 = func() (names [1000]holds.ClientID) {
+var name0 = func() (names [1000]holds.Owner) {
 	for i := range names {
 		names[i] = name(i)
 	}
@@ -292,7 +292,7 @@ func BenchmarkSelected(b *testing.B) {
 	defer t.Close()
 	day := time.Now().UTC().Truncate(24 * time.Hour)
 	for i := range 500 {
-		if _, err := t.Select(ctx, name0[i], wish(fmt.Sprintf("specialist-%d", i%20), i/20, "").Span); err != nil {
+		if _, err := t.Select(ctx, name0[i], wish(fmt.Sprintf("specialist-%d", i%20), i/20, holds.Owner{}).Span); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -21,20 +21,19 @@ const fewestChains = 16
 
 func (cs *clients) open() { cs.chains = make([]*record, fewestChains) }
 
-// identity is a client and its hash, which is keyed with a secret of this process.
+// identity is an owner and its hash, which is keyed with a secret of this process.
 type identity struct {
-	client holds.ClientID
-	hash   uint64
+	owner holds.Owner
+	hash  uint64
 }
 
-func (b *Backend) identify(c holds.ClientID) (*clients, identity) {
-	hash := maphash.String(b.seed, string(c))
-	return &b.clients[hash%uint64(len(b.clients))], identity{c, hash}
+func (b *Backend) identify(owner holds.Owner) (*clients, identity) {
+	hash := maphash.Bytes(b.seed, owner[:])
+	return &b.clients[hash%uint64(len(b.clients))], identity{owner, hash}
 }
 
-// has reports whether a hold is this client's. The secrets are compared once the hashes agree, and a hash that nobody
-// can foresee tells nothing by the time its comparison takes.
-func (id *identity) has(r *record) bool { return r.hash == id.hash && r.Client == id.client }
+// has reports whether a hold is this owner's. A hash that nobody can foresee tells nothing by the time its comparison takes.
+func (id *identity) has(r *record) bool { return r.hash == id.hash && r.Owner == id.owner }
 
 // chain is where the records of a hash begin. Its low bits have chosen these clients already.
 func (cs *clients) chain(hash uint64) **record {

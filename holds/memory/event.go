@@ -68,7 +68,7 @@ func (l *log) write(kind holds.EventKind, reason holds.Reason, now instant, h *h
 	if len(l.watches) > 0 {
 		e := l.next()
 		*e = holds.Event{Kind: kind, Seq: l.seq, At: now.wall, HoldID: h.ID, Span: h.Span, ExpiresAt: h.ExpiresAt,
-			Client: h.Client, Reason: reason}
+			Owner: h.Owner, Reason: reason}
 		l.wake(e)
 	}
 }

@@ -20,13 +20,13 @@ func Example() {
 		Span: holds.Span{AppointmentTypeID: "checkup", SpecialistID: "ada",
 			SlotStart: nine, SlotEnd: nine.Add(30 * time.Minute),
 			BusyStart: nine, BusyEnd: nine.Add(40 * time.Minute)}, // ten minutes to tidy up
-		Client: "a-secret-of-this-browser-tab", Seats: []int{0},
+		Owner: holds.ClientID("a-secret-of-this-browser-tab").Owner(), Seats: []int{0},
 		TTL: 30 * time.Second, MaxLife: 15 * time.Minute, Quota: 3,
 	}
 	hold, err := live.Claim(ctx, wish)
 	fmt.Println(hold.SpecialistID, hold.SlotStart.Format("15:04"), err)
 
-	wish.Client = "a-secret-of-another-one"
+	wish.Owner = holds.ClientID("a-secret-of-another-one").Owner()
 	wish.SlotStart, wish.SlotEnd = nine.Add(30*time.Minute), nine.Add(time.Hour)
 	wish.BusyStart, wish.BusyEnd = wish.SlotStart, wish.SlotEnd
 	_, err = live.Claim(ctx, wish)

@@ -16,7 +16,7 @@ func (b *Backend) Claim(_ context.Context, c holds.Claim) (holds.Hold, error) {
 	if len(c.Seats) == 0 {
 		return holds.Hold{}, &holds.HeldError{}
 	}
-	own, id := b.identify(c.Client)
+	own, id := b.identify(c.Owner)
 	own.Lock()
 	defer own.Unlock()
 	s := b.shardOf(c.SpecialistID)
@@ -84,8 +84,8 @@ func firstFree(near []*record, c *holds.Claim, counts func(*record) bool) (until
 }
 
 // Extend implements holds.Table.
-func (b *Backend) Extend(_ context.Context, id string, client holds.ClientID, ttl time.Duration, restart bool) (holds.Hold, error) {
-	return b.change(id, client, func(s *shard, r *record, now instant) error {
+func (b *Backend) Extend(_ context.Context, id string, owner holds.Owner, ttl time.Duration, restart bool) (holds.Hold, error) {
+	return b.change(id, owner, func(s *shard, r *record, now instant) error {
 		if restart {
 			if r.Restarts >= holds.MaxRestarts {
 				return holds.ErrRestarts
@@ -100,8 +100,8 @@ func (b *Backend) Extend(_ context.Context, id string, client holds.ClientID, tt
 }
 
 // Pin implements holds.Table.
-func (b *Backend) Pin(_ context.Context, id string, client holds.ClientID, atLeast time.Duration) (holds.Hold, error) {
-	return b.change(id, client, func(s *shard, r *record, now instant) error {
+func (b *Backend) Pin(_ context.Context, id string, owner holds.Owner, atLeast time.Duration) (holds.Hold, error) {
+	return b.change(id, owner, func(s *shard, r *record, now instant) error {
 		r.Pinned = true
 		r.pinned = max(r.pinned, now.mono+atLeast)
 		s.settle(r, now)
@@ -110,8 +110,8 @@ func (b *Backend) Pin(_ context.Context, id string, client holds.ClientID, atLea
 }
 
 // Unpin implements holds.Table.
-func (b *Backend) Unpin(_ context.Context, id string, client holds.ClientID, grace time.Duration) (holds.Hold, error) {
-	return b.change(id, client, func(s *shard, r *record, now instant) error {
+func (b *Backend) Unpin(_ context.Context, id string, owner holds.Owner, grace time.Duration) (holds.Hold, error) {
+	return b.change(id, owner, func(s *shard, r *record, now instant) error {
 		r.Pinned, r.pinned = false, 0
 		if r.expires <= now.mono {
 			r.expires = now.mono + grace
@@ -122,18 +122,18 @@ func (b *Backend) Unpin(_ context.Context, id string, client holds.ClientID, gra
 }
 
 // Confirm implements holds.Table.
-func (b *Backend) Confirm(_ context.Context, id string, client holds.ClientID) (bool, error) {
-	return b.end(id, client, holds.EventConfirm, "")
+func (b *Backend) Confirm(_ context.Context, id string, owner holds.Owner) (bool, error) {
+	return b.end(id, owner, holds.EventConfirm, "")
 }
 
 // Release implements holds.Table.
-func (b *Backend) Release(_ context.Context, id string, client holds.ClientID, reason holds.Reason) (bool, error) {
-	return b.end(id, client, holds.EventRelease, reason)
+func (b *Backend) Release(_ context.Context, id string, owner holds.Owner, reason holds.Reason) (bool, error) {
+	return b.end(id, owner, holds.EventRelease, reason)
 }
 
-// end removes a hold at the wish of its client.
-func (b *Backend) end(id string, client holds.ClientID, kind holds.EventKind, reason holds.Reason) (bool, error) {
-	err := b.own(id, client, func(s *shard, r *record, now instant) error {
+// end removes a hold at the wish of its owner.
+func (b *Backend) end(id string, owner holds.Owner, kind holds.EventKind, reason holds.Reason) (bool, error) {
+	err := b.own(id, owner, func(s *shard, r *record, now instant) error {
 		s.end(r, now, kind, reason)
 		r.own.drop(r)
 		s.keep(r)
@@ -145,9 +145,9 @@ func (b *Backend) end(id string, client holds.ClientID, kind holds.EventKind, re
 	return err == nil, err
 }
 
-// change runs do on a live hold of this client and returns the hold as do left it. Errors as own's.
-func (b *Backend) change(id string, client holds.ClientID, do func(*shard, *record, instant) error) (h holds.Hold, err error) {
-	err = b.own(id, client, func(s *shard, r *record, now instant) error {
+// change runs do on a live hold of this owner and returns the hold as do left it. Errors as own's.
+func (b *Backend) change(id string, owner holds.Owner, do func(*shard, *record, instant) error) (h holds.Hold, err error) {
+	err = b.own(id, owner, func(s *shard, r *record, now instant) error {
 		if err := do(s, r, now); err != nil {
 			return err
 		}
@@ -157,8 +157,8 @@ func (b *Backend) change(id string, client holds.ClientID, do func(*shard, *reco
 	return h, err
 }
 
-// own runs do on a live hold of this client, under both its locks. ErrNotFound, ErrNotOwner, ErrClosed, or do's error.
-func (b *Backend) own(id string, client holds.ClientID, do func(*shard, *record, instant) error) error {
+// own runs do on a live hold of this owner, under both its locks. ErrNotFound, ErrNotOwner, ErrClosed, or do's error.
+func (b *Backend) own(id string, owner holds.Owner, do func(*shard, *record, instant) error) error {
 	if b.closed.Load() {
 		return holds.ErrClosed
 	}
@@ -166,7 +166,7 @@ func (b *Backend) own(id string, client holds.ClientID, do func(*shard, *record,
 	if !ok {
 		return holds.ErrNotFound
 	}
-	own, who := b.identify(client)
+	own, who := b.identify(owner)
 	own.Lock()
 	defer own.Unlock()
 	s := &b.shards[at.shard()]

@@ -27,7 +27,7 @@ func check(t testing.TB, b *Backend) {
 		cs, n := &b.clients[i], 0
 		for k, first := range cs.chains {
 			for r := first; r != nil; r = r.next {
-				own, id := b.identify(r.Client)
+				own, id := b.identify(r.Owner)
 				if own != cs || r.own != cs || r.hash != id.hash || *cs.chain(r.hash) != first {
 					t.Errorf("hold %s is in chain %d, another client's", r.ID, k)
 				}
@@ -101,7 +101,7 @@ func check(t testing.TB, b *Backend) {
 	for s := b.selections.ends.next; s != &b.selections.ends; s = s.next {
 		onRing++
 	}
-	if n := len(b.selections.byClient); n != listed || n != onRing {
+	if n := len(b.selections.byOwner); n != listed || n != onRing {
 		t.Errorf("%d selections, %d by specialist, %d by deadline", n, listed, onRing)
 	}
 	for i, one := range b.presence.order {

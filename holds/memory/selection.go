@@ -15,7 +15,7 @@ import (
 type selections struct {
 	mu          sync.Mutex
 	b           *Backend
-	byClient    map[holds.ClientID]*selection
+	byOwner     map[holds.Owner]*selection
 	specialists map[string][]*selection // by slot start
 	ends        selection               // its next lapses first, its previous last
 }
@@ -28,20 +28,20 @@ type selection struct {
 
 func (ss *selections) open(b *Backend) {
 	ss.b = b
-	ss.byClient = make(map[holds.ClientID]*selection)
+	ss.byOwner = make(map[holds.Owner]*selection)
 	ss.specialists = make(map[string][]*selection)
 	ss.ends.previous, ss.ends.next = &ss.ends, &ss.ends
 }
 
 // Select implements holds.Selections.
-func (b *Backend) Select(_ context.Context, client holds.ClientID, span holds.Span) (holds.Selection, error) {
+func (b *Backend) Select(_ context.Context, owner holds.Owner, span holds.Span) (holds.Selection, error) {
 	if b.closed.Load() {
 		return holds.Selection{}, holds.ErrClosed
 	}
 	ss := &b.selections
 	now := ss.enter()
 	defer ss.mu.Unlock()
-	s := ss.byClient[client]
+	s := ss.byOwner[owner]
 	if s != nil && s.SameGroup(&span) {
 		ss.renew(s, now)
 		return s.Selection, nil
@@ -49,7 +49,7 @@ func (b *Backend) Select(_ context.Context, client holds.ClientID, span holds.Sp
 	if s != nil {
 		ss.end(s, now, holds.ReasonReleased)
 	}
-	s = &selection{Selection: holds.Selection{Span: span, Client: client}}
+	s = &selection{Selection: holds.Selection{Span: span, Owner: owner}}
 	ss.add(s)
 	ss.renew(s, now)
 	ss.publish(s, now, holds.EventSelect, "")
@@ -57,14 +57,14 @@ func (b *Backend) Select(_ context.Context, client holds.ClientID, span holds.Sp
 }
 
 // Deselect implements holds.Selections.
-func (b *Backend) Deselect(_ context.Context, client holds.ClientID) (bool, error) {
+func (b *Backend) Deselect(_ context.Context, owner holds.Owner) (bool, error) {
 	if b.closed.Load() {
 		return false, holds.ErrClosed
 	}
 	ss := &b.selections
 	now := ss.enter()
 	defer ss.mu.Unlock()
-	s := ss.byClient[client]
+	s := ss.byOwner[owner]
 	if s == nil {
 		return false, nil
 	}
@@ -73,14 +73,14 @@ func (b *Backend) Deselect(_ context.Context, client holds.ClientID) (bool, erro
 }
 
 // Renew implements holds.Selections.
-func (b *Backend) Renew(_ context.Context, client holds.ClientID) (bool, error) {
+func (b *Backend) Renew(_ context.Context, owner holds.Owner) (bool, error) {
 	if b.closed.Load() {
 		return false, holds.ErrClosed
 	}
 	ss := &b.selections
 	now := ss.enter()
 	defer ss.mu.Unlock()
-	s := ss.byClient[client]
+	s := ss.byOwner[owner]
 	if s == nil {
 		return false, nil
 	}
@@ -117,7 +117,7 @@ func (b *Backend) Selected(_ context.Context, from, to time.Time, specialistIDs 
 func (ss *selections) count() int {
 	ss.enter()
 	defer ss.mu.Unlock()
-	return len(ss.byClient)
+	return len(ss.byOwner)
 }
 
 // sweep ends what has lapsed and returns the next deadline.
@@ -141,7 +141,7 @@ func (ss *selections) enter() instant {
 }
 
 func (ss *selections) add(s *selection) {
-	ss.byClient[s.Client] = s
+	ss.byOwner[s.Owner] = s
 	of := ss.specialists[s.SpecialistID]
 	ss.specialists[s.SpecialistID] = slices.Insert(of, search(of, s), s)
 	s.previous, s.next = s, s
@@ -165,7 +165,7 @@ func (ss *selections) renew(s *selection, now instant) {
 
 func (ss *selections) end(s *selection, now instant, reason holds.Reason) {
 	s.previous.next, s.next.previous = s.next, s.previous
-	delete(ss.byClient, s.Client)
+	delete(ss.byOwner, s.Owner)
 	of := ss.specialists[s.SpecialistID]
 	i := search(of, s)
 	i += slices.Index(of[i:], s)
@@ -178,5 +178,5 @@ func (ss *selections) end(s *selection, now instant, reason holds.Reason) {
 }
 
 func (ss *selections) publish(s *selection, now instant, kind holds.EventKind, reason holds.Reason) {
-	ss.b.log.publish(&holds.Event{Kind: kind, At: now.wall, Span: s.Span, Client: s.Client, Reason: reason})
+	ss.b.log.publish(&holds.Event{Kind: kind, At: now.wall, Span: s.Span, Owner: s.Owner, Reason: reason})
 }

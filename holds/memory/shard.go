@@ -104,7 +104,7 @@ func (s *shard) lapse(now instant) {
 // claim puts a new hold into the table. Nothing may be in its way.
 func (s *shard) claim(of *specialist, c *holds.Claim, hash uint64, now instant) *record {
 	r := s.take()
-	r.ID, r.Span, r.Client, r.hash = s.b.ids.next(now.wall, r.at), c.Span, c.Client, hash
+	r.ID, r.Span, r.Owner, r.hash = s.b.ids.next(now.wall, r.at), c.Span, c.Owner, hash
 	r.life = max(c.MaxLife, c.TTL)
 	r.expires, r.most = now.mono+c.TTL, now.mono+r.life
 	r.ExpiresAt, r.MaxExpiresAt = now.at(r.expires), now.at(r.most)

@@ -22,7 +22,7 @@ const appointmentColumns = `id, appointment_type_id, specialist_id, client_id, s
 
 func scanAppointment(r *row) store.Appointment {
 	return store.Appointment{
-		ID: r.text(), AppointmentTypeID: r.text(), SpecialistID: r.text(), ClientID: r.text(),
+		ID: r.text(), AppointmentTypeID: r.text(), SpecialistID: r.text(), Owner: r.text(),
 		Seat: r.int(), Overbook: r.bool(), OverbookReason: r.text(),
 		Status: store.Status(r.text()), Attendance: store.Attendance(r.text()),
 		SlotStart: r.time(), SlotEnd: r.time(), BusyStart: r.time(), BusyEnd: r.time(),
@@ -54,8 +54,8 @@ func (r reads) Appointments(ctx context.Context, f store.AppointmentFilter) ([]s
 	if f.SpecialistID != "" {
 		where.and("specialist_id = ?", f.SpecialistID)
 	}
-	if f.ClientID != "" {
-		where.and("client_id = ? AND client_id <> ''", f.ClientID)
+	if f.Owner != "" {
+		where.and("client_id = ? AND client_id <> ''", f.Owner)
 	}
 	if f.Status != "" {
 		where.and("status = ?", string(f.Status))
@@ -134,11 +134,11 @@ func (r reads) Taken(ctx context.Context, specialistIDs []string, from, to time.
 	return all, nil
 }
 
-func (r reads) LatestWebBooking(ctx context.Context, clientID, appointmentTypeID string, since time.Time) (time.Time, error) {
+func (r reads) LatestWebBooking(ctx context.Context, owner, appointmentTypeID string, since time.Time) (time.Time, error) {
 	latest, err := one(ctx, r, (*row).time, `
 		SELECT max(created_at) FROM appointments
 		WHERE client_id = ? AND client_id <> '' AND appointment_type_id = ? AND status = 'confirmed' AND source = 'web'
-		  AND created_at >= ?`, clientID, appointmentTypeID, since)
+		  AND created_at >= ?`, owner, appointmentTypeID, since)
 	if err == nil && latest.IsZero() {
 		err = store.ErrNotFound
 	}
@@ -152,7 +152,7 @@ func (t *tx) InsertAppointment(_ context.Context, a store.Appointment) error {
 	err := t.run(`
 		INSERT INTO appointments (`+appointmentColumns+`, patient_search)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		a.ID, a.AppointmentTypeID, a.SpecialistID, a.ClientID, a.Seat, a.Overbook, a.OverbookReason,
+		a.ID, a.AppointmentTypeID, a.SpecialistID, a.Owner, a.Seat, a.Overbook, a.OverbookReason,
 		string(a.Status), string(a.Attendance), a.SlotStart, a.SlotEnd, a.BusyStart, a.BusyEnd,
 		a.Patient.Name, a.Patient.Email, a.Patient.Phone, a.Patient.BirthDate, a.Patient.Notes,
 		string(a.Source), string(a.UpstreamState), a.UpstreamID, a.UpstreamPatientID, a.ManageEpoch,
@@ -190,7 +190,7 @@ func (t *tx) UpdateAppointment(ctx context.Context, a store.Appointment) error {
 			source = ?, upstream_state = ?, upstream_id = ?, upstream_patient_id = ?, manage_epoch = ?,
 			created_at = ?, updated_at = ?, cancelled_at = ?, cancel_reason = ?, version = ?, patient_search = ?
 		WHERE id = ? AND version = ?`,
-		a.AppointmentTypeID, a.SpecialistID, a.ClientID, a.Seat, a.Overbook, a.OverbookReason,
+		a.AppointmentTypeID, a.SpecialistID, a.Owner, a.Seat, a.Overbook, a.OverbookReason,
 		string(a.Status), string(a.Attendance), a.SlotStart, a.SlotEnd, a.BusyStart, a.BusyEnd,
 		a.Patient.Name, a.Patient.Email, a.Patient.Phone, a.Patient.BirthDate, a.Patient.Notes,
 		string(a.Source), string(a.UpstreamState), a.UpstreamID, a.UpstreamPatientID, a.ManageEpoch,

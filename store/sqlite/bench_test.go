@@ -34,7 +34,7 @@ func benchAppointment(n int64) store.Appointment {
 	to := from.Add(15 * time.Minute)
 	return store.Appointment{
 		ID:                fmt.Sprintf("019abcde-%04x-7%03x-8000-%012x", n>>16&0xffff, n>>4&0xfff, n),
-		AppointmentTypeID: "checkup", SpecialistID: benchSpecialist(n), ClientID: fmt.Sprintf("%032x", uint64(n)*0x9e3779b97f4a7c15),
+		AppointmentTypeID: "checkup", SpecialistID: benchSpecialist(n), Owner: fmt.Sprintf("%032x", uint64(n)*0x9e3779b97f4a7c15),
 		Status: store.Confirmed, Attendance: store.Expected, SlotStart: from, SlotEnd: to, BusyStart: from, BusyEnd: to,
 		Patient: store.Patient{Name: "Jo Doe", Email: "jo.doe@example.org", Phone: "+49 30 1234567"},
 		Source:  store.SourceWeb, UpstreamState: store.UpstreamNone, CreatedAt: benchDay, UpdatedAt: benchDay, Version: 1,
@@ -55,18 +55,19 @@ func benchStore(tb testing.TB) *Store {
 		}
 	})
 	ctx := context.Background()
-	err = s.Write(ctx, func(tx store.Tx) error {
-		for n := range int64(benchSpecialists) {
-			if err := tx.PutSpecialist(ctx, store.Specialist{ID: benchSpecialist(n), Name: "Dr", Timezone: "Europe/Berlin", Active: true}); err != nil {
-				return err
-			}
-		}
-		return tx.PutAppointmentType(ctx, store.AppointmentType{ID: "checkup", Name: "Check-up", DurationMinutes: 15, SlotStepMinutes: 15, Capacity: 1, Active: true})
-	})
-	if err != nil {
+	if err := s.Write(ctx, func(tx store.Tx) error { return benchClinic(ctx, tx) }); err != nil {
 		tb.Fatal(err)
 	}
 	return s
+}
+
+func benchClinic(ctx context.Context, tx store.Tx) error {
+	for n := range int64(benchSpecialists) {
+		if err := tx.PutSpecialist(ctx, store.Specialist{ID: benchSpecialist(n), Name: "Dr", Timezone: "Europe/Berlin", Active: true}); err != nil {
+			return err
+		}
+	}
+	return tx.PutAppointmentType(ctx, store.AppointmentType{ID: "checkup", Name: "Check-up", DurationMinutes: 15, SlotStepMinutes: 15, Capacity: 1, Active: true})
 }
 
 // fill writes the appointments [from, to) as fast as it can.

@@ -28,6 +28,9 @@ type migration struct {
 	checksum string // SHA-256 of the text, in hexadecimal
 }
 
+// beyondSQL is what a migration does besides its text, in the same transaction.
+var beyondSQL = map[string]func(*conn) error{"0002_owners.sql": hashOwners}
+
 var migrationName = regexp.MustCompile(`^(\d{4})_[a-z0-9_]+\.sql$`)
 
 // SchemaVersion is the newest schema this program knows.
@@ -121,6 +124,9 @@ func apply(c *conn, m migration) error {
 		return err
 	}
 	err := c.script(m.text)
+	if also := beyondSQL[m.name]; err == nil && also != nil {
+		err = also(c)
+	}
 	if err == nil {
 		_, err = c.exec(`INSERT INTO schema_versions (version, name, checksum, applied_at) VALUES (?, ?, ?, ?)`,
 			m.version, m.name, m.checksum, time.Now())

@@ -40,7 +40,7 @@ type personal struct{ appointmentID, clientID string }
 func (t *tx) appointmentsOf(ctx context.Context, p store.Person) ([]personal, error) {
 	scan := func(r *row) personal { return personal{r.text(), r.text()} }
 	given := 0
-	for _, s := range []string{p.Email, p.Phone, p.ClientID} {
+	for _, s := range []string{p.Email, p.Phone, p.Owner} {
 		if s != "" {
 			given++
 		}
@@ -48,9 +48,9 @@ func (t *tx) appointmentsOf(ctx context.Context, p store.Person) ([]personal, er
 	switch {
 	case given != 1:
 		return nil, fmt.Errorf("%w: a person to erase is named by an e-mail address, a phone number or a client id", store.ErrInvalid)
-	case p.ClientID != "":
+	case p.Owner != "":
 		return list(ctx, t.reads, scan,
-			`SELECT id, client_id FROM appointments WHERE client_id = ? AND client_id <> ''`, p.ClientID)
+			`SELECT id, client_id FROM appointments WHERE client_id = ? AND client_id <> ''`, p.Owner)
 	case fold(p.Email) != "":
 		return list(ctx, t.reads, scan,
 			`SELECT id, client_id FROM appointments WHERE instr(patient_search, ?) > 0`, "\n"+fold(p.Email)+"\n")
@@ -74,8 +74,8 @@ type traces struct {
 func tracesOf(p store.Person, found []personal) traces {
 	t := traces{ids: map[string]bool{}, email: fold(p.Email), phone: digits(p.Phone)}
 	clients := map[string]bool{}
-	if p.ClientID != "" {
-		clients[p.ClientID] = true
+	if p.Owner != "" {
+		clients[p.Owner] = true
 	}
 	for _, f := range found {
 		t.ids[f.appointmentID] = true

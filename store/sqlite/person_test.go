@@ -98,7 +98,7 @@ func TestEraseBesideCheckpoints(t *testing.T) {
 		}
 		var due bool
 		if err := b.Write(ctx, func(tx store.Tx) error {
-			_, err := tx.Erase(ctx, store.Person{ClientID: benchAppointment(5 * n).ClientID}, benchDay)
+			_, err := tx.Erase(ctx, store.Person{Owner: benchAppointment(5 * n).Owner}, benchDay)
 			return err
 		}); err != nil {
 			t.Fatal(err)
@@ -120,7 +120,7 @@ func TestScrubIsMadeUpForAtTheNextStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := b.Write(ctx, func(tx store.Tx) error {
-		_, err := tx.Erase(ctx, store.Person{ClientID: benchAppointment(0).ClientID}, benchDay)
+		_, err := tx.Erase(ctx, store.Person{Owner: benchAppointment(0).Owner}, benchDay)
 		return err
 	}); err != nil {
 		t.Fatalf("the erasure itself: %v", err)

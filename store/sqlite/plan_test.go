@@ -65,7 +65,7 @@ func TestQueriesUseTheirIndex(t *testing.T) {
 			return err
 		}, []string{"idx_appointments_time (slot_start>? AND slot_start<?)"}},
 		"a client's": {func(r store.Reader) error {
-			_, _, err := r.Appointments(t.Context(), store.AppointmentFilter{ClientID: "c"})
+			_, _, err := r.Appointments(t.Context(), store.AppointmentFilter{Owner: "c"})
 			return err
 		}, []string{"idx_appointments_client (client_id=?)"}},
 		"those upstream refused": {func(r store.Reader) error {

@@ -12,7 +12,7 @@ const sessionColumns = `id, client_id, specialist_id, status, outcome, requested
 	updated_at, version`
 
 func scanSession(r *row) store.Session {
-	return store.Session{ID: r.text(), ClientID: r.text(), SpecialistID: r.text(), Status: store.SessionStatus(r.text()),
+	return store.Session{ID: r.text(), Owner: r.text(), SpecialistID: r.text(), Status: store.SessionStatus(r.text()),
 		Outcome: r.text(), RequestedAt: r.time(), AcceptedAt: r.time(), EndedAt: r.time(), ExpiresAt: r.time(),
 		UpdatedAt: r.time(), Version: r.int64()}
 }
@@ -33,8 +33,8 @@ func (r reads) Sessions(ctx context.Context, f store.SessionFilter) ([]store.Ses
 	if f.SpecialistID != "" {
 		where.and("specialist_id = ?", f.SpecialistID)
 	}
-	if f.ClientID != "" {
-		where.and("client_id = ? AND client_id <> ''", f.ClientID) // the second half lets the partial index be used
+	if f.Owner != "" {
+		where.and("client_id = ? AND client_id <> ''", f.Owner) // the second half lets the partial index be used
 	}
 	return list(ctx, r, scanSession,
 		`SELECT `+sessionColumns+` FROM sessions `+where.sql()+` ORDER BY requested_at, id LIMIT ?`,
@@ -59,7 +59,7 @@ func (t *tx) InsertSession(_ context.Context, s store.Session) error {
 		return fmt.Errorf("%w: a new session has version 1, not %d", store.ErrInvalid, s.Version)
 	}
 	err := t.run(`INSERT INTO sessions (`+sessionColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		s.ID, s.ClientID, textOrNull(s.SpecialistID), string(s.Status), s.Outcome, s.RequestedAt,
+		s.ID, s.Owner, textOrNull(s.SpecialistID), string(s.Status), s.Outcome, s.RequestedAt,
 		orNull(s.AcceptedAt), orNull(s.EndedAt), orNull(s.ExpiresAt), s.UpdatedAt, s.Version)
 	if err == nil {
 		t.changed(store.ChangeOfSession(&s))
@@ -72,7 +72,7 @@ func (t *tx) UpdateSession(ctx context.Context, s store.Session) error {
 		UPDATE sessions SET client_id = ?, specialist_id = ?, status = ?, outcome = ?, requested_at = ?, accepted_at = ?,
 			ended_at = ?, expires_at = ?, updated_at = ?, version = ?
 		WHERE id = ? AND version = ?`,
-		s.ClientID, textOrNull(s.SpecialistID), string(s.Status), s.Outcome, s.RequestedAt, orNull(s.AcceptedAt),
+		s.Owner, textOrNull(s.SpecialistID), string(s.Status), s.Outcome, s.RequestedAt, orNull(s.AcceptedAt),
 		orNull(s.EndedAt), orNull(s.ExpiresAt), s.UpdatedAt, s.Version+1, s.ID, s.Version)
 	if err != nil {
 		return err

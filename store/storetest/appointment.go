@@ -24,7 +24,7 @@ func testAppointment(t *testing.T, h Harness) {
 		a.Status, a.Attendance, a.CancelledAt, a.CancelReason = store.Cancelled, store.NoShow, monday.Add(time.Minute), "no longer needed"
 		a.Patient = store.Patient{Name: "Other", Email: "other@example.org", Phone: "1", BirthDate: "1970-01-31", Notes: "n"}
 		a.Source, a.UpstreamState, a.UpstreamID, a.UpstreamPatientID = store.SourceAPI, store.UpstreamReview, "u2", "p2"
-		a.SpecialistID, a.AppointmentTypeID, a.ClientID = "ben", "checkup", "another-client-secret"
+		a.SpecialistID, a.AppointmentTypeID, a.Owner = "ben", "checkup", "another-client-secret"
 		a.ManageEpoch, a.CreatedAt, a.UpdatedAt = 8, monday.Add(-time.Hour), monday
 		wantErr(t, "UpdateAppointment", update(t, s, a), nil)
 		a.Version++
@@ -132,7 +132,7 @@ func listAppointments(t *testing.T, s store.Store) {
 	wantAppointments(t, "an empty database", s, store.AppointmentFilter{})
 	nine := mustInsert(t, s, booking("ada", "checkup", 0, 30))
 	ten := complete(booking("ben", "surgery", 60, 60))
-	ten.ClientID = "the-client-of-ten-o-clock"
+	ten.Owner = "the-client-of-ten-o-clock"
 	mustInsert(t, s, ten)
 	eleven := mustInsert(t, s, booking("ada", "checkup", 120, 30))
 	wantErr(t, "cancelling", update(t, s, cancelled(eleven)), nil)
@@ -146,7 +146,7 @@ func listAppointments(t *testing.T, s store.Store) {
 	wantAppointments(t, "to a minute after it", s, store.AppointmentFilter{To: at(61)}, nine, ten)
 	wantAppointments(t, "between", s, store.AppointmentFilter{From: at(30), To: at(60)})
 	wantAppointments(t, "of a specialist", s, store.AppointmentFilter{SpecialistID: "ada"}, nine, eleven)
-	wantAppointments(t, "of a client", s, store.AppointmentFilter{ClientID: ten.ClientID}, ten)
+	wantAppointments(t, "of a client", s, store.AppointmentFilter{Owner: ten.Owner}, ten)
 	wantAppointments(t, "confirmed", s, store.AppointmentFilter{Status: store.Confirmed}, nine, ten)
 	wantAppointments(t, "cancelled", s, store.AppointmentFilter{Status: store.Cancelled}, eleven)
 	wantAppointments(t, "upstream pending", s, store.AppointmentFilter{Upstream: store.UpstreamPending}, ten)
@@ -293,7 +293,7 @@ func latestWebBooking(t *testing.T, s store.Store) {
 	clinic(t, s)
 	const client = "a-client-of-at-least-sixteen"
 	made := func(a store.Appointment, created time.Duration, source store.Source) store.Appointment {
-		a.ClientID, a.CreatedAt, a.Source = client, monday.Add(created), source
+		a.Owner, a.CreatedAt, a.Source = client, monday.Add(created), source
 		return mustInsert(t, s, a)
 	}
 	latest := func() (time.Time, error) {

@@ -84,7 +84,7 @@ func testChange(t *testing.T, h Harness) {
 				t.Fatalf("%s: %d changes were told, want %d", step.what, len(got), i+1)
 			}
 			c := got[i]
-			if c.Noun != store.NounAppointment || c.ID != a.ID || c.What != step.what || c.Version != int64(i+1) || c.Owner != a.ClientID {
+			if c.Noun != store.NounAppointment || c.ID != a.ID || c.What != step.what || c.Version != int64(i+1) || c.Owner != a.Owner {
 				t.Errorf("got %+v, want %s with version %d", c, step.what, i+1)
 			}
 			if !sameTaken(c.Before, step.before) || !sameTaken(c.After, step.after) {
@@ -187,7 +187,7 @@ func nounsAreTold(t *testing.T, s store.Store) {
 			tx.InsertAPIKey(ctx, store.APIKey{ID: "k", Name: "k", Scope: store.ScopeAdmin, Hash: [32]byte{1}, CreatedAt: monday}))
 	})
 	override := store.Override{ID: "o", SpecialistID: "ada", Date: store.DateOf(monday), Closed: true}
-	session := store.Session{ID: "s", ClientID: "client-0123456789abcdef", Status: store.SessionRequested, RequestedAt: monday,
+	session := store.Session{ID: "s", Owner: "client-0123456789abcdef", Status: store.SessionRequested, RequestedAt: monday,
 		ExpiresAt: monday.Add(time.Minute), UpdatedAt: monday, Version: 1}
 	j := follow(t, s)
 	for _, step := range []struct {
@@ -221,12 +221,12 @@ func nounsAreTold(t *testing.T, s store.Store) {
 		{"a key that is revoked", func(tx store.Tx) error { return tx.RevokeAPIKey(ctx, "k", monday) },
 			store.Change{Noun: store.NounAPIKey, ID: "k"}},
 		{"a session", func(tx store.Tx) error { return tx.InsertSession(ctx, session) },
-			store.Change{Noun: store.NounSession, ID: "s", Version: 1, Owner: session.ClientID, Session: store.SessionAt{Status: store.SessionRequested, ExpiresAt: session.ExpiresAt}}},
+			store.Change{Noun: store.NounSession, ID: "s", Version: 1, Owner: session.Owner, Session: store.SessionAt{Status: store.SessionRequested, ExpiresAt: session.ExpiresAt}}},
 		{"a session that is accepted", func(tx store.Tx) error {
 			active := session
 			active.SpecialistID, active.Status = "ada", store.SessionActive
 			return tx.UpdateSession(ctx, active)
-		}, store.Change{Noun: store.NounSession, ID: "s", Version: 2, Owner: session.ClientID, Assigned: "ada", Session: store.SessionAt{Status: store.SessionActive, ExpiresAt: session.ExpiresAt}}},
+		}, store.Change{Noun: store.NounSession, ID: "s", Version: 2, Owner: session.Owner, Assigned: "ada", Session: store.SessionAt{Status: store.SessionActive, ExpiresAt: session.ExpiresAt}}},
 	} {
 		before := len(j.all())
 		write(t, s, step.do)

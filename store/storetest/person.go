@@ -15,7 +15,7 @@ func testPerson(t *testing.T, h Harness) {
 	for name, who := range map[string]store.Person{
 		"by address":              {Email: "ZOE@example.org "},
 		"by phone, by its digits": {Phone: "+49 30 / 123 456"},
-		"by client":               {ClientID: "the-client-of-zoe-123"},
+		"by client":               {Owner: "the-client-of-zoe-123"},
 	} {
 		t.Run(name, func(t *testing.T) { erase(t, h.open(t), who) })
 	}
@@ -26,7 +26,7 @@ func testPerson(t *testing.T, h Harness) {
 		mustInsert(t, s, booking("ada", "checkup", 0, 30)) // who has neither address nor phone
 		for name, who := range map[string]store.Person{
 			"an empty person":                {},
-			"two names at once":              {Email: "a@example.org", ClientID: "c"},
+			"two names at once":              {Email: "a@example.org", Owner: "c"},
 			"a phone number without a digit": {Phone: "unknown"},
 			"an address of spaces":           {Email: "  "},
 		} {
@@ -103,7 +103,7 @@ func leaveTraces(t *testing.T, s store.Store, name string, start int, p store.Pa
 	client := "the-client-of-" + name + "-123"
 	a, b := booking("ada", "checkup", start, 30), cancelled(booking("ada", "checkup", start+60, 30))
 	for _, one := range []*store.Appointment{&a, &b} {
-		one.Patient, one.ClientID, one.UpstreamPatientID = p, client, "patient-guid-"+name
+		one.Patient, one.Owner, one.UpstreamPatientID = p, client, "patient-guid-"+name
 	}
 	b.CancelReason = p.Notes
 	write(t, s, func(tx store.Tx) error {
@@ -114,7 +114,7 @@ func leaveTraces(t *testing.T, s store.Store, name string, start int, p store.Pa
 			tx.Remember(ctx, store.IdempotencyRecord{Scope: "s", Key: name, Status: 201, Body: text(map[string]any{"appointment": map[string]any{"id": a.ID, "patient": p}}), CreatedAt: monday}),
 			tx.AppendAudit(ctx, store.AuditEntry{ID: "1-" + name, At: monday, Actor: "client", Action: "appointment.created", Subject: "appointment:" + a.ID, Reason: p.Notes, After: text(p)}),
 			tx.AppendAudit(ctx, store.AuditEntry{ID: "2-" + name, At: monday, Actor: "user:u", Action: "appointment.changed", Subject: "import:1", Before: text(map[string]any{"id": b.ID, "patient": p})}),
-			tx.InsertSession(ctx, store.Session{ID: "session-" + name, ClientID: client, Status: store.SessionEnded, Outcome: p.Notes, RequestedAt: monday, UpdatedAt: monday, Version: 1}),
+			tx.InsertSession(ctx, store.Session{ID: "session-" + name, Owner: client, Status: store.SessionEnded, Outcome: p.Notes, RequestedAt: monday, UpdatedAt: monday, Version: 1}),
 			tx.UseNonce(ctx, store.NonceUse{Nonce: "nonce-" + name, PatientID: "patient-guid-" + name, AppointmentID: a.ID, ExpiresAt: monday}),
 		} {
 			if err != nil {

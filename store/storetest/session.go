@@ -12,7 +12,7 @@ import (
 func testSession(t *testing.T, h Harness) {
 	requested := func(id string, minutes int) store.Session {
 		at := monday.Add(time.Duration(minutes) * time.Minute)
-		return store.Session{ID: id, ClientID: "client-of-session-" + id, Status: store.SessionRequested, RequestedAt: at,
+		return store.Session{ID: id, Owner: "client-of-session-" + id, Status: store.SessionRequested, RequestedAt: at,
 			ExpiresAt: at.Add(time.Minute), UpdatedAt: at, Version: 1}
 	}
 	put := func(t *testing.T, s store.Store, one store.Session) error {
@@ -70,7 +70,7 @@ func testSession(t *testing.T, h Harness) {
 		}{
 			"all, oldest first": {store.SessionFilter{}, []string{"s5", "s4", "s3", "s2", "s1"}},
 			"of a specialist":   {store.SessionFilter{SpecialistID: "ada"}, []string{"s5", "s4", "s3"}},
-			"of a client":       {store.SessionFilter{ClientID: "client-of-session-s2"}, []string{"s2"}},
+			"of a client":       {store.SessionFilter{Owner: "client-of-session-s2"}, []string{"s2"}},
 			"of two states":     {store.SessionFilter{Statuses: []store.SessionStatus{store.SessionActive, store.SessionRequested}}, []string{"s5", "s2", "s1"}},
 			"limited":           {store.SessionFilter{Limit: 2}, []string{"s5", "s4"}},
 		} {

@@ -119,8 +119,8 @@ func booking(specialistID, typeID string, start, minutes int) store.Appointment 
 	n := serial.Add(1)
 	return store.Appointment{
 		ID: fmt.Sprintf("a-%06d", n), AppointmentTypeID: typeID, SpecialistID: specialistID,
-		ClientID: fmt.Sprintf("client-of-appointment-%06d", n),
-		Status:   store.Confirmed, Attendance: store.Expected,
+		Owner:  fmt.Sprintf("client-of-appointment-%06d", n),
+		Status: store.Confirmed, Attendance: store.Expected,
 		SlotStart: from, SlotEnd: to, BusyStart: from, BusyEnd: to,
 		Patient: store.Patient{Name: "Jo Doe"}, Source: store.SourceWeb, UpstreamState: store.UpstreamNone,
 		CreatedAt: monday.Add(-24 * time.Hour), UpdatedAt: monday.Add(-24 * time.Hour), Version: 1,

@@ -45,7 +45,7 @@ func BenchmarkClaimReleaseFrames(b *testing.B) {
 	start := time.Now().Add(48 * time.Hour).Truncate(time.Hour)
 	claim := holds.Claim{
 		Span:   holds.Span{AppointmentTypeID: "checkup", SpecialistID: "ada", SlotStart: start, SlotEnd: start.Add(30 * time.Minute), BusyStart: start, BusyEnd: start.Add(30 * time.Minute)},
-		Client: ownClient, Seats: []int{0}, TTL: 30 * time.Second, MaxLife: 15 * time.Minute, Quota: 3,
+		Owner:  ownClient.Owner(), Seats: []int{0}, TTL: 30 * time.Second, MaxLife: 15 * time.Minute, Quota: 3,
 	}
 	epoch := live.Epoch()
 	frame := make([]byte, 0, 1024)
@@ -55,9 +55,9 @@ func BenchmarkClaimReleaseFrames(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		held := holds.Event{Kind: holds.EventHold, Seq: 1, HoldID: h.ID, Span: h.Span, ExpiresAt: h.ExpiresAt, Client: h.Client}
+		held := holds.Event{Kind: holds.EventHold, Seq: 1, HoldID: h.ID, Span: h.Span, ExpiresAt: h.ExpiresAt, Owner: h.Owner}
 		frame = appendEvent(frame[:0], epoch, &held, "")
-		if _, err := live.Release(ctx, h.ID, ownClient, holds.ReasonReleased); err != nil {
+		if _, err := live.Release(ctx, h.ID, h.Owner, holds.ReasonReleased); err != nil {
 			b.Fatal(err)
 		}
 		held.Kind, held.Reason = holds.EventRelease, holds.ReasonReleased

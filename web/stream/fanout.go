@@ -114,12 +114,12 @@ func (h *Hub) append(ev *holds.Event, epoch string, frame []byte, grown []*topic
 
 // owner is the subscriber of the client whose event it is, nil if there is none.
 func (h *Hub) owner(ev *holds.Event) *subscriber {
-	if ev.Client == "" {
+	if ev.Owner.IsZero() {
 		return nil
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.byClient[ev.Client]
+	return h.byOwner[ev.Owner]
 }
 
 // topicOf is the topic of this name, nil if it has no subscribers.

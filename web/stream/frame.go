@@ -69,19 +69,19 @@ func appendEnd(b []byte, reason endReason, connectionID string) []byte {
 }
 
 // appendHold adds a live hold as a new stream is told of it. It is no event and has no id.
-func appendHold(b []byte, h *holds.Hold, own bool) []byte {
+func appendHold(b []byte, h *holds.Hold, owner holds.ClientID) []byte {
 	b = append(b, `data: {"type":"hold"`...)
 	b = appendSlot(b, h.ID, &h.Span)
 	b = appendExpiry(b, h.ExpiresAt)
-	b = appendOwner(b, h.Client, own)
+	b = appendOwner(b, owner)
 	return append(b, "}\n\n"...)
 }
 
 // appendLook adds, to the snapshot, that somebody is looking at a slot.
-func appendLook(b []byte, x *holds.Selection, own bool) []byte {
+func appendLook(b []byte, x *holds.Selection, owner holds.ClientID) []byte {
 	b = append(b, `data: {"type":"select"`...)
 	b = appendSlot(b, "", &x.Span)
-	b = appendOwner(b, x.Client, own)
+	b = appendOwner(b, owner)
 	return append(b, "}\n\n"...)
 }
 
@@ -135,7 +135,7 @@ func appendData(b []byte, ev *holds.Event, owner holds.ClientID) []byte {
 			b = append(b, ev.Reason...)
 			b = append(b, '"')
 		}
-		b = appendOwner(b, owner, owner != "")
+		b = appendOwner(b, owner)
 	}
 	return append(b, "}\n\n"...)
 }
@@ -196,16 +196,17 @@ func ownForm(b, shared []byte, owner holds.ClientID) []byte {
 		return append(b, shared...)
 	}
 	b = append(b, rest...)
-	return append(appendOwner(b, owner, true), "}\n\n"...)
+	return append(appendOwner(b, owner), "}\n\n"...)
 }
 
-// appendOwner says whose event it is. The client is a credential: it goes to its owner and to nobody else.
-func appendOwner(b []byte, client holds.ClientID, own bool) []byte {
-	if !own {
+// appendOwner says whether it is the reader's own: owner is the reader's client if it is, and empty if not. The client is a
+// credential: it goes to its owner and to nobody else.
+func appendOwner(b []byte, owner holds.ClientID) []byte {
+	if owner == "" {
 		return append(b, `,"isOwnHold":false`...)
 	}
 	b = append(b, `,"isOwnHold":true,"clientId":`...)
-	return appendQuoted(b, string(client))
+	return appendQuoted(b, string(owner))
 }
 
 // appendQuoted adds a JSON string of printable ASCII, which is all that a client is made of.

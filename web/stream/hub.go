@@ -21,7 +21,7 @@ type Hub struct {
 
 	mu        sync.Mutex
 	topics    map[string]*topic // those with subscribers, by name
-	byClient  map[holds.ClientID]*subscriber
+	byOwner   map[holds.Owner]*subscriber
 	all       map[*subscriber]struct{}
 	admitted  int // streams that are open or about to be
 	byAddress map[netip.Addr]int
@@ -78,7 +78,7 @@ func New(source Source, log *slog.Logger, o Options) *Hub {
 	return &Hub{
 		source: source, log: log, options: o.withDefaults(),
 		topics: make(map[string]*topic), ready: make(chan struct{}),
-		byClient: make(map[holds.ClientID]*subscriber), all: make(map[*subscriber]struct{}), byAddress: make(map[netip.Addr]int),
+		byOwner: make(map[holds.Owner]*subscriber), all: make(map[*subscriber]struct{}), byAddress: make(map[netip.Addr]int),
 	}
 }
 
@@ -163,9 +163,9 @@ func (h *Hub) join(s *subscriber, topicName string) error {
 	h.all[s] = struct{}{}
 	h.writers.Add(1) // until its snapshot is written: a shutdown waits for that, and for the end frame after it
 	var before *subscriber
-	if s.client != "" {
-		before = h.byClient[s.client]
-		h.byClient[s.client] = s
+	if !s.owner.IsZero() {
+		before = h.byOwner[s.owner]
+		h.byOwner[s.owner] = s
 	}
 	h.mu.Unlock()
 	if before != nil {
@@ -189,8 +189,8 @@ func (h *Hub) remove(s *subscriber) bool {
 		return false
 	}
 	delete(h.all, s)
-	if h.byClient[s.client] == s {
-		delete(h.byClient, s.client)
+	if h.byOwner[s.owner] == s {
+		delete(h.byOwner, s.owner)
 	}
 	list := slices.DeleteFunc(slices.Clone(s.topic.list()), func(other *subscriber) bool { return other == s })
 	s.topic.subscribers.Store(&list)

@@ -30,7 +30,7 @@ func TestStreamCountsLooks(t *testing.T) {
 					t.Fatal(err)
 				}
 			}, func() {
-				if _, err := s.holds.Deselect(ctx, client); err != nil {
+				if _, err := s.holds.Deselect(ctx, client.Owner()); err != nil {
 					t.Fatal(err)
 				}
 			})
@@ -87,7 +87,7 @@ func TestStreamCountsLooks(t *testing.T) {
 			}
 			s.hub.drop(st, endUnknown)
 			for _, client := range visitors {
-				if _, err := s.holds.Deselect(ctx, client); err != nil {
+				if _, err := s.holds.Deselect(ctx, client.Owner()); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -104,7 +104,7 @@ func (h *Hub) Open(w http.ResponseWriter, r *http.Request, q Request) error {
 	}
 	now := time.Now()
 	s := &subscriber{
-		id: rand.Text(), client: q.Client, lease: min(cmp.Or(q.Lease, DefaultLease), MaxLease), pinged: now, checked: now,
+		id: rand.Text(), client: q.Client, owner: q.Client.Owner(), lease: min(cmp.Or(q.Lease, DefaultLease), MaxLease), pinged: now, checked: now,
 	}
 	if r.ProtoMajor == 1 {
 		if conn, buffered, err := http.NewResponseController(w).Hijack(); err == nil {
@@ -173,14 +173,14 @@ func (h *Hub) snapshot(ctx context.Context, s *subscriber, topic string, b []byt
 	s.known, s.knownEnd = make(map[string]struct{}, len(now.Holds)+len(now.Looking)), time.Now()
 	for i := range now.Holds {
 		s.known[now.Holds[i].ID] = struct{}{}
-		b = appendHold(b, &now.Holds[i], s.client != "" && now.Holds[i].Client == s.client)
+		b = appendHold(b, &now.Holds[i], s.tells(now.Holds[i].Owner))
 	}
 	b = appendConnected(b, now.Generation)
 	// A reader forgets all looks when it connects, so they follow that. They are a hint; of a crowd not every look is told.
 	for i := range now.Looking[:min(len(now.Looking), maxLooks)] {
 		x := &now.Looking[i]
-		s.known[lookName(x.Client, &x.Span)] = struct{}{}
-		b = appendLook(b, x, s.client != "" && x.Client == s.client)
+		s.known[lookName(x.Owner, &x.Span)] = struct{}{}
+		b = appendLook(b, x, s.tells(x.Owner))
 	}
 	return b, nil
 }
@@ -202,7 +202,7 @@ func (h *Hub) presenceSnapshot(ctx context.Context, s *subscriber, b []byte) ([]
 // maxLooks bounds what a new stream is told of looks: 200 are 50 KB.
 const maxLooks = 200
 
-// lookName names one client's look at one slot.
-func lookName(client holds.ClientID, s *holds.Span) string {
-	return string(client) + " " + s.SpecialistID + " " + strconv.FormatInt(s.SlotStart.Unix(), 36)
+// lookName names one owner's look at one slot.
+func lookName(owner holds.Owner, s *holds.Span) string {
+	return owner.String() + " " + s.SpecialistID + " " + strconv.FormatInt(s.SlotStart.Unix(), 36)
 }

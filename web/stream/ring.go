@@ -63,7 +63,7 @@ func (r *ring) append(frame []byte, ev *holds.Event) {
 	case holds.EventHold:
 		mark.of = ev.HoldID
 	case holds.EventSelect, holds.EventDeselect:
-		mark.of = lookName(ev.Client, &ev.Span)
+		mark.of = lookName(ev.Owner, &ev.Span)
 	}
 	c.frames = append(c.frames, mark)
 }

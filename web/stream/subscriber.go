@@ -10,8 +10,9 @@ import (
 
 // subscriber is one open stream: a connection, a position in the ring of its topic, and the few frames that are for it alone.
 type subscriber struct {
-	id              string // connection id
-	client          holds.ClientID
+	id              string         // connection id
+	client          holds.ClientID // its secret, said back to it alone
+	owner           holds.Owner
 	lease           time.Duration
 	leaseEnds       time.Time
 	pinged, checked time.Time // touched only by Hub.maintain once the subscriber has joined
@@ -30,6 +31,14 @@ type subscriber struct {
 	patches []patch // its own form of frames in the ring, by position
 	ending  endReason
 	endSent bool
+}
+
+// tells returns what the subscriber is told of the owner of something: its own client, or nothing.
+func (s *subscriber) tells(owner holds.Owner) holds.ClientID {
+	if owner.Is(s.owner) {
+		return s.client
+	}
+	return ""
 }
 
 // patch replaces one frame of the ring for the client whose event it is.

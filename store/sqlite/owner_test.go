@@ -1,0 +1,54 @@
+package sqlite
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"holdfast/store"
+)
+
+// TestMigrationKeepsOwnersForClients books with a client's secret under the first schema, and opens the database with today's.
+func TestMigrationKeepsOwnersForClients(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "holdfast.db")
+	old := mustOpen(t, path, migrationFiles(t))
+	ctx := context.Background()
+	const secret, owner = "a-browser-tab-0123456789", "ab27c2ca8723272bf7e5fcdf5e8ff1c3"
+	booked := func(id, client string, source store.Source, n int64) store.Appointment {
+		a := benchAppointment(n)
+		a.ID, a.Owner, a.Source = id, client, source
+		return a
+	}
+	err := old.Write(ctx, func(tx store.Tx) error {
+		if err := benchClinic(ctx, tx); err != nil {
+			return err
+		}
+		for _, a := range []store.Appointment{
+			booked("by-a-visitor", secret, store.SourceWeb, 0), booked("by-the-desk", "staff-0192", store.SourceStaff, 1), booked("by-nobody", "", store.SourceAPI, 2),
+		} {
+			if err := tx.InsertAppointment(ctx, a); err != nil {
+				return err
+			}
+		}
+		return tx.InsertSession(ctx, store.Session{ID: "asked", Owner: secret, Status: store.SessionRequested, RequestedAt: benchDay,
+			ExpiresAt: benchDay.Add(time.Minute), UpdatedAt: benchDay, Version: 1})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustClose(t, old)
+	now := mustOpen(t, path, migrations)
+	defer mustClose(t, now)
+	for id, want := range map[string]string{"by-a-visitor": owner, "by-the-desk": "", "by-nobody": ""} {
+		if a, err := now.Appointment(ctx, id); err != nil || a.Owner != want {
+			t.Errorf("%s: owner %q, %v; want %q", id, a.Owner, err, want)
+		}
+	}
+	if s, err := now.Session(ctx, "asked"); err != nil || s.Owner != owner {
+		t.Errorf("the session: owner %q, %v; want %q", s.Owner, err, owner)
+	}
+	if err := now.Check(ctx); err != nil {
+		t.Error(err)
+	}
+}
