@@ -2,6 +2,7 @@
 # make lint    what a reader would otherwise have to say
 # make bench   the figures of bench/RESULTS.md; make bench-once runs each of them once, so that they never rot
 # make build   one static binary, ./holdfast
+# make pages   joins and compresses web/ui into web/pages/built, which is committed; after a change of web/ui, and a test says so
 
 VERSION     ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@2026.1
@@ -14,7 +15,7 @@ PARALLEL    ?= 2
 # The program is built without cgo, so that it is static; only the race detector needs it.
 export CGO_ENABLED := 0
 
-.PHONY: test vet lint bench bench-once build pruned clean
+.PHONY: test vet lint bench bench-once build pages pruned clean
 
 test: vet
 	@.ci/tools
@@ -41,11 +42,15 @@ bench:
 bench-once:
 	go test -run '^$$' -bench . -benchtime 1x -timeout 20m -p 1 ./...
 
+# What is embedded is committed: after a change of web/ui, `make pages` comes first.
 build:
 	go build -trimpath -ldflags '$(LDFLAGS)' -o holdfast .
 	@size=$$(stat -c %s holdfast 2>/dev/null || stat -f %z holdfast); echo "holdfast: $$size bytes"; \
 	  if [ $$size -gt $(MAX_BINARY) ]; then echo "the binary is larger than $(MAX_BINARY) bytes"; exit 1; fi
 	@$(MAKE) --no-print-directory pruned
+
+pages:
+	go generate ./web/pages
 
 # One call of reflect's Method by a name that is not constant makes the linker keep every exported method.
 pruned:

@@ -40,10 +40,10 @@ func (s *Server) newRouter(all []*route) http.Handler {
 			tree.Handle(http.MethodHead, path, answer)
 		}
 	}
-	s.ui.pages = make(map[string]*pageRoute)
-	for _, pattern := range append(slices.Collect(maps.Keys(pages)), assetPattern, loosePattern) {
+	s.pages = make(map[string]*pageRoute)
+	for _, pattern := range append(slices.Collect(maps.Keys(pageFiles)), assetPattern, loosePattern) {
 		rt := &route{method: http.MethodGet, pattern: pattern}
-		s.ui.pages[pattern] = &pageRoute{rt, s.metrics.route(rt)}
+		s.pages[pattern] = &pageRoute{rt, s.metrics.route(rt)}
 	}
 	tree.NotFound = s.unmatched(s.page)
 	tree.MethodNotAllowed = s.unmatched(s.methodNotAllowed)
@@ -67,7 +67,7 @@ type pageRoute struct {
 
 // is gives a request that had no route the name of the page that it turned out to ask for.
 func (c *call) is(pattern string) {
-	c.route, c.counted = c.ui.pages[pattern].route, c.ui.pages[pattern].counted
+	c.route, c.counted = c.pages[pattern].route, c.pages[pattern].counted
 }
 
 // methodNotAllowed finds the Allow header already set.

@@ -1,37 +1,21 @@
 package web
 
 import (
-	"bytes"
 	"cmp"
-	"compress/gzip"
 	"crypto/rand"
-	"crypto/sha256"
-	"embed"
-	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"html"
-	"io/fs"
-	"maps"
 	"net/http"
 	"path"
 	"slices"
 	"strings"
-	"sync"
-
-	"github.com/tdewolff/minify/v2"
-	"github.com/tdewolff/minify/v2/css"
-	"github.com/tdewolff/minify/v2/js"
 )
 
-// The pages. They are files, embedded, and the modules they load are served under a path that has the hash of all of
-// them, so a page never mixes two versions and a browser asks for each file once.
+// How the pages are answered: which paths are pages, what their heads say, and what a page knows without asking. Their files
+// are those of package pages.
 
-//go:embed ui
-var uiFiles embed.FS
-
-// pages are the documents by path: the file, and the script without which it is no page yet.
-var pages = map[string]struct{ file, script string }{
+// pageFiles are the documents by path: the file, and the script without which it is no page yet.
+var pageFiles = map[string]struct{ file, script string }{
 	"/":       {"book.html", "book/page.js"},
 	"/manage": {"manage.html", "manage/page.js"},
 	"/embed":  {"embed.html", "book/embed.js"},
@@ -49,126 +33,12 @@ const (
 	loosePattern = "/{file}"
 )
 
-// ui is everything that pages are made of.
-type ui struct {
-	base      string // "/ui/" and the hash
-	assets    map[string]*asset
-	languages []string // those there are words in
-	pages     map[string]*pageRoute
-}
-
-// asset is one file. It is minified and compressed when it is first asked for: a start has no time for that.
-type asset struct {
-	contentType string
-	body        func() []byte
-	gzip        func() []byte
-}
-
-func newUI() (*ui, error) {
-	u := &ui{assets: make(map[string]*asset)}
-	files := make(map[string][]byte)
-	err := fs.WalkDir(uiFiles, "ui", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		body, err := uiFiles.ReadFile(name)
-		name = strings.TrimPrefix(name, "ui/")
-		files[name] = stripped(name, body)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	if err := join(files); err != nil {
-		return nil, err
-	}
-	sum := sha256.New()
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		fmt.Fprintf(sum, "%s %d\n", name, len(files[name]))
-		sum.Write(files[name])
-		if strings.HasPrefix(name, "i18n/") && strings.Count(name, ".") == 1 {
-			u.languages = append(u.languages, strings.TrimSuffix(path.Base(name), ".js"))
-		}
-		body := sync.OnceValue(func() []byte {
-			if small, err := minified(name, files[name]); err == nil {
-				return small
-			}
-			return files[name] // which no file needs: a test minifies them all
-		})
-		u.assets[name] = &asset{contentType: contentTypeOf(name), body: body, gzip: sync.OnceValue(func() []byte { return compressed(body()) })}
-	}
-	u.base = "/ui/" + hex.EncodeToString(sum.Sum(nil)[:8])
-	return u, nil
-}
-
-// stripped is a file without what only its readers in the repository need: comments on lines of their own, indentation
-// and empty lines. Vendored files stay as they are. Inside a template literal of a page this is safe because htm drops
-// blanks that hold a line's end; a test watches that there are no others.
-func stripped(name string, body []byte) []byte {
-	if path.Ext(name) != ".js" || strings.HasPrefix(name, "vendor/") {
-		return body
-	}
-	kept := make([]byte, 0, len(body))
-	for line := range bytes.Lines(body) {
-		line = bytes.TrimLeft(line, " \t")
-		if len(bytes.TrimSpace(line)) > 0 && !bytes.HasPrefix(line, []byte("//")) {
-			kept = append(kept, line...)
-		}
-	}
-	return kept
-}
-
-// minified is a script or a style sheet as it is served: with short names inside of functions, and no blanks. Vendored
-// files are it already.
-func minified(name string, body []byte) ([]byte, error) {
-	kind := path.Ext(name)
-	if strings.HasPrefix(name, "vendor/") || kind != ".js" && kind != ".css" {
-		return body, nil
-	}
-	m := minify.New()
-	m.Add(".js", &js.Minifier{Version: 2022}) // the language of the oldest browsers that the pages are for
-	m.AddFunc(".css", css.Minify)
-	out, err := m.Bytes(kind, body)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return out, nil
-}
-
-func contentTypeOf(name string) string {
-	switch path.Ext(name) {
-	case ".js":
-		return "text/javascript; charset=utf-8"
-	case ".css":
-		return "text/css; charset=utf-8"
-	case ".svg":
-		return "image/svg+xml"
-	case ".html":
-		return "text/html; charset=utf-8"
-	}
-	return "text/plain; charset=utf-8"
-}
-
-func compressed(body []byte) []byte {
-	var b bytes.Buffer
-	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	if err != nil {
-		return nil
-	}
-	_, _ = z.Write(body) // into memory, which does not fail
-	_ = z.Close()
-	if b.Len() >= len(body) {
-		return nil
-	}
-	return b.Bytes()
-}
-
 // page answers what is no route of the API: a page, one of its files, or nothing.
 func (s *Server) page(c *call) error {
 	name := c.r.URL.Path
-	hashed, isAsset := strings.CutPrefix(name, s.ui.base+"/")
-	p, isPage := pages[name]
-	if isPage && (s.ui.assets[p.script] == nil || name == "/demo" && !s.options.Demo) {
+	hashed, isAsset := strings.CutPrefix(name, s.files.Base+"/")
+	p, isPage := pageFiles[name]
+	if isPage && (s.files.File(p.script) == nil || name == "/demo" && !s.options.Demo) {
 		isPage = false
 	}
 	switch {
@@ -191,21 +61,21 @@ func (s *Server) page(c *call) error {
 }
 
 func (s *Server) asset(c *call, name, cache string) error {
-	a := s.ui.assets[name]
+	a := s.files.File(name)
 	if a == nil {
 		return errNotFound
 	}
 	h := c.rw.Header()
-	h["Content-Type"] = []string{a.contentType}
+	h["Content-Type"] = []string{a.ContentType}
 	h["Cache-Control"] = []string{cache}
 	h["Vary"] = []string{"Accept-Encoding"}
-	c.status, c.out = http.StatusOK, a.body()
-	if strings.Contains(c.r.Header.Get("Accept-Encoding"), "gzip") {
-		if z := a.gzip(); z != nil {
-			h["Content-Encoding"] = []string{"gzip"}
-			c.out = z
-		}
+	c.status = http.StatusOK
+	if a.Gzip == nil || !strings.Contains(c.r.Header.Get("Accept-Encoding"), "gzip") {
+		c.out = a.Plain()
+		return nil
 	}
+	h["Content-Encoding"] = []string{"gzip"}
+	c.out = a.Gzip
 	return nil
 }
 
@@ -235,9 +105,9 @@ func (s *Server) document(c *call, name, file string) error {
 	clinic := &s.engine.Schedule().Clinic
 	title := cmp.Or(clinic.Name, "Holdfast")
 	filled := strings.NewReplacer(
-		"{{base}}", s.ui.base, "{{nonce}}", nonce, "{{boot}}", string(boot), // json.Marshal has escaped <, > and &
+		"{{base}}", s.files.Base, "{{nonce}}", nonce, "{{boot}}", string(boot), // json.Marshal has escaped <, > and &
 		"{{lang}}", s.language(c.r), "{{title}}", html.EscapeString(title), "{{phone}}", html.EscapeString(cmp.Or(clinic.Phone, title)),
-	).Replace(string(s.ui.assets[file].body()))
+	).Replace(string(s.files.File(file).Plain()))
 	c.status, c.out = http.StatusOK, []byte(filled)
 	return nil
 }
@@ -251,7 +121,7 @@ func (s *Server) language(r *http.Request) string {
 	}
 	for _, tag := range append(asked, s.engine.Schedule().Clinic.Locale) {
 		language, _, _ := strings.Cut(strings.ToLower(tag), "-")
-		if slices.Contains(s.ui.languages, language) {
+		if slices.Contains(s.files.Languages, language) {
 			return language
 		}
 	}

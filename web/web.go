@@ -32,6 +32,7 @@ import (
 	"sync/atomic"
 
 	"holdfast/engine"
+	"holdfast/web/pages"
 	"holdfast/web/stream"
 )
 
@@ -74,8 +75,9 @@ type Server struct {
 	byDay       *heldTogether[heldDay]
 	metrics     *metrics
 	documents   documents
-	hub         *stream.Hub // the live streams
-	ui          *ui
+	hub         *stream.Hub           // the live streams
+	files       *pages.Files          // of the pages
+	pages       map[string]*pageRoute // by pattern
 	draining    atomic.Bool
 
 	work []func(context.Context) // what Run keeps running
@@ -114,7 +116,7 @@ func New(e *engine.Engine, o Options) (*Server, error) {
 		s.work = append(s.work, s.writes.forget, s.opens.forget, s.byAddress.forget, s.byDay.forget)
 	}
 	var err error
-	if s.ui, err = newUI(); err != nil {
+	if s.files, err = pages.Load(); err != nil {
 		return nil, fmt.Errorf("pages: %w", err)
 	}
 	all := s.routes()

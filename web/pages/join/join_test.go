@@ -1,4 +1,4 @@
-package web
+package main
 
 import (
 	"maps"
@@ -44,7 +44,7 @@ func TestModulesAreJoined(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeJoinedIsRefused when the program starts, so that no test of it passes, instead of in a patient's browser.
+// TestWhatCannotBeJoinedIsRefused before the program is built, instead of in a patient's browser.
 func TestWhatCannotBeJoinedIsRefused(t *testing.T) {
 	for _, c := range []struct{ name, file, body, want string }{
 		{"a module that is not there", "book/page.js", "import { a } from '../lib/gone.js'", "lib/gone.js, which is not there"},
@@ -59,18 +59,5 @@ func TestWhatCannotBeJoinedIsRefused(t *testing.T) {
 				t.Errorf("got %v, want an error about %q", err, c.want)
 			}
 		})
-	}
-}
-
-// What could not be minified is served as it is, and cannot be minified here either.
-func TestEveryFileCanBeMinified(t *testing.T) {
-	u, err := newUI()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, a := range u.assets {
-		if _, err := minified(name, a.body()); err != nil {
-			t.Error(err)
-		}
 	}
 }

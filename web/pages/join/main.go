@@ -1,0 +1,126 @@
+// Join makes the files of web/pages/built, which the server embeds, from those of web/ui, which people write. It is run by
+//
+//	go generate ./web/pages
+//
+// For each file it removes what only readers of the repository need (strip), puts the modules that patients get into a few
+// files (join), shortens scripts and style sheets (minify), and compresses what becomes smaller by that. A module that cannot
+// be joined or minified is an error, and nothing is written. A file of built whose content has not changed is left alone, so
+// that another version of Go, which may compress differently, changes nothing.
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+func main() {
+	if len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "usage: join SOURCE TARGET, such as: join ../ui built")
+		os.Exit(2)
+	}
+	if err := run(os.Args[1], os.Args[2]); err != nil {
+		fmt.Fprintln(os.Stderr, "join:", err)
+		os.Exit(1)
+	}
+}
+
+func run(source, target string) error {
+	files, err := build(os.DirFS(source))
+	if err != nil {
+		return err
+	}
+	return write(target, files)
+}
+
+// build returns what is to be served, by name, before it is compressed.
+func build(source fs.FS) (map[string][]byte, error) {
+	files := make(map[string][]byte)
+	err := fs.WalkDir(source, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		body, err := fs.ReadFile(source, name)
+		files[name] = stripped(name, body)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := join(files); err != nil {
+		return nil, err
+	}
+	for name, body := range files {
+		if files[name], err = minified(name, body); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+// packed returns a file as it is kept in built: compressed, with a name that says so, if that makes it smaller. Documents are
+// filled in by the server and stay as they are.
+func packed(name string, body []byte) (string, []byte) {
+	if path.Ext(name) == ".html" {
+		return name, body
+	}
+	var b bytes.Buffer
+	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		panic(err) // the level is one of the package's own
+	}
+	_, _ = z.Write(body) // into memory, which does not fail
+	_ = z.Close()
+	if b.Len() >= len(body) {
+		return name, body
+	}
+	return name + ".gz", b.Bytes()
+}
+
+// unpacked is the content of a file of built.
+func unpacked(file string, body []byte) ([]byte, error) {
+	if path.Ext(file) != ".gz" {
+		return body, nil
+	}
+	z, err := gzip.NewReader(bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(z)
+}
+
+// write makes a directory hold these files and no others.
+func write(target string, files map[string][]byte) error {
+	wanted := make(map[string]bool)
+	for name, body := range files {
+		file, content := packed(name, body)
+		at := filepath.Join(target, filepath.FromSlash(file))
+		wanted[at] = true
+		if old, err := os.ReadFile(at); err == nil {
+			if plain, err := unpacked(file, old); err == nil && bytes.Equal(plain, body) {
+				continue
+			}
+		}
+		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(at, content, 0o644); err != nil {
+			return err
+		}
+	}
+	return filepath.WalkDir(target, func(at string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || wanted[at] {
+			return err
+		}
+		return os.Remove(at)
+	})
+}
+
+// isVendored reports whether a file is somebody else's. Those are minified already and served as they are.
+func isVendored(name string) bool { return strings.HasPrefix(name, "vendor/") }

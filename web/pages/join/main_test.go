@@ -1,0 +1,111 @@
+package main
+
+import (
+	"bytes"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// kept reads what a directory like built holds, by name and unpacked, and says how each file is kept.
+func kept(t *testing.T, dir string) (content map[string][]byte, file map[string]string) {
+	t.Helper()
+	content, file = make(map[string][]byte), make(map[string]string)
+	tree := os.DirFS(dir)
+	err := fs.WalkDir(tree, ".", func(at string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		body, err := fs.ReadFile(tree, at)
+		if err != nil {
+			return err
+		}
+		plain, err := unpacked(at, body)
+		if err != nil {
+			t.Errorf("%s: %v", at, err)
+		}
+		name := strings.TrimSuffix(at, ".gz")
+		if file[name] != "" {
+			t.Errorf("%s and %s are one file", at, file[name])
+		}
+		content[name], file[name] = plain, at
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content, file
+}
+
+// TestBuiltFilesAreCurrent: what is committed, and embedded, is what web/ui makes now.
+func TestBuiltFilesAreCurrent(t *testing.T) {
+	want, err := build(os.DirFS("../../ui"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	have, file := kept(t, "../built")
+	var stale []string
+	for name, body := range want {
+		as, _ := packed(name, body)
+		if !bytes.Equal(have[name], body) || file[name] != as {
+			stale = append(stale, name)
+		}
+		delete(have, name)
+	}
+	stale = append(stale, slices.Collect(maps.Keys(have))...)
+	if len(stale) > 0 {
+		slices.Sort(stale)
+		t.Errorf("web/pages/built is not what web/ui makes now: %s\nrun: go generate ./web/pages", strings.Join(stale, ", "))
+	}
+}
+
+// TestWriteHealsATree: what is missing, changed, broken or too much is set right, and what is right is not touched.
+func TestWriteHealsATree(t *testing.T) {
+	dir := t.TempDir()
+	long := bytes.Repeat([]byte("words "), 100)
+	files := map[string][]byte{"a/page.js": long, "b/page.js": long, "c.svg": []byte("<svg/>"), "d.html": long}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(write(dir, files))
+	right, err := os.Stat(filepath.Join(dir, "d.html"))
+	must(err)
+	must(os.WriteFile(filepath.Join(dir, "a", "page.js.gz"), []byte("<<<<<<< not gzip"), 0o644))
+	must(os.Remove(filepath.Join(dir, "b", "page.js.gz")))
+	must(os.WriteFile(filepath.Join(dir, "b", "page.js"), long, 0o644))
+	must(os.WriteFile(filepath.Join(dir, "c.svg"), []byte("<svg></svg>"), 0o644))
+	must(write(dir, files))
+
+	content, file := kept(t, dir)
+	for name, as := range map[string]string{"a/page.js": "a/page.js.gz", "b/page.js": "b/page.js.gz", "c.svg": "c.svg", "d.html": "d.html"} {
+		if !bytes.Equal(content[name], files[name]) || file[name] != as {
+			t.Errorf("%s is kept as %s with %q", name, file[name], content[name])
+		}
+	}
+	if len(content) != len(files) {
+		t.Errorf("got %d files, want %d", len(content), len(files))
+	}
+	if now, err := os.Stat(filepath.Join(dir, "d.html")); err != nil || !now.ModTime().Equal(right.ModTime()) {
+		t.Errorf("a file that was right has been written again (%v)", err)
+	}
+}
+
+// TestEveryFileCanBeMinified: what came out of the minifier is a script that it can read.
+func TestEveryFileCanBeMinified(t *testing.T) {
+	files, err := build(os.DirFS("../../ui"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, body := range files {
+		if _, err := minified(name, body); err != nil {
+			t.Error(err)
+		}
+	}
+}

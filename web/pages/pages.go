@@ -1,0 +1,122 @@
+// Package pages has the files of the browser pages, as they are served.
+//
+// People write the pages in web/ui: small modules, with comments. What is served is made of them before the program is built, by
+// the program in join: it joins the modules that patients get, minifies scripts and style sheets, and compresses what becomes
+// smaller by that. Its results are in built, they are committed, and they are what is embedded. So a fresh clone runs without
+// another step, a start has nothing to do but to read them, and the minifier is not in the server.
+//
+// # After a change of web/ui
+//
+//	make pages        (or: go generate ./web/pages)
+//
+// rewrites the files of built whose content changed; commit them with the change. A test of join fails as long as built is not
+// what web/ui makes. When two branches changed the same page, git keeps one side of a compressed file and reports a conflict:
+// merge web/ui, run make pages, and add built.
+//
+// # Names
+//
+// A file has the name that it has in web/ui, such as book/page.js. In built a compressed one ends in .gz besides; documents
+// (.html) are never compressed there, because the server fills them in. All files together have one hash, which is in the
+// address of each (Base): a page never mixes two versions, and a browser asks for each file once.
+package pages
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+	"sync"
+)
+
+//go:generate go run ./join ../ui built
+
+//go:embed built
+var built embed.FS
+
+// Files are the files of all pages.
+type Files struct {
+	Base      string   // the path they are served under: /ui/ and a hash of all of them
+	Languages []string // those there are words in, such as "en", in order
+
+	byName map[string]*File
+}
+
+// File is one of them. Nothing of it may be changed.
+type File struct {
+	ContentType string
+	Gzip        []byte        // compressed; nil if that is not smaller
+	Plain       func() []byte // not compressed; made of Gzip when it is first asked for, which hardly any browser does
+}
+
+// Load reads the embedded files. An error means that the program was built of broken ones.
+func Load() (*Files, error) {
+	f := &Files{byName: make(map[string]*File)}
+	sum := sha256.New()
+	err := fs.WalkDir(built, "built", func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		body, err := built.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		name, compressed := strings.CutSuffix(strings.TrimPrefix(file, "built/"), ".gz")
+		fmt.Fprintf(sum, "%s %d\n", name, len(body))
+		sum.Write(body)
+		if path.Dir(name) == "i18n" && strings.Count(name, ".") == 1 {
+			f.Languages = append(f.Languages, strings.TrimSuffix(path.Base(name), ".js"))
+		}
+		f.byName[name] = newFile(name, body, compressed)
+		return nil
+	})
+	f.Base = "/ui/" + hex.EncodeToString(sum.Sum(nil)[:8])
+	return f, err
+}
+
+// File returns the file with a name, nil if there is none.
+func (f *Files) File(name string) *File { return f.byName[name] }
+
+func newFile(name string, body []byte, compressed bool) *File {
+	x := &File{ContentType: contentTypeOf(name)}
+	if !compressed {
+		x.Plain = func() []byte { return body }
+		return x
+	}
+	x.Gzip = body
+	x.Plain = sync.OnceValue(func() []byte {
+		plain, err := unzip(body)
+		if err != nil {
+			panic("pages: " + name + ": " + err.Error()) // a test reads them all
+		}
+		return plain
+	})
+	return x
+}
+
+func unzip(b []byte) ([]byte, error) {
+	z, err := gzip.NewReader(bytes.NewReader(b))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(z)
+}
+
+func contentTypeOf(name string) string {
+	switch path.Ext(name) {
+	case ".js":
+		return "text/javascript; charset=utf-8"
+	case ".css":
+		return "text/css; charset=utf-8"
+	case ".svg":
+		return "image/svg+xml"
+	case ".html":
+		return "text/html; charset=utf-8"
+	}
+	return "text/plain; charset=utf-8"
+}

@@ -1,0 +1,78 @@
+package pages
+
+import (
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func load(t *testing.T) *Files {
+	t.Helper()
+	f, err := Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// TestEveryEmbeddedFileIsServed: under its own name, compressed or not, and whole.
+func TestEveryEmbeddedFileIsServed(t *testing.T) {
+	f := load(t)
+	n := 0
+	err := fs.WalkDir(built, "built", func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		n++
+		name, compressed := strings.CutSuffix(strings.TrimPrefix(file, "built/"), ".gz")
+		x := f.File(name)
+		switch {
+		case x == nil:
+			t.Errorf("%s is not there", name)
+		case compressed != (x.Gzip != nil):
+			t.Errorf("%s: compressed is %t, want %t", name, x.Gzip != nil, compressed)
+		case compressed && path.Ext(name) == ".html":
+			t.Errorf("%s is compressed and cannot be filled in", name)
+		case len(x.Plain()) <= len(x.Gzip):
+			t.Errorf("%s: %d bytes were compressed to %d", name, len(x.Plain()), len(x.Gzip))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n != len(f.byName) {
+		t.Errorf("%d embedded files have %d names", n, len(f.byName))
+	}
+}
+
+func TestFilesHaveTheirTypes(t *testing.T) {
+	f := load(t)
+	for name, want := range map[string]string{
+		"book/page.js": "text/javascript; charset=utf-8", "holdfast.css": "text/css; charset=utf-8", "favicon.svg": "image/svg+xml",
+		"book.html": "text/html; charset=utf-8", "vendor/LICENSES": "text/plain; charset=utf-8",
+	} {
+		if x := f.File(name); x == nil || x.ContentType != want {
+			t.Errorf("%s: got %+v, want the type %s", name, x, want)
+		}
+	}
+	if f.File("book/none.js") != nil || f.File("built/book/page.js") != nil {
+		t.Error("a file that is not there was found")
+	}
+}
+
+func TestLanguagesAreThoseOfTheWords(t *testing.T) {
+	if got, want := load(t).Languages, []string{"de", "en", "es"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func BenchmarkLoad(b *testing.B) {
+	for b.Loop() {
+		if _, err := Load(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
