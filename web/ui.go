@@ -24,6 +24,12 @@ var pageFiles = map[string]struct{ file, script string }{
 	"/demo":   {"demo.html", "demo/page.js"},
 }
 
+// worker is the script that a page runs beside itself. It does not have the page's policy but that of its own answer, and
+// it sends heartbeats.
+const worker = "lib/beat.js"
+
+var workerContents = []string{"default-src 'none'; connect-src 'self'; frame-ancestors 'none'"}
+
 // loose are the files that other sites and browsers ask for by a name without a hash.
 var loose = map[string]bool{"/embed.js": true, "/favicon.svg": true}
 
@@ -69,6 +75,9 @@ func (s *Server) asset(c *call, name, cache string) error {
 	h["Content-Type"] = []string{a.ContentType}
 	h["Cache-Control"] = []string{cache}
 	h["Vary"] = []string{"Accept-Encoding"}
+	if name == worker {
+		h["Content-Security-Policy"] = workerContents
+	}
 	c.status = http.StatusOK
 	if a.Gzip == nil || !strings.Contains(c.r.Header.Get("Accept-Encoding"), "gzip") {
 		c.out = a.Plain()

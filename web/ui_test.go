@@ -77,6 +77,21 @@ func TestAPageCarriesWhatItNeeds(t *testing.T) {
 	}
 }
 
+// A worker does not inherit the page's policy: without its own it could send no heartbeat. The other files need none.
+func TestOnlyTheWorkerMaySpeakToTheServer(t *testing.T) {
+	h := newHouse(t)
+	page := assetPath.FindStringSubmatch(h.do("GET", "/", nil).raw)[1]
+	for name, want := range map[string]string{
+		"lib/beat.js":  "default-src 'none'; connect-src 'self'; frame-ancestors 'none'",
+		"book/page.js": "default-src 'none'; frame-ancestors 'none'",
+	} {
+		file := strings.Join(strings.Split(page, "/")[:3], "/") + "/" + name
+		if got := h.do("GET", file, nil).want(200).header.Get("Content-Security-Policy"); got != want {
+			t.Errorf("%s: the policy is %q, want %q", name, got, want)
+		}
+	}
+}
+
 func TestPagesHaveTheirNameInTheLog(t *testing.T) {
 	h := newHouse(t)
 	h.do("HEAD", "/", nil).want(200)

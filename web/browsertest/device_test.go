@@ -1,6 +1,9 @@
 package browsertest
 
 import (
+	"fmt"
+	"time"
+
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
@@ -46,4 +49,36 @@ func connection(there bool) chromedp.Action[chromedp.Void] {
 		}}),
 		command(network.OverrideNetworkState, network.OverrideNetworkStateParams{Offline: !there, DownloadThroughput: -1, UploadThroughput: -1}),
 	)
+}
+
+// ownClock lets a test put the page's clock forward, by window.later milliseconds. The server's clock stays, so the ends
+// that it answers a beat with are moved back by as much: a hold is as old as the page thinks. The worker, which has a
+// clock of its own, beats no more.
+func (p *tab) ownClock() {
+	p.t.Helper()
+	p.run(`(() => {
+		const now = performance.now.bind(performance), send = window.fetch
+		let restarted = 0
+		window.later = 0
+		performance.now = () => now() + window.later
+		Worker.prototype.postMessage = () => {}
+		window.fetch = async (to, o) => {
+			const answer = await send(to, o)
+			if (o?.method !== 'PATCH' || !answer.ok) return answer
+			if (JSON.parse(o.body).restart) restarted = window.later
+			const body = await answer.json()
+			body.maxExpiresAt = new Date(Date.parse(body.maxExpiresAt) - window.later + restarted).toISOString()
+			return new Response(JSON.stringify(body), answer)
+		}
+	})()`)
+}
+
+// beats shortens the life that pages ask for their holds, and how often they prolong it.
+func (p *tab) beats(ttlSeconds int, every time.Duration) {
+	p.t.Helper()
+	p.everyDocument(fmt.Sprintf(`{
+		const send = window.fetch, post = Worker.prototype.postMessage
+		window.fetch = (to, o) => send(to, o?.body ? { ...o, body: o.body.replace(/"ttlSeconds":\d+/, '"ttlSeconds":%[1]d') } : o)
+		Worker.prototype.postMessage = function (job) { post.call(this, job && { ...job, ttlSeconds: %[1]d, every: %[2]d }) }
+	}`, ttlSeconds, every.Milliseconds()))
 }

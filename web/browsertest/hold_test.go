@@ -261,11 +261,7 @@ func TestKeepingATimeTenTimes(t *testing.T) {
 	p := h.tab(t)
 	p.when("&specialist=ada")
 	p.take(h.at("10:00"))
-	p.run(`(() => {
-		const real = performance.now.bind(performance)
-		window.later = 0
-		performance.now = () => real() + window.later
-	})()`)
+	p.ownClock()
 	for n := range 10 {
 		p.run(`window.later += (900 - 119) * 1000`)
 		p.there(".hold[data-phase=warning]")

@@ -33,6 +33,10 @@ type house struct {
 	date string
 	// lose makes the answer to the next requests whose path ends in it vanish on the way back.
 	lose atomic.Pointer[string]
+
+	// What runs between start and stop: the server's handler, and what ends it.
+	running atomic.Pointer[http.Handler]
+	stop    func()
 }
 
 const adminKey = "a-bootstrap-admin-key-for-tests"
@@ -50,12 +54,8 @@ func newHouseWith(t testing.TB, o engine.Options, w web.Options, change ...func(
 	if err != nil {
 		t.Fatal(err)
 	}
-	live := memory.New(memory.Options{Booked: engine.Booked(db)})
 	h := &house{t: t, db: db, date: time.Now().UTC().AddDate(0, 0, 2).Format(time.DateOnly)}
-	o.Store, o.Holds, o.AdminKey = db, live, adminKey
-	if h.engine, err = engine.New(ctx, o); err != nil {
-		t.Fatal(err)
-	}
+	serve := h.start(o, w)
 	file := clinic()
 	for _, c := range change {
 		c(&file)
@@ -63,33 +63,59 @@ func newHouseWith(t testing.TB, o engine.Options, w web.Options, change ...func(
 	if _, err := h.engine.Import(ctx, "system", file); err != nil {
 		t.Fatal(err)
 	}
-	w.Version = "test"
-	server, err := web.New(h.engine, w)
-	if err != nil {
-		t.Fatal(err)
-	}
-	run, stop := context.WithCancel(ctx)
-	var running sync.WaitGroup
-	running.Go(func() { h.engine.Run(run) })
-	running.Go(func() { server.Run(run) })
-	listening := httptest.NewServer(h.losing(server.Handler()))
+	serve()
+	listening := httptest.NewServer(h.losing(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		handler := h.running.Load()
+		if handler == nil {
+			panic(http.ErrAbortHandler) // no server
+		}
+		(*handler).ServeHTTP(rw, r)
+	})))
 	h.url = listening.URL
 	t.Cleanup(func() {
-		stop() // ends the streams, which Close would wait for
+		h.stop() // ends the streams, which Close would wait for
 		listening.CloseClientConnections()
 		listening.Close()
-		running.Wait()
 		if err := db.Check(ctx); err != nil {
 			t.Errorf("the database breaks its own rules: %v", err)
-		}
-		if err := live.Close(); err != nil {
-			t.Error(err)
 		}
 		if err := db.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	return h
+}
+
+// start makes an engine and a server over the database, with an empty table of holds, as a start of the program does.
+// They run when the function it returns is called; stop ends them, and requests find no server from then on.
+func (h *house) start(o engine.Options, w web.Options) (serve func()) {
+	h.t.Helper()
+	live := memory.New(memory.Options{Booked: engine.Booked(h.db)})
+	o.Store, o.Holds, o.AdminKey, w.Version = h.db, live, adminKey, "test"
+	var err error
+	if h.engine, err = engine.New(context.Background(), o); err != nil {
+		h.t.Fatal(err)
+	}
+	server, err := web.New(h.engine, w)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	run, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	h.stop = func() {
+		h.running.Store(nil)
+		cancel()
+		running.Wait()
+		if err := live.Close(); err != nil {
+			h.t.Error(err)
+		}
+	}
+	return func() {
+		running.Go(func() { h.engine.Run(run) })
+		running.Go(func() { server.Run(run) })
+		handler := server.Handler()
+		h.running.Store(&handler)
+	}
 }
 
 func clinic() engine.ClinicFile {

@@ -10,8 +10,9 @@ import { empty, freeOn, nearest, reduce } from './slots.js'
 
 const span = 7
 
-// type: the appointment type; specialistId: '' for any; hear(event): also gets every live event.
-export function createCalendar({ type, specialistId = '', hear = () => {} }) {
+// type: the appointment type; specialistId: '' for any; hear(event): also gets every live event; reached():
+// is called when the server is heard again after a silence.
+export function createCalendar({ type, specialistId = '', hear = () => {}, reached = () => {} }) {
   const today = dateOf(serverNow())
   const store = createStore({
     slots: empty(type), type, specialistId, today, from: today, day: null, chosen: null,
@@ -134,6 +135,7 @@ export function createCalendar({ type, specialistId = '', hear = () => {} }) {
     link(link) {
       if (link !== 'live' && store.get().slots.known) slotEvents([{ type: 'broken' }])
       store.set({ link, ...(link === 'live' && { asOf: serverNow() }) })
+      if (link === 'live' || link === 'polling') reached()
       if (link === 'live' && store.get().problem?.status === 0) open()
     },
     // While there is no stream: who looks at what, and whether the day must be fetched again.

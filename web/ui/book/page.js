@@ -57,7 +57,7 @@ function openCalendar() {
   const is = calendar?.store.get()
   if (is && is.type.id === typeId && is.specialistId === specialistId) return
   calendar?.stop()
-  calendar = createCalendar({ type: typeOf(typeId), specialistId, hear: hold.heard })
+  calendar = createCalendar({ type: typeOf(typeId), specialistId, hear: hold.heard, reached: hold.reached })
   calendar.start()
 }
 

@@ -20,5 +20,4 @@ onmessage = ({ data }) => {
   clearInterval(timer)
   if (!data) return
   timer = setInterval(beat, data.every, data)
-  if (data.now) beat(data)
 }

@@ -16,7 +16,8 @@ export const warnAt = 120
 export const maxKeeps = 10
 const every = 60000
 
-const live = new Set(['held', 'warning', 'booking'])
+const counting = new Set(['held', 'warning'])
+const live = new Set([...counting, 'booking'])
 export const isHeld = s => live.has(s.phase)
 // After an unknown outcome the hold is still kept: the patient may have to confirm again.
 const beats = s => Boolean(s.holdId) && (isHeld(s) || s.phase === 'unknown')
@@ -37,7 +38,7 @@ export function next(s, e) {
       return s.phase === 'booking' ? { ...s, phase: 'held', problem: e.problem } : s
     case 'beat':
       return beats(s) && s.holdId === e.holdId
-        ? { ...s, expiresAt: e.expiresAt, until: e.until } : s
+        ? { ...s, expiresAt: e.expiresAt, lapses: e.lapses, until: e.until } : s
     case 'kept':
       return isHeld(s) ? { ...s, phase: 'held', keeps: s.keeps + 1, note: 'kept' } : s
     case 'tick':
@@ -47,7 +48,7 @@ export function next(s, e) {
       return { ...s, left: e.left, phase: e.left <= warnAt ? 'warning' : 'held' }
     case 'gone':
       // While a booking is under way its own answer decides.
-      if (s.holdId !== e.holdId || !['held', 'warning', 'lapsed'].includes(s.phase)) return s
+      if (s.holdId !== e.holdId || !counting.has(s.phase) && s.phase !== 'lapsed') return s
       if (e.reason === 'displaced') return { ...s, phase: 'lost', why: 'displaced' }
       return e.reason === 'conflict' ? { ...s, phase: 'lost', why: 'gone' } : { ...s, phase: 'lapsed', note: '' }
     case 'reclaim':
@@ -66,10 +67,11 @@ export function next(s, e) {
   return s
 }
 
-// The server's instants become a point on this page's own clock: two clocks are never subtracted.
+// The server's instants become points on this page's own clock: two clocks are never subtracted. The hold
+// lapses at `lapses` unless a beat is answered before, and at `until` in any case.
 const ends = answer => {
-  const expiresAt = Date.parse(answer.holdExpiresAt), max = Date.parse(answer.maxExpiresAt)
-  return { expiresAt, until: mono() + answer.ttlMs + max - expiresAt }
+  const expiresAt = Date.parse(answer.holdExpiresAt), max = Date.parse(answer.maxExpiresAt), lapses = mono() + answer.ttlMs
+  return { expiresAt, lapses, until: lapses + max - expiresAt }
 }
 const held = answer => ({
   holdId: answer.holdId, specialistId: answer.specialistId, start: answer.slotStartDate, end: answer.slotEndDate, ...ends(answer),
@@ -78,7 +80,7 @@ const held = answer => ({
 // createHold(manage): with the token of a manage link, the holds are for moving that appointment.
 export function createHold(manage) {
   const store = createStore({ phase: 'idle' })
-  let worker, ticking, touched = mono()
+  let worker, ticking, asking = false, touched = mono()
   const send = event => {
     const was = store.get()
     const now = next(was, event)
@@ -87,7 +89,8 @@ export function createHold(manage) {
     if (beats(now) && (!beats(was) || now.holdId !== was.holdId)) begin(now)
     if (!beats(now) && beats(was)) rest()
     if (now.phase === 'lost' || now.phase === 'booked') forget('hold')
-    if (now.phase === 'lapsed' && was.phase !== 'lapsed') reclaimIfThere()
+    // Once: what refused the time now would refuse it again.
+    if (now.phase === 'lapsed' && counting.has(was.phase)) reclaimIfThere()
     return now
   }
 
@@ -98,6 +101,8 @@ export function createHold(manage) {
     try {
       worker ||= new Worker(new URL('../lib/beat.js', import.meta.url))
       worker.onmessage = ({ data }) => beaten(data)
+      // A worker that could not be fetched beats never; then the page does.
+      worker.onerror = () => { worker = null }
       worker.postMessage(job)
     } catch { worker = null }
     clearInterval(ticking)
@@ -105,20 +110,28 @@ export function createHold(manage) {
     let seconds = 0
     ticking = setInterval(() => {
       tick()
-      if (!worker && ++seconds % 60 === 0) beat().catch(() => {})
+      if (!worker && ++seconds % 60 === 0) ask()
     }, 1000)
   }
   function rest() {
     worker?.postMessage(null)
     clearInterval(ticking)
   }
-  const tick = () => send({ type: 'tick', left: Math.ceil((store.get().until - mono()) / 1000) })
+  const tick = () => {
+    const { phase, lapses, until } = store.get()
+    // No beat was answered in time, as after a sleep or without network: one more question decides.
+    if (counting.has(phase) && mono() > lapses && !asking) {
+      asking = true
+      ask().then(() => { asking = false })
+    }
+    send({ type: 'tick', left: Math.ceil((until - mono()) / 1000) })
+  }
   function beaten({ holdId, status, body }) {
     if (status === 200 && body.ok) {
       send({ type: 'beat', holdId, ...ends(body) })
-    } else if (status === 410 || status === 404 || status === 403) send({ type: 'gone', holdId, reason: 'expired' })
+    } else if (status === 410 || status === 404 || status === 403 || mono() > store.get().lapses) send({ type: 'gone', holdId, reason: 'expired' })
   }
-  // beat asks now, besides the worker: after sleep, after bfcache, when the network is back.
+  // beat asks now, besides the worker: after sleep, after bfcache, when the server is reached again.
   function beat(restart) {
     const { holdId } = store.get()
     if (!beats(store.get())) return Promise.resolve()
@@ -128,6 +141,7 @@ export function createHold(manage) {
         throw problem
       })
   }
+  const ask = () => beat().catch(() => {})
   async function keep() {
     try {
       await beat(true)
@@ -177,6 +191,8 @@ export function createHold(manage) {
   // A lapsed hold is taken again for someone who is there, and not for a page left open.
   const present = () => !document.hidden && mono() - touched < 90000
   function reclaimIfThere() { if (present()) reclaim() }
+  // The server is reached again. It may have started anew and know nothing of this hold, so it is asked at once.
+  const reached = () => { store.get().phase === 'lapsed' ? reclaimIfThere() : ask() }
 
   // --- booking it
   async function book(patient) {
@@ -234,14 +250,13 @@ export function createHold(manage) {
   const shown = () => {
     if (document.hidden) return
     touched = mono()
-    if (store.get().phase === 'lapsed') reclaim()
-    else beat().catch(() => {})
+    reached()
   }
   const resumedPage = e => { if (e.persisted) shown() }
   // Leaving for good frees the time at once; a page kept for "back" keeps its hold until it lapses.
   const leave = e => {
     const s = store.get()
-    if (e.persisted || !['held', 'warning'].includes(s.phase)) return
+    if (e.persisted || !counting.has(s.phase)) return
     navigator.sendBeacon?.('/v1/holds/release',
       new Blob([JSON.stringify({ holdId: s.holdId, clientId: client.id })], { type: 'application/json' }))
   }
@@ -252,7 +267,7 @@ export function createHold(manage) {
   for (const [where, what, run] of listening) where.addEventListener(what, run)
 
   return {
-    store, claim, keep, book, check, release, reclaim,
+    store, claim, keep, book, check, release, reclaim, reached,
     // lose is for a caller that books by another way and was refused.
     lose: problem => send({ type: 'refused', problem }),
     stop() {

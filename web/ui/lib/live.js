@@ -37,7 +37,13 @@ export function createLive({ url, tell, link, poll }) {
   const stopPolling = () => { clearInterval(polling); polling = 0 }
   function startPolling() {
     if (polling) return
-    const ask = () => poll().then(() => { if (polling) set('polling') }, problem => {
+    const ask = () => poll().then(() => {
+      if (!polling) return
+      // The server is there again: the stream need not wait for its turn.
+      const back = state === 'offline'
+      set('polling')
+      if (back) open()
+    }, problem => {
       if (polling) set(problem?.status ? 'polling' : 'offline')
     })
     polling = setInterval(ask, 5000)

@@ -23,7 +23,7 @@ export function Change({ a, token, back, done, fail, send, sign }) {
   const kept = useRef()
   if (!kept.current) {
     const hold = createHold(token)
-    kept.current = { hold, calendar: createCalendar({ type: typeOf(a.appointmentTypeId), hear: hold.heard }) }
+    kept.current = { hold, calendar: createCalendar({ type: typeOf(a.appointmentTypeId), hear: hold.heard, reached: hold.reached }) }
   }
   const { hold, calendar } = kept.current
   const h = useStore(hold.store), s = useStore(calendar.store)
