@@ -129,6 +129,30 @@ func TestAPatientBooksAnyTime(t *testing.T) {
 	p.says("Dr Ada Brandt")
 }
 
+// Back leaves the booked appointment for the times, and Forward comes to it again.
+func TestBackAndForwardAfterABooking(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.tab(t)
+	p.open("/?lang=en")
+	p.click(".card input[value=checkup]")
+	p.click(".bar button")
+	p.live()
+	p.day(h.date)
+	p.take(h.at("10:00"))
+	p.confirm()
+	p.booked()
+	for range 2 {
+		p.run(`history.back()`)
+		p.live()
+		p.run(`history.forward()`)
+		p.booked()
+		p.says("Check-up")
+		p.there(".ticket + .row")
+	}
+	h.one(t)
+}
+
 // calendarFile reads the properties of the one event of an iCalendar file (RFC 5545), folded lines joined.
 func calendarFile(t testing.TB, file string) map[string]string {
 	t.Helper()

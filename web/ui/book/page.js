@@ -63,6 +63,8 @@ function openCalendar() {
 
 // --- steps
 const router = createRouter(step => {
+  // Forward again to the page of the booked appointment, whose address it is.
+  if (step === 'booked') return location.reload()
   if (step === 'details' && (!Details || hold.store.get().phase === 'idle')) step = 'when'
   enter(step || (skipWhat ? 'when' : 'what'))
 })
