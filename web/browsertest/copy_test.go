@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/emulation"
+
 	"holdfast/engine"
 	"holdfast/store"
 )
@@ -202,13 +204,27 @@ func TestAPageThatWasReplacedCanBeUsedAgain(t *testing.T) {
 	p.shows(h.at("10:00"), "held")
 }
 
-func TestWithoutJavaScriptThePageNamesThePhone(t *testing.T) {
+// Without scripts each page says so at its top, and the patient's pages name the phone.
+func TestWithoutJavaScriptAPageSaysSoFirst(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
-	for _, path := range []string{"/", "/manage"} {
-		page := h.must(200, "GET", path, nil).raw
-		if !strings.Contains(page, "<noscript>") || !strings.Contains(page, "030 1234567") {
-			t.Errorf("%s does not say what to do without JavaScript:\n%s", path, page)
+	h.must(200, "PUT", "/v1/settings", map[string]any{"embedOrigins": []string{"https://praxis.example"}}, asAdmin)
+	p := h.tab(t)
+	p.changed = true
+	p.do(command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}))
+	for path, want := range map[string]string{
+		"/": "Call 030 1234567.", "/manage": "Call 030 1234567.", "/embed": "Call 030 1234567.", "/staff": "The desk needs JavaScript.", "/setup": "Setup needs JavaScript.",
+	} {
+		p.open(path + "?lang=en")
+		// No timer of the page runs, so it is asked from here.
+		seen := `[...document.querySelectorAll('.noscript')].filter(e => e.getBoundingClientRect().bottom < innerHeight).map(e => e.innerText).join(' ')`
+		var got string
+		for deadline := time.Now().Add(patience); time.Now().Before(deadline) && !strings.Contains(got, want); {
+			got = ask[string](p, `location.pathname === `+quoted(path)+` ? `+seen+` : ''`)
 		}
+		if !strings.Contains(got, want) || !strings.Contains(got, "braucht JavaScript") || !strings.Contains(got, "necesita JavaScript") {
+			t.Errorf("without scripts the top of %s says %q, want %q in three languages", path, got, want)
+		}
+		p.shot("noscript-" + strings.Trim(path, "/"))
 	}
 }
