@@ -61,7 +61,7 @@ export default {
   'hold.doing': '{time} wird reserviert',
   'hold.go': 'Weiter mit {time}',
 
-  'hold.left': 'Reserviert {clock}',
+  'hold.left': 'noch {clock} Min.',
   'hold.left.sr': { one: '{time} ist noch {n} Minute für Sie reserviert.', other: '{time} ist noch {n} Minuten für Sie reserviert.' },
   'hold.warn': { one: '**{time} ist noch {n} Minute für Sie reserviert.**', other: '**{time} ist noch {n} Minuten für Sie reserviert.**' },
   'hold.keep': 'Zeit behalten',

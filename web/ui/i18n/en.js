@@ -61,7 +61,7 @@ export default {
   'hold.doing': 'Holding {time}',
   'hold.go': 'Continue with {time}',
 
-  'hold.left': 'Held {clock}',
+  'hold.left': '{clock} min left',
   'hold.left.sr': { one: '{time} is held for {n} more minute.', other: '{time} is held for {n} more minutes.' },
   'hold.warn': { one: '**{n} minute left to hold {time}.**', other: '**{n} minutes left to hold {time}.**' },
   'hold.keep': 'Keep this time',

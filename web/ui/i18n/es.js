@@ -61,7 +61,7 @@ export default {
   'hold.doing': 'Reteniendo las {time}',
   'hold.go': 'Continuar con las {time}',
 
-  'hold.left': 'Retenida {clock}',
+  'hold.left': 'quedan {clock} min',
   'hold.left.sr': { one: 'Las {time} siguen retenidas {n} minuto más.', other: 'Las {time} siguen retenidas {n} minutos más.' },
   'hold.warn': { one: '**Queda {n} minuto para mantener las {time}.**', other: '**Quedan {n} minutos para mantener las {time}.**' },
   'hold.keep': 'Mantener esta hora',

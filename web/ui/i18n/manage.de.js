@@ -8,7 +8,7 @@ export default {
   'manage.change': 'Termin verschieben',
   'manage.cancel': 'Termin absagen',
   'manage.ics': 'In den Kalender',
-  'manage.directions': 'Wegbeschreibung',
+  'manage.directions': 'Anfahrt',
   'manage.copy': 'Link kopieren',
   'manage.copied': 'Link kopiert',
   'manage.link': 'Ihr Link zu diesem Termin',

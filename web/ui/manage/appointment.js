@@ -26,12 +26,18 @@ const tooLate = problem => problem.reason === 'cut_off'
 const isDead = problem => [400, 401, 403, 404, 410].includes(problem.status) && !tooLate(problem)
 const about = a => ({ date: write('longDay', a.slotStartDate), range: range(a.slotStartDate, a.slotEndDate), who: nameOf(a.specialistId) })
 
+// The zone of its time, where a reader's own clock says something else.
+function Zone({ a }) {
+  const zone = foreignZone(a.slotStartDate)
+  return zone && html`<span class="muted zone">${zone}</span>`
+}
+
 // The facts of the appointment, large enough to read across a room.
 function Ticket({ a, children }) {
-  const type = typeOf(a.appointmentTypeId), who = nameOf(a.specialistId), zone = foreignZone(a.slotStartDate)
+  const type = typeOf(a.appointmentTypeId), who = nameOf(a.specialistId)
   const { address } = boot.clinic.contact
   return html`<section class=${'ticket ' + a.status} aria-label=${t('summary.title')}>
-    ${children || html`<p class="ticket-when"><span>${write('fullDay', a.slotStartDate)}</span><b>${range(a.slotStartDate, a.slotEndDate)}</b>${zone && html`<span class="muted">${zone}</span>`}</p>`}
+    ${children || html`<p class="ticket-when"><span>${write('fullDay', a.slotStartDate)}</span><b>${range(a.slotStartDate, a.slotEndDate)}</b><${Zone} a=${a} /></p>`}
     <dl>
       ${type && html`<div><dt>${t('summary.what')}</dt><dd><${Name} of=${type.name} /></dd></div>`}
       ${who && html`<div><dt>${t('summary.who')}</dt><dd><${Name} of=${who} /></dd></div>`}
@@ -92,7 +98,7 @@ function Overview({ a, link, url, booked, moved, late, over, go, mailed }) {
     ${cancelled && html`<${Notice} kind="ok" role="status" text="manage.cancelled"><a class="btn" href=${withLang('/', { type: a.appointmentTypeId })}>${t('manage.again')}</a></${Notice}>`}
     <${Ticket} a=${a}>${fresh && html`
       <div class="ticket-title"><span class="stamp" aria-hidden="true"><${Icon} name="check" /></span><h1 tabIndex="-1" ref=${heading}>${t(title)}</h1></div>
-      <p class="ticket-said">${rich('booked.when', { ...about(a), range: html`<span class="nowrap">${about(a).range}</span>`, who: html`<${Name} of=${about(a).who} />` })}</p>`}</${Ticket}>
+      <p class="ticket-said">${rich('booked.when', { ...about(a), range: html`<span class="nowrap">${about(a).range}</span>`, who: html`<${Name} of=${about(a).who} />` })}<${Zone} a=${a} /></p>`}</${Ticket}>
     ${!cancelled && html`
       <div class="row">
         <a class="btn" href=${ics} download="appointment.ics"><${Icon} name="calendar" />${t('manage.ics')}</a>

@@ -1,0 +1,111 @@
+package browsertest
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+
+	"holdfast/engine"
+)
+
+// long is a German word that a clinic may well use: 36 letters, of which no screen of a phone has room for in one line
+// of a heading.
+const long = "Kieferorthopädiefachassistenzsprech" + "s"
+
+// What clinics and patients write does not make a page wider than a phone, however long its words are.
+func TestALongWordMakesNoPageWider(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, func(f *engine.ClinicFile) {
+		f.Clinic.Name, f.Clinic.Address, f.Clinic.Email = long, long+"straße 1, "+long, "post@"+strings.ToLower(strings.ReplaceAll(long, "ä", "ae"))+".example"
+		f.AppointmentTypes[0].Name, f.AppointmentTypes[0].Description = long, long+long
+		f.Specialists[0].Name = long
+	})
+	p := h.tab(t)
+	fits := func(step string) {
+		t.Helper()
+		if wide := ask[int](p, `document.documentElement.scrollWidth`); wide > 390 {
+			t.Errorf("%s is %d points wide on a screen of 390", step, wide)
+		}
+		p.shot("long-" + strings.ReplaceAll(step, " ", "-"))
+	}
+	p.open("/?lang=de")
+	p.click(".card input[value=checkup]")
+	p.click(".who input[value=ada]")
+	fits("choosing what")
+	p.click(".bar button")
+	p.live()
+	p.day(h.date)
+	p.choose(h.at("10:00"))
+	fits("choosing a time")
+	p.click(".bar button")
+	p.held()
+	fits("giving details")
+	p.fill("#name", long)
+	p.fill("#email", strings.Repeat("x", 60)+"@example.org")
+	p.click(".details [type=submit]")
+	p.booked()
+	fits("a booked appointment")
+	p.reload()
+	p.booked()
+	p.click(".btn.danger")
+	p.there("#reason")
+	fits("cancelling")
+	p.click(".actions .textlink")
+	p.click(".row + .row .btn")
+	p.live()
+	fits("choosing another time")
+	p.choose(ask[string](p, `document.querySelector('.chip[data-status=free]').dataset.start`))
+	p.click(".bar button")
+	p.there(".move")
+	fits("confirming another time")
+}
+
+// The countdown of a hold says that it is a time that is left, and not one of the day.
+func TestTheCountdownSaysWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.tab(t)
+	p.when("&specialist=ada")
+	p.take(h.at("10:00"))
+	for lang, want := range map[string]string{
+		"en": `^1[45]:\d\d min left$`, "de": `^noch 1[45]:\d\d Min\.$`, "es": `^quedan 1[45]:\d\d min$`,
+		"en-XA": `1[45]:\d\d .*one`, "ar-XB": `1[45]:\d\d`,
+	} {
+		p.open("/?type=checkup&specialist=ada&lang=" + lang)
+		p.held()
+		p.until(`document.querySelector('.hold-left').innerText`)
+		if got := p.text(".hold-left"); !regexp.MustCompile(want).MatchString(got) {
+			t.Errorf("%s: the countdown is %q, want %s", lang, got, want)
+		}
+		p.shot("countdown-" + lang)
+	}
+}
+
+// Who reads the page in another zone than the clinic's is told whose time it is, on every page that says one.
+func TestEveryPageNamesAForeignZone(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.tab(t)
+	p.changed = true
+	p.do(command(emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: "America/New_York"}))
+	names := func(selector string) {
+		t.Helper()
+		if got := p.text(selector); !strings.Contains(got, "Coordinated Universal Time") {
+			t.Errorf("%s says %q, and not whose time it is", selector, got)
+		}
+	}
+	p.when("&specialist=ada")
+	names(".times .zone")
+	p.take(h.at("10:00"))
+	names(".hold")
+	p.confirm()
+	p.booked()
+	p.says("You're booked.")
+	names(".ticket-said")
+	p.look("book-4-booked-zone")
+	p.click(".btn.danger")
+	p.there("#reason")
+	names(".ticket-when")
+}
