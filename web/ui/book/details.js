@@ -106,7 +106,7 @@ export function Details({ page, hold, calendar, steps, claim, finish, Problems, 
       </${Notice}>`
     : lost.current ? html`<${Lost} ...${lost.current} find=${() => calendar.around(lost.current.start)} pick=${claim} busy=${h.phase === 'claiming'} />`
     : h.phase !== 'idle' && html`<${HoldCard} hold=${h} type=${s.type} keep=${keep} reclaim=${hold.reclaim} />`}
-    ${h.problem && h.phase !== 'lost' && h.problem.code !== 'validation_failed' && html`<${Problems} h=${h} type=${s.type} />`}
+    ${h.problem && h.phase !== 'lost' && h.problem.code !== 'validation_failed' && (h.problem.status || s.link !== 'offline') && html`<${Problems} h=${h} type=${s.type} />`}
     <${Form} form=${form} errors=${said.errors} tries=${said.n} busy=${h.phase === 'booking'} ready=${isHeld(h) || h.phase === 'lapsed'}
       change=${change} submit=${send} other=${other} />`
 }
