@@ -186,12 +186,17 @@ func (e *Engine) deliverMail(ctx context.Context, op *store.Operation) outcome {
 	}
 }
 
+// SendsMail reports whether a mail server is set, so that patients get mail and not only the disk.
+func (e *Engine) SendsMail() bool {
+	mailer := e.options.Notices.Mailer
+	return mailer != nil && !mailer.ToFiles()
+}
+
 // MailSent reports whether a mail server has taken the mail that tells a patient when the appointment is: the one of its
 // booking, or of its last move. A mail that is only a file was not sent, and a move that nobody was told of has none. It is
 // a courtesy, so it is false where the deliveries cannot be read.
 func (e *Engine) MailSent(ctx context.Context, a *store.Appointment) bool {
-	mailer := e.options.Notices.Mailer
-	if mailer == nil || mailer.ToFiles() || a.Patient.Email == "" || a.Status != store.Confirmed {
+	if !e.SendsMail() || a.Patient.Email == "" || a.Status != store.Confirmed {
 		return false
 	}
 	list, err := e.store.Deliveries(ctx, a.ID)

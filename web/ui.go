@@ -143,6 +143,7 @@ type bootJSON struct {
 	AppointmentTypes []appointmentTypeJSON `json:"appointmentTypes"`
 	Specialists      []specialistJSON      `json:"specialists"`
 	Settings         bootSettingsJSON      `json:"settings"`
+	Mail             bool                  `json:"mail"` // a mail server is set: without one, no page promises a mail
 	Demo             bool                  `json:"demo"`
 	DemoSignIn       *demoSignInJSON       `json:"demoSignIn,omitempty"`
 }
@@ -180,6 +181,6 @@ func (s *Server) boot() bootJSON {
 	return bootJSON{
 		Clinic: bootClinicJSON{clinic, clinic.Contact}, AppointmentTypes: s.appointmentTypesFor(false), Specialists: s.publicSpecialists(),
 		Settings: bootSettingsJSON{append([]string{}, settings.RequiredFields...), settings.Accent, settings.ChangeCutoffHours, settings.Logo},
-		Demo:     s.options.Demo, DemoSignIn: demo,
+		Mail:     s.engine.SendsMail(), Demo: s.options.Demo, DemoSignIn: demo,
 	}
 }

@@ -24,6 +24,9 @@ func TestThePageSaysThatMailWasSent(t *testing.T) {
 	p := h.tab(t)
 	p.when("")
 	p.take(h.at("10:00"))
+	if got := p.text("#email-hint"); got != "For your confirmation and calendar file" {
+		t.Errorf("with a mail server the form says %q", got)
+	}
 	p.confirm()
 	p.booked()
 	p.until(`performance.getEntriesByType('resource').some(e => e.name.endsWith('/v1/appointments/managed') && e.responseEnd)`)
@@ -46,4 +49,22 @@ func TestThePageSaysThatMailWasSent(t *testing.T) {
 	p.click(".actions .primary")
 	p.says("Your appointment was moved.")
 	p.there(".sent")
+}
+
+// Where no mail server is set, no page promises a mail: neither the form, nor a link that has died, nor the setup page.
+func TestWithoutAMailServerNoPagePromisesMail(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.tab(t)
+	p.when("")
+	p.take(h.at("10:00"))
+	for lang, want := range map[string]string{"en": "So that the clinic can reach you", "de": "Damit die Praxis Sie erreicht", "es": "Para que la clínica pueda localizarle"} {
+		p.open("/?type=checkup&lang=" + lang)
+		p.held()
+		if got := p.text("#email-hint"); got != want {
+			t.Errorf("without a mail server the form says %q, want %q", got, want)
+		}
+	}
+	p.open("/manage?lang=en#nonsense")
+	p.says("This link no longer works. It was changed or has expired. Call 030 1234567.")
 }

@@ -64,6 +64,9 @@ func TestSettingAClinicUp(t *testing.T) {
 			p.there(".qr")
 			p.there(".mini .live[data-link=live]")
 			p.accessible("ready")
+			p.there(".mail .notice.warn code") // no mail server is set
+			p.run(`document.querySelector('.mail').scrollIntoView({ block: 'center', behavior: 'instant' })`)
+			p.shot("setup-4-mail-" + lang)
 			types, _ := h.must(200, "GET", "/v1/appointment-types", nil).get("appointmentTypes").([]any)
 			if len(types) != 1 || len(h.engine.Schedule().Specialists) != 1 {
 				t.Errorf("the clinic has %d types and %d specialists, want one of each", len(types), len(h.engine.Schedule().Specialists))

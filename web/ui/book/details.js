@@ -50,7 +50,7 @@ function Form({ form, errors, tries, busy, ready, change, submit, other }) {
     <${ErrorSummary} errors=${errors} n=${tries} />
     <${Field} id="name" label=${t('field.name')} value=${form.name} input=${put('name')} error=${err('name')} autocomplete="name" maxlength="200" required />
     ${!contact && html`<p class="hint lone">${t('field.contact.hint')}</p>`}
-    <${Field} id="email" label=${t('field.email')} hint=${t('field.email.hint')} optional=${!required.has('email')} type="email" inputmode="email"
+    <${Field} id="email" label=${t('field.email')} hint=${t(boot.mail ? 'field.email.hint' : 'field.email.hint.nomail')} optional=${!required.has('email')} type="email" inputmode="email"
       value=${form.email} input=${put('email')} error=${err('email')} autocomplete="email" maxlength="254" spellcheck=${false} autocapitalize="none" />
     <${Field} id="phone" label=${t('field.phone')} optional=${!required.has('phone')} type="tel" inputmode="tel"
       value=${form.phone} input=${put('phone')} error=${err('phone')} autocomplete="tel" maxlength="40" />

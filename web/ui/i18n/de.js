@@ -114,6 +114,7 @@ export default {
   'field.contact.err': 'Geben Sie eine E-Mail-Adresse oder Telefonnummer ein',
   'field.email': 'E-Mail',
   'field.email.hint': 'Für Ihre Bestätigung und die Kalenderdatei',
+  'field.email.hint.nomail': 'Damit die Praxis Sie erreicht',
   'field.email.err': 'Geben Sie eine E-Mail-Adresse wie name@example.com ein',
   'field.phone': 'Telefon',
   'field.phone.err': 'Geben Sie eine Telefonnummer wie 030 1234567 ein',

@@ -114,6 +114,7 @@ export default {
   'field.contact.err': 'Enter an email or a phone number',
   'field.email': 'Email',
   'field.email.hint': 'For your confirmation and calendar file',
+  'field.email.hint.nomail': 'So that the clinic can reach you',
   'field.email.err': 'Enter an email like name@example.com',
   'field.phone': 'Phone',
   'field.phone.err': 'Enter a phone number like 030 1234567',

@@ -114,6 +114,7 @@ export default {
   'field.contact.err': 'Escriba un correo o un teléfono',
   'field.email': 'Correo electrónico',
   'field.email.hint': 'Para su confirmación y el archivo de calendario',
+  'field.email.hint.nomail': 'Para que la clínica pueda localizarle',
   'field.email.err': 'Escriba un correo como nombre@example.com',
   'field.phone': 'Teléfono',
   'field.phone.err': 'Escriba un teléfono como 912 345 678',

@@ -21,6 +21,7 @@ export default {
   'manage.cancelled': '**Abgesagt.** Die Zeit ist für andere frei.',
   'manage.again': 'Neu buchen',
   'manage.dead': '**Dieser Link gilt nicht mehr.** Er wurde geändert oder ist abgelaufen. Nutzen Sie Ihre neueste E-Mail oder rufen Sie {phone} an.',
+  'manage.dead.nomail': '**Dieser Link gilt nicht mehr.** Er wurde geändert oder ist abgelaufen. Rufen Sie {phone} an.',
   'manage.late': 'Online ist eine Änderung nicht mehr möglich. Rufen Sie {phone} an.',
   'manage.past': 'Dieser Termin ist vorbei.',
   'manage.change.title': 'Neue Zeit wählen',

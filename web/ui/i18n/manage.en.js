@@ -21,6 +21,7 @@ export default {
   'manage.cancelled': '**Cancelled.** The time is free for someone else.',
   'manage.again': 'Book again',
   'manage.dead': '**This link no longer works.** It was changed or has expired. Use your newest email, or call {phone}.',
+  'manage.dead.nomail': '**This link no longer works.** It was changed or has expired. Call {phone}.',
   'manage.late': 'It is too late to change this online. Call {phone}.',
   'manage.past': 'This appointment is over.',
   'manage.change.title': 'Choose a new time',

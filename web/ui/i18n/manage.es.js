@@ -21,6 +21,7 @@ export default {
   'manage.cancelled': '**Cancelada.** La hora queda libre para otra persona.',
   'manage.again': 'Reservar otra vez',
   'manage.dead': '**Este enlace ya no funciona.** Se cambió o ha caducado. Use su correo más reciente o llame al {phone}.',
+  'manage.dead.nomail': '**Este enlace ya no funciona.** Se cambió o ha caducado. Llame al {phone}.',
   'manage.late': 'Ya no se puede cambiar en línea. Llame al {phone}.',
   'manage.past': 'Esta cita ya ha pasado.',
   'manage.change.title': 'Elija una nueva hora',

@@ -23,6 +23,7 @@ export const linkOf = hash => {
 const auth = link => ({ headers: { 'Holdfast-Manage': link.token } })
 const path = (link, rest = '') => `/v1/appointments/${encodeURIComponent(link.id)}${rest}`
 const tooLate = problem => problem.reason === 'cut_off'
+const dead = boot.mail ? 'manage.dead' : 'manage.dead.nomail'
 const isDead = problem => [400, 401, 403, 404, 410].includes(problem.status) && !tooLate(problem)
 const about = a => ({ date: write('longDay', a.slotStartDate), range: range(a.slotStartDate, a.slotEndDate), who: nameOf(a.specialistId) })
 
@@ -199,10 +200,10 @@ export function Manage({ link: first, appointment, url: given }) {
     setView('overview')
   }
 
-  const dead = !link || (problem && isDead(problem) && !a)
-  if (dead || !a) {
+  const lost = !link || (problem && isDead(problem) && !a)
+  if (lost || !a) {
     return html`<${Shell} step="link"><h1 tabIndex="-1">${t('manage.title')}</h1>
-      ${dead ? html`<${Notice} kind="danger" role="alert" text="manage.dead" params=${{ phone: html`<${PhoneLink} />` }} />`
+      ${lost ? html`<${Notice} kind="danger" role="alert" text=${dead} params=${{ phone: html`<${PhoneLink} />` }} />`
         : problem ? html`<${Notice} kind="warn" role="alert" text=${wordsFor(problem)} params=${{ s: problem.retryAfter || 8, phone: phone() }}>
           <button type="button" class="btn" onClick=${load}>${t('manage.retry')}</button></${Notice}>`
         : html`<p class="lead" role="status">${t('manage.loading')}…</p>`}
@@ -214,7 +215,7 @@ export function Manage({ link: first, appointment, url: given }) {
   const open = a.status === 'confirmed' && !late && !over
   return html`<${Shell} step=${view} link=${view === 'change' ? sign : ''}>
     ${problem && html`<div class="gap"><${Notice} kind=${passing(problem) ? 'warn' : 'danger'} role="alert" tabIndex="-1" innerRef=${notice}
-      text=${tooLate(problem) ? 'manage.late' : isDead(problem) ? 'manage.dead' : wordsFor(problem)} params=${{ s: problem.retryAfter || 8, phone: html`<${PhoneLink} />` }} /></div>`}
+      text=${tooLate(problem) ? 'manage.late' : isDead(problem) ? dead : wordsFor(problem)} params=${{ s: problem.retryAfter || 8, phone: html`<${PhoneLink} />` }} /></div>`}
     ${view === 'cancel' && open ? html`<${Cancel} a=${a} link=${link} back=${() => history.back()} fail=${fail} done=${next => { setA(next); setProblem(null); home() }} />`
       : view === 'change' && open ? html`<${Change} a=${a} token=${link.token} back=${() => history.back()} fail=${fail} done=${change} sign=${setSign}
           send=${(body, key) => post(path(link, '/reschedule'), body, { ...auth(link), key })} />`

@@ -1,6 +1,7 @@
 // The last screen: the link to hand out, as a code to scan, and a small board on which the first
 // booking arrives.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
+import { boot } from '../lib/boot.js'
 import { client } from '../lib/client.js'
 import { createLive } from '../lib/live.js'
 import { get } from '../lib/api.js'
@@ -90,6 +91,8 @@ export function Ready({ clinic, back }) {
       <${MiniBoard} />
     </div>
     <section class="plate"><h2>${t('ready.embed')}</h2><p class="muted">${t('ready.embed.hint')}</p><${Copy} id="snippet" label=${t('ready.snippet')} value=${snippet} code /></section>
+    <section class="plate mail"><h2>${t('ready.mail')}</h2>${boot.mail ? html`<p>${t('ready.mail.on')}</p>`
+      : html`<${Notice} kind="warn" icon="mail" text=${html`${words('ready.mail.off')} <code class="command">holdfast serve --smtp-url smtp://user:password@host:587</code>`} />`}</section>
     <section class="plate"><h2>${t('ready.backup')}</h2><p>${t('ready.backup.where')} <code class="command">holdfast backup</code></p><p class="muted">${t('ready.backup.hint')}</p></section>
     <div class="actions"><a class="btn primary big" href="/staff">${t('ready.desk')}</a><a class="btn big" href="/">${t('ready.open')}</a><button type="button" class="textlink" onClick=${back}>${t('ready.back')}</button></div>`
 }
