@@ -49,6 +49,9 @@ func TestThePageSaysThatMailWasSent(t *testing.T) {
 	p.click(".actions .primary")
 	p.says("Your appointment was moved.")
 	p.there(".sent")
+
+	p.open("/manage?lang=en#nonsense")
+	p.says("This link no longer works. It was changed or has expired. Use your newest email, or call 030 1234567.")
 }
 
 // Where no mail server is set, no page promises a mail: neither the form, nor a link that has died, nor the setup page.

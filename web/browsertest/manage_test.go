@@ -54,7 +54,7 @@ func TestChangingAnAppointmentByItsLink(t *testing.T) {
 
 	old := h.tab(t)
 	old.open(link)
-	old.says("This link no longer works. It was changed or has expired. Use your newest email, or call 030 1234567.")
+	old.says("This link no longer works. It was changed or has expired. Call 030 1234567.")
 	old.look("manage-3-dead")
 }
 
