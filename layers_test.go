@@ -36,6 +36,7 @@ var layers = map[string][]string{
 	"engine/token":        {},
 	"engine/upstream":     {},
 	"engine/notice":       {},
+	"engine/enginetest":   {},
 	"engine/upstream/...": {"engine/upstream"},
 	"engine/notice/...":   {},
 
@@ -50,7 +51,7 @@ var layers = map[string][]string{
 }
 
 // testsOnly are the directories that no program imports.
-var testsOnly = []string{"store/storetest", "holds/holdstest", "engine/notice/noticetest"}
+var testsOnly = []string{"store/storetest", "holds/holdstest", "engine/enginetest", "engine/notice/noticetest"}
 
 // standardLibraryOnly are the directories that import no third-party module, in tests neither.
 var standardLibraryOnly = []string{"store", "holds", "engine/token", "engine/upstream"}

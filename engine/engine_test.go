@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/enginetest"
 	"holdfast/holds"
 	"holdfast/holds/memory"
 	"holdfast/store"
@@ -15,13 +16,13 @@ import (
 )
 
 // A clinic for the tests: the real engine over a real database and the real table of holds. It is open around the
-// clock, in UTC, so that a test names a start by the hours from now.
+// clock, in UTC, so that a test names a start by the hours from noon.
 type clinic struct {
 	*engine.Engine
 	t     testing.TB
 	store *sqlite.Store
 	holds *memory.Backend
-	start time.Time // a slot start, two days ahead, on the hour
+	start time.Time // a slot start: noon, two days ahead
 }
 
 // newClinic opens one with these specialists at these priorities. Its types: "checkup" of 30 minutes, "surgery" of 60
@@ -57,7 +58,7 @@ func newClinic(t testing.TB, priorities map[string]int) *clinic {
 			t.Error(err)
 		}
 	})
-	c := &clinic{Engine: e, t: t, store: db, holds: live, start: time.Now().UTC().Truncate(time.Hour).Add(48 * time.Hour)}
+	c := &clinic{Engine: e, t: t, store: db, holds: live, start: enginetest.Noon(time.UTC, 2)}
 	_, err = e.Import(ctx, "system", clinicFile(priorities))
 	if err != nil {
 		t.Fatal(err)
