@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/enginetest"
 	"holdfast/holds/memory"
 	"holdfast/store"
 	"holdfast/store/sqlite"
@@ -30,7 +31,7 @@ type house struct {
 	engine *engine.Engine
 	web    *web.Server
 	log    *lockedBuffer
-	start  time.Time // a slot start, two days ahead, on the hour
+	start  time.Time // a slot start: noon, two days ahead
 }
 
 const adminKey = "a-bootstrap-admin-key-for-tests"
@@ -63,7 +64,7 @@ func newHouse(t testing.TB, change ...func(*web.Options)) *house {
 		t.Fatal(err)
 	}
 	live := memory.New(memory.Options{Booked: engine.Booked(db)})
-	h := &house{t: t, log: new(lockedBuffer), start: time.Now().UTC().Truncate(time.Hour).Add(48 * time.Hour)}
+	h := &house{t: t, log: new(lockedBuffer), start: enginetest.Noon(time.UTC, 2)}
 	logger := slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	if h.engine, err = engine.New(ctx, engine.Options{Store: db, Holds: live, AdminKey: adminKey, Logger: logger}); err != nil {
 		t.Fatal(err)
