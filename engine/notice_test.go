@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/enginetest"
 	"holdfast/engine/notice"
 	"holdfast/holds/memory"
 	"holdfast/store/bolt"
@@ -61,7 +62,7 @@ func noticeClinic(t *testing.T) (c *clinic, folder string) {
 			}
 		}
 	})
-	c = &clinic{Engine: e, t: t, store: db, holds: live, start: time.Now().UTC().Truncate(time.Hour).Add(96 * time.Hour)}
+	c = &clinic{Engine: e, t: t, store: db, holds: live, start: enginetest.Noon(time.UTC, 4)}
 	if _, err := e.Import(ctx, "system", clinicFile(map[string]int{"ada": 1})); err != nil {
 		t.Fatal(err)
 	}

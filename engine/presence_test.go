@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/enginetest"
 	"holdfast/holds"
 	"holdfast/holds/memory"
 	"holdfast/store"
@@ -130,8 +131,7 @@ func startOnCall(t testing.TB, db *sqlite.Store, o engine.PresenceOptions) *onCa
 		}
 	})
 	t.Cleanup(stop)
-	in2Days := time.Now().UTC().Truncate(time.Hour).Add(48 * time.Hour)
-	return &onCall{&clinic{Engine: e, t: t, store: db, holds: live, start: in2Days}, counted, moody, stop}
+	return &onCall{&clinic{Engine: e, t: t, store: db, holds: live, start: enginetest.Noon(time.UTC, 2)}, counted, moody, stop}
 }
 
 func (c *onCall) online(specialists ...string) {
