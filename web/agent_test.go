@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/enginetest"
 	"holdfast/engine/upstream"
 	"holdfast/engine/upstream/upstreamtest"
 	"holdfast/holds/memory"
@@ -43,7 +44,7 @@ func newPractice(t testing.TB, change ...func(*engine.Options)) (*house, *upstre
 		t.Fatal(err)
 	}
 	live := memory.New(memory.Options{Booked: engine.Booked(db)})
-	h := &house{t: t, log: new(lockedBuffer), start: time.Now().UTC().Truncate(time.Hour).Add(48 * time.Hour)}
+	h := &house{t: t, log: new(lockedBuffer), start: enginetest.Noon(time.UTC, 2)}
 	logger := slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	fake := upstreamtest.New(upstreamtest.Options{Columns: []upstreamtest.Column{{
 		ScheduleViewGUID: upstreamView, ScheduleColumnGUID: upstreamColumn, ToHour: 24, Weekdays: []time.Weekday{0, 1, 2, 3, 4, 5, 6},

@@ -159,7 +159,7 @@ func TestPollTags(t *testing.T) {
 func TestPollSpeaksLocalTime(t *testing.T) {
 	h := newHouse(t)
 	h.do("PATCH", "/v1/specialists/ada", map[string]any{"timezone": "Asia/Kolkata"}, asAdmin).want(200)
-	at := h.start.Truncate(24 * time.Hour).Add(6 * time.Hour)
+	at := h.start.Add(-6 * time.Hour)
 	h.selects(1, at.Format(time.RFC3339), map[string]any{"specialistId": "ada"}).want(200)
 	local := h.poll(2, "&specialistId=ada").want(200)
 	local.wantTimes("activeSelections", "11:30")

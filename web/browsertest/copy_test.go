@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 
 	"holdfast/engine"
+	"holdfast/engine/enginetest"
 	"holdfast/store"
 )
 
@@ -84,7 +85,7 @@ func closed(is func(store.Weekday) bool) func(*engine.ClinicFile) {
 
 func TestADayWithoutTimesLeadsToTheFirstFreeOne(t *testing.T) {
 	t.Parallel()
-	day := store.Weekday(time.Now().UTC().AddDate(0, 0, 2).Weekday())
+	day := store.Weekday(enginetest.Noon(time.UTC, 2).Weekday())
 	h := newHouse(t, closed(func(d store.Weekday) bool { return d == day }))
 	p := h.tab(t)
 	p.open("/?lang=en&type=checkup")

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/enginetest"
 	"holdfast/holds/memory"
 	"holdfast/store"
 	"holdfast/store/sqlite"
@@ -54,7 +55,7 @@ func newHouseWith(t testing.TB, o engine.Options, w web.Options, change ...func(
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &house{t: t, db: db, date: time.Now().UTC().AddDate(0, 0, 2).Format(time.DateOnly)}
+	h := &house{t: t, db: db, date: enginetest.Noon(time.UTC, 2).Format(time.DateOnly)}
 	serve := h.start(o, w)
 	file := clinic()
 	for _, c := range change {

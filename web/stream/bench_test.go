@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/engine/enginetest"
 	"holdfast/holds"
 	"holdfast/holds/memory"
 )
@@ -42,10 +43,10 @@ func BenchmarkClaimReleaseFrames(b *testing.B) {
 	live := memory.New(memory.Options{})
 	defer live.Close()
 	ctx := context.Background()
-	start := time.Now().Add(48 * time.Hour).Truncate(time.Hour)
+	start := enginetest.Noon(time.UTC, 2)
 	claim := holds.Claim{
-		Span:   holds.Span{AppointmentTypeID: "checkup", SpecialistID: "ada", SlotStart: start, SlotEnd: start.Add(30 * time.Minute), BusyStart: start, BusyEnd: start.Add(30 * time.Minute)},
-		Owner:  ownClient.Owner(), Seats: []int{0}, TTL: 30 * time.Second, MaxLife: 15 * time.Minute, Quota: 3,
+		Span:  holds.Span{AppointmentTypeID: "checkup", SpecialistID: "ada", SlotStart: start, SlotEnd: start.Add(30 * time.Minute), BusyStart: start, BusyEnd: start.Add(30 * time.Minute)},
+		Owner: ownClient.Owner(), Seats: []int{0}, TTL: 30 * time.Second, MaxLife: 15 * time.Minute, Quota: 3,
 	}
 	epoch := live.Epoch()
 	frame := make([]byte, 0, 1024)
