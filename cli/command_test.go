@@ -54,7 +54,7 @@ func TestTorture(t *testing.T) {
 
 // TestWhy says the reason in a sentence: asked over HTTP, through the data directory beside the server, and without one.
 func TestWhy(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "data")
+	dir, day := filepath.Join(t.TempDir(), "data"), inTwoDays()
 	file := filepath.Join(t.TempDir(), "clinic.json")
 	writeJSON(t, file, openClinic(t))
 	must(t, "import", "--data", dir, file)
@@ -70,14 +70,14 @@ func TestWhy(t *testing.T) {
 			code int
 			says string
 		}{
-			{[]string{"--type", "checkup", "--at", tomorrow() + "T10:00:00Z"}, 0, "can be booked"},
-			{[]string{"--type", "checkup", "--at", tomorrow() + "T11:00:00+01:00"}, 0, "can be booked"},
-			{[]string{"--type", "checkup", "--at", tomorrow() + "T10:10:00Z"}, 0, "no slot starts at this minute"},
+			{[]string{"--type", "checkup", "--at", day + "T10:00:00Z"}, 0, "can be booked"},
+			{[]string{"--type", "checkup", "--at", day + "T11:00:00+01:00"}, 0, "can be booked"},
+			{[]string{"--type", "checkup", "--at", day + "T10:10:00Z"}, 0, "no slot starts at this minute"},
 			{[]string{"--type", "checkup", "--at", "2020-01-01T10:00:00Z"}, 0, "too soon"},
 			{[]string{"--type", "checkup", "--at", "2199-01-01T10:00:00Z"}, 0, "too far ahead"},
-			{[]string{"--at", tomorrow() + "T10:00:00Z"}, 2, "--type"},
+			{[]string{"--at", day + "T10:00:00Z"}, 2, "--type"},
 			{[]string{"--type", "checkup", "--at", "tomorrow"}, 2, "--at"},
-			{[]string{"--type", "nobody", "--at", tomorrow() + "T10:00:00Z"}, 1, "has this "},
+			{[]string{"--type", "nobody", "--at", day + "T10:00:00Z"}, 1, "has this "},
 		} {
 			if got := ask(where, c.args...); got.code != c.code || !strings.Contains(got.stdout+got.stderr, c.says) {
 				t.Errorf("%s, %v: got %+v, want exit code %d and %q", how, c.args, got, c.code, c.says)
@@ -87,19 +87,19 @@ func TestWhy(t *testing.T) {
 	askAll("over HTTP", overHTTP)
 	askAll("beside the server", onDisk)
 	// What only the server knows, the directory's answer knows too.
-	status, body := posted(t, s.base+"/v1/holds", map[string]any{"appointmentTypeId": "checkup", "clientId": "a-client-secret-0001", "slotStartDate": tomorrow() + "T12:00:00Z"}, nil)
+	status, body := posted(t, s.base+"/v1/holds", map[string]any{"appointmentTypeId": "checkup", "clientId": "a-client-secret-0001", "slotStartDate": day + "T12:00:00Z"}, nil)
 	if status >= 300 {
 		t.Fatalf("hold: got %d %s", status, body)
 	}
 	for _, where := range [][]string{overHTTP, onDisk} {
-		contains(t, where[0]+", a held time", ask(where, "--type", "checkup", "--at", tomorrow()+"T12:00:00Z").stdout, "is being booked by somebody", "until")
+		contains(t, where[0]+", a held time", ask(where, "--type", "checkup", "--at", day+"T12:00:00Z").stdout, "is being booked by somebody", "until")
 	}
 	if err := s.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	s.ended(t)
 	askAll("without a server", onDisk)
-	if got := ask(overHTTP, "--type", "checkup", "--at", tomorrow()+"T10:00:00Z"); got.code != 1 || !strings.Contains(got.stderr, "Is the server running") {
+	if got := ask(overHTTP, "--type", "checkup", "--at", day+"T10:00:00Z"); got.code != 1 || !strings.Contains(got.stderr, "Is the server running") {
 		t.Errorf("nobody listens: got %+v", got)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/enginetest"
 	"holdfast/engine/upstream"
 	"holdfast/engine/upstream/upstreamtest"
 	"holdfast/store"
@@ -204,7 +205,7 @@ func (k *killed) next(agent bool) *intent {
 	}
 	x := &intent{
 		agent: agent, key: fmt.Sprintf("intent-%d", n), client: fmt.Sprintf("a-client-secret-%06d", n),
-		start:   time.Now().UTC().Truncate(24 * time.Hour).Add(48*time.Hour + time.Duration(slot)*30*time.Minute),
+		start:   enginetest.Noon(time.UTC, 2).Add(time.Duration(slot) * 30 * time.Minute),
 		patient: map[string]any{"name": fmt.Sprintf("Patient %d", n), "phone": "030 1234567"},
 	}
 	k.intents = append(k.intents, x)

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/engine/enginetest"
 	"holdfast/engine/notice/noticetest"
 )
 
@@ -105,11 +106,11 @@ func TestNothingPersonalLeaksWhenTheOutsideFails(t *testing.T) {
 	}
 
 	// A visitor whose patient the practice system refuses; the mail and the webhook about it fail, too.
-	day := time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 3)
+	noon := enginetest.Noon(time.UTC, 3)
 	person := map[string]any{"name": "Canaryname Surname", "email": "canarymail@example.org", "phone": "0170 5550123", "birthDate": "1961-07-04", "notes": "canarynote"}
 	var public []string
 	status, body := send("POST", "/v1/appointment-types/checkup/book", "", map[string]any{
-		"clientId": "canaryclient-0123456789", "slotStartDate": day.Add(9 * time.Hour).Format(time.RFC3339), "patient": person,
+		"clientId": "canaryclient-0123456789", "slotStartDate": noon.Format(time.RFC3339), "patient": person,
 	})
 	if public = append(public, body); status != 201 {
 		t.Fatalf("book: %d %s", status, body)
@@ -127,7 +128,7 @@ func TestNothingPersonalLeaksWhenTheOutsideFails(t *testing.T) {
 	}
 	public = append(public, body)
 	status, body = send("POST", "/v1/agent/appointments", agentKey, with(who, map[string]any{
-		"startTime": day.Add(11 * time.Hour).Format("01/02/2006 03:04 PM"), "minutes": 30, "childName": "Canarychild", "note": "DOB: 07/04/1961 canarynote",
+		"startTime": noon.Add(2 * time.Hour).Format("01/02/2006 03:04 PM"), "minutes": 30, "childName": "Canarychild", "note": "DOB: 07/04/1961 canarynote",
 		"scheduleColumnGUID": "66666666-7777-4888-8999-000000000000", "appointmentTypeGUID": "bbbbbbbb-cccc-4ddd-8eee-ffffffffffff",
 	}))
 	if public = append(public, body); status != 202 {

@@ -6,13 +6,16 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"holdfast/engine/enginetest"
 )
 
-func tomorrow() string { return time.Now().UTC().AddDate(0, 0, 2).Format(time.DateOnly) }
+// inTwoDays is a date that lies ahead, all of it, in every zone.
+func inTwoDays() string { return enginetest.Noon(time.UTC, 2).Format(time.DateOnly) }
 
 // TestMCPOnStandardInput: an assistant says hello, lists the tools and finds times, one message a line.
 func TestMCPOnStandardInput(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "data")
+	dir, day := filepath.Join(t.TempDir(), "data"), inTwoDays()
 	file := filepath.Join(t.TempDir(), "clinic.json")
 	writeJSON(t, file, openClinic(t))
 	must(t, "import", "--data", dir, file)
@@ -24,7 +27,7 @@ func TestMCPOnStandardInput(t *testing.T) {
 		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`,
 		`{"jsonrpc":"2.0","method":"notifications/initialized"}`, ``,
 		`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`,
-		`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"find_slots","arguments":{"appointmentTypeId":"checkup","from":"` + tomorrow() + `","count":2}}}`,
+		`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"find_slots","arguments":{"appointmentTypeId":"checkup","from":"` + day + `","count":2}}}`,
 		`{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"find_slots","arguments":{"appointmentTypeId":"nobody"}}}`,
 		`{"jsonrpc":"2.0","id":5,"method":"no/such/method"}`,
 		`{"jsonrpc":"2.0","method":"no/such/notification"}`, `this is no JSON`,
@@ -51,7 +54,7 @@ func TestMCPOnStandardInput(t *testing.T) {
 	}
 	contains(t, "initialize", text(1), `"name":"holdfast"`, "instructions")
 	contains(t, "tools/list", text(2), "find_slots", "hold_slot", "book", "booking_status", "reschedule", "cancel")
-	contains(t, "find_slots", text(3), "bookingToken", tomorrow()+"T", "spoken")
+	contains(t, "find_slots", text(3), "bookingToken", day+"T", "spoken")
 	contains(t, "find_slots of nothing", text(4), `"isError":true`)
 	for id, want := range map[float64]float64{5: -32601, 0: -32700} {
 		if e, _ := answers[id]["error"].(map[string]any); e["code"] != want || e["message"] == "" {

@@ -152,7 +152,7 @@ func TestKeysRotate(t *testing.T) {
 		status, _ := asked(t, http.MethodGet, s.base+"/v1/appointments/managed", nil, map[string]string{"Holdfast-Manage": token})
 		return status
 	}
-	day := tomorrow()
+	day := inTwoDays()
 	old := book("a-client-secret-0001", day+"T10:00:00Z")
 	contains(t, "rotate", must(t, "keys", "rotate", "--data", dir), "new key")
 	young := book("a-client-secret-0002", day+"T11:00:00Z")

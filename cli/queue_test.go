@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/enginetest"
 	"holdfast/engine/upstream"
 	"holdfast/engine/upstream/upstreamtest"
 	"holdfast/store"
@@ -108,9 +109,8 @@ func TestQueueListAndRetry(t *testing.T) {
 	for range 3 {
 		fake.Outcomes(upstreamtest.RateLimited)
 	}
-	now := time.Now().AddDate(0, 0, 3)
 	booked := postAgent(t, base, "/v1/agent/appointments", with(postAgent(t, base, "/v1/agent/patients", map[string]any{"firstName": "Jane", "lastName": "Roe"}), map[string]any{
-		"startTime": upstream.FormatTime(time.Date(now.Year(), now.Month(), now.Day(), 10, 0, 0, 0, time.UTC), time.UTC),
+		"startTime": upstream.FormatTime(enginetest.Noon(time.UTC, 3), time.UTC),
 		"minutes":   30, "scheduleColumnGUID": "66666666-7777-4888-8999-000000000000", "appointmentTypeGUID": "bbbbbbbb-cccc-4ddd-8eee-ffffffffffff",
 	}))
 	id, _ := booked["operationId"].(string)
