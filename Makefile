@@ -1,8 +1,10 @@
-# make test    everything, under the race detector
-# make lint    what a reader would otherwise have to say
-# make bench   the figures of bench/RESULTS.md; make bench-once runs each of them once, so that they never rot
-# make build   one static binary, ./holdfast
-# make pages   joins and compresses web/ui into web/pages/built, which is committed; after a change of web/ui, and a test says so
+# make test          everything, under the race detector
+# make test-hours    the tests as if they were started at other hours, on other dates and in other zones
+# make lint          what a reader would otherwise have to say
+# make bench         the figures of bench/RESULTS.md; make bench-once runs each of them once, so that they never rot
+# make build         one static binary, ./holdfast
+# make pages         joins and compresses web/ui into web/pages/built, which is committed; after a change of web/ui, and a
+#                    test says so
 
 VERSION     ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@2026.1
@@ -15,7 +17,7 @@ PARALLEL    ?= 2
 # The program is built without cgo, so that it is static; only the race detector needs it.
 export CGO_ENABLED := 0
 
-.PHONY: test vet lint bench bench-once build pages pruned clean
+.PHONY: test test-hours vet lint bench bench-once build pages pruned clean
 
 test: vet
 	@.ci/tools
@@ -25,6 +27,9 @@ test: vet
 	  echo '!!! SKIPPED: the race detector. It needs a C compiler, and there is none.'; \
 	  go test -timeout 25m -p $(PARALLEL) ./...; \
 	fi
+
+test-hours:
+	.ci/hours
 
 vet:
 	go vet ./...
