@@ -73,19 +73,15 @@ func (h *house) resetPassword(w http.ResponseWriter, r *http.Request) {
 		err = fmt.Errorf("%w: nobody signs in with this address. See: holdfast admin list", store.ErrNotFound)
 	}
 	if err == nil {
-		err = h.engine.SetPassword(r.Context(), localActor, u.ID, ask.Password, "")
-	}
-	if err == nil && u.TOTPSecret != nil {
-		err = h.engine.DisableTOTP(r.Context(), localActor, u.ID)
-	}
-	if err == nil && !u.Active {
-		_, err = h.engine.UpdateUser(r.Context(), localActor, u.ID, func(u *store.User) { u.Active = true })
+		u, err = h.engine.UpdateUser(r.Context(), localActor, u.ID, func(u *store.User) {
+			u.Active, u.TOTPSecret, u.TOTPLastStep = true, nil, 0
+		}, &ask.Password)
 	}
 	if err != nil {
 		refuse(w, statusOf(err), err)
 		return
 	}
-	answer(w, userBody{ID: u.ID, Email: u.Email, Name: u.Name, Role: u.Role, Active: true})
+	answer(w, userBody{ID: u.ID, Email: u.Email, Name: u.Name, Role: u.Role, Active: u.Active})
 }
 
 func adminCommand(p process) *cobra.Command {

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -59,7 +60,10 @@ func (e *Engine) SignIn(ctx context.Context, c Credentials) (secret string, staf
 	if until := e.failures.until(now, account, address); until.After(now) {
 		return "", Staff{}, &BackoffError{until}
 	}
-	u, err := e.checkedUser(ctx, email, c, now)
+	u, err := e.knownPassword(ctx, email, c.Password)
+	if err == nil {
+		secret, staff, err = e.openSignIn(ctx, &u, c, now)
+	}
 	switch {
 	case errors.Is(err, ErrWrongPassword) || errors.Is(err, ErrWrongCode):
 		e.failures.add(now, account, address)
@@ -68,17 +72,39 @@ func (e *Engine) SignIn(ctx context.Context, c Credentials) (secret string, staf
 		return "", Staff{}, err
 	}
 	e.failures.clear(account)
+	return secret, staff, nil
+}
+
+// openSignIn signs in a user whose password was found right, if it still is: while it was checked, which takes its time,
+// the account may have been switched off or changed. The code is decided here too, and its step is used up in the same
+// transaction, so of any number of sign-ins with one code exactly one succeeds.
+func (e *Engine) openSignIn(ctx context.Context, checked *store.User, c Credentials, now time.Time) (secret string, staff Staff, err error) {
 	raw := make([]byte, 32)
 	rand.Read(raw)
 	secret = base64.RawURLEncoding.EncodeToString(raw)
 	if len(c.UserAgent) > 300 {
 		c.UserAgent = c.UserAgent[:300]
 	}
-	u.LastSignInAt = now
 	s := store.SignIn{
-		ID: newID(), Hash: sha256.Sum256([]byte(secret)), UserID: u.ID, CreatedAt: now, LastSeenAt: now, ExpiresAt: now.Add(SignInIdle), UserAgent: c.UserAgent,
+		ID: newID(), Hash: sha256.Sum256([]byte(secret)), UserID: checked.ID, CreatedAt: now, LastSeenAt: now, ExpiresAt: now.Add(SignInIdle), UserAgent: c.UserAgent,
 	}
+	var u store.User
 	err = e.store.Write(ctx, func(tx store.Tx) error {
+		var err error
+		if u, err = unchangedUser(ctx, tx, checked); err != nil {
+			return err
+		}
+		if u.TOTPSecret != nil {
+			if c.Code == "" {
+				return ErrCodeNeeded
+			}
+			step, ok := checkTOTP(u.TOTPSecret, c.Code, u.TOTPLastStep, now)
+			if !ok {
+				return ErrWrongCode
+			}
+			u.TOTPLastStep = step
+		}
+		u.LastSignInAt = now
 		if err := tx.PutUser(ctx, u); err != nil {
 			return err
 		}
@@ -87,11 +113,24 @@ func (e *Engine) SignIn(ctx context.Context, c Credentials) (secret string, staf
 		}
 		return audit(ctx, tx, now, Actor("user:"+u.ID), "user.signed_in", "user:"+u.ID, "", nil, nil)
 	})
-	return secret, Staff{u, s}, err
+	if err != nil {
+		return "", Staff{}, err
+	}
+	return secret, Staff{u, s}, nil
 }
 
-// checkedUser returns the user whose password and code are right, with the code's step used up.
-func (e *Engine) checkedUser(ctx context.Context, email string, c Credentials, now time.Time) (store.User, error) {
+// unchangedUser reads anew, in a transaction, the user whose password was checked outside of it. ErrWrongPassword if what
+// was checked does not stand any more: another password or address, or an account that was switched off.
+func unchangedUser(ctx context.Context, tx store.Tx, checked *store.User) (store.User, error) {
+	u, err := tx.User(ctx, checked.ID)
+	if err == nil && (!u.Active || u.Email != checked.Email || u.PasswordHash != checked.PasswordHash) {
+		err = ErrWrongPassword
+	}
+	return u, err
+}
+
+// knownPassword returns the active user who has this address and this password. ErrWrongPassword, which takes as long.
+func (e *Engine) knownPassword(ctx context.Context, email, password string) (store.User, error) {
 	u, err := e.store.UserByEmail(ctx, email)
 	known := err == nil && u.Active
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -101,49 +140,61 @@ func (e *Engine) checkedUser(ctx context.Context, email string, c Credentials, n
 	if known {
 		phc = u.PasswordHash
 	}
-	password := c.Password
 	if len(password) > MaxPassword {
 		password = ""
 	}
 	right, err := e.passwords.verify(ctx, phc, password)
-	switch {
-	case err != nil:
-		return u, err
-	case !known || !right:
-		return u, ErrWrongPassword
-	case u.TOTPSecret == nil:
-		return u, nil
-	case c.Code == "":
-		return u, ErrCodeNeeded
+	if err == nil && (!known || !right) {
+		err = ErrWrongPassword
 	}
-	step, ok := checkTOTP(u.TOTPSecret, c.Code, u.TOTPLastStep, now)
-	if !ok {
-		return u, ErrWrongCode
-	}
-	u.TOTPLastStep = step
-	return u, nil
+	return u, err
 }
 
-// CheckPassword answers nil if this is the user's password now. Failures count as failed sign-ins. ErrWrongPassword,
-// *BackoffError.
-func (e *Engine) CheckPassword(ctx context.Context, u *store.User, password, address string) error {
+// ChangePassword gives a signed-in member of staff, who knows the present password, a new one, and ends the other
+// sign-ins. A wrong present password counts as a failed sign-in.
+//
+// Errors: ErrWrongPassword, *BackoffError, ErrUnauthorized if the sign-in was ended meanwhile, *ValidationError.
+func (e *Engine) ChangePassword(ctx context.Context, s *Staff, current, password, address string) error {
 	now := e.now()
-	keys := []string{"account " + u.Email, "address " + address}
+	keys := []string{"account " + s.User.Email, "address " + address}
 	if until := e.failures.until(now, keys...); until.After(now) {
 		return &BackoffError{until}
 	}
-	right := len(password) <= MaxPassword
-	if right {
-		var err error
-		if right, err = e.passwords.verify(ctx, u.PasswordHash, password); err != nil {
+	checked, err := e.knownPassword(ctx, s.User.Email, current)
+	if err == nil && checked.ID != s.User.ID {
+		err = ErrUnauthorized // the address is somebody else's by now
+	}
+	if errors.Is(err, ErrWrongPassword) {
+		e.failures.add(now, keys...)
+	}
+	if err != nil {
+		return err
+	}
+	hash, err := e.newPassword(ctx, password)
+	if err != nil {
+		return err
+	}
+	_, err = e.changeUser(ctx, s.Actor(), "user.password", s.User.ID, func(tx store.Tx, u *store.User) error {
+		if _, err := unchangedUser(ctx, tx, &checked); err != nil {
 			return err
 		}
+		if err := stillSignedIn(ctx, tx, s); err != nil {
+			return err
+		}
+		u.PasswordHash = hash
+		_, err := tx.DeleteSignIns(ctx, u.ID, s.SignIn.ID)
+		return err
+	})
+	return err
+}
+
+// stillSignedIn answers ErrUnauthorized if a sign-in was ended since it was read.
+func stillSignedIn(ctx context.Context, r store.Reader, s *Staff) error {
+	open, err := r.SignIns(ctx, s.User.ID)
+	if err == nil && !slices.ContainsFunc(open, func(x store.SignIn) bool { return x.ID == s.SignIn.ID }) {
+		err = ErrUnauthorized
 	}
-	if !right {
-		e.failures.add(now, keys...)
-		return ErrWrongPassword
-	}
-	return nil
+	return err
 }
 
 // SignedIn returns the member of staff whose cookie this is. ErrUnauthorized if it is unknown, has expired, or the

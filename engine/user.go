@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"crypto/hmac"
 	"errors"
 	"strings"
 	"time"
@@ -30,52 +31,58 @@ func (e *Engine) CreateUser(ctx context.Context, actor Actor, n NewUser) (store.
 	if u.PasswordHash, err = e.passwords.hash(ctx, n.Password); err != nil {
 		return u, err
 	}
-	return u, e.putUser(ctx, actor, "user.created", nil, u, nil)
+	err = e.store.Write(ctx, func(tx store.Tx) error {
+		if err := tx.PutUser(ctx, u); err != nil {
+			return err
+		}
+		return audit(ctx, tx, e.now(), actor, "user.created", "user:"+u.ID, "", nil, auditedUser(&u))
+	})
+	return u, duplicateAddress(err)
 }
 
-// UpdateUser lets edit change the name, address, role, specialist or active flag of a user. Who is switched off or gets
-// another role is signed out everywhere. store.ErrNotFound, *ValidationError; the last active owner stays one.
-func (e *Engine) UpdateUser(ctx context.Context, actor Actor, id string, edit func(*store.User)) (store.User, error) {
-	before, err := e.store.User(ctx, id)
-	if err != nil {
-		return before, err
+// UpdateUser lets edit change a user, and gives the user a new password unless it is nil; both or neither. Who is
+// switched off, or gets another role or password, is signed out everywhere. edit may be called more than once.
+// store.ErrNotFound, *ValidationError; the last active owner stays one.
+func (e *Engine) UpdateUser(ctx context.Context, actor Actor, id string, edit func(*store.User), password *string) (store.User, error) {
+	hash := ""
+	if password != nil {
+		var err error
+		if hash, err = e.newPassword(ctx, *password); err != nil {
+			return store.User{}, err
+		}
 	}
-	u := before
-	edit(&u)
-	u.ID = before.ID
-	var m mistakes
-	e.checkUser(&m, &u)
-	if err := m.err(); err != nil {
-		return u, err
-	}
-	return u, e.putUser(ctx, actor, "user.changed", &before, u, func(tx store.Tx) error {
-		if u.Active && u.Role == before.Role && u.SpecialistID == before.SpecialistID {
+	return e.changeUser(ctx, actor, "user.changed", id, func(tx store.Tx, u *store.User) error {
+		before := *u
+		edit(u)
+		u.ID = id
+		var m mistakes
+		e.checkUser(&m, u)
+		if err := m.err(); err != nil {
+			return err
+		}
+		switch {
+		case hash != "":
+			u.PasswordHash = hash
+			if err := audit(ctx, tx, e.now(), actor, "user.password", "user:"+id, "", nil, nil); err != nil {
+				return err
+			}
+		case u.Active && u.Role == before.Role && u.SpecialistID == before.SpecialistID:
 			return nil
 		}
-		_, err := tx.DeleteSignIns(ctx, u.ID, "")
+		_, err := tx.DeleteSignIns(ctx, id, "")
 		return err
 	})
 }
 
-// SetPassword gives a user a new password and ends the user's other sign-ins. store.ErrNotFound, *ValidationError.
-func (e *Engine) SetPassword(ctx context.Context, actor Actor, id, password, keepSignIn string) error {
+// newPassword checks a password that somebody chose and returns its hash. It takes a while, so it is made before the
+// transaction that stores it. *ValidationError.
+func (e *Engine) newPassword(ctx context.Context, password string) (hash string, err error) {
 	var m mistakes
 	checkPassword(&m, "password", password)
 	if err := m.err(); err != nil {
-		return err
+		return "", err
 	}
-	u, err := e.store.User(ctx, id)
-	if err != nil {
-		return err
-	}
-	if u.PasswordHash, err = e.passwords.hash(ctx, password); err != nil {
-		return err
-	}
-	before := u
-	return e.putUser(ctx, actor, "user.password", &before, u, func(tx store.Tx) error {
-		_, err := tx.DeleteSignIns(ctx, u.ID, keepSignIn)
-		return err
-	})
+	return e.passwords.hash(ctx, password)
 }
 
 // BeginTOTP returns a fresh secret and the address for the authenticator app. It takes effect with EnableTOTP.
@@ -84,30 +91,32 @@ func (e *Engine) BeginTOTP(u *store.User) (secret []byte, uri string) {
 	return secret, totpURI(secret, e.Schedule().Clinic.Name, u.Email)
 }
 
-// EnableTOTP asks for a one-time code at every sign-in from now on, after a first right code. *ValidationError.
+// EnableTOTP asks for a one-time code at every sign-in from now on, after a first right code. A code that has signed in
+// does not count as one. *ValidationError.
 func (e *Engine) EnableTOTP(ctx context.Context, actor Actor, id string, secret []byte, code string) error {
-	u, err := e.store.User(ctx, id)
-	if err != nil {
-		return err
-	}
-	step, ok := checkTOTP(secret, code, 0, time.Now())
-	if !ok || len(secret) < 16 {
-		return invalid("code", "is not the code that the app shows now; check that the clock of the phone is right")
-	}
-	before := u
-	u.TOTPSecret, u.TOTPLastStep = secret, step
-	return e.putUser(ctx, actor, "user.totp_enabled", &before, u, nil)
+	now := e.now()
+	_, err := e.changeUser(ctx, actor, "user.totp_enabled", id, func(_ store.Tx, u *store.User) error {
+		last := int64(0)
+		if hmac.Equal(secret, u.TOTPSecret) {
+			last = u.TOTPLastStep
+		}
+		step, ok := checkTOTP(secret, code, last, now)
+		if !ok || len(secret) < 16 {
+			return invalid("code", "is not the code that the app shows now; check that the clock of the phone is right")
+		}
+		u.TOTPSecret, u.TOTPLastStep = secret, step
+		return nil
+	})
+	return err
 }
 
 // DisableTOTP asks for no code any more.
 func (e *Engine) DisableTOTP(ctx context.Context, actor Actor, id string) error {
-	u, err := e.store.User(ctx, id)
-	if err != nil {
-		return err
-	}
-	before := u
-	u.TOTPSecret, u.TOTPLastStep = nil, 0
-	return e.putUser(ctx, actor, "user.totp_disabled", &before, u, nil)
+	_, err := e.changeUser(ctx, actor, "user.totp_disabled", id, func(_ store.Tx, u *store.User) error {
+		u.TOTPSecret, u.TOTPLastStep = nil, 0
+		return nil
+	})
+	return err
 }
 
 // Users lists all members of staff by name.
@@ -146,28 +155,34 @@ func (e *Engine) checkUser(m *mistakes, u *store.User) {
 	}
 }
 
-// putUser commits one user with its audit entry, and whatever also does. The last active owner cannot be lost.
-func (e *Engine) putUser(ctx context.Context, actor Actor, action string, before *store.User, u store.User, also func(store.Tx) error) error {
+// changeUser lets edit change one user as the transaction has it, so that of two changes at once none is lost, and commits
+// it with its audit entry. The last active owner cannot be lost. edit may be called more than once. store.ErrNotFound,
+// *ValidationError.
+func (e *Engine) changeUser(ctx context.Context, actor Actor, action, id string, edit func(store.Tx, *store.User) error) (store.User, error) {
+	var after store.User
 	err := e.store.Write(ctx, func(tx store.Tx) error {
-		if before != nil && before.Role == store.RoleOwner && before.Active && (u.Role != store.RoleOwner || !u.Active) {
-			if err := keepAnOwner(ctx, tx, u.ID); err != nil {
-				return err
-			}
-		}
-		if err := tx.PutUser(ctx, u); err != nil {
+		before, err := tx.User(ctx, id)
+		if err != nil {
 			return err
 		}
-		if also != nil {
-			if err := also(tx); err != nil {
+		after = before
+		if err := edit(tx, &after); err != nil {
+			return err
+		}
+		if before.Role == store.RoleOwner && before.Active && (after.Role != store.RoleOwner || !after.Active) {
+			if err := keepAnOwner(ctx, tx, id); err != nil {
 				return err
 			}
 		}
-		var was any
-		if before != nil {
-			was = auditedUser(before)
+		if err := tx.PutUser(ctx, after); err != nil {
+			return err
 		}
-		return audit(ctx, tx, e.now(), actor, action, "user:"+u.ID, "", was, auditedUser(&u))
+		return audit(ctx, tx, e.now(), actor, action, "user:"+id, "", auditedUser(&before), auditedUser(&after))
 	})
+	return after, duplicateAddress(err)
+}
+
+func duplicateAddress(err error) error {
 	if errors.Is(err, store.ErrDuplicate) {
 		return invalid("email", "another user has this address")
 	}

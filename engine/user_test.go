@@ -94,7 +94,8 @@ func TestSignIn(t *testing.T) {
 		if _, _, err := c.SignIn(ctx, good); err != nil {
 			t.Errorf("after the wait: %v", err)
 		}
-		if err := c.SetPassword(ctx, "system", u.ID, "another good password", ""); err != nil {
+		other := "another good password"
+		if _, err := c.UpdateUser(ctx, "system", u.ID, func(*store.User) {}, &other); err != nil {
 			t.Fatal(err)
 		}
 		if _, _, err := c.SignIn(ctx, good); !errors.Is(err, engine.ErrWrongPassword) {
@@ -111,7 +112,7 @@ func TestTheLastOwnerStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	var invalid *engine.ValidationError
-	if _, err := c.UpdateUser(ctx, "system", u.ID, func(u *store.User) { u.Active = false }); !errors.As(err, &invalid) {
+	if _, err := c.UpdateUser(ctx, "system", u.ID, func(u *store.User) { u.Active = false }, nil); !errors.As(err, &invalid) {
 		t.Errorf("switching off the last owner: got %v, want *ValidationError", err)
 	}
 	n := owner()
@@ -122,7 +123,7 @@ func TestTheLastOwnerStays(t *testing.T) {
 	if _, err := c.CreateUser(ctx, "system", n); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.UpdateUser(ctx, "system", u.ID, func(u *store.User) { u.Role = store.RoleReception }); err != nil {
+	if _, err := c.UpdateUser(ctx, "system", u.ID, func(u *store.User) { u.Role = store.RoleReception }, nil); err != nil {
 		t.Errorf("with a second owner: %v", err)
 	}
 }

@@ -15,6 +15,8 @@ import (
 // hash is kept.
 const signInCookie = "holdfast_sign_in"
 
+var errSignedOut = errUnauthorized.because("signed_out", "You are signed out. Sign in again; what you typed is kept.")
+
 // staffCookie is the credential of the staff pages. Where the page is anybody's, a cookie that has expired is passed
 // over.
 func (s *Server) staffCookie(c *call) (bool, error) {
@@ -27,7 +29,7 @@ func (s *Server) staffCookie(c *call) (bool, error) {
 	case errors.Is(err, engine.ErrUnauthorized) && c.route.access == anyone:
 		return false, nil
 	case errors.Is(err, engine.ErrUnauthorized):
-		return true, errUnauthorized.because("signed_out", "You are signed out. Sign in again; what you typed is kept.")
+		return true, errSignedOut
 	case err != nil:
 		return true, err
 	}
@@ -153,17 +155,16 @@ func (s *Server) changePassword(c *call, b *passwordBody) error {
 	if err != nil {
 		return err
 	}
-	if err := s.engine.CheckPassword(c.ctx(), &staff.User, b.Current, s.address(c.r).String()); err != nil {
-		var backoff *engine.BackoffError
-		if errors.As(err, &backoff) {
-			return errRateLimited.again(time.Until(backoff.Until))
-		}
-		if errors.Is(err, engine.ErrWrongPassword) {
-			return fieldError("current", "is not your password")
-		}
-		return err
-	}
-	if err := s.engine.SetPassword(c.ctx(), c.caller.actor, staff.User.ID, b.New, staff.SignIn.ID); err != nil {
+	err = s.engine.ChangePassword(c.ctx(), staff, b.Current, b.New, s.address(c.r).String())
+	var backoff *engine.BackoffError
+	switch {
+	case errors.As(err, &backoff):
+		return errRateLimited.again(time.Until(backoff.Until))
+	case errors.Is(err, engine.ErrWrongPassword):
+		return fieldError("current", "is not your password")
+	case errors.Is(err, engine.ErrUnauthorized):
+		return errSignedOut
+	case err != nil:
 		return renamed(err, "password", "new")
 	}
 	return c.json(http.StatusOK, map[string]bool{"ok": true})

@@ -48,21 +48,15 @@ type userBody struct {
 }
 
 func (s *Server) updateUser(c *call, b *userBody) error {
-	id := c.param("id")
-	u, err := s.engine.UpdateUser(c.ctx(), c.caller.actor, id, func(to *store.User) {
+	u, err := s.engine.UpdateUser(c.ctx(), c.caller.actor, c.param("id"), func(to *store.User) {
 		set(&to.Email, b.Email)
 		set(&to.Name, b.Name)
 		set((*string)(&to.Role), b.Role)
 		set(&to.SpecialistID, b.SpecialistID)
 		set(&to.Active, b.Active)
-	})
+	}, b.Password)
 	if err != nil {
 		return err
-	}
-	if b.Password != nil {
-		if err := s.engine.SetPassword(c.ctx(), c.caller.actor, id, *b.Password, ""); err != nil {
-			return err
-		}
 	}
 	return c.json(http.StatusOK, map[string]userJSON{"user": userOf(&u)})
 }

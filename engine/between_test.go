@@ -1,0 +1,270 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/store"
+)
+
+// What a change decides, it decides in the transaction that writes it. These tests let something else be committed after
+// the change has read and before it writes: by another server on the same database, or by many callers at once.
+
+// between is a store in which first is done just before the next Write begins.
+type between struct {
+	store.Store
+	first func()
+}
+
+func (b *between) Write(ctx context.Context, fn func(store.Tx) error) error {
+	if first := b.first; first != nil {
+		b.first = nil
+		first()
+	}
+	return b.Store.Write(ctx, fn)
+}
+
+// beside is a second server on the clinic's database: what meanwhile does is committed just before its next write.
+func (c *clinic) beside(meanwhile func()) *engine.Engine {
+	c.t.Helper()
+	db := &between{Store: c.store}
+	e, err := engine.New(context.Background(), engine.Options{Store: db, Holds: c.holds})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	db.first = meanwhile
+	return e
+}
+
+// staff adds a user and an owner besides, so that the user may be changed in every way.
+func (c *clinic) staff() store.User {
+	c.t.Helper()
+	ctx := context.Background()
+	if _, err := c.CreateUser(ctx, "system", owner()); err != nil {
+		c.t.Fatal(err)
+	}
+	u, err := c.CreateUser(ctx, "system", engine.NewUser{Email: "kim@example.org", Name: "Kim", Role: store.RoleReception, Password: goodPassword})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return u
+}
+
+func (c *clinic) updateUser(id string, edit func(*store.User)) {
+	c.t.Helper()
+	if _, err := c.UpdateUser(context.Background(), "system", id, edit, nil); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (c *clinic) user(id string) store.User {
+	c.t.Helper()
+	u, err := c.User(context.Background(), id)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return u
+}
+
+// withCode switches one-time codes on and returns the secret, and the code of this moment moved by so many steps.
+func (c *clinic) withCode(u *store.User) (secret []byte, code func(steps int) string) {
+	c.t.Helper()
+	secret, _ = c.BeginTOTP(u)
+	now := time.Now()
+	code = func(steps int) string { return engine.TOTPCode(secret, now.Add(time.Duration(steps)*30*time.Second)) }
+	if err := c.EnableTOTP(context.Background(), "system", u.ID, secret, code(-1)); err != nil {
+		c.t.Fatal(err)
+	}
+	return secret, code
+}
+
+var kim = engine.Credentials{Email: "kim@example.org", Password: goodPassword, Address: "192.0.2.7"}
+
+func TestSignInDecidesOnTheAccountAsItIs(t *testing.T) {
+	other := "a different password"
+	for _, x := range []struct {
+		name      string
+		meanwhile func(c *clinic, u store.User)
+		want      error
+	}{
+		{"switched off", func(c *clinic, u store.User) { c.updateUser(u.ID, func(u *store.User) { u.Active = false }) }, engine.ErrWrongPassword},
+		{"another address", func(c *clinic, u store.User) { c.updateUser(u.ID, func(u *store.User) { u.Email = "lee@example.org" }) }, engine.ErrWrongPassword},
+		{"another password", func(c *clinic, u store.User) {
+			if _, err := c.UpdateUser(context.Background(), "system", u.ID, func(*store.User) {}, &other); err != nil {
+				c.t.Error(err)
+			}
+		}, engine.ErrWrongPassword},
+		{"one-time codes", func(c *clinic, u store.User) { c.withCode(&u) }, engine.ErrCodeNeeded},
+		{"another role", func(c *clinic, u store.User) { c.updateUser(u.ID, func(u *store.User) { u.Role = store.RoleOwner }) }, nil},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			c := newClinic(t, map[string]int{"ada": 1})
+			u := c.staff()
+			var changed store.User
+			e := c.beside(func() {
+				x.meanwhile(c, u)
+				changed = c.user(u.ID)
+			})
+			_, _, err := e.SignIn(context.Background(), kim)
+			if !errors.Is(err, x.want) {
+				t.Errorf("got %v, want %v", err, x.want)
+			}
+			after := c.user(u.ID)
+			if after.Active != changed.Active || after.Email != changed.Email || after.PasswordHash != changed.PasswordHash ||
+				after.Role != changed.Role || string(after.TOTPSecret) != string(changed.TOTPSecret) {
+				t.Errorf("the sign-in undid the change: got %+v, want %+v", after, changed)
+			}
+			if list, err := c.SignIns(context.Background(), u.ID); err != nil || (len(list) > 0) != (x.want == nil) {
+				t.Errorf("%d sign-ins are open, error %v; want one only if it succeeded", len(list), err)
+			}
+		})
+	}
+}
+
+func TestOneTimeCodeSignsInOnce(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 1})
+	u := c.staff()
+	_, code := c.withCode(&u)
+	with := kim
+	with.Code = code(0)
+	var in atomic.Int32
+	var all sync.WaitGroup
+	for range 12 {
+		all.Go(func() {
+			_, _, err := c.SignIn(context.Background(), with)
+			var backoff *engine.BackoffError
+			switch {
+			case err == nil:
+				in.Add(1)
+			case !errors.Is(err, engine.ErrWrongCode) && !errors.As(err, &backoff):
+				t.Errorf("got %v, want ErrWrongCode or *BackoffError", err)
+			}
+		})
+	}
+	all.Wait()
+	if n := in.Load(); n != 1 {
+		t.Errorf("one code signed in %d times, want once", n)
+	}
+}
+
+func TestOneTimeCodeThatSignedInSwitchesNothingOn(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 1})
+	u := c.staff()
+	secret, code := c.withCode(&u)
+	var invalid *engine.ValidationError
+	if err := c.EnableTOTP(context.Background(), "system", u.ID, secret, code(-1)); !errors.As(err, &invalid) {
+		t.Errorf("the code that switched it on: got %v, want *ValidationError", err)
+	}
+}
+
+func TestUserChangesAreNotLost(t *testing.T) {
+	ctx, other := context.Background(), "a different password"
+	for _, x := range []struct {
+		name   string
+		change func(c *clinic, e *engine.Engine, u store.User) error
+	}{
+		{"name", func(_ *clinic, e *engine.Engine, u store.User) error {
+			_, err := e.UpdateUser(ctx, "system", u.ID, func(u *store.User) { u.Name = "Kim Again" }, nil)
+			return err
+		}},
+		{"password", func(_ *clinic, e *engine.Engine, u store.User) error {
+			_, err := e.UpdateUser(ctx, "system", u.ID, func(*store.User) {}, &other)
+			return err
+		}},
+		{"codes on", func(_ *clinic, e *engine.Engine, u store.User) error {
+			secret, _ := e.BeginTOTP(&u)
+			return e.EnableTOTP(ctx, "system", u.ID, secret, engine.TOTPCode(secret, time.Now()))
+		}},
+		{"codes off", func(_ *clinic, e *engine.Engine, u store.User) error { return e.DisableTOTP(ctx, "system", u.ID) }},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			c := newClinic(t, map[string]int{"ada": 1})
+			u := c.staff()
+			e := c.beside(func() { c.updateUser(u.ID, func(u *store.User) { u.Active = false }) })
+			if err := x.change(c, e, u); err != nil {
+				t.Fatal(err)
+			}
+			if c.user(u.ID).Active {
+				t.Error("the account that was switched off meanwhile is on again")
+			}
+		})
+	}
+}
+
+func TestChangePasswordRefusesWhatWasOverruled(t *testing.T) {
+	ctx, reset := context.Background(), "reset by the owner"
+	for _, x := range []struct {
+		name      string
+		meanwhile func(c *clinic, u store.User) error
+		want      error
+	}{
+		{"reset by the owner", func(c *clinic, u store.User) error {
+			_, err := c.UpdateUser(ctx, "system", u.ID, func(*store.User) {}, &reset)
+			return err
+		}, engine.ErrWrongPassword},
+		{"signed out", func(c *clinic, u store.User) error {
+			list, err := c.SignIns(ctx, u.ID)
+			for _, s := range list {
+				err = errors.Join(err, c.SignOut(ctx, s.ID))
+			}
+			return err
+		}, engine.ErrUnauthorized},
+		{"nothing", func(*clinic, store.User) error { return nil }, nil},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			c := newClinic(t, map[string]int{"ada": 1})
+			u := c.staff()
+			_, staff, err := c.SignIn(ctx, kim)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want string
+			e := c.beside(func() {
+				if err := x.meanwhile(c, u); err != nil {
+					t.Error(err)
+				}
+				want = c.user(u.ID).PasswordHash
+			})
+			if err := e.ChangePassword(ctx, &staff, goodPassword, "chosen by the user", "192.0.2.7"); !errors.Is(err, x.want) {
+				t.Errorf("got %v, want %v", err, x.want)
+			}
+			if got := c.user(u.ID).PasswordHash; (got == want) != (x.want != nil) {
+				t.Errorf("the password was replaced: %t, want %t", got != want, x.want == nil)
+			}
+		})
+	}
+}
+
+func TestOwnersCannotAllStepDownAtOnce(t *testing.T) {
+	ctx := context.Background()
+	c := newClinic(t, map[string]int{"ada": 1})
+	var owners []store.User
+	for _, email := range []string{"a@example.org", "b@example.org", "c@example.org", "d@example.org"} {
+		u, err := c.CreateUser(ctx, "system", engine.NewUser{Email: email, Name: email, Role: store.RoleOwner, Password: goodPassword})
+		if err != nil {
+			t.Fatal(err)
+		}
+		owners = append(owners, u)
+	}
+	var all sync.WaitGroup
+	for _, u := range owners {
+		all.Go(func() {
+			_, _ = c.UpdateUser(ctx, "system", u.ID, func(u *store.User) { u.Active = false }, nil)
+		})
+	}
+	all.Wait()
+	left := 0
+	for _, u := range owners {
+		if c.user(u.ID).Active {
+			left++
+		}
+	}
+	if left != 1 {
+		t.Errorf("%d owners are left, want 1", left)
+	}
+}
