@@ -23,55 +23,85 @@ func (e *Engine) CreateAppointmentType(ctx context.Context, actor Actor, t store
 	if t.ID == "" {
 		t.ID = newID()
 	}
-	e.schedule.change.Lock()
-	defer e.schedule.change.Unlock()
-	s := e.schedule.current.Load()
-	if s.types[t.ID] != nil {
-		return t, invalid("id", "this id is in use; choose another, or change that appointment type with PATCH")
-	}
-	return e.putAppointmentType(ctx, actor, "appointmenttype.created", nil, t)
+	return e.putAppointmentType(ctx, actor, "appointmenttype.created", t.ID, func(before *store.AppointmentType) (store.AppointmentType, error) {
+		if before != nil {
+			return t, invalid("id", "this id is in use; choose another, or change that appointment type with PATCH")
+		}
+		return t, nil
+	})
 }
 
 // UpdateAppointmentType lets edit change one type. store.ErrNotFound, *ValidationError.
 func (e *Engine) UpdateAppointmentType(ctx context.Context, actor Actor, id string, edit func(*store.AppointmentType)) (store.AppointmentType, error) {
-	e.schedule.change.Lock()
-	defer e.schedule.change.Unlock()
-	before, err := e.AppointmentType(id)
-	if err != nil {
-		return before, err
-	}
-	t := before
-	t.Specialists = append([]store.Assignment(nil), before.Specialists...)
-	edit(&t)
-	t.ID = id
-	return e.putAppointmentType(ctx, actor, "appointmenttype.changed", &before, t)
+	return e.putAppointmentType(ctx, actor, "appointmenttype.changed", id, func(before *store.AppointmentType) (store.AppointmentType, error) {
+		if before == nil {
+			return store.AppointmentType{}, ErrNoAppointmentType
+		}
+		t := *before
+		t.Specialists = append([]store.Assignment(nil), before.Specialists...)
+		edit(&t)
+		t.ID = id
+		return t, nil
+	})
 }
 
 // ArchiveAppointmentType takes a type out of every listing; its appointments stay. store.ErrNotFound.
 func (e *Engine) ArchiveAppointmentType(ctx context.Context, actor Actor, id string) error {
 	e.schedule.change.Lock()
 	defer e.schedule.change.Unlock()
-	t, err := e.AppointmentType(id)
-	if err != nil {
-		return err
-	}
-	return e.changeSchedule(ctx, scheduleChange{
-		actor: actor, action: "appointmenttype.archived", subject: "appointmenttype:" + id, before: t,
-	}, func(tx store.Tx) error { return tx.ArchiveAppointmentType(ctx, id) })
+	c := scheduleChange{actor: actor, action: "appointmenttype.archived", subject: "appointmenttype:" + id}
+	return e.changeSchedule(ctx, &c, func(tx store.Tx) error {
+		s, err := storedSchedule(ctx, tx)
+		if err != nil {
+			return err
+		}
+		t := typeIn(&s, id)
+		if t == nil {
+			return ErrNoAppointmentType
+		}
+		c.before = *t
+		return tx.ArchiveAppointmentType(ctx, id)
+	})
 }
 
-func (e *Engine) putAppointmentType(ctx context.Context, actor Actor, action string, before *store.AppointmentType, t store.AppointmentType) (store.AppointmentType, error) {
-	s := e.schedule.current.Load()
-	var m mistakes
-	checkAppointmentType(&m, "", &t, func(id string) bool { return s.specialists[id] != nil })
-	if err := m.err(); err != nil {
-		return t, err
+// putAppointmentType stores what edit makes of the type as it is; before is nil if there is none.
+func (e *Engine) putAppointmentType(ctx context.Context, actor Actor, action, id string,
+	edit func(before *store.AppointmentType) (store.AppointmentType, error)) (store.AppointmentType, error) {
+	e.schedule.change.Lock()
+	defer e.schedule.change.Unlock()
+	var t store.AppointmentType
+	c := scheduleChange{actor: actor, action: action, subject: "appointmenttype:" + id}
+	err := e.changeSchedule(ctx, &c, func(tx store.Tx) error {
+		s, err := storedSchedule(ctx, tx)
+		if err != nil {
+			return err
+		}
+		before := typeIn(&s, id)
+		if t, err = edit(before); err != nil {
+			return err
+		}
+		var m mistakes
+		checkAppointmentType(&m, "", &t, func(id string) bool { return specialistIn(&s, id) != nil })
+		if err := m.err(); err != nil {
+			return err
+		}
+		c.after = t
+		if before != nil {
+			c.before = *before
+		}
+		return tx.PutAppointmentType(ctx, t)
+	})
+	return t, err
+}
+
+// typeIn finds an appointment type in a schedule that was read; nil if it is not there.
+func typeIn(s *store.Schedule, id string) *store.AppointmentType {
+	for i := range s.AppointmentTypes {
+		if s.AppointmentTypes[i].ID == id {
+			return &s.AppointmentTypes[i]
+		}
 	}
-	c := scheduleChange{actor: actor, action: action, subject: "appointmenttype:" + t.ID, after: t}
-	if before != nil {
-		c.before = *before
-	}
-	return t, e.changeSchedule(ctx, c, func(tx store.Tx) error { return tx.PutAppointmentType(ctx, t) })
+	return nil
 }
 
 func assigned(list []store.Assignment) []string {

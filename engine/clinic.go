@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strings"
@@ -12,41 +13,65 @@ import (
 func (e *Engine) UpdateClinic(ctx context.Context, actor Actor, edit func(*store.Clinic)) (store.Clinic, error) {
 	e.schedule.change.Lock()
 	defer e.schedule.change.Unlock()
-	before := e.schedule.current.Load().Clinic
-	c := before
-	edit(&c)
-	var m mistakes
-	checkClinic(&m, "", "contact.", &c)
-	if err := m.err(); err != nil {
-		return c, err
-	}
-	before.Settings, c.Settings = nil, before.Settings
-	audited := c
-	audited.Settings = nil
-	return c, e.changeSchedule(ctx, scheduleChange{actor: actor, action: "clinic.changed", subject: "clinic", before: before, after: audited},
-		func(tx store.Tx) error { return tx.PutClinic(ctx, c) })
+	var after store.Clinic
+	c := scheduleChange{actor: actor, action: "clinic.changed", subject: "clinic"}
+	err := e.changeSchedule(ctx, &c, func(tx store.Tx) error {
+		s, err := storedSchedule(ctx, tx)
+		if err != nil {
+			return err
+		}
+		after = s.Clinic
+		edit(&after)
+		var m mistakes
+		checkClinic(&m, "", "contact.", &after)
+		if err := m.err(); err != nil {
+			return err
+		}
+		after.Settings = s.Clinic.Settings
+		before, audited := s.Clinic, after
+		before.Settings, audited.Settings = nil, nil
+		c.before, c.after = before, audited
+		return tx.PutClinic(ctx, after)
+	})
+	return after, err
 }
 
 // UpdateSettings lets edit change what the owner has chosen. *ValidationError.
 func (e *Engine) UpdateSettings(ctx context.Context, actor Actor, edit func(*Settings)) (Settings, error) {
 	e.schedule.change.Lock()
 	defer e.schedule.change.Unlock()
-	before := e.Settings()
-	after := before
-	edit(&after)
-	var m mistakes
-	checkSettings(&m, &after)
-	if err := m.err(); err != nil {
-		return before, err
-	}
-	raw, err := json.Marshal(after)
-	if err != nil {
-		return before, err
-	}
-	c := e.schedule.current.Load().Clinic
-	c.Settings = raw
-	return after, e.changeSchedule(ctx, scheduleChange{actor: actor, action: "settings.changed", subject: "clinic", before: before.audited(), after: after.audited()},
-		func(tx store.Tx) error { return tx.PutClinic(ctx, c) })
+	var after Settings
+	c := scheduleChange{actor: actor, action: "settings.changed", subject: "clinic"}
+	err := e.changeSchedule(ctx, &c, func(tx store.Tx) error {
+		s, err := storedSchedule(ctx, tx)
+		if err != nil {
+			return err
+		}
+		before, err := readSettings(s.Clinic.Settings)
+		if err != nil {
+			return err
+		}
+		after = before
+		edit(&after)
+		var m mistakes
+		checkSettings(&m, &after)
+		if err := m.err(); err != nil {
+			return err
+		}
+		c.before, c.after = before.audited(), after.audited()
+		if s.Clinic.Settings, err = json.Marshal(after); err != nil {
+			return err
+		}
+		return tx.PutClinic(ctx, s.Clinic)
+	})
+	return after, err
+}
+
+// storedSchedule is the schedule that a change is made on, as the transaction has it.
+func storedSchedule(ctx context.Context, tx store.Tx) (store.Schedule, error) {
+	s, err := tx.Schedule(ctx)
+	s.Clinic.Timezone = cmp.Or(s.Clinic.Timezone, unsetZone)
+	return s, err
 }
 
 // checkClinic names the fields as the document does that they came in: at stands before its own, contact before the ways to

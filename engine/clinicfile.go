@@ -141,20 +141,26 @@ type Imported struct {
 func (e *Engine) Import(ctx context.Context, actor Actor, f ClinicFile) (Imported, error) {
 	e.schedule.change.Lock()
 	defer e.schedule.change.Unlock()
-	s := e.schedule.current.Load()
-	rows, err := f.rows(s)
+	n := Imported{Specialists: len(f.Specialists), AppointmentTypes: len(f.AppointmentTypes)}
+	var rows *importRows
+	c := scheduleChange{actor: actor, action: "clinic.imported", subject: "clinic", after: n}
+	err := e.changeSchedule(ctx, &c, func(tx store.Tx) error {
+		s, err := storedSchedule(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if rows, err = f.rows(&s); err != nil {
+			return err
+		}
+		return rows.write(ctx, tx)
+	})
 	if err != nil {
 		return Imported{}, err
 	}
-	n := Imported{Specialists: len(f.Specialists), AppointmentTypes: len(f.AppointmentTypes)}
-	err = e.changeSchedule(ctx, scheduleChange{actor: actor, action: "clinic.imported", subject: "clinic", after: n},
-		func(tx store.Tx) error { return rows.write(ctx, tx) })
-	if err == nil {
-		for _, p := range rows.specialists {
-			e.followActive(context.WithoutCancel(ctx), p)
-		}
+	for _, p := range rows.specialists {
+		e.followActive(context.WithoutCancel(ctx), p)
 	}
-	return n, err
+	return n, nil
 }
 
 // importRows is a checked ClinicFile as rows of the store.
@@ -166,7 +172,8 @@ type importRows struct {
 	types       []store.AppointmentType
 }
 
-func (f *ClinicFile) rows(s *schedule) (*importRows, error) {
+// rows checks the file against the schedule that it is stored over. It may be called again.
+func (f *ClinicFile) rows(s *store.Schedule) (*importRows, error) {
 	var m mistakes
 	r := &importRows{hours: make(map[string][]store.WeeklyWindow)}
 	zone := s.Clinic.Timezone
@@ -175,8 +182,8 @@ func (f *ClinicFile) rows(s *schedule) (*importRows, error) {
 		r.clinic, zone = &c, c.Timezone
 	}
 	known := make(map[string]bool)
-	for id := range s.specialists {
-		known[id] = true
+	for i := range s.Specialists {
+		known[s.Specialists[i].ID] = true
 	}
 	inFile := make(map[string]bool)
 	for i := range f.Specialists {

@@ -29,7 +29,7 @@ func (e *Engine) PutOverride(ctx context.Context, actor Actor, o store.Override,
 		return o, err
 	}
 	o.ID = newID()
-	return o, e.changeSchedule(ctx, scheduleChange{
+	return o, e.changeSchedule(ctx, &scheduleChange{
 		actor: actor, action: "override.put", subject: "specialist:" + o.SpecialistID, reason: o.Reason, after: o,
 		once: once, result: o,
 	}, func(tx store.Tx) error { return tx.PutOverride(ctx, o) })
@@ -37,19 +37,10 @@ func (e *Engine) PutOverride(ctx context.Context, actor Actor, o store.Override,
 
 // DeleteOverride gives a date its weekly hours back. store.ErrNotFound.
 func (e *Engine) DeleteOverride(ctx context.Context, actor Actor, id string) error {
-	owner := ""
-	for specialistID, list := range e.schedule.current.Load().Overrides {
-		if slices.ContainsFunc(list, func(o store.Override) bool { return o.ID == id }) {
-			owner = specialistID
-		}
-	}
-	if owner == "" {
-		return store.ErrNotFound
-	}
-	return e.changeSchedule(ctx, scheduleChange{
-		actor: actor, action: "override.deleted", subject: "specialist:" + owner,
-	}, func(tx store.Tx) error {
-		_, err := tx.DeleteOverride(ctx, id)
+	c := scheduleChange{actor: actor, action: "override.deleted"}
+	return e.changeSchedule(ctx, &c, func(tx store.Tx) error {
+		o, err := tx.DeleteOverride(ctx, id)
+		c.subject = "specialist:" + o.SpecialistID
 		return err
 	})
 }

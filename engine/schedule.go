@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -104,10 +105,11 @@ func (e *Engine) readSchedule(ctx context.Context) error {
 	return nil
 }
 
+// unsetZone is the time zone of a clinic that was never set up.
+const unsetZone = "UTC"
+
 func newSchedule(read store.Schedule) (*schedule, error) {
-	if read.Clinic.Timezone == "" {
-		read.Clinic.Timezone = "UTC"
-	}
+	read.Clinic.Timezone = cmp.Or(read.Clinic.Timezone, unsetZone)
 	zone, err := LoadZone(read.Clinic.Timezone)
 	if err != nil {
 		return nil, err
@@ -154,25 +156,26 @@ type Actor string
 type scheduleChange struct {
 	actor                   Actor
 	action, subject, reason string
-	before, after           any // for the audit log; nil where there is nothing
+	before, after           any // for the audit log; nil where there is nothing; write may set them
 	once                    *Once
 	result                  any // what once answers with
 }
 
 // changeSchedule commits one change of the schedule. The feed makes it visible before Write returns, so the very next
-// listing shows it.
-func (e *Engine) changeSchedule(ctx context.Context, c scheduleChange, write func(store.Tx) error) error {
+// listing shows it. A change that depends on what there is reads it in write, where nothing can come between, and says in c
+// what it found.
+func (e *Engine) changeSchedule(ctx context.Context, c *scheduleChange, write func(store.Tx) error) error {
 	now := time.Now().UTC().Truncate(time.Millisecond)
-	before, err := inWords(c.before)
-	if err != nil {
-		return err
-	}
-	after, err := inWords(c.after)
-	if err != nil {
-		return err
-	}
 	return e.store.Write(ctx, func(tx store.Tx) error {
 		if err := write(tx); err != nil {
+			return err
+		}
+		before, err := inWords(c.before)
+		if err != nil {
+			return err
+		}
+		after, err := inWords(c.after)
+		if err != nil {
 			return err
 		}
 		if err := audit(ctx, tx, now, c.actor, c.action, c.subject, c.reason, before, after); err != nil {

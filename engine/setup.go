@@ -74,12 +74,12 @@ func (e *Engine) Setup(ctx context.Context, token string, owner NewUser, edit fu
 	}
 	owner.Role, owner.SpecialistID = store.RoleOwner, ""
 	u := store.User{ID: newID(), Email: owner.Email, Name: owner.Name, Role: owner.Role, Active: true, CreatedAt: e.now()}
-	clinic := e.Schedule().Clinic
-	edit(&clinic)
+	named := e.Schedule().Clinic
+	edit(&named)
 	var m mistakes
 	e.checkUser(&m, &u)
 	checkPassword(&m, "password", owner.Password)
-	checkClinic(&m, "clinic.", "clinic.contact.", &clinic)
+	checkClinic(&m, "clinic.", "clinic.contact.", &named)
 	if err := m.err(); err != nil {
 		return u, err
 	}
@@ -87,8 +87,19 @@ func (e *Engine) Setup(ctx context.Context, token string, owner NewUser, edit fu
 	if u.PasswordHash, err = e.passwords.hash(ctx, owner.Password); err != nil {
 		return u, err
 	}
-	return u, e.changeSchedule(ctx, scheduleChange{actor: Actor("user:" + u.ID), action: "clinic.set_up", subject: "clinic"}, func(tx store.Tx) error {
+	return u, e.changeSchedule(ctx, &scheduleChange{actor: Actor("user:" + u.ID), action: "clinic.set_up", subject: "clinic"}, func(tx store.Tx) error {
 		if err := e.checkSetup(ctx, tx, token); err != nil {
+			return err
+		}
+		s, err := storedSchedule(ctx, tx)
+		if err != nil {
+			return err
+		}
+		clinic := s.Clinic
+		edit(&clinic)
+		var m mistakes
+		checkClinic(&m, "clinic.", "clinic.contact.", &clinic)
+		if err := m.err(); err != nil {
 			return err
 		}
 		if err := tx.PutUser(ctx, u); err != nil {

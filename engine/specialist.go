@@ -15,39 +15,43 @@ func (e *Engine) CreateSpecialist(ctx context.Context, actor Actor, p store.Spec
 	if p.ID == "" {
 		p.ID = newID()
 	}
-	e.schedule.change.Lock()
-	defer e.schedule.change.Unlock()
-	if e.schedule.current.Load().specialists[p.ID] != nil {
-		return p, invalid("id", "this id is in use; choose another, or change that specialist with PATCH")
-	}
-	return e.putSpecialist(ctx, actor, "specialist.created", nil, p)
+	return e.putSpecialist(ctx, actor, "specialist.created", p.ID, func(before *store.Specialist) (store.Specialist, error) {
+		if before != nil {
+			return p, invalid("id", "this id is in use; choose another, or change that specialist with PATCH")
+		}
+		return p, nil
+	})
 }
 
 // UpdateSpecialist lets edit change one specialist. store.ErrNotFound, *ValidationError.
 func (e *Engine) UpdateSpecialist(ctx context.Context, actor Actor, id string, edit func(*store.Specialist)) (store.Specialist, error) {
-	e.schedule.change.Lock()
-	defer e.schedule.change.Unlock()
-	before, err := e.Specialist(id)
-	if err != nil {
-		return before, err
-	}
-	p := before
-	edit(&p)
-	p.ID = id
-	return e.putSpecialist(ctx, actor, "specialist.changed", &before, p)
+	return e.putSpecialist(ctx, actor, "specialist.changed", id, func(before *store.Specialist) (store.Specialist, error) {
+		if before == nil {
+			return store.Specialist{}, store.ErrNotFound
+		}
+		p := *before
+		edit(&p)
+		p.ID = id
+		return p, nil
+	})
 }
 
 // ArchiveSpecialist takes a specialist out of every listing; the appointments stay. store.ErrNotFound.
 func (e *Engine) ArchiveSpecialist(ctx context.Context, actor Actor, id string) error {
 	e.schedule.change.Lock()
 	defer e.schedule.change.Unlock()
-	p, err := e.Specialist(id)
-	if err != nil {
-		return err
-	}
-	err = e.changeSchedule(ctx, scheduleChange{
-		actor: actor, action: "specialist.archived", subject: "specialist:" + id, before: p,
-	}, func(tx store.Tx) error {
+	var p store.Specialist
+	c := scheduleChange{actor: actor, action: "specialist.archived", subject: "specialist:" + id}
+	err := e.changeSchedule(ctx, &c, func(tx store.Tx) error {
+		s, err := storedSchedule(ctx, tx)
+		if err != nil {
+			return err
+		}
+		before := specialistIn(&s, id)
+		if before == nil {
+			return store.ErrNotFound
+		}
+		p, c.before = *before, *before
 		if err := tx.ArchiveSpecialist(ctx, id); err != nil {
 			return err
 		}
@@ -60,20 +64,34 @@ func (e *Engine) ArchiveSpecialist(ctx context.Context, actor Actor, id string) 
 	return err
 }
 
-func (e *Engine) putSpecialist(ctx context.Context, actor Actor, action string, before *store.Specialist, p store.Specialist) (store.Specialist, error) {
-	if p.Timezone == "" {
-		p.Timezone = e.Zone().String()
-	}
-	var m mistakes
-	checkSpecialist(&m, "", &p)
-	if err := m.err(); err != nil {
-		return p, err
-	}
-	c := scheduleChange{actor: actor, action: action, subject: "specialist:" + p.ID, after: p}
-	if before != nil {
-		c.before = *before
-	}
-	err := e.changeSchedule(ctx, c, func(tx store.Tx) error {
+// putSpecialist stores what edit makes of the specialist as it is; before is nil if there is none.
+func (e *Engine) putSpecialist(ctx context.Context, actor Actor, action, id string,
+	edit func(before *store.Specialist) (store.Specialist, error)) (store.Specialist, error) {
+	e.schedule.change.Lock()
+	defer e.schedule.change.Unlock()
+	var p store.Specialist
+	c := scheduleChange{actor: actor, action: action, subject: "specialist:" + id}
+	err := e.changeSchedule(ctx, &c, func(tx store.Tx) error {
+		s, err := storedSchedule(ctx, tx)
+		if err != nil {
+			return err
+		}
+		before := specialistIn(&s, id)
+		if p, err = edit(before); err != nil {
+			return err
+		}
+		if p.Timezone == "" {
+			p.Timezone = s.Clinic.Timezone
+		}
+		var m mistakes
+		checkSpecialist(&m, "", &p)
+		if err := m.err(); err != nil {
+			return err
+		}
+		c.after = p
+		if before != nil {
+			c.before = *before
+		}
 		if err := tx.PutSpecialist(ctx, p); err != nil || p.Active {
 			return err
 		}
@@ -83,6 +101,16 @@ func (e *Engine) putSpecialist(ctx context.Context, actor Actor, action string, 
 		e.followActive(context.WithoutCancel(ctx), p)
 	}
 	return p, err
+}
+
+// specialistIn finds a specialist in a schedule that was read; nil if it is not there.
+func specialistIn(s *store.Schedule, id string) *store.Specialist {
+	for i := range s.Specialists {
+		if s.Specialists[i].ID == id {
+			return &s.Specialists[i]
+		}
+	}
+	return nil
 }
 
 // endSignInsOf signs out whoever works as this specialist.
@@ -135,16 +163,24 @@ func (e *Engine) WeeklyHours(specialistID string) ([]store.WeeklyWindow, error) 
 // PutWeeklyHours replaces all weekly hours of one specialist. Appointments outside the new hours stay. store.ErrNotFound,
 // *ValidationError.
 func (e *Engine) PutWeeklyHours(ctx context.Context, actor Actor, specialistID string, hours []store.WeeklyWindow) error {
-	before, err := e.WeeklyHours(specialistID)
+	hours, err := checkedHours(hours)
 	if err != nil {
 		return err
 	}
-	if hours, err = checkedHours(hours); err != nil {
-		return err
+	c := scheduleChange{
+		actor: actor, action: "weeklyhours.replaced", subject: "specialist:" + specialistID, after: hours,
 	}
-	return e.changeSchedule(ctx, scheduleChange{
-		actor: actor, action: "weeklyhours.replaced", subject: "specialist:" + specialistID, before: before, after: hours,
-	}, func(tx store.Tx) error { return tx.PutWeeklyHours(ctx, specialistID, hours) })
+	return e.changeSchedule(ctx, &c, func(tx store.Tx) error {
+		s, err := storedSchedule(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if specialistIn(&s, specialistID) == nil {
+			return store.ErrNotFound
+		}
+		c.before = s.WeeklyHours[specialistID]
+		return tx.PutWeeklyHours(ctx, specialistID, hours)
+	})
 }
 
 // DryRunWeeklyHours lists the slots of one type that these hours would give a specialist, changing nothing. Live holds

@@ -1,0 +1,129 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"holdfast/engine"
+	"holdfast/store"
+)
+
+func TestScheduleChangesAreNotLost(t *testing.T) {
+	ctx := context.Background()
+	for _, x := range []struct {
+		name      string
+		meanwhile func(e *engine.Engine) error
+		change    func(e *engine.Engine) error
+		kept      func(c *engine.Engine) bool
+	}{
+		{"settings",
+			func(e *engine.Engine) error {
+				_, err := e.UpdateSettings(ctx, "system", func(s *engine.Settings) { s.ReminderHours = 24 })
+				return err
+			},
+			func(e *engine.Engine) error {
+				_, err := e.UpdateSettings(ctx, "system", func(s *engine.Settings) { s.Accent = "plum" })
+				return err
+			},
+			func(e *engine.Engine) bool { s := e.Settings(); return s.ReminderHours == 24 && s.Accent == "plum" }},
+		{"the clinic and its settings",
+			func(e *engine.Engine) error {
+				_, err := e.UpdateSettings(ctx, "system", func(s *engine.Settings) { s.ReminderHours = 24 })
+				return err
+			},
+			func(e *engine.Engine) error {
+				_, err := e.UpdateClinic(ctx, "system", func(c *store.Clinic) { c.Name = "Hill Clinic" })
+				return err
+			},
+			func(e *engine.Engine) bool {
+				return e.Settings().ReminderHours == 24 && e.Schedule().Clinic.Name == "Hill Clinic"
+			}},
+		{"an import and settings",
+			func(e *engine.Engine) error {
+				_, err := e.UpdateSettings(ctx, "system", func(s *engine.Settings) { s.ReminderHours = 24 })
+				return err
+			},
+			func(e *engine.Engine) error {
+				_, err := e.Import(ctx, "system", clinicFile(map[string]int{"ada": 1}))
+				return err
+			},
+			func(e *engine.Engine) bool { return e.Settings().ReminderHours == 24 }},
+		{"an appointment type",
+			func(e *engine.Engine) error {
+				_, err := e.UpdateAppointmentType(ctx, "system", "checkup", func(t *store.AppointmentType) { t.Active = false })
+				return err
+			},
+			func(e *engine.Engine) error {
+				_, err := e.UpdateAppointmentType(ctx, "system", "checkup", func(t *store.AppointmentType) { t.Description = "Once a year" })
+				return err
+			},
+			func(e *engine.Engine) bool {
+				t, err := e.AppointmentType("checkup")
+				return err == nil && !t.Active && t.Description == "Once a year"
+			}},
+		{"a specialist",
+			func(e *engine.Engine) error {
+				_, err := e.UpdateSpecialist(ctx, "system", "ada", func(p *store.Specialist) { p.Active = false })
+				return err
+			},
+			func(e *engine.Engine) error {
+				_, err := e.UpdateSpecialist(ctx, "system", "ada", func(p *store.Specialist) { p.Name = "Ada L." })
+				return err
+			},
+			func(e *engine.Engine) bool {
+				p, err := e.Specialist("ada")
+				return err == nil && !p.Active && p.Name == "Ada L."
+			}},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			c := newClinic(t, map[string]int{"ada": 1, "bea": 1})
+			e := c.beside(func() {
+				if err := x.meanwhile(c.Engine); err != nil {
+					t.Error(err)
+				}
+			})
+			if err := x.change(e); err != nil {
+				t.Fatal(err)
+			}
+			if !x.kept(e) {
+				t.Error("what was changed meanwhile is lost")
+			}
+		})
+	}
+}
+
+func TestScheduleRefusesWhatIsTakenOrGoneMeanwhile(t *testing.T) {
+	ctx := context.Background()
+	c := newClinic(t, map[string]int{"ada": 1, "bea": 1})
+	xray := func(name string) store.AppointmentType {
+		t := engine.DefaultAppointmentType()
+		t.ID, t.Name = "xray", name
+		return t
+	}
+	var invalid *engine.ValidationError
+	e := c.beside(func() {
+		if _, err := c.CreateAppointmentType(ctx, "system", xray("X-ray")); err != nil {
+			t.Error(err)
+		}
+	})
+	if _, err := e.CreateAppointmentType(ctx, "system", xray("Another")); !errors.As(err, &invalid) {
+		t.Errorf("a type whose id was taken meanwhile: got %v, want *ValidationError", err)
+	}
+	e = c.beside(func() {
+		if err := c.ArchiveSpecialist(ctx, "system", "bea"); err != nil {
+			t.Error(err)
+		}
+	})
+	if _, err := e.UpdateSpecialist(ctx, "system", "bea", func(p *store.Specialist) { p.Name = "Bea" }); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a specialist who was archived meanwhile: got %v, want ErrNotFound", err)
+	}
+	e = c.beside(nil)
+	o, err := c.PutOverride(ctx, "system", store.Override{SpecialistID: "ada", Date: store.Date{Year: 2030, Month: 1, Day: 2}, Closed: true}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.DeleteOverride(ctx, "system", o.ID); err != nil {
+		t.Errorf("an override that another server made: %v", err)
+	}
+}
