@@ -223,6 +223,10 @@ func (s *Server) change(c *call) (id string, version int64, err error) {
 	return id, version, err
 }
 
+// inSilence reports whether nobody is told of a change. That is the desk's to decide: of a patient's own move or cancellation
+// the clinic hears whatever the request says.
+func (c *call) inSilence(notify *bool) bool { return notify != nil && !*notify && c.caller.may(desk) }
+
 type cancelBody struct {
 	clientBody
 	Reason string `json:"reason"`
@@ -236,7 +240,7 @@ func (s *Server) cancelAppointment(c *call, b *cancelBody) error {
 	}
 	a, err := s.engine.Cancel(c.ctx(), engine.CancelRequest{
 		ID: id, Version: version, Reason: b.Reason, Actor: c.caller.actor, CutOff: c.caller.appointment != nil,
-		Silent: b.Notify != nil && !*b.Notify, Once: c.answering(s.renderAppointment(c)),
+		Silent: c.inSilence(b.Notify), Once: c.answering(s.renderAppointment(c)),
 	})
 	if err != nil {
 		return err
@@ -281,7 +285,7 @@ func (s *Server) rescheduleAppointment(c *call, b *rescheduleBody) error {
 	a, err := s.engine.Reschedule(c.ctx(), engine.RescheduleRequest{
 		ID: id, Version: version, SlotStart: start, SpecialistID: specialistID, HoldID: b.HoldID, Client: c.client, Owner: booked,
 		Actor: c.caller.actor, CutOff: c.caller.appointment != nil, IgnoreHours: b.IgnoreHours, Displace: b.Displace,
-		Silent: b.Notify != nil && !*b.Notify, Once: c.answering(s.renderAppointment(c)),
+		Silent: c.inSilence(b.Notify), Once: c.answering(s.renderAppointment(c)),
 	})
 	if err != nil {
 		return err

@@ -1,0 +1,52 @@
+package web_test
+
+import (
+	"strings"
+	"testing"
+
+	"holdfast/engine"
+	"holdfast/engine/notice"
+)
+
+// Silence is the desk's to ask for: of what a patient does with the manage link people and programs are told, whatever the
+// request says.
+func TestNotifyFalseIsTheDesksAlone(t *testing.T) {
+	for _, x := range []struct {
+		name, action, notice, event string
+		body                        map[string]any
+	}{
+		{"cancel", "/cancel", "cancellation", "cancelled", map[string]any{"notify": false}},
+		{"move", "/reschedule", "reschedule", "rescheduled", map[string]any{"notify": false}},
+	} {
+		for _, by := range []string{"patient", "desk"} {
+			t.Run(x.name+" by the "+by, func(t *testing.T) {
+				h, _ := newPractice(t, func(o *engine.Options) {
+					var err error
+					if o.Notices.Mailer, err = notice.NewMailer(notice.MailOptions{Dir: t.TempDir()}); err != nil {
+						t.Fatal(err)
+					}
+					o.Notices.Hooks = notice.NewHooks(notice.HookOptions{})
+				})
+				h.do("PUT", "/v1/settings", map[string]any{"webhooks": []any{map[string]any{"id": "crm", "url": "https://crm.invalid/hooks"}}}, asAdmin).want(200)
+				booked := h.book(1, "checkup", map[string]any{
+					"slotStartDate": h.at(0), "specialistId": "ada", "patient": map[string]any{"name": "Lena", "email": "lena@example.org"},
+				}).want(201)
+				id := booked.text("appointment", "id")
+				who := asAdmin
+				if by == "patient" {
+					who = booked.managing()
+				}
+				if x.name == "move" {
+					x.body["slotStartDate"] = h.at(60)
+				}
+				h.do("POST", "/v1/appointments/"+id+x.action, x.body, who).want(200)
+				told := h.do("GET", "/v1/appointments/"+id+"/deliveries", nil, asAdmin).want(200).raw
+				for _, promised := range []string{`"channel":"email","notice":"` + x.notice + `"`, `"channel":"webhook","notice":"appointment.` + x.event} {
+					if got := strings.Contains(told, promised); got != (by == "patient") {
+						t.Errorf("%s: promised %t, want %t\n%s", promised, got, by == "patient", told)
+					}
+				}
+			})
+		}
+	}
+}
