@@ -22,7 +22,11 @@ const (
 	operator         // who watches the server run: an admin, the reception, or a scraper on this machine
 	frontDesk        // the work of the clinic as a whole: an owner or the reception
 	queueing         // who may see how far outbound calls are: the front desk and agents
+	booking          // who holds, books or asks for a session: anyone, but no key that is for presence alone
 )
+
+// public reports whether no credential is needed.
+func (a access) public() bool { return a == anyone || a == booking }
 
 // caller is on whose behalf a request is made. The zero caller is anybody.
 type caller struct {
@@ -47,6 +51,8 @@ func (c *caller) may(a access) bool {
 	switch a {
 	case anyone:
 		return true
+	case booking:
+		return c.scope != store.ScopePresence
 	case managed:
 		return c.appointment != nil || c.may(desk)
 	case desk:
@@ -141,7 +147,7 @@ func (s *Server) manageLink(c *call) (bool, error) {
 // authorize holds what the caller may against what the route asks.
 func (s *Server) authorize(c *call) error {
 	needs := c.route.access
-	if needs == anyone || c.denied != nil {
+	if needs.public() && c.caller.may(needs) || c.denied != nil {
 		return nil
 	}
 	if needs == operator && s.onThisMachine(c.r) {
@@ -166,6 +172,8 @@ func credentialFor(a access) string {
 		return "Send the token of the appointment's manage link in the header Holdfast-Manage, or an admin key as Authorization: Bearer hfk_…."
 	case agent, queueing:
 		return "Send an API key with the scope agent as Authorization: Bearer hfk_…."
+	case booking:
+		return "A key with the scope presence is for presence and sessions alone; leave it out, or send one with the scope agent or admin."
 	case presence:
 		return "Send an API key with the scope presence as Authorization: Bearer hfk_…."
 	}

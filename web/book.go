@@ -32,7 +32,7 @@ func (s *Server) book(c *call, b *bookBody) error {
 		Patient: store.Patient(b.Patient), Source: store.SourceWeb, Actor: "client",
 	}
 	switch c.caller.scope {
-	case store.ScopeAdmin, store.ScopePresence:
+	case store.ScopeAdmin:
 		r.Source, r.Actor = store.SourceAPI, c.caller.actor
 	case store.ScopeAgent:
 		r.Source, r.Actor = store.SourceAgent, c.caller.actor
@@ -68,7 +68,7 @@ func (s *Server) createAppointment(c *call, b *createAppointmentBody) error {
 	r := engine.BookRequest{
 		AppointmentTypeID: b.AppointmentTypeID, HoldID: b.HoldID, SpecialistID: b.SpecialistID, Client: c.client,
 		Patient: store.Patient(b.Patient), Source: store.SourceStaff, Actor: c.caller.actor,
-		IgnoreHours: b.IgnoreHours, Displace: displace, Silent: b.Notify != nil && !*b.Notify,
+		IgnoreHours: b.IgnoreHours, Displace: displace, Silent: c.inSilence(b.Notify),
 	}
 	if !c.caller.reaches(b.SpecialistID) {
 		return errForbidden.with("You can book into your own calendar only; name yourself in specialistId.")

@@ -72,6 +72,8 @@ func (a access) String() string {
 		return "an agent key, an owner, the reception, or an admin key"
 	case presence:
 		return "a presence key, or staff"
+	case booking:
+		return "anyone, but no presence key"
 	case operator:
 		return "an owner, the reception, an admin key, or this machine"
 	}

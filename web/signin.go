@@ -21,12 +21,12 @@ var errSignedOut = errUnauthorized.because("signed_out", "You are signed out. Si
 // over.
 func (s *Server) staffCookie(c *call) (bool, error) {
 	cookie, err := c.r.Cookie(signInCookie)
-	if err != nil || cookie.Value == "" || c.route.access == anyone && !c.route.asksWho() {
+	if err != nil || cookie.Value == "" || c.route.access.public() && !c.route.asksWho() {
 		return false, nil
 	}
 	staff, err := s.engine.SignedIn(c.ctx(), cookie.Value)
 	switch {
-	case errors.Is(err, engine.ErrUnauthorized) && c.route.access == anyone:
+	case errors.Is(err, engine.ErrUnauthorized) && c.route.access.public():
 		return false, nil
 	case errors.Is(err, engine.ErrUnauthorized):
 		return true, errSignedOut
