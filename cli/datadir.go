@@ -6,11 +6,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
+	"holdfast/engine"
 	"holdfast/engine/token"
 )
 
@@ -192,6 +194,28 @@ func syncDir(path string) error {
 func (d *dataDir) damagedQueues() []string {
 	list, _ := filepath.Glob(d.file(damagedQueue)) // the pattern is a good one
 	return list
+}
+
+// copies lists what is in the directory besides the data itself and holds the same persons: backups, the snapshots made
+// before a migration, and damaged queue files. Oldest first.
+func (d *dataDir) copies() ([]engine.Copy, error) {
+	files := d.damagedQueues()
+	entries, err := os.ReadDir(d.file(backupsDir))
+	for _, entry := range entries {
+		files = append(files, filepath.Join(d.file(backupsDir), entry.Name()))
+	}
+	var list []engine.Copy
+	for _, file := range files {
+		info, unread := os.Stat(file)
+		if unread != nil {
+			err = errors.Join(err, unread)
+			continue
+		}
+		name, _ := filepath.Rel(d.path, file) // both are absolute
+		list = append(list, engine.Copy{Name: name, MadeAt: info.ModTime()})
+	}
+	slices.SortFunc(list, func(a, b engine.Copy) int { return a.MadeAt.Compare(b.MadeAt) })
+	return list, err
 }
 
 // damagedWords says what became of a damaged queue file.

@@ -213,3 +213,28 @@ func TestADirectoryThatCannotBeIsRefused(t *testing.T) {
 	}
 	contains(t, "message", err.Error(), path, "write in it")
 }
+
+func TestCopiesListsBackupsAndDamagedQueuesOldestFirst(t *testing.T) {
+	d, err := openDataDir(t.TempDir(), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.close()
+	if list, err := d.copies(); err != nil || len(list) != 0 {
+		t.Errorf("of a new directory: %v, %v, want none", list, err)
+	}
+	day := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	for i, name := range []string{filepath.Join(backupsDir, "late"), queueFile + ".damaged-1", filepath.Join(backupsDir, "early")} {
+		if err := os.Mkdir(d.file(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		at := day.AddDate(0, 0, -i)
+		if err := os.Chtimes(d.file(name), at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := d.copies()
+	if err != nil || len(list) != 3 || list[0].Name != "backups/early" || list[2].Name != "backups/late" || !list[2].MadeAt.Equal(day) {
+		t.Errorf("got %v, %v; want early, the queue file, late", list, err)
+	}
+}

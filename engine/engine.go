@@ -101,6 +101,8 @@ type Options struct {
 	DebugReplies bool
 	// Notices are how people and programs are told of changes.
 	Notices NoticeOptions
+	// Copies lists the copies of the data that erasing a person does not reach. Nil: none are known.
+	Copies func() ([]Copy, error)
 	// OnFatal is told when nothing can be written to the queue any more and the process should be restarted.
 	OnFatal func(error)
 

@@ -176,6 +176,7 @@ func (e *Engine) deliverMail(ctx context.Context, op *store.Operation) outcome {
 	}
 	switch err := e.options.Notices.Mailer.Send(ctx, m); {
 	case err == nil && e.options.Notices.Mailer.ToFiles():
+		e.dropErasedMail(ctx, op.ID, &a)
 		return outcome{end: delivered, result: op.ID, detail: "written to a file, because no mail server is configured"}
 	case err == nil:
 		return outcome{end: delivered, result: op.ID}

@@ -18,12 +18,19 @@ import (
 	"holdfast/engine/enginetest"
 	"holdfast/engine/notice"
 	"holdfast/holds/memory"
+	"holdfast/store"
 	"holdfast/store/bolt"
 	"holdfast/store/sqlite"
 )
 
 // noticeClinic is a clinic that tells people: mail becomes files in the folder, webhooks go anywhere.
 func noticeClinic(t *testing.T) (c *clinic, folder string) {
+	t.Helper()
+	return noticeClinicOn(t, func(db store.Store) store.Store { return db })
+}
+
+// noticeClinicOn is noticeClinic on what around makes of the database.
+func noticeClinicOn(t *testing.T, around func(store.Store) store.Store) (c *clinic, folder string) {
 	t.Helper()
 	ctx := context.Background()
 	dir := t.TempDir()
@@ -41,7 +48,7 @@ func noticeClinic(t *testing.T) (c *clinic, folder string) {
 		t.Fatal(err)
 	}
 	live := memory.New(memory.Options{})
-	e, err := engine.New(ctx, engine.Options{Store: db, Holds: live, Queue: queue, Notices: engine.NoticeOptions{
+	e, err := engine.New(ctx, engine.Options{Store: around(db), Holds: live, Queue: queue, Notices: engine.NoticeOptions{
 		Mailer: mailer, Hooks: notice.NewHooks(notice.HookOptions{AllowPrivate: true}), BaseURL: "https://book.example.org",
 	}})
 	if err != nil {

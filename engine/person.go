@@ -2,15 +2,32 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
 	"holdfast/store"
 )
 
-// Erase blanks a person everywhere: in appointments (a confirmed one keeps its time), and in what was recorded about
-// them. It is audited without saying who. *ValidationError unless exactly one of the fields is given.
-func (e *Engine) Erase(ctx context.Context, actor Actor, p store.Person) (store.Erased, error) {
+// Erased is what became of a person's traces.
+type Erased struct {
+	store.Erased
+	MailFiles int // files of mail that went
+	// What is left, for a person to see to: files of mail that could not be deleted, and copies of the data made before.
+	MailFilesLeft []string
+	Copies        []Copy
+}
+
+// Copy is a copy of the data that erasure does not reach, such as a backup.
+type Copy struct {
+	Name   string
+	MadeAt time.Time
+}
+
+// Erase blanks a person everywhere: in appointments (a confirmed one keeps its time), in what was recorded about them, and
+// in mail that was written to files. It is audited without saying who. *ValidationError unless exactly one of the fields
+// is given.
+func (e *Engine) Erase(ctx context.Context, actor Actor, p store.Person) (Erased, error) {
 	p.Email, p.Phone = strings.TrimSpace(p.Email), strings.TrimSpace(p.Phone)
 	given := 0
 	for _, s := range []string{p.Email, p.Phone, p.Owner} {
@@ -26,20 +43,39 @@ func (e *Engine) Erase(ctx context.Context, actor Actor, p store.Person) (store.
 		checkPhone(&m, "phone", p.Phone)
 	}
 	if err := m.err(); err != nil {
-		return store.Erased{}, err
+		return Erased{}, err
 	}
 	now := time.Now().UTC().Truncate(time.Millisecond)
-	var erased store.Erased
+	var erased Erased
 	err := e.store.Write(ctx, func(tx store.Tx) error {
 		var err error
-		if erased, err = tx.Erase(ctx, p, now); err != nil {
+		if erased.Erased, err = tx.Erase(ctx, p, now); err != nil {
 			return err
 		}
 		return audit(ctx, tx, now, actor, "person.erased", "person", "", nil, map[string]int{"appointments": erased.Appointments})
 	})
-	if err == nil && e.queue != nil {
+	if err != nil {
+		return erased, err
+	}
+	if mailer := e.options.Notices.Mailer; mailer != nil {
+		erased.MailFiles, erased.MailFilesLeft = mailer.Remove(erased.OperationIDs, p.Email)
+	}
+	if e.queue != nil {
 		// The queue holds nothing about a person by itself; what a notice carries there goes now.
 		err = e.queue.Erase(context.WithoutCancel(ctx), erased.OperationIDs...)
 	}
+	if e.options.Copies != nil {
+		var unlisted error
+		erased.Copies, unlisted = e.options.Copies()
+		err = errors.Join(err, unlisted)
+	}
 	return erased, err
+}
+
+// dropErasedMail deletes the file of a mail whose person was erased while it was written: the erasure came before the file.
+func (e *Engine) dropErasedMail(ctx context.Context, operationID string, written *store.Appointment) {
+	now, err := e.store.Appointment(context.WithoutCancel(ctx), written.ID)
+	if err == nil && now.Patient == (store.Patient{}) && written.Patient != now.Patient {
+		e.options.Notices.Mailer.Remove([]string{operationID}, "")
+	}
 }

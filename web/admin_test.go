@@ -252,6 +252,9 @@ func TestErasingAPerson(t *testing.T) {
 		h.do("POST", "/v1/people/erase", body, asAdmin).problem(422, "validation_failed")
 	}
 	r := h.do("POST", "/v1/people/erase", map[string]any{"email": "P1@Example.org"}, asAdmin).want(200)
+	if copies, ok := r.get("remains", "copies").([]any); !ok || len(copies) != 0 {
+		t.Errorf("it names copies that are not there: %s", r.raw)
+	}
 	if r.get("erased", "appointments") != 1.0 {
 		t.Errorf("got %s", r.raw)
 	}

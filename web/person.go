@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"time"
 
 	"holdfast/holds"
 	"holdfast/store"
@@ -21,6 +22,20 @@ type erasedJSON struct {
 	Answers      int `json:"answers"`
 	AuditEntries int `json:"auditEntries"`
 	Sessions     int `json:"sessions"`
+	MailFiles    int `json:"mailFiles"`
+}
+
+// remainsJSON is what erasing did not reach.
+type remainsJSON struct {
+	Copies    []copyJSON `json:"copies"`
+	MailFiles []string   `json:"mailFiles"`
+}
+
+// copyJSON is a backup, or another copy of the data, that was made before.
+type copyJSON struct {
+	Name    string `json:"name"`
+	MadeAt  string `json:"madeAt"`
+	AgeDays int    `json:"ageDays"`
 }
 
 func (s *Server) erasePerson(c *call, b *erasePersonBody) error {
@@ -28,5 +43,11 @@ func (s *Server) erasePerson(c *call, b *erasePersonBody) error {
 	if err != nil {
 		return err
 	}
-	return c.json(http.StatusOK, map[string]erasedJSON{"erased": {n.Appointments, n.Operations, n.Answers, n.AuditEntries, n.Sessions}})
+	remains := remainsJSON{Copies: []copyJSON{}, MailFiles: append([]string{}, n.MailFilesLeft...)}
+	for _, k := range n.Copies {
+		remains.Copies = append(remains.Copies, copyJSON{k.Name, httpTime(k.MadeAt), int(time.Since(k.MadeAt).Hours() / 24)})
+	}
+	return c.json(http.StatusOK, map[string]any{
+		"erased": erasedJSON{n.Appointments, n.Operations, n.Answers, n.AuditEntries, n.Sessions, n.MailFiles}, "remains": remains,
+	})
 }

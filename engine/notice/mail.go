@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"net/mail"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strconv"
 	"time"
 
@@ -146,24 +144,4 @@ func message(x Mail) (*gomail.Msg, error) {
 		}
 	}
 	return msg, nil
-}
-
-// write puts a message into a file of the folder, whole or not at all.
-func (m *Mailer) write(id string, msg *gomail.Msg) error {
-	if err := os.MkdirAll(m.options.Dir, 0o700); err != nil {
-		return errors.New("the folder for mail files cannot be made")
-	}
-	var b bytes.Buffer
-	if _, err := msg.WriteTo(&b); err != nil {
-		return errors.New("the message could not be put together")
-	}
-	file := filepath.Join(m.options.Dir, filepath.Base(id)+".eml")
-	temporary := file + ".part"
-	if err := os.WriteFile(temporary, b.Bytes(), 0o600); err != nil {
-		return errors.New("the message could not be written to a file")
-	}
-	if err := os.Rename(temporary, file); err != nil {
-		return errors.New("the message could not be written to a file")
-	}
-	return nil
 }

@@ -1,0 +1,87 @@
+package notice
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"net/mail"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	gomail "github.com/wneessen/go-mail"
+)
+
+// Mail that no server was there for: one file for each message, named after its id.
+const fileSuffix = ".eml"
+
+// write puts a message into a file of the folder, whole or not at all.
+func (m *Mailer) write(id string, msg *gomail.Msg) error {
+	if err := os.MkdirAll(m.options.Dir, 0o700); err != nil {
+		return errors.New("the folder for mail files cannot be made")
+	}
+	var b bytes.Buffer
+	if _, err := msg.WriteTo(&b); err != nil {
+		return errors.New("the message could not be put together")
+	}
+	file := filepath.Join(m.options.Dir, filepath.Base(id)+fileSuffix)
+	temporary := file + ".part"
+	if err := os.WriteFile(temporary, b.Bytes(), 0o600); err != nil {
+		return errors.New("the message could not be written to a file")
+	}
+	if err := os.Rename(temporary, file); err != nil {
+		return errors.New("the message could not be written to a file")
+	}
+	return nil
+}
+
+// Remove deletes the files of these messages, and of all that were written to this address unless it is empty, also
+// where a server takes the mail today. It returns how many went, and the names of those that could not be deleted or read.
+func (m *Mailer) Remove(ids []string, address string) (removed int, left []string) {
+	entries, err := os.ReadDir(m.options.Dir)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) && m.options.Dir != "" {
+			left = append(left, filepath.Base(m.options.Dir))
+		}
+		return 0, left
+	}
+	for _, entry := range entries {
+		name := entry.Name()
+		id, isMail := strings.CutSuffix(strings.TrimSuffix(name, ".part"), fileSuffix)
+		if !isMail {
+			continue
+		}
+		file := filepath.Join(m.options.Dir, name)
+		about, err := slices.Contains(ids, id), error(nil)
+		if !about && address != "" {
+			about, err = isTo(file, address)
+		}
+		if about {
+			err = os.Remove(file)
+		}
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // it was a part, and is whole by now: the one who wrote it looks again
+		case err != nil:
+			left = append(left, name)
+		case about:
+			removed++
+		}
+	}
+	return removed, left
+}
+
+// isTo reports whether the message in a file was written to an address.
+func isTo(file, address string) (bool, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	msg, err := mail.ReadMessage(f)
+	if err != nil {
+		return false, err
+	}
+	list, err := msg.Header.AddressList("To")
+	return slices.ContainsFunc(list, func(a *mail.Address) bool { return strings.EqualFold(a.Address, address) }), err
+}

@@ -1,0 +1,133 @@
+package engine_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/store"
+)
+
+// mailFiles reads all files of a folder of mail, by name.
+func mailFiles(t *testing.T, folder string) map[string]string {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(folder, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := make(map[string]string)
+	for _, name := range names {
+		raw, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[filepath.Base(name)] = string(raw)
+	}
+	return files
+}
+
+func TestEraseDeletesWrittenMail(t *testing.T) {
+	for name, person := range map[string]store.Person{
+		"by address": {Email: "P1@example.org"}, "by client": {ClientID: string(client(1))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, folder := noticeClinic(t)
+				ctx := context.Background()
+				for n := 1; n <= 2; n++ {
+					r := booking(n, "checkup")
+					r.SlotStart = c.start.Add(time.Duration(n) * time.Hour)
+					c.mustBook(r)
+				}
+				time.Sleep(time.Second)
+				if n := len(mailFiles(t, folder)); n != 2 {
+					t.Fatalf("%d messages were written, want 2", n)
+				}
+				if person.Email != "" { // one that no delivery knows any more
+					old := "To: <p1@example.org>\r\nSubject: your appointment\r\n\r\nDear P1\r\n"
+					if err := os.WriteFile(filepath.Join(folder, "op-1-old.eml"), []byte(old), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				erased, err := c.Erase(ctx, "user:jo", person)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := 1
+				if person.Email != "" {
+					want = 2
+				}
+				if erased.MailFiles != want || len(erased.MailFilesLeft) != 0 {
+					t.Errorf("it says %d files went and %v are left, want %d and none", erased.MailFiles, erased.MailFilesLeft, want)
+				}
+				left := mailFiles(t, folder)
+				if len(left) != 1 {
+					t.Errorf("%d messages are left, want the other patient's alone", len(left))
+				}
+				for file, text := range left {
+					if !strings.Contains(text, "p2@example.org") {
+						t.Errorf("%s is left:\n%s", file, text)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestEraseSaysWhichMailIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, folder := noticeClinic(t)
+		stuck := filepath.Join(folder, "op-1-stuck.eml", "in the way") // a directory cannot be read as mail
+		if err := os.MkdirAll(stuck, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		erased, err := c.Erase(context.Background(), "user:jo", store.Person{Email: "p1@example.org"})
+		if err != nil || len(erased.MailFilesLeft) != 1 || erased.MailFilesLeft[0] != "op-1-stuck.eml" {
+			t.Errorf("left: %v, error %v; want op-1-stuck.eml", erased.MailFilesLeft, err)
+		}
+	})
+}
+
+// afterReading is a store that does then once, right after an appointment was read.
+type afterReading struct {
+	store.Store
+	then func()
+}
+
+func (s *afterReading) Appointment(ctx context.Context, id string) (store.Appointment, error) {
+	a, err := s.Store.Appointment(ctx, id)
+	if then := s.then; then != nil && err == nil {
+		s.then = nil
+		then()
+	}
+	return a, err
+}
+
+func TestEraseReachesMailThatIsBeingWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := &afterReading{}
+		c, folder := noticeClinicOn(t, func(s store.Store) store.Store {
+			db.Store = s
+			return db
+		})
+		db.then = func() {
+			if _, err := c.Erase(context.Background(), "user:jo", store.Person{Email: "p1@example.org"}); err != nil {
+				t.Error(err)
+			}
+		}
+		r := booking(1, "checkup")
+		r.SlotStart = c.start
+		c.mustBook(r)
+		time.Sleep(time.Second)
+		if db.then != nil {
+			t.Fatal("no appointment was read for a mail")
+		}
+		if left := mailFiles(t, folder); len(left) != 0 {
+			t.Errorf("left: %v, want none", left)
+		}
+	})
+}
