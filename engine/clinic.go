@@ -54,7 +54,7 @@ func (e *Engine) UpdateSettings(ctx context.Context, actor Actor, edit func(*Set
 		after = before
 		edit(&after)
 		var m mistakes
-		checkSettings(&m, &after)
+		checkSettings(&m, &after, &before)
 		if err := m.err(); err != nil {
 			return err
 		}

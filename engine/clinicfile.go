@@ -213,10 +213,11 @@ func (c *ClinicEntry) row(m *mistakes, settings json.RawMessage) store.Clinic {
 		Name: c.Name, Timezone: c.Timezone, Locale: c.Locale, Phone: c.Phone, Email: c.Email, Address: c.Address, Website: c.Website, Settings: settings,
 	}
 	if c.Settings != nil {
-		if was, err := readSettings(settings); err == nil {
+		was, err := readSettings(settings)
+		if err == nil {
 			c.Settings.Webhooks = was.Webhooks // they have secrets, so no file has them
 		}
-		checkSettings(m, c.Settings)
+		checkSettings(m, c.Settings, &was)
 		row.Settings, _ = json.Marshal(c.Settings) // a struct of strings and numbers cannot fail
 	}
 	checkClinic(m, "clinic.", "clinic.", &row)

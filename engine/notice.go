@@ -31,7 +31,7 @@ type NoticeOptions struct {
 type WebhookEndpoint struct {
 	ID     string   `json:"id"`
 	URL    string   `json:"url"`
-	Secret string   `json:"secret"`           // "whsec_…"; made when it is left out
+	Secret string   `json:"secret"`           // "whsec_…"; left out, a known webhook keeps its own and a new one has one made
 	Events []string `json:"events,omitempty"` // none: all of them
 	Active bool     `json:"active"`           // default true
 }
@@ -315,13 +315,17 @@ func (e *Engine) deliverHook(ctx context.Context, op *store.Operation) outcome {
 	}
 }
 
-// checkWebhooks completes and checks the endpoints of new settings. One that was known keeps its secret.
-func checkWebhooks(m *mistakes, list []WebhookEndpoint) {
+// checkWebhooks completes and checks the endpoints of new settings. One that is in known, by its id, keeps its secret if
+// none is given.
+func checkWebhooks(m *mistakes, list, known []WebhookEndpoint) {
 	seen := make(map[string]bool)
 	for i := range list {
 		w, at := &list[i], indexed("webhooks", i)+"."
 		if w.ID == "" {
 			w.ID = newID()
+		}
+		if i := slices.IndexFunc(known, func(k WebhookEndpoint) bool { return k.ID == w.ID }); i >= 0 && w.Secret == "" {
+			w.Secret = known[i].Secret
 		}
 		if w.Secret == "" {
 			w.Secret = notice.NewWebhookSecret()

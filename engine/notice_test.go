@@ -203,3 +203,33 @@ func TestProgramsAreToldByWebhook(t *testing.T) {
 		t.Errorf("the second webhook says %s, want appointment.cancelled", got.body)
 	}
 }
+
+func TestWebhookKeepsItsSecret(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 1})
+	put := func(list ...engine.WebhookEndpoint) []engine.WebhookEndpoint {
+		t.Helper()
+		s, err := c.UpdateSettings(context.Background(), "system", func(s *engine.Settings) { *s = engine.Settings{Webhooks: list} })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Webhooks
+	}
+	first := put(engine.WebhookEndpoint{ID: "crm", URL: "https://crm.example.org", Active: true}, engine.WebhookEndpoint{ID: "desk", URL: "https://desk.example.org"})
+	given := notice.NewWebhookSecret()
+	again := put(engine.WebhookEndpoint{ID: "desk", URL: "https://desk.example.org", Secret: given}, engine.WebhookEndpoint{ID: "crm", URL: "https://crm.example.org/new"},
+		engine.WebhookEndpoint{ID: "other", URL: "https://crm.example.org"})
+	if again[0].Secret != given {
+		t.Errorf("a secret that is given: got %q, want %q", again[0].Secret, given)
+	}
+	if again[1].Secret != first[0].Secret {
+		t.Errorf("a webhook that is there, without a secret: got %q, want its own, %q", again[1].Secret, first[0].Secret)
+	}
+	if s := again[2].Secret; s == "" || s == first[0].Secret || s == first[1].Secret {
+		t.Errorf("a new webhook: got %q, want a secret of its own", s)
+	}
+	// One that was removed comes back as a new one.
+	put()
+	if s := put(engine.WebhookEndpoint{ID: "crm", URL: "https://crm.example.org"}); s[0].Secret == first[0].Secret {
+		t.Error("a webhook that was removed has its secret again")
+	}
+}

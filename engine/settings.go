@@ -38,7 +38,8 @@ var accents = []string{"kelp", "ocean", "plum", "amber", "rose", "olive"}
 
 const maxLogo = 100 << 10
 
-func checkSettings(m *mistakes, s *Settings) {
+// checkSettings completes and checks settings that replace those in before.
+func checkSettings(m *mistakes, s, before *Settings) {
 	for i, f := range s.RequiredFields {
 		if !slices.Contains([]string{"email", "phone", "contact", "birthDate"}, f) {
 			m.add(indexed("requiredFields", i), "must be email, phone, contact (one of the two) or birthDate")
@@ -54,7 +55,7 @@ func checkSettings(m *mistakes, s *Settings) {
 		m.add("reminderHours", "must be 0 (never) to %d hours", 24*14)
 	}
 	s.Webhooks = slices.Clone(s.Webhooks)
-	checkWebhooks(m, s.Webhooks)
+	checkWebhooks(m, s.Webhooks, before.Webhooks)
 	if s.Accent != "" && !slices.Contains(accents, s.Accent) {
 		m.add("accent", "must be one of %s", strings.Join(accents, ", "))
 	}
