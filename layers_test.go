@@ -65,6 +65,7 @@ var owners = map[string]string{
 	"github.com/dgraph-io/ristretto/v2":      "engine",
 	"golang.org/x/crypto":                    "engine",
 	"golang.org/x/sys":                       "web",
+	"golang.org/x/term":                      "cli",
 	"github.com/modelcontextprotocol/go-sdk": "web",
 	"github.com/wneessen/go-mail":            "engine/notice",
 	"modernc.org/sqlite":                     "store/sqlite",

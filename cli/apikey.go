@@ -32,7 +32,7 @@ func apikeyCreateCommand(p process) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.withAdmin(c.Context(), cfg, true, func(ctx context.Context, admin *adminClient) error {
+			return p.withAdmin(c.Context(), cfg, func(ctx context.Context, admin *adminClient) error {
 				var key apiKeyBody
 				if err := admin.call(ctx, http.MethodPost, "/api-keys", apiKeyBody{Name: name, Scope: store.Scope(scope)}, &key); err != nil {
 					return err
@@ -59,7 +59,7 @@ func apikeyListCommand(p process) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.withAdmin(c.Context(), cfg, false, func(ctx context.Context, admin *adminClient) error {
+			return p.withAdmin(c.Context(), cfg, func(ctx context.Context, admin *adminClient) error {
 				var keys []apiKeyBody
 				if err := admin.call(ctx, http.MethodGet, "/api-keys", nil, &keys); err != nil {
 					return err
@@ -88,7 +88,7 @@ func apikeyRevokeCommand(p process) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.withAdmin(c.Context(), cfg, false, func(ctx context.Context, admin *adminClient) error {
+			return p.withAdmin(c.Context(), cfg, func(ctx context.Context, admin *adminClient) error {
 				if err := admin.call(ctx, http.MethodDelete, "/api-keys/"+url.PathEscape(args[0]), nil, nil); err != nil {
 					return fmt.Errorf("API key %s: %w. See: holdfast apikey list", args[0], err)
 				}

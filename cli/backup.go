@@ -44,7 +44,7 @@ func backupCommand(p process) *cobra.Command {
 					return err
 				}
 			}
-			return p.withAdmin(c.Context(), cfg, false, func(ctx context.Context, admin *adminClient) error {
+			return p.withAdmin(c.Context(), cfg, func(ctx context.Context, admin *adminClient) error {
 				var made backupBody
 				if err := admin.call(ctx, http.MethodPost, "/backups", backupBody{To: to}, &made); err != nil {
 					return fmt.Errorf("no backup was made: %w", err)

@@ -21,7 +21,7 @@ func exportCommand(p process) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.withAdmin(c.Context(), cfg, false, func(ctx context.Context, admin *adminClient) error {
+			return p.withAdmin(c.Context(), cfg, func(ctx context.Context, admin *adminClient) error {
 				b, err := admin.do(ctx, http.MethodGet, "/export", nil)
 				if err != nil {
 					return err

@@ -33,7 +33,7 @@ func importCommand(p process) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.withAdmin(c.Context(), cfg, true, func(ctx context.Context, admin *adminClient) error {
+			return p.withLocal(c.Context(), cfg, houseOptions{create: true}, func(ctx context.Context, admin *adminClient) error {
 				b, err := admin.do(ctx, http.MethodPost, "/import", bytes.NewReader(clinic))
 				if err != nil {
 					return fmt.Errorf("nothing was imported: %w", err)

@@ -27,7 +27,7 @@ func keysCommand(p process) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.withAdmin(c.Context(), cfg, false, func(ctx context.Context, admin *adminClient) error {
+			return p.withAdmin(c.Context(), cfg, func(ctx context.Context, admin *adminClient) error {
 				if err := admin.call(ctx, http.MethodPost, "/keys/rotate", nil, nil); err != nil {
 					return err
 				}

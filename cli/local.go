@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"time"
 )
 
@@ -15,16 +12,18 @@ import (
 const startPatience = 5 * time.Second
 
 // withAdmin runs do with a client of the server that has the data directory. If no server runs there, it opens the
-// directory itself for as long as do takes. Unless create is set, a directory without a database is refused: the command
-// is about what is in one.
-func (p process) withAdmin(ctx context.Context, cfg config, create bool, do func(context.Context, *adminClient) error) error {
-	return p.withLocal(ctx, cfg, create, houseOptions{}, do)
+// directory itself for as long as do takes. A directory without a database is refused: the command is about what is in
+// one.
+func (p process) withAdmin(ctx context.Context, cfg config, do func(context.Context, *adminClient) error) error {
+	return p.withLocal(ctx, cfg, houseOptions{}, do)
 }
 
 // withLocal is withAdmin; o says what is special about the house that is opened where no server runs.
-func (p process) withLocal(ctx context.Context, cfg config, create bool, o houseOptions, do func(context.Context, *adminClient) error) error {
-	if _, err := os.Stat(filepath.Join(cfg.data, databaseFile)); errors.Is(err, fs.ErrNotExist) && !create {
-		return fmt.Errorf("there is no clinic in %s. Name its directory with --data", cfg.data)
+func (p process) withLocal(ctx context.Context, cfg config, o houseOptions, do func(context.Context, *adminClient) error) error {
+	if !o.create {
+		if err := needDatabase(ctx, cfg.data); err != nil {
+			return err
+		}
 	}
 	patience, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()

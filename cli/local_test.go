@@ -135,20 +135,6 @@ func TestTheLifeOfAnAPIKey(t *testing.T) {
 	}
 }
 
-// TestADirectoryWithoutAClinicIsSaid, and nothing is made in it by asking.
-func TestADirectoryWithoutAClinicIsSaid(t *testing.T) {
-	empty := t.TempDir()
-	for _, args := range [][]string{{"export"}, {"apikey", "list"}, {"apikey", "revoke", "x"}, {"backup"}, {"verify"}} {
-		got := command(t, nil, "", append(args, "--data", empty)...)
-		if want := "holdfast: there is no clinic in " + empty + ". Name its directory with --data\n"; got.code != 1 || got.stderr != want {
-			t.Errorf("%v: got %d, %q; want %q", args, got.code, got.stderr, want)
-		}
-	}
-	if left, _ := os.ReadDir(empty); len(left) > 0 {
-		t.Errorf("asking left %v behind", left)
-	}
-}
-
 // TestALongDirectory: the path of a socket may have 108 bytes, that of a directory 4,096.
 func TestALongDirectory(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), strings.Repeat("d", 120), strings.Repeat("e", 120))

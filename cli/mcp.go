@@ -32,6 +32,9 @@ func mcpCommand(p process) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := needDatabase(c.Context(), cfg.data); err != nil {
+				return err
+			}
 			admin, err := dialStarting(c.Context(), cfg.data)
 			if err != nil {
 				return fmt.Errorf("no server runs on %s. Start one first with: holdfast serve --data %s", cfg.data, cfg.data)

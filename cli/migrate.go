@@ -21,6 +21,12 @@ func migrateCommand(p process) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := needDatabase(c.Context(), cfg.data); err != nil {
+				return err
+			}
+			if err := needDatabase(c.Context(), cfg.data); err != nil {
+				return err
+			}
 			h, err := openHouse(c.Context(), cfg, houseOptions{version: p.version, log: newLog(cfg, p.stderr)})
 			if err != nil {
 				return err

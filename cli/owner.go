@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -95,7 +94,7 @@ func adminCreateCommand(p process) *cobra.Command {
 	var ask userBody
 	c := &cobra.Command{
 		Use:   "create --email ADDRESS --name NAME",
-		Short: "Make an owner; the password is read from standard input",
+		Short: "Make an owner; the password is asked for, or read from a pipe",
 		Args:  noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if ask.Email == "" || ask.Name == "" {
@@ -114,8 +113,9 @@ func adminResetCommand(p process) *cobra.Command {
 	var ask userBody
 	c := &cobra.Command{
 		Use:   "reset-password --email ADDRESS",
-		Short: "Give a user a new password, read from standard input",
-		Long: "Gives a user a new password, read from standard input, and ends the user's sign-ins. One-time codes are switched off\n" +
+		Short: "Give a user a new password, asked for or read from a pipe",
+		Long: "Gives a user a new password and ends the user's sign-ins. At a terminal the password is asked for twice and not shown;\n" +
+			"otherwise it is the first line of standard input. One-time codes are switched off,\n" +
 			"and a switched-off account is switched on again.",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -136,14 +136,13 @@ func (p process) sendUser(c *cobra.Command, path string, ask userBody, done stri
 	if err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintf(p.stderr, "Password (at least %d characters), then Enter: ", engine.MinPassword)
-	line, err := io.ReadAll(io.LimitReader(p.stdin, engine.MaxPassword+2))
-	if err != nil {
-		return fmt.Errorf("read the password: %w", err)
+	if err := needDatabase(c.Context(), cfg.data); err != nil {
+		return err
 	}
-	ask.Password, _, _ = strings.Cut(string(line), "\n")
-	ask.Password = strings.TrimSuffix(ask.Password, "\r")
-	return p.withAdmin(c.Context(), cfg, true, func(ctx context.Context, admin *adminClient) error {
+	if ask.Password, err = p.readPassword(c.Context()); err != nil {
+		return err
+	}
+	return p.withAdmin(c.Context(), cfg, func(ctx context.Context, admin *adminClient) error {
 		var made userBody
 		if err := admin.call(ctx, http.MethodPost, path, ask, &made); err != nil {
 			return err
@@ -163,7 +162,7 @@ func adminListCommand(p process) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.withAdmin(c.Context(), cfg, false, func(ctx context.Context, admin *adminClient) error {
+			return p.withAdmin(c.Context(), cfg, func(ctx context.Context, admin *adminClient) error {
 				var users []userBody
 				if err := admin.call(ctx, http.MethodGet, "/users", nil, &users); err != nil {
 					return err
@@ -213,7 +212,7 @@ func setupURLCommand(p process) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return p.withAdmin(c.Context(), cfg, true, func(ctx context.Context, admin *adminClient) error {
+			return p.withAdmin(c.Context(), cfg, func(ctx context.Context, admin *adminClient) error {
 				var made setupBody
 				if err := admin.call(ctx, http.MethodPost, "/setup-token", nil, &made); err != nil {
 					return err

@@ -110,6 +110,7 @@ func TestASetupLinkFromTheCommandLine(t *testing.T) {
 		t.Errorf("the link again: got %d %s, want 410", status, body)
 	}
 	elsewhere := filepath.Join(t.TempDir(), "data")
+	must(t, "import", "--data", elsewhere, harbour)
 	if got := must(t, "setup-url", "--data", elsewhere, "--listen", "127.0.0.1:1"); !strings.HasPrefix(got, "http://127.0.0.1:1/setup#") {
 		t.Errorf("without a server: printed %q, want a link to where one would listen", got)
 	}

@@ -152,5 +152,5 @@ func queueRetryCommand(p process) *cobra.Command {
 
 // withQueue is withAdmin for commands about the queue, which has to be open even if no server runs; nothing is delivered.
 func (p process) withQueue(ctx context.Context, cfg config, do func(context.Context, *adminClient) error) error {
-	return p.withLocal(ctx, cfg, false, houseOptions{queue: true}, do)
+	return p.withLocal(ctx, cfg, houseOptions{queue: true}, do)
 }

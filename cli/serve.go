@@ -79,6 +79,7 @@ type houseOptions struct {
 	line    http.RoundTripper // in the demo, what stands in for the network to the practice-management system
 	local   bool              // for one command on this machine: nothing is delivered to anybody meanwhile
 	queue   bool              // the queue is open all the same
+	create  bool              // a data directory without a database becomes one with a new one
 }
 
 // openHouse opens the data directory and wires the parts, from what is remembered up to what is said. The caller closes

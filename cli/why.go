@@ -37,7 +37,7 @@ func whyCommand(p process) *cobra.Command {
 				}
 				return said.print(p.stdout)
 			}
-			return p.withAdmin(c.Context(), cfg, false, func(ctx context.Context, admin *adminClient) error {
+			return p.withAdmin(c.Context(), cfg, func(ctx context.Context, admin *adminClient) error {
 				var said explained
 				if err := admin.call(ctx, http.MethodGet, path, nil, &said); err != nil {
 					return err

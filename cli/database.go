@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// needDatabase refuses a data directory without a database, and makes nothing in it: a mistyped --data would otherwise be
+// a new, empty clinic, and the key or owner made in it would be of no use anywhere. Commands that begin a clinic (serve,
+// import, demo, restore) do without. Where a server is just starting for the first time, it is waited for.
+func needDatabase(ctx context.Context, data string) error {
+	patience, cancel := context.WithTimeout(ctx, startPatience)
+	defer cancel()
+	for !hasDatabase(data) {
+		if _, err := os.Lstat(filepath.Join(data, lockFile)); err == nil {
+			select {
+			case <-patience.Done():
+			case <-time.After(50 * time.Millisecond):
+				continue
+			}
+		}
+		hint := "Name its directory with --data, or begin a clinic there with: holdfast serve"
+		if near := nearDatabases(data); len(near) > 0 {
+			hint = "Did you mean " + strings.Join(near, " or ") + "?"
+		}
+		return fmt.Errorf("no database in %s. %s", data, hint)
+	}
+	return nil
+}
+
+func hasDatabase(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, databaseFile))
+	return err == nil || os.IsPermission(err) // what cannot be looked into is refused by who opens it, with the reason
+}
+
+// nearDatabases are the directories with a database that may have been meant, at most two: beside the one named, in it,
+// above it, and the default. The most similar names come first.
+func nearDatabases(data string) []string {
+	data = filepath.Clean(data)
+	above := filepath.Dir(data)
+	var near []string
+	for _, pattern := range []string{filepath.Join(data, "*"), filepath.Join(above, "*"), above, "holdfast-data"} {
+		files, _ := filepath.Glob(filepath.Join(pattern, databaseFile)) // a name with a bracket in it finds less
+		for _, file := range files {
+			if dir := filepath.Dir(file); dir != data && !slices.Contains(near, dir) {
+				near = append(near, dir)
+			}
+		}
+	}
+	slices.SortStableFunc(near, func(a, b string) int {
+		return distance(filepath.Base(a), filepath.Base(data)) - distance(filepath.Base(b), filepath.Base(data))
+	})
+	return near[:min(len(near), 2)]
+}

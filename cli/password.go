@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+
+	"holdfast/engine"
+)
+
+// readPassword asks for a password. At a terminal it is not shown while it is typed, and therefore asked for twice; from a
+// file or a pipe it is the first line.
+func (p process) readPassword(ctx context.Context) (string, error) {
+	_, _ = fmt.Fprintf(p.stderr, "Password (at least %d characters), then Enter: ", engine.MinPassword)
+	if f, ok := p.stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		first, err := p.readHidden(ctx, int(f.Fd()))
+		if err != nil {
+			return "", err
+		}
+		_, _ = fmt.Fprint(p.stderr, "The same again: ")
+		second, err := p.readHidden(ctx, int(f.Fd()))
+		if err == nil && first != second {
+			err = errors.New("the two passwords differ; nothing was changed")
+		}
+		return first, err
+	}
+	line, err := io.ReadAll(io.LimitReader(p.stdin, engine.MaxPassword+2))
+	if err != nil {
+		return "", fmt.Errorf("read the password: %w", err)
+	}
+	password, _, _ := strings.Cut(string(line), "\n")
+	return strings.TrimSuffix(password, "\r"), nil
+}
+
+// readHidden reads one line of a terminal that does not show it. Whoever gives up with Ctrl-C gets the terminal back as it
+// was; the read itself ends with the process.
+func (p process) readHidden(ctx context.Context, fd int) (string, error) {
+	shown, err := term.GetState(fd)
+	if err != nil {
+		return "", fmt.Errorf("read the password: %w", err)
+	}
+	type result struct {
+		line []byte
+		err  error
+	}
+	read := make(chan result, 1)
+	go func() {
+		line, err := term.ReadPassword(fd)
+		read <- result{line, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return "", errors.Join(ctx.Err(), term.Restore(fd, shown))
+	case r := <-read:
+		_, _ = fmt.Fprintln(p.stderr) // the terminal has not shown the Enter either
+		if r.err != nil {
+			return "", fmt.Errorf("read the password: %w", r.err)
+		}
+		return string(r.line), nil
+	}
+}
