@@ -268,3 +268,24 @@ func TestOwnersCannotAllStepDownAtOnce(t *testing.T) {
 		t.Errorf("%d owners are left, want 1", left)
 	}
 }
+
+func TestSignInsAtOnceGuessNoMoreThanOneAfterTheOther(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 1})
+	c.staff()
+	var looked atomic.Int32
+	var all sync.WaitGroup
+	for range 40 {
+		all.Go(func() {
+			wrong := kim
+			wrong.Password = "a wrong one, again"
+			_, _, err := c.SignIn(context.Background(), wrong)
+			if errors.Is(err, engine.ErrWrongPassword) {
+				looked.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	if n := looked.Load(); n != 5 {
+		t.Errorf("%d of 40 guesses at once were looked at, want 5", n)
+	}
+}

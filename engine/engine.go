@@ -52,7 +52,7 @@ type Engine struct {
 	live      liveDays
 	requested chan struct{} // a session was asked for
 	knownKeys knownKeys
-	failures  failures
+	guesses   guesses
 	passwords passwords
 	keyring   atomic.Pointer[token.Keyring]
 	adminKey  []byte                  // SHA-256 of the bootstrap admin key; nil if there is none

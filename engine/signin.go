@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"slices"
-	"sync"
 	"time"
 
 	"holdfast/store"
@@ -28,7 +27,7 @@ var (
 	ErrWrongCode = errors.New("the one-time code is wrong or was used already")
 )
 
-// BackoffError says that too many sign-ins failed for this account or from this address.
+// BackoffError says that too many sign-ins failed for this account or from this network.
 type BackoffError struct{ Until time.Time }
 
 func (e *BackoffError) Error() string { return "too many failed sign-ins" }
@@ -50,29 +49,22 @@ type Credentials struct {
 }
 
 // SignIn checks a member of staff and returns the secret for the browser's cookie, which is not kept. Failures are
-// slowed down per account and per address.
+// slowed down per account and per network.
 //
 // Errors: ErrWrongPassword, ErrCodeNeeded, ErrWrongCode, *BackoffError.
 func (e *Engine) SignIn(ctx context.Context, c Credentials) (secret string, staff Staff, err error) {
 	now := e.now()
 	email := normalEmail(c.Email)
-	account, address := "account "+email, "address "+c.Address
-	if until := e.failures.until(now, account, address); until.After(now) {
+	guess := guessOf(email, c.Address)
+	if until := e.guesses.begin(now, guess); until.After(now) {
 		return "", Staff{}, &BackoffError{until}
 	}
 	u, err := e.knownPassword(ctx, email, c.Password)
 	if err == nil {
 		secret, staff, err = e.openSignIn(ctx, &u, c, now)
 	}
-	switch {
-	case errors.Is(err, ErrWrongPassword) || errors.Is(err, ErrWrongCode):
-		e.failures.add(now, account, address)
-		return "", Staff{}, err
-	case err != nil:
-		return "", Staff{}, err
-	}
-	e.failures.clear(account)
-	return secret, staff, nil
+	e.guesses.end(guess, err)
+	return secret, staff, err
 }
 
 // openSignIn signs in a user whose password was found right, if it still is: while it was checked, which takes its time,
@@ -156,16 +148,14 @@ func (e *Engine) knownPassword(ctx context.Context, email, password string) (sto
 // Errors: ErrWrongPassword, *BackoffError, ErrUnauthorized if the sign-in was ended meanwhile, *ValidationError.
 func (e *Engine) ChangePassword(ctx context.Context, s *Staff, current, password, address string) error {
 	now := e.now()
-	keys := []string{"account " + s.User.Email, "address " + address}
-	if until := e.failures.until(now, keys...); until.After(now) {
+	guess := guessOf(s.User.Email, address)
+	if until := e.guesses.begin(now, guess); until.After(now) {
 		return &BackoffError{until}
 	}
 	checked, err := e.knownPassword(ctx, s.User.Email, current)
+	e.guesses.end(guess, err)
 	if err == nil && checked.ID != s.User.ID {
 		err = ErrUnauthorized // the address is somebody else's by now
-	}
-	if errors.Is(err, ErrWrongPassword) {
-		e.failures.add(now, keys...)
 	}
 	if err != nil {
 		return err
@@ -231,59 +221,4 @@ func (e *Engine) SignOut(ctx context.Context, signInID string) error {
 // SignIns lists the signed-in browsers of one user, newest first.
 func (e *Engine) SignIns(ctx context.Context, userID string) ([]store.SignIn, error) {
 	return e.store.SignIns(ctx, userID)
-}
-
-// failures slows down guessing: after freeFailures wrong tries each further one doubles the wait. It is memory only, so a
-// restart forgives.
-type failures struct {
-	mu  sync.Mutex
-	all map[string]failure
-}
-
-type failure struct {
-	count int
-	last  time.Time
-}
-
-const (
-	freeFailures = 5
-	maxBackoff   = 15 * time.Minute
-	maxFailures  = 10_000
-)
-
-func (f *failures) until(now time.Time, keys ...string) (latest time.Time) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, key := range keys {
-		x := f.all[key]
-		if x.count < freeFailures {
-			continue
-		}
-		wait := min(time.Second<<min(x.count-freeFailures, 20), maxBackoff)
-		if until := x.last.Add(wait); until.After(latest) {
-			latest = until
-		}
-	}
-	return latest
-}
-
-func (f *failures) add(now time.Time, keys ...string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.all == nil || len(f.all) > maxFailures {
-		f.all = make(map[string]failure)
-	}
-	for _, key := range keys {
-		x := f.all[key]
-		if now.Sub(x.last) > maxBackoff {
-			x.count = 0
-		}
-		f.all[key] = failure{x.count + 1, now}
-	}
-}
-
-func (f *failures) clear(key string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.all, key)
 }
