@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,10 +20,11 @@ import (
 // clock, in UTC, so that a test names a start by the hours from noon.
 type clinic struct {
 	*engine.Engine
-	t     testing.TB
-	store *sqlite.Store
-	holds *memory.Backend
-	start time.Time // a slot start: noon, two days ahead
+	t       testing.TB
+	store   *sqlite.Store
+	holds   *memory.Backend
+	signIns atomic.Int32 // made past the password
+	start   time.Time    // a slot start: noon, two days ahead
 }
 
 // newClinic opens one with these specialists at these priorities. Its types: "checkup" of 30 minutes, "surgery" of 60

@@ -86,15 +86,8 @@ func (e *Engine) openSignIn(ctx context.Context, checked *store.User, c Credenti
 		if u, err = unchangedUser(ctx, tx, checked); err != nil {
 			return err
 		}
-		if u.TOTPSecret != nil {
-			if c.Code == "" {
-				return ErrCodeNeeded
-			}
-			step, ok := checkTOTP(u.TOTPSecret, c.Code, u.TOTPLastStep, now)
-			if !ok {
-				return ErrWrongCode
-			}
-			u.TOTPLastStep = step
+		if err := useCode(&u, c.Code, now); err != nil {
+			return err
 		}
 		u.LastSignInAt = now
 		if err := tx.PutUser(ctx, u); err != nil {
@@ -119,6 +112,22 @@ func unchangedUser(ctx context.Context, tx store.Tx, checked *store.User) (store
 		err = ErrWrongPassword
 	}
 	return u, err
+}
+
+// useCode uses up the step of a one-time code, of a user who needs one. ErrCodeNeeded, ErrWrongCode.
+func useCode(u *store.User, code string, now time.Time) error {
+	switch {
+	case u.TOTPSecret == nil:
+		return nil
+	case code == "":
+		return ErrCodeNeeded
+	}
+	step, ok := checkTOTP(u.TOTPSecret, code, u.TOTPLastStep, now)
+	if !ok {
+		return ErrWrongCode
+	}
+	u.TOTPLastStep = step
+	return nil
 }
 
 // knownPassword returns the active user who has this address and this password. ErrWrongPassword, which takes as long.

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"crypto/hmac"
 	"errors"
 	"strings"
 	"time"
@@ -83,40 +82,6 @@ func (e *Engine) newPassword(ctx context.Context, password string) (hash string,
 		return "", err
 	}
 	return e.passwords.hash(ctx, password)
-}
-
-// BeginTOTP returns a fresh secret and the address for the authenticator app. It takes effect with EnableTOTP.
-func (e *Engine) BeginTOTP(u *store.User) (secret []byte, uri string) {
-	secret = newTOTPSecret()
-	return secret, totpURI(secret, e.Schedule().Clinic.Name, u.Email)
-}
-
-// EnableTOTP asks for a one-time code at every sign-in from now on, after a first right code. A code that has signed in
-// does not count as one. *ValidationError.
-func (e *Engine) EnableTOTP(ctx context.Context, actor Actor, id string, secret []byte, code string) error {
-	now := e.now()
-	_, err := e.changeUser(ctx, actor, "user.totp_enabled", id, func(_ store.Tx, u *store.User) error {
-		last := int64(0)
-		if hmac.Equal(secret, u.TOTPSecret) {
-			last = u.TOTPLastStep
-		}
-		step, ok := checkTOTP(secret, code, last, now)
-		if !ok || len(secret) < 16 {
-			return invalid("code", "is not the code that the app shows now; check that the clock of the phone is right")
-		}
-		u.TOTPSecret, u.TOTPLastStep = secret, step
-		return nil
-	})
-	return err
-}
-
-// DisableTOTP asks for no code any more.
-func (e *Engine) DisableTOTP(ctx context.Context, actor Actor, id string) error {
-	_, err := e.changeUser(ctx, actor, "user.totp_disabled", id, func(_ store.Tx, u *store.User) error {
-		u.TOTPSecret, u.TOTPLastStep = nil, 0
-		return nil
-	})
-	return err
 }
 
 // Users lists all members of staff by name.

@@ -196,8 +196,10 @@ func (s *Server) beginTOTP(c *call) error {
 }
 
 type totpBody struct {
-	Secret string `json:"secret"`
-	Code   string `json:"code"`
+	Secret      string `json:"secret"`
+	Code        string `json:"code"` // of the new app
+	Password    string `json:"password"`
+	CurrentCode string `json:"currentCode"` // of the present app, where codes are on
 }
 
 func (s *Server) enableTOTP(c *call, b *totpBody) error {
@@ -209,19 +211,46 @@ func (s *Server) enableTOTP(c *call, b *totpBody) error {
 	if err != nil {
 		return fieldError("secret", "must be the secret that POST /v1/auth/totp answered")
 	}
-	if err := s.engine.EnableTOTP(c.ctx(), c.caller.actor, staff.User.ID, secret, strings.ReplaceAll(b.Code, " ", "")); err != nil {
-		return err
+	if err := s.engine.EnableTOTP(c.ctx(), staff, s.proof(c, b.Password, b.CurrentCode), secret, strings.ReplaceAll(b.Code, " ", "")); err != nil {
+		return proofProblem(err, "currentCode")
 	}
 	return c.json(http.StatusOK, map[string]bool{"ok": true})
 }
 
-func (s *Server) disableTOTP(c *call) error {
+func (s *Server) proof(c *call, password, code string) engine.Proof {
+	return engine.Proof{Password: password, Code: strings.ReplaceAll(code, " ", ""), Address: s.address(c.r).String()}
+}
+
+// proofProblem says what is wrong with a proof, whose code is in this field.
+func proofProblem(err error, codeField string) error {
+	var backoff *engine.BackoffError
+	switch {
+	case errors.As(err, &backoff):
+		return errRateLimited.again(time.Until(backoff.Until))
+	case errors.Is(err, engine.ErrWrongPassword):
+		return fieldError("password", "is not your password")
+	case errors.Is(err, engine.ErrCodeNeeded):
+		return fieldError(codeField, "enter the six digits that your present app shows")
+	case errors.Is(err, engine.ErrWrongCode):
+		return fieldError(codeField, "is wrong or was used already; enter the one that your present app shows now")
+	case errors.Is(err, engine.ErrUnauthorized):
+		return errSignedOut
+	}
+	return err
+}
+
+type endTOTPBody struct {
+	Password string `json:"password"`
+	Code     string `json:"code"`
+}
+
+func (s *Server) disableTOTP(c *call, b *endTOTPBody) error {
 	staff, err := c.mine()
 	if err != nil {
 		return err
 	}
-	if err := s.engine.DisableTOTP(c.ctx(), c.caller.actor, staff.User.ID); err != nil {
-		return err
+	if err := s.engine.DisableTOTP(c.ctx(), staff, s.proof(c, b.Password, b.Code)); err != nil {
+		return proofProblem(err, "code")
 	}
 	return c.json(http.StatusOK, map[string]bool{"ok": true})
 }

@@ -181,7 +181,7 @@ func (s *Server) routes() []*route {
 		{"POST", "/v1/auth/password", desk, in(s.changePassword)},
 		{"POST", "/v1/auth/totp", desk, bodyless(s.beginTOTP)},
 		{"PUT", "/v1/auth/totp", desk, in(s.enableTOTP)},
-		{"DELETE", "/v1/auth/totp", desk, s.disableTOTP},
+		{"DELETE", "/v1/auth/totp", desk, in(s.disableTOTP)},
 		{"GET", "/v1/auth/sign-ins", desk, s.listSignIns},
 		{"DELETE", "/v1/auth/sign-ins/{id}", desk, s.deleteSignIn},
 		{"GET", "/v1/users", admin, s.listUsers},

@@ -1,0 +1,55 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"holdfast/engine"
+)
+
+func TestSecondFactorIsChangedByWhoHasPasswordAndCode(t *testing.T) {
+	ctx := context.Background()
+	for _, x := range []struct {
+		name     string
+		password string
+		steps    int // of the code from now; 99: none
+		want     error
+	}{
+		{"a wrong password", "not the right one", 0, engine.ErrWrongPassword},
+		{"no code", goodPassword, 99, engine.ErrCodeNeeded},
+		{"a code that was used", goodPassword, -1, engine.ErrWrongCode},
+		{"both", goodPassword, 0, nil},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			c := newClinic(t, map[string]int{"ada": 1})
+			u := c.staff()
+			_, code := c.withCode(&u)
+			here, elsewhere := c.signedIn(&u), c.signedIn(&u)
+			proof := engine.Proof{Password: x.password, Address: "192.0.2.7"}
+			if x.steps != 99 {
+				proof.Code = code(x.steps)
+			}
+			if err := c.DisableTOTP(ctx, here, proof); !errors.Is(err, x.want) {
+				t.Errorf("got %v, want %v", err, x.want)
+			}
+			if on := c.user(u.ID).TOTPSecret != nil; on != (x.want != nil) {
+				t.Errorf("codes are on: %t, want %t", on, x.want != nil)
+			}
+			open := make(map[string]bool)
+			list, err := c.SignIns(ctx, u.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range list {
+				open[s.ID] = true
+			}
+			if !open[here.SignIn.ID] || open[elsewhere.SignIn.ID] != (x.want != nil) {
+				t.Errorf("open are %v; want this one, and the other only if nothing was changed", open)
+			}
+			if err := c.DisableTOTP(ctx, elsewhere, proof); x.want == nil && !errors.Is(err, engine.ErrUnauthorized) {
+				t.Errorf("from a sign-in that was ended: got %v, want ErrUnauthorized", err)
+			}
+		})
+	}
+}
