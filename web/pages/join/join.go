@@ -8,23 +8,24 @@ import (
 	"strings"
 )
 
-// joined are the modules that patients get with everything inside that they import, in this order: what one of them has
-// inside, those after it take from there. Thirty small files are pleasant to read and slow to fetch, and each is
-// compressed without knowing the others; joined they are a fifth smaller and the first times are seen sooner.
+// bundles are the files that patients get: each is a module together with everything that it imports and that is not in a bundle
+// before it. Thirty small files are pleasant to read and slow to fetch, and each is compressed without knowing the others;
+// bundled they are a fifth smaller, and the first times are on the screen sooner.
 //
-// Nothing is renamed. Each module becomes a function that is called once and gives what it exports. The last one, by
-// whose name the file is asked for, stands bare, so that it may await. What the modules fetch later they name from the
-// folder above (import('../lib/…')), which is one place for all of them; and what is fetched beside these files, such as
-// words or a worker, must import nothing, or it would get a second copy of it.
-var joined = []string{"book/common.js", "book/page.js", "book/later.js", "manage/page.js"}
+// Nothing is renamed. Each module becomes a function that is called once and returns its exports. The last module of a bundle, by
+// whose name it is asked for, is not wrapped, so that it may await. Two rules for the modules: what they import later, by a call,
+// they name from the folder above (import('../lib/…')), because they run from the folder of their bundle; and what is fetched
+// beside the bundles, such as words or a worker, imports nothing, or it would get a second copy of it.
+var bundles = []string{"book/common.js", "book/page.js", "book/later.js", "manage/page.js"}
 
-// script is a module on its way into a joined file.
+// script is a module that becomes part of a bundle.
 type script struct {
-	name, home string // home is the joined file that has it inside
-	number     int    // it is called $number there
-	imports    []binding
-	exports    []export
-	body       string
+	name    string
+	bundle  string // the one it is in
+	number  int    // its exports are called $number there
+	imports []binding
+	exports []export
+	body    string
 }
 
 // binding is one import.
@@ -34,7 +35,7 @@ type binding struct {
 	all   bool // export * from
 }
 
-// export is a name that others take, and what it is called where the statement stands.
+// export is a name that other modules import, and the name that the same thing has where the statement stands.
 type export struct{ name, local string }
 
 var (
@@ -47,35 +48,35 @@ var (
 	sourceMap   = regexp.MustCompile(`(?m)^//# sourceMappingURL=.*$`)
 )
 
-// join puts the joined forms of the modules named above in the place of their own.
+// join replaces each module that a bundle is named after by the bundle.
 func join(files map[string][]byte) error {
 	known := make(map[string]*script)
-	var homes [][]*script
-	for _, home := range joined {
-		own, err := reach(files, known, home, home)
+	var contents [][]*script
+	for _, bundle := range bundles {
+		own, err := collect(files, known, bundle, bundle)
 		if err != nil {
 			return err
 		}
-		homes = append(homes, own)
+		contents = append(contents, own)
 	}
-	// What each file gives to those after it.
-	given, taken := make(map[string][]string), make(map[[2]string][]string)
-	for _, own := range homes {
+	// What each bundle must export for those after it, and what each imports from which.
+	exported, imported := make(map[string][]string), make(map[[2]string][]string)
+	for _, own := range contents {
 		for _, s := range own {
 			for _, b := range s.imports {
-				if from := known[b.from]; from.home != s.home {
+				if from := known[b.from]; from.bundle != s.bundle {
 					id := fmt.Sprint("$", from.number)
-					given[from.home] = append(given[from.home], id)
-					taken[[2]string{s.home, from.home}] = append(taken[[2]string{s.home, from.home}], id)
+					exported[from.bundle] = append(exported[from.bundle], id)
+					imported[[2]string{s.bundle, from.bundle}] = append(imported[[2]string{s.bundle, from.bundle}], id)
 				}
 			}
 		}
 	}
-	for i, own := range homes {
-		home := joined[i]
+	for i, own := range contents {
+		bundle := bundles[i]
 		var out strings.Builder
-		for _, from := range joined[:i] {
-			if ids := unique(taken[[2]string{home, from}]); len(ids) > 0 {
+		for _, from := range bundles[:i] {
+			if ids := unique(imported[[2]string{bundle, from}]); len(ids) > 0 {
 				fmt.Fprintf(&out, "import{%s}from'../%s'\n", strings.Join(ids, ","), from)
 			}
 		}
@@ -85,37 +86,37 @@ func join(files map[string][]byte) error {
 			}
 		}
 		root := own[len(own)-1]
-		if names := append(unique(given[home]), gives(root.exports, " as ")...); len(names) > 0 {
+		if names := append(unique(exported[bundle]), namesIn(root.exports, " as ")...); len(names) > 0 {
 			fmt.Fprintf(&out, "export{%s}\n", strings.Join(names, ","))
 		}
-		files[home] = []byte(out.String())
+		files[bundle] = []byte(out.String())
 	}
 	return nil
 }
 
-// reach gives a module and all that it imports and that is in no file yet, each after what it imports itself.
-func reach(files map[string][]byte, known map[string]*script, home, name string) ([]*script, error) {
+// collect returns a module and all that it imports and that is in no bundle yet, each after what it imports itself.
+func collect(files map[string][]byte, known map[string]*script, bundle, name string) ([]*script, error) {
 	if s := known[name]; s != nil {
 		if s.number == 0 {
 			return nil, fmt.Errorf("%s imports itself over others", name)
 		}
-		if name == s.home {
-			return nil, fmt.Errorf("%s imports %s, which is a file of its own", home, name)
+		if name == s.bundle {
+			return nil, fmt.Errorf("%s imports %s, which is a file of its own", bundle, name)
 		}
 		return nil, nil
 	}
 	body, found := files[name]
 	if !found {
-		return nil, fmt.Errorf("%s imports %s, which is not there", home, name)
+		return nil, fmt.Errorf("%s imports %s, which is not there", bundle, name)
 	}
-	s := &script{name: name, home: home}
+	s := &script{name: name, bundle: bundle}
 	known[name] = s
 	if err := s.parse(string(body)); err != nil {
 		return nil, err
 	}
 	var order []*script
 	for _, b := range s.imports {
-		before, err := reach(files, known, home, b.from)
+		before, err := collect(files, known, bundle, b.from)
 		if err != nil {
 			return nil, err
 		}
@@ -196,7 +197,7 @@ func namesOf(list string) (names []export) {
 	return names
 }
 
-// write puts the module into its file.
+// write adds the module to its bundle.
 func (s *script) write(out *strings.Builder, known map[string]*script) error {
 	var head, spread string
 	for _, b := range s.imports {
@@ -211,14 +212,14 @@ func (s *script) write(out *strings.Builder, known map[string]*script) error {
 			}
 		}
 		if len(b.names) > 0 {
-			head += fmt.Sprintf("const{%s}=$%d\n", strings.Join(gives(b.names, ":"), ","), from.number)
+			head += fmt.Sprintf("const{%s}=$%d\n", strings.Join(namesIn(b.names, ":"), ","), from.number)
 		}
 	}
-	if s.name == s.home {
+	if s.name == s.bundle {
 		fmt.Fprintf(out, "%s%s\n", head, s.body)
 		return nil
 	}
-	fmt.Fprintf(out, "const $%d=(()=>{%s%s\nreturn{%s%s}})()\n", s.number, head, s.body, spread, strings.Join(gives(s.exports, ":"), ","))
+	fmt.Fprintf(out, "const $%d=(()=>{%s%s\nreturn{%s%s}})()\n", s.number, head, s.body, spread, strings.Join(namesIn(s.exports, ":"), ","))
 	return nil
 }
 
@@ -227,9 +228,9 @@ func (s *script) has(name string, known map[string]*script) bool {
 		slices.ContainsFunc(s.imports, func(b binding) bool { return b.all && known[b.from].has(name, known) })
 }
 
-// gives writes names for a list. Where values are given, the name comes first ("Component:x"); in a list of exports the
-// local one does ("x as Component").
-func gives(exports []export, between string) (list []string) {
+// namesIn writes names for a list: "Component:x" in an object, where the exported name comes first, and "x as Component" in an
+// export statement.
+func namesIn(exports []export, between string) (list []string) {
 	for _, e := range exports {
 		switch {
 		case e.name == e.local:
