@@ -10,7 +10,7 @@ import { clock, dayIn } from './day.js'
 import { Column, columnIn } from './column.js'
 import { createCursor, keysFor } from './cursor.js'
 import { createMarks, createPointer } from './drag.js'
-import { rangeOf } from './layout.js'
+import { isBare, isOpen, opensAt, rangeOf, step } from './layout.js'
 import { useNow } from './marks.js'
 import { Menu } from './menu.js'
 import { createActs } from './acts.js'
@@ -127,19 +127,21 @@ export function Grid({ grid, columns, heads, label, single, side }) {
     for (const name of touches) el.addEventListener(name, pointer[name], { passive: false })
     return () => { for (const name of touches) el.removeEventListener(name, pointer[name]) }
   }, [pointer])
-  // The board opens where the day is: at the present, or where the opening time begins. Another date is
-  // shown at the same hour as the one before, except today, which is shown at the present.
-  const first = columns[0]?.date
+  // The board opens where the work is. So does another date, unless an hour was chosen that is worked on it too: then
+  // that hour stays in sight.
+  const first = columns[0]?.date, opened = useRef({})
+  const bare = useStore(desk.store, s => columns.every(x => isBare(columnIn(s, x.date, x.specialistId))))
   useLayoutEffect(() => {
-    const el = ref.current, day = dayIn(first, zone), now = serverNow()
-    const c = grid.cursor.store.get()
-    if (c.id && !day.has(now)) return
-    const opens = columns.map(x => grid.look(x.id).open[0]?.from ?? Infinity)
-    const at = day.has(now) ? day.minuteOf(now) : [opens[0], Math.min(...opens), 9 * 60].find(m => m < Infinity)
-    if (!c.id) grid.cursor.put(columns[0].id, Math.floor(at / 15) * 15)
+    const el = ref.current, day = dayIn(first, zone), now = serverNow(), today = day.has(now)
+    const c = grid.cursor.store.get(), seen = columns.map(x => grid.look(x.id)), before = opened.current
+    const chosen = c.id && (c.item || c.at !== before.at)
+    if (before.date === first && chosen) return
+    const at = chosen && !today && isOpen(seen, c.at) ? c.at : opensAt(seen, today ? day.minuteOf(now) : null)
+    opened.current = { date: first, at: Math.floor(at / step) * step }
+    grid.cursor.put(columns.some(x => x.id === c.id) ? c.id : columns[0].id, opened.current.at)
     el.scrollTop = Math.max(0, (at - range.from) * scale - el.clientHeight * .35)
     if (document.activeElement === document.body) el.focus({ preventScroll: true })
-  }, [first, scale])
+  }, [first, bare])
   // What was just booked, moved or found is where the cursor goes, as soon as it is in sight.
   const wanted = useStore(desk.store, s => s.reveal && columns.some(c => columnIn(s, c.date, c.specialistId).items.some(i => i.id === s.reveal)) ? s.reveal : '')
   useLayoutEffect(() => { // before the next key

@@ -97,6 +97,22 @@ export function rangeOf(columns) {
   return { from: Math.max(0, Math.floor(from / 60) * 60 - 60), to: Math.min(1440, Math.ceil(to / 60) * 60 + 60) }
 }
 
+// --- where a board opens
+export const isBare = column => !column.open.length && !column.items.length
+export const isOpen = (columns, at) => columns.some(c => c.open.some(w => w.from <= at && at < w.to))
+
+// opensAt is the minute to open at, on hours that are worked: the present if somebody works then, else the nearest such
+// hour; on another date (now is null) where the work begins. Without any hours it is the first thing that is booked.
+export function opensAt(columns, now) {
+  const all = columns.flatMap(c => c.open), hours = columns[0].open.length ? columns[0].open : all
+  const first = list => Math.min(...list.map(x => x.from))
+  if (!hours.length) return columns.every(isBare) ? 9 * 60 : first(columns.flatMap(c => c.items))
+  if (now === null) return first(hours)
+  if (isOpen(columns, now)) return now
+  const nearest = hours.map(w => now < w.from ? w.from : w.to - step)
+  return nearest.sort((a, b) => Math.abs(a - now) - Math.abs(b - now))[0]
+}
+
 // --- stops: where the cursor can stand, from the top of the column to its end
 // A stop is an item, or the free rest of a quarter of an hour.
 export function stopsOf(column, { from, to }) {
