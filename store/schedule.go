@@ -90,6 +90,7 @@ type Schedule struct {
 	Specialists      []Specialist              // by Position, then id
 	WeeklyHours      map[string][]WeeklyWindow // by specialist id; ordered by weekday (Monday first), then start
 	Overrides        map[string][]Override     // by specialist id; ordered by date
+	Blocks           map[string][]Block        // by specialist id; ordered by start, then id; those that ended within BlockMemory or will
 }
 
 // ScheduleReader asks about the schedule.
@@ -110,7 +111,7 @@ type ScheduleWriter interface {
 	// ArchiveAppointmentType takes a type out of every listing; its appointments stay. ErrNotFound.
 	ArchiveAppointmentType(ctx context.Context, id string) error
 
-	// PutSpecialist inserts or replaces by id and brings an archived one back. Hours and overrides are untouched.
+	// PutSpecialist inserts or replaces by id and brings an archived one back. Hours, overrides and blocks are untouched.
 	PutSpecialist(ctx context.Context, s Specialist) error
 
 	// ArchiveSpecialist takes a specialist out of every listing and assignment; the appointments stay. ErrNotFound.

@@ -106,6 +106,7 @@ type Tx interface {
 	Reader
 	AppointmentWriter
 	ScheduleWriter
+	BlockWriter
 	IdempotencyWriter
 	OutboxWriter
 	AuditWriter

@@ -132,6 +132,7 @@ func checkRows(ctx context.Context, c *conn, violation func(string, ...any)) err
 		{"interval: appointment %s does not lie within its busy time", `
 			SELECT id FROM appointments WHERE slot_end <= slot_start OR busy_start > slot_start OR busy_end < slot_end`},
 		{"version: appointment %s has a version below 1", `SELECT id FROM appointments WHERE version < 1`},
+		{"interval: block %s does not end after it starts", `SELECT id FROM blocks WHERE end_at <= start_at`},
 		{"archived: specialist %s is archived and still assigned", `
 			SELECT DISTINCT s.id FROM assignments JOIN specialists s ON s.id = specialist_id WHERE s.archived = 1`},
 	} {

@@ -57,7 +57,9 @@ func TestCheckFindsWhatIsWrong(t *testing.T) {
 		"a specialist archived by half":   {"INSERT INTO assignments SELECT 'checkup', id, 0 FROM specialists LIMIT 1; UPDATE specialists SET archived = 1;", "is archived and still assigned"},
 		"a slot outside its busy time":    {"PRAGMA ignore_check_constraints = 1; UPDATE appointments SET busy_start = slot_start + 1;", "does not lie within"},
 		"a version that counts from zero": {"PRAGMA ignore_check_constraints = 1; UPDATE appointments SET version = 0;", "a version below 1"},
-		"a value its column forbids":      {"PRAGMA ignore_check_constraints = 1; UPDATE appointments SET status = 'maybe';", "integrity"},
+		"a block that ends before it starts": {"PRAGMA ignore_check_constraints = 1; INSERT INTO blocks SELECT 'b', id, 2, 1, '' FROM specialists LIMIT 1;",
+			"block b does not end after it starts"},
+		"a value its column forbids": {"PRAGMA ignore_check_constraints = 1; UPDATE appointments SET status = 'maybe';", "integrity"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newTestStore(t, Options{})

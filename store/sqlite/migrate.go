@@ -97,7 +97,7 @@ func migrate(ctx context.Context, c *conn, files fs.FS, snapshots string, log *s
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if m.version > 1 {
+		if len(applied) > 0 { // a new database has nothing to go back to
 			path, err := snapshot(ctx, c, snapshots, m.version)
 			if err != nil {
 				return fmt.Errorf("taking a snapshot before migration %s: %w", m.name, err)

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,18 +13,25 @@ import (
 	"holdfast/store"
 )
 
+// migrationFiles are the program's own migrations and more after them.
 func migrationFiles(t *testing.T, more ...string) fstest.MapFS {
 	t.Helper()
-	first, err := fs.ReadFile(migrations, "migrations/0001_first.sql")
+	known, err := readMigrations(migrations)
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := fstest.MapFS{"migrations/0001_first.sql": {Data: first}}
+	files := fstest.MapFS{}
+	for _, m := range known {
+		files["migrations/"+m.name] = &fstest.MapFile{Data: []byte(m.text)}
+	}
 	for i, text := range more {
-		files["migrations/000"+string(rune('2'+i))+"_more.sql"] = &fstest.MapFile{Data: []byte(text)}
+		files["migrations/"+migrationAfter(i)] = &fstest.MapFile{Data: []byte(text)}
 	}
 	return files
 }
+
+// migrationAfter names the migration that follows the program's own and i more.
+func migrationAfter(i int) string { return fmt.Sprintf("%04d_more.sql", SchemaVersion()+1+i) }
 
 func mustOpen(t *testing.T, path string, files fs.FS) *Store {
 	t.Helper()
@@ -84,18 +92,19 @@ func TestMigrate(t *testing.T) {
 
 	s = mustOpen(t, path, second)
 	if got, err := s.Schedule(ctx); err != nil || got.Clinic.Name != "Harbour" || s.ID() != id {
-		t.Errorf("after the second migration: got %q of %s, %v", got.Clinic.Name, s.ID(), err)
+		t.Errorf("after the migration that was added: got %q of %s, %v", got.Clinic.Name, s.ID(), err)
 	}
 	mustClose(t, s)
 	found := snapshotsOf(t, path)
-	if len(found) != 1 || !strings.Contains(found[0], "before-0002-") {
-		t.Fatalf("snapshots: got %v, want one before-0002", found)
+	if len(found) != 1 || !strings.Contains(found[0], "before-"+migrationAfter(0)[:4]) {
+		t.Fatalf("snapshots: got %v, want one before %s", found, migrationAfter(0))
 	}
 	if info, err := os.Stat(found[0]); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the snapshot's permissions: %v, %v; want 0600", info.Mode(), err)
 	}
 
-	wantRefusal(t, path, first, "schema version 2", "only up to 1", found[0])
+	newer, older := fmt.Sprint("schema version ", SchemaVersion()+1), fmt.Sprint("only up to ", SchemaVersion())
+	wantRefusal(t, path, first, newer, older, found[0])
 
 	restored := filepath.Join(t.TempDir(), "holdfast.db")
 	content, err := os.ReadFile(found[0])
@@ -115,7 +124,7 @@ func TestMigrate(t *testing.T) {
 func TestAFailingMigrationLeavesNothingBehind(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	mustClose(t, mustOpen(t, path, migrationFiles(t)))
-	wantRefusal(t, path, migrationFiles(t, addColumn+"\nCREATE TABLE clinic (x);"), "0002_more.sql", "nothing of it was kept")
+	wantRefusal(t, path, migrationFiles(t, addColumn+"\nCREATE TABLE clinic (x);"), migrationAfter(0), "nothing of it was kept")
 	mustClose(t, mustOpen(t, path, migrationFiles(t)))
 	mustClose(t, mustOpen(t, path, migrationFiles(t, addColumn)))
 }
@@ -123,14 +132,14 @@ func TestAFailingMigrationLeavesNothingBehind(t *testing.T) {
 func TestAnEditedMigrationIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	mustClose(t, mustOpen(t, path, migrationFiles(t, addColumn)))
-	wantRefusal(t, path, migrationFiles(t, addColumn+" -- a word more"), "0002_more.sql", "another form")
+	wantRefusal(t, path, migrationFiles(t, addColumn+" -- a word more"), migrationAfter(0), "another form")
 }
 
 func TestBadlyNumberedMigrationsAreRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	files := migrationFiles(t)
-	files["migrations/0003_gap.sql"] = &fstest.MapFile{Data: []byte("SELECT 1;")}
-	wantRefusal(t, path, files, "should be number 0002")
+	files["migrations/"+migrationAfter(1)] = &fstest.MapFile{Data: []byte("SELECT 1;")}
+	wantRefusal(t, path, files, "should be number "+migrationAfter(0)[:4])
 	files = migrationFiles(t)
 	files["migrations/two.sql"] = &fstest.MapFile{Data: []byte("SELECT 1;")}
 	wantRefusal(t, path, files, "not named like")

@@ -78,7 +78,8 @@ func TestQueriesUseTheirIndex(t *testing.T) {
 		}, []string{"idx_audit_subject (subject=?)"}},
 		"the newest audit entries": {func(r store.Reader) error { _, _, err := r.Audit(t.Context(), store.AuditFilter{}); return err },
 			[]string{"SCAN audit_entries USING INDEX sqlite_autoindex_audit_entries_1"}},
-		"loads": {func(r store.Reader) error { _, err := r.Loads(t.Context()); return err }, []string{"idx_sessions_status (status=?)"}},
+		"blocks that ended lately": {func(r store.Reader) error { _, err := r.Schedule(t.Context()); return err }, []string{"idx_blocks_end (end_at>?)"}},
+		"loads":                    {func(r store.Reader) error { _, err := r.Loads(t.Context()); return err }, []string{"idx_sessions_status (status=?)"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := b.Write(t.Context(), func(x store.Tx) error {

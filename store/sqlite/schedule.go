@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"holdfast/store"
 )
 
 func (r reads) Schedule(ctx context.Context) (store.Schedule, error) {
-	s := store.Schedule{WeeklyHours: map[string][]store.WeeklyWindow{}, Overrides: map[string][]store.Override{}}
+	s := store.Schedule{WeeklyHours: map[string][]store.WeeklyWindow{}, Overrides: map[string][]store.Override{}, Blocks: map[string][]store.Block{}}
 	err := r.snapshot(ctx, func(ctx context.Context, c *conn) error {
 		clinic, err := oneOn(ctx, c, scanClinic,
 			`SELECT name, timezone, locale, phone, email, address, website, settings FROM clinic`)
@@ -61,7 +62,10 @@ func (r reads) Schedule(ctx context.Context) (store.Schedule, error) {
 		for _, o := range ordered {
 			s.Overrides[o.SpecialistID] = append(s.Overrides[o.SpecialistID], *o)
 		}
-		return nil
+		return c.query(ctx, func(r *row) {
+			b := scanBlock(r)
+			s.Blocks[b.SpecialistID] = append(s.Blocks[b.SpecialistID], b)
+		}, recentBlocks, time.Now().Add(-store.BlockMemory))
 	})
 	if err != nil {
 		return store.Schedule{}, err

@@ -36,6 +36,7 @@ func Run(t *testing.T, h Harness) {
 		{"Guarantee", testGuarantee},
 		{"Appointment", testAppointment},
 		{"Schedule", testSchedule},
+		{"Block", testBlock},
 		{"Idempotency", testIdempotency},
 		{"Outbox", testOutbox},
 		{"Audit", testAudit},

@@ -1,0 +1,30 @@
+package store
+
+import (
+	"context"
+	"time"
+)
+
+// Block is a stretch of time in which a specialist takes no bookings: a meeting, an afternoon away.
+// What is booked in it stays. Each block is a thing of its own, so taking one away leaves the others as they are. Who made
+// it and when is in the audit log.
+type Block struct {
+	ID           string
+	SpecialistID string
+	Start        time.Time // [Start, End), of any length
+	End          time.Time
+	Reason       string // for the staff, never for patients
+}
+
+// BlockMemory is how long Schedule names a block after it ended, so that the snapshot does not grow with the years.
+const BlockMemory = 35 * 24 * time.Hour
+
+// BlockWriter changes the blocks, which Schedule reads.
+type BlockWriter interface {
+	// PutBlock inserts or replaces by id. ErrNotFound if there is no such specialist; ErrInvalid if it does not end
+	// after it starts.
+	PutBlock(ctx context.Context, b Block) error
+
+	// DeleteBlock removes one block and returns it. ErrNotFound.
+	DeleteBlock(ctx context.Context, id string) (Block, error)
+}
