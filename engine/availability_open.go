@@ -100,13 +100,13 @@ func bySpecialist(taken []store.Taken) map[string][]store.Taken {
 
 // sweep is the memory of one listing, used again for each specialist.
 type sweep struct {
-	starts []int64
-	blocks []block
-	booked []seatAt
+	starts    []int64
+	obstacles []obstacle
+	booked    []seatAt
 }
 
-// block is the open interval of slot starts (after, before), in Unix milliseconds, that an appointment rules out.
-type block struct {
+// obstacle is the open interval of slot starts (after, before), in Unix milliseconds, that an appointment rules out.
+type obstacle struct {
 	after, before int64
 	session       int64 // the slot start, if it is a seat of a session like those being listed; else noSession
 }
@@ -129,19 +129,19 @@ func (w *sweep) open(dst []Opening, c *Calendar, t *store.AppointmentType, from,
 	}
 	w.take(t, c.specialistID, taken)
 
-	// Blocks are taken up in order of after. Of those taken up only the one that reaches furthest matters, except that a
-	// session does not block its own start: so the furthest of all, and the furthest that is not of that one's session.
+	// Obstacles are taken up in order of after. Of those taken up only the one that reaches furthest matters, except that a
+	// session is none to its own start: so the furthest of all, and the furthest that is not of that one's session.
 	furthest, second, session := int64(math.MinInt64), int64(math.MinInt64), int64(noSession)
-	nextBlock, nextSeat := 0, 0
+	nextObstacle, nextSeat := 0, 0
 	for _, start := range w.starts {
-		for ; nextBlock < len(w.blocks) && w.blocks[nextBlock].after < start; nextBlock++ {
-			switch b := &w.blocks[nextBlock]; {
-			case b.session == session:
-				furthest = max(furthest, b.before)
-			case b.before > furthest:
-				furthest, second, session = b.before, furthest, b.session
+		for ; nextObstacle < len(w.obstacles) && w.obstacles[nextObstacle].after < start; nextObstacle++ {
+			switch o := &w.obstacles[nextObstacle]; {
+			case o.session == session:
+				furthest = max(furthest, o.before)
+			case o.before > furthest:
+				furthest, second, session = o.before, furthest, o.session
 			default:
-				second = max(second, b.before)
+				second = max(second, o.before)
 			}
 		}
 		if start < second || (start < furthest && start != session) {
@@ -173,31 +173,31 @@ func (w *sweep) take(t *store.AppointmentType, specialistID string, taken []stor
 		after    = minutes(t.BufferAfterMinutes).Milliseconds()
 		sorted   = true
 	)
-	w.blocks, w.booked = w.blocks[:0], w.booked[:0]
+	w.obstacles, w.booked = w.obstacles[:0], w.booked[:0]
 	for i := range taken {
 		a := &taken[i]
 		if a.SpecialistID != specialistID {
 			continue
 		}
 		slotStart, slotEnd := a.SlotStart.UnixMilli(), a.SlotEnd.UnixMilli()
-		b := block{
+		o := obstacle{
 			after:   min(a.BusyStart.UnixMilli()-duration, slotStart-duration-after),
 			before:  max(a.BusyEnd.UnixMilli(), slotEnd+before),
 			session: noSession,
 		}
 		if a.AppointmentTypeID == t.ID && slotEnd-slotStart == duration {
-			b.session = slotStart
+			o.session = slotStart
 			seat := seatAt{slotStart, a.Seat}
 			// Ordered by start, then seat, so an overbooked seat stands beside its double.
 			if a.Seat < max(t.Capacity, 1) && (len(w.booked) == 0 || w.booked[len(w.booked)-1] != seat) {
 				w.booked = append(w.booked, seat)
 			}
 		}
-		sorted = sorted && (len(w.blocks) == 0 || w.blocks[len(w.blocks)-1].after <= b.after)
-		w.blocks = append(w.blocks, b)
+		sorted = sorted && (len(w.obstacles) == 0 || w.obstacles[len(w.obstacles)-1].after <= o.after)
+		w.obstacles = append(w.obstacles, o)
 	}
 	// Appointments come by slot start; a longer buffer can begin earlier than its neighbour's.
 	if !sorted {
-		slices.SortFunc(w.blocks, func(a, b block) int { return cmp.Compare(a.after, b.after) })
+		slices.SortFunc(w.obstacles, func(a, b obstacle) int { return cmp.Compare(a.after, b.after) })
 	}
 }
