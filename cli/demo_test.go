@@ -49,7 +49,7 @@ func TestTheDemoAlwaysHasFreeSlots(t *testing.T) {
 	calendars := map[string]*engine.Calendar{}
 	for _, s := range schedule.Specialists {
 		var err error
-		if calendars[s.ID], err = engine.NewCalendar(s, schedule.WeeklyHours[s.ID], schedule.Overrides[s.ID]); err != nil {
+		if calendars[s.ID], err = engine.NewCalendar(s, schedule.WeeklyHours[s.ID], schedule.Overrides[s.ID], schedule.Blocks[s.ID]); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -16,13 +16,13 @@ const (
 	ReasonInactive       Reason = "inactive"         // the type or the specialist is switched off
 	ReasonTooSoon        Reason = "too_soon"         // before now + the minimum notice; the past is too soon
 	ReasonTooFar         Reason = "too_far"          // after now + the horizon
-	ReasonOverrideClosed Reason = "override_closed"  // an override closes the specialist's local date
+	ReasonOverrideClosed Reason = "override_closed"  // an override closes the specialist's local date, or a block is in the way
 	ReasonOutsideHours   Reason = "outside_hours"    // the slot does not fit whole into one window of opening time
 	ReasonNotASlotStart  Reason = "not_a_slot_start" // it would fit, but no slot starts at this instant
 	ReasonTaken          Reason = "taken"            // a confirmed appointment is in the way, or every seat is booked
 )
 
-// Calendar is what availability needs to know of one specialist: zone, weekly hours, overrides and whether the
+// Calendar is what availability needs to know of one specialist: zone, weekly hours, overrides, blocks and whether the
 // specialist is active. It never changes, so any number of goroutines may use one.
 //
 // # The rules
@@ -31,19 +31,20 @@ const (
 // the weekly hours of its weekday. They are wall clock; a missing wall time moves forward by the gap, a doubled one is
 // its first occurrence, and 24:00 is the end of the date. Slots start at a window's start and every step of absolute
 // time after it, and fit whole inside it; buffers may reach past it. Where windows overlap, each gives its own starts,
-// and a start that several give counts once.
+// and a start that several give counts once. A start whose slot or buffers meet a block is none.
 type Calendar struct {
 	specialistID string
 	active       bool
 	zone         *time.Location
 	weekly       [7][]window // by time.Weekday
 	overrides    map[int64][]window
+	blocked      []blockedTime // in order, with gaps between them
 }
 
-// NewCalendar prepares one specialist's calendar. The order of hours and overrides does not matter. An unknown zone and
+// NewCalendar prepares one specialist's calendar. The order of hours, overrides and blocks does not matter. An unknown zone and
 // hours that are not a stretch of one day are errors.
-func NewCalendar(s store.Specialist, hours []store.WeeklyWindow, overrides []store.Override) (*Calendar, error) {
-	c := &Calendar{specialistID: s.ID, active: s.Active, overrides: make(map[int64][]window, len(overrides))}
+func NewCalendar(s store.Specialist, hours []store.WeeklyWindow, overrides []store.Override, blocks []store.Block) (*Calendar, error) {
+	c := &Calendar{specialistID: s.ID, active: s.Active, overrides: make(map[int64][]window, len(overrides)), blocked: makeBlocked(blocks)}
 	var err error
 	if c.zone, err = LoadZone(s.Timezone); err != nil {
 		return nil, fmt.Errorf("specialist %s: %w", s.ID, err)
@@ -169,8 +170,11 @@ func (c *Calendar) Bookable(t *store.AppointmentType, start time.Time, taken []s
 	return ""
 }
 
-// startsAt says whether a slot of t starts at an instant, by the hours alone.
+// startsAt says whether a slot of t starts at an instant, by hours and blocks alone.
 func (c *Calendar) startsAt(t *store.AppointmentType, start time.Time) Reason {
+	if c.isBlocked(t, start) {
+		return ReasonOverrideClosed
+	}
 	day := dayOf(store.DateOf(start.In(c.zone)))
 	at, exact := start.Unix(), start.Nanosecond() == 0
 	duration, step := lengths(t)
@@ -194,15 +198,15 @@ func (c *Calendar) startsAt(t *store.AppointmentType, start time.Time) Reason {
 	return reason
 }
 
-// Starts appends the start of every slot of t with from ≤ start < to, in order, as Unix milliseconds: windows, steps
-// and fit only, without notice, horizon, appointments or the active flags.
+// Starts appends the start of every slot of t with from ≤ start < to, in order, as Unix milliseconds: windows, steps,
+// fit and blocks only, without notice, horizon, appointments or the active flags.
 func (c *Calendar) Starts(dst []int64, t *store.AppointmentType, from, to time.Time) []int64 {
 	first, end := ceilSeconds(from), ceilSeconds(to)
 	duration, step := lengths(t)
 	if duration <= 0 || first >= end {
 		return dst
 	}
-	zone := zoneCursor{loc: c.zone}
+	zone, all := zoneCursor{loc: c.zone}, len(dst)
 	var buffer [8]stretch
 	for day := dayOf(store.DateOf(from.In(c.zone))); zone.firstAt(day*daySeconds) < end; day++ {
 		base, sorted := len(dst), true
@@ -223,7 +227,7 @@ func (c *Calendar) Starts(dst []int64, t *store.AppointmentType, from, to time.T
 			dst = dst[:base+len(slices.Compact(dst[base:]))]
 		}
 	}
-	return dst
+	return c.withoutBlocked(dst, all, t)
 }
 
 // windowsOf returns the windows of one local date.

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"holdfast/holds"
 	"holdfast/store"
 )
 
@@ -37,7 +38,8 @@ var agreementZones = []struct {
 func TestListingAndBookingAgree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		place := rapid.SampledFrom(agreementZones).Draw(t, "place")
-		calendar := drawCalendar(t, place.name, place.date)
+		blocks := drawBlocks(t, place.date)
+		calendar := drawCalendar(t, place.name, place.date, blocks)
 		kind := drawAppointmentType(t)
 		zone := calendar.Zone()
 		from, to := StartOfDay(zone, place.date.AddDays(-1)), StartOfDay(zone, place.date.AddDays(2))
@@ -56,7 +58,7 @@ func TestListingAndBookingAgree(t *testing.T) {
 		}
 
 		check := func(start time.Time) {
-			seats := 0
+			seats, blocked := 0, meetsBlock(kind, start, blocks)
 			for seat := range kind.Capacity {
 				if seatIsFree(kind, start, seat, taken) {
 					seats++
@@ -65,6 +67,8 @@ func TestListingAndBookingAgree(t *testing.T) {
 			listed, reason := free[start.UnixMilli()], calendar.Bookable(kind, start, taken, now)
 			inRange := !start.Before(earliest) && !start.After(latest)
 			switch {
+			case blocked && (listed > 0 || inRange && reason != ReasonOverrideClosed && reason != ReasonInactive):
+				t.Fatalf("%s is blocked: listed %d, refused with %q", start.In(zone), listed, reason)
 			case inRange && listed > 0 && reason != "":
 				t.Fatalf("%s is listed, but refused: %s", start.In(zone), reason)
 			case listed == 0 && reason == "":
@@ -127,7 +131,25 @@ func seatIsFree(kind *store.AppointmentType, start time.Time, seat int, taken []
 	return true
 }
 
-func drawCalendar(t *rapid.T, zone string, date store.Date) *Calendar {
+// meetsBlock is the predicate of taken time word for word, for a block as what is taken.
+func meetsBlock(kind *store.AppointmentType, start time.Time, blocks []store.Block) bool {
+	span := SpanOf(kind, listedSpecialist, start)
+	return slices.ContainsFunc(blocks, func(b store.Block) bool {
+		return span.Conflicts(&holds.Span{SpecialistID: listedSpecialist, SlotStart: b.Start, SlotEnd: b.End, BusyStart: b.Start, BusyEnd: b.End})
+	})
+}
+
+// drawBlocks draws blocks around a date, some over each other or side by side, in any order.
+func drawBlocks(t *rapid.T, date store.Date) []store.Block {
+	midnight := time.Date(date.Year, date.Month, date.Day, 0, 0, 0, 0, time.UTC)
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) store.Block {
+		start := midnight.Add(minutes(5 * rapid.IntRange(-400, 500).Draw(t, "block start")))
+		length := rapid.SampledFrom([]int{1, 5, 30, 60, 300, 2000}).Draw(t, "block length")
+		return store.Block{SpecialistID: listedSpecialist, Start: start, End: start.Add(minutes(length))}
+	}), 0, 4).Draw(t, "blocks")
+}
+
+func drawCalendar(t *rapid.T, zone string, date store.Date, blocks []store.Block) *Calendar {
 	window := rapid.Custom(func(t *rapid.T) store.Window {
 		start := 5 * rapid.IntRange(0, 287).Draw(t, "start")
 		end := min(1440, start+5*rapid.IntRange(1, 150).Draw(t, "length"))
@@ -151,7 +173,7 @@ func drawCalendar(t *rapid.T, zone string, date store.Date) *Calendar {
 		overrides = append(overrides, o)
 	}
 	active := rapid.IntRange(0, 19).Draw(t, "active") > 0
-	calendar, err := NewCalendar(store.Specialist{ID: listedSpecialist, Timezone: zone, Active: active}, hours, overrides)
+	calendar, err := NewCalendar(store.Specialist{ID: listedSpecialist, Timezone: zone, Active: active}, hours, overrides, blocks)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +239,7 @@ func TestPoolIsTheUnionOfItsCalendars(t *testing.T) {
 		var calendars []*Calendar
 		var taken []store.Taken
 		for _, id := range []string{"cleo", "ada", "bob"}[:rapid.IntRange(0, 3).Draw(t, "specialists")] {
-			c := drawCalendar(t, place.name, place.date)
+			c := drawCalendar(t, place.name, place.date, drawBlocks(t, place.date))
 			c.specialistID = id
 			calendars = append(calendars, c)
 			begin, end := StartOfDay(c.Zone(), place.date), StartOfDay(c.Zone(), place.date.AddDays(1))

@@ -38,7 +38,7 @@ func BenchmarkNewCalendar(b *testing.B) {
 	hours := everyDay(9*60, 17*60)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := NewCalendar(store.Specialist{ID: "ada", Timezone: "Europe/Berlin", Active: true}, hours, nil); err != nil {
+		if _, err := NewCalendar(store.Specialist{ID: "ada", Timezone: "Europe/Berlin", Active: true}, hours, nil, nil); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -56,7 +56,7 @@ func fullCalendars(tb testing.TB, specialists, days, booked int) ([]*Calendar, *
 		end       time.Time
 	)
 	for i := range specialists {
-		c, err := NewCalendar(store.Specialist{ID: fmt.Sprintf("specialist-%02d", i), Timezone: "Europe/Berlin", Active: true}, everyDay(9*60, 17*60), nil)
+		c, err := NewCalendar(store.Specialist{ID: fmt.Sprintf("specialist-%02d", i), Timezone: "Europe/Berlin", Active: true}, everyDay(9*60, 17*60), nil, nil)
 		if err != nil {
 			tb.Fatal(err)
 		}

@@ -24,6 +24,7 @@ type availabilityCase struct {
 	SpecialistInactive bool
 	WeeklyHours        []weeklyHoursData
 	Overrides          []overrideData
+	Blocks             []blockData
 	Type               appointmentTypeData
 	Taken              []takenData
 	Now                string                // default 2026-11-01T00:00Z
@@ -44,6 +45,8 @@ type overrideData struct {
 	Closed bool
 	Hours  []store.Window
 }
+
+type blockData struct{ Start, End string }
 
 type appointmentTypeData struct {
 	ID                                      string
@@ -155,7 +158,11 @@ func (c availabilityCase) calendar(t *testing.T) *Calendar {
 	for _, o := range c.Overrides {
 		overrides = append(overrides, store.Override{Date: o.Date, Closed: o.Closed, Hours: o.Hours})
 	}
-	calendar, err := NewCalendar(store.Specialist{ID: listedSpecialist, Timezone: c.Timezone, Active: !c.SpecialistInactive}, hours, overrides)
+	var blocks []store.Block
+	for i, b := range c.Blocks {
+		blocks = append(blocks, store.Block{ID: fmt.Sprint("b", i), SpecialistID: listedSpecialist, Start: instantOf(t, b.Start), End: instantOf(t, b.End)})
+	}
+	calendar, err := NewCalendar(store.Specialist{ID: listedSpecialist, Timezone: c.Timezone, Active: !c.SpecialistInactive}, hours, overrides, blocks)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,7 +272,7 @@ func TestPoolListsWhoIsFree(t *testing.T) {
 		return []store.WeeklyWindow{{Weekday: store.Weekday(time.Monday), Window: store.Window{Start: timeOfDay(t, start), End: timeOfDay(t, end)}}}
 	}
 	calendar := func(id, zone string, active bool, hours []store.WeeklyWindow) *Calendar {
-		c, err := NewCalendar(store.Specialist{ID: id, Timezone: zone, Active: active}, hours, nil)
+		c, err := NewCalendar(store.Specialist{ID: id, Timezone: zone, Active: active}, hours, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -349,7 +356,7 @@ func TestNewCalendarRefusesWhatHasNoMeaning(t *testing.T) {
 			want: "specialist ada, 2026-12-24: the hours 10:00 to 09:00 are not a stretch of one day"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := NewCalendar(store.Specialist{ID: "ada", Timezone: c.zone}, c.hours, c.overrides)
+			_, err := NewCalendar(store.Specialist{ID: "ada", Timezone: c.zone}, c.hours, c.overrides, nil)
 			if err == nil || err.Error() != c.want {
 				t.Errorf("got  %v\nwant %s", err, c.want)
 			}

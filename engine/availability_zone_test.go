@@ -66,7 +66,7 @@ func checkDateAgainstWall(t *testing.T, zone *time.Location, date store.Date) {
 		{{Start: 0, End: 1440}},
 		{{Start: 0, End: 150}, {Start: 150, End: 1350}, {Start: 1350, End: 1440}},
 	} {
-		calendar, err := NewCalendar(store.Specialist{ID: "ada", Timezone: zone.String(), Active: true}, weekly(c...), nil)
+		calendar, err := NewCalendar(store.Specialist{ID: "ada", Timezone: zone.String(), Active: true}, weekly(c...), nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -29,8 +29,8 @@ type ClinicEntry struct {
 	Settings *Settings `json:"settings,omitempty"`
 }
 
-// SpecialistEntry is one specialist in a ClinicFile, with hours and overrides. Lists that are absent stay as they are;
-// empty ones clear.
+// SpecialistEntry is one specialist in a ClinicFile, with hours, overrides and blocks. Weekly hours that are absent stay
+// as they are, and an empty list clears them; overrides and blocks that are not named stay.
 type SpecialistEntry struct {
 	ID          string              `json:"id"`
 	Name        string              `json:"name"`
@@ -41,6 +41,7 @@ type SpecialistEntry struct {
 	Upstream    *UpstreamSpecialist `json:"upstream,omitempty"`
 	WeeklyHours []HoursEntry        `json:"weeklyHours,omitempty"`
 	Overrides   []OverrideEntry     `json:"overrides,omitempty"`
+	Blocks      []BlockEntry        `json:"blocks,omitempty"`
 }
 
 // UpstreamSpecialist is what the practice-management system calls a specialist.
@@ -169,13 +170,15 @@ type importRows struct {
 	specialists []store.Specialist
 	hours       map[string][]store.WeeklyWindow
 	overrides   []store.Override
+	blocks      []store.Block
+	blockIDs    map[string]bool // to find one that is in the file twice
 	types       []store.AppointmentType
 }
 
 // rows checks the file against the schedule that it is stored over. It may be called again.
 func (f *ClinicFile) rows(s *store.Schedule) (*importRows, error) {
 	var m mistakes
-	r := &importRows{hours: make(map[string][]store.WeeklyWindow)}
+	r := &importRows{hours: make(map[string][]store.WeeklyWindow), blockIDs: make(map[string]bool)}
 	zone := s.Clinic.Timezone
 	if f.Clinic != nil {
 		c := f.Clinic.row(&m, s.Clinic.Settings)
@@ -249,6 +252,9 @@ func (p *SpecialistEntry) rows(m *mistakes, at string, position int, zone string
 		checkOverride(m, at+indexed("overrides", i)+".", &row)
 		r.overrides = append(r.overrides, row)
 	}
+	for i, b := range p.Blocks {
+		r.addBlock(m, at+indexed("blocks", i)+".", store.Block{ID: b.ID, SpecialistID: p.ID, Start: b.Start, End: b.End, Reason: b.Reason})
+	}
 }
 
 func (t *AppointmentTypeEntry) row(position int) store.AppointmentType {
@@ -293,6 +299,11 @@ func (r *importRows) write(ctx context.Context, tx store.Tx) error {
 			return err
 		}
 	}
+	for _, b := range r.blocks {
+		if err := tx.PutBlock(ctx, b); err != nil {
+			return err
+		}
+	}
 	for _, t := range r.types {
 		if err := tx.PutAppointmentType(ctx, t); err != nil {
 			return err
@@ -327,6 +338,9 @@ func (e *Engine) Export() ClinicFile {
 				x.Hours = append(x.Hours, WindowEntry(w))
 			}
 			entry.Overrides = append(entry.Overrides, x)
+		}
+		for _, b := range s.Blocks[p.ID] {
+			entry.Blocks = append(entry.Blocks, BlockEntry{b.ID, b.Start, b.End, b.Reason})
 		}
 		f.Specialists = append(f.Specialists, entry)
 	}

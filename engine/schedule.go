@@ -130,7 +130,7 @@ func newSchedule(read store.Schedule) (*schedule, error) {
 	for i := range read.Specialists {
 		p := &s.Specialists[i]
 		s.specialists[p.ID] = p
-		if s.calendars[p.ID], err = NewCalendar(*p, read.WeeklyHours[p.ID], read.Overrides[p.ID]); err != nil {
+		if s.calendars[p.ID], err = NewCalendar(*p, read.WeeklyHours[p.ID], read.Overrides[p.ID], read.Blocks[p.ID]); err != nil {
 			return nil, err
 		}
 	}

@@ -199,7 +199,7 @@ func (e *Engine) DryRunWeeklyHours(ctx context.Context, specialistID, appointmen
 	// What is still switched off is prepared before it is opened: the answer is what it would give then.
 	opened, openedType := *p, *t
 	opened.Active, openedType.Active = true, true
-	calendar, err := NewCalendar(opened, hours, s.Overrides[specialistID])
+	calendar, err := NewCalendar(opened, hours, s.Overrides[specialistID], s.Blocks[specialistID])
 	if err != nil {
 		return nil, err
 	}
