@@ -14,7 +14,7 @@ func exportCommand(p process) *cobra.Command {
 		Use:   "export",
 		Short: "Print the clinic as a file that import takes",
 		Long: "Prints the clinic in the data directory, or of the server that runs there, as a clinic file: settings, specialists,\n" +
-			"hours, overrides and appointment types. Appointments and credentials are not in it; backup keeps those.",
+			"hours, overrides, blocks and appointment types. Appointments and credentials are not in it; backup keeps those.",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := p.resolve(c)

@@ -59,7 +59,7 @@ var sentences = map[string]string{
 	"inactive":         "is not bookable: the appointment type or the specialist is switched off",
 	"too_soon":         "is too soon: it lies before the minimum notice, or in the past",
 	"too_far":          "is too far ahead: it lies past the horizon of the appointment type",
-	"override_closed":  "is closed that day by an override",
+	"override_closed":  "is away then, by an override or a block",
 	"outside_hours":    "does not work then: the time does not fit into the opening hours",
 	"not_a_slot_start": "works then, but no slot starts at this minute",
 	"taken":            "is taken by a booked appointment",

@@ -13,7 +13,7 @@ const (
 	EventCancel       EventKind = "cancel"
 	EventSelect       EventKind = "select"
 	EventDeselect     EventKind = "deselect"
-	EventAvailability EventKind = "availability" // hours, overrides, the specialist or a type changed
+	EventAvailability EventKind = "availability" // hours, overrides, blocks, the specialist or a type changed
 	EventPresence     EventKind = "presence"     // a specialist went online or offline; Reason says which
 	EventSession      EventKind = "session"      // an on-demand session changed; SessionID names it, Reason its status
 	EventAppointment  EventKind = "appointment"  // an appointment changed; for staff only

@@ -17,6 +17,7 @@ func TestOnlyAnAdminChangesTheClinic(t *testing.T) {
 		{"POST", "/v1/specialists", "{}"}, {"PATCH", "/v1/specialists/ada", "{}"}, {"DELETE", "/v1/specialists/ada", ""},
 		{"GET", "/v1/specialists/ada/weekly-hours", ""}, {"PUT", "/v1/specialists/ada/weekly-hours", "[]"},
 		{"GET", "/v1/specialists/ada/overrides", ""}, {"POST", "/v1/specialists/ada/overrides", "{}"}, {"DELETE", "/v1/overrides/x", ""},
+		{"GET", "/v1/specialists/ada/blocks", ""}, {"POST", "/v1/specialists/ada/blocks", "{}"}, {"DELETE", "/v1/blocks/x", ""},
 		{"POST", "/v1/people/erase", "{}"}, {"POST", "/v1/appointments", "{}"}, {"GET", "/v1/appointments", ""},
 	} {
 		var body any

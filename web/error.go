@@ -193,7 +193,7 @@ func whyNot(r engine.Reason) string {
 	case engine.ReasonTooFar:
 		return "This time is further ahead than can be booked. Choose an earlier one."
 	case engine.ReasonOverrideClosed:
-		return "The specialist is away on this day. Choose another day."
+		return "The specialist is away at this time. Choose another time."
 	case engine.ReasonOutsideHours:
 		return "This time lies outside the opening hours. Choose one that the timeslots list."
 	case engine.ReasonNotASlotStart:

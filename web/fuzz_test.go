@@ -44,7 +44,7 @@ func FuzzBodies(f *testing.F) {
 		{"POST", "/v1/holds"}, {"PATCH", "/v1/holds"}, {"DELETE", "/v1/holds"}, {"POST", "/v1/holds/release"},
 		{"POST", "/v1/appointment-types/checkup/book"}, {"POST", "/v1/appointments"}, {"POST", "/v1/import"}, {"PUT", "/v1/clinic"},
 		{"POST", "/v1/appointment-types"}, {"PATCH", "/v1/specialists/ada"}, {"PUT", "/v1/specialists/ada/weekly-hours"},
-		{"POST", "/v1/specialists/ada/overrides"}, {"POST", "/v1/people/erase"}, {"POST", "/v1/appointments/x/reschedule"},
+		{"POST", "/v1/specialists/ada/overrides"}, {"POST", "/v1/specialists/ada/blocks"}, {"POST", "/v1/people/erase"}, {"POST", "/v1/appointments/x/reschedule"},
 	}
 	for i, body := range []string{
 		`{"appointmentTypeId":"checkup","slotStartDate":"2026-11-23T09:00:00Z","clientId":"client-secret-0001","ttlSeconds":30}`,

@@ -49,6 +49,7 @@ func TestHoldsAndTheScheduleAreRememberedToo(t *testing.T) {
 		{"/v1/appointment-types", map[string]any{"name": "New"}, []header{asAdmin}},
 		{"/v1/specialists", map[string]any{"name": "New"}, []header{asAdmin}},
 		{"/v1/specialists/ada/overrides", map[string]any{"date": h.day(9), "closed": true}, []header{asAdmin}},
+		{"/v1/specialists/ada/blocks", map[string]any{"start": h.at(900), "end": h.at(930)}, []header{asAdmin}},
 		{"/v1/appointments", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(600), "specialistId": "ada", "patient": patient(1)}, []header{asAdmin}},
 	} {
 		headers := append(c.headers, key("k"))

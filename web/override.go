@@ -24,6 +24,7 @@ func overrideOf(o *store.Override) overrideJSON {
 	return j
 }
 
+// listOverrides tells a specialist when a colleague is away, and not why.
 func (s *Server) listOverrides(c *call) error {
 	overrides, err := s.engine.Overrides(c.param("id"))
 	if err != nil {
@@ -32,6 +33,9 @@ func (s *Server) listOverrides(c *call) error {
 	list := make([]overrideJSON, len(overrides))
 	for i := range overrides {
 		list[i] = overrideOf(&overrides[i])
+		if !c.caller.reaches(overrides[i].SpecialistID) {
+			list[i].Reason = ""
+		}
 	}
 	return c.json(http.StatusOK, map[string]any{"overrides": list})
 }

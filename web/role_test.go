@@ -216,6 +216,8 @@ func (c *cell) make(name string) string {
 		}).want(201).text("holdId")
 	case "override":
 		return c.do("POST", "/v1/specialists/"+c.made["specialist"]+"/overrides", map[string]any{"date": c.day(100), "closed": true}, asAdmin).want(201).text("override", "id")
+	case "block":
+		return c.do("POST", "/v1/specialists/"+c.made["specialist"]+"/blocks", map[string]any{"start": c.at(-90), "end": c.at(-60)}, asAdmin).want(201).text("block", "id")
 	case "session":
 		id := c.do("POST", "/v1/sessions", map[string]any{"clientId": c.made["client"]}).want(201).text("session", "id")
 		if slices.Contains([]string{"end", "reroute", "payment"}, c.line.path[strings.LastIndex(c.line.path, "/")+1:]) {

@@ -149,6 +149,9 @@ func (s *Server) routes() []*route {
 		{"GET", "/v1/specialists/{id}/overrides", desk, s.listOverrides},
 		{"POST", "/v1/specialists/{id}/overrides", desk, in(s.createOverride)},
 		{"DELETE", "/v1/overrides/{id}", desk, s.deleteOverride},
+		{"GET", "/v1/specialists/{id}/blocks", desk, s.listBlocks},
+		{"POST", "/v1/specialists/{id}/blocks", desk, in(s.createBlock)},
+		{"DELETE", "/v1/blocks/{id}", desk, s.deleteBlock},
 
 		{"GET", "/v1/appointment-types/{id}/timeslots", anyone, s.timeslots},
 		{"GET", "/v1/appointment-types/{id}/next-available", anyone, s.nextAvailable},

@@ -1,0 +1,81 @@
+package web
+
+import (
+	"net/http"
+	"slices"
+
+	"holdfast/store"
+)
+
+// blockJSON is a stretch of time in which a specialist takes no bookings.
+type blockJSON struct {
+	ID           string `json:"id"`
+	SpecialistID string `json:"specialistId"`
+	Start        string `json:"start"`
+	End          string `json:"end"`
+	Reason       string `json:"reason,omitempty"`
+}
+
+func blockOf(b *store.Block) blockJSON {
+	return blockJSON{b.ID, b.SpecialistID, string(appendInstant(nil, b.Start)), string(appendInstant(nil, b.End)), b.Reason}
+}
+
+// listBlocks tells a specialist when a colleague is away, and not why.
+func (s *Server) listBlocks(c *call) error {
+	blocks, err := s.engine.Blocks(c.param("id"))
+	if err != nil {
+		return err
+	}
+	list := make([]blockJSON, len(blocks))
+	for i := range blocks {
+		list[i] = blockOf(&blocks[i])
+		if !c.caller.reaches(blocks[i].SpecialistID) {
+			list[i].Reason = ""
+		}
+	}
+	return c.json(http.StatusOK, map[string]any{"blocks": list})
+}
+
+type blockBody struct {
+	Start  string `json:"start"`
+	End    string `json:"end"`
+	Reason string `json:"reason"`
+}
+
+func (s *Server) createBlock(c *call, b *blockBody) error {
+	if !c.caller.reaches(c.param("id")) {
+		return errForbidden.with("You can change your own calendar only.")
+	}
+	var m mistakes
+	block := store.Block{SpecialistID: c.param("id"), Start: m.instant("start", b.Start), End: m.instant("end", b.End), Reason: b.Reason}
+	if err := m.err(); err != nil {
+		return err
+	}
+	render := func(result any) (int, []byte) {
+		made := result.(store.Block)
+		return rendered(http.StatusCreated, map[string]blockJSON{"block": blockOf(&made)})
+	}
+	made, err := s.engine.CreateBlock(c.ctx(), c.caller.actor, block, c.answering(render))
+	if err != nil {
+		return err
+	}
+	c.status, c.out = render(made)
+	return nil
+}
+
+func (s *Server) deleteBlock(c *call) error {
+	id := c.param("id")
+	if c.caller.specialistID != "" {
+		own, err := s.engine.Blocks(c.caller.specialistID)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(own, func(b store.Block) bool { return b.ID == id }) {
+			return errForbidden.with("You can change your own calendar only.")
+		}
+	}
+	if err := s.engine.DeleteBlock(c.ctx(), c.caller.actor, id); err != nil {
+		return err
+	}
+	return c.done()
+}
