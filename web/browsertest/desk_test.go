@@ -115,7 +115,7 @@ func TestAWholeDeskDayWithTheKeyboardAlone(t *testing.T) {
 		t.Errorf("after the move it is %v", a)
 	}
 
-	// An hour is blocked for a meeting, and opened again.
+	// Time is blocked for a meeting, and opened again.
 	p.key(kb.ArrowRight)
 	p.cursor("Dr Karim Haddad")
 	p.chord(shift, kb.ArrowDown+kb.ArrowDown+kb.ArrowDown)
@@ -134,8 +134,8 @@ func TestAWholeDeskDayWithTheKeyboardAlone(t *testing.T) {
 	p.until(`[...document.querySelectorAll('[data-col=karim] .closed')].some(c => /team meeting|Blocked/i.test(c.innerText))`)
 	p.chord(shift, kb.Enter)
 	p.there("[role=menu] :focus")
-	p.key("u")
-	p.until(`document.activeElement.innerText.startsWith('Usual hours again')`)
+	p.key("r")
+	p.until(`document.activeElement.innerText.startsWith('Remove the block 10:30')`)
 	p.key(kb.Enter)
 	p.there("dialog .btn.primary:focus")
 	p.key(kb.Enter)

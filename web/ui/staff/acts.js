@@ -52,6 +52,10 @@ export function createActs(desk, grid) {
     desk.toast('own.only')
   }
 
+  // blocksAt are the blocks over the cursor: there may be several, and each goes by itself.
+  const blocksAt = h => desk.reaches(h.specialistId)
+    ? desk.store.get().hours[h.specialistId].blocks.filter(b => h.column.closed.some(c => c.block === b.id && c.from <= h.stop.at && h.stop.at < c.to)) : []
+
   // items are what the menu offers where the cursor stands.
   function items(h) {
     const { item, closed } = h.stop, from = clock(h.stop.at), to = clock(h.stop.at + span())
@@ -73,6 +77,9 @@ export function createActs(desk, grid) {
       items: [
         item?.kind !== 'busy' && { label: t(item ? 'menu.take' : closed ? 'menu.book.closed' : 'menu.book'), icon: 'plus', run: () => act.book(''), hint: span() ? '' : '↵' },
         !item && !closed && { label: t('menu.block'), icon: 'stop', run: act.block },
+        ...(item ? [] : blocksAt(h)).map(b => ({
+          label: t('menu.block.drop', { from: time(b.start), to: time(b.end) }), icon: 'change', run: () => desk.open('dropBlock', { block: b }),
+        })),
         closed?.override && { label: t('menu.unblock'), icon: 'change', run: () => desk.open('unblock', { specialistId: h.specialistId, id: closed.override, date: h.date }) },
         { label: t('menu.why'), icon: 'help', run: act.why },
       ].filter(Boolean),

@@ -1,47 +1,36 @@
-// Blocking time: the date gets an override with the usual hours less the stretch. What is booked inside
-// is named and stays. The way back deletes the override.
+// Blocking time. What is booked inside is named and stays. Each block is taken away by itself; an override,
+// which is of a whole date, gives way to the usual hours.
 import { html, useState } from '../lib/html.js'
 import { Dialog } from '../lib/dialog.js'
 import { Field } from '../lib/form.js'
 import { Notice } from '../lib/notice.js'
 import { useStore } from '../lib/store.js'
 import { t } from '../lib/i18n.js'
-import { time, write, zone } from '../lib/time.js'
+import { dateOf, dayAndTime, range as between, time, write, zone } from '../lib/time.js'
 import { dayIn, minutesOf, textOf } from './day.js'
 import { columnIn } from './column.js'
-import { openingOf, subtract } from './layout.js'
 import { Failed, useChange } from './move.js'
 import { sayList, specialistName, typeName, who } from './words.js'
 import { slotOf } from './when.js'
-
-// overrideFor is the body that takes a stretch out of a date, in the specialist's own wall clock.
-export function overrideFor(s, specialistId, { date, from, to }, reason) {
-  const own = s.specialists.find(x => x.id === specialistId)?.timezone || zone
-  const here = dayIn(date, zone), local = dayIn(slotIn(here.at(from), own), own)
-  const cut = { from: Math.round(local.minuteOf(here.at(from))), to: Math.round(local.minuteOf(here.at(to))) }
-  const { open } = openingOf(s.hours[specialistId], own, local)
-  const hours = subtract(open, cut)
-  return { date: local.date, reason, ...(hours.length ? { hours: hours.map(w => ({ start: textOf(w.from), end: textOf(w.to) })) } : { closed: true }) }
-}
-const slotIn = (ms, tz) => new Intl.DateTimeFormat('en-CA', { timeZone: tz, year: 'numeric', month: '2-digit', day: '2-digit' }).format(ms)
 
 export function Block({ desk, specialistId, start, minutes, close }) {
   const s = useStore(desk.store), at = slotOf(start)
   const [draft, setDraft] = useState({ date: at.date, from: at.time, to: textOf(Math.min(1439, minutesOf(at.time) + minutes)) })
   const [reason, setReason] = useState('')
   const change = useChange(async (body, key) => {
-    await desk.override(specialistId, body, key)
+    await desk.block(specialistId, body, key)
     desk.toast('block.done', { from: draft.from, to: draft.to, who: specialistName(s, specialistId) })
     close()
   })
   const range = { date: draft.date, from: minutesOf(draft.from), to: draft.to === '23:59' ? 1440 : minutesOf(draft.to) }
-  const wrong = range.to <= range.from
+  const wrong = !(range.to > range.from)
   const column = columnIn(s, draft.date, specialistId)
   const inside = column.items.filter(i => i.kind === 'card' && i.from < range.to && range.from < i.to).map(i => i.of)
   const set = key => e => setDraft({ ...draft, [key]: e.currentTarget.value })
   const submit = e => {
     e.preventDefault()
-    if (!wrong) change.go(overrideFor(s, specialistId, range, reason.trim()))
+    const day = dayIn(draft.date, zone), iso = m => new Date(m === 1440 ? day.end : day.at(m)).toISOString()
+    if (!wrong) change.go({ start: iso(range.from), end: iso(range.to), reason: reason.trim() })
   }
   return html`<${Dialog} title=${t('block.title', { who: specialistName(s, specialistId) })} close=${close}>
     <form class="stack" onSubmit=${submit} noValidate>
@@ -56,6 +45,23 @@ export function Block({ desk, specialistId, start, minutes, close }) {
       <footer class="actions"><button type="submit" class="btn primary" aria-disabled=${wrong || change.busy ? 'true' : undefined}>${t('block.do')}</button>
         <button type="button" class="btn" onClick=${() => close()}>${t('cancel')}</button></footer>
     </form>
+  </${Dialog}>`
+}
+
+export function DropBlock({ desk, block, close }) {
+  const name = specialistName(desk.store.get(), block.specialistId)
+  const when = dateOf(block.start) === dateOf(block.end - 1)
+    ? [write('longDay', block.start), between(block.start, block.end)] : [t('range', { from: dayAndTime(block.start), to: dayAndTime(block.end) })]
+  const change = useChange(async () => {
+    await desk.dropBlock(block)
+    desk.toast('block.dropped', { who: name, from: time(block.start), to: time(block.end) })
+    close()
+  })
+  return html`<${Dialog} title=${t('block.drop.title', { who: name })} close=${close}>
+    <div class="stack"><p class="fromto">${when.map(line => html`<span key=${line}>${line}</span>`)}</p>
+      <p>${t('block.drop.body', { who: name })}${block.reason && html` <span class="muted">${t('unblock.reason', { reason: block.reason })}</span>`}</p>
+      <${Failed} desk=${desk} problem=${change.problem} a=${null} close=${close} />
+      <footer class="actions"><button type="button" class="btn primary" autofocus onClick=${() => change.go(block.id)}>${t('block.drop.do')}</button><button type="button" class="btn" onClick=${() => close()}>${t('cancel')}</button></footer></div>
   </${Dialog}>`
 }
 

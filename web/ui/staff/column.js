@@ -48,7 +48,7 @@ function Inside({ desk, grid, date, specialistId, id, range, scale, names }) {
     return node
   }
   return html`<div class="col" data-col=${id}>
-    ${column.closed.filter(seen).map(c => html`<div class="closed" key=${'c' + c.from} style=${place(c, view)}><span>${closedWord(c.word)}</span></div>`)}
+    ${column.closed.filter(seen).map(c => html`<div class="closed" key=${'c' + (c.block || c.from)} style=${place(c, view)}><span>${closedWord(c.word)}</span></div>`)}
     ${column.items.filter(seen).map(draw)}
     <${Marks} grid=${grid} id=${id} date=${date} range=${range} scale=${scale} />
   </div>`

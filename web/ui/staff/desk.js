@@ -7,7 +7,7 @@ import { createStore } from '../lib/store.js'
 import { addDays, dateOf } from '../lib/time.js'
 import { serverNow } from '../lib/clock.js'
 import { del, get, newKey, post } from '../lib/api.js'
-import { empty, find, reduce } from './store.js'
+import { blockOf, empty, find, reduce } from './store.js'
 import { createPrefs } from './prefs.js'
 
 export function createDesk(me) {
@@ -66,8 +66,8 @@ export function createDesk(me) {
     const one = async () => {
       for (let id; (id = left.pop());) {
         const path = '/v1/specialists/' + id
-        const [w, o] = await Promise.all([call(() => get(path + '/weekly-hours')), call(() => get(path + '/overrides'))])
-        hours[id] = { weekly: w.weeklyHours, overrides: o.overrides }
+        const [w, o, b] = await Promise.all(['/weekly-hours', '/overrides', '/blocks'].map(part => call(() => get(path + part))))
+        hours[id] = { weekly: w.weeklyHours, overrides: o.overrides, blocks: b.blocks.map(blockOf) }
       }
     }
     await Promise.all([one(), one()])
@@ -196,8 +196,12 @@ export function createDesk(me) {
     },
     fetch: id => call(() => get('/v1/appointments/' + id)).then(changed),
     deliveries: id => call(() => get(`/v1/appointments/${id}/deliveries`)).then(x => x.deliveries),
-    async override(specialistId, body, key) {
-      await call(() => post(`/v1/specialists/${specialistId}/overrides`, body, { key }))
+    async block(specialistId, body, key) {
+      await call(() => post(`/v1/specialists/${specialistId}/blocks`, body, { key }))
+      await loadHours([specialistId])
+    },
+    async dropBlock({ id, specialistId }) {
+      await call(() => del('/v1/blocks/' + id))
       await loadHours([specialistId])
     },
     async dropOverride(specialistId, id) {

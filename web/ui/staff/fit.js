@@ -34,8 +34,10 @@ export function fit(s, { typeId, specialistId, start, moving, mine }) {
     } else if (!conflict(other ? { ...spanOf(other, x.start), end: x.end } : { start: x.start, end: x.end, busyStart: x.start, busyEnd: x.end }, span)) continue
     return { ...at, why: kind === 'ghost' ? 'held' : 'taken', by: x }
   }
-  if (!column.open.some(w => w.from <= from && to <= w.to)) {
-    const shut = column.closed.find(c => c.from < to && from < c.to)
+  const busy = { from: day.minuteOf(span.busyStart), to: day.minuteOf(span.busyEnd) }
+  const block = column.closed.find(c => c.block && c.from < busy.to && busy.from < c.to)
+  if (block || !column.open.some(w => w.from <= from && to <= w.to)) {
+    const shut = block || column.closed.find(c => c.from < to && from < c.to)
     return { ...at, why: 'closed', word: shut?.word || 'closed' }
   }
   return {}

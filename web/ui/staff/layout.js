@@ -19,15 +19,20 @@ const windowsOn = (hours, date) => {
 }
 
 // subtract takes one stretch out of a list of them.
-export const subtract = (list, cut) => list.flatMap(w => [
+const subtract = (list, cut) => list.flatMap(w => [
   { ...w, to: Math.min(w.to, cut.from) }, { ...w, from: Math.max(w.from, cut.to) },
 ].filter(x => x.to > x.from))
 
-// openingOf gives a specialist's opening time on a day of the clinic, {open, closed}. The specialist may
-// live in another zone: then parts of two local dates fall into the day.
+// blocksOn are the blocks of a specialist that fall into a day of the clinic, each a stretch of its own.
+const blocksOn = (hours, day) => hours.blocks.filter(b => b.start < day.end && b.end > day.start).map(b => ({
+  from: b.start <= day.start ? 0 : day.minuteOf(b.start), to: b.end >= day.end ? 1440 : day.minuteOf(b.end), word: b.reason || 'blocked', block: b.id,
+}))
+
+// openingOf gives a specialist's opening time on a day of the clinic, {worked, open, closed}: the hours, what blocks leave
+// of them, and the rest of the day. The specialist may live in another zone: then parts of two local dates fall into the day.
 export function openingOf(hours, zone, day) {
-  if (!hours) return { open: [], closed: [] }
-  const open = [], blocked = []
+  if (!hours) return { worked: [], open: [], closed: [] }
+  const worked = [], lost = [], blocks = blocksOn(hours, day)
   const into = (own, w, to) => {
     const from = Math.max(0, own === day ? w.from : day.minuteOf(own.at(w.from)))
     const end = Math.min(1440, own === day ? w.to : day.minuteOf(own.at(w.to)))
@@ -37,18 +42,19 @@ export function openingOf(hours, zone, day) {
   for (let date = dateOf(day.start, zone); date <= last; date = addDays(date, 1)) {
     const own = zone === day.zone ? day : dayIn(date, zone)
     const { open: windows, usual, override } = windowsOn(hours, date)
-    for (const w of windows) into(own, w, open)
+    for (const w of windows) into(own, w, worked)
     // What an override took away is closed for a reason; the rest is as on any such day.
     if (override) {
-      const lost = windows.reduce(subtract, override.closed && !usual.length ? [{ from: 0, to: 1440 }] : usual)
-      for (const w of lost) into(own, { ...w, word: override.reason || 'blocked', override: override.id }, blocked)
+      const less = windows.reduce(subtract, override.closed && !usual.length ? [{ from: 0, to: 1440 }] : usual)
+      for (const w of less) into(own, { ...w, word: override.reason || 'blocked', override: override.id }, lost)
     }
   }
-  open.sort((a, b) => a.from - b.from)
-  const gaps = open.reduce(subtract, [{ from: 0, to: 1440 }])
-  const between = g => open.some(w => w.to <= g.from) && open.some(w => w.from >= g.to) && g.to - g.from <= 180
-  const plain = blocked.reduce(subtract, gaps).map(g => ({ ...g, word: between(g) ? 'break' : 'closed' }))
-  return { open, closed: [...plain, ...blocked].sort((a, b) => a.from - b.from) }
+  worked.sort((a, b) => a.from - b.from)
+  const gaps = worked.reduce(subtract, [{ from: 0, to: 1440 }])
+  const between = g => worked.some(w => w.to <= g.from) && worked.some(w => w.from >= g.to) && g.to - g.from <= 180
+  const plain = lost.reduce(subtract, gaps).map(g => ({ ...g, word: between(g) ? 'break' : 'closed' }))
+  const free = list => blocks.reduce(subtract, list)
+  return { worked, open: free(worked), closed: [...free([...plain, ...lost]), ...blocks].sort((a, b) => a.from - b.from) }
 }
 
 // --- lanes: things at the same time share the width of their column
@@ -77,18 +83,18 @@ export function intoLanes(items) {
 
 // columnOf is everything of one column; none of its parts may be changed.
 export function columnOf({ day, zone, appointments = [], holds = {}, hours }) {
-  const { open, closed } = openingOf(hours, zone, day)
+  const opening = openingOf(hours, zone, day)
   const span = x => ({ from: day.minuteOf(Math.max(x.start, day.start)), to: x.end >= day.end ? 1440 : day.minuteOf(x.end) })
   const items = appointments.map(a => ({ id: a.id, kind: a.busy ? 'busy' : 'card', of: a, ...span(a) }))
   for (const h of Object.values(holds)) if (h.start < day.end && h.end > day.start) items.push({ id: h.id, kind: 'ghost', of: h, ...span(h) })
-  return { items: intoLanes(items), open, closed, booked: appointments.length }
+  return { items: intoLanes(items), ...opening, booked: appointments.length }
 }
 
-// rangeOf is what of the day is worth showing: the opening time and everything booked, an hour around it.
+// rangeOf is what of the day is worth showing: the hours and everything booked, an hour around it.
 export function rangeOf(columns) {
   let from = 1440, to = 0
   for (const c of columns) {
-    for (const x of [...c.open, ...c.items]) {
+    for (const x of [...c.worked, ...c.items]) {
       from = Math.min(from, x.from)
       to = Math.max(to, x.to)
     }
@@ -98,15 +104,15 @@ export function rangeOf(columns) {
 }
 
 // --- where a board opens
-export const isBare = column => !column.open.length && !column.items.length
+export const isBare = column => !column.worked.length && !column.items.length
 export const isOpen = (columns, at) => columns.some(c => c.open.some(w => w.from <= at && at < w.to))
 
 // opensAt is the minute to open at, on hours that are worked: the present if somebody works then, else the nearest such
-// hour; on another date (now is null) where the work begins. Without any hours it is the first thing that is booked.
+// hour; on another date (now is null) where the work begins. Without any it is the first thing that there is.
 export function opensAt(columns, now) {
   const all = columns.flatMap(c => c.open), hours = columns[0].open.length ? columns[0].open : all
   const first = list => Math.min(...list.map(x => x.from))
-  if (!hours.length) return columns.every(isBare) ? 9 * 60 : first(columns.flatMap(c => c.items))
+  if (!hours.length) return columns.every(isBare) ? 9 * 60 : first(columns.flatMap(c => [...c.worked, ...c.items]))
   if (now === null) return first(hours)
   if (isOpen(columns, now)) return now
   const nearest = hours.map(w => now < w.from ? w.from : w.to - step)

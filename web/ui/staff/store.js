@@ -4,6 +4,7 @@
 //   cells   {"2026-11-23 ada": [appointment…]}: one specialist's confirmed appointments of one date,
 //           by start, each with start and end in milliseconds; a colleague's is {busy: true} and no more
 //   loaded  {"2026-11-23": when} or, of one specialist, {"2026-11-23 ada": when}: which cells are complete
+//   hours   {ada: {weekly, overrides, blocks}}, a block with start and end in milliseconds
 //   holds   {ada: {holdId: hold}}: live holds; nobody's name is known here
 //   stale   dates, or '*', of which the stream has told that they changed
 import { addDays, dateOf, zone } from '../lib/time.js'
@@ -18,6 +19,7 @@ const scopeKey = (date, specialistId) => date + (specialistId ? ' ' + specialist
 
 const ms = Date.parse
 export const appointmentOf = raw => ({ ...raw, start: ms(raw.slotStartDate), end: ms(raw.slotEndDate) })
+export const blockOf = raw => ({ ...raw, start: ms(raw.start), end: ms(raw.end) })
 const holdOf = (e, now) => ({
   id: e.holdId, specialistId: e.specialistId, typeId: e.appointmentTypeId, start: ms(e.slotStartDate), end: ms(e.slotEndDate),
   expires: ms(e.holdExpiresAt), seen: now, own: Boolean(e.isOwnHold),
