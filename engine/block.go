@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
@@ -45,28 +44,24 @@ func (e *Engine) CreateBlock(ctx context.Context, actor Actor, b store.Block, on
 	if err := m.err(); err != nil {
 		return b, err
 	}
-	return b, e.changeSchedule(ctx, scheduleChange{
+	return b, e.changeSchedule(ctx, &scheduleChange{
 		actor: actor, action: "block.created", subject: "specialist:" + b.SpecialistID, reason: b.Reason, after: b,
-		specialistIDs: []string{b.SpecialistID}, once: once, result: b,
+		once: once, result: b,
 	}, func(tx store.Tx) error { return tx.PutBlock(ctx, b) })
 }
 
 // DeleteBlock opens the time of one block again, as far as the hours and other blocks do. store.ErrNotFound, also for a
 // block that Blocks no longer names.
 func (e *Engine) DeleteBlock(ctx context.Context, actor Actor, id string) error {
-	for specialistID, list := range e.schedule.current.Load().Blocks {
-		i := slices.IndexFunc(list, func(b store.Block) bool { return b.ID == id })
-		if i < 0 {
-			continue
+	c := scheduleChange{actor: actor, action: "block.deleted"}
+	return e.changeSchedule(ctx, &c, func(tx store.Tx) error {
+		b, err := tx.DeleteBlock(ctx, id)
+		if err == nil && b.End.Before(time.Now().Add(-store.BlockMemory)) {
+			err = store.ErrNotFound
 		}
-		return e.changeSchedule(ctx, scheduleChange{
-			actor: actor, action: "block.deleted", subject: "specialist:" + specialistID, before: list[i], specialistIDs: []string{specialistID},
-		}, func(tx store.Tx) error {
-			_, err := tx.DeleteBlock(ctx, id)
-			return err
-		})
-	}
-	return store.ErrNotFound
+		c.subject, c.before = "specialist:"+b.SpecialistID, b
+		return err
+	})
 }
 
 // checkBlock refuses what cannot be meant.

@@ -32,7 +32,7 @@ func mailFiles(t *testing.T, folder string) map[string]string {
 
 func TestEraseDeletesWrittenMail(t *testing.T) {
 	for name, person := range map[string]store.Person{
-		"by address": {Email: "P1@example.org"}, "by client": {ClientID: string(client(1))},
+		"by address": {Email: "P1@example.org"}, "by client": {Owner: client(1).Owner().String()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -57,7 +57,7 @@ const (
 	NounAppointment     Noun = "appointment"
 	NounClinic          Noun = "clinic" // the settings included
 	NounAppointmentType Noun = "appointment_type"
-	NounSpecialist      Noun = "specialist" // the row, the weekly hours, the overrides: whatever its calendar is made from
+	NounSpecialist      Noun = "specialist" // the row, the weekly hours, the overrides, the blocks: whatever its calendar is made from
 	NounUser            Noun = "user"
 	NounSignIn          Noun = "sign_in" // one that ended; without an ID, some of one user
 	NounAPIKey          Noun = "api_key" // one that was revoked

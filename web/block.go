@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"holdfast/store"
+	"holdfast/web/instant"
 )
 
 // blockJSON is a stretch of time in which a specialist takes no bookings.
@@ -17,7 +18,7 @@ type blockJSON struct {
 }
 
 func blockOf(b *store.Block) blockJSON {
-	return blockJSON{b.ID, b.SpecialistID, string(appendInstant(nil, b.Start)), string(appendInstant(nil, b.End)), b.Reason}
+	return blockJSON{b.ID, b.SpecialistID, string(instant.Append(nil, b.Start)), string(instant.Append(nil, b.End)), b.Reason}
 }
 
 // listBlocks tells a specialist when a colleague is away, and not why.

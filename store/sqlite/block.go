@@ -19,6 +19,7 @@ func (t *tx) PutBlock(ctx context.Context, b store.Block) error {
 	if err := t.specialist(ctx, b.SpecialistID); err != nil {
 		return err
 	}
+	t.changed(store.Change{Noun: store.NounSpecialist, ID: b.SpecialistID})
 	return t.run(`
 		INSERT INTO blocks (id, specialist_id, start_at, end_at, reason) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET specialist_id = excluded.specialist_id, start_at = excluded.start_at,
@@ -31,5 +32,6 @@ func (t *tx) DeleteBlock(ctx context.Context, id string) (store.Block, error) {
 	if err != nil {
 		return store.Block{}, err
 	}
+	t.changed(store.Change{Noun: store.NounSpecialist, ID: b.SpecialistID})
 	return b, t.run(`DELETE FROM blocks WHERE id = ?`, id)
 }

@@ -29,7 +29,7 @@ type migration struct {
 }
 
 // beyondSQL is what a migration does besides its text, in the same transaction.
-var beyondSQL = map[string]func(*conn) error{"0002_owners.sql": hashOwners}
+var beyondSQL = map[string]func(*conn) error{"0003_owners.sql": hashOwners}
 
 var migrationName = regexp.MustCompile(`^(\d{4})_[a-z0-9_]+\.sql$`)
 

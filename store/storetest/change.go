@@ -209,6 +209,11 @@ func nounsAreTold(t *testing.T, s store.Store) {
 			store.Change{Noun: store.NounSpecialist, ID: "ada"}},
 		{"an override that goes", func(tx store.Tx) error { _, err := tx.DeleteOverride(ctx, "o"); return err },
 			store.Change{Noun: store.NounSpecialist, ID: "ada"}},
+		{"a block", func(tx store.Tx) error {
+			return tx.PutBlock(ctx, store.Block{ID: "b", SpecialistID: "ada", Start: monday, End: monday.Add(time.Hour)})
+		}, store.Change{Noun: store.NounSpecialist, ID: "ada"}},
+		{"a block that goes", func(tx store.Tx) error { _, err := tx.DeleteBlock(ctx, "b"); return err },
+			store.Change{Noun: store.NounSpecialist, ID: "ada"}},
 		{"a specialist who goes", func(tx store.Tx) error { return tx.ArchiveSpecialist(ctx, "ben") },
 			store.Change{Noun: store.NounSpecialist, ID: "ben"}},
 		{"a user", func(tx store.Tx) error {
