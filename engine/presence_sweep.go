@@ -63,7 +63,8 @@ func (c *wallClock) stepped(now time.Time, within time.Duration) bool {
 }
 
 // seedPresence fills the live state from the database: who is missing is added, nobody's heartbeat is moved, and the
-// loads are counted anew.
+// loads are counted anew. Who was online and is missing is heard of as of now: while nothing served, nobody could be
+// heard, so the silence is ours and they have the whole stale period to break it.
 func (e *Engine) seedPresence(ctx context.Context) error {
 	mode := e.holds.Mode() // first: what takes over meanwhile is seeded as well
 	mirrors, err := e.store.PresenceMirrors(ctx)
@@ -76,7 +77,7 @@ func (e *Engine) seedPresence(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	specialists := e.Schedule().Specialists
+	specialists, now := e.Schedule().Specialists, e.now()
 	all := make([]holds.Present, 0, len(specialists))
 	for i := range specialists {
 		p := &specialists[i]
@@ -84,8 +85,12 @@ func (e *Engine) seedPresence(ctx context.Context) error {
 		if m == (store.PresenceMirror{SpecialistID: p.ID}) && p.Active {
 			continue // was never here
 		}
+		heard := m.LastHeartbeatAt
+		if m.Online {
+			heard = now
+		}
 		all = append(all, holds.Present{
-			SpecialistID: p.ID, Online: m.Online && p.Active, Deactivated: !p.Active, HeartbeatAt: m.LastHeartbeatAt,
+			SpecialistID: p.ID, Online: m.Online && p.Active, Deactivated: !p.Active, HeartbeatAt: heard,
 			Load: loads[p.ID], Max: p.MaxSessions,
 		})
 	}

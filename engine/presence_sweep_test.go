@@ -103,6 +103,25 @@ func TestAutoOffline(t *testing.T) {
 	})
 }
 
+// A server that is away for longer than the stale period could not hear anybody. After the restart everybody who was
+// online has that period anew; who says nothing in it goes offline, and no reconciliation puts that off.
+func TestALongRestartTakesNobodyOffline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newOnCall(t, engine.PresenceOptions{}, "ada", "bea")
+		c.online("ada", "bea")
+		c.stop()
+		time.Sleep(95 * time.Second)
+		again := startOnCall(t, c.store, engine.PresenceOptions{Reconcile: 20 * time.Second})
+		if list, err := again.Available(t.Context(), 0); err != nil || len(list) != 2 {
+			t.Errorf("available: got %v, %v; want both", list, err)
+		}
+		again.beating(85*time.Second, "ada")
+		again.wantOnline("ada", "bea")
+		again.beating(40*time.Second, "ada")
+		again.wantOnline("ada")
+	})
+}
+
 func TestAHeartbeatDuringASweepCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newOnCall(t, engine.PresenceOptions{Mirror: time.Hour}, "ada", "bea")
