@@ -62,6 +62,7 @@ func (t *turns) take(specialistID string) (done func()) {
 type Presence struct {
 	holds.Present
 	LastOnlineAt, LastOfflineAt time.Time // zero if never
+	LastChange                  string    // as in store.PresenceChange; empty if never, and in the answer to a change
 }
 
 // staleAfter is how old a heartbeat may be; 0 where the clinic does not ask for heartbeats.
@@ -172,7 +173,15 @@ func (e *Engine) Presence(ctx context.Context, specialistID string) (Presence, e
 	if err != nil {
 		return Presence{}, err
 	}
-	return e.presenceOf(ctx, &p, mirrorOf(mirrors, specialistID))
+	log, err := e.store.PresenceLog(ctx, specialistID, 1)
+	if err != nil {
+		return Presence{}, err
+	}
+	now, err := e.presenceOf(ctx, &p, mirrorOf(mirrors, specialistID))
+	if len(log) > 0 {
+		now.LastChange = log[0].Change
+	}
+	return now, err
 }
 
 // presenceOf adds the live state. What the schedule decides is said as the schedule has it: who was never online is

@@ -22,6 +22,7 @@ type presenceJSON struct {
 	LastHeartbeatAt string `json:"lastHeartbeatAt,omitempty"`
 	LastOnlineAt    string `json:"lastOnlineAt,omitempty"`
 	LastOfflineAt   string `json:"lastOfflineAt,omitempty"`
+	LastChange      string `json:"lastChange,omitempty"`
 	Load            int    `json:"load"`
 	MaxSessions     int    `json:"maxSessions"`
 }
@@ -29,7 +30,7 @@ type presenceJSON struct {
 func presenceOf(p *engine.Presence) presenceJSON {
 	return presenceJSON{
 		SpecialistID: p.SpecialistID, Online: p.Online, Deactivated: p.Deactivated, LastHeartbeatAt: optionalTime(p.HeartbeatAt),
-		LastOnlineAt: optionalTime(p.LastOnlineAt), LastOfflineAt: optionalTime(p.LastOfflineAt), Load: p.Load, MaxSessions: p.Max,
+		LastOnlineAt: optionalTime(p.LastOnlineAt), LastOfflineAt: optionalTime(p.LastOfflineAt), LastChange: p.LastChange, Load: p.Load, MaxSessions: p.Max,
 	}
 }
 

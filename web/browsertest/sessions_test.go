@@ -2,9 +2,11 @@ package browsertest
 
 import (
 	"testing"
+	"time"
 
 	"holdfast/engine"
 	"holdfast/store"
+	"holdfast/web"
 )
 
 // oneSession lets each specialist have one session at a time.
@@ -128,4 +130,42 @@ func TestTheFirstToAcceptHasIt(t *testing.T) {
 	r.until(`[...document.querySelectorAll('.line')].find(l => l.innerText.includes('Dr Karim Haddad') && l.innerText.includes('1/1 sessions'))`)
 	r.click(`[aria-label="Take offline: Dr Karim Haddad"]`)
 	r.there(`[aria-label="Put online: Dr Karim Haddad"]`)
+}
+
+// Whom the server has not heard from for a while is put online again by their own page, which says so, whichever page of
+// the console it shows; whom a person switched off stays off.
+func TestThePageGoesOnlineAgainByItself(t *testing.T) {
+	t.Parallel()
+	quick := engine.Options{Presence: engine.PresenceOptions{StaleAfter: 2 * time.Second, Sweep: 200 * time.Millisecond}}
+	h := newHouseWith(t, quick, web.Options{}, oneSession)
+	p := h.sessions(t, store.RoleSpecialist)
+	p.click(`[role=switch][aria-checked=false]`)
+	p.there(`[role=switch][aria-checked=true]`)
+	p.says("You were not heard from for a while. You are online again.") // told by the stream
+	p.there(`[role=switch][aria-checked=true]`)
+
+	p.click(`nav a[href="#day"]`)
+	p.until(`!document.body.innerText.includes('You were not heard from')`)
+	h.presence("ada", "auto_offline")
+	p.run(`document.dispatchEvent(new Event('visibilitychange'))`) // as when a laptop wakes up: the heartbeat is told 409
+	p.says("You were not heard from for a while. You are online again.")
+
+	h.must(200, "POST", "/v1/specialists/ada/offline", nil, asAdmin)
+	p.run(`performance.clearResourceTimings(); document.dispatchEvent(new Event('visibilitychange'))`)
+	p.until(`performance.getEntriesByType('resource').some(r => r.name.endsWith('/v1/specialists/ada/presence') && r.responseEnd)`)
+	p.click(`nav a[href="#sessions"]`)
+	p.there(`[role=switch][aria-checked=false]`)
+	h.presence("ada", "offline")
+}
+
+// presence waits until the last change of a specialist's presence is this one.
+func (h *house) presence(id, change string) {
+	h.t.Helper()
+	var last any
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if last = h.must(200, "GET", "/v1/specialists/"+id+"/presence", nil, asAdmin).get("presence", "lastChange"); last == change {
+			return
+		}
+	}
+	h.t.Errorf("the last change of %s is %v, want %s", id, last, change)
 }

@@ -389,6 +389,7 @@ export default {
   'sess.you.off': 'Sie sind offline',
   'sess.you.on.hint': 'Sie erhalten Anfragen, solange die Konsole offen ist.',
   'sess.you.off.hint': 'Schalten Sie ein, um Anfragen zu erhalten.',
+  'sess.back': 'Von Ihnen kam eine Weile nichts. Sie sind wieder online.',
   'sess.switch': 'Online',
   'sess.waiting': 'Wartende',
   'sess.wait': 'Wartet {clock}',

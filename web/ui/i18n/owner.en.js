@@ -389,6 +389,7 @@ export default {
   'sess.you.off': 'You are offline',
   'sess.you.on.hint': 'You get requests while this console is open.',
   'sess.you.off.hint': 'Switch on to get requests.',
+  'sess.back': 'You were not heard from for a while. You are online again.',
   'sess.switch': 'Online',
   'sess.waiting': 'Waiting',
   'sess.wait': 'Waiting {clock}',

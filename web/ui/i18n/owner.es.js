@@ -389,6 +389,7 @@ export default {
   'sess.you.off': 'Está desconectado',
   'sess.you.on.hint': 'Recibe solicitudes mientras la consola esté abierta.',
   'sess.you.off.hint': 'Actívelo para recibir solicitudes.',
+  'sess.back': 'No hubo señal de usted durante un rato. Vuelve a estar en línea.',
   'sess.switch': 'En línea',
   'sess.waiting': 'En espera',
   'sess.wait': 'Espera {clock}',

@@ -58,8 +58,8 @@ export function Page({ desk }) {
   const mine = desk.own && d?.online[desk.own]
   useEffect(() => {
     if (!desk.own || !d) return
-    desk.beat ||= createBeat(desk.own)
-    if (mine?.online) desk.beat.start(); else desk.beat.stop()
+    desk.beat ||= createBeat(desk.own, () => { desk.toast('sess.back'); again.current() })
+    if (mine?.online) desk.beat.start(); else desk.beat.check()
   }, [Boolean(mine?.online), Boolean(d)])
   const name = id => d?.specialists.find(p => p.id === id)?.name || id
   const run = async (change, word, params) => {
@@ -75,7 +75,10 @@ export function Page({ desk }) {
   })
   const free = d?.specialists.filter(p => d.online[p.id]?.online && !d.online[p.id].deactivated && d.online[p.id].load < d.online[p.id].maxSessions) || []
   const pick = (x, list) => choice[x.id] && list.some(p => p.id === choice[x.id]) ? choice[x.id] : list[0]?.id
-  const turn = (id, on) => run(() => post(`/v1/specialists/${id}/${on ? 'online' : 'offline'}`, {}, { tries: 1 }))
+  const turn = (id, on) => run(async () => {
+    await post(`/v1/specialists/${id}/${on ? 'online' : 'offline'}`, {}, { tries: 1 })
+    if (id === desk.own && !on) desk.beat?.stop()
+  })
   return html`<${Office} desk=${desk} name="sessions" lead=${t('sess.lead')} ask=${asked} tools=${html`<p class="live" data-link=${link}><span class="dot" aria-hidden="true"></span>${t('live.' + (link || 'connecting'))}</p>`}>
     ${d && html`<${Trouble} problem=${sending.problem} />
     ${desk.own && html`<section class="plate own"><header><div><h2>${t(mine?.online ? 'sess.you.on' : 'sess.you.off')}</h2><p class="muted">${t(mine?.online ? 'sess.you.on.hint' : 'sess.you.off.hint')}</p></div>
