@@ -144,6 +144,10 @@ func settings() []setting {
 			help: "deliveries tried before a person has to look",
 			set:  func(c *config, v string) (err error) { c.outbound.MaxAttempts, err = parseCount(v); return err },
 		}, {
+			name: "notice-max-age", fallback: "24h", audience: forServing,
+			help: "how long a mail or a webhook waits for a receiver that cannot be reached before it is given up",
+			set:  func(c *config, v string) (err error) { c.outbound.NoticeAge, err = parsePositive(v); return err },
+		}, {
 			name: "smtp-url", secret: true, audience: forServing,
 			help: "mail server, as smtp://user:password@host:587 or smtps://…; without it every message becomes an .eml file in the data directory",
 			set: func(c *config, v string) error {

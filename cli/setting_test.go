@@ -74,6 +74,7 @@ func TestBadValuesAreExplained(t *testing.T) {
 		{"queue-backoff", "0s", "longer than nothing"},
 		{"queue-max-attempts", "0", "a number from 1 to 1000"},
 		{"queue-max-attempts", "ten", "a number from 1 to 1000"},
+		{"notice-max-age", "0s", "longer than nothing"},
 		{"max-holds-per-address", "0", "a number from 1 to 1000000"},
 		{"max-holds-per-day", "-5", "a number from 1 to 1000000"},
 		{"max-streams", "many", "a number from 1 to 1000000"},

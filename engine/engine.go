@@ -70,6 +70,7 @@ type Engine struct {
 	directs    chan *direct                     // bookings to be tried while an agent waits
 	doubt      atomic.Bool                      // the last call upstream got no answer
 	agents     agentSessions
+	hookRests  rests // webhook addresses that were not reached
 }
 
 // Options configure an Engine; the zero value of each field is its default.

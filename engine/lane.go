@@ -88,10 +88,13 @@ func (l *lane) resting() time.Time {
 	return l.restUntil
 }
 
-// rest lets the lane sleep, longer each time until wake.
+// rest lets the lane sleep, longer each time until wake. Several who find nobody at once count once.
 func (l *lane) rest(now time.Time, base time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.restUntil.After(now) {
+		return
+	}
 	l.failures++
 	l.restUntil = now.Add(store.Backoff(base, l.failures))
 }
@@ -100,6 +103,16 @@ func (l *lane) wake() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.failures, l.restUntil = 0, time.Time{}
+}
+
+// wakeFor ends the rest of whatever delivers a kind: a person wants it tried now.
+func (e *Engine) wakeFor(kind store.OperationKind) {
+	if l := e.laneOf(kind); l != nil {
+		l.wake()
+	}
+	if kind == store.Webhook {
+		e.hookRests.wakeAll()
+	}
 }
 
 // workLane delivers what is due, until ctx ends.
@@ -162,7 +175,7 @@ func (e *Engine) workOne(ctx context.Context, l *lane) error {
 	switch {
 	case o.end == away:
 		l.rest(time.Now(), e.options.Outbound.Backoff)
-	case o.end != later:
+	case o.end != later && o.end != needless: // those two have not seen the far side
 		l.wake()
 	}
 	e.settle(ctx, op, o)
@@ -176,8 +189,8 @@ func (e *Engine) attempt(ctx context.Context, op *store.Operation) outcome {
 	switch {
 	case op.Result != "": // it took effect, and that could not be recorded
 		return outcome{end: delivered, result: op.Result}
-	case !op.Unknown && tooLate(op, time.Now()):
-		return outcome{end: refused, detail: tooLateDetail}
+	case expired(op, time.Now()):
+		return outcome{end: refused, detail: tooLateFor(op)}
 	}
 	return e.deliver[op.Kind].attempt(ctx, op)
 }
@@ -186,6 +199,23 @@ const tooLateDetail = "too late to deliver: the appointment is about to start"
 
 func tooLate(op *store.Operation, now time.Time) bool {
 	return !op.Deadline.IsZero() && !now.Before(op.Deadline)
+}
+
+// expired reports whether op is too late and can end without being asked after: an upstream write of unknown outcome
+// cannot, a mail or a webhook always can.
+func expired(op *store.Operation, now time.Time) bool {
+	return tooLate(op, now) && !(op.Unknown && channelOf(op.Kind) == "upstream")
+}
+
+// tooLateFor says why op is given up, with what stood in its way.
+func tooLateFor(op *store.Operation) string {
+	switch {
+	case channelOf(op.Kind) == "upstream":
+		return tooLateDetail
+	case op.LastError == "":
+		return "it could not be delivered in time"
+	}
+	return "it could not be delivered in time: " + op.LastError
 }
 
 // giveUpLate ends what became too late while its lane rests: a lane that works sees it by itself.
@@ -197,8 +227,8 @@ func (e *Engine) giveUpLate(ctx context.Context, l *lane) error {
 		}
 		for _, op := range list {
 			after = op.ID
-			if e.laneOf(op.Kind) == l && !op.Unknown && tooLate(&op, time.Now()) {
-				e.settle(ctx, op, outcome{end: refused, detail: tooLateDetail})
+			if e.laneOf(op.Kind) == l && expired(&op, time.Now()) {
+				e.settle(ctx, op, outcome{end: refused, detail: tooLateFor(&op)})
 			}
 		}
 		if len(list) < 500 {

@@ -104,7 +104,7 @@ func (e *Engine) mailCalls(c *change) []outbound {
 	var calls []outbound
 	add := func(name string, due time.Time) {
 		op := e.newOperation(store.Email, c.after, c.at)
-		op.NextAttemptAt, op.Deadline = due, c.after.SlotEnd
+		op.NextAttemptAt, op.Deadline = due, earlier(c.after.SlotEnd, due.Add(e.options.Outbound.NoticeAge))
 		op.Payload, _ = json.Marshal(mailPayload{name}) // a string cannot fail
 		calls = append(calls, outbound{op, name})
 	}
@@ -150,6 +150,9 @@ func (e *Engine) deliverMail(ctx context.Context, op *store.Operation) outcome {
 	case err != nil:
 		return outcome{end: again, detail: unread(ctx)}
 	}
+	if at, behind := e.behindNotice(ctx, op); behind {
+		return outcome{end: later, at: at, detail: op.LastError}
+	}
 	clinic := &e.Schedule().Clinic
 	m := notice.Mail{ID: op.ID, To: a.Patient.Email, ToName: a.Patient.Name, ReplyTo: clinic.Email, From: e.sender()}
 	confirmed := a.Status == store.Confirmed
@@ -182,6 +185,8 @@ func (e *Engine) deliverMail(ctx context.Context, op *store.Operation) outcome {
 		return outcome{end: delivered, result: op.ID}
 	case notice.IsPermanent(err):
 		return outcome{end: refused, detail: err.Error()}
+	case notice.IsUnreachable(err):
+		return outcome{end: away, detail: err.Error()}
 	default:
 		return outcome{end: again, detail: err.Error()}
 	}
@@ -286,7 +291,7 @@ func (e *Engine) hookCalls(c *change) []outbound {
 				continue
 			}
 			op := e.newOperation(store.Webhook, c.after, c.at)
-			op.Deadline = c.at.Add(24 * time.Hour)
+			op.Deadline = c.at.Add(e.options.Outbound.NoticeAge)
 			op.Payload, _ = json.Marshal(hookPayload{to.ID, body})
 			calls = append(calls, outbound{op, event})
 		}
@@ -305,7 +310,20 @@ func (e *Engine) deliverHook(ctx context.Context, op *store.Operation) outcome {
 	if i < 0 || !endpoints[i].Active {
 		return outcome{end: needless, detail: "the webhook was removed or switched off"}
 	}
-	switch err := e.options.Notices.Hooks.Post(ctx, endpoints[i].URL, endpoints[i].Secret, op.ID, e.now(), p.Body); {
+	url := endpoints[i].URL
+	if wait := e.hookRests.left(url, time.Now()); wait > 0 {
+		return outcome{end: later, at: e.now().Add(wait), detail: op.LastError}
+	}
+	if at, behind := e.behindNotice(ctx, op); behind {
+		return outcome{end: later, at: at, detail: op.LastError}
+	}
+	err := e.options.Notices.Hooks.Post(ctx, url, endpoints[i].Secret, op.ID, e.now(), p.Body)
+	if notice.IsUnreachable(err) {
+		wait := e.hookRests.rest(url, time.Now(), e.options.Outbound.Backoff)
+		return outcome{end: later, at: e.now().Add(wait), detail: err.Error()}
+	}
+	e.hookRests.wake(url)
+	switch {
 	case err == nil:
 		return outcome{end: delivered, result: op.ID}
 	case notice.IsPermanent(err):

@@ -24,13 +24,13 @@ import (
 )
 
 // noticeClinic is a clinic that tells people: mail becomes files in the folder, webhooks go anywhere.
-func noticeClinic(t *testing.T) (c *clinic, folder string) {
+func noticeClinic(t *testing.T, change ...func(*engine.Options)) (c *clinic, folder string) {
 	t.Helper()
-	return noticeClinicOn(t, func(db store.Store) store.Store { return db })
+	return noticeClinicOn(t, func(db store.Store) store.Store { return db }, change...)
 }
 
 // noticeClinicOn is noticeClinic on what around makes of the database.
-func noticeClinicOn(t *testing.T, around func(store.Store) store.Store) (c *clinic, folder string) {
+func noticeClinicOn(t *testing.T, around func(store.Store) store.Store, change ...func(*engine.Options)) (c *clinic, folder string) {
 	t.Helper()
 	ctx := context.Background()
 	dir := t.TempDir()
@@ -48,9 +48,13 @@ func noticeClinicOn(t *testing.T, around func(store.Store) store.Store) (c *clin
 		t.Fatal(err)
 	}
 	live := memory.New(memory.Options{})
-	e, err := engine.New(ctx, engine.Options{Store: around(db), Holds: live, Queue: queue, Notices: engine.NoticeOptions{
+	o := engine.Options{Store: around(db), Holds: live, Queue: queue, Notices: engine.NoticeOptions{
 		Mailer: mailer, Hooks: notice.NewHooks(notice.HookOptions{AllowPrivate: true}), BaseURL: "https://book.example.org",
-	}})
+	}}
+	for _, with := range change {
+		with(&o)
+	}
+	e, err := engine.New(ctx, o)
 	if err != nil {
 		t.Fatal(err)
 	}

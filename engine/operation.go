@@ -20,13 +20,14 @@ type OutboundOptions struct {
 	Quarantine  time.Duration // how long a write of unknown outcome is left alone before it is looked up; default 90 s
 	Backoff     time.Duration // the base of store.Backoff; default 10 s
 	MaxAttempts int           // default 10
+	NoticeAge   time.Duration // how old a mail or a webhook may become before it is given up; default 24 h
 }
 
 func (o OutboundOptions) withDefaults() OutboundOptions {
 	for _, d := range []struct {
 		to    *time.Duration
 		value time.Duration
-	}{{&o.RetryDelay, 5 * time.Second}, {&o.Quarantine, 90 * time.Second}, {&o.Backoff, 10 * time.Second}} {
+	}{{&o.RetryDelay, 5 * time.Second}, {&o.Quarantine, 90 * time.Second}, {&o.Backoff, 10 * time.Second}, {&o.NoticeAge, 24 * time.Hour}} {
 		if *d.to <= 0 {
 			*d.to = d.value
 		}
@@ -171,6 +172,9 @@ func (e *Engine) conclude(ctx context.Context, op store.Operation, o outcome) (s
 		if err != nil {
 			e.log.Error("the end of an operation was not recorded; it is tried again", "operation", op.ID, "kind", op.Kind, "error", err)
 			op, event, c = unrecorded(before, op, now), "retried", nil
+		} else if op.Status == store.OperationFailed {
+			e.log.Warn("an operation failed for good", "operation", op.ID, "kind", op.Kind, "appointment", op.AppointmentID,
+				"needs_review", op.NeedsReview, "attempts", op.Attempts, "reason", op.LastError)
 		}
 	}
 	e.keep(ctx, op, event)

@@ -124,9 +124,7 @@ func (e *Engine) RetryOperation(ctx context.Context, actor Actor, id string) err
 		if err := e.queue.Change(ctx, op, "retried", "by hand"); err != nil {
 			return err
 		}
-		if l := e.laneOf(op.Kind); l != nil {
-			l.wake()
-		}
+		e.wakeFor(op.Kind)
 		return nil
 	})
 }
@@ -262,9 +260,7 @@ func (e *Engine) reopen(ctx context.Context, actor Actor, op store.Operation) er
 	if c != nil {
 		e.handOver(c.calls...)
 	}
-	if l := e.laneOf(op.Kind); l != nil {
-		l.wake()
-	}
+	e.wakeFor(op.Kind)
 	e.keep(context.WithoutCancel(ctx), op, "retried")
 	return nil
 }

@@ -5,7 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/mail"
+	"net/textproto"
 	"net/url"
 	"strconv"
 	"time"
@@ -97,10 +100,36 @@ func (m *Mailer) Send(ctx context.Context, x Mail) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, m.options.Timeout)
 	defer cancel()
-	if err := client.DialAndSendWithContext(ctx, msg); err != nil {
+	conversation, err := client.DialToSMTPClientWithContext(ctx)
+	if err != nil {
+		return dialError(err)
+	}
+	// What was taken is taken, whatever becomes of the farewell.
+	defer func() { _ = client.CloseWithSMTPClient(conversation) }()
+	if err := client.SendWithSMTPClient(conversation, msg); err != nil {
 		return sendError(err)
 	}
 	return nil
+}
+
+// dialError says in words why no conversation with the mail server came about. A mail server that answered was reached.
+func dialError(err error) error {
+	var answer *textproto.Error
+	switch {
+	case errors.As(err, &answer):
+		return fmt.Errorf("the mail server refused the connection or the password (%d)", answer.Code)
+	case isTLS(err):
+		return errors.New("the mail server's certificate is not valid, or it does not encrypt")
+	case isNetwork(err):
+		return &Unreachable{errors.New("the mail server could not be reached")}
+	}
+	return errors.New("the mail server cannot be used as it is configured")
+}
+
+// isNetwork reports whether the connection failed, and not what was said over it.
+func isNetwork(err error) bool {
+	var network net.Error
+	return errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // sendError says in words what became of a delivery; the library's own text can name the recipient.
@@ -116,7 +145,7 @@ func sendError(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return errors.New("the mail server did not answer in time")
 	}
-	return errors.New("the mail server could not be reached, or refused the connection or the password")
+	return errors.New("the connection to the mail server was lost")
 }
 
 func message(x Mail) (*gomail.Msg, error) {

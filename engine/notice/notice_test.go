@@ -3,6 +3,8 @@ package notice
 import (
 	"context"
 	"io"
+	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/mail"
@@ -154,4 +156,63 @@ func TestMailBySMTP(t *testing.T) {
 			t.Errorf("the SMTP address %q is accepted", bad)
 		}
 	}
+}
+
+// Nobody there is another thing than somebody who refuses: the first costs a message nothing but time.
+func TestUnreachableIsNotRefused(t *testing.T) {
+	nobody := closedAddress(t)
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and says nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	busy := noticetest.MailServer(t, func(string) string { return "450 4.2.1 busy" })
+	failing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) }))
+	defer failing.Close()
+	encrypted := httptest.NewTLSServer(http.NotFoundHandler())
+	encrypted.Config.ErrorLog = log.New(io.Discard, "", 0)
+	defer encrypted.Close()
+	byMail := func(url string) error {
+		m, err := NewMailer(MailOptions{URL: url, Timeout: 300 * time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m.Send(context.Background(), letter())
+	}
+	byHook := func(url string) error {
+		hooks := NewHooks(HookOptions{AllowPrivate: true, Timeout: 300 * time.Millisecond})
+		return hooks.Post(context.Background(), url, NewWebhookSecret(), "op-1", time.Unix(1700000000, 0), []byte(`{}`))
+	}
+	for _, x := range []struct {
+		name  string
+		err   error
+		wants bool
+	}{
+		{"mail: nobody listens", byMail("smtp://" + nobody), true},
+		{"mail: nobody listens, encrypted", byMail("smtps://" + nobody), true},
+		{"mail: no such name", byMail("smtp://mail.invalid:25"), true},
+		{"mail: connects and says nothing", byMail("smtp://" + silent.Addr().String()), true},
+		{"mail: refuses the password", byMail("smtp://jo:secret@" + busy), false},
+		{"mail: busy", byMail("smtp://" + busy), false},
+		{"hook: nobody listens", byHook("http://" + nobody), true},
+		{"hook: no such name", byHook("https://hooks.invalid/"), true},
+		{"hook: not found", byHook(failing.URL), false},
+		{"hook: connects and says nothing", byHook("http://" + silent.Addr().String()), false},
+		{"hook: a certificate of nobody known", byHook(encrypted.URL), false},
+	} {
+		if x.err == nil || IsUnreachable(x.err) != x.wants {
+			t.Errorf("%s: got %v (unreachable %v), want unreachable %v", x.name, x.err, IsUnreachable(x.err), x.wants)
+		}
+	}
+}
+
+// closedAddress is one at which nobody listens.
+func closedAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
 }

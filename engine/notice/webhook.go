@@ -12,9 +12,11 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/netip"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -114,12 +116,18 @@ func (h *Hooks) Post(ctx context.Context, url, secret, id string, at time.Time, 
 	r.Header.Set("webhook-id", id)
 	r.Header.Set("webhook-timestamp", strconv.FormatInt(at.Unix(), 10))
 	r.Header.Set("webhook-signature", signature)
+	var connected atomic.Bool // the transport may still be at it when the call has been given up
+	r = r.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }}))
 	answer, err := h.client.Do(r)
 	switch {
 	case errors.Is(err, errPrivate):
 		return permanent("the webhook leads to a private address, which is not allowed; start with --webhook-allow-private to allow it")
+	case isTLS(err):
+		return errors.New("the certificate of the webhook's server is not valid, or it does not encrypt")
+	case err != nil && !connected.Load():
+		return &Unreachable{errors.New("the webhook's server could not be reached")}
 	case err != nil:
-		return errors.New("the webhook's server could not be reached or did not answer in time")
+		return errors.New("the webhook's server did not answer in time, or cut the connection")
 	}
 	defer answer.Body.Close()
 	_, _ = io.CopyN(io.Discard, answer.Body, 64<<10) // so that the connection can be used again

@@ -15,7 +15,13 @@ import (
 // recipient returns for its RCPT line, such as "250 ok"; everything else is taken.
 func MailServer(t testing.TB, recipient func(line string) string) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	return MailServerAt(t, "127.0.0.1:0", recipient)
+}
+
+// MailServerAt is MailServer at an address that the test has chosen.
+func MailServerAt(t testing.TB, address string, recipient func(line string) string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}

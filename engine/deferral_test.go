@@ -1,0 +1,228 @@
+package engine_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/notice"
+	"holdfast/engine/notice/noticetest"
+)
+
+// Mail and webhooks without an internet: nothing is lost within a day, the order of an appointment is kept, and what ends
+// for good is in the log. The receivers stand outside of the bubble of virtual time, or it would wait for them.
+
+// noAddress is one at which nobody listens, until somebody does.
+func noAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// mailBy is a clinic's option to send by the server at an address, and to write its log there.
+func mailBy(t *testing.T, address string, log io.Writer) func(*engine.Options) {
+	return func(o *engine.Options) {
+		mailer, err := notice.NewMailer(notice.MailOptions{URL: "smtp://" + address})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Notices.Mailer, o.Logger = mailer, slog.New(slog.NewTextHandler(log, nil))
+	}
+}
+
+// states are the deliveries of an appointment, by what they are called.
+func (c *clinic) states(appointmentID string) map[string]string {
+	c.t.Helper()
+	list, err := c.Deliveries(context.Background(), appointmentID)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	states := make(map[string]string)
+	for _, d := range list {
+		states[d.Notice] = d.State
+	}
+	return states
+}
+
+func TestMailWaitsForTheInternet(t *testing.T) {
+	address := noAddress(t)
+	connect, connected := make(chan struct{}), make(chan struct{})
+	go func() {
+		<-connect
+		noticetest.MailServerAt(t, address, func(string) string { return "250 ok" })
+		close(connected)
+	}()
+	synctest.Test(t, func(t *testing.T) {
+		var log lockedBuffer
+		c, _ := noticeClinic(t, mailBy(t, address, &log))
+		r := booking(1, "checkup")
+		r.SlotStart = c.start
+		a := c.mustBook(r)
+		time.Sleep(5 * time.Hour)
+		if _, err := c.Reschedule(t.Context(), engine.RescheduleRequest{ID: a.ID, SlotStart: c.start.Add(time.Hour), Actor: "manage"}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		if got := c.states(a.ID); got["confirmation"] != "queued" || got["reschedule"] != "queued" {
+			t.Errorf("after six hours the mails are %v, want both waiting", got)
+		}
+		status, err := c.QueueStatus(t.Context(), engine.QueueFilter{})
+		if err != nil || status.Pending != 2 || status.Operations[0].Attempts != 0 || !strings.Contains(status.Operations[0].LastError, "could not be reached") {
+			t.Errorf("the queue is %+v, %v; want two that wait, without an attempt", status, err)
+		}
+		close(connect)
+		<-connected
+		time.Sleep(5*time.Minute + 5*time.Second)
+		if got := c.states(a.ID); got["confirmation"] != "delivered" || got["reschedule"] != "delivered" {
+			t.Errorf("one back-off after the return the mails are %v, want both delivered", got)
+		}
+		if strings.Contains(log.String(), "failed for good") {
+			t.Errorf("the log speaks of a failure: %s", log.String())
+		}
+	})
+}
+
+func TestMailIsGivenUpAfterADay(t *testing.T) {
+	address := noAddress(t)
+	synctest.Test(t, func(t *testing.T) {
+		var log lockedBuffer
+		c, _ := noticeClinic(t, mailBy(t, address, &log))
+		if _, err := c.UpdateSettings(t.Context(), "system", func(s *engine.Settings) { s.ReminderHours = 48 }); err != nil {
+			t.Fatal(err)
+		}
+		r := booking(1, "checkup")
+		r.SlotStart = c.start
+		a := c.mustBook(r)
+		time.Sleep(23 * time.Hour)
+		if got := c.states(a.ID); got["confirmation"] != "queued" {
+			t.Errorf("after 23 hours the mails are %v, want the confirmation waiting", got)
+		}
+		time.Sleep(time.Hour + 6*time.Minute)
+		if got := c.states(a.ID); got["confirmation"] != "failed" || got["reminder"] != "queued" {
+			t.Errorf("after a day the mails are %v, want the confirmation given up and the reminder waiting", got)
+		}
+		time.Sleep(time.Until(c.start.Add(-time.Minute)))
+		if got := c.states(a.ID); got["reminder"] != "queued" {
+			t.Errorf("a minute before the start the mails are %v, want the reminder waiting", got)
+		}
+		time.Sleep(7 * time.Minute)
+		if got := c.states(a.ID); got["reminder"] != "failed" {
+			t.Errorf("after the start the mails are %v, want the reminder given up", got)
+		}
+		list, _ := c.Deliveries(t.Context(), a.ID)
+		for _, d := range list {
+			line := ""
+			for l := range strings.Lines(log.String()) {
+				if strings.Contains(l, "failed for good") && strings.Contains(l, d.OperationID) {
+					line += l
+				}
+			}
+			if !strings.Contains(line, "in time: the mail server could not be reached") || strings.Count(line, "\n") != 1 {
+				t.Errorf("the log says of the %s %q, want one line with the reason", d.Notice, line)
+			}
+		}
+	})
+}
+
+// hookReceiver notes the types of the webhooks it gets. Each comes over a connection of its own, or the bubble would wait
+// for the idle ones.
+func hookReceiver(t *testing.T, status int) (url string, told func() []string) {
+	t.Helper()
+	var mu sync.Mutex
+	var types []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		mu.Lock()
+		_, kind, _ := strings.Cut(string(body), `"type":"`)
+		kind, _, _ = strings.Cut(kind, `"`)
+		types = append(types, kind)
+		mu.Unlock()
+		w.Header().Set("Connection", "close")
+		w.WriteHeader(status)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL, func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(types)
+	}
+}
+
+// One receiver is away for hours and then gets everything in order; the other one is not kept waiting for it.
+func TestWebhooksWaitForTheirReceiver(t *testing.T) {
+	away, there := "http://"+noAddress(t), ""
+	there, told := hookReceiver(t, 204)
+	back, toldLater := hookReceiver(t, 204)
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := noticeClinic(t)
+		set := func(first string) {
+			t.Helper()
+			if _, err := c.UpdateSettings(t.Context(), "system", func(s *engine.Settings) {
+				s.Webhooks = []engine.WebhookEndpoint{{ID: "first", URL: first, Active: true}, {ID: "second", URL: there, Active: true}}
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		set(away)
+		r := booking(1, "checkup")
+		r.SlotStart = c.start
+		a := c.mustBook(r)
+		time.Sleep(3 * time.Second)
+		if _, err := c.Reschedule(t.Context(), engine.RescheduleRequest{ID: a.ID, SlotStart: c.start.Add(time.Hour), Actor: "manage"}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if _, err := c.Cancel(t.Context(), engine.CancelRequest{ID: a.ID, Actor: "manage"}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Second)
+		want := []string{"appointment.created", "appointment.rescheduled", "appointment.cancelled"}
+		if got := told(); !slices.Equal(got, want) {
+			t.Errorf("the receiver that is there was told %v, want %v", got, want)
+		}
+		time.Sleep(20 * time.Hour)
+		set(back)
+		time.Sleep(5*time.Minute + 10*time.Second)
+		if got := toldLater(); !slices.Equal(got, want) {
+			t.Errorf("the receiver that came back was told %v, want %v", got, want)
+		}
+	})
+}
+
+// Who answers and refuses was reached: that counts, and ten of them are the end.
+func TestARefusedWebhookCounts(t *testing.T) {
+	url, told := hookReceiver(t, 404)
+	synctest.Test(t, func(t *testing.T) {
+		var log lockedBuffer
+		c, _ := noticeClinic(t, func(o *engine.Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+		if _, err := c.UpdateSettings(t.Context(), "system", func(s *engine.Settings) {
+			s.Webhooks = []engine.WebhookEndpoint{{URL: url, Active: true}}
+		}); err != nil {
+			t.Fatal(err)
+		}
+		r := booking(1, "checkup")
+		r.SlotStart = c.start
+		a := c.mustBook(r)
+		time.Sleep(time.Hour)
+		if got := c.states(a.ID); got["appointment.created"] != "failed" || len(told()) != 10 {
+			t.Errorf("after %d refusals the webhook is %v, want it failed after 10", len(told()), got)
+		}
+		if !strings.Contains(log.String(), `reason="the webhook's server answered 404"`) {
+			t.Errorf("the log does not say why it failed: %s", log.String())
+		}
+	})
+}
