@@ -190,6 +190,7 @@ func (e *Engine) upstreamOffers(ctx context.Context, s *schedule, t *store.Appoi
 	}
 	bounded, cancel := context.WithTimeout(ctx, agentBound-callReserve)
 	defer cancel()
+	asking := time.Now()
 	list, dropped, err := e.options.Upstream.GetOnlineReservations(bounded, asked)
 	if err != nil {
 		return nil, err
@@ -197,12 +198,18 @@ func (e *Engine) upstreamOffers(ctx context.Context, s *schedule, t *store.Appoi
 	if dropped > 0 {
 		e.log.Warn("openings of the practice system could not be read and are not offered", "count", dropped)
 	}
+	for i := range list {
+		if id, ours := columns[upstream.CanonicalGUID(list[i].ScheduleColumnGUID)]; ours {
+			e.openListed(id, &list[i], asking)
+		}
+	}
 	first, last := Around(t, asked.From.Add(-24*time.Hour), asked.To.Add(24*time.Hour))
 	slices.Sort(ids)
 	taken, err := e.taken.read(ctx, e.store, ids, first, last)
 	if err != nil {
 		return nil, err
 	}
+	taken = e.closed.over(taken, ids)
 	held, err := e.holds.List(ctx, ids...)
 	if err != nil {
 		return nil, err

@@ -227,7 +227,7 @@ func (e *Engine) bookingCandidates(ctx context.Context, s *schedule, t *store.Ap
 		calendar != nil && t.Capacity == 1 && (r.IgnoreHours || calendar.Bookable(t, r.SlotStart, nil, now) == "") {
 		span := SpanOf(t, r.SpecialistID, r.SlotStart)
 		busy, err := e.holds.IsBusy(ctx, span.SpecialistID, span.SlotStart, span.SlotEnd)
-		if err == nil && busy {
+		if err == nil && busy || len(FreeSeats(t, span, e.closed.over(nil, []string{span.SpecialistID}))) == 0 {
 			return nil, store.ErrSlotTaken
 		}
 		return []candidate{{t.Specialists[i], span, onlySeat}}, nil

@@ -70,6 +70,7 @@ type Engine struct {
 	directs    chan *direct                     // bookings to be tried while an agent waits
 	doubt      atomic.Bool                      // the last call upstream got no answer
 	agents     agentSessions
+	closed     closedTime
 	hookRests  rests // webhook addresses that were not reached
 }
 
@@ -175,6 +176,7 @@ func (e *Engine) Run(ctx context.Context) {
 	}
 	all.Wait()
 	e.stopFollowing()
+	e.closed.remove(func(closedStretch) bool { return true }) // nobody is to be told any more
 	e.slots.close()
 }
 

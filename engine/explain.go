@@ -43,6 +43,7 @@ func (e *Engine) Explain(ctx context.Context, appointmentTypeID, specialistID st
 	if err != nil {
 		return nil, err
 	}
+	taken = e.closed.over(taken, ids)
 	held, err := e.holds.List(ctx, ids...)
 	if err != nil {
 		return nil, err

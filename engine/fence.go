@@ -85,7 +85,7 @@ func (e *Engine) fenceSlot(ctx context.Context, p Principal, b *AgentBooking, sl
 		return store.Appointment{}, nil, &NotBookableError{ReasonTooSoon}
 	}
 	f := &fence{patientGUID: upstream.CanonicalGUID(b.PatientGUID), nonce: slot.nonce}
-	found, err := e.candidates(ctx, s, t, slot.specialist.ID, slot.start, now, candidateRules{ignoreHours: e.upstreamDecides(slot)})
+	found, err := e.candidates(ctx, s, t, slot.specialist.ID, slot.start, now, candidateRules{ignoreHours: e.upstreamDecides(slot), ignoreClosed: e.upstreamDecides(slot)})
 	if err != nil {
 		return store.Appointment{}, nil, err
 	}

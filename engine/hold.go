@@ -108,6 +108,7 @@ type candidate struct {
 type candidateRules struct {
 	ignoreHours  bool   // staff: opening times, notice and horizon do not matter
 	ignoreNotice bool   // the client holds the slot already, or the appointment was made in time
+	ignoreClosed bool   // the practice system itself is about to be asked
 	moving       string // id of the appointment that is being moved: its own time is free to it
 }
 
@@ -170,6 +171,9 @@ func (e *Engine) computedCandidates(ctx context.Context, s *schedule, t *store.A
 	taken, err := e.taken.read(ctx, e.store, ids, first, last)
 	if err != nil {
 		return nil, err
+	}
+	if !rules.ignoreClosed {
+		taken = e.closed.over(taken, ids)
 	}
 	if rules.moving != "" {
 		taken = slices.DeleteFunc(taken, func(k store.Taken) bool { return k.AppointmentID == rules.moving })

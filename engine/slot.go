@@ -163,7 +163,7 @@ func (e *Engine) computeSlots(ctx context.Context, s *schedule, t *store.Appoint
 	for i, id := range list.specialists {
 		calendars[i] = s.calendars[id]
 	}
-	slots := Pool(calendars, t, from, to, taken)
+	slots := Pool(calendars, t, from, to, e.closed.over(taken, list.specialists))
 	list.slots, list.unheld = make([]listedSlot, len(slots)), make([]Timeslot, len(slots))
 	for i, slot := range slots {
 		listed := listedSlot{Slot: slot, ids: make([]string, len(slot.Free))}

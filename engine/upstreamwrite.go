@@ -126,13 +126,17 @@ func (e *Engine) written(ctx context.Context, op *store.Operation, p *upstreamPa
 	case upstream.NotSent, upstream.Misconfigured:
 		return outcome{end: away, detail: words(err)}
 	case upstream.Refused:
-		if p.Doubt && (reason == upstream.SlotTaken || reason == upstream.AlreadyBooked) {
+		isTaken := reason == upstream.SlotTaken || reason == upstream.AlreadyBooked
+		if p.Doubt && isTaken {
 			if o, found := e.lookUp(ctx, op, p, a); found {
 				if o.end == unseen || o.end == away || o.end == later {
 					o = outcome{end: unknown, detail: words(err)}
 				}
 				return o
 			}
+		}
+		if isTaken {
+			e.closeTime(p, a)
 		}
 		return outcome{end: refused, detail: words(err)}
 	}

@@ -1,0 +1,114 @@
+package engine_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/upstream/upstreamtest"
+	"holdfast/store"
+)
+
+// listing is what a practice says of one start, everywhere it can be asked.
+type listing struct {
+	agents, page bool // offered
+	hold         error
+	reason       engine.Reason
+}
+
+// says asks everywhere about a start.
+func (p *practice) says(start time.Time) (l listing) {
+	p.t.Helper()
+	ctx := p.t.Context()
+	slots, err := p.AgentSlots(ctx, engine.AgentSlotsRequest{AppointmentTypeID: "cleaning", From: p.date(start), Days: 1, Count: 50})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	l.agents = slices.ContainsFunc(slots.Slots, func(s engine.AgentSlot) bool { return s.Start.Equal(start) })
+	list, err := p.Timeslots(ctx, engine.TimeslotsRequest{AppointmentTypeID: "cleaning", From: p.date(start), To: p.date(start).AddDays(1)})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	l.page = slices.ContainsFunc(list.Slots, func(s engine.Timeslot) bool { return s.Start.Equal(start) })
+	h, err := p.Hold(ctx, engine.HoldRequest{AppointmentTypeID: "cleaning", SlotStart: start, Client: client(7)})
+	if l.hold = err; err == nil {
+		if _, err := p.ReleaseHold(ctx, h.ID, client(7)); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	x, err := p.Explain(ctx, "cleaning", "chair0", start)
+	if err != nil || len(x) != 1 {
+		p.t.Fatalf("explained: %+v, %v", x, err)
+	}
+	l.reason = x[0].Reason
+	return l
+}
+
+func (p *practice) date(at time.Time) store.Date { return store.DateOf(at.In(zoneOfPractice)) }
+
+// always is a chair that the practice system lists every day.
+func always() []upstreamtest.Column {
+	return []upstreamtest.Column{{ScheduleViewGUID: viewGUID, ScheduleColumnGUID: columnGUID(0), Weekdays: []time.Weekday{0, 1, 2, 3, 4, 5, 6}}}
+}
+
+// A slot that the practice system refused, although it lists it, is not offered again a moment later: to no agent, on no
+// page. A later listing opens it again, and so does time.
+func TestARefusedSlotIsClosedForAWhile(t *testing.T) {
+	open := listing{agents: true, page: true}
+	closed := func(t *testing.T, what string, got listing) {
+		t.Helper()
+		if got.agents || got.page || !errors.Is(got.hold, store.ErrSlotTaken) || got.reason != engine.ReasonTaken {
+			t.Errorf("%s: got %+v, want it offered nowhere, and taken", what, got)
+		}
+	}
+	for name, outcome := range map[string]upstreamtest.Outcome{"taken": upstreamtest.SlotTaken, "booked": upstreamtest.AlreadyBooked} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{Columns: always()}})
+				start := p.slotAt(20)
+				if got := p.says(start); got != open {
+					t.Fatalf("before: got %+v, want it open", got)
+				}
+				p.upstream.Outcomes(outcome)
+				a := p.ask(p.wish(20))
+				if a.Outcome != engine.AgentRefused || len(a.Alternatives) != 3 {
+					t.Fatalf("got %+v, want it refused with three alternatives", a)
+				}
+				if slices.ContainsFunc(a.Alternatives, func(s engine.AgentSlot) bool { return s.Start.Equal(start) }) {
+					t.Error("the slot that was refused is an alternative to itself")
+				}
+				closed(t, "a moment after", p.says(start))
+				visitor := booking(1, "cleaning")
+				visitor.SlotStart, visitor.SpecialistID = start, "chair0"
+				if _, err := p.Book(t.Context(), visitor); !errors.Is(err, store.ErrSlotTaken) {
+					t.Errorf("a visitor books it: got %v, want ErrSlotTaken", err)
+				}
+				if got := p.says(p.slotAt(21)); got != open {
+					t.Errorf("the next slot: got %+v, want it open", got)
+				}
+				time.Sleep(61 * time.Second)
+				p.says(start) // asks the practice system, which lists it
+				if got := p.says(start); got != open {
+					t.Errorf("after a listing that has it: got %+v, want it open", got)
+				}
+			})
+		})
+	}
+	t.Run("and nobody lists it", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
+			start := p.slotAt(20)
+			p.upstream.Outcomes(upstreamtest.SlotTaken)
+			p.ask(p.wish(20))
+			time.Sleep(9 * time.Minute)
+			closed(t, "after nine minutes", p.says(start))
+			time.Sleep(61 * time.Second)
+			if got := p.says(start); got != (listing{page: true}) {
+				t.Errorf("after ten minutes: got %+v, want it open here", got)
+			}
+		})
+	})
+}
