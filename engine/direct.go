@@ -155,16 +155,13 @@ func (e *Engine) tryDirect(ctx context.Context, d *direct) attempted {
 func (e *Engine) sendDirect(ctx context.Context, d *direct, op *store.Operation, p *upstreamPayload, a *store.Appointment, r *attempted) outcome {
 	r.errorType = errorRateLimitedQueued
 	op.Unknown, op.NextAttemptAt = false, e.now() // nothing has been sent so far
-	if e.doubt.Load() {
-		probe, cancel := context.WithTimeout(ctx, min(probeBound, time.Until(d.deadline)))
-		_, err := e.options.Upstream.GetAppointmentListByPatient(probe, a.UpstreamPatientID, e.Zone())
-		cancel()
-		class := upstream.ClassOf(err)
-		e.doubt.Store(class == upstream.Unknown || class == upstream.NotSent)
-		if e.doubt.Load() {
-			r.errorType = errorUnreachableQueued
-			return outcome{end: away, detail: words(err)}
-		}
+	bound := min(probeBound, time.Until(d.deadline))
+	probe, cancel := context.WithTimeout(ctx, bound)
+	o, there := e.isThere(probe, bound)
+	cancel()
+	if !there {
+		r.errorType = errorUnreachableQueued
+		return o
 	}
 	began := time.Now()
 	err := e.options.Pacer.Wait(ctx, time.Until(d.deadline)-callReserve)
@@ -176,13 +173,16 @@ func (e *Engine) sendDirect(ctx context.Context, d *direct, op *store.Operation,
 	case err != nil:
 		return outcome{end: later, at: e.now(), detail: "the server was stopped"}
 	}
+	turn := e.options.Pacer.Turn()
 	for {
 		r.attempts++
 		op.AttemptedAt = e.now()
 		created, err := e.options.Upstream.SetAppointment(ctx, p.write(a.UpstreamPatientID, e.Zone()))
 		if upstream.ClassOf(err) == upstream.RateLimited && r.attempts == 1 && time.Until(d.deadline) > e.options.Outbound.RetryDelay+callReserve {
 			sleep(ctx, e.options.Outbound.RetryDelay, nil)
-			continue
+			if e.options.Pacer.Again(turn) {
+				continue
+			}
 		}
 		r.reason = upstream.ReasonOf(err)
 		switch upstream.ClassOf(err) {

@@ -68,7 +68,8 @@ type Engine struct {
 	deliver    map[store.OperationKind]delivery // how each kind is delivered; complete when New returns
 	notices    []func(*change) []outbound       // what else a change promises; complete when New returns
 	directs    chan *direct                     // bookings to be tried while an agent waits
-	doubt      atomic.Bool                      // the last call upstream got no answer
+	doubt      atomic.Int32                     // since the practice system answered well: how many writes nobody knows of
+	asks       *upstream.Pacer                  // spaces look-ups as Pacer spaces writes
 	agents     agentSessions
 	closed     closedTime
 	hookRests  rests // webhook addresses that were not reached

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"holdfast/engine/upstream"
 	"holdfast/store"
 )
 
@@ -37,6 +38,7 @@ func newLanes() []*lane {
 func (e *Engine) prepareOutbound() {
 	e.queue, e.queueReady, e.directs = e.options.Queue, make(chan struct{}), make(chan *direct)
 	e.deliver = make(map[store.OperationKind]delivery)
+	e.asks = upstream.NewPacer(e.options.Pacer.Spacing())
 	if e.options.Upstream != nil {
 		write := delivery{attempt: e.deliverWrite, ended: e.upstreamEnded, promisedOn: true}
 		e.deliver[store.UpstreamBook], e.deliver[store.UpstreamReschedule] = write, write
@@ -88,21 +90,26 @@ func (l *lane) resting() time.Time {
 	return l.restUntil
 }
 
-// rest lets the lane sleep, longer each time until wake. Several who find nobody at once count once.
-func (l *lane) rest(now time.Time, base time.Duration) {
+// rest lets the lane sleep, longer each time until wake, and reports whether it worked until now. Several who find nobody
+// at once count once.
+func (l *lane) rest(now time.Time, base time.Duration) (worked bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.restUntil.After(now) {
-		return
+		return false
 	}
 	l.failures++
 	l.restUntil = now.Add(store.Backoff(base, l.failures))
+	return l.failures == 1
 }
 
-func (l *lane) wake() {
+// wake ends the rest, and reports whether there was one.
+func (l *lane) wake() (rested bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	rested = l.failures > 0
 	l.failures, l.restUntil = 0, time.Time{}
+	return rested
 }
 
 // wakeFor ends the rest of whatever delivers a kind: a person wants it tried now.
@@ -173,10 +180,14 @@ func (e *Engine) workOne(ctx context.Context, l *lane) error {
 	}
 	o := e.attempt(ctx, &op)
 	switch {
-	case o.end == away:
-		l.rest(time.Now(), e.options.Outbound.Backoff)
-	case o.end != later && o.end != needless: // those two have not seen the far side
-		l.wake()
+	case o.end == away, o.end == unknown && e.doubt.Load() > 1: // one write more that nobody knows of would be no use
+		if l.rest(time.Now(), e.options.Outbound.Backoff) {
+			e.log.Warn("nothing can be delivered for now; what is waiting keeps its place and is tried again", "kind", op.Kind, "reason", o.detail)
+		}
+	case o.end != later && o.end != needless && o.end != unseen && o.end != unknown: // those have not seen the far side at work
+		if l.wake() {
+			e.log.Info("deliveries go out again", "kind", op.Kind)
+		}
 	}
 	e.settle(ctx, op, o)
 	if o.end == away {

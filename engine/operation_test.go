@@ -35,9 +35,8 @@ func TestUpstreamAwayForADay(t *testing.T) {
 					time.Sleep(2 * time.Hour)
 				}
 				if n, _ := p.queue.Counts(t.Context()); n.Pending+n.Processing < bookings-1 {
-					t.Errorf("after a day the queue has %+v, want all that are not for review waiting", n)
+					t.Errorf("after a day the queue has %+v, want all waiting", n)
 				}
-				// A first booking whose outcome nobody can find out is for review by then; from the second on something waits.
 				tried := slices.DeleteFunc(p.line.tried(), func(at time.Time) bool { return at.Before(begun.Add(2*time.Hour + time.Minute)) })
 				var widest time.Duration
 				for i := 1; i < len(tried); i++ {
@@ -47,7 +46,7 @@ func TestUpstreamAwayForADay(t *testing.T) {
 					t.Errorf("it was tried %d times, at most %s apart; want the back-off capped at 300 s", len(tried), widest)
 				}
 				p.line.set(false, false)
-				p.until(30*time.Minute, "settled", p.settled)
+				p.until(10*time.Minute, "settled", p.settled)
 				review := 0
 				for _, a := range p.bookings() {
 					switch a.UpstreamState {
@@ -59,13 +58,17 @@ func TestUpstreamAwayForADay(t *testing.T) {
 					}
 				}
 				s := p.upstream.Score()
-				if s.Appointments+review != bookings || s.Duplicates != 0 || review > 1 || !dead && review > 0 {
+				if s.Appointments+review != bookings || s.Duplicates != 0 || review > 0 {
 					t.Errorf("upstream %+v, %d for review; want %d in all", s, review, bookings)
 				}
 				if s.MinSpacing < 10*time.Second {
 					t.Errorf("writes came %s apart, want 10 s", s.MinSpacing)
 				}
-				if !slices.IsSortedFunc(p.upstream.Appointments(), func(a, b upstreamtest.Appointment) int { return a.Start.Compare(b.Start) }) {
+				there := p.upstream.Appointments()
+				if dead { // the first one was sent into the dead line, and is asked after by itself
+					there = slices.DeleteFunc(there, func(a upstreamtest.Appointment) bool { return a.Start.Equal(p.bookings()[0].SlotStart) })
+				}
+				if !slices.IsSortedFunc(there, func(a, b upstreamtest.Appointment) int { return a.Start.Compare(b.Start) }) {
 					t.Error("the queue did not drain in order")
 				}
 			})
@@ -203,7 +206,9 @@ func TestOurOwnFirstTryTookTheSlot(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{RefuseTaken: true}})
 		p.upstream.Script(upstreamtest.Step{Outcome: upstreamtest.Late, Delay: 95 * time.Second})
 		p.ask(p.wish(48 * 3))
-		time.Sleep(88 * time.Second)
+		time.Sleep(75 * time.Second)
+		p.ask(p.wish(48 * 5)) // asks whether anybody is there, so that the next one need not
+		time.Sleep(13 * time.Second)
 		p.ask(p.wish(48 * 4)) // has the turn until 98 s; the first one is looked up at 90 s and written at 98 s
 		p.until(time.Hour, "settled", p.settled)
 		refused := 0
@@ -220,8 +225,8 @@ func TestOurOwnFirstTryTookTheSlot(t *testing.T) {
 				t.Errorf("%s is %s upstream, want confirmed", a.ID, a.UpstreamState)
 			}
 		}
-		if s := p.upstream.Score(); s.Appointments != 2 || s.Duplicates != 0 {
-			t.Errorf("upstream %+v, want two", s)
+		if s := p.upstream.Score(); s.Appointments != 3 || s.Duplicates != 0 {
+			t.Errorf("upstream %+v, want three", s)
 		}
 	})
 }

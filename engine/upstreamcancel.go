@@ -29,7 +29,7 @@ func (e *Engine) deliverCancel(ctx context.Context, op *store.Operation) outcome
 		list, err := e.findUpstream(ctx, &p, &a)
 		switch {
 		case err != nil:
-			o, _ := e.harmless(err)
+			o, _ := e.harmless(op, err)
 			return o
 		case len(list) > 1:
 			return outcome{end: undecided, detail: "the practice system has the appointment more than once; cancel it there"}
@@ -41,7 +41,7 @@ func (e *Engine) deliverCancel(ctx context.Context, op *store.Operation) outcome
 		e.putAwayFailed(ctx, op)
 		return outcome{end: needless}
 	}
-	if o, ok := e.harmless(e.options.Upstream.SetAppointmentStatusCanceled(ctx, guid)); !ok {
+	if o, ok := e.harmless(op, e.options.Upstream.SetAppointmentStatusCanceled(ctx, guid)); !ok {
 		return o
 	}
 	return outcome{end: delivered, result: guid}
@@ -69,14 +69,14 @@ func (e *Engine) deliverComment(ctx context.Context, op *store.Operation) outcom
 	case err != nil:
 		return e.soon(unread(ctx))
 	}
-	if o, ok := e.harmless(e.options.Upstream.SetPatientComment(ctx, a.UpstreamPatientID, a.Patient.Notes)); !ok {
+	if o, ok := e.harmless(op, e.options.Upstream.SetPatientComment(ctx, a.UpstreamPatientID, a.Patient.Notes)); !ok {
 		return o
 	}
 	return outcome{end: delivered, result: doneWithoutName}
 }
 
 // harmless sorts the end of a call that may be repeated whatever became of it. It reports true if all is well.
-func (e *Engine) harmless(err error) (outcome, bool) {
+func (e *Engine) harmless(op *store.Operation, err error) (outcome, bool) {
 	switch class := upstream.ClassOf(err); {
 	case err == nil, upstream.ReasonOf(err) == upstream.AppointmentUnknown:
 		return outcome{}, true
@@ -84,6 +84,9 @@ func (e *Engine) harmless(err error) (outcome, bool) {
 		return outcome{end: refused, detail: words(err)}, false
 	case class == upstream.NotSent, class == upstream.Misconfigured:
 		return outcome{end: away, detail: words(err)}, false
+	case upstream.IsSilent(err):
+		p := payloadOf(op)
+		return e.putOff(op, &p, err), false
 	}
 	return outcome{end: again, detail: words(err)}, false
 }

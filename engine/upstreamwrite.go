@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
@@ -34,6 +33,9 @@ func (e *Engine) deliverWrite(ctx context.Context, op *store.Operation) outcome 
 	patient := a.UpstreamPatientID
 	if p.blank() {
 		return outcome{end: refused, detail: "the person was erased, so there is nothing to write"}
+	}
+	if (p.Written || op.Unknown && patient != "") && e.asks.Wait(ctx, upstream.NoBound) != nil {
+		return e.soon(op.LastError)
 	}
 	if p.Written {
 		return e.findWritten(ctx, op, &p, &a)
@@ -73,16 +75,10 @@ func (e *Engine) deliverWrite(ctx context.Context, op *store.Operation) outcome 
 
 // sendAppointment waits for its turn, records the attempt, and writes.
 func (e *Engine) sendAppointment(ctx context.Context, op *store.Operation, p *upstreamPayload, a store.Appointment) outcome {
-	// After a failure it is asked first whether anybody is there: a write into a dead line is one more unknown outcome.
-	if e.doubt.Load() {
-		if o, found := e.lookUp(ctx, op, p, &a); found {
-			if o.end == unseen {
-				o.end = away
-			}
-			return o
-		}
+	if o, ok := e.isThere(ctx, upstream.NoBound); !ok {
+		return o
 	}
-	if o, ok := e.makeRoom(ctx, p, &a); !ok {
+	if o, ok := e.makeRoom(ctx, op, p, &a); !ok {
 		return o
 	}
 	if err := e.options.Pacer.Wait(ctx, upstream.NoBound); err != nil {
@@ -108,7 +104,14 @@ func (e *Engine) sendAppointment(ctx context.Context, op *store.Operation, p *up
 // written says what the answer to a SetAppointment means.
 func (e *Engine) written(ctx context.Context, op *store.Operation, p *upstreamPayload, a *store.Appointment, created upstream.Created, err error) outcome {
 	class, reason := upstream.ClassOf(err), upstream.ReasonOf(err)
-	e.doubt.Store(class == upstream.Unknown || class == upstream.NotSent)
+	switch class {
+	case upstream.Unknown:
+		e.doubt.Add(1)
+	case upstream.NotSent:
+		e.doubt.CompareAndSwap(0, 1)
+	default:
+		e.doubt.Store(0)
+	}
 	if class != "" && class != upstream.Unknown && !p.Doubt {
 		p.Step = "" // it is certain that nothing is there
 		op.Payload = p.json()
@@ -152,67 +155,8 @@ func (e *Engine) begin(ctx context.Context, op *store.Operation, p *upstreamPayl
 	return e.queue.Change(context.WithoutCancel(ctx), *op, "attempted", step)
 }
 
-// lookUp asks whether the appointment is there. It reports false if it certainly is not; otherwise the outcome is what
-// follows.
-func (e *Engine) lookUp(ctx context.Context, op *store.Operation, p *upstreamPayload, a *store.Appointment) (outcome, bool) {
-	list, err := e.findUpstream(ctx, p, a)
-	class := upstream.ClassOf(err)
-	e.doubt.Store(class == upstream.Unknown || class == upstream.NotSent)
-	switch {
-	case err == nil && len(list) == 1:
-		return outcome{end: delivered, result: list[0].GUID}, true
-	case err == nil && len(list) > 1:
-		return outcome{end: undecided, detail: "the practice system has the appointment more than once; cancel those that are too many there"}, true
-	case err == nil, upstream.ReasonOf(err) == upstream.PatientUnknown:
-		return outcome{}, false
-	case op.Unknown && tooLate(op, time.Now()):
-		return outcome{end: undecided, detail: words(err)}, true
-	case class == upstream.NotSent:
-		return outcome{end: away, detail: words(err)}, true
-	case class == upstream.RateLimited:
-		return outcome{end: later, detail: words(err), at: time.Now().Add(store.Backoff(e.options.Outbound.Backoff, 1))}, true
-	}
-	return outcome{end: unseen, detail: words(err)}, true
-}
-
-// findWritten finds the GUID of an appointment that is there for certain. Where it cannot be found out, the appointment
-// stays without one.
-func (e *Engine) findWritten(ctx context.Context, op *store.Operation, p *upstreamPayload, a *store.Appointment) outcome {
-	list, err := e.findUpstream(ctx, p, a)
-	if err == nil && len(list) == 1 {
-		return outcome{end: delivered, result: list[0].GUID}
-	}
-	if op.Lookups++; op.Lookups >= maxLookups {
-		return outcome{end: delivered, result: doneWithoutName}
-	}
-	return outcome{end: later, detail: "it was written; under which GUID is still to be found out", at: time.Now().Add(store.Backoff(e.options.Outbound.Backoff, op.Lookups))}
-}
-
-// findUpstream lists what in the patient's list is this appointment. Those that are known to be others' are not:
-// brothers and sisters in one group session share patient, start and column.
-func (e *Engine) findUpstream(ctx context.Context, p *upstreamPayload, a *store.Appointment) ([]upstream.Appointment, error) {
-	list, err := e.options.Upstream.GetAppointmentListByPatient(ctx, a.UpstreamPatientID, e.Zone())
-	if err != nil {
-		return nil, err
-	}
-	found := p.write(a.UpstreamPatientID, e.Zone()).Match(list)
-	if len(found) == 0 {
-		return nil, nil
-	}
-	end := p.Start.Add(time.Duration(p.Minutes) * time.Minute)
-	others, _, err := e.store.Appointments(ctx, store.AppointmentFilter{From: p.Start, To: end, Limit: 500})
-	if err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(found, func(u upstream.Appointment) bool {
-		return slices.ContainsFunc(others, func(o store.Appointment) bool {
-			return o.ID != a.ID && upstream.EqualGUID(o.UpstreamID, u.GUID)
-		})
-	}), nil
-}
-
 // makeRoom cancels the old time of an appointment that moves onto a part of it: the upstream would refuse the new one.
-func (e *Engine) makeRoom(ctx context.Context, p *upstreamPayload, a *store.Appointment) (outcome, bool) {
+func (e *Engine) makeRoom(ctx context.Context, op *store.Operation, p *upstreamPayload, a *store.Appointment) (outcome, bool) {
 	if a.UpstreamID == "" {
 		return outcome{}, true
 	}
@@ -224,7 +168,7 @@ func (e *Engine) makeRoom(ctx context.Context, p *upstreamPayload, a *store.Appo
 			err = e.options.Upstream.SetAppointmentStatusCanceled(ctx, old.GUID)
 		}
 	}
-	return e.harmless(err)
+	return e.harmless(op, err)
 }
 
 // addPatient makes the patient of a booking that came without one, such as a web visitor's, and records the GUID with

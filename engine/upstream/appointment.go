@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"context"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -64,7 +65,7 @@ func (c *Client) SetAppointment(ctx context.Context, n NewAppointment) (Created,
 		return Created{}, err
 	}
 	if !a.done() {
-		return Created{}, &Error{Procedure: setAppointment, Class: Unknown, Detail: "it said Success and nothing of an appointment"}
+		return Created{}, &Error{Procedure: setAppointment, Class: Unknown, Status: http.StatusOK, Detail: "it said Success and nothing of an appointment"}
 	}
 	made := a.made()
 	return Created{GUID: made, LookUp: made == ""}, nil
@@ -123,7 +124,7 @@ func (c *Client) GetAppointmentListByPatient(ctx context.Context, patientGUID st
 		}
 		each, ok := r.appointment(zone)
 		if !ok {
-			return nil, &Error{Procedure: appointmentsOf, Class: Unknown, Detail: "it listed an appointment that cannot be read"}
+			return nil, &Error{Procedure: appointmentsOf, Class: Unknown, Status: http.StatusOK, Detail: "it listed an appointment that cannot be read"}
 		}
 		list = append(list, each)
 	}

@@ -79,6 +79,13 @@ func ClassOf(err error) Class {
 	return Unknown
 }
 
+// IsSilent reports whether nobody answered: nothing was sent, or what was sent got not
+// even the beginning of an answer. An answer that cannot be used is one all the same.
+func IsSilent(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && (e.Class == NotSent || e.Class == Unknown && e.Status == 0)
+}
+
 // ReasonOf is why err refused, or "" when it is no refusal.
 func ReasonOf(err error) Reason {
 	var e *Error

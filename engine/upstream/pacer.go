@@ -38,6 +38,7 @@ type Pacer struct {
 	mu   sync.Mutex
 	next time.Time // no turn before this instant
 	line []*place  // whoever waits, the head first
+	turn uint64    // how many turns were taken
 }
 
 // place is one caller's place in the line. The channels are made for one event each.
@@ -118,10 +119,8 @@ func (p *Pacer) Restart(at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	if at.After(now) {
-		at = now
-	}
-	next := at.Add(p.spacing)
+	// Counted back from now, so that the clock may be set while somebody waits.
+	next := now.Add(p.spacing - max(0, now.Sub(at)))
 	if !next.After(p.next) {
 		return
 	}
@@ -173,8 +172,32 @@ func (p *Pacer) take(me *place, now time.Time) time.Duration {
 		return remaining
 	}
 	p.next = now.Add(p.spacing)
+	p.turn++
 	p.remove(me)
 	return 0
+}
+
+// Turn numbers the turn that was taken last.
+func (p *Pacer) Turn() uint64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.turn
+}
+
+// Again lets whoever had that turn write once more, without a place in the line, and
+// restarts the clock. It reports false if somebody else has had a turn since: then
+// the second write would come too close to theirs.
+func (p *Pacer) Again(turn uint64) bool {
+	p.mu.Lock()
+	same := p.turn == turn
+	if same {
+		p.turn++
+	}
+	p.mu.Unlock()
+	if same {
+		p.Restart(time.Now())
+	}
+	return same
 }
 
 // leave gives up a place and returns why.

@@ -246,3 +246,33 @@ func TestPacerUnderLoad(t *testing.T) {
 		})
 	}
 }
+
+// Who had the last turn may write again at once, and the next turn counts from that; not when somebody else had one since.
+func TestAgainIsCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPacer(10 * time.Second)
+		wait := func() {
+			t.Helper()
+			if err := p.Wait(t.Context(), NoBound); err != nil {
+				t.Fatal(err)
+			}
+		}
+		wait()
+		turn := p.Turn()
+		time.Sleep(5 * time.Second)
+		if !p.Again(turn) {
+			t.Error("the last one to write cannot write again")
+		}
+		if line := p.Line(); line != 10*time.Second {
+			t.Errorf("after the second write the line is %s long, want 10s", line)
+		}
+		if p.Again(turn) {
+			t.Error("one turn is good for three writes")
+		}
+		turn = p.Turn()
+		wait()
+		if p.Again(turn) {
+			t.Error("a write comes right after somebody else's")
+		}
+	})
+}

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"context"
+	"net/http"
 	"time"
 )
 
@@ -48,7 +49,7 @@ func (c *Client) SetPatient(ctx context.Context, n NewPatient) (string, error) {
 	if made := a.made(); made != "" {
 		return made, nil
 	}
-	return "", &Error{Procedure: setPatient, Class: Unknown, Detail: "it said Success and no GUID of the patient"}
+	return "", &Error{Procedure: setPatient, Class: Unknown, Status: http.StatusOK, Detail: "it said Success and no GUID of the patient"}
 }
 
 // SetPatientComment adds a note to a patient. Like every write it may end Unknown;

@@ -1,0 +1,110 @@
+package engine_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/upstream/upstreamtest"
+	"holdfast/store"
+)
+
+// Questions to the practice system: what fails of them holds up the one operation that asks, and they are no burden.
+
+const lookUp = "GetAppointmentListByPatient"
+
+// asked are the instants at which a procedure was called.
+func (p *practice) asked(procedure string) (at []time.Time) {
+	for _, c := range p.upstream.Calls() {
+		if c.Procedure == procedure {
+			at = append(at, c.At)
+		}
+	}
+	return at
+}
+
+// Writes work and look-ups do not: the one of unknown outcome is for review after three answers that are of no use, and
+// nobody else waits for it.
+func TestAFailingLookUpHoldsUpOnlyItsOwn(t *testing.T) {
+	for _, outcome := range []upstreamtest.Outcome{upstreamtest.ServerError, upstreamtest.Garbage, upstreamtest.Half} {
+		t.Run(string(outcome), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				decide := func(c upstreamtest.Call) upstreamtest.Step {
+					if c.Procedure == lookUp {
+						return upstreamtest.Step{Outcome: outcome}
+					}
+					return upstreamtest.Step{}
+				}
+				p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{Decide: decide}})
+				p.upstream.Outcomes(upstreamtest.LostApplied)
+				p.ask(p.wish(48 * 3))
+				const others = 8
+				for n := range others {
+					r := booking(n, "cleaning")
+					r.SlotStart, r.Client = p.slotAt(48*4+n), client(n)
+					if _, err := p.Book(t.Context(), r); err != nil {
+						t.Fatal(err)
+					}
+				}
+				p.until(2*time.Minute, "all others written", func() bool { return p.upstream.Score().Appointments == 1+others })
+				p.until(5*time.Minute, "settled", p.settled)
+				for i, a := range p.bookings() {
+					want := store.UpstreamConfirmed
+					if i == 0 {
+						want = store.UpstreamReview
+					}
+					if a.UpstreamState != want {
+						t.Errorf("booking %d is %s upstream, want %s", i, a.UpstreamState, want)
+					}
+				}
+				if n := len(p.asked(lookUp)); n != 3 {
+					t.Errorf("it was looked up %d times, want 3", n)
+				}
+			})
+		})
+	}
+}
+
+// A practice system that asks to be left alone is asked less and less, one question at a time, and an unknown outcome is
+// not given to people for that.
+func TestLookUpsAreSpacedAndBackedOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		busy := true
+		decide := func(c upstreamtest.Call) upstreamtest.Step {
+			if c.Procedure == lookUp && busy {
+				return upstreamtest.Step{Outcome: upstreamtest.RateLimited}
+			}
+			return upstreamtest.Step{}
+		}
+		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{Decide: decide}})
+		const unknown = 4
+		for n := range unknown {
+			p.upstream.Outcomes(upstreamtest.LostApplied)
+			if a := p.ask(p.wish(48*3 + n)); a.Outcome != engine.AgentQueued {
+				t.Fatalf("got %+v, want it queued", a)
+			}
+			time.Sleep(12 * time.Second)
+		}
+		time.Sleep(30 * time.Minute)
+		at := p.asked(lookUp)
+		if most := unknown * (4 + 30*60/300); len(at) > most || len(at) < unknown*5 {
+			t.Errorf("it was asked %d times in half an hour, want %d to %d", len(at), unknown*5, most)
+		}
+		for i := 1; i < len(at); i++ {
+			if at[i].Sub(at[i-1]) < 10*time.Second {
+				t.Fatalf("two questions came %s apart, want 10 s", at[i].Sub(at[i-1]))
+			}
+		}
+		busy = false
+		p.until(6*time.Minute, "settled", p.settled)
+		if s := p.upstream.Score(); s.Appointments != unknown || s.Duplicates != 0 || len(p.asked("SetAppointment")) != unknown {
+			t.Errorf("upstream %+v, want each once", s)
+		}
+		for _, a := range p.bookings() {
+			if a.UpstreamState != store.UpstreamConfirmed {
+				t.Errorf("%s is %s upstream, want confirmed", a.ID, a.UpstreamState)
+			}
+		}
+	})
+}
