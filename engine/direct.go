@@ -88,6 +88,7 @@ func (e *Engine) tryNow(op store.Operation, deadline time.Time) attempted {
 		e.outbox.letGo(op.ID)
 	}
 	const detail = "no answer in time"
+	e.heedClock(context.Background())
 	op.Status, op.LastError = store.OperationPending, detail
 	op.NextAttemptAt = e.now().Add(e.options.Outbound.Quarantine)
 	e.keep(context.Background(), op, "added")

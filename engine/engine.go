@@ -72,6 +72,7 @@ type Engine struct {
 	asks       *upstream.Pacer                  // spaces look-ups as Pacer spaces writes
 	agents     agentSessions
 	closed     closedTime
+	clock      queueClock
 	hookRests  rests // webhook addresses that were not reached
 }
 
@@ -113,6 +114,8 @@ type Options struct {
 	TimeslotsCacheTTL time.Duration
 	// TimeslotsCacheBytes bounds the memory of the slot cache. Default 32 MiB.
 	TimeslotsCacheBytes int64
+
+	wall func() time.Time // the wall clock; for tests that set it
 }
 
 // New reads the schedule and returns an Engine. Run must be called for its background work.

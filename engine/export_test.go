@@ -4,3 +4,7 @@ import "time"
 
 // TOTPCode is what an authenticator app shows at an instant.
 func TOTPCode(secret []byte, at time.Time) string { return totpCode(secret, at.Unix()/totpStep) }
+
+// SetWall lets a test set the wall clock of an engine that is still to be opened. In a bubble of testing/synctest it could
+// not be set at all.
+func SetWall(o *Options, wall func() time.Time) { o.wall = wall }

@@ -52,7 +52,7 @@ func (e *Engine) outboundWork() []func(context.Context) {
 	if e.queue == nil {
 		return nil
 	}
-	work := []func(context.Context){e.relayOperations, e.pruneQueue, e.runDirects}
+	work := []func(context.Context){e.relayOperations, e.pruneQueue, e.runDirects, e.watchClock}
 	for _, l := range newLanes() {
 		if _, ok := e.deliver[l.kinds[0]]; !ok {
 			continue
@@ -130,14 +130,14 @@ func (e *Engine) workLane(ctx context.Context, l *lane) {
 	}
 	for ctx.Err() == nil {
 		rung := l.bell.listen()
-		now := time.Now()
-		wait := l.resting().Sub(now)
+		e.heedClock(ctx)
+		wait := time.Until(l.resting())
 		if wait <= 0 {
 			wait = -1 // until it is rung
 			due, err := e.queue.NextDue(ctx, l.kinds...)
 			switch {
 			case err == nil:
-				wait = max(0, due.Sub(now))
+				wait = max(0, due.Sub(e.now()))
 			case ctx.Err() == nil && !errors.Is(err, store.ErrNotFound):
 				e.queueFailed("the queue cannot be asked what is due", err)
 				wait = relayRetry
@@ -156,7 +156,9 @@ func (e *Engine) workLane(ctx context.Context, l *lane) {
 
 // workOne takes one operation and makes one attempt at it.
 func (e *Engine) workOne(ctx context.Context, l *lane) error {
+	e.clock.mu.RLock()
 	op, err := e.queue.Take(ctx, e.now(), l.kinds...)
+	e.clock.mu.RUnlock()
 	if errors.Is(err, store.ErrNotFound) {
 		return nil // another worker was first
 	}
@@ -200,7 +202,7 @@ func (e *Engine) attempt(ctx context.Context, op *store.Operation) outcome {
 	switch {
 	case op.Result != "": // it took effect, and that could not be recorded
 		return outcome{end: delivered, result: op.Result}
-	case expired(op, time.Now()):
+	case expired(op, e.now()):
 		return outcome{end: refused, detail: tooLateFor(op)}
 	}
 	return e.deliver[op.Kind].attempt(ctx, op)
@@ -238,7 +240,7 @@ func (e *Engine) giveUpLate(ctx context.Context, l *lane) error {
 		}
 		for _, op := range list {
 			after = op.ID
-			if e.laneOf(op.Kind) == l && expired(&op, time.Now()) {
+			if e.laneOf(op.Kind) == l && expired(&op, e.now()) {
 				e.settle(ctx, op, outcome{end: refused, detail: tooLateFor(&op)})
 			}
 		}

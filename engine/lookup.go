@@ -66,7 +66,7 @@ func (e *Engine) lookUp(ctx context.Context, op *store.Operation, p *upstreamPay
 		return outcome{end: undecided, detail: "the practice system has the appointment more than once; cancel those that are too many there"}, true
 	case err == nil, upstream.ReasonOf(err) == upstream.PatientUnknown:
 		return outcome{}, false
-	case op.Unknown && tooLate(op, time.Now()):
+	case op.Unknown && tooLate(op, e.now()):
 		return outcome{end: undecided, detail: words(err)}, true
 	case class == upstream.NotSent:
 		return outcome{end: away, detail: words(err)}, true
@@ -93,7 +93,7 @@ func (e *Engine) findWritten(ctx context.Context, op *store.Operation, p *upstre
 	if op.Lookups++; op.Lookups >= maxLookups {
 		return outcome{end: delivered, result: doneWithoutName}
 	}
-	return outcome{end: later, detail: "it was written; under which GUID is still to be found out", at: time.Now().Add(store.Backoff(e.options.Outbound.Backoff, op.Lookups))}
+	return outcome{end: later, detail: "it was written; under which GUID is still to be found out", at: e.now().Add(store.Backoff(e.options.Outbound.Backoff, op.Lookups))}
 }
 
 // findUpstream lists what in the patient's list is this appointment. Those that are known to be others' are not:

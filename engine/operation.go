@@ -159,6 +159,7 @@ func (e *Engine) settle(ctx context.Context, op store.Operation, o outcome) {
 // returns the operation as it is afterwards, and the change that was made, whose calls are the caller's to hand over.
 func (e *Engine) conclude(ctx context.Context, op store.Operation, o outcome) (store.Operation, *change) {
 	ctx = context.WithoutCancel(ctx)
+	e.heedClock(ctx) // before the next wait is counted from now
 	now := e.now()
 	before := op
 	op, event := advance(op, o, now, e.options.Outbound)

@@ -201,6 +201,12 @@ func (e *Engine) relayOperations(ctx context.Context) {
 
 func (e *Engine) relay(ctx context.Context, ops []store.Operation, missed bool) error {
 	if len(ops) > 0 {
+		now := e.now()
+		for i := range ops { // what was to be tried at once, before the clock was set back, is
+			if op := &ops[i]; op.AttemptedAt.IsZero() && !op.Unknown && !onTheDay(op) {
+				op.NextAttemptAt = earlier(op.NextAttemptAt, now)
+			}
+		}
 		if err := e.queue.Add(ctx, ops...); err != nil {
 			return err
 		}

@@ -55,7 +55,7 @@ func (e *Engine) deliverWrite(ctx context.Context, op *store.Operation) outcome 
 	if !wanted(&a, &p) {
 		return outcome{end: needless}
 	}
-	if tooLate(op, time.Now()) {
+	if tooLate(op, e.now()) {
 		return outcome{end: refused, detail: tooLateDetail}
 	}
 	if now, ok := e.targetOf(&a); ok && p.Step != stepAppointment && p.Step != stepForgotten {
@@ -250,7 +250,7 @@ func newPatientOf(p *store.Patient) upstream.NewPatient {
 // behind says until when an operation stands behind an earlier one of the same appointment: what was decided first
 // happens first.
 func (e *Engine) behind(ctx context.Context, op *store.Operation) (time.Time, bool) {
-	now := time.Now()
+	now := e.now()
 	if _, earlier := e.outbox.held(op.ID, op.AppointmentID); earlier {
 		return now.Add(time.Second), true
 	}
@@ -276,7 +276,7 @@ func (e *Engine) behind(ctx context.Context, op *store.Operation) (time.Time, bo
 
 // soon puts an operation off for a moment, because something of our own did not work.
 func (e *Engine) soon(detail string) outcome {
-	return outcome{end: later, detail: detail, at: time.Now().Add(10 * time.Second)}
+	return outcome{end: later, detail: detail, at: e.now().Add(10 * time.Second)}
 }
 
 // unread says why an attempt could not be begun: its appointment was not read.

@@ -172,4 +172,4 @@ func auditedUser(u *store.User) map[string]any {
 }
 
 // now is the present instant as the store keeps it.
-func (e *Engine) now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
+func (e *Engine) now() time.Time { return e.wall().UTC().Truncate(time.Millisecond) }

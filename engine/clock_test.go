@@ -1,0 +1,97 @@
+package engine_test
+
+import (
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/upstream/upstreamtest"
+)
+
+// Somebody sets the clock: what waits is neither hurried nor left standing, and a reminder goes by the clock as it is.
+
+// settable is a wall clock that can be set, beside the one of the bubble, which cannot.
+type settable struct{ by atomic.Int64 }
+
+func (s *settable) set(by time.Duration) { s.by.Add(int64(by)) }
+
+func (s *settable) with(o *engine.Options) {
+	engine.SetWall(o, func() time.Time { return time.Now().Add(time.Duration(s.by.Load())) })
+}
+
+var clockSteps = map[string]time.Duration{"10 minutes forward": 10 * time.Minute, "2 hours back": -2 * time.Hour, "a second forward": time.Second}
+
+// The write arrives late. Whoever looks it up early does not find it and writes it again.
+func TestASetClockDoesNotShortenAQuarantine(t *testing.T) {
+	for name, step := range clockSteps {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var clock settable
+				p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}, change: clock.with})
+				p.upstream.Script(upstreamtest.Step{Outcome: upstreamtest.Late, Delay: 80 * time.Second})
+				written := time.Now()
+				p.ask(p.wish(48 * 3))
+				time.Sleep(20 * time.Second)
+				clock.set(step)
+				r := booking(1, "cleaning") // wakes the line
+				r.SlotStart = p.slotAt(48*4 + 10)
+				if _, err := p.Book(t.Context(), r); err != nil {
+					t.Fatal(err)
+				}
+				p.until(3*time.Minute, "settled", p.settled)
+				if at := p.asked(lookUp); len(at) == 0 || at[0].Sub(written) < 89*time.Second || at[0].Sub(written) > 110*time.Second {
+					t.Errorf("looked up %v after %v, want 90 s after", at, written)
+				}
+				if s := p.upstream.Score(); s.Appointments != 2 || s.Duplicates != 0 {
+					t.Errorf("upstream %+v, want each once", s)
+				}
+			})
+		})
+	}
+}
+
+func TestASetClockDoesNotDelayARetry(t *testing.T) {
+	for name, step := range clockSteps {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var clock settable
+				p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}, change: clock.with})
+				p.upstream.Outcomes(upstreamtest.RateLimited, upstreamtest.RateLimited, upstreamtest.RateLimited)
+				p.ask(p.wish(48 * 5))
+				time.Sleep(15 * time.Second) // the third try was refused, and the fourth is 20 s later
+				tried := len(p.asked("SetAppointment"))
+				clock.set(step)
+				time.Sleep(15 * time.Second)
+				if n := len(p.asked("SetAppointment")); n != tried {
+					t.Errorf("15 s after the clock was set it was tried %d times more, want none", n-tried)
+				}
+				p.until(30*time.Second, "settled", p.settled)
+			})
+		})
+	}
+}
+
+func TestAReminderGoesByTheClockAsItIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var clock settable
+		c, _ := noticeClinic(t, clock.with)
+		if _, err := c.UpdateSettings(t.Context(), "system", func(s *engine.Settings) { s.ReminderHours = 24 }); err != nil {
+			t.Fatal(err)
+		}
+		r := booking(1, "checkup")
+		r.SlotStart = c.start
+		a := c.mustBook(r)
+		time.Sleep(time.Minute)
+		clock.set(time.Hour)
+		time.Sleep(time.Until(c.start.Add(-25*time.Hour - time.Minute)))
+		if got := c.states(a.ID); got["reminder"] != "queued" {
+			t.Errorf("a minute before it is due the mails are %v", got)
+		}
+		time.Sleep(time.Minute + 15*time.Second)
+		if got := c.states(a.ID); got["reminder"] != "delivered" {
+			t.Errorf("when it is due the mails are %v", got)
+		}
+	})
+}
