@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"strconv"
 
 	"holdfast/engine"
@@ -176,17 +175,15 @@ func (s *Server) requestSession(c *call, _ *sessionBody) error {
 	return s.answerSession(c, http.StatusCreated, &x, err)
 }
 
-var sessionStatuses = []store.SessionStatus{
-	store.SessionRequested, store.SessionActive, store.SessionPendingPayment, store.SessionEnded, store.SessionExpired, store.SessionCancelled,
+var sessionStatuses = []string{
+	string(store.SessionRequested), string(store.SessionActive), string(store.SessionPendingPayment),
+	string(store.SessionEnded), string(store.SessionExpired), string(store.SessionCancelled),
 }
 
 func (s *Server) listSessions(c *call) error {
 	q := c.query()
 	f := store.SessionFilter{SpecialistID: q.id("specialistId"), Limit: q.whole("limit", 1, 500, 100)}
-	for _, status := range q.values["status"] {
-		if !slices.Contains(sessionStatuses, store.SessionStatus(status)) {
-			q.add("status", "must be requested, active, pending_payment, ended, expired or cancelled")
-		}
+	for _, status := range q.several("status", sessionStatuses) {
 		f.Statuses = append(f.Statuses, store.SessionStatus(status))
 	}
 	if err := q.err(); err != nil {

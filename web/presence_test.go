@@ -227,6 +227,11 @@ func TestSessionsOverHTTP(t *testing.T) {
 		t.Errorf("one was with bea, the list has %v", list)
 	}
 	h.do("GET", "/v1/sessions?status=open", nil, key).problem(422, "validation_failed").field("status")
+	h.do("GET", "/v1/sessions?limit=5&limit=6", nil, key).problem(422, "validation_failed").field("limit")
+	repeated := h.do("GET", "/v1/sessions?status=ended"+strings.Repeat("&status=cancelled&status=ended", 500), nil, key).want(200)
+	if got := len(repeated.body["sessions"].([]any)); got != len(list) {
+		t.Errorf("statuses repeated a thousand times list %d sessions, want %d", got, len(list))
+	}
 	h.do("GET", "/v1/sessions?limit=501", nil, key).problem(422, "validation_failed").field("limit")
 	for _, path := range []string{"/v1/sessions/unknown", "/v1/sessions/a%20b"} {
 		h.do("GET", path, nil).problem(404, "not_found")

@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,11 +27,37 @@ func (c *call) query() *query {
 	return q
 }
 
-func (q *query) text(name string) string { return q.values.Get(name) }
+// text reads a parameter that may stand once; empty if it is missing.
+func (q *query) text(name string) string {
+	given := q.values[name]
+	if len(given) == 0 {
+		return ""
+	}
+	if len(given) > 1 {
+		q.add(name, "must be given once")
+		q.values[name] = given[:1]
+	}
+	return given[0]
+}
+
+// several reads a parameter that may be repeated, each value once, whatever the caller sent.
+func (q *query) several(name string, allowed []string) []string {
+	var list []string
+	for _, value := range q.values[name] {
+		switch {
+		case !slices.Contains(allowed, value):
+			q.add(name, "must be one of "+strings.Join(allowed, ", "))
+			return nil
+		case !slices.Contains(list, value):
+			list = append(list, value)
+		}
+	}
+	return list
+}
 
 // id reads an id that may be missing.
 func (q *query) id(name string) string {
-	s := q.values.Get(name)
+	s := q.text(name)
 	if s != "" && !engine.ValidID(s) {
 		q.add(name, "must be 1 to 64 characters of A-Z a-z 0-9 _ -")
 	}
@@ -39,7 +66,7 @@ func (q *query) id(name string) string {
 
 // date reads a local date; the zero Date if it is missing.
 func (q *query) date(name string) store.Date {
-	s := q.values.Get(name)
+	s := q.text(name)
 	if s == "" {
 		return store.Date{}
 	}
@@ -57,7 +84,7 @@ func (m *mistakes) parseDate(field, s string) store.Date {
 
 // instant reads RFC 3339; the zero time if it is missing. A + that was not encoded has become a space.
 func (q *query) instant(name string) time.Time {
-	s := strings.ReplaceAll(q.values.Get(name), " ", "+")
+	s := strings.ReplaceAll(q.text(name), " ", "+")
 	t := q.mistakes.instant(name, s)
 	if !t.IsZero() && (t.Year() < 2000 || t.Year() > 2200) {
 		q.add(name, "must lie between the years 2000 and 2200")
@@ -67,7 +94,7 @@ func (q *query) instant(name string) time.Time {
 
 // bound reads one end of a range: an instant, or a local date, which stands for its first instant in the zone.
 func (q *query) bound(name string, zone *time.Location) time.Time {
-	if len(q.values.Get(name)) > len(time.DateOnly) {
+	if len(q.text(name)) > len(time.DateOnly) {
 		return q.instant(name)
 	}
 	d := q.date(name)
@@ -79,7 +106,7 @@ func (q *query) bound(name string, zone *time.Location) time.Time {
 
 // whole reads a number within bounds; fallback if it is missing.
 func (q *query) whole(name string, low, high, fallback int) int {
-	s := q.values.Get(name)
+	s := q.text(name)
 	if s == "" {
 		return fallback
 	}
@@ -93,7 +120,7 @@ func (q *query) whole(name string, low, high, fallback int) int {
 
 // flag reads true or false; false if it is missing.
 func (q *query) flag(name string) bool {
-	switch q.values.Get(name) {
+	switch q.text(name) {
 	case "", "false":
 		return false
 	case "true":
@@ -105,7 +132,7 @@ func (q *query) flag(name string) bool {
 
 // client settles the client of a GET, which may be missing.
 func (q *query) client(c *call) holds.ClientID {
-	if err := c.resolveClient(q.values.Get("clientId")); err != nil {
+	if err := c.resolveClient(q.text("clientId")); err != nil {
 		q.add("clientId", "differs from the header Holdfast-Client; send one of the two, or the same in both")
 		return ""
 	}

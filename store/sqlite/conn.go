@@ -17,18 +17,24 @@ import (
 // statement of the group commit, and could hand the next statement to another connection.
 type conn struct {
 	driver   driver.Conn
-	prepared map[string]*statement
-	args     []driver.NamedValue // reused from call to call
-	executed int                 // statements that may have written, for the checkpoint's estimate
+	prepared map[string]*statement // at most maxPrepared
+	clock    uint64                // counts the uses of statements
+	args     []driver.NamedValue   // reused from call to call
+	executed int                   // statements that may have written, for the checkpoint's estimate
 
 	// fault is the first error that was not a refusal by a constraint. Once it is set the connection does nothing
 	// more until it was rolled back: after such an error SQLite may have undone more than the one statement.
 	fault error
 }
 
+// maxPrepared bounds the statements that a connection keeps. It is more than the program has, filters combined in the
+// ways that people combine them included; a text beyond it costs its preparation again.
+const maxPrepared = 128
+
 type statement struct {
 	driver.Stmt
 	values []driver.Value
+	used   uint64 // the connection's clock when it was last asked for
 }
 
 func openConn(dsn string) (*conn, error) {
@@ -109,15 +115,29 @@ func (c *conn) script(text string) error {
 	return nil
 }
 
+// prepare returns the statement of a text. In the place of one too many, the one that was asked for longest ago goes: it
+// is not in use, because a connection runs one statement at a time.
 func (c *conn) prepare(query string) (*statement, error) {
+	c.clock++
 	if s, ok := c.prepared[query]; ok {
+		s.used = c.clock
 		return s, nil
 	}
 	s, err := c.driver.Prepare(query)
 	if err != nil {
 		return nil, err
 	}
-	c.prepared[query] = &statement{Stmt: s}
+	if len(c.prepared) >= maxPrepared {
+		oldest := ""
+		for text, kept := range c.prepared {
+			if oldest == "" || kept.used < c.prepared[oldest].used {
+				oldest = text
+			}
+		}
+		c.prepared[oldest].Close()
+		delete(c.prepared, oldest)
+	}
+	c.prepared[query] = &statement{Stmt: s, used: c.clock}
 	return c.prepared[query], nil
 }
 

@@ -79,7 +79,11 @@ func TestQueriesUseTheirIndex(t *testing.T) {
 		"the newest audit entries": {func(r store.Reader) error { _, _, err := r.Audit(t.Context(), store.AuditFilter{}); return err },
 			[]string{"SCAN audit_entries USING INDEX sqlite_autoindex_audit_entries_1"}},
 		"blocks that ended lately": {func(r store.Reader) error { _, err := r.Schedule(t.Context()); return err }, []string{"idx_blocks_end (end_at>?)"}},
-		"loads":                    {func(r store.Reader) error { _, err := r.Loads(t.Context()); return err }, []string{"idx_sessions_status (status=?)"}},
+		"sessions of two states": {func(r store.Reader) error {
+			_, err := r.Sessions(t.Context(), store.SessionFilter{Statuses: []store.SessionStatus{store.SessionActive, store.SessionRequested}})
+			return err
+		}, []string{"idx_sessions_status (status=?)"}},
+		"loads": {func(r store.Reader) error { _, err := r.Loads(t.Context()); return err }, []string{"idx_sessions_status (status=?)"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := b.Write(t.Context(), func(x store.Tx) error {

@@ -2,8 +2,8 @@ package sqlite
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
-	"strings"
 
 	"holdfast/store"
 )
@@ -24,11 +24,12 @@ func (r reads) Session(ctx context.Context, id string) (store.Session, error) {
 func (r reads) Sessions(ctx context.Context, f store.SessionFilter) ([]store.Session, error) {
 	var where conditions
 	if len(f.Statuses) > 0 {
-		args := make([]any, len(f.Statuses))
-		for i, s := range f.Statuses {
-			args[i] = string(s)
+		// One argument, so that the text of the query does not depend on how many there are.
+		wanted, err := json.Marshal(f.Statuses)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", store.ErrInvalid, err)
 		}
-		where.and("status IN (?"+strings.Repeat(", ?", len(args)-1)+")", args...)
+		where.and("status IN (SELECT value FROM json_each(?))", string(wanted))
 	}
 	if f.SpecialistID != "" {
 		where.and("specialist_id = ?", f.SpecialistID)

@@ -1,0 +1,61 @@
+package sqlite
+
+import (
+	"fmt"
+	"testing"
+
+	"holdfast/store"
+)
+
+// TestConnKeepsABoundedNumberOfStatements asks more different questions than a connection keeps, twice, so that some
+// are asked again after they were let go.
+func TestConnKeepsABoundedNumberOfStatements(t *testing.T) {
+	b := newTestStore(t, Options{Readers: 1})
+	defer mustClose(t, b.Store)
+	for range 2 {
+		for n := range maxPrepared + 40 {
+			got, err := one(t.Context(), b.reads, (*row).int, fmt.Sprintf("SELECT %d + ?", n), 1)
+			if err != nil || got != n+1 {
+				t.Fatalf("question %d: got %d, %v", n, got, err)
+			}
+		}
+	}
+	c, err := b.reads.pool.take(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.reads.pool.give(c)
+	if len(c.prepared) != maxPrepared {
+		t.Errorf("the connection keeps %d statements, want %d", len(c.prepared), maxPrepared)
+	}
+	if last := fmt.Sprintf("SELECT %d + ?", maxPrepared+39); c.prepared[last] == nil {
+		t.Errorf("the statement asked for last is not among those kept")
+	}
+}
+
+// TestSessionsAreOneStatementHoweverManyStatuses: the text does not grow with the list.
+func TestSessionsAreOneStatementHoweverManyStatuses(t *testing.T) {
+	b := newTestStore(t, Options{Readers: 1})
+	defer mustClose(t, b.Store)
+	ask := func(statuses ...store.SessionStatus) {
+		t.Helper()
+		if _, err := b.Sessions(t.Context(), store.SessionFilter{Statuses: statuses}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kept := func() int {
+		c, err := b.reads.pool.take(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.reads.pool.give(c)
+		return len(c.prepared)
+	}
+	ask(store.SessionActive)
+	before := kept()
+	ask(store.SessionActive, store.SessionEnded)
+	ask(store.SessionActive, store.SessionEnded, store.SessionExpired)
+	if after := kept(); after != before {
+		t.Errorf("%d more statements for longer lists, want none", after-before)
+	}
+}
