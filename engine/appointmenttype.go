@@ -85,7 +85,7 @@ func (e *Engine) putAppointmentType(ctx context.Context, actor Actor, action, id
 		if err := m.err(); err != nil {
 			return err
 		}
-		c.after = t
+		c.after, c.result = t, t
 		if before != nil {
 			c.before = *before
 		}

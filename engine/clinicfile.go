@@ -144,7 +144,7 @@ func (e *Engine) Import(ctx context.Context, actor Actor, f ClinicFile) (Importe
 	defer e.schedule.change.Unlock()
 	n := Imported{Specialists: len(f.Specialists), AppointmentTypes: len(f.AppointmentTypes)}
 	var rows *importRows
-	c := scheduleChange{actor: actor, action: "clinic.imported", subject: "clinic", after: n}
+	c := scheduleChange{actor: actor, action: "clinic.imported", subject: "clinic", after: n, result: n}
 	err := e.changeSchedule(ctx, &c, func(tx store.Tx) error {
 		s, err := storedSchedule(ctx, tx)
 		if err != nil {

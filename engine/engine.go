@@ -47,6 +47,7 @@ type Engine struct {
 	schedule  scheduleCache
 	slots     *slotCache
 	recent    recentHolds
+	answers   answers
 	taken     takenTime
 	presence  presenceState
 	live      liveDays

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"holdfast/store"
@@ -18,24 +19,50 @@ type Once struct {
 	Answer func(result any) (status int, body []byte)
 }
 
+type onceKey struct{}
+
+// WithOnce hands o to a use case that has no argument for it: creating a specialist, an appointment type or a user,
+// importing a clinic, erasing a person, and whatever changes a session. The answer commits with the change.
+func WithOnce(ctx context.Context, o *Once) context.Context {
+	if o == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, onceKey{}, o)
+}
+
+// onceOf is the one that WithOnce put into ctx, or nil.
+func onceOf(ctx context.Context) *Once {
+	o, _ := ctx.Value(onceKey{}).(*Once)
+	return o
+}
+
 // Recall returns the answer remembered for o, or nil if the request is new. ErrIdempotencyMismatch if the key was used
 // with another body.
 func (e *Engine) Recall(ctx context.Context, o *Once) (*store.IdempotencyRecord, error) {
-	r, err := e.store.Recall(ctx, o.Scope, o.Key, time.Now().Add(-store.IdempotencyRetention))
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	case r.Fingerprint != o.Fingerprint:
+	now := time.Now()
+	r, known := e.answers.get(o.Scope, o.Key, now)
+	if !known {
+		var err error
+		r, err = e.store.Recall(ctx, o.Scope, o.Key, now.Add(-store.IdempotencyRetention))
+		if errors.Is(err, store.ErrNotFound) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if r.Fingerprint != o.Fingerprint {
 		return nil, ErrIdempotencyMismatch
 	}
 	return &r, nil
 }
 
-// Remember keeps the answer to a request that wrote nothing durable, such as a hold.
-func (e *Engine) Remember(ctx context.Context, o *Once, result any, now time.Time) error {
-	return e.store.Write(ctx, func(tx store.Tx) error { return o.remember(ctx, tx, result, now) })
+// Remember keeps the answer to a request that committed none with its change: to one about a hold or another live thing,
+// which is gone when the process is, and to one whose effect is not in the database, such as an operation of the queue. It
+// is kept in memory, costs no disk, and is forgotten early where there are very many.
+func (e *Engine) Remember(o *Once, result any, now time.Time) {
+	status, body := o.Answer(result)
+	e.answers.put(store.IdempotencyRecord{Scope: o.Scope, Key: o.Key, Fingerprint: o.Fingerprint, Status: status, Body: body, CreatedAt: now})
 }
 
 // remember keeps the answer in the transaction that it answers. store.ErrDuplicate means that another request with the
@@ -48,4 +75,49 @@ func (o *Once) remember(ctx context.Context, tx store.Tx, result any, now time.T
 	return tx.Remember(ctx, store.IdempotencyRecord{
 		Scope: o.Scope, Key: o.Key, Fingerprint: o.Fingerprint, Status: status, Body: body, CreatedAt: now,
 	})
+}
+
+// answers are those remembered in memory: the newer half of them, and the older half, which is dropped when the newer is
+// half the retention old or full.
+type answers struct {
+	mu        sync.Mutex
+	new, old  map[answerKey]store.IdempotencyRecord
+	bytes     int // of the newer half, about
+	rotatedAt time.Time
+}
+
+type answerKey struct{ scope, key string }
+
+// maxAnswerBytes bounds one half. An answer about a hold is about 600 bytes with its keys.
+const maxAnswerBytes = 8 << 20
+
+func (a *answers) put(r store.IdempotencyRecord) {
+	size := len(r.Scope) + len(r.Key) + len(r.Body) + 200
+	if size > maxAnswerBytes {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.new == nil || a.bytes+size > maxAnswerBytes || r.CreatedAt.Sub(a.rotatedAt) > store.IdempotencyRetention/2 {
+		a.old, a.new, a.bytes, a.rotatedAt = a.new, make(map[answerKey]store.IdempotencyRecord), 0, r.CreatedAt
+	}
+	a.bytes += size
+	a.new[answerKey{r.Scope, r.Key}] = r
+}
+
+func (a *answers) get(scope, key string, now time.Time) (store.IdempotencyRecord, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	r, ok := a.new[answerKey{scope, key}]
+	if !ok {
+		r, ok = a.old[answerKey{scope, key}]
+	}
+	return r, ok && now.Sub(r.CreatedAt) < store.IdempotencyRetention
+}
+
+// forget lets go of all of them: somebody was erased, and whose words are in an answer is not looked up.
+func (a *answers) forget() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.new, a.old, a.bytes = nil, nil, 0
 }

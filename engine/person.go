@@ -47,16 +47,24 @@ func (e *Engine) Erase(ctx context.Context, actor Actor, p store.Person) (Erased
 	}
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	var erased Erased
+	var unlisted error
+	if e.options.Copies != nil {
+		erased.Copies, unlisted = e.options.Copies()
+	}
 	err := e.store.Write(ctx, func(tx store.Tx) error {
 		var err error
 		if erased.Erased, err = tx.Erase(ctx, p, now); err != nil {
 			return err
 		}
-		return audit(ctx, tx, now, actor, "person.erased", "person", "", nil, map[string]int{"appointments": erased.Appointments})
+		if err := audit(ctx, tx, now, actor, "person.erased", "person", "", nil, map[string]int{"appointments": erased.Appointments}); err != nil {
+			return err
+		}
+		return onceOf(ctx).remember(ctx, tx, erased, now)
 	})
 	if err != nil {
 		return erased, err
 	}
+	e.answers.forget()
 	if mailer := e.options.Notices.Mailer; mailer != nil {
 		erased.MailFiles, erased.MailFilesLeft = mailer.Remove(erased.OperationIDs, p.Email)
 	}
@@ -64,12 +72,7 @@ func (e *Engine) Erase(ctx context.Context, actor Actor, p store.Person) (Erased
 		// The queue holds nothing about a person by itself; what a notice carries there goes now.
 		err = e.queue.Erase(context.WithoutCancel(ctx), erased.OperationIDs...)
 	}
-	if e.options.Copies != nil {
-		var unlisted error
-		erased.Copies, unlisted = e.options.Copies()
-		err = errors.Join(err, unlisted)
-	}
-	return erased, err
+	return erased, errors.Join(err, unlisted)
 }
 
 // dropErasedMail deletes the file of a mail whose person was erased while it was written: the erasure came before the file.

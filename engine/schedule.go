@@ -181,7 +181,11 @@ func (e *Engine) changeSchedule(ctx context.Context, c *scheduleChange, write fu
 		if err := audit(ctx, tx, now, c.actor, c.action, c.subject, c.reason, before, after); err != nil {
 			return err
 		}
-		return c.once.remember(ctx, tx, c.result, now)
+		once := c.once
+		if once == nil && c.result != nil {
+			once = onceOf(ctx)
+		}
+		return once.remember(ctx, tx, c.result, now)
 	})
 }
 

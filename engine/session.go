@@ -301,15 +301,17 @@ func (e *Engine) changeSession(ctx context.Context, id string, edit func(tx stor
 			return err
 		}
 		after = before
-		if changed, err = edit(tx, &after, now); err != nil || !changed {
+		if changed, err = edit(tx, &after, now); err != nil {
 			return err
 		}
-		after.UpdatedAt = now
-		if err := tx.UpdateSession(ctx, after); err != nil {
-			return err
+		if changed {
+			after.UpdatedAt = now
+			if err := tx.UpdateSession(ctx, after); err != nil {
+				return err
+			}
+			after.Version++
 		}
-		after.Version++
-		return nil
+		return onceOf(ctx).remember(ctx, tx, after, now)
 	})
 	if err != nil || !changed {
 		return after, err

@@ -88,7 +88,7 @@ func (e *Engine) putSpecialist(ctx context.Context, actor Actor, action, id stri
 		if err := m.err(); err != nil {
 			return err
 		}
-		c.after = p
+		c.after, c.result = p, p
 		if before != nil {
 			c.before = *before
 		}

@@ -142,7 +142,10 @@ func (e *Engine) changeUser(ctx context.Context, actor Actor, action, id string,
 		if err := tx.PutUser(ctx, after); err != nil {
 			return err
 		}
-		return audit(ctx, tx, e.now(), actor, action, "user:"+id, "", auditedUser(&before), auditedUser(&after))
+		if err := audit(ctx, tx, e.now(), actor, action, "user:"+id, "", auditedUser(&before), auditedUser(&after)); err != nil {
+			return err
+		}
+		return onceOf(ctx).remember(ctx, tx, after, e.now())
 	})
 	return after, duplicateAddress(err)
 }

@@ -81,7 +81,11 @@ func (s *Server) getAppointmentType(c *call) error {
 }
 
 func (s *Server) sayAppointmentType(c *call, status int, t *store.AppointmentType) error {
-	return c.json(status, map[string]appointmentTypeJSON{"appointmentType": s.appointmentTypeOf(t, c.caller.may(desk))})
+	return c.json(status, s.appointmentTypeAnswer(c, t))
+}
+
+func (s *Server) appointmentTypeAnswer(c *call, t *store.AppointmentType) any {
+	return map[string]appointmentTypeJSON{"appointmentType": s.appointmentTypeOf(t, c.caller.may(desk))}
 }
 
 // appointmentTypeBody makes or changes a type. What is left out keeps its value, or has the default in a new one.
@@ -135,7 +139,8 @@ func (s *Server) createAppointmentType(c *call, b *appointmentTypeBody) error {
 	t := engine.DefaultAppointmentType()
 	set(&t.ID, b.ID)
 	b.apply(&t)
-	made, err := s.engine.CreateAppointmentType(c.ctx(), c.caller.actor, t)
+	ctx := committing(c, http.StatusCreated, func(t *store.AppointmentType) any { return s.appointmentTypeAnswer(c, t) })
+	made, err := s.engine.CreateAppointmentType(ctx, c.caller.actor, t)
 	if err != nil {
 		return err
 	}

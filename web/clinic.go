@@ -73,13 +73,14 @@ func set[T any](to, from *T) {
 
 func (s *Server) importClinic(c *call, file *engine.ClinicFile) error {
 	// A clinic half read because its owner closed the browser would be nobody's wish.
-	n, err := s.engine.Import(context.WithoutCancel(c.ctx()), c.caller.actor, *file)
+	answer := func(n *engine.Imported) any {
+		return map[string]any{"imported": map[string]int{"specialists": n.Specialists, "appointmentTypes": n.AppointmentTypes}}
+	}
+	n, err := s.engine.Import(context.WithoutCancel(committing(c, http.StatusOK, answer)), c.caller.actor, *file)
 	if err != nil {
 		return err
 	}
-	return c.json(http.StatusOK, map[string]any{
-		"imported": map[string]int{"specialists": n.Specialists, "appointmentTypes": n.AppointmentTypes},
-	})
+	return c.json(http.StatusOK, answer(&n))
 }
 
 func (s *Server) exportClinic(c *call) error { return c.json(http.StatusOK, s.engine.Export()) }

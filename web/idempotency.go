@@ -1,10 +1,10 @@
 package web
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -42,7 +42,7 @@ func (f *inFlight) leave(key string) {
 // again. Only successes are remembered, so a request that failed can be repeated under its key.
 //
 // A use case that writes durably is given the Once of answering, and the answer commits with the write. What wrote
-// nothing durable, such as a hold, is remembered after it.
+// nothing there, such as a hold, is remembered after it, in memory: a repeat that finds the server restarted runs again.
 func (c *call) atMostOnce(raw []byte, do func() error) error {
 	key := c.r.Header.Get("Idempotency-Key")
 	if key == "" || c.r.Method != "POST" {
@@ -76,7 +76,8 @@ func (c *call) atMostOnce(raw []byte, do func() error) error {
 			return again
 		}
 	case err == nil && c.once != nil && c.status >= 200 && c.status < 300:
-		c.remember(once)
+		once.Answer = func(any) (int, []byte) { return c.status, c.out }
+		c.engine.Remember(once, nil, time.Now())
 	}
 	return err
 }
@@ -111,15 +112,6 @@ func (c *call) replay(once *engine.Once) (bool, error) {
 	return true, nil
 }
 
-// remember keeps the answer that was left here. The work is done whether or not that succeeds.
-func (c *call) remember(once *engine.Once) {
-	once.Answer = func(any) (int, []byte) { return c.status, c.out }
-	if err := c.engine.Remember(c.ctx(), once, nil, time.Now()); err != nil {
-		c.log.LogAttrs(c.ctx(), slog.LevelWarn, "the answer to an Idempotency-Key was not remembered; a repeat would run again",
-			slog.String("route", c.route.pattern), slog.String("request", c.id), slog.Any("error", err))
-	}
-}
-
 // answering hands the idempotency of this request to a use case, which commits the answer with its write. It is nil if
 // the request has no key. render must be pure.
 func (c *call) answering(render func(result any) (int, []byte)) *engine.Once {
@@ -129,4 +121,12 @@ func (c *call) answering(render func(result any) (int, []byte)) *engine.Once {
 		c.once = nil
 	}
 	return once
+}
+
+// committing is the context for a use case that takes its Once from there, and render what commits with its write.
+func committing[T any](c *call, status int, render func(*T) any) context.Context {
+	return engine.WithOnce(c.ctx(), c.answering(func(result any) (int, []byte) {
+		r := result.(T)
+		return rendered(status, render(&r))
+	}))
 }

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"time"
 
+	"holdfast/engine"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -39,15 +40,19 @@ type copyJSON struct {
 }
 
 func (s *Server) erasePerson(c *call, b *erasePersonBody) error {
-	n, err := s.engine.Erase(c.ctx(), c.caller.actor, store.Person{Email: b.Email, Phone: b.Phone, Owner: holds.ClientID(b.ClientID).Owner().String()})
+	answer := func(n *engine.Erased) any {
+		remains := remainsJSON{Copies: []copyJSON{}, MailFiles: append([]string{}, n.MailFilesLeft...)}
+		for _, k := range n.Copies {
+			remains.Copies = append(remains.Copies, copyJSON{k.Name, httpTime(k.MadeAt), int(time.Since(k.MadeAt).Hours() / 24)})
+		}
+		return map[string]any{
+			"erased": erasedJSON{n.Appointments, n.Operations, n.Answers, n.AuditEntries, n.Sessions, n.MailFiles}, "remains": remains,
+		}
+	}
+	person := store.Person{Email: b.Email, Phone: b.Phone, Owner: holds.ClientID(b.ClientID).Owner().String()}
+	n, err := s.engine.Erase(committing(c, http.StatusOK, answer), c.caller.actor, person)
 	if err != nil {
 		return err
 	}
-	remains := remainsJSON{Copies: []copyJSON{}, MailFiles: append([]string{}, n.MailFilesLeft...)}
-	for _, k := range n.Copies {
-		remains.Copies = append(remains.Copies, copyJSON{k.Name, httpTime(k.MadeAt), int(time.Since(k.MadeAt).Hours() / 24)})
-	}
-	return c.json(http.StatusOK, map[string]any{
-		"erased": erasedJSON{n.Appointments, n.Operations, n.Answers, n.AuditEntries, n.Sessions, n.MailFiles}, "remains": remains,
-	})
+	return c.json(http.StatusOK, answer(&n))
 }

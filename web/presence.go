@@ -159,8 +159,13 @@ func (s *Server) answerSession(c *call, status int, x *store.Session, err error)
 	if err != nil {
 		return err
 	}
-	return c.json(status, map[string]sessionJSON{"session": sessionOf(x)})
+	return c.json(status, sessionAnswer(x))
 }
+
+func sessionAnswer(x *store.Session) any { return map[string]sessionJSON{"session": sessionOf(x)} }
+
+// changingSession is the context for a change whose answer is the session.
+func (c *call) changingSession() context.Context { return committing(c, http.StatusOK, sessionAnswer) }
 
 type sessionBody struct {
 	clientBody
@@ -169,7 +174,7 @@ type sessionBody struct {
 func (s *Server) requestSession(c *call, _ *sessionBody) error {
 	once := c.answering(func(v any) (int, []byte) {
 		x := v.(store.Session)
-		return rendered(http.StatusCreated, map[string]sessionJSON{"session": sessionOf(&x)})
+		return rendered(http.StatusCreated, sessionAnswer(&x))
 	})
 	x, err := s.engine.RequestSession(c.ctx(), c.client, once)
 	return s.answerSession(c, http.StatusCreated, &x, err)
@@ -207,7 +212,7 @@ func (s *Server) getSession(c *call) error {
 }
 
 func (s *Server) cancelSession(c *call, _ *sessionBody) error {
-	x, err := s.engine.CancelSession(c.ctx(), c.param("id"), c.client)
+	x, err := s.engine.CancelSession(c.changingSession(), c.param("id"), c.client)
 	if errors.Is(err, holds.ErrNotOwner) {
 		return errNotOwner.titled("Another client's session").with("Only the client that asked for this session can cancel it. Send the clientId that it was asked for with.")
 	}
@@ -226,7 +231,7 @@ func (s *Server) acceptSession(c *call, b *acceptBody) error {
 	if !c.caller.reaches(b.SpecialistID) {
 		return errForbidden.with("You can only accept for yourself.")
 	}
-	x, err := s.engine.AcceptSession(c.ctx(), c.param("id"), b.SpecialistID)
+	x, err := s.engine.AcceptSession(c.changingSession(), c.param("id"), b.SpecialistID)
 	return s.answerSession(c, http.StatusOK, &x, err)
 }
 
@@ -238,7 +243,7 @@ func (s *Server) endSession(c *call, b *endBody) error {
 	if err := s.ownSession(c); err != nil {
 		return err
 	}
-	x, err := s.engine.EndSession(c.ctx(), c.param("id"), b.Outcome)
+	x, err := s.engine.EndSession(c.changingSession(), c.param("id"), b.Outcome)
 	return s.answerSession(c, http.StatusOK, &x, err)
 }
 
@@ -246,7 +251,7 @@ func (s *Server) rerouteSession(c *call, b *acceptBody) error {
 	if err := s.ownSession(c); err != nil {
 		return err
 	}
-	x, err := s.engine.RerouteSession(c.ctx(), c.param("id"), b.SpecialistID)
+	x, err := s.engine.RerouteSession(c.changingSession(), c.param("id"), b.SpecialistID)
 	return s.answerSession(c, http.StatusOK, &x, err)
 }
 
@@ -261,7 +266,7 @@ func (s *Server) setSessionPayment(c *call, b *paymentBody) error {
 	if b.Pending == nil {
 		return fieldError("pending", "say true when the payment is awaited, false when it has come")
 	}
-	x, err := s.engine.SetSessionPayment(c.ctx(), c.param("id"), *b.Pending)
+	x, err := s.engine.SetSessionPayment(c.changingSession(), c.param("id"), *b.Pending)
 	return s.answerSession(c, http.StatusOK, &x, err)
 }
 

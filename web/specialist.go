@@ -68,7 +68,11 @@ func (s *Server) getSpecialist(c *call) error {
 }
 
 func saySpecialist(c *call, status int, p *store.Specialist) error {
-	return c.json(status, map[string]specialistDetailsJSON{"specialist": specialistDetailsOf(p)})
+	return c.json(status, specialistAnswer(p))
+}
+
+func specialistAnswer(p *store.Specialist) any {
+	return map[string]specialistDetailsJSON{"specialist": specialistDetailsOf(p)}
 }
 
 // specialistBody makes or changes a specialist. What is left out keeps its value.
@@ -97,7 +101,8 @@ func (s *Server) createSpecialist(c *call, b *specialistBody) error {
 	p := store.Specialist{Active: true, MaxSessions: 1}
 	set(&p.ID, b.ID)
 	b.apply(&p)
-	made, err := s.engine.CreateSpecialist(c.ctx(), c.caller.actor, p)
+	ctx := committing(c, http.StatusCreated, specialistAnswer)
+	made, err := s.engine.CreateSpecialist(ctx, c.caller.actor, p)
 	if err != nil {
 		return err
 	}

@@ -28,13 +28,14 @@ type newUserBody struct {
 }
 
 func (s *Server) createUser(c *call, b *newUserBody) error {
-	u, err := s.engine.CreateUser(c.ctx(), c.caller.actor, engine.NewUser{
+	answer := func(u *store.User) any { return map[string]userJSON{"user": userOf(u)} }
+	u, err := s.engine.CreateUser(committing(c, http.StatusCreated, answer), c.caller.actor, engine.NewUser{
 		Email: b.Email, Name: b.Name, Role: store.Role(b.Role), SpecialistID: b.SpecialistID, Password: b.Password,
 	})
 	if err != nil {
 		return err
 	}
-	return c.json(http.StatusCreated, map[string]userJSON{"user": userOf(&u)})
+	return c.json(http.StatusCreated, answer(&u))
 }
 
 // userBody changes a user. What is left out stays as it is.

@@ -26,12 +26,13 @@ import (
 // The tests of this package speak HTTP to the real server over the real engine, database and table of holds, and look
 // at what comes back. house is that server.
 type house struct {
-	t      testing.TB
-	server *httptest.Server
-	engine *engine.Engine
-	web    *web.Server
-	log    *lockedBuffer
-	start  time.Time // a slot start: noon, two days ahead
+	written *writtenAnswers
+	t       testing.TB
+	server  *httptest.Server
+	engine  *engine.Engine
+	web     *web.Server
+	log     *lockedBuffer
+	start   time.Time // a slot start: noon, two days ahead
 }
 
 const adminKey = "a-bootstrap-admin-key-for-tests"
@@ -64,9 +65,9 @@ func newHouse(t testing.TB, change ...func(*web.Options)) *house {
 		t.Fatal(err)
 	}
 	live := memory.New(memory.Options{Booked: engine.Booked(db)})
-	h := &house{t: t, log: new(lockedBuffer), start: enginetest.Noon(time.UTC, 2)}
+	h := &house{t: t, log: new(lockedBuffer), written: &writtenAnswers{Store: db}, start: enginetest.Noon(time.UTC, 2)}
 	logger := slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	if h.engine, err = engine.New(ctx, engine.Options{Store: db, Holds: live, AdminKey: adminKey, Logger: logger}); err != nil {
+	if h.engine, err = engine.New(ctx, engine.Options{Store: h.written, Holds: live, AdminKey: adminKey, Logger: logger}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := h.engine.Import(ctx, "system", clinicFile()); err != nil {

@@ -1,0 +1,136 @@
+package web_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+
+	"holdfast/store"
+)
+
+// Where an answer is remembered: with the change that it answers, or, where nothing durable changed, in memory.
+
+// writtenAnswers counts the answers that were written to the database: beside a change, and by themselves.
+type writtenAnswers struct {
+	store.Store
+	beside, alone atomic.Int64
+}
+
+func (w *writtenAnswers) Write(ctx context.Context, fn func(store.Tx) error) error {
+	var seen *watchedTx
+	err := w.Store.Write(ctx, func(tx store.Tx) error {
+		seen = &watchedTx{Tx: tx}
+		return fn(seen)
+	})
+	switch {
+	case err != nil || !seen.remembered:
+	case seen.changed:
+		w.beside.Add(1)
+	default:
+		w.alone.Add(1)
+	}
+	return err
+}
+
+type watchedTx struct {
+	store.Tx
+	remembered, changed bool
+}
+
+func (t *watchedTx) Remember(ctx context.Context, r store.IdempotencyRecord) error {
+	t.remembered = true
+	return t.Tx.Remember(ctx, r)
+}
+
+func (t *watchedTx) AppendAudit(ctx context.Context, e store.AuditEntry) error {
+	t.changed = true
+	return t.Tx.AppendAudit(ctx, e)
+}
+
+func (t *watchedTx) InsertSession(ctx context.Context, s store.Session) error {
+	t.changed = true
+	return t.Tx.InsertSession(ctx, s)
+}
+
+func (t *watchedTx) UpdateSession(ctx context.Context, s store.Session) error {
+	t.changed = true
+	return t.Tx.UpdateSession(ctx, s)
+}
+
+func TestAnswersAreRememberedWhereTheyBelong(t *testing.T) {
+	h := newHouse(t)
+	own := header{"Holdfast-Client": client(1)}
+	presence := h.key("presence")
+	h.do("PATCH", "/v1/specialists/ada", map[string]any{"maxSessions": 5}, asAdmin).want(200)
+	h.do("PATCH", "/v1/specialists/bea", map[string]any{"maxSessions": 5}, asAdmin).want(200)
+	h.online(presence, "ada", "bea")
+	var held, session string
+	for _, x := range []struct {
+		name    string
+		durable bool
+		do      func(key header) *reply
+	}{
+		{"a hold", false, func(k header) *reply {
+			r := h.do("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(0), "specialistId": "ada"}, own, k)
+			held = r.text("holdId")
+			return r
+		}},
+		{"its release", false, func(k header) *reply {
+			return h.do("POST", "/v1/holds/release", map[string]any{"holdId": held}, own, k)
+		}},
+		{"a look at a time", false, func(k header) *reply {
+			return h.do("POST", "/v1/slots/select", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(60), "specialistId": "ada"}, own, k)
+		}},
+		{"a booking", true, func(k header) *reply {
+			return h.do("POST", "/v1/appointment-types/checkup/book", map[string]any{"slotStartDate": h.at(120), "patient": patient(1)}, own, k)
+		}},
+		{"a specialist", true, func(k header) *reply {
+			return h.do("POST", "/v1/specialists", map[string]any{"name": "Cleo"}, asAdmin, k)
+		}},
+		{"an appointment type", true, func(k header) *reply {
+			return h.do("POST", "/v1/appointment-types", map[string]any{"name": "Scan"}, asAdmin, k)
+		}},
+		{"a user", true, func(k header) *reply {
+			return h.do("POST", "/v1/users", map[string]any{"email": "desk@example.org", "name": "Desk", "role": "reception", "password": "correct horse battery"}, asAdmin, k)
+		}},
+		{"an import", true, func(k header) *reply {
+			return h.do("POST", "/v1/import", map[string]any{"specialists": []any{map[string]any{"id": "dora", "name": "Dora"}}}, asAdmin, k)
+		}},
+		{"a session", true, func(k header) *reply {
+			r := h.do("POST", "/v1/sessions", map[string]any{}, own, k)
+			session = "/v1/sessions/" + r.text("session", "id")
+			return r
+		}},
+		{"its acceptance", true, func(k header) *reply {
+			return h.do("POST", session+"/accept", map[string]any{"specialistId": "ada"}, presence, k)
+		}},
+		{"its handing over", true, func(k header) *reply {
+			return h.do("POST", session+"/reroute", map[string]any{"specialistId": "bea"}, presence, k)
+		}},
+		{"its payment", true, func(k header) *reply {
+			return h.do("POST", session+"/payment", map[string]any{"pending": true}, presence, k)
+		}},
+		{"its end", true, func(k header) *reply {
+			return h.do("POST", session+"/end", map[string]any{"outcome": "advised"}, presence, k)
+		}},
+		{"an erasure", true, func(k header) *reply {
+			return h.do("POST", "/v1/people/erase", map[string]any{"email": "nobody@example.org"}, asAdmin, k)
+		}},
+	} {
+		beside, alone := h.written.beside.Load(), h.written.alone.Load()
+		first := x.do(key(x.name))
+		if first.status >= 300 {
+			t.Errorf("%s: got %d: %s", x.name, first.status, first.raw)
+			continue
+		}
+		if got := h.written.alone.Load() - alone; got != 0 {
+			t.Errorf("%s: the answer was written by itself", x.name)
+		}
+		if got := h.written.beside.Load()-beside == 1; got != x.durable {
+			t.Errorf("%s: the answer was written with the change: %v, want %v", x.name, got, x.durable)
+		}
+		if again := x.do(key(x.name)); again.raw != first.raw || again.header.Get("Idempotency-Replayed") != "true" {
+			t.Errorf("%s: the repeat got %s, want %s again", x.name, again.raw, first.raw)
+		}
+	}
+}
