@@ -34,6 +34,7 @@ type config struct {
 	presence engine.PresenceOptions
 	outbound engine.OutboundOptions
 	limits   web.Limits
+	keep     engine.Retention
 	upstream upstreamConfig
 
 	smtpURL             string // empty: messages become files
@@ -182,7 +183,7 @@ func settings() []setting {
 			help: "not in this build yet: durable state in PostgreSQL, for several nodes",
 			set:  notYet("appointments are kept in SQLite, in the directory of --data"),
 		},
-	}, limitSettings(), upstreamSettings())
+	}, limitSettings(), retentionSettings(), upstreamSettings())
 }
 
 // notYet refuses a setting whose feature is announced and not there, so that nobody believes to run what they do not.

@@ -57,6 +57,9 @@ func TestBadValuesAreExplained(t *testing.T) {
 	)
 	cases := []struct{ name, value, says string }{
 		{"listen", "8788", "should be host:port"},
+		{"keep-sign-ins", "7", "should be 1 to 36500 days"},
+		{"keep-records", "9600h", "should be 1 to 36500 days"},
+		{"keep-operations", "0d", "should be 1 to 36500 days"},
 		{"listen", "127.0.0.1:http", "has no port"},
 		{"base-url", "book.example.org", "a scheme and a host"},
 		{"base-url", "https://book.example.org/clinic", "a scheme and a host"},

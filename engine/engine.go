@@ -111,6 +111,9 @@ type Options struct {
 	// OnFatal is told when nothing can be written to the queue any more and the process should be restarted.
 	OnFatal func(error)
 
+	// Retention is how long what is over is kept.
+	Retention Retention
+
 	// TimeslotsCacheTTL bounds how long a computed day list is reused. Default 300 s; negative switches the cache off.
 	TimeslotsCacheTTL time.Duration
 	// TimeslotsCacheBytes bounds the memory of the slot cache. Default 32 MiB.
@@ -138,6 +141,7 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 		o.Keyring = token.Generate(time.Now())
 	}
 	o.Outbound = o.Outbound.withDefaults()
+	o.Retention = o.Retention.withDefaults()
 	if o.Upstream != nil && o.Queue == nil {
 		return nil, errors.New("engine: an Upstream needs a Queue")
 	}
@@ -168,7 +172,7 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	if err := e.seedPresence(ctx); err != nil {
 		return nil, fmt.Errorf("seed presence: %w", err)
 	}
-	e.work = append(e.work, e.forgetOldRecords, e.keepPresence, e.expireSessions)
+	e.work = append(e.work, e.forgetRecords, e.keepPresence, e.expireSessions)
 	e.work = append(e.work, e.outboundWork()...)
 	return e, nil
 }
@@ -199,27 +203,4 @@ func (e *Engine) Ready(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// forgetOldRecords removes remembered answers and spent nonces that nobody can need any more, a little at a time.
-func (e *Engine) forgetOldRecords(ctx context.Context) {
-	tick := time.NewTicker(10 * time.Minute)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case now := <-tick.C:
-			err := e.store.Write(ctx, func(tx store.Tx) error {
-				if _, err := tx.ForgetAnswers(ctx, now.Add(-store.IdempotencyRetention), 1000); err != nil {
-					return err
-				}
-				_, err := tx.ForgetNonces(ctx, now, 1000)
-				return err
-			})
-			if err != nil && ctx.Err() == nil {
-				e.log.Warn("old records were not removed; the next try is in 10 minutes", "error", err)
-			}
-		}
-	}
 }

@@ -252,7 +252,6 @@ func (e *Engine) giveUpLate(ctx context.Context, l *lane) error {
 
 // pruneQueue forgets operations that were delivered long ago.
 func (e *Engine) pruneQueue(ctx context.Context) {
-	const keptFor = 7 * 24 * time.Hour
 	tick := time.NewTicker(time.Hour)
 	defer tick.Stop()
 	for {
@@ -260,7 +259,7 @@ func (e *Engine) pruneQueue(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case now := <-tick.C:
-			if _, err := e.queue.Prune(ctx, now.Add(-keptFor)); err != nil && ctx.Err() == nil {
+			if _, err := e.queue.Prune(ctx, now.Add(-e.options.Retention.Operations)); err != nil && ctx.Err() == nil {
 				e.log.Warn("delivered operations were not forgotten; the next try is in an hour", "error", err)
 			}
 		}

@@ -26,4 +26,7 @@ type DeliveryReader interface {
 type DeliveryWriter interface {
 	// PutDelivery inserts or replaces by operation id.
 	PutDelivery(ctx context.Context, d Delivery) error
+	// ForgetDeliveries removes up to limit deliveries whose operation was promised before the instant and which have not
+	// changed since, and says how many. The id of the operation says when that was.
+	ForgetDeliveries(ctx context.Context, before time.Time, limit int) (int, error)
 }

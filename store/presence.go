@@ -40,4 +40,7 @@ type PresenceWriter interface {
 	MirrorHeartbeats(ctx context.Context, beats map[string]time.Time) error
 	// AppendPresence adds to the log.
 	AppendPresence(ctx context.Context, c PresenceChange) error
+	// ForgetPresence removes up to limit lines of the log from before the instant, the earliest written first, and says
+	// how many. It ends at the first line that is not from before.
+	ForgetPresence(ctx context.Context, before time.Time, limit int) (int, error)
 }

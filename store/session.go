@@ -56,4 +56,6 @@ type SessionWriter interface {
 	InsertSession(ctx context.Context, s Session) error
 	// UpdateSession replaces the row whose version is s.Version and stores s.Version+1. ErrVersion, ErrNotFound.
 	UpdateSession(ctx context.Context, s Session) error
+	// ForgetSessions removes up to limit sessions that were over before the instant and says how many.
+	ForgetSessions(ctx context.Context, before time.Time, limit int) (int, error)
 }

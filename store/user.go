@@ -74,6 +74,8 @@ type UserWriter interface {
 	DeleteSignIn(ctx context.Context, id string) error
 	// DeleteSignIns ends all of one user but the one with id except (which may be empty), and says how many.
 	DeleteSignIns(ctx context.Context, userID, except string) (int, error)
+	// ForgetSignIns removes up to limit sign-ins that expired before the instant and says how many.
+	ForgetSignIns(ctx context.Context, before time.Time, limit int) (int, error)
 	// PutSetupToken replaces the outstanding token; ClearSetupToken removes it.
 	PutSetupToken(ctx context.Context, t SetupToken) error
 	ClearSetupToken(ctx context.Context) error

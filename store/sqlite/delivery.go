@@ -2,6 +2,8 @@ package sqlite
 
 import (
 	"context"
+	"fmt"
+	"time"
 
 	"holdfast/store"
 )
@@ -21,4 +23,12 @@ func (t *tx) PutDelivery(_ context.Context, d store.Delivery) error {
 		ON CONFLICT (operation_id) DO UPDATE SET appointment_id = excluded.appointment_id, channel = excluded.channel,
 			notice = excluded.notice, state = excluded.state, detail = excluded.detail, updated_at = excluded.updated_at`,
 		d.OperationID, d.AppointmentID, d.Channel, d.Notice, d.State, d.Detail, d.UpdatedAt)
+}
+
+// ForgetDeliveries finds them by the ids of their operations, which begin with the instant in milliseconds.
+func (t *tx) ForgetDeliveries(_ context.Context, before time.Time, limit int) (int, error) {
+	n, err := t.exec(`DELETE FROM deliveries WHERE rowid IN (
+		SELECT rowid FROM deliveries WHERE operation_id >= 'op-' AND operation_id < ?1 AND updated_at < ?2
+		ORDER BY operation_id LIMIT ?3)`, fmt.Sprintf("op-%d", before.UnixMilli()), before, limit)
+	return int(n), err
 }

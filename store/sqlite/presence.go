@@ -55,3 +55,10 @@ func (t *tx) MirrorHeartbeats(_ context.Context, beats map[string]time.Time) err
 func (t *tx) AppendPresence(_ context.Context, c store.PresenceChange) error {
 	return t.run(`INSERT INTO presence_log (at, specialist_id, change) VALUES (?, ?, ?)`, c.At, c.SpecialistID, c.Change)
 }
+
+// ForgetPresence looks at the earliest lines only: the log is written in the order of time.
+func (t *tx) ForgetPresence(_ context.Context, before time.Time, limit int) (int, error) {
+	n, err := t.exec(`DELETE FROM presence_log
+		WHERE at < ? AND seq IN (SELECT seq FROM presence_log ORDER BY seq LIMIT ?)`, before, limit)
+	return int(n), err
+}

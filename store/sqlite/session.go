@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"holdfast/store"
 )
@@ -87,4 +88,13 @@ func (t *tx) UpdateSession(ctx context.Context, s store.Session) error {
 		return err
 	}
 	return store.ErrVersion
+}
+
+// ForgetSessions looks no further than a session that was asked for since: none of those is over long enough.
+func (t *tx) ForgetSessions(_ context.Context, before time.Time, limit int) (int, error) {
+	n, err := t.exec(`DELETE FROM sessions WHERE rowid IN (
+		SELECT rowid FROM sessions
+		WHERE requested_at < ?1 AND status IN ('ended', 'expired', 'cancelled') AND COALESCE(ended_at, updated_at) < ?1
+		ORDER BY requested_at LIMIT ?2)`, before, limit)
+	return int(n), err
 }

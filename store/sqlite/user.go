@@ -95,6 +95,11 @@ func (t *tx) DeleteSignIns(_ context.Context, userID, except string) (int, error
 	return int(n), err
 }
 
+func (t *tx) ForgetSignIns(_ context.Context, before time.Time, limit int) (int, error) {
+	n, err := t.exec(`DELETE FROM sign_ins WHERE rowid IN (SELECT rowid FROM sign_ins WHERE expires_at < ? LIMIT ?)`, before, limit)
+	return int(n), err
+}
+
 func (t *tx) PutSetupToken(_ context.Context, s store.SetupToken) error {
 	return t.run(`INSERT INTO setup_token (id, hash, expires_at) VALUES (1, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET hash = excluded.hash, expires_at = excluded.expires_at`, s.Hash, s.ExpiresAt)

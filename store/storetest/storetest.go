@@ -47,6 +47,7 @@ func Run(t *testing.T, h Harness) {
 		{"Delivery", testDelivery},
 		{"Nonce", testNonce},
 		{"Person", testPerson},
+		{"Retention", testRetention},
 		{"Backup", testBackup},
 	} {
 		t.Run(noun.name, func(t *testing.T) { noun.run(t, h) })

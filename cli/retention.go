@@ -1,0 +1,36 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"holdfast/engine"
+)
+
+// retentionSettings are the rows of the table about how long what is over is kept. The times that count when nobody sets
+// them are those of package engine.
+func retentionSettings() []setting {
+	row := func(name, fallback, help string, to func(*engine.Retention) *time.Duration) setting {
+		return setting{name: name, fallback: fallback, audience: forServing, help: help,
+			set: func(c *config, v string) (err error) { *to(&c.keep), err = parseDays(v); return err }}
+	}
+	return []setting{
+		row("keep-sign-ins", "7d", "how long an expired sign-in of the staff is kept",
+			func(r *engine.Retention) *time.Duration { return &r.SignIns }),
+		row("keep-records", "400d", "how long sessions that are over, deliveries and the log of presence are kept",
+			func(r *engine.Retention) *time.Duration { return &r.Records }),
+		row("keep-operations", "30d", "how long the queue keeps what it delivered",
+			func(r *engine.Retention) *time.Duration { return &r.Operations }),
+	}
+}
+
+func parseDays(v string) (time.Duration, error) {
+	text, found := strings.CutSuffix(v, "d")
+	n, err := strconv.Atoi(text)
+	if !found || err != nil || n < 1 || n > 36_500 {
+		return 0, fmt.Errorf("%q should be 1 to 36500 days, such as 30d", v)
+	}
+	return time.Duration(n) * 24 * time.Hour, nil
+}

@@ -1,0 +1,77 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"holdfast/holds/memory"
+	"holdfast/store"
+	"holdfast/store/sqlite"
+)
+
+// steps counts the transactions.
+type steps struct {
+	store.Store
+	n int
+}
+
+func (s *steps) Write(ctx context.Context, fn func(store.Tx) error) error {
+	s.n++
+	return s.Store.Write(ctx, fn)
+}
+
+// TestForgetRemovesAllThatIsOldInBoundedSteps: much more than one step's worth has come together, and one call removes
+// it, a bounded part in each transaction.
+func TestForgetRemovesAllThatIsOldInBoundedSteps(t *testing.T) {
+	ctx := t.Context()
+	db, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(t.TempDir(), "holdfast.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	live := memory.New(memory.Options{})
+	defer live.Close()
+	counted := &steps{Store: db}
+	e, err := New(ctx, Options{Store: counted, Holds: live})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.slots.close()
+	const old = 5*forgetStep + 7
+	now := e.now()
+	answer := func(n int, at time.Time) store.IdempotencyRecord {
+		return store.IdempotencyRecord{Scope: "s", Key: fmt.Sprint(n), Status: 201, Body: []byte("{}"), CreatedAt: at}
+	}
+	err = db.Write(ctx, func(tx store.Tx) error {
+		for n := range old {
+			if err := tx.Remember(ctx, answer(n, now.Add(-store.IdempotencyRetention-time.Minute))); err != nil {
+				return err
+			}
+		}
+		return tx.Remember(ctx, answer(old, now.Add(-store.IdempotencyRetention+time.Minute)))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	counted.n = 0
+	if err := e.forget(ctx, now); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Recall(ctx, "s", fmt.Sprint(old), time.Time{}); err != nil {
+		t.Errorf("the young answer: %v", err)
+	}
+	left := 0
+	err = db.Write(ctx, func(tx store.Tx) (err error) {
+		left, err = tx.ForgetAnswers(ctx, now.Add(-store.IdempotencyRetention), 2*old)
+		return err
+	})
+	if err != nil || left != 0 {
+		t.Errorf("%d old answers were left, %v; want none", left, err)
+	}
+	if want := old/forgetStep + 1; counted.n < want {
+		t.Errorf("%d answers went in %d transactions, want %d or more", old, counted.n, want)
+	}
+}

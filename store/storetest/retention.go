@@ -1,0 +1,97 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"holdfast/store"
+)
+
+// testRetention: what is over is removed by its age, so many rows at a time, and nothing else with it.
+func testRetention(t *testing.T, h Harness) {
+	ctx := context.Background()
+	hour := func(n int) time.Time { return monday.Add(time.Duration(n) * time.Hour) }
+	type forget func(tx store.Tx, ctx context.Context, before time.Time, limit int) (int, error)
+
+	// Each has rows of the hours 0 to 5 of which the even ones may go; those from before hour 4 do.
+	for name, x := range map[string]struct {
+		put    func(tx store.Tx, n int) error
+		forget forget
+		left   func(s store.Store) (int, error)
+		want   int
+		total  int
+	}{
+		"sign-ins that expired": {
+			put: func(tx store.Tx, n int) error {
+				if n == 0 {
+					if err := tx.PutUser(ctx, store.User{ID: "u1", Email: "u1@example.org", Name: "U", Role: store.RoleOwner, Active: true, CreatedAt: monday}); err != nil {
+						return err
+					}
+				}
+				return tx.InsertSignIn(ctx, store.SignIn{ID: fmt.Sprint(n), Hash: [32]byte{byte(n)}, UserID: "u1", CreatedAt: monday, LastSeenAt: monday, ExpiresAt: hour(n)})
+			},
+			forget: store.Tx.ForgetSignIns, want: 4, total: 6,
+			left: func(s store.Store) (int, error) { list, err := s.SignIns(ctx, "u1"); return len(list), err },
+		},
+		"sessions that are over": {
+			put: func(tx store.Tx, n int) error {
+				x := store.Session{ID: fmt.Sprint(n), Status: store.SessionEnded, RequestedAt: hour(n).Add(-time.Minute), EndedAt: hour(n), UpdatedAt: hour(n), Version: 1}
+				if n%2 == 1 {
+					x.Status, x.EndedAt = store.SessionActive, time.Time{}
+				}
+				return tx.InsertSession(ctx, x)
+			},
+			forget: store.Tx.ForgetSessions, want: 2, total: 6,
+			left: func(s store.Store) (int, error) {
+				list, err := s.Sessions(ctx, store.SessionFilter{})
+				return len(list), err
+			},
+		},
+		"deliveries": {
+			put: func(tx store.Tx, n int) error {
+				d := store.Delivery{OperationID: fmt.Sprintf("op-%d-aaaaaa", hour(n).UnixMilli()), AppointmentID: "a1", Channel: "email", State: "delivered", UpdatedAt: hour(n)}
+				if n%2 == 1 {
+					d.UpdatedAt = hour(9) // retried since
+				}
+				return tx.PutDelivery(ctx, d)
+			},
+			forget: store.Tx.ForgetDeliveries, want: 2, total: 6,
+			left: func(s store.Store) (int, error) { list, err := s.Deliveries(ctx, "a1"); return len(list), err },
+		},
+		"the log of presence": {
+			put: func(tx store.Tx, n int) error {
+				return tx.AppendPresence(ctx, store.PresenceChange{At: hour(n), SpecialistID: "ada", Change: "online"})
+			},
+			forget: store.Tx.ForgetPresence, want: 4, total: 6,
+			left: func(s store.Store) (int, error) { list, err := s.PresenceLog(ctx, "ada", 100); return len(list), err },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := h.open(t)
+			clinic(t, s)
+			for n := range x.total {
+				write(t, s, func(tx store.Tx) error { return x.put(tx, n) })
+			}
+			gone := 0
+			for step := 0; ; step++ {
+				var n int
+				write(t, s, func(tx store.Tx) (err error) { n, err = x.forget(tx, ctx, hour(4), 1); return err })
+				if n > 1 {
+					t.Errorf("step %d removed %d, want 1 at most", step, n)
+				}
+				if gone += n; n == 0 {
+					break
+				}
+			}
+			left, err := x.left(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if gone != x.want || left != x.total-x.want {
+				t.Errorf("%d were removed and %d are left, want %d and %d", gone, left, x.want, x.total-x.want)
+			}
+		})
+	}
+}
