@@ -51,11 +51,9 @@ func (e *Engine) Erase(ctx context.Context, actor Actor, p store.Person) (Erased
 	if e.options.Copies != nil {
 		erased.Copies, unlisted = e.options.Copies()
 	}
-	err := e.store.Write(ctx, func(tx store.Tx) error {
-		var err error
-		if erased.Erased, err = tx.Erase(ctx, p, now); err != nil {
-			return err
-		}
+	var err error
+	erased.Erased, err = e.store.Erase(ctx, p, now, func(tx store.Tx, blanked store.Erased) error {
+		erased.Erased = blanked
 		if err := audit(ctx, tx, now, actor, "person.erased", "person", "", nil, map[string]int{"appointments": erased.Appointments}); err != nil {
 			return err
 		}

@@ -23,10 +23,17 @@ type Erased struct {
 	OperationIDs []string
 }
 
-// PersonWriter erases people.
-type PersonWriter interface {
+// PersonEraser erases people.
+type PersonEraser interface {
 	// Erase blanks the personal columns of every appointment of this person (a confirmed one keeps its time), and
-	// the person's traces in outbox payloads, idempotency answers, audit entries and sessions. What is blanked
-	// cannot be read from the file afterwards.
-	Erase(ctx context.Context, p Person, at time.Time) (Erased, error)
+	// the person's traces in outbox payloads, idempotency answers, audit entries and sessions. at is now. What is blanked
+	// cannot be read from the files when Erase returns; where that could not be done, it is made up for later.
+	//
+	// It is many transactions, each a bounded step, and other writes go on between them. The appointments are blanked
+	// last: whoever repeats an erasure that did not get to its end finds everything that is left. last runs in the final
+	// transaction with what was counted, so that whatever records the erasure commits with its end; the rules of
+	// Store.Write are those of last.
+	//
+	// ErrInvalid unless p names somebody in exactly one way. ctx bounds the steps up to the final one.
+	Erase(ctx context.Context, p Person, at time.Time, last func(Tx, Erased) error) (Erased, error)
 }

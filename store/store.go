@@ -53,6 +53,7 @@ var (
 type Store interface {
 	Reader
 	Feed
+	PersonEraser
 
 	// Write runs fn inside one transaction and returns once its changes are durable and every follower of Changes has
 	// them.
@@ -116,5 +117,4 @@ type Tx interface {
 	PresenceWriter
 	DeliveryWriter
 	NonceWriter
-	PersonWriter
 }

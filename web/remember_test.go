@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"holdfast/store"
 )
@@ -22,6 +23,21 @@ func (w *writtenAnswers) Write(ctx context.Context, fn func(store.Tx) error) err
 		seen = &watchedTx{Tx: tx}
 		return fn(seen)
 	})
+	w.count(seen, err)
+	return err
+}
+
+func (w *writtenAnswers) Erase(ctx context.Context, p store.Person, at time.Time, last func(store.Tx, store.Erased) error) (store.Erased, error) {
+	var seen *watchedTx
+	erased, err := w.Store.Erase(ctx, p, at, func(tx store.Tx, erased store.Erased) error {
+		seen = &watchedTx{Tx: tx}
+		return last(seen, erased)
+	})
+	w.count(seen, err)
+	return erased, err
+}
+
+func (w *writtenAnswers) count(seen *watchedTx, err error) {
 	switch {
 	case err != nil || !seen.remembered:
 	case seen.changed:
@@ -29,7 +45,6 @@ func (w *writtenAnswers) Write(ctx context.Context, fn func(store.Tx) error) err
 	default:
 		w.alone.Add(1)
 	}
-	return err
 }
 
 type watchedTx struct {

@@ -50,6 +50,11 @@ func TestEraseLeavesNothingInTheFile(t *testing.T) {
 			if err := tx.InsertAppointment(ctx, a); err != nil {
 				return err
 			}
+			// An answer of several pages.
+			answer := []byte(fmt.Sprintf(`{"id":%q,"name":%q,"notes":%q}`, a.ID, a.Patient.Name, strings.Repeat(a.Patient.Notes, 40)))
+			if err := tx.Remember(ctx, store.IdempotencyRecord{Scope: "s", Key: fmt.Sprint(n), Status: 201, Body: answer, CreatedAt: benchDay}); err != nil {
+				return err
+			}
 			return tx.AppendAudit(ctx, store.AuditEntry{ID: fmt.Sprint(n), At: benchDay, Subject: "appointment:" + a.ID,
 				After: []byte(fmt.Sprintf(`{"name":%q,"notes":%q}`, a.Patient.Name, a.Patient.Notes))})
 		})
@@ -70,11 +75,10 @@ func TestEraseLeavesNothingInTheFile(t *testing.T) {
 	if found := inFiles(t, path, "canary"); found == 0 {
 		t.Fatal("the canary is not in the file before it is erased, so this test proves nothing")
 	}
-	var erased store.Erased
-	write(func(tx store.Tx) (err error) {
-		erased, err = tx.Erase(ctx, store.Person{Email: "canary@example.org"}, benchDay)
-		return err
-	})
+	erased, err := s.Erase(ctx, store.Person{Email: "canary@example.org"}, benchDay, nothingMore)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if erased.Appointments != rows/3 || erased.AuditEntries != rows/3 {
 		t.Errorf("erased %+v, want %d appointments and as many audit entries", erased, rows/3)
 	}
@@ -82,6 +86,64 @@ func TestEraseLeavesNothingInTheFile(t *testing.T) {
 		if found := inFiles(t, path, trace); found != 0 {
 			t.Errorf("%q is still %d times in the file or its log", trace, found)
 		}
+	}
+}
+
+// Others write between two steps of an erasure: each insert here is made while the erasure is on its way, by the very
+// goroutine that waits for it, so an erasure that kept the writer would never end. What they add about the person is erased
+// as well, what they add about others stays, and nothing is left in the files.
+func TestWritesGoOnDuringAnErasure(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "holdfast.db")
+	b := newTestStore(t, Options{Path: path})
+	t.Cleanup(func() { storetest.Verify(t, b.Store) })
+	ctx := context.Background()
+	const before = 3 * eraseWrite
+	canary := func(n int64) store.Appointment {
+		a := benchAppointment(n)
+		a.Patient = store.Patient{Name: fmt.Sprint("canary-", n), Email: "canary@example.org", Notes: strings.Repeat("canary ", int(n)%30)}
+		return a
+	}
+	book := func(a store.Appointment) {
+		t.Helper()
+		err := b.Write(ctx, func(tx store.Tx) error {
+			if err := tx.InsertAppointment(ctx, a); err != nil {
+				return err
+			}
+			return tx.AppendAudit(ctx, store.AuditEntry{ID: a.ID, At: benchDay, Subject: "appointment:" + a.ID, After: []byte(fmt.Sprintf(`{"notes":%q}`, a.Patient.Notes))})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := range int64(before) {
+		book(canary(n))
+	}
+	steps, last := int64(0), false
+	b.scrubbing.step = func() {
+		steps++
+		if a := canary(before + 2*steps); !last {
+			book(a)
+		}
+		other := benchAppointment(before + 2*steps + 1)
+		other.Patient.Name = "somebody else"
+		book(other)
+	}
+	erased, err := b.Erase(ctx, store.Person{Email: "canary@example.org"}, benchDay, func(store.Tx, store.Erased) error { last = true; return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if least := int64(before/eraseWrite) * 2; steps < least {
+		t.Errorf("others could write %d times during the erasure, want %d or more", steps, least)
+	}
+	if erased.Appointments <= before || erased.AuditEntries != erased.Appointments {
+		t.Errorf("erased %d appointments and %d audit entries; want those %d and as many of each as were added meanwhile", erased.Appointments, erased.AuditEntries, before)
+	}
+	if found := inFiles(t, path, "canary"); found != 0 {
+		t.Errorf("the person is still %d times in the files", found)
+	}
+	found, err := one(ctx, b.reads, (*row).int, `SELECT count(*) FROM appointments WHERE patient_name = 'somebody else'`)
+	if err != nil || int64(found) != steps {
+		t.Errorf("%d appointments of others are there, %v; want %d", found, err, steps)
 	}
 }
 
@@ -97,13 +159,11 @@ func TestEraseBesideCheckpoints(t *testing.T) {
 			}
 		}
 		var due bool
-		if err := b.Write(ctx, func(tx store.Tx) error {
-			_, err := tx.Erase(ctx, store.Person{Owner: benchAppointment(5 * n).Owner}, benchDay)
-			return err
-		}); err != nil {
+		_, err := b.Erase(ctx, store.Person{Owner: benchAppointment(5 * n).Owner}, benchDay, nothingMore)
+		if err != nil {
 			t.Fatal(err)
 		}
-		err := b.reads.use(ctx, func(ctx context.Context, c *conn) (err error) { due, err = needsScrub(ctx, c); return err })
+		err = b.reads.use(ctx, func(ctx context.Context, c *conn) (err error) { due, err = needsScrub(ctx, c); return err })
 		if err != nil || due {
 			t.Fatalf("erasure %d: still to be scrubbed: %t, %v", n, due, err)
 		}
@@ -115,15 +175,15 @@ func TestScrubIsMadeUpForAtTheNextStart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	b := newTestStore(t, Options{Path: path})
 	ctx := context.Background()
-	b.writer.scrub = func() error { return store.ErrFull }
+	reading := readForLong(t, path)
 	if err := b.insert(ctx, 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Write(ctx, func(tx store.Tx) error {
-		_, err := tx.Erase(ctx, store.Person{Owner: benchAppointment(0).Owner}, benchDay)
-		return err
-	}); err != nil {
+	if _, err := b.Erase(ctx, store.Person{Owner: benchAppointment(0).Owner}, benchDay, nothingMore); err != nil {
 		t.Fatalf("the erasure itself: %v", err)
+	}
+	if err := reading.close(); err != nil {
+		t.Fatal(err)
 	}
 	mustClose(t, b.Store)
 	for _, want := range []bool{true, false} {
@@ -137,6 +197,21 @@ func TestScrubIsMadeUpForAtTheNextStart(t *testing.T) {
 		}
 		mustClose(t, newTestStore(t, Options{Path: path}).Store)
 	}
+}
+
+func nothingMore(store.Tx, store.Erased) error { return nil }
+
+// readForLong reads a moment of the database and goes on reading it, as a slow copy does.
+func readForLong(t *testing.T, path string) *conn {
+	t.Helper()
+	c, err := openConn(dsn(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.script("BEGIN; SELECT count(*) FROM meta"); err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 // inFiles counts in the database and its log. Another process reads them, because closing a descriptor of the live

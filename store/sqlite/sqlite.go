@@ -61,6 +61,7 @@ type Store struct {
 	writer     *writer
 	feed       feed
 	checkpoint *checkpoint
+	scrubbing  *scrubbing
 	closing    sync.Once
 	closeErr   error
 }
@@ -125,14 +126,17 @@ func open(ctx context.Context, o Options, migrations fs.FS) (_ *Store, err error
 	s.reads.pool = newPool(s.dsn+"&_pragma=query_only(1)", o.Readers)
 	s.checkpoint = newCheckpoint(s.dsn, o.checkpointPages, o.Logger)
 	s.writer = &writer{
-		conn: write, log: o.Logger, onFatal: o.OnFatal, checkpoint: s.checkpoint, feed: &s.feed, scrub: s.scrub,
+		conn: write, log: o.Logger, onFatal: o.OnFatal, checkpoint: s.checkpoint, feed: &s.feed,
 		queue: make(chan *request, o.QueueSize), turn: make(chan struct{}, 1), done: make(chan struct{}),
 	}
-	if s.writer.erased, err = needsScrub(ctx, write); err != nil {
+	due, err := needsScrub(ctx, write)
+	if err != nil {
 		return nil, opening(path, err)
 	}
+	s.scrubbing = newScrubbing()
 	go s.checkpoint.run()
 	go s.writer.run()
+	go s.keepScrubbing(due)
 	return s, nil
 }
 
@@ -149,7 +153,7 @@ func dsn(path string) string {
 		"_pragma=temp_store(MEMORY)",
 		"_pragma=cache_size(-8000)",
 		"_pragma=wal_autocheckpoint(0)",
-		"_pragma=journal_size_limit(67108864)",
+		"_pragma=journal_size_limit(16777216)",
 	}, "&")
 }
 
@@ -200,6 +204,7 @@ func (s *Store) Ping(ctx context.Context) error {
 // Close implements store.Store. It may be called more than once.
 func (s *Store) Close() error {
 	s.closing.Do(func() {
+		s.scrubbing.close()
 		s.writer.close()
 		s.closeErr = errors.Join(s.checkpoint.close(), s.reads.pool.close(), s.writer.finish())
 	})

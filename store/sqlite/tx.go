@@ -8,7 +8,6 @@ type tx struct {
 	reads
 	conn    *conn
 	over    bool // its function has returned
-	scrub   bool // it erased somebody
 	changes []store.Change
 	read    store.Appointment // the last one that was read, which is nearly always the one that is changed next
 }

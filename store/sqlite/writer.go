@@ -33,7 +33,6 @@ type writer struct {
 
 	checkpoint *checkpoint
 	feed       *feed
-	scrub      func() error // takes what was erased off the disk
 
 	mu     sync.RWMutex // guards closed against a send on the closed queue
 	closed bool
@@ -47,12 +46,12 @@ type writer struct {
 	batch   []*request     // those whose answers wait for the commit
 	changes []store.Change // what the batch commits, in order
 	current *request       // the one whose function runs now
-	erased  bool           // somebody in the batch erased a person, or the last scrub was not finished
 }
 
 // request is one call of Write.
 type request struct {
 	fn       func(store.Tx) error
+	then     func() error // run after the commit, while nobody writes; its error is the answer
 	state    atomic.Int32
 	answered chan struct{}
 
@@ -70,10 +69,14 @@ const (
 
 // write runs fn at once if nobody else writes, or queues it and waits for its outcome.
 func (w *writer) write(ctx context.Context, fn func(store.Tx) error) error {
+	return w.do(ctx, &request{fn: fn, answered: make(chan struct{})})
+}
+
+// do is write for a request that is made already.
+func (w *writer) do(ctx context.Context, r *request) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	r := &request{fn: fn, answered: make(chan struct{})}
 	atOnce, err := w.admit(r)
 	if err != nil {
 		return err
@@ -159,7 +162,6 @@ func (w *writer) run() {
 		w.abort(errEnded)
 		go w.run()
 	}()
-	w.cleanUp()
 	ours := true
 	for {
 		// While callers keep coming together, the turn stays here: one who took it would make the others wait for a
@@ -218,8 +220,10 @@ func (w *writer) commit(first *request, next func() *request) {
 	if len(w.changes) > 0 {
 		w.feed.handOver(w.changes)
 	}
-	w.cleanUp()
 	for _, r := range w.batch {
+		if r.then != nil && r.err == nil {
+			r.err = r.then()
+		}
 		close(r.answered)
 	}
 	w.checkpoint.committed(executed)
@@ -305,18 +309,6 @@ func (w *writer) shorten() {
 	}
 }
 
-// cleanUp scrubs the file if it is due. What was committed stays committed if that fails.
-func (w *writer) cleanUp() {
-	if !w.erased {
-		return
-	}
-	w.erased = false
-	if err := w.checkpoint.alone(w.scrub); err != nil {
-		w.log.Error("erased data may still be found in the database's files; it is tried again at the next start and the next erasure",
-			"error", err)
-	}
-}
-
 // finish is called when the goroutine has ended and nobody reads any more: it empties the log and closes the file. What
 // cannot be copied back, on a full disk for one, stays in the log and is found there by the next start.
 func (w *writer) finish() error {
@@ -336,7 +328,6 @@ func (w *writer) call(r *request) (err error) {
 	defer func() {
 		t.over = true
 		w.changes = append(w.changes, t.changes...)
-		w.erased = w.erased || t.scrub // too often is harmless
 		if p := recover(); p != nil {
 			// The value may hold personal data; where it happened does not.
 			w.log.Error("a function given to Write panicked; it is raised again where Write was called",
@@ -364,7 +355,6 @@ func (w *writer) abort(cause error) {
 		r.answer(cause)
 	}
 	w.batch, w.changes = w.batch[:0], nil
-	w.erased = false
 }
 
 // die stops all writing. Reading goes on; the process should end so that the next start recovers the log.

@@ -42,11 +42,7 @@ func testPerson(t *testing.T, h Harness) {
 
 func eraseNow(t *testing.T, s store.Store, who store.Person) (erased store.Erased, err error) {
 	t.Helper()
-	err = s.Write(t.Context(), func(tx store.Tx) (err error) {
-		erased, err = tx.Erase(t.Context(), who, monday.Add(time.Hour))
-		return err
-	})
-	return erased, err
+	return s.Erase(t.Context(), who, monday.Add(time.Hour), func(store.Tx, store.Erased) error { return nil })
 }
 
 // erase leaves traces of two people everywhere, erases one, and looks for both.
