@@ -42,6 +42,10 @@ func (q *Queue) copyTo(path string) error {
 	if err != nil {
 		return err
 	}
+	q.copying.Lock()
+	defer q.copying.Unlock()
+	q.swap.RLock()
+	defer q.swap.RUnlock()
 	err = q.db.View(func(tx *bbolt.Tx) error {
 		_, err := tx.WriteTo(f)
 		return err

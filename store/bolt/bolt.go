@@ -22,9 +22,9 @@
 // Every question is answered from the index made for it: Take, NextDue and Counts cost the same with ten operations
 // and with ten thousand. Records end in a checksum, which bbolt's own data pages lack.
 //
-// bbolt leaves what was replaced or deleted on free pages until it needs the room, and the file never shrinks. Erase
-// overwrites them all, so that a person who was erased cannot be read back. Copies made earlier by WriteTo, and files
-// moved aside as damaged, keep what they had.
+// bbolt leaves what was replaced or deleted on free pages until it needs the room. Erase overwrites them all, so that a
+// person who was erased cannot be read back. Copies made earlier by WriteTo, and files moved aside as damaged, keep what
+// they had. bbolt itself never makes a file smaller; Open and Prune do, see compact.go.
 //
 // # Damage
 //
@@ -91,7 +91,10 @@ type Options struct {
 
 // Queue is the open file.
 type Queue struct {
-	db          *bbolt.DB
+	db          *bbolt.DB // changed by the writer only, under swap
+	swap        sync.RWMutex
+	copying     sync.Mutex // held while the whole file is read
+	path        string
 	log         *slog.Logger
 	quarantined string
 	rebuilt     bool
@@ -117,7 +120,7 @@ func Open(ctx context.Context, o Options) (*Queue, error) {
 	if o.Waiting <= 0 {
 		o.Waiting = 4096
 	}
-	q := &Queue{log: o.Logger, requests: make(chan *request, o.Waiting), stopped: make(chan struct{})}
+	q := &Queue{path: o.Path, log: o.Logger, requests: make(chan *request, o.Waiting), stopped: make(chan struct{})}
 	err := q.open(ctx, o)
 	if errors.Is(err, ErrDamaged) {
 		aside, moveErr := moveAside(o.Path, time.Now())
@@ -130,6 +133,9 @@ func Open(ctx context.Context, o Options) (*Queue, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if err := q.shrink(compactAtStart); err != nil {
+		q.log.Warn("queue: the file was not made smaller", "error", err)
 	}
 	go q.run()
 	return q, nil
@@ -155,7 +161,7 @@ func (q *Queue) open(ctx context.Context, o Options) error {
 			return fmt.Errorf("queue: %w", err)
 		}
 	}
-	db, err := bbolt.Open(o.Path, 0o600, &bbolt.Options{Timeout: o.Timeout, FreelistType: bbolt.FreelistMapType})
+	db, err := bbolt.Open(o.Path, 0o600, options(o.Timeout))
 	if err != nil {
 		return openError(o.Path, err)
 	}

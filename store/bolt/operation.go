@@ -150,7 +150,8 @@ func (q *Queue) Prune(ctx context.Context, before time.Time) (pruned int, err er
 		}
 		pruned += n
 	}
-	return pruned, nil
+	err = q.await(ctx, &request{alone: func() error { return q.shrink(compactRunning) }, done: make(chan struct{})})
+	return pruned, err
 }
 
 // prune takes at most pruneLimit operations and as many stories of removed ones, and says how many operations went
@@ -308,5 +309,7 @@ func (q *Queue) read(ctx context.Context, fn func(*tables) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	q.swap.RLock()
+	defer q.swap.RUnlock()
 	return translate(q.db.View(func(tx *bbolt.Tx) error { return fn(view(tx)) }))
 }
