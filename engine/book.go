@@ -263,10 +263,15 @@ func (e *Engine) overbook(ctx context.Context, s *schedule, t *store.Appointment
 	return a, nil
 }
 
+// newAppointment is without a client where the desk books or an agent: whose hold it was says nothing about the patient.
 func newAppointment(r *BookRequest, span holds.Span) store.Appointment {
 	now := time.Now().UTC().Truncate(time.Millisecond)
+	owner := r.owner.String()
+	if r.Source == store.SourceStaff || r.fence != nil {
+		owner = ""
+	}
 	return store.Appointment{
-		ID: newID(), AppointmentTypeID: span.AppointmentTypeID, SpecialistID: span.SpecialistID, Owner: r.owner.String(),
+		ID: newID(), AppointmentTypeID: span.AppointmentTypeID, SpecialistID: span.SpecialistID, Owner: owner,
 		Seat: span.Seat, Status: store.Confirmed, Attendance: store.Expected,
 		SlotStart: span.SlotStart, SlotEnd: span.SlotEnd, BusyStart: span.BusyStart, BusyEnd: span.BusyEnd,
 		Patient: r.Patient, Source: r.Source, UpstreamState: store.UpstreamNone,
@@ -327,16 +332,18 @@ func (e *Engine) unpin(ctx context.Context, h holds.Hold) {
 }
 
 // Booked reports whether the booking of a hold was written. The live state asks it about a pinned hold that lapsed: the
-// process that pinned it may have died between the commit and the confirmation.
+// process that pinned it may have died between the commit and the confirmation. An appointment without a client is the
+// booking of whoever had the seat pinned, because nobody else could take it.
 func Booked(s store.Store) func(holds.Hold) bool {
 	return func(h holds.Hold) bool {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		list, _, err := s.Appointments(ctx, store.AppointmentFilter{
-			From: h.SlotStart, To: h.SlotEnd, SpecialistID: h.SpecialistID, Owner: h.Owner.String(), Status: store.Confirmed,
+			From: h.SlotStart, To: h.SlotEnd, SpecialistID: h.SpecialistID, Status: store.Confirmed, Limit: 500,
 		})
 		return err == nil && slices.ContainsFunc(list, func(a store.Appointment) bool {
-			return a.AppointmentTypeID == h.AppointmentTypeID && a.SlotStart.Equal(h.SlotStart)
+			return a.AppointmentTypeID == h.AppointmentTypeID && a.SlotStart.Equal(h.SlotStart) && !a.Overbook && a.Seat == h.Seat &&
+				(a.Owner == h.Owner.String() || a.Owner == "")
 		})
 	}
 }

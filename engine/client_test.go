@@ -1,0 +1,54 @@
+package engine_test
+
+import (
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// TestAppointmentsOfTheDeskHaveNoClient: neither an invented one nor that of the browser at the desk. It is still known
+// that they are the booking of the hold that they were made with.
+func TestAppointmentsOfTheDeskHaveNoClient(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 1})
+	const browser = holds.ClientID("the-browser-at-the-desk")
+	held, err := c.Hold(t.Context(), engine.HoldRequest{AppointmentTypeID: "checkup", SlotStart: c.start.Add(2 * time.Hour), Client: browser})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, x := range map[string]struct {
+		request engine.BookRequest
+		want    string
+	}{
+		"the desk":                    {engine.BookRequest{SlotStart: c.start, Source: store.SourceStaff}, ""},
+		"the desk, with its browser":  {engine.BookRequest{SlotStart: c.start.Add(time.Hour), Source: store.SourceStaff, Client: browser}, ""},
+		"the desk, from a hold":       {engine.BookRequest{HoldID: held.ID, Source: store.SourceStaff, Client: browser}, ""},
+		"the desk, overbooked":        {engine.BookRequest{SlotStart: c.start, SpecialistID: "ada", OverbookReason: "pain", Source: store.SourceStaff, Client: browser}, ""},
+		"a program":                   {engine.BookRequest{SlotStart: c.start.Add(3 * time.Hour), Source: store.SourceAPI}, ""},
+		"a program, for its client":   {engine.BookRequest{SlotStart: c.start.Add(4 * time.Hour), Source: store.SourceAPI, Client: "a-client-of-the-program"}, "a-client-of-the-program"},
+		"a patient, who has a secret": {engine.BookRequest{SlotStart: c.start.Add(5 * time.Hour), Source: store.SourceWeb, Client: "a-patient-who-books"}, "a-patient-who-books"},
+	} {
+		x.request.AppointmentTypeID, x.request.Actor, x.request.Patient = "checkup", "user:jo", store.Patient{Name: "Jo Doe"}
+		made, err := c.Book(t.Context(), x.request)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		kept, err := c.store.Appointment(t.Context(), made.ID)
+		if err != nil || kept.ClientID != x.want || made.ClientID != x.want {
+			t.Errorf("%s: the client is %q, and %q in the database (%v); want %q", name, made.ClientID, kept.ClientID, err, x.want)
+		}
+	}
+	booked := engine.Booked(c.store)
+	if !booked(held) {
+		t.Error("the booking of the desk's hold is not known as its booking")
+	}
+	other := held
+	other.Client, other.SlotStart = "a-patient-who-books", c.start.Add(4*time.Hour)
+	other.SlotEnd = other.SlotStart.Add(30 * time.Minute)
+	if booked(other) {
+		t.Error("the booking of another client is taken for that of the hold")
+	}
+}
