@@ -20,7 +20,7 @@ func TestAppointmentsOfTheDeskHaveNoClient(t *testing.T) {
 	}
 	for name, x := range map[string]struct {
 		request engine.BookRequest
-		want    string
+		want    holds.ClientID
 	}{
 		"the desk":                    {engine.BookRequest{SlotStart: c.start, Source: store.SourceStaff}, ""},
 		"the desk, with its browser":  {engine.BookRequest{SlotStart: c.start.Add(time.Hour), Source: store.SourceStaff, Client: browser}, ""},
@@ -37,8 +37,8 @@ func TestAppointmentsOfTheDeskHaveNoClient(t *testing.T) {
 			continue
 		}
 		kept, err := c.store.Appointment(t.Context(), made.ID)
-		if err != nil || kept.ClientID != x.want || made.ClientID != x.want {
-			t.Errorf("%s: the client is %q, and %q in the database (%v); want %q", name, made.ClientID, kept.ClientID, err, x.want)
+		if err != nil || kept.Owner != x.want.Owner().String() || made.Owner != x.want.Owner().String() {
+			t.Errorf("%s: the owner is %q, and %q in the database (%v); want that of %q", name, made.Owner, kept.Owner, err, x.want)
 		}
 	}
 	booked := engine.Booked(c.store)
@@ -46,7 +46,7 @@ func TestAppointmentsOfTheDeskHaveNoClient(t *testing.T) {
 		t.Error("the booking of the desk's hold is not known as its booking")
 	}
 	other := held
-	other.Client, other.SlotStart = "a-patient-who-books", c.start.Add(4*time.Hour)
+	other.Owner, other.SlotStart = holds.ClientID("a-patient-who-books").Owner(), c.start.Add(4*time.Hour)
 	other.SlotEnd = other.SlotStart.Add(30 * time.Minute)
 	if booked(other) {
 		t.Error("the booking of another client is taken for that of the hold")

@@ -72,6 +72,7 @@ func bodied[T any](rules bodyRules, h func(*call, *T) error) handle {
 		if err != nil {
 			return err
 		}
+		c.renew()
 		var body T
 		if len(raw) > 0 || !rules.optional {
 			if err := decode(raw, expected, &body); err != nil {

@@ -32,6 +32,9 @@ type call struct {
 	status int          // of the answer left here to be written; 0: the handler has written it
 	out    []byte       // its body
 
+	bounded context.Context // of ctx; nil until it is asked for
+	release context.CancelFunc
+
 	id      string // names the request in the log and in the answer's header
 	counted *routeMetrics
 	started time.Time
@@ -138,8 +141,22 @@ func requestID() string { return strconv.FormatUint(rand.Uint64(), 36) }
 // param is a parameter of the path.
 func (c *call) param(name string) string { return c.params.ByName(name) }
 
-// ctx ends when the caller goes away.
-func (c *call) ctx() context.Context { return c.r.Context() }
+// ctx ends when the caller goes away or the request has taken as long as its route may. What has begun to be written is
+// written to its end all the same.
+func (c *call) ctx() context.Context {
+	if c.bounded == nil {
+		c.bounded, c.release = context.WithTimeout(c.r.Context(), c.patience(c.route))
+	}
+	return c.bounded
+}
+
+// renew lets the time of the request begin anew: a slow body has a limit of its own.
+func (c *call) renew() {
+	if c.release != nil {
+		c.release()
+		c.bounded, c.release = nil, nil
+	}
+}
 
 // json leaves an answer.
 func (c *call) json(status int, v any) error {
@@ -177,7 +194,7 @@ const statusGone = 499
 
 // fail answers with a problem.
 func (c *call) fail(err error) {
-	if errors.Is(err, context.Canceled) && c.ctx().Err() != nil {
+	if errors.Is(err, context.Canceled) && c.r.Context().Err() != nil {
 		c.rw.status = statusGone
 		return
 	}
@@ -223,6 +240,7 @@ func (c *call) method() string {
 
 // end counts and logs the request, and turns a panic into an answer.
 func (c *call) end() {
+	defer c.renew()
 	if cause := recover(); cause != nil {
 		if cause == http.ErrAbortHandler {
 			panic(cause)

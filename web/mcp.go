@@ -20,7 +20,7 @@ import (
 // postMCP is `POST /mcp`, the streamable HTTP transport.
 func (s *Server) postMCP(c *call) error {
 	p := engine.Principal{KeyID: c.caller.keyID, Scope: c.caller.scope}
-	s.MCP(p).ServeHTTP(&c.rw, c.r)
+	s.MCP(p).ServeHTTP(&c.rw, c.r.WithContext(c.ctx()))
 	return nil
 }
 

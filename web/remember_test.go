@@ -11,15 +11,37 @@ import (
 
 // Where an answer is remembered: with the change that it answers, or, where nothing durable changed, in memory.
 
-// writtenAnswers counts the answers that were written to the database: beside a change, and by themselves.
+// writtenAnswers counts the answers that were written to the database: beside a change, and by themselves. It can be a
+// database that hangs: whoever reads waits until the request has taken as long as it may; and one that is slow: so does a
+// transaction that has begun.
 type writtenAnswers struct {
 	store.Store
 	beside, alone atomic.Int64
+	hangs, slow   atomic.Bool
+}
+
+func (w *writtenAnswers) Appointments(ctx context.Context, f store.AppointmentFilter) ([]store.Appointment, string, error) {
+	if w.hangs.Load() {
+		<-ctx.Done()
+		return nil, "", ctx.Err()
+	}
+	return w.Store.Appointments(ctx, f)
+}
+
+func (w *writtenAnswers) Taken(ctx context.Context, specialistIDs []string, from, to time.Time) ([]store.Taken, error) {
+	if w.hangs.Load() {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return w.Store.Taken(ctx, specialistIDs, from, to)
 }
 
 func (w *writtenAnswers) Write(ctx context.Context, fn func(store.Tx) error) error {
 	var seen *watchedTx
 	err := w.Store.Write(ctx, func(tx store.Tx) error {
+		if w.slow.Load() && ctx.Done() != nil {
+			<-ctx.Done()
+		}
 		seen = &watchedTx{Tx: tx}
 		return fn(seen)
 	})

@@ -30,6 +30,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"holdfast/engine"
 	"holdfast/web/pages"
@@ -53,6 +54,8 @@ type Options struct {
 	Version string
 	// StorageMode names the live state's storage: memory, redis or fallback. Default: always memory.
 	StorageMode func() string
+	// Patience is how long an ordinary request may take before it is answered 503, streams aside. Default 10 s.
+	Patience time.Duration
 	// Logger is told of every request and every failure. Default: discard.
 	Logger *slog.Logger
 }
@@ -90,6 +93,9 @@ func New(e *engine.Engine, o Options) (*Server, error) {
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Patience <= 0 {
+		o.Patience = 10 * time.Second
 	}
 	if o.StorageMode == nil {
 		o.StorageMode = func() string { return "memory" }

@@ -134,6 +134,9 @@ func (h *Hub) Open(w http.ResponseWriter, r *http.Request, q Request) error {
 	return nil
 }
 
+// snapshotBound is how long the snapshot of a new stream may take.
+const snapshotBound = 10 * time.Second
+
 // begin lets a subscriber join its topic, writes what is so now, and lets it go live.
 func (h *Hub) begin(r *http.Request, s *subscriber, topic string) {
 	hello := append([]byte(retryFrame), appendInit(nil, s.id, s.lease, h.source.Epoch())...)
@@ -143,7 +146,9 @@ func (h *Hub) begin(r *http.Request, s *subscriber, topic string) {
 		return
 	}
 	defer h.writers.Done()
-	hello, err := h.snapshot(r.Context(), s, topic, hello)
+	ctx, cancel := context.WithTimeout(r.Context(), snapshotBound)
+	defer cancel()
+	hello, err := h.snapshot(ctx, s, topic, hello)
 	if err != nil {
 		h.log.Warn("a stream could not take its snapshot", "error", err)
 		_ = s.conn.write(appendEnd(hello, endInitFailed, s.id), h.options.WriteTimeout)

@@ -1,0 +1,30 @@
+package web
+
+import (
+	"strings"
+	"time"
+)
+
+// Every request has a deadline that its questions to the database and the live state inherit, so that a caller is never
+// kept waiting by something that hangs, and what hangs never gathers callers without end. A stream has one
+// while it is being opened; then it lives by its own rules.
+const (
+	agentPatience = 30 * time.Second // calls upstream have bounds of their own below it
+	longPatience  = 80 * time.Second // of what works through the whole clinic; the answer is due within writeTime
+)
+
+// longRoutes may take long. The test mail waits for a mail server, the others work through the whole clinic.
+var longRoutes = map[string]bool{
+	"POST /v1/import": true, "GET /v1/export": true, "POST /v1/people/erase": true, "POST /v1/settings/mail-test": true,
+}
+
+// patience is how long a request of this route may take.
+func (s *Server) patience(rt *route) time.Duration {
+	switch {
+	case longRoutes[rt.method+" "+rt.pattern]:
+		return max(longPatience, s.options.Patience)
+	case rt.access == agent || strings.HasPrefix(rt.pattern, "/v1/agent/"):
+		return max(agentPatience, s.options.Patience)
+	}
+	return s.options.Patience
+}

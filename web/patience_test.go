@@ -1,0 +1,41 @@
+package web_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/web"
+)
+
+// TestEveryRequestHasADeadline that reaches the store: what hangs is answered 503, reads and writes alike.
+func TestEveryRequestHasADeadline(t *testing.T) {
+	h := newHouse(t, func(o *web.Options) { o.Patience = 50 * time.Millisecond })
+	h.written.hangs.Store(true)
+	for _, x := range []struct {
+		method, path string
+		body         any
+	}{
+		{"GET", "/v1/appointments", nil},
+		{"GET", "/v1/appointment-types/checkup/timeslots?specialistId=ada", nil},
+		{"POST", "/v1/appointments", map[string]any{"appointmentTypeId": "class", "slotStartDate": h.at(0), "patient": patient(1)}},
+	} {
+		r := h.do(x.method, x.path, x.body, asAdmin).problem(http.StatusServiceUnavailable, "storage_unavailable")
+		if r.header.Get("Retry-After") == "" {
+			t.Errorf("%s %s: the caller is not told when to try again", x.method, x.path)
+		}
+	}
+}
+
+// TestAWriteThatHasBegunIsAwaited: the deadline bounds the wait for a turn only, so nobody is told "failed" of what is
+// there.
+func TestAWriteThatHasBegunIsAwaited(t *testing.T) {
+	const patience = 50 * time.Millisecond
+	h := newHouse(t, func(o *web.Options) { o.Patience = patience })
+	h.written.slow.Store(true)
+	h.do("POST", "/v1/specialists", map[string]any{"id": "cleo", "name": "Cleo"}, asAdmin).want(201)
+	if r := h.do("GET", "/v1/specialists", nil, asAdmin).want(200); !strings.Contains(r.raw, "cleo") {
+		t.Errorf("the specialist is not there: %s", r.raw)
+	}
+}
