@@ -44,6 +44,12 @@ func (e *Engine) isThere(ctx context.Context, bound time.Duration) (outcome, boo
 	return outcome{}, true
 }
 
+// mayBeWritten reports whether another process promised op, and this one has not looked yet. Its files may be a copy, or
+// have been put back: what they say of attempts is then not all there was.
+func (e *Engine) mayBeWritten(op *store.Operation, p *upstreamPayload) bool {
+	return op.CreatedAt.Before(e.started) && p.Checked != e.started.UnixMilli()
+}
+
 // lookUp asks whether the appointment is there. It reports false if it certainly is not; otherwise the outcome is what
 // follows: a question that has no answer puts off this operation and no other.
 func (e *Engine) lookUp(ctx context.Context, op *store.Operation, p *upstreamPayload, a *store.Appointment) (outcome, bool) {

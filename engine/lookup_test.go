@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"os"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -103,6 +104,40 @@ func TestLookUpsAreSpacedAndBackedOff(t *testing.T) {
 		}
 		for _, a := range p.bookings() {
 			if a.UpstreamState != store.UpstreamConfirmed {
+				t.Errorf("%s is %s upstream, want confirmed", a.ID, a.UpstreamState)
+			}
+		}
+	})
+}
+
+// The files are put back to what they were before a booking was written: it is found, and not written again.
+func TestFilesPutBackMakeNoDuplicate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
+		p.line.set(true, false)
+		p.ask(p.wish(48 * 3))
+		p.ask(p.wish(48*3 + 1))
+		synctest.Wait()
+		p.end()
+		backup := t.TempDir()
+		if err := os.CopyFS(backup, os.DirFS(p.dir)); err != nil {
+			t.Fatal(err)
+		}
+		p.line.set(false, false)
+		p.start()
+		p.until(10*time.Minute, "settled", p.settled)
+		p.end()
+		if s := p.upstream.Score(); s.Appointments != 2 {
+			t.Fatalf("upstream %+v, want both", s)
+		}
+		p.dir = backup
+		p.start()
+		p.until(10*time.Minute, "settled", p.settled)
+		if s := p.upstream.Score(); s.Appointments != 2 || s.Duplicates != 0 || s.Writes != 2 {
+			t.Errorf("upstream %+v, want both, once", s)
+		}
+		for _, a := range p.bookings() {
+			if a.UpstreamState != store.UpstreamConfirmed || a.UpstreamID == "" {
 				t.Errorf("%s is %s upstream, want confirmed", a.ID, a.UpstreamState)
 			}
 		}

@@ -45,6 +45,7 @@ type upstreamPayload struct {
 	GUID    string `json:"guid,omitempty"`    // the appointment to cancel; empty: the appointment's own
 	Search  bool   `json:"search,omitempty"`  // to cancel, it has to be found first
 	Patient string `json:"patient,omitempty"` // a patient that was added and could not be recorded
+	Checked int64  `json:"checked,omitempty"` // the start, in Unix ms, of the process that last found it not to be there
 	Asked   int    `json:"asked,omitempty"`   // look-ups in a row that got no answer, or none for now
 }
 

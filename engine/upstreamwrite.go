@@ -34,23 +34,26 @@ func (e *Engine) deliverWrite(ctx context.Context, op *store.Operation) outcome 
 	if p.blank() {
 		return outcome{end: refused, detail: "the person was erased, so there is nothing to write"}
 	}
-	if (p.Written || op.Unknown && patient != "") && e.asks.Wait(ctx, upstream.NoBound) != nil {
+	if op.Unknown && p.Step == "" { // interrupted before anything was sent
+		op.Unknown = false
+	}
+	ask := patient != "" && (op.Unknown || e.mayBeWritten(op, &p))
+	if (p.Written || ask) && e.asks.Wait(ctx, upstream.NoBound) != nil {
 		return e.soon(op.LastError)
 	}
 	if p.Written {
 		return e.findWritten(ctx, op, &p, &a)
 	}
 	switch {
-	case op.Unknown && p.Step == "": // interrupted before anything was sent
-		op.Unknown = false
 	case op.Unknown && p.Step == stepPatient && patient == "" && !wanted(&a, &p): // the appointment itself was never sent
 	case op.Unknown && patient == "":
 		return outcome{end: undecided, detail: "it is not known whether the patient was added; see in the practice system whether patient and appointment are there"}
-	case op.Unknown:
+	case ask:
 		if o, found := e.lookUp(ctx, op, &p, &a); found {
 			return o
 		}
-		op.Unknown = false
+		op.Unknown, op.Lookups, p.Checked = false, 0, e.started.UnixMilli()
+		op.Payload = p.json()
 	}
 	if !wanted(&a, &p) {
 		return outcome{end: needless}

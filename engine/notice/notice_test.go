@@ -172,15 +172,16 @@ func TestUnreachableIsNotRefused(t *testing.T) {
 	encrypted := httptest.NewTLSServer(http.NotFoundHandler())
 	encrypted.Config.ErrorLog = log.New(io.Discard, "", 0)
 	defer encrypted.Close()
-	byMail := func(url string) error {
-		m, err := NewMailer(MailOptions{URL: url, Timeout: 300 * time.Millisecond})
+	const soon, patient = 300 * time.Millisecond, 10 * time.Second
+	byMail := func(url string, timeout time.Duration) error {
+		m, err := NewMailer(MailOptions{URL: url, Timeout: timeout})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return m.Send(context.Background(), letter())
 	}
-	byHook := func(url string) error {
-		hooks := NewHooks(HookOptions{AllowPrivate: true, Timeout: 300 * time.Millisecond})
+	byHook := func(url string, timeout time.Duration) error {
+		hooks := NewHooks(HookOptions{AllowPrivate: true, Timeout: timeout})
 		return hooks.Post(context.Background(), url, NewWebhookSecret(), "op-1", time.Unix(1700000000, 0), []byte(`{}`))
 	}
 	for _, x := range []struct {
@@ -188,17 +189,17 @@ func TestUnreachableIsNotRefused(t *testing.T) {
 		err   error
 		wants bool
 	}{
-		{"mail: nobody listens", byMail("smtp://" + nobody), true},
-		{"mail: nobody listens, encrypted", byMail("smtps://" + nobody), true},
-		{"mail: no such name", byMail("smtp://mail.invalid:25"), true},
-		{"mail: connects and says nothing", byMail("smtp://" + silent.Addr().String()), true},
-		{"mail: refuses the password", byMail("smtp://jo:secret@" + busy), false},
-		{"mail: busy", byMail("smtp://" + busy), false},
-		{"hook: nobody listens", byHook("http://" + nobody), true},
-		{"hook: no such name", byHook("https://hooks.invalid/"), true},
-		{"hook: not found", byHook(failing.URL), false},
-		{"hook: connects and says nothing", byHook("http://" + silent.Addr().String()), false},
-		{"hook: a certificate of nobody known", byHook(encrypted.URL), false},
+		{"mail: nobody listens", byMail("smtp://"+nobody, patient), true},
+		{"mail: nobody listens, encrypted", byMail("smtps://"+nobody, patient), true},
+		{"mail: no such name", byMail("smtp://mail.invalid:25", patient), true},
+		{"mail: connects and says nothing", byMail("smtp://"+silent.Addr().String(), soon), true},
+		{"mail: refuses the password", byMail("smtp://jo:secret@"+busy, patient), false},
+		{"mail: busy", byMail("smtp://"+busy, patient), false},
+		{"hook: nobody listens", byHook("http://"+nobody, patient), true},
+		{"hook: no such name", byHook("https://hooks.invalid/", patient), true},
+		{"hook: not found", byHook(failing.URL, patient), false},
+		{"hook: connects and says nothing", byHook("http://"+silent.Addr().String(), soon), false},
+		{"hook: a certificate of nobody known", byHook(encrypted.URL, patient), false},
 	} {
 		if x.err == nil || IsUnreachable(x.err) != x.wants {
 			t.Errorf("%s: got %v (unreachable %v), want unreachable %v", x.name, x.err, IsUnreachable(x.err), x.wants)
