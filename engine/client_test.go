@@ -25,7 +25,7 @@ func TestAppointmentsOfTheDeskHaveNoClient(t *testing.T) {
 		"the desk":                    {engine.BookRequest{SlotStart: c.start, Source: store.SourceStaff}, ""},
 		"the desk, with its browser":  {engine.BookRequest{SlotStart: c.start.Add(time.Hour), Source: store.SourceStaff, Client: browser}, ""},
 		"the desk, from a hold":       {engine.BookRequest{HoldID: held.ID, Source: store.SourceStaff, Client: browser}, ""},
-		"the desk, overbooked":        {engine.BookRequest{SlotStart: c.start, SpecialistID: "ada", OverbookReason: "pain", Source: store.SourceStaff, Client: browser}, ""},
+		"the desk, overbooked":        {engine.BookRequest{SlotStart: c.start.Add(6 * time.Hour), SpecialistID: "ada", OverbookReason: "pain", Source: store.SourceStaff, Client: browser}, ""},
 		"a program":                   {engine.BookRequest{SlotStart: c.start.Add(3 * time.Hour), Source: store.SourceAPI}, ""},
 		"a program, for its client":   {engine.BookRequest{SlotStart: c.start.Add(4 * time.Hour), Source: store.SourceAPI, Client: "a-client-of-the-program"}, "a-client-of-the-program"},
 		"a patient, who has a secret": {engine.BookRequest{SlotStart: c.start.Add(5 * time.Hour), Source: store.SourceWeb, Client: "a-patient-who-books"}, "a-patient-who-books"},
