@@ -72,15 +72,11 @@ type AgentDebug struct {
 
 // Error types of the answers, besides those of package token.
 const (
-	errorRateLimitedQueued   = "RATE_LIMITED_QUEUED"
-	errorUnknownQueued       = "OUTCOME_UNKNOWN_QUEUED"
-	errorUnreachableQueued   = "UPSTREAM_UNREACHABLE_QUEUED"
-	errorMisconfiguredQueued = "UPSTREAM_MISCONFIGURED_QUEUED"
-	errorSlotUnavailable     = "SLOT_UNAVAILABLE"
-	errorPatientNotFound     = "PATIENT_NOT_FOUND"
-	errorNotAccepted         = "BOOKING_NOT_ACCEPTED"
-	errorBookingFailed       = "BOOKING_FAILED"
-	errorTokenUsed           = "BOOKING_TOKEN_USED"
+	errorSlotUnavailable = "SLOT_UNAVAILABLE"
+	errorPatientNotFound = "PATIENT_NOT_FOUND"
+	errorNotAccepted     = "BOOKING_NOT_ACCEPTED"
+	errorBookingFailed   = "BOOKING_FAILED"
+	errorTokenUsed       = "BOOKING_TOKEN_USED"
 )
 
 // AgentBook books for an agent. It is safe to repeat: the same slot for the same patient and child, or the same
@@ -297,13 +293,4 @@ func composeNote(child, note string) string {
 		return "Child: " + child
 	}
 	return "Child: " + child + " | " + note
-}
-
-// childOf is the name in a note about a child, or nothing.
-func childOf(note string) string {
-	if len(note) < 6 || !strings.EqualFold(note[:6], "child:") {
-		return ""
-	}
-	name, _, _ := strings.Cut(note[6:], "|")
-	return strings.TrimSpace(name)
 }

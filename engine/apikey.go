@@ -19,18 +19,6 @@ const apiKeyPrefix = "hfk_"
 // MinAdminKey is the shortest bootstrap admin key, in characters.
 const MinAdminKey = 24
 
-// Principal is a program that has shown a key.
-type Principal struct {
-	KeyID string // "bootstrap" for the bootstrap admin key
-	Scope store.Scope
-}
-
-// Actor names the principal in the audit log.
-func (p Principal) Actor() Actor { return Actor("key:" + p.KeyID) }
-
-// May reports whether the principal has a scope. Admin has them all.
-func (p Principal) May(s store.Scope) bool { return p.Scope == s || p.Scope == store.ScopeAdmin }
-
 // CreateAPIKey makes a key and returns its secret, which is shown this once and not kept. *ValidationError.
 func (e *Engine) CreateAPIKey(ctx context.Context, actor Actor, name string, scope store.Scope) (store.APIKey, string, error) {
 	var m mistakes

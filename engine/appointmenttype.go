@@ -3,12 +3,17 @@ package engine
 import (
 	"context"
 	"strings"
+	"time"
 
 	"holdfast/store"
 )
 
 // maxHorizonDays is how far ahead a type may be booked.
 const maxHorizonDays = 3 * 366
+
+// MaxHoldTTL bounds the TTL of a hold. The times of an appointment type are its defaults; a request may ask for another TTL
+// up to this, never past the type's MaxHoldSeconds.
+const MaxHoldTTL = 600 * time.Second
 
 // DefaultAppointmentType holds the value of every field that a new type does not name.
 func DefaultAppointmentType() store.AppointmentType {

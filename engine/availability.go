@@ -22,6 +22,11 @@ const (
 	ReasonTaken          Reason = "taken"            // a confirmed appointment is in the way, or every seat is booked
 )
 
+// NotBookableError says why no slot starts at the asked instant.
+type NotBookableError struct{ Reason Reason }
+
+func (e *NotBookableError) Error() string { return "not bookable: " + string(e.Reason) }
+
 // Calendar is what availability needs to know of one specialist: zone, weekly hours, overrides, blocks and whether the
 // specialist is active. It never changes, so any number of goroutines may use one.
 //

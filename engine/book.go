@@ -38,7 +38,7 @@ type BookRequest struct {
 	Displace       bool   // over another client's hold, whose owner is told
 
 	owner holds.Owner // of Client
-	fence *fence      // of an agent's booking; nil for all others
+	fence Fence       // of an agent's booking; nil for all others
 }
 
 // Book writes an appointment. With a live hold: the hold is pinned, the row written, the hold confirmed. A hold that has
@@ -283,8 +283,10 @@ func newAppointment(r *BookRequest, span holds.Span) store.Appointment {
 // of its hold.
 func (e *Engine) writeBooking(ctx context.Context, t *store.AppointmentType, r *BookRequest, a *store.Appointment) error {
 	c := change{kind: changeCreated, after: a, actor: r.Actor, reason: r.OverbookReason, silent: r.Silent, at: a.CreatedAt, once: r.Once}
-	e.markUpstream(nil, a, c.kind)
-	r.fence.mark(e, &c)
+	e.outside.MarkUpstream(nil, a, c.kind)
+	if r.fence != nil {
+		r.fence.Mark(&c)
+	}
 	err := e.store.Write(ctx, func(tx store.Tx) error {
 		if a.Source == store.SourceWeb {
 			if err := e.checkCooldown(ctx, tx, t, a.Owner, a.CreatedAt); err != nil {
@@ -294,16 +296,24 @@ func (e *Engine) writeBooking(ctx context.Context, t *store.AppointmentType, r *
 		if err := tx.InsertAppointment(ctx, *a); err != nil {
 			return err
 		}
-		if err := r.fence.burn(ctx, tx, a); err != nil {
-			return err
+		if r.fence != nil {
+			if err := r.fence.Burn(ctx, tx, a); err != nil {
+				return err
+			}
 		}
 		return e.record(ctx, tx, &c)
 	})
-	if err != nil {
-		r.fence.drop(e)
+	if r.fence == nil {
+		if err == nil {
+			e.outside.HandOver(c.calls...)
+		}
 		return err
 	}
-	e.handOver(r.fence.takes(&c)...)
+	if err != nil {
+		r.fence.Drop()
+		return err
+	}
+	e.outside.HandOver(r.fence.Takes(&c)...)
 	return nil
 }
 

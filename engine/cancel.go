@@ -89,7 +89,7 @@ func (e *Engine) changeAppointment(ctx context.Context, id string, version int64
 			return c.once.remember(ctx, tx, after, now)
 		}
 		after.UpdatedAt = now
-		e.markUpstream(&before, &after, c.kind)
+		e.outside.MarkUpstream(&before, &after, c.kind)
 		if err := tx.UpdateAppointment(ctx, after); err != nil {
 			return err
 		}
@@ -100,7 +100,7 @@ func (e *Engine) changeAppointment(ctx context.Context, id string, version int64
 		return store.Appointment{}, err
 	}
 	if changed {
-		e.handOver(c.calls...)
+		e.outside.HandOver(c.calls...)
 	}
 	return after, nil
 }

@@ -39,6 +39,28 @@ const (
 	changeUpstreamRefused = "upstream.refused" // while an agent's caller waited: it is cancelled and never was
 )
 
+// Outside is what a change of an appointment means beyond this house; package outbound is it.
+type Outside interface {
+	// MarkUpstream notes on after whether the practice-management system is to hear of the change.
+	MarkUpstream(before, after *store.Appointment, kind string)
+	// Promised lists the operations that the change promises.
+	Promised(c *change) []outbound
+	// HandOver gives promised operations to the queue, once they are committed.
+	HandOver(calls ...outbound)
+}
+
+// Fence is what an agent's booking adds to a booking: its time is kept before anything is written upstream.
+type Fence interface {
+	// Mark prepares the change before its transaction.
+	Mark(c *change)
+	// Burn uses up, in the transaction, what the agent booked with. store.ErrDuplicate if it was used before.
+	Burn(ctx context.Context, tx store.Tx, a *store.Appointment) error
+	// Drop lets go of what Mark took, of a booking that was not written.
+	Drop()
+	// Takes keeps the upstream write of a committed change in hand and returns the other operations.
+	Takes(c *change) []outbound
+}
+
 // record writes what must commit together with the change: its audit entry, the remembered answer, and the operations
 // that it promises.
 func (e *Engine) record(ctx context.Context, tx store.Tx, c *change) error {
@@ -50,14 +72,9 @@ func (e *Engine) record(ctx context.Context, tx store.Tx, c *change) error {
 	if err != nil {
 		return err
 	}
-	if e.queue != nil {
-		c.calls = append(c.follow[:len(c.follow):len(c.follow)], e.upstreamCalls(c)...)
-		for _, more := range e.notices {
-			c.calls = append(c.calls, more(c)...)
-		}
-		if err := promise(ctx, tx, c.at, c.calls...); err != nil {
-			return err
-		}
+	c.calls = e.outside.Promised(c)
+	if err := promise(ctx, tx, c.at, c.calls...); err != nil {
+		return err
 	}
 	return c.once.remember(ctx, tx, *c.after, c.at)
 }

@@ -159,7 +159,7 @@ func (e *Engine) Import(ctx context.Context, actor Actor, f ClinicFile) (Importe
 		return Imported{}, err
 	}
 	for _, p := range rows.specialists {
-		e.followActive(context.WithoutCancel(ctx), p)
+		e.specialistChanged(context.WithoutCancel(ctx), p)
 	}
 	return n, nil
 }

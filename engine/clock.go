@@ -46,6 +46,9 @@ func (e *Engine) wall() time.Time {
 	return time.Now()
 }
 
+// now is what the wall clock shows, as it is stored.
+func (e *Engine) now() time.Time { return e.wall().UTC().Truncate(time.Millisecond) }
+
 // watchClock looks at the clock until ctx ends.
 func (e *Engine) watchClock(ctx context.Context) {
 	tick := time.NewTicker(clockEvery)

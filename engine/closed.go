@@ -71,10 +71,9 @@ func (c *closedTime) remove(drop func(closedStretch) bool) bool {
 }
 
 // closeTime closes the stretch of an appointment that the practice system refused because it is taken there.
-func (e *Engine) closeTime(p *upstreamPayload, a *store.Appointment) {
-	end := p.Start.Add(time.Duration(p.Minutes) * time.Minute)
+func (e *Engine) closeTime(specialistID, appointmentID string, start, end time.Time) {
 	c := closedStretch{since: time.Now(), Taken: store.Taken{
-		AppointmentID: a.ID, SpecialistID: p.Specialist, SlotStart: p.Start, SlotEnd: end, BusyStart: p.Start, BusyEnd: end,
+		AppointmentID: appointmentID, SpecialistID: specialistID, SlotStart: start, SlotEnd: end, BusyStart: start, BusyEnd: end,
 	}}
 	e.closed.mu.Lock()
 	if len(e.closed.all) >= maxClosed {
@@ -82,9 +81,9 @@ func (e *Engine) closeTime(p *upstreamPayload, a *store.Appointment) {
 	}
 	e.closed.all = append(e.closed.all, c)
 	e.closed.mu.Unlock()
-	e.tellClosed(p.Specialist)
+	e.tellClosed(specialistID)
 	time.AfterFunc(closedFor, func() {
-		e.openTime(p.Specialist, func(c closedStretch) bool { return time.Since(c.since) >= closedFor })
+		e.openTime(specialistID, func(c closedStretch) bool { return time.Since(c.since) >= closedFor })
 	})
 }
 

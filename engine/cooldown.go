@@ -8,6 +8,13 @@ import (
 	"holdfast/store"
 )
 
+// CooldownError says that the client already booked this type.
+type CooldownError struct{ Until time.Time } // UTC
+
+func (e *CooldownError) Error() string {
+	return "already booked; the next booking of this type is possible from " + e.Until.UTC().Format(time.RFC3339)
+}
+
 // checkCooldown returns *CooldownError if this client made a web booking of this type within the type's cooldown that is
 // still confirmed. It is derived from the appointments themselves, so a cancellation clears it and a booking that
 // failed never set it. Reading through a Tx it sees that transaction's own state.

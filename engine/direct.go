@@ -37,6 +37,14 @@ type direct struct {
 	left    bool // the caller was told that the booking is queued
 }
 
+// Why an attempt was left to the queue, as answers to agents call it.
+const (
+	errorRateLimitedQueued   = "RATE_LIMITED_QUEUED"
+	errorUnknownQueued       = "OUTCOME_UNKNOWN_QUEUED"
+	errorUnreachableQueued   = "UPSTREAM_UNREACHABLE_QUEUED"
+	errorMisconfiguredQueued = "UPSTREAM_MISCONFIGURED_QUEUED"
+)
+
 // attempted is what the caller is told of the attempt.
 type attempted struct {
 	end        ending // delivered, refused; anything else is queued
@@ -147,7 +155,7 @@ func (e *Engine) tryDirect(ctx context.Context, d *direct) attempted {
 	op, c := e.conclude(ctx, op, o)
 	if op.Status == store.OperationCompleted && c != nil {
 		e.noteNow(ctx, d, c, &r)
-		e.handOver(c.calls...)
+		e.HandOver(c.calls...)
 	}
 	return r
 }

@@ -61,6 +61,9 @@ type Engine struct {
 
 	stopFollowing context.CancelFunc
 
+	outside           Outside
+	specialistChanged func(context.Context, store.Specialist)
+
 	started    time.Time   // what was promised before it was promised by another process
 	queue      store.Queue // nil: nothing is ever called
 	outbox     outbox
@@ -149,6 +152,7 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 		o.Pacer = upstream.NewPacer(0)
 	}
 	e := &Engine{store: o.Store, holds: &countedHolds{Backend: o.Holds}, log: o.Logger, options: o, passwords: newPasswords(), requested: make(chan struct{}, 1)}
+	e.outside, e.specialistChanged, e.presence.options = e, e.followActive, o.Presence
 	e.started = e.now()
 	e.taken.filled = e.fillBusy
 	e.prepareOutbound()

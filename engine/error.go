@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"holdfast/store"
 )
@@ -29,18 +28,6 @@ var (
 	// ErrIdempotencyInFlight: the first request with this key is still running.
 	ErrIdempotencyInFlight = errors.New("the first request with this idempotency key is still running")
 )
-
-// NotBookableError says why no slot starts at the asked instant.
-type NotBookableError struct{ Reason Reason }
-
-func (e *NotBookableError) Error() string { return "not bookable: " + string(e.Reason) }
-
-// CooldownError says that the client already booked this type.
-type CooldownError struct{ Until time.Time } // UTC
-
-func (e *CooldownError) Error() string {
-	return "already booked; the next booking of this type is possible from " + e.Until.UTC().Format(time.RFC3339)
-}
 
 // FieldError is one mistake in a request.
 type FieldError struct {

@@ -11,8 +11,9 @@ import (
 )
 
 // fence keeps an agent's slot here, as a confirmed appointment, before anything is written upstream: no visitor can take
-// it meanwhile. What it adds to a booking is in its methods, which a nil fence does not do.
+// it meanwhile.
 type fence struct {
+	outbox      *outbox
 	patientGUID string
 	nonce       *store.NonceUse
 	operationID string
@@ -22,22 +23,19 @@ type fence struct {
 // direct reports whether there is an upstream write to be tried at once.
 func (f *fence) direct() bool { return f.call.ID != "" }
 
-// mark prepares the change before its transaction.
-func (f *fence) mark(e *Engine, c *change) {
-	if f == nil {
-		return
-	}
+// Mark prepares the change before its transaction.
+func (f *fence) Mark(c *change) {
 	c.after.UpstreamPatientID = f.patientGUID
 	if c.after.UpstreamState == store.UpstreamPending {
-		f.operationID = e.outbox.ids.next(c.at)
+		f.operationID = f.outbox.ids.next(c.at)
 		c.fence, c.direct = true, f.operationID
-		e.outbox.hold(f.operationID, c.after.ID)
+		f.outbox.hold(f.operationID, c.after.ID)
 	}
 }
 
-// burn uses the bookingToken up. store.ErrDuplicate if it was used before.
-func (f *fence) burn(ctx context.Context, tx store.Tx, a *store.Appointment) error {
-	if f == nil || f.nonce == nil {
+// Burn uses the bookingToken up. store.ErrDuplicate if it was used before.
+func (f *fence) Burn(ctx context.Context, tx store.Tx, a *store.Appointment) error {
+	if f.nonce == nil {
 		return nil
 	}
 	use := *f.nonce
@@ -45,18 +43,15 @@ func (f *fence) burn(ctx context.Context, tx store.Tx, a *store.Appointment) err
 	return tx.UseNonce(ctx, use)
 }
 
-// drop lets go of the operation of a fence that was not written.
-func (f *fence) drop(e *Engine) {
-	if f != nil && f.operationID != "" {
-		e.outbox.letGo(f.operationID)
+// Drop lets go of the operation of a fence that was not written.
+func (f *fence) Drop() {
+	if f.operationID != "" {
+		f.outbox.letGo(f.operationID)
 	}
 }
 
-// takes keeps the upstream write of a committed change in hand, so that only the others are handed over.
-func (f *fence) takes(c *change) []outbound {
-	if f == nil {
-		return c.calls
-	}
+// Takes keeps the upstream write of a committed change in hand, so that only the others are handed over.
+func (f *fence) Takes(c *change) []outbound {
 	var others []outbound
 	for _, call := range c.calls {
 		if call.ID == f.operationID {
@@ -84,7 +79,7 @@ func (e *Engine) fenceSlot(ctx context.Context, p Principal, b *AgentBooking, sl
 	if !slot.start.After(now) {
 		return store.Appointment{}, nil, &NotBookableError{ReasonTooSoon}
 	}
-	f := &fence{patientGUID: upstream.CanonicalGUID(b.PatientGUID), nonce: slot.nonce}
+	f := &fence{outbox: &e.outbox, patientGUID: upstream.CanonicalGUID(b.PatientGUID), nonce: slot.nonce}
 	found, err := e.candidates(ctx, s, t, slot.specialist.ID, slot.start, now, candidateRules{ignoreHours: e.upstreamDecides(slot), ignoreClosed: e.upstreamDecides(slot)})
 	if err != nil {
 		return store.Appointment{}, nil, err

@@ -12,12 +12,8 @@ import (
 	"holdfast/store"
 )
 
-// Bounds of a hold. The times of an appointment type are its defaults; a request may ask for another TTL up to
-// MaxHoldTTL, never past the type's MaxHoldSeconds.
-const (
-	MaxHoldTTL = 600 * time.Second
-	MinHoldTTL = time.Second
-)
+// MinHoldTTL is the shortest TTL that a request may ask for.
+const MinHoldTTL = time.Second
 
 // HoldRequest asks for a hold.
 type HoldRequest struct {

@@ -36,6 +36,9 @@ func spellUUID(b [16]byte) string {
 	return string(s[:])
 }
 
+// instantNow is now as it is stored: in UTC, to the millisecond.
+func instantNow() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
+
 // newOwner is the owner of a hold that no client has: of the desk, for as long as its booking is written.
 func newOwner() (o holds.Owner) {
 	rand.Read(o[:])

@@ -151,7 +151,7 @@ func deliveryState(op *store.Operation) string {
 // settle makes an outcome durable and hands over what follows from it.
 func (e *Engine) settle(ctx context.Context, op store.Operation, o outcome) {
 	if _, c := e.conclude(ctx, op, o); c != nil {
-		e.handOver(c.calls...)
+		e.HandOver(c.calls...)
 	}
 }
 
@@ -258,7 +258,7 @@ func (e *Engine) keep(ctx context.Context, op store.Operation, event string) {
 	}
 	if err != nil {
 		e.queueFailed("the queue does not know how far an operation is; it learns it at the next start", fmt.Errorf("operation %s: %w", op.ID, err))
-		e.handOver(outbound{Operation: op})
+		e.HandOver(outbound{Operation: op})
 	}
 	e.ringLanes()
 }

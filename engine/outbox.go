@@ -19,15 +19,8 @@ import (
 // is finished, and the outbox is always told first, the queue second. So the queue can be rebuilt from the outbox at any
 // time, and an operation that the queue has and the outbox has not is finished: a lane that takes one puts it away.
 
-// outbound is one operation that a change promises, and what its delivery is called beside the appointment.
-type outbound struct {
-	store.Operation
-	notice string // such as "book", "confirmation", "appointment.created"
-}
-
 // States of a store.Delivery.
 const (
-	deliveryQueued    = "queued"
 	deliveryDelivered = "delivered"
 	deliveryFailed    = "failed"
 	deliveryReview    = "needs_review"
@@ -58,36 +51,8 @@ const (
 	relayRetry = 2 * time.Second
 )
 
-// promise writes operations to the outbox, and beside the appointment that they are on their way.
-func promise(ctx context.Context, tx store.Tx, at time.Time, calls ...outbound) error {
-	for _, c := range calls {
-		if err := tx.Promise(ctx, c.Operation); err != nil {
-			return err
-		}
-		if c.AppointmentID == "" {
-			continue
-		}
-		err := tx.PutDelivery(ctx, store.Delivery{
-			OperationID: c.ID, AppointmentID: c.AppointmentID, Channel: channelOf(c.Kind), Notice: c.notice, State: deliveryQueued, UpdatedAt: at,
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// channelOf is how a kind of operation is called in the delivery log.
-func channelOf(k store.OperationKind) string {
-	switch k {
-	case store.Webhook, store.Email:
-		return string(k)
-	}
-	return "upstream"
-}
-
-// handOver gives committed promises to the relay. It never blocks.
-func (e *Engine) handOver(calls ...outbound) {
+// HandOver gives committed promises to the relay. It never blocks.
+func (e *Engine) HandOver(calls ...outbound) {
 	if e.queue == nil || len(calls) == 0 {
 		return
 	}

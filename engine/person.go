@@ -72,11 +72,3 @@ func (e *Engine) Erase(ctx context.Context, actor Actor, p store.Person) (Erased
 	}
 	return erased, errors.Join(err, unlisted)
 }
-
-// dropErasedMail deletes the file of a mail whose person was erased while it was written: the erasure came before the file.
-func (e *Engine) dropErasedMail(ctx context.Context, operationID string, written *store.Appointment) {
-	now, err := e.store.Appointment(context.WithoutCancel(ctx), written.ID)
-	if err == nil && now.Patient == (store.Patient{}) && written.Patient != now.Patient {
-		e.options.Notices.Mailer.Remove([]string{operationID}, "")
-	}
-}

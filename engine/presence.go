@@ -36,8 +36,9 @@ func (o PresenceOptions) withDefaults() PresenceOptions {
 
 // presenceState is what the engine itself keeps of presence.
 type presenceState struct {
-	beacon beacon
-	turns  turns
+	options PresenceOptions
+	beacon  beacon
+	turns   turns
 	// loads lets changes of sessions pass together and reconciliation alone: between counting the sessions and setting
 	// the live loads none may begin or end, or healing would be what makes a load wrong.
 	loads sync.RWMutex
@@ -74,7 +75,7 @@ func (e *Engine) staleAfter() time.Duration {
 	case s.StaleAfterSeconds > 0:
 		return time.Duration(s.StaleAfterSeconds) * time.Second
 	}
-	return e.options.Presence.StaleAfter
+	return e.presence.options.StaleAfter
 }
 
 // GoOnline says that a specialist can take on-demand sessions. It seeds the heartbeat, or the next sweep would take the
@@ -88,7 +89,7 @@ func (e *Engine) GoOnline(ctx context.Context, specialistID string) (Presence, e
 	if !p.Active {
 		return Presence{}, holds.ErrDeactivated
 	}
-	now := e.now()
+	now := instantNow()
 	mirror, err := e.changePresence(ctx, specialistID, "online", now, func(m *store.PresenceMirror) bool {
 		if m.Online {
 			return false
@@ -131,7 +132,7 @@ func (e *Engine) GoOffline(ctx context.Context, specialistID string) (Presence, 
 // takeOffline changes both copies, the durable one first: if that fails, nothing has changed. The specialist's turn has
 // been taken.
 func (e *Engine) takeOffline(ctx context.Context, specialistID, change string) (store.PresenceMirror, error) {
-	now := e.now()
+	now := instantNow()
 	mirror, err := e.changePresence(ctx, specialistID, change, now, func(m *store.PresenceMirror) bool {
 		if !m.Online {
 			return false
@@ -288,7 +289,7 @@ func (e *Engine) setActive(ctx context.Context, p store.Specialist) error {
 	if err != nil || !changed {
 		return err
 	}
-	now := e.now()
+	now := instantNow()
 	_, err = e.changePresence(ctx, p.ID, change, now, func(m *store.PresenceMirror) bool {
 		differs := m.Deactivated != !p.Active || m.Online && !p.Active
 		if m.Online && !p.Active {

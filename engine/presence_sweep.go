@@ -14,7 +14,7 @@ import (
 
 // keepPresence runs the sweeps until ctx ends.
 func (e *Engine) keepPresence(ctx context.Context) {
-	o := e.options.Presence
+	o := e.presence.options
 	sweep, mirror, reconcile, watch := time.NewTicker(o.Sweep), time.NewTicker(o.Mirror), time.NewTicker(o.Reconcile), time.NewTicker(time.Second)
 	defer sweep.Stop()
 	defer mirror.Stop()
@@ -77,7 +77,7 @@ func (e *Engine) seedPresence(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	specialists, now := e.Schedule().Specialists, e.now()
+	specialists, now := e.Schedule().Specialists, instantNow()
 	all := make([]holds.Present, 0, len(specialists))
 	for i := range specialists {
 		p := &specialists[i]

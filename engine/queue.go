@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"holdfast/engine/upstream"
@@ -218,7 +219,7 @@ func (e *Engine) giveUp(ctx context.Context, actor Actor, op store.Operation) er
 			return err
 		}
 		if c != nil {
-			e.handOver(c.calls...)
+			e.HandOver(c.calls...)
 		}
 	}
 	return e.queue.Remove(context.WithoutCancel(ctx), op.ID)
@@ -258,7 +259,7 @@ func (e *Engine) reopen(ctx context.Context, actor Actor, op store.Operation) er
 		return err
 	}
 	if c != nil {
-		e.handOver(c.calls...)
+		e.HandOver(c.calls...)
 	}
 	e.wakeFor(op.Kind)
 	e.keep(context.WithoutCancel(ctx), op, "retried")
@@ -288,4 +289,13 @@ func (e *Engine) withOperation(ctx context.Context, id string, decide func(store
 		return err
 	}
 	return decide(op)
+}
+
+// childOf is the name in a note about a child, or nothing.
+func childOf(note string) string {
+	if len(note) < 6 || !strings.EqualFold(note[:6], "child:") {
+		return ""
+	}
+	name, _, _ := strings.Cut(note[6:], "|")
+	return strings.TrimSpace(name)
 }

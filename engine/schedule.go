@@ -149,9 +149,6 @@ func (e *Engine) Serves(specialistID string) []string {
 	return e.schedule.current.Load().serves[specialistID]
 }
 
-// Actor says on whose behalf a change is made, for the audit log: "client", "manage", "key:<id>", "user:<id>", "system".
-type Actor string
-
 // scheduleChange is what is recorded of one change of the schedule.
 type scheduleChange struct {
 	actor                   Actor

@@ -26,7 +26,7 @@ func (e *Engine) BeginTOTP(u *store.User) (secret []byte, uri string) {
 //
 // Errors: *ValidationError, and those of DisableTOTP.
 func (e *Engine) EnableTOTP(ctx context.Context, s *Staff, proof Proof, secret []byte, code string) error {
-	now := e.now()
+	now := instantNow()
 	return e.changeTOTP(ctx, s, "user.totp_enabled", proof, func(u *store.User) error {
 		last := int64(0)
 		if hmac.Equal(secret, u.TOTPSecret) {
@@ -54,7 +54,7 @@ func (e *Engine) DisableTOTP(ctx context.Context, s *Staff, proof Proof) error {
 // changeTOTP changes the second factor of who shows the password and, where codes are on, a code. What is wrong counts as a
 // failed sign-in.
 func (e *Engine) changeTOTP(ctx context.Context, s *Staff, action string, proof Proof, edit func(*store.User) error) error {
-	now, guess := e.now(), guessOf(s.User.Email, proof.Address)
+	now, guess := instantNow(), guessOf(s.User.Email, proof.Address)
 	if until := e.guesses.begin(now, guess); until.After(now) {
 		return &BackoffError{until}
 	}

@@ -29,7 +29,7 @@ func (e *Engine) RequestSession(ctx context.Context, client holds.ClientID, once
 	if err := m.err(); err != nil {
 		return store.Session{}, err
 	}
-	now := e.now()
+	now := instantNow()
 	s := store.Session{
 		ID: newID(), Owner: client.Owner().String(), Status: store.SessionRequested, RequestedAt: now, ExpiresAt: now.Add(SessionRequestTTL), UpdatedAt: now, Version: 1,
 	}
@@ -193,7 +193,7 @@ func (e *Engine) expireSessions(ctx context.Context) {
 		case <-next.C:
 		}
 		due, err := e.endUnanswered(ctx)
-		wait := min(due.Sub(e.now()), patience)
+		wait := min(due.Sub(instantNow()), patience)
 		switch {
 		case err != nil && ctx.Err() == nil:
 			e.log.Warn("unanswered requests were not ended; the next try is in a second", "error", err)
@@ -212,7 +212,7 @@ func (e *Engine) endUnanswered(ctx context.Context) (due time.Time, err error) {
 	if err != nil {
 		return due, err
 	}
-	now := e.now()
+	now := instantNow()
 	if len(waiting) == most {
 		due = now // there are more
 	}
@@ -292,7 +292,7 @@ func (e *Engine) changeSession(ctx context.Context, id string, edit func(tx stor
 	}
 	e.presence.loads.RLock() // until the live loads show what was committed
 	defer e.presence.loads.RUnlock()
-	now := e.now()
+	now := instantNow()
 	var before, after store.Session
 	var changed bool
 	err := e.store.Write(ctx, func(tx store.Tx) error {

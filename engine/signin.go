@@ -53,7 +53,7 @@ type Credentials struct {
 //
 // Errors: ErrWrongPassword, ErrCodeNeeded, ErrWrongCode, *BackoffError.
 func (e *Engine) SignIn(ctx context.Context, c Credentials) (secret string, staff Staff, err error) {
-	now := e.now()
+	now := instantNow()
 	email := normalEmail(c.Email)
 	guess := guessOf(email, c.Address)
 	if until := e.guesses.begin(now, guess); until.After(now) {
@@ -156,7 +156,7 @@ func (e *Engine) knownPassword(ctx context.Context, email, password string) (sto
 //
 // Errors: ErrWrongPassword, *BackoffError, ErrUnauthorized if the sign-in was ended meanwhile, *ValidationError.
 func (e *Engine) ChangePassword(ctx context.Context, s *Staff, current, password, address string) error {
-	now := e.now()
+	now := instantNow()
 	guess := guessOf(s.User.Email, address)
 	if until := e.guesses.begin(now, guess); until.After(now) {
 		return &BackoffError{until}
@@ -200,7 +200,7 @@ func stillSignedIn(ctx context.Context, r store.Reader, s *Staff) error {
 // account was switched off.
 func (e *Engine) SignedIn(ctx context.Context, secret string) (Staff, error) {
 	s, u, err := e.store.SignInByHash(ctx, sha256.Sum256([]byte(secret)))
-	now := e.now()
+	now := instantNow()
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return Staff{}, ErrUnauthorized

@@ -59,7 +59,7 @@ func (e *Engine) ArchiveSpecialist(ctx context.Context, actor Actor, id string) 
 	})
 	if err == nil {
 		p.Active = false
-		e.followActive(context.WithoutCancel(ctx), p)
+		e.specialistChanged(context.WithoutCancel(ctx), p)
 	}
 	return err
 }
@@ -98,7 +98,7 @@ func (e *Engine) putSpecialist(ctx context.Context, actor Actor, action, id stri
 		return endSignInsOf(ctx, tx, p.ID)
 	})
 	if err == nil {
-		e.followActive(context.WithoutCancel(ctx), p)
+		e.specialistChanged(context.WithoutCancel(ctx), p)
 	}
 	return p, err
 }

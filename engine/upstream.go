@@ -96,8 +96,8 @@ func wanted(a *store.Appointment, p *upstreamPayload) bool {
 	return a.Status == store.Confirmed && a.SlotStart.Equal(p.Start) && a.SpecialistID == p.Specialist
 }
 
-// markUpstream says of a changed appointment that the upstream does not know it like this yet.
-func (e *Engine) markUpstream(before, a *store.Appointment, kind string) {
+// MarkUpstream says of a changed appointment that the upstream does not know it like this yet.
+func (e *Engine) MarkUpstream(before, a *store.Appointment, kind string) {
 	if e.options.Upstream == nil {
 		return
 	}
@@ -106,6 +106,18 @@ func (e *Engine) markUpstream(before, a *store.Appointment, kind string) {
 	if kind == changeCancelled && known || kind == changeRescheduled && (known || goes) || kind == changeCreated && goes {
 		a.UpstreamState = store.UpstreamPending
 	}
+}
+
+// Promised lists the operations that a change promises: upstream, by mail and to webhooks. Without a queue there are none.
+func (e *Engine) Promised(c *change) []outbound {
+	if e.queue == nil {
+		return nil
+	}
+	calls := append(c.follow[:len(c.follow):len(c.follow)], e.upstreamCalls(c)...)
+	for _, more := range e.notices {
+		calls = append(calls, more(c)...)
+	}
+	return calls
 }
 
 // upstreamCalls are the operations that bring a change upstream.

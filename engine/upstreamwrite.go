@@ -142,7 +142,7 @@ func (e *Engine) written(ctx context.Context, op *store.Operation, p *upstreamPa
 			}
 		}
 		if isTaken {
-			e.closeTime(p, a)
+			e.closeTime(p.Specialist, a.ID, p.Start, p.Start.Add(time.Duration(p.Minutes)*time.Minute))
 		}
 		return outcome{end: refused, detail: words(err)}
 	}

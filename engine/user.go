@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"time"
 
 	"holdfast/store"
 )
@@ -19,7 +18,7 @@ type NewUser struct {
 
 // CreateUser adds a member of staff. *ValidationError, also when the address is in use.
 func (e *Engine) CreateUser(ctx context.Context, actor Actor, n NewUser) (store.User, error) {
-	u := store.User{ID: newID(), Email: n.Email, Name: n.Name, Role: n.Role, SpecialistID: n.SpecialistID, Active: true, CreatedAt: e.now()}
+	u := store.User{ID: newID(), Email: n.Email, Name: n.Name, Role: n.Role, SpecialistID: n.SpecialistID, Active: true, CreatedAt: instantNow()}
 	var m mistakes
 	e.checkUser(&m, &u)
 	checkPassword(&m, "password", n.Password)
@@ -34,7 +33,7 @@ func (e *Engine) CreateUser(ctx context.Context, actor Actor, n NewUser) (store.
 		if err := tx.PutUser(ctx, u); err != nil {
 			return err
 		}
-		return audit(ctx, tx, e.now(), actor, "user.created", "user:"+u.ID, "", nil, auditedUser(&u))
+		return audit(ctx, tx, instantNow(), actor, "user.created", "user:"+u.ID, "", nil, auditedUser(&u))
 	})
 	return u, duplicateAddress(err)
 }
@@ -62,7 +61,7 @@ func (e *Engine) UpdateUser(ctx context.Context, actor Actor, id string, edit fu
 		switch {
 		case hash != "":
 			u.PasswordHash = hash
-			if err := audit(ctx, tx, e.now(), actor, "user.password", "user:"+id, "", nil, nil); err != nil {
+			if err := audit(ctx, tx, instantNow(), actor, "user.password", "user:"+id, "", nil, nil); err != nil {
 				return err
 			}
 		case u.Active && u.Role == before.Role && u.SpecialistID == before.SpecialistID:
@@ -142,10 +141,10 @@ func (e *Engine) changeUser(ctx context.Context, actor Actor, action, id string,
 		if err := tx.PutUser(ctx, after); err != nil {
 			return err
 		}
-		if err := audit(ctx, tx, e.now(), actor, action, "user:"+id, "", auditedUser(&before), auditedUser(&after)); err != nil {
+		if err := audit(ctx, tx, instantNow(), actor, action, "user:"+id, "", auditedUser(&before), auditedUser(&after)); err != nil {
 			return err
 		}
-		return onceOf(ctx).remember(ctx, tx, after, e.now())
+		return onceOf(ctx).remember(ctx, tx, after, instantNow())
 	})
 	return after, duplicateAddress(err)
 }
@@ -175,4 +174,3 @@ func auditedUser(u *store.User) map[string]any {
 }
 
 // now is the present instant as the store keeps it.
-func (e *Engine) now() time.Time { return e.wall().UTC().Truncate(time.Millisecond) }

@@ -1,0 +1,45 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"holdfast/store"
+)
+
+// outbound is one operation that a change promises, and what its delivery is called beside the appointment.
+type outbound struct {
+	store.Operation
+	notice string // such as "book", "confirmation", "appointment.created"
+}
+
+// deliveryQueued is the state of a store.Delivery that is on its way.
+const deliveryQueued = "queued"
+
+// promise writes operations to the outbox, and beside the appointment that they are on their way.
+func promise(ctx context.Context, tx store.Tx, at time.Time, calls ...outbound) error {
+	for _, c := range calls {
+		if err := tx.Promise(ctx, c.Operation); err != nil {
+			return err
+		}
+		if c.AppointmentID == "" {
+			continue
+		}
+		err := tx.PutDelivery(ctx, store.Delivery{
+			OperationID: c.ID, AppointmentID: c.AppointmentID, Channel: channelOf(c.Kind), Notice: c.notice, State: deliveryQueued, UpdatedAt: at,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// channelOf is how a kind of operation is called in the delivery log.
+func channelOf(k store.OperationKind) string {
+	switch k {
+	case store.Webhook, store.Email:
+		return string(k)
+	}
+	return "upstream"
+}
