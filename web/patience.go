@@ -9,6 +9,7 @@ import (
 // kept waiting by something that hangs, and what hangs never gathers callers without end. A stream has one
 // while it is being opened; then it lives by its own rules.
 const (
+	usualPatience = 10 * time.Second
 	agentPatience = 30 * time.Second // calls upstream have bounds of their own below it
 	longPatience  = 80 * time.Second // of what works through the whole clinic; the answer is due within writeTime
 )
@@ -20,11 +21,15 @@ var longRoutes = map[string]bool{
 
 // patience is how long a request of this route may take.
 func (s *Server) patience(rt *route) time.Duration {
+	usual := s.options.Patience
+	if usual <= 0 {
+		usual = usualPatience
+	}
 	switch {
 	case longRoutes[rt.method+" "+rt.pattern]:
-		return max(longPatience, s.options.Patience)
+		return max(longPatience, usual)
 	case rt.access == agent || strings.HasPrefix(rt.pattern, "/v1/agent/"):
-		return max(agentPatience, s.options.Patience)
+		return max(agentPatience, usual)
 	}
-	return s.options.Patience
+	return usual
 }

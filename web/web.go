@@ -94,9 +94,6 @@ func New(e *engine.Engine, o Options) (*Server, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	if o.Patience <= 0 {
-		o.Patience = 10 * time.Second
-	}
 	if o.StorageMode == nil {
 		o.StorageMode = func() string { return "memory" }
 	}
