@@ -33,7 +33,10 @@ func (e *Engine) CreateUser(ctx context.Context, actor Actor, n NewUser) (store.
 		if err := tx.PutUser(ctx, u); err != nil {
 			return err
 		}
-		return audit(ctx, tx, instantNow(), actor, "user.created", "user:"+u.ID, "", nil, auditedUser(&u))
+		if err := audit(ctx, tx, instantNow(), actor, "user.created", "user:"+u.ID, "", nil, auditedUser(&u)); err != nil {
+			return err
+		}
+		return onceOf(ctx).remember(ctx, tx, u, instantNow())
 	})
 	return u, duplicateAddress(err)
 }
