@@ -145,7 +145,7 @@ type agentSlot struct {
 
 // agentSlot finds out which slot is meant. The answer is not nil if it is already clear that there is none.
 func (e *Engine) agentSlot(ctx context.Context, b *AgentBooking, now time.Time) (*agentSlot, *AgentAnswer, error) {
-	s := e.schedule.current.Load()
+	s := e.Current()
 	var m mistakes
 	checkText(&m, "childName", b.ChildName, 200, false)
 	checkText(&m, "note", b.Note, 2000, true)

@@ -98,7 +98,7 @@ func TestTheAnswersToAnAgent(t *testing.T) {
 					}
 					return
 				}
-				here := p.booking()
+				here := p.bookingOf()
 				if here.Status != test.after.status || here.UpstreamState != test.after.state {
 					t.Errorf("here it is %s, upstream %s; want %s, %s", here.Status, here.UpstreamState, test.after.status, test.after.state)
 				}
@@ -143,7 +143,7 @@ func TestAnAgentWithoutUpstream(t *testing.T) {
 		b := p.wish(20)
 		b.Note = "a note"
 		a := p.ask(b)
-		here := p.booking()
+		here := p.bookingOf()
 		if a.Outcome != engine.AgentConfirmed || a.AppointmentGUID != here.ID || !a.NoteAdded || here.UpstreamState != store.UpstreamNone {
 			t.Errorf("got %+v; here %s, upstream %s", a, here.ID, here.UpstreamState)
 		}
@@ -329,7 +329,7 @@ func TestAQueuedSlotIsKept(t *testing.T) {
 		if a := p.ask(p.wish(20)); a.Outcome != engine.AgentQueued {
 			t.Fatalf("got %+v, want it queued", a)
 		}
-		visitor := booking(1, "cleaning")
+		visitor := bookingOf(1, "cleaning")
 		visitor.SlotStart = p.slotAt(20)
 		if _, err := p.Book(t.Context(), visitor); !errors.Is(err, store.ErrSlotTaken) {
 			t.Errorf("a visitor books the queued slot: got %v, want ErrSlotTaken", err)

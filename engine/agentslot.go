@@ -51,7 +51,7 @@ type AgentSlots struct {
 // AgentSlots lists slots for an agent: what the upstream offers, less what is booked or held here; without an upstream,
 // what visitors could book. *ValidationError, store.ErrNotFound, and the storage errors.
 func (e *Engine) AgentSlots(ctx context.Context, r AgentSlotsRequest) (AgentSlots, error) {
-	s := e.schedule.current.Load()
+	s := e.Current()
 	t, err := r.check(s)
 	if err != nil {
 		return AgentSlots{}, err
@@ -205,7 +205,7 @@ func (e *Engine) upstreamOffers(ctx context.Context, s *schedule, t *store.Appoi
 	}
 	first, last := Around(t, asked.From.Add(-24*time.Hour), asked.To.Add(24*time.Hour))
 	slices.Sort(ids)
-	taken, err := e.taken.read(ctx, e.store, ids, first, last)
+	taken, err := e.TakenTime(ctx, ids, first, last)
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ func (b *between) Write(ctx context.Context, fn func(store.Tx) error) error {
 }
 
 // beside is a second server on the clinic's database: what meanwhile does is committed just before its next write.
-func (c *clinic) beside(meanwhile func()) *engine.Engine {
+func (c *testClinic) beside(meanwhile func()) *engine.Engine {
 	c.t.Helper()
 	db := &between{Store: c.store}
 	e, err := engine.New(context.Background(), engine.Options{Store: db, Holds: c.holds})
@@ -44,7 +44,7 @@ func (c *clinic) beside(meanwhile func()) *engine.Engine {
 }
 
 // staff adds a user and an owner besides, so that the user may be changed in every way.
-func (c *clinic) staff() store.User {
+func (c *testClinic) staff() store.User {
 	c.t.Helper()
 	ctx := context.Background()
 	if _, err := c.CreateUser(ctx, "system", owner()); err != nil {
@@ -57,14 +57,14 @@ func (c *clinic) staff() store.User {
 	return u
 }
 
-func (c *clinic) updateUser(id string, edit func(*store.User)) {
+func (c *testClinic) updateUser(id string, edit func(*store.User)) {
 	c.t.Helper()
 	if _, err := c.UpdateUser(context.Background(), "system", id, edit, nil); err != nil {
 		c.t.Fatal(err)
 	}
 }
 
-func (c *clinic) user(id string) store.User {
+func (c *testClinic) user(id string) store.User {
 	c.t.Helper()
 	u, err := c.User(context.Background(), id)
 	if err != nil {
@@ -74,7 +74,7 @@ func (c *clinic) user(id string) store.User {
 }
 
 // signedIn signs a user in, past the password and the code.
-func (c *clinic) signedIn(u *store.User) *engine.Staff {
+func (c *testClinic) signedIn(u *store.User) *engine.Staff {
 	c.t.Helper()
 	n, now := c.signIns.Add(1), time.Now().UTC()
 	s := store.SignIn{ID: fmt.Sprintf("sign-in-%d", n), Hash: [32]byte{byte(n)}, UserID: u.ID, CreatedAt: now, LastSeenAt: now, ExpiresAt: now.Add(time.Hour)}
@@ -85,7 +85,7 @@ func (c *clinic) signedIn(u *store.User) *engine.Staff {
 }
 
 // withCode switches one-time codes on and returns the secret, and the code of this moment moved by so many steps.
-func (c *clinic) withCode(u *store.User) (secret []byte, code func(steps int) string) {
+func (c *testClinic) withCode(u *store.User) (secret []byte, code func(steps int) string) {
 	c.t.Helper()
 	secret, _ = c.BeginTOTP(u)
 	now := time.Now()
@@ -106,18 +106,22 @@ func TestSignInDecidesOnTheAccountAsItIs(t *testing.T) {
 	other := "a different password"
 	for _, x := range []struct {
 		name      string
-		meanwhile func(c *clinic, u store.User)
+		meanwhile func(c *testClinic, u store.User)
 		want      error
 	}{
-		{"switched off", func(c *clinic, u store.User) { c.updateUser(u.ID, func(u *store.User) { u.Active = false }) }, engine.ErrWrongPassword},
-		{"another address", func(c *clinic, u store.User) { c.updateUser(u.ID, func(u *store.User) { u.Email = "lee@example.org" }) }, engine.ErrWrongPassword},
-		{"another password", func(c *clinic, u store.User) {
+		{"switched off", func(c *testClinic, u store.User) { c.updateUser(u.ID, func(u *store.User) { u.Active = false }) }, engine.ErrWrongPassword},
+		{"another address", func(c *testClinic, u store.User) {
+			c.updateUser(u.ID, func(u *store.User) { u.Email = "lee@example.org" })
+		}, engine.ErrWrongPassword},
+		{"another password", func(c *testClinic, u store.User) {
 			if _, err := c.UpdateUser(context.Background(), "system", u.ID, func(*store.User) {}, &other); err != nil {
 				c.t.Error(err)
 			}
 		}, engine.ErrWrongPassword},
-		{"one-time codes", func(c *clinic, u store.User) { c.withCode(&u) }, engine.ErrCodeNeeded},
-		{"another role", func(c *clinic, u store.User) { c.updateUser(u.ID, func(u *store.User) { u.Role = store.RoleOwner }) }, nil},
+		{"one-time codes", func(c *testClinic, u store.User) { c.withCode(&u) }, engine.ErrCodeNeeded},
+		{"another role", func(c *testClinic, u store.User) {
+			c.updateUser(u.ID, func(u *store.User) { u.Role = store.RoleOwner })
+		}, nil},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			c := newClinic(t, map[string]int{"ada": 1})
@@ -185,13 +189,13 @@ func TestUserChangesAreNotLost(t *testing.T) {
 	ctx, other := context.Background(), "a different password"
 	for _, x := range []struct {
 		name   string
-		change func(c *clinic, e *engine.Engine, u store.User) error
+		change func(c *testClinic, e *engine.Engine, u store.User) error
 	}{
-		{"name", func(_ *clinic, e *engine.Engine, u store.User) error {
+		{"name", func(_ *testClinic, e *engine.Engine, u store.User) error {
 			_, err := e.UpdateUser(ctx, "system", u.ID, func(u *store.User) { u.Name = "Kim Again" }, nil)
 			return err
 		}},
-		{"password", func(_ *clinic, e *engine.Engine, u store.User) error {
+		{"password", func(_ *testClinic, e *engine.Engine, u store.User) error {
 			_, err := e.UpdateUser(ctx, "system", u.ID, func(*store.User) {}, &other)
 			return err
 		}},
@@ -214,21 +218,21 @@ func TestChangePasswordRefusesWhatWasOverruled(t *testing.T) {
 	ctx, reset := context.Background(), "reset by the owner"
 	for _, x := range []struct {
 		name      string
-		meanwhile func(c *clinic, u store.User) error
+		meanwhile func(c *testClinic, u store.User) error
 		want      error
 	}{
-		{"reset by the owner", func(c *clinic, u store.User) error {
+		{"reset by the owner", func(c *testClinic, u store.User) error {
 			_, err := c.UpdateUser(ctx, "system", u.ID, func(*store.User) {}, &reset)
 			return err
 		}, engine.ErrWrongPassword},
-		{"signed out", func(c *clinic, u store.User) error {
+		{"signed out", func(c *testClinic, u store.User) error {
 			list, err := c.SignIns(ctx, u.ID)
 			for _, s := range list {
 				err = errors.Join(err, c.SignOut(ctx, s.ID))
 			}
 			return err
 		}, engine.ErrUnauthorized},
-		{"nothing", func(*clinic, store.User) error { return nil }, nil},
+		{"nothing", func(*testClinic, store.User) error { return nil }, nil},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			c := newClinic(t, map[string]int{"ada": 1})

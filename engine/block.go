@@ -22,7 +22,7 @@ type BlockEntry struct {
 // Blocks lists the blocks of one specialist by start, those included that ended within store.BlockMemory.
 // store.ErrNotFound.
 func (e *Engine) Blocks(specialistID string) ([]store.Block, error) {
-	s := e.schedule.current.Load()
+	s := e.Current()
 	if s.specialists[specialistID] == nil {
 		return nil, store.ErrNotFound
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // mustBlock blocks an hour of ada's day.
-func (c *clinic) mustBlock(reason string, start time.Time) store.Block {
+func (c *testClinic) mustBlock(reason string, start time.Time) store.Block {
 	c.t.Helper()
 	b, err := c.CreateBlock(context.Background(), "key:test", store.Block{SpecialistID: "ada", Start: start, End: start.Add(time.Hour), Reason: reason}, nil)
 	if err != nil {
@@ -25,9 +25,9 @@ func (c *clinic) mustBlock(reason string, start time.Time) store.Block {
 }
 
 // refused wants a hold and a booking of a start to be refused because it is blocked.
-func (c *clinic) refused(what string, start time.Time) {
+func (c *testClinic) refused(what string, start time.Time) {
 	c.t.Helper()
-	r := booking(8, "checkup")
+	r := bookingOf(8, "checkup")
 	r.SpecialistID, r.SlotStart = "ada", start
 	_, held := c.hold(7, "checkup", start, "ada")
 	_, booked := c.book(r)
@@ -46,7 +46,7 @@ func TestBlocksOfOneDayAreRemovedOneByOne(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1, "bea": 1})
 	ctx := context.Background()
 	early, late := c.start, c.start.Add(3*time.Hour)
-	inside := booking(1, "checkup")
+	inside := bookingOf(1, "checkup")
 	inside.SpecialistID, inside.SlotStart = "ada", early.Add(30*time.Minute)
 	stays := c.mustBook(inside)
 	begun := c.mustHold(2, "checkup", late, "ada")
@@ -72,7 +72,7 @@ func TestBlocksOfOneDayAreRemovedOneByOne(t *testing.T) {
 	if a, err := c.store.Appointment(ctx, stays.ID); err != nil || a.Status != store.Confirmed {
 		t.Errorf("what was booked in it is %v, %v; want it to stay", a.Status, err)
 	}
-	r := booking(2, "checkup")
+	r := bookingOf(2, "checkup")
 	r.HoldID = begun.ID
 	var no *engine.NotBookableError
 	if _, err := c.book(r); !errors.As(err, &no) || no.Reason != engine.ReasonOverrideClosed {

@@ -49,7 +49,7 @@ type BookRequest struct {
 // holds.ErrNotOwner, holds.ErrNotFound (the hold is unknown and no slot was named), *CooldownError, store.ErrDuplicate
 // (the idempotency key was used meanwhile), and the storage errors; after one of those the hold is still the client's.
 func (e *Engine) Book(ctx context.Context, r BookRequest) (store.Appointment, error) {
-	s := e.schedule.current.Load()
+	s := e.Current()
 	t, err := e.checkBooking(s, &r)
 	if err != nil {
 		return store.Appointment{}, err

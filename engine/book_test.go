@@ -18,7 +18,7 @@ import (
 func TestBookWithALiveHold(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	h := c.mustHold(1, "checkup", c.start, "ada")
-	r := booking(1, "checkup")
+	r := bookingOf(1, "checkup")
 	r.HoldID = h.ID
 	a := c.mustBook(r)
 	if a.SpecialistID != "ada" || !a.SlotStart.Equal(c.start) || a.Status != store.Confirmed {
@@ -40,18 +40,18 @@ func TestBookWithALapsedHold(t *testing.T) {
 		time.Sleep(31 * time.Second)
 		c.mustHold(3, "checkup", c.start.Add(time.Hour), "ada")
 
-		r := booking(1, "checkup")
+		r := bookingOf(1, "checkup")
 		r.HoldID = free.ID
 		if a := c.mustBook(r); !a.SlotStart.Equal(c.start) {
 			t.Errorf("a lapsed hold booked %s, want its own slot %s", a.SlotStart, c.start)
 		}
-		r = booking(2, "checkup")
+		r = bookingOf(2, "checkup")
 		r.HoldID = lost.ID
 		var held *holds.HeldError
 		if _, err := c.book(r); !errors.As(err, &held) {
 			t.Errorf("a lapsed hold whose slot somebody else holds: got %v, want *HeldError", err)
 		}
-		r = booking(4, "checkup")
+		r = bookingOf(4, "checkup")
 		r.HoldID = free.ID
 		if _, err := c.book(r); !errors.Is(err, holds.ErrNotOwner) {
 			t.Errorf("another client's lapsed hold: got %v, want ErrNotOwner", err)
@@ -65,10 +65,10 @@ func TestBookWithALapsedHold(t *testing.T) {
 
 func TestBookWithoutAHold(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
-	r := booking(1, "checkup")
+	r := bookingOf(1, "checkup")
 	r.SlotStart = c.start
 	c.mustBook(r)
-	r = booking(2, "checkup")
+	r = bookingOf(2, "checkup")
 	r.SlotStart = c.start
 	if _, err := c.book(r); !errors.Is(err, store.ErrSlotTaken) {
 		t.Errorf("a booked slot: got %v, want ErrSlotTaken", err)
@@ -91,7 +91,7 @@ func TestBookRace(t *testing.T) {
 	var all sync.WaitGroup
 	for n := range racers {
 		all.Go(func() {
-			r := booking(n, "checkup")
+			r := bookingOf(n, "checkup")
 			r.SlotStart = c.start
 			_, err := c.book(r)
 			mu.Lock()
@@ -117,7 +117,7 @@ func TestBookPooledIsAssigned(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 10, "bea": 10, "cem": 5})
 	var got []string
 	for n := range 3 {
-		r := booking(n, "checkup")
+		r := bookingOf(n, "checkup")
 		r.SlotStart = c.start
 		got = append(got, c.mustBook(r).SpecialistID)
 	}
@@ -125,7 +125,7 @@ func TestBookPooledIsAssigned(t *testing.T) {
 	if got[0] != first || got[1] == first || got[1] == "cem" || got[2] != "cem" {
 		t.Errorf("assigned %v, want %s, then the other of priority 10, then cem", got, first)
 	}
-	r := booking(9, "checkup")
+	r := bookingOf(9, "checkup")
 	r.SlotStart = c.start
 	if _, err := c.book(r); !errors.Is(err, store.ErrSlotTaken) {
 		t.Errorf("with everybody booked: got %v, want ErrSlotTaken", err)
@@ -136,7 +136,7 @@ func TestGroupSession(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	seats := map[int]bool{}
 	for n := range 3 {
-		r := booking(n, "class")
+		r := bookingOf(n, "class")
 		r.SlotStart = c.start
 		if n == 1 { // one of them by a hold
 			r.HoldID = c.mustHold(n, "class", c.start, "ada").ID
@@ -146,12 +146,12 @@ func TestGroupSession(t *testing.T) {
 	if len(seats) != 3 {
 		t.Errorf("the seats are %v, want three different ones", seats)
 	}
-	r := booking(4, "class")
+	r := bookingOf(4, "class")
 	r.SlotStart = c.start
 	if _, err := c.book(r); !errors.Is(err, store.ErrSlotTaken) {
 		t.Errorf("the seat past the capacity: got %v, want ErrSlotTaken", err)
 	}
-	r = booking(5, "checkup")
+	r = bookingOf(5, "checkup")
 	r.SlotStart = c.start.Add(30 * time.Minute)
 	if _, err := c.book(r); !errors.Is(err, store.ErrSlotTaken) {
 		t.Errorf("another type over a running group: got %v, want ErrSlotTaken", err)
@@ -161,11 +161,11 @@ func TestGroupSession(t *testing.T) {
 func TestCooldown(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	ctx := context.Background()
-	taken := booking(9, "cooling")
+	taken := bookingOf(9, "cooling")
 	taken.SlotStart = c.start
 	c.mustBook(taken)
 
-	r := booking(1, "cooling")
+	r := bookingOf(1, "cooling")
 	r.SlotStart = c.start
 	if _, err := c.book(r); !errors.Is(err, store.ErrSlotTaken) {
 		t.Fatalf("a taken slot: got %v, want ErrSlotTaken", err)
@@ -194,7 +194,7 @@ func TestCooldown(t *testing.T) {
 func TestCancelFreesTheSlot(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	ctx := context.Background()
-	r := booking(1, "surgery")
+	r := bookingOf(1, "surgery")
 	r.SlotStart = c.start
 	a := c.mustBook(r)
 	for range 2 { // cancelling twice is cancelling once
@@ -203,7 +203,7 @@ func TestCancelFreesTheSlot(t *testing.T) {
 			t.Fatalf("cancel: %v, status %s version %d, want cancelled 2", err, cancelled.Status, cancelled.Version)
 		}
 	}
-	r = booking(2, "surgery")
+	r = bookingOf(2, "surgery")
 	r.SlotStart = c.start
 	c.mustBook(r)
 	if _, err := c.Cancel(ctx, engine.CancelRequest{ID: a.ID, Version: 1, Actor: "key:x"}); !errors.Is(err, store.ErrVersion) {
@@ -215,7 +215,7 @@ func TestIdempotencyCommitsWithTheBooking(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	ctx := context.Background()
 	once := &engine.Once{Scope: "s", Key: "k", Fingerprint: [32]byte{1}, Answer: func(v any) (int, []byte) { return 201, []byte(v.(store.Appointment).ID) }}
-	r := booking(1, "checkup")
+	r := bookingOf(1, "checkup")
 	r.SlotStart, r.Once = c.start, once
 	a := c.mustBook(r)
 	got, err := c.Recall(ctx, once)
@@ -228,7 +228,7 @@ func TestIdempotencyCommitsWithTheBooking(t *testing.T) {
 		t.Errorf("the same key with another body: got %v, want ErrIdempotencyMismatch", err)
 	}
 	// A key that somebody used meanwhile undoes the booking.
-	r = booking(2, "checkup")
+	r = bookingOf(2, "checkup")
 	r.SlotStart, r.Once = c.start.Add(time.Hour), once
 	if _, err := c.book(r); !errors.Is(err, store.ErrDuplicate) {
 		t.Errorf("a used key: got %v, want ErrDuplicate", err)
@@ -237,7 +237,7 @@ func TestIdempotencyCommitsWithTheBooking(t *testing.T) {
 		t.Errorf("the slot of the undone booking is %+v, want free", slot)
 	}
 	// A refused booking remembers nothing.
-	r = booking(2, "checkup")
+	r = bookingOf(2, "checkup")
 	r.SlotStart, r.Once = c.start, &engine.Once{Scope: "s", Key: "k2", Answer: once.Answer}
 	_, _ = c.book(r)
 	if got, err := c.Recall(ctx, r.Once); got != nil || err != nil {
@@ -247,10 +247,10 @@ func TestIdempotencyCommitsWithTheBooking(t *testing.T) {
 
 func TestOverbookIsOutsideTheGuarantee(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
-	r := booking(1, "checkup")
+	r := bookingOf(1, "checkup")
 	r.SlotStart = c.start
 	c.mustBook(r)
-	over := booking(2, "checkup")
+	over := bookingOf(2, "checkup")
 	over.SlotStart, over.SpecialistID, over.Source, over.OverbookReason = c.start, "ada", store.SourceStaff, "pain"
 	if a := c.mustBook(over); !a.Overbook {
 		t.Error("the appointment is not marked as an overbook")

@@ -77,3 +77,6 @@ func (c *slotCache) get(key string, compute func() (*slotList, error)) (*slotLis
 	}
 	return list, err
 }
+
+// CloseCache stops the cache's own goroutines. Nothing may be listed after it.
+func (e *Engine) CloseCache() { e.slots.close() }

@@ -314,7 +314,7 @@ func (r *importRows) write(ctx context.Context, tx store.Tx) error {
 
 // Export returns the clinic as a ClinicFile that Import would read back to the same clinic.
 func (e *Engine) Export() ClinicFile {
-	s := e.schedule.current.Load()
+	s := e.Current()
 	settings := e.Settings()
 	settings.Webhooks = nil
 	f := ClinicFile{

@@ -35,7 +35,7 @@ func TestASetClockDoesNotShortenAQuarantine(t *testing.T) {
 				p.ask(p.wish(48 * 3))
 				time.Sleep(20 * time.Second)
 				clock.set(step)
-				r := booking(1, "cleaning") // wakes the line
+				r := bookingOf(1, "cleaning") // wakes the line
 				r.SlotStart = p.slotAt(48*4 + 10)
 				if _, err := p.Book(t.Context(), r); err != nil {
 					t.Fatal(err)
@@ -80,7 +80,7 @@ func TestAReminderGoesByTheClockAsItIs(t *testing.T) {
 		if _, err := c.UpdateSettings(t.Context(), "system", func(s *engine.Settings) { s.ReminderHours = 24 }); err != nil {
 			t.Fatal(err)
 		}
-		r := booking(1, "checkup")
+		r := bookingOf(1, "checkup")
 		r.SlotStart = c.start
 		a := c.mustBook(r)
 		time.Sleep(time.Minute)

@@ -81,7 +81,7 @@ func TestARefusedSlotIsClosedForAWhile(t *testing.T) {
 					t.Error("the slot that was refused is an alternative to itself")
 				}
 				closed(t, "a moment after", p.says(start))
-				visitor := booking(1, "cleaning")
+				visitor := bookingOf(1, "cleaning")
 				visitor.SlotStart, visitor.SpecialistID = start, "chair0"
 				if _, err := p.Book(t.Context(), visitor); !errors.Is(err, store.ErrSlotTaken) {
 					t.Errorf("a visitor books it: got %v, want ErrSlotTaken", err)

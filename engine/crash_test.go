@@ -177,7 +177,7 @@ func agentBooks(p *practice) {
 }
 
 func visitorBooks(p *practice) string {
-	r := booking(1, "cleaning")
+	r := bookingOf(1, "cleaning")
 	r.SlotStart = p.slotAt(20)
 	a, _ := p.Book(context.Background(), r)
 	return a.ID

@@ -45,7 +45,7 @@ func mailBy(t *testing.T, address string, log io.Writer) func(*engine.Options) {
 }
 
 // states are the deliveries of an appointment, by what they are called.
-func (c *clinic) states(appointmentID string) map[string]string {
+func (c *testClinic) states(appointmentID string) map[string]string {
 	c.t.Helper()
 	list, err := c.Deliveries(context.Background(), appointmentID)
 	if err != nil {
@@ -69,7 +69,7 @@ func TestMailWaitsForTheInternet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log lockedBuffer
 		c, _ := noticeClinic(t, mailBy(t, address, &log))
-		r := booking(1, "checkup")
+		r := bookingOf(1, "checkup")
 		r.SlotStart = c.start
 		a := c.mustBook(r)
 		time.Sleep(5 * time.Hour)
@@ -104,7 +104,7 @@ func TestMailIsGivenUpAfterADay(t *testing.T) {
 		if _, err := c.UpdateSettings(t.Context(), "system", func(s *engine.Settings) { s.ReminderHours = 48 }); err != nil {
 			t.Fatal(err)
 		}
-		r := booking(1, "checkup")
+		r := bookingOf(1, "checkup")
 		r.SlotStart = c.start
 		a := c.mustBook(r)
 		time.Sleep(23 * time.Hour)
@@ -178,7 +178,7 @@ func TestWebhooksWaitForTheirReceiver(t *testing.T) {
 			}
 		}
 		set(away)
-		r := booking(1, "checkup")
+		r := bookingOf(1, "checkup")
 		r.SlotStart = c.start
 		a := c.mustBook(r)
 		time.Sleep(3 * time.Second)
@@ -214,7 +214,7 @@ func TestARefusedWebhookCounts(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		r := booking(1, "checkup")
+		r := bookingOf(1, "checkup")
 		r.SlotStart = c.start
 		a := c.mustBook(r)
 		time.Sleep(time.Hour)

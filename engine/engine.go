@@ -189,8 +189,8 @@ func (e *Engine) Run(ctx context.Context) {
 	}
 	all.Wait()
 	e.stopFollowing()
-	e.closed.remove(func(closedStretch) bool { return true }) // nobody is to be told any more
-	e.slots.close()
+	e.OpenAll()
+	e.CloseCache()
 }
 
 // Ready answers nil if requests can be served: the database and the live state both answer.

@@ -18,7 +18,7 @@ import (
 
 // A clinic for the tests: the real engine over a real database and the real table of holds. It is open around the
 // clock, in UTC, so that a test names a start by the hours from noon.
-type clinic struct {
+type testClinic struct {
 	*engine.Engine
 	t       testing.TB
 	store   *sqlite.Store
@@ -29,7 +29,7 @@ type clinic struct {
 
 // newClinic opens one with these specialists at these priorities. Its types: "checkup" of 30 minutes, "surgery" of 60
 // with buffers of 15 before and 30 after, "class" of 60 with 3 seats, "cooling" of 30 with a cooldown of a day.
-func newClinic(t testing.TB, priorities map[string]int) *clinic {
+func newClinic(t testing.TB, priorities map[string]int) *testClinic {
 	t.Helper()
 	ctx := context.Background()
 	db, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(t.TempDir(), "holdfast.db")})
@@ -60,7 +60,7 @@ func newClinic(t testing.TB, priorities map[string]int) *clinic {
 			t.Error(err)
 		}
 	})
-	c := &clinic{Engine: e, t: t, store: db, holds: live, start: enginetest.Noon(time.UTC, 2)}
+	c := &testClinic{Engine: e, t: t, store: db, holds: live, start: enginetest.Noon(time.UTC, 2)}
 	_, err = e.Import(ctx, "system", clinicFile(priorities))
 	if err != nil {
 		t.Fatal(err)
@@ -94,14 +94,14 @@ func clinicFile(priorities map[string]int) engine.ClinicFile {
 
 func client(n int) holds.ClientID { return holds.ClientID(fmt.Sprintf("client-%016d", n)) }
 
-func (c *clinic) hold(n int, appointmentType string, start time.Time, specialist string) (holds.Hold, error) {
+func (c *testClinic) hold(n int, appointmentType string, start time.Time, specialist string) (holds.Hold, error) {
 	c.t.Helper()
 	return c.Hold(context.Background(), engine.HoldRequest{
 		AppointmentTypeID: appointmentType, SlotStart: start, SpecialistID: specialist, Client: client(n),
 	})
 }
 
-func (c *clinic) mustHold(n int, appointmentType string, start time.Time, specialist string) holds.Hold {
+func (c *testClinic) mustHold(n int, appointmentType string, start time.Time, specialist string) holds.Hold {
 	c.t.Helper()
 	h, err := c.hold(n, appointmentType, start, specialist)
 	if err != nil {
@@ -111,19 +111,19 @@ func (c *clinic) mustHold(n int, appointmentType string, start time.Time, specia
 }
 
 // booking is a request of client n with everything a web visitor sends.
-func booking(n int, appointmentType string) engine.BookRequest {
+func bookingOf(n int, appointmentType string) engine.BookRequest {
 	return engine.BookRequest{
 		AppointmentTypeID: appointmentType, Client: client(n), Source: store.SourceWeb, Actor: "client",
 		Patient: store.Patient{Name: fmt.Sprintf("Patient %d", n), Email: fmt.Sprintf("p%d@example.org", n)},
 	}
 }
 
-func (c *clinic) book(r engine.BookRequest) (store.Appointment, error) {
+func (c *testClinic) book(r engine.BookRequest) (store.Appointment, error) {
 	c.t.Helper()
 	return c.Book(context.Background(), r)
 }
 
-func (c *clinic) mustBook(r engine.BookRequest) store.Appointment {
+func (c *testClinic) mustBook(r engine.BookRequest) store.Appointment {
 	c.t.Helper()
 	a, err := c.book(r)
 	if err != nil {
@@ -133,7 +133,7 @@ func (c *clinic) mustBook(r engine.BookRequest) store.Appointment {
 }
 
 // slot returns the listed slot of a type at a start, as client n sees it; nil if it is not listed.
-func (c *clinic) slot(n int, appointmentType string, start time.Time, specialist string) *engine.Timeslot {
+func (c *testClinic) slot(n int, appointmentType string, start time.Time, specialist string) *engine.Timeslot {
 	c.t.Helper()
 	day := store.DateOf(start.UTC())
 	list, err := c.Timeslots(context.Background(), engine.TimeslotsRequest{

@@ -27,7 +27,7 @@ func (e *Engine) Explain(ctx context.Context, appointmentTypeID, specialistID st
 	if err := m.err(); err != nil {
 		return nil, err
 	}
-	s := e.schedule.current.Load()
+	s := e.Current()
 	t, _, err := e.listing(s, appointmentTypeID, specialistID)
 	if err != nil {
 		return nil, err

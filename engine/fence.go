@@ -68,7 +68,7 @@ func (f *fence) Takes(c *change) []outbound {
 // Errors: *NotBookableError, store.ErrSlotTaken, *holds.HeldError, store.ErrDuplicate (the bookingToken was used),
 // *ValidationError, and the storage errors.
 func (e *Engine) fenceSlot(ctx context.Context, p Principal, b *AgentBooking, slot *agentSlot, patient store.Patient) (store.Appointment, *fence, error) {
-	s := e.schedule.current.Load()
+	s := e.Current()
 	t := slot.kind
 	if slot.minutes != t.DurationMinutes {
 		longer := *t

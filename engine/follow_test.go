@@ -40,7 +40,7 @@ func raceChanges(t *testing.T, e *Engine, specialists []string, day time.Time, s
 	ctx := context.Background()
 	from, to := day, day.AddDate(0, 0, 1)
 	read := func() []store.Taken {
-		taken, err := e.taken.read(ctx, e.store, specialists, from, to)
+		taken, err := e.TakenTime(ctx, specialists, from, to)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -43,7 +43,7 @@ func (e *Engine) Hold(ctx context.Context, r HoldRequest) (holds.Hold, error) {
 	if err := r.validate(); err != nil {
 		return holds.Hold{}, err
 	}
-	s := e.schedule.current.Load()
+	s := e.Current()
 	t, ok := s.types[r.AppointmentTypeID]
 	if !ok {
 		return holds.Hold{}, ErrNoAppointmentType
@@ -164,7 +164,7 @@ func (e *Engine) computedCandidates(ctx context.Context, s *schedule, t *store.A
 		ids[i] = a.SpecialistID
 	}
 	first, last := Around(t, start, start)
-	taken, err := e.taken.read(ctx, e.store, ids, first, last)
+	taken, err := e.TakenTime(ctx, ids, first, last)
 	if err != nil {
 		return nil, err
 	}
@@ -296,7 +296,7 @@ func (e *Engine) ExtendHold(ctx context.Context, id string, client holds.ClientI
 	if ttl == 0 {
 		ttl = 30 * time.Second
 		if h, err := e.holds.Hold(ctx, id); err == nil {
-			if t, ok := e.schedule.current.Load().types[h.AppointmentTypeID]; ok {
+			if t, ok := e.Current().types[h.AppointmentTypeID]; ok {
 				ttl = time.Duration(t.HoldTTLSeconds) * time.Second
 			}
 		}

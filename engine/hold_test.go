@@ -70,7 +70,7 @@ func TestHoldRefusals(t *testing.T) {
 	if _, err := c.PutOverride(ctx, "key:test", store.Override{SpecialistID: "ada", Date: tomorrow.AddDays(3), Closed: true}, nil); err != nil {
 		t.Fatal(err)
 	}
-	r := booking(9, "checkup")
+	r := bookingOf(9, "checkup")
 	r.SlotStart = c.start.Add(5 * time.Hour)
 	c.mustBook(r)
 	for _, x := range []struct {
@@ -138,7 +138,7 @@ func TestOverrideShowsInTheNextListing(t *testing.T) {
 
 func TestExplain(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1, "bea": 1, "cem": 1})
-	r := booking(1, "checkup")
+	r := bookingOf(1, "checkup")
 	r.SlotStart, r.SpecialistID = c.start, "ada"
 	c.mustBook(r)
 	c.mustHold(2, "checkup", c.start, "bea")

@@ -80,7 +80,7 @@ var lettersIn = map[string]*letters{
 // writeMail fills in subject and text, in the clinic's language where we have it. Times are wall clock where the
 // specialist is.
 func (e *Engine) writeMail(m *notice.Mail, name string, a *store.Appointment, link string) {
-	s := e.schedule.current.Load()
+	s := e.Current()
 	language, _, _ := strings.Cut(s.Clinic.Locale, "-")
 	words := lettersIn[strings.ToLower(language)]
 	if words == nil {

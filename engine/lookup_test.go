@@ -42,7 +42,7 @@ func TestAFailingLookUpHoldsUpOnlyItsOwn(t *testing.T) {
 				p.ask(p.wish(48 * 3))
 				const others = 8
 				for n := range others {
-					r := booking(n, "cleaning")
+					r := bookingOf(n, "cleaning")
 					r.SlotStart, r.Client = p.slotAt(48*4+n), client(n)
 					if _, err := p.Book(t.Context(), r); err != nil {
 						t.Fatal(err)

@@ -24,13 +24,13 @@ import (
 )
 
 // noticeClinic is a clinic that tells people: mail becomes files in the folder, webhooks go anywhere.
-func noticeClinic(t *testing.T, change ...func(*engine.Options)) (c *clinic, folder string) {
+func noticeClinic(t *testing.T, change ...func(*engine.Options)) (c *testClinic, folder string) {
 	t.Helper()
 	return noticeClinicOn(t, func(db store.Store) store.Store { return db }, change...)
 }
 
 // noticeClinicOn is noticeClinic on what around makes of the database.
-func noticeClinicOn(t *testing.T, around func(store.Store) store.Store, change ...func(*engine.Options)) (c *clinic, folder string) {
+func noticeClinicOn(t *testing.T, around func(store.Store) store.Store, change ...func(*engine.Options)) (c *testClinic, folder string) {
 	t.Helper()
 	ctx := context.Background()
 	dir := t.TempDir()
@@ -73,7 +73,7 @@ func noticeClinicOn(t *testing.T, around func(store.Store) store.Store, change .
 			}
 		}
 	})
-	c = &clinic{Engine: e, t: t, store: db, holds: live, start: enginetest.Noon(time.UTC, 4)}
+	c = &testClinic{Engine: e, t: t, store: db, holds: live, start: enginetest.Noon(time.UTC, 4)}
 	if _, err := e.Import(ctx, "system", clinicFile(map[string]int{"ada": 1})); err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func noticeClinicOn(t *testing.T, around func(store.Store) store.Store, change .
 }
 
 // mails are the messages written so far, decoded, by the notice they were promised as.
-func (c *clinic) mails(folder, appointmentID string) map[string]string {
+func (c *testClinic) mails(folder, appointmentID string) map[string]string {
 	c.t.Helper()
 	list, err := c.Deliveries(context.Background(), appointmentID)
 	if err != nil {
@@ -105,7 +105,7 @@ func TestPatientsAreToldByMail(t *testing.T) {
 		if _, err := c.UpdateSettings(ctx, "system", func(s *engine.Settings) { s.ReminderHours = 24 }); err != nil {
 			t.Fatal(err)
 		}
-		r := booking(1, "checkup")
+		r := bookingOf(1, "checkup")
 		r.SlotStart = c.start
 		a := c.mustBook(r)
 		time.Sleep(time.Second)
@@ -152,7 +152,7 @@ func TestPatientsAreToldByMail(t *testing.T) {
 			t.Errorf("after the cancellation the mails are %v", got)
 		}
 
-		r = booking(2, "checkup")
+		r = bookingOf(2, "checkup")
 		r.SlotStart, r.Silent = c.start, true
 		quiet := c.mustBook(r)
 		time.Sleep(time.Second)
@@ -183,7 +183,7 @@ func TestProgramsAreToldByWebhook(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := booking(1, "checkup")
+	r := bookingOf(1, "checkup")
 	r.SlotStart = c.start
 	r.Patient.Name = "Canary Person"
 	a := c.mustBook(r)

@@ -128,7 +128,7 @@ func TestTenAttempts(t *testing.T) {
 		if err != nil || status.Failed != 1 || len(status.Operations) != 1 || status.Operations[0].Attempts != 10 || status.Operations[0].LastError == "" {
 			t.Fatalf("the queue: %+v, %v; want one failed after 10", status, err)
 		}
-		if got := p.booking(); got.UpstreamState != store.UpstreamFailed {
+		if got := p.bookingOf(); got.UpstreamState != store.UpstreamFailed {
 			t.Errorf("upstream %s, want failed", got.UpstreamState)
 		}
 		if err := p.ReviewOperation(t.Context(), "user:jo", a.OperationID, engine.DecisionExists); !errors.Is(err, engine.ErrOperationState) {
@@ -137,11 +137,11 @@ func TestTenAttempts(t *testing.T) {
 		if err := p.RetryOperation(t.Context(), "user:jo", a.OperationID); err != nil {
 			t.Fatal(err)
 		}
-		if got := p.booking(); got.UpstreamState != store.UpstreamPending {
+		if got := p.bookingOf(); got.UpstreamState != store.UpstreamPending {
 			t.Errorf("tried again: upstream %s, want pending", got.UpstreamState)
 		}
 		p.until(time.Minute, "delivered", p.settled)
-		if got := p.booking(); got.UpstreamState != store.UpstreamConfirmed || p.upstream.Score().Appointments != 1 {
+		if got := p.bookingOf(); got.UpstreamState != store.UpstreamConfirmed || p.upstream.Score().Appointments != 1 {
 			t.Errorf("tried again: upstream %s, %+v", got.UpstreamState, p.upstream.Score())
 		}
 		if err := p.RetryOperation(t.Context(), "user:jo", a.OperationID); !errors.Is(err, engine.ErrOperationState) {
@@ -174,8 +174,8 @@ func TestReview(t *testing.T) {
 				a := p.ask(p.wish(48 * 3))
 				p.until(time.Hour, "for review", p.settled)
 				op, err := p.AgentOperation(t.Context(), a.OperationID)
-				if err != nil || op.Status != store.OperationFailed || !op.NeedsReview || p.booking().UpstreamState != store.UpstreamReview {
-					t.Fatalf("after three failed look-ups: %+v, %v, upstream %s", op, err, p.booking().UpstreamState)
+				if err != nil || op.Status != store.OperationFailed || !op.NeedsReview || p.bookingOf().UpstreamState != store.UpstreamReview {
+					t.Fatalf("after three failed look-ups: %+v, %v, upstream %s", op, err, p.bookingOf().UpstreamState)
 				}
 				if err := p.RetryOperation(t.Context(), "user:jo", a.OperationID); !errors.Is(err, engine.ErrOperationState) {
 					t.Errorf("a retry without a decision: got %v, want ErrOperationState", err)
@@ -187,7 +187,7 @@ func TestReview(t *testing.T) {
 					t.Fatal(err)
 				}
 				p.until(time.Minute, "settled", p.settled)
-				got := p.booking()
+				got := p.bookingOf()
 				if got.UpstreamState != test.state || (got.UpstreamID != "") != test.guid || got.Status != store.Confirmed {
 					t.Errorf("decided: upstream %s, GUID %q, %s; want %s, a GUID %v, confirmed", got.UpstreamState, got.UpstreamID, got.Status, test.state, test.guid)
 				}
@@ -235,14 +235,14 @@ func TestOurOwnFirstTryTookTheSlot(t *testing.T) {
 func TestVisitorsUpstream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{RefuseTaken: true}})
-		r := booking(1, "cleaning")
+		r := bookingOf(1, "cleaning")
 		r.SlotStart = p.slotAt(20)
 		a, err := p.Book(t.Context(), r)
 		if err != nil || a.UpstreamState != store.UpstreamPending {
 			t.Fatalf("booked: upstream %s, %v; want pending", a.UpstreamState, err)
 		}
 		p.until(time.Minute, "settled", p.settled)
-		first := p.booking()
+		first := p.bookingOf()
 		if first.UpstreamState != store.UpstreamConfirmed || first.UpstreamID == "" || first.UpstreamPatientID == "" {
 			t.Fatalf("delivered: %+v", first)
 		}
@@ -253,7 +253,7 @@ func TestVisitorsUpstream(t *testing.T) {
 			p.until(2*time.Minute, "settled", p.settled)
 		}
 		// A second booking of the same person is the same patient.
-		r2 := booking(1, "cleaning")
+		r2 := bookingOf(1, "cleaning")
 		r2.SlotStart, r2.Client = p.slotAt(40), client(2)
 		if _, err := p.Book(t.Context(), r2); err != nil {
 			t.Fatal(err)
@@ -285,13 +285,13 @@ func TestAnUnknownPatientNeedsReview(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
 		p.upstream.Script(upstreamtest.Step{Procedure: "SetPatient", Outcome: upstreamtest.LostApplied})
-		r := booking(1, "cleaning")
+		r := bookingOf(1, "cleaning")
 		r.SlotStart = p.slotAt(20)
 		if _, err := p.Book(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
 		p.until(10*time.Minute, "for review", p.settled)
-		if got := p.booking(); got.UpstreamState != store.UpstreamReview {
+		if got := p.bookingOf(); got.UpstreamState != store.UpstreamReview {
 			t.Errorf("upstream %s, want needs_review", got.UpstreamState)
 		}
 		added := 0
@@ -312,7 +312,7 @@ func TestQueueLost(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
 		p.upstream.Outcomes(upstreamtest.LostApplied, upstreamtest.LostApplied)
 		p.ask(p.wish(48 * 3))
-		r := booking(1, "cleaning")
+		r := bookingOf(1, "cleaning")
 		r.SlotStart = p.slotAt(20)
 		if _, err := p.Book(t.Context(), r); err != nil {
 			t.Fatal(err)
@@ -341,7 +341,7 @@ func TestTheChairIsRenamedWhileItWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
 		p.line.set(true, false)
-		r := booking(1, "cleaning")
+		r := bookingOf(1, "cleaning")
 		r.SlotStart = p.slotAt(20)
 		if _, err := p.Book(t.Context(), r); err != nil {
 			t.Fatal(err)
@@ -353,8 +353,8 @@ func TestTheChairIsRenamedWhileItWaits(t *testing.T) {
 		p.line.set(false, false)
 		p.until(20*time.Minute, "settled", p.settled)
 		list := p.upstream.Appointments()
-		if len(list) != 1 || list[0].ScheduleColumnGUID != columnGUID(7) || p.booking().UpstreamState != store.UpstreamConfirmed {
-			t.Errorf("upstream %+v, here %s; want it in the renamed chair", list, p.booking().UpstreamState)
+		if len(list) != 1 || list[0].ScheduleColumnGUID != columnGUID(7) || p.bookingOf().UpstreamState != store.UpstreamConfirmed {
+			t.Errorf("upstream %+v, here %s; want it in the renamed chair", list, p.bookingOf().UpstreamState)
 		}
 	})
 }
@@ -366,7 +366,7 @@ func TestRetryAfterACorrection(t *testing.T) {
 		p.upstream.Outcomes(upstreamtest.RateLimited, upstreamtest.RateLimited, upstreamtest.SlotTaken)
 		a := p.ask(p.wish(48 * 3))
 		p.until(time.Minute, "failed", p.settled)
-		if got := p.booking().UpstreamState; got != store.UpstreamFailed {
+		if got := p.bookingOf().UpstreamState; got != store.UpstreamFailed {
 			t.Fatalf("upstream %s, want failed", got)
 		}
 		if _, err := p.UpdateSpecialist(t.Context(), "user:jo", "chair0", func(s *store.Specialist) { s.UpstreamColumnID = columnGUID(7) }); err != nil {
@@ -387,7 +387,7 @@ func TestEraseWhileItWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
 		p.line.set(true, false)
-		r := booking(1, "cleaning")
+		r := bookingOf(1, "cleaning")
 		r.SlotStart = p.slotAt(20)
 		if _, err := p.Book(t.Context(), r); err != nil {
 			t.Fatal(err)
@@ -398,7 +398,7 @@ func TestEraseWhileItWaits(t *testing.T) {
 		}
 		p.line.set(false, false)
 		p.until(20*time.Minute, "settled", p.settled)
-		if got := p.booking(); got.UpstreamState != store.UpstreamFailed || len(p.upstream.Appointments()) != 0 {
+		if got := p.bookingOf(); got.UpstreamState != store.UpstreamFailed || len(p.upstream.Appointments()) != 0 {
 			t.Errorf("upstream %s, %d there; want failed and none", got.UpstreamState, len(p.upstream.Appointments()))
 		}
 	})
@@ -430,7 +430,7 @@ func TestNothingPersonalLeaks(t *testing.T) {
 		if a.Outcome != engine.AgentQueued {
 			t.Fatalf("got %+v, want it queued", a)
 		}
-		visitor := booking(9, "cleaning")
+		visitor := bookingOf(9, "cleaning")
 		visitor.SlotStart = p.slotAt(48 * 4)
 		visitor.Patient = store.Patient{Name: "Canarina Canaroe", Email: "canary@example.org", Phone: "5550199", BirthDate: "1987-06-05", Notes: "Canaryplan"}
 		if _, err := p.Book(t.Context(), visitor); err != nil {

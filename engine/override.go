@@ -10,7 +10,7 @@ import (
 
 // Overrides lists the overrides of one specialist by date. store.ErrNotFound.
 func (e *Engine) Overrides(specialistID string) ([]store.Override, error) {
-	s := e.schedule.current.Load()
+	s := e.Current()
 	if s.specialists[specialistID] == nil {
 		return nil, store.ErrNotFound
 	}

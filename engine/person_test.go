@@ -39,7 +39,7 @@ func TestEraseDeletesWrittenMail(t *testing.T) {
 				c, folder := noticeClinic(t)
 				ctx := context.Background()
 				for n := 1; n <= 2; n++ {
-					r := booking(n, "checkup")
+					r := bookingOf(n, "checkup")
 					r.SlotStart = c.start.Add(time.Duration(n) * time.Hour)
 					c.mustBook(r)
 				}
@@ -119,7 +119,7 @@ func TestEraseReachesMailThatIsBeingWritten(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		r := booking(1, "checkup")
+		r := bookingOf(1, "checkup")
 		r.SlotStart = c.start
 		c.mustBook(r)
 		time.Sleep(time.Second)

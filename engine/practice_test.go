@@ -249,7 +249,7 @@ func (p *practice) bookings() []store.Appointment {
 }
 
 // booking is the one appointment there is.
-func (p *practice) booking() store.Appointment {
+func (p *practice) bookingOf() store.Appointment {
 	p.t.Helper()
 	all := p.bookings()
 	if len(all) != 1 {

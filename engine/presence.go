@@ -153,7 +153,7 @@ func (e *Engine) takeOffline(ctx context.Context, specialistID, change string) (
 // Beat renews the heartbeat of a specialist who is online. It costs no database operation. store.ErrNotFound,
 // holds.ErrOffline, holds.ErrDeactivated.
 func (e *Engine) Beat(ctx context.Context, specialistID string) error {
-	s := e.schedule.current.Load()
+	s := e.Current()
 	p, ok := s.specialists[specialistID]
 	if !ok {
 		return store.ErrNotFound
@@ -165,7 +165,7 @@ func (e *Engine) Beat(ctx context.Context, specialistID string) error {
 }
 
 // Presence returns what is known of one specialist. store.ErrNotFound.
-func (e *Engine) Presence(ctx context.Context, specialistID string) (Presence, error) {
+func (e *Engine) SpecialistPresence(ctx context.Context, specialistID string) (Presence, error) {
 	p, err := e.Specialist(specialistID)
 	if err != nil {
 		return Presence{}, err

@@ -93,7 +93,7 @@ func TestAutoOffline(t *testing.T) {
 		if err != nil || len(log) != 2 || log[0].Change != "auto_offline" || log[1].Change != "online" {
 			t.Errorf("the log says %+v, %v; want online, then auto_offline", log, err)
 		}
-		p, err := c.Presence(t.Context(), "ada")
+		p, err := c.SpecialistPresence(t.Context(), "ada")
 		if err != nil || p.Online || p.LastOfflineAt.IsZero() || p.Max != 3 {
 			t.Errorf("got %+v, %v; want offline since an instant, with room for 3", p, err)
 		}

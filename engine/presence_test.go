@@ -73,7 +73,7 @@ func (m *moodyHolds) Mode() string {
 
 // onCall is a clinic whose specialists take up to 3 sessions at a time.
 type onCall struct {
-	*clinic
+	*testClinic
 	counted *countingStore
 	moody   *moodyHolds
 	stop    func() // what it runs; idempotent
@@ -131,7 +131,7 @@ func startOnCall(t testing.TB, db *sqlite.Store, o engine.PresenceOptions) *onCa
 		}
 	})
 	t.Cleanup(stop)
-	return &onCall{&clinic{Engine: e, t: t, store: db, holds: live, start: enginetest.Noon(time.UTC, 2)}, counted, moody, stop}
+	return &onCall{&testClinic{Engine: e, t: t, store: db, holds: live, start: enginetest.Noon(time.UTC, 2)}, counted, moody, stop}
 }
 
 func (c *onCall) online(specialists ...string) {
@@ -205,7 +205,7 @@ func (c *onCall) wantLoads(want map[string]int) {
 }
 
 // events follows what is published of one kind, from now on.
-func (c *clinic) events(kinds ...holds.EventKind) func() []holds.Event {
+func (c *testClinic) events(kinds ...holds.EventKind) func() []holds.Event {
 	c.t.Helper()
 	watch, err := c.holds.Watch(context.Background())
 	if err != nil {
@@ -266,7 +266,7 @@ func TestGoingOnlineTwice(t *testing.T) {
 		if log, _ := c.store.PresenceLog(t.Context(), "ada", 10); len(log) != 1 {
 			t.Errorf("the log says %+v, want one line", log)
 		}
-		if p, _ := c.Presence(t.Context(), "ada"); time.Since(p.HeartbeatAt) > time.Second {
+		if p, _ := c.SpecialistPresence(t.Context(), "ada"); time.Since(p.HeartbeatAt) > time.Second {
 			t.Errorf("the heartbeat is %v old", time.Since(p.HeartbeatAt))
 		}
 		for range 2 {
@@ -287,7 +287,7 @@ func TestARestartKeepsWhoIsThere(t *testing.T) {
 		s := c.request(1)
 		c.mustAccept(s.ID, "ada")
 		c.beating(70*time.Second, "ada", "bea")
-		before, err := c.Presence(t.Context(), "ada")
+		before, err := c.SpecialistPresence(t.Context(), "ada")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -296,7 +296,7 @@ func TestARestartKeepsWhoIsThere(t *testing.T) {
 		again := startOnCall(t, c.store, engine.PresenceOptions{})
 		again.wantOnline("ada", "bea")
 		again.wantLoads(map[string]int{"ada": 1, "bea": 0, "cy": 0})
-		after, err := again.Presence(t.Context(), "ada")
+		after, err := again.SpecialistPresence(t.Context(), "ada")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -398,7 +398,7 @@ func TestWhoIsSwitchedOnAgainCanComeBack(t *testing.T) {
 	c.wantOnline()
 	c.online("ada")
 	c.wantOnline("ada")
-	p, err := c.Presence(t.Context(), "ada")
+	p, err := c.SpecialistPresence(t.Context(), "ada")
 	if err != nil || p.Deactivated {
 		t.Errorf("got %+v, %v", p, err)
 	}

@@ -14,7 +14,7 @@ func TestReschedule(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 2, "bea": 1})
 	ctx := context.Background()
 	book := func(n int, start time.Time, specialist string) store.Appointment {
-		r := booking(n, "surgery")
+		r := bookingOf(n, "surgery")
 		r.SlotStart, r.SpecialistID = start, specialist
 		return c.mustBook(r)
 	}
@@ -125,7 +125,7 @@ func TestAMoveAndAnotherChange(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			day := c.start.AddDate(0, 0, n)
-			r := booking(n, "checkup")
+			r := bookingOf(n, "checkup")
 			r.SlotStart = day
 			a := c.mustBook(r)
 			between.first = func() {

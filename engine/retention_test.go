@@ -39,7 +39,7 @@ func TestForgetRemovesAllThatIsOldInBoundedSteps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer e.slots.close()
+	defer e.CloseCache()
 	const old = 5*forgetStep + 7
 	now := e.now()
 	answer := func(n int, at time.Time) store.IdempotencyRecord {

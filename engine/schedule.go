@@ -39,15 +39,18 @@ type scheduleCache struct {
 	base        uint64
 }
 
+// Current is the schedule as it is now. It must not be changed.
+func (e *Engine) Current() *schedule { return e.schedule.current.Load() }
+
 // Schedule returns the clinic's schedule as it is now. It must not be changed.
-func (e *Engine) Schedule() *store.Schedule { return &e.schedule.current.Load().Schedule }
+func (e *Engine) Schedule() *store.Schedule { return &e.Current().Schedule }
 
 // Zone is the clinic's own time zone.
-func (e *Engine) Zone() *time.Location { return e.schedule.current.Load().zone }
+func (e *Engine) Zone() *time.Location { return e.Current().zone }
 
 // AppointmentType returns one active or inactive type. store.ErrNotFound.
 func (e *Engine) AppointmentType(id string) (store.AppointmentType, error) {
-	if t, ok := e.schedule.current.Load().types[id]; ok {
+	if t, ok := e.Current().types[id]; ok {
 		return *t, nil
 	}
 	return store.AppointmentType{}, ErrNoAppointmentType
@@ -55,7 +58,7 @@ func (e *Engine) AppointmentType(id string) (store.AppointmentType, error) {
 
 // Specialist returns one active or inactive specialist. store.ErrNotFound.
 func (e *Engine) Specialist(id string) (store.Specialist, error) {
-	if s, ok := e.schedule.current.Load().specialists[id]; ok {
+	if s, ok := e.Current().specialists[id]; ok {
 		return *s, nil
 	}
 	return store.Specialist{}, store.ErrNotFound
@@ -146,7 +149,7 @@ func newSchedule(read store.Schedule) (*schedule, error) {
 
 // Serves lists the appointment types that a specialist serves.
 func (e *Engine) Serves(specialistID string) []string {
-	return e.schedule.current.Load().serves[specialistID]
+	return e.Current().serves[specialistID]
 }
 
 // scheduleChange is what is recorded of one change of the schedule.
@@ -205,5 +208,45 @@ func (e *Engine) publish(ctx context.Context, ev holds.Event) {
 	ev.At = time.Now().UTC()
 	if err := e.holds.Publish(ctx, ev); err != nil {
 		e.log.Warn("an event was not published; pages catch up when they next ask", "kind", ev.Kind, "error", err)
+	}
+}
+
+func ofSchedule(c store.Change) bool {
+	return c.Noun == store.NounClinic || c.Noun == store.NounAppointmentType || c.Noun == store.NounSpecialist
+}
+
+// followSchedule reads the schedule anew, once for a whole batch, moves the generations of what it concerns, and tells the
+// streams of every specialist touched.
+func (e *Engine) followSchedule(ctx context.Context, changes []store.Change) {
+	before := e.Current()
+	if err := e.readSchedule(ctx); err != nil {
+		// The next change tries again; until then what is decided is a moment old, and the database decides in the end.
+		e.log.Error("the schedule was changed and could not be read anew", "error", err)
+		return
+	}
+	after := e.Current()
+	var specialists, types []string
+	everything := false
+	for i := range changes {
+		switch c := &changes[i]; c.Noun {
+		case store.NounClinic:
+			everything = true
+		case store.NounSpecialist:
+			specialists = append(specialists, c.ID)
+			types = append(types, union(before.serves[c.ID], after.serves[c.ID])...)
+		case store.NounAppointmentType:
+			types = append(types, c.ID)
+			specialists = append(append(specialists, before.assigned(c.ID)...), after.assigned(c.ID)...)
+		}
+	}
+	if everything {
+		types = nil
+	}
+	generation := e.moveGenerations(types...)
+	for _, id := range union(specialists, nil) {
+		e.publish(ctx, holds.Event{
+			Kind: holds.EventAvailability, Span: holds.Span{SpecialistID: id}, Generation: generation,
+			AppointmentTypeIDs: union(before.serves[id], after.serves[id]), // a type that was just taken away is told as well
+		})
 	}
 }

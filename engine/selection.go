@@ -38,7 +38,7 @@ func (e *Engine) Select(ctx context.Context, r SelectRequest) (Selected, error) 
 	if err := asked.validate(); err != nil {
 		return Selected{}, err
 	}
-	s := e.schedule.current.Load()
+	s := e.Current()
 	t, ok := s.types[r.AppointmentTypeID]
 	if !ok {
 		return Selected{}, ErrNoAppointmentType
@@ -116,7 +116,7 @@ func (e *Engine) selectable(r *SelectRequest) []string {
 	if r.SpecialistID != "" {
 		return []string{r.SpecialistID}
 	}
-	t := e.schedule.current.Load().types[r.AppointmentTypeID]
+	t := e.Current().types[r.AppointmentTypeID]
 	if t == nil {
 		return nil
 	}
@@ -151,7 +151,7 @@ type Poll struct {
 // ListingZone is whose wall clock the listings of a type are: the specialist's if one is named, else the clinic's.
 // store.ErrNotFound, *ValidationError.
 func (e *Engine) ListingZone(appointmentTypeID, specialistID string) (*time.Location, error) {
-	_, zone, err := e.listing(e.schedule.current.Load(), appointmentTypeID, specialistID)
+	_, zone, err := e.listing(e.Current(), appointmentTypeID, specialistID)
 	return zone, err
 }
 
@@ -159,7 +159,7 @@ func (e *Engine) ListingZone(appointmentTypeID, specialistID string) (*time.Loca
 // *ValidationError.
 func (e *Engine) Poll(ctx context.Context, r PollRequest) (Poll, error) {
 	generation := e.Generation(r.AppointmentTypeID) // before the schedule: what is listed is at least as new
-	s := e.schedule.current.Load()
+	s := e.Current()
 	t, zone, err := e.listing(s, r.AppointmentTypeID, r.SpecialistID)
 	if err != nil {
 		return Poll{}, err

@@ -14,7 +14,7 @@ import (
 
 // Selections and polling: who is looking at what, also where no stream gets through.
 
-func (c *clinic) look(n int, start time.Time, specialist string, lock bool) engine.Selected {
+func (c *testClinic) look(n int, start time.Time, specialist string, lock bool) engine.Selected {
 	c.t.Helper()
 	s, err := c.Select(c.t.Context(), looking(n, start, specialist, lock))
 	if err != nil {
@@ -28,7 +28,7 @@ func looking(n int, start time.Time, specialist string, lock bool) engine.Select
 }
 
 // poll asks as client n for the day of the clinic's start.
-func (c *clinic) poll(n int, appointmentType, specialist string, selected time.Time) engine.Poll {
+func (c *testClinic) poll(n int, appointmentType, specialist string, selected time.Time) engine.Poll {
 	c.t.Helper()
 	p, err := c.Poll(c.t.Context(), engine.PollRequest{
 		AppointmentTypeID: appointmentType, Date: store.DateOf(c.start), SpecialistID: specialist, Client: client(n), Selected: selected,
@@ -106,7 +106,7 @@ func TestPollingRenewsOnesOwnSelection(t *testing.T) {
 
 func TestAPollSelectsOnlyWhatCanBeBooked(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
-	b := booking(9, "checkup")
+	b := bookingOf(9, "checkup")
 	b.SlotStart = c.start
 	c.mustBook(b)
 	for what, start := range map[string]time.Time{
@@ -180,11 +180,11 @@ func TestPollTellsBookedFromLocked(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1, "bea": 1})
 	at := func(minutes int) time.Time { return c.start.Add(time.Duration(minutes) * time.Minute) }
 	for i, id := range []string{"ada", "bea"} {
-		b := booking(i, "checkup")
+		b := bookingOf(i, "checkup")
 		b.SlotStart, b.SpecialistID = at(0), id
 		c.mustBook(b)
 	}
-	b := booking(3, "checkup")
+	b := bookingOf(3, "checkup")
 	b.SlotStart, b.SpecialistID = at(30), "ada"
 	c.mustBook(b)
 	c.mustHold(4, "surgery", at(120), "ada") // busy from 105 to 210
@@ -244,7 +244,7 @@ func TestAPollSeesWhatHappenedBefore(t *testing.T) {
 		want("lapsed", nil, nil, nil)
 		h = c.mustHold(1, "checkup", c.start, "")
 		want("held once more", nil, at, nil)
-		b := booking(1, "checkup")
+		b := bookingOf(1, "checkup")
 		b.HoldID = h.ID
 		a := c.mustBook(b)
 		want("booked", nil, nil, at)

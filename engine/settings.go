@@ -23,7 +23,7 @@ type Settings struct {
 }
 
 // Settings returns the clinic's settings as they are now. The lists in it must not be changed.
-func (e *Engine) Settings() Settings { return e.schedule.current.Load().settings }
+func (e *Engine) Settings() Settings { return e.Current().settings }
 
 // readSettings reads what the store kept.
 func readSettings(raw json.RawMessage) (s Settings, err error) {

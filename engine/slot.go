@@ -77,7 +77,7 @@ func (l *slotList) at(start time.Time) *listedSlot {
 
 // Timeslots lists the bookable slots of a type. *ValidationError, store.ErrNotFound.
 func (e *Engine) Timeslots(ctx context.Context, r TimeslotsRequest) (Timeslots, error) {
-	s := e.schedule.current.Load()
+	s := e.Current()
 	t, zone, err := e.listing(s, r.AppointmentTypeID, r.SpecialistID)
 	if err != nil {
 		return Timeslots{}, err
@@ -130,7 +130,7 @@ func (e *Engine) listing(s *schedule, appointmentTypeID, specialistID string) (*
 // slotList returns the list from the cache, or computes it from the database.
 func (e *Engine) slotList(ctx context.Context, s *schedule, t *store.AppointmentType, specialistID string, zone *time.Location,
 	from, to store.Date, generation uint64) (*slotList, error) {
-	if e.schedule.current.Load() != s {
+	if e.Current() != s {
 		// The schedule was changed since it was read, so the generation may be newer than s: nothing is kept.
 		return e.computeSlots(ctx, s, t, specialistID, StartOfDay(zone, from), StartOfDay(zone, to))
 	}
@@ -155,7 +155,7 @@ func (e *Engine) computeSlots(ctx context.Context, s *schedule, t *store.Appoint
 	}
 	slices.Sort(list.specialists)
 	first, last := Around(t, from, to)
-	taken, err := e.taken.read(ctx, e.store, list.specialists, first, last)
+	taken, err := e.TakenTime(ctx, list.specialists, first, last)
 	if err != nil {
 		return nil, err
 	}
@@ -241,7 +241,7 @@ func heldSeats(span holds.Span, seats int, held []holds.Hold, asking holds.Owner
 // NextAvailable returns the first slot with a free seat that nobody holds, at or after the instant, up to the type's
 // horizon. ErrNoSlots, store.ErrNotFound, *ValidationError.
 func (e *Engine) NextAvailable(ctx context.Context, appointmentTypeID, specialistID string, after time.Time) (Timeslot, error) {
-	s := e.schedule.current.Load()
+	s := e.Current()
 	t, zone, err := e.listing(s, appointmentTypeID, specialistID)
 	if err != nil {
 		return Timeslot{}, err

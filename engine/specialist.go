@@ -153,7 +153,7 @@ func checkZone(m *mistakes, field, name string) {
 
 // WeeklyHours returns the weekly hours of one specialist. store.ErrNotFound.
 func (e *Engine) WeeklyHours(specialistID string) ([]store.WeeklyWindow, error) {
-	s := e.schedule.current.Load()
+	s := e.Current()
 	if s.specialists[specialistID] == nil {
 		return nil, store.ErrNotFound
 	}
@@ -186,7 +186,7 @@ func (e *Engine) PutWeeklyHours(ctx context.Context, actor Actor, specialistID s
 // DryRunWeeklyHours lists the slots of one type that these hours would give a specialist, changing nothing. Live holds
 // are left out of account. store.ErrNotFound, *ValidationError.
 func (e *Engine) DryRunWeeklyHours(ctx context.Context, specialistID, appointmentTypeID string, hours []store.WeeklyWindow, from, to store.Date) ([]Slot, error) {
-	s := e.schedule.current.Load()
+	s := e.Current()
 	p := s.specialists[specialistID]
 	t := s.types[appointmentTypeID]
 	if p == nil || t == nil {

@@ -154,6 +154,18 @@ func (k *takenTime) apply(before, after *store.Taken) {
 	}
 }
 
+// TakenTime answers as store.Reader.Taken does, from memory where that covers the stretch.
+func (e *Engine) TakenTime(ctx context.Context, specialistIDs []string, from, to time.Time) ([]store.Taken, error) {
+	return e.taken.read(ctx, e.store, specialistIDs, from, to)
+}
+
+// ForgetTaken lets go of all that is kept of taken time: every next reader asks the database.
+func (e *Engine) ForgetTaken() {
+	e.taken.mu.Lock()
+	defer e.taken.mu.Unlock()
+	e.taken.all = nil
+}
+
 // overlaps reports whether slot or busy interval meet [from, to), as store.Reader.Taken selects.
 func overlaps(t *store.Taken, from, to time.Time) bool {
 	return t.SlotStart.Before(to) && from.Before(t.SlotEnd) || t.BusyStart.Before(to) && from.Before(t.BusyEnd)

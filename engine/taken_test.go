@@ -43,7 +43,7 @@ func TestTakenTimeAgreesWithTheStore(t *testing.T) {
 		if step%50 == 0 {
 			to = from.Add(30 * 24 * time.Hour)
 		}
-		got, err := e.taken.read(ctx, e.store, specialists, from, to)
+		got, err := e.TakenTime(ctx, specialists, from, to)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +81,7 @@ func BenchmarkTimeslots(b *testing.B) {
 		before func()
 	}{
 		{"read", func() {
-			e.taken.forgetAll()
+			e.ForgetTaken()
 			e.moveGenerations()
 		}},
 		{"computed", func() { e.moveGenerations() }},
@@ -141,7 +141,7 @@ func bookedClinic(t testing.TB, specialists, days int) (*Engine, []string) {
 	}
 	slices.Sort(ids)
 	now := e.now()
-	row := e.schedule.current.Load().types["checkup"]
+	row := e.Current().types["checkup"]
 	err = db.Write(ctx, func(tx store.Tx) error {
 		for i := range specialists * days * 16 {
 			if i%10 == 0 {
@@ -160,11 +160,4 @@ func bookedClinic(t testing.TB, specialists, days int) (*Engine, []string) {
 		t.Fatal(err)
 	}
 	return e, ids
-}
-
-// forgetAll makes every next reader ask the database.
-func (k *takenTime) forgetAll() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.all = nil
 }

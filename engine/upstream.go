@@ -80,7 +80,7 @@ func (t target) write(patientGUID string, zone *time.Location) upstream.NewAppoi
 // targetOf is where an appointment belongs upstream, or false if it does not belong there: no upstream is configured,
 // or it does not know this type or this specialist.
 func (e *Engine) targetOf(a *store.Appointment) (target, bool) {
-	s := e.schedule.current.Load()
+	s := e.Current()
 	t, p := s.types[a.AppointmentTypeID], s.specialists[a.SpecialistID]
 	if e.options.Upstream == nil || t == nil || p == nil || t.UpstreamTypeID == "" || p.UpstreamColumnID == "" || p.UpstreamScheduleViewID == "" {
 		return target{}, false

@@ -71,7 +71,7 @@ func (s *Server) heartbeat(c *call) error {
 var okBody = []byte(`{"ok":true}`)
 
 func (s *Server) getPresence(c *call) error {
-	p, err := s.engine.Presence(c.ctx(), c.param("id"))
+	p, err := s.engine.SpecialistPresence(c.ctx(), c.param("id"))
 	if err != nil {
 		return err
 	}
