@@ -69,7 +69,12 @@ func TestRefusePrivate(t *testing.T) {
 	for address, refused := range map[string]bool{
 		"127.0.0.1:80": true, "10.1.2.3:443": true, "192.168.0.1:443": true, "172.16.0.1:1": true, "169.254.169.254:80": true, "[::1]:80": true,
 		"[fe80::1]:80": true, "[fd00::1]:80": true, "[::ffff:10.0.0.1]:80": true, "100.64.1.1:80": true, "0.0.0.0:80": true, "nonsense": true,
-		"203.0.113.7:443": false, "[2001:db8::1]:443": false,
+		"203.0.113.7:443": false, "[2001:db8::1]:443": false, "[::ffff:203.0.113.7]:443": false, "1.1.1.1:443": false, "223.255.255.255:1": false,
+		// in other words, or meant for nobody
+		"0.1.2.3:80": true, "192.0.0.8:80": true, "198.18.0.1:80": true, "198.19.255.255:80": true, "240.0.0.1:80": true, "255.255.255.255:80": true,
+		"224.0.0.1:80": true, "[ff02::1]:80": true, "[fec0::1]:80": true, "[100::1]:80": true, "[::]:80": true,
+		"[::ffff:127.0.0.1]:80": true, "[::127.0.0.1]:80": true, "[::ffff:0:10.0.0.1]:80": true, "[64:ff9b::10.0.0.1]:80": true, "[64:ff9b::a9fe:a9fe]:80": true,
+		"[64:ff9b:1::10.0.0.1]:80": true, "[2002:a00:1::1]:80": true, "[2002:7f00:1::]:80": true, "[2001:0:53aa:64c::1]:80": true, "[fe80::1%eth0]:80": true,
 	} {
 		if got := refusePrivate(address) != nil; got != refused {
 			t.Errorf("%s: refused %v, want %v", address, got, refused)

@@ -13,7 +13,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
-	"net/netip"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -83,23 +82,6 @@ func NewHooks(o HookOptions) *Hooks {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
-
-var errPrivate = errors.New("address is private")
-
-func refusePrivate(address string) error {
-	host, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return errPrivate
-	}
-	a := host.Addr().Unmap()
-	if a.IsLoopback() || a.IsPrivate() || a.IsLinkLocalUnicast() || a.IsMulticast() || a.IsUnspecified() || shared.Contains(a) {
-		return errPrivate
-	}
-	return nil
-}
-
-// shared is the carrier's address space (RFC 6598), which leads into somebody's private network.
-var shared = netip.MustParsePrefix("100.64.0.0/10")
 
 // Post delivers one webhook. The same id is the same message, however often it arrives.
 func (h *Hooks) Post(ctx context.Context, url, secret, id string, at time.Time, body []byte) error {

@@ -1,0 +1,44 @@
+package notice
+
+import (
+	"errors"
+	"net/netip"
+	"slices"
+)
+
+var errPrivate = errors.New("address is private")
+
+// refusePrivate refuses addresses, with their port, that do not lead to the public internet.
+func refusePrivate(address string) error {
+	host, err := netip.ParseAddrPort(address)
+	if err != nil || isPrivate(host.Addr()) {
+		return errPrivate
+	}
+	return nil
+}
+
+// isPrivate reports whether an address can lead into somebody's own network. Of IPv6 only what is assigned to the public
+// internet is public, so the old ways of writing an IPv4 address inside of it (NAT64, IPv4-compatible, translated) are
+// private whatever they contain. A mapped IPv4 address is that IPv4 address, since the system connects to it as such.
+func isPrivate(a netip.Addr) bool {
+	a = a.Unmap()
+	if a.Is6() && !publicIPv6.Contains(a) {
+		return true
+	}
+	return a.IsLoopback() || a.IsPrivate() || a.IsLinkLocalUnicast() || a.IsMulticast() || a.IsUnspecified() ||
+		slices.ContainsFunc(privateNetworks, func(p netip.Prefix) bool { return p.Contains(a) })
+}
+
+// publicIPv6 is what IANA assigns as global unicast (RFC 4291, section 2.4).
+var publicIPv6 = netip.MustParsePrefix("2000::/3")
+
+// privateNetworks are those of the special-purpose registries (RFC 6890) that net/netip does not know by name.
+var privateNetworks = []netip.Prefix{
+	netip.MustParsePrefix("0.0.0.0/8"),     // this network; Linux connects some of it to itself
+	netip.MustParsePrefix("100.64.0.0/10"), // the carrier's address space (RFC 6598)
+	netip.MustParsePrefix("192.0.0.0/24"),  // protocol assignments
+	netip.MustParsePrefix("198.18.0.0/15"), // measurements between networks (RFC 2544)
+	netip.MustParsePrefix("240.0.0.0/4"),   // reserved, and broadcast
+	netip.MustParsePrefix("2001::/32"),     // Teredo: an IPv4 address behind somebody's NAT
+	netip.MustParsePrefix("2002::/16"),     // 6to4: any IPv4 address; given up by RFC 7526
+}
