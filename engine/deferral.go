@@ -62,6 +62,37 @@ func (r *rests) wakeAll() {
 	r.of = nil
 }
 
+// posting are the webhook addresses that a call is under way to, since when. One that takes its time delays what is for
+// it, and leaves the other places of the lane to the others.
+type posting struct {
+	mu    sync.Mutex
+	since map[string]time.Time
+}
+
+// maxPostingWait bounds how long a webhook waits behind another before it looks again.
+const maxPostingWait = 5 * time.Second
+
+// begin takes the address, or says for how long to leave it alone: as long again as the call under way has taken, so that
+// what waits for one that hangs is not taken out of the queue every moment. The time is real: the clinic's may be set.
+func (p *posting) begin(address string) (wait time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if since, busy := p.since[address]; busy {
+		return min(max(time.Since(since), 50*time.Millisecond), maxPostingWait)
+	}
+	if p.since == nil {
+		p.since = make(map[string]time.Time)
+	}
+	p.since[address] = time.Now()
+	return 0
+}
+
+func (p *posting) end(address string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.since, address)
+}
+
 // behindNotice says until when a mail or a webhook stands behind an earlier one of the same appointment to the same
 // receiver: what was decided first is told first.
 func (e *Engine) behindNotice(ctx context.Context, op *store.Operation) (time.Time, bool) {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -201,6 +202,45 @@ func TestWebhooksWaitForTheirReceiver(t *testing.T) {
 			t.Errorf("the receiver that came back was told %v, want %v", got, want)
 		}
 	})
+}
+
+// A receiver that takes calls and does not answer has one at a time, and the other receivers have theirs meanwhile.
+func TestAHangingWebhookDelaysOnlyItself(t *testing.T) {
+	let := make(chan struct{})
+	var hanging, most atomic.Int32
+	slow := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		most.Store(max(most.Load(), hanging.Add(1)))
+		<-let
+		hanging.Add(-1)
+	}))
+	t.Cleanup(slow.Close)
+	t.Cleanup(func() { close(let) })
+	told := make(chan struct{}, 100)
+	quick := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { told <- struct{}{} }))
+	t.Cleanup(quick.Close)
+	c, _ := noticeClinic(t)
+	if _, err := c.UpdateSettings(t.Context(), "system", func(s *engine.Settings) {
+		s.Webhooks = []engine.WebhookEndpoint{{ID: "slow", URL: slow.URL, Active: true}, {ID: "quick", URL: quick.URL, Active: true}}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	const bookings = 12
+	for i := range bookings {
+		r := booking(i, "checkup")
+		r.SlotStart = c.start.AddDate(0, 0, i/3).Add(time.Duration(i%3) * time.Hour)
+		c.mustBook(r)
+	}
+	limit := time.After(10 * time.Second) // one call may hang for 15 s
+	for i := range bookings {
+		select {
+		case <-told:
+		case <-limit:
+			t.Fatalf("the receiver that answers was told %d times of %d while %d calls to the other one hang", i, bookings, hanging.Load())
+		}
+	}
+	if most.Load() != 1 {
+		t.Errorf("the receiver that hangs had %d calls at a time, want 1", most.Load())
+	}
 }
 
 // Who answers and refuses was reached: that counts, and ten of them are the end.

@@ -77,7 +77,8 @@ type Engine struct {
 	agents     agentSessions
 	closed     closedTime
 	clock      queueClock
-	hookRests  rests // webhook addresses that were not reached
+	hookRests  rests   // webhook addresses that were not reached
+	posting    posting // webhook addresses that are being posted to
 }
 
 // Options configure an Engine; the zero value of each field is its default.

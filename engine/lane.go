@@ -29,7 +29,7 @@ func newLanes() []*lane {
 	return []*lane{
 		{kinds: []store.OperationKind{store.UpstreamBook, store.UpstreamReschedule}, width: 1},
 		{kinds: []store.OperationKind{store.UpstreamCancel, store.UpstreamComment}, width: 1},
-		{kinds: []store.OperationKind{store.Webhook}, width: 4},
+		{kinds: []store.OperationKind{store.Webhook}, width: 8}, // one call at a time to each address
 		{kinds: []store.OperationKind{store.Email}, width: 2},
 	}
 }

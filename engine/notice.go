@@ -295,6 +295,10 @@ func (e *Engine) deliverHook(ctx context.Context, op *store.Operation) outcome {
 	if at, behind := e.behindNotice(ctx, op); behind {
 		return outcome{end: later, at: at, detail: op.LastError}
 	}
+	if wait := e.posting.begin(url); wait > 0 {
+		return outcome{end: later, at: e.now().Add(wait), detail: op.LastError}
+	}
+	defer e.posting.end(url)
 	err := e.options.Notices.Hooks.Post(ctx, url, endpoints[i].Secret, op.ID, e.now(), p.Body)
 	if notice.IsUnreachable(err) {
 		wait := e.hookRests.rest(url, time.Now(), e.options.Outbound.Backoff)
