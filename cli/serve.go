@@ -131,6 +131,9 @@ func openHouse(ctx context.Context, cfg config, o houseOptions) (_ *house, err e
 		return nil, err
 	}
 
+	if o.demo { // its visitors and whoever tries it come from one machine
+		cfg.limits.HoldShare = 100
+	}
 	h.web, err = web.New(h.engine, web.Options{
 		BaseURL: cfg.baseURL, TrustedProxies: cfg.trustedProxies, RateLimit: cfg.rateLimit, Limits: cfg.limits,
 		Demo: o.demo, StorageMode: h.holds.Mode, Logger: h.log, Version: o.version,

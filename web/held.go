@@ -6,23 +6,26 @@ import (
 	"sync"
 	"time"
 
+	"holdfast/engine"
 	"holdfast/holds"
 )
 
 // Limits bound what the public may have at a time. They are meant to stop a machine, not a waiting room; the zero value
 // of each is its default. Each node counts for itself.
 type Limits struct {
-	HoldsPerAddress   int // live holds of one address; default 200
-	HoldsPerDay       int // live holds on one UTC day of one specialist; default 100
-	Streams           int // live streams in all, with or without Options.RateLimit; default 20,000
-	StreamsPerAddress int // live streams of one address; default 200
+	HoldsPerAddress    int // live holds of one address; default 200
+	HoldsPerDay        int // live holds on one UTC day of one specialist; default 100
+	HoldShare          int // per cent of one specialist's day, and of the week, that one address may hold, at least minHoldShare seats; default 20
+	SessionsPerAddress int // requests for a session of one address that wait at a time; default 10
+	Streams            int // live streams in all, with or without Options.RateLimit; default 20,000
+	StreamsPerAddress  int // live streams of one address; default 200
 }
 
 func (l Limits) withDefaults() Limits {
 	for _, x := range []struct {
 		to    *int
 		value int
-	}{{&l.HoldsPerAddress, 200}, {&l.HoldsPerDay, 100}, {&l.Streams, 20_000}, {&l.StreamsPerAddress, 200}} {
+	}{{&l.HoldsPerAddress, 200}, {&l.HoldsPerDay, 100}, {&l.HoldShare, 20}, {&l.SessionsPerAddress, 10}, {&l.Streams, 20_000}, {&l.StreamsPerAddress, 200}} {
 		if *x.to == 0 {
 			*x.to = x.value
 		}
@@ -30,11 +33,13 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// heldTogether bounds the live holds that have something in common. It knows of each hold only when it was due to end
-// at last sight; whether it still lives, the table of holds is asked when there seem to be too many. A nil one bounds
-// nothing.
+// minHoldShare is what one address may hold of a day and of a week however short they are: two people of one household.
+const minHoldShare = 2
+
+// heldTogether bounds the live holds that have something in common, or what else ends by itself. It knows of each only when
+// it was due to end at last sight; whether it still lives, the table of holds is asked when there seem to be too many. A
+// nil one bounds nothing.
 type heldTogether[K comparable] struct {
-	max int
 	end func(ctx context.Context, id string) (time.Time, bool) // of a live hold
 
 	mu  sync.Mutex
@@ -46,14 +51,14 @@ type heldGroup struct {
 	looked time.Time            // when the table was last asked
 }
 
-func newHeldTogether[K comparable](most int, end func(context.Context, string) (time.Time, bool)) *heldTogether[K] {
-	return &heldTogether[K]{max: most, end: end, all: make(map[K]*heldGroup)}
+func newHeldTogether[K comparable](end func(context.Context, string) (time.Time, bool)) *heldTogether[K] {
+	return &heldTogether[K]{end: end, all: make(map[K]*heldGroup)}
 }
 
-// admit counts a hold, or says that there are as many as there may be. A hold that was counted before is not counted
-// again.
-func (h *heldTogether[K]) admit(ctx context.Context, key K, hold *holds.Hold, now time.Time) bool {
-	if h == nil || h.count(key, hold) {
+// admit counts a hold by its id, or says that there are as many as there may be. One that was counted before is not
+// counted again.
+func (h *heldTogether[K]) admit(ctx context.Context, key K, most int, id string, end, now time.Time) bool {
+	if h == nil || h.count(key, most, id, end) {
 		return true
 	}
 	h.mu.Lock()
@@ -66,10 +71,10 @@ func (h *heldTogether[K]) admit(ctx context.Context, key K, hold *holds.Hold, no
 	if ask {
 		h.refresh(ctx, key, time.Time{})
 	}
-	return h.count(key, hold)
+	return h.count(key, most, id, end)
 }
 
-func (h *heldTogether[K]) count(key K, hold *holds.Hold) bool {
+func (h *heldTogether[K]) count(key K, most int, id string, end time.Time) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	g := h.all[key]
@@ -77,10 +82,10 @@ func (h *heldTogether[K]) count(key K, hold *holds.Hold) bool {
 		g = &heldGroup{ends: make(map[string]time.Time)}
 		h.all[key] = g
 	}
-	if _, known := g.ends[hold.ID]; !known && len(g.ends) >= h.max {
+	if _, known := g.ends[id]; !known && len(g.ends) >= most {
 		return false
 	}
-	g.ends[hold.ID] = hold.ExpiresAt
+	g.ends[id] = end
 	return true
 }
 
@@ -140,20 +145,29 @@ type heldDay struct {
 	day          int64 // since 1970
 }
 
+// heldShare is what one network holds of a day or a week of one specialist.
+type heldShare struct {
+	network      netip.Addr
+	specialistID string
+	week         bool
+	period       int64
+}
+
+// Refusals of more than the public may have at a time.
+var (
+	errHoldsOfAddress    = errRateLimited.with("As many times are held from this network as may be. Book one, give one back, or try again when Retry-After says.")
+	errHoldsOfDay        = errRateLimited.with("As many times of this day are held as may be. Choose another day, or try again when Retry-After says.")
+	errShareOfDay        = errRateLimited.with("As many times of this day are held from this network as may be. Book one, give one back, or choose another day.")
+	errShareOfWeek       = errRateLimited.with("As many times of this week are held from this network as may be. Book one, give one back, or choose another week.")
+	errSessionsOfAddress = errRateLimited.with("As many requests for a session wait from this network as may be. Try again when Retry-After says.")
+)
+
 // admitHold counts a hold that the public took, or gives it back and says that there are too many.
 func (s *Server) admitHold(c *call, h *holds.Hold) error {
 	if c.caller.trusted() || s.byAddress == nil {
 		return nil
 	}
-	refusal := errRateLimited.with("As many times are held from this network as may be. Book one, give one back, or try again when Retry-After says.")
-	ok := true
-	if address := s.address(c.r); address.IsValid() {
-		ok = s.byAddress.admit(c.ctx(), network(address), h, c.started)
-	}
-	if ok {
-		refusal = errRateLimited.with("As many times of this day are held as may be. Choose another day, or try again when Retry-After says.")
-		ok = s.byDay.admit(c.ctx(), heldDay{h.SpecialistID, h.SlotStart.Unix() / 86400}, h, c.started)
-	}
+	refusal, ok := s.tooManyHeld(c, h)
 	if ok {
 		return nil
 	}
@@ -161,6 +175,51 @@ func (s *Server) admitHold(c *call, h *holds.Hold) error {
 		return err
 	}
 	return refusal.again(10 * time.Second)
+}
+
+// tooManyHeld counts a hold everywhere, or says where there is no room for it.
+func (s *Server) tooManyHeld(c *call, h *holds.Hold) (refusal problem, ok bool) {
+	if address := s.address(c.r); address.IsValid() {
+		from := network(address)
+		if !s.byAddress.admit(c.ctx(), from, s.limits.HoldsPerAddress, h.ID, h.ExpiresAt, c.started) {
+			return errHoldsOfAddress, false
+		}
+		day, week := s.engine.RoomAround(h)
+		if !s.byShare.admit(c.ctx(), heldShare{from, h.SpecialistID, false, day.Period}, s.limits.shareOf(day), h.ID, h.ExpiresAt, c.started) {
+			return errShareOfDay, false
+		}
+		if !s.byShare.admit(c.ctx(), heldShare{from, h.SpecialistID, true, week.Period}, s.limits.shareOf(week), h.ID, h.ExpiresAt, c.started) {
+			return errShareOfWeek, false
+		}
+	}
+	return errHoldsOfDay, s.byDay.admit(c.ctx(), heldDay{h.SpecialistID, h.SlotStart.Unix() / 86400}, s.limits.HoldsPerDay, h.ID, h.ExpiresAt, c.started)
+}
+
+// shareOf is how many seats one address may hold.
+func (l *Limits) shareOf(r engine.Room) int { return max(minHoldShare, r.Seats*l.HoldShare/100) }
+
+// admitSession counts a request for a session that the public is about to make. A client has one waiting at a time, so it
+// is counted by its client.
+func (s *Server) admitSession(c *call) error {
+	address := s.address(c.r)
+	if c.caller.trusted() || s.bySession == nil || !address.IsValid() || c.client == "" {
+		return nil
+	}
+	if s.bySession.admit(c.ctx(), network(address), s.limits.SessionsPerAddress, c.client.Owner().String(), c.started.Add(engine.SessionRequestTTL), c.started) {
+		return nil
+	}
+	return errSessionsOfAddress.again(10 * time.Second)
+}
+
+// admitLook counts a read of the public that changes what others see as if it were a write.
+func (s *Server) admitLook(c *call) error {
+	if c.caller.trusted() {
+		return nil
+	}
+	if wait, ok := s.writes.allow(s.address(c.r), c.started); !ok {
+		return tooMany(wait)
+	}
+	return nil
 }
 
 // network is what counts as one address: of IPv6, a household or a server has a whole /64.

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"strings"
 	"testing"
+	"time"
 
 	"holdfast/web"
 )
@@ -65,6 +67,92 @@ func TestOneDayIsNotHeldWhole(t *testing.T) {
 	h.do("POST", "/v1/holds", map[string]any{
 		"appointmentTypeId": "checkup", "slotStartDate": h.at(30 * (first + 2)), "specialistId": "bea", "clientId": client(90),
 	}, from("203.0.113.3")).want(201) // another specialist
+}
+
+func TestOneNetworkHoldsAFifthOfADay(t *testing.T) {
+	h := newHouse(t, limited(web.Limits{}))
+	const first = 24 // midnight; the day has 48 slots
+	for n := first; n < first+9; n++ {
+		h.holdFrom(n, fmt.Sprintf("2001:db8:1:2::%d", n)).want(201)
+	}
+	refused := h.holdFrom(first+9, "2001:db8:1:2:ffff::1").problem(429, "rate_limited")
+	if refused.header.Get("Retry-After") == "" {
+		t.Errorf("the refusal does not say when to come again: %s", refused.raw)
+	}
+	if held := h.do("GET", "/v1/holds", nil, header{"Holdfast-Client": client(first + 9)}).want(200).body["holds"].([]any); len(held) != 0 {
+		t.Errorf("what was refused is held all the same: %v", held)
+	}
+	lock := map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(30 * (first + 10)), "specialistId": "ada", "clientId": client(200), "lock": true}
+	h.do("POST", "/v1/slots/select", lock, from("2001:db8:1:2::1")).problem(429, "rate_limited")
+	h.holdFrom(first+9, "2001:db8:1:3::1").want(201)           // another network
+	h.holdFrom(first+48, "2001:db8:1:2::1").want(201)          // the next day
+	h.holdFrom(first+10, "2001:db8:1:2::1", asAdmin).want(201) // the clinic's own programs
+	h.do("POST", "/v1/holds", map[string]any{
+		"appointmentTypeId": "checkup", "slotStartDate": h.at(30 * first), "specialistId": "bea", "clientId": client(90),
+	}, from("2001:db8:1:2::1")).want(201) // another specialist
+}
+
+func TestOneNetworkHoldsAFifthOfAWeek(t *testing.T) {
+	h := newHouse(t, limited(web.Limits{}))
+	var hours []map[string]any // five slots a day
+	for day := range 7 {
+		hours = append(hours, map[string]any{"weekday": strings.ToLower(time.Weekday(day).String()), "start": "12:00", "end": "14:30"})
+	}
+	h.do("PUT", "/v1/specialists/ada/weekly-hours", hours, asAdmin).want(200)
+	monday := (8 - int(h.start.Weekday())) % 7
+	hold := func(day, n int) *reply { return h.holdFrom(48*(monday+day)+n, "203.0.113.7") }
+	for day := range 3 {
+		hold(day, 0).want(201)
+		hold(day, 1).want(201) // two in any case
+		hold(day, 2).problem(429, "rate_limited")
+	}
+	hold(3, 0).want(201)
+	hold(3, 1).problem(429, "rate_limited") // 7 of 35
+	hold(6, 0).problem(429, "rate_limited")
+	hold(7, 0).want(201) // the next week
+}
+
+// A hold of the public lives as long as a form takes; a program may ask for more.
+func TestAHoldOfThePublicLivesFiveMinutesAtATime(t *testing.T) {
+	h := newHouse(t)
+	h.do("PATCH", "/v1/appointment-types/surgery", map[string]any{"holdTtlSeconds": 400}, asAdmin).want(200)
+	for n, c := range []struct {
+		appointmentType string
+		who             header
+		asked, want     int
+	}{
+		{"checkup", nil, 600, 300}, {"checkup", nil, 301, 300}, {"checkup", nil, 300, 300}, {"checkup", nil, 20, 20}, {"surgery", nil, 600, 400},
+		{"checkup", asAdmin, 600, 600},
+	} {
+		body := map[string]any{"appointmentTypeId": c.appointmentType, "slotStartDate": h.at(180 * n), "clientId": client(n), "ttlSeconds": c.asked}
+		r := h.do("POST", "/v1/holds", body, c.who).want(201)
+		if got := int(r.get("ttlMs").(float64)+500) / 1000; got != c.want {
+			t.Errorf("%s for %d s as %v: got %d s, want %d", c.appointmentType, c.asked, c.who, got, c.want)
+		}
+		r = h.do("PATCH", "/v1/holds", map[string]any{"holdId": r.text("holdId"), "clientId": client(n), "ttlSeconds": c.asked}, c.who).want(200)
+		if got := int(r.get("ttlMs").(float64)+500) / 1000; got != c.want {
+			t.Errorf("%s extended for %d s as %v: got %d s, want %d", c.appointmentType, c.asked, c.who, got, c.want)
+		}
+	}
+	h.hold(9, "checkup", h.at(-60), map[string]any{"ttlSeconds": 601}).problem(422, "validation_failed").field("ttlSeconds")
+}
+
+func TestOneNetworkAsksForSoManySessions(t *testing.T) {
+	h := newHouse(t, limited(web.Limits{SessionsPerAddress: 2}))
+	ask := func(n int, address string, more ...header) *reply {
+		t.Helper()
+		return h.do("POST", "/v1/sessions", map[string]any{"clientId": client(n)}, append(more, from(address))...)
+	}
+	first := ask(1, "203.0.113.7").want(201).text("session", "id")
+	ask(2, "203.0.113.7").want(201)
+	if ask(3, "203.0.113.7").problem(429, "rate_limited").header.Get("Retry-After") == "" {
+		t.Error("the refusal does not say when to come again")
+	}
+	ask(1, "203.0.113.7").want(201) // the one that it has
+	ask(3, "203.0.113.8").want(201) // another network
+	ask(4, "203.0.113.7", asAdmin).want(201)
+	h.do("POST", "/v1/sessions/"+first+"/cancel", map[string]any{"clientId": client(1)}).want(200)
+	h.eventually("a request that is over makes room", func() bool { return ask(5, "203.0.113.7").status == 201 })
 }
 
 func TestWithoutTheLimitOneNetworkHoldsWhatItLikes(t *testing.T) {

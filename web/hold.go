@@ -61,9 +61,13 @@ func (s *Server) createHold(c *call, b *createHoldBody) error {
 	if err != nil {
 		return err
 	}
+	ttl := seconds(b.TTLSeconds)
+	if !c.caller.trusted() {
+		ttl = s.engine.PublicTTL(b.AppointmentTypeID, ttl)
+	}
 	h, err := s.engine.Hold(c.ctx(), engine.HoldRequest{
 		AppointmentTypeID: b.AppointmentTypeID, SlotStart: start, SpecialistID: b.SpecialistID, Client: c.client,
-		TTL: seconds(b.TTLSeconds), Displace: b.Displace, IgnoreHours: b.IgnoreHours, Moving: moving,
+		TTL: ttl, Displace: b.Displace, IgnoreHours: b.IgnoreHours, Moving: moving,
 	})
 	if err != nil {
 		return err
@@ -102,7 +106,11 @@ type extendedJSON struct {
 }
 
 func (s *Server) extendHold(c *call, b *extendHoldBody) error {
-	h, err := s.engine.ExtendHold(c.ctx(), b.HoldID, c.client, seconds(b.TTLSeconds), b.Restart)
+	ttl := seconds(b.TTLSeconds)
+	if !c.caller.trusted() {
+		ttl = s.engine.PublicTTLOf(c.ctx(), b.HoldID, ttl)
+	}
+	h, err := s.engine.ExtendHold(c.ctx(), b.HoldID, c.client, ttl, b.Restart)
 	if err != nil {
 		return err
 	}

@@ -172,6 +172,9 @@ type sessionBody struct {
 }
 
 func (s *Server) requestSession(c *call, _ *sessionBody) error {
+	if err := s.admitSession(c); err != nil {
+		return err
+	}
 	once := c.answering(func(v any) (int, []byte) {
 		x := v.(store.Session)
 		return rendered(http.StatusCreated, sessionAnswer(&x))

@@ -96,6 +96,11 @@ func (s *Server) pollSlots(c *call) error {
 	if err := q.err(); err != nil {
 		return err
 	}
+	if r.Client != "" { // it renews or makes the client's selection
+		if err := s.admitLook(c); err != nil {
+			return err
+		}
+	}
 	zone, err := s.engine.ListingZone(r.AppointmentTypeID, r.SpecialistID)
 	if err != nil {
 		return err

@@ -42,6 +42,21 @@ func TestOneAddressCannotWriteWithoutEnd(t *testing.T) {
 	h.write(asAdmin).want(422)               // nor are programs with a key
 }
 
+// A poll of a client renews what the client is looking at, so it is no mere read.
+func TestAPollOfAClientCountsAsAWrite(t *testing.T) {
+	h := newHouse(t, func(o *web.Options) { o.RateLimit = true })
+	path := "&selected=" + h.start.Format("15:04")
+	n, last := 0, h.poll(1, path)
+	for ; last.status == 200; last = h.poll(1, path) {
+		if n++; n > 5000 {
+			t.Fatal("5000 polls of a client were not limited")
+		}
+	}
+	last.problem(429, "rate_limited")
+	h.poll(1, path, asAdmin).want(200)
+	h.do("GET", "/v1/slots/poll?appointmentTypeId=checkup", nil).want(200) // a mere read
+}
+
 func TestGuessingKeysIsLimited(t *testing.T) {
 	h := newHouse(t, func(o *web.Options) { o.RateLimit = true })
 	guess := header{"Authorization": "Bearer hfk_guess"}

@@ -74,8 +74,11 @@ type Server struct {
 	parts       *partsAnswers
 	writes      *limiter // public writes by address; nil: no limit
 	opens       *limiter // stream opens by address; nil: no limit
+	limits      Limits
 	byAddress   *heldTogether[netip.Addr]
 	byDay       *heldTogether[heldDay]
+	byShare     *heldTogether[heldShare]
+	bySession   *heldTogether[netip.Addr] // waiting requests, by the owner of each
 	metrics     *metrics
 	documents   documents
 	hub         *stream.Hub           // the live streams
@@ -108,15 +111,16 @@ func New(e *engine.Engine, o Options) (*Server, error) {
 			return nil, fmt.Errorf("base URL: %w", err)
 		}
 	}
+	s.limits = o.Limits.withDefaults()
 	s.metrics.presence(e)
 	s.hub = stream.New(streamSource(e), o.Logger, streamOptions(o))
 	s.work = append(s.work, s.hub.Run)
 	s.credentials = []credential{s.apiKey, s.manageLink, s.staffCookie}
 	if o.RateLimit {
 		s.writes, s.opens = newLimiter(publicWrites), newLimiter(streamOpens)
-		limits := o.Limits.withDefaults()
-		s.byAddress, s.byDay = newHeldTogether[netip.Addr](limits.HoldsPerAddress, e.HoldEnd), newHeldTogether[heldDay](limits.HoldsPerDay, e.HoldEnd)
-		s.work = append(s.work, s.writes.forget, s.opens.forget, s.byAddress.forget, s.byDay.forget)
+		s.byAddress, s.byDay = newHeldTogether[netip.Addr](e.HoldEnd), newHeldTogether[heldDay](e.HoldEnd)
+		s.byShare, s.bySession = newHeldTogether[heldShare](e.HoldEnd), newHeldTogether[netip.Addr](e.SessionWaits)
+		s.work = append(s.work, s.writes.forget, s.opens.forget, s.byAddress.forget, s.byDay.forget, s.byShare.forget, s.bySession.forget)
 	}
 	var err error
 	if s.files, err = pages.Load(); err != nil {
