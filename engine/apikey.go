@@ -44,6 +44,9 @@ func (e *Engine) CreateAPIKey(ctx context.Context, actor Actor, name string, sco
 		if err := tx.InsertAPIKey(ctx, key); err != nil {
 			return err
 		}
+		if err := onceOf(ctx).remember(ctx, tx, key, now); err != nil {
+			return err
+		}
 		return audit(ctx, tx, now, actor, "apikey.created", "apikey:"+key.ID, "", nil, map[string]string{"name": name, "scope": string(scope)})
 	})
 	return key, secret, err

@@ -22,7 +22,7 @@ type Once struct {
 type onceKey struct{}
 
 // WithOnce hands o to a use case that has no argument for it: creating a specialist, an appointment type or a user,
-// importing a clinic, erasing a person, and whatever changes a session. The answer commits with the change.
+// making an API key, importing a clinic, erasing a person, and whatever changes a session. The answer commits with the change.
 func WithOnce(ctx context.Context, o *Once) context.Context {
 	if o == nil {
 		return ctx

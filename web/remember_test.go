@@ -2,11 +2,16 @@ package web_test
 
 import (
 	"context"
+	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"holdfast/engine"
+	"holdfast/holds/memory"
 	"holdfast/store"
+	"holdfast/web"
 )
 
 // Where an answer is remembered: with the change that it answers, or, where nothing durable changed, in memory.
@@ -169,5 +174,42 @@ func TestAnswersAreRememberedWhereTheyBelong(t *testing.T) {
 		if again := x.do(key(x.name)); again.raw != first.raw || again.header.Get("Idempotency-Replayed") != "true" {
 			t.Errorf("%s: the repeat got %s, want %s again", x.name, again.raw, first.raw)
 		}
+	}
+}
+
+// A page that lost the answer gets the same key again. After a restart it gets no other, and no secret: the database has none.
+func TestOneAPIKeyPerIdempotencyKey(t *testing.T) {
+	h := newHouse(t)
+	body, once := `{"name":"phone agent","scope":"agent"}`, key("one key")
+	first := h.do("POST", "/v1/api-keys", body, asAdmin, once).want(201)
+	again := h.do("POST", "/v1/api-keys", body, asAdmin, once).want(201)
+	if first.text("key") == "" || again.raw != first.raw || again.header.Get("Idempotency-Replayed") != "true" {
+		t.Errorf("repeated: got %s, want %s", again.raw, first.raw)
+	}
+	h.do("POST", "/v1/api-keys", `{"name":"other","scope":"agent"}`, asAdmin, once).problem(422, "idempotency_mismatch")
+
+	live := memory.New(memory.Options{})
+	t.Cleanup(func() { live.Close() })
+	e, err := engine.New(t.Context(), engine.Options{Store: h.written, Holds: live, AdminKey: adminKey})
+	if err != nil {
+		t.Fatal(err)
+	}
+	restarted, err := web.New(e, web.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := httptest.NewRequest("POST", "/v1/api-keys", strings.NewReader(body))
+	for _, headers := range []header{asAdmin, once, {"Content-Type": "application/json"}} {
+		for name, value := range headers {
+			r.Header.Set(name, value)
+		}
+	}
+	w := httptest.NewRecorder()
+	restarted.Handler().ServeHTTP(w, r)
+	if got := w.Body.String(); w.Code != 201 || !strings.Contains(got, first.text("apiKey", "id")) || strings.Contains(got, first.text("key")) {
+		t.Errorf("repeated after a restart: got %d %s, want the key of before without its secret", w.Code, got)
+	}
+	if list := h.do("GET", "/v1/api-keys", nil, asAdmin).want(200).body["apiKeys"].([]any); len(list) != 1 {
+		t.Errorf("%d keys were made, want 1: %v", len(list), list)
 	}
 }

@@ -316,7 +316,6 @@ var notRemembered = map[string]string{
 	"/v1/auth/sign-out": "every answer takes the cookie away",
 	"/v1/auth/password": "the body is a secret, and a repeat comes to the same",
 	"/v1/auth/totp":     "the answer is a secret; it changes nothing",
-	"/v1/api-keys":      "the answer is a secret",
 	"/mcp":              "the protocol has no such header; a booking token books once",
 }
 

@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"time"
 
 	"holdfast/engine"
 	"holdfast/store"
@@ -93,15 +94,24 @@ type apiKeyBody struct {
 	Scope string `json:"scope"`
 }
 
-// createAPIKey answers with the key this once. It is not remembered under an idempotency key, because that would keep
-// the secret.
+// createAPIKey answers with the key. Under an idempotency key one is made: a repeat is answered with the key while this
+// process lives, and afterwards without it, because the database keeps no secret.
 func (s *Server) createAPIKey(c *call, b *apiKeyBody) error {
-	c.once = nil
-	k, secret, err := s.engine.CreateAPIKey(c.ctx(), c.caller.actor, b.Name, store.Scope(b.Scope))
+	once := c.answering(func(result any) (int, []byte) {
+		k := result.(store.APIKey)
+		return rendered(http.StatusCreated, map[string]any{"apiKey": apiKeyOf(&k)})
+	})
+	k, secret, err := s.engine.CreateAPIKey(engine.WithOnce(c.ctx(), once), c.caller.actor, b.Name, store.Scope(b.Scope))
 	if err != nil {
 		return err
 	}
-	return c.json(http.StatusCreated, map[string]any{"apiKey": apiKeyOf(&k), "key": secret})
+	c.status, c.out = rendered(http.StatusCreated, map[string]any{"apiKey": apiKeyOf(&k), "key": secret})
+	if once != nil {
+		whole := *once
+		whole.Answer = func(any) (int, []byte) { return c.status, c.out }
+		s.engine.Remember(&whole, nil, time.Now())
+	}
+	return nil
 }
 
 func (s *Server) revokeAPIKey(c *call) error {
