@@ -243,6 +243,10 @@ func firstRun(ctx context.Context, w io.Writer, h *house, cfg config, base strin
 		_, err = fmt.Fprintf(w, "\n%s can sign in as owner at %s/staff\n", cfg.ownerEmail, base)
 		return err
 	}
+	if cfg.logFormat == "json" { // what is printed is collected and kept, and whoever has the link owns the clinic
+		_, err = fmt.Fprintln(w, "\nNobody can sign in yet. Print the link to set the clinic up, on this machine, with: holdfast setup-url")
+		return err
+	}
 	token, err := h.engine.NewSetupToken(ctx)
 	if err != nil {
 		return err

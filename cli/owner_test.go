@@ -78,6 +78,25 @@ func TestOwnersFromTheCommandLine(t *testing.T) {
 	}
 }
 
+// TestTheSetupLinkIsInNoJSONLog: what a machine collects is kept, and whoever has the link owns the clinic.
+func TestTheSetupLinkIsInNoJSONLog(t *testing.T) {
+	for format, want := range map[string]bool{"text": true, "json": false} {
+		dir := filepath.Join(t.TempDir(), "data")
+		s := started(t, "serve", "--data", dir, "--listen", "127.0.0.1:0", "--log-format", format)
+		contains(t, format, must(t, "setup-url", "--data", dir), s.base+"/setup#")
+		if err := s.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		s.ended(t)
+		if got := strings.Contains(s.stdout.String()+s.stderr.String(), "/setup#"); got != want {
+			t.Errorf("log format %s: the link is printed: got %v, want %v", format, got, want)
+		}
+		if format == "json" {
+			contains(t, format, s.stdout.String(), "holdfast setup-url")
+		}
+	}
+}
+
 // TestASetupLinkFromTheCommandLine works once, and the one before it not at all.
 func TestASetupLinkFromTheCommandLine(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")

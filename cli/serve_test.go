@@ -26,6 +26,7 @@ import (
 type server struct {
 	*exec.Cmd
 	base   string // its address, as its tree says it
+	stdout *transcript
 	stderr *transcript
 	exited chan error
 }
@@ -51,7 +52,7 @@ func (t *transcript) String() string {
 // started runs holdfast in a process of its own and waits until it has said where it is.
 func started(t *testing.T, args ...string) *server {
 	t.Helper()
-	s := &server{Cmd: exec.Command(os.Args[0], args...), stderr: &transcript{}, exited: make(chan error, 1)}
+	s := &server{Cmd: exec.Command(os.Args[0], args...), stdout: &transcript{}, stderr: &transcript{}, exited: make(chan error, 1)}
 	s.Env = append(os.Environ(), asMain+"=1")
 	dieWithParent(s.Cmd)
 	s.Stderr = s.stderr
@@ -63,7 +64,8 @@ func started(t *testing.T, args ...string) *server {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Process.Kill() })
-	tree := bufio.NewScanner(out)
+	said := io.TeeReader(out, s.stdout)
+	tree := bufio.NewScanner(said)
 	for tree.Scan() {
 		if _, after, ok := strings.Cut(tree.Text(), "book"); ok {
 			s.base = strings.TrimRight(strings.TrimSpace(after), "/")
@@ -71,7 +73,7 @@ func started(t *testing.T, args ...string) *server {
 		}
 	}
 	go func() {
-		_, _ = io.Copy(io.Discard, out)
+		_, _ = io.Copy(io.Discard, said)
 		s.exited <- s.Wait()
 	}()
 	if s.base == "" {
