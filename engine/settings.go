@@ -3,8 +3,10 @@ package engine
 import (
 	"encoding/base64"
 	"encoding/json"
+	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -67,11 +69,31 @@ func checkSettings(m *mistakes, s, before *Settings) {
 		}
 	}
 	for i, o := range s.EmbedOrigins {
-		u, err := url.Parse(o)
-		if err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" || u.Scheme+"://"+u.Host != o || strings.ContainsAny(o, " ;,'\"") {
-			m.add(indexed("embedOrigins", i), "must be an origin like https://www.example.org, without a path")
+		if !isOrigin(o) {
+			m.add(indexed("embedOrigins", i), "must be an origin like https://www.example.org: no path, no wildcard, small letters")
 		}
 	}
+}
+
+// isOrigin reports whether s is the origin of one site as browsers write it: scheme, host and perhaps a port.
+func isOrigin(s string) bool {
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Scheme+"://"+u.Host != s {
+		return false
+	}
+	host, port := u.Hostname(), u.Port()
+	if n, err := strconv.Atoi(port); port != "" && (err != nil || n < 1 || n > 65535 || strconv.Itoa(n) != port) || strings.HasSuffix(u.Host, ":") {
+		return false
+	}
+	if a, err := netip.ParseAddr(host); err == nil {
+		return a.Zone() == ""
+	}
+	for label := range strings.SplitSeq(host, ".") {
+		if strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || strings.Trim(label, "-") != label || label == "" {
+			return false
+		}
+	}
+	return true
 }
 
 // audited is what the audit log keeps of settings: the logo's bytes and the webhooks' secrets are left out.

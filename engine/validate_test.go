@@ -29,3 +29,21 @@ func TestEmailAddressesHaveTheFormOfOne(t *testing.T) {
 		}
 	}
 }
+
+func TestEmbedOriginsAreExact(t *testing.T) {
+	for origin, want := range map[string]bool{
+		"https://www.example.org": true, "http://localhost:3000": true, "https://xn--mnchen-3ya.example": true, "http://127.0.0.1:80": true, "https://[2001:db8::1]:8443": true,
+		"https://*.example.org": false, "https://*": false, "*": false, "https://example.org:*": false, "https:": false, "https://": false, "": false, "'self'": false,
+		"https://example.org/": false, "https://example.org/book": false, "https://example.org?x": false, "https://example.org#x": false, "https://a@example.org": false,
+		"https://example.org:": false, "https://example.org:0443": false, "https://example.org:99999": false, "https://Example.org": false, "HTTPS://example.org": false,
+		"https://example.org https://other.example": false, "https://example.org;script-src *": false, "ws://example.org": false, "data:": false,
+		"https://example..org": false, "https://example.org.": false, "https://münchen.example": false, "https://exa_mple.org": false, "https://a%2e.example": false,
+	} {
+		s := Settings{EmbedOrigins: []string{origin}}
+		var m mistakes
+		checkSettings(&m, &s, &Settings{})
+		if got := m.err() == nil; got != want {
+			t.Errorf("%q: accepted %v, want %v", origin, got, want)
+		}
+	}
+}
