@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -112,7 +113,13 @@ func (l *limiter) forget(ctx context.Context) {
 // one. The zero Addr if it is not known.
 func (s *Server) address(r *http.Request) netip.Addr {
 	peer := parseAddress(r.RemoteAddr)
-	if len(s.options.TrustedProxies) == 0 || !s.trusts(peer) {
+	if !s.trusts(peer) {
+		if len(r.Header["X-Forwarded-For"])+len(r.Header["Forwarded"]) > 0 {
+			s.warnForwarded.Do(func() {
+				s.log.Warn("a request says with X-Forwarded-For or Forwarded who it is from, and came from none of --trusted-proxies: " +
+					"such headers are ignored. If it came from your proxy, all its visitors count as one until you name it there")
+			})
+		}
 		return peer
 	}
 	hops := r.Header.Values("X-Forwarded-For")
@@ -141,14 +148,16 @@ func (s *Server) trusts(a netip.Addr) bool {
 	return false
 }
 
-// forwardedFor takes the addresses out of Forwarded headers (RFC 7239).
+// forwardedFor takes the addresses out of Forwarded headers (RFC 7239), one of each hop. A hop that does not say whom it
+// speaks for has none, and what stands before it does not count.
 func forwardedFor(headers []string) []string {
 	var hops []string
 	for element := range strings.SplitSeq(strings.Join(headers, ","), ",") {
+		hops = append(hops, "")
 		for pair := range strings.SplitSeq(element, ";") {
 			name, value, _ := strings.Cut(strings.TrimSpace(pair), "=")
 			if strings.EqualFold(name, "for") {
-				hops = append(hops, strings.Trim(value, `"`))
+				hops[len(hops)-1] = strings.Trim(value, `"`)
 			}
 		}
 	}
@@ -167,14 +176,23 @@ func parseAddress(s string) netip.Addr {
 	return a.Unmap().WithZone("")
 }
 
-// onThisMachine reports whether a request was made on this machine and was not passed on by a proxy on it.
+// onThisMachine reports whether a request was made on this machine, to it by its own name, and was not passed on by a proxy
+// on it. The name keeps out a page in a browser here whose own name was made to lead here.
 func (s *Server) onThisMachine(r *http.Request) bool {
 	for _, name := range [...]string{"X-Forwarded-For", "Forwarded", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip", "Via"} {
 		if r.Header.Get(name) != "" {
 			return false
 		}
 	}
-	return parseAddress(r.RemoteAddr).IsLoopback()
+	return parseAddress(r.RemoteAddr).IsLoopback() && isLoopbackHost(r.Host)
+}
+
+// isLoopbackHost reports whether a Host header names this machine to itself.
+func isLoopbackHost(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return strings.EqualFold(host, "localhost") || parseAddress(host).IsLoopback()
 }
 
 // base is the address that links begin with: the configured one, or what this request was addressed to.

@@ -1,9 +1,11 @@
 package web
 
 import (
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 )
@@ -78,7 +80,7 @@ func TestALimiterKnowsNetworksAndForgets(t *testing.T) {
 }
 
 func TestTheAddressIsTheOneBeforeTheTrustedProxies(t *testing.T) {
-	s := &Server{options: Options{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}}}
+	s := &Server{log: slog.New(slog.DiscardHandler), options: Options{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}}}
 	for _, c := range []struct {
 		name, peer string
 		headers    http.Header
@@ -96,6 +98,10 @@ func TestTheAddressIsTheOneBeforeTheTrustedProxies(t *testing.T) {
 		{"an IPv4 address as IPv6", "127.0.0.1:1", http.Header{"X-Forwarded-For": {"::ffff:198.51.100.1"}}, "198.51.100.1"},
 		{"RFC 7239", "127.0.0.1:1", http.Header{"Forwarded": {`for="198.51.100.1:4711";proto=https, for=10.1.1.1`}}, "198.51.100.1"},
 		{"RFC 7239 and IPv6", "127.0.0.1:1", http.Header{"Forwarded": {`For="[2001:db8::1]"`}}, "2001:db8::1"},
+		{"RFC 7239 of a hop that says nothing", "127.0.0.1:1", http.Header{"Forwarded": {`for=192.0.2.99, proto=https;by=10.0.0.1`}}, "127.0.0.1"},
+		{"RFC 7239 of a hop that hides", "127.0.0.1:1", http.Header{"Forwarded": {`for=192.0.2.99, for=_hidden`}}, "127.0.0.1"},
+		{"RFC 7239 with an open quote before", "127.0.0.1:1", http.Header{"Forwarded": {`for="192.0.2.99`, `for=198.51.100.1`}}, "198.51.100.1"},
+		{"a stranger's RFC 7239", "203.0.113.7:4711", http.Header{"Forwarded": {"for=198.51.100.1"}}, "203.0.113.7"},
 		{"no header at all", "127.0.0.1:1", nil, "127.0.0.1"},
 		{"rubbish", "127.0.0.1:1", http.Header{"X-Forwarded-For": {"unknown"}}, "127.0.0.1"},
 		{"rubbish before a proxy", "127.0.0.1:1", http.Header{"X-Forwarded-For": {"unknown, 10.1.2.3"}}, "10.1.2.3"},
@@ -114,5 +120,30 @@ func TestTheAddressIsTheOneBeforeTheTrustedProxies(t *testing.T) {
 	r.RemoteAddr = "pipe"
 	if got := s.address(r); got.IsValid() {
 		t.Errorf("a connection without an address has the address %s", got)
+	}
+}
+
+// A proxy that nobody named would make all visitors one, and nobody would know why.
+func TestAForwardingStrangerIsLoggedOnce(t *testing.T) {
+	for _, header := range []string{"X-Forwarded-For", "Forwarded"} {
+		var log strings.Builder
+		s := &Server{log: slog.New(slog.NewTextHandler(&log, nil)), options: Options{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}}
+		ask := func(peer, value string) {
+			r := httptest.NewRequest("POST", "/", nil)
+			if r.RemoteAddr = peer; value != "" {
+				r.Header.Set(header, value)
+			}
+			s.address(r)
+		}
+		ask("127.0.0.1:1", "")
+		ask("10.0.0.1:1", "for=198.51.100.1")
+		if log.Len() > 0 {
+			t.Errorf("%s: without a stranger's header the log has %s", header, log.String())
+		}
+		ask("127.0.0.1:1", "for=198.51.100.77")
+		ask("127.0.0.1:1", "for=198.51.100.77")
+		if got := log.String(); strings.Count(got, "--trusted-proxies") != 1 || strings.Contains(got, "198.51.100.77") {
+			t.Errorf("%s: got %q, want one line that names the setting and not what the header says", header, got)
+		}
 	}
 }

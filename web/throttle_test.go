@@ -88,4 +88,25 @@ func TestMetricsAreForAdminsAndThisMachine(t *testing.T) {
 		h.do("GET", "/metrics", nil, header{name: "1.1 proxy"}).problem(401, "unauthorized")
 		h.do("GET", "/metrics", nil, header{name: "1.1 proxy"}, asAdmin).want(200)
 	}
+	// A page in a browser on this machine can come here under its own name, and is not the machine.
+	for host, want := range map[string]int{
+		"localhost:8788": 200, "LOCALHOST": 200, "127.0.0.1": 200, "127.8.8.8:80": 200, "[::1]:8788": 200, "[::1]": 200,
+		"book.example.org": 401, "127.0.0.1.example.org": 401, "localhost.example.org:80": 401, "10.0.0.1": 401, "127.0.0.1:80:80": 401, "": 401,
+	} {
+		for _, key := range []header{nil, asAdmin} {
+			r := httptest.NewRequest("GET", "/metrics", nil)
+			r.RemoteAddr, r.Host = "127.0.0.1:4711", host
+			for name, value := range key {
+				r.Header.Set(name, value)
+			}
+			w := httptest.NewRecorder()
+			h.web.Handler().ServeHTTP(w, r)
+			if key != nil {
+				want = 200
+			}
+			if w.Code != want {
+				t.Errorf("metrics of the host %q with %d headers: got %d, want %d", host, len(key), w.Code, want)
+			}
+		}
+	}
 }

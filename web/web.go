@@ -67,24 +67,25 @@ type Server struct {
 	log     *slog.Logger
 	router  http.Handler
 
-	origins     *http.CrossOriginProtection
-	credentials []credential
-	running     inFlight     // requests with an idempotency key
-	slots       encodedSlots // the JSON of slot lists, by generation
-	parts       *partsAnswers
-	writes      *limiter // public writes by address; nil: no limit
-	opens       *limiter // stream opens by address; nil: no limit
-	limits      Limits
-	byAddress   *heldTogether[netip.Addr]
-	byDay       *heldTogether[heldDay]
-	byShare     *heldTogether[heldShare]
-	bySession   *heldTogether[netip.Addr] // waiting requests, by the owner of each
-	metrics     *metrics
-	documents   documents
-	hub         *stream.Hub           // the live streams
-	files       *pages.Files          // of the pages
-	pages       map[string]*pageRoute // by pattern
-	draining    atomic.Bool
+	origins       *http.CrossOriginProtection
+	credentials   []credential
+	running       inFlight     // requests with an idempotency key
+	slots         encodedSlots // the JSON of slot lists, by generation
+	parts         *partsAnswers
+	warnForwarded sync.Once
+	writes        *limiter // public writes by address; nil: no limit
+	opens         *limiter // stream opens by address; nil: no limit
+	limits        Limits
+	byAddress     *heldTogether[netip.Addr]
+	byDay         *heldTogether[heldDay]
+	byShare       *heldTogether[heldShare]
+	bySession     *heldTogether[netip.Addr] // waiting requests, by the owner of each
+	metrics       *metrics
+	documents     documents
+	hub           *stream.Hub           // the live streams
+	files         *pages.Files          // of the pages
+	pages         map[string]*pageRoute // by pattern
+	draining      atomic.Bool
 
 	work []func(context.Context) // what Run keeps running
 }
