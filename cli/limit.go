@@ -27,6 +27,8 @@ func limitSettings() []setting {
 			func(l *web.Limits) *int { return &l.Streams }),
 		row("max-streams-per-address", "200", "live streams of one network address; nothing with --rate-limit off",
 			func(l *web.Limits) *int { return &l.StreamsPerAddress }),
+		row("max-idle-per-address", "256", "connections of one network address that wait for their next request; nothing with --rate-limit off",
+			func(l *web.Limits) *int { return &l.IdlePerAddress }),
 	}
 }
 

@@ -2,6 +2,7 @@ package web
 
 import (
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -145,5 +146,47 @@ func TestAForwardingStrangerIsLoggedOnce(t *testing.T) {
 		if got := log.String(); strings.Count(got, "--trusted-proxies") != 1 || strings.Contains(got, "198.51.100.77") {
 			t.Errorf("%s: got %q, want one line that names the setting and not what the header says", header, got)
 		}
+	}
+}
+
+// connFrom is a connection of which only the far end is known.
+type connFrom struct {
+	net.Conn
+	from netip.AddrPort
+}
+
+func (c *connFrom) RemoteAddr() net.Addr { return net.TCPAddrFromAddrPort(c.from) }
+
+func TestTheLongestIdleConnectionIsClosed(t *testing.T) {
+	conns := make(map[string]*connFrom)
+	for _, from := range []string{"[2001:db8::1]:1", "[2001:db8::2]:2", "[2001:db8::3]:3", "[2001:db8:0:1::1]:4", "10.0.0.1:5", "10.0.0.1:6", "10.0.0.1:7"} {
+		a := netip.MustParseAddrPort(from)
+		conns[from[len(from)-1:]] = &connFrom{from: a}
+	}
+	i := newIdleConns(2, func(a netip.Addr) bool { return a.IsPrivate() })
+	for step, c := range []struct {
+		conn, over string
+		idle       bool
+	}{
+		{"1", "", true}, {"2", "", true}, {"4", "", true}, // another network
+		{"1", "", false}, {"1", "", true}, // busy in between: now 2 has waited longer
+		{"3", "2", true}, {"2", "", false}, // its end is told
+		{"3", "", false}, {"2", "", true},
+		{"5", "", true}, {"6", "", true}, {"7", "", true}, // a proxy
+	} {
+		got := ""
+		if over := i.note(conns[c.conn], c.idle); over != nil {
+			from := over.RemoteAddr().String()
+			got = from[len(from)-1:]
+		}
+		if got != c.over {
+			t.Errorf("step %d: connection %q is closed, want %q", step, got, c.over)
+		}
+	}
+	for _, c := range conns {
+		i.note(c, false)
+	}
+	if len(i.of)+len(i.at) != 0 {
+		t.Errorf("%d networks and %d connections are remembered, want none", len(i.of), len(i.at))
 	}
 }

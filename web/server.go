@@ -31,6 +31,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		MaxHeaderBytes:    maxHeader - 4<<10, // net/http reads 4 KiB more than it is told
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
+	if s.options.RateLimit {
+		server.ConnState = newIdleConns(s.limits.IdlePerAddress, s.trusts).changed
+	}
 	var all sync.WaitGroup
 	defer all.Wait()
 	stop := make(chan error, 1)

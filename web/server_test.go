@@ -15,14 +15,18 @@ import (
 )
 
 // serve runs Serve on a free port until the test ends or stop is called.
-func (h *house) serve() (address string, stop context.CancelFunc, ended <-chan error) {
+func (h *house) serve(change ...func(*web.Options)) (address string, stop context.CancelFunc, ended <-chan error) {
 	h.t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	// Its own server: the one of the house runs already.
-	s, err := web.New(h.engine, web.Options{})
+	var o web.Options
+	for _, c := range change {
+		c(&o)
+	}
+	s, err := web.New(h.engine, o)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -164,5 +168,69 @@ func TestNewRefusesABadBaseURL(t *testing.T) {
 	}
 	if _, err := web.New(nil, web.Options{}); err == nil {
 		t.Error("a server without an engine was made")
+	}
+}
+
+// Of the connections of one network only so many wait. A proxy speaks for many.
+func TestIdleConnectionsOfOneNetworkAreBounded(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		options func(*web.Options)
+		closed  int
+	}{
+		{"a visitor", func(o *web.Options) { o.RateLimit, o.Limits = true, web.Limits{IdlePerAddress: 2} }, 3},
+		{"a proxy", limited(web.Limits{IdlePerAddress: 2}), 0},
+		{"without the limits", func(o *web.Options) { o.Limits = web.Limits{IdlePerAddress: 2} }, 0},
+	} {
+		h := newHouse(t)
+		address, stop, ended := h.serve(c.options)
+		open := make([]net.Conn, 5)
+		heads := make([]*bufio.Reader, len(open))
+		const request = "HEAD /livez HTTP/1.1\r\nHost: x\r\n\r\n"
+		for i := range open {
+			conn, err := net.Dial("tcp", address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+			open[i], heads[i] = conn, bufio.NewReader(conn)
+			if _, err := io.WriteString(conn, request); err != nil {
+				t.Fatal(err)
+			}
+			answer, err := http.ReadResponse(heads[i], &http.Request{Method: "HEAD"})
+			if err != nil {
+				t.Fatalf("%s: request %d: %v", c.name, i, err)
+			}
+			answer.Body.Close()
+		}
+		type read struct {
+			conn  int
+			alive bool
+		}
+		reads, left := make(chan read, len(open)), map[int]bool{}
+		for i := range open {
+			left[i] = true
+			go func() {
+				_, err := heads[i].ReadByte()
+				reads <- read{i, err == nil}
+			}()
+		}
+		for range c.closed {
+			r := within(t, 10*time.Second, reads, c.name+": the end of a connection that waited longest")
+			if delete(left, r.conn); r.alive {
+				t.Errorf("%s: connection %d was sent something", c.name, r.conn)
+			}
+		}
+		for i := range left {
+			_, _ = io.WriteString(open[i], request)
+		}
+		for range left {
+			if r := within(t, 10*time.Second, reads, c.name+": an answer"); !r.alive {
+				t.Errorf("%s: connection %d was closed, and there was room for %d of %d", c.name, r.conn, len(left), len(open))
+			}
+		}
+		stop()
+		within(t, 10*time.Second, ended, "the end of Serve")
 	}
 }
