@@ -51,6 +51,7 @@ type Engine struct {
 	taken     takenTime
 	presence  presenceState
 	live      liveDays
+	pulse     pulse
 	requested chan struct{} // a session was asked for
 	knownKeys knownKeys
 	guesses   guesses

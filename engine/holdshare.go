@@ -16,7 +16,7 @@ const PublicHoldTTL = 5 * time.Minute
 // as it is, to be refused.
 func (e *Engine) PublicTTL(appointmentTypeID string, asked time.Duration) time.Duration {
 	most := PublicHoldTTL
-	if t, ok := e.schedule.current.Load().types[appointmentTypeID]; ok {
+	if t, ok := e.Current().types[appointmentTypeID]; ok {
 		most = max(most, time.Duration(t.HoldTTLSeconds)*time.Second)
 	}
 	if asked > MaxHoldTTL {
@@ -45,7 +45,7 @@ type Room struct {
 
 // RoomAround says what the day and the week (from Monday) of a hold's specialist have room for, of the hold's type.
 func (e *Engine) RoomAround(h *holds.Hold) (day, week Room) {
-	s := e.schedule.current.Load()
+	s := e.Current()
 	t, c := s.types[h.AppointmentTypeID], s.calendars[h.SpecialistID]
 	if t == nil || c == nil {
 		return Room{}, Room{}

@@ -134,3 +134,38 @@ func (d *liveDay) lapses(at, now time.Time) {
 		d.until = until
 	}
 }
+
+// pulse is what the live state answered when it was last asked whether it is there.
+type pulse struct {
+	mu  sync.Mutex
+	at  time.Time
+	err error
+}
+
+const (
+	pulseEvery = time.Second
+	pulseTime  = 250 * time.Millisecond
+)
+
+// LiveStateHealth answers nil if the live state can be used. It is asked at most once a second, on behalf of all who want
+// to know, and has 250 ms to answer.
+func (e *Engine) LiveStateHealth(ctx context.Context) error {
+	p := &e.pulse
+	now := time.Now()
+	p.mu.Lock()
+	known, err := !p.at.IsZero() && now.Sub(p.at) < pulseEvery, p.err
+	if !known {
+		p.at = now // who comes meanwhile is told the last answer
+	}
+	p.mu.Unlock()
+	if known {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pulseTime)
+	defer cancel()
+	err = e.holds.Ping(ctx)
+	p.mu.Lock()
+	p.err = err
+	p.mu.Unlock()
+	return err
+}

@@ -108,7 +108,7 @@ func (e *Engine) rescheduleHold(ctx context.Context, r *RescheduleRequest, a *st
 	if err := m.err(); err != nil {
 		return holds.Hold{}, err
 	}
-	s := e.schedule.current.Load()
+	s := e.Current()
 	t, ok := s.types[a.AppointmentTypeID]
 	if !ok {
 		return holds.Hold{}, &NotBookableError{ReasonInactive}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -127,13 +128,14 @@ func (e *Engine) selectable(r *SelectRequest) []string {
 	return ids
 }
 
-// PollRequest asks for the state of one local day of a type.
+// PollRequest asks for the state of one local day.
 type PollRequest struct {
-	AppointmentTypeID string
+	AppointmentTypeID string     // empty: all types, or all that the specialist serves
 	Date              store.Date // zero: today
 	SpecialistID      string     // empty: pooled
 	Client            holds.ClientID
-	// Selected is the start that the client says it is looking at; a selection that lapsed is made anew. Zero: none.
+	// Selected is the start that the client says it is looking at; a selection that lapsed is made anew, if a type is named.
+	// Zero: none.
 	Selected time.Time
 }
 
@@ -148,16 +150,73 @@ type Poll struct {
 	CheckedAt  time.Time
 }
 
-// ListingZone is whose wall clock the listings of a type are: the specialist's if one is named, else the clinic's.
-// store.ErrNotFound, *ValidationError.
+// ListingZone is whose wall clock the listings of a type, or of all if none is named, are: the specialist's if one is
+// named, else the clinic's. store.ErrNotFound, *ValidationError.
 func (e *Engine) ListingZone(appointmentTypeID, specialistID string) (*time.Location, error) {
-	_, zone, err := e.listing(e.Current(), appointmentTypeID, specialistID)
-	return zone, err
+	s := e.Current()
+	switch {
+	case appointmentTypeID != "":
+		_, zone, err := e.listing(s, appointmentTypeID, specialistID)
+		return zone, err
+	case specialistID == "":
+		return s.zone, nil
+	case s.calendars[specialistID] == nil:
+		return nil, invalid("specialistId", "no specialist has this id")
+	}
+	return s.calendars[specialistID].Zone(), nil
 }
 
 // Poll answers from memory: the slot cache and the live state. It renews the client's own selection. store.ErrNotFound,
 // *ValidationError.
 func (e *Engine) Poll(ctx context.Context, r PollRequest) (Poll, error) {
+	if r.AppointmentTypeID != "" {
+		return e.pollType(ctx, r)
+	}
+	zone, err := e.ListingZone("", r.SpecialistID)
+	if err != nil {
+		return Poll{}, err
+	}
+	p := Poll{Zone: zone, CheckedAt: time.Now()}
+	if r.Date == (store.Date{}) {
+		r.Date = store.DateOf(p.CheckedAt.In(zone))
+	}
+	if r.Client != "" {
+		if _, err := e.holds.Renew(ctx, r.Client.Owner()); err != nil {
+			e.log.Debug("a selection was not renewed", "error", err)
+		}
+	}
+	types := e.Serves(r.SpecialistID)
+	if r.SpecialistID == "" {
+		types = slices.Collect(maps.Keys(e.Current().types))
+	}
+	for _, id := range types {
+		one, err := e.pollType(ctx, PollRequest{AppointmentTypeID: id, Date: r.Date, SpecialistID: r.SpecialistID})
+		if err != nil {
+			return Poll{}, err
+		}
+		p.add(&one)
+	}
+	p.Locked = slices.DeleteFunc(p.Locked, func(at time.Time) bool {
+		_, booked := slices.BinarySearchFunc(p.Booked, at, time.Time.Compare)
+		return booked
+	})
+	return p, nil
+}
+
+// add unites the poll of another type with p. A generation moves whenever that of any type does.
+func (p *Poll) add(other *Poll) {
+	p.Generation = max(p.Generation, other.Generation)
+	p.Booked, p.Locked, p.Looking = unite(p.Booked, other.Booked), unite(p.Locked, other.Locked), unite(p.Looking, other.Looking)
+}
+
+// unite returns the instants of both lists in order, each once.
+func unite(a, b []time.Time) []time.Time {
+	all := slices.Concat(a, b)
+	slices.SortFunc(all, time.Time.Compare)
+	return slices.CompactFunc(all, time.Time.Equal)
+}
+
+func (e *Engine) pollType(ctx context.Context, r PollRequest) (Poll, error) {
 	generation := e.Generation(r.AppointmentTypeID) // before the schedule: what is listed is at least as new
 	s := e.Current()
 	t, zone, err := e.listing(s, r.AppointmentTypeID, r.SpecialistID)

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
@@ -83,14 +84,14 @@ func (s *Server) deselectSlot(c *call, b *selectBody) error {
 	return c.json(http.StatusOK, map[string]any{"success": true, "released": done, "storage": s.options.StorageMode()})
 }
 
-// pollSlots is `GET /v1/slots/poll?appointmentTypeId=&date=&specialistId=&clientId=&selected=`: one day of a type for a
-// page without a live stream. The tag of the answer leaves its time out, so a page that asks again for an unchanged day
+// pollSlots is `GET /v1/slots/poll?date=&specialistId=&appointmentTypeId=&clientId=&selected=`: one day for a page without a
+// live stream, of a type or of all that fit; a date, or a date and a specialist, are enough. The tag of the answer leaves its time out, so a page that asks again for an unchanged day
 // is answered 304. Every page of a waiting room asks every few seconds, so the JSON is written by hand.
 func (s *Server) pollSlots(c *call) error {
 	q := c.query()
 	r := engine.PollRequest{AppointmentTypeID: q.id("appointmentTypeId"), Date: q.date("date"), SpecialistID: q.id("specialistId"), Client: q.client(c)}
-	if q.text("appointmentTypeId") == "" {
-		q.add("appointmentTypeId", "say which appointment type to ask about")
+	if q.text("appointmentTypeId") == "" && q.text("date") == "" {
+		q.add("date", "say which day to ask about, such as ?date=2026-11-23; with an appointmentTypeId it may be left out")
 	}
 	clock, at := q.selected()
 	if err := q.err(); err != nil {
@@ -115,7 +116,7 @@ func (s *Server) pollSlots(c *call) error {
 	if err != nil {
 		return err
 	}
-	b := appendPoll(make([]byte, 0, 512+8*(len(p.Booked)+len(p.Locked)+len(p.Looking))), &p, s.options.StorageMode())
+	b := appendPoll(make([]byte, 0, 512+8*(len(p.Booked)+len(p.Locked)+len(p.Looking))), &p, s.storage(c.ctx()))
 	sum := sha256.Sum256(b)
 	tag := `"` + hex.EncodeToString(sum[:8]) + `"`
 	h := c.rw.Header()
@@ -133,7 +134,7 @@ func (s *Server) pollSlots(c *call) error {
 var noCache = []string{"private, no-cache"}
 
 // appendPoll writes the answer up to where its time is.
-func appendPoll(b []byte, p *engine.Poll, mode string) []byte {
+func appendPoll(b []byte, p *engine.Poll, storage storage) []byte {
 	b = append(b, `{"activeSelections":`...)
 	b = appendWallClock(b, p.Looking, p.Zone)
 	b = append(b, `,"bookedSlots":`...)
@@ -145,12 +146,13 @@ func appendPoll(b []byte, p *engine.Poll, mode string) []byte {
 	b = append(b, `","generation":`...)
 	b = strconv.AppendUint(b, p.Generation, 10)
 	b = append(b, `,"redisStatus":"`...)
-	b = append(b, redisStatus(mode)...)
+	b = append(b, storage.redisStatus...)
 	b = append(b, `","storageMode":"`...)
-	b = append(b, mode...)
+	b = append(b, storage.mode...)
 	b = append(b, `","cacheInfo":{"redisEnabled":`...)
-	b = strconv.AppendBool(b, mode != "memory")
-	return append(b, `,"healthCheckUsed":false`...)
+	b = strconv.AppendBool(b, storage.redis)
+	b = append(b, `,"healthCheckUsed":`...)
+	return strconv.AppendBool(b, storage.redis)
 }
 
 // appendWallClock writes instants as the clock in a zone shows them.
@@ -197,27 +199,38 @@ func (q *query) selected() (store.TimeOfDay, time.Time) {
 	return -1, q.instant("selected")
 }
 
-// redisStatus says in a word what stands behind a storage mode.
-func redisStatus(mode string) string {
-	switch mode {
+// storage is what stands behind the live state, in the words of the answers.
+type storage struct {
+	mode        string // memory, redis, postgres or fallback
+	redis       bool   // Redis is configured; then its health is asked for
+	redisStatus string // available, unavailable or disabled
+}
+
+// storage asks Redis, where there is one, whether it is there, at most once a second on behalf of all.
+func (s *Server) storage(ctx context.Context) storage {
+	x := storage{mode: s.options.StorageMode(), redisStatus: "disabled"}
+	switch x.mode {
 	case "redis":
-		return "connected"
+		x.redis, x.redisStatus = true, "available"
+		if s.engine.LiveStateHealth(ctx) != nil {
+			x.redisStatus = "unavailable"
+		}
 	case "fallback":
-		return "unreachable"
+		x.redis, x.redisStatus = true, "unavailable"
 	}
-	return "disabled"
+	return x
 }
 
 // getStorage is for people who operate the server.
 func (s *Server) getStorage(c *call) error {
 	stats, err := s.engine.HoldStats(c.ctx())
-	health := "ok"
 	if err != nil {
-		health = "failing"
+		s.log.Warn("the live state was not counted", "error", err)
 	}
-	mode := s.options.StorageMode()
+	x := s.storage(c.ctx())
 	return c.json(http.StatusOK, map[string]any{
-		"storageMode": mode, "enabled": mode != "memory", "healthCheck": health, "stats": map[string]int{
+		"storageMode": x.mode, "enabled": x.redis, "redisStatus": x.redisStatus, "healthCheck": err == nil && s.engine.LiveStateHealth(c.ctx()) == nil,
+		"stats": map[string]int{
 			"holds": stats.Holds, "selections": stats.Selections, "online": stats.Online, "watches": stats.Watches, "streams": s.hub.Count(),
 		},
 	})

@@ -180,16 +180,62 @@ func TestPollSpeaksLocalTime(t *testing.T) {
 }
 
 func TestPollSaysWhichStorage(t *testing.T) {
-	for mode, status := range map[string]string{"redis": "connected", "fallback": "unreachable"} {
-		h := newHouse(t, func(o *web.Options) { o.StorageMode = func() string { return mode } })
+	for _, c := range []struct {
+		mode, status string
+		redis        bool
+	}{{"memory", "disabled", false}, {"postgres", "disabled", false}, {"redis", "available", true}, {"fallback", "unavailable", true}} {
+		h := newHouse(t, func(o *web.Options) { o.StorageMode = func() string { return c.mode } })
 		p := h.poll(1, "").want(200)
-		if p.text("storageMode") != mode || p.text("redisStatus") != status || p.get("cacheInfo", "redisEnabled") != true {
-			t.Errorf("in %s the poll says %s", mode, p.raw)
+		if p.text("storageMode") != c.mode || p.text("redisStatus") != c.status || p.get("cacheInfo", "redisEnabled") != c.redis ||
+			p.get("cacheInfo", "healthCheckUsed") != c.redis {
+			t.Errorf("in %s the poll says %s", c.mode, p.raw)
 		}
-		if r := h.do("GET", "/v1/debug/storage", nil, asAdmin).want(200); r.text("storageMode") != mode || r.get("enabled") != true {
-			t.Errorf("in %s the storage is %s", mode, r.raw)
+		r := h.do("GET", "/v1/debug/storage", nil, asAdmin).want(200)
+		if r.text("storageMode") != c.mode || r.get("enabled") != c.redis || r.text("redisStatus") != c.status || r.get("healthCheck") != true {
+			t.Errorf("in %s the storage is %s", c.mode, r.raw)
 		}
 	}
+}
+
+// A day is asked for by itself, or with a specialist: what is so of any type is listed, each start once.
+func TestPollByDateUnitesTheTypes(t *testing.T) {
+	h := newHouse(t)
+	day := "/v1/slots/poll?date=" + h.start.Format(time.DateOnly)
+	h.do("PATCH", "/v1/specialists/ada", map[string]any{"timezone": "Asia/Kolkata"}, asAdmin).want(200)
+	empty := h.do("GET", day, nil).want(200)
+	empty.wantTimes("bookedSlots")
+
+	h.selects(1, h.at(30), map[string]any{"specialistId": "bea"}).want(200)
+	h.book(5, "checkup", map[string]any{"slotStartDate": h.at(0), "specialistId": "ada"}).want(201)
+	h.hold(6, "checkup", h.at(60), map[string]any{"specialistId": "ada"}).want(201)
+	india := func(minutes int) string {
+		return h.start.Add(time.Duration(minutes)*time.Minute + 330*time.Minute).Format("15:04")
+	}
+
+	all := h.do("GET", day, nil, header{"Holdfast-Client": client(1)}).want(200)
+	all.wantTimes("activeSelections", h.clock(30))
+	if all.text("timezone") != "UTC" || all.get("generation").(float64) <= empty.get("generation").(float64) {
+		t.Errorf("after a booking the poll says %s, before it %s", all.raw, empty.raw)
+	}
+	ada := h.do("GET", day+"&specialistId=ada", nil).want(200)
+	ada.wantTimes("activeSelections")
+	if booked := ada.times("bookedSlots"); !slices.Contains(booked, india(0)) || slices.Contains(booked, india(60)) {
+		t.Errorf("booked of ada: got %v, want %s in it and not %s", booked, india(0), india(60))
+	}
+	if locked := ada.times("lockedSlots"); !slices.Contains(locked, india(60)) || slices.Contains(locked, india(0)) {
+		t.Errorf("locked of ada: got %v, want %s in it and not %s", locked, india(60), india(0))
+	}
+	if ada.text("timezone") != "Asia/Kolkata" {
+		t.Errorf("the zone of ada's poll: got %s", ada.text("timezone"))
+	}
+	for _, name := range []string{"bookedSlots", "lockedSlots"} {
+		if got := ada.times(name); !slices.IsSorted(got) || len(slices.Compact(slices.Clone(got))) != len(got) {
+			t.Errorf("%s is not each start once, in order: %v", name, got)
+		}
+	}
+	tag := ada.header.Get("ETag")
+	h.do("GET", day+"&specialistId=ada", nil, header{"If-None-Match": tag}).want(304)
+	h.do("GET", day+"&specialistId=nobody", nil).problem(422, "validation_failed").field("specialistId")
 }
 
 func TestBadSelectionsOverHTTP(t *testing.T) {
@@ -216,7 +262,8 @@ func TestBadSelectionsOverHTTP(t *testing.T) {
 		t.Errorf("the reason: got %s", r.raw)
 	}
 	for query, field := range map[string]string{
-		"":                                      "appointmentTypeId",
+		"":                                      "date",
+		"?specialistId=ada":                     "date",
 		"?appointmentTypeId=a%20b":              "appointmentTypeId",
 		"?appointmentTypeId=checkup&date=today": "date",
 		"?appointmentTypeId=checkup&date=2026-02-30":               "date",
@@ -239,7 +286,7 @@ func TestDebugTellsNoSecrets(t *testing.T) {
 	h.hold(2, "checkup", h.at(120), map[string]any{"specialistId": "bea"}).want(201)
 	h.selects(3, h.at(0), nil).want(200)
 	storage := h.do("GET", "/v1/debug/storage", nil, asAdmin).want(200)
-	if storage.text("storageMode") != "memory" || storage.get("enabled") != false || storage.text("healthCheck") != "ok" ||
+	if storage.text("storageMode") != "memory" || storage.get("enabled") != false || storage.get("healthCheck") != true ||
 		storage.get("stats", "holds") != 3.0 || storage.get("stats", "selections") != 1.0 {
 		t.Errorf("the storage: got %s", storage.raw)
 	}

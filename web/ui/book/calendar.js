@@ -138,6 +138,7 @@ export function createCalendar({ type, specialistId = '', hear = () => {}, reach
       if (link === 'live' || link === 'polling') reached()
       if (link === 'live' && store.get().problem?.status === 0) open()
     },
+    every: 1000,
     // While there is no stream: who looks at what, and whether the day must be fetched again.
     async poll() {
       const { day, chosen } = store.get()
@@ -147,7 +148,7 @@ export function createCalendar({ type, specialistId = '', hear = () => {}, reach
         return
       }
       const said = await get('/v1/slots/poll', {
-        appointmentTypeId: type.id, date: day, specialistId, clientId: client.id, selected: chosen && hhmm(chosen),
+        appointmentTypeId: type.id, date: day, specialistId, selected: chosen && hhmm(chosen),
       }, { tries: 1 })
       const { cacheInfo, activeSelections = [], ...rest } = said
       const own = [chosen, shown].filter(Boolean).map(x => hhmm(x)), looked = activeSelections.filter(x => !own.includes(x))

@@ -3,11 +3,12 @@
 // 35 s, and after three failures asks by polling while it keeps trying.
 //
 // tell(events) gets each animation frame's events at once; link(state) gets
-// 'connecting' | 'live' | 'polling' | 'offline' | 'replaced'; poll() is the page's own question.
+// 'connecting' | 'live' | 'polling' | 'offline' | 'replaced'; poll() is the page's own question, asked again `every` so
+// many milliseconds, but never twice at a time.
 const stale = 35000
 const pause = [800, 1500, 3000]
 
-export function createLive({ url, tell, link, poll }) {
+export function createLive({ url, tell, link, poll, every = 5000 }) {
   let source, failures = 0, heardAt = 0, retry, watch, polling, frame = 0, queue = [], stopped = true, replaced = false
   let state = ''
   const set = next => { if (next !== state) { state = next; link(next) } }
@@ -37,7 +38,8 @@ export function createLive({ url, tell, link, poll }) {
   const stopPolling = () => { clearInterval(polling); polling = 0 }
   function startPolling() {
     if (polling) return
-    const ask = () => poll().then(() => {
+    let asking = false
+    const ask = () => asking || (asking = true) && poll().finally(() => { asking = false }).then(() => {
       if (!polling) return
       // The server is there again: the stream need not wait for its turn.
       const back = state === 'offline'
@@ -46,7 +48,7 @@ export function createLive({ url, tell, link, poll }) {
     }, problem => {
       if (polling) set(problem?.status ? 'polling' : 'offline')
     })
-    polling = setInterval(ask, 5000)
+    polling = setInterval(ask, every)
     ask()
   }
   function open() {

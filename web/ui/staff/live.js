@@ -78,7 +78,7 @@ export function Page({ desk }) {
   const tiles = [['holds', last[1]], ['streams', last[2]], ['bookings', last[4]], ['latency', last[5] == null ? null : `${shown(last[5])} / ${shown(last[6])}`], ['queue', last[7]], ['online', last[3]]]
   return html`<${Office} desk=${desk} name="live" wide tools=${html`<button type="button" class="btn" aria-pressed=${paused ? 'true' : 'false'} onClick=${() => setPaused(!paused)}><${Icon} name=${paused ? 'play' : 'pause'} />${t(paused ? 'live.go' : 'live.pause')}</button>`}>
     <${Trouble} problem=${problem} />
-    ${storage && html`<${Notice} kind=${storage.storageMode === 'fallback' || storage.healthCheck !== 'ok' ? 'warn' : 'ok'} icon=${storage.storageMode === 'fallback' ? 'alert' : undefined} text=${storage.healthCheck !== 'ok' ? 'live.storage.failing' : 'live.storage.' + storage.storageMode} />`}
+    ${storage && html`<${Notice} kind=${storage.storageMode === 'fallback' || !storage.healthCheck ? 'warn' : 'ok'} icon=${storage.storageMode === 'fallback' ? 'alert' : undefined} text=${!storage.healthCheck ? 'live.storage.failing' : 'live.storage.' + storage.storageMode} />`}
     <dl class="tiles">${tiles.map(([key, value]) => html`<div key=${key}><dt>${t('live.' + key)}</dt><dd>${typeof value === 'string' ? value : shown(value)}</dd></div>`)}</dl>
     <div class="charts">
       <${Chart} title=${t('live.holds')} series=${[{ label: t('live.holds'), colour: '--accent' }]} rows=${column(1)} />
