@@ -40,25 +40,27 @@ import (
 
 // Engine decides. It is safe for concurrent use.
 type Engine struct {
-	store     store.Store
-	holds     *countedHolds
-	log       *slog.Logger
-	options   Options
-	schedule  scheduleCache
-	slots     *slotCache
-	recent    recentHolds
-	answers   answers
-	taken     takenTime
-	presence  presenceState
-	live      liveDays
-	pulse     pulse
-	requested chan struct{} // a session was asked for
-	knownKeys knownKeys
-	guesses   guesses
-	passwords passwords
-	keyring   atomic.Pointer[token.Keyring]
-	adminKey  []byte                  // SHA-256 of the bootstrap admin key; nil if there is none
-	work      []func(context.Context) // what Run keeps running
+	store    store.Store
+	holds    *countedHolds
+	log      *slog.Logger
+	options  Options
+	schedule scheduleCache
+	slots    *slotCache
+	recent   recentHolds
+	answers  answers
+	taken    takenTime
+	presence presenceState
+	live     liveDays
+	pulse    pulse
+
+	usedTickets usedTickets
+	requested   chan struct{} // a session was asked for
+	knownKeys   knownKeys
+	guesses     guesses
+	passwords   passwords
+	keyring     atomic.Pointer[token.Keyring]
+	adminKey    []byte                  // SHA-256 of the bootstrap admin key; nil if there is none
+	work        []func(context.Context) // what Run keeps running
 
 	stopFollowing context.CancelFunc
 

@@ -2,8 +2,11 @@ package engine
 
 import (
 	"context"
+	"maps"
+	"sync"
 	"time"
 
+	"holdfast/engine/token"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -84,3 +87,45 @@ func (e *Engine) PresenceSnapshot(ctx context.Context) (Snapshot, error) {
 
 // HoldStats counts the live state, for people who operate the server.
 func (e *Engine) HoldStats(ctx context.Context) (holds.Stats, error) { return e.holds.Stats(ctx) }
+
+// StreamTicket is a short-lived credential that opens one live stream as a client, so that the client stands in no address.
+func (e *Engine) StreamTicket(client holds.ClientID) (ticket string, expiresAt time.Time, err error) {
+	ticket, t, err := e.keys().IssueStreamTicket(string(client), time.Now())
+	return ticket, t.ExpiresAt, err
+}
+
+// UseStreamTicket returns the client that a ticket is for, once. ErrUnauthorized if it is forged, has expired, or was used
+// at this node before.
+func (e *Engine) UseStreamTicket(ticket string) (holds.ClientID, error) {
+	now := time.Now()
+	t, err := e.keys().OpenStreamTicket(ticket, now)
+	if err != nil || !e.usedTickets.use(t.Nonce, t.ExpiresAt, now) {
+		return "", ErrUnauthorized
+	}
+	return holds.ClientID(t.Client), nil
+}
+
+// usedTickets are the nonces of stream tickets that were used, until the tickets would have expired by themselves.
+type usedTickets struct {
+	mu    sync.Mutex
+	ends  map[[12]byte]time.Time
+	clean time.Time // when those that have ended were last forgotten
+}
+
+// use reports whether this is the first use of a nonce.
+func (u *usedTickets) use(nonce [12]byte, ends, now time.Time) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if now.Sub(u.clean) > token.StreamTicketTTL {
+		u.clean = now
+		maps.DeleteFunc(u.ends, func(_ [12]byte, end time.Time) bool { return !now.Before(end) })
+	}
+	if _, used := u.ends[nonce]; used {
+		return false
+	}
+	if u.ends == nil {
+		u.ends = make(map[[12]byte]time.Time)
+	}
+	u.ends[nonce] = ends
+	return true
+}

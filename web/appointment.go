@@ -3,6 +3,7 @@ package web
 import (
 	"errors"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -120,8 +121,35 @@ func (q *query) colleagues(searching bool) (busy bool) {
 	return false
 }
 
-func (s *Server) listAppointments(c *call) error {
-	q, zone := c.query(), s.engine.Zone()
+func (s *Server) listAppointments(c *call) error { return s.findAppointments(c, c.query()) }
+
+// searchBody has the words of listAppointments' query: what somebody searches for is a name or an address, and those do not
+// belong in an address bar, a history or a proxy's log.
+type searchBody struct {
+	Q            string `json:"q"`
+	From         string `json:"from"`
+	To           string `json:"to"`
+	SpecialistID string `json:"specialistId"`
+	Status       string `json:"status"`
+	Cursor       string `json:"cursor"`
+	Colleagues   string `json:"colleagues"`
+	Limit        *int   `json:"limit"`
+}
+
+// searchAppointments is `POST /v1/appointments/search`: it changes nothing, and is not kept for a repeat of the request.
+func (s *Server) searchAppointments(c *call, b *searchBody) error {
+	c.once = nil
+	q := &query{values: url.Values{
+		"q": {b.Q}, "from": {b.From}, "to": {b.To}, "specialistId": {b.SpecialistID}, "status": {b.Status}, "cursor": {b.Cursor}, "colleagues": {b.Colleagues},
+	}}
+	if b.Limit != nil {
+		q.values.Set("limit", strconv.Itoa(*b.Limit))
+	}
+	return s.findAppointments(c, q)
+}
+
+func (s *Server) findAppointments(c *call, q *query) error {
+	zone := s.engine.Zone()
 	f := store.AppointmentFilter{
 		From: q.bound("from", zone), To: q.bound("to", zone), SpecialistID: q.id("specialistId"), Status: store.Status(q.text("status")),
 		Query: strings.TrimSpace(q.text("q")), Cursor: q.text("cursor"), Limit: q.whole("limit", 1, maxPage, 100),

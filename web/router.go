@@ -29,11 +29,16 @@ func (s *Server) newRouter(all []*route) http.Handler {
 	tree := httprouter.New()
 	tree.RedirectTrailingSlash = false
 	tree.RedirectFixedPath = false
+	words := make(map[string]http.Handler) // by path: what is POSTed to a word where other routes have an id
 	for _, rt := range all {
 		counted := s.metrics.route(rt)
 		path := strings.NewReplacer("{", ":", "}", "").Replace(rt.pattern)
 		answer := func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
 			s.serve(rt, counted, params{p}, w, r)
+		}
+		if rt.pattern == searchPattern {
+			words[path] = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answer(w, r, nil) })
+			continue
 		}
 		tree.Handle(rt.method, path, answer)
 		if rt.method == http.MethodGet {
@@ -48,8 +53,19 @@ func (s *Server) newRouter(all []*route) http.Handler {
 	tree.NotFound = s.unmatched(s.page)
 	tree.MethodNotAllowed = s.unmatched(s.methodNotAllowed)
 	tree.GlobalOPTIONS = s.unmatched(func(c *call) error { return c.empty(http.StatusNoContent) })
-	return tree
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			if word, ok := words[r.URL.Path]; ok {
+				word.ServeHTTP(w, r)
+				return
+			}
+		}
+		tree.ServeHTTP(w, r)
+	})
 }
+
+// searchPattern has a word where /v1/appointments/{id}/cancel has an id, which the tree has no room for.
+const searchPattern = "/v1/appointments/search"
 
 // unmatched answers what has no route. Its path is not known to us, so it is nowhere named.
 func (s *Server) unmatched(h handle) http.Handler {

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/holds"
+	"holdfast/web/instant"
 	"holdfast/web/stream"
 )
 
@@ -36,7 +38,42 @@ func streamOptions(o Options) stream.Options {
 	return options
 }
 
-// holdStream is `GET /v1/holds/stream?appointmentTypeId=&clientId=&leaseMs=`: everything that happens to the time of the
+type ticketBody struct {
+	clientBody
+}
+
+// streamTicket is `POST /v1/holds/stream-ticket`: what an EventSource, which cannot set a header, opens a stream with. It
+// works once and for 30 s, so an address in a log opens nothing. It is not kept for a repeat of the request either.
+func (s *Server) streamTicket(c *call, _ *ticketBody) error {
+	if !validClient(string(c.client)) {
+		return fieldError("clientId", "must be 16 to 128 printable characters without spaces, here or in the header Holdfast-Client")
+	}
+	c.once = nil
+	ticket, expiresAt, err := s.engine.StreamTicket(c.client)
+	if err != nil {
+		return err
+	}
+	return c.json(http.StatusCreated, map[string]string{"ticket": ticket, "expiresAt": string(instant.AppendMilli(nil, expiresAt))})
+}
+
+// reader settles whose stream it is: the client of a ticket, or the one named. A ticket is used up by it, so it is the last
+// thing to be looked at before the stream is opened.
+func (s *Server) reader(c *call, q *query) (holds.ClientID, error) {
+	ticket, client := q.text("ticket"), q.client(c)
+	if ticket != "" && q.text("clientId") != "" {
+		q.add("ticket", "cannot be combined with clientId")
+	}
+	if err := q.err(); err != nil || ticket == "" || c.r.Method == http.MethodHead || stream.WasReplaced(c.r) {
+		return client, err
+	}
+	client, err := s.engine.UseStreamTicket(ticket)
+	if errors.Is(err, engine.ErrUnauthorized) {
+		err = errUnauthorized.with("This ticket was used already, or is older than 30 seconds. Get a new one with POST /v1/holds/stream-ticket.")
+	}
+	return client, err
+}
+
+// holdStream is `GET /v1/holds/stream?appointmentTypeId=&ticket=&clientId=&leaseMs=`: everything that happens to the time of the
 // specialists who serve one type.
 func (s *Server) holdStream(c *call) error {
 	q := c.query()
@@ -44,11 +81,15 @@ func (s *Server) holdStream(c *call) error {
 	if q.text("appointmentTypeId") == "" {
 		q.add("appointmentTypeId", "say which appointment type to follow, such as ?appointmentTypeId=checkup")
 	}
-	client, lease := q.client(c), q.lease()
+	lease := q.lease()
 	if err := q.err(); err != nil {
 		return err
 	}
 	if _, err := s.engine.AppointmentType(id); err != nil {
+		return err
+	}
+	client, err := s.reader(c, q)
+	if err != nil {
 		return err
 	}
 	return s.openStream(c, stream.Request{Topic: id, Client: client, Lease: lease})
@@ -57,8 +98,9 @@ func (s *Server) holdStream(c *call) error {
 // staffStream is `GET /v1/staff/stream`: the same over all specialists, and the changes of appointments.
 func (s *Server) staffStream(c *call) error {
 	q := c.query()
-	client, lease := q.client(c), q.lease()
-	if err := q.err(); err != nil {
+	lease := q.lease()
+	client, err := s.reader(c, q)
+	if err != nil {
 		return err
 	}
 	return s.openStream(c, stream.Request{Topic: stream.AllTypes, Client: client, Lease: lease})

@@ -2,10 +2,15 @@ package web_test
 
 import (
 	"bufio"
+	"io/fs"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestLongLeasesAreShortened: who asks for more than an hour gets an hour; what is no lease at all is refused.
@@ -28,5 +33,150 @@ func TestLongLeasesAreShortened(t *testing.T) {
 	}
 	for _, asked := range []string{"99", "-1", "an hour", "1.5"} {
 		h.do("GET", "/v1/holds/stream?appointmentTypeId=checkup&leaseMs="+url.QueryEscape(asked), nil).problem(422, "validation_failed")
+	}
+}
+
+// opens opens a stream and returns its status and its lines up to the connected one.
+func (h *house) opens(path string, headers ...header) (status int, lines []string) {
+	h.t.Helper()
+	q, err := http.NewRequest("GET", h.server.URL+path, nil)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	for _, set := range headers {
+		for name, value := range set {
+			q.Header.Set(name, value)
+		}
+	}
+	answer, err := http.DefaultClient.Do(q)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	read := bufio.NewScanner(answer.Body)
+	for answer.StatusCode == http.StatusOK && read.Scan() {
+		lines = append(lines, read.Text())
+		if strings.Contains(read.Text(), `"connected"`) {
+			break
+		}
+	}
+	return answer.StatusCode, lines
+}
+
+// TestAStreamTicketOpensOneStream: the ticket stands for the client that asked for it, once.
+func TestAStreamTicketOpensOneStream(t *testing.T) {
+	h := newHouse(t)
+	h.hold(1, "checkup", h.at(0), map[string]any{"specialistId": "ada"}).want(201)
+	own := `"clientId":"` + client(1) + `"`
+	for name, ask := range map[string]func() *reply{
+		"header": func() *reply {
+			return h.do("POST", "/v1/holds/stream-ticket", nil, header{"Holdfast-Client": client(1)})
+		},
+		"body": func() *reply {
+			return h.do("POST", "/v1/holds/stream-ticket", map[string]any{"clientId": client(1)})
+		},
+	} {
+		got := ask().want(201)
+		if ends, err := time.Parse("2006-01-02T15:04:05.000Z", got.text("expiresAt")); err != nil || time.Until(ends) > 30*time.Second || time.Until(ends) < 25*time.Second {
+			t.Errorf("%s: the ticket ends at %s, want in 30 s", name, got.text("expiresAt"))
+		}
+		path := "/v1/holds/stream?appointmentTypeId=checkup&ticket=" + got.text("ticket")
+		h.do("HEAD", path, nil).want(200) // uses nothing up
+		if status, _ := h.opens(path, header{"Last-Event-ID": "replaced-1"}); status != 204 {
+			t.Errorf("%s: a replaced stream that comes back is answered %d, want 204", name, status)
+		}
+		if status, lines := h.opens(path); status != 200 || !strings.Contains(strings.Join(lines, "\n"), own) {
+			t.Errorf("%s: the stream is %d and does not know its client's hold: %q", name, status, lines)
+		}
+		h.do("GET", path, nil).problem(401, "unauthorized")
+	}
+	again := header{"Idempotency-Key": "one", "Holdfast-Client": client(1)}
+	first, second := h.do("POST", "/v1/holds/stream-ticket", nil, again).want(201), h.do("POST", "/v1/holds/stream-ticket", nil, again).want(201)
+	if first.text("ticket") == second.text("ticket") {
+		t.Error("a ticket was kept and given again")
+	}
+	for _, path := range []string{"/v1/holds/stream?appointmentTypeId=checkup&ticket=made-up", "/v1/holds/stream?appointmentTypeId=checkup&ticket=" + strings.Repeat("A", 9000)} {
+		h.do("GET", path, nil).problem(401, "unauthorized")
+	}
+	both := "/v1/holds/stream?appointmentTypeId=checkup&clientId=" + client(1) + "&ticket=" + first.text("ticket")
+	h.do("GET", both, nil).problem(422, "validation_failed").field("ticket")
+	if status, _ := h.opens("/v1/staff/stream?ticket="+first.text("ticket"), asAdmin); status != 200 {
+		t.Errorf("the desk's stream with a ticket is answered %d", status)
+	}
+	h.do("GET", "/v1/staff/stream?ticket="+second.text("ticket"), nil).problem(401, "unauthorized") // a ticket is no credential of staff
+	h.do("POST", "/v1/holds/stream-ticket", map[string]any{"clientId": "short"}).problem(422, "validation_failed").field("clientId")
+	h.do("POST", "/v1/holds/stream-ticket", nil).problem(422, "validation_failed").field("clientId")
+	if strings.Contains(h.log.String(), first.text("ticket")) || strings.Contains(h.log.String(), client(1)) {
+		t.Error("a ticket or a client is in the log")
+	}
+}
+
+// TestPagesPutNoSecretIntoAnAddress: a stream of a page is opened with a ticket, a search is a POST, and the documented
+// proxies log no query.
+func TestPagesPutNoSecretIntoAnAddress(t *testing.T) {
+	query := regexp.MustCompile(`get\([^)]*(clientId: client|[{ ]q[,:])|URLSearchParams\([^)]*clientId|\?clientId=|[?&]q=`)
+	err := filepath.WalkDir("ui", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".js" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if found := query.Find(text); found != nil {
+			t.Errorf("%s has %q", path, found)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	manual, err := os.ReadFile("../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(manual), "## Behind a proxy")
+	section, _, _ := strings.Cut(rest, "\n## ")
+	for _, must := range []string{"log_format no_query", "access_log /var/log/nginx/holdfast.log no_query;", `request>uri regexp "[?].*" ""`} {
+		if !strings.Contains(section, must) {
+			t.Errorf("the documented proxies do not say %s", must)
+		}
+	}
+	for _, bad := range []string{"$request ", "$request\"", "$request_uri", "$args", "$query_string", "$http_referer"} {
+		if strings.Contains(section, bad) {
+			t.Errorf("a documented proxy logs %s, which has the query", bad)
+		}
+	}
+}
+
+// TestSearchByPostAnswersLikeTheList: the same page of the same appointments, without the words in the address.
+func TestSearchByPostAnswersLikeTheList(t *testing.T) {
+	h := newHouse(t)
+	for n := range 3 {
+		h.book(n, "checkup", map[string]any{"slotStartDate": h.at(30 * n)}).want(201)
+	}
+	name := patient(1)["name"].(string)
+	day := h.start.Format(time.DateOnly)
+	for what, c := range map[string]struct {
+		query url.Values
+		body  map[string]any
+	}{
+		"a name":  {url.Values{"q": {name}}, map[string]any{"q": name}},
+		"a day":   {url.Values{"from": {day}, "specialistId": {"ada"}}, map[string]any{"from": day, "specialistId": "ada"}},
+		"a page":  {url.Values{"limit": {"2"}}, map[string]any{"limit": 2}},
+		"nothing": {nil, map[string]any{}},
+	} {
+		want, got := h.do("GET", "/v1/appointments?"+c.query.Encode(), nil, asAdmin).want(200), h.do("POST", "/v1/appointments/search", c.body, asAdmin).want(200)
+		if got.raw != want.raw {
+			t.Errorf("%s: the search answers %s, the list %s", what, got.raw, want.raw)
+		}
+	}
+	if found := h.do("POST", "/v1/appointments/search", map[string]any{"q": name}, asAdmin).want(200); strings.Count(found.raw, `"patient"`) != 1 {
+		t.Errorf("one patient is found as %s", found.raw)
+	}
+	h.do("POST", "/v1/appointments/search", map[string]any{"q": name}).problem(401, "unauthorized")
+	h.do("POST", "/v1/appointments/search", map[string]any{"q": strings.Repeat("x", 201)}, asAdmin).problem(422, "validation_failed").field("q")
+	h.do("POST", "/v1/appointments/search", map[string]any{"limit": 501}, asAdmin).problem(422, "validation_failed").field("limit")
+	h.do("GET", "/v1/appointments/search", nil, asAdmin).problem(404, "not_found")
+	h.do("DELETE", "/v1/appointments/search", nil, asAdmin).problem(405, "method_not_allowed")
+	if strings.Contains(h.log.String(), name) {
+		t.Error("the words of a search are in the log")
 	}
 }

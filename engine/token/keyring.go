@@ -29,6 +29,7 @@ const (
 	forBookingAuth purpose = iota
 	forBooking
 	forManage
+	forStreamTicket
 	purposes
 )
 
@@ -38,6 +39,8 @@ func (p purpose) label() string {
 		return "holdfast/booking-auth"
 	case forBooking:
 		return "holdfast/booking"
+	case forStreamTicket:
+		return "holdfast/stream-ticket"
 	}
 	return "holdfast/manage"
 }
@@ -50,6 +53,8 @@ func (p purpose) ttl() time.Duration {
 		return BookingAuthTTL
 	case forBooking:
 		return BookingTTL
+	case forStreamTicket:
+		return StreamTicketTTL
 	}
 	return MaxManageTTL
 }

@@ -40,13 +40,15 @@ const (
 	BookingAuthGUIDMismatch     Error = "BOOKING_AUTH_GUID_MISMATCH"
 )
 
-// The refusals of a bookingToken and of a manage token. Invalid covers whatever
+// The refusals of a bookingToken, of a manage token and of a stream ticket. Invalid covers whatever
 // was not issued by this keyring for this purpose, the empty string included.
 const (
 	BookingTokenInvalid Error = "BOOKING_TOKEN_INVALID"
 	BookingTokenExpired Error = "BOOKING_TOKEN_EXPIRED"
 	ManageTokenInvalid  Error = "MANAGE_TOKEN_INVALID"
 	ManageTokenExpired  Error = "MANAGE_TOKEN_EXPIRED"
+	StreamTicketInvalid Error = "STREAM_TICKET_INVALID"
+	StreamTicketExpired Error = "STREAM_TICKET_EXPIRED"
 )
 
 // Code is the refusal as it is spoken on the wire.
@@ -71,6 +73,10 @@ func (e Error) Error() string {
 		return "this link was not issued here, or was changed on the way: open the one in the latest message about the appointment"
 	case ManageTokenExpired:
 		return "this link has expired: ask the clinic for a new one"
+	case StreamTicketInvalid:
+		return "this stream ticket was not issued here, or was changed on the way: ask for a new one"
+	case StreamTicketExpired:
+		return "this stream ticket has expired: ask for a new one"
 	}
 	return string(e)
 }

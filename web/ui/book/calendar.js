@@ -1,7 +1,7 @@
 // The times of one appointment type on one page: fetches them, keeps them live and says which one the
 // patient looks at. Components read calendar.store and call the actions; nothing else fetches times.
 import { createStore } from '../lib/store.js'
-import { createLive } from '../lib/live.js'
+import { createLive, ticketed } from '../lib/live.js'
 import { client } from '../lib/client.js'
 import { serverNow } from '../lib/clock.js'
 import { addDays, dateOf, daysBetween, hhmm } from '../lib/time.js'
@@ -29,7 +29,7 @@ export function createCalendar({ type, specialistId = '', hear = () => {}, reach
   // --- fetching
   async function load(from, to) {
     const before = Object.values(store.get().slots.holds), sent = serverNow()
-    const answer = await get(base + '/timeslots', { from, to, specialistId, clientId: client.id })
+    const answer = await get(base + '/timeslots', { from, to, specialistId })
     await fingerUp()
     slotEvents([{ type: 'loaded', answer, before, sent, open: store.get().day }])
     store.set({ asOf: serverNow(), problem: null })
@@ -127,7 +127,7 @@ export function createCalendar({ type, specialistId = '', hear = () => {}, reach
   // --- live
   let tag = ''
   const live = createLive({
-    url: () => '/v1/holds/stream?' + new URLSearchParams({ appointmentTypeId: type.id, clientId: client.id }),
+    url: ticketed('/v1/holds/stream', { appointmentTypeId: type.id }),
     tell(events) {
       slotEvents(events)
       events.forEach(hear)

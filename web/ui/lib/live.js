@@ -5,11 +5,20 @@
 // tell(events) gets each animation frame's events at once; link(state) gets
 // 'connecting' | 'live' | 'polling' | 'offline' | 'replaced'; poll() is the page's own question, asked again `every` so
 // many milliseconds, but never twice at a time.
+import { post } from './api.js'
+
 const stale = 35000
 const pause = [800, 1500, 3000]
 
+// ticketed makes the address of a stream for this tab's client. An EventSource cannot set a header and the client is a
+// secret, so the address has a ticket that works once.
+export const ticketed = (path, params) => async () => {
+  const { ticket } = await post('/v1/holds/stream-ticket', {}, { tries: 1 })
+  return path + '?' + new URLSearchParams({ ...params, ticket })
+}
+
 export function createLive({ url, tell, link, poll, every = 5000 }) {
-  let source, failures = 0, heardAt = 0, retry, watch, polling, frame = 0, queue = [], stopped = true, replaced = false
+  let source, turn = 0, failures = 0, heardAt = 0, retry, watch, polling, frame = 0, queue = [], stopped = true, replaced = false
   let state = ''
   const set = next => { if (next !== state) { state = next; link(next) } }
 
@@ -22,6 +31,7 @@ export function createLive({ url, tell, link, poll, every = 5000 }) {
     if (events.length) tell(events)
   }
   const close = () => {
+    turn++
     clearTimeout(retry)
     clearInterval(watch)
     if (source) { source.onmessage = source.onerror = null; source.close() }
@@ -51,12 +61,16 @@ export function createLive({ url, tell, link, poll, every = 5000 }) {
     polling = setInterval(ask, every)
     ask()
   }
-  function open() {
+  async function open() {
     close()
     if (stopped || replaced || document.hidden) return
     if (!polling) set('connecting')
     heardAt = performance.now()
-    source = new EventSource(typeof url === 'function' ? url() : url)
+    const mine = turn
+    let address
+    try { address = typeof url === 'function' ? await url() : url } catch { if (mine === turn) failed(); return }
+    if (mine !== turn) return // closed or opened again meanwhile
+    source = new EventSource(address)
     source.onmessage = ({ data }) => {
       heardAt = performance.now()
       const event = JSON.parse(data)

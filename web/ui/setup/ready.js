@@ -2,8 +2,7 @@
 // booking arrives.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { boot } from '../lib/boot.js'
-import { client } from '../lib/client.js'
-import { createLive } from '../lib/live.js'
+import { createLive, ticketed } from '../lib/live.js'
 import { get } from '../lib/api.js'
 import { t } from '../lib/i18n.js'
 import { Icon } from '../lib/icons.js'
@@ -38,7 +37,7 @@ function useBoard() {
       setBooked(recent)
     }).catch(() => {})
     const live = createLive({
-      url: () => '/v1/staff/stream?' + new URLSearchParams({ clientId: client.id }),
+      url: ticketed('/v1/staff/stream'),
       tell: events => {
         setHolds(before => {
           let now = before

@@ -2,7 +2,7 @@
 // Every write that a sign-in has run out under waits for the person to sign in again and is then
 // repeated, so nothing typed is lost.
 import { client } from '../lib/client.js'
-import { createLive } from '../lib/live.js'
+import { createLive, ticketed } from '../lib/live.js'
 import { createStore } from '../lib/store.js'
 import { addDays, dateOf } from '../lib/time.js'
 import { serverNow } from '../lib/clock.js'
@@ -104,7 +104,7 @@ export function createDesk(me) {
     }
   }
   const live = createLive({
-    url: () => '/v1/staff/stream?' + new URLSearchParams({ clientId: client.id }),
+    url: ticketed('/v1/staff/stream'),
     tell: events => {
       store.set(s => events.reduce(reduce, s))
       settle()
@@ -208,7 +208,7 @@ export function createDesk(me) {
       await call(() => del('/v1/overrides/' + id))
       await loadHours([specialistId])
     },
-    search: params => call(() => get('/v1/appointments', { limit: 50, ...params })).then(x => x.appointments),
+    search: params => call(() => post('/v1/appointments/search', { limit: 50, ...params }, { tries: 3 })).then(x => x.appointments),
     explain: (typeId, start, specialistId) => call(() => get(`/v1/appointment-types/${typeId}/explain`,
       { slotStartDate: new Date(start).toISOString(), specialistId })).then(x => x.specialists),
     nextFree: (typeId, specialistId, after) => call(() => get(`/v1/appointment-types/${typeId}/next-available`,

@@ -1,0 +1,82 @@
+package token
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"encoding/binary"
+	"time"
+)
+
+// StreamTicketTTL is how long a stream ticket can be used.
+const StreamTicketTTL = 30 * time.Second
+
+// A stream ticket is form 1 · key id 2 · nonce 12 · sealed(expiry in Unix ms 8 · client). It is the one token whose content
+// nobody but the server may read: it stands in an address, and a client is a secret.
+const (
+	streamForm  = 1
+	streamHead  = 3
+	streamNonce = 12
+	// maxStream fits a client of 128 characters in base64.
+	maxStream = (streamHead + streamNonce + 8 + 128 + 16 + 2) / 3 * 4
+)
+
+// StreamTicket lets whoever has it open one live stream as a client.
+type StreamTicket struct {
+	Client    string
+	ExpiresAt time.Time         // UTC, whole milliseconds
+	Nonce     [streamNonce]byte // names the ticket; that it is used once is the caller's to see to
+}
+
+// IssueStreamTicket seals a ticket for a client of at most 128 characters.
+func (k *Keyring) IssueStreamTicket(client string, now time.Time) (string, StreamTicket, error) {
+	t := StreamTicket{Client: client, ExpiresAt: now.Add(StreamTicketTTL).UTC().Truncate(time.Millisecond)}
+	_, _ = rand.Read(t.Nonce[:]) // never fails: it ends the process instead
+	signer := k.signer()
+	head := binary.BigEndian.AppendUint16([]byte{streamForm}, signer.id)
+	plain := append(binary.BigEndian.AppendUint64(nil, uint64(t.ExpiresAt.UnixMilli())), client...)
+	seal, err := signer.sealing(forStreamTicket)
+	if err != nil {
+		return "", StreamTicket{}, err
+	}
+	return encode(seal.Seal(append(head, t.Nonce[:]...), t.Nonce[:], plain, head)), t, nil
+}
+
+// OpenStreamTicket reads a ticket that was sealed here: it is unchanged (StreamTicketInvalid; empty and malformed count as
+// this) and has not expired (StreamTicketExpired).
+func (k *Keyring) OpenStreamTicket(ticket string, now time.Time) (StreamTicket, error) {
+	if !allowed(ticket, maxStream) {
+		return StreamTicket{}, StreamTicketInvalid
+	}
+	raw, ok := decode(ticket)
+	if !ok || len(raw) < streamHead+streamNonce || raw[0] != streamForm {
+		return StreamTicket{}, StreamTicketInvalid
+	}
+	head, nonce, sealed := raw[:streamHead], raw[streamHead:streamHead+streamNonce], raw[streamHead+streamNonce:]
+	signer := k.accepted(binary.BigEndian.Uint16(head[1:]), forStreamTicket, now)
+	if signer == nil {
+		return StreamTicket{}, StreamTicketInvalid
+	}
+	seal, err := signer.sealing(forStreamTicket)
+	if err != nil {
+		return StreamTicket{}, err
+	}
+	plain, err := seal.Open(nil, nonce, sealed, head)
+	if err != nil || len(plain) < 8 {
+		return StreamTicket{}, StreamTicketInvalid
+	}
+	t := StreamTicket{Client: string(plain[8:]), ExpiresAt: time.UnixMilli(int64(binary.BigEndian.Uint64(plain))).UTC(), Nonce: [streamNonce]byte(nonce)}
+	if !now.Before(t.ExpiresAt) {
+		return StreamTicket{}, StreamTicketExpired
+	}
+	return t, nil
+}
+
+// sealing is AES-256-GCM under the derived key of a purpose.
+func (k *key) sealing(p purpose) (cipher.AEAD, error) {
+	block, err := aes.NewCipher(k.derived[p][:])
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCM(block)
+}
