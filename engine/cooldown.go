@@ -8,8 +8,12 @@ import (
 	"holdfast/store"
 )
 
-// CooldownError says that the client already booked this type.
-type CooldownError struct{ Until time.Time } // UTC
+// CooldownError says that the client already booked this type, and which appointment that is. It is for that client alone.
+type CooldownError struct {
+	Until         time.Time // UTC
+	AppointmentID string
+	SlotStart     time.Time // of the appointment, UTC
+}
 
 func (e *CooldownError) Error() string {
 	return "already booked; the next booking of this type is possible from " + e.Until.UTC().Format(time.RFC3339)
@@ -30,8 +34,8 @@ func (e *Engine) checkCooldown(ctx context.Context, r store.Reader, t *store.App
 	case err != nil:
 		return err
 	}
-	if until := made.Add(length); until.After(now) {
-		return &CooldownError{Until: until.UTC()}
+	if until := made.CreatedAt.Add(length); until.After(now) {
+		return &CooldownError{Until: until.UTC(), AppointmentID: made.AppointmentID, SlotStart: made.SlotStart}
 	}
 	return nil
 }

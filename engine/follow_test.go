@@ -167,7 +167,7 @@ func (c *countedReads) Taken(ctx context.Context, ids []string, from, to time.Ti
 	return c.Store.Taken(ctx, ids, from, to)
 }
 
-func (c *countedReads) LatestWebBooking(ctx context.Context, clientID, appointmentTypeID string, since time.Time) (time.Time, error) {
+func (c *countedReads) LatestWebBooking(ctx context.Context, clientID, appointmentTypeID string, since time.Time) (store.WebBooking, error) {
 	c.reads++
 	return c.Store.LatestWebBooking(ctx, clientID, appointmentTypeID, since)
 }

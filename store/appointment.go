@@ -123,9 +123,15 @@ type AppointmentReader interface {
 	// interval overlaps [from, to), ordered by specialist, then slot start, then seat.
 	Taken(ctx context.Context, specialistIDs []string, from, to time.Time) ([]Taken, error)
 
-	// LatestWebBooking returns when this owner last made a web booking of this type that is still confirmed, if it
+	// LatestWebBooking returns the web booking of this type that this owner made last and that is still confirmed, if it
 	// was made at or after since. ErrNotFound if there is none. The cooldown is derived from it.
-	LatestWebBooking(ctx context.Context, owner, appointmentTypeID string, since time.Time) (time.Time, error)
+	LatestWebBooking(ctx context.Context, owner, appointmentTypeID string, since time.Time) (WebBooking, error)
+}
+
+// WebBooking is what the cooldown needs of an appointment.
+type WebBooking struct {
+	AppointmentID        string
+	SlotStart, CreatedAt time.Time
 }
 
 // AppointmentWriter changes appointments. Nothing deletes one.

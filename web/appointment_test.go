@@ -114,7 +114,11 @@ func TestCooldownIsSetBySuccessAndClearedByCancelling(t *testing.T) {
 	if r.get("until") == nil || r.header.Get("Retry-After") == "" {
 		t.Errorf("the refusal does not say until when: %s", r.raw)
 	}
-	h.hold(1, "cooling", h.at(60)).problem(429, "cooldown_active")
+	for _, r := range []*reply{r, h.hold(1, "cooling", h.at(60)).problem(429, "cooldown_active")} {
+		if r.text("appointmentId") != booked.text("appointment", "id") || r.text("slotStartDate") != booked.text("appointment", "slotStartDate") {
+			t.Errorf("the refusal does not say which appointment stands in the way: %s", r.raw)
+		}
+	}
 	h.book(2, "cooling", map[string]any{"slotStartDate": h.at(60)}).want(201) // another client
 	// A program with a key books for many.
 	api := h.book(1, "cooling", map[string]any{"slotStartDate": h.at(90)}, asAdmin).want(201)

@@ -23,6 +23,8 @@ type problem struct {
 	Errors            []problemField `json:"errors,omitempty"`
 	Reason            string         `json:"reason,omitempty"`
 	Until             string         `json:"until,omitempty"`
+	AppointmentID     string         `json:"appointmentId,omitempty"` // the client's own, which stands in the way
+	SlotStartDate     string         `json:"slotStartDate,omitempty"` // of that appointment
 	RetryAfterSeconds int            `json:"retryAfterSeconds,omitempty"`
 	OK                *bool          `json:"ok,omitempty"` // false where the success has ok: true
 }
@@ -166,7 +168,7 @@ func problemOf(err error, now time.Time) problem {
 		return p
 	case errors.As(err, &cooling):
 		p := errCooldownActive.again(cooling.Until.Sub(now))
-		p.Until = httpTime(cooling.Until)
+		p.Until, p.AppointmentID, p.SlotStartDate = httpTime(cooling.Until), cooling.AppointmentID, optionalTime(cooling.SlotStart)
 		return p
 	case errors.As(err, &held) && held.Until.IsZero():
 		return errSlotTaken // every seat is booked

@@ -134,15 +134,13 @@ func (r reads) Taken(ctx context.Context, specialistIDs []string, from, to time.
 	return all, nil
 }
 
-func (r reads) LatestWebBooking(ctx context.Context, owner, appointmentTypeID string, since time.Time) (time.Time, error) {
-	latest, err := one(ctx, r, (*row).time, `
-		SELECT max(created_at) FROM appointments
+func (r reads) LatestWebBooking(ctx context.Context, owner, appointmentTypeID string, since time.Time) (store.WebBooking, error) {
+	return one(ctx, r, func(r *row) store.WebBooking {
+		return store.WebBooking{AppointmentID: r.text(), SlotStart: r.time(), CreatedAt: r.time()}
+	}, `
+		SELECT id, slot_start, created_at FROM appointments
 		WHERE client_id = ? AND client_id <> '' AND appointment_type_id = ? AND status = 'confirmed' AND source = 'web'
-		  AND created_at >= ?`, owner, appointmentTypeID, since)
-	if err == nil && latest.IsZero() {
-		err = store.ErrNotFound
-	}
-	return latest, err
+		  AND created_at >= ? ORDER BY created_at DESC, id DESC LIMIT 1`, owner, appointmentTypeID, since)
 }
 
 func (t *tx) InsertAppointment(_ context.Context, a store.Appointment) error {

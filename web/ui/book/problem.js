@@ -34,14 +34,15 @@ export function ProblemNotice({ problem, type, holding, own = [], letGo, retry }
   useEffect(() => { ref.current?.focus({ preventScroll: false }) }, [problem])
   let key = wordsFor(problem)
   if (key === 'err.storage' && !holding) key = 'err.storage.nohold'
+  if (key === 'err.cooldown_active' && problem.start) key = 'err.cooldown_active.at'
   if (key === 'err.quota_exceeded' && !own.length) key = 'err.quota_exceeded.elsewhere'
   const booked = recall('booked')
   const until = problem.until && (Math.abs(Date.parse(problem.until) - serverNow()) < 6 * 864e5
     ? near(problem.until, dateOf(serverNow())) : dayAndTime(problem.until))
-  const params = { s: left, n: own.length, type: html`<${Name} of=${type?.name || ''} />`, when: until, phone: html`<${PhoneLink} />` }
+  const params = { s: left, n: own.length, type: html`<${Name} of=${type?.name || ''} />`, when: until, start: problem.start && dayAndTime(problem.start), phone: html`<${PhoneLink} />` }
   const kind = limited || key.startsWith('err.storage') ? 'warn' : 'danger'
   return html`<${Notice} kind=${kind} role="alert" tabIndex="-1" innerRef=${ref} text=${key} params=${params}>
-    ${problem.code === 'cooldown_active' && booked?.typeId === type?.id && html`<a class="btn" href=${booked.url}>${t('err.cooldown.do')}</a>`}
+    ${problem.code === 'cooldown_active' && booked?.id === problem.appointmentId && html`<a class="btn" href=${booked.url}>${t('err.cooldown.do')}</a>`}
     ${problem.code === 'quota_exceeded' && own.map(h => html`<button type="button" class="btn" key=${h.holdId} onClick=${() => letGo(h)}>${dayAndTime(h.slotStartDate)}</button>`)}
   </${Notice}>`
 }

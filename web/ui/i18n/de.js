@@ -90,6 +90,7 @@ export default {
   'replaced.do': 'Hier verwenden',
 
   'err.cooldown_active': '**Sie haben bereits einen Termin „{type}“.** Ändern Sie diesen oder buchen Sie wieder ab {when}.',
+  'err.cooldown_active.at': '**Sie haben bereits einen Termin „{type}“: {start}.** Ändern Sie diesen oder buchen Sie wieder ab {when}.',
   'err.cooldown.do': 'Diesen Termin zeigen',
   'err.quota_exceeded': { one: 'Sie haben {n} Zeit reserviert. Geben Sie eine frei:', other: 'Sie haben {n} Zeiten reserviert. Geben Sie eine frei:' },
   'err.quota_exceeded.elsewhere': 'Sie haben zu viele Zeiten reserviert. Geben Sie in Ihrem anderen Tab eine frei oder warten Sie ein paar Minuten.',

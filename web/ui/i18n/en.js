@@ -90,6 +90,7 @@ export default {
   'replaced.do': 'Use it here',
 
   'err.cooldown_active': '**You already booked a {type}.** Change that one, or book again from {when}.',
+  'err.cooldown_active.at': '**You already booked a {type}: {start}.** Change that one, or book again from {when}.',
   'err.cooldown.do': 'Show that appointment',
   'err.quota_exceeded': { one: 'You are holding {n} time. Let one go:', other: 'You are holding {n} times. Let one go:' },
   'err.quota_exceeded.elsewhere': 'You are holding too many times. Let one go in your other tab, or wait a few minutes.',

@@ -90,6 +90,7 @@ export default {
   'replaced.do': 'Usarla aquí',
 
   'err.cooldown_active': '**Ya ha reservado «{type}».** Cambie esa cita o reserve de nuevo a partir del {when}.',
+  'err.cooldown_active.at': '**Ya tiene «{type}» el {start}.** Cambie esa cita o reserve de nuevo a partir del {when}.',
   'err.cooldown.do': 'Ver esa cita',
   'err.quota_exceeded': { one: 'Tiene {n} hora retenida. Libere una:', other: 'Tiene {n} horas retenidas. Libere una:' },
   'err.quota_exceeded.elsewhere': 'Tiene demasiadas horas retenidas. Libere una en la otra pestaña o espere unos minutos.',

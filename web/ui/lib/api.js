@@ -8,7 +8,7 @@ export class Problem extends Error {
     super(body.title || body.code || String(status))
     Object.assign(this, {
       status, code: body.code || (status ? 'internal' : 'offline'), detail: body.detail, errors: body.errors || [],
-      reason: body.reason, until: body.until, retryAfter: body.retryAfterSeconds,
+      reason: body.reason, until: body.until, retryAfter: body.retryAfterSeconds, appointmentId: body.appointmentId, start: body.slotStartDate,
     })
   }
 }
