@@ -8,3 +8,6 @@ func TOTPCode(secret []byte, at time.Time) string { return totpCode(secret, at.U
 // SetWall lets a test set the wall clock of an engine that is still to be opened. In a bubble of testing/synctest it could
 // not be set at all.
 func SetWall(o *Options, wall func() time.Time) { o.wall = wall }
+
+// OnlineDays adds up a presence log by local day.
+var OnlineDays = onlineDays

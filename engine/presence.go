@@ -144,6 +144,7 @@ func (e *Engine) takeOffline(ctx context.Context, specialistID, change string) (
 		return mirror, err
 	}
 	changed, err := e.holds.Offline(ctx, specialistID)
+	e.presence.beacon.drop()
 	if changed {
 		e.publishPresence(ctx, specialistID, "offline")
 	}
@@ -209,16 +210,26 @@ const beaconTTL = 10 * time.Second
 
 // beacon remembers the public answer.
 type beacon struct {
-	mu    sync.Mutex
-	count int
-	at    time.Time
+	mu      sync.Mutex
+	count   int
+	at      time.Time // zero: nothing is remembered
+	dropped uint64    // how often it was forgotten
 }
 
-// Beacon is the public answer to "is anybody there": how many can take a session, at most beaconTTL old.
+// drop forgets the answer, and lets nobody remember one that was counted before.
+func (b *beacon) drop() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.at, b.dropped = time.Time{}, b.dropped+1
+}
+
+// Beacon is the public answer to "is anybody there": how many can take a session, at most beaconTTL old. Whoever goes offline,
+// is deactivated or gets another maximum is counted anew at once.
 func (e *Engine) Beacon(ctx context.Context) (int, error) {
 	now := time.Now()
 	e.presence.beacon.mu.Lock()
 	count, fresh := e.presence.beacon.count, !e.presence.beacon.at.IsZero() && now.Sub(e.presence.beacon.at) < beaconTTL
+	dropped := e.presence.beacon.dropped
 	e.presence.beacon.mu.Unlock()
 	if fresh {
 		return count, nil
@@ -228,7 +239,9 @@ func (e *Engine) Beacon(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	e.presence.beacon.mu.Lock()
-	e.presence.beacon.count, e.presence.beacon.at = count, now
+	if e.presence.beacon.dropped == dropped {
+		e.presence.beacon.count, e.presence.beacon.at = count, now
+	}
 	e.presence.beacon.mu.Unlock()
 	return count, nil
 }
@@ -271,6 +284,7 @@ func (e *Engine) publishPresence(ctx context.Context, specialistID, change strin
 // offline. What fails here reconciliation does later.
 func (e *Engine) followActive(ctx context.Context, p store.Specialist) {
 	defer e.presence.turns.take(p.ID)()
+	defer e.presence.beacon.drop() // the switch or the maximum may have changed
 	if err := e.setActive(ctx, p); err != nil {
 		e.log.Error("the presence of a specialist was not brought in step; reconciliation tries again", "specialist", p.ID, "error", err)
 	}
@@ -289,6 +303,7 @@ func (e *Engine) setActive(ctx context.Context, p store.Specialist) error {
 	if err != nil || !changed {
 		return err
 	}
+	e.presence.beacon.drop()
 	now := instantNow()
 	_, err = e.changePresence(ctx, p.ID, change, now, func(m *store.PresenceMirror) bool {
 		differs := m.Deactivated != !p.Active || m.Online && !p.Active

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -420,4 +421,75 @@ func TestTheBeaconIsAtMostTenSecondsOld(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		want(1)
 	})
+}
+
+// Who goes is not promised to patients for another ten seconds.
+func TestTheBeaconIsCountedAnewWhenSomebodyGoes(t *testing.T) {
+	set := func(edit func(*store.Specialist)) func(*onCall) error {
+		return func(c *onCall) error {
+			_, err := c.UpdateSpecialist(c.t.Context(), "system", "ada", edit)
+			return err
+		}
+	}
+	for name, goes := range map[string]func(*onCall) error{
+		"silent":                 func(*onCall) error { time.Sleep(2 * time.Second); return nil },
+		"offline":                func(c *onCall) error { _, err := c.GoOffline(c.t.Context(), "ada"); return err },
+		"deactivated":            set(func(p *store.Specialist) { p.Active = false }),
+		"with a maximum of none": set(func(p *store.Specialist) { p.MaxSessions = 0 }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newOnCall(t, engine.PresenceOptions{}, "ada", "bea")
+				c.online("ada", "bea")
+				c.beating(89*time.Second, "bea")
+				if n, err := c.Beacon(t.Context()); n != 2 || err != nil {
+					t.Fatalf("before: got %d, %v; want 2", n, err)
+				}
+				if err := goes(c); err != nil {
+					t.Fatal(err)
+				}
+				if n, err := c.Beacon(t.Context()); n != 1 || err != nil {
+					t.Errorf("after: got %d, %v; want 1", n, err)
+				}
+			})
+		})
+	}
+}
+
+func TestOnlineDaysFollowTheWallClock(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(s string) time.Time {
+		x, err := time.ParseInLocation("2006-01-02 15:04", s, berlin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	line := func(s, change string) store.PresenceChange { return store.PresenceChange{At: at(s), Change: change} }
+	log := []store.PresenceChange{
+		line("2026-10-22 23:00", "offline"),                                          // of a stretch whose beginning was forgotten
+		line("2026-10-23 22:00", "online"), line("2026-10-26 01:00", "auto_offline"), // over the night with 25 hours
+		line("2026-10-26 08:00", "online"), line("2026-10-26 09:00", "deactivated"), line("2026-10-26 10:00", "activated"), line("2026-10-26 11:00", "offline"),
+		line("2026-10-27 09:00", "online"),
+	}
+	hours := func(days []engine.OnlineDay) string {
+		var said []string
+		for _, d := range days {
+			said = append(said, d.Date.String()[5:]+" "+d.Online.String())
+		}
+		return strings.Join(said, ", ")
+	}
+	for name, c := range map[string]struct{ from, to, now, want string }{
+		"a week that is going on": {"2026-10-23 00:00", "2026-10-30 00:00", "2026-10-27 10:30", "10-23 2h0m0s, 10-24 24h0m0s, 10-25 25h0m0s, 10-26 2h0m0s, 10-27 1h30m0s"},
+		"a week that is over":     {"2026-10-26 00:00", "2026-10-28 00:00", "2026-12-01 00:00", "10-26 2h0m0s, 10-27 15h0m0s"},
+		"a part of a day":         {"2026-10-26 00:30", "2026-10-26 08:30", "2026-12-01 00:00", "10-26 1h0m0s"},
+		"what has not begun":      {"2026-11-01 00:00", "2026-11-08 00:00", "2026-10-27 10:30", ""},
+	} {
+		if got := hours(engine.OnlineDays(log, berlin, at(c.from), at(c.to), at(c.now))); got != c.want {
+			t.Errorf("%s: got %s, want %s", name, got, c.want)
+		}
+	}
 }

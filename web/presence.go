@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strconv"
@@ -16,6 +17,7 @@ import (
 // presenceJSON is what is known of one specialist.
 type presenceJSON struct {
 	SpecialistID    string `json:"specialistId"`
+	Name            string `json:"name,omitempty"` // in lists
 	Online          bool   `json:"online"`
 	Deactivated     bool   `json:"deactivated"`
 	LastHeartbeatAt string `json:"lastHeartbeatAt,omitempty"`
@@ -112,18 +114,23 @@ func (s *Server) listPresence(c *call, list []holds.Present, err error) error {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendPresent(b, &list[i])
+		b = s.appendPresent(b, &list[i])
 	}
 	b = append(b, `],"count":`...)
 	c.status, c.out = http.StatusOK, append(strconv.AppendInt(b, int64(len(list)), 10), '}')
 	return nil
 }
 
-// appendPresent writes a presenceJSON of the live state alone: a large clinic's list is asked for again and again.
-func appendPresent(b []byte, p *holds.Present) []byte {
+// appendPresent writes a presenceJSON of the live state and the schedule alone: a large clinic's list is asked for again and
+// again.
+func (s *Server) appendPresent(b []byte, p *holds.Present) []byte {
 	b = append(b, `{"specialistId":"`...)
-	b = append(b, p.SpecialistID...)
-	b = append(b, `","online":`...)
+	b = append(append(b, p.SpecialistID...), '"')
+	if known, err := s.engine.Specialist(p.SpecialistID); err == nil { // else archived meanwhile
+		name, _ := json.Marshal(known.Name) // a text can always be JSON
+		b = append(append(b, `,"name":`...), name...)
+	}
+	b = append(b, `,"online":`...)
 	b = strconv.AppendBool(b, p.Online)
 	b = append(b, `,"deactivated":`...)
 	b = strconv.AppendBool(b, p.Deactivated)

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Presence and sessions over HTTP: who may throw which switch, and what each answer says.
@@ -73,7 +74,7 @@ func TestPresenceOverHTTP(t *testing.T) {
 			t.Fatalf("%s: got %s", path, r.raw)
 		}
 		one := list[0].(map[string]any)
-		if one["specialistId"] != "ada" || one["online"] != true || one["load"] != 0.0 || one["maxSessions"] != 2.0 || one["lastHeartbeatAt"] == nil {
+		if one["specialistId"] != "ada" || one["name"] != "Dr ada" || one["online"] != true || one["load"] != 0.0 || one["maxSessions"] != 2.0 || one["lastHeartbeatAt"] == nil {
 			t.Errorf("%s: got %v", path, one)
 		}
 	}
@@ -81,6 +82,18 @@ func TestPresenceOverHTTP(t *testing.T) {
 	if p.get("presence", "online") != false || p.text("presence", "lastOfflineAt") == "" {
 		t.Errorf("offline: got %s", p.raw)
 	}
+	log := h.do("GET", "/v1/specialists/ada/presence-log", nil, key).want(200)
+	lines, days := log.body["log"].([]any), log.body["days"].([]any)
+	if len(lines) != 2 || lines[0].(map[string]any)["change"] != "online" || lines[1].(map[string]any)["change"] != "offline" || len(days) != 7 {
+		t.Errorf("the log of the last seven days: got %s", log.raw)
+	}
+	if today := time.Now().UTC().Format(time.DateOnly); days[6].(map[string]any)["date"] != today && days[5].(map[string]any)["date"] != today {
+		t.Errorf("today, %s, is not at the end of %v", today, days)
+	}
+	for query, field := range map[string]string{"?from=2026-01-02&to=2026-01-02": "to", "?from=2024-01-01&to=2026-01-02": "to", "?from=soon": "from"} {
+		h.do("GET", "/v1/specialists/ada/presence-log"+query, nil, key).problem(422, "validation_failed").field(field)
+	}
+	h.do("GET", "/v1/specialists/nobody/presence-log", nil, key).problem(404, "not_found")
 	h.do("GET", "/v1/presence/available?limit=0", nil, key).problem(422, "validation_failed").field("limit")
 	for _, act := range []string{"online", "offline", "heartbeat"} {
 		h.do("POST", "/v1/specialists/nobody/"+act, nil, key).problem(404, "not_found")

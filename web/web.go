@@ -170,7 +170,7 @@ func (s *Server) routes() []*route {
 		{"PATCH", "/v1/holds", booking, in(s.extendHold)},
 		{"DELETE", "/v1/holds", booking, maybe(s.deleteHold)},
 		{"POST", "/v1/holds/release", booking, beacon(s.releaseHold)},
-		{"POST", "/v1/holds/stream-ticket", anyone, maybe(s.streamTicket)},
+		{"POST", "/v1/holds/stream-ticket", booking, maybe(s.streamTicket)},
 		{"GET", "/v1/holds/stream", anyone, s.holdStream},
 		{"GET", "/v1/staff/stream", desk, s.staffStream},
 
@@ -216,6 +216,7 @@ func (s *Server) routes() []*route {
 		{"POST", "/v1/specialists/{id}/offline", presence, bodyless(s.goOffline)},
 		{"POST", "/v1/specialists/{id}/heartbeat", presence, bodyless(s.heartbeat)},
 		{"GET", "/v1/specialists/{id}/presence", presence, s.getPresence},
+		{"GET", "/v1/specialists/{id}/presence-log", presence, s.getPresenceLog},
 		{"GET", "/v1/presence/snapshot", anyone, s.getBeacon},
 		{"GET", "/v1/presence/available", presence, s.listAvailable},
 		{"GET", "/v1/presence/online", presence, s.listOnline},

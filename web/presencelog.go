@@ -1,0 +1,63 @@
+package web
+
+import (
+	"net/http"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/store"
+)
+
+// maxHistory is the longest stretch of the presence log that is read at once.
+const maxHistory = 400 * 24 * time.Hour
+
+type presenceLineJSON struct {
+	At     string `json:"at"`
+	Change string `json:"change"`
+}
+
+type onlineDayJSON struct {
+	Date    string `json:"date"`
+	Seconds int64  `json:"seconds"`
+}
+
+// getPresenceLog is `GET /v1/specialists/{id}/presence-log?from=&to=`: when a specialist was online, by default in the last seven
+// local days, today included. A specialist reads the own log alone.
+func (s *Server) getPresenceLog(c *call) error {
+	if !c.caller.reaches(c.param("id")) {
+		return errForbidden.with("You can read your own presence log only.")
+	}
+	zone, err := s.engine.ListingZone("", c.param("id"))
+	if err != nil {
+		return store.ErrNotFound
+	}
+	q, today := c.query(), store.DateOf(time.Now().In(zone))
+	from, to := q.bound("from", zone), q.bound("to", zone)
+	if to.IsZero() {
+		to = engine.StartOfDay(zone, today.AddDays(1))
+	}
+	if from.IsZero() {
+		from = engine.StartOfDay(zone, store.DateOf(to.In(zone)).AddDays(-7))
+	}
+	switch {
+	case !from.Before(to):
+		q.add("to", "must be later than from")
+	case to.Sub(from) > maxHistory:
+		q.add("to", "must be at most 400 days after from")
+	}
+	if err := q.err(); err != nil {
+		return err
+	}
+	h, err := s.engine.PresenceHistory(c.ctx(), c.param("id"), from, to)
+	if err != nil {
+		return err
+	}
+	lines, days := make([]presenceLineJSON, len(h.Log)), make([]onlineDayJSON, len(h.Days))
+	for i, x := range h.Log {
+		lines[i] = presenceLineJSON{httpTime(x.At), x.Change}
+	}
+	for i, d := range h.Days {
+		days[i] = onlineDayJSON{d.Date.String(), int64(d.Online.Round(time.Second).Seconds())}
+	}
+	return c.json(http.StatusOK, map[string]any{"timezone": h.Zone.String(), "from": httpTime(from), "to": httpTime(to), "log": lines, "days": days})
+}
