@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
-	"strings"
 	"time"
 )
 
@@ -51,30 +49,10 @@ func checkFile(ctx context.Context, c *conn, violation func(string, ...any)) err
 	}, "PRAGMA foreign_key_check")
 }
 
-var created = regexp.MustCompile(`(?m)^(CREATE|DROP) (?:UNIQUE )?(?:INDEX|TRIGGER) (\w+)`)
-
-// checkSchema compares the indexes and triggers with those the migrations make, so that a guarantee somebody dropped
-// is noticed before it is missed. SQLite keeps their text as it was written.
 func checkSchema(ctx context.Context, c *conn, known []migration, violation func(string, ...any)) error {
-	var text strings.Builder
-	missing := map[string]bool{}
-	for _, m := range known {
-		text.WriteString(m.text)
-		for _, match := range created.FindAllStringSubmatch(m.text, -1) {
-			missing[match[2]] = match[1] == "CREATE"
-		}
-	}
-	err := c.query(ctx, func(r *row) {
-		name, sql := r.text(), r.text()
-		if missing[name] && !strings.Contains(text.String(), sql) {
-			violation("schema: %s is not what this program made", name)
-		}
-		delete(missing, name)
-	}, `SELECT name, sql FROM sqlite_schema WHERE type IN ('index', 'trigger') AND sql IS NOT NULL`)
-	for name, wanted := range missing {
-		if wanted {
-			violation("schema: %s is missing", name)
-		}
+	found, err := compareSchema(ctx, c, known)
+	for _, d := range found {
+		violation("%s", d)
 	}
 	return err
 }

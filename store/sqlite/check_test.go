@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -51,6 +52,10 @@ func TestCheckFindsWhatIsWrong(t *testing.T) {
 		"a dropped index":               {"DROP INDEX idx_no_double_book;", "idx_no_double_book is missing"},
 		"a trigger that was replaced": {"DROP TRIGGER appointments_seat_insert; CREATE TRIGGER appointments_seat_insert BEFORE INSERT ON appointments BEGIN SELECT 1; END;",
 			"appointments_seat_insert is not what this program made"},
+		"a trigger that was added":        {"CREATE TRIGGER mine AFTER INSERT ON appointments BEGIN SELECT 1; END;", "the trigger mine was added"},
+		"a view that was added":           {"CREATE VIEW mine AS SELECT 1;", "the view mine was added"},
+		"an index that was added":         {"CREATE INDEX mine ON appointments (notes);", "the index mine was added"},
+		"a column that was added":         {"ALTER TABLE outbox ADD COLUMN mine INTEGER;", "outbox is not what this program made"},
 		"a reference to nothing":          {"PRAGMA foreign_keys = 0; UPDATE appointments SET appointment_type_id = 'gone';", "points at nothing"},
 		"a seat nobody could have":        {"DROP TRIGGER appointments_seat_update; UPDATE appointments SET seat = 9;", "a seat its type never had"},
 		"a reach that is too short":       {"DROP TRIGGER specialists_reach_grows; UPDATE specialists SET reach_after_ms = 0;", "reaches further"},
@@ -80,6 +85,42 @@ func TestCheckFindsWhatIsWrong(t *testing.T) {
 			}
 			if err := b.Check(context.Background()); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want it to say %q", err, test.want)
+			}
+		})
+	}
+}
+
+// TestOpenRefusesAWeakenedSchema: bookings on it would not be guaranteed, and a trigger that was added would run in each.
+func TestOpenRefusesAWeakenedSchema(t *testing.T) {
+	for name, test := range map[string]struct{ plant, want string }{
+		"a dropped trigger":  {"DROP TRIGGER appointments_guarantee_update;", "appointments_guarantee_update is missing"},
+		"a dropped index":    {"DROP INDEX idx_no_double_book;", "idx_no_double_book is missing"},
+		"an altered trigger": {"DROP TRIGGER appointments_seat_insert; CREATE TRIGGER appointments_seat_insert BEFORE INSERT ON appointments BEGIN SELECT 1; END;", "appointments_seat_insert"},
+		"an added trigger":   {"CREATE TRIGGER mine AFTER INSERT ON appointments BEGIN SELECT 1; END;", "the trigger mine was added"},
+		"an added index":     {"CREATE INDEX mine ON appointments (notes);", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "holdfast.db")
+			open := func() error {
+				s, err := Open(context.Background(), Options{Path: path})
+				if err == nil {
+					err = s.Close()
+				}
+				return err
+			}
+			if err := open(); err != nil {
+				t.Fatal(err)
+			}
+			c, err := openConn(dsn(path))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(c.script(test.plant), c.close()); err != nil {
+				t.Fatal(err)
+			}
+			err = open()
+			if refused := errors.Is(err, ErrSchema) && strings.Contains(err.Error(), test.want); refused != (test.want != "") {
+				t.Errorf("got %v, want %q", err, test.want)
 			}
 		})
 	}

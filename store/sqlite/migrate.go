@@ -69,18 +69,13 @@ func readMigrations(files fs.FS) ([]migration, error) {
 }
 
 // migrate applies what is missing, each migration in one transaction of its own and after a snapshot. It refuses a
-// database that a newer program has changed, or that was changed by a migration other than ours.
+// database that a newer program has changed, or that was changed by a migration other than ours, or by hand (ErrSchema).
 func migrate(ctx context.Context, c *conn, files fs.FS, snapshots string, log *slog.Logger) error {
 	known, err := readMigrations(files)
 	if err != nil {
 		return err
 	}
-	if err := c.script(`CREATE TABLE IF NOT EXISTS schema_versions (
-		version    INTEGER NOT NULL PRIMARY KEY,
-		name       TEXT    NOT NULL,
-		checksum   TEXT    NOT NULL,
-		applied_at INTEGER NOT NULL
-	) STRICT`); err != nil {
+	if err := c.script(versionsTable); err != nil {
 		return err
 	}
 	applied, err := appliedMigrations(ctx, c)
@@ -91,6 +86,10 @@ func migrate(ctx context.Context, c *conn, files fs.FS, snapshots string, log *s
 		if len(applied) > len(known) {
 			err = fmt.Errorf("%w, or %s", err, wayBack(len(known), snapshots))
 		}
+		return err
+	}
+	// Before anything is changed: a trigger that somebody added would run in the migrations.
+	if err := trustSchema(ctx, c, known[:len(applied)]); err != nil {
 		return err
 	}
 	for _, m := range known[len(applied):] {

@@ -69,7 +69,7 @@ type Store struct {
 var _ store.Store = (*Store)(nil)
 
 // Open opens the database, creating it if there is none, and brings its schema up to date. ctx bounds the opening.
-// ErrDamaged if the file cannot be read as a database.
+// ErrDamaged if the file cannot be read as a database, ErrSchema if its schema was weakened.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	return open(ctx, o, migrations)
 }
