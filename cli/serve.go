@@ -88,7 +88,7 @@ func openHouse(ctx context.Context, cfg config, o houseOptions) (_ *house, err e
 	h := &house{log: o.log, fatal: make(chan error, 1)}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, h.close())
+			err = errors.Join(h.withRemedy(err), h.close())
 		}
 	}()
 
@@ -100,12 +100,12 @@ func openHouse(ctx context.Context, cfg config, o houseOptions) (_ *house, err e
 		h.log.Warn("secret.key was missing and a new one was made: links and tokens given out before are void", "file", h.dir.file(secretFile))
 	}
 
+	if err := h.dir.expectDatabase(); err != nil {
+		return nil, err
+	}
 	h.store, err = sqlite.Open(ctx, sqlite.Options{
 		Path: h.dir.file(databaseFile), SnapshotDir: h.dir.file(backupsDir), Logger: h.log, OnFatal: h.fail,
 	})
-	if errors.Is(err, sqlite.ErrDamaged) {
-		err = fmt.Errorf("%w. Put a backup in its place with: holdfast restore --data %s BACKUP", err, h.dir.path)
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -148,6 +148,9 @@ func (h *house) openQueue(ctx context.Context, cfg config, about houseOptions, o
 		return err
 	}
 	h.closing = append(h.closing, h.queue.Close)
+	if err := h.hearWitness(ctx); err != nil {
+		return err
+	}
 	o.Queue, o.QueueRebuilt = h.queue, h.queue.Rebuilt()
 	if about.local {
 		return nil
@@ -208,6 +211,9 @@ func (h *house) serve(ctx context.Context, listener net.Listener, work ...func(c
 	// The engine outlives the last request.
 	engineCtx, stopEngine := context.WithCancel(context.WithoutCancel(ctx))
 	deciding.Go(func() { h.engine.Run(engineCtx) })
+	if h.queue != nil {
+		deciding.Go(func() { h.keepWitness(engineCtx) })
+	}
 
 	if listener != nil {
 		err = h.web.Serve(ctx, listener)
@@ -218,7 +224,7 @@ func (h *house) serve(ctx context.Context, listener net.Listener, work ...func(c
 	saying.Wait()
 	stopEngine()
 	deciding.Wait()
-	return errors.Join(err, failed)
+	return errors.Join(err, h.withRemedy(failed))
 }
 
 // close releases everything, last opened first.

@@ -37,7 +37,8 @@ func verifyCommand(p process) *cobra.Command {
 					err = fmt.Errorf("%s: %w", subject, err)
 				}
 			} else {
-				err = p.withAdmin(c.Context(), cfg, func(ctx context.Context, admin *adminClient) error {
+				// With the queue, because it knows how far the database had come.
+				err = p.withQueue(c.Context(), cfg, func(ctx context.Context, admin *adminClient) error {
 					if err := admin.call(ctx, http.MethodPost, "/check", nil, &found); err != nil {
 						return fmt.Errorf("%s: %w", subject, err)
 					}

@@ -22,7 +22,7 @@ const (
 	activityTable  = "activity"   // (id, 0, sequence) → the sealed line
 	removedTable   = "removed"    // (removal, id) of removed operations, of which only the activity is left
 	countTable     = "counts"     // status, or table → how many, big-endian
-	metaTable      = "meta"       // format → 1
+	metaTable      = "meta"       // format → 1; witness → sealed
 )
 
 var (

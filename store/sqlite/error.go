@@ -35,7 +35,7 @@ var ErrDamaged = errors.New("the file is damaged")
 
 // opening says which file could not be opened, and whether that is the file's own fault.
 func opening(path string, err error) error {
-	if e := cause(err); e != nil && (e.Code()&0xff == codeCorrupt || e.Code()&0xff == codeNotADatabase) {
+	if e := cause(err); e != nil && damaged(e) {
 		return fmt.Errorf("opening %s: %w: %w", path, ErrDamaged, e)
 	}
 	return fmt.Errorf("opening %s: %w", path, err)
@@ -66,8 +66,11 @@ func translate(err error) error {
 	case codeFull, codeIOErrShmSize: // the second: no room for the index of the write-ahead log
 		return fmt.Errorf("%w: %w", store.ErrFull, err)
 	}
-	if refusal(err) {
+	switch {
+	case refusal(err):
 		return fmt.Errorf("%w: %w", store.ErrInvalid, err)
+	case damaged(e):
+		return fmt.Errorf("%w: %w: %w", store.ErrUnavailable, ErrDamaged, err)
 	}
 	return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 }
@@ -78,6 +81,10 @@ func cause(err error) *sqlite.Error {
 		return e
 	}
 	return nil
+}
+
+func damaged(e *sqlite.Error) bool {
+	return e.Code()&0xff == codeCorrupt || e.Code()&0xff == codeNotADatabase
 }
 
 // refusal: a constraint said no, which undid this one statement and nothing else.
