@@ -52,11 +52,13 @@ func (e *inUseError) Error() string {
 	return fmt.Sprintf("the data directory %s is in use by %s. Stop that one first, or name another directory with --data", e.path, who)
 }
 
-// openDataDir takes the directory at path, making it (0700) and its secret.key (0600) if they are missing.
+// openDataDir takes the directory at path, making it (0700) and its secret.key (0600) if they are missing, and removes what
+// a process that was killed has left half made. If another process has the directory, it waits for as long as patience says:
+// the kernel may free the lock of a process that was killed a moment after its death.
 //
 // It refuses, saying what to do: a directory in which nothing can be written, one that another process has
 // (*inUseError), a secret.key that others than its owner can read, or that cannot be read as one.
-func openDataDir(path string, now time.Time) (*dataDir, error) {
+func openDataDir(path string, now time.Time, patience time.Duration) (*dataDir, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
@@ -65,9 +67,10 @@ func openDataDir(path string, now time.Time) (*dataDir, error) {
 		return nil, unusable(path, err)
 	}
 	d := &dataDir{path: path}
-	if d.lock, err = lockDir(path); err != nil {
+	if d.lock, err = lockDir(path, patience); err != nil {
 		return nil, err
 	}
+	d.removeHalfMade()
 	if err := errors.Join(writable(path), os.MkdirAll(d.file(backupsDir), 0o700)); err != nil {
 		return nil, errors.Join(unusable(path, err), d.close())
 	}
@@ -88,14 +91,39 @@ func unusable(path string, err error) error {
 	return fmt.Errorf("the data directory %s cannot be used: %w. Let the user that runs holdfast own it and write in it, or name another directory with --data", path, err)
 }
 
+// lockPatience is how long a server that starts waits for the lock of one that has just been killed.
+const lockPatience = 2 * time.Second
+
+// halfMade are the names of what is made beside its place and then renamed. They are only made under the directory's lock.
+var halfMade = [...]string{".backup-*", ".restore-*", ".secret-*", ".writable-*"}
+
+// removeHalfMade removes what a process has left that was killed while it made a backup, restored one, or wrote the keys.
+// What cannot be removed is in nobody's way.
+func (d *dataDir) removeHalfMade() {
+	for _, dir := range []string{d.path, d.file(backupsDir)} {
+		for _, pattern := range halfMade {
+			left, _ := filepath.Glob(filepath.Join(dir, pattern))
+			for _, path := range left {
+				_ = os.RemoveAll(path)
+			}
+		}
+	}
+}
+
 // lockDir locks the lock file for as long as it is open (the kernel frees it however the process ends) and writes the
 // process id into it for others to name.
-func lockDir(path string) (*os.File, error) {
+func lockDir(path string, patience time.Duration) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(path, lockFile), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, unusable(path, err)
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	begun := time.Now()
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	for errors.Is(err, syscall.EWOULDBLOCK) && time.Since(begun) < patience {
+		time.Sleep(20 * time.Millisecond)
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	}
+	if err != nil {
 		defer f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, &inUseError{path: path, pid: holderOf(f)}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -23,7 +24,7 @@ func mode(t *testing.T, path string) os.FileMode {
 // TestADataDirectoryIsMade for its owner alone, and its key stays the same.
 func TestADataDirectoryIsMade(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "below", "data")
-	d, err := openDataDir(path, time.Now())
+	d, err := openDataDir(path, time.Now(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +39,7 @@ func TestADataDirectoryIsMade(t *testing.T) {
 	if err := d.close(); err != nil {
 		t.Fatal(err)
 	}
-	again, err := openDataDir(path, time.Now())
+	again, err := openDataDir(path, time.Now(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,11 +52,11 @@ func TestADataDirectoryIsMade(t *testing.T) {
 // TestADirectoryInUseIsRefused names the process, and is free once that one lets go.
 func TestADirectoryInUseIsRefused(t *testing.T) {
 	path := t.TempDir()
-	first, err := openDataDir(path, time.Now())
+	first, err := openDataDir(path, time.Now(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = openDataDir(path, time.Now())
+	_, err = openDataDir(path, time.Now(), 0)
 	var inUse *inUseError
 	if !errors.As(err, &inUse) {
 		t.Fatalf("got %v, want an inUseError", err)
@@ -64,11 +65,51 @@ func TestADirectoryInUseIsRefused(t *testing.T) {
 	if err := first.close(); err != nil {
 		t.Fatal(err)
 	}
-	second, err := openDataDir(path, time.Now())
+	second, err := openDataDir(path, time.Now(), 0)
 	if err != nil {
 		t.Fatalf("after the first let go: %v", err)
 	}
 	second.close()
+}
+
+// TestALockThatIsFreedSoonIsWaitedFor: that of a process that was just killed. One that stays is refused.
+func TestALockThatIsFreedSoonIsWaitedFor(t *testing.T) {
+	path := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		first, err := openDataDir(path, time.Now(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		begun := time.Now()
+		if _, err := openDataDir(path, time.Now(), lockPatience); !errors.As(err, new(*inUseError)) || time.Since(begun) < lockPatience {
+			t.Errorf("a lock that stays: got %v after %s, want an inUseError after %s", err, time.Since(begun), lockPatience)
+		}
+		time.AfterFunc(lockPatience/2, func() { first.close() }) // in the bubble's time
+		second, err := openDataDir(path, time.Now(), lockPatience)
+		if err != nil {
+			t.Fatalf("a lock that is freed: %v", err)
+		}
+		second.close()
+	})
+}
+
+// TestWhatWasLeftHalfMadeIsRemoved by the next start.
+func TestWhatWasLeftHalfMadeIsRemoved(t *testing.T) {
+	dir := clinicDir(t)
+	made := strings.TrimSpace(must(t, "backup", "--data", dir))
+	for _, left := range []string{filepath.Join(backupsDir, ".backup-123"), ".backup-456", ".restore-789"} {
+		if err := os.MkdirAll(filepath.Join(dir, left), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		copied(t, filepath.Join(dir, databaseFile), filepath.Join(dir, left, databaseFile))
+	}
+	must(t, "export", "--data", dir)
+	for _, in := range []string{dir, filepath.Join(dir, backupsDir)} {
+		if left, _ := filepath.Glob(filepath.Join(in, ".*-*")); len(left) > 0 {
+			t.Errorf("%v were left", left)
+		}
+	}
+	must(t, "verify", made)
 }
 
 // TestALooseSecretKeyIsRefused: whoever reads it can forge links.
@@ -76,7 +117,7 @@ func TestALooseSecretKeyIsRefused(t *testing.T) {
 	for _, loose := range []os.FileMode{0o640, 0o604, 0o620, 0o602, 0o610, 0o601, 0o644} {
 		t.Run(fmt.Sprintf("%#o", loose), func(t *testing.T) {
 			path := t.TempDir()
-			d, err := openDataDir(path, time.Now())
+			d, err := openDataDir(path, time.Now(), 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -93,7 +134,7 @@ func TestALooseSecretKeyIsRefused(t *testing.T) {
 			if err := os.Chmod(key, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			d, err = openDataDir(path, time.Now())
+			d, err = openDataDir(path, time.Now(), 0)
 			if err != nil {
 				t.Fatalf("closed again: %v", err)
 			}
@@ -108,7 +149,7 @@ func TestADamagedSecretKeyIsRefused(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(path, secretFile), []byte("not a key\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := openDataDir(path, time.Now())
+	_, err := openDataDir(path, time.Now(), 0)
 	if err == nil {
 		t.Fatal("got no error")
 	}
@@ -120,7 +161,7 @@ func TestADamagedSecretKeyIsRefused(t *testing.T) {
 	if err := os.Remove(filepath.Join(path, secretFile)); err != nil {
 		t.Fatal(err)
 	}
-	d, err := openDataDir(path, time.Now())
+	d, err := openDataDir(path, time.Now(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +235,7 @@ func TestAMissingKeyBesideADatabaseIsTold(t *testing.T) {
 // TestADirectoryThatCannotBeIsRefused: the reason and what to do.
 func TestADirectoryThatCannotBeIsRefused(t *testing.T) {
 	file := write(t, "")
-	_, err := openDataDir(filepath.Join(file, "data"), time.Now())
+	_, err := openDataDir(filepath.Join(file, "data"), time.Now(), 0)
 	if err == nil {
 		t.Fatal("got no error")
 	}
@@ -207,7 +248,7 @@ func TestADirectoryThatCannotBeIsRefused(t *testing.T) {
 	if err := os.Chmod(path, 0o500); err != nil {
 		t.Fatal(err)
 	}
-	_, err = openDataDir(path, time.Now())
+	_, err = openDataDir(path, time.Now(), 0)
 	if err == nil {
 		t.Fatal("read-only: got no error")
 	}
@@ -215,7 +256,7 @@ func TestADirectoryThatCannotBeIsRefused(t *testing.T) {
 }
 
 func TestCopiesListsBackupsAndDamagedQueuesOldestFirst(t *testing.T) {
-	d, err := openDataDir(t.TempDir(), time.Now())
+	d, err := openDataDir(t.TempDir(), time.Now(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,7 +68,7 @@ func inUse(data string) bool {
 	if _, err := os.Stat(filepath.Join(data, databaseFile)); err != nil {
 		return false
 	}
-	d, err := openDataDir(data, time.Now())
+	d, err := openDataDir(data, time.Now(), 0)
 	if err == nil {
 		err = d.close()
 	}

@@ -54,7 +54,7 @@ func restore(ctx context.Context, cfg config, backup string, now time.Time) (kep
 	if err != nil {
 		return "", err
 	}
-	dir, err := openDataDir(cfg.data, now)
+	dir, err := openDataDir(cfg.data, now, lockPatience)
 	if err != nil {
 		return "", err
 	}

@@ -92,7 +92,11 @@ func openHouse(ctx context.Context, cfg config, o houseOptions) (_ *house, err e
 		}
 	}()
 
-	if h.dir, err = openDataDir(cfg.data, time.Now()); err != nil {
+	patience := lockPatience
+	if o.local {
+		patience = 0 // whoever runs the command asks again, and the socket of a server meanwhile
+	}
+	if h.dir, err = openDataDir(cfg.data, time.Now(), patience); err != nil {
 		return nil, err
 	}
 	h.closing = append(h.closing, h.dir.close)

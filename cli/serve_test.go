@@ -312,7 +312,7 @@ func TestServeEndsWithItsContext(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Errorf("got %v, want nil", err)
 	}
-	d, err := openDataDir(dir, time.Now())
+	d, err := openDataDir(dir, time.Now(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,7 +68,7 @@ func fullDir(b *testing.B, appointments int) string {
 	b.Helper()
 	const specialists, batch = 20, 5000
 	dir := filepath.Join(b.TempDir(), "data")
-	d, err := openDataDir(dir, time.Now())
+	d, err := openDataDir(dir, time.Now(), 0)
 	if err != nil {
 		b.Fatal(err)
 	}
