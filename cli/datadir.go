@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -183,6 +184,9 @@ func (d *dataDir) readKeys(now time.Time) (*token.Keyring, error) {
 	keys, err := token.ParseKeyring(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if whole := keys.Marshal(); !bytes.Equal(text, whole) {
+		_ = writeKeys(path, keys) // with a checksum, from now on; where that cannot be written, the keys are good as they are
 	}
 	return keys, nil
 }

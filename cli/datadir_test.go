@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -168,6 +169,37 @@ func TestADamagedSecretKeyIsRefused(t *testing.T) {
 	d.close()
 }
 
+// TestASecretKeyWithAFlippedBitIsRefused; one of an older program has no checksum, is taken, and has one afterwards.
+func TestASecretKeyWithAFlippedBitIsRefused(t *testing.T) {
+	dir := clinicDir(t)
+	path := filepath.Join(dir, secretFile)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret := bytes.LastIndexByte(whole[:bytes.LastIndex(whole, []byte("\n#"))], ' ') + 8
+	flipped := bytes.Clone(whole)
+	if flipped[secret] = 'A'; whole[secret] == 'A' { // both are letters that a secret may have
+		flipped[secret] = 'B'
+	}
+	if err := os.WriteFile(path, flipped, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := command(t, nil, "", "export", "--data", dir)
+	if got.code != 1 {
+		t.Errorf("exit code: got %d, want 1", got.code)
+	}
+	contains(t, "message", got.stderr, path, "checksum", "from a backup")
+	older := whole[:bytes.LastIndex(whole, []byte("\n#"))+1]
+	if err := os.WriteFile(path, older, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	must(t, "export", "--data", dir)
+	if again, err := os.ReadFile(path); err != nil || !bytes.Equal(again, whole) {
+		t.Errorf("after an older program's: got %q, %v; want it whole again", again, err)
+	}
+}
+
 // TestAStrayLineAmongTheKeysIsRefused, and says that removing it is enough; then it is.
 func TestAStrayLineAmongTheKeysIsRefused(t *testing.T) {
 	dir := clinicDir(t)
@@ -183,7 +215,7 @@ func TestAStrayLineAmongTheKeysIsRefused(t *testing.T) {
 	if got.code != 1 {
 		t.Errorf("exit code: got %d, want 1", got.code)
 	}
-	contains(t, "message", got.stderr, path, "line 4", "remove the line", "from a backup")
+	contains(t, "message", got.stderr, path, "line 5", "remove the line", "from a backup")
 	if err := os.WriteFile(path, whole, 0o600); err != nil {
 		t.Fatal(err)
 	}

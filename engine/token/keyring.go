@@ -119,7 +119,11 @@ func (k *Keyring) Format(f fmt.State, _ rune) {
 // LogValue keeps the secrets out of logs.
 func (k *Keyring) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(k)) }
 
-// Marshal writes the key file: text, one key a line, the one that signs first.
+// sumPrefix begins the last line of a key file: the SHA-256 of everything before that line, in hexadecimal. To a program
+// that does not know it the line is a comment.
+const sumPrefix = "# sha256 "
+
+// Marshal writes the key file: text, one key a line, the one that signs first, and a checksum.
 // It holds the secrets; the caller keeps the file to itself (mode 0600).
 func (k *Keyring) Marshal() []byte {
 	var b bytes.Buffer
@@ -132,11 +136,26 @@ func (k *Keyring) Marshal() []byte {
 		}
 		fmt.Fprintf(&b, "key %s %s %s %s\n", each.name(), each.madeAt.Format(time.RFC3339), retired, encode(each.secret[:]))
 	}
+	fmt.Fprintf(&b, "%s%x\n", sumPrefix, sha256.Sum256(b.Bytes()))
 	return b.Bytes()
 }
 
+// checkSum refuses a file that is not as it was written: a flipped bit would make another key, and every link void. A file
+// without a checksum, by an older program or by hand, is taken as it is.
+func checkSum(text []byte) error {
+	line := bytes.LastIndex(text, []byte("\n"+sumPrefix))
+	if line < 0 {
+		return nil
+	}
+	body, sum := text[:line+1], bytes.TrimSpace(text[line+1+len(sumPrefix):])
+	if string(sum) != fmt.Sprintf("%x", sha256.Sum256(body)) {
+		return errors.New("key file: it is not as it was written (its checksum does not fit); copy it back from a backup, or, if you changed it yourself, remove its last line")
+	}
+	return nil
+}
+
 // ParseKeyring reads what Marshal wrote. Empty lines and lines that begin with #
-// are skipped. An error names the line and what is expected there, never a secret.
+// are skipped; the checksum, if there is one, must fit. An error names the line and what is expected there, never a secret.
 func ParseKeyring(text []byte) (*Keyring, error) {
 	lines := bufio.NewScanner(io.LimitReader(bytes.NewReader(text), 1<<20))
 	k := &Keyring{}
@@ -169,6 +188,9 @@ func ParseKeyring(text []byte) (*Keyring, error) {
 	}
 	if len(k.keys) == 0 {
 		return nil, errors.New("key file: no key in it; copy it back from a backup, or remove it to have a new one made (links already sent then stop working)")
+	}
+	if err := checkSum(text); err != nil {
+		return nil, err
 	}
 	return k, nil
 }

@@ -53,6 +53,28 @@ func TestKeyFiles(t *testing.T) {
 	}
 }
 
+// TestAFlippedBitIsRefused wherever it is in the file, unless the keys are the same without it.
+func TestAFlippedBitIsRefused(t *testing.T) {
+	k := Generate(noon).Rotate(noon)
+	text := k.Marshal()
+	refused := 0
+	for at := range text {
+		for bit := range 8 {
+			flipped := bytes.Clone(text)
+			flipped[at] ^= 1 << bit
+			switch got, err := ParseKeyring(flipped); {
+			case err != nil:
+				refused++
+			case !bytes.Equal(got.Marshal(), text):
+				t.Fatalf("bit %d of byte %d: it was read as other keys", bit, at)
+			}
+		}
+	}
+	if least := 8 * (len(text) - 80); refused < least { // in the last line, a bit makes it a comment
+		t.Errorf("%d of %d flipped bits were refused, want at least %d", refused, 8*len(text), least)
+	}
+}
+
 func TestALineTooLongIsNoKeyFile(t *testing.T) {
 	if _, err := ParseKeyring([]byte("holdfast-keys 1\n" + strings.Repeat("x", 100_000))); err == nil {
 		t.Error("got no error, want the file refused")
