@@ -16,15 +16,19 @@ const (
 	idleTime   = 60 * time.Second
 	writeTime  = 90 * time.Second // from the end of a request's head to the end of its answer
 	maxHeader  = 16 << 10
-	finishTime = 10 * time.Second // for requests under way when the server is asked to stop
+	finishTime = 10 * time.Second       // for requests under way when the server is asked to stop
+	graceTime  = 500 * time.Millisecond // for requests that were sent on idle connections when it was
 )
 
-// Serve answers on l until ctx ends, and then drains: no more connections are taken, the streams are told and waited
-// for at most two seconds, the requests under way are finished, and everything is closed. It does the work of Run
-// meanwhile. It returns nil if ctx ended it.
+// Serve answers on l until ctx ends, and then drains: whoever is connected already is accepted, and nobody else; the streams
+// are told and waited for at most two seconds; every request that was sent is answered, and its connection closed after it;
+// then everything is closed. It does the work of Run meanwhile. It returns nil if ctx ended it.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	keen := &keenListener{Listener: l}
+	open := new(openConns)
 	server := &http.Server{
-		Handler:           s.router,
+		Handler:           http.HandlerFunc(s.serveHTTP),
+		ConnState:         open.count,
 		ReadHeaderTimeout: headerTime,
 		IdleTimeout:       idleTime,
 		WriteTimeout:      writeTime,
@@ -37,7 +41,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	var all sync.WaitGroup
 	defer all.Wait()
 	stop := make(chan error, 1)
-	all.Go(func() { stop <- server.Serve(&keenListener{l}) })
+	all.Go(func() { stop <- server.Serve(keen) })
 	working, cancel := context.WithCancel(ctx)
 	defer cancel()
 	all.Go(func() { s.Run(working) }) // its end tells the streams
@@ -47,6 +51,10 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	case <-ctx.Done():
 	}
 	s.draining.Store(true)
+	if keen.drain() {
+		<-stop
+		open.wait(graceTime)
+	}
 	finish, cancelFinish := context.WithTimeout(context.WithoutCancel(ctx), finishTime)
 	defer cancelFinish()
 	err := server.Shutdown(finish)
@@ -57,17 +65,10 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return err
 }
 
-// keenListener hands out connections that notice a vanished peer soon.
-type keenListener struct{ net.Listener }
-
-// vanishTime is how long data may stay unacknowledged before the connection is given up. Without it the kernel keeps
-// trying for a quarter of an hour.
-const vanishTime = 5 * time.Second
-
-func (l *keenListener) Accept() (net.Conn, error) {
-	conn, err := l.Listener.Accept()
-	if tcp, ok := conn.(*net.TCPConn); ok && err == nil {
-		giveUpSoon(tcp, vanishTime)
+// serveHTTP answers. While the server drains it says that it closes the connection, so that no further request is sent there.
+func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
+	if s.draining.Load() {
+		w.Header().Set("Connection", "close")
 	}
-	return conn, err
+	s.router.ServeHTTP(w, r)
 }

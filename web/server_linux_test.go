@@ -19,7 +19,7 @@ func TestAVanishedPeerIsGivenUpSoon(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer far.Close()
-	near, err := (&keenListener{l}).Accept()
+	near, err := (&keenListener{Listener: l}).Accept()
 	if err != nil {
 		t.Fatal(err)
 	}

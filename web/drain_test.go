@@ -1,0 +1,117 @@
+package web_test
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"holdfast/web"
+)
+
+const plainGet = "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n"
+
+// answered reads one answer from a connection and closes it.
+func answered(t *testing.T, conn net.Conn) *http.Response {
+	t.Helper()
+	defer conn.Close()
+	if err := conn.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatalf("the request was not answered: %v", err)
+	}
+	answer.Body.Close()
+	return answer
+}
+
+// TestARequestOnAnIdleConnectionIsAnswered although the server had been asked to stop when it was sent, and the client is
+// told to send no more there.
+func TestARequestOnAnIdleConnectionIsAnswered(t *testing.T) {
+	h := newHouse(t)
+	address, stop, ended := h.serve()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(conn, plainGet); err != nil {
+		t.Fatal(err)
+	}
+	first, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil || first.Close {
+		t.Fatalf("before: got %+v, %v", first, err)
+	}
+	stop()
+	for { // until nobody is let in any more
+		late, err := net.DialTimeout("tcp", address, 20*time.Millisecond)
+		if err != nil {
+			break
+		}
+		late.Close()
+	}
+	if _, err := io.WriteString(conn, plainGet); err != nil {
+		t.Fatal(err)
+	}
+	if answer := answered(t, conn); answer.StatusCode != http.StatusOK || !answer.Close {
+		t.Errorf("got %d, close %v; want 200 and the connection closed", answer.StatusCode, answer.Close)
+	}
+	if err := within(t, 12*time.Second, ended, "the end of Serve"); err != nil {
+		t.Errorf("Serve returned %v, want nil", err)
+	}
+}
+
+// gated is a listener that accepts nobody until its server is stopped.
+type gated struct {
+	*net.TCPListener
+	opening sync.Once
+	open    chan struct{}
+}
+
+func (g *gated) Accept() (net.Conn, error) { <-g.open; return g.TCPListener.Accept() }
+func (g *gated) SetDeadline(t time.Time) error {
+	defer g.opening.Do(func() { close(g.open) })
+	return g.TCPListener.SetDeadline(t)
+}
+func (g *gated) Close() error {
+	defer g.opening.Do(func() { close(g.open) })
+	return g.TCPListener.Close()
+}
+
+// TestWhoHasConnectedIsAnswered although nobody had accepted the connection yet when the server was asked to stop.
+func TestWhoHasConnectedIsAnswered(t *testing.T) {
+	h := newHouse(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := web.New(h.engine, web.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx, &gated{TCPListener: l.(*net.TCPListener), open: make(chan struct{})}) }()
+	var waiting []net.Conn
+	for range 30 {
+		conn, err := net.Dial("tcp", l.Addr().String())
+		if err == nil {
+			_, err = io.WriteString(conn, plainGet)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		waiting = append(waiting, conn)
+	}
+	stop()
+	for _, conn := range waiting {
+		answered(t, conn)
+	}
+	if err := within(t, 12*time.Second, ended, "the end of Serve"); err != nil {
+		t.Errorf("Serve returned %v, want nil", err)
+	}
+}
