@@ -7,11 +7,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"holdfast/engine/token"
+	"holdfast/store"
 	"holdfast/store/sqlite"
 )
 
@@ -20,22 +22,20 @@ func restoreCommand(p process) *cobra.Command {
 		Use:   "restore BACKUP",
 		Short: "Put a backup in the place of the data directory's database and keys",
 		Long: "Checks a copy of the backup first, then puts it in the place of the database and keys in the data directory. What was\n" +
-			"there is kept in backups/replaced-…, never deleted. The server must not run. A snapshot (a .db file from backups) can\n" +
-			"be restored too; the keys then stay as they are.",
+			"there is kept in backups/replaced-…, never deleted. The server must not run. Everybody is signed out, and the API keys\n" +
+			"that come back to life are listed. A snapshot (a .db file from backups) can be restored too; the keys then stay as\n" +
+			"they are.",
 		Args: oneArgument("the directory of a backup, or a snapshot file"),
 		RunE: func(c *cobra.Command, args []string) error {
 			cfg, err := p.resolve(c)
 			if err != nil {
 				return err
 			}
-			kept, err := restore(c.Context(), cfg, args[0], time.Now())
+			done, err := restore(c.Context(), cfg, args[0], time.Now())
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(p.stdout, "restored %s into %s\n", args[0], cfg.data)
-			if err == nil && kept != "" {
-				_, err = fmt.Fprintf(p.stdout, "what was there is in %s\n", kept)
-			}
+			_, err = fmt.Fprint(p.stdout, done.words(args[0], cfg.data))
 			return err
 		},
 	}
@@ -43,49 +43,117 @@ func restoreCommand(p process) *cobra.Command {
 	return c
 }
 
-// restore returns the directory with what the backup replaced, empty if there was nothing. Until the backup's copy has
-// proved sound, nothing is changed.
-func restore(ctx context.Context, cfg config, backup string, now time.Time) (kept string, err error) {
+// restored is what a restore did.
+type restored struct {
+	kept    string         // the directory with what the backup replaced, empty if there was nothing
+	signIns int            // that the backup had, and that were ended
+	revived []store.APIKey // that work again, and did not before
+}
+
+func (r restored) words(backup, data string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "restored %s into %s\n", backup, data)
+	if r.kept != "" {
+		fmt.Fprintf(&b, "what was there is in %s\n", r.kept)
+	}
+	if r.signIns > 0 {
+		fmt.Fprintf(&b, "everybody is signed out: %d sign-ins of the backup were ended\n", r.signIns)
+	}
+	if len(r.revived) > 0 {
+		b.WriteString("these API keys work again; revoke those that should not, with: holdfast apikey revoke --data " + data + " ID\n")
+	}
+	for _, k := range r.revived {
+		fmt.Fprintf(&b, "  %s  %s, scope %s, begins with %s…\n", k.ID, k.Name, k.Scope, k.Prefix)
+	}
+	return b.String()
+}
+
+// restore puts a backup in the place of what is there. Until the backup's copy has proved sound, nothing is changed.
+func restore(ctx context.Context, cfg config, backup string, now time.Time) (done restored, err error) {
 	database := databaseOf(backup)
-	if _, err := os.Stat(database); err != nil {
-		return "", fmt.Errorf("%s is no backup: %w", backup, err)
+	if err := regular(database); err != nil {
+		return done, fmt.Errorf("%s is no backup: %w", backup, err)
 	}
 	keys, err := backupKeys(backup)
 	if err != nil {
-		return "", err
+		return done, err
 	}
 	dir, err := openDataDir(cfg.data, now, lockPatience)
 	if err != nil {
-		return "", err
+		return done, err
 	}
 	defer func() { err = errors.Join(err, dir.close()) }()
 
 	fresh, err := os.MkdirTemp(dir.path, ".restore-*")
 	if err != nil {
-		return "", err
+		return done, err
 	}
 	defer os.RemoveAll(fresh)
 	if err := checkCopy(ctx, database, filepath.Join(fresh, databaseFile)); err != nil {
-		return "", fmt.Errorf("%s was not restored, and nothing was changed: %w", backup, err)
+		return done, fmt.Errorf("%s was not restored, and nothing was changed: %w", backup, err)
 	}
-	if kept, err = dir.keepReplaced(ctx, now); err != nil {
-		return "", fmt.Errorf("nothing was changed: %w", err)
+	if err := done.closeDoors(ctx, filepath.Join(fresh, databaseFile), dir.workingKeys(ctx), now); err != nil {
+		return done, fmt.Errorf("nothing was changed: %w", err)
+	}
+	if done.kept, err = dir.keepReplaced(ctx, now); err != nil {
+		return done, fmt.Errorf("nothing was changed: %w", err)
 	}
 	// SQLite would take a log that stays behind for the new file's own.
 	for _, name := range []string{databaseFile + "-wal", databaseFile + "-shm", queueFile} {
 		if err := os.Remove(dir.file(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return kept, err
+			return done, err
 		}
 	}
 	if keys != nil {
 		if err := writeKeys(dir.file(secretFile), keys); err != nil {
-			return kept, err
+			return done, err
 		}
 	}
 	if err := os.Rename(filepath.Join(fresh, databaseFile), dir.file(databaseFile)); err != nil {
-		return kept, err
+		return done, err
 	}
-	return kept, syncDir(dir.path)
+	return done, syncDir(dir.path)
+}
+
+// closeDoors ends the sign-ins in a database that is about to be restored: somebody whose account was closed since would be
+// signed in again. It notes the API keys that will work again, which are not among those that work now.
+func (r *restored) closeDoors(ctx context.Context, database string, working map[string]bool, now time.Time) error {
+	s, err := sqlite.Open(ctx, sqlite.Options{Path: database})
+	if err != nil {
+		return err
+	}
+	const atOnce = 1000
+	for ended := atOnce; ended == atOnce && err == nil; r.signIns += ended {
+		err = s.Write(ctx, func(tx store.Tx) (err error) {
+			ended, err = tx.ForgetSignIns(ctx, now.AddDate(1000, 0, 0), atOnce)
+			return err
+		})
+	}
+	keys, unread := s.APIKeys(ctx)
+	for _, k := range keys {
+		if k.RevokedAt.IsZero() && !working[k.ID] {
+			r.revived = append(r.revived, k)
+		}
+	}
+	return errors.Join(err, unread, s.Close())
+}
+
+// workingKeys are the ids of the API keys that work now; none if there is no database that could be asked.
+func (d *dataDir) workingKeys(ctx context.Context) map[string]bool {
+	if size(d.file(databaseFile)) <= 0 {
+		return nil
+	}
+	s, err := sqlite.Open(ctx, sqlite.Options{Path: d.file(databaseFile), SnapshotDir: d.file(backupsDir)})
+	if err != nil {
+		return nil
+	}
+	defer s.Close()
+	keys, _ := s.APIKeys(ctx)
+	working := map[string]bool{}
+	for _, k := range keys {
+		working[k.ID] = k.RevokedAt.IsZero()
+	}
+	return working
 }
 
 // backupKeys reads the keys of a backup; nil for a snapshot, which has none.
@@ -93,6 +161,9 @@ func backupKeys(backup string) (*token.Keyring, error) {
 	info, err := os.Stat(backup)
 	if err != nil || !info.IsDir() {
 		return nil, err
+	}
+	if err := regular(filepath.Join(backup, secretFile)); err != nil {
+		return nil, fmt.Errorf("%s is no whole backup: %w", backup, err)
 	}
 	text, err := os.ReadFile(filepath.Join(backup, secretFile))
 	if err != nil {

@@ -91,8 +91,20 @@ func databaseOf(backup string) string {
 	return filepath.Join(backup, databaseFile)
 }
 
+// regular refuses what is not a file: reading a pipe would wait for ever.
+func regular(path string) error {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a file", path)
+	}
+	return err
+}
+
 // checkCopy copies a database file that nobody has open, brings the copy's schema up to date, and checks every promise.
 func checkCopy(ctx context.Context, from, to string) error {
+	if err := regular(from); err != nil {
+		return err
+	}
 	if err := copyFile(from, to); err != nil {
 		return err
 	}

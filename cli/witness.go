@@ -74,6 +74,9 @@ func (h *house) hearWitness(ctx context.Context) error {
 // expectDatabase refuses a directory whose database is missing or empty although there is a queue, which is only made
 // after it: a new database would be an empty clinic.
 func (d *dataDir) expectDatabase() error {
+	if err := regular(d.file(databaseFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	if size(d.file(databaseFile)) > 0 || size(d.file(queueFile)) <= 0 {
 		return nil
 	}
