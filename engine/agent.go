@@ -72,11 +72,13 @@ type AgentDebug struct {
 
 // Error types of the answers, besides those of package token.
 const (
-	errorSlotUnavailable = "SLOT_UNAVAILABLE"
-	errorPatientNotFound = "PATIENT_NOT_FOUND"
-	errorNotAccepted     = "BOOKING_NOT_ACCEPTED"
-	errorBookingFailed   = "BOOKING_FAILED"
-	errorTokenUsed       = "BOOKING_TOKEN_USED"
+	errorSlotUnavailable  = "SLOT_UNAVAILABLE"
+	errorPatientNotFound  = "PATIENT_NOT_FOUND"
+	errorNotAccepted      = "BOOKING_NOT_ACCEPTED"
+	errorBookingFailed    = "BOOKING_FAILED"
+	errorBookingReview    = "BOOKING_REVIEW"
+	errorBookingCancelled = "BOOKING_CANCELLED"
+	errorTokenUsed        = "BOOKING_TOKEN_USED"
 )
 
 // AgentBook books for an agent. It is safe to repeat: the same slot for the same patient and child, or the same

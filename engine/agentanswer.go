@@ -151,6 +151,7 @@ func (e *Engine) agentKnown(ctx context.Context, a *store.Appointment) AgentAnsw
 type AgentOperation struct {
 	Status          store.OperationStatus
 	NeedsReview     bool
+	ErrorType       string // empty when the appointment is booked
 	AppointmentGUID string
 	Guidance        Guidance
 }
@@ -167,15 +168,19 @@ func (e *Engine) AgentOperation(ctx context.Context, id string) (AgentOperation,
 	}
 	answer := AgentOperation{Status: op.Status, NeedsReview: op.NeedsReview}
 	say := sayStillQueued
+	answer.ErrorType = errorRateLimitedQueued
+	if op.Unknown {
+		answer.ErrorType = errorUnknownQueued
+	}
 	switch {
 	case a.Status == store.Cancelled:
-		say = sayCancelled
+		say, answer.ErrorType = sayCancelled, errorBookingCancelled
 	case op.NeedsReview:
-		say = sayReview
+		say, answer.ErrorType = sayReview, errorBookingReview
 	case op.Status == store.OperationFailed:
-		say = sayFailed
+		say, answer.ErrorType = sayFailed, errorBookingFailed
 	case op.Status == store.OperationCompleted:
-		answer.AppointmentGUID, say = a.UpstreamID, sayConfirmed
+		answer.AppointmentGUID, say, answer.ErrorType = a.UpstreamID, sayConfirmed, ""
 	}
 	answer.Guidance = e.guide(say, a.SlotStart)
 	return answer, nil

@@ -63,7 +63,7 @@ func (e *Engine) AgentIdentify(ctx context.Context, p Principal, r AgentPatient)
 		case "":
 		case upstream.Refused:
 			return AgentPatientAnswer{
-				ErrorType: AgentPatientRefused, Message: "The practice system did not accept these details.", Guidance: e.guide(sayNotAccepted, time.Time{}),
+				ErrorType: AgentPatientRefused, Message: "The practice system did not accept these details.", Guidance: e.guide(sayPatientRefused, time.Time{}),
 			}, nil
 		case upstream.Unknown:
 			e.agents.put(agentSession{open: true, createdAt: now}, said)

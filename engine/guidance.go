@@ -115,6 +115,14 @@ func guidances(of string) Guidance {
 			RecoverySteps: []string{"Hand the call over to a person, or take a message."},
 			NeverDo:       []string{"Never send the same booking again."},
 		}
+	case sayPatientRefused:
+		return Guidance{
+			ErrorType: "patient_not_accepted", CurrentState: "PATIENT_IDENTIFICATION", NextState: "PATIENT_IDENTIFICATION", Action: "ask_for_details_again",
+			VoiceResponse: "I am sorry, I could not enter these details. May I ask you for them once more?",
+			Critical:      "Nothing was booked. Do not tell the caller that it was.",
+			RecoverySteps: []string{"Ask for name, date of birth and telephone number again and send them once more.", "If it fails again, hand the call over to a person, or take a message."},
+			NeverDo:       []string{"Never make up a detail."},
+		}
 	case sayOfferLapsed:
 		return Guidance{
 			ErrorType: "booking_token_refused", CurrentState: "SLOT_SELECTION", NextState: "SLOT_SELECTION", Action: "ask_for_slots_again",
@@ -129,6 +137,30 @@ func guidances(of string) Guidance {
 			VoiceResponse: "One moment, please.",
 			Critical:      "Nothing was done. Do not tell the caller that it was.",
 			RecoverySteps: []string{"Correct the fields listed in errors and send the request again.", "If it fails again, hand the call over to a person."},
+		}
+	case sayKey:
+		return Guidance{
+			ErrorType: "not_allowed", NextState: "HANDOVER", Action: "hand_over_to_person",
+			VoiceResponse: "I am sorry, I cannot look into the calendar at the moment. Let me connect you with the clinic.",
+			Critical:      "Nothing was done. Do not tell the caller that it was.",
+			RecoverySteps: []string{"Hand the call over to a person, or take a message.", "Tell whoever runs this agent that its API key was refused."},
+			NeverDo:       []string{"Never send the request again with the same key.", "Never ask the caller for a key or a password."},
+		}
+	case sayBusy:
+		return Guidance{
+			ErrorType: "busy", Action: "retry_once_or_hand_over",
+			VoiceResponse: "One moment, please.",
+			Critical:      "Nothing was done. Do not tell the caller that it was.",
+			RecoverySteps: []string{"Wait for as many seconds as retryAfterSeconds says and send the same request once more.", "If it fails again, hand the call over to a person."},
+			NeverDo:       []string{"Never send the request again at once.", "Never tell the caller about limits or system issues."},
+		}
+	case sayOpen:
+		return Guidance{
+			ErrorType: "outcome_unknown", Action: "repeat_unchanged_or_hand_over",
+			VoiceResponse: "One moment, please. I am still waiting for an answer.",
+			Critical:      "It is not known whether it was done. Do not say that it is confirmed, and do not say that it failed.",
+			RecoverySteps: []string{"Send the very same request once more after a few seconds: it is not done twice.", "If it fails again, hand the call over to a person and say what was asked for."},
+			NeverDo:       []string{"Never change the request before it was answered.", "Never say that the appointment is confirmed.", "Never say that it failed."},
 		}
 	case sayNoOperation:
 		return Guidance{
@@ -186,24 +218,28 @@ func guidances(of string) Guidance {
 
 // What can be said to an agent.
 const (
-	sayPatient     = "patient"
-	saySlots       = "slots"
-	sayNoSlots     = "no slots"
-	sayConfirmed   = "confirmed"
-	sayQueued      = "queued"
-	sayRejected    = "rejected"
-	sayTaken       = "taken"
-	sayNoPatient   = "no patient"
-	sayNotAccepted = "not accepted"
-	sayOfferLapsed = "offer lapsed"
-	sayInvalid     = "invalid"
-	sayPatientOpen = "patient open"
-	sayAway        = "away"
-	sayStillQueued = "still queued"
-	sayFailed      = "failed"
-	sayReview      = "review"
-	sayNoOperation = "no operation"
-	sayCancelled   = "cancelled"
+	sayPatient        = "patient"
+	saySlots          = "slots"
+	sayNoSlots        = "no slots"
+	sayConfirmed      = "confirmed"
+	sayQueued         = "queued"
+	sayRejected       = "rejected"
+	sayTaken          = "taken"
+	sayNoPatient      = "no patient"
+	sayNotAccepted    = "not accepted"
+	sayOfferLapsed    = "offer lapsed"
+	sayInvalid        = "invalid"
+	sayPatientOpen    = "patient open"
+	sayAway           = "away"
+	sayStillQueued    = "still queued"
+	sayFailed         = "failed"
+	sayReview         = "review"
+	sayNoOperation    = "no operation"
+	sayPatientRefused = "patient refused"
+	sayKey            = "key"
+	sayBusy           = "busy"
+	sayOpen           = "open"
+	sayCancelled      = "cancelled"
 )
 
 // guide is the entry of the table with the date filled in.
@@ -217,11 +253,20 @@ func (e *Engine) guide(of string, at time.Time) Guidance {
 	return g
 }
 
-// NoOperationGuidance is what an agent is told that asks for an operation which is not there, or not there any more.
-func NoOperationGuidance() Guidance { return guidances(sayNoOperation) }
+// AgentProblem is what is known after a request of an agent that could not be answered as it was meant.
+type AgentProblem string
 
-// InvalidGuidance is what an agent is told whose request cannot be understood.
-func InvalidGuidance() Guidance { return guidances(sayInvalid) }
+const (
+	ProblemRequest     AgentProblem = sayInvalid     // it cannot be understood; nothing was done
+	ProblemKey         AgentProblem = sayKey         // the API key may not do this; nothing was done
+	ProblemBusy        AgentProblem = sayBusy        // too much at once; nothing was done
+	ProblemAway        AgentProblem = sayAway        // nobody answers; nothing was done
+	ProblemOpen        AgentProblem = sayOpen        // whether it was done is not known
+	ProblemNoOperation AgentProblem = sayNoOperation // there is no such operation, or not any more
+)
+
+// ProblemGuidance is what an agent is told of it.
+func (e *Engine) ProblemGuidance(p AgentProblem) Guidance { return e.guide(string(p), time.Time{}) }
 
 // spoken says an instant on the clinic's wall clock so that it can be read aloud: "Monday, November 23rd at 10 AM".
 func spoken(at time.Time, zone *time.Location) string {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"holdfast/engine"
@@ -19,32 +18,6 @@ import (
 // principal is the program that calls.
 func (c *call) principal() engine.Principal {
 	return engine.Principal{KeyID: c.caller.keyID, Scope: c.caller.scope}
-}
-
-// toAgent gives guidance to refusals of the body, too: a problem like any other, and what to do now.
-func toAgent(h handle) handle {
-	return func(c *call) error {
-		err := h(c)
-		var invalid *engine.ValidationError
-		if !errors.As(err, &invalid) {
-			return err
-		}
-		return c.agentProblem(problemOf(err, time.Now()), engine.InvalidGuidance())
-	}
-}
-
-func (c *call) agentProblem(p problem, g engine.Guidance) error {
-	p.Type = c.options.BaseURL + "/docs/errors#" + p.Code
-	c.rw.Header()["Content-Type"] = problemType
-	return c.json(p.Status, invalidAgentJSON{p, false, strings.ToUpper(p.Code), p.Detail, g})
-}
-
-type invalidAgentJSON struct {
-	problem
-	Success   bool            `json:"success"`
-	ErrorType string          `json:"error_type"`
-	Message   string          `json:"message"`
-	Guidance  engine.Guidance `json:"llm_guidance"`
 }
 
 // refusedAgentJSON is an answer that something was not done.
@@ -143,9 +116,10 @@ func (s *Server) agentSlots(c *call, b *agentSlotsBody) error {
 		return c.unavailable(a.ErrorType, a.Message, a.Guidance)
 	}
 	return c.json(http.StatusOK, struct {
+		Success  bool            `json:"success"`
 		Slots    []agentSlotJSON `json:"slots"`
 		Guidance engine.Guidance `json:"llm_guidance"`
-	}{agentSlotsOf(a.Slots), a.Guidance})
+	}{true, agentSlotsOf(a.Slots), a.Guidance})
 }
 
 // day reads a local date, also as Americans write it.
@@ -267,15 +241,17 @@ func agentDebugOf(a *engine.AgentAnswer) map[string]any {
 func (s *Server) agentOperation(c *call) error {
 	o, err := s.engine.AgentOperation(c.ctx(), c.param("id"))
 	if errors.Is(err, store.ErrNotFound) {
-		return c.agentProblem(errNotFound.with("No booking is queued under this operationId; it may have been given up by the clinic."), engine.NoOperationGuidance())
+		return errNotFound.with("No booking is queued under this operationId; it may have been given up by the clinic.")
 	}
 	if err != nil {
 		return err
 	}
 	return c.json(http.StatusOK, struct {
+		Success         bool            `json:"success"` // the appointment is booked
+		ErrorType       string          `json:"error_type,omitempty"`
 		Status          string          `json:"status"`
 		NeedsReview     bool            `json:"needsReview,omitempty"`
 		AppointmentGUID string          `json:"appointmentGUID,omitempty"`
 		Guidance        engine.Guidance `json:"llm_guidance"`
-	}{string(o.Status), o.NeedsReview, o.AppointmentGUID, o.Guidance})
+	}{o.ErrorType == "", o.ErrorType, string(o.Status), o.NeedsReview, o.AppointmentGUID, o.Guidance})
 }

@@ -193,7 +193,6 @@ func TestAgentAnswersOnTheWire(t *testing.T) {
 	if invalid.text("error_type") != "VALIDATION_FAILED" || invalid.get("llm_guidance", "recovery_steps") == nil {
 		t.Errorf("invalid: %s", invalid.raw)
 	}
-	h.do("POST", "/v1/agent/appointments", with(slot, "surprise", 1), key).problem(400, "malformed_body")
 	h.do("POST", "/v1/agent/appointments", slot).problem(401, "unauthorized")
 	h.do("POST", "/v1/agent/appointments", slot, h.key("presence")).problem(403, "forbidden")
 	h.do("GET", "/v1/agent/operations/op-1-unknown", nil, key).problem(404, "not_found")

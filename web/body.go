@@ -53,6 +53,9 @@ type bodyRules struct {
 	limit    int64
 	optional bool
 	plain    bool // text/plain is taken for JSON
+	// lenient: fields that nobody knows are passed over and named in the answer's warnings. Only for the routes of
+	// agents, whose bodies a language model writes.
+	lenient bool
 }
 
 // owned is a body that names its client.
@@ -73,6 +76,9 @@ func bodied[T any](rules bodyRules, h func(*call, *T) error) handle {
 			return err
 		}
 		c.renew()
+		if rules.lenient {
+			raw, c.warnings = known(raw, expected)
+		}
 		var body T
 		if len(raw) > 0 || !rules.optional {
 			if err := decode(raw, expected, &body); err != nil {

@@ -32,6 +32,8 @@ type call struct {
 	status int          // of the answer left here to be written; 0: the handler has written it
 	out    []byte       // its body
 
+	warnings []string // what an agent sent and nobody understood
+
 	bounded context.Context // of ctx; nil until it is asked for
 	release context.CancelFunc
 
@@ -225,7 +227,11 @@ func (c *call) problem(p problem) {
 	if p.Status == http.StatusRequestEntityTooLarge {
 		h["Connection"] = []string{"close"}
 	}
-	_ = c.json(p.Status, p) // strings and numbers cannot fail
+	if c.forAgent() {
+		_ = c.agentProblem(p)
+	} else {
+		_ = c.json(p.Status, p) // strings and numbers cannot fail
+	}
 	c.flush()
 }
 

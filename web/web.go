@@ -233,9 +233,9 @@ func (s *Server) routes() []*route {
 		{"GET", "/v1/debug/storage", frontDesk, s.getStorage},
 		{"GET", "/v1/debug/locks", frontDesk, s.getLocks},
 
-		{"POST", "/v1/agent/patients", agent, toAgent(in(s.agentPatient))},
-		{"POST", "/v1/agent/slots", agent, toAgent(in(s.agentSlots))},
-		{"POST", "/v1/agent/appointments", agent, toAgent(in(s.agentBook))},
+		{"POST", "/v1/agent/patients", agent, toAgent(s.agentPatient)},
+		{"POST", "/v1/agent/slots", agent, toAgent(s.agentSlots)},
+		{"POST", "/v1/agent/appointments", agent, toAgent(s.agentBook)},
 		{"GET", "/v1/agent/operations/{id}", agent, s.agentOperation},
 		{"GET", "/v1/queue-status", queueing, s.queueStatus},
 		{"POST", "/v1/queue/{id}/retry", frontDesk, bodyless(s.retryOperation)},
