@@ -67,6 +67,7 @@ var owners = map[string]string{
 	"golang.org/x/sys":                       "web",
 	"golang.org/x/term":                      "cli",
 	"github.com/modelcontextprotocol/go-sdk": "web",
+	"github.com/google/jsonschema-go":        "web", // the schemas of its tools
 	"github.com/wneessen/go-mail":            "engine/notice",
 	"modernc.org/sqlite":                     "store/sqlite",
 	"go.etcd.io/bbolt":                       "store/bolt",

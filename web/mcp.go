@@ -34,23 +34,25 @@ func (s *Server) MCP(p engine.Principal) http.Handler {
 	})
 }
 
-const mcpInstructions = `Book, move and cancel appointments of a clinic.
-Offer only times that find_slots returned, and say them as "spoken" has them. Copy tokens exactly and never read them out.
-A booking that is "queued" is received and not yet confirmed: say so, and look it up later with booking_status.`
-
 func (s *Server) mcpServer(p engine.Principal) *mcp.Server {
 	t := mcpTools{s, p}
 	server := mcp.NewServer(&mcp.Implementation{Name: "holdfast", Title: "Holdfast appointments", Version: s.options.Version},
-		&mcp.ServerOptions{Instructions: mcpInstructions, Capabilities: &mcp.ServerCapabilities{}})
-	mcp.AddTool(server, &mcp.Tool{Name: "find_slots", Description: "Find free times of an appointment type. Without a type, lists the types.",
-		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}}, t.findSlots)
-	mcp.AddTool(server, &mcp.Tool{Name: "hold_slot", Description: "Keep one found time for five minutes while the caller decides."}, t.holdSlot)
-	mcp.AddTool(server, &mcp.Tool{Name: "book", Description: "Book one found time for a patient.", Annotations: &mcp.ToolAnnotations{IdempotentHint: true}}, t.book)
-	mcp.AddTool(server, &mcp.Tool{Name: "booking_status", Description: "Look up what became of a booking.",
-		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}}, t.status)
-	mcp.AddTool(server, &mcp.Tool{Name: "reschedule", Description: "Move a booked appointment to another found time."}, t.reschedule)
-	mcp.AddTool(server, &mcp.Tool{Name: "cancel", Description: "Cancel a booked appointment.", Annotations: &mcp.ToolAnnotations{IdempotentHint: true}}, t.cancel)
+		&mcp.ServerOptions{Instructions: t.instructions(), Capabilities: &mcp.ServerCapabilities{}})
+	reading, repeatable := &mcp.ToolAnnotations{ReadOnlyHint: true}, &mcp.ToolAnnotations{IdempotentHint: true}
+	addTool(t, server, "find_slots", "Find free times of an appointment type. Without a type, lists the types.", reading, t.findSlots)
+	addTool(t, server, "hold_slot", "Keep one found time for five minutes while the caller decides.", nil, t.holdSlot)
+	addTool(t, server, "book", "Book one found time for a patient.", repeatable, t.book)
+	addTool(t, server, "booking_status", "Look up what became of a booking.", reading, t.status)
+	addTool(t, server, "reschedule", "Move a booked appointment to another found time.", nil, t.reschedule)
+	addTool(t, server, "cancel", "Cancel a booked appointment.", repeatable, t.cancel)
 	return server
+}
+
+// addTool adds a tool with the schemas of its input and output.
+func addTool[In, Out any](t mcpTools, server *mcp.Server, name, description string, hints *mcp.ToolAnnotations, h mcp.ToolHandlerFor[In, Out]) {
+	mcp.AddTool(server, &mcp.Tool{
+		Name: name, Description: description, Annotations: hints, InputSchema: schemaOf[In](t), OutputSchema: schemaOf[Out](t),
+	}, h)
 }
 
 // mcpTools are the tools of one principal. An error of a tool is told to the model in the words of the problem table.
@@ -71,15 +73,18 @@ func said(err error) error {
 
 type findIn struct {
 	AppointmentTypeID string `json:"appointmentTypeId,omitempty" jsonschema:"id of the appointment type; leave it out to list the types"`
-	From              string `json:"from,omitempty" jsonschema:"first day, as 2026-11-23 on the clinic's calendar; default today"`
+	From              string `json:"from,omitempty" jsonschema:"first day, as 2026-11-23, on the clinic's calendar; default today"`
 	Days              int    `json:"days,omitempty" jsonschema:"how many days to look at, 1 to 31; default 7"`
-	PartOfDay         string `json:"partOfDay,omitempty" jsonschema:"morning or afternoon; default both"`
+	PartOfDay         string `json:"partOfDay,omitempty" jsonschema:"part of the day; default any"`
 	Count             int    `json:"count,omitempty" jsonschema:"how many times to return, 1 to 50; default 5"`
 }
 
 type findOut struct {
 	AppointmentTypes []mcpType `json:"appointmentTypes,omitempty"`
 	Slots            []mcpSlot `json:"slots,omitempty"`
+	Clinic           string    `json:"clinic" jsonschema:"the clinic's name"`
+	Timezone         string    `json:"timezone" jsonschema:"the clinic's time zone, in which from is meant and spoken is said"`
+	Today            string    `json:"today" jsonschema:"the clinic's date today"`
 	Message          string    `json:"message"`
 }
 
@@ -97,7 +102,7 @@ type mcpSlot struct {
 }
 
 func (t mcpTools) findSlots(ctx context.Context, _ *mcp.CallToolRequest, in findIn) (*mcp.CallToolResult, findOut, error) {
-	var out findOut
+	out := findOut{Clinic: t.engine.Schedule().Clinic.Name, Timezone: t.engine.Zone().String(), Today: t.today()}
 	if in.AppointmentTypeID == "" {
 		for _, kind := range t.engine.Schedule().AppointmentTypes {
 			if kind.Active {
@@ -213,10 +218,25 @@ type statusIn struct {
 	ManageToken string `json:"manageToken" jsonschema:"the manageToken that book or reschedule returned, copied exactly"`
 }
 
+// managed is the appointment of a manageToken. One that opens nothing any more is refused as a patient's link is.
+func (t mcpTools) managed(ctx context.Context, token string) (store.Appointment, error) {
+	a, err := t.engine.Managed(ctx, token)
+	switch {
+	case errors.Is(err, engine.ErrUnauthorized), errors.Is(err, store.ErrNotFound):
+		return a, said(errDeadToken)
+	case err != nil:
+		return a, said(err)
+	}
+	return a, nil
+}
+
+// errDeadToken is errDeadLink, and where an assistant has the newer token from.
+var errDeadToken = errDeadLink.with(errDeadLink.Detail + " The newest manageToken is in the answer of the last book or reschedule.")
+
 func (t mcpTools) status(ctx context.Context, _ *mcp.CallToolRequest, in statusIn) (*mcp.CallToolResult, bookingOut, error) {
-	a, err := t.engine.Managed(ctx, in.ManageToken)
+	a, err := t.managed(ctx, in.ManageToken)
 	if err != nil {
-		return nil, bookingOut{}, said(err)
+		return nil, bookingOut{}, err
 	}
 	out := bookingOut{Status: "confirmed", Message: "The appointment is confirmed."}
 	switch {
@@ -238,9 +258,9 @@ type moveIn struct {
 }
 
 func (t mcpTools) reschedule(ctx context.Context, _ *mcp.CallToolRequest, in moveIn) (*mcp.CallToolResult, bookingOut, error) {
-	a, err := t.engine.Managed(ctx, in.ManageToken)
+	a, err := t.managed(ctx, in.ManageToken)
 	if err != nil {
-		return nil, bookingOut{}, said(err)
+		return nil, bookingOut{}, err
 	}
 	client := engine.AgentClient(t.principal, in.SessionID)
 	if client == "" {
@@ -268,9 +288,9 @@ type cancelIn struct {
 }
 
 func (t mcpTools) cancel(ctx context.Context, _ *mcp.CallToolRequest, in cancelIn) (*mcp.CallToolResult, bookingOut, error) {
-	a, err := t.engine.Managed(ctx, in.ManageToken)
+	a, err := t.managed(ctx, in.ManageToken)
 	if err != nil {
-		return nil, bookingOut{}, said(err)
+		return nil, bookingOut{}, err
 	}
 	cancelled, err := t.engine.Cancel(ctx, engine.CancelRequest{ID: a.ID, Reason: in.Reason, Actor: t.principal.Actor(), CutOff: true})
 	if err != nil {

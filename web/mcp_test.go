@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -108,8 +109,16 @@ func TestAnAssistantBooksMovesAndCancels(t *testing.T) {
 	if failed || moved["slotStartDate"] != slots[2].(map[string]any)["slotStartDate"] {
 		t.Fatalf("reschedule: %v %s", moved, text)
 	}
-	if _, _, failed := tool(t, s, "booking_status", map[string]any{"manageToken": booked["manageToken"]}); !failed {
-		t.Error("the token of before the move still works")
+	// The token of before the move is refused in the words of a patient's old link, whatever is asked with it.
+	rest := h.do("GET", "/v1/appointments/"+booked["appointmentId"].(string), nil, header{"Holdfast-Manage": booked["manageToken"].(string)}).problem(401, "unauthorized")
+	for _, name := range []string{"booking_status", "reschedule", "cancel"} {
+		in := map[string]any{"manageToken": booked["manageToken"]}
+		if name == "reschedule" {
+			in["bookingToken"] = offer(3)
+		}
+		if _, text, failed := tool(t, s, name, in); !failed || !strings.HasPrefix(text, "unauthorized: "+rest.text("detail")) {
+			t.Errorf("%s with the token of before the move: %q, want what REST says: %q", name, text, rest.text("detail"))
+		}
 	}
 	for range 2 {
 		if gone, _, _ := tool(t, s, "cancel", map[string]any{"manageToken": moved["manageToken"], "reason": "better now"}); gone["status"] != "cancelled" {
@@ -118,6 +127,61 @@ func TestAnAssistantBooksMovesAndCancels(t *testing.T) {
 	}
 	if status, _, _ := tool(t, s, "booking_status", map[string]any{"manageToken": moved["manageToken"]}); status["status"] != "cancelled" {
 		t.Errorf("booking_status: %v, want cancelled", status)
+	}
+}
+
+// TestMCPSaysWhatMayBeSent: a model is told the clinic, its zone and the date there, and each field's values; what is beyond them
+// is refused.
+func TestMCPSaysWhatMayBeSent(t *testing.T) {
+	h := newHouse(t)
+	s := assistant(t, h)
+	clinic, today := h.engine.Schedule().Clinic.Name, time.Now().In(h.engine.Zone()).Format("Monday, 2006-01-02")
+	for _, want := range []string{clinic, h.engine.Zone().String(), today} {
+		if got := s.InitializeResult().Instructions; !strings.Contains(got, want) {
+			t.Errorf("the instructions do not say %q: %s", want, got)
+		}
+	}
+	if types, _, _ := tool(t, s, "find_slots", nil); types["clinic"] != clinic || types["today"] != today || types["timezone"] != h.engine.Zone().String() {
+		t.Errorf("find_slots says %v", types)
+	}
+	list, err := s.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	schemas := map[string]map[string]any{}
+	for _, x := range list.Tools {
+		raw, _ := json.Marshal(x.InputSchema)
+		var schema struct {
+			Properties map[string]any `json:"properties"`
+		}
+		if err := json.Unmarshal(raw, &schema); err != nil {
+			t.Fatal(err)
+		}
+		schemas[x.Name] = schema.Properties
+		for field, p := range schema.Properties {
+			bounded := false
+			for _, bound := range []string{"enum", "minimum", "maxLength", "pattern"} {
+				bounded = bounded || p.(map[string]any)[bound] != nil
+			}
+			if !bounded {
+				t.Errorf("%s.%s has neither values nor bounds: %v", x.Name, field, p)
+			}
+		}
+	}
+	find := schemas["find_slots"]
+	if got := find["appointmentTypeId"].(map[string]any)["enum"]; len(got.([]any)) != 4 {
+		t.Errorf("appointmentTypeId is one of %v, want the four active types", got)
+	}
+	if got := find["days"].(map[string]any); got["minimum"] != 1.0 || got["maximum"] != 31.0 {
+		t.Errorf("days: %v, want 1 to 31", got)
+	}
+	for field, value := range map[string]any{"days": 32, "count": 0, "partOfDay": "evening", "from": "tomorrow", "appointmentTypeId": "nobody"} {
+		in := map[string]any{"appointmentTypeId": "checkup"}
+		in[field] = value
+		answer, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "find_slots", Arguments: in})
+		if err == nil && !answer.IsError {
+			t.Errorf("find_slots with %s = %v was answered", field, value)
+		}
 	}
 }
 

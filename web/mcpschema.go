@@ -1,0 +1,88 @@
+package web
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"holdfast/engine"
+)
+
+// What a language model is told before it calls a tool: the clinic it speaks for, what day it is there, and for each
+// field which values there are. A model that knows the bounds keeps to them; what it sends beyond them is refused with the
+// bound in the sentence.
+
+const mcpInstructions = `Book, move and cancel appointments of the clinic %q. Its clock and calendar are those of %s, where today is %s.
+Offer only times that find_slots returned, and say them as "spoken" has them. Copy tokens exactly and never read them out.
+A booking that is "queued" is received and not yet confirmed: say so, and look it up later with booking_status.`
+
+// today is a date as people say it and as tools take it: "Monday, 2026-11-23".
+func (t mcpTools) today() string { return time.Now().In(t.engine.Zone()).Format("Monday, 2006-01-02") }
+
+func (t mcpTools) instructions() string {
+	return fmt.Sprintf(mcpInstructions, t.engine.Schedule().Clinic.Name, t.engine.Zone(), t.today())
+}
+
+// maxTypesListed bounds the appointment types that are listed as the values of a field.
+const maxTypesListed = 100
+
+// schemaOf is the schema of a tool's input or output, read off its type and narrowed to the values there are.
+func schemaOf[T any](t mcpTools) *jsonschema.Schema {
+	s, err := jsonschema.For[T](nil)
+	if err != nil {
+		panic(err) // the types are ours, and each is tried by every test of the protocol
+	}
+	for name, p := range s.Properties {
+		if narrow, known := mcpValues[name]; known {
+			narrow(p)
+		}
+	}
+	if p := s.Properties["appointmentTypeId"]; p != nil {
+		for _, kind := range t.engine.Schedule().AppointmentTypes {
+			if kind.Active {
+				p.Enum = append(p.Enum, kind.ID)
+			}
+		}
+		if len(p.Enum) > maxTypesListed {
+			p.Enum = nil
+		}
+	}
+	return s
+}
+
+// mcpValues are the bounds that the engine sets, by field.
+var mcpValues = map[string]func(*jsonschema.Schema){
+	"from":         pattern(`^\d{4}-\d{2}-\d{2}$`),
+	"days":         between(1, engine.MaxAgentDays),
+	"count":        between(1, engine.MaxAgentSlots),
+	"partOfDay":    oneOf("morning", "afternoon", "any"),
+	"bookingToken": upTo(1, 512),
+	"manageToken":  upTo(1, 512),
+	"sessionId":    upTo(1, 256),
+	"firstName":    upTo(1, 100),
+	"lastName":     upTo(1, 100),
+	"birthDate":    pattern(`^(\d{4}-\d{2}-\d{2}|\d{1,2}/\d{1,2}/\d{4})$`),
+	"phone":        upTo(3, 40),
+	"email":        upTo(3, 254),
+	"childName":    upTo(0, 200),
+	"note":         upTo(0, 2000),
+	"reason":       upTo(0, 500),
+	"status":       oneOf("confirmed", "queued", "refused", "cancelled", "failed"),
+}
+
+func between(least, most float64) func(*jsonschema.Schema) {
+	return func(s *jsonschema.Schema) { s.Minimum, s.Maximum = &least, &most }
+}
+
+func upTo(least, most int) func(*jsonschema.Schema) {
+	return func(s *jsonschema.Schema) { s.MinLength, s.MaxLength = &least, &most }
+}
+
+func pattern(p string) func(*jsonschema.Schema) {
+	return func(s *jsonschema.Schema) { s.Pattern = p }
+}
+
+func oneOf(values ...any) func(*jsonschema.Schema) {
+	return func(s *jsonschema.Schema) { s.Enum = values }
+}
