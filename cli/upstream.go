@@ -14,7 +14,7 @@ import (
 // upstreamConfig is what the settings came to about the clinic's practice-management system and the agents in front of it.
 type upstreamConfig struct {
 	url, clientID, user, password, vendor string
-	spacing, timeout                      time.Duration
+	spacing, timeout, agentBound          time.Duration
 	allowLegacy, debugReplies             bool
 }
 
@@ -70,6 +70,16 @@ func upstreamSettings() []setting {
 			help: "how long a write of unknown outcome is left alone before it is looked up; longer than any call can still be in flight",
 			set:  length(func(c *config) *time.Duration { return &c.outbound.Quarantine }),
 		}, {
+			name: "agent-bound", fallback: "12s", audience: forServing,
+			help: "how long an agent's caller waits for the answer to a booking, 3s to 25s; longer than the spacing, or a second child is queued",
+			set: func(c *config, v string) (err error) {
+				c.upstream.agentBound, err = parsePositive(v)
+				if err == nil && (c.upstream.agentBound < engine.MinAgentBound || c.upstream.agentBound > engine.MaxAgentBound) {
+					err = fmt.Errorf("should be %s to %s", engine.MinAgentBound, engine.MaxAgentBound)
+				}
+				return err
+			},
+		}, {
 			name: "agent-allow-legacy", fallback: "false", yes: true, audience: forServing,
 			help: "lets agents book with a bare patientGUID, without a token: true or false",
 			set: func(c *config, v string) error {
@@ -105,7 +115,7 @@ func parseUpstreamURL(v string) (string, error) {
 // network.
 func (h *house) openUpstream(cfg config, line http.RoundTripper, o *engine.Options) error {
 	u := cfg.upstream
-	o.AgentAllowLegacy, o.DebugReplies = u.allowLegacy, u.debugReplies
+	o.AgentAllowLegacy, o.DebugReplies, o.AgentBound = u.allowLegacy, u.debugReplies, u.agentBound
 	if u.url == "" {
 		return nil
 	}
@@ -121,6 +131,10 @@ func (h *house) openUpstream(cfg config, line http.RoundTripper, o *engine.Optio
 		return usageError{fmt.Errorf("%w. The settings are --upstream-url, --upstream-client-id, --upstream-user and --upstream-password", err)}
 	}
 	o.Upstream = client
+	if u.agentBound <= u.spacing {
+		h.log.Warn("--agent-bound should be longer than --upstream-spacing: of two bookings in a row the second is queued and not confirmed",
+			"bound", u.agentBound, "spacing", u.spacing)
+	}
 	if cfg.outbound.Quarantine <= u.timeout {
 		h.log.Warn("--upstream-quarantine should be longer than --upstream-timeout: a write may be looked up while it is still in flight",
 			"quarantine", cfg.outbound.Quarantine, "timeout", u.timeout)

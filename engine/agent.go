@@ -15,7 +15,7 @@ import (
 // # Booking for a voice or chat agent
 //
 // AgentBook authorizes, keeps the time here as a confirmed appointment that no visitor can take, and has it written
-// upstream while the caller waits. It answers within agentBound: confirmed, rejected, queued or refused.
+// upstream while the caller waits. It answers within Options.AgentBound: confirmed, rejected, queued or refused.
 
 // AgentBooking is createAppt: the words are those of the wire. BookingToken stands in place of the slot's fields.
 type AgentBooking struct {
@@ -88,7 +88,7 @@ const (
 // answer.
 func (e *Engine) AgentBook(ctx context.Context, p Principal, b AgentBooking) (AgentAnswer, error) {
 	now := time.Now()
-	deadline := now.Add(agentBound)
+	deadline := now.Add(e.options.AgentBound)
 	received := b.PatientGUID
 	method, session, err := e.authorizeBooking(p.KeyID, &b, now)
 	answer := func(a AgentAnswer) (AgentAnswer, error) {

@@ -42,7 +42,7 @@ func TestTheAnswersToAnAgent(t *testing.T) {
 		"queued by the limit": {[]upstreamtest.Outcome{limited, limited}, nil, engine.AgentQueued, "RATE_LIMITED_QUEUED", "inform_caller_queued",
 			after{store.Confirmed, store.UpstreamPending, 0, 1, 5 * time.Second, false}},
 		"queued by silence": {[]upstreamtest.Outcome{upstreamtest.Slow}, nil, engine.AgentQueued, "OUTCOME_UNKNOWN_QUEUED", "inform_caller_queued",
-			after{store.Confirmed, store.UpstreamPending, 1, 1, 10 * time.Second, false}},
+			after{store.Confirmed, store.UpstreamPending, 1, 1, 12 * time.Second, false}},
 		"queued by a cut line": {[]upstreamtest.Outcome{upstreamtest.LostApplied}, nil, engine.AgentQueued, "OUTCOME_UNKNOWN_QUEUED", "inform_caller_queued",
 			after{store.Confirmed, store.UpstreamPending, 1, 1, 0, false}},
 		"queued by wrong credentials": {[]upstreamtest.Outcome{upstreamtest.Unauthorized}, nil, engine.AgentQueued, "UPSTREAM_MISCONFIGURED_QUEUED", "inform_caller_queued",
@@ -342,6 +342,51 @@ func TestAQueuedSlotIsKept(t *testing.T) {
 		}
 		if a := p.ask(p.wish(21)); a.Outcome != engine.AgentRefused || a.ErrorType != "SLOT_UNAVAILABLE" {
 			t.Errorf("an agent books what a visitor holds: got %+v", a)
+		}
+	})
+}
+
+// TestASecondChildIsConfirmed: brother and sister in one breath. The second waits for its turn at the practice system and is
+// confirmed; only a third, whose turn would come after the bound, is queued, and told so at once.
+func TestASecondChildIsConfirmed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
+		for child, want := range []time.Duration{0, 10 * time.Second} {
+			began := time.Now()
+			a := p.ask(p.wishFor(1, 0, p.slotAt(20+child)))
+			if took := time.Since(began); a.Outcome != engine.AgentConfirmed || took != want {
+				t.Errorf("child %d: %s after %s, want it confirmed after %s", child+1, a.Outcome, took, want)
+			}
+		}
+		time.Sleep(time.Minute)
+		type answer struct {
+			engine.AgentAnswer
+			took time.Duration
+		}
+		answers := make(chan answer, 3)
+		began := time.Now()
+		for child := range 3 {
+			b := p.wishFor(1, 0, p.slotAt(30+child))
+			go func() {
+				a, err := p.AgentBook(context.Background(), agentKey, b)
+				if err != nil {
+					t.Error(err)
+				}
+				answers <- answer{a, time.Since(began)}
+			}()
+			synctest.Wait()
+		}
+		for _, want := range []struct {
+			outcome engine.AgentOutcome
+			took    time.Duration
+		}{{engine.AgentConfirmed, 0}, {engine.AgentQueued, 0}, {engine.AgentConfirmed, 10 * time.Second}} {
+			if a := <-answers; a.Outcome != want.outcome || a.took != want.took {
+				t.Errorf("of three at once: %s after %s, want %s after %s", a.Outcome, a.took, want.outcome, want.took)
+			}
+		}
+		p.until(5*time.Minute, "settled", p.settled)
+		if s := p.upstream.Score(); s.Appointments != 5 || s.Duplicates != 0 || s.MinSpacing < 10*time.Second {
+			t.Errorf("upstream %+v, want five, ten seconds apart", s)
 		}
 	})
 }

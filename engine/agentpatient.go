@@ -105,11 +105,11 @@ func (e *Engine) patientOpen() AgentPatientAnswer {
 // setPatientNow adds a patient while a caller waits; a rate limit is tried once more after the retry delay.
 func (e *Engine) setPatientNow(ctx context.Context, n upstream.NewPatient) (string, error) {
 	// The request may be given up by its caller; the call may not, or nobody would know what became of it.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), agentBound)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.options.AgentBound)
 	defer cancel()
 	guid, err := e.options.Upstream.SetPatient(ctx, n)
 	if upstream.ClassOf(err) == upstream.RateLimited {
-		sleep(ctx, min(e.options.Outbound.RetryDelay, agentBound/2), nil)
+		sleep(ctx, min(e.options.Outbound.RetryDelay, e.options.AgentBound/2), nil)
 		guid, err = e.options.Upstream.SetPatient(ctx, n)
 	}
 	return guid, err

@@ -188,7 +188,7 @@ func (e *Engine) upstreamOffers(ctx context.Context, s *schedule, t *store.Appoi
 	if len(ids) == 0 || !t.Active {
 		return nil, nil
 	}
-	bounded, cancel := context.WithTimeout(ctx, agentBound-callReserve)
+	bounded, cancel := context.WithTimeout(ctx, e.options.AgentBound-callReserve)
 	defer cancel()
 	asking := time.Now()
 	list, dropped, err := e.options.Upstream.GetOnlineReservations(bounded, asked)

@@ -12,14 +12,17 @@ import (
 
 // # Writing upstream while a caller waits
 //
-// An agent's caller hears an answer within agentBound. Meanwhile the booking is tried at once, beside the queue: Run
+// An agent's caller hears an answer within Options.AgentBound. Meanwhile the booking is tried at once, beside the queue: Run
 // makes the attempt, so that a call in flight outlives the request that asked for it. The promise in the outbox says from
 // the first moment that it was attempted. Whatever the answer leaves open goes into the queue.
 
 const (
-	// agentBound is how long an agent waits for an answer.
-	agentBound = 10 * time.Second
-	// callReserve is what is left of it for a call: one that begins later would be cut off by the bound.
+	// DefaultAgentBound is longer than upstream.DefaultSpacing, so that of two bookings in a row, as for a brother and a sister,
+	// the second waits its turn and is confirmed, too.
+	DefaultAgentBound = 12 * time.Second
+	// MinAgentBound and MaxAgentBound leave time for a call, and an answer before whoever asked gives up.
+	MinAgentBound, MaxAgentBound = 3 * time.Second, 25 * time.Second
+	// callReserve is what is left of the bound for a call: one that begins later would be cut off by it.
 	callReserve = time.Second
 	// probeBound is how long a look at a doubtful upstream may take while a caller waits.
 	probeBound = 3 * time.Second

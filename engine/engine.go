@@ -109,6 +109,9 @@ type Options struct {
 	Pacer *upstream.Pacer
 	// AgentAllowLegacy lets agents book with a bare patientGUID, without a token.
 	AgentAllowLegacy bool
+	// AgentBound is how long an agent waits for the answer to a booking, MinAgentBound to MaxAgentBound. Default
+	// DefaultAgentBound. Where it is shorter than the spacing of Pacer, the second of two bookings in a row is queued.
+	AgentBound time.Duration
 	// DebugReplies adds _debug to the answers to agents.
 	DebugReplies bool
 	// Notices are how people and programs are told of changes.
@@ -151,6 +154,12 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	o.Retention = o.Retention.withDefaults()
 	if o.Upstream != nil && o.Queue == nil {
 		return nil, errors.New("engine: an Upstream needs a Queue")
+	}
+	if o.AgentBound == 0 {
+		o.AgentBound = DefaultAgentBound
+	}
+	if o.AgentBound < MinAgentBound || o.AgentBound > MaxAgentBound {
+		return nil, fmt.Errorf("engine: AgentBound is %s; it must be %s to %s", o.AgentBound, MinAgentBound, MaxAgentBound)
 	}
 	if o.Pacer == nil {
 		o.Pacer = upstream.NewPacer(0)

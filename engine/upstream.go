@@ -151,7 +151,7 @@ func (e *Engine) upstreamCalls(c *change) []outbound {
 	if c.direct != "" {
 		// Whoever has it in hand is about to try: that is recorded here, before anything is sent.
 		op.ID, op.Unknown, p.Step = c.direct, true, stepAppointment
-		op.NextAttemptAt = c.at.Add(agentBound + e.options.Outbound.Quarantine)
+		op.NextAttemptAt = c.at.Add(e.options.AgentBound + e.options.Outbound.Quarantine)
 	}
 	op.Payload = p.json()
 	return []outbound{{op, noticeOf(kind)}}
@@ -216,7 +216,7 @@ func (e *Engine) rememberLastWrite(ctx context.Context, now time.Time) error {
 			last = t
 		}
 	}
-	recent := now.Add(-agentBound - 2*e.options.Pacer.Spacing())
+	recent := now.Add(-e.options.AgentBound - 2*e.options.Pacer.Spacing())
 	entries, _, err := e.store.Audit(ctx, store.AuditFilter{From: recent, Action: "appointment.upstream.", Limit: 500})
 	if err != nil {
 		return err
@@ -245,7 +245,7 @@ func (e *Engine) rememberLastWrite(ctx context.Context, now time.Time) error {
 		for _, op := range list {
 			after = op.ID
 			if op.Unknown && op.CreatedAt.Before(e.started) {
-				at(op.CreatedAt.Add(agentBound))
+				at(op.CreatedAt.Add(e.options.AgentBound))
 			}
 		}
 		if len(list) < 500 {
