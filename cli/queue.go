@@ -22,6 +22,7 @@ type queueBody struct {
 	Processing int             `json:"processing"`
 	Completed  int             `json:"completed"`
 	Failed     int             `json:"failed"`
+	Scheduled  int             `json:"scheduled"`
 	Operations []operationBody `json:"operations"`
 	Damaged    []string        `json:"damaged,omitempty"` // queue files that were moved aside
 }
@@ -46,7 +47,7 @@ func (h *house) listQueue(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	n := status.OperationCounts
-	body := queueBody{Pending: n.Pending, Processing: n.Processing, Completed: n.Completed, Failed: n.Failed, Damaged: h.dir.damagedQueues()}
+	body := queueBody{Pending: n.Pending, Processing: n.Processing, Completed: n.Completed, Failed: n.Failed, Scheduled: status.Scheduled, Damaged: h.dir.damagedQueues()}
 	for _, o := range status.Operations {
 		body.Operations = append(body.Operations, operationBody{
 			o.ID, o.Kind, o.Status, o.NeedsReview, o.Attempts, o.MaxAttempts, o.NextRetryAt, o.StartTime, o.LastError,
@@ -98,6 +99,9 @@ func queueListCommand(p process) *cobra.Command {
 					return err
 				}
 				_, _ = fmt.Fprintf(p.stdout, "%d waiting, %d being attempted, %d failed, %d done\n", body.Pending, body.Processing, body.Failed, body.Completed)
+				if body.Scheduled > 0 {
+					_, _ = fmt.Fprintf(p.stdout, "%d reminders for later are not listed\n", body.Scheduled)
+				}
 				for _, file := range body.Damaged {
 					_, _ = fmt.Fprintln(p.stdout, damagedWords(file))
 				}

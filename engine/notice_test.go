@@ -115,6 +115,11 @@ func TestPatientsAreToldByMail(t *testing.T) {
 			t.Errorf("after the booking the mails are %v, want a confirmation with link and calendar file", got)
 		}
 
+		// The reminder is for later: it is neither waiting nor listed.
+		if q, err := c.QueueStatus(ctx, engine.QueueFilter{}); err != nil || q.Scheduled != 1 || q.Pending != 0 || q.Completed != len(q.Operations) {
+			t.Errorf("the queue is %+v, %v; want a reminder that is scheduled and nothing that waits", q, err)
+		}
+
 		moved, err := c.Reschedule(ctx, engine.RescheduleRequest{ID: a.ID, SlotStart: c.start.Add(time.Hour), Actor: "manage"})
 		if err != nil {
 			t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,15 +20,17 @@ import (
 // QueueFilter selects what a QueueStatus lists; the zero value selects all states.
 type QueueFilter struct {
 	Status store.OperationStatus
-	After  string // id of the last one already seen; needs Status
-	Limit  int    // 1..500; 0 means 100
-	Names  bool   // with the names of the people
+	Kinds  []store.OperationKind // none: all
+	After  string                // id of the last one already seen; needs Status
+	Limit  int                   // 1..500; 0 means 100
+	Names  bool                  // with the names of the people
 }
 
 // QueueStatus is how the queue is.
 type QueueStatus struct {
-	store.OperationCounts
-	Operations []QueuedOperation // those being attempted first, then what failed, what waits, and what is done
+	store.OperationCounts                   // Pending is without what is scheduled
+	Scheduled             int               // mail for an instant that has not come, such as reminders; it is not listed
+	Operations            []QueuedOperation // those being attempted first, then what failed, what waits, and what is done
 }
 
 // QueuedOperation is one operation as people look at it.
@@ -38,15 +41,23 @@ type QueuedOperation struct {
 	ChildName   string    // who it is for; empty unless names were asked for
 }
 
-// QueueStatus counts the operations and lists the first of them. Its cost does not grow with their number.
+// QueueStatus counts the operations and lists the first of them. What is scheduled for later is
+// counted by itself.
 func (e *Engine) QueueStatus(ctx context.Context, f QueueFilter) (QueueStatus, error) {
 	if e.queue == nil {
 		return QueueStatus{}, nil
 	}
 	var s QueueStatus
 	var err error
-	if s.OperationCounts, err = e.queue.Counts(ctx); err != nil {
+	if s.OperationCounts, err = e.queue.Counts(ctx, f.Kinds...); err != nil {
 		return s, err
+	}
+	now := e.now()
+	if len(f.Kinds) == 0 || slices.Contains(f.Kinds, store.Email) {
+		if s.Scheduled, err = e.queue.Scheduled(ctx, now); err != nil {
+			return s, err
+		}
+		s.Pending = max(0, s.Pending-s.Scheduled)
 	}
 	states := []store.OperationStatus{store.OperationProcessing, store.OperationFailed, store.OperationPending, store.OperationCompleted}
 	if f.Status != "" {
@@ -62,7 +73,11 @@ func (e *Engine) QueueStatus(ctx context.Context, f QueueFilter) (QueueStatus, e
 		if len(s.Operations) >= limit {
 			break
 		}
-		list, err := e.queue.Operations(ctx, store.OperationFilter{Status: status, After: f.After, Limit: limit - len(s.Operations)})
+		selected := store.OperationFilter{Status: status, Kinds: f.Kinds, After: f.After, Limit: limit - len(s.Operations)}
+		if status == store.OperationPending {
+			selected.Due = now
+		}
+		list, err := e.queue.Operations(ctx, selected)
 		if err != nil {
 			return s, err
 		}

@@ -33,6 +33,11 @@ const (
 // Final reports whether nothing more happens by itself.
 func (s OperationStatus) Final() bool { return s == OperationCompleted || s == OperationFailed }
 
+// Kinds are those there are.
+func Kinds() []OperationKind {
+	return []OperationKind{UpstreamBook, UpstreamCancel, UpstreamReschedule, UpstreamComment, Webhook, Email}
+}
+
 // Operation is one outbound call that must arrive once.
 type Operation struct {
 	ID            string // "op-<unix ms>-<6 of a-z0-9>"
@@ -76,6 +81,12 @@ func (op Operation) Validate() error {
 	return nil
 }
 
+// Scheduled reports whether op is a mail for an instant that has not come, such as a reminder: nothing is late or stuck about
+// it. A mail that is tried again is not.
+func (op Operation) Scheduled(now time.Time) bool {
+	return op.Kind == Email && op.Status == OperationPending && op.AttemptedAt.IsZero() && op.NextAttemptAt.After(now)
+}
+
 func operationID(s string) bool {
 	return within(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
 }
@@ -102,8 +113,10 @@ func Backoff(base time.Duration, attempt int) time.Duration {
 type OperationFilter struct {
 	Status        OperationStatus
 	AppointmentID string
-	After         string // id of the last one already seen
-	Limit         int    // 1..500; 0 means 100, more than 500 means 500
+	Kinds         []OperationKind // none: all
+	Due           time.Time       // leaves out what is Scheduled for after it; zero: leaves out nothing
+	After         string          // id of the last one already seen
+	Limit         int             // 1..500; 0 means 100, more than 500 means 500
 }
 
 // OperationCounts is how many operations are in each state.
@@ -141,11 +154,15 @@ type Queue interface {
 	// Operation returns one. ErrNotFound.
 	Operation(ctx context.Context, id string) (Operation, error)
 
-	// Operations lists by id, byte by byte.
+	// Operations lists by id, byte by byte. With Kinds or Due it looks at 5,000 at most, and the list may be short.
 	Operations(ctx context.Context, f OperationFilter) ([]Operation, error)
 
-	// Counts is answered without reading the operations: its cost does not grow with their number.
-	Counts(ctx context.Context) (OperationCounts, error)
+	// Counts counts the operations of these kinds, all if none are given. It is answered without reading them: its cost does
+	// not grow with their number.
+	Counts(ctx context.Context, kinds ...OperationKind) (OperationCounts, error)
+
+	// Scheduled is how many operations are Scheduled for after now. It reads their keys, and those due within the hour.
+	Scheduled(ctx context.Context, now time.Time) (int, error)
 
 	// NextDue returns the earliest NextAttemptAt of all pending operations of these kinds (all if none are given).
 	// ErrNotFound if there are none. Its cost does not grow with their number.

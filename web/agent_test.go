@@ -296,6 +296,12 @@ func TestQueueOnTheWire(t *testing.T) {
 		t.Fatalf("got %d %s", queued.status, queued.raw)
 	}
 	id := queued.text("operationId")
+	for kind, want := range map[string]float64{"": 1, "?kind=bookings": 1, "?kind=upstream.book": 1, "?kind=upstream.cancel": 0, "?kind=mail": 0, "?kind=webhook": 0, "?kind=all": 1} {
+		if got := h.do("GET", "/v1/queue-status"+kind, nil, asAdmin).want(200).get("total"); got != want {
+			t.Errorf("queue-status%s counts %v, want %v", kind, got, want)
+		}
+	}
+	h.do("GET", "/v1/queue-status?kind=pigeon", nil, asAdmin).problem(422, "validation_failed").field("kind")
 	h.do("GET", "/v1/queue-status", nil).problem(401, "unauthorized")
 	h.do("GET", "/v1/queue-status", nil, h.key("presence")).problem(403, "forbidden")
 	seen := h.do("GET", "/v1/queue-status", nil, key).want(200)

@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"strings"
 	"time"
 
 	"holdfast/engine"
@@ -50,10 +51,28 @@ func operationOf(o *engine.QueuedOperation, names bool) operationJSON {
 // seesNames reports whether the caller may know who an operation is for.
 func (c *call) seesNames() bool { return c.caller.may(frontDesk) }
 
+// queueKinds are the kinds of operations that a word selects. Without one it is bookings: what agents and the desk ask after
+// is whether the practice system has them. None stands for all.
+func queueKinds(word string) ([]store.OperationKind, bool) {
+	var kinds []store.OperationKind
+	for _, k := range store.Kinds() {
+		group, _, _ := strings.Cut(string(k), ".")
+		switch {
+		case word == string(k), word == group, word == "mail" && k == store.Email, (word == "" || word == "bookings") && group == "upstream":
+			kinds = append(kinds, k)
+		}
+	}
+	return kinds, word == "all" || len(kinds) > 0
+}
+
 func (s *Server) queueStatus(c *call) error {
 	q := c.query()
+	kinds, ok := queueKinds(q.text("kind"))
+	if !ok {
+		q.add("kind", "must be bookings (the default), webhook, mail, all, or one kind such as upstream.book")
+	}
 	f := engine.QueueFilter{
-		Status: store.OperationStatus(q.text("status")), After: q.id("after"), Limit: q.whole("limit", 1, 500, 100), Names: c.seesNames(),
+		Kinds: kinds, Status: store.OperationStatus(q.text("status")), After: q.id("after"), Limit: q.whole("limit", 1, 500, 100), Names: c.seesNames(),
 	}
 	switch f.Status {
 	case "", store.OperationPending, store.OperationProcessing, store.OperationCompleted, store.OperationFailed:
@@ -78,8 +97,9 @@ func (s *Server) queueStatus(c *call) error {
 		Processing int             `json:"processing"`
 		Completed  int             `json:"completed"`
 		Failed     int             `json:"failed"`
+		Scheduled  int             `json:"scheduled"` // mail for later, such as reminders
 		Operations []operationJSON `json:"operations"`
-	}{n.Pending + n.Processing + n.Completed + n.Failed, n.Pending, n.Processing, n.Completed, n.Failed, list})
+	}{n.Pending + n.Processing + n.Completed + n.Failed, n.Pending, n.Processing, n.Completed, n.Failed, status.Scheduled, list})
 }
 
 func (s *Server) retryOperation(c *call) error {

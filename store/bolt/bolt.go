@@ -176,7 +176,20 @@ func (q *Queue) open(ctx context.Context, o Options) error {
 		}
 	}
 	q.db = db
-	return nil
+	return q.recount()
+}
+
+// recount puts the counts by kind right, where an older program wrote the file.
+func (q *Queue) recount() error {
+	tx, err := q.db.Begin(true)
+	if err != nil {
+		return fmt.Errorf("queue: %w", err)
+	}
+	t := view(tx)
+	if err = t.recount(); err == nil && len(t.delta) > 0 {
+		return translate(tx.Commit())
+	}
+	return errors.Join(err, tx.Rollback())
 }
 
 // check asks Options.Check, for as long as another process may still let go of the file.

@@ -230,3 +230,18 @@ func TestVirtualTime(t *testing.T) {
 		}
 	})
 }
+
+// TestAnOlderFileIsCountedByKind: the counts by kind of a file from before there were any are made when it is opened.
+func TestAnOlderFileIsCountedByKind(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "queue.bolt")
+	q := open(t, bolt.Options{Path: path})
+	add(t, q, webhook("op-1", nine))
+	add(t, q, webhook("op-2", nine))
+	if err := errors.Join(bolt.ForgetKinds(q), q.Close()); err != nil {
+		t.Fatal(err)
+	}
+	q = open(t, bolt.Options{Path: path, Check: bolt.Check})
+	if n, err := q.Counts(t.Context(), store.Webhook); n.Pending != 2 || err != nil {
+		t.Errorf("got %+v, %v; want two webhooks", n, err)
+	}
+}

@@ -1,6 +1,7 @@
 package bolt
 
 import (
+	"bytes"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -14,6 +15,19 @@ func Verify(path string) error {
 	}
 	defer db.Close()
 	return verify(db)
+}
+
+// ForgetKinds makes the file one of a program that counted no kinds.
+func ForgetKinds(q *Queue) error {
+	return q.db.Update(func(tx *bbolt.Tx) error {
+		b := tx.Bucket([]byte(countTable))
+		return b.ForEach(func(k, _ []byte) error {
+			if !bytes.Contains(k, []byte("/")) {
+				return nil
+			}
+			return b.Delete(k)
+		})
+	})
 }
 
 // WithoutSync spares a test the waiting for the disk, where the machine it imagines does not lose power.

@@ -231,19 +231,36 @@ func (q *Queue) Operations(ctx context.Context, f store.OperationFilter) (list [
 	if limit <= 0 {
 		limit = 100
 	}
+	narrowed := len(f.Kinds) > 0 || !f.Due.IsZero()
 	err = q.read(ctx, func(t *tables) error {
+		seen := 0
 		return t.each(f, func(id string) (bool, error) {
 			op, err := t.operation(id)
 			if err != nil {
 				return false, err
 			}
-			if f.Status == "" || op.Status == f.Status {
+			if suits(f, &op.Operation) {
 				list = append(list, op.Operation)
 			}
-			return len(list) < limit, nil
+			seen++
+			return len(list) < limit && !(narrowed && seen == scanLimit), nil
 		})
 	})
 	return list, err
+}
+
+// scanLimit bounds how many operations are read for a list that no index narrows.
+const scanLimit = 5000
+
+// suits reports whether op, found by an index, is one of those that f selects.
+func suits(f store.OperationFilter, op *store.Operation) bool {
+	switch {
+	case f.Status != "" && op.Status != f.Status:
+		return false
+	case len(f.Kinds) > 0 && !slices.Contains(f.Kinds, op.Kind):
+		return false
+	}
+	return f.Due.IsZero() || !op.Scheduled(f.Due)
 }
 
 // each calls visit with the ids that may match f, in order, from the narrowest index there is, while visit says so.
@@ -272,13 +289,49 @@ func (t *tables) each(f store.OperationFilter, visit func(id string) (bool, erro
 	return nil
 }
 
-func (q *Queue) Counts(ctx context.Context) (n store.OperationCounts, err error) {
+func (q *Queue) Counts(ctx context.Context, kinds ...store.OperationKind) (n store.OperationCounts, err error) {
 	err = q.read(ctx, func(t *tables) error {
 		n = store.OperationCounts{
-			Pending:    int(t.count(string(store.OperationPending))),
-			Processing: int(t.count(string(store.OperationProcessing))),
-			Completed:  int(t.count(string(store.OperationCompleted))),
-			Failed:     int(t.count(string(store.OperationFailed))),
+			Pending:    t.countOf(store.OperationPending, kinds),
+			Processing: t.countOf(store.OperationProcessing, kinds),
+			Completed:  t.countOf(store.OperationCompleted, kinds),
+			Failed:     t.countOf(store.OperationFailed, kinds),
+		}
+		return nil
+	})
+	return n, err
+}
+
+func (t *tables) countOf(status store.OperationStatus, kinds []store.OperationKind) int {
+	if len(kinds) == 0 {
+		return int(t.count(string(status)))
+	}
+	var n int64
+	for _, kind := range kinds {
+		n += t.count(kindCount(status, kind))
+	}
+	return int(n)
+}
+
+func (q *Queue) Scheduled(ctx context.Context, now time.Time) (n int, err error) {
+	err = q.read(ctx, func(t *tables) error {
+		b := t.bucket(dueIndex, string(store.Email))
+		if b == nil {
+			return nil
+		}
+		c, far := b.Cursor(), now.Add(time.Hour) // beyond any wait for another attempt
+		for k, _ := c.Seek([]byte(timeKey(now.Add(time.Millisecond), ""))); k != nil; k, _ = c.Next() {
+			at, id := splitTimeKey(k)
+			if at.Before(far) {
+				op, err := t.operation(id)
+				if err != nil {
+					return err
+				}
+				if !op.Scheduled(now) {
+					continue
+				}
+			}
+			n++
 		}
 		return nil
 	})

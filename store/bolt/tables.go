@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strings"
 
 	"go.etcd.io/bbolt"
 
@@ -21,7 +22,7 @@ const (
 	operationTable = "operations" // id → the sealed record
 	activityTable  = "activity"   // (id, 0, sequence) → the sealed line
 	removedTable   = "removed"    // (removal, id) of removed operations, of which only the activity is left
-	countTable     = "counts"     // status, or table → how many, big-endian
+	countTable     = "counts"     // status, status and kind ("failed/email"), or table → how many, big-endian
 	metaTable      = "meta"       // format → 1; witness → sealed
 )
 
@@ -87,8 +88,19 @@ func (t *tables) insert(op store.Operation, sealed []byte) error {
 			return err
 		}
 	}
-	t.delta[string(op.Status)]++
+	t.tally(op, 1)
 	return t.bucket(operationTable, "").Put([]byte(op.ID), sealed)
+}
+
+// tally changes the counts by one operation that comes (1) or goes (-1).
+func (t *tables) tally(op store.Operation, by int64) {
+	t.delta[string(op.Status)] += by
+	t.delta[kindCount(op.Status, op.Kind)] += by
+}
+
+// kindCount is the name under which the operations of one status and kind are counted.
+func kindCount(status store.OperationStatus, kind store.OperationKind) string {
+	return string(status) + "/" + string(kind)
 }
 
 // replace puts op in the place of old, which has the same id. A payload that was erased stays so.
@@ -120,8 +132,8 @@ func (t *tables) store(old, op stored) error {
 			}
 		}
 	}
-	t.delta[string(old.Status)]--
-	t.delta[string(op.Status)]++
+	t.tally(old.Operation, -1)
+	t.tally(op.Operation, 1)
 	return t.bucket(operationTable, "").Put([]byte(op.ID), sealed)
 }
 
@@ -133,7 +145,7 @@ func (t *tables) remove(old stored) error {
 			return err
 		}
 	}
-	t.delta[string(old.Status)]--
+	t.tally(old.Operation, -1)
 	return t.bucket(operationTable, "").Delete([]byte(old.ID))
 }
 
@@ -178,4 +190,38 @@ func (t *tables) flush() error {
 		}
 	}
 	return nil
+}
+
+// recount counts by status and kind in a file whose counts by kind do not add up: a program wrote it that knew none.
+func (t *tables) recount() error {
+	sums := map[string]int64{}
+	var stale []string
+	c := t.bucket(countTable, "").Cursor()
+	for k, _ := c.First(); k != nil; k, _ = c.Next() {
+		if status, _, byKind := strings.Cut(string(k), "/"); byKind {
+			sums[status] += t.count(string(k))
+			stale = append(stale, string(k))
+		}
+	}
+	right := true
+	for _, status := range counted[:4] {
+		right = right && sums[status] == t.count(status)
+	}
+	if right {
+		return nil
+	}
+	for _, name := range stale {
+		t.delta[name] = -t.count(name)
+	}
+	err := t.each(store.OperationFilter{}, func(id string) (bool, error) {
+		op, err := t.operation(id)
+		if err == nil {
+			t.delta[kindCount(op.Status, op.Kind)]++
+		}
+		return err == nil, err
+	})
+	if err != nil {
+		return err
+	}
+	return t.flush()
 }

@@ -195,6 +195,66 @@ var queuePromises = []queuePromise{
 		q.reopen()
 		q.wantCounts(1, 1, 1, 0)
 	}},
+	{"counts and lists by kind, and mail for later by itself", func(q *queue) {
+		later, retried := operationDue("op-3", store.Email, nine.Add(time.Minute)), operationDue("op-4", store.Email, nine.Add(time.Minute))
+		retried.AttemptedAt = nine
+		q.add(operationDue("op-1", store.UpstreamBook, nine), operationDue("op-2", store.Email, nine), later, retried,
+			operationDue("op-5", store.Email, nine.Add(30*24*time.Hour)), operationDue("op-6", store.Webhook, nine.Add(time.Minute)))
+		counts := func(pending, processing int, kinds ...store.OperationKind) {
+			q.Helper()
+			got, err := q.Counts(q.Context(), kinds...)
+			if want := (store.OperationCounts{Pending: pending, Processing: processing}); err != nil || got != want {
+				q.Errorf("Counts of %v: got %+v, %v; want %+v", kinds, got, err, want)
+			}
+		}
+		scheduled := func(now time.Time, want int) {
+			q.Helper()
+			if got, err := q.Scheduled(q.Context(), now); err != nil || got != want {
+				q.Errorf("Scheduled at %s: got %d, %v; want %d", now, got, err, want)
+			}
+		}
+		all := func() {
+			q.Helper()
+			counts(6, 0)
+			counts(1, 0, store.UpstreamBook)
+			counts(4, 0, store.Email)
+			counts(2, 0, store.UpstreamBook, store.Webhook)
+			counts(0, 0, store.UpstreamCancel)
+			scheduled(nine, 2) // not op-2, which is due, nor op-4, which is tried again
+			scheduled(nine.Add(time.Minute), 1)
+			scheduled(nine.Add(31*24*time.Hour), 0)
+		}
+		all()
+		q.reopen()
+		all()
+		for _, want := range []struct {
+			filter store.OperationFilter
+			ids    string
+		}{
+			{store.OperationFilter{Kinds: []store.OperationKind{store.Email}, Due: nine}, "op-2 op-4"},
+			{store.OperationFilter{Due: nine.Add(time.Minute)}, "op-1 op-2 op-3 op-4 op-6"},
+			{store.OperationFilter{Kinds: []store.OperationKind{store.UpstreamBook, store.Webhook}, Status: store.OperationPending}, "op-1 op-6"},
+		} {
+			list, err := q.Operations(q.Context(), want.filter)
+			var got []string
+			for _, op := range list {
+				got = append(got, op.ID)
+			}
+			if err != nil || strings.Join(got, " ") != want.ids {
+				q.Errorf("Operations(%+v): got %v, %v; want %s", want.filter, got, err, want.ids)
+			}
+		}
+		op := q.take(nine)
+		counts(5, 1)
+		op.Kind, op.Status = store.UpstreamReschedule, store.OperationPending
+		q.change(op, "changed")
+		counts(0, 0, store.UpstreamBook)
+		counts(1, 0, store.UpstreamReschedule)
+		if err := q.Remove(q.Context(), op.ID); err != nil {
+			q.Fatal(err)
+		}
+		counts(0, 0, store.UpstreamReschedule)
+	}},
 	{"a caller who has gone changes nothing", func(q *queue) {
 		q.add(operationDue("op-1", store.Email, nine))
 		gone, leave := context.WithCancel(q.Context())

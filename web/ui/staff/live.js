@@ -51,7 +51,7 @@ function useFigures(desk, paused) {
       try {
         const [storage, locks] = await desk.call(() => Promise.all([get('/v1/debug/storage', {}, { tries: 1 }), get('/v1/debug/locks', {}, { tries: 1 })]))
         if (s.n++ % slow === 0) {
-          const [text, queue] = await Promise.all([fetch('/metrics', { credentials: 'same-origin' }).then(r => { if (!r.ok) throw new Problem(r.status); return r.text() }), get('/v1/queue-status', { limit: 1 }, { tries: 1 }).catch(() => null)])
+          const [text, queue] = await Promise.all([fetch('/metrics', { credentials: 'same-origin' }).then(r => { if (!r.ok) throw new Problem(r.status); return r.text() }), get('/v1/queue-status', { kind: 'all', limit: 1 }, { tries: 1 }).catch(() => null)])
           const now = readMetrics(text), at = Date.now()
           if (s.metrics) s.values = [(now.booked - s.metrics.booked) / (at - s.at) * 60000, quantile(s.metrics.buckets, now.buckets, .5), quantile(s.metrics.buckets, now.buckets, .99), queue ? queue.pending + queue.processing : null]
           else s.values = [null, null, null, queue ? queue.pending + queue.processing : null]

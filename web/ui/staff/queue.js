@@ -63,7 +63,7 @@ function Operation({ op, offset, run, ask }) {
 
 export function Page({ desk }) {
   const [filter, setFilter] = useState(''), [asking, setAsking] = useState(null)
-  const queue = useAsk(desk, () => get('/v1/queue-status', { status: filter }), filter)
+  const queue = useAsk(desk, () => get('/v1/queue-status', { status: filter, kind: 'all' }), filter)
   const sending = useSend(desk)
   useNow(1000)
   useEffect(() => {
