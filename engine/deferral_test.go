@@ -226,7 +226,7 @@ func TestAHangingWebhookDelaysOnlyItself(t *testing.T) {
 	}
 	const bookings = 12
 	for i := range bookings {
-		r := booking(i, "checkup")
+		r := bookingOf(i, "checkup")
 		r.SlotStart = c.start.AddDate(0, 0, i/3).Add(time.Duration(i%3) * time.Hour)
 		c.mustBook(r)
 	}

@@ -120,8 +120,8 @@ func (s *Server) try(h handle, r *http.Request) *httptest.ResponseRecorder {
 
 func TestAPanicIsAnAnswer(t *testing.T) {
 	s, log := bare(t)
-	w := s.try(func(*call) error { panic("oh") }, httptest.NewRequest("GET", "/", nil))
-	if w.Code != 500 || !strings.Contains(w.Body.String(), `"code":"internal"`) || strings.Contains(w.Body.String(), "oh") {
+	w := s.try(func(*call) error { panic("Zounds!") }, httptest.NewRequest("GET", "/", nil))
+	if w.Code != 500 || !strings.Contains(w.Body.String(), `"code":"internal"`) || strings.Contains(w.Body.String(), "Zounds") {
 		t.Errorf("got %d %s", w.Code, w.Body)
 	}
 	if id := w.Header().Get("X-Request-Id"); !strings.Contains(w.Body.String(), id) || !strings.Contains(log.String(), id) {
@@ -133,7 +133,7 @@ func TestAPanicIsAnAnswer(t *testing.T) {
 	// After the answer has begun there is nothing to add.
 	w = s.try(func(c *call) error {
 		_, _ = c.rw.Write([]byte("half"))
-		panic("oh")
+		panic("Zounds!")
 	}, httptest.NewRequest("GET", "/", nil))
 	if w.Body.String() != "half" {
 		t.Errorf("got %q", w.Body)
