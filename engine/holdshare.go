@@ -72,7 +72,7 @@ func (c *Calendar) room(t *store.AppointmentType, from store.Date, days int) int
 // SessionWaits says until when a request for a session by this owner waits for somebody to accept it, and whether one
 // does. Where that cannot be told, it waits for another second.
 func (e *Engine) SessionWaits(ctx context.Context, owner string) (time.Time, bool) {
-	now := e.now()
+	now := instantNow()
 	list, err := e.store.Sessions(ctx, store.SessionFilter{Owner: owner, Statuses: []store.SessionStatus{store.SessionRequested}})
 	if err != nil {
 		return now.Add(time.Second), true

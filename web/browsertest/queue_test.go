@@ -153,9 +153,6 @@ func TestTheThreeDecisionsAboutABookingInDoubt(t *testing.T) {
 		name, clock string
 		outcome     upstreamtest.Outcome
 	}{{"Lena Vogt", "09:00", upstreamtest.LostApplied}, {"Per Lind", "10:00", upstreamtest.LostNotApplied}, {"Mia Sand", "11:00", upstreamtest.LostNotApplied}} {
-		if i > 0 { // after a silence it is asked first whether anybody is there
-			fake.Script(upstreamtest.Step{Procedure: "GetAppointmentListByPatient", Outcome: upstreamtest.OK})
-		}
 		fake.Outcomes(doubt.outcome)
 		fake.Script(blind...)
 		h.queued(doubt.name, doubt.clock, "failed", true)
