@@ -19,6 +19,9 @@ const apiKeyPrefix = "hfk_"
 // MinAdminKey is the shortest bootstrap admin key, in characters.
 const MinAdminKey = 24
 
+// bootstrapKey names the bootstrap admin key, which is in no database.
+const bootstrapKey = "bootstrap"
+
 // CreateAPIKey makes a key and returns its secret, which is shown this once and not kept. *ValidationError.
 func (e *Engine) CreateAPIKey(ctx context.Context, actor Actor, name string, scope store.Scope) (store.APIKey, string, error) {
 	var m mistakes
@@ -116,7 +119,7 @@ func (k *knownKeys) forget() {
 func (e *Engine) Authenticate(ctx context.Context, bearer string) (Principal, error) {
 	hash := sha256.Sum256([]byte(bearer))
 	if e.adminKey != nil && subtle.ConstantTimeCompare(hash[:], e.adminKey) == 1 {
-		return Principal{KeyID: "bootstrap", Scope: store.ScopeAdmin}, nil
+		return Principal{KeyID: bootstrapKey, Scope: store.ScopeAdmin}, nil
 	}
 	if !strings.HasPrefix(bearer, apiKeyPrefix) {
 		return Principal{}, ErrUnauthorized
@@ -144,4 +147,21 @@ func (e *Engine) Authenticate(ctx context.Context, bearer string) (Principal, er
 	p = Principal{KeyID: key.ID, Scope: key.Scope}
 	e.knownKeys.put(hash, p, epoch, now)
 	return p, nil
+}
+
+// KeyStands answers nil while a key that was found good is not revoked. ErrUnauthorized.
+func (e *Engine) KeyStands(ctx context.Context, keyID string) error {
+	if keyID == bootstrapKey {
+		return nil
+	}
+	all, err := e.store.APIKeys(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range all {
+		if all[i].ID == keyID && all[i].RevokedAt.IsZero() {
+			return nil
+		}
+	}
+	return ErrUnauthorized
 }

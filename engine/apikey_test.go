@@ -22,8 +22,16 @@ func TestARevokedKeyIsDeadAtOnce(t *testing.T) {
 			t.Fatalf("got %+v, %v", p, err)
 		}
 	}
+	told := 0
+	c.OnRevoked(func() { told++ })
+	if err := c.KeyStands(t.Context(), key.ID); err != nil || told != 0 {
+		t.Errorf("a key that stands: got %v, told %d times", err, told)
+	}
 	if err := c.RevokeAPIKey(t.Context(), "system", key.ID); err != nil {
 		t.Fatal(err)
+	}
+	if err := c.KeyStands(t.Context(), key.ID); !errors.Is(err, engine.ErrUnauthorized) || told != 1 {
+		t.Errorf("a revoked key: got %v, told %d times; want ErrUnauthorized, once", err, told)
 	}
 	if _, err := c.Authenticate(t.Context(), secret); !errors.Is(err, engine.ErrUnauthorized) {
 		t.Errorf("revoked: got %v, want ErrUnauthorized", err)

@@ -54,6 +54,7 @@ type Engine struct {
 	pulse    pulse
 
 	usedTickets usedTickets
+	revoked     revoked
 	requested   chan struct{} // a session was asked for
 	knownKeys   knownKeys
 	guesses     guesses

@@ -49,4 +49,11 @@ func (e *Engine) follow(changes []store.Change) {
 			e.knownKeys.forget()
 		}
 	}
+	if slices.ContainsFunc(changes, ofCredential) {
+		e.revoked.told()
+	}
+}
+
+func ofCredential(c store.Change) bool {
+	return c.Noun == store.NounAPIKey || c.Noun == store.NounSignIn || c.Noun == store.NounUser
 }

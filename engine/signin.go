@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"holdfast/store"
@@ -230,4 +231,47 @@ func (e *Engine) SignOut(ctx context.Context, signInID string) error {
 // SignIns lists the signed-in browsers of one user, newest first.
 func (e *Engine) SignIns(ctx context.Context, userID string) ([]store.SignIn, error) {
 	return e.store.SignIns(ctx, userID)
+}
+
+// SignInStands answers until when a sign-in stands by itself, for what was opened with it and lives on. Asking is no activity:
+// it does not keep the sign-in alive. ErrUnauthorized if it has ended, or does not give what it gave.
+func (e *Engine) SignInStands(ctx context.Context, s *Staff) (until time.Time, err error) {
+	now := e.now()
+	open, u, err := e.store.SignInByHash(ctx, s.SignIn.Hash)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return time.Time{}, ErrUnauthorized
+	case err != nil:
+		return time.Time{}, err
+	}
+	if until = open.CreatedAt.Add(SignInLife); open.ExpiresAt.Before(until) {
+		until = open.ExpiresAt
+	}
+	if !u.Active || !now.Before(until) || u.Role != s.User.Role || u.SpecialistID != s.User.SpecialistID {
+		return time.Time{}, ErrUnauthorized
+	}
+	return until, nil
+}
+
+// OnRevoked has f called whenever a sign-in or a key was ended or a user changed, in this process or another. f must be quick
+// and must not write.
+func (e *Engine) OnRevoked(f func()) {
+	e.revoked.mu.Lock()
+	defer e.revoked.mu.Unlock()
+	e.revoked.tell = append(e.revoked.tell, f)
+}
+
+// revoked is whom to tell of it.
+type revoked struct {
+	mu   sync.Mutex
+	tell []func()
+}
+
+func (r *revoked) told() {
+	r.mu.Lock()
+	tell := slices.Clone(r.tell)
+	r.mu.Unlock()
+	for _, f := range tell {
+		f()
+	}
 }

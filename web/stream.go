@@ -126,7 +126,7 @@ func (s *Server) openStream(c *call, q stream.Request) error {
 	if wait, ok := s.opens.allow(address, c.started); !ok {
 		return tooMany(wait)
 	}
-	q.Address = network(address)
+	q.Address, q.Guard = network(address), s.guard(&c.caller)
 	switch err := s.hub.Open(&c.rw, c.r, q); {
 	case errors.Is(err, stream.ErrStopping):
 		return errOverloaded.with("The server is stopping. Open the stream again in a moment.")
@@ -137,4 +137,27 @@ func (s *Server) openStream(c *call, q stream.Request) error {
 	default:
 		return err
 	}
+}
+
+// guard is the credential that a stream ends with, if it was opened with one.
+func (s *Server) guard(c *caller) *stream.Guard {
+	var name string
+	var stands func(context.Context) (time.Time, error)
+	switch keyID, staff := c.keyID, c.staff; {
+	case staff != nil:
+		name = "sign-in:" + staff.SignIn.ID
+		stands = func(ctx context.Context) (time.Time, error) { return s.engine.SignInStands(ctx, staff) }
+	case keyID != "":
+		name = "key:" + keyID
+		stands = func(ctx context.Context) (time.Time, error) { return time.Time{}, s.engine.KeyStands(ctx, keyID) }
+	default:
+		return nil
+	}
+	return &stream.Guard{Name: name, Stands: func(ctx context.Context) (time.Time, error) {
+		until, err := stands(ctx)
+		if errors.Is(err, engine.ErrUnauthorized) {
+			err = stream.ErrRevoked
+		}
+		return until, err
+	}}
 }

@@ -116,6 +116,7 @@ func New(e *engine.Engine, o Options) (*Server, error) {
 	s.metrics.presence(e)
 	s.hub = stream.New(streamSource(e), o.Logger, streamOptions(o))
 	s.work = append(s.work, s.hub.Run)
+	e.OnRevoked(s.hub.Recheck)
 	s.credentials = []credential{s.apiKey, s.manageLink, s.staffCookie}
 	if o.RateLimit {
 		s.writes, s.opens = newLimiter(publicWrites), newLimiter(streamOpens)

@@ -22,11 +22,13 @@ type Hub struct {
 	mu        sync.Mutex
 	topics    map[string]*topic // those with subscribers, by name
 	byOwner   map[holds.Owner]*subscriber
+	guarded   map[*subscriber]struct{} // those with a guard
 	all       map[*subscriber]struct{}
 	admitted  int // streams that are open or about to be
 	byAddress map[netip.Addr]int
 	stopping  bool
 
+	recheck chan struct{}  // asks for all guards to be asked
 	ready   chan struct{}  // closed once events are followed
 	writers sync.WaitGroup // goroutines that finish a blocked write, and streams about to begin
 }
@@ -77,7 +79,8 @@ func (t *topic) list() []*subscriber {
 func New(source Source, log *slog.Logger, o Options) *Hub {
 	return &Hub{
 		source: source, log: log, options: o.withDefaults(),
-		topics: make(map[string]*topic), ready: make(chan struct{}),
+		topics: make(map[string]*topic), ready: make(chan struct{}), recheck: make(chan struct{}, 1),
+		guarded: make(map[*subscriber]struct{}),
 		byOwner: make(map[holds.Owner]*subscriber), all: make(map[*subscriber]struct{}), byAddress: make(map[netip.Addr]int),
 	}
 }
@@ -87,6 +90,7 @@ func (h *Hub) Run(ctx context.Context) {
 	var work sync.WaitGroup
 	work.Go(func() { h.follow(ctx) })
 	work.Go(func() { h.maintain(ctx) })
+	work.Go(func() { h.watchGuards(ctx) })
 	work.Wait()
 	h.shutdown()
 }
@@ -161,6 +165,9 @@ func (h *Hub) join(s *subscriber, topicName string) error {
 	list := append(slices.Clone(t.list()), s)
 	t.subscribers.Store(&list)
 	h.all[s] = struct{}{}
+	if s.guard != nil {
+		h.guarded[s] = struct{}{}
+	}
 	h.writers.Add(1) // until its snapshot is written: a shutdown waits for that, and for the end frame after it
 	var before *subscriber
 	if !s.owner.IsZero() {
@@ -189,6 +196,7 @@ func (h *Hub) remove(s *subscriber) bool {
 		return false
 	}
 	delete(h.all, s)
+	delete(h.guarded, s)
 	if h.byOwner[s.owner] == s {
 		delete(h.byOwner, s.owner)
 	}

@@ -44,6 +44,7 @@ type Request struct {
 	Topic   string         // an appointment type, AllTypes or Presence
 	Client  holds.ClientID // who reads, if that is known; its own events are sent to it in its own form
 	Lease   time.Duration  // default DefaultLease; more than MaxLease counts as MaxLease
+	Guard   *Guard         // the credential that the stream ends with; nil: it needs none
 	Address netip.Addr     // whose stream this is, for Options.PerAddress
 }
 
@@ -105,6 +106,7 @@ func (h *Hub) Open(w http.ResponseWriter, r *http.Request, q Request) error {
 	now := time.Now()
 	s := &subscriber{
 		id: rand.Text(), client: q.Client, owner: q.Client.Owner(), lease: min(cmp.Or(q.Lease, DefaultLease), MaxLease), pinged: now, checked: now,
+		guard: q.Guard,
 	}
 	if r.ProtoMajor == 1 {
 		if conn, buffered, err := http.NewResponseController(w).Hijack(); err == nil {

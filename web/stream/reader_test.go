@@ -126,10 +126,16 @@ func (w hijacked) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 // listen opens a stream of a type over a pipe and returns the end that the client reads.
 func (s *streams) listen(appointmentType string, client holds.ClientID, lease time.Duration) *reader {
 	s.t.Helper()
+	return s.open(Request{Topic: appointmentType, Client: client, Lease: lease})
+}
+
+// open opens the stream that is asked for.
+func (s *streams) open(q Request) *reader {
+	s.t.Helper()
 	near, far := net.Pipe()
 	r := httptest.NewRequest("GET", "/v1/holds/stream", nil)
 	go func() {
-		err := s.hub.Open(hijacked{httptest.NewRecorder(), near}, r, Request{Topic: appointmentType, Client: client, Lease: lease})
+		err := s.hub.Open(hijacked{httptest.NewRecorder(), near}, r, q)
 		if err != nil {
 			s.t.Error(err)
 		}

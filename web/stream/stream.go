@@ -34,7 +34,7 @@
 // # The end
 //
 // A stream ends with a frame that says why (endReason), unless the connection is lost. end is the polite way: first what is
-// still to be read, then the frame. drop is for a connection that is of no use any more. Run ends all of them when its context
+// still to be read, then the frame. A stream that was opened with a credential ends with it (Guard). drop is for a connection that is of no use any more. Run ends all of them when its context
 // ends, and waits for their last frames, at most Options.Drain.
 package stream
 

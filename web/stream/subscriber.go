@@ -17,6 +17,9 @@ type subscriber struct {
 	leaseEnds       time.Time
 	pinged, checked time.Time // touched only by Hub.maintain once the subscriber has joined
 	conn            conn
+	guard           *Guard    // nil: anybody may read
+	stands          bool      // the guard has said so; this and until are touched only by Hub.watchGuards
+	until           time.Time // when the guard is asked again; zero: at a Recheck
 	topic           *topic
 
 	writing atomic.Bool // whoever set it owns the writing side of conn, and the next three fields

@@ -1,0 +1,85 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// ErrRevoked: the credential that a stream was opened with has ended.
+var ErrRevoked = errors.New("the credential of the stream has ended")
+
+// Guard is the credential that a stream was opened with. The stream ends with it.
+type Guard struct {
+	// Name is the same for all streams of one credential. It is no secret.
+	Name string
+	// Stands answers until when the credential stands if nothing happens; zero: for ever. ErrRevoked if it has ended. Any
+	// other error says nothing, and is followed by another question.
+	Stands func(context.Context) (until time.Time, err error)
+}
+
+// Recheck has all guards asked anew at once. It does not wait for them.
+func (h *Hub) Recheck() {
+	select {
+	case h.recheck <- struct{}{}:
+	default: // is about to be
+	}
+}
+
+// guardBound is how long all guards together may take to answer.
+const guardBound = 5 * time.Second
+
+// watchGuards ends the streams whose credential has ended. Each is asked after its stream was opened, because the credential may
+// have ended meanwhile, then when it would end by itself, and at every Recheck.
+func (h *Hub) watchGuards(ctx context.Context) {
+	tick := time.NewTicker(h.options.Sweep)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-h.recheck:
+			h.askGuards(ctx, func(*subscriber) bool { return true })
+		case now := <-tick.C:
+			h.askGuards(ctx, func(s *subscriber) bool { return !s.stands || !s.until.IsZero() && !now.Before(s.until) })
+		}
+	}
+}
+
+// askGuards asks the guards of the streams that are due, each once.
+func (h *Hub) askGuards(ctx context.Context, due func(*subscriber) bool) {
+	ctx, cancel := context.WithTimeout(ctx, guardBound)
+	defer cancel()
+	byName := make(map[string][]*subscriber)
+	for _, s := range h.guardedStreams() {
+		if due(s) {
+			byName[s.guard.Name] = append(byName[s.guard.Name], s)
+		}
+	}
+	for name, streams := range byName {
+		until, err := streams[0].guard.Stands(ctx)
+		for _, s := range streams {
+			switch {
+			case err == nil:
+				s.stands, s.until = true, until
+			case errors.Is(err, ErrRevoked):
+				h.end(s, endUnknown)
+			default:
+				s.stands = false // asked again with the next tick
+			}
+		}
+		if err != nil && !errors.Is(err, ErrRevoked) && ctx.Err() == nil {
+			h.log.Warn("the credential of a stream could not be checked; it is asked again", "credential", name, "error", err)
+		}
+	}
+}
+
+func (h *Hub) guardedStreams() []*subscriber {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	list := make([]*subscriber, 0, len(h.guarded))
+	for s := range h.guarded {
+		list = append(list, s)
+	}
+	return list
+}

@@ -1,0 +1,104 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestAStreamEndsWithItsCredential: at once when it is told to look, by itself when the time is up, and not because somebody
+// cannot say.
+func TestAStreamEndsWithItsCredential(t *testing.T) {
+	const after = 30 * time.Second
+	for name, c := range map[string]struct {
+		changes func(stands *atomic.Pointer[error], h *Hub)
+		until   time.Duration // when the credential would end by itself; 0: never
+		ends    time.Duration // 0: with its lease
+	}{
+		"revoked and told":        {func(e *atomic.Pointer[error], h *Hub) { revoke(e); h.Recheck() }, 0, after},
+		"expired":                 {func(e *atomic.Pointer[error], _ *Hub) { revoke(e) }, time.Minute, time.Minute},
+		"seen again":              {func(*atomic.Pointer[error], *Hub) {}, time.Minute, 0},
+		"told of another":         {func(_ *atomic.Pointer[error], h *Hub) { h.Recheck() }, 0, 0},
+		"the database is away":    {func(e *atomic.Pointer[error], h *Hub) { fail(e); h.Recheck() }, 0, 0},
+		"revoked behind its back": {func(e *atomic.Pointer[error], _ *Hub) { revoke(e) }, 0, 0}, // whoever revokes has to tell
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStreams(t, Options{})
+				var stands atomic.Pointer[error]
+				var asked atomic.Int64
+				guard := &Guard{Name: "key:1", Stands: func(context.Context) (time.Time, error) {
+					asked.Add(1)
+					if err := stands.Load(); err != nil {
+						return time.Time{}, *err
+					}
+					if c.until == 0 {
+						return time.Time{}, nil
+					}
+					return time.Now().Add(c.until), nil
+				}}
+				began := time.Now()
+				first := s.open(Request{Topic: "checkup", Guard: guard, Lease: 5 * time.Minute})
+				second := s.open(Request{Topic: AllTypes, Guard: guard, Lease: 5 * time.Minute})
+				other := s.listen("checkup", "", 0) // has no guard
+				go func() {
+					for {
+						if _, err := other.next(); err != nil {
+							return
+						}
+					}
+				}()
+				go func() {
+					time.Sleep(after)
+					if n := asked.Load(); n != 1 {
+						t.Errorf("one credential of two streams was asked %d times, want once", n)
+					}
+					c.changes(&stands, s.hub)
+				}()
+				type ended struct {
+					frame
+					after time.Duration
+				}
+				ends := make(chan ended)
+				for _, r := range []*reader{first, second} {
+					go func() {
+						for {
+							f, err := r.next()
+							if err != nil || f.Type == "end" {
+								ends <- ended{f, time.Since(began)}
+								return
+							}
+						}
+					}()
+				}
+				for range 2 {
+					end := <-ends
+					lived := end.after
+					if c.ends == 0 && end.Reason != string(endLeaseExpired) {
+						t.Errorf("ended after %v with %s, want lease-expired", lived, end.Reason)
+					}
+					if c.ends != 0 && (end.Reason != string(endUnknown) || lived < c.ends || lived > c.ends+time.Second) {
+						t.Errorf("ended after %v with %s, want %v and unknown", lived, end.Reason, c.ends)
+					}
+				}
+				synctest.Wait()
+				if n := s.hub.Count(); n != 1 {
+					t.Errorf("%d streams are left, want the one without a guard", n)
+				}
+			})
+		})
+	}
+}
+
+func revoke(e *atomic.Pointer[error]) {
+	err := ErrRevoked
+	e.Store(&err)
+}
+
+func fail(e *atomic.Pointer[error]) {
+	err := errors.New("no database")
+	e.Store(&err)
+}
