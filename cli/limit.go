@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"strconv"
+	"syscall"
 
 	"holdfast/web"
 )
@@ -30,6 +31,25 @@ func limitSettings() []setting {
 		row("max-idle-per-address", "256", "connections of one network address that wait for their next request; nothing with --rate-limit off",
 			func(l *web.Limits) *int { return &l.IdlePerAddress }),
 	}
+}
+
+// roomForStreams is how many streams a process may have that may open so many files: a quarter of them, and 64 at least, stay
+// free for bookings, the database and the queue.
+func roomForStreams(files uint64) int {
+	left := max(files/4, 64)
+	if files <= left {
+		return 1
+	}
+	return int(min(files-left, 1_000_000))
+}
+
+// streamsWithin is the limit on streams, or as many as this process has descriptors for.
+func streamsWithin(limit int) int {
+	var files syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
+		return limit
+	}
+	return min(limit, roomForStreams(files.Cur))
 }
 
 func parseLimit(v string) (int, error) {
