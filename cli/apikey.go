@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -32,6 +33,12 @@ func apikeyCreateCommand(p process) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if name == "" {
+				return usageError{errors.New("say what the key is for with --name, such as --name \"phone agent\"")}
+			}
+			if err := oneOf(scope, "admin", "agent", "presence"); err != nil {
+				return usageError{fmt.Errorf("--scope: %w", err)}
+			}
 			return p.withAdmin(c.Context(), cfg, func(ctx context.Context, admin *adminClient) error {
 				var key apiKeyBody
 				if err := admin.call(ctx, http.MethodPost, "/api-keys", apiKeyBody{Name: name, Scope: store.Scope(scope)}, &key); err != nil {
@@ -50,6 +57,7 @@ func apikeyCreateCommand(p process) *cobra.Command {
 }
 
 func apikeyListCommand(p process) *cobra.Command {
+	var asJSON *bool
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the API keys, without their secrets",
@@ -64,6 +72,9 @@ func apikeyListCommand(p process) *cobra.Command {
 				if err := admin.call(ctx, http.MethodGet, "/api-keys", nil, &keys); err != nil {
 					return err
 				}
+				if *asJSON {
+					return printJSON(p.stdout, keys)
+				}
 				table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
 				_, _ = fmt.Fprintln(table, "ID\tNAME\tSCOPE\tBEGINS\tCREATED\tLAST USED\tREVOKED")
 				for _, k := range keys {
@@ -74,6 +85,7 @@ func apikeyListCommand(p process) *cobra.Command {
 			})
 		},
 	}
+	asJSON = jsonFlag(c)
 	defineSettings(c, forData)
 	return c
 }

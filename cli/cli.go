@@ -112,6 +112,7 @@ func rootCommand(p process) *cobra.Command {
   holdfast          serve on http://127.0.0.1:8788 with the data in ./holdfast-data
 
 Every flag --x-y can also be set as HOLDFAST_X_Y in the environment or in the file of --config.`,
+		Version:       versionLine(p.version),
 		Args:          noArguments,
 		RunE:          serve.RunE,
 		SilenceErrors: true,
@@ -122,6 +123,7 @@ Every flag --x-y can also be set as HOLDFAST_X_Y in the environment or in the fi
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return p.flagError(root, c, err)
 	})
+	root.SetVersionTemplate("{{.Version}}")
 	defineSettings(root, forServing)
 	root.AddCommand(serve, demoCommand(p), importCommand(p), exportCommand(p), setupURLCommand(p), adminCommand(p), apikeyCommand(p),
 		keysCommand(p), queueCommand(p), backupCommand(p), restoreCommand(p), verifyCommand(p), migrateCommand(p), configCommand(p), healthcheckCommand(p),

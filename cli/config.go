@@ -177,8 +177,8 @@ func flagSource(c *cobra.Command, table []setting) source {
 	return src
 }
 
-// fileSource reads KEY=VALUE lines. Empty lines and those that begin with # are skipped, and one pair of quotes around
-// a value is taken off, so that the same file serves a shell, systemd and a container runtime. The warnings are about
+// fileSource reads KEY=VALUE lines. Empty lines and those that begin with # are skipped, a comment after a value and one pair
+// of quotes around it are taken off, so that the same file serves a shell, systemd and a container runtime. The warnings are about
 // keys that begin with HOLDFAST_ and mean nothing, as in the environment: the file may be another version's.
 func fileSource(path, from string, table []setting, wrong *mistakes) (src source, warnings []string) {
 	src = source{}
@@ -205,7 +205,7 @@ func fileSource(path, from string, table []setting, wrong *mistakes) (src source
 			continue
 		}
 		ours := strings.HasPrefix(key, "HOLDFAST_")
-		key, value = envName(key), unquote(strings.TrimSpace(value))
+		key, value = envName(key), unquote(withoutComment(value))
 		switch {
 		case value == "" && known(table, key):
 		case key == "HOLDFAST_CONFIG":
@@ -230,6 +230,36 @@ func envName(key string) string {
 }
 
 func known(table []setting, key string) bool { return source{}.take(table, key, "", "") }
+
+// withoutComment takes off what follows a # that has a blank before it, or that follows the quotes, and the blanks around.
+func withoutComment(v string) string {
+	text := strings.TrimSpace(v)
+	if text != "" && (text[0] == '"' || text[0] == '\'') {
+		if end := strings.IndexByte(text[1:], text[0]) + 2; end >= 2 {
+			if rest := strings.TrimSpace(text[end:]); strings.HasPrefix(rest, "#") {
+				return text[:end]
+			}
+		}
+		return text
+	}
+	for i := 1; i < len(v); i++ {
+		if v[i] == '#' && (v[i-1] == ' ' || v[i-1] == '\t') {
+			return strings.TrimSpace(v[:i])
+		}
+	}
+	return text
+}
+
+// quoted writes a value so that it is read as it is.
+func quoted(v string) string {
+	if withoutComment(v) == v && unquote(v) == v {
+		return v
+	}
+	if strings.Contains(v, `"`) {
+		return "'" + v + "'"
+	}
+	return `"` + v + `"`
+}
 
 func unquote(v string) string {
 	if n := len(v); n >= 2 && (v[0] == '"' || v[0] == '\'') && v[n-1] == v[0] {
@@ -312,7 +342,7 @@ func printConfig(w io.Writer, cfg config) error {
 		case g.value == "":
 			fmt.Fprintf(&b, "# %s=\n\n", s.env())
 		default:
-			fmt.Fprintf(&b, "%s=%s\n\n", s.env(), g.value)
+			fmt.Fprintf(&b, "%s=%s\n\n", s.env(), quoted(g.value))
 		}
 	}
 	_, err := io.WriteString(w, strings.TrimSuffix(b.String(), "\n"))

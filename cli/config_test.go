@@ -76,6 +76,23 @@ func TestTheFileOfSettings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for line, want := range map[string]string{
+		"./x # where it is": "./x", "./x\t# where": "./x", "./x#1": "./x#1", "#1": "#1", " # nothing": "./holdfast-data",
+		`"./a # b" # c`: "./a # b", `'./a # b'`: "./a # b", `"./a" b`: `"./a" b`, `"./it's"#c`: "./it's",
+	} {
+		c, _, err := resolved(t, nil, "--config", write(t, "HOLDFAST_DATA="+line+"\n"))
+		if err != nil || c.data != want {
+			t.Errorf("%s: got %q, %v; want %q", line, c.data, err, want)
+			continue
+		}
+		var printed strings.Builder
+		if err := printConfig(&printed, c); err != nil {
+			t.Fatal(err)
+		}
+		if again, _, err := resolved(t, nil, "--config", write(t, printed.String())); err != nil || again.data != want {
+			t.Errorf("%s, printed and read again: got %q, %v; want %q", line, again.data, err, want)
+		}
+	}
 	if got.listen != "127.0.0.1:9" || got.data != "./somewhere" || got.logFormat != "json" || got.rateLimit || got.baseURL != "" {
 		t.Errorf("got %+v", got)
 	}

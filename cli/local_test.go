@@ -123,14 +123,15 @@ func TestTheLifeOfAnAPIKey(t *testing.T) {
 
 	for _, c := range []struct {
 		args []string
+		code int
 		says string
 	}{
-		{[]string{"apikey", "revoke", "--data", dir, "nobody"}, "apikey list"},
-		{[]string{"apikey", "create", "--data", dir, "--name", "x", "--scope", "god"}, "admin, agent or presence"},
-		{[]string{"apikey", "create", "--data", dir, "--scope", "agent"}, "name"},
+		{[]string{"apikey", "revoke", "--data", dir, "nobody"}, 1, "apikey list"},
+		{[]string{"apikey", "create", "--data", dir, "--name", "x", "--scope", "god"}, 2, "admin, agent, presence"},
+		{[]string{"apikey", "create", "--data", dir, "--scope", "agent"}, 2, "--name"},
 	} {
-		if got := command(t, nil, "", c.args...); got.code != 1 || !strings.Contains(got.stderr, c.says) {
-			t.Errorf("%v: got %d, %q, want 1 and %q", c.args, got.code, got.stderr, c.says)
+		if got := command(t, nil, "", c.args...); got.code != c.code || !strings.Contains(got.stderr, c.says) {
+			t.Errorf("%v: got %d, %q, want %d and %q", c.args, got.code, got.stderr, c.code, c.says)
 		}
 	}
 }

@@ -153,6 +153,7 @@ func (p process) sendUser(c *cobra.Command, path string, ask userBody, done stri
 }
 
 func adminListCommand(p process) *cobra.Command {
+	var asJSON *bool
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List who can sign in",
@@ -167,6 +168,9 @@ func adminListCommand(p process) *cobra.Command {
 				if err := admin.call(ctx, http.MethodGet, "/users", nil, &users); err != nil {
 					return err
 				}
+				if *asJSON {
+					return printJSON(p.stdout, users)
+				}
 				table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
 				_, _ = fmt.Fprintln(table, "EMAIL\tNAME\tROLE\tACTIVE\tLAST SIGN-IN")
 				for _, u := range users {
@@ -176,6 +180,7 @@ func adminListCommand(p process) *cobra.Command {
 			})
 		},
 	}
+	asJSON = jsonFlag(c)
 	defineSettings(c, forData)
 	return c
 }

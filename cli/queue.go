@@ -47,7 +47,7 @@ func (h *house) listQueue(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	n := status.OperationCounts
-	body := queueBody{Pending: n.Pending, Processing: n.Processing, Completed: n.Completed, Failed: n.Failed, Scheduled: status.Scheduled, Damaged: h.dir.damagedQueues()}
+	body := queueBody{Pending: n.Pending, Processing: n.Processing, Completed: n.Completed, Failed: n.Failed, Scheduled: status.Scheduled, Damaged: h.dir.damagedQueues(), Operations: []operationBody{}}
 	for _, o := range status.Operations {
 		body.Operations = append(body.Operations, operationBody{
 			o.ID, o.Kind, o.Status, o.NeedsReview, o.Attempts, o.MaxAttempts, o.NextRetryAt, o.StartTime, o.LastError,
@@ -79,6 +79,7 @@ func queueCommand(p process) *cobra.Command {
 func queueListCommand(p process) *cobra.Command {
 	var status string
 	var limit int
+	var asJSON *bool
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the operations, those that need somebody first",
@@ -97,6 +98,9 @@ func queueListCommand(p process) *cobra.Command {
 				query := url.Values{"status": {status}, "limit": {strconv.Itoa(limit)}}
 				if err := admin.call(ctx, http.MethodGet, "/queue?"+query.Encode(), nil, &body); err != nil {
 					return err
+				}
+				if *asJSON {
+					return printJSON(p.stdout, body)
 				}
 				_, _ = fmt.Fprintf(p.stdout, "%d waiting, %d being attempted, %d failed, %d done\n", body.Pending, body.Processing, body.Failed, body.Completed)
 				if body.Scheduled > 0 {
@@ -124,6 +128,7 @@ func queueListCommand(p process) *cobra.Command {
 			})
 		},
 	}
+	asJSON = jsonFlag(c)
 	c.Flags().StringVar(&status, "status", "", "only those: pending, processing, completed or failed")
 	c.Flags().IntVar(&limit, "limit", 100, "how many at most, up to 500")
 	defineSettings(c, forData)

@@ -14,6 +14,7 @@ import (
 )
 
 func verifyCommand(p process) *cobra.Command {
+	var asJSON *bool
 	c := &cobra.Command{
 		Use:   "verify [BACKUP]",
 		Short: "Read the whole database, or a backup, and check every promise it has to keep",
@@ -45,6 +46,13 @@ func verifyCommand(p process) *cobra.Command {
 					return nil
 				})
 			}
+			if *asJSON {
+				verdict := verdictBody{Subject: subject, Sound: err == nil, Damaged: found.Damaged}
+				if err != nil {
+					verdict.Problem = err.Error()
+				}
+				return errors.Join(err, printJSON(p.stdout, verdict))
+			}
 			if err != nil {
 				return err
 			}
@@ -55,8 +63,17 @@ func verifyCommand(p process) *cobra.Command {
 			return err
 		},
 	}
+	asJSON = jsonFlag(c)
 	defineSettings(c, forData)
 	return c
+}
+
+// verdictBody is what verify --json prints, whatever it found.
+type verdictBody struct {
+	Subject string   `json:"subject"`
+	Sound   bool     `json:"sound"`
+	Problem string   `json:"problem,omitempty"`
+	Damaged []string `json:"damaged,omitempty"` // queue files that were moved aside
 }
 
 // checkBody is what a check found that is no reason to distrust the database.

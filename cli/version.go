@@ -14,10 +14,15 @@ func versionCommand(p process) *cobra.Command {
 		Short: "Print the version",
 		Args:  noArguments,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(p.stdout, "holdfast %s (%s, %s/%s)\n", p.version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprint(p.stdout, versionLine(p.version))
 			return err
 		},
 	}
+}
+
+// versionLine is what version and --version print.
+func versionLine(version string) string {
+	return fmt.Sprintf("holdfast %s (%s, %s/%s)\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 // versionOf is the version that the linker was given, else the module's own, else the revision it was built from.
