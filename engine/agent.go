@@ -73,7 +73,7 @@ type AgentDebug struct {
 // Error types of the answers, besides those of package token.
 const (
 	errorSlotUnavailable  = "SLOT_UNAVAILABLE"
-	errorPatientNotFound  = "PATIENT_NOT_FOUND"
+	AgentPatientNotFound  = "PATIENT_NOT_FOUND"
 	errorNotAccepted      = "BOOKING_NOT_ACCEPTED"
 	errorBookingFailed    = "BOOKING_FAILED"
 	errorBookingReview    = "BOOKING_REVIEW"

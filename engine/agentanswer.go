@@ -33,8 +33,9 @@ func (e *Engine) agentAttempted(ctx context.Context, slot *agentSlot, a store.Ap
 	case r.end == refused && (r.reason == upstream.SlotTaken || r.reason == upstream.AlreadyBooked):
 		answer = e.agentRefused(ctx, slot, sayTaken, errorSlotUnavailable, "The practice system refused the slot: it is not available.", time.Now().Add(callReserve))
 	case r.end == refused && r.reason == upstream.PatientUnknown:
+		e.agents.forgetPatient(a.UpstreamPatientID)
 		answer = AgentAnswer{
-			Outcome: AgentRefused, ErrorType: errorPatientNotFound, Message: "The practice system does not know this patient.", Guidance: e.guide(sayNoPatient, a.SlotStart),
+			Outcome: AgentRefused, ErrorType: AgentPatientNotFound, Message: "The practice system does not know this patient.", Guidance: e.guide(sayNoPatient, a.SlotStart),
 		}
 	case r.end == refused:
 		answer = AgentAnswer{

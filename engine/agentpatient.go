@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"crypto/rand"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,13 +13,14 @@ import (
 
 // AgentPatient is a person an agent books for. The words are those of the wire.
 type AgentPatient struct {
-	FirstName string
-	LastName  string
-	BirthDate string // "2015-02-03" or "02/03/2015"
-	Phone     string
-	Email     string
-	SessionID string
-	UUI       string
+	FirstName   string
+	LastName    string
+	BirthDate   string // "2015-02-03" or "02/03/2015"
+	Phone       string
+	Email       string
+	SessionID   string
+	UUI         string
+	PatientGUID string // of a patient who is known; with the date of birth it stands in place of the others
 }
 
 // AgentPatientAnswer is what an agent is told of a patient.
@@ -34,23 +36,43 @@ type AgentPatientAnswer struct {
 
 // Error types of AgentIdentify.
 const (
-	errorPatientOpen     = "PATIENT_OUTCOME_UNKNOWN"
-	AgentPatientRefused  = "PATIENT_NOT_ACCEPTED"
-	errorUpstreamMissing = "UPSTREAM_UNAVAILABLE"
+	errorPatientOpen      = "PATIENT_OUTCOME_UNKNOWN"
+	AgentPatientRefused   = "PATIENT_NOT_ACCEPTED"
+	errorUpstreamMissing  = "UPSTREAM_UNAVAILABLE"
+	AgentPatientAmbiguous = "PATIENT_AMBIGUOUS"
 )
 
-// AgentIdentify adds the patient upstream, or makes a GUID of our own where there is none, and signs a bookingAuthToken
-// for it. The same person said again in the same session is the same patient with a new token. *ValidationError.
+// AgentIdentify finds the patient or adds them: upstream, or with a GUID of our own where there is none. It signs a
+// bookingAuthToken for the GUID. The same person said again is the same patient with a new token. *ValidationError.
 func (e *Engine) AgentIdentify(ctx context.Context, p Principal, r AgentPatient) (AgentPatientAnswer, error) {
 	now := time.Now()
 	born, err := r.normalize(store.DateOf(now.In(e.Zone())))
 	if err != nil {
 		return AgentPatientAnswer{}, err
 	}
-	said := bySaid(p.KeyID, &r)
+	if r.PatientGUID != "" {
+		return e.identifyKnown(ctx, p, &r, born, now)
+	}
+	said, person := bySaid(p.KeyID, &r), byPerson(p.KeyID, &r, dateOfBirth(born))
 	s, known := e.agents.get(said)
-	if known && s.open {
+	if !known && person != "" {
+		s, known = e.agents.get(person)
+	}
+	switch {
+	case known && s.open:
 		return e.patientOpen(), nil
+	case known && e.agents.isGone(s.patientGUID):
+		known = false
+	}
+	if !known {
+		guid, ask, err := e.knownAs(ctx, &r, dateOfBirth(born))
+		switch {
+		case err != nil:
+			return AgentPatientAnswer{}, err
+		case ask != "":
+			return e.patientAsk(ask), nil
+		}
+		s.patientGUID, known = guid, guid != ""
 	}
 	if !known {
 		s.patientGUID = newGUID()
@@ -66,22 +88,39 @@ func (e *Engine) AgentIdentify(ctx context.Context, p Principal, r AgentPatient)
 				ErrorType: AgentPatientRefused, Message: "The practice system did not accept these details.", Guidance: e.guide(sayPatientRefused, time.Time{}),
 			}, nil
 		case upstream.Unknown:
-			e.agents.put(agentSession{open: true, createdAt: now}, said)
+			e.agents.put(agentSession{open: true, createdAt: now}, sessionNames(said, person)...)
 			return e.patientOpen(), nil
 		default:
 			return AgentPatientAnswer{ErrorType: errorUpstreamMissing, Message: "The practice system does not answer.", Guidance: e.guide(sayAway, time.Time{})}, nil
 		}
 	}
+	s.patient = store.Patient{Name: r.FirstName + " " + r.LastName, Email: r.Email, Phone: r.Phone, BirthDate: dateOfBirth(born)}
+	return e.identified(p, &r, s, now, said, person)
+}
+
+// identifyKnown is AgentIdentify of a patientGUID and its date of birth. Nobody is added for one that does not fit.
+func (e *Engine) identifyKnown(ctx context.Context, p Principal, r *AgentPatient, born, now time.Time) (AgentPatientAnswer, error) {
+	s := agentSession{patientGUID: upstream.CanonicalGUID(r.PatientGUID)}
+	var found bool
+	var err error
+	if s.patient, found, err = e.knownBy(ctx, p.KeyID, s.patientGUID, dateOfBirth(born)); err != nil {
+		return AgentPatientAnswer{}, err
+	}
+	if !found {
+		return e.patientAsk(sayNoMatch), nil
+	}
+	return e.identified(p, r, s, now)
+}
+
+// identified signs a token for the patient of a session and remembers the session under these names and its own.
+func (e *Engine) identified(p Principal, r *AgentPatient, s agentSession, now time.Time, names ...string) (AgentPatientAnswer, error) {
 	var expires int64
+	var err error
 	if s.token, expires, err = e.issueBookingAuth(r.SessionID, s.patientGUID, now); err != nil {
 		return AgentPatientAnswer{}, err
 	}
 	s.createdAt = now
-	s.patient = store.Patient{Name: r.FirstName + " " + r.LastName, Email: r.Email, Phone: r.Phone}
-	if !born.IsZero() {
-		s.patient.BirthDate = born.Format(time.DateOnly)
-	}
-	names := []string{said, byGUID(p.KeyID, s.patientGUID)}
+	names = append(sessionNames(names...), byGUID(p.KeyID, s.patientGUID))
 	if r.UUI != "" {
 		names = append(names, byUUI(p.KeyID, r.UUI))
 	}
@@ -89,6 +128,19 @@ func (e *Engine) AgentIdentify(ctx context.Context, p Principal, r AgentPatient)
 	return AgentPatientAnswer{
 		Success: true, PatientGUID: s.patientGUID, BookingAuthToken: s.token, ExpiresAt: time.UnixMilli(expires).UTC(), Guidance: e.guide(sayPatient, time.Time{}),
 	}, nil
+}
+
+// sessionNames are those names that there are.
+func sessionNames(names ...string) []string {
+	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
+}
+
+// dateOfBirth is the date as appointments have it; empty if there is none.
+func dateOfBirth(born time.Time) string {
+	if born.IsZero() {
+		return ""
+	}
+	return born.Format(time.DateOnly)
 }
 
 func (e *Engine) issueBookingAuth(sessionID, patientGUID string, now time.Time) (string, int64, error) {
@@ -122,7 +174,7 @@ func (r *AgentPatient) normalize(today store.Date) (time.Time, error) {
 	r.FirstName, r.LastName = words(r.FirstName), words(r.LastName)
 	r.Phone, r.Email, r.BirthDate = strings.TrimSpace(r.Phone), strings.TrimSpace(r.Email), strings.TrimSpace(r.BirthDate)
 	for _, f := range []struct{ field, value string }{{"firstName", r.FirstName}, {"lastName", r.LastName}} {
-		if f.value == "" {
+		if f.value == "" && r.PatientGUID == "" {
 			m.add(f.field, "must be said; ask the caller for it")
 		}
 		checkText(&m, f.field, f.value, 100, false)
@@ -137,6 +189,12 @@ func (r *AgentPatient) normalize(today store.Date) (time.Time, error) {
 	}
 	if r.Email != "" {
 		checkEmail(&m, "email", r.Email)
+	}
+	if r.PatientGUID != "" && !upstream.ValidGUID(r.PatientGUID) {
+		m.add("patientGUID", "must be one that was answered before, or be left out")
+	}
+	if r.PatientGUID != "" && r.BirthDate == "" {
+		m.add("birthDate", "must be said with a patientGUID; ask the caller for it")
 	}
 	var born time.Time
 	if r.BirthDate != "" {

@@ -50,7 +50,7 @@ func (e *Engine) follow(changes []store.Change) {
 		}
 	}
 	if slices.ContainsFunc(changes, ofCredential) {
-		e.revoked.told()
+		e.TellRevoked()
 	}
 }
 

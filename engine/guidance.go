@@ -138,6 +138,19 @@ func guidances(of string) Guidance {
 			Critical:      "Nothing was done. Do not tell the caller that it was.",
 			RecoverySteps: []string{"Correct the fields listed in errors and send the request again.", "If it fails again, hand the call over to a person."},
 		}
+	case sayAskBirthDate:
+		return askGuidance("ask_for_birth_date", "To find your details, may I have your date of birth?", "Ask for the patient's date of birth.")
+	case sayAskPhone:
+		return askGuidance("ask_for_phone", "To find your details, may I have your telephone number?", "Ask for the telephone number that the clinic has.")
+	case sayAskEmail:
+		return askGuidance("ask_for_email", "To find your details, may I have your e-mail address?", "Ask for the e-mail address that the clinic has.")
+	case sayNoMatch:
+		return askGuidance("ask_for_name_birth_date_and_phone", "I could not find your details. May I have your full name, your date of birth and your telephone number?",
+			"Ask for full name, date of birth and telephone number, and leave the patientGUID out.")
+	case sayAskPerson:
+		g := askGuidance("hand_over_to_person", "I am sorry, I cannot find your details. Let me connect you with the clinic.", "")
+		g.NextState, g.RecoverySteps = "HANDOVER", []string{"Hand the call over to a person, or take a message."}
+		return g
 	case sayKey:
 		return Guidance{
 			ErrorType: "not_allowed", NextState: "HANDOVER", Action: "hand_over_to_person",
@@ -216,6 +229,17 @@ func guidances(of string) Guidance {
 	}
 }
 
+// askGuidance asks for what is missing to tell who the patient is. It never says who they might be.
+func askGuidance(action, voice, step string) Guidance {
+	return Guidance{
+		ErrorType: "patient_ambiguous", CurrentState: "PATIENT_IDENTIFICATION", NextState: "PATIENT_IDENTIFICATION", Action: action,
+		VoiceResponse: voice,
+		Critical:      "Nothing was booked and nobody was added. Do not tell the caller otherwise.",
+		RecoverySteps: []string{step, "Send the patient again with it.", "If it fails again, hand the call over to a person."},
+		NeverDo:       []string{"Never say whether or as whom somebody is known to the clinic.", "Never make up a detail."},
+	}
+}
+
 // What can be said to an agent.
 const (
 	sayPatient        = "patient"
@@ -236,6 +260,11 @@ const (
 	sayReview         = "review"
 	sayNoOperation    = "no operation"
 	sayPatientRefused = "patient refused"
+	sayAskBirthDate   = "ask birth date"
+	sayAskPhone       = "ask phone"
+	sayAskEmail       = "ask email"
+	sayAskPerson      = "ask person"
+	sayNoMatch        = "no match"
 	sayKey            = "key"
 	sayBusy           = "busy"
 	sayOpen           = "open"

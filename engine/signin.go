@@ -236,7 +236,7 @@ func (e *Engine) SignIns(ctx context.Context, userID string) ([]store.SignIn, er
 // SignInStands answers until when a sign-in stands by itself, for what was opened with it and lives on. Asking is no activity:
 // it does not keep the sign-in alive. ErrUnauthorized if it has ended, or does not give what it gave.
 func (e *Engine) SignInStands(ctx context.Context, s *Staff) (until time.Time, err error) {
-	now := e.now()
+	now := instantNow()
 	open, u, err := e.store.SignInByHash(ctx, s.SignIn.Hash)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
@@ -275,3 +275,6 @@ func (r *revoked) told() {
 		f()
 	}
 }
+
+// TellRevoked is called when a sign-in or a key was ended, or a user changed: whoever guards something by them looks again.
+func (e *Engine) TellRevoked() { e.revoked.told() }

@@ -106,6 +106,8 @@ type AppointmentFilter struct {
 	Status       Status
 	Query        string // part of a name, an e-mail address or a phone number; case and accents as the database folds them
 	Upstream     UpstreamState
+	// UpstreamPatient is the patient as the practice system names them; the case of letters does not matter.
+	UpstreamPatient string
 	Cursor       string // as returned by the call before
 	Limit        int    // 1..500; 0 means 100
 }

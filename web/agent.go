@@ -29,13 +29,14 @@ type refusedAgentJSON struct {
 }
 
 type agentPatientBody struct {
-	FirstName string `json:"firstName"`
-	LastName  string `json:"lastName"`
-	BirthDate string `json:"birthDate"`
-	Phone     string `json:"phone"`
-	Email     string `json:"email"`
-	SessionID string `json:"sessionId"`
-	UUI       string `json:"uui"`
+	FirstName   string `json:"firstName"`
+	LastName    string `json:"lastName"`
+	BirthDate   string `json:"birthDate"`
+	Phone       string `json:"phone"`
+	Email       string `json:"email"`
+	SessionID   string `json:"sessionId"`
+	UUI         string `json:"uui"`
+	PatientGUID string `json:"patientGUID"`
 }
 
 type agentPatientJSON struct {
@@ -60,8 +61,13 @@ func (s *Server) agentPatient(c *call, b *agentPatientBody) error {
 // unavailable says that the practice system could not do its part.
 func (c *call) unavailable(errorType, message string, g engine.Guidance) error {
 	status := http.StatusServiceUnavailable
-	if errorType == engine.AgentPatientRefused {
+	switch errorType {
+	case engine.AgentPatientRefused:
 		status = http.StatusUnprocessableEntity
+	case engine.AgentPatientNotFound:
+		status = http.StatusNotFound
+	case engine.AgentPatientAmbiguous:
+		status = http.StatusConflict
 	}
 	return c.json(status, refusedAgentJSON{false, errorType, message, g})
 }

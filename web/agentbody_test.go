@@ -106,3 +106,34 @@ func TestEveryAgentAnswerSaysWhatToDo(t *testing.T) {
 		t.Errorf("slots: %s", r.raw)
 	}
 }
+
+// TestAgentsAreAskedWhoThePatientIs: nobody is named, and what is to be asked for is said.
+func TestAgentsAreAskedWhoThePatientIs(t *testing.T) {
+	h := newHouse(t)
+	key := h.key("agent")
+	jane := map[string]any{"firstName": "Jane", "lastName": "Canaroe", "birthDate": "1980-03-31", "phone": "030 5550199"}
+	first := h.do("POST", "/v1/agent/patients", jane, key).want(200)
+	slots := h.do("POST", "/v1/agent/slots", map[string]any{"appointmentTypeId": "checkup", "from": h.start.Format(time.DateOnly)}, key).want(200)
+	h.do("POST", "/v1/agent/appointments", map[string]any{
+		"patientGUID": first.text("patientGUID"), "bookingAuthToken": first.text("bookingAuthToken"), "bookingToken": slots.get("slots").([]any)[0].(map[string]any)["bookingToken"],
+	}, key).want(200)
+	guid := map[string]any{"patientGUID": first.text("patientGUID"), "birthDate": "03/31/1980"}
+	if again := h.do("POST", "/v1/agent/patients", guid, h.key("agent")).want(200); again.text("patientGUID") != first.text("patientGUID") {
+		t.Errorf("by GUID and date of birth: %s", again.raw)
+	}
+	for _, c := range []struct {
+		body              map[string]any
+		status            int
+		errorType, action string
+	}{
+		{with(guid, "birthDate", "1980-03-30"), 404, "PATIENT_NOT_FOUND", "ask_for_name_birth_date_and_phone"},
+		{map[string]any{"firstName": "Jane", "lastName": "Canaroe", "phone": "0305550199"}, 409, "PATIENT_AMBIGUOUS", "ask_for_birth_date"},
+	} {
+		r := h.do("POST", "/v1/agent/patients", c.body, key)
+		if r.status != c.status || r.get("success") != false || r.text("error_type") != c.errorType || r.text("llm_guidance", "action_required") != c.action || strings.Contains(r.raw, "Canaroe") {
+			t.Errorf("got %d %s, want %d, %s and %s, and no name", r.status, r.raw, c.status, c.errorType, c.action)
+		}
+	}
+	r := h.do("POST", "/v1/agent/patients", map[string]any{"patientGUID": first.text("patientGUID")}, key).problem(422, "validation_failed")
+	r.field("birthDate")
+}

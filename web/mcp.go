@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -185,7 +186,7 @@ func (t mcpTools) book(ctx context.Context, _ *mcp.CallToolRequest, in bookIn) (
 		return nil, bookingOut{}, said(err)
 	}
 	if !patient.Success {
-		return nil, bookingOut{Status: "refused", Message: patient.Message}, nil
+		return nil, bookingOut{Status: "refused", Message: patient.Message + " " + strings.Join(patient.Guidance.RecoverySteps, " ")}, nil
 	}
 	booked, err := t.engine.AgentBook(ctx, t.principal, engine.AgentBooking{
 		PatientGUID: patient.PatientGUID, BookingAuthToken: patient.BookingAuthToken, BookingToken: in.BookingToken, ChildName: in.ChildName, Note: in.Note,

@@ -66,6 +66,9 @@ func (r reads) Appointments(ctx context.Context, f store.AppointmentFilter) ([]s
 	case f.Upstream != "":
 		where.and("upstream_state = ? AND upstream_state <> 'none'", string(f.Upstream))
 	}
+	if f.UpstreamPatient != "" {
+		where.and("upstream_patient_id = ? COLLATE NOCASE", f.UpstreamPatient)
+	}
 	if text := fold(f.Query); text != "" {
 		if number := digits(text); looksLikePhone(text) {
 			where.and("(instr(patient_search, ?) > 0 OR instr(patient_search, ?) > 0)", text, number)

@@ -202,6 +202,9 @@ func searchAppointments(t *testing.T, s store.Store) {
 	who := func(start int, p store.Patient) store.Appointment {
 		a := booking("ada", "checkup", start, 30)
 		a.Patient = p
+		if p.Name != "" {
+			a.UpstreamPatientID = fmt.Sprintf("abcdef00-0000-4000-8000-%012d", start)
+		}
 		return mustInsert(t, s, a)
 	}
 	anna := who(0, store.Patient{Name: "Anna  Schäfer", Email: "Anna.S@Example.org", Phone: "+49 (30) 123-45"})
@@ -228,6 +231,9 @@ func searchAppointments(t *testing.T, s store.Store) {
 		"  bob ":       {bob},
 	} {
 		wantAppointments(t, fmt.Sprintf("searching %q", query), s, store.AppointmentFilter{Query: query}, want...)
+	}
+	for patient, want := range map[string][]store.Appointment{strings.ToUpper(anna.UpstreamPatientID): {anna}, "nobody": nil} {
+		wantAppointments(t, "by the upstream's patient "+patient, s, store.AppointmentFilter{UpstreamPatient: patient}, want...)
 	}
 	anna.Patient.Name = "Anna Weber"
 	wantErr(t, "changing the name", update(t, s, anna), nil)

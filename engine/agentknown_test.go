@@ -1,0 +1,184 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/upstream/upstreamtest"
+	"holdfast/store"
+)
+
+// TestAKnownPatientIsKnown: whoever was booked for once is the same patient at every later call, whatever key, session or
+// restart lies between, and the practice system is not asked to add them again.
+func TestAKnownPatientIsKnown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
+		identify := func(r engine.AgentPatient) engine.AgentPatientAnswer {
+			t.Helper()
+			a, err := p.AgentIdentify(t.Context(), agentKey, r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if said, _ := json.Marshal(a.Guidance); strings.Contains(string(said), "Canary") {
+				t.Errorf("the guidance names somebody: %s", said)
+			}
+			return a
+		}
+		added := func(want int) {
+			t.Helper()
+			n := 0
+			for _, c := range p.upstream.Calls() {
+				if c.Procedure == "SetPatient" {
+					n++
+				}
+			}
+			if n != want {
+				t.Errorf("the practice system was asked to add %d patients, want %d", n, want)
+			}
+		}
+		jane := engine.AgentPatient{FirstName: "Jane", LastName: "Canary-Roe", BirthDate: "1980-02-03", Phone: "+1 555 0100", SessionID: "monday"}
+		first := identify(jane)
+		if !first.Success {
+			t.Fatalf("got %+v", first)
+		}
+		again := jane
+		again.SessionID = "another call, before anything was booked"
+		if a := identify(again); a.PatientGUID != first.PatientGUID {
+			t.Errorf("in another call: got %q, want %q", a.PatientGUID, first.PatientGUID)
+		}
+		b := p.wish(20)
+		b.PatientGUID, b.BookingAuthToken = first.PatientGUID, first.BookingAuthToken
+		if a := p.ask(b); a.Outcome != engine.AgentConfirmed {
+			t.Fatalf("got %+v", a)
+		}
+		p.restart()
+		time.Sleep(24 * time.Hour)
+		added(1)
+
+		for name, r := range map[string]engine.AgentPatient{
+			"spelt otherwise":     {FirstName: " JANE ", LastName: "canary roe", BirthDate: "02/03/1980", Phone: "+1 (555) 01-00", SessionID: "tuesday"},
+			"by GUID":             {PatientGUID: strings.ToUpper(first.PatientGUID), BirthDate: "02/03/1980", SessionID: "wednesday"},
+			"by GUID, once again": {PatientGUID: first.PatientGUID, BirthDate: "1980-02-03"},
+		} {
+			a := identify(r)
+			if !a.Success || !strings.EqualFold(a.PatientGUID, first.PatientGUID) || a.BookingAuthToken == "" {
+				t.Errorf("%s: got %+v, want %s and a token", name, a, first.PatientGUID)
+			}
+		}
+		added(1)
+		a := identify(engine.AgentPatient{PatientGUID: first.PatientGUID, BirthDate: "1980-02-03", UUI: "thursday"})
+		b = p.wish(22)
+		b.PatientGUID, b.BookingAuthToken, b.UUI = a.PatientGUID, a.BookingAuthToken, "thursday"
+		if a := p.ask(b); a.Outcome != engine.AgentConfirmed || p.bookings()[1].Patient.BirthDate != "1980-02-03" || p.bookings()[1].Patient.Name == "" {
+			t.Errorf("booked by GUID: got %+v for %q", a, p.bookings()[1].Patient.Name)
+		}
+
+		for name, c := range map[string]struct {
+			engine.AgentPatient
+			errorType, ask string
+		}{
+			"no date of birth":    {engine.AgentPatient{FirstName: "Jane", LastName: "Canary-Roe", Phone: "+15550100"}, engine.AgentPatientAmbiguous, "ask_for_birth_date"},
+			"no telephone number": {engine.AgentPatient{FirstName: "Jane", LastName: "Canary-Roe", BirthDate: "1980-02-03"}, engine.AgentPatientAmbiguous, "ask_for_phone"},
+			"another's birthday":  {engine.AgentPatient{PatientGUID: first.PatientGUID, BirthDate: "1980-02-04"}, engine.AgentPatientNotFound, "ask_for_name_birth_date_and_phone"},
+			"nobody's GUID":       {engine.AgentPatient{PatientGUID: patientGUID(99), BirthDate: "1980-02-03"}, engine.AgentPatientNotFound, "ask_for_name_birth_date_and_phone"},
+		} {
+			if a := identify(c.AgentPatient); a.Success || a.ErrorType != c.errorType || a.Guidance.Action != c.ask || a.PatientGUID != "" {
+				t.Errorf("%s: got %+v, want %s and %s", name, a, c.errorType, c.ask)
+			}
+		}
+		added(1)
+		for name, r := range map[string]engine.AgentPatient{
+			"another name":       {FirstName: "Ann", LastName: "Canary-Roe", BirthDate: "1980-02-03", Phone: "+15550100"},
+			"another birthday":   {FirstName: "Jane", LastName: "Canary-Roe", BirthDate: "1980-02-04", Phone: "+15550100"},
+			"another phone":      {FirstName: "Jane", LastName: "Canary-Roe", BirthDate: "1980-02-03", Phone: "+15550101"},
+			"only a common name": {FirstName: "Jane", LastName: "Canary-Roe"},
+		} {
+			if a := identify(r); !a.Success || a.PatientGUID == first.PatientGUID {
+				t.Errorf("%s: got %+v, want a patient of their own", name, a)
+			}
+		}
+		added(5)
+	})
+}
+
+// TestSeveralOfOneName: two charts of what seems one person are told apart by the e-mail address, or by a person.
+func TestSeveralOfOneName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPractice(t, practiceOptions{})
+		jane := engine.AgentPatient{FirstName: "Jane", LastName: "Roe", BirthDate: "1980-02-03", Phone: "555 0100"}
+		identify := func(email, key string) engine.AgentPatientAnswer {
+			t.Helper()
+			r := jane
+			r.Email = email
+			a, err := p.AgentIdentify(t.Context(), engine.Principal{KeyID: key, Scope: store.ScopeAgent}, r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return a
+		}
+		book := func(n int, key string, a engine.AgentPatientAnswer) {
+			t.Helper()
+			b := p.wish(n)
+			b.PatientGUID, b.BookingAuthToken = a.PatientGUID, a.BookingAuthToken
+			if a, err := p.AgentBook(t.Context(), engine.Principal{KeyID: key, Scope: store.ScopeAgent}, b); err != nil || a.Outcome != engine.AgentConfirmed {
+				t.Fatalf("got %+v, %v", a, err)
+			}
+		}
+		one, two := identify("one@example.org", "1"), identify("two@example.org", "2") // before either was booked
+		if one.PatientGUID == two.PatientGUID {
+			t.Fatal("two keys at once added one patient")
+		}
+		book(20, "1", one)
+		book(21, "2", two)
+		p.restart()
+		if a := identify("", "3"); a.Success || a.Guidance.Action != "ask_for_email" {
+			t.Errorf("without an address: got %+v, want it asked for", a)
+		}
+		if a := identify("TWO@example.org", "4"); a.PatientGUID != two.PatientGUID {
+			t.Errorf("with the second's address: got %+v, want %s", a, two.PatientGUID)
+		}
+		if a := identify("three@example.org", "5"); a.Success || a.Guidance.Action != "hand_over_to_person" {
+			t.Errorf("with a third address: got %+v, want a person to see to it", a)
+		}
+	})
+}
+
+// TestAPatientThatIsGoneIsAddedAnew: a patient that the practice system does not know any more is no known one.
+func TestAPatientThatIsGoneIsAddedAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
+		jane := engine.AgentPatient{FirstName: "Jane", LastName: "Roe", BirthDate: "1980-02-03", Phone: "555 0100"}
+		identify := func() engine.AgentPatientAnswer {
+			t.Helper()
+			a, err := p.AgentIdentify(t.Context(), agentKey, jane)
+			if err != nil || !a.Success {
+				t.Fatalf("got %+v, %v", a, err)
+			}
+			return a
+		}
+		book := func(n int, a engine.AgentPatientAnswer) engine.AgentAnswer {
+			b := p.wish(n)
+			b.PatientGUID, b.BookingAuthToken = a.PatientGUID, a.BookingAuthToken
+			return p.ask(b)
+		}
+		first := identify()
+		if a := book(20, first); a.Outcome != engine.AgentConfirmed {
+			t.Fatalf("got %+v", a)
+		}
+		p.upstream.Outcomes(upstreamtest.PatientUnknown)
+		if a := book(21, first); a.ErrorType != engine.AgentPatientNotFound {
+			t.Fatalf("got %+v", a)
+		}
+		second := identify()
+		if second.PatientGUID == first.PatientGUID {
+			t.Error("identified again it is the patient that is gone")
+		}
+		if a := book(22, second); a.Outcome != engine.AgentConfirmed {
+			t.Errorf("got %+v", a)
+		}
+	})
+}
