@@ -107,7 +107,7 @@ func TestTheAnswersToAnAgent(t *testing.T) {
 					if a.AppointmentGUID == "" || a.AppointmentGUID != here.UpstreamID || a.Message != "Appointment GUID Added: "+a.AppointmentGUID {
 						t.Errorf("confirmed as %q with message %q, here it is %q", a.AppointmentGUID, a.Message, here.UpstreamID)
 					}
-					if want := "You are booked for Saturday, January 1st at 10 AM."; a.Guidance.VoiceResponse != want {
+					if want := "{childName} is booked at Harbour Dental for Saturday, January 1st at 10 AM. Please note that a parent or legal guardian has to come along."; a.Guidance.VoiceResponse != want {
 						t.Errorf("voice response %q, want %q", a.Guidance.VoiceResponse, want)
 					}
 				case engine.AgentQueued:

@@ -13,7 +13,7 @@ import (
 func (e *Engine) agentBooked(a *store.Appointment, noted bool) AgentAnswer {
 	return AgentAnswer{
 		Outcome: AgentConfirmed, Message: "Appointment GUID Added: " + a.ID, AppointmentGUID: a.ID, NoteAdded: noted,
-		Guidance: e.guide(sayConfirmed, a.SlotStart),
+		Guidance: e.guideBooked(a),
 	}
 }
 
@@ -25,7 +25,7 @@ func (e *Engine) agentAttempted(ctx context.Context, slot *agentSlot, a store.Ap
 	case r.end == delivered:
 		answer = AgentAnswer{
 			Outcome: AgentConfirmed, Message: "Appointment GUID Added: " + r.guid, AppointmentGUID: r.guid, NoteAdded: r.noteAdded,
-			Guidance: e.guide(sayConfirmed, a.SlotStart),
+			Guidance: e.guideBooked(&a),
 		}
 		if r.guid == "" {
 			answer.Message = "Appointment successfully created"
@@ -183,7 +183,9 @@ func (e *Engine) AgentOperation(ctx context.Context, id string) (AgentOperation,
 	case op.Status == store.OperationCompleted:
 		answer.AppointmentGUID, say, answer.ErrorType = a.UpstreamID, sayConfirmed, ""
 	}
-	answer.Guidance = e.guide(say, a.SlotStart)
+	if answer.Guidance = e.guide(say, a.SlotStart); say == sayConfirmed {
+		answer.Guidance = e.guideBooked(&a)
+	}
 	return answer, nil
 }
 

@@ -54,5 +54,8 @@ func (e *Engine) AgentBooked(ctx context.Context, bookingToken string) (store.Ap
 	return e.store.Appointment(ctx, use.AppointmentID)
 }
 
-// Spoken says a time so that it cannot be misheard: "Monday, November 23rd at 10 AM", on the clinic's clock.
-func (e *Engine) Spoken(at time.Time) string { return spoken(at, e.Zone()) }
+// Spoken says a time so that it cannot be misheard: "Monday, November 23rd at 10 AM", on the clinic's clock
+// and in the language of its agents.
+func (e *Engine) Spoken(at time.Time) string {
+	return spokenIn(e.agentLanguage(), at, e.Zone())
+}

@@ -274,7 +274,7 @@ func (e *Engine) agentOffer(t *store.AppointmentType, p *store.Specialist, o off
 		return guid
 	}
 	return AgentSlot{
-		Start: o.start, Spoken: spoken(o.start, e.Zone()), StartTime: upstream.FormatTime(o.start, e.Zone()), Minutes: o.minutes, BookingToken: signed,
+		Start: o.start, Spoken: e.Spoken(o.start), StartTime: upstream.FormatTime(o.start, e.Zone()), Minutes: o.minutes, BookingToken: signed,
 		ScheduleViewGUID: or(p.UpstreamScheduleViewID, p.ID), ScheduleColumnGUID: or(p.UpstreamColumnID, p.ID), AppointmentTypeGUID: or(t.UpstreamTypeID, t.ID),
 	}, nil
 }

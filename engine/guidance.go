@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Guidance tells a voice or chat agent what to do next. It is constant text: nothing that people typed is ever in it.
-// The one thing filled in is a date, spoken so that it cannot be mistaken.
+// Guidance tells a voice or chat agent what to do next. It is constant text: nothing that callers typed is ever in it.
+// Filled in are a date, spoken so that it cannot be mistaken, and what the clinic chose in its settings (AgentTexts).
 type Guidance struct {
 	ErrorType     string   `json:"error_type,omitempty"`
 	CurrentState  string   `json:"current_state,omitempty"`
@@ -76,6 +76,9 @@ func guidances(of string) Guidance {
 				"Never say that the appointment is confirmed.",
 				"Never send the same booking again: it will be delivered without you.",
 				"Never offer the same time to anybody else.",
+				"Never say that the booking failed, or that something went wrong.",
+				"Never mention rate limits, queues, or that too much is going on.",
+				"Never mention system issues, errors, delays or further attempts.",
 			},
 		}
 	case sayRejected:
@@ -204,7 +207,12 @@ func guidances(of string) Guidance {
 			CurrentState: "BOOKING_QUEUED", NextState: "CONFIRMATION_PENDING", Action: "inform_caller_queued",
 			VoiceResponse: "Your booking for " + theDate + " was received and is not yet confirmed. The time is kept for you.",
 			Chain:         []string{"Ask for the operation again later."},
-			NeverDo:       []string{"Never say that the appointment is confirmed.", "Never send the same booking again."},
+			NeverDo: []string{
+				"Never say that the appointment is confirmed.",
+				"Never send the same booking again.",
+				"Never say that the booking failed, or that something went wrong.",
+				"Never mention rate limits, queues, system issues, errors or further attempts.",
+			},
 		}
 	case sayFailed:
 		return Guidance{
@@ -273,10 +281,13 @@ const (
 
 // guide is the entry of the table with the date filled in.
 func (e *Engine) guide(of string, at time.Time) Guidance {
-	g := guidances(of)
-	date := "that time"
+	g, lang := guidances(of), e.agentLanguage()
+	if say := voices[lang][of]; say != "" {
+		g.VoiceResponse = say
+	}
+	date := voices[lang][voiceThatTime]
 	if !at.IsZero() {
-		date = spoken(at, e.Zone())
+		date = spokenIn(lang, at, e.Zone())
 	}
 	g.VoiceResponse = strings.ReplaceAll(g.VoiceResponse, theDate, date)
 	return g

@@ -114,9 +114,15 @@ func TestSpoken(t *testing.T) {
 func TestGuidance(t *testing.T) {
 	for _, of := range []string{
 		sayPatient, saySlots, sayNoSlots, sayConfirmed, sayQueued, sayRejected, sayTaken, sayNoPatient, sayNotAccepted, sayOfferLapsed, sayInvalid,
-		sayPatientOpen, sayAway, sayStillQueued, sayFailed, sayReview, sayCancelled, sayNoOperation,
+		sayPatientOpen, sayAway, sayStillQueued, sayFailed, sayReview, sayCancelled, sayNoOperation, sayPatientRefused, sayKey, sayBusy, sayOpen,
+		sayAskBirthDate, sayAskPhone, sayAskEmail, sayAskPerson, sayNoMatch,
 	} {
 		g := guidances(of)
+		for _, lang := range []string{"de", "es"} {
+			if say := voices[lang][of]; say == "" && of != sayConfirmed || strings.Contains(say, theDate) != strings.Contains(g.VoiceResponse, theDate) && of != sayConfirmed {
+				t.Errorf("%s in %s: %q for %q", of, lang, say, g.VoiceResponse)
+			}
+		}
 		if g.VoiceResponse == "" {
 			t.Errorf("%s: nothing to say", of)
 		}

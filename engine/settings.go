@@ -21,6 +21,8 @@ type Settings struct {
 	StaleAfterSeconds int      `json:"staleAfterSeconds,omitempty"` // how old a heartbeat may be; 0: as the server was started
 	ReminderHours     int      `json:"reminderHours,omitempty"`     // patients are reminded by mail so long before the start; 0: never
 
+	AgentTexts AgentTexts `json:"agentTexts,omitzero"` // what voice and chat agents say
+
 	Webhooks []WebhookEndpoint `json:"webhooks,omitempty"`
 }
 
@@ -56,6 +58,7 @@ func checkSettings(m *mistakes, s, before *Settings) {
 	if s.ReminderHours < 0 || s.ReminderHours > 24*14 {
 		m.add("reminderHours", "must be 0 (never) to %d hours", 24*14)
 	}
+	checkAgentTexts(m, &s.AgentTexts)
 	s.Webhooks = slices.Clone(s.Webhooks)
 	checkWebhooks(m, s.Webhooks, before.Webhooks)
 	if s.Accent != "" && !slices.Contains(accents, s.Accent) {

@@ -108,8 +108,8 @@ type AppointmentFilter struct {
 	Upstream     UpstreamState
 	// UpstreamPatient is the patient as the practice system names them; the case of letters does not matter.
 	UpstreamPatient string
-	Cursor       string // as returned by the call before
-	Limit        int    // 1..500; 0 means 100
+	Cursor          string // as returned by the call before
+	Limit           int    // 1..500; 0 means 100
 }
 
 // AppointmentReader asks about appointments.
