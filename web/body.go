@@ -75,6 +75,7 @@ func bodied[T any](rules bodyRules, h func(*call, *T) error) handle {
 		if err != nil {
 			return err
 		}
+		c.reading = time.Since(c.started)
 		c.renew()
 		if rules.lenient {
 			raw, c.warnings = known(raw, expected)

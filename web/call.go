@@ -11,10 +11,12 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"time"
 
 	"holdfast/engine"
 	"holdfast/holds"
+	"holdfast/store"
 )
 
 // call is one request on its way through: who asks, what was asked, and the answer.
@@ -37,9 +39,12 @@ type call struct {
 	bounded context.Context // of ctx; nil until it is asked for
 	release context.CancelFunc
 
-	id      string // names the request in the log and in the answer's header
+	id      string // names the request in the log and in the answer's header: the caller's own name for it if it has one
+	trace   string // the traceparent of W3C Trace Context that the caller sent; may be empty
 	counted *routeMetrics
 	started time.Time
+	reading time.Duration // of the body
+	spent   store.Spent
 }
 
 // responseWriter remembers what was said, for the log and the metrics. http.ResponseController finds the one below it.
@@ -89,7 +94,8 @@ var (
 
 // serve is the way of every request.
 func (s *Server) serve(rt *route, counted *routeMetrics, p params, w http.ResponseWriter, r *http.Request) {
-	c := &call{Server: s, r: r, route: rt, params: p, counted: counted, started: time.Now(), id: requestID()}
+	c := &call{Server: s, r: r, route: rt, params: p, counted: counted, started: time.Now()}
+	c.id, c.trace = names(r.Header)
 	c.rw.ResponseWriter = w
 	defer c.end()
 	h := w.Header()
@@ -98,6 +104,9 @@ func (s *Server) serve(rt *route, counted *routeMetrics, p params, w http.Respon
 	h["Content-Security-Policy"] = noContents
 	h["Cache-Control"] = noStore
 	h["X-Request-Id"] = []string{c.id}
+	if c.trace != "" {
+		h["Traceparent"] = []string{c.trace}
+	}
 	err := s.admit(c)
 	if err == nil {
 		err = rt.handle(c)
@@ -140,6 +149,46 @@ func safe(method string) bool {
 // requestID is short and unique enough to find a request in a log; it is no secret.
 func requestID() string { return strconv.FormatUint(rand.Uint64(), 36) }
 
+// names are the id of a request and its trace: as the caller, or the proxy before it, has named them, if they are fit for a log.
+// They tell where else to look, and open nothing.
+func names(h http.Header) (id, trace string) {
+	if id = h.Get("X-Request-Id"); !fitForLog(id) {
+		id = requestID()
+	}
+	if trace = h.Get("Traceparent"); !isTraceparent(trace) {
+		trace = ""
+	}
+	return id, trace
+}
+
+// fitForLog: 1 to 64 characters that mean nothing to a terminal, a log or a spreadsheet.
+func fitForLog(s string) bool {
+	if len(s) == 0 || len(s) > 64 {
+		return false
+	}
+	for i := range len(s) {
+		switch c := s[i]; {
+		case 'A' <= c && c <= 'Z', 'a' <= c && c <= 'z', '0' <= c && c <= '9', c == '_', c == '.', c == '-' && i > 0:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// isTraceparent: version 00 of W3C Trace Context, such as 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01.
+func isTraceparent(s string) bool {
+	if len(s) != 55 || s[:3] != "00-" || s[35] != '-' || s[52] != '-' {
+		return false
+	}
+	for i := 3; i < len(s); i++ {
+		if c := s[i]; i != 35 && i != 52 && (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return s[3:35] != strings.Repeat("0", 32) && s[36:52] != strings.Repeat("0", 16)
+}
+
 // param is a parameter of the path.
 func (c *call) param(name string) string { return c.params.ByName(name) }
 
@@ -147,7 +196,7 @@ func (c *call) param(name string) string { return c.params.ByName(name) }
 // written to its end all the same.
 func (c *call) ctx() context.Context {
 	if c.bounded == nil {
-		c.bounded, c.release = context.WithTimeout(c.r.Context(), c.patience(c.route))
+		c.bounded, c.release = context.WithTimeout(store.WithSpent(c.r.Context(), &c.spent), c.patience(c.route))
 	}
 	return c.bounded
 }
@@ -263,10 +312,31 @@ func (c *call) end() {
 	if c.route.access == operator || c.route.pattern == "/livez" || c.route.pattern == "/readyz" {
 		level = slog.LevelDebug
 	}
-	if ctx := context.Background(); c.log.Enabled(ctx, level) {
-		c.log.LogAttrs(ctx, level, "request", slog.String("method", c.method()), slog.String("route", c.route.pattern),
-			slog.Int("status", c.rw.status), slog.Int("bytes", c.rw.bytes), slog.Int64("us", took.Microseconds()), slog.String("request", c.id))
+	ctx := context.Background()
+	if c.log.Enabled(ctx, level) {
+		c.log.LogAttrs(ctx, level, "request", c.said(took)...)
 	}
+	if took >= slowRequest && !strings.HasSuffix(c.route.pattern, "/stream") {
+		store := c.spent.Writing() + c.spent.Reading()
+		c.log.LogAttrs(ctx, slog.LevelWarn, "a request was slow", append(c.said(took), slog.Int64("body_us", c.reading.Microseconds()),
+			slog.Int64("write_us", c.spent.Writing().Microseconds()), slog.Int64("read_us", c.spent.Reading().Microseconds()),
+			slog.Int64("other_us", max(0, took-c.reading-store).Microseconds()))...)
+	}
+}
+
+// slowRequest is from when on the log says where the time of a request went: into the body that the caller sent, the
+// database's writes with the wait for them, its reads, or anything else, which is the live state, another server, or a busy
+// machine.
+const slowRequest = time.Second
+
+// said is what the log says of every request.
+func (c *call) said(took time.Duration) []slog.Attr {
+	all := []slog.Attr{slog.String("method", c.method()), slog.String("route", c.route.pattern),
+		slog.Int("status", c.rw.status), slog.Int("bytes", c.rw.bytes), slog.Int64("us", took.Microseconds()), slog.String("request", c.id)}
+	if c.trace != "" {
+		all = append(all, slog.String("trace", c.trace[3:35]))
+	}
+	return all
 }
 
 // rendered is an answer as bytes, for a use case that commits it with its write.

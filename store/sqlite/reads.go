@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"holdfast/store"
 )
@@ -26,6 +27,7 @@ func (r reads) use(ctx context.Context, fn func(context.Context, *conn) error) e
 		}
 		return fn(context.WithoutCancel(ctx), r.tx.conn)
 	}
+	defer store.SpentReading(ctx, time.Now())
 	c, err := r.pool.take(ctx)
 	if err != nil {
 		return err

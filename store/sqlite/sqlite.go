@@ -32,6 +32,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"holdfast/store"
 )
@@ -189,6 +190,7 @@ func ownerOnly(path string) error {
 
 // Write implements store.Store.
 func (s *Store) Write(ctx context.Context, fn func(store.Tx) error) error {
+	defer store.SpentWriting(ctx, time.Now())
 	return s.writer.write(ctx, fn)
 }
 

@@ -1,0 +1,37 @@
+package store
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+)
+
+// Spent is how long one request has waited for the store, for the log of what was slow. It is safe for concurrent use.
+type Spent struct{ writing, reading atomic.Int64 }
+
+// Writing is the time in Write: the wait for a turn, the transaction and its commit.
+func (s *Spent) Writing() time.Duration { return time.Duration(s.writing.Load()) }
+
+// Reading is the time of questions outside of a transaction, the wait for a connection included.
+func (s *Spent) Reading() time.Duration { return time.Duration(s.reading.Load()) }
+
+type spentKey struct{}
+
+// WithSpent is a context whose calls of the store are added up in s.
+func WithSpent(ctx context.Context, s *Spent) context.Context {
+	return context.WithValue(ctx, spentKey{}, s)
+}
+
+// SpentWriting adds the time since an instant to the Spent of the context, if there is one. Backends call it.
+func SpentWriting(ctx context.Context, since time.Time) {
+	if s, ok := ctx.Value(spentKey{}).(*Spent); ok {
+		s.writing.Add(int64(time.Since(since)))
+	}
+}
+
+// SpentReading is the same for a question.
+func SpentReading(ctx context.Context, since time.Time) {
+	if s, ok := ctx.Value(spentKey{}).(*Spent); ok {
+		s.reading.Add(int64(time.Since(since)))
+	}
+}
