@@ -135,7 +135,7 @@ func lockDir(path string, patience time.Duration) (*os.File, error) {
 	if err == nil {
 		_, err = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 	}
-	if err != nil {
+	if err != nil && !noRoom(err) { // nobody will know who has the lock, but it is locked
 		return nil, errors.Join(unusable(path, err), f.Close())
 	}
 	return f, nil

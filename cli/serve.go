@@ -19,6 +19,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/notice"
 	"holdfast/holds/memory"
+	"holdfast/store"
 	"holdfast/store/bolt"
 	"holdfast/store/sqlite"
 	"holdfast/web"
@@ -46,7 +47,12 @@ func serveCommand(p process) *cobra.Command {
 			}
 			h.base = baseURL(cfg, listener.Addr())
 			printTree(p.stdout, h, cfg, listener.Addr())
-			if err := firstRun(c.Context(), p.stdout, h, cfg, h.base); err != nil {
+			err = firstRun(c.Context(), p.stdout, h, cfg, h.base)
+			if errors.Is(err, store.ErrFull) { // what can be read is served all the same
+				h.log.Warn("nobody can sign in yet, and no link to set the clinic up could be made; restart when there is room", "error", err)
+				err = nil
+			}
+			if err != nil {
 				return errors.Join(err, listener.Close(), h.close())
 			}
 			return errors.Join(h.serve(c.Context(), listener), h.close())
@@ -107,9 +113,14 @@ func openHouse(ctx context.Context, cfg config, o houseOptions) (_ *house, err e
 	if err := h.dir.expectDatabase(); err != nil {
 		return nil, err
 	}
-	h.store, err = sqlite.Open(ctx, sqlite.Options{
-		Path: h.dir.file(databaseFile), SnapshotDir: h.dir.file(backupsDir), Logger: h.log, OnFatal: h.fail,
-	})
+	database := sqlite.Options{Path: h.dir.file(databaseFile), SnapshotDir: h.dir.file(backupsDir), Logger: h.log, OnFatal: h.fail}
+	h.store, err = sqlite.Open(ctx, database)
+	if errors.Is(err, store.ErrFull) && h.dir.giveUpReserve() {
+		h.log.Warn("the disk is full: what was kept in reserve is given up so that reading goes on. Make room", "directory", h.dir.path)
+		h.store, err = sqlite.Open(ctx, database)
+	} else if err == nil {
+		h.dir.keepReserve()
+	}
 	if err != nil {
 		return nil, err
 	}
