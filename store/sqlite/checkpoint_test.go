@@ -4,7 +4,10 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
+
+	"holdfast/store"
 )
 
 // Commits never wait for a checkpoint, and still the log does not grow with the number of commits.
@@ -33,4 +36,52 @@ func TestTheLogStaysShort(t *testing.T) {
 	if _, err := os.Stat(path + "-wal"); !os.IsNotExist(err) {
 		t.Errorf("closing left the log behind: %v", err)
 	}
+}
+
+// TestALargeLogIsCutBack: what one reader or one large change has made of the log does not stay on the disk.
+func TestALargeLogIsCutBack(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "holdfast.db")
+	b := newTestStore(t, Options{Path: path, checkpointPages: 20})
+	size := func() int64 {
+		info, err := os.Stat(path + "-wal")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size()
+	}
+	const limit = 16 << 20 // as the connections are told
+	release, reading := make(chan struct{}), make(chan struct{})
+	read := make(chan error, 1)
+	go func() {
+		read <- b.reads.snapshot(context.Background(), func(ctx context.Context, c *conn) error {
+			_, err := oneOn(ctx, c, (*row).int, "SELECT count(*) FROM appointments")
+			close(reading)
+			<-release
+			return err
+		})
+	}()
+	<-reading
+	n := int64(0)
+	for ; size() <= 2*limit; n++ { // while somebody reads, the log cannot begin anew
+		err := b.Write(context.Background(), func(tx store.Tx) error {
+			return tx.Remember(context.Background(), store.IdempotencyRecord{Scope: "large", Key: strconv.FormatInt(n, 10), Status: 200,
+				Body: make([]byte, 1<<20), CreatedAt: benchDay})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(release)
+	if err := <-read; err != nil {
+		t.Fatal(err)
+	}
+	for more := int64(0); size() > limit; more++ {
+		if more == 2000 {
+			t.Fatalf("after %d more commits the log still has %d bytes, want at most %d", more, size(), limit)
+		}
+		if err := b.insert(context.Background(), more); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mustClose(t, b.Store)
 }
