@@ -251,6 +251,39 @@ func TestADamagedDatabaseIsRefused(t *testing.T) {
 	}
 }
 
+// TestDamagedPagesAreRefused, wherever they are met while the parts are put together, with the newest backup by its name.
+func TestDamagedPagesAreRefused(t *testing.T) {
+	for name, first := range map[string]int64{"all but the first page": 1, "the later pages": 12} {
+		t.Run(name, func(t *testing.T) {
+			dir, older := servedClinic(t)
+			backup := strings.TrimSpace(must(t, "backup", "--data", dir))
+			if backup <= older {
+				t.Fatalf("the second backup is %s, the first %s", backup, older)
+			}
+			path := filepath.Join(dir, databaseFile)
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for at := first * 4096; at < int64(len(text)); at++ {
+				text[at] = 'x'
+			}
+			if err := os.WriteFile(path, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			for _, args := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"verify"}} {
+				got := command(t, nil, "", append(args, "--data", dir)...)
+				if got.code != 1 {
+					t.Errorf("%v: got %+v, want exit code 1", args, got)
+				}
+				contains(t, args[0], got.stderr, "damaged", "holdfast restore --data "+dir+" "+backup)
+			}
+			must(t, "restore", "--data", dir, backup)
+			must(t, "verify", "--data", dir)
+		})
+	}
+}
+
 // TestAMissingKeyBesideADatabaseIsTold.
 func TestAMissingKeyBesideADatabaseIsTold(t *testing.T) {
 	path := clinicDir(t)

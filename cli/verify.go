@@ -84,7 +84,7 @@ type checkBody struct {
 // check answers POST /check.
 func (h *house) check(w http.ResponseWriter, r *http.Request) {
 	if err := h.store.Check(r.Context()); err != nil {
-		refuse(w, http.StatusConflict, err)
+		refuse(w, http.StatusConflict, h.withRemedy(err))
 		return
 	}
 	answer(w, checkBody{h.dir.damagedQueues()})

@@ -38,7 +38,7 @@ func check(ctx context.Context, c *conn, known []migration) error {
 func checkFile(ctx context.Context, c *conn, violation func(string, ...any)) error {
 	err := c.query(ctx, func(r *row) {
 		if s := r.text(); s != "ok" {
-			violation("integrity: %s", s)
+			violation("integrity: %s (%w)", s, ErrDamaged)
 		}
 	}, "PRAGMA integrity_check")
 	if err != nil {
