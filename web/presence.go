@@ -215,10 +215,25 @@ func (s *Server) listSessions(c *call) error {
 	return c.json(http.StatusOK, map[string]any{"sessions": answer})
 }
 
-// getSession answers anybody who knows the id; there is no person in it.
+// getSession answers the client that asked for the session, and who takes sessions. What it came to is for staff.
 func (s *Server) getSession(c *call) error {
+	if err := c.resolveClient(""); err != nil {
+		return err
+	}
+	if c.client == "" && !c.caller.may(presence) {
+		return fieldError("clientId", "send the client that asked for this session, in the header Holdfast-Client")
+	}
 	x, err := s.engine.Session(c.ctx(), c.param("id"))
-	return s.answerSession(c, http.StatusOK, &x, err)
+	if err != nil {
+		return err
+	}
+	if !c.caller.may(presence) && x.Owner != c.client.Owner().String() {
+		return errNotOwner.titled("Another client's session").with("Only the client that asked for this session can see it. Send the clientId that it was asked for with.")
+	}
+	if !c.caller.may(desk) {
+		x.Outcome = ""
+	}
+	return c.json(http.StatusOK, sessionAnswer(&x))
 }
 
 func (s *Server) cancelSession(c *call, _ *sessionBody) error {

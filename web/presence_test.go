@@ -219,10 +219,21 @@ func TestSessionsOverHTTP(t *testing.T) {
 	h.do("POST", "/v1/specialists/bea/offline", nil, key).want(200)
 	refused(h.do("POST", second+"/accept", map[string]any{"specialistId": "bea"}, key), "not_online")
 
-	// Anybody who knows the id can ask; nobody but its client can cancel.
-	got := h.do("GET", session, nil).want(200)
-	if strings.Contains(got.raw, client(1)) {
-		t.Errorf("the client is in the answer: %s", got.raw)
+	// Its client and who takes sessions can see it; nobody but its client can cancel. What it came to is for staff.
+	for _, c := range []struct {
+		who     string
+		header  header
+		status  int
+		outcome bool
+	}{
+		{"nobody", nil, 422, false}, {"another client", header{"Holdfast-Client": client(2)}, 403, false}, {"its client", header{"Holdfast-Client": client(1)}, 200, false},
+		{"an agent's key", h.key("agent"), 422, false}, {"a presence key", key, 200, false}, {"an admin key", asAdmin, 200, true},
+		{"a specialist", h.signedIn("sam@clinic.example", "specialist", "ada"), 200, true},
+	} {
+		got := h.do("GET", session, nil, c.header).want(c.status)
+		if strings.Contains(got.raw, client(1)) || strings.Contains(got.raw, "helped") != c.outcome {
+			t.Errorf("%s is answered %s; want no client, and the outcome: %v", c.who, got.raw, c.outcome)
+		}
 	}
 	h.do("POST", second+"/cancel", nil).problem(422, "validation_failed").field("clientId")
 	if r := h.do("POST", second+"/cancel", map[string]any{"clientId": client(1)}).problem(403, "not_owner"); strings.Contains(r.raw, "hold") {
@@ -247,7 +258,7 @@ func TestSessionsOverHTTP(t *testing.T) {
 	}
 	h.do("GET", "/v1/sessions?limit=501", nil, key).problem(422, "validation_failed").field("limit")
 	for _, path := range []string{"/v1/sessions/unknown", "/v1/sessions/a%20b"} {
-		h.do("GET", path, nil).problem(404, "not_found")
+		h.do("GET", path, nil, key).problem(404, "not_found")
 		h.do("POST", path+"/accept", map[string]any{"specialistId": "ada"}, key).problem(404, "not_found")
 	}
 	for _, what := range []string{"accept", "end", "reroute", "payment"} {

@@ -44,7 +44,7 @@ func (s *Server) staffCookie(c *call) (bool, error) {
 // The routes that patients' pages call in numbers are not among them.
 func (rt *route) asksWho() bool {
 	return !safe(rt.method) || strings.HasPrefix(rt.pattern, "/v1/auth/") || rt.pattern == "/v1/specialists" ||
-		rt.pattern == "/v1/appointment-types" || rt.pattern == "/v1/holds"
+		rt.pattern == "/v1/appointment-types" || rt.pattern == "/v1/holds" || rt.pattern == "/v1/sessions/{id}"
 }
 
 type userJSON struct {
