@@ -92,6 +92,9 @@ func (e *Engine) checkBooking(s *schedule, r *BookRequest) (*store.AppointmentTy
 		required = e.Settings().RequiredFields
 	}
 	normalizePatient(&m, &r.Patient, required, store.DateOf(time.Now().In(s.zone)))
+	if r.Source == store.SourceWeb {
+		checkPublicName(&m, "patient.name", r.Patient.Name)
+	}
 	if err := m.err(); err != nil {
 		return nil, err
 	}

@@ -132,7 +132,7 @@ func (e *Engine) deliverMail(ctx context.Context, op *store.Operation) outcome {
 		return outcome{end: later, at: at, detail: op.LastError}
 	}
 	clinic := &e.Schedule().Clinic
-	m := notice.Mail{ID: op.ID, To: a.Patient.Email, ToName: a.Patient.Name, ReplyTo: clinic.Email, From: e.sender()}
+	m := notice.Mail{ID: op.ID, To: a.Patient.Email, ToName: greetable(a.Patient.Name), ReplyTo: clinic.Email, From: e.sender()}
 	confirmed := a.Status == store.Confirmed
 	switch {
 	case p.Notice == mailStaff:

@@ -242,3 +242,21 @@ func TestWebhookKeepsItsSecret(t *testing.T) {
 		t.Error("a webhook that was removed has its secret again")
 	}
 }
+
+// What a visitor typed as a name is no message: not in the name of the recipient, and nowhere else in the mail.
+func TestAMailCarriesNoMessageOfAVisitor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, folder := noticeClinic(t)
+		for i, name := range []string{"Your account is locked, see evil.example/now", "Lena Vogt"} {
+			r := bookingOf(i, "checkup")
+			r.SlotStart, r.Patient.Name, r.Source = c.start.Add(time.Duration(i)*time.Hour), name, store.SourceWeb
+			a := c.mustBook(r)
+			time.Sleep(time.Second)
+			text := c.mails(folder, a.ID)["confirmation"]
+			head, _, _ := strings.Cut(text, "your appointment is booked")
+			if got, want := strings.Contains(head, name+",") && strings.Contains(head, name+`" <`), i == 1; got != want || !want && strings.Contains(text, "evil") {
+				t.Errorf("the mail to %q greets by name: got %v, want %v\n%s", name, got, want, text)
+			}
+		}
+	})
+}

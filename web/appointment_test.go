@@ -353,3 +353,14 @@ func TestChangesPastTheCutOffAreForTheDesk(t *testing.T) {
 	}
 	h.do("POST", "/v1/appointments/"+booked.text("appointment", "id")+"/cancel", nil, asAdmin).want(200)
 }
+
+// A visitor's name is read at the desk and in mails; the desk types what it likes.
+func TestAPublicBookingHasAVisibleName(t *testing.T) {
+	h := newHouse(t)
+	for n, name := range []string{"Lena\u202e Vogt", strings.Repeat("Lena ", 20)} {
+		body := map[string]any{"slotStartDate": h.at(60 * n), "specialistId": "ada", "clientId": client(n), "patient": map[string]any{"name": name}}
+		h.do("POST", "/v1/appointment-types/checkup/book", body).problem(422, "validation_failed").field("patient.name")
+		body["appointmentTypeId"] = "checkup"
+		h.do("POST", "/v1/appointments", body, asAdmin).want(201)
+	}
+}

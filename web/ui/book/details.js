@@ -48,7 +48,7 @@ function Form({ form, errors, tries, busy, ready, change, submit, other }) {
   }
   return html`<form class="details" onSubmit=${send} noValidate>
     <${ErrorSummary} errors=${errors} n=${tries} />
-    <${Field} id="name" label=${t('field.name')} value=${form.name} input=${put('name')} error=${err('name')} autocomplete="name" maxlength="200" required />
+    <${Field} id="name" label=${t('field.name')} value=${form.name} input=${put('name')} error=${err('name')} autocomplete="name" maxlength="80" required />
     ${!contact && html`<p class="hint lone">${t('field.contact.hint')}</p>`}
     <${Field} id="email" label=${t('field.email')} hint=${t(boot.mail ? 'field.email.hint' : 'field.email.hint.nomail')} optional=${!required.has('email')} type="email" inputmode="email"
       value=${form.email} input=${put('email')} error=${err('email')} autocomplete="email" maxlength="254" spellcheck=${false} autocapitalize="none" />
