@@ -46,7 +46,7 @@ func checkAgentTexts(m *mistakes, t *AgentTexts) {
 
 // language is the one that agents speak in.
 func (e *Engine) agentLanguage() string {
-	s := e.schedule.current.Load()
+	s := e.Current()
 	lang := s.settings.AgentTexts.Language
 	if lang == "" {
 		lang, _, _ = strings.Cut(strings.ToLower(s.Clinic.Locale), "-")
@@ -59,7 +59,7 @@ func (e *Engine) agentLanguage() string {
 
 // agentTexts are the clinic's words with their defaults.
 func (e *Engine) agentTexts() AgentTexts {
-	s := e.schedule.current.Load()
+	s := e.Current()
 	t := s.settings.AgentTexts
 	oneLine := func(text string) string { return strings.Join(strings.Fields(strings.Trim(text, "{}<>")), " ") }
 	if t.Place == "" {
