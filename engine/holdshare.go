@@ -61,7 +61,7 @@ func (e *Engine) RoomAround(h *holds.Hold) (day, week Room) {
 // room counts the seats of the slots of some days that do not overlap each other.
 func (c *Calendar) room(t *store.AppointmentType, from store.Date, days int) int {
 	slots, free := 0, int64(0)
-	for _, start := range c.Starts(nil, t, StartOfDay(c.zone, from), StartOfDay(c.zone, from.AddDays(days))) {
+	for _, start := range c.Starts(nil, t, StartOfDay(c.Zone(), from), StartOfDay(c.Zone(), from.AddDays(days))) {
 		if start >= free {
 			slots, free = slots+1, start+minutes(t.DurationMinutes).Milliseconds()
 		}
