@@ -52,14 +52,14 @@ func (e *Engine) RoomAround(h *holds.Hold) (day, week Room) {
 	}
 	date := store.DateOf(h.SlotStart.In(c.Zone()))
 	day.Period = dayOf(date)
-	day.Seats = c.room(t, date, 1)
+	day.Seats = roomOf(c, t, date, 1)
 	week.Period = (day.Period + 3) / 7 // 1970-01-01 was a Thursday
-	week.Seats = c.room(t, date.AddDays(int(week.Period*7-3-day.Period)), 7)
+	week.Seats = roomOf(c, t, date.AddDays(int(week.Period*7-3-day.Period)), 7)
 	return day, week
 }
 
 // room counts the seats of the slots of some days that do not overlap each other.
-func (c *Calendar) room(t *store.AppointmentType, from store.Date, days int) int {
+func roomOf(c *Calendar, t *store.AppointmentType, from store.Date, days int) int {
 	slots, free := 0, int64(0)
 	for _, start := range c.Starts(nil, t, StartOfDay(c.Zone(), from), StartOfDay(c.Zone(), from.AddDays(days))) {
 		if start >= free {

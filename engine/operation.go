@@ -179,8 +179,6 @@ func (e *Engine) conclude(ctx context.Context, op store.Operation, o outcome) (s
 		}
 	}
 	e.keep(ctx, op, event)
-	if c != nil {
-	}
 	return op, c
 }
 
