@@ -118,7 +118,7 @@ func TestBookingTheSameTypeTooSoon(t *testing.T) {
 	p.when("")
 	p.choose(h.at("11:00"))
 	p.click(".bar button")
-	p.reads(`You already booked a Check-up\. Change that one, or book again from \w{3} \d\d:\d\d\. Show that appointment`)
+	p.reads(`You already booked a Check-up: \w{3} \d{1,2} \w{3}, 10:00\. Change that one, or book again from \w{3} \d\d:\d\d\. Show that appointment`)
 	p.accessible("a cooldown")
 	p.look("book-12-cooldown")
 	p.click(".notice .btn")

@@ -22,7 +22,7 @@ func TestASignInThatRunsOutKeepsTheDraft(t *testing.T) {
 	p.fill("#patient-phone", "030 1112233")
 	p.there(".holding.held")
 	// The name has been looked for: nothing but the booking is to find the sign-in gone.
-	p.until(`performance.getEntriesByType('resource').some(e => /[?&]q=per(%20|[+])lind/.test(e.name))`)
+	p.until(`performance.getEntriesByType('resource').some(e => /\/v1\/appointments\/search$/.test(e.name))`)
 	p.do(command(network.ClearBrowserCookies, cdp.Empty{}))
 	p.key(kb.Enter)
 	p.there("#sign-password:focus")
