@@ -1,0 +1,100 @@
+package engine_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/upstream/upstreamtest"
+)
+
+// TestASecondChildIsConfirmed: brother and sister in one breath. The second waits for its turn at the practice system and is
+// confirmed; only a third, whose turn would come after the bound, is queued, and told so at once.
+func TestASecondChildIsConfirmed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
+		for child, want := range []time.Duration{0, 10 * time.Second} {
+			began := time.Now()
+			a := p.ask(p.wishFor(1, 0, p.slotAt(20+child)))
+			if took := time.Since(began); a.Outcome != engine.AgentConfirmed || took != want {
+				t.Errorf("child %d: %s after %s, want it confirmed after %s", child+1, a.Outcome, took, want)
+			}
+		}
+		time.Sleep(time.Minute)
+		type answer struct {
+			engine.AgentAnswer
+			took time.Duration
+		}
+		answers := make(chan answer, 3)
+		began := time.Now()
+		for child := range 3 {
+			b := p.wishFor(1, 0, p.slotAt(30+child))
+			go func() {
+				a, err := p.AgentBook(context.Background(), agentKey, b)
+				if err != nil {
+					t.Error(err)
+				}
+				answers <- answer{a, time.Since(began)}
+			}()
+			synctest.Wait()
+		}
+		for _, want := range []struct {
+			outcome engine.AgentOutcome
+			took    time.Duration
+		}{{engine.AgentConfirmed, 0}, {engine.AgentQueued, 0}, {engine.AgentConfirmed, 10 * time.Second}} {
+			if a := <-answers; a.Outcome != want.outcome || a.took != want.took {
+				t.Errorf("of three at once: %s after %s, want %s after %s", a.Outcome, a.took, want.outcome, want.took)
+			}
+		}
+		p.until(5*time.Minute, "settled", p.settled)
+		if s := p.upstream.Score(); s.Appointments != 5 || s.Duplicates != 0 || s.MinSpacing < 10*time.Second {
+			t.Errorf("upstream %+v, want five, ten seconds apart", s)
+		}
+	})
+}
+
+// Brothers and sisters are booked one after another: each waits for its turn, none is lost, and what the caller cannot
+// wait for is queued.
+func TestSiblings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
+		var got []engine.AgentOutcome
+		for child := range 3 {
+			b := p.wishFor(1, 0, p.slotAt(20+child))
+			b.ChildName = []string{"Mia", "Ben", "Zoe"}[child]
+			got = append(got, p.ask(b).Outcome)
+			time.Sleep(3 * time.Second)
+		}
+		if got[0] != engine.AgentConfirmed || got[1] != engine.AgentConfirmed || got[2] != engine.AgentConfirmed {
+			t.Errorf("siblings three seconds apart: got %v, want all confirmed", got)
+		}
+		p.until(time.Minute, "settled", p.settled)
+		if s := p.upstream.Score(); s.Appointments != 3 || s.Duplicates != 0 || s.MinSpacing < 10*time.Second {
+			t.Errorf("upstream %+v, want three, ten seconds apart", s)
+		}
+		if notes := p.upstream.Comments(patientGUID(1)); len(notes) != 3 || notes[1] != "Child: Ben" {
+			t.Errorf("the notes are %q", notes)
+		}
+		// All at once: one is confirmed, the others do not wait longer than their caller can.
+		answers := make(chan engine.AgentAnswer, 4)
+		for child := range 4 {
+			go func() {
+				a, err := p.AgentBook(context.Background(), agentKey, p.wishFor(1, 0, p.slotAt(30+child)))
+				if err != nil {
+					t.Error(err)
+				}
+				answers <- a
+			}()
+		}
+		count := map[engine.AgentOutcome]int{}
+		for range 4 {
+			count[(<-answers).Outcome]++
+		}
+		p.until(5*time.Minute, "settled", p.settled)
+		if s := p.upstream.Score(); s.Appointments != 7 || s.Duplicates != 0 || s.MinSpacing < 10*time.Second || count[engine.AgentQueued] < 2 {
+			t.Errorf("four at once: answers %v, upstream %+v", count, s)
+		}
+	})
+}
