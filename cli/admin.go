@@ -18,7 +18,8 @@ import (
 	"strings"
 	"time"
 
-	"holdfast/engine"
+	"holdfast/engine/clinic"
+	"holdfast/engine/record"
 	"holdfast/store"
 )
 
@@ -30,7 +31,7 @@ import (
 const adminHost = "http://admin.sock"
 
 // localActor is who did it, in the audit log.
-const localActor = engine.Actor("system")
+const localActor = record.Actor("system")
 
 // apiKeyBody is an API key as the socket speaks of it.
 type apiKeyBody struct {
@@ -57,7 +58,7 @@ func (h *house) adminHandler() http.Handler {
 	mux.HandleFunc("POST /keys/rotate", h.rotateKeys)
 	mux.HandleFunc("GET /queue", h.listQueue)
 	mux.HandleFunc("POST /queue/{id}/retry", h.retryOperation)
-	mux.Handle("POST /mcp", h.web.MCP(engine.Principal{KeyID: "local", Scope: store.ScopeAgent}))
+	mux.Handle("POST /mcp", h.web.MCP(record.Principal{KeyID: "local", Scope: store.ScopeAgent}))
 	mux.Handle("GET /v1/appointment-types/{id}/explain", h.web.Handler())
 	mux.HandleFunc("POST /backups", h.makeBackup)
 	mux.HandleFunc("POST /check", h.check)
@@ -72,7 +73,7 @@ func (h *house) importClinic(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusRequestEntityTooLarge, err)
 		return
 	}
-	var file engine.ClinicFile
+	var file clinic.ClinicFile
 	if err := decodeStrictly(text, &file); err != nil {
 		refuse(w, http.StatusBadRequest, err)
 		return
@@ -136,13 +137,13 @@ func bodyOfKey(k store.APIKey) apiKeyBody {
 }
 
 func statusOf(err error) int {
-	var invalid *engine.ValidationError
+	var invalid *record.ValidationError
 	switch {
 	case errors.As(err, &invalid):
 		return http.StatusUnprocessableEntity
 	case errors.Is(err, store.ErrNotFound):
 		return http.StatusNotFound
-	case errors.Is(err, store.ErrDuplicate), errors.Is(err, engine.ErrOperationState):
+	case errors.Is(err, store.ErrDuplicate), errors.Is(err, record.ErrOperationState):
 		return http.StatusConflict
 	}
 	return http.StatusInternalServerError
@@ -158,7 +159,7 @@ func refuse(w http.ResponseWriter, status int, err error) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)
 	told := problem{Title: http.StatusText(status), Detail: err.Error()}
-	var invalid *engine.ValidationError
+	var invalid *record.ValidationError
 	if errors.As(err, &invalid) {
 		told.Detail = "these values are wrong"
 		for _, f := range invalid.Fields {

@@ -14,7 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"holdfast/engine"
+	"holdfast/engine/account"
+	"holdfast/engine/clinic"
 	"holdfast/store"
 	"holdfast/web"
 )
@@ -55,7 +56,7 @@ func (p process) demo(ctx context.Context, cfg config) error {
 	if cfg.given["rate-limit"].from == "default" {
 		cfg.rateLimit = false // the visitors and whoever tries it out share one address
 	}
-	var clinic engine.ClinicFile
+	var clinic clinic.ClinicFile
 	if err := decodeStrictly(demoClinic, &clinic); err != nil {
 		return fmt.Errorf("the demo's clinic: %w", err)
 	}
@@ -72,7 +73,7 @@ func (p process) demo(ctx context.Context, cfg config) error {
 	if _, err := h.engine.Import(ctx, localActor, clinic); err != nil {
 		return errors.Join(fmt.Errorf("the demo's clinic: %w", err), h.close())
 	}
-	owner := engine.NewUser{Email: web.DemoEmail, Name: "Robin Harbour", Role: store.RoleOwner, Password: web.DemoPassword}
+	owner := account.NewUser{Email: web.DemoEmail, Name: "Robin Harbour", Role: store.RoleOwner, Password: web.DemoPassword}
 	if _, err := h.engine.CreateUser(ctx, localActor, owner); err != nil {
 		return errors.Join(fmt.Errorf("the demo's sign-in: %w", err), h.close())
 	}

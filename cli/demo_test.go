@@ -16,12 +16,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"holdfast/engine"
+	"holdfast/engine/availability"
+	"holdfast/engine/clinic"
 	"holdfast/store"
 )
 
 // demoHouse is the demo's house with its clinic, not serving.
-func demoHouse(t *testing.T) (*house, engine.ClinicFile) {
+func demoHouse(t *testing.T) (*house, clinic.ClinicFile) {
 	t.Helper()
 	cfg, _, err := resolved(t, nil, "--data", filepath.Join(t.TempDir(), "data"), "--rate-limit", "off", "--admin-key", longEnough)
 	if err != nil {
@@ -31,7 +32,7 @@ func demoHouse(t *testing.T) (*house, engine.ClinicFile) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var clinic engine.ClinicFile
+	var clinic clinic.ClinicFile
 	if err := decodeStrictly(demoClinic, &clinic); err != nil {
 		t.Fatal(err)
 	}
@@ -46,28 +47,28 @@ func TestTheDemoAlwaysHasFreeSlots(t *testing.T) {
 	h, _ := demoHouse(t)
 	defer h.close()
 	schedule, zone := h.engine.Schedule(), h.engine.Zone()
-	calendars := map[string]*engine.Calendar{}
+	calendars := map[string]*availability.Calendar{}
 	for _, s := range schedule.Specialists {
 		var err error
-		if calendars[s.ID], err = engine.NewCalendar(s, schedule.WeeklyHours[s.ID], schedule.Overrides[s.ID], schedule.Blocks[s.ID]); err != nil {
+		if calendars[s.ID], err = availability.NewCalendar(s, schedule.WeeklyHours[s.ID], schedule.Overrides[s.ID], schedule.Blocks[s.ID]); err != nil {
 			t.Fatal(err)
 		}
 	}
-	midnight := engine.StartOfDay(zone, store.Date{Year: 2026, Month: time.November, Day: 23})
+	midnight := availability.StartOfDay(zone, store.Date{Year: 2026, Month: time.November, Day: 23})
 	for at := range 28 { // a week, at four times of the day
 		now := midnight.Add(time.Duration(at) * 6 * time.Hour)
 		today := store.DateOf(now.In(zone))
 		for day := range 14 {
-			from, to := engine.StartOfDay(zone, today.AddDays(day)), engine.StartOfDay(zone, today.AddDays(day+1))
+			from, to := availability.StartOfDay(zone, today.AddDays(day)), availability.StartOfDay(zone, today.AddDays(day+1))
 			offered := 0
 			for i := range schedule.AppointmentTypes {
 				a := &schedule.AppointmentTypes[i]
-				var serving []*engine.Calendar
+				var serving []*availability.Calendar
 				for _, s := range a.Specialists {
 					serving = append(serving, calendars[s.SpecialistID])
 				}
-				for _, slot := range engine.Pool(serving, a, from, to, nil) {
-					if engine.WithinNotice(a, slot.Start, now) == "" {
+				for _, slot := range availability.Pool(serving, a, from, to, nil) {
+					if availability.WithinNotice(a, slot.Start, now) == "" {
 						offered++
 					}
 				}

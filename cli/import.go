@@ -9,9 +9,9 @@ import (
 	"net/http"
 	"os"
 
-	"github.com/spf13/cobra"
+	"holdfast/engine/clinic"
 
-	"holdfast/engine"
+	"github.com/spf13/cobra"
 )
 
 // maxImport is the largest clinic file, in bytes; POST /v1/import takes as much.
@@ -29,16 +29,16 @@ func importCommand(p process) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			clinic, err := readClinic(args[0], p.stdin)
+			file, err := readClinic(args[0], p.stdin)
 			if err != nil {
 				return err
 			}
 			return p.withLocal(c.Context(), cfg, houseOptions{create: true}, func(ctx context.Context, admin *adminClient) error {
-				b, err := admin.do(ctx, http.MethodPost, "/import", bytes.NewReader(clinic))
+				b, err := admin.do(ctx, http.MethodPost, "/import", bytes.NewReader(file))
 				if err != nil {
 					return fmt.Errorf("nothing was imported: %w", err)
 				}
-				var done engine.Imported
+				var done clinic.Imported
 				if err := json.Unmarshal(b, &done); err != nil {
 					return err
 				}

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"holdfast/engine"
+	"holdfast/engine/clinic"
 	"holdfast/engine/enginetest"
 	"holdfast/engine/upstream"
 	"holdfast/engine/upstream/upstreamtest"
@@ -130,19 +130,19 @@ func TestKillLosesNothingAndBooksNothingTwice(t *testing.T) {
 }
 
 // openClinic is the clinic of testdata with one chair, known upstream, that never closes.
-func openClinic(t *testing.T) engine.ClinicFile {
+func openClinic(t *testing.T) clinic.ClinicFile {
 	f := knownUpstream(t)
 	f.Specialists = f.Specialists[:1]
 	f.Specialists[0].Timezone = "UTC"
 	f.Specialists[0].WeeklyHours, f.Specialists[0].Overrides = nil, nil
 	for day := range 7 {
-		f.Specialists[0].WeeklyHours = append(f.Specialists[0].WeeklyHours, engine.HoursEntry{Weekday: store.Weekday(day), End: 1440})
+		f.Specialists[0].WeeklyHours = append(f.Specialists[0].WeeklyHours, clinic.HoursEntry{Weekday: store.Weekday(day), End: 1440})
 	}
 	f.AppointmentTypes = f.AppointmentTypes[:1]
 	kind := &f.AppointmentTypes[0]
 	kind.CooldownMinutes, kind.MinNoticeMinutes, kind.HorizonDays, kind.DurationMinutes, kind.SlotStepMinutes = 0, 0, 365, 30, 30
 	kind.BufferBeforeMinutes, kind.BufferAfterMinutes, kind.Capacity = 0, 0, 1
-	kind.Specialists = []engine.AssignmentEntry{{SpecialistID: f.Specialists[0].ID, Priority: 1}}
+	kind.Specialists = []clinic.AssignmentEntry{{SpecialistID: f.Specialists[0].ID, Priority: 1}}
 	return f
 }
 

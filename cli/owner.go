@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"holdfast/engine"
+	"holdfast/engine/account"
 	"holdfast/store"
 )
 
@@ -52,7 +52,7 @@ func (h *house) createOwner(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, err)
 		return
 	}
-	u, err := h.engine.CreateUser(r.Context(), localActor, engine.NewUser{Email: ask.Email, Name: ask.Name, Role: store.RoleOwner, Password: ask.Password})
+	u, err := h.engine.CreateUser(r.Context(), localActor, account.NewUser{Email: ask.Email, Name: ask.Name, Role: store.RoleOwner, Password: ask.Password})
 	if err != nil {
 		refuse(w, statusOf(err), err)
 		return
@@ -195,7 +195,7 @@ func (h *house) makeSetupToken(w http.ResponseWriter, r *http.Request) {
 	token, err := h.engine.NewSetupToken(r.Context())
 	if err != nil {
 		status := statusOf(err)
-		if errors.Is(err, engine.ErrSetupDone) {
+		if errors.Is(err, account.ErrSetupDone) {
 			status, err = http.StatusGone, errors.New("setup is done: somebody can sign in already. For a lost password: holdfast admin reset-password --email ADDRESS")
 		}
 		refuse(w, status, err)
@@ -241,7 +241,7 @@ func firstRun(ctx context.Context, w io.Writer, h *house, cfg config, base strin
 		return err
 	}
 	if cfg.ownerEmail != "" {
-		_, err := h.engine.CreateUser(ctx, localActor, engine.NewUser{Email: cfg.ownerEmail, Name: "Owner", Role: store.RoleOwner, Password: cfg.ownerPassword})
+		_, err := h.engine.CreateUser(ctx, localActor, account.NewUser{Email: cfg.ownerEmail, Name: "Owner", Role: store.RoleOwner, Password: cfg.ownerPassword})
 		if err != nil {
 			return fmt.Errorf("make the first owner from --owner-email and --owner-password: %w", err)
 		}

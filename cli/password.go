@@ -8,15 +8,15 @@ import (
 	"os"
 	"strings"
 
-	"golang.org/x/term"
+	"holdfast/engine/account"
 
-	"holdfast/engine"
+	"golang.org/x/term"
 )
 
 // readPassword asks for a password. At a terminal it is not shown while it is typed, and therefore asked for twice; from a
 // file or a pipe it is the first line.
 func (p process) readPassword(ctx context.Context) (string, error) {
-	_, _ = fmt.Fprintf(p.stderr, "Password (at least %d characters), then Enter: ", engine.MinPassword)
+	_, _ = fmt.Fprintf(p.stderr, "Password (at least %d characters), then Enter: ", account.MinPassword)
 	if f, ok := p.stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		first, err := p.readHidden(ctx, int(f.Fd()))
 		if err != nil {
@@ -29,7 +29,7 @@ func (p process) readPassword(ctx context.Context) (string, error) {
 		}
 		return first, err
 	}
-	line, err := io.ReadAll(io.LimitReader(p.stdin, engine.MaxPassword+2))
+	line, err := io.ReadAll(io.LimitReader(p.stdin, account.MaxPassword+2))
 	if err != nil {
 		return "", fmt.Errorf("read the password: %w", err)
 	}

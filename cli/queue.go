@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"holdfast/engine"
+	"holdfast/engine/outbound"
 	"holdfast/store"
 )
 
@@ -41,7 +41,7 @@ type operationBody struct {
 
 func (h *house) listQueue(w http.ResponseWriter, r *http.Request) {
 	limit, _ := strconv.Atoi(r.URL.Query().Get("limit"))
-	status, err := h.engine.QueueStatus(r.Context(), engine.QueueFilter{Status: store.OperationStatus(r.URL.Query().Get("status")), Limit: limit})
+	status, err := h.engine.QueueStatus(r.Context(), outbound.QueueFilter{Status: store.OperationStatus(r.URL.Query().Get("status")), Limit: limit})
 	if err != nil {
 		refuse(w, statusOf(err), err)
 		return

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"holdfast/engine"
+	"holdfast/engine/clinic"
 	"holdfast/engine/enginetest"
 	"holdfast/engine/upstream"
 	"holdfast/engine/upstream/upstreamtest"
@@ -147,21 +147,21 @@ func TestQueueListAndRetry(t *testing.T) {
 }
 
 // knownUpstream is the clinic of testdata with ada and the check-up known to the practice system.
-func knownUpstream(t *testing.T) engine.ClinicFile {
+func knownUpstream(t *testing.T) clinic.ClinicFile {
 	t.Helper()
 	text, err := os.ReadFile(harbour)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var file engine.ClinicFile
+	var file clinic.ClinicFile
 	if err := decodeStrictly(text, &file); err != nil {
 		t.Fatal(err)
 	}
 	file.Clinic.Timezone = "UTC"
-	file.Specialists[0].Upstream = &engine.UpstreamSpecialist{
+	file.Specialists[0].Upstream = &clinic.UpstreamSpecialist{
 		ScheduleViewGUID: "11111111-2222-4333-8444-555555555555", ScheduleColumnGUID: "66666666-7777-4888-8999-000000000000",
 	}
-	file.AppointmentTypes[0].Upstream = &engine.UpstreamType{AppointmentTypeGUID: "bbbbbbbb-cccc-4ddd-8eee-ffffffffffff"}
+	file.AppointmentTypes[0].Upstream = &clinic.UpstreamType{AppointmentTypeGUID: "bbbbbbbb-cccc-4ddd-8eee-ffffffffffff"}
 	return file
 }
 
@@ -197,7 +197,7 @@ func TestTheDemosAgentBooks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var clinic engine.ClinicFile
+	var clinic clinic.ClinicFile
 	if err := decodeStrictly(demoClinic, &clinic); err != nil {
 		t.Fatal(err)
 	}

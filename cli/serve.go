@@ -17,7 +17,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast/engine"
+	"holdfast/engine/booking"
 	"holdfast/engine/notice"
+	"holdfast/engine/outbound"
 	"holdfast/holds/memory"
 	"holdfast/store"
 	"holdfast/store/bolt"
@@ -126,7 +128,7 @@ func openHouse(ctx context.Context, cfg config, o houseOptions) (_ *house, err e
 	}
 	h.closing = append(h.closing, h.store.Close)
 
-	h.holds = memory.New(memory.Options{Booked: engine.Booked(h.store)})
+	h.holds = memory.New(memory.Options{Booked: booking.Booked(h.store)})
 	h.closing = append(h.closing, h.holds.Close)
 
 	if cfg.timeslotsCacheTTL == 0 {
@@ -185,7 +187,7 @@ func (h *house) openQueue(ctx context.Context, cfg config, about houseOptions, o
 	if err := h.openUpstream(cfg, about.line, o); err != nil {
 		return err
 	}
-	o.Notices = engine.NoticeOptions{
+	o.Notices = outbound.NoticeOptions{
 		Mailer: mailer, Hooks: notice.NewHooks(notice.HookOptions{AllowPrivate: cfg.webhookAllowPrivate}), From: cfg.mailFrom, BaseURL: knownURL(cfg),
 	}
 	return nil

@@ -14,7 +14,10 @@ import (
 	"unicode/utf8"
 
 	"holdfast/engine"
+	"holdfast/engine/account"
 	"holdfast/engine/notice"
+	"holdfast/engine/outbound"
+	"holdfast/engine/presence"
 	"holdfast/web"
 )
 
@@ -31,8 +34,8 @@ type config struct {
 	ownerEmail        string // of the owner to be made when there is none; empty: by the setup link
 	ownerPassword     string
 
-	presence engine.PresenceOptions
-	outbound engine.OutboundOptions
+	presence presence.PresenceOptions
+	outbound outbound.OutboundOptions
 	limits   web.Limits
 	keep     engine.Retention
 	upstream upstreamConfig
@@ -253,8 +256,8 @@ func parseAdminKey(v string) (string, error) {
 	if v == "" {
 		return "", nil
 	}
-	if len(v) < engine.MinAdminKey {
-		return "", fmt.Errorf("has %d characters and needs at least %d; make one with: openssl rand -base64 32", len(v), engine.MinAdminKey)
+	if len(v) < account.MinAdminKey {
+		return "", fmt.Errorf("has %d characters and needs at least %d; make one with: openssl rand -base64 32", len(v), account.MinAdminKey)
 	}
 	for i := range len(v) {
 		// What an Authorization header can carry: anything else could never match.
@@ -275,8 +278,8 @@ func parseOwnerEmail(v string) (string, error) {
 }
 
 func parseOwnerPassword(v string) (string, error) {
-	if n := utf8.RuneCountInString(v); v != "" && n < engine.MinPassword {
-		return "", fmt.Errorf("has %d characters and needs at least %d; a few words together are easy to remember", n, engine.MinPassword)
+	if n := utf8.RuneCountInString(v); v != "" && n < account.MinPassword {
+		return "", fmt.Errorf("has %d characters and needs at least %d; a few words together are easy to remember", n, account.MinPassword)
 	}
 	return v, nil
 }

@@ -14,6 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast/engine"
+	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
+	"holdfast/engine/record"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -59,7 +62,7 @@ func (p process) torture(ctx context.Context, cfg config, length time.Duration) 
 	if err != nil {
 		return err
 	}
-	var clinic engine.ClinicFile
+	var clinic clinic.ClinicFile
 	if err := decodeStrictly(demoClinic, &clinic); err != nil {
 		return errors.Join(err, h.close())
 	}
@@ -93,7 +96,7 @@ func (t *tally) print(w io.Writer, took time.Duration) {
 }
 
 // race is one client: it books whatever comes next, and now and then moves or cancels what it has.
-func (t *tally) race(ctx context.Context, e *engine.Engine, clinic *engine.ClinicFile, n int) {
+func (t *tally) race(ctx context.Context, e *engine.Engine, clinic *clinic.ClinicFile, n int) {
 	client := holds.ClientID(fmt.Sprintf("torture-client-%06d", n))
 	var mine []string
 	for ctx.Err() == nil {
@@ -106,14 +109,14 @@ func (t *tally) race(ctx context.Context, e *engine.Engine, clinic *engine.Clini
 		case action == 0 && len(mine) > 0:
 			what = &t.cancelled
 			last := len(mine) - 1
-			_, err = e.Cancel(ctx, engine.CancelRequest{ID: mine[last], Actor: localActor})
+			_, err = e.Cancel(ctx, booking.CancelRequest{ID: mine[last], Actor: localActor})
 			mine = mine[:last]
 		case action == 1 && len(mine) > 0:
 			what = &t.moved
-			_, err = e.Reschedule(ctx, engine.RescheduleRequest{ID: mine[rand.IntN(len(mine))], SlotStart: start, Actor: localActor, IgnoreHours: true})
+			_, err = e.Reschedule(ctx, booking.RescheduleRequest{ID: mine[rand.IntN(len(mine))], SlotStart: start, Actor: localActor, IgnoreHours: true})
 		default:
 			var a store.Appointment
-			a, err = e.Book(ctx, engine.BookRequest{
+			a, err = e.Book(ctx, booking.BookRequest{
 				AppointmentTypeID: kind.ID, SlotStart: start, Client: client, Patient: store.Patient{Name: "Torture"}, Source: store.SourceStaff,
 				Actor: localActor, IgnoreHours: true,
 			})
@@ -132,7 +135,7 @@ func (t *tally) count(ctx context.Context, what *int, err error) {
 	switch {
 	case err == nil:
 		*what++
-	case errors.Is(err, store.ErrSlotTaken) || errors.As(err, &held) || errors.Is(err, store.ErrVersion) || errors.Is(err, engine.ErrNotConfirmed):
+	case errors.Is(err, store.ErrSlotTaken) || errors.As(err, &held) || errors.Is(err, store.ErrVersion) || errors.Is(err, record.ErrNotConfirmed):
 		t.conflict++
 	case ctx.Err() == nil && t.failed == nil:
 		t.failed = err

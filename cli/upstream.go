@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/outbound"
 	"holdfast/engine/upstream"
 )
 
@@ -74,8 +75,8 @@ func upstreamSettings() []setting {
 			help: "how long an agent's caller waits for the answer to a booking, 3s to 25s; longer than the spacing, or a second child is queued",
 			set: func(c *config, v string) (err error) {
 				c.upstream.agentBound, err = parsePositive(v)
-				if err == nil && (c.upstream.agentBound < engine.MinAgentBound || c.upstream.agentBound > engine.MaxAgentBound) {
-					err = fmt.Errorf("should be %s to %s", engine.MinAgentBound, engine.MaxAgentBound)
+				if err == nil && (c.upstream.agentBound < outbound.MinAgentBound || c.upstream.agentBound > outbound.MaxAgentBound) {
+					err = fmt.Errorf("should be %s to %s", outbound.MinAgentBound, outbound.MaxAgentBound)
 				}
 				return err
 			},

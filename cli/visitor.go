@@ -15,7 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"holdfast/engine"
+	"holdfast/engine/clinic"
 )
 
 // The bounds of the demo's bustle: enough that something moves every second or two, and so few appointments at a time
@@ -40,7 +40,7 @@ type visitors struct {
 	booked []string // ids of the appointments that stand, oldest first
 }
 
-func newVisitors(base, adminKey string, clinic engine.ClinicFile, log *slog.Logger) *visitors {
+func newVisitors(base, adminKey string, clinic clinic.ClinicFile, log *slog.Logger) *visitors {
 	v := &visitors{base: base, adminKey: adminKey, log: log, http: &http.Client{Timeout: 10 * time.Second}}
 	for _, t := range clinic.AppointmentTypes {
 		v.types = append(v.types, t.ID)

@@ -9,13 +9,15 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/agent"
+	"holdfast/engine/outbound"
 	"holdfast/engine/upstream"
 	"holdfast/engine/upstream/upstreamtest"
 	"holdfast/store"
 )
 
 // instant is an upstream that takes no time: what is left is ours.
-type instant struct{ engine.Upstream }
+type instant struct{ outbound.Upstream }
 
 func (instant) SetAppointment(context.Context, upstream.NewAppointment) (upstream.Created, error) {
 	return upstream.Created{GUID: patientGUID(1)}, nil
@@ -36,7 +38,7 @@ func BenchmarkAgentBook(b *testing.B) {
 			p := newPractice(b, practiceOptions{specialists: chairs, upstream: &upstreamtest.Options{}, change: func(o *engine.Options) {
 				o.Upstream, o.Pacer = instant{}, upstream.NewPacer(time.Nanosecond)
 			}})
-			wishes := make([]engine.AgentBooking, b.N)
+			wishes := make([]agent.AgentBooking, b.N)
 			for n := range wishes {
 				wishes[n] = p.wishFor(n, n%chairs, p.slotAt(48+n/chairs))
 				if noted {
@@ -47,7 +49,7 @@ func BenchmarkAgentBook(b *testing.B) {
 			b.ResetTimer()
 			for _, w := range wishes {
 				began := time.Now()
-				if a := p.ask(w); a.Outcome != engine.AgentConfirmed {
+				if a := p.ask(w); a.Outcome != agent.AgentConfirmed {
 					b.Fatalf("got %+v", a)
 				}
 				took = append(took, time.Since(began))
@@ -101,7 +103,7 @@ func BenchmarkQueueWaiting(b *testing.B) {
 		})
 		b.Run(fmt.Sprintf("status/waiting=%d", waiting), func(b *testing.B) {
 			for b.Loop() {
-				if s, err := p.QueueStatus(ctx, engine.QueueFilter{}); err != nil || s.Pending != waiting || len(s.Operations) != 100 {
+				if s, err := p.QueueStatus(ctx, outbound.QueueFilter{}); err != nil || s.Pending != waiting || len(s.Operations) != 100 {
 					b.Fatalf("%d listed: %v", len(s.Operations), err)
 				}
 			}

@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"holdfast/engine"
+	"holdfast/engine/record"
 	"holdfast/store"
 )
 
@@ -30,10 +30,10 @@ func TestARevokedKeyIsDeadAtOnce(t *testing.T) {
 	if err := c.RevokeAPIKey(t.Context(), "system", key.ID); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.KeyStands(t.Context(), key.ID); !errors.Is(err, engine.ErrUnauthorized) || told != 1 {
+	if err := c.KeyStands(t.Context(), key.ID); !errors.Is(err, record.ErrUnauthorized) || told != 1 {
 		t.Errorf("a revoked key: got %v, told %d times; want ErrUnauthorized, once", err, told)
 	}
-	if _, err := c.Authenticate(t.Context(), secret); !errors.Is(err, engine.ErrUnauthorized) {
+	if _, err := c.Authenticate(t.Context(), secret); !errors.Is(err, record.ErrUnauthorized) {
 		t.Errorf("revoked: got %v, want ErrUnauthorized", err)
 	}
 }
@@ -54,7 +54,7 @@ func TestAKeyRevokedElsewhereIsDeadWithinASecond(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
-		if _, err := c.Authenticate(t.Context(), secret); !errors.Is(err, engine.ErrUnauthorized) {
+		if _, err := c.Authenticate(t.Context(), secret); !errors.Is(err, record.ErrUnauthorized) {
 			t.Errorf("revoked elsewhere: got %v, want ErrUnauthorized", err)
 		}
 	})

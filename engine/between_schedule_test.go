@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/clinic"
+	"holdfast/engine/record"
 	"holdfast/store"
 )
 
@@ -19,17 +21,17 @@ func TestScheduleChangesAreNotLost(t *testing.T) {
 	}{
 		{"settings",
 			func(e *engine.Engine) error {
-				_, err := e.UpdateSettings(ctx, "system", func(s *engine.Settings) { s.ReminderHours = 24 })
+				_, err := e.UpdateSettings(ctx, "system", func(s *clinic.Settings) { s.ReminderHours = 24 })
 				return err
 			},
 			func(e *engine.Engine) error {
-				_, err := e.UpdateSettings(ctx, "system", func(s *engine.Settings) { s.Accent = "plum" })
+				_, err := e.UpdateSettings(ctx, "system", func(s *clinic.Settings) { s.Accent = "plum" })
 				return err
 			},
 			func(e *engine.Engine) bool { s := e.Settings(); return s.ReminderHours == 24 && s.Accent == "plum" }},
 		{"the clinic and its settings",
 			func(e *engine.Engine) error {
-				_, err := e.UpdateSettings(ctx, "system", func(s *engine.Settings) { s.ReminderHours = 24 })
+				_, err := e.UpdateSettings(ctx, "system", func(s *clinic.Settings) { s.ReminderHours = 24 })
 				return err
 			},
 			func(e *engine.Engine) error {
@@ -41,7 +43,7 @@ func TestScheduleChangesAreNotLost(t *testing.T) {
 			}},
 		{"an import and settings",
 			func(e *engine.Engine) error {
-				_, err := e.UpdateSettings(ctx, "system", func(s *engine.Settings) { s.ReminderHours = 24 })
+				_, err := e.UpdateSettings(ctx, "system", func(s *clinic.Settings) { s.ReminderHours = 24 })
 				return err
 			},
 			func(e *engine.Engine) error {
@@ -97,11 +99,11 @@ func TestScheduleRefusesWhatIsTakenOrGoneMeanwhile(t *testing.T) {
 	ctx := context.Background()
 	c := newClinic(t, map[string]int{"ada": 1, "bea": 1})
 	xray := func(name string) store.AppointmentType {
-		t := engine.DefaultAppointmentType()
+		t := clinic.DefaultAppointmentType()
 		t.ID, t.Name = "xray", name
 		return t
 	}
-	var invalid *engine.ValidationError
+	var invalid *record.ValidationError
 	e := c.beside(func() {
 		if _, err := c.CreateAppointmentType(ctx, "system", xray("X-ray")); err != nil {
 			t.Error(err)

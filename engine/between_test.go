@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/account"
+	"holdfast/engine/record"
 	"holdfast/store"
 )
 
@@ -50,7 +52,7 @@ func (c *testClinic) staff() store.User {
 	if _, err := c.CreateUser(ctx, "system", owner()); err != nil {
 		c.t.Fatal(err)
 	}
-	u, err := c.CreateUser(ctx, "system", engine.NewUser{Email: "kim@example.org", Name: "Kim", Role: store.RoleReception, Password: goodPassword})
+	u, err := c.CreateUser(ctx, "system", account.NewUser{Email: "kim@example.org", Name: "Kim", Role: store.RoleReception, Password: goodPassword})
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -74,14 +76,14 @@ func (c *testClinic) user(id string) store.User {
 }
 
 // signedIn signs a user in, past the password and the code.
-func (c *testClinic) signedIn(u *store.User) *engine.Staff {
+func (c *testClinic) signedIn(u *store.User) *account.Staff {
 	c.t.Helper()
 	n, now := c.signIns.Add(1), time.Now().UTC()
 	s := store.SignIn{ID: fmt.Sprintf("sign-in-%d", n), Hash: [32]byte{byte(n)}, UserID: u.ID, CreatedAt: now, LastSeenAt: now, ExpiresAt: now.Add(time.Hour)}
 	if err := c.store.Write(context.Background(), func(tx store.Tx) error { return tx.InsertSignIn(context.Background(), s) }); err != nil {
 		c.t.Fatal(err)
 	}
-	return &engine.Staff{User: *u, SignIn: s}
+	return &account.Staff{User: *u, SignIn: s}
 }
 
 // withCode switches one-time codes on and returns the secret, and the code of this moment moved by so many steps.
@@ -96,9 +98,9 @@ func (c *testClinic) withCode(u *store.User) (secret []byte, code func(steps int
 	return secret, code
 }
 
-var kimsProof = engine.Proof{Password: goodPassword, Address: "192.0.2.7"}
+var kimsProof = account.Proof{Password: goodPassword, Address: "192.0.2.7"}
 
-var kim = engine.Credentials{Email: "kim@example.org", Password: goodPassword, Address: "192.0.2.7", UserAgent: "a browser"}
+var kim = account.Credentials{Email: "kim@example.org", Password: goodPassword, Address: "192.0.2.7", UserAgent: "a browser"}
 
 func ofTheSignIn(s store.SignIn) bool { return s.UserAgent == kim.UserAgent }
 
@@ -109,16 +111,16 @@ func TestSignInDecidesOnTheAccountAsItIs(t *testing.T) {
 		meanwhile func(c *testClinic, u store.User)
 		want      error
 	}{
-		{"switched off", func(c *testClinic, u store.User) { c.updateUser(u.ID, func(u *store.User) { u.Active = false }) }, engine.ErrWrongPassword},
+		{"switched off", func(c *testClinic, u store.User) { c.updateUser(u.ID, func(u *store.User) { u.Active = false }) }, account.ErrWrongPassword},
 		{"another address", func(c *testClinic, u store.User) {
 			c.updateUser(u.ID, func(u *store.User) { u.Email = "lee@example.org" })
-		}, engine.ErrWrongPassword},
+		}, account.ErrWrongPassword},
 		{"another password", func(c *testClinic, u store.User) {
 			if _, err := c.UpdateUser(context.Background(), "system", u.ID, func(*store.User) {}, &other); err != nil {
 				c.t.Error(err)
 			}
-		}, engine.ErrWrongPassword},
-		{"one-time codes", func(c *testClinic, u store.User) { c.withCode(&u) }, engine.ErrCodeNeeded},
+		}, account.ErrWrongPassword},
+		{"one-time codes", func(c *testClinic, u store.User) { c.withCode(&u) }, account.ErrCodeNeeded},
 		{"another role", func(c *testClinic, u store.User) {
 			c.updateUser(u.ID, func(u *store.User) { u.Role = store.RoleOwner })
 		}, nil},
@@ -158,11 +160,11 @@ func TestOneTimeCodeSignsInOnce(t *testing.T) {
 	for range 12 {
 		all.Go(func() {
 			_, _, err := c.SignIn(context.Background(), with)
-			var backoff *engine.BackoffError
+			var backoff *account.BackoffError
 			switch {
 			case err == nil:
 				in.Add(1)
-			case !errors.Is(err, engine.ErrWrongCode) && !errors.As(err, &backoff):
+			case !errors.Is(err, account.ErrWrongCode) && !errors.As(err, &backoff):
 				t.Errorf("got %v, want ErrWrongCode or *BackoffError", err)
 			}
 		})
@@ -177,7 +179,7 @@ func TestOneTimeCodeThatSignedInSwitchesNothingOn(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	u := c.staff()
 	secret, code := c.withCode(&u)
-	var invalid *engine.ValidationError
+	var invalid *record.ValidationError
 	proof := kimsProof
 	proof.Code = code(0)
 	if err := c.EnableTOTP(context.Background(), c.signedIn(&u), proof, secret, code(0)); !errors.As(err, &invalid) {
@@ -224,14 +226,14 @@ func TestChangePasswordRefusesWhatWasOverruled(t *testing.T) {
 		{"reset by the owner", func(c *testClinic, u store.User) error {
 			_, err := c.UpdateUser(ctx, "system", u.ID, func(*store.User) {}, &reset)
 			return err
-		}, engine.ErrWrongPassword},
+		}, account.ErrWrongPassword},
 		{"signed out", func(c *testClinic, u store.User) error {
 			list, err := c.SignIns(ctx, u.ID)
 			for _, s := range list {
 				err = errors.Join(err, c.SignOut(ctx, s.ID))
 			}
 			return err
-		}, engine.ErrUnauthorized},
+		}, record.ErrUnauthorized},
 		{"nothing", func(*testClinic, store.User) error { return nil }, nil},
 	} {
 		t.Run(x.name, func(t *testing.T) {
@@ -263,7 +265,7 @@ func TestOwnersCannotAllStepDownAtOnce(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	var owners []store.User
 	for _, email := range []string{"a@example.org", "b@example.org", "c@example.org", "d@example.org"} {
-		u, err := c.CreateUser(ctx, "system", engine.NewUser{Email: email, Name: email, Role: store.RoleOwner, Password: goodPassword})
+		u, err := c.CreateUser(ctx, "system", account.NewUser{Email: email, Name: email, Role: store.RoleOwner, Password: goodPassword})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -297,7 +299,7 @@ func TestSignInsAtOnceGuessNoMoreThanOneAfterTheOther(t *testing.T) {
 			wrong := kim
 			wrong.Password = "a wrong one, again"
 			_, _, err := c.SignIn(context.Background(), wrong)
-			if errors.Is(err, engine.ErrWrongPassword) {
+			if errors.Is(err, account.ErrWrongPassword) {
 				looked.Add(1)
 			}
 		})

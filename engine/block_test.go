@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"holdfast/engine"
+	"holdfast/engine/availability"
+	"holdfast/engine/clinic"
+	"holdfast/engine/record"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -32,9 +34,9 @@ func (c *testClinic) refused(what string, start time.Time) {
 	_, held := c.hold(7, "checkup", start, "ada")
 	_, booked := c.book(r)
 	for name, err := range map[string]error{"a hold": held, "a booking": booked} {
-		var no *engine.NotBookableError
-		if !errors.As(err, &no) || no.Reason != engine.ReasonOverrideClosed {
-			c.t.Errorf("%s: %s gets %v, want %s", what, name, err, engine.ReasonOverrideClosed)
+		var no *availability.NotBookableError
+		if !errors.As(err, &no) || no.Reason != availability.ReasonOverrideClosed {
+			c.t.Errorf("%s: %s gets %v, want %s", what, name, err, availability.ReasonOverrideClosed)
 		}
 	}
 	if slot := c.slot(1, "checkup", start, "ada"); slot != nil {
@@ -74,9 +76,9 @@ func TestBlocksOfOneDayAreRemovedOneByOne(t *testing.T) {
 	}
 	r := bookingOf(2, "checkup")
 	r.HoldID = begun.ID
-	var no *engine.NotBookableError
-	if _, err := c.book(r); !errors.As(err, &no) || no.Reason != engine.ReasonOverrideClosed {
-		t.Errorf("booking a hold from before the block: got %v, want %s", err, engine.ReasonOverrideClosed)
+	var no *availability.NotBookableError
+	if _, err := c.book(r); !errors.As(err, &no) || no.Reason != availability.ReasonOverrideClosed {
+		t.Errorf("booking a hold from before the block: got %v, want %s", err, availability.ReasonOverrideClosed)
 	}
 
 	if err := c.DeleteBlock(ctx, "key:test", first.ID); err != nil {
@@ -116,7 +118,7 @@ func TestBlockRefusals(t *testing.T) {
 	} {
 		x.block.SpecialistID = "ada"
 		_, err := c.CreateBlock(context.Background(), "key:test", x.block, nil)
-		var invalid *engine.ValidationError
+		var invalid *record.ValidationError
 		if !errors.As(err, &invalid) || len(invalid.Fields) != 1 || invalid.Fields[0].Field != x.field {
 			t.Errorf("%s: got %v, want one mistake in %s", name, err, x.field)
 		}
@@ -135,7 +137,7 @@ func TestAClinicFileHasItsBlocks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var file engine.ClinicFile
+	var file clinic.ClinicFile
 	if err := json.Unmarshal(raw, &file); err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +151,7 @@ func TestAClinicFileHasItsBlocks(t *testing.T) {
 		}
 	}
 	file.Specialists[0].Blocks = append(file.Specialists[0].Blocks, file.Specialists[0].Blocks[0])
-	var invalid *engine.ValidationError
+	var invalid *record.ValidationError
 	if _, err := fresh.Import(ctx, "system", file); !errors.As(err, &invalid) || invalid.Fields[0].Field != "specialists[0].blocks[1].id" {
 		t.Errorf("one block twice: got %v, want a mistake in specialists[0].blocks[1].id", err)
 	}

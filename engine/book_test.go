@@ -8,7 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"holdfast/engine"
+	"holdfast/engine/availability"
+	"holdfast/engine/booking"
+	"holdfast/engine/record"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -121,7 +123,7 @@ func TestBookPooledIsAssigned(t *testing.T) {
 		r.SlotStart = c.start
 		got = append(got, c.mustBook(r).SpecialistID)
 	}
-	first, _ := engine.Assign("checkup", c.start, []store.Assignment{{SpecialistID: "ada", Priority: 10}, {SpecialistID: "bea", Priority: 10}, {SpecialistID: "cem", Priority: 5}})
+	first, _ := availability.Assign("checkup", c.start, []store.Assignment{{SpecialistID: "ada", Priority: 10}, {SpecialistID: "bea", Priority: 10}, {SpecialistID: "cem", Priority: 5}})
 	if got[0] != first || got[1] == first || got[1] == "cem" || got[2] != "cem" {
 		t.Errorf("assigned %v, want %s, then the other of priority 10, then cem", got, first)
 	}
@@ -172,7 +174,7 @@ func TestCooldown(t *testing.T) {
 	}
 	r.SlotStart = c.start.Add(time.Hour)
 	a := c.mustBook(r) // the refused one consumed nothing
-	var cooling *engine.CooldownError
+	var cooling *booking.CooldownError
 	r.SlotStart = c.start.Add(2 * time.Hour)
 	if _, err := c.book(r); !errors.As(err, &cooling) {
 		t.Fatalf("a second booking: got %v, want *CooldownError", err)
@@ -185,7 +187,7 @@ func TestCooldown(t *testing.T) {
 	if held, _ := c.Holds(ctx); len(held) != 0 {
 		t.Errorf("%d holds are left behind by refusals, want none", len(held))
 	}
-	if _, err := c.Cancel(ctx, engine.CancelRequest{ID: a.ID, Actor: "manage"}); err != nil {
+	if _, err := c.Cancel(ctx, booking.CancelRequest{ID: a.ID, Actor: "manage"}); err != nil {
 		t.Fatal(err)
 	}
 	c.mustBook(r)
@@ -198,7 +200,7 @@ func TestCancelFreesTheSlot(t *testing.T) {
 	r.SlotStart = c.start
 	a := c.mustBook(r)
 	for range 2 { // cancelling twice is cancelling once
-		cancelled, err := c.Cancel(ctx, engine.CancelRequest{ID: a.ID, Actor: "manage"})
+		cancelled, err := c.Cancel(ctx, booking.CancelRequest{ID: a.ID, Actor: "manage"})
 		if err != nil || cancelled.Status != store.Cancelled || cancelled.Version != 2 {
 			t.Fatalf("cancel: %v, status %s version %d, want cancelled 2", err, cancelled.Status, cancelled.Version)
 		}
@@ -206,7 +208,7 @@ func TestCancelFreesTheSlot(t *testing.T) {
 	r = bookingOf(2, "surgery")
 	r.SlotStart = c.start
 	c.mustBook(r)
-	if _, err := c.Cancel(ctx, engine.CancelRequest{ID: a.ID, Version: 1, Actor: "key:x"}); !errors.Is(err, store.ErrVersion) {
+	if _, err := c.Cancel(ctx, booking.CancelRequest{ID: a.ID, Version: 1, Actor: "key:x"}); !errors.Is(err, store.ErrVersion) {
 		t.Errorf("a stale version: got %v, want ErrVersion", err)
 	}
 }
@@ -214,7 +216,7 @@ func TestCancelFreesTheSlot(t *testing.T) {
 func TestIdempotencyCommitsWithTheBooking(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	ctx := context.Background()
-	once := &engine.Once{Scope: "s", Key: "k", Fingerprint: [32]byte{1}, Answer: func(v any) (int, []byte) { return 201, []byte(v.(store.Appointment).ID) }}
+	once := &record.Once{Scope: "s", Key: "k", Fingerprint: [32]byte{1}, Answer: func(v any) (int, []byte) { return 201, []byte(v.(store.Appointment).ID) }}
 	r := bookingOf(1, "checkup")
 	r.SlotStart, r.Once = c.start, once
 	a := c.mustBook(r)
@@ -224,7 +226,7 @@ func TestIdempotencyCommitsWithTheBooking(t *testing.T) {
 	}
 	other := *once
 	other.Fingerprint = [32]byte{2}
-	if _, err := c.Recall(ctx, &other); !errors.Is(err, engine.ErrIdempotencyMismatch) {
+	if _, err := c.Recall(ctx, &other); !errors.Is(err, record.ErrIdempotencyMismatch) {
 		t.Errorf("the same key with another body: got %v, want ErrIdempotencyMismatch", err)
 	}
 	// A key that somebody used meanwhile undoes the booking.
@@ -238,7 +240,7 @@ func TestIdempotencyCommitsWithTheBooking(t *testing.T) {
 	}
 	// A refused booking remembers nothing.
 	r = bookingOf(2, "checkup")
-	r.SlotStart, r.Once = c.start, &engine.Once{Scope: "s", Key: "k2", Answer: once.Answer}
+	r.SlotStart, r.Once = c.start, &record.Once{Scope: "s", Key: "k2", Answer: once.Answer}
 	_, _ = c.book(r)
 	if got, err := c.Recall(ctx, r.Once); got != nil || err != nil {
 		t.Errorf("a refused booking is remembered: %+v %v", got, err)

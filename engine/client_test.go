@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"holdfast/engine"
+	"holdfast/engine/booking"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -14,21 +14,21 @@ import (
 func TestAppointmentsOfTheDeskHaveNoClient(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	const browser = holds.ClientID("the-browser-at-the-desk")
-	held, err := c.Hold(t.Context(), engine.HoldRequest{AppointmentTypeID: "checkup", SlotStart: c.start.Add(2 * time.Hour), Client: browser})
+	held, err := c.Hold(t.Context(), booking.HoldRequest{AppointmentTypeID: "checkup", SlotStart: c.start.Add(2 * time.Hour), Client: browser})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, x := range map[string]struct {
-		request engine.BookRequest
+		request booking.BookRequest
 		want    holds.ClientID
 	}{
-		"the desk":                    {engine.BookRequest{SlotStart: c.start, Source: store.SourceStaff}, ""},
-		"the desk, with its browser":  {engine.BookRequest{SlotStart: c.start.Add(time.Hour), Source: store.SourceStaff, Client: browser}, ""},
-		"the desk, from a hold":       {engine.BookRequest{HoldID: held.ID, Source: store.SourceStaff, Client: browser}, ""},
-		"the desk, overbooked":        {engine.BookRequest{SlotStart: c.start.Add(6 * time.Hour), SpecialistID: "ada", OverbookReason: "pain", Source: store.SourceStaff, Client: browser}, ""},
-		"a program":                   {engine.BookRequest{SlotStart: c.start.Add(3 * time.Hour), Source: store.SourceAPI}, ""},
-		"a program, for its client":   {engine.BookRequest{SlotStart: c.start.Add(4 * time.Hour), Source: store.SourceAPI, Client: "a-client-of-the-program"}, "a-client-of-the-program"},
-		"a patient, who has a secret": {engine.BookRequest{SlotStart: c.start.Add(5 * time.Hour), Source: store.SourceWeb, Client: "a-patient-who-books"}, "a-patient-who-books"},
+		"the desk":                    {booking.BookRequest{SlotStart: c.start, Source: store.SourceStaff}, ""},
+		"the desk, with its browser":  {booking.BookRequest{SlotStart: c.start.Add(time.Hour), Source: store.SourceStaff, Client: browser}, ""},
+		"the desk, from a hold":       {booking.BookRequest{HoldID: held.ID, Source: store.SourceStaff, Client: browser}, ""},
+		"the desk, overbooked":        {booking.BookRequest{SlotStart: c.start.Add(6 * time.Hour), SpecialistID: "ada", OverbookReason: "pain", Source: store.SourceStaff, Client: browser}, ""},
+		"a program":                   {booking.BookRequest{SlotStart: c.start.Add(3 * time.Hour), Source: store.SourceAPI}, ""},
+		"a program, for its client":   {booking.BookRequest{SlotStart: c.start.Add(4 * time.Hour), Source: store.SourceAPI, Client: "a-client-of-the-program"}, "a-client-of-the-program"},
+		"a patient, who has a secret": {booking.BookRequest{SlotStart: c.start.Add(5 * time.Hour), Source: store.SourceWeb, Client: "a-patient-who-books"}, "a-patient-who-books"},
 	} {
 		x.request.AppointmentTypeID, x.request.Actor, x.request.Patient = "checkup", "user:jo", store.Patient{Name: "Jo Doe"}
 		made, err := c.Book(t.Context(), x.request)
@@ -41,7 +41,7 @@ func TestAppointmentsOfTheDeskHaveNoClient(t *testing.T) {
 			t.Errorf("%s: the owner is %q, and %q in the database (%v); want that of %q", name, made.Owner, kept.Owner, err, x.want)
 		}
 	}
-	booked := engine.Booked(c.store)
+	booked := booking.Booked(c.store)
 	if !booked(held) {
 		t.Error("the booking of the desk's hold is not known as its booking")
 	}

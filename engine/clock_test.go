@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/clinic"
 	"holdfast/engine/upstream/upstreamtest"
 )
 
@@ -77,7 +78,7 @@ func TestAReminderGoesByTheClockAsItIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var clock settable
 		c, _ := noticeClinic(t, clock.with)
-		if _, err := c.UpdateSettings(t.Context(), "system", func(s *engine.Settings) { s.ReminderHours = 24 }); err != nil {
+		if _, err := c.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) { s.ReminderHours = 24 }); err != nil {
 			t.Fatal(err)
 		}
 		r := bookingOf(1, "checkup")

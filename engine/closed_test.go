@@ -7,7 +7,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"holdfast/engine"
+	"holdfast/engine/agent"
+	"holdfast/engine/availability"
+	"holdfast/engine/booking"
 	"holdfast/engine/upstream/upstreamtest"
 	"holdfast/store"
 )
@@ -16,24 +18,24 @@ import (
 type listing struct {
 	agents, page bool // offered
 	hold         error
-	reason       engine.Reason
+	reason       availability.Reason
 }
 
 // says asks everywhere about a start.
 func (p *practice) says(start time.Time) (l listing) {
 	p.t.Helper()
 	ctx := p.t.Context()
-	slots, err := p.AgentSlots(ctx, engine.AgentSlotsRequest{AppointmentTypeID: "cleaning", From: p.date(start), Days: 1, Count: 50})
+	slots, err := p.AgentSlots(ctx, agent.AgentSlotsRequest{AppointmentTypeID: "cleaning", From: p.date(start), Days: 1, Count: 50})
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	l.agents = slices.ContainsFunc(slots.Slots, func(s engine.AgentSlot) bool { return s.Start.Equal(start) })
-	list, err := p.Timeslots(ctx, engine.TimeslotsRequest{AppointmentTypeID: "cleaning", From: p.date(start), To: p.date(start).AddDays(1)})
+	l.agents = slices.ContainsFunc(slots.Slots, func(s agent.AgentSlot) bool { return s.Start.Equal(start) })
+	list, err := p.Timeslots(ctx, booking.TimeslotsRequest{AppointmentTypeID: "cleaning", From: p.date(start), To: p.date(start).AddDays(1)})
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	l.page = slices.ContainsFunc(list.Slots, func(s engine.Timeslot) bool { return s.Start.Equal(start) })
-	h, err := p.Hold(ctx, engine.HoldRequest{AppointmentTypeID: "cleaning", SlotStart: start, Client: client(7)})
+	l.page = slices.ContainsFunc(list.Slots, func(s booking.Timeslot) bool { return s.Start.Equal(start) })
+	h, err := p.Hold(ctx, booking.HoldRequest{AppointmentTypeID: "cleaning", SlotStart: start, Client: client(7)})
 	if l.hold = err; err == nil {
 		if _, err := p.ReleaseHold(ctx, h.ID, client(7)); err != nil {
 			p.t.Fatal(err)
@@ -60,7 +62,7 @@ func TestARefusedSlotIsClosedForAWhile(t *testing.T) {
 	open := listing{agents: true, page: true}
 	closed := func(t *testing.T, what string, got listing) {
 		t.Helper()
-		if got.agents || got.page || !errors.Is(got.hold, store.ErrSlotTaken) || got.reason != engine.ReasonTaken {
+		if got.agents || got.page || !errors.Is(got.hold, store.ErrSlotTaken) || got.reason != availability.ReasonTaken {
 			t.Errorf("%s: got %+v, want it offered nowhere, and taken", what, got)
 		}
 	}
@@ -74,10 +76,10 @@ func TestARefusedSlotIsClosedForAWhile(t *testing.T) {
 				}
 				p.upstream.Outcomes(outcome)
 				a := p.ask(p.wish(20))
-				if a.Outcome != engine.AgentRefused || len(a.Alternatives) != 3 {
+				if a.Outcome != agent.AgentRefused || len(a.Alternatives) != 3 {
 					t.Fatalf("got %+v, want it refused with three alternatives", a)
 				}
-				if slices.ContainsFunc(a.Alternatives, func(s engine.AgentSlot) bool { return s.Start.Equal(start) }) {
+				if slices.ContainsFunc(a.Alternatives, func(s agent.AgentSlot) bool { return s.Start.Equal(start) }) {
 					t.Error("the slot that was refused is an alternative to itself")
 				}
 				closed(t, "a moment after", p.says(start))

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/booking"
+	"holdfast/engine/outbound"
 	"holdfast/engine/upstream"
 	"holdfast/engine/upstream/upstreamtest"
 	"holdfast/store"
@@ -98,7 +100,7 @@ func (q poweredQueue) Change(ctx context.Context, op store.Operation, event, det
 }
 
 type poweredUpstream struct {
-	engine.Upstream
+	outbound.Upstream
 	*power
 }
 
@@ -184,11 +186,11 @@ func visitorBooks(p *practice) string {
 }
 
 func move(p *practice, id string) {
-	_, _ = p.Reschedule(context.Background(), engine.RescheduleRequest{ID: id, SlotStart: p.slotAt(30), Actor: "system"})
+	_, _ = p.Reschedule(context.Background(), booking.RescheduleRequest{ID: id, SlotStart: p.slotAt(30), Actor: "system"})
 }
 
 func cancel(p *practice, id string) {
-	_, _ = p.Cancel(context.Background(), engine.CancelRequest{ID: id, Actor: "system"})
+	_, _ = p.Cancel(context.Background(), booking.CancelRequest{ID: id, Actor: "system"})
 }
 
 // cutAt runs a story with the power cut at one step, starts again, and checks what became of it. It reports whether the

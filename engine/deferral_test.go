@@ -16,8 +16,11 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
 	"holdfast/engine/notice"
 	"holdfast/engine/notice/noticetest"
+	"holdfast/engine/outbound"
 )
 
 // Mail and webhooks without an internet: nothing is lost within a day, the order of an appointment is kept, and what ends
@@ -74,14 +77,14 @@ func TestMailWaitsForTheInternet(t *testing.T) {
 		r.SlotStart = c.start
 		a := c.mustBook(r)
 		time.Sleep(5 * time.Hour)
-		if _, err := c.Reschedule(t.Context(), engine.RescheduleRequest{ID: a.ID, SlotStart: c.start.Add(time.Hour), Actor: "manage"}); err != nil {
+		if _, err := c.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID, SlotStart: c.start.Add(time.Hour), Actor: "manage"}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Hour)
 		if got := c.states(a.ID); got["confirmation"] != "queued" || got["reschedule"] != "queued" {
 			t.Errorf("after six hours the mails are %v, want both waiting", got)
 		}
-		status, err := c.QueueStatus(t.Context(), engine.QueueFilter{})
+		status, err := c.QueueStatus(t.Context(), outbound.QueueFilter{})
 		if err != nil || status.Pending != 2 || status.Operations[0].Attempts != 0 || !strings.Contains(status.Operations[0].LastError, "could not be reached") {
 			t.Errorf("the queue is %+v, %v; want two that wait, without an attempt", status, err)
 		}
@@ -102,7 +105,7 @@ func TestMailIsGivenUpAfterADay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log lockedBuffer
 		c, _ := noticeClinic(t, mailBy(t, address, &log))
-		if _, err := c.UpdateSettings(t.Context(), "system", func(s *engine.Settings) { s.ReminderHours = 48 }); err != nil {
+		if _, err := c.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) { s.ReminderHours = 48 }); err != nil {
 			t.Fatal(err)
 		}
 		r := bookingOf(1, "checkup")
@@ -172,8 +175,8 @@ func TestWebhooksWaitForTheirReceiver(t *testing.T) {
 		c, _ := noticeClinic(t)
 		set := func(first string) {
 			t.Helper()
-			if _, err := c.UpdateSettings(t.Context(), "system", func(s *engine.Settings) {
-				s.Webhooks = []engine.WebhookEndpoint{{ID: "first", URL: first, Active: true}, {ID: "second", URL: there, Active: true}}
+			if _, err := c.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) {
+				s.Webhooks = []clinic.WebhookEndpoint{{ID: "first", URL: first, Active: true}, {ID: "second", URL: there, Active: true}}
 			}); err != nil {
 				t.Fatal(err)
 			}
@@ -183,11 +186,11 @@ func TestWebhooksWaitForTheirReceiver(t *testing.T) {
 		r.SlotStart = c.start
 		a := c.mustBook(r)
 		time.Sleep(3 * time.Second)
-		if _, err := c.Reschedule(t.Context(), engine.RescheduleRequest{ID: a.ID, SlotStart: c.start.Add(time.Hour), Actor: "manage"}); err != nil {
+		if _, err := c.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID, SlotStart: c.start.Add(time.Hour), Actor: "manage"}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
-		if _, err := c.Cancel(t.Context(), engine.CancelRequest{ID: a.ID, Actor: "manage"}); err != nil {
+		if _, err := c.Cancel(t.Context(), booking.CancelRequest{ID: a.ID, Actor: "manage"}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(5 * time.Second)
@@ -219,8 +222,8 @@ func TestAHangingWebhookDelaysOnlyItself(t *testing.T) {
 	quick := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { told <- struct{}{} }))
 	t.Cleanup(quick.Close)
 	c, _ := noticeClinic(t)
-	if _, err := c.UpdateSettings(t.Context(), "system", func(s *engine.Settings) {
-		s.Webhooks = []engine.WebhookEndpoint{{ID: "slow", URL: slow.URL, Active: true}, {ID: "quick", URL: quick.URL, Active: true}}
+	if _, err := c.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) {
+		s.Webhooks = []clinic.WebhookEndpoint{{ID: "slow", URL: slow.URL, Active: true}, {ID: "quick", URL: quick.URL, Active: true}}
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -249,8 +252,8 @@ func TestARefusedWebhookCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log lockedBuffer
 		c, _ := noticeClinic(t, func(o *engine.Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
-		if _, err := c.UpdateSettings(t.Context(), "system", func(s *engine.Settings) {
-			s.Webhooks = []engine.WebhookEndpoint{{URL: url, Active: true}}
+		if _, err := c.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) {
+			s.Webhooks = []clinic.WebhookEndpoint{{URL: url, Active: true}}
 		}); err != nil {
 			t.Fatal(err)
 		}

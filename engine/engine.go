@@ -24,65 +24,44 @@ package engine
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"holdfast/engine/account"
+	"holdfast/engine/agent"
+	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
+	"holdfast/engine/outbound"
+	"holdfast/engine/presence"
+	"holdfast/engine/record"
 	"holdfast/engine/token"
 	"holdfast/engine/upstream"
 	"holdfast/holds"
 	"holdfast/store"
 )
 
-// Engine decides. It is safe for concurrent use.
+// Engine decides. It is the arrangement of its wings: what one of them does is a method of the Engine as well. It is safe for
+// concurrent use.
 type Engine struct {
-	store    store.Store
-	holds    *countedHolds
-	log      *slog.Logger
-	options  Options
-	schedule scheduleCache
-	slots    *slotCache
-	recent   recentHolds
-	answers  answers
-	taken    takenTime
-	presence presenceState
-	live     liveDays
-	pulse    pulse
+	*record.Records    // what was recorded: audit, answers
+	*clinic.Clinic     // the schedule
+	*account.Account   // staff, sign-in, API keys
+	*presence.Presence // online, sessions
+	*booking.Booking   // hold, book, cancel, move, list
+	*outbound.Outbound // upstream, mail, webhooks
+	*agent.Agent       // voice and chat agents
 
-	usedTickets usedTickets
-	revoked     revoked
-	requested   chan struct{} // a session was asked for
-	knownKeys   knownKeys
-	guesses     guesses
-	passwords   passwords
-	keyring     atomic.Pointer[token.Keyring]
-	adminKey    []byte                  // SHA-256 of the bootstrap admin key; nil if there is none
-	work        []func(context.Context) // what Run keeps running
+	store   store.Store
+	holds   holds.Backend
+	log     *slog.Logger
+	options Options
+	work    []func(context.Context) // what Run keeps running
 
+	usedTickets   usedTickets
 	stopFollowing context.CancelFunc
-
-	outside           Outside
-	specialistChanged func(context.Context, store.Specialist)
-
-	started    time.Time   // what was promised before it was promised by another process
-	queue      store.Queue // nil: nothing is ever called
-	outbox     outbox
-	queueReady chan struct{} // closed when the queue is right after the start
-	lanes      []*lane
-	deliver    map[store.OperationKind]delivery // how each kind is delivered; complete when New returns
-	notices    []func(*change) []outbound       // what else a change promises; complete when New returns
-	directs    chan *direct                     // bookings to be tried while an agent waits
-	doubt      atomic.Int32                     // since the practice system answered well: how many writes nobody knows of
-	asks       *upstream.Pacer                  // spaces look-ups as Pacer spaces writes
-	agents     agentSessions
-	closed     closedTime
-	clock      queueClock
-	hookRests  rests   // webhook addresses that were not reached
-	posting    posting // webhook addresses that are being posted to
 }
 
 // Options configure an Engine; the zero value of each field is its default.
@@ -96,16 +75,16 @@ type Options struct {
 	// AdminKey is a bootstrap key with every scope, of at least MinAdminKey characters. Default: none.
 	AdminKey string
 
-	Presence PresenceOptions
+	Presence presence.PresenceOptions
 
 	// Queue keeps the outbound calls still to be made. Default: none, and nothing outside is ever called.
 	Queue store.Queue
 	// QueueRebuilt says that the queue began empty although there may be promises: what was attempted is not known.
 	QueueRebuilt bool
 	// Outbound are the times and limits of outbound calls.
-	Outbound OutboundOptions
+	Outbound outbound.OutboundOptions
 	// Upstream is the clinic's practice-management system. It needs a Queue. Default: none, appointments are only here.
-	Upstream Upstream
+	Upstream outbound.Upstream
 	// Pacer spaces the writes of Upstream; it must be the one that Upstream restarts. Default: one of its own.
 	Pacer *upstream.Pacer
 	// AgentAllowLegacy lets agents book with a bare patientGUID, without a token.
@@ -116,7 +95,7 @@ type Options struct {
 	// DebugReplies adds _debug to the answers to agents.
 	DebugReplies bool
 	// Notices are how people and programs are told of changes.
-	Notices NoticeOptions
+	Notices outbound.NoticeOptions
 	// Copies lists the copies of the data that erasing a person does not reach. Nil: none are known.
 	Copies func() ([]Copy, error)
 	// OnFatal is told when nothing can be written to the queue any more and the process should be restarted.
@@ -147,51 +126,65 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	if o.TimeslotsCacheBytes == 0 {
 		o.TimeslotsCacheBytes = 32 << 20
 	}
-	o.Presence = o.Presence.withDefaults()
 	if o.Keyring == nil {
 		o.Keyring = token.Generate(time.Now())
 	}
-	o.Outbound = o.Outbound.withDefaults()
+	o.Outbound = o.Outbound.WithDefaults()
 	o.Retention = o.Retention.withDefaults()
 	if o.Upstream != nil && o.Queue == nil {
 		return nil, errors.New("engine: an Upstream needs a Queue")
 	}
 	if o.AgentBound == 0 {
-		o.AgentBound = DefaultAgentBound
+		o.AgentBound = outbound.DefaultAgentBound
 	}
-	if o.AgentBound < MinAgentBound || o.AgentBound > MaxAgentBound {
-		return nil, fmt.Errorf("engine: AgentBound is %s; it must be %s to %s", o.AgentBound, MinAgentBound, MaxAgentBound)
+	if o.AgentBound < outbound.MinAgentBound || o.AgentBound > outbound.MaxAgentBound {
+		return nil, fmt.Errorf("engine: AgentBound is %s; it must be %s to %s", o.AgentBound, outbound.MinAgentBound, outbound.MaxAgentBound)
 	}
 	if o.Pacer == nil {
 		o.Pacer = upstream.NewPacer(0)
 	}
-	e := &Engine{store: o.Store, holds: &countedHolds{Backend: o.Holds}, log: o.Logger, options: o, passwords: newPasswords(), requested: make(chan struct{}, 1)}
-	e.outside, e.specialistChanged, e.presence.options = e, e.followActive, o.Presence
-	e.started = e.now()
-	e.taken.filled = e.fillBusy
-	e.prepareOutbound()
-	e.prepareNotices()
-	e.keyring.Store(o.Keyring)
-	if o.AdminKey != "" {
-		if len(o.AdminKey) < MinAdminKey {
-			return nil, fmt.Errorf("the admin key has %d characters; it needs at least %d", len(o.AdminKey), MinAdminKey)
-		}
-		sum := sha256.Sum256([]byte(o.AdminKey))
-		e.adminKey = sum[:]
-	}
-	e.schedule.clock.Store(uint64(time.Now().UnixMilli()))
-	var err error
-	if e.slots, err = newSlotCache(o.TimeslotsCacheBytes, o.TimeslotsCacheTTL); err != nil {
-		return nil, fmt.Errorf("slot cache: %w", err)
+	e, err := arrange(o)
+	if err != nil {
+		return nil, err
 	}
 	if err := e.beginToFollow(ctx); err != nil {
 		return nil, err
 	}
-	if err := e.seedPresence(ctx); err != nil {
+	if err := e.SeedPresence(ctx); err != nil {
 		return nil, fmt.Errorf("seed presence: %w", err)
 	}
-	e.work = append(e.work, e.forgetRecords, e.keepPresence, e.expireSessions)
-	e.work = append(e.work, e.outboundWork()...)
+	e.work = append(e.work, e.forgetRecords, e.KeepPresence, e.ExpireSessions)
+	e.work = append(e.work, e.Outbound.Work()...)
+	return e, nil
+}
+
+// arrange puts the wings together, each knowing only those before it here.
+func arrange(o Options) (*Engine, error) {
+	e := &Engine{store: o.Store, holds: o.Holds, log: o.Logger, options: o, Records: record.New(o.Store)}
+	e.Clinic = clinic.New(o.Store, o.Holds, o.Logger)
+	var err error
+	e.Account, err = account.New(o.Store, o.Logger, e.Clinic, o.AdminKey)
+	if err != nil {
+		return nil, err
+	}
+	e.Presence = presence.New(o.Store, o.Holds, o.Logger, e.Clinic, o.Presence)
+	e.Clinic.SpecialistChanged = e.FollowActive
+	e.Booking, err = booking.New(booking.Options{
+		Store: o.Store, Holds: o.Holds, Logger: o.Logger, Clinic: e.Clinic, Keyring: o.Keyring,
+		CacheTTL: o.TimeslotsCacheTTL, CacheBytes: o.TimeslotsCacheBytes,
+	})
+	if err != nil {
+		return nil, err
+	}
+	e.Outbound = outbound.New(outbound.Options{
+		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking,
+		Queue: o.Queue, QueueRebuilt: o.QueueRebuilt, Keep: o.Retention.Operations, Outbound: o.Outbound, Upstream: o.Upstream,
+		Pacer: o.Pacer, AgentBound: o.AgentBound, Notices: o.Notices, OnFatal: o.OnFatal, Wall: o.wall,
+	})
+	e.Agent = agent.New(agent.Options{
+		Store: o.Store, Holds: o.Holds, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking, Outbound: e.Outbound,
+		AllowLegacy: o.AgentAllowLegacy, DebugReplies: o.DebugReplies,
+	})
 	return e, nil
 }
 
@@ -203,8 +196,8 @@ func (e *Engine) Run(ctx context.Context) {
 	}
 	all.Wait()
 	e.stopFollowing()
-	e.OpenAll()
-	e.CloseCache()
+	e.Booking.OpenAll()
+	e.Booking.CloseCache()
 }
 
 // Ready answers nil if requests can be served: the database and the live state both answer.
@@ -215,8 +208,8 @@ func (e *Engine) Ready(ctx context.Context) error {
 	if err := e.holds.Ping(ctx); err != nil {
 		return fmt.Errorf("live state: %w", err)
 	}
-	if e.queue != nil {
-		if err := e.queue.Ping(ctx); err != nil {
+	if e.Outbound.Queue != nil {
+		if err := e.Outbound.Queue.Ping(ctx); err != nil {
 			return fmt.Errorf("queue: %w", err)
 		}
 	}

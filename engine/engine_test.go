@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
 	"holdfast/engine/enginetest"
 	"holdfast/holds"
 	"holdfast/holds/memory"
@@ -36,7 +38,7 @@ func newClinic(t testing.TB, priorities map[string]int) *testClinic {
 	if err != nil {
 		t.Fatal(err)
 	}
-	live := memory.New(memory.Options{Booked: engine.Booked(db)})
+	live := memory.New(memory.Options{Booked: booking.Booked(db)})
 	e, err := engine.New(ctx, engine.Options{Store: db, Holds: live})
 	if err != nil {
 		t.Fatal(err)
@@ -68,18 +70,18 @@ func newClinic(t testing.TB, priorities map[string]int) *testClinic {
 	return c
 }
 
-func clinicFile(priorities map[string]int) engine.ClinicFile {
-	f := engine.ClinicFile{Clinic: &engine.ClinicEntry{Name: "Harbour Clinic", Timezone: "UTC", Locale: "en"}}
-	var hours []engine.HoursEntry
+func clinicFile(priorities map[string]int) clinic.ClinicFile {
+	f := clinic.ClinicFile{Clinic: &clinic.ClinicEntry{Name: "Harbour Clinic", Timezone: "UTC", Locale: "en"}}
+	var hours []clinic.HoursEntry
 	for day := range 7 {
-		hours = append(hours, engine.HoursEntry{Weekday: store.Weekday(day), Start: 0, End: 1440})
+		hours = append(hours, clinic.HoursEntry{Weekday: store.Weekday(day), Start: 0, End: 1440})
 	}
-	var everyone []engine.AssignmentEntry
+	var everyone []clinic.AssignmentEntry
 	for id, priority := range priorities {
-		f.Specialists = append(f.Specialists, engine.SpecialistEntry{ID: id, Name: "Dr " + id, Timezone: "UTC", Active: true, WeeklyHours: hours})
-		everyone = append(everyone, engine.AssignmentEntry{SpecialistID: id, Priority: priority})
+		f.Specialists = append(f.Specialists, clinic.SpecialistEntry{ID: id, Name: "Dr " + id, Timezone: "UTC", Active: true, WeeklyHours: hours})
+		everyone = append(everyone, clinic.AssignmentEntry{SpecialistID: id, Priority: priority})
 	}
-	for _, t := range []engine.AppointmentTypeEntry{
+	for _, t := range []clinic.AppointmentTypeEntry{
 		{ID: "checkup", DurationMinutes: 30},
 		{ID: "surgery", DurationMinutes: 60, SlotStepMinutes: 30, BufferBeforeMinutes: 15, BufferAfterMinutes: 30},
 		{ID: "class", DurationMinutes: 60, Capacity: 3},
@@ -96,7 +98,7 @@ func client(n int) holds.ClientID { return holds.ClientID(fmt.Sprintf("client-%0
 
 func (c *testClinic) hold(n int, appointmentType string, start time.Time, specialist string) (holds.Hold, error) {
 	c.t.Helper()
-	return c.Hold(context.Background(), engine.HoldRequest{
+	return c.Hold(context.Background(), booking.HoldRequest{
 		AppointmentTypeID: appointmentType, SlotStart: start, SpecialistID: specialist, Client: client(n),
 	})
 }
@@ -111,19 +113,19 @@ func (c *testClinic) mustHold(n int, appointmentType string, start time.Time, sp
 }
 
 // booking is a request of client n with everything a web visitor sends.
-func bookingOf(n int, appointmentType string) engine.BookRequest {
-	return engine.BookRequest{
+func bookingOf(n int, appointmentType string) booking.BookRequest {
+	return booking.BookRequest{
 		AppointmentTypeID: appointmentType, Client: client(n), Source: store.SourceWeb, Actor: "client",
 		Patient: store.Patient{Name: fmt.Sprintf("Patient %d", n), Email: fmt.Sprintf("p%d@example.org", n)},
 	}
 }
 
-func (c *testClinic) book(r engine.BookRequest) (store.Appointment, error) {
+func (c *testClinic) book(r booking.BookRequest) (store.Appointment, error) {
 	c.t.Helper()
 	return c.Book(context.Background(), r)
 }
 
-func (c *testClinic) mustBook(r engine.BookRequest) store.Appointment {
+func (c *testClinic) mustBook(r booking.BookRequest) store.Appointment {
 	c.t.Helper()
 	a, err := c.book(r)
 	if err != nil {
@@ -133,10 +135,10 @@ func (c *testClinic) mustBook(r engine.BookRequest) store.Appointment {
 }
 
 // slot returns the listed slot of a type at a start, as client n sees it; nil if it is not listed.
-func (c *testClinic) slot(n int, appointmentType string, start time.Time, specialist string) *engine.Timeslot {
+func (c *testClinic) slot(n int, appointmentType string, start time.Time, specialist string) *booking.Timeslot {
 	c.t.Helper()
 	day := store.DateOf(start.UTC())
-	list, err := c.Timeslots(context.Background(), engine.TimeslotsRequest{
+	list, err := c.Timeslots(context.Background(), booking.TimeslotsRequest{
 		AppointmentTypeID: appointmentType, SpecialistID: specialist, From: day, To: day.AddDays(1), Client: client(n),
 	})
 	if err != nil {

@@ -1,13 +1,20 @@
 package engine
 
-import "time"
+import (
+	"time"
+
+	"holdfast/engine/account"
+	"holdfast/engine/presence"
+)
 
 // TOTPCode is what an authenticator app shows at an instant.
-func TOTPCode(secret []byte, at time.Time) string { return totpCode(secret, at.Unix()/totpStep) }
+func TOTPCode(secret []byte, at time.Time) string {
+	return account.TOTPCode(secret, at.Unix()/account.TotpStep)
+}
 
 // SetWall lets a test set the wall clock of an engine that is still to be opened. In a bubble of testing/synctest it could
 // not be set at all.
 func SetWall(o *Options, wall func() time.Time) { o.wall = wall }
 
 // OnlineDays adds up a presence log by local day.
-var OnlineDays = onlineDays
+var OnlineDays = presence.OnlineDays

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"holdfast/engine/clinic"
+	"holdfast/engine/record"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -12,10 +14,10 @@ import (
 // beginToFollow reads the schedule and follows everything that is committed from then on.
 func (e *Engine) beginToFollow(ctx context.Context) error {
 	seen := e.store.LastChange()
-	if err := e.readSchedule(ctx); err != nil {
+	if err := e.Clinic.ReadSchedule(ctx); err != nil {
 		return fmt.Errorf("read the schedule: %w", err)
 	}
-	e.moveGenerations()
+	e.Clinic.MoveGenerations()
 	following, stop := context.WithCancel(context.WithoutCancel(ctx))
 	e.stopFollowing = stop
 	if err := e.store.Changes(following, seen, e.follow); err != nil {
@@ -33,24 +35,24 @@ func (e *Engine) beginToFollow(ctx context.Context) error {
 // events come last, so whoever hears of a change finds it.
 func (e *Engine) follow(changes []store.Change) {
 	ctx := context.Background()
-	if slices.ContainsFunc(changes, ofSchedule) {
-		e.followSchedule(ctx, changes)
+	if slices.ContainsFunc(changes, clinic.OfSchedule) {
+		e.Clinic.FollowSchedule(ctx, changes)
 	}
 	for i := range changes {
 		switch c := &changes[i]; c.Noun {
 		case store.NounAppointment:
-			e.followAppointment(ctx, c)
+			e.Booking.FollowAppointment(ctx, c)
 		case store.NounSession:
-			e.publish(ctx, holds.Event{
+			e.Clinic.Publish(ctx, holds.Event{
 				Kind: holds.EventSession, SessionID: c.ID, Span: holds.Span{SpecialistID: c.Assigned}, ExpiresAt: c.Session.ExpiresAt,
-				Owner: spelledOwner(c.Owner), Reason: holds.Reason(c.Session.Status),
+				Owner: record.SpelledOwner(c.Owner), Reason: holds.Reason(c.Session.Status),
 			})
 		case store.NounAPIKey:
-			e.knownKeys.forget()
+			e.ForgetKeys()
 		}
 	}
 	if slices.ContainsFunc(changes, ofCredential) {
-		e.TellRevoked()
+		e.Account.TellRevoked()
 	}
 }
 

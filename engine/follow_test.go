@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/engine/booking"
+	"holdfast/engine/record"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -24,7 +26,7 @@ func TestMemoryEqualsTheDatabaseAfterRacingChanges(t *testing.T) {
 	for first := uint64(0); first < 1000; first += atOnce {
 		e, specialists := bookedClinic(t, 2, 0)
 		for seed := first; seed < first+atOnce; seed++ {
-			day := e.now().Truncate(24*time.Hour).AddDate(0, 0, int(2+seed-first))
+			day := record.Now().Truncate(24*time.Hour).AddDate(0, 0, int(2+seed-first))
 			raceChanges(t, e, specialists, day, seed)
 			if t.Failed() {
 				return
@@ -40,7 +42,7 @@ func raceChanges(t *testing.T, e *Engine, specialists []string, day time.Time, s
 	ctx := context.Background()
 	from, to := day, day.AddDate(0, 0, 1)
 	read := func() []store.Taken {
-		taken, err := e.TakenTime(ctx, specialists, from, to)
+		taken, err := e.Booking.TakenTime(ctx, specialists, from, to)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,7 +52,7 @@ func raceChanges(t *testing.T, e *Engine, specialists []string, day time.Time, s
 	start := func(n int) time.Time { return day.Add(8*time.Hour + time.Duration(n)*30*time.Minute) }
 	var ids []string
 	for n := range 3 {
-		a, err := e.Book(ctx, BookRequest{
+		a, err := e.Booking.Book(ctx, booking.BookRequest{
 			AppointmentTypeID: "checkup", SlotStart: start(n), SpecialistID: specialists[n%2], Source: store.SourceStaff, Actor: "system",
 			Patient: store.Patient{Name: "P"},
 		})
@@ -67,14 +69,14 @@ func raceChanges(t *testing.T, e *Engine, specialists []string, day time.Time, s
 				id, err := ids[r.IntN(len(ids))], error(nil)
 				switch r.IntN(4) {
 				case 0:
-					_, err = e.SetAttendance(ctx, id, 0, []store.Attendance{store.Arrived, store.Expected, store.Completed}[r.IntN(3)], "system", nil)
+					_, err = e.Booking.SetAttendance(ctx, id, 0, []store.Attendance{store.Arrived, store.Expected, store.Completed}[r.IntN(3)], "system", nil)
 				case 1:
-					_, err = e.Cancel(ctx, CancelRequest{ID: id, Actor: "system"})
+					_, err = e.Booking.Cancel(ctx, booking.CancelRequest{ID: id, Actor: "system"})
 				default:
-					_, err = e.Reschedule(ctx, RescheduleRequest{ID: id, SlotStart: start(r.IntN(16)), SpecialistID: specialists[r.IntN(2)], Actor: "system"})
+					_, err = e.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: id, SlotStart: start(r.IntN(16)), SpecialistID: specialists[r.IntN(2)], Actor: "system"})
 				}
 				var held *holds.HeldError
-				if err != nil && !errors.Is(err, ErrNotConfirmed) && !errors.Is(err, store.ErrVersion) && !errors.Is(err, store.ErrSlotTaken) && !errors.As(err, &held) {
+				if err != nil && !errors.Is(err, record.ErrNotConfirmed) && !errors.Is(err, store.ErrVersion) && !errors.Is(err, store.ErrSlotTaken) && !errors.As(err, &held) {
 					t.Errorf("seed %d: %v", seed, err)
 				}
 			}
@@ -92,7 +94,7 @@ func raceChanges(t *testing.T, e *Engine, specialists []string, day time.Time, s
 	if !slices.Equal(got, want) {
 		t.Errorf("seed %d: memory has\n%s\nand the database\n%s", seed, spell(got), spell(want))
 	}
-	list, err := e.Timeslots(ctx, TimeslotsRequest{AppointmentTypeID: "checkup", From: store.DateOf(from), To: store.DateOf(to)})
+	list, err := e.Booking.Timeslots(ctx, booking.TimeslotsRequest{AppointmentTypeID: "checkup", From: store.DateOf(from), To: store.DateOf(to)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,26 +128,26 @@ func spell(taken []store.Taken) (s string) {
 func TestARefusalOfTakenTimeAsksNoDatabase(t *testing.T) {
 	e, specialists := bookedClinic(t, 2, 0)
 	ctx := context.Background()
-	start := e.now().Truncate(24*time.Hour).AddDate(0, 0, 3).Add(10 * time.Hour)
+	start := record.Now().Truncate(24*time.Hour).AddDate(0, 0, 3).Add(10 * time.Hour)
 	for _, id := range specialists {
-		_, err := e.Book(ctx, BookRequest{AppointmentTypeID: "checkup", SlotStart: start, SpecialistID: id, Source: store.SourceStaff, Actor: "system",
+		_, err := e.Booking.Book(ctx, booking.BookRequest{AppointmentTypeID: "checkup", SlotStart: start, SpecialistID: id, Source: store.SourceStaff, Actor: "system",
 			Patient: store.Patient{Name: "P"}})
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	day := store.DateOf(start)
-	if _, err := e.Timeslots(ctx, TimeslotsRequest{AppointmentTypeID: "checkup", From: day.AddDays(-1), To: day.AddDays(2)}); err != nil {
+	if _, err := e.Booking.Timeslots(ctx, booking.TimeslotsRequest{AppointmentTypeID: "checkup", From: day.AddDays(-1), To: day.AddDays(2)}); err != nil {
 		t.Fatal(err)
 	}
 	counting := &countedReads{Store: e.store}
 	e.store = counting
 	for _, specialist := range []string{"", specialists[0]} {
-		_, err := e.Hold(ctx, HoldRequest{AppointmentTypeID: "checkup", SlotStart: start, SpecialistID: specialist, Client: "client-0123456789abcdef"})
+		_, err := e.Booking.Hold(ctx, booking.HoldRequest{AppointmentTypeID: "checkup", SlotStart: start, SpecialistID: specialist, Client: "client-0123456789abcdef"})
 		if !errors.Is(err, store.ErrSlotTaken) {
 			t.Errorf("a hold of %q: %v, want %v", specialist, err, store.ErrSlotTaken)
 		}
-		_, err = e.Book(ctx, BookRequest{AppointmentTypeID: "checkup", SlotStart: start, SpecialistID: specialist, Client: "client-0123456789abcdef",
+		_, err = e.Booking.Book(ctx, booking.BookRequest{AppointmentTypeID: "checkup", SlotStart: start, SpecialistID: specialist, Client: "client-0123456789abcdef",
 			Source: store.SourceWeb, Actor: "client", Patient: store.Patient{Name: "P", Email: "p@example.org"}})
 		if !errors.Is(err, store.ErrSlotTaken) {
 			t.Errorf("a booking of %q: %v, want %v", specialist, err, store.ErrSlotTaken)

@@ -7,7 +7,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"holdfast/engine"
+	"holdfast/engine/availability"
+	"holdfast/engine/booking"
+	"holdfast/engine/record"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -78,14 +80,14 @@ func TestHoldRefusals(t *testing.T) {
 		start time.Time
 		want  error
 	}{
-		{"between two starts", c.start.Add(7 * time.Minute), &engine.NotBookableError{Reason: engine.ReasonNotASlotStart}},
-		{"in the past", c.start.Add(-96 * time.Hour), &engine.NotBookableError{Reason: engine.ReasonTooSoon}},
-		{"past the horizon", c.start.Add(100 * 24 * time.Hour), &engine.NotBookableError{Reason: engine.ReasonTooFar}},
-		{"on a closed date", c.start.Add(72 * time.Hour), &engine.NotBookableError{Reason: engine.ReasonOverrideClosed}},
+		{"between two starts", c.start.Add(7 * time.Minute), &availability.NotBookableError{Reason: availability.ReasonNotASlotStart}},
+		{"in the past", c.start.Add(-96 * time.Hour), &availability.NotBookableError{Reason: availability.ReasonTooSoon}},
+		{"past the horizon", c.start.Add(100 * 24 * time.Hour), &availability.NotBookableError{Reason: availability.ReasonTooFar}},
+		{"on a closed date", c.start.Add(72 * time.Hour), &availability.NotBookableError{Reason: availability.ReasonOverrideClosed}},
 		{"taken", r.SlotStart, store.ErrSlotTaken},
 	} {
 		_, err := c.hold(1, "checkup", x.start, "ada")
-		var got, want *engine.NotBookableError
+		var got, want *availability.NotBookableError
 		if errors.As(x.want, &want) {
 			if !errors.As(err, &got) || *got != *want {
 				t.Errorf("%s: got %v, want %v", x.name, err, x.want)
@@ -100,8 +102,8 @@ func TestHoldRefusals(t *testing.T) {
 	if _, err := c.hold(1, "checkup", c.start.Add(3*time.Hour), "ada"); !errors.Is(err, holds.ErrQuota) {
 		t.Errorf("the fourth hold: got %v, want ErrQuota", err)
 	}
-	var invalid *engine.ValidationError
-	if _, err := c.Hold(ctx, engine.HoldRequest{AppointmentTypeID: "checkup", SlotStart: c.start, Client: "fifteen-chars.."}); !errors.As(err, &invalid) {
+	var invalid *record.ValidationError
+	if _, err := c.Hold(ctx, booking.HoldRequest{AppointmentTypeID: "checkup", SlotStart: c.start, Client: "fifteen-chars.."}); !errors.As(err, &invalid) {
 		t.Errorf("a client of 15 characters: got %v, want *ValidationError", err)
 	}
 }
@@ -146,7 +148,7 @@ func TestExplain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]engine.Reason{"ada": engine.ReasonTaken, "bea": engine.ReasonHeld, "cem": ""}
+	want := map[string]availability.Reason{"ada": availability.ReasonTaken, "bea": booking.ReasonHeld, "cem": ""}
 	for _, x := range got {
 		if x.Reason != want[x.SpecialistID] || x.Bookable != (x.Reason == "") {
 			t.Errorf("%s: %+v, want reason %q", x.SpecialistID, x, want[x.SpecialistID])

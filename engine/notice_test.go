@@ -15,8 +15,11 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
 	"holdfast/engine/enginetest"
 	"holdfast/engine/notice"
+	"holdfast/engine/outbound"
 	"holdfast/holds/memory"
 	"holdfast/store"
 	"holdfast/store/bolt"
@@ -48,7 +51,7 @@ func noticeClinicOn(t *testing.T, around func(store.Store) store.Store, change .
 		t.Fatal(err)
 	}
 	live := memory.New(memory.Options{})
-	o := engine.Options{Store: around(db), Holds: live, Queue: queue, Notices: engine.NoticeOptions{
+	o := engine.Options{Store: around(db), Holds: live, Queue: queue, Notices: outbound.NoticeOptions{
 		Mailer: mailer, Hooks: notice.NewHooks(notice.HookOptions{AllowPrivate: true}), BaseURL: "https://book.example.org",
 	}}
 	for _, with := range change {
@@ -102,7 +105,7 @@ func TestPatientsAreToldByMail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := noticeClinic(t)
 		ctx := context.Background()
-		if _, err := c.UpdateSettings(ctx, "system", func(s *engine.Settings) { s.ReminderHours = 24 }); err != nil {
+		if _, err := c.UpdateSettings(ctx, "system", func(s *clinic.Settings) { s.ReminderHours = 24 }); err != nil {
 			t.Fatal(err)
 		}
 		r := bookingOf(1, "checkup")
@@ -116,11 +119,11 @@ func TestPatientsAreToldByMail(t *testing.T) {
 		}
 
 		// The reminder is for later: it is neither waiting nor listed.
-		if q, err := c.QueueStatus(ctx, engine.QueueFilter{}); err != nil || q.Scheduled != 1 || q.Pending != 0 || q.Completed != len(q.Operations) {
+		if q, err := c.QueueStatus(ctx, outbound.QueueFilter{}); err != nil || q.Scheduled != 1 || q.Pending != 0 || q.Completed != len(q.Operations) {
 			t.Errorf("the queue is %+v, %v; want a reminder that is scheduled and nothing that waits", q, err)
 		}
 
-		moved, err := c.Reschedule(ctx, engine.RescheduleRequest{ID: a.ID, SlotStart: c.start.Add(time.Hour), Actor: "manage"})
+		moved, err := c.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID, SlotStart: c.start.Add(time.Hour), Actor: "manage"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +152,7 @@ func TestPatientsAreToldByMail(t *testing.T) {
 			t.Errorf("%d reminders were sent, want the one for the new time", reminders)
 		}
 
-		if _, err := c.Cancel(ctx, engine.CancelRequest{ID: a.ID, Actor: "manage"}); err != nil {
+		if _, err := c.Cancel(ctx, booking.CancelRequest{ID: a.ID, Actor: "manage"}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
@@ -182,8 +185,8 @@ func TestProgramsAreToldByWebhook(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	_, err := c.UpdateSettings(ctx, "system", func(s *engine.Settings) {
-		s.Webhooks = []engine.WebhookEndpoint{{URL: server.URL, Active: true}}
+	_, err := c.UpdateSettings(ctx, "system", func(s *clinic.Settings) {
+		s.Webhooks = []clinic.WebhookEndpoint{{URL: server.URL, Active: true}}
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -205,7 +208,7 @@ func TestProgramsAreToldByWebhook(t *testing.T) {
 			t.Errorf("the webhook says %q: %s", secret, got.body)
 		}
 	}
-	if _, err := c.Cancel(ctx, engine.CancelRequest{ID: a.ID, Actor: "manage"}); err != nil {
+	if _, err := c.Cancel(ctx, booking.CancelRequest{ID: a.ID, Actor: "manage"}); err != nil {
 		t.Fatal(err)
 	}
 	if got := <-calls; !strings.Contains(got.body, `"appointment.cancelled"`) {
@@ -215,18 +218,18 @@ func TestProgramsAreToldByWebhook(t *testing.T) {
 
 func TestWebhookKeepsItsSecret(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
-	put := func(list ...engine.WebhookEndpoint) []engine.WebhookEndpoint {
+	put := func(list ...clinic.WebhookEndpoint) []clinic.WebhookEndpoint {
 		t.Helper()
-		s, err := c.UpdateSettings(context.Background(), "system", func(s *engine.Settings) { *s = engine.Settings{Webhooks: list} })
+		s, err := c.UpdateSettings(context.Background(), "system", func(s *clinic.Settings) { *s = clinic.Settings{Webhooks: list} })
 		if err != nil {
 			t.Fatal(err)
 		}
 		return s.Webhooks
 	}
-	first := put(engine.WebhookEndpoint{ID: "crm", URL: "https://crm.example.org", Active: true}, engine.WebhookEndpoint{ID: "desk", URL: "https://desk.example.org"})
+	first := put(clinic.WebhookEndpoint{ID: "crm", URL: "https://crm.example.org", Active: true}, clinic.WebhookEndpoint{ID: "desk", URL: "https://desk.example.org"})
 	given := notice.NewWebhookSecret()
-	again := put(engine.WebhookEndpoint{ID: "desk", URL: "https://desk.example.org", Secret: given}, engine.WebhookEndpoint{ID: "crm", URL: "https://crm.example.org/new"},
-		engine.WebhookEndpoint{ID: "other", URL: "https://crm.example.org"})
+	again := put(clinic.WebhookEndpoint{ID: "desk", URL: "https://desk.example.org", Secret: given}, clinic.WebhookEndpoint{ID: "crm", URL: "https://crm.example.org/new"},
+		clinic.WebhookEndpoint{ID: "other", URL: "https://crm.example.org"})
 	if again[0].Secret != given {
 		t.Errorf("a secret that is given: got %q, want %q", again[0].Secret, given)
 	}
@@ -238,7 +241,7 @@ func TestWebhookKeepsItsSecret(t *testing.T) {
 	}
 	// One that was removed comes back as a new one.
 	put()
-	if s := put(engine.WebhookEndpoint{ID: "crm", URL: "https://crm.example.org"}); s[0].Secret == first[0].Secret {
+	if s := put(clinic.WebhookEndpoint{ID: "crm", URL: "https://crm.example.org"}); s[0].Secret == first[0].Secret {
 		t.Error("a webhook that was removed has its secret again")
 	}
 }

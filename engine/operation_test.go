@@ -12,6 +12,10 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/agent"
+	"holdfast/engine/booking"
+	"holdfast/engine/outbound"
+	"holdfast/engine/record"
 	"holdfast/engine/upstream/upstreamtest"
 	"holdfast/store"
 )
@@ -29,7 +33,7 @@ func TestUpstreamAwayForADay(t *testing.T) {
 				begun := time.Now()
 				for n := range bookings {
 					a := p.ask(p.wish(48*3 + n))
-					if a.Outcome != engine.AgentQueued {
+					if a.Outcome != agent.AgentQueued {
 						t.Fatalf("booking %d: got %+v, want it queued", n, a)
 					}
 					time.Sleep(2 * time.Hour)
@@ -124,14 +128,14 @@ func TestTenAttempts(t *testing.T) {
 		if want := []time.Duration{10 * s, 20 * s, 40 * s, 80 * s, 160 * s, 300 * s, 300 * s, 300 * s, 300 * s, 300 * s}; !slices.Equal(waits, want) {
 			t.Errorf("the attempts came %v apart, want %v", waits, want)
 		}
-		status, err := p.QueueStatus(t.Context(), engine.QueueFilter{Names: true})
+		status, err := p.QueueStatus(t.Context(), outbound.QueueFilter{Names: true})
 		if err != nil || status.Failed != 1 || len(status.Operations) != 1 || status.Operations[0].Attempts != 10 || status.Operations[0].LastError == "" {
 			t.Fatalf("the queue: %+v, %v; want one failed after 10", status, err)
 		}
 		if got := p.bookingOf(); got.UpstreamState != store.UpstreamFailed {
 			t.Errorf("upstream %s, want failed", got.UpstreamState)
 		}
-		if err := p.ReviewOperation(t.Context(), "user:jo", a.OperationID, engine.DecisionExists); !errors.Is(err, engine.ErrOperationState) {
+		if err := p.ReviewOperation(t.Context(), "user:jo", a.OperationID, outbound.DecisionExists); !errors.Is(err, record.ErrOperationState) {
 			t.Errorf("review of what needs none: got %v, want ErrOperationState", err)
 		}
 		if err := p.RetryOperation(t.Context(), "user:jo", a.OperationID); err != nil {
@@ -144,7 +148,7 @@ func TestTenAttempts(t *testing.T) {
 		if got := p.bookingOf(); got.UpstreamState != store.UpstreamConfirmed || p.upstream.Score().Appointments != 1 {
 			t.Errorf("tried again: upstream %s, %+v", got.UpstreamState, p.upstream.Score())
 		}
-		if err := p.RetryOperation(t.Context(), "user:jo", a.OperationID); !errors.Is(err, engine.ErrOperationState) {
+		if err := p.RetryOperation(t.Context(), "user:jo", a.OperationID); !errors.Is(err, record.ErrOperationState) {
 			t.Errorf("a retry of what is done: got %v, want ErrOperationState", err)
 		}
 		if err := p.RetryOperation(t.Context(), "user:jo", "op-1-unknown"); !errors.Is(err, store.ErrNotFound) {
@@ -157,15 +161,15 @@ func TestTenAttempts(t *testing.T) {
 func TestReview(t *testing.T) {
 	garbage := upstreamtest.Step{Procedure: "GetAppointmentListByPatient", Outcome: upstreamtest.Garbage}
 	for _, test := range []struct {
-		decision engine.Decision
+		decision outbound.Decision
 		outcome  upstreamtest.Outcome
 		state    store.UpstreamState
 		there    int
 		guid     bool
 	}{
-		{engine.DecisionExists, upstreamtest.LostApplied, store.UpstreamConfirmed, 1, true},
-		{engine.DecisionResend, upstreamtest.LostNotApplied, store.UpstreamConfirmed, 1, true},
-		{engine.DecisionGiveUp, upstreamtest.LostNotApplied, store.UpstreamFailed, 0, false},
+		{outbound.DecisionExists, upstreamtest.LostApplied, store.UpstreamConfirmed, 1, true},
+		{outbound.DecisionResend, upstreamtest.LostNotApplied, store.UpstreamConfirmed, 1, true},
+		{outbound.DecisionGiveUp, upstreamtest.LostNotApplied, store.UpstreamFailed, 0, false},
 	} {
 		t.Run(string(test.decision), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -177,7 +181,7 @@ func TestReview(t *testing.T) {
 				if err != nil || op.Status != store.OperationFailed || !op.NeedsReview || p.bookingOf().UpstreamState != store.UpstreamReview {
 					t.Fatalf("after three failed look-ups: %+v, %v, upstream %s", op, err, p.bookingOf().UpstreamState)
 				}
-				if err := p.RetryOperation(t.Context(), "user:jo", a.OperationID); !errors.Is(err, engine.ErrOperationState) {
+				if err := p.RetryOperation(t.Context(), "user:jo", a.OperationID); !errors.Is(err, record.ErrOperationState) {
 					t.Errorf("a retry without a decision: got %v, want ErrOperationState", err)
 				}
 				if err := p.ReviewOperation(t.Context(), "user:jo", a.OperationID, "perhaps"); err == nil {
@@ -247,7 +251,7 @@ func TestVisitorsUpstream(t *testing.T) {
 			t.Fatalf("delivered: %+v", first)
 		}
 		for _, half := range []int{30, 31} { // elsewhere, then to the half hour after it
-			if _, err := p.Reschedule(t.Context(), engine.RescheduleRequest{ID: a.ID, SlotStart: p.slotAt(half), Actor: "user:jo"}); err != nil {
+			if _, err := p.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID, SlotStart: p.slotAt(half), Actor: "user:jo"}); err != nil {
 				t.Fatal(err)
 			}
 			p.until(2*time.Minute, "settled", p.settled)
@@ -270,7 +274,7 @@ func TestVisitorsUpstream(t *testing.T) {
 		if len(live) != 2 || !live[0].Start.Equal(p.slotAt(31)) || len(patients) != 1 {
 			t.Errorf("upstream %+v of %d patients, want the moved one and the second, of one patient", live, len(patients))
 		}
-		if _, err := p.Cancel(t.Context(), engine.CancelRequest{ID: a.ID, Actor: "manage"}); err != nil {
+		if _, err := p.Cancel(t.Context(), booking.CancelRequest{ID: a.ID, Actor: "manage"}); err != nil {
 			t.Fatal(err)
 		}
 		p.until(2*time.Minute, "settled", p.settled)
@@ -417,7 +421,7 @@ func TestNothingPersonalLeaks(t *testing.T) {
 				}
 			}
 		}
-		who, err := p.AgentIdentify(t.Context(), agentKey, engine.AgentPatient{
+		who, err := p.AgentIdentify(t.Context(), agentKey, agent.AgentPatient{
 			FirstName: "Canarina", LastName: "Canaroe", BirthDate: "06/05/1987", Phone: "+1 555 5550199", Email: "canary@example.org", UUI: "call",
 		})
 		if err != nil {
@@ -427,7 +431,7 @@ func TestNothingPersonalLeaks(t *testing.T) {
 		b := p.wish(48 * 3)
 		b.PatientGUID, b.BookingAuthToken, b.ChildName, b.Note = who.PatientGUID, who.BookingAuthToken, "Canarychild", "Insurance: Canaryplan"
 		a := p.ask(b)
-		if a.Outcome != engine.AgentQueued {
+		if a.Outcome != agent.AgentQueued {
 			t.Fatalf("got %+v, want it queued", a)
 		}
 		visitor := bookingOf(9, "cleaning")
@@ -437,7 +441,7 @@ func TestNothingPersonalLeaks(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 20 {
-			status, err := p.QueueStatus(t.Context(), engine.QueueFilter{})
+			status, err := p.QueueStatus(t.Context(), outbound.QueueFilter{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -446,8 +450,8 @@ func TestNothingPersonalLeaks(t *testing.T) {
 			}
 			time.Sleep(20 * time.Second)
 		}
-		named, err := p.QueueStatus(t.Context(), engine.QueueFilter{Names: true})
-		if err != nil || !slices.ContainsFunc(named.Operations, func(o engine.QueuedOperation) bool { return o.ChildName == "Canarychild" }) {
+		named, err := p.QueueStatus(t.Context(), outbound.QueueFilter{Names: true})
+		if err != nil || !slices.ContainsFunc(named.Operations, func(o outbound.QueuedOperation) bool { return o.ChildName == "Canarychild" }) {
 			t.Errorf("with names the queue is %+v, %v; want Canarychild", named, err)
 		}
 		p.until(time.Hour, "settled", p.settled)

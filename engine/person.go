@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"holdfast/engine/record"
 	"holdfast/store"
 )
 
@@ -27,7 +28,7 @@ type Copy struct {
 // Erase blanks a person everywhere: in appointments (a confirmed one keeps its time), in what was recorded about them, and
 // in mail that was written to files. It is audited without saying who. *ValidationError unless exactly one of the fields
 // is given.
-func (e *Engine) Erase(ctx context.Context, actor Actor, p store.Person) (Erased, error) {
+func (e *Engine) Erase(ctx context.Context, actor record.Actor, p store.Person) (Erased, error) {
 	p.Email, p.Phone = strings.TrimSpace(p.Email), strings.TrimSpace(p.Phone)
 	given := 0
 	for _, s := range []string{p.Email, p.Phone, p.Owner} {
@@ -35,14 +36,14 @@ func (e *Engine) Erase(ctx context.Context, actor Actor, p store.Person) (Erased
 			given++
 		}
 	}
-	var m mistakes
+	var m record.Mistakes
 	if given != 1 {
-		m.add("email", "name the person by exactly one of email, phone and clientId")
+		m.Add("email", "name the person by exactly one of email, phone and clientId")
 	}
 	if p.Phone != "" {
-		checkPhone(&m, "phone", p.Phone)
+		record.CheckPhone(&m, "phone", p.Phone)
 	}
-	if err := m.err(); err != nil {
+	if err := m.Err(); err != nil {
 		return Erased{}, err
 	}
 	now := time.Now().UTC().Truncate(time.Millisecond)
@@ -54,21 +55,21 @@ func (e *Engine) Erase(ctx context.Context, actor Actor, p store.Person) (Erased
 	var err error
 	erased.Erased, err = e.store.Erase(ctx, p, now, func(tx store.Tx, blanked store.Erased) error {
 		erased.Erased = blanked
-		if err := audit(ctx, tx, now, actor, "person.erased", "person", "", nil, map[string]int{"appointments": erased.Appointments}); err != nil {
+		if err := record.Audit(ctx, tx, now, actor, "person.erased", "person", "", nil, map[string]int{"appointments": erased.Appointments}); err != nil {
 			return err
 		}
-		return onceOf(ctx).remember(ctx, tx, erased, now)
+		return record.OnceOf(ctx).Remember(ctx, tx, erased, now)
 	})
 	if err != nil {
 		return erased, err
 	}
-	e.answers.forget()
+	e.ForgetAnswers()
 	if mailer := e.options.Notices.Mailer; mailer != nil {
 		erased.MailFiles, erased.MailFilesLeft = mailer.Remove(erased.OperationIDs, p.Email)
 	}
-	if e.queue != nil {
+	if e.Outbound.Queue != nil {
 		// The queue holds nothing about a person by itself; what a notice carries there goes now.
-		err = e.queue.Erase(context.WithoutCancel(ctx), erased.OperationIDs...)
+		err = e.Outbound.Queue.Erase(context.WithoutCancel(ctx), erased.OperationIDs...)
 	}
 	return erased, errors.Join(err, unlisted)
 }

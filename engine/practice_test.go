@@ -16,6 +16,11 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/agent"
+	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
+	"holdfast/engine/presence"
+	"holdfast/engine/record"
 	"holdfast/engine/token"
 	"holdfast/engine/upstream"
 	"holdfast/engine/upstream/upstreamtest"
@@ -50,7 +55,7 @@ type practiceOptions struct {
 	upstream    *upstreamtest.Options
 	specialists int // chairs; 1 if zero
 	change      func(*engine.Options)
-	file        func(*engine.ClinicFile)
+	file        func(*clinic.ClinicFile)
 }
 
 // The GUIDs of a practice's chairs and its type, invented.
@@ -90,26 +95,26 @@ func newPractice(t testing.TB, o practiceOptions) *practice {
 			t.Errorf("the queue was given up: %v", p.fatal)
 		}
 	})
-	file := engine.ClinicFile{Clinic: &engine.ClinicEntry{Name: "Harbour Dental", Timezone: "America/New_York", Locale: "en"}}
-	var hours []engine.HoursEntry
+	file := clinic.ClinicFile{Clinic: &clinic.ClinicEntry{Name: "Harbour Dental", Timezone: "America/New_York", Locale: "en"}}
+	var hours []clinic.HoursEntry
 	for day := range 7 {
-		hours = append(hours, engine.HoursEntry{Weekday: store.Weekday(day), Start: 0, End: 1440})
+		hours = append(hours, clinic.HoursEntry{Weekday: store.Weekday(day), Start: 0, End: 1440})
 	}
-	var everyone []engine.AssignmentEntry
+	var everyone []clinic.AssignmentEntry
 	for n := range max(o.specialists, 1) {
-		s := engine.SpecialistEntry{ID: fmt.Sprintf("chair%d", n), Name: fmt.Sprintf("Chair %d", n), Timezone: "America/New_York", Active: true, WeeklyHours: hours}
+		s := clinic.SpecialistEntry{ID: fmt.Sprintf("chair%d", n), Name: fmt.Sprintf("Chair %d", n), Timezone: "America/New_York", Active: true, WeeklyHours: hours}
 		if p.upstream != nil {
-			s.Upstream = &engine.UpstreamSpecialist{ScheduleViewGUID: viewGUID, ScheduleColumnGUID: columnGUID(n)}
+			s.Upstream = &clinic.UpstreamSpecialist{ScheduleViewGUID: viewGUID, ScheduleColumnGUID: columnGUID(n)}
 		}
 		file.Specialists = append(file.Specialists, s)
-		everyone = append(everyone, engine.AssignmentEntry{SpecialistID: s.ID, Priority: 1})
+		everyone = append(everyone, clinic.AssignmentEntry{SpecialistID: s.ID, Priority: 1})
 	}
-	kind := engine.AppointmentTypeEntry{
+	kind := clinic.AppointmentTypeEntry{
 		ID: "cleaning", Name: "Cleaning", DurationMinutes: 30, HorizonDays: 365, Capacity: 1, HoldTTLSeconds: 30, MaxHoldSeconds: 900, HoldQuota: 3,
 		Active: true, Specialists: everyone,
 	}
 	if p.upstream != nil {
-		kind.Upstream = &engine.UpstreamType{AppointmentTypeGUID: typeGUID}
+		kind.Upstream = &clinic.UpstreamType{AppointmentTypeGUID: typeGUID}
 	}
 	file.AppointmentTypes = append(file.AppointmentTypes, kind)
 	if o.file != nil {
@@ -132,12 +137,12 @@ func (p *practice) start() {
 	if p.queue, err = bolt.Open(ctx, bolt.Options{Path: filepath.Join(p.dir, "queue.bolt")}); err != nil {
 		p.t.Fatal(err)
 	}
-	p.holds = memory.New(memory.Options{Booked: engine.Booked(p.store)})
+	p.holds = memory.New(memory.Options{Booked: booking.Booked(p.store)})
 	p.pacer = upstream.NewPacer(0)
 	o := engine.Options{
 		Store: p.store, Holds: p.holds, Queue: p.queue, QueueRebuilt: p.queue.Rebuilt(), Keyring: p.keys, Pacer: p.pacer,
 		Logger: slog.New(slog.NewTextHandler(&p.log, nil)), OnFatal: func(err error) { p.fatal = err },
-		Presence: engine.PresenceOptions{Sweep: 100 * time.Hour, Mirror: 100 * time.Hour, Reconcile: 100 * time.Hour},
+		Presence: presence.PresenceOptions{Sweep: 100 * time.Hour, Mirror: 100 * time.Hour, Reconcile: 100 * time.Hour},
 	}
 	if p.upstream != nil {
 		if o.Upstream, err = upstream.New(upstream.Options{
@@ -196,7 +201,7 @@ func (p *practice) restartOften() {
 	p.start()
 }
 
-var agentKey = engine.Principal{KeyID: "agent-key", Scope: store.ScopeAgent}
+var agentKey = record.Principal{KeyID: "agent-key", Scope: store.ScopeAgent}
 
 // slotAt is a start n half hours after tomorrow's midnight in the practice.
 func (p *practice) slotAt(n int) time.Time {
@@ -205,9 +210,9 @@ func (p *practice) slotAt(n int) time.Time {
 }
 
 // wish is a booking of slot n in the first chair for patient n, with a token of its own.
-func (p *practice) wish(n int) engine.AgentBooking { return p.wishFor(n, 0, p.slotAt(n)) }
+func (p *practice) wish(n int) agent.AgentBooking { return p.wishFor(n, 0, p.slotAt(n)) }
 
-func (p *practice) wishFor(patient, chair int, start time.Time) engine.AgentBooking {
+func (p *practice) wishFor(patient, chair int, start time.Time) agent.AgentBooking {
 	p.t.Helper()
 	signed, _, err := p.keys.IssueBookingAuth("session", patientGUID(patient), time.Now())
 	if err != nil {
@@ -217,13 +222,13 @@ func (p *practice) wishFor(patient, chair int, start time.Time) engine.AgentBook
 	if p.upstream == nil {
 		column, view, kind = fmt.Sprintf("chair%d", chair), "", "cleaning"
 	}
-	return engine.AgentBooking{
+	return agent.AgentBooking{
 		PatientGUID: patientGUID(patient), BookingAuthToken: signed, StartTime: upstream.FormatTime(start, zoneOfPractice),
 		ScheduleViewGUID: view, ScheduleColumnGUID: column, AppointmentTypeGUID: kind, Minutes: 30,
 	}
 }
 
-func (p *practice) ask(b engine.AgentBooking) engine.AgentAnswer {
+func (p *practice) ask(b agent.AgentBooking) agent.AgentAnswer {
 	p.t.Helper()
 	a, err := p.AgentBook(context.Background(), agentKey, b)
 	if err != nil {

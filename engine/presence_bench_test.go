@@ -5,7 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"holdfast/engine"
+	"holdfast/engine/availability"
+	"holdfast/engine/booking"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -46,7 +47,7 @@ func BenchmarkPoll(b *testing.B) {
 			c := newClinic(b, ids)
 			for i := range visitors {
 				start := c.start.AddDate(0, 0, i/20%30).Add(time.Duration(i/600+i%12) * 30 * time.Minute)
-				span := engine.SpanOf(&store.AppointmentType{ID: "checkup", DurationMinutes: 30}, fmt.Sprintf("s%02d", i%20), start)
+				span := availability.SpanOf(&store.AppointmentType{ID: "checkup", DurationMinutes: 30}, fmt.Sprintf("s%02d", i%20), start)
 				_, err := c.holds.Claim(b.Context(), holds.Claim{Span: span, Owner: client(i).Owner(), Seats: []int{0}, TTL: time.Hour, MaxLife: time.Hour})
 				if err != nil {
 					b.Fatal(err)
@@ -55,7 +56,7 @@ func BenchmarkPoll(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			r := engine.PollRequest{AppointmentTypeID: "checkup", Date: store.DateOf(c.start), Client: client(visitors + 1)}
+			r := booking.PollRequest{AppointmentTypeID: "checkup", Date: store.DateOf(c.start), Client: client(visitors + 1)}
 			b.ReportAllocs()
 			for b.Loop() {
 				if _, err := c.Poll(b.Context(), r); err != nil {

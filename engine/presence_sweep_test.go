@@ -9,7 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"holdfast/engine"
+	"holdfast/engine/clinic"
+	"holdfast/engine/presence"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -22,7 +23,7 @@ func TestAThousandHeartbeatsASecondWriteOneStatementAMinute(t *testing.T) {
 		for i := range 10 {
 			ids = append(ids, fmt.Sprintf("s%02d", i))
 		}
-		c := newOnCall(t, engine.PresenceOptions{}, ids...)
+		c := newOnCall(t, presence.PresenceOptions{}, ids...)
 		c.online(ids...)
 		before := c.counted.writes.Load()
 		began := time.Now()
@@ -57,7 +58,7 @@ func TestAThousandHeartbeatsASecondWriteOneStatementAMinute(t *testing.T) {
 
 func TestASweepThatCannotReadTakesNobodyOffline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newOnCall(t, engine.PresenceOptions{}, "ada", "bea")
+		c := newOnCall(t, presence.PresenceOptions{}, "ada", "bea")
 		c.online("ada", "bea")
 		c.moody.fails.Store(true)
 		asked := c.moody.asked.Load()
@@ -79,7 +80,7 @@ func TestASweepThatCannotReadTakesNobodyOffline(t *testing.T) {
 
 func TestAutoOffline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newOnCall(t, engine.PresenceOptions{}, "ada", "bea")
+		c := newOnCall(t, presence.PresenceOptions{}, "ada", "bea")
 		c.online("ada", "bea")
 		events := c.events(holds.EventPresence)
 		c.beating(89*time.Second, "bea")
@@ -107,11 +108,11 @@ func TestAutoOffline(t *testing.T) {
 // online has that period anew; who says nothing in it goes offline, and no reconciliation puts that off.
 func TestALongRestartTakesNobodyOffline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newOnCall(t, engine.PresenceOptions{}, "ada", "bea")
+		c := newOnCall(t, presence.PresenceOptions{}, "ada", "bea")
 		c.online("ada", "bea")
 		c.stop()
 		time.Sleep(95 * time.Second)
-		again := startOnCall(t, c.store, engine.PresenceOptions{Reconcile: 20 * time.Second})
+		again := startOnCall(t, c.store, presence.PresenceOptions{Reconcile: 20 * time.Second})
 		if list, err := again.Available(t.Context(), 0); err != nil || len(list) != 2 {
 			t.Errorf("available: got %v, %v; want both", list, err)
 		}
@@ -124,7 +125,7 @@ func TestALongRestartTakesNobodyOffline(t *testing.T) {
 
 func TestAHeartbeatDuringASweepCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newOnCall(t, engine.PresenceOptions{Mirror: time.Hour}, "ada", "bea")
+		c := newOnCall(t, presence.PresenceOptions{Mirror: time.Hour}, "ada", "bea")
 		c.online("ada", "bea")
 		time.Sleep(61 * time.Second) // two sweeps have passed; at the third both are too old
 		beat := func() {
@@ -141,7 +142,7 @@ func TestAHeartbeatDuringASweepCounts(t *testing.T) {
 
 func TestWhoComesOnlineSurvivesTheNextSweep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newOnCall(t, engine.PresenceOptions{}, "ada")
+		c := newOnCall(t, presence.PresenceOptions{}, "ada")
 		c.online("ada")
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
@@ -156,9 +157,9 @@ func TestWhoComesOnlineSurvivesTheNextSweep(t *testing.T) {
 
 func TestWithoutPingsNobodyGoesStale(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newOnCall(t, engine.PresenceOptions{}, "ada")
+		c := newOnCall(t, presence.PresenceOptions{}, "ada")
 		off, on := false, true
-		c.settings(func(s *engine.Settings) { s.RequirePing = &off })
+		c.settings(func(s *clinic.Settings) { s.RequirePing = &off })
 		c.online("ada")
 		time.Sleep(3 * time.Hour)
 		synctest.Wait()
@@ -166,7 +167,7 @@ func TestWithoutPingsNobodyGoesStale(t *testing.T) {
 		if list, err := c.Available(t.Context(), 0); err != nil || len(list) != 1 {
 			t.Errorf("available: got %v, %v; want ada", list, err)
 		}
-		c.settings(func(s *engine.Settings) { s.RequirePing = &on })
+		c.settings(func(s *clinic.Settings) { s.RequirePing = &on })
 		time.Sleep(31 * time.Second)
 		synctest.Wait()
 		c.wantOnline()
@@ -175,13 +176,13 @@ func TestWithoutPingsNobodyGoesStale(t *testing.T) {
 
 func TestStaleAfterChangesWhileRunning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newOnCall(t, engine.PresenceOptions{}, "ada")
-		c.settings(func(s *engine.Settings) { s.StaleAfterSeconds = 600 })
+		c := newOnCall(t, presence.PresenceOptions{}, "ada")
+		c.settings(func(s *clinic.Settings) { s.StaleAfterSeconds = 600 })
 		c.online("ada")
 		time.Sleep(9 * time.Minute)
 		synctest.Wait()
 		c.wantOnline("ada")
-		c.settings(func(s *engine.Settings) { s.StaleAfterSeconds = 60 })
+		c.settings(func(s *clinic.Settings) { s.StaleAfterSeconds = 60 })
 		if list, _ := c.Available(t.Context(), 0); len(list) != 0 {
 			t.Errorf("available after the change: got %v, want nobody", list)
 		}
@@ -193,7 +194,7 @@ func TestStaleAfterChangesWhileRunning(t *testing.T) {
 
 func TestReconciliationHealsPlantedDrift(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newOnCall(t, engine.PresenceOptions{Reconcile: 20 * time.Second}, "ada", "bea", "cy", "dov", "eli")
+		c := newOnCall(t, presence.PresenceOptions{Reconcile: 20 * time.Second}, "ada", "bea", "cy", "dov", "eli")
 		c.online("ada", "bea", "cy", "dov")
 		c.mustAccept(c.request(1).ID, "ada")
 		c.mustAccept(c.request(2).ID, "ada")
@@ -233,7 +234,7 @@ func TestReconciliationHealsPlantedDrift(t *testing.T) {
 }
 
 func TestReconciliationWhileSessionsComeAndGo(t *testing.T) {
-	c := newOnCall(t, engine.PresenceOptions{Reconcile: time.Millisecond}, "ada", "bea", "cy", "dov")
+	c := newOnCall(t, presence.PresenceOptions{Reconcile: time.Millisecond}, "ada", "bea", "cy", "dov")
 	done := make(chan error)
 	for i, id := range []string{"ada", "bea", "cy", "dov"} {
 		c.online(id)
@@ -273,7 +274,7 @@ func (c *onCall) comeAndGo(n int, id string) error {
 
 func TestAnotherStorageIsSeeded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newOnCall(t, engine.PresenceOptions{}, "ada")
+		c := newOnCall(t, presence.PresenceOptions{}, "ada")
 		c.online("ada")
 		fallback := "fallback"
 		c.moody.called.Store(&fallback)

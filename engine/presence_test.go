@@ -13,7 +13,12 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/account"
+	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
 	"holdfast/engine/enginetest"
+	"holdfast/engine/presence"
+	"holdfast/engine/record"
 	"holdfast/holds"
 	"holdfast/holds/memory"
 	"holdfast/store"
@@ -80,7 +85,7 @@ type onCall struct {
 	stop    func() // what it runs; idempotent
 }
 
-func newOnCall(t testing.TB, o engine.PresenceOptions, specialists ...string) *onCall {
+func newOnCall(t testing.TB, o presence.PresenceOptions, specialists ...string) *onCall {
 	t.Helper()
 	db, err := sqlite.Open(context.Background(), sqlite.Options{Path: filepath.Join(t.TempDir(), "holdfast.db")})
 	if err != nil {
@@ -110,9 +115,9 @@ func newOnCall(t testing.TB, o engine.PresenceOptions, specialists ...string) *o
 }
 
 // startOnCall starts an engine with an empty live state over a database, as after a restart.
-func startOnCall(t testing.TB, db *sqlite.Store, o engine.PresenceOptions) *onCall {
+func startOnCall(t testing.TB, db *sqlite.Store, o presence.PresenceOptions) *onCall {
 	t.Helper()
-	live := memory.New(memory.Options{Booked: engine.Booked(db)})
+	live := memory.New(memory.Options{Booked: booking.Booked(db)})
 	counted, moody := &countingStore{Store: db}, &moodyHolds{Backend: live}
 	e, err := engine.New(context.Background(), engine.Options{Store: counted, Holds: moody, Presence: o})
 	if err != nil {
@@ -244,7 +249,7 @@ func said(events []holds.Event) []string {
 	return list
 }
 
-func (c *onCall) settings(edit func(*engine.Settings)) {
+func (c *onCall) settings(edit func(*clinic.Settings)) {
 	c.t.Helper()
 	if _, err := c.UpdateSettings(context.Background(), "system", edit); err != nil {
 		c.t.Fatal(err)
@@ -256,7 +261,7 @@ func (c *onCall) settings(edit func(*engine.Settings)) {
 // Going online twice is going online once: neither written nor told again. It does renew the heartbeat.
 func TestGoingOnlineTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newOnCall(t, engine.PresenceOptions{}, "ada")
+		c := newOnCall(t, presence.PresenceOptions{}, "ada")
 		events := c.events(holds.EventPresence)
 		c.online("ada")
 		time.Sleep(time.Minute)
@@ -283,7 +288,7 @@ func TestGoingOnlineTwice(t *testing.T) {
 
 func TestARestartKeepsWhoIsThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newOnCall(t, engine.PresenceOptions{}, "ada", "bea", "cy")
+		c := newOnCall(t, presence.PresenceOptions{}, "ada", "bea", "cy")
 		c.online("ada", "bea")
 		s := c.request(1)
 		c.mustAccept(s.ID, "ada")
@@ -294,7 +299,7 @@ func TestARestartKeepsWhoIsThere(t *testing.T) {
 		}
 		c.stop()
 		time.Sleep(5 * time.Second)
-		again := startOnCall(t, c.store, engine.PresenceOptions{})
+		again := startOnCall(t, c.store, presence.PresenceOptions{})
 		again.wantOnline("ada", "bea")
 		again.wantLoads(map[string]int{"ada": 1, "bea": 0, "cy": 0})
 		after, err := again.SpecialistPresence(t.Context(), "ada")
@@ -315,10 +320,10 @@ func TestARestartKeepsWhoIsThere(t *testing.T) {
 // The heartbeat that going online seeds is durable at once, and not with the next mirror.
 func TestARestartRightAfterComingOnline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newOnCall(t, engine.PresenceOptions{}, "ada")
+		c := newOnCall(t, presence.PresenceOptions{}, "ada")
 		c.online("ada")
 		c.stop()
-		again := startOnCall(t, c.store, engine.PresenceOptions{})
+		again := startOnCall(t, c.store, presence.PresenceOptions{})
 		again.wantOnline("ada")
 		if list, err := again.Available(t.Context(), 0); err != nil || len(list) != 1 {
 			t.Errorf("available: got %v, %v; want ada", list, err)
@@ -347,14 +352,14 @@ func TestWhoIsSwitchedOffGoesOfflineAndIsSignedOut(t *testing.T) {
 		"archived": func(c *onCall) error { return c.ArchiveSpecialist(c.t.Context(), "system", "ada") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := newOnCall(t, engine.PresenceOptions{}, "ada", "bea")
-			_, err := c.CreateUser(t.Context(), "system", engine.NewUser{
+			c := newOnCall(t, presence.PresenceOptions{}, "ada", "bea")
+			_, err := c.CreateUser(t.Context(), "system", account.NewUser{
 				Email: "ada@example.org", Name: "Ada", Role: store.RoleSpecialist, SpecialistID: "ada", Password: goodPassword,
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			secret, _, err := c.SignIn(t.Context(), engine.Credentials{Email: "ada@example.org", Password: goodPassword})
+			secret, _, err := c.SignIn(t.Context(), account.Credentials{Email: "ada@example.org", Password: goodPassword})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -367,7 +372,7 @@ func TestWhoIsSwitchedOffGoesOfflineAndIsSignedOut(t *testing.T) {
 			if got, want := said(events()), []string{"ada deactivated"}; !slices.Equal(got, want) {
 				t.Errorf("the streams were told %v, want %v", got, want)
 			}
-			if _, err := c.SignedIn(t.Context(), secret); !errors.Is(err, engine.ErrUnauthorized) {
+			if _, err := c.SignedIn(t.Context(), secret); !errors.Is(err, record.ErrUnauthorized) {
 				t.Errorf("the sign-in: got %v, want ErrUnauthorized", err)
 			}
 			want := holds.ErrDeactivated
@@ -383,14 +388,14 @@ func TestWhoIsSwitchedOffGoesOfflineAndIsSignedOut(t *testing.T) {
 			if log, _ := c.store.PresenceLog(t.Context(), "ada", 1); len(log) != 1 || log[0].Change != "deactivated" {
 				t.Errorf("the log says %+v, want deactivated", log)
 			}
-			again := startOnCall(t, c.store, engine.PresenceOptions{})
+			again := startOnCall(t, c.store, presence.PresenceOptions{})
 			again.wantOnline("bea")
 		})
 	}
 }
 
 func TestWhoIsSwitchedOnAgainCanComeBack(t *testing.T) {
-	c := newOnCall(t, engine.PresenceOptions{}, "ada")
+	c := newOnCall(t, presence.PresenceOptions{}, "ada")
 	for _, active := range []bool{false, true} {
 		if _, err := c.UpdateSpecialist(t.Context(), "system", "ada", func(p *store.Specialist) { p.Active = active }); err != nil {
 			t.Fatal(err)
@@ -407,7 +412,7 @@ func TestWhoIsSwitchedOnAgainCanComeBack(t *testing.T) {
 
 func TestTheBeaconIsAtMostTenSecondsOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newOnCall(t, engine.PresenceOptions{}, "ada")
+		c := newOnCall(t, presence.PresenceOptions{}, "ada")
 		want := func(want int) {
 			t.Helper()
 			if n, err := c.Beacon(t.Context()); err != nil || n != want {
@@ -439,7 +444,7 @@ func TestTheBeaconIsCountedAnewWhenSomebodyGoes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := newOnCall(t, engine.PresenceOptions{}, "ada", "bea")
+				c := newOnCall(t, presence.PresenceOptions{}, "ada", "bea")
 				c.online("ada", "bea")
 				c.beating(89*time.Second, "bea")
 				if n, err := c.Beacon(t.Context()); n != 2 || err != nil {
@@ -475,7 +480,7 @@ func TestOnlineDaysFollowTheWallClock(t *testing.T) {
 		line("2026-10-26 08:00", "online"), line("2026-10-26 09:00", "deactivated"), line("2026-10-26 10:00", "activated"), line("2026-10-26 11:00", "offline"),
 		line("2026-10-27 09:00", "online"),
 	}
-	hours := func(days []engine.OnlineDay) string {
+	hours := func(days []presence.OnlineDay) string {
 		var said []string
 		for _, d := range days {
 			said = append(said, d.Date.String()[5:]+" "+d.Online.String())

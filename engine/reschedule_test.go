@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/booking"
+	"holdfast/engine/record"
 	"holdfast/store"
 )
 
@@ -21,7 +23,7 @@ func TestReschedule(t *testing.T) {
 	a := book(1, c.start, "ada")
 	other := book(2, c.start.Add(4*time.Hour), "ada")
 	move := func(to time.Time, specialist string) (store.Appointment, error) {
-		return c.Reschedule(ctx, engine.RescheduleRequest{ID: a.ID, SlotStart: to, SpecialistID: specialist, Actor: "manage"})
+		return c.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID, SlotStart: to, SpecialistID: specialist, Actor: "manage"})
 	}
 
 	// Onto a part of its own old time, and onto itself.
@@ -39,13 +41,13 @@ func TestReschedule(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own, err := c.Hold(ctx, engine.HoldRequest{
+	own, err := c.Hold(ctx, booking.HoldRequest{
 		AppointmentTypeID: "surgery", SlotStart: standing.SlotStart, SpecialistID: "ada", Client: client(1), Moving: &standing,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Reschedule(ctx, engine.RescheduleRequest{ID: a.ID, SlotStart: own.SlotStart, HoldID: own.ID, Client: client(1), Actor: "manage"}); err != nil {
+	if _, err := c.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID, SlotStart: own.SlotStart, HoldID: own.ID, Client: client(1), Actor: "manage"}); err != nil {
 		t.Fatal(err)
 	}
 	if held, _ := c.Holds(ctx); len(held) != 0 {
@@ -66,7 +68,7 @@ func TestReschedule(t *testing.T) {
 	}
 	// The old time is free again, and old manage links are dead.
 	book(3, c.start.Add(30*time.Minute), "ada")
-	if _, err := c.Managed(ctx, c.ManageToken(&a)); !errors.Is(err, engine.ErrUnauthorized) {
+	if _, err := c.Managed(ctx, c.ManageToken(&a)); !errors.Is(err, record.ErrUnauthorized) {
 		t.Errorf("the manage link of before the move: got %v, want ErrUnauthorized", err)
 	}
 	if _, err := c.Managed(ctx, c.ManageToken(&moved)); err != nil {
@@ -115,13 +117,13 @@ func TestAMoveAndAnotherChange(t *testing.T) {
 			return err
 		}, 1, store.ErrVersion},
 		{"it was moved", func(id string, elsewhere time.Time) error {
-			_, err := c.Reschedule(ctx, engine.RescheduleRequest{ID: id, SlotStart: elsewhere, Actor: "manage"})
+			_, err := c.Reschedule(ctx, booking.RescheduleRequest{ID: id, SlotStart: elsewhere, Actor: "manage"})
 			return err
 		}, 0, store.ErrVersion},
 		{"it was cancelled", func(id string, _ time.Time) error {
-			_, err := c.Cancel(ctx, engine.CancelRequest{ID: id, Actor: "manage"})
+			_, err := c.Cancel(ctx, booking.CancelRequest{ID: id, Actor: "manage"})
 			return err
-		}, 0, engine.ErrNotConfirmed},
+		}, 0, record.ErrNotConfirmed},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			day := c.start.AddDate(0, 0, n)
@@ -133,7 +135,7 @@ func TestAMoveAndAnotherChange(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			moved, err := e.Reschedule(ctx, engine.RescheduleRequest{ID: a.ID, Version: x.version, SlotStart: day.Add(time.Hour), Actor: "manage"})
+			moved, err := e.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID, Version: x.version, SlotStart: day.Add(time.Hour), Actor: "manage"})
 			if !errors.Is(err, x.want) {
 				t.Fatalf("the move: got %v, want %v", err, x.want)
 			}

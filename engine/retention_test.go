@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/engine/record"
 	"holdfast/holds/memory"
 	"holdfast/store"
 	"holdfast/store/sqlite"
@@ -39,9 +40,9 @@ func TestForgetRemovesAllThatIsOldInBoundedSteps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer e.CloseCache()
+	defer e.Booking.CloseCache()
 	const old = 5*forgetStep + 7
-	now := e.now()
+	now := record.Now()
 	answer := func(n int, at time.Time) store.IdempotencyRecord {
 		return store.IdempotencyRecord{Scope: "s", Key: fmt.Sprint(n), Status: 201, Body: []byte("{}"), CreatedAt: at}
 	}

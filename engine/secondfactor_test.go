@@ -5,7 +5,8 @@ import (
 	"errors"
 	"testing"
 
-	"holdfast/engine"
+	"holdfast/engine/account"
+	"holdfast/engine/record"
 )
 
 func TestSecondFactorIsChangedByWhoHasPasswordAndCode(t *testing.T) {
@@ -16,9 +17,9 @@ func TestSecondFactorIsChangedByWhoHasPasswordAndCode(t *testing.T) {
 		steps    int // of the code from now; 99: none
 		want     error
 	}{
-		{"a wrong password", "not the right one", 0, engine.ErrWrongPassword},
-		{"no code", goodPassword, 99, engine.ErrCodeNeeded},
-		{"a code that was used", goodPassword, -1, engine.ErrWrongCode},
+		{"a wrong password", "not the right one", 0, account.ErrWrongPassword},
+		{"no code", goodPassword, 99, account.ErrCodeNeeded},
+		{"a code that was used", goodPassword, -1, account.ErrWrongCode},
 		{"both", goodPassword, 0, nil},
 	} {
 		t.Run(x.name, func(t *testing.T) {
@@ -26,7 +27,7 @@ func TestSecondFactorIsChangedByWhoHasPasswordAndCode(t *testing.T) {
 			u := c.staff()
 			_, code := c.withCode(&u)
 			here, elsewhere := c.signedIn(&u), c.signedIn(&u)
-			proof := engine.Proof{Password: x.password, Address: "192.0.2.7"}
+			proof := account.Proof{Password: x.password, Address: "192.0.2.7"}
 			if x.steps != 99 {
 				proof.Code = code(x.steps)
 			}
@@ -47,7 +48,7 @@ func TestSecondFactorIsChangedByWhoHasPasswordAndCode(t *testing.T) {
 			if !open[here.SignIn.ID] || open[elsewhere.SignIn.ID] != (x.want != nil) {
 				t.Errorf("open are %v; want this one, and the other only if nothing was changed", open)
 			}
-			if err := c.DisableTOTP(ctx, elsewhere, proof); x.want == nil && !errors.Is(err, engine.ErrUnauthorized) {
+			if err := c.DisableTOTP(ctx, elsewhere, proof); x.want == nil && !errors.Is(err, record.ErrUnauthorized) {
 				t.Errorf("from a sign-in that was ended: got %v, want ErrUnauthorized", err)
 			}
 		})

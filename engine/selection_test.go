@@ -7,14 +7,16 @@ import (
 	"testing/synctest"
 	"time"
 
-	"holdfast/engine"
+	"holdfast/engine/availability"
+	"holdfast/engine/booking"
+	"holdfast/engine/record"
 	"holdfast/holds"
 	"holdfast/store"
 )
 
 // Selections and polling: who is looking at what, also where no stream gets through.
 
-func (c *testClinic) look(n int, start time.Time, specialist string, lock bool) engine.Selected {
+func (c *testClinic) look(n int, start time.Time, specialist string, lock bool) booking.Selected {
 	c.t.Helper()
 	s, err := c.Select(c.t.Context(), looking(n, start, specialist, lock))
 	if err != nil {
@@ -23,14 +25,14 @@ func (c *testClinic) look(n int, start time.Time, specialist string, lock bool) 
 	return s
 }
 
-func looking(n int, start time.Time, specialist string, lock bool) engine.SelectRequest {
-	return engine.SelectRequest{AppointmentTypeID: "checkup", SlotStart: start, SpecialistID: specialist, Client: client(n), Lock: lock}
+func looking(n int, start time.Time, specialist string, lock bool) booking.SelectRequest {
+	return booking.SelectRequest{AppointmentTypeID: "checkup", SlotStart: start, SpecialistID: specialist, Client: client(n), Lock: lock}
 }
 
 // poll asks as client n for the day of the clinic's start.
-func (c *testClinic) poll(n int, appointmentType, specialist string, selected time.Time) engine.Poll {
+func (c *testClinic) poll(n int, appointmentType, specialist string, selected time.Time) booking.Poll {
 	c.t.Helper()
-	p, err := c.Poll(c.t.Context(), engine.PollRequest{
+	p, err := c.Poll(c.t.Context(), booking.PollRequest{
 		AppointmentTypeID: appointmentType, Date: store.DateOf(c.start), SpecialistID: specialist, Client: client(n), Selected: selected,
 	})
 	if err != nil {
@@ -92,7 +94,7 @@ func TestPollingRenewsOnesOwnSelection(t *testing.T) {
 		if got := kinds(events()); len(got) != 0 {
 			t.Errorf("renewing told the streams %v", got)
 		}
-		p, err := c.Poll(t.Context(), engine.PollRequest{AppointmentTypeID: "checkup", Date: store.DateOf(c.start)})
+		p, err := c.Poll(t.Context(), booking.PollRequest{AppointmentTypeID: "checkup", Date: store.DateOf(c.start)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,7 +149,7 @@ func TestLock(t *testing.T) {
 		c.look(1, c.start, "", false)
 		c.look(2, c.start, "", false)
 		x := c.look(1, c.start, "", true)
-		if x.Hold == nil || time.Until(x.Hold.ExpiresAt) != engine.LockTTL {
+		if x.Hold == nil || time.Until(x.Hold.ExpiresAt) != booking.LockTTL {
 			t.Fatalf("got the hold %+v, want one of 600 s", x.Hold)
 		}
 		wantStarts(t, "for others", c.poll(2, "checkup", "", time.Time{}).Locked, c.start)
@@ -248,7 +250,7 @@ func TestAPollSeesWhatHappenedBefore(t *testing.T) {
 		b.HoldID = h.ID
 		a := c.mustBook(b)
 		want("booked", nil, nil, at)
-		if _, err := c.Cancel(t.Context(), engine.CancelRequest{ID: a.ID, Actor: "system"}); err != nil {
+		if _, err := c.Cancel(t.Context(), booking.CancelRequest{ID: a.ID, Actor: "system"}); err != nil {
 			t.Fatal(err)
 		}
 		want("cancelled", nil, nil, nil)
@@ -262,7 +264,7 @@ func TestPollDaysAreLocal(t *testing.T) {
 	if _, err := c.UpdateSpecialist(t.Context(), "system", "ada", func(p *store.Specialist) { p.Timezone = "Asia/Kolkata" }); err != nil {
 		t.Fatal(err)
 	}
-	midnight := engine.StartOfDay(time.UTC, store.DateOf(c.start))
+	midnight := availability.StartOfDay(time.UTC, store.DateOf(c.start))
 	late := midnight.Add(23 * time.Hour) // 04:30 of the day after, in Kolkata
 	c.look(1, late, "ada", false)
 	ada := c.poll(2, "checkup", "ada", time.Time{})
@@ -275,7 +277,7 @@ func TestPollDaysAreLocal(t *testing.T) {
 		t.Errorf("the zone: got %v", pooled.Zone)
 	}
 	wantStarts(t, "the date, in the clinic's zone", pooled.Looking, late)
-	next, err := c.Poll(t.Context(), engine.PollRequest{AppointmentTypeID: "checkup", Date: store.DateOf(c.start).AddDays(1), SpecialistID: "ada", Client: client(2)})
+	next, err := c.Poll(t.Context(), booking.PollRequest{AppointmentTypeID: "checkup", Date: store.DateOf(c.start).AddDays(1), SpecialistID: "ada", Client: client(2)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -285,17 +287,17 @@ func TestPollDaysAreLocal(t *testing.T) {
 func TestBadSelections(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	good := looking(1, c.start, "", false)
-	for field, spoil := range map[string]func(*engine.SelectRequest){
-		"appointmentTypeId": func(r *engine.SelectRequest) { r.AppointmentTypeID = "a b" },
-		"specialistId":      func(r *engine.SelectRequest) { r.SpecialistID = "a b" },
-		"clientId":          func(r *engine.SelectRequest) { r.Client = "short" },
-		"slotStartDate":     func(r *engine.SelectRequest) { r.SlotStart = time.Time{} },
+	for field, spoil := range map[string]func(*booking.SelectRequest){
+		"appointmentTypeId": func(r *booking.SelectRequest) { r.AppointmentTypeID = "a b" },
+		"specialistId":      func(r *booking.SelectRequest) { r.SpecialistID = "a b" },
+		"clientId":          func(r *booking.SelectRequest) { r.Client = "short" },
+		"slotStartDate":     func(r *booking.SelectRequest) { r.SlotStart = time.Time{} },
 	} {
 		for _, lock := range []bool{false, true} {
 			r := good
 			r.Lock = lock
 			spoil(&r)
-			var invalid *engine.ValidationError
+			var invalid *record.ValidationError
 			if _, err := c.Select(t.Context(), r); !errors.As(err, &invalid) || invalid.Fields[0].Field != field {
 				t.Errorf("select with a bad %s: got %v", field, err)
 			}
@@ -315,15 +317,15 @@ func TestBadSelections(t *testing.T) {
 	r = good
 	r.SlotStart = c.start.Add(time.Minute)
 	_, err := c.Select(t.Context(), r)
-	wantRefusal(t, "no slot's start", err, engine.ReasonNotASlotStart)
+	wantRefusal(t, "no slot's start", err, availability.ReasonNotASlotStart)
 	r.SlotStart = c.start.AddDate(-1, 0, 0)
 	_, err = c.Select(t.Context(), r)
-	wantRefusal(t, "past", err, engine.ReasonTooSoon)
-	var invalid *engine.ValidationError
-	if _, err := c.Poll(t.Context(), engine.PollRequest{AppointmentTypeID: "checkup", SpecialistID: "nobody"}); !errors.As(err, &invalid) {
+	wantRefusal(t, "past", err, availability.ReasonTooSoon)
+	var invalid *record.ValidationError
+	if _, err := c.Poll(t.Context(), booking.PollRequest{AppointmentTypeID: "checkup", SpecialistID: "nobody"}); !errors.As(err, &invalid) {
 		t.Errorf("a poll of an unknown specialist: got %v", err)
 	}
-	if _, err := c.Poll(t.Context(), engine.PollRequest{AppointmentTypeID: "unknown"}); !errors.Is(err, store.ErrNotFound) {
+	if _, err := c.Poll(t.Context(), booking.PollRequest{AppointmentTypeID: "unknown"}); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("a poll of an unknown type: got %v", err)
 	}
 }

@@ -10,7 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"holdfast/engine"
+	"holdfast/engine/availability"
+	"holdfast/engine/presence"
+	"holdfast/engine/record"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -37,20 +39,20 @@ func (c *onCall) mustAccept(id, specialistID string) store.Session {
 }
 
 // wantRefusal fails the test unless err says why nothing was changed.
-func wantRefusal(t *testing.T, what string, err error, want engine.Reason) {
+func wantRefusal(t *testing.T, what string, err error, want availability.Reason) {
 	t.Helper()
-	var refused *engine.NotBookableError
+	var refused *availability.NotBookableError
 	if !errors.As(err, &refused) || refused.Reason != want {
 		t.Errorf("%s: got %v, want the reason %s", what, err, want)
 	}
 }
 
 func TestTheLifeOfASession(t *testing.T) {
-	c := newOnCall(t, engine.PresenceOptions{}, "ada")
+	c := newOnCall(t, presence.PresenceOptions{}, "ada")
 	c.online("ada")
 	events := c.events(holds.EventSession)
 	s := c.request(1)
-	if s.Status != store.SessionRequested || s.SpecialistID != "" || s.ExpiresAt.Sub(s.RequestedAt) != engine.SessionRequestTTL {
+	if s.Status != store.SessionRequested || s.SpecialistID != "" || s.ExpiresAt.Sub(s.RequestedAt) != presence.SessionRequestTTL {
 		t.Errorf("a request is %+v", s)
 	}
 	if again := c.request(1); again.ID != s.ID {
@@ -88,7 +90,7 @@ func TestTheLifeOfASession(t *testing.T) {
 }
 
 func TestTwoAcceptOneRequestAThousandTimes(t *testing.T) {
-	c := newOnCall(t, engine.PresenceOptions{}, "ada", "bea")
+	c := newOnCall(t, presence.PresenceOptions{}, "ada", "bea")
 	c.online("ada", "bea")
 	specialists := []string{"ada", "bea"}
 	wins := map[string]int{}
@@ -110,7 +112,7 @@ func TestTwoAcceptOneRequestAThousandTimes(t *testing.T) {
 		if winner < 0 {
 			t.Fatalf("request %d: nobody won: %v and %v", i, errs[0], errs[1])
 		}
-		wantRefusal(t, "the other", errs[1-winner], engine.ReasonAccepted)
+		wantRefusal(t, "the other", errs[1-winner], presence.ReasonAccepted)
 		now, err := c.Session(t.Context(), s.ID)
 		if err != nil || now.SpecialistID != specialists[winner] {
 			t.Fatalf("request %d: it is with %q, %v; want %s", i, now.SpecialistID, err, specialists[winner])
@@ -129,7 +131,7 @@ func TestTwoAcceptOneRequestAThousandTimes(t *testing.T) {
 }
 
 func TestNobodyTakesMoreThanFits(t *testing.T) {
-	c := newOnCall(t, engine.PresenceOptions{}, "ada")
+	c := newOnCall(t, presence.PresenceOptions{}, "ada")
 	c.online("ada")
 	var all sync.WaitGroup
 	errs := make([]error, 12)
@@ -144,7 +146,7 @@ func TestNobodyTakesMoreThanFits(t *testing.T) {
 			taken++
 			continue
 		}
-		wantRefusal(t, "one too many", err, engine.ReasonAtCapacity)
+		wantRefusal(t, "one too many", err, presence.ReasonAtCapacity)
 	}
 	if taken != 3 {
 		t.Errorf("%d sessions were taken at once, want 3", taken)
@@ -164,7 +166,7 @@ func TestNobodyTakesMoreThanFits(t *testing.T) {
 }
 
 func TestTheLoadIsNeverNegative(t *testing.T) {
-	c := newOnCall(t, engine.PresenceOptions{}, "ada")
+	c := newOnCall(t, presence.PresenceOptions{}, "ada")
 	c.online("ada")
 	s := c.request(1)
 	c.mustAccept(s.ID, "ada")
@@ -183,14 +185,14 @@ func TestTheLoadIsNeverNegative(t *testing.T) {
 }
 
 func TestReroute(t *testing.T) {
-	c := newOnCall(t, engine.PresenceOptions{}, "ada", "bea", "cy")
+	c := newOnCall(t, presence.PresenceOptions{}, "ada", "bea", "cy")
 	c.online("ada", "bea")
 	s := c.request(1)
 	_, err := c.RerouteSession(t.Context(), s.ID, "bea")
-	wantRefusal(t, "before anybody accepted", err, engine.ReasonNotActive)
+	wantRefusal(t, "before anybody accepted", err, presence.ReasonNotActive)
 	c.mustAccept(s.ID, "ada")
 	_, err = c.RerouteSession(t.Context(), s.ID, "cy")
-	wantRefusal(t, "to somebody offline", err, engine.ReasonNotOnline)
+	wantRefusal(t, "to somebody offline", err, presence.ReasonNotOnline)
 	for range 2 {
 		now, err := c.RerouteSession(t.Context(), s.ID, "bea")
 		if err != nil || now.SpecialistID != "bea" || now.Status != store.SessionActive {
@@ -202,21 +204,21 @@ func TestReroute(t *testing.T) {
 		c.mustAccept(c.request(10+i).ID, "ada")
 	}
 	_, err = c.RerouteSession(t.Context(), s.ID, "ada")
-	wantRefusal(t, "to somebody with a full load", err, engine.ReasonAtCapacity)
+	wantRefusal(t, "to somebody with a full load", err, presence.ReasonAtCapacity)
 	c.wantLoads(map[string]int{"ada": 3, "bea": 1})
 	if _, err := c.EndSession(t.Context(), s.ID, ""); err != nil {
 		t.Fatal(err)
 	}
 	_, err = c.RerouteSession(t.Context(), s.ID, "bea")
-	wantRefusal(t, "after the end", err, engine.ReasonEnded)
+	wantRefusal(t, "after the end", err, presence.ReasonEnded)
 }
 
 func TestPaymentKeepsTheLoad(t *testing.T) {
-	c := newOnCall(t, engine.PresenceOptions{}, "ada", "bea")
+	c := newOnCall(t, presence.PresenceOptions{}, "ada", "bea")
 	c.online("ada", "bea")
 	s := c.request(1)
 	_, err := c.SetSessionPayment(t.Context(), s.ID, true)
-	wantRefusal(t, "before anybody accepted", err, engine.ReasonNotActive)
+	wantRefusal(t, "before anybody accepted", err, presence.ReasonNotActive)
 	c.mustAccept(s.ID, "ada")
 	for _, step := range []struct {
 		pending bool
@@ -230,7 +232,7 @@ func TestPaymentKeepsTheLoad(t *testing.T) {
 	}
 	c.mustAccept(s.ID, "ada") // still the same answer
 	_, err = c.AcceptSession(t.Context(), s.ID, "bea")
-	wantRefusal(t, "accepted by another", err, engine.ReasonAccepted)
+	wantRefusal(t, "accepted by another", err, presence.ReasonAccepted)
 	if now, err := c.RerouteSession(t.Context(), s.ID, "bea"); err != nil || now.Status != store.SessionPendingPayment {
 		t.Errorf("rerouted while payment is pending: got %+v, %v", now, err)
 	}
@@ -243,15 +245,15 @@ func TestPaymentKeepsTheLoad(t *testing.T) {
 
 func TestAnUnansweredRequestLapses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newOnCall(t, engine.PresenceOptions{}, "ada")
+		c := newOnCall(t, presence.PresenceOptions{}, "ada")
 		c.online("ada")
 		events := c.events(holds.EventSession)
 		lost, answered := c.request(1), c.request(2)
-		time.Sleep(engine.SessionRequestTTL - time.Millisecond)
+		time.Sleep(presence.SessionRequestTTL - time.Millisecond)
 		c.mustAccept(answered.ID, "ada")
 		time.Sleep(time.Millisecond)
 		_, err := c.AcceptSession(t.Context(), lost.ID, "ada") // whether or not it was swept yet
-		wantRefusal(t, "at its end", err, engine.ReasonEnded)
+		wantRefusal(t, "at its end", err, presence.ReasonEnded)
 		time.Sleep(1100 * time.Millisecond)
 		synctest.Wait()
 		if s, err := c.Session(t.Context(), lost.ID); err != nil || s.Status != store.SessionExpired || s.EndedAt.IsZero() {
@@ -276,13 +278,13 @@ func TestAnUnansweredRequestLapses(t *testing.T) {
 }
 
 func TestCancelIsForItsOwnClient(t *testing.T) {
-	c := newOnCall(t, engine.PresenceOptions{}, "ada")
+	c := newOnCall(t, presence.PresenceOptions{}, "ada")
 	c.online("ada")
 	s := c.request(1)
 	if _, err := c.CancelSession(t.Context(), s.ID, client(2)); !errors.Is(err, holds.ErrNotOwner) {
 		t.Errorf("another client: got %v, want ErrNotOwner", err)
 	}
-	var invalid *engine.ValidationError
+	var invalid *record.ValidationError
 	if _, err := c.CancelSession(t.Context(), s.ID, ""); !errors.As(err, &invalid) {
 		t.Errorf("nobody: got %v, want a *ValidationError", err)
 	}
@@ -295,18 +297,18 @@ func TestCancelIsForItsOwnClient(t *testing.T) {
 	}
 	c.wantLoads(map[string]int{"ada": 0})
 	_, err := c.EndSession(t.Context(), s.ID, "")
-	wantRefusal(t, "ending what was cancelled", err, engine.ReasonEnded)
+	wantRefusal(t, "ending what was cancelled", err, presence.ReasonEnded)
 }
 
 func TestWhoCannotAccept(t *testing.T) {
-	c := newOnCall(t, engine.PresenceOptions{}, "ada", "bea")
+	c := newOnCall(t, presence.PresenceOptions{}, "ada", "bea")
 	s := c.request(1)
-	var invalid *engine.ValidationError
+	var invalid *record.ValidationError
 	if _, err := c.AcceptSession(t.Context(), s.ID, "nobody"); !errors.As(err, &invalid) || invalid.Fields[0].Field != "specialistId" {
 		t.Errorf("an unknown specialist: got %v, want a mistake in specialistId", err)
 	}
 	_, err := c.AcceptSession(t.Context(), s.ID, "ada")
-	wantRefusal(t, "who is offline", err, engine.ReasonNotOnline)
+	wantRefusal(t, "who is offline", err, presence.ReasonNotOnline)
 	if _, err := c.UpdateSpecialist(t.Context(), "system", "bea", func(p *store.Specialist) { p.Active = false }); err != nil {
 		t.Fatal(err)
 	}

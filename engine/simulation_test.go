@@ -10,7 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"holdfast/engine"
+	"holdfast/engine/agent"
+	"holdfast/engine/booking"
 	"holdfast/engine/upstream"
 	"holdfast/engine/upstream/upstreamtest"
 	"holdfast/store"
@@ -97,13 +98,13 @@ type simulation struct {
 	ended    int
 }
 
-func (s *simulation) book(b engine.AgentBooking) {
+func (s *simulation) book(b agent.AgentBooking) {
 	e := s.Engine
 	s.calls.Go(func() {
 		a, err := e.AgentBook(context.Background(), agentKey, b)
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if err == nil && (a.Outcome == engine.AgentConfirmed || a.Outcome == engine.AgentQueued) {
+		if err == nil && (a.Outcome == agent.AgentConfirmed || a.Outcome == agent.AgentQueued) {
 			s.accepted[b.PatientGUID+b.ScheduleColumnGUID+b.StartTime] = true
 		}
 	})
@@ -121,13 +122,13 @@ func (s *simulation) changeOne(r *rand.Rand, n int) {
 	}
 	a := list[0]
 	if r.IntN(2) == 0 {
-		if _, err := s.Cancel(context.Background(), engine.CancelRequest{ID: a.ID, Actor: "system"}); err == nil {
+		if _, err := s.Cancel(context.Background(), booking.CancelRequest{ID: a.ID, Actor: "system"}); err == nil {
 			s.ended++
 		}
 		return
 	}
 	to := s.first.AddDate(0, 6, 0).Add(time.Duration(n) * 30 * time.Minute) // where nobody else is
-	if _, err := s.Reschedule(context.Background(), engine.RescheduleRequest{ID: a.ID, SlotStart: to, Actor: "system", IgnoreHours: true}); err == nil {
+	if _, err := s.Reschedule(context.Background(), booking.RescheduleRequest{ID: a.ID, SlotStart: to, Actor: "system", IgnoreHours: true}); err == nil {
 		s.moved++
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"holdfast/engine/clinic"
+	"holdfast/engine/record"
 	"holdfast/engine/token"
 	"holdfast/holds"
 	"holdfast/store"
@@ -24,7 +26,7 @@ func (e *Engine) Concerns(ev *holds.Event) []string {
 	if ev.AppointmentTypeIDs != nil {
 		return ev.AppointmentTypeIDs
 	}
-	return e.Serves(ev.SpecialistID)
+	return e.Clinic.Serves(ev.SpecialistID)
 }
 
 // Snapshot is what a new stream is told: of the time of some specialists, what is held and which slots that are not over
@@ -38,10 +40,10 @@ type Snapshot struct {
 
 // Snapshot returns what is held and looked at of every specialist who serves a type, or of all if no type is given. store.ErrNotFound.
 func (e *Engine) Snapshot(ctx context.Context, appointmentTypeID string) (Snapshot, error) {
-	s := Snapshot{Generation: e.Generation(appointmentTypeID)}
+	s := Snapshot{Generation: e.Clinic.Generation(appointmentTypeID)}
 	var ids []string
 	if appointmentTypeID != "" {
-		t, err := e.AppointmentType(appointmentTypeID)
+		t, err := e.Clinic.AppointmentType(appointmentTypeID)
 		if err != nil || len(t.Specialists) == 0 {
 			return s, err
 		}
@@ -54,14 +56,14 @@ func (e *Engine) Snapshot(ctx context.Context, appointmentTypeID string) (Snapsh
 		return s, err
 	}
 	now := time.Now()
-	s.Looking, err = e.holds.Selected(ctx, now, now.AddDate(0, 0, maxHorizonDays), ids...)
+	s.Looking, err = e.holds.Selected(ctx, now, now.AddDate(0, 0, clinic.MaxHorizonDays), ids...)
 	return s, err
 }
 
 // PresenceSnapshot returns who is online and which sessions are open.
 func (e *Engine) PresenceSnapshot(ctx context.Context) (Snapshot, error) {
-	s := Snapshot{Generation: e.Generation("")}
-	online, err := e.Online(ctx)
+	s := Snapshot{Generation: e.Clinic.Generation("")}
+	online, err := e.Presence.Online(ctx)
 	if err != nil {
 		return s, err
 	}
@@ -70,7 +72,7 @@ func (e *Engine) PresenceSnapshot(ctx context.Context) (Snapshot, error) {
 			Kind: holds.EventPresence, Span: holds.Span{SpecialistID: online[i].SpecialistID}, Reason: "online",
 		})
 	}
-	open, err := e.Sessions(ctx, store.SessionFilter{
+	open, err := e.Presence.Sessions(ctx, store.SessionFilter{
 		Statuses: []store.SessionStatus{store.SessionRequested, store.SessionActive, store.SessionPendingPayment}, Limit: 500,
 	})
 	if err != nil {
@@ -90,7 +92,7 @@ func (e *Engine) HoldStats(ctx context.Context) (holds.Stats, error) { return e.
 
 // StreamTicket is a short-lived credential that opens one live stream as a client, so that the client stands in no address.
 func (e *Engine) StreamTicket(client holds.ClientID) (ticket string, expiresAt time.Time, err error) {
-	ticket, t, err := e.keys().IssueStreamTicket(string(client), time.Now())
+	ticket, t, err := e.Booking.Keys().IssueStreamTicket(string(client), time.Now())
 	return ticket, t.ExpiresAt, err
 }
 
@@ -98,9 +100,9 @@ func (e *Engine) StreamTicket(client holds.ClientID) (ticket string, expiresAt t
 // at this node before.
 func (e *Engine) UseStreamTicket(ticket string) (holds.ClientID, error) {
 	now := time.Now()
-	t, err := e.keys().OpenStreamTicket(ticket, now)
+	t, err := e.Booking.Keys().OpenStreamTicket(ticket, now)
 	if err != nil || !e.usedTickets.use(t.Nonce, t.ExpiresAt, now) {
-		return "", ErrUnauthorized
+		return "", record.ErrUnauthorized
 	}
 	return holds.ClientID(t.Client), nil
 }

@@ -9,6 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/engine/availability"
+	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
+	"holdfast/engine/record"
 	"holdfast/holds/memory"
 	"holdfast/store"
 	"holdfast/store/sqlite"
@@ -26,7 +30,7 @@ func TestTakenTimeAgreesWithTheStore(t *testing.T) {
 		start := day.Add(time.Duration(1+r.IntN(20))*24*time.Hour + 8*time.Hour + time.Duration(r.IntN(16))*30*time.Minute)
 		switch {
 		case step%3 != 2 || len(booked) == 0:
-			a, err := e.Book(ctx, BookRequest{
+			a, err := e.Booking.Book(ctx, booking.BookRequest{
 				AppointmentTypeID: "checkup", SlotStart: start, SpecialistID: specialists[r.IntN(len(specialists))], Client: "client-0123456789abcdef",
 				Patient: store.Patient{Name: "P"}, Source: store.SourceStaff, Actor: "system",
 			})
@@ -34,16 +38,16 @@ func TestTakenTimeAgreesWithTheStore(t *testing.T) {
 				booked = append(booked, a.ID)
 			}
 		case step%2 == 0:
-			_, _ = e.Cancel(ctx, CancelRequest{ID: booked[r.IntN(len(booked))], Actor: "system"})
+			_, _ = e.Booking.Cancel(ctx, booking.CancelRequest{ID: booked[r.IntN(len(booked))], Actor: "system"})
 		default:
-			_, _ = e.Reschedule(ctx, RescheduleRequest{ID: booked[r.IntN(len(booked))], SlotStart: start, SpecialistID: specialists[r.IntN(len(specialists))], Actor: "system"})
+			_, _ = e.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: booked[r.IntN(len(booked))], SlotStart: start, SpecialistID: specialists[r.IntN(len(specialists))], Actor: "system"})
 		}
 		from := day.Add(time.Duration(r.IntN(24*18)) * time.Hour)
 		to := from.Add(time.Duration(1+r.IntN(24*5)) * time.Hour)
 		if step%50 == 0 {
 			to = from.Add(30 * 24 * time.Hour)
 		}
-		got, err := e.TakenTime(ctx, specialists, from, to)
+		got, err := e.Booking.TakenTime(ctx, specialists, from, to)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +70,7 @@ func bySpecialistAndStart(a, b store.Taken) int {
 	if a.SpecialistID != b.SpecialistID {
 		return len(a.SpecialistID) - len(b.SpecialistID) + int(a.SpecialistID[len(a.SpecialistID)-1]) - int(b.SpecialistID[len(b.SpecialistID)-1])
 	}
-	return compareTaken(a, b)
+	return booking.CompareTaken(a, b)
 }
 
 // BenchmarkTimeslots lists 30 days, pooled over 20 specialists whose calendars are nine tenths full: read from the
@@ -75,25 +79,25 @@ func bySpecialistAndStart(a, b store.Taken) int {
 func BenchmarkTimeslots(b *testing.B) {
 	e, _ := bookedClinic(b, 20, 30)
 	today := store.DateOf(time.Now().UTC())
-	ask := TimeslotsRequest{AppointmentTypeID: "checkup", From: today, To: today.AddDays(30)}
+	ask := booking.TimeslotsRequest{AppointmentTypeID: "checkup", From: today, To: today.AddDays(30)}
 	for _, x := range []struct {
 		name   string
 		before func()
 	}{
 		{"read", func() {
-			e.ForgetTaken()
-			e.moveGenerations()
+			e.Booking.ForgetTaken()
+			e.Clinic.MoveGenerations()
 		}},
-		{"computed", func() { e.moveGenerations() }},
+		{"computed", func() { e.Clinic.MoveGenerations() }},
 		{"cached", func() {}},
 	} {
 		b.Run(x.name, func(b *testing.B) {
-			if _, err := e.Timeslots(context.Background(), ask); err != nil {
+			if _, err := e.Booking.Timeslots(context.Background(), ask); err != nil {
 				b.Fatal(err)
 			}
 			for b.Loop() {
 				x.before()
-				if _, err := e.Timeslots(context.Background(), ask); err != nil {
+				if _, err := e.Booking.Timeslots(context.Background(), ask); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -123,25 +127,25 @@ func bookedClinic(t testing.TB, specialists, days int) (*Engine, []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := ClinicFile{Clinic: &ClinicEntry{Name: "Full", Timezone: "UTC"}}
-	kind := AppointmentTypeEntry{ID: "checkup", Name: "Check-up", DurationMinutes: 30, HorizonDays: 60, Capacity: 1, HoldTTLSeconds: 30, MaxHoldSeconds: 900, HoldQuota: 3, Active: true}
+	f := clinic.ClinicFile{Clinic: &clinic.ClinicEntry{Name: "Full", Timezone: "UTC"}}
+	kind := clinic.AppointmentTypeEntry{ID: "checkup", Name: "Check-up", DurationMinutes: 30, HorizonDays: 60, Capacity: 1, HoldTTLSeconds: 30, MaxHoldSeconds: 900, HoldQuota: 3, Active: true}
 	var ids []string
 	for n := range specialists {
-		p := SpecialistEntry{ID: fmt.Sprintf("specialist-%d", n), Name: "Dr", Active: true}
+		p := clinic.SpecialistEntry{ID: fmt.Sprintf("specialist-%d", n), Name: "Dr", Active: true}
 		for day := range 7 {
-			p.WeeklyHours = append(p.WeeklyHours, HoursEntry{store.Weekday(day), 480, 960})
+			p.WeeklyHours = append(p.WeeklyHours, clinic.HoursEntry{Weekday: store.Weekday(day), Start: 480, End: 960})
 		}
 		f.Specialists = append(f.Specialists, p)
-		kind.Specialists = append(kind.Specialists, AssignmentEntry{SpecialistID: p.ID})
+		kind.Specialists = append(kind.Specialists, clinic.AssignmentEntry{SpecialistID: p.ID})
 		ids = append(ids, p.ID)
 	}
-	f.AppointmentTypes = []AppointmentTypeEntry{kind}
-	if _, err := e.Import(ctx, "system", f); err != nil {
+	f.AppointmentTypes = []clinic.AppointmentTypeEntry{kind}
+	if _, err := e.Clinic.Import(ctx, "system", f); err != nil {
 		t.Fatal(err)
 	}
 	slices.Sort(ids)
-	now := e.now()
-	row := e.Current().types["checkup"]
+	now := record.Now()
+	row := e.Clinic.Current().Types["checkup"]
 	err = db.Write(ctx, func(tx store.Tx) error {
 		for i := range specialists * days * 16 {
 			if i%10 == 0 {
@@ -149,8 +153,8 @@ func bookedClinic(t testing.TB, specialists, days int) (*Engine, []string) {
 			}
 			id, n := ids[i%specialists], i/specialists
 			start := now.Truncate(24 * time.Hour).Add(time.Duration(n/16)*24*time.Hour + 8*time.Hour + time.Duration(n%16)*30*time.Minute)
-			r := BookRequest{Patient: store.Patient{Name: "P"}, Source: store.SourceStaff}
-			if err := tx.InsertAppointment(ctx, newAppointment(&r, SpanOf(row, id, start))); err != nil {
+			r := booking.BookRequest{Patient: store.Patient{Name: "P"}, Source: store.SourceStaff}
+			if err := tx.InsertAppointment(ctx, booking.NewAppointment(&r, availability.SpanOf(row, id, start))); err != nil {
 				return err
 			}
 		}

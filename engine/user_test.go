@@ -7,14 +7,15 @@ import (
 	"testing/synctest"
 	"time"
 
-	"holdfast/engine"
+	"holdfast/engine/account"
+	"holdfast/engine/record"
 	"holdfast/store"
 )
 
 const goodPassword = "four words make one"
 
-func owner() engine.NewUser {
-	return engine.NewUser{Email: "Owner@Example.org", Name: "Jo Owner", Role: store.RoleOwner, Password: goodPassword}
+func owner() account.NewUser {
+	return account.NewUser{Email: "Owner@Example.org", Name: "Jo Owner", Role: store.RoleOwner, Password: goodPassword}
 }
 
 func TestSetupHappensOnce(t *testing.T) {
@@ -25,11 +26,11 @@ func TestSetupHappensOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := c.CheckSetup(ctx, token+"x"); !errors.Is(err, engine.ErrSetupLink) {
+		if err := c.CheckSetup(ctx, token+"x"); !errors.Is(err, account.ErrSetupLink) {
 			t.Errorf("a wrong token: got %v, want ErrSetupLink", err)
 		}
-		time.Sleep(engine.SetupTTL)
-		if err := c.CheckSetup(ctx, token); !errors.Is(err, engine.ErrSetupLink) {
+		time.Sleep(account.SetupTTL)
+		if err := c.CheckSetup(ctx, token); !errors.Is(err, account.ErrSetupLink) {
 			t.Errorf("an expired token: got %v, want ErrSetupLink", err)
 		}
 		if token, err = c.NewSetupToken(ctx); err != nil {
@@ -42,10 +43,10 @@ func TestSetupHappensOnce(t *testing.T) {
 		if got := c.Schedule().Clinic.Name; got != "Set up" {
 			t.Errorf("the clinic is called %q", got)
 		}
-		if _, err := c.Setup(ctx, token, owner(), name); !errors.Is(err, engine.ErrSetupDone) {
+		if _, err := c.Setup(ctx, token, owner(), name); !errors.Is(err, account.ErrSetupDone) {
 			t.Errorf("a second use: got %v, want ErrSetupDone", err)
 		}
-		if _, err := c.NewSetupToken(ctx); !errors.Is(err, engine.ErrSetupDone) {
+		if _, err := c.NewSetupToken(ctx); !errors.Is(err, account.ErrSetupDone) {
 			t.Errorf("another link: got %v, want ErrSetupDone", err)
 		}
 	})
@@ -59,7 +60,7 @@ func TestSignIn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		good := engine.Credentials{Email: " owner@example.org", Password: goodPassword, Address: "192.0.2.1"}
+		good := account.Credentials{Email: " owner@example.org", Password: goodPassword, Address: "192.0.2.1"}
 		secret, _, err := c.SignIn(ctx, good)
 		if err != nil {
 			t.Fatal(err)
@@ -67,23 +68,23 @@ func TestSignIn(t *testing.T) {
 		if s, err := c.SignedIn(ctx, secret); err != nil || s.User.ID != u.ID {
 			t.Errorf("signed in as %q: %v", s.User.ID, err)
 		}
-		if _, err := c.SignedIn(ctx, secret+"x"); !errors.Is(err, engine.ErrUnauthorized) {
+		if _, err := c.SignedIn(ctx, secret+"x"); !errors.Is(err, record.ErrUnauthorized) {
 			t.Errorf("another cookie: got %v, want ErrUnauthorized", err)
 		}
-		time.Sleep(engine.SignInIdle - time.Minute)
+		time.Sleep(account.SignInIdle - time.Minute)
 		if _, err := c.SignedIn(ctx, secret); err != nil {
 			t.Errorf("just before the idle limit: %v", err)
 		}
-		time.Sleep(engine.SignInIdle)
-		if _, err := c.SignedIn(ctx, secret); !errors.Is(err, engine.ErrUnauthorized) {
+		time.Sleep(account.SignInIdle)
+		if _, err := c.SignedIn(ctx, secret); !errors.Is(err, record.ErrUnauthorized) {
 			t.Errorf("after the idle limit: got %v, want ErrUnauthorized", err)
 		}
 
 		bad := good
 		bad.Password = "something else entirely"
-		var backoff *engine.BackoffError
+		var backoff *account.BackoffError
 		for range 5 {
-			if _, _, err := c.SignIn(ctx, bad); !errors.Is(err, engine.ErrWrongPassword) {
+			if _, _, err := c.SignIn(ctx, bad); !errors.Is(err, account.ErrWrongPassword) {
 				t.Fatalf("a wrong password: got %v, want ErrWrongPassword", err)
 			}
 		}
@@ -98,7 +99,7 @@ func TestSignIn(t *testing.T) {
 		if _, err := c.UpdateUser(ctx, "system", u.ID, func(*store.User) {}, &other); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := c.SignIn(ctx, good); !errors.Is(err, engine.ErrWrongPassword) {
+		if _, _, err := c.SignIn(ctx, good); !errors.Is(err, account.ErrWrongPassword) {
 			t.Errorf("the old password: got %v, want ErrWrongPassword", err)
 		}
 	})
@@ -111,7 +112,7 @@ func TestTheLastOwnerStays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var invalid *engine.ValidationError
+	var invalid *record.ValidationError
 	if _, err := c.UpdateUser(ctx, "system", u.ID, func(u *store.User) { u.Active = false }, nil); !errors.As(err, &invalid) {
 		t.Errorf("switching off the last owner: got %v, want *ValidationError", err)
 	}

@@ -8,7 +8,8 @@ import (
 	"strconv"
 	"time"
 
-	"holdfast/engine"
+	"holdfast/engine/agent"
+	"holdfast/engine/record"
 	"holdfast/store"
 )
 
@@ -16,16 +17,16 @@ import (
 // every answer carries llm_guidance.
 
 // principal is the program that calls.
-func (c *call) principal() engine.Principal {
-	return engine.Principal{KeyID: c.caller.keyID, Scope: c.caller.scope}
+func (c *call) principal() record.Principal {
+	return record.Principal{KeyID: c.caller.keyID, Scope: c.caller.scope}
 }
 
 // refusedAgentJSON is an answer that something was not done.
 type refusedAgentJSON struct {
-	Success   bool            `json:"success"`
-	ErrorType string          `json:"error_type"`
-	Message   string          `json:"message"`
-	Guidance  engine.Guidance `json:"llm_guidance"`
+	Success   bool           `json:"success"`
+	ErrorType string         `json:"error_type"`
+	Message   string         `json:"message"`
+	Guidance  agent.Guidance `json:"llm_guidance"`
 }
 
 type agentPatientBody struct {
@@ -40,15 +41,15 @@ type agentPatientBody struct {
 }
 
 type agentPatientJSON struct {
-	Success          bool            `json:"success"`
-	PatientGUID      string          `json:"patientGUID"`
-	BookingAuthToken string          `json:"bookingAuthToken"`
-	ExpiresAt        string          `json:"expiresAt"`
-	Guidance         engine.Guidance `json:"llm_guidance"`
+	Success          bool           `json:"success"`
+	PatientGUID      string         `json:"patientGUID"`
+	BookingAuthToken string         `json:"bookingAuthToken"`
+	ExpiresAt        string         `json:"expiresAt"`
+	Guidance         agent.Guidance `json:"llm_guidance"`
 }
 
 func (s *Server) agentPatient(c *call, b *agentPatientBody) error {
-	a, err := s.engine.AgentIdentify(c.ctx(), c.principal(), engine.AgentPatient(*b))
+	a, err := s.engine.AgentIdentify(c.ctx(), c.principal(), agent.AgentPatient(*b))
 	switch {
 	case err != nil:
 		return err
@@ -59,14 +60,14 @@ func (s *Server) agentPatient(c *call, b *agentPatientBody) error {
 }
 
 // unavailable says that the practice system could not do its part.
-func (c *call) unavailable(errorType, message string, g engine.Guidance) error {
+func (c *call) unavailable(errorType, message string, g agent.Guidance) error {
 	status := http.StatusServiceUnavailable
 	switch errorType {
-	case engine.AgentPatientRefused:
+	case agent.AgentPatientRefused:
 		status = http.StatusUnprocessableEntity
-	case engine.AgentPatientNotFound:
+	case agent.AgentPatientNotFound:
 		status = http.StatusNotFound
-	case engine.AgentPatientAmbiguous:
+	case agent.AgentPatientAmbiguous:
 		status = http.StatusConflict
 	}
 	return c.json(status, refusedAgentJSON{false, errorType, message, g})
@@ -92,7 +93,7 @@ type agentSlotJSON struct {
 	AppointmentTypeGUID string `json:"appointmentTypeGUID"`
 }
 
-func agentSlotsOf(list []engine.AgentSlot) []agentSlotJSON {
+func agentSlotsOf(list []agent.AgentSlot) []agentSlotJSON {
 	slots := make([]agentSlotJSON, len(list))
 	for i, x := range list {
 		slots[i] = agentSlotJSON{
@@ -104,7 +105,7 @@ func agentSlotsOf(list []engine.AgentSlot) []agentSlotJSON {
 
 func (s *Server) agentSlots(c *call, b *agentSlotsBody) error {
 	var m mistakes
-	r := engine.AgentSlotsRequest{
+	r := agent.AgentSlotsRequest{
 		AppointmentTypeID: b.AppointmentTypeID, AppointmentTypeGUID: b.AppointmentTypeGUID, PartOfDay: b.PartOfDay,
 		Days: m.number("days", b.Days), Count: m.number("count", b.Count),
 	}
@@ -124,7 +125,7 @@ func (s *Server) agentSlots(c *call, b *agentSlotsBody) error {
 	return c.json(http.StatusOK, struct {
 		Success  bool            `json:"success"`
 		Slots    []agentSlotJSON `json:"slots"`
-		Guidance engine.Guidance `json:"llm_guidance"`
+		Guidance agent.Guidance  `json:"llm_guidance"`
 	}{true, agentSlotsOf(a.Slots), a.Guidance})
 }
 
@@ -170,10 +171,10 @@ func (s *Server) agentBook(c *call, b *agentBookBody) error {
 	if err := m.err(); err != nil {
 		return err
 	}
-	a, err := s.engine.AgentBook(c.ctx(), c.principal(), engine.AgentBooking{
+	a, err := s.engine.AgentBook(c.ctx(), c.principal(), agent.AgentBooking{
 		PatientGUID: b.PatientGUID, BookingAuthToken: b.BookingAuthToken, StartTime: b.StartTime, ScheduleViewGUID: b.ScheduleViewGUID,
 		ScheduleColumnGUID: b.ScheduleColumnGUID, AppointmentTypeGUID: b.AppointmentTypeGUID, Minutes: minutes, ChildName: b.ChildName,
-		Note: b.Note, UUI: b.UUI, SessionID: b.SessionID, BookingToken: b.BookingToken, Client: engine.AgentClient(c.principal(), b.SessionID),
+		Note: b.Note, UUI: b.UUI, SessionID: b.SessionID, BookingToken: b.BookingToken, Client: agent.AgentClient(c.principal(), b.SessionID),
 	})
 	if err != nil {
 		return err
@@ -181,15 +182,15 @@ func (s *Server) agentBook(c *call, b *agentBookBody) error {
 	return c.json(agentStatus(a.Outcome), agentAnswerOf(&a))
 }
 
-func agentStatus(o engine.AgentOutcome) int {
+func agentStatus(o agent.AgentOutcome) int {
 	switch o {
-	case engine.AgentConfirmed:
+	case agent.AgentConfirmed:
 		return http.StatusOK
-	case engine.AgentQueued:
+	case agent.AgentQueued:
 		return http.StatusAccepted
-	case engine.AgentRejected:
+	case agent.AgentRejected:
 		return http.StatusUnauthorized
-	case engine.AgentRefused:
+	case agent.AgentRefused:
 		return http.StatusConflict
 	}
 	return http.StatusUnprocessableEntity
@@ -206,34 +207,34 @@ type agentAnswerJSON struct {
 	NoteAdded       *bool           `json:"noteAdded,omitempty"`
 	Alternatives    []agentSlotJSON `json:"alternatives,omitempty"`
 	Debug           map[string]any  `json:"_debug,omitempty"`
-	Guidance        engine.Guidance `json:"llm_guidance"`
+	Guidance        agent.Guidance  `json:"llm_guidance"`
 }
 
-func agentAnswerOf(a *engine.AgentAnswer) agentAnswerJSON {
+func agentAnswerOf(a *agent.AgentAnswer) agentAnswerJSON {
 	j := agentAnswerJSON{ErrorType: a.ErrorType, Message: a.Message, Guidance: a.Guidance, Debug: agentDebugOf(a)}
 	switch a.Outcome {
-	case engine.AgentConfirmed:
+	case agent.AgentConfirmed:
 		j.Success, j.AppointmentGUID, j.NoteAdded = true, &a.AppointmentGUID, &a.NoteAdded
-	case engine.AgentQueued:
+	case agent.AgentQueued:
 		j.Queued, j.OperationID = true, a.OperationID
-	case engine.AgentRefused:
+	case agent.AgentRefused:
 		j.Alternatives = agentSlotsOf(a.Alternatives)
 	}
 	return j
 }
 
 // agentDebugOf is for who develops an agent; nothing in it is for callers.
-func agentDebugOf(a *engine.AgentAnswer) map[string]any {
+func agentDebugOf(a *agent.AgentAnswer) map[string]any {
 	d := a.Debug
 	if d == nil {
 		return nil
 	}
 	j := map[string]any{"timestamp": d.Timestamp.UTC().Format(time.RFC3339Nano)}
 	switch a.Outcome {
-	case engine.AgentConfirmed:
+	case agent.AgentConfirmed:
 		j["cloud9_result"], j["cloud9_status"], j["attempts"], j["retried"] = a.Message, "Success", d.Attempts, d.Attempts > 1
 		j["spacing_wait_ms"], j["note_result"], j["auth_method"] = d.SpacingWait.Milliseconds(), d.NoteResult, d.Method
-	case engine.AgentQueued:
+	case agent.AgentQueued:
 		j["error_type"], j["sync_attempts"], j["last_error"] = a.ErrorType, d.Attempts, d.LastError
 	default:
 		j["error_type"], j["received_patientGUID"] = a.ErrorType, d.ReceivedPatientGUID
@@ -253,11 +254,11 @@ func (s *Server) agentOperation(c *call) error {
 		return err
 	}
 	return c.json(http.StatusOK, struct {
-		Success         bool            `json:"success"` // the appointment is booked
-		ErrorType       string          `json:"error_type,omitempty"`
-		Status          string          `json:"status"`
-		NeedsReview     bool            `json:"needsReview,omitempty"`
-		AppointmentGUID string          `json:"appointmentGUID,omitempty"`
-		Guidance        engine.Guidance `json:"llm_guidance"`
+		Success         bool           `json:"success"` // the appointment is booked
+		ErrorType       string         `json:"error_type,omitempty"`
+		Status          string         `json:"status"`
+		NeedsReview     bool           `json:"needsReview,omitempty"`
+		AppointmentGUID string         `json:"appointmentGUID,omitempty"`
+		Guidance        agent.Guidance `json:"llm_guidance"`
 	}{o.ErrorType == "", o.ErrorType, string(o.Status), o.NeedsReview, o.AppointmentGUID, o.Guidance})
 }

@@ -14,7 +14,10 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
 	"holdfast/engine/enginetest"
+	"holdfast/engine/outbound"
 	"holdfast/engine/upstream"
 	"holdfast/engine/upstream/upstreamtest"
 	"holdfast/holds/memory"
@@ -43,7 +46,7 @@ func newPractice(t testing.TB, change ...func(*engine.Options)) (*house, *upstre
 	if err != nil {
 		t.Fatal(err)
 	}
-	live := memory.New(memory.Options{Booked: engine.Booked(db)})
+	live := memory.New(memory.Options{Booked: booking.Booked(db)})
 	h := &house{t: t, log: new(lockedBuffer), start: enginetest.Noon(time.UTC, 2)}
 	logger := slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	fake := upstreamtest.New(upstreamtest.Options{Columns: []upstreamtest.Column{{
@@ -58,7 +61,7 @@ func newPractice(t testing.TB, change ...func(*engine.Options)) (*house, *upstre
 	}
 	o := engine.Options{
 		Store: db, Holds: live, Queue: queue, AdminKey: adminKey, Logger: logger, Upstream: client, Pacer: pacer,
-		Outbound: engine.OutboundOptions{RetryDelay: 10 * time.Millisecond, Backoff: 100 * time.Millisecond, Quarantine: 50 * time.Millisecond, MaxAttempts: 2},
+		Outbound: outbound.OutboundOptions{RetryDelay: 10 * time.Millisecond, Backoff: 100 * time.Millisecond, Quarantine: 50 * time.Millisecond, MaxAttempts: 2},
 	}
 	for _, c := range change {
 		c(&o)
@@ -67,8 +70,8 @@ func newPractice(t testing.TB, change ...func(*engine.Options)) (*house, *upstre
 		t.Fatal(err)
 	}
 	file := clinicFile()
-	file.Specialists[0].Upstream = &engine.UpstreamSpecialist{ScheduleViewGUID: upstreamView, ScheduleColumnGUID: upstreamColumn}
-	file.AppointmentTypes[0].Upstream = &engine.UpstreamType{AppointmentTypeGUID: upstreamType}
+	file.Specialists[0].Upstream = &clinic.UpstreamSpecialist{ScheduleViewGUID: upstreamView, ScheduleColumnGUID: upstreamColumn}
+	file.AppointmentTypes[0].Upstream = &clinic.UpstreamType{AppointmentTypeGUID: upstreamType}
 	if _, err := h.engine.Import(ctx, "system", file); err != nil {
 		t.Fatal(err)
 	}

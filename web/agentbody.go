@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strings"
 
-	"holdfast/engine"
+	"holdfast/engine/agent"
 )
 
 // What is the same of every route of agents: a body in which unknown words do no harm, and an answer that says
@@ -91,26 +91,26 @@ func (c *call) agentProblem(p problem) error {
 
 type invalidAgentJSON struct {
 	problem
-	Success   bool            `json:"success"`
-	ErrorType string          `json:"error_type"`
-	Message   string          `json:"message"`
-	Guidance  engine.Guidance `json:"llm_guidance"`
+	Success   bool           `json:"success"`
+	ErrorType string         `json:"error_type"`
+	Message   string         `json:"message"`
+	Guidance  agent.Guidance `json:"llm_guidance"`
 }
 
 // stateOf is what is known of a request after a problem. What the storage left open is open: a caller must hear neither that
 // it was done nor that it was not.
-func (c *call) stateOf(p problem) engine.AgentProblem {
+func (c *call) stateOf(p problem) agent.AgentProblem {
 	switch {
 	case p.Status == http.StatusUnauthorized || p.Status == http.StatusForbidden:
-		return engine.ProblemKey
+		return agent.ProblemKey
 	case p.Status == http.StatusTooManyRequests || p.Code == errOverloaded.Code:
-		return engine.ProblemBusy
+		return agent.ProblemBusy
 	case p.Status >= 500 && safe(c.r.Method), p.Status >= 500 && strings.HasSuffix(c.route.pattern, "/slots"):
-		return engine.ProblemAway
+		return agent.ProblemAway
 	case p.Status >= 500, p.Code == errIdempotencyInFlight.Code:
-		return engine.ProblemOpen
+		return agent.ProblemOpen
 	case p.Code == errNotFound.Code && strings.HasPrefix(c.route.pattern, "/v1/agent/operations/"):
-		return engine.ProblemNoOperation
+		return agent.ProblemNoOperation
 	}
-	return engine.ProblemRequest
+	return agent.ProblemRequest
 }

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"holdfast/engine"
+	"holdfast/engine/booking"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -266,7 +266,7 @@ func (s *Server) cancelAppointment(c *call, b *cancelBody) error {
 	if err != nil {
 		return err
 	}
-	a, err := s.engine.Cancel(c.ctx(), engine.CancelRequest{
+	a, err := s.engine.Cancel(c.ctx(), booking.CancelRequest{
 		ID: id, Version: version, Reason: b.Reason, Actor: c.caller.actor, CutOff: c.caller.appointment != nil,
 		Silent: c.inSilence(b.Notify), Once: c.answering(s.renderAppointment(c)),
 	})
@@ -310,7 +310,7 @@ func (s *Server) rescheduleAppointment(c *call, b *rescheduleBody) error {
 	if specialistID == "" {
 		specialistID = c.caller.specialistID // a specialist's own appointment stays with the specialist
 	}
-	a, err := s.engine.Reschedule(c.ctx(), engine.RescheduleRequest{
+	a, err := s.engine.Reschedule(c.ctx(), booking.RescheduleRequest{
 		ID: id, Version: version, SlotStart: start, SpecialistID: specialistID, HoldID: b.HoldID, Client: c.client, Owner: booked,
 		Actor: c.caller.actor, CutOff: c.caller.appointment != nil, IgnoreHours: b.IgnoreHours, Displace: b.Displace,
 		Silent: c.inSilence(b.Notify), Once: c.answering(s.renderAppointment(c)),

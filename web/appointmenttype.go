@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"slices"
 
-	"holdfast/engine"
+	"holdfast/engine/clinic"
 	"holdfast/store"
 )
 
@@ -26,7 +26,7 @@ type appointmentTypeJSON struct {
 	MaxHoldSeconds      int                  `json:"maxHoldSeconds"`
 	HoldQuota           int                  `json:"holdQuota"`
 	Active              bool                 `json:"active"`
-	Upstream            *engine.UpstreamType `json:"upstream,omitempty"` // for admins
+	Upstream            *clinic.UpstreamType `json:"upstream,omitempty"` // for admins
 	Specialists         []assignmentJSON     `json:"specialists"`
 }
 
@@ -44,7 +44,7 @@ func (s *Server) appointmentTypeOf(t *store.AppointmentType, forAdmin bool) appo
 		MaxHoldSeconds: t.MaxHoldSeconds, HoldQuota: t.HoldQuota, Active: t.Active, Specialists: []assignmentJSON{},
 	}
 	if forAdmin && t.UpstreamTypeID != "" {
-		j.Upstream = &engine.UpstreamType{AppointmentTypeGUID: t.UpstreamTypeID}
+		j.Upstream = &clinic.UpstreamType{AppointmentTypeGUID: t.UpstreamTypeID}
 	}
 	for _, a := range t.Specialists {
 		if p, err := s.engine.Specialist(a.SpecialistID); err == nil && (forAdmin || p.Active) {
@@ -105,7 +105,7 @@ type appointmentTypeBody struct {
 	MaxHoldSeconds      *int                 `json:"maxHoldSeconds"`
 	HoldQuota           *int                 `json:"holdQuota"`
 	Active              *bool                `json:"active"`
-	Upstream            *engine.UpstreamType `json:"upstream"`
+	Upstream            *clinic.UpstreamType `json:"upstream"`
 	Specialists         *[]assignmentJSON    `json:"specialists"`
 }
 
@@ -136,7 +136,7 @@ func (b *appointmentTypeBody) apply(t *store.AppointmentType) {
 }
 
 func (s *Server) createAppointmentType(c *call, b *appointmentTypeBody) error {
-	t := engine.DefaultAppointmentType()
+	t := clinic.DefaultAppointmentType()
 	set(&t.ID, b.ID)
 	b.apply(&t)
 	ctx := committing(c, http.StatusCreated, func(t *store.AppointmentType) any { return s.appointmentTypeAnswer(c, t) })

@@ -4,7 +4,8 @@ import (
 	"errors"
 	"strings"
 
-	"holdfast/engine"
+	"holdfast/engine/account"
+	"holdfast/engine/record"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -13,30 +14,30 @@ import (
 type access uint8
 
 const (
-	anyone    access = iota
-	managed          // who has the manage link of this appointment, or may work at the desk
-	desk             // the daily work with appointments
-	admin            // the clinic's set-up
-	agent            // voice and chat agents
-	presence         // who goes online and takes sessions
-	operator         // who watches the server run: an admin, the reception, or a scraper on this machine
-	frontDesk        // the work of the clinic as a whole: an owner or the reception
-	queueing         // who may see how far outbound calls are: the front desk and agents
-	booking          // who holds, books or asks for a session: anyone, but no key that is for presence alone
+	anyone      access = iota
+	managed            // who has the manage link of this appointment, or may work at the desk
+	desk               // the daily work with appointments
+	admin              // the clinic's set-up
+	agentKey           // voice and chat agents
+	presenceKey        // who goes online and takes sessions
+	operator           // who watches the server run: an admin, the reception, or a scraper on this machine
+	frontDesk          // the work of the clinic as a whole: an owner or the reception
+	queueing           // who may see how far outbound calls are: the front desk and agents
+	bookers            // who holds, books or asks for a session: anyone, but no key that is for presence alone
 )
 
 // public reports whether no credential is needed.
-func (a access) public() bool { return a == anyone || a == booking }
+func (a access) public() bool { return a == anyone || a == bookers }
 
 // caller is on whose behalf a request is made. The zero caller is anybody.
 type caller struct {
-	actor        engine.Actor
+	actor        record.Actor
 	scope        store.Scope        // of an API key
 	keyID        string             // of an API key
 	role         store.Role         // of a member of staff
 	specialistID string             // the only calendar this member of staff may touch; empty: all
 	appointment  *store.Appointment // the one that a manage link opens
-	staff        *engine.Staff      // the signed-in member of staff; nil for programs and patients
+	staff        *account.Staff     // the signed-in member of staff; nil for programs and patients
 	secret       string             // what sets the idempotency keys of this caller apart from everybody else's
 }
 
@@ -51,7 +52,7 @@ func (c *caller) may(a access) bool {
 	switch a {
 	case anyone:
 		return true
-	case booking:
+	case bookers:
 		return c.scope != store.ScopePresence
 	case managed:
 		return c.appointment != nil || c.may(desk)
@@ -62,10 +63,10 @@ func (c *caller) may(a access) bool {
 	case frontDesk, operator:
 		return c.may(admin) || c.role == store.RoleReception
 	case queueing:
-		return c.may(frontDesk) || c.may(agent)
-	case agent:
+		return c.may(frontDesk) || c.may(agentKey)
+	case agentKey:
 		return c.scope == store.ScopeAgent || c.scope == store.ScopeAdmin
-	case presence:
+	case presenceKey:
 		return c.scope == store.ScopePresence || c.scope == store.ScopeAdmin || c.role != ""
 	}
 	return false
@@ -101,7 +102,7 @@ func (s *Server) apiKey(c *call) (bool, error) {
 		return false, nil
 	}
 	p, err := s.engine.Authenticate(c.ctx(), strings.TrimSpace(key))
-	if errors.Is(err, engine.ErrUnauthorized) {
+	if errors.Is(err, record.ErrUnauthorized) {
 		return true, errUnauthorized.with("This API key is unknown or was revoked. Make a new one with: holdfast apikey create.")
 	}
 	if err != nil {
@@ -129,7 +130,7 @@ func (s *Server) manageLink(c *call) (bool, error) {
 	c.caller = caller{actor: "manage", secret: "manage:" + token}
 	a, err := s.engine.Managed(c.ctx(), token)
 	switch {
-	case errors.Is(err, engine.ErrUnauthorized) || errors.Is(err, store.ErrNotFound):
+	case errors.Is(err, record.ErrUnauthorized) || errors.Is(err, store.ErrNotFound):
 		// A move makes a new link. Whoever repeats the move under its idempotency key still gets the answer that
 		// has the new one, so the refusal waits until that was looked up.
 		c.denied = errDeadLink
@@ -170,11 +171,11 @@ func credentialFor(a access) string {
 	switch a {
 	case managed:
 		return "Send the token of the appointment's manage link in the header Holdfast-Manage, or an admin key as Authorization: Bearer hfk_…."
-	case agent, queueing:
+	case agentKey, queueing:
 		return "Send an API key with the scope agent as Authorization: Bearer hfk_…."
-	case booking:
+	case bookers:
 		return "A key with the scope presence is for presence and sessions alone; leave it out, or send one with the scope agent or admin."
-	case presence:
+	case presenceKey:
 		return "Send an API key with the scope presence as Authorization: Bearer hfk_…."
 	}
 	return "Send an API key with the scope admin as Authorization: Bearer hfk_…."

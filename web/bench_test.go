@@ -17,6 +17,8 @@ import (
 	"github.com/julienschmidt/httprouter"
 
 	"holdfast/engine"
+	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
 	"holdfast/holds/memory"
 	"holdfast/store"
 	"holdfast/store/sqlite"
@@ -47,28 +49,28 @@ func benchStore(b *testing.B) store.Store {
 func benchHouseOn(b *testing.B, specialists int, db store.Store) *httptest.Server {
 	b.Helper()
 	ctx := context.Background()
-	live := memory.New(memory.Options{Booked: engine.Booked(db)})
+	live := memory.New(memory.Options{Booked: booking.Booked(db)})
 	logger := slog.New(slog.NewJSONHandler(io.Discard, nil))
 	e, err := engine.New(ctx, engine.Options{Store: db, Holds: live, Logger: logger, AdminKey: adminKey})
 	if err != nil {
 		b.Fatal(err)
 	}
-	f := engine.ClinicFile{Clinic: &engine.ClinicEntry{Name: "Harbour Clinic", Timezone: "UTC"}}
-	checkup := engine.AppointmentTypeEntry{
+	f := clinic.ClinicFile{Clinic: &clinic.ClinicEntry{Name: "Harbour Clinic", Timezone: "UTC"}}
+	checkup := clinic.AppointmentTypeEntry{
 		ID: "checkup", Name: "Check-up", DurationMinutes: 30, HorizonDays: 60, Capacity: 1, HoldTTLSeconds: 1, MaxHoldSeconds: 900, HoldQuota: 100, Active: true,
 	}
 	tiny := checkup
 	tiny.ID, tiny.DurationMinutes, tiny.HorizonDays = "tiny", 1, 365
 	for i := range specialists {
-		p := engine.SpecialistEntry{ID: fmt.Sprintf("s%02d", i), Name: "Dr", Active: true}
+		p := clinic.SpecialistEntry{ID: fmt.Sprintf("s%02d", i), Name: "Dr", Active: true}
 		for day := 1; day <= 5; day++ {
-			p.WeeklyHours = append(p.WeeklyHours, engine.HoursEntry{Weekday: store.Weekday(day), Start: 9 * 60, End: 17 * 60})
+			p.WeeklyHours = append(p.WeeklyHours, clinic.HoursEntry{Weekday: store.Weekday(day), Start: 9 * 60, End: 17 * 60})
 		}
 		f.Specialists = append(f.Specialists, p)
-		checkup.Specialists = append(checkup.Specialists, engine.AssignmentEntry{SpecialistID: p.ID})
+		checkup.Specialists = append(checkup.Specialists, clinic.AssignmentEntry{SpecialistID: p.ID})
 	}
 	tiny.Specialists = checkup.Specialists
-	f.AppointmentTypes = []engine.AppointmentTypeEntry{checkup, tiny}
+	f.AppointmentTypes = []clinic.AppointmentTypeEntry{checkup, tiny}
 	if _, err := e.Import(ctx, "system", f); err != nil {
 		b.Fatal(err)
 	}

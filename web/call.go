@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"holdfast/engine"
+	"holdfast/engine/record"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -30,7 +30,7 @@ type call struct {
 	client holds.ClientID // the client secret, once the header and the body have agreed on it; may be empty
 	denied error          // a manage link that opens nothing; a repeat under its idempotency key still gets its answer
 
-	once   *engine.Once // the idempotency of this request, until a use case has taken it
+	once   *record.Once // the idempotency of this request, until a use case has taken it
 	status int          // of the answer left here to be written; 0: the handler has written it
 	out    []byte       // its body
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"holdfast/engine"
+	"holdfast/engine/clinic"
 	"holdfast/store"
 )
 
@@ -71,9 +71,9 @@ func set[T any](to, from *T) {
 	}
 }
 
-func (s *Server) importClinic(c *call, file *engine.ClinicFile) error {
+func (s *Server) importClinic(c *call, file *clinic.ClinicFile) error {
 	// A clinic half read because its owner closed the browser would be nobody's wish.
-	answer := func(n *engine.Imported) any {
+	answer := func(n *clinic.Imported) any {
 		return map[string]any{"imported": map[string]int{"specialists": n.Specialists, "appointmentTypes": n.AppointmentTypes}}
 	}
 	n, err := s.engine.Import(context.WithoutCancel(committing(c, http.StatusOK, answer)), c.caller.actor, *file)

@@ -64,15 +64,15 @@ func (a access) String() string {
 		return "the desk: staff, or an admin key"
 	case admin:
 		return "an owner, or an admin key"
-	case agent:
+	case agentKey:
 		return "an agent key"
 	case frontDesk:
 		return "an owner, the reception, or an admin key"
 	case queueing:
 		return "an agent key, an owner, the reception, or an admin key"
-	case presence:
+	case presenceKey:
 		return "a presence key, or staff"
-	case booking:
+	case bookers:
 		return "anyone, but no presence key"
 	case operator:
 		return "an owner, the reception, an admin key, or this machine"

@@ -6,7 +6,10 @@ import (
 	"math"
 	"time"
 
-	"holdfast/engine"
+	"holdfast/engine/availability"
+	"holdfast/engine/booking"
+	"holdfast/engine/presence"
+	"holdfast/engine/record"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -112,7 +115,7 @@ var sentinels = []struct {
 	err error
 	say problem
 }{
-	{engine.ErrNoAppointmentType, errNotFound.with("No appointment type has this id. GET /v1/appointment-types lists them.")},
+	{record.ErrNoAppointmentType, errNotFound.with("No appointment type has this id. GET /v1/appointment-types lists them.")},
 	{store.ErrNotFound, errNotFound},
 	{store.ErrSlotTaken, errSlotTaken},
 	{store.ErrVersion, errVersionMismatch},
@@ -127,17 +130,17 @@ var sentinels = []struct {
 	{holds.ErrQuota, errQuotaExceeded.again(30 * time.Second)}, // by then one of them has lapsed, if nobody keeps it
 	{holds.ErrRestarts, errQuotaExceeded.with("This hold was kept as often as it may be. Book it, or release it and take it anew.")},
 	{holds.ErrDeactivated, errForbidden.because("deactivated", "This specialist is deactivated. An admin can activate the specialist again.")},
-	{holds.ErrOffline, errNotBookable.titled(notNow).because(string(engine.ReasonNotOnline), "This specialist is offline. Go online first; heartbeats keep up what is online.")},
+	{holds.ErrOffline, errNotBookable.titled(notNow).because(string(presence.ReasonNotOnline), "This specialist is offline. Go online first; heartbeats keep up what is online.")},
 	{holds.ErrUnavailable, errStorageUnavailable},
 	{holds.ErrClosed, errStorageUnavailable},
-	{engine.ErrNoSlots, errNoSlots},
-	{engine.ErrUnauthorized, errUnauthorized},
-	{engine.ErrForbidden, errForbidden},
-	{engine.ErrCutOff, errForbidden.because("cut_off", "It is too late to change this online. Call the clinic.")},
-	{engine.ErrNotConfirmed, errNotBookable.because("cancelled", "This appointment is cancelled. Book a new one.")},
-	{engine.ErrOperationState, errOperationState},
-	{engine.ErrIdempotencyMismatch, errIdempotencyMismatch},
-	{engine.ErrIdempotencyInFlight, errIdempotencyInFlight},
+	{record.ErrNoSlots, errNoSlots},
+	{record.ErrUnauthorized, errUnauthorized},
+	{record.ErrForbidden, errForbidden},
+	{record.ErrCutOff, errForbidden.because("cut_off", "It is too late to change this online. Call the clinic.")},
+	{record.ErrNotConfirmed, errNotBookable.because("cancelled", "This appointment is cancelled. Book a new one.")},
+	{record.ErrOperationState, errOperationState},
+	{record.ErrIdempotencyMismatch, errIdempotencyMismatch},
+	{record.ErrIdempotencyInFlight, errIdempotencyInFlight},
 	{context.DeadlineExceeded, errStorageUnavailable},
 }
 
@@ -145,9 +148,9 @@ var sentinels = []struct {
 func problemOf(err error, now time.Time) problem {
 	var (
 		already     problem
-		invalid     *engine.ValidationError
-		notBookable *engine.NotBookableError
-		cooling     *engine.CooldownError
+		invalid     *record.ValidationError
+		notBookable *availability.NotBookableError
+		cooling     *booking.CooldownError
 		held        *holds.HeldError
 	)
 	switch {
@@ -162,7 +165,7 @@ func problemOf(err error, now time.Time) problem {
 	case errors.As(err, &notBookable):
 		p := errNotBookable.because(string(notBookable.Reason), whyNot(notBookable.Reason))
 		switch notBookable.Reason {
-		case engine.ReasonAccepted, engine.ReasonEnded, engine.ReasonNotActive, engine.ReasonAtCapacity, engine.ReasonNotOnline:
+		case presence.ReasonAccepted, presence.ReasonEnded, presence.ReasonNotActive, presence.ReasonAtCapacity, presence.ReasonNotOnline:
 			p.Title = notNow
 		}
 		return p
@@ -186,31 +189,31 @@ func problemOf(err error, now time.Time) problem {
 }
 
 // whyNot is one sentence for each reason of availability.
-func whyNot(r engine.Reason) string {
+func whyNot(r availability.Reason) string {
 	switch r {
-	case engine.ReasonInactive:
+	case availability.ReasonInactive:
 		return "This appointment type or specialist is switched off. Choose another."
-	case engine.ReasonTooSoon:
+	case availability.ReasonTooSoon:
 		return "This time is past or too soon. Choose a later one."
-	case engine.ReasonTooFar:
+	case availability.ReasonTooFar:
 		return "This time is further ahead than can be booked. Choose an earlier one."
-	case engine.ReasonOverrideClosed:
+	case availability.ReasonOverrideClosed:
 		return "The specialist is away at this time. Choose another time."
-	case engine.ReasonOutsideHours:
+	case availability.ReasonOutsideHours:
 		return "This time lies outside the opening hours. Choose one that the timeslots list."
-	case engine.ReasonNotASlotStart:
+	case availability.ReasonNotASlotStart:
 		return "No slot starts at this instant. Choose a start that the timeslots list."
-	case engine.ReasonTaken:
+	case availability.ReasonTaken:
 		return "A booked appointment is in the way. Choose another time."
-	case engine.ReasonAccepted:
+	case presence.ReasonAccepted:
 		return "Another specialist was first to accept this session."
-	case engine.ReasonEnded:
+	case presence.ReasonEnded:
 		return "This session is over. The client can ask for a new one."
-	case engine.ReasonNotActive:
+	case presence.ReasonNotActive:
 		return "This session has not been accepted yet, or is over."
-	case engine.ReasonAtCapacity:
+	case presence.ReasonAtCapacity:
 		return "This specialist has as many sessions as maxSessions allows. End one of them first, or raise maxSessions."
-	case engine.ReasonNotOnline:
+	case presence.ReasonNotOnline:
 		return "This specialist is offline. Go online first."
 	}
 	return "This cannot be done now; the reason says why."

@@ -15,6 +15,10 @@ import (
 
 	"holdfast/docs"
 	"holdfast/engine"
+	"holdfast/engine/availability"
+	"holdfast/engine/booking"
+	"holdfast/engine/presence"
+	"holdfast/engine/record"
 	"holdfast/holds"
 	"holdfast/holds/memory"
 	"holdfast/store"
@@ -52,16 +56,16 @@ func TestEveryErrorHasItsAnswer(t *testing.T) {
 		{&holds.HeldError{Until: now.Add(1500 * time.Millisecond)}, 409, "slot_held", 2},
 		{&holds.HeldError{Until: now.Add(-time.Second)}, 409, "slot_held", 1},
 		{&holds.HeldError{}, 409, "slot_taken", 0},
-		{&engine.CooldownError{Until: now.Add(time.Hour)}, 429, "cooldown_active", 3600},
-		{&engine.NotBookableError{Reason: engine.ReasonTooSoon}, 409, "not_bookable", 0},
-		{&engine.ValidationError{Fields: []engine.FieldError{{Field: "a", Message: "b"}}}, 422, "validation_failed", 0},
-		{engine.ErrNoSlots, 404, "no_slots", 0},
-		{engine.ErrForbidden, 403, "forbidden", 0},
-		{engine.ErrUnauthorized, 401, "unauthorized", 0},
-		{engine.ErrCutOff, 403, "forbidden", 0},
-		{engine.ErrNotConfirmed, 409, "not_bookable", 0},
-		{engine.ErrIdempotencyMismatch, 422, "idempotency_mismatch", 0},
-		{engine.ErrIdempotencyInFlight, 409, "idempotency_in_flight", 0},
+		{&booking.CooldownError{Until: now.Add(time.Hour)}, 429, "cooldown_active", 3600},
+		{&availability.NotBookableError{Reason: availability.ReasonTooSoon}, 409, "not_bookable", 0},
+		{&record.ValidationError{Fields: []record.FieldError{{Field: "a", Message: "b"}}}, 422, "validation_failed", 0},
+		{record.ErrNoSlots, 404, "no_slots", 0},
+		{record.ErrForbidden, 403, "forbidden", 0},
+		{record.ErrUnauthorized, 401, "unauthorized", 0},
+		{record.ErrCutOff, 403, "forbidden", 0},
+		{record.ErrNotConfirmed, 409, "not_bookable", 0},
+		{record.ErrIdempotencyMismatch, 422, "idempotency_mismatch", 0},
+		{record.ErrIdempotencyInFlight, 409, "idempotency_in_flight", 0},
 		{context.DeadlineExceeded, 503, "storage_unavailable", 3},
 		{errors.New("SECRET of a driver"), 500, "internal", 0},
 		{errMalformedBody.with("x"), 400, "malformed_body", 0},
@@ -79,11 +83,11 @@ func TestEveryErrorHasItsAnswer(t *testing.T) {
 }
 
 func TestEveryReasonHasItsOwnSentence(t *testing.T) {
-	said := make(map[string]engine.Reason)
-	for _, r := range []engine.Reason{
-		engine.ReasonInactive, engine.ReasonTooSoon, engine.ReasonTooFar, engine.ReasonOverrideClosed, engine.ReasonOutsideHours,
-		engine.ReasonNotASlotStart, engine.ReasonTaken, engine.ReasonAccepted, engine.ReasonEnded, engine.ReasonNotActive,
-		engine.ReasonAtCapacity, engine.ReasonNotOnline, "something else",
+	said := make(map[string]availability.Reason)
+	for _, r := range []availability.Reason{
+		availability.ReasonInactive, availability.ReasonTooSoon, availability.ReasonTooFar, availability.ReasonOverrideClosed, availability.ReasonOutsideHours,
+		availability.ReasonNotASlotStart, availability.ReasonTaken, presence.ReasonAccepted, presence.ReasonEnded, presence.ReasonNotActive,
+		presence.ReasonAtCapacity, presence.ReasonNotOnline, "something else",
 	} {
 		s := whyNot(r)
 		if other, twice := said[s]; twice || s == "" {

@@ -4,26 +4,26 @@ import (
 	"strconv"
 	"time"
 
-	"holdfast/engine"
+	"holdfast/engine/record"
 )
 
 // fieldError is a mistake that is seen here and not in the engine.
 func fieldError(field, message string) error {
-	return &engine.ValidationError{Fields: []engine.FieldError{{Field: field, Message: message}}}
+	return &record.ValidationError{Fields: []record.FieldError{{Field: field, Message: message}}}
 }
 
 // mistakes collects them.
-type mistakes []engine.FieldError
+type mistakes []record.FieldError
 
 func (m *mistakes) add(field, message string) {
-	*m = append(*m, engine.FieldError{Field: field, Message: message})
+	*m = append(*m, record.FieldError{Field: field, Message: message})
 }
 
 func (m mistakes) err() error {
 	if len(m) == 0 {
 		return nil
 	}
-	return &engine.ValidationError{Fields: m}
+	return &record.ValidationError{Fields: m}
 }
 
 // instant reads RFC 3339 with any offset. An empty one is the zero time, which the engine refuses where it needs one.

@@ -6,7 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"holdfast/engine"
+	"holdfast/engine/booking"
+	"holdfast/engine/presence"
 	"holdfast/holds"
 )
 
@@ -197,7 +198,7 @@ func (s *Server) tooManyHeld(c *call, h *holds.Hold) (refusal problem, ok bool) 
 }
 
 // shareOf is how many seats one address may hold.
-func (l *Limits) shareOf(r engine.Room) int { return max(minHoldShare, r.Seats*l.HoldShare/100) }
+func (l *Limits) shareOf(r booking.Room) int { return max(minHoldShare, r.Seats*l.HoldShare/100) }
 
 // admitSession counts a request for a session that the public is about to make. A client has one waiting at a time, so it
 // is counted by its client.
@@ -206,7 +207,7 @@ func (s *Server) admitSession(c *call) error {
 	if c.caller.trusted() || s.bySession == nil || !address.IsValid() || c.client == "" {
 		return nil
 	}
-	if s.bySession.admit(c.ctx(), network(address), s.limits.SessionsPerAddress, c.client.Owner().String(), c.started.Add(engine.SessionRequestTTL), c.started) {
+	if s.bySession.admit(c.ctx(), network(address), s.limits.SessionsPerAddress, c.client.Owner().String(), c.started.Add(presence.SessionRequestTTL), c.started) {
 		return nil
 	}
 	return errSessionsOfAddress.again(10 * time.Second)

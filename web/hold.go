@@ -5,7 +5,8 @@ import (
 	"net/http"
 	"time"
 
-	"holdfast/engine"
+	"holdfast/engine/booking"
+	"holdfast/engine/record"
 	"holdfast/holds"
 	"holdfast/store"
 	"holdfast/web/instant"
@@ -65,7 +66,7 @@ func (s *Server) createHold(c *call, b *createHoldBody) error {
 	if !c.caller.trusted() {
 		ttl = s.engine.PublicTTL(b.AppointmentTypeID, ttl)
 	}
-	h, err := s.engine.Hold(c.ctx(), engine.HoldRequest{
+	h, err := s.engine.Hold(c.ctx(), booking.HoldRequest{
 		AppointmentTypeID: b.AppointmentTypeID, SlotStart: start, SpecialistID: b.SpecialistID, Client: c.client,
 		TTL: ttl, Displace: b.Displace, IgnoreHours: b.IgnoreHours, Moving: moving,
 	})
@@ -85,7 +86,7 @@ func (s *Server) moving(c *call) (*store.Appointment, error) {
 		return nil, nil
 	}
 	a, err := s.engine.Managed(c.ctx(), token)
-	if errors.Is(err, engine.ErrUnauthorized) || errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, record.ErrUnauthorized) || errors.Is(err, store.ErrNotFound) {
 		return nil, errDeadLink
 	}
 	return &a, err

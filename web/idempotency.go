@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"holdfast/engine"
+	"holdfast/engine/record"
 	"holdfast/store"
 )
 
@@ -56,7 +56,7 @@ func (c *call) atMostOnce(raw []byte, do func() error) error {
 			return fieldError("Idempotency-Key", "must be 1 to 255 printable characters")
 		}
 	}
-	once := &engine.Once{Scope: c.scope(), Key: key, Fingerprint: c.fingerprint(raw)}
+	once := &record.Once{Scope: c.scope(), Key: key, Fingerprint: c.fingerprint(raw)}
 	running := once.Scope + key
 	if !c.running.enter(running) {
 		return errIdempotencyInFlight.again(time.Second)
@@ -102,7 +102,7 @@ func (c *call) fingerprint(raw []byte) [32]byte {
 }
 
 // replay gives the remembered answer, if there is one.
-func (c *call) replay(once *engine.Once) (bool, error) {
+func (c *call) replay(once *record.Once) (bool, error) {
 	record, err := c.engine.Recall(c.ctx(), once)
 	if record == nil || err != nil {
 		return false, err
@@ -114,7 +114,7 @@ func (c *call) replay(once *engine.Once) (bool, error) {
 
 // answering hands the idempotency of this request to a use case, which commits the answer with its write. It is nil if
 // the request has no key. render must be pure.
-func (c *call) answering(render func(result any) (int, []byte)) *engine.Once {
+func (c *call) answering(render func(result any) (int, []byte)) *record.Once {
 	once := c.once
 	if once != nil {
 		once.Answer = render
@@ -125,7 +125,7 @@ func (c *call) answering(render func(result any) (int, []byte)) *engine.Once {
 
 // committing is the context for a use case that takes its Once from there, and render what commits with its write.
 func committing[T any](c *call, status int, render func(*T) any) context.Context {
-	return engine.WithOnce(c.ctx(), c.answering(func(result any) (int, []byte) {
+	return record.WithOnce(c.ctx(), c.answering(func(result any) (int, []byte) {
 		r := result.(T)
 		return rendered(status, render(&r))
 	}))

@@ -9,7 +9,9 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"holdfast/engine"
+	"holdfast/engine/agent"
+	"holdfast/engine/booking"
+	"holdfast/engine/record"
 	"holdfast/holds"
 	"holdfast/store"
 	"holdfast/web/instant"
@@ -20,13 +22,13 @@ import (
 
 // postMCP is `POST /mcp`, the streamable HTTP transport.
 func (s *Server) postMCP(c *call) error {
-	p := engine.Principal{KeyID: c.caller.keyID, Scope: c.caller.scope}
+	p := record.Principal{KeyID: c.caller.keyID, Scope: c.caller.scope}
 	s.MCP(p).ServeHTTP(&c.rw, c.r.WithContext(c.ctx()))
 	return nil
 }
 
 // MCP answers the protocol on behalf of one principal.
-func (s *Server) MCP(p engine.Principal) http.Handler {
+func (s *Server) MCP(p record.Principal) http.Handler {
 	server := s.mcpServer(p)
 	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxBody,
@@ -35,7 +37,7 @@ func (s *Server) MCP(p engine.Principal) http.Handler {
 	})
 }
 
-func (s *Server) mcpServer(p engine.Principal) *mcp.Server {
+func (s *Server) mcpServer(p record.Principal) *mcp.Server {
 	t := mcpTools{s, p}
 	server := mcp.NewServer(&mcp.Implementation{Name: "holdfast", Title: "Holdfast appointments", Version: s.options.Version},
 		&mcp.ServerOptions{Instructions: t.instructions(), Capabilities: &mcp.ServerCapabilities{}})
@@ -59,7 +61,7 @@ func addTool[In, Out any](t mcpTools, server *mcp.Server, name, description stri
 // mcpTools are the tools of one principal. An error of a tool is told to the model in the words of the problem table.
 type mcpTools struct {
 	*Server
-	principal engine.Principal
+	principal record.Principal
 }
 
 // said turns an error into the sentence that a web client would get.
@@ -113,7 +115,7 @@ func (t mcpTools) findSlots(ctx context.Context, _ *mcp.CallToolRequest, in find
 		out.Message = "Choose an appointment type and call find_slots with its id."
 		return nil, out, nil
 	}
-	r := engine.AgentSlotsRequest{AppointmentTypeID: in.AppointmentTypeID, Days: in.Days, Count: in.Count, PartOfDay: in.PartOfDay}
+	r := agent.AgentSlotsRequest{AppointmentTypeID: in.AppointmentTypeID, Days: in.Days, Count: in.Count, PartOfDay: in.PartOfDay}
 	if in.From != "" {
 		day, err := store.ParseDate(in.From)
 		if err != nil {
@@ -147,7 +149,7 @@ func (t mcpTools) holdSlot(ctx context.Context, _ *mcp.CallToolRequest, in holdI
 	if in.SessionID == "" {
 		return nil, holdOut{}, said(fieldError("sessionId", "say which conversation holds the time; use the same id in book"))
 	}
-	h, err := t.engine.AgentHold(ctx, in.BookingToken, engine.AgentClient(t.principal, in.SessionID))
+	h, err := t.engine.AgentHold(ctx, in.BookingToken, agent.AgentClient(t.principal, in.SessionID))
 	if err != nil {
 		return nil, holdOut{}, said(err)
 	}
@@ -179,7 +181,7 @@ type bookingOut struct {
 }
 
 func (t mcpTools) book(ctx context.Context, _ *mcp.CallToolRequest, in bookIn) (*mcp.CallToolResult, bookingOut, error) {
-	patient, err := t.engine.AgentIdentify(ctx, t.principal, engine.AgentPatient{
+	patient, err := t.engine.AgentIdentify(ctx, t.principal, agent.AgentPatient{
 		FirstName: in.FirstName, LastName: in.LastName, BirthDate: in.BirthDate, Phone: in.Phone, Email: in.Email, SessionID: in.SessionID,
 	})
 	if err != nil {
@@ -188,15 +190,15 @@ func (t mcpTools) book(ctx context.Context, _ *mcp.CallToolRequest, in bookIn) (
 	if !patient.Success {
 		return nil, bookingOut{Status: "refused", Message: patient.Message + " " + strings.Join(patient.Guidance.RecoverySteps, " ")}, nil
 	}
-	booked, err := t.engine.AgentBook(ctx, t.principal, engine.AgentBooking{
+	booked, err := t.engine.AgentBook(ctx, t.principal, agent.AgentBooking{
 		PatientGUID: patient.PatientGUID, BookingAuthToken: patient.BookingAuthToken, BookingToken: in.BookingToken, ChildName: in.ChildName, Note: in.Note,
-		SessionID: in.SessionID, Client: engine.AgentClient(t.principal, in.SessionID),
+		SessionID: in.SessionID, Client: agent.AgentClient(t.principal, in.SessionID),
 	})
 	if err != nil {
 		return nil, bookingOut{}, said(err)
 	}
 	out := bookingOut{Status: string(booked.Outcome), Message: booked.Message, OperationID: booked.OperationID}
-	if booked.Outcome != engine.AgentConfirmed && booked.Outcome != engine.AgentQueued {
+	if booked.Outcome != agent.AgentConfirmed && booked.Outcome != agent.AgentQueued {
 		out.Status = "refused"
 		for _, x := range booked.Alternatives {
 			out.Alternatives = append(out.Alternatives, mcpSlot{httpTime(x.Start), x.Spoken, x.Minutes, x.BookingToken})
@@ -223,7 +225,7 @@ type statusIn struct {
 func (t mcpTools) managed(ctx context.Context, token string) (store.Appointment, error) {
 	a, err := t.engine.Managed(ctx, token)
 	switch {
-	case errors.Is(err, engine.ErrUnauthorized), errors.Is(err, store.ErrNotFound):
+	case errors.Is(err, record.ErrUnauthorized), errors.Is(err, store.ErrNotFound):
 		return a, said(errDeadToken)
 	case err != nil:
 		return a, said(err)
@@ -263,15 +265,15 @@ func (t mcpTools) reschedule(ctx context.Context, _ *mcp.CallToolRequest, in mov
 	if err != nil {
 		return nil, bookingOut{}, err
 	}
-	client := engine.AgentClient(t.principal, in.SessionID)
+	client := agent.AgentClient(t.principal, in.SessionID)
 	if client == "" {
-		client = engine.AgentClient(t.principal, "move "+a.ID)
+		client = agent.AgentClient(t.principal, "move "+a.ID)
 	}
 	h, err := t.engine.AgentHold(ctx, in.BookingToken, client)
 	if err != nil {
 		return nil, bookingOut{}, said(err)
 	}
-	moved, err := t.engine.Reschedule(ctx, engine.RescheduleRequest{ID: a.ID, HoldID: h.ID, Client: client, Actor: t.principal.Actor(), CutOff: true})
+	moved, err := t.engine.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID, HoldID: h.ID, Client: client, Actor: t.principal.Actor(), CutOff: true})
 	if err != nil {
 		if _, releaseErr := t.engine.ReleaseHold(ctx, h.ID, client); releaseErr != nil && !errors.Is(releaseErr, holds.ErrNotOwner) {
 			t.log.Warn("an agent's hold lapses by itself", "error", releaseErr)
@@ -293,7 +295,7 @@ func (t mcpTools) cancel(ctx context.Context, _ *mcp.CallToolRequest, in cancelI
 	if err != nil {
 		return nil, bookingOut{}, err
 	}
-	cancelled, err := t.engine.Cancel(ctx, engine.CancelRequest{ID: a.ID, Reason: in.Reason, Actor: t.principal.Actor(), CutOff: true})
+	cancelled, err := t.engine.Cancel(ctx, booking.CancelRequest{ID: a.ID, Reason: in.Reason, Actor: t.principal.Actor(), CutOff: true})
 	if err != nil {
 		return nil, bookingOut{}, said(err)
 	}

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/google/jsonschema-go/jsonschema"
+	"holdfast/engine/agent"
 
-	"holdfast/engine"
+	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // What a language model is told before it calls a tool: the clinic it speaks for, what day it is there, and for each
@@ -54,8 +54,8 @@ func schemaOf[T any](t mcpTools) *jsonschema.Schema {
 // mcpValues are the bounds that the engine sets, by field.
 var mcpValues = map[string]func(*jsonschema.Schema){
 	"from":         pattern(`^\d{4}-\d{2}-\d{2}$`),
-	"days":         between(1, engine.MaxAgentDays),
-	"count":        between(1, engine.MaxAgentSlots),
+	"days":         between(1, agent.MaxAgentDays),
+	"count":        between(1, agent.MaxAgentSlots),
 	"partOfDay":    oneOf("morning", "afternoon", "any"),
 	"bookingToken": upTo(1, 512),
 	"manageToken":  upTo(1, 512),

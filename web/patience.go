@@ -28,7 +28,7 @@ func (s *Server) patience(rt *route) time.Duration {
 	switch {
 	case longRoutes[rt.method+" "+rt.pattern]:
 		return max(longPatience, usual)
-	case rt.access == agent || strings.HasPrefix(rt.pattern, "/v1/agent/"):
+	case rt.access == agentKey || strings.HasPrefix(rt.pattern, "/v1/agent/"):
 		return max(agentPatience, usual)
 	}
 	return usual

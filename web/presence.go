@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"holdfast/engine"
+	"holdfast/engine/presence"
 	"holdfast/holds"
 	"holdfast/store"
 	"holdfast/web/instant"
@@ -28,7 +28,7 @@ type presenceJSON struct {
 	MaxSessions     int    `json:"maxSessions"`
 }
 
-func presenceOf(p *engine.Presence) presenceJSON {
+func presenceOf(p *presence.Status) presenceJSON {
 	return presenceJSON{
 		SpecialistID: p.SpecialistID, Online: p.Online, Deactivated: p.Deactivated, LastHeartbeatAt: optionalTime(p.HeartbeatAt),
 		LastOnlineAt: optionalTime(p.LastOnlineAt), LastOfflineAt: optionalTime(p.LastOfflineAt), LastChange: p.LastChange, Load: p.Load, MaxSessions: p.Max,
@@ -47,7 +47,7 @@ func (s *Server) goOnline(c *call) error { return c.throwSwitch(s.engine.GoOnlin
 
 func (s *Server) goOffline(c *call) error { return c.throwSwitch(s.engine.GoOffline) }
 
-func (c *call) throwSwitch(to func(context.Context, string) (engine.Presence, error)) error {
+func (c *call) throwSwitch(to func(context.Context, string) (presence.Status, error)) error {
 	if err := c.ownSwitch(); err != nil {
 		return err
 	}
@@ -220,14 +220,14 @@ func (s *Server) getSession(c *call) error {
 	if err := c.resolveClient(""); err != nil {
 		return err
 	}
-	if c.client == "" && !c.caller.may(presence) {
+	if c.client == "" && !c.caller.may(presenceKey) {
 		return fieldError("clientId", "send the client that asked for this session, in the header Holdfast-Client")
 	}
 	x, err := s.engine.Session(c.ctx(), c.param("id"))
 	if err != nil {
 		return err
 	}
-	if !c.caller.may(presence) && x.Owner != c.client.Owner().String() {
+	if !c.caller.may(presenceKey) && x.Owner != c.client.Owner().String() {
 		return errNotOwner.titled("Another client's session").with("Only the client that asked for this session can see it. Send the clientId that it was asked for with.")
 	}
 	if !c.caller.may(desk) {

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"time"
 
-	"holdfast/engine"
+	"holdfast/engine/availability"
 	"holdfast/store"
 )
 
@@ -34,10 +34,10 @@ func (s *Server) getPresenceLog(c *call) error {
 	q, today := c.query(), store.DateOf(time.Now().In(zone))
 	from, to := q.bound("from", zone), q.bound("to", zone)
 	if to.IsZero() {
-		to = engine.StartOfDay(zone, today.AddDays(1))
+		to = availability.StartOfDay(zone, today.AddDays(1))
 	}
 	if from.IsZero() {
-		from = engine.StartOfDay(zone, store.DateOf(to.In(zone)).AddDays(-7))
+		from = availability.StartOfDay(zone, store.DateOf(to.In(zone)).AddDays(-7))
 	}
 	switch {
 	case !from.Before(to):

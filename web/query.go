@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"holdfast/engine"
+	"holdfast/engine/record"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -58,7 +58,7 @@ func (q *query) several(name string, allowed []string) []string {
 // id reads an id that may be missing.
 func (q *query) id(name string) string {
 	s := q.text(name)
-	if s != "" && !engine.ValidID(s) {
+	if s != "" && !record.ValidID(s) {
 		q.add(name, "must be 1 to 64 characters of A-Z a-z 0-9 _ -")
 	}
 	return s

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"holdfast/engine"
+	"holdfast/engine/outbound"
 	"holdfast/store"
 )
 
@@ -29,7 +29,7 @@ type operationJSON struct {
 	ChildName     *string `json:"childName,omitempty"` // for the front desk
 }
 
-func operationOf(o *engine.QueuedOperation, names bool) operationJSON {
+func operationOf(o *outbound.QueuedOperation, names bool) operationJSON {
 	j := operationJSON{
 		ID: o.ID, Kind: string(o.Kind), Status: string(o.Status), NeedsReview: o.NeedsReview, Attempts: o.Attempts, MaxAttempts: o.MaxAttempts,
 		CreatedAt: httpTime(o.CreatedAt), FinishedAt: optionalTime(o.FinishedAt), StartTime: o.StartTime, AppointmentID: o.AppointmentID,
@@ -71,7 +71,7 @@ func (s *Server) queueStatus(c *call) error {
 	if !ok {
 		q.add("kind", "must be bookings (the default), webhook, mail, all, or one kind such as upstream.book")
 	}
-	f := engine.QueueFilter{
+	f := outbound.QueueFilter{
 		Kinds: kinds, Status: store.OperationStatus(q.text("status")), After: q.id("after"), Limit: q.whole("limit", 1, 500, 100), Names: c.seesNames(),
 	}
 	switch f.Status {
@@ -114,11 +114,11 @@ type reviewBody struct {
 }
 
 func (s *Server) reviewOperation(c *call, b *reviewBody) error {
-	d := engine.Decision(b.Decision)
+	d := outbound.Decision(b.Decision)
 	if err := s.engine.ReviewOperation(c.ctx(), c.caller.actor, c.param("id"), d); err != nil {
 		return err
 	}
-	if d == engine.DecisionGiveUp {
+	if d == outbound.DecisionGiveUp {
 		return c.done()
 	}
 	return c.sayOperation()

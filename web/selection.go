@@ -9,7 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"holdfast/engine"
+	"holdfast/engine/availability"
+	"holdfast/engine/booking"
 	"holdfast/holds"
 	"holdfast/store"
 	"holdfast/web/instant"
@@ -23,10 +24,10 @@ type selectBody struct {
 	Lock              bool   `json:"lock"`
 }
 
-func (b *selectBody) request(c *call) (engine.SelectRequest, error) {
+func (b *selectBody) request(c *call) (booking.SelectRequest, error) {
 	var m mistakes
 	start := m.instant("slotStartDate", b.SlotStartDate)
-	return engine.SelectRequest{
+	return booking.SelectRequest{
 		AppointmentTypeID: b.AppointmentTypeID, SlotStart: start, SpecialistID: b.SpecialistID, Client: c.client, Lock: b.Lock,
 	}, m.err()
 }
@@ -89,7 +90,7 @@ func (s *Server) deselectSlot(c *call, b *selectBody) error {
 // is answered 304. Every page of a waiting room asks every few seconds, so the JSON is written by hand.
 func (s *Server) pollSlots(c *call) error {
 	q := c.query()
-	r := engine.PollRequest{AppointmentTypeID: q.id("appointmentTypeId"), Date: q.date("date"), SpecialistID: q.id("specialistId"), Client: q.client(c)}
+	r := booking.PollRequest{AppointmentTypeID: q.id("appointmentTypeId"), Date: q.date("date"), SpecialistID: q.id("specialistId"), Client: q.client(c)}
 	if q.text("appointmentTypeId") == "" && q.text("date") == "" {
 		q.add("date", "say which day to ask about, such as ?date=2026-11-23; with an appointmentTypeId it may be left out")
 	}
@@ -110,7 +111,7 @@ func (s *Server) pollSlots(c *call) error {
 		r.Date = store.DateOf(time.Now().In(zone))
 	}
 	if r.Selected = at; clock >= 0 {
-		r.Selected = engine.WallTime(zone, r.Date, clock)
+		r.Selected = availability.WallTime(zone, r.Date, clock)
 	}
 	p, err := s.engine.Poll(c.ctx(), r)
 	if err != nil {
@@ -134,7 +135,7 @@ func (s *Server) pollSlots(c *call) error {
 var noCache = []string{"private, no-cache"}
 
 // appendPoll writes the answer up to where its time is.
-func appendPoll(b []byte, p *engine.Poll, storage storage) []byte {
+func appendPoll(b []byte, p *booking.Poll, storage storage) []byte {
 	b = append(b, `{"activeSelections":`...)
 	b = appendWallClock(b, p.Looking, p.Zone)
 	b = append(b, `,"bookedSlots":`...)

@@ -5,21 +5,21 @@ import (
 	"net/http"
 	"strings"
 
-	"holdfast/engine"
+	"holdfast/engine/clinic"
 	"holdfast/store"
 )
 
 func (s *Server) getSettings(c *call) error {
-	return c.json(http.StatusOK, map[string]engine.Settings{"settings": s.engine.Settings()})
+	return c.json(http.StatusOK, map[string]clinic.Settings{"settings": s.engine.Settings()})
 }
 
 // putSettings replaces the settings as a whole, so that what is left out is at its default.
-func (s *Server) putSettings(c *call, b *engine.Settings) error {
-	changed, err := s.engine.UpdateSettings(c.ctx(), c.caller.actor, func(to *engine.Settings) { *to = *b })
+func (s *Server) putSettings(c *call, b *clinic.Settings) error {
+	changed, err := s.engine.UpdateSettings(c.ctx(), c.caller.actor, func(to *clinic.Settings) { *to = *b })
 	if err != nil {
 		return err
 	}
-	return c.json(http.StatusOK, map[string]engine.Settings{"settings": changed})
+	return c.json(http.StatusOK, map[string]clinic.Settings{"settings": changed})
 }
 
 // auditJSON is one line of the audit log.

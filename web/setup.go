@@ -4,7 +4,7 @@ import (
 	"errors"
 	"net/http"
 
-	"holdfast/engine"
+	"holdfast/engine/account"
 	"holdfast/store"
 )
 
@@ -16,9 +16,9 @@ var errSetupDone = problem{
 
 func setupProblem(err error) error {
 	switch {
-	case errors.Is(err, engine.ErrSetupDone):
+	case errors.Is(err, account.ErrSetupDone):
 		return errSetupDone
-	case errors.Is(err, engine.ErrSetupLink):
+	case errors.Is(err, account.ErrSetupLink):
 		return errUnauthorized.because("setup_link", "This setup link is wrong or has expired. Make a new one on the server with: holdfast setup-url.")
 	}
 	return err
@@ -49,7 +49,7 @@ type setupBody struct {
 // setup makes the first owner, names the clinic, and signs the owner in.
 func (s *Server) setup(c *call, b *setupBody) error {
 	c.once = nil
-	owner := engine.NewUser{Email: b.Owner.Email, Name: b.Owner.Name, Password: b.Owner.Password}
+	owner := account.NewUser{Email: b.Owner.Email, Name: b.Owner.Name, Password: b.Owner.Password}
 	u, err := s.engine.Setup(c.ctx(), b.Token, owner, func(to *store.Clinic) { b.Clinic.apply(to) })
 	if err != nil {
 		for _, field := range []string{"name", "email", "password"} {
@@ -57,7 +57,7 @@ func (s *Server) setup(c *call, b *setupBody) error {
 		}
 		return setupProblem(err)
 	}
-	secret, staff, err := s.engine.SignIn(c.ctx(), engine.Credentials{
+	secret, staff, err := s.engine.SignIn(c.ctx(), account.Credentials{
 		Email: u.Email, Password: b.Owner.Password, Address: s.address(c.r).String(), UserAgent: c.r.UserAgent(),
 	})
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"holdfast/engine"
+	"holdfast/engine/account"
+	"holdfast/engine/record"
 	"holdfast/store"
 )
 
@@ -26,9 +27,9 @@ func (s *Server) staffCookie(c *call) (bool, error) {
 	}
 	staff, err := s.engine.SignedIn(c.ctx(), cookie.Value)
 	switch {
-	case errors.Is(err, engine.ErrUnauthorized) && c.route.access.public():
+	case errors.Is(err, record.ErrUnauthorized) && c.route.access.public():
 		return false, nil
-	case errors.Is(err, engine.ErrUnauthorized):
+	case errors.Is(err, record.ErrUnauthorized):
 		return true, errSignedOut
 	case err != nil:
 		return true, err
@@ -73,8 +74,8 @@ type meJSON struct {
 	IdleSeconds int      `json:"idleSeconds"`
 }
 
-func meOf(s *engine.Staff) meJSON {
-	return meJSON{userOf(&s.User), httpTime(s.SignIn.ExpiresAt), int(engine.SignInIdle.Seconds())}
+func meOf(s *account.Staff) meJSON {
+	return meJSON{userOf(&s.User), httpTime(s.SignIn.ExpiresAt), int(account.SignInIdle.Seconds())}
 }
 
 type signInBody struct {
@@ -85,18 +86,18 @@ type signInBody struct {
 
 func (s *Server) signIn(c *call, b *signInBody) error {
 	c.once = nil // an answer with a secret is not kept
-	secret, staff, err := s.engine.SignIn(c.ctx(), engine.Credentials{
+	secret, staff, err := s.engine.SignIn(c.ctx(), account.Credentials{
 		Email: b.Email, Password: b.Password, Code: strings.ReplaceAll(b.Code, " ", ""), Address: s.address(c.r).String(), UserAgent: c.r.UserAgent(),
 	})
-	var backoff *engine.BackoffError
+	var backoff *account.BackoffError
 	switch {
 	case errors.As(err, &backoff):
 		return errRateLimited.again(time.Until(backoff.Until)).because("sign_in_backoff", "Too many sign-ins failed. Wait as long as Retry-After says, then try again.")
-	case errors.Is(err, engine.ErrWrongPassword):
+	case errors.Is(err, account.ErrWrongPassword):
 		return errUnauthorized.because("wrong_password", "The e-mail address or the password is wrong.")
-	case errors.Is(err, engine.ErrCodeNeeded):
+	case errors.Is(err, account.ErrCodeNeeded):
 		return errUnauthorized.because("code_needed", "Enter the six digits that your authenticator app shows.")
-	case errors.Is(err, engine.ErrWrongCode):
+	case errors.Is(err, account.ErrWrongCode):
 		return errUnauthorized.because("wrong_code", "The code is wrong or was used already. Enter the one that the app shows now.")
 	case err != nil:
 		return err
@@ -110,7 +111,7 @@ func (s *Server) signIn(c *call, b *signInBody) error {
 func (s *Server) setSignInCookie(c *call, secret string) {
 	cookie := &http.Cookie{
 		Name: signInCookie, Value: secret, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode,
-		Secure: strings.HasPrefix(c.base(), "https://"), MaxAge: int(engine.SignInLife.Seconds()),
+		Secure: strings.HasPrefix(c.base(), "https://"), MaxAge: int(account.SignInLife.Seconds()),
 	}
 	if secret == "" {
 		cookie.MaxAge = -1
@@ -137,7 +138,7 @@ func (s *Server) getMe(c *call) error {
 }
 
 // mine returns the signed-in member of staff, for routes that make no sense for a program.
-func (c *call) mine() (*engine.Staff, error) {
+func (c *call) mine() (*account.Staff, error) {
 	if c.caller.staff == nil {
 		return nil, errForbidden.with("This belongs to a signed-in member of staff; an API key has no password and no sign-ins.")
 	}
@@ -156,13 +157,13 @@ func (s *Server) changePassword(c *call, b *passwordBody) error {
 		return err
 	}
 	err = s.engine.ChangePassword(c.ctx(), staff, b.Current, b.New, s.address(c.r).String())
-	var backoff *engine.BackoffError
+	var backoff *account.BackoffError
 	switch {
 	case errors.As(err, &backoff):
 		return errRateLimited.again(time.Until(backoff.Until))
-	case errors.Is(err, engine.ErrWrongPassword):
+	case errors.Is(err, account.ErrWrongPassword):
 		return fieldError("current", "is not your password")
-	case errors.Is(err, engine.ErrUnauthorized):
+	case errors.Is(err, record.ErrUnauthorized):
 		return errSignedOut
 	case err != nil:
 		return renamed(err, "password", "new")
@@ -172,7 +173,7 @@ func (s *Server) changePassword(c *call, b *passwordBody) error {
 
 // renamed gives a field of a *engine.ValidationError the name it has in this body.
 func renamed(err error, from, to string) error {
-	var invalid *engine.ValidationError
+	var invalid *record.ValidationError
 	if errors.As(err, &invalid) {
 		for i := range invalid.Fields {
 			if invalid.Fields[i].Field == from {
@@ -217,23 +218,23 @@ func (s *Server) enableTOTP(c *call, b *totpBody) error {
 	return c.json(http.StatusOK, map[string]bool{"ok": true})
 }
 
-func (s *Server) proof(c *call, password, code string) engine.Proof {
-	return engine.Proof{Password: password, Code: strings.ReplaceAll(code, " ", ""), Address: s.address(c.r).String()}
+func (s *Server) proof(c *call, password, code string) account.Proof {
+	return account.Proof{Password: password, Code: strings.ReplaceAll(code, " ", ""), Address: s.address(c.r).String()}
 }
 
 // proofProblem says what is wrong with a proof, whose code is in this field.
 func proofProblem(err error, codeField string) error {
-	var backoff *engine.BackoffError
+	var backoff *account.BackoffError
 	switch {
 	case errors.As(err, &backoff):
 		return errRateLimited.again(time.Until(backoff.Until))
-	case errors.Is(err, engine.ErrWrongPassword):
+	case errors.Is(err, account.ErrWrongPassword):
 		return fieldError("password", "is not your password")
-	case errors.Is(err, engine.ErrCodeNeeded):
+	case errors.Is(err, account.ErrCodeNeeded):
 		return fieldError(codeField, "enter the six digits that your present app shows")
-	case errors.Is(err, engine.ErrWrongCode):
+	case errors.Is(err, account.ErrWrongCode):
 		return fieldError(codeField, "is wrong or was used already; enter the one that your present app shows now")
-	case errors.Is(err, engine.ErrUnauthorized):
+	case errors.Is(err, record.ErrUnauthorized):
 		return errSignedOut
 	}
 	return err

@@ -6,7 +6,8 @@ import (
 	"strconv"
 	"sync"
 
-	"holdfast/engine"
+	"holdfast/engine/availability"
+	"holdfast/engine/booking"
 	"holdfast/web/instant"
 )
 
@@ -82,7 +83,7 @@ func (e *encodedSlots) put(key slotsKey, list *encodedList) {
 	e.bytes += cap(list.json)
 }
 
-func encodeList(slots []engine.Timeslot) *encodedList {
+func encodeList(slots []booking.Timeslot) *encodedList {
 	l := &encodedList{starts: make([]int64, len(slots)), ends: make([]int, len(slots))}
 	for i := range slots {
 		free := slots[i]
@@ -113,7 +114,7 @@ func (l *encodedList) compact() *encodedList {
 
 func (s *Server) timeslots(c *call) error {
 	q := c.query()
-	r := engine.TimeslotsRequest{
+	r := booking.TimeslotsRequest{
 		AppointmentTypeID: c.param("id"), SpecialistID: q.id("specialistId"), From: q.date("from"), To: q.date("to"), Client: q.client(c),
 	}
 	if err := q.err(); err != nil {
@@ -155,7 +156,7 @@ const maxMissed = 8
 
 // slotParts is the JSON of the slots as pieces of the kept one, with those that holds touch between them. missed counts
 // those that could have been in the kept one and are not.
-func slotParts(list *encodedList, slots []engine.Timeslot) (parts [][]byte, missed int) {
+func slotParts(list *encodedList, slots []booking.Timeslot) (parts [][]byte, missed int) {
 	begin, end := 0, 0 // the piece that is being extended
 	var fresh []byte   // or the slots that are being written anew
 	for i, next := 0, 0; i < len(slots); i++ {
@@ -199,7 +200,7 @@ func slotParts(list *encodedList, slots []engine.Timeslot) (parts [][]byte, miss
 }
 
 // appendTimeslot writes one slot. Ids need no escaping.
-func appendTimeslot(b []byte, s *engine.Timeslot) []byte {
+func appendTimeslot(b []byte, s *booking.Timeslot) []byte {
 	b = append(b, `{"start":"`...)
 	b = instant.Append(b, s.Start)
 	b = append(b, `","end":"`...)
@@ -249,10 +250,10 @@ func (s *Server) nextAvailable(c *call) error {
 
 // explanationJSON says of one specialist whether a time can be booked, or why not.
 type explanationJSON struct {
-	SpecialistID string        `json:"specialistId"`
-	Bookable     bool          `json:"bookable"`
-	Reason       engine.Reason `json:"reason,omitempty"`
-	HeldUntil    string        `json:"heldUntil,omitempty"`
+	SpecialistID string              `json:"specialistId"`
+	Bookable     bool                `json:"bookable"`
+	Reason       availability.Reason `json:"reason,omitempty"`
+	HeldUntil    string              `json:"heldUntil,omitempty"`
 }
 
 func (s *Server) explain(c *call) error {

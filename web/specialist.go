@@ -4,7 +4,8 @@ import (
 	"net/http"
 	"time"
 
-	"holdfast/engine"
+	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
 	"holdfast/store"
 )
 
@@ -21,13 +22,13 @@ type specialistDetailsJSON struct {
 	Active      bool                       `json:"active"`
 	Email       string                     `json:"email"`
 	MaxSessions int                        `json:"maxSessions"`
-	Upstream    *engine.UpstreamSpecialist `json:"upstream,omitempty"`
+	Upstream    *clinic.UpstreamSpecialist `json:"upstream,omitempty"`
 }
 
 func specialistDetailsOf(p *store.Specialist) specialistDetailsJSON {
 	j := specialistDetailsJSON{specialistJSON{p.ID, p.Name}, p.Timezone, p.Active, p.Email, p.MaxSessions, nil}
 	if p.UpstreamScheduleViewID != "" || p.UpstreamColumnID != "" {
-		j.Upstream = &engine.UpstreamSpecialist{ScheduleViewGUID: p.UpstreamScheduleViewID, ScheduleColumnGUID: p.UpstreamColumnID}
+		j.Upstream = &clinic.UpstreamSpecialist{ScheduleViewGUID: p.UpstreamScheduleViewID, ScheduleColumnGUID: p.UpstreamColumnID}
 	}
 	return j
 }
@@ -83,7 +84,7 @@ type specialistBody struct {
 	Active      *bool                      `json:"active"`
 	Email       *string                    `json:"email"`
 	MaxSessions *int                       `json:"maxSessions"`
-	Upstream    *engine.UpstreamSpecialist `json:"upstream"`
+	Upstream    *clinic.UpstreamSpecialist `json:"upstream"`
 }
 
 func (b *specialistBody) apply(p *store.Specialist) {
@@ -217,9 +218,9 @@ func (s *Server) dryRunHours(c *call, q *query, hours []store.WeeklyWindow) erro
 		from = store.DateOf(time.Now().In(zone))
 	}
 	if to == (store.Date{}) {
-		to = from.AddDays(engine.DefaultTimeslotDays)
+		to = from.AddDays(booking.DefaultTimeslotDays)
 	}
-	if days := from.DaysUntil(to); days <= 0 || days > engine.MaxTimeslotDays {
+	if days := from.DaysUntil(to); days <= 0 || days > booking.MaxTimeslotDays {
 		q.add("to", "must be 1 to 62 days after from; it names the first day left out")
 	}
 	if err := q.err(); err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/record"
 	"holdfast/holds"
 	"holdfast/web/instant"
 	"holdfast/web/stream"
@@ -67,7 +68,7 @@ func (s *Server) reader(c *call, q *query) (holds.ClientID, error) {
 		return client, err
 	}
 	client, err := s.engine.UseStreamTicket(ticket)
-	if errors.Is(err, engine.ErrUnauthorized) {
+	if errors.Is(err, record.ErrUnauthorized) {
 		err = errUnauthorized.with("This ticket was used already, or is older than 30 seconds. Get a new one with POST /v1/holds/stream-ticket.")
 	}
 	return client, err
@@ -155,7 +156,7 @@ func (s *Server) guard(c *caller) *stream.Guard {
 	}
 	return &stream.Guard{Name: name, Stands: func(ctx context.Context) (time.Time, error) {
 		until, err := stands(ctx)
-		if errors.Is(err, engine.ErrUnauthorized) {
+		if errors.Is(err, record.ErrUnauthorized) {
 			err = stream.ErrRevoked
 		}
 		return until, err

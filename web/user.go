@@ -4,7 +4,8 @@ import (
 	"net/http"
 	"time"
 
-	"holdfast/engine"
+	"holdfast/engine/account"
+	"holdfast/engine/record"
 	"holdfast/store"
 )
 
@@ -30,7 +31,7 @@ type newUserBody struct {
 
 func (s *Server) createUser(c *call, b *newUserBody) error {
 	answer := func(u *store.User) any { return map[string]userJSON{"user": userOf(u)} }
-	u, err := s.engine.CreateUser(committing(c, http.StatusCreated, answer), c.caller.actor, engine.NewUser{
+	u, err := s.engine.CreateUser(committing(c, http.StatusCreated, answer), c.caller.actor, account.NewUser{
 		Email: b.Email, Name: b.Name, Role: store.Role(b.Role), SpecialistID: b.SpecialistID, Password: b.Password,
 	})
 	if err != nil {
@@ -101,7 +102,7 @@ func (s *Server) createAPIKey(c *call, b *apiKeyBody) error {
 		k := result.(store.APIKey)
 		return rendered(http.StatusCreated, map[string]any{"apiKey": apiKeyOf(&k)})
 	})
-	k, secret, err := s.engine.CreateAPIKey(engine.WithOnce(c.ctx(), once), c.caller.actor, b.Name, store.Scope(b.Scope))
+	k, secret, err := s.engine.CreateAPIKey(record.WithOnce(c.ctx(), once), c.caller.actor, b.Name, store.Scope(b.Scope))
 	if err != nil {
 		return err
 	}

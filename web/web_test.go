@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
 	"holdfast/engine/enginetest"
 	"holdfast/holds/memory"
 	"holdfast/store"
@@ -64,7 +66,7 @@ func newHouse(t testing.TB, change ...func(*web.Options)) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
-	live := memory.New(memory.Options{Booked: engine.Booked(db)})
+	live := memory.New(memory.Options{Booked: booking.Booked(db)})
 	h := &house{t: t, log: new(lockedBuffer), written: &writtenAnswers{Store: db}, start: enginetest.Noon(time.UTC, 2)}
 	logger := slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	if h.engine, err = engine.New(ctx, engine.Options{Store: h.written, Holds: live, AdminKey: adminKey, Logger: logger}); err != nil {
@@ -102,16 +104,16 @@ func newHouse(t testing.TB, change ...func(*web.Options)) *house {
 	return h
 }
 
-func clinicFile() engine.ClinicFile {
-	f := engine.ClinicFile{Clinic: &engine.ClinicEntry{Name: "Harbour Clinic", Timezone: "UTC", Locale: "en"}}
-	var hours []engine.HoursEntry
+func clinicFile() clinic.ClinicFile {
+	f := clinic.ClinicFile{Clinic: &clinic.ClinicEntry{Name: "Harbour Clinic", Timezone: "UTC", Locale: "en"}}
+	var hours []clinic.HoursEntry
 	for day := range 7 {
-		hours = append(hours, engine.HoursEntry{Weekday: store.Weekday(day), Start: 0, End: 1440})
+		hours = append(hours, clinic.HoursEntry{Weekday: store.Weekday(day), Start: 0, End: 1440})
 	}
 	for _, id := range []string{"ada", "bea"} {
-		f.Specialists = append(f.Specialists, engine.SpecialistEntry{ID: id, Name: "Dr " + id, Timezone: "UTC", Active: true, Email: id + "@clinic.example", WeeklyHours: hours})
+		f.Specialists = append(f.Specialists, clinic.SpecialistEntry{ID: id, Name: "Dr " + id, Timezone: "UTC", Active: true, Email: id + "@clinic.example", WeeklyHours: hours})
 	}
-	for _, t := range []engine.AppointmentTypeEntry{
+	for _, t := range []clinic.AppointmentTypeEntry{
 		{ID: "checkup", DurationMinutes: 30},
 		{ID: "surgery", DurationMinutes: 60, SlotStepMinutes: 30, BufferBeforeMinutes: 15, BufferAfterMinutes: 30},
 		{ID: "class", DurationMinutes: 60, Capacity: 3},
@@ -119,7 +121,7 @@ func clinicFile() engine.ClinicFile {
 	} {
 		t.Name, t.HorizonDays, t.Capacity, t.Active = t.ID, 60, max(t.Capacity, 1), true
 		t.HoldTTLSeconds, t.MaxHoldSeconds, t.HoldQuota = 30, 900, 3
-		t.Specialists = []engine.AssignmentEntry{{SpecialistID: "ada", Priority: 10}, {SpecialistID: "bea", Priority: 5}}
+		t.Specialists = []clinic.AssignmentEntry{{SpecialistID: "ada", Priority: 10}, {SpecialistID: "bea", Priority: 5}}
 		f.AppointmentTypes = append(f.AppointmentTypes, t)
 	}
 	return f

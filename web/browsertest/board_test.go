@@ -6,21 +6,21 @@ import (
 	"testing"
 	"time"
 
-	"holdfast/engine"
+	"holdfast/engine/clinic"
 	"holdfast/store"
 )
 
 // fullDay is a clinic of ten specialists with forty appointments each, a quarter of an hour from 08:00 on, and one more
 // specialist who has nobody.
-func fullDay(f *engine.ClinicFile) {
+func fullDay(f *clinic.ClinicFile) {
 	hours := f.Specialists[0].WeeklyHours
 	f.Specialists, f.AppointmentTypes = nil, f.AppointmentTypes[:1]
 	kind := &f.AppointmentTypes[0]
 	kind.ID, kind.DurationMinutes, kind.SlotStepMinutes, kind.Specialists, kind.HoldQuota = "checkup", 15, 15, nil, 20
 	for n := range 11 {
 		id := fmt.Sprintf("s%02d", n)
-		f.Specialists = append(f.Specialists, engine.SpecialistEntry{ID: id, Name: fmt.Sprintf("Dr Number %d", n), Timezone: "UTC", Active: true, WeeklyHours: hours})
-		kind.Specialists = append(kind.Specialists, engine.AssignmentEntry{SpecialistID: id, Priority: 1})
+		f.Specialists = append(f.Specialists, clinic.SpecialistEntry{ID: id, Name: fmt.Sprintf("Dr Number %d", n), Timezone: "UTC", Active: true, WeeklyHours: hours})
+		kind.Specialists = append(kind.Specialists, clinic.AssignmentEntry{SpecialistID: id, Priority: 1})
 	}
 }
 

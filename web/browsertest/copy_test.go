@@ -10,7 +10,7 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 
-	"holdfast/engine"
+	"holdfast/engine/clinic"
 	"holdfast/engine/enginetest"
 	"holdfast/store"
 )
@@ -69,10 +69,10 @@ func TestALapsedTimeIsHeldAgain(t *testing.T) {
 }
 
 // closed takes the working hours of some days away.
-func closed(is func(store.Weekday) bool) func(*engine.ClinicFile) {
-	return func(f *engine.ClinicFile) {
+func closed(is func(store.Weekday) bool) func(*clinic.ClinicFile) {
+	return func(f *clinic.ClinicFile) {
 		for i := range f.Specialists {
-			var open []engine.HoursEntry
+			var open []clinic.HoursEntry
 			for _, e := range f.Specialists[i].WeeklyHours {
 				if !is(e.Weekday) {
 					open = append(open, e)
@@ -109,7 +109,7 @@ func TestAClinicWithoutTimesNamesItsPhone(t *testing.T) {
 
 func TestBookingTheSameTypeTooSoon(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, func(f *engine.ClinicFile) { f.AppointmentTypes[0].CooldownMinutes = 3 * 1440 })
+	h := newHouse(t, func(f *clinic.ClinicFile) { f.AppointmentTypes[0].CooldownMinutes = 3 * 1440 })
 	p := h.tab(t)
 	p.when("")
 	p.take(h.at("10:00"))

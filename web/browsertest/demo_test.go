@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"holdfast/engine"
+	"holdfast/engine/account"
 	"holdfast/store"
 	"holdfast/web"
 )
@@ -12,7 +13,7 @@ import (
 func newDemo(t testing.TB) *house {
 	t.Helper()
 	h := newHouseWith(t, engine.Options{}, web.Options{Demo: true})
-	owner := engine.NewUser{Email: web.DemoEmail, Name: "Robin Harbour", Role: store.RoleOwner, Password: web.DemoPassword}
+	owner := account.NewUser{Email: web.DemoEmail, Name: "Robin Harbour", Role: store.RoleOwner, Password: web.DemoPassword}
 	if _, err := h.engine.CreateUser(t.Context(), "system", owner); err != nil {
 		t.Fatal(err)
 	}

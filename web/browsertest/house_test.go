@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
 	"holdfast/engine/enginetest"
 	"holdfast/holds/memory"
 	"holdfast/store"
@@ -42,13 +44,13 @@ type house struct {
 
 const adminKey = "a-bootstrap-admin-key-for-tests"
 
-func newHouse(t testing.TB, change ...func(*engine.ClinicFile)) *house {
+func newHouse(t testing.TB, change ...func(*clinic.ClinicFile)) *house {
 	t.Helper()
 	return newHouseWith(t, engine.Options{}, web.Options{}, change...)
 }
 
 // newHouseWith is newHouse with more to its engine than the database and the table of holds, and to its pages.
-func newHouseWith(t testing.TB, o engine.Options, w web.Options, change ...func(*engine.ClinicFile)) *house {
+func newHouseWith(t testing.TB, o engine.Options, w web.Options, change ...func(*clinic.ClinicFile)) *house {
 	t.Helper()
 	ctx := context.Background()
 	db, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(t.TempDir(), "holdfast.db")})
@@ -57,7 +59,7 @@ func newHouseWith(t testing.TB, o engine.Options, w web.Options, change ...func(
 	}
 	h := &house{t: t, db: db, date: enginetest.Noon(time.UTC, 2).Format(time.DateOnly)}
 	serve := h.start(o, w)
-	file := clinic()
+	file := clinicFile()
 	for _, c := range change {
 		c(&file)
 	}
@@ -91,7 +93,7 @@ func newHouseWith(t testing.TB, o engine.Options, w web.Options, change ...func(
 // They run when the function it returns is called; stop ends them, and requests find no server from then on.
 func (h *house) start(o engine.Options, w web.Options) (serve func()) {
 	h.t.Helper()
-	live := memory.New(memory.Options{Booked: engine.Booked(h.db)})
+	live := memory.New(memory.Options{Booked: booking.Booked(h.db)})
 	o.Store, o.Holds, o.AdminKey, w.Version = h.db, live, adminKey, "test"
 	var err error
 	if h.engine, err = engine.New(context.Background(), o); err != nil {
@@ -119,18 +121,18 @@ func (h *house) start(o engine.Options, w web.Options) (serve func()) {
 	}
 }
 
-func clinic() engine.ClinicFile {
-	f := engine.ClinicFile{Clinic: &engine.ClinicEntry{Name: "Harbour Clinic", Timezone: "UTC", Locale: "en"}}
+func clinicFile() clinic.ClinicFile {
+	f := clinic.ClinicFile{Clinic: &clinic.ClinicEntry{Name: "Harbour Clinic", Timezone: "UTC", Locale: "en"}}
 	f.Clinic.Phone, f.Clinic.Address = "030 1234567", "Quay 1, Harbour"
-	var hours []engine.HoursEntry
+	var hours []clinic.HoursEntry
 	for day := range 7 {
-		hours = append(hours, engine.HoursEntry{Weekday: store.Weekday(day), Start: 8 * 60, End: 18 * 60})
+		hours = append(hours, clinic.HoursEntry{Weekday: store.Weekday(day), Start: 8 * 60, End: 18 * 60})
 	}
 	for _, who := range [][2]string{{"ada", "Dr Ada Brandt"}, {"karim", "Dr Karim Haddad"}} {
-		f.Specialists = append(f.Specialists, engine.SpecialistEntry{ID: who[0], Name: who[1], Timezone: "UTC", Active: true, WeeklyHours: hours})
+		f.Specialists = append(f.Specialists, clinic.SpecialistEntry{ID: who[0], Name: who[1], Timezone: "UTC", Active: true, WeeklyHours: hours})
 	}
-	both := []engine.AssignmentEntry{{SpecialistID: "ada", Priority: 10}, {SpecialistID: "karim", Priority: 5}}
-	for _, t := range []engine.AppointmentTypeEntry{
+	both := []clinic.AssignmentEntry{{SpecialistID: "ada", Priority: 10}, {SpecialistID: "karim", Priority: 5}}
+	for _, t := range []clinic.AppointmentTypeEntry{
 		{ID: "checkup", Name: "Check-up", Description: "A look at everything", DurationMinutes: 30, Specialists: both},
 		{ID: "longer", Name: "Longer visit", DurationMinutes: 60, Specialists: both},
 		{ID: "class", Name: "Breathing class", DurationMinutes: 60, Capacity: 3, Specialists: both[:1]},

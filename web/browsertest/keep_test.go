@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
 	"holdfast/holds"
 	"holdfast/web"
 )
@@ -13,7 +15,7 @@ import (
 // three seconds here, and the longest life leaves ten until the warning.
 func TestAHoldOutlivesItsTTL(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, func(f *engine.ClinicFile) {
+	h := newHouse(t, func(f *clinic.ClinicFile) {
 		f.AppointmentTypes[0].HoldTTLSeconds, f.AppointmentTypes[0].MaxHoldSeconds = 3, 130
 	})
 	p := h.tab(t)
@@ -102,7 +104,7 @@ func TestAfterARestartThePageSaysWhetherItsHoldLives(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err := h.engine.Hold(t.Context(), engine.HoldRequest{
+				if _, err := h.engine.Hold(t.Context(), booking.HoldRequest{
 					AppointmentTypeID: "checkup", SlotStart: start, SpecialistID: "ada", Client: holds.ClientID("a-stranger-00001"), TTL: 300 * time.Second,
 				}); err != nil {
 					t.Fatal(err)

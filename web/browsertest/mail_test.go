@@ -6,6 +6,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/notice"
 	"holdfast/engine/notice/noticetest"
+	"holdfast/engine/outbound"
 	"holdfast/web"
 )
 
@@ -20,7 +21,7 @@ func TestThePageSaysThatMailWasSent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := newHouseWith(t, engine.Options{Queue: newQueue(t), Notices: engine.NoticeOptions{Mailer: mailer}}, web.Options{})
+	h := newHouseWith(t, engine.Options{Queue: newQueue(t), Notices: outbound.NoticeOptions{Mailer: mailer}}, web.Options{})
 	p := h.tab(t)
 	p.when("")
 	p.take(h.at("10:00"))

@@ -8,7 +8,8 @@ import (
 
 	"github.com/chromedp/chromedp/kb"
 
-	"holdfast/engine"
+	"holdfast/engine/availability"
+	"holdfast/engine/clinic"
 	"holdfast/store"
 )
 
@@ -21,13 +22,13 @@ func houseAt(t testing.TB, hour int) (*house, store.Date) {
 	if east != 0 {
 		name = fmt.Sprintf("Etc/GMT%+d", -east) // POSIX counts to the west
 	}
-	h := newHouse(t, func(f *engine.ClinicFile) {
+	h := newHouse(t, func(f *clinic.ClinicFile) {
 		f.Clinic.Timezone = name
 		for i := range f.Specialists {
 			f.Specialists[i].Timezone = name
 		}
 	})
-	zone, err := engine.LoadZone(name)
+	zone, err := availability.LoadZone(name)
 	if err != nil {
 		t.Fatal(err)
 	}

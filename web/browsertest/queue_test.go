@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/clinic"
+	"holdfast/engine/outbound"
 	"holdfast/engine/upstream"
 	"holdfast/engine/upstream/upstreamtest"
 	"holdfast/store"
@@ -43,16 +45,16 @@ func newPractice(t testing.TB, backoff time.Duration) (*house, *upstreamtest.Ser
 	}
 	h := newHouseWith(t, engine.Options{
 		Queue: newQueue(t), Upstream: client, Pacer: pacer,
-		Outbound: engine.OutboundOptions{RetryDelay: time.Millisecond, Backoff: backoff, Quarantine: time.Millisecond, MaxAttempts: 10},
-	}, web.Options{}, func(f *engine.ClinicFile) {
+		Outbound: outbound.OutboundOptions{RetryDelay: time.Millisecond, Backoff: backoff, Quarantine: time.Millisecond, MaxAttempts: 10},
+	}, web.Options{}, func(f *clinic.ClinicFile) {
 		for i := range f.Specialists {
 			f.Specialists[i].MaxSessions = 2
-			f.Specialists[i].Upstream = &engine.UpstreamSpecialist{
+			f.Specialists[i].Upstream = &clinic.UpstreamSpecialist{
 				ScheduleViewGUID: "11111111-2222-4333-8444-555555555555", ScheduleColumnGUID: fmt.Sprintf("66666666-7777-4888-8999-%012d", i+1),
 			}
 		}
 		for i := range f.AppointmentTypes {
-			f.AppointmentTypes[i].Upstream = &engine.UpstreamType{AppointmentTypeGUID: "bbbbbbbb-cccc-4ddd-8eee-ffffffffffff"}
+			f.AppointmentTypes[i].Upstream = &clinic.UpstreamType{AppointmentTypeGUID: "bbbbbbbb-cccc-4ddd-8eee-ffffffffffff"}
 		}
 	})
 	return h, fake

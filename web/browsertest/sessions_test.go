@@ -5,12 +5,14 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/clinic"
+	"holdfast/engine/presence"
 	"holdfast/store"
 	"holdfast/web"
 )
 
 // oneSession lets each specialist have one session at a time.
-func oneSession(f *engine.ClinicFile) {
+func oneSession(f *clinic.ClinicFile) {
 	for i := range f.Specialists {
 		f.Specialists[i].MaxSessions = 1
 	}
@@ -136,7 +138,7 @@ func TestTheFirstToAcceptHasIt(t *testing.T) {
 // the console it shows; whom a person switched off stays off.
 func TestThePageGoesOnlineAgainByItself(t *testing.T) {
 	t.Parallel()
-	quick := engine.Options{Presence: engine.PresenceOptions{StaleAfter: 2 * time.Second, Sweep: 200 * time.Millisecond}}
+	quick := engine.Options{Presence: presence.PresenceOptions{StaleAfter: 2 * time.Second, Sweep: 200 * time.Millisecond}}
 	h := newHouseWith(t, quick, web.Options{}, oneSession)
 	p := h.sessions(t, store.RoleSpecialist)
 	p.click(`[role=switch][aria-checked=false]`)

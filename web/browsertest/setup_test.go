@@ -3,11 +3,11 @@ package browsertest
 import (
 	"testing"
 
-	"holdfast/engine"
+	"holdfast/engine/clinic"
 )
 
 // empty is a clinic that nobody has set up.
-func empty(f *engine.ClinicFile) { *f = engine.ClinicFile{} }
+func empty(f *clinic.ClinicFile) { *f = clinic.ClinicFile{} }
 
 // setupLink is the path that the server prints when it starts without an owner.
 func (h *house) setupLink(t testing.TB) (path, token string) {

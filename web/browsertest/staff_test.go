@@ -12,7 +12,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"holdfast/engine"
+	"holdfast/engine/account"
 	"holdfast/store"
 )
 
@@ -21,7 +21,7 @@ const password = "a few words together"
 // staff makes somebody who can sign in. A specialist is Dr Brandt.
 func (h *house) staff(role store.Role) (email string) {
 	h.t.Helper()
-	who := engine.NewUser{Email: string(role) + "@clinic.example", Name: "Jo " + string(role), Role: role, Password: password}
+	who := account.NewUser{Email: string(role) + "@clinic.example", Name: "Jo " + string(role), Role: role, Password: password}
 	if role == store.RoleSpecialist {
 		who.SpecialistID = "ada"
 	}

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/cdproto/emulation"
+	"holdfast/engine/clinic"
 
-	"holdfast/engine"
+	"github.com/chromedp/cdproto/emulation"
 )
 
 // long is a German word that a clinic may well use: 36 letters, of which no screen of a phone has room for in one line
@@ -17,7 +17,7 @@ const long = "Kieferorthopädiefachassistenzsprech" + "s"
 // What clinics and patients write does not make a page wider than a phone, however long its words are.
 func TestALongWordMakesNoPageWider(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, func(f *engine.ClinicFile) {
+	h := newHouse(t, func(f *clinic.ClinicFile) {
 		f.Clinic.Name, f.Clinic.Address, f.Clinic.Email = long, long+"straße 1, "+long, "post@"+strings.ToLower(strings.ReplaceAll(long, "ä", "ae"))+".example"
 		f.AppointmentTypes[0].Name, f.AppointmentTypes[0].Description = long, long+long
 		f.Specialists[0].Name = long

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"holdfast/engine"
+	"holdfast/engine/booking"
 	"holdfast/holds"
 )
 
@@ -41,7 +41,7 @@ func stormWithVisitors(t *testing.T) {
 					return
 				default:
 				}
-				h, err := s.engine.Hold(ctx, engine.HoldRequest{
+				h, err := s.engine.Hold(ctx, booking.HoldRequest{
 					AppointmentTypeID: "checkup", SpecialistID: []string{"ada", "bea"}[i%2], SlotStart: s.day.Add(time.Duration(n*40+i%40) * 30 * time.Minute), Client: client,
 				})
 				if err == nil && i%40 < 36 {

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"holdfast/engine"
+	"holdfast/engine/booking"
 	"holdfast/holds"
 )
 
@@ -20,7 +20,7 @@ func TestStreamCountsLooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStreams(t, Options{})
 		ctx := context.Background()
-		ask := engine.SelectRequest{AppointmentTypeID: "checkup", SpecialistID: "ada", SlotStart: s.day}
+		ask := booking.SelectRequest{AppointmentTypeID: "checkup", SpecialistID: "ada", SlotStart: s.day}
 		visitors := []holds.ClientID{ownClient, otherClient}
 		acts := []func(){func() {}}
 		for _, client := range visitors {

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
 	"holdfast/holds"
 	"holdfast/holds/memory"
 	"holdfast/store"
@@ -41,7 +43,7 @@ func newStreams(t testing.TB, o Options, change ...func(*Source)) *streams {
 	if err != nil {
 		t.Fatal(err)
 	}
-	live := memory.New(memory.Options{Booked: engine.Booked(db)})
+	live := memory.New(memory.Options{Booked: booking.Booked(db)})
 	e, err := engine.New(ctx, engine.Options{Store: db, Holds: live})
 	if err != nil {
 		t.Fatal(err)
@@ -92,21 +94,21 @@ func sourceOf(e *engine.Engine) Source {
 	}
 }
 
-func streamClinic() engine.ClinicFile {
-	f := engine.ClinicFile{Clinic: &engine.ClinicEntry{Name: "Harbour Clinic", Timezone: "UTC"}}
-	var hours []engine.HoursEntry
+func streamClinic() clinic.ClinicFile {
+	f := clinic.ClinicFile{Clinic: &clinic.ClinicEntry{Name: "Harbour Clinic", Timezone: "UTC"}}
+	var hours []clinic.HoursEntry
 	for day := range 7 {
-		hours = append(hours, engine.HoursEntry{Weekday: store.Weekday(day), Start: 0, End: 1440})
+		hours = append(hours, clinic.HoursEntry{Weekday: store.Weekday(day), Start: 0, End: 1440})
 	}
 	for _, id := range []string{"ada", "bea"} {
-		f.Specialists = append(f.Specialists, engine.SpecialistEntry{ID: id, Name: id, Active: true, WeeklyHours: hours})
+		f.Specialists = append(f.Specialists, clinic.SpecialistEntry{ID: id, Name: id, Active: true, WeeklyHours: hours})
 	}
 	for id, who := range map[string][]string{"checkup": {"ada", "bea"}, "hygiene": {"ada"}, "other": {"bea"}} {
-		entry := engine.AppointmentTypeEntry{
+		entry := clinic.AppointmentTypeEntry{
 			ID: id, Name: id, DurationMinutes: 30, HorizonDays: 60, Capacity: 1, HoldTTLSeconds: 30, MaxHoldSeconds: 900, HoldQuota: 100, Active: true,
 		}
 		for _, p := range who {
-			entry.Specialists = append(entry.Specialists, engine.AssignmentEntry{SpecialistID: p})
+			entry.Specialists = append(entry.Specialists, clinic.AssignmentEntry{SpecialistID: p})
 		}
 		f.AppointmentTypes = append(f.AppointmentTypes, entry)
 	}
@@ -214,7 +216,7 @@ func (r *reader) upTo(kind string) frame {
 
 func (s *streams) claim(appointmentType, specialist string, slot int, client holds.ClientID) holds.Hold {
 	s.t.Helper()
-	h, err := s.engine.Hold(context.Background(), engine.HoldRequest{
+	h, err := s.engine.Hold(context.Background(), booking.HoldRequest{
 		AppointmentTypeID: appointmentType, SpecialistID: specialist, SlotStart: s.day.Add(time.Duration(slot) * 30 * time.Minute), Client: client,
 	})
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"holdfast/engine"
+	"holdfast/engine/booking"
 	"holdfast/store"
 )
 
@@ -39,14 +39,14 @@ func TestStreamTranscripts(t *testing.T) {
 		},
 		"booking": func(s *streams, _ *reader) {
 			h := s.claim("checkup", "bea", 4, otherClient)
-			a, err := s.engine.Book(ctx, engine.BookRequest{
+			a, err := s.engine.Book(ctx, booking.BookRequest{
 				AppointmentTypeID: "checkup", HoldID: h.ID, Client: otherClient, Patient: store.Patient{Name: "Canary Name"}, Source: store.SourceWeb, Actor: "client",
 			})
 			if err != nil {
 				s.t.Fatal(err)
 			}
 			synctest.Wait()
-			if _, err := s.engine.Cancel(ctx, engine.CancelRequest{ID: a.ID, Actor: "manage"}); err != nil {
+			if _, err := s.engine.Cancel(ctx, booking.CancelRequest{ID: a.ID, Actor: "manage"}); err != nil {
 				s.t.Fatal(err)
 			}
 		},

@@ -1,0 +1,52 @@
+// Package account is who may come in: members of staff with their passwords and second factors, their sign-ins, the first
+// set-up of a clinic, and the API keys of programs.
+//
+// # What is decided where
+//
+// argon2id runs outside of any transaction, because it takes as long as it should. What it said is then decided on inside
+// one: the user is read again, compared with the one whose password was checked, the one-time code is spent, and only then is
+// the sign-in made. So an account that was switched off meanwhile stays off, and a code signs in once.
+//
+// # Guessing
+//
+// A try counts before the password is looked at, by account and by network (guess.go). Only hashes of sign-in cookies and of
+// API keys are stored, and they are compared in constant time.
+package account
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"log/slog"
+
+	"holdfast/engine/clinic"
+	"holdfast/store"
+)
+
+// Account signs people and programs in. It is safe for concurrent use.
+type Account struct {
+	store  store.Store
+	log    *slog.Logger
+	clinic *clinic.Clinic
+
+	knownKeys knownKeys
+	revoked   revoked
+	guesses   guesses
+	passwords passwords
+	adminKey  []byte // SHA-256 of the bootstrap admin key; nil if there is none
+}
+
+// New returns an Account. adminKey is a key with every scope, of at least MinAdminKey characters, or empty.
+func New(s store.Store, log *slog.Logger, c *clinic.Clinic, adminKey string) (*Account, error) {
+	e := &Account{store: s, log: log, clinic: c, passwords: newPasswords()}
+	if adminKey != "" {
+		if len(adminKey) < MinAdminKey {
+			return nil, fmt.Errorf("the admin key has %d characters; it needs at least %d", len(adminKey), MinAdminKey)
+		}
+		sum := sha256.Sum256([]byte(adminKey))
+		e.adminKey = sum[:]
+	}
+	return e, nil
+}
+
+// ForgetKeys is called when an API key was revoked: none is known to be good any more.
+func (e *Account) ForgetKeys() { e.knownKeys.forget() }

@@ -1,0 +1,168 @@
+package account
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"holdfast/engine/record"
+	"holdfast/store"
+)
+
+// apiKeyPrefix starts every key, so that a leaked one can be recognised by scanners.
+const apiKeyPrefix = "hfk_"
+
+// MinAdminKey is the shortest bootstrap admin key, in characters.
+const MinAdminKey = 24
+
+// bootstrapKey names the bootstrap admin key, which is in no database.
+const bootstrapKey = "bootstrap"
+
+// CreateAPIKey makes a key and returns its secret, which is shown this once and not kept. *ValidationError.
+func (e *Account) CreateAPIKey(ctx context.Context, actor record.Actor, name string, scope store.Scope) (store.APIKey, string, error) {
+	var m record.Mistakes
+	name = strings.TrimSpace(name)
+	if name == "" {
+		m.Add("name", "say what the key is for, such as \"phone agent\"")
+	}
+	record.CheckText(&m, "name", name, 100, false)
+	switch scope {
+	case store.ScopeAdmin, store.ScopeAgent, store.ScopePresence:
+	default:
+		m.Add("scope", "must be admin, agent or presence")
+	}
+	if err := m.Err(); err != nil {
+		return store.APIKey{}, "", err
+	}
+	secret := apiKeyPrefix + rand.Text() + rand.Text() // 260 bits in base32: no letters that look alike in case
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	key := store.APIKey{
+		ID: record.NewID(), Name: name, Scope: scope, Hash: sha256.Sum256([]byte(secret)), Prefix: secret[:len(apiKeyPrefix)+6], CreatedAt: now,
+	}
+	err := e.store.Write(ctx, func(tx store.Tx) error {
+		if err := tx.InsertAPIKey(ctx, key); err != nil {
+			return err
+		}
+		if err := record.OnceOf(ctx).Remember(ctx, tx, key, now); err != nil {
+			return err
+		}
+		return record.Audit(ctx, tx, now, actor, "apikey.created", "apikey:"+key.ID, "", nil, map[string]string{"name": name, "scope": string(scope)})
+	})
+	return key, secret, err
+}
+
+// APIKeys lists all keys, the revoked ones included.
+func (e *Account) APIKeys(ctx context.Context) ([]store.APIKey, error) { return e.store.APIKeys(ctx) }
+
+// RevokeAPIKey makes a key useless from now on. It is idempotent. store.ErrNotFound.
+func (e *Account) RevokeAPIKey(ctx context.Context, actor record.Actor, id string) error {
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	err := e.store.Write(ctx, func(tx store.Tx) error {
+		if err := tx.RevokeAPIKey(ctx, id, now); err != nil {
+			return err
+		}
+		return record.Audit(ctx, tx, now, actor, "apikey.revoked", "apikey:"+id, "", nil, nil)
+	})
+	e.knownKeys.forget()
+	return err
+}
+
+// knownKeys remembers for knownKeyTTL which keys were found good, so that a program that calls a thousand times a second,
+// such as with heartbeats, does not ask the database each time. A key revoked in another process dies that much later.
+type knownKeys struct {
+	mu    sync.Mutex
+	epoch uint64 // moves whenever a key was revoked here
+	known map[[32]byte]knownKey
+}
+
+type knownKey struct {
+	principal record.Principal
+	until     time.Time
+}
+
+const (
+	knownKeyTTL  = time.Second
+	maxKnownKeys = 1000
+)
+
+func (k *knownKeys) get(hash [32]byte, now time.Time) (p record.Principal, ok bool, epoch uint64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	known, ok := k.known[hash]
+	return known.principal, ok && now.Before(known.until), k.epoch
+}
+
+// put remembers a key, unless one was revoked since the epoch that get told.
+func (k *knownKeys) put(hash [32]byte, p record.Principal, epoch uint64, now time.Time) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if epoch != k.epoch {
+		return
+	}
+	if k.known == nil || len(k.known) >= maxKnownKeys {
+		k.known = make(map[[32]byte]knownKey)
+	}
+	k.known[hash] = knownKey{p, now.Add(knownKeyTTL)}
+}
+
+func (k *knownKeys) forget() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.known, k.epoch = nil, k.epoch+1
+}
+
+// Authenticate returns the principal of a bearer key. ErrUnauthorized if it is unknown or revoked.
+func (e *Account) Authenticate(ctx context.Context, bearer string) (record.Principal, error) {
+	hash := sha256.Sum256([]byte(bearer))
+	if e.adminKey != nil && subtle.ConstantTimeCompare(hash[:], e.adminKey) == 1 {
+		return record.Principal{KeyID: bootstrapKey, Scope: store.ScopeAdmin}, nil
+	}
+	if !strings.HasPrefix(bearer, apiKeyPrefix) {
+		return record.Principal{}, record.ErrUnauthorized
+	}
+	now := time.Now()
+	p, known, epoch := e.knownKeys.get(hash, now)
+	if known {
+		return p, nil
+	}
+	key, err := e.store.APIKeyByHash(ctx, hash)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return record.Principal{}, record.ErrUnauthorized
+	case err != nil:
+		return record.Principal{}, err
+	case !key.RevokedAt.IsZero():
+		return record.Principal{}, record.ErrUnauthorized
+	}
+	if now.Sub(key.LastUsedAt) > time.Minute {
+		err := e.store.Write(ctx, func(tx store.Tx) error { return tx.TouchAPIKey(ctx, key.ID, now.UTC()) })
+		if err != nil {
+			e.log.Warn("the use of an API key was not recorded", "key", key.ID, "error", err)
+		}
+	}
+	p = record.Principal{KeyID: key.ID, Scope: key.Scope}
+	e.knownKeys.put(hash, p, epoch, now)
+	return p, nil
+}
+
+// KeyStands answers nil while a key that was found good is not revoked. ErrUnauthorized.
+func (e *Account) KeyStands(ctx context.Context, keyID string) error {
+	if keyID == bootstrapKey {
+		return nil
+	}
+	all, err := e.store.APIKeys(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range all {
+		if all[i].ID == keyID && all[i].RevokedAt.IsZero() {
+			return nil
+		}
+	}
+	return record.ErrUnauthorized
+}

@@ -1,0 +1,86 @@
+package account
+
+import (
+	"context"
+	"crypto/hmac"
+
+	"holdfast/engine/record"
+	"holdfast/store"
+)
+
+// Proof is what a signed-in member of staff shows again before the second factor is changed: somebody else may be sitting
+// at the browser.
+type Proof struct {
+	Password string
+	Code     string // of the present app, where codes are on
+	Address  string // the network address it comes from
+}
+
+// BeginTOTP returns a fresh secret and the address for the authenticator app. It takes effect with EnableTOTP.
+func (e *Account) BeginTOTP(u *store.User) (secret []byte, uri string) {
+	secret = newTOTPSecret()
+	return secret, totpURI(secret, e.clinic.Schedule().Clinic.Name, u.Email)
+}
+
+// EnableTOTP asks for a one-time code at every sign-in from now on, after a first right code of the new app, and ends the
+// other sign-ins. A code that has signed in does not count as one.
+//
+// Errors: *ValidationError, and those of DisableTOTP.
+func (e *Account) EnableTOTP(ctx context.Context, s *Staff, proof Proof, secret []byte, code string) error {
+	now := record.Now()
+	return e.changeTOTP(ctx, s, "user.totp_enabled", proof, func(u *store.User) error {
+		last := int64(0)
+		if hmac.Equal(secret, u.TOTPSecret) {
+			last = u.TOTPLastStep
+		}
+		step, ok := checkTOTP(secret, code, last, now)
+		if !ok || len(secret) < 16 {
+			return record.Invalid("code", "is not the code that the app shows now; check that the clock of the phone is right")
+		}
+		u.TOTPSecret, u.TOTPLastStep = secret, step
+		return nil
+	})
+}
+
+// DisableTOTP asks for no code any more, and ends the other sign-ins.
+//
+// Errors: ErrWrongPassword, ErrCodeNeeded, ErrWrongCode, *BackoffError, ErrUnauthorized if the sign-in was ended meanwhile.
+func (e *Account) DisableTOTP(ctx context.Context, s *Staff, proof Proof) error {
+	return e.changeTOTP(ctx, s, "user.totp_disabled", proof, func(u *store.User) error {
+		u.TOTPSecret, u.TOTPLastStep = nil, 0
+		return nil
+	})
+}
+
+// changeTOTP changes the second factor of who shows the password and, where codes are on, a code. What is wrong counts as a
+// failed sign-in.
+func (e *Account) changeTOTP(ctx context.Context, s *Staff, action string, proof Proof, edit func(*store.User) error) error {
+	now, guess := record.Now(), guessOf(s.User.Email, proof.Address)
+	if until := e.guesses.begin(now, guess); until.After(now) {
+		return &BackoffError{until}
+	}
+	checked, err := e.knownPassword(ctx, s.User.Email, proof.Password)
+	if err == nil {
+		_, err = e.changeUser(ctx, s.Actor(), action, s.User.ID, func(tx store.Tx, u *store.User) error {
+			if _, err := unchangedUser(ctx, tx, &checked); err != nil {
+				return err
+			}
+			if checked.ID != u.ID {
+				return record.ErrUnauthorized // the address is somebody else's by now
+			}
+			if err := stillSignedIn(ctx, tx, s); err != nil {
+				return err
+			}
+			if err := useCode(u, proof.Code, now); err != nil {
+				return err
+			}
+			if err := edit(u); err != nil {
+				return err
+			}
+			_, err := tx.DeleteSignIns(ctx, u.ID, s.SignIn.ID)
+			return err
+		})
+	}
+	e.guesses.end(guess, err)
+	return err
+}

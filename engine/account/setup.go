@@ -1,0 +1,115 @@
+package account
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"time"
+
+	"holdfast/engine/clinic"
+	"holdfast/engine/record"
+	"holdfast/store"
+)
+
+// SetupTTL is how long a setup link works.
+const SetupTTL = 30 * time.Minute
+
+var (
+	// ErrSetupDone: the clinic has an owner, or the link was used.
+	ErrSetupDone = errors.New("setup is done")
+	// ErrSetupLink: the link is wrong or has expired.
+	ErrSetupLink = errors.New("the setup link is wrong or has expired")
+)
+
+// NeedsSetup reports whether nobody can sign in yet.
+func (e *Account) NeedsSetup(ctx context.Context) (bool, error) {
+	users, err := e.store.Users(ctx)
+	return len(users) == 0, err
+}
+
+// NewSetupToken makes the one-time token of a setup link, in place of one that was made before. Only its hash is kept.
+// ErrSetupDone once there is an owner.
+func (e *Account) NewSetupToken(ctx context.Context) (string, error) {
+	raw := make([]byte, 24)
+	rand.Read(raw)
+	token := base64.RawURLEncoding.EncodeToString(raw)
+	err := e.store.Write(ctx, func(tx store.Tx) error {
+		if users, err := tx.Users(ctx); err != nil || len(users) > 0 {
+			return errors.Join(err, ErrSetupDone)
+		}
+		return tx.PutSetupToken(ctx, store.SetupToken{Hash: sha256.Sum256([]byte(token)), ExpiresAt: record.Now().Add(SetupTTL)})
+	})
+	return token, err
+}
+
+// CheckSetup answers nil if a setup token works now. ErrSetupDone, ErrSetupLink.
+func (e *Account) CheckSetup(ctx context.Context, token string) error {
+	return e.checkSetup(ctx, e.store, token)
+}
+
+func (e *Account) checkSetup(ctx context.Context, r store.Reader, token string) error {
+	users, err := r.Users(ctx)
+	if err != nil {
+		return err
+	}
+	if len(users) > 0 {
+		return ErrSetupDone
+	}
+	t, err := r.SetupToken(ctx)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	sum := sha256.Sum256([]byte(token))
+	if err != nil || subtle.ConstantTimeCompare(sum[:], t.Hash[:]) != 1 || !record.Now().Before(t.ExpiresAt) {
+		return ErrSetupLink
+	}
+	return nil
+}
+
+// Setup makes the first owner and names the clinic, and ends the link. *ValidationError, ErrSetupDone, ErrSetupLink.
+func (e *Account) Setup(ctx context.Context, token string, owner NewUser, edit func(*store.Clinic)) (store.User, error) {
+	if err := e.CheckSetup(ctx, token); err != nil {
+		return store.User{}, err
+	}
+	owner.Role, owner.SpecialistID = store.RoleOwner, ""
+	u := store.User{ID: record.NewID(), Email: owner.Email, Name: owner.Name, Role: owner.Role, Active: true, CreatedAt: record.Now()}
+	named := e.clinic.Schedule().Clinic
+	edit(&named)
+	var m record.Mistakes
+	e.checkUser(&m, &u)
+	checkPassword(&m, "password", owner.Password)
+	clinic.CheckClinic(&m, "clinic.", "clinic.contact.", &named)
+	if err := m.Err(); err != nil {
+		return u, err
+	}
+	var err error
+	if u.PasswordHash, err = e.passwords.hash(ctx, owner.Password); err != nil {
+		return u, err
+	}
+	return u, e.clinic.ChangeSchedule(ctx, &clinic.ScheduleChange{Actor: record.Actor("user:" + u.ID), Action: "clinic.set_up", Subject: "clinic"}, func(tx store.Tx) error {
+		if err := e.checkSetup(ctx, tx, token); err != nil {
+			return err
+		}
+		s, err := clinic.StoredSchedule(ctx, tx)
+		if err != nil {
+			return err
+		}
+		c := s.Clinic
+		edit(&c)
+		var m record.Mistakes
+		clinic.CheckClinic(&m, "clinic.", "clinic.contact.", &c)
+		if err := m.Err(); err != nil {
+			return err
+		}
+		if err := tx.PutUser(ctx, u); err != nil {
+			return err
+		}
+		if err := tx.PutClinic(ctx, c); err != nil {
+			return err
+		}
+		return tx.ClearSetupToken(ctx)
+	})
+}

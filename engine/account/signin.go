@@ -1,0 +1,281 @@
+package account
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"holdfast/engine/record"
+	"holdfast/store"
+)
+
+// A sign-in ends after SignInIdle without a request, and after SignInLife at the latest.
+const (
+	SignInIdle = 8 * time.Hour
+	SignInLife = 7 * 24 * time.Hour
+)
+
+var (
+	// ErrWrongPassword: no such account, a wrong password, or an account that is switched off. It does not say which.
+	ErrWrongPassword = errors.New("e-mail address or password is wrong")
+	// ErrCodeNeeded: the password is right and the account asks for a one-time code.
+	ErrCodeNeeded = errors.New("a one-time code is needed")
+	// ErrWrongCode: the one-time code is wrong or was used.
+	ErrWrongCode = errors.New("the one-time code is wrong or was used already")
+)
+
+// BackoffError says that too many sign-ins failed for this account or from this network.
+type BackoffError struct{ Until time.Time }
+
+func (e *BackoffError) Error() string { return "too many failed sign-ins" }
+
+// Staff is a signed-in member of staff.
+type Staff struct {
+	store.User
+	SignIn store.SignIn
+}
+
+// Actor names the member of staff in the audit log.
+func (s *Staff) Actor() record.Actor { return record.Actor("user:" + s.User.ID) }
+
+// Credentials are what a member of staff types, and from where.
+type Credentials struct {
+	Email, Password, Code string
+	Address               string // the network address it comes from
+	UserAgent             string
+}
+
+// SignIn checks a member of staff and returns the secret for the browser's cookie, which is not kept. Failures are
+// slowed down per account and per network.
+//
+// Errors: ErrWrongPassword, ErrCodeNeeded, ErrWrongCode, *BackoffError.
+func (e *Account) SignIn(ctx context.Context, c Credentials) (secret string, staff Staff, err error) {
+	now := record.Now()
+	email := normalEmail(c.Email)
+	guess := guessOf(email, c.Address)
+	if until := e.guesses.begin(now, guess); until.After(now) {
+		return "", Staff{}, &BackoffError{until}
+	}
+	u, err := e.knownPassword(ctx, email, c.Password)
+	if err == nil {
+		secret, staff, err = e.openSignIn(ctx, &u, c, now)
+	}
+	e.guesses.end(guess, err)
+	return secret, staff, err
+}
+
+// openSignIn signs in a user whose password was found right, if it still is: while it was checked, which takes its time,
+// the account may have been switched off or changed. The code is decided here too, and its step is used up in the same
+// transaction, so of any number of sign-ins with one code exactly one succeeds.
+func (e *Account) openSignIn(ctx context.Context, checked *store.User, c Credentials, now time.Time) (secret string, staff Staff, err error) {
+	raw := make([]byte, 32)
+	rand.Read(raw)
+	secret = base64.RawURLEncoding.EncodeToString(raw)
+	if len(c.UserAgent) > 300 {
+		c.UserAgent = c.UserAgent[:300]
+	}
+	s := store.SignIn{
+		ID: record.NewID(), Hash: sha256.Sum256([]byte(secret)), UserID: checked.ID, CreatedAt: now, LastSeenAt: now, ExpiresAt: now.Add(SignInIdle), UserAgent: c.UserAgent,
+	}
+	var u store.User
+	err = e.store.Write(ctx, func(tx store.Tx) error {
+		var err error
+		if u, err = unchangedUser(ctx, tx, checked); err != nil {
+			return err
+		}
+		if err := useCode(&u, c.Code, now); err != nil {
+			return err
+		}
+		u.LastSignInAt = now
+		if err := tx.PutUser(ctx, u); err != nil {
+			return err
+		}
+		if err := tx.InsertSignIn(ctx, s); err != nil {
+			return err
+		}
+		return record.Audit(ctx, tx, now, record.Actor("user:"+u.ID), "user.signed_in", "user:"+u.ID, "", nil, nil)
+	})
+	if err != nil {
+		return "", Staff{}, err
+	}
+	return secret, Staff{u, s}, nil
+}
+
+// unchangedUser reads anew, in a transaction, the user whose password was checked outside of it. ErrWrongPassword if what
+// was checked does not stand any more: another password or address, or an account that was switched off.
+func unchangedUser(ctx context.Context, tx store.Tx, checked *store.User) (store.User, error) {
+	u, err := tx.User(ctx, checked.ID)
+	if err == nil && (!u.Active || u.Email != checked.Email || u.PasswordHash != checked.PasswordHash) {
+		err = ErrWrongPassword
+	}
+	return u, err
+}
+
+// useCode uses up the step of a one-time code, of a user who needs one. ErrCodeNeeded, ErrWrongCode.
+func useCode(u *store.User, code string, now time.Time) error {
+	switch {
+	case u.TOTPSecret == nil:
+		return nil
+	case code == "":
+		return ErrCodeNeeded
+	}
+	step, ok := checkTOTP(u.TOTPSecret, code, u.TOTPLastStep, now)
+	if !ok {
+		return ErrWrongCode
+	}
+	u.TOTPLastStep = step
+	return nil
+}
+
+// knownPassword returns the active user who has this address and this password. ErrWrongPassword, which takes as long.
+func (e *Account) knownPassword(ctx context.Context, email, password string) (store.User, error) {
+	u, err := e.store.UserByEmail(ctx, email)
+	known := err == nil && u.Active
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return u, err
+	}
+	phc := e.passwords.decoy
+	if known {
+		phc = u.PasswordHash
+	}
+	if len(password) > MaxPassword {
+		password = ""
+	}
+	right, err := e.passwords.verify(ctx, phc, password)
+	if err == nil && (!known || !right) {
+		err = ErrWrongPassword
+	}
+	return u, err
+}
+
+// ChangePassword gives a signed-in member of staff, who knows the present password, a new one, and ends the other
+// sign-ins. A wrong present password counts as a failed sign-in.
+//
+// Errors: ErrWrongPassword, *BackoffError, ErrUnauthorized if the sign-in was ended meanwhile, *ValidationError.
+func (e *Account) ChangePassword(ctx context.Context, s *Staff, current, password, address string) error {
+	now := record.Now()
+	guess := guessOf(s.User.Email, address)
+	if until := e.guesses.begin(now, guess); until.After(now) {
+		return &BackoffError{until}
+	}
+	checked, err := e.knownPassword(ctx, s.User.Email, current)
+	e.guesses.end(guess, err)
+	if err == nil && checked.ID != s.User.ID {
+		err = record.ErrUnauthorized // the address is somebody else's by now
+	}
+	if err != nil {
+		return err
+	}
+	hash, err := e.newPassword(ctx, password)
+	if err != nil {
+		return err
+	}
+	_, err = e.changeUser(ctx, s.Actor(), "user.password", s.User.ID, func(tx store.Tx, u *store.User) error {
+		if _, err := unchangedUser(ctx, tx, &checked); err != nil {
+			return err
+		}
+		if err := stillSignedIn(ctx, tx, s); err != nil {
+			return err
+		}
+		u.PasswordHash = hash
+		_, err := tx.DeleteSignIns(ctx, u.ID, s.SignIn.ID)
+		return err
+	})
+	return err
+}
+
+// stillSignedIn answers ErrUnauthorized if a sign-in was ended since it was read.
+func stillSignedIn(ctx context.Context, r store.Reader, s *Staff) error {
+	open, err := r.SignIns(ctx, s.User.ID)
+	if err == nil && !slices.ContainsFunc(open, func(x store.SignIn) bool { return x.ID == s.SignIn.ID }) {
+		err = record.ErrUnauthorized
+	}
+	return err
+}
+
+// SignedIn returns the member of staff whose cookie this is. ErrUnauthorized if it is unknown, has expired, or the
+// account was switched off.
+func (e *Account) SignedIn(ctx context.Context, secret string) (Staff, error) {
+	s, u, err := e.store.SignInByHash(ctx, sha256.Sum256([]byte(secret)))
+	now := record.Now()
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return Staff{}, record.ErrUnauthorized
+	case err != nil:
+		return Staff{}, err
+	case !u.Active || !now.Before(s.ExpiresAt) || !now.Before(s.CreatedAt.Add(SignInLife)):
+		return Staff{}, record.ErrUnauthorized
+	}
+	if now.Sub(s.LastSeenAt) > time.Minute {
+		s.LastSeenAt, s.ExpiresAt = now, now.Add(SignInIdle)
+		if limit := s.CreatedAt.Add(SignInLife); s.ExpiresAt.After(limit) {
+			s.ExpiresAt = limit
+		}
+		err := e.store.Write(ctx, func(tx store.Tx) error { return tx.TouchSignIn(ctx, s.ID, s.LastSeenAt, s.ExpiresAt) })
+		if err != nil {
+			e.log.Warn("the activity of a sign-in was not recorded", "error", err)
+		}
+	}
+	return Staff{u, s}, nil
+}
+
+// SignOut ends one sign-in. It is idempotent.
+func (e *Account) SignOut(ctx context.Context, signInID string) error {
+	return e.store.Write(ctx, func(tx store.Tx) error { return tx.DeleteSignIn(ctx, signInID) })
+}
+
+// SignIns lists the signed-in browsers of one user, newest first.
+func (e *Account) SignIns(ctx context.Context, userID string) ([]store.SignIn, error) {
+	return e.store.SignIns(ctx, userID)
+}
+
+// SignInStands answers until when a sign-in stands by itself, for what was opened with it and lives on. Asking is no activity:
+// it does not keep the sign-in alive. ErrUnauthorized if it has ended, or does not give what it gave.
+func (e *Account) SignInStands(ctx context.Context, s *Staff) (until time.Time, err error) {
+	now := record.Now()
+	open, u, err := e.store.SignInByHash(ctx, s.SignIn.Hash)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return time.Time{}, record.ErrUnauthorized
+	case err != nil:
+		return time.Time{}, err
+	}
+	if until = open.CreatedAt.Add(SignInLife); open.ExpiresAt.Before(until) {
+		until = open.ExpiresAt
+	}
+	if !u.Active || !now.Before(until) || u.Role != s.User.Role || u.SpecialistID != s.User.SpecialistID {
+		return time.Time{}, record.ErrUnauthorized
+	}
+	return until, nil
+}
+
+// OnRevoked has f called whenever a sign-in or a key was ended or a user changed, in this process or another. f must be quick
+// and must not write.
+func (e *Account) OnRevoked(f func()) {
+	e.revoked.mu.Lock()
+	defer e.revoked.mu.Unlock()
+	e.revoked.tell = append(e.revoked.tell, f)
+}
+
+// Revoked is whom to tell of it.
+type revoked struct {
+	mu   sync.Mutex
+	tell []func()
+}
+
+func (r *revoked) told() {
+	r.mu.Lock()
+	tell := slices.Clone(r.tell)
+	r.mu.Unlock()
+	for _, f := range tell {
+		f()
+	}
+}
+
+// TellRevoked is called when a sign-in or a key was ended, or a user changed: whoever guards something by them looks again.
+func (e *Account) TellRevoked() { e.revoked.told() }

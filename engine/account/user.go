@@ -1,0 +1,180 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"holdfast/engine/record"
+	"holdfast/store"
+)
+
+// NewUser asks for a member of staff who can sign in.
+type NewUser struct {
+	Email, Name  string
+	Role         store.Role
+	SpecialistID string // whose own calendar it is; required for store.RoleSpecialist
+	Password     string
+}
+
+// CreateUser adds a member of staff. *ValidationError, also when the address is in use.
+func (e *Account) CreateUser(ctx context.Context, actor record.Actor, n NewUser) (store.User, error) {
+	u := store.User{ID: record.NewID(), Email: n.Email, Name: n.Name, Role: n.Role, SpecialistID: n.SpecialistID, Active: true, CreatedAt: record.Now()}
+	var m record.Mistakes
+	e.checkUser(&m, &u)
+	checkPassword(&m, "password", n.Password)
+	if err := m.Err(); err != nil {
+		return u, err
+	}
+	var err error
+	if u.PasswordHash, err = e.passwords.hash(ctx, n.Password); err != nil {
+		return u, err
+	}
+	err = e.store.Write(ctx, func(tx store.Tx) error {
+		if err := tx.PutUser(ctx, u); err != nil {
+			return err
+		}
+		if err := record.Audit(ctx, tx, record.Now(), actor, "user.created", "user:"+u.ID, "", nil, auditedUser(&u)); err != nil {
+			return err
+		}
+		return record.OnceOf(ctx).Remember(ctx, tx, u, record.Now())
+	})
+	return u, duplicateAddress(err)
+}
+
+// UpdateUser lets edit change a user, and gives the user a new password unless it is nil; both or neither. Who is
+// switched off, or gets another role or password, is signed out everywhere. edit may be called more than once.
+// store.ErrNotFound, *ValidationError; the last active owner stays one.
+func (e *Account) UpdateUser(ctx context.Context, actor record.Actor, id string, edit func(*store.User), password *string) (store.User, error) {
+	hash := ""
+	if password != nil {
+		var err error
+		if hash, err = e.newPassword(ctx, *password); err != nil {
+			return store.User{}, err
+		}
+	}
+	return e.changeUser(ctx, actor, "user.changed", id, func(tx store.Tx, u *store.User) error {
+		before := *u
+		edit(u)
+		u.ID = id
+		var m record.Mistakes
+		e.checkUser(&m, u)
+		if err := m.Err(); err != nil {
+			return err
+		}
+		switch {
+		case hash != "":
+			u.PasswordHash = hash
+			if err := record.Audit(ctx, tx, record.Now(), actor, "user.password", "user:"+id, "", nil, nil); err != nil {
+				return err
+			}
+		case u.Active && u.Role == before.Role && u.SpecialistID == before.SpecialistID:
+			return nil
+		}
+		_, err := tx.DeleteSignIns(ctx, id, "")
+		return err
+	})
+}
+
+// newPassword checks a password that somebody chose and returns its hash. It takes a while, so it is made before the
+// transaction that stores it. *ValidationError.
+func (e *Account) newPassword(ctx context.Context, password string) (hash string, err error) {
+	var m record.Mistakes
+	checkPassword(&m, "password", password)
+	if err := m.Err(); err != nil {
+		return "", err
+	}
+	return e.passwords.hash(ctx, password)
+}
+
+// Users lists all members of staff by name.
+func (e *Account) Users(ctx context.Context) ([]store.User, error) { return e.store.Users(ctx) }
+
+// User returns one. store.ErrNotFound.
+func (e *Account) User(ctx context.Context, id string) (store.User, error) {
+	return e.store.User(ctx, id)
+}
+
+// UserByEmail returns one by address. store.ErrNotFound.
+func (e *Account) UserByEmail(ctx context.Context, email string) (store.User, error) {
+	return e.store.UserByEmail(ctx, normalEmail(email))
+}
+
+func normalEmail(s string) string { return strings.ToLower(strings.TrimSpace(s)) }
+
+func (e *Account) checkUser(m *record.Mistakes, u *store.User) {
+	u.Email, u.Name = normalEmail(u.Email), strings.TrimSpace(u.Name)
+	record.CheckEmail(m, "email", u.Email)
+	if u.Name == "" {
+		m.Add("name", "enter a name; colleagues see it beside changes")
+	}
+	record.CheckText(m, "name", u.Name, 200, false)
+	switch u.Role {
+	case store.RoleOwner, store.RoleReception:
+	case store.RoleSpecialist:
+		if _, err := e.clinic.Specialist(u.SpecialistID); err != nil {
+			m.Add("specialistId", "name the specialist whose calendar this is")
+		}
+	default:
+		m.Add("role", "must be owner, reception or specialist")
+	}
+	if u.Role != store.RoleSpecialist {
+		u.SpecialistID = ""
+	}
+}
+
+// changeUser lets edit change one user as the transaction has it, so that of two changes at once none is lost, and commits
+// it with its audit entry. The last active owner cannot be lost. edit may be called more than once. store.ErrNotFound,
+// *ValidationError.
+func (e *Account) changeUser(ctx context.Context, actor record.Actor, action, id string, edit func(store.Tx, *store.User) error) (store.User, error) {
+	var after store.User
+	err := e.store.Write(ctx, func(tx store.Tx) error {
+		before, err := tx.User(ctx, id)
+		if err != nil {
+			return err
+		}
+		after = before
+		if err := edit(tx, &after); err != nil {
+			return err
+		}
+		if before.Role == store.RoleOwner && before.Active && (after.Role != store.RoleOwner || !after.Active) {
+			if err := keepAnOwner(ctx, tx, id); err != nil {
+				return err
+			}
+		}
+		if err := tx.PutUser(ctx, after); err != nil {
+			return err
+		}
+		if err := record.Audit(ctx, tx, record.Now(), actor, action, "user:"+id, "", auditedUser(&before), auditedUser(&after)); err != nil {
+			return err
+		}
+		return record.OnceOf(ctx).Remember(ctx, tx, after, record.Now())
+	})
+	return after, duplicateAddress(err)
+}
+
+func duplicateAddress(err error) error {
+	if errors.Is(err, store.ErrDuplicate) {
+		return record.Invalid("email", "another user has this address")
+	}
+	return err
+}
+
+func keepAnOwner(ctx context.Context, r store.Reader, without string) error {
+	users, err := r.Users(ctx)
+	if err != nil {
+		return err
+	}
+	for _, u := range users {
+		if u.Role == store.RoleOwner && u.Active && u.ID != without {
+			return nil
+		}
+	}
+	return record.Invalid("role", "this is the last owner; make somebody else an owner first")
+}
+
+func auditedUser(u *store.User) map[string]any {
+	return map[string]any{"role": u.Role, "specialistId": u.SpecialistID, "active": u.Active, "totp": u.TOTPSecret != nil}
+}
+
+// now is the present instant as the store keeps it.

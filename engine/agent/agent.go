@@ -1,0 +1,349 @@
+// Package agent is the conversation of a voice or chat agent: who calls (agentpatient.go), what is free (agentslot.go), the
+// booking (agent.go), and what became of it (agentanswer.go).
+//
+// # A booking
+//
+// AgentBook authorizes (agentsession.go), keeps the time here as a confirmed appointment that no visitor can take (fence.go),
+// and has it written upstream while the caller waits. It answers within the bound: confirmed, rejected, queued or refused.
+//
+// # Words
+//
+// What an agent is to say and do is constant text and the clinic's own settings (guidance.go), one entry per outcome. What
+// callers typed appears in typed fields only, never inside an instruction.
+//
+// # Tokens
+//
+// A bookingAuthToken says who was identified, a bookingToken which slot was offered. Both are opaque, signed, and expire; a
+// bookingToken works once. See package engine/token.
+package agent
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"time"
+
+	"holdfast/engine/availability"
+	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
+	"holdfast/engine/outbound"
+	"holdfast/engine/record"
+	"holdfast/engine/token"
+	"holdfast/engine/upstream"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// Agent answers voice and chat agents. It is safe for concurrent use.
+type Agent struct {
+	store    store.Store
+	holds    holds.Backend
+	log      *slog.Logger
+	clinic   *clinic.Clinic
+	booking  *booking.Booking
+	outbound *outbound.Outbound
+	options  Options
+
+	agents agentSessions
+}
+
+// Options are what an Agent is made of.
+type Options struct {
+	Store    store.Store
+	Holds    holds.Backend
+	Logger   *slog.Logger
+	Clinic   *clinic.Clinic
+	Booking  *booking.Booking
+	Outbound *outbound.Outbound
+
+	AllowLegacy  bool // a bare patientGUID books, without a token
+	DebugReplies bool // answers carry _debug
+}
+
+// New returns an Agent.
+func New(o Options) *Agent {
+	return &Agent{
+		store: o.Store, holds: o.Holds, log: o.Logger, clinic: o.Clinic, booking: o.Booking, outbound: o.Outbound, options: o,
+	}
+}
+
+// AgentBooking is createAppt: the words are those of the wire. BookingToken stands in place of the slot's fields.
+type AgentBooking struct {
+	PatientGUID         string
+	BookingAuthToken    string
+	StartTime           string // clinic time, "01/20/2026 10:00 AM"
+	ScheduleViewGUID    string
+	ScheduleColumnGUID  string
+	AppointmentTypeGUID string
+	Minutes             int // 0: as long as the type is
+	ChildName           string
+	Note                string
+	UUI                 string
+	SessionID           string
+	BookingToken        string
+
+	Client holds.ClientID // of the conversation, whose hold the booking takes over; empty: there is none
+}
+
+// AgentOutcome is which of its answers AgentBook gives.
+type AgentOutcome string
+
+const (
+	AgentConfirmed AgentOutcome = "confirmed"
+	AgentRejected  AgentOutcome = "rejected" // by its token
+	AgentQueued    AgentOutcome = "queued"   // received, not yet confirmed
+	AgentRefused   AgentOutcome = "refused"  // the slot cannot be had
+	AgentInvalid   AgentOutcome = "invalid"  // the bookingToken is not one
+)
+
+// AgentAnswer is what an agent is told of its booking.
+type AgentAnswer struct {
+	Outcome         AgentOutcome
+	ErrorType       string // empty when confirmed
+	Message         string
+	AppointmentGUID string // when confirmed; empty if the upstream did not name it
+	NoteAdded       bool
+	OperationID     string      // when queued
+	Alternatives    []AgentSlot // when refused
+	Guidance        Guidance
+	Debug           *AgentDebug // nil unless debug replies are on
+}
+
+// AgentDebug is for the developer of an agent. There are no secrets in it.
+type AgentDebug struct {
+	Method              string // how it was authorized
+	ReceivedPatientGUID string
+	Attempts            int
+	SpacingWait         time.Duration
+	NoteResult          string
+	LastError           string
+	Timestamp           time.Time
+}
+
+// Error types of the answers, besides those of package token.
+const (
+	errorSlotUnavailable  = "SLOT_UNAVAILABLE"
+	AgentPatientNotFound  = "PATIENT_NOT_FOUND"
+	errorNotAccepted      = "BOOKING_NOT_ACCEPTED"
+	errorBookingFailed    = "BOOKING_FAILED"
+	errorBookingReview    = "BOOKING_REVIEW"
+	errorBookingCancelled = "BOOKING_CANCELLED"
+	errorTokenUsed        = "BOOKING_TOKEN_USED"
+)
+
+// AgentBook books for an agent. It is safe to repeat: the same slot for the same patient and child, or the same
+// bookingToken for the same patient, has the first answer again.
+//
+// The error is *ValidationError for a request that cannot be understood, or one of the storage; everything else is an
+// answer.
+func (e *Agent) AgentBook(ctx context.Context, p record.Principal, b AgentBooking) (AgentAnswer, error) {
+	now := time.Now()
+	deadline := now.Add(e.outbound.Options.AgentBound)
+	received := b.PatientGUID
+	method, session, err := e.authorizeBooking(p.KeyID, &b, now)
+	answer := func(a AgentAnswer) (AgentAnswer, error) {
+		if !e.options.DebugReplies {
+			a.Debug = nil
+			return a, nil
+		}
+		if a.Debug == nil {
+			a.Debug = &AgentDebug{}
+		}
+		a.Debug.Method, a.Debug.ReceivedPatientGUID, a.Debug.Timestamp = method, received, time.Now().UTC()
+		return a, nil
+	}
+	var refusal token.Error
+	if errors.As(err, &refusal) {
+		return answer(AgentAnswer{Outcome: AgentRejected, ErrorType: refusal.Code(), Message: refusal.Error(), Guidance: e.guide(sayRejected, time.Time{})})
+	}
+	slot, bad, err := e.agentSlot(ctx, &b, now)
+	switch {
+	case err != nil:
+		return AgentAnswer{}, err
+	case bad != nil:
+		return answer(*bad)
+	}
+	a, f, err := e.fenceSlot(ctx, p, &b, slot, session.patient)
+	if err == nil && f.direct() {
+		return answer(e.agentAttempted(ctx, slot, a, f, e.outbound.TryNow(f.call.Operation, deadline)))
+	}
+	if err == nil {
+		return answer(e.agentBooked(&a, b.Note != ""))
+	}
+	if first, ok := e.firstAnswer(ctx, &b, slot, err); ok {
+		return answer(first)
+	}
+	var held *holds.HeldError
+	var closed *availability.NotBookableError
+	switch {
+	case errors.Is(err, store.ErrDuplicate):
+		return answer(AgentAnswer{
+			Outcome: AgentRefused, ErrorType: errorTokenUsed, Message: "This bookingToken was used for another patient.", Guidance: e.guide(sayOfferLapsed, time.Time{}),
+		})
+	case errors.Is(err, store.ErrSlotTaken), errors.As(err, &held), errors.As(err, &closed):
+		return answer(e.agentRefused(ctx, slot, sayTaken, errorSlotUnavailable, "The slot is not available any more.", deadline))
+	}
+	return AgentAnswer{}, err
+}
+
+// agentSlot is what an agent wants to book.
+type agentSlot struct {
+	kind       *store.AppointmentType
+	specialist *store.Specialist
+	start      time.Time
+	minutes    int
+	nonce      *store.NonceUse // of the bookingToken, if there is one
+}
+
+// agentSlot finds out which slot is meant. The answer is not nil if it is already clear that there is none.
+func (e *Agent) agentSlot(ctx context.Context, b *AgentBooking, now time.Time) (*agentSlot, *AgentAnswer, error) {
+	s := e.clinic.Current()
+	var m record.Mistakes
+	record.CheckText(&m, "childName", b.ChildName, 200, false)
+	record.CheckText(&m, "note", b.Note, 2000, true)
+	for field, value := range map[string]string{"uui": b.UUI, "sessionId": b.SessionID} {
+		record.CheckText(&m, field, value, 256, false)
+	}
+	b.Note = composeNote(b.ChildName, b.Note)
+	if b.BookingToken != "" {
+		if err := m.Err(); err != nil {
+			return nil, nil, err
+		}
+		return e.offeredSlot(ctx, s, b, now)
+	}
+	slot := &agentSlot{minutes: b.Minutes}
+	var err error
+	if slot.start, err = upstream.ParseTime(b.StartTime, s.Zone); err != nil {
+		m.Add("startTime", "must be a clinic time like 01/20/2026 10:00 AM; or send the bookingToken of a slot")
+	}
+	if slot.specialist = specialistByGUID(s, b.ScheduleColumnGUID); slot.specialist == nil {
+		m.Add("scheduleColumnGUID", "must be the one of a slot that was offered; or send its bookingToken")
+	} else if v := slot.specialist.UpstreamScheduleViewID; b.ScheduleViewGUID != "" && !upstream.EqualGUID(v, b.ScheduleViewGUID) && b.ScheduleViewGUID != slot.specialist.ID {
+		m.Add("scheduleViewGUID", "does not go with this scheduleColumnGUID; send those of one and the same slot")
+	}
+	if slot.kind = typeByGUID(s, b.AppointmentTypeGUID, slot.specialist); slot.kind == nil {
+		m.Add("appointmentTypeGUID", "must be the one of an appointment type of this clinic")
+	} else if slot.minutes == 0 {
+		slot.minutes = slot.kind.DurationMinutes
+	}
+	if slot.minutes < 0 || slot.minutes > 1440 {
+		m.Add("minutes", "must be 1 to 1440, or left out")
+	}
+	if err := m.Err(); err != nil {
+		return nil, nil, err
+	}
+	return slot, nil, slot.checkLength(e)
+}
+
+// checkLength refuses another length than the type's where it is ours to say how long an appointment is.
+func (slot *agentSlot) checkLength(e *Agent) error {
+	if slot.minutes != slot.kind.DurationMinutes && !e.upstreamDecides(slot) {
+		return record.Invalid("minutes", "must be %d, the length of this appointment type, or left out", slot.kind.DurationMinutes)
+	}
+	return nil
+}
+
+// upstreamDecides reports whether opening hours are the upstream's to know.
+func (e *Agent) upstreamDecides(slot *agentSlot) bool {
+	return e.outbound.Options.Upstream != nil && slot.kind.UpstreamTypeID != "" && slot.specialist.UpstreamColumnID != "" && slot.specialist.UpstreamScheduleViewID != ""
+}
+
+// offeredSlot is the slot of a bookingToken.
+func (e *Agent) offeredSlot(ctx context.Context, s *clinic.Schedule, b *AgentBooking, now time.Time) (*agentSlot, *AgentAnswer, error) {
+	refuse := func(outcome AgentOutcome, errorType, message string) (*agentSlot, *AgentAnswer, error) {
+		return nil, &AgentAnswer{Outcome: outcome, ErrorType: errorType, Message: message, Guidance: e.guide(sayOfferLapsed, time.Time{})}, nil
+	}
+	offered, err := e.booking.Keys().VerifyBooking(b.BookingToken, now)
+	if err != nil && err != token.BookingTokenExpired {
+		return refuse(AgentInvalid, token.BookingTokenInvalid.Code(), token.BookingTokenInvalid.Error())
+	}
+	slot := &agentSlot{start: offered.Start, minutes: offered.Minutes}
+	slot.nonce = &store.NonceUse{Nonce: offered.Nonce, PatientID: upstream.CanonicalGUID(b.PatientGUID), ExpiresAt: offered.ExpiresAt}
+	used, useErr := e.store.NonceUse(ctx, offered.Nonce)
+	switch {
+	case useErr == nil && used.PatientID == slot.nonce.PatientID:
+		a, err := e.store.Appointment(ctx, used.AppointmentID)
+		if err != nil {
+			return nil, nil, err
+		}
+		first := e.agentKnown(ctx, &a)
+		return nil, &first, nil
+	case useErr == nil:
+		return refuse(AgentRefused, errorTokenUsed, "This bookingToken was used for another patient.")
+	case !errors.Is(useErr, store.ErrNotFound):
+		return nil, nil, useErr
+	case err != nil:
+		return refuse(AgentInvalid, token.BookingTokenExpired.Code(), token.BookingTokenExpired.Error())
+	}
+	for i := range s.AppointmentTypes {
+		if t := &s.AppointmentTypes[i]; token.AppointmentTypeHash(t.ID) == offered.AppointmentType {
+			if slot.kind != nil {
+				return refuse(AgentInvalid, token.BookingTokenInvalid.Code(), "The bookingToken fits two appointment types; ask for slots again.")
+			}
+			slot.kind = t
+		}
+	}
+	for i := range s.Specialists {
+		if p := &s.Specialists[i]; token.SpecialistHash(p.ID) == offered.Specialist {
+			if slot.specialist != nil {
+				return refuse(AgentInvalid, token.BookingTokenInvalid.Code(), "The bookingToken fits two specialists; ask for slots again.")
+			}
+			slot.specialist = p
+		}
+	}
+	if slot.kind == nil || slot.specialist == nil {
+		return refuse(AgentRefused, errorSlotUnavailable, "What was offered is not there any more; ask for slots again.")
+	}
+	return slot, nil, nil
+}
+
+// specialistByGUID finds a specialist by schedule column GUID, or by id where the upstream knows none.
+func specialistByGUID(s *clinic.Schedule, guid string) *store.Specialist {
+	for i := range s.Specialists {
+		if p := &s.Specialists[i]; guid != "" && (upstream.EqualGUID(p.UpstreamColumnID, guid) || p.ID == guid) {
+			return p
+		}
+	}
+	return nil
+}
+
+// typeByGUID finds an appointment type by GUID or id; of several with one GUID, the one that the specialist serves.
+func typeByGUID(s *clinic.Schedule, guid string, p *store.Specialist) *store.AppointmentType {
+	var found *store.AppointmentType
+	for i := range s.AppointmentTypes {
+		t := &s.AppointmentTypes[i]
+		if guid == "" || !upstream.EqualGUID(t.UpstreamTypeID, guid) && t.ID != guid {
+			continue
+		}
+		serves := p != nil && containsAssignment(t, p.ID)
+		if found == nil || serves {
+			found = t
+		}
+		if serves {
+			break
+		}
+	}
+	return found
+}
+
+func containsAssignment(t *store.AppointmentType, specialistID string) bool {
+	for _, a := range t.Specialists {
+		if a.SpecialistID == specialistID {
+			return true
+		}
+	}
+	return false
+}
+
+// composeNote is the note about a child, whose parent is the patient: "Child: <name> | …".
+func composeNote(child, note string) string {
+	child, note = strings.Join(strings.Fields(child), " "), strings.TrimSpace(note)
+	switch {
+	case child == "" || strings.HasPrefix(strings.ToLower(note), "child:"):
+		return note
+	case note == "":
+		return "Child: " + child
+	}
+	return "Child: " + child + " | " + note
+}

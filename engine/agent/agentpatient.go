@@ -1,0 +1,220 @@
+package agent
+
+import (
+	"context"
+	"crypto/rand"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/engine/outbound"
+	"holdfast/engine/record"
+	"holdfast/engine/upstream"
+	"holdfast/store"
+)
+
+// AgentPatient is a person an agent books for. The words are those of the wire.
+type AgentPatient struct {
+	FirstName   string
+	LastName    string
+	BirthDate   string // "2015-02-03" or "02/03/2015"
+	Phone       string
+	Email       string
+	SessionID   string
+	UUI         string
+	PatientGUID string // of a patient who is known; with the date of birth it stands in place of the others
+}
+
+// AgentPatientAnswer is what an agent is told of a patient.
+type AgentPatientAnswer struct {
+	Success          bool
+	ErrorType        string // empty on success
+	Message          string // empty on success
+	PatientGUID      string
+	BookingAuthToken string
+	ExpiresAt        time.Time
+	Guidance         Guidance
+}
+
+// Error types of AgentIdentify.
+const (
+	errorPatientOpen      = "PATIENT_OUTCOME_UNKNOWN"
+	AgentPatientRefused   = "PATIENT_NOT_ACCEPTED"
+	errorUpstreamMissing  = "UPSTREAM_UNAVAILABLE"
+	AgentPatientAmbiguous = "PATIENT_AMBIGUOUS"
+)
+
+// AgentIdentify finds the patient or adds them: upstream, or with a GUID of our own where there is none. It signs a
+// bookingAuthToken for the GUID. The same person said again is the same patient with a new token. *ValidationError.
+func (e *Agent) AgentIdentify(ctx context.Context, p record.Principal, r AgentPatient) (AgentPatientAnswer, error) {
+	now := time.Now()
+	born, err := r.normalize(store.DateOf(now.In(e.clinic.Zone())))
+	if err != nil {
+		return AgentPatientAnswer{}, err
+	}
+	if r.PatientGUID != "" {
+		return e.identifyKnown(ctx, p, &r, born, now)
+	}
+	said, person := bySaid(p.KeyID, &r), byPerson(p.KeyID, &r, dateOfBirth(born))
+	s, known := e.agents.get(said)
+	if !known && person != "" {
+		s, known = e.agents.get(person)
+	}
+	switch {
+	case known && s.open:
+		return e.patientOpen(), nil
+	case known && e.agents.isGone(s.patientGUID):
+		known = false
+	}
+	if !known {
+		guid, ask, err := e.knownAs(ctx, &r, dateOfBirth(born))
+		switch {
+		case err != nil:
+			return AgentPatientAnswer{}, err
+		case ask != "":
+			return e.patientAsk(ask), nil
+		}
+		s.patientGUID, known = guid, guid != ""
+	}
+	if !known {
+		s.patientGUID = newGUID()
+		if e.outbound.Options.Upstream != nil {
+			s.patientGUID, err = e.setPatientNow(ctx, upstream.NewPatient{
+				FirstName: r.FirstName, LastName: r.LastName, BirthDate: born, Phone: r.Phone, Email: r.Email,
+			})
+		}
+		switch upstream.ClassOf(err) {
+		case "":
+		case upstream.Refused:
+			return AgentPatientAnswer{
+				ErrorType: AgentPatientRefused, Message: "The practice system did not accept these details.", Guidance: e.guide(sayPatientRefused, time.Time{}),
+			}, nil
+		case upstream.Unknown:
+			e.agents.put(agentSession{open: true, createdAt: now}, sessionNames(said, person)...)
+			return e.patientOpen(), nil
+		default:
+			return AgentPatientAnswer{ErrorType: errorUpstreamMissing, Message: "The practice system does not answer.", Guidance: e.guide(sayAway, time.Time{})}, nil
+		}
+	}
+	s.patient = store.Patient{Name: r.FirstName + " " + r.LastName, Email: r.Email, Phone: r.Phone, BirthDate: dateOfBirth(born)}
+	return e.identified(p, &r, s, now, said, person)
+}
+
+// identifyKnown is AgentIdentify of a patientGUID and its date of birth. Nobody is added for one that does not fit.
+func (e *Agent) identifyKnown(ctx context.Context, p record.Principal, r *AgentPatient, born, now time.Time) (AgentPatientAnswer, error) {
+	s := agentSession{patientGUID: upstream.CanonicalGUID(r.PatientGUID)}
+	var found bool
+	var err error
+	if s.patient, found, err = e.knownBy(ctx, p.KeyID, s.patientGUID, dateOfBirth(born)); err != nil {
+		return AgentPatientAnswer{}, err
+	}
+	if !found {
+		return e.patientAsk(sayNoMatch), nil
+	}
+	return e.identified(p, r, s, now)
+}
+
+// identified signs a token for the patient of a session and remembers the session under these names and its own.
+func (e *Agent) identified(p record.Principal, r *AgentPatient, s agentSession, now time.Time, names ...string) (AgentPatientAnswer, error) {
+	var expires int64
+	var err error
+	if s.token, expires, err = e.issueBookingAuth(r.SessionID, s.patientGUID, now); err != nil {
+		return AgentPatientAnswer{}, err
+	}
+	s.createdAt = now
+	names = append(sessionNames(names...), byGUID(p.KeyID, s.patientGUID))
+	if r.UUI != "" {
+		names = append(names, byUUI(p.KeyID, r.UUI))
+	}
+	e.agents.put(s, names...)
+	return AgentPatientAnswer{
+		Success: true, PatientGUID: s.patientGUID, BookingAuthToken: s.token, ExpiresAt: time.UnixMilli(expires).UTC(), Guidance: e.guide(sayPatient, time.Time{}),
+	}, nil
+}
+
+// sessionNames are those names that there are.
+func sessionNames(names ...string) []string {
+	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
+}
+
+// dateOfBirth is the date as appointments have it; empty if there is none.
+func dateOfBirth(born time.Time) string {
+	if born.IsZero() {
+		return ""
+	}
+	return born.Format(time.DateOnly)
+}
+
+func (e *Agent) issueBookingAuth(sessionID, patientGUID string, now time.Time) (string, int64, error) {
+	signed, auth, err := e.booking.Keys().IssueBookingAuth(sessionID, patientGUID, now)
+	return signed, auth.ExpiresAt, err
+}
+
+func (e *Agent) patientOpen() AgentPatientAnswer {
+	return AgentPatientAnswer{
+		ErrorType: errorPatientOpen, Message: "The practice system gave no answer, and the patient may have been added.", Guidance: e.guide(sayPatientOpen, time.Time{}),
+	}
+}
+
+// setPatientNow adds a patient while a caller waits; a rate limit is tried once more after the retry delay.
+func (e *Agent) setPatientNow(ctx context.Context, n upstream.NewPatient) (string, error) {
+	// The request may be given up by its caller; the call may not, or nobody would know what became of it.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.outbound.Options.AgentBound)
+	defer cancel()
+	guid, err := e.outbound.Options.Upstream.SetPatient(ctx, n)
+	if upstream.ClassOf(err) == upstream.RateLimited {
+		outbound.Sleep(ctx, min(e.outbound.Options.Outbound.RetryDelay, e.outbound.Options.AgentBound/2), nil)
+		guid, err = e.outbound.Options.Upstream.SetPatient(ctx, n)
+	}
+	return guid, err
+}
+
+// normalize trims what was said, checks it, and returns the date of birth, zero if there is none.
+func (r *AgentPatient) normalize(today store.Date) (time.Time, error) {
+	var m record.Mistakes
+	words := func(s string) string { return strings.Join(strings.Fields(s), " ") }
+	r.FirstName, r.LastName = words(r.FirstName), words(r.LastName)
+	r.Phone, r.Email, r.BirthDate = strings.TrimSpace(r.Phone), strings.TrimSpace(r.Email), strings.TrimSpace(r.BirthDate)
+	for _, f := range []struct{ field, value string }{{"firstName", r.FirstName}, {"lastName", r.LastName}} {
+		if f.value == "" && r.PatientGUID == "" {
+			m.Add(f.field, "must be said; ask the caller for it")
+		}
+		record.CheckText(&m, f.field, f.value, 100, false)
+	}
+	record.CheckText(&m, "sessionId", r.SessionID, 256, false)
+	if len(r.SessionID) > 256 {
+		m.Add("sessionId", "must be at most 256 bytes")
+	}
+	record.CheckText(&m, "uui", r.UUI, 256, false)
+	if r.Phone != "" {
+		record.CheckPhone(&m, "phone", r.Phone)
+	}
+	if r.Email != "" {
+		record.CheckEmail(&m, "email", r.Email)
+	}
+	if r.PatientGUID != "" && !upstream.ValidGUID(r.PatientGUID) {
+		m.Add("patientGUID", "must be one that was answered before, or be left out")
+	}
+	if r.PatientGUID != "" && r.BirthDate == "" {
+		m.Add("birthDate", "must be said with a patientGUID; ask the caller for it")
+	}
+	var born time.Time
+	if r.BirthDate != "" {
+		var err error
+		if born, err = time.Parse(time.DateOnly, r.BirthDate); err != nil {
+			born, err = time.Parse("1/2/2006", r.BirthDate)
+		}
+		if err != nil || born.Year() < 1880 || today.Before(store.DateOf(born)) {
+			m.Add("birthDate", "must be a date of birth like 2015-02-03 or 02/03/2015")
+		}
+	}
+	return born, m.Err()
+}
+
+// newGUID makes a random GUID (RFC 9562 version 4), which says nothing about when it was made.
+func newGUID() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails; see crypto/rand
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return record.SpellUUID(b)
+}

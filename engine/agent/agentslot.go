@@ -1,0 +1,285 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/engine/availability"
+	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
+	"holdfast/engine/outbound"
+	"holdfast/engine/record"
+	"holdfast/engine/upstream"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// AgentSlotsRequest asks for slots that can be offered to a caller.
+type AgentSlotsRequest struct {
+	AppointmentTypeID   string // one of the two
+	AppointmentTypeGUID string
+	From                store.Date // on the clinic's calendar; zero: today
+	Days                int        // 1..MaxAgentDays; 0: 7
+	Count               int        // 1..MaxAgentSlots; 0: 5
+	PartOfDay           string     // "morning" (before noon), "afternoon" (from noon on), or empty
+}
+
+// Bounds of an AgentSlotsRequest.
+const (
+	MaxAgentDays  = 31
+	MaxAgentSlots = 50
+)
+
+// AgentSlot is one slot as an agent offers it.
+type AgentSlot struct {
+	Start               time.Time // UTC
+	Spoken              string    // "Monday, November 23rd at 10 AM"
+	StartTime           string    // clinic time, "11/23/2026 10:00 AM"
+	Minutes             int
+	BookingToken        string
+	ScheduleViewGUID    string // where the upstream knows none: our own ids
+	ScheduleColumnGUID  string
+	AppointmentTypeGUID string
+}
+
+// AgentSlots is the answer.
+type AgentSlots struct {
+	Slots     []AgentSlot // by start, each start once
+	ErrorType string      // not empty if the upstream could not be asked
+	Message   string
+	Guidance  Guidance
+}
+
+// AgentSlots lists slots for an agent: what the upstream offers, less what is booked or held here; without an upstream,
+// what visitors could book. *ValidationError, store.ErrNotFound, and the storage errors.
+func (e *Agent) AgentSlots(ctx context.Context, r AgentSlotsRequest) (AgentSlots, error) {
+	s := e.clinic.Current()
+	t, err := r.check(s)
+	if err != nil {
+		return AgentSlots{}, err
+	}
+	var found []offer
+	if e.outbound.Options.Upstream != nil && t.UpstreamTypeID != "" {
+		found, err = e.upstreamOffers(ctx, s, t, &r)
+		if noAnswer := new(upstream.Error); errors.As(err, &noAnswer) {
+			return AgentSlots{ErrorType: errorUpstreamMissing, Message: "The practice system does not answer.", Guidance: e.guide(sayAway, time.Time{})}, nil
+		}
+	} else {
+		found, err = e.ownOffers(ctx, t, &r)
+	}
+	if err != nil {
+		return AgentSlots{}, err
+	}
+	answer := AgentSlots{Slots: []AgentSlot{}, Guidance: e.guide(saySlots, time.Time{})}
+	now := time.Now()
+	for _, o := range found {
+		if len(answer.Slots) == r.Count {
+			break
+		}
+		if n := len(answer.Slots); n > 0 && answer.Slots[n-1].Start.Equal(o.start) {
+			continue // a caller chooses a time; the first specialist for it is the one to be assigned
+		}
+		slot, err := e.agentOffer(t, s.SpecialistByID[o.specialistID], o, now)
+		if err != nil {
+			return AgentSlots{}, err
+		}
+		answer.Slots = append(answer.Slots, slot)
+	}
+	if len(answer.Slots) == 0 {
+		answer.Guidance = e.guide(sayNoSlots, time.Time{})
+	}
+	return answer, nil
+}
+
+// check fills in the defaults and finds the type.
+func (r *AgentSlotsRequest) check(s *clinic.Schedule) (*store.AppointmentType, error) {
+	var m record.Mistakes
+	id := r.AppointmentTypeID
+	if id == "" {
+		id = r.AppointmentTypeGUID
+	}
+	t := typeByGUID(s, id, nil)
+	if t == nil {
+		m.Add("appointmentTypeId", "must be an appointment type of this clinic, by appointmentTypeId or appointmentTypeGUID")
+	}
+	if r.Days == 0 {
+		r.Days = 7
+	}
+	if r.Count == 0 {
+		r.Count = 5
+	}
+	if r.Days < 1 || r.Days > MaxAgentDays {
+		m.Add("days", "must be 1 to %d", MaxAgentDays)
+	}
+	if r.Count < 1 || r.Count > MaxAgentSlots {
+		m.Add("count", "must be 1 to %d", MaxAgentSlots)
+	}
+	switch r.PartOfDay = strings.ToLower(r.PartOfDay); r.PartOfDay {
+	case "", "morning", "afternoon":
+	case "any":
+		r.PartOfDay = ""
+	default:
+		m.Add("partOfDay", "must be morning, afternoon or any")
+	}
+	if today := store.DateOf(time.Now().In(s.Zone)); r.From == (store.Date{}) || r.From.Before(today) {
+		r.From = today
+	}
+	return t, m.Err()
+}
+
+// suits reports whether a start lies in the asked part of the day.
+func (r *AgentSlotsRequest) suits(start time.Time, zone *time.Location) bool {
+	return r.PartOfDay == "" || (start.In(zone).Hour() < 12) == (r.PartOfDay == "morning")
+}
+
+// offer is a start that one specialist has free.
+type offer struct {
+	start        time.Time
+	minutes      int
+	specialistID string
+}
+
+// ownOffers lists what visitors could book, with the specialist that would be assigned.
+func (e *Agent) ownOffers(ctx context.Context, t *store.AppointmentType, r *AgentSlotsRequest) ([]offer, error) {
+	list, err := e.booking.Timeslots(ctx, booking.TimeslotsRequest{AppointmentTypeID: t.ID, From: r.From, To: r.From.AddDays(r.Days)})
+	if err != nil {
+		return nil, err
+	}
+	var found []offer
+	for _, slot := range list.Slots {
+		if slot.Available <= 0 || !r.suits(slot.Start, e.clinic.Zone()) {
+			continue
+		}
+		if id, ok := availability.Assign(t.ID, slot.Start, among(t, slot.SpecialistIDs)); ok {
+			found = append(found, offer{slot.Start, t.DurationMinutes, id})
+		}
+	}
+	return found, nil
+}
+
+// among are the assignments of these specialists.
+func among(t *store.AppointmentType, ids []string) []store.Assignment {
+	var list []store.Assignment
+	for _, a := range t.Specialists {
+		if slices.Contains(ids, a.SpecialistID) {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// upstreamOffers lists what the upstream offers, less what is booked or held here.
+func (e *Agent) upstreamOffers(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, r *AgentSlotsRequest) ([]offer, error) {
+	asked := upstream.Openings{
+		From: availability.StartOfDay(s.Zone, r.From), To: availability.StartOfDay(s.Zone, r.From.AddDays(r.Days)).Add(-time.Second), Zone: s.Zone,
+		Morning: r.PartOfDay == "morning", Afternoon: r.PartOfDay == "afternoon", AppointmentTypeGUIDs: []string{t.UpstreamTypeID},
+	}
+	columns := make(map[string]string) // specialist ids by column
+	var ids []string
+	for _, a := range t.Specialists {
+		p := s.SpecialistByID[a.SpecialistID]
+		if p == nil || !p.Active || p.UpstreamColumnID == "" || p.UpstreamScheduleViewID == "" {
+			continue
+		}
+		columns[upstream.CanonicalGUID(p.UpstreamColumnID)] = p.ID
+		ids = append(ids, p.ID)
+		if !slices.ContainsFunc(asked.ScheduleViewGUIDs, func(v string) bool { return upstream.EqualGUID(v, p.UpstreamScheduleViewID) }) {
+			asked.ScheduleViewGUIDs = append(asked.ScheduleViewGUIDs, p.UpstreamScheduleViewID)
+		}
+	}
+	if len(ids) == 0 || !t.Active {
+		return nil, nil
+	}
+	bounded, cancel := context.WithTimeout(ctx, e.outbound.Options.AgentBound-outbound.CallReserve)
+	defer cancel()
+	asking := time.Now()
+	list, dropped, err := e.outbound.Options.Upstream.GetOnlineReservations(bounded, asked)
+	if err != nil {
+		return nil, err
+	}
+	if dropped > 0 {
+		e.log.Warn("openings of the practice system could not be read and are not offered", "count", dropped)
+	}
+	for i := range list {
+		if id, ours := columns[upstream.CanonicalGUID(list[i].ScheduleColumnGUID)]; ours {
+			e.booking.OpenListed(id, &list[i], asking)
+		}
+	}
+	first, last := availability.Around(t, asked.From.Add(-24*time.Hour), asked.To.Add(24*time.Hour))
+	slices.Sort(ids)
+	taken, err := e.booking.TakenTime(ctx, ids, first, last)
+	if err != nil {
+		return nil, err
+	}
+	taken = e.booking.WithClosed(taken, ids)
+	held, err := e.holds.List(ctx, ids...)
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	var found []offer
+	for _, o := range list {
+		id, ours := columns[upstream.CanonicalGUID(o.ScheduleColumnGUID)]
+		if !ours || !o.Start.After(now) || !r.suits(o.Start, s.Zone) || o.Minutes > 1440 {
+			continue
+		}
+		longer := *t
+		longer.DurationMinutes = o.Minutes
+		if free(&longer, availability.SpanOf(&longer, id, o.Start), booking.TakenBy(taken, id), held) {
+			found = append(found, offer{o.Start, o.Minutes, id})
+		}
+	}
+	return byAssignment(t, found), nil
+}
+
+// free reports whether a span has a seat that is neither booked nor held.
+func free(t *store.AppointmentType, span holds.Span, taken []store.Taken, held []holds.Hold) bool {
+	seats := len(availability.FreeSeats(t, span, taken))
+	others, _ := booking.HeldSeats(span, seats, held, holds.Owner{})
+	return others < seats
+}
+
+// byAssignment sorts offers by start, and those of one start so that the specialist to be assigned is first.
+func byAssignment(t *store.AppointmentType, found []offer) []offer {
+	slices.SortStableFunc(found, func(a, b offer) int { return a.start.Compare(b.start) })
+	for i := 0; i < len(found); {
+		j := i
+		var ids []string
+		for ; j < len(found) && found[j].start.Equal(found[i].start); j++ {
+			ids = append(ids, found[j].specialistID)
+		}
+		first, _ := availability.Assign(t.ID, found[i].start, among(t, ids))
+		slices.SortStableFunc(found[i:j], func(a, b offer) int {
+			switch first {
+			case a.specialistID:
+				return -1
+			case b.specialistID:
+				return 1
+			}
+			return 0
+		})
+		i = j
+	}
+	return found
+}
+
+// agentOffer is one offer in the words of the wire.
+func (e *Agent) agentOffer(t *store.AppointmentType, p *store.Specialist, o offer, now time.Time) (AgentSlot, error) {
+	signed, _, err := e.booking.Keys().IssueBooking(t.ID, p.ID, o.start, o.minutes, now)
+	if err != nil {
+		return AgentSlot{}, err
+	}
+	or := func(guid, id string) string {
+		if guid == "" {
+			return id
+		}
+		return guid
+	}
+	return AgentSlot{
+		Start: o.start, Spoken: e.Spoken(o.start), StartTime: upstream.FormatTime(o.start, e.clinic.Zone()), Minutes: o.minutes, BookingToken: signed,
+		ScheduleViewGUID: or(p.UpstreamScheduleViewID, p.ID), ScheduleColumnGUID: or(p.UpstreamColumnID, p.ID), AppointmentTypeGUID: or(t.UpstreamTypeID, t.ID),
+	}, nil
+}

@@ -1,0 +1,120 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"holdfast/engine/availability"
+	"holdfast/engine/booking"
+	"holdfast/engine/outbound"
+	"holdfast/engine/record"
+	"holdfast/engine/upstream"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// fence keeps an agent's slot here, as a confirmed appointment, before anything is written upstream: no visitor can take
+// it meanwhile.
+type fence struct {
+	outbox      *outbound.Outbox
+	patientGUID string
+	nonce       *store.NonceUse
+	operationID string
+	call        booking.Promise // the upstream write that was promised, taken in hand; empty if there is none
+}
+
+// direct reports whether there is an upstream write to be tried at once.
+func (f *fence) direct() bool { return f.call.ID != "" }
+
+// Mark prepares the change before its transaction.
+func (f *fence) Mark(c *booking.Change) {
+	c.After.UpstreamPatientID = f.patientGUID
+	if c.After.UpstreamState == store.UpstreamPending {
+		f.operationID = f.outbox.Ids.Next(c.At)
+		c.Fence, c.Direct = true, f.operationID
+		f.outbox.Hold(f.operationID, c.After.ID)
+	}
+}
+
+// Burn uses the bookingToken up. store.ErrDuplicate if it was used before.
+func (f *fence) Burn(ctx context.Context, tx store.Tx, a *store.Appointment) error {
+	if f.nonce == nil {
+		return nil
+	}
+	use := *f.nonce
+	use.AppointmentID = a.ID
+	return tx.UseNonce(ctx, use)
+}
+
+// Drop lets go of the operation of a fence that was not written.
+func (f *fence) Drop() {
+	if f.operationID != "" {
+		f.outbox.LetGo(f.operationID)
+	}
+}
+
+// Takes keeps the upstream write of a committed change in hand, so that only the others are handed over.
+func (f *fence) Takes(c *booking.Change) []booking.Promise {
+	var others []booking.Promise
+	for _, call := range c.Calls {
+		if call.ID == f.operationID {
+			f.call = call
+		} else {
+			others = append(others, call)
+		}
+	}
+	return others
+}
+
+// fenceSlot claims the slot like any client, so that a visitor's hold is respected, and writes the fence.
+//
+// Errors: *NotBookableError, store.ErrSlotTaken, *holds.HeldError, store.ErrDuplicate (the bookingToken was used),
+// *ValidationError, and the storage errors.
+func (e *Agent) fenceSlot(ctx context.Context, p record.Principal, b *AgentBooking, slot *agentSlot, patient store.Patient) (store.Appointment, *fence, error) {
+	s := e.clinic.Current()
+	t := slot.kind
+	if slot.minutes != t.DurationMinutes {
+		longer := *t
+		longer.DurationMinutes, longer.SlotStepMinutes = slot.minutes, slot.minutes
+		t = &longer
+	}
+	now := time.Now()
+	if !slot.start.After(now) {
+		return store.Appointment{}, nil, &availability.NotBookableError{Reason: availability.ReasonTooSoon}
+	}
+	f := &fence{outbox: &e.outbound.Outbox, patientGUID: upstream.CanonicalGUID(b.PatientGUID), nonce: slot.nonce}
+	found, err := e.booking.Candidates(ctx, s, t, slot.specialist.ID, slot.start, now, booking.CandidateRules{IgnoreHours: e.upstreamDecides(slot), IgnoreClosed: e.upstreamDecides(slot)})
+	if err != nil {
+		return store.Appointment{}, nil, err
+	}
+	owner := b.Client.Owner()
+	if owner.IsZero() {
+		// The same for the same request sent twice at once, so that neither is refused because of the other.
+		owner = AgentClient(p, "booking\x00"+f.patientGUID+"\x00"+b.Note).Owner()
+	}
+	h, err := e.booking.Claim(ctx, t, slot.start, found, holds.Claim{Owner: owner, TTL: booking.BookingTTL, MaxLife: booking.BookingTTL})
+	if err != nil {
+		return store.Appointment{}, nil, err
+	}
+	if h, err = e.holds.Pin(ctx, h.ID, owner, booking.BookingPin); err != nil {
+		return store.Appointment{}, nil, err
+	}
+	if patient.Name == "" {
+		patient.Name = b.ChildName
+	}
+	patient.Notes = b.Note
+	r := booking.BookRequest{Owner: owner, Patient: patient, Source: store.SourceAgent, Actor: p.Actor(), Fence: f}
+	a := booking.NewAppointment(&r, h.Span)
+	err = e.booking.WriteBooking(ctx, t, &r, &a)
+	switch {
+	case err == nil:
+		e.booking.Confirm(ctx, h, a)
+		return a, f, nil
+	case errors.Is(err, store.ErrSlotTaken):
+		e.booking.Release(ctx, h, holds.ReasonConflict)
+	default:
+		e.booking.Release(ctx, h, holds.ReasonReleased)
+	}
+	return store.Appointment{}, nil, err
+}

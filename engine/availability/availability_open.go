@@ -1,0 +1,203 @@
+package availability
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"holdfast/store"
+)
+
+// Opening is a slot start with room left.
+type Opening struct {
+	Start int64 // Unix milliseconds
+	Free  int   // seats not yet booked, 1 to the type's capacity
+}
+
+// Slot is a bookable interval [Start, End) of one appointment type: computed, never stored.
+type Slot struct {
+	Start time.Time // UTC
+	End   time.Time // UTC
+	Free  []Free    // who has room, in the order of the calendars; at least one
+}
+
+// Free is one specialist's room at a slot.
+type Free struct {
+	SpecialistID string
+	Seats        int // seats not yet booked, 1 to the type's capacity
+}
+
+// Around returns the stretch whose confirmed appointments decide about the slots of t with from ≤ start < to, and about
+// one that starts at from: what to ask store.Taken for.
+func Around(t *store.AppointmentType, from, to time.Time) (time.Time, time.Time) {
+	return from.Add(-Minutes(t.BufferBeforeMinutes)), to.Add(Minutes(t.DurationMinutes + t.BufferAfterMinutes))
+}
+
+// Open appends every slot start with from ≤ start < to that has a free seat by the guarantee, in order; notice and
+// horizon are the caller's to apply, so that the answer can be kept. It is empty for an inactive type or specialist.
+// taken are confirmed appointments of at least the stretch of Around, ordered by slot start, then seat, as store.Taken
+// answers them for one specialist; those of other specialists are passed over.
+//
+// It agrees with FreeSeats at every start, in one pass over both lists.
+func (c *Calendar) Open(dst []Opening, t *store.AppointmentType, from, to time.Time, taken []store.Taken) []Opening {
+	return new(sweep).open(dst, c, t, from, to, taken)
+}
+
+// Pool lists the slots of several specialists together, in order: every start with from ≤ start < to at which at least
+// one of them has room, and who. taken is what store.Taken answers for all of them and the stretch of Around. Notice and
+// horizon are the caller's to apply.
+func Pool(calendars []*Calendar, t *store.AppointmentType, from, to time.Time, taken []store.Taken) []Slot {
+	var (
+		s     sweep
+		all   []Opening
+		ends  = make([]int, len(calendars)) // where each calendar's openings end in all
+		heads = make([]int, len(calendars))
+		runs  = bySpecialist(taken)
+	)
+	for i, c := range calendars {
+		heads[i] = len(all)
+		all = s.open(all, c, t, from, to, runs[c.specialistID])
+		ends[i] = len(all)
+	}
+	var slots []Slot
+	free := make([]Free, 0, len(all))
+	for {
+		start := int64(math.MaxInt64)
+		for i, head := range heads {
+			if head < ends[i] {
+				start = min(start, all[head].Start)
+			}
+		}
+		if start == math.MaxInt64 {
+			return slots
+		}
+		first := len(free)
+		for i, head := range heads {
+			if head < ends[i] && all[head].Start == start {
+				free = append(free, Free{calendars[i].specialistID, all[head].Free})
+				heads[i]++
+			}
+		}
+		at := time.UnixMilli(start).UTC()
+		slots = append(slots, Slot{at, at.Add(Minutes(t.DurationMinutes)), free[first:len(free):len(free)]})
+	}
+}
+
+// bySpecialist cuts a list that is ordered by specialist into one list each.
+func bySpecialist(taken []store.Taken) map[string][]store.Taken {
+	runs := make(map[string][]store.Taken)
+	for first := 0; first < len(taken); {
+		id, end := taken[first].SpecialistID, first+1
+		for end < len(taken) && taken[end].SpecialistID == id {
+			end++
+		}
+		runs[id] = taken[first:end]
+		first = end
+	}
+	return runs
+}
+
+// sweep is the memory of one listing, used again for each specialist.
+type sweep struct {
+	starts    []int64
+	obstacles []obstacle
+	booked    []seatAt
+}
+
+// obstacle is the open interval of slot starts (after, before), in Unix milliseconds, that an appointment rules out.
+type obstacle struct {
+	after, before int64
+	session       int64 // the slot start, if it is a seat of a session like those being listed; else noSession
+}
+
+// seatAt is a booked seat of a session that starts at start.
+type seatAt struct {
+	start int64
+	seat  int
+}
+
+const noSession = math.MinInt64
+
+func (w *sweep) open(dst []Opening, c *Calendar, t *store.AppointmentType, from, to time.Time, taken []store.Taken) []Opening {
+	if !c.active || !t.Active {
+		return dst
+	}
+	w.starts = c.Starts(w.starts[:0], t, from, to)
+	if len(w.starts) == 0 {
+		return dst
+	}
+	w.take(t, c.specialistID, taken)
+
+	// Obstacles are taken up in order of after. Of those taken up only the one that reaches furthest matters, except that a
+	// session is none to its own start: so the furthest of all, and the furthest that is not of that one's session.
+	furthest, second, session := int64(math.MinInt64), int64(math.MinInt64), int64(noSession)
+	nextObstacle, nextSeat := 0, 0
+	for _, start := range w.starts {
+		for ; nextObstacle < len(w.obstacles) && w.obstacles[nextObstacle].after < start; nextObstacle++ {
+			switch o := &w.obstacles[nextObstacle]; {
+			case o.session == session:
+				furthest = max(furthest, o.before)
+			case o.before > furthest:
+				furthest, second, session = o.before, furthest, o.session
+			default:
+				second = max(second, o.before)
+			}
+		}
+		if start < second || (start < furthest && start != session) {
+			continue
+		}
+		free := max(t.Capacity, 1)
+		for nextSeat < len(w.booked) && w.booked[nextSeat].start < start {
+			nextSeat++
+		}
+		for ; nextSeat < len(w.booked) && w.booked[nextSeat].start == start; nextSeat++ {
+			free--
+		}
+		if free > 0 {
+			dst = append(dst, Opening{start, free})
+		}
+	}
+	return dst
+}
+
+// take turns the appointments of one specialist into what they rule out for slots of t.
+//
+// The guarantee has two halves. The appointment's busy interval meets the slot: starts in (busyStart − duration, busyEnd).
+// The busy interval meets the appointment's slot: starts in (slotStart − duration − bufferAfter, slotEnd + bufferBefore).
+// Both contain (slotStart − duration, slotEnd), so together they are one open interval.
+func (w *sweep) take(t *store.AppointmentType, specialistID string, taken []store.Taken) {
+	var (
+		duration = Minutes(t.DurationMinutes).Milliseconds()
+		before   = Minutes(t.BufferBeforeMinutes).Milliseconds()
+		after    = Minutes(t.BufferAfterMinutes).Milliseconds()
+		sorted   = true
+	)
+	w.obstacles, w.booked = w.obstacles[:0], w.booked[:0]
+	for i := range taken {
+		a := &taken[i]
+		if a.SpecialistID != specialistID {
+			continue
+		}
+		slotStart, slotEnd := a.SlotStart.UnixMilli(), a.SlotEnd.UnixMilli()
+		o := obstacle{
+			after:   min(a.BusyStart.UnixMilli()-duration, slotStart-duration-after),
+			before:  max(a.BusyEnd.UnixMilli(), slotEnd+before),
+			session: noSession,
+		}
+		if a.AppointmentTypeID == t.ID && slotEnd-slotStart == duration {
+			o.session = slotStart
+			seat := seatAt{slotStart, a.Seat}
+			// Ordered by start, then seat, so an overbooked seat stands beside its double.
+			if a.Seat < max(t.Capacity, 1) && (len(w.booked) == 0 || w.booked[len(w.booked)-1] != seat) {
+				w.booked = append(w.booked, seat)
+			}
+		}
+		sorted = sorted && (len(w.obstacles) == 0 || w.obstacles[len(w.obstacles)-1].after <= o.after)
+		w.obstacles = append(w.obstacles, o)
+	}
+	// Appointments come by slot start; a longer buffer can begin earlier than its neighbour's.
+	if !sorted {
+		slices.SortFunc(w.obstacles, func(a, b obstacle) int { return cmp.Compare(a.after, b.after) })
+	}
+}

@@ -1,0 +1,365 @@
+package booking
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/engine/availability"
+	"holdfast/engine/clinic"
+	"holdfast/engine/record"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// Times of the booking path. A pin outlasts any write that is not lost; the grace is what an owner gets back whose
+// booking could not be written, so that the page can try again.
+const (
+	BookingTTL   = 30 * time.Second
+	BookingPin   = 30 * time.Second
+	bookingGrace = 15 * time.Second
+)
+
+// BookRequest asks for an appointment. Either HoldID, or SlotStart with or without a specialist, or both.
+type BookRequest struct {
+	AppointmentTypeID string
+	HoldID            string
+	SlotStart         time.Time
+	SpecialistID      string
+	Client            holds.ClientID
+	Patient           store.Patient
+	Source            store.Source
+	Actor             record.Actor
+	Once              *record.Once
+	Silent            bool // tell nobody: no mail, no webhook
+
+	// For staff and programs with an admin key only.
+	OverbookReason string // not empty: outside the guarantee
+	IgnoreHours    bool   // outside opening times, notice and horizon
+	Displace       bool   // over another client's hold, whose owner is told
+
+	Owner holds.Owner // of Client
+	Fence Fence       // of an agent's booking; nil for all others
+}
+
+// Book writes an appointment. With a live hold: the hold is pinned, the row written, the hold confirmed. A hold that has
+// lapsed still books if the time is free and nobody else holds it; without one, a hold is claimed first and the path
+// is the same. Whatever is believed before the write, the database decides.
+//
+// Errors: *ValidationError, store.ErrNotFound, *NotBookableError, store.ErrSlotTaken, *holds.HeldError,
+// holds.ErrNotOwner, holds.ErrNotFound (the hold is unknown and no slot was named), *CooldownError, store.ErrDuplicate
+// (the idempotency key was used meanwhile), and the storage errors; after one of those the hold is still the client's.
+func (e *Booking) Book(ctx context.Context, r BookRequest) (store.Appointment, error) {
+	s := e.clinic.Current()
+	t, err := e.checkBooking(s, &r)
+	if err != nil {
+		return store.Appointment{}, err
+	}
+	if r.OverbookReason != "" {
+		return e.overbook(ctx, s, t, r)
+	}
+	h, live, err := e.bookingHold(ctx, &r)
+	if err != nil {
+		return store.Appointment{}, err
+	}
+	if live {
+		return e.bookHeld(ctx, s, t, r, h)
+	}
+	return e.bookClaiming(ctx, s, t, r)
+}
+
+func (e *Booking) checkBooking(s *clinic.Schedule, r *BookRequest) (*store.AppointmentType, error) {
+	var m record.Mistakes
+	record.CheckID(&m, "appointmentTypeId", r.AppointmentTypeID)
+	if r.Client != "" || r.Source == store.SourceWeb {
+		record.CheckClient(&m, r.Client)
+		r.Owner = r.Client.Owner()
+	}
+	if r.HoldID != "" {
+		record.CheckID(&m, "holdId", r.HoldID)
+	} else {
+		record.CheckStart(&m, r.SlotStart)
+	}
+	if r.SpecialistID != "" {
+		record.CheckID(&m, "specialistId", r.SpecialistID)
+	}
+	r.OverbookReason = strings.TrimSpace(r.OverbookReason)
+	if r.OverbookReason != "" && r.SpecialistID == "" {
+		m.Add("specialistId", "name whose time is overbooked")
+	}
+	record.CheckText(&m, "overbook.reason", r.OverbookReason, 500, true)
+	var required []string
+	if r.Source == store.SourceWeb {
+		required = e.clinic.Settings().RequiredFields
+	}
+	record.NormalizePatient(&m, &r.Patient, required, store.DateOf(time.Now().In(s.Zone)))
+	if r.Source == store.SourceWeb {
+		record.CheckPublicName(&m, "patient.name", r.Patient.Name)
+	}
+	if err := m.Err(); err != nil {
+		return nil, err
+	}
+	t, ok := s.Types[r.AppointmentTypeID]
+	if !ok {
+		return nil, record.ErrNoAppointmentType
+	}
+	return t, nil
+}
+
+// bookingHold finds the hold that a booking names. A lapsed one gives its slot and specialist to the request.
+func (e *Booking) bookingHold(ctx context.Context, r *BookRequest) (h holds.Hold, live bool, err error) {
+	if r.HoldID == "" {
+		return holds.Hold{}, false, nil
+	}
+	h, err = e.holds.Pin(ctx, r.HoldID, r.Owner, BookingPin)
+	if err == nil {
+		if err := r.agrees(h.AppointmentTypeID, h.SpecialistID, h.SlotStart); err != nil {
+			e.unpin(ctx, h)
+			return holds.Hold{}, false, err
+		}
+		return h, true, nil
+	}
+	if !errors.Is(err, holds.ErrNotFound) {
+		return holds.Hold{}, false, err
+	}
+	was, known := e.recent.get(r.HoldID)
+	switch {
+	case known && !was.owner.Is(r.Owner):
+		return holds.Hold{}, false, holds.ErrNotOwner
+	case known:
+		if err := r.agrees(was.appointmentTypeID, was.specialistID, was.slotStart); err != nil {
+			return holds.Hold{}, false, err
+		}
+		r.SlotStart, r.SpecialistID = was.slotStart, was.specialistID
+	case r.SlotStart.IsZero():
+		return holds.Hold{}, false, err
+	}
+	return holds.Hold{}, false, nil
+}
+
+// agrees checks that a request that names a hold and a slot means the same one.
+func (r *BookRequest) agrees(appointmentTypeID, specialistID string, start time.Time) error {
+	var m record.Mistakes
+	if r.AppointmentTypeID != appointmentTypeID {
+		m.Add("holdId", "this hold is for another appointment type")
+	}
+	if !r.SlotStart.IsZero() && !r.SlotStart.Equal(start) {
+		m.Add("slotStartDate", "this hold is for another time; leave slotStartDate out, or hold that time")
+	}
+	if r.SpecialistID != "" && r.SpecialistID != specialistID {
+		m.Add("specialistId", "this hold is for another specialist; leave specialistId out, or hold that time")
+	}
+	return m.Err()
+}
+
+// bookHeld writes the booking of a pinned hold.
+func (e *Booking) bookHeld(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, r BookRequest, h holds.Hold) (store.Appointment, error) {
+	if !r.IgnoreHours {
+		// The hold was given in time; only a change of the schedule since can be in the way.
+		calendar := s.Calendars[h.SpecialistID]
+		reason := availability.ReasonInactive
+		if calendar != nil {
+			reason = calendar.Bookable(withoutNotice(t), h.SlotStart, nil, time.Now())
+		}
+		if reason != "" {
+			e.Release(ctx, h, holds.ReasonConflict)
+			return store.Appointment{}, &availability.NotBookableError{Reason: reason}
+		}
+	}
+	a := NewAppointment(&r, h.Span)
+	err := e.WriteBooking(ctx, t, &r, &a)
+	var cooling *CooldownError
+	switch {
+	case err == nil:
+		e.Confirm(ctx, h, a)
+		return a, nil
+	case errors.Is(err, store.ErrSlotTaken):
+		e.Release(ctx, h, holds.ReasonConflict)
+	case errors.As(err, &cooling):
+		e.Release(ctx, h, holds.ReasonReleased)
+	default:
+		e.unpin(ctx, h)
+	}
+	return store.Appointment{}, err
+}
+
+// bookClaiming claims a hold for a request that has none and writes the booking. For a pooled request a specialist
+// lost to a conflict is left out and the next one tried.
+func (e *Booking) bookClaiming(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, r BookRequest) (store.Appointment, error) {
+	now := time.Now()
+	found, err := e.bookingCandidates(ctx, s, t, &r, now)
+	if err != nil {
+		return store.Appointment{}, err
+	}
+	owner := r.Owner
+	if owner.IsZero() {
+		owner = record.NewOwner() // of the hold alone; the appointment is nobody's
+	}
+	for {
+		h, err := e.Claim(ctx, t, r.SlotStart, found, holds.Claim{
+			Owner: owner, TTL: BookingTTL, MaxLife: BookingTTL, Displace: r.Displace,
+		})
+		if err != nil {
+			return store.Appointment{}, err
+		}
+		if h, err = e.holds.Pin(ctx, h.ID, owner, BookingPin); err != nil {
+			return store.Appointment{}, err
+		}
+		a := NewAppointment(&r, h.Span)
+		if err = e.WriteBooking(ctx, t, &r, &a); err == nil {
+			e.Confirm(ctx, h, a)
+			return a, nil
+		}
+		if !errors.Is(err, store.ErrSlotTaken) {
+			e.Release(ctx, h, holds.ReasonReleased)
+			return store.Appointment{}, err
+		}
+		e.Release(ctx, h, holds.ReasonConflict)
+		found = lose(found, h)
+		if len(found) == 0 {
+			return store.Appointment{}, err
+		}
+	}
+}
+
+// bookingCandidates is who could take a booking without a hold. A named specialist whose calendar offers the start is
+// not looked up in the database a second time: the insert is about to ask it.
+func (e *Booking) bookingCandidates(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, r *BookRequest, now time.Time) ([]candidate, error) {
+	rules := CandidateRules{IgnoreHours: r.IgnoreHours}
+	calendar := s.Calendars[r.SpecialistID]
+	if i := slices.IndexFunc(t.Specialists, func(a store.Assignment) bool { return a.SpecialistID == r.SpecialistID }); i >= 0 &&
+		calendar != nil && t.Capacity == 1 && (r.IgnoreHours || calendar.Bookable(t, r.SlotStart, nil, now) == "") {
+		span := availability.SpanOf(t, r.SpecialistID, r.SlotStart)
+		busy, err := e.holds.IsBusy(ctx, span.SpecialistID, span.SlotStart, span.SlotEnd)
+		if err == nil && busy || len(availability.FreeSeats(t, span, e.closed.over(nil, []string{span.SpecialistID}))) == 0 {
+			return nil, store.ErrSlotTaken
+		}
+		return []candidate{{t.Specialists[i], span, onlySeat}}, nil
+	}
+	return e.Candidates(ctx, s, t, r.SpecialistID, r.SlotStart, now, rules)
+}
+
+// lose takes the seat of a lost hold out of the candidates, and its specialist when no seat is left.
+func lose(found []candidate, h holds.Hold) []candidate {
+	var left []candidate
+	for _, f := range found {
+		if f.SpecialistID == h.SpecialistID {
+			f.seats = slices.DeleteFunc(slices.Clone(f.seats), func(seat int) bool { return seat == h.Seat })
+		}
+		if len(f.seats) > 0 {
+			left = append(left, f)
+		}
+	}
+	return left
+}
+
+// overbook writes an appointment outside the guarantee. It takes no hold and breaks none.
+func (e *Booking) overbook(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, r BookRequest) (store.Appointment, error) {
+	if s.SpecialistByID[r.SpecialistID] == nil {
+		return store.Appointment{}, record.Invalid("specialistId", "no specialist has this id")
+	}
+	a := NewAppointment(&r, availability.SpanOf(t, r.SpecialistID, r.SlotStart))
+	a.Overbook, a.OverbookReason = true, r.OverbookReason
+	if err := e.WriteBooking(ctx, t, &r, &a); err != nil {
+		return store.Appointment{}, err
+	}
+	e.clinic.Publish(ctx, holds.Event{Kind: holds.EventConfirm, Span: spanOf(&a), Owner: r.Owner})
+	return a, nil
+}
+
+// NewAppointment is without a client where the desk books or an agent: whose hold it was says nothing about the patient.
+func NewAppointment(r *BookRequest, span holds.Span) store.Appointment {
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	owner := r.Owner.String()
+	if r.Source == store.SourceStaff || r.Fence != nil {
+		owner = ""
+	}
+	return store.Appointment{
+		ID: record.NewID(), AppointmentTypeID: span.AppointmentTypeID, SpecialistID: span.SpecialistID, Owner: owner,
+		Seat: span.Seat, Status: store.Confirmed, Attendance: store.Expected,
+		SlotStart: span.SlotStart, SlotEnd: span.SlotEnd, BusyStart: span.BusyStart, BusyEnd: span.BusyEnd,
+		Patient: r.Patient, Source: r.Source, UpstreamState: store.UpstreamNone,
+		CreatedAt: now, UpdatedAt: now, Version: 1,
+	}
+}
+
+// WriteBooking commits the appointment and everything that belongs to it, and then makes it visible, all but the end
+// of its hold.
+func (e *Booking) WriteBooking(ctx context.Context, t *store.AppointmentType, r *BookRequest, a *store.Appointment) error {
+	c := Change{Kind: ChangeCreated, After: a, Actor: r.Actor, Reason: r.OverbookReason, Silent: r.Silent, At: a.CreatedAt, once: r.Once}
+	e.Outside.MarkUpstream(nil, a, c.Kind)
+	if r.Fence != nil {
+		r.Fence.Mark(&c)
+	}
+	err := e.store.Write(ctx, func(tx store.Tx) error {
+		if a.Source == store.SourceWeb {
+			if err := e.checkCooldown(ctx, tx, t, a.Owner, a.CreatedAt); err != nil {
+				return err
+			}
+		}
+		if err := tx.InsertAppointment(ctx, *a); err != nil {
+			return err
+		}
+		if r.Fence != nil {
+			if err := r.Fence.Burn(ctx, tx, a); err != nil {
+				return err
+			}
+		}
+		return e.Record(ctx, tx, &c)
+	})
+	if r.Fence == nil {
+		if err == nil {
+			e.Outside.HandOver(c.Calls...)
+		}
+		return err
+	}
+	if err != nil {
+		r.Fence.Drop()
+		return err
+	}
+	e.Outside.HandOver(r.Fence.Takes(&c)...)
+	return nil
+}
+
+// Confirm ends the hold of a booking that is durable. A hold that has lapsed while it was written cannot say so any
+// more, so the streams are told here. A failure is only logged: the hold lapses by itself.
+func (e *Booking) Confirm(ctx context.Context, h holds.Hold, a store.Appointment) {
+	ctx = context.WithoutCancel(ctx)
+	there, err := e.holds.Confirm(ctx, h.ID, h.Owner)
+	if err != nil {
+		e.log.Warn("a hold outlives its booking until it lapses", "appointment", a.ID, "error", err)
+	} else if !there {
+		e.clinic.Publish(ctx, holds.Event{Kind: holds.EventConfirm, HoldID: h.ID, Span: h.Span, Owner: h.Owner})
+	}
+}
+
+func (e *Booking) Release(ctx context.Context, h holds.Hold, reason holds.Reason) {
+	if _, err := e.holds.Release(context.WithoutCancel(ctx), h.ID, h.Owner, reason); err != nil {
+		e.log.Warn("a hold could not be released and lapses by itself", "error", err)
+	}
+}
+
+func (e *Booking) unpin(ctx context.Context, h holds.Hold) {
+	if _, err := e.holds.Unpin(context.WithoutCancel(ctx), h.ID, h.Owner, bookingGrace); err != nil && !errors.Is(err, holds.ErrNotFound) {
+		e.log.Warn("a hold stays pinned until it lapses", "error", err)
+	}
+}
+
+// Booked reports whether the booking of a hold was written. The live state asks it about a pinned hold that lapsed: the
+// process that pinned it may have died between the commit and the confirmation. An appointment without a client is the
+// booking of whoever had the seat pinned, because nobody else could take it.
+func Booked(s store.Store) func(holds.Hold) bool {
+	return func(h holds.Hold) bool {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		list, _, err := s.Appointments(ctx, store.AppointmentFilter{
+			From: h.SlotStart, To: h.SlotEnd, SpecialistID: h.SpecialistID, Status: store.Confirmed, Limit: 500,
+		})
+		return err == nil && slices.ContainsFunc(list, func(a store.Appointment) bool {
+			return a.AppointmentTypeID == h.AppointmentTypeID && a.SlotStart.Equal(h.SlotStart) && !a.Overbook && a.Seat == h.Seat &&
+				(a.Owner == h.Owner.String() || a.Owner == "")
+		})
+	}
+}

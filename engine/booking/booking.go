@@ -1,0 +1,91 @@
+// Package booking decides who may hold, book, move and cancel, and lists what is free.
+//
+// # The law and the courtesy
+//
+// A hold is a courtesy, the table is the law. Every path ends in one Write whose insert the database may refuse; nothing
+// before it is needed for safety. What comes before it (the listing, the busy bits, the taken time, the hold) makes refusals
+// rare, early and cheap.
+//
+// # A booking's walk
+//
+//	Book            what is asked for is checked, and the hold it names is found      book.go
+//	  bookHeld      the hold is pinned: it cannot lapse while the row is written
+//	  bookClaiming  or a hold is claimed first: Candidates, Claim                     hold.go
+//	  WriteBooking  one Write: cooldown, appointment, audit, promises, answer         book.go, change.go
+//	  Confirm       the hold is confirmed; a conflict releases it
+//
+// Cancelling, moving and attendance are ChangeAppointment (cancel.go): read, decide and write in one transaction.
+//
+// # Memory
+//
+// The confirmed appointments of each specialist are kept in memory (taken.go), applied by the store's feed in commit order
+// (taking.go) before the Write that made a change returns. Lists computed from them are cached under a generation (cache.go);
+// notice, horizon and holds are laid over the cached list when it is read.
+//
+// # Outside
+//
+// What a change means beyond this house (the practice-management system, mail, webhooks) is promised in its transaction and
+// handed over after it. This package knows that only as Outside.
+package booking
+
+import (
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"holdfast/engine/clinic"
+	"holdfast/engine/token"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// Booking holds, books, moves, cancels and lists. It is safe for concurrent use.
+type Booking struct {
+	store  store.Store
+	holds  *countedHolds
+	log    *slog.Logger
+	clinic *clinic.Clinic
+
+	keyring atomic.Pointer[token.Keyring]
+	slots   *slotCache
+	recent  recentHolds
+	taken   takenTime
+	live    liveDays
+	pulse   pulse
+	closed  closedTime
+
+	// Outside is told what a change promises. It is set before the first change.
+	Outside Outside
+}
+
+// Options are what a Booking is made of.
+type Options struct {
+	Store   store.Store
+	Holds   holds.Backend
+	Logger  *slog.Logger
+	Clinic  *clinic.Clinic
+	Keyring *token.Keyring // signs manage links
+
+	CacheTTL   time.Duration // of a computed list; negative switches the cache off
+	CacheBytes int64
+}
+
+// New returns a Booking. CloseCache ends its goroutines.
+func New(o Options) (*Booking, error) {
+	e := &Booking{store: o.Store, holds: &countedHolds{Backend: o.Holds}, log: o.Logger, clinic: o.Clinic, Outside: nowhere{}}
+	e.taken.filled = e.fillBusy
+	e.keyring.Store(o.Keyring)
+	var err error
+	if e.slots, err = newSlotCache(o.CacheBytes, o.CacheTTL); err != nil {
+		return nil, fmt.Errorf("slot cache: %w", err)
+	}
+	return e, nil
+}
+
+// nowhere is the Outside of a clinic that tells nobody.
+type nowhere struct{}
+
+func (nowhere) MarkUpstream(_, _ *store.Appointment, _ string) {}
+func (nowhere) Promised(*Change) []Promise                     { return nil }
+func (nowhere) HandOver(...Promise)                            {}

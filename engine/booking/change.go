@@ -1,0 +1,121 @@
+package booking
+
+import (
+	"context"
+	"time"
+
+	"holdfast/engine/record"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// Change is one durable change of an appointment: what is recorded with it and what is told after it.
+type Change struct {
+	Kind   string
+	Before *store.Appointment // nil when it was created
+	After  *store.Appointment
+	Actor  record.Actor
+	Reason string
+	Silent bool // no mail, no webhook
+	At     time.Time
+	once   *record.Once
+	// fence: the time is kept while an agent's booking is being written upstream, and nobody has been promised anything.
+	Fence  bool
+	Direct string    // the id of the upstream operation if somebody is about to try it at once
+	Follow []Promise // operations that come with it besides those that every such change has
+	Calls  []Promise // the operations that record promised; to be handed over after the commit
+}
+
+const (
+	ChangeCreated     = "created"
+	ChangeCancelled   = "cancelled"
+	ChangeRescheduled = "rescheduled"
+	changeAttendance  = "attendance"
+	ChangeUpdated     = "updated"
+
+	// What the upstream's answers change; the appointment's UpstreamState says the same.
+	ChangeUpstreamDone    = "upstream.completed"
+	ChangeUpstreamFailed  = "upstream.failed"
+	ChangeUpstreamReview  = "upstream.needs_review"
+	ChangeUpstreamRefused = "upstream.refused" // while an agent's caller waited: it is cancelled and never was
+)
+
+// Outside is what a change of an appointment means beyond this house; package outbound is it.
+type Outside interface {
+	// MarkUpstream notes on after whether the practice-management system is to hear of the change.
+	MarkUpstream(before, after *store.Appointment, kind string)
+	// Promised lists the operations that the change promises.
+	Promised(c *Change) []Promise
+	// HandOver gives promised operations to the queue, once they are committed.
+	HandOver(calls ...Promise)
+}
+
+// Fence is what an agent's booking adds to a booking: its time is kept before anything is written upstream.
+type Fence interface {
+	// Mark prepares the change before its transaction.
+	Mark(c *Change)
+	// Burn uses up, in the transaction, what the agent booked with. store.ErrDuplicate if it was used before.
+	Burn(ctx context.Context, tx store.Tx, a *store.Appointment) error
+	// Drop lets go of what Mark took, of a booking that was not written.
+	Drop()
+	// Takes keeps the upstream write of a committed change in hand and returns the other operations.
+	Takes(c *Change) []Promise
+}
+
+// Record writes what must commit together with the change: its audit entry, the remembered answer, and the operations
+// that it promises.
+func (e *Booking) Record(ctx context.Context, tx store.Tx, c *Change) error {
+	var before any
+	if c.Before != nil {
+		before = auditedAppointment(c.Before)
+	}
+	err := record.Audit(ctx, tx, c.At, c.Actor, "appointment."+c.Kind, "appointment:"+c.After.ID, c.Reason, before, auditedAppointment(c.After))
+	if err != nil {
+		return err
+	}
+	c.Calls = e.Outside.Promised(c)
+	if err := promise(ctx, tx, c.At, c.Calls...); err != nil {
+		return err
+	}
+	return c.once.Remember(ctx, tx, *c.After, c.At)
+}
+
+func spanOf(a *store.Appointment) holds.Span {
+	return holds.Span{
+		AppointmentTypeID: a.AppointmentTypeID, SpecialistID: a.SpecialistID, Seat: a.Seat,
+		SlotStart: a.SlotStart, SlotEnd: a.SlotEnd, BusyStart: a.BusyStart, BusyEnd: a.BusyEnd,
+	}
+}
+
+// appointmentAudit is what the audit log keeps of an appointment: nothing about the person.
+type appointmentAudit struct {
+	AppointmentTypeID string    `json:"appointmentTypeId"`
+	SpecialistID      string    `json:"specialistId"`
+	SlotStartDate     time.Time `json:"slotStartDate"`
+	SlotEndDate       time.Time `json:"slotEndDate"`
+	Status            string    `json:"status"`
+	Attendance        string    `json:"attendance"`
+	Overbook          bool      `json:"overbook,omitempty"`
+	UpstreamState     string    `json:"upstreamState,omitempty"`
+}
+
+func auditedAppointment(a *store.Appointment) appointmentAudit {
+	return appointmentAudit{
+		a.AppointmentTypeID, a.SpecialistID, a.SlotStart, a.SlotEnd, string(a.Status), string(a.Attendance), a.Overbook, string(a.UpstreamState),
+	}
+}
+
+// Told reports whether a change is for other people's ears, and as what. An agent's booking is told of once the
+// practice system has it: until then nobody has been promised anything.
+func (c *Change) Told() (kind string, ok bool) {
+	switch {
+	case c.Silent || c.Fence:
+		return "", false
+	case c.Kind == ChangeUpstreamDone && c.Before != nil && c.Before.UpstreamState == store.UpstreamPending && c.After.Source == store.SourceAgent &&
+		c.After.Status == store.Confirmed:
+		return ChangeCreated, true
+	case c.Kind == ChangeCreated, c.Kind == ChangeCancelled, c.Kind == ChangeRescheduled:
+		return c.Kind, true
+	}
+	return "", false
+}

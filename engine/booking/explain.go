@@ -1,0 +1,89 @@
+package booking
+
+import (
+	"context"
+	"time"
+
+	"holdfast/engine/availability"
+	"holdfast/engine/record"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// Explanation says whether one specialist could be booked at one start, and why not.
+type Explanation struct {
+	SpecialistID string
+	Bookable     bool
+	Reason       availability.Reason // empty when bookable
+	HeldUntil    time.Time           // with ReasonHeld: when the hold in the way lapses
+}
+
+// ReasonHeld is given by Explain alone: availability knows nothing of holds.
+const ReasonHeld availability.Reason = "held"
+
+// Explain answers "why not 10:30?" for each specialist of a type, or for the one named. store.ErrNotFound,
+// *ValidationError.
+func (e *Booking) Explain(ctx context.Context, appointmentTypeID, specialistID string, start time.Time) ([]Explanation, error) {
+	var m record.Mistakes
+	record.CheckStart(&m, start)
+	if err := m.Err(); err != nil {
+		return nil, err
+	}
+	s := e.clinic.Current()
+	t, _, err := e.listing(s, appointmentTypeID, specialistID)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, a := range t.Specialists {
+		if s.SpecialistByID[a.SpecialistID] != nil && (specialistID == "" || a.SpecialistID == specialistID) {
+			ids = append(ids, a.SpecialistID)
+		}
+	}
+	first, last := availability.Around(t, start, start)
+	taken, err := e.store.Taken(ctx, ids, first, last)
+	if err != nil {
+		return nil, err
+	}
+	taken = e.closed.over(taken, ids)
+	held, err := e.holds.List(ctx, ids...)
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	answer := make([]Explanation, 0, len(ids))
+	for _, id := range ids {
+		x := Explanation{SpecialistID: id, Reason: s.Calendars[id].Bookable(t, start, taken, now)}
+		if x.Reason == "" {
+			x.HeldUntil = heldUntil(t, availability.SpanOf(t, id, start), taken, held)
+			if !x.HeldUntil.IsZero() {
+				x.Reason = ReasonHeld
+			}
+		}
+		x.Bookable = x.Reason == ""
+		answer = append(answer, x)
+	}
+	return answer, nil
+}
+
+// heldUntil is the latest end of the holds that keep every free seat of a span; zero if one can be had.
+func heldUntil(t *store.AppointmentType, span holds.Span, taken []store.Taken, held []holds.Hold) time.Time {
+	var inTheWay []holds.Hold
+	for _, h := range held {
+		if h.SpecialistID == span.SpecialistID {
+			inTheWay = append(inTheWay, h)
+		}
+	}
+	free := len(availability.FreeSeats(t, span, taken))
+	if others, _ := HeldSeats(span, free, inTheWay, holds.Owner{}); others < free {
+		return time.Time{}
+	}
+	var until time.Time
+	for i := range inTheWay {
+		h := &inTheWay[i]
+		if (h.SameGroup(&span) || span.Conflicts(&h.Span)) && h.ExpiresAt.After(until) {
+			until = h.ExpiresAt
+		}
+	}
+	return until
+}

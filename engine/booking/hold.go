@@ -1,0 +1,379 @@
+package booking
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"holdfast/engine/availability"
+	"holdfast/engine/clinic"
+	"holdfast/engine/record"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// MinHoldTTL is the shortest TTL that a request may ask for.
+const MinHoldTTL = time.Second
+
+// HoldRequest asks for a hold.
+type HoldRequest struct {
+	AppointmentTypeID string
+	SlotStart         time.Time
+	SpecialistID      string // empty: assigned
+	Client            holds.ClientID
+	TTL               time.Duration // 0: the type's
+	Displace          bool          // staff: take it from whoever holds it; its owner is told
+	IgnoreHours       bool          // staff: outside the opening times as well
+	// Moving is the confirmed appointment that this hold is to move, opened by its manage link. Its own time is free to
+	// it, and a cooldown, which is about booking the same type again, does not stand in its way.
+	Moving *store.Appointment
+}
+
+// moves reports whether the hold is for moving an appointment of the type it asks for.
+func (r *HoldRequest) moves() bool {
+	return r.Moving != nil && r.Moving.Status == store.Confirmed && r.Moving.AppointmentTypeID == r.AppointmentTypeID
+}
+
+// Hold claims a slot for one client. Where no specialist is named, one is assigned, and the next one if that claim is
+// lost, until one is claimed or none is left.
+//
+// Errors: *ValidationError, store.ErrNotFound, *NotBookableError, store.ErrSlotTaken, *holds.HeldError, holds.ErrQuota,
+// *CooldownError.
+func (e *Booking) Hold(ctx context.Context, r HoldRequest) (holds.Hold, error) {
+	if err := r.validate(); err != nil {
+		return holds.Hold{}, err
+	}
+	s := e.clinic.Current()
+	t, ok := s.Types[r.AppointmentTypeID]
+	if !ok {
+		return holds.Hold{}, record.ErrNoAppointmentType
+	}
+	now := time.Now()
+	rules := CandidateRules{IgnoreHours: r.IgnoreHours}
+	if r.moves() {
+		rules.moving = r.Moving.ID
+	}
+	found, err := e.Candidates(ctx, s, t, r.SpecialistID, r.SlotStart, now, rules)
+	if err != nil {
+		return holds.Hold{}, err
+	}
+	if !r.moves() && !r.Displace {
+		if err := e.checkCooldown(ctx, e.store, t, r.Client.Owner().String(), now); err != nil {
+			var cooling *CooldownError
+			if errors.As(err, &cooling) {
+				return holds.Hold{}, err
+			}
+			e.log.Warn("the cooldown could not be checked for a hold; the booking checks it again", "error", err)
+		}
+	}
+	ttl := r.TTL
+	if ttl == 0 {
+		ttl = time.Duration(t.HoldTTLSeconds) * time.Second
+	}
+	maxLife := time.Duration(t.MaxHoldSeconds) * time.Second
+	h, err := e.Claim(ctx, t, r.SlotStart, found, holds.Claim{
+		Owner: r.Client.Owner(), TTL: min(ttl, maxLife), MaxLife: maxLife, Quota: t.HoldQuota, Displace: r.Displace,
+	})
+	if err == nil {
+		e.recent.add(h, now)
+	}
+	return h, err
+}
+
+func (r *HoldRequest) validate() error {
+	var m record.Mistakes
+	record.CheckID(&m, "appointmentTypeId", r.AppointmentTypeID)
+	if r.SpecialistID != "" {
+		record.CheckID(&m, "specialistId", r.SpecialistID)
+	}
+	record.CheckClient(&m, r.Client)
+	record.CheckStart(&m, r.SlotStart)
+	if r.TTL != 0 && (r.TTL < MinHoldTTL || r.TTL > clinic.MaxHoldTTL) {
+		m.Add("ttlSeconds", "must be between 1 and %d seconds", int(clinic.MaxHoldTTL.Seconds()))
+	}
+	return m.Err()
+}
+
+// candidate is a specialist who has a free seat at the asked start.
+type candidate struct {
+	store.Assignment
+	span  holds.Span
+	seats []int
+}
+
+type CandidateRules struct {
+	IgnoreHours  bool   // staff: opening times, notice and horizon do not matter
+	ignoreNotice bool   // the client holds the slot already, or the appointment was made in time
+	IgnoreClosed bool   // the practice system itself is about to be asked
+	moving       string // id of the appointment that is being moved: its own time is free to it
+}
+
+// Candidates lists the specialists (or the one named) who could take the slot, holds aside. Where there are none it
+// says why: store.ErrSlotTaken if a booked appointment is the reason for any of them, else *NotBookableError.
+func (e *Booking) Candidates(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, specialistID string, start, now time.Time,
+	rules CandidateRules) ([]candidate, error) {
+	var asked []store.Assignment
+	for _, a := range t.Specialists {
+		if specialistID == "" || a.SpecialistID == specialistID {
+			asked = append(asked, a)
+		}
+	}
+	if len(asked) == 0 {
+		if specialistID != "" {
+			return nil, record.Invalid("specialistId", "no specialist with this id serves this appointment type")
+		}
+		return nil, &availability.NotBookableError{Reason: availability.ReasonInactive}
+	}
+	if rules == (CandidateRules{}) {
+		if found, ok := e.listedCandidates(ctx, s, t, asked, start, now); ok {
+			return found, nil
+		}
+	}
+	return e.computedCandidates(ctx, s, t, asked, start, now, rules)
+}
+
+// onlySeat is the one seat of an appointment that nobody shares.
+var onlySeat = []int{0}
+
+// listedCandidates finds them in cached day lists, which is how nearly every request is answered at once. It reports false
+// unless all is well, so that the reason of a refusal is found in one place.
+func (e *Booking) listedCandidates(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, asked []store.Assignment, start, now time.Time) ([]candidate, bool) {
+	if e.slots.lists == nil || t.Capacity > 1 || availability.WithinNotice(t, start, now) != "" {
+		return nil, false // a list counts the seats of a group session and does not name them
+	}
+	generation := e.clinic.Generation(t.ID)
+	var found []candidate
+	for _, a := range asked {
+		zone := s.Calendars[a.SpecialistID].Zone()
+		day := store.DateOf(start.In(zone))
+		list, err := e.slotList(ctx, s, t, a.SpecialistID, zone, day, day.AddDays(1), generation)
+		if err != nil {
+			return nil, false
+		}
+		if slot := list.at(start); slot != nil {
+			found = append(found, candidate{a, availability.SpanOf(t, a.SpecialistID, start), onlySeat})
+		}
+	}
+	return found, len(found) > 0
+}
+
+func (e *Booking) computedCandidates(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, asked []store.Assignment, start, now time.Time,
+	rules CandidateRules) ([]candidate, error) {
+	ids := make([]string, len(asked))
+	for i, a := range asked {
+		ids[i] = a.SpecialistID
+	}
+	first, last := availability.Around(t, start, start)
+	taken, err := e.TakenTime(ctx, ids, first, last)
+	if err != nil {
+		return nil, err
+	}
+	if !rules.IgnoreClosed {
+		taken = e.closed.over(taken, ids)
+	}
+	if rules.moving != "" {
+		taken = slices.DeleteFunc(taken, func(k store.Taken) bool { return k.AppointmentID == rules.moving })
+	}
+	var found []candidate
+	var refusal availability.Reason
+	for _, a := range asked {
+		own := TakenBy(taken, a.SpecialistID)
+		reason := s.Calendars[a.SpecialistID].Bookable(t, start, own, now)
+		if rules.ignoreNotice && (reason == availability.ReasonTooSoon || reason == availability.ReasonTooFar) {
+			reason = s.Calendars[a.SpecialistID].Bookable(withoutNotice(t), start, own, now)
+		}
+		span := availability.SpanOf(t, a.SpecialistID, start)
+		seats := availability.FreeSeats(t, span, own)
+		if rules.IgnoreHours {
+			reason = ""
+		}
+		switch {
+		case reason == "" && len(seats) > 0:
+			found = append(found, candidate{a, span, seats})
+		case reason == "" || reason == availability.ReasonTaken:
+			refusal = availability.ReasonTaken
+		case refusal == "" || weight(reason) > weight(refusal):
+			refusal = reason
+		}
+	}
+	switch {
+	case len(found) > 0:
+		return found, nil
+	case refusal == availability.ReasonTaken:
+		return nil, store.ErrSlotTaken
+	}
+	return nil, &availability.NotBookableError{Reason: refusal}
+}
+
+// weight orders the reasons of several specialists for one answer: the one that came closest to being bookable is told.
+func weight(r availability.Reason) int {
+	return slices.Index([]availability.Reason{availability.ReasonInactive, availability.ReasonOutsideHours, availability.ReasonOverrideClosed, availability.ReasonNotASlotStart, availability.ReasonTooFar, availability.ReasonTooSoon, availability.ReasonTaken}, r)
+}
+
+// withoutNotice is the same type without notice and horizon, for a slot that was asked for in time.
+func withoutNotice(t *store.AppointmentType) *store.AppointmentType {
+	open := *t
+	open.MinNoticeMinutes, open.HorizonDays = -24*60*366, 366*100
+	return &open
+}
+
+func TakenBy(taken []store.Taken, specialistID string) []store.Taken {
+	from, ok := slices.BinarySearchFunc(taken, specialistID, func(t store.Taken, id string) int { return cmp.Compare(t.SpecialistID, id) })
+	if !ok {
+		return nil
+	}
+	to := from
+	for to < len(taken) && taken[to].SpecialistID == specialistID {
+		to++
+	}
+	return taken[from:to]
+}
+
+// Claim takes one of the candidates: the assigned one, and while that is lost, the next. A client that holds this slot
+// already gets the hold it has.
+func (e *Booking) Claim(ctx context.Context, t *store.AppointmentType, start time.Time, found []candidate, c holds.Claim) (holds.Hold, error) {
+	var lost *holds.HeldError
+	first := ""
+	if len(found) > 1 {
+		first = e.alreadyHeld(ctx, t, start, found, c.Owner)
+	}
+	for len(found) > 0 {
+		id := first
+		if first = ""; id == "" {
+			left := make([]store.Assignment, len(found))
+			for i := range found {
+				left[i] = found[i].Assignment
+			}
+			id, _ = availability.Assign(t.ID, start, left)
+		}
+		i := slices.IndexFunc(found, func(f candidate) bool { return f.SpecialistID == id })
+		c.Span, c.Seats = found[i].span, found[i].seats
+		h, err := e.holds.Claim(ctx, c)
+		var held *holds.HeldError
+		if !errors.As(err, &held) {
+			return h, err
+		}
+		if lost == nil || held.Until.Before(lost.Until) {
+			lost = held
+		}
+		found = slices.Delete(slices.Clone(found), i, i+1)
+	}
+	return holds.Hold{}, lost
+}
+
+// alreadyHeld names the candidate whose slot this client holds, or nobody.
+func (e *Booking) alreadyHeld(ctx context.Context, t *store.AppointmentType, start time.Time, found []candidate, owner holds.Owner) string {
+	ids := make([]string, len(found))
+	for i := range found {
+		ids[i] = found[i].SpecialistID
+	}
+	held, err := e.holds.List(ctx, ids...)
+	if err != nil {
+		return "" // the claim itself will say so
+	}
+	for i := range held {
+		if held[i].Owner.Is(owner) && held[i].AppointmentTypeID == t.ID && held[i].SlotStart.Equal(start) {
+			return held[i].SpecialistID
+		}
+	}
+	return ""
+}
+
+// ExtendHold is a heartbeat: the hold lives for ttl from now (0: its type's), never past its maximum life. With
+// restart, the maximum life begins anew, at most holds.MaxRestarts times.
+//
+// Errors: holds.ErrNotFound (lapsed or unknown), holds.ErrNotOwner, holds.ErrRestarts, *ValidationError.
+func (e *Booking) ExtendHold(ctx context.Context, id string, client holds.ClientID, ttl time.Duration, restart bool) (holds.Hold, error) {
+	var m record.Mistakes
+	record.CheckID(&m, "holdId", id)
+	record.CheckClient(&m, client)
+	if ttl != 0 && (ttl < MinHoldTTL || ttl > clinic.MaxHoldTTL) {
+		m.Add("ttlSeconds", "must be between 1 and %d seconds", int(clinic.MaxHoldTTL.Seconds()))
+	}
+	if err := m.Err(); err != nil {
+		return holds.Hold{}, err
+	}
+	if ttl == 0 {
+		ttl = 30 * time.Second
+		if h, err := e.holds.Hold(ctx, id); err == nil {
+			if t, ok := e.clinic.Current().Types[h.AppointmentTypeID]; ok {
+				ttl = time.Duration(t.HoldTTLSeconds) * time.Second
+			}
+		}
+	}
+	h, err := e.holds.Extend(ctx, id, client.Owner(), ttl, restart)
+	if err == nil {
+		e.recent.add(h, time.Now())
+	}
+	return h, err
+}
+
+// ReleaseHold gives a hold back. It is idempotent and reports whether the hold was there. holds.ErrNotOwner.
+func (e *Booking) ReleaseHold(ctx context.Context, id string, client holds.ClientID) (bool, error) {
+	var m record.Mistakes
+	record.CheckID(&m, "holdId", id)
+	record.CheckClient(&m, client)
+	if err := m.Err(); err != nil {
+		return false, err
+	}
+	return e.holds.Release(ctx, id, client.Owner(), holds.ReasonReleased)
+}
+
+// TakeBackHold ends a hold that was just given and is more than its client may have.
+func (e *Booking) TakeBackHold(ctx context.Context, h *holds.Hold) error {
+	_, err := e.holds.Release(context.WithoutCancel(ctx), h.ID, h.Owner, holds.ReasonReleased)
+	return err
+}
+
+// HoldEnd says when a live hold will lapse, and whether it lives. Where that cannot be told, it lives for another second.
+func (e *Booking) HoldEnd(ctx context.Context, id string) (time.Time, bool) {
+	h, err := e.holds.Hold(ctx, id)
+	if err != nil && !errors.Is(err, holds.ErrNotFound) {
+		return time.Now().Add(time.Second), true
+	}
+	return h.ExpiresAt, err == nil
+}
+
+// Holds lists the live holds of these specialists, of all if none are given.
+func (e *Booking) Holds(ctx context.Context, specialistIDs ...string) ([]holds.Hold, error) {
+	return e.holds.List(ctx, specialistIDs...)
+}
+
+// recentHolds remembers what holds were for, beyond their lapse, so that a patient whose hold has just lapsed can still
+// book with it if the time is free. It forgets after 15 to 30 minutes.
+type recentHolds struct {
+	mu        sync.Mutex
+	new, old  map[string]recentHold
+	rotatedAt time.Time
+}
+
+type recentHold struct {
+	appointmentTypeID, specialistID string
+	slotStart                       time.Time
+	owner                           holds.Owner
+}
+
+// maxRecentHolds bounds one half of the memory.
+const maxRecentHolds = 1 << 15
+
+func (r *recentHolds) add(h holds.Hold, now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.new == nil || now.Sub(r.rotatedAt) > 15*time.Minute || len(r.new) >= maxRecentHolds {
+		r.old, r.new, r.rotatedAt = r.new, make(map[string]recentHold), now
+	}
+	r.new[h.ID] = recentHold{h.AppointmentTypeID, h.SpecialistID, h.SlotStart, h.Owner}
+}
+
+func (r *recentHolds) get(id string) (recentHold, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if h, ok := r.new[id]; ok {
+		return h, true
+	}
+	h, ok := r.old[id]
+	return h, ok
+}

@@ -1,0 +1,172 @@
+package booking
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"holdfast/engine/availability"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// A waiting room polls the same day again and again, and what is held and looked at there is the same for all of them but
+// for what is their own. So it is read once and shared until somebody changes something.
+
+// countedHolds is the live state with a count of the changes that this process made to holds and selections. A change is
+// counted before its caller hears of it, so whoever asks afterwards finds the count moved.
+type countedHolds struct {
+	holds.Backend
+	changes atomic.Uint64
+}
+
+func (c *countedHolds) Claim(ctx context.Context, claim holds.Claim) (holds.Hold, error) {
+	defer c.changes.Add(1)
+	return c.Backend.Claim(ctx, claim)
+}
+
+func (c *countedHolds) Unpin(ctx context.Context, id string, owner holds.Owner, grace time.Duration) (holds.Hold, error) {
+	defer c.changes.Add(1)
+	return c.Backend.Unpin(ctx, id, owner, grace)
+}
+
+func (c *countedHolds) Confirm(ctx context.Context, id string, owner holds.Owner) (bool, error) {
+	defer c.changes.Add(1)
+	return c.Backend.Confirm(ctx, id, owner)
+}
+
+func (c *countedHolds) Release(ctx context.Context, id string, owner holds.Owner, reason holds.Reason) (bool, error) {
+	defer c.changes.Add(1)
+	return c.Backend.Release(ctx, id, owner, reason)
+}
+
+func (c *countedHolds) Select(ctx context.Context, owner holds.Owner, s holds.Span) (holds.Selection, error) {
+	defer c.changes.Add(1)
+	return c.Backend.Select(ctx, owner, s)
+}
+
+func (c *countedHolds) Deselect(ctx context.Context, owner holds.Owner) (bool, error) {
+	defer c.changes.Add(1)
+	return c.Backend.Deselect(ctx, owner)
+}
+
+// liveDay is what is held and looked at on one day, among the specialists of one listing. It is immutable.
+type liveDay struct {
+	changes uint64    // the count before it was read
+	until   time.Time // when the first of it lapses
+	held    []holds.Hold
+	looking []holds.Selection // of the listing's type, by start
+}
+
+type liveKey struct {
+	appointmentTypeID, specialistID string
+	day                             store.Date
+	generation                      uint64
+}
+
+// liveDays are those last asked for.
+type liveDays struct {
+	mu   sync.Mutex
+	days map[liveKey]*liveDay
+}
+
+const (
+	maxLiveDays = 256
+	maxLiveAge  = time.Second // whatever might be missed is missed for so long
+)
+
+func (l *liveDays) get(key liveKey, changes uint64, now time.Time) *liveDay {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if d := l.days[key]; d != nil && d.changes == changes && now.Before(d.until) {
+		return d
+	}
+	return nil
+}
+
+func (l *liveDays) put(key liveKey, d *liveDay) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.days == nil || len(l.days) >= maxLiveDays {
+		l.days = make(map[liveKey]*liveDay)
+	}
+	l.days[key] = d
+}
+
+// liveDay reads what is held and looked at between two instants, or shares what was read. Where other nodes change the
+// live state too, it always reads.
+func (e *Booking) liveDay(ctx context.Context, key liveKey, t *store.AppointmentType, specialists []string, from, to, now time.Time) (*liveDay, error) {
+	d := &liveDay{changes: e.holds.changes.Load(), until: now.Add(maxLiveAge)}
+	shared := e.holds.Mode() == "memory"
+	if shared {
+		if known := e.live.get(key, d.changes, now); known != nil {
+			return known, nil
+		}
+	}
+	var err error
+	if d.held, err = e.holds.List(ctx, specialists...); err != nil {
+		return nil, err
+	}
+	first, last := availability.Around(t, from, to)
+	d.held = slices.DeleteFunc(d.held, func(h holds.Hold) bool { return !h.BusyStart.Before(last) || !first.Before(h.BusyEnd) })
+	if d.looking, err = e.holds.Selected(ctx, from, to, specialists...); err != nil {
+		return nil, err
+	}
+	// One that began on the day before and reaches into this one is listed there.
+	d.looking = slices.DeleteFunc(d.looking, func(x holds.Selection) bool { return x.AppointmentTypeID != t.ID || x.SlotStart.Before(from) })
+	slices.SortStableFunc(d.looking, func(x, y holds.Selection) int { return x.SlotStart.Compare(y.SlotStart) })
+	for i := range d.held {
+		d.lapses(d.held[i].ExpiresAt, now)
+	}
+	for i := range d.looking {
+		d.lapses(d.looking[i].ExpiresAt, now)
+	}
+	if shared {
+		e.live.put(key, d)
+	}
+	return d, nil
+}
+
+// lapses notes the end of something, on the monotonic clock of now.
+func (d *liveDay) lapses(at, now time.Time) {
+	if until := now.Add(at.Sub(now)); until.Before(d.until) {
+		d.until = until
+	}
+}
+
+// Pulse is what the live state answered when it was last asked whether it is there.
+type pulse struct {
+	mu  sync.Mutex
+	at  time.Time
+	err error
+}
+
+const (
+	pulseEvery = time.Second
+	pulseTime  = 250 * time.Millisecond
+)
+
+// LiveStateHealth answers nil if the live state can be used. It is asked at most once a second, on behalf of all who want
+// to know, and has 250 ms to answer.
+func (e *Booking) LiveStateHealth(ctx context.Context) error {
+	p := &e.pulse
+	now := time.Now()
+	p.mu.Lock()
+	known, err := !p.at.IsZero() && now.Sub(p.at) < pulseEvery, p.err
+	if !known {
+		p.at = now // who comes meanwhile is told the last answer
+	}
+	p.mu.Unlock()
+	if known {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pulseTime)
+	defer cancel()
+	err = e.holds.Ping(ctx)
+	p.mu.Lock()
+	p.err = err
+	p.mu.Unlock()
+	return err
+}

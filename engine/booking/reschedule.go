@@ -1,0 +1,139 @@
+package booking
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"holdfast/engine/availability"
+	"holdfast/engine/record"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// RescheduleRequest asks for another time of an appointment.
+type RescheduleRequest struct {
+	ID           string
+	Version      int64     // the version the caller has seen; 0 = any
+	SlotStart    time.Time // the new start
+	SpecialistID string    // empty: the same specialist if free then, else assigned
+	HoldID       string    // a hold of Client on the new time, if there is one
+	Client       holds.ClientID
+	Owner        holds.Owner // whose hold HoldID is if no Client is named: who booked, with the manage link
+	Actor        record.Actor
+	CutOff       bool // the patient asks: the clinic's change cut-off applies
+	IgnoreHours  bool // staff: outside opening times, notice and horizon
+	Displace     bool // staff: over another client's hold
+	Silent       bool
+	Once         *record.Once
+}
+
+// Reschedule moves an appointment, across specialists if need be. The new time is claimed first and the move is one
+// update of the same row, so it happens whole or not at all, and the old time is kept until it has. Every manage link
+// handed out before is dead afterwards. Of two moves at once one is refused with store.ErrVersion, whatever version they
+// name; other changes (the practice system has it now, the patient has arrived) are in nobody's way.
+//
+// Moving it to where it stands changes nothing, unless it was overbooked: then it is no more.
+//
+// Errors: store.ErrNotFound, store.ErrVersion, ErrNotConfirmed, ErrCutOff, *NotBookableError, store.ErrSlotTaken,
+// *holds.HeldError, holds.ErrNotOwner, *ValidationError.
+func (e *Booking) Reschedule(ctx context.Context, r RescheduleRequest) (store.Appointment, error) {
+	if !record.ValidID(r.ID) {
+		return store.Appointment{}, store.ErrNotFound
+	}
+	a, err := e.store.Appointment(ctx, r.ID)
+	if err != nil {
+		return store.Appointment{}, err
+	}
+	now := time.Now()
+	switch {
+	case r.Version != 0 && r.Version != a.Version:
+		return store.Appointment{}, store.ErrVersion
+	case a.Status != store.Confirmed:
+		return store.Appointment{}, record.ErrNotConfirmed
+	case r.CutOff && e.pastCutOff(&a, now):
+		return store.Appointment{}, record.ErrCutOff
+	}
+	h, err := e.rescheduleHold(ctx, &r, &a, now)
+	if err != nil {
+		return store.Appointment{}, err
+	}
+	seen := a.ManageEpoch
+	moved, err := e.ChangeAppointment(ctx, r.ID, r.Version, Change{Kind: ChangeRescheduled, Actor: r.Actor, Silent: r.Silent, once: r.Once},
+		func(_ store.Tx, a *store.Appointment, _ time.Time) (bool, error) {
+			switch {
+			case a.Status != store.Confirmed:
+				return false, record.ErrNotConfirmed
+			case a.ManageEpoch != seen:
+				return false, store.ErrVersion
+			}
+			if at := spanOf(a); h.SameGroup(&at) && !a.Overbook {
+				return false, nil // it stands there already, and nobody has anything to be told
+			}
+			a.SpecialistID, a.Seat, a.Overbook, a.OverbookReason = h.SpecialistID, h.Seat, false, ""
+			a.SlotStart, a.SlotEnd, a.BusyStart, a.BusyEnd = h.SlotStart, h.SlotEnd, h.BusyStart, h.BusyEnd
+			a.ManageEpoch++
+			return true, nil
+		})
+	switch {
+	case err == nil && moved.ManageEpoch != seen:
+		e.Confirm(ctx, h, moved)
+	case errors.Is(err, store.ErrSlotTaken):
+		e.Release(ctx, h, holds.ReasonConflict)
+	case err != nil && r.HoldID != "":
+		e.unpin(ctx, h)
+	default:
+		e.Release(ctx, h, holds.ReasonReleased)
+	}
+	return moved, err
+}
+
+func (r *RescheduleRequest) owner() holds.Owner {
+	if r.Client != "" {
+		return r.Client.Owner()
+	}
+	return r.Owner
+}
+
+// rescheduleHold returns a pinned hold on the new time: the one that is named, or one claimed now.
+func (e *Booking) rescheduleHold(ctx context.Context, r *RescheduleRequest, a *store.Appointment, now time.Time) (holds.Hold, error) {
+	named := BookRequest{
+		AppointmentTypeID: a.AppointmentTypeID, HoldID: r.HoldID, SlotStart: r.SlotStart, SpecialistID: r.SpecialistID, Owner: r.owner(),
+	}
+	h, live, err := e.bookingHold(ctx, &named)
+	if err != nil || live {
+		return h, err
+	}
+	r.SlotStart, r.SpecialistID, r.HoldID = named.SlotStart, named.SpecialistID, ""
+	var m record.Mistakes
+	record.CheckStart(&m, r.SlotStart)
+	if err := m.Err(); err != nil {
+		return holds.Hold{}, err
+	}
+	s := e.clinic.Current()
+	t, ok := s.Types[a.AppointmentTypeID]
+	if !ok {
+		return holds.Hold{}, &availability.NotBookableError{Reason: availability.ReasonInactive}
+	}
+	rules := CandidateRules{IgnoreHours: r.IgnoreHours, moving: a.ID}
+	first := r.SpecialistID
+	if first == "" {
+		first = a.SpecialistID
+	}
+	found, err := e.Candidates(ctx, s, t, first, r.SlotStart, now, rules)
+	if err != nil && r.SpecialistID == "" {
+		found, err = e.Candidates(ctx, s, t, "", r.SlotStart, now, rules)
+	}
+	if err != nil {
+		return holds.Hold{}, err
+	}
+	owner := r.owner()
+	if owner.IsZero() {
+		owner = record.NewOwner()
+	}
+	h, err = e.Claim(ctx, t, r.SlotStart, found, holds.Claim{Owner: owner, TTL: BookingTTL, MaxLife: BookingTTL, Displace: r.Displace})
+	if err != nil {
+		return holds.Hold{}, err
+	}
+	return e.holds.Pin(ctx, h.ID, owner, BookingPin)
+}

@@ -1,0 +1,337 @@
+package booking
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"holdfast/engine/availability"
+	"holdfast/engine/clinic"
+	"holdfast/engine/record"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// LockTTL is the life of the hold that a selection with a lock takes, as far as the type's maximum allows.
+const LockTTL = 600 * time.Second
+
+// SelectRequest says that a client is looking at a slot.
+type SelectRequest struct {
+	AppointmentTypeID string
+	SlotStart         time.Time
+	SpecialistID      string // empty: assigned
+	Client            holds.ClientID
+	Lock              bool // also take a hold
+}
+
+// Selected is what a selection came to.
+type Selected struct {
+	holds.Selection
+	Hold *holds.Hold // nil without a lock
+}
+
+// Select marks a slot as being looked at, for holds.SelectionTTL. It excludes nobody; with Lock it also holds the slot.
+//
+// Errors: those of Hold.
+func (e *Booking) Select(ctx context.Context, r SelectRequest) (Selected, error) {
+	asked := HoldRequest{AppointmentTypeID: r.AppointmentTypeID, SlotStart: r.SlotStart, SpecialistID: r.SpecialistID, Client: r.Client, TTL: LockTTL}
+	if r.Lock {
+		return e.lock(ctx, asked)
+	}
+	if err := asked.validate(); err != nil {
+		return Selected{}, err
+	}
+	s := e.clinic.Current()
+	t, ok := s.Types[r.AppointmentTypeID]
+	if !ok {
+		return Selected{}, record.ErrNoAppointmentType
+	}
+	found, err := e.Candidates(ctx, s, t, r.SpecialistID, r.SlotStart, time.Now(), CandidateRules{})
+	if err != nil {
+		return Selected{}, err
+	}
+	left := make([]store.Assignment, len(found))
+	for i := range found {
+		left[i] = found[i].Assignment
+	}
+	id, _ := availability.Assign(t.ID, r.SlotStart, left)
+	selection, err := e.holds.Select(ctx, r.Client.Owner(), availability.SpanOf(t, id, r.SlotStart))
+	return Selected{Selection: selection}, err
+}
+
+// lock holds the slot and marks it. The hold is what was asked for; a mark that fails costs others a hint.
+func (e *Booking) lock(ctx context.Context, asked HoldRequest) (Selected, error) {
+	h, err := e.Hold(ctx, asked)
+	if err != nil {
+		return Selected{}, err
+	}
+	selection, err := e.holds.Select(ctx, asked.Client.Owner(), h.Span)
+	if err != nil {
+		e.log.Warn("a slot is held and not marked as selected", "error", err)
+		selection = holds.Selection{Span: h.Span, Owner: asked.Client.Owner()}
+	}
+	return Selected{Selection: selection, Hold: &h}, nil
+}
+
+// Deselect ends the client's selection of a slot, and the hold that the client has on it. It is idempotent and reports
+// whether there was either. *ValidationError.
+func (e *Booking) Deselect(ctx context.Context, r SelectRequest) (bool, error) {
+	asked := HoldRequest{AppointmentTypeID: r.AppointmentTypeID, SlotStart: r.SlotStart, SpecialistID: r.SpecialistID, Client: r.Client}
+	if err := asked.validate(); err != nil {
+		return false, err
+	}
+	specialists := e.selectable(&r)
+	if len(specialists) == 0 {
+		return false, nil
+	}
+	asking := r.Client.Owner()
+	same := func(s *holds.Span, owner holds.Owner) bool {
+		return owner.Is(asking) && s.AppointmentTypeID == r.AppointmentTypeID && s.SlotStart.Equal(r.SlotStart)
+	}
+	done := false
+	looking, err := e.holds.Selected(ctx, r.SlotStart, r.SlotStart.Add(time.Minute), specialists...)
+	if err != nil {
+		return false, err
+	}
+	if slices.ContainsFunc(looking, func(s holds.Selection) bool { return same(&s.Span, s.Owner) }) {
+		if done, err = e.holds.Deselect(ctx, asking); err != nil {
+			return false, err
+		}
+	}
+	held, err := e.holds.List(ctx, specialists...)
+	if err != nil {
+		return done, err
+	}
+	for i := range held {
+		if h := &held[i]; same(&h.Span, h.Owner) {
+			released, err := e.holds.Release(ctx, h.ID, h.Owner, holds.ReasonReleased)
+			if err != nil {
+				return done, err
+			}
+			done = done || released
+		}
+	}
+	return done, nil
+}
+
+// selectable lists whose slots a selection of the request can be on: the specialist named, or all who serve the type.
+func (e *Booking) selectable(r *SelectRequest) []string {
+	if r.SpecialistID != "" {
+		return []string{r.SpecialistID}
+	}
+	t := e.clinic.Current().Types[r.AppointmentTypeID]
+	if t == nil {
+		return nil
+	}
+	ids := make([]string, len(t.Specialists))
+	for i, a := range t.Specialists {
+		ids[i] = a.SpecialistID
+	}
+	return ids
+}
+
+// PollRequest asks for the state of one local day.
+type PollRequest struct {
+	AppointmentTypeID string     // empty: all types, or all that the specialist serves
+	Date              store.Date // zero: today
+	SpecialistID      string     // empty: pooled
+	Client            holds.ClientID
+	// Selected is the start that the client says it is looking at; a selection that lapsed is made anew, if a type is named.
+	// Zero: none.
+	Selected time.Time
+}
+
+// Poll is that state, for pages whose live stream does not get through. Starts are in the order of the day; a start is
+// in at most one of Booked and Locked. It is the same for everybody, one's own selection and holds included.
+type Poll struct {
+	Zone       *time.Location // whose wall clock the day is: the specialist's if one was named, else the clinic's
+	Generation uint64         // of the slots
+	Looking    []time.Time    // starts that somebody is looking at
+	Booked     []time.Time    // starts without a free seat; shared, must not be changed
+	Locked     []time.Time    // starts whose every free seat is held
+	CheckedAt  time.Time
+}
+
+// ListingZone is whose wall clock the listings of a type, or of all if none is named, are: the specialist's if one is
+// named, else the clinic's. store.ErrNotFound, *ValidationError.
+func (e *Booking) ListingZone(appointmentTypeID, specialistID string) (*time.Location, error) {
+	s := e.clinic.Current()
+	switch {
+	case appointmentTypeID != "":
+		_, zone, err := e.listing(s, appointmentTypeID, specialistID)
+		return zone, err
+	case specialistID == "":
+		return s.Zone, nil
+	case s.Calendars[specialistID] == nil:
+		return nil, record.Invalid("specialistId", "no specialist has this id")
+	}
+	return s.Calendars[specialistID].Zone(), nil
+}
+
+// Poll answers from memory: the slot cache and the live state. It renews the client's own selection. store.ErrNotFound,
+// *ValidationError.
+func (e *Booking) Poll(ctx context.Context, r PollRequest) (Poll, error) {
+	if r.AppointmentTypeID != "" {
+		return e.pollType(ctx, r)
+	}
+	zone, err := e.ListingZone("", r.SpecialistID)
+	if err != nil {
+		return Poll{}, err
+	}
+	p := Poll{Zone: zone, CheckedAt: time.Now()}
+	if r.Date == (store.Date{}) {
+		r.Date = store.DateOf(p.CheckedAt.In(zone))
+	}
+	if r.Client != "" {
+		if _, err := e.holds.Renew(ctx, r.Client.Owner()); err != nil {
+			e.log.Debug("a selection was not renewed", "error", err)
+		}
+	}
+	types := e.clinic.Serves(r.SpecialistID)
+	if r.SpecialistID == "" {
+		types = slices.Collect(maps.Keys(e.clinic.Current().Types))
+	}
+	for _, id := range types {
+		one, err := e.pollType(ctx, PollRequest{AppointmentTypeID: id, Date: r.Date, SpecialistID: r.SpecialistID})
+		if err != nil {
+			return Poll{}, err
+		}
+		p.add(&one)
+	}
+	p.Locked = slices.DeleteFunc(p.Locked, func(at time.Time) bool {
+		_, booked := slices.BinarySearchFunc(p.Booked, at, time.Time.Compare)
+		return booked
+	})
+	return p, nil
+}
+
+// add unites the poll of another type with p. A generation moves whenever that of any type does.
+func (p *Poll) add(other *Poll) {
+	p.Generation = max(p.Generation, other.Generation)
+	p.Booked, p.Locked, p.Looking = unite(p.Booked, other.Booked), unite(p.Locked, other.Locked), unite(p.Looking, other.Looking)
+}
+
+// unite returns the instants of both lists in order, each once.
+func unite(a, b []time.Time) []time.Time {
+	all := slices.Concat(a, b)
+	slices.SortFunc(all, time.Time.Compare)
+	return slices.CompactFunc(all, time.Time.Equal)
+}
+
+func (e *Booking) pollType(ctx context.Context, r PollRequest) (Poll, error) {
+	generation := e.clinic.Generation(r.AppointmentTypeID) // before the schedule: what is listed is at least as new
+	s := e.clinic.Current()
+	t, zone, err := e.listing(s, r.AppointmentTypeID, r.SpecialistID)
+	if err != nil {
+		return Poll{}, err
+	}
+	now := time.Now()
+	if r.Date == (store.Date{}) {
+		r.Date = store.DateOf(now.In(zone))
+	}
+	from, to := availability.StartOfDay(zone, r.Date), availability.StartOfDay(zone, r.Date.AddDays(1))
+	list, err := e.slotList(ctx, s, t, r.SpecialistID, zone, r.Date, r.Date.AddDays(1), generation)
+	if err != nil {
+		return Poll{}, err
+	}
+	p := Poll{Zone: zone, Generation: generation, CheckedAt: now, Booked: list.booked(s, t, from, to)}
+	if r.Client != "" {
+		e.renewSelection(ctx, t, list, &r, now)
+	}
+	if len(list.specialists) == 0 {
+		return p, nil
+	}
+	key := liveKey{t.ID, r.SpecialistID, r.Date, generation}
+	day, err := e.liveDay(ctx, key, t, list.specialists, from, to, now)
+	if err != nil {
+		return Poll{}, err
+	}
+	p.Locked = list.locked(t, day.held)
+	for i := range day.looking {
+		at := day.looking[i].SlotStart
+		if n := len(p.Looking); n == 0 || !p.Looking[n-1].Equal(at) {
+			p.Looking = append(p.Looking, at)
+		}
+	}
+	return p, nil
+}
+
+// renewSelection keeps the selection of a client that polls, or makes it anew from the list at hand. It is a courtesy, so
+// a failure is only logged.
+func (e *Booking) renewSelection(ctx context.Context, t *store.AppointmentType, list *slotList, r *PollRequest, now time.Time) {
+	renewed, err := e.holds.Renew(ctx, r.Client.Owner())
+	if err == nil && !renewed && !r.Selected.IsZero() && availability.WithinNotice(t, r.Selected, now) == "" {
+		if slot := list.at(r.Selected); slot != nil {
+			id, _ := availability.Assign(t.ID, slot.Start, slot.assignments(t))
+			_, err = e.holds.Select(ctx, r.Client.Owner(), availability.SpanOf(t, id, slot.Start))
+		}
+	}
+	if err != nil {
+		e.log.Debug("a selection was not renewed", "error", err)
+	}
+}
+
+// assignments are those of the type whose specialists are free at the slot.
+func (s *listedSlot) assignments(t *store.AppointmentType) []store.Assignment {
+	var free []store.Assignment
+	for _, a := range t.Specialists {
+		if slices.Contains(s.ids, a.SpecialistID) {
+			free = append(free, a)
+		}
+	}
+	return free
+}
+
+// locked lists the starts whose every free seat is held.
+func (l *slotList) locked(t *store.AppointmentType, held []holds.Hold) []time.Time {
+	var near []listedSlot
+	var unheld []Timeslot
+	for i := range l.slots {
+		if l.slots[i].mayBeLocked(t, held) {
+			near, unheld = append(near, l.slots[i]), append(unheld, l.unheld[i])
+		}
+	}
+	if near == nil {
+		return nil
+	}
+	var starts []time.Time
+	for _, slot := range layHolds(t, near, unheld, held, holds.Owner{}) {
+		if slot.Available == 0 {
+			starts = append(starts, slot.Start)
+		}
+	}
+	return starts
+}
+
+// mayBeLocked reports whether there are holds enough around the slot to take every seat: one takes at most all seats of
+// its specialist. It saves the closer look at nearly every slot.
+func (s *listedSlot) mayBeLocked(t *store.AppointmentType, held []holds.Hold) bool {
+	first, last := availability.Around(t, s.Start, s.Start)
+	seats := s.seats
+	for i := range held {
+		if h := &held[i]; h.BusyStart.Before(last) && first.Before(h.BusyEnd) {
+			if seats -= t.Capacity; seats <= 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// booked lists the starts that the hours offer and that nobody has a seat free at. It is worked out once for a list.
+func (l *slotList) booked(s *clinic.Schedule, t *store.AppointmentType, from, to time.Time) []time.Time {
+	l.once.Do(func() {
+		var starts []int64
+		for _, id := range l.specialists {
+			starts = s.Calendars[id].Starts(starts, t, from, to)
+		}
+		slices.Sort(starts)
+		for _, ms := range slices.Compact(starts) {
+			if at := time.UnixMilli(ms).UTC(); l.at(at) == nil {
+				l.full = append(l.full, at)
+			}
+		}
+	})
+	return l.full
+}

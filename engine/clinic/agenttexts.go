@@ -1,0 +1,41 @@
+package clinic
+
+import (
+	"slices"
+	"strings"
+
+	"holdfast/engine/record"
+)
+
+// agentLanguages are those that agents can be told to speak.
+var agentLanguages = []string{"en", "de", "es"}
+
+// AgentTexts are what a clinic has its agents say. All of it is one line of plain words; empty is the default.
+type AgentTexts struct {
+	Language   string `json:"language,omitempty"`   // en, de or es; default: the clinic's
+	Place      string `json:"place,omitempty"`      // as people say it; default: the clinic's name
+	Address    string `json:"address,omitempty"`    // as people say it; default: the clinic's address
+	Directions string `json:"directions,omitempty"` // how to find the place
+	Guardian   string `json:"guardian,omitempty"`   // the sentence about who comes along with a minor
+	Closing    string `json:"closing,omitempty"`    // a sentence at the end of a confirmation, such as what to bring
+}
+
+// maxAgentText bounds one of the texts, in characters.
+const maxAgentText = 300
+
+// checkAgentTexts completes and checks what a clinic has its agents say.
+func checkAgentTexts(m *record.Mistakes, t *AgentTexts) {
+	if t.Language != "" && !slices.Contains(agentLanguages, t.Language) {
+		m.Add("agentTexts.language", "must be en, de or es")
+	}
+	for _, f := range []struct {
+		field string
+		text  *string
+	}{{"place", &t.Place}, {"address", &t.Address}, {"directions", &t.Directions}, {"guardian", &t.Guardian}, {"closing", &t.Closing}} {
+		*f.text = strings.TrimSpace(*f.text)
+		record.CheckText(m, "agentTexts."+f.field, *f.text, maxAgentText, false)
+		if strings.ContainsAny(*f.text, "{}<>") {
+			m.Add("agentTexts."+f.field, "must be plain words, without { } < >")
+		}
+	}
+}

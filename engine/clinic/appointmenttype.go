@@ -1,0 +1,169 @@
+package clinic
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"holdfast/engine/record"
+	"holdfast/store"
+)
+
+// MaxHorizonDays is how far ahead a type may be booked.
+const MaxHorizonDays = 3 * 366
+
+// MaxHoldTTL bounds the TTL of a hold. The times of an appointment type are its defaults; a request may ask for another TTL
+// up to this, never past the type's MaxHoldSeconds.
+const MaxHoldTTL = 600 * time.Second
+
+// DefaultAppointmentType holds the value of every field that a new type does not name.
+func DefaultAppointmentType() store.AppointmentType {
+	return store.AppointmentType{
+		DurationMinutes: 30, HorizonDays: 60, CooldownMinutes: 1440, Capacity: 1,
+		HoldTTLSeconds: 30, MaxHoldSeconds: 900, HoldQuota: 3, Active: true,
+	}
+}
+
+// CreateAppointmentType adds a type; an empty id is made. A SlotStepMinutes of 0 is the duration. *ValidationError.
+func (e *Clinic) CreateAppointmentType(ctx context.Context, actor record.Actor, t store.AppointmentType) (store.AppointmentType, error) {
+	if t.ID == "" {
+		t.ID = record.NewID()
+	}
+	return e.putAppointmentType(ctx, actor, "appointmenttype.created", t.ID, func(before *store.AppointmentType) (store.AppointmentType, error) {
+		if before != nil {
+			return t, record.Invalid("id", "this id is in use; choose another, or change that appointment type with PATCH")
+		}
+		return t, nil
+	})
+}
+
+// UpdateAppointmentType lets edit change one type. store.ErrNotFound, *ValidationError.
+func (e *Clinic) UpdateAppointmentType(ctx context.Context, actor record.Actor, id string, edit func(*store.AppointmentType)) (store.AppointmentType, error) {
+	return e.putAppointmentType(ctx, actor, "appointmenttype.changed", id, func(before *store.AppointmentType) (store.AppointmentType, error) {
+		if before == nil {
+			return store.AppointmentType{}, record.ErrNoAppointmentType
+		}
+		t := *before
+		t.Specialists = append([]store.Assignment(nil), before.Specialists...)
+		edit(&t)
+		t.ID = id
+		return t, nil
+	})
+}
+
+// ArchiveAppointmentType takes a type out of every listing; its appointments stay. store.ErrNotFound.
+func (e *Clinic) ArchiveAppointmentType(ctx context.Context, actor record.Actor, id string) error {
+	e.schedule.change.Lock()
+	defer e.schedule.change.Unlock()
+	c := ScheduleChange{Actor: actor, Action: "appointmenttype.archived", Subject: "appointmenttype:" + id}
+	return e.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
+		s, err := StoredSchedule(ctx, tx)
+		if err != nil {
+			return err
+		}
+		t := typeIn(&s, id)
+		if t == nil {
+			return record.ErrNoAppointmentType
+		}
+		c.before = *t
+		return tx.ArchiveAppointmentType(ctx, id)
+	})
+}
+
+// putAppointmentType stores what edit makes of the type as it is; before is nil if there is none.
+func (e *Clinic) putAppointmentType(ctx context.Context, actor record.Actor, action, id string,
+	edit func(before *store.AppointmentType) (store.AppointmentType, error)) (store.AppointmentType, error) {
+	e.schedule.change.Lock()
+	defer e.schedule.change.Unlock()
+	var t store.AppointmentType
+	c := ScheduleChange{Actor: actor, Action: action, Subject: "appointmenttype:" + id}
+	err := e.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
+		s, err := StoredSchedule(ctx, tx)
+		if err != nil {
+			return err
+		}
+		before := typeIn(&s, id)
+		if t, err = edit(before); err != nil {
+			return err
+		}
+		var m record.Mistakes
+		checkAppointmentType(&m, "", &t, func(id string) bool { return specialistIn(&s, id) != nil })
+		if err := m.Err(); err != nil {
+			return err
+		}
+		c.after, c.result = t, t
+		if before != nil {
+			c.before = *before
+		}
+		return tx.PutAppointmentType(ctx, t)
+	})
+	return t, err
+}
+
+// typeIn finds an appointment type in a schedule that was read; nil if it is not there.
+func typeIn(s *store.Schedule, id string) *store.AppointmentType {
+	for i := range s.AppointmentTypes {
+		if s.AppointmentTypes[i].ID == id {
+			return &s.AppointmentTypes[i]
+		}
+	}
+	return nil
+}
+
+func assigned(list []store.Assignment) []string {
+	ids := make([]string, len(list))
+	for i, a := range list {
+		ids[i] = a.SpecialistID
+	}
+	return ids
+}
+
+// checkAppointmentType trims and checks one type. Field names are prefixed with at.
+func checkAppointmentType(m *record.Mistakes, at string, t *store.AppointmentType, known func(specialistID string) bool) {
+	t.Name, t.Description = strings.TrimSpace(t.Name), strings.TrimSpace(t.Description)
+	if t.SlotStepMinutes == 0 {
+		t.SlotStepMinutes = t.DurationMinutes
+	}
+	record.CheckID(m, at+"id", t.ID)
+	if t.Name == "" {
+		m.Add(at+"name", "give the appointment type a name")
+	}
+	record.CheckText(m, at+"name", t.Name, 200, false)
+	record.CheckText(m, at+"description", t.Description, 2000, true)
+	for _, f := range []struct {
+		field     string
+		n         int
+		low, high int
+		unit      string
+	}{
+		{"durationMinutes", t.DurationMinutes, 1, 1440, "minutes"},
+		{"slotStepMinutes", t.SlotStepMinutes, 1, 1440, "minutes"},
+		{"bufferBeforeMinutes", t.BufferBeforeMinutes, 0, 720, "minutes"},
+		{"bufferAfterMinutes", t.BufferAfterMinutes, 0, 720, "minutes"},
+		{"minNoticeMinutes", t.MinNoticeMinutes, 0, 366 * 1440, "minutes"},
+		{"horizonDays", t.HorizonDays, 1, MaxHorizonDays, "days"},
+		{"cooldownMinutes", t.CooldownMinutes, 0, 366 * 1440, "minutes"},
+		{"capacity", t.Capacity, 1, 500, "seats"},
+		{"holdTtlSeconds", t.HoldTTLSeconds, 1, int(MaxHoldTTL.Seconds()), "seconds"},
+		{"maxHoldSeconds", t.MaxHoldSeconds, t.HoldTTLSeconds, 7200, "seconds"},
+		{"holdQuota", t.HoldQuota, 1, 100, "holds"},
+	} {
+		if f.n < f.low || f.n > f.high {
+			m.Add(at+f.field, "must be %d to %d %s", f.low, f.high, f.unit)
+		}
+	}
+	seen := make(map[string]bool)
+	for i, a := range t.Specialists {
+		field := at + indexed("specialists", i) + "."
+		switch {
+		case !known(a.SpecialistID):
+			m.Add(field+"specialistId", "no specialist has the id %q", clip(a.SpecialistID))
+		case seen[a.SpecialistID]:
+			m.Add(field+"specialistId", "%q is named twice", a.SpecialistID)
+		}
+		seen[a.SpecialistID] = true
+		if a.Priority < -1000 || a.Priority > 1000 {
+			m.Add(field+"priority", "must be -1000 to 1000; the highest is assigned first")
+		}
+	}
+}

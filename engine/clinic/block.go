@@ -1,0 +1,96 @@
+package clinic
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"holdfast/engine/record"
+	"holdfast/store"
+)
+
+// maxBlock is the longest a block may be. Whoever is away for longer has overrides, or is switched off.
+const maxBlock = 366 * 24 * time.Hour
+
+// BlockEntry is one block in a ClinicFile. Its id makes importing it twice the same as once.
+type BlockEntry struct {
+	ID     string    `json:"id"`
+	Start  time.Time `json:"start"`
+	End    time.Time `json:"end"`
+	Reason string    `json:"reason,omitempty"`
+}
+
+// Blocks lists the blocks of one specialist by start, those included that ended within store.BlockMemory.
+// store.ErrNotFound.
+func (e *Clinic) Blocks(specialistID string) ([]store.Block, error) {
+	s := e.Current()
+	if s.SpecialistByID[specialistID] == nil {
+		return nil, store.ErrNotFound
+	}
+	return s.Blocks[specialistID], nil
+}
+
+// CreateBlock keeps a stretch of a specialist's time free of bookings. What is booked in it stays, and so do other blocks.
+// It shows in the very next listing. Instants are kept to the second. store.ErrNotFound, *ValidationError.
+func (e *Clinic) CreateBlock(ctx context.Context, actor record.Actor, b store.Block, once *record.Once) (store.Block, error) {
+	if _, err := e.Specialist(b.SpecialistID); err != nil {
+		return b, err
+	}
+	b.ID = record.NewID()
+	var m record.Mistakes
+	checkBlock(&m, "", &b)
+	if len(m) == 0 && b.End.Before(time.Now().Add(-store.BlockMemory)) {
+		m.Add("end", "is too long ago for a block to be of use")
+	}
+	if err := m.Err(); err != nil {
+		return b, err
+	}
+	return b, e.ChangeSchedule(ctx, &ScheduleChange{
+		Actor: actor, Action: "block.created", Subject: "specialist:" + b.SpecialistID, reason: b.Reason, after: b,
+		once: once, result: b,
+	}, func(tx store.Tx) error { return tx.PutBlock(ctx, b) })
+}
+
+// DeleteBlock opens the time of one block again, as far as the hours and other blocks do. store.ErrNotFound, also for a
+// block that Blocks no longer names.
+func (e *Clinic) DeleteBlock(ctx context.Context, actor record.Actor, id string) error {
+	c := ScheduleChange{Actor: actor, Action: "block.deleted"}
+	return e.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
+		b, err := tx.DeleteBlock(ctx, id)
+		if err == nil && b.End.Before(time.Now().Add(-store.BlockMemory)) {
+			err = store.ErrNotFound
+		}
+		c.Subject, c.before = "specialist:"+b.SpecialistID, b
+		return err
+	})
+}
+
+// checkBlock refuses what cannot be meant.
+func checkBlock(m *record.Mistakes, at string, b *store.Block) {
+	record.CheckID(m, at+"id", b.ID)
+	b.Reason = strings.TrimSpace(b.Reason)
+	record.CheckText(m, at+"reason", b.Reason, 500, true)
+	b.Start, b.End = b.Start.UTC().Truncate(time.Second), b.End.UTC().Truncate(time.Second)
+	outside := func(at time.Time) bool { return at.Year() < 2000 || at.Year() > 2200 }
+	const instant = "must be an instant like 2026-11-23T09:00:00Z, between the years 2000 and 2200"
+	switch length := b.End.Sub(b.Start); {
+	case outside(b.Start):
+		m.Add(at+"start", instant)
+	case outside(b.End):
+		m.Add(at+"end", instant)
+	case length <= 0:
+		m.Add(at+"end", "must be later than start")
+	case length > maxBlock:
+		m.Add(at+"end", "must be at most 366 days after start")
+	}
+}
+
+// addBlock checks a block of a file and keeps it for the import.
+func (r *importRows) addBlock(m *record.Mistakes, at string, b store.Block) {
+	checkBlock(m, at, &b)
+	if r.blockIDs[b.ID] {
+		m.Add(at+"id", "%q is in the file twice", clip(b.ID))
+	}
+	r.blockIDs[b.ID] = true
+	r.blocks = append(r.blocks, b)
+}

@@ -1,0 +1,166 @@
+// Package clinic is the schedule that everything else is decided on: the clinic and its settings, specialists, appointment
+// types, weekly hours, overrides and blocks, and the clinic file that carries all of them in and out.
+//
+// # The snapshot in memory
+//
+// Current is one immutable reading of the whole schedule, prepared for looking things up. It is replaced as a whole when the
+// store's feed tells of a change (FollowSchedule), before the Write that made it returns; nothing else replaces it. So a
+// caller that changed something finds it in the very next listing, and a reader never sees half of a change.
+//
+// # Generations
+//
+// Each appointment type has a generation: it names the state of everything that the type's slots are computed from. It is
+// moved after that state, and read before it, so a list computed from older state is never found under the newer one.
+//
+// # Changing it
+//
+// Every change is one Write. What it depends on is read inside (a name that is taken, a specialist who is gone), since writes
+// run one after another; the audit entry and the remembered answer commit with it. A *record.ValidationError names every
+// mistake at once, each by its place in the JSON.
+package clinic
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"time"
+
+	"holdfast/engine/record"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// Clinic is the schedule and whoever changes it. It is safe for concurrent use.
+type Clinic struct {
+	store    store.Store
+	holds    holds.Backend
+	log      *slog.Logger
+	schedule scheduleCache
+
+	// SpecialistChanged is told after a specialist was stored or archived. It is set before the first change.
+	SpecialistChanged func(context.Context, store.Specialist)
+}
+
+// New returns a Clinic that has read nothing yet: ReadSchedule comes first.
+func New(s store.Store, h holds.Backend, log *slog.Logger) *Clinic {
+	e := &Clinic{store: s, holds: h, log: log, SpecialistChanged: func(context.Context, store.Specialist) {}}
+	e.schedule.clock.Store(uint64(time.Now().UnixMilli()))
+	return e
+}
+
+// UpdateClinic lets edit change the clinic itself. *ValidationError.
+func (e *Clinic) UpdateClinic(ctx context.Context, actor record.Actor, edit func(*store.Clinic)) (store.Clinic, error) {
+	e.schedule.change.Lock()
+	defer e.schedule.change.Unlock()
+	var after store.Clinic
+	c := ScheduleChange{Actor: actor, Action: "clinic.changed", Subject: "clinic"}
+	err := e.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
+		s, err := StoredSchedule(ctx, tx)
+		if err != nil {
+			return err
+		}
+		after = s.Clinic
+		edit(&after)
+		var m record.Mistakes
+		CheckClinic(&m, "", "contact.", &after)
+		if err := m.Err(); err != nil {
+			return err
+		}
+		after.Settings = s.Clinic.Settings
+		before, audited := s.Clinic, after
+		before.Settings, audited.Settings = nil, nil
+		c.before, c.after = before, audited
+		return tx.PutClinic(ctx, after)
+	})
+	return after, err
+}
+
+// UpdateSettings lets edit change what the owner has chosen. *ValidationError.
+func (e *Clinic) UpdateSettings(ctx context.Context, actor record.Actor, edit func(*Settings)) (Settings, error) {
+	e.schedule.change.Lock()
+	defer e.schedule.change.Unlock()
+	var after Settings
+	c := ScheduleChange{Actor: actor, Action: "settings.changed", Subject: "clinic"}
+	err := e.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
+		s, err := StoredSchedule(ctx, tx)
+		if err != nil {
+			return err
+		}
+		before, err := readSettings(s.Clinic.Settings)
+		if err != nil {
+			return err
+		}
+		after = before
+		edit(&after)
+		var m record.Mistakes
+		checkSettings(&m, &after, &before)
+		if err := m.Err(); err != nil {
+			return err
+		}
+		c.before, c.after = before.audited(), after.audited()
+		if s.Clinic.Settings, err = json.Marshal(after); err != nil {
+			return err
+		}
+		return tx.PutClinic(ctx, s.Clinic)
+	})
+	return after, err
+}
+
+// StoredSchedule is the schedule that a change is made on, as the transaction has it.
+func StoredSchedule(ctx context.Context, tx store.Tx) (store.Schedule, error) {
+	s, err := tx.Schedule(ctx)
+	s.Clinic.Timezone = cmp.Or(s.Clinic.Timezone, unsetZone)
+	return s, err
+}
+
+// CheckClinic names the fields as the document does that they came in: at stands before its own, contact before the ways to
+// reach it.
+func CheckClinic(m *record.Mistakes, at, contact string, c *store.Clinic) {
+	for _, s := range []*string{&c.Name, &c.Locale, &c.Phone, &c.Email, &c.Address, &c.Website} {
+		*s = strings.TrimSpace(*s)
+	}
+	if c.Name == "" {
+		m.Add(at+"name", "give the clinic a name")
+	}
+	record.CheckText(m, at+"name", c.Name, 200, false)
+	record.CheckText(m, contact+"address", c.Address, 500, true)
+	checkZone(m, at+"timezone", c.Timezone)
+	if c.Locale == "" {
+		c.Locale = "en"
+	}
+	if !validLocale(c.Locale) {
+		m.Add(at+"locale", "must be a language tag like en, de or pt-BR")
+	}
+	if c.Phone != "" {
+		record.CheckPhone(m, contact+"phone", c.Phone)
+	}
+	if c.Email != "" {
+		record.CheckEmail(m, contact+"email", c.Email)
+	}
+	if c.Website != "" && (len(c.Website) > 500 || !strings.HasPrefix(c.Website, "https://") && !strings.HasPrefix(c.Website, "http://")) {
+		m.Add(contact+"website", "must be an address like https://example.org")
+	}
+	record.CheckText(m, contact+"website", c.Website, 500, false)
+}
+
+// validLocale accepts the shape of BCP 47: groups of 1 to 8 letters or digits, joined by hyphens, the first of letters.
+func validLocale(s string) bool {
+	groups := strings.Split(s, "-")
+	if len(s) > 35 || len(groups[0]) < 2 {
+		return false
+	}
+	for i, g := range groups {
+		if len(g) < 1 || len(g) > 8 {
+			return false
+		}
+		for _, r := range g {
+			letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+			if !letter && !(i > 0 && r >= '0' && r <= '9') {
+				return false
+			}
+		}
+	}
+	return true
+}

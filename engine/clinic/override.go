@@ -1,0 +1,72 @@
+package clinic
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"holdfast/engine/record"
+	"holdfast/store"
+)
+
+// Overrides lists the overrides of one specialist by date. store.ErrNotFound.
+func (e *Clinic) Overrides(specialistID string) ([]store.Override, error) {
+	s := e.Current()
+	if s.SpecialistByID[specialistID] == nil {
+		return nil, store.ErrNotFound
+	}
+	return s.Overrides[specialistID], nil
+}
+
+// PutOverride closes one local date of a specialist or gives it other hours, in place of an override that the date may
+// have. Appointments on it stay. It shows in the very next listing. store.ErrNotFound, *ValidationError.
+func (e *Clinic) PutOverride(ctx context.Context, actor record.Actor, o store.Override, once *record.Once) (store.Override, error) {
+	if _, err := e.Specialist(o.SpecialistID); err != nil {
+		return o, err
+	}
+	var m record.Mistakes
+	checkOverride(&m, "", &o)
+	if err := m.Err(); err != nil {
+		return o, err
+	}
+	o.ID = record.NewID()
+	return o, e.ChangeSchedule(ctx, &ScheduleChange{
+		Actor: actor, Action: "override.put", Subject: "specialist:" + o.SpecialistID, reason: o.Reason, after: o,
+		once: once, result: o,
+	}, func(tx store.Tx) error { return tx.PutOverride(ctx, o) })
+}
+
+// DeleteOverride gives a date its weekly hours back. store.ErrNotFound.
+func (e *Clinic) DeleteOverride(ctx context.Context, actor record.Actor, id string) error {
+	c := ScheduleChange{Actor: actor, Action: "override.deleted"}
+	return e.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
+		o, err := tx.DeleteOverride(ctx, id)
+		c.Subject = "specialist:" + o.SpecialistID
+		return err
+	})
+}
+
+// checkOverride sorts the hours of an override and refuses what cannot be meant.
+func checkOverride(m *record.Mistakes, at string, o *store.Override) {
+	o.Reason = strings.TrimSpace(o.Reason)
+	record.CheckText(m, at+"reason", o.Reason, 500, true)
+	if o.Date.Year < 2000 || o.Date.Year > 2200 {
+		m.Add(at+"date", "must be a date like 2026-12-24")
+	}
+	switch {
+	case o.Closed && len(o.Hours) > 0:
+		m.Add(at+"hours", "a closed date has no hours; leave one of the two out")
+	case !o.Closed && len(o.Hours) == 0:
+		m.Add(at+"hours", "give the hours of that date, or say \"closed\": true")
+	}
+	o.Hours = slices.Clone(o.Hours)
+	for i, w := range o.Hours {
+		checkWindow(m, at+indexed("hours", i), w)
+	}
+	slices.SortFunc(o.Hours, func(a, b store.Window) int { return int(a.Start - b.Start) })
+	for i := 1; i < len(o.Hours); i++ {
+		if o.Hours[i].Start < o.Hours[i-1].End {
+			m.Add(at+"hours", "windows overlap: %s to %s and %s to %s", o.Hours[i-1].Start, o.Hours[i-1].End, o.Hours[i].Start, o.Hours[i].End)
+		}
+	}
+}

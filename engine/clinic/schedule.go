@@ -1,0 +1,260 @@
+package clinic
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"holdfast/engine/availability"
+	"holdfast/engine/record"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// Schedule is one immutable reading of the clinic's schedule, prepared for looking things up.
+type Schedule struct {
+	store.Schedule
+	Settings       Settings
+	Zone           *time.Location // the clinic's
+	Types          map[string]*store.AppointmentType
+	SpecialistByID map[string]*store.Specialist
+	Calendars      map[string]*availability.Calendar
+	Serves         map[string][]string // appointment type ids by specialist id
+}
+
+// scheduleCache keeps the current schedule and the generation of each appointment type.
+//
+// A generation names the state of everything a type's slots are computed from. The feed moves it after every change of
+// that state (follow.go), and it is read before that state, so a list computed from older state can never be found under the
+// newer generation.
+type scheduleCache struct {
+	current atomic.Pointer[Schedule]
+	clock   atomic.Uint64 // the last generation given out; starts at the wall clock in ms so that restarts differ
+	change  sync.Mutex    // one read-change-write of a schedule row at a time
+
+	mu          sync.RWMutex
+	generations map[string]uint64 // by appointment type; a type that is missing is at base
+	base        uint64
+}
+
+// Current is the schedule as it is now. It must not be changed.
+func (e *Clinic) Current() *Schedule { return e.schedule.current.Load() }
+
+// Schedule returns the clinic's schedule as it is now. It must not be changed.
+func (e *Clinic) Schedule() *store.Schedule { return &e.Current().Schedule }
+
+// Zone is the clinic's own time zone.
+func (e *Clinic) Zone() *time.Location { return e.Current().Zone }
+
+// AppointmentType returns one active or inactive type. store.ErrNotFound.
+func (e *Clinic) AppointmentType(id string) (store.AppointmentType, error) {
+	if t, ok := e.Current().Types[id]; ok {
+		return *t, nil
+	}
+	return store.AppointmentType{}, record.ErrNoAppointmentType
+}
+
+// Specialist returns one active or inactive specialist. store.ErrNotFound.
+func (e *Clinic) Specialist(id string) (store.Specialist, error) {
+	if s, ok := e.Current().SpecialistByID[id]; ok {
+		return *s, nil
+	}
+	return store.Specialist{}, store.ErrNotFound
+}
+
+// Generation names the state that this type's slots are computed from.
+func (e *Clinic) Generation(appointmentTypeID string) uint64 {
+	c := &e.schedule
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if g, ok := c.generations[appointmentTypeID]; ok {
+		return g
+	}
+	return c.base
+}
+
+// MoveGenerations gives these types a new generation, all types if none are named, and returns it.
+func (e *Clinic) MoveGenerations(appointmentTypeIDs ...string) uint64 {
+	c := &e.schedule
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	g := c.clock.Add(1)
+	if len(appointmentTypeIDs) == 0 {
+		c.base, c.generations = g, nil
+		return g
+	}
+	if c.generations == nil {
+		c.generations = make(map[string]uint64)
+	}
+	for _, id := range appointmentTypeIDs {
+		c.generations[id] = g
+	}
+	return g
+}
+
+// ReadSchedule reads the schedule anew. The generations are the caller's to move, afterwards.
+func (e *Clinic) ReadSchedule(ctx context.Context) error {
+	read, err := e.store.Schedule(ctx)
+	if err != nil {
+		return err
+	}
+	s, err := newSchedule(read)
+	if err != nil {
+		return err
+	}
+	e.schedule.current.Store(s)
+	return nil
+}
+
+// unsetZone is the time zone of a clinic that was never set up.
+const unsetZone = "UTC"
+
+func newSchedule(read store.Schedule) (*Schedule, error) {
+	read.Clinic.Timezone = cmp.Or(read.Clinic.Timezone, unsetZone)
+	zone, err := availability.LoadZone(read.Clinic.Timezone)
+	if err != nil {
+		return nil, err
+	}
+	settings, err := readSettings(read.Clinic.Settings)
+	if err != nil {
+		return nil, fmt.Errorf("the clinic's settings cannot be read: %w", err)
+	}
+	s := &Schedule{
+		Schedule:       read,
+		Settings:       settings,
+		Zone:           zone,
+		Types:          make(map[string]*store.AppointmentType, len(read.AppointmentTypes)),
+		SpecialistByID: make(map[string]*store.Specialist, len(read.Specialists)),
+		Calendars:      make(map[string]*availability.Calendar, len(read.Specialists)),
+		Serves:         make(map[string][]string, len(read.Specialists)),
+	}
+	for i := range read.Specialists {
+		p := &s.Specialists[i]
+		s.SpecialistByID[p.ID] = p
+		if s.Calendars[p.ID], err = availability.NewCalendar(*p, read.WeeklyHours[p.ID], read.Overrides[p.ID], read.Blocks[p.ID]); err != nil {
+			return nil, err
+		}
+	}
+	for i := range read.AppointmentTypes {
+		t := &s.AppointmentTypes[i]
+		s.Types[t.ID] = t
+		for _, a := range t.Specialists {
+			s.Serves[a.SpecialistID] = append(s.Serves[a.SpecialistID], t.ID)
+		}
+	}
+	return s, nil
+}
+
+// Serves lists the appointment types that a specialist serves.
+func (e *Clinic) Serves(specialistID string) []string {
+	return e.Current().Serves[specialistID]
+}
+
+// ScheduleChange is what is recorded of one change of the schedule.
+type ScheduleChange struct {
+	Actor                   record.Actor
+	Action, Subject, reason string
+	before, after           any // for the audit log; nil where there is nothing; write may set them
+	once                    *record.Once
+	result                  any // what once answers with
+}
+
+// ChangeSchedule commits one change of the schedule. The feed makes it visible before Write returns, so the very next
+// listing shows it. A change that depends on what there is reads it in write, where nothing can come between, and says in c
+// what it found.
+func (e *Clinic) ChangeSchedule(ctx context.Context, c *ScheduleChange, write func(store.Tx) error) error {
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	return e.store.Write(ctx, func(tx store.Tx) error {
+		if err := write(tx); err != nil {
+			return err
+		}
+		before, err := record.InWords(c.before)
+		if err != nil {
+			return err
+		}
+		after, err := record.InWords(c.after)
+		if err != nil {
+			return err
+		}
+		if err := record.Audit(ctx, tx, now, c.Actor, c.Action, c.Subject, c.reason, before, after); err != nil {
+			return err
+		}
+		once := c.once
+		if once == nil && c.result != nil {
+			once = record.OnceOf(ctx)
+		}
+		return once.Remember(ctx, tx, c.result, now)
+	})
+}
+
+// assigned lists the specialists of a type, nobody if there is no such type.
+func (s *Schedule) assigned(appointmentTypeID string) []string {
+	if t := s.Types[appointmentTypeID]; t != nil {
+		return assigned(t.Specialists)
+	}
+	return nil
+}
+
+func union(a, b []string) []string {
+	all := slices.Concat(a, b)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// Publish tells the watchers. A failure costs them a live update and nothing else, so it is logged and not returned.
+func (e *Clinic) Publish(ctx context.Context, ev holds.Event) {
+	ev.At = time.Now().UTC()
+	if err := e.holds.Publish(ctx, ev); err != nil {
+		e.log.Warn("an event was not published; pages catch up when they next ask", "kind", ev.Kind, "error", err)
+	}
+}
+
+func OfSchedule(c store.Change) bool {
+	return c.Noun == store.NounClinic || c.Noun == store.NounAppointmentType || c.Noun == store.NounSpecialist
+}
+
+// FollowSchedule reads the schedule anew, once for a whole batch, moves the generations of what it concerns, and tells the
+// streams of every specialist touched.
+func (e *Clinic) FollowSchedule(ctx context.Context, changes []store.Change) {
+	before := e.Current()
+	if err := e.ReadSchedule(ctx); err != nil {
+		// The next change tries again; until then what is decided is a moment old, and the database decides in the end.
+		e.log.Error("the schedule was changed and could not be read anew", "error", err)
+		return
+	}
+	after := e.Current()
+	var specialists, types []string
+	everything := false
+	for i := range changes {
+		switch c := &changes[i]; c.Noun {
+		case store.NounClinic:
+			everything = true
+		case store.NounSpecialist:
+			specialists = append(specialists, c.ID)
+			types = append(types, union(before.Serves[c.ID], after.Serves[c.ID])...)
+		case store.NounAppointmentType:
+			types = append(types, c.ID)
+			specialists = append(append(specialists, before.assigned(c.ID)...), after.assigned(c.ID)...)
+		}
+	}
+	if everything {
+		types = nil
+	}
+	generation := e.MoveGenerations(types...)
+	for _, id := range union(specialists, nil) {
+		e.Publish(ctx, holds.Event{
+			Kind: holds.EventAvailability, Span: holds.Span{SpecialistID: id}, Generation: generation,
+			AppointmentTypeIDs: union(before.Serves[id], after.Serves[id]), // a type that was just taken away is told as well
+		})
+	}
+}
+
+// Exclusive reports whether an appointment shares its time with nobody.
+func (s *Schedule) Exclusive(t *store.Taken) bool {
+	kind := s.Types[t.AppointmentTypeID]
+	return !t.Overbook && kind != nil && kind.Capacity == 1
+}

@@ -1,0 +1,114 @@
+package clinic
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"holdfast/engine/record"
+)
+
+// Settings are what the owner of a clinic chooses. The zero value is a clinic that has chosen nothing.
+type Settings struct {
+	RequiredFields    []string `json:"requiredFields,omitempty"`    // of the patient besides the name: email, phone, contact, birthDate
+	ChangeCutoffHours int      `json:"changeCutoffHours,omitempty"` // patients change and cancel online until so long before the start
+	Accent            string   `json:"accent,omitempty"`            // one of the page's tested hues
+	Logo              string   `json:"logo,omitempty"`              // a PNG as a data: URL, at most 100 KB
+	EmbedOrigins      []string `json:"embedOrigins,omitempty"`      // sites that may frame the booking page; none: embedding is off
+	RequirePing       *bool    `json:"requirePing,omitempty"`       // specialists who are online must send heartbeats; default true
+	StaleAfterSeconds int      `json:"staleAfterSeconds,omitempty"` // how old a heartbeat may be; 0: as the server was started
+	ReminderHours     int      `json:"reminderHours,omitempty"`     // patients are reminded by mail so long before the start; 0: never
+
+	AgentTexts AgentTexts `json:"agentTexts,omitzero"` // what voice and chat agents say
+
+	Webhooks []WebhookEndpoint `json:"webhooks,omitempty"`
+}
+
+// Settings returns the clinic's settings as they are now. The lists in it must not be changed.
+func (e *Clinic) Settings() Settings { return e.Current().Settings }
+
+// readSettings reads what the store kept.
+func readSettings(raw json.RawMessage) (s Settings, err error) {
+	if len(raw) > 0 {
+		err = json.Unmarshal(raw, &s)
+	}
+	return s, err
+}
+
+// accents are the page's hues, each tested for contrast in both themes.
+var accents = []string{"kelp", "ocean", "plum", "amber", "rose", "olive"}
+
+const maxLogo = 100 << 10
+
+// checkSettings completes and checks settings that replace those in before.
+func checkSettings(m *record.Mistakes, s, before *Settings) {
+	for i, f := range s.RequiredFields {
+		if !slices.Contains([]string{"email", "phone", "contact", "birthDate"}, f) {
+			m.Add(indexed("requiredFields", i), "must be email, phone, contact (one of the two) or birthDate")
+		}
+	}
+	if s.ChangeCutoffHours < 0 || s.ChangeCutoffHours > 24*60 {
+		m.Add("changeCutoffHours", "must be 0 to %d hours", 24*60)
+	}
+	if s.StaleAfterSeconds != 0 && (s.StaleAfterSeconds < 5 || s.StaleAfterSeconds > 3600) {
+		m.Add("staleAfterSeconds", "must be 5 to 3600 seconds")
+	}
+	if s.ReminderHours < 0 || s.ReminderHours > 24*14 {
+		m.Add("reminderHours", "must be 0 (never) to %d hours", 24*14)
+	}
+	checkAgentTexts(m, &s.AgentTexts)
+	s.Webhooks = slices.Clone(s.Webhooks)
+	checkWebhooks(m, s.Webhooks, before.Webhooks)
+	if s.Accent != "" && !slices.Contains(accents, s.Accent) {
+		m.Add("accent", "must be one of %s", strings.Join(accents, ", "))
+	}
+	if s.Logo != "" {
+		png, found := strings.CutPrefix(s.Logo, "data:image/png;base64,")
+		raw, err := base64.StdEncoding.DecodeString(png)
+		if !found || err != nil || !strings.HasPrefix(string(raw), "\x89PNG\r\n\x1a\n") || len(raw) > maxLogo {
+			m.Add("logo", "must be a PNG of at most 100 KB as a data: URL")
+		}
+	}
+	for i, o := range s.EmbedOrigins {
+		if !isOrigin(o) {
+			m.Add(indexed("embedOrigins", i), "must be an origin like https://www.example.org: no path, no wildcard, small letters")
+		}
+	}
+}
+
+// isOrigin reports whether s is the origin of one site as browsers write it: scheme, host and perhaps a port.
+func isOrigin(s string) bool {
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Scheme+"://"+u.Host != s {
+		return false
+	}
+	host, port := u.Hostname(), u.Port()
+	if n, err := strconv.Atoi(port); port != "" && (err != nil || n < 1 || n > 65535 || strconv.Itoa(n) != port) || strings.HasSuffix(u.Host, ":") {
+		return false
+	}
+	if a, err := netip.ParseAddr(host); err == nil {
+		return a.Zone() == ""
+	}
+	for label := range strings.SplitSeq(host, ".") {
+		if strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || strings.Trim(label, "-") != label || label == "" {
+			return false
+		}
+	}
+	return true
+}
+
+// audited is what the audit log keeps of settings: the logo's bytes and the webhooks' secrets are left out.
+func (s Settings) audited() Settings {
+	s.Webhooks = slices.Clone(s.Webhooks)
+	for i := range s.Webhooks {
+		s.Webhooks[i].Secret = ""
+	}
+	if s.Logo != "" {
+		s.Logo = "(a PNG)"
+	}
+	return s
+}

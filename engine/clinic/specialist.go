@@ -1,0 +1,268 @@
+package clinic
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/engine/availability"
+	"holdfast/engine/record"
+	"holdfast/store"
+)
+
+// CreateSpecialist adds a specialist; an empty id is made, an empty zone is the clinic's. *ValidationError.
+func (e *Clinic) CreateSpecialist(ctx context.Context, actor record.Actor, p store.Specialist) (store.Specialist, error) {
+	if p.ID == "" {
+		p.ID = record.NewID()
+	}
+	return e.putSpecialist(ctx, actor, "specialist.created", p.ID, func(before *store.Specialist) (store.Specialist, error) {
+		if before != nil {
+			return p, record.Invalid("id", "this id is in use; choose another, or change that specialist with PATCH")
+		}
+		return p, nil
+	})
+}
+
+// UpdateSpecialist lets edit change one specialist. store.ErrNotFound, *ValidationError.
+func (e *Clinic) UpdateSpecialist(ctx context.Context, actor record.Actor, id string, edit func(*store.Specialist)) (store.Specialist, error) {
+	return e.putSpecialist(ctx, actor, "specialist.changed", id, func(before *store.Specialist) (store.Specialist, error) {
+		if before == nil {
+			return store.Specialist{}, store.ErrNotFound
+		}
+		p := *before
+		edit(&p)
+		p.ID = id
+		return p, nil
+	})
+}
+
+// ArchiveSpecialist takes a specialist out of every listing; the appointments stay. store.ErrNotFound.
+func (e *Clinic) ArchiveSpecialist(ctx context.Context, actor record.Actor, id string) error {
+	e.schedule.change.Lock()
+	defer e.schedule.change.Unlock()
+	var p store.Specialist
+	c := ScheduleChange{Actor: actor, Action: "specialist.archived", Subject: "specialist:" + id}
+	err := e.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
+		s, err := StoredSchedule(ctx, tx)
+		if err != nil {
+			return err
+		}
+		before := specialistIn(&s, id)
+		if before == nil {
+			return store.ErrNotFound
+		}
+		p, c.before = *before, *before
+		if err := tx.ArchiveSpecialist(ctx, id); err != nil {
+			return err
+		}
+		return endSignInsOf(ctx, tx, id)
+	})
+	if err == nil {
+		p.Active = false
+		e.SpecialistChanged(context.WithoutCancel(ctx), p)
+	}
+	return err
+}
+
+// putSpecialist stores what edit makes of the specialist as it is; before is nil if there is none.
+func (e *Clinic) putSpecialist(ctx context.Context, actor record.Actor, action, id string,
+	edit func(before *store.Specialist) (store.Specialist, error)) (store.Specialist, error) {
+	e.schedule.change.Lock()
+	defer e.schedule.change.Unlock()
+	var p store.Specialist
+	c := ScheduleChange{Actor: actor, Action: action, Subject: "specialist:" + id}
+	err := e.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
+		s, err := StoredSchedule(ctx, tx)
+		if err != nil {
+			return err
+		}
+		before := specialistIn(&s, id)
+		if p, err = edit(before); err != nil {
+			return err
+		}
+		if p.Timezone == "" {
+			p.Timezone = s.Clinic.Timezone
+		}
+		var m record.Mistakes
+		checkSpecialist(&m, "", &p)
+		if err := m.Err(); err != nil {
+			return err
+		}
+		c.after, c.result = p, p
+		if before != nil {
+			c.before = *before
+		}
+		if err := tx.PutSpecialist(ctx, p); err != nil || p.Active {
+			return err
+		}
+		return endSignInsOf(ctx, tx, p.ID)
+	})
+	if err == nil {
+		e.SpecialistChanged(context.WithoutCancel(ctx), p)
+	}
+	return p, err
+}
+
+// specialistIn finds a specialist in a schedule that was read; nil if it is not there.
+func specialistIn(s *store.Schedule, id string) *store.Specialist {
+	for i := range s.Specialists {
+		if s.Specialists[i].ID == id {
+			return &s.Specialists[i]
+		}
+	}
+	return nil
+}
+
+// endSignInsOf signs out whoever works as this specialist.
+func endSignInsOf(ctx context.Context, tx store.Tx, specialistID string) error {
+	users, err := tx.Users(ctx)
+	if err != nil {
+		return err
+	}
+	for _, u := range users {
+		if u.Role == store.RoleSpecialist && u.SpecialistID == specialistID {
+			if _, err := tx.DeleteSignIns(ctx, u.ID, ""); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func checkSpecialist(m *record.Mistakes, at string, p *store.Specialist) {
+	p.Name, p.Email = strings.TrimSpace(p.Name), strings.TrimSpace(p.Email)
+	record.CheckID(m, at+"id", p.ID)
+	if p.Name == "" {
+		m.Add(at+"name", "give the specialist a name")
+	}
+	record.CheckText(m, at+"name", p.Name, 200, false)
+	checkZone(m, at+"timezone", p.Timezone)
+	if p.Email != "" {
+		record.CheckEmail(m, at+"email", p.Email)
+	}
+	if p.MaxSessions < 0 || p.MaxSessions > 1000 {
+		m.Add(at+"maxSessions", "must be 0 to 1000")
+	}
+}
+
+func checkZone(m *record.Mistakes, field, name string) {
+	if _, err := availability.LoadZone(name); err != nil {
+		m.Add(field, "must be an IANA time zone like Europe/Berlin, not %q", clip(name))
+	}
+}
+
+// WeeklyHours returns the weekly hours of one specialist. store.ErrNotFound.
+func (e *Clinic) WeeklyHours(specialistID string) ([]store.WeeklyWindow, error) {
+	s := e.Current()
+	if s.SpecialistByID[specialistID] == nil {
+		return nil, store.ErrNotFound
+	}
+	return s.WeeklyHours[specialistID], nil
+}
+
+// PutWeeklyHours replaces all weekly hours of one specialist. Appointments outside the new hours stay. store.ErrNotFound,
+// *ValidationError.
+func (e *Clinic) PutWeeklyHours(ctx context.Context, actor record.Actor, specialistID string, hours []store.WeeklyWindow) error {
+	hours, err := checkedHours(hours)
+	if err != nil {
+		return err
+	}
+	c := ScheduleChange{
+		Actor: actor, Action: "weeklyhours.replaced", Subject: "specialist:" + specialistID, after: hours,
+	}
+	return e.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
+		s, err := StoredSchedule(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if specialistIn(&s, specialistID) == nil {
+			return store.ErrNotFound
+		}
+		c.before = s.WeeklyHours[specialistID]
+		return tx.PutWeeklyHours(ctx, specialistID, hours)
+	})
+}
+
+// DryRunWeeklyHours lists the slots of one type that these hours would give a specialist, changing nothing. Live holds
+// are left out of account. store.ErrNotFound, *ValidationError.
+func (e *Clinic) DryRunWeeklyHours(ctx context.Context, specialistID, appointmentTypeID string, hours []store.WeeklyWindow, from, to store.Date) ([]availability.Slot, error) {
+	s := e.Current()
+	p := s.SpecialistByID[specialistID]
+	t := s.Types[appointmentTypeID]
+	if p == nil || t == nil {
+		return nil, store.ErrNotFound
+	}
+	hours, err := checkedHours(hours)
+	if err != nil {
+		return nil, err
+	}
+	// What is still switched off is prepared before it is opened: the answer is what it would give then.
+	opened, openedType := *p, *t
+	opened.Active, openedType.Active = true, true
+	calendar, err := availability.NewCalendar(opened, hours, s.Overrides[specialistID], s.Blocks[specialistID])
+	if err != nil {
+		return nil, err
+	}
+	begin, end := availability.StartOfDay(calendar.Zone(), from), availability.StartOfDay(calendar.Zone(), to)
+	first, last := availability.Around(&openedType, begin, end)
+	taken, err := e.store.Taken(ctx, []string{specialistID}, first, last)
+	if err != nil {
+		return nil, err
+	}
+	slots := availability.Pool([]*availability.Calendar{calendar}, &openedType, begin, end, taken)
+	now := time.Now()
+	return slices.DeleteFunc(slots, func(slot availability.Slot) bool { return availability.WithinNotice(t, slot.Start, now) != "" }), nil
+}
+
+func checkedHours(hours []store.WeeklyWindow) ([]store.WeeklyWindow, error) {
+	var m record.Mistakes
+	hours = checkHours(&m, "", hours)
+	return hours, m.Err()
+}
+
+// checkHours sorts weekly hours and refuses windows that are reversed, empty, or overlap on one day.
+func checkHours(m *record.Mistakes, at string, hours []store.WeeklyWindow) []store.WeeklyWindow {
+	hours = slices.Clone(hours)
+	if len(hours) > 7*48 {
+		m.Add(at+"weeklyHours", "at most %d windows", 7*48)
+		return hours
+	}
+	for i, w := range hours {
+		if w.Weekday < 0 || w.Weekday > 6 {
+			m.Add(at+indexed("weeklyHours", i)+".weekday", "must be a weekday like monday")
+		}
+		checkWindow(m, at+indexed("weeklyHours", i), w.Window)
+	}
+	monday := func(w store.Weekday) int { return (int(w) + 6) % 7 }
+	slices.SortStableFunc(hours, func(a, b store.WeeklyWindow) int {
+		if d := monday(a.Weekday) - monday(b.Weekday); d != 0 {
+			return d
+		}
+		return int(a.Start - b.Start)
+	})
+	for i := 1; i < len(hours); i++ {
+		if hours[i].Weekday == hours[i-1].Weekday && hours[i].Start < hours[i-1].End {
+			m.Add(at+"weeklyHours", "%s has windows that overlap: %s to %s and %s to %s",
+				hours[i].Weekday, hours[i-1].Start, hours[i-1].End, hours[i].Start, hours[i].End)
+		}
+	}
+	return hours
+}
+
+func checkWindow(m *record.Mistakes, field string, w store.Window) {
+	if w.Start < 0 || w.Start >= 1440 || w.End <= w.Start || w.End > 1440 {
+		m.Add(field, "must start before it ends, between 00:00 and 24:00 of one day; split hours that cross midnight")
+	}
+}
+
+func indexed(list string, i int) string { return fmt.Sprintf("%s[%d]", list, i) }
+
+// clip shortens what somebody sent before it is said back.
+func clip(s string) string {
+	if len(s) > 64 {
+		return s[:64] + "…"
+	}
+	return s
+}

@@ -1,0 +1,113 @@
+package outbound
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"holdfast/store"
+)
+
+// # Waits, and a clock that is set
+//
+// The queue keeps instants of the wall clock, since they outlive the process. A wait is a length of time all the same:
+// when somebody sets the clock, whatever waits is planned anew, so that nothing is hurried and nothing stands still. Only
+// what is due at an instant that people know, such as a reminder, stays where it is.
+
+// clockEvery is how often the clock is looked at, besides before every attempt and after it.
+const clockEvery = 10 * time.Second
+
+// queueClock notices that the wall clock was set.
+type queueClock struct {
+	mu sync.RWMutex // held for reading while an operation is taken, for writing while waits are planned anew
+	// The clocks when they were last taken for right: at with its monotonic reading, shown on the wall.
+	at, shown time.Time
+}
+
+// stepped says by how much the wall clock was set. Steps of up to a second add up until they matter.
+func (c *queueClock) stepped(now, wall time.Time) time.Duration {
+	step := wall.Round(0).Sub(c.shown) - now.Sub(c.at)
+	if !c.at.IsZero() && step.Abs() <= time.Second {
+		return 0
+	}
+	known := !c.at.IsZero()
+	if c.at, c.shown = now, wall.Round(0); !known {
+		return 0
+	}
+	return step
+}
+
+// wall is what the wall clock shows.
+func (e *Outbound) wall() time.Time {
+	if e.Options.Wall != nil {
+		return e.Options.Wall()
+	}
+	return time.Now()
+}
+
+// Now is what the wall clock shows, as it is stored.
+func (e *Outbound) now() time.Time { return e.wall().UTC().Truncate(time.Millisecond) }
+
+// watchClock looks at the clock until ctx ends.
+func (e *Outbound) watchClock(ctx context.Context) {
+	tick := time.NewTicker(clockEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			e.heedClock(ctx)
+		}
+	}
+}
+
+// heedClock plans what waits anew if the clock was set.
+func (e *Outbound) heedClock(ctx context.Context) {
+	e.clock.mu.Lock()
+	defer e.clock.mu.Unlock()
+	step := e.clock.stepped(time.Now(), e.wall())
+	if step == 0 {
+		return
+	}
+	e.log.Warn("the clock was set; what waits in the queue is planned anew", "by", step.Round(time.Millisecond))
+	if err := e.shiftWaits(ctx, step); err != nil && ctx.Err() == nil {
+		e.queueFailed("some operations wait for an instant of the clock as it was before", err)
+	}
+	e.ringLanes()
+}
+
+// shiftWaits moves the end of every wait by what the clock was set by.
+func (e *Outbound) shiftWaits(ctx context.Context, by time.Duration) error {
+	before := e.now().Add(-by)
+	for after := ""; ; {
+		list, err := e.Queue.Operations(ctx, store.OperationFilter{Status: store.OperationPending, After: after, Limit: 500})
+		if err != nil {
+			return err
+		}
+		for _, op := range list {
+			after = op.ID
+			due := !op.NextAttemptAt.After(before)
+			if this, _ := e.Outbox.Held(op.ID, ""); this || by > 0 && due || onTheDay(&op) {
+				continue
+			}
+			op.NextAttemptAt = op.NextAttemptAt.Add(by)
+			if !op.AttemptedAt.IsZero() {
+				op.AttemptedAt = op.AttemptedAt.Add(by) // a quarantine counts from it after a restart
+			}
+			if err := e.Queue.Change(ctx, op, "changed", "the clock was set"); err != nil {
+				return err
+			}
+		}
+		if len(list) < 500 {
+			return nil
+		}
+	}
+}
+
+// onTheDay reports whether op waits for an instant and not for a while: a reminder that was never tried.
+func onTheDay(op *store.Operation) bool {
+	var p mailPayload
+	return op.Kind == store.Email && op.AttemptedAt.IsZero() && json.Unmarshal(op.Payload, &p) == nil && p.Notice == mailReminder
+}

@@ -1,0 +1,268 @@
+package outbound
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"holdfast/engine/booking"
+	"holdfast/engine/upstream"
+	"holdfast/store"
+)
+
+// lane works off some kinds of operations, the earliest due first, so that an e-mail never waits behind the upstream's
+// pace. It sleeps until something is due; its cost does not grow with what is waiting.
+type lane struct {
+	kinds []store.OperationKind
+	width int // how many are in delivery at a time
+	bell  bell
+
+	mu sync.Mutex
+	// While the far side is away the lane rests: nothing is taken, and everything keeps its place.
+	restUntil time.Time
+	failures  int
+}
+
+// newLanes sorts the kinds of operation by what they would wait for. Upstream writes go one at a time; what is short and
+// has no pace of its own goes beside them.
+func newLanes() []*lane {
+	return []*lane{
+		{kinds: []store.OperationKind{store.UpstreamBook, store.UpstreamReschedule}, width: 1},
+		{kinds: []store.OperationKind{store.UpstreamCancel, store.UpstreamComment}, width: 1},
+		{kinds: []store.OperationKind{store.Webhook}, width: 8}, // one call at a time to each address
+		{kinds: []store.OperationKind{store.Email}, width: 2},
+	}
+}
+
+// prepareOutbound says how each kind of operation is delivered.
+func (e *Outbound) prepareOutbound() {
+	e.Queue, e.queueReady, e.directs = e.Options.Queue, make(chan struct{}), make(chan *direct)
+	e.deliver = make(map[store.OperationKind]delivery)
+	e.asks = upstream.NewPacer(e.Options.Pacer.Spacing())
+	if e.Options.Upstream != nil {
+		write := delivery{attempt: e.deliverWrite, ended: e.upstreamEnded, promisedOn: true}
+		e.deliver[store.UpstreamBook], e.deliver[store.UpstreamReschedule] = write, write
+		e.deliver[store.UpstreamCancel] = delivery{attempt: e.deliverCancel, ended: e.upstreamEnded, promisedOn: true}
+		e.deliver[store.UpstreamComment] = delivery{attempt: e.deliverComment}
+	}
+}
+
+// Work is what keeps outbound calls going: the relay, a worker for each place in a lane, and direct attempts.
+func (e *Outbound) Work() []func(context.Context) {
+	if e.Queue == nil {
+		return nil
+	}
+	work := []func(context.Context){e.relayOperations, e.pruneQueue, e.runDirects, e.watchClock}
+	for _, l := range newLanes() {
+		if _, ok := e.deliver[l.kinds[0]]; !ok {
+			continue
+		}
+		e.lanes = append(e.lanes, l)
+		for range l.width {
+			work = append(work, func(ctx context.Context) { e.workLane(ctx, l) })
+		}
+	}
+	return work
+}
+
+func (e *Outbound) ringLanes() {
+	for _, l := range e.lanes {
+		l.bell.ring()
+	}
+}
+
+// laneOf is the lane that delivers a kind, or nil.
+func (e *Outbound) laneOf(kind store.OperationKind) *lane {
+	for _, l := range e.lanes {
+		for _, k := range l.kinds {
+			if k == kind {
+				return l
+			}
+		}
+	}
+	return nil
+}
+
+// resting says until when the lane does nothing; a past instant if it works.
+func (l *lane) resting() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.restUntil
+}
+
+// rest lets the lane sleep, longer each time until wake, and reports whether it worked until now. Several who find nobody
+// at once count once.
+func (l *lane) rest(now time.Time, base time.Duration) (worked bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.restUntil.After(now) {
+		return false
+	}
+	l.failures++
+	l.restUntil = now.Add(store.Backoff(base, l.failures))
+	return l.failures == 1
+}
+
+// wake ends the rest, and reports whether there was one.
+func (l *lane) wake() (rested bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	rested = l.failures > 0
+	l.failures, l.restUntil = 0, time.Time{}
+	return rested
+}
+
+// wakeFor ends the rest of whatever delivers a kind: a person wants it tried now.
+func (e *Outbound) wakeFor(kind store.OperationKind) {
+	if l := e.laneOf(kind); l != nil {
+		l.wake()
+	}
+	if kind == store.Webhook {
+		e.hookRests.wakeAll()
+	}
+}
+
+// workLane delivers what is due, until ctx ends.
+func (e *Outbound) workLane(ctx context.Context, l *lane) {
+	select {
+	case <-e.queueReady:
+	case <-ctx.Done():
+	}
+	for ctx.Err() == nil {
+		rung := l.bell.listen()
+		e.heedClock(ctx)
+		wait := time.Until(l.resting())
+		if wait <= 0 {
+			wait = -1 // until it is rung
+			due, err := e.Queue.NextDue(ctx, l.kinds...)
+			switch {
+			case err == nil:
+				wait = max(0, due.Sub(e.now()))
+			case ctx.Err() == nil && !errors.Is(err, store.ErrNotFound):
+				e.queueFailed("the queue cannot be asked what is due", err)
+				wait = relayRetry
+			}
+		}
+		if wait != 0 {
+			Sleep(ctx, wait, rung)
+			continue
+		}
+		if err := e.workOne(ctx, l); err != nil && ctx.Err() == nil {
+			e.queueFailed("an operation was not taken; the next try is soon", err)
+			Sleep(ctx, relayRetry, nil)
+		}
+	}
+}
+
+// workOne takes one operation and makes one attempt at it.
+func (e *Outbound) workOne(ctx context.Context, l *lane) error {
+	e.clock.mu.RLock()
+	op, err := e.Queue.Take(ctx, e.now(), l.kinds...)
+	e.clock.mu.RUnlock()
+	if errors.Is(err, store.ErrNotFound) {
+		return nil // another worker was first
+	}
+	if err != nil {
+		return err
+	}
+	if this, _ := e.Outbox.Held(op.ID, ""); this {
+		e.settle(ctx, op, outcome{end: later, at: e.now().Add(time.Second)})
+		return nil
+	}
+	known, promised, err := e.FindPromise(ctx, op.ID)
+	switch {
+	case err != nil:
+		e.settle(ctx, op, outcome{end: later, at: e.now().Add(10 * time.Second), detail: unread(ctx)})
+		return nil
+	case !promised: // its end was recorded, and the process stopped before the queue was told; or it was given up
+		op.Status, op.FinishedAt, op.NextAttemptAt, op.Unknown = store.OperationCompleted, e.now(), time.Time{}, false
+		return e.Queue.Change(ctx, op, "completed", "its end was recorded before")
+	case known.Status.Final():
+		return e.Queue.Change(ctx, known, string(known.Status), "its end was recorded before")
+	}
+	o := e.attempt(ctx, &op)
+	switch {
+	case o.end == away, o.end == unknown && e.doubt.Load() > 1: // one write more that nobody knows of would be no use
+		if l.rest(time.Now(), e.Options.Outbound.Backoff) {
+			e.log.Warn("nothing can be delivered for now; what is waiting keeps its place and is tried again", "kind", op.Kind, "reason", o.detail)
+		}
+	case o.end != later && o.end != needless && o.end != unseen && o.end != unknown: // those have not seen the far side at work
+		if l.wake() {
+			e.log.Info("deliveries go out again", "kind", op.Kind)
+		}
+	}
+	e.settle(ctx, op, o)
+	if o.end == away {
+		return e.giveUpLate(ctx, l)
+	}
+	return nil
+}
+
+func (e *Outbound) attempt(ctx context.Context, op *store.Operation) outcome {
+	switch {
+	case op.Result != "": // it took effect, and that could not be recorded
+		return outcome{end: Delivered, result: op.Result}
+	case expired(op, e.now()):
+		return outcome{end: Refused, detail: tooLateFor(op)}
+	}
+	return e.deliver[op.Kind].attempt(ctx, op)
+}
+
+const tooLateDetail = "too late to deliver: the appointment is about to start"
+
+func tooLate(op *store.Operation, now time.Time) bool {
+	return !op.Deadline.IsZero() && !now.Before(op.Deadline)
+}
+
+// expired reports whether op is too late and can end without being asked after: an upstream write of unknown outcome
+// cannot, a mail or a webhook always can.
+func expired(op *store.Operation, now time.Time) bool {
+	return tooLate(op, now) && !(op.Unknown && booking.ChannelOf(op.Kind) == "upstream")
+}
+
+// tooLateFor says why op is given up, with what stood in its way.
+func tooLateFor(op *store.Operation) string {
+	switch {
+	case booking.ChannelOf(op.Kind) == "upstream":
+		return tooLateDetail
+	case op.LastError == "":
+		return "it could not be delivered in time"
+	}
+	return "it could not be delivered in time: " + op.LastError
+}
+
+// giveUpLate ends what became too late while its lane rests: a lane that works sees it by itself.
+func (e *Outbound) giveUpLate(ctx context.Context, l *lane) error {
+	for after := ""; ; {
+		list, err := e.Queue.Operations(ctx, store.OperationFilter{Status: store.OperationPending, After: after, Limit: 500})
+		if err != nil {
+			return err
+		}
+		for _, op := range list {
+			after = op.ID
+			if e.laneOf(op.Kind) == l && expired(&op, e.now()) {
+				e.settle(ctx, op, outcome{end: Refused, detail: tooLateFor(&op)})
+			}
+		}
+		if len(list) < 500 {
+			return nil
+		}
+	}
+}
+
+// pruneQueue forgets operations that were delivered long ago.
+func (e *Outbound) pruneQueue(ctx context.Context) {
+	tick := time.NewTicker(time.Hour)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-tick.C:
+			if _, err := e.Queue.Prune(ctx, now.Add(-e.Options.Keep)); err != nil && ctx.Err() == nil {
+				e.log.Warn("delivered operations were not forgotten; the next try is in an hour", "error", err)
+			}
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package outbound
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"holdfast/engine/notice"
+	"holdfast/store"
+)
+
+// letters are the words of the mails in one language. Placeholders: {name}, {clinic}, {what}, {who}, {when}, {where},
+// {link}, {phone}. Lines whose placeholder is empty are left out.
+type letters struct {
+	Weekdays [7]string // Sunday first
+	Months   [12]string
+	date     string // with {weekday} {day} {month} {year}
+	time     string // between date and times
+	subject  map[string]string
+	opening  map[string]string
+	details  string
+	manage   string
+	closing  string
+}
+
+var LettersIn = map[string]*letters{
+	"en": {
+		Weekdays: [7]string{"Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"},
+		Months:   [12]string{"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"},
+		date:     "{weekday} {day} {month} {year}", time: "{date}, {start} to {end}",
+		subject: map[string]string{
+			mailConfirmation: "Your appointment on {day}", mailCancellation: "Cancelled: your appointment on {day}", mailReschedule: "New time: your appointment on {day}",
+			mailReminder: "Reminder: your appointment on {day}", mailFailed: "Your appointment on {day} could not be completed", mailStaff: "A booking needs your attention: {day}",
+		},
+		opening: map[string]string{
+			mailConfirmation: "your appointment is booked.", mailCancellation: "your appointment was cancelled.", mailReschedule: "your appointment has a new time.",
+			mailReminder: "this is a reminder of your appointment.",
+			mailFailed:   "we are sorry: your booking could not be completed in our system. Please call us, so that we can find a time together.",
+			mailStaff:    "a booking could not be written to the practice system. Please look at the queue page and decide what to do.",
+		},
+		details: "What: {what}\nWhen: {when}\nWith: {who}\nWhere: {where}\n",
+		manage:  "To change or cancel it: {link}\n", closing: "Questions? Call {phone}.\n\n{clinic}\n",
+	},
+	"de": {
+		Weekdays: [7]string{"Sonntag", "Montag", "Dienstag", "Mittwoch", "Donnerstag", "Freitag", "Samstag"},
+		Months:   [12]string{"Januar", "Februar", "März", "April", "Mai", "Juni", "Juli", "August", "September", "Oktober", "November", "Dezember"},
+		date:     "{weekday}, {day}. {month} {year}", time: "{date}, {start} bis {end} Uhr",
+		subject: map[string]string{
+			mailConfirmation: "Ihr Termin am {day}", mailCancellation: "Abgesagt: Ihr Termin am {day}", mailReschedule: "Neue Zeit: Ihr Termin am {day}",
+			mailReminder: "Erinnerung: Ihr Termin am {day}", mailFailed: "Ihr Termin am {day} konnte nicht eingetragen werden", mailStaff: "Eine Buchung braucht Ihre Aufmerksamkeit: {day}",
+		},
+		opening: map[string]string{
+			mailConfirmation: "Ihr Termin ist gebucht.", mailCancellation: "Ihr Termin wurde abgesagt.", mailReschedule: "Ihr Termin hat eine neue Zeit.",
+			mailReminder: "wir erinnern Sie an Ihren Termin.",
+			mailFailed:   "es tut uns leid: Ihre Buchung konnte in unserem System nicht eingetragen werden. Bitte rufen Sie uns an, damit wir gemeinsam eine Zeit finden.",
+			mailStaff:    "eine Buchung konnte nicht in das Praxissystem geschrieben werden. Bitte entscheiden Sie auf der Seite „Warteschlange“, was geschehen soll.",
+		},
+		details: "Was: {what}\nWann: {when}\nBei: {who}\nWo: {where}\n",
+		manage:  "Ändern oder absagen: {link}\n", closing: "Fragen? Rufen Sie an: {phone}.\n\n{clinic}\n",
+	},
+	"es": {
+		Weekdays: [7]string{"domingo", "lunes", "martes", "miércoles", "jueves", "viernes", "sábado"},
+		Months:   [12]string{"enero", "febrero", "marzo", "abril", "mayo", "junio", "julio", "agosto", "septiembre", "octubre", "noviembre", "diciembre"},
+		date:     "{weekday} {day} de {month} de {year}", time: "{date}, de {start} a {end}",
+		subject: map[string]string{
+			mailConfirmation: "Su cita del {day}", mailCancellation: "Cancelada: su cita del {day}", mailReschedule: "Nueva hora: su cita del {day}",
+			mailReminder: "Recordatorio: su cita del {day}", mailFailed: "No se pudo completar su cita del {day}", mailStaff: "Una reserva necesita su atención: {day}",
+		},
+		opening: map[string]string{
+			mailConfirmation: "su cita está reservada.", mailCancellation: "su cita se ha cancelado.", mailReschedule: "su cita tiene una nueva hora.",
+			mailReminder: "le recordamos su cita.",
+			mailFailed:   "lo sentimos: su reserva no se pudo completar en nuestro sistema. Llámenos, por favor, y buscaremos una hora juntos.",
+			mailStaff:    "una reserva no se pudo escribir en el sistema de la consulta. Por favor, decida en la página de la cola qué hacer.",
+		},
+		details: "Qué: {what}\nCuándo: {when}\nCon: {who}\nDónde: {where}\n",
+		manage:  "Para cambiarla o cancelarla: {link}\n", closing: "¿Preguntas? Llame al {phone}.\n\n{clinic}\n",
+	},
+}
+
+// writeMail fills in subject and text, in the clinic's language where we have it. Times are wall clock where the
+// specialist is.
+func (e *Outbound) writeMail(m *notice.Mail, name string, a *store.Appointment, link string) {
+	s := e.clinic.Current()
+	language, _, _ := strings.Cut(s.Clinic.Locale, "-")
+	words := LettersIn[strings.ToLower(language)]
+	if words == nil {
+		words = LettersIn["en"]
+	}
+	what, who, zone := a.AppointmentTypeID, "", s.Zone
+	if t := s.Types[a.AppointmentTypeID]; t != nil {
+		what = t.Name
+	}
+	if p := s.SpecialistByID[a.SpecialistID]; p != nil {
+		who, zone = p.Name, s.Calendars[a.SpecialistID].Zone()
+	}
+	day := words.day(a.SlotStart.In(zone))
+	when := strings.NewReplacer("{date}", day, "{start}", a.SlotStart.In(zone).Format("15:04"), "{end}", a.SlotEnd.In(zone).Format("15:04")).Replace(words.time)
+	if zone.String() != s.Zone.String() {
+		when += " (" + zone.String() + ")"
+	}
+	values := map[string]string{"what": what, "when": when, "who": who, "where": s.Clinic.Address, "link": link, "phone": s.Clinic.Phone, "clinic": s.Clinic.Name}
+	if name == mailCancellation || name == mailFailed || name == mailStaff {
+		values["link"] = ""
+	}
+	m.Subject = strings.ReplaceAll(words.subject[name], "{day}", day)
+	greeting := ""
+	if m.ToName != "" && name != mailStaff {
+		greeting = m.ToName + ",\n\n"
+	}
+	m.Text = greeting + words.opening[name] + "\n\n" + fill(words.details, values) + "\n" + fill(words.manage, values) + fill(words.closing, values)
+}
+
+func (w *letters) day(t time.Time) string {
+	return strings.NewReplacer("{weekday}", w.Weekdays[t.Weekday()], "{day}", fmt.Sprint(t.Day()), "{month}", w.Months[t.Month()-1], "{year}", fmt.Sprint(t.Year())).Replace(w.date)
+}
+
+// fill puts values into lines and leaves out those whose value is empty.
+func fill(text string, values map[string]string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		empty := false
+		for name, value := range values {
+			placeholder := "{" + name + "}"
+			if strings.Contains(line, placeholder) {
+				empty = empty || value == ""
+				line = strings.ReplaceAll(line, placeholder, strings.ReplaceAll(value, "\n", ", "))
+			}
+		}
+		if !empty {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,58 @@
+package outbound
+
+import (
+	"context"
+	"net/mail"
+	"strings"
+	"time"
+
+	"holdfast/engine/notice"
+)
+
+// MailDelivery is what became of a mail.
+type MailDelivery string
+
+// The ways a test mail can go.
+const (
+	MailSent   MailDelivery = "sent"   // the mail server has taken it
+	MailFile   MailDelivery = "file"   // no mail server is configured: it is an .eml file in the data directory
+	MailFailed MailDelivery = "failed" // the mail server did not take it
+	MailNone   MailDelivery = "none"   // this server sends no mail at all
+)
+
+// testLetters are the subject and the text of a test mail, by language.
+var testLetters = map[string][2]string{
+	"en": {"Test mail of {clinic}", "this is a test. Mail from {clinic} arrives here.\n\nYou asked for it in the settings; nothing else is to be done.\n"},
+	"de": {"Testmail von {clinic}", "das ist ein Test. Mail von {clinic} kommt hier an.\n\nSie haben ihn in den Einstellungen ausgelöst; es ist nichts weiter zu tun.\n"},
+	"es": {"Correo de prueba de {clinic}", "esto es una prueba. El correo de {clinic} llega aquí.\n\nLo pidió usted en los ajustes; no hay que hacer nada más.\n"},
+}
+
+// TestMail sends one message to somebody of the staff at once, past the queue, so that who asked sees what becomes of
+// it. The detail says in words why it failed, and is empty otherwise.
+func (e *Outbound) TestMail(ctx context.Context, to mail.Address) (MailDelivery, string) {
+	mailer := e.Options.Notices.Mailer
+	if mailer == nil {
+		return MailNone, ""
+	}
+	clinic := &e.clinic.Schedule().Clinic
+	language, _, _ := strings.Cut(clinic.Locale, "-")
+	words, known := testLetters[strings.ToLower(language)]
+	if !known {
+		words = testLetters["en"]
+	}
+	name := strings.NewReplacer("{clinic}", clinic.Name)
+	text := name.Replace(words[1])
+	if to.Name != "" {
+		text = to.Name + ",\n\n" + text
+	}
+	err := mailer.Send(ctx, notice.Mail{
+		ID: e.Outbox.Ids.Next(time.Now()), To: to.Address, ToName: to.Name, From: e.sender(), ReplyTo: clinic.Email, Subject: name.Replace(words[0]), Text: text,
+	})
+	switch {
+	case err != nil:
+		return MailFailed, err.Error()
+	case mailer.ToFiles():
+		return MailFile, ""
+	}
+	return MailSent, ""
+}

@@ -1,0 +1,312 @@
+package outbound
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/mail"
+	"slices"
+	"time"
+
+	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
+	"holdfast/engine/notice"
+	"holdfast/engine/record"
+	"holdfast/store"
+)
+
+// # Who is told what
+//
+// A change of an appointment promises its notices in its own transaction, as operations beside the upstream write. A mail
+// is written when it is delivered, from what the appointment is then, so no personal data waits in the queue. A webhook
+// says what was decided, without the person.
+
+// NoticeOptions are how people and programs are told.
+type NoticeOptions struct {
+	Mailer  *notice.Mailer // nil: nobody gets mail
+	Hooks   *notice.Hooks  // nil: webhooks are off
+	From    string         // sender address; default: the clinic's own
+	BaseURL string         // for manage links, without a slash at the end; empty: mails carry no link
+}
+
+// Notices by mail, as the delivery log calls them.
+const (
+	mailConfirmation = "confirmation"
+	mailCancellation = "cancellation"
+	mailReschedule   = "reschedule"
+	mailReminder     = "reminder"
+	mailFailed       = "could_not_be_completed"
+	mailStaff        = "staff_attention"
+)
+
+// mailPayload is all that an e-mail operation keeps.
+type mailPayload struct {
+	Notice string `json:"notice"`
+}
+
+// hookPayload is a webhook on its way: to whom, and the very bytes.
+type hookPayload struct {
+	EndpointID string          `json:"endpointId"`
+	Body       json.RawMessage `json:"body"`
+}
+
+// prepareNotices says how mail and webhooks are delivered and what promises them.
+func (e *Outbound) prepareNotices() {
+	if e.Queue == nil {
+		return
+	}
+	if e.Options.Notices.Mailer != nil {
+		e.deliver[store.Email] = delivery{attempt: e.deliverMail}
+		e.notices = append(e.notices, e.mailCalls)
+	}
+	if e.Options.Notices.Hooks != nil {
+		e.deliver[store.Webhook] = delivery{attempt: e.deliverHook}
+		e.notices = append(e.notices, e.hookCalls)
+	}
+}
+
+// mailCalls are the mails that a change promises.
+func (e *Outbound) mailCalls(c *booking.Change) []booking.Promise {
+	var calls []booking.Promise
+	add := func(name string, due time.Time) {
+		op := e.newOperation(store.Email, c.After, c.At)
+		op.NextAttemptAt, op.Deadline = due, earlier(c.After.SlotEnd, due.Add(e.Options.Outbound.NoticeAge))
+		op.Payload, _ = json.Marshal(mailPayload{name}) // a string cannot fail
+		calls = append(calls, booking.Promise{Operation: op, Notice: name})
+	}
+	if c.Kind == booking.ChangeUpstreamFailed || c.Kind == booking.ChangeUpstreamReview {
+		add(mailStaff, c.At)
+		if c.Kind == booking.ChangeUpstreamFailed && c.After.Patient.Email != "" && c.After.Status == store.Confirmed {
+			add(mailFailed, c.At)
+		}
+		return calls
+	}
+	kind, ok := c.Told()
+	if !ok || c.After.Patient.Email == "" {
+		return nil
+	}
+	switch kind {
+	case booking.ChangeCreated:
+		add(mailConfirmation, c.At)
+	case booking.ChangeRescheduled:
+		add(mailReschedule, c.At)
+	case booking.ChangeCancelled:
+		add(mailCancellation, c.At)
+		return calls
+	}
+	if lead := time.Duration(e.clinic.Settings().ReminderHours) * time.Hour; lead > 0 {
+		if due := c.After.SlotStart.Add(-lead); due.After(c.At.Add(time.Hour)) {
+			add(mailReminder, due)
+			calls[len(calls)-1].Deadline = c.After.SlotStart
+		}
+	}
+	return calls
+}
+
+// deliverMail writes one mail from what its appointment is now, and sends it.
+func (e *Outbound) deliverMail(ctx context.Context, op *store.Operation) outcome {
+	var p mailPayload
+	if err := json.Unmarshal(op.Payload, &p); err != nil {
+		return outcome{end: Refused, detail: "the operation cannot be read"}
+	}
+	a, err := e.store.Appointment(ctx, op.AppointmentID)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return outcome{end: needless, detail: "the appointment is gone"}
+	case err != nil:
+		return outcome{end: again, detail: unread(ctx)}
+	}
+	if at, behind := e.behindNotice(ctx, op); behind {
+		return outcome{end: later, at: at, detail: op.LastError}
+	}
+	clinic := &e.clinic.Schedule().Clinic
+	m := notice.Mail{ID: op.ID, To: a.Patient.Email, ToName: record.Greetable(a.Patient.Name), ReplyTo: clinic.Email, From: e.sender()}
+	confirmed := a.Status == store.Confirmed
+	switch {
+	case p.Notice == mailStaff:
+		if clinic.Email == "" {
+			return outcome{end: needless, detail: "the clinic has no e-mail address in its settings; the queue page shows it"}
+		}
+		m.To, m.ToName = clinic.Email, clinic.Name
+	case a.Patient.Email == "":
+		return outcome{end: needless, detail: "the patient has no e-mail address any more"}
+	case p.Notice == mailReminder && (!confirmed || !a.SlotStart.Equal(op.StartTime)):
+		return outcome{end: needless, detail: "the appointment was moved or cancelled"}
+	case p.Notice != mailCancellation && !confirmed:
+		return outcome{end: needless, detail: "the appointment was cancelled"}
+	}
+	link := ""
+	if base := e.Options.Notices.BaseURL; base != "" {
+		link = base + "/manage#" + e.booking.ManageToken(&a)
+	}
+	e.writeMail(&m, p.Notice, &a, link)
+	if p.Notice != mailStaff && p.Notice != mailFailed {
+		m.Calendar = e.booking.CalendarFile(&a, link)
+	}
+	switch err := e.Options.Notices.Mailer.Send(ctx, m); {
+	case err == nil && e.Options.Notices.Mailer.ToFiles():
+		e.dropErasedMail(ctx, op.ID, &a)
+		return outcome{end: Delivered, result: op.ID, detail: "written to a file, because no mail server is configured"}
+	case err == nil:
+		return outcome{end: Delivered, result: op.ID}
+	case notice.IsPermanent(err):
+		return outcome{end: Refused, detail: err.Error()}
+	case notice.IsUnreachable(err):
+		return outcome{end: away, detail: err.Error()}
+	default:
+		return outcome{end: again, detail: err.Error()}
+	}
+}
+
+// SendsMail reports whether a mail server is set, so that patients get mail and not only the disk.
+func (e *Outbound) SendsMail() bool {
+	mailer := e.Options.Notices.Mailer
+	return mailer != nil && !mailer.ToFiles()
+}
+
+// MailSent reports whether a mail server has taken the mail that tells a patient when the appointment is: the one of its
+// booking, or of its last move. A mail that is only a file was not sent, and a move that nobody was told of has none. It is
+// a courtesy, so it is false where the deliveries cannot be read.
+func (e *Outbound) MailSent(ctx context.Context, a *store.Appointment) bool {
+	if !e.SendsMail() || a.Patient.Email == "" || a.Status != store.Confirmed {
+		return false
+	}
+	list, err := e.store.Deliveries(ctx, a.ID)
+	if err != nil {
+		e.log.Debug("the deliveries of an appointment were not read", "appointment", a.ID, "error", err)
+	}
+	moves, sent := int64(0), false
+	for _, d := range list {
+		switch {
+		case d.Channel != "email":
+		case d.Notice == mailConfirmation:
+			sent = d.State == deliveryDelivered
+		case d.Notice == mailReschedule:
+			moves, sent = moves+1, d.State == deliveryDelivered
+		}
+	}
+	return sent && moves == a.ManageEpoch
+}
+
+// sender is who mail comes from.
+func (e *Outbound) sender() mail.Address {
+	clinic := &e.clinic.Schedule().Clinic
+	from := mail.Address{Name: clinic.Name, Address: e.Options.Notices.From}
+	if parsed, err := mail.ParseAddress(from.Address); err == nil {
+		from.Address = parsed.Address
+		if parsed.Name != "" {
+			from.Name = parsed.Name
+		}
+	}
+	if from.Address == "" {
+		from.Address = clinic.Email
+	}
+	if from.Address == "" {
+		from.Address = "no-reply@holdfast.invalid"
+	}
+	return from
+}
+
+// hookBody is what a webhook says. There is no person in it.
+type hookBody struct {
+	Type      string   `json:"type"`
+	Timestamp string   `json:"timestamp"`
+	Data      hookData `json:"data"`
+}
+
+type hookData struct {
+	AppointmentID     string `json:"appointmentId"`
+	AppointmentTypeID string `json:"appointmentTypeId"`
+	SpecialistID      string `json:"specialistId"`
+	SlotStartDate     string `json:"slotStartDate"`
+	SlotEndDate       string `json:"slotEndDate"`
+	Status            string `json:"status"`
+	Source            string `json:"source"`
+	UpstreamState     string `json:"upstreamState"`
+	Version           int64  `json:"version"`
+	PreviousStartDate string `json:"previousSlotStartDate,omitempty"`
+}
+
+// hookCalls are the webhooks that a change promises.
+func (e *Outbound) hookCalls(c *booking.Change) []booking.Promise {
+	var events []string
+	switch c.Kind {
+	case booking.ChangeUpstreamDone, booking.ChangeUpstreamFailed, booking.ChangeUpstreamReview:
+		events = append(events, c.Kind)
+	}
+	if kind, ok := c.Told(); ok {
+		events = append(events, "appointment."+kind)
+	}
+	endpoints := e.clinic.Settings().Webhooks
+	if len(events) == 0 || len(endpoints) == 0 {
+		return nil
+	}
+	data := hookData{
+		AppointmentID: c.After.ID, AppointmentTypeID: c.After.AppointmentTypeID, SpecialistID: c.After.SpecialistID,
+		SlotStartDate: c.After.SlotStart.UTC().Format(time.RFC3339), SlotEndDate: c.After.SlotEnd.UTC().Format(time.RFC3339),
+		Status: string(c.After.Status), Source: string(c.After.Source), UpstreamState: string(c.After.UpstreamState), Version: c.After.Version,
+	}
+	if c.Kind == booking.ChangeRescheduled {
+		data.PreviousStartDate = c.Before.SlotStart.UTC().Format(time.RFC3339)
+	}
+	var calls []booking.Promise
+	for _, event := range events {
+		body, _ := json.Marshal(hookBody{event, c.At.UTC().Format(time.RFC3339), data}) // strings and numbers cannot fail
+		for _, to := range endpoints {
+			if !to.Active || len(to.Events) > 0 && !slices.Contains(to.Events, event) {
+				continue
+			}
+			op := e.newOperation(store.Webhook, c.After, c.At)
+			op.Deadline = c.At.Add(e.Options.Outbound.NoticeAge)
+			op.Payload, _ = json.Marshal(hookPayload{to.ID, body})
+			calls = append(calls, booking.Promise{Operation: op, Notice: event})
+		}
+	}
+	return calls
+}
+
+// deliverHook posts one webhook, to where its endpoint is now.
+func (e *Outbound) deliverHook(ctx context.Context, op *store.Operation) outcome {
+	var p hookPayload
+	if err := json.Unmarshal(op.Payload, &p); err != nil {
+		return outcome{end: Refused, detail: "the operation cannot be read"}
+	}
+	endpoints := e.clinic.Settings().Webhooks
+	i := slices.IndexFunc(endpoints, func(w clinic.WebhookEndpoint) bool { return w.ID == p.EndpointID })
+	if i < 0 || !endpoints[i].Active {
+		return outcome{end: needless, detail: "the webhook was removed or switched off"}
+	}
+	url := endpoints[i].URL
+	if wait := e.hookRests.left(url, time.Now()); wait > 0 {
+		return outcome{end: later, at: e.now().Add(wait), detail: op.LastError}
+	}
+	if at, behind := e.behindNotice(ctx, op); behind {
+		return outcome{end: later, at: at, detail: op.LastError}
+	}
+	if wait := e.posting.begin(url); wait > 0 {
+		return outcome{end: later, at: e.now().Add(wait), detail: op.LastError}
+	}
+	defer e.posting.end(url)
+	err := e.Options.Notices.Hooks.Post(ctx, url, endpoints[i].Secret, op.ID, e.now(), p.Body)
+	if notice.IsUnreachable(err) {
+		wait := e.hookRests.rest(url, time.Now(), e.Options.Outbound.Backoff)
+		return outcome{end: later, at: e.now().Add(wait), detail: err.Error()}
+	}
+	e.hookRests.wake(url)
+	switch {
+	case err == nil:
+		return outcome{end: Delivered, result: op.ID}
+	case notice.IsPermanent(err):
+		return outcome{end: Refused, detail: err.Error()}
+	default:
+		return outcome{end: again, detail: err.Error()}
+	}
+}
+
+// dropErasedMail deletes the file of a mail whose person was erased while it was written: the erasure came before the file.
+func (e *Outbound) dropErasedMail(ctx context.Context, operationID string, written *store.Appointment) {
+	now, err := e.store.Appointment(context.WithoutCancel(ctx), written.ID)
+	if err == nil && now.Patient == (store.Patient{}) && written.Patient != now.Patient {
+		e.Options.Notices.Mailer.Remove([]string{operationID}, "")
+	}
+}

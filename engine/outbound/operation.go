@@ -1,0 +1,263 @@
+package outbound
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"holdfast/engine/booking"
+	"holdfast/store"
+)
+
+// # How an operation ends
+//
+// One attempt has an ending; advance says what it makes of the operation. Only an ending that is certain may lead to a
+// repeat: after an unknown one the operation waits until nothing can be in flight any more, and then asks.
+
+// OutboundOptions are the times and limits of outbound calls; the zero value of each is its default.
+type OutboundOptions struct {
+	RetryDelay  time.Duration // before the one quick retry while an agent waits; default 5 s
+	Quarantine  time.Duration // how long a write of unknown outcome is left alone before it is looked up; default 90 s
+	Backoff     time.Duration // the base of store.Backoff; default 10 s
+	MaxAttempts int           // default 10
+	NoticeAge   time.Duration // how old a mail or a webhook may become before it is given up; default 24 h
+}
+
+func (o OutboundOptions) WithDefaults() OutboundOptions {
+	for _, d := range []struct {
+		to    *time.Duration
+		value time.Duration
+	}{{&o.RetryDelay, 5 * time.Second}, {&o.Quarantine, 90 * time.Second}, {&o.Backoff, 10 * time.Second}, {&o.NoticeAge, 24 * time.Hour}} {
+		if *d.to <= 0 {
+			*d.to = d.value
+		}
+	}
+	if o.MaxAttempts <= 0 {
+		o.MaxAttempts = 10
+	}
+	return o
+}
+
+// ending is how an attempt ended.
+type ending int
+
+const (
+	Delivered ending = iota // it took effect
+	needless                // nothing is left to be done
+	Refused                 // it certainly did not, and the same call never will
+	again                   // it certainly did not, and may another time
+	unknown                 // nobody knows
+	unseen                  // it was to be found out what became of an unknown one, and that failed
+	undecided               // only a person can find it out
+	away                    // the far side is not there: nothing was sent, and the others of the lane need not try
+	later                   // it is not its turn yet; see outcome.at
+)
+
+// maxLookups is how often an unknown outcome is looked up in vain before a person has to.
+const maxLookups = 3
+
+// outcome is what one attempt came to.
+type outcome struct {
+	end    ending
+	detail string    // in words, for people; never personal data or a secret
+	result string    // what the far side called it
+	at     time.Time // with later: when to try again
+}
+
+// Delivery is how one kind of operation is delivered.
+type delivery struct {
+	// attempt makes one attempt at op, which is being processed, and may leave notes in op's payload.
+	attempt func(ctx context.Context, op *store.Operation) outcome
+	// ended says what the end of op means to its appointment, in the transaction that records it. It may return a
+	// change to be recorded and announced. Nil where it means nothing.
+	ended func(ctx context.Context, tx store.Tx, op *store.Operation) (*booking.Change, error)
+	// promisedOn: what failed stays in the outbox until a person decides.
+	promisedOn bool
+}
+
+// advance is the state machine of an operation: what an outcome makes of one that is being processed, and the line for
+// its story.
+func advance(op store.Operation, o outcome, now time.Time, rules OutboundOptions) (store.Operation, string) {
+	if o.detail != "" || o.end == Delivered || o.end == needless {
+		op.LastError = o.detail
+	}
+	pending := func(at time.Time) {
+		op.Status, op.NextAttemptAt = store.OperationPending, at
+		if !op.Deadline.IsZero() && op.Deadline.After(now) && at.After(op.Deadline) {
+			op.NextAttemptAt = op.Deadline // that is when it is given up
+		}
+	}
+	final := func(status store.OperationStatus) {
+		op.Status, op.FinishedAt, op.NextAttemptAt = status, now, time.Time{}
+	}
+	switch o.end {
+	case Delivered, needless:
+		final(store.OperationCompleted)
+		op.Unknown, op.NeedsReview = false, false
+		if o.end == Delivered {
+			op.Result = o.result
+		}
+		return op, "completed"
+	case Refused:
+		final(store.OperationFailed)
+		op.Unknown = false
+		return op, "failed"
+	case again:
+		op.Unknown = false
+		if op.Attempts >= op.MaxAttempts {
+			final(store.OperationFailed)
+			return op, "failed"
+		}
+		pending(now.Add(store.Backoff(rules.Backoff, op.Attempts)))
+	case unknown:
+		op.Unknown = true
+		op.Status, op.NextAttemptAt = store.OperationPending, now.Add(rules.Quarantine)
+	case unseen:
+		op.Lookups++
+		op.Attempts = max(0, op.Attempts-1)
+		if op.Lookups >= maxLookups {
+			final(store.OperationFailed)
+			op.NeedsReview = true
+			return op, "failed"
+		}
+		op.Status, op.NextAttemptAt = store.OperationPending, now.Add(store.Backoff(rules.Backoff, op.Lookups))
+	case undecided:
+		final(store.OperationFailed)
+		op.NeedsReview = true
+		return op, "failed"
+	case away:
+		op.Attempts = max(0, op.Attempts-1)
+		op.Status = store.OperationPending // due when it was: the first one is tried first when the far side is back
+	case later:
+		op.Attempts = max(0, op.Attempts-1)
+		pending(o.at)
+	}
+	return op, "retried"
+}
+
+// deliveryState is how the end of an operation is said beside its appointment.
+func deliveryState(op *store.Operation) string {
+	switch {
+	case op.Status == store.OperationCompleted:
+		return deliveryDelivered
+	case op.NeedsReview:
+		return deliveryReview
+	case op.Status == store.OperationFailed:
+		return deliveryFailed
+	}
+	return booking.DeliveryQueued
+}
+
+// settle makes an outcome durable and hands over what follows from it.
+func (e *Outbound) settle(ctx context.Context, op store.Operation, o outcome) {
+	if _, c := e.conclude(ctx, op, o); c != nil {
+		e.HandOver(c.Calls...)
+	}
+}
+
+// conclude makes an outcome durable: in the database first, with what it means to the appointment, then in the queue. It
+// returns the operation as it is afterwards, and the change that was made, whose calls are the caller's to hand over.
+func (e *Outbound) conclude(ctx context.Context, op store.Operation, o outcome) (store.Operation, *booking.Change) {
+	ctx = context.WithoutCancel(ctx)
+	e.heedClock(ctx) // before the next wait is counted from now
+	now := e.now()
+	before := op
+	op, event := advance(op, o, now, e.Options.Outbound)
+	var c *booking.Change
+	if op.Status.Final() {
+		err := e.store.Write(ctx, func(tx store.Tx) error {
+			var err error
+			c, err = e.end(ctx, tx, &op, o.end, now)
+			return err
+		})
+		if err != nil {
+			e.log.Error("the end of an operation was not recorded; it is tried again", "operation", op.ID, "kind", op.Kind, "error", err)
+			op, event, c = unrecorded(before, op, now), "retried", nil
+		} else if op.Status == store.OperationFailed {
+			e.log.Warn("an operation failed for good", "operation", op.ID, "kind", op.Kind, "appointment", op.AppointmentID,
+				"needs_review", op.NeedsReview, "attempts", op.Attempts, "reason", op.LastError)
+		}
+	}
+	e.keep(ctx, op, event)
+	return op, c
+}
+
+// end records the end of an operation in tx.
+func (e *Outbound) end(ctx context.Context, tx store.Tx, op *store.Operation, how ending, now time.Time) (*booking.Change, error) {
+	kind := e.deliver[op.Kind]
+	if err := tx.Fulfil(ctx, op.ID); err != nil {
+		return nil, err
+	}
+	if op.Status == store.OperationFailed && kind.promisedOn {
+		if err := tx.Promise(ctx, *op); err != nil {
+			return nil, err
+		}
+	}
+	state := deliveryState(op)
+	if how == needless {
+		state = deliveryNotNeeded
+	}
+	if err := putDelivery(ctx, tx, op, state, now); err != nil {
+		return nil, err
+	}
+	if kind.ended == nil {
+		return nil, nil
+	}
+	c, err := kind.ended(ctx, tx, op)
+	if err != nil || c == nil {
+		return nil, err
+	}
+	c.At = now
+	return c, e.booking.Record(ctx, tx, c)
+}
+
+// putDelivery says beside the appointment how far its operation is.
+func putDelivery(ctx context.Context, tx store.Tx, op *store.Operation, state string, now time.Time) error {
+	if op.AppointmentID == "" {
+		return nil
+	}
+	list, err := tx.Deliveries(ctx, op.AppointmentID)
+	if err != nil {
+		return err
+	}
+	d := store.Delivery{OperationID: op.ID, AppointmentID: op.AppointmentID, Channel: booking.ChannelOf(op.Kind)}
+	for _, known := range list {
+		if known.OperationID == op.ID {
+			d = known
+		}
+	}
+	d.State, d.Detail, d.UpdatedAt = state, op.LastError, now
+	return tx.PutDelivery(ctx, d)
+}
+
+// unrecorded is an operation whose end could not be written to the database: it goes on, and what is known of it is not
+// forgotten.
+func unrecorded(before, ended store.Operation, now time.Time) store.Operation {
+	op := before
+	op.LastError, op.Result, op.Payload = ended.LastError, ended.Result, ended.Payload
+	op.Status, op.NextAttemptAt = store.OperationPending, now.Add(10*time.Second)
+	if ended.Status == store.OperationCompleted && op.Result == "" {
+		op.Result = doneWithoutName
+	}
+	return op
+}
+
+// doneWithoutName is the result of what was done and has no name of its own.
+const doneWithoutName = "done"
+
+// keep stores an operation in the queue. One that is finished and was never in it does not get there.
+func (e *Outbound) keep(ctx context.Context, op store.Operation, event string) {
+	err := e.Queue.Change(ctx, op, event, op.LastError)
+	if errors.Is(err, store.ErrNotFound) {
+		if op.Status == store.OperationCompleted {
+			return
+		}
+		err = e.Queue.Add(ctx, op)
+	}
+	if err != nil {
+		e.queueFailed("the queue does not know how far an operation is; it learns it at the next start", fmt.Errorf("operation %s: %w", op.ID, err))
+		e.HandOver(booking.Promise{Operation: op})
+	}
+	e.ringLanes()
+}

@@ -1,0 +1,105 @@
+package outbound
+
+import (
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+
+	"holdfast/store"
+)
+
+// The state machine of an operation, row by row: what each ending makes of one that is being processed.
+func TestAdvance(t *testing.T) {
+	now := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
+	rules := OutboundOptions{}.WithDefaults()
+	taken := store.Operation{ID: "op-1-a", Status: store.OperationProcessing, Attempts: 3, MaxAttempts: 10, NextAttemptAt: now.Add(-time.Minute)}
+	pending, completed, failed := store.OperationPending, store.OperationCompleted, store.OperationFailed
+	for name, test := range map[string]struct {
+		change   func(*store.Operation)
+		outcome  outcome
+		status   store.OperationStatus
+		attempts int
+		next     time.Duration // from now; meaningful while pending
+		unknown  bool
+		review   bool
+	}{
+		"delivered":                      {nil, outcome{end: Delivered}, completed, 3, 0, false, false},
+		"nothing left to do":             {nil, outcome{end: needless}, completed, 3, 0, false, false},
+		"refused":                        {nil, outcome{end: Refused}, failed, 3, 0, false, false},
+		"again, the third time":          {nil, outcome{end: again}, pending, 3, 80 * time.Second, false, false},
+		"again, the ninth time":          {func(o *store.Operation) { o.Attempts = 9 }, outcome{end: again}, pending, 9, 300 * time.Second, false, false},
+		"again, the last time":           {func(o *store.Operation) { o.Attempts = 10 }, outcome{end: again}, failed, 10, 0, false, false},
+		"again, near the deadline":       {func(o *store.Operation) { o.Deadline = now.Add(time.Minute) }, outcome{end: again}, pending, 3, time.Minute, false, false},
+		"unknown":                        {nil, outcome{end: unknown}, pending, 3, 90 * time.Second, true, false},
+		"unknown, the last time":         {func(o *store.Operation) { o.Attempts = 10 }, outcome{end: unknown}, pending, 10, 90 * time.Second, true, false},
+		"unseen once":                    {func(o *store.Operation) { o.Unknown = true }, outcome{end: unseen}, pending, 2, 20 * time.Second, true, false},
+		"unseen three times":             {func(o *store.Operation) { o.Unknown, o.Lookups = true, 2 }, outcome{end: unseen}, failed, 2, 0, true, true},
+		"nobody can know":                {nil, outcome{end: undecided}, failed, 3, 0, false, true},
+		"nobody there":                   {nil, outcome{end: away}, pending, 2, -time.Minute, false, false},
+		"not its turn":                   {nil, outcome{end: later, at: now.Add(time.Second)}, pending, 2, time.Second, false, false},
+		"known after all":                {func(o *store.Operation) { o.Unknown, o.NeedsReview = true, true }, outcome{end: Delivered}, completed, 3, 0, false, false},
+		"not there after all, and again": {func(o *store.Operation) { o.Unknown = true }, outcome{end: again}, pending, 3, 80 * time.Second, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			op := taken
+			if test.change != nil {
+				test.change(&op)
+			}
+			got, _ := advance(op, test.outcome, now, rules)
+			if got.Status != test.status || got.Attempts != test.attempts || got.Unknown != test.unknown || got.NeedsReview != test.review {
+				t.Errorf("got %s, %d attempts, unknown %v, review %v; want %s, %d, %v, %v",
+					got.Status, got.Attempts, got.Unknown, got.NeedsReview, test.status, test.attempts, test.unknown, test.review)
+			}
+			if got.Status == pending && !got.NextAttemptAt.Equal(now.Add(test.next)) {
+				t.Errorf("due %s from now, want %s", got.NextAttemptAt.Sub(now), test.next)
+			}
+			if got.Status.Final() != !got.FinishedAt.IsZero() {
+				t.Errorf("%s with the end %s", got.Status, got.FinishedAt)
+			}
+		})
+	}
+}
+
+// Ids look as promised, are never given out twice, and sort in the order in which they were made, whatever the clock does.
+func TestOperationIDs(t *testing.T) {
+	shape := regexp.MustCompile(`^op-[0-9]{13}-[0-9a-z]{6}$`)
+	var ids operationIDs
+	at := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
+	var made []string
+	for n := range 5000 {
+		if n%1000 == 999 {
+			at = at.Add(-time.Second)
+		}
+		made = append(made, ids.Next(at))
+	}
+	for _, id := range made {
+		if !shape.MatchString(id) {
+			t.Fatalf("got %q, want op-<unix ms>-<6 of a-z0-9>", id)
+		}
+	}
+	if !slices.IsSorted(made) || len(slices.Compact(slices.Clone(made))) != len(made) {
+		t.Error("the ids do not sort in the order in which they were made, or some are alike")
+	}
+}
+
+// A note about a child begins with the child's name.
+func TestNotesNameTheChild(t *testing.T) {
+	for note, want := range map[string]string{
+		"Child: Mia Roe": "Mia Roe", "Child: Mia Roe | DOB: 02/03/2015": "Mia Roe", "child: Ben": "Ben", "rings twice": "", "": "",
+	} {
+		if got := ChildOf(note); got != want {
+			t.Errorf("%q is about %q, want %q", note, got, want)
+		}
+	}
+}
+
+// Trying stops a quarter of an hour before the start, or half way to one that is nearer than that.
+func TestDeadline(t *testing.T) {
+	booked := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
+	for ahead, want := range map[time.Duration]time.Duration{24 * time.Hour: 24*time.Hour - 15*time.Minute, time.Hour: 45 * time.Minute, 10 * time.Minute: 5 * time.Minute} {
+		if got := deadlineOf(booked.Add(ahead), booked).Sub(booked); got != want {
+			t.Errorf("booked %s ahead: got %s, want %s", ahead, got, want)
+		}
+	}
+}

@@ -1,0 +1,88 @@
+// Package outbound is what is promised to the outside and told once: writes to the practice-management system, mail to
+// patients and staff, and webhooks.
+//
+// # A promise is kept
+//
+// A promise commits with the change that makes it, as a row of the outbox, which stays until the operation is finished. The
+// relay copies it into the queue; a lane takes it from there, attempts it, and settles the outcome: in the database first,
+// with what it means to the appointment, and then in the queue. So the queue can be rebuilt from the outbox at any time,
+// and a crash anywhere in between loses nothing and tells nothing twice.
+//
+// # Unknown is not failed
+//
+// The practice-management system has no idempotency key. An attempt is recorded before anything is sent. If its outcome is
+// not known (a time-out, a reset, half an answer) the operation waits out a quarantine and then asks whether the appointment
+// is there: adopted if so, written if not, and shown to a person where that cannot be found out. What could not be reached
+// is deferred and is no attempt; what was refused counts.
+//
+// # Where to read
+//
+//	outbox.go     promises, and the relay into the queue        lane.go          workers, one lane for each kind of far side
+//	operation.go  how an outcome changes an operation           direct.go        an attempt while an agent waits
+//	upstream*.go  the practice-management system                lookup.go        is it there?
+//	notice.go     mail and webhooks                             letter.go        the words of a mail
+//	queue.go      what people see and can do                    clock.go         waits, when the clock is set
+package outbound
+
+import (
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
+	"holdfast/engine/upstream"
+	"holdfast/store"
+)
+
+// Outbound keeps what is promised. It is safe for concurrent use.
+type Outbound struct {
+	store   store.Store
+	log     *slog.Logger
+	clinic  *clinic.Clinic
+	booking *booking.Booking
+	Options Options
+
+	Queue      store.Queue // nil: nothing is ever called
+	Outbox     Outbox
+	started    time.Time     // what was promised before it was promised by another process
+	queueReady chan struct{} // closed when the queue is right after the start
+	lanes      []*lane
+	deliver    map[store.OperationKind]delivery          // how each kind is delivered; complete when New returns
+	notices    []func(*booking.Change) []booking.Promise // what else a change promises; complete when New returns
+	directs    chan *direct                              // bookings to be tried while an agent waits
+	doubt      atomic.Int32                              // since the practice system answered well: how many writes nobody knows of
+	asks       *upstream.Pacer                           // spaces look-ups as Pacer spaces writes
+	clock      queueClock
+	hookRests  rests   // webhook addresses that were not reached
+	posting    posting // webhook addresses that are being posted to
+}
+
+// Options are what an Outbound is made of.
+type Options struct {
+	Store   store.Store
+	Logger  *slog.Logger
+	Clinic  *clinic.Clinic
+	Booking *booking.Booking
+
+	Queue        store.Queue   // nil: nothing is ever called
+	QueueRebuilt bool          // it began empty although there may be promises: what was attempted is not known
+	Keep         time.Duration // how long a finished operation stays in the queue
+	Outbound     OutboundOptions
+	Upstream     Upstream // nil: appointments are only here
+	Pacer        *upstream.Pacer
+	AgentBound   time.Duration // how long an agent waits for the answer to a booking
+	Notices      NoticeOptions
+	OnFatal      func(error)      // told when nothing can be written to the queue any more
+	Wall         func() time.Time // the wall clock; nil: time.Now
+}
+
+// New returns an Outbound, and makes it what bookings tell the outside by. Work is to be run for anything to be delivered.
+func New(o Options) *Outbound {
+	e := &Outbound{store: o.Store, log: o.Logger, clinic: o.Clinic, booking: o.Booking, Options: o}
+	e.started = e.now()
+	e.prepareOutbound()
+	e.prepareNotices()
+	o.Booking.Outside = e
+	return e
+}

@@ -1,0 +1,359 @@
+package outbound
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"strconv"
+	"sync"
+	"time"
+
+	"holdfast/engine/booking"
+	"holdfast/store"
+)
+
+// # The outbox and its relay
+//
+// What a change has to tell the world is promised in the outbox, in the change's own transaction; the relay copies the
+// promise into the queue, where the lanes (operation.go) work it off. A promise stays in the outbox until its operation
+// is finished, and the outbox is always told first, the queue second. So the queue can be rebuilt from the outbox at any
+// time, and an operation that the queue has and the outbox has not is finished: a lane that takes one puts it away.
+
+// States of a store.Delivery.
+const (
+	deliveryDelivered = "delivered"
+	deliveryFailed    = "failed"
+	deliveryReview    = "needs_review"
+	deliveryNotNeeded = "not_needed" // nothing was sent, for there was nothing to tell any more, or nobody
+)
+
+// Outbox is the part of the engine that brings promises to the queue.
+type Outbox struct {
+	Ids  operationIDs
+	bell bell
+	mu   sync.Mutex
+	// waiting are committed promises on their way to the queue. Where there are too many of them, the outbox is read
+	// instead.
+	waiting []store.Operation
+	missed  bool
+	// inHand are operations that somebody is working on outside the queue, with their appointments.
+	inHand map[string]string
+}
+
+const (
+	// maxWaiting bounds the memory of the relay while the queue does not take anything.
+	maxWaiting = 10_000
+	// reconcileEvery is how often the outbox is compared with the queue while running, for what a lost process of the
+	// same cluster left behind; reconcileAge is how old a promise must be for that, so that it is nobody's any more.
+	reconcileEvery = 5 * time.Minute
+	reconcileAge   = 2 * time.Minute
+	// relayRetry is how long the relay waits after the queue refused.
+	relayRetry = 2 * time.Second
+)
+
+// HandOver gives committed promises to the relay. It never blocks.
+func (e *Outbound) HandOver(calls ...booking.Promise) {
+	if e.Queue == nil || len(calls) == 0 {
+		return
+	}
+	o := &e.Outbox
+	o.mu.Lock()
+	for _, c := range calls {
+		if len(o.waiting) >= maxWaiting {
+			o.missed = true
+			break
+		}
+		o.waiting = append(o.waiting, c.Operation)
+	}
+	o.mu.Unlock()
+	o.bell.ring()
+}
+
+// take empties the relay.
+func (o *Outbox) take() (ops []store.Operation, missed bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	ops, missed = o.waiting, o.missed
+	o.waiting, o.missed = nil, false
+	return ops, missed
+}
+
+// putBack returns what the queue did not take.
+func (o *Outbox) putBack(ops []store.Operation, missed bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.missed = o.missed || missed
+	o.waiting = append(ops, o.waiting...)
+	if len(o.waiting) > maxWaiting {
+		o.waiting, o.missed = o.waiting[:maxWaiting], true
+	}
+}
+
+// Hold takes an operation in hand: neither the relay nor a lane touches it until letGo.
+func (o *Outbox) Hold(id, appointmentID string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.inHand == nil {
+		o.inHand = make(map[string]string)
+	}
+	o.inHand[id] = appointmentID
+}
+
+// holdAlone is hold for one who must be the only one. It reports false if somebody has the operation in hand.
+func (o *Outbox) holdAlone(id string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if _, held := o.inHand[id]; held {
+		return false
+	}
+	if o.inHand == nil {
+		o.inHand = make(map[string]string)
+	}
+	o.inHand[id] = ""
+	return true
+}
+
+func (o *Outbox) LetGo(id string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.inHand, id)
+}
+
+// Held reports whether somebody has this operation in hand, or an earlier one of the same appointment.
+func (o *Outbox) Held(id, appointmentID string) (this, earlier bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	_, this = o.inHand[id]
+	for other, of := range o.inHand {
+		earlier = earlier || appointmentID != "" && of == appointmentID && other < id
+	}
+	return this, earlier
+}
+
+// relayOperations brings the queue and the outbox together at the start, and then keeps handing over what was promised,
+// until ctx ends. The lanes begin when the start is through.
+func (e *Outbound) relayOperations(ctx context.Context) {
+	for err := e.recoverQueue(ctx); err != nil; err = e.recoverQueue(ctx) {
+		if ctx.Err() != nil {
+			return
+		}
+		e.queueFailed("the queue was not brought up to date; the next try is soon", err)
+		Sleep(ctx, relayRetry, nil)
+	}
+	close(e.queueReady)
+	tick := time.NewTicker(reconcileEvery)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		rung := e.Outbox.bell.listen()
+		ops, missed := e.Outbox.take()
+		err := e.relay(ctx, ops, missed)
+		if err != nil && ctx.Err() == nil {
+			e.Outbox.putBack(ops, missed)
+			e.queueFailed("operations wait in the outbox; the next try is soon", err)
+			Sleep(ctx, relayRetry, nil)
+			continue
+		}
+		select {
+		case <-ctx.Done():
+		case <-rung:
+		case now := <-tick.C:
+			if err := e.reconcile(ctx, now.Add(-reconcileAge), false); err != nil && ctx.Err() == nil {
+				e.queueFailed("the outbox was not compared with the queue", err)
+			}
+		}
+	}
+}
+
+func (e *Outbound) relay(ctx context.Context, ops []store.Operation, missed bool) error {
+	if len(ops) > 0 {
+		now := e.now()
+		for i := range ops { // what was to be tried at once, before the clock was set back, is
+			if op := &ops[i]; op.AttemptedAt.IsZero() && !op.Unknown && !onTheDay(op) {
+				op.NextAttemptAt = earlier(op.NextAttemptAt, now)
+			}
+		}
+		if err := e.Queue.Add(ctx, ops...); err != nil {
+			return err
+		}
+		e.ringLanes()
+	}
+	if missed {
+		return e.reconcile(ctx, e.now().Add(time.Millisecond), false)
+	}
+	return nil
+}
+
+// reconcile adds every promise made before an instant to the queue; those it has already stay as they are. With lost,
+// the queue forgot what was attempted, so nothing is known of any of them.
+func (e *Outbound) reconcile(ctx context.Context, before time.Time, lost bool) error {
+	const page = 500
+	for after := ""; ; {
+		list, err := e.store.Outbox(ctx, after, page)
+		if err != nil {
+			return err
+		}
+		var add []store.Operation
+		for _, op := range list {
+			after = op.ID
+			if this, _ := e.Outbox.Held(op.ID, ""); this || !op.CreatedAt.Before(before) {
+				continue
+			}
+			if lost {
+				op = forgotten(op)
+			} else if err := e.reopened(ctx, op); err != nil {
+				return err
+			}
+			add = append(add, op)
+		}
+		if len(add) > 0 {
+			if err := e.Queue.Add(ctx, add...); err != nil {
+				return err
+			}
+			e.ringLanes()
+		}
+		if len(list) < page {
+			return nil
+		}
+	}
+}
+
+// reopened brings an operation back to life that a person wanted to have tried again, if the process ended before the
+// queue was told.
+func (e *Outbound) reopened(ctx context.Context, op store.Operation) error {
+	known, err := e.Queue.Operation(ctx, op.ID)
+	if err != nil || op.Status.Final() || !known.Status.Final() {
+		if errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		return err
+	}
+	return e.Queue.Change(ctx, op, "retried", "by hand")
+}
+
+// recoverQueue makes the queue right after a start: what was being attempted when the process ended has an unknown
+// outcome, what was promised and never arrived is added, and the pacer remembers the last write.
+func (e *Outbound) recoverQueue(ctx context.Context) error {
+	now := e.now()
+	for {
+		list, err := e.Queue.Operations(ctx, store.OperationFilter{Status: store.OperationProcessing, Limit: 500})
+		if err != nil {
+			return err
+		}
+		for _, op := range list {
+			op = e.interrupted(op, now)
+			if err := e.Queue.Change(ctx, op, "recovered", "the program stopped during the attempt"); err != nil {
+				return err
+			}
+		}
+		if len(list) == 0 {
+			break
+		}
+	}
+	if _, err := e.Queue.Recover(ctx, now); err != nil {
+		return err
+	}
+	if err := e.rememberLastWrite(ctx, now); err != nil {
+		return err
+	}
+	return e.reconcile(ctx, e.started, e.Options.QueueRebuilt)
+}
+
+// queueFailed logs that the queue does not work. One that will never work again in this process is fatal.
+func (e *Outbound) queueFailed(what string, err error) {
+	e.log.Error(what, "error", err)
+	if errors.Is(err, store.ErrUnavailable) && e.Queue.Ping(context.Background()) != nil && e.Options.OnFatal != nil {
+		e.Options.OnFatal(err)
+	}
+}
+
+// FindPromise returns the outbox's own copy of an operation, or false if the outbox no longer has it.
+func (e *Outbound) FindPromise(ctx context.Context, id string) (store.Operation, bool, error) {
+	// Ids that begin like it and end before it are at most those with another last character.
+	list, err := e.store.Outbox(ctx, id[:len(id)-1], 64)
+	for _, op := range list {
+		if op.ID == id {
+			return op, true, err
+		}
+	}
+	return store.Operation{}, false, err
+}
+
+// operationIDs makes ids like op-1769335200000-k3f9zq: Unix milliseconds and six of a-z0-9. Within one process later
+// ids sort later, so that the order of ids is the order of decisions.
+type operationIDs struct {
+	mu   sync.Mutex
+	ms   int64
+	tail uint32
+}
+
+const (
+	idAlphabet = "0123456789abcdefghijklmnopqrstuvwxyz"
+	idTails    = 36 * 36 * 36 * 36 * 36 * 36
+)
+
+func (o *operationIDs) Next(now time.Time) string {
+	var b [4]byte
+	rand.Read(b[:]) // never fails; see crypto/rand
+	random := binary.BigEndian.Uint32(b[:])
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch ms := now.UnixMilli(); {
+	case ms > o.ms:
+		o.ms, o.tail = ms, random%(idTails/2)
+	default: // the same millisecond, or the clock was set back
+		o.tail += 1 + random%1024
+		if o.tail >= idTails {
+			o.ms, o.tail = o.ms+1, random%(idTails/2)
+		}
+	}
+	tail := o.tail
+	var s [6]byte
+	for i := len(s) - 1; i >= 0; i-- {
+		s[i] = idAlphabet[tail%36]
+		tail /= 36
+	}
+	return "op-" + strconv.FormatInt(o.ms, 10) + "-" + string(s[:])
+}
+
+// bell wakes everybody who listens. Who listens first and looks second misses no ring.
+type bell struct {
+	mu sync.Mutex
+	c  chan struct{}
+}
+
+func (b *bell) listen() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.c == nil {
+		b.c = make(chan struct{})
+	}
+	return b.c
+}
+
+func (b *bell) ring() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.c != nil {
+		close(b.c)
+		b.c = nil
+	}
+}
+
+// Sleep waits for a time, a ring, or the end of ctx, whichever is first. A negative time is for ever.
+func Sleep(ctx context.Context, d time.Duration, rung <-chan struct{}) {
+	if d == 0 {
+		return
+	}
+	var after <-chan time.Time
+	if d > 0 {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		after = timer.C
+	}
+	select {
+	case <-ctx.Done():
+	case <-rung:
+	case <-after:
+	}
+}

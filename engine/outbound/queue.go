@@ -1,0 +1,318 @@
+package outbound
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/engine/booking"
+	"holdfast/engine/record"
+	"holdfast/engine/upstream"
+	"holdfast/store"
+)
+
+// # What people see of the queue, and what they can do
+//
+// What is waiting can be tried at once, what failed can be tried again, what nobody knows can be decided, and anything
+// that is not being attempted can be given up. Giving up ends the operation, never the appointment.
+
+// QueueFilter selects what a QueueStatus lists; the zero value selects all states.
+type QueueFilter struct {
+	Status store.OperationStatus
+	Kinds  []store.OperationKind // none: all
+	After  string                // id of the last one already seen; needs Status
+	Limit  int                   // 1..500; 0 means 100
+	Names  bool                  // with the names of the people
+}
+
+// QueueStatus is how the queue is.
+type QueueStatus struct {
+	store.OperationCounts                   // Pending is without what is scheduled
+	Scheduled             int               // mail for an instant that has not come, such as reminders; it is not listed
+	Operations            []QueuedOperation // those being attempted first, then what failed, what waits, and what is done
+}
+
+// QueuedOperation is one operation as people look at it.
+type QueuedOperation struct {
+	store.Operation
+	NextRetryAt time.Time // zero unless it waits
+	StartTime   string    // the appointment's start in clinic time, "11/23/2026 10:00 AM"
+	ChildName   string    // who it is for; empty unless names were asked for
+}
+
+// QueueStatus counts the operations and lists the first of them. What is scheduled for later is
+// counted by itself.
+func (e *Outbound) QueueStatus(ctx context.Context, f QueueFilter) (QueueStatus, error) {
+	if e.Queue == nil {
+		return QueueStatus{}, nil
+	}
+	var s QueueStatus
+	var err error
+	if s.OperationCounts, err = e.Queue.Counts(ctx, f.Kinds...); err != nil {
+		return s, err
+	}
+	now := e.now()
+	if len(f.Kinds) == 0 || slices.Contains(f.Kinds, store.Email) {
+		if s.Scheduled, err = e.Queue.Scheduled(ctx, now); err != nil {
+			return s, err
+		}
+		s.Pending = max(0, s.Pending-s.Scheduled)
+	}
+	states := []store.OperationStatus{store.OperationProcessing, store.OperationFailed, store.OperationPending, store.OperationCompleted}
+	if f.Status != "" {
+		states = []store.OperationStatus{f.Status}
+	} else {
+		f.After = ""
+	}
+	limit := min(f.Limit, 500)
+	if limit <= 0 {
+		limit = 100
+	}
+	for _, status := range states {
+		if len(s.Operations) >= limit {
+			break
+		}
+		selected := store.OperationFilter{Status: status, Kinds: f.Kinds, After: f.After, Limit: limit - len(s.Operations)}
+		if status == store.OperationPending {
+			selected.Due = now
+		}
+		list, err := e.Queue.Operations(ctx, selected)
+		if err != nil {
+			return s, err
+		}
+		for _, op := range list {
+			s.Operations = append(s.Operations, e.queued(ctx, op, f.Names))
+		}
+	}
+	return s, nil
+}
+
+// queued is one operation as people look at it.
+func (e *Outbound) queued(ctx context.Context, op store.Operation, names bool) QueuedOperation {
+	q := QueuedOperation{Operation: op}
+	if op.Status == store.OperationPending {
+		q.NextRetryAt = op.NextAttemptAt
+		if l := e.laneOf(op.Kind); l != nil && l.resting().After(q.NextRetryAt) {
+			q.NextRetryAt = l.resting()
+		}
+	}
+	if !op.StartTime.IsZero() {
+		q.StartTime = upstream.FormatTime(op.StartTime, e.clinic.Zone())
+	}
+	if names && op.AppointmentID != "" {
+		if a, err := e.store.Appointment(ctx, op.AppointmentID); err == nil {
+			if q.ChildName = ChildOf(a.Patient.Notes); q.ChildName == "" || a.Source != store.SourceAgent {
+				q.ChildName = a.Patient.Name
+			}
+		}
+	}
+	return q
+}
+
+// Operation returns one operation as people look at it. store.ErrNotFound.
+func (e *Outbound) Operation(ctx context.Context, id string, names bool) (QueuedOperation, error) {
+	if e.Queue == nil || !record.ValidID(id) {
+		return QueuedOperation{}, store.ErrNotFound
+	}
+	op, err := e.Queue.Operation(ctx, id)
+	if err != nil {
+		return QueuedOperation{}, err
+	}
+	return e.queued(ctx, op, names), nil
+}
+
+// RetryOperation tries a failed operation again from the beginning, or a waiting one now. What waits for an unknown
+// outcome to settle is not hurried. store.ErrNotFound, ErrOperationState.
+func (e *Outbound) RetryOperation(ctx context.Context, actor record.Actor, id string) error {
+	return e.withOperation(ctx, id, func(op store.Operation) error {
+		switch {
+		case op.NeedsReview:
+			return fmt.Errorf("%w: nobody knows whether it took effect; decide that with review", record.ErrOperationState)
+		case op.Status == store.OperationFailed:
+			return e.reopen(ctx, actor, op)
+		case op.Status != store.OperationPending:
+			return fmt.Errorf("%w: it is %s", record.ErrOperationState, op.Status)
+		}
+		if !op.Unknown {
+			op.NextAttemptAt = e.now()
+		}
+		if err := e.Queue.Change(ctx, op, "retried", "by hand"); err != nil {
+			return err
+		}
+		e.wakeFor(op.Kind)
+		return nil
+	})
+}
+
+// Decision is what a person found out about an operation that needs review.
+type Decision string
+
+const (
+	DecisionExists Decision = "exists"  // it is there
+	DecisionResend Decision = "resend"  // it is not: send it again
+	DecisionGiveUp Decision = "give_up" // nothing more is to be done
+)
+
+// ReviewOperation ends the doubt about an operation. store.ErrNotFound, ErrOperationState, *ValidationError.
+func (e *Outbound) ReviewOperation(ctx context.Context, actor record.Actor, id string, d Decision) error {
+	switch d {
+	case DecisionExists, DecisionResend, DecisionGiveUp:
+	default:
+		return record.Invalid("decision", "must be exists, resend or give_up")
+	}
+	return e.withOperation(ctx, id, func(op store.Operation) error {
+		if !op.NeedsReview {
+			return fmt.Errorf("%w: it needs no review", record.ErrOperationState)
+		}
+		switch d {
+		case DecisionResend:
+			return e.reopen(ctx, actor, op)
+		case DecisionGiveUp:
+			return e.giveUp(ctx, actor, op)
+		}
+		if err := e.auditOperation(ctx, actor, "operation.exists", &op); err != nil {
+			return err
+		}
+		e.settle(ctx, op, outcome{end: Delivered, result: e.nameOf(ctx, &op)})
+		return nil
+	})
+}
+
+// nameOf asks the upstream under which GUID something is that a person has seen there.
+func (e *Outbound) nameOf(ctx context.Context, op *store.Operation) string {
+	p := payloadOf(op)
+	if op.Kind != store.UpstreamBook && op.Kind != store.UpstreamReschedule || p.blank() {
+		return doneWithoutName
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeBound)
+	defer cancel()
+	a, err := e.store.Appointment(ctx, op.AppointmentID)
+	if err != nil || a.UpstreamPatientID == "" {
+		return doneWithoutName
+	}
+	if list, err := e.findUpstream(ctx, &p, &a); err == nil && len(list) == 1 {
+		return list[0].GUID
+	}
+	return doneWithoutName
+}
+
+// GiveUpOperation ends an operation that is not being attempted: what it was to do will not be done. The appointment
+// stays. store.ErrNotFound, ErrOperationState.
+func (e *Outbound) GiveUpOperation(ctx context.Context, actor record.Actor, id string) error {
+	return e.withOperation(ctx, id, func(op store.Operation) error { return e.giveUp(ctx, actor, op) })
+}
+
+func (e *Outbound) giveUp(ctx context.Context, actor record.Actor, op store.Operation) error {
+	if op.Status == store.OperationProcessing {
+		return fmt.Errorf("%w: it is being attempted", record.ErrOperationState)
+	}
+	if op.Status != store.OperationCompleted {
+		now, c := e.now(), (*booking.Change)(nil)
+		op.Status, op.NeedsReview, op.LastError = store.OperationFailed, false, "given up by hand"
+		err := e.store.Write(ctx, func(tx store.Tx) error {
+			var err error
+			if err = tx.Fulfil(ctx, op.ID); err != nil {
+				return err
+			}
+			if err = putDelivery(ctx, tx, &op, deliveryFailed, now); err != nil {
+				return err
+			}
+			if err = record.Audit(ctx, tx, now, actor, "operation.given_up", "operation:"+op.ID, "", nil, map[string]string{"kind": string(op.Kind)}); err != nil {
+				return err
+			}
+			if c = nil; e.deliver[op.Kind].ended == nil {
+				return nil
+			}
+			if c, err = e.deliver[op.Kind].ended(ctx, tx, &op); err != nil || c == nil {
+				return err
+			}
+			c.At, c.Silent = now, true
+			return e.booking.Record(ctx, tx, c)
+		})
+		if err != nil {
+			return err
+		}
+		if c != nil {
+			e.HandOver(c.Calls...)
+		}
+	}
+	return e.Queue.Remove(context.WithoutCancel(ctx), op.ID)
+}
+
+// reopen makes a failed operation a waiting one, as if it had just been promised.
+func (e *Outbound) reopen(ctx context.Context, actor record.Actor, op store.Operation) error {
+	now, c := e.now(), (*booking.Change)(nil)
+	op.Status, op.NeedsReview, op.Unknown, op.Attempts, op.Lookups = store.OperationPending, false, false, 0, 0
+	op.NextAttemptAt, op.FinishedAt, op.MaxAttempts = now, time.Time{}, e.Options.Outbound.MaxAttempts
+	if tooLate(&op, now) {
+		op.Deadline = time.Time{} // a person wants it all the same
+	}
+	err := e.store.Write(ctx, func(tx store.Tx) error {
+		c = nil
+		if err := errors.Join(tx.Fulfil(ctx, op.ID), tx.Promise(ctx, op), putDelivery(ctx, tx, &op, booking.DeliveryQueued, now)); err != nil {
+			return err
+		}
+		err := record.Audit(ctx, tx, now, actor, "operation.retried", "operation:"+op.ID, "", nil, map[string]string{"kind": string(op.Kind)})
+		if err != nil || booking.ChannelOf(op.Kind) != "upstream" || op.Kind == store.UpstreamComment || op.AppointmentID == "" {
+			return err
+		}
+		a, err := tx.Appointment(ctx, op.AppointmentID)
+		if err != nil {
+			return err
+		}
+		before := a
+		a.UpstreamState, a.UpdatedAt = store.UpstreamPending, now
+		if err := tx.UpdateAppointment(ctx, a); err != nil {
+			return err
+		}
+		a.Version++
+		c = &booking.Change{Kind: booking.ChangeUpdated, Before: &before, After: &a, Actor: actor, Silent: true, At: now}
+		return e.booking.Record(ctx, tx, c)
+	})
+	if err != nil {
+		return err
+	}
+	if c != nil {
+		e.HandOver(c.Calls...)
+	}
+	e.wakeFor(op.Kind)
+	e.keep(context.WithoutCancel(ctx), op, "retried")
+	return nil
+}
+
+func (e *Outbound) auditOperation(ctx context.Context, actor record.Actor, action string, op *store.Operation) error {
+	return e.store.Write(ctx, func(tx store.Tx) error {
+		return record.Audit(ctx, tx, e.now(), actor, action, "operation:"+op.ID, "", nil, map[string]string{"kind": string(op.Kind)})
+	})
+}
+
+// withOperation lets a person's decision about an operation run while no lane touches it.
+func (e *Outbound) withOperation(ctx context.Context, id string, decide func(store.Operation) error) error {
+	if e.Queue == nil || !record.ValidID(id) {
+		return store.ErrNotFound
+	}
+	if !e.Outbox.holdAlone(id) {
+		return fmt.Errorf("%w: it is being attempted", record.ErrOperationState)
+	}
+	defer func() {
+		e.Outbox.LetGo(id)
+		e.ringLanes()
+	}()
+	op, err := e.Queue.Operation(ctx, id)
+	if err != nil {
+		return err
+	}
+	return decide(op)
+}
+
+// ChildOf is the name in a note about a child, or nothing.
+func ChildOf(note string) string {
+	if len(note) < 6 || !strings.EqualFold(note[:6], "child:") {
+		return ""
+	}
+	name, _, _ := strings.Cut(note[6:], "|")
+	return strings.TrimSpace(name)
+}

@@ -1,0 +1,93 @@
+package outbound
+
+import (
+	"context"
+	"errors"
+
+	"holdfast/engine/booking"
+	"holdfast/engine/upstream"
+	"holdfast/store"
+)
+
+// deliverCancel cancels an appointment upstream. Repeating that is harmless.
+func (e *Outbound) deliverCancel(ctx context.Context, op *store.Operation) outcome {
+	a, err := e.store.Appointment(ctx, op.AppointmentID)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return outcome{end: needless}
+	case err != nil:
+		return e.soon(unread(ctx))
+	}
+	if at, behind := e.behind(ctx, op); behind {
+		return outcome{end: later, at: at, detail: op.LastError}
+	}
+	p := payloadOf(op)
+	guid := p.GUID
+	if guid == "" {
+		guid = a.UpstreamID
+	}
+	if guid == "" && p.Search && a.UpstreamPatientID != "" {
+		list, err := e.findUpstream(ctx, &p, &a)
+		switch {
+		case err != nil:
+			o, _ := e.harmless(op, err)
+			return o
+		case len(list) > 1:
+			return outcome{end: undecided, detail: "the practice system has the appointment more than once; cancel it there"}
+		case len(list) == 1:
+			guid = list[0].GUID
+		}
+	}
+	if guid == "" {
+		e.putAwayFailed(ctx, op)
+		return outcome{end: needless}
+	}
+	if o, ok := e.harmless(op, e.Options.Upstream.SetAppointmentStatusCanceled(ctx, guid)); !ok {
+		return o
+	}
+	return outcome{end: Delivered, result: guid}
+}
+
+// putAwayFailed closes the failed operations of an appointment that is cancelled: nothing is left to be decided.
+func (e *Outbound) putAwayFailed(ctx context.Context, cancel *store.Operation) {
+	list, err := e.Queue.Operations(ctx, store.OperationFilter{AppointmentID: cancel.AppointmentID, Limit: 500})
+	if err != nil {
+		return // they are still in the list for a person to close
+	}
+	for _, op := range list {
+		if op.Status == store.OperationFailed && !op.NeedsReview && op.ID < cancel.ID && booking.ChannelOf(op.Kind) == "upstream" {
+			e.settle(ctx, op, outcome{end: needless, detail: "the appointment was cancelled"})
+		}
+	}
+}
+
+// deliverComment adds the note of an agent's booking to the patient.
+func (e *Outbound) deliverComment(ctx context.Context, op *store.Operation) outcome {
+	a, err := e.store.Appointment(ctx, op.AppointmentID)
+	switch {
+	case errors.Is(err, store.ErrNotFound), err == nil && (a.Patient.Notes == "" || a.UpstreamPatientID == ""):
+		return outcome{end: needless}
+	case err != nil:
+		return e.soon(unread(ctx))
+	}
+	if o, ok := e.harmless(op, e.Options.Upstream.SetPatientComment(ctx, a.UpstreamPatientID, a.Patient.Notes)); !ok {
+		return o
+	}
+	return outcome{end: Delivered, result: doneWithoutName}
+}
+
+// harmless sorts the end of a call that may be repeated whatever became of it. It reports true if all is well.
+func (e *Outbound) harmless(op *store.Operation, err error) (outcome, bool) {
+	switch class := upstream.ClassOf(err); {
+	case err == nil, upstream.ReasonOf(err) == upstream.AppointmentUnknown:
+		return outcome{}, true
+	case class == upstream.Refused:
+		return outcome{end: Refused, detail: words(err)}, false
+	case class == upstream.NotSent, class == upstream.Misconfigured:
+		return outcome{end: away, detail: words(err)}, false
+	case upstream.IsSilent(err):
+		p := payloadOf(op)
+		return e.putOff(op, &p, err), false
+	}
+	return outcome{end: again, detail: words(err)}, false
+}

@@ -1,0 +1,301 @@
+package outbound
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"holdfast/engine/booking"
+	"holdfast/engine/upstream"
+	"holdfast/store"
+)
+
+// # Writing upstream from the queue
+//
+// Before anything is sent, the attempt is recorded in the queue; what was recorded and has no outcome is unknown. An
+// unknown outcome is looked up before the write is repeated, and a refusal that follows one is looked up as well: the
+// one who took the slot may have been our own first try.
+
+// deliverWrite brings a new appointment upstream, or the new time of one. It is the attempt of UpstreamBook and
+// UpstreamReschedule: a move is a new appointment there, and the end of the old one.
+func (e *Outbound) deliverWrite(ctx context.Context, op *store.Operation) outcome {
+	p := payloadOf(op)
+	a, err := e.store.Appointment(ctx, op.AppointmentID)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return outcome{end: needless}
+	case err != nil:
+		return e.soon(unread(ctx))
+	}
+	if at, behind := e.behind(ctx, op); behind {
+		return outcome{end: later, at: at, detail: op.LastError}
+	}
+	patient := a.UpstreamPatientID
+	if p.blank() {
+		return outcome{end: Refused, detail: "the person was erased, so there is nothing to write"}
+	}
+	if op.Unknown && p.Step == "" { // interrupted before anything was sent
+		op.Unknown = false
+	}
+	ask := patient != "" && (op.Unknown || e.mayBeWritten(op, &p))
+	if (p.Written || ask) && e.asks.Wait(ctx, upstream.NoBound) != nil {
+		return e.soon(op.LastError)
+	}
+	if p.Written {
+		return e.findWritten(ctx, op, &p, &a)
+	}
+	switch {
+	case op.Unknown && p.Step == stepPatient && patient == "" && !wanted(&a, &p): // the appointment itself was never sent
+	case op.Unknown && patient == "":
+		return outcome{end: undecided, detail: "it is not known whether the patient was added; see in the practice system whether patient and appointment are there"}
+	case ask:
+		if o, found := e.lookUp(ctx, op, &p, &a); found {
+			return o
+		}
+		op.Unknown, op.Lookups, p.Checked = false, 0, e.started.UnixMilli()
+		op.Payload = p.json()
+	}
+	if !wanted(&a, &p) {
+		return outcome{end: needless}
+	}
+	if tooLate(op, e.now()) {
+		return outcome{end: Refused, detail: tooLateDetail}
+	}
+	if now, ok := e.targetOf(&a); ok && p.Step != stepAppointment && p.Step != stepForgotten {
+		p.target = now // nothing was sent under what the upstream was believed to call it before
+		op.Payload = p.json()
+	}
+	if op.Attempts > op.MaxAttempts {
+		return outcome{end: Refused, detail: op.LastError}
+	}
+	if patient == "" {
+		if o, ok := e.addPatient(ctx, op, &p, &a); !ok {
+			return o
+		}
+	}
+	return e.sendAppointment(ctx, op, &p, a)
+}
+
+// sendAppointment waits for its turn, records the attempt, and writes.
+func (e *Outbound) sendAppointment(ctx context.Context, op *store.Operation, p *upstreamPayload, a store.Appointment) outcome {
+	if o, ok := e.isThere(ctx, upstream.NoBound); !ok {
+		return o
+	}
+	if o, ok := e.makeRoom(ctx, op, p, &a); !ok {
+		return o
+	}
+	if err := e.Options.Pacer.Wait(ctx, upstream.NoBound); err != nil {
+		return e.soon(op.LastError)
+	}
+	// It may have been cancelled or moved while it stood in line.
+	a, err := e.store.Appointment(ctx, op.AppointmentID)
+	switch {
+	case err != nil:
+		return e.soon(unread(ctx))
+	case !wanted(&a, p):
+		return outcome{end: needless}
+	case a.UpstreamPatientID == "":
+		return outcome{end: Refused, detail: "the person was erased, so there is nothing to write"}
+	}
+	if err := e.begin(ctx, op, p, stepAppointment); err != nil {
+		return e.soon("the queue could not be written")
+	}
+	created, err := e.Options.Upstream.SetAppointment(ctx, p.write(a.UpstreamPatientID, e.clinic.Zone()))
+	return e.written(ctx, op, p, &a, created, err)
+}
+
+// written says what the answer to a SetAppointment means.
+func (e *Outbound) written(ctx context.Context, op *store.Operation, p *upstreamPayload, a *store.Appointment, created upstream.Created, err error) outcome {
+	class, reason := upstream.ClassOf(err), upstream.ReasonOf(err)
+	switch class {
+	case upstream.Unknown:
+		e.doubt.Add(1)
+	case upstream.NotSent:
+		e.doubt.CompareAndSwap(0, 1)
+	default:
+		e.doubt.Store(0)
+	}
+	if class != "" && class != upstream.Unknown && !p.Doubt {
+		p.Step = "" // it is certain that nothing is there
+		op.Payload = p.json()
+	}
+	switch class {
+	case "":
+		if !created.LookUp {
+			return outcome{end: Delivered, result: created.GUID}
+		}
+		p.Written = true
+		op.Payload = p.json()
+		return e.findWritten(ctx, op, p, a)
+	case upstream.RateLimited:
+		return outcome{end: again, detail: words(err)}
+	case upstream.NotSent, upstream.Misconfigured:
+		return outcome{end: away, detail: words(err)}
+	case upstream.Refused:
+		isTaken := reason == upstream.SlotTaken || reason == upstream.AlreadyBooked
+		if p.Doubt && isTaken {
+			if o, found := e.lookUp(ctx, op, p, a); found {
+				if o.end == unseen || o.end == away || o.end == later {
+					o = outcome{end: unknown, detail: words(err)}
+				}
+				return o
+			}
+		}
+		if isTaken {
+			e.booking.CloseTime(p.Specialist, a.ID, p.Start, p.Start.Add(time.Duration(p.Minutes)*time.Minute))
+		}
+		return outcome{end: Refused, detail: words(err)}
+	}
+	p.Doubt = true
+	op.Payload = p.json()
+	return outcome{end: unknown, detail: words(err)}
+}
+
+// begin records in the queue that a write is about to be sent.
+func (e *Outbound) begin(ctx context.Context, op *store.Operation, p *upstreamPayload, step string) error {
+	p.Step = step
+	op.Payload, op.AttemptedAt = p.json(), e.now()
+	return e.Queue.Change(context.WithoutCancel(ctx), *op, "attempted", step)
+}
+
+// makeRoom cancels the old time of an appointment that moves onto a part of it: the upstream would refuse the new one.
+func (e *Outbound) makeRoom(ctx context.Context, op *store.Operation, p *upstreamPayload, a *store.Appointment) (outcome, bool) {
+	if a.UpstreamID == "" {
+		return outcome{}, true
+	}
+	list, err := e.Options.Upstream.GetAppointmentListByPatient(ctx, a.UpstreamPatientID, e.clinic.Zone())
+	end := p.Start.Add(time.Duration(p.Minutes) * time.Minute)
+	for _, old := range list {
+		if upstream.EqualGUID(old.GUID, a.UpstreamID) && !old.Cancelled && old.Start.Before(end) &&
+			p.Start.Before(old.Start.Add(time.Duration(max(old.Minutes, p.Minutes))*time.Minute)) {
+			err = e.Options.Upstream.SetAppointmentStatusCanceled(ctx, old.GUID)
+		}
+	}
+	return e.harmless(op, err)
+}
+
+// addPatient makes the patient of a booking that came without one, such as a web visitor's, and records the GUID with
+// the appointment. There is no way to look a patient up: an unknown outcome is for people to decide.
+func (e *Outbound) addPatient(ctx context.Context, op *store.Operation, p *upstreamPayload, a *store.Appointment) (outcome, bool) {
+	if p.Patient == "" {
+		p.Patient = e.knownPatient(ctx, a)
+	}
+	if p.Patient == "" {
+		if err := e.begin(ctx, op, p, stepPatient); err != nil {
+			return e.soon("the queue could not be written"), false
+		}
+		guid, err := e.Options.Upstream.SetPatient(ctx, newPatientOf(&a.Patient))
+		if class := upstream.ClassOf(err); class != upstream.Unknown {
+			p.Step = "" // whatever became of it is known
+			op.Payload = p.json()
+		}
+		switch upstream.ClassOf(err) {
+		case "":
+			p.Patient = guid
+		case upstream.RateLimited:
+			return outcome{end: again, detail: words(err)}, false
+		case upstream.NotSent, upstream.Misconfigured:
+			return outcome{end: away, detail: words(err)}, false
+		case upstream.Refused:
+			return outcome{end: Refused, detail: words(err)}, false
+		default:
+			return outcome{end: undecided, detail: "it is not known whether the patient was added (" + words(err) + "); see in the practice system whether the patient is there"}, false
+		}
+	}
+	op.Payload = p.json()
+	err := e.store.Write(ctx, func(tx store.Tx) error {
+		now, err := tx.Appointment(ctx, a.ID)
+		if err != nil || now.UpstreamPatientID != "" {
+			return err
+		}
+		now.UpstreamPatientID, now.UpdatedAt = p.Patient, e.now()
+		return tx.UpdateAppointment(ctx, now)
+	})
+	if err != nil {
+		return e.soon("the patient was added and could not be recorded yet"), false
+	}
+	a.UpstreamPatientID = p.Patient
+	return outcome{}, true
+}
+
+// knownPatient is the GUID that the same person was given for another appointment, or nothing.
+func (e *Outbound) knownPatient(ctx context.Context, a *store.Appointment) string {
+	address := a.Patient.Email
+	if address == "" {
+		address = a.Patient.Phone
+	}
+	if address == "" {
+		return ""
+	}
+	list, _, err := e.store.Appointments(ctx, store.AppointmentFilter{Query: address, Limit: 100})
+	if err != nil {
+		return ""
+	}
+	for _, o := range list {
+		if o.UpstreamPatientID != "" && strings.EqualFold(o.Patient.Name, a.Patient.Name) && o.Patient.BirthDate == a.Patient.BirthDate &&
+			strings.EqualFold(o.Patient.Email, a.Patient.Email) && o.Patient.Phone == a.Patient.Phone {
+			return o.UpstreamPatientID
+		}
+	}
+	return ""
+}
+
+// newPatientOf is the person as the upstream wants them: the last word of the name is the last name.
+func newPatientOf(p *store.Patient) upstream.NewPatient {
+	n := upstream.NewPatient{FirstName: p.Name, LastName: "-", Phone: p.Phone, Email: p.Email}
+	if i := strings.LastIndexByte(p.Name, ' '); i > 0 {
+		n.FirstName, n.LastName = p.Name[:i], p.Name[i+1:]
+	}
+	n.BirthDate, _ = time.Parse(time.DateOnly, p.BirthDate) // none is the zero time
+	return n
+}
+
+// behind says until when an operation stands behind an earlier one of the same appointment: what was decided first
+// happens first.
+func (e *Outbound) behind(ctx context.Context, op *store.Operation) (time.Time, bool) {
+	now := e.now()
+	if _, earlier := e.Outbox.Held(op.ID, op.AppointmentID); earlier {
+		return now.Add(time.Second), true
+	}
+	list, err := e.Queue.Operations(ctx, store.OperationFilter{AppointmentID: op.AppointmentID, Limit: 500})
+	if err != nil {
+		return now.Add(10 * time.Second), true
+	}
+	for _, o := range list {
+		switch {
+		case o.ID >= op.ID || booking.ChannelOf(o.Kind) != "upstream" || o.Kind == store.UpstreamComment:
+		case o.NeedsReview:
+			return now.Add(5 * time.Minute), true
+		case !o.Status.Final():
+			at := now.Add(10 * time.Second)
+			if next := o.NextAttemptAt.Add(time.Second); next.After(at) {
+				at = next
+			}
+			return at, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// soon puts an operation off for a moment, because something of our own did not work.
+func (e *Outbound) soon(detail string) outcome {
+	return outcome{end: later, detail: detail, at: e.now().Add(10 * time.Second)}
+}
+
+// unread says why an attempt could not be begun: its appointment was not read.
+func unread(ctx context.Context) string {
+	if ctx.Err() != nil {
+		return "the server stopped before it was tried"
+	}
+	return "the database could not be read"
+}
+
+// words says an error of package upstream, which is safe to show; anything else is only said to be one.
+func words(err error) string {
+	var known *upstream.Error
+	if errors.As(err, &known) {
+		return known.Error()
+	}
+	return "the practice system gave no answer that can be understood"
+}

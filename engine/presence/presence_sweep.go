@@ -1,0 +1,229 @@
+package presence
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"holdfast/engine/record"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// The live state of presence is kept true by sweeps: who is no longer heard from goes offline, heartbeats are mirrored to
+// the database, and the database heals what the live state has wrong.
+
+// KeepPresence runs the sweeps until ctx ends.
+func (e *Presence) KeepPresence(ctx context.Context) {
+	o := e.presence.options
+	sweep, mirror, reconcile, watch := time.NewTicker(o.Sweep), time.NewTicker(o.Mirror), time.NewTicker(o.Reconcile), time.NewTicker(time.Second)
+	defer sweep.Stop()
+	defer mirror.Stop()
+	defer reconcile.Stop()
+	defer watch.Stop()
+	clock := wallClock{seen: time.Now()}
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-sweep.C:
+			// After a step of the wall clock every heartbeat looks old, until each has come once more.
+			if stale := e.staleAfter(); !clock.stepped(now, stale) {
+				err = e.sweepPresence(ctx, stale)
+			}
+		case <-mirror.C:
+			err = e.mirrorHeartbeats(ctx)
+		case <-reconcile.C:
+			err = e.reconcilePresence(ctx)
+		case <-watch.C:
+			// Another storage serves, and knows nothing or what was so before.
+			if seeded := e.presence.seeded.Load(); seeded == nil || e.holds.Mode() != *seeded {
+				err = e.reconcilePresence(ctx)
+			}
+		}
+		if err != nil && ctx.Err() == nil {
+			e.log.Warn("a sweep of presence was given up; the next one tries again", "error", err)
+		}
+	}
+}
+
+// wallClock notices that somebody set the clock. Heartbeats are instants of it.
+type wallClock struct {
+	seen, step time.Time
+}
+
+// stepped reports whether the wall clock was set within this time before now.
+func (c *wallClock) stepped(now time.Time, within time.Duration) bool {
+	elapsed, shown := now.Sub(c.seen), now.Round(0).Sub(c.seen.Round(0)) // Round(0) leaves the monotonic reading out
+	c.seen = now
+	if (shown - elapsed).Abs() > time.Second {
+		c.step = now
+	}
+	return !c.step.IsZero() && now.Sub(c.step) < within
+}
+
+// SeedPresence fills the live state from the database: who is missing is added, nobody's heartbeat is moved, and the
+// loads are counted anew. Who was online and is missing is heard of as of now: while nothing served, nobody could be
+// heard, so the silence is ours and they have the whole stale period to break it.
+func (e *Presence) SeedPresence(ctx context.Context) error {
+	mode := e.holds.Mode() // first: what takes over meanwhile is seeded as well
+	mirrors, err := e.store.PresenceMirrors(ctx)
+	if err != nil {
+		return err
+	}
+	e.presence.loads.Lock()
+	defer e.presence.loads.Unlock()
+	loads, err := e.store.Loads(ctx)
+	if err != nil {
+		return err
+	}
+	specialists, now := e.clinic.Schedule().Specialists, record.Now()
+	all := make([]holds.Present, 0, len(specialists))
+	for i := range specialists {
+		p := &specialists[i]
+		m := mirrorOf(mirrors, p.ID)
+		if m == (store.PresenceMirror{SpecialistID: p.ID}) && p.Active {
+			continue // was never here
+		}
+		heard := m.LastHeartbeatAt
+		if m.Online {
+			heard = now
+		}
+		all = append(all, holds.Present{
+			SpecialistID: p.ID, Online: m.Online && p.Active, Deactivated: !p.Active, HeartbeatAt: heard,
+			Load: loads[p.ID], Max: p.MaxSessions,
+		})
+	}
+	if err := e.holds.Seed(ctx, all); err != nil {
+		return err
+	}
+	if err := e.holds.SetLoads(ctx, loads); err != nil {
+		return err
+	}
+	e.presence.seeded.Store(&mode)
+	return nil
+}
+
+// sweepPresence takes those offline whose heartbeat is older than stale. If the live state cannot be read it changes
+// nothing: a hiccup must never take everybody offline. A node that serves from its own memory because Redis is away
+// knows only its own heartbeats and does not sweep.
+func (e *Presence) sweepPresence(ctx context.Context, stale time.Duration) error {
+	if stale == 0 || e.holds.Mode() == "fallback" {
+		return nil
+	}
+	everyone, err := e.holds.Everyone(ctx)
+	if err != nil {
+		return fmt.Errorf("read who is online: %w", err)
+	}
+	now := time.Now()
+	for i := range everyone {
+		if p := &everyone[i]; now.Sub(p.HeartbeatAt) >= stale {
+			if err := e.autoOffline(ctx, p.SpecialistID, stale); err != nil {
+				return fmt.Errorf("take %s offline: %w", p.SpecialistID, err)
+			}
+		}
+	}
+	return nil
+}
+
+// autoOffline takes one specialist offline, unless a heartbeat came since the sweep looked.
+func (e *Presence) autoOffline(ctx context.Context, specialistID string, stale time.Duration) error {
+	defer e.presence.turns.take(specialistID)()
+	live, err := e.holds.Present(ctx, specialistID)
+	if err != nil || !live.Online || time.Since(live.HeartbeatAt) < stale {
+		return err
+	}
+	_, err = e.takeOffline(ctx, specialistID, "auto_offline")
+	return err
+}
+
+// mirrorHeartbeats writes all heartbeats to the database in one statement.
+func (e *Presence) mirrorHeartbeats(ctx context.Context) error {
+	if e.holds.Mode() == "fallback" {
+		return nil
+	}
+	everyone, err := e.holds.Everyone(ctx)
+	if err != nil || len(everyone) == 0 {
+		return err
+	}
+	beats := make(map[string]time.Time, len(everyone))
+	for i := range everyone {
+		beats[everyone[i].SpecialistID] = everyone[i].HeartbeatAt
+	}
+	return e.store.Write(ctx, func(tx store.Tx) error { return tx.MirrorHeartbeats(ctx, beats) })
+}
+
+// reconcilePresence heals the live state from the database: who is online here and not there goes offline, who is missing
+// is added, capacities and switches are set as the schedule has them, and the loads are counted anew.
+func (e *Presence) reconcilePresence(ctx context.Context) error {
+	before, err := e.holds.Everyone(ctx)
+	if err != nil {
+		return err
+	}
+	mirrors, err := e.store.PresenceMirrors(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range before {
+		if id := before[i].SpecialistID; !mirrorOf(mirrors, id).Online || !e.isActive(id) {
+			if err := e.healOnline(ctx, id); err != nil {
+				return err
+			}
+		}
+	}
+	specialists := e.clinic.Schedule().Specialists
+	for i := range specialists {
+		if err := e.healActive(ctx, specialists[i].ID); err != nil {
+			return err
+		}
+	}
+	if err := e.SeedPresence(ctx); err != nil {
+		return err
+	}
+	return e.tellMissing(ctx, before)
+}
+
+func (e *Presence) isActive(specialistID string) bool {
+	p, err := e.clinic.Specialist(specialistID)
+	return err == nil && p.Active
+}
+
+// healOnline takes one specialist offline who should not be online, if that is still so in the specialist's turn.
+func (e *Presence) healOnline(ctx context.Context, specialistID string) error {
+	defer e.presence.turns.take(specialistID)()
+	mirrors, err := e.store.PresenceMirrors(ctx)
+	if err != nil || mirrorOf(mirrors, specialistID).Online && e.isActive(specialistID) {
+		return err
+	}
+	_, err = e.takeOffline(ctx, specialistID, "offline")
+	return err
+}
+
+// healActive sets the switch and the capacity of one specialist as the schedule has them now.
+func (e *Presence) healActive(ctx context.Context, specialistID string) error {
+	defer e.presence.turns.take(specialistID)()
+	p, err := e.clinic.Specialist(specialistID)
+	if err != nil {
+		return nil // archived meanwhile
+	}
+	return e.setActive(ctx, p)
+}
+
+// tellMissing publishes who is online now and was not before.
+func (e *Presence) tellMissing(ctx context.Context, before []holds.Present) error {
+	known := make(map[string]bool, len(before))
+	for i := range before {
+		known[before[i].SpecialistID] = true
+	}
+	after, err := e.holds.Everyone(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range after {
+		if id := after[i].SpecialistID; !known[id] {
+			e.publishPresence(ctx, id, "online")
+		}
+	}
+	return nil
+}

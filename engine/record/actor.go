@@ -1,0 +1,18 @@
+package record
+
+import "holdfast/store"
+
+// Actor says on whose behalf a change is made, for the audit log: "client", "manage", "key:<id>", "user:<id>", "system".
+type Actor string
+
+// Principal is a program that has shown a key.
+type Principal struct {
+	KeyID string // "bootstrap" for the bootstrap admin key
+	Scope store.Scope
+}
+
+// Actor names the principal in the audit log.
+func (p Principal) Actor() Actor { return Actor("key:" + p.KeyID) }
+
+// May reports whether the principal has a scope. Admin has them all.
+func (p Principal) May(s store.Scope) bool { return p.Scope == s || p.Scope == store.ScopeAdmin }

@@ -1,0 +1,72 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"holdfast/store"
+)
+
+var (
+	// ErrNoAppointmentType: no type has this id. It is a store.ErrNotFound.
+	ErrNoAppointmentType = fmt.Errorf("appointment type: %w", store.ErrNotFound)
+	// ErrNoSlots: no slot of this type can be booked in the asked range, up to its horizon.
+	ErrNoSlots = errors.New("no bookable slot")
+	// ErrForbidden: the caller is known and may not do this.
+	ErrForbidden = errors.New("not allowed")
+	// ErrUnauthorized: no credential, or one that is unknown, revoked or expired.
+	ErrUnauthorized = errors.New("no valid credential")
+	// ErrCutOff: it is too late for the patient to change this appointment online.
+	ErrCutOff = errors.New("too late to change online")
+	// ErrNotConfirmed: the appointment is cancelled, so it cannot be moved.
+	ErrNotConfirmed = errors.New("the appointment is cancelled")
+	// ErrOperationState: the operation is not in a state in which that can be done with it.
+	ErrOperationState = errors.New("the operation is not in a state for that")
+	// ErrIdempotencyMismatch: the key was used for another request.
+	ErrIdempotencyMismatch = errors.New("the idempotency key was used for another request")
+	// ErrIdempotencyInFlight: the first request with this key is still running.
+	ErrIdempotencyInFlight = errors.New("the first request with this idempotency key is still running")
+)
+
+// FieldError is one mistake in a request.
+type FieldError struct {
+	Field   string // dotted path as in the JSON, such as "patient.name" or "weeklyHours[2].start"
+	Message string // what is wrong and what would be right
+}
+
+// ValidationError lists everything that is wrong with a request.
+type ValidationError struct{ Fields []FieldError }
+
+func (e *ValidationError) Error() string {
+	var b strings.Builder
+	for i, f := range e.Fields {
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		fmt.Fprintf(&b, "%s: %s", f.Field, f.Message)
+	}
+	return b.String()
+}
+
+// Mistakes collects FieldErrors.
+type Mistakes []FieldError
+
+func (m *Mistakes) Add(field, format string, args ...any) {
+	*m = append(*m, FieldError{field, fmt.Sprintf(format, args...)})
+}
+
+// Err returns nil if nothing is wrong.
+func (m Mistakes) Err() error {
+	if len(m) == 0 {
+		return nil
+	}
+	return &ValidationError{Fields: m}
+}
+
+// Invalid is a ValidationError about one field.
+func Invalid(field, format string, args ...any) error {
+	var m Mistakes
+	m.Add(field, format, args...)
+	return m.Err()
+}

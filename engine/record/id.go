@@ -1,0 +1,69 @@
+package record
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/hex"
+	"time"
+
+	"holdfast/holds"
+)
+
+// NewID makes a UUIDv7 (RFC 9562 section 5.7): ids made later sort later, to a quarter of a microsecond. The twelve bits
+// after the version are the fraction of the millisecond (section 6.2, method 3), so that a log by id is in the order in
+// which things happened.
+func NewID() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails; see crypto/rand
+	now := time.Now()
+	fraction := uint64(now.Nanosecond()%1e6) * 4096 / 1e6
+	var head [8]byte
+	binary.BigEndian.PutUint64(head[:], uint64(now.UnixMilli())<<16|0x7000|fraction)
+	copy(b[:8], head[:])
+	b[8] = b[8]&0x3f | 0x80
+	return SpellUUID(b)
+}
+
+// SpellUUID writes 16 bytes as a UUID is written.
+func SpellUUID(b [16]byte) string {
+	var s [36]byte
+	hex.Encode(s[0:8], b[0:4])
+	hex.Encode(s[9:13], b[4:6])
+	hex.Encode(s[14:18], b[6:8])
+	hex.Encode(s[19:23], b[8:10])
+	hex.Encode(s[24:36], b[10:16])
+	s[8], s[13], s[18], s[23] = '-', '-', '-', '-'
+	return string(s[:])
+}
+
+// Now is now as it is stored: in UTC, to the millisecond.
+func Now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
+
+// NewOwner is the owner of a hold that no client has: of the desk, for as long as its booking is written.
+func NewOwner() (o holds.Owner) {
+	rand.Read(o[:])
+	return o
+}
+
+// SpelledOwner reads an owner as it is stored; nobody if it is not spelled as one.
+func SpelledOwner(s string) holds.Owner {
+	owner, err := holds.ParseOwner(s)
+	if err != nil {
+		return holds.Owner{}
+	}
+	return owner
+}
+
+// ValidID reports whether s is 1 to 64 characters of [A-Za-z0-9_-].
+func ValidID(s string) bool {
+	if len(s) < 1 || len(s) > 64 {
+		return false
+	}
+	for i := range len(s) {
+		c := s[i]
+		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-') {
+			return false
+		}
+	}
+	return true
+}

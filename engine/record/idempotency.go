@@ -1,0 +1,123 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"holdfast/store"
+)
+
+// Once makes one request happen at most once. A nil *Once asks for nothing.
+type Once struct {
+	Scope       string   // hash of the credential or client, and the route
+	Key         string   // the caller's Idempotency-Key
+	Fingerprint [32]byte // SHA-256 of the request body
+	// Answer renders the reply to a result (an appointment, a session …), so that it can be remembered in the same
+	// transaction as the write it answers. It must be pure.
+	Answer func(result any) (status int, body []byte)
+}
+
+type onceKey struct{}
+
+// WithOnce hands o to a use case that has no argument for it: creating a specialist, an appointment type or a user,
+// making an API key, importing a clinic, erasing a person, and whatever changes a session. The answer commits with the change.
+func WithOnce(ctx context.Context, o *Once) context.Context {
+	if o == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, onceKey{}, o)
+}
+
+// OnceOf is the one that WithOnce put into ctx, or nil.
+func OnceOf(ctx context.Context) *Once {
+	o, _ := ctx.Value(onceKey{}).(*Once)
+	return o
+}
+
+// Recall returns the answer remembered for o, or nil if the request is new. ErrIdempotencyMismatch if the key was used
+// with another body.
+func (r *Records) Recall(ctx context.Context, o *Once) (*store.IdempotencyRecord, error) {
+	now := time.Now()
+	found, known := r.answers.get(o.Scope, o.Key, now)
+	if !known {
+		var err error
+		found, err = r.store.Recall(ctx, o.Scope, o.Key, now.Add(-store.IdempotencyRetention))
+		if errors.Is(err, store.ErrNotFound) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if found.Fingerprint != o.Fingerprint {
+		return nil, ErrIdempotencyMismatch
+	}
+	return &found, nil
+}
+
+// Remember keeps the answer to a request that committed none with its change: to one about a hold or another live thing,
+// which is gone when the process is, and to one whose effect is not in the database, such as an operation of the queue. It
+// is kept in memory, costs no disk, and is forgotten early where there are very many.
+func (r *Records) Remember(o *Once, result any, now time.Time) {
+	status, body := o.Answer(result)
+	r.answers.put(store.IdempotencyRecord{Scope: o.Scope, Key: o.Key, Fingerprint: o.Fingerprint, Status: status, Body: body, CreatedAt: now})
+}
+
+// Remember keeps the answer in the transaction that it answers. store.ErrDuplicate means that another request with the
+// same key committed first, on another node; the write is undone and the caller asks Recall.
+func (o *Once) Remember(ctx context.Context, tx store.Tx, result any, now time.Time) error {
+	if o == nil {
+		return nil
+	}
+	status, body := o.Answer(result)
+	return tx.Remember(ctx, store.IdempotencyRecord{
+		Scope: o.Scope, Key: o.Key, Fingerprint: o.Fingerprint, Status: status, Body: body, CreatedAt: now,
+	})
+}
+
+// answers are those remembered in memory: the newer half of them, and the older half, which is dropped when the newer is
+// half the retention old or full.
+type answers struct {
+	mu        sync.Mutex
+	new, old  map[answerKey]store.IdempotencyRecord
+	bytes     int // of the newer half, about
+	rotatedAt time.Time
+}
+
+type answerKey struct{ scope, key string }
+
+// maxAnswerBytes bounds one half. An answer about a hold is about 600 bytes with its keys.
+const maxAnswerBytes = 8 << 20
+
+func (a *answers) put(r store.IdempotencyRecord) {
+	size := len(r.Scope) + len(r.Key) + len(r.Body) + 200
+	if size > maxAnswerBytes {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.new == nil || a.bytes+size > maxAnswerBytes || r.CreatedAt.Sub(a.rotatedAt) > store.IdempotencyRetention/2 {
+		a.old, a.new, a.bytes, a.rotatedAt = a.new, make(map[answerKey]store.IdempotencyRecord), 0, r.CreatedAt
+	}
+	a.bytes += size
+	a.new[answerKey{r.Scope, r.Key}] = r
+}
+
+func (a *answers) get(scope, key string, now time.Time) (store.IdempotencyRecord, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	r, ok := a.new[answerKey{scope, key}]
+	if !ok {
+		r, ok = a.old[answerKey{scope, key}]
+	}
+	return r, ok && now.Sub(r.CreatedAt) < store.IdempotencyRetention
+}
+
+// forget lets go of all of them: somebody was erased, and whose words are in an answer is not looked up.
+func (a *answers) forget() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.new, a.old, a.bytes = nil, nil, 0
+}
