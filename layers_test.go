@@ -24,7 +24,7 @@ var layers = map[string][]string{
 	"cli": {"docs", "web", "engine", "engine/...", "store", "store/...", "holds", "holds/..."},
 
 	// web is given an *engine.Engine: the nouns and errors of store and holds pass through it, a backend never does.
-	"web":            {"web/stream", "web/pages", "web/instant", "engine", "engine/token", "store", "holds", "docs"},
+	"web":            {"web/stream", "web/pages", "web/instant", "engine", "engine/...", "store", "holds", "docs"},
 	"web/stream":     {"web/instant", "holds"}, // is given functions of the engine and does not know it
 	"web/pages":      {},
 	"web/pages/join": {}, // a program of its own, run when web/ui changes
@@ -32,7 +32,20 @@ var layers = map[string][]string{
 	"web/...":        {},
 	"docs":           {}, // embeds the pages that the server shows
 
-	"engine":              {"engine/token", "engine/upstream", "engine/notice", "store", "holds"},
+	// The wings of the engine: each knows only those after it, and record, which knows nobody.
+	"engine": {"engine/agent", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/presence",
+		"engine/account", "engine/record", "engine/token", "engine/upstream", "store", "holds"},
+	"engine/agent": {"engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/record", "engine/token",
+		"engine/upstream", "store", "holds"},
+	"engine/outbound": {"engine/booking", "engine/clinic", "engine/availability", "engine/record", "engine/upstream",
+		"engine/notice", "store", "holds"},
+	"engine/booking": {"engine/clinic", "engine/availability", "engine/record", "engine/token", "engine/upstream", "store",
+		"holds"},
+	"engine/presence":     {"engine/clinic", "engine/availability", "engine/record", "store", "holds"},
+	"engine/account":      {"engine/clinic", "engine/record", "store", "holds"},
+	"engine/clinic":       {"engine/availability", "engine/record", "engine/notice", "store", "holds"},
+	"engine/availability": {"store", "holds"},
+	"engine/record":       {"store", "holds"},
 	"engine/token":        {},
 	"engine/upstream":     {},
 	"engine/notice":       {},
@@ -62,8 +75,8 @@ var owners = map[string]string{
 	"github.com/julienschmidt/httprouter":    "web",
 	"github.com/tdewolff/minify/v2":          "web/pages/join",
 	"github.com/prometheus/client_golang":    "web",
-	"github.com/dgraph-io/ristretto/v2":      "engine",
-	"golang.org/x/crypto":                    "engine",
+	"github.com/dgraph-io/ristretto/v2":      "engine/booking",
+	"golang.org/x/crypto":                    "engine/account",
 	"golang.org/x/sys":                       "web",
 	"golang.org/x/term":                      "cli",
 	"github.com/modelcontextprotocol/go-sdk": "web",
@@ -226,6 +239,9 @@ func TestADiagramBrokenIsSeen(t *testing.T) {
 		{"store into holds", source{file: "store/x.go", dir: "store", imports: []string{"holdfast/holds"}}, true},
 		{"holds into store", source{file: "holds/memory/x.go", dir: "holds/memory", imports: []string{"holdfast/store"}}, true},
 		{"one backend into another", source{file: "store/bolt/x.go", dir: "store/bolt", imports: []string{"holdfast/store/sqlite"}}, true},
+		{"a wing into one above it", source{file: "engine/booking/x.go", dir: "engine/booking", imports: []string{"holdfast/engine/outbound"}}, true},
+		{"a wing into the arrangement", source{file: "engine/clinic/x.go", dir: "engine/clinic", imports: []string{"holdfast/engine"}}, true},
+		{"a wing into what all changes have in common", source{file: "engine/account/x.go", dir: "engine/account", imports: []string{"holdfast/engine/record"}}, false},
 		{"the leaf into its tree", source{file: "engine/token/x.go", dir: "engine/token", imports: []string{"holdfast/engine"}}, true},
 		{"main past cli", source{file: "x.go", dir: ".", imports: []string{"holdfast/web"}}, true},
 		{"a suite into the program", source{file: "cli/x.go", dir: "cli", imports: []string{"holdfast/store/storetest"}}, true},

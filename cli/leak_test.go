@@ -135,7 +135,7 @@ func TestNothingPersonalLeaksWhenTheOutsideFails(t *testing.T) {
 		t.Fatalf("a booking that waits: %d %s", status, body)
 	}
 	eventually(t, "everything has failed", func() bool {
-		status, body := get(t, base+"/v1/queue-status?status=failed", longEnough)
+		status, body := get(t, base+"/v1/queue-status?status=failed&kind=all", longEnough)
 		return status == 200 && strings.Count(body, `"kind":"upstream.book"`) == 2 && strings.Count(body, `"kind":"email"`) >= 2 && strings.Contains(body, `"kind":"webhook"`)
 	})
 	_, seen := get(t, base+"/v1/queue-status", agentKey)

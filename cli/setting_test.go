@@ -80,6 +80,9 @@ func TestBadValuesAreExplained(t *testing.T) {
 		{"notice-max-age", "0s", "longer than nothing"},
 		{"max-holds-per-address", "0", "a number from 1 to 1000000"},
 		{"max-holds-per-day", "-5", "a number from 1 to 1000000"},
+		{"max-hold-share", "0", "a number from 1 to 100"},
+		{"max-sessions-per-address", "0", "a number from 1 to 1000000"},
+		{"max-idle-per-address", "few", "a number from 1 to 1000000"},
 		{"max-streams", "many", "a number from 1 to 1000000"},
 		{"max-streams-per-address", "1e3", "a number from 1 to 1000000"},
 		{"smtp-url", "mail.example.org:587", "smtp://user:password@host:587"},
@@ -98,6 +101,7 @@ func TestBadValuesAreExplained(t *testing.T) {
 		{"upstream-retry-delay", "0s", "longer than nothing"},
 		{"upstream-timeout", "soon", length},
 		{"upstream-quarantine", "-90s", length},
+		{"agent-bound", "1s", "agent-bound"},
 		{"agent-allow-legacy", "1", yes},
 		{"debug-replies", "on", yes},
 	}

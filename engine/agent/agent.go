@@ -1,9 +1,9 @@
-// Package agent is the conversation of a voice or chat agent: who calls (agentpatient.go), what is free (agentslot.go), the
-// booking (agent.go), and what became of it (agentanswer.go).
+// Package agent is the conversation of a voice or chat agent: who calls (patient.go), what is free (slot.go), the
+// booking (agent.go), and what became of it (answer.go).
 //
 // # A booking
 //
-// AgentBook authorizes (agentsession.go), keeps the time here as a confirmed appointment that no visitor can take (fence.go),
+// AgentBook authorizes (session.go), keeps the time here as a confirmed appointment that no visitor can take (fence.go),
 // and has it written upstream while the caller waits. It answers within the bound: confirmed, rejected, queued or refused.
 //
 // # Words
