@@ -1,25 +1,30 @@
-// Package engine is what Holdfast decides: which slots exist, who is assigned, who may hold, book, move and cancel.
+// Package engine is what Holdfast decides. It is the arrangement of its wings, each a package that decides one subject and
+// knows only those after it:
 //
-// One use case is one file. The package knows no SQL, no HTTP and no Redis: it is given a store.Store (what is
-// remembered), a holds.Backend (what is true only for now) and a store.Queue (calls still to be made), and it gives
-// package web one *Engine. Availability and assignment are pure functions that take now; everything else is a method.
+//	agent ► outbound ► booking ► clinic ► availability      presence ► clinic      account ► clinic
 //
-// # The law and the courtesy
+//	agent         a voice or chat agent's conversation
+//	outbound      what is promised to the outside and told once: the practice-management system, mail, webhooks
+//	booking       hold, book, cancel, move; listing and its memory
+//	presence      who is online, on-demand sessions
+//	account       staff, sign-in, API keys
+//	clinic        the schedule and its snapshot in memory
+//	availability  pure: which slots exist, who is assigned
+//	record        what every durable change has in common: who, the audit entry, the answer to a repeat
 //
-// A hold is a courtesy, the table is the law. Every booking path ends in one Write whose insert the database may refuse;
-// nothing before it is needed for safety. What comes before it (availability, the busy bits, the hold) makes refusals
-// rare and early.
+// The Engine embeds them, so package web is given one thing and calls e.Book. No wing knows SQL, HTTP or Redis: they are given
+// a store.Store (what is remembered), a holds.Backend (what is true only for now) and a store.Queue (calls still to be made).
 //
-// # After commit
+// # One order
 //
-// Whatever is kept in memory of what is remembered (the schedule, the taken time, the generations, the busy bits) and every
-// event of it is fed by the store's feed, in commit order, and by nothing else: follow.go. Write returns after the feed was
-// taken in, so a caller finds its own change. Operations are handed to the queue after the Write has returned.
+// Whatever is kept in memory of what is remembered (the schedule, the taken time, the generations, the busy bits, the keys
+// found good) and every event of it is fed by the store's feed, in commit order, and by nothing else: follow.go. Write
+// returns after the feed was taken in, so a caller finds its own change.
 //
 // # Errors
 //
-// Methods return the sentinels and typed errors of error.go, of package store and of package holds; package web has
-// the one table from them to a status and a code.
+// Methods return the sentinels and typed errors of the wings, of package store and of package holds; package web has the one
+// table from them to a status and a code.
 package engine
 
 import (
