@@ -112,9 +112,14 @@ func rootCommand(p process) *cobra.Command {
   holdfast          serve on http://127.0.0.1:8788 with the data in ./holdfast-data
 
 Every flag --x-y can also be set as HOLDFAST_X_Y in the environment or in the file of --config.`,
-		Version:       versionLine(p.version),
-		Args:          noArguments,
-		RunE:          serve.RunE,
+		Args: noArguments,
+		RunE: func(c *cobra.Command, args []string) error {
+			if asked, _ := c.Flags().GetBool("version"); asked {
+				_, err := fmt.Fprint(p.stdout, versionLine(p.version))
+				return err
+			}
+			return serve.RunE(c, args)
+		},
 		SilenceErrors: true,
 		SilenceUsage:  true,
 
@@ -123,7 +128,8 @@ Every flag --x-y can also be set as HOLDFAST_X_Y in the environment or in the fi
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return p.flagError(root, c, err)
 	})
-	root.SetVersionTemplate("{{.Version}}")
+	// cobra's own --version says more than the line, unless it is given a template, and one template keeps 3 MB of methods.
+	root.Flags().BoolP("version", "v", false, "print the version")
 	defineSettings(root, forServing)
 	root.AddCommand(serve, demoCommand(p), importCommand(p), exportCommand(p), setupURLCommand(p), adminCommand(p), apikeyCommand(p),
 		keysCommand(p), queueCommand(p), backupCommand(p), restoreCommand(p), verifyCommand(p), migrateCommand(p), configCommand(p), healthcheckCommand(p),
