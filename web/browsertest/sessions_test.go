@@ -80,8 +80,11 @@ func TestASpecialistTakesASession(t *testing.T) {
 	p.says("The session has ended.")
 	p.says("0/1 sessions")
 	p.says("No session at the moment.")
-	if x := h.session(id, "a-patient-at-home-1"); x["status"] != "ended" || x["outcome"] != "advice given" {
-		t.Errorf("the session is %v, want it ended with its outcome", x)
+	if x := h.session(id, "a-patient-at-home-1"); x["status"] != "ended" || x["outcome"] != nil {
+		t.Errorf("its client is told %v, want that it ended, and not the outcome", x)
+	}
+	if x, err := h.engine.Session(t.Context(), id); err != nil || x.Outcome != "advice given" {
+		t.Errorf("the session ended with %q, %v; want its outcome", x.Outcome, err)
 	}
 }
 

@@ -363,6 +363,7 @@ func TestTheDeskIsAccessible(t *testing.T) {
 			p.shot("desk-list-" + lang)
 			p.open("/staff?lang=" + lang + "#week/" + h.date)
 			p.there(".page-week .board, .board")
+			p.until(`!document.querySelector('.busywrap.loading')`) // what is still being fetched is faint
 			p.accessible("the week")
 			p.shot("desk-week-" + lang)
 			// What a sign-in that runs out brings up, in the middle of something.
