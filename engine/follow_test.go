@@ -62,10 +62,10 @@ func raceChanges(t *testing.T, e *Engine, specialists []string, day time.Time, s
 		ids = append(ids, a.ID)
 	}
 	var all sync.WaitGroup
-	for worker := range uint64(6) {
+	for worker := range uint64(5) {
 		all.Go(func() {
 			r := rand.New(rand.NewPCG(seed, worker))
-			for range 3 {
+			for range 2 {
 				id, err := ids[r.IntN(len(ids))], error(nil)
 				switch r.IntN(4) {
 				case 0:
