@@ -34,7 +34,7 @@ type Schedule struct {
 type scheduleCache struct {
 	current atomic.Pointer[Schedule]
 	clock   atomic.Uint64 // the last generation given out; starts at the wall clock in ms so that restarts differ
-	change  sync.Mutex    // one read-change-write of a schedule row at a time
+	change  sync.Mutex    // one change at a time, so that SpecialistChanged hears of changes in their order
 
 	mu          sync.RWMutex
 	generations map[string]uint64 // by appointment type; a type that is missing is at base
