@@ -73,7 +73,7 @@ func (h *house) importClinic(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusRequestEntityTooLarge, err)
 		return
 	}
-	var file clinic.ClinicFile
+	var file clinic.File
 	if err := decodeStrictly(text, &file); err != nil {
 		refuse(w, http.StatusBadRequest, err)
 		return

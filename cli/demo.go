@@ -56,7 +56,7 @@ func (p process) demo(ctx context.Context, cfg config) error {
 	if cfg.given["rate-limit"].from == "default" {
 		cfg.rateLimit = false // the visitors and whoever tries it out share one address
 	}
-	var clinic clinic.ClinicFile
+	var clinic clinic.File
 	if err := decodeStrictly(demoClinic, &clinic); err != nil {
 		return fmt.Errorf("the demo's clinic: %w", err)
 	}

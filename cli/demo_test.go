@@ -22,7 +22,7 @@ import (
 )
 
 // demoHouse is the demo's house with its clinic, not serving.
-func demoHouse(t *testing.T) (*house, clinic.ClinicFile) {
+func demoHouse(t *testing.T) (*house, clinic.File) {
 	t.Helper()
 	cfg, _, err := resolved(t, nil, "--data", filepath.Join(t.TempDir(), "data"), "--rate-limit", "off", "--admin-key", longEnough)
 	if err != nil {
@@ -32,7 +32,7 @@ func demoHouse(t *testing.T) (*house, clinic.ClinicFile) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var clinic clinic.ClinicFile
+	var clinic clinic.File
 	if err := decodeStrictly(demoClinic, &clinic); err != nil {
 		t.Fatal(err)
 	}

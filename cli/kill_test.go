@@ -130,7 +130,7 @@ func TestKillLosesNothingAndBooksNothingTwice(t *testing.T) {
 }
 
 // openClinic is the clinic of testdata with one chair, known upstream, that never closes.
-func openClinic(t *testing.T) clinic.ClinicFile {
+func openClinic(t *testing.T) clinic.File {
 	f := knownUpstream(t)
 	f.Specialists = f.Specialists[:1]
 	f.Specialists[0].Timezone = "UTC"

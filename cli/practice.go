@@ -24,7 +24,7 @@ const demoWrites = 5
 
 // newPractice is the demo's practice system, and the settings that lead to it. It knows the chairs and types that the
 // clinic's file gives GUIDs of the upstream.
-func newPractice(cfg *config, clinic clinic.ClinicFile) *upstreamtest.Server {
+func newPractice(cfg *config, clinic clinic.File) *upstreamtest.Server {
 	cfg.upstream.url, cfg.upstream.clientID, cfg.upstream.user, cfg.upstream.password = "https://practice.example/GetData.ashx", "demo", "demo", "demo"
 	o := upstreamtest.Options{ClientID: "demo", User: "demo", Password: "demo", WritesPerMinute: demoWrites, RefuseTaken: true}
 	if zone, err := time.LoadLocation(clinic.Clinic.Timezone); err == nil {
@@ -48,7 +48,7 @@ type agent struct {
 	log       *slog.Logger
 }
 
-func newAgent(base, key string, clinic clinic.ClinicFile, log *slog.Logger) *agent {
+func newAgent(base, key string, clinic clinic.File, log *slog.Logger) *agent {
 	a := &agent{base: base, key: key, log: log, http: &http.Client{Timeout: 20 * time.Second}}
 	for _, t := range clinic.AppointmentTypes {
 		if t.Upstream != nil {

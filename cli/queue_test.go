@@ -147,13 +147,13 @@ func TestQueueListAndRetry(t *testing.T) {
 }
 
 // knownUpstream is the clinic of testdata with ada and the check-up known to the practice system.
-func knownUpstream(t *testing.T) clinic.ClinicFile {
+func knownUpstream(t *testing.T) clinic.File {
 	t.Helper()
 	text, err := os.ReadFile(harbour)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var file clinic.ClinicFile
+	var file clinic.File
 	if err := decodeStrictly(text, &file); err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +197,7 @@ func TestTheDemosAgentBooks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var clinic clinic.ClinicFile
+	var clinic clinic.File
 	if err := decodeStrictly(demoClinic, &clinic); err != nil {
 		t.Fatal(err)
 	}

@@ -34,8 +34,8 @@ type config struct {
 	ownerEmail        string // of the owner to be made when there is none; empty: by the setup link
 	ownerPassword     string
 
-	presence presence.PresenceOptions
-	outbound outbound.OutboundOptions
+	presence presence.Options
+	outbound outbound.Limits
 	limits   web.Limits
 	keep     engine.Retention
 	upstream upstreamConfig

@@ -62,7 +62,7 @@ func (p process) torture(ctx context.Context, cfg config, length time.Duration) 
 	if err != nil {
 		return err
 	}
-	var clinic clinic.ClinicFile
+	var clinic clinic.File
 	if err := decodeStrictly(demoClinic, &clinic); err != nil {
 		return errors.Join(err, h.close())
 	}
@@ -96,7 +96,7 @@ func (t *tally) print(w io.Writer, took time.Duration) {
 }
 
 // race is one client: it books whatever comes next, and now and then moves or cancels what it has.
-func (t *tally) race(ctx context.Context, e *engine.Engine, clinic *clinic.ClinicFile, n int) {
+func (t *tally) race(ctx context.Context, e *engine.Engine, clinic *clinic.File, n int) {
 	client := holds.ClientID(fmt.Sprintf("torture-client-%06d", n))
 	var mine []string
 	for ctx.Err() == nil {
@@ -116,7 +116,7 @@ func (t *tally) race(ctx context.Context, e *engine.Engine, clinic *clinic.Clini
 			_, err = e.Reschedule(ctx, booking.RescheduleRequest{ID: mine[rand.IntN(len(mine))], SlotStart: start, Actor: localActor, IgnoreHours: true})
 		default:
 			var a store.Appointment
-			a, err = e.Book(ctx, booking.BookRequest{
+			a, err = e.Book(ctx, booking.Request{
 				AppointmentTypeID: kind.ID, SlotStart: start, Client: client, Patient: store.Patient{Name: "Torture"}, Source: store.SourceStaff,
 				Actor: localActor, IgnoreHours: true,
 			})

@@ -40,7 +40,7 @@ type visitors struct {
 	booked []string // ids of the appointments that stand, oldest first
 }
 
-func newVisitors(base, adminKey string, clinic clinic.ClinicFile, log *slog.Logger) *visitors {
+func newVisitors(base, adminKey string, clinic clinic.File, log *slog.Logger) *visitors {
 	v := &visitors{base: base, adminKey: adminKey, log: log, http: &http.Client{Timeout: 10 * time.Second}}
 	for _, t := range clinic.AppointmentTypes {
 		v.types = append(v.types, t.ID)

@@ -38,7 +38,7 @@ func BenchmarkAgentBook(b *testing.B) {
 			p := newPractice(b, practiceOptions{specialists: chairs, upstream: &upstreamtest.Options{}, change: func(o *engine.Options) {
 				o.Upstream, o.Pacer = instant{}, upstream.NewPacer(time.Nanosecond)
 			}})
-			wishes := make([]agent.AgentBooking, b.N)
+			wishes := make([]agent.BookRequest, b.N)
 			for n := range wishes {
 				wishes[n] = p.wishFor(n, n%chairs, p.slotAt(48+n/chairs))
 				if noted {
@@ -49,7 +49,7 @@ func BenchmarkAgentBook(b *testing.B) {
 			b.ResetTimer()
 			for _, w := range wishes {
 				began := time.Now()
-				if a := p.ask(w); a.Outcome != agent.AgentConfirmed {
+				if a := p.ask(w); a.Outcome != agent.Confirmed {
 					b.Fatalf("got %+v", a)
 				}
 				took = append(took, time.Since(began))

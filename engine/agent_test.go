@@ -30,33 +30,33 @@ func TestTheAnswersToAnAgent(t *testing.T) {
 	ok, limited, taken := upstreamtest.OK, upstreamtest.RateLimited, upstreamtest.SlotTaken
 	for name, test := range map[string]struct {
 		script  []upstreamtest.Outcome
-		change  func(*agent.AgentBooking)
-		outcome agent.AgentOutcome
+		change  func(*agent.BookRequest)
+		outcome agent.Outcome
 		error   string
 		action  string
 		after   after
 	}{
-		"confirmed": {nil, nil, agent.AgentConfirmed, "", "confirm_booking_to_caller",
+		"confirmed": {nil, nil, agent.Confirmed, "", "confirm_booking_to_caller",
 			after{store.Confirmed, store.UpstreamConfirmed, 1, 0, 0, true}},
-		"confirmed at the second try": {[]upstreamtest.Outcome{limited, ok}, nil, agent.AgentConfirmed, "", "confirm_booking_to_caller",
+		"confirmed at the second try": {[]upstreamtest.Outcome{limited, ok}, nil, agent.Confirmed, "", "confirm_booking_to_caller",
 			after{store.Confirmed, store.UpstreamConfirmed, 1, 0, 5 * time.Second, true}},
-		"confirmed without a GUID": {[]upstreamtest.Outcome{upstreamtest.OKNoGUID}, nil, agent.AgentConfirmed, "", "confirm_booking_to_caller",
+		"confirmed without a GUID": {[]upstreamtest.Outcome{upstreamtest.OKNoGUID}, nil, agent.Confirmed, "", "confirm_booking_to_caller",
 			after{store.Confirmed, store.UpstreamConfirmed, 1, 0, 0, true}},
-		"queued by the limit": {[]upstreamtest.Outcome{limited, limited}, nil, agent.AgentQueued, "RATE_LIMITED_QUEUED", "inform_caller_queued",
+		"queued by the limit": {[]upstreamtest.Outcome{limited, limited}, nil, agent.Queued, "RATE_LIMITED_QUEUED", "inform_caller_queued",
 			after{store.Confirmed, store.UpstreamPending, 0, 1, 5 * time.Second, false}},
-		"queued by silence": {[]upstreamtest.Outcome{upstreamtest.Slow}, nil, agent.AgentQueued, "OUTCOME_UNKNOWN_QUEUED", "inform_caller_queued",
+		"queued by silence": {[]upstreamtest.Outcome{upstreamtest.Slow}, nil, agent.Queued, "OUTCOME_UNKNOWN_QUEUED", "inform_caller_queued",
 			after{store.Confirmed, store.UpstreamPending, 1, 1, 12 * time.Second, false}},
-		"queued by a cut line": {[]upstreamtest.Outcome{upstreamtest.LostApplied}, nil, agent.AgentQueued, "OUTCOME_UNKNOWN_QUEUED", "inform_caller_queued",
+		"queued by a cut line": {[]upstreamtest.Outcome{upstreamtest.LostApplied}, nil, agent.Queued, "OUTCOME_UNKNOWN_QUEUED", "inform_caller_queued",
 			after{store.Confirmed, store.UpstreamPending, 1, 1, 0, false}},
-		"queued by wrong credentials": {[]upstreamtest.Outcome{upstreamtest.Unauthorized}, nil, agent.AgentQueued, "UPSTREAM_MISCONFIGURED_QUEUED", "inform_caller_queued",
+		"queued by wrong credentials": {[]upstreamtest.Outcome{upstreamtest.Unauthorized}, nil, agent.Queued, "UPSTREAM_MISCONFIGURED_QUEUED", "inform_caller_queued",
 			after{store.Confirmed, store.UpstreamPending, 0, 1, 0, false}},
-		"refused: taken": {[]upstreamtest.Outcome{taken}, nil, agent.AgentRefused, "SLOT_UNAVAILABLE", "offer_alternatives",
+		"refused: taken": {[]upstreamtest.Outcome{taken}, nil, agent.Refused, "SLOT_UNAVAILABLE", "offer_alternatives",
 			after{store.Cancelled, store.UpstreamNone, 0, 0, 0, false}},
-		"refused: no such patient": {[]upstreamtest.Outcome{upstreamtest.PatientUnknown}, nil, agent.AgentRefused, "PATIENT_NOT_FOUND", "identify_patient_again",
+		"refused: no such patient": {[]upstreamtest.Outcome{upstreamtest.PatientUnknown}, nil, agent.Refused, "PATIENT_NOT_FOUND", "identify_patient_again",
 			after{store.Cancelled, store.UpstreamNone, 0, 0, 0, false}},
-		"rejected: no token":        {nil, func(b *agent.AgentBooking) { b.BookingAuthToken = "" }, agent.AgentRejected, "BOOKING_AUTH_MISSING", "", after{}},
-		"rejected: a changed token": {nil, func(b *agent.AgentBooking) { b.BookingAuthToken = changed(b.BookingAuthToken) }, agent.AgentRejected, "BOOKING_AUTH_SIGNATURE_INVALID", "", after{}},
-		"rejected: another patient": {nil, func(b *agent.AgentBooking) { b.PatientGUID = patientGUID(99) }, agent.AgentRejected, "BOOKING_AUTH_GUID_MISMATCH", "", after{}},
+		"rejected: no token":        {nil, func(b *agent.BookRequest) { b.BookingAuthToken = "" }, agent.Rejected, "BOOKING_AUTH_MISSING", "", after{}},
+		"rejected: a changed token": {nil, func(b *agent.BookRequest) { b.BookingAuthToken = changed(b.BookingAuthToken) }, agent.Rejected, "BOOKING_AUTH_SIGNATURE_INVALID", "", after{}},
+		"rejected: another patient": {nil, func(b *agent.BookRequest) { b.PatientGUID = patientGUID(99) }, agent.Rejected, "BOOKING_AUTH_GUID_MISMATCH", "", after{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestTheAnswersToAnAgent(t *testing.T) {
 				if len(notes) == 1 && notes[0] != "Child: Mia Canary | DOB: 02/03/2015" {
 					t.Errorf("the note is %q", notes[0])
 				}
-				if test.outcome == agent.AgentRejected {
+				if test.outcome == agent.Rejected {
 					if len(p.bookings()) != 0 {
 						t.Error("a rejected booking left an appointment")
 					}
@@ -106,14 +106,14 @@ func TestTheAnswersToAnAgent(t *testing.T) {
 					t.Errorf("here it is %s, upstream %s; want %s, %s", here.Status, here.UpstreamState, test.after.status, test.after.state)
 				}
 				switch test.outcome {
-				case agent.AgentConfirmed:
+				case agent.Confirmed:
 					if a.AppointmentGUID == "" || a.AppointmentGUID != here.UpstreamID || a.Message != "Appointment GUID Added: "+a.AppointmentGUID {
 						t.Errorf("confirmed as %q with message %q, here it is %q", a.AppointmentGUID, a.Message, here.UpstreamID)
 					}
 					if want := "{childName} is booked at Harbour Dental for Saturday, January 1st at 10 AM. Please note that a parent or legal guardian has to come along."; a.Guidance.VoiceResponse != want {
 						t.Errorf("voice response %q, want %q", a.Guidance.VoiceResponse, want)
 					}
-				case agent.AgentQueued:
+				case agent.Queued:
 					op, err := p.AgentOperation(t.Context(), a.OperationID)
 					if err != nil || op.Status != store.OperationPending {
 						t.Errorf("operation %q: %+v, %v; want pending", a.OperationID, op, err)
@@ -129,7 +129,7 @@ func TestTheAnswersToAnAgent(t *testing.T) {
 					if got := p.upstream.Comments(patientGUID(20)); len(got) != 1 {
 						t.Errorf("%d notes, want 1", len(got))
 					}
-				case agent.AgentRefused:
+				case agent.Refused:
 					if test.error == "SLOT_UNAVAILABLE" && len(a.Alternatives) != 3 {
 						t.Errorf("%d alternatives, want 3", len(a.Alternatives))
 					}
@@ -147,14 +147,14 @@ func TestAnAgentWithoutUpstream(t *testing.T) {
 		b.Note = "a note"
 		a := p.ask(b)
 		here := p.bookingOf()
-		if a.Outcome != agent.AgentConfirmed || a.AppointmentGUID != here.ID || !a.NoteAdded || here.UpstreamState != store.UpstreamNone {
+		if a.Outcome != agent.Confirmed || a.AppointmentGUID != here.ID || !a.NoteAdded || here.UpstreamState != store.UpstreamNone {
 			t.Errorf("got %+v; here %s, upstream %s", a, here.ID, here.UpstreamState)
 		}
-		if again := p.ask(b); again.Outcome != agent.AgentConfirmed || again.AppointmentGUID != here.ID {
+		if again := p.ask(b); again.Outcome != agent.Confirmed || again.AppointmentGUID != here.ID {
 			t.Errorf("the same booking again: got %+v, want the first answer", again)
 		}
 		other := p.wishFor(21, 0, p.slotAt(20))
-		if a := p.ask(other); a.Outcome != agent.AgentRefused || a.ErrorType != "SLOT_UNAVAILABLE" || len(a.Alternatives) != 3 {
+		if a := p.ask(other); a.Outcome != agent.Refused || a.ErrorType != "SLOT_UNAVAILABLE" || len(a.Alternatives) != 3 {
 			t.Errorf("a booked slot for another patient: got %+v", a)
 		}
 		b = p.wish(22)
@@ -170,17 +170,17 @@ func TestAnAgentWithoutUpstream(t *testing.T) {
 func TestAuthorization(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
-		made, err := p.AgentIdentify(t.Context(), agentKey, agent.AgentPatient{FirstName: "Jane", LastName: "Roe", BirthDate: "02/03/1980", Phone: "+1 555 0100", UUI: "call-1"})
+		made, err := p.AgentIdentify(t.Context(), agentKey, agent.Patient{FirstName: "Jane", LastName: "Roe", BirthDate: "02/03/1980", Phone: "+1 555 0100", UUI: "call-1"})
 		if err != nil || !made.Success {
 			t.Fatalf("identify: %+v, %v", made, err)
 		}
-		again, err := p.AgentIdentify(t.Context(), agentKey, agent.AgentPatient{FirstName: "Jane", LastName: "Roe", BirthDate: "02/03/1980", Phone: "+1 555 0100", UUI: "call-1"})
+		again, err := p.AgentIdentify(t.Context(), agentKey, agent.Patient{FirstName: "Jane", LastName: "Roe", BirthDate: "02/03/1980", Phone: "+1 555 0100", UUI: "call-1"})
 		if err != nil || again.PatientGUID != made.PatientGUID {
 			t.Errorf("the same person again is %q, want %q: %v", again.PatientGUID, made.PatientGUID, err)
 		}
 		otherKey := record.Principal{KeyID: "other", Scope: store.ScopeAgent}
 		next := 20
-		try := func(key record.Principal, change func(*agent.AgentBooking)) agent.AgentAnswer {
+		try := func(key record.Principal, change func(*agent.BookRequest)) agent.Answer {
 			t.Helper()
 			time.Sleep(time.Minute)
 			b := p.wish(next)
@@ -193,26 +193,26 @@ func TestAuthorization(t *testing.T) {
 			}
 			return a
 		}
-		if a := try(agentKey, func(b *agent.AgentBooking) { b.BookingAuthToken = made.BookingAuthToken }); a.Outcome != agent.AgentConfirmed {
+		if a := try(agentKey, func(b *agent.BookRequest) { b.BookingAuthToken = made.BookingAuthToken }); a.Outcome != agent.Confirmed {
 			t.Errorf("with its token: %+v", a)
 		}
-		if a := try(agentKey, func(b *agent.AgentBooking) { b.PatientGUID = strings.ToUpper(made.PatientGUID) }); a.Outcome != agent.AgentConfirmed {
+		if a := try(agentKey, func(b *agent.BookRequest) { b.PatientGUID = strings.ToUpper(made.PatientGUID) }); a.Outcome != agent.Confirmed {
 			t.Errorf("by the session, in capitals: %+v", a)
 		}
-		if a := try(agentKey, func(b *agent.AgentBooking) { b.PatientGUID, b.UUI = "", "call-1" }); a.Outcome != agent.AgentConfirmed {
+		if a := try(agentKey, func(b *agent.BookRequest) { b.PatientGUID, b.UUI = "", "call-1" }); a.Outcome != agent.Confirmed {
 			t.Errorf("by the call alone: %+v", a)
 		}
 		if here := p.bookings()[0]; here.Patient.Name != "Jane Roe" || here.Patient.BirthDate != "1980-02-03" {
 			t.Errorf("the appointment is for %+v, want Jane Roe of 1980-02-03", here.Patient)
 		}
-		if a := try(otherKey, func(b *agent.AgentBooking) {}); a.ErrorType != token.BookingAuthMissing.Code() {
+		if a := try(otherKey, func(b *agent.BookRequest) {}); a.ErrorType != token.BookingAuthMissing.Code() {
 			t.Errorf("another key's session: %+v, want %s", a, token.BookingAuthMissing)
 		}
-		if a := try(agentKey, func(b *agent.AgentBooking) { b.PatientGUID, b.UUI = patientGUID(7), "call-1" }); a.ErrorType != token.BookingAuthGUIDMismatch.Code() {
+		if a := try(agentKey, func(b *agent.BookRequest) { b.PatientGUID, b.UUI = patientGUID(7), "call-1" }); a.ErrorType != token.BookingAuthGUIDMismatch.Code() {
 			t.Errorf("the call's token for another patient: %+v, want %s", a, token.BookingAuthGUIDMismatch)
 		}
 		time.Sleep(15 * time.Minute)
-		if a := try(agentKey, func(b *agent.AgentBooking) {}); a.ErrorType != token.BookingAuthExpired.Code() {
+		if a := try(agentKey, func(b *agent.BookRequest) {}); a.ErrorType != token.BookingAuthExpired.Code() {
 			t.Errorf("a session that has lapsed: %+v, want %s", a, token.BookingAuthExpired)
 		}
 	})
@@ -225,12 +225,12 @@ func TestLegacyIsOffByDefault(t *testing.T) {
 			b := p.wish(20)
 			b.BookingAuthToken = ""
 			a := p.ask(b)
-			if got := a.Outcome == agent.AgentConfirmed; got != allowed {
+			if got := a.Outcome == agent.Confirmed; got != allowed {
 				t.Errorf("allowed %v: got %+v", allowed, a)
 			}
 			b = p.wish(21)
 			b.BookingAuthToken, b.PatientGUID = "", "not-a-guid"
-			if a := p.ask(b); a.Outcome != agent.AgentRejected {
+			if a := p.ask(b); a.Outcome != agent.Rejected {
 				t.Errorf("allowed %v, no GUID: got %+v", allowed, a)
 			}
 		})
@@ -244,11 +244,11 @@ func TestBookingTokens(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{Columns: []upstreamtest.Column{{
 			ScheduleViewGUID: viewGUID, ScheduleColumnGUID: columnGUID(0), Weekdays: []time.Weekday{0, 1, 2, 3, 4, 5, 6},
 		}}}})
-		slots, err := p.AgentSlots(t.Context(), agent.AgentSlotsRequest{AppointmentTypeGUID: strings.ToUpper(typeGUID), Count: 10})
+		slots, err := p.AgentSlots(t.Context(), agent.SlotsRequest{AppointmentTypeGUID: strings.ToUpper(typeGUID), Count: 10})
 		if err != nil || len(slots.Slots) != 10 {
 			t.Fatalf("slots: %+v, %v", slots, err)
 		}
-		with := func(patient int, signed string) agent.AgentAnswer {
+		with := func(patient int, signed string) agent.Answer {
 			b := p.wish(patient)
 			b.StartTime, b.ScheduleViewGUID, b.ScheduleColumnGUID, b.AppointmentTypeGUID, b.Minutes = "", "", "", "", 0
 			b.BookingToken = signed
@@ -256,25 +256,25 @@ func TestBookingTokens(t *testing.T) {
 		}
 		signed := slots.Slots[0].BookingToken
 		p.upstream.Outcomes(upstreamtest.SlotTaken)
-		if a := with(1, signed); a.Outcome != agent.AgentRefused {
+		if a := with(1, signed); a.Outcome != agent.Refused {
 			t.Fatalf("refused upstream: got %+v", a)
 		}
 		time.Sleep(20 * time.Second)
 		a := with(1, signed)
-		if a.Outcome != agent.AgentConfirmed || !p.bookings()[1].SlotStart.Equal(slots.Slots[0].Start) {
+		if a.Outcome != agent.Confirmed || !p.bookings()[1].SlotStart.Equal(slots.Slots[0].Start) {
 			t.Fatalf("after the fence was cancelled: got %+v", a)
 		}
-		if b := with(1, signed); b.Outcome != agent.AgentConfirmed || b.AppointmentGUID != a.AppointmentGUID {
+		if b := with(1, signed); b.Outcome != agent.Confirmed || b.AppointmentGUID != a.AppointmentGUID {
 			t.Errorf("the same token again: got %+v, want the first answer", b)
 		}
-		if b := with(2, signed); b.Outcome != agent.AgentRefused || b.ErrorType != "BOOKING_TOKEN_USED" {
+		if b := with(2, signed); b.Outcome != agent.Refused || b.ErrorType != "BOOKING_TOKEN_USED" {
 			t.Errorf("for another patient: got %+v", b)
 		}
-		if b := with(2, changed(signed)); b.Outcome != agent.AgentInvalid || b.ErrorType != "BOOKING_TOKEN_INVALID" {
+		if b := with(2, changed(signed)); b.Outcome != agent.Invalid || b.ErrorType != "BOOKING_TOKEN_INVALID" {
 			t.Errorf("changed: got %+v", b)
 		}
 		time.Sleep(15 * time.Minute)
-		if b := with(1, signed); b.Outcome != agent.AgentConfirmed || b.AppointmentGUID != a.AppointmentGUID {
+		if b := with(1, signed); b.Outcome != agent.Confirmed || b.AppointmentGUID != a.AppointmentGUID {
 			t.Errorf("the same token when it has lapsed: got %+v, want the first answer", b)
 		}
 		if b := with(2, slots.Slots[1].BookingToken); b.ErrorType != "BOOKING_TOKEN_EXPIRED" {
@@ -302,7 +302,7 @@ func TestTheSameBookingTwiceAtOnce(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
 		p.upstream.Script(upstreamtest.Step{Outcome: upstreamtest.Slow, Delay: 2 * time.Second})
 		b := p.wish(20)
-		answers := make(chan agent.AgentAnswer, 2)
+		answers := make(chan agent.Answer, 2)
 		for range 2 {
 			go func() {
 				a, err := p.AgentBook(context.Background(), agentKey, b)
@@ -313,7 +313,7 @@ func TestTheSameBookingTwiceAtOnce(t *testing.T) {
 			}()
 		}
 		for range 2 {
-			if a := <-answers; a.Outcome != agent.AgentConfirmed && a.Outcome != agent.AgentQueued {
+			if a := <-answers; a.Outcome != agent.Confirmed && a.Outcome != agent.Queued {
 				t.Errorf("got %+v, want it confirmed or received", a)
 			}
 		}
@@ -329,7 +329,7 @@ func TestAQueuedSlotIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
 		p.upstream.Outcomes(upstreamtest.RateLimited, upstreamtest.RateLimited)
-		if a := p.ask(p.wish(20)); a.Outcome != agent.AgentQueued {
+		if a := p.ask(p.wish(20)); a.Outcome != agent.Queued {
 			t.Fatalf("got %+v, want it queued", a)
 		}
 		visitor := bookingOf(1, "cleaning")
@@ -343,7 +343,7 @@ func TestAQueuedSlotIsKept(t *testing.T) {
 		if _, err := p.Hold(t.Context(), booking.HoldRequest{AppointmentTypeID: "cleaning", SlotStart: p.slotAt(21), Client: client(1)}); err != nil {
 			t.Fatal(err)
 		}
-		if a := p.ask(p.wish(21)); a.Outcome != agent.AgentRefused || a.ErrorType != "SLOT_UNAVAILABLE" {
+		if a := p.ask(p.wish(21)); a.Outcome != agent.Refused || a.ErrorType != "SLOT_UNAVAILABLE" {
 			t.Errorf("an agent books what a visitor holds: got %+v", a)
 		}
 	})

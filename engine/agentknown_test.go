@@ -18,7 +18,7 @@ import (
 func TestAKnownPatientIsKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
-		identify := func(r agent.AgentPatient) agent.AgentPatientAnswer {
+		identify := func(r agent.Patient) agent.PatientAnswer {
 			t.Helper()
 			a, err := p.AgentIdentify(t.Context(), agentKey, r)
 			if err != nil {
@@ -41,7 +41,7 @@ func TestAKnownPatientIsKnown(t *testing.T) {
 				t.Errorf("the practice system was asked to add %d patients, want %d", n, want)
 			}
 		}
-		jane := agent.AgentPatient{FirstName: "Jane", LastName: "Canary-Roe", BirthDate: "1980-02-03", Phone: "+1 555 0100", SessionID: "monday"}
+		jane := agent.Patient{FirstName: "Jane", LastName: "Canary-Roe", BirthDate: "1980-02-03", Phone: "+1 555 0100", SessionID: "monday"}
 		first := identify(jane)
 		if !first.Success {
 			t.Fatalf("got %+v", first)
@@ -53,14 +53,14 @@ func TestAKnownPatientIsKnown(t *testing.T) {
 		}
 		b := p.wish(20)
 		b.PatientGUID, b.BookingAuthToken = first.PatientGUID, first.BookingAuthToken
-		if a := p.ask(b); a.Outcome != agent.AgentConfirmed {
+		if a := p.ask(b); a.Outcome != agent.Confirmed {
 			t.Fatalf("got %+v", a)
 		}
 		p.restart()
 		time.Sleep(24 * time.Hour)
 		added(1)
 
-		for name, r := range map[string]agent.AgentPatient{
+		for name, r := range map[string]agent.Patient{
 			"spelt otherwise":     {FirstName: " JANE ", LastName: "canary roe", BirthDate: "02/03/1980", Phone: "+1 (555) 01-00", SessionID: "tuesday"},
 			"by GUID":             {PatientGUID: strings.ToUpper(first.PatientGUID), BirthDate: "02/03/1980", SessionID: "wednesday"},
 			"by GUID, once again": {PatientGUID: first.PatientGUID, BirthDate: "1980-02-03"},
@@ -71,28 +71,28 @@ func TestAKnownPatientIsKnown(t *testing.T) {
 			}
 		}
 		added(1)
-		a := identify(agent.AgentPatient{PatientGUID: first.PatientGUID, BirthDate: "1980-02-03", UUI: "thursday"})
+		a := identify(agent.Patient{PatientGUID: first.PatientGUID, BirthDate: "1980-02-03", UUI: "thursday"})
 		b = p.wish(22)
 		b.PatientGUID, b.BookingAuthToken, b.UUI = a.PatientGUID, a.BookingAuthToken, "thursday"
-		if a := p.ask(b); a.Outcome != agent.AgentConfirmed || p.bookings()[1].Patient.BirthDate != "1980-02-03" || p.bookings()[1].Patient.Name == "" {
+		if a := p.ask(b); a.Outcome != agent.Confirmed || p.bookings()[1].Patient.BirthDate != "1980-02-03" || p.bookings()[1].Patient.Name == "" {
 			t.Errorf("booked by GUID: got %+v for %q", a, p.bookings()[1].Patient.Name)
 		}
 
 		for name, c := range map[string]struct {
-			agent.AgentPatient
+			agent.Patient
 			errorType, ask string
 		}{
-			"no date of birth":    {agent.AgentPatient{FirstName: "Jane", LastName: "Canary-Roe", Phone: "+15550100"}, agent.AgentPatientAmbiguous, "ask_for_birth_date"},
-			"no telephone number": {agent.AgentPatient{FirstName: "Jane", LastName: "Canary-Roe", BirthDate: "1980-02-03"}, agent.AgentPatientAmbiguous, "ask_for_phone"},
-			"another's birthday":  {agent.AgentPatient{PatientGUID: first.PatientGUID, BirthDate: "1980-02-04"}, agent.AgentPatientNotFound, "ask_for_name_birth_date_and_phone"},
-			"nobody's GUID":       {agent.AgentPatient{PatientGUID: patientGUID(99), BirthDate: "1980-02-03"}, agent.AgentPatientNotFound, "ask_for_name_birth_date_and_phone"},
+			"no date of birth":    {agent.Patient{FirstName: "Jane", LastName: "Canary-Roe", Phone: "+15550100"}, agent.PatientAmbiguous, "ask_for_birth_date"},
+			"no telephone number": {agent.Patient{FirstName: "Jane", LastName: "Canary-Roe", BirthDate: "1980-02-03"}, agent.PatientAmbiguous, "ask_for_phone"},
+			"another's birthday":  {agent.Patient{PatientGUID: first.PatientGUID, BirthDate: "1980-02-04"}, agent.PatientNotFound, "ask_for_name_birth_date_and_phone"},
+			"nobody's GUID":       {agent.Patient{PatientGUID: patientGUID(99), BirthDate: "1980-02-03"}, agent.PatientNotFound, "ask_for_name_birth_date_and_phone"},
 		} {
-			if a := identify(c.AgentPatient); a.Success || a.ErrorType != c.errorType || a.Guidance.Action != c.ask || a.PatientGUID != "" {
+			if a := identify(c.Patient); a.Success || a.ErrorType != c.errorType || a.Guidance.Action != c.ask || a.PatientGUID != "" {
 				t.Errorf("%s: got %+v, want %s and %s", name, a, c.errorType, c.ask)
 			}
 		}
 		added(1)
-		for name, r := range map[string]agent.AgentPatient{
+		for name, r := range map[string]agent.Patient{
 			"another name":       {FirstName: "Ann", LastName: "Canary-Roe", BirthDate: "1980-02-03", Phone: "+15550100"},
 			"another birthday":   {FirstName: "Jane", LastName: "Canary-Roe", BirthDate: "1980-02-04", Phone: "+15550100"},
 			"another phone":      {FirstName: "Jane", LastName: "Canary-Roe", BirthDate: "1980-02-03", Phone: "+15550101"},
@@ -110,8 +110,8 @@ func TestAKnownPatientIsKnown(t *testing.T) {
 func TestSeveralOfOneName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{})
-		jane := agent.AgentPatient{FirstName: "Jane", LastName: "Roe", BirthDate: "1980-02-03", Phone: "555 0100"}
-		identify := func(email, key string) agent.AgentPatientAnswer {
+		jane := agent.Patient{FirstName: "Jane", LastName: "Roe", BirthDate: "1980-02-03", Phone: "555 0100"}
+		identify := func(email, key string) agent.PatientAnswer {
 			t.Helper()
 			r := jane
 			r.Email = email
@@ -121,11 +121,11 @@ func TestSeveralOfOneName(t *testing.T) {
 			}
 			return a
 		}
-		book := func(n int, key string, a agent.AgentPatientAnswer) {
+		book := func(n int, key string, a agent.PatientAnswer) {
 			t.Helper()
 			b := p.wish(n)
 			b.PatientGUID, b.BookingAuthToken = a.PatientGUID, a.BookingAuthToken
-			if a, err := p.AgentBook(t.Context(), record.Principal{KeyID: key, Scope: store.ScopeAgent}, b); err != nil || a.Outcome != agent.AgentConfirmed {
+			if a, err := p.AgentBook(t.Context(), record.Principal{KeyID: key, Scope: store.ScopeAgent}, b); err != nil || a.Outcome != agent.Confirmed {
 				t.Fatalf("got %+v, %v", a, err)
 			}
 		}
@@ -152,8 +152,8 @@ func TestSeveralOfOneName(t *testing.T) {
 func TestAPatientThatIsGoneIsAddedAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
-		jane := agent.AgentPatient{FirstName: "Jane", LastName: "Roe", BirthDate: "1980-02-03", Phone: "555 0100"}
-		identify := func() agent.AgentPatientAnswer {
+		jane := agent.Patient{FirstName: "Jane", LastName: "Roe", BirthDate: "1980-02-03", Phone: "555 0100"}
+		identify := func() agent.PatientAnswer {
 			t.Helper()
 			a, err := p.AgentIdentify(t.Context(), agentKey, jane)
 			if err != nil || !a.Success {
@@ -161,24 +161,24 @@ func TestAPatientThatIsGoneIsAddedAnew(t *testing.T) {
 			}
 			return a
 		}
-		book := func(n int, a agent.AgentPatientAnswer) agent.AgentAnswer {
+		book := func(n int, a agent.PatientAnswer) agent.Answer {
 			b := p.wish(n)
 			b.PatientGUID, b.BookingAuthToken = a.PatientGUID, a.BookingAuthToken
 			return p.ask(b)
 		}
 		first := identify()
-		if a := book(20, first); a.Outcome != agent.AgentConfirmed {
+		if a := book(20, first); a.Outcome != agent.Confirmed {
 			t.Fatalf("got %+v", a)
 		}
 		p.upstream.Outcomes(upstreamtest.PatientUnknown)
-		if a := book(21, first); a.ErrorType != agent.AgentPatientNotFound {
+		if a := book(21, first); a.ErrorType != agent.PatientNotFound {
 			t.Fatalf("got %+v", a)
 		}
 		second := identify()
 		if second.PatientGUID == first.PatientGUID {
 			t.Error("identified again it is the patient that is gone")
 		}
-		if a := book(22, second); a.Outcome != agent.AgentConfirmed {
+		if a := book(22, second); a.Outcome != agent.Confirmed {
 			t.Errorf("got %+v", a)
 		}
 	})

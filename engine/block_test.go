@@ -137,7 +137,7 @@ func TestAClinicFileHasItsBlocks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var file clinic.ClinicFile
+	var file clinic.File
 	if err := json.Unmarshal(raw, &file); err != nil {
 		t.Fatal(err)
 	}

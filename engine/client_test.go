@@ -19,16 +19,16 @@ func TestAppointmentsOfTheDeskHaveNoClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, x := range map[string]struct {
-		request booking.BookRequest
+		request booking.Request
 		want    holds.ClientID
 	}{
-		"the desk":                    {booking.BookRequest{SlotStart: c.start, Source: store.SourceStaff}, ""},
-		"the desk, with its browser":  {booking.BookRequest{SlotStart: c.start.Add(time.Hour), Source: store.SourceStaff, Client: browser}, ""},
-		"the desk, from a hold":       {booking.BookRequest{HoldID: held.ID, Source: store.SourceStaff, Client: browser}, ""},
-		"the desk, overbooked":        {booking.BookRequest{SlotStart: c.start.Add(6 * time.Hour), SpecialistID: "ada", OverbookReason: "pain", Source: store.SourceStaff, Client: browser}, ""},
-		"a program":                   {booking.BookRequest{SlotStart: c.start.Add(3 * time.Hour), Source: store.SourceAPI}, ""},
-		"a program, for its client":   {booking.BookRequest{SlotStart: c.start.Add(4 * time.Hour), Source: store.SourceAPI, Client: "a-client-of-the-program"}, "a-client-of-the-program"},
-		"a patient, who has a secret": {booking.BookRequest{SlotStart: c.start.Add(5 * time.Hour), Source: store.SourceWeb, Client: "a-patient-who-books"}, "a-patient-who-books"},
+		"the desk":                    {booking.Request{SlotStart: c.start, Source: store.SourceStaff}, ""},
+		"the desk, with its browser":  {booking.Request{SlotStart: c.start.Add(time.Hour), Source: store.SourceStaff, Client: browser}, ""},
+		"the desk, from a hold":       {booking.Request{HoldID: held.ID, Source: store.SourceStaff, Client: browser}, ""},
+		"the desk, overbooked":        {booking.Request{SlotStart: c.start.Add(6 * time.Hour), SpecialistID: "ada", OverbookReason: "pain", Source: store.SourceStaff, Client: browser}, ""},
+		"a program":                   {booking.Request{SlotStart: c.start.Add(3 * time.Hour), Source: store.SourceAPI}, ""},
+		"a program, for its client":   {booking.Request{SlotStart: c.start.Add(4 * time.Hour), Source: store.SourceAPI, Client: "a-client-of-the-program"}, "a-client-of-the-program"},
+		"a patient, who has a secret": {booking.Request{SlotStart: c.start.Add(5 * time.Hour), Source: store.SourceWeb, Client: "a-patient-who-books"}, "a-patient-who-books"},
 	} {
 		x.request.AppointmentTypeID, x.request.Actor, x.request.Patient = "checkup", "user:jo", store.Patient{Name: "Jo Doe"}
 		made, err := c.Book(t.Context(), x.request)

@@ -25,11 +25,11 @@ type listing struct {
 func (p *practice) says(start time.Time) (l listing) {
 	p.t.Helper()
 	ctx := p.t.Context()
-	slots, err := p.AgentSlots(ctx, agent.AgentSlotsRequest{AppointmentTypeID: "cleaning", From: p.date(start), Days: 1, Count: 50})
+	slots, err := p.AgentSlots(ctx, agent.SlotsRequest{AppointmentTypeID: "cleaning", From: p.date(start), Days: 1, Count: 50})
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	l.agents = slices.ContainsFunc(slots.Slots, func(s agent.AgentSlot) bool { return s.Start.Equal(start) })
+	l.agents = slices.ContainsFunc(slots.Slots, func(s agent.Slot) bool { return s.Start.Equal(start) })
 	list, err := p.Timeslots(ctx, booking.TimeslotsRequest{AppointmentTypeID: "cleaning", From: p.date(start), To: p.date(start).AddDays(1)})
 	if err != nil {
 		p.t.Fatal(err)
@@ -76,10 +76,10 @@ func TestARefusedSlotIsClosedForAWhile(t *testing.T) {
 				}
 				p.upstream.Outcomes(outcome)
 				a := p.ask(p.wish(20))
-				if a.Outcome != agent.AgentRefused || len(a.Alternatives) != 3 {
+				if a.Outcome != agent.Refused || len(a.Alternatives) != 3 {
 					t.Fatalf("got %+v, want it refused with three alternatives", a)
 				}
-				if slices.ContainsFunc(a.Alternatives, func(s agent.AgentSlot) bool { return s.Start.Equal(start) }) {
+				if slices.ContainsFunc(a.Alternatives, func(s agent.Slot) bool { return s.Start.Equal(start) }) {
 					t.Error("the slot that was refused is an alternative to itself")
 				}
 				closed(t, "a moment after", p.says(start))

@@ -80,14 +80,14 @@ type Options struct {
 	// AdminKey is a bootstrap key with every scope, of at least MinAdminKey characters. Default: none.
 	AdminKey string
 
-	Presence presence.PresenceOptions
+	Presence presence.Options
 
 	// Queue keeps the outbound calls still to be made. Default: none, and nothing outside is ever called.
 	Queue store.Queue
 	// QueueRebuilt says that the queue began empty although there may be promises: what was attempted is not known.
 	QueueRebuilt bool
 	// Outbound are the times and limits of outbound calls.
-	Outbound outbound.OutboundOptions
+	Outbound outbound.Limits
 	// Upstream is the clinic's practice-management system. It needs a Queue. Default: none, appointments are only here.
 	Upstream outbound.Upstream
 	// Pacer spaces the writes of Upstream; it must be the one that Upstream restarts. Default: one of its own.
@@ -183,7 +183,7 @@ func arrange(o Options) (*Engine, error) {
 	}
 	e.Outbound = outbound.New(outbound.Options{
 		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking,
-		Queue: o.Queue, QueueRebuilt: o.QueueRebuilt, Keep: o.Retention.Operations, Outbound: o.Outbound, Upstream: o.Upstream,
+		Queue: o.Queue, QueueRebuilt: o.QueueRebuilt, Keep: o.Retention.Operations, Limits: o.Outbound, Upstream: o.Upstream,
 		Pacer: o.Pacer, AgentBound: o.AgentBound, Notices: o.Notices, OnFatal: o.OnFatal, Wall: o.wall,
 	})
 	e.Agent = agent.New(agent.Options{

@@ -70,8 +70,8 @@ func newClinic(t testing.TB, priorities map[string]int) *testClinic {
 	return c
 }
 
-func clinicFile(priorities map[string]int) clinic.ClinicFile {
-	f := clinic.ClinicFile{Clinic: &clinic.ClinicEntry{Name: "Harbour Clinic", Timezone: "UTC", Locale: "en"}}
+func clinicFile(priorities map[string]int) clinic.File {
+	f := clinic.File{Clinic: &clinic.FileClinic{Name: "Harbour Clinic", Timezone: "UTC", Locale: "en"}}
 	var hours []clinic.HoursEntry
 	for day := range 7 {
 		hours = append(hours, clinic.HoursEntry{Weekday: store.Weekday(day), Start: 0, End: 1440})
@@ -113,19 +113,19 @@ func (c *testClinic) mustHold(n int, appointmentType string, start time.Time, sp
 }
 
 // booking is a request of client n with everything a web visitor sends.
-func bookingOf(n int, appointmentType string) booking.BookRequest {
-	return booking.BookRequest{
+func bookingOf(n int, appointmentType string) booking.Request {
+	return booking.Request{
 		AppointmentTypeID: appointmentType, Client: client(n), Source: store.SourceWeb, Actor: "client",
 		Patient: store.Patient{Name: fmt.Sprintf("Patient %d", n), Email: fmt.Sprintf("p%d@example.org", n)},
 	}
 }
 
-func (c *testClinic) book(r booking.BookRequest) (store.Appointment, error) {
+func (c *testClinic) book(r booking.Request) (store.Appointment, error) {
 	c.t.Helper()
 	return c.Book(context.Background(), r)
 }
 
-func (c *testClinic) mustBook(r booking.BookRequest) store.Appointment {
+func (c *testClinic) mustBook(r booking.Request) store.Appointment {
 	c.t.Helper()
 	a, err := c.book(r)
 	if err != nil {

@@ -52,7 +52,7 @@ func raceChanges(t *testing.T, e *Engine, specialists []string, day time.Time, s
 	start := func(n int) time.Time { return day.Add(8*time.Hour + time.Duration(n)*30*time.Minute) }
 	var ids []string
 	for n := range 3 {
-		a, err := e.Booking.Book(ctx, booking.BookRequest{
+		a, err := e.Booking.Book(ctx, booking.Request{
 			AppointmentTypeID: "checkup", SlotStart: start(n), SpecialistID: specialists[n%2], Source: store.SourceStaff, Actor: "system",
 			Patient: store.Patient{Name: "P"},
 		})
@@ -130,7 +130,7 @@ func TestARefusalOfTakenTimeAsksNoDatabase(t *testing.T) {
 	ctx := context.Background()
 	start := record.Now().Truncate(24*time.Hour).AddDate(0, 0, 3).Add(10 * time.Hour)
 	for _, id := range specialists {
-		_, err := e.Booking.Book(ctx, booking.BookRequest{AppointmentTypeID: "checkup", SlotStart: start, SpecialistID: id, Source: store.SourceStaff, Actor: "system",
+		_, err := e.Booking.Book(ctx, booking.Request{AppointmentTypeID: "checkup", SlotStart: start, SpecialistID: id, Source: store.SourceStaff, Actor: "system",
 			Patient: store.Patient{Name: "P"}})
 		if err != nil {
 			t.Fatal(err)
@@ -147,7 +147,7 @@ func TestARefusalOfTakenTimeAsksNoDatabase(t *testing.T) {
 		if !errors.Is(err, store.ErrSlotTaken) {
 			t.Errorf("a hold of %q: %v, want %v", specialist, err, store.ErrSlotTaken)
 		}
-		_, err = e.Booking.Book(ctx, booking.BookRequest{AppointmentTypeID: "checkup", SlotStart: start, SpecialistID: specialist, Client: "client-0123456789abcdef",
+		_, err = e.Booking.Book(ctx, booking.Request{AppointmentTypeID: "checkup", SlotStart: start, SpecialistID: specialist, Client: "client-0123456789abcdef",
 			Source: store.SourceWeb, Actor: "client", Patient: store.Patient{Name: "P", Email: "p@example.org"}})
 		if !errors.Is(err, store.ErrSlotTaken) {
 			t.Errorf("a booking of %q: %v, want %v", specialist, err, store.ErrSlotTaken)

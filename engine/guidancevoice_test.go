@@ -38,7 +38,7 @@ func TestAConfirmationHasTheClinicInIt(t *testing.T) {
 				if _, err := p.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) { s.AgentTexts = c.texts }); err != nil {
 					t.Fatal(err)
 				}
-				who, err := p.AgentIdentify(t.Context(), agentKey, agent.AgentPatient{FirstName: "Canary", LastName: "Roe", BirthDate: c.born, Phone: "555 0100"})
+				who, err := p.AgentIdentify(t.Context(), agentKey, agent.Patient{FirstName: "Canary", LastName: "Roe", BirthDate: c.born, Phone: "555 0100"})
 				if err != nil {
 					t.Fatal(err)
 				}

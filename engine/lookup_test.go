@@ -82,7 +82,7 @@ func TestLookUpsAreSpacedAndBackedOff(t *testing.T) {
 		const unknown = 4
 		for n := range unknown {
 			p.upstream.Outcomes(upstreamtest.LostApplied)
-			if a := p.ask(p.wish(48*3 + n)); a.Outcome != agent.AgentQueued {
+			if a := p.ask(p.wish(48*3 + n)); a.Outcome != agent.Queued {
 				t.Fatalf("got %+v, want it queued", a)
 			}
 			time.Sleep(12 * time.Second)

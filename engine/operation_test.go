@@ -33,7 +33,7 @@ func TestUpstreamAwayForADay(t *testing.T) {
 				begun := time.Now()
 				for n := range bookings {
 					a := p.ask(p.wish(48*3 + n))
-					if a.Outcome != agent.AgentQueued {
+					if a.Outcome != agent.Queued {
 						t.Fatalf("booking %d: got %+v, want it queued", n, a)
 					}
 					time.Sleep(2 * time.Hour)
@@ -421,7 +421,7 @@ func TestNothingPersonalLeaks(t *testing.T) {
 				}
 			}
 		}
-		who, err := p.AgentIdentify(t.Context(), agentKey, agent.AgentPatient{
+		who, err := p.AgentIdentify(t.Context(), agentKey, agent.Patient{
 			FirstName: "Canarina", LastName: "Canaroe", BirthDate: "06/05/1987", Phone: "+1 555 5550199", Email: "canary@example.org", UUI: "call",
 		})
 		if err != nil {
@@ -431,7 +431,7 @@ func TestNothingPersonalLeaks(t *testing.T) {
 		b := p.wish(48 * 3)
 		b.PatientGUID, b.BookingAuthToken, b.ChildName, b.Note = who.PatientGUID, who.BookingAuthToken, "Canarychild", "Insurance: Canaryplan"
 		a := p.ask(b)
-		if a.Outcome != agent.AgentQueued {
+		if a.Outcome != agent.Queued {
 			t.Fatalf("got %+v, want it queued", a)
 		}
 		visitor := bookingOf(9, "cleaning")

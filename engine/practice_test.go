@@ -55,7 +55,7 @@ type practiceOptions struct {
 	upstream    *upstreamtest.Options
 	specialists int // chairs; 1 if zero
 	change      func(*engine.Options)
-	file        func(*clinic.ClinicFile)
+	file        func(*clinic.File)
 }
 
 // The GUIDs of a practice's chairs and its type, invented.
@@ -95,7 +95,7 @@ func newPractice(t testing.TB, o practiceOptions) *practice {
 			t.Errorf("the queue was given up: %v", p.fatal)
 		}
 	})
-	file := clinic.ClinicFile{Clinic: &clinic.ClinicEntry{Name: "Harbour Dental", Timezone: "America/New_York", Locale: "en"}}
+	file := clinic.File{Clinic: &clinic.FileClinic{Name: "Harbour Dental", Timezone: "America/New_York", Locale: "en"}}
 	var hours []clinic.HoursEntry
 	for day := range 7 {
 		hours = append(hours, clinic.HoursEntry{Weekday: store.Weekday(day), Start: 0, End: 1440})
@@ -142,7 +142,7 @@ func (p *practice) start() {
 	o := engine.Options{
 		Store: p.store, Holds: p.holds, Queue: p.queue, QueueRebuilt: p.queue.Rebuilt(), Keyring: p.keys, Pacer: p.pacer,
 		Logger: slog.New(slog.NewTextHandler(&p.log, nil)), OnFatal: func(err error) { p.fatal = err },
-		Presence: presence.PresenceOptions{Sweep: 100 * time.Hour, Mirror: 100 * time.Hour, Reconcile: 100 * time.Hour},
+		Presence: presence.Options{Sweep: 100 * time.Hour, Mirror: 100 * time.Hour, Reconcile: 100 * time.Hour},
 	}
 	if p.upstream != nil {
 		if o.Upstream, err = upstream.New(upstream.Options{
@@ -210,9 +210,9 @@ func (p *practice) slotAt(n int) time.Time {
 }
 
 // wish is a booking of slot n in the first chair for patient n, with a token of its own.
-func (p *practice) wish(n int) agent.AgentBooking { return p.wishFor(n, 0, p.slotAt(n)) }
+func (p *practice) wish(n int) agent.BookRequest { return p.wishFor(n, 0, p.slotAt(n)) }
 
-func (p *practice) wishFor(patient, chair int, start time.Time) agent.AgentBooking {
+func (p *practice) wishFor(patient, chair int, start time.Time) agent.BookRequest {
 	p.t.Helper()
 	signed, _, err := p.keys.IssueBookingAuth("session", patientGUID(patient), time.Now())
 	if err != nil {
@@ -222,13 +222,13 @@ func (p *practice) wishFor(patient, chair int, start time.Time) agent.AgentBooki
 	if p.upstream == nil {
 		column, view, kind = fmt.Sprintf("chair%d", chair), "", "cleaning"
 	}
-	return agent.AgentBooking{
+	return agent.BookRequest{
 		PatientGUID: patientGUID(patient), BookingAuthToken: signed, StartTime: upstream.FormatTime(start, zoneOfPractice),
 		ScheduleViewGUID: view, ScheduleColumnGUID: column, AppointmentTypeGUID: kind, Minutes: 30,
 	}
 }
 
-func (p *practice) ask(b agent.AgentBooking) agent.AgentAnswer {
+func (p *practice) ask(b agent.BookRequest) agent.Answer {
 	p.t.Helper()
 	a, err := p.AgentBook(context.Background(), agentKey, b)
 	if err != nil {

@@ -23,7 +23,7 @@ func TestAThousandHeartbeatsASecondWriteOneStatementAMinute(t *testing.T) {
 		for i := range 10 {
 			ids = append(ids, fmt.Sprintf("s%02d", i))
 		}
-		c := newOnCall(t, presence.PresenceOptions{}, ids...)
+		c := newOnCall(t, presence.Options{}, ids...)
 		c.online(ids...)
 		before := c.counted.writes.Load()
 		began := time.Now()
@@ -58,7 +58,7 @@ func TestAThousandHeartbeatsASecondWriteOneStatementAMinute(t *testing.T) {
 
 func TestASweepThatCannotReadTakesNobodyOffline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newOnCall(t, presence.PresenceOptions{}, "ada", "bea")
+		c := newOnCall(t, presence.Options{}, "ada", "bea")
 		c.online("ada", "bea")
 		c.moody.fails.Store(true)
 		asked := c.moody.asked.Load()
@@ -80,7 +80,7 @@ func TestASweepThatCannotReadTakesNobodyOffline(t *testing.T) {
 
 func TestAutoOffline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newOnCall(t, presence.PresenceOptions{}, "ada", "bea")
+		c := newOnCall(t, presence.Options{}, "ada", "bea")
 		c.online("ada", "bea")
 		events := c.events(holds.EventPresence)
 		c.beating(89*time.Second, "bea")
@@ -108,11 +108,11 @@ func TestAutoOffline(t *testing.T) {
 // online has that period anew; who says nothing in it goes offline, and no reconciliation puts that off.
 func TestALongRestartTakesNobodyOffline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newOnCall(t, presence.PresenceOptions{}, "ada", "bea")
+		c := newOnCall(t, presence.Options{}, "ada", "bea")
 		c.online("ada", "bea")
 		c.stop()
 		time.Sleep(95 * time.Second)
-		again := startOnCall(t, c.store, presence.PresenceOptions{Reconcile: 20 * time.Second})
+		again := startOnCall(t, c.store, presence.Options{Reconcile: 20 * time.Second})
 		if list, err := again.Available(t.Context(), 0); err != nil || len(list) != 2 {
 			t.Errorf("available: got %v, %v; want both", list, err)
 		}
@@ -125,7 +125,7 @@ func TestALongRestartTakesNobodyOffline(t *testing.T) {
 
 func TestAHeartbeatDuringASweepCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newOnCall(t, presence.PresenceOptions{Mirror: time.Hour}, "ada", "bea")
+		c := newOnCall(t, presence.Options{Mirror: time.Hour}, "ada", "bea")
 		c.online("ada", "bea")
 		time.Sleep(61 * time.Second) // two sweeps have passed; at the third both are too old
 		beat := func() {
@@ -142,7 +142,7 @@ func TestAHeartbeatDuringASweepCounts(t *testing.T) {
 
 func TestWhoComesOnlineSurvivesTheNextSweep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newOnCall(t, presence.PresenceOptions{}, "ada")
+		c := newOnCall(t, presence.Options{}, "ada")
 		c.online("ada")
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
@@ -157,7 +157,7 @@ func TestWhoComesOnlineSurvivesTheNextSweep(t *testing.T) {
 
 func TestWithoutPingsNobodyGoesStale(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newOnCall(t, presence.PresenceOptions{}, "ada")
+		c := newOnCall(t, presence.Options{}, "ada")
 		off, on := false, true
 		c.settings(func(s *clinic.Settings) { s.RequirePing = &off })
 		c.online("ada")
@@ -176,7 +176,7 @@ func TestWithoutPingsNobodyGoesStale(t *testing.T) {
 
 func TestStaleAfterChangesWhileRunning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newOnCall(t, presence.PresenceOptions{}, "ada")
+		c := newOnCall(t, presence.Options{}, "ada")
 		c.settings(func(s *clinic.Settings) { s.StaleAfterSeconds = 600 })
 		c.online("ada")
 		time.Sleep(9 * time.Minute)
@@ -194,7 +194,7 @@ func TestStaleAfterChangesWhileRunning(t *testing.T) {
 
 func TestReconciliationHealsPlantedDrift(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newOnCall(t, presence.PresenceOptions{Reconcile: 20 * time.Second}, "ada", "bea", "cy", "dov", "eli")
+		c := newOnCall(t, presence.Options{Reconcile: 20 * time.Second}, "ada", "bea", "cy", "dov", "eli")
 		c.online("ada", "bea", "cy", "dov")
 		c.mustAccept(c.request(1).ID, "ada")
 		c.mustAccept(c.request(2).ID, "ada")
@@ -234,7 +234,7 @@ func TestReconciliationHealsPlantedDrift(t *testing.T) {
 }
 
 func TestReconciliationWhileSessionsComeAndGo(t *testing.T) {
-	c := newOnCall(t, presence.PresenceOptions{Reconcile: time.Millisecond}, "ada", "bea", "cy", "dov")
+	c := newOnCall(t, presence.Options{Reconcile: time.Millisecond}, "ada", "bea", "cy", "dov")
 	done := make(chan error)
 	for i, id := range []string{"ada", "bea", "cy", "dov"} {
 		c.online(id)
@@ -274,7 +274,7 @@ func (c *onCall) comeAndGo(n int, id string) error {
 
 func TestAnotherStorageIsSeeded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newOnCall(t, presence.PresenceOptions{}, "ada")
+		c := newOnCall(t, presence.Options{}, "ada")
 		c.online("ada")
 		fallback := "fallback"
 		c.moody.called.Store(&fallback)

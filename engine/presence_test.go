@@ -85,7 +85,7 @@ type onCall struct {
 	stop    func() // what it runs; idempotent
 }
 
-func newOnCall(t testing.TB, o presence.PresenceOptions, specialists ...string) *onCall {
+func newOnCall(t testing.TB, o presence.Options, specialists ...string) *onCall {
 	t.Helper()
 	db, err := sqlite.Open(context.Background(), sqlite.Options{Path: filepath.Join(t.TempDir(), "holdfast.db")})
 	if err != nil {
@@ -115,7 +115,7 @@ func newOnCall(t testing.TB, o presence.PresenceOptions, specialists ...string) 
 }
 
 // startOnCall starts an engine with an empty live state over a database, as after a restart.
-func startOnCall(t testing.TB, db *sqlite.Store, o presence.PresenceOptions) *onCall {
+func startOnCall(t testing.TB, db *sqlite.Store, o presence.Options) *onCall {
 	t.Helper()
 	live := memory.New(memory.Options{Booked: booking.Booked(db)})
 	counted, moody := &countingStore{Store: db}, &moodyHolds{Backend: live}
@@ -261,7 +261,7 @@ func (c *onCall) settings(edit func(*clinic.Settings)) {
 // Going online twice is going online once: neither written nor told again. It does renew the heartbeat.
 func TestGoingOnlineTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newOnCall(t, presence.PresenceOptions{}, "ada")
+		c := newOnCall(t, presence.Options{}, "ada")
 		events := c.events(holds.EventPresence)
 		c.online("ada")
 		time.Sleep(time.Minute)
@@ -288,7 +288,7 @@ func TestGoingOnlineTwice(t *testing.T) {
 
 func TestARestartKeepsWhoIsThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newOnCall(t, presence.PresenceOptions{}, "ada", "bea", "cy")
+		c := newOnCall(t, presence.Options{}, "ada", "bea", "cy")
 		c.online("ada", "bea")
 		s := c.request(1)
 		c.mustAccept(s.ID, "ada")
@@ -299,7 +299,7 @@ func TestARestartKeepsWhoIsThere(t *testing.T) {
 		}
 		c.stop()
 		time.Sleep(5 * time.Second)
-		again := startOnCall(t, c.store, presence.PresenceOptions{})
+		again := startOnCall(t, c.store, presence.Options{})
 		again.wantOnline("ada", "bea")
 		again.wantLoads(map[string]int{"ada": 1, "bea": 0, "cy": 0})
 		after, err := again.SpecialistPresence(t.Context(), "ada")
@@ -320,10 +320,10 @@ func TestARestartKeepsWhoIsThere(t *testing.T) {
 // The heartbeat that going online seeds is durable at once, and not with the next mirror.
 func TestARestartRightAfterComingOnline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newOnCall(t, presence.PresenceOptions{}, "ada")
+		c := newOnCall(t, presence.Options{}, "ada")
 		c.online("ada")
 		c.stop()
-		again := startOnCall(t, c.store, presence.PresenceOptions{})
+		again := startOnCall(t, c.store, presence.Options{})
 		again.wantOnline("ada")
 		if list, err := again.Available(t.Context(), 0); err != nil || len(list) != 1 {
 			t.Errorf("available: got %v, %v; want ada", list, err)
@@ -352,7 +352,7 @@ func TestWhoIsSwitchedOffGoesOfflineAndIsSignedOut(t *testing.T) {
 		"archived": func(c *onCall) error { return c.ArchiveSpecialist(c.t.Context(), "system", "ada") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := newOnCall(t, presence.PresenceOptions{}, "ada", "bea")
+			c := newOnCall(t, presence.Options{}, "ada", "bea")
 			_, err := c.CreateUser(t.Context(), "system", account.NewUser{
 				Email: "ada@example.org", Name: "Ada", Role: store.RoleSpecialist, SpecialistID: "ada", Password: goodPassword,
 			})
@@ -388,14 +388,14 @@ func TestWhoIsSwitchedOffGoesOfflineAndIsSignedOut(t *testing.T) {
 			if log, _ := c.store.PresenceLog(t.Context(), "ada", 1); len(log) != 1 || log[0].Change != "deactivated" {
 				t.Errorf("the log says %+v, want deactivated", log)
 			}
-			again := startOnCall(t, c.store, presence.PresenceOptions{})
+			again := startOnCall(t, c.store, presence.Options{})
 			again.wantOnline("bea")
 		})
 	}
 }
 
 func TestWhoIsSwitchedOnAgainCanComeBack(t *testing.T) {
-	c := newOnCall(t, presence.PresenceOptions{}, "ada")
+	c := newOnCall(t, presence.Options{}, "ada")
 	for _, active := range []bool{false, true} {
 		if _, err := c.UpdateSpecialist(t.Context(), "system", "ada", func(p *store.Specialist) { p.Active = active }); err != nil {
 			t.Fatal(err)
@@ -412,7 +412,7 @@ func TestWhoIsSwitchedOnAgainCanComeBack(t *testing.T) {
 
 func TestTheBeaconIsAtMostTenSecondsOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newOnCall(t, presence.PresenceOptions{}, "ada")
+		c := newOnCall(t, presence.Options{}, "ada")
 		want := func(want int) {
 			t.Helper()
 			if n, err := c.Beacon(t.Context()); err != nil || n != want {
@@ -444,7 +444,7 @@ func TestTheBeaconIsCountedAnewWhenSomebodyGoes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := newOnCall(t, presence.PresenceOptions{}, "ada", "bea")
+				c := newOnCall(t, presence.Options{}, "ada", "bea")
 				c.online("ada", "bea")
 				c.beating(89*time.Second, "bea")
 				if n, err := c.Beacon(t.Context()); n != 2 || err != nil {

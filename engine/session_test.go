@@ -48,7 +48,7 @@ func wantRefusal(t *testing.T, what string, err error, want availability.Reason)
 }
 
 func TestTheLifeOfASession(t *testing.T) {
-	c := newOnCall(t, presence.PresenceOptions{}, "ada")
+	c := newOnCall(t, presence.Options{}, "ada")
 	c.online("ada")
 	events := c.events(holds.EventSession)
 	s := c.request(1)
@@ -90,7 +90,7 @@ func TestTheLifeOfASession(t *testing.T) {
 }
 
 func TestTwoAcceptOneRequestAThousandTimes(t *testing.T) {
-	c := newOnCall(t, presence.PresenceOptions{}, "ada", "bea")
+	c := newOnCall(t, presence.Options{}, "ada", "bea")
 	c.online("ada", "bea")
 	specialists := []string{"ada", "bea"}
 	wins := map[string]int{}
@@ -131,7 +131,7 @@ func TestTwoAcceptOneRequestAThousandTimes(t *testing.T) {
 }
 
 func TestNobodyTakesMoreThanFits(t *testing.T) {
-	c := newOnCall(t, presence.PresenceOptions{}, "ada")
+	c := newOnCall(t, presence.Options{}, "ada")
 	c.online("ada")
 	var all sync.WaitGroup
 	errs := make([]error, 12)
@@ -166,7 +166,7 @@ func TestNobodyTakesMoreThanFits(t *testing.T) {
 }
 
 func TestTheLoadIsNeverNegative(t *testing.T) {
-	c := newOnCall(t, presence.PresenceOptions{}, "ada")
+	c := newOnCall(t, presence.Options{}, "ada")
 	c.online("ada")
 	s := c.request(1)
 	c.mustAccept(s.ID, "ada")
@@ -185,7 +185,7 @@ func TestTheLoadIsNeverNegative(t *testing.T) {
 }
 
 func TestReroute(t *testing.T) {
-	c := newOnCall(t, presence.PresenceOptions{}, "ada", "bea", "cy")
+	c := newOnCall(t, presence.Options{}, "ada", "bea", "cy")
 	c.online("ada", "bea")
 	s := c.request(1)
 	_, err := c.RerouteSession(t.Context(), s.ID, "bea")
@@ -214,7 +214,7 @@ func TestReroute(t *testing.T) {
 }
 
 func TestPaymentKeepsTheLoad(t *testing.T) {
-	c := newOnCall(t, presence.PresenceOptions{}, "ada", "bea")
+	c := newOnCall(t, presence.Options{}, "ada", "bea")
 	c.online("ada", "bea")
 	s := c.request(1)
 	_, err := c.SetSessionPayment(t.Context(), s.ID, true)
@@ -245,7 +245,7 @@ func TestPaymentKeepsTheLoad(t *testing.T) {
 
 func TestAnUnansweredRequestLapses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newOnCall(t, presence.PresenceOptions{}, "ada")
+		c := newOnCall(t, presence.Options{}, "ada")
 		c.online("ada")
 		events := c.events(holds.EventSession)
 		lost, answered := c.request(1), c.request(2)
@@ -278,7 +278,7 @@ func TestAnUnansweredRequestLapses(t *testing.T) {
 }
 
 func TestCancelIsForItsOwnClient(t *testing.T) {
-	c := newOnCall(t, presence.PresenceOptions{}, "ada")
+	c := newOnCall(t, presence.Options{}, "ada")
 	c.online("ada")
 	s := c.request(1)
 	if _, err := c.CancelSession(t.Context(), s.ID, client(2)); !errors.Is(err, holds.ErrNotOwner) {
@@ -301,7 +301,7 @@ func TestCancelIsForItsOwnClient(t *testing.T) {
 }
 
 func TestWhoCannotAccept(t *testing.T) {
-	c := newOnCall(t, presence.PresenceOptions{}, "ada", "bea")
+	c := newOnCall(t, presence.Options{}, "ada", "bea")
 	s := c.request(1)
 	var invalid *record.ValidationError
 	if _, err := c.AcceptSession(t.Context(), s.ID, "nobody"); !errors.As(err, &invalid) || invalid.Fields[0].Field != "specialistId" {

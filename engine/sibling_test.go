@@ -18,13 +18,13 @@ func TestASecondChildIsConfirmed(t *testing.T) {
 		for child, want := range []time.Duration{0, 10 * time.Second} {
 			began := time.Now()
 			a := p.ask(p.wishFor(1, 0, p.slotAt(20+child)))
-			if took := time.Since(began); a.Outcome != agent.AgentConfirmed || took != want {
+			if took := time.Since(began); a.Outcome != agent.Confirmed || took != want {
 				t.Errorf("child %d: %s after %s, want it confirmed after %s", child+1, a.Outcome, took, want)
 			}
 		}
 		time.Sleep(time.Minute)
 		type answer struct {
-			agent.AgentAnswer
+			agent.Answer
 			took time.Duration
 		}
 		answers := make(chan answer, 3)
@@ -41,9 +41,9 @@ func TestASecondChildIsConfirmed(t *testing.T) {
 			synctest.Wait()
 		}
 		for _, want := range []struct {
-			outcome agent.AgentOutcome
+			outcome agent.Outcome
 			took    time.Duration
-		}{{agent.AgentConfirmed, 0}, {agent.AgentQueued, 0}, {agent.AgentConfirmed, 10 * time.Second}} {
+		}{{agent.Confirmed, 0}, {agent.Queued, 0}, {agent.Confirmed, 10 * time.Second}} {
 			if a := <-answers; a.Outcome != want.outcome || a.took != want.took {
 				t.Errorf("of three at once: %s after %s, want %s after %s", a.Outcome, a.took, want.outcome, want.took)
 			}
@@ -60,14 +60,14 @@ func TestASecondChildIsConfirmed(t *testing.T) {
 func TestSiblings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
-		var got []agent.AgentOutcome
+		var got []agent.Outcome
 		for child := range 3 {
 			b := p.wishFor(1, 0, p.slotAt(20+child))
 			b.ChildName = []string{"Mia", "Ben", "Zoe"}[child]
 			got = append(got, p.ask(b).Outcome)
 			time.Sleep(3 * time.Second)
 		}
-		if got[0] != agent.AgentConfirmed || got[1] != agent.AgentConfirmed || got[2] != agent.AgentConfirmed {
+		if got[0] != agent.Confirmed || got[1] != agent.Confirmed || got[2] != agent.Confirmed {
 			t.Errorf("siblings three seconds apart: got %v, want all confirmed", got)
 		}
 		p.until(time.Minute, "settled", p.settled)
@@ -78,7 +78,7 @@ func TestSiblings(t *testing.T) {
 			t.Errorf("the notes are %q", notes)
 		}
 		// All at once: one is confirmed, the others do not wait longer than their caller can.
-		answers := make(chan agent.AgentAnswer, 4)
+		answers := make(chan agent.Answer, 4)
 		for child := range 4 {
 			go func() {
 				a, err := p.AgentBook(context.Background(), agentKey, p.wishFor(1, 0, p.slotAt(30+child)))
@@ -88,12 +88,12 @@ func TestSiblings(t *testing.T) {
 				answers <- a
 			}()
 		}
-		count := map[agent.AgentOutcome]int{}
+		count := map[agent.Outcome]int{}
 		for range 4 {
 			count[(<-answers).Outcome]++
 		}
 		p.until(5*time.Minute, "settled", p.settled)
-		if s := p.upstream.Score(); s.Appointments != 7 || s.Duplicates != 0 || s.MinSpacing < 10*time.Second || count[agent.AgentQueued] < 2 {
+		if s := p.upstream.Score(); s.Appointments != 7 || s.Duplicates != 0 || s.MinSpacing < 10*time.Second || count[agent.Queued] < 2 {
 			t.Errorf("four at once: answers %v, upstream %+v", count, s)
 		}
 	})

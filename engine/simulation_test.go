@@ -98,13 +98,13 @@ type simulation struct {
 	ended    int
 }
 
-func (s *simulation) book(b agent.AgentBooking) {
+func (s *simulation) book(b agent.BookRequest) {
 	e := s.Engine
 	s.calls.Go(func() {
 		a, err := e.AgentBook(context.Background(), agentKey, b)
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if err == nil && (a.Outcome == agent.AgentConfirmed || a.Outcome == agent.AgentQueued) {
+		if err == nil && (a.Outcome == agent.Confirmed || a.Outcome == agent.Queued) {
 			s.accepted[b.PatientGUID+b.ScheduleColumnGUID+b.StartTime] = true
 		}
 	})

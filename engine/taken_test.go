@@ -30,7 +30,7 @@ func TestTakenTimeAgreesWithTheStore(t *testing.T) {
 		start := day.Add(time.Duration(1+r.IntN(20))*24*time.Hour + 8*time.Hour + time.Duration(r.IntN(16))*30*time.Minute)
 		switch {
 		case step%3 != 2 || len(booked) == 0:
-			a, err := e.Booking.Book(ctx, booking.BookRequest{
+			a, err := e.Booking.Book(ctx, booking.Request{
 				AppointmentTypeID: "checkup", SlotStart: start, SpecialistID: specialists[r.IntN(len(specialists))], Client: "client-0123456789abcdef",
 				Patient: store.Patient{Name: "P"}, Source: store.SourceStaff, Actor: "system",
 			})
@@ -127,7 +127,7 @@ func bookedClinic(t testing.TB, specialists, days int) (*Engine, []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := clinic.ClinicFile{Clinic: &clinic.ClinicEntry{Name: "Full", Timezone: "UTC"}}
+	f := clinic.File{Clinic: &clinic.FileClinic{Name: "Full", Timezone: "UTC"}}
 	kind := clinic.AppointmentTypeEntry{ID: "checkup", Name: "Check-up", DurationMinutes: 30, HorizonDays: 60, Capacity: 1, HoldTTLSeconds: 30, MaxHoldSeconds: 900, HoldQuota: 3, Active: true}
 	var ids []string
 	for n := range specialists {
@@ -153,7 +153,7 @@ func bookedClinic(t testing.TB, specialists, days int) (*Engine, []string) {
 			}
 			id, n := ids[i%specialists], i/specialists
 			start := now.Truncate(24 * time.Hour).Add(time.Duration(n/16)*24*time.Hour + 8*time.Hour + time.Duration(n%16)*30*time.Minute)
-			r := booking.BookRequest{Patient: store.Patient{Name: "P"}, Source: store.SourceStaff}
+			r := booking.Request{Patient: store.Patient{Name: "P"}, Source: store.SourceStaff}
 			if err := tx.InsertAppointment(ctx, booking.NewAppointment(&r, availability.SpanOf(row, id, start))); err != nil {
 				return err
 			}

@@ -49,7 +49,7 @@ type agentPatientJSON struct {
 }
 
 func (s *Server) agentPatient(c *call, b *agentPatientBody) error {
-	a, err := s.engine.AgentIdentify(c.ctx(), c.principal(), agent.AgentPatient(*b))
+	a, err := s.engine.AgentIdentify(c.ctx(), c.principal(), agent.Patient(*b))
 	switch {
 	case err != nil:
 		return err
@@ -63,11 +63,11 @@ func (s *Server) agentPatient(c *call, b *agentPatientBody) error {
 func (c *call) unavailable(errorType, message string, g agent.Guidance) error {
 	status := http.StatusServiceUnavailable
 	switch errorType {
-	case agent.AgentPatientRefused:
+	case agent.PatientRefused:
 		status = http.StatusUnprocessableEntity
-	case agent.AgentPatientNotFound:
+	case agent.PatientNotFound:
 		status = http.StatusNotFound
-	case agent.AgentPatientAmbiguous:
+	case agent.PatientAmbiguous:
 		status = http.StatusConflict
 	}
 	return c.json(status, refusedAgentJSON{false, errorType, message, g})
@@ -93,7 +93,7 @@ type agentSlotJSON struct {
 	AppointmentTypeGUID string `json:"appointmentTypeGUID"`
 }
 
-func agentSlotsOf(list []agent.AgentSlot) []agentSlotJSON {
+func agentSlotsOf(list []agent.Slot) []agentSlotJSON {
 	slots := make([]agentSlotJSON, len(list))
 	for i, x := range list {
 		slots[i] = agentSlotJSON{
@@ -105,7 +105,7 @@ func agentSlotsOf(list []agent.AgentSlot) []agentSlotJSON {
 
 func (s *Server) agentSlots(c *call, b *agentSlotsBody) error {
 	var m mistakes
-	r := agent.AgentSlotsRequest{
+	r := agent.SlotsRequest{
 		AppointmentTypeID: b.AppointmentTypeID, AppointmentTypeGUID: b.AppointmentTypeGUID, PartOfDay: b.PartOfDay,
 		Days: m.number("days", b.Days), Count: m.number("count", b.Count),
 	}
@@ -171,10 +171,10 @@ func (s *Server) agentBook(c *call, b *agentBookBody) error {
 	if err := m.err(); err != nil {
 		return err
 	}
-	a, err := s.engine.AgentBook(c.ctx(), c.principal(), agent.AgentBooking{
+	a, err := s.engine.AgentBook(c.ctx(), c.principal(), agent.BookRequest{
 		PatientGUID: b.PatientGUID, BookingAuthToken: b.BookingAuthToken, StartTime: b.StartTime, ScheduleViewGUID: b.ScheduleViewGUID,
 		ScheduleColumnGUID: b.ScheduleColumnGUID, AppointmentTypeGUID: b.AppointmentTypeGUID, Minutes: minutes, ChildName: b.ChildName,
-		Note: b.Note, UUI: b.UUI, SessionID: b.SessionID, BookingToken: b.BookingToken, Client: agent.AgentClient(c.principal(), b.SessionID),
+		Note: b.Note, UUI: b.UUI, SessionID: b.SessionID, BookingToken: b.BookingToken, Client: agent.ClientOf(c.principal(), b.SessionID),
 	})
 	if err != nil {
 		return err
@@ -182,15 +182,15 @@ func (s *Server) agentBook(c *call, b *agentBookBody) error {
 	return c.json(agentStatus(a.Outcome), agentAnswerOf(&a))
 }
 
-func agentStatus(o agent.AgentOutcome) int {
+func agentStatus(o agent.Outcome) int {
 	switch o {
-	case agent.AgentConfirmed:
+	case agent.Confirmed:
 		return http.StatusOK
-	case agent.AgentQueued:
+	case agent.Queued:
 		return http.StatusAccepted
-	case agent.AgentRejected:
+	case agent.Rejected:
 		return http.StatusUnauthorized
-	case agent.AgentRefused:
+	case agent.Refused:
 		return http.StatusConflict
 	}
 	return http.StatusUnprocessableEntity
@@ -210,31 +210,31 @@ type agentAnswerJSON struct {
 	Guidance        agent.Guidance  `json:"llm_guidance"`
 }
 
-func agentAnswerOf(a *agent.AgentAnswer) agentAnswerJSON {
+func agentAnswerOf(a *agent.Answer) agentAnswerJSON {
 	j := agentAnswerJSON{ErrorType: a.ErrorType, Message: a.Message, Guidance: a.Guidance, Debug: agentDebugOf(a)}
 	switch a.Outcome {
-	case agent.AgentConfirmed:
+	case agent.Confirmed:
 		j.Success, j.AppointmentGUID, j.NoteAdded = true, &a.AppointmentGUID, &a.NoteAdded
-	case agent.AgentQueued:
+	case agent.Queued:
 		j.Queued, j.OperationID = true, a.OperationID
-	case agent.AgentRefused:
+	case agent.Refused:
 		j.Alternatives = agentSlotsOf(a.Alternatives)
 	}
 	return j
 }
 
 // agentDebugOf is for who develops an agent; nothing in it is for callers.
-func agentDebugOf(a *agent.AgentAnswer) map[string]any {
+func agentDebugOf(a *agent.Answer) map[string]any {
 	d := a.Debug
 	if d == nil {
 		return nil
 	}
 	j := map[string]any{"timestamp": d.Timestamp.UTC().Format(time.RFC3339Nano)}
 	switch a.Outcome {
-	case agent.AgentConfirmed:
+	case agent.Confirmed:
 		j["cloud9_result"], j["cloud9_status"], j["attempts"], j["retried"] = a.Message, "Success", d.Attempts, d.Attempts > 1
 		j["spacing_wait_ms"], j["note_result"], j["auth_method"] = d.SpacingWait.Milliseconds(), d.NoteResult, d.Method
-	case agent.AgentQueued:
+	case agent.Queued:
 		j["error_type"], j["sync_attempts"], j["last_error"] = a.ErrorType, d.Attempts, d.LastError
 	default:
 		j["error_type"], j["received_patientGUID"] = a.ErrorType, d.ReceivedPatientGUID

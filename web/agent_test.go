@@ -61,7 +61,7 @@ func newPractice(t testing.TB, change ...func(*engine.Options)) (*house, *upstre
 	}
 	o := engine.Options{
 		Store: db, Holds: live, Queue: queue, AdminKey: adminKey, Logger: logger, Upstream: client, Pacer: pacer,
-		Outbound: outbound.OutboundOptions{RetryDelay: 10 * time.Millisecond, Backoff: 100 * time.Millisecond, Quarantine: 50 * time.Millisecond, MaxAttempts: 2},
+		Outbound: outbound.Limits{RetryDelay: 10 * time.Millisecond, Backoff: 100 * time.Millisecond, Quarantine: 50 * time.Millisecond, MaxAttempts: 2},
 	}
 	for _, c := range change {
 		c(&o)

@@ -99,14 +99,14 @@ type invalidAgentJSON struct {
 
 // stateOf is what is known of a request after a problem. What the storage left open is open: a caller must hear neither that
 // it was done nor that it was not.
-func (c *call) stateOf(p problem) agent.AgentProblem {
+func (c *call) stateOf(p problem) agent.Problem {
 	switch {
 	case p.Status == http.StatusUnauthorized || p.Status == http.StatusForbidden:
 		return agent.ProblemKey
 	case p.Status == http.StatusTooManyRequests || p.Code == errOverloaded.Code:
 		return agent.ProblemBusy
 	case p.Status >= 500 && safe(c.r.Method), p.Status >= 500 && strings.HasSuffix(c.route.pattern, "/slots"):
-		return agent.ProblemAway
+		return agent.ProblemUnreachable
 	case p.Status >= 500, p.Code == errIdempotencyInFlight.Code:
 		return agent.ProblemOpen
 	case p.Code == errNotFound.Code && strings.HasPrefix(c.route.pattern, "/v1/agent/operations/"):

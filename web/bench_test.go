@@ -55,7 +55,7 @@ func benchHouseOn(b *testing.B, specialists int, db store.Store) *httptest.Serve
 	if err != nil {
 		b.Fatal(err)
 	}
-	f := clinic.ClinicFile{Clinic: &clinic.ClinicEntry{Name: "Harbour Clinic", Timezone: "UTC"}}
+	f := clinic.File{Clinic: &clinic.FileClinic{Name: "Harbour Clinic", Timezone: "UTC"}}
 	checkup := clinic.AppointmentTypeEntry{
 		ID: "checkup", Name: "Check-up", DurationMinutes: 30, HorizonDays: 60, Capacity: 1, HoldTTLSeconds: 1, MaxHoldSeconds: 900, HoldQuota: 100, Active: true,
 	}

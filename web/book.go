@@ -27,7 +27,7 @@ type bookBody struct {
 
 // book is the booking of a patient, or of a program with a key, which needs no client and knows no cooldown.
 func (s *Server) book(c *call, b *bookBody) error {
-	r := booking.BookRequest{
+	r := booking.Request{
 		AppointmentTypeID: c.param("id"), HoldID: b.HoldID, SpecialistID: b.SpecialistID, Client: c.client,
 		Patient: store.Patient(b.Patient), Source: store.SourceWeb, Actor: "client",
 	}
@@ -65,7 +65,7 @@ func (s *Server) createAppointment(c *call, b *createAppointmentBody) error {
 	if b.Displace != nil {
 		displace = *b.Displace
 	}
-	r := booking.BookRequest{
+	r := booking.Request{
 		AppointmentTypeID: b.AppointmentTypeID, HoldID: b.HoldID, SpecialistID: b.SpecialistID, Client: c.client,
 		Patient: store.Patient(b.Patient), Source: store.SourceStaff, Actor: c.caller.actor,
 		IgnoreHours: b.IgnoreHours, Displace: displace, Silent: c.inSilence(b.Notify),
@@ -85,7 +85,7 @@ func (s *Server) createAppointment(c *call, b *createAppointmentBody) error {
 	return s.answerBooking(c, r, b.SlotStartDate, func(a *store.Appointment) any { return s.appointmentOf(c, a) })
 }
 
-func (s *Server) answerBooking(c *call, r booking.BookRequest, start string, say func(*store.Appointment) any) error {
+func (s *Server) answerBooking(c *call, r booking.Request, start string, say func(*store.Appointment) any) error {
 	var m mistakes
 	r.SlotStart = m.instant("slotStartDate", start)
 	if err := m.err(); err != nil {

@@ -71,7 +71,7 @@ func set[T any](to, from *T) {
 	}
 }
 
-func (s *Server) importClinic(c *call, file *clinic.ClinicFile) error {
+func (s *Server) importClinic(c *call, file *clinic.File) error {
 	// A clinic half read because its owner closed the browser would be nobody's wish.
 	answer := func(n *clinic.Imported) any {
 		return map[string]any{"imported": map[string]int{"specialists": n.Specialists, "appointmentTypes": n.AppointmentTypes}}

@@ -115,7 +115,7 @@ func (t mcpTools) findSlots(ctx context.Context, _ *mcp.CallToolRequest, in find
 		out.Message = "Choose an appointment type and call find_slots with its id."
 		return nil, out, nil
 	}
-	r := agent.AgentSlotsRequest{AppointmentTypeID: in.AppointmentTypeID, Days: in.Days, Count: in.Count, PartOfDay: in.PartOfDay}
+	r := agent.SlotsRequest{AppointmentTypeID: in.AppointmentTypeID, Days: in.Days, Count: in.Count, PartOfDay: in.PartOfDay}
 	if in.From != "" {
 		day, err := store.ParseDate(in.From)
 		if err != nil {
@@ -149,7 +149,7 @@ func (t mcpTools) holdSlot(ctx context.Context, _ *mcp.CallToolRequest, in holdI
 	if in.SessionID == "" {
 		return nil, holdOut{}, said(fieldError("sessionId", "say which conversation holds the time; use the same id in book"))
 	}
-	h, err := t.engine.AgentHold(ctx, in.BookingToken, agent.AgentClient(t.principal, in.SessionID))
+	h, err := t.engine.AgentHold(ctx, in.BookingToken, agent.ClientOf(t.principal, in.SessionID))
 	if err != nil {
 		return nil, holdOut{}, said(err)
 	}
@@ -181,7 +181,7 @@ type bookingOut struct {
 }
 
 func (t mcpTools) book(ctx context.Context, _ *mcp.CallToolRequest, in bookIn) (*mcp.CallToolResult, bookingOut, error) {
-	patient, err := t.engine.AgentIdentify(ctx, t.principal, agent.AgentPatient{
+	patient, err := t.engine.AgentIdentify(ctx, t.principal, agent.Patient{
 		FirstName: in.FirstName, LastName: in.LastName, BirthDate: in.BirthDate, Phone: in.Phone, Email: in.Email, SessionID: in.SessionID,
 	})
 	if err != nil {
@@ -190,15 +190,15 @@ func (t mcpTools) book(ctx context.Context, _ *mcp.CallToolRequest, in bookIn) (
 	if !patient.Success {
 		return nil, bookingOut{Status: "refused", Message: patient.Message + " " + strings.Join(patient.Guidance.RecoverySteps, " ")}, nil
 	}
-	booked, err := t.engine.AgentBook(ctx, t.principal, agent.AgentBooking{
+	booked, err := t.engine.AgentBook(ctx, t.principal, agent.BookRequest{
 		PatientGUID: patient.PatientGUID, BookingAuthToken: patient.BookingAuthToken, BookingToken: in.BookingToken, ChildName: in.ChildName, Note: in.Note,
-		SessionID: in.SessionID, Client: agent.AgentClient(t.principal, in.SessionID),
+		SessionID: in.SessionID, Client: agent.ClientOf(t.principal, in.SessionID),
 	})
 	if err != nil {
 		return nil, bookingOut{}, said(err)
 	}
 	out := bookingOut{Status: string(booked.Outcome), Message: booked.Message, OperationID: booked.OperationID}
-	if booked.Outcome != agent.AgentConfirmed && booked.Outcome != agent.AgentQueued {
+	if booked.Outcome != agent.Confirmed && booked.Outcome != agent.Queued {
 		out.Status = "refused"
 		for _, x := range booked.Alternatives {
 			out.Alternatives = append(out.Alternatives, mcpSlot{httpTime(x.Start), x.Spoken, x.Minutes, x.BookingToken})
@@ -265,9 +265,9 @@ func (t mcpTools) reschedule(ctx context.Context, _ *mcp.CallToolRequest, in mov
 	if err != nil {
 		return nil, bookingOut{}, err
 	}
-	client := agent.AgentClient(t.principal, in.SessionID)
+	client := agent.ClientOf(t.principal, in.SessionID)
 	if client == "" {
-		client = agent.AgentClient(t.principal, "move "+a.ID)
+		client = agent.ClientOf(t.principal, "move "+a.ID)
 	}
 	h, err := t.engine.AgentHold(ctx, in.BookingToken, client)
 	if err != nil {

@@ -104,8 +104,8 @@ func newHouse(t testing.TB, change ...func(*web.Options)) *house {
 	return h
 }
 
-func clinicFile() clinic.ClinicFile {
-	f := clinic.ClinicFile{Clinic: &clinic.ClinicEntry{Name: "Harbour Clinic", Timezone: "UTC", Locale: "en"}}
+func clinicFile() clinic.File {
+	f := clinic.File{Clinic: &clinic.FileClinic{Name: "Harbour Clinic", Timezone: "UTC", Locale: "en"}}
 	var hours []clinic.HoursEntry
 	for day := range 7 {
 		hours = append(hours, clinic.HoursEntry{Weekday: store.Weekday(day), Start: 0, End: 1440})

@@ -49,4 +49,4 @@ func New(s store.Store, log *slog.Logger, c *clinic.Clinic, adminKey string) (*A
 }
 
 // ForgetKeys is called when an API key was revoked: none is known to be good any more.
-func (e *Account) ForgetKeys() { e.knownKeys.forget() }
+func (ac *Account) ForgetKeys() { ac.knownKeys.forget() }

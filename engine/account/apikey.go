@@ -24,7 +24,7 @@ const MinAdminKey = 24
 const bootstrapKey = "bootstrap"
 
 // CreateAPIKey makes a key and returns its secret, which is shown this once and not kept. *ValidationError.
-func (e *Account) CreateAPIKey(ctx context.Context, actor record.Actor, name string, scope store.Scope) (store.APIKey, string, error) {
+func (ac *Account) CreateAPIKey(ctx context.Context, actor record.Actor, name string, scope store.Scope) (store.APIKey, string, error) {
 	var m record.Mistakes
 	name = strings.TrimSpace(name)
 	if name == "" {
@@ -44,7 +44,7 @@ func (e *Account) CreateAPIKey(ctx context.Context, actor record.Actor, name str
 	key := store.APIKey{
 		ID: record.NewID(), Name: name, Scope: scope, Hash: sha256.Sum256([]byte(secret)), Prefix: secret[:len(apiKeyPrefix)+6], CreatedAt: now,
 	}
-	err := e.store.Write(ctx, func(tx store.Tx) error {
+	err := ac.store.Write(ctx, func(tx store.Tx) error {
 		if err := tx.InsertAPIKey(ctx, key); err != nil {
 			return err
 		}
@@ -57,18 +57,18 @@ func (e *Account) CreateAPIKey(ctx context.Context, actor record.Actor, name str
 }
 
 // APIKeys lists all keys, the revoked ones included.
-func (e *Account) APIKeys(ctx context.Context) ([]store.APIKey, error) { return e.store.APIKeys(ctx) }
+func (ac *Account) APIKeys(ctx context.Context) ([]store.APIKey, error) { return ac.store.APIKeys(ctx) }
 
 // RevokeAPIKey makes a key useless from now on. It is idempotent. store.ErrNotFound.
-func (e *Account) RevokeAPIKey(ctx context.Context, actor record.Actor, id string) error {
+func (ac *Account) RevokeAPIKey(ctx context.Context, actor record.Actor, id string) error {
 	now := time.Now().UTC().Truncate(time.Millisecond)
-	err := e.store.Write(ctx, func(tx store.Tx) error {
+	err := ac.store.Write(ctx, func(tx store.Tx) error {
 		if err := tx.RevokeAPIKey(ctx, id, now); err != nil {
 			return err
 		}
 		return record.Audit(ctx, tx, now, actor, "apikey.revoked", "apikey:"+id, "", nil, nil)
 	})
-	e.knownKeys.forget()
+	ac.knownKeys.forget()
 	return err
 }
 
@@ -117,20 +117,20 @@ func (k *knownKeys) forget() {
 }
 
 // Authenticate returns the principal of a bearer key. ErrUnauthorized if it is unknown or revoked.
-func (e *Account) Authenticate(ctx context.Context, bearer string) (record.Principal, error) {
+func (ac *Account) Authenticate(ctx context.Context, bearer string) (record.Principal, error) {
 	hash := sha256.Sum256([]byte(bearer))
-	if e.adminKey != nil && subtle.ConstantTimeCompare(hash[:], e.adminKey) == 1 {
+	if ac.adminKey != nil && subtle.ConstantTimeCompare(hash[:], ac.adminKey) == 1 {
 		return record.Principal{KeyID: bootstrapKey, Scope: store.ScopeAdmin}, nil
 	}
 	if !strings.HasPrefix(bearer, apiKeyPrefix) {
 		return record.Principal{}, record.ErrUnauthorized
 	}
 	now := time.Now()
-	p, known, epoch := e.knownKeys.get(hash, now)
+	p, known, epoch := ac.knownKeys.get(hash, now)
 	if known {
 		return p, nil
 	}
-	key, err := e.store.APIKeyByHash(ctx, hash)
+	key, err := ac.store.APIKeyByHash(ctx, hash)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return record.Principal{}, record.ErrUnauthorized
@@ -140,22 +140,22 @@ func (e *Account) Authenticate(ctx context.Context, bearer string) (record.Princ
 		return record.Principal{}, record.ErrUnauthorized
 	}
 	if now.Sub(key.LastUsedAt) > time.Minute {
-		err := e.store.Write(ctx, func(tx store.Tx) error { return tx.TouchAPIKey(ctx, key.ID, now.UTC()) })
+		err := ac.store.Write(ctx, func(tx store.Tx) error { return tx.TouchAPIKey(ctx, key.ID, now.UTC()) })
 		if err != nil {
-			e.log.Warn("the use of an API key was not recorded", "key", key.ID, "error", err)
+			ac.log.Warn("the use of an API key was not recorded", "key", key.ID, "error", err)
 		}
 	}
 	p = record.Principal{KeyID: key.ID, Scope: key.Scope}
-	e.knownKeys.put(hash, p, epoch, now)
+	ac.knownKeys.put(hash, p, epoch, now)
 	return p, nil
 }
 
 // KeyStands answers nil while a key that was found good is not revoked. ErrUnauthorized.
-func (e *Account) KeyStands(ctx context.Context, keyID string) error {
+func (ac *Account) KeyStands(ctx context.Context, keyID string) error {
 	if keyID == bootstrapKey {
 		return nil
 	}
-	all, err := e.store.APIKeys(ctx)
+	all, err := ac.store.APIKeys(ctx)
 	if err != nil {
 		return err
 	}

@@ -17,18 +17,18 @@ type Proof struct {
 }
 
 // BeginTOTP returns a fresh secret and the address for the authenticator app. It takes effect with EnableTOTP.
-func (e *Account) BeginTOTP(u *store.User) (secret []byte, uri string) {
+func (ac *Account) BeginTOTP(u *store.User) (secret []byte, uri string) {
 	secret = newTOTPSecret()
-	return secret, totpURI(secret, e.clinic.Schedule().Clinic.Name, u.Email)
+	return secret, totpURI(secret, ac.clinic.Schedule().Clinic.Name, u.Email)
 }
 
 // EnableTOTP asks for a one-time code at every sign-in from now on, after a first right code of the new app, and ends the
 // other sign-ins. A code that has signed in does not count as one.
 //
 // Errors: *ValidationError, and those of DisableTOTP.
-func (e *Account) EnableTOTP(ctx context.Context, s *Staff, proof Proof, secret []byte, code string) error {
+func (ac *Account) EnableTOTP(ctx context.Context, s *Staff, proof Proof, secret []byte, code string) error {
 	now := record.Now()
-	return e.changeTOTP(ctx, s, "user.totp_enabled", proof, func(u *store.User) error {
+	return ac.changeTOTP(ctx, s, "user.totp_enabled", proof, func(u *store.User) error {
 		last := int64(0)
 		if hmac.Equal(secret, u.TOTPSecret) {
 			last = u.TOTPLastStep
@@ -45,8 +45,8 @@ func (e *Account) EnableTOTP(ctx context.Context, s *Staff, proof Proof, secret 
 // DisableTOTP asks for no code any more, and ends the other sign-ins.
 //
 // Errors: ErrWrongPassword, ErrCodeNeeded, ErrWrongCode, *BackoffError, ErrUnauthorized if the sign-in was ended meanwhile.
-func (e *Account) DisableTOTP(ctx context.Context, s *Staff, proof Proof) error {
-	return e.changeTOTP(ctx, s, "user.totp_disabled", proof, func(u *store.User) error {
+func (ac *Account) DisableTOTP(ctx context.Context, s *Staff, proof Proof) error {
+	return ac.changeTOTP(ctx, s, "user.totp_disabled", proof, func(u *store.User) error {
 		u.TOTPSecret, u.TOTPLastStep = nil, 0
 		return nil
 	})
@@ -54,14 +54,14 @@ func (e *Account) DisableTOTP(ctx context.Context, s *Staff, proof Proof) error 
 
 // changeTOTP changes the second factor of who shows the password and, where codes are on, a code. What is wrong counts as a
 // failed sign-in.
-func (e *Account) changeTOTP(ctx context.Context, s *Staff, action string, proof Proof, edit func(*store.User) error) error {
+func (ac *Account) changeTOTP(ctx context.Context, s *Staff, action string, proof Proof, edit func(*store.User) error) error {
 	now, guess := record.Now(), guessOf(s.User.Email, proof.Address)
-	if until := e.guesses.begin(now, guess); until.After(now) {
+	if until := ac.guesses.begin(now, guess); until.After(now) {
 		return &BackoffError{until}
 	}
-	checked, err := e.knownPassword(ctx, s.User.Email, proof.Password)
+	checked, err := ac.knownPassword(ctx, s.User.Email, proof.Password)
 	if err == nil {
-		_, err = e.changeUser(ctx, s.Actor(), action, s.User.ID, func(tx store.Tx, u *store.User) error {
+		_, err = ac.changeUser(ctx, s.Actor(), action, s.User.ID, func(tx store.Tx, u *store.User) error {
 			if _, err := unchangedUser(ctx, tx, &checked); err != nil {
 				return err
 			}
@@ -81,6 +81,6 @@ func (e *Account) changeTOTP(ctx context.Context, s *Staff, action string, proof
 			return err
 		})
 	}
-	e.guesses.end(guess, err)
+	ac.guesses.end(guess, err)
 	return err
 }

@@ -25,18 +25,18 @@ var (
 )
 
 // NeedsSetup reports whether nobody can sign in yet.
-func (e *Account) NeedsSetup(ctx context.Context) (bool, error) {
-	users, err := e.store.Users(ctx)
+func (ac *Account) NeedsSetup(ctx context.Context) (bool, error) {
+	users, err := ac.store.Users(ctx)
 	return len(users) == 0, err
 }
 
 // NewSetupToken makes the one-time token of a setup link, in place of one that was made before. Only its hash is kept.
 // ErrSetupDone once there is an owner.
-func (e *Account) NewSetupToken(ctx context.Context) (string, error) {
+func (ac *Account) NewSetupToken(ctx context.Context) (string, error) {
 	raw := make([]byte, 24)
 	rand.Read(raw)
 	token := base64.RawURLEncoding.EncodeToString(raw)
-	err := e.store.Write(ctx, func(tx store.Tx) error {
+	err := ac.store.Write(ctx, func(tx store.Tx) error {
 		if users, err := tx.Users(ctx); err != nil || len(users) > 0 {
 			return errors.Join(err, ErrSetupDone)
 		}
@@ -46,11 +46,11 @@ func (e *Account) NewSetupToken(ctx context.Context) (string, error) {
 }
 
 // CheckSetup answers nil if a setup token works now. ErrSetupDone, ErrSetupLink.
-func (e *Account) CheckSetup(ctx context.Context, token string) error {
-	return e.checkSetup(ctx, e.store, token)
+func (ac *Account) CheckSetup(ctx context.Context, token string) error {
+	return ac.checkSetup(ctx, ac.store, token)
 }
 
-func (e *Account) checkSetup(ctx context.Context, r store.Reader, token string) error {
+func (ac *Account) checkSetup(ctx context.Context, r store.Reader, token string) error {
 	users, err := r.Users(ctx)
 	if err != nil {
 		return err
@@ -70,27 +70,27 @@ func (e *Account) checkSetup(ctx context.Context, r store.Reader, token string) 
 }
 
 // Setup makes the first owner and names the clinic, and ends the link. *ValidationError, ErrSetupDone, ErrSetupLink.
-func (e *Account) Setup(ctx context.Context, token string, owner NewUser, edit func(*store.Clinic)) (store.User, error) {
-	if err := e.CheckSetup(ctx, token); err != nil {
+func (ac *Account) Setup(ctx context.Context, token string, owner NewUser, edit func(*store.Clinic)) (store.User, error) {
+	if err := ac.CheckSetup(ctx, token); err != nil {
 		return store.User{}, err
 	}
 	owner.Role, owner.SpecialistID = store.RoleOwner, ""
 	u := store.User{ID: record.NewID(), Email: owner.Email, Name: owner.Name, Role: owner.Role, Active: true, CreatedAt: record.Now()}
-	named := e.clinic.Schedule().Clinic
+	named := ac.clinic.Schedule().Clinic
 	edit(&named)
 	var m record.Mistakes
-	e.checkUser(&m, &u)
+	ac.checkUser(&m, &u)
 	checkPassword(&m, "password", owner.Password)
 	clinic.CheckClinic(&m, "clinic.", "clinic.contact.", &named)
 	if err := m.Err(); err != nil {
 		return u, err
 	}
 	var err error
-	if u.PasswordHash, err = e.passwords.hash(ctx, owner.Password); err != nil {
+	if u.PasswordHash, err = ac.passwords.hash(ctx, owner.Password); err != nil {
 		return u, err
 	}
-	return u, e.clinic.ChangeSchedule(ctx, &clinic.ScheduleChange{Actor: record.Actor("user:" + u.ID), Action: "clinic.set_up", Subject: "clinic"}, func(tx store.Tx) error {
-		if err := e.checkSetup(ctx, tx, token); err != nil {
+	return u, ac.clinic.ChangeSchedule(ctx, &clinic.ScheduleChange{Actor: record.Actor("user:" + u.ID), Action: "clinic.set_up", Subject: "clinic"}, func(tx store.Tx) error {
+		if err := ac.checkSetup(ctx, tx, token); err != nil {
 			return err
 		}
 		s, err := clinic.StoredSchedule(ctx, tx)

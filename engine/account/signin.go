@@ -54,25 +54,25 @@ type Credentials struct {
 // slowed down per account and per network.
 //
 // Errors: ErrWrongPassword, ErrCodeNeeded, ErrWrongCode, *BackoffError.
-func (e *Account) SignIn(ctx context.Context, c Credentials) (secret string, staff Staff, err error) {
+func (ac *Account) SignIn(ctx context.Context, c Credentials) (secret string, staff Staff, err error) {
 	now := record.Now()
 	email := normalEmail(c.Email)
 	guess := guessOf(email, c.Address)
-	if until := e.guesses.begin(now, guess); until.After(now) {
+	if until := ac.guesses.begin(now, guess); until.After(now) {
 		return "", Staff{}, &BackoffError{until}
 	}
-	u, err := e.knownPassword(ctx, email, c.Password)
+	u, err := ac.knownPassword(ctx, email, c.Password)
 	if err == nil {
-		secret, staff, err = e.openSignIn(ctx, &u, c, now)
+		secret, staff, err = ac.openSignIn(ctx, &u, c, now)
 	}
-	e.guesses.end(guess, err)
+	ac.guesses.end(guess, err)
 	return secret, staff, err
 }
 
 // openSignIn signs in a user whose password was found right, if it still is: while it was checked, which takes its time,
 // the account may have been switched off or changed. The code is decided here too, and its step is used up in the same
 // transaction, so of any number of sign-ins with one code exactly one succeeds.
-func (e *Account) openSignIn(ctx context.Context, checked *store.User, c Credentials, now time.Time) (secret string, staff Staff, err error) {
+func (ac *Account) openSignIn(ctx context.Context, checked *store.User, c Credentials, now time.Time) (secret string, staff Staff, err error) {
 	raw := make([]byte, 32)
 	rand.Read(raw)
 	secret = base64.RawURLEncoding.EncodeToString(raw)
@@ -83,7 +83,7 @@ func (e *Account) openSignIn(ctx context.Context, checked *store.User, c Credent
 		ID: record.NewID(), Hash: sha256.Sum256([]byte(secret)), UserID: checked.ID, CreatedAt: now, LastSeenAt: now, ExpiresAt: now.Add(SignInIdle), UserAgent: c.UserAgent,
 	}
 	var u store.User
-	err = e.store.Write(ctx, func(tx store.Tx) error {
+	err = ac.store.Write(ctx, func(tx store.Tx) error {
 		var err error
 		if u, err = unchangedUser(ctx, tx, checked); err != nil {
 			return err
@@ -133,20 +133,20 @@ func useCode(u *store.User, code string, now time.Time) error {
 }
 
 // knownPassword returns the active user who has this address and this password. ErrWrongPassword, which takes as long.
-func (e *Account) knownPassword(ctx context.Context, email, password string) (store.User, error) {
-	u, err := e.store.UserByEmail(ctx, email)
+func (ac *Account) knownPassword(ctx context.Context, email, password string) (store.User, error) {
+	u, err := ac.store.UserByEmail(ctx, email)
 	known := err == nil && u.Active
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return u, err
 	}
-	phc := e.passwords.decoy
+	phc := ac.passwords.decoy
 	if known {
 		phc = u.PasswordHash
 	}
 	if len(password) > MaxPassword {
 		password = ""
 	}
-	right, err := e.passwords.verify(ctx, phc, password)
+	right, err := ac.passwords.verify(ctx, phc, password)
 	if err == nil && (!known || !right) {
 		err = ErrWrongPassword
 	}
@@ -157,25 +157,25 @@ func (e *Account) knownPassword(ctx context.Context, email, password string) (st
 // sign-ins. A wrong present password counts as a failed sign-in.
 //
 // Errors: ErrWrongPassword, *BackoffError, ErrUnauthorized if the sign-in was ended meanwhile, *ValidationError.
-func (e *Account) ChangePassword(ctx context.Context, s *Staff, current, password, address string) error {
+func (ac *Account) ChangePassword(ctx context.Context, s *Staff, current, password, address string) error {
 	now := record.Now()
 	guess := guessOf(s.User.Email, address)
-	if until := e.guesses.begin(now, guess); until.After(now) {
+	if until := ac.guesses.begin(now, guess); until.After(now) {
 		return &BackoffError{until}
 	}
-	checked, err := e.knownPassword(ctx, s.User.Email, current)
-	e.guesses.end(guess, err)
+	checked, err := ac.knownPassword(ctx, s.User.Email, current)
+	ac.guesses.end(guess, err)
 	if err == nil && checked.ID != s.User.ID {
 		err = record.ErrUnauthorized // the address is somebody else's by now
 	}
 	if err != nil {
 		return err
 	}
-	hash, err := e.newPassword(ctx, password)
+	hash, err := ac.newPassword(ctx, password)
 	if err != nil {
 		return err
 	}
-	_, err = e.changeUser(ctx, s.Actor(), "user.password", s.User.ID, func(tx store.Tx, u *store.User) error {
+	_, err = ac.changeUser(ctx, s.Actor(), "user.password", s.User.ID, func(tx store.Tx, u *store.User) error {
 		if _, err := unchangedUser(ctx, tx, &checked); err != nil {
 			return err
 		}
@@ -200,8 +200,8 @@ func stillSignedIn(ctx context.Context, r store.Reader, s *Staff) error {
 
 // SignedIn returns the member of staff whose cookie this is. ErrUnauthorized if it is unknown, has expired, or the
 // account was switched off.
-func (e *Account) SignedIn(ctx context.Context, secret string) (Staff, error) {
-	s, u, err := e.store.SignInByHash(ctx, sha256.Sum256([]byte(secret)))
+func (ac *Account) SignedIn(ctx context.Context, secret string) (Staff, error) {
+	s, u, err := ac.store.SignInByHash(ctx, sha256.Sum256([]byte(secret)))
 	now := record.Now()
 	switch {
 	case errors.Is(err, store.ErrNotFound):
@@ -216,29 +216,29 @@ func (e *Account) SignedIn(ctx context.Context, secret string) (Staff, error) {
 		if limit := s.CreatedAt.Add(SignInLife); s.ExpiresAt.After(limit) {
 			s.ExpiresAt = limit
 		}
-		err := e.store.Write(ctx, func(tx store.Tx) error { return tx.TouchSignIn(ctx, s.ID, s.LastSeenAt, s.ExpiresAt) })
+		err := ac.store.Write(ctx, func(tx store.Tx) error { return tx.TouchSignIn(ctx, s.ID, s.LastSeenAt, s.ExpiresAt) })
 		if err != nil {
-			e.log.Warn("the activity of a sign-in was not recorded", "error", err)
+			ac.log.Warn("the activity of a sign-in was not recorded", "error", err)
 		}
 	}
 	return Staff{u, s}, nil
 }
 
 // SignOut ends one sign-in. It is idempotent.
-func (e *Account) SignOut(ctx context.Context, signInID string) error {
-	return e.store.Write(ctx, func(tx store.Tx) error { return tx.DeleteSignIn(ctx, signInID) })
+func (ac *Account) SignOut(ctx context.Context, signInID string) error {
+	return ac.store.Write(ctx, func(tx store.Tx) error { return tx.DeleteSignIn(ctx, signInID) })
 }
 
 // SignIns lists the signed-in browsers of one user, newest first.
-func (e *Account) SignIns(ctx context.Context, userID string) ([]store.SignIn, error) {
-	return e.store.SignIns(ctx, userID)
+func (ac *Account) SignIns(ctx context.Context, userID string) ([]store.SignIn, error) {
+	return ac.store.SignIns(ctx, userID)
 }
 
 // SignInStands answers until when a sign-in stands by itself, for what was opened with it and lives on. Asking is no activity:
 // it does not keep the sign-in alive. ErrUnauthorized if it has ended, or does not give what it gave.
-func (e *Account) SignInStands(ctx context.Context, s *Staff) (until time.Time, err error) {
+func (ac *Account) SignInStands(ctx context.Context, s *Staff) (until time.Time, err error) {
 	now := record.Now()
-	open, u, err := e.store.SignInByHash(ctx, s.SignIn.Hash)
+	open, u, err := ac.store.SignInByHash(ctx, s.SignIn.Hash)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return time.Time{}, record.ErrUnauthorized
@@ -256,10 +256,10 @@ func (e *Account) SignInStands(ctx context.Context, s *Staff) (until time.Time, 
 
 // OnRevoked has f called whenever a sign-in or a key was ended or a user changed, in this process or another. f must be quick
 // and must not write.
-func (e *Account) OnRevoked(f func()) {
-	e.revoked.mu.Lock()
-	defer e.revoked.mu.Unlock()
-	e.revoked.tell = append(e.revoked.tell, f)
+func (ac *Account) OnRevoked(f func()) {
+	ac.revoked.mu.Lock()
+	defer ac.revoked.mu.Unlock()
+	ac.revoked.tell = append(ac.revoked.tell, f)
 }
 
 // Revoked is whom to tell of it.
@@ -278,4 +278,4 @@ func (r *revoked) told() {
 }
 
 // TellRevoked is called when a sign-in or a key was ended, or a user changed: whoever guards something by them looks again.
-func (e *Account) TellRevoked() { e.revoked.told() }
+func (ac *Account) TellRevoked() { ac.revoked.told() }

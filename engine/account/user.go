@@ -18,19 +18,19 @@ type NewUser struct {
 }
 
 // CreateUser adds a member of staff. *ValidationError, also when the address is in use.
-func (e *Account) CreateUser(ctx context.Context, actor record.Actor, n NewUser) (store.User, error) {
+func (ac *Account) CreateUser(ctx context.Context, actor record.Actor, n NewUser) (store.User, error) {
 	u := store.User{ID: record.NewID(), Email: n.Email, Name: n.Name, Role: n.Role, SpecialistID: n.SpecialistID, Active: true, CreatedAt: record.Now()}
 	var m record.Mistakes
-	e.checkUser(&m, &u)
+	ac.checkUser(&m, &u)
 	checkPassword(&m, "password", n.Password)
 	if err := m.Err(); err != nil {
 		return u, err
 	}
 	var err error
-	if u.PasswordHash, err = e.passwords.hash(ctx, n.Password); err != nil {
+	if u.PasswordHash, err = ac.passwords.hash(ctx, n.Password); err != nil {
 		return u, err
 	}
-	err = e.store.Write(ctx, func(tx store.Tx) error {
+	err = ac.store.Write(ctx, func(tx store.Tx) error {
 		if err := tx.PutUser(ctx, u); err != nil {
 			return err
 		}
@@ -45,20 +45,20 @@ func (e *Account) CreateUser(ctx context.Context, actor record.Actor, n NewUser)
 // UpdateUser lets edit change a user, and gives the user a new password unless it is nil; both or neither. Who is
 // switched off, or gets another role or password, is signed out everywhere. edit may be called more than once.
 // store.ErrNotFound, *ValidationError; the last active owner stays one.
-func (e *Account) UpdateUser(ctx context.Context, actor record.Actor, id string, edit func(*store.User), password *string) (store.User, error) {
+func (ac *Account) UpdateUser(ctx context.Context, actor record.Actor, id string, edit func(*store.User), password *string) (store.User, error) {
 	hash := ""
 	if password != nil {
 		var err error
-		if hash, err = e.newPassword(ctx, *password); err != nil {
+		if hash, err = ac.newPassword(ctx, *password); err != nil {
 			return store.User{}, err
 		}
 	}
-	return e.changeUser(ctx, actor, "user.changed", id, func(tx store.Tx, u *store.User) error {
+	return ac.changeUser(ctx, actor, "user.changed", id, func(tx store.Tx, u *store.User) error {
 		before := *u
 		edit(u)
 		u.ID = id
 		var m record.Mistakes
-		e.checkUser(&m, u)
+		ac.checkUser(&m, u)
 		if err := m.Err(); err != nil {
 			return err
 		}
@@ -78,31 +78,31 @@ func (e *Account) UpdateUser(ctx context.Context, actor record.Actor, id string,
 
 // newPassword checks a password that somebody chose and returns its hash. It takes a while, so it is made before the
 // transaction that stores it. *ValidationError.
-func (e *Account) newPassword(ctx context.Context, password string) (hash string, err error) {
+func (ac *Account) newPassword(ctx context.Context, password string) (hash string, err error) {
 	var m record.Mistakes
 	checkPassword(&m, "password", password)
 	if err := m.Err(); err != nil {
 		return "", err
 	}
-	return e.passwords.hash(ctx, password)
+	return ac.passwords.hash(ctx, password)
 }
 
 // Users lists all members of staff by name.
-func (e *Account) Users(ctx context.Context) ([]store.User, error) { return e.store.Users(ctx) }
+func (ac *Account) Users(ctx context.Context) ([]store.User, error) { return ac.store.Users(ctx) }
 
 // User returns one. store.ErrNotFound.
-func (e *Account) User(ctx context.Context, id string) (store.User, error) {
-	return e.store.User(ctx, id)
+func (ac *Account) User(ctx context.Context, id string) (store.User, error) {
+	return ac.store.User(ctx, id)
 }
 
 // UserByEmail returns one by address. store.ErrNotFound.
-func (e *Account) UserByEmail(ctx context.Context, email string) (store.User, error) {
-	return e.store.UserByEmail(ctx, normalEmail(email))
+func (ac *Account) UserByEmail(ctx context.Context, email string) (store.User, error) {
+	return ac.store.UserByEmail(ctx, normalEmail(email))
 }
 
 func normalEmail(s string) string { return strings.ToLower(strings.TrimSpace(s)) }
 
-func (e *Account) checkUser(m *record.Mistakes, u *store.User) {
+func (ac *Account) checkUser(m *record.Mistakes, u *store.User) {
 	u.Email, u.Name = normalEmail(u.Email), strings.TrimSpace(u.Name)
 	record.CheckEmail(m, "email", u.Email)
 	if u.Name == "" {
@@ -112,7 +112,7 @@ func (e *Account) checkUser(m *record.Mistakes, u *store.User) {
 	switch u.Role {
 	case store.RoleOwner, store.RoleReception:
 	case store.RoleSpecialist:
-		if _, err := e.clinic.Specialist(u.SpecialistID); err != nil {
+		if _, err := ac.clinic.Specialist(u.SpecialistID); err != nil {
 			m.Add("specialistId", "name the specialist whose calendar this is")
 		}
 	default:
@@ -126,9 +126,9 @@ func (e *Account) checkUser(m *record.Mistakes, u *store.User) {
 // changeUser lets edit change one user as the transaction has it, so that of two changes at once none is lost, and commits
 // it with its audit entry. The last active owner cannot be lost. edit may be called more than once. store.ErrNotFound,
 // *ValidationError.
-func (e *Account) changeUser(ctx context.Context, actor record.Actor, action, id string, edit func(store.Tx, *store.User) error) (store.User, error) {
+func (ac *Account) changeUser(ctx context.Context, actor record.Actor, action, id string, edit func(store.Tx, *store.User) error) (store.User, error) {
 	var after store.User
-	err := e.store.Write(ctx, func(tx store.Tx) error {
+	err := ac.store.Write(ctx, func(tx store.Tx) error {
 		before, err := tx.User(ctx, id)
 		if err != nil {
 			return err

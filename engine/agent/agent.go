@@ -68,8 +68,8 @@ func New(o Options) *Agent {
 	}
 }
 
-// AgentBooking is createAppt: the words are those of the wire. BookingToken stands in place of the slot's fields.
-type AgentBooking struct {
+// BookRequest is createAppt: the words are those of the wire. BookingToken stands in place of the slot's fields.
+type BookRequest struct {
 	PatientGUID         string
 	BookingAuthToken    string
 	StartTime           string // clinic time, "01/20/2026 10:00 AM"
@@ -86,32 +86,32 @@ type AgentBooking struct {
 	Client holds.ClientID // of the conversation, whose hold the booking takes over; empty: there is none
 }
 
-// AgentOutcome is which of its answers AgentBook gives.
-type AgentOutcome string
+// Outcome is which of its answers AgentBook gives.
+type Outcome string
 
 const (
-	AgentConfirmed AgentOutcome = "confirmed"
-	AgentRejected  AgentOutcome = "rejected" // by its token
-	AgentQueued    AgentOutcome = "queued"   // received, not yet confirmed
-	AgentRefused   AgentOutcome = "refused"  // the slot cannot be had
-	AgentInvalid   AgentOutcome = "invalid"  // the bookingToken is not one
+	Confirmed Outcome = "confirmed"
+	Rejected  Outcome = "rejected" // by its token
+	Queued    Outcome = "queued"   // received, not yet confirmed
+	Refused   Outcome = "refused"  // the slot cannot be had
+	Invalid   Outcome = "invalid"  // the bookingToken is not one
 )
 
-// AgentAnswer is what an agent is told of its booking.
-type AgentAnswer struct {
-	Outcome         AgentOutcome
+// Answer is what an agent is told of its booking.
+type Answer struct {
+	Outcome         Outcome
 	ErrorType       string // empty when confirmed
 	Message         string
 	AppointmentGUID string // when confirmed; empty if the upstream did not name it
 	NoteAdded       bool
-	OperationID     string      // when queued
-	Alternatives    []AgentSlot // when refused
+	OperationID     string // when queued
+	Alternatives    []Slot // when refused
 	Guidance        Guidance
-	Debug           *AgentDebug // nil unless debug replies are on
+	Debug           *Debug // nil unless debug replies are on
 }
 
-// AgentDebug is for the developer of an agent. There are no secrets in it.
-type AgentDebug struct {
+// Debug is for the developer of an agent. There are no secrets in it.
+type Debug struct {
 	Method              string // how it was authorized
 	ReceivedPatientGUID string
 	Attempts            int
@@ -124,7 +124,7 @@ type AgentDebug struct {
 // Error types of the answers, besides those of package token.
 const (
 	errorSlotUnavailable  = "SLOT_UNAVAILABLE"
-	AgentPatientNotFound  = "PATIENT_NOT_FOUND"
+	PatientNotFound       = "PATIENT_NOT_FOUND"
 	errorNotAccepted      = "BOOKING_NOT_ACCEPTED"
 	errorBookingFailed    = "BOOKING_FAILED"
 	errorBookingReview    = "BOOKING_REVIEW"
@@ -137,54 +137,54 @@ const (
 //
 // The error is *ValidationError for a request that cannot be understood, or one of the storage; everything else is an
 // answer.
-func (e *Agent) AgentBook(ctx context.Context, p record.Principal, b AgentBooking) (AgentAnswer, error) {
+func (ag *Agent) AgentBook(ctx context.Context, p record.Principal, b BookRequest) (Answer, error) {
 	now := time.Now()
-	deadline := now.Add(e.outbound.Options.AgentBound)
+	deadline := now.Add(ag.outbound.Options.AgentBound)
 	received := b.PatientGUID
-	method, session, err := e.authorizeBooking(p.KeyID, &b, now)
-	answer := func(a AgentAnswer) (AgentAnswer, error) {
-		if !e.options.DebugReplies {
+	method, session, err := ag.authorizeBooking(p.KeyID, &b, now)
+	answer := func(a Answer) (Answer, error) {
+		if !ag.options.DebugReplies {
 			a.Debug = nil
 			return a, nil
 		}
 		if a.Debug == nil {
-			a.Debug = &AgentDebug{}
+			a.Debug = &Debug{}
 		}
 		a.Debug.Method, a.Debug.ReceivedPatientGUID, a.Debug.Timestamp = method, received, time.Now().UTC()
 		return a, nil
 	}
 	var refusal token.Error
 	if errors.As(err, &refusal) {
-		return answer(AgentAnswer{Outcome: AgentRejected, ErrorType: refusal.Code(), Message: refusal.Error(), Guidance: e.guide(sayRejected, time.Time{})})
+		return answer(Answer{Outcome: Rejected, ErrorType: refusal.Code(), Message: refusal.Error(), Guidance: ag.guide(sayRejected, time.Time{})})
 	}
-	slot, bad, err := e.agentSlot(ctx, &b, now)
+	slot, bad, err := ag.agentSlot(ctx, &b, now)
 	switch {
 	case err != nil:
-		return AgentAnswer{}, err
+		return Answer{}, err
 	case bad != nil:
 		return answer(*bad)
 	}
-	a, f, err := e.fenceSlot(ctx, p, &b, slot, session.patient)
+	a, f, err := ag.fenceSlot(ctx, p, &b, slot, session.patient)
 	if err == nil && f.direct() {
-		return answer(e.agentAttempted(ctx, slot, a, f, e.outbound.TryNow(f.call.Operation, deadline)))
+		return answer(ag.agentAttempted(ctx, slot, a, f, ag.outbound.TryNow(f.call.Operation, deadline)))
 	}
 	if err == nil {
-		return answer(e.agentBooked(&a, b.Note != ""))
+		return answer(ag.agentBooked(&a, b.Note != ""))
 	}
-	if first, ok := e.firstAnswer(ctx, &b, slot, err); ok {
+	if first, ok := ag.firstAnswer(ctx, &b, slot, err); ok {
 		return answer(first)
 	}
 	var held *holds.HeldError
 	var closed *availability.NotBookableError
 	switch {
 	case errors.Is(err, store.ErrDuplicate):
-		return answer(AgentAnswer{
-			Outcome: AgentRefused, ErrorType: errorTokenUsed, Message: "This bookingToken was used for another patient.", Guidance: e.guide(sayOfferLapsed, time.Time{}),
+		return answer(Answer{
+			Outcome: Refused, ErrorType: errorTokenUsed, Message: "This bookingToken was used for another patient.", Guidance: ag.guide(sayOfferLapsed, time.Time{}),
 		})
 	case errors.Is(err, store.ErrSlotTaken), errors.As(err, &held), errors.As(err, &closed):
-		return answer(e.agentRefused(ctx, slot, sayTaken, errorSlotUnavailable, "The slot is not available any more.", deadline))
+		return answer(ag.agentRefused(ctx, slot, sayTaken, errorSlotUnavailable, "The slot is not available any more.", deadline))
 	}
-	return AgentAnswer{}, err
+	return Answer{}, err
 }
 
 // agentSlot is what an agent wants to book.
@@ -197,8 +197,8 @@ type agentSlot struct {
 }
 
 // agentSlot finds out which slot is meant. The answer is not nil if it is already clear that there is none.
-func (e *Agent) agentSlot(ctx context.Context, b *AgentBooking, now time.Time) (*agentSlot, *AgentAnswer, error) {
-	s := e.clinic.Current()
+func (ag *Agent) agentSlot(ctx context.Context, b *BookRequest, now time.Time) (*agentSlot, *Answer, error) {
+	s := ag.clinic.Current()
 	var m record.Mistakes
 	record.CheckText(&m, "childName", b.ChildName, 200, false)
 	record.CheckText(&m, "note", b.Note, 2000, true)
@@ -210,7 +210,7 @@ func (e *Agent) agentSlot(ctx context.Context, b *AgentBooking, now time.Time) (
 		if err := m.Err(); err != nil {
 			return nil, nil, err
 		}
-		return e.offeredSlot(ctx, s, b, now)
+		return ag.offeredSlot(ctx, s, b, now)
 	}
 	slot := &agentSlot{minutes: b.Minutes}
 	var err error
@@ -233,7 +233,7 @@ func (e *Agent) agentSlot(ctx context.Context, b *AgentBooking, now time.Time) (
 	if err := m.Err(); err != nil {
 		return nil, nil, err
 	}
-	return slot, nil, slot.checkLength(e)
+	return slot, nil, slot.checkLength(ag)
 }
 
 // checkLength refuses another length than the type's where it is ours to say how long an appointment is.
@@ -245,41 +245,41 @@ func (slot *agentSlot) checkLength(e *Agent) error {
 }
 
 // upstreamDecides reports whether opening hours are the upstream's to know.
-func (e *Agent) upstreamDecides(slot *agentSlot) bool {
-	return e.outbound.Options.Upstream != nil && slot.kind.UpstreamTypeID != "" && slot.specialist.UpstreamColumnID != "" && slot.specialist.UpstreamScheduleViewID != ""
+func (ag *Agent) upstreamDecides(slot *agentSlot) bool {
+	return ag.outbound.Options.Upstream != nil && slot.kind.UpstreamTypeID != "" && slot.specialist.UpstreamColumnID != "" && slot.specialist.UpstreamScheduleViewID != ""
 }
 
 // offeredSlot is the slot of a bookingToken.
-func (e *Agent) offeredSlot(ctx context.Context, s *clinic.Schedule, b *AgentBooking, now time.Time) (*agentSlot, *AgentAnswer, error) {
-	refuse := func(outcome AgentOutcome, errorType, message string) (*agentSlot, *AgentAnswer, error) {
-		return nil, &AgentAnswer{Outcome: outcome, ErrorType: errorType, Message: message, Guidance: e.guide(sayOfferLapsed, time.Time{})}, nil
+func (ag *Agent) offeredSlot(ctx context.Context, s *clinic.Schedule, b *BookRequest, now time.Time) (*agentSlot, *Answer, error) {
+	refuse := func(outcome Outcome, errorType, message string) (*agentSlot, *Answer, error) {
+		return nil, &Answer{Outcome: outcome, ErrorType: errorType, Message: message, Guidance: ag.guide(sayOfferLapsed, time.Time{})}, nil
 	}
-	offered, err := e.booking.Keys().VerifyBooking(b.BookingToken, now)
+	offered, err := ag.booking.Keys().VerifyBooking(b.BookingToken, now)
 	if err != nil && err != token.BookingTokenExpired {
-		return refuse(AgentInvalid, token.BookingTokenInvalid.Code(), token.BookingTokenInvalid.Error())
+		return refuse(Invalid, token.BookingTokenInvalid.Code(), token.BookingTokenInvalid.Error())
 	}
 	slot := &agentSlot{start: offered.Start, minutes: offered.Minutes}
 	slot.nonce = &store.NonceUse{Nonce: offered.Nonce, PatientID: upstream.CanonicalGUID(b.PatientGUID), ExpiresAt: offered.ExpiresAt}
-	used, useErr := e.store.NonceUse(ctx, offered.Nonce)
+	used, useErr := ag.store.NonceUse(ctx, offered.Nonce)
 	switch {
 	case useErr == nil && used.PatientID == slot.nonce.PatientID:
-		a, err := e.store.Appointment(ctx, used.AppointmentID)
+		a, err := ag.store.Appointment(ctx, used.AppointmentID)
 		if err != nil {
 			return nil, nil, err
 		}
-		first := e.agentKnown(ctx, &a)
+		first := ag.agentKnown(ctx, &a)
 		return nil, &first, nil
 	case useErr == nil:
-		return refuse(AgentRefused, errorTokenUsed, "This bookingToken was used for another patient.")
+		return refuse(Refused, errorTokenUsed, "This bookingToken was used for another patient.")
 	case !errors.Is(useErr, store.ErrNotFound):
 		return nil, nil, useErr
 	case err != nil:
-		return refuse(AgentInvalid, token.BookingTokenExpired.Code(), token.BookingTokenExpired.Error())
+		return refuse(Invalid, token.BookingTokenExpired.Code(), token.BookingTokenExpired.Error())
 	}
 	for i := range s.AppointmentTypes {
 		if t := &s.AppointmentTypes[i]; token.AppointmentTypeHash(t.ID) == offered.AppointmentType {
 			if slot.kind != nil {
-				return refuse(AgentInvalid, token.BookingTokenInvalid.Code(), "The bookingToken fits two appointment types; ask for slots again.")
+				return refuse(Invalid, token.BookingTokenInvalid.Code(), "The bookingToken fits two appointment types; ask for slots again.")
 			}
 			slot.kind = t
 		}
@@ -287,13 +287,13 @@ func (e *Agent) offeredSlot(ctx context.Context, s *clinic.Schedule, b *AgentBoo
 	for i := range s.Specialists {
 		if p := &s.Specialists[i]; token.SpecialistHash(p.ID) == offered.Specialist {
 			if slot.specialist != nil {
-				return refuse(AgentInvalid, token.BookingTokenInvalid.Code(), "The bookingToken fits two specialists; ask for slots again.")
+				return refuse(Invalid, token.BookingTokenInvalid.Code(), "The bookingToken fits two specialists; ask for slots again.")
 			}
 			slot.specialist = p
 		}
 	}
 	if slot.kind == nil || slot.specialist == nil {
-		return refuse(AgentRefused, errorSlotUnavailable, "What was offered is not there any more; ask for slots again.")
+		return refuse(Refused, errorSlotUnavailable, "What was offered is not there any more; ask for slots again.")
 	}
 	return slot, nil, nil
 }

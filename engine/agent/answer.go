@@ -12,66 +12,66 @@ import (
 )
 
 // agentBooked is the answer to a booking that is complete here: no upstream is configured for it.
-func (e *Agent) agentBooked(a *store.Appointment, noted bool) AgentAnswer {
-	return AgentAnswer{
-		Outcome: AgentConfirmed, Message: "Appointment GUID Added: " + a.ID, AppointmentGUID: a.ID, NoteAdded: noted,
-		Guidance: e.guideBooked(a),
+func (ag *Agent) agentBooked(a *store.Appointment, noted bool) Answer {
+	return Answer{
+		Outcome: Confirmed, Message: "Appointment GUID Added: " + a.ID, AppointmentGUID: a.ID, NoteAdded: noted,
+		Guidance: ag.guideBooked(a),
 	}
 }
 
 // agentAttempted is the answer to a booking that was tried upstream.
-func (e *Agent) agentAttempted(ctx context.Context, slot *agentSlot, a store.Appointment, f *fence, r outbound.Attempted) AgentAnswer {
-	debug := &AgentDebug{Attempts: r.Attempts, SpacingWait: r.Waited, NoteResult: r.NoteResult, LastError: r.Detail}
-	var answer AgentAnswer
+func (ag *Agent) agentAttempted(ctx context.Context, slot *agentSlot, a store.Appointment, f *fence, r outbound.Attempted) Answer {
+	debug := &Debug{Attempts: r.Attempts, SpacingWait: r.Waited, NoteResult: r.NoteResult, LastError: r.Detail}
+	var answer Answer
 	switch {
 	case r.End == outbound.Delivered:
-		answer = AgentAnswer{
-			Outcome: AgentConfirmed, Message: "Appointment GUID Added: " + r.Guid, AppointmentGUID: r.Guid, NoteAdded: r.NoteAdded,
-			Guidance: e.guideBooked(&a),
+		answer = Answer{
+			Outcome: Confirmed, Message: "Appointment GUID Added: " + r.Guid, AppointmentGUID: r.Guid, NoteAdded: r.NoteAdded,
+			Guidance: ag.guideBooked(&a),
 		}
 		if r.Guid == "" {
 			answer.Message = "Appointment successfully created"
 		}
 	case r.End == outbound.Refused && (r.Reason == upstream.SlotTaken || r.Reason == upstream.AlreadyBooked):
-		answer = e.agentRefused(ctx, slot, sayTaken, errorSlotUnavailable, "The practice system refused the slot: it is not available.", time.Now().Add(outbound.CallReserve))
+		answer = ag.agentRefused(ctx, slot, sayTaken, errorSlotUnavailable, "The practice system refused the slot: it is not available.", time.Now().Add(outbound.CallReserve))
 	case r.End == outbound.Refused && r.Reason == upstream.PatientUnknown:
-		e.agents.forgetPatient(a.UpstreamPatientID)
-		answer = AgentAnswer{
-			Outcome: AgentRefused, ErrorType: AgentPatientNotFound, Message: "The practice system does not know this patient.", Guidance: e.guide(sayNoPatient, a.SlotStart),
+		ag.agents.forgetPatient(a.UpstreamPatientID)
+		answer = Answer{
+			Outcome: Refused, ErrorType: PatientNotFound, Message: "The practice system does not know this patient.", Guidance: ag.guide(sayNoPatient, a.SlotStart),
 		}
 	case r.End == outbound.Refused:
-		answer = AgentAnswer{
-			Outcome: AgentRefused, ErrorType: errorNotAccepted, Message: "The practice system did not accept the booking.", Guidance: e.guide(sayNotAccepted, a.SlotStart),
+		answer = Answer{
+			Outcome: Refused, ErrorType: errorNotAccepted, Message: "The practice system did not accept the booking.", Guidance: ag.guide(sayNotAccepted, a.SlotStart),
 		}
 	default:
-		answer = e.agentQueued(&a, f.call.ID, r.ErrorType)
+		answer = ag.agentQueued(&a, f.call.ID, r.ErrorType)
 	}
 	answer.Debug = debug
 	return answer
 }
 
 // agentQueued is the answer to a booking that the queue delivers.
-func (e *Agent) agentQueued(a *store.Appointment, operationID, errorType string) AgentAnswer {
+func (ag *Agent) agentQueued(a *store.Appointment, operationID, errorType string) Answer {
 	if errorType == "" {
 		errorType = outbound.ErrorRateLimitedQueued
 	}
-	return AgentAnswer{
-		Outcome: AgentQueued, ErrorType: errorType, OperationID: operationID,
+	return Answer{
+		Outcome: Queued, ErrorType: errorType, OperationID: operationID,
 		Message:  "The booking was received and is not yet confirmed. It is delivered as soon as the practice system takes it.",
-		Guidance: e.guide(sayQueued, a.SlotStart),
+		Guidance: ag.guide(sayQueued, a.SlotStart),
 	}
 }
 
 // agentRefused is the answer to a slot that cannot be had, with others that can.
-func (e *Agent) agentRefused(ctx context.Context, slot *agentSlot, say, errorType, message string, deadline time.Time) AgentAnswer {
-	answer := AgentAnswer{Outcome: AgentRefused, ErrorType: errorType, Message: message, Guidance: e.guide(say, slot.start)}
+func (ag *Agent) agentRefused(ctx context.Context, slot *agentSlot, say, errorType, message string, deadline time.Time) Answer {
+	answer := Answer{Outcome: Refused, ErrorType: errorType, Message: message, Guidance: ag.guide(say, slot.start)}
 	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
 	from := slot.start
 	if now := time.Now(); from.Before(now) {
 		from = now
 	}
-	list, err := e.AgentSlots(ctx, AgentSlotsRequest{AppointmentTypeID: slot.kind.ID, From: store.DateOf(from.In(e.clinic.Zone())), Days: 7, Count: 3})
+	list, err := ag.AgentSlots(ctx, SlotsRequest{AppointmentTypeID: slot.kind.ID, From: store.DateOf(from.In(ag.clinic.Zone())), Days: 7, Count: 3})
 	if err == nil {
 		answer.Alternatives = list.Slots
 	}
@@ -79,79 +79,79 @@ func (e *Agent) agentRefused(ctx context.Context, slot *agentSlot, say, errorTyp
 }
 
 // firstAnswer is the answer to a repeat: the patient has this very slot already, or the bookingToken was just used.
-func (e *Agent) firstAnswer(ctx context.Context, b *AgentBooking, slot *agentSlot, refusal error) (AgentAnswer, bool) {
+func (ag *Agent) firstAnswer(ctx context.Context, b *BookRequest, slot *agentSlot, refusal error) (Answer, bool) {
 	patient := upstream.CanonicalGUID(b.PatientGUID)
 	switch {
 	case errors.Is(refusal, store.ErrDuplicate) && slot.nonce != nil:
-		use, err := e.store.NonceUse(ctx, slot.nonce.Nonce)
+		use, err := ag.store.NonceUse(ctx, slot.nonce.Nonce)
 		if err != nil || use.PatientID != patient {
-			return AgentAnswer{}, false
+			return Answer{}, false
 		}
-		a, err := e.store.Appointment(ctx, use.AppointmentID)
+		a, err := ag.store.Appointment(ctx, use.AppointmentID)
 		if err != nil {
-			return AgentAnswer{}, false
+			return Answer{}, false
 		}
-		return e.agentKnown(ctx, &a), true
+		return ag.agentKnown(ctx, &a), true
 	case errors.Is(refusal, store.ErrSlotTaken):
-		list, _, err := e.store.Appointments(ctx, store.AppointmentFilter{
+		list, _, err := ag.store.Appointments(ctx, store.AppointmentFilter{
 			From: slot.start, To: slot.start.Add(time.Minute), SpecialistID: slot.specialist.ID, Status: store.Confirmed,
 		})
 		if err != nil {
-			return AgentAnswer{}, false
+			return Answer{}, false
 		}
 		for i := range list {
 			if a := &list[i]; a.SlotStart.Equal(slot.start) && a.AppointmentTypeID == slot.kind.ID && a.Source == store.SourceAgent &&
 				a.UpstreamPatientID == patient && patient != "" && a.Patient.Notes == b.Note {
-				return e.agentKnown(ctx, a), true
+				return ag.agentKnown(ctx, a), true
 			}
 		}
 	}
-	return AgentAnswer{}, false
+	return Answer{}, false
 }
 
 // agentKnown is the answer to a booking that was made before, as it stands now.
-func (e *Agent) agentKnown(ctx context.Context, a *store.Appointment) AgentAnswer {
+func (ag *Agent) agentKnown(ctx context.Context, a *store.Appointment) Answer {
 	switch {
 	case a.Status == store.Cancelled:
-		return AgentAnswer{
-			Outcome: AgentRefused, ErrorType: errorSlotUnavailable, Message: "This booking was cancelled.", Guidance: e.guide(sayCancelled, a.SlotStart),
+		return Answer{
+			Outcome: Refused, ErrorType: errorSlotUnavailable, Message: "This booking was cancelled.", Guidance: ag.guide(sayCancelled, a.SlotStart),
 		}
 	case a.UpstreamState == store.UpstreamNone:
-		return e.agentBooked(a, a.Patient.Notes != "")
+		return ag.agentBooked(a, a.Patient.Notes != "")
 	case a.UpstreamState == store.UpstreamConfirmed:
-		answer := e.agentBooked(a, a.Patient.Notes != "")
+		answer := ag.agentBooked(a, a.Patient.Notes != "")
 		answer.AppointmentGUID, answer.Message = a.UpstreamID, "Appointment GUID Added: "+a.UpstreamID
 		if a.UpstreamID == "" {
 			answer.Message = "Appointment successfully created"
 		}
 		return answer
 	case a.UpstreamState == store.UpstreamFailed && a.UpstreamID == "":
-		return AgentAnswer{
-			Outcome: AgentRefused, ErrorType: errorBookingFailed, Message: "The booking could not be completed. The clinic has been told.",
-			Guidance: e.guide(sayFailed, a.SlotStart),
+		return Answer{
+			Outcome: Refused, ErrorType: errorBookingFailed, Message: "The booking could not be completed. The clinic has been told.",
+			Guidance: ag.guide(sayFailed, a.SlotStart),
 		}
 	}
 	id, errorType := "", outbound.ErrorRateLimitedQueued
-	if list, err := e.store.Deliveries(ctx, a.ID); err == nil {
+	if list, err := ag.store.Deliveries(ctx, a.ID); err == nil {
 		for _, d := range list {
 			if d.Channel == "upstream" && d.Notice == outbound.NoticeOf(store.UpstreamBook) {
 				id = d.OperationID
 			}
 		}
 	}
-	if op, err := e.bookingOperation(ctx, id); err == nil && (op.Unknown || op.NeedsReview) {
+	if op, err := ag.bookingOperation(ctx, id); err == nil && (op.Unknown || op.NeedsReview) {
 		errorType = outbound.ErrorUnknownQueued
 	}
-	answer := e.agentQueued(a, id, errorType)
+	answer := ag.agentQueued(a, id, errorType)
 	if a.UpstreamState == store.UpstreamReview || a.UpstreamState == store.UpstreamFailed { // failed: a later move of it
-		answer.Guidance = e.guide(sayReview, a.SlotStart)
+		answer.Guidance = ag.guide(sayReview, a.SlotStart)
 		answer.Message = "The booking is being looked at by the clinic."
 	}
 	return answer
 }
 
-// AgentOperation is how far a queued booking is.
-type AgentOperation struct {
+// Operation is how far a queued booking is.
+type Operation struct {
 	Status          store.OperationStatus
 	NeedsReview     bool
 	ErrorType       string // empty when the appointment is booked
@@ -160,16 +160,16 @@ type AgentOperation struct {
 }
 
 // AgentOperation says how far a queued booking is. store.ErrNotFound.
-func (e *Agent) AgentOperation(ctx context.Context, id string) (AgentOperation, error) {
-	op, err := e.bookingOperation(ctx, id)
+func (ag *Agent) AgentOperation(ctx context.Context, id string) (Operation, error) {
+	op, err := ag.bookingOperation(ctx, id)
 	if err != nil {
-		return AgentOperation{}, err
+		return Operation{}, err
 	}
-	a, err := e.store.Appointment(ctx, op.AppointmentID)
+	a, err := ag.store.Appointment(ctx, op.AppointmentID)
 	if err != nil {
-		return AgentOperation{}, err
+		return Operation{}, err
 	}
-	answer := AgentOperation{Status: op.Status, NeedsReview: op.NeedsReview}
+	answer := Operation{Status: op.Status, NeedsReview: op.NeedsReview}
 	say := sayStillQueued
 	answer.ErrorType = outbound.ErrorRateLimitedQueued
 	if op.Unknown {
@@ -185,24 +185,24 @@ func (e *Agent) AgentOperation(ctx context.Context, id string) (AgentOperation, 
 	case op.Status == store.OperationCompleted:
 		answer.AppointmentGUID, say, answer.ErrorType = a.UpstreamID, sayConfirmed, ""
 	}
-	if answer.Guidance = e.guide(say, a.SlotStart); say == sayConfirmed {
-		answer.Guidance = e.guideBooked(&a)
+	if answer.Guidance = ag.guide(say, a.SlotStart); say == sayConfirmed {
+		answer.Guidance = ag.guideBooked(&a)
 	}
 	return answer, nil
 }
 
 // bookingOperation finds the operation of a booking in the queue, or in the outbox on its way there.
-func (e *Agent) bookingOperation(ctx context.Context, id string) (store.Operation, error) {
-	if e.outbound.Queue == nil || !record.ValidID(id) {
+func (ag *Agent) bookingOperation(ctx context.Context, id string) (store.Operation, error) {
+	if ag.outbound.Queue == nil || !record.ValidID(id) {
 		return store.Operation{}, store.ErrNotFound
 	}
-	op, err := e.outbound.Queue.Operation(ctx, id)
+	op, err := ag.outbound.Queue.Operation(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
 		var promised bool
-		if op, promised, err = e.outbound.FindPromise(ctx, id); err == nil && !promised {
+		if op, promised, err = ag.outbound.FindPromise(ctx, id); err == nil && !promised {
 			err = store.ErrNotFound
 		}
-		if this, _ := e.outbound.Outbox.Held(id, ""); this {
+		if this, _ := ag.outbound.Outbox.Claimed(id, ""); this {
 			op.Status = store.OperationProcessing
 		}
 	}

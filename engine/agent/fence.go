@@ -33,7 +33,7 @@ func (f *fence) Mark(c *booking.Change) {
 	if c.After.UpstreamState == store.UpstreamPending {
 		f.operationID = f.outbox.Ids.Next(c.At)
 		c.Fence, c.Direct = true, f.operationID
-		f.outbox.Hold(f.operationID, c.After.ID)
+		f.outbox.Claim(f.operationID, c.After.ID)
 	}
 }
 
@@ -50,7 +50,7 @@ func (f *fence) Burn(ctx context.Context, tx store.Tx, a *store.Appointment) err
 // Drop lets go of the operation of a fence that was not written.
 func (f *fence) Drop() {
 	if f.operationID != "" {
-		f.outbox.LetGo(f.operationID)
+		f.outbox.Release(f.operationID)
 	}
 }
 
@@ -71,8 +71,8 @@ func (f *fence) Takes(c *booking.Change) []booking.Promise {
 //
 // Errors: *NotBookableError, store.ErrSlotTaken, *holds.HeldError, store.ErrDuplicate (the bookingToken was used),
 // *ValidationError, and the storage errors.
-func (e *Agent) fenceSlot(ctx context.Context, p record.Principal, b *AgentBooking, slot *agentSlot, patient store.Patient) (store.Appointment, *fence, error) {
-	s := e.clinic.Current()
+func (ag *Agent) fenceSlot(ctx context.Context, p record.Principal, b *BookRequest, slot *agentSlot, patient store.Patient) (store.Appointment, *fence, error) {
+	s := ag.clinic.Current()
 	t := slot.kind
 	if slot.minutes != t.DurationMinutes {
 		longer := *t
@@ -83,38 +83,38 @@ func (e *Agent) fenceSlot(ctx context.Context, p record.Principal, b *AgentBooki
 	if !slot.start.After(now) {
 		return store.Appointment{}, nil, &availability.NotBookableError{Reason: availability.ReasonTooSoon}
 	}
-	f := &fence{outbox: &e.outbound.Outbox, patientGUID: upstream.CanonicalGUID(b.PatientGUID), nonce: slot.nonce}
-	found, err := e.booking.Candidates(ctx, s, t, slot.specialist.ID, slot.start, now, booking.CandidateRules{IgnoreHours: e.upstreamDecides(slot), IgnoreClosed: e.upstreamDecides(slot)})
+	f := &fence{outbox: &ag.outbound.Outbox, patientGUID: upstream.CanonicalGUID(b.PatientGUID), nonce: slot.nonce}
+	found, err := ag.booking.Candidates(ctx, s, t, slot.specialist.ID, slot.start, now, booking.CandidateRules{IgnoreHours: ag.upstreamDecides(slot), IgnoreClosed: ag.upstreamDecides(slot)})
 	if err != nil {
 		return store.Appointment{}, nil, err
 	}
 	owner := b.Client.Owner()
 	if owner.IsZero() {
 		// The same for the same request sent twice at once, so that neither is refused because of the other.
-		owner = AgentClient(p, "booking\x00"+f.patientGUID+"\x00"+b.Note).Owner()
+		owner = ClientOf(p, "booking\x00"+f.patientGUID+"\x00"+b.Note).Owner()
 	}
-	h, err := e.booking.Claim(ctx, t, slot.start, found, holds.Claim{Owner: owner, TTL: booking.BookingTTL, MaxLife: booking.BookingTTL})
+	h, err := ag.booking.Claim(ctx, t, slot.start, found, holds.Claim{Owner: owner, TTL: booking.BookingTTL, MaxLife: booking.BookingTTL})
 	if err != nil {
 		return store.Appointment{}, nil, err
 	}
-	if h, err = e.holds.Pin(ctx, h.ID, owner, booking.BookingPin); err != nil {
+	if h, err = ag.holds.Pin(ctx, h.ID, owner, booking.BookingPin); err != nil {
 		return store.Appointment{}, nil, err
 	}
 	if patient.Name == "" {
 		patient.Name = b.ChildName
 	}
 	patient.Notes = b.Note
-	r := booking.BookRequest{Owner: owner, Patient: patient, Source: store.SourceAgent, Actor: p.Actor(), Fence: f}
+	r := booking.Request{Owner: owner, Patient: patient, Source: store.SourceAgent, Actor: p.Actor(), Fence: f}
 	a := booking.NewAppointment(&r, h.Span)
-	err = e.booking.WriteBooking(ctx, t, &r, &a)
+	err = ag.booking.WriteBooking(ctx, t, &r, &a)
 	switch {
 	case err == nil:
-		e.booking.Confirm(ctx, h, a)
+		ag.booking.Confirm(ctx, h, a)
 		return a, f, nil
 	case errors.Is(err, store.ErrSlotTaken):
-		e.booking.Release(ctx, h, holds.ReasonConflict)
+		ag.booking.Release(ctx, h, holds.ReasonConflict)
 	default:
-		e.booking.Release(ctx, h, holds.ReasonReleased)
+		ag.booking.Release(ctx, h, holds.ReasonReleased)
 	}
 	return store.Appointment{}, nil, err
 }

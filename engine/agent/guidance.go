@@ -194,7 +194,7 @@ func guidances(of string) Guidance {
 			RecoverySteps: []string{"Hand the call over to a person, or take a message."},
 			NeverDo:       []string{"Never send the patient again: they might be added twice."},
 		}
-	case sayAway:
+	case sayUnreachable:
 		return Guidance{
 			ErrorType: "upstream_unavailable", NextState: "HANDOVER", Action: "retry_once_or_hand_over",
 			VoiceResponse: "I am sorry, the clinic's system does not answer at the moment.",
@@ -262,7 +262,7 @@ const (
 	sayOfferLapsed    = "offer lapsed"
 	sayInvalid        = "invalid"
 	sayPatientOpen    = "patient open"
-	sayAway           = "away"
+	sayUnreachable    = "away"
 	sayStillQueued    = "still queued"
 	sayFailed         = "failed"
 	sayReview         = "review"
@@ -280,33 +280,33 @@ const (
 )
 
 // guide is the entry of the table with the date filled in.
-func (e *Agent) guide(of string, at time.Time) Guidance {
-	g, lang := guidances(of), e.agentLanguage()
+func (ag *Agent) guide(of string, at time.Time) Guidance {
+	g, lang := guidances(of), ag.agentLanguage()
 	if say := Voices[lang][of]; say != "" {
 		g.VoiceResponse = say
 	}
 	date := Voices[lang][voiceThatTime]
 	if !at.IsZero() {
-		date = spokenIn(lang, at, e.clinic.Zone())
+		date = spokenIn(lang, at, ag.clinic.Zone())
 	}
 	g.VoiceResponse = strings.ReplaceAll(g.VoiceResponse, theDate, date)
 	return g
 }
 
-// AgentProblem is what is known after a request of an agent that could not be answered as it was meant.
-type AgentProblem string
+// Problem is what is known after a request of an agent that could not be answered as it was meant.
+type Problem string
 
 const (
-	ProblemRequest     AgentProblem = sayInvalid     // it cannot be understood; nothing was done
-	ProblemKey         AgentProblem = sayKey         // the API key may not do this; nothing was done
-	ProblemBusy        AgentProblem = sayBusy        // too much at once; nothing was done
-	ProblemAway        AgentProblem = sayAway        // nobody answers; nothing was done
-	ProblemOpen        AgentProblem = sayOpen        // whether it was done is not known
-	ProblemNoOperation AgentProblem = sayNoOperation // there is no such operation, or not any more
+	ProblemRequest     Problem = sayInvalid     // it cannot be understood; nothing was done
+	ProblemKey         Problem = sayKey         // the API key may not do this; nothing was done
+	ProblemBusy        Problem = sayBusy        // too much at once; nothing was done
+	ProblemUnreachable Problem = sayUnreachable // nobody answers; nothing was done
+	ProblemOpen        Problem = sayOpen        // whether it was done is not known
+	ProblemNoOperation Problem = sayNoOperation // there is no such operation, or not any more
 )
 
 // ProblemGuidance is what an agent is told of it.
-func (e *Agent) ProblemGuidance(p AgentProblem) Guidance { return e.guide(string(p), time.Time{}) }
+func (ag *Agent) ProblemGuidance(p Problem) Guidance { return ag.guide(string(p), time.Time{}) }
 
 // spoken says an instant on the clinic's wall clock so that it can be read aloud: "Monday, November 23rd at 10 AM".
 func spoken(at time.Time, zone *time.Location) string {

@@ -36,7 +36,7 @@ func TestSpoken(t *testing.T) {
 func TestGuidance(t *testing.T) {
 	for _, of := range []string{
 		sayPatient, saySlots, sayNoSlots, sayConfirmed, sayQueued, sayRejected, sayTaken, sayNoPatient, sayNotAccepted, sayOfferLapsed, sayInvalid,
-		sayPatientOpen, sayAway, sayStillQueued, sayFailed, sayReview, sayCancelled, sayNoOperation, sayPatientRefused, sayKey, sayBusy, sayOpen,
+		sayPatientOpen, sayUnreachable, sayStillQueued, sayFailed, sayReview, sayCancelled, sayNoOperation, sayPatientRefused, sayKey, sayBusy, sayOpen,
 		sayAskBirthDate, sayAskPhone, sayAskEmail, sayAskPerson, sayNoMatch,
 	} {
 		g := guidances(of)

@@ -15,9 +15,9 @@ import (
 // agentHoldTTL is how long an agent's hold keeps a slot while the caller makes up their mind.
 const agentHoldTTL = 5 * time.Minute
 
-// AgentClient is the client of one conversation of an agent: the same for every call with the same session id, and of no
+// ClientOf is the client of one conversation of an agent: the same for every call with the same session id, and of no
 // use to another key.
-func AgentClient(p record.Principal, sessionID string) holds.ClientID {
+func ClientOf(p record.Principal, sessionID string) holds.ClientID {
 	if sessionID == "" {
 		return ""
 	}
@@ -28,36 +28,36 @@ func AgentClient(p record.Principal, sessionID string) holds.ClientID {
 // AgentHold holds the slot of a bookingToken for a conversation, so that nobody takes it while the caller decides. The
 // booking of the same conversation takes the hold over. *ValidationError for a token that is none or has lapsed, and
 // the errors of Hold.
-func (e *Agent) AgentHold(ctx context.Context, bookingToken string, client holds.ClientID) (holds.Hold, error) {
-	slot, bad, err := e.agentSlot(ctx, &AgentBooking{BookingToken: bookingToken}, time.Now())
+func (ag *Agent) AgentHold(ctx context.Context, bookingToken string, client holds.ClientID) (holds.Hold, error) {
+	slot, bad, err := ag.agentSlot(ctx, &BookRequest{BookingToken: bookingToken}, time.Now())
 	switch {
 	case err != nil:
 		return holds.Hold{}, err
 	case bad != nil:
 		return holds.Hold{}, record.Invalid("bookingToken", "%s Ask for slots again and use the token of one of them.", bad.Message)
 	}
-	return e.booking.Hold(ctx, booking.HoldRequest{
+	return ag.booking.Hold(ctx, booking.HoldRequest{
 		AppointmentTypeID: slot.kind.ID, SlotStart: slot.start, SpecialistID: slot.specialist.ID, Client: client, TTL: agentHoldTTL,
-		IgnoreHours: e.upstreamDecides(slot),
+		IgnoreHours: ag.upstreamDecides(slot),
 	})
 }
 
 // AgentBooked returns the appointment that a bookingToken made. store.ErrNotFound if it made none.
-func (e *Agent) AgentBooked(ctx context.Context, bookingToken string) (store.Appointment, error) {
-	b, err := e.booking.Keys().VerifyBooking(bookingToken, time.Now())
+func (ag *Agent) AgentBooked(ctx context.Context, bookingToken string) (store.Appointment, error) {
+	b, err := ag.booking.Keys().VerifyBooking(bookingToken, time.Now())
 	if b.Nonce == "" {
 		return store.Appointment{}, store.ErrNotFound
 	}
 	_ = err // a token that has lapsed still names the appointment that it made
-	use, err := e.store.NonceUse(ctx, b.Nonce)
+	use, err := ag.store.NonceUse(ctx, b.Nonce)
 	if err != nil {
 		return store.Appointment{}, err
 	}
-	return e.store.Appointment(ctx, use.AppointmentID)
+	return ag.store.Appointment(ctx, use.AppointmentID)
 }
 
 // Spoken says a time so that it cannot be misheard: "Monday, November 23rd at 10 AM", on the clinic's clock
 // and in the language of its agents.
-func (e *Agent) Spoken(at time.Time) string {
-	return spokenIn(e.agentLanguage(), at, e.clinic.Zone())
+func (ag *Agent) Spoken(at time.Time) string {
+	return spokenIn(ag.agentLanguage(), at, ag.clinic.Zone())
 }

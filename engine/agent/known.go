@@ -21,7 +21,7 @@ import (
 const knownPages = 4
 
 // knownAs is the GUID of the person, if they are known; or what is to be asked (sayAsk…), if they may be.
-func (e *Agent) knownAs(ctx context.Context, r *AgentPatient, born string) (guid, ask string, err error) {
+func (ag *Agent) knownAs(ctx context.Context, r *Patient, born string) (guid, ask string, err error) {
 	phone := digitsOf(r.Phone)
 	if born == "" && phone == "" {
 		return "", "", nil
@@ -31,7 +31,7 @@ func (e *Agent) knownAs(ctx context.Context, r *AgentPatient, born string) (guid
 		query = r.FirstName + " " + r.LastName
 	}
 	var found []store.Appointment
-	err = e.eachKnown(ctx, store.AppointmentFilter{Query: query}, func(a *store.Appointment) {
+	err = ag.eachKnown(ctx, store.AppointmentFilter{Query: query}, func(a *store.Appointment) {
 		theirs := digitsOf(a.Patient.Phone)
 		switch {
 		case foldName(a.Patient.Name) != name || theirs == "" || a.Patient.BirthDate == "":
@@ -60,11 +60,11 @@ func (e *Agent) knownAs(ctx context.Context, r *AgentPatient, born string) (guid
 }
 
 // knownBy is the patient of a GUID and its date of birth, as an earlier appointment or this key's own session has them.
-func (e *Agent) knownBy(ctx context.Context, keyID, guid, born string) (patient store.Patient, found bool, err error) {
-	if s, ok := e.agents.get(byGUID(keyID, guid)); ok && s.patient.BirthDate == born {
+func (ag *Agent) knownBy(ctx context.Context, keyID, guid, born string) (patient store.Patient, found bool, err error) {
+	if s, ok := ag.agents.get(byGUID(keyID, guid)); ok && s.patient.BirthDate == born {
 		return s.patient, true, nil
 	}
-	err = e.eachKnown(ctx, store.AppointmentFilter{UpstreamPatient: guid}, func(a *store.Appointment) {
+	err = ag.eachKnown(ctx, store.AppointmentFilter{UpstreamPatient: guid}, func(a *store.Appointment) {
 		if a.Patient.BirthDate == born {
 			patient, found = a.Patient, true
 			patient.Notes = ""
@@ -74,18 +74,18 @@ func (e *Agent) knownBy(ctx context.Context, keyID, guid, born string) (patient 
 }
 
 // eachKnown visits the appointments that a filter selects whose patient is there, as far as can be told.
-func (e *Agent) eachKnown(ctx context.Context, f store.AppointmentFilter, visit func(*store.Appointment)) error {
+func (ag *Agent) eachKnown(ctx context.Context, f store.AppointmentFilter, visit func(*store.Appointment)) error {
 	f.Limit = 500
 	for range knownPages {
-		list, next, err := e.store.Appointments(ctx, f)
+		list, next, err := ag.store.Appointments(ctx, f)
 		if err != nil {
 			return err
 		}
 		for i := range list {
 			// A booking that was refused may have been so because nobody knew its patient.
 			a := &list[i]
-			there := e.outbound.Options.Upstream == nil || a.UpstreamID != "" || a.UpstreamState == store.UpstreamConfirmed || a.UpstreamState == store.UpstreamPending
-			if there && a.UpstreamPatientID != "" && !e.agents.isGone(a.UpstreamPatientID) {
+			there := ag.outbound.Options.Upstream == nil || a.UpstreamID != "" || a.UpstreamState == store.UpstreamConfirmed || a.UpstreamState == store.UpstreamPending
+			if there && a.UpstreamPatientID != "" && !ag.agents.isGone(a.UpstreamPatientID) {
 				visit(a)
 			}
 		}
@@ -127,7 +127,7 @@ func digitsOf(s string) string {
 }
 
 // byPerson finds a session by the person, whichever call it was; empty unless all that makes one is known.
-func byPerson(keyID string, r *AgentPatient, born string) string {
+func byPerson(keyID string, r *Patient, born string) string {
 	phone := digitsOf(r.Phone)
 	if born == "" || phone == "" {
 		return ""
@@ -148,10 +148,10 @@ func (a *agentSessions) isGone(guid string) bool {
 func gone(guid string) string { return "\x00gone\x00" + upstream.CanonicalGUID(guid) }
 
 // patientAsk is the answer to a person who may be known, or is not known by what was said.
-func (e *Agent) patientAsk(say string) AgentPatientAnswer {
-	a := AgentPatientAnswer{ErrorType: AgentPatientAmbiguous, Message: "More has to be known to tell who the patient is.", Guidance: e.guide(say, time.Time{})}
+func (ag *Agent) patientAsk(say string) PatientAnswer {
+	a := PatientAnswer{ErrorType: PatientAmbiguous, Message: "More has to be known to tell who the patient is.", Guidance: ag.guide(say, time.Time{})}
 	if say == sayNoMatch {
-		a.ErrorType, a.Message = AgentPatientNotFound, "No patient has this patientGUID and date of birth."
+		a.ErrorType, a.Message = PatientNotFound, "No patient has this patientGUID and date of birth."
 	}
 	return a
 }

@@ -13,8 +13,8 @@ import (
 	"holdfast/store"
 )
 
-// AgentPatient is a person an agent books for. The words are those of the wire.
-type AgentPatient struct {
+// Patient is a person an agent books for. The words are those of the wire.
+type Patient struct {
 	FirstName   string
 	LastName    string
 	BirthDate   string // "2015-02-03" or "02/03/2015"
@@ -25,8 +25,8 @@ type AgentPatient struct {
 	PatientGUID string // of a patient who is known; with the date of birth it stands in place of the others
 }
 
-// AgentPatientAnswer is what an agent is told of a patient.
-type AgentPatientAnswer struct {
+// PatientAnswer is what an agent is told of a patient.
+type PatientAnswer struct {
 	Success          bool
 	ErrorType        string // empty on success
 	Message          string // empty on success
@@ -38,97 +38,97 @@ type AgentPatientAnswer struct {
 
 // Error types of AgentIdentify.
 const (
-	errorPatientOpen      = "PATIENT_OUTCOME_UNKNOWN"
-	AgentPatientRefused   = "PATIENT_NOT_ACCEPTED"
-	errorUpstreamMissing  = "UPSTREAM_UNAVAILABLE"
-	AgentPatientAmbiguous = "PATIENT_AMBIGUOUS"
+	errorPatientOpen     = "PATIENT_OUTCOME_UNKNOWN"
+	PatientRefused       = "PATIENT_NOT_ACCEPTED"
+	errorUpstreamMissing = "UPSTREAM_UNAVAILABLE"
+	PatientAmbiguous     = "PATIENT_AMBIGUOUS"
 )
 
 // AgentIdentify finds the patient or adds them: upstream, or with a GUID of our own where there is none. It signs a
 // bookingAuthToken for the GUID. The same person said again is the same patient with a new token. *ValidationError.
-func (e *Agent) AgentIdentify(ctx context.Context, p record.Principal, r AgentPatient) (AgentPatientAnswer, error) {
+func (ag *Agent) AgentIdentify(ctx context.Context, p record.Principal, r Patient) (PatientAnswer, error) {
 	now := time.Now()
-	born, err := r.normalize(store.DateOf(now.In(e.clinic.Zone())))
+	born, err := r.normalize(store.DateOf(now.In(ag.clinic.Zone())))
 	if err != nil {
-		return AgentPatientAnswer{}, err
+		return PatientAnswer{}, err
 	}
 	if r.PatientGUID != "" {
-		return e.identifyKnown(ctx, p, &r, born, now)
+		return ag.identifyKnown(ctx, p, &r, born, now)
 	}
 	said, person := bySaid(p.KeyID, &r), byPerson(p.KeyID, &r, dateOfBirth(born))
-	s, known := e.agents.get(said)
+	s, known := ag.agents.get(said)
 	if !known && person != "" {
-		s, known = e.agents.get(person)
+		s, known = ag.agents.get(person)
 	}
 	switch {
 	case known && s.open:
-		return e.patientOpen(), nil
-	case known && e.agents.isGone(s.patientGUID):
+		return ag.patientOpen(), nil
+	case known && ag.agents.isGone(s.patientGUID):
 		known = false
 	}
 	if !known {
-		guid, ask, err := e.knownAs(ctx, &r, dateOfBirth(born))
+		guid, ask, err := ag.knownAs(ctx, &r, dateOfBirth(born))
 		switch {
 		case err != nil:
-			return AgentPatientAnswer{}, err
+			return PatientAnswer{}, err
 		case ask != "":
-			return e.patientAsk(ask), nil
+			return ag.patientAsk(ask), nil
 		}
 		s.patientGUID, known = guid, guid != ""
 	}
 	if !known {
 		s.patientGUID = newGUID()
-		if e.outbound.Options.Upstream != nil {
-			s.patientGUID, err = e.setPatientNow(ctx, upstream.NewPatient{
+		if ag.outbound.Options.Upstream != nil {
+			s.patientGUID, err = ag.setPatientNow(ctx, upstream.NewPatient{
 				FirstName: r.FirstName, LastName: r.LastName, BirthDate: born, Phone: r.Phone, Email: r.Email,
 			})
 		}
 		switch upstream.ClassOf(err) {
 		case "":
 		case upstream.Refused:
-			return AgentPatientAnswer{
-				ErrorType: AgentPatientRefused, Message: "The practice system did not accept these details.", Guidance: e.guide(sayPatientRefused, time.Time{}),
+			return PatientAnswer{
+				ErrorType: PatientRefused, Message: "The practice system did not accept these details.", Guidance: ag.guide(sayPatientRefused, time.Time{}),
 			}, nil
 		case upstream.Unknown:
-			e.agents.put(agentSession{open: true, createdAt: now}, sessionNames(said, person)...)
-			return e.patientOpen(), nil
+			ag.agents.put(agentSession{open: true, createdAt: now}, sessionNames(said, person)...)
+			return ag.patientOpen(), nil
 		default:
-			return AgentPatientAnswer{ErrorType: errorUpstreamMissing, Message: "The practice system does not answer.", Guidance: e.guide(sayAway, time.Time{})}, nil
+			return PatientAnswer{ErrorType: errorUpstreamMissing, Message: "The practice system does not answer.", Guidance: ag.guide(sayUnreachable, time.Time{})}, nil
 		}
 	}
 	s.patient = store.Patient{Name: r.FirstName + " " + r.LastName, Email: r.Email, Phone: r.Phone, BirthDate: dateOfBirth(born)}
-	return e.identified(p, &r, s, now, said, person)
+	return ag.identified(p, &r, s, now, said, person)
 }
 
 // identifyKnown is AgentIdentify of a patientGUID and its date of birth. Nobody is added for one that does not fit.
-func (e *Agent) identifyKnown(ctx context.Context, p record.Principal, r *AgentPatient, born, now time.Time) (AgentPatientAnswer, error) {
+func (ag *Agent) identifyKnown(ctx context.Context, p record.Principal, r *Patient, born, now time.Time) (PatientAnswer, error) {
 	s := agentSession{patientGUID: upstream.CanonicalGUID(r.PatientGUID)}
 	var found bool
 	var err error
-	if s.patient, found, err = e.knownBy(ctx, p.KeyID, s.patientGUID, dateOfBirth(born)); err != nil {
-		return AgentPatientAnswer{}, err
+	if s.patient, found, err = ag.knownBy(ctx, p.KeyID, s.patientGUID, dateOfBirth(born)); err != nil {
+		return PatientAnswer{}, err
 	}
 	if !found {
-		return e.patientAsk(sayNoMatch), nil
+		return ag.patientAsk(sayNoMatch), nil
 	}
-	return e.identified(p, r, s, now)
+	return ag.identified(p, r, s, now)
 }
 
 // identified signs a token for the patient of a session and remembers the session under these names and its own.
-func (e *Agent) identified(p record.Principal, r *AgentPatient, s agentSession, now time.Time, names ...string) (AgentPatientAnswer, error) {
+func (ag *Agent) identified(p record.Principal, r *Patient, s agentSession, now time.Time, names ...string) (PatientAnswer, error) {
 	var expires int64
 	var err error
-	if s.token, expires, err = e.issueBookingAuth(r.SessionID, s.patientGUID, now); err != nil {
-		return AgentPatientAnswer{}, err
+	if s.token, expires, err = ag.issueBookingAuth(r.SessionID, s.patientGUID, now); err != nil {
+		return PatientAnswer{}, err
 	}
 	s.createdAt = now
 	names = append(sessionNames(names...), byGUID(p.KeyID, s.patientGUID))
 	if r.UUI != "" {
 		names = append(names, byUUI(p.KeyID, r.UUI))
 	}
-	e.agents.put(s, names...)
-	return AgentPatientAnswer{
-		Success: true, PatientGUID: s.patientGUID, BookingAuthToken: s.token, ExpiresAt: time.UnixMilli(expires).UTC(), Guidance: e.guide(sayPatient, time.Time{}),
+	ag.agents.put(s, names...)
+	return PatientAnswer{
+		Success: true, PatientGUID: s.patientGUID, BookingAuthToken: s.token, ExpiresAt: time.UnixMilli(expires).UTC(), Guidance: ag.guide(sayPatient, time.Time{}),
 	}, nil
 }
 
@@ -145,32 +145,32 @@ func dateOfBirth(born time.Time) string {
 	return born.Format(time.DateOnly)
 }
 
-func (e *Agent) issueBookingAuth(sessionID, patientGUID string, now time.Time) (string, int64, error) {
-	signed, auth, err := e.booking.Keys().IssueBookingAuth(sessionID, patientGUID, now)
+func (ag *Agent) issueBookingAuth(sessionID, patientGUID string, now time.Time) (string, int64, error) {
+	signed, auth, err := ag.booking.Keys().IssueBookingAuth(sessionID, patientGUID, now)
 	return signed, auth.ExpiresAt, err
 }
 
-func (e *Agent) patientOpen() AgentPatientAnswer {
-	return AgentPatientAnswer{
-		ErrorType: errorPatientOpen, Message: "The practice system gave no answer, and the patient may have been added.", Guidance: e.guide(sayPatientOpen, time.Time{}),
+func (ag *Agent) patientOpen() PatientAnswer {
+	return PatientAnswer{
+		ErrorType: errorPatientOpen, Message: "The practice system gave no answer, and the patient may have been added.", Guidance: ag.guide(sayPatientOpen, time.Time{}),
 	}
 }
 
 // setPatientNow adds a patient while a caller waits; a rate limit is tried once more after the retry delay.
-func (e *Agent) setPatientNow(ctx context.Context, n upstream.NewPatient) (string, error) {
+func (ag *Agent) setPatientNow(ctx context.Context, n upstream.NewPatient) (string, error) {
 	// The request may be given up by its caller; the call may not, or nobody would know what became of it.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.outbound.Options.AgentBound)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ag.outbound.Options.AgentBound)
 	defer cancel()
-	guid, err := e.outbound.Options.Upstream.SetPatient(ctx, n)
+	guid, err := ag.outbound.Options.Upstream.SetPatient(ctx, n)
 	if upstream.ClassOf(err) == upstream.RateLimited {
-		outbound.Sleep(ctx, min(e.outbound.Options.Outbound.RetryDelay, e.outbound.Options.AgentBound/2), nil)
-		guid, err = e.outbound.Options.Upstream.SetPatient(ctx, n)
+		outbound.Sleep(ctx, min(ag.outbound.Options.Limits.RetryDelay, ag.outbound.Options.AgentBound/2), nil)
+		guid, err = ag.outbound.Options.Upstream.SetPatient(ctx, n)
 	}
 	return guid, err
 }
 
 // normalize trims what was said, checks it, and returns the date of birth, zero if there is none.
-func (r *AgentPatient) normalize(today store.Date) (time.Time, error) {
+func (r *Patient) normalize(today store.Date) (time.Time, error) {
 	var m record.Mistakes
 	words := func(s string) string { return strings.Join(strings.Fields(s), " ") }
 	r.FirstName, r.LastName = words(r.FirstName), words(r.LastName)

@@ -36,7 +36,7 @@ func byGUID(keyID, guid string) string { return keyID + "\x00guid\x00" + upstrea
 func byUUI(keyID, uui string) string   { return keyID + "\x00uui\x00" + uui }
 
 // bySaid finds a session by what was said of the person, so that the same request twice adds one patient.
-func bySaid(keyID string, r *AgentPatient) string {
+func bySaid(keyID string, r *Patient) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{
 		strings.ToLower(r.FirstName), strings.ToLower(r.LastName), r.BirthDate, r.Phone, strings.ToLower(r.Email), r.SessionID, r.UUI,
 	}, "\x00")))
@@ -73,13 +73,13 @@ const (
 
 // authorizeBooking decides whether an agent may book for the patient, and fills in what its own session knows. The
 // error is a token.Error.
-func (e *Agent) authorizeBooking(keyID string, b *AgentBooking, now time.Time) (method string, s agentSession, err error) {
+func (ag *Agent) authorizeBooking(keyID string, b *BookRequest, now time.Time) (method string, s agentSession, err error) {
 	found := false
 	if b.PatientGUID != "" {
-		s, found = e.agents.get(byGUID(keyID, b.PatientGUID))
+		s, found = ag.agents.get(byGUID(keyID, b.PatientGUID))
 	}
 	if !found && b.UUI != "" {
-		s, found = e.agents.get(byUUI(keyID, b.UUI))
+		s, found = ag.agents.get(byUUI(keyID, b.UUI))
 	}
 	if b.PatientGUID == "" && found {
 		b.PatientGUID = s.patientGUID
@@ -91,10 +91,10 @@ func (e *Agent) authorizeBooking(keyID string, b *AgentBooking, now time.Time) (
 	if b.BookingAuthToken == "" && found {
 		method, b.BookingAuthToken = authSession, s.token
 	}
-	if b.BookingAuthToken == "" && e.options.AllowLegacy && upstream.ValidGUID(b.PatientGUID) {
+	if b.BookingAuthToken == "" && ag.options.AllowLegacy && upstream.ValidGUID(b.PatientGUID) {
 		return authLegacy, s, nil
 	}
-	_, err = e.booking.Keys().VerifyBookingAuth(b.BookingAuthToken, b.PatientGUID, now)
+	_, err = ag.booking.Keys().VerifyBookingAuth(b.BookingAuthToken, b.PatientGUID, now)
 	if err == nil && !found {
 		// After a restart, or a patient of another key: from here on this key has a session with the patient.
 		s = agentSession{patientGUID: upstream.CanonicalGUID(b.PatientGUID), token: b.BookingAuthToken, createdAt: now}
@@ -102,7 +102,7 @@ func (e *Agent) authorizeBooking(keyID string, b *AgentBooking, now time.Time) (
 		if b.UUI != "" {
 			names = append(names, byUUI(keyID, b.UUI))
 		}
-		e.agents.put(s, names...)
+		ag.agents.put(s, names...)
 	}
 	return method, s, err
 }

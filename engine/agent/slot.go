@@ -17,8 +17,8 @@ import (
 	"holdfast/store"
 )
 
-// AgentSlotsRequest asks for slots that can be offered to a caller.
-type AgentSlotsRequest struct {
+// SlotsRequest asks for slots that can be offered to a caller.
+type SlotsRequest struct {
 	AppointmentTypeID   string // one of the two
 	AppointmentTypeGUID string
 	From                store.Date // on the clinic's calendar; zero: today
@@ -27,14 +27,14 @@ type AgentSlotsRequest struct {
 	PartOfDay           string     // "morning" (before noon), "afternoon" (from noon on), or empty
 }
 
-// Bounds of an AgentSlotsRequest.
+// Bounds of an SlotsRequest.
 const (
 	MaxAgentDays  = 31
 	MaxAgentSlots = 50
 )
 
-// AgentSlot is one slot as an agent offers it.
-type AgentSlot struct {
+// Slot is one slot as an agent offers it.
+type Slot struct {
 	Start               time.Time // UTC
 	Spoken              string    // "Monday, November 23rd at 10 AM"
 	StartTime           string    // clinic time, "11/23/2026 10:00 AM"
@@ -45,35 +45,35 @@ type AgentSlot struct {
 	AppointmentTypeGUID string
 }
 
-// AgentSlots is the answer.
-type AgentSlots struct {
-	Slots     []AgentSlot // by start, each start once
-	ErrorType string      // not empty if the upstream could not be asked
+// Slots is the answer.
+type Slots struct {
+	Slots     []Slot // by start, each start once
+	ErrorType string // not empty if the upstream could not be asked
 	Message   string
 	Guidance  Guidance
 }
 
 // AgentSlots lists slots for an agent: what the upstream offers, less what is booked or held here; without an upstream,
 // what visitors could book. *ValidationError, store.ErrNotFound, and the storage errors.
-func (e *Agent) AgentSlots(ctx context.Context, r AgentSlotsRequest) (AgentSlots, error) {
-	s := e.clinic.Current()
+func (ag *Agent) AgentSlots(ctx context.Context, r SlotsRequest) (Slots, error) {
+	s := ag.clinic.Current()
 	t, err := r.check(s)
 	if err != nil {
-		return AgentSlots{}, err
+		return Slots{}, err
 	}
 	var found []offer
-	if e.outbound.Options.Upstream != nil && t.UpstreamTypeID != "" {
-		found, err = e.upstreamOffers(ctx, s, t, &r)
+	if ag.outbound.Options.Upstream != nil && t.UpstreamTypeID != "" {
+		found, err = ag.upstreamOffers(ctx, s, t, &r)
 		if noAnswer := new(upstream.Error); errors.As(err, &noAnswer) {
-			return AgentSlots{ErrorType: errorUpstreamMissing, Message: "The practice system does not answer.", Guidance: e.guide(sayAway, time.Time{})}, nil
+			return Slots{ErrorType: errorUpstreamMissing, Message: "The practice system does not answer.", Guidance: ag.guide(sayUnreachable, time.Time{})}, nil
 		}
 	} else {
-		found, err = e.ownOffers(ctx, t, &r)
+		found, err = ag.ownOffers(ctx, t, &r)
 	}
 	if err != nil {
-		return AgentSlots{}, err
+		return Slots{}, err
 	}
-	answer := AgentSlots{Slots: []AgentSlot{}, Guidance: e.guide(saySlots, time.Time{})}
+	answer := Slots{Slots: []Slot{}, Guidance: ag.guide(saySlots, time.Time{})}
 	now := time.Now()
 	for _, o := range found {
 		if len(answer.Slots) == r.Count {
@@ -82,20 +82,20 @@ func (e *Agent) AgentSlots(ctx context.Context, r AgentSlotsRequest) (AgentSlots
 		if n := len(answer.Slots); n > 0 && answer.Slots[n-1].Start.Equal(o.start) {
 			continue // a caller chooses a time; the first specialist for it is the one to be assigned
 		}
-		slot, err := e.agentOffer(t, s.SpecialistByID[o.specialistID], o, now)
+		slot, err := ag.agentOffer(t, s.SpecialistByID[o.specialistID], o, now)
 		if err != nil {
-			return AgentSlots{}, err
+			return Slots{}, err
 		}
 		answer.Slots = append(answer.Slots, slot)
 	}
 	if len(answer.Slots) == 0 {
-		answer.Guidance = e.guide(sayNoSlots, time.Time{})
+		answer.Guidance = ag.guide(sayNoSlots, time.Time{})
 	}
 	return answer, nil
 }
 
 // check fills in the defaults and finds the type.
-func (r *AgentSlotsRequest) check(s *clinic.Schedule) (*store.AppointmentType, error) {
+func (r *SlotsRequest) check(s *clinic.Schedule) (*store.AppointmentType, error) {
 	var m record.Mistakes
 	id := r.AppointmentTypeID
 	if id == "" {
@@ -131,7 +131,7 @@ func (r *AgentSlotsRequest) check(s *clinic.Schedule) (*store.AppointmentType, e
 }
 
 // suits reports whether a start lies in the asked part of the day.
-func (r *AgentSlotsRequest) suits(start time.Time, zone *time.Location) bool {
+func (r *SlotsRequest) suits(start time.Time, zone *time.Location) bool {
 	return r.PartOfDay == "" || (start.In(zone).Hour() < 12) == (r.PartOfDay == "morning")
 }
 
@@ -143,14 +143,14 @@ type offer struct {
 }
 
 // ownOffers lists what visitors could book, with the specialist that would be assigned.
-func (e *Agent) ownOffers(ctx context.Context, t *store.AppointmentType, r *AgentSlotsRequest) ([]offer, error) {
-	list, err := e.booking.Timeslots(ctx, booking.TimeslotsRequest{AppointmentTypeID: t.ID, From: r.From, To: r.From.AddDays(r.Days)})
+func (ag *Agent) ownOffers(ctx context.Context, t *store.AppointmentType, r *SlotsRequest) ([]offer, error) {
+	list, err := ag.booking.Timeslots(ctx, booking.TimeslotsRequest{AppointmentTypeID: t.ID, From: r.From, To: r.From.AddDays(r.Days)})
 	if err != nil {
 		return nil, err
 	}
 	var found []offer
 	for _, slot := range list.Slots {
-		if slot.Available <= 0 || !r.suits(slot.Start, e.clinic.Zone()) {
+		if slot.Available <= 0 || !r.suits(slot.Start, ag.clinic.Zone()) {
 			continue
 		}
 		if id, ok := availability.Assign(t.ID, slot.Start, among(t, slot.SpecialistIDs)); ok {
@@ -172,7 +172,7 @@ func among(t *store.AppointmentType, ids []string) []store.Assignment {
 }
 
 // upstreamOffers lists what the upstream offers, less what is booked or held here.
-func (e *Agent) upstreamOffers(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, r *AgentSlotsRequest) ([]offer, error) {
+func (ag *Agent) upstreamOffers(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, r *SlotsRequest) ([]offer, error) {
 	asked := upstream.Openings{
 		From: availability.StartOfDay(s.Zone, r.From), To: availability.StartOfDay(s.Zone, r.From.AddDays(r.Days)).Add(-time.Second), Zone: s.Zone,
 		Morning: r.PartOfDay == "morning", Afternoon: r.PartOfDay == "afternoon", AppointmentTypeGUIDs: []string{t.UpstreamTypeID},
@@ -193,29 +193,29 @@ func (e *Agent) upstreamOffers(ctx context.Context, s *clinic.Schedule, t *store
 	if len(ids) == 0 || !t.Active {
 		return nil, nil
 	}
-	bounded, cancel := context.WithTimeout(ctx, e.outbound.Options.AgentBound-outbound.CallReserve)
+	bounded, cancel := context.WithTimeout(ctx, ag.outbound.Options.AgentBound-outbound.CallReserve)
 	defer cancel()
 	asking := time.Now()
-	list, dropped, err := e.outbound.Options.Upstream.GetOnlineReservations(bounded, asked)
+	list, dropped, err := ag.outbound.Options.Upstream.GetOnlineReservations(bounded, asked)
 	if err != nil {
 		return nil, err
 	}
 	if dropped > 0 {
-		e.log.Warn("openings of the practice system could not be read and are not offered", "count", dropped)
+		ag.log.Warn("openings of the practice system could not be read and are not offered", "count", dropped)
 	}
 	for i := range list {
 		if id, ours := columns[upstream.CanonicalGUID(list[i].ScheduleColumnGUID)]; ours {
-			e.booking.OpenListed(id, &list[i], asking)
+			ag.booking.OpenListed(id, &list[i], asking)
 		}
 	}
 	first, last := availability.Around(t, asked.From.Add(-24*time.Hour), asked.To.Add(24*time.Hour))
 	slices.Sort(ids)
-	taken, err := e.booking.TakenTime(ctx, ids, first, last)
+	taken, err := ag.booking.TakenTime(ctx, ids, first, last)
 	if err != nil {
 		return nil, err
 	}
-	taken = e.booking.WithClosed(taken, ids)
-	held, err := e.holds.List(ctx, ids...)
+	taken = ag.booking.WithClosed(taken, ids)
+	held, err := ag.holds.List(ctx, ids...)
 	if err != nil {
 		return nil, err
 	}
@@ -267,10 +267,10 @@ func byAssignment(t *store.AppointmentType, found []offer) []offer {
 }
 
 // agentOffer is one offer in the words of the wire.
-func (e *Agent) agentOffer(t *store.AppointmentType, p *store.Specialist, o offer, now time.Time) (AgentSlot, error) {
-	signed, _, err := e.booking.Keys().IssueBooking(t.ID, p.ID, o.start, o.minutes, now)
+func (ag *Agent) agentOffer(t *store.AppointmentType, p *store.Specialist, o offer, now time.Time) (Slot, error) {
+	signed, _, err := ag.booking.Keys().IssueBooking(t.ID, p.ID, o.start, o.minutes, now)
 	if err != nil {
-		return AgentSlot{}, err
+		return Slot{}, err
 	}
 	or := func(guid, id string) string {
 		if guid == "" {
@@ -278,8 +278,8 @@ func (e *Agent) agentOffer(t *store.AppointmentType, p *store.Specialist, o offe
 		}
 		return guid
 	}
-	return AgentSlot{
-		Start: o.start, Spoken: e.Spoken(o.start), StartTime: upstream.FormatTime(o.start, e.clinic.Zone()), Minutes: o.minutes, BookingToken: signed,
+	return Slot{
+		Start: o.start, Spoken: ag.Spoken(o.start), StartTime: upstream.FormatTime(o.start, ag.clinic.Zone()), Minutes: o.minutes, BookingToken: signed,
 		ScheduleViewGUID: or(p.UpstreamScheduleViewID, p.ID), ScheduleColumnGUID: or(p.UpstreamColumnID, p.ID), AppointmentTypeGUID: or(t.UpstreamTypeID, t.ID),
 	}, nil
 }

@@ -17,8 +17,8 @@ import (
 // the agent fills in itself, from its own request.
 
 // language is the one that agents speak in.
-func (e *Agent) agentLanguage() string {
-	s := e.clinic.Current()
+func (ag *Agent) agentLanguage() string {
+	s := ag.clinic.Current()
 	lang := s.Settings.AgentTexts.Language
 	if lang == "" {
 		lang, _, _ = strings.Cut(strings.ToLower(s.Clinic.Locale), "-")
@@ -30,8 +30,8 @@ func (e *Agent) agentLanguage() string {
 }
 
 // agentTexts are the clinic's words with their defaults.
-func (e *Agent) agentTexts() clinic.AgentTexts {
-	s := e.clinic.Current()
+func (ag *Agent) agentTexts() clinic.AgentTexts {
+	s := ag.clinic.Current()
 	t := s.Settings.AgentTexts
 	oneLine := func(text string) string { return strings.Join(strings.Fields(strings.Trim(text, "{}<>")), " ") }
 	if t.Place == "" {
@@ -48,9 +48,9 @@ const theChild = "{childName}"
 
 // guideBooked is the guidance to a confirmed booking: what is said aloud has the child's field, place and time, the guardian's
 // sentence for a minor, and the offer of the address.
-func (e *Agent) guideBooked(a *store.Appointment) Guidance {
-	g := e.guide(sayConfirmed, a.SlotStart)
-	t, v := e.agentTexts(), Voices[e.agentLanguage()]
+func (ag *Agent) guideBooked(a *store.Appointment) Guidance {
+	g := ag.guide(sayConfirmed, a.SlotStart)
+	t, v := ag.agentTexts(), Voices[ag.agentLanguage()]
 	child := outbound.ChildOf(a.Patient.Notes) != ""
 	say := v[voiceBooked]
 	if child {
@@ -61,8 +61,8 @@ func (e *Agent) guideBooked(a *store.Appointment) Guidance {
 	if t.Place != "" {
 		at = strings.ReplaceAll(v[voiceAt], "{place}", t.Place)
 	}
-	sentences := []string{strings.NewReplacer("{at}", at, theDate, spokenIn(e.agentLanguage(), a.SlotStart, e.clinic.Zone())).Replace(say)}
-	if child || isMinor(a.Patient.BirthDate, a.SlotStart.In(e.clinic.Zone())) {
+	sentences := []string{strings.NewReplacer("{at}", at, theDate, spokenIn(ag.agentLanguage(), a.SlotStart, ag.clinic.Zone())).Replace(say)}
+	if child || isMinor(a.Patient.BirthDate, a.SlotStart.In(ag.clinic.Zone())) {
 		guardian := t.Guardian
 		if guardian == "" {
 			guardian = v[voiceGuardian]
@@ -141,7 +141,7 @@ var Voices = map[string]map[string]string{
 		sayNoMatch:     "Ich konnte Ihre Angaben nicht finden. Nennen Sie mir bitte Ihren vollen Namen, Ihr Geburtsdatum und Ihre Telefonnummer?",
 		sayKey:         "Ich kann gerade leider nicht in den Kalender sehen. Ich verbinde Sie mit der Praxis.",
 		sayNoOperation: "Einen Moment, bitte. Ich kann nicht sehen, wie weit Ihre Buchung ist. Ich verbinde Sie mit der Praxis.",
-		sayPatientOpen: "Das System der Praxis hat leider nicht geantwortet. Ich verbinde Sie mit der Praxis.", sayAway: "Das System der Praxis antwortet gerade leider nicht.",
+		sayPatientOpen: "Das System der Praxis hat leider nicht geantwortet. Ich verbinde Sie mit der Praxis.", sayUnreachable: "Das System der Praxis antwortet gerade leider nicht.",
 		sayStillQueued: "Ihre Buchung für {date} ist aufgenommen und noch nicht bestätigt. Die Zeit ist für Sie frei gehalten.",
 		sayFailed:      "Ihre Buchung für {date} konnte leider nicht abgeschlossen werden. Die Praxis weiß davon und meldet sich bei Ihnen.",
 		sayReview:      "Ihre Buchung für {date} wird von der Praxis angesehen. Sie sagt Ihnen, ob sie bestätigt ist.", sayCancelled: "Die Buchung für {date} wurde abgesagt.",
@@ -162,7 +162,7 @@ var Voices = map[string]map[string]string{
 		sayNoMatch:     "No he encontrado sus datos. ¿Me dice su nombre completo, su fecha de nacimiento y su número de teléfono?",
 		sayKey:         "Lo siento, ahora mismo no puedo ver la agenda. Le paso con la clínica.",
 		sayNoOperation: "Un momento, por favor. No puedo ver cómo va su reserva. Le paso con la clínica.",
-		sayPatientOpen: "Lo siento, el sistema de la clínica no ha respondido. Le paso con la clínica.", sayAway: "Lo siento, el sistema de la clínica no responde en este momento.",
+		sayPatientOpen: "Lo siento, el sistema de la clínica no ha respondido. Le paso con la clínica.", sayUnreachable: "Lo siento, el sistema de la clínica no responde en este momento.",
 		sayStillQueued: "Su reserva para el {date} está recibida y todavía no está confirmada. La hora queda guardada para usted.",
 		sayFailed:      "Lo siento, su reserva para el {date} no se ha podido completar. La clínica lo sabe y se pondrá en contacto con usted.",
 		sayReview:      "La clínica está revisando su reserva para el {date}. Le dirá si está confirmada.", sayCancelled: "La reserva para el {date} se ha cancelado.",

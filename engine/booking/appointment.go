@@ -13,38 +13,38 @@ import (
 const manageAfter = 30 * 24 * time.Hour
 
 // Appointment returns one appointment. store.ErrNotFound.
-func (e *Booking) Appointment(ctx context.Context, id string) (store.Appointment, error) {
+func (bk *Booking) Appointment(ctx context.Context, id string) (store.Appointment, error) {
 	if !record.ValidID(id) {
 		return store.Appointment{}, store.ErrNotFound
 	}
-	return e.store.Appointment(ctx, id)
+	return bk.store.Appointment(ctx, id)
 }
 
 // Appointments lists by slot start, a page at a time. store.ErrInvalid for a foreign cursor.
-func (e *Booking) Appointments(ctx context.Context, f store.AppointmentFilter) ([]store.Appointment, string, error) {
-	return e.store.Appointments(ctx, f)
+func (bk *Booking) Appointments(ctx context.Context, f store.AppointmentFilter) ([]store.Appointment, string, error) {
+	return bk.store.Appointments(ctx, f)
 }
 
 // ManageToken signs the link with which a patient sees, moves and cancels one appointment. The same appointment gives
 // the same token until it is moved.
-func (e *Booking) ManageToken(a *store.Appointment) string {
-	t, err := e.Keys().IssueManage(token.Manage{
+func (bk *Booking) ManageToken(a *store.Appointment) string {
+	t, err := bk.Keys().IssueManage(token.Manage{
 		AppointmentID: a.ID, Version: uint32(a.ManageEpoch), ExpiresAt: a.SlotEnd.Add(manageAfter),
 	}, a.CreatedAt)
 	if err != nil {
-		e.log.Error("a manage link could not be signed", "appointment", a.ID, "error", err)
+		bk.log.Error("a manage link could not be signed", "appointment", a.ID, "error", err)
 	}
 	return t
 }
 
 // Managed returns the appointment that a manage token opens. ErrUnauthorized if the token is forged, has expired, or was
 // replaced when the appointment was moved.
-func (e *Booking) Managed(ctx context.Context, manageToken string) (store.Appointment, error) {
-	m, err := e.Keys().VerifyManage(manageToken, time.Now())
+func (bk *Booking) Managed(ctx context.Context, manageToken string) (store.Appointment, error) {
+	m, err := bk.Keys().VerifyManage(manageToken, time.Now())
 	if err != nil {
 		return store.Appointment{}, record.ErrUnauthorized
 	}
-	a, err := e.store.Appointment(ctx, m.AppointmentID)
+	a, err := bk.store.Appointment(ctx, m.AppointmentID)
 	if err != nil {
 		return store.Appointment{}, err
 	}
@@ -54,7 +54,7 @@ func (e *Booking) Managed(ctx context.Context, manageToken string) (store.Appoin
 	return a, nil
 }
 
-func (e *Booking) Keys() *token.Keyring { return e.keyring.Load() }
+func (bk *Booking) Keys() *token.Keyring { return bk.keyring.Load() }
 
 // UseKeys replaces the signing keys of a running engine, after a rotation.
-func (e *Booking) UseKeys(k *token.Keyring) { e.keyring.Store(k) }
+func (bk *Booking) UseKeys(k *token.Keyring) { bk.keyring.Store(k) }

@@ -22,8 +22,8 @@ const (
 	bookingGrace = 15 * time.Second
 )
 
-// BookRequest asks for an appointment. Either HoldID, or SlotStart with or without a specialist, or both.
-type BookRequest struct {
+// Request asks for an appointment. Either HoldID, or SlotStart with or without a specialist, or both.
+type Request struct {
 	AppointmentTypeID string
 	HoldID            string
 	SlotStart         time.Time
@@ -51,26 +51,26 @@ type BookRequest struct {
 // Errors: *ValidationError, store.ErrNotFound, *NotBookableError, store.ErrSlotTaken, *holds.HeldError,
 // holds.ErrNotOwner, holds.ErrNotFound (the hold is unknown and no slot was named), *CooldownError, store.ErrDuplicate
 // (the idempotency key was used meanwhile), and the storage errors; after one of those the hold is still the client's.
-func (e *Booking) Book(ctx context.Context, r BookRequest) (store.Appointment, error) {
-	s := e.clinic.Current()
-	t, err := e.checkBooking(s, &r)
+func (bk *Booking) Book(ctx context.Context, r Request) (store.Appointment, error) {
+	s := bk.clinic.Current()
+	t, err := bk.checkBooking(s, &r)
 	if err != nil {
 		return store.Appointment{}, err
 	}
 	if r.OverbookReason != "" {
-		return e.overbook(ctx, s, t, r)
+		return bk.overbook(ctx, s, t, r)
 	}
-	h, live, err := e.bookingHold(ctx, &r)
+	h, live, err := bk.bookingHold(ctx, &r)
 	if err != nil {
 		return store.Appointment{}, err
 	}
 	if live {
-		return e.bookHeld(ctx, s, t, r, h)
+		return bk.bookHeld(ctx, s, t, r, h)
 	}
-	return e.bookClaiming(ctx, s, t, r)
+	return bk.bookClaiming(ctx, s, t, r)
 }
 
-func (e *Booking) checkBooking(s *clinic.Schedule, r *BookRequest) (*store.AppointmentType, error) {
+func (bk *Booking) checkBooking(s *clinic.Schedule, r *Request) (*store.AppointmentType, error) {
 	var m record.Mistakes
 	record.CheckID(&m, "appointmentTypeId", r.AppointmentTypeID)
 	if r.Client != "" || r.Source == store.SourceWeb {
@@ -92,7 +92,7 @@ func (e *Booking) checkBooking(s *clinic.Schedule, r *BookRequest) (*store.Appoi
 	record.CheckText(&m, "overbook.reason", r.OverbookReason, 500, true)
 	var required []string
 	if r.Source == store.SourceWeb {
-		required = e.clinic.Settings().RequiredFields
+		required = bk.clinic.Settings().RequiredFields
 	}
 	record.NormalizePatient(&m, &r.Patient, required, store.DateOf(time.Now().In(s.Zone)))
 	if r.Source == store.SourceWeb {
@@ -109,14 +109,14 @@ func (e *Booking) checkBooking(s *clinic.Schedule, r *BookRequest) (*store.Appoi
 }
 
 // bookingHold finds the hold that a booking names. A lapsed one gives its slot and specialist to the request.
-func (e *Booking) bookingHold(ctx context.Context, r *BookRequest) (h holds.Hold, live bool, err error) {
+func (bk *Booking) bookingHold(ctx context.Context, r *Request) (h holds.Hold, live bool, err error) {
 	if r.HoldID == "" {
 		return holds.Hold{}, false, nil
 	}
-	h, err = e.holds.Pin(ctx, r.HoldID, r.Owner, BookingPin)
+	h, err = bk.holds.Pin(ctx, r.HoldID, r.Owner, BookingPin)
 	if err == nil {
 		if err := r.agrees(h.AppointmentTypeID, h.SpecialistID, h.SlotStart); err != nil {
-			e.unpin(ctx, h)
+			bk.unpin(ctx, h)
 			return holds.Hold{}, false, err
 		}
 		return h, true, nil
@@ -124,7 +124,7 @@ func (e *Booking) bookingHold(ctx context.Context, r *BookRequest) (h holds.Hold
 	if !errors.Is(err, holds.ErrNotFound) {
 		return holds.Hold{}, false, err
 	}
-	was, known := e.recent.get(r.HoldID)
+	was, known := bk.recent.get(r.HoldID)
 	switch {
 	case known && !was.owner.Is(r.Owner):
 		return holds.Hold{}, false, holds.ErrNotOwner
@@ -140,7 +140,7 @@ func (e *Booking) bookingHold(ctx context.Context, r *BookRequest) (h holds.Hold
 }
 
 // agrees checks that a request that names a hold and a slot means the same one.
-func (r *BookRequest) agrees(appointmentTypeID, specialistID string, start time.Time) error {
+func (r *Request) agrees(appointmentTypeID, specialistID string, start time.Time) error {
 	var m record.Mistakes
 	if r.AppointmentTypeID != appointmentTypeID {
 		m.Add("holdId", "this hold is for another appointment type")
@@ -155,7 +155,7 @@ func (r *BookRequest) agrees(appointmentTypeID, specialistID string, start time.
 }
 
 // bookHeld writes the booking of a pinned hold.
-func (e *Booking) bookHeld(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, r BookRequest, h holds.Hold) (store.Appointment, error) {
+func (bk *Booking) bookHeld(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, r Request, h holds.Hold) (store.Appointment, error) {
 	if !r.IgnoreHours {
 		// The hold was given in time; only a change of the schedule since can be in the way.
 		calendar := s.Calendars[h.SpecialistID]
@@ -164,32 +164,32 @@ func (e *Booking) bookHeld(ctx context.Context, s *clinic.Schedule, t *store.App
 			reason = calendar.Bookable(withoutNotice(t), h.SlotStart, nil, time.Now())
 		}
 		if reason != "" {
-			e.Release(ctx, h, holds.ReasonConflict)
+			bk.Release(ctx, h, holds.ReasonConflict)
 			return store.Appointment{}, &availability.NotBookableError{Reason: reason}
 		}
 	}
 	a := NewAppointment(&r, h.Span)
-	err := e.WriteBooking(ctx, t, &r, &a)
+	err := bk.WriteBooking(ctx, t, &r, &a)
 	var cooling *CooldownError
 	switch {
 	case err == nil:
-		e.Confirm(ctx, h, a)
+		bk.Confirm(ctx, h, a)
 		return a, nil
 	case errors.Is(err, store.ErrSlotTaken):
-		e.Release(ctx, h, holds.ReasonConflict)
+		bk.Release(ctx, h, holds.ReasonConflict)
 	case errors.As(err, &cooling):
-		e.Release(ctx, h, holds.ReasonReleased)
+		bk.Release(ctx, h, holds.ReasonReleased)
 	default:
-		e.unpin(ctx, h)
+		bk.unpin(ctx, h)
 	}
 	return store.Appointment{}, err
 }
 
 // bookClaiming claims a hold for a request that has none and writes the booking. For a pooled request a specialist
 // lost to a conflict is left out and the next one tried.
-func (e *Booking) bookClaiming(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, r BookRequest) (store.Appointment, error) {
+func (bk *Booking) bookClaiming(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, r Request) (store.Appointment, error) {
 	now := time.Now()
-	found, err := e.bookingCandidates(ctx, s, t, &r, now)
+	found, err := bk.bookingCandidates(ctx, s, t, &r, now)
 	if err != nil {
 		return store.Appointment{}, err
 	}
@@ -198,25 +198,25 @@ func (e *Booking) bookClaiming(ctx context.Context, s *clinic.Schedule, t *store
 		owner = record.NewOwner() // of the hold alone; the appointment is nobody's
 	}
 	for {
-		h, err := e.Claim(ctx, t, r.SlotStart, found, holds.Claim{
+		h, err := bk.Claim(ctx, t, r.SlotStart, found, holds.Claim{
 			Owner: owner, TTL: BookingTTL, MaxLife: BookingTTL, Displace: r.Displace,
 		})
 		if err != nil {
 			return store.Appointment{}, err
 		}
-		if h, err = e.holds.Pin(ctx, h.ID, owner, BookingPin); err != nil {
+		if h, err = bk.holds.Pin(ctx, h.ID, owner, BookingPin); err != nil {
 			return store.Appointment{}, err
 		}
 		a := NewAppointment(&r, h.Span)
-		if err = e.WriteBooking(ctx, t, &r, &a); err == nil {
-			e.Confirm(ctx, h, a)
+		if err = bk.WriteBooking(ctx, t, &r, &a); err == nil {
+			bk.Confirm(ctx, h, a)
 			return a, nil
 		}
 		if !errors.Is(err, store.ErrSlotTaken) {
-			e.Release(ctx, h, holds.ReasonReleased)
+			bk.Release(ctx, h, holds.ReasonReleased)
 			return store.Appointment{}, err
 		}
-		e.Release(ctx, h, holds.ReasonConflict)
+		bk.Release(ctx, h, holds.ReasonConflict)
 		found = lose(found, h)
 		if len(found) == 0 {
 			return store.Appointment{}, err
@@ -226,19 +226,19 @@ func (e *Booking) bookClaiming(ctx context.Context, s *clinic.Schedule, t *store
 
 // bookingCandidates is who could take a booking without a hold. A named specialist whose calendar offers the start is
 // not looked up in the database a second time: the insert is about to ask it.
-func (e *Booking) bookingCandidates(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, r *BookRequest, now time.Time) ([]candidate, error) {
+func (bk *Booking) bookingCandidates(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, r *Request, now time.Time) ([]candidate, error) {
 	rules := CandidateRules{IgnoreHours: r.IgnoreHours}
 	calendar := s.Calendars[r.SpecialistID]
 	if i := slices.IndexFunc(t.Specialists, func(a store.Assignment) bool { return a.SpecialistID == r.SpecialistID }); i >= 0 &&
 		calendar != nil && t.Capacity == 1 && (r.IgnoreHours || calendar.Bookable(t, r.SlotStart, nil, now) == "") {
 		span := availability.SpanOf(t, r.SpecialistID, r.SlotStart)
-		busy, err := e.holds.IsBusy(ctx, span.SpecialistID, span.SlotStart, span.SlotEnd)
-		if err == nil && busy || len(availability.FreeSeats(t, span, e.closed.over(nil, []string{span.SpecialistID}))) == 0 {
+		busy, err := bk.holds.IsBusy(ctx, span.SpecialistID, span.SlotStart, span.SlotEnd)
+		if err == nil && busy || len(availability.FreeSeats(t, span, bk.closed.over(nil, []string{span.SpecialistID}))) == 0 {
 			return nil, store.ErrSlotTaken
 		}
 		return []candidate{{t.Specialists[i], span, onlySeat}}, nil
 	}
-	return e.Candidates(ctx, s, t, r.SpecialistID, r.SlotStart, now, rules)
+	return bk.Candidates(ctx, s, t, r.SpecialistID, r.SlotStart, now, rules)
 }
 
 // lose takes the seat of a lost hold out of the candidates, and its specialist when no seat is left.
@@ -256,21 +256,21 @@ func lose(found []candidate, h holds.Hold) []candidate {
 }
 
 // overbook writes an appointment outside the guarantee. It takes no hold and breaks none.
-func (e *Booking) overbook(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, r BookRequest) (store.Appointment, error) {
+func (bk *Booking) overbook(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, r Request) (store.Appointment, error) {
 	if s.SpecialistByID[r.SpecialistID] == nil {
 		return store.Appointment{}, record.Invalid("specialistId", "no specialist has this id")
 	}
 	a := NewAppointment(&r, availability.SpanOf(t, r.SpecialistID, r.SlotStart))
 	a.Overbook, a.OverbookReason = true, r.OverbookReason
-	if err := e.WriteBooking(ctx, t, &r, &a); err != nil {
+	if err := bk.WriteBooking(ctx, t, &r, &a); err != nil {
 		return store.Appointment{}, err
 	}
-	e.clinic.Publish(ctx, holds.Event{Kind: holds.EventConfirm, Span: spanOf(&a), Owner: r.Owner})
+	bk.clinic.Publish(ctx, holds.Event{Kind: holds.EventConfirm, Span: spanOf(&a), Owner: r.Owner})
 	return a, nil
 }
 
 // NewAppointment is without a client where the desk books or an agent: whose hold it was says nothing about the patient.
-func NewAppointment(r *BookRequest, span holds.Span) store.Appointment {
+func NewAppointment(r *Request, span holds.Span) store.Appointment {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	owner := r.Owner.String()
 	if r.Source == store.SourceStaff || r.Fence != nil {
@@ -287,15 +287,15 @@ func NewAppointment(r *BookRequest, span holds.Span) store.Appointment {
 
 // WriteBooking commits the appointment and everything that belongs to it, and then makes it visible, all but the end
 // of its hold.
-func (e *Booking) WriteBooking(ctx context.Context, t *store.AppointmentType, r *BookRequest, a *store.Appointment) error {
+func (bk *Booking) WriteBooking(ctx context.Context, t *store.AppointmentType, r *Request, a *store.Appointment) error {
 	c := Change{Kind: ChangeCreated, After: a, Actor: r.Actor, Reason: r.OverbookReason, Silent: r.Silent, At: a.CreatedAt, once: r.Once}
-	e.Outside.MarkUpstream(nil, a, c.Kind)
+	bk.Outside.MarkUpstream(nil, a, c.Kind)
 	if r.Fence != nil {
 		r.Fence.Mark(&c)
 	}
-	err := e.store.Write(ctx, func(tx store.Tx) error {
+	err := bk.store.Write(ctx, func(tx store.Tx) error {
 		if a.Source == store.SourceWeb {
-			if err := e.checkCooldown(ctx, tx, t, a.Owner, a.CreatedAt); err != nil {
+			if err := bk.checkCooldown(ctx, tx, t, a.Owner, a.CreatedAt); err != nil {
 				return err
 			}
 		}
@@ -307,11 +307,11 @@ func (e *Booking) WriteBooking(ctx context.Context, t *store.AppointmentType, r 
 				return err
 			}
 		}
-		return e.Record(ctx, tx, &c)
+		return bk.Record(ctx, tx, &c)
 	})
 	if r.Fence == nil {
 		if err == nil {
-			e.Outside.HandOver(c.Calls...)
+			bk.Outside.HandOver(c.Calls...)
 		}
 		return err
 	}
@@ -319,31 +319,31 @@ func (e *Booking) WriteBooking(ctx context.Context, t *store.AppointmentType, r 
 		r.Fence.Drop()
 		return err
 	}
-	e.Outside.HandOver(r.Fence.Takes(&c)...)
+	bk.Outside.HandOver(r.Fence.Takes(&c)...)
 	return nil
 }
 
 // Confirm ends the hold of a booking that is durable. A hold that has lapsed while it was written cannot say so any
 // more, so the streams are told here. A failure is only logged: the hold lapses by itself.
-func (e *Booking) Confirm(ctx context.Context, h holds.Hold, a store.Appointment) {
+func (bk *Booking) Confirm(ctx context.Context, h holds.Hold, a store.Appointment) {
 	ctx = context.WithoutCancel(ctx)
-	there, err := e.holds.Confirm(ctx, h.ID, h.Owner)
+	there, err := bk.holds.Confirm(ctx, h.ID, h.Owner)
 	if err != nil {
-		e.log.Warn("a hold outlives its booking until it lapses", "appointment", a.ID, "error", err)
+		bk.log.Warn("a hold outlives its booking until it lapses", "appointment", a.ID, "error", err)
 	} else if !there {
-		e.clinic.Publish(ctx, holds.Event{Kind: holds.EventConfirm, HoldID: h.ID, Span: h.Span, Owner: h.Owner})
+		bk.clinic.Publish(ctx, holds.Event{Kind: holds.EventConfirm, HoldID: h.ID, Span: h.Span, Owner: h.Owner})
 	}
 }
 
-func (e *Booking) Release(ctx context.Context, h holds.Hold, reason holds.Reason) {
-	if _, err := e.holds.Release(context.WithoutCancel(ctx), h.ID, h.Owner, reason); err != nil {
-		e.log.Warn("a hold could not be released and lapses by itself", "error", err)
+func (bk *Booking) Release(ctx context.Context, h holds.Hold, reason holds.Reason) {
+	if _, err := bk.holds.Release(context.WithoutCancel(ctx), h.ID, h.Owner, reason); err != nil {
+		bk.log.Warn("a hold could not be released and lapses by itself", "error", err)
 	}
 }
 
-func (e *Booking) unpin(ctx context.Context, h holds.Hold) {
-	if _, err := e.holds.Unpin(context.WithoutCancel(ctx), h.ID, h.Owner, bookingGrace); err != nil && !errors.Is(err, holds.ErrNotFound) {
-		e.log.Warn("a hold stays pinned until it lapses", "error", err)
+func (bk *Booking) unpin(ctx context.Context, h holds.Hold) {
+	if _, err := bk.holds.Unpin(context.WithoutCancel(ctx), h.ID, h.Owner, bookingGrace); err != nil && !errors.Is(err, holds.ErrNotFound) {
+		bk.log.Warn("a hold stays pinned until it lapses", "error", err)
 	}
 }
 

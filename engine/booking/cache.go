@@ -79,4 +79,4 @@ func (c *slotCache) get(key string, compute func() (*slotList, error)) (*slotLis
 }
 
 // CloseCache stops the cache's own goroutines. Nothing may be listed after it.
-func (e *Booking) CloseCache() { e.slots.close() }
+func (bk *Booking) CloseCache() { bk.slots.close() }

@@ -10,13 +10,13 @@ import (
 
 // CalendarFile is an appointment as an iCalendar object (RFC 5545) with its manage link, which may be empty. A calendar
 // that knows it already takes the newer version, and a cancelled one leaves the calendar.
-func (e *Booking) CalendarFile(a *store.Appointment, manageURL string) []byte {
-	clinic := &e.clinic.Schedule().Clinic
+func (bk *Booking) CalendarFile(a *store.Appointment, manageURL string) []byte {
+	clinic := &bk.clinic.Schedule().Clinic
 	summary, with := clinic.Name, ""
-	if t, err := e.clinic.AppointmentType(a.AppointmentTypeID); err == nil {
+	if t, err := bk.clinic.AppointmentType(a.AppointmentTypeID); err == nil {
 		summary = t.Name + ", " + clinic.Name
 	}
-	if p, err := e.clinic.Specialist(a.SpecialistID); err == nil {
+	if p, err := bk.clinic.Specialist(a.SpecialistID); err == nil {
 		with = p.Name
 	}
 	status := "CONFIRMED"

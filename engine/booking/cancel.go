@@ -23,18 +23,18 @@ type CancelRequest struct {
 // appointment changes nothing and returns it.
 //
 // Errors: store.ErrNotFound, store.ErrVersion, ErrCutOff, *ValidationError.
-func (e *Booking) Cancel(ctx context.Context, r CancelRequest) (store.Appointment, error) {
+func (bk *Booking) Cancel(ctx context.Context, r CancelRequest) (store.Appointment, error) {
 	var m record.Mistakes
 	record.CheckText(&m, "reason", r.Reason, 500, true)
 	if err := m.Err(); err != nil {
 		return store.Appointment{}, err
 	}
-	return e.ChangeAppointment(ctx, r.ID, r.Version, Change{Kind: ChangeCancelled, Actor: r.Actor, Reason: r.Reason, Silent: r.Silent, once: r.Once},
+	return bk.ChangeAppointment(ctx, r.ID, r.Version, Change{Kind: ChangeCancelled, Actor: r.Actor, Reason: r.Reason, Silent: r.Silent, once: r.Once},
 		func(tx store.Tx, a *store.Appointment, now time.Time) (bool, error) {
 			if a.Status == store.Cancelled {
 				return false, nil
 			}
-			if r.CutOff && e.pastCutOff(a, now) {
+			if r.CutOff && bk.pastCutOff(a, now) {
 				return false, record.ErrCutOff
 			}
 			a.Status, a.CancelledAt, a.CancelReason = store.Cancelled, now, r.Reason
@@ -45,13 +45,13 @@ func (e *Booking) Cancel(ctx context.Context, r CancelRequest) (store.Appointmen
 // SetAttendance records what happened at the desk. It moves freely in any direction and is audited.
 //
 // Errors: store.ErrNotFound, store.ErrVersion, ErrNotConfirmed, *ValidationError.
-func (e *Booking) SetAttendance(ctx context.Context, id string, version int64, to store.Attendance, actor record.Actor, once *record.Once) (store.Appointment, error) {
+func (bk *Booking) SetAttendance(ctx context.Context, id string, version int64, to store.Attendance, actor record.Actor, once *record.Once) (store.Appointment, error) {
 	switch to {
 	case store.Expected, store.Arrived, store.InProgress, store.Completed, store.NoShow:
 	default:
 		return store.Appointment{}, record.Invalid("attendance", "must be expected, arrived, in_progress, completed or no_show")
 	}
-	return e.ChangeAppointment(ctx, id, version, Change{Kind: changeAttendance, Actor: actor, Silent: true, once: once},
+	return bk.ChangeAppointment(ctx, id, version, Change{Kind: changeAttendance, Actor: actor, Silent: true, once: once},
 		func(_ store.Tx, a *store.Appointment, _ time.Time) (bool, error) {
 			if a.Status != store.Confirmed {
 				return false, record.ErrNotConfirmed
@@ -64,7 +64,7 @@ func (e *Booking) SetAttendance(ctx context.Context, id string, version int64, t
 
 // ChangeAppointment reads one appointment, lets edit change it, and commits it with its records. edit reports whether
 // anything changed; if not, nothing is written but the remembered answer. It may run more than once.
-func (e *Booking) ChangeAppointment(ctx context.Context, id string, version int64, c Change,
+func (bk *Booking) ChangeAppointment(ctx context.Context, id string, version int64, c Change,
 	edit func(tx store.Tx, a *store.Appointment, now time.Time) (bool, error)) (store.Appointment, error) {
 	if !record.ValidID(id) {
 		return store.Appointment{}, store.ErrNotFound
@@ -73,7 +73,7 @@ func (e *Booking) ChangeAppointment(ctx context.Context, id string, version int6
 	c.At = now
 	var before, after store.Appointment
 	var changed bool
-	err := e.store.Write(ctx, func(tx store.Tx) error {
+	err := bk.store.Write(ctx, func(tx store.Tx) error {
 		var err error
 		if before, err = tx.Appointment(ctx, id); err != nil {
 			return err
@@ -90,23 +90,23 @@ func (e *Booking) ChangeAppointment(ctx context.Context, id string, version int6
 			return c.once.Remember(ctx, tx, after, now)
 		}
 		after.UpdatedAt = now
-		e.Outside.MarkUpstream(&before, &after, c.Kind)
+		bk.Outside.MarkUpstream(&before, &after, c.Kind)
 		if err := tx.UpdateAppointment(ctx, after); err != nil {
 			return err
 		}
 		after.Version++
-		return e.Record(ctx, tx, &c)
+		return bk.Record(ctx, tx, &c)
 	})
 	if err != nil {
 		return store.Appointment{}, err
 	}
 	if changed {
-		e.Outside.HandOver(c.Calls...)
+		bk.Outside.HandOver(c.Calls...)
 	}
 	return after, nil
 }
 
-func (e *Booking) pastCutOff(a *store.Appointment, now time.Time) bool {
-	cutOff := time.Duration(e.clinic.Settings().ChangeCutoffHours) * time.Hour
+func (bk *Booking) pastCutOff(a *store.Appointment, now time.Time) bool {
+	cutOff := time.Duration(bk.clinic.Settings().ChangeCutoffHours) * time.Hour
 	return !now.Add(cutOff).Before(a.SlotStart)
 }

@@ -64,7 +64,7 @@ type Fence interface {
 
 // Record writes what must commit together with the change: its audit entry, the remembered answer, and the operations
 // that it promises.
-func (e *Booking) Record(ctx context.Context, tx store.Tx, c *Change) error {
+func (bk *Booking) Record(ctx context.Context, tx store.Tx, c *Change) error {
 	var before any
 	if c.Before != nil {
 		before = auditedAppointment(c.Before)
@@ -73,7 +73,7 @@ func (e *Booking) Record(ctx context.Context, tx store.Tx, c *Change) error {
 	if err != nil {
 		return err
 	}
-	c.Calls = e.Outside.Promised(c)
+	c.Calls = bk.Outside.Promised(c)
 	if err := promise(ctx, tx, c.At, c.Calls...); err != nil {
 		return err
 	}

@@ -71,48 +71,48 @@ func (c *closedTime) remove(drop func(closedStretch) bool) bool {
 }
 
 // CloseTime closes the stretch of an appointment that the practice system refused because it is taken there.
-func (e *Booking) CloseTime(specialistID, appointmentID string, start, end time.Time) {
+func (bk *Booking) CloseTime(specialistID, appointmentID string, start, end time.Time) {
 	c := closedStretch{since: time.Now(), Taken: store.Taken{
 		AppointmentID: appointmentID, SpecialistID: specialistID, SlotStart: start, SlotEnd: end, BusyStart: start, BusyEnd: end,
 	}}
-	e.closed.mu.Lock()
-	if len(e.closed.all) >= maxClosed {
-		e.closed.all = slices.Delete(e.closed.all, 0, 1)
+	bk.closed.mu.Lock()
+	if len(bk.closed.all) >= maxClosed {
+		bk.closed.all = slices.Delete(bk.closed.all, 0, 1)
 	}
-	e.closed.all = append(e.closed.all, c)
-	e.closed.mu.Unlock()
-	e.tellClosed(specialistID)
+	bk.closed.all = append(bk.closed.all, c)
+	bk.closed.mu.Unlock()
+	bk.tellClosed(specialistID)
 	time.AfterFunc(closedFor, func() {
-		e.openTime(specialistID, func(c closedStretch) bool { return time.Since(c.since) >= closedFor })
+		bk.openTime(specialistID, func(c closedStretch) bool { return time.Since(c.since) >= closedFor })
 	})
 }
 
 // openTime opens what drop says of one specialist.
-func (e *Booking) openTime(specialistID string, drop func(closedStretch) bool) {
-	if e.closed.remove(func(c closedStretch) bool { return c.SpecialistID == specialistID && drop(c) }) {
-		e.tellClosed(specialistID)
+func (bk *Booking) openTime(specialistID string, drop func(closedStretch) bool) {
+	if bk.closed.remove(func(c closedStretch) bool { return c.SpecialistID == specialistID && drop(c) }) {
+		bk.tellClosed(specialistID)
 	}
 }
 
 // OpenListed opens what a listing of the practice system, asked for at an instant, has again.
-func (e *Booking) OpenListed(specialistID string, o *upstream.Opening, asked time.Time) {
+func (bk *Booking) OpenListed(specialistID string, o *upstream.Opening, asked time.Time) {
 	end := o.Start.Add(time.Duration(o.Minutes) * time.Minute)
-	e.openTime(specialistID, func(c closedStretch) bool {
+	bk.openTime(specialistID, func(c closedStretch) bool {
 		covers := c.SlotStart.Equal(o.Start) || o.Start.Before(c.SlotStart) && !end.Before(c.SlotEnd)
 		return covers && asked.Sub(c.since) >= closedAtLeast
 	})
 }
 
 // tellClosed has everybody list the time of a specialist anew.
-func (e *Booking) tellClosed(specialistID string) {
-	generation := e.clinic.MoveGenerations(e.clinic.Serves(specialistID)...)
-	e.clinic.Publish(context.Background(), holds.Event{Kind: holds.EventAvailability, Span: holds.Span{SpecialistID: specialistID}, Generation: generation})
+func (bk *Booking) tellClosed(specialistID string) {
+	generation := bk.clinic.MoveGenerations(bk.clinic.Serves(specialistID)...)
+	bk.clinic.Publish(context.Background(), holds.Event{Kind: holds.EventAvailability, Span: holds.Span{SpecialistID: specialistID}, Generation: generation})
 }
 
 // OpenAll opens every closed stretch: nobody is to be told any more.
-func (e *Booking) OpenAll() { e.closed.remove(func(closedStretch) bool { return true }) }
+func (bk *Booking) OpenAll() { bk.closed.remove(func(closedStretch) bool { return true }) }
 
 // WithClosed adds to the taken time of these specialists what is closed to them.
-func (e *Booking) WithClosed(taken []store.Taken, specialistIDs []string) []store.Taken {
-	return e.closed.over(taken, specialistIDs)
+func (bk *Booking) WithClosed(taken []store.Taken, specialistIDs []string) []store.Taken {
+	return bk.closed.over(taken, specialistIDs)
 }

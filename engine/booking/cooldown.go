@@ -22,7 +22,7 @@ func (e *CooldownError) Error() string {
 // checkCooldown returns *CooldownError if this client made a web booking of this type within the type's cooldown that is
 // still confirmed. It is derived from the appointments themselves, so a cancellation clears it and a booking that
 // failed never set it. Reading through a Tx it sees that transaction's own state.
-func (e *Booking) checkCooldown(ctx context.Context, r store.Reader, t *store.AppointmentType, owner string, now time.Time) error {
+func (bk *Booking) checkCooldown(ctx context.Context, r store.Reader, t *store.AppointmentType, owner string, now time.Time) error {
 	if t.CooldownMinutes <= 0 || owner == "" {
 		return nil
 	}

@@ -23,14 +23,14 @@ const ReasonHeld availability.Reason = "held"
 
 // Explain answers "why not 10:30?" for each specialist of a type, or for the one named. store.ErrNotFound,
 // *ValidationError.
-func (e *Booking) Explain(ctx context.Context, appointmentTypeID, specialistID string, start time.Time) ([]Explanation, error) {
+func (bk *Booking) Explain(ctx context.Context, appointmentTypeID, specialistID string, start time.Time) ([]Explanation, error) {
 	var m record.Mistakes
 	record.CheckStart(&m, start)
 	if err := m.Err(); err != nil {
 		return nil, err
 	}
-	s := e.clinic.Current()
-	t, _, err := e.listing(s, appointmentTypeID, specialistID)
+	s := bk.clinic.Current()
+	t, _, err := bk.listing(s, appointmentTypeID, specialistID)
 	if err != nil {
 		return nil, err
 	}
@@ -41,12 +41,12 @@ func (e *Booking) Explain(ctx context.Context, appointmentTypeID, specialistID s
 		}
 	}
 	first, last := availability.Around(t, start, start)
-	taken, err := e.store.Taken(ctx, ids, first, last)
+	taken, err := bk.store.Taken(ctx, ids, first, last)
 	if err != nil {
 		return nil, err
 	}
-	taken = e.closed.over(taken, ids)
-	held, err := e.holds.List(ctx, ids...)
+	taken = bk.closed.over(taken, ids)
+	held, err := bk.holds.List(ctx, ids...)
 	if err != nil {
 		return nil, err
 	}

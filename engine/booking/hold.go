@@ -42,11 +42,11 @@ func (r *HoldRequest) moves() bool {
 //
 // Errors: *ValidationError, store.ErrNotFound, *NotBookableError, store.ErrSlotTaken, *holds.HeldError, holds.ErrQuota,
 // *CooldownError.
-func (e *Booking) Hold(ctx context.Context, r HoldRequest) (holds.Hold, error) {
+func (bk *Booking) Hold(ctx context.Context, r HoldRequest) (holds.Hold, error) {
 	if err := r.validate(); err != nil {
 		return holds.Hold{}, err
 	}
-	s := e.clinic.Current()
+	s := bk.clinic.Current()
 	t, ok := s.Types[r.AppointmentTypeID]
 	if !ok {
 		return holds.Hold{}, record.ErrNoAppointmentType
@@ -56,17 +56,17 @@ func (e *Booking) Hold(ctx context.Context, r HoldRequest) (holds.Hold, error) {
 	if r.moves() {
 		rules.moving = r.Moving.ID
 	}
-	found, err := e.Candidates(ctx, s, t, r.SpecialistID, r.SlotStart, now, rules)
+	found, err := bk.Candidates(ctx, s, t, r.SpecialistID, r.SlotStart, now, rules)
 	if err != nil {
 		return holds.Hold{}, err
 	}
 	if !r.moves() && !r.Displace {
-		if err := e.checkCooldown(ctx, e.store, t, r.Client.Owner().String(), now); err != nil {
+		if err := bk.checkCooldown(ctx, bk.store, t, r.Client.Owner().String(), now); err != nil {
 			var cooling *CooldownError
 			if errors.As(err, &cooling) {
 				return holds.Hold{}, err
 			}
-			e.log.Warn("the cooldown could not be checked for a hold; the booking checks it again", "error", err)
+			bk.log.Warn("the cooldown could not be checked for a hold; the booking checks it again", "error", err)
 		}
 	}
 	ttl := r.TTL
@@ -74,11 +74,11 @@ func (e *Booking) Hold(ctx context.Context, r HoldRequest) (holds.Hold, error) {
 		ttl = time.Duration(t.HoldTTLSeconds) * time.Second
 	}
 	maxLife := time.Duration(t.MaxHoldSeconds) * time.Second
-	h, err := e.Claim(ctx, t, r.SlotStart, found, holds.Claim{
+	h, err := bk.Claim(ctx, t, r.SlotStart, found, holds.Claim{
 		Owner: r.Client.Owner(), TTL: min(ttl, maxLife), MaxLife: maxLife, Quota: t.HoldQuota, Displace: r.Displace,
 	})
 	if err == nil {
-		e.recent.add(h, now)
+		bk.recent.add(h, now)
 	}
 	return h, err
 }
@@ -113,7 +113,7 @@ type CandidateRules struct {
 
 // Candidates lists the specialists (or the one named) who could take the slot, holds aside. Where there are none it
 // says why: store.ErrSlotTaken if a booked appointment is the reason for any of them, else *NotBookableError.
-func (e *Booking) Candidates(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, specialistID string, start, now time.Time,
+func (bk *Booking) Candidates(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, specialistID string, start, now time.Time,
 	rules CandidateRules) ([]candidate, error) {
 	var asked []store.Assignment
 	for _, a := range t.Specialists {
@@ -128,11 +128,11 @@ func (e *Booking) Candidates(ctx context.Context, s *clinic.Schedule, t *store.A
 		return nil, &availability.NotBookableError{Reason: availability.ReasonInactive}
 	}
 	if rules == (CandidateRules{}) {
-		if found, ok := e.listedCandidates(ctx, s, t, asked, start, now); ok {
+		if found, ok := bk.listedCandidates(ctx, s, t, asked, start, now); ok {
 			return found, nil
 		}
 	}
-	return e.computedCandidates(ctx, s, t, asked, start, now, rules)
+	return bk.computedCandidates(ctx, s, t, asked, start, now, rules)
 }
 
 // onlySeat is the one seat of an appointment that nobody shares.
@@ -140,16 +140,16 @@ var onlySeat = []int{0}
 
 // listedCandidates finds them in cached day lists, which is how nearly every request is answered at once. It reports false
 // unless all is well, so that the reason of a refusal is found in one place.
-func (e *Booking) listedCandidates(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, asked []store.Assignment, start, now time.Time) ([]candidate, bool) {
-	if e.slots.lists == nil || t.Capacity > 1 || availability.WithinNotice(t, start, now) != "" {
+func (bk *Booking) listedCandidates(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, asked []store.Assignment, start, now time.Time) ([]candidate, bool) {
+	if bk.slots.lists == nil || t.Capacity > 1 || availability.WithinNotice(t, start, now) != "" {
 		return nil, false // a list counts the seats of a group session and does not name them
 	}
-	generation := e.clinic.Generation(t.ID)
+	generation := bk.clinic.Generation(t.ID)
 	var found []candidate
 	for _, a := range asked {
 		zone := s.Calendars[a.SpecialistID].Zone()
 		day := store.DateOf(start.In(zone))
-		list, err := e.slotList(ctx, s, t, a.SpecialistID, zone, day, day.AddDays(1), generation)
+		list, err := bk.slotList(ctx, s, t, a.SpecialistID, zone, day, day.AddDays(1), generation)
 		if err != nil {
 			return nil, false
 		}
@@ -160,19 +160,19 @@ func (e *Booking) listedCandidates(ctx context.Context, s *clinic.Schedule, t *s
 	return found, len(found) > 0
 }
 
-func (e *Booking) computedCandidates(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, asked []store.Assignment, start, now time.Time,
+func (bk *Booking) computedCandidates(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, asked []store.Assignment, start, now time.Time,
 	rules CandidateRules) ([]candidate, error) {
 	ids := make([]string, len(asked))
 	for i, a := range asked {
 		ids[i] = a.SpecialistID
 	}
 	first, last := availability.Around(t, start, start)
-	taken, err := e.TakenTime(ctx, ids, first, last)
+	taken, err := bk.TakenTime(ctx, ids, first, last)
 	if err != nil {
 		return nil, err
 	}
 	if !rules.IgnoreClosed {
-		taken = e.closed.over(taken, ids)
+		taken = bk.closed.over(taken, ids)
 	}
 	if rules.moving != "" {
 		taken = slices.DeleteFunc(taken, func(k store.Taken) bool { return k.AppointmentID == rules.moving })
@@ -234,11 +234,11 @@ func TakenBy(taken []store.Taken, specialistID string) []store.Taken {
 
 // Claim takes one of the candidates: the assigned one, and while that is lost, the next. A client that holds this slot
 // already gets the hold it has.
-func (e *Booking) Claim(ctx context.Context, t *store.AppointmentType, start time.Time, found []candidate, c holds.Claim) (holds.Hold, error) {
+func (bk *Booking) Claim(ctx context.Context, t *store.AppointmentType, start time.Time, found []candidate, c holds.Claim) (holds.Hold, error) {
 	var lost *holds.HeldError
 	first := ""
 	if len(found) > 1 {
-		first = e.alreadyHeld(ctx, t, start, found, c.Owner)
+		first = bk.alreadyHeld(ctx, t, start, found, c.Owner)
 	}
 	for len(found) > 0 {
 		id := first
@@ -251,7 +251,7 @@ func (e *Booking) Claim(ctx context.Context, t *store.AppointmentType, start tim
 		}
 		i := slices.IndexFunc(found, func(f candidate) bool { return f.SpecialistID == id })
 		c.Span, c.Seats = found[i].span, found[i].seats
-		h, err := e.holds.Claim(ctx, c)
+		h, err := bk.holds.Claim(ctx, c)
 		var held *holds.HeldError
 		if !errors.As(err, &held) {
 			return h, err
@@ -265,12 +265,12 @@ func (e *Booking) Claim(ctx context.Context, t *store.AppointmentType, start tim
 }
 
 // alreadyHeld names the candidate whose slot this client holds, or nobody.
-func (e *Booking) alreadyHeld(ctx context.Context, t *store.AppointmentType, start time.Time, found []candidate, owner holds.Owner) string {
+func (bk *Booking) alreadyHeld(ctx context.Context, t *store.AppointmentType, start time.Time, found []candidate, owner holds.Owner) string {
 	ids := make([]string, len(found))
 	for i := range found {
 		ids[i] = found[i].SpecialistID
 	}
-	held, err := e.holds.List(ctx, ids...)
+	held, err := bk.holds.List(ctx, ids...)
 	if err != nil {
 		return "" // the claim itself will say so
 	}
@@ -286,7 +286,7 @@ func (e *Booking) alreadyHeld(ctx context.Context, t *store.AppointmentType, sta
 // restart, the maximum life begins anew, at most holds.MaxRestarts times.
 //
 // Errors: holds.ErrNotFound (lapsed or unknown), holds.ErrNotOwner, holds.ErrRestarts, *ValidationError.
-func (e *Booking) ExtendHold(ctx context.Context, id string, client holds.ClientID, ttl time.Duration, restart bool) (holds.Hold, error) {
+func (bk *Booking) ExtendHold(ctx context.Context, id string, client holds.ClientID, ttl time.Duration, restart bool) (holds.Hold, error) {
 	var m record.Mistakes
 	record.CheckID(&m, "holdId", id)
 	record.CheckClient(&m, client)
@@ -298,39 +298,39 @@ func (e *Booking) ExtendHold(ctx context.Context, id string, client holds.Client
 	}
 	if ttl == 0 {
 		ttl = 30 * time.Second
-		if h, err := e.holds.Hold(ctx, id); err == nil {
-			if t, ok := e.clinic.Current().Types[h.AppointmentTypeID]; ok {
+		if h, err := bk.holds.Hold(ctx, id); err == nil {
+			if t, ok := bk.clinic.Current().Types[h.AppointmentTypeID]; ok {
 				ttl = time.Duration(t.HoldTTLSeconds) * time.Second
 			}
 		}
 	}
-	h, err := e.holds.Extend(ctx, id, client.Owner(), ttl, restart)
+	h, err := bk.holds.Extend(ctx, id, client.Owner(), ttl, restart)
 	if err == nil {
-		e.recent.add(h, time.Now())
+		bk.recent.add(h, time.Now())
 	}
 	return h, err
 }
 
 // ReleaseHold gives a hold back. It is idempotent and reports whether the hold was there. holds.ErrNotOwner.
-func (e *Booking) ReleaseHold(ctx context.Context, id string, client holds.ClientID) (bool, error) {
+func (bk *Booking) ReleaseHold(ctx context.Context, id string, client holds.ClientID) (bool, error) {
 	var m record.Mistakes
 	record.CheckID(&m, "holdId", id)
 	record.CheckClient(&m, client)
 	if err := m.Err(); err != nil {
 		return false, err
 	}
-	return e.holds.Release(ctx, id, client.Owner(), holds.ReasonReleased)
+	return bk.holds.Release(ctx, id, client.Owner(), holds.ReasonReleased)
 }
 
 // TakeBackHold ends a hold that was just given and is more than its client may have.
-func (e *Booking) TakeBackHold(ctx context.Context, h *holds.Hold) error {
-	_, err := e.holds.Release(context.WithoutCancel(ctx), h.ID, h.Owner, holds.ReasonReleased)
+func (bk *Booking) TakeBackHold(ctx context.Context, h *holds.Hold) error {
+	_, err := bk.holds.Release(context.WithoutCancel(ctx), h.ID, h.Owner, holds.ReasonReleased)
 	return err
 }
 
 // HoldEnd says when a live hold will lapse, and whether it lives. Where that cannot be told, it lives for another second.
-func (e *Booking) HoldEnd(ctx context.Context, id string) (time.Time, bool) {
-	h, err := e.holds.Hold(ctx, id)
+func (bk *Booking) HoldEnd(ctx context.Context, id string) (time.Time, bool) {
+	h, err := bk.holds.Hold(ctx, id)
 	if err != nil && !errors.Is(err, holds.ErrNotFound) {
 		return time.Now().Add(time.Second), true
 	}
@@ -338,8 +338,8 @@ func (e *Booking) HoldEnd(ctx context.Context, id string) (time.Time, bool) {
 }
 
 // Holds lists the live holds of these specialists, of all if none are given.
-func (e *Booking) Holds(ctx context.Context, specialistIDs ...string) ([]holds.Hold, error) {
-	return e.holds.List(ctx, specialistIDs...)
+func (bk *Booking) Holds(ctx context.Context, specialistIDs ...string) ([]holds.Hold, error) {
+	return bk.holds.List(ctx, specialistIDs...)
 }
 
 // recentHolds remembers what holds were for, beyond their lapse, so that a patient whose hold has just lapsed can still

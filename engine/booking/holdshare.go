@@ -17,9 +17,9 @@ const PublicHoldTTL = 5 * time.Minute
 
 // PublicTTL bounds what the public asks for as the life of a hold of a type. What is out of the bounds of any hold is left
 // as it is, to be refused.
-func (e *Booking) PublicTTL(appointmentTypeID string, asked time.Duration) time.Duration {
+func (bk *Booking) PublicTTL(appointmentTypeID string, asked time.Duration) time.Duration {
 	most := PublicHoldTTL
-	if t, ok := e.clinic.Current().Types[appointmentTypeID]; ok {
+	if t, ok := bk.clinic.Current().Types[appointmentTypeID]; ok {
 		most = max(most, time.Duration(t.HoldTTLSeconds)*time.Second)
 	}
 	if asked > clinic.MaxHoldTTL {
@@ -29,15 +29,15 @@ func (e *Booking) PublicTTL(appointmentTypeID string, asked time.Duration) time.
 }
 
 // PublicTTLOf is PublicTTL for a hold that is there.
-func (e *Booking) PublicTTLOf(ctx context.Context, holdID string, asked time.Duration) time.Duration {
+func (bk *Booking) PublicTTLOf(ctx context.Context, holdID string, asked time.Duration) time.Duration {
 	if asked <= PublicHoldTTL || !record.ValidID(holdID) {
 		return asked
 	}
-	h, err := e.holds.Hold(ctx, holdID)
+	h, err := bk.holds.Hold(ctx, holdID)
 	if err != nil {
 		return asked // extending it will say so
 	}
-	return e.PublicTTL(h.AppointmentTypeID, asked)
+	return bk.PublicTTL(h.AppointmentTypeID, asked)
 }
 
 // Room is how many appointments one after the other the opening hours have room for, booked or not.
@@ -47,8 +47,8 @@ type Room struct {
 }
 
 // RoomAround says what the day and the week (from Monday) of a hold's specialist have room for, of the hold's type.
-func (e *Booking) RoomAround(h *holds.Hold) (day, week Room) {
-	s := e.clinic.Current()
+func (bk *Booking) RoomAround(h *holds.Hold) (day, week Room) {
+	s := bk.clinic.Current()
 	t, c := s.Types[h.AppointmentTypeID], s.Calendars[h.SpecialistID]
 	if t == nil || c == nil {
 		return Room{}, Room{}
@@ -74,9 +74,9 @@ func roomOf(c *availability.Calendar, t *store.AppointmentType, from store.Date,
 
 // SessionWaits says until when a request for a session by this owner waits for somebody to accept it, and whether one
 // does. Where that cannot be told, it waits for another second.
-func (e *Booking) SessionWaits(ctx context.Context, owner string) (time.Time, bool) {
+func (bk *Booking) SessionWaits(ctx context.Context, owner string) (time.Time, bool) {
 	now := record.Now()
-	list, err := e.store.Sessions(ctx, store.SessionFilter{Owner: owner, Statuses: []store.SessionStatus{store.SessionRequested}})
+	list, err := bk.store.Sessions(ctx, store.SessionFilter{Owner: owner, Statuses: []store.SessionStatus{store.SessionRequested}})
 	if err != nil {
 		return now.Add(time.Second), true
 	}

@@ -97,21 +97,21 @@ func (l *liveDays) put(key liveKey, d *liveDay) {
 
 // liveDay reads what is held and looked at between two instants, or shares what was read. Where other nodes change the
 // live state too, it always reads.
-func (e *Booking) liveDay(ctx context.Context, key liveKey, t *store.AppointmentType, specialists []string, from, to, now time.Time) (*liveDay, error) {
-	d := &liveDay{changes: e.holds.changes.Load(), until: now.Add(maxLiveAge)}
-	shared := e.holds.Mode() == "memory"
+func (bk *Booking) liveDay(ctx context.Context, key liveKey, t *store.AppointmentType, specialists []string, from, to, now time.Time) (*liveDay, error) {
+	d := &liveDay{changes: bk.holds.changes.Load(), until: now.Add(maxLiveAge)}
+	shared := bk.holds.Mode() == "memory"
 	if shared {
-		if known := e.live.get(key, d.changes, now); known != nil {
+		if known := bk.live.get(key, d.changes, now); known != nil {
 			return known, nil
 		}
 	}
 	var err error
-	if d.held, err = e.holds.List(ctx, specialists...); err != nil {
+	if d.held, err = bk.holds.List(ctx, specialists...); err != nil {
 		return nil, err
 	}
 	first, last := availability.Around(t, from, to)
 	d.held = slices.DeleteFunc(d.held, func(h holds.Hold) bool { return !h.BusyStart.Before(last) || !first.Before(h.BusyEnd) })
-	if d.looking, err = e.holds.Selected(ctx, from, to, specialists...); err != nil {
+	if d.looking, err = bk.holds.Selected(ctx, from, to, specialists...); err != nil {
 		return nil, err
 	}
 	// One that began on the day before and reaches into this one is listed there.
@@ -124,7 +124,7 @@ func (e *Booking) liveDay(ctx context.Context, key liveKey, t *store.Appointment
 		d.lapses(d.looking[i].ExpiresAt, now)
 	}
 	if shared {
-		e.live.put(key, d)
+		bk.live.put(key, d)
 	}
 	return d, nil
 }
@@ -150,8 +150,8 @@ const (
 
 // LiveStateHealth answers nil if the live state can be used. It is asked at most once a second, on behalf of all who want
 // to know, and has 250 ms to answer.
-func (e *Booking) LiveStateHealth(ctx context.Context) error {
-	p := &e.pulse
+func (bk *Booking) LiveStateHealth(ctx context.Context) error {
+	p := &bk.pulse
 	now := time.Now()
 	p.mu.Lock()
 	known, err := !p.at.IsZero() && now.Sub(p.at) < pulseEvery, p.err
@@ -164,7 +164,7 @@ func (e *Booking) LiveStateHealth(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pulseTime)
 	defer cancel()
-	err = e.holds.Ping(ctx)
+	err = bk.holds.Ping(ctx)
 	p.mu.Lock()
 	p.err = err
 	p.mu.Unlock()

@@ -37,11 +37,11 @@ type RescheduleRequest struct {
 //
 // Errors: store.ErrNotFound, store.ErrVersion, ErrNotConfirmed, ErrCutOff, *NotBookableError, store.ErrSlotTaken,
 // *holds.HeldError, holds.ErrNotOwner, *ValidationError.
-func (e *Booking) Reschedule(ctx context.Context, r RescheduleRequest) (store.Appointment, error) {
+func (bk *Booking) Reschedule(ctx context.Context, r RescheduleRequest) (store.Appointment, error) {
 	if !record.ValidID(r.ID) {
 		return store.Appointment{}, store.ErrNotFound
 	}
-	a, err := e.store.Appointment(ctx, r.ID)
+	a, err := bk.store.Appointment(ctx, r.ID)
 	if err != nil {
 		return store.Appointment{}, err
 	}
@@ -51,15 +51,15 @@ func (e *Booking) Reschedule(ctx context.Context, r RescheduleRequest) (store.Ap
 		return store.Appointment{}, store.ErrVersion
 	case a.Status != store.Confirmed:
 		return store.Appointment{}, record.ErrNotConfirmed
-	case r.CutOff && e.pastCutOff(&a, now):
+	case r.CutOff && bk.pastCutOff(&a, now):
 		return store.Appointment{}, record.ErrCutOff
 	}
-	h, err := e.rescheduleHold(ctx, &r, &a, now)
+	h, err := bk.rescheduleHold(ctx, &r, &a, now)
 	if err != nil {
 		return store.Appointment{}, err
 	}
 	seen := a.ManageEpoch
-	moved, err := e.ChangeAppointment(ctx, r.ID, r.Version, Change{Kind: ChangeRescheduled, Actor: r.Actor, Silent: r.Silent, once: r.Once},
+	moved, err := bk.ChangeAppointment(ctx, r.ID, r.Version, Change{Kind: ChangeRescheduled, Actor: r.Actor, Silent: r.Silent, once: r.Once},
 		func(_ store.Tx, a *store.Appointment, _ time.Time) (bool, error) {
 			switch {
 			case a.Status != store.Confirmed:
@@ -77,13 +77,13 @@ func (e *Booking) Reschedule(ctx context.Context, r RescheduleRequest) (store.Ap
 		})
 	switch {
 	case err == nil && moved.ManageEpoch != seen:
-		e.Confirm(ctx, h, moved)
+		bk.Confirm(ctx, h, moved)
 	case errors.Is(err, store.ErrSlotTaken):
-		e.Release(ctx, h, holds.ReasonConflict)
+		bk.Release(ctx, h, holds.ReasonConflict)
 	case err != nil && r.HoldID != "":
-		e.unpin(ctx, h)
+		bk.unpin(ctx, h)
 	default:
-		e.Release(ctx, h, holds.ReasonReleased)
+		bk.Release(ctx, h, holds.ReasonReleased)
 	}
 	return moved, err
 }
@@ -96,11 +96,11 @@ func (r *RescheduleRequest) owner() holds.Owner {
 }
 
 // rescheduleHold returns a pinned hold on the new time: the one that is named, or one claimed now.
-func (e *Booking) rescheduleHold(ctx context.Context, r *RescheduleRequest, a *store.Appointment, now time.Time) (holds.Hold, error) {
-	named := BookRequest{
+func (bk *Booking) rescheduleHold(ctx context.Context, r *RescheduleRequest, a *store.Appointment, now time.Time) (holds.Hold, error) {
+	named := Request{
 		AppointmentTypeID: a.AppointmentTypeID, HoldID: r.HoldID, SlotStart: r.SlotStart, SpecialistID: r.SpecialistID, Owner: r.owner(),
 	}
-	h, live, err := e.bookingHold(ctx, &named)
+	h, live, err := bk.bookingHold(ctx, &named)
 	if err != nil || live {
 		return h, err
 	}
@@ -110,7 +110,7 @@ func (e *Booking) rescheduleHold(ctx context.Context, r *RescheduleRequest, a *s
 	if err := m.Err(); err != nil {
 		return holds.Hold{}, err
 	}
-	s := e.clinic.Current()
+	s := bk.clinic.Current()
 	t, ok := s.Types[a.AppointmentTypeID]
 	if !ok {
 		return holds.Hold{}, &availability.NotBookableError{Reason: availability.ReasonInactive}
@@ -120,9 +120,9 @@ func (e *Booking) rescheduleHold(ctx context.Context, r *RescheduleRequest, a *s
 	if first == "" {
 		first = a.SpecialistID
 	}
-	found, err := e.Candidates(ctx, s, t, first, r.SlotStart, now, rules)
+	found, err := bk.Candidates(ctx, s, t, first, r.SlotStart, now, rules)
 	if err != nil && r.SpecialistID == "" {
-		found, err = e.Candidates(ctx, s, t, "", r.SlotStart, now, rules)
+		found, err = bk.Candidates(ctx, s, t, "", r.SlotStart, now, rules)
 	}
 	if err != nil {
 		return holds.Hold{}, err
@@ -131,9 +131,9 @@ func (e *Booking) rescheduleHold(ctx context.Context, r *RescheduleRequest, a *s
 	if owner.IsZero() {
 		owner = record.NewOwner()
 	}
-	h, err = e.Claim(ctx, t, r.SlotStart, found, holds.Claim{Owner: owner, TTL: BookingTTL, MaxLife: BookingTTL, Displace: r.Displace})
+	h, err = bk.Claim(ctx, t, r.SlotStart, found, holds.Claim{Owner: owner, TTL: BookingTTL, MaxLife: BookingTTL, Displace: r.Displace})
 	if err != nil {
 		return holds.Hold{}, err
 	}
-	return e.holds.Pin(ctx, h.ID, owner, BookingPin)
+	return bk.holds.Pin(ctx, h.ID, owner, BookingPin)
 }

@@ -34,20 +34,20 @@ type Selected struct {
 // Select marks a slot as being looked at, for holds.SelectionTTL. It excludes nobody; with Lock it also holds the slot.
 //
 // Errors: those of Hold.
-func (e *Booking) Select(ctx context.Context, r SelectRequest) (Selected, error) {
+func (bk *Booking) Select(ctx context.Context, r SelectRequest) (Selected, error) {
 	asked := HoldRequest{AppointmentTypeID: r.AppointmentTypeID, SlotStart: r.SlotStart, SpecialistID: r.SpecialistID, Client: r.Client, TTL: LockTTL}
 	if r.Lock {
-		return e.lock(ctx, asked)
+		return bk.lock(ctx, asked)
 	}
 	if err := asked.validate(); err != nil {
 		return Selected{}, err
 	}
-	s := e.clinic.Current()
+	s := bk.clinic.Current()
 	t, ok := s.Types[r.AppointmentTypeID]
 	if !ok {
 		return Selected{}, record.ErrNoAppointmentType
 	}
-	found, err := e.Candidates(ctx, s, t, r.SpecialistID, r.SlotStart, time.Now(), CandidateRules{})
+	found, err := bk.Candidates(ctx, s, t, r.SpecialistID, r.SlotStart, time.Now(), CandidateRules{})
 	if err != nil {
 		return Selected{}, err
 	}
@@ -56,19 +56,19 @@ func (e *Booking) Select(ctx context.Context, r SelectRequest) (Selected, error)
 		left[i] = found[i].Assignment
 	}
 	id, _ := availability.Assign(t.ID, r.SlotStart, left)
-	selection, err := e.holds.Select(ctx, r.Client.Owner(), availability.SpanOf(t, id, r.SlotStart))
+	selection, err := bk.holds.Select(ctx, r.Client.Owner(), availability.SpanOf(t, id, r.SlotStart))
 	return Selected{Selection: selection}, err
 }
 
 // lock holds the slot and marks it. The hold is what was asked for; a mark that fails costs others a hint.
-func (e *Booking) lock(ctx context.Context, asked HoldRequest) (Selected, error) {
-	h, err := e.Hold(ctx, asked)
+func (bk *Booking) lock(ctx context.Context, asked HoldRequest) (Selected, error) {
+	h, err := bk.Hold(ctx, asked)
 	if err != nil {
 		return Selected{}, err
 	}
-	selection, err := e.holds.Select(ctx, asked.Client.Owner(), h.Span)
+	selection, err := bk.holds.Select(ctx, asked.Client.Owner(), h.Span)
 	if err != nil {
-		e.log.Warn("a slot is held and not marked as selected", "error", err)
+		bk.log.Warn("a slot is held and not marked as selected", "error", err)
 		selection = holds.Selection{Span: h.Span, Owner: asked.Client.Owner()}
 	}
 	return Selected{Selection: selection, Hold: &h}, nil
@@ -76,12 +76,12 @@ func (e *Booking) lock(ctx context.Context, asked HoldRequest) (Selected, error)
 
 // Deselect ends the client's selection of a slot, and the hold that the client has on it. It is idempotent and reports
 // whether there was either. *ValidationError.
-func (e *Booking) Deselect(ctx context.Context, r SelectRequest) (bool, error) {
+func (bk *Booking) Deselect(ctx context.Context, r SelectRequest) (bool, error) {
 	asked := HoldRequest{AppointmentTypeID: r.AppointmentTypeID, SlotStart: r.SlotStart, SpecialistID: r.SpecialistID, Client: r.Client}
 	if err := asked.validate(); err != nil {
 		return false, err
 	}
-	specialists := e.selectable(&r)
+	specialists := bk.selectable(&r)
 	if len(specialists) == 0 {
 		return false, nil
 	}
@@ -90,22 +90,22 @@ func (e *Booking) Deselect(ctx context.Context, r SelectRequest) (bool, error) {
 		return owner.Is(asking) && s.AppointmentTypeID == r.AppointmentTypeID && s.SlotStart.Equal(r.SlotStart)
 	}
 	done := false
-	looking, err := e.holds.Selected(ctx, r.SlotStart, r.SlotStart.Add(time.Minute), specialists...)
+	looking, err := bk.holds.Selected(ctx, r.SlotStart, r.SlotStart.Add(time.Minute), specialists...)
 	if err != nil {
 		return false, err
 	}
 	if slices.ContainsFunc(looking, func(s holds.Selection) bool { return same(&s.Span, s.Owner) }) {
-		if done, err = e.holds.Deselect(ctx, asking); err != nil {
+		if done, err = bk.holds.Deselect(ctx, asking); err != nil {
 			return false, err
 		}
 	}
-	held, err := e.holds.List(ctx, specialists...)
+	held, err := bk.holds.List(ctx, specialists...)
 	if err != nil {
 		return done, err
 	}
 	for i := range held {
 		if h := &held[i]; same(&h.Span, h.Owner) {
-			released, err := e.holds.Release(ctx, h.ID, h.Owner, holds.ReasonReleased)
+			released, err := bk.holds.Release(ctx, h.ID, h.Owner, holds.ReasonReleased)
 			if err != nil {
 				return done, err
 			}
@@ -116,11 +116,11 @@ func (e *Booking) Deselect(ctx context.Context, r SelectRequest) (bool, error) {
 }
 
 // selectable lists whose slots a selection of the request can be on: the specialist named, or all who serve the type.
-func (e *Booking) selectable(r *SelectRequest) []string {
+func (bk *Booking) selectable(r *SelectRequest) []string {
 	if r.SpecialistID != "" {
 		return []string{r.SpecialistID}
 	}
-	t := e.clinic.Current().Types[r.AppointmentTypeID]
+	t := bk.clinic.Current().Types[r.AppointmentTypeID]
 	if t == nil {
 		return nil
 	}
@@ -155,11 +155,11 @@ type Poll struct {
 
 // ListingZone is whose wall clock the listings of a type, or of all if none is named, are: the specialist's if one is
 // named, else the clinic's. store.ErrNotFound, *ValidationError.
-func (e *Booking) ListingZone(appointmentTypeID, specialistID string) (*time.Location, error) {
-	s := e.clinic.Current()
+func (bk *Booking) ListingZone(appointmentTypeID, specialistID string) (*time.Location, error) {
+	s := bk.clinic.Current()
 	switch {
 	case appointmentTypeID != "":
-		_, zone, err := e.listing(s, appointmentTypeID, specialistID)
+		_, zone, err := bk.listing(s, appointmentTypeID, specialistID)
 		return zone, err
 	case specialistID == "":
 		return s.Zone, nil
@@ -171,11 +171,11 @@ func (e *Booking) ListingZone(appointmentTypeID, specialistID string) (*time.Loc
 
 // Poll answers from memory: the slot cache and the live state. It renews the client's own selection. store.ErrNotFound,
 // *ValidationError.
-func (e *Booking) Poll(ctx context.Context, r PollRequest) (Poll, error) {
+func (bk *Booking) Poll(ctx context.Context, r PollRequest) (Poll, error) {
 	if r.AppointmentTypeID != "" {
-		return e.pollType(ctx, r)
+		return bk.pollType(ctx, r)
 	}
-	zone, err := e.ListingZone("", r.SpecialistID)
+	zone, err := bk.ListingZone("", r.SpecialistID)
 	if err != nil {
 		return Poll{}, err
 	}
@@ -184,16 +184,16 @@ func (e *Booking) Poll(ctx context.Context, r PollRequest) (Poll, error) {
 		r.Date = store.DateOf(p.CheckedAt.In(zone))
 	}
 	if r.Client != "" {
-		if _, err := e.holds.Renew(ctx, r.Client.Owner()); err != nil {
-			e.log.Debug("a selection was not renewed", "error", err)
+		if _, err := bk.holds.Renew(ctx, r.Client.Owner()); err != nil {
+			bk.log.Debug("a selection was not renewed", "error", err)
 		}
 	}
-	types := e.clinic.Serves(r.SpecialistID)
+	types := bk.clinic.Serves(r.SpecialistID)
 	if r.SpecialistID == "" {
-		types = slices.Collect(maps.Keys(e.clinic.Current().Types))
+		types = slices.Collect(maps.Keys(bk.clinic.Current().Types))
 	}
 	for _, id := range types {
-		one, err := e.pollType(ctx, PollRequest{AppointmentTypeID: id, Date: r.Date, SpecialistID: r.SpecialistID})
+		one, err := bk.pollType(ctx, PollRequest{AppointmentTypeID: id, Date: r.Date, SpecialistID: r.SpecialistID})
 		if err != nil {
 			return Poll{}, err
 		}
@@ -219,10 +219,10 @@ func unite(a, b []time.Time) []time.Time {
 	return slices.CompactFunc(all, time.Time.Equal)
 }
 
-func (e *Booking) pollType(ctx context.Context, r PollRequest) (Poll, error) {
-	generation := e.clinic.Generation(r.AppointmentTypeID) // before the schedule: what is listed is at least as new
-	s := e.clinic.Current()
-	t, zone, err := e.listing(s, r.AppointmentTypeID, r.SpecialistID)
+func (bk *Booking) pollType(ctx context.Context, r PollRequest) (Poll, error) {
+	generation := bk.clinic.Generation(r.AppointmentTypeID) // before the schedule: what is listed is at least as new
+	s := bk.clinic.Current()
+	t, zone, err := bk.listing(s, r.AppointmentTypeID, r.SpecialistID)
 	if err != nil {
 		return Poll{}, err
 	}
@@ -231,19 +231,19 @@ func (e *Booking) pollType(ctx context.Context, r PollRequest) (Poll, error) {
 		r.Date = store.DateOf(now.In(zone))
 	}
 	from, to := availability.StartOfDay(zone, r.Date), availability.StartOfDay(zone, r.Date.AddDays(1))
-	list, err := e.slotList(ctx, s, t, r.SpecialistID, zone, r.Date, r.Date.AddDays(1), generation)
+	list, err := bk.slotList(ctx, s, t, r.SpecialistID, zone, r.Date, r.Date.AddDays(1), generation)
 	if err != nil {
 		return Poll{}, err
 	}
 	p := Poll{Zone: zone, Generation: generation, CheckedAt: now, Booked: list.booked(s, t, from, to)}
 	if r.Client != "" {
-		e.renewSelection(ctx, t, list, &r, now)
+		bk.renewSelection(ctx, t, list, &r, now)
 	}
 	if len(list.specialists) == 0 {
 		return p, nil
 	}
 	key := liveKey{t.ID, r.SpecialistID, r.Date, generation}
-	day, err := e.liveDay(ctx, key, t, list.specialists, from, to, now)
+	day, err := bk.liveDay(ctx, key, t, list.specialists, from, to, now)
 	if err != nil {
 		return Poll{}, err
 	}
@@ -259,16 +259,16 @@ func (e *Booking) pollType(ctx context.Context, r PollRequest) (Poll, error) {
 
 // renewSelection keeps the selection of a client that polls, or makes it anew from the list at hand. It is a courtesy, so
 // a failure is only logged.
-func (e *Booking) renewSelection(ctx context.Context, t *store.AppointmentType, list *slotList, r *PollRequest, now time.Time) {
-	renewed, err := e.holds.Renew(ctx, r.Client.Owner())
+func (bk *Booking) renewSelection(ctx context.Context, t *store.AppointmentType, list *slotList, r *PollRequest, now time.Time) {
+	renewed, err := bk.holds.Renew(ctx, r.Client.Owner())
 	if err == nil && !renewed && !r.Selected.IsZero() && availability.WithinNotice(t, r.Selected, now) == "" {
 		if slot := list.at(r.Selected); slot != nil {
 			id, _ := availability.Assign(t.ID, slot.Start, slot.assignments(t))
-			_, err = e.holds.Select(ctx, r.Client.Owner(), availability.SpanOf(t, id, slot.Start))
+			_, err = bk.holds.Select(ctx, r.Client.Owner(), availability.SpanOf(t, id, slot.Start))
 		}
 	}
 	if err != nil {
-		e.log.Debug("a selection was not renewed", "error", err)
+		bk.log.Debug("a selection was not renewed", "error", err)
 	}
 }
 

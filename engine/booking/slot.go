@@ -79,9 +79,9 @@ func (l *slotList) at(start time.Time) *listedSlot {
 }
 
 // Timeslots lists the bookable slots of a type. *ValidationError, store.ErrNotFound.
-func (e *Booking) Timeslots(ctx context.Context, r TimeslotsRequest) (Timeslots, error) {
-	s := e.clinic.Current()
-	t, zone, err := e.listing(s, r.AppointmentTypeID, r.SpecialistID)
+func (bk *Booking) Timeslots(ctx context.Context, r TimeslotsRequest) (Timeslots, error) {
+	s := bk.clinic.Current()
+	t, zone, err := bk.listing(s, r.AppointmentTypeID, r.SpecialistID)
 	if err != nil {
 		return Timeslots{}, err
 	}
@@ -98,14 +98,14 @@ func (e *Booking) Timeslots(ctx context.Context, r TimeslotsRequest) (Timeslots,
 	case days > MaxTimeslotDays:
 		return Timeslots{}, record.Invalid("to", "at most %d days after from, %d were asked for", MaxTimeslotDays, days)
 	}
-	answer := Timeslots{AppointmentTypeID: t.ID, Timezone: zone.String(), From: r.From, To: r.To, Generation: e.clinic.Generation(t.ID)}
-	list, err := e.slotList(ctx, s, t, r.SpecialistID, zone, r.From, r.To, answer.Generation)
+	answer := Timeslots{AppointmentTypeID: t.ID, Timezone: zone.String(), From: r.From, To: r.To, Generation: bk.clinic.Generation(t.ID)}
+	list, err := bk.slotList(ctx, s, t, r.SpecialistID, zone, r.From, r.To, answer.Generation)
 	if err != nil {
 		return Timeslots{}, err
 	}
-	held, err := e.holds.List(ctx, list.specialists...)
+	held, err := bk.holds.List(ctx, list.specialists...)
 	if err != nil {
-		e.log.Warn("slots are listed without holds", "error", err)
+		bk.log.Warn("slots are listed without holds", "error", err)
 	}
 	first, end := list.bookable(t, now)
 	answer.Slots = list.unheld[first:end:end]
@@ -116,7 +116,7 @@ func (e *Booking) Timeslots(ctx context.Context, r TimeslotsRequest) (Timeslots,
 }
 
 // listing checks what a listing is asked about and names the zone its dates are in.
-func (e *Booking) listing(s *clinic.Schedule, appointmentTypeID, specialistID string) (*store.AppointmentType, *time.Location, error) {
+func (bk *Booking) listing(s *clinic.Schedule, appointmentTypeID, specialistID string) (*store.AppointmentType, *time.Location, error) {
 	t, ok := s.Types[appointmentTypeID]
 	if !ok {
 		return nil, nil, record.ErrNoAppointmentType
@@ -131,18 +131,18 @@ func (e *Booking) listing(s *clinic.Schedule, appointmentTypeID, specialistID st
 }
 
 // slotList returns the list from the cache, or computes it from the database.
-func (e *Booking) slotList(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, specialistID string, zone *time.Location,
+func (bk *Booking) slotList(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, specialistID string, zone *time.Location,
 	from, to store.Date, generation uint64) (*slotList, error) {
-	if e.clinic.Current() != s {
+	if bk.clinic.Current() != s {
 		// The schedule was changed since it was read, so the generation may be newer than s: nothing is kept.
-		return e.computeSlots(ctx, s, t, specialistID, availability.StartOfDay(zone, from), availability.StartOfDay(zone, to))
+		return bk.computeSlots(ctx, s, t, specialistID, availability.StartOfDay(zone, from), availability.StartOfDay(zone, to))
 	}
-	return e.slots.get(slotKey(t.ID, specialistID, from, to, generation), func() (*slotList, error) {
-		return e.computeSlots(ctx, s, t, specialistID, availability.StartOfDay(zone, from), availability.StartOfDay(zone, to))
+	return bk.slots.get(slotKey(t.ID, specialistID, from, to, generation), func() (*slotList, error) {
+		return bk.computeSlots(ctx, s, t, specialistID, availability.StartOfDay(zone, from), availability.StartOfDay(zone, to))
 	})
 }
 
-func (e *Booking) computeSlots(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, specialistID string, from, to time.Time) (*slotList, error) {
+func (bk *Booking) computeSlots(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, specialistID string, from, to time.Time) (*slotList, error) {
 	list := &slotList{}
 	if !t.Active {
 		return list, nil
@@ -158,7 +158,7 @@ func (e *Booking) computeSlots(ctx context.Context, s *clinic.Schedule, t *store
 	}
 	slices.Sort(list.specialists)
 	first, last := availability.Around(t, from, to)
-	taken, err := e.TakenTime(ctx, list.specialists, first, last)
+	taken, err := bk.TakenTime(ctx, list.specialists, first, last)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +166,7 @@ func (e *Booking) computeSlots(ctx context.Context, s *clinic.Schedule, t *store
 	for i, id := range list.specialists {
 		calendars[i] = s.Calendars[id]
 	}
-	slots := availability.Pool(calendars, t, from, to, e.closed.over(taken, list.specialists))
+	slots := availability.Pool(calendars, t, from, to, bk.closed.over(taken, list.specialists))
 	list.slots, list.unheld = make([]listedSlot, len(slots)), make([]Timeslot, len(slots))
 	for i, slot := range slots {
 		listed := listedSlot{Slot: slot, ids: make([]string, len(slot.Free))}
@@ -243,9 +243,9 @@ func HeldSeats(span holds.Span, seats int, held []holds.Hold, asking holds.Owner
 
 // NextAvailable returns the first slot with a free seat that nobody holds, at or after the instant, up to the type's
 // horizon. ErrNoSlots, store.ErrNotFound, *ValidationError.
-func (e *Booking) NextAvailable(ctx context.Context, appointmentTypeID, specialistID string, after time.Time) (Timeslot, error) {
-	s := e.clinic.Current()
-	t, zone, err := e.listing(s, appointmentTypeID, specialistID)
+func (bk *Booking) NextAvailable(ctx context.Context, appointmentTypeID, specialistID string, after time.Time) (Timeslot, error) {
+	s := bk.clinic.Current()
+	t, zone, err := bk.listing(s, appointmentTypeID, specialistID)
 	if err != nil {
 		return Timeslot{}, err
 	}
@@ -255,7 +255,7 @@ func (e *Booking) NextAvailable(ctx context.Context, appointmentTypeID, speciali
 	}
 	last := store.DateOf(now.AddDate(0, 0, t.HorizonDays+1).In(zone))
 	for from := store.DateOf(after.In(zone)); !last.Before(from); from = from.AddDays(DefaultTimeslotDays) {
-		list, err := e.Timeslots(ctx, TimeslotsRequest{
+		list, err := bk.Timeslots(ctx, TimeslotsRequest{
 			AppointmentTypeID: appointmentTypeID, SpecialistID: specialistID, From: from, To: from.AddDays(DefaultTimeslotDays),
 		})
 		if err != nil {

@@ -155,15 +155,15 @@ func (k *takenTime) apply(before, after *store.Taken) {
 }
 
 // TakenTime answers as store.Reader.Taken does, from memory where that covers the stretch.
-func (e *Booking) TakenTime(ctx context.Context, specialistIDs []string, from, to time.Time) ([]store.Taken, error) {
-	return e.taken.read(ctx, e.store, specialistIDs, from, to)
+func (bk *Booking) TakenTime(ctx context.Context, specialistIDs []string, from, to time.Time) ([]store.Taken, error) {
+	return bk.taken.read(ctx, bk.store, specialistIDs, from, to)
 }
 
 // ForgetTaken lets go of all that is kept of taken time: every next reader asks the database.
-func (e *Booking) ForgetTaken() {
-	e.taken.mu.Lock()
-	defer e.taken.mu.Unlock()
-	e.taken.all = nil
+func (bk *Booking) ForgetTaken() {
+	bk.taken.mu.Lock()
+	defer bk.taken.mu.Unlock()
+	bk.taken.all = nil
 }
 
 // overlaps reports whether slot or busy interval meet [from, to), as store.Reader.Taken selects.

@@ -25,11 +25,11 @@ func DefaultAppointmentType() store.AppointmentType {
 }
 
 // CreateAppointmentType adds a type; an empty id is made. A SlotStepMinutes of 0 is the duration. *ValidationError.
-func (e *Clinic) CreateAppointmentType(ctx context.Context, actor record.Actor, t store.AppointmentType) (store.AppointmentType, error) {
+func (cl *Clinic) CreateAppointmentType(ctx context.Context, actor record.Actor, t store.AppointmentType) (store.AppointmentType, error) {
 	if t.ID == "" {
 		t.ID = record.NewID()
 	}
-	return e.putAppointmentType(ctx, actor, "appointmenttype.created", t.ID, func(before *store.AppointmentType) (store.AppointmentType, error) {
+	return cl.putAppointmentType(ctx, actor, "appointmenttype.created", t.ID, func(before *store.AppointmentType) (store.AppointmentType, error) {
 		if before != nil {
 			return t, record.Invalid("id", "this id is in use; choose another, or change that appointment type with PATCH")
 		}
@@ -38,8 +38,8 @@ func (e *Clinic) CreateAppointmentType(ctx context.Context, actor record.Actor, 
 }
 
 // UpdateAppointmentType lets edit change one type. store.ErrNotFound, *ValidationError.
-func (e *Clinic) UpdateAppointmentType(ctx context.Context, actor record.Actor, id string, edit func(*store.AppointmentType)) (store.AppointmentType, error) {
-	return e.putAppointmentType(ctx, actor, "appointmenttype.changed", id, func(before *store.AppointmentType) (store.AppointmentType, error) {
+func (cl *Clinic) UpdateAppointmentType(ctx context.Context, actor record.Actor, id string, edit func(*store.AppointmentType)) (store.AppointmentType, error) {
+	return cl.putAppointmentType(ctx, actor, "appointmenttype.changed", id, func(before *store.AppointmentType) (store.AppointmentType, error) {
 		if before == nil {
 			return store.AppointmentType{}, record.ErrNoAppointmentType
 		}
@@ -52,11 +52,11 @@ func (e *Clinic) UpdateAppointmentType(ctx context.Context, actor record.Actor, 
 }
 
 // ArchiveAppointmentType takes a type out of every listing; its appointments stay. store.ErrNotFound.
-func (e *Clinic) ArchiveAppointmentType(ctx context.Context, actor record.Actor, id string) error {
-	e.schedule.change.Lock()
-	defer e.schedule.change.Unlock()
+func (cl *Clinic) ArchiveAppointmentType(ctx context.Context, actor record.Actor, id string) error {
+	cl.schedule.change.Lock()
+	defer cl.schedule.change.Unlock()
 	c := ScheduleChange{Actor: actor, Action: "appointmenttype.archived", Subject: "appointmenttype:" + id}
-	return e.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
+	return cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
 		s, err := StoredSchedule(ctx, tx)
 		if err != nil {
 			return err
@@ -71,13 +71,13 @@ func (e *Clinic) ArchiveAppointmentType(ctx context.Context, actor record.Actor,
 }
 
 // putAppointmentType stores what edit makes of the type as it is; before is nil if there is none.
-func (e *Clinic) putAppointmentType(ctx context.Context, actor record.Actor, action, id string,
+func (cl *Clinic) putAppointmentType(ctx context.Context, actor record.Actor, action, id string,
 	edit func(before *store.AppointmentType) (store.AppointmentType, error)) (store.AppointmentType, error) {
-	e.schedule.change.Lock()
-	defer e.schedule.change.Unlock()
+	cl.schedule.change.Lock()
+	defer cl.schedule.change.Unlock()
 	var t store.AppointmentType
 	c := ScheduleChange{Actor: actor, Action: action, Subject: "appointmenttype:" + id}
-	err := e.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
+	err := cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
 		s, err := StoredSchedule(ctx, tx)
 		if err != nil {
 			return err

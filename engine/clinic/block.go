@@ -12,7 +12,7 @@ import (
 // maxBlock is the longest a block may be. Whoever is away for longer has overrides, or is switched off.
 const maxBlock = 366 * 24 * time.Hour
 
-// BlockEntry is one block in a ClinicFile. Its id makes importing it twice the same as once.
+// BlockEntry is one block in a File. Its id makes importing it twice the same as once.
 type BlockEntry struct {
 	ID     string    `json:"id"`
 	Start  time.Time `json:"start"`
@@ -22,8 +22,8 @@ type BlockEntry struct {
 
 // Blocks lists the blocks of one specialist by start, those included that ended within store.BlockMemory.
 // store.ErrNotFound.
-func (e *Clinic) Blocks(specialistID string) ([]store.Block, error) {
-	s := e.Current()
+func (cl *Clinic) Blocks(specialistID string) ([]store.Block, error) {
+	s := cl.Current()
 	if s.SpecialistByID[specialistID] == nil {
 		return nil, store.ErrNotFound
 	}
@@ -32,8 +32,8 @@ func (e *Clinic) Blocks(specialistID string) ([]store.Block, error) {
 
 // CreateBlock keeps a stretch of a specialist's time free of bookings. What is booked in it stays, and so do other blocks.
 // It shows in the very next listing. Instants are kept to the second. store.ErrNotFound, *ValidationError.
-func (e *Clinic) CreateBlock(ctx context.Context, actor record.Actor, b store.Block, once *record.Once) (store.Block, error) {
-	if _, err := e.Specialist(b.SpecialistID); err != nil {
+func (cl *Clinic) CreateBlock(ctx context.Context, actor record.Actor, b store.Block, once *record.Once) (store.Block, error) {
+	if _, err := cl.Specialist(b.SpecialistID); err != nil {
 		return b, err
 	}
 	b.ID = record.NewID()
@@ -45,7 +45,7 @@ func (e *Clinic) CreateBlock(ctx context.Context, actor record.Actor, b store.Bl
 	if err := m.Err(); err != nil {
 		return b, err
 	}
-	return b, e.ChangeSchedule(ctx, &ScheduleChange{
+	return b, cl.ChangeSchedule(ctx, &ScheduleChange{
 		Actor: actor, Action: "block.created", Subject: "specialist:" + b.SpecialistID, reason: b.Reason, after: b,
 		once: once, result: b,
 	}, func(tx store.Tx) error { return tx.PutBlock(ctx, b) })
@@ -53,9 +53,9 @@ func (e *Clinic) CreateBlock(ctx context.Context, actor record.Actor, b store.Bl
 
 // DeleteBlock opens the time of one block again, as far as the hours and other blocks do. store.ErrNotFound, also for a
 // block that Blocks no longer names.
-func (e *Clinic) DeleteBlock(ctx context.Context, actor record.Actor, id string) error {
+func (cl *Clinic) DeleteBlock(ctx context.Context, actor record.Actor, id string) error {
 	c := ScheduleChange{Actor: actor, Action: "block.deleted"}
-	return e.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
+	return cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
 		b, err := tx.DeleteBlock(ctx, id)
 		if err == nil && b.End.Before(time.Now().Add(-store.BlockMemory)) {
 			err = store.ErrNotFound

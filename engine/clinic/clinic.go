@@ -51,12 +51,12 @@ func New(s store.Store, h holds.Backend, log *slog.Logger) *Clinic {
 }
 
 // UpdateClinic lets edit change the clinic itself. *ValidationError.
-func (e *Clinic) UpdateClinic(ctx context.Context, actor record.Actor, edit func(*store.Clinic)) (store.Clinic, error) {
-	e.schedule.change.Lock()
-	defer e.schedule.change.Unlock()
+func (cl *Clinic) UpdateClinic(ctx context.Context, actor record.Actor, edit func(*store.Clinic)) (store.Clinic, error) {
+	cl.schedule.change.Lock()
+	defer cl.schedule.change.Unlock()
 	var after store.Clinic
 	c := ScheduleChange{Actor: actor, Action: "clinic.changed", Subject: "clinic"}
-	err := e.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
+	err := cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
 		s, err := StoredSchedule(ctx, tx)
 		if err != nil {
 			return err
@@ -78,12 +78,12 @@ func (e *Clinic) UpdateClinic(ctx context.Context, actor record.Actor, edit func
 }
 
 // UpdateSettings lets edit change what the owner has chosen. *ValidationError.
-func (e *Clinic) UpdateSettings(ctx context.Context, actor record.Actor, edit func(*Settings)) (Settings, error) {
-	e.schedule.change.Lock()
-	defer e.schedule.change.Unlock()
+func (cl *Clinic) UpdateSettings(ctx context.Context, actor record.Actor, edit func(*Settings)) (Settings, error) {
+	cl.schedule.change.Lock()
+	defer cl.schedule.change.Unlock()
 	var after Settings
 	c := ScheduleChange{Actor: actor, Action: "settings.changed", Subject: "clinic"}
-	err := e.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
+	err := cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
 		s, err := StoredSchedule(ctx, tx)
 		if err != nil {
 			return err

@@ -10,16 +10,16 @@ import (
 	"holdfast/store"
 )
 
-// ClinicFile is a whole clinic as one JSON document: what import reads and export writes. Import is idempotent by id, so
+// File is a whole clinic as one JSON document: what import reads and export writes. Import is idempotent by id, so
 // the same file twice is the same clinic; what the file does not name stays as it is.
-type ClinicFile struct {
-	Clinic           *ClinicEntry           `json:"clinic,omitempty"`
+type File struct {
+	Clinic           *FileClinic            `json:"clinic,omitempty"`
 	Specialists      []SpecialistEntry      `json:"specialists"`
 	AppointmentTypes []AppointmentTypeEntry `json:"appointmentTypes"`
 }
 
-// ClinicEntry is the clinic itself in a ClinicFile.
-type ClinicEntry struct {
+// FileClinic is the clinic itself in a File.
+type FileClinic struct {
 	Name     string    `json:"name"`
 	Timezone string    `json:"timezone"`
 	Locale   string    `json:"locale,omitempty"`
@@ -30,7 +30,7 @@ type ClinicEntry struct {
 	Settings *Settings `json:"settings,omitempty"`
 }
 
-// SpecialistEntry is one specialist in a ClinicFile, with hours, overrides and blocks. Weekly hours that are absent stay
+// SpecialistEntry is one specialist in a File, with hours, overrides and blocks. Weekly hours that are absent stay
 // as they are, and an empty list clears them; overrides and blocks that are not named stay.
 type SpecialistEntry struct {
 	ID          string              `json:"id"`
@@ -133,20 +133,20 @@ func strictJSON(b []byte, v any) error {
 	return d.Decode(v)
 }
 
-// Imported counts what a ClinicFile named.
+// Imported counts what a File named.
 type Imported struct {
 	Specialists      int
 	AppointmentTypes int
 }
 
-// Import stores a ClinicFile, whole or not at all. *ValidationError names every mistake in it.
-func (e *Clinic) Import(ctx context.Context, actor record.Actor, f ClinicFile) (Imported, error) {
-	e.schedule.change.Lock()
-	defer e.schedule.change.Unlock()
+// Import stores a File, whole or not at all. *ValidationError names every mistake in it.
+func (cl *Clinic) Import(ctx context.Context, actor record.Actor, f File) (Imported, error) {
+	cl.schedule.change.Lock()
+	defer cl.schedule.change.Unlock()
 	n := Imported{Specialists: len(f.Specialists), AppointmentTypes: len(f.AppointmentTypes)}
 	var rows *importRows
 	c := ScheduleChange{Actor: actor, Action: "clinic.imported", Subject: "clinic", after: n, result: n}
-	err := e.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
+	err := cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
 		s, err := StoredSchedule(ctx, tx)
 		if err != nil {
 			return err
@@ -160,7 +160,7 @@ func (e *Clinic) Import(ctx context.Context, actor record.Actor, f ClinicFile) (
 		return Imported{}, err
 	}
 	for _, p := range rows.specialists {
-		e.SpecialistChanged(context.WithoutCancel(ctx), p)
+		cl.SpecialistChanged(context.WithoutCancel(ctx), p)
 	}
 	return n, nil
 }
@@ -177,7 +177,7 @@ type importRows struct {
 }
 
 // rows checks the file against the schedule that it is stored over. It may be called again.
-func (f *ClinicFile) rows(s *store.Schedule) (*importRows, error) {
+func (f *File) rows(s *store.Schedule) (*importRows, error) {
 	var m record.Mistakes
 	r := &importRows{hours: make(map[string][]store.WeeklyWindow), blockIDs: make(map[string]bool)}
 	zone := s.Clinic.Timezone
@@ -212,7 +212,7 @@ func (f *ClinicFile) rows(s *store.Schedule) (*importRows, error) {
 	return r, m.Err()
 }
 
-func (c *ClinicEntry) row(m *record.Mistakes, settings json.RawMessage) store.Clinic {
+func (c *FileClinic) row(m *record.Mistakes, settings json.RawMessage) store.Clinic {
 	row := store.Clinic{
 		Name: c.Name, Timezone: c.Timezone, Locale: c.Locale, Phone: c.Phone, Email: c.Email, Address: c.Address, Website: c.Website, Settings: settings,
 	}
@@ -313,13 +313,13 @@ func (r *importRows) write(ctx context.Context, tx store.Tx) error {
 	return nil
 }
 
-// Export returns the clinic as a ClinicFile that Import would read back to the same clinic.
-func (e *Clinic) Export() ClinicFile {
-	s := e.Current()
-	settings := e.Settings()
+// Export returns the clinic as a File that Import would read back to the same clinic.
+func (cl *Clinic) Export() File {
+	s := cl.Current()
+	settings := cl.Settings()
 	settings.Webhooks = nil
-	f := ClinicFile{
-		Clinic: &ClinicEntry{
+	f := File{
+		Clinic: &FileClinic{
 			Name: s.Clinic.Name, Timezone: s.Clinic.Timezone, Locale: s.Clinic.Locale, Phone: s.Clinic.Phone, Email: s.Clinic.Email,
 			Address: s.Clinic.Address, Website: s.Clinic.Website, Settings: &settings,
 		},

@@ -10,8 +10,8 @@ import (
 )
 
 // Overrides lists the overrides of one specialist by date. store.ErrNotFound.
-func (e *Clinic) Overrides(specialistID string) ([]store.Override, error) {
-	s := e.Current()
+func (cl *Clinic) Overrides(specialistID string) ([]store.Override, error) {
+	s := cl.Current()
 	if s.SpecialistByID[specialistID] == nil {
 		return nil, store.ErrNotFound
 	}
@@ -20,8 +20,8 @@ func (e *Clinic) Overrides(specialistID string) ([]store.Override, error) {
 
 // PutOverride closes one local date of a specialist or gives it other hours, in place of an override that the date may
 // have. Appointments on it stay. It shows in the very next listing. store.ErrNotFound, *ValidationError.
-func (e *Clinic) PutOverride(ctx context.Context, actor record.Actor, o store.Override, once *record.Once) (store.Override, error) {
-	if _, err := e.Specialist(o.SpecialistID); err != nil {
+func (cl *Clinic) PutOverride(ctx context.Context, actor record.Actor, o store.Override, once *record.Once) (store.Override, error) {
+	if _, err := cl.Specialist(o.SpecialistID); err != nil {
 		return o, err
 	}
 	var m record.Mistakes
@@ -30,16 +30,16 @@ func (e *Clinic) PutOverride(ctx context.Context, actor record.Actor, o store.Ov
 		return o, err
 	}
 	o.ID = record.NewID()
-	return o, e.ChangeSchedule(ctx, &ScheduleChange{
+	return o, cl.ChangeSchedule(ctx, &ScheduleChange{
 		Actor: actor, Action: "override.put", Subject: "specialist:" + o.SpecialistID, reason: o.Reason, after: o,
 		once: once, result: o,
 	}, func(tx store.Tx) error { return tx.PutOverride(ctx, o) })
 }
 
 // DeleteOverride gives a date its weekly hours back. store.ErrNotFound.
-func (e *Clinic) DeleteOverride(ctx context.Context, actor record.Actor, id string) error {
+func (cl *Clinic) DeleteOverride(ctx context.Context, actor record.Actor, id string) error {
 	c := ScheduleChange{Actor: actor, Action: "override.deleted"}
-	return e.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
+	return cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
 		o, err := tx.DeleteOverride(ctx, id)
 		c.Subject = "specialist:" + o.SpecialistID
 		return err

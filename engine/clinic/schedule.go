@@ -42,33 +42,33 @@ type scheduleCache struct {
 }
 
 // Current is the schedule as it is now. It must not be changed.
-func (e *Clinic) Current() *Schedule { return e.schedule.current.Load() }
+func (cl *Clinic) Current() *Schedule { return cl.schedule.current.Load() }
 
 // Schedule returns the clinic's schedule as it is now. It must not be changed.
-func (e *Clinic) Schedule() *store.Schedule { return &e.Current().Schedule }
+func (cl *Clinic) Schedule() *store.Schedule { return &cl.Current().Schedule }
 
 // Zone is the clinic's own time zone.
-func (e *Clinic) Zone() *time.Location { return e.Current().Zone }
+func (cl *Clinic) Zone() *time.Location { return cl.Current().Zone }
 
 // AppointmentType returns one active or inactive type. store.ErrNotFound.
-func (e *Clinic) AppointmentType(id string) (store.AppointmentType, error) {
-	if t, ok := e.Current().Types[id]; ok {
+func (cl *Clinic) AppointmentType(id string) (store.AppointmentType, error) {
+	if t, ok := cl.Current().Types[id]; ok {
 		return *t, nil
 	}
 	return store.AppointmentType{}, record.ErrNoAppointmentType
 }
 
 // Specialist returns one active or inactive specialist. store.ErrNotFound.
-func (e *Clinic) Specialist(id string) (store.Specialist, error) {
-	if s, ok := e.Current().SpecialistByID[id]; ok {
+func (cl *Clinic) Specialist(id string) (store.Specialist, error) {
+	if s, ok := cl.Current().SpecialistByID[id]; ok {
 		return *s, nil
 	}
 	return store.Specialist{}, store.ErrNotFound
 }
 
 // Generation names the state that this type's slots are computed from.
-func (e *Clinic) Generation(appointmentTypeID string) uint64 {
-	c := &e.schedule
+func (cl *Clinic) Generation(appointmentTypeID string) uint64 {
+	c := &cl.schedule
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	if g, ok := c.generations[appointmentTypeID]; ok {
@@ -78,8 +78,8 @@ func (e *Clinic) Generation(appointmentTypeID string) uint64 {
 }
 
 // MoveGenerations gives these types a new generation, all types if none are named, and returns it.
-func (e *Clinic) MoveGenerations(appointmentTypeIDs ...string) uint64 {
-	c := &e.schedule
+func (cl *Clinic) MoveGenerations(appointmentTypeIDs ...string) uint64 {
+	c := &cl.schedule
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	g := c.clock.Add(1)
@@ -97,8 +97,8 @@ func (e *Clinic) MoveGenerations(appointmentTypeIDs ...string) uint64 {
 }
 
 // ReadSchedule reads the schedule anew. The generations are the caller's to move, afterwards.
-func (e *Clinic) ReadSchedule(ctx context.Context) error {
-	read, err := e.store.Schedule(ctx)
+func (cl *Clinic) ReadSchedule(ctx context.Context) error {
+	read, err := cl.store.Schedule(ctx)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (e *Clinic) ReadSchedule(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	e.schedule.current.Store(s)
+	cl.schedule.current.Store(s)
 	return nil
 }
 
@@ -150,8 +150,8 @@ func newSchedule(read store.Schedule) (*Schedule, error) {
 }
 
 // Serves lists the appointment types that a specialist serves.
-func (e *Clinic) Serves(specialistID string) []string {
-	return e.Current().Serves[specialistID]
+func (cl *Clinic) Serves(specialistID string) []string {
+	return cl.Current().Serves[specialistID]
 }
 
 // ScheduleChange is what is recorded of one change of the schedule.
@@ -166,9 +166,9 @@ type ScheduleChange struct {
 // ChangeSchedule commits one change of the schedule. The feed makes it visible before Write returns, so the very next
 // listing shows it. A change that depends on what there is reads it in write, where nothing can come between, and says in c
 // what it found.
-func (e *Clinic) ChangeSchedule(ctx context.Context, c *ScheduleChange, write func(store.Tx) error) error {
+func (cl *Clinic) ChangeSchedule(ctx context.Context, c *ScheduleChange, write func(store.Tx) error) error {
 	now := time.Now().UTC().Truncate(time.Millisecond)
-	return e.store.Write(ctx, func(tx store.Tx) error {
+	return cl.store.Write(ctx, func(tx store.Tx) error {
 		if err := write(tx); err != nil {
 			return err
 		}
@@ -206,10 +206,10 @@ func union(a, b []string) []string {
 }
 
 // Publish tells the watchers. A failure costs them a live update and nothing else, so it is logged and not returned.
-func (e *Clinic) Publish(ctx context.Context, ev holds.Event) {
+func (cl *Clinic) Publish(ctx context.Context, ev holds.Event) {
 	ev.At = time.Now().UTC()
-	if err := e.holds.Publish(ctx, ev); err != nil {
-		e.log.Warn("an event was not published; pages catch up when they next ask", "kind", ev.Kind, "error", err)
+	if err := cl.holds.Publish(ctx, ev); err != nil {
+		cl.log.Warn("an event was not published; pages catch up when they next ask", "kind", ev.Kind, "error", err)
 	}
 }
 
@@ -219,14 +219,14 @@ func OfSchedule(c store.Change) bool {
 
 // FollowSchedule reads the schedule anew, once for a whole batch, moves the generations of what it concerns, and tells the
 // streams of every specialist touched.
-func (e *Clinic) FollowSchedule(ctx context.Context, changes []store.Change) {
-	before := e.Current()
-	if err := e.ReadSchedule(ctx); err != nil {
+func (cl *Clinic) FollowSchedule(ctx context.Context, changes []store.Change) {
+	before := cl.Current()
+	if err := cl.ReadSchedule(ctx); err != nil {
 		// The next change tries again; until then what is decided is a moment old, and the database decides in the end.
-		e.log.Error("the schedule was changed and could not be read anew", "error", err)
+		cl.log.Error("the schedule was changed and could not be read anew", "error", err)
 		return
 	}
-	after := e.Current()
+	after := cl.Current()
 	var specialists, types []string
 	everything := false
 	for i := range changes {
@@ -244,9 +244,9 @@ func (e *Clinic) FollowSchedule(ctx context.Context, changes []store.Change) {
 	if everything {
 		types = nil
 	}
-	generation := e.MoveGenerations(types...)
+	generation := cl.MoveGenerations(types...)
 	for _, id := range union(specialists, nil) {
-		e.Publish(ctx, holds.Event{
+		cl.Publish(ctx, holds.Event{
 			Kind: holds.EventAvailability, Span: holds.Span{SpecialistID: id}, Generation: generation,
 			AppointmentTypeIDs: union(before.Serves[id], after.Serves[id]), // a type that was just taken away is told as well
 		})

@@ -29,7 +29,7 @@ type Settings struct {
 }
 
 // Settings returns the clinic's settings as they are now. The lists in it must not be changed.
-func (e *Clinic) Settings() Settings { return e.Current().Settings }
+func (cl *Clinic) Settings() Settings { return cl.Current().Settings }
 
 // readSettings reads what the store kept.
 func readSettings(raw json.RawMessage) (s Settings, err error) {

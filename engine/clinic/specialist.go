@@ -13,11 +13,11 @@ import (
 )
 
 // CreateSpecialist adds a specialist; an empty id is made, an empty zone is the clinic's. *ValidationError.
-func (e *Clinic) CreateSpecialist(ctx context.Context, actor record.Actor, p store.Specialist) (store.Specialist, error) {
+func (cl *Clinic) CreateSpecialist(ctx context.Context, actor record.Actor, p store.Specialist) (store.Specialist, error) {
 	if p.ID == "" {
 		p.ID = record.NewID()
 	}
-	return e.putSpecialist(ctx, actor, "specialist.created", p.ID, func(before *store.Specialist) (store.Specialist, error) {
+	return cl.putSpecialist(ctx, actor, "specialist.created", p.ID, func(before *store.Specialist) (store.Specialist, error) {
 		if before != nil {
 			return p, record.Invalid("id", "this id is in use; choose another, or change that specialist with PATCH")
 		}
@@ -26,8 +26,8 @@ func (e *Clinic) CreateSpecialist(ctx context.Context, actor record.Actor, p sto
 }
 
 // UpdateSpecialist lets edit change one specialist. store.ErrNotFound, *ValidationError.
-func (e *Clinic) UpdateSpecialist(ctx context.Context, actor record.Actor, id string, edit func(*store.Specialist)) (store.Specialist, error) {
-	return e.putSpecialist(ctx, actor, "specialist.changed", id, func(before *store.Specialist) (store.Specialist, error) {
+func (cl *Clinic) UpdateSpecialist(ctx context.Context, actor record.Actor, id string, edit func(*store.Specialist)) (store.Specialist, error) {
+	return cl.putSpecialist(ctx, actor, "specialist.changed", id, func(before *store.Specialist) (store.Specialist, error) {
 		if before == nil {
 			return store.Specialist{}, store.ErrNotFound
 		}
@@ -39,12 +39,12 @@ func (e *Clinic) UpdateSpecialist(ctx context.Context, actor record.Actor, id st
 }
 
 // ArchiveSpecialist takes a specialist out of every listing; the appointments stay. store.ErrNotFound.
-func (e *Clinic) ArchiveSpecialist(ctx context.Context, actor record.Actor, id string) error {
-	e.schedule.change.Lock()
-	defer e.schedule.change.Unlock()
+func (cl *Clinic) ArchiveSpecialist(ctx context.Context, actor record.Actor, id string) error {
+	cl.schedule.change.Lock()
+	defer cl.schedule.change.Unlock()
 	var p store.Specialist
 	c := ScheduleChange{Actor: actor, Action: "specialist.archived", Subject: "specialist:" + id}
-	err := e.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
+	err := cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
 		s, err := StoredSchedule(ctx, tx)
 		if err != nil {
 			return err
@@ -61,19 +61,19 @@ func (e *Clinic) ArchiveSpecialist(ctx context.Context, actor record.Actor, id s
 	})
 	if err == nil {
 		p.Active = false
-		e.SpecialistChanged(context.WithoutCancel(ctx), p)
+		cl.SpecialistChanged(context.WithoutCancel(ctx), p)
 	}
 	return err
 }
 
 // putSpecialist stores what edit makes of the specialist as it is; before is nil if there is none.
-func (e *Clinic) putSpecialist(ctx context.Context, actor record.Actor, action, id string,
+func (cl *Clinic) putSpecialist(ctx context.Context, actor record.Actor, action, id string,
 	edit func(before *store.Specialist) (store.Specialist, error)) (store.Specialist, error) {
-	e.schedule.change.Lock()
-	defer e.schedule.change.Unlock()
+	cl.schedule.change.Lock()
+	defer cl.schedule.change.Unlock()
 	var p store.Specialist
 	c := ScheduleChange{Actor: actor, Action: action, Subject: "specialist:" + id}
-	err := e.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
+	err := cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
 		s, err := StoredSchedule(ctx, tx)
 		if err != nil {
 			return err
@@ -100,7 +100,7 @@ func (e *Clinic) putSpecialist(ctx context.Context, actor record.Actor, action, 
 		return endSignInsOf(ctx, tx, p.ID)
 	})
 	if err == nil {
-		e.SpecialistChanged(context.WithoutCancel(ctx), p)
+		cl.SpecialistChanged(context.WithoutCancel(ctx), p)
 	}
 	return p, err
 }
@@ -154,8 +154,8 @@ func checkZone(m *record.Mistakes, field, name string) {
 }
 
 // WeeklyHours returns the weekly hours of one specialist. store.ErrNotFound.
-func (e *Clinic) WeeklyHours(specialistID string) ([]store.WeeklyWindow, error) {
-	s := e.Current()
+func (cl *Clinic) WeeklyHours(specialistID string) ([]store.WeeklyWindow, error) {
+	s := cl.Current()
 	if s.SpecialistByID[specialistID] == nil {
 		return nil, store.ErrNotFound
 	}
@@ -164,7 +164,7 @@ func (e *Clinic) WeeklyHours(specialistID string) ([]store.WeeklyWindow, error) 
 
 // PutWeeklyHours replaces all weekly hours of one specialist. Appointments outside the new hours stay. store.ErrNotFound,
 // *ValidationError.
-func (e *Clinic) PutWeeklyHours(ctx context.Context, actor record.Actor, specialistID string, hours []store.WeeklyWindow) error {
+func (cl *Clinic) PutWeeklyHours(ctx context.Context, actor record.Actor, specialistID string, hours []store.WeeklyWindow) error {
 	hours, err := checkedHours(hours)
 	if err != nil {
 		return err
@@ -172,7 +172,7 @@ func (e *Clinic) PutWeeklyHours(ctx context.Context, actor record.Actor, special
 	c := ScheduleChange{
 		Actor: actor, Action: "weeklyhours.replaced", Subject: "specialist:" + specialistID, after: hours,
 	}
-	return e.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
+	return cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
 		s, err := StoredSchedule(ctx, tx)
 		if err != nil {
 			return err
@@ -187,8 +187,8 @@ func (e *Clinic) PutWeeklyHours(ctx context.Context, actor record.Actor, special
 
 // DryRunWeeklyHours lists the slots of one type that these hours would give a specialist, changing nothing. Live holds
 // are left out of account. store.ErrNotFound, *ValidationError.
-func (e *Clinic) DryRunWeeklyHours(ctx context.Context, specialistID, appointmentTypeID string, hours []store.WeeklyWindow, from, to store.Date) ([]availability.Slot, error) {
-	s := e.Current()
+func (cl *Clinic) DryRunWeeklyHours(ctx context.Context, specialistID, appointmentTypeID string, hours []store.WeeklyWindow, from, to store.Date) ([]availability.Slot, error) {
+	s := cl.Current()
 	p := s.SpecialistByID[specialistID]
 	t := s.Types[appointmentTypeID]
 	if p == nil || t == nil {
@@ -207,7 +207,7 @@ func (e *Clinic) DryRunWeeklyHours(ctx context.Context, specialistID, appointmen
 	}
 	begin, end := availability.StartOfDay(calendar.Zone(), from), availability.StartOfDay(calendar.Zone(), to)
 	first, last := availability.Around(&openedType, begin, end)
-	taken, err := e.store.Taken(ctx, []string{specialistID}, first, last)
+	taken, err := cl.store.Taken(ctx, []string{specialistID}, first, last)
 	if err != nil {
 		return nil, err
 	}

@@ -39,18 +39,18 @@ func (c *queueClock) stepped(now, wall time.Time) time.Duration {
 }
 
 // wall is what the wall clock shows.
-func (e *Outbound) wall() time.Time {
-	if e.Options.Wall != nil {
-		return e.Options.Wall()
+func (out *Outbound) wall() time.Time {
+	if out.Options.Wall != nil {
+		return out.Options.Wall()
 	}
 	return time.Now()
 }
 
 // Now is what the wall clock shows, as it is stored.
-func (e *Outbound) now() time.Time { return e.wall().UTC().Truncate(time.Millisecond) }
+func (out *Outbound) now() time.Time { return out.wall().UTC().Truncate(time.Millisecond) }
 
 // watchClock looks at the clock until ctx ends.
-func (e *Outbound) watchClock(ctx context.Context) {
+func (out *Outbound) watchClock(ctx context.Context) {
 	tick := time.NewTicker(clockEvery)
 	defer tick.Stop()
 	for {
@@ -58,45 +58,45 @@ func (e *Outbound) watchClock(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			e.heedClock(ctx)
+			out.heedClock(ctx)
 		}
 	}
 }
 
 // heedClock plans what waits anew if the clock was set.
-func (e *Outbound) heedClock(ctx context.Context) {
-	e.clock.mu.Lock()
-	defer e.clock.mu.Unlock()
-	step := e.clock.stepped(time.Now(), e.wall())
+func (out *Outbound) heedClock(ctx context.Context) {
+	out.clock.mu.Lock()
+	defer out.clock.mu.Unlock()
+	step := out.clock.stepped(time.Now(), out.wall())
 	if step == 0 {
 		return
 	}
-	e.log.Warn("the clock was set; what waits in the queue is planned anew", "by", step.Round(time.Millisecond))
-	if err := e.shiftWaits(ctx, step); err != nil && ctx.Err() == nil {
-		e.queueFailed("some operations wait for an instant of the clock as it was before", err)
+	out.log.Warn("the clock was set; what waits in the queue is planned anew", "by", step.Round(time.Millisecond))
+	if err := out.shiftWaits(ctx, step); err != nil && ctx.Err() == nil {
+		out.queueFailed("some operations wait for an instant of the clock as it was before", err)
 	}
-	e.ringLanes()
+	out.ringLanes()
 }
 
 // shiftWaits moves the end of every wait by what the clock was set by.
-func (e *Outbound) shiftWaits(ctx context.Context, by time.Duration) error {
-	before := e.now().Add(-by)
+func (out *Outbound) shiftWaits(ctx context.Context, by time.Duration) error {
+	before := out.now().Add(-by)
 	for after := ""; ; {
-		list, err := e.Queue.Operations(ctx, store.OperationFilter{Status: store.OperationPending, After: after, Limit: 500})
+		list, err := out.Queue.Operations(ctx, store.OperationFilter{Status: store.OperationPending, After: after, Limit: 500})
 		if err != nil {
 			return err
 		}
 		for _, op := range list {
 			after = op.ID
 			due := !op.NextAttemptAt.After(before)
-			if this, _ := e.Outbox.Held(op.ID, ""); this || by > 0 && due || onTheDay(&op) {
+			if this, _ := out.Outbox.Claimed(op.ID, ""); this || by > 0 && due || onTheDay(&op) {
 				continue
 			}
 			op.NextAttemptAt = op.NextAttemptAt.Add(by)
 			if !op.AttemptedAt.IsZero() {
 				op.AttemptedAt = op.AttemptedAt.Add(by) // a quarantine counts from it after a restart
 			}
-			if err := e.Queue.Change(ctx, op, "changed", "the clock was set"); err != nil {
+			if err := out.Queue.Change(ctx, op, "changed", "the clock was set"); err != nil {
 				return err
 			}
 		}

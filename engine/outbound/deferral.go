@@ -95,12 +95,12 @@ func (p *posting) end(address string) {
 
 // behindNotice says until when a mail or a webhook stands behind an earlier one of the same appointment to the same
 // receiver: what was decided first is told first.
-func (e *Outbound) behindNotice(ctx context.Context, op *store.Operation) (time.Time, bool) {
+func (out *Outbound) behindNotice(ctx context.Context, op *store.Operation) (time.Time, bool) {
 	if op.AppointmentID == "" {
 		return time.Time{}, false
 	}
-	now, to := e.now(), receiverOf(op)
-	list, err := e.Queue.Operations(ctx, store.OperationFilter{AppointmentID: op.AppointmentID, Limit: 500})
+	now, to := out.now(), receiverOf(op)
+	list, err := out.Queue.Operations(ctx, store.OperationFilter{AppointmentID: op.AppointmentID, Limit: 500})
 	if err != nil {
 		return now.Add(10 * time.Second), true
 	}

@@ -82,12 +82,12 @@ func (d *direct) leave() bool {
 }
 
 // TryNow lets Run try a promised booking at once and says what came of it in time.
-func (e *Outbound) TryNow(op store.Operation, deadline time.Time) Attempted {
+func (out *Outbound) TryNow(op store.Operation, deadline time.Time) Attempted {
 	d := &direct{op: op, deadline: deadline, reply: make(chan Attempted, 1), queued: make(chan struct{})}
 	timer := time.NewTimer(time.Until(deadline))
 	defer timer.Stop()
 	select {
-	case e.directs <- d:
+	case out.directs <- d:
 		select {
 		case r := <-d.reply:
 			return r
@@ -97,23 +97,23 @@ func (e *Outbound) TryNow(op store.Operation, deadline time.Time) Attempted {
 			return <-d.reply
 		}
 	case <-timer.C: // nothing runs that could try
-		e.Outbox.LetGo(op.ID)
+		out.Outbox.Release(op.ID)
 	}
 	const detail = "no answer in time"
-	e.heedClock(context.Background())
+	out.heedClock(context.Background())
 	op.Status, op.LastError = store.OperationPending, detail
-	op.NextAttemptAt = e.now().Add(e.Options.Outbound.Quarantine)
-	e.keep(context.Background(), op, "added")
+	op.NextAttemptAt = out.now().Add(out.Options.Limits.Quarantine)
+	out.keep(context.Background(), op, "added")
 	close(d.queued)
 	return Attempted{End: unknown, ErrorType: ErrorUnknownQueued, Detail: detail, Attempts: 1}
 }
 
 // runDirects makes the attempts that callers wait for, until ctx ends and all of them have.
-func (e *Outbound) runDirects(ctx context.Context) {
+func (out *Outbound) runDirects(ctx context.Context) {
 	select {
 	case <-ctx.Done():
 		return
-	case <-e.queueReady: // and the pacer knows of the last write before the start
+	case <-out.queueReady: // and the pacer knows of the last write before the start
 	}
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -121,79 +121,79 @@ func (e *Outbound) runDirects(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case d := <-e.directs:
+		case d := <-out.directs:
 			all.Go(func() {
-				defer e.Outbox.LetGo(d.op.ID)
-				d.reply <- e.tryDirect(ctx, d)
+				defer out.Outbox.Release(d.op.ID)
+				d.reply <- out.tryDirect(ctx, d)
 			})
 		}
 	}
 }
 
 // tryDirect makes the attempt and records what came of it.
-func (e *Outbound) tryDirect(ctx context.Context, d *direct) Attempted {
+func (out *Outbound) tryDirect(ctx context.Context, d *direct) Attempted {
 	op, r, o := d.op, Attempted{}, outcome{}
 	p := payloadOf(&op)
-	a, err := e.store.Appointment(ctx, op.AppointmentID)
+	a, err := out.store.Appointment(ctx, op.AppointmentID)
 	if err != nil {
 		o, r.ErrorType = outcome{end: unknown, detail: "the database could not be read"}, ErrorUnknownQueued
 	} else {
-		o = e.sendDirect(ctx, d, &op, &p, &a, &r)
+		o = out.sendDirect(ctx, d, &op, &p, &a, &r)
 	}
 	waiting := d.decide()
 	r.End, r.Guid, r.Detail = o.end, o.result, o.detail
 	switch {
 	case o.end == Refused && waiting:
-		if e.cancelFence(ctx, &a, op.ID, o.detail) {
+		if out.cancelFence(ctx, &a, op.ID, o.detail) {
 			return r
 		}
-		o.end, r.End = again, again
+		o.end, r.End = retryable, retryable
 	case o.end == Delivered && r.Guid == doneWithoutName:
 		r.Guid = ""
-	case o.end == later && p.Written:
+	case o.end == deferred && p.Written:
 		r.End = Delivered // which GUID it has is found out by the queue
 	}
-	if o.end == away {
-		op.NextAttemptAt = e.now().Add(e.Options.Outbound.Backoff)
+	if o.end == unreachable {
+		op.NextAttemptAt = out.now().Add(out.Options.Limits.Backoff)
 	}
-	op, c := e.conclude(ctx, op, o)
+	op, c := out.conclude(ctx, op, o)
 	if op.Status == store.OperationCompleted && c != nil {
-		e.noteNow(ctx, d, c, &r)
-		e.HandOver(c.Calls...)
+		out.noteNow(ctx, d, c, &r)
+		out.HandOver(c.Calls...)
 	}
 	return r
 }
 
 // sendDirect asks, waits for its turn and writes; on a rate limit it writes once more after the retry delay.
-func (e *Outbound) sendDirect(ctx context.Context, d *direct, op *store.Operation, p *upstreamPayload, a *store.Appointment, r *Attempted) outcome {
+func (out *Outbound) sendDirect(ctx context.Context, d *direct, op *store.Operation, p *upstreamPayload, a *store.Appointment, r *Attempted) outcome {
 	r.ErrorType = ErrorRateLimitedQueued
-	op.Unknown, op.NextAttemptAt = false, e.now() // nothing has been sent so far
+	op.Unknown, op.NextAttemptAt = false, out.now() // nothing has been sent so far
 	bound := min(probeBound, time.Until(d.deadline))
 	probe, cancel := context.WithTimeout(ctx, bound)
-	o, there := e.isThere(probe, bound)
+	o, there := out.isThere(probe, bound)
 	cancel()
 	if !there {
 		r.ErrorType = errorUnreachableQueued
 		return o
 	}
 	began := time.Now()
-	err := e.Options.Pacer.Wait(ctx, time.Until(d.deadline)-CallReserve)
+	err := out.Options.Pacer.Wait(ctx, time.Until(d.deadline)-CallReserve)
 	r.Waited = time.Since(began)
 	var line *upstream.LineError
 	switch {
 	case errors.As(err, &line):
-		return outcome{end: later, at: e.now(), detail: "others were waiting to be written before it"}
+		return outcome{end: deferred, at: out.now(), detail: "others were waiting to be written before it"}
 	case err != nil:
-		return outcome{end: later, at: e.now(), detail: "the server was stopped"}
+		return outcome{end: deferred, at: out.now(), detail: "the server was stopped"}
 	}
-	turn := e.Options.Pacer.Turn()
+	turn := out.Options.Pacer.Turn()
 	for {
 		r.Attempts++
-		op.AttemptedAt = e.now()
-		created, err := e.Options.Upstream.SetAppointment(ctx, p.write(a.UpstreamPatientID, e.clinic.Zone()))
-		if upstream.ClassOf(err) == upstream.RateLimited && r.Attempts == 1 && time.Until(d.deadline) > e.Options.Outbound.RetryDelay+CallReserve {
-			Sleep(ctx, e.Options.Outbound.RetryDelay, nil)
-			if e.Options.Pacer.Again(turn) {
+		op.AttemptedAt = out.now()
+		created, err := out.Options.Upstream.SetAppointment(ctx, p.write(a.UpstreamPatientID, out.clinic.Zone()))
+		if upstream.ClassOf(err) == upstream.RateLimited && r.Attempts == 1 && time.Until(d.deadline) > out.Options.Limits.RetryDelay+CallReserve {
+			Sleep(ctx, out.Options.Limits.RetryDelay, nil)
+			if out.Options.Pacer.Again(turn) {
 				continue
 			}
 		}
@@ -206,12 +206,12 @@ func (e *Outbound) sendDirect(ctx context.Context, d *direct, op *store.Operatio
 		case upstream.Misconfigured:
 			r.ErrorType = errorMisconfiguredQueued
 		}
-		return e.written(ctx, op, p, a, created, err)
+		return out.written(ctx, op, p, a, created, err)
 	}
 }
 
 // noteNow sends the note of a booking that was just written, if there is time; else the queue does.
-func (e *Outbound) noteNow(ctx context.Context, d *direct, c *booking.Change, r *Attempted) {
+func (out *Outbound) noteNow(ctx context.Context, d *direct, c *booking.Change, r *Attempted) {
 	for i, call := range c.Calls {
 		if call.Kind != store.UpstreamComment {
 			continue
@@ -222,13 +222,13 @@ func (e *Outbound) noteNow(ctx context.Context, d *direct, c *booking.Change, r 
 			return
 		}
 		short, cancel := context.WithTimeout(ctx, left)
-		o := e.deliverComment(short, &call.Operation)
+		o := out.deliverComment(short, &call.Operation)
 		cancel()
 		if o.end != Delivered {
 			return
 		}
 		c.Calls = append(c.Calls[:i:i], c.Calls[i+1:]...)
-		e.settle(ctx, call.Operation, o)
+		out.settle(ctx, call.Operation, o)
 		r.NoteAdded, r.NoteResult = true, "added"
 		return
 	}
@@ -236,9 +236,9 @@ func (e *Outbound) noteNow(ctx context.Context, d *direct, c *booking.Change, r 
 
 // cancelFence frees the time of a booking that the upstream refused while its caller waited. It reports false if that
 // could not be written: then the booking is still promised, and its caller must not hear that it never was.
-func (e *Outbound) cancelFence(ctx context.Context, a *store.Appointment, operationID, detail string) bool {
+func (out *Outbound) cancelFence(ctx context.Context, a *store.Appointment, operationID, detail string) bool {
 	ctx = context.WithoutCancel(ctx)
-	_, err := e.booking.ChangeAppointment(ctx, a.ID, 0, booking.Change{Kind: booking.ChangeUpstreamRefused, Actor: "system", Reason: detail, Fence: true},
+	_, err := out.booking.ChangeAppointment(ctx, a.ID, 0, booking.Change{Kind: booking.ChangeUpstreamRefused, Actor: "system", Reason: detail, Fence: true},
 		func(tx store.Tx, a *store.Appointment, now time.Time) (bool, error) {
 			if a.Status == store.Cancelled {
 				return false, tx.Fulfil(ctx, operationID)
@@ -248,7 +248,7 @@ func (e *Outbound) cancelFence(ctx context.Context, a *store.Appointment, operat
 			return true, errors.Join(tx.Fulfil(ctx, operationID), tx.FreeNonces(ctx, a.ID), putDelivery(ctx, tx, &op, deliveryFailed, now))
 		})
 	if err != nil {
-		e.log.Error("a refused booking still keeps its time and goes to the queue", "appointment", a.ID, "error", err)
+		out.log.Error("a refused booking still keeps its time and goes to the queue", "appointment", a.ID, "error", err)
 	}
 	return err == nil
 }

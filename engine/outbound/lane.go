@@ -14,9 +14,9 @@ import (
 // lane works off some kinds of operations, the earliest due first, so that an e-mail never waits behind the upstream's
 // pace. It sleeps until something is due; its cost does not grow with what is waiting.
 type lane struct {
-	kinds []store.OperationKind
-	width int // how many are in delivery at a time
-	bell  bell
+	kinds   []store.OperationKind
+	width   int // how many are in delivery at a time
+	wakeUps wakeUps
 
 	mu sync.Mutex
 	// While the far side is away the lane rests: nothing is taken, and everything keeps its place.
@@ -36,45 +36,45 @@ func newLanes() []*lane {
 }
 
 // prepareOutbound says how each kind of operation is delivered.
-func (e *Outbound) prepareOutbound() {
-	e.Queue, e.queueReady, e.directs = e.Options.Queue, make(chan struct{}), make(chan *direct)
-	e.deliver = make(map[store.OperationKind]delivery)
-	e.asks = upstream.NewPacer(e.Options.Pacer.Spacing())
-	if e.Options.Upstream != nil {
-		write := delivery{attempt: e.deliverWrite, ended: e.upstreamEnded, promisedOn: true}
-		e.deliver[store.UpstreamBook], e.deliver[store.UpstreamReschedule] = write, write
-		e.deliver[store.UpstreamCancel] = delivery{attempt: e.deliverCancel, ended: e.upstreamEnded, promisedOn: true}
-		e.deliver[store.UpstreamComment] = delivery{attempt: e.deliverComment}
+func (out *Outbound) prepareOutbound() {
+	out.Queue, out.queueReady, out.directs = out.Options.Queue, make(chan struct{}), make(chan *direct)
+	out.deliver = make(map[store.OperationKind]delivery)
+	out.asks = upstream.NewPacer(out.Options.Pacer.Spacing())
+	if out.Options.Upstream != nil {
+		write := delivery{attempt: out.deliverWrite, ended: out.upstreamEnded, promisedOn: true}
+		out.deliver[store.UpstreamBook], out.deliver[store.UpstreamReschedule] = write, write
+		out.deliver[store.UpstreamCancel] = delivery{attempt: out.deliverCancel, ended: out.upstreamEnded, promisedOn: true}
+		out.deliver[store.UpstreamComment] = delivery{attempt: out.deliverComment}
 	}
 }
 
 // Work is what keeps outbound calls going: the relay, a worker for each place in a lane, and direct attempts.
-func (e *Outbound) Work() []func(context.Context) {
-	if e.Queue == nil {
+func (out *Outbound) Work() []func(context.Context) {
+	if out.Queue == nil {
 		return nil
 	}
-	work := []func(context.Context){e.relayOperations, e.pruneQueue, e.runDirects, e.watchClock}
+	work := []func(context.Context){out.relayOperations, out.pruneQueue, out.runDirects, out.watchClock}
 	for _, l := range newLanes() {
-		if _, ok := e.deliver[l.kinds[0]]; !ok {
+		if _, ok := out.deliver[l.kinds[0]]; !ok {
 			continue
 		}
-		e.lanes = append(e.lanes, l)
+		out.lanes = append(out.lanes, l)
 		for range l.width {
-			work = append(work, func(ctx context.Context) { e.workLane(ctx, l) })
+			work = append(work, func(ctx context.Context) { out.workLane(ctx, l) })
 		}
 	}
 	return work
 }
 
-func (e *Outbound) ringLanes() {
-	for _, l := range e.lanes {
-		l.bell.ring()
+func (out *Outbound) ringLanes() {
+	for _, l := range out.lanes {
+		l.wakeUps.wake()
 	}
 }
 
 // laneOf is the lane that delivers a kind, or nil.
-func (e *Outbound) laneOf(kind store.OperationKind) *lane {
-	for _, l := range e.lanes {
+func (out *Outbound) laneOf(kind store.OperationKind) *lane {
+	for _, l := range out.lanes {
 		for _, k := range l.kinds {
 			if k == kind {
 				return l
@@ -114,99 +114,99 @@ func (l *lane) wake() (rested bool) {
 }
 
 // wakeFor ends the rest of whatever delivers a kind: a person wants it tried now.
-func (e *Outbound) wakeFor(kind store.OperationKind) {
-	if l := e.laneOf(kind); l != nil {
+func (out *Outbound) wakeFor(kind store.OperationKind) {
+	if l := out.laneOf(kind); l != nil {
 		l.wake()
 	}
 	if kind == store.Webhook {
-		e.hookRests.wakeAll()
+		out.hookRests.wakeAll()
 	}
 }
 
 // workLane delivers what is due, until ctx ends.
-func (e *Outbound) workLane(ctx context.Context, l *lane) {
+func (out *Outbound) workLane(ctx context.Context, l *lane) {
 	select {
-	case <-e.queueReady:
+	case <-out.queueReady:
 	case <-ctx.Done():
 	}
 	for ctx.Err() == nil {
-		rung := l.bell.listen()
-		e.heedClock(ctx)
+		woken := l.wakeUps.listen()
+		out.heedClock(ctx)
 		wait := time.Until(l.resting())
 		if wait <= 0 {
-			wait = -1 // until it is rung
-			due, err := e.Queue.NextDue(ctx, l.kinds...)
+			wait = -1 // until it is woken
+			due, err := out.Queue.NextDue(ctx, l.kinds...)
 			switch {
 			case err == nil:
-				wait = max(0, due.Sub(e.now()))
+				wait = max(0, due.Sub(out.now()))
 			case ctx.Err() == nil && !errors.Is(err, store.ErrNotFound):
-				e.queueFailed("the queue cannot be asked what is due", err)
+				out.queueFailed("the queue cannot be asked what is due", err)
 				wait = relayRetry
 			}
 		}
 		if wait != 0 {
-			Sleep(ctx, wait, rung)
+			Sleep(ctx, wait, woken)
 			continue
 		}
-		if err := e.workOne(ctx, l); err != nil && ctx.Err() == nil {
-			e.queueFailed("an operation was not taken; the next try is soon", err)
+		if err := out.workOne(ctx, l); err != nil && ctx.Err() == nil {
+			out.queueFailed("an operation was not taken; the next try is soon", err)
 			Sleep(ctx, relayRetry, nil)
 		}
 	}
 }
 
 // workOne takes one operation and makes one attempt at it.
-func (e *Outbound) workOne(ctx context.Context, l *lane) error {
-	e.clock.mu.RLock()
-	op, err := e.Queue.Take(ctx, e.now(), l.kinds...)
-	e.clock.mu.RUnlock()
+func (out *Outbound) workOne(ctx context.Context, l *lane) error {
+	out.clock.mu.RLock()
+	op, err := out.Queue.Take(ctx, out.now(), l.kinds...)
+	out.clock.mu.RUnlock()
 	if errors.Is(err, store.ErrNotFound) {
 		return nil // another worker was first
 	}
 	if err != nil {
 		return err
 	}
-	if this, _ := e.Outbox.Held(op.ID, ""); this {
-		e.settle(ctx, op, outcome{end: later, at: e.now().Add(time.Second)})
+	if this, _ := out.Outbox.Claimed(op.ID, ""); this {
+		out.settle(ctx, op, outcome{end: deferred, at: out.now().Add(time.Second)})
 		return nil
 	}
-	known, promised, err := e.FindPromise(ctx, op.ID)
+	known, promised, err := out.FindPromise(ctx, op.ID)
 	switch {
 	case err != nil:
-		e.settle(ctx, op, outcome{end: later, at: e.now().Add(10 * time.Second), detail: unread(ctx)})
+		out.settle(ctx, op, outcome{end: deferred, at: out.now().Add(10 * time.Second), detail: unread(ctx)})
 		return nil
 	case !promised: // its end was recorded, and the process stopped before the queue was told; or it was given up
-		op.Status, op.FinishedAt, op.NextAttemptAt, op.Unknown = store.OperationCompleted, e.now(), time.Time{}, false
-		return e.Queue.Change(ctx, op, "completed", "its end was recorded before")
+		op.Status, op.FinishedAt, op.NextAttemptAt, op.Unknown = store.OperationCompleted, out.now(), time.Time{}, false
+		return out.Queue.Change(ctx, op, "completed", "its end was recorded before")
 	case known.Status.Final():
-		return e.Queue.Change(ctx, known, string(known.Status), "its end was recorded before")
+		return out.Queue.Change(ctx, known, string(known.Status), "its end was recorded before")
 	}
-	o := e.attempt(ctx, &op)
+	o := out.attempt(ctx, &op)
 	switch {
-	case o.end == away, o.end == unknown && e.doubt.Load() > 1: // one write more that nobody knows of would be no use
-		if l.rest(time.Now(), e.Options.Outbound.Backoff) {
-			e.log.Warn("nothing can be delivered for now; what is waiting keeps its place and is tried again", "kind", op.Kind, "reason", o.detail)
+	case o.end == unreachable, o.end == unknown && out.doubt.Load() > 1: // one write more that nobody knows of would be no use
+		if l.rest(time.Now(), out.Options.Limits.Backoff) {
+			out.log.Warn("nothing can be delivered for now; what is waiting keeps its place and is tried again", "kind", op.Kind, "reason", o.detail)
 		}
-	case o.end != later && o.end != needless && o.end != unseen && o.end != unknown: // those have not seen the far side at work
+	case o.end != deferred && o.end != notNeeded && o.end != lookupFailed && o.end != unknown: // those have not seen the far side at work
 		if l.wake() {
-			e.log.Info("deliveries go out again", "kind", op.Kind)
+			out.log.Info("deliveries go out again", "kind", op.Kind)
 		}
 	}
-	e.settle(ctx, op, o)
-	if o.end == away {
-		return e.giveUpLate(ctx, l)
+	out.settle(ctx, op, o)
+	if o.end == unreachable {
+		return out.giveUpLate(ctx, l)
 	}
 	return nil
 }
 
-func (e *Outbound) attempt(ctx context.Context, op *store.Operation) outcome {
+func (out *Outbound) attempt(ctx context.Context, op *store.Operation) outcome {
 	switch {
 	case op.Result != "": // it took effect, and that could not be recorded
 		return outcome{end: Delivered, result: op.Result}
-	case expired(op, e.now()):
+	case expired(op, out.now()):
 		return outcome{end: Refused, detail: tooLateFor(op)}
 	}
-	return e.deliver[op.Kind].attempt(ctx, op)
+	return out.deliver[op.Kind].attempt(ctx, op)
 }
 
 const tooLateDetail = "too late to deliver: the appointment is about to start"
@@ -233,16 +233,16 @@ func tooLateFor(op *store.Operation) string {
 }
 
 // giveUpLate ends what became too late while its lane rests: a lane that works sees it by itself.
-func (e *Outbound) giveUpLate(ctx context.Context, l *lane) error {
+func (out *Outbound) giveUpLate(ctx context.Context, l *lane) error {
 	for after := ""; ; {
-		list, err := e.Queue.Operations(ctx, store.OperationFilter{Status: store.OperationPending, After: after, Limit: 500})
+		list, err := out.Queue.Operations(ctx, store.OperationFilter{Status: store.OperationPending, After: after, Limit: 500})
 		if err != nil {
 			return err
 		}
 		for _, op := range list {
 			after = op.ID
-			if e.laneOf(op.Kind) == l && expired(&op, e.now()) {
-				e.settle(ctx, op, outcome{end: Refused, detail: tooLateFor(&op)})
+			if out.laneOf(op.Kind) == l && expired(&op, out.now()) {
+				out.settle(ctx, op, outcome{end: Refused, detail: tooLateFor(&op)})
 			}
 		}
 		if len(list) < 500 {
@@ -252,7 +252,7 @@ func (e *Outbound) giveUpLate(ctx context.Context, l *lane) error {
 }
 
 // pruneQueue forgets operations that were delivered long ago.
-func (e *Outbound) pruneQueue(ctx context.Context) {
+func (out *Outbound) pruneQueue(ctx context.Context) {
 	tick := time.NewTicker(time.Hour)
 	defer tick.Stop()
 	for {
@@ -260,8 +260,8 @@ func (e *Outbound) pruneQueue(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case now := <-tick.C:
-			if _, err := e.Queue.Prune(ctx, now.Add(-e.Options.Keep)); err != nil && ctx.Err() == nil {
-				e.log.Warn("delivered operations were not forgotten; the next try is in an hour", "error", err)
+			if _, err := out.Queue.Prune(ctx, now.Add(-out.Options.Keep)); err != nil && ctx.Err() == nil {
+				out.log.Warn("delivered operations were not forgotten; the next try is in an hour", "error", err)
 			}
 		}
 	}

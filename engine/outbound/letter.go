@@ -47,7 +47,7 @@ var LettersIn = map[string]*letters{
 		date:     "{weekday}, {day}. {month} {year}", time: "{date}, {start} bis {end} Uhr",
 		subject: map[string]string{
 			mailConfirmation: "Ihr Termin am {day}", mailCancellation: "Abgesagt: Ihr Termin am {day}", mailReschedule: "Neue Zeit: Ihr Termin am {day}",
-			mailReminder: "Erinnerung: Ihr Termin am {day}", mailFailed: "Ihr Termin am {day} konnte nicht eingetragen werden", mailStaff: "Eine Buchung braucht Ihre Aufmerksamkeit: {day}",
+			mailReminder: "Erinnewoken: Ihr Termin am {day}", mailFailed: "Ihr Termin am {day} konnte nicht eingetragen werden", mailStaff: "Eine Buchung braucht Ihre Aufmerksamkeit: {day}",
 		},
 		opening: map[string]string{
 			mailConfirmation: "Ihr Termin ist gebucht.", mailCancellation: "Ihr Termin wurde abgesagt.", mailReschedule: "Ihr Termin hat eine neue Zeit.",
@@ -79,8 +79,8 @@ var LettersIn = map[string]*letters{
 
 // writeMail fills in subject and text, in the clinic's language where we have it. Times are wall clock where the
 // specialist is.
-func (e *Outbound) writeMail(m *notice.Mail, name string, a *store.Appointment, link string) {
-	s := e.clinic.Current()
+func (out *Outbound) writeMail(m *notice.Mail, name string, a *store.Appointment, link string) {
+	s := out.clinic.Current()
 	language, _, _ := strings.Cut(s.Clinic.Locale, "-")
 	words := LettersIn[strings.ToLower(language)]
 	if words == nil {

@@ -18,52 +18,52 @@ import (
 // isThere asks, after a write that nobody knows of, whether anybody is there: a write into a dead line is one more unknown
 // outcome. It asks for what no patient's record can spoil. A caller who cannot wait for a turn within bound does not ask,
 // since somebody has just asked in vain. It reports false with the outcome that follows.
-func (e *Outbound) isThere(ctx context.Context, bound time.Duration) (outcome, bool) {
-	if e.doubt.Load() == 0 {
+func (out *Outbound) isThere(ctx context.Context, bound time.Duration) (outcome, bool) {
+	if out.doubt.Load() == 0 {
 		return outcome{}, true
 	}
 	var line *upstream.LineError
-	switch err := e.asks.Wait(ctx, bound); {
+	switch err := out.asks.Wait(ctx, bound); {
 	case errors.As(err, &line):
-		return outcome{end: away, detail: "the practice system did not answer a moment ago"}, false
+		return outcome{end: unreachable, detail: "the practice system did not answer a moment ago"}, false
 	case err != nil:
-		return e.soon("the server was stopped"), false
-	case e.doubt.Load() == 0:
+		return out.soon("the server was stopped"), false
+	case out.doubt.Load() == 0:
 		return outcome{}, true
 	}
 	now := time.Now()
-	_, _, err := e.Options.Upstream.GetOnlineReservations(ctx, upstream.Openings{From: now, To: now.Add(time.Hour), Zone: e.clinic.Zone()})
+	_, _, err := out.Options.Upstream.GetOnlineReservations(ctx, upstream.Openings{From: now, To: now.Add(time.Hour), Zone: out.clinic.Zone()})
 	switch {
 	case upstream.IsSilent(err):
-		return outcome{end: away, detail: words(err)}, false
+		return outcome{end: unreachable, detail: words(err)}, false
 	case upstream.ClassOf(err) != upstream.Unknown:
-		e.doubt.Store(0)
-	case e.doubt.Load() > 1: // neither writes nor questions have an answer that can be used
-		return outcome{end: away, detail: words(err)}, false
+		out.doubt.Store(0)
+	case out.doubt.Load() > 1: // neither writes nor questions have an answer that can be used
+		return outcome{end: unreachable, detail: words(err)}, false
 	}
 	return outcome{}, true
 }
 
 // mayBeWritten reports whether another process promised op, and this one has not looked yet. Its files may be a copy, or
 // have been put back: what they say of attempts is then not all there was.
-func (e *Outbound) mayBeWritten(op *store.Operation, p *upstreamPayload) bool {
-	return op.CreatedAt.Before(e.started) && p.Checked != e.started.UnixMilli()
+func (out *Outbound) mayBeWritten(op *store.Operation, p *upstreamPayload) bool {
+	return op.CreatedAt.Before(out.started) && p.Checked != out.started.UnixMilli()
 }
 
 // lookUp asks whether the appointment is there. It reports false if it certainly is not; otherwise the outcome is what
 // follows: a question that has no answer puts off this operation and no other.
-func (e *Outbound) lookUp(ctx context.Context, op *store.Operation, p *upstreamPayload, a *store.Appointment) (outcome, bool) {
-	list, err := e.findUpstream(ctx, p, a)
+func (out *Outbound) lookUp(ctx context.Context, op *store.Operation, p *upstreamPayload, a *store.Appointment) (outcome, bool) {
+	list, err := out.findUpstream(ctx, p, a)
 	var answered *upstream.Error
 	if err != nil && !errors.As(err, &answered) {
-		return e.soon(unread(ctx)), true
+		return out.soon(unread(ctx)), true
 	}
 	class := upstream.ClassOf(err)
 	switch {
 	case upstream.IsSilent(err):
-		e.doubt.CompareAndSwap(0, 1)
+		out.doubt.CompareAndSwap(0, 1)
 	case class != upstream.Unknown:
-		e.doubt.Store(0)
+		out.doubt.Store(0)
 	}
 	switch {
 	case err == nil && len(list) == 1:
@@ -72,49 +72,49 @@ func (e *Outbound) lookUp(ctx context.Context, op *store.Operation, p *upstreamP
 		return outcome{end: undecided, detail: "the practice system has the appointment more than once; cancel those that are too many there"}, true
 	case err == nil, upstream.ReasonOf(err) == upstream.PatientUnknown:
 		return outcome{}, false
-	case op.Unknown && tooLate(op, e.now()):
+	case op.Unknown && tooLate(op, out.now()):
 		return outcome{end: undecided, detail: words(err)}, true
 	case class == upstream.NotSent:
-		return outcome{end: away, detail: words(err)}, true
+		return outcome{end: unreachable, detail: words(err)}, true
 	case class == upstream.RateLimited, upstream.IsSilent(err):
-		return e.putOff(op, p, err), true
+		return out.putOff(op, p, err), true
 	}
-	return outcome{end: unseen, detail: words(err)}, true
+	return outcome{end: lookupFailed, detail: words(err)}, true
 }
 
 // putOff tries an operation again later, each time later than before: nobody answered, or asked to be left alone.
-func (e *Outbound) putOff(op *store.Operation, p *upstreamPayload, err error) outcome {
+func (out *Outbound) putOff(op *store.Operation, p *upstreamPayload, err error) outcome {
 	p.Asked++
 	op.Payload = p.json()
-	return outcome{end: later, detail: words(err), at: e.now().Add(store.Backoff(e.Options.Outbound.Backoff, p.Asked))}
+	return outcome{end: deferred, detail: words(err), at: out.now().Add(store.Backoff(out.Options.Limits.Backoff, p.Asked))}
 }
 
 // findWritten finds the GUID of an appointment that is there for certain. Where it cannot be found out, the appointment
 // stays without one.
-func (e *Outbound) findWritten(ctx context.Context, op *store.Operation, p *upstreamPayload, a *store.Appointment) outcome {
-	list, err := e.findUpstream(ctx, p, a)
+func (out *Outbound) findWritten(ctx context.Context, op *store.Operation, p *upstreamPayload, a *store.Appointment) outcome {
+	list, err := out.findUpstream(ctx, p, a)
 	if err == nil && len(list) == 1 {
 		return outcome{end: Delivered, result: list[0].GUID}
 	}
 	if op.Lookups++; op.Lookups >= maxLookups {
 		return outcome{end: Delivered, result: doneWithoutName}
 	}
-	return outcome{end: later, detail: "it was written; under which GUID is still to be found out", at: e.now().Add(store.Backoff(e.Options.Outbound.Backoff, op.Lookups))}
+	return outcome{end: deferred, detail: "it was written; under which GUID is still to be found out", at: out.now().Add(store.Backoff(out.Options.Limits.Backoff, op.Lookups))}
 }
 
 // findUpstream lists what in the patient's list is this appointment. Those that are known to be others' are not:
 // brothers and sisters in one group session share patient, start and column.
-func (e *Outbound) findUpstream(ctx context.Context, p *upstreamPayload, a *store.Appointment) ([]upstream.Appointment, error) {
-	list, err := e.Options.Upstream.GetAppointmentListByPatient(ctx, a.UpstreamPatientID, e.clinic.Zone())
+func (out *Outbound) findUpstream(ctx context.Context, p *upstreamPayload, a *store.Appointment) ([]upstream.Appointment, error) {
+	list, err := out.Options.Upstream.GetAppointmentListByPatient(ctx, a.UpstreamPatientID, out.clinic.Zone())
 	if err != nil {
 		return nil, err
 	}
-	found := p.write(a.UpstreamPatientID, e.clinic.Zone()).Match(list)
+	found := p.write(a.UpstreamPatientID, out.clinic.Zone()).Match(list)
 	if len(found) == 0 {
 		return nil, nil
 	}
 	end := p.Start.Add(time.Duration(p.Minutes) * time.Minute)
-	others, _, err := e.store.Appointments(ctx, store.AppointmentFilter{From: p.Start, To: end, Limit: 500})
+	others, _, err := out.store.Appointments(ctx, store.AppointmentFilter{From: p.Start, To: end, Limit: 500})
 	if err != nil {
 		return nil, err
 	}

@@ -29,12 +29,12 @@ var testLetters = map[string][2]string{
 
 // TestMail sends one message to somebody of the staff at once, past the queue, so that who asked sees what becomes of
 // it. The detail says in words why it failed, and is empty otherwise.
-func (e *Outbound) TestMail(ctx context.Context, to mail.Address) (MailDelivery, string) {
-	mailer := e.Options.Notices.Mailer
+func (out *Outbound) TestMail(ctx context.Context, to mail.Address) (MailDelivery, string) {
+	mailer := out.Options.Notices.Mailer
 	if mailer == nil {
 		return MailNone, ""
 	}
-	clinic := &e.clinic.Schedule().Clinic
+	clinic := &out.clinic.Schedule().Clinic
 	language, _, _ := strings.Cut(clinic.Locale, "-")
 	words, known := testLetters[strings.ToLower(language)]
 	if !known {
@@ -46,7 +46,7 @@ func (e *Outbound) TestMail(ctx context.Context, to mail.Address) (MailDelivery,
 		text = to.Name + ",\n\n" + text
 	}
 	err := mailer.Send(ctx, notice.Mail{
-		ID: e.Outbox.Ids.Next(time.Now()), To: to.Address, ToName: to.Name, From: e.sender(), ReplyTo: clinic.Email, Subject: name.Replace(words[0]), Text: text,
+		ID: out.Outbox.Ids.Next(time.Now()), To: to.Address, ToName: to.Name, From: out.sender(), ReplyTo: clinic.Email, Subject: name.Replace(words[0]), Text: text,
 	})
 	switch {
 	case err != nil:

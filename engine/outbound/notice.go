@@ -51,26 +51,26 @@ type hookPayload struct {
 }
 
 // prepareNotices says how mail and webhooks are delivered and what promises them.
-func (e *Outbound) prepareNotices() {
-	if e.Queue == nil {
+func (out *Outbound) prepareNotices() {
+	if out.Queue == nil {
 		return
 	}
-	if e.Options.Notices.Mailer != nil {
-		e.deliver[store.Email] = delivery{attempt: e.deliverMail}
-		e.notices = append(e.notices, e.mailCalls)
+	if out.Options.Notices.Mailer != nil {
+		out.deliver[store.Email] = delivery{attempt: out.deliverMail}
+		out.notices = append(out.notices, out.mailCalls)
 	}
-	if e.Options.Notices.Hooks != nil {
-		e.deliver[store.Webhook] = delivery{attempt: e.deliverHook}
-		e.notices = append(e.notices, e.hookCalls)
+	if out.Options.Notices.Hooks != nil {
+		out.deliver[store.Webhook] = delivery{attempt: out.deliverHook}
+		out.notices = append(out.notices, out.hookCalls)
 	}
 }
 
 // mailCalls are the mails that a change promises.
-func (e *Outbound) mailCalls(c *booking.Change) []booking.Promise {
+func (out *Outbound) mailCalls(c *booking.Change) []booking.Promise {
 	var calls []booking.Promise
 	add := func(name string, due time.Time) {
-		op := e.newOperation(store.Email, c.After, c.At)
-		op.NextAttemptAt, op.Deadline = due, earlier(c.After.SlotEnd, due.Add(e.Options.Outbound.NoticeAge))
+		op := out.newOperation(store.Email, c.After, c.At)
+		op.NextAttemptAt, op.Deadline = due, earlier(c.After.SlotEnd, due.Add(out.Options.Limits.NoticeAge))
 		op.Payload, _ = json.Marshal(mailPayload{name}) // a string cannot fail
 		calls = append(calls, booking.Promise{Operation: op, Notice: name})
 	}
@@ -94,7 +94,7 @@ func (e *Outbound) mailCalls(c *booking.Change) []booking.Promise {
 		add(mailCancellation, c.At)
 		return calls
 	}
-	if lead := time.Duration(e.clinic.Settings().ReminderHours) * time.Hour; lead > 0 {
+	if lead := time.Duration(out.clinic.Settings().ReminderHours) * time.Hour; lead > 0 {
 		if due := c.After.SlotStart.Add(-lead); due.After(c.At.Add(time.Hour)) {
 			add(mailReminder, due)
 			calls[len(calls)-1].Deadline = c.After.SlotStart
@@ -104,76 +104,76 @@ func (e *Outbound) mailCalls(c *booking.Change) []booking.Promise {
 }
 
 // deliverMail writes one mail from what its appointment is now, and sends it.
-func (e *Outbound) deliverMail(ctx context.Context, op *store.Operation) outcome {
+func (out *Outbound) deliverMail(ctx context.Context, op *store.Operation) outcome {
 	var p mailPayload
 	if err := json.Unmarshal(op.Payload, &p); err != nil {
 		return outcome{end: Refused, detail: "the operation cannot be read"}
 	}
-	a, err := e.store.Appointment(ctx, op.AppointmentID)
+	a, err := out.store.Appointment(ctx, op.AppointmentID)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return outcome{end: needless, detail: "the appointment is gone"}
+		return outcome{end: notNeeded, detail: "the appointment is gone"}
 	case err != nil:
-		return outcome{end: again, detail: unread(ctx)}
+		return outcome{end: retryable, detail: unread(ctx)}
 	}
-	if at, behind := e.behindNotice(ctx, op); behind {
-		return outcome{end: later, at: at, detail: op.LastError}
+	if at, behind := out.behindNotice(ctx, op); behind {
+		return outcome{end: deferred, at: at, detail: op.LastError}
 	}
-	clinic := &e.clinic.Schedule().Clinic
-	m := notice.Mail{ID: op.ID, To: a.Patient.Email, ToName: record.Greetable(a.Patient.Name), ReplyTo: clinic.Email, From: e.sender()}
+	clinic := &out.clinic.Schedule().Clinic
+	m := notice.Mail{ID: op.ID, To: a.Patient.Email, ToName: record.Greetable(a.Patient.Name), ReplyTo: clinic.Email, From: out.sender()}
 	confirmed := a.Status == store.Confirmed
 	switch {
 	case p.Notice == mailStaff:
 		if clinic.Email == "" {
-			return outcome{end: needless, detail: "the clinic has no e-mail address in its settings; the queue page shows it"}
+			return outcome{end: notNeeded, detail: "the clinic has no e-mail address in its settings; the queue page shows it"}
 		}
 		m.To, m.ToName = clinic.Email, clinic.Name
 	case a.Patient.Email == "":
-		return outcome{end: needless, detail: "the patient has no e-mail address any more"}
+		return outcome{end: notNeeded, detail: "the patient has no e-mail address any more"}
 	case p.Notice == mailReminder && (!confirmed || !a.SlotStart.Equal(op.StartTime)):
-		return outcome{end: needless, detail: "the appointment was moved or cancelled"}
+		return outcome{end: notNeeded, detail: "the appointment was moved or cancelled"}
 	case p.Notice != mailCancellation && !confirmed:
-		return outcome{end: needless, detail: "the appointment was cancelled"}
+		return outcome{end: notNeeded, detail: "the appointment was cancelled"}
 	}
 	link := ""
-	if base := e.Options.Notices.BaseURL; base != "" {
-		link = base + "/manage#" + e.booking.ManageToken(&a)
+	if base := out.Options.Notices.BaseURL; base != "" {
+		link = base + "/manage#" + out.booking.ManageToken(&a)
 	}
-	e.writeMail(&m, p.Notice, &a, link)
+	out.writeMail(&m, p.Notice, &a, link)
 	if p.Notice != mailStaff && p.Notice != mailFailed {
-		m.Calendar = e.booking.CalendarFile(&a, link)
+		m.Calendar = out.booking.CalendarFile(&a, link)
 	}
-	switch err := e.Options.Notices.Mailer.Send(ctx, m); {
-	case err == nil && e.Options.Notices.Mailer.ToFiles():
-		e.dropErasedMail(ctx, op.ID, &a)
+	switch err := out.Options.Notices.Mailer.Send(ctx, m); {
+	case err == nil && out.Options.Notices.Mailer.ToFiles():
+		out.dropErasedMail(ctx, op.ID, &a)
 		return outcome{end: Delivered, result: op.ID, detail: "written to a file, because no mail server is configured"}
 	case err == nil:
 		return outcome{end: Delivered, result: op.ID}
 	case notice.IsPermanent(err):
 		return outcome{end: Refused, detail: err.Error()}
 	case notice.IsUnreachable(err):
-		return outcome{end: away, detail: err.Error()}
+		return outcome{end: unreachable, detail: err.Error()}
 	default:
-		return outcome{end: again, detail: err.Error()}
+		return outcome{end: retryable, detail: err.Error()}
 	}
 }
 
 // SendsMail reports whether a mail server is set, so that patients get mail and not only the disk.
-func (e *Outbound) SendsMail() bool {
-	mailer := e.Options.Notices.Mailer
+func (out *Outbound) SendsMail() bool {
+	mailer := out.Options.Notices.Mailer
 	return mailer != nil && !mailer.ToFiles()
 }
 
 // MailSent reports whether a mail server has taken the mail that tells a patient when the appointment is: the one of its
 // booking, or of its last move. A mail that is only a file was not sent, and a move that nobody was told of has none. It is
 // a courtesy, so it is false where the deliveries cannot be read.
-func (e *Outbound) MailSent(ctx context.Context, a *store.Appointment) bool {
-	if !e.SendsMail() || a.Patient.Email == "" || a.Status != store.Confirmed {
+func (out *Outbound) MailSent(ctx context.Context, a *store.Appointment) bool {
+	if !out.SendsMail() || a.Patient.Email == "" || a.Status != store.Confirmed {
 		return false
 	}
-	list, err := e.store.Deliveries(ctx, a.ID)
+	list, err := out.store.Deliveries(ctx, a.ID)
 	if err != nil {
-		e.log.Debug("the deliveries of an appointment were not read", "appointment", a.ID, "error", err)
+		out.log.Debug("the deliveries of an appointment were not read", "appointment", a.ID, "error", err)
 	}
 	moves, sent := int64(0), false
 	for _, d := range list {
@@ -189,9 +189,9 @@ func (e *Outbound) MailSent(ctx context.Context, a *store.Appointment) bool {
 }
 
 // sender is who mail comes from.
-func (e *Outbound) sender() mail.Address {
-	clinic := &e.clinic.Schedule().Clinic
-	from := mail.Address{Name: clinic.Name, Address: e.Options.Notices.From}
+func (out *Outbound) sender() mail.Address {
+	clinic := &out.clinic.Schedule().Clinic
+	from := mail.Address{Name: clinic.Name, Address: out.Options.Notices.From}
 	if parsed, err := mail.ParseAddress(from.Address); err == nil {
 		from.Address = parsed.Address
 		if parsed.Name != "" {
@@ -228,7 +228,7 @@ type hookData struct {
 }
 
 // hookCalls are the webhooks that a change promises.
-func (e *Outbound) hookCalls(c *booking.Change) []booking.Promise {
+func (out *Outbound) hookCalls(c *booking.Change) []booking.Promise {
 	var events []string
 	switch c.Kind {
 	case booking.ChangeUpstreamDone, booking.ChangeUpstreamFailed, booking.ChangeUpstreamReview:
@@ -237,7 +237,7 @@ func (e *Outbound) hookCalls(c *booking.Change) []booking.Promise {
 	if kind, ok := c.Told(); ok {
 		events = append(events, "appointment."+kind)
 	}
-	endpoints := e.clinic.Settings().Webhooks
+	endpoints := out.clinic.Settings().Webhooks
 	if len(events) == 0 || len(endpoints) == 0 {
 		return nil
 	}
@@ -256,8 +256,8 @@ func (e *Outbound) hookCalls(c *booking.Change) []booking.Promise {
 			if !to.Active || len(to.Events) > 0 && !slices.Contains(to.Events, event) {
 				continue
 			}
-			op := e.newOperation(store.Webhook, c.After, c.At)
-			op.Deadline = c.At.Add(e.Options.Outbound.NoticeAge)
+			op := out.newOperation(store.Webhook, c.After, c.At)
+			op.Deadline = c.At.Add(out.Options.Limits.NoticeAge)
 			op.Payload, _ = json.Marshal(hookPayload{to.ID, body})
 			calls = append(calls, booking.Promise{Operation: op, Notice: event})
 		}
@@ -266,47 +266,47 @@ func (e *Outbound) hookCalls(c *booking.Change) []booking.Promise {
 }
 
 // deliverHook posts one webhook, to where its endpoint is now.
-func (e *Outbound) deliverHook(ctx context.Context, op *store.Operation) outcome {
+func (out *Outbound) deliverHook(ctx context.Context, op *store.Operation) outcome {
 	var p hookPayload
 	if err := json.Unmarshal(op.Payload, &p); err != nil {
 		return outcome{end: Refused, detail: "the operation cannot be read"}
 	}
-	endpoints := e.clinic.Settings().Webhooks
+	endpoints := out.clinic.Settings().Webhooks
 	i := slices.IndexFunc(endpoints, func(w clinic.WebhookEndpoint) bool { return w.ID == p.EndpointID })
 	if i < 0 || !endpoints[i].Active {
-		return outcome{end: needless, detail: "the webhook was removed or switched off"}
+		return outcome{end: notNeeded, detail: "the webhook was removed or switched off"}
 	}
 	url := endpoints[i].URL
-	if wait := e.hookRests.left(url, time.Now()); wait > 0 {
-		return outcome{end: later, at: e.now().Add(wait), detail: op.LastError}
+	if wait := out.hookRests.left(url, time.Now()); wait > 0 {
+		return outcome{end: deferred, at: out.now().Add(wait), detail: op.LastError}
 	}
-	if at, behind := e.behindNotice(ctx, op); behind {
-		return outcome{end: later, at: at, detail: op.LastError}
+	if at, behind := out.behindNotice(ctx, op); behind {
+		return outcome{end: deferred, at: at, detail: op.LastError}
 	}
-	if wait := e.posting.begin(url); wait > 0 {
-		return outcome{end: later, at: e.now().Add(wait), detail: op.LastError}
+	if wait := out.posting.begin(url); wait > 0 {
+		return outcome{end: deferred, at: out.now().Add(wait), detail: op.LastError}
 	}
-	defer e.posting.end(url)
-	err := e.Options.Notices.Hooks.Post(ctx, url, endpoints[i].Secret, op.ID, e.now(), p.Body)
+	defer out.posting.end(url)
+	err := out.Options.Notices.Hooks.Post(ctx, url, endpoints[i].Secret, op.ID, out.now(), p.Body)
 	if notice.IsUnreachable(err) {
-		wait := e.hookRests.rest(url, time.Now(), e.Options.Outbound.Backoff)
-		return outcome{end: later, at: e.now().Add(wait), detail: err.Error()}
+		wait := out.hookRests.rest(url, time.Now(), out.Options.Limits.Backoff)
+		return outcome{end: deferred, at: out.now().Add(wait), detail: err.Error()}
 	}
-	e.hookRests.wake(url)
+	out.hookRests.wake(url)
 	switch {
 	case err == nil:
 		return outcome{end: Delivered, result: op.ID}
 	case notice.IsPermanent(err):
 		return outcome{end: Refused, detail: err.Error()}
 	default:
-		return outcome{end: again, detail: err.Error()}
+		return outcome{end: retryable, detail: err.Error()}
 	}
 }
 
 // dropErasedMail deletes the file of a mail whose person was erased while it was written: the erasure came before the file.
-func (e *Outbound) dropErasedMail(ctx context.Context, operationID string, written *store.Appointment) {
-	now, err := e.store.Appointment(context.WithoutCancel(ctx), written.ID)
+func (out *Outbound) dropErasedMail(ctx context.Context, operationID string, written *store.Appointment) {
+	now, err := out.store.Appointment(context.WithoutCancel(ctx), written.ID)
 	if err == nil && now.Patient == (store.Patient{}) && written.Patient != now.Patient {
-		e.Options.Notices.Mailer.Remove([]string{operationID}, "")
+		out.Options.Notices.Mailer.Remove([]string{operationID}, "")
 	}
 }

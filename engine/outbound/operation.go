@@ -15,8 +15,8 @@ import (
 // One attempt has an ending; advance says what it makes of the operation. Only an ending that is certain may lead to a
 // repeat: after an unknown one the operation waits until nothing can be in flight any more, and then asks.
 
-// OutboundOptions are the times and limits of outbound calls; the zero value of each is its default.
-type OutboundOptions struct {
+// Limits are the times and limits of outbound calls; the zero value of each is its default.
+type Limits struct {
 	RetryDelay  time.Duration // before the one quick retry while an agent waits; default 5 s
 	Quarantine  time.Duration // how long a write of unknown outcome is left alone before it is looked up; default 90 s
 	Backoff     time.Duration // the base of store.Backoff; default 10 s
@@ -24,7 +24,7 @@ type OutboundOptions struct {
 	NoticeAge   time.Duration // how old a mail or a webhook may become before it is given up; default 24 h
 }
 
-func (o OutboundOptions) WithDefaults() OutboundOptions {
+func (o Limits) WithDefaults() Limits {
 	for _, d := range []struct {
 		to    *time.Duration
 		value time.Duration
@@ -43,15 +43,15 @@ func (o OutboundOptions) WithDefaults() OutboundOptions {
 type ending int
 
 const (
-	Delivered ending = iota // it took effect
-	needless                // nothing is left to be done
-	Refused                 // it certainly did not, and the same call never will
-	again                   // it certainly did not, and may another time
-	unknown                 // nobody knows
-	unseen                  // it was to be found out what became of an unknown one, and that failed
-	undecided               // only a person can find it out
-	away                    // the far side is not there: nothing was sent, and the others of the lane need not try
-	later                   // it is not its turn yet; see outcome.at
+	Delivered    ending = iota // it took effect
+	notNeeded                  // nothing is left to be done
+	Refused                    // it certainly did not, and the same call never will
+	retryable                  // it certainly did not, and may another time
+	unknown                    // nobody knows
+	lookupFailed               // it was to be found out what became of an unknown one, and that failed
+	undecided                  // only a person can find it out
+	unreachable                // the far side is not there: nothing was sent, and the others of the lane need not try
+	deferred                   // it is not its turn yet; see outcome.at
 )
 
 // maxLookups is how often an unknown outcome is looked up in vain before a person has to.
@@ -78,8 +78,8 @@ type delivery struct {
 
 // advance is the state machine of an operation: what an outcome makes of one that is being processed, and the line for
 // its story.
-func advance(op store.Operation, o outcome, now time.Time, rules OutboundOptions) (store.Operation, string) {
-	if o.detail != "" || o.end == Delivered || o.end == needless {
+func advance(op store.Operation, o outcome, now time.Time, rules Limits) (store.Operation, string) {
+	if o.detail != "" || o.end == Delivered || o.end == notNeeded {
 		op.LastError = o.detail
 	}
 	pending := func(at time.Time) {
@@ -92,7 +92,7 @@ func advance(op store.Operation, o outcome, now time.Time, rules OutboundOptions
 		op.Status, op.FinishedAt, op.NextAttemptAt = status, now, time.Time{}
 	}
 	switch o.end {
-	case Delivered, needless:
+	case Delivered, notNeeded:
 		final(store.OperationCompleted)
 		op.Unknown, op.NeedsReview = false, false
 		if o.end == Delivered {
@@ -103,7 +103,7 @@ func advance(op store.Operation, o outcome, now time.Time, rules OutboundOptions
 		final(store.OperationFailed)
 		op.Unknown = false
 		return op, "failed"
-	case again:
+	case retryable:
 		op.Unknown = false
 		if op.Attempts >= op.MaxAttempts {
 			final(store.OperationFailed)
@@ -113,7 +113,7 @@ func advance(op store.Operation, o outcome, now time.Time, rules OutboundOptions
 	case unknown:
 		op.Unknown = true
 		op.Status, op.NextAttemptAt = store.OperationPending, now.Add(rules.Quarantine)
-	case unseen:
+	case lookupFailed:
 		op.Lookups++
 		op.Attempts = max(0, op.Attempts-1)
 		if op.Lookups >= maxLookups {
@@ -126,10 +126,10 @@ func advance(op store.Operation, o outcome, now time.Time, rules OutboundOptions
 		final(store.OperationFailed)
 		op.NeedsReview = true
 		return op, "failed"
-	case away:
+	case unreachable:
 		op.Attempts = max(0, op.Attempts-1)
 		op.Status = store.OperationPending // due when it was: the first one is tried first when the far side is back
-	case later:
+	case deferred:
 		op.Attempts = max(0, op.Attempts-1)
 		pending(o.at)
 	}
@@ -150,42 +150,42 @@ func deliveryState(op *store.Operation) string {
 }
 
 // settle makes an outcome durable and hands over what follows from it.
-func (e *Outbound) settle(ctx context.Context, op store.Operation, o outcome) {
-	if _, c := e.conclude(ctx, op, o); c != nil {
-		e.HandOver(c.Calls...)
+func (out *Outbound) settle(ctx context.Context, op store.Operation, o outcome) {
+	if _, c := out.conclude(ctx, op, o); c != nil {
+		out.HandOver(c.Calls...)
 	}
 }
 
 // conclude makes an outcome durable: in the database first, with what it means to the appointment, then in the queue. It
 // returns the operation as it is afterwards, and the change that was made, whose calls are the caller's to hand over.
-func (e *Outbound) conclude(ctx context.Context, op store.Operation, o outcome) (store.Operation, *booking.Change) {
+func (out *Outbound) conclude(ctx context.Context, op store.Operation, o outcome) (store.Operation, *booking.Change) {
 	ctx = context.WithoutCancel(ctx)
-	e.heedClock(ctx) // before the next wait is counted from now
-	now := e.now()
+	out.heedClock(ctx) // before the next wait is counted from now
+	now := out.now()
 	before := op
-	op, event := advance(op, o, now, e.Options.Outbound)
+	op, event := advance(op, o, now, out.Options.Limits)
 	var c *booking.Change
 	if op.Status.Final() {
-		err := e.store.Write(ctx, func(tx store.Tx) error {
+		err := out.store.Write(ctx, func(tx store.Tx) error {
 			var err error
-			c, err = e.end(ctx, tx, &op, o.end, now)
+			c, err = out.end(ctx, tx, &op, o.end, now)
 			return err
 		})
 		if err != nil {
-			e.log.Error("the end of an operation was not recorded; it is tried again", "operation", op.ID, "kind", op.Kind, "error", err)
+			out.log.Error("the end of an operation was not recorded; it is tried again", "operation", op.ID, "kind", op.Kind, "error", err)
 			op, event, c = unrecorded(before, op, now), "retried", nil
 		} else if op.Status == store.OperationFailed {
-			e.log.Warn("an operation failed for good", "operation", op.ID, "kind", op.Kind, "appointment", op.AppointmentID,
+			out.log.Warn("an operation failed for good", "operation", op.ID, "kind", op.Kind, "appointment", op.AppointmentID,
 				"needs_review", op.NeedsReview, "attempts", op.Attempts, "reason", op.LastError)
 		}
 	}
-	e.keep(ctx, op, event)
+	out.keep(ctx, op, event)
 	return op, c
 }
 
 // end records the end of an operation in tx.
-func (e *Outbound) end(ctx context.Context, tx store.Tx, op *store.Operation, how ending, now time.Time) (*booking.Change, error) {
-	kind := e.deliver[op.Kind]
+func (out *Outbound) end(ctx context.Context, tx store.Tx, op *store.Operation, how ending, now time.Time) (*booking.Change, error) {
+	kind := out.deliver[op.Kind]
 	if err := tx.Fulfil(ctx, op.ID); err != nil {
 		return nil, err
 	}
@@ -195,7 +195,7 @@ func (e *Outbound) end(ctx context.Context, tx store.Tx, op *store.Operation, ho
 		}
 	}
 	state := deliveryState(op)
-	if how == needless {
+	if how == notNeeded {
 		state = deliveryNotNeeded
 	}
 	if err := putDelivery(ctx, tx, op, state, now); err != nil {
@@ -209,7 +209,7 @@ func (e *Outbound) end(ctx context.Context, tx store.Tx, op *store.Operation, ho
 		return nil, err
 	}
 	c.At = now
-	return c, e.booking.Record(ctx, tx, c)
+	return c, out.booking.Record(ctx, tx, c)
 }
 
 // putDelivery says beside the appointment how far its operation is.
@@ -247,17 +247,17 @@ func unrecorded(before, ended store.Operation, now time.Time) store.Operation {
 const doneWithoutName = "done"
 
 // keep stores an operation in the queue. One that is finished and was never in it does not get there.
-func (e *Outbound) keep(ctx context.Context, op store.Operation, event string) {
-	err := e.Queue.Change(ctx, op, event, op.LastError)
+func (out *Outbound) keep(ctx context.Context, op store.Operation, event string) {
+	err := out.Queue.Change(ctx, op, event, op.LastError)
 	if errors.Is(err, store.ErrNotFound) {
 		if op.Status == store.OperationCompleted {
 			return
 		}
-		err = e.Queue.Add(ctx, op)
+		err = out.Queue.Add(ctx, op)
 	}
 	if err != nil {
-		e.queueFailed("the queue does not know how far an operation is; it learns it at the next start", fmt.Errorf("operation %s: %w", op.ID, err))
-		e.HandOver(booking.Promise{Operation: op})
+		out.queueFailed("the queue does not know how far an operation is; it learns it at the next start", fmt.Errorf("operation %s: %w", op.ID, err))
+		out.HandOver(booking.Promise{Operation: op})
 	}
-	e.ringLanes()
+	out.ringLanes()
 }

@@ -12,7 +12,7 @@ import (
 // The state machine of an operation, row by row: what each ending makes of one that is being processed.
 func TestAdvance(t *testing.T) {
 	now := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
-	rules := OutboundOptions{}.WithDefaults()
+	rules := Limits{}.WithDefaults()
 	taken := store.Operation{ID: "op-1-a", Status: store.OperationProcessing, Attempts: 3, MaxAttempts: 10, NextAttemptAt: now.Add(-time.Minute)}
 	pending, completed, failed := store.OperationPending, store.OperationCompleted, store.OperationFailed
 	for name, test := range map[string]struct {
@@ -25,21 +25,21 @@ func TestAdvance(t *testing.T) {
 		review   bool
 	}{
 		"delivered":                      {nil, outcome{end: Delivered}, completed, 3, 0, false, false},
-		"nothing left to do":             {nil, outcome{end: needless}, completed, 3, 0, false, false},
+		"nothing left to do":             {nil, outcome{end: notNeeded}, completed, 3, 0, false, false},
 		"refused":                        {nil, outcome{end: Refused}, failed, 3, 0, false, false},
-		"again, the third time":          {nil, outcome{end: again}, pending, 3, 80 * time.Second, false, false},
-		"again, the ninth time":          {func(o *store.Operation) { o.Attempts = 9 }, outcome{end: again}, pending, 9, 300 * time.Second, false, false},
-		"again, the last time":           {func(o *store.Operation) { o.Attempts = 10 }, outcome{end: again}, failed, 10, 0, false, false},
-		"again, near the deadline":       {func(o *store.Operation) { o.Deadline = now.Add(time.Minute) }, outcome{end: again}, pending, 3, time.Minute, false, false},
+		"again, the third time":          {nil, outcome{end: retryable}, pending, 3, 80 * time.Second, false, false},
+		"again, the ninth time":          {func(o *store.Operation) { o.Attempts = 9 }, outcome{end: retryable}, pending, 9, 300 * time.Second, false, false},
+		"again, the last time":           {func(o *store.Operation) { o.Attempts = 10 }, outcome{end: retryable}, failed, 10, 0, false, false},
+		"again, near the deadline":       {func(o *store.Operation) { o.Deadline = now.Add(time.Minute) }, outcome{end: retryable}, pending, 3, time.Minute, false, false},
 		"unknown":                        {nil, outcome{end: unknown}, pending, 3, 90 * time.Second, true, false},
 		"unknown, the last time":         {func(o *store.Operation) { o.Attempts = 10 }, outcome{end: unknown}, pending, 10, 90 * time.Second, true, false},
-		"unseen once":                    {func(o *store.Operation) { o.Unknown = true }, outcome{end: unseen}, pending, 2, 20 * time.Second, true, false},
-		"unseen three times":             {func(o *store.Operation) { o.Unknown, o.Lookups = true, 2 }, outcome{end: unseen}, failed, 2, 0, true, true},
+		"unseen once":                    {func(o *store.Operation) { o.Unknown = true }, outcome{end: lookupFailed}, pending, 2, 20 * time.Second, true, false},
+		"unseen three times":             {func(o *store.Operation) { o.Unknown, o.Lookups = true, 2 }, outcome{end: lookupFailed}, failed, 2, 0, true, true},
 		"nobody can know":                {nil, outcome{end: undecided}, failed, 3, 0, false, true},
-		"nobody there":                   {nil, outcome{end: away}, pending, 2, -time.Minute, false, false},
-		"not its turn":                   {nil, outcome{end: later, at: now.Add(time.Second)}, pending, 2, time.Second, false, false},
+		"nobody there":                   {nil, outcome{end: unreachable}, pending, 2, -time.Minute, false, false},
+		"not its turn":                   {nil, outcome{end: deferred, at: now.Add(time.Second)}, pending, 2, time.Second, false, false},
 		"known after all":                {func(o *store.Operation) { o.Unknown, o.NeedsReview = true, true }, outcome{end: Delivered}, completed, 3, 0, false, false},
-		"not there after all, and again": {func(o *store.Operation) { o.Unknown = true }, outcome{end: again}, pending, 3, 80 * time.Second, false, false},
+		"not there after all, and again": {func(o *store.Operation) { o.Unknown = true }, outcome{end: retryable}, pending, 3, 80 * time.Second, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			op := taken

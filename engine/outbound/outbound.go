@@ -68,7 +68,7 @@ type Options struct {
 	Queue        store.Queue   // nil: nothing is ever called
 	QueueRebuilt bool          // it began empty although there may be promises: what was attempted is not known
 	Keep         time.Duration // how long a finished operation stays in the queue
-	Outbound     OutboundOptions
+	Limits       Limits
 	Upstream     Upstream // nil: appointments are only here
 	Pacer        *upstream.Pacer
 	AgentBound   time.Duration // how long an agent waits for the answer to a booking

@@ -30,15 +30,15 @@ const (
 
 // Outbox is the part of the engine that brings promises to the queue.
 type Outbox struct {
-	Ids  operationIDs
-	bell bell
-	mu   sync.Mutex
+	Ids     operationIDs
+	wakeUps wakeUps
+	mu      sync.Mutex
 	// waiting are committed promises on their way to the queue. Where there are too many of them, the outbox is read
 	// instead.
 	waiting []store.Operation
 	missed  bool
 	// inHand are operations that somebody is working on outside the queue, with their appointments.
-	inHand map[string]string
+	claimed map[string]string
 }
 
 const (
@@ -53,11 +53,11 @@ const (
 )
 
 // HandOver gives committed promises to the relay. It never blocks.
-func (e *Outbound) HandOver(calls ...booking.Promise) {
-	if e.Queue == nil || len(calls) == 0 {
+func (out *Outbound) HandOver(calls ...booking.Promise) {
+	if out.Queue == nil || len(calls) == 0 {
 		return
 	}
-	o := &e.Outbox
+	o := &out.Outbox
 	o.mu.Lock()
 	for _, c := range calls {
 		if len(o.waiting) >= maxWaiting {
@@ -67,7 +67,7 @@ func (e *Outbound) HandOver(calls ...booking.Promise) {
 		o.waiting = append(o.waiting, c.Operation)
 	}
 	o.mu.Unlock()
-	o.bell.ring()
+	o.wakeUps.wake()
 }
 
 // take empties the relay.
@@ -91,41 +91,41 @@ func (o *Outbox) putBack(ops []store.Operation, missed bool) {
 }
 
 // Hold takes an operation in hand: neither the relay nor a lane touches it until letGo.
-func (o *Outbox) Hold(id, appointmentID string) {
+func (o *Outbox) Claim(id, appointmentID string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.inHand == nil {
-		o.inHand = make(map[string]string)
+	if o.claimed == nil {
+		o.claimed = make(map[string]string)
 	}
-	o.inHand[id] = appointmentID
+	o.claimed[id] = appointmentID
 }
 
 // holdAlone is hold for one who must be the only one. It reports false if somebody has the operation in hand.
-func (o *Outbox) holdAlone(id string) bool {
+func (o *Outbox) claimAlone(id string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if _, held := o.inHand[id]; held {
+	if _, held := o.claimed[id]; held {
 		return false
 	}
-	if o.inHand == nil {
-		o.inHand = make(map[string]string)
+	if o.claimed == nil {
+		o.claimed = make(map[string]string)
 	}
-	o.inHand[id] = ""
+	o.claimed[id] = ""
 	return true
 }
 
-func (o *Outbox) LetGo(id string) {
+func (o *Outbox) Release(id string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	delete(o.inHand, id)
+	delete(o.claimed, id)
 }
 
 // Held reports whether somebody has this operation in hand, or an earlier one of the same appointment.
-func (o *Outbox) Held(id, appointmentID string) (this, earlier bool) {
+func (o *Outbox) Claimed(id, appointmentID string) (this, earlier bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	_, this = o.inHand[id]
-	for other, of := range o.inHand {
+	_, this = o.claimed[id]
+	for other, of := range o.claimed {
 		earlier = earlier || appointmentID != "" && of == appointmentID && other < id
 	}
 	return this, earlier
@@ -133,84 +133,84 @@ func (o *Outbox) Held(id, appointmentID string) (this, earlier bool) {
 
 // relayOperations brings the queue and the outbox together at the start, and then keeps handing over what was promised,
 // until ctx ends. The lanes begin when the start is through.
-func (e *Outbound) relayOperations(ctx context.Context) {
-	for err := e.recoverQueue(ctx); err != nil; err = e.recoverQueue(ctx) {
+func (out *Outbound) relayOperations(ctx context.Context) {
+	for err := out.recoverQueue(ctx); err != nil; err = out.recoverQueue(ctx) {
 		if ctx.Err() != nil {
 			return
 		}
-		e.queueFailed("the queue was not brought up to date; the next try is soon", err)
+		out.queueFailed("the queue was not brought up to date; the next try is soon", err)
 		Sleep(ctx, relayRetry, nil)
 	}
-	close(e.queueReady)
+	close(out.queueReady)
 	tick := time.NewTicker(reconcileEvery)
 	defer tick.Stop()
 	for ctx.Err() == nil {
-		rung := e.Outbox.bell.listen()
-		ops, missed := e.Outbox.take()
-		err := e.relay(ctx, ops, missed)
+		woken := out.Outbox.wakeUps.listen()
+		ops, missed := out.Outbox.take()
+		err := out.relay(ctx, ops, missed)
 		if err != nil && ctx.Err() == nil {
-			e.Outbox.putBack(ops, missed)
-			e.queueFailed("operations wait in the outbox; the next try is soon", err)
+			out.Outbox.putBack(ops, missed)
+			out.queueFailed("operations wait in the outbox; the next try is soon", err)
 			Sleep(ctx, relayRetry, nil)
 			continue
 		}
 		select {
 		case <-ctx.Done():
-		case <-rung:
+		case <-woken:
 		case now := <-tick.C:
-			if err := e.reconcile(ctx, now.Add(-reconcileAge), false); err != nil && ctx.Err() == nil {
-				e.queueFailed("the outbox was not compared with the queue", err)
+			if err := out.reconcile(ctx, now.Add(-reconcileAge), false); err != nil && ctx.Err() == nil {
+				out.queueFailed("the outbox was not compared with the queue", err)
 			}
 		}
 	}
 }
 
-func (e *Outbound) relay(ctx context.Context, ops []store.Operation, missed bool) error {
+func (out *Outbound) relay(ctx context.Context, ops []store.Operation, missed bool) error {
 	if len(ops) > 0 {
-		now := e.now()
+		now := out.now()
 		for i := range ops { // what was to be tried at once, before the clock was set back, is
 			if op := &ops[i]; op.AttemptedAt.IsZero() && !op.Unknown && !onTheDay(op) {
 				op.NextAttemptAt = earlier(op.NextAttemptAt, now)
 			}
 		}
-		if err := e.Queue.Add(ctx, ops...); err != nil {
+		if err := out.Queue.Add(ctx, ops...); err != nil {
 			return err
 		}
-		e.ringLanes()
+		out.ringLanes()
 	}
 	if missed {
-		return e.reconcile(ctx, e.now().Add(time.Millisecond), false)
+		return out.reconcile(ctx, out.now().Add(time.Millisecond), false)
 	}
 	return nil
 }
 
 // reconcile adds every promise made before an instant to the queue; those it has already stay as they are. With lost,
 // the queue forgot what was attempted, so nothing is known of any of them.
-func (e *Outbound) reconcile(ctx context.Context, before time.Time, lost bool) error {
+func (out *Outbound) reconcile(ctx context.Context, before time.Time, lost bool) error {
 	const page = 500
 	for after := ""; ; {
-		list, err := e.store.Outbox(ctx, after, page)
+		list, err := out.store.Outbox(ctx, after, page)
 		if err != nil {
 			return err
 		}
 		var add []store.Operation
 		for _, op := range list {
 			after = op.ID
-			if this, _ := e.Outbox.Held(op.ID, ""); this || !op.CreatedAt.Before(before) {
+			if this, _ := out.Outbox.Claimed(op.ID, ""); this || !op.CreatedAt.Before(before) {
 				continue
 			}
 			if lost {
 				op = forgotten(op)
-			} else if err := e.reopened(ctx, op); err != nil {
+			} else if err := out.reopened(ctx, op); err != nil {
 				return err
 			}
 			add = append(add, op)
 		}
 		if len(add) > 0 {
-			if err := e.Queue.Add(ctx, add...); err != nil {
+			if err := out.Queue.Add(ctx, add...); err != nil {
 				return err
 			}
-			e.ringLanes()
+			out.ringLanes()
 		}
 		if len(list) < page {
 			return nil
@@ -220,29 +220,29 @@ func (e *Outbound) reconcile(ctx context.Context, before time.Time, lost bool) e
 
 // reopened brings an operation back to life that a person wanted to have tried again, if the process ended before the
 // queue was told.
-func (e *Outbound) reopened(ctx context.Context, op store.Operation) error {
-	known, err := e.Queue.Operation(ctx, op.ID)
+func (out *Outbound) reopened(ctx context.Context, op store.Operation) error {
+	known, err := out.Queue.Operation(ctx, op.ID)
 	if err != nil || op.Status.Final() || !known.Status.Final() {
 		if errors.Is(err, store.ErrNotFound) {
 			return nil
 		}
 		return err
 	}
-	return e.Queue.Change(ctx, op, "retried", "by hand")
+	return out.Queue.Change(ctx, op, "retried", "by hand")
 }
 
 // recoverQueue makes the queue right after a start: what was being attempted when the process ended has an unknown
 // outcome, what was promised and never arrived is added, and the pacer remembers the last write.
-func (e *Outbound) recoverQueue(ctx context.Context) error {
-	now := e.now()
+func (out *Outbound) recoverQueue(ctx context.Context) error {
+	now := out.now()
 	for {
-		list, err := e.Queue.Operations(ctx, store.OperationFilter{Status: store.OperationProcessing, Limit: 500})
+		list, err := out.Queue.Operations(ctx, store.OperationFilter{Status: store.OperationProcessing, Limit: 500})
 		if err != nil {
 			return err
 		}
 		for _, op := range list {
-			op = e.interrupted(op, now)
-			if err := e.Queue.Change(ctx, op, "recovered", "the program stopped during the attempt"); err != nil {
+			op = out.interrupted(op, now)
+			if err := out.Queue.Change(ctx, op, "recovered", "the program stopped during the attempt"); err != nil {
 				return err
 			}
 		}
@@ -250,27 +250,27 @@ func (e *Outbound) recoverQueue(ctx context.Context) error {
 			break
 		}
 	}
-	if _, err := e.Queue.Recover(ctx, now); err != nil {
+	if _, err := out.Queue.Recover(ctx, now); err != nil {
 		return err
 	}
-	if err := e.rememberLastWrite(ctx, now); err != nil {
+	if err := out.rememberLastWrite(ctx, now); err != nil {
 		return err
 	}
-	return e.reconcile(ctx, e.started, e.Options.QueueRebuilt)
+	return out.reconcile(ctx, out.started, out.Options.QueueRebuilt)
 }
 
 // queueFailed logs that the queue does not work. One that will never work again in this process is fatal.
-func (e *Outbound) queueFailed(what string, err error) {
-	e.log.Error(what, "error", err)
-	if errors.Is(err, store.ErrUnavailable) && e.Queue.Ping(context.Background()) != nil && e.Options.OnFatal != nil {
-		e.Options.OnFatal(err)
+func (out *Outbound) queueFailed(what string, err error) {
+	out.log.Error(what, "error", err)
+	if errors.Is(err, store.ErrUnavailable) && out.Queue.Ping(context.Background()) != nil && out.Options.OnFatal != nil {
+		out.Options.OnFatal(err)
 	}
 }
 
 // FindPromise returns the outbox's own copy of an operation, or false if the outbox no longer has it.
-func (e *Outbound) FindPromise(ctx context.Context, id string) (store.Operation, bool, error) {
+func (out *Outbound) FindPromise(ctx context.Context, id string) (store.Operation, bool, error) {
 	// Ids that begin like it and end before it are at most those with another last character.
-	list, err := e.store.Outbox(ctx, id[:len(id)-1], 64)
+	list, err := out.store.Outbox(ctx, id[:len(id)-1], 64)
 	for _, op := range list {
 		if op.ID == id {
 			return op, true, err
@@ -316,13 +316,13 @@ func (o *operationIDs) Next(now time.Time) string {
 	return "op-" + strconv.FormatInt(o.ms, 10) + "-" + string(s[:])
 }
 
-// bell wakes everybody who listens. Who listens first and looks second misses no ring.
-type bell struct {
+// wakeUps wakes everybody who listens. Who listens first and looks second misses none.
+type wakeUps struct {
 	mu sync.Mutex
 	c  chan struct{}
 }
 
-func (b *bell) listen() <-chan struct{} {
+func (b *wakeUps) listen() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.c == nil {
@@ -331,7 +331,7 @@ func (b *bell) listen() <-chan struct{} {
 	return b.c
 }
 
-func (b *bell) ring() {
+func (b *wakeUps) wake() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.c != nil {
@@ -340,8 +340,8 @@ func (b *bell) ring() {
 	}
 }
 
-// Sleep waits for a time, a ring, or the end of ctx, whichever is first. A negative time is for ever.
-func Sleep(ctx context.Context, d time.Duration, rung <-chan struct{}) {
+// Sleep waits for a time, a wake-up, or the end of ctx, whichever is first. A negative time is for ever.
+func Sleep(ctx context.Context, d time.Duration, woken <-chan struct{}) {
 	if d == 0 {
 		return
 	}
@@ -353,7 +353,7 @@ func Sleep(ctx context.Context, d time.Duration, rung <-chan struct{}) {
 	}
 	select {
 	case <-ctx.Done():
-	case <-rung:
+	case <-woken:
 	case <-after:
 	}
 }

@@ -45,18 +45,18 @@ type QueuedOperation struct {
 
 // QueueStatus counts the operations and lists the first of them. What is scheduled for later is
 // counted by itself.
-func (e *Outbound) QueueStatus(ctx context.Context, f QueueFilter) (QueueStatus, error) {
-	if e.Queue == nil {
+func (out *Outbound) QueueStatus(ctx context.Context, f QueueFilter) (QueueStatus, error) {
+	if out.Queue == nil {
 		return QueueStatus{}, nil
 	}
 	var s QueueStatus
 	var err error
-	if s.OperationCounts, err = e.Queue.Counts(ctx, f.Kinds...); err != nil {
+	if s.OperationCounts, err = out.Queue.Counts(ctx, f.Kinds...); err != nil {
 		return s, err
 	}
-	now := e.now()
+	now := out.now()
 	if len(f.Kinds) == 0 || slices.Contains(f.Kinds, store.Email) {
-		if s.Scheduled, err = e.Queue.Scheduled(ctx, now); err != nil {
+		if s.Scheduled, err = out.Queue.Scheduled(ctx, now); err != nil {
 			return s, err
 		}
 		s.Pending = max(0, s.Pending-s.Scheduled)
@@ -79,31 +79,31 @@ func (e *Outbound) QueueStatus(ctx context.Context, f QueueFilter) (QueueStatus,
 		if status == store.OperationPending {
 			selected.Due = now
 		}
-		list, err := e.Queue.Operations(ctx, selected)
+		list, err := out.Queue.Operations(ctx, selected)
 		if err != nil {
 			return s, err
 		}
 		for _, op := range list {
-			s.Operations = append(s.Operations, e.queued(ctx, op, f.Names))
+			s.Operations = append(s.Operations, out.queued(ctx, op, f.Names))
 		}
 	}
 	return s, nil
 }
 
 // queued is one operation as people look at it.
-func (e *Outbound) queued(ctx context.Context, op store.Operation, names bool) QueuedOperation {
+func (out *Outbound) queued(ctx context.Context, op store.Operation, names bool) QueuedOperation {
 	q := QueuedOperation{Operation: op}
 	if op.Status == store.OperationPending {
 		q.NextRetryAt = op.NextAttemptAt
-		if l := e.laneOf(op.Kind); l != nil && l.resting().After(q.NextRetryAt) {
+		if l := out.laneOf(op.Kind); l != nil && l.resting().After(q.NextRetryAt) {
 			q.NextRetryAt = l.resting()
 		}
 	}
 	if !op.StartTime.IsZero() {
-		q.StartTime = upstream.FormatTime(op.StartTime, e.clinic.Zone())
+		q.StartTime = upstream.FormatTime(op.StartTime, out.clinic.Zone())
 	}
 	if names && op.AppointmentID != "" {
-		if a, err := e.store.Appointment(ctx, op.AppointmentID); err == nil {
+		if a, err := out.store.Appointment(ctx, op.AppointmentID); err == nil {
 			if q.ChildName = ChildOf(a.Patient.Notes); q.ChildName == "" || a.Source != store.SourceAgent {
 				q.ChildName = a.Patient.Name
 			}
@@ -113,36 +113,36 @@ func (e *Outbound) queued(ctx context.Context, op store.Operation, names bool) Q
 }
 
 // Operation returns one operation as people look at it. store.ErrNotFound.
-func (e *Outbound) Operation(ctx context.Context, id string, names bool) (QueuedOperation, error) {
-	if e.Queue == nil || !record.ValidID(id) {
+func (out *Outbound) Operation(ctx context.Context, id string, names bool) (QueuedOperation, error) {
+	if out.Queue == nil || !record.ValidID(id) {
 		return QueuedOperation{}, store.ErrNotFound
 	}
-	op, err := e.Queue.Operation(ctx, id)
+	op, err := out.Queue.Operation(ctx, id)
 	if err != nil {
 		return QueuedOperation{}, err
 	}
-	return e.queued(ctx, op, names), nil
+	return out.queued(ctx, op, names), nil
 }
 
 // RetryOperation tries a failed operation again from the beginning, or a waiting one now. What waits for an unknown
 // outcome to settle is not hurried. store.ErrNotFound, ErrOperationState.
-func (e *Outbound) RetryOperation(ctx context.Context, actor record.Actor, id string) error {
-	return e.withOperation(ctx, id, func(op store.Operation) error {
+func (out *Outbound) RetryOperation(ctx context.Context, actor record.Actor, id string) error {
+	return out.withOperation(ctx, id, func(op store.Operation) error {
 		switch {
 		case op.NeedsReview:
 			return fmt.Errorf("%w: nobody knows whether it took effect; decide that with review", record.ErrOperationState)
 		case op.Status == store.OperationFailed:
-			return e.reopen(ctx, actor, op)
+			return out.reopen(ctx, actor, op)
 		case op.Status != store.OperationPending:
 			return fmt.Errorf("%w: it is %s", record.ErrOperationState, op.Status)
 		}
 		if !op.Unknown {
-			op.NextAttemptAt = e.now()
+			op.NextAttemptAt = out.now()
 		}
-		if err := e.Queue.Change(ctx, op, "retried", "by hand"); err != nil {
+		if err := out.Queue.Change(ctx, op, "retried", "by hand"); err != nil {
 			return err
 		}
-		e.wakeFor(op.Kind)
+		out.wakeFor(op.Kind)
 		return nil
 	})
 }
@@ -157,43 +157,43 @@ const (
 )
 
 // ReviewOperation ends the doubt about an operation. store.ErrNotFound, ErrOperationState, *ValidationError.
-func (e *Outbound) ReviewOperation(ctx context.Context, actor record.Actor, id string, d Decision) error {
+func (out *Outbound) ReviewOperation(ctx context.Context, actor record.Actor, id string, d Decision) error {
 	switch d {
 	case DecisionExists, DecisionResend, DecisionGiveUp:
 	default:
 		return record.Invalid("decision", "must be exists, resend or give_up")
 	}
-	return e.withOperation(ctx, id, func(op store.Operation) error {
+	return out.withOperation(ctx, id, func(op store.Operation) error {
 		if !op.NeedsReview {
 			return fmt.Errorf("%w: it needs no review", record.ErrOperationState)
 		}
 		switch d {
 		case DecisionResend:
-			return e.reopen(ctx, actor, op)
+			return out.reopen(ctx, actor, op)
 		case DecisionGiveUp:
-			return e.giveUp(ctx, actor, op)
+			return out.giveUp(ctx, actor, op)
 		}
-		if err := e.auditOperation(ctx, actor, "operation.exists", &op); err != nil {
+		if err := out.auditOperation(ctx, actor, "operation.exists", &op); err != nil {
 			return err
 		}
-		e.settle(ctx, op, outcome{end: Delivered, result: e.nameOf(ctx, &op)})
+		out.settle(ctx, op, outcome{end: Delivered, result: out.nameOf(ctx, &op)})
 		return nil
 	})
 }
 
 // nameOf asks the upstream under which GUID something is that a person has seen there.
-func (e *Outbound) nameOf(ctx context.Context, op *store.Operation) string {
+func (out *Outbound) nameOf(ctx context.Context, op *store.Operation) string {
 	p := payloadOf(op)
 	if op.Kind != store.UpstreamBook && op.Kind != store.UpstreamReschedule || p.blank() {
 		return doneWithoutName
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeBound)
 	defer cancel()
-	a, err := e.store.Appointment(ctx, op.AppointmentID)
+	a, err := out.store.Appointment(ctx, op.AppointmentID)
 	if err != nil || a.UpstreamPatientID == "" {
 		return doneWithoutName
 	}
-	if list, err := e.findUpstream(ctx, &p, &a); err == nil && len(list) == 1 {
+	if list, err := out.findUpstream(ctx, &p, &a); err == nil && len(list) == 1 {
 		return list[0].GUID
 	}
 	return doneWithoutName
@@ -201,18 +201,18 @@ func (e *Outbound) nameOf(ctx context.Context, op *store.Operation) string {
 
 // GiveUpOperation ends an operation that is not being attempted: what it was to do will not be done. The appointment
 // stays. store.ErrNotFound, ErrOperationState.
-func (e *Outbound) GiveUpOperation(ctx context.Context, actor record.Actor, id string) error {
-	return e.withOperation(ctx, id, func(op store.Operation) error { return e.giveUp(ctx, actor, op) })
+func (out *Outbound) GiveUpOperation(ctx context.Context, actor record.Actor, id string) error {
+	return out.withOperation(ctx, id, func(op store.Operation) error { return out.giveUp(ctx, actor, op) })
 }
 
-func (e *Outbound) giveUp(ctx context.Context, actor record.Actor, op store.Operation) error {
+func (out *Outbound) giveUp(ctx context.Context, actor record.Actor, op store.Operation) error {
 	if op.Status == store.OperationProcessing {
 		return fmt.Errorf("%w: it is being attempted", record.ErrOperationState)
 	}
 	if op.Status != store.OperationCompleted {
-		now, c := e.now(), (*booking.Change)(nil)
+		now, c := out.now(), (*booking.Change)(nil)
 		op.Status, op.NeedsReview, op.LastError = store.OperationFailed, false, "given up by hand"
-		err := e.store.Write(ctx, func(tx store.Tx) error {
+		err := out.store.Write(ctx, func(tx store.Tx) error {
 			var err error
 			if err = tx.Fulfil(ctx, op.ID); err != nil {
 				return err
@@ -223,34 +223,34 @@ func (e *Outbound) giveUp(ctx context.Context, actor record.Actor, op store.Oper
 			if err = record.Audit(ctx, tx, now, actor, "operation.given_up", "operation:"+op.ID, "", nil, map[string]string{"kind": string(op.Kind)}); err != nil {
 				return err
 			}
-			if c = nil; e.deliver[op.Kind].ended == nil {
+			if c = nil; out.deliver[op.Kind].ended == nil {
 				return nil
 			}
-			if c, err = e.deliver[op.Kind].ended(ctx, tx, &op); err != nil || c == nil {
+			if c, err = out.deliver[op.Kind].ended(ctx, tx, &op); err != nil || c == nil {
 				return err
 			}
 			c.At, c.Silent = now, true
-			return e.booking.Record(ctx, tx, c)
+			return out.booking.Record(ctx, tx, c)
 		})
 		if err != nil {
 			return err
 		}
 		if c != nil {
-			e.HandOver(c.Calls...)
+			out.HandOver(c.Calls...)
 		}
 	}
-	return e.Queue.Remove(context.WithoutCancel(ctx), op.ID)
+	return out.Queue.Remove(context.WithoutCancel(ctx), op.ID)
 }
 
 // reopen makes a failed operation a waiting one, as if it had just been promised.
-func (e *Outbound) reopen(ctx context.Context, actor record.Actor, op store.Operation) error {
-	now, c := e.now(), (*booking.Change)(nil)
+func (out *Outbound) reopen(ctx context.Context, actor record.Actor, op store.Operation) error {
+	now, c := out.now(), (*booking.Change)(nil)
 	op.Status, op.NeedsReview, op.Unknown, op.Attempts, op.Lookups = store.OperationPending, false, false, 0, 0
-	op.NextAttemptAt, op.FinishedAt, op.MaxAttempts = now, time.Time{}, e.Options.Outbound.MaxAttempts
+	op.NextAttemptAt, op.FinishedAt, op.MaxAttempts = now, time.Time{}, out.Options.Limits.MaxAttempts
 	if tooLate(&op, now) {
 		op.Deadline = time.Time{} // a person wants it all the same
 	}
-	err := e.store.Write(ctx, func(tx store.Tx) error {
+	err := out.store.Write(ctx, func(tx store.Tx) error {
 		c = nil
 		if err := errors.Join(tx.Fulfil(ctx, op.ID), tx.Promise(ctx, op), putDelivery(ctx, tx, &op, booking.DeliveryQueued, now)); err != nil {
 			return err
@@ -270,38 +270,38 @@ func (e *Outbound) reopen(ctx context.Context, actor record.Actor, op store.Oper
 		}
 		a.Version++
 		c = &booking.Change{Kind: booking.ChangeUpdated, Before: &before, After: &a, Actor: actor, Silent: true, At: now}
-		return e.booking.Record(ctx, tx, c)
+		return out.booking.Record(ctx, tx, c)
 	})
 	if err != nil {
 		return err
 	}
 	if c != nil {
-		e.HandOver(c.Calls...)
+		out.HandOver(c.Calls...)
 	}
-	e.wakeFor(op.Kind)
-	e.keep(context.WithoutCancel(ctx), op, "retried")
+	out.wakeFor(op.Kind)
+	out.keep(context.WithoutCancel(ctx), op, "retried")
 	return nil
 }
 
-func (e *Outbound) auditOperation(ctx context.Context, actor record.Actor, action string, op *store.Operation) error {
-	return e.store.Write(ctx, func(tx store.Tx) error {
-		return record.Audit(ctx, tx, e.now(), actor, action, "operation:"+op.ID, "", nil, map[string]string{"kind": string(op.Kind)})
+func (out *Outbound) auditOperation(ctx context.Context, actor record.Actor, action string, op *store.Operation) error {
+	return out.store.Write(ctx, func(tx store.Tx) error {
+		return record.Audit(ctx, tx, out.now(), actor, action, "operation:"+op.ID, "", nil, map[string]string{"kind": string(op.Kind)})
 	})
 }
 
 // withOperation lets a person's decision about an operation run while no lane touches it.
-func (e *Outbound) withOperation(ctx context.Context, id string, decide func(store.Operation) error) error {
-	if e.Queue == nil || !record.ValidID(id) {
+func (out *Outbound) withOperation(ctx context.Context, id string, decide func(store.Operation) error) error {
+	if out.Queue == nil || !record.ValidID(id) {
 		return store.ErrNotFound
 	}
-	if !e.Outbox.holdAlone(id) {
+	if !out.Outbox.claimAlone(id) {
 		return fmt.Errorf("%w: it is being attempted", record.ErrOperationState)
 	}
 	defer func() {
-		e.Outbox.LetGo(id)
-		e.ringLanes()
+		out.Outbox.Release(id)
+		out.ringLanes()
 	}()
-	op, err := e.Queue.Operation(ctx, id)
+	op, err := out.Queue.Operation(ctx, id)
 	if err != nil {
 		return err
 	}

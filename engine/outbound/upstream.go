@@ -80,10 +80,10 @@ func (t target) write(patientGUID string, zone *time.Location) upstream.NewAppoi
 
 // targetOf is where an appointment belongs upstream, or false if it does not belong there: no upstream is configured,
 // or it does not know this type or this specialist.
-func (e *Outbound) targetOf(a *store.Appointment) (target, bool) {
-	s := e.clinic.Current()
+func (out *Outbound) targetOf(a *store.Appointment) (target, bool) {
+	s := out.clinic.Current()
 	t, p := s.Types[a.AppointmentTypeID], s.SpecialistByID[a.SpecialistID]
-	if e.Options.Upstream == nil || t == nil || p == nil || t.UpstreamTypeID == "" || p.UpstreamColumnID == "" || p.UpstreamScheduleViewID == "" {
+	if out.Options.Upstream == nil || t == nil || p == nil || t.UpstreamTypeID == "" || p.UpstreamColumnID == "" || p.UpstreamScheduleViewID == "" {
 		return target{}, false
 	}
 	return target{
@@ -98,11 +98,11 @@ func wanted(a *store.Appointment, p *upstreamPayload) bool {
 }
 
 // MarkUpstream says of a changed appointment that the upstream does not know it like this yet.
-func (e *Outbound) MarkUpstream(before, a *store.Appointment, kind string) {
-	if e.Options.Upstream == nil {
+func (out *Outbound) MarkUpstream(before, a *store.Appointment, kind string) {
+	if out.Options.Upstream == nil {
 		return
 	}
-	_, goes := e.targetOf(a)
+	_, goes := out.targetOf(a)
 	known := before != nil && before.UpstreamState != store.UpstreamNone
 	if kind == booking.ChangeCancelled && known || kind == booking.ChangeRescheduled && (known || goes) || kind == booking.ChangeCreated && goes {
 		a.UpstreamState = store.UpstreamPending
@@ -110,27 +110,27 @@ func (e *Outbound) MarkUpstream(before, a *store.Appointment, kind string) {
 }
 
 // Promised lists the operations that a change promises: upstream, by mail and to webhooks. Without a queue there are none.
-func (e *Outbound) Promised(c *booking.Change) []booking.Promise {
-	if e.Queue == nil {
+func (out *Outbound) Promised(c *booking.Change) []booking.Promise {
+	if out.Queue == nil {
 		return nil
 	}
-	calls := append(c.Follow[:len(c.Follow):len(c.Follow)], e.upstreamCalls(c)...)
-	for _, more := range e.notices {
+	calls := append(c.Follow[:len(c.Follow):len(c.Follow)], out.upstreamCalls(c)...)
+	for _, more := range out.notices {
 		calls = append(calls, more(c)...)
 	}
 	return calls
 }
 
 // upstreamCalls are the operations that bring a change upstream.
-func (e *Outbound) upstreamCalls(c *booking.Change) []booking.Promise {
+func (out *Outbound) upstreamCalls(c *booking.Change) []booking.Promise {
 	a := c.After
-	if e.Options.Upstream == nil || a.UpstreamState != store.UpstreamPending {
+	if out.Options.Upstream == nil || a.UpstreamState != store.UpstreamPending {
 		return nil
 	}
 	var kind store.OperationKind
 	p := upstreamPayload{}
 	var goes bool
-	p.target, goes = e.targetOf(a)
+	p.target, goes = out.targetOf(a)
 	switch {
 	case c.Kind == booking.ChangeCreated && goes:
 		kind = store.UpstreamBook
@@ -139,28 +139,28 @@ func (e *Outbound) upstreamCalls(c *booking.Change) []booking.Promise {
 	case c.Kind == booking.ChangeCancelled, c.Kind == booking.ChangeRescheduled:
 		// After the move nothing is left upstream: the new specialist is not known there.
 		kind = store.UpstreamCancel
-		p.target, _ = e.targetOf(c.Before)
+		p.target, _ = out.targetOf(c.Before)
 		p.Start, p.Minutes = c.Before.SlotStart, int(c.Before.SlotEnd.Sub(c.Before.SlotStart)/time.Minute)
 		p.Search = c.Before.UpstreamState == store.UpstreamConfirmed && c.Before.UpstreamID == ""
 	default:
 		return nil
 	}
-	op := e.newOperation(kind, a, c.At)
+	op := out.newOperation(kind, a, c.At)
 	if kind != store.UpstreamCancel {
 		op.Deadline = deadlineOf(a.SlotStart, c.At)
 	}
 	if c.Direct != "" {
 		// Whoever has it in hand is about to try: that is recorded here, before anything is sent.
 		op.ID, op.Unknown, p.Step = c.Direct, true, stepAppointment
-		op.NextAttemptAt = c.At.Add(e.Options.AgentBound + e.Options.Outbound.Quarantine)
+		op.NextAttemptAt = c.At.Add(out.Options.AgentBound + out.Options.Limits.Quarantine)
 	}
 	op.Payload = p.json()
 	return []booking.Promise{{Operation: op, Notice: NoticeOf(kind)}}
 }
 
-func (e *Outbound) newOperation(kind store.OperationKind, a *store.Appointment, at time.Time) store.Operation {
+func (out *Outbound) newOperation(kind store.OperationKind, a *store.Appointment, at time.Time) store.Operation {
 	return store.Operation{
-		ID: e.Outbox.Ids.Next(at), Kind: kind, AppointmentID: a.ID, Status: store.OperationPending, MaxAttempts: e.Options.Outbound.MaxAttempts,
+		ID: out.Outbox.Ids.Next(at), Kind: kind, AppointmentID: a.ID, Status: store.OperationPending, MaxAttempts: out.Options.Limits.MaxAttempts,
 		CreatedAt: at, NextAttemptAt: at, StartTime: a.SlotStart,
 	}
 }
@@ -194,10 +194,10 @@ func forgotten(op store.Operation) store.Operation {
 }
 
 // interrupted is an operation whose attempt was cut off by the end of the process.
-func (e *Outbound) interrupted(op store.Operation, now time.Time) store.Operation {
+func (out *Outbound) interrupted(op store.Operation, now time.Time) store.Operation {
 	op.Status, op.Unknown, op.NextAttemptAt = store.OperationPending, true, now
 	if booking.ChannelOf(op.Kind) == "upstream" {
-		op.NextAttemptAt = op.AttemptedAt.Add(e.Options.Outbound.Quarantine)
+		op.NextAttemptAt = op.AttemptedAt.Add(out.Options.Limits.Quarantine)
 		if p := payloadOf(&op); p.Step != "" {
 			p.Doubt = true
 			op.Payload = p.json()
@@ -207,8 +207,8 @@ func (e *Outbound) interrupted(op store.Operation, now time.Time) store.Operatio
 }
 
 // rememberLastWrite sets the pacer's clock after a start by the last write that can have been sent.
-func (e *Outbound) rememberLastWrite(ctx context.Context, now time.Time) error {
-	if e.Options.Upstream == nil {
+func (out *Outbound) rememberLastWrite(ctx context.Context, now time.Time) error {
+	if out.Options.Upstream == nil {
 		return nil
 	}
 	var last time.Time
@@ -217,8 +217,8 @@ func (e *Outbound) rememberLastWrite(ctx context.Context, now time.Time) error {
 			last = t
 		}
 	}
-	recent := now.Add(-e.Options.AgentBound - 2*e.Options.Pacer.Spacing())
-	entries, _, err := e.store.Audit(ctx, store.AuditFilter{From: recent, Action: "appointment.upstream.", Limit: 500})
+	recent := now.Add(-out.Options.AgentBound - 2*out.Options.Pacer.Spacing())
+	entries, _, err := out.store.Audit(ctx, store.AuditFilter{From: recent, Action: "appointment.upstream.", Limit: 500})
 	if err != nil {
 		return err
 	}
@@ -226,7 +226,7 @@ func (e *Outbound) rememberLastWrite(ctx context.Context, now time.Time) error {
 		at(entry.At)
 	}
 	for after := ""; ; {
-		list, err := e.Queue.Operations(ctx, store.OperationFilter{Status: store.OperationPending, After: after, Limit: 500})
+		list, err := out.Queue.Operations(ctx, store.OperationFilter{Status: store.OperationPending, After: after, Limit: 500})
 		if err != nil {
 			return err
 		}
@@ -239,26 +239,26 @@ func (e *Outbound) rememberLastWrite(ctx context.Context, now time.Time) error {
 		}
 	}
 	for after := ""; ; {
-		list, err := e.store.Outbox(ctx, after, 500)
+		list, err := out.store.Outbox(ctx, after, 500)
 		if err != nil {
 			return err
 		}
 		for _, op := range list {
 			after = op.ID
-			if op.Unknown && op.CreatedAt.Before(e.started) {
-				at(op.CreatedAt.Add(e.Options.AgentBound))
+			if op.Unknown && op.CreatedAt.Before(out.started) {
+				at(op.CreatedAt.Add(out.Options.AgentBound))
 			}
 		}
 		if len(list) < 500 {
 			break
 		}
 	}
-	e.Options.Pacer.Restart(last)
+	out.Options.Pacer.Restart(last)
 	return nil
 }
 
 // upstreamEnded is what the end of an upstream operation means to its appointment.
-func (e *Outbound) upstreamEnded(ctx context.Context, tx store.Tx, op *store.Operation) (*booking.Change, error) {
+func (out *Outbound) upstreamEnded(ctx context.Context, tx store.Tx, op *store.Operation) (*booking.Change, error) {
 	a, err := tx.Appointment(ctx, op.AppointmentID)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
@@ -266,7 +266,7 @@ func (e *Outbound) upstreamEnded(ctx context.Context, tx store.Tx, op *store.Ope
 	if err != nil {
 		return nil, err
 	}
-	before, p, now := a, payloadOf(op), e.now()
+	before, p, now := a, payloadOf(op), out.now()
 	c := &booking.Change{Before: &before, After: &a, Actor: "system", Reason: op.LastError}
 	switch {
 	case op.Status == store.OperationFailed:
@@ -297,10 +297,10 @@ func (e *Outbound) upstreamEnded(ctx context.Context, tx store.Tx, op *store.Ope
 			a.UpstreamState = store.UpstreamConfirmed
 		}
 		if replaced != "" && !upstream.EqualGUID(replaced, a.UpstreamID) {
-			c.Follow = append(c.Follow, e.cancelCall(&a, upstreamPayload{GUID: replaced}, now))
+			c.Follow = append(c.Follow, out.cancelCall(&a, upstreamPayload{GUID: replaced}, now))
 		}
 		if op.Kind == store.UpstreamBook && a.Source == store.SourceAgent && a.Patient.Notes != "" && a.Status == store.Confirmed {
-			c.Follow = append(c.Follow, booking.Promise{Operation: e.newOperation(store.UpstreamComment, &a, now), Notice: NoticeOf(store.UpstreamComment)})
+			c.Follow = append(c.Follow, booking.Promise{Operation: out.newOperation(store.UpstreamComment, &a, now), Notice: NoticeOf(store.UpstreamComment)})
 		}
 	}
 	if a == before {
@@ -314,8 +314,8 @@ func (e *Outbound) upstreamEnded(ctx context.Context, tx store.Tx, op *store.Ope
 	return c, nil
 }
 
-func (e *Outbound) cancelCall(a *store.Appointment, p upstreamPayload, at time.Time) booking.Promise {
-	op := e.newOperation(store.UpstreamCancel, a, at)
+func (out *Outbound) cancelCall(a *store.Appointment, p upstreamPayload, at time.Time) booking.Promise {
+	op := out.newOperation(store.UpstreamCancel, a, at)
 	op.Payload = p.json()
 	return booking.Promise{Operation: op, Notice: NoticeOf(store.UpstreamCancel)}
 }

@@ -10,16 +10,16 @@ import (
 )
 
 // deliverCancel cancels an appointment upstream. Repeating that is harmless.
-func (e *Outbound) deliverCancel(ctx context.Context, op *store.Operation) outcome {
-	a, err := e.store.Appointment(ctx, op.AppointmentID)
+func (out *Outbound) deliverCancel(ctx context.Context, op *store.Operation) outcome {
+	a, err := out.store.Appointment(ctx, op.AppointmentID)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return outcome{end: needless}
+		return outcome{end: notNeeded}
 	case err != nil:
-		return e.soon(unread(ctx))
+		return out.soon(unread(ctx))
 	}
-	if at, behind := e.behind(ctx, op); behind {
-		return outcome{end: later, at: at, detail: op.LastError}
+	if at, behind := out.behind(ctx, op); behind {
+		return outcome{end: deferred, at: at, detail: op.LastError}
 	}
 	p := payloadOf(op)
 	guid := p.GUID
@@ -27,10 +27,10 @@ func (e *Outbound) deliverCancel(ctx context.Context, op *store.Operation) outco
 		guid = a.UpstreamID
 	}
 	if guid == "" && p.Search && a.UpstreamPatientID != "" {
-		list, err := e.findUpstream(ctx, &p, &a)
+		list, err := out.findUpstream(ctx, &p, &a)
 		switch {
 		case err != nil:
-			o, _ := e.harmless(op, err)
+			o, _ := out.harmless(op, err)
 			return o
 		case len(list) > 1:
 			return outcome{end: undecided, detail: "the practice system has the appointment more than once; cancel it there"}
@@ -39,55 +39,55 @@ func (e *Outbound) deliverCancel(ctx context.Context, op *store.Operation) outco
 		}
 	}
 	if guid == "" {
-		e.putAwayFailed(ctx, op)
-		return outcome{end: needless}
+		out.putAwayFailed(ctx, op)
+		return outcome{end: notNeeded}
 	}
-	if o, ok := e.harmless(op, e.Options.Upstream.SetAppointmentStatusCanceled(ctx, guid)); !ok {
+	if o, ok := out.harmless(op, out.Options.Upstream.SetAppointmentStatusCanceled(ctx, guid)); !ok {
 		return o
 	}
 	return outcome{end: Delivered, result: guid}
 }
 
 // putAwayFailed closes the failed operations of an appointment that is cancelled: nothing is left to be decided.
-func (e *Outbound) putAwayFailed(ctx context.Context, cancel *store.Operation) {
-	list, err := e.Queue.Operations(ctx, store.OperationFilter{AppointmentID: cancel.AppointmentID, Limit: 500})
+func (out *Outbound) putAwayFailed(ctx context.Context, cancel *store.Operation) {
+	list, err := out.Queue.Operations(ctx, store.OperationFilter{AppointmentID: cancel.AppointmentID, Limit: 500})
 	if err != nil {
 		return // they are still in the list for a person to close
 	}
 	for _, op := range list {
 		if op.Status == store.OperationFailed && !op.NeedsReview && op.ID < cancel.ID && booking.ChannelOf(op.Kind) == "upstream" {
-			e.settle(ctx, op, outcome{end: needless, detail: "the appointment was cancelled"})
+			out.settle(ctx, op, outcome{end: notNeeded, detail: "the appointment was cancelled"})
 		}
 	}
 }
 
 // deliverComment adds the note of an agent's booking to the patient.
-func (e *Outbound) deliverComment(ctx context.Context, op *store.Operation) outcome {
-	a, err := e.store.Appointment(ctx, op.AppointmentID)
+func (out *Outbound) deliverComment(ctx context.Context, op *store.Operation) outcome {
+	a, err := out.store.Appointment(ctx, op.AppointmentID)
 	switch {
 	case errors.Is(err, store.ErrNotFound), err == nil && (a.Patient.Notes == "" || a.UpstreamPatientID == ""):
-		return outcome{end: needless}
+		return outcome{end: notNeeded}
 	case err != nil:
-		return e.soon(unread(ctx))
+		return out.soon(unread(ctx))
 	}
-	if o, ok := e.harmless(op, e.Options.Upstream.SetPatientComment(ctx, a.UpstreamPatientID, a.Patient.Notes)); !ok {
+	if o, ok := out.harmless(op, out.Options.Upstream.SetPatientComment(ctx, a.UpstreamPatientID, a.Patient.Notes)); !ok {
 		return o
 	}
 	return outcome{end: Delivered, result: doneWithoutName}
 }
 
 // harmless sorts the end of a call that may be repeated whatever became of it. It reports true if all is well.
-func (e *Outbound) harmless(op *store.Operation, err error) (outcome, bool) {
+func (out *Outbound) harmless(op *store.Operation, err error) (outcome, bool) {
 	switch class := upstream.ClassOf(err); {
 	case err == nil, upstream.ReasonOf(err) == upstream.AppointmentUnknown:
 		return outcome{}, true
 	case class == upstream.Refused:
 		return outcome{end: Refused, detail: words(err)}, false
 	case class == upstream.NotSent, class == upstream.Misconfigured:
-		return outcome{end: away, detail: words(err)}, false
+		return outcome{end: unreachable, detail: words(err)}, false
 	case upstream.IsSilent(err):
 		p := payloadOf(op)
-		return e.putOff(op, &p, err), false
+		return out.putOff(op, &p, err), false
 	}
-	return outcome{end: again, detail: words(err)}, false
+	return outcome{end: retryable, detail: words(err)}, false
 }

@@ -19,17 +19,17 @@ import (
 
 // deliverWrite brings a new appointment upstream, or the new time of one. It is the attempt of UpstreamBook and
 // UpstreamReschedule: a move is a new appointment there, and the end of the old one.
-func (e *Outbound) deliverWrite(ctx context.Context, op *store.Operation) outcome {
+func (out *Outbound) deliverWrite(ctx context.Context, op *store.Operation) outcome {
 	p := payloadOf(op)
-	a, err := e.store.Appointment(ctx, op.AppointmentID)
+	a, err := out.store.Appointment(ctx, op.AppointmentID)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return outcome{end: needless}
+		return outcome{end: notNeeded}
 	case err != nil:
-		return e.soon(unread(ctx))
+		return out.soon(unread(ctx))
 	}
-	if at, behind := e.behind(ctx, op); behind {
-		return outcome{end: later, at: at, detail: op.LastError}
+	if at, behind := out.behind(ctx, op); behind {
+		return outcome{end: deferred, at: at, detail: op.LastError}
 	}
 	patient := a.UpstreamPatientID
 	if p.blank() {
@@ -38,31 +38,31 @@ func (e *Outbound) deliverWrite(ctx context.Context, op *store.Operation) outcom
 	if op.Unknown && p.Step == "" { // interrupted before anything was sent
 		op.Unknown = false
 	}
-	ask := patient != "" && (op.Unknown || e.mayBeWritten(op, &p))
-	if (p.Written || ask) && e.asks.Wait(ctx, upstream.NoBound) != nil {
-		return e.soon(op.LastError)
+	ask := patient != "" && (op.Unknown || out.mayBeWritten(op, &p))
+	if (p.Written || ask) && out.asks.Wait(ctx, upstream.NoBound) != nil {
+		return out.soon(op.LastError)
 	}
 	if p.Written {
-		return e.findWritten(ctx, op, &p, &a)
+		return out.findWritten(ctx, op, &p, &a)
 	}
 	switch {
 	case op.Unknown && p.Step == stepPatient && patient == "" && !wanted(&a, &p): // the appointment itself was never sent
 	case op.Unknown && patient == "":
 		return outcome{end: undecided, detail: "it is not known whether the patient was added; see in the practice system whether patient and appointment are there"}
 	case ask:
-		if o, found := e.lookUp(ctx, op, &p, &a); found {
+		if o, found := out.lookUp(ctx, op, &p, &a); found {
 			return o
 		}
-		op.Unknown, op.Lookups, p.Checked = false, 0, e.started.UnixMilli()
+		op.Unknown, op.Lookups, p.Checked = false, 0, out.started.UnixMilli()
 		op.Payload = p.json()
 	}
 	if !wanted(&a, &p) {
-		return outcome{end: needless}
+		return outcome{end: notNeeded}
 	}
-	if tooLate(op, e.now()) {
+	if tooLate(op, out.now()) {
 		return outcome{end: Refused, detail: tooLateDetail}
 	}
-	if now, ok := e.targetOf(&a); ok && p.Step != stepAppointment && p.Step != stepForgotten {
+	if now, ok := out.targetOf(&a); ok && p.Step != stepAppointment && p.Step != stepForgotten {
 		p.target = now // nothing was sent under what the upstream was believed to call it before
 		op.Payload = p.json()
 	}
@@ -70,51 +70,51 @@ func (e *Outbound) deliverWrite(ctx context.Context, op *store.Operation) outcom
 		return outcome{end: Refused, detail: op.LastError}
 	}
 	if patient == "" {
-		if o, ok := e.addPatient(ctx, op, &p, &a); !ok {
+		if o, ok := out.addPatient(ctx, op, &p, &a); !ok {
 			return o
 		}
 	}
-	return e.sendAppointment(ctx, op, &p, a)
+	return out.sendAppointment(ctx, op, &p, a)
 }
 
 // sendAppointment waits for its turn, records the attempt, and writes.
-func (e *Outbound) sendAppointment(ctx context.Context, op *store.Operation, p *upstreamPayload, a store.Appointment) outcome {
-	if o, ok := e.isThere(ctx, upstream.NoBound); !ok {
+func (out *Outbound) sendAppointment(ctx context.Context, op *store.Operation, p *upstreamPayload, a store.Appointment) outcome {
+	if o, ok := out.isThere(ctx, upstream.NoBound); !ok {
 		return o
 	}
-	if o, ok := e.makeRoom(ctx, op, p, &a); !ok {
+	if o, ok := out.makeRoom(ctx, op, p, &a); !ok {
 		return o
 	}
-	if err := e.Options.Pacer.Wait(ctx, upstream.NoBound); err != nil {
-		return e.soon(op.LastError)
+	if err := out.Options.Pacer.Wait(ctx, upstream.NoBound); err != nil {
+		return out.soon(op.LastError)
 	}
 	// It may have been cancelled or moved while it stood in line.
-	a, err := e.store.Appointment(ctx, op.AppointmentID)
+	a, err := out.store.Appointment(ctx, op.AppointmentID)
 	switch {
 	case err != nil:
-		return e.soon(unread(ctx))
+		return out.soon(unread(ctx))
 	case !wanted(&a, p):
-		return outcome{end: needless}
+		return outcome{end: notNeeded}
 	case a.UpstreamPatientID == "":
 		return outcome{end: Refused, detail: "the person was erased, so there is nothing to write"}
 	}
-	if err := e.begin(ctx, op, p, stepAppointment); err != nil {
-		return e.soon("the queue could not be written")
+	if err := out.begin(ctx, op, p, stepAppointment); err != nil {
+		return out.soon("the queue could not be written")
 	}
-	created, err := e.Options.Upstream.SetAppointment(ctx, p.write(a.UpstreamPatientID, e.clinic.Zone()))
-	return e.written(ctx, op, p, &a, created, err)
+	created, err := out.Options.Upstream.SetAppointment(ctx, p.write(a.UpstreamPatientID, out.clinic.Zone()))
+	return out.written(ctx, op, p, &a, created, err)
 }
 
 // written says what the answer to a SetAppointment means.
-func (e *Outbound) written(ctx context.Context, op *store.Operation, p *upstreamPayload, a *store.Appointment, created upstream.Created, err error) outcome {
+func (out *Outbound) written(ctx context.Context, op *store.Operation, p *upstreamPayload, a *store.Appointment, created upstream.Created, err error) outcome {
 	class, reason := upstream.ClassOf(err), upstream.ReasonOf(err)
 	switch class {
 	case upstream.Unknown:
-		e.doubt.Add(1)
+		out.doubt.Add(1)
 	case upstream.NotSent:
-		e.doubt.CompareAndSwap(0, 1)
+		out.doubt.CompareAndSwap(0, 1)
 	default:
-		e.doubt.Store(0)
+		out.doubt.Store(0)
 	}
 	if class != "" && class != upstream.Unknown && !p.Doubt {
 		p.Step = "" // it is certain that nothing is there
@@ -127,23 +127,23 @@ func (e *Outbound) written(ctx context.Context, op *store.Operation, p *upstream
 		}
 		p.Written = true
 		op.Payload = p.json()
-		return e.findWritten(ctx, op, p, a)
+		return out.findWritten(ctx, op, p, a)
 	case upstream.RateLimited:
-		return outcome{end: again, detail: words(err)}
+		return outcome{end: retryable, detail: words(err)}
 	case upstream.NotSent, upstream.Misconfigured:
-		return outcome{end: away, detail: words(err)}
+		return outcome{end: unreachable, detail: words(err)}
 	case upstream.Refused:
 		isTaken := reason == upstream.SlotTaken || reason == upstream.AlreadyBooked
 		if p.Doubt && isTaken {
-			if o, found := e.lookUp(ctx, op, p, a); found {
-				if o.end == unseen || o.end == away || o.end == later {
+			if o, found := out.lookUp(ctx, op, p, a); found {
+				if o.end == lookupFailed || o.end == unreachable || o.end == deferred {
 					o = outcome{end: unknown, detail: words(err)}
 				}
 				return o
 			}
 		}
 		if isTaken {
-			e.booking.CloseTime(p.Specialist, a.ID, p.Start, p.Start.Add(time.Duration(p.Minutes)*time.Minute))
+			out.booking.CloseTime(p.Specialist, a.ID, p.Start, p.Start.Add(time.Duration(p.Minutes)*time.Minute))
 		}
 		return outcome{end: Refused, detail: words(err)}
 	}
@@ -153,39 +153,39 @@ func (e *Outbound) written(ctx context.Context, op *store.Operation, p *upstream
 }
 
 // begin records in the queue that a write is about to be sent.
-func (e *Outbound) begin(ctx context.Context, op *store.Operation, p *upstreamPayload, step string) error {
+func (out *Outbound) begin(ctx context.Context, op *store.Operation, p *upstreamPayload, step string) error {
 	p.Step = step
-	op.Payload, op.AttemptedAt = p.json(), e.now()
-	return e.Queue.Change(context.WithoutCancel(ctx), *op, "attempted", step)
+	op.Payload, op.AttemptedAt = p.json(), out.now()
+	return out.Queue.Change(context.WithoutCancel(ctx), *op, "attempted", step)
 }
 
 // makeRoom cancels the old time of an appointment that moves onto a part of it: the upstream would refuse the new one.
-func (e *Outbound) makeRoom(ctx context.Context, op *store.Operation, p *upstreamPayload, a *store.Appointment) (outcome, bool) {
+func (out *Outbound) makeRoom(ctx context.Context, op *store.Operation, p *upstreamPayload, a *store.Appointment) (outcome, bool) {
 	if a.UpstreamID == "" {
 		return outcome{}, true
 	}
-	list, err := e.Options.Upstream.GetAppointmentListByPatient(ctx, a.UpstreamPatientID, e.clinic.Zone())
+	list, err := out.Options.Upstream.GetAppointmentListByPatient(ctx, a.UpstreamPatientID, out.clinic.Zone())
 	end := p.Start.Add(time.Duration(p.Minutes) * time.Minute)
 	for _, old := range list {
 		if upstream.EqualGUID(old.GUID, a.UpstreamID) && !old.Cancelled && old.Start.Before(end) &&
 			p.Start.Before(old.Start.Add(time.Duration(max(old.Minutes, p.Minutes))*time.Minute)) {
-			err = e.Options.Upstream.SetAppointmentStatusCanceled(ctx, old.GUID)
+			err = out.Options.Upstream.SetAppointmentStatusCanceled(ctx, old.GUID)
 		}
 	}
-	return e.harmless(op, err)
+	return out.harmless(op, err)
 }
 
 // addPatient makes the patient of a booking that came without one, such as a web visitor's, and records the GUID with
 // the appointment. There is no way to look a patient up: an unknown outcome is for people to decide.
-func (e *Outbound) addPatient(ctx context.Context, op *store.Operation, p *upstreamPayload, a *store.Appointment) (outcome, bool) {
+func (out *Outbound) addPatient(ctx context.Context, op *store.Operation, p *upstreamPayload, a *store.Appointment) (outcome, bool) {
 	if p.Patient == "" {
-		p.Patient = e.knownPatient(ctx, a)
+		p.Patient = out.knownPatient(ctx, a)
 	}
 	if p.Patient == "" {
-		if err := e.begin(ctx, op, p, stepPatient); err != nil {
-			return e.soon("the queue could not be written"), false
+		if err := out.begin(ctx, op, p, stepPatient); err != nil {
+			return out.soon("the queue could not be written"), false
 		}
-		guid, err := e.Options.Upstream.SetPatient(ctx, newPatientOf(&a.Patient))
+		guid, err := out.Options.Upstream.SetPatient(ctx, newPatientOf(&a.Patient))
 		if class := upstream.ClassOf(err); class != upstream.Unknown {
 			p.Step = "" // whatever became of it is known
 			op.Payload = p.json()
@@ -194,9 +194,9 @@ func (e *Outbound) addPatient(ctx context.Context, op *store.Operation, p *upstr
 		case "":
 			p.Patient = guid
 		case upstream.RateLimited:
-			return outcome{end: again, detail: words(err)}, false
+			return outcome{end: retryable, detail: words(err)}, false
 		case upstream.NotSent, upstream.Misconfigured:
-			return outcome{end: away, detail: words(err)}, false
+			return outcome{end: unreachable, detail: words(err)}, false
 		case upstream.Refused:
 			return outcome{end: Refused, detail: words(err)}, false
 		default:
@@ -204,23 +204,23 @@ func (e *Outbound) addPatient(ctx context.Context, op *store.Operation, p *upstr
 		}
 	}
 	op.Payload = p.json()
-	err := e.store.Write(ctx, func(tx store.Tx) error {
+	err := out.store.Write(ctx, func(tx store.Tx) error {
 		now, err := tx.Appointment(ctx, a.ID)
 		if err != nil || now.UpstreamPatientID != "" {
 			return err
 		}
-		now.UpstreamPatientID, now.UpdatedAt = p.Patient, e.now()
+		now.UpstreamPatientID, now.UpdatedAt = p.Patient, out.now()
 		return tx.UpdateAppointment(ctx, now)
 	})
 	if err != nil {
-		return e.soon("the patient was added and could not be recorded yet"), false
+		return out.soon("the patient was added and could not be recorded yet"), false
 	}
 	a.UpstreamPatientID = p.Patient
 	return outcome{}, true
 }
 
 // knownPatient is the GUID that the same person was given for another appointment, or nothing.
-func (e *Outbound) knownPatient(ctx context.Context, a *store.Appointment) string {
+func (out *Outbound) knownPatient(ctx context.Context, a *store.Appointment) string {
 	address := a.Patient.Email
 	if address == "" {
 		address = a.Patient.Phone
@@ -228,7 +228,7 @@ func (e *Outbound) knownPatient(ctx context.Context, a *store.Appointment) strin
 	if address == "" {
 		return ""
 	}
-	list, _, err := e.store.Appointments(ctx, store.AppointmentFilter{Query: address, Limit: 100})
+	list, _, err := out.store.Appointments(ctx, store.AppointmentFilter{Query: address, Limit: 100})
 	if err != nil {
 		return ""
 	}
@@ -253,12 +253,12 @@ func newPatientOf(p *store.Patient) upstream.NewPatient {
 
 // behind says until when an operation stands behind an earlier one of the same appointment: what was decided first
 // happens first.
-func (e *Outbound) behind(ctx context.Context, op *store.Operation) (time.Time, bool) {
-	now := e.now()
-	if _, earlier := e.Outbox.Held(op.ID, op.AppointmentID); earlier {
+func (out *Outbound) behind(ctx context.Context, op *store.Operation) (time.Time, bool) {
+	now := out.now()
+	if _, earlier := out.Outbox.Claimed(op.ID, op.AppointmentID); earlier {
 		return now.Add(time.Second), true
 	}
-	list, err := e.Queue.Operations(ctx, store.OperationFilter{AppointmentID: op.AppointmentID, Limit: 500})
+	list, err := out.Queue.Operations(ctx, store.OperationFilter{AppointmentID: op.AppointmentID, Limit: 500})
 	if err != nil {
 		return now.Add(10 * time.Second), true
 	}
@@ -279,8 +279,8 @@ func (e *Outbound) behind(ctx context.Context, op *store.Operation) (time.Time, 
 }
 
 // soon puts an operation off for a moment, because something of our own did not work.
-func (e *Outbound) soon(detail string) outcome {
-	return outcome{end: later, detail: detail, at: e.now().Add(10 * time.Second)}
+func (out *Outbound) soon(detail string) outcome {
+	return outcome{end: deferred, detail: detail, at: out.now().Add(10 * time.Second)}
 }
 
 // unread says why an attempt could not be begun: its appointment was not read.

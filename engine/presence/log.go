@@ -9,8 +9,8 @@ import (
 	"holdfast/store"
 )
 
-// PresenceHistory is when a specialist was online between two instants.
-type PresenceHistory struct {
+// History is when a specialist was online between two instants.
+type History struct {
 	Zone *time.Location         // the specialist's
 	Log  []store.PresenceChange // the changes in between, the earliest first
 	Days []OnlineDay            // every local day that has begun, in order
@@ -27,17 +27,17 @@ const MaxPresenceLines = 20_000
 
 // PresenceHistory reads the presence log of one specialist in [from, to); what is still going on counts up to now. It knows
 // what the log has: lines are forgotten by age, and a specialist counts as offline before the first of them. store.ErrNotFound.
-func (e *Presence) PresenceHistory(ctx context.Context, specialistID string, from, to time.Time) (PresenceHistory, error) {
-	s := e.clinic.Current()
+func (pr *Presence) PresenceHistory(ctx context.Context, specialistID string, from, to time.Time) (History, error) {
+	s := pr.clinic.Current()
 	if s.SpecialistByID[specialistID] == nil {
-		return PresenceHistory{}, store.ErrNotFound
+		return History{}, store.ErrNotFound
 	}
-	log, err := e.store.PresenceLog(ctx, specialistID, MaxPresenceLines)
+	log, err := pr.store.PresenceLog(ctx, specialistID, MaxPresenceLines)
 	if err != nil {
-		return PresenceHistory{}, err
+		return History{}, err
 	}
 	slices.Reverse(log) // the earliest first; the order in which those of one instant were written stays
-	h := PresenceHistory{Zone: s.Calendars[specialistID].Zone()}
+	h := History{Zone: s.Calendars[specialistID].Zone()}
 	h.Days = OnlineDays(log, h.Zone, from, to, time.Now())
 	h.Log = slices.DeleteFunc(log, func(c store.PresenceChange) bool { return c.At.Before(from) || !c.At.Before(to) })
 	return h, nil

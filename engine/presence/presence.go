@@ -40,20 +40,20 @@ type Presence struct {
 }
 
 // New returns a Presence with these times. SeedPresence is to be called before anybody asks.
-func New(s store.Store, h holds.Backend, log *slog.Logger, c *clinic.Clinic, o PresenceOptions) *Presence {
+func New(s store.Store, h holds.Backend, log *slog.Logger, c *clinic.Clinic, o Options) *Presence {
 	return &Presence{store: s, holds: h, log: log, clinic: c, presence: presenceState{options: o.withDefaults()}, requested: make(chan struct{}, 1)}
 }
 
-// PresenceOptions are the times of presence; the zero value of each is its default. RequirePing and StaleAfter can be
+// Options are the times of presence; the zero value of each is its default. RequirePing and StaleAfter can be
 // changed while running by the clinic's settings.
-type PresenceOptions struct {
+type Options struct {
 	StaleAfter time.Duration // a heartbeat older than this takes a specialist offline; default 90 s
 	Sweep      time.Duration // how often that is looked at; default 30 s
 	Mirror     time.Duration // how often heartbeats are written to the database, in one statement; default 60 s
 	Reconcile  time.Duration // how often the live state is healed from the database; default 300 s
 }
 
-func (o PresenceOptions) withDefaults() PresenceOptions {
+func (o Options) withDefaults() Options {
 	for _, d := range []struct {
 		to    *time.Duration
 		value time.Duration
@@ -67,7 +67,7 @@ func (o PresenceOptions) withDefaults() PresenceOptions {
 
 // presenceState is what the engine itself keeps of presence.
 type presenceState struct {
-	options PresenceOptions
+	options Options
 	beacon  beacon
 	turns   turns
 	// loads lets changes of sessions pass together and reconciliation alone: between counting the sessions and setting
@@ -98,22 +98,22 @@ type Status struct {
 }
 
 // staleAfter is how old a heartbeat may be; 0 where the clinic does not ask for heartbeats.
-func (e *Presence) staleAfter() time.Duration {
-	s := e.clinic.Settings()
+func (pr *Presence) staleAfter() time.Duration {
+	s := pr.clinic.Settings()
 	switch {
 	case s.RequirePing != nil && !*s.RequirePing:
 		return 0
 	case s.StaleAfterSeconds > 0:
 		return time.Duration(s.StaleAfterSeconds) * time.Second
 	}
-	return e.presence.options.StaleAfter
+	return pr.presence.options.StaleAfter
 }
 
 // GoOnline says that a specialist can take on-demand sessions. It seeds the heartbeat, or the next sweep would take the
 // specialist offline again. store.ErrNotFound, holds.ErrDeactivated.
-func (e *Presence) GoOnline(ctx context.Context, specialistID string) (Status, error) {
-	defer e.presence.turns.take(specialistID)()
-	p, err := e.clinic.Specialist(specialistID)
+func (pr *Presence) GoOnline(ctx context.Context, specialistID string) (Status, error) {
+	defer pr.presence.turns.take(specialistID)()
+	p, err := pr.clinic.Specialist(specialistID)
 	if err != nil {
 		return Status{}, err
 	}
@@ -121,7 +121,7 @@ func (e *Presence) GoOnline(ctx context.Context, specialistID string) (Status, e
 		return Status{}, holds.ErrDeactivated
 	}
 	now := record.Now()
-	mirror, err := e.changePresence(ctx, specialistID, "online", now, func(m *store.PresenceMirror) bool {
+	mirror, err := pr.changePresence(ctx, specialistID, "online", now, func(m *store.PresenceMirror) bool {
 		if m.Online {
 			return false
 		}
@@ -131,40 +131,40 @@ func (e *Presence) GoOnline(ctx context.Context, specialistID string) (Status, e
 	if err != nil {
 		return Status{}, err
 	}
-	changed, err := e.holds.Online(ctx, specialistID, p.MaxSessions)
+	changed, err := pr.holds.Online(ctx, specialistID, p.MaxSessions)
 	if errors.Is(err, holds.ErrDeactivated) { // the live copy has missed the activation
-		if _, err = e.holds.Activate(ctx, specialistID); err == nil {
-			changed, err = e.holds.Online(ctx, specialistID, p.MaxSessions)
+		if _, err = pr.holds.Activate(ctx, specialistID); err == nil {
+			changed, err = pr.holds.Online(ctx, specialistID, p.MaxSessions)
 		}
 	}
 	if err != nil {
 		return Status{}, err
 	}
 	if changed {
-		e.publishPresence(ctx, specialistID, "online")
+		pr.publishPresence(ctx, specialistID, "online")
 	}
-	return e.presenceOf(ctx, &p, mirror)
+	return pr.presenceOf(ctx, &p, mirror)
 }
 
 // GoOffline says that a specialist takes no more sessions; those in progress go on. store.ErrNotFound.
-func (e *Presence) GoOffline(ctx context.Context, specialistID string) (Status, error) {
-	defer e.presence.turns.take(specialistID)()
-	p, err := e.clinic.Specialist(specialistID)
+func (pr *Presence) GoOffline(ctx context.Context, specialistID string) (Status, error) {
+	defer pr.presence.turns.take(specialistID)()
+	p, err := pr.clinic.Specialist(specialistID)
 	if err != nil {
 		return Status{}, err
 	}
-	mirror, err := e.takeOffline(ctx, specialistID, "offline")
+	mirror, err := pr.takeOffline(ctx, specialistID, "offline")
 	if err != nil {
 		return Status{}, err
 	}
-	return e.presenceOf(ctx, &p, mirror)
+	return pr.presenceOf(ctx, &p, mirror)
 }
 
 // takeOffline changes both copies, the durable one first: if that fails, nothing has changed. The specialist's turn has
 // been taken.
-func (e *Presence) takeOffline(ctx context.Context, specialistID, change string) (store.PresenceMirror, error) {
+func (pr *Presence) takeOffline(ctx context.Context, specialistID, change string) (store.PresenceMirror, error) {
 	now := record.Now()
-	mirror, err := e.changePresence(ctx, specialistID, change, now, func(m *store.PresenceMirror) bool {
+	mirror, err := pr.changePresence(ctx, specialistID, change, now, func(m *store.PresenceMirror) bool {
 		if !m.Online {
 			return false
 		}
@@ -174,18 +174,18 @@ func (e *Presence) takeOffline(ctx context.Context, specialistID, change string)
 	if err != nil {
 		return mirror, err
 	}
-	changed, err := e.holds.Offline(ctx, specialistID)
-	e.presence.beacon.drop()
+	changed, err := pr.holds.Offline(ctx, specialistID)
+	pr.presence.beacon.drop()
 	if changed {
-		e.publishPresence(ctx, specialistID, "offline")
+		pr.publishPresence(ctx, specialistID, "offline")
 	}
 	return mirror, err
 }
 
 // Beat renews the heartbeat of a specialist who is online. It costs no database operation. store.ErrNotFound,
 // holds.ErrOffline, holds.ErrDeactivated.
-func (e *Presence) Beat(ctx context.Context, specialistID string) error {
-	s := e.clinic.Current()
+func (pr *Presence) Beat(ctx context.Context, specialistID string) error {
+	s := pr.clinic.Current()
 	p, ok := s.SpecialistByID[specialistID]
 	if !ok {
 		return store.ErrNotFound
@@ -193,24 +193,24 @@ func (e *Presence) Beat(ctx context.Context, specialistID string) error {
 	if !p.Active {
 		return holds.ErrDeactivated
 	}
-	return e.holds.Beat(ctx, specialistID)
+	return pr.holds.Beat(ctx, specialistID)
 }
 
 // Presence returns what is known of one specialist. store.ErrNotFound.
-func (e *Presence) SpecialistPresence(ctx context.Context, specialistID string) (Status, error) {
-	p, err := e.clinic.Specialist(specialistID)
+func (pr *Presence) SpecialistPresence(ctx context.Context, specialistID string) (Status, error) {
+	p, err := pr.clinic.Specialist(specialistID)
 	if err != nil {
 		return Status{}, err
 	}
-	mirrors, err := e.store.PresenceMirrors(ctx)
+	mirrors, err := pr.store.PresenceMirrors(ctx)
 	if err != nil {
 		return Status{}, err
 	}
-	log, err := e.store.PresenceLog(ctx, specialistID, 1)
+	log, err := pr.store.PresenceLog(ctx, specialistID, 1)
 	if err != nil {
 		return Status{}, err
 	}
-	now, err := e.presenceOf(ctx, &p, mirrorOf(mirrors, specialistID))
+	now, err := pr.presenceOf(ctx, &p, mirrorOf(mirrors, specialistID))
 	if len(log) > 0 {
 		now.LastChange = log[0].Change
 	}
@@ -219,8 +219,8 @@ func (e *Presence) SpecialistPresence(ctx context.Context, specialistID string) 
 
 // presenceOf adds the live state. What the schedule decides is said as the schedule has it: who was never online is
 // unknown to the live state.
-func (e *Presence) presenceOf(ctx context.Context, p *store.Specialist, m store.PresenceMirror) (Status, error) {
-	live, err := e.holds.Present(ctx, p.ID)
+func (pr *Presence) presenceOf(ctx context.Context, p *store.Specialist, m store.PresenceMirror) (Status, error) {
+	live, err := pr.holds.Present(ctx, p.ID)
 	live.Max, live.Deactivated = p.MaxSessions, !p.Active
 	if live.HeartbeatAt.IsZero() {
 		live.HeartbeatAt = m.LastHeartbeatAt
@@ -229,12 +229,14 @@ func (e *Presence) presenceOf(ctx context.Context, p *store.Specialist, m store.
 }
 
 // Available lists who can take a session now, the least busy first; at most limit (0 = all).
-func (e *Presence) Available(ctx context.Context, limit int) ([]holds.Present, error) {
-	return e.holds.Available(ctx, e.staleAfter(), limit)
+func (pr *Presence) Available(ctx context.Context, limit int) ([]holds.Present, error) {
+	return pr.holds.Available(ctx, pr.staleAfter(), limit)
 }
 
 // Online lists all who are online, by id.
-func (e *Presence) Online(ctx context.Context) ([]holds.Present, error) { return e.holds.Everyone(ctx) }
+func (pr *Presence) Online(ctx context.Context) ([]holds.Present, error) {
+	return pr.holds.Everyone(ctx)
+}
 
 // beaconTTL is how long one answer of Beacon is given to everybody.
 const beaconTTL = 10 * time.Second
@@ -256,32 +258,32 @@ func (b *beacon) drop() {
 
 // Beacon is the public answer to "is anybody there": how many can take a session, at most beaconTTL old. Whoever goes offline,
 // is deactivated or gets another maximum is counted anew at once.
-func (e *Presence) Beacon(ctx context.Context) (int, error) {
+func (pr *Presence) Beacon(ctx context.Context) (int, error) {
 	now := time.Now()
-	e.presence.beacon.mu.Lock()
-	count, fresh := e.presence.beacon.count, !e.presence.beacon.at.IsZero() && now.Sub(e.presence.beacon.at) < beaconTTL
-	dropped := e.presence.beacon.dropped
-	e.presence.beacon.mu.Unlock()
+	pr.presence.beacon.mu.Lock()
+	count, fresh := pr.presence.beacon.count, !pr.presence.beacon.at.IsZero() && now.Sub(pr.presence.beacon.at) < beaconTTL
+	dropped := pr.presence.beacon.dropped
+	pr.presence.beacon.mu.Unlock()
 	if fresh {
 		return count, nil
 	}
-	count, err := e.holds.Count(ctx, e.staleAfter())
+	count, err := pr.holds.Count(ctx, pr.staleAfter())
 	if err != nil {
 		return 0, err
 	}
-	e.presence.beacon.mu.Lock()
-	if e.presence.beacon.dropped == dropped {
-		e.presence.beacon.count, e.presence.beacon.at = count, now
+	pr.presence.beacon.mu.Lock()
+	if pr.presence.beacon.dropped == dropped {
+		pr.presence.beacon.count, pr.presence.beacon.at = count, now
 	}
-	e.presence.beacon.mu.Unlock()
+	pr.presence.beacon.mu.Unlock()
 	return count, nil
 }
 
 // changePresence commits one change of the mirror with its line in the log. edit reports whether it is one; if not,
 // nothing is written.
-func (e *Presence) changePresence(ctx context.Context, specialistID, change string, now time.Time, edit func(*store.PresenceMirror) bool) (store.PresenceMirror, error) {
+func (pr *Presence) changePresence(ctx context.Context, specialistID, change string, now time.Time, edit func(*store.PresenceMirror) bool) (store.PresenceMirror, error) {
 	var m store.PresenceMirror
-	err := e.store.Write(ctx, func(tx store.Tx) error {
+	err := pr.store.Write(ctx, func(tx store.Tx) error {
 		mirrors, err := tx.PresenceMirrors(ctx)
 		if err != nil {
 			return err
@@ -307,36 +309,36 @@ func mirrorOf(all []store.PresenceMirror, specialistID string) store.PresenceMir
 	return store.PresenceMirror{SpecialistID: specialistID}
 }
 
-func (e *Presence) publishPresence(ctx context.Context, specialistID, change string) {
-	e.clinic.Publish(ctx, holds.Event{Kind: holds.EventPresence, Span: holds.Span{SpecialistID: specialistID}, Reason: holds.Reason(change)})
+func (pr *Presence) publishPresence(ctx context.Context, specialistID, change string) {
+	pr.clinic.Publish(ctx, holds.Event{Kind: holds.EventPresence, Span: holds.Span{SpecialistID: specialistID}, Reason: holds.Reason(change)})
 }
 
 // FollowActive keeps presence in step when a specialist is switched off or on, or archived: who is switched off is taken
 // offline. What fails here reconciliation does later.
-func (e *Presence) FollowActive(ctx context.Context, p store.Specialist) {
-	defer e.presence.turns.take(p.ID)()
-	defer e.presence.beacon.drop() // the switch or the maximum may have changed
-	if err := e.setActive(ctx, p); err != nil {
-		e.log.Error("the presence of a specialist was not brought in step; reconciliation tries again", "specialist", p.ID, "error", err)
+func (pr *Presence) FollowActive(ctx context.Context, p store.Specialist) {
+	defer pr.presence.turns.take(p.ID)()
+	defer pr.presence.beacon.drop() // the switch or the maximum may have changed
+	if err := pr.setActive(ctx, p); err != nil {
+		pr.log.Error("the presence of a specialist was not brought in step; reconciliation tries again", "specialist", p.ID, "error", err)
 	}
 }
 
 // setActive brings both copies in step with the schedule. The specialist's turn has been taken.
-func (e *Presence) setActive(ctx context.Context, p store.Specialist) error {
-	set, change := e.holds.Activate, "activated"
+func (pr *Presence) setActive(ctx context.Context, p store.Specialist) error {
+	set, change := pr.holds.Activate, "activated"
 	if !p.Active {
-		set, change = e.holds.Deactivate, "deactivated"
+		set, change = pr.holds.Deactivate, "deactivated"
 	}
 	changed, err := set(ctx, p.ID)
 	if err == nil {
-		err = e.holds.SetMax(ctx, p.ID, p.MaxSessions)
+		err = pr.holds.SetMax(ctx, p.ID, p.MaxSessions)
 	}
 	if err != nil || !changed {
 		return err
 	}
-	e.presence.beacon.drop()
+	pr.presence.beacon.drop()
 	now := record.Now()
-	_, err = e.changePresence(ctx, p.ID, change, now, func(m *store.PresenceMirror) bool {
+	_, err = pr.changePresence(ctx, p.ID, change, now, func(m *store.PresenceMirror) bool {
 		differs := m.Deactivated != !p.Active || m.Online && !p.Active
 		if m.Online && !p.Active {
 			m.Online, m.LastOfflineAt = false, now
@@ -344,6 +346,6 @@ func (e *Presence) setActive(ctx context.Context, p store.Specialist) error {
 		m.Deactivated = !p.Active
 		return differs
 	})
-	e.publishPresence(ctx, p.ID, change)
+	pr.publishPresence(ctx, p.ID, change)
 	return err
 }

@@ -25,7 +25,7 @@ const (
 
 // RequestSession asks for an on-demand consultation. Every available specialist hears of it, and the first to accept
 // has it. A client that is waiting already gets the request it has. *ValidationError.
-func (e *Presence) RequestSession(ctx context.Context, client holds.ClientID, once *record.Once) (store.Session, error) {
+func (pr *Presence) RequestSession(ctx context.Context, client holds.ClientID, once *record.Once) (store.Session, error) {
 	var m record.Mistakes
 	record.CheckClient(&m, client)
 	if err := m.Err(); err != nil {
@@ -36,7 +36,7 @@ func (e *Presence) RequestSession(ctx context.Context, client holds.ClientID, on
 		ID: record.NewID(), Owner: client.Owner().String(), Status: store.SessionRequested, RequestedAt: now, ExpiresAt: now.Add(SessionRequestTTL), UpdatedAt: now, Version: 1,
 	}
 	found := s
-	err := e.store.Write(ctx, func(tx store.Tx) error {
+	err := pr.store.Write(ctx, func(tx store.Tx) error {
 		waiting, err := tx.Sessions(ctx, store.SessionFilter{Owner: s.Owner, Statuses: []store.SessionStatus{store.SessionRequested}})
 		if err != nil {
 			return err
@@ -55,7 +55,7 @@ func (e *Presence) RequestSession(ctx context.Context, client holds.ClientID, on
 	})
 	if err == nil && found.ID == s.ID {
 		select {
-		case e.requested <- struct{}{}:
+		case pr.requested <- struct{}{}:
 		default: // it will look anyway
 		}
 	}
@@ -63,27 +63,27 @@ func (e *Presence) RequestSession(ctx context.Context, client holds.ClientID, on
 }
 
 // Session returns one. store.ErrNotFound.
-func (e *Presence) Session(ctx context.Context, id string) (store.Session, error) {
+func (pr *Presence) Session(ctx context.Context, id string) (store.Session, error) {
 	if !record.ValidID(id) {
 		return store.Session{}, store.ErrNotFound
 	}
-	return e.store.Session(ctx, id)
+	return pr.store.Session(ctx, id)
 }
 
 // Sessions lists sessions, oldest first.
-func (e *Presence) Sessions(ctx context.Context, f store.SessionFilter) ([]store.Session, error) {
-	return e.store.Sessions(ctx, f)
+func (pr *Presence) Sessions(ctx context.Context, f store.SessionFilter) ([]store.Session, error) {
+	return pr.store.Sessions(ctx, f)
 }
 
 // AcceptSession gives a request to the first specialist who asks; the others get *NotBookableError. The capacity is
 // decided in the transaction; the live counter is a hint that reconciliation heals. A repeat by the same specialist is
 // answered with the session again. store.ErrNotFound.
-func (e *Presence) AcceptSession(ctx context.Context, id, specialistID string) (store.Session, error) {
-	p, err := e.onlineSpecialist(ctx, specialistID)
+func (pr *Presence) AcceptSession(ctx context.Context, id, specialistID string) (store.Session, error) {
+	p, err := pr.onlineSpecialist(ctx, specialistID)
 	if err != nil {
 		return store.Session{}, err
 	}
-	return e.changeSession(ctx, id, func(tx store.Tx, s *store.Session, now time.Time) (bool, error) {
+	return pr.changeSession(ctx, id, func(tx store.Tx, s *store.Session, now time.Time) (bool, error) {
 		switch {
 		case counts(s) && s.SpecialistID == specialistID:
 			return false, nil
@@ -102,14 +102,14 @@ func (e *Presence) AcceptSession(ctx context.Context, id, specialistID string) (
 
 // EndSession closes an active session with an outcome in a few words. Ending twice is ending once. store.ErrNotFound,
 // *NotBookableError.
-func (e *Presence) EndSession(ctx context.Context, id, outcome string) (store.Session, error) {
+func (pr *Presence) EndSession(ctx context.Context, id, outcome string) (store.Session, error) {
 	outcome = strings.TrimSpace(outcome)
 	var m record.Mistakes
 	record.CheckText(&m, "outcome", outcome, 200, false)
 	if err := m.Err(); err != nil {
 		return store.Session{}, err
 	}
-	return e.changeSession(ctx, id, func(_ store.Tx, s *store.Session, now time.Time) (bool, error) {
+	return pr.changeSession(ctx, id, func(_ store.Tx, s *store.Session, now time.Time) (bool, error) {
 		if s.Status == store.SessionEnded {
 			return false, nil
 		}
@@ -123,12 +123,12 @@ func (e *Presence) EndSession(ctx context.Context, id, outcome string) (store.Se
 
 // RerouteSession hands an active session to another specialist: one load goes down and one up. store.ErrNotFound,
 // *NotBookableError.
-func (e *Presence) RerouteSession(ctx context.Context, id, specialistID string) (store.Session, error) {
-	p, err := e.onlineSpecialist(ctx, specialistID)
+func (pr *Presence) RerouteSession(ctx context.Context, id, specialistID string) (store.Session, error) {
+	p, err := pr.onlineSpecialist(ctx, specialistID)
 	if err != nil {
 		return store.Session{}, err
 	}
-	return e.changeSession(ctx, id, func(tx store.Tx, s *store.Session, _ time.Time) (bool, error) {
+	return pr.changeSession(ctx, id, func(tx store.Tx, s *store.Session, _ time.Time) (bool, error) {
 		if err := inProgress(s); err != nil {
 			return false, err
 		}
@@ -145,12 +145,12 @@ func (e *Presence) RerouteSession(ctx context.Context, id, specialistID string) 
 
 // SetSessionPayment says whether a session waits for its payment. It keeps its place in the specialist's load.
 // store.ErrNotFound, *NotBookableError.
-func (e *Presence) SetSessionPayment(ctx context.Context, id string, pending bool) (store.Session, error) {
+func (pr *Presence) SetSessionPayment(ctx context.Context, id string, pending bool) (store.Session, error) {
 	to := store.SessionActive
 	if pending {
 		to = store.SessionPendingPayment
 	}
-	return e.changeSession(ctx, id, func(_ store.Tx, s *store.Session, _ time.Time) (bool, error) {
+	return pr.changeSession(ctx, id, func(_ store.Tx, s *store.Session, _ time.Time) (bool, error) {
 		if err := inProgress(s); err != nil {
 			return false, err
 		}
@@ -162,13 +162,13 @@ func (e *Presence) SetSessionPayment(ctx context.Context, id string, pending boo
 
 // CancelSession takes back the client's own request, or ends the client's session. One that is over stays as it is.
 // *ValidationError, store.ErrNotFound, holds.ErrNotOwner.
-func (e *Presence) CancelSession(ctx context.Context, id string, client holds.ClientID) (store.Session, error) {
+func (pr *Presence) CancelSession(ctx context.Context, id string, client holds.ClientID) (store.Session, error) {
 	var m record.Mistakes
 	record.CheckClient(&m, client)
 	if err := m.Err(); err != nil {
 		return store.Session{}, err
 	}
-	return e.changeSession(ctx, id, func(_ store.Tx, s *store.Session, now time.Time) (bool, error) {
+	return pr.changeSession(ctx, id, func(_ store.Tx, s *store.Session, now time.Time) (bool, error) {
 		if !client.Owner().Is(record.SpelledOwner(s.Owner)) {
 			return false, holds.ErrNotOwner
 		}
@@ -183,7 +183,7 @@ func (e *Presence) CancelSession(ctx context.Context, id string, client holds.Cl
 // ExpireSessions ends the requests that nobody accepted in time. It wakes for the next of them and when one is made
 // here, and looks once a minute for those that another server has left; a server without sessions leaves the database
 // alone.
-func (e *Presence) ExpireSessions(ctx context.Context) {
+func (pr *Presence) ExpireSessions(ctx context.Context) {
 	const patience = time.Minute
 	next := time.NewTimer(0)
 	defer next.Stop()
@@ -191,14 +191,14 @@ func (e *Presence) ExpireSessions(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-e.requested:
+		case <-pr.requested:
 		case <-next.C:
 		}
-		due, err := e.endUnanswered(ctx)
+		due, err := pr.endUnanswered(ctx)
 		wait := min(due.Sub(record.Now()), patience)
 		switch {
 		case err != nil && ctx.Err() == nil:
-			e.log.Warn("unanswered requests were not ended; the next try is in a second", "error", err)
+			pr.log.Warn("unanswered requests were not ended; the next try is in a second", "error", err)
 			wait = time.Second
 		case due.IsZero():
 			wait = patience
@@ -208,9 +208,9 @@ func (e *Presence) ExpireSessions(ctx context.Context) {
 }
 
 // endUnanswered ends the requests whose time has come, and returns when that of the next one comes; zero if there is none.
-func (e *Presence) endUnanswered(ctx context.Context) (due time.Time, err error) {
+func (pr *Presence) endUnanswered(ctx context.Context) (due time.Time, err error) {
 	const most = 500
-	waiting, err := e.store.Sessions(ctx, store.SessionFilter{Statuses: []store.SessionStatus{store.SessionRequested}, Limit: most})
+	waiting, err := pr.store.Sessions(ctx, store.SessionFilter{Statuses: []store.SessionStatus{store.SessionRequested}, Limit: most})
 	if err != nil {
 		return due, err
 	}
@@ -225,7 +225,7 @@ func (e *Presence) endUnanswered(ctx context.Context) (due time.Time, err error)
 			}
 			continue
 		}
-		_, err = e.changeSession(ctx, w.ID, func(_ store.Tx, s *store.Session, now time.Time) (bool, error) {
+		_, err = pr.changeSession(ctx, w.ID, func(_ store.Tx, s *store.Session, now time.Time) (bool, error) {
 			if s.Status != store.SessionRequested || now.Before(s.ExpiresAt) {
 				return false, nil
 			}
@@ -239,17 +239,17 @@ func (e *Presence) endUnanswered(ctx context.Context) (due time.Time, err error)
 	return due, nil
 }
 
-func (e *Presence) onlineSpecialist(ctx context.Context, id string) (store.Specialist, error) {
+func (pr *Presence) onlineSpecialist(ctx context.Context, id string) (store.Specialist, error) {
 	var m record.Mistakes
 	record.CheckID(&m, "specialistId", id)
 	if err := m.Err(); err != nil {
 		return store.Specialist{}, err
 	}
-	p, err := e.clinic.Specialist(id)
+	p, err := pr.clinic.Specialist(id)
 	if err != nil {
 		return p, record.Invalid("specialistId", "no specialist has this id")
 	}
-	live, err := e.holds.Present(ctx, id)
+	live, err := pr.holds.Present(ctx, id)
 	switch {
 	case err != nil:
 		return p, err
@@ -288,16 +288,16 @@ func counts(s *store.Session) bool {
 }
 
 // changeSession lets edit change one session in a transaction, then brings the live loads in step. The feed tells the streams.
-func (e *Presence) changeSession(ctx context.Context, id string, edit func(tx store.Tx, s *store.Session, now time.Time) (bool, error)) (store.Session, error) {
+func (pr *Presence) changeSession(ctx context.Context, id string, edit func(tx store.Tx, s *store.Session, now time.Time) (bool, error)) (store.Session, error) {
 	if !record.ValidID(id) {
 		return store.Session{}, store.ErrNotFound
 	}
-	e.presence.loads.RLock() // until the live loads show what was committed
-	defer e.presence.loads.RUnlock()
+	pr.presence.loads.RLock() // until the live loads show what was committed
+	defer pr.presence.loads.RUnlock()
 	now := record.Now()
 	var before, after store.Session
 	var changed bool
-	err := e.store.Write(ctx, func(tx store.Tx) error {
+	err := pr.store.Write(ctx, func(tx store.Tx) error {
 		var err error
 		if before, err = tx.Session(ctx, id); err != nil {
 			return err
@@ -320,16 +320,16 @@ func (e *Presence) changeSession(ctx context.Context, id string, edit func(tx st
 	}
 	ctx = context.WithoutCancel(ctx)
 	if counts(&before) && (!counts(&after) || before.SpecialistID != after.SpecialistID) {
-		e.addLoad(ctx, before.SpecialistID, -1)
+		pr.addLoad(ctx, before.SpecialistID, -1)
 	}
 	if counts(&after) && (!counts(&before) || before.SpecialistID != after.SpecialistID) {
-		e.addLoad(ctx, after.SpecialistID, 1)
+		pr.addLoad(ctx, after.SpecialistID, 1)
 	}
 	return after, nil
 }
 
-func (e *Presence) addLoad(ctx context.Context, specialistID string, delta int) {
-	if _, err := e.holds.Load(ctx, specialistID, delta); err != nil {
-		e.log.Warn("a live load is off until reconciliation", "specialist", specialistID, "error", err)
+func (pr *Presence) addLoad(ctx context.Context, specialistID string, delta int) {
+	if _, err := pr.holds.Load(ctx, specialistID, delta); err != nil {
+		pr.log.Warn("a live load is off until reconciliation", "specialist", specialistID, "error", err)
 	}
 }

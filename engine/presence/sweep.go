@@ -14,8 +14,8 @@ import (
 // the database, and the database heals what the live state has wrong.
 
 // KeepPresence runs the sweeps until ctx ends.
-func (e *Presence) KeepPresence(ctx context.Context) {
-	o := e.presence.options
+func (pr *Presence) KeepPresence(ctx context.Context) {
+	o := pr.presence.options
 	sweep, mirror, reconcile, watch := time.NewTicker(o.Sweep), time.NewTicker(o.Mirror), time.NewTicker(o.Reconcile), time.NewTicker(time.Second)
 	defer sweep.Stop()
 	defer mirror.Stop()
@@ -29,21 +29,21 @@ func (e *Presence) KeepPresence(ctx context.Context) {
 			return
 		case now := <-sweep.C:
 			// After a step of the wall clock every heartbeat looks old, until each has come once more.
-			if stale := e.staleAfter(); !clock.stepped(now, stale) {
-				err = e.sweepPresence(ctx, stale)
+			if stale := pr.staleAfter(); !clock.stepped(now, stale) {
+				err = pr.sweepPresence(ctx, stale)
 			}
 		case <-mirror.C:
-			err = e.mirrorHeartbeats(ctx)
+			err = pr.mirrorHeartbeats(ctx)
 		case <-reconcile.C:
-			err = e.reconcilePresence(ctx)
+			err = pr.reconcilePresence(ctx)
 		case <-watch.C:
 			// Another storage serves, and knows nothing or what was so before.
-			if seeded := e.presence.seeded.Load(); seeded == nil || e.holds.Mode() != *seeded {
-				err = e.reconcilePresence(ctx)
+			if seeded := pr.presence.seeded.Load(); seeded == nil || pr.holds.Mode() != *seeded {
+				err = pr.reconcilePresence(ctx)
 			}
 		}
 		if err != nil && ctx.Err() == nil {
-			e.log.Warn("a sweep of presence was given up; the next one tries again", "error", err)
+			pr.log.Warn("a sweep of presence was given up; the next one tries again", "error", err)
 		}
 	}
 }
@@ -66,19 +66,19 @@ func (c *wallClock) stepped(now time.Time, within time.Duration) bool {
 // SeedPresence fills the live state from the database: who is missing is added, nobody's heartbeat is moved, and the
 // loads are counted anew. Who was online and is missing is heard of as of now: while nothing served, nobody could be
 // heard, so the silence is ours and they have the whole stale period to break it.
-func (e *Presence) SeedPresence(ctx context.Context) error {
-	mode := e.holds.Mode() // first: what takes over meanwhile is seeded as well
-	mirrors, err := e.store.PresenceMirrors(ctx)
+func (pr *Presence) SeedPresence(ctx context.Context) error {
+	mode := pr.holds.Mode() // first: what takes over meanwhile is seeded as well
+	mirrors, err := pr.store.PresenceMirrors(ctx)
 	if err != nil {
 		return err
 	}
-	e.presence.loads.Lock()
-	defer e.presence.loads.Unlock()
-	loads, err := e.store.Loads(ctx)
+	pr.presence.loads.Lock()
+	defer pr.presence.loads.Unlock()
+	loads, err := pr.store.Loads(ctx)
 	if err != nil {
 		return err
 	}
-	specialists, now := e.clinic.Schedule().Specialists, record.Now()
+	specialists, now := pr.clinic.Schedule().Specialists, record.Now()
 	all := make([]holds.Present, 0, len(specialists))
 	for i := range specialists {
 		p := &specialists[i]
@@ -95,31 +95,31 @@ func (e *Presence) SeedPresence(ctx context.Context) error {
 			Load: loads[p.ID], Max: p.MaxSessions,
 		})
 	}
-	if err := e.holds.Seed(ctx, all); err != nil {
+	if err := pr.holds.Seed(ctx, all); err != nil {
 		return err
 	}
-	if err := e.holds.SetLoads(ctx, loads); err != nil {
+	if err := pr.holds.SetLoads(ctx, loads); err != nil {
 		return err
 	}
-	e.presence.seeded.Store(&mode)
+	pr.presence.seeded.Store(&mode)
 	return nil
 }
 
 // sweepPresence takes those offline whose heartbeat is older than stale. If the live state cannot be read it changes
 // nothing: a hiccup must never take everybody offline. A node that serves from its own memory because Redis is away
 // knows only its own heartbeats and does not sweep.
-func (e *Presence) sweepPresence(ctx context.Context, stale time.Duration) error {
-	if stale == 0 || e.holds.Mode() == "fallback" {
+func (pr *Presence) sweepPresence(ctx context.Context, stale time.Duration) error {
+	if stale == 0 || pr.holds.Mode() == "fallback" {
 		return nil
 	}
-	everyone, err := e.holds.Everyone(ctx)
+	everyone, err := pr.holds.Everyone(ctx)
 	if err != nil {
 		return fmt.Errorf("read who is online: %w", err)
 	}
 	now := time.Now()
 	for i := range everyone {
 		if p := &everyone[i]; now.Sub(p.HeartbeatAt) >= stale {
-			if err := e.autoOffline(ctx, p.SpecialistID, stale); err != nil {
+			if err := pr.autoOffline(ctx, p.SpecialistID, stale); err != nil {
 				return fmt.Errorf("take %s offline: %w", p.SpecialistID, err)
 			}
 		}
@@ -128,22 +128,22 @@ func (e *Presence) sweepPresence(ctx context.Context, stale time.Duration) error
 }
 
 // autoOffline takes one specialist offline, unless a heartbeat came since the sweep looked.
-func (e *Presence) autoOffline(ctx context.Context, specialistID string, stale time.Duration) error {
-	defer e.presence.turns.take(specialistID)()
-	live, err := e.holds.Present(ctx, specialistID)
+func (pr *Presence) autoOffline(ctx context.Context, specialistID string, stale time.Duration) error {
+	defer pr.presence.turns.take(specialistID)()
+	live, err := pr.holds.Present(ctx, specialistID)
 	if err != nil || !live.Online || time.Since(live.HeartbeatAt) < stale {
 		return err
 	}
-	_, err = e.takeOffline(ctx, specialistID, "auto_offline")
+	_, err = pr.takeOffline(ctx, specialistID, "auto_offline")
 	return err
 }
 
 // mirrorHeartbeats writes all heartbeats to the database in one statement.
-func (e *Presence) mirrorHeartbeats(ctx context.Context) error {
-	if e.holds.Mode() == "fallback" {
+func (pr *Presence) mirrorHeartbeats(ctx context.Context) error {
+	if pr.holds.Mode() == "fallback" {
 		return nil
 	}
-	everyone, err := e.holds.Everyone(ctx)
+	everyone, err := pr.holds.Everyone(ctx)
 	if err != nil || len(everyone) == 0 {
 		return err
 	}
@@ -151,78 +151,78 @@ func (e *Presence) mirrorHeartbeats(ctx context.Context) error {
 	for i := range everyone {
 		beats[everyone[i].SpecialistID] = everyone[i].HeartbeatAt
 	}
-	return e.store.Write(ctx, func(tx store.Tx) error { return tx.MirrorHeartbeats(ctx, beats) })
+	return pr.store.Write(ctx, func(tx store.Tx) error { return tx.MirrorHeartbeats(ctx, beats) })
 }
 
 // reconcilePresence heals the live state from the database: who is online here and not there goes offline, who is missing
 // is added, capacities and switches are set as the schedule has them, and the loads are counted anew.
-func (e *Presence) reconcilePresence(ctx context.Context) error {
-	before, err := e.holds.Everyone(ctx)
+func (pr *Presence) reconcilePresence(ctx context.Context) error {
+	before, err := pr.holds.Everyone(ctx)
 	if err != nil {
 		return err
 	}
-	mirrors, err := e.store.PresenceMirrors(ctx)
+	mirrors, err := pr.store.PresenceMirrors(ctx)
 	if err != nil {
 		return err
 	}
 	for i := range before {
-		if id := before[i].SpecialistID; !mirrorOf(mirrors, id).Online || !e.isActive(id) {
-			if err := e.healOnline(ctx, id); err != nil {
+		if id := before[i].SpecialistID; !mirrorOf(mirrors, id).Online || !pr.isActive(id) {
+			if err := pr.healOnline(ctx, id); err != nil {
 				return err
 			}
 		}
 	}
-	specialists := e.clinic.Schedule().Specialists
+	specialists := pr.clinic.Schedule().Specialists
 	for i := range specialists {
-		if err := e.healActive(ctx, specialists[i].ID); err != nil {
+		if err := pr.healActive(ctx, specialists[i].ID); err != nil {
 			return err
 		}
 	}
-	if err := e.SeedPresence(ctx); err != nil {
+	if err := pr.SeedPresence(ctx); err != nil {
 		return err
 	}
-	return e.tellMissing(ctx, before)
+	return pr.tellMissing(ctx, before)
 }
 
-func (e *Presence) isActive(specialistID string) bool {
-	p, err := e.clinic.Specialist(specialistID)
+func (pr *Presence) isActive(specialistID string) bool {
+	p, err := pr.clinic.Specialist(specialistID)
 	return err == nil && p.Active
 }
 
 // healOnline takes one specialist offline who should not be online, if that is still so in the specialist's turn.
-func (e *Presence) healOnline(ctx context.Context, specialistID string) error {
-	defer e.presence.turns.take(specialistID)()
-	mirrors, err := e.store.PresenceMirrors(ctx)
-	if err != nil || mirrorOf(mirrors, specialistID).Online && e.isActive(specialistID) {
+func (pr *Presence) healOnline(ctx context.Context, specialistID string) error {
+	defer pr.presence.turns.take(specialistID)()
+	mirrors, err := pr.store.PresenceMirrors(ctx)
+	if err != nil || mirrorOf(mirrors, specialistID).Online && pr.isActive(specialistID) {
 		return err
 	}
-	_, err = e.takeOffline(ctx, specialistID, "offline")
+	_, err = pr.takeOffline(ctx, specialistID, "offline")
 	return err
 }
 
 // healActive sets the switch and the capacity of one specialist as the schedule has them now.
-func (e *Presence) healActive(ctx context.Context, specialistID string) error {
-	defer e.presence.turns.take(specialistID)()
-	p, err := e.clinic.Specialist(specialistID)
+func (pr *Presence) healActive(ctx context.Context, specialistID string) error {
+	defer pr.presence.turns.take(specialistID)()
+	p, err := pr.clinic.Specialist(specialistID)
 	if err != nil {
 		return nil // archived meanwhile
 	}
-	return e.setActive(ctx, p)
+	return pr.setActive(ctx, p)
 }
 
 // tellMissing publishes who is online now and was not before.
-func (e *Presence) tellMissing(ctx context.Context, before []holds.Present) error {
+func (pr *Presence) tellMissing(ctx context.Context, before []holds.Present) error {
 	known := make(map[string]bool, len(before))
 	for i := range before {
 		known[before[i].SpecialistID] = true
 	}
-	after, err := e.holds.Everyone(ctx)
+	after, err := pr.holds.Everyone(ctx)
 	if err != nil {
 		return err
 	}
 	for i := range after {
 		if id := after[i].SpecialistID; !known[id] {
-			e.publishPresence(ctx, id, "online")
+			pr.publishPresence(ctx, id, "online")
 		}
 	}
 	return nil

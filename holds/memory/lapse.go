@@ -14,19 +14,19 @@ const sweepGap = 2 * time.Millisecond
 
 const never = time.Duration(math.MaxInt64)
 
-// alarm is when the sweeper wakes next. It only ever gets earlier, except by the sweeper itself.
-type alarm struct {
-	at   atomic.Int64 // time.Duration on the monotonic clock
-	ring chan struct{}
+// wakeUp is when the sweeper wakes next. It only ever gets earlier, except by the sweeper itself.
+type wakeUp struct {
+	at     atomic.Int64 // time.Duration on the monotonic clock
+	signal chan struct{}
 }
 
-func (a *alarm) open() {
+func (a *wakeUp) open() {
 	a.at.Store(int64(never))
-	a.ring = make(chan struct{}, 1)
+	a.signal = make(chan struct{}, 1)
 }
 
 // notLater wakes the sweeper at t unless it wakes before.
-func (a *alarm) notLater(t time.Duration) {
+func (a *wakeUp) notLater(t time.Duration) {
 	for {
 		at := a.at.Load()
 		if at <= int64(t) {
@@ -37,7 +37,7 @@ func (a *alarm) notLater(t time.Duration) {
 		}
 	}
 	select {
-	case a.ring <- struct{}{}:
+	case a.signal <- struct{}{}:
 	default:
 	}
 }
@@ -51,17 +51,17 @@ func (b *Backend) sweep() {
 		case <-b.done:
 			return
 		case <-timer.C:
-		case <-b.alarm.ring:
+		case <-b.wake.signal:
 		}
 		now := b.clock.now().mono
-		if at := time.Duration(b.alarm.at.Load()); at > now {
+		if at := time.Duration(b.wake.at.Load()); at > now {
 			timer.Reset(at - now)
 			continue
 		}
-		// Deadlines set from here on set the alarm themselves; those before are seen by the sweep.
-		b.alarm.at.Store(int64(never))
+		// Deadlines set from here on set the wake-up themselves; those before are seen by the sweep.
+		b.wake.at.Store(int64(never))
 		next := b.sweepOnce()
-		b.alarm.notLater(max(next, b.clock.now().mono+sweepGap))
+		b.wake.notLater(max(next, b.clock.now().mono+sweepGap))
 	}
 }
 

@@ -64,7 +64,7 @@ type Backend struct {
 	clients    [64]clients
 	ids        ids
 	log        log
-	alarm      alarm
+	wake       wakeUp
 	doubts     doubts
 	selections selections
 	presence   presence
@@ -88,7 +88,7 @@ func New(o Options) *Backend {
 	b.clock.open()
 	b.log.open(epoch(), o.WatchQueue)
 	b.ids.open()
-	b.alarm.open()
+	b.wake.open()
 	b.doubts.open()
 	for i := range b.shards {
 		b.shards[i].open(b, i)

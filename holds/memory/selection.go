@@ -10,7 +10,7 @@ import (
 	"holdfast/holds"
 )
 
-// selections is who is looking at what. All selections live equally long, so a ring in the order of their last renewal
+// selections is who is looking at what. All selections live equally long, so a circle in the order of their last renewal
 // is in the order of their lapses too.
 type selections struct {
 	mu          sync.Mutex
@@ -23,7 +23,7 @@ type selections struct {
 type selection struct {
 	holds.Selection
 	deadline       time.Duration // on the monotonic clock
-	previous, next *selection    // on the ring
+	previous, next *selection    // in the circle
 }
 
 func (ss *selections) open(b *Backend) {
@@ -153,14 +153,14 @@ func search(of []*selection, s *selection) int {
 	return i
 }
 
-// renew gives s its whole time again and moves it to the end of the ring.
+// renew gives s its whole time again and moves it to the end of the circle.
 func (ss *selections) renew(s *selection, now instant) {
 	s.deadline = now.mono + holds.SelectionTTL
 	s.ExpiresAt = now.at(s.deadline)
 	s.previous.next, s.next.previous = s.next, s.previous
 	s.previous, s.next = ss.ends.previous, &ss.ends
 	s.previous.next, s.next.previous = s, s
-	ss.b.alarm.notLater(s.deadline)
+	ss.b.wake.notLater(s.deadline)
 }
 
 func (ss *selections) end(s *selection, now instant, reason holds.Reason) {

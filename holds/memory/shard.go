@@ -110,7 +110,7 @@ func (s *shard) claim(of *specialist, c *holds.Claim, hash uint64, now instant) 
 	r.ExpiresAt, r.MaxExpiresAt = now.at(r.expires), now.at(r.most)
 	of.insert(r)
 	s.deadlines.push(r)
-	s.alarm(r)
+	s.wakeBy(r)
 	s.b.log.hold(holds.EventHold, "", now, &r.Hold)
 	return r
 }
@@ -126,13 +126,13 @@ func (s *shard) extend(r *record, now instant, ttl time.Duration) {
 func (s *shard) settle(r *record, now instant) {
 	r.ExpiresAt = now.at(r.deadline())
 	s.deadlines.changed(r)
-	s.alarm(r)
+	s.wakeBy(r)
 }
 
-// alarm sees that the sweeper is awake when r lapses; what lapses before r has seen to it already.
-func (s *shard) alarm(r *record) {
+// wakeBy sees that the sweeper is awake when r lapses; what lapses before r has seen to it already.
+func (s *shard) wakeBy(r *record) {
 	if r.turn == 0 {
-		s.b.alarm.notLater(r.deadline())
+		s.b.wake.notLater(r.deadline())
 	}
 }
 
@@ -143,7 +143,7 @@ func (s *shard) displace(near []*record, span *holds.Span, now instant) {
 		if r.Conflicts(span) {
 			s.end(r, now, holds.EventRelease, holds.ReasonDisplaced)
 			s.leave(r)
-			s.b.alarm.notLater(now.mono)
+			s.b.wake.notLater(now.mono)
 		}
 	}
 }

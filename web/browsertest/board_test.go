@@ -12,7 +12,7 @@ import (
 
 // fullDay is a clinic of ten specialists with forty appointments each, a quarter of an hour from 08:00 on, and one more
 // specialist who has nobody.
-func fullDay(f *clinic.ClinicFile) {
+func fullDay(f *clinic.File) {
 	hours := f.Specialists[0].WeeklyHours
 	f.Specialists, f.AppointmentTypes = nil, f.AppointmentTypes[:1]
 	kind := &f.AppointmentTypes[0]

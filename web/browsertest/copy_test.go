@@ -69,8 +69,8 @@ func TestALapsedTimeIsHeldAgain(t *testing.T) {
 }
 
 // closed takes the working hours of some days away.
-func closed(is func(store.Weekday) bool) func(*clinic.ClinicFile) {
-	return func(f *clinic.ClinicFile) {
+func closed(is func(store.Weekday) bool) func(*clinic.File) {
+	return func(f *clinic.File) {
 		for i := range f.Specialists {
 			var open []clinic.HoursEntry
 			for _, e := range f.Specialists[i].WeeklyHours {
@@ -109,7 +109,7 @@ func TestAClinicWithoutTimesNamesItsPhone(t *testing.T) {
 
 func TestBookingTheSameTypeTooSoon(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, func(f *clinic.ClinicFile) { f.AppointmentTypes[0].CooldownMinutes = 3 * 1440 })
+	h := newHouse(t, func(f *clinic.File) { f.AppointmentTypes[0].CooldownMinutes = 3 * 1440 })
 	p := h.tab(t)
 	p.when("")
 	p.take(h.at("10:00"))

@@ -44,13 +44,13 @@ type house struct {
 
 const adminKey = "a-bootstrap-admin-key-for-tests"
 
-func newHouse(t testing.TB, change ...func(*clinic.ClinicFile)) *house {
+func newHouse(t testing.TB, change ...func(*clinic.File)) *house {
 	t.Helper()
 	return newHouseWith(t, engine.Options{}, web.Options{}, change...)
 }
 
 // newHouseWith is newHouse with more to its engine than the database and the table of holds, and to its pages.
-func newHouseWith(t testing.TB, o engine.Options, w web.Options, change ...func(*clinic.ClinicFile)) *house {
+func newHouseWith(t testing.TB, o engine.Options, w web.Options, change ...func(*clinic.File)) *house {
 	t.Helper()
 	ctx := context.Background()
 	db, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(t.TempDir(), "holdfast.db")})
@@ -121,8 +121,8 @@ func (h *house) start(o engine.Options, w web.Options) (serve func()) {
 	}
 }
 
-func clinicFile() clinic.ClinicFile {
-	f := clinic.ClinicFile{Clinic: &clinic.ClinicEntry{Name: "Harbour Clinic", Timezone: "UTC", Locale: "en"}}
+func clinicFile() clinic.File {
+	f := clinic.File{Clinic: &clinic.FileClinic{Name: "Harbour Clinic", Timezone: "UTC", Locale: "en"}}
 	f.Clinic.Phone, f.Clinic.Address = "030 1234567", "Quay 1, Harbour"
 	var hours []clinic.HoursEntry
 	for day := range 7 {

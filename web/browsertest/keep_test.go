@@ -15,7 +15,7 @@ import (
 // three seconds here, and the longest life leaves ten until the warning.
 func TestAHoldOutlivesItsTTL(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, func(f *clinic.ClinicFile) {
+	h := newHouse(t, func(f *clinic.File) {
 		f.AppointmentTypes[0].HoldTTLSeconds, f.AppointmentTypes[0].MaxHoldSeconds = 3, 130
 	})
 	p := h.tab(t)

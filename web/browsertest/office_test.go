@@ -211,7 +211,7 @@ func TestEachRoleFindsItsPages(t *testing.T) {
 // The day on paper has a page for everybody who sees somebody, with the names or, where they are hidden, initials.
 func TestTheDayOnPaper(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, func(f *clinic.ClinicFile) { f.Specialists[0].Name = "Dr Ada Brandt-Löwenherz" })
+	h := newHouse(t, func(f *clinic.File) { f.Specialists[0].Name = "Dr Ada Brandt-Löwenherz" })
 	p := h.desk(t, store.RoleReception)
 	p.appointment("Lena Vogt", "ada", "09:00")
 	p.appointment("Per Lind", "karim", "10:00")

@@ -22,7 +22,7 @@ func houseAt(t testing.TB, hour int) (*house, store.Date) {
 	if east != 0 {
 		name = fmt.Sprintf("Etc/GMT%+d", -east) // POSIX counts to the west
 	}
-	h := newHouse(t, func(f *clinic.ClinicFile) {
+	h := newHouse(t, func(f *clinic.File) {
 		f.Clinic.Timezone = name
 		for i := range f.Specialists {
 			f.Specialists[i].Timezone = name

@@ -45,8 +45,8 @@ func newPractice(t testing.TB, backoff time.Duration) (*house, *upstreamtest.Ser
 	}
 	h := newHouseWith(t, engine.Options{
 		Queue: newQueue(t), Upstream: client, Pacer: pacer,
-		Outbound: outbound.OutboundOptions{RetryDelay: time.Millisecond, Backoff: backoff, Quarantine: time.Millisecond, MaxAttempts: 10},
-	}, web.Options{}, func(f *clinic.ClinicFile) {
+		Outbound: outbound.Limits{RetryDelay: time.Millisecond, Backoff: backoff, Quarantine: time.Millisecond, MaxAttempts: 10},
+	}, web.Options{}, func(f *clinic.File) {
 		for i := range f.Specialists {
 			f.Specialists[i].MaxSessions = 2
 			f.Specialists[i].Upstream = &clinic.UpstreamSpecialist{

@@ -12,7 +12,7 @@ import (
 )
 
 // oneSession lets each specialist have one session at a time.
-func oneSession(f *clinic.ClinicFile) {
+func oneSession(f *clinic.File) {
 	for i := range f.Specialists {
 		f.Specialists[i].MaxSessions = 1
 	}
@@ -141,7 +141,7 @@ func TestTheFirstToAcceptHasIt(t *testing.T) {
 // the console it shows; whom a person switched off stays off.
 func TestThePageGoesOnlineAgainByItself(t *testing.T) {
 	t.Parallel()
-	quick := engine.Options{Presence: presence.PresenceOptions{StaleAfter: 2 * time.Second, Sweep: 200 * time.Millisecond}}
+	quick := engine.Options{Presence: presence.Options{StaleAfter: 2 * time.Second, Sweep: 200 * time.Millisecond}}
 	h := newHouseWith(t, quick, web.Options{}, oneSession)
 	p := h.sessions(t, store.RoleSpecialist)
 	p.click(`[role=switch][aria-checked=false]`)

@@ -7,7 +7,7 @@ import (
 )
 
 // empty is a clinic that nobody has set up.
-func empty(f *clinic.ClinicFile) { *f = clinic.ClinicFile{} }
+func empty(f *clinic.File) { *f = clinic.File{} }
 
 // setupLink is the path that the server prints when it starts without an owner.
 func (h *house) setupLink(t testing.TB) (path, token string) {

@@ -127,7 +127,7 @@ func TestTheDeskByTouch(t *testing.T) {
 // On a phone there is room for one column. A finger turns to the next one in the direction in which the language is read.
 func TestTheNextColumnIsAStrokeAway(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, func(f *clinic.ClinicFile) { // with two, the next one is also the one before
+	h := newHouse(t, func(f *clinic.File) { // with two, the next one is also the one before
 		third := f.Specialists[1]
 		third.ID, third.Name = "mia", "Dr Mia Sand"
 		f.Specialists = append(f.Specialists, third)

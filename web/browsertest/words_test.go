@@ -17,7 +17,7 @@ const long = "Kieferorthopädiefachassistenzsprech" + "s"
 // What clinics and patients write does not make a page wider than a phone, however long its words are.
 func TestALongWordMakesNoPageWider(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, func(f *clinic.ClinicFile) {
+	h := newHouse(t, func(f *clinic.File) {
 		f.Clinic.Name, f.Clinic.Address, f.Clinic.Email = long, long+"straße 1, "+long, "post@"+strings.ToLower(strings.ReplaceAll(long, "ä", "ae"))+".example"
 		f.AppointmentTypes[0].Name, f.AppointmentTypes[0].Description = long, long+long
 		f.Specialists[0].Name = long

@@ -94,8 +94,8 @@ func sourceOf(e *engine.Engine) Source {
 	}
 }
 
-func streamClinic() clinic.ClinicFile {
-	f := clinic.ClinicFile{Clinic: &clinic.ClinicEntry{Name: "Harbour Clinic", Timezone: "UTC"}}
+func streamClinic() clinic.File {
+	f := clinic.File{Clinic: &clinic.FileClinic{Name: "Harbour Clinic", Timezone: "UTC"}}
 	var hours []clinic.HoursEntry
 	for day := range 7 {
 		hours = append(hours, clinic.HoursEntry{Weekday: store.Weekday(day), Start: 0, End: 1440})

@@ -39,7 +39,7 @@ func TestStreamTranscripts(t *testing.T) {
 		},
 		"booking": func(s *streams, _ *reader) {
 			h := s.claim("checkup", "bea", 4, otherClient)
-			a, err := s.engine.Book(ctx, booking.BookRequest{
+			a, err := s.engine.Book(ctx, booking.Request{
 				AppointmentTypeID: "checkup", HoldID: h.ID, Client: otherClient, Patient: store.Patient{Name: "Canary Name"}, Source: store.SourceWeb, Actor: "client",
 			})
 			if err != nil {
