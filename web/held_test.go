@@ -155,7 +155,7 @@ func TestOneNetworkAsksForSoManySessions(t *testing.T) {
 	h.eventually("a request that is over makes room", func() bool { return ask(5, "203.0.113.7").status == 201 })
 }
 
-func TestWithoutTheLimitOneNetworkHoldsWhatItLikes(t *testing.T) {
+func TestHoldsAreUnlimitedWhenRateLimitIsOff(t *testing.T) {
 	h := newHouse(t, limited(web.Limits{HoldsPerAddress: 1, HoldsPerDay: 1}), func(o *web.Options) { o.RateLimit = false })
 	for n := 1; n <= 5; n++ {
 		h.holdFrom(n, "203.0.113.7").want(201)

@@ -21,7 +21,7 @@ type fence struct {
 	patientGUID string
 	nonce       *store.NonceUse
 	operationID string
-	call        booking.Promise // the upstream write that was promised, taken in hand; empty if there is none
+	call        booking.Promise // the upstream write that was promised and is claimed; empty if there is none
 }
 
 // direct reports whether there is an upstream write to be tried at once.
@@ -54,7 +54,7 @@ func (f *fence) Drop() {
 	}
 }
 
-// Takes keeps the upstream write of a committed change in hand, so that only the others are handed over.
+// Takes claims the upstream write of a committed change, so that only the others are handed over.
 func (f *fence) Takes(c *booking.Change) []booking.Promise {
 	var others []booking.Promise
 	for _, call := range c.Calls {

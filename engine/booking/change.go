@@ -58,7 +58,7 @@ type Fence interface {
 	Burn(ctx context.Context, tx store.Tx, a *store.Appointment) error
 	// Drop lets go of what Mark took, of a booking that was not written.
 	Drop()
-	// Takes keeps the upstream write of a committed change in hand and returns the other operations.
+	// Takes claims the upstream write of a committed change and returns the other operations.
 	Takes(c *Change) []Promise
 }
 

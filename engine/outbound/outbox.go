@@ -37,7 +37,7 @@ type Outbox struct {
 	// instead.
 	waiting []store.Operation
 	missed  bool
-	// inHand are operations that somebody is working on outside the queue, with their appointments.
+	// claimed are operations that somebody is working on outside the queue, with their appointments.
 	claimed map[string]string
 }
 
@@ -90,7 +90,7 @@ func (o *Outbox) putBack(ops []store.Operation, missed bool) {
 	}
 }
 
-// Hold takes an operation in hand: neither the relay nor a lane touches it until letGo.
+// Claim claims an operation: neither the relay nor a lane touches it until Release.
 func (o *Outbox) Claim(id, appointmentID string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -100,7 +100,7 @@ func (o *Outbox) Claim(id, appointmentID string) {
 	o.claimed[id] = appointmentID
 }
 
-// holdAlone is hold for one who must be the only one. It reports false if somebody has the operation in hand.
+// claimAlone is Claim for one who must be the only one. It reports false if somebody has claimed the operation.
 func (o *Outbox) claimAlone(id string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -120,7 +120,7 @@ func (o *Outbox) Release(id string) {
 	delete(o.claimed, id)
 }
 
-// Held reports whether somebody has this operation in hand, or an earlier one of the same appointment.
+// Claimed reports whether somebody has claimed this operation, or an earlier one of the same appointment.
 func (o *Outbox) Claimed(id, appointmentID string) (this, earlier bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -150,7 +150,7 @@ func (out *Outbound) upstreamCalls(c *booking.Change) []booking.Promise {
 		op.Deadline = deadlineOf(a.SlotStart, c.At)
 	}
 	if c.Direct != "" {
-		// Whoever has it in hand is about to try: that is recorded here, before anything is sent.
+		// Whoever has claimed it is about to try: that is recorded here, before anything is sent.
 		op.ID, op.Unknown, p.Step = c.Direct, true, stepAppointment
 		op.NextAttemptAt = c.At.Add(out.Options.AgentBound + out.Options.Limits.Quarantine)
 	}
