@@ -97,11 +97,14 @@ type asked struct {
 	want    int
 }
 
-const callers = 32 // connections that stay open
-
-// versus asks ours and a peer in turns of each requests, so that a noisy neighbour hits both, and reports both rates and
-// their ratio.
+// versus asks ours and a peer in turns of each requests over 32 connections that stay open, so that a noisy neighbour hits
+// both, and reports both rates and their ratio.
 func versus(b *testing.B, ours, peer asked, each int64) {
+	b.Helper()
+	versusOver(b, 32, ours, peer, each)
+}
+
+func versusOver(b *testing.B, callers int, ours, peer asked, each int64) {
 	b.Helper()
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: callers, DisableCompression: true}}
 	defer client.CloseIdleConnections()
@@ -110,8 +113,8 @@ func versus(b *testing.B, ours, peer asked, each int64) {
 	for b.Loop() {
 		var our, their time.Duration
 		for range turns {
-			their += hammer(b, client, peer, n, each)
-			our += hammer(b, client, ours, n, each)
+			their += hammer(b, client, callers, peer, n, each)
+			our += hammer(b, client, callers, ours, n, each)
 			n += each
 		}
 		b.ReportMetric(float64(turns*each)/our.Seconds(), "requests/s")
@@ -122,11 +125,12 @@ func versus(b *testing.B, ours, peer asked, each int64) {
 }
 
 // hammer sends the requests from first on, and says how long it took until all were answered.
-func hammer(b *testing.B, client *http.Client, to asked, first, count int64) time.Duration {
+func hammer(b *testing.B, client *http.Client, callers int, to asked, first, count int64) time.Duration {
 	b.Helper()
 	var calls sync.WaitGroup
 	began := time.Now()
-	for caller := range int64(callers) {
+	for caller := range callers {
+		caller, callers := int64(caller), int64(callers)
 		calls.Go(func() {
 			for n := first + caller; n < first+count; n += callers {
 				answer, err := client.Do(to.request(n))
@@ -217,14 +221,27 @@ func (s *oneByOne) Write(ctx context.Context, fn func(store.Tx) error) error {
 // commit gives depends on the disk: the longer an fdatasync takes, the more.
 func BenchmarkBookHTTP(b *testing.B) {
 	start := benchMonday()
-	book := func(server *httptest.Server) asked {
-		return asked{func(n int64) *http.Request {
-			r := post(b, server.URL+"/v1/appointment-types/tiny/book", benchBooking(start, n))
-			r.Header.Set("Idempotency-Key", fmt.Sprintf("booking-%d", n))
-			return r
-		}, http.StatusCreated}
-	}
+	book := func(server *httptest.Server) asked { return asked{bookAt(b, server, start), http.StatusCreated} }
 	versus(b, book(benchHouse(b, 100)), book(benchHouseOn(b, 100, &oneByOne{Store: benchStore(b)})), 1600)
+}
+
+// BenchmarkBookNoop books, and its peer reads the same requests and answers as many bytes.
+func BenchmarkBookNoop(b *testing.B) {
+	for _, callers := range []int{32, 128} {
+		b.Run(fmt.Sprintf("connections=%d", callers), func(b *testing.B) {
+			start, server, peer := benchMonday(), benchHouse(b, 100), noop(b, "POST", 1100)
+			versusOver(b, callers, asked{bookAt(b, server, start), http.StatusCreated}, asked{bookAt(b, peer, start), http.StatusOK}, 4000)
+		})
+	}
+}
+
+// bookAt is the nth booking as a request to a server.
+func bookAt(b *testing.B, server *httptest.Server, start time.Time) func(int64) *http.Request {
+	return func(n int64) *http.Request {
+		r := post(b, server.URL+"/v1/appointment-types/tiny/book", benchBooking(start, n))
+		r.Header.Set("Idempotency-Key", fmt.Sprintf("booking-%d", n))
+		return r
+	}
 }
 
 // benchBooking is the nth booking: the time and the client of the nth hold.

@@ -46,6 +46,13 @@ func bodyless(h handle) handle {
 	return bodied(bodyRules{limit: maxBody, optional: true, plain: true}, func(c *call, _ *emptyBody) error { return h(c) })
 }
 
+// allOrNothing is in for what leaves nothing behind unless it succeeds, and commits its answer with its change if it has one.
+// Whether it repeats an earlier request is then asked of the database only after it failed, which spares a look-up for every
+// request that is new: the commit itself refuses a key that was answered before.
+func allOrNothing[T any](h func(*call, *T) error) handle {
+	return bodied(bodyRules{limit: maxBody, allOrNothing: true}, h)
+}
+
 // emptyBody knows no field.
 type emptyBody struct{}
 
@@ -55,7 +62,8 @@ type bodyRules struct {
 	plain    bool // text/plain is taken for JSON
 	// lenient: fields that nobody knows are passed over and named in the answer's warnings. Only for the routes of
 	// agents, whose bodies a language model writes.
-	lenient bool
+	lenient      bool
+	allOrNothing bool
 }
 
 // owned is a body that names its client.
@@ -93,7 +101,7 @@ func bodied[T any](rules bodyRules, h func(*call, *T) error) handle {
 		if err := c.resolveClient(given); err != nil {
 			return err
 		}
-		return c.atMostOnce(raw, func() error { return h(c, &body) })
+		return c.atMostOnce(raw, rules.allOrNothing, func() error { return h(c, &body) })
 	}
 }
 

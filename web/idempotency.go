@@ -43,7 +43,10 @@ func (f *inFlight) leave(key string) {
 //
 // A use case that writes durably is given the Once of answering, and the answer commits with the write. What wrote
 // nothing there, such as a hold, is remembered after it, in memory: a repeat that finds the server restarted runs again.
-func (c *call) atMostOnce(raw []byte, do func() error) error {
+//
+// Where do is allOrNothing, it runs before the database is asked for an earlier answer, and its failure is told only if
+// there is none.
+func (c *call) atMostOnce(raw []byte, allOrNothing bool, do func() error) error {
 	key := c.r.Header.Get("Idempotency-Key")
 	if key == "" || c.r.Method != "POST" {
 		return do()
@@ -62,7 +65,11 @@ func (c *call) atMostOnce(raw []byte, do func() error) error {
 		return errIdempotencyInFlight.again(time.Second)
 	}
 	defer c.running.leave(running)
-	if replayed, err := c.replay(once); replayed || err != nil {
+	recall := c.engine.Recall
+	if allOrNothing && c.denied == nil {
+		recall = c.engine.RecallFromMemory
+	}
+	if replayed, err := c.replay(once, recall); replayed || err != nil {
 		return err
 	}
 	if c.denied != nil {
@@ -71,8 +78,8 @@ func (c *call) atMostOnce(raw []byte, do func() error) error {
 	c.once = once
 	err := do()
 	switch {
-	case errors.Is(err, store.ErrDuplicate):
-		if replayed, again := c.replay(once); replayed || again != nil {
+	case errors.Is(err, store.ErrDuplicate), err != nil && allOrNothing:
+		if replayed, again := c.replay(once, c.engine.Recall); replayed || again != nil {
 			return again
 		}
 	case err == nil && c.once != nil && c.status >= 200 && c.status < 300:
@@ -102,8 +109,8 @@ func (c *call) fingerprint(raw []byte) [32]byte {
 }
 
 // replay gives the remembered answer, if there is one.
-func (c *call) replay(once *record.Once) (bool, error) {
-	record, err := c.engine.Recall(c.ctx(), once)
+func (c *call) replay(once *record.Once, recall func(context.Context, *record.Once) (*store.IdempotencyRecord, error)) (bool, error) {
+	record, err := recall(c.ctx(), once)
 	if record == nil || err != nil {
 		return false, err
 	}

@@ -29,6 +29,19 @@ func TestTheSameKeyGetsTheSameAnswer(t *testing.T) {
 	h.do("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(120), "clientId": client(1)}, key("one")).want(201)
 }
 
+// The slot is free again, so nothing but the key stands against a second booking.
+func TestARepeatedBookingIsNotMadeTwiceAfterItsCancellation(t *testing.T) {
+	h := newHouse(t)
+	request := map[string]any{"slotStartDate": h.at(0), "specialistId": "ada"}
+	first := h.book(1, "checkup", request, key("k")).want(201)
+	h.do("POST", "/v1/appointments/"+first.text("appointment", "id")+"/cancel", map[string]any{}, asAdmin).want(200)
+	again := h.book(1, "checkup", request, key("k")).want(201)
+	if again.raw != first.raw || again.header.Get("Idempotency-Replayed") != "true" {
+		t.Errorf("got %s, want %s again", again.raw, first.raw)
+	}
+	h.hold(2, "checkup", h.at(0), map[string]any{"specialistId": "ada"}).want(201) // it was neither booked nor is it held
+}
+
 func TestOnlySuccessesAreRemembered(t *testing.T) {
 	h := newHouse(t)
 	held := h.hold(9, "checkup", h.at(0), map[string]any{"specialistId": "ada"}).want(201).text("holdId")

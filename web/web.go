@@ -167,7 +167,7 @@ func (s *Server) routes() []*route {
 		{"GET", "/v1/appointment-types/{id}/explain", anyone, s.explain},
 
 		{"GET", "/v1/holds", anyone, s.listHolds},
-		{"POST", "/v1/holds", bookers, in(s.createHold)},
+		{"POST", "/v1/holds", bookers, allOrNothing(s.createHold)},
 		{"PATCH", "/v1/holds", bookers, in(s.extendHold)},
 		{"DELETE", "/v1/holds", bookers, maybe(s.deleteHold)},
 		{"POST", "/v1/holds/release", bookers, beacon(s.releaseHold)},
@@ -175,7 +175,7 @@ func (s *Server) routes() []*route {
 		{"GET", "/v1/holds/stream", anyone, s.holdStream},
 		{"GET", "/v1/staff/stream", desk, s.staffStream},
 
-		{"POST", "/v1/appointment-types/{id}/book", bookers, in(s.book)},
+		{"POST", "/v1/appointment-types/{id}/book", bookers, allOrNothing(s.book)},
 		{"GET", "/v1/appointments", desk, s.listAppointments},
 		{"POST", "/v1/appointments", desk, in(s.createAppointment)},
 		{"POST", searchPattern, desk, in(s.searchAppointments)},

@@ -51,10 +51,23 @@ func (r *Records) Recall(ctx context.Context, o *Once) (*store.IdempotencyRecord
 			return nil, err
 		}
 	}
+	return o.matching(&found)
+}
+
+// RecallFromMemory is Recall that does not ask the database.
+func (r *Records) RecallFromMemory(_ context.Context, o *Once) (*store.IdempotencyRecord, error) {
+	found, known := r.answers.get(o.Scope, o.Key, time.Now())
+	if !known {
+		return nil, nil
+	}
+	return o.matching(&found)
+}
+
+func (o *Once) matching(found *store.IdempotencyRecord) (*store.IdempotencyRecord, error) {
 	if found.Fingerprint != o.Fingerprint {
 		return nil, ErrIdempotencyMismatch
 	}
-	return &found, nil
+	return found, nil
 }
 
 // Remember keeps the answer to a request that committed none with its change: to one about a hold or another live thing,
