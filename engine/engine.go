@@ -111,7 +111,7 @@ type Options struct {
 
 	// TimeslotsCacheTTL bounds how long a computed day list is reused. Default 300 s; negative switches the cache off.
 	TimeslotsCacheTTL time.Duration
-	// TimeslotsCacheBytes bounds the memory of the slot cache. Default 32 MiB.
+	// TimeslotsCacheBytes bounds the memory of the slot cache. Default 16 MiB.
 	TimeslotsCacheBytes int64
 
 	wall func() time.Time // the wall clock; for tests that set it
@@ -129,7 +129,7 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 		o.TimeslotsCacheTTL = 300 * time.Second
 	}
 	if o.TimeslotsCacheBytes == 0 {
-		o.TimeslotsCacheBytes = 32 << 20
+		o.TimeslotsCacheBytes = 16 << 20
 	}
 	if o.Keyring == nil {
 		o.Keyring = token.Generate(time.Now())

@@ -10,34 +10,35 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"holdfast/engine"
 )
 
 // Answers in pieces: a long list of slots, most of which is kept as it is from one answer to the next. A page that has
 // the very list already is answered 304, and who takes gzip gets a copy that is compressed once.
 
-// partsAnswers makes the tags and keeps the compressed copies. A tag stands for the content, so a copy is never wrong;
-// tags die with the process.
+// partsAnswers makes the tags and the compressed copies, which are kept beside the lists (booking.Booking.KeepCompressed). A
+// tag stands for the content, so a copy is never wrong; tags die with the process.
 type partsAnswers struct {
-	seed maphash.Seed
+	seed   maphash.Seed
+	copies interface {
+		CompressedCopy(tag string) []byte
+		KeepCompressed(tag string, answer []byte)
+	}
 
-	mu    sync.Mutex
-	zips  map[string][]byte // by tag
-	bytes int
-
-	squeezing sync.Mutex // one copy at a time is compressed, and nobody compresses what another one has just done
-	writer    *gzip.Writer
-	buffer    bytes.Buffer
+	compressing sync.Mutex // one copy at a time is made, and nobody makes what another one has just made
+	writer      *gzip.Writer
+	buffer      bytes.Buffer
+	lastTag     string // of the copy made last: the cache may take a moment to show it, or not want it
+	last        []byte
 }
-
-// maxZips bounds the compressed copies, in bytes.
-const maxZips = 8 << 20
 
 // minZip is the least that is worth compressing, in bytes.
 const minZip = 1400
 
-func newPartsAnswers() *partsAnswers {
+func newPartsAnswers(e *engine.Engine) *partsAnswers {
 	z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // fails for an unknown level alone
-	return &partsAnswers{seed: maphash.MakeSeed(), zips: make(map[string][]byte), writer: z}
+	return &partsAnswers{seed: maphash.MakeSeed(), copies: e, writer: z}
 }
 
 // tag is the strong entity tag of what is not compressed.
@@ -51,20 +52,17 @@ func (a *partsAnswers) tag(head []byte, parts [][]byte) string {
 	return `"` + hex.EncodeToString(binary.BigEndian.AppendUint64(nil, maphash.Bytes(a.seed, sums))) + `"`
 }
 
-func (a *partsAnswers) kept(tag string) []byte {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.zips[tag]
-}
-
 // zip returns the compressed copy of the answer with this tag.
 func (a *partsAnswers) zip(tag string, head []byte, parts [][]byte, tail string) []byte {
-	if z := a.kept(tag); z != nil {
+	if z := a.copies.CompressedCopy(tag); z != nil {
 		return z
 	}
-	a.squeezing.Lock()
-	defer a.squeezing.Unlock()
-	if z := a.kept(tag); z != nil {
+	a.compressing.Lock()
+	defer a.compressing.Unlock()
+	if a.lastTag == tag {
+		return a.last
+	}
+	if z := a.copies.CompressedCopy(tag); z != nil {
 		return z
 	}
 	a.buffer.Reset()
@@ -75,19 +73,9 @@ func (a *partsAnswers) zip(tag string, head []byte, parts [][]byte, tail string)
 	}
 	_, _ = a.writer.Write([]byte(tail))
 	_ = a.writer.Close()
-	z := bytes.Clone(a.buffer.Bytes())
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for old, b := range a.zips {
-		if a.bytes+len(z) <= maxZips && len(a.zips) < 1024 {
-			break
-		}
-		a.bytes -= len(b) // any may go: most are of lists that nobody will ask for again
-		delete(a.zips, old)
-	}
-	a.zips[tag] = z
-	a.bytes += len(z)
-	return z
+	a.lastTag, a.last = tag, bytes.Clone(a.buffer.Bytes())
+	a.copies.KeepCompressed(tag, a.last)
+	return a.last
 }
 
 var varyEncoding = []string{"Accept-Encoding"}

@@ -69,8 +69,7 @@ type Server struct {
 
 	origins       *http.CrossOriginProtection
 	credentials   []credential
-	running       inFlight     // requests with an idempotency key
-	slots         encodedSlots // the JSON of slot lists, by generation
+	running       inFlight // requests with an idempotency key
 	parts         *partsAnswers
 	warnForwarded sync.Once
 	writes        *limiter // public writes by address; nil: no limit
@@ -101,7 +100,7 @@ func New(e *engine.Engine, o Options) (*Server, error) {
 	if o.StorageMode == nil {
 		o.StorageMode = func() string { return "memory" }
 	}
-	s := &Server{engine: e, options: o, log: o.Logger, origins: http.NewCrossOriginProtection(), parts: newPartsAnswers(), metrics: newMetrics(o.Version)}
+	s := &Server{engine: e, options: o, log: o.Logger, origins: http.NewCrossOriginProtection(), parts: newPartsAnswers(e), metrics: newMetrics(o.Version)}
 	if o.BaseURL != "" {
 		u, err := url.Parse(o.BaseURL)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "" {

@@ -44,10 +44,47 @@ func (c *Calendar) Open(dst []Opening, t *store.AppointmentType, from, to time.T
 	return new(sweep).open(dst, c, t, from, to, taken)
 }
 
-// Pool lists the slots of several specialists together, in order: every start with from ≤ start < to at which at least
-// one of them has room, and who. taken is what store.Taken answers for all of them and the stretch of Around. Notice and
-// horizon are the caller's to apply.
-func Pool(calendars []*Calendar, t *store.AppointmentType, from, to time.Time, taken []store.Taken) []Slot {
+// Rooms are the slots of several specialists together, in order, and who has room at each. A month of a large clinic is tens
+// of thousands of free seats, and such lists are kept, so they are small: 4 bytes for each specialist at each slot.
+type Rooms struct {
+	starts []int64 // Unix milliseconds, ascending
+	ends   []int32 // where the room of each slot ends in room
+	room   []Room
+}
+
+// Room is one specialist's room at a slot.
+type Room struct {
+	Who   uint16 // which of the calendars
+	Seats uint16 // seats not yet booked, 1 to the type's capacity
+}
+
+// Len is the number of slots.
+func (r *Rooms) Len() int { return len(r.starts) }
+
+// Seats is the number of entries of all Free together.
+func (r *Rooms) Seats() int { return len(r.room) }
+
+// Start is when a slot starts, in UTC.
+func (r *Rooms) Start(i int) time.Time { return time.UnixMilli(r.starts[i]).UTC() }
+
+// Free is who has room at a slot, in the order of the calendars; at least one. It must not be changed.
+func (r *Rooms) Free(i int) []Room {
+	begin := int32(0)
+	if i > 0 {
+		begin = r.ends[i-1]
+	}
+	return r.room[begin:r.ends[i]:r.ends[i]]
+}
+
+// Search returns the first slot that starts at or after an instant, and whether it starts then.
+func (r *Rooms) Search(at time.Time) (int, bool) {
+	return slices.BinarySearchFunc(r.starts, at, func(start int64, at time.Time) int { return time.UnixMilli(start).Compare(at) })
+}
+
+// PoolRooms lists the slots of at most 65,535 specialists together: every start with from ≤ start < to at which at least one
+// of them has room, and who. taken is what store.Taken answers for all of them and the stretch of Around. Notice and horizon
+// are the caller's to apply.
+func PoolRooms(calendars []*Calendar, t *store.AppointmentType, from, to time.Time, taken []store.Taken) *Rooms {
 	var (
 		s     sweep
 		all   []Opening
@@ -60,8 +97,7 @@ func Pool(calendars []*Calendar, t *store.AppointmentType, from, to time.Time, t
 		all = s.open(all, c, t, from, to, runs[c.specialistID])
 		ends[i] = len(all)
 	}
-	var slots []Slot
-	free := make([]Free, 0, len(all))
+	pooled := &Rooms{room: make([]Room, 0, len(all))}
 	for {
 		start := int64(math.MaxInt64)
 		for i, head := range heads {
@@ -70,18 +106,30 @@ func Pool(calendars []*Calendar, t *store.AppointmentType, from, to time.Time, t
 			}
 		}
 		if start == math.MaxInt64 {
-			return slots
+			return pooled
 		}
-		first := len(free)
 		for i, head := range heads {
 			if head < ends[i] && all[head].Start == start {
-				free = append(free, Free{calendars[i].specialistID, all[head].Free})
+				pooled.room = append(pooled.room, Room{uint16(i), uint16(all[head].Free)})
 				heads[i]++
 			}
 		}
-		at := time.UnixMilli(start).UTC()
-		slots = append(slots, Slot{at, at.Add(Minutes(t.DurationMinutes)), free[first:len(free):len(free)]})
+		pooled.starts, pooled.ends = append(pooled.starts, start), append(pooled.ends, int32(len(pooled.room)))
 	}
+}
+
+// Pool is PoolRooms with every slot and specialist named, for lists that are not kept.
+func Pool(calendars []*Calendar, t *store.AppointmentType, from, to time.Time, taken []store.Taken) []Slot {
+	rooms := PoolRooms(calendars, t, from, to, taken)
+	slots := make([]Slot, rooms.Len())
+	for i := range slots {
+		start := rooms.Start(i)
+		slots[i] = Slot{Start: start, End: start.Add(Minutes(t.DurationMinutes))}
+		for _, r := range rooms.Free(i) {
+			slots[i].Free = append(slots[i].Free, Free{calendars[r.Who].specialistID, int(r.Seats)})
+		}
+	}
+	return slots
 }
 
 // bySpecialist cuts a list that is ordered by specialist into one list each.

@@ -48,7 +48,7 @@ type Booking struct {
 	clinic *clinic.Clinic
 
 	keyring atomic.Pointer[token.Keyring]
-	slots   *slotCache
+	answers *answers
 	recent  recentHolds
 	taken   takenTime
 	live    liveDays
@@ -77,7 +77,7 @@ func New(o Options) (*Booking, error) {
 	e.taken.filled = e.fillBusy
 	e.keyring.Store(o.Keyring)
 	var err error
-	if e.slots, err = newSlotCache(o.CacheBytes, o.CacheTTL); err != nil {
+	if e.answers, err = newAnswers(o.CacheBytes, o.CacheTTL); err != nil {
 		return nil, fmt.Errorf("slot cache: %w", err)
 	}
 	return e, nil

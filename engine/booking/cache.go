@@ -10,19 +10,20 @@ import (
 	"holdfast/store"
 )
 
-// slotCache keeps computed slot lists. Nothing in it is ever wrong, only missing: the generation is part of the key, so
-// a list of an older state is never found again and ages out. Holds, notice and horizon are not in it.
-type slotCache struct {
-	lists *ristretto.Cache[string, *slotList]
-	ttl   time.Duration
+// answers keeps computed slot lists, as they are answered, and compressed copies of answers. Nothing in it is ever wrong,
+// only missing: the generation is part of a list's key, so one of an older state is never found again and ages out, and a
+// copy's key is the entity tag of what it is a copy of. Holds, notice and horizon are not in a list.
+type answers struct {
+	kept *ristretto.Cache[string, any] // *slotList or []byte
+	ttl  time.Duration
 }
 
-func newSlotCache(maxBytes int64, ttl time.Duration) (*slotCache, error) {
+func newAnswers(maxBytes int64, ttl time.Duration) (*answers, error) {
 	if ttl < 0 {
-		return &slotCache{}, nil
+		return &answers{}, nil
 	}
 	const typicalList = 4 << 10
-	lists, err := ristretto.NewCache(&ristretto.Config[string, *slotList]{
+	kept, err := ristretto.NewCache(&ristretto.Config[string, any]{
 		NumCounters:        max(1000, 10*maxBytes/typicalList), // ten per item expected, as its documentation asks
 		MaxCost:            maxBytes,
 		BufferItems:        64,
@@ -31,12 +32,12 @@ func newSlotCache(maxBytes int64, ttl time.Duration) (*slotCache, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &slotCache{lists: lists, ttl: ttl}, nil
+	return &answers{kept: kept, ttl: ttl}, nil
 }
 
-func (c *slotCache) close() {
-	if c.lists != nil {
-		c.lists.Close()
+func (c *answers) close() {
+	if c.kept != nil {
+		c.kept.Close()
 	}
 }
 
@@ -63,20 +64,37 @@ func appendDate(b []byte, d store.Date) []byte {
 	return fmt.Appendf(b, "%04d%02d%02d", d.Year, int(d.Month), d.Day)
 }
 
-// get returns the list under key, or computes and keeps it.
-func (c *slotCache) get(key string, compute func() (*slotList, error)) (*slotList, error) {
-	if c.lists == nil {
+// list returns the list under key, or computes and keeps it.
+func (c *answers) list(key string, compute func() (*slotList, error)) (*slotList, error) {
+	if c.kept == nil {
 		return compute()
 	}
-	if list, ok := c.lists.Get(key); ok {
-		return list, nil
+	if kept, ok := c.kept.Get(key); ok {
+		return kept.(*slotList), nil
 	}
 	list, err := compute()
 	if err == nil {
-		c.lists.SetWithTTL(key, list, list.cost(), c.ttl)
+		c.kept.SetWithTTL(key, list, list.cost(), c.ttl)
 	}
 	return list, err
 }
 
+// CompressedCopy returns the copy that was kept of the answer with this entity tag, or nil.
+func (bk *Booking) CompressedCopy(tag string) []byte {
+	if bk.answers.kept == nil {
+		return nil
+	}
+	kept, _ := bk.answers.kept.Get("compressed:" + tag)
+	answer, _ := kept.([]byte)
+	return answer
+}
+
+// KeepCompressed keeps a compressed copy of the answer with this entity tag, beside the lists and within their bound.
+func (bk *Booking) KeepCompressed(tag string, answer []byte) {
+	if bk.answers.kept != nil {
+		bk.answers.kept.SetWithTTL("compressed:"+tag, answer, int64(len(answer))+256, bk.answers.ttl)
+	}
+}
+
 // CloseCache stops the cache's own goroutines. Nothing may be listed after it.
-func (bk *Booking) CloseCache() { bk.slots.close() }
+func (bk *Booking) CloseCache() { bk.answers.close() }

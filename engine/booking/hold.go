@@ -141,7 +141,7 @@ var onlySeat = []int{0}
 // listedCandidates finds them in cached day lists, which is how nearly every request is answered at once. It reports false
 // unless all is well, so that the reason of a refusal is found in one place.
 func (bk *Booking) listedCandidates(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, asked []store.Assignment, start, now time.Time) ([]candidate, bool) {
-	if bk.slots.lists == nil || t.Capacity > 1 || availability.WithinNotice(t, start, now) != "" {
+	if bk.answers.kept == nil || t.Capacity > 1 || availability.WithinNotice(t, start, now) != "" {
 		return nil, false // a list counts the seats of a group session and does not name them
 	}
 	generation := bk.clinic.Generation(t.ID)
@@ -153,7 +153,7 @@ func (bk *Booking) listedCandidates(ctx context.Context, s *clinic.Schedule, t *
 		if err != nil {
 			return nil, false
 		}
-		if slot := list.at(start); slot != nil {
+		if _, ok := list.at(start); ok {
 			found = append(found, candidate{a, availability.SpanOf(t, a.SpecialistID, start), onlySeat})
 		}
 	}

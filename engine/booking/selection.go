@@ -247,7 +247,7 @@ func (bk *Booking) pollType(ctx context.Context, r PollRequest) (Poll, error) {
 	if err != nil {
 		return Poll{}, err
 	}
-	p.Locked = list.locked(t, day.held)
+	p.Locked = list.locked(day.held)
 	for i := range day.looking {
 		at := day.looking[i].SlotStart
 		if n := len(p.Looking); n == 0 || !p.Looking[n-1].Equal(at) {
@@ -262,9 +262,9 @@ func (bk *Booking) pollType(ctx context.Context, r PollRequest) (Poll, error) {
 func (bk *Booking) renewSelection(ctx context.Context, t *store.AppointmentType, list *slotList, r *PollRequest, now time.Time) {
 	renewed, err := bk.holds.Renew(ctx, r.Client.Owner())
 	if err == nil && !renewed && !r.Selected.IsZero() && availability.WithinNotice(t, r.Selected, now) == "" {
-		if slot := list.at(r.Selected); slot != nil {
-			id, _ := availability.Assign(t.ID, slot.Start, slot.assignments(t))
-			_, err = bk.holds.Select(ctx, r.Client.Owner(), availability.SpanOf(t, id, slot.Start))
+		if place, ok := list.at(r.Selected); ok {
+			id, _ := availability.Assign(t.ID, list.Start(place), list.assignments(place))
+			_, err = bk.holds.Select(ctx, r.Client.Owner(), availability.SpanOf(t, id, list.Start(place)))
 		}
 	}
 	if err != nil {
@@ -272,63 +272,48 @@ func (bk *Booking) renewSelection(ctx context.Context, t *store.AppointmentType,
 	}
 }
 
-// assignments are those of the type whose specialists are free at the slot.
-func (s *listedSlot) assignments(t *store.AppointmentType) []store.Assignment {
+// assignments are those of the type whose specialists are free at a slot.
+func (l *slotList) assignments(place int) []store.Assignment {
 	var free []store.Assignment
-	for _, a := range t.Specialists {
-		if slices.Contains(s.ids, a.SpecialistID) {
-			free = append(free, a)
-		}
+	for _, f := range l.Free(place) {
+		i := slices.IndexFunc(l.t.Specialists, func(a store.Assignment) bool { return a.SpecialistID == l.specialists[f.Who] })
+		free = append(free, l.t.Specialists[i])
 	}
 	return free
 }
 
 // locked lists the starts whose every free seat is held.
-func (l *slotList) locked(t *store.AppointmentType, held []holds.Hold) []time.Time {
-	var near []listedSlot
-	var unheld []Timeslot
-	for i := range l.slots {
-		if l.slots[i].mayBeLocked(t, held) {
-			near, unheld = append(near, l.slots[i]), append(unheld, l.unheld[i])
-		}
-	}
-	if near == nil {
+func (l *slotList) locked(held []holds.Hold) []time.Time {
+	if len(held) == 0 {
 		return nil
 	}
+	here := l.bySpecialist(held)
 	var starts []time.Time
-	for _, slot := range layHolds(t, near, unheld, held, holds.Owner{}) {
-		if slot.Available == 0 {
-			starts = append(starts, slot.Start)
+	for place := range l.Len() {
+		if start := l.Start(place); !slices.ContainsFunc(l.Free(place), func(f availability.Room) bool {
+			if here[f.Who] == nil {
+				return true
+			}
+			others, _ := HeldSeats(availability.SpanOf(l.t, l.specialists[f.Who], start), int(f.Seats), here[f.Who], holds.Owner{})
+			return others < int(f.Seats)
+		}) {
+			starts = append(starts, start)
 		}
 	}
 	return starts
 }
 
-// mayBeLocked reports whether there are holds enough around the slot to take every seat: one takes at most all seats of
-// its specialist. It saves the closer look at nearly every slot.
-func (s *listedSlot) mayBeLocked(t *store.AppointmentType, held []holds.Hold) bool {
-	first, last := availability.Around(t, s.Start, s.Start)
-	seats := s.seats
-	for i := range held {
-		if h := &held[i]; h.BusyStart.Before(last) && first.Before(h.BusyEnd) {
-			if seats -= t.Capacity; seats <= 0 {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // booked lists the starts that the hours offer and that nobody has a seat free at. It is worked out once for a list.
 func (l *slotList) booked(s *clinic.Schedule, t *store.AppointmentType, from, to time.Time) []time.Time {
-	l.once.Do(func() {
+	l.fullOnce.Do(func() {
 		var starts []int64
 		for _, id := range l.specialists {
 			starts = s.Calendars[id].Starts(starts, t, from, to)
 		}
 		slices.Sort(starts)
 		for _, ms := range slices.Compact(starts) {
-			if at := time.UnixMilli(ms).UTC(); l.at(at) == nil {
+			at := time.UnixMilli(ms).UTC()
+			if _, ok := l.at(at); !ok {
 				l.full = append(l.full, at)
 			}
 		}

@@ -33,7 +33,7 @@ type Timeslots struct {
 	Timezone          string
 	From, To          store.Date
 	Generation        uint64
-	Slots             []Timeslot // by start; shared, must not be changed
+	Slots             []Timeslot // by start
 }
 
 // Timeslot is one bookable start, with the live holds laid over it.
@@ -42,48 +42,131 @@ type Timeslot struct {
 	Available     int       // free seats over all specialists, less those held by others
 	Held          int       // free seats held by others
 	OwnHold       bool      // the asking client holds it
-	SpecialistIDs []string  // those with a free seat nobody else holds, by id; shared, must not be changed
+	SpecialistIDs []string  // those with a free seat nobody else holds, by id
 }
 
-// slotList is a computed list without holds, notice and horizon. It is immutable.
+// slotList is a computed list without holds, notice and horizon. It is immutable but for what is worked out once.
 type slotList struct {
-	slots       []listedSlot // by start
-	unheld      []Timeslot   // what slots come to while nobody holds anything; one for one
-	specialists []string     // all who were asked, whether or not they have a slot
+	*availability.Rooms
+	t           *store.AppointmentType
+	specialists []string // all who were asked, by id, whether or not they have a slot
 
-	once sync.Once
-	full []time.Time // starts that are booked out; see booked
+	fullOnce sync.Once
+	full     []time.Time // starts that are booked out; see booked
+
+	writtenOnce sync.Once
+	written     []byte // every slot as it is answered while nobody holds anything, one after the other
+	writtenEnds []int32
 }
 
-type listedSlot struct {
-	availability.Slot
-	ids   []string // the specialists of Free
-	seats int      // over all of Free
-}
-
+// cost is about how many bytes the list takes once it was answered.
 func (l *slotList) cost() int64 {
-	cost := int64(64)
-	for i := range l.slots {
-		cost += 96 + int64(len(l.slots[i].Free))*40
-	}
-	return cost
+	const slot, room = 140, 4 + 24 // with the JSON of a slot, and of an id in it
+	return 256 + int64(l.Len())*slot + int64(l.Seats())*room + int64(len(l.specialists))*16
 }
 
-// at returns the slot with this start, or nil.
-func (l *slotList) at(start time.Time) *listedSlot {
-	i, ok := slices.BinarySearchFunc(l.slots, start, func(s listedSlot, t time.Time) int { return s.Start.Compare(t) })
-	if !ok {
-		return nil
+// at returns the place of the slot with this start.
+func (l *slotList) at(start time.Time) (place int, ok bool) { return l.Search(start) }
+
+// timeslot is a slot while nobody holds anything.
+func (l *slotList) timeslot(place int) Timeslot {
+	free := l.Free(place)
+	start := l.Start(place)
+	slot := Timeslot{Start: start, End: start.Add(availability.Minutes(l.t.DurationMinutes)), SpecialistIDs: make([]string, len(free))}
+	for i, f := range free {
+		slot.SpecialistIDs[i] = l.specialists[f.Who]
+		slot.Available += int(f.Seats)
 	}
-	return &l.slots[i]
+	return slot
+}
+
+// Listing is the answer to a TimeslotsRequest: slots as they were listed last, and anew those that holds touch.
+type Listing struct {
+	AppointmentTypeID string
+	Timezone          string
+	From, To          store.Date
+	Generation        uint64
+
+	list       *slotList
+	first, end int // what notice and horizon leave of the list
+	touched    []touchedSlot
+}
+
+// touchedSlot is a slot that a hold touches, and what is left of it.
+type touchedSlot struct {
+	place int
+	Timeslot
+}
+
+// Slots are the slots, by start.
+func (l *Listing) Slots() []Timeslot {
+	slots := make([]Timeslot, 0, l.end-l.first)
+	touched := l.touched
+	for place := l.first; place < l.end; place++ {
+		if len(touched) > 0 && touched[0].place == place {
+			slots, touched = append(slots, touched[0].Timeslot), touched[1:]
+			continue
+		}
+		slots = append(slots, l.list.timeslot(place))
+	}
+	return slots
+}
+
+// Written is the slots in the words of whoever answers, as pieces to be sent one after the other and not to be changed.
+// appendSlot writes one slot and must always be the same function: what no hold touches is written once and kept.
+func (l *Listing) Written(appendSlot func([]byte, *Timeslot) []byte) [][]byte {
+	list := l.list
+	list.writtenOnce.Do(func() { list.write(appendSlot) })
+	var parts [][]byte
+	add := func(first, end int) {
+		if first < end {
+			parts = append(parts, list.written[list.writtenUpTo(first):list.writtenUpTo(end)])
+		}
+	}
+	next := l.first
+	for i := range l.touched {
+		slot := &l.touched[i]
+		add(next, slot.place)
+		next = slot.place + 1
+		parts = append(parts, appendSlot(nil, &slot.Timeslot))
+	}
+	add(next, l.end)
+	return parts
+}
+
+func (l *slotList) write(appendSlot func([]byte, *Timeslot) []byte) {
+	l.writtenEnds = make([]int32, l.Len())
+	for place := range l.Len() {
+		slot := l.timeslot(place)
+		l.written = appendSlot(l.written, &slot)
+		l.writtenEnds[place] = int32(len(l.written))
+	}
+	l.written = slices.Clip(l.written)
+}
+
+// writtenUpTo is where the slot at a place begins in what was written.
+func (l *slotList) writtenUpTo(place int) int32 {
+	if place == 0 {
+		return 0
+	}
+	return l.writtenEnds[place-1]
 }
 
 // Timeslots lists the bookable slots of a type. *ValidationError, store.ErrNotFound.
 func (bk *Booking) Timeslots(ctx context.Context, r TimeslotsRequest) (Timeslots, error) {
+	l, err := bk.List(ctx, r)
+	if err != nil {
+		return Timeslots{}, err
+	}
+	return Timeslots{l.AppointmentTypeID, l.Timezone, l.From, l.To, l.Generation, l.Slots()}, nil
+}
+
+// List is Timeslots for an answer that is written slot by slot. *ValidationError, store.ErrNotFound.
+func (bk *Booking) List(ctx context.Context, r TimeslotsRequest) (Listing, error) {
 	s := bk.clinic.Current()
 	t, zone, err := bk.listing(s, r.AppointmentTypeID, r.SpecialistID)
 	if err != nil {
-		return Timeslots{}, err
+		return Listing{}, err
 	}
 	now := time.Now()
 	if r.From == (store.Date{}) {
@@ -94,24 +177,22 @@ func (bk *Booking) Timeslots(ctx context.Context, r TimeslotsRequest) (Timeslots
 	}
 	switch days := r.From.DaysUntil(r.To); {
 	case days <= 0:
-		return Timeslots{}, record.Invalid("to", "must be later than from; it names the first day left out")
+		return Listing{}, record.Invalid("to", "must be later than from; it names the first day left out")
 	case days > MaxTimeslotDays:
-		return Timeslots{}, record.Invalid("to", "at most %d days after from, %d were asked for", MaxTimeslotDays, days)
+		return Listing{}, record.Invalid("to", "at most %d days after from, %d were asked for", MaxTimeslotDays, days)
 	}
-	answer := Timeslots{AppointmentTypeID: t.ID, Timezone: zone.String(), From: r.From, To: r.To, Generation: bk.clinic.Generation(t.ID)}
+	answer := Listing{AppointmentTypeID: t.ID, Timezone: zone.String(), From: r.From, To: r.To, Generation: bk.clinic.Generation(t.ID)}
 	list, err := bk.slotList(ctx, s, t, r.SpecialistID, zone, r.From, r.To, answer.Generation)
 	if err != nil {
-		return Timeslots{}, err
+		return Listing{}, err
 	}
+	answer.list = list
+	answer.first, answer.end = list.bookable(t, now)
 	held, err := bk.holds.List(ctx, list.specialists...)
 	if err != nil {
 		bk.log.Warn("slots are listed without holds", "error", err)
 	}
-	first, end := list.bookable(t, now)
-	answer.Slots = list.unheld[first:end:end]
-	if len(held) > 0 {
-		answer.Slots = layHolds(t, list.slots[first:end], answer.Slots, held, r.Client.Owner())
-	}
+	answer.touched = list.touched(answer.first, answer.end, held, r.Client.Owner())
 	return answer, nil
 }
 
@@ -137,13 +218,13 @@ func (bk *Booking) slotList(ctx context.Context, s *clinic.Schedule, t *store.Ap
 		// The schedule was changed since it was read, so the generation may be newer than s: nothing is kept.
 		return bk.computeSlots(ctx, s, t, specialistID, availability.StartOfDay(zone, from), availability.StartOfDay(zone, to))
 	}
-	return bk.slots.get(slotKey(t.ID, specialistID, from, to, generation), func() (*slotList, error) {
+	return bk.answers.list(slotKey(t.ID, specialistID, from, to, generation), func() (*slotList, error) {
 		return bk.computeSlots(ctx, s, t, specialistID, availability.StartOfDay(zone, from), availability.StartOfDay(zone, to))
 	})
 }
 
 func (bk *Booking) computeSlots(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, specialistID string, from, to time.Time) (*slotList, error) {
-	list := &slotList{}
+	list := &slotList{t: t, Rooms: new(availability.Rooms)}
 	if !t.Active {
 		return list, nil
 	}
@@ -166,60 +247,65 @@ func (bk *Booking) computeSlots(ctx context.Context, s *clinic.Schedule, t *stor
 	for i, id := range list.specialists {
 		calendars[i] = s.Calendars[id]
 	}
-	slots := availability.Pool(calendars, t, from, to, bk.closed.over(taken, list.specialists))
-	list.slots, list.unheld = make([]listedSlot, len(slots)), make([]Timeslot, len(slots))
-	for i, slot := range slots {
-		listed := listedSlot{Slot: slot, ids: make([]string, len(slot.Free))}
-		for j, f := range slot.Free {
-			listed.ids[j] = f.SpecialistID
-			listed.seats += f.Seats
-		}
-		list.slots[i] = listed
-		list.unheld[i] = Timeslot{Start: slot.Start, End: slot.End, Available: listed.seats, SpecialistIDs: listed.ids}
-	}
+	list.Rooms = availability.PoolRooms(calendars, t, from, to, bk.closed.over(taken, list.specialists))
 	return list, nil
 }
 
 // bookable is the part of the list, from first to before end, that notice and horizon leave at this instant.
 func (l *slotList) bookable(t *store.AppointmentType, now time.Time) (first, end int) {
 	earliest, latest := availability.BookableRange(t, now)
-	compare := func(s listedSlot, at time.Time) int { return s.Start.Compare(at) }
-	first, _ = slices.BinarySearchFunc(l.slots, earliest, compare)
-	end, exact := slices.BinarySearchFunc(l.slots, latest, compare)
+	first, _ = l.Search(earliest)
+	end, exact := l.Search(latest)
 	if exact {
 		end++
 	}
 	return min(first, end), end
 }
 
-// layHolds counts what the live holds leave of each slot. unheld is what the slots come to without them.
-func layHolds(t *store.AppointmentType, slots []listedSlot, unheld []Timeslot, held []holds.Hold, asking holds.Owner) []Timeslot {
-	answer := slices.Clone(unheld)
-	bySpecialist := make(map[string][]holds.Hold)
-	for _, h := range held {
-		bySpecialist[h.SpecialistID] = append(bySpecialist[h.SpecialistID], h)
+// touched counts what the live holds leave of the slots from first to before end that they touch.
+func (l *slotList) touched(first, end int, held []holds.Hold, asking holds.Owner) []touchedSlot {
+	if len(held) == 0 || first == end {
+		return nil
 	}
-	for i := range slots {
-		s := &slots[i]
-		var without []string // specialists whose every seat somebody holds
-		for _, f := range s.Free {
-			here := bySpecialist[f.SpecialistID]
-			if here == nil {
+	here := l.bySpecialist(held)
+	var touched []touchedSlot
+	for place := first; place < end; place++ {
+		left := touchedSlot{place: -1}
+		for _, f := range l.Free(place) {
+			if here[f.Who] == nil {
 				continue
 			}
-			others, own := HeldSeats(availability.SpanOf(t, f.SpecialistID, s.Start), f.Seats, here, asking)
-			answer[i].Available -= others
-			answer[i].Held += others
-			answer[i].OwnHold = answer[i].OwnHold || own
-			if others == f.Seats {
-				without = append(without, f.SpecialistID)
+			id := l.specialists[f.Who]
+			others, own := HeldSeats(availability.SpanOf(l.t, id, l.Start(place)), int(f.Seats), here[f.Who], asking)
+			if others == 0 && !own {
+				continue
+			}
+			if left.place < 0 {
+				left = touchedSlot{place, l.timeslot(place)}
+			}
+			left.Available -= others
+			left.Held += others
+			left.OwnHold = left.OwnHold || own
+			if others == int(f.Seats) {
+				left.SpecialistIDs = slices.DeleteFunc(left.SpecialistIDs, func(each string) bool { return each == id })
 			}
 		}
-		if without != nil {
-			answer[i].SpecialistIDs = slices.DeleteFunc(slices.Clone(s.ids), func(id string) bool { return slices.Contains(without, id) })
+		if left.place >= 0 {
+			touched = append(touched, left)
 		}
 	}
-	return answer
+	return touched
+}
+
+// bySpecialist is who holds what of each of the list's specialists.
+func (l *slotList) bySpecialist(held []holds.Hold) [][]holds.Hold {
+	here := make([][]holds.Hold, len(l.specialists))
+	for _, h := range held {
+		if who, ok := slices.BinarySearch(l.specialists, h.SpecialistID); ok {
+			here[who] = append(here[who], h)
+		}
+	}
+	return here
 }
 
 // HeldSeats counts how many of one specialist's free seats holds keep from this client, and says whether the client

@@ -1,0 +1,232 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"holdfast/engine/clinic"
+	"holdfast/engine/notice/noticetest"
+	"holdfast/store"
+)
+
+// BenchmarkMixedLoad is a busy clinic of 100 specialists: visitors book and cancel, pages list a week of all of them, agents
+// find, hold and book for callers, every change is mailed and told to a webhook, and streams are open. It reports the most
+// memory and disk that the server had, which are to stay flat however long it goes on: ten minutes with HOLDFAST_BENCH_FULL,
+// else ten seconds.
+func BenchmarkMixedLoad(b *testing.B) {
+	length := 10 * time.Second
+	if os.Getenv("HOLDFAST_BENCH_FULL") != "" {
+		length = 10 * time.Minute
+	}
+	m := newMixedLoad(b)
+	for b.Loop() {
+		m.run(length)
+	}
+	for name, value := range m.most {
+		b.ReportMetric(value, name)
+	}
+	b.ReportMetric(float64(m.booked.Load())/b.Elapsed().Seconds(), "bookings/s")
+	b.ReportMetric(float64(m.booked.Load()), "bookings")
+	b.ReportMetric(0, "ns/op")
+}
+
+type mixedLoad struct {
+	b        *testing.B
+	dir, url string
+	agentKey string
+	client   *http.Client
+	first    time.Time // of the time slots
+	booked   atomic.Int64
+	visitor  atomic.Int64
+	most     map[string]float64
+}
+
+const mixedSpecialists = 100
+
+func newMixedLoad(b *testing.B) *mixedLoad {
+	b.Helper()
+	hooks := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
+	b.Cleanup(hooks.Close)
+	mail := noticetest.MailServer(b, func(string) string { return "250 ok" })
+	m := &mixedLoad{
+		b: b, dir: filepath.Join(b.TempDir(), "data"), most: make(map[string]float64), client: &http.Client{Timeout: 20 * time.Second},
+		first: time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 2),
+	}
+	address := freeAddress(b)
+	m.url = "http://" + address
+	server := exec.Command(os.Args[0], "serve", "--data", m.dir, "--listen", address, "--admin-key", longEnough, "--rate-limit", "off",
+		"--smtp-url", "smtp://"+mail, "--mail-from", "post@clinic.example", "--webhook-allow-private")
+	server.Env = append(os.Environ(), asMain+"=1")
+	if err := server.Start(); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		_ = server.Process.Signal(os.Interrupt)
+		_ = server.Wait()
+	})
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		if answer, err := m.client.Get(m.url + "/readyz"); err == nil {
+			answer.Body.Close()
+			break
+		} else if time.Since(began) > 20*time.Second {
+			b.Fatal(err)
+		}
+	}
+	f := clinic.File{Clinic: &clinic.FileClinic{Name: "Harbour Clinic", Timezone: "UTC"}}
+	t := clinic.AppointmentTypeEntry{ID: "checkup", Name: "Check-up", DurationMinutes: 15, HorizonDays: 90, Capacity: 1, HoldTTLSeconds: 30, MaxHoldSeconds: 900, HoldQuota: 3, Active: true}
+	for i := range mixedSpecialists {
+		p := clinic.SpecialistEntry{ID: fmt.Sprintf("s%02d", i), Name: "Dr", Active: true}
+		for day := range store.Weekday(7) {
+			p.WeeklyHours = append(p.WeeklyHours, clinic.HoursEntry{Weekday: day, Start: 9 * 60, End: 17 * 60})
+		}
+		f.Specialists = append(f.Specialists, p)
+		t.Specialists = append(t.Specialists, clinic.AssignmentEntry{SpecialistID: p.ID})
+	}
+	f.AppointmentTypes = []clinic.AppointmentTypeEntry{t}
+	m.must("POST", "/v1/import", longEnough, f)
+	m.must("PUT", "/v1/settings", longEnough, map[string]any{"webhooks": []map[string]any{{"url": hooks.URL}}})
+	m.agentKey, _ = m.must("POST", "/v1/api-keys", longEnough, map[string]any{"name": "agent", "scope": "agent"})["key"].(string)
+	return m
+}
+
+// run keeps everybody busy for a while, and notes the most that the server had every second.
+func (m *mixedLoad) run(length time.Duration) {
+	var all sync.WaitGroup
+	until := time.Now().Add(length)
+	often := func(every time.Duration, do func()) {
+		all.Go(func() {
+			for next := time.Now(); next.Before(until); next = next.Add(every) {
+				time.Sleep(time.Until(next))
+				do()
+			}
+		})
+	}
+	for range 2 {
+		often(100*time.Millisecond, m.visit)
+		often(100*time.Millisecond, m.list)
+	}
+	often(500*time.Millisecond, m.call)
+	often(time.Second, m.look)
+	all.Wait()
+	m.look()
+}
+
+// visit books, and cancels every second time.
+func (m *mixedLoad) visit() {
+	n := m.visitor.Add(1)
+	at := m.first.AddDate(0, 0, rand.IntN(60)).Add(9*time.Hour + time.Duration(rand.IntN(32))*15*time.Minute)
+	status, answer := m.send("POST", "/v1/appointment-types/checkup/book", "", map[string]any{
+		"clientId": fmt.Sprintf("visitor-secret-%016d", n), "slotStartDate": at, "specialistId": fmt.Sprintf("s%02d", rand.IntN(mixedSpecialists)),
+		"patient": map[string]any{"name": "Rosa Winter", "email": "rosa@example.org", "phone": "030 1234567"},
+	})
+	if status != http.StatusCreated {
+		return // taken
+	}
+	m.booked.Add(1)
+	if a, _ := answer["appointment"].(map[string]any); n%2 == 0 {
+		m.must("POST", fmt.Sprint("/v1/appointments/", a["id"], "/cancel"), longEnough, map[string]any{})
+	}
+}
+
+// list is a page that shows a week of everybody.
+func (m *mixedLoad) list() {
+	from := store.DateOf(m.first).AddDays(rand.IntN(54))
+	m.must("GET", "/v1/appointment-types/checkup/timeslots?from="+from.String()+"&to="+from.AddDays(6).String(), "", nil)
+}
+
+// call is a caller whom an agent helps.
+func (m *mixedLoad) call() {
+	n := m.visitor.Add(1)
+	patient := m.must("POST", "/v1/agent/patients", m.agentKey, map[string]any{
+		"firstName": "Rosa", "lastName": "Winter" + strconv.FormatInt(n, 36), "birthDate": "1990-01-02", "phone": fmt.Sprintf("030 %07d", n), "sessionId": strconv.FormatInt(n, 10),
+	})
+	day := store.DateOf(m.first).AddDays(rand.IntN(60))
+	slots, _ := m.must("POST", "/v1/agent/slots", m.agentKey, map[string]any{"appointmentTypeId": "checkup", "from": day.String(), "days": 3, "count": 3})["slots"].([]any)
+	if len(slots) == 0 {
+		return
+	}
+	slot, _ := slots[rand.IntN(len(slots))].(map[string]any)
+	status, _ := m.send("POST", "/v1/agent/appointments", m.agentKey, map[string]any{
+		"patientGUID": patient["patientGUID"], "bookingAuthToken": patient["bookingAuthToken"], "bookingToken": slot["bookingToken"],
+	})
+	if status == http.StatusCreated || status == http.StatusOK {
+		m.booked.Add(1)
+	}
+}
+
+// look notes what the server has.
+func (m *mixedLoad) look() {
+	note := func(name string, value float64) { m.most[name] = max(m.most[name], value) }
+	answer, err := m.client.Get(m.url + "/metrics")
+	if err != nil {
+		m.b.Error(err)
+		return
+	}
+	defer answer.Body.Close()
+	for lines := bufio.NewScanner(answer.Body); lines.Scan(); {
+		name, text, _ := strings.Cut(lines.Text(), " ")
+		value, _ := strconv.ParseFloat(text, 64)
+		switch name {
+		case "go_memstats_heap_inuse_bytes":
+			note("heap-MB", value/1e6)
+		case "process_resident_memory_bytes":
+			note("resident-MB", value/1e6)
+		case "go_goroutines":
+			note("goroutines", value)
+		}
+	}
+	for file, name := range map[string]string{queueFile: "queue-MB", databaseFile + "-wal": "wal-MB", databaseFile: "db-MB"} {
+		if info, err := os.Stat(filepath.Join(m.dir, file)); err == nil {
+			note(name, float64(info.Size())/1e6)
+		}
+	}
+}
+
+func (m *mixedLoad) must(method, path, key string, body any) map[string]any {
+	status, answer := m.send(method, path, key, body)
+	if status < 200 || status > 299 {
+		m.b.Errorf("%s %s: got %d %.200v", method, path, status, answer)
+	}
+	return answer
+}
+
+func (m *mixedLoad) send(method, path, key string, body any) (int, map[string]any) {
+	raw, err := json.Marshal(body)
+	if err != nil {
+		m.b.Error(err)
+		return 0, nil
+	}
+	r, err := http.NewRequest(method, m.url+path, bytes.NewReader(raw))
+	if err != nil {
+		m.b.Error(err)
+		return 0, nil
+	}
+	r.Header.Set("Content-Type", "application/json")
+	if key != "" {
+		r.Header.Set("Authorization", "Bearer "+key)
+	}
+	answer, err := m.client.Do(r)
+	if err != nil {
+		m.b.Error(err)
+		return 0, nil
+	}
+	defer answer.Body.Close()
+	var decoded map[string]any
+	_ = json.NewDecoder(answer.Body).Decode(&decoded)
+	return answer.StatusCode, decoded
+}
