@@ -25,7 +25,7 @@ var layers = map[string][]string{
 
 	// web is given an *engine.Engine: the nouns and errors of store and holds pass through it, a backend never does.
 	"web":            {"web/stream", "web/pages", "web/instant", "engine", "engine/...", "store", "holds", "docs"},
-	"web/stream":     {"web/instant", "holds"}, // is given functions of the engine and does not know it
+	"web/stream":     {"web/instant", "engine/upkeep", "holds"}, // is given functions of the engine and does not know it
 	"web/pages":      {},
 	"web/pages/join": {}, // a program of its own, run when web/ui changes
 	"web/instant":    {},
@@ -34,19 +34,20 @@ var layers = map[string][]string{
 
 	// The wings of the engine: each knows only those after it, and record, which knows nobody.
 	"engine": {"engine/agent", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/presence",
-		"engine/account", "engine/record", "engine/token", "engine/upstream", "store", "holds"},
+		"engine/account", "engine/record", "engine/token", "engine/upkeep", "engine/upstream", "store", "holds"},
 	"engine/agent": {"engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/record", "engine/token",
-		"engine/upstream", "store", "holds"},
-	"engine/outbound": {"engine/booking", "engine/clinic", "engine/availability", "engine/record", "engine/upstream",
+		"engine/upkeep", "engine/upstream", "store", "holds"},
+	"engine/outbound": {"engine/booking", "engine/clinic", "engine/availability", "engine/record", "engine/upkeep", "engine/upstream",
 		"engine/notice", "store", "holds"},
-	"engine/booking": {"engine/clinic", "engine/availability", "engine/record", "engine/token", "engine/upstream", "store",
+	"engine/booking": {"engine/clinic", "engine/availability", "engine/record", "engine/token", "engine/upkeep", "engine/upstream", "store",
 		"holds"},
-	"engine/presence":     {"engine/clinic", "engine/availability", "engine/record", "store", "holds"},
-	"engine/account":      {"engine/clinic", "engine/record", "store", "holds"},
+	"engine/presence":     {"engine/clinic", "engine/availability", "engine/record", "engine/upkeep", "store", "holds"},
+	"engine/account":      {"engine/clinic", "engine/record", "engine/upkeep", "store", "holds"},
 	"engine/clinic":       {"engine/availability", "engine/record", "engine/notice", "store", "holds"},
 	"engine/availability": {"store", "holds"},
-	"engine/record":       {"store", "holds"},
+	"engine/record":       {"engine/upkeep", "store", "holds"},
 	"engine/token":        {},
+	"engine/upkeep":       {}, // the loop and the forgetting map of all
 	"engine/upstream":     {},
 	"engine/notice":       {},
 	"engine/enginetest":   {},

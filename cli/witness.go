@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"holdfast/engine/upkeep"
 	"holdfast/store/bolt"
 	"holdfast/store/sqlite"
 )
@@ -38,16 +39,8 @@ func (h *house) keepWitness(ctx context.Context) {
 		failing = err != nil
 	}
 	defer keep()
-	ticker := time.NewTicker(witnessInterval)
-	defer ticker.Stop()
-	for {
-		keep()
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return
-		}
-	}
+	keep()
+	upkeep.Every(ctx, witnessInterval, func(time.Time) { keep() })
 }
 
 // hearWitness refuses a database that is another than the queue beside it was written for, or that has lost what was

@@ -43,6 +43,7 @@ import (
 	"holdfast/engine/presence"
 	"holdfast/engine/record"
 	"holdfast/engine/token"
+	"holdfast/engine/upkeep"
 	"holdfast/engine/upstream"
 	"holdfast/holds"
 	"holdfast/store"
@@ -65,7 +66,7 @@ type Engine struct {
 	options Options
 	work    []func(context.Context) // what Run keeps running
 
-	usedTickets   usedTickets
+	usedTickets   *upkeep.Map[[12]byte, struct{}] // nonces of stream tickets, for as long as one could be used again
 	stopFollowing context.CancelFunc
 }
 
@@ -165,7 +166,8 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 
 // arrange puts the wings together, each knowing only those before it here.
 func arrange(o Options) (*Engine, error) {
-	e := &Engine{store: o.Store, holds: o.Holds, log: o.Logger, options: o, Records: record.New(o.Store)}
+	e := &Engine{store: o.Store, holds: o.Holds, log: o.Logger, options: o, Records: record.New(o.Store),
+		usedTickets: upkeep.NewMap[[12]byte, struct{}](token.StreamTicketTTL, maxUsedTickets)}
 	e.Clinic = clinic.New(o.Store, o.Holds, o.Logger)
 	var err error
 	e.Account, err = account.New(o.Store, o.Logger, e.Clinic, o.AdminKey)

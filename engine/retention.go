@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"holdfast/engine/upkeep"
 	"holdfast/store"
 )
 
@@ -39,18 +40,11 @@ const forgetStep = 500
 
 // forgetRecords removes what nobody can need any more, every ten minutes, however much has come together.
 func (e *Engine) forgetRecords(ctx context.Context) {
-	tick := time.NewTicker(10 * time.Minute)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case now := <-tick.C:
-			if err := e.forget(ctx, now); err != nil && ctx.Err() == nil {
-				e.log.Warn("old records were not removed; the next try is in 10 minutes", "error", err)
-			}
+	upkeep.Every(ctx, 10*time.Minute, func(now time.Time) {
+		if err := e.forget(ctx, now); err != nil && ctx.Err() == nil {
+			e.log.Warn("old records were not removed; the next try is in 10 minutes", "error", err)
 		}
-	}
+	})
 }
 
 // forget removes everything that is old enough at an instant, one bounded step a transaction.

@@ -2,13 +2,10 @@ package engine
 
 import (
 	"context"
-	"maps"
-	"sync"
 	"time"
 
 	"holdfast/engine/clinic"
 	"holdfast/engine/record"
-	"holdfast/engine/token"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -101,33 +98,11 @@ func (e *Engine) StreamTicket(client holds.ClientID) (ticket string, expiresAt t
 func (e *Engine) UseStreamTicket(ticket string) (holds.ClientID, error) {
 	now := time.Now()
 	t, err := e.Booking.Keys().OpenStreamTicket(ticket, now)
-	if err != nil || !e.usedTickets.use(t.Nonce, t.ExpiresAt, now) {
+	if err != nil || !e.usedTickets.PutFirst(t.Nonce, struct{}{}, now) {
 		return "", record.ErrUnauthorized
 	}
 	return holds.ClientID(t.Client), nil
 }
 
-// usedTickets are the nonces of stream tickets that were used, until the tickets would have expired by themselves.
-type usedTickets struct {
-	mu    sync.Mutex
-	ends  map[[12]byte]time.Time
-	clean time.Time // when those that have ended were last forgotten
-}
-
-// use reports whether this is the first use of a nonce.
-func (u *usedTickets) use(nonce [12]byte, ends, now time.Time) bool {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if now.Sub(u.clean) > token.StreamTicketTTL {
-		u.clean = now
-		maps.DeleteFunc(u.ends, func(_ [12]byte, end time.Time) bool { return !now.Before(end) })
-	}
-	if _, used := u.ends[nonce]; used {
-		return false
-	}
-	if u.ends == nil {
-		u.ends = make(map[[12]byte]time.Time)
-	}
-	u.ends[nonce] = ends
-	return true
-}
+// maxUsedTickets bounds one half of the nonces that are remembered. One network would need a quarter of an hour to push one out.
+const maxUsedTickets = 1 << 15

@@ -8,6 +8,7 @@ import (
 
 	"holdfast/engine/booking"
 	"holdfast/engine/presence"
+	"holdfast/engine/upkeep"
 	"holdfast/holds"
 )
 
@@ -121,24 +122,17 @@ func (h *heldTogether[K]) refresh(ctx context.Context, key K, before time.Time) 
 
 // forget lets go of holds that have lapsed, until ctx ends.
 func (h *heldTogether[K]) forget(ctx context.Context) {
-	tick := time.NewTicker(time.Minute)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case now := <-tick.C:
-			h.mu.Lock()
-			keys := make([]K, 0, len(h.all))
-			for key := range h.all {
-				keys = append(keys, key)
-			}
-			h.mu.Unlock()
-			for _, key := range keys {
-				h.refresh(ctx, key, now)
-			}
+	upkeep.Every(ctx, time.Minute, func(now time.Time) {
+		h.mu.Lock()
+		keys := make([]K, 0, len(h.all))
+		for key := range h.all {
+			keys = append(keys, key)
 		}
-	}
+		h.mu.Unlock()
+		for _, key := range keys {
+			h.refresh(ctx, key, now)
+		}
+	})
 }
 
 // heldDay is one specialist's UTC day.

@@ -1,13 +1,13 @@
 package web
 
 import (
-	"context"
 	"net"
 	"net/http"
 	"net/netip"
 	"strings"
-	"sync"
 	"time"
+
+	"holdfast/engine/upkeep"
 )
 
 // rate is how often one address may ask: burst at once, and one more every so often.
@@ -23,25 +23,20 @@ var (
 )
 
 // limiter is a token bucket per address, kept as the one instant at which the bucket will be full again (GCRA, ITU-T
-// I.371): an address that is not in the map has a full bucket. A nil limiter limits nothing.
+// I.371): an address that is not remembered has a full bucket, and one whose bucket is full again is forgotten. A flood of
+// addresses has others forgotten early, which gives them a full bucket: the harmless mistake. A nil limiter limits nothing.
 type limiter struct {
 	rate
-	shards [16]limiterShard
+	full [16]*upkeep.Map[netip.Addr, time.Time] // by address
 }
 
-type limiterShard struct {
-	mu   sync.Mutex
-	full map[netip.Addr]time.Time
-}
-
-// maxAddresses bounds one shard. Past it, addresses that came long ago are forgotten first, then any: forgetting one
-// gives it a full bucket, which is the harmless mistake.
+// maxAddresses bounds one half of what one of them remembers.
 const maxAddresses = 4096
 
 func newLimiter(r rate) *limiter {
 	l := &limiter{rate: r}
-	for i := range l.shards {
-		l.shards[i].full = make(map[netip.Addr]time.Time)
+	for i := range l.full {
+		l.full[i] = upkeep.NewMap[netip.Addr, time.Time](time.Duration(r.burst)*r.every, maxAddresses)
 	}
 	return l
 }
@@ -53,60 +48,15 @@ func (l *limiter) allow(address netip.Addr, now time.Time) (wait time.Duration, 
 	}
 	address = network(address)
 	bytes := address.As16()
-	shard := &l.shards[(bytes[15]^bytes[7]^bytes[14])%16]
-	shard.mu.Lock()
-	defer shard.mu.Unlock()
-	full := shard.full[address]
-	if full.Before(now) {
-		full = now
-	}
-	full = full.Add(l.every)
-	if over := full.Sub(now) - time.Duration(l.burst)*l.every; over > 0 {
-		return over, false
-	}
-	if len(shard.full) >= maxAddresses {
-		shard.shrink(now)
-	}
-	shard.full[address] = full
-	return 0, true
-}
-
-// shrink makes room for many, so that a flood of addresses does not make it look through all of them each time.
-func (s *limiterShard) shrink(now time.Time) {
-	for address, full := range s.full {
-		if !full.After(now) {
-			delete(s.full, address)
+	l.full[(bytes[15]^bytes[7]^bytes[14])%16].Update(address, now, func(full time.Time) (time.Time, bool) {
+		if full.Before(now) {
+			full = now
 		}
-	}
-	for address := range s.full {
-		if len(s.full) <= maxAddresses*3/4 {
-			return
-		}
-		delete(s.full, address)
-	}
-}
-
-// forget drops the addresses whose buckets are full again, until ctx ends.
-func (l *limiter) forget(ctx context.Context) {
-	tick := time.NewTicker(time.Minute)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case now := <-tick.C:
-			for i := range l.shards {
-				s := &l.shards[i]
-				s.mu.Lock()
-				for address, full := range s.full {
-					if !full.After(now) {
-						delete(s.full, address)
-					}
-				}
-				s.mu.Unlock()
-			}
-		}
-	}
+		full = full.Add(l.every)
+		wait = full.Sub(now) - time.Duration(l.burst)*l.every
+		return full, wait <= 0
+	})
+	return max(wait, 0), wait <= 0
 }
 
 // address is where a request comes from: the peer, or, if that is a trusted proxy, the nearest hop before it that is not

@@ -121,7 +121,7 @@ func New(e *engine.Engine, o Options) (*Server, error) {
 		s.writes, s.opens = newLimiter(publicWrites), newLimiter(streamOpens)
 		s.byAddress, s.byDay = newHeldTogether[netip.Addr](e.HoldEnd), newHeldTogether[heldDay](e.HoldEnd)
 		s.byShare, s.bySession = newHeldTogether[heldShare](e.HoldEnd), newHeldTogether[netip.Addr](e.SessionWaits)
-		s.work = append(s.work, s.writes.forget, s.opens.forget, s.byAddress.forget, s.byDay.forget, s.byShare.forget, s.bySession.forget)
+		s.work = append(s.work, s.byAddress.forget, s.byDay.forget, s.byShare.forget, s.bySession.forget)
 	}
 	var err error
 	if s.files, err = pages.Load(); err != nil {

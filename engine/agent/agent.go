@@ -64,7 +64,8 @@ type Options struct {
 // New returns an Agent.
 func New(o Options) *Agent {
 	return &Agent{
-		store: o.Store, holds: o.Holds, log: o.Logger, clinic: o.Clinic, booking: o.Booking, outbound: o.Outbound, options: o,
+		agents: newAgentSessions(),
+		store:  o.Store, holds: o.Holds, log: o.Logger, clinic: o.Clinic, booking: o.Booking, outbound: o.Outbound, options: o,
 	}
 }
 

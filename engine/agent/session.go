@@ -4,10 +4,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
-	"sync"
 	"time"
 
 	"holdfast/engine/token"
+	"holdfast/engine/upkeep"
 	"holdfast/engine/upstream"
 	"holdfast/store"
 )
@@ -21,15 +21,17 @@ type agentSession struct {
 	open        bool          // whether the patient was added upstream is not known
 }
 
-// AgentSessions remembers them for as long as their tokens live, and forgets after 15 to 30 minutes.
+// agentSessions remembers them for as long as their tokens live, and forgets after 15 to 30 minutes.
 type agentSessions struct {
-	mu        sync.Mutex
-	new, old  map[string]agentSession
-	rotatedAt time.Time
+	named *upkeep.Map[string, agentSession]
 }
 
 // maxAgentSessions bounds one half of the memory.
 const maxAgentSessions = 1 << 14
+
+func newAgentSessions() agentSessions {
+	return agentSessions{upkeep.NewMap[string, agentSession](token.BookingAuthTTL, maxAgentSessions)}
+}
 
 // Names under which a session is found, apart for each API key.
 func byGUID(keyID, guid string) string { return keyID + "\x00guid\x00" + upstream.CanonicalGUID(guid) }
@@ -44,25 +46,12 @@ func bySaid(keyID string, r *Patient) string {
 }
 
 func (a *agentSessions) put(s agentSession, names ...string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.new == nil || s.createdAt.Sub(a.rotatedAt) > token.BookingAuthTTL || len(a.new) >= maxAgentSessions {
-		a.old, a.new, a.rotatedAt = a.new, make(map[string]agentSession), s.createdAt
-	}
 	for _, name := range names {
-		a.new[name] = s
+		a.named.Put(name, s, s.createdAt)
 	}
 }
 
-func (a *agentSessions) get(name string) (agentSession, bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if s, ok := a.new[name]; ok {
-		return s, true
-	}
-	s, ok := a.old[name]
-	return s, ok
-}
+func (a *agentSessions) get(name string) (agentSession, bool) { return a.named.Get(name) }
 
 // How a booking was authorized.
 const (

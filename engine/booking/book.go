@@ -124,7 +124,7 @@ func (bk *Booking) bookingHold(ctx context.Context, r *Request) (h holds.Hold, l
 	if !errors.Is(err, holds.ErrNotFound) {
 		return holds.Hold{}, false, err
 	}
-	was, known := bk.recent.get(r.HoldID)
+	was, known := bk.recent.Get(r.HoldID)
 	switch {
 	case known && !was.owner.Is(r.Owner):
 		return holds.Hold{}, false, holds.ErrNotOwner

@@ -36,6 +36,7 @@ import (
 
 	"holdfast/engine/clinic"
 	"holdfast/engine/token"
+	"holdfast/engine/upkeep"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -49,7 +50,7 @@ type Booking struct {
 
 	keyring atomic.Pointer[token.Keyring]
 	answers *answers
-	recent  recentHolds
+	recent  *upkeep.Map[string, recentHold] // by the hold's id
 	taken   takenTime
 	live    liveDays
 	pulse   pulse
@@ -73,14 +74,15 @@ type Options struct {
 
 // New returns a Booking. CloseCache ends its goroutines.
 func New(o Options) (*Booking, error) {
-	e := &Booking{store: o.Store, holds: &countedHolds{Backend: o.Holds}, log: o.Logger, clinic: o.Clinic, Outside: nowhere{}}
-	e.taken.filled = e.fillBusy
-	e.keyring.Store(o.Keyring)
+	bk := &Booking{store: o.Store, holds: &countedHolds{Backend: o.Holds}, log: o.Logger, clinic: o.Clinic, Outside: nowhere{},
+		recent: upkeep.NewMap[string, recentHold](keepRecentHolds, maxRecentHolds)}
+	bk.taken.filled = bk.fillBusy
+	bk.keyring.Store(o.Keyring)
 	var err error
-	if e.answers, err = newAnswers(o.CacheBytes, o.CacheTTL); err != nil {
+	if bk.answers, err = newAnswers(o.CacheBytes, o.CacheTTL); err != nil {
 		return nil, fmt.Errorf("slot cache: %w", err)
 	}
-	return e, nil
+	return bk, nil
 }
 
 // nowhere is the Outside of a clinic that tells nobody.

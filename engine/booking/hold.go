@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"time"
 
 	"holdfast/engine/availability"
@@ -78,7 +77,7 @@ func (bk *Booking) Hold(ctx context.Context, r HoldRequest) (holds.Hold, error) 
 		Owner: r.Client.Owner(), TTL: min(ttl, maxLife), MaxLife: maxLife, Quota: t.HoldQuota, Displace: r.Displace,
 	})
 	if err == nil {
-		bk.recent.add(h, now)
+		bk.recent.Put(h.ID, recentOf(&h), now)
 	}
 	return h, err
 }
@@ -306,7 +305,7 @@ func (bk *Booking) ExtendHold(ctx context.Context, id string, client holds.Clien
 	}
 	h, err := bk.holds.Extend(ctx, id, client.Owner(), ttl, restart)
 	if err == nil {
-		bk.recent.add(h, time.Now())
+		bk.recent.Put(h.ID, recentOf(&h), time.Now())
 	}
 	return h, err
 }
@@ -342,38 +341,19 @@ func (bk *Booking) Holds(ctx context.Context, specialistIDs ...string) ([]holds.
 	return bk.holds.List(ctx, specialistIDs...)
 }
 
-// recentHolds remembers what holds were for, beyond their lapse, so that a patient whose hold has just lapsed can still
-// book with it if the time is free. It forgets after 15 to 30 minutes.
-type recentHolds struct {
-	mu        sync.Mutex
-	new, old  map[string]recentHold
-	rotatedAt time.Time
-}
-
+// recentHold is what a hold was for, known beyond its lapse: a patient whose hold has just lapsed can still book with it if the
+// time is free.
 type recentHold struct {
 	appointmentTypeID, specialistID string
 	slotStart                       time.Time
 	owner                           holds.Owner
 }
 
-// maxRecentHolds bounds one half of the memory.
-const maxRecentHolds = 1 << 15
-
-func (r *recentHolds) add(h holds.Hold, now time.Time) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.new == nil || now.Sub(r.rotatedAt) > 15*time.Minute || len(r.new) >= maxRecentHolds {
-		r.old, r.new, r.rotatedAt = r.new, make(map[string]recentHold), now
-	}
-	r.new[h.ID] = recentHold{h.AppointmentTypeID, h.SpecialistID, h.SlotStart, h.Owner}
+func recentOf(h *holds.Hold) recentHold {
+	return recentHold{h.AppointmentTypeID, h.SpecialistID, h.SlotStart, h.Owner}
 }
 
-func (r *recentHolds) get(id string) (recentHold, bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if h, ok := r.new[id]; ok {
-		return h, true
-	}
-	h, ok := r.old[id]
-	return h, ok
-}
+const (
+	keepRecentHolds = 15 * time.Minute
+	maxRecentHolds  = 1 << 15 // one half of the memory
+)

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"holdfast/engine/upkeep"
 	"holdfast/store"
 )
 
@@ -51,16 +52,7 @@ func (out *Outbound) now() time.Time { return out.wall().UTC().Truncate(time.Mil
 
 // watchClock looks at the clock until ctx ends.
 func (out *Outbound) watchClock(ctx context.Context) {
-	tick := time.NewTicker(clockEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			out.heedClock(ctx)
-		}
-	}
+	upkeep.Every(ctx, clockEvery, func(time.Time) { out.heedClock(ctx) })
 }
 
 // heedClock plans what waits anew if the clock was set.

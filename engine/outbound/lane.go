@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/engine/booking"
+	"holdfast/engine/upkeep"
 	"holdfast/engine/upstream"
 	"holdfast/store"
 )
@@ -253,16 +254,9 @@ func (out *Outbound) giveUpLate(ctx context.Context, l *lane) error {
 
 // pruneQueue forgets operations that were delivered long ago.
 func (out *Outbound) pruneQueue(ctx context.Context) {
-	tick := time.NewTicker(time.Hour)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case now := <-tick.C:
-			if _, err := out.Queue.Prune(ctx, now.Add(-out.Options.Keep)); err != nil && ctx.Err() == nil {
-				out.log.Warn("delivered operations were not forgotten; the next try is in an hour", "error", err)
-			}
+	upkeep.Every(ctx, time.Hour, func(now time.Time) {
+		if _, err := out.Queue.Prune(ctx, now.Add(-out.Options.Keep)); err != nil && ctx.Err() == nil {
+			out.log.Warn("delivered operations were not forgotten; the next try is in an hour", "error", err)
 		}
-	}
+	})
 }

@@ -3,9 +3,9 @@ package record
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
+	"holdfast/engine/upkeep"
 	"holdfast/store"
 )
 
@@ -40,7 +40,7 @@ func OnceOf(ctx context.Context) *Once {
 // with another body.
 func (r *Records) Recall(ctx context.Context, o *Once) (*store.IdempotencyRecord, error) {
 	now := time.Now()
-	found, known := r.answers.get(o.Scope, o.Key, now)
+	found, known := r.answered(o, now)
 	if !known {
 		var err error
 		found, err = r.store.Recall(ctx, o.Scope, o.Key, now.Add(-store.IdempotencyRetention))
@@ -56,7 +56,7 @@ func (r *Records) Recall(ctx context.Context, o *Once) (*store.IdempotencyRecord
 
 // RecallFromMemory is Recall that does not ask the database.
 func (r *Records) RecallFromMemory(_ context.Context, o *Once) (*store.IdempotencyRecord, error) {
-	found, known := r.answers.get(o.Scope, o.Key, time.Now())
+	found, known := r.answered(o, time.Now())
 	if !known {
 		return nil, nil
 	}
@@ -75,7 +75,8 @@ func (o *Once) matching(found *store.IdempotencyRecord) (*store.IdempotencyRecor
 // is kept in memory, costs no disk, and is forgotten early where there are very many.
 func (r *Records) Remember(o *Once, result any, now time.Time) {
 	status, body := o.Answer(result)
-	r.answers.put(store.IdempotencyRecord{Scope: o.Scope, Key: o.Key, Fingerprint: o.Fingerprint, Status: status, Body: body, CreatedAt: now})
+	r.answers.Put(answerKey{o.Scope, o.Key},
+		store.IdempotencyRecord{Scope: o.Scope, Key: o.Key, Fingerprint: o.Fingerprint, Status: status, Body: body, CreatedAt: now}, now)
 }
 
 // Remember keeps the answer in the transaction that it answers. store.ErrDuplicate means that another request with the
@@ -90,47 +91,19 @@ func (o *Once) Remember(ctx context.Context, tx store.Tx, result any, now time.T
 	})
 }
 
-// answers are those remembered in memory: the newer half of them, and the older half, which is dropped when the newer is
-// half the retention old or full.
-type answers struct {
-	mu        sync.Mutex
-	new, old  map[answerKey]store.IdempotencyRecord
-	bytes     int // of the newer half, about
-	rotatedAt time.Time
-}
+// maxAnswerBytes bounds one half of the answers in memory. One about a hold is about 600 bytes with its keys.
+const maxAnswerBytes = 8 << 20
 
 type answerKey struct{ scope, key string }
 
-// maxAnswerBytes bounds one half. An answer about a hold is about 600 bytes with its keys.
-const maxAnswerBytes = 8 << 20
-
-func (a *answers) put(r store.IdempotencyRecord) {
-	size := len(r.Scope) + len(r.Key) + len(r.Body) + 200
-	if size > maxAnswerBytes {
-		return
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.new == nil || a.bytes+size > maxAnswerBytes || r.CreatedAt.Sub(a.rotatedAt) > store.IdempotencyRetention/2 {
-		a.old, a.new, a.bytes, a.rotatedAt = a.new, make(map[answerKey]store.IdempotencyRecord), 0, r.CreatedAt
-	}
-	a.bytes += size
-	a.new[answerKey{r.Scope, r.Key}] = r
+func newAnswers() *upkeep.Map[answerKey, store.IdempotencyRecord] {
+	return upkeep.NewWeighedMap(store.IdempotencyRetention, maxAnswerBytes, func(k answerKey, r store.IdempotencyRecord) int {
+		return len(k.scope) + len(k.key) + len(r.Body) + 200
+	})
 }
 
-func (a *answers) get(scope, key string, now time.Time) (store.IdempotencyRecord, bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	r, ok := a.new[answerKey{scope, key}]
-	if !ok {
-		r, ok = a.old[answerKey{scope, key}]
-	}
-	return r, ok && now.Sub(r.CreatedAt) < store.IdempotencyRetention
-}
-
-// forget lets go of all of them: somebody was erased, and whose words are in an answer is not looked up.
-func (a *answers) forget() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.new, a.old, a.bytes = nil, nil, 0
+// answered is the answer in memory to o, unless it is too old.
+func (r *Records) answered(o *Once, now time.Time) (store.IdempotencyRecord, bool) {
+	found, known := r.answers.Get(answerKey{o.Scope, o.Key})
+	return found, known && now.Sub(found.CreatedAt) < store.IdempotencyRetention
 }

@@ -9,16 +9,19 @@
 // as the hold does.
 package record
 
-import "holdfast/store"
+import (
+	"holdfast/engine/upkeep"
+	"holdfast/store"
+)
 
 // Records reads what was recorded, and remembers the answers to what is not durable.
 type Records struct {
 	store   store.Store
-	answers answers
+	answers *upkeep.Map[answerKey, store.IdempotencyRecord]
 }
 
 // New returns the records of a store.
-func New(s store.Store) *Records { return &Records{store: s} }
+func New(s store.Store) *Records { return &Records{store: s, answers: newAnswers()} }
 
 // ForgetAnswers lets go of the answers in memory: somebody was erased, and whose words are in an answer is not looked up.
-func (r *Records) ForgetAnswers() { r.answers.forget() }
+func (r *Records) ForgetAnswers() { r.answers.Clear() }

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"holdfast/engine/upkeep"
 	"holdfast/holds"
 )
 
@@ -100,30 +101,23 @@ const goneCheck = 2 * time.Second
 
 // maintain sends pings, ends streams whose lease is over and drops those whose reader has left.
 func (h *Hub) maintain(ctx context.Context) {
-	tick := time.NewTicker(h.options.Sweep)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case now := <-tick.C:
-			for _, s := range h.subscribers() {
-				switch {
-				case !now.Before(s.leaseEnds):
-					h.end(s, endLeaseExpired)
-				case now.Sub(s.pinged) >= h.options.Ping:
-					s.pinged = now
-					s.add([]byte(pingFrame))
-					h.flush(s)
-				case now.Sub(s.checked) >= goneCheck:
-					s.checked = now
-					if s.conn.isGone() {
-						h.drop(s, endClientAbort)
-					}
+	upkeep.Every(ctx, h.options.Sweep, func(now time.Time) {
+		for _, s := range h.subscribers() {
+			switch {
+			case !now.Before(s.leaseEnds):
+				h.end(s, endLeaseExpired)
+			case now.Sub(s.pinged) >= h.options.Ping:
+				s.pinged = now
+				s.add([]byte(pingFrame))
+				h.flush(s)
+			case now.Sub(s.checked) >= goneCheck:
+				s.checked = now
+				if s.conn.isGone() {
+					h.drop(s, endClientAbort)
 				}
 			}
 		}
-	}
+	})
 }
 
 // Count says how many streams are open.

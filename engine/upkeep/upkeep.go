@@ -1,0 +1,26 @@
+// Package upkeep is what runs and what is remembered beside the requests: a loop that runs every so often, and a map that
+// forgets. Each exists once.
+package upkeep
+
+import (
+	"context"
+	"time"
+)
+
+// Every calls do each interval until ctx ends, with the instant at which it was due. One call ends before the next begins; what
+// comes due meanwhile is left out. It returns when the last call has ended.
+func Every(ctx context.Context, interval time.Duration, do func(now time.Time)) {
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-tick.C:
+			if ctx.Err() != nil {
+				return // both were ready
+			}
+			do(now)
+		}
+	}
+}
