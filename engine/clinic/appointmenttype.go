@@ -2,6 +2,7 @@ package clinic
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -65,7 +66,7 @@ func (cl *Clinic) ArchiveAppointmentType(ctx context.Context, actor record.Actor
 		if t == nil {
 			return record.ErrNoAppointmentType
 		}
-		c.before = *t
+		c.before = typeEntry(t)
 		return tx.ArchiveAppointmentType(ctx, id)
 	})
 }
@@ -91,9 +92,9 @@ func (cl *Clinic) putAppointmentType(ctx context.Context, actor record.Actor, ac
 		if err := m.Err(); err != nil {
 			return err
 		}
-		c.after, c.result = t, t
+		c.after, c.result = typeEntry(&t), t
 		if before != nil {
-			c.before = *before
+			c.before = typeEntry(before)
 		}
 		return tx.PutAppointmentType(ctx, t)
 	})
@@ -166,4 +167,81 @@ func checkAppointmentType(m *record.Mistakes, at string, t *store.AppointmentTyp
 			m.Add(field+"priority", "must be -1000 to 1000; the highest is assigned first")
 		}
 	}
+}
+
+// AppointmentTypeEntry is one appointment type. Absent fields have the values of DefaultAppointmentType.
+type AppointmentTypeEntry struct {
+	ID                  string            `json:"id"`
+	Name                string            `json:"name"`
+	Description         string            `json:"description,omitempty"`
+	DurationMinutes     int               `json:"durationMinutes"`
+	SlotStepMinutes     int               `json:"slotStepMinutes"`
+	BufferBeforeMinutes int               `json:"bufferBeforeMinutes"`
+	BufferAfterMinutes  int               `json:"bufferAfterMinutes"`
+	MinNoticeMinutes    int               `json:"minNoticeMinutes"`
+	HorizonDays         int               `json:"horizonDays"`
+	CooldownMinutes     int               `json:"cooldownMinutes"`
+	Capacity            int               `json:"capacity"`
+	HoldTTLSeconds      int               `json:"holdTtlSeconds"`
+	MaxHoldSeconds      int               `json:"maxHoldSeconds"`
+	HoldQuota           int               `json:"holdQuota"`
+	Active              bool              `json:"active"`
+	Upstream            *UpstreamType     `json:"upstream,omitempty"`
+	Specialists         []AssignmentEntry `json:"specialists"`
+}
+
+// AssignmentEntry links an appointment type with a specialist.
+type AssignmentEntry struct {
+	SpecialistID string `json:"specialistId"`
+	Priority     int    `json:"priority"`
+}
+
+// UpstreamType is what the practice-management system calls an appointment type.
+type UpstreamType struct {
+	AppointmentTypeGUID string `json:"appointmentTypeGUID"`
+}
+
+// UnmarshalJSON fills in the defaults and refuses unknown fields.
+func (t *AppointmentTypeEntry) UnmarshalJSON(b []byte) error {
+	type plain AppointmentTypeEntry
+	d := DefaultAppointmentType()
+	v := plain(typeEntry(&d))
+	v.Specialists = nil
+	err := strictJSON(b, &v)
+	*t = AppointmentTypeEntry(v)
+	return err
+}
+
+func (t *AppointmentTypeEntry) row(position int) store.AppointmentType {
+	row := store.AppointmentType{
+		ID: t.ID, Name: t.Name, Description: t.Description, DurationMinutes: t.DurationMinutes, SlotStepMinutes: t.SlotStepMinutes,
+		BufferBeforeMinutes: t.BufferBeforeMinutes, BufferAfterMinutes: t.BufferAfterMinutes, MinNoticeMinutes: t.MinNoticeMinutes,
+		HorizonDays: t.HorizonDays, CooldownMinutes: t.CooldownMinutes, Capacity: t.Capacity, HoldTTLSeconds: t.HoldTTLSeconds,
+		MaxHoldSeconds: t.MaxHoldSeconds, HoldQuota: t.HoldQuota, Active: t.Active, Position: position,
+	}
+	if t.Upstream != nil {
+		row.UpstreamTypeID = t.Upstream.AppointmentTypeGUID
+	}
+	for _, a := range t.Specialists {
+		row.Specialists = append(row.Specialists, store.Assignment(a))
+	}
+	return row
+}
+
+// typeEntry is an appointment type as a File and the audit log name it.
+func typeEntry(t *store.AppointmentType) AppointmentTypeEntry {
+	entry := AppointmentTypeEntry{
+		ID: t.ID, Name: t.Name, Description: t.Description, DurationMinutes: t.DurationMinutes, SlotStepMinutes: t.SlotStepMinutes,
+		BufferBeforeMinutes: t.BufferBeforeMinutes, BufferAfterMinutes: t.BufferAfterMinutes, MinNoticeMinutes: t.MinNoticeMinutes,
+		HorizonDays: t.HorizonDays, CooldownMinutes: t.CooldownMinutes, Capacity: t.Capacity, HoldTTLSeconds: t.HoldTTLSeconds,
+		MaxHoldSeconds: t.MaxHoldSeconds, HoldQuota: t.HoldQuota, Active: t.Active, Specialists: []AssignmentEntry{},
+	}
+	if t.UpstreamTypeID != "" {
+		entry.Upstream = &UpstreamType{t.UpstreamTypeID}
+	}
+	for _, a := range t.Specialists {
+		entry.Specialists = append(entry.Specialists, AssignmentEntry(a))
+	}
+	slices.SortFunc(entry.Specialists, func(a, b AssignmentEntry) int { return b.Priority - a.Priority })
+	return entry
 }

@@ -20,6 +20,9 @@ type BlockEntry struct {
 	Reason string    `json:"reason,omitempty"`
 }
 
+// blockEntry is a block as a File and the audit log name it.
+func blockEntry(b *store.Block) BlockEntry { return BlockEntry{b.ID, b.Start, b.End, b.Reason} }
+
 // Blocks lists the blocks of one specialist by start, those included that ended within store.BlockMemory.
 // store.ErrNotFound.
 func (cl *Clinic) Blocks(specialistID string) ([]store.Block, error) {
@@ -46,7 +49,7 @@ func (cl *Clinic) CreateBlock(ctx context.Context, actor record.Actor, b store.B
 		return b, err
 	}
 	return b, cl.ChangeSchedule(ctx, &ScheduleChange{
-		Actor: actor, Action: "block.created", Subject: "specialist:" + b.SpecialistID, reason: b.Reason, after: b,
+		Actor: actor, Action: "block.created", Subject: "specialist:" + b.SpecialistID, reason: b.Reason, after: blockEntry(&b),
 		once: once, result: b,
 	}, func(tx store.Tx) error { return tx.PutBlock(ctx, b) })
 }
@@ -60,7 +63,7 @@ func (cl *Clinic) DeleteBlock(ctx context.Context, actor record.Actor, id string
 		if err == nil && b.End.Before(time.Now().Add(-store.BlockMemory)) {
 			err = store.ErrNotFound
 		}
-		c.Subject, c.before = "specialist:"+b.SpecialistID, b
+		c.Subject, c.before = "specialist:"+b.SpecialistID, blockEntry(&b)
 		return err
 	})
 }

@@ -69,9 +69,7 @@ func (cl *Clinic) UpdateClinic(ctx context.Context, actor record.Actor, edit fun
 			return err
 		}
 		after.Settings = s.Clinic.Settings
-		before, audited := s.Clinic, after
-		before.Settings, audited.Settings = nil, nil
-		c.before, c.after = before, audited
+		c.before, c.after = clinicEntry(&s.Clinic), clinicEntry(&after)
 		return tx.PutClinic(ctx, after)
 	})
 	return after, err

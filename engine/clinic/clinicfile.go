@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"slices"
 
 	"holdfast/engine/record"
 	"holdfast/store"
@@ -30,102 +29,6 @@ type FileClinic struct {
 	Settings *Settings `json:"settings,omitempty"`
 }
 
-// SpecialistEntry is one specialist in a File, with hours, overrides and blocks. Weekly hours that are absent stay
-// as they are, and an empty list clears them; overrides and blocks that are not named stay.
-type SpecialistEntry struct {
-	ID          string              `json:"id"`
-	Name        string              `json:"name"`
-	Timezone    string              `json:"timezone,omitempty"` // default: the clinic's
-	Active      bool                `json:"active"`             // default: true
-	Email       string              `json:"email,omitempty"`
-	MaxSessions int                 `json:"maxSessions"` // default: 1; 0 takes no on-demand sessions
-	Upstream    *UpstreamSpecialist `json:"upstream,omitempty"`
-	WeeklyHours []HoursEntry        `json:"weeklyHours,omitempty"`
-	Overrides   []OverrideEntry     `json:"overrides,omitempty"`
-	Blocks      []BlockEntry        `json:"blocks,omitempty"`
-}
-
-// UpstreamSpecialist is what the practice-management system calls a specialist.
-type UpstreamSpecialist struct {
-	ScheduleViewGUID   string `json:"scheduleViewGUID"`
-	ScheduleColumnGUID string `json:"scheduleColumnGUID"`
-}
-
-// UpstreamType is what the practice-management system calls an appointment type.
-type UpstreamType struct {
-	AppointmentTypeGUID string `json:"appointmentTypeGUID"`
-}
-
-// HoursEntry is one window of the weekly hours.
-type HoursEntry struct {
-	Weekday store.Weekday   `json:"weekday"`
-	Start   store.TimeOfDay `json:"start"`
-	End     store.TimeOfDay `json:"end"`
-}
-
-// WindowEntry is one window of an override.
-type WindowEntry struct {
-	Start store.TimeOfDay `json:"start"`
-	End   store.TimeOfDay `json:"end"`
-}
-
-// OverrideEntry is one override.
-type OverrideEntry struct {
-	Date   store.Date    `json:"date"`
-	Closed bool          `json:"closed,omitempty"`
-	Hours  []WindowEntry `json:"hours,omitempty"`
-	Reason string        `json:"reason,omitempty"`
-}
-
-// AssignmentEntry links an appointment type with a specialist.
-type AssignmentEntry struct {
-	SpecialistID string `json:"specialistId"`
-	Priority     int    `json:"priority"`
-}
-
-// AppointmentTypeEntry is one appointment type. Absent fields have the values of DefaultAppointmentType.
-type AppointmentTypeEntry struct {
-	ID                  string            `json:"id"`
-	Name                string            `json:"name"`
-	Description         string            `json:"description,omitempty"`
-	DurationMinutes     int               `json:"durationMinutes"`
-	SlotStepMinutes     int               `json:"slotStepMinutes"`
-	BufferBeforeMinutes int               `json:"bufferBeforeMinutes"`
-	BufferAfterMinutes  int               `json:"bufferAfterMinutes"`
-	MinNoticeMinutes    int               `json:"minNoticeMinutes"`
-	HorizonDays         int               `json:"horizonDays"`
-	CooldownMinutes     int               `json:"cooldownMinutes"`
-	Capacity            int               `json:"capacity"`
-	HoldTTLSeconds      int               `json:"holdTtlSeconds"`
-	MaxHoldSeconds      int               `json:"maxHoldSeconds"`
-	HoldQuota           int               `json:"holdQuota"`
-	Active              bool              `json:"active"`
-	Upstream            *UpstreamType     `json:"upstream,omitempty"`
-	Specialists         []AssignmentEntry `json:"specialists"`
-}
-
-// UnmarshalJSON fills in the defaults and refuses unknown fields.
-func (t *AppointmentTypeEntry) UnmarshalJSON(b []byte) error {
-	type plain AppointmentTypeEntry
-	d := DefaultAppointmentType()
-	v := plain{
-		DurationMinutes: d.DurationMinutes, HorizonDays: d.HorizonDays, CooldownMinutes: d.CooldownMinutes, Capacity: d.Capacity,
-		HoldTTLSeconds: d.HoldTTLSeconds, MaxHoldSeconds: d.MaxHoldSeconds, HoldQuota: d.HoldQuota, Active: d.Active,
-	}
-	err := strictJSON(b, &v)
-	*t = AppointmentTypeEntry(v)
-	return err
-}
-
-// UnmarshalJSON fills in the defaults and refuses unknown fields.
-func (p *SpecialistEntry) UnmarshalJSON(b []byte) error {
-	type plain SpecialistEntry
-	v := plain{Active: true, MaxSessions: 1}
-	err := strictJSON(b, &v)
-	*p = SpecialistEntry(v)
-	return err
-}
-
 // strictJSON decodes and refuses fields that are not known, which a method of a nested type must ask for anew.
 func strictJSON(b []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(b))
@@ -135,8 +38,8 @@ func strictJSON(b []byte, v any) error {
 
 // Imported counts what a File named.
 type Imported struct {
-	Specialists      int
-	AppointmentTypes int
+	Specialists      int `json:"specialists"`
+	AppointmentTypes int `json:"appointmentTypes"`
 }
 
 // Import stores a File, whole or not at all. *ValidationError names every mistake in it.
@@ -228,52 +131,6 @@ func (c *FileClinic) row(m *record.Mistakes, settings json.RawMessage) store.Cli
 	return row
 }
 
-func (p *SpecialistEntry) rows(m *record.Mistakes, at string, position int, zone string, r *importRows) {
-	row := store.Specialist{ID: p.ID, Name: p.Name, Timezone: p.Timezone, Active: p.Active, Email: p.Email, MaxSessions: p.MaxSessions, Position: position}
-	if row.Timezone == "" {
-		row.Timezone = zone
-	}
-	if p.Upstream != nil {
-		row.UpstreamScheduleViewID, row.UpstreamColumnID = p.Upstream.ScheduleViewGUID, p.Upstream.ScheduleColumnGUID
-	}
-	checkSpecialist(m, at, &row)
-	r.specialists = append(r.specialists, row)
-	if p.WeeklyHours != nil {
-		hours := make([]store.WeeklyWindow, len(p.WeeklyHours))
-		for i, w := range p.WeeklyHours {
-			hours[i] = store.WeeklyWindow{Weekday: w.Weekday, Window: store.Window{Start: w.Start, End: w.End}}
-		}
-		r.hours[p.ID] = checkHours(m, at, hours)
-	}
-	for i, o := range p.Overrides {
-		row := store.Override{ID: record.NewID(), SpecialistID: p.ID, Date: o.Date, Closed: o.Closed, Reason: o.Reason}
-		for _, w := range o.Hours {
-			row.Hours = append(row.Hours, store.Window(w))
-		}
-		checkOverride(m, at+indexed("overrides", i)+".", &row)
-		r.overrides = append(r.overrides, row)
-	}
-	for i, b := range p.Blocks {
-		r.addBlock(m, at+indexed("blocks", i)+".", store.Block{ID: b.ID, SpecialistID: p.ID, Start: b.Start, End: b.End, Reason: b.Reason})
-	}
-}
-
-func (t *AppointmentTypeEntry) row(position int) store.AppointmentType {
-	row := store.AppointmentType{
-		ID: t.ID, Name: t.Name, Description: t.Description, DurationMinutes: t.DurationMinutes, SlotStepMinutes: t.SlotStepMinutes,
-		BufferBeforeMinutes: t.BufferBeforeMinutes, BufferAfterMinutes: t.BufferAfterMinutes, MinNoticeMinutes: t.MinNoticeMinutes,
-		HorizonDays: t.HorizonDays, CooldownMinutes: t.CooldownMinutes, Capacity: t.Capacity, HoldTTLSeconds: t.HoldTTLSeconds,
-		MaxHoldSeconds: t.MaxHoldSeconds, HoldQuota: t.HoldQuota, Active: t.Active, Position: position,
-	}
-	if t.Upstream != nil {
-		row.UpstreamTypeID = t.Upstream.AppointmentTypeGUID
-	}
-	for _, a := range t.Specialists {
-		row.Specialists = append(row.Specialists, store.Assignment(a))
-	}
-	return row
-}
-
 func (r *importRows) write(ctx context.Context, tx store.Tx) error {
 	if r.clinic != nil {
 		if err := tx.PutClinic(ctx, *r.clinic); err != nil {
@@ -319,47 +176,31 @@ func (cl *Clinic) Export() File {
 	settings := cl.Settings()
 	settings.Webhooks = nil
 	f := File{
-		Clinic: &FileClinic{
-			Name: s.Clinic.Name, Timezone: s.Clinic.Timezone, Locale: s.Clinic.Locale, Phone: s.Clinic.Phone, Email: s.Clinic.Email,
-			Address: s.Clinic.Address, Website: s.Clinic.Website, Settings: &settings,
-		},
+		Clinic:      clinicEntry(&s.Clinic),
 		Specialists: []SpecialistEntry{}, AppointmentTypes: []AppointmentTypeEntry{},
 	}
-	for _, p := range s.Specialists {
-		entry := SpecialistEntry{ID: p.ID, Name: p.Name, Timezone: p.Timezone, Active: p.Active, Email: p.Email, MaxSessions: p.MaxSessions}
-		if p.UpstreamScheduleViewID != "" || p.UpstreamColumnID != "" {
-			entry.Upstream = &UpstreamSpecialist{p.UpstreamScheduleViewID, p.UpstreamColumnID}
-		}
-		for _, w := range s.WeeklyHours[p.ID] {
-			entry.WeeklyHours = append(entry.WeeklyHours, HoursEntry{w.Weekday, w.Start, w.End})
-		}
+	f.Clinic.Settings = &settings
+	for i := range s.Specialists {
+		p := &s.Specialists[i]
+		entry := specialistEntry(p)
+		entry.WeeklyHours = hoursEntries(s.WeeklyHours[p.ID])
 		for _, o := range s.Overrides[p.ID] {
-			x := OverrideEntry{Date: o.Date, Closed: o.Closed, Reason: o.Reason}
-			for _, w := range o.Hours {
-				x.Hours = append(x.Hours, WindowEntry(w))
-			}
-			entry.Overrides = append(entry.Overrides, x)
+			entry.Overrides = append(entry.Overrides, overrideEntry(&o))
 		}
 		for _, b := range s.Blocks[p.ID] {
-			entry.Blocks = append(entry.Blocks, BlockEntry{b.ID, b.Start, b.End, b.Reason})
+			entry.Blocks = append(entry.Blocks, blockEntry(&b))
 		}
 		f.Specialists = append(f.Specialists, entry)
 	}
-	for _, t := range s.AppointmentTypes {
-		entry := AppointmentTypeEntry{
-			ID: t.ID, Name: t.Name, Description: t.Description, DurationMinutes: t.DurationMinutes, SlotStepMinutes: t.SlotStepMinutes,
-			BufferBeforeMinutes: t.BufferBeforeMinutes, BufferAfterMinutes: t.BufferAfterMinutes, MinNoticeMinutes: t.MinNoticeMinutes,
-			HorizonDays: t.HorizonDays, CooldownMinutes: t.CooldownMinutes, Capacity: t.Capacity, HoldTTLSeconds: t.HoldTTLSeconds,
-			MaxHoldSeconds: t.MaxHoldSeconds, HoldQuota: t.HoldQuota, Active: t.Active, Specialists: []AssignmentEntry{},
-		}
-		if t.UpstreamTypeID != "" {
-			entry.Upstream = &UpstreamType{t.UpstreamTypeID}
-		}
-		for _, a := range t.Specialists {
-			entry.Specialists = append(entry.Specialists, AssignmentEntry(a))
-		}
-		slices.SortFunc(entry.Specialists, func(a, b AssignmentEntry) int { return b.Priority - a.Priority })
-		f.AppointmentTypes = append(f.AppointmentTypes, entry)
+	for i := range s.AppointmentTypes {
+		f.AppointmentTypes = append(f.AppointmentTypes, typeEntry(&s.AppointmentTypes[i]))
 	}
 	return f
+}
+
+// clinicEntry is a clinic as a File and the audit log name it, without its settings.
+func clinicEntry(c *store.Clinic) *FileClinic {
+	return &FileClinic{
+		Name: c.Name, Timezone: c.Timezone, Locale: c.Locale, Phone: c.Phone, Email: c.Email, Address: c.Address, Website: c.Website,
+	}
 }

@@ -31,7 +31,7 @@ func (cl *Clinic) PutOverride(ctx context.Context, actor record.Actor, o store.O
 	}
 	o.ID = record.NewID()
 	return o, cl.ChangeSchedule(ctx, &ScheduleChange{
-		Actor: actor, Action: "override.put", Subject: "specialist:" + o.SpecialistID, reason: o.Reason, after: o,
+		Actor: actor, Action: "override.put", Subject: "specialist:" + o.SpecialistID, reason: o.Reason, after: overrideEntry(&o),
 		once: once, result: o,
 	}, func(tx store.Tx) error { return tx.PutOverride(ctx, o) })
 }
@@ -41,6 +41,7 @@ func (cl *Clinic) DeleteOverride(ctx context.Context, actor record.Actor, id str
 	c := ScheduleChange{Actor: actor, Action: "override.deleted"}
 	return cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
 		o, err := tx.DeleteOverride(ctx, id)
+		c.before = overrideEntry(&o)
 		c.Subject = "specialist:" + o.SpecialistID
 		return err
 	})
@@ -69,4 +70,27 @@ func checkOverride(m *record.Mistakes, at string, o *store.Override) {
 			m.Add(at+"hours", "windows overlap: %s to %s and %s to %s", o.Hours[i-1].Start, o.Hours[i-1].End, o.Hours[i].Start, o.Hours[i].End)
 		}
 	}
+}
+
+// WindowEntry is one window of an override.
+type WindowEntry struct {
+	Start store.TimeOfDay `json:"start"`
+	End   store.TimeOfDay `json:"end"`
+}
+
+// OverrideEntry is one override.
+type OverrideEntry struct {
+	Date   store.Date    `json:"date"`
+	Closed bool          `json:"closed,omitempty"`
+	Hours  []WindowEntry `json:"hours,omitempty"`
+	Reason string        `json:"reason,omitempty"`
+}
+
+// overrideEntry is an override as a File and the audit log name it.
+func overrideEntry(o *store.Override) OverrideEntry {
+	entry := OverrideEntry{Date: o.Date, Closed: o.Closed, Reason: o.Reason}
+	for _, w := range o.Hours {
+		entry.Hours = append(entry.Hours, WindowEntry(w))
+	}
+	return entry
 }

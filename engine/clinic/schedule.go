@@ -158,7 +158,7 @@ func (cl *Clinic) Serves(specialistID string) []string {
 type ScheduleChange struct {
 	Actor                   record.Actor
 	Action, Subject, reason string
-	before, after           any // for the audit log; nil where there is nothing; write may set them
+	before, after           any // for the audit log, as the API names them; nil where there is nothing; write may set them
 	once                    *record.Once
 	result                  any // what once answers with
 }
@@ -172,15 +172,7 @@ func (cl *Clinic) ChangeSchedule(ctx context.Context, c *ScheduleChange, write f
 		if err := write(tx); err != nil {
 			return err
 		}
-		before, err := record.InWords(c.before)
-		if err != nil {
-			return err
-		}
-		after, err := record.InWords(c.after)
-		if err != nil {
-			return err
-		}
-		if err := record.Audit(ctx, tx, now, c.Actor, c.Action, c.Subject, c.reason, before, after); err != nil {
+		if err := record.Audit(ctx, tx, now, c.Actor, c.Action, c.Subject, c.reason, c.before, c.after); err != nil {
 			return err
 		}
 		once := c.once

@@ -53,7 +53,7 @@ func (cl *Clinic) ArchiveSpecialist(ctx context.Context, actor record.Actor, id 
 		if before == nil {
 			return store.ErrNotFound
 		}
-		p, c.before = *before, *before
+		p, c.before = *before, specialistEntry(before)
 		if err := tx.ArchiveSpecialist(ctx, id); err != nil {
 			return err
 		}
@@ -90,9 +90,9 @@ func (cl *Clinic) putSpecialist(ctx context.Context, actor record.Actor, action,
 		if err := m.Err(); err != nil {
 			return err
 		}
-		c.after, c.result = p, p
+		c.after, c.result = specialistEntry(&p), p
 		if before != nil {
-			c.before = *before
+			c.before = specialistEntry(before)
 		}
 		if err := tx.PutSpecialist(ctx, p); err != nil || p.Active {
 			return err
@@ -170,7 +170,7 @@ func (cl *Clinic) PutWeeklyHours(ctx context.Context, actor record.Actor, specia
 		return err
 	}
 	c := ScheduleChange{
-		Actor: actor, Action: "weeklyhours.replaced", Subject: "specialist:" + specialistID, after: hours,
+		Actor: actor, Action: "weeklyhours.replaced", Subject: "specialist:" + specialistID, after: hoursEntries(hours),
 	}
 	return cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
 		s, err := StoredSchedule(ctx, tx)
@@ -180,7 +180,7 @@ func (cl *Clinic) PutWeeklyHours(ctx context.Context, actor record.Actor, specia
 		if specialistIn(&s, specialistID) == nil {
 			return store.ErrNotFound
 		}
-		c.before = s.WeeklyHours[specialistID]
+		c.before = hoursEntries(s.WeeklyHours[specialistID])
 		return tx.PutWeeklyHours(ctx, specialistID, hours)
 	})
 }
@@ -265,4 +265,88 @@ func clip(s string) string {
 		return s[:64] + "…"
 	}
 	return s
+}
+
+// SpecialistEntry is one specialist in a File, with hours, overrides and blocks. Weekly hours that are absent stay
+// as they are, and an empty list clears them; overrides and blocks that are not named stay.
+type SpecialistEntry struct {
+	ID          string              `json:"id"`
+	Name        string              `json:"name"`
+	Timezone    string              `json:"timezone,omitempty"` // default: the clinic's
+	Active      bool                `json:"active"`             // default: true
+	Email       string              `json:"email,omitempty"`
+	MaxSessions int                 `json:"maxSessions"` // default: 1; 0 takes no on-demand sessions
+	Upstream    *UpstreamSpecialist `json:"upstream,omitempty"`
+	WeeklyHours []HoursEntry        `json:"weeklyHours,omitempty"`
+	Overrides   []OverrideEntry     `json:"overrides,omitempty"`
+	Blocks      []BlockEntry        `json:"blocks,omitempty"`
+}
+
+// UpstreamSpecialist is what the practice-management system calls a specialist.
+type UpstreamSpecialist struct {
+	ScheduleViewGUID   string `json:"scheduleViewGUID"`
+	ScheduleColumnGUID string `json:"scheduleColumnGUID"`
+}
+
+// HoursEntry is one window of the weekly hours.
+type HoursEntry struct {
+	Weekday store.Weekday   `json:"weekday"`
+	Start   store.TimeOfDay `json:"start"`
+	End     store.TimeOfDay `json:"end"`
+}
+
+// UnmarshalJSON fills in the defaults and refuses unknown fields.
+func (p *SpecialistEntry) UnmarshalJSON(b []byte) error {
+	type plain SpecialistEntry
+	v := plain{Active: true, MaxSessions: 1}
+	err := strictJSON(b, &v)
+	*p = SpecialistEntry(v)
+	return err
+}
+
+func (p *SpecialistEntry) rows(m *record.Mistakes, at string, position int, zone string, r *importRows) {
+	row := store.Specialist{ID: p.ID, Name: p.Name, Timezone: p.Timezone, Active: p.Active, Email: p.Email, MaxSessions: p.MaxSessions, Position: position}
+	if row.Timezone == "" {
+		row.Timezone = zone
+	}
+	if p.Upstream != nil {
+		row.UpstreamScheduleViewID, row.UpstreamColumnID = p.Upstream.ScheduleViewGUID, p.Upstream.ScheduleColumnGUID
+	}
+	checkSpecialist(m, at, &row)
+	r.specialists = append(r.specialists, row)
+	if p.WeeklyHours != nil {
+		hours := make([]store.WeeklyWindow, len(p.WeeklyHours))
+		for i, w := range p.WeeklyHours {
+			hours[i] = store.WeeklyWindow{Weekday: w.Weekday, Window: store.Window{Start: w.Start, End: w.End}}
+		}
+		r.hours[p.ID] = checkHours(m, at, hours)
+	}
+	for i, o := range p.Overrides {
+		row := store.Override{ID: record.NewID(), SpecialistID: p.ID, Date: o.Date, Closed: o.Closed, Reason: o.Reason}
+		for _, w := range o.Hours {
+			row.Hours = append(row.Hours, store.Window(w))
+		}
+		checkOverride(m, at+indexed("overrides", i)+".", &row)
+		r.overrides = append(r.overrides, row)
+	}
+	for i, b := range p.Blocks {
+		r.addBlock(m, at+indexed("blocks", i)+".", store.Block{ID: b.ID, SpecialistID: p.ID, Start: b.Start, End: b.End, Reason: b.Reason})
+	}
+}
+
+// specialistEntry is a specialist as a File and the audit log name them, without hours, overrides and blocks.
+func specialistEntry(p *store.Specialist) SpecialistEntry {
+	entry := SpecialistEntry{ID: p.ID, Name: p.Name, Timezone: p.Timezone, Active: p.Active, Email: p.Email, MaxSessions: p.MaxSessions}
+	if p.UpstreamScheduleViewID != "" || p.UpstreamColumnID != "" {
+		entry.Upstream = &UpstreamSpecialist{p.UpstreamScheduleViewID, p.UpstreamColumnID}
+	}
+	return entry
+}
+
+func hoursEntries(hours []store.WeeklyWindow) []HoursEntry {
+	var entries []HoursEntry
+	for _, w := range hours {
+		entries = append(entries, HoursEntry{w.Weekday, w.Start, w.End})
+	}
+	return entries
 }

@@ -3,9 +3,7 @@ package record
 import (
 	"context"
 	"encoding/json"
-	"slices"
 	"time"
-	"unicode"
 
 	"holdfast/store"
 )
@@ -39,46 +37,4 @@ func rawJSON(v any) (json.RawMessage, error) {
 		return nil, nil
 	}
 	return json.Marshal(v)
-}
-
-// InWords is a thing of the schedule as the API says it, for audit.
-func InWords(v any) (any, error) {
-	raw, err := rawJSON(v)
-	if raw == nil || err != nil {
-		return nil, err
-	}
-	var fields any
-	err = json.Unmarshal(raw, &fields)
-	return renamed(fields), err
-}
-
-// renamed is a decoded document with every field named as the API names it.
-func renamed(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		all := make(map[string]any, len(v))
-		for name, value := range v {
-			all[spokenName(name)] = renamed(value)
-		}
-		return all
-	case []any:
-		for i := range v {
-			v[i] = renamed(v[i])
-		}
-	}
-	return v
-}
-
-// spokenName turns the name of a Go field into that of a JSON one: HoldTTLSeconds into holdTtlSeconds.
-func spokenName(name string) string {
-	given := []rune(name)
-	upper := func(i int) bool { return i < len(given) && unicode.IsUpper(given[i]) }
-	letters := slices.Clone(given)
-	for i := range letters {
-		begins := i > 0 && (!upper(i-1) || i+1 < len(given) && !upper(i+1)) // a word after the first
-		if upper(i) && !begins {
-			letters[i] = unicode.ToLower(letters[i])
-		}
-	}
-	return string(letters)
 }

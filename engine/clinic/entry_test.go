@@ -1,0 +1,40 @@
+package clinic
+
+import (
+	"reflect"
+	"testing"
+	"time"
+	"unicode"
+
+	"holdfast/store"
+)
+
+// What a file and the audit log name is written down as the API has it, and not left to the names of Go's fields.
+func TestEveryEntryNamesItsFields(t *testing.T) {
+	seen := make(map[reflect.Type]bool)
+	var look func(reflect.Type)
+	look = func(of reflect.Type) {
+		switch of.Kind() {
+		case reflect.Pointer, reflect.Slice, reflect.Map:
+			look(of.Elem())
+		case reflect.Struct:
+			if seen[of] || of == reflect.TypeFor[time.Time]() || of == reflect.TypeFor[store.Date]() {
+				return
+			}
+			seen[of] = true
+			for i := range of.NumField() {
+				f := of.Field(i)
+				if name := f.Tag.Get("json"); name == "" || unicode.IsUpper(rune(name[0])) {
+					t.Errorf("%s.%s has the name %q in a file and in the audit log", of.Name(), f.Name, name)
+				}
+				look(f.Type)
+			}
+		}
+	}
+	for _, entry := range []any{File{}, Imported{}, Settings{}} {
+		look(reflect.TypeOf(entry))
+	}
+	if !seen[reflect.TypeFor[AppointmentTypeEntry]()] || !seen[reflect.TypeFor[WindowEntry]()] {
+		t.Error("the entries of a file were not all looked at")
+	}
+}
