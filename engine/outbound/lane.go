@@ -252,11 +252,36 @@ func (out *Outbound) giveUpLate(ctx context.Context, l *lane) error {
 	}
 }
 
-// pruneQueue forgets operations that were delivered long ago.
+// pruneQueue forgets operations that were delivered long ago, and the oldest where they have become very many.
 func (out *Outbound) pruneQueue(ctx context.Context) {
-	upkeep.Every(ctx, time.Hour, func(now time.Time) {
-		if _, err := out.Queue.Prune(ctx, now.Add(-out.Options.Keep)); err != nil && ctx.Err() == nil {
-			out.log.Warn("delivered operations were not forgotten; the next try is in an hour", "error", err)
+	upkeep.Every(ctx, time.Minute, func(now time.Time) {
+		for more := true; more; {
+			before, surplus, err := out.surplus(ctx, now.Add(-out.Options.Keep))
+			pruned := 0
+			if err == nil {
+				pruned, err = out.Queue.Prune(ctx, before)
+			}
+			if err != nil && ctx.Err() == nil {
+				out.log.Warn("delivered operations were not forgotten; the next try is in a minute", "error", err)
+			}
+			more = surplus && pruned > 0 && err == nil
 		}
 	})
+}
+
+// surplus is the instant before which finished operations are to go: at least this one, and later while there are more than
+// Limits.Completed. It moves on by some hundred of them at a time.
+func (out *Outbound) surplus(ctx context.Context, least time.Time) (before time.Time, surplus bool, err error) {
+	n, err := out.Queue.Counts(ctx)
+	most := out.Options.Limits.Completed
+	if err != nil || n.Completed <= most {
+		return least, false, err
+	}
+	oldest, err := out.Queue.Operations(ctx, store.OperationFilter{Status: store.OperationCompleted, Limit: min(n.Completed-most+1, 500)})
+	for i := range oldest {
+		if finished := oldest[i].FinishedAt; finished.After(least) {
+			least = finished
+		}
+	}
+	return least, true, err
 }

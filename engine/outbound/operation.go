@@ -22,6 +22,7 @@ type Limits struct {
 	Backoff     time.Duration // the base of store.Backoff; default 10 s
 	MaxAttempts int           // default 10
 	NoticeAge   time.Duration // how old a mail or a webhook may become before it is given up; default 24 h
+	Completed   int           // delivered operations that the queue keeps, whatever their age; default 10,000, weeks of a busy clinic
 }
 
 func (o Limits) WithDefaults() Limits {
@@ -35,6 +36,9 @@ func (o Limits) WithDefaults() Limits {
 	}
 	if o.MaxAttempts <= 0 {
 		o.MaxAttempts = 10
+	}
+	if o.Completed <= 0 {
+		o.Completed = 10_000
 	}
 	return o
 }
@@ -246,8 +250,12 @@ func unrecorded(before, ended store.Operation, now time.Time) store.Operation {
 // doneWithoutName is the result of what was done and has no name of its own.
 const doneWithoutName = "done"
 
-// keep stores an operation in the queue. One that is finished and was never in it does not get there.
+// keep stores an operation in the queue. One that is finished and was never in it does not get there. What was said in a
+// notice that was delivered is nobody's business any more, and most of its size.
 func (out *Outbound) keep(ctx context.Context, op store.Operation, event string) {
+	if op.Status == store.OperationCompleted && (op.Kind == store.Email || op.Kind == store.Webhook) {
+		op.Payload = nil
+	}
 	err := out.Queue.Change(ctx, op, event, op.LastError)
 	if errors.Is(err, store.ErrNotFound) {
 		if op.Status == store.OperationCompleted {
