@@ -18,14 +18,13 @@ import (
 	"strings"
 	"time"
 
-	"holdfast/engine/clinic"
 	"holdfast/engine/record"
 	"holdfast/store"
 )
 
 // The admin socket is a Unix socket (0600, in a directory of 0700) for the commands on this machine. The file system has
-// said who may open it, so it asks for no credential; what it can do is the handful of routes below, most of them
-// straight on the engine and not reachable over TCP.
+// said who may open it, so it asks for no credential: it has the routes of the API, with every right, and under /local what
+// cannot be asked for over TCP at all.
 
 // adminHost stands in the URLs of requests to the socket; nobody resolves it.
 const adminHost = "http://admin.sock"
@@ -33,107 +32,18 @@ const adminHost = "http://admin.sock"
 // localActor is who did it, in the audit log.
 const localActor = record.Actor("system")
 
-// apiKeyBody is an API key as the socket speaks of it.
-type apiKeyBody struct {
-	ID         string      `json:"id"`
-	Name       string      `json:"name"`
-	Scope      store.Scope `json:"scope"`
-	Prefix     string      `json:"prefix"`
-	Secret     string      `json:"secret,omitempty"` // only in the answer to its creation
-	CreatedAt  time.Time   `json:"createdAt"`
-	LastUsedAt *time.Time  `json:"lastUsedAt,omitempty"`
-	RevokedAt  *time.Time  `json:"revokedAt,omitempty"`
-}
-
-// adminHandler answers on the socket.
+// adminHandler answers on the socket: the routes of the API, as the administrator of this machine, and what only somebody on this
+// machine may ask for.
 func (h *house) adminHandler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /api-keys", h.createAPIKey)
-	mux.HandleFunc("GET /api-keys", h.listAPIKeys)
-	mux.HandleFunc("DELETE /api-keys/{id}", h.revokeAPIKey)
-	mux.HandleFunc("GET /users", h.listOwners)
-	mux.HandleFunc("POST /users", h.createOwner)
-	mux.HandleFunc("POST /users/password", h.resetPassword)
-	mux.HandleFunc("POST /setup-token", h.makeSetupToken)
-	mux.HandleFunc("POST /keys/rotate", h.rotateKeys)
-	mux.HandleFunc("GET /queue", h.listQueue)
-	mux.HandleFunc("POST /queue/{id}/retry", h.retryOperation)
-	mux.Handle("POST /mcp", h.web.MCP(record.Principal{KeyID: "local", Scope: store.ScopeAgent}))
-	mux.Handle("GET /v1/appointment-types/{id}/explain", h.web.Handler())
-	mux.HandleFunc("POST /backups", h.makeBackup)
-	mux.HandleFunc("POST /check", h.check)
-	mux.HandleFunc("POST /import", h.importClinic)
-	mux.HandleFunc("GET /export", h.exportClinic)
+	mux.Handle("/", h.web.Local())
+	mux.HandleFunc("POST /local/password", h.resetPassword)
+	mux.HandleFunc("POST /local/setup-token", h.makeSetupToken)
+	mux.HandleFunc("POST /local/keys/rotate", h.rotateKeys)
+	mux.HandleFunc("POST /local/backups", h.makeBackup)
+	mux.HandleFunc("POST /local/check", h.check)
+	mux.HandleFunc("GET /local/damaged-queues", h.listDamagedQueues)
 	return mux
-}
-
-func (h *house) importClinic(w http.ResponseWriter, r *http.Request) {
-	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxImport))
-	if err != nil {
-		refuse(w, http.StatusRequestEntityTooLarge, err)
-		return
-	}
-	var file clinic.File
-	if err := decodeStrictly(text, &file); err != nil {
-		refuse(w, http.StatusBadRequest, err)
-		return
-	}
-	n, err := h.engine.Import(r.Context(), localActor, file)
-	if err != nil {
-		refuse(w, statusOf(err), err)
-		return
-	}
-	answer(w, n)
-}
-
-func (h *house) exportClinic(w http.ResponseWriter, _ *http.Request) { answer(w, h.engine.Export()) }
-
-func (h *house) createAPIKey(w http.ResponseWriter, r *http.Request) {
-	var ask apiKeyBody
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10)).Decode(&ask); err != nil {
-		refuse(w, http.StatusBadRequest, err)
-		return
-	}
-	key, secret, err := h.engine.CreateAPIKey(r.Context(), localActor, ask.Name, ask.Scope)
-	if err != nil {
-		refuse(w, statusOf(err), err)
-		return
-	}
-	body := bodyOfKey(key)
-	body.Secret = secret
-	answer(w, body)
-}
-
-func (h *house) listAPIKeys(w http.ResponseWriter, r *http.Request) {
-	keys, err := h.engine.APIKeys(r.Context())
-	if err != nil {
-		refuse(w, statusOf(err), err)
-		return
-	}
-	list := make([]apiKeyBody, len(keys))
-	for i, k := range keys {
-		list[i] = bodyOfKey(k)
-	}
-	answer(w, list)
-}
-
-func (h *house) revokeAPIKey(w http.ResponseWriter, r *http.Request) {
-	if err := h.engine.RevokeAPIKey(r.Context(), localActor, r.PathValue("id")); err != nil {
-		refuse(w, statusOf(err), err)
-		return
-	}
-	answer(w, struct{}{})
-}
-
-func bodyOfKey(k store.APIKey) apiKeyBody {
-	instant := func(t time.Time) *time.Time {
-		if t.IsZero() {
-			return nil
-		}
-		return &t
-	}
-	return apiKeyBody{ID: k.ID, Name: k.Name, Scope: k.Scope, Prefix: k.Prefix, CreatedAt: k.CreatedAt,
-		LastUsedAt: instant(k.LastUsedAt), RevokedAt: instant(k.RevokedAt)}
 }
 
 func statusOf(err error) int {
@@ -143,7 +53,7 @@ func statusOf(err error) int {
 		return http.StatusUnprocessableEntity
 	case errors.Is(err, store.ErrNotFound):
 		return http.StatusNotFound
-	case errors.Is(err, store.ErrDuplicate), errors.Is(err, record.ErrOperationState):
+	case errors.Is(err, store.ErrDuplicate):
 		return http.StatusConflict
 	}
 	return http.StatusInternalServerError
@@ -158,7 +68,7 @@ func answer(w http.ResponseWriter, body any) {
 func refuse(w http.ResponseWriter, status int, err error) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)
-	told := problem{Title: http.StatusText(status), Detail: err.Error()}
+	told := problem{Status: status, Title: http.StatusText(status), Detail: err.Error()}
 	var invalid *record.ValidationError
 	if errors.As(err, &invalid) {
 		told.Detail = "these values are wrong"
@@ -171,6 +81,7 @@ func refuse(w http.ResponseWriter, status int, err error) {
 
 // problem is how the socket refuses: the part of RFC 9457 that a terminal has a use for.
 type problem struct {
+	Status int       `json:"status"`
 	Title  string    `json:"title"`
 	Detail string    `json:"detail,omitempty"`
 	Errors []mistake `json:"errors,omitempty"`

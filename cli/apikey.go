@@ -14,6 +14,17 @@ import (
 	"holdfast/store"
 )
 
+// apiKeyBody is an API key as GET /v1/api-keys lists it.
+type apiKeyBody struct {
+	ID         string      `json:"id"`
+	Name       string      `json:"name"`
+	Scope      store.Scope `json:"scope"`
+	Prefix     string      `json:"prefix"`
+	CreatedAt  time.Time   `json:"createdAt"`
+	LastUsedAt *time.Time  `json:"lastUsedAt,omitempty"`
+	RevokedAt  *time.Time  `json:"revokedAt,omitempty"`
+}
+
 func apikeyCommand(p process) *cobra.Command {
 	c := &cobra.Command{Use: "apikey", Short: "Create, list and revoke API keys", Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
@@ -40,12 +51,16 @@ func apikeyCreateCommand(p process) *cobra.Command {
 				return usageError{fmt.Errorf("--scope: %w", err)}
 			}
 			return p.withAdmin(c.Context(), cfg, func(ctx context.Context, admin *adminClient) error {
-				var key apiKeyBody
-				if err := admin.call(ctx, http.MethodPost, "/api-keys", apiKeyBody{Name: name, Scope: store.Scope(scope)}, &key); err != nil {
+				var made struct {
+					APIKey apiKeyBody `json:"apiKey"`
+					Key    string     `json:"key"`
+				}
+				if err := admin.call(ctx, http.MethodPost, "/v1/api-keys", map[string]string{"name": name, "scope": scope}, &made); err != nil {
 					return err
 				}
+				key := made.APIKey
 				_, _ = fmt.Fprintf(p.stderr, "API key %s (%s, scope %s). It is shown this once; keep it like a password.\n", key.ID, key.Name, key.Scope)
-				_, err := fmt.Fprintln(p.stdout, key.Secret)
+				_, err := fmt.Fprintln(p.stdout, made.Key)
 				return err
 			})
 		},
@@ -68,10 +83,13 @@ func apikeyListCommand(p process) *cobra.Command {
 				return err
 			}
 			return p.withAdmin(c.Context(), cfg, func(ctx context.Context, admin *adminClient) error {
-				var keys []apiKeyBody
-				if err := admin.call(ctx, http.MethodGet, "/api-keys", nil, &keys); err != nil {
+				var list struct {
+					Keys []apiKeyBody `json:"apiKeys"`
+				}
+				if err := admin.call(ctx, http.MethodGet, "/v1/api-keys", nil, &list); err != nil {
 					return err
 				}
+				keys := list.Keys
 				if *asJSON {
 					return printJSON(p.stdout, keys)
 				}
@@ -101,7 +119,7 @@ func apikeyRevokeCommand(p process) *cobra.Command {
 				return err
 			}
 			return p.withAdmin(c.Context(), cfg, func(ctx context.Context, admin *adminClient) error {
-				if err := admin.call(ctx, http.MethodDelete, "/api-keys/"+url.PathEscape(args[0]), nil, nil); err != nil {
+				if err := admin.call(ctx, http.MethodDelete, "/v1/api-keys/"+url.PathEscape(args[0]), nil, nil); err != nil {
 					return fmt.Errorf("API key %s: %w. See: holdfast apikey list", args[0], err)
 				}
 				_, err := fmt.Fprintf(p.stdout, "API key %s is revoked\n", args[0])

@@ -46,7 +46,7 @@ func backupCommand(p process) *cobra.Command {
 			}
 			return p.withAdmin(c.Context(), cfg, func(ctx context.Context, admin *adminClient) error {
 				var made backupBody
-				if err := admin.call(ctx, http.MethodPost, "/backups", backupBody{To: to}, &made); err != nil {
+				if err := admin.call(ctx, http.MethodPost, "/local/backups", backupBody{To: to}, &made); err != nil {
 					return fmt.Errorf("no backup was made: %w", err)
 				}
 				_, err := fmt.Fprintln(p.stdout, made.To)

@@ -22,7 +22,7 @@ func exportCommand(p process) *cobra.Command {
 				return err
 			}
 			return p.withAdmin(c.Context(), cfg, func(ctx context.Context, admin *adminClient) error {
-				b, err := admin.do(ctx, http.MethodGet, "/export", nil)
+				b, err := admin.do(ctx, http.MethodGet, "/v1/export", nil)
 				if err != nil {
 					return err
 				}

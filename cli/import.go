@@ -33,16 +33,21 @@ func importCommand(p process) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := decodeStrictly(file, new(clinic.File)); err != nil { // here, where the line is known
+				return fmt.Errorf("nothing was imported: %w", err)
+			}
 			return p.withLocal(c.Context(), cfg, houseOptions{create: true}, func(ctx context.Context, admin *adminClient) error {
-				b, err := admin.do(ctx, http.MethodPost, "/import", bytes.NewReader(file))
+				b, err := admin.do(ctx, http.MethodPost, "/v1/import", bytes.NewReader(file))
 				if err != nil {
 					return fmt.Errorf("nothing was imported: %w", err)
 				}
-				var done clinic.Imported
+				var done struct {
+					Imported clinic.Imported `json:"imported"`
+				}
 				if err := json.Unmarshal(b, &done); err != nil {
 					return err
 				}
-				_, err = fmt.Fprintf(p.stdout, "imported %d specialists and %d appointment types\n", done.Specialists, done.AppointmentTypes)
+				_, err = fmt.Fprintf(p.stdout, "imported %d specialists and %d appointment types\n", done.Imported.Specialists, done.Imported.AppointmentTypes)
 				return err
 			})
 		},

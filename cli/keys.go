@@ -28,7 +28,7 @@ func keysCommand(p process) *cobra.Command {
 				return err
 			}
 			return p.withAdmin(c.Context(), cfg, func(ctx context.Context, admin *adminClient) error {
-				if err := admin.call(ctx, http.MethodPost, "/keys/rotate", nil, nil); err != nil {
+				if err := admin.call(ctx, http.MethodPost, "/local/keys/rotate", nil, nil); err != nil {
 					return err
 				}
 				_, err := fmt.Fprintln(p.stdout, "A new key signs from now on. Back up secret.key with the next backup.")

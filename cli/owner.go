@@ -20,49 +20,27 @@ import (
 // People who sign in, as the admin socket speaks of them: what the console cannot do before anybody is an owner, or when
 // the last owner has lost the password.
 
+// userBody is a user as GET /v1/users lists them.
 type userBody struct {
-	ID       string     `json:"id"`
+	ID     string     `json:"id"`
+	Email  string     `json:"email"`
+	Name   string     `json:"name"`
+	Role   store.Role `json:"role"`
+	Active bool       `json:"active"`
+	Seen   *time.Time `json:"lastSignInAt,omitempty"`
+}
+
+// newUserBody is a user to be made, or a user's new password.
+type newUserBody struct {
 	Email    string     `json:"email"`
-	Name     string     `json:"name"`
-	Role     store.Role `json:"role"`
-	Active   bool       `json:"active"`
-	Password string     `json:"password,omitempty"` // only towards the server
-	Seen     *time.Time `json:"lastSignInAt,omitempty"`
-}
-
-func (h *house) listOwners(w http.ResponseWriter, r *http.Request) {
-	users, err := h.engine.Users(r.Context())
-	if err != nil {
-		refuse(w, statusOf(err), err)
-		return
-	}
-	list := make([]userBody, len(users))
-	for i, u := range users {
-		list[i] = userBody{ID: u.ID, Email: u.Email, Name: u.Name, Role: u.Role, Active: u.Active}
-		if !u.LastSignInAt.IsZero() {
-			list[i].Seen = &u.LastSignInAt
-		}
-	}
-	answer(w, list)
-}
-
-func (h *house) createOwner(w http.ResponseWriter, r *http.Request) {
-	var ask userBody
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10)).Decode(&ask); err != nil {
-		refuse(w, http.StatusBadRequest, err)
-		return
-	}
-	u, err := h.engine.CreateUser(r.Context(), localActor, account.NewUser{Email: ask.Email, Name: ask.Name, Role: store.RoleOwner, Password: ask.Password})
-	if err != nil {
-		refuse(w, statusOf(err), err)
-		return
-	}
-	answer(w, userBody{ID: u.ID, Email: u.Email, Name: u.Name, Role: u.Role, Active: u.Active})
+	Name     string     `json:"name,omitempty"`
+	Role     store.Role `json:"role,omitempty"`
+	Password string     `json:"password"`
 }
 
 // resetPassword gives a user a new password, switches the one-time codes off and the account on.
 func (h *house) resetPassword(w http.ResponseWriter, r *http.Request) {
-	var ask userBody
+	var ask newUserBody
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10)).Decode(&ask); err != nil {
 		refuse(w, http.StatusBadRequest, err)
 		return
@@ -80,7 +58,7 @@ func (h *house) resetPassword(w http.ResponseWriter, r *http.Request) {
 		refuse(w, statusOf(err), err)
 		return
 	}
-	answer(w, userBody{ID: u.ID, Email: u.Email, Name: u.Name, Role: u.Role, Active: u.Active})
+	answer(w, map[string]userBody{"user": {ID: u.ID, Email: u.Email, Name: u.Name, Role: u.Role, Active: u.Active}})
 }
 
 func adminCommand(p process) *cobra.Command {
@@ -91,7 +69,7 @@ func adminCommand(p process) *cobra.Command {
 }
 
 func adminCreateCommand(p process) *cobra.Command {
-	var ask userBody
+	ask := newUserBody{Role: store.RoleOwner}
 	c := &cobra.Command{
 		Use:   "create --email ADDRESS --name NAME",
 		Short: "Make an owner; the password is asked for, or read from a pipe",
@@ -100,7 +78,7 @@ func adminCreateCommand(p process) *cobra.Command {
 			if ask.Email == "" || ask.Name == "" {
 				return usageError{errors.New("name the owner with --email and --name, such as --email jo@example.org --name Jo")}
 			}
-			return p.sendUser(c, "/users", ask, "%s can sign in as owner at /staff.\n")
+			return p.sendUser(c, "/v1/users", ask, "%s can sign in as owner at /staff.\n")
 		},
 	}
 	c.Flags().StringVar(&ask.Email, "email", "", "the address to sign in with")
@@ -110,7 +88,7 @@ func adminCreateCommand(p process) *cobra.Command {
 }
 
 func adminResetCommand(p process) *cobra.Command {
-	var ask userBody
+	var ask newUserBody
 	c := &cobra.Command{
 		Use:   "reset-password --email ADDRESS",
 		Short: "Give a user a new password, asked for or read from a pipe",
@@ -122,7 +100,7 @@ func adminResetCommand(p process) *cobra.Command {
 			if ask.Email == "" {
 				return usageError{errors.New("name the user with --email, such as --email jo@example.org. See: holdfast admin list")}
 			}
-			return p.sendUser(c, "/users/password", ask, "%s has a new password and is signed out everywhere.\n")
+			return p.sendUser(c, "/local/password", ask, "%s has a new password and is signed out everywhere.\n")
 		},
 	}
 	c.Flags().StringVar(&ask.Email, "email", "", "the address the user signs in with")
@@ -131,7 +109,7 @@ func adminResetCommand(p process) *cobra.Command {
 }
 
 // sendUser reads a password and sends a user to the admin socket.
-func (p process) sendUser(c *cobra.Command, path string, ask userBody, done string) error {
+func (p process) sendUser(c *cobra.Command, path string, ask newUserBody, done string) error {
 	cfg, err := p.resolve(c)
 	if err != nil {
 		return err
@@ -143,11 +121,13 @@ func (p process) sendUser(c *cobra.Command, path string, ask userBody, done stri
 		return err
 	}
 	return p.withAdmin(c.Context(), cfg, func(ctx context.Context, admin *adminClient) error {
-		var made userBody
+		var made struct {
+			User userBody `json:"user"`
+		}
 		if err := admin.call(ctx, http.MethodPost, path, ask, &made); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(p.stdout, done, made.Email)
+		_, err := fmt.Fprintf(p.stdout, done, made.User.Email)
 		return err
 	})
 }
@@ -164,10 +144,13 @@ func adminListCommand(p process) *cobra.Command {
 				return err
 			}
 			return p.withAdmin(c.Context(), cfg, func(ctx context.Context, admin *adminClient) error {
-				var users []userBody
-				if err := admin.call(ctx, http.MethodGet, "/users", nil, &users); err != nil {
+				var list struct {
+					Users []userBody `json:"users"`
+				}
+				if err := admin.call(ctx, http.MethodGet, "/v1/users", nil, &list); err != nil {
 					return err
 				}
+				users := list.Users
 				if *asJSON {
 					return printJSON(p.stdout, users)
 				}
@@ -219,7 +202,7 @@ func setupURLCommand(p process) *cobra.Command {
 			}
 			return p.withAdmin(c.Context(), cfg, func(ctx context.Context, admin *adminClient) error {
 				var made setupBody
-				if err := admin.call(ctx, http.MethodPost, "/setup-token", nil, &made); err != nil {
+				if err := admin.call(ctx, http.MethodPost, "/local/setup-token", nil, &made); err != nil {
 					return err
 				}
 				_, err := fmt.Fprintln(p.stdout, setupURL(cmp.Or(made.Base, knownURL(cfg)), made.Token))

@@ -12,11 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"holdfast/engine/outbound"
 	"holdfast/store"
 )
 
-// queueBody is the queue as the socket speaks of it.
+// queueBody is the queue as GET /v1/queue-status says it, and what lies beside it.
 type queueBody struct {
 	Pending    int             `json:"pending"`
 	Processing int             `json:"processing"`
@@ -39,34 +38,9 @@ type operationBody struct {
 	LastError   string                `json:"lastError"`
 }
 
-func (h *house) listQueue(w http.ResponseWriter, r *http.Request) {
-	limit, _ := strconv.Atoi(r.URL.Query().Get("limit"))
-	status, err := h.engine.QueueStatus(r.Context(), outbound.QueueFilter{Status: store.OperationStatus(r.URL.Query().Get("status")), Limit: limit})
-	if err != nil {
-		refuse(w, statusOf(err), err)
-		return
-	}
-	n := status.OperationCounts
-	body := queueBody{Pending: n.Pending, Processing: n.Processing, Completed: n.Completed, Failed: n.Failed, Scheduled: status.Scheduled, Damaged: h.dir.damagedQueues(), Operations: []operationBody{}}
-	for _, o := range status.Operations {
-		body.Operations = append(body.Operations, operationBody{
-			o.ID, o.Kind, o.Status, o.NeedsReview, o.Attempts, o.MaxAttempts, o.NextRetryAt, o.StartTime, o.LastError,
-		})
-	}
-	answer(w, body)
-}
-
-func (h *house) retryOperation(w http.ResponseWriter, r *http.Request) {
-	id := r.PathValue("id")
-	switch err := h.engine.RetryOperation(r.Context(), localActor, id); {
-	case errors.Is(err, store.ErrNotFound):
-		refuse(w, http.StatusNotFound, fmt.Errorf("there is no operation %s", id))
-		return
-	case err != nil:
-		refuse(w, statusOf(err), fmt.Errorf("operation %s: %w", id, err))
-		return
-	}
-	answer(w, struct{}{})
+// listDamagedQueues says which queue files were moved aside.
+func (h *house) listDamagedQueues(w http.ResponseWriter, _ *http.Request) {
+	answer(w, h.dir.damagedQueues())
 }
 
 func queueCommand(p process) *cobra.Command {
@@ -95,8 +69,11 @@ func queueListCommand(p process) *cobra.Command {
 			}
 			return p.withQueue(c.Context(), cfg, func(ctx context.Context, admin *adminClient) error {
 				var body queueBody
-				query := url.Values{"status": {status}, "limit": {strconv.Itoa(limit)}}
-				if err := admin.call(ctx, http.MethodGet, "/queue?"+query.Encode(), nil, &body); err != nil {
+				query := url.Values{"kind": {"all"}, "status": {status}, "limit": {strconv.Itoa(limit)}}
+				if err := admin.call(ctx, http.MethodGet, "/v1/queue-status?"+query.Encode(), nil, &body); err != nil {
+					return err
+				}
+				if err := admin.call(ctx, http.MethodGet, "/local/damaged-queues", nil, &body.Damaged); err != nil {
 					return err
 				}
 				if *asJSON {
@@ -147,8 +124,12 @@ func queueRetryCommand(p process) *cobra.Command {
 				return err
 			}
 			return p.withQueue(c.Context(), cfg, func(ctx context.Context, admin *adminClient) error {
-				if err := admin.call(ctx, http.MethodPost, "/queue/"+url.PathEscape(args[0])+"/retry", nil, nil); err != nil {
-					return fmt.Errorf("%w. See: holdfast queue list", err)
+				if err := admin.call(ctx, http.MethodPost, "/v1/queue/"+url.PathEscape(args[0])+"/retry", nil, nil); err != nil {
+					var refused *problem
+					if errors.As(err, &refused) && refused.Status == http.StatusNotFound {
+						return fmt.Errorf("there is no operation %s. See: holdfast queue list", args[0])
+					}
+					return fmt.Errorf("operation %s: %w See: holdfast queue list", args[0], err)
 				}
 				_, err := fmt.Fprintf(p.stdout, "operation %s is tried again\n", args[0])
 				return err

@@ -40,7 +40,7 @@ func verifyCommand(p process) *cobra.Command {
 			} else {
 				// With the queue, because it knows how far the database had come.
 				err = p.withQueue(c.Context(), cfg, func(ctx context.Context, admin *adminClient) error {
-					if err := admin.call(ctx, http.MethodPost, "/check", nil, &found); err != nil {
+					if err := admin.call(ctx, http.MethodPost, "/local/check", nil, &found); err != nil {
 						return fmt.Errorf("%s: %w", subject, err)
 					}
 					return nil

@@ -74,7 +74,7 @@ func set[T any](to, from *T) {
 func (s *Server) importClinic(c *call, file *clinic.File) error {
 	// A clinic half read because its owner closed the browser would be nobody's wish.
 	answer := func(n *clinic.Imported) any {
-		return map[string]any{"imported": map[string]int{"specialists": n.Specialists, "appointmentTypes": n.AppointmentTypes}}
+		return map[string]*clinic.Imported{"imported": n}
 	}
 	n, err := s.engine.Import(context.WithoutCancel(committing(c, http.StatusOK, answer)), c.caller.actor, *file)
 	if err != nil {

@@ -23,12 +23,12 @@ import (
 // postMCP is `POST /mcp`, the streamable HTTP transport.
 func (s *Server) postMCP(c *call) error {
 	p := record.Principal{KeyID: c.caller.keyID, Scope: c.caller.scope}
-	s.MCP(p).ServeHTTP(&c.rw, c.r.WithContext(c.ctx()))
+	s.answerMCP(p).ServeHTTP(&c.rw, c.r.WithContext(c.ctx()))
 	return nil
 }
 
-// MCP answers the protocol on behalf of one principal.
-func (s *Server) MCP(p record.Principal) http.Handler {
+// answerMCP answers the protocol on behalf of one principal.
+func (s *Server) answerMCP(p record.Principal) http.Handler {
 	server := s.mcpServer(p)
 	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxBody,

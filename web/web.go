@@ -116,7 +116,7 @@ func New(e *engine.Engine, o Options) (*Server, error) {
 	s.hub = stream.New(streamSource(e), o.Logger, streamOptions(o))
 	s.work = append(s.work, s.hub.Run)
 	e.OnRevoked(s.hub.Recheck)
-	s.credentials = []credential{s.apiKey, s.manageLink, s.staffCookie}
+	s.credentials = []credential{s.onLocal, s.apiKey, s.manageLink, s.staffCookie}
 	if o.RateLimit {
 		s.writes, s.opens = newLimiter(publicWrites), newLimiter(streamOpens)
 		s.byAddress, s.byDay = newHeldTogether[netip.Addr](e.HoldEnd), newHeldTogether[heldDay](e.HoldEnd)
@@ -254,6 +254,16 @@ func (s *Server) routes() []*route {
 
 // Handler answers every request.
 func (s *Server) Handler() http.Handler { return s.router }
+
+// Local answers every request as one of the administrator of this machine. It is for a listener that nobody else can reach.
+func (s *Server) Local() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.router.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), localKey{}, true)))
+	})
+}
+
+// localKey is the key of the context of a request that came in by Local.
+type localKey struct{}
 
 // Run does the background work until ctx ends, and returns when all of it has stopped.
 func (s *Server) Run(ctx context.Context) {
