@@ -50,7 +50,7 @@ var layers = map[string][]string{
 	"engine/upkeep":       {}, // the loop and the forgetting map of all
 	"engine/upstream":     {},
 	"engine/notice":       {},
-	"engine/enginetest":   {},
+	"engine/enginetest":   {"engine/booking", "engine/clinic", "store", "store/...", "holds", "holds/..."},
 	"engine/upstream/...": {"engine/upstream"},
 	"engine/notice/...":   {},
 

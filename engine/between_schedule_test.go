@@ -7,6 +7,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/clinic"
+	"holdfast/engine/enginetest"
 	"holdfast/engine/record"
 	"holdfast/store"
 )
@@ -47,7 +48,7 @@ func TestScheduleChangesAreNotLost(t *testing.T) {
 				return err
 			},
 			func(e *engine.Engine) error {
-				_, err := e.Import(ctx, "system", clinicFile(map[string]int{"ada": 1}))
+				_, err := e.Import(ctx, "system", enginetest.ClinicFile(map[string]int{"ada": 1}))
 				return err
 			},
 			func(e *engine.Engine) bool { return e.Settings().ReminderHours == 24 }},

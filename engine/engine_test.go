@@ -3,14 +3,12 @@ package engine_test
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"holdfast/engine"
 	"holdfast/engine/booking"
-	"holdfast/engine/clinic"
 	"holdfast/engine/enginetest"
 	"holdfast/holds"
 	"holdfast/holds/memory"
@@ -29,69 +27,22 @@ type testClinic struct {
 	start   time.Time    // a slot start: noon, two days ahead
 }
 
-// newClinic opens one with these specialists at these priorities. Its types: "checkup" of 30 minutes, "surgery" of 60
-// with buffers of 15 before and 30 after, "class" of 60 with 3 seats, "cooling" of 30 with a cooldown of a day.
+// newClinic opens one with these specialists at these priorities, as enginetest.ClinicFile says.
 func newClinic(t testing.TB, priorities map[string]int) *testClinic {
 	t.Helper()
 	ctx := context.Background()
-	db, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(t.TempDir(), "holdfast.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	live := memory.New(memory.Options{Booked: booking.Booked(db)})
+	db := enginetest.Database(t)
+	live := enginetest.Holds(t, db)
 	e, err := engine.New(ctx, engine.Options{Store: db, Holds: live})
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, stop := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		e.Run(run)
-	}()
-	t.Cleanup(func() {
-		stop()
-		<-done
-		if err := db.Check(ctx); err != nil {
-			t.Errorf("the database breaks its own rules: %v", err)
-		}
-		if err := live.Close(); err != nil {
-			t.Error(err)
-		}
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	enginetest.Run(t, e.Run)
 	c := &testClinic{Engine: e, t: t, store: db, holds: live, start: enginetest.Noon(time.UTC, 2)}
-	_, err = e.Import(ctx, "system", clinicFile(priorities))
-	if err != nil {
+	if _, err := e.Import(ctx, "system", enginetest.ClinicFile(priorities)); err != nil {
 		t.Fatal(err)
 	}
 	return c
-}
-
-func clinicFile(priorities map[string]int) clinic.File {
-	f := clinic.File{Clinic: &clinic.FileClinic{Name: "Harbour Clinic", Timezone: "UTC", Locale: "en"}}
-	var hours []clinic.HoursEntry
-	for day := range 7 {
-		hours = append(hours, clinic.HoursEntry{Weekday: store.Weekday(day), Start: 0, End: 1440})
-	}
-	var everyone []clinic.AssignmentEntry
-	for id, priority := range priorities {
-		f.Specialists = append(f.Specialists, clinic.SpecialistEntry{ID: id, Name: "Dr " + id, Timezone: "UTC", Active: true, WeeklyHours: hours})
-		everyone = append(everyone, clinic.AssignmentEntry{SpecialistID: id, Priority: priority})
-	}
-	for _, t := range []clinic.AppointmentTypeEntry{
-		{ID: "checkup", DurationMinutes: 30},
-		{ID: "surgery", DurationMinutes: 60, SlotStepMinutes: 30, BufferBeforeMinutes: 15, BufferAfterMinutes: 30},
-		{ID: "class", DurationMinutes: 60, Capacity: 3},
-		{ID: "cooling", DurationMinutes: 30, CooldownMinutes: 1440},
-	} {
-		t.Name, t.HorizonDays, t.Capacity, t.Active, t.Specialists = t.ID, 60, max(t.Capacity, 1), true, everyone
-		t.HoldTTLSeconds, t.MaxHoldSeconds, t.HoldQuota = 30, 900, 3
-		f.AppointmentTypes = append(f.AppointmentTypes, t)
-	}
-	return f
 }
 
 func client(n int) holds.ClientID { return holds.ClientID(fmt.Sprintf("client-%016d", n)) }

@@ -20,10 +20,7 @@ import (
 	"holdfast/engine/enginetest"
 	"holdfast/engine/notice"
 	"holdfast/engine/outbound"
-	"holdfast/holds/memory"
 	"holdfast/store"
-	"holdfast/store/bolt"
-	"holdfast/store/sqlite"
 )
 
 // noticeClinic is a clinic that tells people: mail becomes files in the folder, webhooks go anywhere.
@@ -36,21 +33,13 @@ func noticeClinic(t *testing.T, change ...func(*engine.Options)) (c *testClinic,
 func noticeClinicOn(t *testing.T, around func(store.Store) store.Store, change ...func(*engine.Options)) (c *testClinic, folder string) {
 	t.Helper()
 	ctx := context.Background()
-	dir := t.TempDir()
-	db, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(dir, "holdfast.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	queue, err := bolt.Open(ctx, bolt.Options{Path: filepath.Join(dir, "queue.bolt")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	folder = filepath.Join(dir, "mail")
+	db, queue := enginetest.Database(t), enginetest.Queue(t)
+	folder = filepath.Join(t.TempDir(), "mail")
 	mailer, err := notice.NewMailer(notice.MailOptions{Dir: folder})
 	if err != nil {
 		t.Fatal(err)
 	}
-	live := memory.New(memory.Options{})
+	live := enginetest.Holds(t, db)
 	o := engine.Options{Store: around(db), Holds: live, Queue: queue, Notices: outbound.NoticeOptions{
 		Mailer: mailer, Hooks: notice.NewHooks(notice.HookOptions{AllowPrivate: true}), BaseURL: "https://book.example.org",
 	}}
@@ -61,23 +50,9 @@ func noticeClinicOn(t *testing.T, around func(store.Store) store.Store, change .
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, stop := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		e.Run(run)
-	}()
-	t.Cleanup(func() {
-		stop()
-		<-done
-		for _, close := range []func() error{live.Close, queue.Close, db.Close} {
-			if err := close(); err != nil {
-				t.Error(err)
-			}
-		}
-	})
+	enginetest.Run(t, e.Run)
 	c = &testClinic{Engine: e, t: t, store: db, holds: live, start: enginetest.Noon(time.UTC, 4)}
-	if _, err := e.Import(ctx, "system", clinicFile(map[string]int{"ada": 1})); err != nil {
+	if _, err := e.Import(ctx, "system", enginetest.ClinicFile(map[string]int{"ada": 1})); err != nil {
 		t.Fatal(err)
 	}
 	return c, folder

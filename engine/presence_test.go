@@ -3,7 +3,6 @@ package engine_test
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -87,24 +86,13 @@ type onCall struct {
 
 func newOnCall(t testing.TB, o presence.Options, specialists ...string) *onCall {
 	t.Helper()
-	db, err := sqlite.Open(context.Background(), sqlite.Options{Path: filepath.Join(t.TempDir(), "holdfast.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Check(context.Background()); err != nil {
-			t.Errorf("the database breaks its own rules: %v", err)
-		}
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	db := enginetest.Database(t)
 	c := startOnCall(t, db, o)
 	priorities := map[string]int{}
 	for _, id := range specialists {
 		priorities[id] = 1
 	}
-	f := clinicFile(priorities)
+	f := enginetest.ClinicFile(priorities)
 	for i := range f.Specialists {
 		f.Specialists[i].MaxSessions = 3
 	}
@@ -344,7 +332,7 @@ func TestWhoIsSwitchedOffGoesOfflineAndIsSignedOut(t *testing.T) {
 			return err
 		},
 		"imported": func(c *onCall) error {
-			f := clinicFile(map[string]int{"ada": 1})
+			f := enginetest.ClinicFile(map[string]int{"ada": 1})
 			f.Specialists[0].Active = false
 			_, err := c.Import(c.t.Context(), "system", f)
 			return err

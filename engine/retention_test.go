@@ -3,14 +3,12 @@ package engine
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"testing"
 	"time"
 
+	"holdfast/engine/enginetest"
 	"holdfast/engine/record"
-	"holdfast/holds/memory"
 	"holdfast/store"
-	"holdfast/store/sqlite"
 )
 
 // steps counts the transactions.
@@ -28,13 +26,8 @@ func (s *steps) Write(ctx context.Context, fn func(store.Tx) error) error {
 // it, a bounded part in each transaction.
 func TestForgetRemovesAllThatIsOldInBoundedSteps(t *testing.T) {
 	ctx := t.Context()
-	db, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(t.TempDir(), "holdfast.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	live := memory.New(memory.Options{})
-	defer live.Close()
+	db := enginetest.Database(t)
+	live := enginetest.Holds(t, db)
 	counted := &steps{Store: db}
 	e, err := New(ctx, Options{Store: counted, Holds: live})
 	if err != nil {

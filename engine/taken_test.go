@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -12,10 +11,9 @@ import (
 	"holdfast/engine/availability"
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
+	"holdfast/engine/enginetest"
 	"holdfast/engine/record"
-	"holdfast/holds/memory"
 	"holdfast/store"
-	"holdfast/store/sqlite"
 )
 
 // TestTakenTimeAgreesWithTheStore books, moves and cancels at random, and asks over changing stretches: what is kept in
@@ -110,19 +108,8 @@ func BenchmarkTimeslots(b *testing.B) {
 func bookedClinic(t testing.TB, specialists, days int) (*Engine, []string) {
 	t.Helper()
 	ctx := context.Background()
-	db, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(t.TempDir(), "holdfast.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	live := memory.New(memory.Options{})
-	t.Cleanup(func() {
-		if err := live.Close(); err != nil {
-			t.Error(err)
-		}
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	db := enginetest.Database(t)
+	live := enginetest.Holds(t, db)
 	e, err := New(ctx, Options{Store: db, Holds: live})
 	if err != nil {
 		t.Fatal(err)

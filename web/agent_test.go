@@ -5,25 +5,19 @@ import (
 	"log/slog"
 	"maps"
 	"net/http/httptest"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
 	"holdfast/engine/enginetest"
 	"holdfast/engine/outbound"
 	"holdfast/engine/upstream"
 	"holdfast/engine/upstream/upstreamtest"
-	"holdfast/holds/memory"
 	"holdfast/store"
-	"holdfast/store/bolt"
-	"holdfast/store/sqlite"
 	"holdfast/web"
 )
 
@@ -37,16 +31,8 @@ const (
 func newPractice(t testing.TB, change ...func(*engine.Options)) (*house, *upstreamtest.Server) {
 	t.Helper()
 	ctx := context.Background()
-	dir := t.TempDir()
-	db, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(dir, "holdfast.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	queue, err := bolt.Open(ctx, bolt.Options{Path: filepath.Join(dir, "queue.bolt")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	live := memory.New(memory.Options{Booked: booking.Booked(db)})
+	db, queue := enginetest.Database(t), enginetest.Queue(t)
+	live := enginetest.Holds(t, db)
 	h := &house{t: t, log: new(lockedBuffer), start: enginetest.Noon(time.UTC, 2)}
 	logger := slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	fake := upstreamtest.New(upstreamtest.Options{Columns: []upstreamtest.Column{{
@@ -78,21 +64,9 @@ func newPractice(t testing.TB, change ...func(*engine.Options)) (*house, *upstre
 	if h.web, err = web.New(h.engine, web.Options{Logger: logger, Version: "test"}); err != nil {
 		t.Fatal(err)
 	}
-	run, stop := context.WithCancel(ctx)
-	var running sync.WaitGroup
-	running.Go(func() { h.engine.Run(run) })
-	running.Go(func() { h.web.Run(run) })
 	h.server = httptest.NewServer(h.web.Handler())
-	t.Cleanup(func() {
-		stop()
-		h.server.Close()
-		running.Wait()
-		for _, closing := range []func() error{live.Close, queue.Close, db.Close} {
-			if err := closing(); err != nil {
-				t.Error(err)
-			}
-		}
-	})
+	t.Cleanup(h.server.Close)
+	enginetest.Run(t, h.engine.Run, h.web.Run)
 	return h, fake
 }
 

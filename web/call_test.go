@@ -3,14 +3,13 @@ package web
 import (
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"holdfast/engine/enginetest"
 	"holdfast/store"
-	"holdfast/store/sqlite"
 )
 
 const traceOf = "0af7651916cd43dd8448eb211c80319c"
@@ -80,11 +79,7 @@ func TestASlowRequestSaysWhereTheTimeWent(t *testing.T) {
 
 // TestTheStoreAddsUpItsTime: both ways into the database are measured.
 func TestTheStoreAddsUpItsTime(t *testing.T) {
-	db, err := sqlite.Open(t.Context(), sqlite.Options{Path: filepath.Join(t.TempDir(), "holdfast.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	db := enginetest.Database(t)
 	var spent store.Spent
 	ctx := store.WithSpent(t.Context(), &spent)
 	if _, err := db.APIKeys(ctx); err != nil || spent.Reading() <= 0 || spent.Writing() != 0 {

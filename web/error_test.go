@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -17,12 +16,11 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/availability"
 	"holdfast/engine/booking"
+	"holdfast/engine/enginetest"
 	"holdfast/engine/presence"
 	"holdfast/engine/record"
 	"holdfast/holds"
-	"holdfast/holds/memory"
 	"holdfast/store"
-	"holdfast/store/sqlite"
 )
 
 // The table from errors to answers, and what happens to a request that goes wrong in a way no test of a route can bring
@@ -175,14 +173,10 @@ func TestAFailureIsLoggedAndNotTold(t *testing.T) {
 
 // TestTheSecondOfTwoIsToldToWait: the first request with a key is still at work when the second one comes.
 func TestTheSecondOfTwoIsToldToWait(t *testing.T) {
-	db, err := sqlite.Open(t.Context(), sqlite.Options{Path: filepath.Join(t.TempDir(), "holdfast.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	live := memory.New(memory.Options{})
-	defer live.Close()
+	db := enginetest.Database(t)
+	live := enginetest.Holds(t, db)
 	s, _ := bare(t)
+	var err error
 	if s.engine, err = engine.New(t.Context(), engine.Options{Store: db, Holds: live}); err != nil {
 		t.Fatal(err)
 	}

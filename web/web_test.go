@@ -9,19 +9,14 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
 	"holdfast/engine/enginetest"
-	"holdfast/holds/memory"
-	"holdfast/store"
-	"holdfast/store/sqlite"
 	"holdfast/web"
 )
 
@@ -62,13 +57,11 @@ func (b *lockedBuffer) String() string {
 func newHouse(t testing.TB, change ...func(*web.Options)) *house {
 	t.Helper()
 	ctx := context.Background()
-	db, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(t.TempDir(), "holdfast.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	live := memory.New(memory.Options{Booked: booking.Booked(db)})
+	db := enginetest.Database(t)
+	live := enginetest.Holds(t, db)
 	h := &house{t: t, log: new(lockedBuffer), written: &writtenAnswers{Store: db}, start: enginetest.Noon(time.UTC, 2)}
 	logger := slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	var err error
 	if h.engine, err = engine.New(ctx, engine.Options{Store: h.written, Holds: live, AdminKey: adminKey, Logger: logger}); err != nil {
 		t.Fatal(err)
 	}
@@ -82,50 +75,14 @@ func newHouse(t testing.TB, change ...func(*web.Options)) *house {
 	if h.web, err = web.New(h.engine, o); err != nil {
 		t.Fatal(err)
 	}
-	run, stop := context.WithCancel(ctx)
-	var running sync.WaitGroup
-	running.Go(func() { h.engine.Run(run) })
-	running.Go(func() { h.web.Run(run) })
 	h.server = httptest.NewServer(h.web.Handler())
-	t.Cleanup(func() {
-		stop()
-		h.server.Close()
-		running.Wait()
-		if err := db.Check(ctx); err != nil {
-			t.Errorf("the database breaks its own rules: %v", err)
-		}
-		if err := live.Close(); err != nil {
-			t.Error(err)
-		}
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(h.server.Close)
+	enginetest.Run(t, h.engine.Run, h.web.Run) // it ends first, and with it the streams, which Close would wait for
 	return h
 }
 
-func clinicFile() clinic.File {
-	f := clinic.File{Clinic: &clinic.FileClinic{Name: "Harbour Clinic", Timezone: "UTC", Locale: "en"}}
-	var hours []clinic.HoursEntry
-	for day := range 7 {
-		hours = append(hours, clinic.HoursEntry{Weekday: store.Weekday(day), Start: 0, End: 1440})
-	}
-	for _, id := range []string{"ada", "bea"} {
-		f.Specialists = append(f.Specialists, clinic.SpecialistEntry{ID: id, Name: "Dr " + id, Timezone: "UTC", Active: true, Email: id + "@clinic.example", WeeklyHours: hours})
-	}
-	for _, t := range []clinic.AppointmentTypeEntry{
-		{ID: "checkup", DurationMinutes: 30},
-		{ID: "surgery", DurationMinutes: 60, SlotStepMinutes: 30, BufferBeforeMinutes: 15, BufferAfterMinutes: 30},
-		{ID: "class", DurationMinutes: 60, Capacity: 3},
-		{ID: "cooling", DurationMinutes: 30, CooldownMinutes: 1440},
-	} {
-		t.Name, t.HorizonDays, t.Capacity, t.Active = t.ID, 60, max(t.Capacity, 1), true
-		t.HoldTTLSeconds, t.MaxHoldSeconds, t.HoldQuota = 30, 900, 3
-		t.Specialists = []clinic.AssignmentEntry{{SpecialistID: "ada", Priority: 10}, {SpecialistID: "bea", Priority: 5}}
-		f.AppointmentTypes = append(f.AppointmentTypes, t)
-	}
-	return f
-}
+// clinicFile is the clinic of the tests: ada comes before bea.
+func clinicFile() clinic.File { return enginetest.ClinicFile(map[string]int{"ada": 10, "bea": 5}) }
 
 // client is the secret of the nth client.
 func client(n int) string { return fmt.Sprintf("client-secret-%04d", n) }

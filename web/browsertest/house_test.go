@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -53,10 +52,7 @@ func newHouse(t testing.TB, change ...func(*clinic.File)) *house {
 func newHouseWith(t testing.TB, o engine.Options, w web.Options, change ...func(*clinic.File)) *house {
 	t.Helper()
 	ctx := context.Background()
-	db, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(t.TempDir(), "holdfast.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := enginetest.Database(t)
 	h := &house{t: t, db: db, date: enginetest.Noon(time.UTC, 2).Format(time.DateOnly)}
 	serve := h.start(o, w)
 	file := clinicFile()
@@ -79,12 +75,6 @@ func newHouseWith(t testing.TB, o engine.Options, w web.Options, change ...func(
 		h.stop() // ends the streams, which Close would wait for
 		listening.CloseClientConnections()
 		listening.Close()
-		if err := db.Check(ctx); err != nil {
-			t.Errorf("the database breaks its own rules: %v", err)
-		}
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
 	})
 	return h
 }

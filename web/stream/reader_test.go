@@ -4,13 +4,11 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -18,10 +16,10 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
+	"holdfast/engine/enginetest"
 	"holdfast/holds"
 	"holdfast/holds/memory"
 	"holdfast/store"
-	"holdfast/store/sqlite"
 )
 
 // What the tests of streams share: a hub over a real engine, and a reader that opens a stream of it.
@@ -39,11 +37,8 @@ type streams struct {
 func newStreams(t testing.TB, o Options, change ...func(*Source)) *streams {
 	t.Helper()
 	ctx := context.Background()
-	db, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(t.TempDir(), "holdfast.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	live := memory.New(memory.Options{Booked: booking.Booked(db)})
+	db := enginetest.Database(t)
+	live := enginetest.Holds(t, db)
 	e, err := engine.New(ctx, engine.Options{Store: db, Holds: live})
 	if err != nil {
 		t.Fatal(err)
@@ -59,11 +54,7 @@ func newStreams(t testing.TB, o Options, change ...func(*Source)) *streams {
 	running, stop := context.WithCancel(ctx)
 	s := &streams{t: t, engine: e, holds: live, hub: h, stop: stop, ended: make(chan struct{})}
 	s.day = time.Now().UTC().Truncate(24 * time.Hour).Add(48*time.Hour + 9*time.Hour)
-	engineEnded := make(chan struct{})
-	go func() {
-		defer close(engineEnded)
-		e.Run(running)
-	}()
+	enginetest.Run(t, e.Run)
 	go func() {
 		defer close(s.ended)
 		h.Run(running)
@@ -71,10 +62,6 @@ func newStreams(t testing.TB, o Options, change ...func(*Source)) *streams {
 	t.Cleanup(func() {
 		stop()
 		<-s.ended
-		<-engineEnded
-		if err := errors.Join(live.Close(), db.Close()); err != nil {
-			t.Error(err)
-		}
 	})
 	return s
 }
