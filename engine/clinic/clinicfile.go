@@ -120,11 +120,11 @@ func (c *FileClinic) row(m *record.Mistakes, settings json.RawMessage) store.Cli
 		Name: c.Name, Timezone: c.Timezone, Locale: c.Locale, Phone: c.Phone, Email: c.Email, Address: c.Address, Website: c.Website, Settings: settings,
 	}
 	if c.Settings != nil {
-		was, err := readSettings(settings)
+		before, err := readSettings(settings)
 		if err == nil {
-			c.Settings.Webhooks = was.Webhooks // they have secrets, so no file has them
+			c.Settings.Webhooks = before.Webhooks // they have secrets, so no file has them
 		}
-		checkSettings(m, c.Settings, &was)
+		checkSettings(m, c.Settings, &before)
 		row.Settings, _ = json.Marshal(c.Settings) // a struct of strings and numbers cannot fail
 	}
 	CheckClinic(m, "clinic.", "clinic.", &row)

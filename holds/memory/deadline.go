@@ -3,7 +3,7 @@ package memory
 import "time"
 
 // deadlines is a heap of holds, the first to lapse on top. It has the deadlines beside the records, so that finding a
-// hold's turn reads no others, and every record knows its turn.
+// hold's place reads no others, and every record knows its place.
 type deadlines []due
 
 type due struct {
@@ -21,7 +21,7 @@ func (d deadlines) next() time.Duration {
 
 func (d *deadlines) push(r *record) {
 	*d = append(*d, due{})
-	d.settle(len(*d)-1, due{r.deadline(), r})
+	d.sift(len(*d)-1, due{r.deadline(), r})
 }
 
 func (d *deadlines) remove(r *record) {
@@ -29,26 +29,26 @@ func (d *deadlines) remove(r *record) {
 	moved := (*d)[last]
 	(*d)[last] = due{}
 	*d = (*d)[:last]
-	if r.turn < last {
-		d.settle(r.turn, moved)
+	if r.place < last {
+		d.sift(r.place, moved)
 	}
 }
 
 // changed puts a record right whose deadline is another now.
-func (d deadlines) changed(r *record) { d.settle(r.turn, due{r.deadline(), r}) }
+func (d deadlines) changed(r *record) { d.sift(r.place, due{r.deadline(), r}) }
 
-// settle finds x its turn, from a vacant one on.
-func (d deadlines) settle(turn int, x due) {
-	for turn > 0 {
-		parent := (turn - 1) / 2
+// sift puts x where it belongs in the heap, moving it up or down from a free place.
+func (d deadlines) sift(place int, x due) {
+	for place > 0 {
+		parent := (place - 1) / 2
 		if d[parent].at <= x.at {
 			break
 		}
-		d.put(turn, d[parent])
-		turn = parent
+		d.put(place, d[parent])
+		place = parent
 	}
 	for {
-		child := 2*turn + 1
+		child := 2*place + 1
 		if child >= len(d) {
 			break
 		}
@@ -58,13 +58,13 @@ func (d deadlines) settle(turn int, x due) {
 		if x.at <= d[child].at {
 			break
 		}
-		d.put(turn, d[child])
-		turn = child
+		d.put(place, d[child])
+		place = child
 	}
-	d.put(turn, x)
+	d.put(place, x)
 }
 
-func (d deadlines) put(turn int, x due) {
-	d[turn] = x
-	x.r.turn = turn
+func (d deadlines) put(place int, x due) {
+	d[place] = x
+	x.r.place = place
 }

@@ -59,7 +59,7 @@ func check(t testing.TB, b *Backend) {
 			if at, ok := b.placeIn(r.ID); !ok || at != r.at || at.shard() != i || at.number() != n {
 				t.Errorf("hold %s lies at %d of shard %d", r.ID, n, i)
 			}
-			if s.deadlines[r.turn] != (due{r.deadline(), r}) || r.turn > 0 && s.deadlines[(r.turn-1)/2].at > r.deadline() {
+			if s.deadlines[r.place] != (due{r.deadline(), r}) || r.place > 0 && s.deadlines[(r.place-1)/2].at > r.deadline() {
 				t.Errorf("hold %s lapses out of turn", r.ID)
 			}
 			if !chained[r] || r.gone.Load() {

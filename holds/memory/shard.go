@@ -37,7 +37,7 @@ type record struct {
 	pinned  time.Duration // until when a pin keeps it; 0 without one
 
 	at    place // in the table; a part of its id
-	turn  int   // in its shard's deadlines
+	place int   // in its shard's deadlines
 	of    *specialist
 	start int64 // of its slot, in Unix seconds
 
@@ -131,7 +131,7 @@ func (s *shard) settle(r *record, now instant) {
 
 // wakeBy sees that the sweeper is awake when r lapses; what lapses before r has seen to it already.
 func (s *shard) wakeBy(r *record) {
-	if r.turn == 0 {
+	if r.place == 0 {
 		s.b.wake.notLater(r.deadline())
 	}
 }

@@ -95,7 +95,7 @@ func limit(n int) int {
 type pool struct {
 	dsn    string
 	idle   chan *conn
-	room   chan struct{} // one for each open connection, and for each that may not be opened any more
+	room   chan struct{} // a token for each connection that is open or was given up: full, and none may be opened
 	closed chan struct{}
 }
 
