@@ -73,13 +73,36 @@ func (bk *Booking) Hold(ctx context.Context, r HoldRequest) (holds.Hold, error) 
 		ttl = time.Duration(t.HoldTTLSeconds) * time.Second
 	}
 	maxLife := time.Duration(t.MaxHoldSeconds) * time.Second
-	h, err := bk.Claim(ctx, t, r.SlotStart, found, holds.Claim{
-		Owner: r.Client.Owner(), TTL: min(ttl, maxLife), MaxLife: maxLife, Quota: t.HoldQuota, Displace: r.Displace,
-	})
-	if err == nil {
-		bk.recent.Put(h.ID, recentOf(&h), now)
+	claim := holds.Claim{Owner: r.Client.Owner(), TTL: min(ttl, maxLife), MaxLife: maxLife, Quota: t.HoldQuota, Displace: r.Displace}
+	for {
+		h, err := bk.Claim(ctx, t, r.SlotStart, found, claim)
+		if err != nil {
+			return holds.Hold{}, err
+		}
+		if !bk.bookedMeanwhile(ctx, t, &h, rules) {
+			bk.recent.Put(h.ID, recentOf(&h), now)
+			return h, nil
+		}
+		bk.Release(ctx, h, holds.ReasonConflict)
+		if found = lose(found, h); len(found) == 0 {
+			return holds.Hold{}, store.ErrSlotTaken
+		}
 	}
-	return h, err
+}
+
+// bookedMeanwhile reports whether what a hold was just granted on was booked after it was found free. A booking keeps its time
+// by a hold of its own until what is taken is known here, so who looks again with the hold in hand cannot miss it.
+func (bk *Booking) bookedMeanwhile(ctx context.Context, t *store.AppointmentType, h *holds.Hold, rules CandidateRules) bool {
+	first, last := availability.Around(t, h.SlotStart, h.SlotStart)
+	taken, err := bk.TakenTime(ctx, []string{h.SpecialistID}, first, last)
+	if err != nil {
+		bk.log.Warn("what is taken could not be looked at again for a hold; the booking does", "error", err)
+		return false
+	}
+	if rules.moving != "" {
+		taken = slices.DeleteFunc(taken, func(k store.Taken) bool { return k.AppointmentID == rules.moving })
+	}
+	return !slices.Contains(availability.FreeSeats(t, h.Span, taken), h.Seat)
 }
 
 func (r *HoldRequest) validate() error {

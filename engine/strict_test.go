@@ -1,0 +1,135 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"holdfast/engine/booking"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// slotCall is one call about one slot of one specialist.
+type slotCall struct {
+	do     string // hold, release, book or cancel
+	client int
+}
+
+// slotState is what a slot is to whoever looks at it between two calls.
+type slotState struct {
+	booked bool
+	holder int // 0: nobody
+}
+
+// strictSlot says which answers a slot may give, one call after the other: true for done, false for refused. Holds do not lapse
+// while a history is made.
+var strictSlot = porcupine.Model{
+	Init: func() any { return slotState{} },
+	Step: func(state, input, output any) (bool, any) {
+		s, c, ok := state.(slotState), input.(slotCall), output.(bool)
+		free := !s.booked && (s.holder == 0 || s.holder == c.client)
+		switch c.do {
+		case "hold":
+			if ok {
+				return free, slotState{holder: c.client}
+			}
+			return !free, s
+		case "book":
+			if ok {
+				return free, slotState{booked: true}
+			}
+			return !free, s
+		case "release":
+			if s.holder == c.client {
+				s.holder = 0
+			}
+			return true, s
+		default: // cancel, of a booking that its caller made
+			return s.booked, slotState{}
+		}
+	},
+	DescribeOperation: func(input, output any) string { return fmt.Sprintf("%+v: %v", input, output) },
+}
+
+// Holds and bookings of one slot, all at once, are answered as if they had come one after the other. In particular no hold is
+// granted on time that was booked before it was asked for.
+func TestASlotIsAnsweredAsIfOneAfterTheOther(t *testing.T) {
+	const clients, calls = 4, 5
+	c := newClinic(t, map[string]int{"ada": 1})
+	histories := 1200
+	if usualBookings < 1000 { // under the race detector
+		histories = 150
+	}
+	for n := range histories {
+		at := c.start.Add(time.Duration(n) * 30 * time.Minute)
+		var mu sync.Mutex
+		var history []porcupine.Operation
+		var all sync.WaitGroup
+		began := time.Now()
+		for id := 1; id <= clients; id++ {
+			rnd := rand.New(rand.NewPCG(uint64(n), uint64(id)))
+			all.Go(func() {
+				for range calls {
+					do := [...]string{"hold", "hold", "book", "release"}[rnd.IntN(4)]
+					ask := func(do string, call func() bool) {
+						from := time.Since(began)
+						ok := call()
+						to := time.Since(began)
+						mu.Lock()
+						defer mu.Unlock()
+						history = append(history, porcupine.Operation{ClientId: id, Input: slotCall{do, id}, Call: int64(from), Output: ok, Return: int64(to)})
+					}
+					var made store.Appointment
+					ask(do, func() bool { return c.callSlot(do, 1000*n+id, at, &made) })
+					if made.ID != "" {
+						ask("cancel", func() bool {
+							_, err := c.Cancel(context.Background(), booking.CancelRequest{ID: made.ID, Actor: "client"})
+							return err == nil
+						})
+					}
+				}
+			})
+		}
+		all.Wait()
+		if result, info := porcupine.CheckOperationsVerbose(strictSlot, history, 10*time.Second); result != porcupine.Ok {
+			_ = info
+			for _, op := range history {
+				t.Logf("%8d to %8d ns: client %d %s", op.Call, op.Return, op.ClientId, strictSlot.DescribeOperation(op.Input, op.Output))
+			}
+			t.Fatalf("history %d of one slot is %s", n, result)
+		}
+	}
+}
+
+// callSlot reports whether a call was done; what else than a refusal comes of it fails the test.
+func (c *testClinic) callSlot(do string, n int, at time.Time, made *store.Appointment) bool {
+	var err error
+	switch do {
+	case "hold":
+		_, err = c.hold(n, "checkup", at, "ada")
+	case "book":
+		r := bookingOf(n, "checkup")
+		r.SlotStart, r.SpecialistID = at, "ada"
+		*made, err = c.book(r)
+	case "release":
+		held, listErr := c.Holds(context.Background(), "ada")
+		err = listErr
+		for _, h := range held {
+			if h.SlotStart.Equal(at) && h.Owner.Is(client(n).Owner()) {
+				_, err = c.ReleaseHold(context.Background(), h.ID, client(n))
+			}
+		}
+	}
+	var held *holds.HeldError
+	if err != nil && !errors.As(err, &held) && !errors.Is(err, store.ErrSlotTaken) {
+		c.t.Errorf("%s: %v", do, err)
+	}
+	return err == nil
+}
