@@ -14,6 +14,9 @@ MAX_BINARY  := 28000000
 # Two packages at a time: more only take turns on two cores, and tests that measure time then see each other.
 PARALLEL    ?= 2
 
+# What is repeated so often to prove a point that the race detector watches a part of it.
+IN_FULL := TestMemoryEqualsTheDatabaseAfterRacingChanges|TestASlotIsAnsweredAsIfOneAfterTheOther
+
 # The program is built without cgo, so that it is static; only the race detector needs it.
 export CGO_ENABLED := 0
 
@@ -22,7 +25,8 @@ export CGO_ENABLED := 0
 test: vet
 	@.ci/tools
 	@if command -v gcc >/dev/null 2>&1 || command -v cc >/dev/null 2>&1; then \
-	  echo 'go test -race ./...'; CGO_ENABLED=1 go test -race -timeout 25m -p $(PARALLEL) ./...; \
+	  echo 'go test -race ./...'; CGO_ENABLED=1 go test -race -timeout 25m -p $(PARALLEL) ./... && \
+	  echo 'go test -run ... ./engine   in full, without the race detector' && go test -run '$(IN_FULL)' -timeout 10m ./engine; \
 	else \
 	  echo '!!! SKIPPED: the race detector. It needs a C compiler, and there is none.'; \
 	  go test -timeout 25m -p $(PARALLEL) ./...; \

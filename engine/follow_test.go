@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"holdfast/engine/booking"
+	"holdfast/engine/enginetest"
 	"holdfast/engine/record"
 	"holdfast/holds"
 	"holdfast/store"
@@ -23,7 +24,11 @@ import (
 // Announcing changes from their callers, in whatever order they wake up, failed here at nearly every seed.
 func TestMemoryEqualsTheDatabaseAfterRacingChanges(t *testing.T) {
 	const atOnce = 50 // seeds to one clinic, each on a day of its own
-	for first := uint64(0); first < 1000; first += atOnce {
+	seeds := uint64(1000)
+	if enginetest.RaceDetector {
+		seeds = 200
+	}
+	for first := uint64(0); first < seeds; first += atOnce {
 		e, specialists := bookedClinic(t, 2, 0)
 		for seed := first; seed < first+atOnce; seed++ {
 			day := record.Now().Truncate(24*time.Hour).AddDate(0, 0, int(2+seed-first))

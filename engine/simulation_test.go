@@ -12,6 +12,7 @@ import (
 
 	"holdfast/engine/agent"
 	"holdfast/engine/booking"
+	"holdfast/engine/enginetest"
 	"holdfast/engine/upstream"
 	"holdfast/engine/upstream/upstreamtest"
 	"holdfast/store"
@@ -19,9 +20,17 @@ import (
 
 // The full proof is a hundred thousand, which takes ten minutes: go test ./engine -run TestSimulation -bookings 100000 -timeout 1h
 var (
-	simulatedBookings = flag.Int("bookings", usualBookings, "how many bookings TestSimulation makes")
+	simulatedBookings = flag.Int("bookings", usualBookings(), "how many bookings TestSimulation makes")
 	simulationSeed    = flag.Uint64("seed", 1, "what TestSimulation draws its chances from")
 )
+
+// usualBookings is as many as TestSimulation gets through in about fifteen seconds.
+func usualBookings() int {
+	if enginetest.RaceDetector {
+		return 240
+	}
+	return 4000
+}
 
 // One upstream appointment, never two: agents book all day, one fifth of the writes has an unknown outcome of every sort,
 // the upstream takes five a minute and refuses the rest, look-ups fail too, bookings are moved and cancelled, and the

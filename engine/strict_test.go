@@ -12,6 +12,7 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"holdfast/engine/booking"
+	"holdfast/engine/enginetest"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -64,7 +65,7 @@ func TestASlotIsAnsweredAsIfOneAfterTheOther(t *testing.T) {
 	const clients, calls = 4, 5
 	c := newClinic(t, map[string]int{"ada": 1})
 	histories := 1200
-	if usualBookings < 1000 { // under the race detector
+	if enginetest.RaceDetector {
 		histories = 150
 	}
 	for n := range histories {

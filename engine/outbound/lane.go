@@ -252,19 +252,24 @@ func (out *Outbound) giveUpLate(ctx context.Context, l *lane) error {
 	}
 }
 
-// pruneQueue forgets operations that were delivered long ago, and the oldest where they have become very many.
+// pruneQueue forgets operations that were delivered long ago, once an hour, and the oldest where they have become very many,
+// at once: looking whether they have costs no write.
 func (out *Outbound) pruneQueue(ctx context.Context) {
+	var pruned time.Time
 	upkeep.Every(ctx, time.Minute, func(now time.Time) {
-		for more := true; more; {
+		for {
 			before, surplus, err := out.surplus(ctx, now.Add(-out.Options.Keep))
-			pruned := 0
-			if err == nil {
-				pruned, err = out.Queue.Prune(ctx, before)
+			n := 0
+			if err == nil && (surplus || now.Sub(pruned) >= time.Hour) {
+				n, err = out.Queue.Prune(ctx, before)
+				pruned = now
 			}
 			if err != nil && ctx.Err() == nil {
 				out.log.Warn("delivered operations were not forgotten; the next try is in a minute", "error", err)
 			}
-			more = surplus && pruned > 0 && err == nil
+			if !surplus || n == 0 || err != nil {
+				return
+			}
 		}
 	})
 }
