@@ -7,8 +7,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"holdfast/engine/availability"
 	"holdfast/engine/presence"
@@ -241,40 +239,6 @@ func TestPaymentKeepsTheLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.wantLoads(map[string]int{"ada": 0, "bea": 0})
-}
-
-func TestAnUnansweredRequestLapses(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newOnCall(t, presence.Options{}, "ada")
-		c.online("ada")
-		events := c.events(holds.EventSession)
-		lost, answered := c.request(1), c.request(2)
-		time.Sleep(presence.SessionRequestTTL - time.Millisecond)
-		c.mustAccept(answered.ID, "ada")
-		time.Sleep(time.Millisecond)
-		_, err := c.AcceptSession(t.Context(), lost.ID, "ada") // whether or not it was swept yet
-		wantRefusal(t, "at its end", err, presence.ReasonEnded)
-		time.Sleep(1100 * time.Millisecond)
-		synctest.Wait()
-		if s, err := c.Session(t.Context(), lost.ID); err != nil || s.Status != store.SessionExpired || s.EndedAt.IsZero() {
-			t.Errorf("unanswered: got %+v, %v; want expired", s, err)
-		}
-		if s, err := c.Session(t.Context(), answered.ID); err != nil || s.Status != store.SessionActive {
-			t.Errorf("answered in time: got %+v, %v; want active", s, err)
-		}
-		told := 0
-		for _, ev := range events() {
-			if ev.SessionID == lost.ID && ev.Reason == "expired" {
-				told++
-			}
-		}
-		if told != 1 {
-			t.Errorf("the streams were told %d times that the request expired, want once", told)
-		}
-		if again := c.request(1); again.ID == lost.ID {
-			t.Error("asking again got the expired request")
-		}
-	})
 }
 
 func TestCancelIsForItsOwnClient(t *testing.T) {

@@ -37,7 +37,8 @@ type SessionFilter struct {
 	Statuses     []SessionStatus
 	SpecialistID string
 	Owner        string
-	Limit        int // 1..500; 0 means 100
+	QuietSince   time.Time // not updated after this instant; zero: any
+	Limit        int       // 1..500; 0 means 100
 }
 
 // SessionReader asks for sessions.

@@ -8,24 +8,37 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"holdfast/engine/record"
 )
 
 // Settings are what the owner of a clinic chooses. The zero value is a clinic that has chosen nothing.
 type Settings struct {
-	RequiredFields    []string `json:"requiredFields,omitempty"`    // of the patient besides the name: email, phone, contact, birthDate
-	ChangeCutoffHours int      `json:"changeCutoffHours,omitempty"` // patients change and cancel online until so long before the start
-	Accent            string   `json:"accent,omitempty"`            // one of the page's tested hues
-	Logo              string   `json:"logo,omitempty"`              // a PNG as a data: URL, at most 100 KB
-	EmbedOrigins      []string `json:"embedOrigins,omitempty"`      // sites that may frame the booking page; none: embedding is off
-	RequirePing       *bool    `json:"requirePing,omitempty"`       // specialists who are online must send heartbeats; default true
-	StaleAfterSeconds int      `json:"staleAfterSeconds,omitempty"` // how old a heartbeat may be; 0: as the server was started
-	ReminderHours     int      `json:"reminderHours,omitempty"`     // patients are reminded by mail so long before the start; 0: never
+	RequiredFields     []string `json:"requiredFields,omitempty"`     // of the patient besides the name: email, phone, contact, birthDate
+	ChangeCutoffHours  int      `json:"changeCutoffHours,omitempty"`  // patients change and cancel online until so long before the start
+	Accent             string   `json:"accent,omitempty"`             // one of the page's tested hues
+	Logo               string   `json:"logo,omitempty"`               // a PNG as a data: URL, at most 100 KB
+	EmbedOrigins       []string `json:"embedOrigins,omitempty"`       // sites that may frame the booking page; none: embedding is off
+	RequirePing        *bool    `json:"requirePing,omitempty"`        // specialists who are online must send heartbeats; default true
+	StaleAfterSeconds  int      `json:"staleAfterSeconds,omitempty"`  // how old a heartbeat may be; 0: as the server was started
+	SessionIdleMinutes int      `json:"sessionIdleMinutes,omitempty"` // an accepted session without a sign of life expires so long after the last; 0: DefaultSessionIdle
+	ReminderHours      int      `json:"reminderHours,omitempty"`      // patients are reminded by mail so long before the start; 0: never
 
 	AgentTexts AgentTexts `json:"agentTexts,omitzero"` // what voice and chat agents say
 
 	Webhooks []WebhookEndpoint `json:"webhooks,omitempty"`
+}
+
+// DefaultSessionIdle is how long an accepted session may go without a sign of life where the clinic has not said.
+const DefaultSessionIdle = 4 * time.Hour
+
+// SessionIdle is how long an accepted session may go without a sign of life.
+func (s Settings) SessionIdle() time.Duration {
+	if s.SessionIdleMinutes == 0 {
+		return DefaultSessionIdle
+	}
+	return time.Duration(s.SessionIdleMinutes) * time.Minute
 }
 
 // Settings returns the clinic's settings as they are now. The lists in it must not be changed.
@@ -56,6 +69,9 @@ func checkSettings(m *record.Mistakes, s, before *Settings) {
 	}
 	if s.StaleAfterSeconds != 0 && (s.StaleAfterSeconds < 5 || s.StaleAfterSeconds > 3600) {
 		m.Add("staleAfterSeconds", "must be 5 to 3600 seconds")
+	}
+	if s.SessionIdleMinutes != 0 && (s.SessionIdleMinutes < 5 || s.SessionIdleMinutes > 7*24*60) {
+		m.Add("sessionIdleMinutes", "must be 5 to %d minutes, or 0 for the default of %d", 7*24*60, DefaultSessionIdle/time.Minute)
 	}
 	if s.ReminderHours < 0 || s.ReminderHours > 24*14 {
 		m.Add("reminderHours", "must be 0 (never) to %d hours", 24*14)

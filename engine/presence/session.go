@@ -77,7 +77,7 @@ func (pr *Presence) Sessions(ctx context.Context, f store.SessionFilter) ([]stor
 
 // AcceptSession gives a request to the first specialist who asks; the others get *NotBookableError. The capacity is
 // decided in the transaction; the live counter is a hint that reconciliation heals. A repeat by the same specialist is
-// answered with the session again. store.ErrNotFound.
+// answered with the session again, and is a sign of life of it. store.ErrNotFound.
 func (pr *Presence) AcceptSession(ctx context.Context, id, specialistID string) (store.Session, error) {
 	p, err := pr.onlineSpecialist(ctx, specialistID)
 	if err != nil {
@@ -86,7 +86,7 @@ func (pr *Presence) AcceptSession(ctx context.Context, id, specialistID string) 
 	return pr.changeSession(ctx, id, func(tx store.Tx, s *store.Session, now time.Time) (bool, error) {
 		switch {
 		case counts(s) && s.SpecialistID == specialistID:
-			return false, nil
+			return signOfLife(s, now), nil
 		case counts(s):
 			return false, &availability.NotBookableError{Reason: ReasonAccepted}
 		case s.Status != store.SessionRequested || !now.Before(s.ExpiresAt):
@@ -143,20 +143,21 @@ func (pr *Presence) RerouteSession(ctx context.Context, id, specialistID string)
 	})
 }
 
-// SetSessionPayment says whether a session waits for its payment. It keeps its place in the specialist's load.
+// SetSessionPayment says whether a session waits for its payment. It keeps its place in the specialist's load. To say it
+// again is a sign of life.
 // store.ErrNotFound, *NotBookableError.
 func (pr *Presence) SetSessionPayment(ctx context.Context, id string, pending bool) (store.Session, error) {
 	to := store.SessionActive
 	if pending {
 		to = store.SessionPendingPayment
 	}
-	return pr.changeSession(ctx, id, func(_ store.Tx, s *store.Session, _ time.Time) (bool, error) {
+	return pr.changeSession(ctx, id, func(_ store.Tx, s *store.Session, now time.Time) (bool, error) {
 		if err := inProgress(s); err != nil {
 			return false, err
 		}
 		changed := s.Status != to
 		s.Status = to
-		return changed, nil
+		return changed || signOfLife(s, now), nil
 	})
 }
 
@@ -178,65 +179,6 @@ func (pr *Presence) CancelSession(ctx context.Context, id string, client holds.C
 		s.Status, s.EndedAt = store.SessionCancelled, now
 		return true, nil
 	})
-}
-
-// ExpireSessions ends the requests that nobody accepted in time. It wakes for the next of them and when one is made
-// here, and looks once a minute for those that another server has left; a server without sessions leaves the database
-// alone.
-func (pr *Presence) ExpireSessions(ctx context.Context) {
-	const patience = time.Minute
-	next := time.NewTimer(0)
-	defer next.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-pr.requested:
-		case <-next.C:
-		}
-		due, err := pr.endUnanswered(ctx)
-		wait := min(due.Sub(record.Now()), patience)
-		switch {
-		case err != nil && ctx.Err() == nil:
-			pr.log.Warn("unanswered requests were not ended; the next try is in a second", "error", err)
-			wait = time.Second
-		case due.IsZero():
-			wait = patience
-		}
-		next.Reset(max(0, wait))
-	}
-}
-
-// endUnanswered ends the requests whose time has come, and returns when that of the next one comes; zero if there is none.
-func (pr *Presence) endUnanswered(ctx context.Context) (due time.Time, err error) {
-	const most = 500
-	waiting, err := pr.store.Sessions(ctx, store.SessionFilter{Statuses: []store.SessionStatus{store.SessionRequested}, Limit: most})
-	if err != nil {
-		return due, err
-	}
-	now := record.Now()
-	if len(waiting) == most {
-		due = now // there are more
-	}
-	for _, w := range waiting {
-		if now.Before(w.ExpiresAt) {
-			if due.IsZero() || w.ExpiresAt.Before(due) {
-				due = w.ExpiresAt
-			}
-			continue
-		}
-		_, err = pr.changeSession(ctx, w.ID, func(_ store.Tx, s *store.Session, now time.Time) (bool, error) {
-			if s.Status != store.SessionRequested || now.Before(s.ExpiresAt) {
-				return false, nil
-			}
-			s.Status, s.EndedAt = store.SessionExpired, now
-			return true, nil
-		})
-		if err != nil {
-			return due, err
-		}
-	}
-	return due, nil
 }
 
 func (pr *Presence) onlineSpecialist(ctx context.Context, id string) (store.Specialist, error) {

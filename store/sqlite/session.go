@@ -38,6 +38,9 @@ func (r reads) Sessions(ctx context.Context, f store.SessionFilter) ([]store.Ses
 	if f.Owner != "" {
 		where.and("client_id = ? AND client_id <> ''", f.Owner) // the second half lets the partial index be used
 	}
+	if !f.QuietSince.IsZero() {
+		where.and("updated_at <= ?", f.QuietSince)
+	}
 	return list(ctx, r, scanSession,
 		`SELECT `+sessionColumns+` FROM sessions `+where.sql()+` ORDER BY requested_at, id LIMIT ?`,
 		append(where.args, limit(f.Limit))...)

@@ -72,6 +72,7 @@ func testSession(t *testing.T, h Harness) {
 			"of a specialist":   {store.SessionFilter{SpecialistID: "ada"}, []string{"s5", "s4", "s3"}},
 			"of a client":       {store.SessionFilter{Owner: "client-of-session-s2"}, []string{"s2"}},
 			"of two states":     {store.SessionFilter{Statuses: []store.SessionStatus{store.SessionActive, store.SessionRequested}}, []string{"s5", "s2", "s1"}},
+			"quiet for so long": {store.SessionFilter{QuietSince: monday.Add(2 * time.Minute)}, []string{"s5", "s4", "s3"}},
 			"limited":           {store.SessionFilter{Limit: 2}, []string{"s5", "s4"}},
 		} {
 			list, err := s.Sessions(t.Context(), test.filter)

@@ -1,0 +1,124 @@
+package engine_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine/clinic"
+	"holdfast/engine/presence"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+func TestAnUnansweredRequestLapses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newOnCall(t, presence.Options{}, "ada")
+		c.online("ada")
+		events := c.events(holds.EventSession)
+		lost, answered := c.request(1), c.request(2)
+		time.Sleep(presence.SessionRequestTTL - time.Millisecond)
+		c.mustAccept(answered.ID, "ada")
+		time.Sleep(time.Millisecond)
+		_, err := c.AcceptSession(t.Context(), lost.ID, "ada") // whether or not it was swept yet
+		wantRefusal(t, "at its end", err, presence.ReasonEnded)
+		time.Sleep(1100 * time.Millisecond)
+		synctest.Wait()
+		if s, err := c.Session(t.Context(), lost.ID); err != nil || s.Status != store.SessionExpired || s.EndedAt.IsZero() {
+			t.Errorf("unanswered: got %+v, %v; want expired", s, err)
+		}
+		if s, err := c.Session(t.Context(), answered.ID); err != nil || s.Status != store.SessionActive {
+			t.Errorf("answered in time: got %+v, %v; want active", s, err)
+		}
+		told := 0
+		for _, ev := range events() {
+			if ev.SessionID == lost.ID && ev.Reason == "expired" {
+				told++
+			}
+		}
+		if told != 1 {
+			t.Errorf("the streams were told %d times that the request expired, want once", told)
+		}
+		if again := c.request(1); again.ID == lost.ID {
+			t.Error("asking again got the expired request")
+		}
+	})
+}
+
+// TestASessionThatNobodyEndsExpires: its place is free again, the streams are told, and what is said of it meanwhile counts.
+func TestASessionThatNobodyEndsExpires(t *testing.T) {
+	for name, c := range map[string]struct {
+		settings int // minutes; 0: the default
+		pending  bool
+		life     func(c *onCall, id string) error // a sign of life, half-way
+		want     time.Duration                    // from being accepted
+	}{
+		"accepted":                            {want: 4 * time.Hour},
+		"with its payment pending":            {pending: true, want: 4 * time.Hour},
+		"after as long as the clinic says":    {settings: 30, want: 30 * time.Minute},
+		"accepted once more by the same":      {life: func(c *onCall, id string) error { _, err := c.AcceptSession(c.t.Context(), id, "ada"); return err }, want: 6 * time.Hour},
+		"with its payment asked for again":    {pending: true, life: func(c *onCall, id string) error { _, err := c.SetSessionPayment(c.t.Context(), id, true); return err }, want: 6 * time.Hour},
+		"looked at, which is no sign of life": {life: func(c *onCall, id string) error { _, err := c.Session(c.t.Context(), id); return err }, want: 4 * time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				o := newOnCall(t, presence.Options{}, "ada")
+				ping := false
+				o.settings(func(s *clinic.Settings) { s.RequirePing, s.SessionIdleMinutes = &ping, c.settings })
+				o.online("ada")
+				events := o.events(holds.EventSession)
+				s := o.request(1)
+				accepted := o.mustAccept(s.ID, "ada").AcceptedAt
+				if c.pending {
+					if _, err := o.SetSessionPayment(t.Context(), s.ID, true); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if c.life != nil {
+					time.Sleep(2 * time.Hour)
+					if err := c.life(o, s.ID); err != nil {
+						t.Fatal(err)
+					}
+				}
+				time.Sleep(time.Until(accepted.Add(c.want)) - time.Second)
+				if now, err := o.Session(t.Context(), s.ID); err != nil || now.Status == store.SessionExpired {
+					t.Errorf("a second before %v: got %s, %v", c.want, now.Status, err)
+				}
+				o.wantLoads(map[string]int{"ada": 1})
+				time.Sleep(time.Minute + 2*time.Second)
+				if now, err := o.Session(t.Context(), s.ID); err != nil || now.Status != store.SessionExpired || now.EndedAt.IsZero() || now.SpecialistID != "ada" {
+					t.Errorf("a minute after %v: got %+v, %v; want expired", c.want, now, err)
+				}
+				o.wantLoads(map[string]int{"ada": 0})
+				told := 0
+				for _, e := range events() {
+					if e.SessionID == s.ID && e.Reason == "expired" && e.SpecialistID == "ada" {
+						told++
+					}
+				}
+				if told != 1 {
+					t.Errorf("the streams were told %d times that it expired, want once", told)
+				}
+				_, err := o.EndSession(t.Context(), s.ID, "late")
+				wantRefusal(t, "ending it afterwards", err, presence.ReasonEnded)
+			})
+		})
+	}
+}
+
+// TestAFloodOfRequestsIsNotAskedForInCircles: as many as are read at once, none of them due, wait for the first to lapse.
+func TestAFloodOfRequestsIsNotAskedForInCircles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newOnCall(t, presence.Options{}, "ada")
+		for i := range 501 {
+			c.request(i)
+		}
+		synctest.Wait() // never comes while a loop asks again and again
+		time.Sleep(presence.SessionRequestTTL + 2*time.Second)
+		synctest.Wait()
+		left, err := c.Sessions(t.Context(), store.SessionFilter{Statuses: []store.SessionStatus{store.SessionRequested}})
+		if err != nil || len(left) != 0 {
+			t.Errorf("got %d that still wait, %v; want none", len(left), err)
+		}
+	})
+}
