@@ -167,7 +167,7 @@ func (c *onCall) wantOnline(want ...string) {
 		live = append(live, p.SpecialistID)
 	}
 	for _, m := range mirrors {
-		if m.Online {
+		if m.Online && !m.Deactivated {
 			mirrored = append(mirrored, m.SpecialistID)
 		}
 	}
@@ -395,6 +395,73 @@ func TestWhoIsSwitchedOnAgainCanComeBack(t *testing.T) {
 	p, err := c.SpecialistPresence(t.Context(), "ada")
 	if err != nil || p.Deactivated {
 		t.Errorf("got %+v, %v", p, err)
+	}
+}
+
+// TestSwitchingOnRestoresWhatSwitchingOffTook, a restart in between or not; who went offline meanwhile stays so.
+func TestSwitchingOnRestoresWhatSwitchingOffTook(t *testing.T) {
+	for name, test := range map[string]struct {
+		meanwhile func(c *onCall) *onCall
+		want      string   // the next that the streams are told
+		log       []string // the newest first
+		online    time.Duration
+	}{
+		"after a week":           {func(c *onCall) *onCall { time.Sleep(7 * 24 * time.Hour); return c }, "ada activated, ada online", []string{"online", "activated", "deactivated", "online"}, 2 * time.Minute},
+		"after a restart":        {func(c *onCall) *onCall { c.stop(); return startOnCall(c.t, c.store, presence.Options{}) }, "ada activated, ada online", []string{"online", "activated", "deactivated", "online"}, 2 * time.Minute},
+		"after a reconciliation": {func(c *onCall) *onCall { time.Sleep(6 * time.Minute); return c }, "ada activated, ada online", []string{"online", "activated", "deactivated", "online"}, 2 * time.Minute},
+		"after going offline": {func(c *onCall) *onCall {
+			if _, err := c.GoOffline(c.t.Context(), "ada"); err != nil {
+				c.t.Fatal(err)
+			}
+			return c
+		}, "ada activated", []string{"activated", "offline", "deactivated", "online"}, time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newOnCall(t, presence.Options{}, "ada")
+				c.online("ada")
+				active := func(on bool) {
+					t.Helper()
+					if _, err := c.UpdateSpecialist(t.Context(), "system", "ada", func(p *store.Specialist) { p.Active = on }); err != nil {
+						t.Fatal(err)
+					}
+				}
+				began := time.Now()
+				time.Sleep(time.Minute)
+				active(false)
+				c.wantOnline()
+				c = test.meanwhile(c)
+				c.wantOnline()
+				events := c.events(holds.EventPresence)
+				active(true)
+				if got := strings.Join(said(events()), ", "); got != test.want {
+					t.Errorf("the streams were told %q, want %q", got, test.want)
+				}
+				if strings.HasSuffix(test.want, "online") {
+					c.wantOnline("ada")
+					c.beating(time.Minute, "ada")
+					c.wantOnline("ada")
+				} else {
+					c.wantOnline()
+				}
+				var log []string
+				lines, _ := c.store.PresenceLog(t.Context(), "ada", 10)
+				for _, l := range lines {
+					log = append(log, l.Change)
+				}
+				if !slices.Equal(log, test.log) {
+					t.Errorf("the log says %q, want %q", log, test.log)
+				}
+				h, err := c.PresenceHistory(t.Context(), "ada", began.AddDate(0, 0, -1), time.Now().AddDate(0, 0, 1))
+				var online time.Duration
+				for _, d := range h.Days {
+					online += d.Online
+				}
+				if err != nil || online.Round(time.Second) != test.online {
+					t.Errorf("online for %v, %v; want %v", online, err, test.online)
+				}
+			})
+		})
 	}
 }
 

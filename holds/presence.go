@@ -8,7 +8,7 @@ import (
 // Present is the presence of one specialist.
 type Present struct {
 	SpecialistID string
-	Online       bool
+	Online       bool // can be reached; false while Deactivated, in every answer
 	Deactivated  bool
 	HeartbeatAt  time.Time // last one; zero if never
 	Load         int       // sessions in progress; never negative
@@ -22,18 +22,20 @@ type Presence interface {
 	// change. ErrDeactivated.
 	Online(ctx context.Context, specialistID string, max int) (changed bool, err error)
 
-	// Offline marks the specialist offline and reports whether that is a change. The load stays.
+	// Offline marks the specialist offline and reports whether that is a change. The load stays. For somebody who is
+	// deactivated it is none, but Activate does not bring them back online then.
 	Offline(ctx context.Context, specialistID string) (changed bool, err error)
 
-	// Deactivate takes the specialist offline and refuses Online and Beat until Activate. Both are idempotent and
-	// report whether they changed anything.
+	// Deactivate hides the specialist from every answer and refuses Online and Beat until Activate, which restores what it
+	// took: online and deactivated are two sets, and who can be reached is in the first and not in the second. Whoever is
+	// online again has a heartbeat of now. Both are idempotent and report whether they changed anything.
 	Deactivate(ctx context.Context, specialistID string) (changed bool, err error)
 	Activate(ctx context.Context, specialistID string) (changed bool, err error)
 
 	// Beat renews the heartbeat. ErrOffline, ErrDeactivated. It never touches the database.
 	Beat(ctx context.Context, specialistID string) error
 
-	// SetMax changes the capacity of a specialist who is online.
+	// SetMax changes the capacity of a specialist who is online, deactivated or not.
 	SetMax(ctx context.Context, specialistID string, max int) error
 
 	// Load adds delta to the number of sessions in progress and returns the new number, which is never below 0.
@@ -49,13 +51,13 @@ type Presence interface {
 	// heartbeat younger than it; by load, then id; at most limit (0 = all).
 	Available(ctx context.Context, staleAfter time.Duration, limit int) ([]Present, error)
 
-	// Everyone lists all who are online, by id.
+	// Everyone lists all who are online and not deactivated, by id.
 	Everyone(ctx context.Context) ([]Present, error)
 
 	// Count says how many Available would list, without listing them.
 	Count(ctx context.Context, staleAfter time.Duration) (int, error)
 
 	// Seed adds what the durable mirror remembers. It never moves an existing heartbeat and never takes anybody
-	// offline who is online here.
+	// offline who is online here. Here alone, a Present may be Online and Deactivated: Activate brings them back.
 	Seed(ctx context.Context, all []Present) error
 }

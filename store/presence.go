@@ -9,7 +9,7 @@ import (
 // what it is seeded from after a restart.
 type PresenceMirror struct {
 	SpecialistID    string
-	Online          bool
+	Online          bool // stays while Deactivated, so that being activated restores it
 	Deactivated     bool
 	LastOnlineAt    time.Time
 	LastOfflineAt   time.Time

@@ -19,6 +19,7 @@ import (
 	"hash/fnv"
 	"io"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -134,7 +135,8 @@ func (pr *Presence) GoOnline(ctx context.Context, specialistID string) (Status, 
 	changed, err := pr.holds.Online(ctx, specialistID, p.MaxSessions)
 	if errors.Is(err, holds.ErrDeactivated) { // the live copy has missed the activation
 		if _, err = pr.holds.Activate(ctx, specialistID); err == nil {
-			changed, err = pr.holds.Online(ctx, specialistID, p.MaxSessions)
+			_, err = pr.holds.Online(ctx, specialistID, p.MaxSessions)
+			changed = true
 		}
 	}
 	if err != nil {
@@ -313,8 +315,9 @@ func (pr *Presence) publishPresence(ctx context.Context, specialistID, change st
 	pr.clinic.Publish(ctx, holds.Event{Kind: holds.EventPresence, Span: holds.Span{SpecialistID: specialistID}, Reason: holds.Reason(change)})
 }
 
-// FollowActive keeps presence in step when a specialist is switched off or on, or archived: who is switched off is taken
-// offline. What fails here reconciliation does later.
+// FollowActive keeps presence in step when a specialist is switched off or on, or archived: who is switched off is no longer
+// there for anybody, and who is switched on again is online if they were before, with a whole stale period to be heard of.
+// What fails here reconciliation does later.
 func (pr *Presence) FollowActive(ctx context.Context, p store.Specialist) {
 	defer pr.presence.turns.take(p.ID)()
 	defer pr.presence.beacon.drop() // the switch or the maximum may have changed
@@ -337,15 +340,49 @@ func (pr *Presence) setActive(ctx context.Context, p store.Specialist) error {
 		return err
 	}
 	pr.presence.beacon.drop()
+	changes, err := pr.mirrorActive(ctx, p)
+	pr.publishPresence(ctx, p.ID, change)
+	if slices.Contains(changes, "online") {
+		pr.publishPresence(ctx, p.ID, "online")
+	}
+	return err
+}
+
+// mirrorActive writes the switch of a specialist to the mirror and its lines in the log, and returns what changed. That the
+// specialist was online stays in the mirror while they are switched off, so that switching on restores it.
+func (pr *Presence) mirrorActive(ctx context.Context, p store.Specialist) (changes []string, err error) {
 	now := record.Now()
-	_, err = pr.changePresence(ctx, p.ID, change, now, func(m *store.PresenceMirror) bool {
-		differs := m.Deactivated != !p.Active || m.Online && !p.Active
-		if m.Online && !p.Active {
-			m.Online, m.LastOfflineAt = false, now
+	err = pr.store.Write(ctx, func(tx store.Tx) error {
+		mirrors, err := tx.PresenceMirrors(ctx)
+		if err != nil {
+			return err
+		}
+		m := mirrorOf(mirrors, p.ID)
+		if changes = nil; m.Deactivated == !p.Active {
+			return nil
 		}
 		m.Deactivated = !p.Active
-		return differs
+		switch {
+		case m.Deactivated:
+			changes = []string{"deactivated"}
+			if m.Online {
+				m.LastOfflineAt = now
+			}
+		case m.Online:
+			changes = []string{"activated", "online"}
+			m.LastOnlineAt, m.LastHeartbeatAt = now, now
+		default:
+			changes = []string{"activated"}
+		}
+		if err := tx.PutPresence(ctx, m); err != nil {
+			return err
+		}
+		for _, change := range changes {
+			if err := tx.AppendPresence(ctx, store.PresenceChange{At: now, SpecialistID: p.ID, Change: change}); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
-	pr.publishPresence(ctx, p.ID, change)
-	return err
+	return changes, err
 }

@@ -91,7 +91,7 @@ func (pr *Presence) SeedPresence(ctx context.Context) error {
 			heard = now
 		}
 		all = append(all, holds.Present{
-			SpecialistID: p.ID, Online: m.Online && p.Active, Deactivated: !p.Active, HeartbeatAt: heard,
+			SpecialistID: p.ID, Online: m.Online, Deactivated: !p.Active, HeartbeatAt: heard,
 			Load: loads[p.ID], Max: p.MaxSessions,
 		})
 	}
@@ -166,7 +166,7 @@ func (pr *Presence) reconcilePresence(ctx context.Context) error {
 		return err
 	}
 	for i := range before {
-		if id := before[i].SpecialistID; !mirrorOf(mirrors, id).Online || !pr.isActive(id) {
+		if id := before[i].SpecialistID; !mirrorOf(mirrors, id).Online || !pr.isKnown(id) {
 			if err := pr.healOnline(ctx, id); err != nil {
 				return err
 			}
@@ -184,16 +184,17 @@ func (pr *Presence) reconcilePresence(ctx context.Context) error {
 	return pr.tellMissing(ctx, before)
 }
 
-func (pr *Presence) isActive(specialistID string) bool {
-	p, err := pr.clinic.Specialist(specialistID)
-	return err == nil && p.Active
+func (pr *Presence) isKnown(specialistID string) bool {
+	_, err := pr.clinic.Specialist(specialistID)
+	return err == nil
 }
 
-// healOnline takes one specialist offline who should not be online, if that is still so in the specialist's turn.
+// healOnline takes one specialist offline who should not be online, if that is still so in the specialist's turn. Who is
+// switched off stays in the set of those online, for when they are switched on again.
 func (pr *Presence) healOnline(ctx context.Context, specialistID string) error {
 	defer pr.presence.turns.take(specialistID)()
 	mirrors, err := pr.store.PresenceMirrors(ctx)
-	if err != nil || mirrorOf(mirrors, specialistID).Online && pr.isActive(specialistID) {
+	if err != nil || mirrorOf(mirrors, specialistID).Online && pr.isKnown(specialistID) {
 		return err
 	}
 	_, err = pr.takeOffline(ctx, specialistID, "offline")

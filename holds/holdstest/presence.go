@@ -32,7 +32,7 @@ func (h Harness) presence(t *testing.T) {
 			p.Errorf("got %+v, want %+v", got, want)
 		}
 	})
-	h.prove(t, "who is deactivated goes offline and stays so until activated", func(p *proof) {
+	h.prove(t, "who is deactivated is seen nowhere until activated, which restores what it took", func(p *proof) {
 		p.changed(true)(p.Online(p.ctx, "ada", 1))
 		p.changed(true)(p.Deactivate(p.ctx, "ada"))
 		p.changed(false)(p.Deactivate(p.ctx, "ada"))
@@ -42,10 +42,37 @@ func (h Harness) presence(t *testing.T) {
 		_, err := p.Online(p.ctx, "ada", 1)
 		p.is(err, holds.ErrDeactivated)
 		p.is(p.Beat(p.ctx, "ada"), holds.ErrDeactivated)
+		p.no(p.SetMax(p.ctx, "ada", 4))
+		p.loads("ada", 1, 1)
+		p.everyone("")
+		p.available(0, "")
+		p.pass(p.seconds(6))
+		before := time.Now()
 		p.changed(true)(p.Activate(p.ctx, "ada"))
 		p.changed(false)(p.Activate(p.ctx, "ada"))
 		p.changed(false)(p.Activate(p.ctx, "bob"))
-		p.is(p.Beat(p.ctx, "ada"), holds.ErrOffline)
+		got := p.one("ada")
+		if !got.Online || got.Deactivated || got.Max != 4 || got.Load != 1 {
+			p.Errorf("got %+v, want ada online again with a load of 1 in 4", got)
+		}
+		p.near("HeartbeatAt", got.HeartbeatAt, before)
+		p.everyone("ada")
+		p.available(p.seconds(5), "ada")
+		p.changed(false)(p.Online(p.ctx, "ada", 1))
+		p.no(p.Beat(p.ctx, "ada"))
+	})
+	h.prove(t, "who goes offline while deactivated, or was offline, stays so when activated", func(p *proof) {
+		p.changed(true)(p.Online(p.ctx, "ada", 1))
+		for _, id := range []string{"ada", "bob"} {
+			p.changed(true)(p.Deactivate(p.ctx, id))
+			p.changed(false)(p.Offline(p.ctx, id))
+			p.changed(true)(p.Activate(p.ctx, id))
+			p.is(p.Beat(p.ctx, id), holds.ErrOffline)
+			if p.one(id).Online {
+				p.Errorf("%s is online", id)
+			}
+		}
+		p.everyone("")
 		p.changed(true)(p.Online(p.ctx, "ada", 1))
 	})
 	h.prove(t, "a heartbeat counts from when it came, and only of who is online", func(p *proof) {
@@ -128,6 +155,7 @@ func (h Harness) presence(t *testing.T) {
 			{SpecialistID: "cora", Online: true, HeartbeatAt: old, Max: 3, Load: 2},
 			{SpecialistID: "dan", Deactivated: true},
 			{SpecialistID: "eve"},
+			{SpecialistID: "fay", Online: true, Deactivated: true, HeartbeatAt: old, Max: 5},
 		}))
 		p.near("ada's heartbeat", p.one("ada").HeartbeatAt, now)
 		p.near("cora's heartbeat", p.one("cora").HeartbeatAt, old)
@@ -143,6 +171,11 @@ func (h Harness) presence(t *testing.T) {
 		p.is(err, holds.ErrDeactivated)
 		p.no(p.Seed(p.ctx, []holds.Present{{SpecialistID: "ada", Deactivated: true}}))
 		p.everyone("ada cora")
+		p.changed(true)(p.Activate(p.ctx, "fay"))
+		p.changed(true)(p.Activate(p.ctx, "bob"))
+		p.changed(true)(p.Activate(p.ctx, "dan"))
+		p.everyone("ada bob cora fay")
+		p.available(p.seconds(20), "ada bob fay")
 	})
 }
 

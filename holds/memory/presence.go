@@ -20,8 +20,9 @@ type presence struct {
 }
 
 type present struct {
-	holds.Present
-	beat time.Duration // HeartbeatAt on the monotonic clock
+	holds.Present               // Online is what is answered: in both sets it is false
+	online        bool          // in the set of those online, deactivated or not
+	beat          time.Duration // HeartbeatAt on the monotonic clock
 }
 
 func byLoad(x, y *present) int {
@@ -69,7 +70,7 @@ func (b *Backend) Online(_ context.Context, specialistID string, max int) (bool,
 	if one.Online {
 		return false, nil
 	}
-	one.Online = true
+	one.online, one.Online = true, true
 	p.come(one)
 	return true, nil
 }
@@ -84,12 +85,17 @@ func (b *Backend) Offline(_ context.Context, specialistID string) (bool, error) 
 	p := &b.presence
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.offline(specialistID), nil
+	one := p.byID[specialistID]
+	if one == nil {
+		return false, nil
+	}
+	one.online = false
+	return p.hide(one), nil
 }
 
-func (p *presence) offline(specialistID string) bool {
-	one := p.byID[specialistID]
-	if one == nil || !one.Online {
+// hide takes one out of every answer and reports whether they were in any.
+func (p *presence) hide(one *present) bool {
+	if !one.Online {
 		return false
 	}
 	p.leave(one)
@@ -109,7 +115,7 @@ func (b *Backend) Deactivate(_ context.Context, specialistID string) (bool, erro
 	if one.Deactivated {
 		return false, nil
 	}
-	p.offline(specialistID)
+	p.hide(one)
 	one.Deactivated = true
 	return true, nil
 }
@@ -127,6 +133,11 @@ func (b *Backend) Activate(_ context.Context, specialistID string) (bool, error)
 		return false, nil
 	}
 	one.Deactivated = false
+	if one.online {
+		one.Online = true
+		one.beatAt(b.clock.now())
+		p.come(one)
+	}
 	return true, nil
 }
 
@@ -157,7 +168,7 @@ func (b *Backend) SetMax(_ context.Context, specialistID string, max int) error 
 	p := &b.presence
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if one := p.byID[specialistID]; one != nil && one.Online {
+	if one := p.byID[specialistID]; one != nil && one.online {
 		one.Max = max
 	}
 	return nil
@@ -315,7 +326,8 @@ func (p *presence) seed(remembered holds.Present, now instant) {
 		return
 	}
 	one.Deactivated = one.Deactivated || remembered.Deactivated
-	one.Online = remembered.Online && !one.Deactivated
+	one.online = one.online || remembered.Online
+	one.Online = one.online && !one.Deactivated
 	one.Max = remembered.Max
 }
 
