@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"holdfast/engine/account"
-	"holdfast/engine/presence"
 )
 
 // TOTPCode is what an authenticator app shows at an instant.
@@ -15,6 +14,3 @@ func TOTPCode(secret []byte, at time.Time) string {
 // SetWall lets a test set the wall clock of an engine that is still to be opened. In a bubble of testing/synctest it could
 // not be set at all.
 func SetWall(o *Options, wall func() time.Time) { o.wall = wall }
-
-// OnlineDays adds up a presence log by local day.
-var OnlineDays = presence.OnlineDays

@@ -83,7 +83,10 @@ func TestPresenceOverHTTP(t *testing.T) {
 		t.Errorf("offline: got %s", p.raw)
 	}
 	log := h.do("GET", "/v1/specialists/ada/presence-log", nil, key).want(200)
-	lines, days := log.body["log"].([]any), log.body["days"].([]any)
+	lines, days, spans := log.body["log"].([]any), log.body["days"].([]any), log.body["spans"].([]any)
+	if len(spans) > 1 || len(spans) == 1 && spans[0].(map[string]any)["ended"] != "offline" { // none: it was over within a millisecond
+		t.Errorf("when it was: got %s", log.raw)
+	}
 	if len(lines) != 2 || lines[0].(map[string]any)["change"] != "online" || lines[1].(map[string]any)["change"] != "offline" || len(days) != 7 {
 		t.Errorf("the log of the last seven days: got %s", log.raw)
 	}

@@ -16,6 +16,12 @@ type presenceLineJSON struct {
 	Change string `json:"change"`
 }
 
+type onlineSpanJSON struct {
+	From  string `json:"from"`
+	To    string `json:"to"`
+	Ended string `json:"ended,omitempty"`
+}
+
 type onlineDayJSON struct {
 	Date    string `json:"date"`
 	Seconds int64  `json:"seconds"`
@@ -56,8 +62,14 @@ func (s *Server) getPresenceLog(c *call) error {
 	for i, x := range h.Log {
 		lines[i] = presenceLineJSON{httpTime(x.At), x.Change}
 	}
+	spans := make([]onlineSpanJSON, len(h.Spans))
+	for i, x := range h.Spans {
+		spans[i] = onlineSpanJSON{httpTime(x.From), httpTime(x.To), x.Ended}
+	}
 	for i, d := range h.Days {
 		days[i] = onlineDayJSON{d.Date.String(), int64(d.Online.Round(time.Second).Seconds())}
 	}
-	return c.json(http.StatusOK, map[string]any{"timezone": h.Zone.String(), "from": httpTime(from), "to": httpTime(to), "log": lines, "days": days})
+	return c.json(http.StatusOK, map[string]any{
+		"timezone": h.Zone.String(), "from": httpTime(from), "to": httpTime(to), "log": lines, "spans": spans, "days": days,
+	})
 }

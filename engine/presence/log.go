@@ -11,9 +11,16 @@ import (
 
 // History is when a specialist was online between two instants.
 type History struct {
-	Zone *time.Location         // the specialist's
-	Log  []store.PresenceChange // the changes in between, the earliest first
-	Days []OnlineDay            // every local day that has begun, in order
+	Zone  *time.Location         // the specialist's
+	Log   []store.PresenceChange // the changes in between, the earliest first
+	Spans []OnlineSpan           // from when to when the specialist was online, within the two instants
+	Days  []OnlineDay            // every local day that has begun, in order
+}
+
+// OnlineSpan is a stretch of time in which a specialist was online.
+type OnlineSpan struct {
+	From, To time.Time
+	Ended    string // by which change, as in store.PresenceChange; empty while it goes on, or if it went on at the end asked for
 }
 
 // OnlineDay is how long a specialist was online on one local day.
@@ -38,28 +45,26 @@ func (pr *Presence) PresenceHistory(ctx context.Context, specialistID string, fr
 	}
 	slices.Reverse(log) // the earliest first; the order in which those of one instant were written stays
 	h := History{Zone: s.Calendars[specialistID].Zone()}
-	h.Days = OnlineDays(log, h.Zone, from, to, time.Now())
+	h.Spans = OnlineSpans(log, from, to, time.Now())
+	h.Days = OnlineDays(h.Spans, h.Zone, from, to, time.Now())
 	h.Log = slices.DeleteFunc(log, func(c store.PresenceChange) bool { return c.At.Before(from) || !c.At.Before(to) })
 	return h, nil
 }
 
-// OnlineDays adds up the time online of each local day that overlaps [from, to) and has begun at now. A day has the hours that
-// its zone gives it, 23 and 25 included.
-func OnlineDays(log []store.PresenceChange, zone *time.Location, from, to, now time.Time) []OnlineDay {
+// OnlineSpans are when the log, the earliest line first, says that a specialist was online in [from, to), up to now.
+func OnlineSpans(log []store.PresenceChange, from, to, now time.Time) (spans []OnlineSpan) {
 	if to.After(now) {
 		to = now
 	}
-	var days []OnlineDay
-	for d := store.DateOf(from.In(zone)); availability.StartOfDay(zone, d).Before(to); d = d.AddDays(1) {
-		days = append(days, OnlineDay{Date: d})
-	}
-	add := func(begin, end time.Time) {
-		for i := range days {
-			first := slices.MaxFunc([]time.Time{begin, from, availability.StartOfDay(zone, days[i].Date)}, time.Time.Compare)
-			last := slices.MinFunc([]time.Time{end, to, availability.StartOfDay(zone, days[i].Date.AddDays(1))}, time.Time.Compare)
-			if first.Before(last) {
-				days[i].Online += last.Sub(first)
-			}
+	add := func(begin, end time.Time, ended string) {
+		if end.After(to) {
+			end, ended = to, ""
+		}
+		if begin.Before(from) {
+			begin = from
+		}
+		if begin.Before(end) {
+			spans = append(spans, OnlineSpan{begin, end, ended})
 		}
 	}
 	var since time.Time // zero: offline
@@ -68,12 +73,38 @@ func OnlineDays(log []store.PresenceChange, zone *time.Location, from, to, now t
 		case c.Change == "online" && since.IsZero():
 			since = c.At
 		case c.Change != "online" && c.Change != "activated" && !since.IsZero():
-			add(since, c.At)
+			add(since, c.At, c.Change)
 			since = time.Time{}
 		}
 	}
 	if !since.IsZero() {
-		add(since, to)
+		add(since, to, "")
 	}
-	return days
+	return spans
+}
+
+// OnlineDays adds up the spans on each local day that overlaps [from, to) and has begun at now. A day has the hours that its
+// zone gives it, 23 and 25 included.
+func OnlineDays(spans []OnlineSpan, zone *time.Location, from, to, now time.Time) (days []OnlineDay) {
+	if to.After(now) {
+		to = now
+	}
+	for d := store.DateOf(from.In(zone)); ; d = d.AddDays(1) {
+		begin, end := availability.StartOfDay(zone, d), availability.StartOfDay(zone, d.AddDays(1))
+		if !begin.Before(to) {
+			return days
+		}
+		day := OnlineDay{Date: d}
+		for _, s := range spans {
+			first, last := s.From, s.To
+			if first.Before(begin) {
+				first = begin
+			}
+			if last.After(end) {
+				last = end
+			}
+			day.Online += max(0, last.Sub(first))
+		}
+		days = append(days, day)
+	}
 }

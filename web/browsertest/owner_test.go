@@ -31,6 +31,7 @@ var office = []state{
 	{"queue", "queue", "", ".lines .line:nth-child(2)"},
 	{"giving up", "", ".line-do .btn.quiet", "dialog .btn.solid"},
 	{"sessions", "sessions", "", ".lines.inner .line:nth-child(2)"},
+	{"online", "online/karim", "", ".online .line"},
 	{"live", "live", "", ".charts > .plate:last-child tbody tr"},
 	{"users", "users", "", ".lines .line"},
 	{"a new user", "", ".office-tools .btn.primary", "dialog #password"},

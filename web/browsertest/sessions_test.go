@@ -1,6 +1,8 @@
 package browsertest
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -161,6 +163,53 @@ func TestThePageGoesOnlineAgainByItself(t *testing.T) {
 	p.click(`nav a[href="#sessions"]`)
 	p.there(`[role=switch][aria-checked=false]`)
 	h.presence("ada", "offline")
+}
+
+// When was Ada online last week? The reception finds it beside her name: the hours of each day, and how each stretch ended.
+func TestTheOnlineTimesOfLastWeek(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, oneSession)
+	monday := time.Now().UTC().Truncate(24 * time.Hour)
+	for monday = monday.AddDate(0, 0, -7); monday.Weekday() != time.Monday; {
+		monday = monday.AddDate(0, 0, -1)
+	}
+	err := h.db.Write(t.Context(), func(tx store.Tx) error {
+		for _, l := range []struct {
+			day, hour, minute int
+			change            string
+		}{{0, 9, 0, "online"}, {0, 12, 5, "offline"}, {0, 13, 0, "online"}, {0, 15, 0, "auto_offline"}, {2, 22, 0, "online"}, {3, 1, 30, "deactivated"}} {
+			at := monday.AddDate(0, 0, l.day).Add(time.Duration(l.hour)*time.Hour + time.Duration(l.minute)*time.Minute)
+			if err := tx.AppendPresence(t.Context(), store.PresenceChange{At: at, SpecialistID: "ada", Change: l.change}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := h.sessions(t, store.RoleReception)
+	p.click(`[aria-label="When online: Dr Ada Brandt"]`)
+	p.says("Online times")
+	p.there(".online .line")
+	p.click(`[aria-label="The week before"]`)
+	p.until(`document.querySelectorAll('.online .line').length === 7 && document.querySelector('.online .line').innerText.includes('09:00')`)
+	var got []string
+	for _, line := range ask[[]string](p, `[...document.querySelectorAll('.online .line')].map(l => [...l.querySelectorAll('li')].map(x => x.innerText.trim()).join(', ') + ' = ' + l.querySelector('.hours-sum').innerText)`) {
+		got = append(got, strings.ReplaceAll(line, "\u00a0", " "))
+	}
+	want := []string{
+		"09:00 to 12:05, 13:00 to 15:00 (fell silent) = 5 h 05 min", " = Not online", "22:00 to 24:00 = 2 h 00 min",
+		"00:00 to 01:30 (switched off by the clinic) = 1 h 30 min", " = Not online", " = Not online", " = Not online",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("last week:\n got %q\nwant %q", got, want)
+	}
+	p.says("8 h 35 min in all")
+	p.shot("sessions-5-online-times")
+	s := h.sessions(t, store.RoleSpecialist)
+	s.there(`[aria-label="When online: Dr Ada Brandt"]`)
+	s.until(`!document.querySelector('[aria-label="When online: Dr Karim Haddad"]')`) // a colleague's
 }
 
 // presence waits until the last change of a specialist's presence is this one.

@@ -23,7 +23,8 @@ const owner = ['owner'], front = ['owner', 'reception'], everybody = ['owner', '
 
 export const ownerPages = [
   { id: 'queue', group: 'desk', icon: 'queue', roles: front, load: () => import('./queue.js') },
-  { id: 'sessions', group: 'desk', icon: 'call', roles: everybody, load: () => import('./sessions.js') },
+  { id: 'sessions', group: 'desk', icon: 'call', roles: everybody, covers: ['online'], load: () => import('./sessions.js') },
+  { id: 'online', group: 'desk', roles: everybody, load: () => import('./online.js') },
   { id: 'live', group: 'desk', icon: 'pulse', roles: front, load: () => import('./live.js') },
   { id: 'specialists', group: 'clinic', icon: 'people', roles: owner, covers: ['hours'], load: () => import('./specialists.js') },
   { id: 'hours', group: 'clinic', roles: owner, load: () => import('./hours.js') },

@@ -107,7 +107,7 @@ export function Page({ desk }) {
           <p class="line-facts"><${State} kind=${here?.online ? 'ok' : ''} icon=${html`<${Icon} name=${here?.online ? 'check' : 'stop'} />`}>${t(here?.deactivated ? 'sess.locked' : here?.online ? 'sess.on' : 'sess.off')}</${State}>
             ${here?.online && html`<span>${t('sess.load', { n: here.load, most: here.maxSessions })}</span>${here.lastHeartbeatAt && html`<span class="muted">${t('sess.beat', { n: Math.round(since(here.lastHeartbeatAt)) })}</span>`}`}</p>
           ${here?.online && html`<span class="loadbar" aria-hidden="true">${Array.from({ length: Math.min(10, here.maxSessions) }, (_, i) => html`<i key=${i} class=${i < here.load ? 'on' : ''}></i>`)}</span>`}</div>
-          ${!desk.own && html`<div class="line-do"><button type="button" class="btn" aria-label=${t(here?.online ? 'sess.turn.off' : 'sess.turn.on') + ': ' + p.name} onClick=${() => turn(p.id, !here?.online)}>${t(here?.online ? 'sess.turn.off' : 'sess.turn.on')}</button></div>`}</li>`
+          <div class="line-do">${desk.reaches(p.id) && html`<a class="btn quiet" href=${'#online/' + encodeURIComponent(p.id)} aria-label=${t('sess.when.of', { name: p.name })}><${Icon} name="clock" />${t('sess.when')}</a>`}${!desk.own && html`<button type="button" class="btn" aria-label=${t(here?.online ? 'sess.turn.off' : 'sess.turn.on') + ': ' + p.name} onClick=${() => turn(p.id, !here?.online)}>${t(here?.online ? 'sess.turn.off' : 'sess.turn.on')}</button>`}</div></li>`
       })}</ul></section>
     </div>`}
     ${ending && html`<${End} desk=${desk} session=${ending} close=${() => setEnding(null)} done=${() => { asked.again(); desk.toast('sess.ended') }} />`}

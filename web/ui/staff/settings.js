@@ -130,10 +130,11 @@ export function Page({ desk }) {
       ${!https && html`<${Notice} kind="info" text="set.embed.http" />`}
       <${Copy} id="snippet" label=${t('set.snippet')} value=${`<script src="${location.origin}/embed.js" async></script>`} code />`}</${Section}>
 
-    <${Section} desk=${desk} title=${t('set.sessions')} start=${{ ping: settings.requirePing !== false, stale: String(settings.staleAfterSeconds || '') }} ids=${{ staleAfterSeconds: 'stale' }}
-        save=${change(d => ({ requirePing: d.ping, staleAfterSeconds: whole(d.stale) }))}>${({ draft, set, error }) => html`
+    <${Section} desk=${desk} title=${t('set.sessions')} start=${{ ping: settings.requirePing !== false, stale: String(settings.staleAfterSeconds || ''), idle: String(settings.sessionIdleMinutes || '') }} ids=${{ staleAfterSeconds: 'stale', sessionIdleMinutes: 'idle' }}
+        save=${change(d => ({ requirePing: d.ping, staleAfterSeconds: whole(d.stale), sessionIdleMinutes: whole(d.idle) }))}>${({ draft, set, error }) => html`
       <${Check} checked=${draft.ping} input=${set('ping')} hint=${t('set.ping.hint')}>${t('set.ping')}</${Check}>
-      <${Field} id="stale" label=${t('set.stale')} hint=${t('set.stale.hint')} optional error=${error('stale')} inputmode="numeric" maxlength="4" value=${draft.stale} input=${set('stale')} />`}</${Section}>
+      <div class="duo"><${Field} id="stale" label=${t('set.stale')} hint=${t('set.stale.hint')} optional error=${error('stale')} inputmode="numeric" maxlength="4" value=${draft.stale} input=${set('stale')} />
+        <${Field} id="idle" label=${t('set.idle')} hint=${t('set.idle.hint')} optional error=${error('idle')} inputmode="numeric" maxlength="5" value=${draft.idle} input=${set('idle')} /></div>`}</${Section}>
 
     <${Section} desk=${desk} title=${t('set.hooks')} lead=${t('set.hooks.lead')} start=${{ hooks: settings.webhooks || [] }} ids=${Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`webhooks[${i}].url`, 'hook-' + i]))}
         save=${change(d => ({ webhooks: d.hooks }))}>${({ draft, set, error }) => html`<${Hooks} list=${draft.hooks} change=${set('hooks')} error=${error} />`}</${Section}>
