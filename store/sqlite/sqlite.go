@@ -58,7 +58,9 @@ type Options struct {
 type Store struct {
 	reads
 	dsn        string
+	path       string
 	id         string
+	writes     store.Durations // of Write
 	writer     *writer
 	feed       feed
 	checkpoint *checkpoint
@@ -102,7 +104,7 @@ func open(ctx context.Context, o Options, migrations fs.FS) (_ *Store, err error
 		return nil, fmt.Errorf("sqlite: %w", err)
 	}
 
-	s := &Store{dsn: dsn(path)}
+	s := &Store{dsn: dsn(path), path: path}
 	write, err := openConn(s.dsn)
 	if err != nil {
 		return nil, opening(path, err)
@@ -190,7 +192,11 @@ func ownerOnly(path string) error {
 
 // Write implements store.Store.
 func (s *Store) Write(ctx context.Context, fn func(store.Tx) error) error {
-	defer store.SpentWriting(ctx, time.Now())
+	began := time.Now()
+	defer func() {
+		s.writes.Observe(time.Since(began))
+		store.SpentWriting(ctx, began)
+	}()
 	return s.writer.write(ctx, fn)
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"holdfast/store"
 )
@@ -40,7 +41,8 @@ type writer struct {
 	turn   chan struct{} // holds one token while nobody writes
 	done   chan struct{} // closed when the goroutine has ended
 
-	dead atomic.Pointer[error] // why nothing is written any more
+	dead    atomic.Pointer[error] // why nothing is written any more
+	commits store.Durations       // of COMMIT: the log is written and synced
 
 	// The fields below, and conn, belong to the goroutine that has the turn.
 	batch   []*request     // those whose answers wait for the commit
@@ -208,7 +210,10 @@ func (w *writer) commit(first *request, next func() *request) {
 		w.abort(err)
 		return
 	}
-	if _, err := w.conn.exec("COMMIT"); err != nil {
+	began := time.Now()
+	_, err := w.conn.exec("COMMIT")
+	w.commits.Observe(time.Since(began))
+	if err != nil {
 		if fatal(err) {
 			err = fmt.Errorf("committing (the outcome is unknown until the next start): %w", err)
 		}

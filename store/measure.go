@@ -1,0 +1,61 @@
+package store
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// DurationBounds are the upper ends of the buckets of Durations; what takes longer than the last is counted as well.
+var DurationBounds = [...]time.Duration{
+	500 * time.Microsecond, time.Millisecond, 2500 * time.Microsecond, 5 * time.Millisecond, 10 * time.Millisecond, 25 * time.Millisecond,
+	50 * time.Millisecond, 100 * time.Millisecond, 250 * time.Millisecond, 500 * time.Millisecond, time.Second, 2500 * time.Millisecond, 10 * time.Second,
+}
+
+// Durations counts how long something took. The zero value is ready, and is safe for concurrent use.
+type Durations struct {
+	buckets [len(DurationBounds) + 1]atomic.Uint64 // the last one has no bound
+	sum     atomic.Int64
+}
+
+// Observe counts one.
+func (d *Durations) Observe(took time.Duration) {
+	i := 0
+	for i < len(DurationBounds) && took > DurationBounds[i] {
+		i++
+	}
+	d.buckets[i].Add(1)
+	d.sum.Add(int64(took))
+}
+
+// DurationCounts are Durations at one instant.
+type DurationCounts struct {
+	Within [len(DurationBounds)]uint64 // how many took at most the bound of the same place
+	Count  uint64
+	Sum    time.Duration
+}
+
+// Counts reads them. What is observed meanwhile may be in one number and not yet in another.
+func (d *Durations) Counts() (c DurationCounts) {
+	for i := range d.buckets {
+		c.Count += d.buckets[i].Load()
+		if i < len(c.Within) {
+			c.Within[i] = c.Count
+		}
+	}
+	c.Sum = time.Duration(d.sum.Load())
+	return c
+}
+
+// Measurements are what a backend measures of itself, since it was opened.
+type Measurements struct {
+	Writes   DurationCounts // Write, from the call to its answer: the wait for a turn, the transaction and its commit
+	Commits  DurationCounts // the commit of each batch, until it is durable
+	Bytes    int64          // of the database, without its log; 0 where nobody knows
+	LogBytes int64          // of the write-ahead log
+}
+
+// Measured is a Store that measures itself. It is a wish and no promise: whoever asks does without where it is not.
+type Measured interface {
+	// Measurements is answered from memory and the file system: it never waits for a write.
+	Measurements() Measurements
+}

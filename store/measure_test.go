@@ -1,0 +1,26 @@
+package store
+
+import (
+	"testing"
+	"time"
+)
+
+// TestDurationsAreCountedByTheirBounds: each duration counts at its own bound and at every one above.
+func TestDurationsAreCountedByTheirBounds(t *testing.T) {
+	var d Durations
+	for _, took := range []time.Duration{0, 500 * time.Microsecond, 501 * time.Microsecond, 10 * time.Second, time.Minute} {
+		d.Observe(took)
+	}
+	c := d.Counts()
+	if c.Count != 5 || c.Sum != 70*time.Second+1001*time.Microsecond {
+		t.Errorf("got %d that took %v, want 5 that took 1m10.001001s", c.Count, c.Sum)
+	}
+	for i, want := range []uint64{2, 3, 3} {
+		if c.Within[i] != want {
+			t.Errorf("at most %v: got %d, want %d", DurationBounds[i], c.Within[i], want)
+		}
+	}
+	if last := c.Within[len(c.Within)-1]; last != 4 {
+		t.Errorf("at most %v: got %d, want 4", DurationBounds[len(DurationBounds)-1], last)
+	}
+}

@@ -1,0 +1,43 @@
+package sqlite
+
+import (
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"holdfast/store"
+)
+
+// TestTheStoreMeasuresItself: each Write counts once, refused ones too; a batch counts as one commit; the files have a size.
+func TestTheStoreMeasuresItself(t *testing.T) {
+	s, err := Open(t.Context(), Options{Path: filepath.Join(t.TempDir(), "holdfast.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	before := s.Measurements()
+	var all sync.WaitGroup
+	for i := range 40 {
+		all.Go(func() {
+			at := time.UnixMilli(int64(i)).UTC()
+			_ = s.Write(t.Context(), func(tx store.Tx) error {
+				return tx.AppendAudit(t.Context(), store.AuditEntry{ID: "a" + at.Format("150405.000"), At: at, Actor: "system", Action: "test", Subject: "x"})
+			})
+		})
+	}
+	all.Wait()
+	if err := s.Write(t.Context(), func(store.Tx) error { return store.ErrInvalid }); err == nil {
+		t.Fatal("a refused write was not refused")
+	}
+	m := s.Measurements()
+	if n := m.Writes.Count - before.Writes.Count; n != 41 {
+		t.Errorf("got %d writes, want 41", n)
+	}
+	if n := m.Commits.Count - before.Commits.Count; n < 1 || n > 40 {
+		t.Errorf("got %d commits, want 1 to 40", n)
+	}
+	if m.Writes.Sum <= before.Writes.Sum || m.Commits.Sum <= before.Commits.Sum || m.Bytes <= 0 || m.LogBytes <= 0 {
+		t.Errorf("got %+v, want times and sizes above zero", m)
+	}
+}
