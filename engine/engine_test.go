@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -24,6 +25,7 @@ type testClinic struct {
 	store   *sqlite.Store
 	holds   *memory.Backend
 	signIns atomic.Int32 // made past the password
+	path    string       // of the database
 	start   time.Time    // a slot start: noon, two days ahead
 }
 
@@ -31,14 +33,15 @@ type testClinic struct {
 func newClinic(t testing.TB, priorities map[string]int) *testClinic {
 	t.Helper()
 	ctx := context.Background()
-	db := enginetest.Database(t)
+	path := filepath.Join(t.TempDir(), "holdfast.db")
+	db := enginetest.DatabaseAt(t, path)
 	live := enginetest.Holds(t, db)
 	e, err := engine.New(ctx, engine.Options{Store: db, Holds: live})
 	if err != nil {
 		t.Fatal(err)
 	}
 	enginetest.Run(t, e.Run)
-	c := &testClinic{Engine: e, t: t, store: db, holds: live, start: enginetest.Noon(time.UTC, 2)}
+	c := &testClinic{Engine: e, t: t, store: db, path: path, holds: live, start: enginetest.Noon(time.UTC, 2)}
 	if _, err := e.Import(ctx, "system", enginetest.ClinicFile(priorities)); err != nil {
 		t.Fatal(err)
 	}

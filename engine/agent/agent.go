@@ -175,6 +175,7 @@ func (ag *Agent) AgentBook(ctx context.Context, p record.Principal, b BookReques
 	if first, ok := ag.firstAnswer(ctx, &b, slot, err); ok {
 		return answer(first)
 	}
+	ag.booking.CountRefusal(booking.ActBook, err)
 	var held *holds.HeldError
 	var closed *availability.NotBookableError
 	switch {

@@ -52,6 +52,12 @@ type Request struct {
 // holds.ErrNotOwner, holds.ErrNotFound (the hold is unknown and no slot was named), *CooldownError, store.ErrDuplicate
 // (the idempotency key was used meanwhile), and the storage errors; after one of those the hold is still the client's.
 func (bk *Booking) Book(ctx context.Context, r Request) (store.Appointment, error) {
+	a, err := bk.book(ctx, r)
+	bk.CountRefusal(ActBook, err)
+	return a, err
+}
+
+func (bk *Booking) book(ctx context.Context, r Request) (store.Appointment, error) {
 	s := bk.clinic.Current()
 	t, err := bk.checkBooking(s, &r)
 	if err != nil {
@@ -309,6 +315,7 @@ func (bk *Booking) WriteBooking(ctx context.Context, t *store.AppointmentType, r
 		}
 		return bk.Record(ctx, tx, &c)
 	})
+	bk.countWrite(a.Source, err)
 	if r.Fence == nil {
 		if err == nil {
 			bk.Outside.HandOver(c.Calls...)

@@ -55,6 +55,7 @@ type Booking struct {
 	live    liveDays
 	pulse   pulse
 	closed  closedTime
+	counts  counts
 
 	// Outside is told what a change promises. It is set before the first change.
 	Outside Outside

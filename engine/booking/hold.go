@@ -42,6 +42,14 @@ func (r *HoldRequest) moves() bool {
 // Errors: *ValidationError, store.ErrNotFound, *NotBookableError, store.ErrSlotTaken, *holds.HeldError, holds.ErrQuota,
 // *CooldownError.
 func (bk *Booking) Hold(ctx context.Context, r HoldRequest) (holds.Hold, error) {
+	h, err := bk.hold(ctx, r)
+	if bk.CountRefusal(ActHold, err); err == nil {
+		bk.counts.held.Add(1)
+	}
+	return h, err
+}
+
+func (bk *Booking) hold(ctx context.Context, r HoldRequest) (holds.Hold, error) {
 	if err := r.validate(); err != nil {
 		return holds.Hold{}, err
 	}

@@ -38,6 +38,14 @@ type RescheduleRequest struct {
 // Errors: store.ErrNotFound, store.ErrVersion, ErrNotConfirmed, ErrCutOff, *NotBookableError, store.ErrSlotTaken,
 // *holds.HeldError, holds.ErrNotOwner, *ValidationError.
 func (bk *Booking) Reschedule(ctx context.Context, r RescheduleRequest) (store.Appointment, error) {
+	a, err := bk.reschedule(ctx, r)
+	if bk.CountRefusal(ActMove, err); err == nil {
+		bk.counts.moved.Add(1)
+	}
+	return a, err
+}
+
+func (bk *Booking) reschedule(ctx context.Context, r RescheduleRequest) (store.Appointment, error) {
 	if !record.ValidID(r.ID) {
 		return store.Appointment{}, store.ErrNotFound
 	}
@@ -79,6 +87,7 @@ func (bk *Booking) Reschedule(ctx context.Context, r RescheduleRequest) (store.A
 	case err == nil && moved.ManageEpoch != seen:
 		bk.Confirm(ctx, h, moved)
 	case errors.Is(err, store.ErrSlotTaken):
+		bk.counts.conflicts.Add(1)
 		bk.Release(ctx, h, holds.ReasonConflict)
 	case err != nil && r.HoldID != "":
 		bk.unpin(ctx, h)

@@ -22,8 +22,14 @@ import (
 // Database opens an empty database in a directory of its own. When the test ends it must keep every promise of the store.
 func Database(t testing.TB) *sqlite.Store {
 	t.Helper()
+	return DatabaseAt(t, filepath.Join(t.TempDir(), "holdfast.db"))
+}
+
+// DatabaseAt is Database in a file that the test has chosen.
+func DatabaseAt(t testing.TB, path string) *sqlite.Store {
+	t.Helper()
 	ctx := context.Background()
-	db, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(t.TempDir(), "holdfast.db")})
+	db, err := sqlite.Open(ctx, sqlite.Options{Path: path})
 	if err != nil {
 		t.Fatal(err)
 	}
