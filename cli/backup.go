@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"holdfast/engine"
 )
 
 // A backup is a directory (0700) with the two files that nothing else can bring back: the database and the keys. The
@@ -105,7 +107,32 @@ func (h *house) backup(ctx context.Context, path string) (err error) {
 	if err := os.Rename(partial, path); err != nil {
 		return err
 	}
+	// Only for who asks how old the last backup is, so a failure is not one of the backup.
+	if err := os.WriteFile(h.dir.file(backupMark), nil, 0o600); err == nil {
+		_ = os.Chtimes(h.dir.file(backupMark), time.Time{}, time.Now())
+	}
 	return syncDir(filepath.Dir(path))
+}
+
+// lastBackup is when the last backup of this directory was made, wherever it was put: the mark says so, or, where there is
+// none, the name of the newest in backups. engine.ErrNoBackup.
+func (d *dataDir) lastBackup() (last time.Time, err error) {
+	if mark, err := os.Stat(d.file(backupMark)); err == nil {
+		last = mark.ModTime()
+	}
+	entries, err := os.ReadDir(d.file(backupsDir))
+	for _, e := range entries {
+		if at, err := time.Parse(stampFormat, e.Name()); err == nil && at.After(last) {
+			last = at
+		}
+	}
+	switch {
+	case !last.IsZero():
+		return last, nil
+	case err == nil:
+		err = engine.ErrNoBackup
+	}
+	return last, err
 }
 
 // copyFile writes a durable copy that only its owner can read. The target must not exist.

@@ -24,6 +24,7 @@ const (
 	secretFile   = "secret.key"
 	backupsDir   = "backups"
 	mailDir      = "mail"                   // messages that no mail server was there for
+	backupMark   = "last-backup"            // empty; its time is that of the last backup, wherever it was put
 	damagedQueue = queueFile + ".damaged-*" // what was moved aside, as a pattern
 	socketFile   = "admin.sock"
 	lockFile     = "holdfast.pid"

@@ -67,6 +67,7 @@ type Engine struct {
 	work    []func(context.Context) // what Run keeps running
 
 	usedTickets   *upkeep.Map[[12]byte, struct{}] // nonces of stream tickets, for as long as one could be used again
+	figures       queueFigures
 	stopFollowing context.CancelFunc
 }
 
@@ -104,6 +105,8 @@ type Options struct {
 	Notices outbound.NoticeOptions
 	// Copies lists the copies of the data that erasing a person does not reach. Nil: none are known.
 	Copies func() ([]Copy, error)
+	// LastBackup says when the last backup was made; ErrNoBackup if none was. Nil: none is known.
+	LastBackup func() (time.Time, error)
 	// OnFatal is told when nothing can be written to the queue any more and the process should be restarted.
 	OnFatal func(error)
 

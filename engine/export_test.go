@@ -14,3 +14,6 @@ func TOTPCode(secret []byte, at time.Time) string {
 // SetWall lets a test set the wall clock of an engine that is still to be opened. In a bubble of testing/synctest it could
 // not be set at all.
 func SetWall(o *Options, wall func() time.Time) { o.wall = wall }
+
+// ForgetFigures lets QueueFigures measure anew.
+func (e *Engine) ForgetFigures() { e.figures.at = time.Time{} }

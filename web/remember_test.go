@@ -11,6 +11,7 @@ import (
 	"holdfast/engine"
 	"holdfast/holds/memory"
 	"holdfast/store"
+	"holdfast/store/sqlite"
 	"holdfast/web"
 )
 
@@ -20,7 +21,7 @@ import (
 // database that hangs: whoever reads waits until the request has taken as long as it may; and one that is slow: so does a
 // transaction that has begun.
 type writtenAnswers struct {
-	store.Store
+	*sqlite.Store
 	beside, alone atomic.Int64
 	hangs, slow   atomic.Bool
 }

@@ -81,7 +81,7 @@ func TestMetricsAreForAdminsAndThisMachine(t *testing.T) {
 	h := newHouse(t)
 	h.do("GET", "/v1/clinic", nil).want(200)
 	r := h.do("GET", "/metrics", nil).want(200)
-	if !strings.Contains(r.raw, `holdfast_http_requests_total{method="GET",route="/v1/clinic",status="2xx"} 1`) {
+	if !strings.Contains(r.raw, `holdfast_http_requests_total{class="2xx",route="GET /v1/clinic"} 1`) {
 		t.Errorf("the request is not counted:\n%.2000s", r.raw)
 	}
 	for _, name := range []string{"X-Forwarded-For", "Forwarded", "X-Real-Ip", "Via"} {

@@ -112,9 +112,9 @@ func New(e *engine.Engine, o Options) (*Server, error) {
 		}
 	}
 	s.limits = o.Limits.withDefaults()
-	s.metrics.presence(e)
 	s.hub = stream.New(streamSource(e), o.Logger, streamOptions(o))
-	s.work = append(s.work, s.hub.Run)
+	s.metrics.registry.MustRegister(figures{s})
+	s.work = append(s.work, s.hub.Run, s.watchMemory)
 	e.OnRevoked(s.hub.Recheck)
 	s.credentials = []credential{s.onLocal, s.apiKey, s.manageLink, s.staffCookie}
 	if o.RateLimit {

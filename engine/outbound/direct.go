@@ -145,6 +145,8 @@ func (out *Outbound) tryDirect(ctx context.Context, d *direct) Attempted {
 	switch {
 	case o.end == Refused && waiting:
 		if out.cancelFence(ctx, &a, op.ID, o.detail) {
+			op.Status = store.OperationFailed
+			out.ends.count(&op, Refused)
 			return r
 		}
 		o.end, r.End = retryable, retryable

@@ -183,6 +183,7 @@ func (out *Outbound) conclude(ctx context.Context, op store.Operation, o outcome
 				"needs_review", op.NeedsReview, "attempts", op.Attempts, "reason", op.LastError)
 		}
 	}
+	out.ends.count(&op, o.end)
 	out.keep(ctx, op, event)
 	return op, c
 }

@@ -54,7 +54,8 @@ type Outbound struct {
 	doubt      atomic.Int32                              // since the practice system answered well: how many writes nobody knows of
 	asks       *upstream.Pacer                           // spaces look-ups as Pacer spaces writes
 	clock      queueClock
-	hookRests  rests   // webhook addresses that were not reached
+	hookRests  rests // webhook addresses that were not reached
+	ends       ends
 	posting    posting // webhook addresses that are being posted to
 }
 

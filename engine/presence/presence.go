@@ -75,8 +75,13 @@ type presenceState struct {
 	// the live loads none may begin or end, or healing would be what makes a load wrong.
 	loads sync.RWMutex
 
-	seeded atomic.Pointer[string] // the storage mode that was seeded last
+	seeded   atomic.Pointer[string] // the storage mode that was seeded last
+	switches atomic.Uint64          // how often another storage mode was seen than before
 }
+
+// StorageSwitches says how often the live state went to another storage since the start. It is looked at once a second, so
+// a switch there and back within one is not seen.
+func (pr *Presence) StorageSwitches() uint64 { return pr.presence.switches.Load() }
 
 // turns lets one change of a specialist's presence pass at a time, so that the two copies of it change in the same order
 // and a sweep decides on what is so now. These locks are held across a commit; nothing that must be quick takes them.

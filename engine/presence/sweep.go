@@ -21,7 +21,7 @@ func (pr *Presence) KeepPresence(ctx context.Context) {
 	defer mirror.Stop()
 	defer reconcile.Stop()
 	defer watch.Stop()
-	clock := wallClock{seen: time.Now()}
+	clock, mode := wallClock{seen: time.Now()}, pr.holds.Mode()
 	for {
 		var err error
 		select {
@@ -37,6 +37,10 @@ func (pr *Presence) KeepPresence(ctx context.Context) {
 		case <-reconcile.C:
 			err = pr.reconcilePresence(ctx)
 		case <-watch.C:
+			if now := pr.holds.Mode(); now != mode {
+				mode = now
+				pr.presence.switches.Add(1)
+			}
 			// Another storage serves, and knows nothing or what was so before.
 			if seeded := pr.presence.seeded.Load(); seeded == nil || pr.holds.Mode() != *seeded {
 				err = pr.reconcilePresence(ctx)

@@ -36,6 +36,11 @@ const (
 	endClientCancel endReason = "client-cancel"
 )
 
+// endReasons are all of them.
+var endReasons = []endReason{
+	endLeaseExpired, endSendFailed, endInitFailed, endShutdown, endReplaced, endUnknown, endClientAbort, endClientCancel,
+}
+
 func appendInit(b []byte, connectionID string, lease time.Duration, epoch string) []byte {
 	b = append(b, `data: {"type":"init","connectionId":"`...)
 	b = append(b, connectionID...)

@@ -28,6 +28,7 @@ type Hub struct {
 	admitted  int // streams that are open or about to be
 	byAddress map[netip.Addr]int
 	stopping  bool
+	ended     map[endReason]uint64 // streams, by why
 
 	recheck chan struct{}  // asks for all guards to be asked
 	ready   chan struct{}  // closed once events are followed
@@ -83,6 +84,7 @@ func New(source Source, log *slog.Logger, o Options) *Hub {
 		topics: make(map[string]*topic), ready: make(chan struct{}), recheck: make(chan struct{}, 1),
 		guarded: make(map[*subscriber]struct{}),
 		byOwner: make(map[holds.Owner]*subscriber), all: make(map[*subscriber]struct{}), byAddress: make(map[netip.Addr]int),
+		ended: make(map[endReason]uint64),
 	}
 }
 
@@ -125,6 +127,28 @@ func (h *Hub) Count() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.all)
+}
+
+// Topics says how many streams are open of each topic that has any.
+func (h *Hub) Topics() map[string]int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	open := make(map[string]int, len(h.topics))
+	for name, t := range h.topics {
+		open[name] = len(t.list())
+	}
+	return open
+}
+
+// Ended says how many streams have ended, by why, every reason that there is named.
+func (h *Hub) Ended() map[string]uint64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	all := make(map[string]uint64, len(endReasons))
+	for _, reason := range endReasons {
+		all[string(reason)] = h.ended[reason]
+	}
+	return all
 }
 
 // subscribers lists all that have joined and have not ended.
@@ -183,7 +207,7 @@ func (h *Hub) start(s *subscriber) {
 
 // remove takes a subscriber out of every list, and its topic with its ring if it was the last one. It reports whether this call
 // did it.
-func (h *Hub) remove(s *subscriber) bool {
+func (h *Hub) remove(s *subscriber, reason endReason) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if _, ok := h.all[s]; !ok {
@@ -191,6 +215,7 @@ func (h *Hub) remove(s *subscriber) bool {
 	}
 	delete(h.all, s)
 	delete(h.guarded, s)
+	h.ended[reason]++
 	if h.byOwner[s.owner] == s {
 		delete(h.byOwner, s.owner)
 	}
@@ -218,7 +243,7 @@ func (h *Hub) endAll(reason endReason) {
 
 // drop ends a stream whose connection is of no use any more.
 func (h *Hub) drop(s *subscriber, reason endReason) {
-	if h.remove(s) {
+	if h.remove(s, reason) {
 		s.conn.close()
 		h.log.Debug("stream ended", "connection", s.id, "reason", string(reason))
 	}

@@ -33,6 +33,9 @@ func TestRingsAreLetGoWhenNobodyListens(t *testing.T) {
 			chunks = append(chunks, weak.Make(s.hub.topics[name].ring.chunks[0]))
 		}
 
+		if open := s.hub.Topics(); len(open) != 2 || open["checkup"] != 2 || open[AllTypes] != 1 {
+			t.Errorf("got %v, want two streams of a type and one of all", open)
+		}
 		leaves.conn.Close()
 		event(1, stays, desk) // who has left is noticed by the next write
 		runtime.GC()
@@ -48,6 +51,13 @@ func TestRingsAreLetGoWhenNobodyListens(t *testing.T) {
 			if chunks[i].Value() != nil {
 				t.Errorf("ring %d is kept though nobody listens", i)
 			}
+		}
+		gone := uint64(0)
+		for _, n := range s.hub.Ended() {
+			gone += n
+		}
+		if gone != 3 || len(s.hub.Ended()) != len(endReasons) || len(s.hub.Topics()) != 0 {
+			t.Errorf("got %v that ended and %v open, want three and none", s.hub.Ended(), s.hub.Topics())
 		}
 		if len(s.hub.topics) != 0 {
 			t.Errorf("%d topics are kept though nobody listens", len(s.hub.topics))

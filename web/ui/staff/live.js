@@ -10,18 +10,17 @@ import { Office, Trouble } from './office.js'
 import { specialistName, typeName } from './words.js'
 
 const every = 2000, kept = 150, slow = 5
-const bookings = /^holdfast_http_requests_total\{method="POST",route="(\/v1\/appointment-types\/\{id\}\/book|\/v1\/appointments|\/v1\/agent\/appointments)",status="2xx"\} (\S+)/
-const bucket = /^holdfast_http_request_seconds_bucket\{method="\w+",route="([^"]*)",le="([^"]*)"\} (\S+)/
-const own = /stream|\/metrics|\/v1\/debug|queue-status|\/v1\/agent|\/mcp|mail-test/
+const bookings = /^holdfast_bookings_total\{source="\w+"\} (\S+)/
+const bucket = /^holdfast_http_request_seconds_bucket\{kind="(?:page|read|write)",le="([^"]*)"\} (\S+)/
 
-// What /metrics says, of everything but the streams, this page itself, and what waits for somebody else's server.
+// What /metrics says, of everything but this page itself and what waits for somebody else's server.
 export function readMetrics(text) {
   const found = { booked: 0, buckets: {} }
   for (const line of text.split('\n')) {
     let m = bookings.exec(line)
-    if (m) found.booked += +m[2]
+    if (m) found.booked += +m[1]
     m = bucket.exec(line)
-    if (m && !own.test(m[1])) found.buckets[m[2]] = (found.buckets[m[2]] || 0) + +m[3]
+    if (m) found.buckets[m[1]] = (found.buckets[m[1]] || 0) + +m[2]
   }
   return found
 }

@@ -1,0 +1,46 @@
+package outbound
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"holdfast/store"
+)
+
+// ends counts how attempts and operations ended, by kind, since the start of this process.
+type ends [6]struct{ delivered, missed, failed atomic.Uint64 }
+
+// Ends are the counts of one kind of operation since the start of this process.
+type Ends struct {
+	Kind      store.OperationKind
+	Delivered uint64 // operations that took effect
+	Missed    uint64 // attempts that did not, or of which nobody knows; most are tried again
+	Failed    uint64 // operations that failed for good
+}
+
+// count takes in how one attempt ended and what it made of its operation.
+func (e *ends) count(op *store.Operation, how ending) {
+	i := slices.Index(store.Kinds(), op.Kind)
+	if i < 0 || i >= len(e) {
+		return
+	}
+	switch how {
+	case Delivered:
+		e[i].delivered.Add(1)
+	case notNeeded, deferred:
+	default:
+		e[i].missed.Add(1)
+	}
+	if op.Status == store.OperationFailed {
+		e[i].failed.Add(1)
+	}
+}
+
+// Ends reads the counts of every kind.
+func (out *Outbound) Ends() []Ends {
+	list := make([]Ends, 0, len(out.ends))
+	for i, kind := range store.Kinds() {
+		list = append(list, Ends{kind, out.ends[i].delivered.Load(), out.ends[i].missed.Load(), out.ends[i].failed.Load()})
+	}
+	return list
+}

@@ -1,0 +1,170 @@
+package web
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"holdfast/engine/booking"
+	"holdfast/store"
+	"holdfast/web/stream"
+)
+
+// figures are what is so at the moment of asking, and what the engine has counted. What cannot be read is left out of the
+// answer, so that an alert on its absence sees it; the rest is answered all the same.
+type figures struct{ *Server }
+
+func figure(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("holdfast_"+name, help, labels, nil)
+}
+
+var (
+	streamsDesc      = figure("streams", "Live streams that are open; kind is appointment_type, staff or presence, type the appointment type's id.", "kind", "type")
+	streamsEndedDesc = figure("streams_ended_total", "Live streams that ended, by reason; send-failed: the reader was too slow or gone.", "reason")
+	holdsDesc        = figure("holds", "Holds that are live.")
+	selectionsDesc   = figure("selections", "Clients who are looking at a slot.")
+	onlineDesc       = figure("specialists_online", "Specialists who are online.")
+	availableDesc    = figure("specialists_available", "Specialists who can take a session, at most 10 seconds old.")
+	modeDesc         = figure("storage_mode", "1 for the storage that serves the live state, 0 for the others; fallback: Redis is configured and away.", "mode")
+	switchesDesc     = figure("storage_switches_total", "How often the live state went to another storage, looked at once a second.")
+	givenDesc        = figure("holds_given_total", "Holds that were given.")
+	bookingsDesc     = figure("bookings_total", "Appointments that were booked, by who booked.", "source")
+	movesDesc        = figure("moves_total", "Appointments that were moved.")
+	refusalsDesc     = figure("refusals_total", "Holds, bookings and moves that were refused, by the code or reason that was answered.", "act", "reason")
+	conflictsDesc    = figure("conflicts_total", "Bookings and moves that only the database refused: everything before it had said that the time is free.")
+	queueDesc        = figure("queue_operations", "Operations in the queue, at most 10 seconds old: waiting (reminders for later left out) or failed for good.", "kind", "state")
+	oldestDesc       = figure("queue_oldest_seconds", "Age of the operation that waits longest, at most 10 seconds old; 0 if none waits.", "kind")
+	deliveredDesc    = figure("operations_delivered_total", "Outbound operations that took effect.", "kind")
+	missedDesc       = figure("operation_attempts_failed_total", "Attempts at an outbound operation that failed, or of which nobody knows; most are tried again.", "kind")
+	failedDesc       = figure("operations_failed_total", "Outbound operations that failed for good.", "kind")
+	writeDesc        = figure("write_seconds", "Time of a write as its caller sees it: the wait for a turn, the transaction and its commit.")
+	fsyncDesc        = figure("fsync_seconds", "Time of the commit of a batch of writes: the log is written and synced.")
+	databaseDesc     = figure("database_bytes", "Size of the database file.")
+	walDesc          = figure("wal_bytes", "Size of the write-ahead log.")
+	backupDesc       = figure("backup_age_seconds", "Age of the last backup that this server knows of; +Inf if there is none.")
+	figureDescs      = []*prometheus.Desc{streamsDesc, streamsEndedDesc, holdsDesc, selectionsDesc, onlineDesc, availableDesc, modeDesc, switchesDesc, givenDesc, bookingsDesc, movesDesc, refusalsDesc, conflictsDesc, queueDesc, oldestDesc, deliveredDesc, missedDesc, failedDesc, writeDesc, fsyncDesc, databaseDesc, walDesc, backupDesc}
+)
+
+// Describe implements prometheus.Collector.
+func (figures) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range figureDescs {
+		to <- d
+	}
+}
+
+// figuresTime is how long the parts that ask somebody may take together.
+const figuresTime = time.Second
+
+// Collect implements prometheus.Collector.
+func (f figures) Collect(to chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), figuresTime)
+	defer cancel()
+	f.streams(to)
+	f.live(ctx, to)
+	f.bookings(to)
+	f.queue(ctx, to)
+	f.storage(to)
+}
+
+func gauge(to chan<- prometheus.Metric, d *prometheus.Desc, v float64, labels ...string) {
+	to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+}
+
+func counter(to chan<- prometheus.Metric, d *prometheus.Desc, n uint64, labels ...string) {
+	to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), labels...)
+}
+
+func (f figures) streams(to chan<- prometheus.Metric) {
+	open := f.hub.Topics()
+	gauge(to, streamsDesc, float64(open[stream.AllTypes]), "staff", "")
+	gauge(to, streamsDesc, float64(open[stream.Presence]), "presence", "")
+	types := f.engine.Schedule().AppointmentTypes
+	for i := range types {
+		if id := types[i].ID; types[i].Active || open[id] > 0 {
+			gauge(to, streamsDesc, float64(open[id]), "appointment_type", id)
+		}
+	}
+	for reason, n := range f.hub.Ended() {
+		counter(to, streamsEndedDesc, n, reason)
+	}
+}
+
+// live is what is true only for now.
+func (f figures) live(ctx context.Context, to chan<- prometheus.Metric) {
+	if stats, err := f.engine.HoldStats(ctx); err == nil {
+		gauge(to, holdsDesc, float64(stats.Holds))
+		gauge(to, selectionsDesc, float64(stats.Selections))
+		gauge(to, onlineDesc, float64(stats.Online))
+	}
+	if n, err := f.engine.Beacon(ctx); err == nil {
+		gauge(to, availableDesc, float64(n))
+	}
+	now := f.options.StorageMode()
+	for _, mode := range []string{"memory", "redis", "postgres", "fallback"} {
+		v := 0.
+		if mode == now {
+			v = 1
+		}
+		gauge(to, modeDesc, v, mode)
+	}
+	counter(to, switchesDesc, f.engine.StorageSwitches())
+}
+
+func (f figures) bookings(to chan<- prometheus.Metric) {
+	n := f.engine.BookingCounts()
+	counter(to, givenDesc, n.Holds)
+	counter(to, movesDesc, n.Moves)
+	counter(to, conflictsDesc, n.Conflicts)
+	for i, source := range booking.Sources {
+		counter(to, bookingsDesc, n.Bookings[i], string(source))
+	}
+	for act, reasons := range n.Refused {
+		for i, n := range reasons {
+			counter(to, refusalsDesc, n, booking.Acts[act], booking.Refusals[i])
+		}
+	}
+}
+
+func (f figures) queue(ctx context.Context, to chan<- prometheus.Metric) {
+	list, err := f.engine.QueueFigures(ctx)
+	if err != nil {
+		f.log.Warn("the queue could not be measured", "error", err)
+	}
+	for _, q := range list {
+		kind := string(q.Kind)
+		gauge(to, queueDesc, float64(q.Waiting), kind, "waiting")
+		gauge(to, queueDesc, float64(q.Failed), kind, "failed")
+		gauge(to, oldestDesc, q.Oldest.Seconds(), kind)
+	}
+	for _, e := range f.engine.Ends() {
+		kind := string(e.Kind)
+		counter(to, deliveredDesc, e.Delivered, kind)
+		counter(to, missedDesc, e.Missed, kind)
+		counter(to, failedDesc, e.Failed, kind)
+	}
+}
+
+// storage is what the database measures of itself, and the last copy of it.
+func (f figures) storage(to chan<- prometheus.Metric) {
+	if m, ok := f.engine.Measurements(); ok {
+		durations(to, writeDesc, m.Writes)
+		durations(to, fsyncDesc, m.Commits)
+		gauge(to, databaseDesc, float64(m.Bytes))
+		gauge(to, walDesc, float64(m.LogBytes))
+	}
+	age := math.Inf(1)
+	if last, err := f.engine.LastBackup(); err == nil {
+		age = max(0, time.Since(last).Seconds())
+	}
+	gauge(to, backupDesc, age)
+}
+
+func durations(to chan<- prometheus.Metric, d *prometheus.Desc, c store.DurationCounts) {
+	within := make(map[float64]uint64, len(c.Within))
+	for i, n := range c.Within {
+		within[store.DurationBounds[i].Seconds()] = n
+	}
+	to <- prometheus.MustNewConstHistogram(d, c.Count, c.Sum.Seconds(), within)
+}

@@ -1,0 +1,80 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"os"
+	runtimemetrics "runtime/metrics"
+	"strconv"
+	"time"
+)
+
+// What the memory of a server is warned about. A clinic's needs a tenth of it.
+const (
+	heapWarning     = 500 << 20
+	residentWarning = 1 << 30
+	memoryEvery     = 30 * time.Second
+)
+
+// memoryWarning says once that a figure is past its bound, and again only when it has been well below meanwhile.
+type memoryWarning struct {
+	what  string
+	bound uint64
+	said  bool
+}
+
+// due reports whether n is to be said now.
+func (w *memoryWarning) due(n uint64) bool {
+	if w.said {
+		w.said = n > w.bound-w.bound/10
+		return false
+	}
+	w.said = n > w.bound
+	return w.said
+}
+
+// watchMemory warns in the log of a heap or a process that has become large, so that somebody looks before the machine
+// does.
+func (s *Server) watchMemory(ctx context.Context) {
+	heap := memoryWarning{what: "heap", bound: heapWarning}
+	resident := memoryWarning{what: "resident", bound: residentWarning}
+	tick := time.NewTicker(memoryEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			warnMemory(s.log, &heap, heapBytes())
+			warnMemory(s.log, &resident, residentBytes())
+		}
+	}
+}
+
+func warnMemory(log *slog.Logger, w *memoryWarning, n uint64) {
+	if w.due(n) {
+		log.Warn("the server needs more memory than a clinic's should; look at /metrics, and restart it if this goes on", "what", w.what, "megabytes", n>>20, "bound", w.bound>>20)
+	}
+}
+
+// heapBytes is what lives on the heap, with what the next collection will free.
+func heapBytes() uint64 {
+	sample := []runtimemetrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	runtimemetrics.Read(sample)
+	if sample[0].Value.Kind() != runtimemetrics.KindUint64 {
+		return 0
+	}
+	return sample[0].Value.Uint64()
+}
+
+// residentBytes is the memory of the process that is not swapped out; 0 where /proc does not say.
+func residentBytes() uint64 {
+	b, err := os.ReadFile("/proc/self/statm")
+	fields := bytes.Fields(b)
+	if err != nil || len(fields) < 2 {
+		return 0
+	}
+	pages, _ := strconv.ParseUint(string(fields[1]), 10, 64)
+	return pages * uint64(os.Getpagesize())
+}

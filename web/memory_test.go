@@ -1,0 +1,34 @@
+package web
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+)
+
+// TestMemoryIsWarnedAboutOnce: past the bound, and again only after it was well below.
+func TestMemoryIsWarnedAboutOnce(t *testing.T) {
+	var said bytes.Buffer
+	log := slog.New(slog.NewTextHandler(&said, nil))
+	w := memoryWarning{what: "heap", bound: heapWarning}
+	for _, step := range []struct{ megabytes, warnings uint64 }{{499, 0}, {500, 0}, {501, 1}, {900, 1}, {490, 1}, {501, 1}, {440, 1}, {501, 2}} {
+		warnMemory(log, &w, step.megabytes<<20)
+		if got := strings.Count(said.String(), "level=WARN"); uint64(got) != step.warnings {
+			t.Errorf("at %d MB: %d warnings so far, want %d", step.megabytes, got, step.warnings)
+		}
+	}
+	if !strings.Contains(said.String(), "what=heap megabytes=501 bound=500") {
+		t.Errorf("the warning does not say what is how large: %s", said.String())
+	}
+}
+
+// TestTheMemoryOfThisProcessIsKnown: where /proc does not say, nobody is warned.
+func TestTheMemoryOfThisProcessIsKnown(t *testing.T) {
+	if n := heapBytes(); n == 0 || n > 4<<30 {
+		t.Errorf("the heap has %d bytes", n)
+	}
+	if n := residentBytes(); n > 0 && n < heapBytes() {
+		t.Errorf("the process has %d bytes and its heap %d", n, heapBytes())
+	}
+}
