@@ -59,6 +59,8 @@ var layers = map[string][]string{
 	"holds":     {},
 	"holds/...": {"holds"},
 
+	"deploy": {}, // files for those who operate it, and their tests
+
 	// The load driver measures everything, from outside of it.
 	"bench":     {"web", "engine", "engine/...", "store", "store/...", "holds", "holds/..."},
 	"bench/...": {"web", "engine", "engine/...", "store", "store/...", "holds", "holds/..."},

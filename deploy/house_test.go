@@ -1,0 +1,155 @@
+package deploy
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
+	"holdfast/engine/enginetest"
+	"holdfast/holds/memory"
+	"holdfast/store"
+	"holdfast/store/bolt"
+	"holdfast/store/sqlite"
+	"holdfast/web"
+)
+
+// house is a whole server with a queue, on which a little has happened.
+type house struct {
+	t   testing.TB
+	url string
+	db  *sqlite.Store
+}
+
+const adminKey = "a-bootstrap-admin-key-for-tests"
+
+func newHouse(t testing.TB) *house {
+	t.Helper()
+	ctx, dir := context.Background(), t.TempDir()
+	db, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(dir, "holdfast.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	queue, err := bolt.Open(ctx, bolt.Options{Path: filepath.Join(dir, "queue.bolt")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	live := memory.New(memory.Options{Booked: booking.Booked(db)})
+	e, err := engine.New(ctx, engine.Options{Store: db, Holds: live, Queue: queue, AdminKey: adminKey})
+	if err != nil {
+		t.Fatal(err)
+	}
+	day := clinic.HoursEntry{Start: 0, End: 24 * 60}
+	file := clinic.File{
+		Clinic:      &clinic.FileClinic{Name: "Harbour Clinic", Timezone: "UTC", Locale: "en"},
+		Specialists: []clinic.SpecialistEntry{{ID: "ada", Name: "Dr Ada Brandt", Timezone: "UTC", Active: true}},
+		AppointmentTypes: []clinic.AppointmentTypeEntry{{
+			ID: "checkup", Name: "Check-up", DurationMinutes: 30, HorizonDays: 60, Capacity: 1, HoldTTLSeconds: 30, MaxHoldSeconds: 900, HoldQuota: 3, Active: true,
+			Specialists: []clinic.AssignmentEntry{{SpecialistID: "ada", Priority: 1}},
+		}},
+	}
+	for weekday := range 7 {
+		day.Weekday = store.Weekday(weekday)
+		file.Specialists[0].WeeklyHours = append(file.Specialists[0].WeeklyHours, day)
+	}
+	if _, err := e.Import(ctx, "system", file); err != nil {
+		t.Fatal(err)
+	}
+	server, err := web.New(e, web.Options{Version: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { e.Run(run) })
+	running.Go(func() { server.Run(run) })
+	listening := httptest.NewServer(server.Handler())
+	t.Cleanup(func() {
+		cancel()
+		listening.CloseClientConnections()
+		listening.Close()
+		running.Wait()
+		for _, c := range []io.Closer{queue, live, db} {
+			_ = c.Close() // the database may be closed already
+		}
+	})
+	return &house{t: t, url: listening.URL, db: db}
+}
+
+// ask sends one request and returns the status and the body.
+func (h *house) ask(method, path string, body any) (int, string) {
+	h.t.Helper()
+	b, err := json.Marshal(body)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	r, err := http.NewRequest(method, h.url+path, bytes.NewReader(b))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	reply, err := http.DefaultClient.Do(r)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer reply.Body.Close()
+	text, err := io.ReadAll(reply.Body)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return reply.StatusCode, string(text)
+}
+
+// bustle is a hold, a booking, and the same booking refused.
+func (h *house) bustle() {
+	h.t.Helper()
+	start := enginetest.Noon(time.UTC, 2)
+	for i, want := range []int{http.StatusCreated, http.StatusConflict} {
+		client := []string{"first-client-0000", "other-client-0000"}[i]
+		body := map[string]any{"clientId": client, "slotStartDate": start.Format(time.RFC3339), "patient": map[string]any{"name": "Rosa Winter", "email": "rosa@example.org"}}
+		if status, text := h.ask("POST", "/v1/appointment-types/checkup/book", body); status != want {
+			h.t.Fatalf("booking: got %d %s, want %d", status, text, want)
+		}
+	}
+	h.ask("GET", "/v1/clinic", nil)
+	h.ask("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "clientId": "first-client-0000", "slotStartDate": start.Add(time.Hour).Format(time.RFC3339)})
+}
+
+// fail is what a request is answered whose booking cannot be saved. Nothing can be booked after it.
+func (h *house) fail() {
+	h.t.Helper()
+	if err := h.db.Close(); err != nil {
+		h.t.Fatal(err)
+	}
+	start := enginetest.Noon(time.UTC, 3)
+	body := map[string]any{"clientId": "third-client-0000", "slotStartDate": start.Format(time.RFC3339), "patient": map[string]any{"name": "Rosa Winter", "email": "rosa@example.org"}}
+	if status, text := h.ask("POST", "/v1/appointment-types/checkup/book", body); status < 500 {
+		h.t.Fatalf("booking without a database: got %d %s", status, text)
+	}
+}
+
+func (h *house) scrape() string {
+	h.t.Helper()
+	status, text := h.ask("GET", "/metrics", nil)
+	if status != http.StatusOK {
+		h.t.Fatalf("scrape: got %d %s", status, text)
+	}
+	return text
+}
+
+// scrapes is what a server says that has served and failed.
+func (h *house) scrapes() string {
+	h.t.Helper()
+	h.bustle()
+	h.fail()
+	return h.scrape()
+}
