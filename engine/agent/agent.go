@@ -45,7 +45,8 @@ type Agent struct {
 	outbound *outbound.Outbound
 	options  Options
 
-	agents agentSessions
+	agents  agentSessions
+	lookups lookups
 }
 
 // Options are what an Agent is made of.
@@ -64,8 +65,9 @@ type Options struct {
 // New returns an Agent.
 func New(o Options) *Agent {
 	return &Agent{
-		agents: newAgentSessions(),
-		store:  o.Store, holds: o.Holds, log: o.Logger, clinic: o.Clinic, booking: o.Booking, outbound: o.Outbound, options: o,
+		agents:  newAgentSessions(),
+		lookups: lookups{pacer: upstream.NewPacer(lookupSpacing)},
+		store:   o.Store, holds: o.Holds, log: o.Logger, clinic: o.Clinic, booking: o.Booking, outbound: o.Outbound, options: o,
 	}
 }
 

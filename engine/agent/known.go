@@ -13,8 +13,8 @@ import (
 
 // # Who is known already
 //
-// A practice system adds a patient each time it is asked to, and has no way to look one up. So the person is looked up
-// here first, among the patients of earlier appointments. The same person is the one with the same name, date of birth and telephone
+// A practice system adds a patient each time it is asked to. So the person is looked up here first, among the patients of
+// earlier appointments, and then there, where the vendor has a way to do so (lookup.go). The same person is the one with the same name, date of birth and telephone
 // number, all three given both times. What is nearly the same is asked about, and who was found is never named.
 
 // knownPages bounds how many appointments are looked through for one person, in pages of 500.

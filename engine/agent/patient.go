@@ -48,12 +48,13 @@ const (
 // bookingAuthToken for the GUID. The same person said again is the same patient with a new token. *ValidationError.
 func (ag *Agent) AgentIdentify(ctx context.Context, p record.Principal, r Patient) (PatientAnswer, error) {
 	now := time.Now()
+	deadline := now.Add(ag.outbound.Options.AgentBound)
 	born, err := r.normalize(store.DateOf(now.In(ag.clinic.Zone())))
 	if err != nil {
 		return PatientAnswer{}, err
 	}
 	if r.PatientGUID != "" {
-		return ag.identifyKnown(ctx, p, &r, born, now)
+		return ag.identifyKnown(ctx, p, &r, born, now, deadline)
 	}
 	said, person := bySaid(p.KeyID, &r), byPerson(p.KeyID, &r, dateOfBirth(born))
 	s, known := ag.agents.get(said)
@@ -68,6 +69,9 @@ func (ag *Agent) AgentIdentify(ctx context.Context, p record.Principal, r Patien
 	}
 	if !known {
 		guid, ask, err := ag.knownAs(ctx, &r, dateOfBirth(born))
+		if err == nil && guid == "" && ask == "" {
+			guid, ask = ag.knownThere(ctx, &r, born, deadline)
+		}
 		switch {
 		case err != nil:
 			return PatientAnswer{}, err
@@ -79,7 +83,7 @@ func (ag *Agent) AgentIdentify(ctx context.Context, p record.Principal, r Patien
 	if !known {
 		s.patientGUID = newGUID()
 		if ag.outbound.Options.Upstream != nil {
-			s.patientGUID, err = ag.setPatientNow(ctx, upstream.NewPatient{
+			s.patientGUID, err = ag.setPatientNow(ctx, deadline, upstream.NewPatient{
 				FirstName: r.FirstName, LastName: r.LastName, BirthDate: born, Phone: r.Phone, Email: r.Email,
 			})
 		}
@@ -101,7 +105,7 @@ func (ag *Agent) AgentIdentify(ctx context.Context, p record.Principal, r Patien
 }
 
 // identifyKnown is AgentIdentify of a patientGUID and its date of birth. Nobody is added for one that does not fit.
-func (ag *Agent) identifyKnown(ctx context.Context, p record.Principal, r *Patient, born, now time.Time) (PatientAnswer, error) {
+func (ag *Agent) identifyKnown(ctx context.Context, p record.Principal, r *Patient, born, now, deadline time.Time) (PatientAnswer, error) {
 	s := agentSession{patientGUID: upstream.CanonicalGUID(r.PatientGUID)}
 	var found bool
 	var err error
@@ -109,7 +113,11 @@ func (ag *Agent) identifyKnown(ctx context.Context, p record.Principal, r *Patie
 		return PatientAnswer{}, err
 	}
 	if !found {
-		return ag.patientAsk(sayNoMatch), nil
+		known, there := ag.knownThereBy(ctx, s.patientGUID, born, deadline)
+		if !there {
+			return ag.patientAsk(sayNoMatch), nil
+		}
+		s.patient = store.Patient{Name: known.FirstName + " " + known.LastName, Email: known.Email, Phone: known.Phone, BirthDate: dateOfBirth(born)}
 	}
 	return ag.identified(p, r, s, now)
 }
@@ -157,9 +165,9 @@ func (ag *Agent) patientOpen() PatientAnswer {
 }
 
 // setPatientNow adds a patient while a caller waits; a rate limit is tried once more after the retry delay.
-func (ag *Agent) setPatientNow(ctx context.Context, n upstream.NewPatient) (string, error) {
+func (ag *Agent) setPatientNow(ctx context.Context, deadline time.Time, n upstream.NewPatient) (string, error) {
 	// The request may be given up by its caller; the call may not, or nobody would know what became of it.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ag.outbound.Options.AgentBound)
+	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
 	defer cancel()
 	guid, err := ag.outbound.Options.Upstream.SetPatient(ctx, n)
 	if upstream.ClassOf(err) == upstream.RateLimited {

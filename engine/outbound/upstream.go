@@ -15,6 +15,9 @@ import (
 // what happened (see upstream.ClassOf), and only upstream.Unknown may have taken effect.
 type Upstream interface {
 	SetPatient(ctx context.Context, n upstream.NewPatient) (patientGUID string, err error)
+	// FindPatients and PatientInformation are not there at every vendor: upstream.Misconfigured.
+	FindPatients(ctx context.Context, firstName, lastName string) ([]upstream.KnownPatient, error)
+	PatientInformation(ctx context.Context, patientGUID string) (upstream.KnownPatient, error)
 	SetPatientComment(ctx context.Context, patientGUID, comment string) error
 	SetAppointment(ctx context.Context, n upstream.NewAppointment) (upstream.Created, error)
 	SetAppointmentStatusCanceled(ctx context.Context, appointmentGUID string) error

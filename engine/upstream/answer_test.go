@@ -72,6 +72,9 @@ func TestAnswers(t *testing.T) {
 	addPatient := func(c *Client) (any, error) {
 		return c.SetPatient(ctx, NewPatient{FirstName: "Zoë", LastName: "Nil"})
 	}
+	find := func(c *Client) (any, error) { return c.FindPatients(ctx, "Zoë", "Nil") }
+	read := func(c *Client) (any, error) { return c.PatientInformation(ctx, patient) }
+	born := time.Date(2015, 2, 3, 0, 0, 0, 0, time.UTC)
 	comment := func(c *Client) (any, error) { return nil, c.SetPatientComment(ctx, patient, "a note") }
 	list := func(c *Client) (any, error) { return c.GetAppointmentListByPatient(ctx, patient, zone) }
 	open := func(types ...string) func(*Client) (any, error) {
@@ -184,6 +187,21 @@ func TestAnswers(t *testing.T) {
 		{"success-without-result", comment, nil, "", "", 0},
 		{"cancelled", cancel, nil, "", "", 0},
 
+		{"patients", find, []KnownPatient{
+			{GUID: patient, FirstName: "Zoë Marie", LastName: "Nil", BirthDate: born},
+			{GUID: patient[:len(patient)-1] + "2", FirstName: "Zoë", LastName: "Nil", BirthDate: time.Date(2016, 4, 5, 0, 0, 0, 0, time.UTC)},
+			{GUID: patient[:len(patient)-1] + "3", FirstName: "Cher"},
+		}, "", "", 0},
+		{"list-empty", find, []KnownPatient{}, "", "", 0},
+		{"procedure-not-authorized", find, nil, Misconfigured, "", 0},
+		{"rate-limit", find, nil, RateLimited, "", 0},
+		{"empty", find, nil, Unknown, "", 0},
+		{"patient-information", read, KnownPatient{GUID: patient, FirstName: "Zoë", LastName: "van Nil", BirthDate: born, Phone: "(555) 010-0123", Email: "zoe@example.org"}, "", "", 0},
+		{"patient-unknown", read, nil, Refused, PatientUnknown, 0},
+		{"list-empty", read, nil, Refused, PatientUnknown, 0},
+		{"success-without-result", read, nil, Refused, PatientUnknown, 0},
+		{"success-with-strange-result", read, nil, Unknown, "", 0},
+		{"procedure-not-authorized", read, nil, Misconfigured, "", 0},
 		{"list", list, []Appointment{
 			{GUID: strings.ToUpper(appointment), Start: ten, Minutes: 30, ScheduleViewGUID: view, ScheduleColumnGUID: column, AppointmentTypeGUID: typ},
 			{GUID: same + "2", Start: ten.Add(4*time.Hour + 30*time.Minute), Minutes: 45, ScheduleViewGUID: view, ScheduleColumnGUID: strings.ToUpper(column), AppointmentTypeGUID: typ, Cancelled: true},

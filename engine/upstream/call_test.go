@@ -33,7 +33,9 @@ func TestRequests(t *testing.T) {
 		"request-set-patient-comment": func(c *Client) error {
 			return c.SetPatientComment(ctx, patient, "Child: Max & Moritz | DOB: 02/03/2015")
 		},
-		"request-cancel": func(c *Client) error { return c.SetAppointmentStatusCanceled(ctx, appointment) },
+		"request-find-patients":       func(c *Client) error { _, err := c.FindPatients(ctx, "Zoë", "<O'Brien>"); return err },
+		"request-patient-information": func(c *Client) error { _, err := c.PatientInformation(ctx, patient); return err },
+		"request-cancel":              func(c *Client) error { return c.SetAppointmentStatusCanceled(ctx, appointment) },
 		"request-list": func(c *Client) error {
 			_, err := c.GetAppointmentListByPatient(ctx, patient, zone)
 			return err

@@ -23,8 +23,8 @@ type NewPatient struct {
 	Email        string
 }
 
-// SetPatient writes a patient and returns the GUID. There is no way to look a
-// patient up, so a yes without a GUID is an *Error of class Unknown.
+// SetPatient writes a patient and returns the GUID. Not every vendor lets patients
+// be looked up, so a yes without a GUID is an *Error of class Unknown.
 func (c *Client) SetPatient(ctx context.Context, n NewPatient) (string, error) {
 	if n.FirstName == "" || n.LastName == "" {
 		return "", &Error{Procedure: setPatient, Class: Refused, Reason: Invalid, Detail: "the patient needs a first and a last name"}

@@ -133,9 +133,19 @@ func (s *Server) procedure(r request, call Call, later time.Time) (reply, bool) 
 	unknown := s.options.Patients != nil && !s.patients[call.PatientGUID]
 	switch r.Procedure {
 	case "SetPatient":
-		guid := s.guid()
-		s.patients[guid] = true
+		birth, _, _ := strings.Cut(r.value("birthdaydatetime"), "T")
+		guid := s.addPatient(Patient{
+			FirstName: r.value("patientfirstname"), LastName: r.value("patientlastname"), BirthDate: birth, Phone: r.value("phonenumber"), Email: r.value("email"),
+		})
 		return reply{records: result("Patient Added: " + guid)}, true
+	case "GetPortalPatientLookup", "GetPatientInformation":
+		if s.options.NoLookup {
+			return failed("Procedure is not authorized"), false
+		}
+		if r.Procedure == "GetPatientInformation" {
+			return s.information(call.PatientGUID), false
+		}
+		return s.lookUp(r.value("filter")), false
 	case "SetPatientComment":
 		if unknown {
 			return reply{records: result("Error: Patient does not exist")}, false
@@ -228,6 +238,43 @@ func (s *Server) list(patient string) reply {
 		})
 	}
 	return out
+}
+
+// lookUp lists the patients of a name like "Last, First". Like the systems it stands for it finds parts of names, and says
+// neither telephone number nor e-mail address.
+func (s *Server) lookUp(filter string) reply {
+	out := reply{records: [][]field{}}
+	last, first, _ := strings.Cut(strings.ToLower(filter), ",")
+	for _, p := range s.charts {
+		if strings.HasPrefix(strings.ToLower(p.LastName), strings.TrimSpace(last)) && strings.HasPrefix(strings.ToLower(p.FirstName), strings.TrimSpace(first)) {
+			out.records = append(out.records, []field{
+				{"PatientName", p.LastName + ", " + p.FirstName}, {"PatientBirthDate", american(p.BirthDate)}, {"PatientGUID", strings.ToUpper(p.GUID)},
+			})
+		}
+	}
+	return out
+}
+
+// information is all of one patient.
+func (s *Server) information(guid string) reply {
+	for _, p := range s.charts {
+		if p.GUID == guid {
+			return reply{records: [][]field{{
+				{"PatientFullName", p.FirstName + " " + p.LastName}, {"PatientBirthDate", american(p.BirthDate)},
+				{"PatientEmail", p.Email}, {"PatientPhone", p.Phone},
+			}}}
+		}
+	}
+	return reply{records: result("Error: Patient does not exist")}
+}
+
+// american is a date as the upstream writes dates of birth.
+func american(date string) string {
+	t, err := time.Parse(time.DateOnly, date)
+	if err != nil {
+		return ""
+	}
+	return t.Format("1/2/2006") + " 12:00:00 AM"
 }
 
 // openings lists the free intervals of the columns asked for.

@@ -64,6 +64,8 @@ type Options struct {
 	// up a line of the script.
 	WritesPerMinute int
 	Patients        []string // GUIDs of the patients there are; nil means whoever is named
+	// NoLookup: the vendor does not let patients be looked up.
+	NoLookup bool
 	// RefuseTaken makes it careful: an appointment that overlaps another of its column
 	// is refused.
 	RefuseTaken bool
@@ -122,6 +124,7 @@ type Server struct {
 	mu           sync.Mutex
 	script       map[string][]Step // by procedure
 	patients     map[string]bool
+	charts       []Patient
 	comments     map[string][]string
 	appointments []Appointment
 	index        map[string][]int // a GUID of appointment, patient or column → its appointments
@@ -204,6 +207,31 @@ func (s *Server) Add(a Appointment) {
 		a.GUID = s.guid()
 	}
 	s.hold(a)
+}
+
+// Patient is what the Server has of a patient.
+type Patient struct {
+	GUID                string // lower case
+	FirstName, LastName string
+	BirthDate           string // 2015-02-03
+	Phone, Email        string
+}
+
+// AddPatient puts a patient there behind everybody's back, as the front desk does, and returns the GUID, which is made up
+// if it is empty.
+func (s *Server) AddPatient(p Patient) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.addPatient(p)
+}
+
+func (s *Server) addPatient(p Patient) string {
+	if p.GUID = strings.ToLower(p.GUID); p.GUID == "" {
+		p.GUID = s.guid()
+	}
+	s.patients[p.GUID] = true
+	s.charts = append(s.charts, p)
+	return p.GUID
 }
 
 // Score counts.

@@ -1,0 +1,137 @@
+package agent
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"holdfast/engine/upstream"
+)
+
+// # Who the practice system knows
+//
+// A caller who was never booked for here may have had a chart there for years. Where the vendor lets patients be looked up,
+// they are found before a second chart is made for them, by the same rule: name, date of birth and telephone number. It is
+// a question while a caller waits: at most one a second, and within half of the bound, so that adding the patient has the
+// rest. Where it has no answer, the patient is added as if nobody could be asked.
+
+const (
+	lookupSpacing = time.Second
+	lookupRetired = time.Hour // how long a vendor that has no look-up is not asked again
+	mostCharts    = 3         // of one name and date of birth that are told apart by their details
+)
+
+// lookups are the questions that are asked of the practice system about patients.
+type lookups struct {
+	pacer   *upstream.Pacer
+	retired atomic.Int64 // until this instant, in Unix ms, nobody is asked
+}
+
+// knownThere is the GUID under which the practice system has the person, or what is to be asked (sayAsk…) to tell. Neither
+// means that they are not known, or that it could not be found out.
+func (ag *Agent) knownThere(ctx context.Context, r *Patient, born time.Time, deadline time.Time) (guid, ask string) {
+	phone := digitsOf(r.Phone)
+	if born.IsZero() && phone == "" {
+		return "", ""
+	}
+	var list []upstream.KnownPatient
+	ctx, cancel := context.WithDeadline(ctx, deadline.Add(-ag.outbound.Options.AgentBound/2))
+	defer cancel()
+	found := ag.ask(ctx, deadline, func() (err error) {
+		list, err = ag.outbound.Options.Upstream.FindPatients(ctx, r.FirstName, r.LastName)
+		return err
+	})
+	if !found {
+		return "", ""
+	}
+	list = slices.DeleteFunc(list, func(p upstream.KnownPatient) bool {
+		return !sameName(&p, r) || p.BirthDate.IsZero() || !born.IsZero() && !p.BirthDate.Equal(born) || ag.agents.isGone(p.GUID)
+	})
+	switch {
+	case len(list) == 0:
+		return "", ""
+	case born.IsZero():
+		return "", sayAskBirthDate
+	case phone == "":
+		return "", sayAskPhone
+	case len(list) > mostCharts:
+		return "", sayAskPerson
+	}
+	for i := range list {
+		p := &list[i]
+		found := ag.ask(ctx, deadline, func() (err error) {
+			known, err := ag.outbound.Options.Upstream.PatientInformation(ctx, p.GUID)
+			p.Phone, p.Email = known.Phone, known.Email
+			return err
+		})
+		if !found {
+			return "", ""
+		}
+	}
+	return oneOf(list, phone, r.Email)
+}
+
+// oneOf tells patients of one name and date of birth apart by the telephone number, and those of one number by the e-mail
+// address. Who has another number may be the same person, and is asked for the address.
+func oneOf(list []upstream.KnownPatient, phone, email string) (guid, ask string) {
+	reached := slices.DeleteFunc(slices.Clone(list), func(p upstream.KnownPatient) bool { return !samePhone(digitsOf(p.Phone), phone) })
+	written := slices.DeleteFunc(slices.Clone(list), func(p upstream.KnownPatient) bool { return email == "" || !strings.EqualFold(p.Email, email) })
+	switch {
+	case len(reached) == 1:
+		return reached[0].GUID, ""
+	case len(written) == 1:
+		return written[0].GUID, ""
+	case len(reached) == 0 && (email != "" || !slices.ContainsFunc(list, func(p upstream.KnownPatient) bool { return p.Email != "" })):
+		return "", "" // another person, as far as can be told
+	case email == "":
+		return "", sayAskEmail
+	}
+	return "", sayAskPerson
+}
+
+// knownThereBy is the patient of a GUID and date of birth as the practice system has them.
+func (ag *Agent) knownThereBy(ctx context.Context, guid string, born, deadline time.Time) (known upstream.KnownPatient, found bool) {
+	ctx, cancel := context.WithDeadline(ctx, deadline.Add(-ag.outbound.Options.AgentBound/2))
+	defer cancel()
+	found = ag.ask(ctx, deadline, func() (err error) {
+		known, err = ag.outbound.Options.Upstream.PatientInformation(ctx, guid)
+		return err
+	})
+	return known, found && !known.BirthDate.IsZero() && known.BirthDate.Equal(born)
+}
+
+// ask puts one question to the practice system, if there is one and its turn comes in time, and reports whether it was
+// answered. A vendor that does not let patients be looked up is left alone for a while.
+func (ag *Agent) ask(ctx context.Context, deadline time.Time, question func() error) bool {
+	if ag.outbound.Options.Upstream == nil || time.Now().UnixMilli() < ag.lookups.retired.Load() {
+		return false
+	}
+	if err := ag.lookups.pacer.Wait(ctx, time.Until(deadline.Add(-ag.outbound.Options.AgentBound/2))); err != nil {
+		return false
+	}
+	err := question()
+	if upstream.ClassOf(err) == upstream.Misconfigured {
+		ag.lookups.retired.Store(time.Now().Add(lookupRetired).UnixMilli())
+		ag.log.Info("the practice system does not let patients be looked up; each who calls for the first time is added", "error", err)
+	} else if err != nil {
+		ag.log.Debug("a patient could not be looked up in the practice system", "error", err)
+	}
+	return err == nil
+}
+
+// sameName compares names as people say them: a second first name may be left out on either side.
+func sameName(p *upstream.KnownPatient, r *Patient) bool {
+	first := func(s string) string { s, _, _ = strings.Cut(strings.TrimSpace(s), " "); return foldName(s) }
+	return foldName(p.LastName) == foldName(r.LastName) && first(p.FirstName) == first(r.FirstName)
+}
+
+// samePhone compares telephone numbers by their digits: one of them may be without its country's or area's code.
+func samePhone(a, b string) bool {
+	const least = 7
+	if len(a) < least || len(b) < least {
+		return a == b && a != ""
+	}
+	return strings.HasSuffix(a, b) || strings.HasSuffix(b, a)
+}

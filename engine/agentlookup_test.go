@@ -1,0 +1,188 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine/agent"
+	"holdfast/engine/outbound"
+	"holdfast/engine/upstream/upstreamtest"
+)
+
+// The practice system is asked for patients that were never booked for here.
+
+// procedures counts the calls of each procedure.
+func (p *practice) procedures() map[string]int {
+	n := map[string]int{}
+	for _, c := range p.upstream.Calls() {
+		n[c.Procedure]++
+	}
+	return n
+}
+
+// charts are patients whom the front desk has added there: Jane twice, of whom one is her cousin; two of one name, date of
+// birth and number; and one without an e-mail address.
+var charts = []upstreamtest.Patient{
+	{GUID: patientGUID(1), FirstName: "Jane Marie", LastName: "Canary-Roe", BirthDate: "1980-02-03", Phone: "(555) 010-0123", Email: "jane@example.org"},
+	{GUID: patientGUID(2), FirstName: "Jane", LastName: "Canary-Roe", BirthDate: "1999-09-09", Phone: "(555) 010-0199"},
+	{GUID: patientGUID(3), FirstName: "Alex", LastName: "Canary-Twin", BirthDate: "1991-01-01", Phone: "555 010 0777", Email: "one@example.org"},
+	{GUID: patientGUID(4), FirstName: "Alex", LastName: "Canary-Twin", BirthDate: "1991-01-01", Phone: "555 010 0777", Email: "two@example.org"},
+	{GUID: patientGUID(5), FirstName: "Noor", LastName: "Canary-Quiet", BirthDate: "1970-07-07", Phone: "555 010 0555"},
+}
+
+func withCharts(t *testing.T, o upstreamtest.Options) *practice {
+	p := newPractice(t, practiceOptions{upstream: &o})
+	for _, c := range charts {
+		p.upstream.AddPatient(c)
+	}
+	return p
+}
+
+// TestAChartThatIsThereIsFound: whoever has a chart in the practice system gets no second one; what is not clear is asked,
+// and nobody is named.
+func TestAChartThatIsThereIsFound(t *testing.T) {
+	jane := agent.Patient{FirstName: "Jane", LastName: "Canary-Roe", BirthDate: "1980-02-03", Phone: "+1 555 010 0123"}
+	twin := agent.Patient{FirstName: "alex", LastName: "canary-twin", BirthDate: "01/01/1991", Phone: "5550100777"}
+	with := func(p agent.Patient, edit func(*agent.Patient)) agent.Patient { edit(&p); return p }
+	for name, c := range map[string]struct {
+		said  agent.Patient
+		guid  string // found; empty: added, unless something is asked
+		asked string // the action of the guidance
+	}{
+		"by name, date and number":              {said: jane, guid: patientGUID(1)},
+		"without the date":                      {said: with(jane, func(p *agent.Patient) { p.BirthDate = "" }), asked: "ask_for_birth_date"},
+		"without the number":                    {said: with(jane, func(p *agent.Patient) { p.Phone = "" }), asked: "ask_for_phone"},
+		"with another number and the address":   {said: with(jane, func(p *agent.Patient) { p.Phone, p.Email = "5559999999", "JANE@example.org" }), guid: patientGUID(1)},
+		"with another number":                   {said: with(jane, func(p *agent.Patient) { p.Phone = "5559999999" }), asked: "ask_for_email"},
+		"with another number and address":       {said: with(jane, func(p *agent.Patient) { p.Phone, p.Email = "5559999999", "x@example.org" })},
+		"with another date":                     {said: with(jane, func(p *agent.Patient) { p.BirthDate = "1981-02-03" })},
+		"the cousin's name and date":            {said: with(jane, func(p *agent.Patient) { p.BirthDate, p.Phone = "1999-09-09", "555 0100199" }), guid: patientGUID(2)},
+		"with another first name":               {said: with(jane, func(p *agent.Patient) { p.FirstName = "Janet" })},
+		"one of two":                            {said: twin, asked: "ask_for_email"},
+		"the second of two":                     {said: with(twin, func(p *agent.Patient) { p.Email = "two@example.org" }), guid: patientGUID(4)},
+		"a third of two":                        {said: with(twin, func(p *agent.Patient) { p.Email = "three@example.org" }), asked: "hand_over_to_person"},
+		"another number, and no address to ask": {said: agent.Patient{FirstName: "Noor", LastName: "Canary-Quiet", BirthDate: "1970-07-07", Phone: "5551112222"}},
+		"neither date nor number":               {said: agent.Patient{FirstName: "Jane", LastName: "Canary-Roe"}},
+		"a GUID with its date":                  {said: agent.Patient{PatientGUID: strings.ToUpper(patientGUID(5)), BirthDate: "1970-07-07"}, guid: patientGUID(5)},
+		"a GUID with another date":              {said: agent.Patient{PatientGUID: patientGUID(5), BirthDate: "1970-07-08"}, asked: "ask_for_name_birth_date_and_phone"},
+		"a GUID that is nobody's":               {said: agent.Patient{PatientGUID: patientGUID(99), BirthDate: "1970-07-07"}, asked: "ask_for_name_birth_date_and_phone"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := withCharts(t, upstreamtest.Options{})
+				a, err := p.AgentIdentify(t.Context(), agentKey, c.said)
+				if err != nil {
+					t.Fatal(err)
+				}
+				added := p.procedures()["SetPatient"]
+				switch {
+				case c.asked != "":
+					if a.Success || a.Guidance.Action != c.asked || added != 0 || a.BookingAuthToken != "" {
+						t.Errorf("got %+v with %d added, want the action %s", a, added, c.asked)
+					}
+				case c.guid != "":
+					if !a.Success || a.PatientGUID != c.guid || added != 0 {
+						t.Errorf("got %+v with %d added, want %s", a, added, c.guid)
+					}
+				default:
+					if !a.Success || added != 1 {
+						t.Errorf("got %+v with %d added, want a patient of their own", a, added)
+					}
+				}
+				if said, _ := json.Marshal([]any{a.Guidance, a.Message}); strings.Contains(string(said), "Canary") || strings.Contains(string(said), "@") {
+					t.Errorf("the answer names somebody: %s", said)
+				}
+				if strings.Contains(p.log.String(), "Canary") {
+					t.Errorf("the log names somebody: %s", p.log.String())
+				}
+				if a.Success { // the token is good for the patient that was found
+					b := p.wish(20)
+					b.PatientGUID, b.BookingAuthToken = a.PatientGUID, a.BookingAuthToken
+					if booked := p.ask(b); booked.Outcome != agent.Confirmed {
+						t.Errorf("booking: got %+v", booked)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestNobodyToAskAddsThePatient, as if there were no question, and within the bound: a vendor without the procedure, which
+// is not asked again at once, and one that does not answer.
+func TestNobodyToAskAddsThePatient(t *testing.T) {
+	for name, c := range map[string]struct {
+		options upstreamtest.Options
+		asked   int // look-ups for two patients a minute apart
+	}{
+		"the vendor has no such procedure": {upstreamtest.Options{NoLookup: true}, 1},
+		"it takes no questions for now":    {upstreamtest.Options{Decide: lookups(upstreamtest.RateLimited, 0)}, 2},
+		"it hangs":                         {upstreamtest.Options{Decide: lookups(upstreamtest.Slow, time.Minute)}, 2},
+		"it is cut off":                    {upstreamtest.Options{Decide: lookups(upstreamtest.LostNotApplied, 0)}, 2},
+		"it talks nonsense":                {upstreamtest.Options{Decide: lookups(upstreamtest.Garbage, 0)}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := withCharts(t, c.options)
+				for n, first := range []string{"Jane", "Joan"} {
+					began := time.Now()
+					a, err := p.AgentIdentify(t.Context(), agentKey, agent.Patient{FirstName: first, LastName: "Canary-Roe", BirthDate: "1980-02-03", Phone: "5550100123"})
+					if err != nil || !a.Success || p.procedures()["SetPatient"] != n+1 {
+						t.Errorf("%s: got %+v, %v; want a patient of their own", first, a, err)
+					}
+					if took := time.Since(began); took > outbound.DefaultAgentBound {
+						t.Errorf("%s: it took %v, longer than the bound", first, took)
+					}
+					time.Sleep(time.Minute)
+				}
+				if n := p.procedures()["GetPortalPatientLookup"]; n != c.asked {
+					t.Errorf("the practice system was asked %d times, want %d", n, c.asked)
+				}
+			})
+		})
+	}
+}
+
+// lookups decides what becomes of look-ups; all else is well.
+func lookups(outcome upstreamtest.Outcome, delay time.Duration) func(upstreamtest.Call) upstreamtest.Step {
+	return func(c upstreamtest.Call) upstreamtest.Step {
+		if c.Procedure == "GetPortalPatientLookup" || c.Procedure == "GetPatientInformation" {
+			return upstreamtest.Step{Outcome: outcome, Delay: delay}
+		}
+		return upstreamtest.Step{}
+	}
+}
+
+// TestLookupsArePaced: a rush of callers asks once a second, and who would wait too long is added.
+func TestLookupsArePaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := withCharts(t, upstreamtest.Options{})
+		var all sync.WaitGroup
+		for n := range 12 {
+			all.Go(func() {
+				who := agent.Patient{FirstName: "Caller", LastName: "Canary" + string(rune('a'+n)), BirthDate: "1980-02-03", Phone: "5550100123"}
+				if a, err := p.AgentIdentify(t.Context(), agentKey, who); err != nil || !a.Success {
+					t.Errorf("got %+v, %v", a, err)
+				}
+			})
+		}
+		all.Wait()
+		var last time.Time
+		asked := 0
+		for _, c := range p.upstream.Calls() {
+			if c.Procedure != "GetPortalPatientLookup" {
+				continue
+			}
+			if gap := c.At.Sub(last); asked > 0 && gap < time.Second {
+				t.Errorf("two look-ups came %v apart, want a second at least", gap)
+			}
+			last, asked = c.At, asked+1
+		}
+		if asked < 5 || asked > 8 || p.procedures()["SetPatient"] != 12 {
+			t.Errorf("got %d look-ups and %d patients added, want about six, in half of the bound, and twelve", asked, p.procedures()["SetPatient"])
+		}
+	})
+}

@@ -1,0 +1,97 @@
+package upstream
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+)
+
+const (
+	findPatients = "GetPortalPatientLookup"
+	readPatient  = "GetPatientInformation"
+)
+
+// KnownPatient is a patient as the upstream has them. What it leaves out is empty; a list has no telephone number and no
+// e-mail address.
+type KnownPatient struct {
+	GUID      string
+	FirstName string
+	LastName  string
+	BirthDate time.Time // a date at midnight UTC; zero if it is not known
+	Phone     string
+	Email     string
+}
+
+// FindPatients lists the active patients of a name, as the upstream finds them: it may find more than that name. A vendor
+// that does not give this procedure to everybody answers an *Error of class Misconfigured.
+func (c *Client) FindPatients(ctx context.Context, firstName, lastName string) ([]KnownPatient, error) {
+	if firstName == "" || lastName == "" {
+		return nil, &Error{Procedure: findPatients, Class: Refused, Reason: Invalid, Detail: "the patient needs a first and a last name"}
+	}
+	a, err := c.call(ctx, findPatients, parameters{
+		{"filter", lastName + ", " + firstName}, {"lookupByPatient", "1"}, {"showInactive", "0"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	list := make([]KnownPatient, 0, len(a.records))
+	for _, r := range a.records {
+		if p := r.patient(); ValidGUID(p.GUID) {
+			list = append(list, p)
+		}
+	}
+	return list, nil
+}
+
+// PatientInformation reads what the upstream has of one patient. A patient who is not there is an *Error that is Refused
+// with the reason PatientUnknown.
+func (c *Client) PatientInformation(ctx context.Context, patientGUID string) (KnownPatient, error) {
+	if !ValidGUID(patientGUID) {
+		return KnownPatient{}, &Error{Procedure: readPatient, Class: Refused, Reason: PatientUnknown, Detail: "the patient has no GUID"}
+	}
+	a, err := c.call(ctx, readPatient, parameters{{"patguid", patientGUID}})
+	if err != nil {
+		return KnownPatient{}, err
+	}
+	for _, r := range a.records {
+		if p := r.patient(); p.LastName != "" {
+			p.GUID = CanonicalGUID(patientGUID)
+			return p, nil
+		}
+	}
+	if len(a.records) == 0 {
+		return KnownPatient{}, &Error{Procedure: readPatient, Class: Refused, Reason: PatientUnknown, Status: http.StatusOK, Detail: "the patient does not exist"}
+	}
+	return KnownPatient{}, &Error{Procedure: readPatient, Class: Unknown, Status: http.StatusOK, Detail: "it said Success and nothing of a patient"}
+}
+
+// patient reads a record of either procedure. One name in full is "Last, First", or "First Last".
+func (r record) patient() KnownPatient {
+	p := KnownPatient{
+		GUID:      CanonicalGUID(r.first("patientguid", "patguid")),
+		FirstName: r.first("patientfirstname", "persfirstname", "firstname"), LastName: r.first("patientlastname", "perslastname", "lastname"),
+		BirthDate: parseBirth(r.first("patientbirthdate", "birthdate", "birthdaydatetime")),
+		Phone:     r.first("patientphone", "phonenumber", "phone"), Email: r.first("patientemail", "email"),
+	}
+	if full := r.first("patientname", "patientfullname", "fullname"); p.LastName == "" && full != "" {
+		last, first, reversed := strings.Cut(full, ",")
+		if !reversed {
+			words := strings.Fields(full)
+			first, last = words[0], strings.Join(words[1:], " ")
+		}
+		p.FirstName, p.LastName = strings.TrimSpace(first), strings.TrimSpace(last)
+	}
+	return p
+}
+
+// parseBirth reads a date of birth, whatever time of day stands behind it; zero if it is none.
+func parseBirth(s string) time.Time {
+	s, _, _ = strings.Cut(strings.ReplaceAll(strings.TrimSpace(s), "T", " "), " ")
+	for _, layout := range []string{"1/2/2006", time.DateOnly} {
+		if t, err := time.Parse(layout, s); err == nil && t.Year() >= 1880 {
+			return t
+		}
+	}
+	return time.Time{}
+}
