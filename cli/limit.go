@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"syscall"
 
@@ -50,6 +52,20 @@ func streamsWithin(limit int) int {
 		return limit
 	}
 	return min(limit, roomForStreams(files.Cur))
+}
+
+// fitStreams lowers the limit on streams to as many as there is room for. It is a warning only where somebody asked for more.
+func (c *config) fitStreams(log *slog.Logger, room int) {
+	if room >= c.limits.Streams {
+		return
+	}
+	level := slog.LevelWarn
+	if c.given["max-streams"].from == "default" {
+		level = slog.LevelInfo
+	}
+	log.Log(context.Background(), level, "fewer live streams are taken than --max-streams says, so that descriptors are left for bookings: raise ulimit -n",
+		"streams", room, "max_streams", c.limits.Streams)
+	c.limits.Streams = room
 }
 
 func parseLimit(v string) (int, error) {

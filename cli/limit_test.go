@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"bytes"
+	"log/slog"
 	"math"
+	"strings"
 	"testing"
 )
 
@@ -15,5 +18,32 @@ func TestStreamsLeaveDescriptorsForBookings(t *testing.T) {
 	const limit = 10
 	if got := streamsWithin(limit); got != limit {
 		t.Errorf("a limit that fits: got %d, want %d", got, limit)
+	}
+}
+
+// TestNobodyIsWarnedOfADefault: a machine with a common limit of descriptors has fewer streams than the default, which
+// nobody asked for.
+func TestNobodyIsWarnedOfADefault(t *testing.T) {
+	for name, c := range map[string]struct {
+		args  []string
+		room  int
+		level string // empty: nothing is said
+		want  int
+	}{
+		"by default":              {nil, 15_000, "INFO", 15_000},
+		"by default, with room":   {nil, 20_000, "", 20_000},
+		"by hand":                 {[]string{"--max-streams", "18000"}, 15_000, "WARN", 15_000},
+		"by hand, with room":      {[]string{"--max-streams", "12000"}, 15_000, "", 12_000},
+		"by hand, as the default": {[]string{"--max-streams", "20000"}, 15_000, "WARN", 15_000},
+	} {
+		cfg, _, err := resolved(t, nil, c.args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var said bytes.Buffer
+		cfg.fitStreams(slog.New(slog.NewTextHandler(&said, nil)), c.room)
+		if got := strings.Contains(said.String(), "level="+c.level+" "); cfg.limits.Streams != c.want || got != (c.level != "") || (c.level == "") != (said.Len() == 0) {
+			t.Errorf("%s: got %d streams and %q, want %d and the level %q", name, cfg.limits.Streams, said.String(), c.want, c.level)
+		}
 	}
 }

@@ -151,10 +151,8 @@ func openHouse(ctx context.Context, cfg config, o houseOptions) (_ *house, err e
 	if o.demo { // its visitors and whoever tries it come from one machine
 		cfg.limits.HoldShare = 100
 	}
-	if room := streamsWithin(cfg.limits.Streams); room < cfg.limits.Streams && !o.local {
-		h.log.Warn("fewer live streams are taken than --max-streams says, so that descriptors are left for bookings: raise ulimit -n",
-			"streams", room, "asked", cfg.limits.Streams)
-		cfg.limits.Streams = room
+	if !o.local {
+		cfg.fitStreams(h.log, streamsWithin(cfg.limits.Streams))
 	}
 	h.web, err = web.New(h.engine, web.Options{
 		BaseURL: cfg.baseURL, TrustedProxies: cfg.trustedProxies, RateLimit: cfg.rateLimit, Limits: cfg.limits,
