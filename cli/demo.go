@@ -11,11 +11,11 @@ import (
 	"net"
 	"os"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"holdfast/engine/account"
-	"holdfast/engine/clinic"
 	"holdfast/store"
 	"holdfast/web"
 )
@@ -27,8 +27,8 @@ func demoCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "demo",
 		Short: "Serve a seeded clinic with simulated visitors, from a temporary directory",
-		Long: "Serves an invented clinic on a loopback address, with visitors who hold, book and cancel so that there is something to\n" +
-			"see, and a practice system that takes five appointments a minute, so that the queue is seen working. Its data is in a temporary directory that is removed at the end; --data is not touched. Ends on SIGINT or SIGTERM.",
+		Long: "Serves an invented clinic on a loopback address, in the middle of a day whatever hour it is, with visitors who hold, book\n" +
+			"and cancel so that there is something to see, and a practice system that takes five appointments a minute, so that the queue is seen working. Its data is in a temporary directory that is removed at the end; --data is not touched. Ends on SIGINT or SIGTERM.",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := p.resolve(c)
@@ -56,9 +56,10 @@ func (p process) demo(ctx context.Context, cfg config) error {
 	if cfg.given["rate-limit"].from == "default" {
 		cfg.rateLimit = false // the visitors and whoever tries it out share one address
 	}
-	var clinic clinic.File
-	if err := decodeStrictly(demoClinic, &clinic); err != nil {
-		return fmt.Errorf("the demo's clinic: %w", err)
+	now := time.Now()
+	clinic, err := demoClinicAt(now)
+	if err != nil {
+		return err
 	}
 	// The visitors would fill a log that is about requests.
 	log := slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
@@ -73,6 +74,9 @@ func (p process) demo(ctx context.Context, cfg config) error {
 	if _, err := h.engine.Import(ctx, localActor, clinic); err != nil {
 		return errors.Join(fmt.Errorf("the demo's clinic: %w", err), h.close())
 	}
+	if err := h.furnish(ctx, now, clinic); err != nil {
+		return errors.Join(err, h.close())
+	}
 	owner := account.NewUser{Email: web.DemoEmail, Name: "Robin Harbour", Role: store.RoleOwner, Password: web.DemoPassword}
 	if _, err := h.engine.CreateUser(ctx, localActor, owner); err != nil {
 		return errors.Join(fmt.Errorf("the demo's sign-in: %w", err), h.close())
@@ -83,7 +87,7 @@ func (p process) demo(ctx context.Context, cfg config) error {
 	}
 	h.base = baseURL(cfg, listener.Addr())
 	printTree(p.stdout, h, cfg, listener.Addr())
-	printDemo(p.stdout, cfg, listener.Addr())
+	printDemo(p.stdout, cfg, listener.Addr(), clinic.Clinic.Timezone)
 	base := "http://" + reachable(listener.Addr().String())
 	visitors, agent := newVisitors(base, cfg.adminKey, clinic, log), newAgent(base, cfg.adminKey, clinic, log)
 	return errors.Join(h.serve(ctx, listener, visitors.run, agent.run), h.close())
@@ -101,10 +105,11 @@ func listenNearby(cfg config) (net.Listener, error) {
 	return l, nil
 }
 
-func printDemo(w io.Writer, cfg config, addr net.Addr) {
+func printDemo(w io.Writer, cfg config, addr net.Addr, zone string) {
 	base := baseURL(cfg, addr)
 	_, _ = fmt.Fprintf(w, `
 A demo: the data is temporary, the visitors are not real. Ctrl-C ends it.
+The clinic is where it is late morning now: %s
 Two phones and the desk in one window: %s/demo
 Sign-in for %s/staff: %s, password: %s
 Admin key: %s
@@ -112,5 +117,5 @@ Its practice system takes %d appointments a minute; the others wait in the queue
 
   curl -s %s/v1/appointment-types
   curl -s -H 'Authorization: Bearer %s' %s/v1/appointments
-`, base, base, web.DemoEmail, web.DemoPassword, cfg.adminKey, demoWrites, base, base, cfg.adminKey, base)
+`, zone, base, base, web.DemoEmail, web.DemoPassword, cfg.adminKey, demoWrites, base, base, cfg.adminKey, base)
 }

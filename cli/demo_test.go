@@ -32,8 +32,8 @@ func demoHouse(t *testing.T) (*house, clinic.File) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var clinic clinic.File
-	if err := decodeStrictly(demoClinic, &clinic); err != nil {
+	clinic, err := demoClinicAt(time.Now())
+	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := h.engine.Import(t.Context(), localActor, clinic); err != nil {

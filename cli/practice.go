@@ -10,6 +10,7 @@ import (
 	random "math/rand/v2"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"holdfast/engine/clinic"
@@ -58,12 +59,18 @@ func newAgent(base, key string, clinic clinic.File, log *slog.Logger) *agent {
 	return a
 }
 
-// run takes one call after the other until ctx ends.
+// run takes calls until ctx ends, up to three at a time: the third of them waits in the queue.
 func (a *agent) run(ctx context.Context) {
-	for pause(ctx, 15*time.Second, 60*time.Second) && len(a.types) > 0 {
-		if err := a.takeCall(ctx); err != nil && ctx.Err() == nil {
-			a.log.Debug("a caller hung up", "error", err)
+	for pause(ctx, 10*time.Second, 40*time.Second) && len(a.types) > 0 {
+		var all sync.WaitGroup
+		for range 1 + random.IntN(3) {
+			all.Go(func() {
+				if err := a.takeCall(ctx); err != nil && ctx.Err() == nil {
+					a.log.Debug("a caller hung up", "error", err)
+				}
+			})
 		}
+		all.Wait()
 	}
 	a.http.CloseIdleConnections()
 }
@@ -84,7 +91,7 @@ func (a *agent) takeCall(ctx context.Context) error {
 			BookingToken string `json:"bookingToken"`
 		} `json:"slots"`
 	}
-	ask := map[string]any{"appointmentTypeGUID": a.types[random.IntN(len(a.types))], "from": time.Now().AddDate(0, 0, 1+random.IntN(20)).Format(time.DateOnly), "count": 20}
+	ask := map[string]any{"appointmentTypeGUID": a.types[random.IntN(len(a.types))], "from": time.Now().AddDate(0, 0, 1+random.IntN(50)).Format(time.DateOnly), "count": 20}
 	if err := a.call(ctx, "/v1/agent/slots", ask, &offered); err != nil || len(offered.Slots) == 0 {
 		return err
 	}

@@ -197,8 +197,8 @@ func TestTheDemosAgentBooks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var clinic clinic.File
-	if err := decodeStrictly(demoClinic, &clinic); err != nil {
+	clinic, err := demoClinicAt(time.Now())
+	if err != nil {
 		t.Fatal(err)
 	}
 	fake := newPractice(&cfg, clinic)

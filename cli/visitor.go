@@ -23,8 +23,9 @@ import (
 const (
 	visitorCount   = 6
 	mostBooked     = 36
-	visitorsLook   = 3  // days ahead, today included
-	visitorsSooner = 24 // they choose among so many of the next slots, so that it shows on the first page
+	visitorsLook   = 3             // days ahead, today included
+	visitorsView   = 5 * time.Hour // what a desk's screen shows; they choose there if there is room
+	visitorsSooner = 24            // else among so many of the next slots
 )
 
 // visitors are the people of the demo. They use the server as everybody else does: over HTTP, without a key. Only the
@@ -33,6 +34,7 @@ type visitors struct {
 	base     string // of the server, without a trailing slash
 	adminKey string
 	types    []string // appointment type ids
+	zone     *time.Location
 	http     *http.Client
 	log      *slog.Logger
 
@@ -45,15 +47,19 @@ func newVisitors(base, adminKey string, clinic clinic.File, log *slog.Logger) *v
 	for _, t := range clinic.AppointmentTypes {
 		v.types = append(v.types, t.ID)
 	}
+	var err error
+	if v.zone, err = time.LoadLocation(clinic.Clinic.Timezone); err != nil {
+		v.zone = time.UTC
+	}
 	return v
 }
 
-// run lets them come and go until ctx ends, and returns when the last has left.
+// run lets them come and go until ctx ends, and returns when the last has left. The first comes at once.
 func (v *visitors) run(ctx context.Context) {
 	var all sync.WaitGroup
-	for range visitorCount {
+	for n := range visitorCount {
 		all.Go(func() {
-			for pause(ctx, 500*time.Millisecond, 4*time.Second) {
+			for first := n == 0; first || pause(ctx, 500*time.Millisecond, 3*time.Second); first = false {
 				if err := v.visit(ctx); err != nil && ctx.Err() == nil {
 					v.log.Debug("a visitor left early", "error", err)
 				}
@@ -101,7 +107,7 @@ func (v *visitors) visit(ctx context.Context) error {
 
 // choose picks one of the next free slots; none is an empty string.
 func (v *visitors) choose(ctx context.Context, appointmentType string) (start string, err error) {
-	today := time.Now().UTC()
+	today, view := time.Now().In(v.zone), time.Now().Add(visitorsView).UTC().Format(time.RFC3339)
 	var list struct {
 		Slots []struct {
 			Start     string `json:"start"`
@@ -114,10 +120,17 @@ func (v *visitors) choose(ctx context.Context, appointmentType string) (start st
 		return "", err
 	}
 	var free []string
+	near := 0
 	for _, s := range list.Slots {
 		if s.Available > 0 && len(free) < visitorsSooner {
 			free = append(free, s.Start)
+			if s.Start < view { // instants in UTC sort as texts
+				near = len(free)
+			}
 		}
+	}
+	if near >= 4 {
+		free = free[:near]
 	}
 	if len(free) == 0 {
 		return "", nil

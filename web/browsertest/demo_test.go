@@ -33,10 +33,6 @@ func TestTheDemoShowsAHoldThrice(t *testing.T) {
 		return frame + `.contentDocument.querySelector(` + quoted(selector) + `)`
 	}
 	for _, phone := range []string{"left", "right"} {
-		p.until(in(phone, ".card input[value=checkup]"))
-		p.run(in(phone, ".card input[value=checkup]") + `.click()`)
-		p.until(in(phone, ".who"))
-		p.run(in(phone, ".bar button") + `.click()`)
 		p.until(in(phone, ".live[data-link=live]"))
 		p.until(in(phone, `.day input[value="`+h.date+`"]`))
 		p.run(in(phone, `.day input[value="`+h.date+`"]`) + `.click()`)

@@ -74,7 +74,9 @@ function Race() {
 
 function Demo({ signedIn }) {
   const [key] = useState(() => random(4))
-  const phone = n => html`<figure class="phone"><figcaption>${t('demo.phone', { n })}</figcaption><iframe title=${t('demo.phone', { n })} src=${withLang('/', { frame: `demo-${n}-${key}` })}></iframe></figure>`
+  // The phones open on the first day with times, which is the desk's.
+  const type = boot.appointmentTypes.find(x => x.capacity === 1 && x.specialists.length)
+  const phone = n => html`<figure class="phone"><figcaption>${t('demo.phone', { n })}</figcaption><iframe title=${t('demo.phone', { n })} src=${withLang('/', { ...(type && { type: type.id }), frame: `demo-${n}-${key}` })}></iframe></figure>`
   return html`<div class="demo">
     <header class="demo-top"><div><p class="brand"><span class="mark" aria-hidden="true">H</span><bdi>${boot.clinic.name}</bdi></p><h1>${t('demo.title')}</h1><p class="muted">${t('demo.lead')}</p></div><${Race} /></header>
     <main class="demo-stage">${phone(1)}

@@ -1,0 +1,76 @@
+package browsertest
+
+import (
+	"bufio"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// startDemo builds the program and starts its demo. It returns a house of which only the address is used, and when the
+// program was started.
+func startDemo(t *testing.T) (*house, time.Time) {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "holdfast")
+	if out, err := exec.Command("go", "build", "-o", program, "holdfast").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	c := exec.Command(program, "demo", "--listen", "127.0.0.1:0")
+	said, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = c.Process.Signal(syscall.SIGTERM)
+		_ = c.Wait()
+	})
+	for lines := bufio.NewScanner(said); lines.Scan(); {
+		if _, url, ok := strings.Cut(lines.Text(), "in one window: "); ok {
+			return &house{t: t, url: strings.TrimSuffix(url, "/demo")}, began
+		}
+	}
+	t.Fatal("the demo did not say where it is")
+	return nil, began
+}
+
+// The demo convinces by itself: its page opens on today, with free times on both phones and the same day in full swing on
+// the desk, and something moves within five seconds, before anybody has clicked.
+func TestTheDemoMovesByItself(t *testing.T) {
+	t.Parallel()
+	h, began := startDemo(t)
+	p := h.tab(t)
+	p.size(1600, 1000)
+	p.open("/demo?lang=en")
+	p.until(`document.querySelectorAll('iframe').length === 3`)
+	p.run(`window.left = document.querySelectorAll('iframe')[0], window.desk = document.querySelectorAll('iframe')[1], window.right = document.querySelectorAll('iframe')[2]
+		window.today = new Intl.DateTimeFormat('en-CA', { timeZone: JSON.parse(document.getElementById('boot').textContent).clinic.timezone }).format(new Date())`)
+	for _, phone := range []string{"left", "right"} {
+		p.until(phone + `.contentDocument?.querySelector('.day input:checked')?.value === today && ` + phone + `.contentDocument.querySelectorAll('.chip[data-status=free]').length > 3`)
+	}
+	p.until(`desk.contentDocument?.querySelector('.busywrap:not(.loading) .board i.now') && desk.contentDocument.querySelectorAll('.appt[data-id]').length > 15`)
+
+	// What moves is an appointment or a ghost on the desk, or the status of a time on a phone.
+	shown := time.Now()
+	p.run(`window.looks = () => [...desk.contentDocument.querySelectorAll('.appt')].map(x => x.dataset.id + x.className)
+			.concat([left, right].flatMap(f => [...f.contentDocument.querySelectorAll('.chip')].map(x => x.dataset.start + x.dataset.status))).sort().join()
+		window.before = looks()`)
+	p.until(`looks() !== before`)
+	if moved := time.Since(shown); moved > 5*time.Second {
+		t.Errorf("the first thing moved after %v, want five seconds at most", moved)
+	}
+	t.Logf("from the start of the program: %v until the page is whole, %v until something moves", shown.Sub(began).Round(10*time.Millisecond), time.Since(began).Round(10*time.Millisecond))
+	words := ask[string](p, `desk.contentDocument.querySelector('.board').innerHTML`)
+	for _, attendance := range []string{"Completed", "In progress", "Arrived"} {
+		if !strings.Contains(words, attendance) && !strings.Contains(words, strings.ToLower(attendance)) {
+			t.Errorf("nobody on the board is %s", attendance)
+		}
+	}
+	p.shot("demo-3-by-itself")
+}
