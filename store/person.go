@@ -19,6 +19,7 @@ type Erased struct {
 	Answers      int // idempotency records removed
 	AuditEntries int
 	Sessions     int
+	Requests     int // booking requests removed, whole
 	// OperationIDs are those whose copies in the queue must be blanked as well.
 	OperationIDs []string
 }
@@ -26,7 +27,8 @@ type Erased struct {
 // PersonEraser erases people.
 type PersonEraser interface {
 	// Erase blanks the personal columns of every appointment of this person (a confirmed one keeps its time), and
-	// the person's traces in outbox payloads, idempotency answers, audit entries and sessions. at is now. What is blanked
+	// the person's traces in outbox payloads, idempotency answers, audit entries and sessions; booking requests go whole. at
+	// is now. What is blanked
 	// cannot be read from the files when Erase returns; where that could not be done, it is made up for later.
 	//
 	// It is many transactions, each a bounded step, and other writes go on between them. The appointments are blanked

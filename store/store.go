@@ -99,6 +99,8 @@ type Reader interface {
 	PresenceReader
 	DeliveryReader
 	NonceReader
+	RequestReader
+	TallyReader
 }
 
 // Tx is one transaction, handed to the function given to Write. The contexts passed to its methods carry values only:
@@ -117,4 +119,6 @@ type Tx interface {
 	PresenceWriter
 	DeliveryWriter
 	NonceWriter
+	RequestWriter
+	TallyWriter
 }

@@ -218,6 +218,17 @@ func (e *erasure) finish(ctx context.Context, found []personal, last func(store.
 		if err := e.deliveriesOf(ctx, t.reads, added); err != nil {
 			return err
 		}
+		requests, err := t.eraseRequests(ctx, e.person)
+		if err != nil {
+			return err
+		}
+		e.erased.Requests = len(requests)
+		for _, id := range requests {
+			e.traces.ids[id] = true
+			if err := e.deliveriesOf(ctx, t.reads, []personal{{appointmentID: id}}); err != nil {
+				return err
+			}
+		}
 		for _, step := range []func() error{
 			t.wantScrub,
 			func() error { return e.added(ctx, t) },

@@ -2,8 +2,10 @@ package sqlite
 
 import (
 	"context"
+	"maps"
 	"path/filepath"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"holdfast/store"
@@ -13,7 +15,7 @@ import (
 func TestMigrationKeepsOwnersForClients(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	files := migrationFiles(t)
-	delete(files, "migrations/0003_owners.sql")
+	maps.DeleteFunc(files, func(name string, _ *fstest.MapFile) bool { return name >= "migrations/0003_owners.sql" })
 	old := mustOpen(t, path, files)
 	ctx := context.Background()
 	const secret, owner = "a-browser-tab-0123456789", "ab27c2ca8723272bf7e5fcdf5e8ff1c3"

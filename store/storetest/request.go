@@ -1,0 +1,128 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"holdfast/store"
+)
+
+// request is an open booking request for ada that lapses half an hour after it was made.
+func request(id string, start int) store.BookingRequest {
+	from := monday.Add(time.Duration(start) * time.Minute)
+	return store.BookingRequest{
+		ID: id, AppointmentTypeID: "checkup", SpecialistID: "ada", Owner: "owner-of-" + id, HoldOwner: "hold-of-" + id, Status: store.RequestOpen,
+		SlotStart: from, SlotEnd: from.Add(30 * time.Minute),
+		Patient:   store.Patient{Name: "Jo Doe", Email: "Jo@Example.org", Phone: "+49 30 1234567", BirthDate: "1990-01-02", Notes: "n"},
+		CreatedAt: monday, ExpiresAt: monday.Add(30 * time.Minute),
+	}
+}
+
+func testRequest(t *testing.T, h Harness) {
+	s := h.open(t)
+	ctx := t.Context()
+	clinic(t, s)
+	insert := func(r store.BookingRequest) error {
+		return s.Write(ctx, func(tx store.Tx) error { return tx.InsertBookingRequest(ctx, r) })
+	}
+	later, first := request("r2", 60), request("r1", 0)
+	for _, r := range []store.BookingRequest{later, first, request("declined", 120), request("confirmed", 180)} {
+		wantErr(t, "insert "+r.ID, insert(r), nil)
+	}
+	wantErr(t, "the same id again", insert(first), store.ErrDuplicate)
+	if got, err := s.BookingRequest(ctx, "r1"); err != nil || got != first {
+		t.Errorf("got %+v, %v; want %+v", got, err, first)
+	}
+	write(t, s, func(tx store.Tx) error { return tx.DeclineBookingRequest(ctx, "declined") })
+	write(t, s, func(tx store.Tx) error { return tx.DeleteBookingRequest(ctx, "confirmed") })
+	if got, err := s.BookingRequest(ctx, "declined"); err != nil || got.Status != store.RequestDeclined {
+		t.Errorf("a declined one: got %+v, %v", got, err)
+	}
+	_, err := s.BookingRequest(ctx, "confirmed")
+	wantErr(t, "one that was deleted", err, store.ErrNotFound)
+	for _, id := range []string{"declined", "confirmed", "unknown"} {
+		wantErr(t, "declining "+id, s.Write(ctx, func(tx store.Tx) error { return tx.DeclineBookingRequest(ctx, id) }), store.ErrNotFound)
+		wantErr(t, "deleting "+id, s.Write(ctx, func(tx store.Tx) error { return tx.DeleteBookingRequest(ctx, id) }), store.ErrNotFound)
+	}
+	listed := func(now time.Time) (ids string) {
+		list, err := s.BookingRequests(ctx, now)
+		wantErr(t, "list", err, nil)
+		for _, r := range list {
+			ids += r.ID + " "
+		}
+		return ids
+	}
+	if got := listed(monday); got != "r1 r2 " {
+		t.Errorf("open ones: got %q, want r1 and r2 by slot start", got)
+	}
+	if got := listed(first.ExpiresAt); got != "" {
+		t.Errorf("at the instant they lapse: got %q, want none", got)
+	}
+	for round, want := range []int{2, 1, 0} {
+		n := 0
+		write(t, s, func(tx store.Tx) (err error) {
+			n, err = tx.ForgetBookingRequests(ctx, first.ExpiresAt.Add(time.Second), 2)
+			return err
+		})
+		if n != want {
+			t.Errorf("round %d: got %d forgotten, want %d", round, n, want)
+		}
+	}
+}
+
+// testRequestErased: whoever is erased has no request any more, however named, and everybody else's stay.
+func testRequestErased(t *testing.T, h Harness) {
+	for name, p := range map[string]store.Person{
+		"email": {Email: " jo@example.ORG "}, "phone": {Phone: "+49 (30) 1234567"}, "client": {Owner: "owner-of-r1"},
+	} {
+		s := h.open(t)
+		ctx := t.Context()
+		clinic(t, s)
+		other := request("r2", 60)
+		other.Patient = store.Patient{Name: "Al Ter", Email: "al@example.org", Phone: "030 7654321"}
+		write(t, s, func(tx store.Tx) error { return tx.InsertBookingRequest(ctx, request("r1", 0)) })
+		write(t, s, func(tx store.Tx) error { return tx.InsertBookingRequest(ctx, other) })
+		erased, err := s.Erase(ctx, p, monday, func(store.Tx, store.Erased) error { return nil })
+		if err != nil || erased.Requests != 1 {
+			t.Errorf("by %s: got %d requests erased, %v; want 1", name, erased.Requests, err)
+		}
+		_, err = s.BookingRequest(ctx, "r1")
+		wantErr(t, "the request of the person, by "+name, err, store.ErrNotFound)
+		_, err = s.BookingRequest(ctx, "r2")
+		wantErr(t, "somebody else's request, by "+name, err, nil)
+	}
+}
+
+func testTally(t *testing.T, h Harness) {
+	s := h.open(t)
+	ctx := t.Context()
+	add := func(key string, at time.Time) {
+		write(t, s, func(tx store.Tx) error { return tx.AddTally(ctx, key, at) })
+	}
+	check := func(what, key string, after time.Time, want int, first time.Time) {
+		t.Helper()
+		n, at, err := s.Tally(ctx, key, after)
+		if err != nil || n != want || !at.Equal(first) {
+			t.Errorf("%s: got %d from %s on, %v; want %d from %s on", what, n, at, err, want, first)
+		}
+	}
+	check("nothing", "a", monday, 0, time.Time{})
+	for i := range 3 {
+		add("a", monday.Add(time.Duration(i)*time.Minute))
+		add("b", monday)
+	}
+	check("all of a", "a", monday.Add(-1), 3, monday)
+	check("those after an instant", "a", monday, 2, monday.Add(time.Minute))
+	check("several at one instant", "b", monday.Add(-1), 3, monday)
+	for round, want := range []int{2, 1, 0} {
+		n := 0
+		write(t, s, func(tx store.Tx) (err error) {
+			n, err = tx.ForgetTallies(ctx, monday.Add(2*time.Minute), 2)
+			return err
+		})
+		if n != want {
+			t.Errorf("round %d: got %d forgotten, want %d", round, n, want)
+		}
+	}
+	check("what is left of a", "a", monday.Add(-1), 1, monday.Add(2*time.Minute))
+}
