@@ -1,9 +1,10 @@
 // Package engine is what Holdfast decides. It is the arrangement of its wings, each a package that decides one subject and
 // knows only those after it:
 //
-//	agent ► outbound ► booking ► clinic ► availability      presence ► clinic      account ► clinic
+//	agent, request ► outbound ► booking ► clinic ► availability      presence ► clinic      account ► clinic
 //
 //	agent         a voice or chat agent's conversation
+//	request       what the public books, how often, and what has to be confirmed first
 //	outbound      what is promised to the outside and told once: the practice-management system, mail, webhooks
 //	booking       hold, book, cancel, move; listing and its memory
 //	presence      who is online, on-demand sessions
@@ -42,6 +43,7 @@ import (
 	"holdfast/engine/outbound"
 	"holdfast/engine/presence"
 	"holdfast/engine/record"
+	"holdfast/engine/request"
 	"holdfast/engine/token"
 	"holdfast/engine/upkeep"
 	"holdfast/engine/upstream"
@@ -58,6 +60,7 @@ type Engine struct {
 	*presence.Presence // online, sessions
 	*booking.Booking   // hold, book, cancel, move, list
 	*outbound.Outbound // upstream, mail, webhooks
+	*request.Requests  // bookings by the public
 	*agent.Agent       // voice and chat agents
 
 	store   store.Store
@@ -162,6 +165,9 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	if err := e.SeedPresence(ctx); err != nil {
 		return nil, fmt.Errorf("seed presence: %w", err)
 	}
+	if err := e.KeepTimes(ctx); err != nil {
+		return nil, err
+	}
 	e.work = append(e.work, e.forgetRecords, e.KeepPresence, e.ExpireSessions)
 	e.work = append(e.work, e.Outbound.Work()...)
 	return e, nil
@@ -191,6 +197,7 @@ func arrange(o Options) (*Engine, error) {
 		Queue: o.Queue, QueueRebuilt: o.QueueRebuilt, Keep: o.Retention.Operations, Limits: o.Outbound, Upstream: o.Upstream,
 		Pacer: o.Pacer, AgentBound: o.AgentBound, Notices: o.Notices, OnFatal: o.OnFatal, Wall: o.wall,
 	})
+	e.Requests = request.New(o.Store, o.Logger, e.Clinic, e.Booking, e.Outbound)
 	e.Agent = agent.New(agent.Options{
 		Store: o.Store, Holds: o.Holds, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking, Outbound: e.Outbound,
 		AllowLegacy: o.AgentAllowLegacy, DebugReplies: o.DebugReplies,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"holdfast/engine/request"
 	"holdfast/engine/upkeep"
 	"holdfast/store"
 )
@@ -57,6 +58,8 @@ func (e *Engine) forget(ctx context.Context, now time.Time) error {
 	}{
 		{"remembered answers", store.Tx.ForgetAnswers, now.Add(-store.IdempotencyRetention)},
 		{"used booking tokens", store.Tx.ForgetNonces, now},
+		{"booking requests", store.Tx.ForgetBookingRequests, now.Add(-day)},
+		{"what was counted", store.Tx.ForgetTallies, now.Add(-request.Window)},
 		{"sign-ins", store.Tx.ForgetSignIns, now.Add(-kept.SignIns)},
 		{"sessions", store.Tx.ForgetSessions, now.Add(-kept.Records)},
 		{"deliveries", store.Tx.ForgetDeliveries, now.Add(-kept.Records)},

@@ -16,6 +16,7 @@ type access uint8
 const (
 	anyone      access = iota
 	managed            // who has the manage link of this appointment, or may work at the desk
+	requested          // who has the link from the mail about this booking request, or may work at the desk
 	desk               // the daily work with appointments
 	admin              // the clinic's set-up
 	agentKey           // voice and chat agents
@@ -37,6 +38,7 @@ type caller struct {
 	role         store.Role         // of a member of staff
 	specialistID string             // the only calendar this member of staff may touch; empty: all
 	appointment  *store.Appointment // the one that a manage link opens
+	requestID    string             // the booking request that a link from its mail opens
 	staff        *account.Staff     // the signed-in member of staff; nil for programs and patients
 	secret       string             // what sets the idempotency keys of this caller apart from everybody else's
 }
@@ -56,6 +58,8 @@ func (c *caller) may(a access) bool {
 		return c.scope != store.ScopePresence
 	case managed:
 		return c.appointment != nil || c.may(desk)
+	case requested:
+		return c.requestID != "" || c.may(desk)
 	case desk:
 		return c.scope == store.ScopeAdmin || c.role != ""
 	case admin:
@@ -126,7 +130,7 @@ var errDeadLink = errUnauthorized.with("This link no longer works: the appointme
 // manageLink is the credential of a patient: the token of a manage link, in the header Holdfast-Manage. A calendar
 // program cannot set headers, so for .ics it may be in the query.
 func (s *Server) manageLink(c *call) (bool, error) {
-	if c.route.access != managed {
+	if c.route.access != managed && c.route.access != requested {
 		return false, nil
 	}
 	token := c.r.Header.Get("Holdfast-Manage")
@@ -137,6 +141,9 @@ func (s *Server) manageLink(c *call) (bool, error) {
 		return false, nil
 	}
 	c.caller = caller{actor: "manage", secret: "manage:" + token}
+	if c.route.access == requested {
+		return true, s.requestLink(c, token)
+	}
 	a, err := s.engine.Managed(c.ctx(), token)
 	switch {
 	case errors.Is(err, record.ErrUnauthorized) || errors.Is(err, store.ErrNotFound):
@@ -152,6 +159,25 @@ func (s *Server) manageLink(c *call) (bool, error) {
 		c.caller.appointment = &a
 	}
 	return true, nil
+}
+
+// requestLink is the manage link of an appointment that is only asked for. Once it is confirmed, the link opens the appointment,
+// and goes on confirming, which changes nothing any more.
+func (s *Server) requestLink(c *call, token string) error {
+	r, err := s.engine.Requested(c.ctx(), token)
+	if errors.Is(err, store.ErrNotFound) {
+		a, err := s.engine.Managed(c.ctx(), token)
+		c.caller.requestID = a.ID
+		if errors.Is(err, record.ErrUnauthorized) || errors.Is(err, store.ErrNotFound) {
+			return errDeadLink
+		}
+		return err
+	}
+	c.caller.requestID = r.ID
+	if errors.Is(err, record.ErrUnauthorized) {
+		return errDeadLink
+	}
+	return err
 }
 
 // authorize holds what the caller may against what the route asks.
@@ -173,12 +199,15 @@ func (s *Server) authorize(c *call) error {
 	if a := c.caller.appointment; a != nil && id != a.ID && id != managedID {
 		return errForbidden.with("This link is for another appointment. Use the link in the message about this one.")
 	}
+	if mine := c.caller.requestID; mine != "" && id != mine && id != managedID {
+		return errForbidden.with("This link is for another request. Use the link in the message about this one.")
+	}
 	return nil
 }
 
 func credentialFor(a access) string {
 	switch a {
-	case managed:
+	case managed, requested:
 		return "Send the token of the appointment's manage link in the header Holdfast-Manage, or an admin key as Authorization: Bearer hfk_…."
 	case agentKey, queueing:
 		return "Send an API key with the scope agent as Authorization: Bearer hfk_…."
@@ -193,12 +222,16 @@ func credentialFor(a access) string {
 // managedID stands in a path for the one appointment that the manage link opens: a page has the token and not the id.
 const managedID = "managed"
 
-// appointmentID is the appointment that the path names.
+// appointmentID is the appointment, or the request for one, that the path names.
 func (c *call) appointmentID() string {
-	if id := c.param("id"); id != managedID || c.caller.appointment == nil {
-		return id
+	id := c.param("id")
+	switch {
+	case id == managedID && c.caller.appointment != nil:
+		return c.caller.appointment.ID
+	case id == managedID && c.caller.requestID != "":
+		return c.caller.requestID
 	}
-	return c.caller.appointment.ID
+	return id
 }
 
 // resolveClient settles the client of a request: the header Holdfast-Client, or what the body or the query says. Where

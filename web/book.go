@@ -37,10 +37,10 @@ func (s *Server) book(c *call, b *bookBody) error {
 	case store.ScopeAgent:
 		r.Source, r.Actor = store.SourceAgent, c.caller.actor
 	}
-	return s.answerBooking(c, r, b.SlotStartDate, func(a *store.Appointment) any {
-		// Whoever has just sent the patient's data need not be told them; whoever repeats the request must not be.
-		return s.publicAppointmentOf(c, a)
-	})
+	if r.Source == store.SourceWeb {
+		return s.bookPublic(c, r, b.SlotStartDate)
+	}
+	return s.answerBooking(c, r, b.SlotStartDate, func(a *store.Appointment) any { return s.publicAppointmentOf(c, a) })
 }
 
 type createAppointmentBody struct {

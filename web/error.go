@@ -10,6 +10,7 @@ import (
 	"holdfast/engine/booking"
 	"holdfast/engine/presence"
 	"holdfast/engine/record"
+	"holdfast/engine/request"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -152,6 +153,8 @@ func problemOf(err error, now time.Time) problem {
 		notBookable *availability.NotBookableError
 		cooling     *booking.CooldownError
 		held        *holds.HeldError
+		limit       *request.LimitError
+		lapsed      *request.LapsedError
 	)
 	switch {
 	case errors.As(err, &already):
@@ -173,6 +176,13 @@ func problemOf(err error, now time.Time) problem {
 		p := errCooldownActive.again(cooling.Until.Sub(now))
 		p.Until, p.AppointmentID, p.SlotStartDate = httpTime(cooling.Until), cooling.AppointmentID, optionalTime(cooling.SlotStart)
 		return p
+	case errors.As(err, &limit):
+		return errRateLimited.again(limit.Until.Sub(now)).because("public_bookings",
+			"As many appointments were booked from here within an hour as may be. Try again when Retry-After says, or call the clinic.")
+	case errors.As(err, &lapsed) && lapsed.Declined:
+		return errHoldExpired.titled("Declined").because("declined", "The clinic declined this request, or it was taken back. Choose another time.")
+	case errors.As(err, &lapsed):
+		return errHoldExpired.titled("The request has lapsed").because("lapsed", "This request was not confirmed in time and has lapsed. Book again; the time may still be free.")
 	case errors.As(err, &held) && held.Until.IsZero():
 		return errSlotTaken // every seat is booked
 	case errors.As(err, &held):

@@ -23,6 +23,7 @@ type erasedJSON struct {
 	Answers      int `json:"answers"`
 	AuditEntries int `json:"auditEntries"`
 	Sessions     int `json:"sessions"`
+	Requests     int `json:"requests"`
 	MailFiles    int `json:"mailFiles"`
 }
 
@@ -46,7 +47,7 @@ func (s *Server) erasePerson(c *call, b *erasePersonBody) error {
 			remains.Copies = append(remains.Copies, copyJSON{k.Name, httpTime(k.MadeAt), int(time.Since(k.MadeAt).Hours() / 24)})
 		}
 		return map[string]any{
-			"erased": erasedJSON{n.Appointments, n.Operations, n.Answers, n.AuditEntries, n.Sessions, n.MailFiles}, "remains": remains,
+			"erased": erasedJSON{n.Appointments, n.Operations, n.Answers, n.AuditEntries, n.Sessions, n.Requests, n.MailFiles}, "remains": remains,
 		}
 	}
 	person := store.Person{Email: b.Email, Phone: b.Phone, Owner: holds.ClientID(b.ClientID).Owner().String()}

@@ -210,6 +210,12 @@ func (c *cell) make(name string) string {
 			c.header["Holdfast-Manage"] = link["Holdfast-Manage"]
 		}
 		return link["id"]
+	case "request":
+		id := c.asked(c.made["specialist"], c.made["client"], c.slot())
+		if c.column == "link" {
+			c.header["Holdfast-Manage"] = c.requestLink(id)
+		}
+		return id
 	case "hold":
 		return c.do("POST", "/v1/holds", map[string]any{
 			"appointmentTypeId": "checkup", "slotStartDate": c.slot(), "specialistId": c.made["specialist"], "clientId": c.made["client"],

@@ -184,6 +184,10 @@ func (s *Server) routes() []*route {
 		{"POST", "/v1/appointments/{id}/attendance", desk, in(s.setAttendance)},
 		{"GET", "/v1/appointments/{id}/ics", managed, s.getICS},
 		{"GET", "/v1/appointments/{id}/deliveries", desk, s.listDeliveries},
+		{"GET", "/v1/requests", desk, s.listRequests},
+		{"GET", "/v1/requests/{id}", requested, s.getRequest},
+		{"POST", "/v1/requests/{id}/confirm", requested, bodyless(s.confirmRequest)},
+		{"POST", "/v1/requests/{id}/decline", requested, bodyless(s.declineRequest)},
 		{"POST", "/v1/people/erase", admin, in(s.erasePerson)},
 
 		{"POST", "/v1/setup", anyone, in(s.setup)},

@@ -54,6 +54,15 @@ func (bk *Booking) Managed(ctx context.Context, manageToken string) (store.Appoi
 	return a, nil
 }
 
+// TokenID is the id that a manage token was signed for. ErrUnauthorized if it is forged or has expired.
+func (bk *Booking) TokenID(manageToken string) (string, error) {
+	m, err := bk.Keys().VerifyManage(manageToken, time.Now())
+	if err != nil {
+		return "", record.ErrUnauthorized
+	}
+	return m.AppointmentID, nil
+}
+
 func (bk *Booking) Keys() *token.Keyring { return bk.keyring.Load() }
 
 // UseKeys replaces the signing keys of a running engine, after a rotation.

@@ -42,6 +42,17 @@ type Request struct {
 
 	Owner holds.Owner // of Client
 	Fence Fence       // of an agent's booking; nil for all others
+
+	// Admit has the last word in the transaction that writes the appointment, before it is written. Nil: it is welcome.
+	Admit func(context.Context, store.Tx) error
+	// Asked is the request that this booking confirms; nil for all others.
+	Asked *Asked
+}
+
+// Asked is what a booking has from the request that it confirms: its id, and who asked, while Owner is who kept its time.
+type Asked struct {
+	ID string
+	By string // the client's owner, as it is stored
 }
 
 // Book writes an appointment. With a live hold: the hold is pinned, the row written, the hold confirmed. A hold that has
@@ -79,7 +90,7 @@ func (bk *Booking) book(ctx context.Context, r Request) (store.Appointment, erro
 func (bk *Booking) checkBooking(s *clinic.Schedule, r *Request) (*store.AppointmentType, error) {
 	var m record.Mistakes
 	record.CheckID(&m, "appointmentTypeId", r.AppointmentTypeID)
-	if r.Client != "" || r.Source == store.SourceWeb {
+	if r.Asked == nil && (r.Client != "" || r.Source == store.SourceWeb) {
 		record.CheckClient(&m, r.Client)
 		r.Owner = r.Client.Owner()
 	}
@@ -282,8 +293,12 @@ func NewAppointment(r *Request, span holds.Span) store.Appointment {
 	if r.Source == store.SourceStaff || r.Fence != nil {
 		owner = ""
 	}
+	id := record.NewID()
+	if r.Asked != nil {
+		id, owner = r.Asked.ID, r.Asked.By
+	}
 	return store.Appointment{
-		ID: record.NewID(), AppointmentTypeID: span.AppointmentTypeID, SpecialistID: span.SpecialistID, Owner: owner,
+		ID: id, AppointmentTypeID: span.AppointmentTypeID, SpecialistID: span.SpecialistID, Owner: owner,
 		Seat: span.Seat, Status: store.Confirmed, Attendance: store.Expected,
 		SlotStart: span.SlotStart, SlotEnd: span.SlotEnd, BusyStart: span.BusyStart, BusyEnd: span.BusyEnd,
 		Patient: r.Patient, Source: r.Source, UpstreamState: store.UpstreamNone,
@@ -301,7 +316,12 @@ func (bk *Booking) WriteBooking(ctx context.Context, t *store.AppointmentType, r
 	}
 	err := bk.store.Write(ctx, func(tx store.Tx) error {
 		if a.Source == store.SourceWeb {
-			if err := bk.checkCooldown(ctx, tx, t, a.Owner, a.CreatedAt); err != nil {
+			if err := bk.CheckCooldown(ctx, tx, t, a.Owner, a.CreatedAt); err != nil {
+				return err
+			}
+		}
+		if r.Admit != nil {
+			if err := r.Admit(ctx, tx); err != nil {
 				return err
 			}
 		}

@@ -74,7 +74,7 @@ func (bk *Booking) Record(ctx context.Context, tx store.Tx, c *Change) error {
 		return err
 	}
 	c.Calls = bk.Outside.Promised(c)
-	if err := promise(ctx, tx, c.At, c.Calls...); err != nil {
+	if err := WritePromises(ctx, tx, c.At, c.Calls...); err != nil {
 		return err
 	}
 	return c.once.Remember(ctx, tx, *c.After, c.At)

@@ -68,7 +68,7 @@ func (bk *Booking) hold(ctx context.Context, r HoldRequest) (holds.Hold, error) 
 		return holds.Hold{}, err
 	}
 	if !r.moves() && !r.Displace {
-		if err := bk.checkCooldown(ctx, bk.store, t, r.Client.Owner().String(), now); err != nil {
+		if err := bk.CheckCooldown(ctx, bk.store, t, r.Client.Owner().String(), now); err != nil {
 			var cooling *CooldownError
 			if errors.As(err, &cooling) {
 				return holds.Hold{}, err

@@ -16,8 +16,8 @@ type Promise struct {
 // DeliveryQueued is the state of a store.Delivery that is on its way.
 const DeliveryQueued = "queued"
 
-// promise writes operations to the outbox, and beside the appointment that they are on their way.
-func promise(ctx context.Context, tx store.Tx, at time.Time, calls ...Promise) error {
+// WritePromises writes operations to the outbox, and beside the appointment that they are on their way.
+func WritePromises(ctx context.Context, tx store.Tx, at time.Time, calls ...Promise) error {
 	for _, c := range calls {
 		if err := tx.Promise(ctx, c.Operation); err != nil {
 			return err

@@ -25,6 +25,8 @@ type Settings struct {
 	SessionIdleMinutes int      `json:"sessionIdleMinutes,omitempty"` // an accepted session without a sign of life expires so long after the last; 0: DefaultSessionIdle
 	ReminderHours      int      `json:"reminderHours,omitempty"`      // patients are reminded by mail so long before the start; 0: never
 
+	PublicBookings PublicBookings `json:"publicBookings,omitzero"` // how often the public may book
+
 	AgentTexts AgentTexts `json:"agentTexts,omitzero"` // what voice and chat agents say
 
 	Webhooks []WebhookEndpoint `json:"webhooks,omitempty"`
@@ -76,6 +78,7 @@ func checkSettings(m *record.Mistakes, s, before *Settings) {
 	if s.ReminderHours < 0 || s.ReminderHours > 24*14 {
 		m.Add("reminderHours", "must be 0 (never) to %d hours", 24*14)
 	}
+	checkPublicBookings(m, &s.PublicBookings)
 	checkAgentTexts(m, &s.AgentTexts)
 	s.Webhooks = slices.Clone(s.Webhooks)
 	checkWebhooks(m, s.Webhooks, before.Webhooks)

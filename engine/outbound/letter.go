@@ -20,6 +20,7 @@ type letters struct {
 	opening  map[string]string
 	details  string
 	manage   string
+	confirm  string // in place of manage where the link confirms a request
 	closing  string
 }
 
@@ -29,16 +30,20 @@ var LettersIn = map[string]*letters{
 		Months:   [12]string{"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"},
 		date:     "{weekday} {day} {month} {year}", time: "{date}, {start} to {end}",
 		subject: map[string]string{
+			MailRequest: "Please confirm: your appointment on {day}", MailDeclined: "Not possible: the appointment you asked for on {day}",
 			mailConfirmation: "Your appointment on {day}", mailCancellation: "Cancelled: your appointment on {day}", mailReschedule: "New time: your appointment on {day}",
 			mailReminder: "Reminder: your appointment on {day}", mailFailed: "Your appointment on {day} could not be completed", mailStaff: "A booking needs your attention: {day}",
 		},
 		opening: map[string]string{
+			MailRequest:      "please confirm the appointment that was asked for with this address. Until then it is not booked. If it was not you, do nothing: it lapses by itself.",
+			MailDeclined:     "we are sorry: the appointment you asked for is not possible. Please choose another time.",
 			mailConfirmation: "your appointment is booked.", mailCancellation: "your appointment was cancelled.", mailReschedule: "your appointment has a new time.",
 			mailReminder: "this is a reminder of your appointment.",
 			mailFailed:   "we are sorry: your booking could not be completed in our system. Please call us, so that we can find a time together.",
 			mailStaff:    "a booking could not be written to the practice system. Please look at the queue page and decide what to do.",
 		},
 		details: "What: {what}\nWhen: {when}\nWith: {who}\nWhere: {where}\n",
+		confirm: "To confirm it: {link}\n",
 		manage:  "To change or cancel it: {link}\n", closing: "Questions? Call {phone}.\n\n{clinic}\n",
 	},
 	"de": {
@@ -46,16 +51,20 @@ var LettersIn = map[string]*letters{
 		Months:   [12]string{"Januar", "Februar", "März", "April", "Mai", "Juni", "Juli", "August", "September", "Oktober", "November", "Dezember"},
 		date:     "{weekday}, {day}. {month} {year}", time: "{date}, {start} bis {end} Uhr",
 		subject: map[string]string{
+			MailRequest: "Bitte bestätigen: Ihr Termin am {day}", MailDeclined: "Nicht möglich: der gewünschte Termin am {day}",
 			mailConfirmation: "Ihr Termin am {day}", mailCancellation: "Abgesagt: Ihr Termin am {day}", mailReschedule: "Neue Zeit: Ihr Termin am {day}",
 			mailReminder: "Erinnerung: Ihr Termin am {day}", mailFailed: "Ihr Termin am {day} konnte nicht eingetragen werden", mailStaff: "Eine Buchung braucht Ihre Aufmerksamkeit: {day}",
 		},
 		opening: map[string]string{
+			MailRequest:      "bitte bestätigen Sie den Termin, der mit dieser Adresse angefragt wurde. Bis dahin ist er nicht gebucht. Wenn Sie das nicht waren, tun Sie nichts: Die Anfrage verfällt von selbst.",
+			MailDeclined:     "es tut uns leid: Der angefragte Termin ist nicht möglich. Bitte wählen Sie eine andere Zeit.",
 			mailConfirmation: "Ihr Termin ist gebucht.", mailCancellation: "Ihr Termin wurde abgesagt.", mailReschedule: "Ihr Termin hat eine neue Zeit.",
 			mailReminder: "wir erinnern Sie an Ihren Termin.",
 			mailFailed:   "es tut uns leid: Ihre Buchung konnte in unserem System nicht eingetragen werden. Bitte rufen Sie uns an, damit wir gemeinsam eine Zeit finden.",
 			mailStaff:    "eine Buchung konnte nicht in das Praxissystem geschrieben werden. Bitte entscheiden Sie auf der Seite „Warteschlange“, was geschehen soll.",
 		},
 		details: "Was: {what}\nWann: {when}\nBei: {who}\nWo: {where}\n",
+		confirm: "Jetzt bestätigen: {link}\n",
 		manage:  "Ändern oder absagen: {link}\n", closing: "Fragen? Rufen Sie an: {phone}.\n\n{clinic}\n",
 	},
 	"es": {
@@ -63,16 +72,20 @@ var LettersIn = map[string]*letters{
 		Months:   [12]string{"enero", "febrero", "marzo", "abril", "mayo", "junio", "julio", "agosto", "septiembre", "octubre", "noviembre", "diciembre"},
 		date:     "{weekday} {day} de {month} de {year}", time: "{date}, de {start} a {end}",
 		subject: map[string]string{
+			MailRequest: "Confirme, por favor: su cita del {day}", MailDeclined: "No es posible: la cita solicitada del {day}",
 			mailConfirmation: "Su cita del {day}", mailCancellation: "Cancelada: su cita del {day}", mailReschedule: "Nueva hora: su cita del {day}",
 			mailReminder: "Recordatorio: su cita del {day}", mailFailed: "No se pudo completar su cita del {day}", mailStaff: "Una reserva necesita su atención: {day}",
 		},
 		opening: map[string]string{
+			MailRequest:      "confirme, por favor, la cita que se solicitó con esta dirección. Hasta entonces no está reservada. Si no fue usted, no haga nada: la solicitud caduca sola.",
+			MailDeclined:     "lo sentimos: la cita solicitada no es posible. Elija otra hora, por favor.",
 			mailConfirmation: "su cita está reservada.", mailCancellation: "su cita se ha cancelado.", mailReschedule: "su cita tiene una nueva hora.",
 			mailReminder: "le recordamos su cita.",
 			mailFailed:   "lo sentimos: su reserva no se pudo completar en nuestro sistema. Llámenos, por favor, y buscaremos una hora juntos.",
 			mailStaff:    "una reserva no se pudo escribir en el sistema de la consulta. Por favor, decida en la página de la cola qué hacer.",
 		},
 		details: "Qué: {what}\nCuándo: {when}\nCon: {who}\nDónde: {where}\n",
+		confirm: "Para confirmarla: {link}\n",
 		manage:  "Para cambiarla o cancelarla: {link}\n", closing: "¿Preguntas? Llame al {phone}.\n\n{clinic}\n",
 	},
 }
@@ -99,7 +112,11 @@ func (out *Outbound) writeMail(m *notice.Mail, name string, a *store.Appointment
 		when += " (" + zone.String() + ")"
 	}
 	values := map[string]string{"what": what, "when": when, "who": who, "where": s.Clinic.Address, "link": link, "phone": s.Clinic.Phone, "clinic": s.Clinic.Name}
-	if name == mailCancellation || name == mailFailed || name == mailStaff {
+	invitation := words.manage
+	switch name {
+	case MailRequest:
+		invitation = words.confirm
+	case mailCancellation, mailFailed, mailStaff, MailDeclined:
 		values["link"] = ""
 	}
 	m.Subject = strings.ReplaceAll(words.subject[name], "{day}", day)
@@ -107,7 +124,7 @@ func (out *Outbound) writeMail(m *notice.Mail, name string, a *store.Appointment
 	if m.ToName != "" && name != mailStaff {
 		greeting = m.ToName + ",\n\n"
 	}
-	m.Text = greeting + words.opening[name] + "\n\n" + fill(words.details, values) + "\n" + fill(words.manage, values) + fill(words.closing, values)
+	m.Text = greeting + words.opening[name] + "\n\n" + fill(words.details, values) + "\n" + fill(invitation, values) + fill(words.closing, values)
 }
 
 func (w *letters) day(t time.Time) string {

@@ -109,6 +109,9 @@ func (out *Outbound) deliverMail(ctx context.Context, op *store.Operation) outco
 	if err := json.Unmarshal(op.Payload, &p); err != nil {
 		return outcome{end: Refused, detail: "the operation cannot be read"}
 	}
+	if p.Notice == MailRequest || p.Notice == MailDeclined {
+		return out.deliverRequestMail(ctx, op, p.Notice)
+	}
 	a, err := out.store.Appointment(ctx, op.AppointmentID)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
@@ -143,19 +146,11 @@ func (out *Outbound) deliverMail(ctx context.Context, op *store.Operation) outco
 	if p.Notice != mailStaff && p.Notice != mailFailed {
 		m.Calendar = out.booking.CalendarFile(&a, link)
 	}
-	switch err := out.Options.Notices.Mailer.Send(ctx, m); {
-	case err == nil && out.Options.Notices.Mailer.ToFiles():
+	o := out.sent(op, out.Options.Notices.Mailer.Send(ctx, m))
+	if o.end == Delivered && out.Options.Notices.Mailer.ToFiles() {
 		out.dropErasedMail(ctx, op.ID, &a)
-		return outcome{end: Delivered, result: op.ID, detail: "written to a file, because no mail server is configured"}
-	case err == nil:
-		return outcome{end: Delivered, result: op.ID}
-	case notice.IsPermanent(err):
-		return outcome{end: Refused, detail: err.Error()}
-	case notice.IsUnreachable(err):
-		return outcome{end: unreachable, detail: err.Error()}
-	default:
-		return outcome{end: retryable, detail: err.Error()}
 	}
+	return o
 }
 
 // SendsMail reports whether a mail server is set, so that patients get mail and not only the disk.

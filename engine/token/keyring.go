@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -30,6 +31,7 @@ const (
 	forBooking
 	forManage
 	forStreamTicket
+	forName
 	purposes
 )
 
@@ -41,6 +43,8 @@ func (p purpose) label() string {
 		return "holdfast/booking"
 	case forStreamTicket:
 		return "holdfast/stream-ticket"
+	case forName:
+		return "holdfast/name"
 	}
 	return "holdfast/manage"
 }
@@ -269,6 +273,12 @@ func (k *key) mac(p purpose, body []byte) []byte {
 	h := hmac.New(sha256.New, k.derived[p][:])
 	h.Write(body)
 	return h.Sum(nil)
+}
+
+// Name is 32 hexadecimal digits that stand for a text, such as an address that is counted: the same text has the same name until
+// the keys are rotated, and without the keys nobody finds out which text it is.
+func (k *Keyring) Name(text string) string {
+	return hex.EncodeToString(k.signer().mac(forName, []byte(text))[:16])
 }
 
 // signer is the key that signs.

@@ -1,0 +1,115 @@
+package request
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"holdfast/engine/booking"
+	"holdfast/engine/record"
+	"holdfast/store"
+)
+
+// Window is the time in which public bookings are counted, and after which what was counted is forgotten.
+const Window = time.Hour
+
+// LimitError says that somebody has booked as often as may be, and that nobody could confirm more. By names what was counted.
+type LimitError struct {
+	By    string    // network, email or phone
+	Until time.Time // from then on there is room
+}
+
+func (e *LimitError) Error() string { return "too many bookings by " + e.By }
+
+// counted is one of the things that a booking is counted by.
+type counted struct {
+	by, key string
+	most    int
+}
+
+// countedBy lists what a booking is counted by, of those that are known.
+func (rq *Requests) countedBy(r *booking.Request, from *Visitor) []counted {
+	limits := rq.clinic.Settings().PublicBookings.WithDefaults()
+	network := ""
+	if from.Network.IsValid() {
+		network = from.Network.String()
+	}
+	var all []counted
+	for _, x := range []struct {
+		by, text string
+		most     int
+	}{
+		{"network", network, limits.PerNetwork}, {"email", strings.ToLower(strings.TrimSpace(r.Patient.Email)), limits.PerEmail},
+		{"phone", digits(r.Patient.Phone), limits.PerPhone},
+	} {
+		if x.text != "" {
+			all = append(all, counted{x.by, x.by + "/" + rq.booking.Keys().Name(x.by+" "+x.text), x.most})
+		}
+	}
+	return all
+}
+
+// count counts a booking or a request everywhere, or says where there is no room for it.
+func (rq *Requests) count(ctx context.Context, tx store.Tx, what string, r *booking.Request, from *Visitor, now time.Time) error {
+	all := rq.countedBy(r, from)
+	if err := over(ctx, tx, what, all, now); err != nil {
+		return err
+	}
+	for _, c := range all {
+		if err := tx.AddTally(ctx, what+"/"+c.key, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// over answers the *LimitError of whatever has room last, or nil.
+func over(ctx context.Context, r store.Reader, what string, all []counted, now time.Time) error {
+	var limit *LimitError
+	for _, c := range all {
+		n, first, err := r.Tally(ctx, what+"/"+c.key, now.Add(-Window))
+		if err != nil {
+			return err
+		}
+		if until := first.Add(Window); n >= c.most && (limit == nil || until.After(limit.Until)) {
+			limit = &LimitError{c.by, until}
+		}
+	}
+	if limit == nil {
+		return nil
+	}
+	return limit
+}
+
+// admitBooking counts a booking in its transaction. errAsk: it is past the limits and can be a request.
+func (rq *Requests) admitBooking(ctx context.Context, tx store.Tx, r *booking.Request, from *Visitor) error {
+	now := record.Now()
+	err := rq.count(ctx, tx, "booking", r, from, now)
+	if _, full := err.(*LimitError); !full || !rq.outbound.SendsMail() {
+		return err // nobody could confirm it
+	}
+	if err := over(ctx, tx, "request", rq.countedBy(r, from), now); err != nil {
+		return err
+	}
+	return errAsk
+}
+
+// mayAsk answers, before anything is given up for it, whether a booking can be a request.
+func (rq *Requests) mayAsk(ctx context.Context, r *booking.Request, from *Visitor) error {
+	if rq.outbound.SendsMail() && strings.TrimSpace(r.Patient.Email) == "" {
+		return record.Invalid("patient.email", "is needed: this booking is confirmed from a mail")
+	}
+	if from.Unlimited {
+		return nil
+	}
+	return over(ctx, rq.store, "request", rq.countedBy(r, from), record.Now())
+}
+
+func digits(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < '0' || r > '9' {
+			return -1
+		}
+		return r
+	}, s)
+}

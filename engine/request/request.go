@@ -1,0 +1,297 @@
+// Package request decides what people without a sign-in or a key may book: how often, and what has to be confirmed first.
+//
+// # Limits
+//
+// The bookings of the last hour are counted by network, by e-mail address and by phone number (limit.go), in the transaction that
+// books. The counts are in the database, so a restart forgives nobody; what is counted by is a keyed hash.
+//
+// # Requests
+//
+// What is past the limits, and everything where the clinic says so, becomes a request: a row of its own with the id of the
+// appointment it may become, whose time is kept by a hold that no client owns. Nobody outside is told but the patient, by a mail
+// with the manage link of that id. Opened before it lapses, the link confirms; the desk can too, or decline. Confirming is an
+// ordinary booking that deletes the request in its transaction: cooldown, guarantee, webhooks and the practice system are as ever.
+//
+// A hold is lost with the process where live state is in memory. KeepTimes takes them anew at the start, before anybody is
+// answered.
+package request
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"time"
+
+	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
+	"holdfast/engine/outbound"
+	"holdfast/engine/record"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// Requests books for the public. It is safe for concurrent use.
+type Requests struct {
+	store    store.Store
+	log      *slog.Logger
+	clinic   *clinic.Clinic
+	booking  *booking.Booking
+	outbound *outbound.Outbound
+}
+
+// New returns a Requests.
+func New(s store.Store, log *slog.Logger, c *clinic.Clinic, b *booking.Booking, out *outbound.Outbound) *Requests {
+	return &Requests{s, log, c, b, out}
+}
+
+// Visitor is where a public booking comes from.
+type Visitor struct {
+	Network   netip.Addr // as it is counted; invalid: not known
+	Unlimited bool       // the limits are off
+	// AdmitHold has the last word on the hold of a request; it gives the hold back where it refuses. Nil: it is welcome.
+	AdmitHold func(*holds.Hold) error
+}
+
+// Booked is what became of a public booking: an appointment, or a request that waits to be confirmed.
+type Booked struct {
+	Appointment store.Appointment
+	Request     *store.BookingRequest // nil: it is booked
+}
+
+// errAsk: the booking is past the limits and can be a request.
+var errAsk = errors.New("to be confirmed first")
+
+// LapsedError says that a request cannot be confirmed any more.
+type LapsedError struct{ Declined bool }
+
+func (e *LapsedError) Error() string {
+	if e.Declined {
+		return "the request was declined"
+	}
+	return "the request has lapsed"
+}
+
+// BookPublic books for a visitor, or makes a request. r.Once is answered with a store.Appointment or a store.BookingRequest.
+//
+// Errors: those of booking.Book, *LimitError; a *ValidationError about patient.email where a request needs one.
+func (rq *Requests) BookPublic(ctx context.Context, r booking.Request, from Visitor) (Booked, error) {
+	if rq.clinic.Settings().PublicBookings.Confirm {
+		return rq.ask(ctx, r, from)
+	}
+	if !from.Unlimited {
+		r.Admit = func(ctx context.Context, tx store.Tx) error { return rq.admitBooking(ctx, tx, &r, &from) }
+	}
+	a, err := rq.booking.Book(ctx, r)
+	if !errors.Is(err, errAsk) {
+		return Booked{Appointment: a}, err
+	}
+	return rq.ask(ctx, r, from)
+}
+
+// ask makes a request out of a booking: its time is kept, and the row, the mail and the answer are written.
+func (rq *Requests) ask(ctx context.Context, r booking.Request, from Visitor) (Booked, error) {
+	r.Admit = nil
+	if err := rq.mayAsk(ctx, &r, &from); err != nil {
+		return Booked{}, err
+	}
+	t, err := rq.booking.Asking(ctx, &r)
+	if err != nil {
+		return Booked{}, err
+	}
+	owner, now := record.NewOwner(), record.Now()
+	until := now.Add(rq.clinic.Settings().PublicBookings.Keeps())
+	h, err := rq.booking.Keep(ctx, r.AppointmentTypeID, r.SpecialistID, r.SlotStart, owner, until)
+	if err != nil {
+		return Booked{}, err
+	}
+	if from.AdmitHold != nil {
+		if err := from.AdmitHold(&h); err != nil {
+			return Booked{}, err
+		}
+	}
+	asked := store.BookingRequest{
+		ID: record.NewID(), AppointmentTypeID: h.AppointmentTypeID, SpecialistID: h.SpecialistID, Owner: r.Owner.String(), HoldOwner: owner.String(),
+		Status: store.RequestOpen, SlotStart: h.SlotStart, SlotEnd: h.SlotEnd, Patient: r.Patient, CreatedAt: now, ExpiresAt: until,
+	}
+	mail := rq.outbound.RequestMail(&asked, outbound.MailRequest, now)
+	err = rq.store.Write(ctx, func(tx store.Tx) error {
+		if err := rq.booking.CheckCooldown(ctx, tx, t, asked.Owner, now); err != nil {
+			return err
+		}
+		if !from.Unlimited {
+			if err := rq.count(ctx, tx, "request", &r, &from, now); err != nil {
+				return err
+			}
+		}
+		if err := tx.InsertBookingRequest(ctx, asked); err != nil {
+			return err
+		}
+		if err := rq.record(ctx, tx, "request.created", &asked, r.Actor, now, mail); err != nil {
+			return err
+		}
+		return r.Once.Remember(ctx, tx, asked, now)
+	})
+	if err != nil {
+		rq.booking.Release(ctx, h, holds.ReasonReleased)
+		return Booked{}, err
+	}
+	rq.outbound.HandOver(mail...)
+	return Booked{Request: &asked}, nil
+}
+
+// requestAudit is what the audit log keeps of a request: nothing about the person.
+type requestAudit struct {
+	AppointmentTypeID string    `json:"appointmentTypeId"`
+	SpecialistID      string    `json:"specialistId"`
+	SlotStartDate     time.Time `json:"slotStartDate"`
+	ExpiresAt         time.Time `json:"expiresAt"`
+}
+
+func (rq *Requests) record(ctx context.Context, tx store.Tx, action string, r *store.BookingRequest, actor record.Actor, now time.Time, mail []booking.Promise) error {
+	err := record.Audit(ctx, tx, now, actor, action, "request:"+r.ID, "", nil, requestAudit{r.AppointmentTypeID, r.SpecialistID, r.SlotStart, r.ExpiresAt})
+	if err != nil {
+		return err
+	}
+	return booking.WritePromises(ctx, tx, now, mail...)
+}
+
+// OpenRequests lists the requests that wait, by slot start.
+func (rq *Requests) OpenRequests(ctx context.Context) ([]store.BookingRequest, error) {
+	return rq.store.BookingRequests(ctx, record.Now())
+}
+
+// BookingRequest returns one request. store.ErrNotFound: there is none, or it is an appointment by now.
+func (rq *Requests) BookingRequest(ctx context.Context, id string) (store.BookingRequest, error) {
+	if !record.ValidID(id) {
+		return store.BookingRequest{}, store.ErrNotFound
+	}
+	return rq.store.BookingRequest(ctx, id)
+}
+
+// Requested returns the request that the link of its mail opens. ErrUnauthorized, store.ErrNotFound.
+func (rq *Requests) Requested(ctx context.Context, manageToken string) (store.BookingRequest, error) {
+	id, err := rq.booking.TokenID(manageToken)
+	if err != nil {
+		return store.BookingRequest{}, err
+	}
+	return rq.store.BookingRequest(ctx, id)
+}
+
+// ConfirmRequest makes the appointment of a request. One that was confirmed before gives its appointment again.
+//
+// Errors: store.ErrNotFound, *LapsedError, and those of booking.Book.
+func (rq *Requests) ConfirmRequest(ctx context.Context, id string, actor record.Actor, once *record.Once) (store.Appointment, error) {
+	r, err := rq.BookingRequest(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return rq.confirmed(ctx, id, once)
+	}
+	if err != nil {
+		return store.Appointment{}, err
+	}
+	if lapsed := lapsedAt(&r, record.Now()); lapsed != nil {
+		return store.Appointment{}, lapsed
+	}
+	keeper := record.SpelledOwner(r.HoldOwner)
+	h, err := rq.booking.Keep(ctx, r.AppointmentTypeID, r.SpecialistID, r.SlotStart, keeper, r.ExpiresAt)
+	if err != nil {
+		return store.Appointment{}, err
+	}
+	a, err := rq.booking.Book(ctx, booking.Request{
+		AppointmentTypeID: r.AppointmentTypeID, HoldID: h.ID, Owner: keeper, Patient: r.Patient, Source: store.SourceWeb, Actor: actor, Once: once,
+		Asked: &booking.Asked{ID: r.ID, By: r.Owner},
+		Admit: func(ctx context.Context, tx store.Tx) error {
+			err := tx.DeleteBookingRequest(ctx, r.ID)
+			if errors.Is(err, store.ErrNotFound) {
+				return &LapsedError{Declined: true} // it was open a moment ago
+			}
+			return err
+		},
+	})
+	var lapsed *LapsedError
+	if errors.As(err, &lapsed) {
+		if b, err := rq.confirmed(ctx, id, once); err == nil {
+			return b, nil // by somebody else, at the same time
+		}
+	}
+	return a, err
+}
+
+// confirmed is the appointment that a request has become.
+func (rq *Requests) confirmed(ctx context.Context, id string, once *record.Once) (a store.Appointment, err error) {
+	if a, err = rq.booking.Appointment(ctx, id); err != nil || once == nil {
+		return a, err
+	}
+	return a, rq.store.Write(ctx, func(tx store.Tx) error { return once.Remember(ctx, tx, a, record.Now()) })
+}
+
+func lapsedAt(r *store.BookingRequest, now time.Time) error {
+	switch {
+	case r.Status == store.RequestDeclined:
+		return &LapsedError{Declined: true}
+	case !now.Before(r.ExpiresAt):
+		return &LapsedError{}
+	}
+	return nil
+}
+
+// DeclineRequest ends a request and frees its time. Where the desk declines, the patient is told by mail. Declining a declined one
+// changes nothing.
+//
+// Errors: store.ErrNotFound, *LapsedError.
+func (rq *Requests) DeclineRequest(ctx context.Context, id string, actor record.Actor, tell bool, once *record.Once) (store.BookingRequest, error) {
+	r, err := rq.BookingRequest(ctx, id)
+	if err != nil {
+		return r, err
+	}
+	now := record.Now()
+	if r.Status == store.RequestOpen && !now.Before(r.ExpiresAt) {
+		return r, &LapsedError{}
+	}
+	var mail []booking.Promise
+	if tell {
+		mail = rq.outbound.RequestMail(&r, outbound.MailDeclined, now)
+	}
+	told := false
+	err = rq.store.Write(ctx, func(tx store.Tx) error {
+		err := tx.DeclineBookingRequest(ctx, id)
+		told = err == nil
+		if errors.Is(err, store.ErrNotFound) {
+			if r, err = tx.BookingRequest(ctx, id); err != nil {
+				return err // it is an appointment by now
+			}
+		} else if err != nil {
+			return err
+		} else if err := rq.record(ctx, tx, "request.declined", &r, actor, now, mail); err != nil {
+			return err
+		}
+		r.Status = store.RequestDeclined
+		return once.Remember(ctx, tx, r, now)
+	})
+	if err != nil {
+		return r, err
+	}
+	if told {
+		rq.outbound.HandOver(mail...)
+	}
+	if err := rq.booking.LetGo(ctx, r.SpecialistID, record.SpelledOwner(r.HoldOwner)); err != nil {
+		rq.log.Warn("the time of a declined request stays held until it lapses", "request", r.ID, "error", err)
+	}
+	return r, nil
+}
+
+// KeepTimes holds the times of the open requests again, after a start.
+func (rq *Requests) KeepTimes(ctx context.Context) error {
+	open, err := rq.OpenRequests(ctx)
+	if err != nil {
+		return fmt.Errorf("booking requests: %w", err)
+	}
+	for i := range open {
+		r := &open[i]
+		if _, err := rq.booking.Keep(ctx, r.AppointmentTypeID, r.SpecialistID, r.SlotStart, record.SpelledOwner(r.HoldOwner), r.ExpiresAt); err != nil {
+			rq.log.Warn("the time of a booking request is not kept any more", "request", r.ID, "error", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,332 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
+	"holdfast/engine/notice"
+	"holdfast/engine/notice/noticetest"
+	"holdfast/engine/record"
+	"holdfast/engine/request"
+	"holdfast/engine/token"
+	"holdfast/holds"
+	"holdfast/holds/memory"
+	"holdfast/store"
+)
+
+// What the public may book in an hour, and what is asked for beyond that.
+
+// visitor is one from the nth network.
+func visitor(n int) request.Visitor {
+	return request.Visitor{Network: netip.AddrFrom4([4]byte{203, 0, byte(n >> 8), byte(n)})}
+}
+
+// publicBooking is a booking of client n at a time of its own, with an address and a number of its own.
+func (c *testClinic) publicBooking(n int) booking.Request {
+	r := bookingOf(n, "checkup")
+	r.SlotStart = c.start.Add(time.Duration(n) * 30 * time.Minute)
+	r.Patient.Phone = fmt.Sprintf("030 %07d", n)
+	return r
+}
+
+func (c *testClinic) settle(change func(*clinic.PublicBookings)) {
+	c.t.Helper()
+	if _, err := c.UpdateSettings(context.Background(), "system", func(s *clinic.Settings) { change(&s.PublicBookings) }); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// byServer sends mail to a server that takes it.
+func byServer(t *testing.T) func(*engine.Options) {
+	return func(o *engine.Options) {
+		mailer, err := notice.NewMailer(notice.MailOptions{URL: "smtp://" + noticetest.MailServer(t, func(string) string { return "250 ok" })})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Notices.Mailer = mailer
+	}
+}
+
+func TestPublicBookingsAreLimitedPerHour(t *testing.T) {
+	for name, same := range map[string]struct {
+		most   int
+		change func(r *booking.Request, from *request.Visitor)
+	}{
+		"network": {10, func(_ *booking.Request, from *request.Visitor) { *from = visitor(1) }},
+		"email":   {3, func(r *booking.Request, _ *request.Visitor) { r.Patient.Email = " Same@Example.org" }},
+		"phone":   {3, func(r *booking.Request, _ *request.Visitor) { r.Patient.Phone = "+49 (30) 1234567" }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, _ := noticeClinic(t)
+				ctx := context.Background()
+				book := func(n int) error {
+					r, from := c.publicBooking(n), visitor(100+n)
+					same.change(&r, &from)
+					_, err := c.BookPublic(ctx, r, from)
+					return err
+				}
+				first := record.Now()
+				for n := range same.most {
+					if err := book(n); err != nil {
+						t.Fatalf("booking %d of %d: %v", n+1, same.most, err)
+					}
+					time.Sleep(time.Minute)
+				}
+				var limit *request.LimitError
+				if err := book(20); !errors.As(err, &limit) || limit.By != name || !limit.Until.Equal(first.Add(time.Hour)) {
+					t.Fatalf("one more: got %v (%+v), want a limit by %s until an hour after the first", err, limit, name)
+				}
+				time.Sleep(time.Until(limit.Until))
+				if err := book(20); err != nil {
+					t.Errorf("an hour after the first: got %v, want it booked", err)
+				}
+				if err := book(21); !errors.As(err, &limit) {
+					t.Errorf("and another: got %v, want a limit", err)
+				}
+			})
+		})
+	}
+}
+
+// TestOneNetworkAtOnceBooksNoMore sends the bookings of one network at one time.
+func TestOneNetworkAtOnceBooksNoMore(t *testing.T) {
+	c, _ := noticeClinic(t)
+	var booked, refused atomic.Int32
+	var all sync.WaitGroup
+	for n := range 40 {
+		all.Go(func() {
+			_, err := c.BookPublic(context.Background(), c.publicBooking(n), visitor(1))
+			var limit *request.LimitError
+			switch {
+			case err == nil:
+				booked.Add(1)
+			case errors.As(err, &limit):
+				refused.Add(1)
+			default:
+				t.Errorf("booking %d: %v", n, err)
+			}
+		})
+	}
+	all.Wait()
+	if booked.Load() != 10 || refused.Load() != 30 {
+		t.Errorf("got %d booked and %d refused, want 10 and 30", booked.Load(), refused.Load())
+	}
+}
+
+// TestLimitsOutliveTheProcess counts in the database: another engine over it goes on counting.
+func TestLimitsOutliveTheProcess(t *testing.T) {
+	keys := token.Generate(time.Now())
+	c, _ := noticeClinic(t, func(o *engine.Options) { o.Keyring = keys })
+	for n := range 10 {
+		if _, err := c.BookPublic(context.Background(), c.publicBooking(n), visitor(1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	next := restarted(t, c, keys)
+	var limit *request.LimitError
+	if _, err := next.BookPublic(context.Background(), c.publicBooking(20), visitor(1)); !errors.As(err, &limit) {
+		t.Errorf("after a restart: got %v, want a limit", err)
+	}
+}
+
+// restarted is another engine over the same database, with live state of its own.
+func restarted(t *testing.T, c *testClinic, keys *token.Keyring) *engine.Engine {
+	t.Helper()
+	live := memory.New(memory.Options{})
+	next, err := engine.New(context.Background(), engine.Options{Store: c.store, Holds: live, Keyring: keys})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, stop := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { next.Run(run) })
+	t.Cleanup(func() { stop(); running.Wait(); live.Close() })
+	return next
+}
+
+// operations are the kinds of what is promised for an appointment or a request.
+func (c *testClinic) operations(id string) (kinds string) {
+	c.t.Helper()
+	list, err := c.Deliveries(context.Background(), id)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for _, d := range list {
+		kinds += d.Notice + " "
+	}
+	return kinds
+}
+
+// TestPastTheLimitABookingIsARequest: it takes its time and nothing else, until it is confirmed.
+func TestPastTheLimitABookingIsARequest(t *testing.T) {
+	c, _ := noticeClinic(t, byServer(t))
+	ctx := context.Background()
+	_, err := c.UpdateSettings(ctx, "system", func(s *clinic.Settings) {
+		s.PublicBookings.PerNetwork = 1
+		s.Webhooks = []clinic.WebhookEndpoint{{URL: "http://127.0.0.1:1/hook", Active: true}}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first, err := c.BookPublic(ctx, c.publicBooking(0), visitor(1)); err != nil || first.Request != nil {
+		t.Fatalf("the first: got %+v, %v; want an appointment", first.Request, err)
+	}
+	r := c.publicBooking(1)
+	h := c.mustHold(1, "checkup", r.SlotStart, "")
+	r.HoldID, r.SlotStart = h.ID, time.Time{}
+	asked, err := c.BookPublic(ctx, r, visitor(1))
+	if err != nil || asked.Request == nil {
+		t.Fatalf("past the limit: got %+v, %v; want a request", asked, err)
+	}
+	id := asked.Request.ID
+	if _, err := c.Appointment(ctx, id); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("before it is confirmed there is an appointment: %v", err)
+	}
+	if got := c.operations(id); got != "confirmation_request " {
+		t.Errorf("promised for a request: got %q, want one mail and nothing else", got)
+	}
+	var held *holds.HeldError
+	other := c.publicBooking(2)
+	other.SlotStart = h.SlotStart
+	if _, err := c.BookPublic(ctx, other, visitor(2)); !errors.As(err, &held) {
+		t.Errorf("somebody else at its time: got %v, want it held", err)
+	}
+	if _, err := c.BookPublic(ctx, c.publicBooking(3), visitor(1)); !isLimit(err) {
+		t.Errorf("as many requests as bookings: got %v, want a limit", err)
+	}
+	link := c.ManageToken(&store.Appointment{ID: id, SlotEnd: asked.Request.SlotEnd, CreatedAt: asked.Request.CreatedAt})
+	if got, err := c.Requested(ctx, link); err != nil || got.ID != id {
+		t.Errorf("the link of the mail opens %+v, %v; want the request", got, err)
+	}
+	var confirming sync.WaitGroup
+	for range 4 { // a double click, and the desk at the same time
+		confirming.Go(func() {
+			if a, err := c.ConfirmRequest(ctx, id, "manage", nil); err != nil || a.ID != id || a.Status != store.Confirmed || a.Owner != client(1).Owner().String() {
+				t.Errorf("confirmed: got %+v, %v; want the appointment of its client", a, err)
+			}
+		})
+	}
+	confirming.Wait()
+	if got := c.operations(id); !strings.Contains(got, "confirmation ") || strings.Count(got, "appointment.created") != 1 {
+		t.Errorf("promised once it is confirmed: got %q, want the mail and the webhook of a booking, once", got)
+	}
+	if _, err := c.Managed(ctx, link); err != nil {
+		t.Errorf("the same link afterwards: %v", err)
+	}
+	if _, err := c.BookingRequest(ctx, id); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("the request afterwards: got %v, want it gone", err)
+	}
+	if list, err := c.Holds(ctx); err != nil || len(list) != 0 {
+		t.Errorf("holds left: %v, %v", list, err)
+	}
+}
+
+func isLimit(err error) bool {
+	var limit *request.LimitError
+	return errors.As(err, &limit)
+}
+
+// TestARequestNeedsAnAddressToConfirm: without one nothing is given up.
+func TestARequestNeedsAnAddressToConfirm(t *testing.T) {
+	c, _ := noticeClinic(t, byServer(t))
+	c.settle(func(p *clinic.PublicBookings) { p.Confirm = true })
+	r := c.publicBooking(1)
+	r.Patient.Email = ""
+	h := c.mustHold(1, "checkup", r.SlotStart, "")
+	r.HoldID = h.ID
+	var invalid *record.ValidationError
+	if _, err := c.BookPublic(context.Background(), r, visitor(1)); !errors.As(err, &invalid) || invalid.Fields[0].Field != "patient.email" {
+		t.Errorf("without an address: got %v, want it asked for", err)
+	}
+	if _, err := c.ExtendHold(context.Background(), h.ID, client(1), 0, false); err != nil {
+		t.Errorf("the hold of who was asked: %v", err)
+	}
+}
+
+// TestARequestLapsesOrIsDeclined: where every booking has to be confirmed, without limits.
+func TestARequestLapsesOrIsDeclined(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, folder := noticeClinic(t)
+		ctx := context.Background()
+		c.settle(func(p *clinic.PublicBookings) { p.Confirm = true })
+		ask := func(n int) *store.BookingRequest {
+			t.Helper()
+			asked, err := c.BookPublic(ctx, c.publicBooking(n), request.Visitor{Unlimited: true})
+			if err != nil || asked.Request == nil {
+				t.Fatalf("got %+v, %v; want a request", asked, err)
+			}
+			return asked.Request
+		}
+		lapsing, declined := ask(1), ask(2)
+		if open, err := c.OpenRequests(ctx); err != nil || len(open) != 2 {
+			t.Fatalf("open: got %d, %v; want 2", len(open), err)
+		}
+		time.Sleep(time.Second)
+		if _, err := c.DeclineRequest(ctx, declined.ID, "user:desk", true, nil); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		mails := c.mails(folder, declined.ID)
+		if !strings.Contains(mails["confirmation_request"], "https://book.example.org/manage#") || !strings.Contains(mails["request_declined"], "is not possible") {
+			t.Errorf("the mails of a declined request are %v", mails)
+		}
+		if s := c.slot(3, "checkup", declined.SlotStart, ""); s == nil || s.Held != 0 {
+			t.Errorf("the time of a declined request: got %+v, want it free", s)
+		}
+		var lapsed *request.LapsedError
+		if _, err := c.ConfirmRequest(ctx, declined.ID, "manage", nil); !errors.As(err, &lapsed) || !lapsed.Declined {
+			t.Errorf("confirming a declined one: got %v", err)
+		}
+		if s := c.slot(3, "checkup", lapsing.SlotStart, ""); s == nil || s.Held != 1 {
+			t.Errorf("the time of an open request: got %+v, want it held", s)
+		}
+		time.Sleep(time.Until(lapsing.ExpiresAt))
+		if _, err := c.ConfirmRequest(ctx, lapsing.ID, "manage", nil); !errors.As(err, &lapsed) || lapsed.Declined {
+			t.Errorf("confirming after half an hour: got %v, want it lapsed", err)
+		}
+		if s := c.slot(3, "checkup", lapsing.SlotStart, ""); s == nil || s.Held != 0 {
+			t.Errorf("the time of a lapsed request: got %+v, want it free", s)
+		}
+		if open, err := c.OpenRequests(ctx); err != nil || len(open) != 0 {
+			t.Errorf("open afterwards: got %d, %v; want none", len(open), err)
+		}
+		time.Sleep(25 * time.Hour)
+		if _, err := c.BookingRequest(ctx, lapsing.ID); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("a day later: got %v, want the request and its person gone", err)
+		}
+	})
+}
+
+// TestRequestsKeepTheirTimeAfterARestart: holds in memory are lost, and taken anew before anybody is answered.
+func TestRequestsKeepTheirTimeAfterARestart(t *testing.T) {
+	keys := token.Generate(time.Now())
+	c, _ := noticeClinic(t, func(o *engine.Options) { o.Keyring = keys })
+	c.settle(func(p *clinic.PublicBookings) { p.Confirm = true })
+	ctx := context.Background()
+	asked, err := c.BookPublic(ctx, c.publicBooking(1), visitor(1))
+	if err != nil || asked.Request == nil {
+		t.Fatalf("got %+v, %v; want a request", asked, err)
+	}
+	next := restarted(t, c, keys)
+	r := c.publicBooking(2)
+	r.SlotStart = asked.Request.SlotStart
+	var held *holds.HeldError
+	if _, err := next.BookPublic(ctx, r, visitor(2)); !errors.As(err, &held) {
+		t.Errorf("somebody else after a restart: got %v, want the time held", err)
+	}
+	if a, err := next.ConfirmRequest(ctx, asked.Request.ID, "manage", nil); err != nil || a.ID != asked.Request.ID {
+		t.Errorf("confirmed after a restart: got %+v, %v", a, err)
+	}
+}

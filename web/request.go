@@ -1,0 +1,142 @@
+package web
+
+import (
+	"net/http"
+
+	"holdfast/engine/booking"
+	"holdfast/engine/request"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// requestJSON is a booking of the public that waits to be confirmed, as whoever made it is told.
+type requestJSON struct {
+	ID                string `json:"id"`
+	AppointmentTypeID string `json:"appointmentTypeId"`
+	SpecialistID      string `json:"specialistId"`
+	Status            string `json:"status"`
+	SlotStartDate     string `json:"slotStartDate"`
+	SlotEndDate       string `json:"slotEndDate"`
+	CreatedAt         string `json:"createdAt"`
+	ExpiresAt         string `json:"expiresAt"`
+	ByMail            bool   `json:"byMail"` // a mail with the link that confirms it is on its way; else the desk confirms it
+}
+
+// requestedJSON is a request as the desk and whoever has its link see it.
+type requestedJSON struct {
+	requestJSON
+	Patient patientJSON `json:"patient"`
+}
+
+func (s *Server) requestOf(r *store.BookingRequest) requestJSON {
+	return requestJSON{
+		ID: r.ID, AppointmentTypeID: r.AppointmentTypeID, SpecialistID: r.SpecialistID, Status: string(r.Status),
+		SlotStartDate: httpTime(r.SlotStart), SlotEndDate: httpTime(r.SlotEnd), CreatedAt: httpTime(r.CreatedAt), ExpiresAt: httpTime(r.ExpiresAt),
+		ByMail: r.Patient.Email != "" && s.engine.SendsMail(),
+	}
+}
+
+// bookPublic is the booking of somebody without a key: within limits, and perhaps to be confirmed first.
+func (s *Server) bookPublic(c *call, r booking.Request, start string) error {
+	var m mistakes
+	r.SlotStart = m.instant("slotStartDate", start)
+	if err := m.err(); err != nil {
+		return err
+	}
+	render := func(result any) (int, []byte) {
+		switch x := result.(type) {
+		case store.BookingRequest:
+			return rendered(http.StatusAccepted, map[string]requestJSON{"request": s.requestOf(&x)})
+		case store.Appointment:
+			// Whoever has just sent the patient's data need not be told them; whoever repeats the request must not be.
+			return rendered(http.StatusCreated, map[string]publicAppointmentJSON{"appointment": s.publicAppointmentOf(c, &x)})
+		}
+		return 0, nil
+	}
+	r.Once = c.answering(render)
+	from := request.Visitor{Unlimited: !s.options.RateLimit, AdmitHold: func(h *holds.Hold) error { return s.admitHold(c, h) }}
+	if address := s.address(c.r); address.IsValid() {
+		from.Network = network(address)
+	}
+	booked, err := s.engine.BookPublic(c.ctx(), r, from)
+	if err != nil {
+		return err
+	}
+	if booked.Request != nil {
+		c.status, c.out = render(*booked.Request)
+		return nil
+	}
+	c.rw.Header()["Etag"] = []string{versionTag(&booked.Appointment)}
+	c.status, c.out = render(booked.Appointment)
+	return nil
+}
+
+// listRequests is what waits to be confirmed, for the desk.
+func (s *Server) listRequests(c *call) error {
+	list, err := s.engine.OpenRequests(c.ctx())
+	if err != nil {
+		return err
+	}
+	said := make([]requestedJSON, 0, len(list))
+	for i := range list {
+		if c.caller.reaches(list[i].SpecialistID) {
+			said = append(said, requestedJSON{s.requestOf(&list[i]), patientJSON(list[i].Patient)})
+		}
+	}
+	return c.json(http.StatusOK, map[string]any{"requests": said})
+}
+
+// requested is the id of the request that the path names, if this caller may touch it.
+func (s *Server) requested(c *call) (id string, err error) {
+	if id = c.appointmentID(); c.caller.specialistID == "" {
+		return id, nil
+	}
+	r, err := s.engine.BookingRequest(c.ctx(), id)
+	if err == nil && !c.caller.reaches(r.SpecialistID) {
+		err = errForbidden.with("This request is for another calendar than yours.")
+	}
+	return id, err
+}
+
+func (s *Server) getRequest(c *call) error {
+	id, err := s.requested(c)
+	if err != nil {
+		return err
+	}
+	r, err := s.engine.BookingRequest(c.ctx(), id)
+	if err != nil {
+		return err
+	}
+	return c.json(http.StatusOK, map[string]requestedJSON{"request": {s.requestOf(&r), patientJSON(r.Patient)}})
+}
+
+// confirmRequest makes the appointment. Whoever has the link from the mail has the address, and the desk may too.
+func (s *Server) confirmRequest(c *call) error {
+	id, err := s.requested(c)
+	if err != nil {
+		return err
+	}
+	a, err := s.engine.ConfirmRequest(c.ctx(), id, c.caller.actor, c.answering(s.renderAppointment(c)))
+	if err != nil {
+		return err
+	}
+	return s.sayAppointment(c, &a)
+}
+
+// declineRequest gives the time back. The patient is told where the desk does it.
+func (s *Server) declineRequest(c *call) error {
+	id, err := s.requested(c)
+	if err != nil {
+		return err
+	}
+	render := func(result any) (int, []byte) {
+		r := result.(store.BookingRequest)
+		return rendered(http.StatusOK, map[string]requestJSON{"request": s.requestOf(&r)})
+	}
+	r, err := s.engine.DeclineRequest(c.ctx(), id, c.caller.actor, c.caller.may(desk), c.answering(render))
+	if err != nil {
+		return err
+	}
+	c.status, c.out = render(r)
+	return nil
+}
