@@ -152,6 +152,9 @@ func (out *Outbound) upstreamCalls(c *booking.Change) []booking.Promise {
 	if kind != store.UpstreamCancel {
 		op.Deadline = deadlineOf(a.SlotStart, c.At)
 	}
+	if c.Actor.AtDesk() {
+		op.NextAttemptAt = c.At.Add(-deskLead)
+	}
 	if c.Direct != "" {
 		// Whoever has claimed it is about to try: that is recorded here, before anything is sent.
 		op.ID, op.Unknown, p.Step = c.Direct, true, stepAppointment
@@ -160,6 +163,10 @@ func (out *Outbound) upstreamCalls(c *booking.Change) []booking.Promise {
 	op.Payload = p.json()
 	return []booking.Promise{{Operation: op, Notice: NoticeOf(kind)}}
 }
+
+// deskLead is how long the public's writes may have waited and still let one of the desk go first: the lane takes what has been
+// due longest, and whoever is at the desk has somebody in front of them.
+const deskLead = time.Hour
 
 func (out *Outbound) newOperation(kind store.OperationKind, a *store.Appointment, at time.Time) store.Operation {
 	return store.Operation{

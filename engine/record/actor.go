@@ -1,9 +1,16 @@
 package record
 
-import "holdfast/store"
+import (
+	"strings"
+
+	"holdfast/store"
+)
 
 // Actor says on whose behalf a change is made, for the audit log: "client", "manage", "key:<id>", "user:<id>", "system".
 type Actor string
+
+// AtDesk reports whether the actor is a member of staff, who has somebody in front of them.
+func (a Actor) AtDesk() bool { return strings.HasPrefix(string(a), "user:") }
 
 // Principal is a program that has shown a key.
 type Principal struct {

@@ -1,0 +1,55 @@
+package engine_test
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine/booking"
+	"holdfast/engine/upstream/upstreamtest"
+	"holdfast/store"
+)
+
+// TestTheDeskIsWrittenUpstreamFirst: bookings of the public wait for the practice system, and the desk's overtakes them.
+func TestTheDeskIsWrittenUpstreamFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
+		book := func(n int, source store.Source) store.Appointment {
+			t.Helper()
+			r := booking.Request{
+				AppointmentTypeID: "cleaning", SlotStart: p.slotAt(48*3 + n), SpecialistID: "chair0", Client: client(n), Source: source, Actor: "client",
+				Patient: store.Patient{Name: fmt.Sprintf("Patient %d", n), Phone: fmt.Sprintf("030 %07d", n)},
+			}
+			if source == store.SourceStaff {
+				r.Actor = "user:desk"
+			}
+			a, err := p.Book(t.Context(), r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return a
+		}
+		var public []store.Appointment
+		for n := range 6 {
+			public = append(public, book(n, store.SourceWeb))
+		}
+		time.Sleep(11 * time.Second) // the first are on their way
+		desk := book(10, store.SourceStaff)
+		known := func(a *store.Appointment) bool {
+			now, err := p.Appointment(t.Context(), a.ID)
+			return err == nil && now.UpstreamState == store.UpstreamConfirmed
+		}
+		p.until(5*time.Minute, "the desk's appointment is upstream", func() bool { return known(&desk) })
+		before := 0
+		for i := range public {
+			if known(&public[i]) {
+				before++
+			}
+		}
+		if before > 3 {
+			t.Errorf("%d of %d bookings of the public were written before the desk's, want those that were on their way", before, len(public))
+		}
+		p.until(10*time.Minute, "settled", p.settled)
+	})
+}
