@@ -98,6 +98,13 @@ async function claim(slot) {
 }
 // finish takes up a booking's outcome, and gives it back if the form still has work to do.
 async function finish(s) {
+  if (s.phase === 'asked') {
+    const to = page.get().form.email
+    forget('form')
+    calendar.stop()
+    router.stop()
+    return (await rest.get()).showAsked(root, { asked: s.asked, to })
+  }
   if (s.phase !== 'booked') return s
   const { appointment } = s
   const url = appointment.manageUrl ? withLang('/manage') + new URL(appointment.manageUrl, location.href).hash : ''

@@ -29,7 +29,7 @@ function useCountdown(seconds, done, key) {
 // when the server asked for patience.
 export function ProblemNotice({ problem, type, holding, own = [], letGo, retry }) {
   const ref = useRef()
-  const limited = problem.code === 'rate_limited'
+  const limited = problem.code === 'rate_limited' && problem.reason !== 'public_bookings'
   const left = useCountdown(limited ? problem.retryAfter || 8 : 0, retry, problem)
   useEffect(() => { ref.current?.focus({ preventScroll: false }) }, [problem])
   let key = wordsFor(problem)

@@ -74,4 +74,4 @@ const keys = {
   offline: 'err.offline', unauthorized: 'err.unauthorized', forbidden: 'err.forbidden', not_found: 'err.not_found',
   version_mismatch: 'err.version_mismatch', not_bookable: 'err.not_bookable', validation_failed: 'err.validation_failed',
 }
-export const wordsFor = problem => keys[problem.code] || 'err.other'
+export const wordsFor = problem => problem.reason === 'public_bookings' ? 'err.public_bookings' : keys[problem.code] || 'err.other'

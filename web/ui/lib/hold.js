@@ -1,6 +1,6 @@
 // A patient's hold, from the claim to the booking.
 //
-//   idle → claiming → held ⇄ warning → (lapsed → reclaiming) → booking → booked | lost | unknown
+//   idle → claiming → held ⇄ warning → (lapsed → reclaiming) → booking → booked | asked | lost | unknown
 //
 // next() is the machine and nothing else; createHold() does what its states need: it claims, beats,
 // counts down, books and lets go. The countdown runs to the claim's maximum life on a clock that
@@ -61,6 +61,8 @@ export function next(s, e) {
       return { ...s, phase: 'unknown', problem: null }
     case 'booked':
       return { ...s, phase: 'booked', appointment: e.appointment, problem: null }
+    case 'asked':
+      return { ...s, phase: 'asked', asked: e.asked, problem: null }
     case 'let go':
       return { phase: 'idle' }
   }
@@ -88,7 +90,7 @@ export function createHold(manage) {
     store.set(() => now)
     if (beats(now) && (!beats(was) || now.holdId !== was.holdId)) begin(now)
     if (!beats(now) && beats(was)) rest()
-    if (now.phase === 'lost' || now.phase === 'booked') forget('hold')
+    if (['lost', 'booked', 'asked'].includes(now.phase)) forget('hold')
     // Once: what refused the time now would refuse it again.
     if (now.phase === 'lapsed' && counting.has(was.phase)) reclaimIfThere()
     return now
@@ -212,13 +214,13 @@ export function createHold(manage) {
     send({ type: 'book', slot: attempt.slot })
     for (let tries = 0; ; tries++) {
       try {
-        const { appointment } = await request('POST', `/v1/appointment-types/${attempt.typeId}/book`,
+        const { appointment, request: asked } = await request('POST', `/v1/appointment-types/${attempt.typeId}/book`,
           { key: attempt.key, body: attempt.body, tries: 4 })
         forget('attempt')
-        return send({ type: 'booked', appointment })
+        return send(asked ? { type: 'asked', asked } : { type: 'booked', appointment })
       } catch (problem) {
         const busy = cannotSave(problem)
-        if ((busy || problem.code === 'rate_limited') && tries < 12) {
+        if ((busy || problem.code === 'rate_limited' && problem.reason !== 'public_bookings') && tries < 12) {
           send({ type: 'saving', problem })
           await wait(1000 * (problem.retryAfter || 4))
           continue

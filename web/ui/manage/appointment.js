@@ -1,7 +1,7 @@
 // One appointment, opened by its link /manage#<token>. The token is in the fragment, which no
 // server and no log ever sees; it goes to the API in a header. Looking changes nothing.
 import { html, render, useEffect, useRef, useState } from '../lib/html.js'
-import { boot, embedded, nameOf, typeOf, withLang } from '../lib/boot.js'
+import { boot, embedded, nameOf, withLang } from '../lib/boot.js'
 import { t } from '../lib/i18n.js'
 import { get, newKey, passing, post, wordsFor } from '../lib/api.js'
 import { serverNow } from '../lib/clock.js'
@@ -11,9 +11,11 @@ import { Field } from '../lib/form.js'
 import { Icon } from '../lib/icons.js'
 import { Notice, words as rich } from '../lib/notice.js'
 import { say } from '../lib/say.js'
-import { foreignZone, range, write } from '../lib/time.js'
+import { range, write } from '../lib/time.js'
 import { Name, PhoneLink, Shell, phone } from '../book/shell.js'
 import { Change } from './change.js'
+import { Request } from './request.js'
+import { Ticket, Zone } from './ticket.js'
 
 // The server knows the one appointment a token opens by the name "managed"; an id may stand before it.
 export const linkOf = hash => {
@@ -26,26 +28,6 @@ const tooLate = problem => problem.reason === 'cut_off'
 const dead = boot.mail ? 'manage.dead' : 'manage.dead.nomail'
 const isDead = problem => [400, 401, 403, 404, 410].includes(problem.status) && !tooLate(problem)
 const about = a => ({ date: write('longDay', a.slotStartDate), range: range(a.slotStartDate, a.slotEndDate), who: nameOf(a.specialistId) })
-
-// The zone of its time, where a reader's own clock says something else.
-function Zone({ a }) {
-  const zone = foreignZone(a.slotStartDate)
-  return zone && html`<span class="muted zone">${zone}</span>`
-}
-
-// The facts of the appointment, large enough to read across a room.
-function Ticket({ a, children }) {
-  const type = typeOf(a.appointmentTypeId), who = nameOf(a.specialistId)
-  const { address } = boot.clinic.contact
-  return html`<section class=${'ticket ' + a.status} aria-label=${t('summary.title')}>
-    ${children || html`<p class="ticket-when"><span>${write('fullDay', a.slotStartDate)}</span><b>${range(a.slotStartDate, a.slotEndDate)}</b><${Zone} a=${a} /></p>`}
-    <dl>
-      ${type && html`<div><dt>${t('summary.what')}</dt><dd><${Name} of=${type.name} /></dd></div>`}
-      ${who && html`<div><dt>${t('summary.who')}</dt><dd><${Name} of=${who} /></dd></div>`}
-      <div><dt>${t('summary.where')}</dt><dd><${Name} of=${boot.clinic.name} />${address && html`<span class="muted"><bdi>${address}</bdi></span>`}</dd></div>
-    </dl>
-  </section>`
-}
 
 function CopyLink({ url }) {
   const [done, setDone] = useState(false)
@@ -149,6 +131,7 @@ export function Manage({ link: first, appointment, url: given }) {
   const [moved, setMoved] = useState(false)
   const [mailed, setMailed] = useState('')
   const [problem, setProblem] = useState(null)
+  const [asked, setAsked] = useState(null)
   const [sign, setSign] = useState('')
   const notice = useRef()
   const booked = a && recall('booked')?.id === a.id && !moved
@@ -159,7 +142,14 @@ export function Manage({ link: first, appointment, url: given }) {
       const { appointment, emailSent } = await get(path(link), null, auth(link))
       setMailed(emailSent ? appointment.patient.email : '')
       setA(appointment)
-    } catch (p) { setProblem(p) }
+    } catch (p) {
+      // Before it is confirmed, the link opens what was asked for.
+      if (p.status === 401) {
+        const { request } = await get('/v1/requests/managed', null, auth(link)).catch(() => ({}))
+        if (request) return setAsked(request)
+      }
+      setProblem(p)
+    }
   }
   useEffect(() => { if (link && !a) load() }, [link])
   useEffect(() => {
@@ -200,6 +190,7 @@ export function Manage({ link: first, appointment, url: given }) {
     setView('overview')
   }
 
+  if (asked && !a) return html`<${Shell} step="link"><${Request} r=${asked} options=${auth(link)} done=${setA} change=${setAsked} /></${Shell}>`
   const lost = !link || (problem && isDead(problem) && !a)
   if (lost || !a) {
     return html`<${Shell} step="link"><h1 tabIndex="-1">${t('manage.title')}</h1>

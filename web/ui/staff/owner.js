@@ -22,6 +22,7 @@ Object.assign(paths, {
 const owner = ['owner'], front = ['owner', 'reception'], everybody = ['owner', 'reception', 'specialist']
 
 export const ownerPages = [
+  { id: 'requests', group: 'desk', icon: 'check', roles: everybody, load: () => import('./requests.js') },
   { id: 'queue', group: 'desk', icon: 'queue', roles: front, load: () => import('./queue.js') },
   { id: 'sessions', group: 'desk', icon: 'call', roles: everybody, covers: ['online'], load: () => import('./sessions.js') },
   { id: 'online', group: 'desk', roles: everybody, load: () => import('./online.js') },

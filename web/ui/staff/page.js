@@ -40,6 +40,13 @@ function Console({ desk, idle }) {
     addEventListener('hashchange', move)
     return () => removeEventListener('hashchange', move)
   }, [])
+  // What waits to be confirmed is marked in the navigation, whatever page is open.
+  useEffect(() => {
+    const ask = () => { if (!document.hidden) get('/v1/requests').then(x => desk.patch({ asked: x.requests.length }), () => {}) }
+    const timer = setInterval(ask, 20000)
+    ask()
+    return () => clearInterval(timer)
+  }, [])
   useEffect(() => {
     let here = true
     const load = async () => {

@@ -12,6 +12,8 @@ import { zonesWith } from './specialists.js'
 
 const hues = ['kelp', 'ocean', 'plum', 'amber', 'rose', 'olive'], maxLogo = 100 * 1024
 const events = ['appointment.created', 'appointment.cancelled', 'appointment.rescheduled', 'upstream.completed', 'upstream.failed', 'upstream.needs_review']
+// What is bounded of the public, with the word for it and the default.
+const perHour = { perNetwork: ['network', 10], perEmail: ['email', 3], perPhone: ['phone', 3], confirmMinutes: ['minutes', 30] }
 const https = location.protocol === 'https:'
 
 // Section is one form. save gets the draft; ids say where the server's fields are on the page.
@@ -102,6 +104,7 @@ export function Page({ desk }) {
     asked.set({ clinic: answer.clinic, settings })
     return answer
   }
+  const limits = settings.publicBookings || {}
   const whole = text => Math.max(0, Math.round(+text) || 0)
   const required = settings.requiredFields || []
   return html`<${Office} desk=${desk} name="settings" ask=${asked}>
@@ -129,6 +132,12 @@ export function Page({ desk }) {
       <${Field} id="origins" label=${t('set.origins')} hint=${t('set.origins.hint')} error=${error('origins')} rows="3" value=${draft.origins} input=${set('origins')} spellcheck="false" placeholder="https://www.example.org" />
       ${!https && html`<${Notice} kind="info" text="set.embed.http" />`}
       <${Copy} id="snippet" label=${t('set.snippet')} value=${`<script src="${location.origin}/embed.js" async></script>`} code />`}</${Section}>
+
+    <${Section} desk=${desk} title=${t('set.public')} lead=${t('set.public.lead')} start=${{ confirm: Boolean(limits.confirm), ...Object.fromEntries(Object.keys(perHour).map(k => [k, String(limits[k] || '')])) }}
+        ids=${Object.fromEntries(Object.keys(perHour).map(k => ['publicBookings.' + k, k]))}
+        save=${change(d => ({ publicBookings: { confirm: d.confirm, ...Object.fromEntries(Object.keys(perHour).map(k => [k, whole(d[k])])) } }))}>${({ draft, set, error }) => html`
+      <${Check} checked=${draft.confirm} input=${set('confirm')} hint=${t('set.public.confirm.hint')}>${t('set.public.confirm')}</${Check}>
+      ${Object.entries(perHour).map(([k, [word, n]]) => html`<${Field} key=${k} id=${k} label=${t('set.public.' + word)} hint=${t('set.public.default', { n })} optional error=${error(k)} inputmode="numeric" maxlength="5" value=${draft[k]} input=${set(k)} />`)}`}</${Section}>
 
     <${Section} desk=${desk} title=${t('set.sessions')} start=${{ ping: settings.requirePing !== false, stale: String(settings.staleAfterSeconds || ''), idle: String(settings.sessionIdleMinutes || '') }} ids=${{ staleAfterSeconds: 'stale', sessionIdleMinutes: 'idle' }}
         save=${change(d => ({ requirePing: d.ping, staleAfterSeconds: whole(d.stale), sessionIdleMinutes: whole(d.idle) }))}>${({ draft, set, error }) => html`

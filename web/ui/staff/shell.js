@@ -13,11 +13,11 @@ const Brand = () => html`<p class="brand">${boot.settings.logo ? html`<img src=$
 // pages come in groups; a page that this role has no use for is not there.
 function Menu({ desk, pages, here, done }) {
   const groups = [...new Set(pages.map(p => p.group))]
-  const { user } = useStore(desk.store, s => s.me)
+  const { user } = useStore(desk.store, s => s.me), asked = useStore(desk.store, s => s.asked)
   return html`<${Brand} />
     <nav aria-label=${t('nav.title')}>${groups.map(group => html`<ul key=${group} aria-label=${t('nav.' + group)}>
       ${pages.filter(p => p.group === group && p.icon).map(p => html`<li key=${p.id}>
-        <a href=${'#' + p.id} aria-current=${p.id === here || p.covers?.includes(here) ? 'page' : undefined} onClick=${done}><${Icon} name=${p.icon} />${t('nav.' + p.id)}</a></li>`)}
+        <a href=${'#' + p.id} aria-current=${p.id === here || p.covers?.includes(here) ? 'page' : undefined} onClick=${done}><${Icon} name=${p.icon} />${t('nav.' + p.id)}${p.id === 'requests' && asked > 0 && html` <span class="flag">${t('req.waiting', { n: asked })}</span>`}</a></li>`)}
     </ul>`)}</nav>
     <div class="me">
       <p><b><bdi>${user.name || user.email}</bdi></b><span class="muted">${t('role.' + user.role)}</span></p>

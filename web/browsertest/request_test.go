@@ -1,0 +1,97 @@
+package browsertest
+
+import (
+	"testing"
+
+	"holdfast/engine"
+	"holdfast/engine/notice"
+	"holdfast/engine/notice/noticetest"
+	"holdfast/engine/outbound"
+	"holdfast/store"
+	"holdfast/web"
+)
+
+// everyBookingConfirmed is a clinic with a mail server where nothing is booked before it was confirmed.
+func everyBookingConfirmed(t *testing.T) *house {
+	t.Helper()
+	mailer, err := notice.NewMailer(notice.MailOptions{URL: "smtp://" + noticetest.MailServer(t, func(string) string { return "250 ok" })})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := newHouseWith(t, engine.Options{Queue: newQueue(t), Notices: outbound.NoticeOptions{Mailer: mailer}}, web.Options{})
+	h.must(200, "PUT", "/v1/settings", map[string]any{"publicBookings": map[string]any{"confirm": true}}, asAdmin)
+	return h
+}
+
+// requests are those that wait.
+func (h *house) requests() (all []store.BookingRequest) {
+	h.t.Helper()
+	all, err := h.engine.OpenRequests(h.t.Context())
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return all
+}
+
+// A visitor is told to look into the mail, and the link in it shows what was asked for and confirms it with a press.
+func TestAVisitorConfirmsFromTheMail(t *testing.T) {
+	t.Parallel()
+	h := everyBookingConfirmed(t)
+	p := h.tab(t)
+	p.when("")
+	p.take(h.at("10:00"))
+	p.confirm()
+	p.says("Check your email")
+	p.says("Not booked yet. We have sent a link to lena@example.org.")
+	p.accessible("asked for")
+	p.shot("book-5-asked")
+	list := h.requests()
+	if len(list) != 1 || len(h.bookings()) != 0 {
+		t.Fatalf("%d requests and %d bookings, want one request", len(list), len(h.bookings()))
+	}
+	r := list[0]
+	link := "/manage?lang=en#" + h.engine.ManageToken(&store.Appointment{ID: r.ID, SlotEnd: r.SlotEnd, CreatedAt: r.CreatedAt})
+	mail := h.tab(t)
+	mail.open(link)
+	mail.says("It is not booked yet.")
+	mail.forgive() // the link opens no appointment so far, and the page looks for one first
+	mail.accessible("the link of a request")
+	mail.shot("manage-5-request")
+	if n := len(h.bookings()); n != 0 {
+		t.Errorf("looking at the link booked %d appointments", n)
+	}
+	mail.click(".actions .primary")
+	mail.there(".ticket.confirmed")
+	if n := len(h.bookings()); n != 1 || len(h.requests()) != 0 {
+		t.Errorf("confirmed: %d bookings and %d requests, want one booking", n, len(h.requests()))
+	}
+}
+
+// The desk sees in the navigation that something waits, and decides.
+func TestTheDeskDecidesRequests(t *testing.T) {
+	t.Parallel()
+	h := everyBookingConfirmed(t)
+	for i, name := range []string{"Lena Sorge", "Omar Ruiz"} {
+		h.must(202, "POST", "/v1/appointment-types/checkup/book", map[string]any{
+			"clientId": "a-visitor-of-requests-" + name[:2], "slotStartDate": h.at([]string{"10:00", "11:00"}[i]),
+			"patient": map[string]any{"name": name, "email": "visitor@example.org", "phone": "030 1112233"},
+		})
+	}
+	p := h.desk(t, store.RoleReception)
+	p.until(`document.querySelector('nav a[href="#requests"]').innerText.includes('2 to confirm')`)
+	p.click(`nav a[href="#requests"]`)
+	p.says("Lena Sorge")
+	p.accessible("requests")
+	p.shot("requests-1")
+	p.click(`.line:first-child .line-do .btn:not(.quiet)`)
+	p.says("The appointment is booked.")
+	p.until(`document.querySelectorAll('.lines .line').length === 1`)
+	p.click(`.line .line-do .quiet`)
+	p.there(`.dialog, dialog`)
+	p.accessible("declining a request")
+	p.click(`dialog .btn.solid, .dialog .btn.solid`)
+	p.says("Nothing waits to be confirmed.")
+	if n := len(h.bookings()); n != 1 || len(h.requests()) != 0 {
+		t.Errorf("%d bookings and %d requests are left, want one booking", n, len(h.requests()))
+	}
+}

@@ -1,0 +1,63 @@
+// A booking that has to be confirmed first: what its visitor is told, and the page that the link in the mail opens.
+// Looking confirms nothing: mail programs open links too.
+import { html, render, useEffect, useRef, useState } from '../lib/html.js'
+import { withLang } from '../lib/boot.js'
+import { get, newKey, post, wordsFor } from '../lib/api.js'
+import { serverNow } from '../lib/clock.js'
+import { t } from '../lib/i18n.js'
+import { Notice, words as rich } from '../lib/notice.js'
+import { useHeading } from '../lib/router.js'
+import { say } from '../lib/say.js'
+import { dayAndTime } from '../lib/time.js'
+import { PhoneLink, Shell, phone } from '../book/shell.js'
+import { Ticket } from './ticket.js'
+
+const Again = ({ r }) => html`<a class="btn" href=${withLang('/', { type: r.appointmentTypeId })}>${t('manage.again')}</a>`
+
+// Request is the page of the link; options are what its requests carry, done(appointment) is the way out.
+export function Request({ r, options, done, change }) {
+  const [busy, setBusy] = useState(''), [problem, setProblem] = useState(null)
+  const heading = useHeading('request'), notice = useRef(), keys = useRef({ confirm: newKey(), decline: newKey() })
+  useEffect(() => { if (problem) notice.current?.focus() }, [problem])
+  const lapsed = r.status === 'open' && Date.parse(r.expiresAt) <= serverNow()
+  const act = async what => {
+    if (busy) return
+    setBusy(what)
+    setProblem(null)
+    try {
+      const answer = await post('/v1/requests/managed/' + what, {}, { ...options, key: keys.current[what] })
+      if (answer.appointment) {
+        done(answer.appointment)
+        say(t('booked.title'))
+      } else change(answer.request)
+    } catch (p) {
+      const { request } = p.status === 410 ? await get('/v1/requests/managed', null, options).catch(() => ({})) : {}
+      if (request) change(request)
+      setProblem(p)
+    }
+    setBusy('')
+  }
+  if (r.status === 'declined' || lapsed) {
+    return html`<h1 tabIndex="-1" ref=${heading}>${t('request.title')}</h1>
+      <${Notice} kind="warn" role="alert" text=${lapsed ? 'request.lapsed' : 'request.declined'} params=${{ phone: html`<${PhoneLink} />` }}><${Again} r=${r} /></${Notice}>`
+  }
+  return html`<h1 tabIndex="-1" ref=${heading}>${t('request.title')}</h1>
+    ${problem && html`<${Notice} kind="danger" role="alert" tabIndex="-1" innerRef=${notice} text=${wordsFor(problem)} params=${{ s: problem.retryAfter || 8, phone: phone(), type: '', when: '' }} />`}
+    <p class="lead">${rich('request.lead', { until: dayAndTime(r.expiresAt) })}</p>
+    <${Ticket} a=${r} />
+    <div class="actions"><button type="button" class="btn primary big" aria-disabled=${busy ? 'true' : undefined} onClick=${() => act('confirm')}>${t('request.do')}${busy === 'confirm' && '…'}</button>
+      <button type="button" class="textlink" onClick=${() => act('decline')}>${t('request.decline')}</button></div>`
+}
+
+function Asked({ asked, to }) {
+  const heading = useHeading('asked')
+  return html`<${Shell} step="booked"><h1 tabIndex="-1" ref=${heading}>${t(asked.byMail ? 'asked.title' : 'asked.title.desk')}</h1>
+    <${Notice} kind="info" role="status" text=${asked.byMail ? 'asked.mail' : 'asked.desk'} params=${{ to, until: dayAndTime(asked.expiresAt), phone: html`<${PhoneLink} />` }} />
+    <${Ticket} a=${asked} /></${Shell}>`
+}
+
+// showAsked is the end of the booking page where the booking has to be confirmed.
+export function showAsked(root, { asked, to }) {
+  render(html`<${Asked} key="asked" asked=${asked} to=${to} />`, root)
+  say(t(asked.byMail ? 'asked.title' : 'asked.title.desk'))
+}

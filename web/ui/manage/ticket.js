@@ -1,0 +1,26 @@
+// What an appointment is, or would be, at a glance.
+import { html } from '../lib/html.js'
+import { boot, nameOf, typeOf } from '../lib/boot.js'
+import { t } from '../lib/i18n.js'
+import { foreignZone, range, write } from '../lib/time.js'
+import { Name } from '../book/shell.js'
+
+// The zone of its time, where a reader's own clock says something else.
+export function Zone({ a }) {
+  const zone = foreignZone(a.slotStartDate)
+  return zone && html`<span class="muted zone">${zone}</span>`
+}
+
+// The facts of the appointment, large enough to read across a room.
+export function Ticket({ a, children }) {
+  const type = typeOf(a.appointmentTypeId), who = nameOf(a.specialistId)
+  const { address } = boot.clinic.contact
+  return html`<section class=${'ticket ' + a.status} aria-label=${t('summary.title')}>
+    ${children || html`<p class="ticket-when"><span>${write('fullDay', a.slotStartDate)}</span><b>${range(a.slotStartDate, a.slotEndDate)}</b><${Zone} a=${a} /></p>`}
+    <dl>
+      ${type && html`<div><dt>${t('summary.what')}</dt><dd><${Name} of=${type.name} /></dd></div>`}
+      ${who && html`<div><dt>${t('summary.who')}</dt><dd><${Name} of=${who} /></dd></div>`}
+      <div><dt>${t('summary.where')}</dt><dd><${Name} of=${boot.clinic.name} />${address && html`<span class="muted"><bdi>${address}</bdi></span>`}</dd></div>
+    </dl>
+  </section>`
+}
