@@ -179,7 +179,7 @@ func arrange(o Options) (*Engine, error) {
 		usedTickets: upkeep.NewMap[[12]byte, struct{}](token.StreamTicketTTL, maxUsedTickets)}
 	e.Clinic = clinic.New(o.Store, o.Holds, o.Logger)
 	var err error
-	e.Account, err = account.New(o.Store, o.Logger, e.Clinic, o.AdminKey)
+	e.Account, err = account.New(o.Store, o.Logger, e.Clinic, o.AdminKey, func(text string) string { return e.Booking.Keys().Name(text) })
 	if err != nil {
 		return nil, err
 	}

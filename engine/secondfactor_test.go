@@ -27,7 +27,7 @@ func TestSecondFactorIsChangedByWhoHasPasswordAndCode(t *testing.T) {
 			u := c.staff()
 			_, code := c.withCode(&u)
 			here, elsewhere := c.signedIn(&u), c.signedIn(&u)
-			proof := account.Proof{Password: x.password, Address: "192.0.2.7"}
+			proof := account.Proof{Password: x.password}
 			if x.steps != 99 {
 				proof.Code = code(x.steps)
 			}

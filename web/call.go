@@ -88,6 +88,7 @@ var (
 	noSniff    = []string{"nosniff"}
 	noReferrer = []string{"no-referrer"}
 	noStore    = []string{"no-store"}
+	oneYear    = []string{"max-age=31536000"}
 	noContents = []string{"default-src 'none'; frame-ancestors 'none'"}
 	jsonType   = []string{"application/json"}
 )
@@ -103,6 +104,9 @@ func (s *Server) serve(rt *route, counted *routeMetrics, p params, w http.Respon
 	h["Referrer-Policy"] = noReferrer
 	h["Content-Security-Policy"] = noContents
 	h["Cache-Control"] = noStore
+	if s.secureBase {
+		h["Strict-Transport-Security"] = oneYear
+	}
 	h["X-Request-Id"] = []string{c.id}
 	if c.trace != "" {
 		h["Traceparent"] = []string{c.trace}

@@ -63,6 +63,6 @@ func (s *Server) setup(c *call, b *setupBody) error {
 	if err != nil {
 		return err
 	}
-	s.setSignInCookie(c, secret)
+	s.welcome(c, secret, &staff)
 	return c.json(http.StatusCreated, meOf(&staff))
 }

@@ -13,19 +13,58 @@ import (
 )
 
 // signInCookie is the name of the cookie that a signed-in browser of the staff carries. Its value is a secret; only the
-// hash is kept.
-const signInCookie = "holdfast_sign_in"
+// hash is kept. deviceCookie says that somebody has signed in there before. Where the server's own address is https, both names
+// begin with hostPrefix, which browsers let nobody but this very host set.
+const (
+	signInCookie = "holdfast_sign_in"
+	deviceCookie = "holdfast_device"
+	hostPrefix   = "__Host-"
+
+	deviceLife = 400 * 24 * time.Hour // the longest that browsers keep a cookie
+)
+
+// secure reports whether the outside world speaks https with this server.
+func (c *call) secure() bool { return strings.HasPrefix(c.base(), "https://") }
+
+// cookieName is the name of a cookie as it is sent here.
+func (c *call) cookieName(name string) string {
+	if c.secure() {
+		return hostPrefix + name
+	}
+	return name
+}
+
+// cookie is the value of a cookie, or nothing.
+func (c *call) cookie(name string) string {
+	cookie, err := c.r.Cookie(c.cookieName(name))
+	if err != nil {
+		return ""
+	}
+	return cookie.Value
+}
+
+// setCookie hands a value to the browser, or takes it away if it is empty. Without TLS in front the cookie cannot be Secure, or a
+// clinic on a plain local network could never sign in.
+func (c *call) setCookie(name, value string, life time.Duration) {
+	cookie := &http.Cookie{
+		Name: c.cookieName(name), Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: c.secure(), MaxAge: int(life.Seconds()),
+	}
+	if value == "" {
+		cookie.MaxAge = -1
+	}
+	http.SetCookie(&c.rw, cookie)
+}
 
 var errSignedOut = errUnauthorized.because("signed_out", "You are signed out. Sign in again; what you typed is kept.")
 
 // staffCookie is the credential of the staff pages. Where the page is anybody's, a cookie that has expired is passed
 // over.
 func (s *Server) staffCookie(c *call) (bool, error) {
-	cookie, err := c.r.Cookie(signInCookie)
-	if err != nil || cookie.Value == "" || c.route.access.public() && !c.route.asksWho() {
+	secret := c.cookie(signInCookie)
+	if secret == "" || c.route.access.public() && !c.route.asksWho() {
 		return false, nil
 	}
-	staff, err := s.engine.SignedIn(c.ctx(), cookie.Value)
+	staff, err := s.engine.SignedIn(c.ctx(), secret)
 	switch {
 	case errors.Is(err, record.ErrUnauthorized) && c.route.access.public():
 		return false, nil
@@ -87,7 +126,7 @@ type signInBody struct {
 func (s *Server) signIn(c *call, b *signInBody) error {
 	c.once = nil // an answer with a secret is not kept
 	secret, staff, err := s.engine.SignIn(c.ctx(), account.Credentials{
-		Email: b.Email, Password: b.Password, Code: strings.ReplaceAll(b.Code, " ", ""), Address: s.address(c.r).String(), UserAgent: c.r.UserAgent(),
+		Email: b.Email, Password: b.Password, Code: strings.ReplaceAll(b.Code, " ", ""), Address: s.address(c.r).String(), UserAgent: c.r.UserAgent(), Device: c.cookie(deviceCookie),
 	})
 	var backoff *account.BackoffError
 	switch {
@@ -102,21 +141,14 @@ func (s *Server) signIn(c *call, b *signInBody) error {
 	case err != nil:
 		return err
 	}
-	s.setSignInCookie(c, secret)
+	s.welcome(c, secret, &staff)
 	return c.json(http.StatusOK, meOf(&staff))
 }
 
-// setSignInCookie hands the secret to the browser. Without TLS in front the cookie cannot be Secure, or a clinic on a
-// plain local network could never sign in.
-func (s *Server) setSignInCookie(c *call, secret string) {
-	cookie := &http.Cookie{
-		Name: signInCookie, Value: secret, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode,
-		Secure: strings.HasPrefix(c.base(), "https://"), MaxAge: int(account.SignInLife.Seconds()),
-	}
-	if secret == "" {
-		cookie.MaxAge = -1
-	}
-	http.SetCookie(&c.rw, cookie)
+// welcome hands a browser the secret of its sign-in, and what says afterwards that it is known to this account.
+func (s *Server) welcome(c *call, secret string, staff *account.Staff) {
+	c.setCookie(signInCookie, secret, account.SignInLife)
+	c.setCookie(deviceCookie, s.engine.DeviceToken(staff.User.Email), deviceLife)
 }
 
 func (s *Server) signOut(c *call) error {
@@ -126,7 +158,7 @@ func (s *Server) signOut(c *call) error {
 			return err
 		}
 	}
-	s.setSignInCookie(c, "")
+	c.setCookie(signInCookie, "", 0)
 	return c.json(http.StatusOK, map[string]bool{"ok": true})
 }
 
@@ -156,7 +188,7 @@ func (s *Server) changePassword(c *call, b *passwordBody) error {
 	if err != nil {
 		return err
 	}
-	err = s.engine.ChangePassword(c.ctx(), staff, b.Current, b.New, s.address(c.r).String())
+	err = s.engine.ChangePassword(c.ctx(), staff, b.Current, b.New)
 	var backoff *account.BackoffError
 	switch {
 	case errors.As(err, &backoff):
@@ -212,14 +244,14 @@ func (s *Server) enableTOTP(c *call, b *totpBody) error {
 	if err != nil {
 		return fieldError("secret", "must be the secret that POST /v1/auth/totp answered")
 	}
-	if err := s.engine.EnableTOTP(c.ctx(), staff, s.proof(c, b.Password, b.CurrentCode), secret, strings.ReplaceAll(b.Code, " ", "")); err != nil {
+	if err := s.engine.EnableTOTP(c.ctx(), staff, proof(b.Password, b.CurrentCode), secret, strings.ReplaceAll(b.Code, " ", "")); err != nil {
 		return proofProblem(err, "currentCode")
 	}
 	return c.json(http.StatusOK, map[string]bool{"ok": true})
 }
 
-func (s *Server) proof(c *call, password, code string) account.Proof {
-	return account.Proof{Password: password, Code: strings.ReplaceAll(code, " ", ""), Address: s.address(c.r).String()}
+func proof(password, code string) account.Proof {
+	return account.Proof{Password: password, Code: strings.ReplaceAll(code, " ", "")}
 }
 
 // proofProblem says what is wrong with a proof, whose code is in this field.
@@ -250,7 +282,7 @@ func (s *Server) disableTOTP(c *call, b *endTOTPBody) error {
 	if err != nil {
 		return err
 	}
-	if err := s.engine.DisableTOTP(c.ctx(), staff, s.proof(c, b.Password, b.Code)); err != nil {
+	if err := s.engine.DisableTOTP(c.ctx(), staff, proof(b.Password, b.Code)); err != nil {
 		return proofProblem(err, "code")
 	}
 	return c.json(http.StatusOK, map[string]bool{"ok": true})

@@ -72,6 +72,7 @@ type Server struct {
 	running       inFlight // requests with an idempotency key
 	parts         *partsAnswers
 	warnForwarded sync.Once
+	secureBase    bool     // the base URL is https: browsers are told to come by nothing else
 	writes        *limiter // public writes by address; nil: no limit
 	opens         *limiter // stream opens by address; nil: no limit
 	limits        Limits
@@ -106,7 +107,7 @@ func New(e *engine.Engine, o Options) (*Server, error) {
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "" {
 			return nil, fmt.Errorf("base URL %q should be a scheme and a host, such as https://book.example.org", o.BaseURL)
 		}
-		s.options.BaseURL = u.Scheme + "://" + u.Host
+		s.options.BaseURL, s.secureBase = u.Scheme+"://"+u.Host, u.Scheme == "https"
 		if err := s.origins.AddTrustedOrigin(s.options.BaseURL); err != nil {
 			return nil, fmt.Errorf("base URL: %w", err)
 		}

@@ -10,15 +10,17 @@ import (
 	"time"
 )
 
-// guesses slows down the guessing of passwords and codes: for an account and for a network, each failure past the free ones
-// doubles the wait. A guess counts as failed from the moment it is made until it is found right, so that any number of
-// guesses at once get as far as they would one after the other. It is memory only, so a restart forgives.
+// guesses slows down the guessing of passwords and codes. A guess is counted for the account from this network, for the network,
+// and for the account from everywhere; each failure past the free ones doubles the wait. A browser that has signed in to the account
+// before is counted for itself alone: what strangers do never locks it out. A guess counts as failed from the moment it is made
+// until it is found right, so that any number of guesses at once get as far as they would one after the other. It is memory only, so
+// a restart forgives.
 type guesses struct {
 	mu  sync.Mutex
 	all map[guessKey]failures
 }
 
-// guessKey is the hash of an account or a network, so that what somebody types takes no more room than a hash.
+// guessKey is the hash of what is counted, so that what somebody types takes no more room than a hash.
 type guessKey [sha256.Size]byte
 
 type failures struct {
@@ -26,18 +28,48 @@ type failures struct {
 	last  time.Time
 }
 
+// counted is one thing that an attempt is counted for.
+type counted struct {
+	key  guessKey
+	free int           // guesses without a wait
+	most time.Duration // the longest wait
+}
+
 // guess is what one attempt is counted for.
-type guess struct{ account, network guessKey }
+type guess []counted
 
 const (
-	freeByAccount = 5
+	freeByPair    = 5  // of an account from one network
 	freeByNetwork = 20 // a clinic behind one address comes to work at one time
+	freeByAccount = 50 // from all networks together: whoever has many
+	freeByDevice  = 10
 	maxBackoff    = 15 * time.Minute
-	maxGuessKeys  = 20_000
+	// maxDeviceBackoff is short: whoever sits there has signed in before, and is slowed down and not kept out.
+	maxDeviceBackoff = 30 * time.Second
+	maxGuessKeys     = 20_000
 )
 
+func keyOf(parts ...string) guessKey {
+	h := sha256.New()
+	for _, p := range parts {
+		sum := sha256.Sum256([]byte(p))
+		h.Write(sum[:])
+	}
+	return guessKey(h.Sum(nil))
+}
+
+// guessOf is a guess by a browser that nobody knows.
 func guessOf(email, address string) guess {
-	return guess{sha256.Sum256([]byte("account " + email)), sha256.Sum256([]byte("network " + networkOf(address)))}
+	network := networkOf(address)
+	return guess{
+		{keyOf("pair", email, network), freeByPair, maxBackoff}, {keyOf("network", network), freeByNetwork, maxBackoff},
+		{keyOf("account", email), freeByAccount, maxBackoff},
+	}
+}
+
+// guessByDevice is a guess by a browser that has signed in to the account, or is signed in.
+func guessByDevice(email, device string) guess {
+	return guess{{keyOf("device", email, device), freeByDevice, maxDeviceBackoff}}
 }
 
 // networkOf is what one household or attacker has at least: an IPv4 address, or the 64-bit network of an IPv6 address.
@@ -58,36 +90,35 @@ func networkOf(address string) string {
 func (g *guesses) begin(now time.Time, x guess) (until time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	account, network := g.since(now, x.account), g.since(now, x.network)
-	if until = latest(account.until(freeByAccount), network.until(freeByNetwork)); until.After(now) {
+	for _, c := range x {
+		if at := g.since(now, c.key).until(c); at.After(until) {
+			until = at
+		}
+	}
+	if until.After(now) {
 		return until
 	}
 	g.makeRoom()
-	g.all[x.account], g.all[x.network] = failures{account.count + 1, now}, failures{network.count + 1, now}
+	for _, c := range x {
+		g.all[c.key] = failures{g.since(now, c.key).count + 1, now}
+	}
 	return time.Time{}
 }
 
 // end says what became of a guess that begin has counted. A right one forgives the account, and one that decided nothing,
-// such as a password without its code, is taken back.
+// such as a password without its code, is taken back. The network is not forgiven: it may guess at others.
 func (g *guesses) end(x guess, err error) {
 	if errors.Is(err, ErrWrongPassword) || errors.Is(err, ErrWrongCode) {
 		return
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.takeBack(x.network)
-	if err == nil {
-		delete(g.all, x.account)
-	} else {
-		g.takeBack(x.account)
-	}
-}
-
-func (g *guesses) takeBack(key guessKey) {
-	if f := g.all[key]; f.count > 1 {
-		g.all[key] = failures{f.count - 1, f.last}
-	} else {
-		delete(g.all, key)
+	for i, c := range x {
+		if f := g.all[c.key]; f.count > 1 && (err != nil || i == 1) {
+			g.all[c.key] = failures{f.count - 1, f.last}
+		} else {
+			delete(g.all, c.key)
+		}
 	}
 }
 
@@ -121,17 +152,10 @@ func (g *guesses) makeRoom() {
 	}
 }
 
-// until is when the next guess may be made, of which so many are free; in the past or zero: now.
-func (f failures) until(free int) time.Time {
-	if f.count < free {
+// until is when the next guess may be made; in the past or zero: now.
+func (f failures) until(c counted) time.Time {
+	if f.count < c.free {
 		return time.Time{}
 	}
-	return f.last.Add(min(time.Second<<min(f.count-free, 20), maxBackoff))
-}
-
-func latest(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
+	return f.last.Add(min(time.Second<<min(f.count-c.free, 20), c.most))
 }

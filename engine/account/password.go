@@ -109,11 +109,14 @@ func decodeArgon(phc string) (p argonParams, salt, key []byte, err error) {
 	return p, salt, key, nil
 }
 
-func checkPassword(m *record.Mistakes, field, password string) {
+// checkPassword checks one that somebody chose. about is what belongs to the account, so that it is not the password.
+func checkPassword(m *record.Mistakes, field, password string, about ...string) {
 	switch n := utf8.RuneCountInString(password); {
 	case n < MinPassword:
 		m.Add(field, "must have at least %d characters; a few words together are easy to remember", MinPassword)
 	case len(password) > MaxPassword:
 		m.Add(field, "must have at most %d bytes", MaxPassword)
+	case isCommon(password, about...):
+		m.Add(field, "is one of the first that are tried; a few words together are hard to guess and easy to remember")
 	}
 }

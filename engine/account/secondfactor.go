@@ -13,7 +13,6 @@ import (
 type Proof struct {
 	Password string
 	Code     string // of the present app, where codes are on
-	Address  string // the network address it comes from
 }
 
 // BeginTOTP returns a fresh secret and the address for the authenticator app. It takes effect with EnableTOTP.
@@ -55,7 +54,7 @@ func (ac *Account) DisableTOTP(ctx context.Context, s *Staff, proof Proof) error
 // changeTOTP changes the second factor of who shows the password and, where codes are on, a code. What is wrong counts as a
 // failed sign-in.
 func (ac *Account) changeTOTP(ctx context.Context, s *Staff, action string, proof Proof, edit func(*store.User) error) error {
-	now, guess := record.Now(), guessOf(s.User.Email, proof.Address)
+	now, guess := record.Now(), guessByDevice(s.User.Email, s.SignIn.ID)
 	if until := ac.guesses.begin(now, guess); until.After(now) {
 		return &BackoffError{until}
 	}

@@ -47,17 +47,21 @@ func (s *Staff) Actor() record.Actor { return record.Actor("user:" + s.User.ID) 
 type Credentials struct {
 	Email, Password, Code string
 	Address               string // the network address it comes from
+	Device                string // the device token of the browser, if it has one
 	UserAgent             string
 }
 
 // SignIn checks a member of staff and returns the secret for the browser's cookie, which is not kept. Failures are
-// slowed down per account and per network.
+// slowed down per account and network, and by themselves in a browser that has signed in before.
 //
 // Errors: ErrWrongPassword, ErrCodeNeeded, ErrWrongCode, *BackoffError.
 func (ac *Account) SignIn(ctx context.Context, c Credentials) (secret string, staff Staff, err error) {
 	now := record.Now()
 	email := normalEmail(c.Email)
 	guess := guessOf(email, c.Address)
+	if device := ac.device(email, c.Device); device != "" {
+		guess = guessByDevice(email, device)
+	}
 	if until := ac.guesses.begin(now, guess); until.After(now) {
 		return "", Staff{}, &BackoffError{until}
 	}
@@ -66,6 +70,9 @@ func (ac *Account) SignIn(ctx context.Context, c Credentials) (secret string, st
 		secret, staff, err = ac.openSignIn(ctx, &u, c, now)
 	}
 	ac.guesses.end(guess, err)
+	if errors.Is(err, ErrWrongPassword) || errors.Is(err, ErrWrongCode) {
+		ac.noteFailed(ctx, u.ID, c.Address, err, now)
+	}
 	return secret, staff, err
 }
 
@@ -157,9 +164,9 @@ func (ac *Account) knownPassword(ctx context.Context, email, password string) (s
 // sign-ins. A wrong present password counts as a failed sign-in.
 //
 // Errors: ErrWrongPassword, *BackoffError, ErrUnauthorized if the sign-in was ended meanwhile, *ValidationError.
-func (ac *Account) ChangePassword(ctx context.Context, s *Staff, current, password, address string) error {
+func (ac *Account) ChangePassword(ctx context.Context, s *Staff, current, password string) error {
 	now := record.Now()
-	guess := guessOf(s.User.Email, address)
+	guess := guessByDevice(s.User.Email, s.SignIn.ID)
 	if until := ac.guesses.begin(now, guess); until.After(now) {
 		return &BackoffError{until}
 	}
@@ -171,7 +178,7 @@ func (ac *Account) ChangePassword(ctx context.Context, s *Staff, current, passwo
 	if err != nil {
 		return err
 	}
-	hash, err := ac.newPassword(ctx, password)
+	hash, err := ac.newPassword(ctx, password, s.User.Email)
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ func (ac *Account) CreateUser(ctx context.Context, actor record.Actor, n NewUser
 	u := store.User{ID: record.NewID(), Email: n.Email, Name: n.Name, Role: n.Role, SpecialistID: n.SpecialistID, Active: true, CreatedAt: record.Now()}
 	var m record.Mistakes
 	ac.checkUser(&m, &u)
-	checkPassword(&m, "password", n.Password)
+	checkPassword(&m, "password", n.Password, n.Email, ac.clinic.Schedule().Clinic.Name)
 	if err := m.Err(); err != nil {
 		return u, err
 	}
@@ -78,9 +78,9 @@ func (ac *Account) UpdateUser(ctx context.Context, actor record.Actor, id string
 
 // newPassword checks a password that somebody chose and returns its hash. It takes a while, so it is made before the
 // transaction that stores it. *ValidationError.
-func (ac *Account) newPassword(ctx context.Context, password string) (hash string, err error) {
+func (ac *Account) newPassword(ctx context.Context, password string, about ...string) (hash string, err error) {
 	var m record.Mistakes
-	checkPassword(&m, "password", password)
+	checkPassword(&m, "password", password, append(about, ac.clinic.Schedule().Clinic.Name)...)
 	if err := m.Err(); err != nil {
 		return "", err
 	}

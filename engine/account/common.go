@@ -1,0 +1,84 @@
+package account
+
+import (
+	_ "embed"
+	"strings"
+	"sync"
+	"unicode"
+)
+
+// A password of twelve characters is still among the first that are tried if it is one well-known word with digits and signs around
+// it, the same over and over, or a row of the keyboard. common.txt has those words; a list of whole passwords would be a thousand
+// times as long, since most common ones are shorter than MinPassword.
+//
+//go:embed common.txt
+var commonWords string
+
+var isCommonWord = sync.OnceValue(func() map[string]bool {
+	words := make(map[string]bool)
+	for word := range strings.FieldsSeq(commonWords) {
+		words[word] = true
+	}
+	return words
+})
+
+// leet undoes the usual replacements of letters.
+var leet = strings.NewReplacer("0", "o", "1", "i", "3", "e", "4", "a", "5", "s", "7", "t", "@", "a", "$", "s", "!", "i")
+
+// rows are read forwards and backwards, and begin anew at their end.
+var rows = []string{"abcdefghijklmnopqrstuvwxyz", "0123456789", "1234567890", "qwertyuiop", "qwertzuiop", "asdfghjkl", "zxcvbnm", "1q2w3e4r5t6z7u8i9o0p", "1q2w3e4r5t6y7u8i9o0p"}
+
+// isCommon reports whether a password is one of those that are tried first. about is what belongs to the account: its address and the
+// clinic's name.
+func isCommon(password string, about ...string) bool {
+	text := strings.Join(strings.Fields(strings.ToLower(password)), "")
+	if unit(text) <= 4 || inRow(text) {
+		return true
+	}
+	for _, known := range about {
+		for _, word := range strings.FieldsFunc(strings.ToLower(known), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+			if len(word) >= 4 && bare(text) == word {
+				return true
+			}
+		}
+	}
+	for _, s := range []string{bare(text), bare(leet.Replace(text)), leet.Replace(bare(text))} {
+		if n := unit(s); isCommonWord()[s] || n < len(s) && isCommonWord()[s[:n]] {
+			return true
+		}
+	}
+	return false
+}
+
+// bare is a text without the digits and signs around it.
+func bare(text string) string {
+	return strings.TrimFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })
+}
+
+// unit is the length of what a text repeats; its own length where it repeats nothing.
+func unit(text string) int {
+	for n := 1; n <= len(text)/2; n++ {
+		if strings.Repeat(text[:n], len(text)/n+1)[:len(text)] == text {
+			return n
+		}
+	}
+	return len(text)
+}
+
+func inRow(text string) bool {
+	for _, row := range rows {
+		long := strings.Repeat(row, len(text)/len(row)+2)
+		if strings.Contains(long, text) || strings.Contains(reversed(long), text) {
+			return true
+		}
+	}
+	return false
+}
+
+func reversed(s string) string {
+	b := []byte(s)
+	for i, j := 0, len(b)-1; i < j; i, j = i+1, j-1 {
+		b[i], b[j] = b[j], b[i]
+	}
+	return string(b)
+}
