@@ -16,13 +16,14 @@ import (
 
 // apiKeyBody is an API key as GET /v1/api-keys lists it.
 type apiKeyBody struct {
-	ID         string      `json:"id"`
-	Name       string      `json:"name"`
-	Scope      store.Scope `json:"scope"`
-	Prefix     string      `json:"prefix"`
-	CreatedAt  time.Time   `json:"createdAt"`
-	LastUsedAt *time.Time  `json:"lastUsedAt,omitempty"`
-	RevokedAt  *time.Time  `json:"revokedAt,omitempty"`
+	ID           string      `json:"id"`
+	Name         string      `json:"name"`
+	Scope        store.Scope `json:"scope"`
+	Prefix       string      `json:"prefix"`
+	CreatedAt    time.Time   `json:"createdAt"`
+	LastUsedAt   *time.Time  `json:"lastUsedAt,omitempty"`
+	RevokedAt    *time.Time  `json:"revokedAt,omitempty"`
+	SpecialistID string      `json:"specialistId,omitempty"` // of a presence key that is bound to one
 }
 
 func apikeyCommand(p process) *cobra.Command {
@@ -33,7 +34,7 @@ func apikeyCommand(p process) *cobra.Command {
 }
 
 func apikeyCreateCommand(p process) *cobra.Command {
-	var name, scope string
+	var name, scope, specialist string
 	c := &cobra.Command{
 		Use:   "create --name NAME --scope admin|agent|presence",
 		Short: "Make an API key and print it, this once",
@@ -55,7 +56,7 @@ func apikeyCreateCommand(p process) *cobra.Command {
 					APIKey apiKeyBody `json:"apiKey"`
 					Key    string     `json:"key"`
 				}
-				if err := admin.call(ctx, http.MethodPost, "/v1/api-keys", map[string]string{"name": name, "scope": scope}, &made); err != nil {
+				if err := admin.call(ctx, http.MethodPost, "/v1/api-keys", map[string]string{"name": name, "scope": scope, "specialistId": specialist}, &made); err != nil {
 					return err
 				}
 				key := made.APIKey
@@ -67,6 +68,7 @@ func apikeyCreateCommand(p process) *cobra.Command {
 	}
 	c.Flags().StringVar(&name, "name", "", "what the key is for, such as \"phone agent\"")
 	c.Flags().StringVar(&scope, "scope", "", "what it may do: admin, agent or presence")
+	c.Flags().StringVar(&specialist, "specialist", "", "id of the only specialist that a presence key is for; without it, all of them")
 	defineSettings(c, forData)
 	return c
 }

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"holdfast/engine/account"
 	"holdfast/engine/record"
 	"holdfast/store"
 )
@@ -13,7 +14,7 @@ import (
 // A key that was found good is remembered for a second, and never beyond its revocation.
 func TestARevokedKeyIsDeadAtOnce(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
-	key, secret, err := c.CreateAPIKey(t.Context(), "system", "pager", store.ScopePresence)
+	key, secret, err := c.CreateAPIKey(t.Context(), "system", account.NewAPIKey{Name: "pager", Scope: store.ScopePresence})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +43,7 @@ func TestARevokedKeyIsDeadAtOnce(t *testing.T) {
 func TestAKeyRevokedElsewhereIsDeadWithinASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClinic(t, map[string]int{"ada": 1})
-		key, secret, err := c.CreateAPIKey(t.Context(), "system", "pager", store.ScopePresence)
+		key, secret, err := c.CreateAPIKey(t.Context(), "system", account.NewAPIKey{Name: "pager", Scope: store.ScopePresence})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -24,6 +24,8 @@ type APIKey struct {
 	CreatedAt  time.Time
 	LastUsedAt time.Time // zero if never; kept to about a minute
 	RevokedAt  time.Time // zero while it works
+	// SpecialistID is the only specialist that a presence key may do anything for; empty: all.
+	SpecialistID string
 }
 
 // APIKeyReader asks for API keys.

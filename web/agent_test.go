@@ -285,6 +285,14 @@ func TestQueueOnTheWire(t *testing.T) {
 	if strings.Contains(seen.raw, "childName") || strings.Contains(seen.raw, "Canary") || seen.get("total") != 1.0 {
 		t.Errorf("an agent sees %s", seen.raw)
 	}
+	for path, want := range map[string]float64{"": 1, "?kind=all": 1, "?kind=mail": 0, "?status=pending&limit=1": 1} {
+		if got := h.do("GET", "/v1/queue-status"+path, nil, key).want(200).get("total"); got != want {
+			t.Errorf("the agent that booked counts %v with %q, want %v", got, path, want)
+		}
+	}
+	if other := h.do("GET", "/v1/queue-status?kind=all", nil, h.key("agent")).want(200); other.get("total") != 0.0 || len(other.get("operations").([]any)) != 0 {
+		t.Errorf("another agent sees %s, want its own operations only", other.raw)
+	}
 	h.eventually("given up after two", func() bool { return h.do("GET", "/v1/queue-status", nil, asAdmin).want(200).get("failed") == 1.0 })
 	full := h.do("GET", "/v1/queue-status?status=failed", nil, asAdmin).want(200)
 	op := full.get("operations").([]any)[0].(map[string]any)

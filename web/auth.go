@@ -36,7 +36,7 @@ type caller struct {
 	scope        store.Scope        // of an API key
 	keyID        string             // of an API key
 	role         store.Role         // of a member of staff
-	specialistID string             // the only calendar this member of staff may touch; empty: all
+	specialistID string             // the only calendar this member of staff, or presence key, may touch; empty: all
 	appointment  *store.Appointment // the one that a manage link opens
 	requestID    string             // the booking request that a link from its mail opens
 	staff        *account.Staff     // the signed-in member of staff; nil for programs and patients
@@ -121,7 +121,7 @@ func (s *Server) apiKey(c *call) (bool, error) {
 	if err != nil {
 		return true, err
 	}
-	c.caller = caller{actor: p.Actor(), scope: p.Scope, keyID: p.KeyID, secret: "key:" + p.KeyID}
+	c.caller = caller{actor: p.Actor(), scope: p.Scope, keyID: p.KeyID, specialistID: p.SpecialistID, secret: "key:" + p.KeyID}
 	return true, nil
 }
 

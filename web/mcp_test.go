@@ -10,6 +10,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"holdfast/engine/account"
 	"holdfast/store"
 )
 
@@ -26,7 +27,7 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 func assistant(t *testing.T, h *house) *mcp.ClientSession {
 	t.Helper()
 	ctx := context.Background()
-	_, key, err := h.engine.CreateAPIKey(ctx, "system", "assistant", store.ScopeAgent)
+	_, key, err := h.engine.CreateAPIKey(ctx, "system", account.NewAPIKey{Name: "assistant", Scope: store.ScopeAgent})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,6 +74,9 @@ func (s *Server) queueStatus(c *call) error {
 	f := outbound.QueueFilter{
 		Kinds: kinds, Status: store.OperationStatus(q.text("status")), After: q.id("after"), Limit: q.whole("limit", 1, 500, 100), Names: c.seesNames(),
 	}
+	if c.caller.scope == store.ScopeAgent {
+		f.By = c.caller.keyID
+	}
 	switch f.Status {
 	case "", store.OperationPending, store.OperationProcessing, store.OperationCompleted, store.OperationFailed:
 	default:

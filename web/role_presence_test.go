@@ -32,3 +32,35 @@ func TestPresenceKeyWritesPresenceAlone(t *testing.T) {
 		r.do(x.method, x.path, x.body, r.callers["presence"]).problem(403, "forbidden")
 	}
 }
+
+// TestABoundPresenceKeyServesOneSpecialist: what is done for a colleague with it is refused.
+func TestABoundPresenceKeyServesOneSpecialist(t *testing.T) {
+	r := newRoles(t)
+	make := func(scope, specialist string) *reply {
+		return r.do("POST", "/v1/api-keys", map[string]any{"name": "pager", "scope": scope, "specialistId": specialist}, asAdmin)
+	}
+	make("agent", "ada").problem(422, "validation_failed").field("specialistId")
+	make("presence", "nobody").problem(422, "validation_failed").field("specialistId")
+	made := make("presence", "ada").want(201)
+	if made.text("apiKey", "specialistId") != "ada" {
+		t.Errorf("made: %s", made.raw)
+	}
+	key := header{"Authorization": "Bearer " + made.text("key")}
+	for _, do := range []string{"online", "heartbeat"} {
+		r.do("POST", "/v1/specialists/ada/"+do, nil, key).want(200)
+		r.do("POST", "/v1/specialists/bea/"+do, nil, key).problem(403, "forbidden")
+	}
+	r.do("POST", "/v1/specialists/bea/online", nil, asAdmin).want(200)
+	r.do("POST", "/v1/specialists/bea/offline", nil, key).problem(403, "forbidden")
+	ask := func(n int) string {
+		return r.do("POST", "/v1/sessions", map[string]any{"clientId": client(n)}).want(201).text("session", "id")
+	}
+	own, other := ask(800), ask(801)
+	r.do("POST", "/v1/sessions/"+own+"/accept", map[string]any{"specialistId": "bea"}, key).problem(403, "forbidden")
+	r.do("POST", "/v1/sessions/"+own+"/accept", map[string]any{"specialistId": "ada"}, key).want(200)
+	r.do("POST", "/v1/sessions/"+other+"/accept", map[string]any{"specialistId": "bea"}, asAdmin).want(200)
+	r.do("POST", "/v1/sessions/"+other+"/end", nil, key).problem(403, "forbidden")
+	r.do("POST", "/v1/sessions/"+other+"/payment", map[string]any{"pending": true}, key).problem(403, "forbidden")
+	r.do("POST", "/v1/sessions/"+own+"/end", nil, key).want(200)
+	r.do("POST", "/v1/specialists/ada/offline", nil, key).want(200)
+}

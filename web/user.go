@@ -65,17 +65,18 @@ func (s *Server) updateUser(c *call, b *userBody) error {
 }
 
 type apiKeyJSON struct {
-	ID         string `json:"id"`
-	Name       string `json:"name"`
-	Scope      string `json:"scope"`
-	Prefix     string `json:"prefix"`
-	CreatedAt  string `json:"createdAt"`
-	LastUsedAt string `json:"lastUsedAt,omitempty"`
-	RevokedAt  string `json:"revokedAt,omitempty"`
+	ID           string `json:"id"`
+	Name         string `json:"name"`
+	Scope        string `json:"scope"`
+	Prefix       string `json:"prefix"`
+	CreatedAt    string `json:"createdAt"`
+	LastUsedAt   string `json:"lastUsedAt,omitempty"`
+	RevokedAt    string `json:"revokedAt,omitempty"`
+	SpecialistID string `json:"specialistId,omitempty"` // of a presence key that is bound to one
 }
 
 func apiKeyOf(k *store.APIKey) apiKeyJSON {
-	return apiKeyJSON{k.ID, k.Name, string(k.Scope), k.Prefix, httpTime(k.CreatedAt), optionalTime(k.LastUsedAt), optionalTime(k.RevokedAt)}
+	return apiKeyJSON{k.ID, k.Name, string(k.Scope), k.Prefix, httpTime(k.CreatedAt), optionalTime(k.LastUsedAt), optionalTime(k.RevokedAt), k.SpecialistID}
 }
 
 func (s *Server) listAPIKeys(c *call) error {
@@ -93,6 +94,8 @@ func (s *Server) listAPIKeys(c *call) error {
 type apiKeyBody struct {
 	Name  string `json:"name"`
 	Scope string `json:"scope"`
+	// SpecialistID binds a presence key to one specialist.
+	SpecialistID string `json:"specialistId"`
 }
 
 // createAPIKey answers with the key. Under an idempotency key one is made: a repeat is answered with the key while this
@@ -102,7 +105,7 @@ func (s *Server) createAPIKey(c *call, b *apiKeyBody) error {
 		k := result.(store.APIKey)
 		return rendered(http.StatusCreated, map[string]any{"apiKey": apiKeyOf(&k)})
 	})
-	k, secret, err := s.engine.CreateAPIKey(record.WithOnce(c.ctx(), once), c.caller.actor, b.Name, store.Scope(b.Scope))
+	k, secret, err := s.engine.CreateAPIKey(record.WithOnce(c.ctx(), once), c.caller.actor, account.NewAPIKey{Name: b.Name, Scope: store.Scope(b.Scope), SpecialistID: b.SpecialistID})
 	if err != nil {
 		return err
 	}

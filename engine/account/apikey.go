@@ -23,10 +23,17 @@ const MinAdminKey = 24
 // bootstrapKey names the bootstrap admin key, which is in no database.
 const bootstrapKey = "bootstrap"
 
+// NewAPIKey is a key to be made.
+type NewAPIKey struct {
+	Name         string
+	Scope        store.Scope
+	SpecialistID string // of a presence key: the only one it may do anything for; empty: all
+}
+
 // CreateAPIKey makes a key and returns its secret, which is shown this once and not kept. *ValidationError.
-func (ac *Account) CreateAPIKey(ctx context.Context, actor record.Actor, name string, scope store.Scope) (store.APIKey, string, error) {
+func (ac *Account) CreateAPIKey(ctx context.Context, actor record.Actor, n NewAPIKey) (store.APIKey, string, error) {
 	var m record.Mistakes
-	name = strings.TrimSpace(name)
+	name, scope := strings.TrimSpace(n.Name), n.Scope
 	if name == "" {
 		m.Add("name", "say what the key is for, such as \"phone agent\"")
 	}
@@ -36,6 +43,13 @@ func (ac *Account) CreateAPIKey(ctx context.Context, actor record.Actor, name st
 	default:
 		m.Add("scope", "must be admin, agent or presence")
 	}
+	switch {
+	case n.SpecialistID == "":
+	case scope != store.ScopePresence:
+		m.Add("specialistId", "only a key with the scope presence can be bound to a specialist")
+	case ac.clinic.Current().SpecialistByID[n.SpecialistID] == nil:
+		m.Add("specialistId", "no specialist has this id")
+	}
 	if err := m.Err(); err != nil {
 		return store.APIKey{}, "", err
 	}
@@ -43,6 +57,7 @@ func (ac *Account) CreateAPIKey(ctx context.Context, actor record.Actor, name st
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	key := store.APIKey{
 		ID: record.NewID(), Name: name, Scope: scope, Hash: sha256.Sum256([]byte(secret)), Prefix: secret[:len(apiKeyPrefix)+6], CreatedAt: now,
+		SpecialistID: n.SpecialistID,
 	}
 	err := ac.store.Write(ctx, func(tx store.Tx) error {
 		if err := tx.InsertAPIKey(ctx, key); err != nil {
@@ -145,7 +160,7 @@ func (ac *Account) Authenticate(ctx context.Context, bearer string) (record.Prin
 			ac.log.Warn("the use of an API key was not recorded", "key", key.ID, "error", err)
 		}
 	}
-	p = record.Principal{KeyID: key.ID, Scope: key.Scope}
+	p = record.Principal{KeyID: key.ID, Scope: key.Scope, SpecialistID: key.SpecialistID}
 	ac.knownKeys.put(hash, p, epoch, now)
 	return p, nil
 }

@@ -1,6 +1,7 @@
 package outbound
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,7 @@ type QueueFilter struct {
 	After  string                // id of the last one already seen; needs Status
 	Limit  int                   // 1..500; 0 means 100
 	Names  bool                  // with the names of the people
+	By     string                // only what this API key has decided; empty: all
 }
 
 // QueueStatus is how the queue is.
@@ -48,6 +50,9 @@ type QueuedOperation struct {
 func (out *Outbound) QueueStatus(ctx context.Context, f QueueFilter) (QueueStatus, error) {
 	if out.Queue == nil {
 		return QueueStatus{}, nil
+	}
+	if f.By != "" {
+		return out.ownQueueStatus(ctx, f)
 	}
 	var s QueueStatus
 	var err error
@@ -85,6 +90,37 @@ func (out *Outbound) QueueStatus(ctx context.Context, f QueueFilter) (QueueStatu
 		}
 		for _, op := range list {
 			s.Operations = append(s.Operations, out.queued(ctx, op, f.Names))
+		}
+	}
+	return s, nil
+}
+
+// ownQueueStatus counts and lists what one API key has decided. It reads the operations, which counting all of them does not.
+func (out *Outbound) ownQueueStatus(ctx context.Context, f QueueFilter) (s QueueStatus, err error) {
+	limit := min(cmp.Or(f.Limit, 100), 500)
+	for _, state := range []struct {
+		status store.OperationStatus
+		count  *int
+	}{{store.OperationProcessing, &s.Processing}, {store.OperationFailed, &s.Failed}, {store.OperationPending, &s.Pending}, {store.OperationCompleted, &s.Completed}} {
+		for after := ""; ; {
+			list, err := out.Queue.Operations(ctx, store.OperationFilter{Status: state.status, After: after, Limit: 500})
+			if err != nil {
+				return s, err
+			}
+			for i := range list {
+				op := &list[i]
+				after = op.ID
+				if payloadOf(op).By != f.By || len(f.Kinds) > 0 && !slices.Contains(f.Kinds, op.Kind) {
+					continue
+				}
+				*state.count++
+				if len(s.Operations) < limit && (f.Status == "" || f.Status == state.status && op.ID > f.After) {
+					s.Operations = append(s.Operations, out.queued(ctx, *op, f.Names))
+				}
+			}
+			if len(list) < 500 {
+				break
+			}
 		}
 	}
 	return s, nil

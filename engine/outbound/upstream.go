@@ -50,6 +50,7 @@ type upstreamPayload struct {
 	Search  bool   `json:"search,omitempty"`  // to cancel, it has to be found first
 	Patient string `json:"patient,omitempty"` // a patient that was added and could not be recorded
 	Checked int64  `json:"checked,omitempty"` // the start, in Unix ms, of the process that last found it not to be there
+	By      string `json:"by,omitempty"`      // the API key that decided it
 	Asked   int    `json:"asked,omitempty"`   // look-ups in a row that got no answer, or none for now
 }
 
@@ -131,7 +132,7 @@ func (out *Outbound) upstreamCalls(c *booking.Change) []booking.Promise {
 		return nil
 	}
 	var kind store.OperationKind
-	p := upstreamPayload{}
+	p := upstreamPayload{By: c.Actor.Key()}
 	var goes bool
 	p.target, goes = out.targetOf(a)
 	switch {

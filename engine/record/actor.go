@@ -9,6 +9,15 @@ import (
 // Actor says on whose behalf a change is made, for the audit log: "client", "manage", "key:<id>", "user:<id>", "system".
 type Actor string
 
+// Key is the id of the API key that the actor is, or empty.
+func (a Actor) Key() string {
+	id, _ := strings.CutPrefix(string(a), "key:")
+	if id == string(a) {
+		return ""
+	}
+	return id
+}
+
 // AtDesk reports whether the actor is a member of staff, who has somebody in front of them.
 func (a Actor) AtDesk() bool { return strings.HasPrefix(string(a), "user:") }
 
@@ -16,6 +25,8 @@ func (a Actor) AtDesk() bool { return strings.HasPrefix(string(a), "user:") }
 type Principal struct {
 	KeyID string // "bootstrap" for the bootstrap admin key
 	Scope store.Scope
+	// SpecialistID is the only specialist that a presence key may do anything for; empty: all.
+	SpecialistID string
 }
 
 // Actor names the principal in the audit log.

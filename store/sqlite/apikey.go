@@ -7,11 +7,11 @@ import (
 	"holdfast/store"
 )
 
-const apiKeyColumns = `id, name, scope, hash, prefix, created_at, last_used_at, revoked_at`
+const apiKeyColumns = `id, name, scope, hash, prefix, created_at, last_used_at, revoked_at, specialist_id`
 
 func scanAPIKey(r *row) store.APIKey {
 	return store.APIKey{ID: r.text(), Name: r.text(), Scope: store.Scope(r.text()), Hash: r.hash(), Prefix: r.text(),
-		CreatedAt: r.time(), LastUsedAt: r.time(), RevokedAt: r.time()}
+		CreatedAt: r.time(), LastUsedAt: r.time(), RevokedAt: r.time(), SpecialistID: r.text()}
 }
 
 func (r reads) APIKeys(ctx context.Context) ([]store.APIKey, error) {
@@ -23,8 +23,8 @@ func (r reads) APIKeyByHash(ctx context.Context, hash [32]byte) (store.APIKey, e
 }
 
 func (t *tx) InsertAPIKey(_ context.Context, k store.APIKey) error {
-	return t.run(`INSERT INTO api_keys (`+apiKeyColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-		k.ID, k.Name, string(k.Scope), k.Hash, k.Prefix, k.CreatedAt, orNull(k.LastUsedAt), orNull(k.RevokedAt))
+	return t.run(`INSERT INTO api_keys (`+apiKeyColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		k.ID, k.Name, string(k.Scope), k.Hash, k.Prefix, k.CreatedAt, orNull(k.LastUsedAt), orNull(k.RevokedAt), k.SpecialistID)
 }
 
 func (t *tx) RevokeAPIKey(_ context.Context, id string, at time.Time) error {

@@ -12,7 +12,7 @@ func testAPIKey(t *testing.T, h Harness) {
 	s := h.open(t)
 	ctx := t.Context()
 	first := store.APIKey{ID: "k1", Name: "desk", Scope: store.ScopeAdmin, Hash: [32]byte{1}, Prefix: "hfk_abc", CreatedAt: monday}
-	second := store.APIKey{ID: "k0", Scope: store.ScopeAgent, Hash: [32]byte{2}, CreatedAt: monday.Add(time.Hour)}
+	second := store.APIKey{ID: "k0", Scope: store.ScopeAgent, Hash: [32]byte{2}, CreatedAt: monday.Add(time.Hour), SpecialistID: "ada"}
 	put := func(k store.APIKey) error {
 		return s.Write(ctx, func(tx store.Tx) error { return tx.InsertAPIKey(ctx, k) })
 	}
