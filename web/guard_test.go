@@ -109,6 +109,8 @@ func TestWhatIsRevokedEndsItsStreams(t *testing.T) {
 			defer late.Stop()
 			if last, took := stream.end(), time.Since(begun); !strings.Contains(last, `"type":"end","reason":"unknown"`) || took > time.Second {
 				t.Errorf("the stream ended after %v with %q, want the reason unknown within a second", took, last)
+			} else {
+				t.Logf("ended after %s", took.Round(time.Millisecond))
 			}
 			if n := h.do("GET", "/v1/debug/storage", nil, asAdmin).want(200).get("stats", "streams"); n != 2.0 {
 				t.Errorf("%v streams are left, want those of the two others", n)

@@ -110,6 +110,7 @@ func TestOneNetworkHoldsAFifthOfAWeek(t *testing.T) {
 	hold(3, 1).problem(429, "rate_limited") // 7 of 35
 	hold(6, 0).problem(429, "rate_limited")
 	hold(7, 0).want(201) // the next week
+	t.Log("one network held 7 of the 35 slots of a week")
 }
 
 // A hold of the public lives as long as a form takes; a program may ask for more.

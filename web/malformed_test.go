@@ -66,7 +66,7 @@ func TestMalformedRequests(t *testing.T) {
 	if statuses[4] < malformedRequests/3 {
 		t.Errorf("only %d of %d were refused: they are not malformed enough; got %v", statuses[4], malformedRequests, statuses)
 	}
-	t.Logf("answers by hundreds: %v", statuses)
+	t.Logf("%d malformed requests, %d answered with a 5xx; by hundreds: %v", malformedRequests, statuses[5], statuses)
 }
 
 // malformed is a request on its way to becoming one.

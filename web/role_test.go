@@ -295,7 +295,7 @@ func (c *cell) send(body string, more header) *reply {
 
 func TestEveryRouteByRoleAndForeignID(t *testing.T) {
 	r, lines := newRoles(t), readRoleTable(t)
-	start := time.Now()
+	start, wrong := time.Now(), 0
 	for i := range lines {
 		line := &lines[i]
 		for j, column := range roleColumns {
@@ -307,11 +307,13 @@ func TestEveryRouteByRoleAndForeignID(t *testing.T) {
 				got = "ok"
 			}
 			if got != line.want[j] {
+				wrong++
 				t.Errorf("line %d: %s %s by %s: got %s, want %s\n%.300s", line.number, line.method, line.path, column, got, line.want[j], answer.raw)
 			}
 		}
 	}
-	t.Logf("%d requests in %s", len(lines)*len(roleColumns), time.Since(start).Round(time.Millisecond))
+	t.Logf("%d requests × %d callers: %d answers, %d wrong, in %s", len(lines), len(roleColumns), len(lines)*len(roleColumns), wrong,
+		time.Since(start).Round(time.Millisecond))
 }
 
 // notRemembered are the POSTs whose answers are not kept under an Idempotency-Key, and why.
