@@ -36,7 +36,7 @@ func apikeyCommand(p process) *cobra.Command {
 func apikeyCreateCommand(p process) *cobra.Command {
 	var name, scope, specialist string
 	c := &cobra.Command{
-		Use:   "create --name NAME --scope admin|agent|presence",
+		Use:   "create --name NAME --scope admin|agent|presence|metrics",
 		Short: "Make an API key and print it, this once",
 		Long:  "Makes an API key and prints it on standard output. Only its hash is kept: it is shown this once.",
 		Args:  noArguments,
@@ -48,7 +48,7 @@ func apikeyCreateCommand(p process) *cobra.Command {
 			if name == "" {
 				return usageError{errors.New("say what the key is for with --name, such as --name \"phone agent\"")}
 			}
-			if err := oneOf(scope, "admin", "agent", "presence"); err != nil {
+			if err := oneOf(scope, "admin", "agent", "presence", "metrics"); err != nil {
 				return usageError{fmt.Errorf("--scope: %w", err)}
 			}
 			return p.withAdmin(c.Context(), cfg, func(ctx context.Context, admin *adminClient) error {
@@ -67,7 +67,7 @@ func apikeyCreateCommand(p process) *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&name, "name", "", "what the key is for, such as \"phone agent\"")
-	c.Flags().StringVar(&scope, "scope", "", "what it may do: admin, agent or presence")
+	c.Flags().StringVar(&scope, "scope", "", "what it may do: admin, agent, presence or metrics")
 	c.Flags().StringVar(&specialist, "specialist", "", "id of the only specialist that a presence key is for; without it, all of them")
 	defineSettings(c, forData)
 	return c

@@ -12,6 +12,7 @@ const (
 	ScopeAdmin    Scope = "admin"
 	ScopeAgent    Scope = "agent"
 	ScopePresence Scope = "presence"
+	ScopeMetrics  Scope = "metrics" // reads the metrics, and nothing that is not public
 )
 
 // APIKey is a credential of a program. Only the hash of its secret is kept.

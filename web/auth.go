@@ -21,7 +21,7 @@ const (
 	admin              // the clinic's set-up
 	agentKey           // voice and chat agents
 	presenceKey        // who goes online and takes sessions
-	operator           // who watches the server run: an admin, the reception, or a scraper on this machine
+	operator           // who watches the server run: an admin, the reception, or a scraper on this machine or with a key for it
 	frontDesk          // the work of the clinic as a whole: an owner or the reception
 	queueing           // who may see how far outbound calls are: the front desk and agents
 	bookers            // who holds, books or asks for a session: anyone, but no key that is for presence alone
@@ -55,7 +55,7 @@ func (c *caller) may(a access) bool {
 	case anyone:
 		return true
 	case bookers:
-		return c.scope != store.ScopePresence
+		return c.scope != store.ScopePresence && c.scope != store.ScopeMetrics
 	case managed:
 		return c.appointment != nil || c.may(desk)
 	case requested:
@@ -64,8 +64,10 @@ func (c *caller) may(a access) bool {
 		return c.scope == store.ScopeAdmin || c.role != ""
 	case admin:
 		return c.scope == store.ScopeAdmin || c.role == store.RoleOwner
-	case frontDesk, operator:
+	case frontDesk:
 		return c.may(admin) || c.role == store.RoleReception
+	case operator:
+		return c.may(frontDesk) || c.scope == store.ScopeMetrics
 	case queueing:
 		return c.may(frontDesk) || c.may(agentKey)
 	case agentKey:
@@ -212,7 +214,7 @@ func credentialFor(a access) string {
 	case agentKey, queueing:
 		return "Send an API key with the scope agent as Authorization: Bearer hfk_…."
 	case bookers:
-		return "A key with the scope presence is for presence and sessions alone; leave it out, or send one with the scope agent or admin."
+		return "A key with the scope presence or metrics is for that alone; leave it out, or send one with the scope agent or admin."
 	case presenceKey:
 		return "Send an API key with the scope presence as Authorization: Bearer hfk_…."
 	}

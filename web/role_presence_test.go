@@ -3,6 +3,7 @@ package web_test
 import (
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -63,4 +64,28 @@ func TestABoundPresenceKeyServesOneSpecialist(t *testing.T) {
 	r.do("POST", "/v1/sessions/"+other+"/payment", map[string]any{"pending": true}, key).problem(403, "forbidden")
 	r.do("POST", "/v1/sessions/"+own+"/end", nil, key).want(200)
 	r.do("POST", "/v1/specialists/ada/offline", nil, key).want(200)
+}
+
+// TestAMetricsKeyReadsMetricsAlone: it changes nothing on any route, and reads what nobody else without a sign-in may read on one.
+func TestAMetricsKeyReadsMetricsAlone(t *testing.T) {
+	r := newRoles(t)
+	r.callers["metrics"] = r.key("metrics")
+	lines := readRoleTable(t)
+	for i := range lines {
+		line := &lines[i]
+		asNobody := line.want[slices.Index(roleColumns, "nobody")]
+		c := r.cell("metrics", line)
+		got := c.send(c.fill(line.body), nil).status
+		switch {
+		case line.path == "/metrics":
+			if got != 200 {
+				t.Errorf("%s: got %d, want 200", line.path, got)
+			}
+		case got/100 == 2 && (line.method != "GET" && !strings.HasPrefix(line.path, "/v1/auth/") || asNobody != "ok" && asNobody != "422"):
+			t.Errorf("%s %s by a metrics key: got %d; nobody gets %s", line.method, line.path, got, asNobody)
+		}
+	}
+	proxied := header{"X-Forwarded-For": "203.0.113.9"}
+	r.do("GET", "/metrics", nil, proxied, r.callers["metrics"]).want(200)
+	r.do("GET", "/metrics", nil, proxied, r.callers["presence"]).problem(403, "forbidden")
 }

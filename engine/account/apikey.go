@@ -39,9 +39,9 @@ func (ac *Account) CreateAPIKey(ctx context.Context, actor record.Actor, n NewAP
 	}
 	record.CheckText(&m, "name", name, 100, false)
 	switch scope {
-	case store.ScopeAdmin, store.ScopeAgent, store.ScopePresence:
+	case store.ScopeAdmin, store.ScopeAgent, store.ScopePresence, store.ScopeMetrics:
 	default:
-		m.Add("scope", "must be admin, agent or presence")
+		m.Add("scope", "must be admin, agent, presence or metrics")
 	}
 	switch {
 	case n.SpecialistID == "":

@@ -25,6 +25,12 @@ func testAPIKey(t *testing.T, h Harness) {
 	wantErr(t, "the later", put(second), nil)
 	wantErr(t, "the earlier", put(first), nil)
 	wantKeys("by creation", first, second)
+	for i, scope := range []store.Scope{store.ScopePresence, store.ScopeMetrics} {
+		other := h.open(t)
+		wantErr(t, "the scope "+string(scope), other.Write(ctx, func(tx store.Tx) error {
+			return tx.InsertAPIKey(ctx, store.APIKey{ID: "k9", Scope: scope, Hash: [32]byte{byte(9 + i)}, CreatedAt: monday})
+		}), nil)
+	}
 	wantErr(t, "an id in use", put(store.APIKey{ID: "k1", Scope: store.ScopeAgent, Hash: [32]byte{3}}), store.ErrDuplicate)
 	wantErr(t, "a secret in use", put(store.APIKey{ID: "k3", Scope: store.ScopeAgent, Hash: [32]byte{1}}), store.ErrDuplicate)
 	wantErr(t, "a scope that is none", put(store.APIKey{ID: "k3", Scope: "root", Hash: [32]byte{3}}), store.ErrInvalid)
