@@ -191,9 +191,9 @@ func TestEachRoleFindsItsPages(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	for role, want := range map[store.Role]string{
-		store.RoleOwner:      "day queue sessions live specialists overrides types users keys settings audit",
-		store.RoleReception:  "day queue sessions live overrides",
-		store.RoleSpecialist: "day sessions overrides",
+		store.RoleOwner:      "day requests queue sessions live specialists overrides types users keys settings audit",
+		store.RoleReception:  "day requests queue sessions live overrides",
+		store.RoleSpecialist: "day requests sessions overrides",
 	} {
 		p := h.desk(t, role)
 		got := ask[string](p, `[...document.querySelectorAll('.side nav a')].map(a => a.getAttribute('href').slice(1)).join(' ')`)

@@ -28,6 +28,8 @@ var office = []state{
 	{"days off", "", ".office-tools .btn.primary", "dialog #from"},
 	{"types", "types", "", ".lines .line:nth-child(3)"},
 	{"a type", "", ".line-do .btn", "dialog #name"},
+	{"requests", "requests", "", ".lines .line"},
+	{"declining a request", "", ".line-do .btn.quiet", "dialog .btn.solid"},
 	{"queue", "queue", "", ".lines .line:nth-child(2)"},
 	{"giving up", "", ".line-do .btn.quiet", "dialog .btn.solid"},
 	{"sessions", "sessions", "", ".lines.inner .line:nth-child(2)"},
@@ -42,7 +44,7 @@ var office = []state{
 }
 
 // furnished is a practice with something on every page of the console: a queue with a booking that waits and one in
-// doubt, a request for a session, days off, a key, a webhook, holds.
+// doubt, a request for a session and one for an appointment, days off, a key, a webhook, holds.
 func furnished(t testing.TB) *house {
 	t.Helper()
 	h, fake := newPractice(t, 0)
@@ -53,6 +55,10 @@ func furnished(t testing.TB) *house {
 	}, asAdmin)
 	h.must(201, "POST", "/v1/specialists/ada/overrides", map[string]any{"date": "2030-12-24", "closed": true, "reason": "Christmas"}, asAdmin)
 	h.must(201, "POST", "/v1/api-keys", map[string]any{"name": "Phone agent", "scope": "agent"}, asAdmin)
+	h.must(200, "PUT", "/v1/settings", map[string]any{"publicBookings": map[string]any{"confirm": true}}, asAdmin)
+	h.must(202, "POST", "/v1/appointment-types/checkup/book", map[string]any{
+		"clientId": "a-visitor-who-asks-1", "slotStartDate": h.at("15:00"), "patient": map[string]any{"name": "Omar Ruiz", "phone": "030 1112233"},
+	})
 	h.must(200, "PUT", "/v1/settings", map[string]any{
 		"webhooks": []map[string]any{{"url": "https://hooks.example.org/holdfast", "active": true}}, "embedOrigins": []string{"https://praxis.example"},
 	}, asAdmin)
