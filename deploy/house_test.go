@@ -14,10 +14,8 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/booking"
-	"holdfast/engine/clinic"
 	"holdfast/engine/enginetest"
 	"holdfast/holds/memory"
-	"holdfast/store"
 	"holdfast/store/bolt"
 	"holdfast/store/sqlite"
 	"holdfast/web"
@@ -48,20 +46,7 @@ func newHouse(t testing.TB) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
-	day := clinic.HoursEntry{Start: 0, End: 24 * 60}
-	file := clinic.File{
-		Clinic:      &clinic.FileClinic{Name: "Harbour Clinic", Timezone: "UTC", Locale: "en"},
-		Specialists: []clinic.SpecialistEntry{{ID: "ada", Name: "Dr Ada Brandt", Timezone: "UTC", Active: true}},
-		AppointmentTypes: []clinic.AppointmentTypeEntry{{
-			ID: "checkup", Name: "Check-up", DurationMinutes: 30, HorizonDays: 60, Capacity: 1, HoldTTLSeconds: 30, MaxHoldSeconds: 900, HoldQuota: 3, Active: true,
-			Specialists: []clinic.AssignmentEntry{{SpecialistID: "ada", Priority: 1}},
-		}},
-	}
-	for weekday := range 7 {
-		day.Weekday = store.Weekday(weekday)
-		file.Specialists[0].WeeklyHours = append(file.Specialists[0].WeeklyHours, day)
-	}
-	if _, err := e.Import(ctx, "system", file); err != nil {
+	if _, err := e.Import(ctx, "system", enginetest.ClinicFile(map[string]int{"ada": 1})); err != nil {
 		t.Fatal(err)
 	}
 	server, err := web.New(e, web.Options{Version: "test"})
