@@ -86,7 +86,11 @@ var statusClasses = [...]string{"none", "1xx", "2xx", "3xx", "4xx", "5xx"}
 
 // route begins to count a route under "GET /v1/clinic", or under its pattern alone where it stands for any method.
 func (m *metrics) route(rt *route) *routeMetrics {
-	r := &routeMetrics{name: strings.TrimSpace(rt.method + " " + rt.pattern)}
+	name := strings.TrimSpace(rt.method + " " + rt.pattern)
+	if i := slices.IndexFunc(m.routes, func(r *routeMetrics) bool { return r.name == name }); i >= 0 {
+		return m.routes[i] // what has no route is answered in three ways, and counted once
+	}
+	r := &routeMetrics{name: name}
 	if kind := requestKindOf(rt); kind >= 0 {
 		r.seconds = m.seconds[kind]
 	}
