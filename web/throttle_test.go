@@ -110,3 +110,14 @@ func TestMetricsAreForAdminsAndThisMachine(t *testing.T) {
 		}
 	}
 }
+
+// What has no route has several handlers and one row: a path and a method that nobody knows are counted together, and
+// the metrics can still be read.
+func TestMetricsSurviveWhatHasNoRoute(t *testing.T) {
+	h := newHouse(t)
+	h.do("GET", "/v1/nothing", nil).problem(404, "not_found")
+	h.do("DELETE", "/v1/clinic", nil).problem(405, "method_not_allowed")
+	if r := h.do("GET", "/metrics", nil).want(200); strings.Count(r.raw, `holdfast_http_requests_total{class="4xx",route="unmatched"}`) != 1 {
+		t.Errorf("the requests without a route are not one row:\n%.2000s", r.raw)
+	}
+}
