@@ -58,7 +58,7 @@ var layers = map[string][]string{
 	"store":     {},
 	"store/...": {"store"},
 	"holds":     {},
-	"holds/...": {"holds"},
+	"holds/...": {"holds", "holds/broadcast"}, // the backends number and hand out their events with one log
 
 	"deploy": {}, // files for those who operate it, and their tests
 

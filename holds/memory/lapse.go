@@ -137,7 +137,7 @@ func (b *Backend) resolve() {
 			if b.booked(h) {
 				kind, reason = holds.EventConfirm, ""
 			}
-			b.log.hold(kind, reason, b.clock.now(), &h)
+			b.log.Hold(kind, reason, b.clock.now().wall, &h)
 		}
 	}
 }

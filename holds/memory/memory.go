@@ -22,13 +22,11 @@ package memory
 import (
 	"context"
 	"hash/maphash"
-	"math/rand/v2"
-	"strconv"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"holdfast/holds"
+	"holdfast/holds/broadcast"
 )
 
 // Options of New. The zero value is a table in which every lapsed hold was not booked.
@@ -49,9 +47,8 @@ type Options struct {
 }
 
 const (
-	defaultShards     = 64
-	mostShards        = 256 // a hold's id has eight bits for its shard
-	defaultWatchQueue = 65_536
+	defaultShards = 64
+	mostShards    = 256 // a hold's id has eight bits for its shard
 )
 
 // Backend is the live state of one process. The zero value is not usable; see New.
@@ -63,7 +60,7 @@ type Backend struct {
 	shards     []shard
 	clients    [64]clients
 	ids        ids
-	log        log
+	log        *broadcast.Log
 	wake       wakeUp
 	doubts     doubts
 	selections selections
@@ -86,7 +83,7 @@ func New(o Options) *Backend {
 		done:   make(chan struct{}),
 	}
 	b.clock.open()
-	b.log.open(epoch(), o.WatchQueue)
+	b.log = broadcast.New(o.WatchQueue)
 	b.ids.open()
 	b.wake.open()
 	b.doubts.open()
@@ -115,11 +112,6 @@ func powerOfTwo(shards int) int {
 	return n
 }
 
-// epoch is short, since it is a part of every event's id on the wire, and has no dash in it.
-func epoch() string {
-	return strconv.FormatInt(time.Now().UnixMilli(), 36) + strconv.FormatUint(rand.Uint64()>>32, 36)
-}
-
 // Mode is always "memory".
 func (b *Backend) Mode() string { return "memory" }
 
@@ -139,7 +131,7 @@ func (b *Backend) Stats(context.Context) (holds.Stats, error) {
 	n := holds.Stats{
 		Selections: b.selections.count(),
 		Online:     b.presence.online(),
-		Watches:    b.log.watching(),
+		Watches:    b.log.Watching(),
 	}
 	for i := range b.shards {
 		s := &b.shards[i]
@@ -154,7 +146,7 @@ func (b *Backend) Stats(context.Context) (holds.Stats, error) {
 func (b *Backend) Close() error {
 	if b.closed.CompareAndSwap(false, true) {
 		close(b.done)
-		b.log.close()
+		b.log.Close()
 	}
 	b.running.Wait()
 	return nil

@@ -90,8 +90,8 @@ func check(t testing.TB, b *Backend) {
 	for r := range chained {
 		t.Errorf("hold %s is over, but in its client's chain", r.ID)
 	}
-	if l := &b.log; len(l.watches)+len(l.all)+len(l.about)+len(l.pages) > 0 {
-		t.Errorf("%d watches and %d pages are left", len(l.watches), len(l.pages))
+	if n := b.log.Watching(); n > 0 {
+		t.Errorf("%d watches are left", n)
 	}
 	listed := 0
 	for _, of := range b.selections.specialists {

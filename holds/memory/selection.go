@@ -178,5 +178,5 @@ func (ss *selections) end(s *selection, now instant, reason holds.Reason) {
 }
 
 func (ss *selections) publish(s *selection, now instant, kind holds.EventKind, reason holds.Reason) {
-	ss.b.log.publish(&holds.Event{Kind: kind, At: now.wall, Span: s.Span, Owner: s.Owner, Reason: reason})
+	ss.b.log.Publish(&holds.Event{Kind: kind, At: now.wall, Span: s.Span, Owner: s.Owner, Reason: reason})
 }

@@ -98,7 +98,13 @@ func (s *shard) lapse(now instant) {
 			ended = append(ended, r)
 		}
 	}
-	s.b.log.lapsed(now, ended)
+	s.b.log.Lapsed(now.wall, func(yield func(*holds.Hold) bool) {
+		for _, r := range ended {
+			if !yield(&r.Hold) {
+				return
+			}
+		}
+	})
 }
 
 // claim puts a new hold into the table. Nothing may be in its way.
@@ -111,7 +117,7 @@ func (s *shard) claim(of *specialist, c *holds.Claim, hash uint64, now instant) 
 	of.insert(r)
 	s.deadlines.push(r)
 	s.wakeBy(r)
-	s.b.log.hold(holds.EventHold, "", now, &r.Hold)
+	s.b.log.Hold(holds.EventHold, "", now.wall, &r.Hold)
 	return r
 }
 
@@ -119,7 +125,7 @@ func (s *shard) claim(of *specialist, c *holds.Claim, hash uint64, now instant) 
 func (s *shard) extend(r *record, now instant, ttl time.Duration) {
 	r.expires = max(r.expires, min(now.mono+ttl, r.most))
 	s.settle(r, now)
-	s.b.log.hold(holds.EventHeartbeat, "", now, &r.Hold)
+	s.b.log.Hold(holds.EventHeartbeat, "", now.wall, &r.Hold)
 }
 
 // settle follows a change of r's deadline.
@@ -151,7 +157,7 @@ func (s *shard) displace(near []*record, span *holds.Span, now instant) {
 // end takes a hold out of the table and says so.
 func (s *shard) end(r *record, now instant, kind holds.EventKind, reason holds.Reason) {
 	s.remove(r)
-	s.b.log.hold(kind, reason, now, &r.Hold)
+	s.b.log.Hold(kind, reason, now.wall, &r.Hold)
 }
 
 func (s *shard) remove(r *record) {

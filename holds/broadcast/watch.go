@@ -1,4 +1,4 @@
-package memory
+package broadcast
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 
 // watch is one place in the log.
 type watch struct {
-	log   *log
+	log   *Log
 	about map[string]bool // specialists; nil is all of them
 	ring  chan struct{}   // has something when the wait is over
 	read  uint64          // the first event that Next has not handed out; the reader's own
@@ -17,12 +17,11 @@ type watch struct {
 	// Under the log's lock:
 	next    uint64 // the first event still needed; read is only known here from one Next to another
 	waiting bool   // for something that concerns it: nothing before that is needed
-	closed  bool
+	ended   error  // why there is nothing more
 }
 
-// Watch implements holds.Table.
-func (b *Backend) Watch(_ context.Context, specialistIDs ...string) (holds.Watch, error) {
-	l := &b.log
+// Watch follows the events of these specialists, of all if none are given, as holds.Table says. holds.ErrClosed.
+func (l *Log) Watch(specialistIDs ...string) (holds.Watch, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -94,8 +93,8 @@ func (w *watch) unread() ([]holds.Event, error) {
 		w.waiting, w.next = false, l.seq+1
 	}
 	switch {
-	case w.closed:
-		return nil, holds.ErrClosed
+	case w.ended != nil:
+		return nil, w.ended
 	case w.next > l.seq:
 		w.waiting = true
 		return nil, nil
@@ -125,10 +124,10 @@ func (w *watch) Close() {
 	l := w.log
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if w.closed {
+	if w.ended != nil {
 		return
 	}
-	w.closed = true
+	w.ended = holds.ErrClosed
 	l.watches = without(l.watches, w)
 	if w.about == nil {
 		l.all = without(l.all, w)
