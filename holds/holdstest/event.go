@@ -16,18 +16,21 @@ import (
 func (h Harness) event(t *testing.T) {
 	h.prove(t, "events are numbered without a gap, in order, while thirty-two clients claim and release", func(p *proof) {
 		each := p.h.Queue / 128 // all of it fits, should the stream not get to read meanwhile
+		var won atomic.Int32
 		p.race(32, func(i int) func() {
 			for n := range each {
 				got, err := p.Claim(p.ctx, p.wish(fmt.Sprintf("specialist-%d", (i+n)%8), "09:00", client(i)))
 				if err == nil {
+					won.Add(1)
 					p.released(got)
 				}
 			}
 			return func() {}
 		})
-		p.stream.seen(p.stream.count(holds.EventHold) * 2)
-		if a, b := p.stream.count(holds.EventHold), p.stream.count(holds.EventRelease); a != b || a < each {
-			p.Errorf("got %d holds and %d releases, want as many, at least %d", a, b, each)
+		want := int(won.Load())
+		p.stream.seen(2 * want)
+		if a, b := p.stream.count(holds.EventHold), p.stream.count(holds.EventRelease); a != want || b != want || want < each {
+			p.Errorf("got %d holds and %d releases, want %d of both and at least %d", a, b, want, each)
 		}
 	})
 	h.prove(t, "who watches first and lists second misses nothing and sees nothing twice", func(p *proof) {

@@ -39,6 +39,9 @@ type Harness struct {
 	// Advance lets time pass for the backend; nil sleeps.
 	Advance func(d time.Duration)
 
+	// Parallel runs the promises beside each other, where time is real and most of it is waiting.
+	Parallel bool
+
 	// Late is how far an event may come after its instant, and an instant be from where it should; 0 means 50 ms.
 	Late time.Duration
 }
@@ -57,24 +60,32 @@ func Run(t *testing.T, h Harness) {
 	if h.Late == 0 {
 		h.Late = 50 * time.Millisecond
 	}
-	t.Run("Backend", h.backend)
-	t.Run("Claim", h.claim)
-	t.Run("Conflict", h.conflict)
-	t.Run("Repeat", h.repeat)
-	t.Run("Seat", h.seat)
-	t.Run("Quota", h.quota)
-	t.Run("Displace", h.displace)
-	t.Run("Extend", h.extend)
-	t.Run("Pin", h.pin)
-	t.Run("Lapse", h.lapse)
-	t.Run("End", h.end)
-	t.Run("Owner", h.owner)
-	t.Run("List", h.listed)
-	t.Run("Event", h.event)
-	t.Run("Selection", h.selection)
-	t.Run("Presence", h.presence)
-	t.Run("Busy", h.busy)
-	t.Run("Linearizable", h.linearizable)
+	part := func(name string, prove func(*testing.T)) {
+		t.Run(name, func(t *testing.T) {
+			if h.Parallel {
+				t.Parallel()
+			}
+			prove(t)
+		})
+	}
+	part("Backend", h.backend)
+	part("Claim", h.claim)
+	part("Conflict", h.conflict)
+	part("Repeat", h.repeat)
+	part("Seat", h.seat)
+	part("Quota", h.quota)
+	part("Displace", h.displace)
+	part("Extend", h.extend)
+	part("Pin", h.pin)
+	part("Lapse", h.lapse)
+	part("End", h.end)
+	part("Owner", h.owner)
+	part("List", h.listed)
+	part("Event", h.event)
+	part("Selection", h.selection)
+	part("Presence", h.presence)
+	part("Busy", h.busy)
+	part("Linearizable", h.linearizable)
 }
 
 // backend is what holds for the whole of it.
@@ -134,6 +145,9 @@ func (h Harness) prove(t *testing.T, promise string, body func(*proof)) {
 // proveBooked is prove with an answer for pinned holds that lapse.
 func (h Harness) proveBooked(t *testing.T, promise string, booked func(holds.Hold) bool, body func(*proof)) {
 	t.Run(promise, func(t *testing.T) {
+		if h.Parallel {
+			t.Parallel()
+		}
 		run := func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 			defer cancel()
