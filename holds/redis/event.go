@@ -1,0 +1,156 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"holdfast/holds"
+)
+
+const eventsChannel = "holds:events:"
+
+// Epoch implements holds.Table. It is this node's, and another one after events may have been lost.
+func (b *Backend) Epoch() string { return b.log.Epoch() }
+
+// Publish implements holds.Table. An event without an instant gets that of the call.
+func (b *Backend) Publish(ctx context.Context, e holds.Event) error {
+	if b.closed.Load() {
+		return holds.ErrClosed
+	}
+	if e.At.IsZero() {
+		e.At = time.Now()
+	}
+	message, err := writeEvent(&e)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, b.timeout)
+	defer cancel()
+	return b.translate(b.client.Publish(ctx, eventsChannel+e.AppointmentTypeID, message).Err())
+}
+
+// Watch implements holds.Table. holds.ErrUnavailable while events are not heard.
+func (b *Backend) Watch(ctx context.Context, specialistIDs ...string) (holds.Watch, error) {
+	if b.closed.Load() {
+		return nil, holds.ErrClosed
+	}
+	ctx, cancel := context.WithTimeout(ctx, b.timeout)
+	defer cancel()
+	if err := b.ear.wait(ctx, b.done); err != nil {
+		return nil, err
+	}
+	return b.log.Watch(specialistIDs...)
+}
+
+// ear says whether events are heard.
+type ear struct {
+	mu   sync.Mutex
+	live chan struct{} // closed while they are
+	on   bool
+}
+
+func (e *ear) open() { e.live = make(chan struct{}) }
+
+func (e *ear) set(on bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case on && !e.on:
+		close(e.live)
+	case !on && e.on:
+		e.live = make(chan struct{})
+	}
+	e.on = on
+}
+
+// wait waits until events are heard. holds.ErrUnavailable, holds.ErrClosed.
+func (e *ear) wait(ctx, closed context.Context) error {
+	e.mu.Lock()
+	live := e.live
+	e.mu.Unlock()
+	select {
+	case <-live:
+		return nil
+	case <-closed.Done():
+		return holds.ErrClosed
+	case <-ctx.Done():
+		return errors.Join(holds.ErrUnavailable, errors.New("no events are heard from Redis"))
+	}
+}
+
+const (
+	earRetry = 100 * time.Millisecond // between two attempts to subscribe
+	earQuiet = time.Second            // without a word, before the subscription is asked whether it is there
+)
+
+// hear keeps a subscription of all events until Close. What came while there was none is lost, and every watcher is told.
+func (b *Backend) hear() {
+	for b.done.Err() == nil {
+		err := b.subscribed(func(p *redis.PubSub) error {
+			b.ear.set(true)
+			b.logger.Info("the events of Redis are heard")
+			defer func() {
+				b.ear.set(false)
+				b.log.Break()
+			}()
+			return b.relay(p)
+		})
+		if b.done.Err() == nil {
+			b.logger.Warn("the events of Redis are not heard; every watcher starts afresh", "error", err)
+			select {
+			case <-time.After(earRetry):
+			case <-b.done.Done():
+			}
+		}
+	}
+}
+
+// subscribed runs do once Redis has confirmed the subscription.
+func (b *Backend) subscribed(do func(*redis.PubSub) error) error {
+	ctx, cancel := context.WithTimeout(b.done, b.timeout)
+	defer cancel()
+	p := b.client.PSubscribe(ctx, eventsChannel+"*")
+	defer p.Close()
+	if _, err := p.ReceiveTimeout(ctx, b.timeout); err != nil {
+		return err
+	}
+	return do(p)
+}
+
+// relay publishes to this node's watchers what Redis publishes, until it is not there any more.
+func (b *Backend) relay(p *redis.PubSub) error {
+	asked := false
+	for {
+		message, err := p.ReceiveTimeout(b.done, earQuiet)
+		var late net.Error
+		switch {
+		case b.done.Err() != nil:
+			return holds.ErrClosed
+		case errors.As(err, &late) && late.Timeout() && !asked:
+			asked = true
+			if err := p.Ping(b.done); err != nil {
+				return err
+			}
+			continue
+		case err != nil:
+			return err
+		}
+		asked = false
+		m, ok := message.(*redis.Message)
+		if !ok {
+			continue
+		}
+		e, err := readEvent(m.Payload)
+		if err != nil { // it is not ours
+			b.logger.Warn("an event cannot be read", "channel", m.Channel, "error", err)
+			continue
+		}
+		b.expect(&e)
+		b.log.Publish(&e)
+	}
+}

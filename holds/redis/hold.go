@@ -1,0 +1,234 @@
+package redis
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"holdfast/holds"
+)
+
+const (
+	deadlinesKey  = "holds:deadlines"
+	doubtsKey     = "holds:doubts"
+	selectionsKey = "selections:deadlines"
+)
+
+// endedFor is how long a hold's id remembers which call ended it: longer than any call looks back.
+const endedFor = 2 * time.Second
+
+// Claim implements holds.Table.
+func (b *Backend) Claim(ctx context.Context, c holds.Claim) (holds.Hold, error) {
+	if b.closed.Load() {
+		return holds.Hold{}, holds.ErrClosed
+	}
+	if len(c.Seats) == 0 {
+		return holds.Hold{}, &holds.HeldError{}
+	}
+	if err := plain(c.AppointmentTypeID, c.SpecialistID); err != nil {
+		return holds.Hold{}, err
+	}
+	id, owner := newID(time.Now()), c.Owner.String()
+	keys := []string{
+		"specialist:" + c.SpecialistID + ":holds", "client:" + owner + ":holds",
+		"hold:" + c.AppointmentTypeID + ":" + c.SlotStart.UTC().Format(time.RFC3339Nano) + ":" + c.SpecialistID,
+	}
+	args := make([]any, 13, 13+len(c.Seats))
+	copy(args, []any{
+		id, owner, c.AppointmentTypeID, c.SpecialistID, c.SlotStart.UnixMilli(), c.SlotEnd.UnixMilli(), c.BusyStart.UnixMilli(),
+		c.BusyEnd.UnixMilli(), milliseconds(c.TTL), milliseconds(c.MaxLife), c.Quota, c.Displace, b.booked != nil,
+	})
+	for _, seat := range c.Seats {
+		args = append(args, seat)
+	}
+	reply, err := b.run(ctx, claimScript, keys, args...)
+	if err != nil {
+		return b.claimed(ctx, id, err)
+	}
+	switch text(reply, 0) {
+	case "new":
+		h := holds.Hold{ID: id, Span: c.Span, Owner: c.Owner, ExpiresAt: instant(number(reply, 2)), MaxExpiresAt: instant(number(reply, 3))}
+		h.Seat = int(number(reply, 1))
+		h.SlotStart, h.SlotEnd, h.BusyStart, h.BusyEnd = exact(h.SlotStart), exact(h.SlotEnd), exact(h.BusyStart), exact(h.BusyEnd)
+		return h, nil
+	case "held":
+		return holds.Hold{}, &holds.HeldError{Until: instant(number(reply, 1))}
+	}
+	return b.answered(reply)
+}
+
+// exact is t as Redis keeps it.
+func exact(t time.Time) time.Time { return time.UnixMilli(t.UnixMilli()).UTC() }
+
+// claimed looks for the hold of a claim whose answer was lost. A repeated claim would find that hold in its own way.
+func (b *Backend) claimed(ctx context.Context, id string, lost error) (holds.Hold, error) {
+	if h, call, err := b.readBack(ctx, id, lost); err == nil && call == id {
+		return h, nil
+	}
+	return holds.Hold{}, lost
+}
+
+// readBack reads a hold after the answer to a call was lost, if it was, whoever has given the call up meanwhile.
+func (b *Backend) readBack(ctx context.Context, id string, lost error) (h holds.Hold, call string, err error) {
+	if refused(lost) || errors.Is(lost, holds.ErrClosed) {
+		return h, "", lost
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.lookBack)
+	defer cancel()
+	reply, err := b.run(ctx, holdScript, []string{"hold-id:" + id}, id)
+	if err != nil {
+		return h, "", err
+	}
+	if text(reply, 0) != "ok" {
+		return h, "", holds.ErrNotFound
+	}
+	return readHold(text(reply, 1))
+}
+
+// answered reads an answer that is a hold or a word.
+func (b *Backend) answered(reply []any) (holds.Hold, error) {
+	switch word := text(reply, 0); word {
+	case "ok", "own":
+		h, _, err := readHold(text(reply, 1))
+		return h, err
+	case "quota":
+		return holds.Hold{}, holds.ErrQuota
+	case "restarts":
+		return holds.Hold{}, holds.ErrRestarts
+	case "not found":
+		return holds.Hold{}, holds.ErrNotFound
+	case "not owner":
+		return holds.Hold{}, holds.ErrNotOwner
+	default:
+		return holds.Hold{}, fmt.Errorf("%w: a script answered %q", holds.ErrUnavailable, word)
+	}
+}
+
+// Extend implements holds.Table.
+func (b *Backend) Extend(ctx context.Context, id string, owner holds.Owner, ttl time.Duration, restart bool) (holds.Hold, error) {
+	return b.change(ctx, extendScript, id, owner, milliseconds(ttl), restart, holds.MaxRestarts)
+}
+
+// Pin implements holds.Table.
+func (b *Backend) Pin(ctx context.Context, id string, owner holds.Owner, atLeast time.Duration) (holds.Hold, error) {
+	return b.change(ctx, pinScript, id, owner, "pin", milliseconds(atLeast))
+}
+
+// Unpin implements holds.Table.
+func (b *Backend) Unpin(ctx context.Context, id string, owner holds.Owner, grace time.Duration) (holds.Hold, error) {
+	h, err := b.change(ctx, pinScript, id, owner, "unpin", milliseconds(grace))
+	if err == nil {
+		b.alarm.notLater(time.Now().Add(time.Until(h.ExpiresAt))) // it may lapse earlier than anybody has heard
+	}
+	return h, err
+}
+
+// change runs a script that changes a live hold. If its answer is lost, the hold says whether the call was done.
+func (b *Backend) change(ctx context.Context, s *redis.Script, id string, owner holds.Owner, args ...any) (holds.Hold, error) {
+	call := newCall()
+	reply, err := b.run(ctx, s, []string{"hold-id:" + id}, append([]any{id, owner.String(), call}, args...)...)
+	if err == nil {
+		return b.answered(reply)
+	}
+	h, last, look := b.readBack(ctx, id, err)
+	switch {
+	case look == nil && last == call:
+		return h, nil
+	case errors.Is(look, holds.ErrNotFound):
+		return holds.Hold{}, look
+	}
+	return holds.Hold{}, err
+}
+
+// newCall names a call, so that its work can be told from another's.
+func newCall() string { return strconv.FormatUint(rand.Uint64(), 36) }
+
+// Confirm implements holds.Table.
+func (b *Backend) Confirm(ctx context.Context, id string, owner holds.Owner) (bool, error) {
+	return b.finish(ctx, id, owner, holds.EventConfirm, "")
+}
+
+// Release implements holds.Table.
+func (b *Backend) Release(ctx context.Context, id string, owner holds.Owner, reason holds.Reason) (bool, error) {
+	return b.finish(ctx, id, owner, holds.EventRelease, reason)
+}
+
+// finish ends a hold. If the answer is lost, the id of the hold says for a while which call ended it.
+func (b *Backend) finish(ctx context.Context, id string, owner holds.Owner, kind holds.EventKind, reason holds.Reason) (bool, error) {
+	call := newCall()
+	reply, err := b.run(ctx, finishScript, []string{"hold-id:" + id}, id, owner.String(), call, string(kind), string(reason),
+		milliseconds(endedFor))
+	if err != nil {
+		return b.finished(ctx, id, call, err)
+	}
+	_, err = b.answered(append(reply, "{}"))
+	if errors.Is(err, holds.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func (b *Backend) finished(ctx context.Context, id, call string, lost error) (bool, error) {
+	if refused(lost) || errors.Is(lost, holds.ErrClosed) {
+		return false, lost
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.lookBack)
+	defer cancel()
+	was, err := b.client.Get(ctx, "hold-id:"+id).Result()
+	switch {
+	case was == "ended by "+call:
+		return true, nil
+	case errors.Is(err, redis.Nil), strings.HasPrefix(was, "ended by "):
+		return false, nil
+	}
+	return false, lost
+}
+
+// Hold implements holds.Table.
+func (b *Backend) Hold(ctx context.Context, id string) (holds.Hold, error) {
+	reply, err := b.run(ctx, holdScript, []string{"hold-id:" + id}, id)
+	if err != nil {
+		return holds.Hold{}, err
+	}
+	return b.answered(reply)
+}
+
+// List implements holds.Table.
+func (b *Backend) List(ctx context.Context, specialistIDs ...string) ([]holds.Hold, error) {
+	reply, err := b.run(ctx, listScript, keysOf(specialistIDs, "specialist:", ":holds", deadlinesKey))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]holds.Hold, 0, len(reply))
+	for i := range reply {
+		h, _, err := readHold(text(reply, i))
+		if err != nil {
+			return nil, b.translate(err)
+		}
+		list = append(list, h)
+	}
+	slices.SortFunc(list, func(x, y holds.Hold) int {
+		return cmp.Or(strings.Compare(x.SpecialistID, y.SpecialistID), x.SlotStart.Compare(y.SlotStart), x.Seat-y.Seat)
+	})
+	return list, nil
+}
+
+// keysOf names a key for each specialist, once each, or the one for all if none is given.
+func keysOf(specialistIDs []string, before, after, all string) []string {
+	if len(specialistIDs) == 0 {
+		return []string{all}
+	}
+	ids := slices.Compact(slices.Sorted(slices.Values(specialistIDs)))
+	for i, id := range ids {
+		ids[i] = before + id + after
+	}
+	return ids
+}

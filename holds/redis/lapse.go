@@ -1,0 +1,173 @@
+package redis
+
+import (
+	"sync"
+	"time"
+
+	"holdfast/holds"
+)
+
+const (
+	sweepEvery = time.Second          // without any event, for what was never heard of
+	sweepGap   = 2 * time.Millisecond // the least time between two sweeps
+	sweepMost  = 256                  // ended by one sweep; Redis serves nobody else meanwhile
+	doubtLease = 5 * time.Second      // to ask whether a hold was booked, before another node does
+)
+
+// alarm is when the next sweep is due.
+type alarm struct {
+	mu   sync.Mutex
+	at   time.Time
+	ring chan struct{}
+}
+
+func (a *alarm) open() { a.ring = make(chan struct{}, 1) }
+
+// notLater sees that a sweep comes at t or before.
+func (a *alarm) notLater(t time.Time) {
+	a.mu.Lock()
+	earlier := t.Before(a.at)
+	if earlier {
+		a.at = t
+	}
+	a.mu.Unlock()
+	if earlier {
+		select {
+		case a.ring <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// set begins a wait until t.
+func (a *alarm) set(t time.Time) {
+	a.mu.Lock()
+	a.at = t
+	a.mu.Unlock()
+}
+
+func (a *alarm) left() time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return time.Until(a.at)
+}
+
+// expect sees that a sweep comes when what an event tells of lapses. It reckons with durations, since the clocks of Redis and
+// of this node may differ.
+func (b *Backend) expect(e *holds.Event) {
+	switch e.Kind {
+	case holds.EventHold, holds.EventHeartbeat:
+		b.alarm.notLater(time.Now().Add(e.ExpiresAt.Sub(e.At)))
+	case holds.EventSelect:
+		b.alarm.notLater(time.Now().Add(holds.SelectionTTL))
+	}
+}
+
+// sweep ends what lapses, whichever node it was made on. It runs until Close.
+func (b *Backend) sweep() {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-b.done.Done():
+			return
+		case <-b.alarm.ring:
+		case <-timer.C:
+		}
+		if left := b.alarm.left(); left > 0 {
+			timer.Reset(left)
+			continue
+		}
+		// What is heard of from here on sets the alarm itself; what was before is found by the sweep.
+		b.alarm.set(time.Now().Add(sweepEvery))
+		if next := b.sweepOnce(); next >= 0 {
+			b.alarm.notLater(time.Now().Add(max(next, sweepGap)))
+		}
+		timer.Reset(b.alarm.left())
+	}
+}
+
+// sweepOnce ends what has lapsed and returns how long the next is away; less than 0 if nobody knows.
+func (b *Backend) sweepOnce() time.Duration {
+	reply, err := b.run(b.done, sweepScript, []string{deadlinesKey, selectionsKey, doubtsKey}, sweepMost, milliseconds(doubtLease),
+		b.booked != nil)
+	if err != nil || len(reply) == 0 {
+		return -1
+	}
+	for i := range reply[1:] {
+		b.doubts.add(text(reply, i+1))
+	}
+	return time.Duration(number(reply, 0)) * time.Millisecond
+}
+
+// doubts are the pinned holds that lapsed and that this node was given to ask about.
+type doubts struct {
+	mu    sync.Mutex
+	known map[string]bool
+	list  []string
+	some  chan struct{}
+}
+
+func (d *doubts) open() {
+	d.known = make(map[string]bool)
+	d.some = make(chan struct{}, 1)
+}
+
+// add takes a doubt, unless this node has it already: its answer may take longer than the lease.
+func (d *doubts) add(doubt string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.known[doubt] {
+		return
+	}
+	d.known[doubt] = true
+	d.list = append(d.list, doubt)
+	select {
+	case d.some <- struct{}{}:
+	default:
+	}
+}
+
+func (d *doubts) take() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	list := d.list
+	d.list = nil
+	return list
+}
+
+func (d *doubts) forget(doubt string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.known, doubt)
+}
+
+// resolve asks about doubts and publishes how they ended. It is apart from the sweep because asking may take long.
+func (b *Backend) resolve() {
+	for {
+		select {
+		case <-b.done.Done():
+			return
+		case <-b.doubts.some:
+		}
+		for _, doubt := range b.doubts.take() {
+			if b.done.Err() != nil {
+				return
+			}
+			b.resolveOne(doubt)
+			b.doubts.forget(doubt)
+		}
+	}
+}
+
+// resolveOne publishes the end of one hold. If that fails, a sweep gives it to somebody again.
+func (b *Backend) resolveOne(doubt string) {
+	kind, reason := holds.EventRelease, holds.ReasonExpired
+	h, err := readDoubt(doubt)
+	if err == nil && b.booked != nil && b.booked(h) {
+		kind, reason = holds.EventConfirm, ""
+	}
+	if _, err := b.run(b.done, resolveScript, []string{doubtsKey}, doubt, string(kind), string(reason)); err != nil {
+		b.logger.Warn("the end of a hold is not published yet", "error", err)
+	}
+}

@@ -1,0 +1,33 @@
+-- Changes the presence of one specialist: see holds.Presence.
+--
+-- KEYS[1]  specialists:online
+-- KEYS[2]  specialists:deactivated
+-- KEYS[3]  specialist:capacity:{id}
+-- KEYS[4]  specialist:heartbeat:{id}
+-- ARGV[1]  id
+-- ARGV[2]  'online', 'offline', 'deactivate', 'activate', 'beat' or 'capacity'
+-- ARGV[3]  capacity, for 'online' and 'capacity'
+--
+-- Returns 1 if it changed anything, else 0; -1 if the specialist is deactivated, -2 if not online.
+
+local id, what = ARGV[1], ARGV[2]
+if what == 'online' then
+  if isDeactivated(id) then return -1 end
+  redis.call('SET', KEYS[3], ARGV[3])
+  redis.call('SET', KEYS[4], clock())
+  return redis.call('SADD', KEYS[1], id)
+elseif what == 'offline' then
+  return redis.call('SREM', KEYS[1], id)
+elseif what == 'deactivate' then
+  redis.call('SREM', KEYS[1], id)
+  return redis.call('SADD', KEYS[2], id)
+elseif what == 'activate' then
+  return redis.call('SREM', KEYS[2], id)
+elseif what == 'beat' then
+  if isDeactivated(id) then return -1 end
+  if not isOnline(id) then return -2 end
+  redis.call('SET', KEYS[4], clock())
+elseif isOnline(id) then
+  redis.call('SET', KEYS[3], ARGV[3])
+end
+return 0

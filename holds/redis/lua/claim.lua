@@ -1,0 +1,105 @@
+-- Takes a span for one client, or says who is in the way: see holds.Table.Claim.
+--
+-- KEYS[1]   specialist:{id}:holds
+-- KEYS[2]   client:{owner}:holds
+-- KEYS[3]   hold:{type}:{slotStart}:{specialist}, the key for seat 0
+-- ARGV[1]   id of the hold, if there will be a new one; also names this call
+-- ARGV[2]   owner
+-- ARGV[3]   appointment type
+-- ARGV[4]   specialist
+-- ARGV[5]   slot start      ARGV[6]   slot end
+-- ARGV[7]   busy start      ARGV[8]   busy end
+-- ARGV[9]   time to live, milliseconds
+-- ARGV[10]  longest life, milliseconds
+-- ARGV[11]  quota, 0 for none
+-- ARGV[12]  1 to displace what is not pinned
+-- ARGV[13]  1 if somebody can say whether a pinned hold that lapsed was booked
+-- ARGV[14…] seats to try, in order
+--
+-- Returns {'new', seat, deadline, maximum}, {'own', hold}, {'held', latest deadline in the way} or {'quota'}.
+
+local now = clock()
+local id, owner, kind, specialist = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local slotStart, slotEnd, busyStart, busyEnd = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
+
+-- near is what meets the span, seats aside. What has lapsed ends first, so that events come in the order of their effect.
+local near = {}
+local all = redis.call('ZRANGE', KEYS[1], 0, -1, 'WITHSCORES')
+for i = 1, #all, 2 do
+  local text, at = all[i], tonumber(all[i + 1])
+  if at <= now then
+    lapse(text, at, now, ARGV[13])
+  else
+    local s, e, bs, be = string.match(text, '^{"slotStart":(%-?%d+),"slotEnd":(%-?%d+),"busyStart":(%-?%d+),"busyEnd":(%-?%d+)')
+    s, e, bs, be = tonumber(s), tonumber(e), tonumber(bs), tonumber(be)
+    if (bs < slotEnd and slotStart < be) or (s < busyEnd and busyStart < e) then
+      local h = cjson.decode(text)
+      h.text, h.at = text, at
+      h.group = h.appointmentTypeId == kind and s == slotStart and e == slotEnd
+      near[#near + 1] = h
+    end
+  end
+end
+
+for _, h in ipairs(near) do
+  if h.group and h.owner == owner then
+    local own = find(h.id, owner, now)
+    if own then
+      own.call = id
+      extend(own, tonumber(ARGV[9]), now)
+      return {'own', value(own)}
+    end
+  end
+end
+
+-- take returns the first seat that none of those which count is in the way of, or nil and when the last of these lapses.
+local function take(pinnedOnly)
+  local latest = 0
+  for i = 14, #ARGV do
+    local seat, free = tonumber(ARGV[i]), true
+    for _, h in ipairs(near) do
+      if not (pinnedOnly and not h.pinned) and not (h.group and h.seat ~= seat) then
+        free = false
+        latest = math.max(latest, h.at)
+      end
+    end
+    if free then return seat end
+  end
+  return nil, latest
+end
+
+local displace = ARGV[12] == '1'
+local seat, latest = take(false)
+if not seat and displace then seat, latest = take(true) end
+if not seat then return {'held', latest} end
+
+local displaced, spared = {}, 0
+if displace then
+  for _, h in ipairs(near) do
+    if not (h.group and h.seat ~= seat) then
+      displaced[#displaced + 1] = h
+      if h.owner == owner then spared = spared + 1 end
+    end
+  end
+end
+
+local quota = tonumber(ARGV[11])
+if quota > 0 and redis.call('ZCOUNT', KEYS[2], '(' .. now, '+inf') - spared >= quota then return {'quota'} end
+
+for _, h in ipairs(displaced) do
+  local key = redis.call('GET', 'hold-id:' .. h.id)
+  if key then redis.call('DEL', key, 'hold-id:' .. h.id) end
+  unindex(h, h.text)
+  publish('release', 'displaced', now, h, h.at)
+end
+
+local life = math.max(tonumber(ARGV[10]), tonumber(ARGV[9]))
+local h = {
+  id = id, owner = owner, appointmentTypeId = kind, specialistId = specialist, slotStart = slotStart, slotEnd = slotEnd,
+  busyStart = busyStart, busyEnd = busyEnd, seat = seat, lapsesAt = now + tonumber(ARGV[9]), pinnedUntil = 0,
+  maxExpiresAt = now + life, life = life, restarts = 0, call = id, key = KEYS[3],
+}
+if seat > 0 then h.key = string.format('%s:%.0f', KEYS[3], seat) end
+save(h)
+publish('hold', '', now, h, h.lapsesAt)
+return {'new', seat, h.lapsesAt, h.maxExpiresAt}

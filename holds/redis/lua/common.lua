@@ -1,0 +1,83 @@
+-- What the scripts share. It is put in front of each of them; what a script is given stands on top of its own file.
+--
+-- Instants are Unix milliseconds of Redis's own clock. A hold has lapsed when its deadline is not after now, whether or
+-- not a key is still there. Keys that follow from what a script reads are named by it (Redis Cluster is not supported).
+
+local function clock()
+  local t = redis.call('TIME')
+  return t[1] * 1000 + math.floor(t[2] / 1000)
+end
+
+-- head is what never changes of a hold, as JSON without its last brace. The numbers come first, see meets in claim.lua.
+local function head(h)
+  return string.format('{"slotStart":%.0f,"slotEnd":%.0f,"busyStart":%.0f,"busyEnd":%.0f,"seat":%.0f,"appointmentTypeId":"%s",' ..
+    '"specialistId":"%s","owner":"%s","id":"%s"', h.slotStart, h.slotEnd, h.busyStart, h.busyEnd, h.seat, h.appointmentTypeId,
+    h.specialistId, h.owner, h.id)
+end
+
+local function deadline(h) return math.max(h.lapsesAt, h.pinnedUntil) end
+
+-- member is what a hold is in specialist:{id}:holds and holds:deadlines. It says whether the hold is pinned, because
+-- that has to be known when the key is gone.
+local function member(h)
+  if h.pinnedUntil > 0 then return head(h) .. ',"pinned":true}' end
+  return head(h) .. '}'
+end
+
+local function value(h)
+  return head(h) .. string.format(',"lapsesAt":%.0f,"pinnedUntil":%.0f,"maxExpiresAt":%.0f,"life":%.0f,"restarts":%.0f,"call":"%s","key":"%s"}',
+    h.lapsesAt, h.pinnedUntil, h.maxExpiresAt, h.life, h.restarts, h.call, h.key)
+end
+
+-- publish tells every node of an event of a hold. at is when, expiresAt when the hold lapses or has lapsed.
+local function publish(kind, reason, at, h, expiresAt)
+  redis.call('PUBLISH', 'holds:events:' .. h.appointmentTypeId, string.format('{"kind":"%s","reason":"%s","at":%.0f,"expiresAt":%.0f,%s}',
+    kind, reason, at, expiresAt, string.sub(head(h), 2)))
+end
+
+-- save writes a hold everywhere it is kept.
+local function save(h)
+  local at, text = deadline(h), member(h)
+  redis.call('SET', h.key, value(h), 'PXAT', at)
+  redis.call('SET', 'hold-id:' .. h.id, h.key, 'PXAT', at)
+  redis.call('ZADD', 'specialist:' .. h.specialistId .. ':holds', at, text)
+  redis.call('ZADD', 'client:' .. h.owner .. ':holds', at, h.id)
+  redis.call('ZADD', 'holds:deadlines', at, text)
+end
+
+-- unindex takes a hold out of the sorted sets, under the name that its pin gives it.
+local function unindex(h, text)
+  redis.call('ZREM', 'specialist:' .. h.specialistId .. ':holds', text)
+  redis.call('ZREM', 'client:' .. h.owner .. ':holds', h.id)
+  redis.call('ZREM', 'holds:deadlines', text)
+end
+
+-- lapse ends a hold whose deadline has come. Whether a pinned one was booked only the database knows: if doubt is '1', it
+-- waits in holds:doubts for a node that asks. Its time is free at once all the same.
+local function lapse(text, at, now, doubt)
+  local h = cjson.decode(text)
+  unindex(h, text)
+  if h.pinned and doubt == '1' then
+    redis.call('ZADD', 'holds:doubts', 0, head(h) .. string.format(',"expiresAt":%.0f}', at))
+  else
+    publish('release', 'expired', now, h, at)
+  end
+  return h
+end
+
+-- find returns a live hold of an owner, of anybody without one; or nil and why not.
+local function find(id, owner, now)
+  local key = redis.call('GET', 'hold-id:' .. id)
+  local text = key and redis.call('GET', key)
+  local h = text and cjson.decode(text)
+  if not h or h.id ~= id or deadline(h) <= now then return nil, 'not found' end
+  if owner and h.owner ~= owner then return nil, 'not owner' end
+  return h
+end
+
+-- extend lets a hold live for ttl from now within its maximum, and never shorter than it would have.
+local function extend(h, ttl, now)
+  h.lapsesAt = math.max(h.lapsesAt, math.min(now + ttl, h.maxExpiresAt))
+  save(h)
+  publish('heartbeat', '', now, h, deadline(h))
+end

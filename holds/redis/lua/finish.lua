@@ -1,0 +1,20 @@
+-- Ends a hold at the wish of its owner: see holds.Table.Confirm and Release.
+--
+-- KEYS[1]  hold-id:{id}
+-- ARGV[1]  id
+-- ARGV[2]  owner
+-- ARGV[3]  names this call
+-- ARGV[4]  kind of the event: confirm or release
+-- ARGV[5]  reason
+-- ARGV[6]  how long to remember that this call did it, milliseconds
+--
+-- Returns {'ok'}, {'not found'} or {'not owner'}.
+
+local now = clock()
+local h, why = find(ARGV[1], ARGV[2], now)
+if not h then return {why} end
+unindex(h, member(h))
+redis.call('DEL', h.key)
+redis.call('SET', KEYS[1], 'ended by ' .. ARGV[3], 'PX', ARGV[6]) -- for whoever lost the answer
+publish(ARGV[4], ARGV[5], now, h, deadline(h))
+return {'ok'}

@@ -1,0 +1,17 @@
+-- Reads who is present, in no order.
+--
+-- KEYS[1]  specialists:online
+-- ARGV[1]  'one' of the id in ARGV[2], 'everyone' online, or who is 'available'
+-- ARGV[2]  for 'available': milliseconds after which a heartbeat is stale, 0 for never
+--
+-- Returns {id, online, deactivated, heartbeat or 0, load, capacity} of each.
+
+if ARGV[1] == 'one' then return {present(ARGV[2])} end
+local oldest = -1
+if ARGV[1] == 'available' and tonumber(ARGV[2]) > 0 then oldest = clock() - tonumber(ARGV[2]) end
+local list = {}
+for _, id in ipairs(redis.call('SMEMBERS', KEYS[1])) do
+  local p = present(id)
+  if ARGV[1] == 'everyone' or (p[3] == 0 and p[5] < p[6] and p[4] > oldest) then list[#list + 1] = p end
+end
+return list

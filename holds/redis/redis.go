@@ -1,0 +1,216 @@
+// Package redis is the live state of several nodes: a holds.Backend on Redis 7 or Valkey 8, alone or behind Sentinel.
+//
+// # Who decides what
+//
+// Every change is one Lua script (lua/*.lua, each with its KEYS and ARGV on top), so it is one atomic step for all nodes, and
+// it is decided on Redis's own clock, in milliseconds. A hold lapses when its deadline has come on that clock; a claim first
+// ends what has lapsed on its specialist's time, so no call waits for a sweeper.
+//
+// # Keys
+//
+//	hold:{type}:{slotStart}:{specialist}    the hold as JSON, PXAT; :{seat} is appended for seats above 0
+//	hold-id:{holdId}                        that key, PXAT; for two seconds after the end, which call ended it
+//	specialist:{id}:holds                   sorted set of holds by deadline
+//	client:{owner}:holds                    sorted set of hold ids by deadline
+//	holds:deadlines                         sorted set of all holds by deadline
+//	holds:doubts                            pinned holds that lapsed, by when a node may ask (again) whether they were booked
+//	selection:{date}:{specialist}:{time}    sorted set of the owners who look at a slot (UTC), PXAT
+//	client:{owner}:selection                the selection as JSON, PXAT
+//	specialist:{id}:selections, selections:deadlines   sorted sets of selections by deadline
+//	availability:{specialist}:{date}        bitmap of the busy ticks of a UTC day, kept two days past it
+//	specialists:online, specialists:deactivated        sets of ids
+//	specialists:load                        hash of sessions in progress
+//	specialist:capacity:{id}, specialist:heartbeat:{id}
+//	holdfast:health:ping                    EX 5; that it could be written is the answer to Ping
+//
+// Only owners are in them, which are hashes: no client id and nothing personal. Redis Cluster is not supported: the scripts
+// name keys by what they read.
+//
+// # Events
+//
+// A script publishes what it did on holds:events:{type}, so an event is published once, whoever caused it. Every node hears
+// all of them and numbers them for its own watchers, with an epoch of its own. When a node's subscription breaks it cannot
+// know what it missed: every watch ends with holds.ErrSlow and the epoch is another one.
+//
+// Every node sweeps at each deadline that it has heard of, and once a second besides. The first to come ends what has lapsed;
+// the others find nothing.
+//
+// # Errors
+//
+// Every call has a deadline. A call that failed is never repeated blindly: Redis may have done it and only the answer been
+// lost. Claim, Extend, Pin, Unpin, Confirm and Release look whether they did it; otherwise, and for all other calls, the
+// error is holds.ErrUnavailable.
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"holdfast/holds"
+	"holdfast/holds/broadcast"
+)
+
+// Options of Open. Only URL is required.
+type Options struct {
+	// URL is redis://user:password@host:port/db, rediss:// with TLS, or unix:///path. With ?master_name=… it names a
+	// Sentinel, and others follow as addr=host:port.
+	URL string
+
+	// Booked answers whether the booking of a pinned hold was written although the hold lapsed, as in package memory. Any
+	// node may be asked about any hold. Nil means that none was.
+	Booked func(holds.Hold) bool
+
+	// Timeout bounds every call, reading back included; 0 means 250 ms.
+	Timeout time.Duration
+
+	// WatchQueue is how many events a watcher can fall behind before it is cut off; 0 means 65,536.
+	WatchQueue int
+
+	// Logger is told when events are heard no more, and again; nil means nobody.
+	Logger *slog.Logger
+}
+
+const defaultTimeout = 250 * time.Millisecond
+
+// Backend is the live state that all nodes on one Redis share. The zero value is not usable; see Open.
+type Backend struct {
+	client   redis.UniversalClient
+	timeout  time.Duration // for a call
+	lookBack time.Duration // for reading back what came of it
+	booked   func(holds.Hold) bool
+	logger   *slog.Logger
+
+	log    *broadcast.Log
+	ear    ear
+	alarm  alarm
+	doubts doubts
+
+	closed  atomic.Bool
+	done    context.Context
+	stop    context.CancelFunc
+	running sync.WaitGroup
+}
+
+var _ holds.Backend = (*Backend)(nil)
+
+// Open starts a backend; Close ends it. It does not wait for Redis: until Redis is there, calls answer
+// holds.ErrUnavailable. The error is about the URL.
+func Open(o Options) (*Backend, error) {
+	client, err := newClient(o)
+	if err != nil {
+		return nil, err
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = defaultTimeout
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	b := &Backend{
+		client: client, timeout: o.Timeout * 3 / 5, lookBack: o.Timeout * 2 / 5, booked: o.Booked, logger: o.Logger,
+		log: broadcast.New(o.WatchQueue),
+	}
+	b.done, b.stop = context.WithCancel(context.Background())
+	b.ear.open()
+	b.alarm.open()
+	b.doubts.open()
+	b.running.Go(b.hear)
+	b.running.Go(b.sweep)
+	b.running.Go(b.resolve)
+	return b, nil
+}
+
+// newClient never retries, and waits for nothing longer than for a call.
+func newClient(o Options) (redis.UniversalClient, error) {
+	u, err := url.Parse(o.URL)
+	if err != nil {
+		return nil, errors.New("the URL of Redis cannot be read; it is like redis://host:6379/0") // err may show the password
+	}
+	timeout := o.Timeout
+	if timeout <= 0 {
+		timeout = defaultTimeout
+	}
+	to := &redis.UniversalOptions{
+		Protocol: 2, DisableIdentity: true, MaxRetries: -1, DialerRetries: 1, DialTimeout: timeout, ReadTimeout: timeout,
+		WriteTimeout: timeout, PoolTimeout: timeout, ContextTimeoutEnabled: true,
+	}
+	if u.Query().Has("master_name") {
+		f, err := redis.ParseFailoverURL(o.URL)
+		if err != nil {
+			return nil, fmt.Errorf("the URL of Redis: %w", err)
+		}
+		to.MasterName, to.Addrs, to.SentinelUsername, to.SentinelPassword = f.MasterName, f.SentinelAddrs, f.SentinelUsername, f.SentinelPassword
+		to.Username, to.Password, to.DB, to.TLSConfig = f.Username, f.Password, f.DB, f.TLSConfig
+		return redis.NewUniversalClient(to), nil
+	}
+	one, err := redis.ParseURL(o.URL)
+	if err != nil {
+		return nil, fmt.Errorf("the URL of Redis: %w", err)
+	}
+	to.Addrs, to.Username, to.Password, to.DB, to.TLSConfig = []string{one.Addr}, one.Username, one.Password, one.DB, one.TLSConfig
+	return redis.NewUniversalClient(to), nil
+}
+
+// Mode is always "redis".
+func (b *Backend) Mode() string { return "redis" }
+
+// Ping answers nil if Redis can be written to and its events are heard.
+func (b *Backend) Ping(ctx context.Context) error {
+	if b.closed.Load() {
+		return holds.ErrClosed
+	}
+	ctx, cancel := context.WithTimeout(ctx, b.timeout)
+	defer cancel()
+	if err := b.client.Set(ctx, "holdfast:health:ping", 1, 5*time.Second).Err(); err != nil {
+		return b.translate(err)
+	}
+	return b.ear.wait(ctx, b.done)
+}
+
+// Stats implements holds.Backend. Watches are those of this node.
+func (b *Backend) Stats(ctx context.Context) (holds.Stats, error) {
+	reply, err := b.run(ctx, statsScript, []string{deadlinesKey, selectionsKey, onlineKey})
+	if err != nil {
+		return holds.Stats{}, err
+	}
+	return holds.Stats{
+		Holds: int(number(reply, 0)), Selections: int(number(reply, 1)), Online: int(number(reply, 2)), Watches: b.log.Watching(),
+	}, nil
+}
+
+// Close implements holds.Backend. What is in Redis stays there.
+func (b *Backend) Close() error {
+	var err error
+	if b.closed.CompareAndSwap(false, true) {
+		b.stop()
+		b.log.Close()
+		err = b.client.Close()
+	}
+	b.running.Wait()
+	return err
+}
+
+// translate makes every failure of a call holds.ErrUnavailable, of a closed backend holds.ErrClosed.
+func (b *Backend) translate(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case b.closed.Load():
+		return holds.ErrClosed
+	}
+	return fmt.Errorf("%w: %w", holds.ErrUnavailable, err)
+}
+
+// refused reports whether Redis itself said no, so that nothing was done and nothing has to be looked for.
+func refused(err error) bool {
+	var reply redis.Error
+	return errors.As(err, &reply)
+}

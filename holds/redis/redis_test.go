@@ -1,0 +1,48 @@
+package redis
+
+import (
+	"testing"
+	"time"
+
+	"holdfast/holds"
+	"holdfast/holds/holdstest"
+	"holdfast/holds/redis/redistest"
+)
+
+// TestBackend is the whole contract, against every server that is installed, each promise on an empty one.
+func TestBackend(t *testing.T) {
+	for _, program := range redistest.Programs(t) {
+		t.Run(program, func(t *testing.T) {
+			holdstest.Run(t, holdstest.Harness{
+				Queue: 1024, Second: 250 * time.Millisecond, Late: 200 * time.Millisecond, Parallel: true,
+				Open: func(t testing.TB, booked func(holds.Hold) bool) holds.Backend {
+					return open(t, redistest.Start(t, program), Options{Booked: booked, WatchQueue: 1024})
+				},
+			})
+		})
+	}
+}
+
+// patience is the timeout of calls where the test is not about it: the machine may be busy.
+const patience = 5 * time.Second
+
+// open opens a backend on a server and closes it with the test.
+func open(t testing.TB, s *redistest.Server, o Options) *Backend {
+	t.Helper()
+	if o.URL == "" {
+		o.URL = s.URL()
+	}
+	if o.Timeout == 0 {
+		o.Timeout = patience
+	}
+	b, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}

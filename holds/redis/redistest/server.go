@@ -1,0 +1,114 @@
+// Package redistest starts Redis and Valkey servers for tests, and does to them what happens to servers: they are killed,
+// frozen, started empty, and cut off. A server listens on a unix socket in a directory of its own and ends with its test.
+package redistest
+
+import (
+	"bufio"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Programs lists the servers that are installed. If there are none, the test is skipped.
+func Programs(t testing.TB) (found []string) {
+	t.Helper()
+	for _, program := range []string{"redis-server", "valkey-server"} {
+		if _, err := exec.LookPath(program); err == nil {
+			found = append(found, program)
+		}
+	}
+	if len(found) == 0 {
+		t.Skip("SKIPPED: neither redis-server nor valkey-server is installed; apt-get install redis-server")
+	}
+	return found
+}
+
+// Server is one running server without persistence.
+type Server struct {
+	t       testing.TB
+	program string
+	dir     string
+	command *exec.Cmd
+}
+
+// Start starts a program of Programs and waits until it answers.
+func Start(t testing.TB, program string) *Server {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "holdfast-redis") // the path of a socket must be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{t: t, program: program, dir: dir}
+	t.Cleanup(func() {
+		s.Kill()
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	s.Restart()
+	return s
+}
+
+// Socket is where the server listens.
+func (s *Server) Socket() string { return filepath.Join(s.dir, "socket") }
+
+// URL is the server's for redis.Open.
+func (s *Server) URL() string { return "unix://" + s.Socket() }
+
+// Kill ends the server at once, as a crash does. What it knew is lost.
+func (s *Server) Kill() {
+	if s.command != nil {
+		_ = s.command.Process.Kill()
+		_ = s.command.Wait()
+		s.command = nil
+	}
+}
+
+// Restart starts the server empty, after it was killed.
+func (s *Server) Restart() {
+	s.t.Helper()
+	s.Kill()
+	s.command = exec.Command(s.program, "--port", "0", "--unixsocket", s.Socket(), "--dir", s.dir, "--save", "", "--appendonly", "no",
+		"--logfile", filepath.Join(s.dir, "log"))
+	if err := s.command.Start(); err != nil {
+		s.command = nil
+		s.t.Fatal(err)
+	}
+	deadline := time.Now().Add(10 * time.Second)
+	for !s.answers() {
+		if time.Now().After(deadline) {
+			s.t.Fatalf("%s does not answer", s.program)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func (s *Server) answers() bool {
+	c, err := net.Dial("unix", s.Socket())
+	if err != nil {
+		return false
+	}
+	defer c.Close()
+	if _, err := c.Write([]byte("PING\r\n")); err != nil {
+		return false
+	}
+	line, err := bufio.NewReader(c).ReadString('\n')
+	return err == nil && line == "+PONG\r\n"
+}
+
+// Freeze stops the server without ending it: connections stay open and nothing is answered.
+func (s *Server) Freeze() { s.signal(syscall.SIGSTOP) }
+
+// Thaw lets a frozen server go on, with what it was asked meanwhile.
+func (s *Server) Thaw() { s.signal(syscall.SIGCONT) }
+
+func (s *Server) signal(sig syscall.Signal) {
+	s.t.Helper()
+	if err := s.command.Process.Signal(sig); err != nil {
+		s.t.Fatal(err)
+	}
+}

@@ -1,0 +1,84 @@
+package redis
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"holdfast/holds"
+)
+
+// Select implements holds.Selections.
+func (b *Backend) Select(ctx context.Context, owner holds.Owner, s holds.Span) (holds.Selection, error) {
+	if err := plain(s.AppointmentTypeID, s.SpecialistID); err != nil {
+		return holds.Selection{}, err
+	}
+	at := s.SlotStart.UTC()
+	keys := []string{
+		"client:" + owner.String() + ":selection",
+		"selection:" + at.Format(time.DateOnly) + ":" + s.SpecialistID + ":" + at.Format("15:04"),
+	}
+	reply, err := b.run(ctx, selectScript, keys, owner.String(), s.AppointmentTypeID, s.SpecialistID, s.SlotStart.UnixMilli(),
+		s.SlotEnd.UnixMilli(), s.BusyStart.UnixMilli(), s.BusyEnd.UnixMilli(), milliseconds(holds.SelectionTTL))
+	if err != nil {
+		return holds.Selection{}, err
+	}
+	return b.selection(text(reply, 0), number(reply, 1))
+}
+
+// selection reads what a script says of one.
+func (b *Backend) selection(text string, deadline int64) (holds.Selection, error) {
+	var x spanJSON
+	if err := json.Unmarshal([]byte(text), &x); err != nil {
+		return holds.Selection{}, b.translate(err)
+	}
+	owner, err := holds.ParseOwner(x.Owner)
+	return holds.Selection{Span: x.span(), Owner: owner, ExpiresAt: instant(deadline)}, err
+}
+
+// Deselect implements holds.Selections.
+func (b *Backend) Deselect(ctx context.Context, owner holds.Owner) (bool, error) {
+	return b.deselect(ctx, owner, "deselect")
+}
+
+// Renew implements holds.Selections.
+func (b *Backend) Renew(ctx context.Context, owner holds.Owner) (bool, error) {
+	return b.deselect(ctx, owner, "renew")
+}
+
+func (b *Backend) deselect(ctx context.Context, owner holds.Owner, how string) (bool, error) {
+	keys := []string{"client:" + owner.String() + ":selection"}
+	reply, err := b.run(ctx, deselectScript, keys, how, milliseconds(holds.SelectionTTL))
+	return number(reply, 0) == 1, err
+}
+
+// Selected implements holds.Selections.
+func (b *Backend) Selected(ctx context.Context, from, to time.Time, specialistIDs ...string) ([]holds.Selection, error) {
+	reply, err := b.run(ctx, selectedScript, keysOf(specialistIDs, "specialist:", ":selections", selectionsKey))
+	if err != nil {
+		return nil, err
+	}
+	var list []holds.Selection
+	for i := 0; i+1 < len(reply); i += 2 {
+		deadline, err := strconv.ParseInt(text(reply, i+1), 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("%w: a selection's deadline: %w", holds.ErrUnavailable, err)
+		}
+		x, err := b.selection(text(reply, i), deadline)
+		if err != nil {
+			return nil, err
+		}
+		if x.SlotStart.Before(to) && from.Before(x.SlotEnd) {
+			list = append(list, x)
+		}
+	}
+	slices.SortFunc(list, func(x, y holds.Selection) int {
+		return cmp.Or(strings.Compare(x.SpecialistID, y.SpecialistID), x.SlotStart.Compare(y.SlotStart))
+	})
+	return list, nil
+}

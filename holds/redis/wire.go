@@ -1,0 +1,106 @@
+package redis
+
+import (
+	"encoding/json"
+
+	"holdfast/holds"
+)
+
+// What the scripts write, as Go reads it. Instants are Unix milliseconds, 0 for none.
+
+type spanJSON struct {
+	SlotStart         int64  `json:"slotStart,omitzero"`
+	SlotEnd           int64  `json:"slotEnd,omitzero"`
+	BusyStart         int64  `json:"busyStart,omitzero"`
+	BusyEnd           int64  `json:"busyEnd,omitzero"`
+	Seat              int    `json:"seat,omitzero"`
+	AppointmentTypeID string `json:"appointmentTypeId,omitzero"`
+	SpecialistID      string `json:"specialistId,omitzero"`
+	Owner             string `json:"owner,omitzero"`
+}
+
+func (s *spanJSON) span() holds.Span {
+	return holds.Span{
+		AppointmentTypeID: s.AppointmentTypeID, SpecialistID: s.SpecialistID, Seat: s.Seat, SlotStart: instant(s.SlotStart),
+		SlotEnd: instant(s.SlotEnd), BusyStart: instant(s.BusyStart), BusyEnd: instant(s.BusyEnd),
+	}
+}
+
+func spanOf(s *holds.Span, owner holds.Owner) spanJSON {
+	return spanJSON{
+		AppointmentTypeID: s.AppointmentTypeID, SpecialistID: s.SpecialistID, Seat: s.Seat, SlotStart: unix(s.SlotStart),
+		SlotEnd: unix(s.SlotEnd), BusyStart: unix(s.BusyStart), BusyEnd: unix(s.BusyEnd), Owner: owner.String(),
+	}
+}
+
+type holdJSON struct {
+	spanJSON
+	ID           string `json:"id"`
+	LapsesAt     int64  `json:"lapsesAt"`    // without a pin
+	PinnedUntil  int64  `json:"pinnedUntil"` // 0 without one
+	MaxExpiresAt int64  `json:"maxExpiresAt"`
+	Restarts     int    `json:"restarts"`
+	Call         string `json:"call"`      // the last that changed it
+	ExpiresAt    int64  `json:"expiresAt"` // of a doubt
+}
+
+// readHold reads a hold and the name of the call that changed it last.
+func readHold(text string) (h holds.Hold, call string, err error) {
+	var x holdJSON
+	if err := json.Unmarshal([]byte(text), &x); err != nil {
+		return h, "", err
+	}
+	owner, err := holds.ParseOwner(x.Owner)
+	if err != nil {
+		return h, "", err
+	}
+	return holds.Hold{
+		ID: x.ID, Span: x.span(), Owner: owner, ExpiresAt: instant(max(x.LapsesAt, x.PinnedUntil)),
+		MaxExpiresAt: instant(x.MaxExpiresAt), Restarts: x.Restarts, Pinned: x.PinnedUntil > 0,
+	}, x.Call, nil
+}
+
+// readDoubt reads a pinned hold that lapsed.
+func readDoubt(text string) (holds.Hold, error) {
+	var x holdJSON
+	if err := json.Unmarshal([]byte(text), &x); err != nil {
+		return holds.Hold{}, err
+	}
+	owner, err := holds.ParseOwner(x.Owner)
+	return holds.Hold{ID: x.ID, Span: x.span(), Owner: owner, ExpiresAt: instant(x.ExpiresAt), Pinned: true}, err
+}
+
+type eventJSON struct {
+	Kind      holds.EventKind `json:"kind"`
+	Reason    holds.Reason    `json:"reason,omitzero"`
+	At        int64           `json:"at"`
+	ExpiresAt int64           `json:"expiresAt,omitzero"`
+	ID        string          `json:"id,omitzero"`
+	spanJSON
+	AppointmentTypeIDs []string `json:"appointmentTypeIds,omitzero"`
+	AppointmentID      string   `json:"appointmentId,omitzero"`
+	Version            int64    `json:"version,omitzero"`
+	Generation         uint64   `json:"generation,omitzero"`
+	SessionID          string   `json:"sessionId,omitzero"`
+}
+
+func readEvent(text string) (holds.Event, error) {
+	var x eventJSON
+	if err := json.Unmarshal([]byte(text), &x); err != nil {
+		return holds.Event{}, err
+	}
+	owner, err := holds.ParseOwner(x.Owner)
+	return holds.Event{
+		Kind: x.Kind, Reason: x.Reason, At: instant(x.At), ExpiresAt: instant(x.ExpiresAt), HoldID: x.ID, Span: x.span(), Owner: owner,
+		AppointmentTypeIDs: x.AppointmentTypeIDs, AppointmentID: x.AppointmentID, Version: x.Version, Generation: x.Generation,
+		SessionID: x.SessionID,
+	}, err
+}
+
+func writeEvent(e *holds.Event) ([]byte, error) {
+	return json.Marshal(eventJSON{
+		Kind: e.Kind, Reason: e.Reason, At: unix(e.At), ExpiresAt: unix(e.ExpiresAt), ID: e.HoldID, spanJSON: spanOf(&e.Span, e.Owner),
+		AppointmentTypeIDs: e.AppointmentTypeIDs, AppointmentID: e.AppointmentID, Version: e.Version, Generation: e.Generation,
+		SessionID: e.SessionID,
+	})
+}
