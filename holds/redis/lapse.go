@@ -89,41 +89,48 @@ func (b *Backend) sweep() {
 
 // sweepOnce ends what has lapsed and returns how long the next is away; less than 0 if nobody knows.
 func (b *Backend) sweepOnce() time.Duration {
-	reply, err := b.run(b.done, sweepScript, []string{deadlinesKey, selectionsKey, doubtsKey}, sweepMost, milliseconds(doubtLease),
+	take := sweepMost
+	if b.doubts.inHand() { // one whose answer takes long must be free for another node when its lease is over
+		take = 0
+	}
+	reply, err := b.run(b.done, sweepScript, []string{deadlinesKey, selectionsKey, doubtsKey}, sweepMost, milliseconds(doubtLease), take,
 		b.booked != nil)
 	if err != nil || len(reply) == 0 {
 		return -1
 	}
-	for i := range reply[1:] {
-		b.doubts.add(text(reply, i+1))
-	}
+	b.doubts.add(reply[1:])
 	return time.Duration(number(reply, 0)) * time.Millisecond
 }
 
-// doubts are the pinned holds that lapsed and that this node was given to ask about.
+// doubts are the pinned holds that lapsed and that this node was given to ask about. It takes no more until it has asked
+// about all of them.
 type doubts struct {
 	mu    sync.Mutex
-	known map[string]bool
 	list  []string
-	some  chan struct{}
+	busy  bool
+	given chan struct{}
 }
 
-func (d *doubts) open() {
-	d.known = make(map[string]bool)
-	d.some = make(chan struct{}, 1)
-}
+func (d *doubts) open() { d.given = make(chan struct{}, 1) }
 
-// add takes a doubt, unless this node has it already: its answer may take longer than the lease.
-func (d *doubts) add(doubt string) {
+func (d *doubts) inHand() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.known[doubt] {
+	return d.busy
+}
+
+func (d *doubts) add(list []any) {
+	if len(list) == 0 {
 		return
 	}
-	d.known[doubt] = true
-	d.list = append(d.list, doubt)
+	d.mu.Lock()
+	d.busy = true
+	for i := range list {
+		d.list = append(d.list, text(list, i))
+	}
+	d.mu.Unlock()
 	select {
-	case d.some <- struct{}{}:
+	case d.given <- struct{}{}:
 	default:
 	}
 }
@@ -136,10 +143,10 @@ func (d *doubts) take() []string {
 	return list
 }
 
-func (d *doubts) forget(doubt string) {
+func (d *doubts) done() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	delete(d.known, doubt)
+	d.busy = len(d.list) > 0
 }
 
 // resolve asks about doubts and publishes how they ended. It is apart from the sweep because asking may take long.
@@ -148,15 +155,16 @@ func (b *Backend) resolve() {
 		select {
 		case <-b.done.Done():
 			return
-		case <-b.doubts.some:
+		case <-b.doubts.given:
 		}
 		for _, doubt := range b.doubts.take() {
 			if b.done.Err() != nil {
 				return
 			}
 			b.resolveOne(doubt)
-			b.doubts.forget(doubt)
 		}
+		b.doubts.done()
+		b.alarm.notLater(time.Now()) // there may be more
 	}
 }
 

@@ -214,3 +214,10 @@ func refused(err error) bool {
 	var reply redis.Error
 	return errors.As(err, &reply)
 }
+
+// The library would write to the standard error whatever it thinks of a connection; what matters is in the errors of calls.
+func init() { redis.SetLogger(silence{}) }
+
+type silence struct{}
+
+func (silence) Printf(context.Context, string, ...any) {}

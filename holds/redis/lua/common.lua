@@ -10,9 +10,12 @@ end
 
 -- head is what never changes of a hold, as JSON without its last brace. The numbers come first, see meets in claim.lua.
 local function head(h)
-  return string.format('{"slotStart":%.0f,"slotEnd":%.0f,"busyStart":%.0f,"busyEnd":%.0f,"seat":%.0f,"appointmentTypeId":"%s",' ..
-    '"specialistId":"%s","owner":"%s","id":"%s"', h.slotStart, h.slotEnd, h.busyStart, h.busyEnd, h.seat, h.appointmentTypeId,
-    h.specialistId, h.owner, h.id)
+  if not h.head then
+    h.head = string.format('{"slotStart":%.0f,"slotEnd":%.0f,"busyStart":%.0f,"busyEnd":%.0f,"seat":%.0f,"appointmentTypeId":"%s",' ..
+      '"specialistId":"%s","owner":"%s","id":"%s"', h.slotStart, h.slotEnd, h.busyStart, h.busyEnd, h.seat, h.appointmentTypeId,
+      h.specialistId, h.owner, h.id)
+  end
+  return h.head
 end
 
 local function deadline(h) return math.max(h.lapsesAt, h.pinnedUntil) end

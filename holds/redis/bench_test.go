@@ -1,0 +1,64 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"holdfast/holds"
+	"holdfast/holds/redis/redistest"
+)
+
+// BenchmarkClaim takes holds one after another on one connection, and asks Redis for the same with a bare EVALSHA: the claim's
+// own script and arguments, and a script that does nothing. They take turns of ten slots for each of a hundred specialists,
+// and each begins its turn with none.
+func BenchmarkClaim(b *testing.B) {
+	s := redistest.Start(b, redistest.Programs(b)[0])
+	live := open(b, s, Options{})
+	ctx := b.Context()
+	if _, err := live.Claim(ctx, wish("ada", amal)); err != nil { // the server knows the script
+		b.Fatal(err)
+	}
+	claims := make([]holds.Claim, 0, 1000)
+	for i := range cap(claims) {
+		c := wish(fmt.Sprintf("specialist-%d", i%100), holds.ClientID(fmt.Sprintf("client-number-%04d", i)).Owner())
+		by := time.Duration(i/100) * time.Hour
+		c.SlotStart, c.SlotEnd, c.BusyStart, c.BusyEnd = c.SlotStart.Add(by), c.SlotEnd.Add(by), c.BusyStart.Add(by), c.BusyEnd.Add(by)
+		claims = append(claims, c)
+	}
+	empty, err := live.client.ScriptLoad(ctx, "return 1").Result()
+	if err != nil {
+		b.Fatal(err)
+	}
+	turn := func(do func(c *holds.Claim) error) time.Duration {
+		if err := live.client.FlushDB(ctx).Err(); err != nil {
+			b.Fatal(err)
+		}
+		began := time.Now()
+		for i := range claims {
+			if err := do(&claims[i]); err != nil {
+				b.Fatal(err)
+			}
+		}
+		return time.Since(began)
+	}
+	var claim, bare, nothing time.Duration
+	for b.Loop() {
+		bare += turn(func(c *holds.Claim) error {
+			ctx, cancel := context.WithTimeout(ctx, patience)
+			defer cancel()
+			owner := c.Owner.String()
+			return live.client.EvalSha(ctx, claimScript.Hash(), []string{"specialist:" + c.SpecialistID + ":holds", "client:" + owner + ":holds",
+				"hold:" + c.SpecialistID + owner}, owner, owner, c.AppointmentTypeID, c.SpecialistID, c.SlotStart.UnixMilli(), c.SlotEnd.UnixMilli(),
+				c.BusyStart.UnixMilli(), c.BusyEnd.UnixMilli(), 60_000, 60_000, 0, 0, 0, 0).Err()
+		})
+		claim += turn(func(c *holds.Claim) error { _, err := live.Claim(ctx, *c); return err })
+		nothing += turn(func(*holds.Claim) error { return live.client.EvalSha(ctx, empty, nil).Err() })
+	}
+	n := float64(b.N * len(claims))
+	b.ReportMetric(float64(claim.Microseconds())/n, "µs/claim")
+	b.ReportMetric(bare.Seconds()/claim.Seconds(), "of-EVALSHA")
+	b.ReportMetric(nothing.Seconds()/claim.Seconds(), "of-empty-EVALSHA")
+	b.ReportMetric(0, "ns/op")
+}

@@ -1,0 +1,250 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/holds"
+	"holdfast/holds/redis/redistest"
+)
+
+// What goes wrong between a node and Redis, and in Redis.
+
+// TestACallWhoseAnswerWasLostIsNotRepeated loses the answer to each call that changes a hold: the call finds out that it was
+// done, and it was done once.
+func TestACallWhoseAnswerWasLostIsNotRepeated(t *testing.T) {
+	each(t, func(t *testing.T, s *redistest.Server) {
+		proxy := s.Proxy(t)
+		b := open(t, s, Options{URL: proxy.URL(), Timeout: 2 * time.Second})
+		w := watch(t, open(t, s, Options{}))
+		ctx := t.Context()
+		warm := func(specialist string) holds.Hold { // the server knows the script, so that one request is the call
+			t.Helper()
+			h, err := b.Claim(ctx, wish(specialist, amal))
+			if err != nil {
+				t.Fatal(err)
+			}
+			next(t, w, 1)
+			return h
+		}
+		only := func(kind holds.EventKind) {
+			t.Helper()
+			if e := next(t, w, 1)[0]; e.Kind != kind {
+				t.Errorf("got %s, want %s", e.Kind, kind)
+			}
+			if err := b.Publish(ctx, holds.Event{Kind: holds.EventCancel}); err != nil {
+				t.Fatal(err)
+			}
+			if e := next(t, w, 1)[0]; e.Kind != holds.EventCancel {
+				t.Errorf("got another %s, want one %s", e.Kind, kind)
+			}
+		}
+		known := warm("ada")
+		for _, load := range []func() error{
+			func() error { _, err := b.Extend(ctx, "none", amal, time.Minute, false); return err },
+			func() error { _, err := b.Pin(ctx, "none", amal, time.Minute); return err },
+			func() error { _, err := b.Release(ctx, "none", amal, holds.ReasonReleased); return err },
+		} {
+			if err := load(); err != nil && !errors.Is(err, holds.ErrNotFound) {
+				t.Fatal(err)
+			}
+		}
+
+		proxy.LoseReplyTo(claimScript.Hash())
+		h, err := b.Claim(ctx, wish("bob", bela))
+		if err != nil || h.Owner != bela {
+			t.Errorf("Claim: got %+v, %v, want the hold that was taken", h, err)
+		}
+		only(holds.EventHold)
+
+		proxy.LoseReplyTo(extendScript.Hash())
+		known, err = b.Extend(ctx, known.ID, amal, 2*time.Minute, true)
+		if err != nil || known.Restarts != 1 {
+			t.Errorf("Extend: got %+v, %v, want one restart", known, err)
+		}
+		only(holds.EventHeartbeat)
+
+		proxy.LoseReplyTo(pinScript.Hash())
+		if known, err = b.Pin(ctx, known.ID, amal, 3*time.Minute); err != nil || !known.Pinned {
+			t.Errorf("Pin: got %+v, %v, want it pinned", known, err)
+		}
+		proxy.LoseReplyTo(pinScript.Hash())
+		if known, err = b.Unpin(ctx, known.ID, amal, time.Minute); err != nil || known.Pinned {
+			t.Errorf("Unpin: got %+v, %v, want it not pinned", known, err)
+		}
+
+		proxy.LoseReplyTo(finishScript.Hash())
+		if ok, err := b.Release(ctx, known.ID, amal, holds.ReasonReleased); !ok || err != nil {
+			t.Errorf("Release: got %v, %v, want true", ok, err)
+		}
+		only(holds.EventRelease)
+		proxy.LoseReplyTo(finishScript.Hash())
+		if ok, err := b.Release(ctx, known.ID, amal, holds.ReasonReleased); ok || err != nil {
+			t.Errorf("Release of what is over: got %v, %v, want false", ok, err)
+		}
+		proxy.LoseReplyTo(finishScript.Hash())
+		if ok, err := b.Confirm(ctx, h.ID, bela); !ok || err != nil {
+			t.Errorf("Confirm: got %v, %v, want true", ok, err)
+		}
+		only(holds.EventConfirm)
+		if n := proxy.Lost(); n != 7 {
+			t.Errorf("%d answers were lost, want 7: the test loses nothing", n)
+		}
+	})
+}
+
+func TestACallThatNeverArrivedIsUnavailable(t *testing.T) {
+	each(t, func(t *testing.T, s *redistest.Server) {
+		proxy := s.Proxy(t)
+		b := open(t, s, Options{URL: proxy.URL(), Timeout: time.Second})
+		ctx := t.Context()
+		h, err := b.Claim(ctx, wish("ada", amal))
+		if err != nil {
+			t.Fatal(err)
+		}
+		proxy.LoseRequest(claimScript.Hash())
+		if _, err := b.Claim(ctx, wish("bob", bela)); !errors.Is(err, holds.ErrUnavailable) {
+			t.Errorf("Claim: got %v, want ErrUnavailable", err)
+		}
+		proxy.LoseRequest(extendScript.Hash())
+		if _, err := b.Extend(ctx, h.ID, amal, time.Hour, false); !errors.Is(err, holds.ErrUnavailable) {
+			t.Errorf("Extend: got %v, want ErrUnavailable", err)
+		}
+		proxy.LoseRequest(finishScript.Hash())
+		if _, err := b.Release(ctx, h.ID, amal, holds.ReasonReleased); !errors.Is(err, holds.ErrUnavailable) {
+			t.Errorf("Release: got %v, want ErrUnavailable", err)
+		}
+		if list, err := b.List(ctx); err != nil || len(list) != 1 || list[0] != h {
+			t.Errorf("got %+v, %v, want ada's hold as it was", list, err)
+		}
+	})
+}
+
+// calls is every call of a backend that goes to Redis.
+func calls(b *Backend) map[string]func(ctx context.Context) error {
+	span := wish("ada", amal).Span
+	return map[string]func(ctx context.Context) error{
+		"Claim":      func(ctx context.Context) error { _, err := b.Claim(ctx, wish("ada", amal)); return err },
+		"Extend":     func(ctx context.Context) error { _, err := b.Extend(ctx, "x", amal, 1, false); return err },
+		"Pin":        func(ctx context.Context) error { _, err := b.Pin(ctx, "x", amal, 1); return err },
+		"Unpin":      func(ctx context.Context) error { _, err := b.Unpin(ctx, "x", amal, 1); return err },
+		"Confirm":    func(ctx context.Context) error { _, err := b.Confirm(ctx, "x", amal); return err },
+		"Release":    func(ctx context.Context) error { _, err := b.Release(ctx, "x", amal, ""); return err },
+		"Hold":       func(ctx context.Context) error { _, err := b.Hold(ctx, "x"); return err },
+		"List":       func(ctx context.Context) error { _, err := b.List(ctx); return err },
+		"Publish":    func(ctx context.Context) error { return b.Publish(ctx, holds.Event{}) },
+		"Select":     func(ctx context.Context) error { _, err := b.Select(ctx, amal, span); return err },
+		"Deselect":   func(ctx context.Context) error { _, err := b.Deselect(ctx, amal); return err },
+		"Renew":      func(ctx context.Context) error { _, err := b.Renew(ctx, amal); return err },
+		"Selected":   func(ctx context.Context) error { _, err := b.Selected(ctx, noon, noon); return err },
+		"Online":     func(ctx context.Context) error { _, err := b.Online(ctx, "ada", 1); return err },
+		"Offline":    func(ctx context.Context) error { _, err := b.Offline(ctx, "ada"); return err },
+		"Deactivate": func(ctx context.Context) error { _, err := b.Deactivate(ctx, "ada"); return err },
+		"Activate":   func(ctx context.Context) error { _, err := b.Activate(ctx, "ada"); return err },
+		"Beat":       func(ctx context.Context) error { return b.Beat(ctx, "ada") },
+		"SetMax":     func(ctx context.Context) error { return b.SetMax(ctx, "ada", 1) },
+		"Load":       func(ctx context.Context) error { _, err := b.Load(ctx, "ada", 1); return err },
+		"SetLoads":   func(ctx context.Context) error { return b.SetLoads(ctx, nil) },
+		"Present":    func(ctx context.Context) error { _, err := b.Present(ctx, "ada"); return err },
+		"Available":  func(ctx context.Context) error { _, err := b.Available(ctx, 0, 0); return err },
+		"Everyone":   func(ctx context.Context) error { _, err := b.Everyone(ctx); return err },
+		"Count":      func(ctx context.Context) error { _, err := b.Count(ctx, 0); return err },
+		"Seed":       func(ctx context.Context) error { return b.Seed(ctx, nil) },
+		"MarkBusy":   func(ctx context.Context) error { return b.MarkBusy(ctx, "ada", noon, noon.Add(time.Hour)) },
+		"ClearBusy":  func(ctx context.Context) error { return b.ClearBusy(ctx, "ada", noon, noon.Add(time.Hour)) },
+		"IsBusy": func(ctx context.Context) error {
+			_, err := b.IsBusy(ctx, "ada", noon, noon.Add(time.Hour))
+			return err
+		},
+		"Ping":  b.Ping,
+		"Stats": func(ctx context.Context) error { _, err := b.Stats(ctx); return err },
+	}
+}
+
+// TestNoCallWaitsForADeadServer freezes the server, and kills it: every call ends in the time it has.
+func TestNoCallWaitsForADeadServer(t *testing.T) {
+	const bound = 500 * time.Millisecond // twice the time of a call: the machine may be busy
+	for name, strike := range map[string]func(*redistest.Server){"frozen": (*redistest.Server).Freeze, "killed": (*redistest.Server).Kill} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(t *testing.T, s *redistest.Server) {
+				b := open(t, s, Options{Timeout: defaultTimeout})
+				if err := b.Ping(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				strike(s)
+				for name, call := range calls(b) {
+					began := time.Now()
+					err := call(t.Context())
+					if took := time.Since(began); !errors.Is(err, holds.ErrUnavailable) || took > bound {
+						t.Errorf("%s: got %v after %v, want ErrUnavailable within %v", name, err, took, bound)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestAServerThatComesBackEmptyIsServedAfresh: holds may vanish, and whoever watched is told.
+func TestAServerThatComesBackEmptyIsServedAfresh(t *testing.T) {
+	each(t, func(t *testing.T, s *redistest.Server) {
+		b := open(t, s, Options{})
+		ctx := t.Context()
+		w, epoch := watch(t, b), b.Epoch()
+		if _, err := b.Claim(ctx, wish("ada", amal)); err != nil {
+			t.Fatal(err)
+		}
+		next(t, w, 1)
+		s.Restart()
+		cut(t, w)
+		if b.Epoch() == epoch {
+			t.Error("got the same epoch, want another")
+		}
+		w = watch(t, b) // waits until events are heard again
+		h, err := b.Claim(ctx, wish("ada", bela))
+		if err != nil {
+			t.Fatalf("got %v, want the hold: the server knows of no other", err)
+		}
+		if e := next(t, w, 1)[0]; e.HoldID != h.ID {
+			t.Errorf("got %+v, want the hold %s", e, h.ID)
+		}
+	})
+}
+
+// TestAFrozenServerThatThawsIsHeardAgain: what it did late is told, or the watchers are told that something is missing.
+func TestAFrozenServerThatThawsIsHeardAgain(t *testing.T) {
+	each(t, func(t *testing.T, s *redistest.Server) {
+		b := open(t, s, Options{Timeout: time.Second})
+		ctx := t.Context()
+		w := watch(t, b)
+		s.Freeze()
+		if _, err := b.Claim(ctx, wish("ada", amal)); !errors.Is(err, holds.ErrUnavailable) {
+			t.Errorf("got %v, want ErrUnavailable", err)
+		}
+		cut(t, w)
+		s.Thaw()
+		var again holds.Watch
+		for again == nil {
+			again, _ = b.Watch(ctx)
+		}
+		defer again.Close()
+		// The claim was waiting in the server. It is the client's own, so the client is not told that the slot is taken.
+		if _, err := b.Claim(ctx, wish("ada", amal)); err != nil {
+			t.Errorf("got %v, want the client's own hold", err)
+		}
+	})
+}
+
+func TestAURLThatCannotBeReadShowsNoPassword(t *testing.T) {
+	for _, url := range []string{"http://user:s3cret@host", "redis://user:s3cret@host/x", "%zz:s3cret"} {
+		b, err := Open(Options{URL: url})
+		if err == nil {
+			b.Close()
+			t.Errorf("%s: got a backend, want an error", url)
+		} else if strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("got %q, which shows the password", err)
+		}
+	}
+}
