@@ -19,6 +19,16 @@ const (
 	EventAppointment  EventKind = "appointment"  // an appointment changed; for staff only
 )
 
+// FromFeed reports whether events of this kind are told by whoever follows the store's feed. Every process follows it, so
+// such an event concerns the watchers of the process that publishes it and nobody else.
+func (k EventKind) FromFeed() bool {
+	switch k {
+	case EventCancel, EventAvailability, EventSession, EventAppointment:
+		return true
+	}
+	return false
+}
+
 // Reason says why a hold was released.
 type Reason string
 

@@ -61,6 +61,21 @@ type Claim struct {
 	Displace bool          // staff: other clients' conflicting holds are released with ReasonDisplaced
 }
 
+// Remains is what is left of a hold that another backend takes over.
+type Remains struct {
+	Hold
+	LapsesAt time.Time     // without its pin; UTC
+	Life     time.Duration // MaxLife of its claim, for a restart
+}
+
+// Restorer is a Backend that can take over what another one held.
+type Restorer interface {
+	// Restore puts a hold where it was, with the time that it has left, its restarts and its pin. It returns the hold
+	// as it is here, under the same id if the backend can keep it. A live hold with that id is set to what is left; another
+	// one of the same owner on the same slot gives way, with ReasonReleased. *HeldError: somebody else's is in the way.
+	Restore(ctx context.Context, r Remains) (Hold, error)
+}
+
 // Table is who holds what.
 //
 // Each call is one atomic step. A hold that has reached its ExpiresAt does not exist for any call, whether or not its
@@ -110,7 +125,8 @@ type Table interface {
 	List(ctx context.Context, specialistIDs ...string) ([]Hold, error)
 
 	// Publish tells every watcher of something the table did not do itself: EventCancel, EventConfirm of a booking
-	// made without a hold, EventAvailability. The backend sets Seq.
+	// made without a hold, EventAvailability. The backend sets Seq. Where several processes share a table, kinds that
+	// each of them learns FromFeed are told to the watchers of this one.
 	Publish(ctx context.Context, e Event) error
 
 	// Epoch names this run of the event numbering; event numbers of different epochs cannot be compared.

@@ -85,6 +85,7 @@ func Run(t *testing.T, h Harness) {
 	part("Selection", h.selection)
 	part("Presence", h.presence)
 	part("Busy", h.busy)
+	part("Restore", h.restore)
 	part("Linearizable", h.linearizable)
 }
 

@@ -25,6 +25,10 @@ func (b *Backend) Publish(ctx context.Context, e holds.Event) error {
 	if e.At.IsZero() {
 		e.At = time.Now()
 	}
+	if e.Kind.FromFeed() {
+		b.log.Publish(&e)
+		return nil
+	}
 	message, err := writeEvent(&e)
 	if err != nil {
 		return err

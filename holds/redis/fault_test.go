@@ -35,10 +35,10 @@ func TestACallWhoseAnswerWasLostIsNotRepeated(t *testing.T) {
 			if e := next(t, w, 1)[0]; e.Kind != kind {
 				t.Errorf("got %s, want %s", e.Kind, kind)
 			}
-			if err := b.Publish(ctx, holds.Event{Kind: holds.EventCancel}); err != nil {
+			if err := b.Publish(ctx, holds.Event{Kind: holds.EventPresence}); err != nil {
 				t.Fatal(err)
 			}
-			if e := next(t, w, 1)[0]; e.Kind != holds.EventCancel {
+			if e := next(t, w, 1)[0]; e.Kind != holds.EventPresence {
 				t.Errorf("got another %s, want one %s", e.Kind, kind)
 			}
 		}
@@ -135,7 +135,7 @@ func calls(b *Backend) map[string]func(ctx context.Context) error {
 		"Release":    func(ctx context.Context) error { _, err := b.Release(ctx, "x", amal, ""); return err },
 		"Hold":       func(ctx context.Context) error { _, err := b.Hold(ctx, "x"); return err },
 		"List":       func(ctx context.Context) error { _, err := b.List(ctx); return err },
-		"Publish":    func(ctx context.Context) error { return b.Publish(ctx, holds.Event{}) },
+		"Publish":    func(ctx context.Context) error { return b.Publish(ctx, holds.Event{Kind: holds.EventConfirm}) },
 		"Select":     func(ctx context.Context) error { _, err := b.Select(ctx, amal, span); return err },
 		"Deselect":   func(ctx context.Context) error { _, err := b.Deselect(ctx, amal); return err },
 		"Renew":      func(ctx context.Context) error { _, err := b.Renew(ctx, amal); return err },

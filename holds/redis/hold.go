@@ -39,7 +39,7 @@ func (b *Backend) Claim(ctx context.Context, c holds.Claim) (holds.Hold, error) 
 	id, owner := newID(time.Now()), c.Owner.String()
 	keys := []string{
 		"specialist:" + c.SpecialistID + ":holds", "client:" + owner + ":holds",
-		"hold:" + c.AppointmentTypeID + ":" + c.SlotStart.UTC().Format(time.RFC3339Nano) + ":" + c.SpecialistID,
+		holdKey(&c.Span),
 	}
 	args := make([]any, 13, 13+len(c.Seats))
 	copy(args, []any{
@@ -63,6 +63,11 @@ func (b *Backend) Claim(ctx context.Context, c holds.Claim) (holds.Hold, error) 
 		return holds.Hold{}, &holds.HeldError{Until: instant(number(reply, 1))}
 	}
 	return b.answered(reply)
+}
+
+// holdKey is the key of seat 0.
+func holdKey(s *holds.Span) string {
+	return "hold:" + s.AppointmentTypeID + ":" + s.SlotStart.UTC().Format(time.RFC3339Nano) + ":" + s.SpecialistID
 }
 
 // exact is t as Redis keeps it.

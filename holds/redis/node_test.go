@@ -199,10 +199,10 @@ func TestADoubtPassesToAnotherNode(t *testing.T) {
 		for a.doubts.inHand() { // until what it has to say is said
 			runtime.Gosched()
 		}
-		if err := b.Publish(t.Context(), holds.Event{Kind: holds.EventCancel}); err != nil {
+		if err := b.Publish(t.Context(), holds.Event{Kind: holds.EventPresence}); err != nil {
 			t.Fatal(err)
 		}
-		if e := next(t, w, 1)[0]; e.Kind != holds.EventCancel {
+		if e := next(t, w, 1)[0]; e.Kind != holds.EventPresence {
 			t.Errorf("got %s besides, want the end of the hold once", e.Kind)
 		}
 	})
@@ -268,6 +268,25 @@ func TestNothingSecretIsInRedis(t *testing.T) {
 		}
 		if !slices.Contains(keys, "hold:checkup:2030-05-06T12:00:00Z:ada") || !slices.Contains(keys, "selection:2030-05-06:bob:12:00") {
 			t.Errorf("got keys %q, want those of the manual", keys)
+		}
+	})
+}
+
+// TestWhatComesFromTheFeedStaysOnItsNode: every node follows the feed, so a watcher would hear of it once for each.
+func TestWhatComesFromTheFeedStaysOnItsNode(t *testing.T) {
+	each(t, func(t *testing.T, s *redistest.Server) {
+		a, b := open(t, s, Options{}), open(t, s, Options{})
+		here, there := watch(t, a), watch(t, b)
+		for _, kind := range []holds.EventKind{holds.EventAppointment, holds.EventCancel, holds.EventConfirm} {
+			if err := a.Publish(t.Context(), holds.Event{Kind: kind}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := next(t, here, 3); got[0].Kind != holds.EventAppointment || got[1].Kind != holds.EventCancel {
+			t.Errorf("got %+v, want all three", got)
+		}
+		if e := next(t, there, 1)[0]; e.Kind != holds.EventConfirm {
+			t.Errorf("got %s on the other node, want only the confirmation", e.Kind)
 		}
 	})
 }

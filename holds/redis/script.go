@@ -20,6 +20,7 @@ var (
 	claimScript    = script("common", "claim")
 	extendScript   = script("common", "extend")
 	pinScript      = script("common", "pin")
+	restoreScript  = script("common", "restore")
 	finishScript   = script("common", "finish")
 	holdScript     = script("common", "hold")
 	listScript     = script("common", "list")

@@ -1,0 +1,38 @@
+package redis
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"holdfast/holds"
+)
+
+var _ holds.Restorer = (*Backend)(nil)
+
+// Restore implements holds.Restorer. It keeps the id. What is left is reckoned on this node's clock, which has to agree with
+// Redis's as nodes' clocks do.
+func (b *Backend) Restore(ctx context.Context, r holds.Remains) (holds.Hold, error) {
+	if err := plain(r.ID, r.AppointmentTypeID, r.SpecialistID); err != nil {
+		return holds.Hold{}, err
+	}
+	key := holdKey(&r.Span)
+	if r.Seat > 0 {
+		key += ":" + strconv.Itoa(r.Seat)
+	}
+	pinned := int64(0)
+	if r.Pinned {
+		pinned = max(1, milliseconds(time.Until(r.ExpiresAt)))
+	}
+	reply, err := b.run(ctx, restoreScript, []string{"specialist:" + r.SpecialistID + ":holds", "hold-id:" + r.ID, key},
+		r.ID, r.Owner.String(), r.AppointmentTypeID, r.SpecialistID, r.SlotStart.UnixMilli(), r.SlotEnd.UnixMilli(),
+		r.BusyStart.UnixMilli(), r.BusyEnd.UnixMilli(), r.Seat, milliseconds(time.Until(r.LapsesAt)), pinned,
+		milliseconds(time.Until(r.MaxExpiresAt)), milliseconds(r.Life), r.Restarts, newCall(), b.booked != nil)
+	if err != nil {
+		return holds.Hold{}, err
+	}
+	if text(reply, 0) == "held" {
+		return holds.Hold{}, &holds.HeldError{Until: instant(number(reply, 1))}
+	}
+	return b.answered(reply)
+}
