@@ -74,6 +74,14 @@ type Restorer interface {
 	// as it is here, under the same id if the backend can keep it. A live hold with that id is set to what is left; another
 	// one of the same owner on the same slot gives way, with ReasonReleased. *HeldError: somebody else's is in the way.
 	Restore(ctx context.Context, r Remains) (Hold, error)
+
+	// RestoreSelection is Select for what a selection has left.
+	RestoreSelection(ctx context.Context, s Selection) error
+
+	// RestorePresent sets who is present as they were elsewhere. A later heartbeat stays, and so does the load. Here a
+	// Present may be Online and Deactivated, as in Seed; who is Deactivated only is brought back by Activate if they were
+	// online here.
+	RestorePresent(ctx context.Context, p Present) error
 }
 
 // Table is who holds what.

@@ -100,4 +100,34 @@ func (h Harness) restore(t *testing.T) {
 			p.Errorf("past its first end: got %v, want the hold", err)
 		}
 	})
+	prove("a selection goes on with the time it has left", func(p *proof, r holds.Restorer) {
+		_, err := p.Select(p.ctx, bela, p.span("ada", "09:00"))
+		p.no(err)
+		until := time.Now().UTC().Add(p.seconds(4))
+		p.no(r.RestoreSelection(p.ctx, holds.Selection{Span: p.span("ada", "09:30"), Owner: amal, ExpiresAt: until}))
+		p.selects("ada", "09:00 09:30")
+		p.pass(p.seconds(4) + p.h.Late)
+		p.selects("ada", "09:00")
+		if e := p.stream.event(holds.EventDeselect, ""); e.Owner != amal || e.Reason != holds.ReasonExpired {
+			p.Errorf("got %+v, want amal's, expired", e)
+		}
+	})
+	prove("who is present goes on as they were, with the later heartbeat and the load that is here", func(p *proof, r holds.Restorer) {
+		now := time.Now().UTC()
+		p.loads("ada", 2, 2)
+		p.no(r.RestorePresent(p.ctx, holds.Present{SpecialistID: "ada", Online: true, Max: 3, Load: 9, HeartbeatAt: now.Add(-p.seconds(4))}))
+		got := p.one("ada")
+		p.near("HeartbeatAt", got.HeartbeatAt, now.Add(-p.seconds(4)))
+		if !got.Online || got.Max != 3 || got.Load != 2 {
+			p.Errorf("got %+v, want ada online with 2 of 3", got)
+		}
+		p.available(p.seconds(5), "ada")
+		p.available(p.seconds(3), "")
+		p.no(r.RestorePresent(p.ctx, holds.Present{SpecialistID: "ada", Deactivated: true, HeartbeatAt: now.Add(-p.seconds(8))}))
+		got = p.one("ada")
+		p.near("HeartbeatAt", got.HeartbeatAt, now.Add(-p.seconds(4)))
+		if got.Online || !got.Deactivated {
+			p.Errorf("got %+v, want ada deactivated", got)
+		}
+	})
 }

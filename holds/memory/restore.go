@@ -59,3 +59,39 @@ func (s *shard) restore(r *record, x *holds.Remains, now instant) {
 	s.settle(r, now)
 	r.ExpiresAt, r.MaxExpiresAt = x.ExpiresAt, x.MaxExpiresAt
 }
+
+// RestoreSelection implements holds.Restorer.
+func (b *Backend) RestoreSelection(_ context.Context, x holds.Selection) error {
+	if b.closed.Load() {
+		return holds.ErrClosed
+	}
+	ss := &b.selections
+	now := ss.enter()
+	defer ss.mu.Unlock()
+	s := ss.look(x.Owner, x.Span, now)
+	ss.lapseAt(s, min(s.deadline, now.mono+max(0, x.ExpiresAt.Sub(now.wall))), now)
+	return nil
+}
+
+// RestorePresent implements holds.Restorer.
+func (b *Backend) RestorePresent(_ context.Context, x holds.Present) error {
+	if b.closed.Load() {
+		return holds.ErrClosed
+	}
+	p := &b.presence
+	now := b.clock.now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	one := p.of(x.SpecialistID)
+	p.hide(one)
+	one.Deactivated, one.Max = x.Deactivated, x.Max
+	one.online = x.Online || one.online && x.Deactivated
+	if x.HeartbeatAt.After(one.HeartbeatAt) {
+		one.HeartbeatAt, one.beat = x.HeartbeatAt.UTC(), now.mono-max(0, now.wall.Sub(x.HeartbeatAt))
+	}
+	if one.online && !one.Deactivated {
+		one.Online = true
+		p.come(one)
+	}
+	return nil
+}

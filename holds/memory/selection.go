@@ -10,8 +10,8 @@ import (
 	"holdfast/holds"
 )
 
-// selections is who is looking at what. All selections live equally long, so a circle in the order of their last renewal
-// is in the order of their lapses too.
+// selections is who is looking at what. Nearly all selections live equally long, so a circle in the order of their renewal
+// is in the order of their lapses too; what was taken over from elsewhere finds its place.
 type selections struct {
 	mu          sync.Mutex
 	b           *Backend
@@ -41,10 +41,15 @@ func (b *Backend) Select(_ context.Context, owner holds.Owner, span holds.Span) 
 	ss := &b.selections
 	now := ss.enter()
 	defer ss.mu.Unlock()
+	return ss.look(owner, span, now).Selection, nil
+}
+
+// look lets an owner look at a slot and nowhere else, for the whole time.
+func (ss *selections) look(owner holds.Owner, span holds.Span, now instant) *selection {
 	s := ss.byOwner[owner]
 	if s != nil && s.SameGroup(&span) {
 		ss.renew(s, now)
-		return s.Selection, nil
+		return s
 	}
 	if s != nil {
 		ss.end(s, now, holds.ReasonReleased)
@@ -53,7 +58,7 @@ func (b *Backend) Select(_ context.Context, owner holds.Owner, span holds.Span) 
 	ss.add(s)
 	ss.renew(s, now)
 	ss.publish(s, now, holds.EventSelect, "")
-	return s.Selection, nil
+	return s
 }
 
 // Deselect implements holds.Selections.
@@ -155,10 +160,18 @@ func search(of []*selection, s *selection) int {
 
 // renew gives s its whole time again and moves it to the end of the circle.
 func (ss *selections) renew(s *selection, now instant) {
-	s.deadline = now.mono + holds.SelectionTTL
-	s.ExpiresAt = now.at(s.deadline)
+	ss.lapseAt(s, now.mono+holds.SelectionTTL, now)
+}
+
+// lapseAt gives s time and its place in the circle, which is nearly always the end.
+func (ss *selections) lapseAt(s *selection, deadline time.Duration, now instant) {
+	s.deadline, s.ExpiresAt = deadline, now.at(deadline)
 	s.previous.next, s.next.previous = s.next, s.previous
-	s.previous, s.next = ss.ends.previous, &ss.ends
+	after := ss.ends.previous
+	for after != &ss.ends && after.deadline > deadline {
+		after = after.previous
+	}
+	s.previous, s.next = after, after.next
 	s.previous.next, s.next.previous = s, s
 	ss.b.wake.notLater(s.deadline)
 }

@@ -10,6 +10,13 @@ import (
 
 var _ holds.Restorer = (*Backend)(nil)
 
+// RestorePresent implements holds.Restorer.
+func (b *Backend) RestorePresent(ctx context.Context, p holds.Present) error {
+	keys := []string{onlineKey, deactivatedKey, "specialist:capacity:" + p.SpecialistID, "specialist:heartbeat:" + p.SpecialistID}
+	_, err := b.run(ctx, presentAgainScript, keys, p.SpecialistID, p.Online && !p.Deactivated, p.Deactivated, unix(p.HeartbeatAt), p.Max)
+	return err
+}
+
 // Restore implements holds.Restorer. It keeps the id. What is left is reckoned on this node's clock, which has to agree with
 // Redis's as nodes' clocks do.
 func (b *Backend) Restore(ctx context.Context, r holds.Remains) (holds.Hold, error) {

@@ -15,6 +15,16 @@ import (
 
 // Select implements holds.Selections.
 func (b *Backend) Select(ctx context.Context, owner holds.Owner, s holds.Span) (holds.Selection, error) {
+	return b.selectFor(ctx, owner, s, holds.SelectionTTL)
+}
+
+// RestoreSelection implements holds.Restorer.
+func (b *Backend) RestoreSelection(ctx context.Context, s holds.Selection) error {
+	_, err := b.selectFor(ctx, s.Owner, s.Span, max(time.Millisecond, time.Until(s.ExpiresAt)))
+	return err
+}
+
+func (b *Backend) selectFor(ctx context.Context, owner holds.Owner, s holds.Span, ttl time.Duration) (holds.Selection, error) {
 	if err := plain(s.AppointmentTypeID, s.SpecialistID); err != nil {
 		return holds.Selection{}, err
 	}
@@ -24,7 +34,7 @@ func (b *Backend) Select(ctx context.Context, owner holds.Owner, s holds.Span) (
 		"selection:" + at.Format(time.DateOnly) + ":" + s.SpecialistID + ":" + at.Format("15:04"),
 	}
 	reply, err := b.run(ctx, selectScript, keys, owner.String(), s.AppointmentTypeID, s.SpecialistID, s.SlotStart.UnixMilli(),
-		s.SlotEnd.UnixMilli(), s.BusyStart.UnixMilli(), s.BusyEnd.UnixMilli(), milliseconds(holds.SelectionTTL))
+		s.SlotEnd.UnixMilli(), s.BusyStart.UnixMilli(), s.BusyEnd.UnixMilli(), milliseconds(ttl))
 	if err != nil {
 		return holds.Selection{}, err
 	}
