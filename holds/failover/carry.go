@@ -1,0 +1,262 @@
+package failover
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"holdfast/holds"
+)
+
+// toFallback puts what is live into the fallback and tells the watchers what the primary did not.
+func (l *ledger) toFallback(ctx context.Context) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.forgetTerm()
+	now := time.Now()
+	for _, e := range l.newest() {
+		if !now.Before(e.ExpiresAt) {
+			continue
+		}
+		e.carry = e.own
+		h, err := restore(ctx, l.b.fallback, e, e.ID)
+		var held *holds.HeldError
+		switch {
+		case errors.As(err, &held):
+			e.lost = true
+		case err != nil:
+			l.b.logger.Warn("a hold is not taken over by the fallback", "error", err)
+		default:
+			l.name(inFallback, e, h.ID)
+		}
+	}
+	for _, x := range l.looks {
+		if now.Before(x.ExpiresAt) {
+			if err := l.b.fallback.(holds.Restorer).RestoreSelection(ctx, x.Selection); err != nil {
+				l.b.logger.Warn("a selection is not taken over by the fallback", "error", err)
+			}
+		}
+	}
+	l.settle()
+}
+
+// restore brings a hold to a backend, under the id that it has there or may have.
+func restore(ctx context.Context, to holds.Backend, e *entry, id string) (holds.Hold, error) {
+	r := holds.Remains{Hold: e.Hold, LapsesAt: e.lapsesAt, Life: e.life}
+	r.ID = id
+	return to.(holds.Restorer).Restore(ctx, r)
+}
+
+// toPrimary brings to the primary what was made or changed here, and ends what ended here. What changes meanwhile is left
+// for the next time. holds.ErrUnavailable.
+func (l *ledger) toPrimary(ctx context.Context) error {
+	l.mu.Lock()
+	var list []entry
+	now := time.Now()
+	for _, e := range l.newest() {
+		if e.carry && now.Before(e.ExpiresAt) {
+			e.carry = false
+			list = append(list, *e)
+		}
+	}
+	dead := l.dead
+	l.dead = make(map[string]ending)
+	l.mu.Unlock()
+	for _, end := range dead {
+		var err error
+		if end.kind == holds.EventConfirm {
+			_, err = l.b.primary.Confirm(ctx, end.hold.ID, end.hold.Owner)
+		} else {
+			_, err = l.b.primary.Release(ctx, end.hold.ID, end.hold.Owner, end.reason)
+		}
+		if errors.Is(err, holds.ErrUnavailable) {
+			l.recall(list, dead)
+			return err
+		}
+	}
+	for i := range list {
+		if err := l.carry(ctx, &list[i]); err != nil {
+			l.recall(list[i:], nil)
+			return err
+		}
+	}
+	return nil
+}
+
+// carry brings one hold to the primary, as it was when it was read.
+func (l *ledger) carry(ctx context.Context, was *entry) error {
+	id := was.ids[inPrimary]
+	if id == "" {
+		id = was.ID
+	}
+	h, err := restore(ctx, l.b.primary, was, id)
+	var held *holds.HeldError
+	if err != nil && !errors.As(err, &held) {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e := l.holds[was.ID]
+	switch {
+	case e == nil && err == nil: // it ended meanwhile
+		was.ID = h.ID
+		l.dead[h.ID] = ending{h, holds.EventRelease, holds.ReasonReleased}
+	case e == nil:
+	case err != nil:
+		e.lost = true
+	default:
+		l.name(inPrimary, e, h.ID)
+	}
+	return nil
+}
+
+// recall notes that some of it has to be brought again.
+func (l *ledger) recall(list []entry, dead map[string]ending) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range list {
+		if e := l.holds[list[i].ID]; e != nil {
+			e.carry = true
+		}
+	}
+	for id, end := range dead {
+		l.dead[id] = end
+	}
+}
+
+// back brings the rest to the primary, takes up what is live there, and tells the watchers what is new to them. No call is
+// served meanwhile. On an error the fallback goes on.
+func (l *ledger) back(ctx context.Context) error {
+	if err := l.toPrimary(ctx); err != nil {
+		return err
+	}
+	if err := l.bringLooks(ctx); err != nil {
+		return err
+	}
+	if err := l.bringPresence(ctx); err != nil {
+		return err
+	}
+	list, err := l.b.primary.List(ctx)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	looks, err := l.b.primary.Selected(ctx, now.AddDate(-10, 0, 0), now.AddDate(100, 0, 0))
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	there := make(map[string]bool, len(list))
+	for i := range list {
+		inner := list[i].ID
+		h := list[i]
+		h.ID = l.outer(inPrimary, inner)
+		there[h.ID] = true
+		e := l.holds[h.ID]
+		if e == nil {
+			e = &entry{Hold: h, lapsesAt: h.ExpiresAt, life: time.Until(h.MaxExpiresAt)}
+			l.holds[h.ID] = e
+		}
+		e.Hold, e.lost = h, false
+		l.name(inPrimary, e, inner)
+	}
+	for id, e := range l.holds {
+		if !there[id] && !e.lost {
+			if _, told := l.told[id]; told {
+				l.ends[id] = ending{e.Hold, holds.EventRelease, holds.ReasonExpired}
+			}
+			delete(l.holds, id)
+		}
+	}
+	before := l.looks
+	l.looks = make(map[holds.Owner]*look, len(looks))
+	for _, x := range looks {
+		l.looks[x.Owner] = &look{Selection: x, own: before[x.Owner] != nil && before[x.Owner].own}
+	}
+	l.settle()
+	return nil
+}
+
+// bringLooks brings the selections of this process's clients to the primary.
+func (l *ledger) bringLooks(ctx context.Context) error {
+	l.mu.Lock()
+	var list []holds.Selection
+	for _, x := range l.looks {
+		if x.own && time.Now().Before(x.ExpiresAt) {
+			list = append(list, x.Selection)
+		}
+	}
+	var blind []holds.Owner
+	for owner := range l.blind {
+		blind = append(blind, owner)
+	}
+	l.mu.Unlock()
+	for i := range list {
+		if err := l.b.primary.(holds.Restorer).RestoreSelection(ctx, list[i]); err != nil {
+			return err
+		}
+	}
+	for _, owner := range blind {
+		if _, err := l.b.primary.Deselect(ctx, owner); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bringPresence brings to the primary what changed here. What changed there as well is the database's to decide, from
+// which presence is seeded when the mode changes.
+func (l *ledger) bringPresence(ctx context.Context) error {
+	l.mu.Lock()
+	changed, loads, then := l.presence, l.loads, l.loadsThen
+	l.mu.Unlock()
+	for id := range changed {
+		p, err := l.b.local.Present(ctx, id)
+		if err == nil {
+			err = l.b.primary.(holds.Restorer).RestorePresent(ctx, p)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if then != nil {
+		if err := l.b.primary.SetLoads(ctx, then); err != nil {
+			return err
+		}
+	}
+	for id, delta := range loads {
+		if _, err := l.b.primary.Load(ctx, id, delta); err != nil {
+			return err
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.forgetTerm()
+	return nil
+}
+
+// drain empties the fallback of what this process put there. Nobody hears of it: its term is over.
+func (l *ledger) drain(ctx context.Context) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var err error
+	for inner, owner := range l.placed {
+		if e := l.holds[l.outer(inFallback, inner)]; e != nil {
+			e.ids[inFallback] = ""
+		}
+		if _, err2 := l.b.fallback.Release(ctx, inner, owner, holds.ReasonReleased); err2 != nil {
+			err = err2
+		}
+	}
+	clear(l.placed)
+	l.prune()
+	for owner := range l.looks {
+		if _, err2 := l.b.fallback.Deselect(ctx, owner); err2 != nil {
+			err = err2
+		}
+	}
+	if err != nil {
+		l.b.logger.Warn("the fallback is not empty", "error", err)
+	}
+}

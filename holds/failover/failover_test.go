@@ -1,0 +1,121 @@
+package failover
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"holdfast/holds"
+	"holdfast/holds/holdstest"
+	"holdfast/holds/memory"
+	"holdfast/holds/redis"
+	"holdfast/holds/redis/redistest"
+)
+
+// TestPrimaryUp is the whole contract while nothing fails.
+func TestPrimaryUp(t *testing.T) {
+	holdstest.Run(t, holdstest.Harness{Virtual: true, Queue: 1024, Open: func(t testing.TB, booked func(holds.Hold) bool) holds.Backend {
+		return open(t, newFlaky(booked), booked)
+	}})
+}
+
+// TestPrimaryDown is the whole contract while the primary has never been there.
+func TestPrimaryDown(t *testing.T) {
+	holdstest.Run(t, holdstest.Harness{Virtual: true, Queue: 1024, Open: func(t testing.TB, booked func(holds.Hold) bool) holds.Backend {
+		primary := newFlaky(booked)
+		primary.strike(true)
+		return open(t, primary, booked)
+	}})
+}
+
+// TestThroughSwitches is the whole contract while the primary goes away and comes back again and again, in the midst of it.
+func TestThroughSwitches(t *testing.T) {
+	var switches atomic.Uint64
+	holdstest.Run(t, holdstest.Harness{Virtual: true, Queue: 1024, Open: func(t testing.TB, booked func(holds.Hold) bool) holds.Backend {
+		booked = once(booked)
+		primary := newFlaky(booked)
+		return restless(open(t, primary, booked), primary, &switches)
+	}})
+	if n := switches.Load(); n < 1000 {
+		t.Errorf("got %d switches, want many more: the test switches nothing", n)
+	}
+}
+
+// TestOnRedis is the whole contract with a real server as the primary.
+func TestOnRedis(t *testing.T) {
+	for _, program := range redistest.Programs(t) {
+		t.Run(program, func(t *testing.T) {
+			holdstest.Run(t, holdstest.Harness{
+				Queue: 1024, Second: 250 * time.Millisecond, Late: 200 * time.Millisecond, Parallel: true,
+				Open: func(t testing.TB, booked func(holds.Hold) bool) holds.Backend {
+					primary, err := redis.Open(redis.Options{URL: redistest.Start(t, program).URL(), Booked: booked, Timeout: 5 * time.Second})
+					if err != nil {
+						t.Fatal(err)
+					}
+					return open(t, primary, booked)
+				},
+			})
+		})
+	}
+}
+
+func open(t testing.TB, primary holds.Backend, booked func(holds.Hold) bool) *Backend {
+	local := memory.New(memory.Options{Booked: booked, WatchQueue: 4096})
+	b := New(t.Context(), Options{Primary: primary, Fallback: local, Local: local, Booked: booked, WatchQueue: 1024})
+	return b
+}
+
+// once asks about each hold once: here one that is in both backends lapses in both.
+func once(booked func(holds.Hold) bool) func(holds.Hold) bool {
+	if booked == nil {
+		return nil
+	}
+	var known sync.Map
+	return func(h holds.Hold) bool {
+		type key struct {
+			holds.Span
+			holds.Owner
+		}
+		answer, _ := known.LoadOrStore(key{h.Span, h.Owner}, sync.OnceValue(func() bool { return booked(h) }))
+		return answer.(func() bool)()
+	}
+}
+
+// restless is a backend whose primary goes away and comes back for as long as it is open.
+func restless(b *Backend, primary *flaky, switches *atomic.Uint64) holds.Backend {
+	ctx, stop := context.WithCancel(context.Background())
+	var moving sync.WaitGroup
+	moving.Go(func() {
+		for down := true; ; down = !down {
+			wait := 2300 * time.Millisecond // of which the primary serves two thirds
+			if !down {
+				wait = 700 * time.Millisecond
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(wait):
+			}
+			primary.strike(down)
+		}
+	})
+	return &moved{b, func() {
+		stop()
+		moving.Wait()
+		b.mu.RLock()
+		switches.Add(b.term)
+		b.mu.RUnlock()
+	}}
+}
+
+type moved struct {
+	*Backend
+	stop func()
+}
+
+func (m *moved) Close() error {
+	m.stop()
+	return m.Backend.Close()
+}

@@ -1,0 +1,124 @@
+package failover
+
+import (
+	"context"
+	"time"
+
+	"holdfast/holds"
+)
+
+// Claim implements holds.Table.
+func (b *Backend) Claim(ctx context.Context, c holds.Claim) (h holds.Hold, err error) {
+	err = b.do(ctx, func(live holds.Backend, _ where) (err error) { h, err = live.Claim(ctx, c); return err },
+		func(at where) { b.ledger.held(at, &h, max(c.MaxLife, c.TTL)) })
+	return only(h, err)
+}
+
+// only is a hold, or nothing where there is an error.
+func only(h holds.Hold, err error) (holds.Hold, error) {
+	if err != nil {
+		return holds.Hold{}, err
+	}
+	return h, nil
+}
+
+// Extend implements holds.Table.
+func (b *Backend) Extend(ctx context.Context, id string, owner holds.Owner, ttl time.Duration, restart bool) (holds.Hold, error) {
+	return b.change(ctx, id, func(live holds.Backend, id string) (holds.Hold, error) {
+		return live.Extend(ctx, id, owner, ttl, restart)
+	})
+}
+
+// Pin implements holds.Table.
+func (b *Backend) Pin(ctx context.Context, id string, owner holds.Owner, atLeast time.Duration) (holds.Hold, error) {
+	return b.change(ctx, id, func(live holds.Backend, id string) (holds.Hold, error) { return live.Pin(ctx, id, owner, atLeast) })
+}
+
+// Unpin implements holds.Table.
+func (b *Backend) Unpin(ctx context.Context, id string, owner holds.Owner, grace time.Duration) (holds.Hold, error) {
+	return b.change(ctx, id, func(live holds.Backend, id string) (holds.Hold, error) { return live.Unpin(ctx, id, owner, grace) })
+}
+
+func (b *Backend) change(ctx context.Context, id string, call func(live holds.Backend, id string) (holds.Hold, error)) (h holds.Hold, err error) {
+	err = b.do(ctx, func(live holds.Backend, at where) (err error) {
+		h, err = call(live, b.ledger.inner(at, id))
+		return err
+	},
+		func(at where) { b.ledger.held(at, &h, 0) })
+	return only(h, err)
+}
+
+// Confirm implements holds.Table.
+func (b *Backend) Confirm(ctx context.Context, id string, owner holds.Owner) (ok bool, err error) {
+	err = b.do(ctx, func(live holds.Backend, at where) (err error) {
+		ok, err = live.Confirm(ctx, b.ledger.inner(at, id), owner)
+		return err
+	}, func(at where) {
+		if ok {
+			b.ledger.finished(at, id, holds.EventConfirm, "")
+		}
+	})
+	return ok, err
+}
+
+// Release implements holds.Table.
+func (b *Backend) Release(ctx context.Context, id string, owner holds.Owner, reason holds.Reason) (ok bool, err error) {
+	err = b.do(ctx, func(live holds.Backend, at where) (err error) {
+		ok, err = live.Release(ctx, b.ledger.inner(at, id), owner, reason)
+		return err
+	}, func(at where) {
+		if ok {
+			b.ledger.finished(at, id, holds.EventRelease, reason)
+		}
+	})
+	return ok, err
+}
+
+// Hold implements holds.Table.
+func (b *Backend) Hold(ctx context.Context, id string) (h holds.Hold, err error) {
+	err = b.do(ctx, func(live holds.Backend, at where) (err error) {
+		h, err = live.Hold(ctx, b.ledger.inner(at, id))
+		return err
+	},
+		func(at where) { b.ledger.rename(at, &h) })
+	return only(h, err)
+}
+
+// List implements holds.Table.
+func (b *Backend) List(ctx context.Context, specialistIDs ...string) (list []holds.Hold, err error) {
+	err = b.do(ctx, func(live holds.Backend, _ where) (err error) {
+		list, err = live.List(ctx, specialistIDs...)
+		return err
+	},
+		func(at where) {
+			for i := range list {
+				b.ledger.rename(at, &list[i])
+			}
+		})
+	return list, err
+}
+
+// Publish implements holds.Table. What comes from the feed is told at once, whatever serves.
+func (b *Backend) Publish(ctx context.Context, e holds.Event) error {
+	if e.Kind.FromFeed() {
+		b.mu.RLock()
+		defer b.mu.RUnlock()
+		if b.closed {
+			return holds.ErrClosed
+		}
+		if e.At.IsZero() {
+			e.At = time.Now().UTC()
+		}
+		b.log.Publish(&e)
+		return nil
+	}
+	return b.do(ctx, func(live holds.Backend, _ where) error { return live.Publish(ctx, e) }, nil)
+}
+
+// Epoch implements holds.Table.
+func (b *Backend) Epoch() string { return b.log.Epoch() }
+
+// Watch implements holds.Table. It never waits for the primary.
+func (b *Backend) Watch(_ context.Context, specialistIDs ...string) (holds.Watch, error) {
+	return b.log.Watch(specialistIDs...)
+}

@@ -1,0 +1,122 @@
+package failover
+
+import (
+	"context"
+	"time"
+
+	"holdfast/holds"
+)
+
+// attend changes the presence of a specialist where presence is served, and in this process besides.
+func (b *Backend) attend(ctx context.Context, specialistID string, call func(live holds.Backend) (bool, error)) (changed bool, err error) {
+	err = b.serve(ctx, b.local, func(live holds.Backend, _ where) (err error) { changed, err = call(live); return err }, func(at where) {
+		if at == inPrimary {
+			_, _ = call(b.local) // it may know of less, and refuse
+		} else {
+			b.ledger.attended(specialistID, 0)
+		}
+	})
+	return changed, err
+}
+
+// Online implements holds.Presence.
+func (b *Backend) Online(ctx context.Context, specialistID string, max int) (bool, error) {
+	return b.attend(ctx, specialistID, func(live holds.Backend) (bool, error) { return live.Online(ctx, specialistID, max) })
+}
+
+// Offline implements holds.Presence.
+func (b *Backend) Offline(ctx context.Context, specialistID string) (bool, error) {
+	return b.attend(ctx, specialistID, func(live holds.Backend) (bool, error) { return live.Offline(ctx, specialistID) })
+}
+
+// Deactivate implements holds.Presence.
+func (b *Backend) Deactivate(ctx context.Context, specialistID string) (bool, error) {
+	return b.attend(ctx, specialistID, func(live holds.Backend) (bool, error) { return live.Deactivate(ctx, specialistID) })
+}
+
+// Activate implements holds.Presence.
+func (b *Backend) Activate(ctx context.Context, specialistID string) (bool, error) {
+	return b.attend(ctx, specialistID, func(live holds.Backend) (bool, error) { return live.Activate(ctx, specialistID) })
+}
+
+// Beat implements holds.Presence.
+func (b *Backend) Beat(ctx context.Context, specialistID string) error {
+	_, err := b.attend(ctx, specialistID, func(live holds.Backend) (bool, error) { return false, live.Beat(ctx, specialistID) })
+	return err
+}
+
+// SetMax implements holds.Presence.
+func (b *Backend) SetMax(ctx context.Context, specialistID string, max int) error {
+	_, err := b.attend(ctx, specialistID, func(live holds.Backend) (bool, error) { return false, live.SetMax(ctx, specialistID, max) })
+	return err
+}
+
+// Load implements holds.Presence.
+func (b *Backend) Load(ctx context.Context, specialistID string, delta int) (n int, err error) {
+	err = b.serve(ctx, b.local, func(live holds.Backend, _ where) (err error) {
+		n, err = live.Load(ctx, specialistID, delta)
+		return err
+	},
+		func(at where) {
+			if at == inPrimary { // others may have changed it there
+				if here, err := b.local.Load(ctx, specialistID, 0); err == nil {
+					_, _ = b.local.Load(ctx, specialistID, n-here)
+				}
+			} else if delta != 0 {
+				b.ledger.attended(specialistID, delta)
+			}
+		})
+	return n, err
+}
+
+// SetLoads implements holds.Presence.
+func (b *Backend) SetLoads(ctx context.Context, loads map[string]int) error {
+	return b.serve(ctx, b.local, func(live holds.Backend, _ where) error { return live.SetLoads(ctx, loads) }, func(at where) {
+		if at == inPrimary {
+			_ = b.local.SetLoads(ctx, loads)
+		} else {
+			b.ledger.loaded(loads)
+		}
+	})
+}
+
+// Present implements holds.Presence.
+func (b *Backend) Present(ctx context.Context, specialistID string) (p holds.Present, err error) {
+	err = b.serve(ctx, b.local, func(live holds.Backend, _ where) (err error) { p, err = live.Present(ctx, specialistID); return err }, nil)
+	return p, err
+}
+
+// Available implements holds.Presence.
+func (b *Backend) Available(ctx context.Context, staleAfter time.Duration, limit int) (list []holds.Present, err error) {
+	err = b.serve(ctx, b.local, func(live holds.Backend, _ where) (err error) {
+		list, err = live.Available(ctx, staleAfter, limit)
+		return err
+	}, nil)
+	return list, err
+}
+
+// Everyone implements holds.Presence.
+func (b *Backend) Everyone(ctx context.Context) (list []holds.Present, err error) {
+	err = b.serve(ctx, b.local, func(live holds.Backend, _ where) (err error) { list, err = live.Everyone(ctx); return err }, nil)
+	return list, err
+}
+
+// Count implements holds.Presence.
+func (b *Backend) Count(ctx context.Context, staleAfter time.Duration) (n int, err error) {
+	err = b.serve(ctx, b.local, func(live holds.Backend, _ where) (err error) { n, err = live.Count(ctx, staleAfter); return err }, nil)
+	return n, err
+}
+
+// Seed implements holds.Presence.
+func (b *Backend) Seed(ctx context.Context, all []holds.Present) error {
+	return b.serve(ctx, b.local, func(live holds.Backend, _ where) error { return live.Seed(ctx, all) }, func(at where) {
+		for i := range all {
+			if at == inFallback {
+				b.ledger.attended(all[i].SpecialistID, 0)
+			}
+		}
+		if at == inPrimary {
+			_ = b.local.Seed(ctx, all)
+		}
+	})
+}

@@ -1,0 +1,171 @@
+package failover
+
+import (
+	"slices"
+	"time"
+
+	"holdfast/holds"
+)
+
+// hear takes up an event of the serving backend, and tells the watchers unless they know.
+func (l *ledger) hear(e *holds.Event, at where) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	event := *e
+	if e.HoldID == "" {
+		l.hearLook(&event)
+		return
+	}
+	event.HoldID = l.outer(at, e.HoldID)
+	id := event.HoldID
+	_, told := l.told[id]
+	known := l.holds[id]
+	switch e.Kind {
+	case holds.EventHold:
+		if told {
+			return
+		}
+		h := holds.Hold{ID: id, Span: e.Span, Owner: e.Owner, ExpiresAt: e.ExpiresAt, MaxExpiresAt: e.ExpiresAt}
+		if _, ended := l.ends[id]; known == nil && !ended {
+			known = &entry{Hold: h, lapsesAt: e.ExpiresAt}
+			l.name(at, known, e.HoldID)
+			l.holds[id] = known
+		}
+		l.told[id] = h
+	case holds.EventHeartbeat:
+		if known != nil && !known.Pinned { // perhaps extended by another process
+			known.ExpiresAt = later(known.ExpiresAt, e.ExpiresAt)
+			known.lapsesAt, known.MaxExpiresAt = known.ExpiresAt, later(known.MaxExpiresAt, e.ExpiresAt)
+		}
+		if !told {
+			return
+		}
+	case holds.EventRelease, holds.EventConfirm:
+		delete(l.ends, id)
+		if at == inFallback {
+			delete(l.placed, e.HoldID)
+		}
+		l.isOver(id, at, e.HoldID)
+		if known != nil {
+			l.bury(at, known, ending{known.Hold, e.Kind, e.Reason})
+			delete(l.holds, id)
+		}
+		if !told {
+			return
+		}
+		delete(l.told, id)
+	}
+	l.b.log.Publish(&event)
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// hearLook is hear of an event that is not about a hold. The lock is held.
+func (l *ledger) hearLook(e *holds.Event) {
+	span, told := l.toldLooks[e.Owner]
+	switch e.Kind {
+	case holds.EventSelect:
+		if told && span.SameGroup(&e.Span) {
+			return
+		}
+		l.toldLooks[e.Owner] = e.Span
+		if x := l.looks[e.Owner]; x == nil || !x.own {
+			l.looks[e.Owner] = &look{Selection: holds.Selection{Span: e.Span, Owner: e.Owner, ExpiresAt: e.At.Add(holds.SelectionTTL)}}
+		}
+	case holds.EventDeselect:
+		if x := l.looks[e.Owner]; x != nil && x.SameGroup(&e.Span) && (e.Reason == holds.ReasonExpired || !x.own) {
+			delete(l.looks, e.Owner)
+		}
+		if !told || !span.SameGroup(&e.Span) {
+			return
+		}
+		delete(l.toldLooks, e.Owner)
+	}
+	l.b.log.Publish(e)
+}
+
+// settle tells the watchers whatever they were not told of what is live now: first what ended, in the order of the
+// deadlines, then what began. The lock is held.
+func (l *ledger) settle() {
+	now := time.Now().UTC()
+	var over []ending
+	for id, h := range l.told {
+		if e := l.holds[id]; e != nil && now.Before(e.ExpiresAt) && !e.lost {
+			continue
+		}
+		if end, sure := l.endOf(id, h); sure {
+			over = append(over, end)
+		} else {
+			delete(l.told, id)
+			l.b.running.Go(func() { l.b.resolve(end) })
+		}
+	}
+	slices.SortFunc(over, func(x, y ending) int { return x.hold.ExpiresAt.Compare(y.hold.ExpiresAt) })
+	for i := range over {
+		end := &over[i]
+		delete(l.told, end.hold.ID)
+		delete(l.ends, end.hold.ID)
+		l.b.log.Hold(end.kind, end.reason, now, &end.hold)
+	}
+	for id, e := range l.holds {
+		if !now.Before(e.ExpiresAt) || e.lost {
+			delete(l.holds, id)
+		} else if _, told := l.told[id]; !told {
+			l.told[id] = e.Hold
+			l.b.log.Hold(holds.EventHold, "", now, &e.Hold)
+		}
+	}
+	clear(l.ends)
+	l.prune()
+	for owner, span := range l.toldLooks {
+		x := l.looks[owner]
+		if x != nil && x.SameGroup(&span) && now.Before(x.ExpiresAt) {
+			continue
+		}
+		reason := holds.ReasonReleased
+		if x != nil && x.SameGroup(&span) {
+			reason = holds.ReasonExpired
+		}
+		delete(l.toldLooks, owner)
+		l.b.log.Publish(&holds.Event{Kind: holds.EventDeselect, At: now, Span: span, Owner: owner, Reason: reason})
+	}
+	for owner, x := range l.looks {
+		if !now.Before(x.ExpiresAt) {
+			delete(l.looks, owner)
+		} else if _, told := l.toldLooks[owner]; !told {
+			l.toldLooks[owner] = x.Span
+			l.b.log.Publish(&holds.Event{Kind: holds.EventSelect, At: now, Span: x.Span, Owner: owner})
+		}
+	}
+}
+
+// endOf says how a hold ended that watchers think is live. It is not sure of a pinned one that lapsed. The lock is held.
+func (l *ledger) endOf(id string, told holds.Hold) (end ending, sure bool) {
+	if end, known := l.ends[id]; known {
+		return end, true
+	}
+	end = ending{told, holds.EventRelease, holds.ReasonExpired}
+	e := l.holds[id]
+	switch {
+	case e == nil:
+	case e.lost:
+		end.hold, end.reason = e.Hold, holds.ReasonDisplaced
+	default:
+		end.hold = e.Hold
+		return end, !e.Pinned || l.b.booked == nil
+	}
+	return end, true
+}
+
+// resolve asks whether a pinned hold that lapsed in a switch was booked, and tells how it ended.
+func (b *Backend) resolve(end ending) {
+	if b.booked(end.hold) {
+		end.kind, end.reason = holds.EventConfirm, ""
+	}
+	b.log.Hold(end.kind, end.reason, time.Now().UTC(), &end.hold)
+}
