@@ -2,6 +2,8 @@ package failover
 
 import (
 	"context"
+	"flag"
+	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -48,7 +50,7 @@ func TestOnRedis(t *testing.T) {
 	for _, program := range redistest.Programs(t) {
 		t.Run(program, func(t *testing.T) {
 			holdstest.Run(t, holdstest.Harness{
-				Queue: 1024, Second: 250 * time.Millisecond, Late: 200 * time.Millisecond, Parallel: true,
+				Queue: 1024, Second: 500 * time.Millisecond, Late: 400 * time.Millisecond, Parallel: true,
 				Open: func(t testing.TB, booked func(holds.Hold) bool) holds.Backend {
 					primary, err := redis.Open(redis.Options{URL: redistest.Start(t, program).URL(), Booked: booked, Timeout: 5 * time.Second})
 					if err != nil {
@@ -118,4 +120,13 @@ type moved struct {
 func (m *moved) Close() error {
 	m.stop()
 	return m.Backend.Close()
+}
+
+// TestMain lets more promises wait beside each other than there are processors: waiting is most of what they do.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "12"); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
 }

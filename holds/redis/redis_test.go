@@ -1,6 +1,8 @@
 package redis
 
 import (
+	"flag"
+	"os"
 	"testing"
 	"time"
 
@@ -14,7 +16,7 @@ func TestBackend(t *testing.T) {
 	for _, program := range redistest.Programs(t) {
 		t.Run(program, func(t *testing.T) {
 			holdstest.Run(t, holdstest.Harness{
-				Queue: 1024, Second: 250 * time.Millisecond, Late: 200 * time.Millisecond, Parallel: true,
+				Queue: 1024, Second: 500 * time.Millisecond, Late: 400 * time.Millisecond, Parallel: true,
 				Open: func(t testing.TB, booked func(holds.Hold) bool) holds.Backend {
 					return open(t, redistest.Start(t, program), Options{Booked: booked, WatchQueue: 1024})
 				},
@@ -45,4 +47,13 @@ func open(t testing.TB, s *redistest.Server, o Options) *Backend {
 		}
 	})
 	return b
+}
+
+// TestMain lets more promises wait beside each other than there are processors: waiting is most of what they do.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "12"); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
 }

@@ -18,6 +18,7 @@ type Proxy struct {
 	drops  []string // the next request that has one of these never arrives
 	conns  map[net.Conn]bool
 	lost   int
+	away   bool
 }
 
 // Proxy starts a proxy to the server; it ends with the test.
@@ -71,10 +72,23 @@ func (p *Proxy) Lost() int {
 	return p.lost
 }
 
-// Cut breaks every connection there is. New ones are served.
+// Cut breaks every connection there is. New ones are served, until Away.
 func (p *Proxy) Cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.cut()
+}
+
+// Away breaks every connection there is and serves no new one, or serves them again.
+func (p *Proxy) Away(away bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.away = away; away {
+		p.cut()
+	}
+}
+
+func (p *Proxy) cut() {
 	for c := range p.conns {
 		c.Close()
 	}
@@ -88,6 +102,12 @@ func (p *Proxy) serve(client net.Conn) {
 		return
 	}
 	p.mu.Lock()
+	if p.away {
+		p.mu.Unlock()
+		client.Close()
+		server.Close()
+		return
+	}
 	p.conns[client], p.conns[server] = true, true
 	p.mu.Unlock()
 	mute := make(chan struct{})

@@ -1,0 +1,250 @@
+package failover
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"holdfast/holds"
+	"holdfast/holds/redis"
+	"holdfast/holds/redis/redistest"
+)
+
+// What becomes of two processes on one Redis when it goes away and comes back.
+
+var (
+	amal = holds.ClientID("client-amal-7c1f0a52d9").Owner()
+	bela = holds.ClientID("client-bela-03be8842a6").Owner()
+	noon = time.Date(2030, 5, 6, 12, 0, 0, 0, time.UTC)
+)
+
+func wish(specialistID string, owner holds.Owner) holds.Claim {
+	end := noon.Add(30 * time.Minute)
+	return holds.Claim{
+		Span: holds.Span{AppointmentTypeID: "checkup", SpecialistID: specialistID, SlotStart: noon, SlotEnd: end,
+			BusyStart: noon, BusyEnd: end},
+		Owner: owner, Seats: []int{0}, TTL: time.Minute, MaxLife: time.Hour,
+	}
+}
+
+// node is one process.
+func node(t *testing.T, url string) *Backend {
+	t.Helper()
+	primary, err := redis.Open(redis.Options{URL: url, Timeout: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := open(t, primary, nil)
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	mode(t, b, "redis")
+	return b
+}
+
+func each(t *testing.T, test func(t *testing.T, s *redistest.Server)) {
+	for _, program := range redistest.Programs(t) {
+		t.Run(program, func(t *testing.T) { test(t, redistest.Start(t, program)) })
+	}
+}
+
+// mode waits for a mode.
+func mode(t *testing.T, b *Backend, want string) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.After(20 * time.Second); b.Mode() != want; {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("got mode %q, want %q", b.Mode(), want)
+		}
+	}
+}
+
+func claim(t *testing.T, b *Backend, c holds.Claim) holds.Hold {
+	t.Helper()
+	h, err := b.Claim(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// told is what a process tells its watchers.
+type told struct {
+	t       *testing.T
+	watch   holds.Watch
+	pending []holds.Event
+}
+
+func watch(t *testing.T, b *Backend) *told {
+	t.Helper()
+	w, err := b.Watch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.Close)
+	return &told{t: t, watch: w}
+}
+
+// next waits for the next event of a kind; what comes before it is passed over.
+func (w *told) next(kind holds.EventKind) (e holds.Event) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), 20*time.Second)
+	defer cancel()
+	for {
+		for len(w.pending) == 0 {
+			var err error
+			if w.pending, err = w.watch.Next(ctx, nil); err != nil {
+				w.t.Fatalf("got %v, want a %s", err, kind)
+			}
+		}
+		e, w.pending = w.pending[0], w.pending[1:]
+		if e.Kind == kind {
+			return e
+		}
+	}
+}
+
+// TestHoldsOutliveTheirServer kills the server and starts it empty.
+func TestHoldsOutliveTheirServer(t *testing.T) {
+	each(t, func(t *testing.T, s *redistest.Server) {
+		a, b := node(t, s.URL()), node(t, s.URL())
+		ctx := t.Context()
+		w := watch(t, b)
+		h := claim(t, a, wish("ada", amal))
+		w.next(holds.EventHold) // b knows of it
+		s.Kill()
+		var held *holds.HeldError
+		if _, err := b.Claim(ctx, wish("ada", bela)); !errors.As(err, &held) {
+			t.Errorf("on the other node, without a server: got %v, want it held", err)
+		}
+		longer, err := a.Extend(ctx, h.ID, amal, 2*time.Minute, false)
+		if err != nil || longer.ID != h.ID || !longer.ExpiresAt.After(h.ExpiresAt) {
+			t.Errorf("without a server: got %+v, %v, want %s extended", longer, err, h.ID)
+		}
+		if a.Mode() != "fallback" || b.Mode() != "fallback" {
+			t.Errorf("got modes %s and %s, want fallback", a.Mode(), b.Mode())
+		}
+		other := claim(t, a, wish("bob", bela))
+		s.Restart()
+		mode(t, a, "redis")
+		mode(t, b, "redis")
+		for _, n := range []*Backend{a, b} {
+			got, err := n.Hold(ctx, h.ID)
+			if err != nil || got.ExpiresAt.Sub(longer.ExpiresAt).Abs() > time.Second || got.MaxExpiresAt.Sub(h.MaxExpiresAt).Abs() > time.Second {
+				t.Errorf("after the server came back empty: got %+v, %v, want %+v", got, err, longer)
+			}
+			if _, err := n.Claim(ctx, wish("bob", amal)); !errors.As(err, &held) {
+				t.Errorf("what was taken meanwhile: got %v, want it held", err)
+			}
+		}
+		if ok, err := b.Release(ctx, other.ID, bela, holds.ReasonReleased); !ok || err != nil {
+			t.Errorf("on the other node: got %v, %v, want it released", ok, err)
+		}
+	})
+}
+
+// TestTheLoserIsTold cuts one node off; meanwhile a client of each takes the same slot.
+func TestTheLoserIsTold(t *testing.T) {
+	each(t, func(t *testing.T, s *redistest.Server) {
+		proxy := s.Proxy(t)
+		a, b := node(t, proxy.URL()), node(t, s.URL())
+		ctx := t.Context()
+		gone := claim(t, a, wish("cora", amal))
+		proxy.Away(true)
+		mode(t, a, "fallback")
+		lost, kept := claim(t, a, wish("ada", amal)), claim(t, a, wish("bob", amal))
+		won := claim(t, b, wish("ada", bela))
+		w := watch(t, a)
+		if ok, err := a.Release(ctx, gone.ID, amal, holds.ReasonReleased); !ok || err != nil {
+			t.Errorf("got %v, %v, want it released", ok, err)
+		}
+		if e := w.next(holds.EventRelease); e.HoldID != gone.ID {
+			t.Errorf("got %+v, want the release of %s", e, gone.ID)
+		}
+		proxy.Away(false)
+		if e := w.next(holds.EventRelease); e.HoldID != lost.ID || e.Reason != holds.ReasonDisplaced || !e.Owner.Is(amal) {
+			t.Errorf("got %+v, want %s displaced", e, lost.ID)
+		}
+		if e := w.next(holds.EventHold); e.HoldID != won.ID {
+			t.Errorf("got %+v, want the other's hold %s", e, won.ID)
+		}
+		mode(t, a, "redis")
+		if _, err := a.Hold(ctx, lost.ID); !errors.Is(err, holds.ErrNotFound) {
+			t.Errorf("got %v, want it gone", err)
+		}
+		for _, n := range []*Backend{a, b} {
+			list, err := n.List(ctx)
+			if err != nil || len(list) != 2 || list[0].ID != won.ID || list[1].ID != kept.ID {
+				t.Errorf("got %+v, %v, want %s and %s", list, err, won.ID, kept.ID)
+			}
+		}
+	})
+}
+
+// TestAFrozenServerIsLeftAtOnce: the call that finds out is answered by the fallback, and no later one waits.
+func TestAFrozenServerIsLeftAtOnce(t *testing.T) {
+	const once, then = 500 * time.Millisecond, 100 * time.Millisecond
+	each(t, func(t *testing.T, s *redistest.Server) {
+		primary, err := redis.Open(redis.Options{URL: s.URL()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := open(t, primary, nil)
+		defer b.Close()
+		mode(t, b, "redis")
+		s.Freeze()
+		began := time.Now()
+		h := claim(t, b, wish("ada", amal))
+		first := time.Since(began)
+		began = time.Now()
+		if _, err := b.Extend(t.Context(), h.ID, amal, time.Minute, false); err != nil {
+			t.Error(err)
+		}
+		second := time.Since(began)
+		t.Logf("the first call took %v, the next %v", first, second)
+		if first > once || second > then || b.Mode() != "fallback" {
+			t.Errorf("got %v, then %v, in mode %s; want at most %v and %v", first, second, b.Mode(), once, then)
+		}
+		s.Thaw()
+		mode(t, b, "redis")
+		if got := claim(t, b, wish("ada", amal)); got.ID != h.ID {
+			t.Errorf("its own client: got %s, want %s: what the server did late gives way", got.ID, h.ID)
+		}
+	})
+}
+
+// TestPresenceGoesOn: who was online stays so, and what changed meanwhile is brought back.
+func TestPresenceGoesOn(t *testing.T) {
+	each(t, func(t *testing.T, s *redistest.Server) {
+		proxy := s.Proxy(t)
+		a, b := node(t, proxy.URL()), node(t, s.URL())
+		ctx := t.Context()
+		for _, id := range []string{"ada", "bob"} {
+			if _, err := a.Online(ctx, id, 3); err != nil {
+				t.Fatal(err)
+			}
+		}
+		proxy.Away(true)
+		mode(t, a, "fallback")
+		if n, err := a.Load(ctx, "ada", 2); n != 2 || err != nil {
+			t.Errorf("got %d, %v, want 2", n, err)
+		}
+		if changed, err := a.Offline(ctx, "bob"); !changed || err != nil {
+			t.Errorf("got %v, %v, want a change", changed, err)
+		}
+		if list, err := a.Everyone(ctx); err != nil || len(list) != 1 {
+			t.Errorf("got %+v, %v, want ada", list, err)
+		}
+		proxy.Away(false)
+		mode(t, a, "redis")
+		if list, err := b.Everyone(ctx); err != nil || len(list) != 1 || list[0].SpecialistID != "ada" || list[0].Load != 2 {
+			t.Errorf("on the other node: got %+v, %v, want ada with a load of 2", list, err)
+		}
+	})
+}
