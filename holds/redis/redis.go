@@ -22,6 +22,7 @@
 //	specialists:load                        hash of sessions in progress
 //	specialist:capacity:{id}, specialist:heartbeat:{id}
 //	holdfast:health:ping                    EX 5; that it could be written is the answer to Ping
+//	holdfast:lease                          PX 30 s; the one node here that keeps its appointments in a database of its own
 //
 // Only owners are in them, which are hashes: no client id and nothing personal. Redis Cluster is not supported: the scripts
 // name keys by what they read.
@@ -68,6 +69,11 @@ type Options struct {
 	// node may be asked about any hold. Nil means that none was.
 	Booked func(holds.Hold) bool
 
+	// Lease names the database and the instance of a node that keeps its appointments in a database of its own. Only one
+	// such node may use a Redis: it is the one that has the lease, which every Ping renews. Empty where the nodes share
+	// their database.
+	Lease string
+
 	// Timeout bounds every call, reading back included; 0 means 250 ms.
 	Timeout time.Duration
 
@@ -86,6 +92,7 @@ type Backend struct {
 	timeout  time.Duration // for a call
 	lookBack time.Duration // for reading back what came of it
 	booked   func(holds.Hold) bool
+	lease    string
 	logger   *slog.Logger
 
 	log    *broadcast.Log
@@ -93,6 +100,7 @@ type Backend struct {
 	alarm  alarm
 	doubts doubts
 
+	leaving sync.Once
 	closed  atomic.Bool
 	done    context.Context
 	stop    context.CancelFunc
@@ -115,7 +123,7 @@ func Open(o Options) (*Backend, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	b := &Backend{
-		client: client, timeout: o.Timeout * 3 / 5, lookBack: o.Timeout * 2 / 5, booked: o.Booked, logger: o.Logger,
+		client: client, timeout: o.Timeout * 3 / 5, lookBack: o.Timeout * 2 / 5, booked: o.Booked, lease: o.Lease, logger: o.Logger,
 		log: broadcast.New(o.WatchQueue),
 	}
 	b.done, b.stop = context.WithCancel(context.Background())
@@ -162,19 +170,6 @@ func newClient(o Options) (redis.UniversalClient, error) {
 // Mode is always "redis".
 func (b *Backend) Mode() string { return "redis" }
 
-// Ping answers nil if Redis can be written to and its events are heard.
-func (b *Backend) Ping(ctx context.Context) error {
-	if b.closed.Load() {
-		return holds.ErrClosed
-	}
-	ctx, cancel := context.WithTimeout(ctx, b.timeout)
-	defer cancel()
-	if err := b.client.Set(ctx, "holdfast:health:ping", 1, 5*time.Second).Err(); err != nil {
-		return b.translate(err)
-	}
-	return b.ear.wait(ctx, b.done)
-}
-
 // Stats implements holds.Backend. Watches are those of this node.
 func (b *Backend) Stats(ctx context.Context) (holds.Stats, error) {
 	reply, err := b.run(ctx, statsScript, []string{deadlinesKey, selectionsKey, onlineKey})
@@ -189,6 +184,7 @@ func (b *Backend) Stats(ctx context.Context) (holds.Stats, error) {
 // Close implements holds.Backend. What is in Redis stays there.
 func (b *Backend) Close() error {
 	var err error
+	b.leaving.Do(b.leave)
 	if b.closed.CompareAndSwap(false, true) {
 		b.stop()
 		b.log.Close()

@@ -36,6 +36,8 @@ var (
 	loadScript         = script("load")
 	loadsScript        = script("loads")
 	markScript         = script("mark")
+	pingScript         = script("ping")
+	leaveScript        = script("leave")
 	statsScript        = script("common", "stats")
 )
 

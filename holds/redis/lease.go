@@ -1,0 +1,53 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"holdfast/holds"
+)
+
+// leaseTime is how long a node that keeps its appointments to itself has this Redis for itself after its last ping.
+const leaseTime = 30 * time.Second
+
+const leaseKey = "holdfast:lease"
+
+// LeaseError says that another node, with a database of its own, has this Redis. Sharing it would share the holds and not
+// the appointments, and nothing would guard the bookings. It is a holds.ErrUnavailable.
+type LeaseError struct {
+	Holder string
+	Left   time.Duration // until the lease ends, if that node is gone
+}
+
+func (e *LeaseError) Error() string {
+	return fmt.Sprintf("another node with a database of its own uses this Redis (%s); its lease ends in %v unless it is renewed",
+		e.Holder, e.Left.Round(time.Second))
+}
+
+// Unwrap makes it a holds.ErrUnavailable.
+func (e *LeaseError) Unwrap() error { return holds.ErrUnavailable }
+
+// Ping answers nil if Redis can be written to and its events are heard. It renews the lease, or answers a *LeaseError.
+func (b *Backend) Ping(ctx context.Context) error {
+	reply, err := b.run(ctx, pingScript, []string{"holdfast:health:ping", leaseKey}, b.lease, milliseconds(leaseTime))
+	if err != nil {
+		return err
+	}
+	if number(reply, 0) != 1 {
+		return &LeaseError{Holder: text(reply, 1), Left: time.Duration(number(reply, 2)) * time.Millisecond}
+	}
+	ctx, cancel := context.WithTimeout(ctx, b.timeout)
+	defer cancel()
+	return b.ear.wait(ctx, b.done)
+}
+
+// leave gives the lease up, so that whoever comes next need not wait for its end.
+func (b *Backend) leave() {
+	if b.lease == "" {
+		return
+	}
+	if _, err := b.run(context.Background(), leaveScript, []string{leaseKey}, b.lease); err != nil {
+		b.logger.Warn("the lease on Redis is not given up; it ends by itself", "error", err)
+	}
+}
