@@ -17,10 +17,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast/engine"
-	"holdfast/engine/booking"
 	"holdfast/engine/notice"
 	"holdfast/engine/outbound"
-	"holdfast/holds/memory"
+	"holdfast/holds"
 	"holdfast/store"
 	"holdfast/store/bolt"
 	"holdfast/store/sqlite"
@@ -70,7 +69,7 @@ type house struct {
 	dir      *dataDir
 	store    *sqlite.Store
 	queue    *bolt.Queue
-	holds    *memory.Backend
+	holds    holds.Backend
 	engine   *engine.Engine
 	web      *web.Server
 	base     string     // where people find it; empty while it serves nobody
@@ -128,8 +127,9 @@ func openHouse(ctx context.Context, cfg config, o houseOptions) (_ *house, err e
 	}
 	h.closing = append(h.closing, h.store.Close)
 
-	h.holds = memory.New(memory.Options{Booked: booking.Booked(h.store)})
-	h.closing = append(h.closing, h.holds.Close)
+	if err := h.openLive(ctx, cfg, o); err != nil {
+		return nil, err
+	}
 
 	if cfg.timeslotsCacheTTL == 0 {
 		cfg.timeslotsCacheTTL = -1 // to the engine zero is the default, and less is off

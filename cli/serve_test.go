@@ -280,9 +280,9 @@ func TestASecondSignalEndsItAtOnce(t *testing.T) {
 }
 
 // served runs a house on a free port until the test ends.
-func served(t *testing.T, dir string) (h *house, base string, stop context.CancelFunc, ended <-chan error) {
+func served(t *testing.T, dir string, args ...string) (h *house, base string, stop context.CancelFunc, ended <-chan error) {
 	t.Helper()
-	cfg, _, err := resolved(t, nil, "--data", dir)
+	cfg, _, err := resolved(t, nil, append([]string{"--data", dir}, args...)...)
 	if err != nil {
 		t.Fatal(err)
 	}

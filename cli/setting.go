@@ -18,11 +18,13 @@ import (
 	"holdfast/engine/notice"
 	"holdfast/engine/outbound"
 	"holdfast/engine/presence"
+	"holdfast/holds/redis"
 	"holdfast/web"
 )
 
 // config is what the settings came to.
 type config struct {
+	redis             string // URL of the shared live state; empty keeps it in memory
 	listen            string // host:port; port 0 takes any free one
 	data              string // directory
 	baseURL           string // without a trailing slash; empty: wherever it listens
@@ -178,9 +180,16 @@ func settings() []setting {
 				return oneOf(v, "text", "json")
 			},
 		}, {
-			name: "redis", audience: forServing,
-			help: "not in this build yet: live state in Valkey or Redis, for several nodes",
-			set:  notYet("the live state is kept in memory, for one node"),
+			name: "redis", secret: true, audience: forServing,
+			help: "live state in Valkey or Redis, as redis://user:password@host:6379/0, rediss://… or unix:///path; " +
+				"for a Sentinel redis://host:26379/0?master_name=main&addr=other:26379; without it in memory",
+			set: func(c *config, v string) error {
+				c.redis = v
+				if v == "" {
+					return nil
+				}
+				return redis.CheckURL(v)
+			},
 		}, {
 			name: "database", audience: forServing,
 			help: "not in this build yet: durable state in PostgreSQL, for several nodes",

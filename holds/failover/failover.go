@@ -103,7 +103,11 @@ func New(ctx context.Context, o Options) *Backend {
 	b.mu.Lock()
 	b.takeOver()
 	b.mu.Unlock()
-	if err := b.comeBack(ctx); err != nil {
+	err := b.primary.Ping(ctx)
+	if err == nil {
+		err = b.comeBack(ctx)
+	}
+	if err != nil {
 		b.logger.Warn("the primary store of live state cannot be used; this process serves from the fallback", "error", err)
 	}
 	b.running.Go(b.keep)

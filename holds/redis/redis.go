@@ -84,6 +84,10 @@ type Options struct {
 	Logger *slog.Logger
 }
 
+// errURL does not say what was given: there may be a password in it.
+var errURL = errors.New("cannot be read as the address of a Redis: it is like redis://host:6379/0, rediss://…, unix:///path, or " +
+	"redis://host:26379/0?master_name=… for a Sentinel")
+
 const defaultTimeout = 250 * time.Millisecond
 
 // Backend is the live state that all nodes on one Redis share. The zero value is not usable; see Open.
@@ -136,11 +140,20 @@ func Open(o Options) (*Backend, error) {
 	return b, nil
 }
 
+// CheckURL says what is wrong with a URL, without what is secret in it.
+func CheckURL(text string) error {
+	client, err := newClient(Options{URL: text})
+	if err != nil {
+		return err
+	}
+	return client.Close()
+}
+
 // newClient never retries, and waits for nothing longer than for a call.
 func newClient(o Options) (redis.UniversalClient, error) {
 	u, err := url.Parse(o.URL)
 	if err != nil {
-		return nil, errors.New("the URL of Redis cannot be read; it is like redis://host:6379/0") // err may show the password
+		return nil, errURL // err may show the password
 	}
 	timeout := o.Timeout
 	if timeout <= 0 {
@@ -153,7 +166,7 @@ func newClient(o Options) (redis.UniversalClient, error) {
 	if u.Query().Has("master_name") {
 		f, err := redis.ParseFailoverURL(o.URL)
 		if err != nil {
-			return nil, fmt.Errorf("the URL of Redis: %w", err)
+			return nil, errURL
 		}
 		to.MasterName, to.Addrs, to.SentinelUsername, to.SentinelPassword = f.MasterName, f.SentinelAddrs, f.SentinelUsername, f.SentinelPassword
 		to.Username, to.Password, to.DB, to.TLSConfig = f.Username, f.Password, f.DB, f.TLSConfig
@@ -161,7 +174,7 @@ func newClient(o Options) (redis.UniversalClient, error) {
 	}
 	one, err := redis.ParseURL(o.URL)
 	if err != nil {
-		return nil, fmt.Errorf("the URL of Redis: %w", err)
+		return nil, errURL
 	}
 	to.Addrs, to.Username, to.Password, to.DB, to.TLSConfig = []string{one.Addr}, one.Username, one.Password, one.DB, one.TLSConfig
 	return redis.NewUniversalClient(to), nil
