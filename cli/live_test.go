@@ -17,7 +17,8 @@ import (
 // TestAServerOnRedis holds a time in Redis, goes on without Redis, and comes back to it with what it holds.
 func TestAServerOnRedis(t *testing.T) {
 	s := redistest.Start(t, redistest.Programs(t)[0])
-	_, base, stop, ended := served(t, clinicDir(t), "--redis", s.URL())
+	const adminKey = "an-admin-key-of-the-tests-0001"
+	_, base, stop, ended := served(t, clinicDir(t), "--redis", s.URL(), "--admin-key", adminKey)
 	beside, err := redis.Open(redis.Options{URL: s.URL()})
 	if err != nil {
 		t.Fatal(err)
@@ -78,6 +79,11 @@ func TestAServerOnRedis(t *testing.T) {
 		t.Fatalf("in Redis: got %+v, want the hold", first)
 	}
 	poll(`"redisStatus":"available"`, `"storageMode":"redis"`, `"redisEnabled":true`)
+
+	_, body = get(t, base+"/v1/debug/storage", adminKey)
+	contains(t, "debug page", body, `"usedMemory":`, `"connectedClients":`, `"hitRate":`, `"holds":1`)
+	_, body = get(t, base+"/metrics", adminKey)
+	contains(t, "metrics", body, `holdfast_storage_mode{mode="redis"} 1`, `holdfast_storage_mode{mode="fallback"} 0`)
 
 	s.Kill()
 	began := time.Now()

@@ -84,6 +84,14 @@ func (e *Engine) PresenceSnapshot(ctx context.Context) (Snapshot, error) {
 	return s, nil
 }
 
+// HoldServer asks the server of the live state how it is. holds.ErrUnavailable where there is none, or it is away.
+func (e *Engine) HoldServer(ctx context.Context) (holds.Server, error) {
+	if live, ok := e.holds.(holds.Served); ok {
+		return live.Server(ctx)
+	}
+	return holds.Server{}, holds.ErrUnavailable
+}
+
 // HoldStats counts the live state, for people who operate the server.
 func (e *Engine) HoldStats(ctx context.Context) (holds.Stats, error) { return e.holds.Stats(ctx) }
 

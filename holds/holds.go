@@ -54,6 +54,19 @@ type Stats struct {
 	Watches    int
 }
 
+// Server is how the server of a backend is.
+type Server struct {
+	UsedMemory       int64   // bytes
+	ConnectedClients int     // of all nodes
+	HitRate          float64 // of the reads of keys since it was started, those that found one; 0 to 1
+}
+
+// Served is a Backend that lives on a server of its own.
+type Served interface {
+	// Server asks the server how it is. ErrUnavailable.
+	Server(ctx context.Context) (Server, error)
+}
+
 var (
 	// ErrNotFound: there is no such hold, or it has lapsed.
 	ErrNotFound = errors.New("no such hold, or it has lapsed")

@@ -229,12 +229,16 @@ func (s *Server) getStorage(c *call) error {
 		s.log.Warn("the live state was not counted", "error", err)
 	}
 	x := s.storage(c.ctx())
-	return c.json(http.StatusOK, map[string]any{
+	answer := map[string]any{
 		"storageMode": x.mode, "enabled": x.redis, "redisStatus": x.redisStatus, "healthCheck": err == nil && s.engine.LiveStateHealth(c.ctx()) == nil,
 		"stats": map[string]int{
 			"holds": stats.Holds, "selections": stats.Selections, "online": stats.Online, "watches": stats.Watches, "streams": s.hub.Count(),
 		},
-	})
+	}
+	if server, err := s.engine.HoldServer(c.ctx()); err == nil {
+		answer["usedMemory"], answer["connectedClients"], answer["hitRate"] = server.UsedMemory, server.ConnectedClients, server.HitRate
+	}
+	return c.json(http.StatusOK, answer)
 }
 
 type lockJSON struct {

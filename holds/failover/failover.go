@@ -144,6 +144,17 @@ func (b *Backend) Stats(ctx context.Context) (s holds.Stats, err error) {
 	return s, err
 }
 
+// Server implements holds.Served with the primary's. holds.ErrUnavailable while the fallback serves.
+func (b *Backend) Server(ctx context.Context) (holds.Server, error) {
+	b.mu.RLock()
+	away := b.onFallback
+	b.mu.RUnlock()
+	if of, ok := b.primary.(holds.Served); ok && !away {
+		return of.Server(ctx)
+	}
+	return holds.Server{}, holds.ErrUnavailable
+}
+
 // Close implements holds.Backend. It closes all that the backend is made of.
 func (b *Backend) Close() error {
 	b.mu.Lock()

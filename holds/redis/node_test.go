@@ -290,3 +290,19 @@ func TestWhatComesFromTheFeedStaysOnItsNode(t *testing.T) {
 		}
 	})
 }
+
+func TestTheServerSaysHowItIs(t *testing.T) {
+	each(t, func(t *testing.T, s *redistest.Server) {
+		b := open(t, s, Options{})
+		for _, owner := range []holds.Owner{amal, bela} { // the second finds the first's key
+			_, _ = b.Claim(t.Context(), wish("ada", owner))
+		}
+		if _, err := b.client.Get(t.Context(), deadlinesKey+"?").Result(); err == nil { // a miss
+			t.Fatal("got a key that nobody wrote")
+		}
+		got, err := b.Server(t.Context())
+		if err != nil || got.UsedMemory < 100_000 || got.ConnectedClients < 2 || got.HitRate <= 0 || got.HitRate >= 1 {
+			t.Errorf("got %+v, %v, want some memory, at least two connections, hits and misses", got, err)
+		}
+	})
+}
