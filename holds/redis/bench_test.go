@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -60,5 +61,42 @@ func BenchmarkClaim(b *testing.B) {
 	b.ReportMetric(float64(claim.Microseconds())/n, "µs/claim")
 	b.ReportMetric(bare.Seconds()/claim.Seconds(), "of-EVALSHA")
 	b.ReportMetric(nothing.Seconds()/claim.Seconds(), "of-empty-EVALSHA")
+	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkAcross claims on one node and waits until another one's watcher hears of it.
+func BenchmarkAcross(b *testing.B) {
+	s := redistest.Start(b, redistest.Programs(b)[0])
+	here, there := open(b, s, Options{}), open(b, s, Options{})
+	ctx := b.Context()
+	w, err := there.Watch(ctx)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer w.Close()
+	var took []time.Duration
+	var events []holds.Event
+	for b.Loop() {
+		began := time.Now()
+		h, err := here.Claim(ctx, wish("ada", amal))
+		if err != nil {
+			b.Fatal(err)
+		}
+		for heard := false; !heard; {
+			if events, err = w.Next(ctx, events); err != nil {
+				b.Fatal(err)
+			}
+			for i := range events {
+				heard = heard || events[i].Kind == holds.EventHold && events[i].HoldID == h.ID
+			}
+		}
+		took = append(took, time.Since(began))
+		if _, err := here.Release(ctx, h.ID, amal, holds.ReasonReleased); err != nil {
+			b.Fatal(err)
+		}
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds()), "µs-p50")
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "µs-p99")
 	b.ReportMetric(0, "ns/op")
 }
