@@ -214,6 +214,9 @@ func (l *ledger) bringPresence(ctx context.Context) error {
 	for id := range changed {
 		p, err := l.b.local.Present(ctx, id)
 		if err == nil {
+			l.mu.Lock()
+			p.Online = p.Online || p.Deactivated && l.hidden[id]
+			l.mu.Unlock()
 			err = l.b.primary.(holds.Restorer).RestorePresent(ctx, p)
 		}
 		if err != nil {

@@ -37,6 +37,7 @@ type ledger struct {
 
 	blind     map[holds.Owner]bool // whose selection ended while the fallback served
 	presence  map[string]bool      // whose presence changed then
+	hidden    map[string]bool      // who was online when they were deactivated
 	loads     map[string]int       // by how much loads changed then
 	loadsThen map[string]int       // what they were all set to before that; nil if they were not
 }
@@ -73,6 +74,7 @@ func (l *ledger) open(b *Backend) {
 	l.ends, l.dead = make(map[string]ending), make(map[string]ending)
 	l.looks = make(map[holds.Owner]*look)
 	l.over = make(map[string]bool)
+	l.hidden = make(map[string]bool)
 	l.told, l.toldLooks = make(map[string]holds.Hold), make(map[holds.Owner]holds.Span)
 	l.forgetTerm()
 }
@@ -258,6 +260,17 @@ func (l *ledger) attended(specialistID string, delta int) {
 		l.presence[specialistID] = true
 	} else {
 		l.loads[specialistID] += delta
+	}
+}
+
+// hide notes whether somebody who is deactivated would be online again when activated.
+func (l *ledger) hide(specialistID string, online bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if online {
+		l.hidden[specialistID] = true
+	} else {
+		delete(l.hidden, specialistID)
 	}
 }
 

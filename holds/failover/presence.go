@@ -26,12 +26,22 @@ func (b *Backend) Online(ctx context.Context, specialistID string, max int) (boo
 
 // Offline implements holds.Presence.
 func (b *Backend) Offline(ctx context.Context, specialistID string) (bool, error) {
-	return b.attend(ctx, specialistID, func(live holds.Backend) (bool, error) { return live.Offline(ctx, specialistID) })
+	return b.attend(ctx, specialistID, func(live holds.Backend) (bool, error) {
+		b.ledger.hide(specialistID, false)
+		return live.Offline(ctx, specialistID)
+	})
 }
 
 // Deactivate implements holds.Presence.
 func (b *Backend) Deactivate(ctx context.Context, specialistID string) (bool, error) {
-	return b.attend(ctx, specialistID, func(live holds.Backend) (bool, error) { return live.Deactivate(ctx, specialistID) })
+	return b.attend(ctx, specialistID, func(live holds.Backend) (bool, error) {
+		if live == b.local { // Activate has to bring back in the primary what this takes here
+			if p, err := live.Present(ctx, specialistID); err == nil && p.Online {
+				b.ledger.hide(specialistID, true)
+			}
+		}
+		return live.Deactivate(ctx, specialistID)
+	})
 }
 
 // Activate implements holds.Presence.

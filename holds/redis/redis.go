@@ -185,7 +185,7 @@ func (b *Backend) Mode() string { return "redis" }
 
 // Stats implements holds.Backend. Watches are those of this node.
 func (b *Backend) Stats(ctx context.Context) (holds.Stats, error) {
-	reply, err := b.run(ctx, statsScript, []string{deadlinesKey, selectionsKey, onlineKey})
+	reply, err := b.run(ctx, statsScript, []string{deadlinesKey, selectionsKey, onlineKey, deactivatedKey})
 	if err != nil {
 		return holds.Stats{}, err
 	}

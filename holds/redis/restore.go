@@ -13,7 +13,7 @@ var _ holds.Restorer = (*Backend)(nil)
 // RestorePresent implements holds.Restorer.
 func (b *Backend) RestorePresent(ctx context.Context, p holds.Present) error {
 	keys := []string{onlineKey, deactivatedKey, "specialist:capacity:" + p.SpecialistID, "specialist:heartbeat:" + p.SpecialistID}
-	_, err := b.run(ctx, presentAgainScript, keys, p.SpecialistID, p.Online && !p.Deactivated, p.Deactivated, unix(p.HeartbeatAt), p.Max)
+	_, err := b.run(ctx, presentAgainScript, keys, p.SpecialistID, p.Online, p.Deactivated, unix(p.HeartbeatAt), p.Max)
 	return err
 }
 

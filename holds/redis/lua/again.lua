@@ -10,7 +10,11 @@
 -- ARGV[4]  heartbeat, Unix milliseconds, 0 for none
 -- ARGV[5]  capacity
 
-redis.call(ARGV[2] == '1' and 'SADD' or 'SREM', KEYS[1], ARGV[1])
+if ARGV[2] == '1' then
+  redis.call('SADD', KEYS[1], ARGV[1])
+elseif ARGV[3] == '0' then
+  redis.call('SREM', KEYS[1], ARGV[1])
+end
 redis.call(ARGV[3] == '1' and 'SADD' or 'SREM', KEYS[2], ARGV[1])
 redis.call('SET', KEYS[3], ARGV[5])
 if tonumber(ARGV[4]) > tonumber(redis.call('GET', KEYS[4]) or 0) then redis.call('SET', KEYS[4], ARGV[4]) end

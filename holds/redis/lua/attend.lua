@@ -17,12 +17,15 @@ if what == 'online' then
   redis.call('SET', KEYS[4], clock())
   return redis.call('SADD', KEYS[1], id)
 elseif what == 'offline' then
-  return redis.call('SREM', KEYS[1], id)
+  local removed = redis.call('SREM', KEYS[1], id)
+  if isDeactivated(id) then return 0 end
+  return removed
 elseif what == 'deactivate' then
-  redis.call('SREM', KEYS[1], id)
   return redis.call('SADD', KEYS[2], id)
 elseif what == 'activate' then
-  return redis.call('SREM', KEYS[2], id)
+  local removed = redis.call('SREM', KEYS[2], id)
+  if removed == 1 and isOnline(id) then redis.call('SET', KEYS[4], clock()) end
+  return removed
 elseif what == 'beat' then
   if isDeactivated(id) then return -1 end
   if not isOnline(id) then return -2 end

@@ -12,6 +12,6 @@ if ARGV[1] == 'available' and tonumber(ARGV[2]) > 0 then oldest = clock() - tonu
 local list = {}
 for _, id in ipairs(redis.call('SMEMBERS', KEYS[1])) do
   local p = present(id)
-  if ARGV[1] == 'everyone' or (p[3] == 0 and p[5] < p[6] and p[4] > oldest) then list[#list + 1] = p end
+  if p[2] == 1 and (ARGV[1] == 'everyone' or (p[5] < p[6] and p[4] > oldest)) then list[#list + 1] = p end
 end
 return list
