@@ -8,6 +8,8 @@ import (
 	runtimemetrics "runtime/metrics"
 	"strconv"
 	"time"
+
+	"holdfast/engine/upkeep"
 )
 
 // What the memory of a server is warned about. A clinic's needs a tenth of it.
@@ -39,17 +41,10 @@ func (w *memoryWarning) due(n uint64) bool {
 func (s *Server) watchMemory(ctx context.Context) {
 	heap := memoryWarning{what: "heap", bound: heapWarning}
 	resident := memoryWarning{what: "resident", bound: residentWarning}
-	tick := time.NewTicker(memoryEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			warnMemory(s.log, &heap, heapBytes())
-			warnMemory(s.log, &resident, residentBytes())
-		}
-	}
+	upkeep.Every(ctx, memoryEvery, func(time.Time) {
+		warnMemory(s.log, &heap, heapBytes())
+		warnMemory(s.log, &resident, residentBytes())
+	})
 }
 
 func warnMemory(log *slog.Logger, w *memoryWarning, n uint64) {

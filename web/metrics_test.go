@@ -51,6 +51,10 @@ func TestABusyServerHasFewLines(t *testing.T) {
 			h.do(method, parameter.ReplaceAllString(pattern, "unknown"), nil)
 		}
 	}
+	// What has no route, or not with this method, is one series.
+	h.do("GET", "/nothing/is/here", nil)
+	h.do("PUT", "/v1/holds/stream", nil)
+	h.do("OPTIONS", "/v1/clinic", nil)
 	if n := strings.Count(h.scrape(), "\n"); n > 800 {
 		t.Errorf("got %d lines, want at most 800", n)
 	}
