@@ -68,7 +68,7 @@ var layers = map[string][]string{
 }
 
 // testsOnly are the directories that no program imports.
-var testsOnly = []string{"store/storetest", "holds/holdstest", "holds/redis/redistest", "engine/enginetest", "engine/notice/noticetest"}
+var testsOnly = []string{"store/storetest", "store/postgres/postgrestest", "holds/holdstest", "holds/redis/redistest", "engine/enginetest", "engine/notice/noticetest"}
 
 // standardLibraryOnly are the directories that import no third-party module, in tests neither.
 var standardLibraryOnly = []string{"store", "holds", "engine/token", "engine/upstream"}

@@ -182,7 +182,7 @@ func (m *mixedLoad) look() {
 		name, text, _ := strings.Cut(lines.Text(), " ")
 		value, _ := strconv.ParseFloat(text, 64)
 		switch name {
-		case "go_memstats_heap_inuse_bytes":
+		case "holdfast_heap_bytes":
 			note("heap-MB", value/1e6)
 		case "process_resident_memory_bytes":
 			note("resident-MB", value/1e6)

@@ -28,8 +28,8 @@ type Erased struct {
 type PersonEraser interface {
 	// Erase blanks the personal columns of every appointment of this person (a confirmed one keeps its time), and
 	// the person's traces in outbox payloads, idempotency answers, audit entries and sessions; booking requests go whole. at
-	// is now. What is blanked
-	// cannot be read from the files when Erase returns; where that could not be done, it is made up for later.
+	// is now. A store in files of its own also takes what was blanked off them before it returns, and makes up later for what
+	// it could not; in a database server no query finds it any more, and what the server's files hold is its operator's to let go.
 	//
 	// It is many transactions, each a bounded step, and other writes go on between them. The appointments are blanked
 	// last: whoever repeats an erasure that did not get to its end finds everything that is left. last runs in the final

@@ -1,0 +1,55 @@
+package postgres
+
+import (
+	"context"
+	"strings"
+
+	"holdfast/store"
+)
+
+func (r reads) Audit(ctx context.Context, f store.AuditFilter) ([]store.AuditEntry, string, error) {
+	var where conditions
+	if !f.From.IsZero() {
+		where.and("at >= ?", f.From)
+	}
+	if !f.To.IsZero() {
+		where.and("at < ?", f.To)
+	}
+	if f.Actor != "" {
+		where.and("actor = ?", f.Actor)
+	}
+	switch {
+	case strings.HasSuffix(f.Action, "."):
+		where.and("starts_with(action, ?)", f.Action)
+	case f.Action != "":
+		where.and("action = ?", f.Action)
+	}
+	if f.Subject != "" {
+		where.and("subject = ?", f.Subject)
+	}
+	if f.Cursor != "" {
+		at, id, err := parseCursor(f.Cursor)
+		if err != nil {
+			return nil, "", err
+		}
+		where.and("(at, id) < (?, ?)", at, id)
+	}
+	n := limit(f.Limit)
+	text := `SELECT id, at, actor, action, subject, reason, before, after FROM audit_entries ` + where.sql() + `
+		ORDER BY at DESC, id DESC LIMIT ` + where.arg(n+1)
+	all, err := list(ctx, r, func(r *row) store.AuditEntry {
+		return store.AuditEntry{ID: r.text(), At: r.time(), Actor: r.text(), Action: r.text(), Subject: r.text(),
+			Reason: r.text(), Before: r.json(), After: r.json()}
+	}, text, where.args...)
+	if err != nil || len(all) <= n {
+		return all, "", err
+	}
+	last := all[n-1]
+	return all[:n], cursor(last.At, last.ID), nil
+}
+
+func (t *tx) AppendAudit(_ context.Context, e store.AuditEntry) error {
+	return t.later(`INSERT INTO audit_entries (id, at, actor, action, subject, reason, before, after)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+		e.ID, e.At, e.Actor, e.Action, e.Subject, e.Reason, textOrNull(e.Before), textOrNull(e.After))
+}

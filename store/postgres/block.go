@@ -1,0 +1,37 @@
+package postgres
+
+import (
+	"context"
+
+	"holdfast/store"
+)
+
+const blockColumns = `blocks.id, specialist_id, start_at, end_at, reason`
+
+const recentBlocks = `SELECT ` + blockColumns + ` FROM blocks JOIN specialists ON specialists.id = specialist_id
+	WHERE end_at > $1 AND NOT archived ORDER BY specialist_id, start_at, blocks.id`
+
+func scanBlock(r *row) store.Block {
+	return store.Block{ID: r.text(), SpecialistID: r.text(), Start: r.time(), End: r.time(), Reason: r.text()}
+}
+
+func (t *tx) PutBlock(ctx context.Context, b store.Block) error {
+	if err := t.specialist(ctx, b.SpecialistID); err != nil {
+		return err
+	}
+	t.changed(store.Change{Noun: store.NounSpecialist, ID: b.SpecialistID})
+	return t.run(`
+		INSERT INTO blocks (id, specialist_id, start_at, end_at, reason) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (id) DO UPDATE SET specialist_id = excluded.specialist_id, start_at = excluded.start_at,
+			end_at = excluded.end_at, reason = excluded.reason`,
+		b.ID, b.SpecialistID, b.Start, b.End, b.Reason)
+}
+
+func (t *tx) DeleteBlock(ctx context.Context, id string) (store.Block, error) {
+	b, err := one(ctx, t.reads, scanBlock, `SELECT `+blockColumns+` FROM blocks WHERE id = $1`, id)
+	if err != nil {
+		return store.Block{}, err
+	}
+	t.changed(store.Change{Noun: store.NounSpecialist, ID: b.SpecialistID})
+	return b, t.run(`DELETE FROM blocks WHERE id = $1`, id)
+}

@@ -1,0 +1,166 @@
+package postgres
+
+import (
+	"context"
+	"sync"
+
+	"holdfast/store"
+)
+
+// feed hands what was committed, by whichever node, to the followers of this one, in commit order.
+//
+// Two bring it: the writer, between its commit and its answers, and follow, which hears of other nodes. Whoever comes second
+// finds the number known already. The order is that of the numbers, which were given under the lock of the one order; and
+// whoever sees one committed sees all before it.
+type feed struct {
+	reads reads
+	fatal func(error)
+
+	mu        sync.Mutex // held while followers are called, so that they are called in order
+	last      int64
+	from      int64          // recent begins after this number
+	recent    []store.Change // the newest, for who begins to follow a moment late
+	followers []*follower
+	moved     chan struct{} // closed when last moves on
+	given     bool          // the process was told that it has lost changes
+}
+
+type follower struct {
+	ctx  context.Context
+	each func([]store.Change)
+}
+
+// keptChanges is how many changes are kept in memory for a follower that begins late. One that is later yet is told from the
+// database.
+const keptChanges = 1024
+
+func newFeed(last int64, r reads, fatal func(error)) *feed {
+	return &feed{reads: r, fatal: fatal, last: last, from: last, moved: make(chan struct{})}
+}
+
+// LastChange implements store.Feed: the last one that this node has taken in.
+func (s *Store) LastChange() int64 { return s.feed.lastChange() }
+
+func (f *feed) lastChange() int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.last
+}
+
+// Await returns once this node has taken in the change with the number, committed by whichever node; at once if it has. It is
+// for whoever comes here with the answer of another node.
+func (s *Store) Await(ctx context.Context, number int64) error {
+	for {
+		s.feed.mu.Lock()
+		last, moved := s.feed.last, s.feed.moved
+		s.feed.mu.Unlock()
+		if last >= number {
+			return nil
+		}
+		select {
+		case <-moved:
+		case <-s.writer.done:
+			return store.ErrClosed
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Changes implements store.Feed.
+func (s *Store) Changes(ctx context.Context, after int64, each func([]store.Change)) error {
+	f := s.feed
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if after > f.last {
+		return store.ErrBehind
+	}
+	missed := newer(f.recent, after)
+	if after < f.from {
+		read, behind, err := f.load(ctx, after)
+		if err != nil {
+			return err
+		}
+		if behind {
+			return store.ErrBehind
+		}
+		missed = newer(read, after)
+		for len(missed) > 0 && missed[len(missed)-1].Number > f.last {
+			missed = missed[:len(missed)-1] // to come
+		}
+	}
+	if len(missed) > 0 {
+		each(missed)
+	}
+	f.followers = append(f.followers, &follower{ctx, each})
+	return nil
+}
+
+// newer are those of a sorted list with a number past the one given.
+func newer(list []store.Change, after int64) []store.Change {
+	for i := range list {
+		if list[i].Number > after {
+			return list[i:]
+		}
+	}
+	return nil
+}
+
+// load reads the changes after a number. behind: some of them are gone.
+func (f *feed) load(ctx context.Context, after int64) (list []store.Change, behind bool, err error) {
+	err = f.reads.snapshot(ctx,
+		asks(func(*row) { behind = true }, prunedAfter, after),
+		asks(func(r *row) { list = append(list, scanChange(r)) }, changesAfter, after))
+	return list, behind, err
+}
+
+// catchUp takes in what is committed and not known yet.
+func (f *feed) catchUp() error {
+	list, behind, err := f.load(context.Background(), f.lastChange())
+	if err != nil {
+		return err
+	}
+	if behind {
+		f.lost()
+	}
+	f.take(list)
+	return nil
+}
+
+// take tells the followers those of the changes, sorted by number, that are news.
+func (f *feed) take(changes []store.Change) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	changes = newer(changes, f.last)
+	if len(changes) == 0 {
+		return
+	}
+	f.last = changes[len(changes)-1].Number
+	f.recent = append(f.recent, changes...)
+	if n := len(f.recent) - keptChanges; n > keptChanges {
+		f.from = f.recent[n-1].Number
+		f.recent = append([]store.Change(nil), f.recent[n:]...)
+	}
+	following := f.followers[:0]
+	for _, each := range f.followers {
+		if each.ctx.Err() == nil {
+			each.each(changes)
+			following = append(following, each)
+		}
+	}
+	clear(f.followers[len(following):])
+	f.followers = following
+	close(f.moved)
+	f.moved = make(chan struct{})
+}
+
+// lost says, once, that this process can no longer know what it missed.
+func (f *feed) lost() {
+	f.mu.Lock()
+	told := f.given
+	f.given = true
+	f.mu.Unlock()
+	if !told && f.fatal != nil {
+		f.fatal(errLost)
+	}
+}

@@ -1,0 +1,107 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Check implements store.Store. References and the files are PostgreSQL's own to keep.
+func (s *Store) Check(ctx context.Context) error {
+	if err := s.pool.open(ctx); err != nil {
+		return err
+	}
+	var found []error
+	violation := func(format string, args ...any) { found = append(found, fmt.Errorf(format, args...)) }
+	err := s.server.with(ctx, func(ctx context.Context, c *conn) error {
+		known, err := readMigrations(migrations)
+		if err != nil {
+			return err
+		}
+		// It reads all there is, for as long as that takes, and as it was at one moment.
+		if err := c.script(ctx, `SET statement_timeout = 0; BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`); err != nil {
+			return err
+		}
+		wrong, err := trustSchema(ctx, c, source(known))
+		for _, what := range wrong {
+			violation("schema: %s", what)
+		}
+		if err == nil {
+			err = checkGuarantee(ctx, c, violation)
+		}
+		if err == nil {
+			err = checkRows(ctx, c, violation)
+		}
+		return err
+	})
+	if err != nil {
+		return translate(err)
+	}
+	return errors.Join(found...)
+}
+
+// busy is a confirmed, non-overbook appointment as the guarantee sees it.
+type busy struct {
+	id, specialistID, typeID               string
+	seat                                   int
+	slotStart, slotEnd, busyStart, busyEnd int64
+}
+
+// checkGuarantee walks each specialist's appointments in order of their busy start, beside those still going on, and
+// so compares every pair that could meet without the schema's predicate, index or range.
+func checkGuarantee(ctx context.Context, c *conn, violation func(string, ...any)) error {
+	var open []busy
+	_, err := c.exchange(ctx, asks(func(r *row) {
+		b := busy{r.text(), r.text(), r.text(), r.int(), r.int64(), r.int64(), r.int64(), r.int64()}
+		kept := open[:0]
+		for _, a := range open {
+			if a.specialistID != b.specialistID || a.busyEnd <= b.busyStart {
+				continue
+			}
+			kept = append(kept, a)
+			if tooClose(a, b) {
+				violation("guarantee: specialist %s is double-booked at %s by appointments %s and %s",
+					b.specialistID, time.UnixMilli(max(a.slotStart, b.slotStart)).UTC().Format(time.RFC3339), a.id, b.id)
+			}
+		}
+		open = append(kept, b)
+	}, `SELECT id, specialist_id, appointment_type_id, seat, slot_start, slot_end, busy_start, busy_end
+		FROM appointments WHERE status = 'confirmed' AND NOT overbook ORDER BY specialist_id, busy_start`))
+	return err
+}
+
+// tooClose says the guarantee in the words of its promise: the gap between two appointments is at least the larger of
+// the first's after-buffer and the second's before-buffer, unless they are different seats of one group session.
+func tooClose(a, b busy) bool {
+	if a.typeID == b.typeID && a.slotStart == b.slotStart && a.slotEnd == b.slotEnd {
+		return a.seat == b.seat
+	}
+	if b.slotStart < a.slotStart {
+		a, b = b, a
+	}
+	gap := b.slotStart - a.slotEnd
+	return gap < max(0, a.busyEnd-a.slotEnd, b.slotStart-b.busyStart)
+}
+
+func checkRows(ctx context.Context, c *conn, violation func(string, ...any)) error {
+	for _, q := range []struct{ words, query string }{
+		{"seat: appointment %s has a seat its type never had", `
+			SELECT a.id FROM appointments a JOIN appointment_types t ON t.id = a.appointment_type_id
+			WHERE a.seat < 0 OR a.seat >= t.largest_capacity`},
+		{"reach: appointment %s reaches further than its specialist's record says", `
+			SELECT a.id FROM appointments a JOIN specialists s ON s.id = a.specialist_id
+			WHERE a.slot_start - a.busy_start > s.reach_before_ms OR a.busy_end - a.slot_start > s.reach_after_ms`},
+		{"interval: appointment %s does not lie within its busy time", `
+			SELECT id FROM appointments WHERE slot_end <= slot_start OR busy_start > slot_start OR busy_end < slot_end`},
+		{"version: appointment %s has a version below 1", `SELECT id FROM appointments WHERE version < 1`},
+		{"interval: block %s does not end after it starts", `SELECT id FROM blocks WHERE end_at <= start_at`},
+		{"archived: specialist %s is archived and still assigned", `
+			SELECT DISTINCT s.id FROM assignments JOIN specialists s ON s.id = specialist_id WHERE s.archived`},
+	} {
+		if _, err := c.exchange(ctx, asks(func(r *row) { violation(q.words, r.text()) }, q.query)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,264 @@
+package postgres
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"holdfast/store"
+)
+
+// conn is one connection and the statements prepared on it. One goroutine uses it at a time.
+//
+// It speaks to the wire's own layer of pgx: several statements go out in one exchange, those that are new are prepared in the
+// same one, and values come back as bytes that are read in the order of the SELECT.
+type conn struct {
+	pg       *pgconn.PgConn
+	prepared map[string]*pgconn.StatementDescription // by text, at most maxPrepared
+	bells    []int64                                 // what NOTIFY told since somebody looked
+}
+
+// maxPrepared bounds the statements that a connection keeps. It is more than the program has, filters combined in the ways
+// that people combine them included; a text beyond it is parsed each time.
+const maxPrepared = 256
+
+// statement is one of an exchange.
+type statement struct {
+	text string
+	args []any
+	each func(*row) // given every row; nil where none is expected
+
+	changed int64 // rows changed, once it ran
+}
+
+func stmt(text string, args ...any) *statement { return &statement{text: text, args: args} }
+
+func asks(each func(*row), text string, args ...any) *statement {
+	return &statement{text: text, args: args, each: each}
+}
+
+// exchange sends all statements at once and reads all answers. They end at the first that fails: the error is its own, and
+// failed its place. What failed is not translated.
+func (c *conn) exchange(ctx context.Context, all ...*statement) (failed int, err error) {
+	p := c.pg.StartPipeline(ctx)
+	defer func() {
+		if closing := p.Close(); err == nil {
+			err = closing
+		}
+	}()
+	added := map[string]bool{}
+	for _, s := range all {
+		values, formats, err := bind(s.args)
+		if err != nil {
+			return 0, err
+		}
+		known, name := c.prepared[s.text], ""
+		switch {
+		case known != nil:
+			p.SendQueryStatement(known, values, formats, binary)
+			continue
+		case added[s.text]:
+		case len(c.prepared)+len(added) >= maxPrepared:
+			p.SendQueryParams(s.text, values, nil, formats, binary)
+			continue
+		default:
+			added[s.text] = true
+			p.SendPrepare(statementName(s.text), s.text, nil)
+		}
+		name = statementName(s.text)
+		p.SendQueryPrepared(name, values, formats, binary)
+	}
+	if err := p.Sync(); err != nil {
+		return 0, err
+	}
+	for i, s := range all {
+		if err := c.answer(p, s); err != nil {
+			return i, err
+		}
+	}
+	return len(all), nil
+}
+
+// binary asks for every column as it is kept.
+var binary = []int16{1}
+
+// answer reads what one statement brought, and remembers its preparation.
+func (c *conn) answer(p *pgconn.Pipeline, s *statement) error {
+	result, err := p.GetResults()
+	if err != nil {
+		return err
+	}
+	if made, ok := result.(*pgconn.StatementDescription); ok {
+		made.Name, made.SQL = statementName(s.text), s.text
+		c.prepared[s.text] = made
+		if result, err = p.GetResults(); err != nil {
+			return err
+		}
+	}
+	rows, ok := result.(*pgconn.ResultReader)
+	if !ok {
+		return fmt.Errorf("postgres: the server answered with a %T out of turn", result)
+	}
+	for rows.NextRow() {
+		if s.each != nil {
+			s.each(&row{values: rows.Values()})
+		}
+	}
+	tag, err := rows.Close()
+	s.changed = tag.RowsAffected()
+	return err
+}
+
+// script runs any number of statements without arguments and keeps none of them prepared.
+func (c *conn) script(ctx context.Context, text string) error {
+	_, err := c.pg.Exec(ctx, text).ReadAll()
+	return err
+}
+
+// close ends the connection without waiting for the server for long.
+func (c *conn) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_ = c.pg.Close(ctx)
+}
+
+// bind turns Go values into what the wire takes: bytes as they are, all else as text. An instant becomes its Unix
+// milliseconds, truncated.
+func bind(args []any) (values [][]byte, formats []int16, err error) {
+	values, formats = make([][]byte, len(args)), make([]int16, len(args))
+	for i, arg := range args {
+		switch x := arg.(type) {
+		case nil:
+		case string:
+			values[i] = []byte(x)
+		case int64:
+			values[i] = strconv.AppendInt(nil, x, 10)
+		case int:
+			values[i] = strconv.AppendInt(nil, int64(x), 10)
+		case bool:
+			values[i] = strconv.AppendBool(nil, x)
+		case []byte:
+			values[i], formats[i] = x, 1
+		case [32]byte:
+			values[i], formats[i] = x[:], 1
+		case time.Time:
+			values[i] = strconv.AppendInt(nil, x.UnixMilli(), 10)
+		default:
+			return nil, nil, fmt.Errorf("postgres: argument %d is a %T", i+1, arg)
+		}
+	}
+	return values, formats, nil
+}
+
+// orNull keeps "never" out of the numbers: the zero time becomes NULL.
+func orNull(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t
+}
+
+// textOrNull is for references, where an empty string would point at nothing, and for JSON, where it would not be any.
+func textOrNull[T ~string | ~[]byte](s T) any {
+	if len(s) == 0 {
+		return nil
+	}
+	return string(s)
+}
+
+// row is read column by column, in the order of the SELECT. Its values are the connection's until the next row.
+type row struct {
+	values [][]byte
+	column int
+}
+
+func (r *row) next() []byte {
+	v := r.values[r.column]
+	r.column++
+	return v
+}
+
+func (r *row) text() string { return string(r.next()) }
+
+func (r *row) int64() int64 {
+	n, _ := integer(r.next())
+	return n
+}
+
+// integer reads an int8 or int4 as the wire has it; ok is false for NULL.
+func integer(b []byte) (n int64, ok bool) {
+	if len(b) == 0 {
+		return 0, false
+	}
+	n = int64(int8(b[0]))
+	for _, next := range b[1:] {
+		n = n<<8 | int64(next)
+	}
+	return n, true
+}
+
+func (r *row) int() int { return int(r.int64()) }
+
+func (r *row) bool() bool {
+	b := r.next()
+	return len(b) == 1 && b[0] != 0
+}
+
+// bytes is nil for NULL.
+func (r *row) bytes() []byte {
+	b := r.next()
+	if b == nil {
+		return nil
+	}
+	return append([]byte{}, b...)
+}
+
+func (r *row) hash() (h [32]byte) {
+	copy(h[:], r.next())
+	return h
+}
+
+// json is nil for NULL.
+func (r *row) json() []byte {
+	b := r.next()
+	if len(b) == 0 {
+		return nil
+	}
+	return append([]byte{}, b...)
+}
+
+// time is the zero time for NULL, and UTC otherwise.
+func (r *row) time() time.Time {
+	if n, ok := integer(r.next()); ok {
+		return time.UnixMilli(n).UTC()
+	}
+	return time.Time{}
+}
+
+// oneOn asks for a row; ErrNotFound if there is none.
+func oneOn[T any](ctx context.Context, c *conn, scan func(*row) T, text string, args ...any) (found T, err error) {
+	rows := 0
+	_, err = c.exchange(ctx, asks(func(r *row) { found, rows = scan(r), rows+1 }, text, args...))
+	if err == nil && rows == 0 {
+		err = store.ErrNotFound
+	}
+	return found, err
+}
+
+// statementName is what the server knows a prepared text by.
+func statementName(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "holdfast_" + hex.EncodeToString(sum[:12])
+}
+
+// isServers reports whether the error is the server's answer to a statement, after which the connection is good.
+func isServers(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && e.Severity == "ERROR"
+}

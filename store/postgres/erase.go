@@ -1,0 +1,267 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"holdfast/store"
+)
+
+// Erasing reads the whole database for traces of one person, which takes seconds in a large one. So the reading is done on
+// the connections that read, a bounded part at a time, and only what was found is changed by the writer, again a bounded
+// part at a time. The last transaction looks once more at what was added meanwhile.
+
+const (
+	eraseRead  = 2000 // rows read in one go
+	eraseWrite = 200  // rows changed in one transaction
+	// eraseSlack is how far back the last transaction looks for answers and operations, whose rows have no lasting order:
+	// the instants in them are other callers' clocks.
+	eraseSlack = time.Minute
+)
+
+// erasure is one on its way.
+type erasure struct {
+	*Store
+	person store.Person
+	at     time.Time
+	traces traces
+	erased store.Erased
+
+	lastAppointment, lastAudit int64           // the rows up to which was read
+	operations                 map[string]bool // those blanked
+}
+
+// Erase implements store.Store.
+func (s *Store) Erase(ctx context.Context, p store.Person, at time.Time, last func(store.Tx, store.Erased) error) (store.Erased, error) {
+	if err := named(p); err != nil {
+		return store.Erased{}, err
+	}
+	e := &erasure{Store: s, person: p, at: at, operations: map[string]bool{}}
+	if err := e.run(ctx, last); err != nil {
+		return store.Erased{}, err
+	}
+	s.scrub(context.WithoutCancel(ctx))
+	return e.erased, nil
+}
+
+func (e *erasure) run(ctx context.Context, last func(store.Tx, store.Erased) error) error {
+	found, err := e.find(ctx)
+	if err != nil {
+		return err
+	}
+	for _, step := range []func(context.Context) error{e.audit, e.answers, e.outbox} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	rest := max(0, len(found)-eraseWrite) // the last of them go with the end
+	err = e.inSteps(ctx, rest, func(t *tx, from, to int) (int, error) { return t.blankAppointments(found[from:to], e.at) }, &e.erased.Appointments)
+	if err != nil {
+		return err
+	}
+	return e.finish(ctx, found[rest:], last)
+}
+
+// find reads whose appointments there are.
+func (e *erasure) find(ctx context.Context) (found []personal, err error) {
+	e.lastAppointment, err = one(ctx, e.reads, (*row).int64, `SELECT COALESCE(max(row_number), 0) FROM appointments`)
+	if err != nil {
+		return nil, err
+	}
+	if found, err = appointmentsOf(ctx, e.reads, e.person, 0); err != nil {
+		return nil, err
+	}
+	e.traces = tracesOf(e.person, found)
+	return found, e.deliveriesOf(ctx, e.reads, found)
+}
+
+// deliveriesOf names the operations that were fulfilled already, as far as the delivery log knows them: the queue keeps
+// its copies for a while.
+func (e *erasure) deliveriesOf(ctx context.Context, r reads, found []personal) error {
+	for _, f := range found {
+		delivered, err := list(ctx, r, (*row).text, `SELECT operation_id FROM deliveries WHERE appointment_id = $1`, f.appointmentID)
+		if err != nil {
+			return err
+		}
+		e.erased.OperationIDs = append(e.erased.OperationIDs, delivered...)
+	}
+	return nil
+}
+
+// inSteps changes n things, a bounded number in each transaction, and adds up what each step counts.
+func (e *erasure) inSteps(ctx context.Context, n int, change func(t *tx, from, to int) (int, error), count *int) error {
+	for from := 0; from < n; from += eraseWrite {
+		var changed int
+		err := e.Write(ctx, func(x store.Tx) (err error) {
+			changed, err = change(x.(*tx), from, min(n, from+eraseWrite))
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		*count += changed
+	}
+	return nil
+}
+
+const auditTexts = `SELECT row_number, subject, reason, before, after FROM audit_entries
+	WHERE row_number > $1 ORDER BY row_number LIMIT $2`
+
+// spokenOf returns which of the entries speak of the person, and the row of the last one read.
+func (e *erasure) spokenOf(ctx context.Context, r reads, after int64, limit any) (rows []int64, n int, last int64, err error) {
+	last = after
+	err = r.ask(ctx, asks(func(r *row) {
+		n, last = n+1, r.int64()
+		//lint:ignore SA4000 each call reads the next column
+		if e.traces.in(r.text()) || e.traces.in(r.text()) || e.traces.in(r.text()) || e.traces.in(r.text()) {
+			rows = append(rows, last)
+		}
+	}, auditTexts, after, limit))
+	return rows, n, last, err
+}
+
+func (e *erasure) audit(ctx context.Context) error {
+	for n := eraseRead; n == eraseRead; {
+		var rows []int64
+		var err error
+		if rows, n, e.lastAudit, err = e.spokenOf(ctx, e.reads, e.lastAudit, eraseRead); err != nil {
+			return err
+		}
+		err = e.inSteps(ctx, len(rows), func(t *tx, from, to int) (int, error) { return t.blankAudit(rows[from:to]) }, &e.erased.AuditEntries)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *erasure) answers(ctx context.Context) error {
+	after := int64(0)
+	for n := eraseRead; n == eraseRead; {
+		n = 0
+		var rows []int64
+		err := e.ask(ctx, asks(func(r *row) {
+			n, after = n+1, r.int64()
+			if e.traces.in(string(r.next())) {
+				rows = append(rows, after)
+			}
+		}, `SELECT row_number, body FROM idempotency_records WHERE row_number > $1 ORDER BY row_number LIMIT $2`, after, eraseRead))
+		if err != nil {
+			return err
+		}
+		err = e.inSteps(ctx, len(rows), func(t *tx, from, to int) (int, error) { return t.removeAnswers(rows[from:to], e.traces) }, &e.erased.Answers)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *erasure) outbox(ctx context.Context) error {
+	for after, n := "", eraseRead; n == eraseRead; {
+		list, err := e.Outbox(ctx, after, eraseRead)
+		if err != nil {
+			return err
+		}
+		n = len(list)
+		var ids []string
+		for _, op := range list {
+			if after = op.ID; e.traces.ids[op.AppointmentID] || e.traces.in(string(op.Payload)) {
+				ids = append(ids, op.ID)
+			}
+		}
+		err = e.inSteps(ctx, len(ids), func(t *tx, from, to int) (int, error) { return t.blankOperations(ids[from:to]) }, &e.erased.Operations)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			e.operations[id] = true
+			e.erased.OperationIDs = append(e.erased.OperationIDs, id)
+		}
+	}
+	return nil
+}
+
+// finish blanks the rest and what was added since it was looked for, and commits that with what last writes.
+func (e *erasure) finish(ctx context.Context, found []personal, last func(store.Tx, store.Erased) error) error {
+	before := *e
+	before.erased.OperationIDs = slices.Clone(e.erased.OperationIDs)
+	return e.Write(ctx, func(x store.Tx) error {
+		t := x.(*tx)
+		*e = before // it may run more than once
+		e.erased.OperationIDs = slices.Clone(before.erased.OperationIDs)
+		added, err := appointmentsOf(ctx, t.reads, e.person, e.lastAppointment)
+		if err != nil {
+			return err
+		}
+		e.traces.add(added)
+		if err := e.deliveriesOf(ctx, t.reads, added); err != nil {
+			return err
+		}
+		requests, err := t.eraseRequests(ctx, e.person)
+		if err != nil {
+			return err
+		}
+		e.erased.Requests = len(requests)
+		for _, id := range requests {
+			e.traces.ids[id] = true
+			if err := e.deliveriesOf(ctx, t.reads, []personal{{appointmentID: id}}); err != nil {
+				return err
+			}
+		}
+		for _, step := range []func() error{
+			func() error { return e.added(ctx, t) },
+			func() (err error) { return sum(&e.erased.Sessions)(t.blankSessions(e.traces.clients, e.at)) },
+			func() error {
+				return sum(&e.erased.Appointments)(t.blankAppointments(slices.Concat(found, added), e.at))
+			},
+		} {
+			if err := step(); err != nil {
+				return err
+			}
+		}
+		slices.Sort(e.erased.OperationIDs)
+		e.erased.OperationIDs = slices.Compact(e.erased.OperationIDs)
+		return last(t, e.erased)
+	})
+}
+
+// added blanks the traces that were written while the erasure was on its way.
+func (e *erasure) added(ctx context.Context, t *tx) error {
+	rows, _, _, err := e.spokenOf(ctx, t.reads, e.lastAudit, nil)
+	if err != nil {
+		return err
+	}
+	if err := sum(&e.erased.AuditEntries)(t.blankAudit(rows)); err != nil {
+		return err
+	}
+	answers, err := list(ctx, t.reads, (*row).int64, `SELECT row_number FROM idempotency_records WHERE created_at >= $1`, e.at.Add(-eraseSlack))
+	if err != nil {
+		return err
+	}
+	if err := sum(&e.erased.Answers)(t.removeAnswers(answers, e.traces)); err != nil {
+		return err
+	}
+	ops, err := t.outbox(ctx, fmt.Sprintf("op-%d", e.at.Add(-eraseSlack).UnixMilli()), nil)
+	if err != nil {
+		return err
+	}
+	var ids []string
+	for _, op := range ops {
+		if !e.operations[op.ID] && (e.traces.ids[op.AppointmentID] || e.traces.in(string(op.Payload))) {
+			ids = append(ids, op.ID)
+		}
+	}
+	e.erased.OperationIDs = append(e.erased.OperationIDs, ids...)
+	return sum(&e.erased.Operations)(t.blankOperations(ids))
+}
+
+// sum adds to a count what a step says that it changed.
+func sum(count *int) func(n int, err error) error {
+	return func(n int, err error) error {
+		*count += n
+		return err
+	}
+}

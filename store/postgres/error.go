@@ -1,0 +1,86 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"holdfast/store"
+)
+
+// SQLSTATE codes, https://www.postgresql.org/docs/current/errcodes-appendix.html. The first two characters are the class.
+const (
+	codeForeignKey  = "23503"
+	codeUnique      = "23505"
+	codeExclusion   = "23P01"
+	codeDiskFull    = "53100"
+	classData       = "22" // such as text with a zero byte
+	classConstraint = "23"
+)
+
+const noDoubleBook = "idx_no_double_book"
+
+// What an error says of the writes of a batch that failed.
+const (
+	unknownOutcome    = "the outcome is unknown"
+	nothingWasWritten = "nothing was written"
+)
+
+// ErrSchema: the schema is not what this program made, so what it guarantees is not known: an index, a constraint or a
+// trigger of the guarantee is gone, not valid or switched off. Only a backup, or whoever changed it, helps.
+var ErrSchema = errors.New("the schema is not what this program made")
+
+// translate turns the errors of pgx into the contract's. The server's own message names columns and constraints; its
+// detail would name values, and is left out.
+func translate(err error) error {
+	var e *pgconn.PgError
+	switch {
+	case err == nil || known(err):
+		return err
+	case errors.As(err, &e):
+		return translateServers(e)
+	case errors.Is(err, context.Canceled):
+		return context.Canceled
+	}
+	return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+}
+
+// known reports whether err is in the words of package store already.
+func known(err error) bool {
+	for _, one := range []error{store.ErrNotFound, store.ErrSlotTaken, store.ErrDuplicate, store.ErrInvalid, store.ErrUnavailable,
+		store.ErrFull, store.ErrClosed, store.ErrVersion, store.ErrBehind, store.ErrOverloaded} {
+		if errors.Is(err, one) {
+			return true
+		}
+	}
+	return false
+}
+
+func translateServers(e *pgconn.PgError) error {
+	said := fmt.Errorf("%s (SQLSTATE %s)", e.Message, e.Code)
+	switch {
+	case e.Code == codeExclusion, e.Code == codeUnique && e.ConstraintName == noDoubleBook:
+		return store.ErrSlotTaken
+	case e.Code == codeUnique:
+		return fmt.Errorf("%w: %w", store.ErrDuplicate, said)
+	case e.Code == codeForeignKey:
+		return fmt.Errorf("%w: %w: %w", store.ErrInvalid, errReference, said)
+	case refusal(e):
+		return fmt.Errorf("%w: %w", store.ErrInvalid, said)
+	case e.Code == codeDiskFull:
+		return fmt.Errorf("%w: %w", store.ErrFull, said)
+	}
+	return fmt.Errorf("%w: %w", store.ErrUnavailable, said)
+}
+
+// errReference: a row points at nothing.
+var errReference = errors.New("a reference to nothing")
+
+// refusal: the schema said no to this one statement. Anything else is the server's trouble, or ours.
+func refusal(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && (strings.HasPrefix(e.Code, classConstraint) || strings.HasPrefix(e.Code, classData))
+}

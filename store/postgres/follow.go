@@ -1,0 +1,114 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"holdfast/store"
+)
+
+// errLost ends a process that was cut off from the database for longer than changes are kept.
+var errLost = fmt.Errorf("%w: this node was cut off from PostgreSQL for so long that changes it missed are gone; it must start again",
+	store.ErrUnavailable)
+
+const (
+	bell = "holdfast_changes" // the channel of NOTIFY; its payload is the number of the last change
+
+	appendChanges = `
+		WITH added AS (
+			INSERT INTO changes (change)
+			SELECT value FROM json_array_elements_text($1::json) WITH ORDINALITY AS given(value, place) ORDER BY place
+			RETURNING number)
+		SELECT number FROM added ORDER BY number`
+	ringBell = `SELECT pg_notify('` + bell + `', max(number)::text) FROM changes`
+
+	changesAfter = `SELECT number, change FROM changes WHERE number > $1 ORDER BY number`
+	prunedAfter  = `SELECT 1 FROM meta WHERE key = 'changes_pruned' AND value::bigint > $1`
+
+	// What is older than an hour goes, a bounded number at a time, but never the last: its number is where the next start
+	// goes on from.
+	pruneChanges = `
+		WITH old AS (
+			SELECT number FROM changes
+			WHERE number < (SELECT max(number) FROM changes) ORDER BY number LIMIT 2 * 256),
+		gone AS (
+			DELETE FROM changes WHERE number IN (SELECT number FROM old)
+				AND committed_at < (extract(epoch FROM clock_timestamp()) * 1000)::bigint - 3600000
+			RETURNING number)
+		INSERT INTO meta (key, value)
+		SELECT 'changes_pruned', max(number)::text FROM gone HAVING count(*) > 0
+		ON CONFLICT (key) DO UPDATE SET value = excluded.value`
+)
+
+// followInterval is how often changes are looked for without a bell, which a cut connection may swallow.
+const followInterval = time.Second
+
+// follow hears of what other nodes commit until ctx ends.
+func (s *Store) follow(ctx context.Context) {
+	for failing := false; ctx.Err() == nil; {
+		err := s.server.with(ctx, func(ctx context.Context, c *conn) error {
+			if err := c.script(ctx, `LISTEN `+bell); err != nil {
+				return err
+			}
+			failing = false
+			return s.listen(ctx, c)
+		})
+		if ctx.Err() != nil {
+			return
+		}
+		if !failing {
+			s.log.Warn("the changes of other nodes cannot be followed; it is tried again", "error", translate(err))
+		}
+		failing = true
+		pause := time.NewTimer(followInterval / 4)
+		select {
+		case <-ctx.Done():
+		case <-pause.C:
+		}
+		pause.Stop()
+	}
+}
+
+// listen reads the changes at each bell and once a second besides.
+func (s *Store) listen(ctx context.Context, c *conn) error {
+	for {
+		if err := s.feed.catchUp(); err != nil {
+			return err
+		}
+		wait, cancel := context.WithTimeout(ctx, followInterval)
+		err := s.waitForBell(wait, c)
+		cancel()
+		if err != nil && !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// waitForBell returns when a change may be news.
+func (s *Store) waitForBell(ctx context.Context, c *conn) error {
+	for {
+		if err := c.pg.WaitForNotification(ctx); err != nil {
+			return err
+		}
+		last := s.feed.lastChange()
+		news := false
+		for _, number := range c.bells {
+			news = news || number > last
+		}
+		if c.bells = c.bells[:0]; news {
+			return nil
+		}
+	}
+}
+
+// number of the last change that a bell tells of; one that cannot be read tells of all.
+func bellNumber(payload string) int64 {
+	n, err := strconv.ParseInt(payload, 10, 64)
+	if err != nil {
+		return 1<<63 - 1
+	}
+	return n
+}

@@ -1,0 +1,29 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"holdfast/store"
+)
+
+func (r reads) NonceUse(ctx context.Context, nonce string) (store.NonceUse, error) {
+	return one(ctx, r, func(r *row) store.NonceUse {
+		return store.NonceUse{Nonce: r.text(), PatientID: r.text(), AppointmentID: r.text(), ExpiresAt: r.time()}
+	}, `SELECT nonce, patient_id, appointment_id, expires_at FROM nonce_uses WHERE nonce = $1`, nonce)
+}
+
+func (t *tx) UseNonce(_ context.Context, u store.NonceUse) error {
+	return t.run(`INSERT INTO nonce_uses (nonce, patient_id, appointment_id, expires_at) VALUES ($1, $2, $3, $4)`,
+		u.Nonce, u.PatientID, u.AppointmentID, u.ExpiresAt)
+}
+
+func (t *tx) FreeNonces(_ context.Context, appointmentID string) error {
+	return t.run(`DELETE FROM nonce_uses WHERE appointment_id = $1`, appointmentID)
+}
+
+func (t *tx) ForgetNonces(_ context.Context, before time.Time, limit int) (int, error) {
+	n, err := t.exec(`DELETE FROM nonce_uses WHERE nonce IN (
+		SELECT nonce FROM nonce_uses WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)`, before, limit)
+	return int(n), err
+}

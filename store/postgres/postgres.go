@@ -1,0 +1,247 @@
+// Package postgres is the Store, and the Queue, of a cluster: one PostgreSQL database and any number of nodes on it. Its files
+// have the names of store/sqlite's.
+//
+// # One order for all nodes
+//
+// Each node writes through one connection with the group commit of store/sqlite (writer.go). A batch is one transaction that
+// takes one advisory lock first, the same for all nodes, so the writes of all nodes run one after another: READ COMMITTED sees
+// all before it, and a rule that reads before it writes cannot be raced from another node. A batch appends its changes to the
+// table changes, numbered under the lock and so in commit order, and rings a bell (NOTIFY). Every node follows them (follow.go)
+// and its own Write returns when its own followers have taken them, and all before them, in.
+//
+// # A node that dies or hangs
+//
+// Every call has a deadline here, and every statement, wait for a lock and pause inside a transaction has one on the server
+// (Options.Timeout), so that the lock of a node that died or hangs is free again within it.
+//
+// # An answer that is lost
+//
+// When the connection breaks between COMMIT and its answer, the writer asks the server on another connection what became of
+// the transaction (unknown.go), and answers nobody before it knows. Where that cannot be asked, the error says that the
+// outcome is unknown.
+//
+// # The guarantee
+//
+// That nobody is double-booked is the schema's work, whoever writes: a partial unique index, an exclusion constraint and a
+// trigger behind a lock on the specialist, in migrations/0001_first.sql. Check looks for violations by another method.
+//
+// # What PostgreSQL must have
+//
+// Version 13 or later, the extension btree_gist (part of every distribution; the owner of a database may create it), and
+// connections of our own: a pooler must be in session mode.
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"holdfast/store"
+)
+
+// Options say where the database is and how long it may take. Only URL is required.
+type Options struct {
+	// URL names the database as libpq does, postgres://user@host:5432/name?sslmode=…; several hosts may be given, and the one
+	// that takes writes is used.
+	URL string
+	// Logger hears of migrations, lost connections and failures, never of personal data. Nil discards.
+	Logger *slog.Logger
+	// Readers is how many connections read. 0 means 8.
+	Readers int
+	// QueueSize is how many writes may wait for their turn before Write answers ErrOverloaded. 0 means 1024.
+	QueueSize int
+	// Timeout bounds every exchange with the server, and how long another node that hangs can keep this one waiting.
+	// 0 means 5 s.
+	Timeout time.Duration
+	// OnFatal is called once, from a goroutine that must not be blocked, when what this process has in memory can no longer be
+	// kept true to the database: it was cut off for so long that the changes it missed are gone. It should be started again.
+	OnFatal func(error)
+}
+
+func (o *Options) fill() error {
+	if o.URL == "" {
+		return errors.New("postgres: no URL was given")
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Readers <= 0 {
+		o.Readers = 8
+	}
+	if o.QueueSize <= 0 {
+		o.QueueSize = 1024
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = 5 * time.Second
+	}
+	return nil
+}
+
+// Store is one node's view of the database. See store.Store.
+type Store struct {
+	reads
+	server  server
+	id      string
+	log     *slog.Logger
+	writer  *writer
+	feed    *feed
+	stop    context.CancelFunc // ends what runs beside the callers
+	running sync.WaitGroup
+	closing sync.Once
+}
+
+var _ store.Store = (*Store)(nil)
+
+// Open connects and brings the schema up to date. ctx bounds the opening. ErrSchema if the schema was weakened.
+func Open(ctx context.Context, o Options) (_ *Store, err error) {
+	if err := o.fill(); err != nil {
+		return nil, err
+	}
+	at, err := newServer(o)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{server: at, log: o.Logger}
+	var last int64
+	err = at.with(ctx, func(ctx context.Context, c *conn) error {
+		if err := migrate(ctx, c, migrations, o.Logger); err != nil {
+			return err
+		}
+		if err := durable(ctx, c, o.Logger); err != nil {
+			return err
+		}
+		if s.id, err = oneOn(ctx, c, (*row).text, `SELECT value FROM meta WHERE key = 'database_id'`); err != nil {
+			return err
+		}
+		last, err = oneOn(ctx, c, (*row).int64, `SELECT COALESCE(max(number), 0) FROM changes`)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("opening the database: %w", translate(err))
+	}
+	if s.reads.pool, err = newPool(at, o.Readers); err != nil {
+		return nil, err
+	}
+	s.feed = newFeed(last, s.reads, o.OnFatal)
+	s.writer = &writer{server: at, log: o.Logger, feed: s.feed, queue: make(chan *request, o.QueueSize), done: make(chan struct{})}
+	following, stop := context.WithCancel(context.Background())
+	s.stop = stop
+	go s.writer.run()
+	s.running.Go(func() { s.follow(following) })
+	return s, nil
+}
+
+// Write implements store.Store.
+func (s *Store) Write(ctx context.Context, fn func(store.Tx) error) error {
+	defer store.SpentWriting(ctx, time.Now())
+	return s.writer.write(ctx, fn)
+}
+
+// ID implements store.Store.
+func (s *Store) ID() string { return s.id }
+
+// Ping implements store.Store.
+func (s *Store) Ping(ctx context.Context) error {
+	_, err := one(ctx, s.reads, (*row).int, `SELECT count(*) FROM clinic`)
+	return err
+}
+
+// Close implements store.Store. It may be called more than once.
+func (s *Store) Close() error {
+	s.closing.Do(func() {
+		s.writer.close()
+		s.stop()
+		s.running.Wait()
+		s.reads.pool.close()
+	})
+	return nil
+}
+
+// server is how a connection is made.
+type server struct {
+	config  *pgconn.Config
+	timeout time.Duration
+}
+
+func newServer(o Options) (server, error) {
+	config, err := pgconn.ParseConfig(o.URL)
+	if err != nil {
+		return server{}, fmt.Errorf("the database's URL cannot be read: %w", err) // pgx leaves the password out
+	}
+	ms := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+	for name, value := range map[string]string{
+		"application_name":                    "holdfast",
+		"default_transaction_isolation":       "read committed",
+		"idle_in_transaction_session_timeout": ms(o.Timeout),
+		// A moment longer, so that whoever waits for the lock of a node that hangs gets it.
+		"lock_timeout":            ms(o.Timeout + o.Timeout/5),
+		"statement_timeout":       ms(o.Timeout + o.Timeout/5),
+		"tcp_keepalives_idle":     "2",
+		"tcp_keepalives_interval": "1",
+		"tcp_keepalives_count":    "3",
+	} {
+		if _, chosen := config.RuntimeParams[name]; !chosen || name != "application_name" {
+			config.RuntimeParams[name] = value
+		}
+	}
+	if config.ValidateConnect == nil {
+		config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	}
+	if config.ConnectTimeout <= 0 || config.ConnectTimeout > o.Timeout {
+		config.ConnectTimeout = o.Timeout
+	}
+	return server{config, o.Timeout}, nil
+}
+
+// connect opens one connection.
+func (s server) connect(ctx context.Context) (*conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	c := &conn{prepared: map[string]*pgconn.StatementDescription{}}
+	config := s.config.Copy()
+	config.OnNotification = func(_ *pgconn.PgConn, n *pgconn.Notification) { c.bells = append(c.bells, bellNumber(n.Payload)) }
+	var err error
+	if c.pg, err = pgconn.ConnectConfig(ctx, config); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// with runs fn on a connection of its own.
+func (s server) with(ctx context.Context, fn func(context.Context, *conn) error) error {
+	c, err := s.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	return fn(ctx, c)
+}
+
+// bounded is ctx with the deadline of one exchange, which leaves the server's own time to speak first.
+func (s server) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, s.timeout+s.timeout/2)
+}
+
+// durable refuses a database in which an acknowledged write can be lost with the server's process, and says so of one in which
+// it can be lost with the machine.
+func durable(ctx context.Context, c *conn, log *slog.Logger) error {
+	commit, err := oneOn(ctx, c, (*row).text, `SELECT current_setting('synchronous_commit')`)
+	if err != nil {
+		return err
+	}
+	if commit == "off" {
+		return fmt.Errorf("%w: synchronous_commit is off for this database or user; acknowledged bookings would be lost in a crash: "+
+			"set it to on", store.ErrUnavailable)
+	}
+	sync, err := oneOn(ctx, c, (*row).text, `SELECT current_setting('fsync')`)
+	if err == nil && sync != "on" {
+		log.Warn("PostgreSQL runs with fsync off: a power cut may lose acknowledged bookings, or the database")
+	}
+	return err
+}

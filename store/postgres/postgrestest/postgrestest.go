@@ -1,0 +1,166 @@
+// Package postgrestest starts a real PostgreSQL for tests: a new cluster in a temporary directory, on a socket in it, that
+// ends with the test binary. Where PostgreSQL is not installed the tests that need it are skipped and say so.
+package postgrestest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Server is one running cluster. Nothing in it outlives the tests, so it does not wait for the disk unless asked to.
+type Server struct {
+	bin     string
+	dir     string // holds the data and the socket
+	command *exec.Cmd
+	serial  atomic.Int64
+}
+
+// ErrAbsent: PostgreSQL is not installed here, or cannot be run.
+var ErrAbsent = errors.New("no PostgreSQL to test with; apt-get install postgresql")
+
+// Start makes a cluster and runs it. settings are lines of postgresql.conf, such as "fsync=on".
+func Start(settings ...string) (_ *Server, err error) {
+	s := &Server{}
+	if s.bin = binaries(); s.bin == "" {
+		return nil, ErrAbsent
+	}
+	if s.dir, err = os.MkdirTemp("", "holdfast-pg-"); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(s.dir))
+		}
+	}()
+	if os.Getuid() == 0 {
+		who, err := unprivileged()
+		if err != nil {
+			return nil, fmt.Errorf("%w: PostgreSQL refuses to run as root, and there is no user to run it as: %w", ErrAbsent, err)
+		}
+		if err := os.Chown(s.dir, int(who.Uid), int(who.Gid)); err != nil {
+			return nil, err
+		}
+	}
+	data := filepath.Join(s.dir, "data")
+	// The locale is one whose order is not that of bytes, where the machine has one: nothing may depend on it.
+	made := s.exec("initdb", "-D", data, "-U", "holdfast", "-A", "trust", "-E", "UTF8", "--no-sync", "--no-instructions")
+	if out, err := made.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%w: initdb: %w\n%s", ErrAbsent, err, out)
+	}
+	s.command = s.exec("postgres", "-D", data)
+	for _, setting := range append([]string{"listen_addresses=", "unix_socket_directories=" + s.dir, "fsync=off", "full_page_writes=off",
+		"max_connections=200", "logging_collector=off", "log_min_messages=fatal", "max_wal_size=256MB"}, settings...) {
+		s.command.Args = append(s.command.Args, "-c", setting)
+	}
+	var said bytes.Buffer
+	s.command.Stderr = &said
+	if err := s.command.Start(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	for {
+		if err := s.Tool("pg_isready", "-q", "-h", s.dir).Run(); err == nil {
+			return s, nil
+		}
+		select {
+		case <-ctx.Done():
+			s.Stop()
+			return nil, fmt.Errorf("PostgreSQL does not answer within 30 s\n%s", said.Bytes())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// Stop ends the cluster at once and removes it.
+func (s *Server) Stop() {
+	_ = s.command.Process.Signal(syscall.SIGQUIT)
+	_ = s.command.Wait()
+	_ = os.RemoveAll(s.dir)
+}
+
+// Process is the postmaster, for tests that freeze it or kill it.
+func (s *Server) Process() *os.Process { return s.command.Process }
+
+// Socket is the path of the server's socket.
+func (s *Server) Socket() string { return filepath.Join(s.dir, ".s.PGSQL.5432") }
+
+// Tool is a command of the same PostgreSQL, such as psql.
+func (s *Server) Tool(name string, args ...string) *exec.Cmd {
+	return exec.Command(filepath.Join(s.bin, name), args...)
+}
+
+// URL names a database of the cluster.
+func (s *Server) URL(database string) string {
+	u := url.URL{Scheme: "postgres", User: url.User("holdfast"), Path: "/" + database,
+		RawQuery: url.Values{"host": {s.dir}, "sslmode": {"disable"}}.Encode()}
+	return u.String()
+}
+
+// Create makes an empty database and returns its URL.
+func (s *Server) Create(t testing.TB) string {
+	t.Helper()
+	name := "test_" + strconv.FormatInt(s.serial.Add(1), 10)
+	if out, err := s.Tool("createdb", "-h", s.dir, "-U", "holdfast", name).CombinedOutput(); err != nil {
+		t.Fatalf("createdb: %v\n%s", err, out)
+	}
+	return s.URL(name)
+}
+
+// binaries is the directory of the newest PostgreSQL that has a server.
+func binaries() string {
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
+	slices.SortFunc(found, func(a, b string) int { return version(a) - version(b) })
+	if len(found) > 0 {
+		return filepath.Dir(found[len(found)-1])
+	}
+	if path, err := exec.LookPath("postgres"); err == nil {
+		if path, err = filepath.EvalSymlinks(path); err == nil {
+			return filepath.Dir(path)
+		}
+	}
+	return ""
+}
+
+func version(binary string) int {
+	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(binary))))
+	return n
+}
+
+// unprivileged is whom a test that runs as root starts the server as.
+func unprivileged() (*syscall.Credential, error) {
+	found, err := user.Lookup("postgres")
+	if err != nil {
+		if found, err = user.Lookup("nobody"); err != nil {
+			return nil, err
+		}
+	}
+	uid, uidErr := strconv.ParseUint(found.Uid, 10, 32)
+	gid, gidErr := strconv.ParseUint(found.Gid, 10, 32)
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, errors.Join(uidErr, gidErr)
+}
+
+// exec is a command of the server, as the user that runs it.
+func (s *Server) exec(name string, args ...string) *exec.Cmd {
+	c := s.Tool(name, args...)
+	c.Dir = s.dir
+	c.SysProcAttr = &syscall.SysProcAttr{}
+	if os.Getuid() == 0 {
+		c.SysProcAttr.Credential, _ = unprivileged() // looked up before
+	}
+	endWithParent(c)
+	return c
+}

@@ -1,0 +1,151 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"holdfast/store"
+)
+
+// reads answers the whole of store.Reader, once for both of its users: the Store, which borrows a connection of the pool for
+// each question, and a transaction, which asks on its own and so sees its own changes.
+type reads struct {
+	pool *pool
+	tx   *tx
+}
+
+var errTxOver = errors.New("postgres: the transaction was used after its function returned")
+
+// ask asks all questions in one exchange.
+func (r reads) ask(ctx context.Context, all ...*statement) error {
+	if r.tx != nil {
+		return r.tx.ask(all...)
+	}
+	defer store.SpentReading(ctx, time.Now())
+	return r.pool.ask(ctx, all)
+}
+
+// snapshot is ask with all questions answered from one moment.
+func (r reads) snapshot(ctx context.Context, all ...*statement) error {
+	if r.tx != nil {
+		return r.tx.ask(all...) // nobody else writes meanwhile
+	}
+	moment := append([]*statement{stmt(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`)}, all...)
+	return r.ask(ctx, append(moment, stmt(`COMMIT`))...)
+}
+
+// one returns the row the query finds, or ErrNotFound.
+func one[T any](ctx context.Context, r reads, scan func(*row) T, text string, args ...any) (found T, err error) {
+	rows := 0
+	err = r.ask(ctx, asks(func(r *row) { found, rows = scan(r), rows+1 }, text, args...))
+	if err == nil && rows == 0 {
+		err = store.ErrNotFound
+	}
+	return found, err
+}
+
+// list returns all the rows the query finds, nil if there are none.
+func list[T any](ctx context.Context, r reads, scan func(*row) T, text string, args ...any) (all []T, err error) {
+	err = r.ask(ctx, asks(func(r *row) { all = append(all, scan(r)) }, text, args...))
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// limit reads a filter's Limit: 1..500, and 0 means 100.
+func limit(n int) int {
+	if n <= 0 {
+		return 100
+	}
+	return min(n, 500)
+}
+
+// pool is the connections that read. pgxpool replaces those that broke.
+type pool struct {
+	conns  *pgxpool.Pool
+	server server
+	closed chan struct{}
+}
+
+// ownData is under which name a connection of the pool keeps its conn.
+const ownData = "holdfast"
+
+func newPool(at server, size int) (*pool, error) {
+	config, err := pgxpool.ParseConfig("")
+	if err != nil {
+		return nil, fmt.Errorf("postgres: %w", err)
+	}
+	config.ConnConfig.Config = *at.config.Copy()
+	config.MaxConns = int32(size)
+	config.ConnConfig.StatementCacheCapacity = 0 // conn has its own
+	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
+	conns, err := pgxpool.NewWithConfig(context.Background(), config)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: %w", err)
+	}
+	return &pool{conns: conns, server: at, closed: make(chan struct{})}, nil
+}
+
+// open says whether a question may be asked now.
+func (p *pool) open(ctx context.Context) error {
+	select {
+	case <-p.closed:
+		return store.ErrClosed
+	default:
+		return ctx.Err()
+	}
+}
+
+func (p *pool) ask(asked context.Context, all []*statement) error {
+	return p.use(asked, func(ctx context.Context, c *conn) error {
+		_, err := c.exchange(ctx, all...)
+		return err
+	})
+}
+
+// use runs fn with a connection that is fn's alone until it returns, within the time of one exchange.
+func (p *pool) use(asked context.Context, fn func(context.Context, *conn) error) error {
+	if err := p.open(asked); err != nil {
+		return err
+	}
+	ctx, cancel := p.server.bounded(asked)
+	defer cancel()
+	borrowed, err := p.conns.Acquire(ctx)
+	if err == nil {
+		err = fn(ctx, own(borrowed.Conn().PgConn()))
+		borrowed.Release() // pgxpool closes one that is broken, or still in a transaction
+	}
+	switch {
+	case err == nil:
+		return nil
+	case asked.Err() != nil:
+		return asked.Err()
+	case p.open(asked) != nil:
+		return store.ErrClosed
+	}
+	return translate(err)
+}
+
+// own is the conn of a connection of the pool.
+func own(pg *pgconn.PgConn) *conn {
+	data := pg.CustomData()
+	c, ok := data[ownData].(*conn)
+	if !ok {
+		c = &conn{pg: pg, prepared: map[string]*pgconn.StatementDescription{}}
+		data[ownData] = c
+	}
+	return c
+}
+
+// close waits until every connection was given back.
+func (p *pool) close() {
+	close(p.closed)
+	p.conns.Close()
+}

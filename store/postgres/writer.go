@@ -1,0 +1,296 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"holdfast/store"
+)
+
+// maxBatch bounds how long the first of a batch, and every other node, waits for the last.
+const maxBatch = 256
+
+// writer changes the database, with group commit: one goroutine takes whatever is queued, runs each request in its own
+// savepoint of one transaction (batch.go), and answers all of them after the one commit. It never waits for more to come.
+//
+// Two rules keep the neighbours in a batch safe from each other. What a constraint or the request's own error refuses is undone
+// to the request's savepoint. Any other error ends the batch: nothing more runs, everything is rolled back, and everybody in it
+// is told so. The connection is then made anew.
+type writer struct {
+	server server
+	log    *slog.Logger
+	feed   *feed
+
+	mu     sync.RWMutex // guards closed against a send on the closed queue
+	closed bool
+	queue  chan *request
+	done   chan struct{} // closed when the goroutine has ended
+
+	// The fields below belong to the goroutine.
+	conn    *conn
+	used    time.Time // when the connection answered last
+	batch   *batch
+	members []*request // those whose answers wait for the commit
+	changes []store.Change
+	current *request // the one whose function runs now
+}
+
+// request is one call of Write.
+type request struct {
+	fn       func(store.Tx) error
+	state    atomic.Int32
+	answered chan struct{}
+
+	// Written by the writer before answered is closed.
+	err      error
+	panicked any
+	exited   bool // fn ended its goroutine, as t.FailNow does
+}
+
+const (
+	waiting int32 = iota
+	started
+	abandoned
+)
+
+// write queues fn and waits for its outcome.
+func (w *writer) write(ctx context.Context, fn func(store.Tx) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	r := &request{fn: fn, answered: make(chan struct{})}
+	if err := w.admit(r); err != nil {
+		return err
+	}
+	select {
+	case <-r.answered:
+	case <-ctx.Done():
+		if r.state.CompareAndSwap(waiting, abandoned) {
+			return fmt.Errorf("waiting for a turn to write: %w", ctx.Err())
+		}
+		<-r.answered
+	}
+	switch {
+	case r.panicked != nil:
+		panic(r.panicked)
+	case r.exited:
+		runtime.Goexit()
+	}
+	return r.err
+}
+
+func (w *writer) admit(r *request) error {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if w.closed {
+		return store.ErrClosed
+	}
+	select {
+	case w.queue <- r:
+		return nil
+	default:
+		return store.ErrOverloaded
+	}
+}
+
+// close lets the writer finish what was accepted.
+func (w *writer) close() {
+	w.mu.Lock()
+	if !w.closed {
+		w.closed = true
+		close(w.queue)
+	}
+	w.mu.Unlock()
+	<-w.done
+}
+
+var errEnded = fmt.Errorf("%w: a function given to Write ended its goroutine", store.ErrUnavailable)
+
+// run serves the queue.
+func (w *writer) run() {
+	defer func() {
+		if w.current != nil {
+			// A function ended this goroutine under us. Nothing can stop that, so another one takes over.
+			w.current.exited = true
+			w.abort(errEnded)
+			go w.run()
+			return
+		}
+		if w.conn != nil {
+			w.conn.close()
+		}
+		close(w.done)
+	}()
+	for r := range w.queue {
+		w.commit(r)
+	}
+}
+
+// next returns the next in the queue, nil when it is time to commit.
+func (w *writer) next() *request {
+	if len(w.members) >= maxBatch {
+		return nil
+	}
+	select {
+	case r := <-w.queue: // nil once the queue is closed and empty
+		return r
+	default:
+		return nil
+	}
+}
+
+// commit runs one batch: first, and then what waits.
+func (w *writer) commit(first *request) {
+	w.members, w.changes = nil, nil
+	err := w.connect()
+	if err == nil {
+		w.batch = newBatch(w.conn, w.server, w.feed.lastChange())
+	}
+	for r := first; r != nil; r = w.next() {
+		if !r.state.CompareAndSwap(waiting, started) {
+			continue
+		}
+		w.members = append(w.members, r)
+		if err != nil {
+			continue // all who wait are told at once
+		}
+		w.runOne(r)
+		if w.batch.fault != nil {
+			w.abort(w.batch.fault)
+			return
+		}
+	}
+	switch {
+	case err != nil:
+		w.abort(err)
+	case len(w.members) == 0 || !w.batch.sent:
+		w.answer()
+	default:
+		if err := w.finish(); err != nil {
+			w.abort(err)
+			return
+		}
+		w.used = time.Now()
+		w.answer()
+	}
+}
+
+// connect makes the connection if there is none, and tries one that has been quiet for a while: a server that was started
+// again meanwhile is no reason to refuse anybody.
+func (w *writer) connect() error {
+	ctx, cancel := w.server.bounded(context.Background())
+	defer cancel()
+	if w.conn != nil && time.Since(w.used) > time.Second {
+		if _, err := w.conn.exchange(ctx, stmt(`SELECT 1`)); err != nil {
+			w.drop()
+		}
+	}
+	if w.conn != nil {
+		return nil
+	}
+	c, err := w.server.connect(ctx)
+	if err != nil {
+		return fmt.Errorf("%w: no connection to PostgreSQL, %s: %w", store.ErrUnavailable, nothingWasWritten, err)
+	}
+	w.conn, w.used = c, time.Now()
+	return nil
+}
+
+func (w *writer) drop() {
+	if w.conn != nil {
+		w.conn.close()
+		w.conn = nil
+	}
+}
+
+// runOne runs r in the batch and leaves its outcome in r.err.
+func (w *writer) runOne(r *request) {
+	w.batch.begin()
+	w.current = r
+	known := len(w.changes)
+	err := w.call(r)
+	w.current = nil
+	if r.err = w.batch.end(err); r.err != nil {
+		w.changes = w.changes[:known]
+	}
+}
+
+var errPanicked = errors.New("the function panicked")
+
+func (w *writer) call(r *request) (err error) {
+	t := newTx(w.batch)
+	defer func() {
+		t.over = true
+		w.changes = append(w.changes, t.changes...)
+		if p := recover(); p != nil {
+			// The value may hold personal data; where it happened does not.
+			w.log.Error("a function given to Write panicked; it is raised again where Write was called",
+				"stack", string(debug.Stack()))
+			r.panicked, err = p, errPanicked
+		}
+	}()
+	return r.fn(t)
+}
+
+// finish commits the batch, its changes with it, and hands them to the followers.
+func (w *writer) finish() error {
+	last := w.batch.waiting
+	var numbers []int64
+	if len(w.changes) > 0 {
+		text, err := encodeChanges(w.changes)
+		if err != nil {
+			return err
+		}
+		last = append(last,
+			asks(func(r *row) { numbers = append(numbers, r.int64()) }, appendChanges, text),
+			stmt(ringBell), stmt(pruneChanges))
+	}
+	if _, err := w.batch.exchange(append(last, stmt(`COMMIT`))); err != nil {
+		if isServers(err) {
+			return fmt.Errorf("%w (%s)", translate(err), nothingWasWritten)
+		}
+		w.drop()
+		if err := w.server.resolve(w.batch.xid, w.log, err); err != nil {
+			return err
+		}
+		return w.feed.catchUp() // the numbers were lost with the answer
+	}
+	for i, n := range numbers {
+		w.changes[i].Number = n
+	}
+	if w.batch.behind {
+		w.feed.lost()
+	}
+	w.feed.take(append(w.batch.missed, w.changes...))
+	return nil
+}
+
+// answer answers everybody in the batch.
+func (w *writer) answer() {
+	for _, r := range w.members {
+		close(r.answered)
+	}
+	w.members = nil
+}
+
+// abort ends the batch: everything is undone and everybody in it is answered cause.
+func (w *writer) abort(cause error) {
+	w.current = nil
+	if w.batch != nil && w.batch.sent {
+		// Whatever state it is in, a new connection costs milliseconds, and the server undoes what the old one had begun.
+		w.drop()
+	}
+	w.log.Warn("a batch of writes failed", "writes", len(w.members), "error", cause)
+	for _, r := range w.members {
+		r.err = cause
+	}
+	w.answer()
+	w.batch, w.changes = nil, nil
+}
