@@ -1,0 +1,270 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"holdfast/store"
+	"holdfast/store/storetest"
+)
+
+// pair is two nodes on one database behind a load balancer: writes go to one and the other in turn, and whoever wrote then
+// asks the first, which is waited for as the pages do it.
+type pair struct {
+	*Store
+	second *Store
+	turn   atomic.Int64
+}
+
+func (p *pair) Write(ctx context.Context, fn func(store.Tx) error) error {
+	if p.turn.Add(1)%2 == 0 {
+		return p.Store.Write(ctx, fn)
+	}
+	err := p.second.Write(ctx, fn)
+	if late := p.Store.Await(context.WithoutCancel(ctx), p.second.LastChange()); late != nil && !errors.Is(late, store.ErrClosed) {
+		return late
+	}
+	return err
+}
+
+func (p *pair) Close() error { return errors.Join(p.second.Close(), p.Store.Close()) }
+
+// TestTwoNodesKeepEveryPromise: all that one store promises, the racing tests above all, is promised by two on one database.
+func TestTwoNodesKeepEveryPromise(t *testing.T) {
+	t.Parallel()
+	var all databases
+	storetest.Run(t, storetest.Harness{Open: func(t testing.TB, dir string) store.Store {
+		url := all.of(t, dir)
+		return &pair{Store: mustOpen(t, Options{URL: url}), second: mustOpen(t, Options{URL: url})}
+	}})
+}
+
+// journal is a follower that keeps everything it was told.
+type journal struct {
+	mu      sync.Mutex
+	changes []store.Change
+}
+
+func (j *journal) take(changes []store.Change) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.changes = append(j.changes, changes...)
+}
+
+func (j *journal) all() []store.Change {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.Clone(j.changes)
+}
+
+// nodes opens so many nodes on one new database, with the clinic of the tests in it.
+func nodes(t *testing.T, n int, o Options) []*Store {
+	t.Helper()
+	if o.URL == "" {
+		o.URL = database(t)
+	}
+	var all []*Store
+	for range n {
+		s := mustOpen(t, o)
+		t.Cleanup(func() { storetest.Verify(t, s) })
+		all = append(all, s)
+	}
+	mustWrite(t, all[0], clinic)
+	for _, s := range all {
+		await(t, s, all[0].LastChange())
+	}
+	return all
+}
+
+func clinic(tx store.Tx) error {
+	ctx := context.Background()
+	var served []store.Assignment
+	for i := range 4 {
+		id := fmt.Sprintf("s%d", i)
+		if err := tx.PutSpecialist(ctx, store.Specialist{ID: id, Name: "Dr", Timezone: "UTC", Active: true}); err != nil {
+			return err
+		}
+		served = append(served, store.Assignment{SpecialistID: id})
+	}
+	return tx.PutAppointmentType(ctx, store.AppointmentType{ID: "checkup", Name: "Check-up", DurationMinutes: 30, SlotStepMinutes: 30,
+		HorizonDays: 60, Capacity: 1, Active: true, Specialists: served})
+}
+
+var (
+	monday = time.Date(2026, 11, 23, 8, 0, 0, 0, time.UTC)
+	serial atomic.Int64
+)
+
+// booking is a confirmed appointment, from and to in minutes after monday.
+func booking(specialist string, from, to int) store.Appointment {
+	n := serial.Add(1)
+	start, end := monday.Add(time.Duration(from)*time.Minute), monday.Add(time.Duration(to)*time.Minute)
+	return store.Appointment{ID: fmt.Sprintf("a-%06d", n), AppointmentTypeID: "checkup", SpecialistID: specialist, Owner: "0123456789abcdef0123456789abcdef",
+		Status: store.Confirmed, Attendance: store.Expected, SlotStart: start, SlotEnd: end, BusyStart: start, BusyEnd: end,
+		Patient: store.Patient{Name: "Jo Doe"}, Source: store.SourceWeb, UpstreamState: store.UpstreamNone, CreatedAt: monday, UpdatedAt: monday, Version: 1}
+}
+
+func insert(s *Store, a store.Appointment) error {
+	return s.Write(context.Background(), func(tx store.Tx) error { return tx.InsertAppointment(context.Background(), a) })
+}
+
+func mustWrite(t testing.TB, s *Store, fn func(store.Tx) error) {
+	t.Helper()
+	if err := s.Write(context.Background(), fn); err != nil {
+		t.Fatalf("Write: %v", err)
+	}
+}
+
+func await(t testing.TB, s *Store, number int64) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	if err := s.Await(ctx, number); err != nil {
+		t.Fatalf("change %d was not heard of, the last was %d: %v", number, s.LastChange(), err)
+	}
+}
+
+// TestEveryNodeFollowsOneOrder: whoever commits, every node is told everything, once, in one order and with the same numbers.
+func TestEveryNodeFollowsOneOrder(t *testing.T) {
+	all := nodes(t, 3, Options{})
+	var heard [3]journal
+	for i, s := range all {
+		if err := s.Changes(t.Context(), s.LastChange(), heard[i].take); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var wg sync.WaitGroup
+	for worker := range 12 {
+		wg.Go(func() {
+			s, own := all[worker%3], &heard[worker%3]
+			for i := range 20 {
+				a := booking(fmt.Sprintf("s%d", worker%4), (worker/4*20+i)*30, (worker/4*20+i+1)*30)
+				if err := insert(s, a); err != nil {
+					t.Errorf("worker %d: %v", worker, err)
+				}
+				if !slices.ContainsFunc(own.all(), func(c store.Change) bool { return c.ID == a.ID }) {
+					t.Errorf("Write returned and its own node had not been told of %s", a.ID)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	last := slices.MaxFunc(all, func(a, b *Store) int { return cmp.Compare(a.LastChange(), b.LastChange()) }).LastChange()
+	for i, s := range all {
+		await(t, s, last)
+		got := heard[i].all()
+		if len(got) != 240 {
+			t.Errorf("node %d was told %d changes, want 240", i, len(got))
+		}
+		for j := 1; j < len(got); j++ {
+			if got[j].Number <= got[j-1].Number {
+				t.Fatalf("node %d was told change %d after %d", i, got[j].Number, got[j-1].Number)
+			}
+		}
+		for j, c := range got {
+			if want := heard[0].all()[j]; c.Number != want.Number || c.ID != want.ID || c.Owner != want.Owner || c.What != want.What ||
+				c.Stands != want.Stands || *c.After != *want.After || c.Version != want.Version {
+				t.Fatalf("node %d was told\n%+v, node 0\n%+v", i, c, want)
+			}
+		}
+	}
+}
+
+// TestAWriteBringsWhatWasCommittedBefore: nobody is told of a node's own change before the ones that other nodes committed
+// before it, however late the bell is.
+func TestAWriteBringsWhatWasCommittedBefore(t *testing.T) {
+	all := nodes(t, 2, Options{})
+	all[1].stop()
+	all[1].running.Wait()
+	var heard journal
+	if err := all[1].Changes(t.Context(), all[1].LastChange(), heard.take); err != nil {
+		t.Fatal(err)
+	}
+	first, second := booking("s0", 0, 30), booking("s0", 30, 60)
+	for i, a := range []store.Appointment{first, second} {
+		if err := insert(all[i], a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := heard.all(); len(got) != 2 || got[0].ID != first.ID || got[1].ID != second.ID {
+		t.Errorf("told %+v, want %s and then %s", got, first.ID, second.ID)
+	}
+}
+
+// TestAChangeIsHeardWithoutABell: a bell that was lost costs a second, never the change.
+func TestAChangeIsHeardWithoutABell(t *testing.T) {
+	s := nodes(t, 1, Options{})[0]
+	err := s.server.with(t.Context(), func(ctx context.Context, c *conn) error {
+		_, err := c.exchange(ctx, stmt(`INSERT INTO changes (change) VALUES ('{"noun":"clinic"}')`))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	await(t, s, s.LastChange()+1)
+}
+
+// TestWhatANodeMissedIsTold: who begins to follow long after is told from the database; who begins after what is kept is told
+// to read everything anew, and a process that missed more than is kept is told to start again.
+func TestWhatANodeMissedIsTold(t *testing.T) {
+	url := database(t)
+	lost := make(chan error, 1)
+	s := nodes(t, 1, Options{URL: url, OnFatal: func(err error) { lost <- err }})[0]
+	from := s.LastChange()
+	again := mustOpen(t, Options{URL: url})
+	defer storetest.Verify(t, again)
+	if err := again.Changes(t.Context(), 0, func([]store.Change) {}); err != nil {
+		t.Errorf("following from the beginning, which is kept: %v", err)
+	}
+	for i := range 5 {
+		if err := insert(s, booking("s0", i*30, i*30+30)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	late := mustOpen(t, Options{URL: url})
+	defer storetest.Verify(t, late)
+	var j journal
+	if err := late.Changes(t.Context(), from, j.take); err != nil || len(j.all()) != 5 {
+		t.Errorf("a new node that follows from before: got %d changes, %v; want 5", len(j.all()), err)
+	}
+
+	// An hour and more goes by; what it goes by is the server's clock.
+	err := s.server.with(t.Context(), func(ctx context.Context, c *conn) error {
+		_, err := c.exchange(ctx, stmt(`UPDATE changes SET committed_at = committed_at - 3600001`))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := insert(s, booking("s0", 300, 330)); err != nil {
+		t.Fatal(err)
+	}
+	fresh := mustOpen(t, Options{URL: url})
+	defer storetest.Verify(t, fresh)
+	if err := fresh.Changes(t.Context(), from, func([]store.Change) {}); !errors.Is(err, store.ErrBehind) {
+		t.Errorf("following from what is no longer kept: got %v, want ErrBehind", err)
+	}
+	if got := fresh.LastChange(); got != s.LastChange() {
+		t.Errorf("after what was old has gone the last change is %d, want %d", got, s.LastChange())
+	}
+
+	// As if s had been cut off since.
+	s.feed.mu.Lock()
+	s.feed.last = from
+	s.feed.mu.Unlock()
+	select {
+	case err := <-lost:
+		if !errors.Is(err, store.ErrUnavailable) {
+			t.Errorf("got %v, want ErrUnavailable", err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("nobody was told that changes were missed for good")
+	}
+}
