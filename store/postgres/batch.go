@@ -20,7 +20,8 @@ type batch struct {
 	server server
 
 	// fault is the first error that was not a refusal. Once it is set nothing more runs: the batch is to be rolled back.
-	fault error
+	fault  error
+	broken bool // the connection was cut: neither did the server answer, nor was it silent
 
 	waiting []*statement // to go out with the next exchange
 	saved   bool         // the request's savepoint went out
@@ -166,6 +167,6 @@ func (b *batch) exchange(all []*statement) (failed int, err error) {
 
 // failed ends the batch.
 func (b *batch) failed(err error) error {
-	b.fault = translate(err)
+	b.fault, b.broken = translate(err), isCut(err)
 	return b.fault
 }

@@ -22,6 +22,7 @@ type conn struct {
 	pg       *pgconn.PgConn
 	prepared map[string]*pgconn.StatementDescription // by text, at most maxPrepared
 	bells    []int64                                 // what NOTIFY told since somebody looked
+	rows     int                                     // how many were handed over
 }
 
 // maxPrepared bounds the statements that a connection keeps. It is more than the program has, filters combined in the ways
@@ -106,7 +107,7 @@ func (c *conn) answer(p *pgconn.Pipeline, s *statement) error {
 		return fmt.Errorf("postgres: the server answered with a %T out of turn", result)
 	}
 	for rows.NextRow() {
-		if s.each != nil {
+		if c.rows++; s.each != nil {
 			s.each(&row{values: rows.Values()})
 		}
 	}
@@ -255,6 +256,12 @@ func oneOn[T any](ctx context.Context, c *conn, scan func(*row) T, text string, 
 func statementName(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "holdfast_" + hex.EncodeToString(sum[:12])
+}
+
+// isCut reports whether the connection broke: neither did the server answer, nor was it silent.
+func isCut(err error) bool {
+	var e *pgconn.PgError
+	return err != nil && !pgconn.Timeout(err) && (!errors.As(err, &e) || e.Severity != "ERROR")
 }
 
 // isServers reports whether the error is the server's answer to a statement, after which the connection is good.

@@ -103,24 +103,18 @@ func (p *pool) open(ctx context.Context) error {
 	}
 }
 
+// ask asks all within the time of one exchange. A server that was started again has cut the connections that nobody used;
+// then it is asked once more on a new one, unless rows were handed over already.
 func (p *pool) ask(asked context.Context, all []*statement) error {
-	return p.use(asked, func(ctx context.Context, c *conn) error {
-		_, err := c.exchange(ctx, all...)
-		return err
-	})
-}
-
-// use runs fn with a connection that is fn's alone until it returns, within the time of one exchange.
-func (p *pool) use(asked context.Context, fn func(context.Context, *conn) error) error {
 	if err := p.open(asked); err != nil {
 		return err
 	}
 	ctx, cancel := p.server.bounded(asked)
 	defer cancel()
-	borrowed, err := p.conns.Acquire(ctx)
-	if err == nil {
-		err = fn(ctx, own(borrowed.Conn().PgConn()))
-		borrowed.Release() // pgxpool closes one that is broken, or still in a transaction
+	again, err := p.askOnce(ctx, all)
+	if again && ctx.Err() == nil {
+		p.conns.Reset()
+		_, err = p.askOnce(ctx, all)
 	}
 	switch {
 	case err == nil:
@@ -131,6 +125,19 @@ func (p *pool) use(asked context.Context, fn func(context.Context, *conn) error)
 		return store.ErrClosed
 	}
 	return translate(err)
+}
+
+// askOnce asks on one connection, and says whether it may be tried on another.
+func (p *pool) askOnce(ctx context.Context, all []*statement) (again bool, err error) {
+	borrowed, err := p.conns.Acquire(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer borrowed.Release() // pgxpool closes one that is broken, or still in a transaction
+	c := own(borrowed.Conn().PgConn())
+	before := c.rows
+	_, err = c.exchange(ctx, all...)
+	return isCut(err) && c.rows == before, err
 }
 
 // own is the conn of a connection of the pool.

@@ -9,7 +9,6 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"holdfast/store"
 )
@@ -35,7 +34,6 @@ type writer struct {
 
 	// The fields below belong to the goroutine.
 	conn    *conn
-	used    time.Time // when the connection answered last
 	batch   *batch
 	members []*request // those whose answers wait for the commit
 	changes []store.Change
@@ -149,6 +147,7 @@ func (w *writer) next() *request {
 // commit runs one batch: first, and then what waits.
 func (w *writer) commit(first *request) {
 	w.members, w.changes = nil, nil
+	reused := w.conn != nil
 	err := w.connect()
 	if err == nil {
 		w.batch = newBatch(w.conn, w.server, w.feed.lastChange())
@@ -162,6 +161,16 @@ func (w *writer) commit(first *request) {
 			continue // all who wait are told at once
 		}
 		w.runOne(r)
+		if w.batch.broken && reused && len(w.members) == 1 {
+			// A server that was started again, or failed over, has cut the connection; nothing was committed on it.
+			reused = false
+			w.drop()
+			if err = w.connect(); err != nil {
+				continue
+			}
+			w.batch, w.changes, r.panicked = newBatch(w.conn, w.server, w.feed.lastChange()), nil, nil
+			w.runOne(r)
+		}
 		if w.batch.fault != nil {
 			w.abort(w.batch.fault)
 			return
@@ -169,6 +178,7 @@ func (w *writer) commit(first *request) {
 	}
 	switch {
 	case err != nil:
+		w.batch = nil
 		w.abort(err)
 	case len(w.members) == 0 || !w.batch.sent:
 		w.answer()
@@ -177,29 +187,20 @@ func (w *writer) commit(first *request) {
 			w.abort(err)
 			return
 		}
-		w.used = time.Now()
 		w.answer()
 	}
 }
 
-// connect makes the connection if there is none, and tries one that has been quiet for a while: a server that was started
-// again meanwhile is no reason to refuse anybody.
+// connect makes the connection if there is none.
 func (w *writer) connect() error {
-	ctx, cancel := w.server.bounded(context.Background())
-	defer cancel()
-	if w.conn != nil && time.Since(w.used) > time.Second {
-		if _, err := w.conn.exchange(ctx, stmt(`SELECT 1`)); err != nil {
-			w.drop()
-		}
-	}
 	if w.conn != nil {
 		return nil
 	}
-	c, err := w.server.connect(ctx)
+	c, err := w.server.connect(context.Background())
 	if err != nil {
 		return fmt.Errorf("%w: no connection to PostgreSQL, %s: %w", store.ErrUnavailable, nothingWasWritten, err)
 	}
-	w.conn, w.used = c, time.Now()
+	w.conn = c
 	return nil
 }
 
@@ -260,7 +261,10 @@ func (w *writer) finish() error {
 		if err := w.server.resolve(w.batch.xid, w.log, err); err != nil {
 			return err
 		}
-		return w.feed.catchUp() // the numbers were lost with the answer
+		if err := w.feed.catchUp(); err != nil { // the numbers were lost with the answer
+			return fmt.Errorf("%w: %s to this node: it was committed and cannot be read back yet: %w", store.ErrUnavailable, unknownOutcome, err)
+		}
+		return nil
 	}
 	for i, n := range numbers {
 		w.changes[i].Number = n

@@ -1,0 +1,299 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"holdfast/store"
+)
+
+// line is the network between a node and the server, as a socket of its own, on which things go wrong when a test says so.
+type line struct {
+	listener net.Listener
+	cut      atomic.Bool                   // no new connection is let through
+	ice      atomic.Pointer[chan struct{}] // nothing for the server moves until it is closed
+
+	loseAnswer  atomic.Bool // the next answer to a COMMIT is lost with its connection
+	loseRequest atomic.Bool // the next bytes for the server are lost with the connection
+	halfOpen    atomic.Bool // ... of which the server does not notice anything
+
+	mu   sync.Mutex
+	ends []net.Conn
+}
+
+// open lays a line and returns a node's options at its end.
+func (l *line) open(t *testing.T, to string) Options {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "holdfast-line-") // t.TempDir() is too long for the name of a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.listener, err = net.Listen("unix", filepath.Join(dir, ".s.PGSQL.5432")); err != nil {
+		t.Fatal(err)
+	}
+	var running sync.WaitGroup
+	running.Go(func() { l.accept(&running) })
+	t.Cleanup(func() {
+		l.listener.Close()
+		l.hangUp()
+		running.Wait()
+		os.RemoveAll(dir)
+	})
+	u, err := url.Parse(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := u.Query()
+	q.Set("host", dir)
+	u.RawQuery = q.Encode()
+	return Options{URL: u.String(), Timeout: time.Second}
+}
+
+func (l *line) accept(running *sync.WaitGroup) {
+	for {
+		node, err := l.listener.Accept()
+		if err != nil {
+			return
+		}
+		if l.cut.Load() {
+			node.Close()
+			continue
+		}
+		server, err := net.Dial("unix", cluster.Socket())
+		if err != nil {
+			node.Close()
+			continue
+		}
+		l.mu.Lock()
+		l.ends = append(l.ends, node, server)
+		l.mu.Unlock()
+		running.Go(func() { l.requests(node, server) })
+		running.Go(func() { l.answers(node, server) })
+	}
+}
+
+// hangUp cuts every connection there is.
+func (l *line) hangUp() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, end := range l.ends {
+		end.Close()
+	}
+	l.ends = nil
+}
+
+func (l *line) requests(node, server net.Conn) {
+	b := make([]byte, 1<<16)
+	for {
+		n, err := node.Read(b)
+		if ice := l.ice.Load(); ice != nil {
+			<-*ice
+		}
+		if err == nil && l.loseRequest.CompareAndSwap(true, false) {
+			node.Close()
+			if l.halfOpen.Load() {
+				return
+			}
+			err = net.ErrClosed
+		}
+		if err == nil {
+			_, err = server.Write(b[:n])
+		}
+		if err != nil {
+			server.Close()
+			return
+		}
+	}
+}
+
+var committed = []byte("COMMIT\x00")
+
+func (l *line) answers(node, server net.Conn) {
+	b := make([]byte, 1<<16)
+	for {
+		n, err := server.Read(b)
+		if err == nil && bytes.Contains(b[:n], committed) && l.loseAnswer.CompareAndSwap(true, false) {
+			err = net.ErrClosed
+		}
+		if err == nil {
+			_, err = node.Write(b[:n])
+		}
+		if err != nil {
+			node.Close()
+			server.Close()
+			return
+		}
+	}
+}
+
+// faulty is a node at the end of a line that obeys the test.
+func faulty(t *testing.T) (*Store, *line) {
+	t.Helper()
+	l := &line{}
+	s := nodes(t, 1, l.open(t, database(t)))[0]
+	return s, l
+}
+
+func has(t *testing.T, s *Store, id string) bool {
+	t.Helper()
+	_, err := s.Appointment(t.Context(), id)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+// TestALostAnswerToACommitIsAskedFor: the connection breaks between the COMMIT and its answer. The caller is told the truth,
+// and the follower has the change, once, before the caller is answered.
+func TestALostAnswerToACommitIsAskedFor(t *testing.T) {
+	s, l := faulty(t)
+	var heard journal
+	if err := s.Changes(t.Context(), s.LastChange(), heard.take); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 {
+		l.loseAnswer.Store(true)
+		a := booking("s0", i*30, i*30+30)
+		if err := insert(s, a); err != nil {
+			t.Fatalf("a booking that was committed: got %v", err)
+		}
+		if got := heard.all(); len(got) != i+1 || got[i].ID != a.ID {
+			t.Fatalf("after booking %d the follower was told %d changes", i, len(got))
+		}
+		if l.loseAnswer.Load() {
+			t.Fatal("no answer was lost")
+		}
+	}
+}
+
+// TestACommitThatNeverArrivedIsUndone, be the server told of the cut or not.
+func TestACommitThatNeverArrivedIsUndone(t *testing.T) {
+	for name, halfOpen := range map[string]bool{"cut on both sides": false, "cut on one side": true} {
+		t.Run(name, func(t *testing.T) {
+			s, l := faulty(t)
+			l.halfOpen.Store(halfOpen)
+			lost := booking("s0", 0, 30)
+			err := s.Write(t.Context(), func(tx store.Tx) error {
+				err := tx.InsertAppointment(t.Context(), lost)
+				l.loseRequest.Store(true)
+				return err
+			})
+			if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), nothingWasWritten) {
+				t.Errorf("got %v, want ErrUnavailable that says that nothing was written", err)
+			}
+			if has(t, s, lost.ID) {
+				t.Error("the booking is there although its caller was told that it is not")
+			}
+			if err := insert(s, lost); err != nil {
+				t.Errorf("booking it again: %v", err)
+			}
+		})
+	}
+}
+
+// TestAnOutcomeNobodyCanTellIsCalledUnknown, and what was committed is there when the server can be asked again.
+func TestAnOutcomeNobodyCanTellIsCalledUnknown(t *testing.T) {
+	s, l := faulty(t)
+	var heard journal
+	if err := s.Changes(t.Context(), s.LastChange(), heard.take); err != nil {
+		t.Fatal(err)
+	}
+	a := booking("s0", 0, 30)
+	err := s.Write(t.Context(), func(tx store.Tx) error {
+		l.loseAnswer.Store(true)
+		l.cut.Store(true)
+		return tx.InsertAppointment(t.Context(), a)
+	})
+	if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), unknownOutcome) {
+		t.Errorf("got %v, want ErrUnavailable that says that the outcome is unknown", err)
+	}
+	if err := insert(s, booking("s1", 0, 30)); !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), nothingWasWritten) {
+		t.Errorf("a booking while there is no server: got %v, want ErrUnavailable that says that nothing was written", err)
+	}
+	l.hangUp()
+	l.cut.Store(false)
+	if err := insert(s, booking("s2", 0, 30)); err != nil {
+		t.Errorf("a booking when the server is back: %v", err)
+	}
+	if !has(t, s, a.ID) {
+		t.Error("what was committed is not there")
+	}
+	if got := heard.all(); len(got) != 2 || got[0].ID != a.ID {
+		t.Errorf("told %+v, want the unknown one and the one after it", got)
+	}
+}
+
+// TestAServerThatWasStartedAgainRefusesNobody: connections that were cut while nobody used them are made anew.
+func TestAServerThatWasStartedAgainRefusesNobody(t *testing.T) {
+	s, l := faulty(t)
+	for i := range 3 {
+		if err := insert(s, booking("s0", i*30, i*30+30)); err != nil {
+			t.Fatalf("booking %d after the connections were cut: %v", i, err)
+		}
+		l.hangUp()
+	}
+}
+
+// TestASilentServerIsNotWaitedForLong: every call has a deadline, and when the server speaks again all is well.
+func TestASilentServerIsNotWaitedForLong(t *testing.T) {
+	s, l := faulty(t)
+	patience := 5 * s.server.timeout
+	ice := make(chan struct{})
+	l.ice.Store(&ice)
+	began := time.Now()
+	var all sync.WaitGroup
+	for name, call := range map[string]func() error{
+		"a write":    func() error { return insert(s, booking("s0", 0, 30)) },
+		"a question": func() error { _, err := s.Schedule(context.Background()); return err },
+		"a ping":     func() error { return s.Ping(context.Background()) },
+	} {
+		all.Go(func() {
+			if err := call(); !errors.Is(err, store.ErrUnavailable) {
+				t.Errorf("%s: got %v, want ErrUnavailable", name, err)
+			}
+		})
+	}
+	all.Wait()
+	if took := time.Since(began); took > patience {
+		t.Errorf("a silent server was waited for for %v, want at most %v", took, patience)
+	}
+	l.ice.Store(nil)
+	close(ice)
+	if err := insert(s, booking("s0", 30, 60)); err != nil {
+		t.Errorf("a booking when the server speaks again: %v", err)
+	}
+}
+
+// TestANodeThatHangsLetsGoOfTheLock: whoever stopped in the middle of a batch keeps the others waiting for Options.Timeout at
+// most, and is not heard of again.
+func TestANodeThatHangsLetsGoOfTheLock(t *testing.T) {
+	s := nodes(t, 1, Options{URL: database(t), Timeout: time.Second})[0]
+	hung, err := s.server.connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hung.close()
+	b := newBatch(hung, s.server, s.LastChange())
+	b.begin()
+	tx := newTx(b)
+	stale := booking("s0", 0, 30)
+	if err := tx.InsertAppointment(t.Context(), stale); err != nil {
+		t.Fatal(err)
+	}
+	if err := insert(s, stale); err != nil {
+		t.Errorf("a booking behind a node that hangs: %v", err)
+	}
+	if err := tx.InsertAppointment(t.Context(), booking("s1", 0, 30)); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("the node that hung goes on: got %v, want ErrUnavailable", err)
+	}
+}
