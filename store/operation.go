@@ -148,7 +148,8 @@ type Queue interface {
 	// lowest id comes first. Of concurrent callers each gets another one. ErrNotFound if none is due.
 	Take(ctx context.Context, now time.Time, kinds ...OperationKind) (Operation, error)
 
-	// Change replaces the operation with op's id, in any state. ErrNotFound; ErrInvalid if op does not pass Validate.
+	// Change replaces the operation with op's id, in any state. ErrNotFound; ErrInvalid if op does not pass Validate. In a queue
+	// that several nodes share, ErrVersion if another node attempts it now: it is that node's to change.
 	Change(ctx context.Context, op Operation, event, detail string) error
 
 	// Operation returns one. ErrNotFound.

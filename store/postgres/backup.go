@@ -50,7 +50,7 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// tables are all there are, each after those that it refers to.
+// tables are all there are but the queue's, which is made anew from the outbox. Each comes after those that it refers to.
 var tables = []string{
 	"schema_versions", "meta", "clinic", "specialists", "appointment_types", "assignments", "weekly_hours", "overrides",
 	"override_windows", "blocks", "appointments", "idempotency_records", "outbox", "audit_entries", "deliveries", "nonce_uses",

@@ -24,6 +24,7 @@ type line struct {
 	ice      atomic.Pointer[chan struct{}] // nothing for the server moves until it is closed
 
 	loseAnswer  atomic.Bool // the next answer to a COMMIT is lost with its connection
+	loseAny     atomic.Bool // the next answer to anything is
 	loseRequest atomic.Bool // the next bytes for the server are lost with the connection
 	halfOpen    atomic.Bool // ... of which the server does not notice anything
 
@@ -122,7 +123,7 @@ func (l *line) answers(node, server net.Conn) {
 	b := make([]byte, 1<<16)
 	for {
 		n, err := server.Read(b)
-		if err == nil && bytes.Contains(b[:n], committed) && l.loseAnswer.CompareAndSwap(true, false) {
+		if err == nil && (bytes.Contains(b[:n], committed) && l.loseAnswer.CompareAndSwap(true, false) || l.loseAny.CompareAndSwap(true, false)) {
 			err = net.ErrClosed
 		}
 		if err == nil {

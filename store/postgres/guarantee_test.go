@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -234,6 +235,24 @@ func TestABackupMakesTheDatabaseAnew(t *testing.T) {
 	}
 	if err := insert(again, booking("s0", 30, 60)); err != nil || again.LastChange() <= s.LastChange() {
 		t.Errorf("going on: got %v at change %d", err, again.LastChange())
+	}
+}
+
+// TestEveryTableIsInABackup, or is the queue's.
+func TestEveryTableIsInABackup(t *testing.T) {
+	s := nodes(t, 1, Options{})[0]
+	all, err := list(t.Context(), s.reads, (*row).text, `SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range all {
+		queue := strings.HasPrefix(table, "operation") || table == "pacers"
+		if slices.Contains(tables, table) == queue {
+			t.Errorf("%s: in a backup %t, of the queue %t", table, !queue, queue)
+		}
+	}
+	if len(all) <= len(tables) {
+		t.Errorf("%d tables were found, want more than %d", len(all), len(tables))
 	}
 }
 

@@ -156,3 +156,25 @@ func (p *pool) close() {
 	close(p.closed)
 	p.conns.Close()
 }
+
+// write runs statements in one transaction. asked bounds the wait for a connection only. cut: the connection broke, so that
+// nobody knows whether it was committed.
+func (p *pool) write(asked context.Context, all []*statement) (cut bool, err error) {
+	ctx, cancel := p.server.bounded(asked)
+	defer cancel()
+	borrowed, err := p.conns.Acquire(ctx)
+	if err != nil {
+		if asked.Err() != nil {
+			return false, asked.Err()
+		}
+		return false, translate(err)
+	}
+	defer borrowed.Release()
+	begun, cancelBegun := p.server.bounded(context.WithoutCancel(asked))
+	defer cancelBegun()
+	_, err = own(borrowed.Conn().PgConn()).exchange(begun, all...)
+	if isCut(err) {
+		p.conns.Reset() // the others are as old
+	}
+	return isCut(err), translate(err)
+}

@@ -1,0 +1,132 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"holdfast/store"
+)
+
+// heldSet is the ids of the operations that this node attempts, as far as it knows. One whose Take was never answered is not in
+// it, so its lease lapses.
+type heldSet struct {
+	mu  sync.Mutex
+	ids map[string]bool
+}
+
+func (h *heldSet) add(id string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ids == nil {
+		h.ids = map[string]bool{}
+	}
+	h.ids[id] = true
+}
+
+func (h *heldSet) has(id string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.ids[id]
+}
+
+func (h *heldSet) remove(id string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.ids, id)
+}
+
+func (h *heldSet) clear() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	clear(h.ids)
+}
+
+func (h *heldSet) all() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Sorted(maps.Keys(h.ids))
+}
+
+// clock is the server's, in milliseconds: leases and pacers are shared by nodes whose own clocks differ.
+const clock = `(extract(epoch FROM clock_timestamp()) * 1000)::bigint`
+
+const (
+	renew = `UPDATE operations SET lease_until = ` + clock + ` + $2
+		WHERE owner = $1 AND status = 'processing' AND id IN (SELECT json_array_elements_text($3::json))`
+
+	letGo = `UPDATE operations SET owner = '', lease_until = 0 WHERE owner = $1`
+
+	// What lapsed, and with $1 what is this node's or nobody's too, is pending again, its outcome unknown.
+	takeOver = `
+		WITH lapsed AS (
+			SELECT id FROM operations
+			WHERE status = 'processing' AND ((owner <> '' AND lease_until <= ` + clock + `) OR ($1 AND owner IN ($2, '')))
+			ORDER BY id FOR UPDATE),
+		back AS (
+			UPDATE operations SET status = 'pending', unknown = true, next_attempt_at = $3, owner = '', lease_until = 0, version = version + 1
+			WHERE id IN (SELECT id FROM lapsed) RETURNING id)
+		INSERT INTO operation_activity (operation_id, at, event, detail)
+		SELECT id, $3::bigint, 'recovered', $4 FROM back ORDER BY id`
+)
+
+// keepLeases renews what this node attempts and takes over what other nodes let lapse, until ctx ends.
+func (q *Queue) keepLeases(ctx context.Context) {
+	tick := time.NewTicker(q.lease / 3)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if err := q.renew(ctx); err != nil && ctx.Err() == nil {
+			q.log.Warn("queue: the leases of running attempts were not renewed; it is tried again", "error", err)
+		}
+		over := stmt(takeOver, false, q.owner, time.Now(), "the node that attempted it is gone")
+		if _, err := q.pool.write(ctx, []*statement{over}); err == nil && over.changed > 0 {
+			q.log.Warn("queue: operations were taken over from a node that is gone; what became of their attempts is not known", "operations", over.changed)
+		}
+	}
+}
+
+func (q *Queue) renew(ctx context.Context) error {
+	ids := q.held.all()
+	if len(ids) == 0 {
+		return nil
+	}
+	list, err := json.Marshal(ids)
+	if err != nil {
+		return err
+	}
+	_, err = q.pool.write(ctx, []*statement{stmt(renew, q.owner, q.lease.Milliseconds(), string(list))})
+	return err
+}
+
+// Recover implements store.Queue. What another node attempts at this moment is left to it.
+func (q *Queue) Recover(ctx context.Context, now time.Time) (int, error) {
+	over := stmt(takeOver, true, q.owner, now, "the program stopped during the attempt")
+	if err := q.write(ctx, over); err != nil {
+		return 0, err
+	}
+	q.held.clear()
+	return int(over.changed), nil
+}
+
+// Pace reserves the next instant at which a call of the far side called name may go out, spacing after the one reserved
+// before by whichever node, and says how long that is from now. ErrUnavailable: then nothing may go out.
+func (q *Queue) Pace(ctx context.Context, name string, spacing time.Duration) (wait time.Duration, err error) {
+	if spacing < 0 {
+		return 0, fmt.Errorf("%w: a spacing of %v", store.ErrInvalid, spacing)
+	}
+	var ms int64
+	err = q.write(ctx, asks(func(r *row) { ms = r.int64() }, `
+		INSERT INTO pacers AS p (name, next_at) VALUES ($1, `+clock+` + $2::bigint)
+		ON CONFLICT (name) DO UPDATE SET next_at = greatest(p.next_at, `+clock+`) + $2::bigint
+		RETURNING greatest(0, next_at - $2::bigint - `+clock+`)`, name, spacing.Milliseconds()))
+	return time.Duration(ms) * time.Millisecond, err
+}

@@ -1,0 +1,297 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/store"
+)
+
+// pruneLimit is how many operations one transaction of Prune may take, so that no other write waits long behind it.
+const pruneLimit = 500
+
+// queued reads a row of operations, whose columns are those of the outbox.
+func queued(r *row) store.Operation { return scanOperation(r) }
+
+const note = `INSERT INTO operation_activity (operation_id, at, event, detail) `
+
+// Add implements store.Queue.
+func (q *Queue) Add(ctx context.Context, ops ...store.Operation) error {
+	now := time.Now()
+	var all []*statement
+	for _, op := range ops {
+		if err := op.Validate(); err != nil {
+			return err
+		}
+		args := append(fields(op), now)
+		all = append(all, stmt(`
+			WITH added AS (
+				INSERT INTO operations (`+operationColumns+`)
+				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+				ON CONFLICT (id) DO NOTHING RETURNING id, kind)
+			`+note+`SELECT id, $19::bigint, 'added', kind FROM added`, args...))
+	}
+	if len(all) == 0 {
+		return ctx.Err()
+	}
+	return q.repeat(ctx, all...)
+}
+
+// fields are the columns of op in the order of operationColumns.
+func fields(op store.Operation) []any {
+	return []any{op.ID, string(op.Kind), op.AppointmentID, string(op.Status), op.NeedsReview, op.Unknown, op.Attempts, op.Lookups, op.MaxAttempts,
+		op.CreatedAt, op.NextAttemptAt, op.AttemptedAt, op.FinishedAt, op.Deadline, op.StartTime,
+		readable(op.LastError), readable(op.Result), textOrNull(readable(string(op.Payload)))}
+}
+
+// readable is s without what a text of PostgreSQL cannot hold. What the far side said may be anything.
+func readable(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
+}
+
+// kindList is the argument for kinds; NULL for all.
+func kindList(kinds []store.OperationKind) (any, error) {
+	if len(kinds) == 0 {
+		return nil, nil
+	}
+	list, err := json.Marshal(kinds)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", store.ErrInvalid, err)
+	}
+	return string(list), nil
+}
+
+// Take implements store.Queue.
+func (q *Queue) Take(ctx context.Context, now time.Time, kinds ...store.OperationKind) (taken store.Operation, err error) {
+	list, err := kindList(kinds)
+	if err != nil {
+		return taken, err
+	}
+	found := false
+	err = q.write(ctx, asks(func(r *row) { taken, found = queued(r), true }, `
+		WITH due AS (
+			SELECT id AS due_id FROM operations
+			WHERE status = 'pending' AND next_attempt_at <= $1 AND ($2::json IS NULL OR kind IN (SELECT json_array_elements_text($2::json)))
+			ORDER BY next_attempt_at, id LIMIT 1 FOR UPDATE SKIP LOCKED),
+		taken AS (
+			UPDATE operations SET status = 'processing', attempts = attempts + 1, attempted_at = $1, version = version + 1,
+				owner = $3, lease_until = `+clock+` + $4
+			FROM due WHERE id = due_id RETURNING `+operationColumns+`),
+		noted AS (`+note+`SELECT id, $1::bigint, 'attempted', '' FROM taken)
+		SELECT `+operationColumns+` FROM taken`, now, list, q.owner, q.lease.Milliseconds()))
+	if err == nil && !found {
+		err = store.ErrNotFound
+	}
+	if err != nil {
+		return store.Operation{}, err
+	}
+	q.held.add(taken.ID)
+	return taken, nil
+}
+
+// Change implements store.Queue. ErrVersion if another node attempts the operation now, or has taken it over from this one.
+func (q *Queue) Change(ctx context.Context, op store.Operation, event, detail string) error {
+	if err := op.Validate(); err != nil {
+		return err
+	}
+	var changed, known bool
+	args := append(fields(op), time.Now(), event, readable(detail), q.owner, q.held.has(op.ID))
+	all := []*statement{
+		asks(func(*row) { changed = true }, `
+			WITH changed AS (
+				UPDATE operations SET kind = $2, appointment_id = $3, status = $4, needs_review = $5, unknown = $6, attempts = $7, lookups = $8,
+					max_attempts = $9, created_at = $10, next_attempt_at = $11, attempted_at = $12, finished_at = $13, deadline = $14,
+					start_time = $15, last_error = $16, result = $17, payload = CASE WHEN erased THEN NULL ELSE $18 END,
+					version = version + 1, owner = CASE WHEN $4 = 'processing' THEN owner ELSE '' END
+				WHERE id = $1 AND (owner = $22 OR (NOT $23::boolean AND (status <> 'processing' OR owner = '' OR lease_until <= `+clock+`)))
+				RETURNING id),
+			noted AS (`+note+`SELECT id, $19::bigint, $20, $21 FROM changed)
+			SELECT 1 FROM changed`, args...),
+		asks(func(*row) { known = true }, `SELECT 1 FROM operations WHERE id = $1`, op.ID),
+	}
+	cut, err := q.attempt(ctx, all)
+	if cut { // before the commit or after it: the row tells
+		if kept, readErr := q.Operation(ctx, op.ID); readErr == nil && same(kept, op) {
+			known, changed, err = true, true, nil
+		} else if readErr == nil {
+			_, err = q.attempt(ctx, all)
+		}
+	}
+	switch {
+	case err != nil:
+		return err
+	case !known:
+		return fmt.Errorf("operation %s: %w", op.ID, store.ErrNotFound)
+	case !changed:
+		q.held.remove(op.ID)
+		return fmt.Errorf("operation %s: %w: another node has taken it", op.ID, store.ErrVersion)
+	case op.Status != store.OperationProcessing:
+		q.held.remove(op.ID)
+	}
+	return nil
+}
+
+// same reports whether the queue keeps a and b as one and the same operation.
+func same(a, b store.Operation) bool {
+	kept, _, keptErr := bind(fields(a))
+	given, _, givenErr := bind(fields(b))
+	return keptErr == nil && givenErr == nil && slices.EqualFunc(kept, given, bytes.Equal)
+}
+
+// Remove implements store.Queue.
+func (q *Queue) Remove(ctx context.Context, id string) error {
+	err := q.repeat(ctx, stmt(`
+		WITH gone AS (DELETE FROM operations WHERE id = $1 RETURNING id),
+		marked AS (INSERT INTO operation_removals (operation_id, at) SELECT id, $2 FROM gone ON CONFLICT DO NOTHING)
+		`+note+`SELECT id, $2::bigint, 'removed', '' FROM gone`, id, time.Now()))
+	if err == nil {
+		q.held.remove(id)
+	}
+	return err
+}
+
+// Erase implements store.Queue. Whatever the server's own files still hold is its operator's to let go.
+func (q *Queue) Erase(ctx context.Context, ids ...string) error {
+	list, err := json.Marshal(ids)
+	if err != nil {
+		return fmt.Errorf("%w: %w", store.ErrInvalid, err)
+	}
+	if len(ids) == 0 {
+		return ctx.Err()
+	}
+	return q.repeat(ctx, stmt(`
+		WITH named AS (
+			SELECT id FROM operations WHERE id IN (SELECT json_array_elements_text($1::json)) AND NOT erased ORDER BY id FOR UPDATE),
+		blank AS (
+			UPDATE operations SET payload = NULL, erased = true, version = version + 1 WHERE id IN (SELECT id FROM named) RETURNING id)
+		`+note+`SELECT id, $2::bigint, 'erased', '' FROM blank ORDER BY id`, string(list), time.Now()))
+}
+
+// Prune implements store.Queue.
+func (q *Queue) Prune(ctx context.Context, before time.Time) (pruned int, err error) {
+	for {
+		var finished, stories int
+		err := q.write(ctx,
+			asks(func(r *row) { finished = r.int() }, `
+				WITH old AS (
+					SELECT id FROM operations WHERE status = 'completed' AND finished_at < $1 ORDER BY finished_at LIMIT $2),
+				locked AS (SELECT id FROM operations WHERE id IN (SELECT id FROM old) ORDER BY id FOR UPDATE),
+				gone AS (DELETE FROM operations WHERE id IN (SELECT id FROM locked) RETURNING id),
+				told AS (DELETE FROM operation_activity WHERE operation_id IN (SELECT id FROM gone))
+				SELECT count(*) FROM gone`, before, pruneLimit),
+			asks(func(r *row) { stories = r.int() }, `
+				WITH old AS (
+					SELECT at, operation_id FROM operation_removals WHERE at < $1 ORDER BY at LIMIT $2),
+				gone AS (
+					DELETE FROM operation_removals USING old
+					WHERE operation_removals.at = old.at AND operation_removals.operation_id = old.operation_id
+					RETURNING operation_removals.operation_id),
+				told AS (
+					DELETE FROM operation_activity WHERE operation_id IN (
+						SELECT operation_id FROM gone WHERE operation_id NOT IN (SELECT id FROM operations WHERE id IN (SELECT operation_id FROM gone))))
+				SELECT count(*) FROM gone`, before, pruneLimit))
+		if err != nil {
+			return pruned, err
+		}
+		pruned += finished
+		if finished < pruneLimit && stories < pruneLimit {
+			return pruned, nil
+		}
+	}
+}
+
+// Operation implements store.Queue.
+func (q *Queue) Operation(ctx context.Context, id string) (op store.Operation, err error) {
+	found := false
+	err = q.read(ctx, asks(func(r *row) { op, found = queued(r), true }, `SELECT `+operationColumns+` FROM operations WHERE id = $1`, id))
+	if err == nil && !found {
+		err = fmt.Errorf("operation %s: %w", id, store.ErrNotFound)
+	}
+	return op, err
+}
+
+// Operations implements store.Queue.
+func (q *Queue) Operations(ctx context.Context, f store.OperationFilter) (list []store.Operation, err error) {
+	var where conditions
+	where.and("id > ?", f.After)
+	if f.Status != "" {
+		where.and("status = ?", string(f.Status))
+	}
+	if f.AppointmentID != "" {
+		where.and("appointment_id = ? AND appointment_id <> ''", f.AppointmentID)
+	}
+	if len(f.Kinds) > 0 {
+		kinds, err := kindList(f.Kinds)
+		if err != nil {
+			return nil, err
+		}
+		where.and("kind IN (SELECT json_array_elements_text(?::json))", kinds)
+	}
+	if !f.Due.IsZero() {
+		where.and("NOT (kind = 'email' AND status = 'pending' AND attempted_at = ? AND next_attempt_at > ?)", time.Time{}, f.Due)
+	}
+	text := `SELECT ` + operationColumns + ` FROM operations ` + where.sql() + ` ORDER BY id LIMIT ` + where.arg(limit(f.Limit))
+	err = q.read(ctx, asks(func(r *row) { list = append(list, queued(r)) }, text, where.args...))
+	return list, err
+}
+
+// Counts implements store.Queue.
+func (q *Queue) Counts(ctx context.Context, kinds ...store.OperationKind) (n store.OperationCounts, err error) {
+	list, err := kindList(kinds)
+	if err != nil {
+		return n, err
+	}
+	err = q.read(ctx, asks(func(r *row) {
+		of := map[store.OperationStatus]*int{store.OperationPending: &n.Pending, store.OperationProcessing: &n.Processing,
+			store.OperationCompleted: &n.Completed, store.OperationFailed: &n.Failed}
+		if count := of[store.OperationStatus(r.text())]; count != nil {
+			*count = r.int()
+		}
+	}, `SELECT status, sum(number)::bigint FROM operation_counts
+		WHERE $1::json IS NULL OR kind IN (SELECT json_array_elements_text($1::json)) GROUP BY status`, list))
+	return n, err
+}
+
+// Scheduled implements store.Queue.
+func (q *Queue) Scheduled(ctx context.Context, now time.Time) (n int, err error) {
+	err = q.read(ctx, asks(func(r *row) { n = r.int() }, `
+		SELECT count(*) FROM operations
+		WHERE status = 'pending' AND kind = 'email' AND attempted_at = $1 AND next_attempt_at > $2`, time.Time{}, now))
+	return n, err
+}
+
+// NextDue implements store.Queue.
+func (q *Queue) NextDue(ctx context.Context, kinds ...store.OperationKind) (at time.Time, err error) {
+	found := false
+	next := asks(func(r *row) { at, found = r.time(), true },
+		`SELECT next_attempt_at FROM operations WHERE status = 'pending' ORDER BY next_attempt_at, id LIMIT 1`)
+	if len(kinds) > 0 {
+		list, err := kindList(kinds)
+		if err != nil {
+			return at, err
+		}
+		// One look into the index for each kind.
+		next.text, next.args = `
+			SELECT first.next_attempt_at FROM json_array_elements_text($1::json) AS wanted(name), LATERAL (
+				SELECT next_attempt_at FROM operations WHERE status = 'pending' AND kind = wanted.name
+				ORDER BY next_attempt_at, id LIMIT 1) AS first
+			ORDER BY 1 LIMIT 1`, []any{list}
+	}
+	if err = q.read(ctx, next); err == nil && !found {
+		err = store.ErrNotFound
+	}
+	return at, err
+}
+
+// Activity implements store.Queue.
+func (q *Queue) Activity(ctx context.Context, id string) (list []store.Activity, err error) {
+	err = q.read(ctx, asks(func(r *row) {
+		list = append(list, store.Activity{At: r.time(), OperationID: id, Event: r.text(), Detail: r.text()})
+	}, `SELECT at, event, detail FROM operation_activity WHERE operation_id = $1 ORDER BY sequence`, id))
+	return list, err
+}

@@ -1,0 +1,167 @@
+package postgres
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"holdfast/store"
+)
+
+// QueueOptions say where the queue is and how its nodes share it. Only URL is required.
+type QueueOptions struct {
+	URL     string       // as Options.URL
+	Logger  *slog.Logger // told of operations that were taken over; nil discards
+	Timeout time.Duration
+	// Conns is how many connections it uses. 0 means 4.
+	Conns int
+	// Waiting is how many writes may wait for a connection before they are answered ErrOverloaded. 0 means 4,096.
+	Waiting int
+	// Lease is for how long an operation is this node's after it was last heard of, by the server's clock. A node renews what it
+	// attempts three times in that time; what lapses is taken over by another, its outcome unknown. 0 means 30 s.
+	Lease time.Duration
+}
+
+// Queue is one node's view of the queue in the database. See store.Queue.
+//
+// Any number of nodes take from it: an operation is taken by one of them (FOR UPDATE SKIP LOCKED), which holds a lease on it
+// until it changes it. Change answers store.ErrVersion to a node whose lease lapsed and whose operation another has taken over.
+type Queue struct {
+	pool    *pool
+	log     *slog.Logger
+	owner   string // this process
+	lease   time.Duration
+	room    int64
+	waiting atomic.Int64
+
+	held heldSet
+
+	gate    sync.RWMutex // closed changes under it, and calls begin under its read side
+	closed  bool
+	calls   sync.WaitGroup
+	stop    context.CancelFunc
+	running sync.WaitGroup
+	closing sync.Once
+}
+
+var _ store.Queue = (*Queue)(nil)
+
+// OpenQueue connects and brings the schema up to date. ctx bounds the opening.
+func OpenQueue(ctx context.Context, o QueueOptions) (*Queue, error) {
+	common := Options{URL: o.URL, Logger: o.Logger, Timeout: o.Timeout}
+	if err := common.fill(); err != nil {
+		return nil, err
+	}
+	if o.Conns <= 0 {
+		o.Conns = 4
+	}
+	if o.Waiting <= 0 {
+		o.Waiting = 4096
+	}
+	if o.Lease <= 0 {
+		o.Lease = 30 * time.Second
+	}
+	at, err := newServer(common)
+	if err != nil {
+		return nil, err
+	}
+	err = at.with(ctx, func(ctx context.Context, c *conn) error { return migrate(ctx, c, migrations, common.Logger) })
+	if err != nil {
+		return nil, fmt.Errorf("opening the queue: %w", translate(err))
+	}
+	q := &Queue{log: common.Logger, owner: newOwner(), lease: o.Lease, room: int64(o.Waiting)}
+	if q.pool, err = newPool(at, o.Conns); err != nil {
+		return nil, err
+	}
+	running, stop := context.WithCancel(context.Background())
+	q.stop = stop
+	q.running.Go(func() { q.keepLeases(running) })
+	return q, nil
+}
+
+// newOwner names this process among all that ever use the database.
+func newOwner() string {
+	b := make([]byte, 8)
+	_, _ = rand.Read(b) // never fails
+	return hex.EncodeToString(b)
+}
+
+// begin admits a call, which must end with q.calls.Done.
+func (q *Queue) begin(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	q.gate.RLock()
+	defer q.gate.RUnlock()
+	if q.closed {
+		return store.ErrClosed
+	}
+	q.calls.Add(1)
+	return nil
+}
+
+// read asks questions.
+func (q *Queue) read(ctx context.Context, all ...*statement) error {
+	if err := q.begin(ctx); err != nil {
+		return err
+	}
+	defer q.calls.Done()
+	return q.pool.ask(ctx, all)
+}
+
+// write runs statements in one transaction and returns when that is durable. ctx bounds the wait for a connection only.
+func (q *Queue) write(ctx context.Context, all ...*statement) error {
+	_, err := q.attempt(ctx, all)
+	return err
+}
+
+// repeat is write for what does no harm when it is done twice: where the connection broke it is done again.
+func (q *Queue) repeat(ctx context.Context, all ...*statement) error {
+	cut, err := q.attempt(ctx, all)
+	if cut {
+		_, err = q.attempt(ctx, all)
+	}
+	return err
+}
+
+func (q *Queue) attempt(ctx context.Context, all []*statement) (cut bool, err error) {
+	if err := q.begin(ctx); err != nil {
+		return false, err
+	}
+	defer q.calls.Done()
+	defer q.waiting.Add(-1)
+	if q.waiting.Add(1) > q.room {
+		return false, store.ErrOverloaded
+	}
+	return q.pool.write(ctx, all)
+}
+
+// Ping implements store.Queue.
+func (q *Queue) Ping(ctx context.Context) error {
+	_, err := q.Counts(ctx)
+	return err
+}
+
+// Close waits for the calls already accepted, and lets go of what this node held: it is taken over at once. It is idempotent.
+func (q *Queue) Close() error {
+	var err error
+	q.closing.Do(func() {
+		q.gate.Lock()
+		q.closed = true
+		q.gate.Unlock()
+		q.calls.Wait()
+		q.stop()
+		q.running.Wait()
+		if _, err = q.pool.write(context.Background(), []*statement{stmt(letGo, q.owner)}); errors.Is(err, store.ErrUnavailable) {
+			err = nil // the leases lapse
+		}
+		q.pool.close()
+	})
+	return err
+}

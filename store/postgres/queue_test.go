@@ -1,0 +1,241 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"holdfast/store"
+	"holdfast/store/storetest"
+)
+
+func mustOpenQueue(t testing.TB, o QueueOptions) *Queue {
+	t.Helper()
+	q, err := OpenQueue(context.Background(), o)
+	if err != nil {
+		t.Fatalf("OpenQueue: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := q.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	return q
+}
+
+func TestQueueKeepsEveryPromise(t *testing.T) {
+	t.Parallel()
+	var all databases
+	storetest.RunQueue(t, func(t testing.TB, dir string) store.Queue {
+		return mustOpenQueue(t, QueueOptions{URL: all.of(t, dir)})
+	})
+}
+
+var (
+	nine = time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
+	late = time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC) // by which all is due, whatever the clock says
+)
+
+func webhook(id string) store.Operation {
+	return store.Operation{ID: id, Kind: store.Webhook, Status: store.OperationPending, NextAttemptAt: nine}
+}
+
+// queues opens so many nodes' queues on one new database.
+func queues(t *testing.T, n int, o QueueOptions) (all []*Queue) {
+	t.Helper()
+	if o.URL == "" {
+		o.URL = database(t)
+	}
+	for range n {
+		all = append(all, mustOpenQueue(t, o))
+	}
+	return all
+}
+
+func mustAdd(t *testing.T, q *Queue, ops ...store.Operation) {
+	t.Helper()
+	if err := q.Add(t.Context(), ops...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// waitFor waits until q is given an operation.
+func waitFor(t *testing.T, q *Queue) store.Operation {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for {
+		op, err := q.Take(ctx, late)
+		if err == nil {
+			return op
+		}
+		if !errors.Is(err, store.ErrNotFound) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestTwoNodesTakeEachOperationOnce.
+func TestTwoNodesTakeEachOperationOnce(t *testing.T) {
+	all := queues(t, 2, QueueOptions{})
+	var ops []store.Operation
+	for i := range 100 {
+		ops = append(ops, webhook(fmt.Sprintf("op-%03d", i)))
+	}
+	mustAdd(t, all[0], ops...)
+	var mu sync.Mutex
+	count := map[string]int{}
+	var wg sync.WaitGroup
+	for worker := range 8 {
+		wg.Go(func() {
+			for {
+				op, err := all[worker%2].Take(t.Context(), nine)
+				if errors.Is(err, store.ErrNotFound) {
+					return
+				}
+				if err != nil {
+					t.Errorf("Take: %v", err)
+					return
+				}
+				mu.Lock()
+				count[op.ID]++
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	for _, op := range ops {
+		if count[op.ID] != 1 {
+			t.Errorf("%s was taken %d times, want once", op.ID, count[op.ID])
+		}
+	}
+}
+
+// TestANodeThatIsGoneLosesItsOperations to another, their outcome unknown, and has nothing more to say about them when it
+// comes back.
+func TestANodeThatIsGoneLosesItsOperations(t *testing.T) {
+	all := queues(t, 2, QueueOptions{Lease: 300 * time.Millisecond})
+	gone, other := all[0], all[1]
+	mustAdd(t, gone, webhook("op-1"))
+	mine := waitFor(t, gone)
+	gone.stop() // its leases are renewed no more
+	gone.running.Wait()
+	theirs := waitFor(t, other)
+	if theirs.ID != mine.ID || !theirs.Unknown || theirs.Attempts != 2 {
+		t.Errorf("taken over: got %+v, want op-1 with an unknown outcome", theirs)
+	}
+	mine.Status = store.OperationCompleted
+	if err := gone.Change(t.Context(), mine, "completed", ""); !errors.Is(err, store.ErrVersion) {
+		t.Errorf("the node that came back: got %v, want ErrVersion", err)
+	}
+	theirs.Status, theirs.FinishedAt = store.OperationFailed, nine
+	if err := other.Change(t.Context(), theirs, "failed", ""); err != nil {
+		t.Errorf("the node that has it: %v", err)
+	}
+	if err := gone.Change(t.Context(), mine, "completed", ""); err != nil {
+		t.Errorf("by hand, when nobody attempts it: %v", err)
+	}
+	story, err := other.Activity(t.Context(), "op-1")
+	var events []string
+	for _, a := range story {
+		events = append(events, a.Event)
+	}
+	if got := strings.Join(events, " "); err != nil || got != "added attempted recovered attempted failed completed" {
+		t.Errorf("its story: got %s, %v", got, err)
+	}
+}
+
+// TestAnAttemptThatLastsKeepsItsLease, and a node that starts meanwhile leaves it alone.
+func TestAnAttemptThatLastsKeepsItsLease(t *testing.T) {
+	all := queues(t, 2, QueueOptions{Lease: 3 * time.Second})
+	mustAdd(t, all[0], webhook("op-1"))
+	op := waitFor(t, all[0])
+	until := func() (at time.Time) {
+		err := all[1].read(t.Context(), asks(func(r *row) { at = r.time() }, `SELECT lease_until FROM operations`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	first, began := until(), time.Now()
+	for until().Equal(first) && time.Since(began) < 20*time.Second {
+		if got, err := all[1].Take(t.Context(), late); !errors.Is(err, store.ErrNotFound) {
+			t.Fatalf("another node was given %q, %v after %v", got.ID, err, time.Since(began))
+		}
+	}
+	if now := until(); !now.After(first) {
+		t.Errorf("the lease ends at %v, want later than %v", now, first)
+	}
+	if n, err := all[1].Recover(t.Context(), nine); n != 0 || err != nil {
+		t.Errorf("Recover of another node: got %d, %v; want 0", n, err)
+	}
+	op.Status, op.FinishedAt = store.OperationCompleted, nine
+	if err := all[0].Change(t.Context(), op, "completed", ""); err != nil {
+		t.Errorf("Change: %v", err)
+	}
+}
+
+// TestCloseLetsGo: what a node held when it was stopped is another's as soon as that one recovers, however long the lease.
+func TestCloseLetsGo(t *testing.T) {
+	all := queues(t, 2, QueueOptions{Lease: time.Hour})
+	mustAdd(t, all[0], webhook("op-1"))
+	waitFor(t, all[0])
+	if err := all[0].Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := all[1].Recover(t.Context(), nine); n != 1 || err != nil {
+		t.Errorf("Recover: got %d, %v; want 1", n, err)
+	}
+}
+
+// TestNodesShareAPacer: calls of one far side are spaced whoever makes them, by the server's clock.
+func TestNodesShareAPacer(t *testing.T) {
+	all := queues(t, 2, QueueOptions{})
+	const spacing = time.Hour
+	var waits []time.Duration
+	for i := range 6 {
+		wait, err := all[i%2].Pace(t.Context(), "upstream", spacing)
+		if err != nil {
+			t.Fatal(err)
+		}
+		waits = append(waits, wait)
+	}
+	for i, wait := range waits {
+		if want := time.Duration(i) * spacing; wait > want || wait < want-time.Minute {
+			t.Errorf("call %d waits for %v, want %v", i, wait, want)
+		}
+	}
+	if wait, err := all[0].Pace(t.Context(), "another", spacing); wait != 0 || err != nil {
+		t.Errorf("another far side waits for %v, %v", wait, err)
+	}
+}
+
+// TestALostAnswerIsNoLostOperation: what was taken by a call that was never answered comes back when its lease lapses, and a
+// change whose answer was lost is made once.
+func TestALostAnswerIsNoLostOperation(t *testing.T) {
+	l := &line{}
+	o := l.open(t, database(t))
+	q := mustOpenQueue(t, QueueOptions{URL: o.URL, Timeout: o.Timeout, Lease: 300 * time.Millisecond})
+	mustAdd(t, q, webhook("op-1"))
+	l.loseAny.Store(true)
+	if _, err := q.Take(t.Context(), nine); !errors.Is(err, store.ErrUnavailable) {
+		t.Fatalf("Take: got %v, want ErrUnavailable", err)
+	}
+	op := waitFor(t, q)
+	if op.ID != "op-1" || !op.Unknown || op.Attempts != 2 {
+		t.Errorf("got %+v, want op-1 with an unknown outcome", op)
+	}
+	op.Status, op.FinishedAt = store.OperationCompleted, nine
+	l.loseAny.Store(true)
+	if err := q.Change(t.Context(), op, "completed", ""); err != nil {
+		t.Errorf("Change: got %v, want nil", err)
+	}
+	story, err := q.Activity(t.Context(), "op-1")
+	if err != nil || len(story) != 5 || story[4].Event != "completed" {
+		t.Errorf("its story: got %+v, %v; want one completion", story, err)
+	}
+}
