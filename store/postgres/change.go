@@ -121,7 +121,7 @@ func (f *feed) catchUp() error {
 		return err
 	}
 	if behind {
-		f.lost()
+		f.lost(errLost)
 	}
 	f.take(list)
 	return nil
@@ -154,13 +154,13 @@ func (f *feed) take(changes []store.Change) {
 	f.moved = make(chan struct{})
 }
 
-// lost says, once, that this process can no longer know what it missed.
-func (f *feed) lost() {
+// lost says, once, why this process can no longer be kept true to the database.
+func (f *feed) lost(why error) {
 	f.mu.Lock()
 	told := f.given
 	f.given = true
 	f.mu.Unlock()
 	if !told && f.fatal != nil {
-		f.fatal(errLost)
+		f.fatal(why)
 	}
 }

@@ -51,7 +51,7 @@ func translate(err error) error {
 // known reports whether err is in the words of package store already.
 func known(err error) bool {
 	for _, one := range []error{store.ErrNotFound, store.ErrSlotTaken, store.ErrDuplicate, store.ErrInvalid, store.ErrUnavailable,
-		store.ErrFull, store.ErrClosed, store.ErrVersion, store.ErrBehind, store.ErrOverloaded} {
+		store.ErrFull, store.ErrClosed, store.ErrVersion, store.ErrBehind, store.ErrOverloaded, ErrSchema, ErrInUse} {
 		if errors.Is(err, one) {
 			return true
 		}

@@ -46,20 +46,67 @@ const (
 // followInterval is how often changes are looked for without a bell, which a cut connection may swallow.
 const followInterval = time.Second
 
-// follow hears of what other nodes commit until ctx ends.
-func (s *Store) follow(ctx context.Context) {
-	for failing := false; ctx.Err() == nil; {
-		err := s.server.with(ctx, func(ctx context.Context, c *conn) error {
-			if err := c.script(ctx, `LISTEN `+bell); err != nil {
-				return err
-			}
-			failing = false
-			return s.listen(ctx, c)
-		})
-		if ctx.Err() != nil {
-			return
+// ErrInUse: another node has the database to itself.
+var ErrInUse = errors.New("another node is serving from this database")
+
+// aloneLock is the advisory lock of a node that is to be the only one, held for as long as its connection is.
+const aloneLock = orderLock + 2
+
+// attach opens the connection that a node follows on. Where it is to be the only one, that is decided here: the place of a node
+// that has just gone is waited for.
+func (s *Store) attach(ctx context.Context) (*conn, error) {
+	c, err := s.server.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err = c.script(ctx, `LISTEN `+bell); err == nil && s.alone {
+		err = s.beAlone(ctx, c)
+	}
+	if err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+func (s *Store) beAlone(ctx context.Context, c *conn) error {
+	patience, cancel := context.WithTimeout(ctx, s.server.timeout)
+	defer cancel()
+	for {
+		mine, err := oneOn(ctx, c, (*row).bool, `SELECT pg_try_advisory_lock($1)`, int64(aloneLock))
+		if err != nil || mine {
+			return err
 		}
-		if !failing {
+		pause := time.NewTimer(50 * time.Millisecond)
+		select {
+		case <-pause.C:
+		case <-patience.Done():
+			pause.Stop()
+			return ErrInUse
+		}
+	}
+}
+
+// follow hears of what other nodes commit until ctx ends, first on the connection given.
+func (s *Store) follow(ctx context.Context, c *conn) {
+	for failing := false; ctx.Err() == nil; {
+		err := error(nil)
+		if c == nil {
+			c, err = s.attach(ctx)
+		}
+		if err == nil {
+			failing = false
+			err = s.listen(ctx, c)
+			c.close()
+		}
+		c = nil
+		switch {
+		case ctx.Err() != nil:
+			return
+		case errors.Is(err, ErrInUse):
+			s.feed.lost(fmt.Errorf("%w: this node was cut off from PostgreSQL, and %w meanwhile", store.ErrUnavailable, ErrInUse))
+			return
+		case !failing:
 			s.log.Warn("the changes of other nodes cannot be followed; it is tried again", "error", translate(err))
 		}
 		failing = true

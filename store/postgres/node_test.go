@@ -268,3 +268,43 @@ func TestWhatANodeMissedIsTold(t *testing.T) {
 		t.Error("nobody was told that changes were missed for good")
 	}
 }
+
+// TestANodeThatIsToBeAloneRefusesAnother, for as long as it lives, and is told when it has lost its place.
+func TestANodeThatIsToBeAloneRefusesAnother(t *testing.T) {
+	url := database(t)
+	lost := make(chan error, 1)
+	o := Options{URL: url, Alone: true, Timeout: time.Second, OnFatal: func(err error) { lost <- err }}
+	first := mustOpen(t, o)
+	if second, err := Open(t.Context(), o); !errors.Is(err, ErrInUse) {
+		t.Errorf("a second node: got %v, want ErrInUse", err)
+		if err == nil {
+			second.Close()
+		}
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	second := mustOpen(t, o)
+	defer second.Close()
+
+	// The server lets go of the second's place, and somebody else takes it before the second is back.
+	thief, err := second.server.connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer thief.close()
+	_, err = thief.exchange(t.Context(),
+		stmt(`SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND pid <> pg_backend_pid()`),
+		stmt(`SELECT pg_advisory_lock($1)`, int64(aloneLock)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-lost:
+		if !errors.Is(err, ErrInUse) {
+			t.Errorf("got %v, want ErrInUse", err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("the node that lost its place was not told")
+	}
+}

@@ -59,8 +59,12 @@ type Options struct {
 	// Timeout bounds every exchange with the server, and how long another node that hangs can keep this one waiting.
 	// 0 means 5 s.
 	Timeout time.Duration
+	// Alone has this node be the only one on the database: another one that asks for it is refused with ErrInUse. It is for
+	// nodes that keep what is true only for now in their own memory. A node that loses its place to another is told by OnFatal.
+	Alone bool
 	// OnFatal is called once, from a goroutine that must not be blocked, when what this process has in memory can no longer be
-	// kept true to the database: it was cut off for so long that the changes it missed are gone. It should be started again.
+	// kept true to the database: it was cut off for so long that the changes it missed are gone, or another node took its place.
+	// It should be started again.
 	OnFatal func(error)
 }
 
@@ -88,6 +92,7 @@ type Store struct {
 	reads
 	server  server
 	id      string
+	alone   bool
 	log     *slog.Logger
 	writer  *writer
 	feed    *feed
@@ -107,7 +112,7 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{server: at, log: o.Logger}
+	s := &Store{server: at, log: o.Logger, alone: o.Alone}
 	var last int64
 	err = at.with(ctx, func(ctx context.Context, c *conn) error {
 		if err := migrate(ctx, c, migrations, o.Logger); err != nil {
@@ -125,15 +130,20 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the database: %w", translate(err))
 	}
+	following, err := s.attach(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("opening the database: %w", translate(err))
+	}
 	if s.reads.pool, err = newPool(at, o.Readers); err != nil {
+		following.close()
 		return nil, err
 	}
 	s.feed = newFeed(last, s.reads, o.OnFatal)
 	s.writer = &writer{server: at, log: o.Logger, feed: s.feed, queue: make(chan *request, o.QueueSize), done: make(chan struct{})}
-	following, stop := context.WithCancel(context.Background())
+	running, stop := context.WithCancel(context.Background())
 	s.stop = stop
 	go s.writer.run()
-	s.running.Go(func() { s.follow(following) })
+	s.running.Go(func() { s.follow(running, following) })
 	return s, nil
 }
 

@@ -270,7 +270,7 @@ func (w *writer) finish() error {
 		w.changes[i].Number = n
 	}
 	if w.batch.behind {
-		w.feed.lost()
+		w.feed.lost(errLost)
 	}
 	w.feed.take(append(w.batch.missed, w.changes...))
 	return nil
