@@ -95,7 +95,7 @@ func (h *house) backup(ctx context.Context, path string) (err error) {
 			err = errors.Join(err, os.RemoveAll(partial))
 		}
 	}()
-	if err := h.store.Backup(ctx, filepath.Join(partial, databaseFile)); err != nil {
+	if err := h.store.Backup(ctx, filepath.Join(partial, h.copyName())); err != nil {
 		return err
 	}
 	if err := copyFile(h.dir.file(secretFile), filepath.Join(partial, secretFile)); err != nil {

@@ -103,7 +103,7 @@ func TestAllMistakesAreToldAtOnce(t *testing.T) {
 	path := write(t, "HOLDFAST_LOG_FORMAT=xml\nLISTNE=1\nnonsense\nconfig=other\n")
 	_, _, err := resolved(t, []string{"HOLDFAST_ADMIN_KEY=tooshort", "HOLDFAST_TRUSTED_PROXIES=10.0.0.0/8,everyone"},
 		"--config", path, "--listen", "8788", "--base-url", "ftp://x", "--rate-limit", "some", "--timeslots-cache-ttl", "300",
-		"--redis", "127.0.0.1:6379", "--database", "postgres://127.0.0.1")
+		"--redis", "127.0.0.1:6379", "--database", "mysql://clinic:tooshort@127.0.0.1")
 	if err == nil {
 		t.Fatal("got no error")
 	}

@@ -34,8 +34,13 @@ func needDatabase(ctx context.Context, data string) error {
 }
 
 func hasDatabase(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, databaseFile))
-	return err == nil || os.IsPermission(err) // what cannot be looked into is refused by who opens it, with the reason
+	for _, file := range []string{databaseFile, postgresFile} {
+		_, err := os.Stat(filepath.Join(dir, file))
+		if err == nil || os.IsPermission(err) { // what cannot be looked into is refused by who opens it, with the reason
+			return true
+		}
+	}
+	return false
 }
 
 // nearDatabases are the directories with a database that may have been meant, at most two: beside the one named, in it,

@@ -166,8 +166,7 @@ func (d *dataDir) readKeys(now time.Time) (*token.Keyring, error) {
 	path := d.file(secretFile)
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		_, err := os.Stat(d.file(databaseFile))
-		d.newKeys = err == nil
+		d.newKeys = hasDatabase(d.path)
 		keys := token.Generate(now)
 		return keys, writeKeys(path, keys)
 	}

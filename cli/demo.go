@@ -38,6 +38,9 @@ func demoCommand(p process) *cobra.Command {
 			if from := cfg.given["data"].from; from == "flag --data" {
 				return usageError{errors.New("flag --data: demo keeps its data in a temporary directory; to keep it, use serve and import")}
 			}
+			if cfg.database != "" {
+				return errors.New("the demo is made up and temporary, so it is never put into a PostgreSQL: take --database out")
+			}
 			if cfg.data, err = os.MkdirTemp("", "holdfast-demo-*"); err != nil {
 				return fmt.Errorf("demo needs a temporary directory: %w", err)
 			}

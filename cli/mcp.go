@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -65,7 +63,7 @@ func dialStarting(ctx context.Context, data string) (*adminClient, error) {
 
 // inUse reports whether a process has the data directory.
 func inUse(data string) bool {
-	if _, err := os.Stat(filepath.Join(data, databaseFile)); err != nil {
+	if !hasDatabase(data) {
 		return false
 	}
 	d, err := openDataDir(data, time.Now(), 0)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"holdfast/store/postgres"
 	"holdfast/store/sqlite"
 )
 
@@ -31,7 +32,11 @@ func migrateCommand(p process) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(p.stdout, "the schema in %s is at version %d\n", h.dir.path, sqlite.SchemaVersion())
+			where, version := h.dir.path, sqlite.SchemaVersion()
+			if cfg.database != "" {
+				where, version = "PostgreSQL", postgres.SchemaVersion()
+			}
+			_, err = fmt.Fprintf(p.stdout, "the schema in %s is at version %d\n", where, version)
 			return errors.Join(err, h.close())
 		},
 	}

@@ -70,6 +70,9 @@ func (r restored) words(backup, data string) string {
 
 // restore puts a backup in the place of what is there. Until the backup's copy has proved sound, nothing is changed.
 func restore(ctx context.Context, cfg config, backup string, now time.Time) (done restored, err error) {
+	if err := refuseScript(backup); err != nil {
+		return done, err
+	}
 	database := databaseOf(backup)
 	if err := regular(database); err != nil {
 		return done, fmt.Errorf("%s is no backup: %w", backup, err)
@@ -83,6 +86,9 @@ func restore(ctx context.Context, cfg config, backup string, now time.Time) (don
 		return done, err
 	}
 	defer func() { err = errors.Join(err, dir.close()) }()
+	if err := dir.refusePostgres(); err != nil {
+		return done, err
+	}
 
 	fresh, err := os.MkdirTemp(dir.path, ".restore-*")
 	if err != nil {

@@ -67,8 +67,9 @@ func serveCommand(p process) *cobra.Command {
 type house struct {
 	log      *slog.Logger
 	dir      *dataDir
-	store    *sqlite.Store
-	queue    *bolt.Queue
+	store    store.Store
+	queue    store.Queue
+	file     *bolt.Queue // the queue, where it is a file beside the database
 	holds    holds.Backend
 	engine   *engine.Engine
 	web      *web.Server
@@ -111,18 +112,11 @@ func openHouse(ctx context.Context, cfg config, o houseOptions) (_ *house, err e
 		h.log.Warn("secret.key was missing and a new one was made: links and tokens given out before are void", "file", h.dir.file(secretFile))
 	}
 
-	if err := h.dir.expectDatabase(); err != nil {
-		return nil, err
+	open := h.openSQLite
+	if cfg.database != "" {
+		open = h.openPostgres
 	}
-	database := sqlite.Options{Path: h.dir.file(databaseFile), SnapshotDir: h.dir.file(backupsDir), Logger: h.log, OnFatal: h.fail}
-	h.store, err = sqlite.Open(ctx, database)
-	if errors.Is(err, store.ErrFull) && h.dir.giveUpReserve() {
-		h.log.Warn("the disk is full: what was kept in reserve is given up so that reading goes on. Make room", "directory", h.dir.path)
-		h.store, err = sqlite.Open(ctx, database)
-	} else if err == nil {
-		h.dir.keepReserve()
-	}
-	if err != nil {
+	if err := open(ctx, cfg); err != nil {
 		return nil, err
 	}
 	h.closing = append(h.closing, h.store.Close)
@@ -161,17 +155,36 @@ func openHouse(ctx context.Context, cfg config, o houseOptions) (_ *house, err e
 	return h, err
 }
 
-// openQueue opens what carries calls to the outside, and says how they are delivered.
-func (h *house) openQueue(ctx context.Context, cfg config, about houseOptions, o *engine.Options) (err error) {
-	h.queue, err = bolt.Open(ctx, bolt.Options{Path: h.dir.file(queueFile), Logger: h.log, Check: bolt.Check})
+// openSQLite opens the database in the data directory.
+func (h *house) openSQLite(ctx context.Context, _ config) error {
+	if err := errors.Join(h.dir.expectDatabase(), h.dir.refusePostgres()); err != nil {
+		return err
+	}
+	database := sqlite.Options{Path: h.dir.file(databaseFile), SnapshotDir: h.dir.file(backupsDir), Logger: h.log, OnFatal: h.fail}
+	s, err := sqlite.Open(ctx, database)
+	if errors.Is(err, store.ErrFull) && h.dir.giveUpReserve() {
+		h.log.Warn("the disk is full: what was kept in reserve is given up so that reading goes on. Make room", "directory", h.dir.path)
+		s, err = sqlite.Open(ctx, database)
+	} else if err == nil {
+		h.dir.keepReserve()
+	}
 	if err != nil {
 		return err
 	}
-	h.closing = append(h.closing, h.queue.Close)
-	if err := h.hearWitness(ctx); err != nil {
+	h.store = s
+	return nil
+}
+
+// openQueue opens what carries calls to the outside, and says how they are delivered.
+func (h *house) openQueue(ctx context.Context, cfg config, about houseOptions, o *engine.Options) (err error) {
+	open := h.openBolt
+	if cfg.database != "" {
+		open = h.openPostgresQueue
+	}
+	if err := open(ctx, cfg, o); err != nil {
 		return err
 	}
-	o.Queue, o.QueueRebuilt = h.queue, h.queue.Rebuilt()
+	o.Queue = h.queue
 	if about.local {
 		return nil
 	}
@@ -189,6 +202,17 @@ func (h *house) openQueue(ctx context.Context, cfg config, about houseOptions, o
 		Mailer: mailer, Hooks: notice.NewHooks(notice.HookOptions{AllowPrivate: cfg.webhookAllowPrivate}), From: cfg.mailFrom, BaseURL: knownURL(cfg),
 	}
 	return nil
+}
+
+// openBolt opens the queue's file in the data directory.
+func (h *house) openBolt(ctx context.Context, _ config, o *engine.Options) (err error) {
+	h.file, err = bolt.Open(ctx, bolt.Options{Path: h.dir.file(queueFile), Logger: h.log, Check: bolt.Check})
+	if err != nil {
+		return err
+	}
+	h.closing = append(h.closing, h.file.Close)
+	h.queue, o.QueueRebuilt = h.file, h.file.Rebuilt()
+	return h.hearWitness(ctx)
 }
 
 // fail ends serve: what the disk holds is no longer known, so nothing more may be acknowledged. It does not block.
@@ -231,7 +255,7 @@ func (h *house) serve(ctx context.Context, listener net.Listener, work ...func(c
 	// The engine outlives the last request.
 	engineCtx, stopEngine := context.WithCancel(context.WithoutCancel(ctx))
 	deciding.Go(func() { h.engine.Run(engineCtx) })
-	if h.queue != nil {
+	if h.file != nil {
 		deciding.Go(func() { h.keepWitness(engineCtx) })
 	}
 

@@ -27,6 +27,7 @@ type config struct {
 	redis             string // URL of the shared live state; empty keeps it in memory
 	listen            string // host:port; port 0 takes any free one
 	data              string // directory
+	database          string // URL of a PostgreSQL; empty: SQLite in data. It may hold a password
 	baseURL           string // without a trailing slash; empty: wherever it listens
 	trustedProxies    []netip.Prefix
 	rateLimit         bool
@@ -191,9 +192,9 @@ func settings() []setting {
 				return redis.CheckURL(v)
 			},
 		}, {
-			name: "database", audience: forServing,
-			help: "not in this build yet: durable state in PostgreSQL, for several nodes",
-			set:  notYet("appointments are kept in SQLite, in the directory of --data"),
+			name: "database", secret: true, audience: forServing | forData,
+			help: "PostgreSQL for what is remembered, as postgres://user@host/name; by default SQLite in the directory of --data",
+			set:  func(c *config, v string) (err error) { c.database, err = parseDatabase(v); return err },
 		},
 	}, limitSettings(), retentionSettings(), upstreamSettings())
 }
@@ -206,6 +207,18 @@ func notYet(instead string) func(*config, string) error {
 		}
 		return fmt.Errorf("is not in this build yet, so take it out: %s", instead)
 	}
+}
+
+// parseDatabase refuses what cannot be PostgreSQL's. The rest is for who opens it; it never quotes, for there may be a password.
+func parseDatabase(v string) (string, error) {
+	if v == "" {
+		return "", nil
+	}
+	u, err := url.Parse(v)
+	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
+		return "", errors.New("should be like postgres://user@host:5432/name?sslmode=require")
+	}
+	return v, nil
 }
 
 func oneOf(v string, allowed ...string) error {

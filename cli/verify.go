@@ -92,6 +92,9 @@ func (h *house) check(w http.ResponseWriter, r *http.Request) {
 
 // verifyBackup checks a copy of the backup, so that the backup itself stays as it is.
 func (p process) verifyBackup(ctx context.Context, backup string) error {
+	if err := refuseScript(backup); err != nil {
+		return err
+	}
 	scratch, err := os.MkdirTemp("", "holdfast-verify-*")
 	if err != nil {
 		return err

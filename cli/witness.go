@@ -30,7 +30,7 @@ func (h *house) keepWitness(ctx context.Context) {
 		if now == kept {
 			return
 		}
-		err := h.queue.SetWitness(context.WithoutCancel(ctx), now)
+		err := h.file.SetWitness(context.WithoutCancel(ctx), now)
 		if err == nil {
 			kept = now
 		} else if !failing {
@@ -46,7 +46,7 @@ func (h *house) keepWitness(ctx context.Context) {
 // hearWitness refuses a database that is another than the queue beside it was written for, or that has lost what was
 // acknowledged.
 func (h *house) hearWitness(ctx context.Context) error {
-	seen, err := h.queue.Witness(ctx)
+	seen, err := h.file.Witness(ctx)
 	if err != nil || seen.DatabaseID == "" {
 		return err
 	}

@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"holdfast/engine"
+	"holdfast/store/postgres"
+)
+
+// With --database what is remembered, and the queue, are in PostgreSQL. The data directory then holds the keys, the admin
+// socket, backups and mail, and postgresFile: the id of the database that it belongs to, so that neither an empty clinic nor
+// another one is served from it by mistake.
+const (
+	postgresFile = "postgres.id"
+	scriptFile   = "holdfast.sql" // a backup of PostgreSQL, for psql
+)
+
+// openPostgres opens the database of --database. Holds are kept in this process, so no second node may serve from it: each
+// would give away what the other holds.
+func (h *house) openPostgres(ctx context.Context, cfg config) error {
+	if size(h.dir.file(databaseFile)) > 0 {
+		return fmt.Errorf("%s is a clinic that is kept in SQLite, and --database names another place. Take --database out, or name "+
+			"another directory with --data", h.dir.file(databaseFile))
+	}
+	s, err := postgres.Open(ctx, postgres.Options{URL: cfg.database, Logger: h.log, OnFatal: h.fail, Alone: true})
+	if errors.Is(err, postgres.ErrInUse) {
+		return fmt.Errorf("%w, and holds are kept in each node's own memory in this build: two nodes would each give away what the "+
+			"other holds. Stop that node first, or have it run the command through the directory of its --data", err)
+	}
+	if err != nil {
+		return err
+	}
+	if err := h.dir.belongTo(s.ID()); err != nil {
+		return errors.Join(err, s.Close())
+	}
+	h.store = s
+	return nil
+}
+
+func (h *house) openPostgresQueue(ctx context.Context, cfg config, _ *engine.Options) error {
+	q, err := postgres.OpenQueue(ctx, postgres.QueueOptions{URL: cfg.database, Logger: h.log})
+	if err != nil {
+		return err
+	}
+	h.closing = append(h.closing, q.Close)
+	h.queue = q
+	return nil
+}
+
+// belongTo refuses a directory that belongs to another database, and marks one that belongs to none.
+func (d *dataDir) belongTo(id string) error {
+	known, err := os.ReadFile(d.file(postgresFile))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return errors.Join(os.WriteFile(d.file(postgresFile), []byte(id+"\n"), 0o600), syncDir(d.path))
+	case err != nil:
+		return unusable(d.path, err)
+	case strings.TrimSpace(string(known)) != id:
+		return fmt.Errorf("the data directory %s belongs to the database %s, and --database names %s. Name the right one; if this one is to be "+
+			"served from here from now on, move %s away", d.path, strings.TrimSpace(string(known)), id, d.file(postgresFile))
+	}
+	return nil
+}
+
+// refusePostgres refuses to begin a clinic in SQLite beside the keys of one in PostgreSQL.
+func (d *dataDir) refusePostgres() error {
+	if size(d.file(postgresFile)) < 0 {
+		return nil
+	}
+	return fmt.Errorf("the data directory %s belongs to a clinic that is kept in PostgreSQL: name it with --database. For a new, empty "+
+		"clinic in SQLite name another directory with --data", d.path)
+}
+
+// copyName is what the database is called in a backup.
+func (h *house) copyName() string {
+	if _, ok := h.store.(*postgres.Store); ok {
+		return scriptFile
+	}
+	return databaseFile
+}
+
+// refuseScript says how a backup of PostgreSQL is put back, which is not by this program.
+func refuseScript(backup string) error {
+	script := backup + string(os.PathSeparator) + scriptFile
+	if size(script) < 0 {
+		return nil
+	}
+	return fmt.Errorf("%s is a backup of PostgreSQL. Put it into an empty database with: psql -v ON_ERROR_STOP=1 -1 -f %s postgres://… , and "+
+		"its secret.key into the data directory", backup, script)
+}

@@ -1,0 +1,158 @@
+package cli
+
+import (
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"holdfast/engine/enginetest"
+	"holdfast/store/postgres/postgrestest"
+)
+
+// postgresURL is a new database in a PostgreSQL of the test's own.
+func postgresURL(t *testing.T) string {
+	t.Helper()
+	server, err := postgrestest.Start()
+	if errors.Is(err, postgrestest.ErrAbsent) {
+		t.Skip("SKIPPED:", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Stop)
+	return server.Create(t)
+}
+
+// booked books a check-up at an hour of the day after tomorrow.
+func booked(t *testing.T, base string, hour int, client string) int {
+	t.Helper()
+	start := enginetest.Noon(time.UTC, 2).Add(time.Duration(hour-12) * time.Hour)
+	status, body := posted(t, base+"/v1/appointment-types/checkup/book", map[string]any{
+		"clientId": client, "slotStartDate": start.Format(time.RFC3339), "patient": map[string]any{"name": "Jo Doe", "phone": "030 1234567"},
+	}, nil)
+	if status >= 500 || status == http.StatusBadRequest {
+		t.Errorf("booking at %d: got %d %s", hour, status, body)
+	}
+	return status
+}
+
+// TestAClinicInPostgreSQL is served, booked in by racers, commanded, killed and served again; the commands find it with and
+// without a server, and neither a second node nor another database gets in its way.
+func TestAClinicInPostgreSQL(t *testing.T) {
+	url := postgresURL(t)
+	dir := filepath.Join(t.TempDir(), "data")
+	clinic := filepath.Join(t.TempDir(), "clinic.json")
+	writeJSON(t, clinic, openClinic(t))
+
+	s := started(t, "serve", "--data", dir, "--database", url, "--listen", "127.0.0.1:0", "--rate-limit", "off")
+	must(t, "import", "--data", dir, clinic) // through the socket; the server knows where its database is
+	key := strings.TrimSpace(must(t, "apikey", "create", "--data", dir, "--name", "test", "--scope", "admin"))
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	won := map[int]int{}
+	for racer := range 24 {
+		wg.Go(func() {
+			status := booked(t, s.base, 10+racer%3, "a-client-secret-"+strings.Repeat("x", racer+1))
+			mu.Lock()
+			defer mu.Unlock()
+			if status < 300 {
+				won[racer%3]++
+			}
+		})
+	}
+	wg.Wait()
+	before := appointments(t, s.base, key)
+	if len(before) == 0 || len(before) != won[0]+won[1]+won[2] {
+		t.Errorf("%d appointments, and %v were told that they have one", len(before), won)
+	}
+	contains(t, "verify", must(t, "verify", "--data", dir), "sound")
+
+	second := command(t, nil, "", "serve", "--data", filepath.Join(t.TempDir(), "second"), "--database", url, "--listen", "127.0.0.1:0")
+	if second.code != 1 {
+		t.Errorf("a second node: exit code %d, want 1", second.code)
+	}
+	contains(t, "a second node", second.stderr, "another node is serving from this database", "own memory", "Stop that node first")
+
+	if err := s.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	s.ended(t)
+
+	for what, args := range map[string][]string{
+		"without --database":      {"serve", "--data", dir, "--listen", "127.0.0.1:0"},
+		"with another database":   {"serve", "--data", dir, "--database", postgresURL(t), "--listen", "127.0.0.1:0"},
+		"beside a clinic's file":  {"serve", "--data", clinicDir(t), "--database", url, "--listen", "127.0.0.1:0"},
+		"a demo":                  {"demo", "--database", url, "--listen", "127.0.0.1:0"},
+		"a restore of a file":     {"restore", "--data", dir, clinicBackup(t)},
+		"a command without a URL": {"apikey", "list", "--data", dir},
+	} {
+		if got := command(t, nil, "", args...); got.code != 1 {
+			t.Errorf("%s: exit code %d, want 1; it said %s", what, got.code, got.stderr)
+		} else {
+			contains(t, what, got.stderr, map[string]string{
+				"without --database": "--database", "with another database": "belongs to the database", "beside a clinic's file": "kept in SQLite",
+				"a demo": "take --database out", "a restore of a file": "kept in PostgreSQL", "a command without a URL": "--database",
+			}[what])
+		}
+	}
+	contains(t, "apikey list without a server", must(t, "apikey", "list", "--data", dir, "--database", url), "test")
+	contains(t, "migrate", must(t, "migrate", "--data", dir, "--database", url), "version 2")
+	backup := strings.TrimSpace(must(t, "backup", "--data", dir, "--database", url))
+	if info, err := os.Stat(filepath.Join(backup, scriptFile)); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the backup: %v, %v", info, err)
+	}
+	for _, args := range [][]string{{"restore", "--data", dir, backup}, {"verify", backup}} {
+		got := command(t, nil, "", args...)
+		contains(t, args[0]+" of that backup", got.stderr, "backup of PostgreSQL", "psql")
+	}
+
+	s = started(t, "serve", "--data", dir, "--database", url, "--listen", "127.0.0.1:0")
+	if after := appointments(t, s.base, key); len(after) != len(before) {
+		t.Errorf("after a kill: %d appointments, want %d", len(after), len(before))
+	}
+	if status, body := get(t, s.base+"/readyz", ""); status != http.StatusOK {
+		t.Errorf("readyz: got %d %s", status, body)
+	}
+	if err := s.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if code := s.ended(t); code != 0 {
+		t.Errorf("after SIGTERM: exit code %d, want 0; it said %s", code, s.stderr)
+	}
+}
+
+// appointments lists what is booked, as the server says it.
+func appointments(t *testing.T, base, key string) []here {
+	t.Helper()
+	k := &killed{t: t, key: key}
+	return k.all(base)
+}
+
+func clinicBackup(t *testing.T) string {
+	t.Helper()
+	return strings.TrimSpace(must(t, "backup", "--data", clinicDir(t)))
+}
+
+// TestThePasswordOfTheDatabaseIsNobodysToRead: not in config print, and not in what is said when the server cannot be reached.
+func TestThePasswordOfTheDatabaseIsNobodysToRead(t *testing.T) {
+	const password = "canary-of-a-password"
+	url := "postgres://clinic:" + password + "@127.0.0.1:1/clinic?sslmode=disable"
+	shown := command(t, nil, "", "config", "print", "--database", url)
+	refused := command(t, nil, "", "serve", "--data", filepath.Join(t.TempDir(), "data"), "--database", url, "--listen", "127.0.0.1:0")
+	if refused.code != 1 {
+		t.Errorf("a server that is not there: exit code %d, want 1", refused.code)
+	}
+	contains(t, "a server that is not there", refused.stderr, "opening the database", "127.0.0.1")
+	unreadable := command(t, nil, "", "serve", "--database", "postgres://clinic:"+password+"@127.0.0.1:notaport/clinic")
+	for what, got := range map[string]ran{"config print": shown, "no server": refused, "no URL": unreadable} {
+		if strings.Contains(got.stdout+got.stderr, password) {
+			t.Errorf("%s: the password is shown: %s%s", what, got.stdout, got.stderr)
+		}
+	}
+}
