@@ -65,6 +65,12 @@ type killed struct {
 }
 
 func TestKillLosesNothingAndBooksNothingTwice(t *testing.T) {
+	t.Run("SQLite", func(t *testing.T) { killAgainAndAgain(t) })
+	t.Run("PostgreSQL", func(t *testing.T) { killAgainAndAgain(t, "--database", postgresURL(t)) })
+}
+
+// killAgainAndAgain is the story with a database; the flags name it.
+func killAgainAndAgain(t *testing.T, database ...string) {
 	chances := rand.New(rand.NewPCG(7, 1))
 	fake := upstreamtest.New(upstreamtest.Options{Decide: func(c upstreamtest.Call) upstreamtest.Step {
 		bad := []upstreamtest.Step{
@@ -82,15 +88,15 @@ func TestKillLosesNothingAndBooksNothingTwice(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	file := filepath.Join(t.TempDir(), "clinic.json")
 	writeJSON(t, file, openClinic(t))
-	must(t, "import", "--data", dir, file)
+	must(t, append([]string{"import", "--data", dir, file}, database...)...)
 	k := &killed{
 		t: t, dir: dir, key: longEnough, random: rand.New(rand.NewPCG(7, 2)), http: &http.Client{Timeout: 10 * time.Second},
-		args: []string{
+		args: append([]string{
 			"serve", "--data", dir, "--listen", "127.0.0.1:0", "--rate-limit", "off", "--admin-key-file", write(t, longEnough),
 			"--upstream-url", practice.URL + "/GetData.ashx", "--upstream-client-id", "c", "--upstream-user", "u", "--upstream-password", "p",
 			"--upstream-spacing", "1ms", "--upstream-retry-delay", "1ms", "--upstream-timeout", "200ms", "--upstream-quarantine", "250ms",
 			"--queue-backoff", "2ms", "--queue-max-attempts", "1000",
-		},
+		}, database...),
 	}
 	s := started(t, k.args...)
 	k.identify(s.base)
@@ -126,7 +132,7 @@ func TestKillLosesNothingAndBooksNothingTwice(t *testing.T) {
 	if code := s.ended(t); code != 0 {
 		t.Errorf("the last server ended with %d: %s", code, s.stderr)
 	}
-	contains(t, "verify", must(t, "verify", "--data", dir), "sound")
+	contains(t, "verify", must(t, append([]string{"verify", "--data", dir}, database...)...), "sound")
 }
 
 // openClinic is the clinic of testdata with one chair, known upstream, that never closes.

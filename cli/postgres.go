@@ -43,7 +43,7 @@ func (h *house) openPostgres(ctx context.Context, cfg config) error {
 }
 
 func (h *house) openPostgresQueue(ctx context.Context, cfg config, _ *engine.Options) error {
-	q, err := postgres.OpenQueue(ctx, postgres.QueueOptions{URL: cfg.database, Logger: h.log})
+	q, err := postgres.OpenQueue(ctx, postgres.QueueOptions{URL: cfg.database, Logger: h.log, Alone: true})
 	if err != nil {
 		return err
 	}

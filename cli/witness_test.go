@@ -112,7 +112,7 @@ func TestTheWitnessIsASecondBehindAtMost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := &house{store: s, queue: q, log: slog.New(slog.NewTextHandler(io.Discard, nil))}
+		h := &house{store: s, queue: q, file: q, log: slog.New(slog.NewTextHandler(io.Discard, nil))}
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { defer close(done); h.keepWitness(ctx) }()

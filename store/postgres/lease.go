@@ -61,6 +61,8 @@ const (
 
 	letGo = `UPDATE operations SET owner = '', lease_until = 0 WHERE owner = $1`
 
+	letGoAll = `UPDATE operations SET owner = '', lease_until = 0 WHERE owner <> ''`
+
 	// What lapsed, and with $1 what is this node's or nobody's too, is pending again, its outcome unknown.
 	takeOver = `
 		WITH lapsed AS (

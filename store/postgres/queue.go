@@ -26,6 +26,8 @@ type QueueOptions struct {
 	// Lease is for how long an operation is this node's after it was last heard of, by the server's clock. A node renews what it
 	// attempts three times in that time; what lapses is taken over by another, its outcome unknown. 0 means 30 s.
 	Lease time.Duration
+	// Alone says that no other node is there (Options.Alone): what a node left that has gone is anybody's at once.
+	Alone bool
 }
 
 // Queue is one node's view of the queue in the database. See store.Queue.
@@ -71,7 +73,13 @@ func OpenQueue(ctx context.Context, o QueueOptions) (*Queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = at.with(ctx, func(ctx context.Context, c *conn) error { return migrate(ctx, c, migrations, common.Logger) })
+	err = at.with(ctx, func(ctx context.Context, c *conn) error {
+		if err := migrate(ctx, c, migrations, common.Logger); err != nil || !o.Alone {
+			return err
+		}
+		_, err := c.exchange(ctx, stmt(letGoAll))
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("opening the queue: %w", translate(err))
 	}

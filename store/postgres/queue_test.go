@@ -192,6 +192,21 @@ func TestCloseLetsGo(t *testing.T) {
 	}
 }
 
+// TestWhoIsAloneWaitsForNoLease: what a node left that was killed is recovered at once by the only one there is.
+func TestWhoIsAloneWaitsForNoLease(t *testing.T) {
+	url := database(t)
+	gone := mustOpenQueue(t, QueueOptions{URL: url, Lease: time.Hour})
+	mustAdd(t, gone, webhook("op-1"))
+	op := waitFor(t, gone)
+	next := mustOpenQueue(t, QueueOptions{URL: url, Lease: time.Hour, Alone: true})
+	if err := next.Change(t.Context(), op, "changed", ""); err != nil {
+		t.Errorf("Change: got %v, want nil", err)
+	}
+	if n, err := next.Recover(t.Context(), nine); n != 1 || err != nil {
+		t.Errorf("Recover: got %d, %v; want 1", n, err)
+	}
+}
+
 // TestNodesShareAPacer: calls of one far side are spaced whoever makes them, by the server's clock.
 func TestNodesShareAPacer(t *testing.T) {
 	all := queues(t, 2, QueueOptions{})
