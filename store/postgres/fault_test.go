@@ -298,3 +298,6 @@ func TestANodeThatHangsLetsGoOfTheLock(t *testing.T) {
 		t.Errorf("the node that hung goes on: got %v, want ErrUnavailable", err)
 	}
 }
+
+// isUnknown reports whether an error says that the outcome is unknown.
+func isUnknown(err error) bool { return strings.Contains(err.Error(), unknownOutcome) }

@@ -4,7 +4,6 @@ package postgrestest
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -24,6 +23,7 @@ import (
 type Server struct {
 	bin     string
 	dir     string // holds the data and the socket
+	args    []string
 	command *exec.Cmd
 	serial  atomic.Int64
 }
@@ -55,45 +55,49 @@ func Start(settings ...string) (_ *Server, err error) {
 		}
 	}
 	data := filepath.Join(s.dir, "data")
-	// The locale is one whose order is not that of bytes, where the machine has one: nothing may depend on it.
 	made := s.exec("initdb", "-D", data, "-U", "holdfast", "-A", "trust", "-E", "UTF8", "--no-sync", "--no-instructions")
 	if out, err := made.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%w: initdb: %w\n%s", ErrAbsent, err, out)
 	}
-	s.command = s.exec("postgres", "-D", data)
+	s.args = []string{"-D", data}
 	for _, setting := range append([]string{"listen_addresses=", "unix_socket_directories=" + s.dir, "fsync=off", "full_page_writes=off",
 		"max_connections=200", "logging_collector=off", "log_min_messages=fatal", "max_wal_size=256MB"}, settings...) {
-		s.command.Args = append(s.command.Args, "-c", setting)
+		s.args = append(s.args, "-c", setting)
 	}
+	if err := s.Run(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Run runs the server of a cluster that does not run, and returns when it answers.
+func (s *Server) Run() error {
+	s.command = s.exec("postgres", s.args...)
 	var said bytes.Buffer
 	s.command.Stderr = &said
 	if err := s.command.Start(); err != nil {
-		return nil, err
+		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	for {
+	for began := time.Now(); time.Since(began) < 30*time.Second; time.Sleep(20 * time.Millisecond) {
 		if err := s.Tool("pg_isready", "-q", "-h", s.dir).Run(); err == nil {
-			return s, nil
-		}
-		select {
-		case <-ctx.Done():
-			s.Stop()
-			return nil, fmt.Errorf("PostgreSQL does not answer within 30 s\n%s", said.Bytes())
-		case <-time.After(20 * time.Millisecond):
+			return nil
 		}
 	}
+	s.Crash()
+	return fmt.Errorf("PostgreSQL does not answer within 30 s\n%s", said.Bytes())
+}
+
+// Crash ends the server at once, without a word to anybody; what was not committed is lost. Run starts it again.
+func (s *Server) Crash() {
+	_ = s.command.Process.Signal(syscall.SIGQUIT)
+	_ = s.command.Wait()
 }
 
 // Stop ends the cluster at once and removes it.
 func (s *Server) Stop() {
-	_ = s.command.Process.Signal(syscall.SIGQUIT)
-	_ = s.command.Wait()
+	s.Crash()
 	_ = os.RemoveAll(s.dir)
 }
-
-// Process is the postmaster, for tests that freeze it or kill it.
-func (s *Server) Process() *os.Process { return s.command.Process }
 
 // Socket is the path of the server's socket.
 func (s *Server) Socket() string { return filepath.Join(s.dir, ".s.PGSQL.5432") }
