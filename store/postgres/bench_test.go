@@ -94,7 +94,7 @@ func (p bare) book(n int64) error {
 		_, err = tx.Exec(ctx, bareInsert, a.ID, a.AppointmentTypeID, a.SpecialistID, a.Owner, a.Seat, a.Overbook, a.OverbookReason,
 			string(a.Status), string(a.Attendance), ms(a.SlotStart), ms(a.SlotEnd), ms(a.BusyStart), ms(a.BusyEnd), a.Patient.Name, a.Patient.Email,
 			a.Patient.Phone, a.Patient.BirthDate, a.Patient.Notes, string(a.Source), string(a.UpstreamState), a.UpstreamID, a.UpstreamPatientID,
-			a.ManageEpoch, ms(a.CreatedAt), ms(a.UpdatedAt), nil, a.CancelReason, a.Version, searchText(a.Patient))
+			a.ManageEpoch, ms(a.CreatedAt), ms(a.UpdatedAt), nil, a.CancelReason, a.Version, store.SearchText(a.Patient))
 		if err != nil {
 			return err
 		}

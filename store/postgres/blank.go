@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"time"
+
+	"holdfast/store"
 )
 
 // What an erasure does to the rows that it found, inside one transaction.
@@ -47,10 +49,10 @@ func (t *tx) blankOperations(ids []string) (int, error) {
 }
 
 // removeAnswers looks at each answer again: its row may be another's by now.
-func (t *tx) removeAnswers(rows []int64, traces traces) (n int, err error) {
+func (t *tx) removeAnswers(rows []int64, traces store.Traces) (n int, err error) {
 	for _, number := range rows {
 		speaks := false
-		err := t.ask(asks(func(r *row) { speaks = traces.in(string(r.next())) },
+		err := t.ask(asks(func(r *row) { speaks = traces.In(string(r.next())) },
 			`SELECT body FROM idempotency_records WHERE row_number = $1`, number))
 		if err != nil {
 			return n, err

@@ -26,7 +26,7 @@ type erasure struct {
 	*Store
 	person store.Person
 	at     time.Time
-	traces traces
+	traces store.Traces
 	erased store.Erased
 
 	lastAppointment, lastAudit int64           // the rows up to which was read
@@ -35,7 +35,7 @@ type erasure struct {
 
 // Erase implements store.Store.
 func (s *Store) Erase(ctx context.Context, p store.Person, at time.Time, last func(store.Tx, store.Erased) error) (store.Erased, error) {
-	if err := named(p); err != nil {
+	if err := p.Validate(); err != nil {
 		return store.Erased{}, err
 	}
 	e := &erasure{Store: s, person: p, at: at, operations: map[string]bool{}}
@@ -73,8 +73,16 @@ func (e *erasure) find(ctx context.Context) (found []personal, err error) {
 	if found, err = appointmentsOf(ctx, e.reads, e.person, 0); err != nil {
 		return nil, err
 	}
-	e.traces = tracesOf(e.person, found)
+	e.traces = store.TracesOf(e.person)
+	e.know(found)
 	return found, e.deliveriesOf(ctx, e.reads, found)
+}
+
+// know makes appointments of the person known.
+func (e *erasure) know(found []personal) {
+	for _, f := range found {
+		e.traces.Add(f.appointmentID, f.clientID)
+	}
 }
 
 // deliveriesOf names the operations that were fulfilled already, as far as the delivery log knows them: the queue keeps
@@ -115,7 +123,7 @@ func (e *erasure) spokenOf(ctx context.Context, r reads, after int64, limit any)
 	err = r.ask(ctx, asks(func(r *row) {
 		n, last = n+1, r.int64()
 		//lint:ignore SA4000 each call reads the next column
-		if e.traces.in(r.text()) || e.traces.in(r.text()) || e.traces.in(r.text()) || e.traces.in(r.text()) {
+		if e.traces.In(r.text()) || e.traces.In(r.text()) || e.traces.In(r.text()) || e.traces.In(r.text()) {
 			rows = append(rows, last)
 		}
 	}, auditTexts, after, limit))
@@ -144,7 +152,7 @@ func (e *erasure) answers(ctx context.Context) error {
 		var rows []int64
 		err := e.ask(ctx, asks(func(r *row) {
 			n, after = n+1, r.int64()
-			if e.traces.in(string(r.next())) {
+			if e.traces.In(string(r.next())) {
 				rows = append(rows, after)
 			}
 		}, `SELECT row_number, body FROM idempotency_records WHERE row_number > $1 ORDER BY row_number LIMIT $2`, after, eraseRead))
@@ -168,7 +176,7 @@ func (e *erasure) outbox(ctx context.Context) error {
 		n = len(list)
 		var ids []string
 		for _, op := range list {
-			if after = op.ID; e.traces.ids[op.AppointmentID] || e.traces.in(string(op.Payload)) {
+			if after = op.ID; e.traces.Has(op.AppointmentID) || e.traces.In(string(op.Payload)) {
 				ids = append(ids, op.ID)
 			}
 		}
@@ -196,7 +204,7 @@ func (e *erasure) finish(ctx context.Context, found []personal, last func(store.
 		if err != nil {
 			return err
 		}
-		e.traces.add(added)
+		e.know(added)
 		if err := e.deliveriesOf(ctx, t.reads, added); err != nil {
 			return err
 		}
@@ -206,14 +214,14 @@ func (e *erasure) finish(ctx context.Context, found []personal, last func(store.
 		}
 		e.erased.Requests = len(requests)
 		for _, id := range requests {
-			e.traces.ids[id] = true
+			e.traces.Add(id, "")
 			if err := e.deliveriesOf(ctx, t.reads, []personal{{appointmentID: id}}); err != nil {
 				return err
 			}
 		}
 		for _, step := range []func() error{
 			func() error { return e.added(ctx, t) },
-			func() (err error) { return sum(&e.erased.Sessions)(t.blankSessions(e.traces.clients, e.at)) },
+			func() (err error) { return sum(&e.erased.Sessions)(t.blankSessions(e.traces.Owners(), e.at)) },
 			func() error {
 				return sum(&e.erased.Appointments)(t.blankAppointments(slices.Concat(found, added), e.at))
 			},
@@ -250,7 +258,7 @@ func (e *erasure) added(ctx context.Context, t *tx) error {
 	}
 	var ids []string
 	for _, op := range ops {
-		if !e.operations[op.ID] && (e.traces.ids[op.AppointmentID] || e.traces.in(string(op.Payload))) {
+		if !e.operations[op.ID] && (e.traces.Has(op.AppointmentID) || e.traces.In(string(op.Payload))) {
 			ids = append(ids, op.ID)
 		}
 	}

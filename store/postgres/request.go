@@ -31,7 +31,7 @@ func (r reads) BookingRequests(ctx context.Context, now time.Time) ([]store.Book
 func (t *tx) InsertBookingRequest(_ context.Context, r store.BookingRequest) error {
 	return t.run(`INSERT INTO booking_requests (`+requestColumns+`, patient_search) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
 		r.ID, r.AppointmentTypeID, r.SpecialistID, r.Owner, r.HoldOwner, string(r.Status), r.SlotStart, r.SlotEnd,
-		r.Patient.Name, r.Patient.Email, r.Patient.Phone, r.Patient.BirthDate, r.Patient.Notes, r.CreatedAt, r.ExpiresAt, searchText(r.Patient))
+		r.Patient.Name, r.Patient.Email, r.Patient.Phone, r.Patient.BirthDate, r.Patient.Notes, r.CreatedAt, r.ExpiresAt, store.SearchText(r.Patient))
 }
 
 func (t *tx) DeclineBookingRequest(_ context.Context, id string) error {
@@ -55,9 +55,9 @@ func (t *tx) eraseRequests(ctx context.Context, p store.Person) (ids []string, e
 	case p.Owner != "":
 		ids, err = list(ctx, t.reads, scan, `SELECT id FROM booking_requests WHERE client_id = $1 AND client_id <> ''`, p.Owner)
 	case p.Email != "":
-		ids, err = list(ctx, t.reads, scan, `SELECT id FROM booking_requests WHERE strpos(patient_search, $1) > 0`, "\n"+fold(p.Email)+"\n")
+		ids, err = list(ctx, t.reads, scan, `SELECT id FROM booking_requests WHERE strpos(patient_search, $1) > 0`, "\n"+store.Fold(p.Email)+"\n")
 	default:
-		line := "\n" + digits(p.Phone)
+		line := "\n" + store.Digits(p.Phone)
 		ids, err = list(ctx, t.reads, scan, `SELECT id FROM booking_requests WHERE right(patient_search, $1::int) = $2`, len(line), line)
 	}
 	if err != nil {

@@ -1,15 +1,11 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
-	"encoding/base64"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"holdfast/store"
 )
@@ -69,15 +65,14 @@ func (r reads) Appointments(ctx context.Context, f store.AppointmentFilter) ([]s
 	if f.UpstreamPatient != "" {
 		where.and("upstream_patient_id = ? COLLATE NOCASE", f.UpstreamPatient)
 	}
-	if text := fold(f.Query); text != "" {
-		if number := digits(text); looksLikePhone(text) {
-			where.and("(instr(patient_search, ?) > 0 OR instr(patient_search, ?) > 0)", text, number)
-		} else {
-			where.and("instr(patient_search, ?) > 0", text)
-		}
+	switch text, number := store.SearchTerms(f.Query); {
+	case number != "":
+		where.and("(instr(patient_search, ?) > 0 OR instr(patient_search, ?) > 0)", text, number)
+	case text != "":
+		where.and("instr(patient_search, ?) > 0", text)
 	}
 	if f.Cursor != "" {
-		at, id, err := parseCursor(f.Cursor)
+		at, id, err := store.ParseCursor(f.Cursor)
 		if err != nil {
 			return nil, "", err
 		}
@@ -91,7 +86,7 @@ func (r reads) Appointments(ctx context.Context, f store.AppointmentFilter) ([]s
 		return all, "", err
 	}
 	last := all[n-1]
-	return all[:n], cursor(last.SlotStart, last.ID), nil
+	return all[:n], store.Cursor(last.SlotStart, last.ID), nil
 }
 
 // The two halves are each one range of one index. A slot lies within its busy time, so whatever overlaps either
@@ -157,7 +152,7 @@ func (t *tx) InsertAppointment(_ context.Context, a store.Appointment) error {
 		string(a.Status), string(a.Attendance), a.SlotStart, a.SlotEnd, a.BusyStart, a.BusyEnd,
 		a.Patient.Name, a.Patient.Email, a.Patient.Phone, a.Patient.BirthDate, a.Patient.Notes,
 		string(a.Source), string(a.UpstreamState), a.UpstreamID, a.UpstreamPatientID, a.ManageEpoch,
-		a.CreatedAt, a.UpdatedAt, orNull(a.CancelledAt), a.CancelReason, a.Version, searchText(a.Patient))
+		a.CreatedAt, a.UpdatedAt, orNull(a.CancelledAt), a.CancelReason, a.Version, store.SearchText(a.Patient))
 	if err == nil {
 		t.changed(store.ChangeOf(nil, truncated(&a)))
 	}
@@ -195,7 +190,7 @@ func (t *tx) UpdateAppointment(ctx context.Context, a store.Appointment) error {
 		string(a.Status), string(a.Attendance), a.SlotStart, a.SlotEnd, a.BusyStart, a.BusyEnd,
 		a.Patient.Name, a.Patient.Email, a.Patient.Phone, a.Patient.BirthDate, a.Patient.Notes,
 		string(a.Source), string(a.UpstreamState), a.UpstreamID, a.UpstreamPatientID, a.ManageEpoch,
-		a.CreatedAt, a.UpdatedAt, orNull(a.CancelledAt), a.CancelReason, a.Version+1, searchText(a.Patient),
+		a.CreatedAt, a.UpdatedAt, orNull(a.CancelledAt), a.CancelReason, a.Version+1, store.SearchText(a.Patient),
 		a.ID, a.Version)
 	if err != nil {
 		return err
@@ -207,32 +202,6 @@ func (t *tx) UpdateAppointment(ctx context.Context, a store.Appointment) error {
 	t.changed(store.ChangeOf(&before, truncated(&a)))
 	t.read = store.Appointment{}
 	return nil
-}
-
-// searchText is what Query looks in and Erase looks people up by: one line each for the name, the address and the
-// digits of the phone number.
-func searchText(p store.Patient) string {
-	if p == (store.Patient{}) {
-		return ""
-	}
-	return fold(p.Name) + "\n" + fold(p.Email) + "\n" + digits(p.Phone)
-}
-
-// fold makes two spellings of one name equal: case and runs of space do not matter, accents do.
-func fold(s string) string { return strings.Join(strings.Fields(strings.ToLower(s)), " ") }
-
-func digits(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= '0' && r <= '9' {
-			return r
-		}
-		return -1
-	}, s)
-}
-
-// looksLikePhone: three digits or more and no letter, so that "0170 / 12" finds +49 (0)170 123.
-func looksLikePhone(s string) bool {
-	return len(digits(s)) >= 3 && !strings.ContainsFunc(s, unicode.IsLetter)
 }
 
 // conditions are the parts of a WHERE that a filter asks for.
@@ -251,19 +220,4 @@ func (c *conditions) sql() string {
 		return ""
 	}
 	return "WHERE " + strings.Join(c.parts, " AND ")
-}
-
-// cursor names a row by what its list is ordered by.
-func cursor(at time.Time, id string) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(at.UnixMilli(), 10) + " " + id))
-}
-
-func parseCursor(s string) (at time.Time, id string, err error) {
-	text, err := base64.RawURLEncoding.DecodeString(s)
-	number, id, found := strings.Cut(string(text), " ")
-	ms, numberErr := strconv.ParseInt(number, 10, 64)
-	if cmp.Or(err, numberErr) != nil || !found {
-		return time.Time{}, "", fmt.Errorf("%w: the cursor was not made by this list", store.ErrInvalid)
-	}
-	return time.UnixMilli(ms), id, nil
 }

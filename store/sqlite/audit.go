@@ -28,7 +28,7 @@ func (r reads) Audit(ctx context.Context, f store.AuditFilter) ([]store.AuditEnt
 		where.and("subject = ?", f.Subject)
 	}
 	if f.Cursor != "" {
-		at, id, err := parseCursor(f.Cursor)
+		at, id, err := store.ParseCursor(f.Cursor)
 		if err != nil {
 			return nil, "", err
 		}
@@ -44,7 +44,7 @@ func (r reads) Audit(ctx context.Context, f store.AuditFilter) ([]store.AuditEnt
 		return all, "", err
 	}
 	last := all[n-1]
-	return all[:n], cursor(last.At, last.ID), nil
+	return all[:n], store.Cursor(last.At, last.ID), nil
 }
 
 func (t *tx) AppendAudit(_ context.Context, e store.AuditEntry) error {

@@ -3,6 +3,8 @@ package sqlite
 import (
 	"context"
 	"time"
+
+	"holdfast/store"
 )
 
 // What an erasure does to the rows that it found, inside one transaction.
@@ -48,10 +50,10 @@ func (t *tx) blankOperations(ids []string) (int, error) {
 }
 
 // removeAnswers looks at each answer again: its row may be another's by now.
-func (t *tx) removeAnswers(rowids []int64, traces traces) (n int, err error) {
+func (t *tx) removeAnswers(rowids []int64, traces store.Traces) (n int, err error) {
 	for _, rowid := range rowids {
 		speaks := false
-		err := t.conn.query(context.Background(), func(r *row) { speaks = traces.in(string(r.bytes())) },
+		err := t.conn.query(context.Background(), func(r *row) { speaks = traces.In(string(r.bytes())) },
 			`SELECT body FROM idempotency_records WHERE rowid = ?`, rowid)
 		if err != nil {
 			return n, err

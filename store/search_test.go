@@ -1,0 +1,43 @@
+package store
+
+import (
+	"errors"
+	"testing"
+	"time"
+)
+
+// TestSearchTerms: what looks like a phone number is looked for by its digits too, and nothing is looked for nothing.
+func TestSearchTerms(t *testing.T) {
+	for query, want := range map[string][2]string{
+		"":               {"", ""},
+		"  \t ":          {"", ""},
+		" Anna  SCHÄFER": {"anna schäfer", ""},
+		"0170 / 12":      {"0170 / 12", "017012"},
+		"12":             {"12", ""},
+		"room 101":       {"room 101", ""},
+	} {
+		if text, number := SearchTerms(query); text != want[0] || number != want[1] {
+			t.Errorf("%q: got %q and %q, want %q and %q", query, text, number, want[0], want[1])
+		}
+	}
+}
+
+// FuzzParseCursor: a cursor is read back as it was made, and anything else is refused or made again.
+func FuzzParseCursor(f *testing.F) {
+	f.Add(Cursor(time.UnixMilli(1795234600003), "a-1"))
+	f.Add("MTIz")
+	f.Add("")
+	f.Fuzz(func(t *testing.T, s string) {
+		at, id, err := ParseCursor(s)
+		if err != nil {
+			if !errors.Is(err, ErrInvalid) {
+				t.Errorf("got %v, want ErrInvalid", err)
+			}
+			return
+		}
+		again, sameID, err := ParseCursor(Cursor(at, id))
+		if err != nil || !again.Equal(at) || sameID != id {
+			t.Errorf("%q is %v %q, and made again %v %q, %v", s, at, id, again, sameID, err)
+		}
+	})
+}
