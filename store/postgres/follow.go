@@ -125,6 +125,7 @@ func (s *Store) listen(ctx context.Context, c *conn) error {
 		if err := s.feed.catchUp(); err != nil {
 			return err
 		}
+		s.size.refresh(ctx, s.reads)
 		wait, cancel := context.WithTimeout(ctx, followInterval)
 		err := s.waitForBell(wait, c)
 		cancel()

@@ -94,6 +94,8 @@ type Store struct {
 	id      string
 	alone   bool
 	log     *slog.Logger
+	writes  store.Durations // of Write
+	size    databaseSize
 	writer  *writer
 	feed    *feed
 	stop    context.CancelFunc // ends what runs beside the callers
@@ -149,7 +151,11 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 
 // Write implements store.Store.
 func (s *Store) Write(ctx context.Context, fn func(store.Tx) error) error {
-	defer store.SpentWriting(ctx, time.Now())
+	began := time.Now()
+	defer func() {
+		s.writes.Observe(time.Since(began))
+		store.SpentWriting(ctx, began)
+	}()
 	return s.writer.write(ctx, fn)
 }
 

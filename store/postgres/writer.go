@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"holdfast/store"
 )
@@ -31,6 +32,8 @@ type writer struct {
 	closed bool
 	queue  chan *request
 	done   chan struct{} // closed when the goroutine has ended
+
+	commits store.Durations // of the exchange that ends with COMMIT
 
 	// The fields below belong to the goroutine.
 	conn    *conn
@@ -253,7 +256,10 @@ func (w *writer) finish() error {
 			asks(func(r *row) { numbers = append(numbers, r.int64()) }, appendChanges, text),
 			stmt(ringBell), stmt(pruneChanges))
 	}
-	if _, err := w.batch.exchange(append(last, stmt(`COMMIT`))); err != nil {
+	began := time.Now()
+	_, err := w.batch.exchange(append(last, stmt(`COMMIT`)))
+	w.commits.Observe(time.Since(began))
+	if err != nil {
 		if isServers(err) {
 			return fmt.Errorf("%w (%s)", translate(err), nothingWasWritten)
 		}

@@ -1,0 +1,27 @@
+package postgres
+
+import (
+	"testing"
+	"time"
+)
+
+// TestAStoreMeasuresItself: every write and commit is counted, and how large the database is, without asking it.
+func TestAStoreMeasuresItself(t *testing.T) {
+	s := nodes(t, 1, Options{})[0]
+	before := s.Measurements()
+	if err := insert(s, booking("s0", 0, 30)); err != nil {
+		t.Fatal(err)
+	}
+	after := s.Measurements()
+	if after.Writes.Count != before.Writes.Count+1 || after.Commits.Count != before.Commits.Count+1 || after.Writes.Sum < after.Commits.Sum {
+		t.Errorf("before a booking %+v, after it %+v", before, after)
+	}
+	for began := time.Now(); s.Measurements().Bytes == 0; {
+		if time.Since(began) > 20*time.Second {
+			t.Fatal("nobody knows how large the database is")
+		}
+		if err := s.Ping(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
