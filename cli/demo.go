@@ -88,9 +88,9 @@ func (p process) demo(ctx context.Context, cfg config) error {
 	if err != nil {
 		return errors.Join(err, h.close())
 	}
-	h.base = baseURL(cfg, listener.Addr())
-	printTree(p.stdout, h, cfg, listener.Addr())
-	printDemo(p.stdout, cfg, listener.Addr(), clinic.Clinic.Timezone)
+	h.listens(listener.Addr())
+	printTree(p.stdout, h)
+	printDemo(p.stdout, cfg, h.base(), clinic.Clinic.Timezone)
 	base := "http://" + reachable(listener.Addr().String())
 	visitors, agent := newVisitors(base, cfg.adminKey, clinic, log), newAgent(base, cfg.adminKey, clinic, log)
 	return errors.Join(h.serve(ctx, listener, visitors.run, agent.run), h.close())
@@ -108,8 +108,7 @@ func listenNearby(cfg config) (net.Listener, error) {
 	return l, nil
 }
 
-func printDemo(w io.Writer, cfg config, addr net.Addr, zone string) {
-	base := baseURL(cfg, addr)
+func printDemo(w io.Writer, cfg config, base, zone string) {
 	_, _ = fmt.Fprintf(w, `
 A demo: the data is temporary, the visitors are not real. Ctrl-C ends it.
 The clinic is where it is late morning now: %s

@@ -184,7 +184,7 @@ func (h *house) makeSetupToken(w http.ResponseWriter, r *http.Request) {
 		refuse(w, status, err)
 		return
 	}
-	answer(w, setupBody{token, h.base})
+	answer(w, setupBody{token, h.base()})
 }
 
 func setupURLCommand(p process) *cobra.Command {
@@ -205,7 +205,7 @@ func setupURLCommand(p process) *cobra.Command {
 				if err := admin.call(ctx, http.MethodPost, "/local/setup-token", nil, &made); err != nil {
 					return err
 				}
-				_, err := fmt.Fprintln(p.stdout, setupURL(cmp.Or(made.Base, knownURL(cfg)), made.Token))
+				_, err := fmt.Fprintln(p.stdout, setupURL(cmp.Or(made.Base, "http://"+reachable(cfg.listen)), made.Token))
 				return err
 			})
 		},
@@ -218,7 +218,7 @@ func setupURLCommand(p process) *cobra.Command {
 func setupURL(base, token string) string { return base + "/setup#" + token }
 
 // firstRun makes the owner that the settings name, or prints the setup link, while nobody can sign in.
-func firstRun(ctx context.Context, w io.Writer, h *house, cfg config, base string) error {
+func firstRun(ctx context.Context, w io.Writer, h *house, cfg config) error {
 	needed, err := h.engine.NeedsSetup(ctx)
 	if err != nil || !needed {
 		return err
@@ -228,7 +228,7 @@ func firstRun(ctx context.Context, w io.Writer, h *house, cfg config, base strin
 		if err != nil {
 			return fmt.Errorf("make the first owner from --owner-email and --owner-password: %w", err)
 		}
-		_, err = fmt.Fprintf(w, "\n%s can sign in as owner at %s/staff\n", cfg.ownerEmail, base)
+		_, err = fmt.Fprintf(w, "\n%s can sign in as owner at %s/staff\n", cfg.ownerEmail, h.base())
 		return err
 	}
 	if cfg.logFormat == "json" { // what is printed is collected and kept, and whoever has the link owns the clinic
@@ -239,6 +239,6 @@ func firstRun(ctx context.Context, w io.Writer, h *house, cfg config, base strin
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "\nNobody can sign in yet. Set the clinic up with this link; it works for 30 minutes, and once:\n\n  %s\n", setupURL(base, token))
+	_, err = fmt.Fprintf(w, "\nNobody can sign in yet. Set the clinic up with this link; it works for 30 minutes, and once:\n\n  %s\n", setupURL(h.base(), token))
 	return err
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"sync"
 	"syscall"
@@ -42,13 +44,16 @@ func serveCommand(p process) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := h.engine.CheckSender(); err != nil {
+				return errors.Join(fmt.Errorf("--smtp-url is set, and %w", err), h.close())
+			}
 			listener, err := listen(cfg.listen)
 			if err != nil {
 				return errors.Join(err, h.close())
 			}
-			h.base = baseURL(cfg, listener.Addr())
-			printTree(p.stdout, h, cfg, listener.Addr())
-			err = firstRun(c.Context(), p.stdout, h, cfg, h.base)
+			h.listens(listener.Addr())
+			printTree(p.stdout, h)
+			err = firstRun(c.Context(), p.stdout, h, cfg)
 			if errors.Is(err, store.ErrFull) { // what can be read is served all the same
 				h.log.Warn("nobody can sign in yet, and no link to set the clinic up could be made; restart when there is room", "error", err)
 				err = nil
@@ -73,7 +78,7 @@ type house struct {
 	holds    holds.Backend
 	engine   *engine.Engine
 	web      *web.Server
-	base     string     // where people find it; empty while it serves nobody
+	local    string     // where this machine finds it; empty while it serves nobody
 	rotating sync.Mutex // one rotation of the keys at a time
 	fatal    chan error // why nothing can be written any more; holds at most one
 	closing  []func() error
@@ -131,7 +136,7 @@ func openHouse(ctx context.Context, cfg config, o houseOptions) (_ *house, err e
 	options := engine.Options{
 		Store: h.store, Holds: h.holds, Logger: h.log, Keyring: h.dir.keys, AdminKey: cfg.adminKey,
 		Presence: cfg.presence, TimeslotsCacheTTL: cfg.timeslotsCacheTTL, Outbound: cfg.outbound, Retention: cfg.keep, OnFatal: h.fail,
-		Copies: h.dir.copies, LastBackup: h.dir.lastBackup,
+		Copies: h.dir.copies, LastBackup: h.dir.lastBackup, BaseURL: cfg.baseURL,
 	}
 	if !o.local || o.queue {
 		if err := h.openQueue(ctx, cfg, o, &options); err != nil {
@@ -149,7 +154,7 @@ func openHouse(ctx context.Context, cfg config, o houseOptions) (_ *house, err e
 		cfg.fitStreams(h.log, streamsWithin(cfg.limits.Streams))
 	}
 	h.web, err = web.New(h.engine, web.Options{
-		BaseURL: cfg.baseURL, TrustedProxies: cfg.trustedProxies, RateLimit: cfg.rateLimit, Limits: cfg.limits,
+		TrustedProxies: cfg.trustedProxies, RateLimit: cfg.rateLimit, Limits: cfg.limits,
 		Demo: o.demo, StorageMode: h.holds.Mode, Logger: h.log, Version: o.version,
 	})
 	return h, err
@@ -199,7 +204,7 @@ func (h *house) openQueue(ctx context.Context, cfg config, about houseOptions, o
 		return err
 	}
 	o.Notices = outbound.NoticeOptions{
-		Mailer: mailer, Hooks: notice.NewHooks(notice.HookOptions{AllowPrivate: cfg.webhookAllowPrivate}), From: cfg.mailFrom, BaseURL: knownURL(cfg),
+		Mailer: mailer, Hooks: notice.NewHooks(notice.HookOptions{AllowPrivate: cfg.webhookAllowPrivate}), From: cfg.mailFrom,
 	}
 	return nil
 }
@@ -304,25 +309,29 @@ func newLog(cfg config, w io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, nil))
 }
 
-// knownURL is where people find the server as far as the settings tell.
-func knownURL(cfg config) string {
-	if cfg.baseURL != "" {
-		return cfg.baseURL
+// listens notes where this machine finds the server, and warns while nobody has said where others do.
+func (h *house) listens(addr net.Addr) {
+	h.local = "http://" + reachable(addr.String())
+	at, _ := netip.ParseAddrPort(addr.String())
+	if at.Addr().IsLoopback() {
+		h.engine.GuessBaseURL(h.local)
+		return
 	}
-	return "http://" + reachable(cfg.listen)
+	if said, _ := h.engine.BaseURL(); said == "" {
+		h.log.Warn("nobody has said under which address people find this server, so mails carry no link to change or cancel an appointment. "+
+			"Say it in the setup or in the settings, or start with --base-url", "listens", addr.String())
+	}
 }
 
-// baseURL is where people on this machine find the server.
-func baseURL(cfg config, addr net.Addr) string {
-	if cfg.baseURL != "" {
-		return cfg.baseURL
-	}
-	return "http://" + reachable(addr.String())
+// base is where people find the server, as far as anybody has said; else where this machine does. Empty: nowhere.
+func (h *house) base() string {
+	said, _ := h.engine.BaseURL()
+	return cmp.Or(said, h.local)
 }
 
 // printTree says where everything is.
-func printTree(w io.Writer, h *house, cfg config, addr net.Addr) {
-	schedule, base := h.engine.Schedule(), baseURL(cfg, addr)
+func printTree(w io.Writer, h *house) {
+	schedule, base := h.engine.Schedule(), h.base()
 	clinic := schedule.Clinic.Name
 	if len(schedule.Specialists) == 0 {
 		clinic = "no clinic yet: holdfast import clinic.json"

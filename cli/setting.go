@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/mail"
 	"net/netip"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/account"
+	"holdfast/engine/clinic"
 	"holdfast/engine/notice"
 	"holdfast/engine/outbound"
 	"holdfast/engine/presence"
@@ -94,8 +94,8 @@ func settings() []setting {
 			},
 		}, {
 			name: "base-url", audience: forServing,
-			help: "address the outside world knows the server by, such as https://book.example.org, for links and behind a proxy",
-			set:  func(c *config, v string) (err error) { c.baseURL, err = parseBaseURL(v); return err },
+			help: "address the outside world knows the server by, such as https://book.example.org, for links and behind a proxy; default: the one in the settings",
+			set:  func(c *config, v string) (err error) { c.baseURL, err = clinic.ParseBaseURL(v); return err },
 		}, {
 			name: "trusted-proxies", audience: forServing,
 			help: "proxies whose X-Forwarded-For is believed: addresses or networks, comma-separated",
@@ -240,18 +240,6 @@ func parseListen(v string) (string, error) {
 	} else {
 		return net.JoinHostPort(host, strconv.FormatUint(n, 10)), nil
 	}
-}
-
-func parseBaseURL(v string) (string, error) {
-	if v == "" {
-		return "", nil
-	}
-	u, err := url.Parse(v)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil ||
-		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
-		return "", fmt.Errorf("%q should be a scheme and a host and nothing more, such as https://book.example.org", v)
-	}
-	return u.Scheme + "://" + u.Host, nil
 }
 
 func parsePrefixes(v string) ([]netip.Prefix, error) {

@@ -44,7 +44,7 @@ func mailBy(t *testing.T, address string, log io.Writer) func(*engine.Options) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o.Notices.Mailer, o.Logger = mailer, slog.New(slog.NewTextHandler(log, nil))
+		o.Notices.Mailer, o.Notices.From, o.Logger = mailer, "post@clinic.example", slog.New(slog.NewTextHandler(log, nil))
 	}
 }
 

@@ -85,6 +85,9 @@ type Options struct {
 	// AdminKey is a bootstrap key with every scope, of at least MinAdminKey characters. Default: none.
 	AdminKey string
 
+	// BaseURL is where people find the pages, such as https://book.example.org. Default: what the settings say.
+	BaseURL string
+
 	Presence presence.Options
 
 	// Queue keeps the outbound calls still to be made. Default: none, and nothing outside is ever called.
@@ -178,7 +181,11 @@ func arrange(o Options) (*Engine, error) {
 	e := &Engine{store: o.Store, holds: o.Holds, log: o.Logger, options: o, Records: record.New(o.Store),
 		usedTickets: upkeep.NewMap[[12]byte, struct{}](token.StreamTicketTTL, maxUsedTickets)}
 	e.Clinic = clinic.New(o.Store, o.Holds, o.Logger)
-	var err error
+	given, err := clinic.ParseBaseURL(o.BaseURL)
+	if err != nil {
+		return nil, fmt.Errorf("engine: BaseURL: %w", err)
+	}
+	e.GiveBaseURL(given)
 	e.Account, err = account.New(o.Store, o.Logger, e.Clinic, o.AdminKey, func(text string) string { return e.Booking.Keys().Name(text) })
 	if err != nil {
 		return nil, err

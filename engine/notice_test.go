@@ -40,8 +40,8 @@ func noticeClinicOn(t *testing.T, around func(store.Store) store.Store, change .
 		t.Fatal(err)
 	}
 	live := enginetest.Holds(t, db)
-	o := engine.Options{Store: around(db), Holds: live, Queue: queue, Notices: outbound.NoticeOptions{
-		Mailer: mailer, Hooks: notice.NewHooks(notice.HookOptions{AllowPrivate: true}), BaseURL: "https://book.example.org",
+	o := engine.Options{Store: around(db), Holds: live, Queue: queue, BaseURL: "https://book.example.org", Notices: outbound.NoticeOptions{
+		Mailer: mailer, Hooks: notice.NewHooks(notice.HookOptions{AllowPrivate: true}),
 	}}
 	for _, with := range change {
 		with(&o)

@@ -5,14 +5,12 @@ import (
 	"maps"
 	"strings"
 	"testing"
-
-	"holdfast/web"
 )
 
 // Booking, and what can be done with what is booked.
 
 func TestABookingIsAnsweredWithoutThePerson(t *testing.T) {
-	h := newHouse(t, func(o *web.Options) { o.BaseURL = "https://book.example.org" })
+	h := newHouseAt(t, "https://book.example.org")
 	hold := h.hold(1, "checkup", h.at(0)).want(201)
 	r := h.book(1, "checkup", map[string]any{"holdId": hold.text("holdId")}).want(201)
 	for field, want := range map[string]any{

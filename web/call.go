@@ -104,7 +104,7 @@ func (s *Server) serve(rt *route, counted *routeMetrics, p params, w http.Respon
 	h["Referrer-Policy"] = noReferrer
 	h["Content-Security-Policy"] = noContents
 	h["Cache-Control"] = noStore
-	if s.secureBase {
+	if base, _ := s.engine.BaseURL(); strings.HasPrefix(base, "https://") { // browsers are told to come by nothing else
 		h["Strict-Transport-Security"] = oneYear
 	}
 	h["X-Request-Id"] = []string{c.id}
@@ -125,7 +125,7 @@ func (s *Server) serve(rt *route, counted *routeMetrics, p params, w http.Respon
 // admit decides whether the request may reach its handler.
 func (s *Server) admit(c *call) error {
 	if !safe(c.r.Method) {
-		if err := s.origins.Check(c.r); err != nil {
+		if err := s.origins.Check(c.r); err != nil && !c.fromOwnPages() {
 			return errForbidden.with("This page belongs to another site. Open the booking page itself, or send the request from a program.")
 		}
 	}
@@ -265,7 +265,8 @@ func (c *call) fail(err error) {
 }
 
 func (c *call) problem(p problem) {
-	p.Type = c.options.BaseURL + "/docs/errors#" + p.Code
+	base, _ := c.engine.BaseURL()
+	p.Type = base + "/docs/errors#" + p.Code
 	if p.Status == http.StatusInternalServerError {
 		p.Detail += " The request was " + c.id + "."
 	}

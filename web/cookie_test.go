@@ -4,8 +4,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-
-	"holdfast/web"
 )
 
 // TestCookiesAndTransportFollowTheBaseURL: on https, cookies that no other host can set and an order to come by nothing else; on plain
@@ -13,7 +11,7 @@ import (
 func TestCookiesAndTransportFollowTheBaseURL(t *testing.T) {
 	for base, prefix := range map[string]string{"https://book.example.org": "__Host-", "http://clinic.local": "", "": ""} {
 		t.Run(base, func(t *testing.T) {
-			h := newHouse(t, func(o *web.Options) { o.BaseURL = base })
+			h := newHouseAt(t, base)
 			h.do("POST", "/v1/users", map[string]any{"email": "jo@clinic.example", "name": "Jo", "role": "owner", "password": "a few words together"}, asAdmin).want(201)
 			r := h.do("POST", "/v1/auth/sign-in", map[string]any{"email": "jo@clinic.example", "password": "a few words together"}).want(200)
 			set := make(map[string]*http.Cookie)

@@ -145,14 +145,21 @@ func isLoopbackHost(host string) bool {
 	return strings.EqualFold(host, "localhost") || parseAddress(host).IsLoopback()
 }
 
-// base is the address that links begin with: the configured one, or what this request was addressed to.
+// base is the address that links begin with: the one that was said, or what this request was addressed to.
 func (c *call) base() string {
-	if c.options.BaseURL != "" {
-		return c.options.BaseURL
+	if said, _ := c.engine.BaseURL(); said != "" {
+		return said
 	}
 	scheme := "http"
 	if c.r.TLS != nil || c.r.Header.Get("X-Forwarded-Proto") == "https" && c.trusts(parseAddress(c.r.RemoteAddr)) {
 		scheme = "https"
 	}
 	return scheme + "://" + c.r.Host
+}
+
+// fromOwnPages reports whether a browser says that a page of the clinic's own address made the request. Behind a proxy that
+// rewrites Host the request itself does not show it.
+func (c *call) fromOwnPages() bool {
+	said, _ := c.engine.BaseURL()
+	return said != "" && c.r.Header.Get("Origin") == said
 }

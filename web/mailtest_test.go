@@ -32,7 +32,7 @@ func TestTheMailTest(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				o.Notices.Mailer = mailer
+				o.Notices.Mailer, o.Notices.From = mailer, "post@clinic.example"
 			})
 			owner := h.signedIn("owner@clinic.example", "owner", "")
 			got := h.do("POST", "/v1/settings/mail-test", nil, owner).want(200)
@@ -72,6 +72,7 @@ func TestPatientsAreToldThatMailWasSent(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			h, _ := newPractice(t, func(o *engine.Options) {
 				var err error
+				o.Notices.From = "post@clinic.example"
 				if o.Notices.Mailer, err = notice.NewMailer(c.options()); err != nil {
 					t.Fatal(err)
 				}

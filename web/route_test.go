@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"holdfast/web"
 )
 
 // What holds for every route, whatever it does.
@@ -169,7 +167,7 @@ func TestABodyIsSmallAndJSON(t *testing.T) {
 }
 
 func TestABrowserOnAnotherSiteCannotWrite(t *testing.T) {
-	h := newHouse(t, func(o *web.Options) { o.BaseURL = "https://book.example.org" })
+	h := newHouseAt(t, "https://book.example.org")
 	body := map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(0), "clientId": client(1)}
 	h.do("POST", "/v1/holds", body, header{"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"}).problem(403, "forbidden")
 	h.do("POST", "/v1/holds", body, header{"Origin": "https://evil.example"}).problem(403, "forbidden")
@@ -204,7 +202,7 @@ func TestABrokenOffBodyIsAnswered(t *testing.T) {
 }
 
 func TestProblemsLinkToTheirSection(t *testing.T) {
-	h := newHouse(t, func(o *web.Options) { o.BaseURL = "https://book.example.org" })
+	h := newHouseAt(t, "https://book.example.org")
 	r := h.do("GET", "/v1/appointment-types/nobody", nil).problem(404, "not_found")
 	if got, want := r.text("type"), "https://book.example.org/docs/errors#not_found"; got != want {
 		t.Errorf("got the type %q, want %q", got, want)

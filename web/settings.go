@@ -9,8 +9,25 @@ import (
 	"holdfast/store"
 )
 
+// settingsAnswer is the settings, and where people find the pages, which they may not decide alone.
+type settingsAnswer struct {
+	Settings clinic.Settings `json:"settings"`
+	Address  addressJSON     `json:"address"`
+}
+
+// addressJSON is where people find the pages.
+type addressJSON struct {
+	URL  string           `json:"url"`  // while nobody has said it, what the request was addressed to
+	From clinic.URLSource `json:"from"` // start, settings or guess
+}
+
+func (c *call) pagesAddress() addressJSON {
+	_, from := c.engine.BaseURL()
+	return addressJSON{c.base(), from}
+}
+
 func (s *Server) getSettings(c *call) error {
-	return c.json(http.StatusOK, map[string]clinic.Settings{"settings": s.engine.Settings()})
+	return c.json(http.StatusOK, settingsAnswer{s.engine.Settings(), c.pagesAddress()})
 }
 
 // putSettings replaces the settings as a whole, so that what is left out is at its default.
@@ -19,7 +36,7 @@ func (s *Server) putSettings(c *call, b *clinic.Settings) error {
 	if err != nil {
 		return err
 	}
-	return c.json(http.StatusOK, map[string]clinic.Settings{"settings": changed})
+	return c.json(http.StatusOK, settingsAnswer{changed, c.pagesAddress()})
 }
 
 // auditJSON is one line of the audit log.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"holdfast/engine/account"
+	"holdfast/engine/clinic"
 	"holdfast/store"
 )
 
@@ -37,9 +38,10 @@ func (s *Server) checkSetup(c *call, b *setupCheckBody) error {
 }
 
 type setupBody struct {
-	Token  string     `json:"token"`
-	Clinic clinicBody `json:"clinic"`
-	Owner  struct {
+	Token   string     `json:"token"`
+	BaseURL string     `json:"baseUrl"` // where people find the pages; empty: say it later
+	Clinic  clinicBody `json:"clinic"`
+	Owner   struct {
 		Name     string `json:"name"`
 		Email    string `json:"email"`
 		Password string `json:"password"`
@@ -50,7 +52,13 @@ type setupBody struct {
 func (s *Server) setup(c *call, b *setupBody) error {
 	c.once = nil
 	owner := account.NewUser{Email: b.Owner.Email, Name: b.Owner.Name, Password: b.Owner.Password}
-	u, err := s.engine.Setup(c.ctx(), b.Token, owner, func(to *store.Clinic) { b.Clinic.apply(to) })
+	if err := clinic.ChooseBaseURL(new(store.Clinic), b.BaseURL); err != nil {
+		return err
+	}
+	u, err := s.engine.Setup(c.ctx(), b.Token, owner, func(to *store.Clinic) {
+		b.Clinic.apply(to)
+		_ = clinic.ChooseBaseURL(to, b.BaseURL) // settings that cannot be read were never taken in
+	})
 	if err != nil {
 		for _, field := range []string{"name", "email", "password"} {
 			err = renamed(err, field, "owner."+field)

@@ -101,7 +101,7 @@ func (s *Server) document(c *call, name, file string) error {
 		}
 		ancestors = strings.Join(settings.EmbedOrigins, " ")
 	}
-	boot, err := json.Marshal(s.boot())
+	boot, err := json.Marshal(s.boot(c))
 	if err != nil {
 		return err
 	}
@@ -143,6 +143,7 @@ type bootJSON struct {
 	AppointmentTypes []appointmentTypeJSON `json:"appointmentTypes"`
 	Specialists      []specialistJSON      `json:"specialists"`
 	Settings         bootSettingsJSON      `json:"settings"`
+	Address          addressJSON           `json:"address"`
 	Mail             bool                  `json:"mail"` // a mail server is set: without one, no page promises a mail
 	Demo             bool                  `json:"demo"`
 	DemoSignIn       *demoSignInJSON       `json:"demoSignIn,omitempty"`
@@ -172,7 +173,7 @@ type bootSettingsJSON struct {
 	Logo              string   `json:"logo"`
 }
 
-func (s *Server) boot() bootJSON {
+func (s *Server) boot(c *call) bootJSON {
 	clinic, settings := clinicOf(&s.engine.Schedule().Clinic), s.engine.Settings()
 	var demo *demoSignInJSON
 	if s.options.Demo {
@@ -181,6 +182,6 @@ func (s *Server) boot() bootJSON {
 	return bootJSON{
 		Clinic: bootClinicJSON{clinic, clinic.Contact}, AppointmentTypes: s.appointmentTypesFor(false), Specialists: s.publicSpecialists(),
 		Settings: bootSettingsJSON{append([]string{}, settings.RequiredFields...), settings.Accent, settings.ChangeCutoffHours, settings.Logo},
-		Mail:     s.engine.SendsMail(), Demo: s.options.Demo, DemoSignIn: demo,
+		Address:  c.pagesAddress(), Mail: s.engine.SendsMail(), Demo: s.options.Demo, DemoSignIn: demo,
 	}
 }

@@ -26,8 +26,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
-	"net/url"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,9 +37,6 @@ import (
 
 // Options configure a Server. The zero value of each field is its default.
 type Options struct {
-	// BaseURL is the address the outside world uses, such as https://book.example.org, for links and as the origin
-	// that browsers may write from. Default: what each request was addressed to.
-	BaseURL string
 	// TrustedProxies are those whose X-Forwarded-For and Forwarded headers are believed. Default: none.
 	TrustedProxies []netip.Prefix
 	// RateLimit switches on the limits per address on public writes and stream opens.
@@ -72,7 +67,6 @@ type Server struct {
 	running       inFlight // requests with an idempotency key
 	parts         *partsAnswers
 	warnForwarded sync.Once
-	secureBase    bool     // the base URL is https: browsers are told to come by nothing else
 	writes        *limiter // public writes by address; nil: no limit
 	opens         *limiter // stream opens by address; nil: no limit
 	limits        Limits
@@ -102,16 +96,6 @@ func New(e *engine.Engine, o Options) (*Server, error) {
 		o.StorageMode = func() string { return "memory" }
 	}
 	s := &Server{engine: e, options: o, log: o.Logger, origins: http.NewCrossOriginProtection(), parts: newPartsAnswers(e), metrics: newMetrics(o.Version)}
-	if o.BaseURL != "" {
-		u, err := url.Parse(o.BaseURL)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "" {
-			return nil, fmt.Errorf("base URL %q should be a scheme and a host, such as https://book.example.org", o.BaseURL)
-		}
-		s.options.BaseURL, s.secureBase = u.Scheme+"://"+u.Host, u.Scheme == "https"
-		if err := s.origins.AddTrustedOrigin(s.options.BaseURL); err != nil {
-			return nil, fmt.Errorf("base URL: %w", err)
-		}
-	}
 	s.limits = o.Limits.withDefaults()
 	s.hub = stream.New(streamSource(e), o.Logger, streamOptions(o))
 	s.metrics.registry.MustRegister(figures{s})

@@ -25,6 +25,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"holdfast/engine/record"
@@ -38,6 +39,9 @@ type Clinic struct {
 	holds    holds.Backend
 	log      *slog.Logger
 	schedule scheduleCache
+
+	givenURL   string                 // see GiveBaseURL
+	guessedURL atomic.Pointer[string] // see GuessBaseURL
 
 	// SpecialistChanged is told after a specialist was stored or archived. It is set before the first change.
 	SpecialistChanged func(context.Context, store.Specialist)

@@ -15,6 +15,7 @@ import (
 
 // Settings are what the owner of a clinic chooses. The zero value is a clinic that has chosen nothing.
 type Settings struct {
+	BaseURL            string   `json:"baseUrl,omitempty"`            // where people find the pages, such as https://book.example.org
 	RequiredFields     []string `json:"requiredFields,omitempty"`     // of the patient besides the name: email, phone, contact, birthDate
 	ChangeCutoffHours  int      `json:"changeCutoffHours,omitempty"`  // patients change and cancel online until so long before the start
 	Accent             string   `json:"accent,omitempty"`             // one of the page's tested hues
@@ -61,6 +62,10 @@ const maxLogo = 100 << 10
 
 // checkSettings completes and checks settings that replace those in before.
 func checkSettings(m *record.Mistakes, s, before *Settings) {
+	var err error
+	if s.BaseURL, err = ParseBaseURL(s.BaseURL); err != nil {
+		m.Add("baseUrl", "%v", err)
+	}
 	for i, f := range s.RequiredFields {
 		if !slices.Contains([]string{"email", "phone", "contact", "birthDate"}, f) {
 			m.Add(indexed("requiredFields", i), "must be email, phone, contact (one of the two) or birthDate")

@@ -34,6 +34,9 @@ func (out *Outbound) TestMail(ctx context.Context, to mail.Address) (MailDeliver
 	if mailer == nil {
 		return MailNone, ""
 	}
+	if err := out.CheckSender(); err != nil {
+		return MailFailed, err.Error()
+	}
 	clinic := &out.clinic.Schedule().Clinic
 	language, _, _ := strings.Cut(clinic.Locale, "-")
 	words, known := testLetters[strings.ToLower(language)]

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/mail"
 	"slices"
 	"time"
 
@@ -23,10 +22,9 @@ import (
 
 // NoticeOptions are how people and programs are told.
 type NoticeOptions struct {
-	Mailer  *notice.Mailer // nil: nobody gets mail
-	Hooks   *notice.Hooks  // nil: webhooks are off
-	From    string         // sender address; default: the clinic's own
-	BaseURL string         // for manage links, without a slash at the end; empty: mails carry no link
+	Mailer *notice.Mailer // nil: nobody gets mail
+	Hooks  *notice.Hooks  // nil: webhooks are off
+	From   string         // sender address; default: the clinic's own
 }
 
 // Notices by mail, as the delivery log calls them.
@@ -122,6 +120,9 @@ func (out *Outbound) deliverMail(ctx context.Context, op *store.Operation) outco
 	if at, behind := out.behindNotice(ctx, op); behind {
 		return outcome{end: deferred, at: at, detail: op.LastError}
 	}
+	if err := out.CheckSender(); err != nil {
+		return outcome{end: unreachable, detail: err.Error()} // nothing was tried: it waits for somebody to say a sender
+	}
 	clinic := &out.clinic.Schedule().Clinic
 	m := notice.Mail{ID: op.ID, To: a.Patient.Email, ToName: record.Greetable(a.Patient.Name), ReplyTo: clinic.Email, From: out.sender()}
 	confirmed := a.Status == store.Confirmed
@@ -139,7 +140,7 @@ func (out *Outbound) deliverMail(ctx context.Context, op *store.Operation) outco
 		return outcome{end: notNeeded, detail: "the appointment was cancelled"}
 	}
 	link := ""
-	if base := out.Options.Notices.BaseURL; base != "" {
+	if base := out.clinic.LinkURL(); base != "" {
 		link = base + "/manage#" + out.booking.ManageToken(&a)
 	}
 	out.writeMail(&m, p.Notice, &a, link)
@@ -181,25 +182,6 @@ func (out *Outbound) MailSent(ctx context.Context, a *store.Appointment) bool {
 		}
 	}
 	return sent && moves == a.ManageEpoch
-}
-
-// sender is who mail comes from.
-func (out *Outbound) sender() mail.Address {
-	clinic := &out.clinic.Schedule().Clinic
-	from := mail.Address{Name: clinic.Name, Address: out.Options.Notices.From}
-	if parsed, err := mail.ParseAddress(from.Address); err == nil {
-		from.Address = parsed.Address
-		if parsed.Name != "" {
-			from.Name = parsed.Name
-		}
-	}
-	if from.Address == "" {
-		from.Address = clinic.Email
-	}
-	if from.Address == "" {
-		from.Address = "no-reply@holdfast.invalid"
-	}
-	return from
 }
 
 // hookBody is what a webhook says. There is no person in it.

@@ -52,7 +52,7 @@ func (out *Outbound) deliverRequestMail(ctx context.Context, op *store.Operation
 		return outcome{end: notNeeded, detail: "the request was declined"}
 	}
 	a, link := asAppointment(&r), ""
-	if base := out.Options.Notices.BaseURL; base != "" && name == MailRequest {
+	if base := out.clinic.LinkURL(); base != "" && name == MailRequest {
 		link = base + "/manage#" + out.booking.ManageToken(a)
 	}
 	m := notice.Mail{

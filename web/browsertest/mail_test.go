@@ -21,7 +21,7 @@ func TestThePageSaysThatMailWasSent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := newHouseWith(t, engine.Options{Queue: newQueue(t), Notices: outbound.NoticeOptions{Mailer: mailer}}, web.Options{})
+	h := newHouseWith(t, engine.Options{Queue: newQueue(t), Notices: outbound.NoticeOptions{Mailer: mailer, From: "post@clinic.example"}}, web.Options{})
 	p := h.tab(t)
 	p.when("")
 	p.take(h.at("10:00"))

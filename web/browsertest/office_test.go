@@ -143,6 +143,10 @@ func TestAnOwnerRunsTheOffice(t *testing.T) {
 	p.click("[data-hue=plum]")
 	p.run(`document.querySelector('[data-hue=plum]').closest('form').requestSubmit()`)
 	p.until(`fetch('/v1/settings').then(r => r.json()).then(x => x.settings.accent === 'plum')`)
+	p.there("form.setting .notice.warn") // nobody has said under which address the page is found
+	p.set("#baseurl", "https://book.example.org/")
+	p.run(`document.querySelector('#baseurl').closest('form').requestSubmit()`)
+	p.until(`document.querySelector('#snippet').value.includes('https://book.example.org/embed.js')`)
 	p.set("#cutoff", "24")
 	p.run(`document.querySelector('#cutoff').closest('form').requestSubmit()`)
 	p.until(`fetch('/v1/settings').then(r => r.json()).then(x => x.settings.changeCutoffHours === 24 && x.settings.accent === 'plum')`)

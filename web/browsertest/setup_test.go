@@ -1,6 +1,7 @@
 package browsertest
 
 import (
+	"strings"
 	"testing"
 
 	"holdfast/engine/clinic"
@@ -43,6 +44,11 @@ func TestSettingAClinicUp(t *testing.T) {
 			p.reload()
 			p.until(`document.querySelector('#email')?.value === 'olga@example.org'`)
 			p.fill("#password", "a few words together")
+			// The page knows the address it was opened under; the clinic says the one that patients will use.
+			if got := ask[string](p, `document.querySelector('#address').value === location.origin ? '' : document.querySelector('#address').value`); got != "" {
+				t.Errorf("the address that is proposed is %q, want the one of this page", got)
+			}
+			p.set("#address", "https://book.example.org")
 			p.shot("setup-1-clinic-" + lang)
 			p.click("[type=submit]")
 
@@ -64,6 +70,9 @@ func TestSettingAClinicUp(t *testing.T) {
 			p.there(".qr")
 			p.there(".mini .live[data-link=live]")
 			p.accessible("ready")
+			if link, of := ask[string](p, `document.querySelector('#link').value`), ask[string](p, `document.querySelector('.qr').getAttribute('aria-label')`); link != "https://book.example.org/" || !strings.Contains(of, link) {
+				t.Errorf("the link to hand out is %q and the code %q, want both of the address that was said", link, of)
+			}
 			p.there(".mail .notice.warn code") // no mail server is set
 			p.run(`document.querySelector('.mail').scrollIntoView({ block: 'center', behavior: 'instant' })`)
 			p.shot("setup-4-mail-" + lang)

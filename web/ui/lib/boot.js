@@ -8,6 +8,7 @@ boot.clinic = { name: '', timezone: 'UTC', locale: 'en', contact: {}, ...boot.cl
 boot.clinic.contact ||= {}
 boot.settings = { requiredFields: [], changeCutoffHours: 0, ...boot.settings }
 boot.settings.requiredFields ||= []
+boot.address = { url: location.origin, from: 'guess', ...boot.address }
 boot.appointmentTypes ||= []
 boot.specialists ||= []
 if (boot.settings.accent) document.documentElement.dataset.accent = boot.settings.accent

@@ -1,5 +1,6 @@
 // The first screen: the clinic, and the person who owns it.
 import { html, useState } from '../lib/html.js'
+import { boot } from '../lib/boot.js'
 import { recall, remember } from '../lib/store.js'
 import { post, wordsFor } from '../lib/api.js'
 import { lang, languages, t } from '../lib/i18n.js'
@@ -12,11 +13,14 @@ const zones = here => {
   return [...new Set([here, 'UTC', ...all])].filter(Boolean).sort()
 }
 const least = 12
+// Whoever started the server with an address has answered already.
+const asksAddress = boot.address.from !== 'start'
+const looksLikeOrigin = text => { try { return /^https?:$/.test(new URL(text.trim()).protocol) } catch { return false } }
 // What the server calls a field, and what it is called here.
-const ids = { 'clinic.name': 'clinic', 'clinic.timezone': 'zone', 'clinic.locale': 'lang', 'owner.name': 'name', 'owner.email': 'email', 'owner.password': 'password' }
+const ids = { baseUrl: 'address', 'clinic.name': 'clinic', 'clinic.timezone': 'zone', 'clinic.locale': 'lang', 'owner.name': 'name', 'owner.email': 'email', 'owner.password': 'password' }
 
 export function Clinic({ token, zone, done }) {
-  const [form, setForm] = useState({ clinic: '', zone: zone || 'UTC', lang: lang.slice(0, 2), name: '', email: '', ...recall('setup.form'), password: '' })
+  const [form, setForm] = useState({ clinic: '', zone: zone || 'UTC', lang: lang.slice(0, 2), address: location.origin, name: '', email: '', ...recall('setup.form'), password: '' })
   const [errors, setErrors] = useState([]), [tries, setTries] = useState(0)
   const [seen, setSeen] = useState(false), [busy, setBusy] = useState(false), [problem, setProblem] = useState(null)
   const [list] = useState(() => zones(zone))
@@ -28,6 +32,7 @@ export function Clinic({ token, zone, done }) {
   }
   const found = () => [
     !form.clinic.trim() && { id: 'clinic', message: t('setup.clinic.name.err') },
+    asksAddress && !looksLikeOrigin(form.address) && { id: 'address', message: t('setup.address.err') },
     !form.name.trim() && { id: 'name', message: t('setup.name.err') },
     !looksLikeEmail(form.email) && { id: 'email', message: t('field.email.err') },
     [...form.password].length < least && { id: 'password', message: t('setup.password.err', { n: least }) },
@@ -45,7 +50,8 @@ export function Clinic({ token, zone, done }) {
     setBusy(true)
     const clinic = { name: form.clinic.trim(), timezone: form.zone, locale: form.lang }
     try {
-      await post('/v1/setup', { token, clinic, owner: { name: form.name.trim(), email: form.email.trim(), password: form.password } })
+      await post('/v1/setup', { token, clinic, ...(asksAddress && { baseUrl: form.address.trim() }), owner: { name: form.name.trim(), email: form.email.trim(), password: form.password } })
+      boot.address = asksAddress ? { url: new URL(form.address.trim()).origin, from: 'settings' } : boot.address
       done(clinic)
     } catch (failed) {
       setBusy(false)
@@ -70,6 +76,7 @@ export function Clinic({ token, zone, done }) {
           <select id="lang" aria-describedby="lang-hint" value=${form.lang} onChange=${e => put('lang')(e.currentTarget.value)}>${Object.entries(languages).map(([tag, name]) => html`<option key=${tag} value=${tag} selected=${tag === form.lang}>${name}</option>`)}</select>
         </${Field}>
       </div>
+      ${asksAddress && html`<${Field} id="address" label=${t('setup.address')} hint=${t('setup.address.hint')} error=${error('address')} type="url" value=${form.address} input=${put('address')} maxlength="300" spellcheck="false" autocapitalize="off" />`}
       <fieldset class="owner">
         <legend><h2>${t('setup.owner')}</h2></legend>
         <p class="hint">${t('setup.owner.hint')}</p>

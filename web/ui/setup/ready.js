@@ -14,7 +14,6 @@ import { serverNow } from '../lib/clock.js'
 import { Copy } from '../staff/copy.js'
 import { Heading } from './page.js'
 
-const loopback = /^(localhost|127\.|\[::1\])/.test(location.hostname)
 
 // Only what is going on at the moment and what has just been booked.
 function useBoard() {
@@ -72,10 +71,10 @@ function MiniBoard() {
 }
 
 export function Ready({ clinic, back }) {
-  const link = location.origin + '/'
+  const { url } = boot.address, link = url + '/', loopback = /^(localhost|127\.|\[::1\])/.test(new URL(url).hostname)
   const code = useRef()
   code.current ||= path(link)
-  const snippet = `<script src="${location.origin}/embed.js" async></script>`
+  const snippet = `<script src="${url}/embed.js" async></script>`
   return html`
     <${Heading}>${t('ready.title', { clinic: clinic.name })}</${Heading}>
     <p class="lead">${t('ready.lead')}</p>

@@ -91,17 +91,17 @@ export function Page({ desk }) {
   const asked = useAsk(desk, async () => ({ ...await get('/v1/clinic'), ...await get('/v1/settings') }))
   const [zones] = useState(() => zonesWith('UTC'))
   if (!asked.data) return html`<${Office} desk=${desk} name="settings" ask=${asked} />`
-  const { clinic, settings } = asked.data
+  const { clinic, settings, address } = asked.data
   // The settings are replaced as a whole, so what others changed meanwhile is read first.
   const change = part => async draft => {
     const { settings: now } = await get('/v1/settings')
     const answer = await put('/v1/settings', { ...now, ...part(draft) })
-    asked.set({ clinic, settings: answer.settings })
+    asked.set({ clinic, ...answer })
     return answer
   }
   const saveClinic = async d => {
     const answer = await put('/v1/clinic', { name: d.name.trim(), timezone: d.timezone, locale: d.locale, contact: { phone: d.phone.trim(), email: d.email.trim(), address: d.address.trim(), website: d.website.trim() } })
-    asked.set({ clinic: answer.clinic, settings })
+    asked.set({ clinic: answer.clinic, settings, address })
     return answer
   }
   const limits = settings.publicBookings || {}
@@ -117,6 +117,10 @@ export function Page({ desk }) {
       <${Field} id="address" label=${t('set.address')} optional error=${error('address')} value=${draft.address} input=${set('address')} />
       <${Field} id="website" label=${t('set.website')} optional error=${error('website')} type="url" value=${draft.website} input=${set('website')} />`}</${Section}>
 
+    <${Section} desk=${desk} title=${t('set.links')} lead=${t('set.links.lead')} start=${{ baseUrl: settings.baseUrl || '' }} ids=${{ baseUrl: 'baseurl' }} save=${change(d => ({ baseUrl: d.baseUrl.trim() }))}>${({ draft, set, error }) => html`
+      ${address.from !== 'settings' && html`<${Notice} kind=${address.from === 'start' ? 'info' : 'warn'} icon=${address.from === 'start' ? undefined : 'alert'} text=${'set.links.' + address.from} params=${{ url: address.url }} />`}
+      <${Field} id="baseurl" label=${t('set.links.url')} hint=${t('set.links.hint')} optional error=${error('baseUrl') || error('baseurl')} type="url" value=${draft.baseUrl} input=${set('baseUrl')} placeholder=${address.url} maxlength="300" spellcheck="false" />`}</${Section}>
+
     <${Section} desk=${desk} title=${t('set.look')} lead=${t('set.look.lead')} start=${{ accent: settings.accent || 'kelp', logo: settings.logo || '' }} save=${change(d => d)}>${({ draft, set, refuse }) => html`
       <fieldset class="choice"><legend>${t('set.accent')}</legend><div class="hues">${hues.map(hue => html`<label class="hue" key=${hue} data-hue=${hue}><input type="radio" name="accent" checked=${draft.accent === hue} onChange=${() => set('accent')(hue)} /><span class="face"><i aria-hidden="true"></i>${t('hue.' + hue)}</span></label>`)}</div></fieldset>
       <${Logo} value=${draft.logo} set=${set('logo')} refuse=${refuse} />`}</${Section}>
@@ -131,7 +135,7 @@ export function Page({ desk }) {
         save=${change(d => ({ embedOrigins: d.origins.split(/\s+/).map(x => x.replace(/\/+$/, '')).filter(Boolean) }))}>${({ draft, set, error }) => html`
       <${Field} id="origins" label=${t('set.origins')} hint=${t('set.origins.hint')} error=${error('origins')} rows="3" value=${draft.origins} input=${set('origins')} spellcheck="false" placeholder="https://www.example.org" />
       ${!https && html`<${Notice} kind="info" text="set.embed.http" />`}
-      <${Copy} id="snippet" label=${t('set.snippet')} value=${`<script src="${location.origin}/embed.js" async></script>`} code />`}</${Section}>
+      <${Copy} id="snippet" label=${t('set.snippet')} value=${`<script src="${address.url}/embed.js" async></script>`} code />`}</${Section}>
 
     <${Section} desk=${desk} title=${t('set.public')} lead=${t('set.public.lead')} start=${{ confirm: Boolean(limits.confirm), ...Object.fromEntries(Object.keys(perHour).map(k => [k, String(limits[k] || '')])) }}
         ids=${Object.fromEntries(Object.keys(perHour).map(k => ['publicBookings.' + k, k]))}

@@ -1,0 +1,34 @@
+package web_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// The address of the pages, once it is said, is the same wherever somebody is told one.
+
+func TestTheAddressThatTheOwnerSaysIsInEveryAnswer(t *testing.T) {
+	h := newHouse(t)
+	before := h.do("GET", "/v1/settings", nil, asAdmin).want(200)
+	if got := before.get("address", "from"); got != "guess" || before.get("address", "url") != h.server.URL {
+		t.Errorf("before anybody has said it, the address is %v", before.get("address"))
+	}
+	settings := before.get("settings").(map[string]any)
+	settings["baseUrl"] = "https://Book.example.org/"
+	changed := h.do("PUT", "/v1/settings", settings, asAdmin).want(200)
+	if changed.get("settings", "baseUrl") != "https://book.example.org" || changed.get("address", "url") != "https://book.example.org" || changed.get("address", "from") != "settings" {
+		t.Errorf("the settings answer %s", changed.raw)
+	}
+	booked := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0)}).want(201)
+	if got := booked.text("appointment", "manageUrl"); !strings.HasPrefix(got, "https://book.example.org/manage#") {
+		t.Errorf("the manage link is %q", got)
+	}
+	if got := h.do("GET", "/v1/specialists/nobody", nil).problem(404, "not_found").text("type"); !strings.HasPrefix(got, "https://book.example.org/docs/errors#") {
+		t.Errorf("a problem's type is %q", got)
+	}
+	if page := h.do("GET", "/setup", nil).want(200).raw; !strings.Contains(page, `"address":{"url":"https://book.example.org","from":"settings"}`) {
+		t.Error("the pages do not know the address that links and codes are made of")
+	}
+	settings["baseUrl"] = "https://book.example.org/clinic"
+	h.do("PUT", "/v1/settings", settings, asAdmin).problem(422, "validation_failed")
+}
