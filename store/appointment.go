@@ -73,6 +73,7 @@ type Appointment struct {
 	BusyStart         time.Time
 	BusyEnd           time.Time
 	Patient           Patient
+	Locale            string // the language the patient is written to, such as "de"; empty: the clinic's
 	Source            Source
 	UpstreamState     UpstreamState
 	UpstreamID        string

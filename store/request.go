@@ -17,6 +17,7 @@ type BookingRequest struct {
 	SlotStart         time.Time
 	SlotEnd           time.Time
 	Patient           Patient
+	Locale            string // the language the patient is written to; empty: the clinic's
 	CreatedAt         time.Time
 	ExpiresAt         time.Time // it lapses then
 }

@@ -37,6 +37,7 @@ type appointmentJSON struct {
 	OverbookReason string      `json:"overbookReason,omitempty"`
 	CancelReason   string      `json:"cancelReason,omitempty"`
 	Patient        patientJSON `json:"patient"`
+	Locale         string      `json:"locale,omitempty"` // the language the patient is written to; left out: the clinic's
 }
 
 type patientJSON struct {
@@ -64,7 +65,7 @@ func (s *Server) publicAppointmentOf(c *call, a *store.Appointment) publicAppoin
 }
 
 func (s *Server) appointmentOf(c *call, a *store.Appointment) appointmentJSON {
-	j := appointmentJSON{publicAppointmentJSON: s.publicAppointmentOf(c, a), CancelReason: a.CancelReason, Patient: patientJSON(a.Patient)}
+	j := appointmentJSON{publicAppointmentJSON: s.publicAppointmentOf(c, a), CancelReason: a.CancelReason, Patient: patientJSON(a.Patient), Locale: a.Locale}
 	if c.caller.may(desk) {
 		j.OverbookReason = a.OverbookReason
 	}
@@ -186,7 +187,7 @@ func (s *Server) findAppointments(c *call, q *query) error {
 		a := &list[i]
 		switch {
 		case c.caller.reaches(a.SpecialistID):
-			said = append(said, appointmentJSON{bareAppointmentOf(a), a.OverbookReason, a.CancelReason, patientJSON(a.Patient)})
+			said = append(said, appointmentJSON{bareAppointmentOf(a), a.OverbookReason, a.CancelReason, patientJSON(a.Patient), a.Locale})
 		case a.Status == store.Confirmed:
 			busy = append(busy, busyJSON{a.SpecialistID, httpTime(a.SlotStart), httpTime(a.SlotEnd)})
 		}

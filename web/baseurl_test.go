@@ -32,3 +32,13 @@ func TestTheAddressThatTheOwnerSaysIsInEveryAnswer(t *testing.T) {
 	settings["baseUrl"] = "https://book.example.org/clinic"
 	h.do("PUT", "/v1/settings", settings, asAdmin).problem(422, "validation_failed")
 }
+
+// The page says its language, and the patient is written to in it.
+func TestTheLanguageOfThePageIsKept(t *testing.T) {
+	h := newHouse(t)
+	booked := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0), "locale": "de"}).want(201)
+	if got := h.do("GET", "/v1/appointments/"+booked.text("appointment", "id"), nil, asAdmin).want(200).text("appointment", "locale"); got != "de" {
+		t.Errorf("the appointment's language is %q, want de", got)
+	}
+	h.book(2, "checkup", map[string]any{"slotStartDate": h.at(30), "locale": "de\r\nX: y"}).problem(422, "validation_failed")
+}

@@ -23,13 +23,14 @@ type bookBody struct {
 	SlotStartDate string      `json:"slotStartDate"`
 	SpecialistID  string      `json:"specialistId"`
 	Patient       patientBody `json:"patient"`
+	Locale        string      `json:"locale"` // the language of the page, which the patient is written to in
 }
 
 // book is the booking of a patient, or of a program with a key, which needs no client and knows no cooldown.
 func (s *Server) book(c *call, b *bookBody) error {
 	r := booking.Request{
 		AppointmentTypeID: c.param("id"), HoldID: b.HoldID, SpecialistID: b.SpecialistID, Client: c.client,
-		Patient: store.Patient(b.Patient), Source: store.SourceWeb, Actor: "client",
+		Patient: store.Patient(b.Patient), Locale: b.Locale, Source: store.SourceWeb, Actor: "client",
 	}
 	switch c.caller.scope {
 	case store.ScopeAdmin:
@@ -50,6 +51,7 @@ type createAppointmentBody struct {
 	SlotStartDate     string      `json:"slotStartDate"`
 	SpecialistID      string      `json:"specialistId"`
 	Patient           patientBody `json:"patient"`
+	Locale            string      `json:"locale"`
 	Overbook          *struct {
 		Reason string `json:"reason"`
 	} `json:"overbook"`
@@ -67,7 +69,7 @@ func (s *Server) createAppointment(c *call, b *createAppointmentBody) error {
 	}
 	r := booking.Request{
 		AppointmentTypeID: b.AppointmentTypeID, HoldID: b.HoldID, SpecialistID: b.SpecialistID, Client: c.client,
-		Patient: store.Patient(b.Patient), Source: store.SourceStaff, Actor: c.caller.actor,
+		Patient: store.Patient(b.Patient), Locale: b.Locale, Source: store.SourceStaff, Actor: c.caller.actor,
 		IgnoreHours: b.IgnoreHours, Displace: displace, Silent: c.inSilence(b.Notify),
 	}
 	if !c.caller.reaches(b.SpecialistID) {

@@ -1,5 +1,7 @@
 package web
 
+import "holdfast/engine/booking"
+
 var calendarType = []string{"text/calendar; charset=utf-8; method=PUBLISH"}
 
 // getICS answers an appointment as a calendar file.
@@ -11,6 +13,6 @@ func (s *Server) getICS(c *call) error {
 	h := c.rw.Header()
 	h["Content-Type"] = calendarType
 	h["Content-Disposition"] = []string{`attachment; filename="appointment.ics"`}
-	c.status, c.out = 200, s.engine.CalendarFile(&a, s.manageURL(c, &a))
+	c.status, c.out = 200, s.engine.CalendarFile(&a, booking.Invitation{ManageURL: s.manageURL(c, &a)})
 	return nil
 }

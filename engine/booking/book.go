@@ -30,6 +30,7 @@ type Request struct {
 	SpecialistID      string
 	Client            holds.ClientID
 	Patient           store.Patient
+	Locale            string // the language the patient is written to, such as "de"; empty: the clinic's
 	Source            store.Source
 	Actor             record.Actor
 	Once              *record.Once
@@ -107,6 +108,9 @@ func (bk *Booking) checkBooking(s *clinic.Schedule, r *Request) (*store.Appointm
 		m.Add("specialistId", "name whose time is overbooked")
 	}
 	record.CheckText(&m, "overbook.reason", r.OverbookReason, 500, true)
+	if r.Locale != "" && !clinic.ValidLocale(r.Locale) {
+		m.Add("locale", "must be a language tag like en, de or pt-BR")
+	}
 	var required []string
 	if r.Source == store.SourceWeb {
 		required = bk.clinic.Settings().RequiredFields
@@ -301,7 +305,7 @@ func NewAppointment(r *Request, span holds.Span) store.Appointment {
 		ID: id, AppointmentTypeID: span.AppointmentTypeID, SpecialistID: span.SpecialistID, Owner: owner,
 		Seat: span.Seat, Status: store.Confirmed, Attendance: store.Expected,
 		SlotStart: span.SlotStart, SlotEnd: span.SlotEnd, BusyStart: span.BusyStart, BusyEnd: span.BusyEnd,
-		Patient: r.Patient, Source: r.Source, UpstreamState: store.UpstreamNone,
+		Patient: r.Patient, Locale: r.Locale, Source: r.Source, UpstreamState: store.UpstreamNone,
 		CreatedAt: now, UpdatedAt: now, Version: 1,
 	}
 }

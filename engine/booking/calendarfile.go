@@ -1,6 +1,9 @@
 package booking
 
 import (
+	"cmp"
+	"fmt"
+	"net/mail"
 	"strconv"
 	"strings"
 	"time"
@@ -8,9 +11,26 @@ import (
 	"holdfast/store"
 )
 
-// CalendarFile is an appointment as an iCalendar object (RFC 5545) with its manage link, which may be empty. A calendar
-// that knows it already takes the newer version, and a cancelled one leaves the calendar.
-func (bk *Booking) CalendarFile(a *store.Appointment, manageURL string) []byte {
+// CalendarMethod is what a calendar does with a file (RFC 5546).
+type CalendarMethod string
+
+const (
+	CalendarPublish CalendarMethod = "PUBLISH" // shows it: a file that somebody takes along
+	CalendarRequest CalendarMethod = "REQUEST" // invites: enters it, or moves what it knows by its UID to the new time
+	CalendarCancel  CalendarMethod = "CANCEL"  // takes it out
+)
+
+// Invitation is who is told of an appointment by a calendar file. The zero value publishes it to nobody in particular.
+type Invitation struct {
+	Method    CalendarMethod // empty: CalendarPublish
+	Organizer mail.Address   // of the clinic; without an address, the one in its contact data
+	Attendee  string         // the patient's address; not with CalendarPublish
+	ManageURL string         // may be empty
+}
+
+// CalendarFile is an appointment as an iCalendar object (RFC 5545). Its UID stays, and its SEQUENCE grows with every change of
+// the appointment, so a calendar that knows it already takes the newer version and passes over an older one.
+func (bk *Booking) CalendarFile(a *store.Appointment, to Invitation) []byte {
 	clinic := &bk.clinic.Schedule().Clinic
 	summary, with := clinic.Name, ""
 	if t, err := bk.clinic.AppointmentType(a.AppointmentTypeID); err == nil {
@@ -23,28 +43,34 @@ func (bk *Booking) CalendarFile(a *store.Appointment, manageURL string) []byte {
 	if a.Status == store.Cancelled {
 		status = "CANCELLED"
 	}
+	method := cmp.Or(to.Method, CalendarPublish)
 	var b calendarText
 	b.line("BEGIN", "VCALENDAR")
 	b.line("VERSION", "2.0")
 	b.line("PRODID", "-//Holdfast//Appointments//EN")
 	b.line("CALSCALE", "GREGORIAN")
-	b.line("METHOD", "PUBLISH")
+	b.line("METHOD", string(method))
 	b.line("BEGIN", "VEVENT")
 	b.line("UID", a.ID+"@holdfast")
 	b.line("SEQUENCE", strconv.FormatInt(a.Version, 10))
 	b.line("DTSTAMP", calendarTime(a.UpdatedAt))
+	b.line("ORGANIZER"+calendarParam("CN", cmp.Or(to.Organizer.Name, clinic.Name)), calendarAddress(cmp.Or(to.Organizer.Address, clinic.Email)))
+	if method != CalendarPublish {
+		// The patient has chosen the time: there is nothing to accept.
+		b.line("ATTENDEE;CUTYPE=INDIVIDUAL;ROLE=REQ-PARTICIPANT;PARTSTAT=ACCEPTED;RSVP=FALSE", calendarAddress(to.Attendee))
+	}
 	b.line("DTSTART", calendarTime(a.SlotStart))
 	b.line("DTEND", calendarTime(a.SlotEnd))
 	b.line("SUMMARY", calendarEscape(summary))
 	b.line("STATUS", status)
 	if with != "" {
-		b.line("DESCRIPTION", calendarEscape(with+"\n"+manageURL))
+		b.line("DESCRIPTION", calendarEscape(strings.TrimSuffix(with+"\n"+to.ManageURL, "\n")))
 	}
 	if clinic.Address != "" {
 		b.line("LOCATION", calendarEscape(clinic.Address))
 	}
-	if manageURL != "" {
-		b.line("URL", manageURL)
+	if to.ManageURL != "" {
+		b.line("URL", to.ManageURL)
 	}
 	b.line("END", "VEVENT")
 	b.line("END", "VCALENDAR")
@@ -53,9 +79,44 @@ func (bk *Booking) CalendarFile(a *store.Appointment, manageURL string) []byte {
 
 func calendarTime(t time.Time) string { return t.UTC().Format("20060102T150405Z") }
 
-// calendarEscape is for TEXT values (section 3.3.11).
+// calendarEscape is for TEXT values (section 3.3.11). A line break of any kind becomes the two characters \n, and no other
+// control character stays.
 func calendarEscape(s string) string {
-	return strings.NewReplacer(`\`, `\\`, ";", `\;`, ",", `\,`, "\r\n", `\n`, "\n", `\n`, "\r", "").Replace(s)
+	s = strings.NewReplacer(`\`, `\\`, ";", `\;`, ",", `\,`, "\r\n", `\n`, "\n", `\n`, "\r", `\n`).Replace(s)
+	return strings.Map(dropControl, s)
+}
+
+// calendarParam is a parameter with a text for its value, quoted. What a quoted text cannot have (section 3.2) is left out.
+func calendarParam(name, value string) string {
+	value = strings.Map(dropControl, strings.ReplaceAll(value, `"`, "'"))
+	if value == "" {
+		return ""
+	}
+	return ";" + name + `="` + value + `"`
+}
+
+// calendarAddress is a mail address as a URI. Whoever has none is nobody that mail could be sent to.
+func calendarAddress(address string) string {
+	if address == "" {
+		return "invalid:nomail"
+	}
+	var b strings.Builder
+	b.WriteString("mailto:")
+	for _, c := range []byte(address) {
+		if c > ' ' && c < 0x7f && !strings.ContainsRune(`%?&#"<>[\]^{|};,:/`+"`", rune(c)) {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}
+
+func dropControl(r rune) rune {
+	if r < ' ' || r == 0x7f {
+		return -1
+	}
+	return r
 }
 
 // calendarText is content lines, folded at 75 octets and never inside a character (section 3.1).

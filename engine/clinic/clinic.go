@@ -132,7 +132,7 @@ func CheckClinic(m *record.Mistakes, at, contact string, c *store.Clinic) {
 	if c.Locale == "" {
 		c.Locale = "en"
 	}
-	if !validLocale(c.Locale) {
+	if !ValidLocale(c.Locale) {
 		m.Add(at+"locale", "must be a language tag like en, de or pt-BR")
 	}
 	if c.Phone != "" {
@@ -147,8 +147,8 @@ func CheckClinic(m *record.Mistakes, at, contact string, c *store.Clinic) {
 	record.CheckText(m, contact+"website", c.Website, 500, false)
 }
 
-// validLocale accepts the shape of BCP 47: groups of 1 to 8 letters or digits, joined by hyphens, the first of letters.
-func validLocale(s string) bool {
+// ValidLocale accepts the shape of BCP 47: groups of 1 to 8 letters or digits, joined by hyphens, the first of letters.
+func ValidLocale(s string) bool {
 	groups := strings.Split(s, "-")
 	if len(s) > 35 || len(groups[0]) < 2 {
 		return false

@@ -11,19 +11,23 @@ import (
 	"net/textproto"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	gomail "github.com/wneessen/go-mail"
 )
 
-// Mail is one message in plain text, with a calendar file where it is about a time.
+// Mail is one message, in plain text and as HTML, with a calendar file where it is about a time.
 type Mail struct {
-	ID            string // becomes the Message-ID, so that a repeat is recognised as the same message
-	To, ToName    string
-	From          mail.Address // of the clinic
-	ReplyTo       string       // empty: answers go to From
-	Subject, Text string
-	Calendar      []byte // an iCalendar object; nil: none
+	ID             string // becomes the Message-ID, at the domain of From, so that a repeat is recognised as the same message
+	To, ToName     string
+	From           mail.Address // of the clinic
+	ReplyTo        string       // empty: answers go to From
+	Language       string       // of the text, such as "de"; empty: not said
+	Subject, Text  string
+	HTML           string // says the same as Text; empty: there is no such part
+	Calendar       []byte // an iCalendar object; nil: none
+	CalendarMethod string // of Calendar, such as REQUEST: what a mail program does with it (RFC 6047)
 }
 
 // MailOptions say where mail goes. The zero value of URL writes files.
@@ -162,12 +166,21 @@ func message(x Mail) (*gomail.Msg, error) {
 		}
 	}
 	msg.Subject(x.Subject)
-	msg.SetMessageIDWithValue(x.ID + "@holdfast.invalid")
+	_, domain, _ := strings.Cut(x.From.Address, "@")
+	msg.SetMessageIDWithValue(x.ID + "@" + domain)
 	msg.SetDate()
 	msg.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: no out-of-office replies
+	if x.Language != "" {
+		msg.SetGenHeader("Content-Language", x.Language)
+	}
 	msg.SetBodyString(gomail.TypeTextPlain, x.Text)
+	if x.HTML != "" {
+		msg.AddAlternativeString(gomail.TypeTextHTML, x.HTML)
+	}
 	if x.Calendar != nil {
-		err := msg.AttachReader("appointment.ics", bytes.NewReader(x.Calendar), gomail.WithFileContentType("text/calendar; method=PUBLISH; charset=UTF-8"))
+		// Programs act on the part, the last of the alternatives and thereby the best (RFC 6047); where one does not, there is a file.
+		msg.AddAlternativeString(gomail.ContentType("text/calendar; method="+x.CalendarMethod), string(x.Calendar))
+		err := msg.AttachReader("appointment.ics", bytes.NewReader(x.Calendar), gomail.WithFileContentType("application/ics"))
 		if err != nil {
 			return nil, permanent("the calendar file could not be attached")
 		}

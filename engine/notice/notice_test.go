@@ -85,7 +85,8 @@ func TestRefusePrivate(t *testing.T) {
 func letter() Mail {
 	return Mail{
 		ID: "op-1700000000000-abc123", To: "lena@example.org", ToName: "Lena Vogt", From: mail.Address{Name: "Harbour Clinic", Address: "clinic@example.org"},
-		Subject: "Ihr Termin am 23. März", Text: "Grüße\nHarbour Clinic\n", Calendar: []byte("BEGIN:VCALENDAR\r\nEND:VCALENDAR\r\n"),
+		Subject: "Ihr Termin am 23. März", Text: "Grüße\nHarbour Clinic\n", Calendar: []byte("BEGIN:VCALENDAR\r\nEND:VCALENDAR\r\n"), CalendarMethod: "REQUEST",
+		Language: "de", HTML: "<p>Grüße</p>",
 	}
 }
 
@@ -112,13 +113,15 @@ func TestMailWithoutAServerIsAFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for header, want := range map[string]string{"Auto-Submitted": "auto-generated", "Message-Id": "<op-1700000000000-abc123@holdfast.invalid>"} {
+	for header, want := range map[string]string{"Auto-Submitted": "auto-generated", "Message-Id": "<op-1700000000000-abc123@example.org>", "Content-Language": "de"} {
 		if got := msg.Header.Get(header); got != want {
 			t.Errorf("%s: %q, want %q", header, got, want)
 		}
 	}
-	if !strings.Contains(string(raw), "text/calendar") {
-		t.Error("the calendar file is not attached")
+	for _, want := range []string{"multipart/alternative", "text/plain", "text/html", "text/calendar; method=REQUEST", "application/ics"} {
+		if !strings.Contains(string(raw), want) {
+			t.Errorf("the message has no %s:\n%s", want, raw)
+		}
 	}
 }
 

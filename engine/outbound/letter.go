@@ -2,6 +2,7 @@ package outbound
 
 import (
 	"fmt"
+	"html"
 	"strings"
 	"time"
 
@@ -90,15 +91,16 @@ var LettersIn = map[string]*letters{
 	},
 }
 
-// writeMail fills in subject and text, in the clinic's language where we have it. Times are wall clock where the
-// specialist is.
+// writeMail fills in subject, text and HTML, in the patient's language where we have it, or else the clinic's. Times are wall
+// clock where the specialist is.
 func (out *Outbound) writeMail(m *notice.Mail, name string, a *store.Appointment, link string) {
 	s := out.clinic.Current()
-	language, _, _ := strings.Cut(s.Clinic.Locale, "-")
-	words := LettersIn[strings.ToLower(language)]
-	if words == nil {
-		words = LettersIn["en"]
+	wanted := []string{a.Locale, s.Clinic.Locale}
+	if name == mailStaff {
+		wanted = wanted[1:]
 	}
+	var words *letters
+	m.Language, words = lettersFor(wanted...)
 	what, who, zone := a.AppointmentTypeID, "", s.Zone
 	if t := s.Types[a.AppointmentTypeID]; t != nil {
 		what = t.Name
@@ -125,6 +127,36 @@ func (out *Outbound) writeMail(m *notice.Mail, name string, a *store.Appointment
 		greeting = m.ToName + ",\n\n"
 	}
 	m.Text = greeting + words.opening[name] + "\n\n" + fill(words.details, values) + "\n" + fill(invitation, values) + fill(words.closing, values)
+	m.HTML = asHTML(m.Language, m.Subject, m.Text, values["link"])
+}
+
+// lettersFor returns the first of these languages that there are letters in; in the end, English.
+func lettersFor(tags ...string) (language string, words *letters) {
+	for _, tag := range tags {
+		language, _, _ = strings.Cut(strings.ToLower(tag), "-")
+		if words := LettersIn[language]; words != nil {
+			return language, words
+		}
+	}
+	return "en", LettersIn["en"]
+}
+
+// asHTML is a text as a page that says the same: nothing in it is fetched from anywhere, and nothing in the text is markup but
+// its one link.
+func asHTML(language, title, text, link string) string {
+	var b strings.Builder
+	b.WriteString(`<!doctype html><html lang="` + html.EscapeString(language) + `"><head><meta charset="utf-8"><title>` + html.EscapeString(title) + `</title></head>` +
+		`<body style="font-family:system-ui,sans-serif;font-size:16px;line-height:1.5;max-width:36em;margin:1.5em auto;padding:0 1em">`)
+	for paragraph := range strings.SplitSeq(strings.Trim(text, "\n"), "\n\n") {
+		lines := html.EscapeString(strings.Trim(paragraph, "\n"))
+		if link != "" {
+			to := html.EscapeString(link)
+			lines = strings.ReplaceAll(lines, to, `<a href="`+to+`">`+to+`</a>`)
+		}
+		b.WriteString(`<p dir="auto">` + strings.ReplaceAll(lines, "\n", "<br>") + "</p>")
+	}
+	b.WriteString("</body></html>\n")
+	return b.String()
 }
 
 func (w *letters) day(t time.Time) string {

@@ -38,18 +38,17 @@ func (out *Outbound) TestMail(ctx context.Context, to mail.Address) (MailDeliver
 		return MailFailed, err.Error()
 	}
 	clinic := &out.clinic.Schedule().Clinic
-	language, _, _ := strings.Cut(clinic.Locale, "-")
-	words, known := testLetters[strings.ToLower(language)]
-	if !known {
-		words = testLetters["en"]
-	}
+	language, _ := lettersFor(clinic.Locale)
+	words := testLetters[language]
 	name := strings.NewReplacer("{clinic}", clinic.Name)
 	text := name.Replace(words[1])
 	if to.Name != "" {
 		text = to.Name + ",\n\n" + text
 	}
+	subject := name.Replace(words[0])
 	err := mailer.Send(ctx, notice.Mail{
-		ID: out.Outbox.Ids.Next(time.Now()), To: to.Address, ToName: to.Name, From: out.sender(), ReplyTo: clinic.Email, Subject: name.Replace(words[0]), Text: text,
+		ID: out.Outbox.Ids.Next(time.Now()), To: to.Address, ToName: to.Name, From: out.sender(), ReplyTo: clinic.Email,
+		Language: language, Subject: subject, Text: text, HTML: asHTML(language, subject, text, ""),
 	})
 	switch {
 	case err != nil:

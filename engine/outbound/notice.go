@@ -37,6 +37,11 @@ const (
 	mailStaff        = "staff_attention"
 )
 
+// calendarMethods are the mails that change the patient's calendar. A reminder does not: the time is there.
+var calendarMethods = map[string]booking.CalendarMethod{
+	mailConfirmation: booking.CalendarRequest, mailReschedule: booking.CalendarRequest, mailCancellation: booking.CalendarCancel,
+}
+
 // mailPayload is all that an e-mail operation keeps.
 type mailPayload struct {
 	Notice string `json:"notice"`
@@ -144,8 +149,9 @@ func (out *Outbound) deliverMail(ctx context.Context, op *store.Operation) outco
 		link = base + "/manage#" + out.booking.ManageToken(&a)
 	}
 	out.writeMail(&m, p.Notice, &a, link)
-	if p.Notice != mailStaff && p.Notice != mailFailed {
-		m.Calendar = out.booking.CalendarFile(&a, link)
+	if method := calendarMethods[p.Notice]; method != "" {
+		m.Calendar = out.booking.CalendarFile(&a, booking.Invitation{Method: method, Organizer: m.From, Attendee: m.To, ManageURL: link})
+		m.CalendarMethod = string(method)
 	}
 	o := out.sent(op, out.Options.Notices.Mailer.Send(ctx, m))
 	if o.end == Delivered && out.Options.Notices.Mailer.ToFiles() {

@@ -36,7 +36,7 @@ func (out *Outbound) RequestMail(r *store.BookingRequest, name string, at time.T
 func asAppointment(r *store.BookingRequest) *store.Appointment {
 	return &store.Appointment{
 		ID: r.ID, AppointmentTypeID: r.AppointmentTypeID, SpecialistID: r.SpecialistID, SlotStart: r.SlotStart, SlotEnd: r.SlotEnd,
-		Patient: r.Patient, CreatedAt: r.CreatedAt,
+		Patient: r.Patient, Locale: r.Locale, CreatedAt: r.CreatedAt,
 	}
 }
 

@@ -113,7 +113,7 @@ func (rq *Requests) ask(ctx context.Context, r booking.Request, from Visitor) (B
 	}
 	asked := store.BookingRequest{
 		ID: record.NewID(), AppointmentTypeID: h.AppointmentTypeID, SpecialistID: h.SpecialistID, Owner: r.Owner.String(), HoldOwner: owner.String(),
-		Status: store.RequestOpen, SlotStart: h.SlotStart, SlotEnd: h.SlotEnd, Patient: r.Patient, CreatedAt: now, ExpiresAt: until,
+		Status: store.RequestOpen, SlotStart: h.SlotStart, SlotEnd: h.SlotEnd, Patient: r.Patient, Locale: r.Locale, CreatedAt: now, ExpiresAt: until,
 	}
 	mail := rq.outbound.RequestMail(&asked, outbound.MailRequest, now)
 	err = rq.store.Write(ctx, func(tx store.Tx) error {
@@ -199,7 +199,7 @@ func (rq *Requests) ConfirmRequest(ctx context.Context, id string, actor record.
 		return store.Appointment{}, err
 	}
 	a, err := rq.booking.Book(ctx, booking.Request{
-		AppointmentTypeID: r.AppointmentTypeID, HoldID: h.ID, Owner: keeper, Patient: r.Patient, Source: store.SourceWeb, Actor: actor, Once: once,
+		AppointmentTypeID: r.AppointmentTypeID, HoldID: h.ID, Owner: keeper, Patient: r.Patient, Locale: r.Locale, Source: store.SourceWeb, Actor: actor, Once: once,
 		Asked: &booking.Asked{ID: r.ID, By: r.Owner},
 		Admit: func(ctx context.Context, tx store.Tx) error {
 			err := tx.DeleteBookingRequest(ctx, r.ID)

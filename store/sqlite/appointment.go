@@ -14,7 +14,7 @@ const appointmentColumns = `id, appointment_type_id, specialist_id, client_id, s
 	status, attendance, slot_start, slot_end, busy_start, busy_end,
 	patient_name, patient_email, patient_phone, patient_birth_date, notes,
 	source, upstream_state, upstream_id, upstream_patient_id, manage_epoch,
-	created_at, updated_at, cancelled_at, cancel_reason, version`
+	created_at, updated_at, cancelled_at, cancel_reason, version, locale`
 
 func scanAppointment(r *row) store.Appointment {
 	return store.Appointment{
@@ -26,6 +26,7 @@ func scanAppointment(r *row) store.Appointment {
 		Source:  store.Source(r.text()), UpstreamState: store.UpstreamState(r.text()),
 		UpstreamID: r.text(), UpstreamPatientID: r.text(), ManageEpoch: r.int64(),
 		CreatedAt: r.time(), UpdatedAt: r.time(), CancelledAt: r.time(), CancelReason: r.text(), Version: r.int64(),
+		Locale: r.text(),
 	}
 }
 
@@ -147,12 +148,12 @@ func (t *tx) InsertAppointment(_ context.Context, a store.Appointment) error {
 	}
 	err := t.run(`
 		INSERT INTO appointments (`+appointmentColumns+`, patient_search)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		a.ID, a.AppointmentTypeID, a.SpecialistID, a.Owner, a.Seat, a.Overbook, a.OverbookReason,
 		string(a.Status), string(a.Attendance), a.SlotStart, a.SlotEnd, a.BusyStart, a.BusyEnd,
 		a.Patient.Name, a.Patient.Email, a.Patient.Phone, a.Patient.BirthDate, a.Patient.Notes,
 		string(a.Source), string(a.UpstreamState), a.UpstreamID, a.UpstreamPatientID, a.ManageEpoch,
-		a.CreatedAt, a.UpdatedAt, orNull(a.CancelledAt), a.CancelReason, a.Version, store.SearchText(a.Patient))
+		a.CreatedAt, a.UpdatedAt, orNull(a.CancelledAt), a.CancelReason, a.Version, a.Locale, store.SearchText(a.Patient))
 	if err == nil {
 		t.changed(store.ChangeOf(nil, truncated(&a)))
 	}
@@ -184,13 +185,13 @@ func (t *tx) UpdateAppointment(ctx context.Context, a store.Appointment) error {
 			status = ?, attendance = ?, slot_start = ?, slot_end = ?, busy_start = ?, busy_end = ?,
 			patient_name = ?, patient_email = ?, patient_phone = ?, patient_birth_date = ?, notes = ?,
 			source = ?, upstream_state = ?, upstream_id = ?, upstream_patient_id = ?, manage_epoch = ?,
-			created_at = ?, updated_at = ?, cancelled_at = ?, cancel_reason = ?, version = ?, patient_search = ?
+			created_at = ?, updated_at = ?, cancelled_at = ?, cancel_reason = ?, version = ?, locale = ?, patient_search = ?
 		WHERE id = ? AND version = ?`,
 		a.AppointmentTypeID, a.SpecialistID, a.Owner, a.Seat, a.Overbook, a.OverbookReason,
 		string(a.Status), string(a.Attendance), a.SlotStart, a.SlotEnd, a.BusyStart, a.BusyEnd,
 		a.Patient.Name, a.Patient.Email, a.Patient.Phone, a.Patient.BirthDate, a.Patient.Notes,
 		string(a.Source), string(a.UpstreamState), a.UpstreamID, a.UpstreamPatientID, a.ManageEpoch,
-		a.CreatedAt, a.UpdatedAt, orNull(a.CancelledAt), a.CancelReason, a.Version+1, store.SearchText(a.Patient),
+		a.CreatedAt, a.UpdatedAt, orNull(a.CancelledAt), a.CancelReason, a.Version+1, a.Locale, store.SearchText(a.Patient),
 		a.ID, a.Version)
 	if err != nil {
 		return err

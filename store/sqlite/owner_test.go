@@ -31,7 +31,7 @@ func TestMigrationKeepsOwnersForClients(t *testing.T) {
 		for _, a := range []store.Appointment{
 			booked("by-a-visitor", secret, store.SourceWeb, 0), booked("by-the-desk", "staff-0192", store.SourceStaff, 1), booked("by-nobody", "", store.SourceAPI, 2),
 		} {
-			if err := tx.InsertAppointment(ctx, a); err != nil {
+			if err := insertBeforeOwners(tx, &a); err != nil {
 				return err
 			}
 		}
@@ -55,4 +55,14 @@ func TestMigrationKeepsOwnersForClients(t *testing.T) {
 	if err := now.Check(ctx); err != nil {
 		t.Error(err)
 	}
+}
+
+// insertBeforeOwners writes the columns that there were when a client's secret was stored.
+func insertBeforeOwners(t store.Tx, a *store.Appointment) error {
+	return t.(*tx).run(`
+		INSERT INTO appointments (id, appointment_type_id, specialist_id, client_id, seat, overbook, overbook_reason, status, attendance,
+			slot_start, slot_end, busy_start, busy_end, patient_name, patient_email, patient_phone, patient_birth_date, notes, patient_search,
+			source, upstream_state, upstream_id, upstream_patient_id, manage_epoch, created_at, updated_at, cancelled_at, cancel_reason, version)
+		VALUES (?, ?, ?, ?, 0, 0, '', 'confirmed', 'expected', ?, ?, ?, ?, '', '', '', '', '', '', ?, 'none', '', '', 0, ?, ?, NULL, '', 1)`,
+		a.ID, a.AppointmentTypeID, a.SpecialistID, a.Owner, a.SlotStart, a.SlotEnd, a.BusyStart, a.BusyEnd, string(a.Source), a.CreatedAt, a.UpdatedAt)
 }

@@ -25,7 +25,7 @@ func testAppointment(t *testing.T, h Harness) {
 		a.Patient = store.Patient{Name: "Other", Email: "other@example.org", Phone: "1", BirthDate: "1970-01-31", Notes: "n"}
 		a.Source, a.UpstreamState, a.UpstreamID, a.UpstreamPatientID = store.SourceAPI, store.UpstreamReview, "u2", "p2"
 		a.SpecialistID, a.AppointmentTypeID, a.Owner = "ben", "checkup", "another-client-secret"
-		a.ManageEpoch, a.CreatedAt, a.UpdatedAt = 8, monday.Add(-time.Hour), monday
+		a.ManageEpoch, a.CreatedAt, a.UpdatedAt, a.Locale = 8, monday.Add(-time.Hour), monday, "pt-BR"
 		wantErr(t, "UpdateAppointment", update(t, s, a), nil)
 		a.Version++
 		wantAppointment(t, s, a)
@@ -98,7 +98,7 @@ func complete(a store.Appointment) store.Appointment {
 	a.Attendance = store.InProgress
 	a.Patient = store.Patient{Name: "Zoë Müller", Email: "zoe@example.org", Phone: "+49 30 123", BirthDate: "1980-02-29", Notes: "line\nbreak"}
 	a.Source, a.UpstreamState, a.UpstreamID, a.UpstreamPatientID = store.SourceAgent, store.UpstreamPending, "u", "p"
-	a.ManageEpoch = 7
+	a.ManageEpoch, a.Locale = 7, "es"
 	return a
 }
 

@@ -8,6 +8,7 @@
 import { createStore } from './store.js'
 import { client } from './client.js'
 import { mono } from './clock.js'
+import { lang } from './i18n.js'
 import { recall, remember, forget } from './store.js'
 import { request, post, patch, del, cannotSave, newKey, passing, wait } from './api.js'
 
@@ -203,7 +204,7 @@ export function createHold(manage) {
       key: newKey(), typeId: s.typeId,
       slot: { typeId: s.typeId, start: s.start, end: s.end, asked: s.asked, specialistId: s.specialistId },
       body: {
-        clientId: client.id, holdId: s.holdId, slotStartDate: s.start, patient,
+        clientId: client.id, holdId: s.holdId, slotStartDate: s.start, patient, locale: lang,
         ...((s.asked || s.specialistId) && { specialistId: s.asked || s.specialistId }),
       },
     }

@@ -1,0 +1,209 @@
+package engine_test
+
+import (
+	"context"
+	"io"
+	"maps"
+	"mime"
+	"mime/multipart"
+	"mime/quotedprintable"
+	"net/mail"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/booking"
+	"holdfast/store"
+)
+
+// part is one part of a message, decoded.
+type part struct{ kind, method, text string }
+
+// parts reads a message as a mail program does: the parts without parts of their own, in their order.
+func parts(t *testing.T, raw string) (mail.Header, []part) {
+	t.Helper()
+	m, err := mail.ReadMessage(strings.NewReader(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []part
+	var read func(contentType, encoding string, body io.Reader)
+	read = func(contentType, encoding string, body io.Reader) {
+		kind, params, err := mime.ParseMediaType(contentType)
+		if err != nil {
+			t.Fatalf("%q: %v", contentType, err)
+		}
+		if !strings.HasPrefix(kind, "multipart/") {
+			if strings.EqualFold(encoding, "quoted-printable") {
+				body = quotedprintable.NewReader(body)
+			}
+			text, err := io.ReadAll(body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, part{kind, params["method"], string(text)})
+			return
+		}
+		all := multipart.NewReader(body, params["boundary"])
+		for {
+			p, err := all.NextRawPart()
+			if err == io.EOF {
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			read(p.Header.Get("Content-Type"), p.Header.Get("Content-Transfer-Encoding"), p)
+		}
+	}
+	read(m.Header.Get("Content-Type"), m.Header.Get("Content-Transfer-Encoding"), m.Body)
+	return m.Header, list
+}
+
+// messages are the mails of an appointment as they were written, by notice.
+func (c *testClinic) messages(folder, appointmentID string) map[string]string {
+	c.t.Helper()
+	list, err := c.Deliveries(context.Background(), appointmentID)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	raw := make(map[string]string)
+	for _, d := range list {
+		if b, err := os.ReadFile(filepath.Join(folder, d.OperationID+".eml")); err == nil {
+			raw[d.Notice] = string(b)
+		}
+	}
+	return raw
+}
+
+var unfolds = strings.NewReplacer("\r\n ", "", "\n ", "")
+
+// property is the value of a calendar object's property, with its parameters before the colon.
+func property(calendar, name string) string {
+	line := regexp.MustCompile(`(?m)^`+name+`([;:].*?)\r?$`).FindStringSubmatch(unfolds.Replace(calendar))
+	if line == nil {
+		return ""
+	}
+	return line[1]
+}
+
+// TestMailCarriesAnInvitation: a mail program is invited, sees the move as the same event with a higher sequence, and takes it out
+// when it is cancelled (RFC 5546); the mail is in the patient's language and of the clinic's own domain.
+func TestMailCarriesAnInvitation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, folder := noticeClinic(t, func(o *engine.Options) { o.Notices.From = "post@clinic.example" })
+		ctx := context.Background()
+		r := bookingOf(1, "checkup")
+		r.SlotStart, r.Locale = c.start, "de-AT"
+		a := c.mustBook(r)
+		time.Sleep(time.Second)
+		if _, err := c.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID, SlotStart: c.start.Add(time.Hour), Actor: "manage-link"}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if _, err := c.Cancel(ctx, booking.CancelRequest{ID: a.ID, Actor: "manage-link"}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		written := c.messages(folder, a.ID)
+		sequences := []string{}
+		for _, want := range []struct{ notice, method, status, subject, start string }{
+			{"confirmation", "REQUEST", "CONFIRMED", "Ihr Termin am", a.SlotStart.Format("20060102T150405Z")},
+			{"reschedule", "REQUEST", "CONFIRMED", "Neue Zeit", a.SlotStart.Add(time.Hour).Format("20060102T150405Z")},
+			{"cancellation", "CANCEL", "CANCELLED", "Abgesagt", a.SlotStart.Add(time.Hour).Format("20060102T150405Z")},
+		} {
+			header, got := parts(t, written[want.notice])
+			kinds := []string{}
+			for _, p := range got {
+				kinds = append(kinds, p.kind)
+			}
+			if !slices.Equal(kinds, []string{"text/plain", "text/html", "text/calendar", "application/ics"}) {
+				t.Fatalf("%s: the parts are %v", want.notice, kinds)
+			}
+			subject, _ := new(mime.WordDecoder).DecodeHeader(header.Get("Subject"))
+			if !strings.Contains(subject, want.subject) || header.Get("Content-Language") != "de" || !strings.Contains(got[1].text, `<html lang="de">`) {
+				t.Errorf("%s: not in the patient's language: subject %q, Content-Language %q", want.notice, subject, header.Get("Content-Language"))
+			}
+			if id := header.Get("Message-Id"); !strings.HasSuffix(id, "@clinic.example>") {
+				t.Errorf("%s: the Message-ID is %s, want one of the clinic's own domain", want.notice, id)
+			}
+			calendar := got[2].text
+			for name, value := range map[string]string{
+				"METHOD": ":" + want.method, "UID": ":" + a.ID + "@holdfast", "STATUS": ":" + want.status, "DTSTART": ":" + want.start,
+				"ORGANIZER": `;CN="Harbour Clinic":mailto:post@clinic.example`,
+				"ATTENDEE":  ";CUTYPE=INDIVIDUAL;ROLE=REQ-PARTICIPANT;PARTSTAT=ACCEPTED;RSVP=FALSE:mailto:" + r.Patient.Email,
+			} {
+				if found := property(calendar, name); found != value {
+					t.Errorf("%s: %s%s, want %s", want.notice, name, found, value)
+				}
+			}
+			if got[2].method != want.method || property(calendar, "DTSTAMP") == "" {
+				t.Errorf("%s: the part's method is %q, want %s:\n%s", want.notice, got[2].method, want.method, calendar)
+			}
+			sequences = append(sequences, property(calendar, "SEQUENCE"))
+		}
+		if !slices.IsSorted(sequences) || len(slices.Compact(slices.Clone(sequences))) != 3 {
+			t.Errorf("the sequences are %v, want each higher than the one before", sequences)
+		}
+	})
+}
+
+// TestMailsAreInTheLanguageOfTheBooking: where there are no letters in it, or none is known, the clinic's.
+func TestMailsAreInTheLanguageOfTheBooking(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, folder := noticeClinic(t)
+		if _, err := c.UpdateClinic(context.Background(), "system", func(to *store.Clinic) { to.Locale = "es" }); err != nil {
+			t.Fatal(err)
+		}
+		said := make(map[string]string)
+		for i, locale := range []string{"de", "en-GB", "", "pt-BR"} {
+			r := bookingOf(i+1, "checkup")
+			r.SlotStart, r.Locale = c.start.Add(time.Duration(i)*time.Hour), locale
+			a := c.mustBook(r)
+			time.Sleep(time.Second)
+			header, _ := parts(t, c.messages(folder, a.ID)["confirmation"])
+			said[locale] = header.Get("Content-Language")
+		}
+		if want := map[string]string{"de": "de", "en-GB": "en", "": "es", "pt-BR": "es"}; !maps.Equal(said, want) {
+			t.Errorf("by the language of the booking the mails are in %v, want %v", said, want)
+		}
+		r := bookingOf(9, "checkup")
+		r.SlotStart, r.Locale = c.start.Add(4*time.Hour), "de\r\nBcc: all@example.org"
+		if _, err := c.Book(context.Background(), r); err == nil {
+			t.Error("a language with a line break was taken")
+		}
+	})
+}
+
+// TestNothingTypedIsMarkup: what the clinic and the patient typed is text in every part, whatever it looks like.
+func TestNothingTypedIsMarkup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, folder := noticeClinic(t)
+		_, err := c.UpdateClinic(context.Background(), "system", func(to *store.Clinic) {
+			to.Name, to.Address = `Harbour "X"; <b>Clinic</b>`, "Quay 1\nMETHOD:CANCEL\nBerlin; Mitte, <img src=x>"
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := bookingOf(1, "checkup")
+		r.SlotStart, r.Patient.Name = c.start, "Zoë <i>O'Neil</i>"
+		a := c.mustBook(r)
+		time.Sleep(time.Second)
+		_, list := parts(t, c.messages(folder, a.ID)["confirmation"])
+		if html := list[1].text; strings.Contains(html, "<b>") || strings.Contains(html, "<img") || strings.Contains(html, "<i>") || !strings.Contains(html, "&lt;b&gt;Clinic") {
+			t.Errorf("the HTML part has markup that somebody typed:\n%s", html)
+		}
+		if n := len(regexp.MustCompile(`(?m)^METHOD`).FindAllString(unfolds.Replace(list[2].text), -1)); n != 1 {
+			t.Errorf("the calendar object has %d methods:\n%s", n, list[2].text)
+		}
+		if got := property(list[2].text, "ORGANIZER"); !strings.HasPrefix(got, `;CN="Harbour 'X'; <b>Clinic</b>":mailto:`) {
+			t.Errorf("the organizer is %s", got)
+		}
+	})
+}
