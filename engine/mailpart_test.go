@@ -86,7 +86,7 @@ var unfolds = strings.NewReplacer("\r\n ", "", "\n ", "")
 
 // property is the value of a calendar object's property, with its parameters before the colon.
 func property(calendar, name string) string {
-	line := regexp.MustCompile(`(?m)^`+name+`([;:].*?)\r?$`).FindStringSubmatch(unfolds.Replace(calendar))
+	line := regexp.MustCompile(`(?m)^` + name + `([;:].*?)\r?$`).FindStringSubmatch(unfolds.Replace(calendar))
 	if line == nil {
 		return ""
 	}

@@ -164,6 +164,7 @@ func (s *Server) routes() []*route {
 		{"POST", "/v1/appointments", desk, in(s.createAppointment)},
 		{"POST", searchPattern, desk, in(s.searchAppointments)},
 		{"GET", "/v1/appointments/{id}", managed, s.getAppointment},
+		{"PATCH", "/v1/appointments/{id}", desk, in(s.changePatient)},
 		{"POST", "/v1/appointments/{id}/cancel", managed, maybe(s.cancelAppointment)},
 		{"POST", "/v1/appointments/{id}/reschedule", managed, in(s.rescheduleAppointment)},
 		{"POST", "/v1/appointments/{id}/attendance", desk, in(s.setAttendance)},

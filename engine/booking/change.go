@@ -32,6 +32,7 @@ const (
 	ChangeRescheduled = "rescheduled"
 	changeAttendance  = "attendance"
 	ChangeUpdated     = "updated"
+	ChangePatientData = "patient_changed"
 
 	// What the upstream's answers change; the appointment's UpstreamState says the same.
 	ChangeUpstreamDone    = "upstream.completed"

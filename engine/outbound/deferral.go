@@ -119,7 +119,7 @@ func (out *Outbound) behindNotice(ctx context.Context, op *store.Operation) (tim
 }
 
 // receiverOf is who is told by a notice, and of what: a reminder that waits for its day is in nobody's way, and the
-// clinic's own mail is not the patient's.
+// clinic's own mail and that to an old address are not the patient's.
 func receiverOf(op *store.Operation) string {
 	if op.Kind == store.Webhook {
 		var p hookPayload
@@ -128,7 +128,7 @@ func receiverOf(op *store.Operation) string {
 	}
 	var p mailPayload
 	_ = json.Unmarshal(op.Payload, &p)
-	if p.Notice == mailReminder || p.Notice == mailStaff {
+	if p.Notice == mailReminder || p.Notice == mailStaff || p.Notice == mailOldAddress {
 		return p.Notice + op.ID
 	}
 	return ""

@@ -34,14 +34,17 @@ var LettersIn = map[string]*letters{
 			MailRequest: "Please confirm: your appointment on {day}", MailDeclined: "Not possible: the appointment you asked for on {day}",
 			mailConfirmation: "Your appointment on {day}", mailCancellation: "Cancelled: your appointment on {day}", mailReschedule: "New time: your appointment on {day}",
 			mailReminder: "Reminder: your appointment on {day}", mailFailed: "Your appointment on {day} could not be completed", mailStaff: "A booking needs your attention: {day}",
+			mailNewAddress: "Your appointment on {day}", mailOldAddress: "Your appointment on {day}: another address",
 		},
 		opening: map[string]string{
 			MailRequest:      "please confirm the appointment that was asked for with this address. Until then it is not booked. If it was not you, do nothing: it lapses by itself.",
 			MailDeclined:     "we are sorry: the appointment you asked for is not possible. Please choose another time.",
 			mailConfirmation: "your appointment is booked.", mailCancellation: "your appointment was cancelled.", mailReschedule: "your appointment has a new time.",
-			mailReminder: "this is a reminder of your appointment.",
-			mailFailed:   "we are sorry: your booking could not be completed in our system. Please call us, so that we can find a time together.",
-			mailStaff:    "a booking could not be written to the practice system. Please look at the queue page and decide what to do.",
+			mailReminder:   "this is a reminder of your appointment.",
+			mailFailed:     "we are sorry: your booking could not be completed in our system. Please call us, so that we can find a time together.",
+			mailStaff:      "a booking could not be written to the practice system. Please look at the queue page and decide what to do.",
+			mailNewAddress: "mails about your appointment come to this address from now on. Links in earlier mails no longer work.",
+			mailOldAddress: "mails about your appointment go to another address from now on. If nobody asked for that, please call us.",
 		},
 		details: "What: {what}\nWhen: {when}\nWith: {who}\nWhere: {where}\n",
 		confirm: "To confirm it: {link}\n",
@@ -55,14 +58,17 @@ var LettersIn = map[string]*letters{
 			MailRequest: "Bitte bestätigen: Ihr Termin am {day}", MailDeclined: "Nicht möglich: der gewünschte Termin am {day}",
 			mailConfirmation: "Ihr Termin am {day}", mailCancellation: "Abgesagt: Ihr Termin am {day}", mailReschedule: "Neue Zeit: Ihr Termin am {day}",
 			mailReminder: "Erinnerung: Ihr Termin am {day}", mailFailed: "Ihr Termin am {day} konnte nicht eingetragen werden", mailStaff: "Eine Buchung braucht Ihre Aufmerksamkeit: {day}",
+			mailNewAddress: "Ihr Termin am {day}", mailOldAddress: "Ihr Termin am {day}: andere Adresse",
 		},
 		opening: map[string]string{
 			MailRequest:      "bitte bestätigen Sie den Termin, der mit dieser Adresse angefragt wurde. Bis dahin ist er nicht gebucht. Wenn Sie das nicht waren, tun Sie nichts: Die Anfrage verfällt von selbst.",
 			MailDeclined:     "es tut uns leid: Der angefragte Termin ist nicht möglich. Bitte wählen Sie eine andere Zeit.",
 			mailConfirmation: "Ihr Termin ist gebucht.", mailCancellation: "Ihr Termin wurde abgesagt.", mailReschedule: "Ihr Termin hat eine neue Zeit.",
-			mailReminder: "wir erinnern Sie an Ihren Termin.",
-			mailFailed:   "es tut uns leid: Ihre Buchung konnte in unserem System nicht eingetragen werden. Bitte rufen Sie uns an, damit wir gemeinsam eine Zeit finden.",
-			mailStaff:    "eine Buchung konnte nicht in das Praxissystem geschrieben werden. Bitte entscheiden Sie auf der Seite „Warteschlange“, was geschehen soll.",
+			mailReminder:   "wir erinnern Sie an Ihren Termin.",
+			mailFailed:     "es tut uns leid: Ihre Buchung konnte in unserem System nicht eingetragen werden. Bitte rufen Sie uns an, damit wir gemeinsam eine Zeit finden.",
+			mailStaff:      "eine Buchung konnte nicht in das Praxissystem geschrieben werden. Bitte entscheiden Sie auf der Seite „Warteschlange“, was geschehen soll.",
+			mailNewAddress: "Mails zu Ihrem Termin kommen von jetzt an an diese Adresse. Links in früheren Mails gelten nicht mehr.",
+			mailOldAddress: "Mails zu Ihrem Termin gehen von jetzt an an eine andere Adresse. Wenn das niemand veranlasst hat, rufen Sie uns bitte an.",
 		},
 		details: "Was: {what}\nWann: {when}\nBei: {who}\nWo: {where}\n",
 		confirm: "Jetzt bestätigen: {link}\n",
@@ -76,14 +82,17 @@ var LettersIn = map[string]*letters{
 			MailRequest: "Confirme, por favor: su cita del {day}", MailDeclined: "No es posible: la cita solicitada del {day}",
 			mailConfirmation: "Su cita del {day}", mailCancellation: "Cancelada: su cita del {day}", mailReschedule: "Nueva hora: su cita del {day}",
 			mailReminder: "Recordatorio: su cita del {day}", mailFailed: "No se pudo completar su cita del {day}", mailStaff: "Una reserva necesita su atención: {day}",
+			mailNewAddress: "Su cita del {day}", mailOldAddress: "Su cita del {day}: otra dirección",
 		},
 		opening: map[string]string{
 			MailRequest:      "confirme, por favor, la cita que se solicitó con esta dirección. Hasta entonces no está reservada. Si no fue usted, no haga nada: la solicitud caduca sola.",
 			MailDeclined:     "lo sentimos: la cita solicitada no es posible. Elija otra hora, por favor.",
 			mailConfirmation: "su cita está reservada.", mailCancellation: "su cita se ha cancelado.", mailReschedule: "su cita tiene una nueva hora.",
-			mailReminder: "le recordamos su cita.",
-			mailFailed:   "lo sentimos: su reserva no se pudo completar en nuestro sistema. Llámenos, por favor, y buscaremos una hora juntos.",
-			mailStaff:    "una reserva no se pudo escribir en el sistema de la consulta. Por favor, decida en la página de la cola qué hacer.",
+			mailReminder:   "le recordamos su cita.",
+			mailFailed:     "lo sentimos: su reserva no se pudo completar en nuestro sistema. Llámenos, por favor, y buscaremos una hora juntos.",
+			mailStaff:      "una reserva no se pudo escribir en el sistema de la consulta. Por favor, decida en la página de la cola qué hacer.",
+			mailNewAddress: "los correos sobre su cita llegan desde ahora a esta dirección. Los enlaces de correos anteriores ya no funcionan.",
+			mailOldAddress: "los correos sobre su cita van desde ahora a otra dirección. Si nadie lo pidió, llámenos, por favor.",
 		},
 		details: "Qué: {what}\nCuándo: {when}\nCon: {who}\nDónde: {where}\n",
 		confirm: "Para confirmarla: {link}\n",
@@ -120,6 +129,8 @@ func (out *Outbound) writeMail(m *notice.Mail, name string, a *store.Appointment
 		invitation = words.confirm
 	case mailCancellation, mailFailed, mailStaff, MailDeclined:
 		values["link"] = ""
+	case mailOldAddress: // it is somebody else's matter now
+		values["what"], values["who"], values["where"] = "", "", ""
 	}
 	m.Subject = strings.ReplaceAll(words.subject[name], "{day}", day)
 	greeting := ""

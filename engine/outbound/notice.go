@@ -4,11 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"time"
 
 	"holdfast/engine/booking"
-	"holdfast/engine/clinic"
 	"holdfast/engine/notice"
 	"holdfast/engine/record"
 	"holdfast/store"
@@ -35,22 +33,21 @@ const (
 	mailReminder     = "reminder"
 	mailFailed       = "could_not_be_completed"
 	mailStaff        = "staff_attention"
+	mailNewAddress   = "new_address"
+	mailOldAddress   = "old_address"
 )
 
 // calendarMethods are the mails that change the patient's calendar. A reminder does not: the time is there.
 var calendarMethods = map[string]booking.CalendarMethod{
-	mailConfirmation: booking.CalendarRequest, mailReschedule: booking.CalendarRequest, mailCancellation: booking.CalendarCancel,
+	mailConfirmation: booking.CalendarRequest, mailReschedule: booking.CalendarRequest, mailNewAddress: booking.CalendarRequest, mailCancellation: booking.CalendarCancel,
 }
 
 // mailPayload is all that an e-mail operation keeps.
 type mailPayload struct {
 	Notice string `json:"notice"`
-}
-
-// hookPayload is a webhook on its way: to whom, and the very bytes.
-type hookPayload struct {
-	EndpointID string          `json:"endpointId"`
-	Body       json.RawMessage `json:"body"`
+	// To is an address that the appointment no longer has, in the one mail that goes there. It is dropped once that is delivered
+	// or not needed, and erased with the person.
+	To string `json:"to,omitempty"`
 }
 
 // prepareNotices says how mail and webhooks are delivered and what promises them.
@@ -74,8 +71,20 @@ func (out *Outbound) mailCalls(c *booking.Change) []booking.Promise {
 	add := func(name string, due time.Time) {
 		op := out.newOperation(store.Email, c.After, c.At)
 		op.NextAttemptAt, op.Deadline = due, earlier(c.After.SlotEnd, due.Add(out.Options.Limits.NoticeAge))
-		op.Payload, _ = json.Marshal(mailPayload{name}) // a string cannot fail
+		op.Payload, _ = json.Marshal(mailPayload{Notice: name}) // strings cannot fail
 		calls = append(calls, booking.Promise{Operation: op, Notice: name})
+	}
+	if c.Kind == booking.ChangePatientData {
+		if old := c.Before.Patient.Email; !booking.SameAddress(old, c.After.Patient.Email) {
+			if old != "" {
+				add(mailOldAddress, c.At)
+				calls[0].Operation.Payload, _ = json.Marshal(mailPayload{Notice: mailOldAddress, To: old})
+			}
+			if c.After.Patient.Email != "" && !c.Silent {
+				add(mailNewAddress, c.At)
+			}
+		}
+		return calls
 	}
 	if c.Kind == booking.ChangeUpstreamFailed || c.Kind == booking.ChangeUpstreamReview {
 		add(mailStaff, c.At)
@@ -137,6 +146,11 @@ func (out *Outbound) deliverMail(ctx context.Context, op *store.Operation) outco
 			return outcome{end: notNeeded, detail: "the clinic has no e-mail address in its settings; the queue page shows it"}
 		}
 		m.To, m.ToName = clinic.Email, clinic.Name
+	case p.Notice == mailOldAddress:
+		if p.To == "" {
+			return outcome{end: notNeeded, detail: "the address was erased"}
+		}
+		m.To, m.ToName = p.To, ""
 	case a.Patient.Email == "":
 		return outcome{end: notNeeded, detail: "the patient has no e-mail address any more"}
 	case p.Notice == mailReminder && (!confirmed || !a.SlotStart.Equal(op.StartTime)):
@@ -148,12 +162,18 @@ func (out *Outbound) deliverMail(ctx context.Context, op *store.Operation) outco
 	if base := out.clinic.LinkURL(); base != "" {
 		link = base + "/manage#" + out.booking.ManageToken(&a)
 	}
+	if p.Notice == mailOldAddress {
+		link = "" // it opens the appointment
+	}
 	out.writeMail(&m, p.Notice, &a, link)
 	if method := calendarMethods[p.Notice]; method != "" {
 		m.Calendar = out.booking.CalendarFile(&a, booking.Invitation{Method: method, Organizer: m.From, Attendee: m.To, ManageURL: link})
 		m.CalendarMethod = string(method)
 	}
 	o := out.sent(op, out.Options.Notices.Mailer.Send(ctx, m))
+	if o.end == Delivered {
+		op.Payload, _ = json.Marshal(mailPayload{Notice: p.Notice})
+	}
 	if o.end == Delivered && out.Options.Notices.Mailer.ToFiles() {
 		out.dropErasedMail(ctx, op.ID, &a)
 	}
@@ -183,107 +203,11 @@ func (out *Outbound) MailSent(ctx context.Context, a *store.Appointment) bool {
 		case d.Channel != "email":
 		case d.Notice == mailConfirmation:
 			sent = d.State == deliveryDelivered
-		case d.Notice == mailReschedule:
+		case d.Notice == mailReschedule, d.Notice == mailNewAddress:
 			moves, sent = moves+1, d.State == deliveryDelivered
 		}
 	}
 	return sent && moves == a.ManageEpoch
-}
-
-// hookBody is what a webhook says. There is no person in it.
-type hookBody struct {
-	Type      string   `json:"type"`
-	Timestamp string   `json:"timestamp"`
-	Data      hookData `json:"data"`
-}
-
-type hookData struct {
-	AppointmentID     string `json:"appointmentId"`
-	AppointmentTypeID string `json:"appointmentTypeId"`
-	SpecialistID      string `json:"specialistId"`
-	SlotStartDate     string `json:"slotStartDate"`
-	SlotEndDate       string `json:"slotEndDate"`
-	Status            string `json:"status"`
-	Source            string `json:"source"`
-	UpstreamState     string `json:"upstreamState"`
-	Version           int64  `json:"version"`
-	PreviousStartDate string `json:"previousSlotStartDate,omitempty"`
-}
-
-// hookCalls are the webhooks that a change promises.
-func (out *Outbound) hookCalls(c *booking.Change) []booking.Promise {
-	var events []string
-	switch c.Kind {
-	case booking.ChangeUpstreamDone, booking.ChangeUpstreamFailed, booking.ChangeUpstreamReview:
-		events = append(events, c.Kind)
-	}
-	if kind, ok := c.Told(); ok {
-		events = append(events, "appointment."+kind)
-	}
-	endpoints := out.clinic.Settings().Webhooks
-	if len(events) == 0 || len(endpoints) == 0 {
-		return nil
-	}
-	data := hookData{
-		AppointmentID: c.After.ID, AppointmentTypeID: c.After.AppointmentTypeID, SpecialistID: c.After.SpecialistID,
-		SlotStartDate: c.After.SlotStart.UTC().Format(time.RFC3339), SlotEndDate: c.After.SlotEnd.UTC().Format(time.RFC3339),
-		Status: string(c.After.Status), Source: string(c.After.Source), UpstreamState: string(c.After.UpstreamState), Version: c.After.Version,
-	}
-	if c.Kind == booking.ChangeRescheduled {
-		data.PreviousStartDate = c.Before.SlotStart.UTC().Format(time.RFC3339)
-	}
-	var calls []booking.Promise
-	for _, event := range events {
-		body, _ := json.Marshal(hookBody{event, c.At.UTC().Format(time.RFC3339), data}) // strings and numbers cannot fail
-		for _, to := range endpoints {
-			if !to.Active || len(to.Events) > 0 && !slices.Contains(to.Events, event) {
-				continue
-			}
-			op := out.newOperation(store.Webhook, c.After, c.At)
-			op.Deadline = c.At.Add(out.Options.Limits.NoticeAge)
-			op.Payload, _ = json.Marshal(hookPayload{to.ID, body})
-			calls = append(calls, booking.Promise{Operation: op, Notice: event})
-		}
-	}
-	return calls
-}
-
-// deliverHook posts one webhook, to where its endpoint is now.
-func (out *Outbound) deliverHook(ctx context.Context, op *store.Operation) outcome {
-	var p hookPayload
-	if err := json.Unmarshal(op.Payload, &p); err != nil {
-		return outcome{end: Refused, detail: "the operation cannot be read"}
-	}
-	endpoints := out.clinic.Settings().Webhooks
-	i := slices.IndexFunc(endpoints, func(w clinic.WebhookEndpoint) bool { return w.ID == p.EndpointID })
-	if i < 0 || !endpoints[i].Active {
-		return outcome{end: notNeeded, detail: "the webhook was removed or switched off"}
-	}
-	url := endpoints[i].URL
-	if wait := out.hookRests.left(url, time.Now()); wait > 0 {
-		return outcome{end: deferred, at: out.now().Add(wait), detail: op.LastError}
-	}
-	if at, behind := out.behindNotice(ctx, op); behind {
-		return outcome{end: deferred, at: at, detail: op.LastError}
-	}
-	if wait := out.posting.begin(url); wait > 0 {
-		return outcome{end: deferred, at: out.now().Add(wait), detail: op.LastError}
-	}
-	defer out.posting.end(url)
-	err := out.Options.Notices.Hooks.Post(ctx, url, endpoints[i].Secret, op.ID, out.now(), p.Body)
-	if notice.IsUnreachable(err) {
-		wait := out.hookRests.rest(url, time.Now(), out.Options.Limits.Backoff)
-		return outcome{end: deferred, at: out.now().Add(wait), detail: err.Error()}
-	}
-	out.hookRests.wake(url)
-	switch {
-	case err == nil:
-		return outcome{end: Delivered, result: op.ID}
-	case notice.IsPermanent(err):
-		return outcome{end: Refused, detail: err.Error()}
-	default:
-		return outcome{end: retryable, detail: err.Error()}
-	}
 }
 
 // dropErasedMail deletes the file of a mail whose person was erased while it was written: the erasure came before the file.

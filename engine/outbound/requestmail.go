@@ -28,7 +28,7 @@ func (out *Outbound) RequestMail(r *store.BookingRequest, name string, at time.T
 	if name == MailRequest {
 		op.Deadline = r.ExpiresAt
 	}
-	op.Payload, _ = json.Marshal(mailPayload{name}) // a string cannot fail
+	op.Payload, _ = json.Marshal(mailPayload{Notice: name}) // a string cannot fail
 	return []booking.Promise{{Operation: op, Notice: name}}
 }
 

@@ -13,7 +13,7 @@ func request(id string, start int) store.BookingRequest {
 	return store.BookingRequest{
 		ID: id, AppointmentTypeID: "checkup", SpecialistID: "ada", Owner: "owner-of-" + id, HoldOwner: "hold-of-" + id, Status: store.RequestOpen,
 		SlotStart: from, SlotEnd: from.Add(30 * time.Minute),
-		Patient:   store.Patient{Name: "Jo Doe", Email: "Jo@Example.org", Phone: "+49 30 1234567", BirthDate: "1990-01-02", Notes: "n"}, Locale: "de",
+		Patient: store.Patient{Name: "Jo Doe", Email: "Jo@Example.org", Phone: "+49 30 1234567", BirthDate: "1990-01-02", Notes: "n"}, Locale: "de",
 		CreatedAt: monday, ExpiresAt: monday.Add(30 * time.Minute),
 	}
 }

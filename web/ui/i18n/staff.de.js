@@ -156,6 +156,8 @@ export default {
   'delivery.needs_review': 'bitte prüfen',
   'notice.confirmation': 'Bestätigung',
   'notice.cancellation': 'Absage',
+  'notice.new_address': 'Mail an die neue Adresse',
+  'notice.old_address': 'Mail an die alte Adresse',
   'notice.change': 'Änderung',
   'notice.book': 'Buchung',
   'notice.cancel': 'Absage',

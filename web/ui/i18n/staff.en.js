@@ -156,6 +156,8 @@ export default {
   'delivery.needs_review': 'needs a look',
   'notice.confirmation': 'Confirmation',
   'notice.cancellation': 'Cancellation',
+  'notice.new_address': 'Mail to the new address',
+  'notice.old_address': 'Mail to the old address',
   'notice.change': 'Change',
   'notice.book': 'Booking',
   'notice.cancel': 'Cancellation',

@@ -156,6 +156,8 @@ export default {
   'delivery.needs_review': 'pendiente de revisión',
   'notice.confirmation': 'Confirmación',
   'notice.cancellation': 'Cancelación',
+  'notice.new_address': 'Correo a la dirección nueva',
+  'notice.old_address': 'Correo a la dirección antigua',
   'notice.change': 'Cambio',
   'notice.book': 'Reserva',
   'notice.cancel': 'Cancelación',

@@ -1,0 +1,75 @@
+package engine_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine/booking"
+	"holdfast/store"
+)
+
+// TestTheOldAddressIsTold: when the desk corrects a mail address, both are told, the old one even in silence; links that were
+// sent to the old one are dead, and it stays nowhere once it was told.
+func TestTheOldAddressIsTold(t *testing.T) {
+	for _, x := range []struct {
+		name, to string
+		silent   bool
+		told     []string // addresses, by the order of the alphabet
+	}{
+		{"corrected", "new@example.org", false, []string{"new@example.org", "patient1@example.org"}},
+		{"in silence", "new@example.org", true, []string{"patient1@example.org"}},
+		{"taken away", "", false, []string{"patient1@example.org"}},
+		{"spelled otherwise", " PATIENT1@example.org", false, nil},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, folder := noticeClinic(t)
+				ctx := context.Background()
+				r := bookingOf(1, "checkup")
+				r.SlotStart, r.Patient.Email = c.start, "patient1@example.org"
+				a := c.mustBook(r)
+				link := c.ManageToken(&a)
+				time.Sleep(time.Second)
+				changed, err := c.ChangePatient(ctx, booking.PatientRequest{
+					ID: a.ID, Actor: "user:desk", Silent: x.silent, Edit: func(p *store.Patient) { p.Email = x.to },
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Second)
+				var told []string
+				for notice, raw := range c.messages(folder, a.ID) {
+					header, list := parts(t, raw)
+					if notice == "confirmation" {
+						continue
+					}
+					to, err := header.AddressList("To")
+					if err != nil {
+						t.Fatal(err)
+					}
+					told = append(told, to[0].Address)
+					if old := to[0].Address == r.Patient.Email; old == strings.Contains(list[0].text, "/manage#") || old && strings.Contains(raw, "new@example.org") {
+						t.Errorf("%s: the mail to %s says\n%s", notice, to[0].Address, list[0].text)
+					}
+				}
+				slices.Sort(told)
+				if !slices.Equal(told, x.told) {
+					t.Errorf("told are %v, want %v", told, x.told)
+				}
+				if dead := c.ManageToken(&changed) != link; dead != (x.told != nil) {
+					t.Errorf("the links handed out before are dead: %t, want %t", dead, x.told != nil)
+				}
+				s, err := c.Outbound.Queue.Operations(ctx, store.OperationFilter{AppointmentID: a.ID})
+				for _, op := range s {
+					if err != nil || strings.Contains(string(op.Payload), "@") {
+						t.Errorf("%v: an address stays in the queue: %s", err, op.Payload)
+					}
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,51 @@
+package booking
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"holdfast/engine/record"
+	"holdfast/store"
+)
+
+// PatientRequest asks for other data of the person an appointment is for.
+type PatientRequest struct {
+	ID      string
+	Version int64                // the version the caller has seen; 0 = any
+	Edit    func(*store.Patient) // what is changed
+	Actor   record.Actor
+	Silent  bool // the new mail address is not told; the old one always is
+	Once    *record.Once
+}
+
+// ChangePatient corrects the person of a confirmed appointment. With another mail address the manage links handed out before
+// are dead, since they lie in somebody else's mail: the new address is told with a new one, and the old address that it is told
+// nothing more.
+//
+// Errors: store.ErrNotFound, store.ErrVersion, ErrNotConfirmed, *ValidationError.
+func (bk *Booking) ChangePatient(ctx context.Context, r PatientRequest) (store.Appointment, error) {
+	today := store.DateOf(time.Now().In(bk.clinic.Zone()))
+	return bk.ChangeAppointment(ctx, r.ID, r.Version, Change{Kind: ChangePatientData, Actor: r.Actor, Silent: r.Silent, once: r.Once},
+		func(_ store.Tx, a *store.Appointment, _ time.Time) (bool, error) {
+			if a.Status != store.Confirmed {
+				return false, record.ErrNotConfirmed
+			}
+			before := a.Patient
+			r.Edit(&a.Patient)
+			var m record.Mistakes
+			record.NormalizePatient(&m, &a.Patient, nil, today)
+			if err := m.Err(); err != nil {
+				return false, err
+			}
+			if !SameAddress(before.Email, a.Patient.Email) {
+				a.ManageEpoch++
+			}
+			return a.Patient != before, nil
+		})
+}
+
+// SameAddress reports whether two spellings are one mail address.
+func SameAddress(a, b string) bool {
+	return strings.EqualFold(strings.TrimSpace(a), strings.TrimSpace(b))
+}
