@@ -43,6 +43,12 @@ func (h *house) listDamagedQueues(w http.ResponseWriter, _ *http.Request) {
 	answer(w, h.dir.damagedQueues())
 }
 
+// retriedBody is what trying all that failed again came to.
+type retriedBody struct {
+	Retried int `json:"retried"`
+	Left    int `json:"left"` // need review, or are being attempted
+}
+
 func queueCommand(p process) *cobra.Command {
 	c := &cobra.Command{Use: "queue", Short: "What waits to be told to the outside: practice system, webhooks, mail", Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
@@ -113,17 +119,37 @@ func queueListCommand(p process) *cobra.Command {
 }
 
 func queueRetryCommand(p process) *cobra.Command {
+	var failed bool
+	var asJSON *bool
+	one := oneArgument("the id of the operation, as queue list shows it, or --failed for all that failed")
 	c := &cobra.Command{
-		Use:   "retry ID",
-		Short: "Try a failed operation again, or a waiting one now",
-		Long:  "Tries a failed operation again from the beginning, or a waiting one now. Without a server it is tried when one is started.",
-		Args:  oneArgument("the id of the operation, as queue list shows it"),
+		Use:   "retry ID | --failed",
+		Short: "Try a failed operation again, or a waiting one now; or all that failed",
+		Long: "Tries a failed operation again from the beginning, or a waiting one now. With --failed all that failed are tried again, but\n" +
+			"for those that need review: somebody has to say of each whether it took effect. Without a server they are tried when one is started.",
+		Args: func(c *cobra.Command, args []string) error {
+			if failed {
+				return noArguments(c, args)
+			}
+			return one(c, args)
+		},
 		RunE: func(c *cobra.Command, args []string) error {
 			cfg, err := p.resolve(c)
 			if err != nil {
 				return err
 			}
 			return p.withQueue(c.Context(), cfg, func(ctx context.Context, admin *adminClient) error {
+				if failed {
+					var done retriedBody
+					if err := admin.call(ctx, http.MethodPost, "/v1/queue-retry", nil, &done); err != nil {
+						return err
+					}
+					if *asJSON {
+						return printJSON(p.stdout, done)
+					}
+					_, err := fmt.Fprintf(p.stdout, "%d tried again, %d left that need review or are being attempted\n", done.Retried, done.Left)
+					return err
+				}
 				if err := admin.call(ctx, http.MethodPost, "/v1/queue/"+url.PathEscape(args[0])+"/retry", nil, nil); err != nil {
 					var refused *problem
 					if errors.As(err, &refused) && refused.Status == http.StatusNotFound {
@@ -131,11 +157,16 @@ func queueRetryCommand(p process) *cobra.Command {
 					}
 					return fmt.Errorf("operation %s: %w See: holdfast queue list", args[0], err)
 				}
+				if *asJSON {
+					return printJSON(p.stdout, retriedBody{Retried: 1})
+				}
 				_, err := fmt.Fprintf(p.stdout, "operation %s is tried again\n", args[0])
 				return err
 			})
 		},
 	}
+	asJSON = jsonFlag(c)
+	c.Flags().BoolVar(&failed, "failed", false, "all that failed")
 	defineSettings(c, forData)
 	return c
 }

@@ -123,6 +123,12 @@ func TestQueueListAndRetry(t *testing.T) {
 	fake.Outcomes(upstreamtest.RateLimited)
 	contains(t, "queue retry", must(t, "queue", "retry", id, "--data", dir), "tried again")
 	eventually(t, "given up again", func() bool { return strings.Contains(listed(), "1 failed") })
+	fake.Outcomes(upstreamtest.RateLimited)
+	contains(t, "queue retry --failed", must(t, "queue", "retry", "--failed", "--data", dir), "1 tried again, 0 left")
+	eventually(t, "given up once more", func() bool { return strings.Contains(listed(), "1 failed") })
+	if got := command(t, nil, "", "queue", "retry", id, "--failed", "--data", dir); got.code != 2 {
+		t.Errorf("an id and --failed: exit code %d, want 2", got.code)
+	}
 	stop()
 	if err := <-ended; err != nil {
 		t.Fatal(err)

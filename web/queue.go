@@ -112,6 +112,21 @@ func (s *Server) retryOperation(c *call) error {
 	return c.sayOperation()
 }
 
+// retriedJSON is what trying all that failed again came to.
+type retriedJSON struct {
+	OK      bool `json:"ok"`
+	Retried int  `json:"retried"`
+	Left    int  `json:"left"` // wait for a person's decision, or are being attempted
+}
+
+func (s *Server) retryFailed(c *call) error {
+	r, err := s.engine.RetryFailed(c.ctx(), c.caller.actor)
+	if err != nil {
+		return err
+	}
+	return c.json(http.StatusOK, retriedJSON{true, r.Retried, r.Left})
+}
+
 type reviewBody struct {
 	Decision string `json:"decision"`
 }

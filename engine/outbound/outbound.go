@@ -21,7 +21,7 @@
 //	operation.go  how an outcome changes an operation           direct.go        an attempt while an agent waits
 //	upstream*.go  the practice-management system                lookup.go        is it there?
 //	notice.go     mail and webhooks                             letter.go        the words of a mail
-//	queue.go      what people see and can do                    clock.go         waits, when the clock is set
+//	queue.go      what people see, decide and (retry.go) repeat clock.go         waits, when the clock is set
 package outbound
 
 import (

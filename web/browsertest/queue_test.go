@@ -146,6 +146,25 @@ func TestTheQueueWaitsRetriesAndGivesUp(t *testing.T) {
 	}
 }
 
+// Two bookings failed for good. One press tries both again.
+func TestAllThatFailedIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	h, fake := newPractice(t, time.Millisecond)
+	for _, name := range []string{"Lena Vogt", "Per Lind"} {
+		fake.Outcomes(upstreamtest.PatientUnknown)
+		h.queued(name, map[string]string{"Lena Vogt": "09:00", "Per Lind": "10:00"}[name], "failed", false)
+	}
+	p := h.desk(t, store.RoleReception)
+	p.click(`nav a[href="#queue"]`)
+	p.lineSays("Per Lind", "Failed")
+	p.accessible("bookings that failed")
+	p.click("#retry-all")
+	p.says("2 tried again.")
+	p.lineSays("Lena Vogt", "Done")
+	p.lineSays("Per Lind", "Done")
+	p.until(`!document.querySelector('#retry-all')`)
+}
+
 // Nobody knows whether three bookings arrived, and the practice system cannot be asked. A person decides.
 func TestTheThreeDecisionsAboutABookingInDoubt(t *testing.T) {
 	t.Parallel()

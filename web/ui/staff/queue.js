@@ -74,6 +74,11 @@ export function Page({ desk }) {
     if (await sending.send(change)) desk.toast(word)
     queue.again()
   }
+  const retryAll = async () => {
+    const answer = await sending.send(() => post('/v1/queue-retry', {}, { key: newKey() }))
+    if (answer) desk.toast('queue.done.all', { n: answer.retried })
+    queue.again()
+  }
   const q = queue.data
   // While somebody points into the list, or is in it with the keys, no line changes its place: a press must not
   // reach another one than was aimed at.
@@ -88,7 +93,8 @@ export function Page({ desk }) {
     ${q && html`<div class="totals" role="group" aria-label=${t('queue.filter')}>${totals.map(s => html`<button type="button" key=${s} class="total" aria-pressed=${s === filter ? 'true' : 'false'} onClick=${() => setFilter(s)}>
         <b>${q[s || 'total'] ?? 0}</b><span>${t(s ? 'queue.state.' + s : 'queue.all')}</span></button>`)}</div>
       <${Trouble} problem=${sending.problem} />
-      ${q.failed > 0 && !filter && html`<${Notice} kind="warn" icon="alert" text="queue.attention" params=${{ n: q.failed }} />`}
+      ${q.failed > 0 && !filter && html`<${Notice} kind="warn" icon="alert" text="queue.attention" params=${{ n: q.failed }} />
+        ${list.some(op => stateOf(op) === 'failed') && html`<div class="actions"><button type="button" class="btn" id="retry-all" aria-disabled=${sending.busy ? 'true' : undefined} onClick=${retryAll}>${t('queue.retry.all')}</button></div>`}`}
       ${list.length ? html`<ul class="lines" onPointerEnter=${hold} onFocusIn=${hold} onPointerLeave=${release} onFocusOut=${release}>${list.map(op => html`<${Operation} key=${op.id} op=${op} offset=${serverNow()} run=${run} ask=${setAsking} />`)}</ul>`
         : html`<p class="nothing">${t(filter ? 'queue.none.filter' : 'queue.none')}</p>`}`}
     ${asking && html`<${Confirm} desk=${desk} title=${t('queue.giveup')} text=${t(asking.kind.startsWith('upstream') ? 'queue.giveup.text' : 'queue.giveup.notice')} action=${t('queue.giveup')} close=${() => setAsking(null)}
