@@ -1,16 +1,20 @@
 package engine_test
 
 import (
+	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"holdfast/engine"
 	"holdfast/engine/agent"
 	"holdfast/engine/availability"
 	"holdfast/engine/booking"
 	"holdfast/engine/upstream/upstreamtest"
+	"holdfast/holds/memory"
 	"holdfast/store"
 )
 
@@ -112,5 +116,51 @@ func TestARefusedSlotIsClosedForAWhile(t *testing.T) {
 				t.Errorf("after ten minutes: got %+v, want it open here", got)
 			}
 		})
+	})
+}
+
+// TestAClosureSurvivesARestart: what was refused before the process ended is not offered by the next one, which opens it when the
+// refusal is old enough, and says so to whoever looks.
+func TestAClosureSurvivesARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := noticeClinic(t)
+		ctx, start := t.Context(), c.start
+		c.CloseTime(ctx, "ada", "refused", start, start.Add(30*time.Minute))
+		time.Sleep(4 * time.Minute)
+		live := memory.New(memory.Options{})
+		again, err := engine.New(ctx, engine.Options{Store: c.store, Holds: live})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run, stop := context.WithCancel(ctx)
+		var running sync.WaitGroup
+		running.Go(func() { again.Run(run) })
+		defer func() {
+			stop()
+			running.Wait()
+			if err := live.Close(); err != nil {
+				t.Error(err)
+			}
+		}()
+		offered := func() (bool, uint64) {
+			list, err := again.Timeslots(ctx, booking.TimeslotsRequest{AppointmentTypeID: "checkup", SpecialistID: "ada", From: store.DateOf(start), To: store.DateOf(start).AddDays(1)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return slices.ContainsFunc(list.Slots, func(s booking.Timeslot) bool { return s.Start.Equal(start) }), list.Generation
+		}
+		is, before := offered()
+		if closed := again.Closed(); is || len(closed) != 1 || closed[0].ID != "refused" {
+			t.Errorf("after the restart: offered %t, closed %+v; want it closed", is, closed)
+		}
+		time.Sleep(5*time.Minute + 59*time.Second)
+		if is, _ := offered(); is {
+			t.Error("a second before ten minutes are over it is offered")
+		}
+		time.Sleep(2 * time.Second)
+		is, after := offered()
+		if rows, err := c.store.Closures(ctx); !is || after == before || err != nil || len(rows) != 0 {
+			t.Errorf("after ten minutes: offered %t, generation %d after %d, rows %v, %v; want it open, and told", is, after, before, rows, err)
+		}
 	})
 }

@@ -171,7 +171,7 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	if err := e.KeepTimes(ctx); err != nil {
 		return nil, err
 	}
-	e.work = append(e.work, e.forgetRecords, e.KeepPresence, e.ExpireSessions)
+	e.work = append(e.work, e.forgetRecords, e.KeepPresence, e.ExpireSessions, e.OpenClosed)
 	e.work = append(e.work, e.Outbound.Work()...)
 	return e, nil
 }
@@ -220,7 +220,6 @@ func (e *Engine) Run(ctx context.Context) {
 	}
 	all.Wait()
 	e.stopFollowing()
-	e.Booking.OpenAll()
 	e.Booking.CloseCache()
 }
 

@@ -17,6 +17,9 @@ func (e *Engine) beginToFollow(ctx context.Context) error {
 	if err := e.Clinic.ReadSchedule(ctx); err != nil {
 		return fmt.Errorf("read the schedule: %w", err)
 	}
+	if err := e.Booking.ReadClosures(ctx); err != nil {
+		return err
+	}
 	e.Clinic.MoveGenerations()
 	following, stop := context.WithCancel(context.WithoutCancel(ctx))
 	e.stopFollowing = stop
@@ -38,6 +41,7 @@ func (e *Engine) follow(changes []store.Change) {
 	if slices.ContainsFunc(changes, clinic.OfSchedule) {
 		e.Clinic.FollowSchedule(ctx, changes)
 	}
+	var closed []string // specialists
 	for i := range changes {
 		switch c := &changes[i]; c.Noun {
 		case store.NounAppointment:
@@ -49,7 +53,14 @@ func (e *Engine) follow(changes []store.Change) {
 			})
 		case store.NounAPIKey:
 			e.ForgetKeys()
+		case store.NounClosure:
+			if !slices.Contains(closed, c.Assigned) {
+				closed = append(closed, c.Assigned)
+			}
 		}
+	}
+	if closed != nil {
+		e.Booking.FollowClosures(ctx, closed)
 	}
 	if slices.ContainsFunc(changes, ofCredential) {
 		e.Account.TellRevoked()

@@ -40,7 +40,7 @@ type Change struct {
 	What     Kind      // of an appointment: what was done to it
 	Version  int64     // of the appointment or session, after the change
 	Owner    string    // of the appointment or session; empty for staff
-	Assigned string    // of a session: the specialist, if there is one; of a sign-in: the user
+	Assigned string    // of a session: the specialist, if there is one; of a closure: the specialist; of a sign-in: the user
 	Session  SessionAt // of a session
 }
 
@@ -62,6 +62,7 @@ const (
 	NounSignIn          Noun = "sign_in" // one that ended; without an ID, some of one user
 	NounAPIKey          Noun = "api_key" // one that was revoked
 	NounSession         Noun = "session"
+	NounClosure         Noun = "closure" // Assigned: the specialist
 )
 
 // Kind says what was done to an appointment. It is derived from the row before and after, so no caller can forget or

@@ -101,6 +101,7 @@ type Reader interface {
 	NonceReader
 	RequestReader
 	TallyReader
+	ClosureReader
 }
 
 // Tx is one transaction, handed to the function given to Write. The contexts passed to its methods carry values only:
@@ -121,4 +122,5 @@ type Tx interface {
 	NonceWriter
 	RequestWriter
 	TallyWriter
+	ClosureWriter
 }

@@ -203,10 +203,14 @@ func (ag *Agent) upstreamOffers(ctx context.Context, s *clinic.Schedule, t *stor
 	if dropped > 0 {
 		ag.log.Warn("openings of the practice system could not be read and are not offered", "count", dropped)
 	}
-	for i := range list {
-		if id, ours := columns[upstream.CanonicalGUID(list[i].ScheduleColumnGUID)]; ours {
-			ag.booking.OpenListed(id, &list[i], asking)
+	listed := make(map[string][]upstream.Opening)
+	for _, o := range list {
+		if id, ours := columns[upstream.CanonicalGUID(o.ScheduleColumnGUID)]; ours {
+			listed[id] = append(listed[id], o)
 		}
+	}
+	for id, openings := range listed {
+		ag.booking.OpenListed(ctx, id, openings, asking)
 	}
 	first, last := availability.Around(t, asked.From.Add(-24*time.Hour), asked.To.Add(24*time.Hour))
 	slices.Sort(ids)

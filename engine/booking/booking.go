@@ -79,6 +79,7 @@ func New(o Options) (*Booking, error) {
 		recent: upkeep.NewMap[string, recentHold](keepRecentHolds, maxRecentHolds)}
 	bk.taken.filled = bk.fillBusy
 	bk.keyring.Store(o.Keyring)
+	bk.closed.changed = make(chan struct{}, 1)
 	var err error
 	if bk.answers, err = newAnswers(o.CacheBytes, o.CacheTTL); err != nil {
 		return nil, fmt.Errorf("slot cache: %w", err)

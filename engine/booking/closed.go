@@ -3,6 +3,7 @@ package booking
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -16,41 +17,49 @@ import (
 //
 // What the practice system has taken and Holdfast does not know looks free here. When it refuses a slot for that, the
 // stretch is closed for a while, like a booked one: it is not listed, not offered to agents, and cannot be held or booked.
-// It opens again when the practice system lists it, and after closedFor in any case, since nobody tells us when it is free.
+// It opens again when the practice system lists it, and after ClosedFor in any case, since nobody tells us when it is free.
 // An agent's booking goes past it: the practice system itself is asked before anything is promised.
+//
+// Closures are rows: a restart forgets none. What is in memory is read anew whenever the feed tells of one.
 
 const (
-	// closedFor bounds how long a refusal is believed.
-	closedFor = 10 * time.Minute
+	// ClosedFor bounds how long a refusal is believed.
+	ClosedFor = 10 * time.Minute
 	// closedAtLeast is how old a refusal must be for a listing to count against it: a list that still has a slot a moment
 	// after it was refused is behind, and would have the same slot offered and refused again.
 	closedAtLeast = time.Minute
-	// maxClosed bounds the memory; the oldest refusal is forgotten first.
+	// maxClosed bounds how many there are; the oldest refusal is forgotten first.
 	maxClosed = 1000
 )
 
 // closedTime is what was refused lately.
 type closedTime struct {
-	mu  sync.Mutex
-	all []closedStretch // oldest first
+	mu      sync.Mutex
+	all     []store.Closure // the oldest refusal first; shared, never changed
+	changed chan struct{}   // holds one: look again when the next is to be opened
 }
 
-type closedStretch struct {
-	store.Taken
-	since time.Time
+// believed reports whether a refusal still counts. One from the future was noted before the clock was set back.
+func believed(c *store.Closure, now time.Time) bool { return now.Sub(c.Since).Abs() < ClosedFor }
+
+func (k *closedTime) list() []store.Closure {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.all
 }
 
-// Over adds what is closed of these specialists to what is taken, and keeps its order.
-func (c *closedTime) over(taken []store.Taken, specialistIDs []string) []store.Taken {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.all) == 0 {
+// over adds what is closed of these specialists to what is taken, and keeps its order.
+func (k *closedTime) over(taken []store.Taken, specialistIDs []string) []store.Taken {
+	all := k.list()
+	if len(all) == 0 {
 		return taken
 	}
 	before, now := len(taken), time.Now()
-	for _, each := range c.all {
-		if now.Sub(each.since) < closedFor && slices.Contains(specialistIDs, each.SpecialistID) {
-			taken = append(taken[:len(taken):len(taken)], each.Taken)
+	for i := range all {
+		if c := &all[i]; believed(c, now) && slices.Contains(specialistIDs, c.SpecialistID) {
+			taken = append(taken[:len(taken):len(taken)], store.Taken{
+				AppointmentID: c.ID, SpecialistID: c.SpecialistID, SlotStart: c.Start, SlotEnd: c.End, BusyStart: c.Start, BusyEnd: c.End,
+			})
 		}
 	}
 	if len(taken) > before {
@@ -61,56 +70,125 @@ func (c *closedTime) over(taken []store.Taken, specialistIDs []string) []store.T
 	return taken
 }
 
-// remove opens the stretches of which drop says so, and reports whether there were any.
-func (c *closedTime) remove(drop func(closedStretch) bool) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	before := len(c.all)
-	c.all = slices.DeleteFunc(c.all, drop)
-	return len(c.all) < before
+// Closed lists the closures that count now, the oldest refusal first.
+func (bk *Booking) Closed() []store.Closure {
+	now := time.Now()
+	return slices.DeleteFunc(slices.Clone(bk.closed.list()), func(c store.Closure) bool { return !believed(&c, now) })
 }
 
 // CloseTime closes the stretch of an appointment that the practice system refused because it is taken there.
-func (bk *Booking) CloseTime(specialistID, appointmentID string, start, end time.Time) {
-	c := closedStretch{since: time.Now(), Taken: store.Taken{
-		AppointmentID: appointmentID, SpecialistID: specialistID, SlotStart: start, SlotEnd: end, BusyStart: start, BusyEnd: end,
-	}}
+func (bk *Booking) CloseTime(ctx context.Context, specialistID, appointmentID string, start, end time.Time) {
+	c := store.Closure{ID: appointmentID, SpecialistID: specialistID, Start: start, End: end, Since: time.Now().UTC().Truncate(time.Millisecond)}
+	err := bk.store.Write(context.WithoutCancel(ctx), func(tx store.Tx) error {
+		all, err := tx.Closures(ctx)
+		if err != nil {
+			return err
+		}
+		for i := 0; i <= len(all)-maxClosed; i++ {
+			if err := tx.DeleteClosure(ctx, all[i].ID); err != nil {
+				return err
+			}
+		}
+		return tx.PutClosure(ctx, c)
+	})
+	if err != nil {
+		bk.log.Error("a slot that the practice system refused could not be closed and may be offered again", "appointment", appointmentID, "error", err)
+	}
+}
+
+// openTime opens what drop says.
+func (bk *Booking) openTime(ctx context.Context, drop func(*store.Closure) bool) error {
+	var ids []string
+	for _, c := range bk.closed.list() {
+		if drop(&c) {
+			ids = append(ids, c.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	return bk.store.Write(context.WithoutCancel(ctx), func(tx store.Tx) error {
+		for _, id := range ids {
+			if err := tx.DeleteClosure(ctx, id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// OpenListed opens what a listing of the practice system, asked for at an instant, has again. The openings are those of one
+// specialist.
+func (bk *Booking) OpenListed(ctx context.Context, specialistID string, openings []upstream.Opening, asked time.Time) {
+	err := bk.openTime(ctx, func(c *store.Closure) bool {
+		return c.SpecialistID == specialistID && asked.Sub(c.Since) >= closedAtLeast && slices.ContainsFunc(openings, func(o upstream.Opening) bool {
+			end := o.Start.Add(time.Duration(o.Minutes) * time.Minute)
+			return c.Start.Equal(o.Start) || o.Start.Before(c.Start) && !end.Before(c.End)
+		})
+	})
+	if err != nil {
+		bk.log.Warn("time that the practice system lists again stays closed for now", "specialist", specialistID, "error", err)
+	}
+}
+
+// ReadClosures takes in what was closed before the start.
+func (bk *Booking) ReadClosures(ctx context.Context) error {
+	all, err := bk.store.Closures(ctx)
+	if err != nil {
+		return fmt.Errorf("read what is closed: %w", err)
+	}
 	bk.closed.mu.Lock()
-	if len(bk.closed.all) >= maxClosed {
-		bk.closed.all = slices.Delete(bk.closed.all, 0, 1)
-	}
-	bk.closed.all = append(bk.closed.all, c)
+	bk.closed.all = all
 	bk.closed.mu.Unlock()
-	bk.tellClosed(specialistID)
-	time.AfterFunc(closedFor, func() {
-		bk.openTime(specialistID, func(c closedStretch) bool { return time.Since(c.since) >= closedFor })
-	})
+	select {
+	case bk.closed.changed <- struct{}{}:
+	default:
+	}
+	return nil
 }
 
-// openTime opens what drop says of one specialist.
-func (bk *Booking) openTime(specialistID string, drop func(closedStretch) bool) {
-	if bk.closed.remove(func(c closedStretch) bool { return c.SpecialistID == specialistID && drop(c) }) {
-		bk.tellClosed(specialistID)
+// FollowClosures takes in that stretches of these specialists were closed or opened, and has everybody list their time anew.
+func (bk *Booking) FollowClosures(ctx context.Context, specialistIDs []string) {
+	if err := bk.ReadClosures(ctx); err != nil {
+		bk.log.Error("what the practice system refused is listed as it was before", "error", err)
+	}
+	for _, id := range specialistIDs {
+		generation := bk.clinic.MoveGenerations(bk.clinic.Serves(id)...)
+		bk.clinic.Publish(ctx, holds.Event{Kind: holds.EventAvailability, Span: holds.Span{SpecialistID: id}, Generation: generation})
 	}
 }
 
-// OpenListed opens what a listing of the practice system, asked for at an instant, has again.
-func (bk *Booking) OpenListed(specialistID string, o *upstream.Opening, asked time.Time) {
-	end := o.Start.Add(time.Duration(o.Minutes) * time.Minute)
-	bk.openTime(specialistID, func(c closedStretch) bool {
-		covers := c.SlotStart.Equal(o.Start) || o.Start.Before(c.SlotStart) && !end.Before(c.SlotEnd)
-		return covers && asked.Sub(c.since) >= closedAtLeast
-	})
+// OpenClosed opens what has been closed for long enough, until ctx ends.
+func (bk *Booking) OpenClosed(ctx context.Context) {
+	for {
+		now := time.Now()
+		wait := ClosedFor
+		for _, c := range bk.closed.list() {
+			if believed(&c, now) {
+				wait = min(wait, max(c.Since.Add(ClosedFor).Sub(now), 0))
+			}
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-bk.closed.changed:
+			timer.Stop()
+			continue
+		case now = <-timer.C:
+		}
+		if err := bk.openTime(ctx, func(c *store.Closure) bool { return !believed(c, now) }); err != nil && ctx.Err() == nil {
+			bk.log.Warn("what the practice system refused some time ago stays closed on the pages that are open", "error", err)
+			pause := time.NewTimer(10 * time.Second) // it no longer counts; only whoever looks is not told
+			select {
+			case <-ctx.Done():
+			case <-pause.C:
+			}
+			pause.Stop()
+		}
+	}
 }
-
-// tellClosed has everybody list the time of a specialist anew.
-func (bk *Booking) tellClosed(specialistID string) {
-	generation := bk.clinic.MoveGenerations(bk.clinic.Serves(specialistID)...)
-	bk.clinic.Publish(context.Background(), holds.Event{Kind: holds.EventAvailability, Span: holds.Span{SpecialistID: specialistID}, Generation: generation})
-}
-
-// OpenAll opens every closed stretch: nobody is to be told any more.
-func (bk *Booking) OpenAll() { bk.closed.remove(func(closedStretch) bool { return true }) }
 
 // WithClosed adds to the taken time of these specialists what is closed to them.
 func (bk *Booking) WithClosed(taken []store.Taken, specialistIDs []string) []store.Taken {

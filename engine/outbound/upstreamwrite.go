@@ -143,7 +143,7 @@ func (out *Outbound) written(ctx context.Context, op *store.Operation, p *upstre
 			}
 		}
 		if isTaken {
-			out.booking.CloseTime(p.Specialist, a.ID, p.Start, p.Start.Add(time.Duration(p.Minutes)*time.Minute))
+			out.booking.CloseTime(ctx, p.Specialist, a.ID, p.Start, p.Start.Add(time.Duration(p.Minutes)*time.Minute))
 		}
 		return outcome{end: Refused, detail: words(err)}
 	}

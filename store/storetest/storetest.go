@@ -37,6 +37,7 @@ func Run(t *testing.T, h Harness) {
 		{"Appointment", testAppointment},
 		{"Schedule", testSchedule},
 		{"Block", testBlock},
+		{"Closure", testClosure},
 		{"Idempotency", testIdempotency},
 		{"Outbox", testOutbox},
 		{"Audit", testAudit},
