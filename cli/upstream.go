@@ -71,6 +71,17 @@ func upstreamSettings() []setting {
 			help: "how long a write of unknown outcome is left alone before it is looked up; longer than any call can still be in flight",
 			set:  length(func(c *config) *time.Duration { return &c.outbound.Quarantine }),
 		}, {
+			name: "upstream-openings-every", fallback: "5m", audience: forServing,
+			help: "how often its openings are fetched ahead, so that the page offers nothing else; 0: never, the page offers Holdfast's own calendar",
+			set: func(c *config, v string) (err error) {
+				c.outbound.OpeningsEvery, err = parseDuration(v)
+				return err
+			},
+		}, {
+			name: "upstream-openings-max-age", fallback: "1h", audience: forServing,
+			help: "how old fetched openings may become and still be believed; past it the page offers Holdfast's own calendar",
+			set:  length(func(c *config) *time.Duration { return &c.outbound.OpeningsMaxAge }),
+		}, {
 			name: "agent-bound", fallback: "12s", audience: forServing,
 			help: "how long an agent's caller waits for the answer to a booking, 3s to 25s; longer than the spacing, or a second child is queued",
 			set: func(c *config, v string) (err error) {

@@ -194,7 +194,7 @@ func arrange(o Options) (*Engine, error) {
 	e.Clinic.SpecialistChanged = e.FollowActive
 	e.Booking, err = booking.New(booking.Options{
 		Store: o.Store, Holds: o.Holds, Logger: o.Logger, Clinic: e.Clinic, Keyring: o.Keyring,
-		CacheTTL: o.TimeslotsCacheTTL, CacheBytes: o.TimeslotsCacheBytes,
+		CacheTTL: o.TimeslotsCacheTTL, CacheBytes: o.TimeslotsCacheBytes, OpeningsMaxAge: o.Outbound.OpeningsMaxAge,
 	})
 	if err != nil {
 		return nil, err

@@ -228,6 +228,7 @@ func (s *Server) routes() []*route {
 		{"POST", "/v1/agent/appointments", agentKey, toAgent(s.agentBook)},
 		{"GET", "/v1/agent/operations/{id}", agentKey, s.agentOperation},
 		{"GET", "/v1/queue-status", queueing, s.queueStatus},
+		{"GET", "/v1/upstream-status", desk, s.upstreamStatus},
 		{"POST", "/v1/queue-retry", frontDesk, bodyless(s.retryFailed)},
 		{"POST", "/v1/queue/{id}/retry", frontDesk, bodyless(s.retryOperation)},
 		{"POST", "/v1/queue/{id}/review", frontDesk, in(s.reviewOperation)},

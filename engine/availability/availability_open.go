@@ -118,6 +118,23 @@ func PoolRooms(calendars []*Calendar, t *store.AppointmentType, from, to time.Ti
 	}
 }
 
+// Only returns those rooms that keep says, given a slot's start and which of the calendars it is.
+func (r *Rooms) Only(keep func(start time.Time, who int) bool) *Rooms {
+	kept := &Rooms{}
+	for i := range r.starts {
+		before, start := len(kept.room), r.Start(i)
+		for _, room := range r.Free(i) {
+			if keep(start, int(room.Who)) {
+				kept.room = append(kept.room, room)
+			}
+		}
+		if len(kept.room) > before {
+			kept.starts, kept.ends = append(kept.starts, r.starts[i]), append(kept.ends, int32(len(kept.room)))
+		}
+	}
+	return kept
+}
+
 // Pool is PoolRooms with every slot and specialist named, for lists that are not kept.
 func Pool(calendars []*Calendar, t *store.AppointmentType, from, to time.Time, taken []store.Taken) []Slot {
 	rooms := PoolRooms(calendars, t, from, to, taken)

@@ -56,6 +56,7 @@ type Booking struct {
 	pulse   pulse
 	closed  closedTime
 	counts  counts
+	open    openTime
 
 	// Outside is told what a change promises. It is set before the first change.
 	Outside Outside
@@ -71,6 +72,8 @@ type Options struct {
 
 	CacheTTL   time.Duration // of a computed list; negative switches the cache off
 	CacheBytes int64
+
+	OpeningsMaxAge time.Duration // how old the practice system's openings may be and still be believed
 }
 
 // New returns a Booking. CloseCache ends its goroutines.
@@ -80,6 +83,7 @@ func New(o Options) (*Booking, error) {
 	bk.taken.filled = bk.fillBusy
 	bk.keyring.Store(o.Keyring)
 	bk.closed.changed = make(chan struct{}, 1)
+	bk.open.maxAge = o.OpeningsMaxAge
 	var err error
 	if bk.answers, err = newAnswers(o.CacheBytes, o.CacheTTL); err != nil {
 		return nil, fmt.Errorf("slot cache: %w", err)

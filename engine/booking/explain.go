@@ -54,6 +54,9 @@ func (bk *Booking) Explain(ctx context.Context, appointmentTypeID, specialistID 
 	answer := make([]Explanation, 0, len(ids))
 	for _, id := range ids {
 		x := Explanation{SpecialistID: id, Reason: s.Calendars[id].Bookable(t, start, taken, now)}
+		if x.Reason == "" && !bk.open.isOpen(s, t, id, start, interval{}, now) {
+			x.Reason = availability.ReasonTaken // by somebody whom only the practice system knows
+		}
 		if x.Reason == "" {
 			x.HeldUntil = heldUntil(t, availability.SpanOf(t, id, start), taken, held)
 			if !x.HeldUntil.IsZero() {

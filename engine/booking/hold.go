@@ -204,21 +204,30 @@ func (bk *Booking) computedCandidates(ctx context.Context, s *clinic.Schedule, t
 	if !rules.IgnoreClosed {
 		taken = bk.closed.over(taken, ids)
 	}
+	own := make(map[string]interval) // where the appointment that is being moved stands
 	if rules.moving != "" {
+		for _, k := range taken {
+			if k.AppointmentID == rules.moving {
+				own[k.SpecialistID] = interval{k.SlotStart, k.SlotEnd}
+			}
+		}
 		taken = slices.DeleteFunc(taken, func(k store.Taken) bool { return k.AppointmentID == rules.moving })
 	}
 	var found []candidate
 	var refusal availability.Reason
 	for _, a := range asked {
-		own := TakenBy(taken, a.SpecialistID)
-		reason := s.Calendars[a.SpecialistID].Bookable(t, start, own, now)
+		booked := TakenBy(taken, a.SpecialistID)
+		reason := s.Calendars[a.SpecialistID].Bookable(t, start, booked, now)
 		if rules.ignoreNotice && (reason == availability.ReasonTooSoon || reason == availability.ReasonTooFar) {
-			reason = s.Calendars[a.SpecialistID].Bookable(withoutNotice(t), start, own, now)
+			reason = s.Calendars[a.SpecialistID].Bookable(withoutNotice(t), start, booked, now)
 		}
 		span := availability.SpanOf(t, a.SpecialistID, start)
-		seats := availability.FreeSeats(t, span, own)
-		if rules.IgnoreHours {
+		seats := availability.FreeSeats(t, span, booked)
+		switch {
+		case rules.IgnoreHours:
 			reason = ""
+		case reason == "" && !rules.IgnoreClosed && !bk.open.isOpen(s, t, a.SpecialistID, start, own[a.SpecialistID], now):
+			reason = availability.ReasonTaken
 		}
 		switch {
 		case reason == "" && len(seats) > 0:

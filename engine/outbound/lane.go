@@ -55,6 +55,9 @@ func (out *Outbound) Work() []func(context.Context) {
 		return nil
 	}
 	work := []func(context.Context){out.relayOperations, out.pruneQueue, out.runDirects, out.watchClock}
+	if out.fetchesOpenings() {
+		work = append(work, out.fetchOpenings)
+	}
 	for _, l := range newLanes() {
 		if _, ok := out.deliver[l.kinds[0]]; !ok {
 			continue

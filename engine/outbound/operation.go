@@ -23,13 +23,16 @@ type Limits struct {
 	MaxAttempts int           // default 10
 	NoticeAge   time.Duration // how old a mail or a webhook may become before it is given up; default 24 h
 	Completed   int           // delivered operations that the queue keeps, whatever their age; default 10,000, weeks of a busy clinic
+
+	OpeningsEvery  time.Duration // how often the practice system's openings are fetched ahead; zero: never
+	OpeningsMaxAge time.Duration // how old they may become and still be believed; default 1 h
 }
 
 func (o Limits) WithDefaults() Limits {
 	for _, d := range []struct {
 		to    *time.Duration
 		value time.Duration
-	}{{&o.RetryDelay, 5 * time.Second}, {&o.Quarantine, 90 * time.Second}, {&o.Backoff, 10 * time.Second}, {&o.NoticeAge, 24 * time.Hour}} {
+	}{{&o.RetryDelay, 5 * time.Second}, {&o.Quarantine, 90 * time.Second}, {&o.Backoff, 10 * time.Second}, {&o.NoticeAge, 24 * time.Hour}, {&o.OpeningsMaxAge, time.Hour}} {
 		if *d.to <= 0 {
 			*d.to = d.value
 		}

@@ -20,6 +20,7 @@
 //	outbox.go     promises, and the relay into the queue        lane.go          workers, one lane for each kind of far side
 //	operation.go  how an outcome changes an operation           direct.go        an attempt while an agent waits
 //	upstream*.go  the practice-management system                lookup.go        is it there?
+//	opening.go    what the practice system has open, fetched ahead
 //	notice.go     mail and webhooks                             letter.go        the words of a mail
 //	queue.go      what people see, decide and (retry.go) repeat clock.go         waits, when the clock is set
 package outbound
@@ -56,6 +57,7 @@ type Outbound struct {
 	clock      queueClock
 	hookRests  rests // webhook addresses that were not reached
 	ends       ends
+	openings   openingsState
 	posting    posting // webhook addresses that are being posted to
 }
 

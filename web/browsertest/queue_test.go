@@ -165,6 +165,24 @@ func TestAllThatFailedIsTriedAgain(t *testing.T) {
 	p.until(`!document.querySelector('#retry-all')`)
 }
 
+// What the practice system refused is closed for a while, and the desk sees which time and until when.
+func TestTheDeskSeesWhatThePracticeSystemRefused(t *testing.T) {
+	t.Parallel()
+	h, _ := newPractice(t, time.Millisecond)
+	start, err := time.Parse(time.RFC3339, h.at("09:00"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.engine.CloseTime(t.Context(), "ada", "refused", start, start.Add(30*time.Minute))
+	p := h.desk(t, store.RoleReception)
+	p.click(`nav a[href="#queue"]`)
+	p.there("#practice li")
+	if got := p.text("#practice"); !strings.Contains(got, "closed here until") || !strings.Contains(got, "Dr Ada Brandt") || !strings.Contains(got, "09:00") {
+		t.Errorf("the desk reads %q", got)
+	}
+	p.accessible("time that was refused")
+}
+
 // Nobody knows whether three bookings arrived, and the practice system cannot be asked. A person decides.
 func TestTheThreeDecisionsAboutABookingInDoubt(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@
 // line says how it stands in words, when the next try is, and what a person can do about it.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { del, get, newKey, post } from '../lib/api.js'
+import { nameOf } from '../lib/boot.js'
 import { serverNow } from '../lib/clock.js'
 import { Icon } from '../lib/icons.js'
 import { Notice } from '../lib/notice.js'
@@ -61,6 +62,25 @@ function Operation({ op, offset, run, ask }) {
   </li>`
 }
 
+// What the practice system has open and how old that is, and what it refused lately.
+function Practice({ desk }) {
+  const asked = useAsk(desk, () => get('/v1/upstream-status'))
+  useEffect(() => {
+    const timer = setInterval(() => { if (!document.hidden) asked.again() }, 15000)
+    return () => clearInterval(timer)
+  }, [])
+  const x = asked.data
+  if (!x?.configured || !x.openings.fetched && !x.closures.length) return null
+  const { openings } = x, used = openings.types.filter(k => k.used).map(k => k.oldest).sort()
+  const clock = at => write('time', at, zone)
+  return html`<section class="plate" id="practice" aria-label=${t('practice.title')}><h2>${t('practice.title')}</h2>
+    ${openings.failedSince && html`<${Notice} kind="warn" icon="alert" text="practice.failed" params=${{ time: clock(openings.failedSince) }} />`}
+    ${openings.fetched && (used.length ? html`<p>${t('practice.age', { time: clock(used[0]) })}</p>` : openings.types.length > 0 && html`<p class="muted">${t('practice.none')}</p>`)}
+    ${x.closures.length > 0 && html`<ul>${x.closures.map(k => html`<li key=${k.specialistId + k.slotStartDate}>${t('practice.closed', {
+      until: clock(k.until), who: nameOf(k.specialistId), when: `${write('shortDay', k.slotStartDate, zone)}, ${clock(k.slotStartDate)}` })}</li>`)}</ul>`}
+  </section>`
+}
+
 export function Page({ desk }) {
   const [filter, setFilter] = useState(''), [asking, setAsking] = useState(null)
   const queue = useAsk(desk, () => get('/v1/queue-status', { status: filter, kind: 'all' }), filter)
@@ -92,6 +112,7 @@ export function Page({ desk }) {
   return html`<${Office} desk=${desk} name="queue" lead=${t('queue.lead')} ask=${queue}>
     ${q && html`<div class="totals" role="group" aria-label=${t('queue.filter')}>${totals.map(s => html`<button type="button" key=${s} class="total" aria-pressed=${s === filter ? 'true' : 'false'} onClick=${() => setFilter(s)}>
         <b>${q[s || 'total'] ?? 0}</b><span>${t(s ? 'queue.state.' + s : 'queue.all')}</span></button>`)}</div>
+      <${Practice} desk=${desk} />
       <${Trouble} problem=${sending.problem} />
       ${q.failed > 0 && !filter && html`<${Notice} kind="warn" icon="alert" text="queue.attention" params=${{ n: q.failed }} />
         ${list.some(op => stateOf(op) === 'failed') && html`<div class="actions"><button type="button" class="btn" id="retry-all" aria-disabled=${sending.busy ? 'true' : undefined} onClick=${retryAll}>${t('queue.retry.all')}</button></div>`}`}

@@ -1,0 +1,227 @@
+package booking
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"holdfast/engine/availability"
+	"holdfast/engine/clinic"
+	"holdfast/engine/upstream"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// # What the practice system itself has open
+//
+// Where the practice system lists its openings they are fetched ahead (package outbound), and a slot is offered only if it lies
+// within one: what was booked there by telephone is not offered here, confirmed by mail, and refused an hour later. Openings are
+// believed until they are older than the limit. Past it the practice system has not been reached for long, and Holdfast's own
+// calendar is offered again as it was before the first answer, so that an outage does not empty the page; what is booked then
+// waits in the queue, and may be refused. See docs/decisions/0025.
+//
+// A type for which the practice system has never listed anything since the start is offered from the own calendar: not every
+// practice has set its online openings up.
+
+// openTime is what the practice system has open, by appointment type.
+type openTime struct {
+	maxAge time.Duration
+
+	mu    sync.RWMutex
+	types map[string]*typeOpenings
+}
+
+type typeOpenings struct {
+	lists bool // something was open at some time since the start
+	days  map[store.Date]openDay
+}
+
+// openDay is one local day of the clinic. It is never changed.
+type openDay struct {
+	asked time.Time
+	of    map[string][]interval // by specialist; by start, apart from one another
+}
+
+type interval struct{ from, to time.Time }
+
+// isOpen reports whether the practice system lets a slot of the type be offered. own is a stretch that counts as open besides:
+// the time of the appointment that is being moved.
+func (k *openTime) isOpen(s *clinic.Schedule, t *store.AppointmentType, specialistID string, start time.Time, own interval, now time.Time) bool {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	known := k.types[t.ID]
+	if known == nil || !known.lists {
+		return true
+	}
+	if p := s.SpecialistByID[specialistID]; p == nil || p.UpstreamColumnID == "" || p.UpstreamScheduleViewID == "" {
+		return true // the practice system does not know this calendar
+	}
+	day, there := known.days[store.DateOf(start.In(s.Zone))]
+	if !there || now.Sub(day.asked) > k.maxAge {
+		return true
+	}
+	open := day.of[specialistID]
+	if own.from.Before(own.to) {
+		open = merged(append(slices.Clone(open), own))
+	}
+	end := start.Add(time.Duration(t.DurationMinutes) * time.Minute)
+	return slices.ContainsFunc(open, func(i interval) bool { return !start.Before(i.from) && !end.After(i.to) })
+}
+
+// onlyOpen takes out of computed slots what the practice system does not have open. The calendars are those of these specialists.
+func (k *openTime) onlyOpen(s *clinic.Schedule, t *store.AppointmentType, rooms *availability.Rooms, specialists []string, now time.Time) *availability.Rooms {
+	k.mu.RLock()
+	known := k.types[t.ID]
+	k.mu.RUnlock()
+	if known == nil {
+		return rooms
+	}
+	return rooms.Only(func(start time.Time, who int) bool { return k.isOpen(s, t, specialists[who], start, interval{}, now) })
+}
+
+// LearnOpenings takes in what the practice system, asked at an instant, has open for a type on the days from first to before
+// end, by specialist. It opens what was closed there, and has everybody list anew if anything is different.
+func (bk *Booking) LearnOpenings(ctx context.Context, appointmentTypeID string, first, end store.Date, bySpecialist map[string][]upstream.Opening, asked time.Time) {
+	zone := bk.clinic.Zone()
+	days := make(map[store.Date]openDay)
+	for d := first; d.Before(end); d = d.AddDays(1) {
+		days[d] = openDay{asked, make(map[string][]interval)}
+	}
+	something := false
+	for id, list := range bySpecialist {
+		bk.OpenListed(ctx, id, list, asked)
+		for _, o := range list {
+			if day, ours := days[store.DateOf(o.Start.In(zone))]; ours {
+				day.of[id] = append(day.of[id], interval{o.Start, o.Start.Add(time.Duration(o.Minutes) * time.Minute)})
+				something = true
+			}
+		}
+	}
+	for _, day := range days {
+		for id := range day.of {
+			day.of[id] = merged(day.of[id])
+		}
+	}
+	k := &bk.open
+	k.mu.Lock()
+	if k.types == nil {
+		k.types = make(map[string]*typeOpenings)
+	}
+	known := k.types[appointmentTypeID]
+	if known == nil {
+		known = &typeOpenings{days: make(map[store.Date]openDay)}
+		k.types[appointmentTypeID] = known
+	}
+	changed := something && !known.lists
+	known.lists = known.lists || something
+	for date, day := range days {
+		before, there := known.days[date]
+		changed = changed || known.lists && (!there || !sameIntervals(before.of, day.of))
+		known.days[date] = day
+	}
+	k.mu.Unlock()
+	if changed {
+		bk.tellOpenings(ctx, appointmentTypeID)
+	}
+}
+
+// ForgetOpenings lets go of days that are over and of what is too old to be believed, and has everybody list anew where that
+// makes a difference.
+func (bk *Booking) ForgetOpenings(ctx context.Context) {
+	now, today := time.Now(), store.DateOf(time.Now().In(bk.clinic.Zone()))
+	var changed []string
+	k := &bk.open
+	k.mu.Lock()
+	for id, known := range k.types {
+		lost := false
+		for date, day := range known.days {
+			old := now.Sub(day.asked) > k.maxAge
+			if old || date.Before(today) {
+				delete(known.days, date)
+			}
+			lost = lost || old && known.lists
+		}
+		if lost {
+			changed = append(changed, id)
+		}
+	}
+	k.mu.Unlock()
+	for _, id := range changed {
+		bk.tellOpenings(ctx, id)
+	}
+}
+
+// tellOpenings has everybody list a type anew.
+func (bk *Booking) tellOpenings(ctx context.Context, appointmentTypeID string) {
+	generation := bk.clinic.MoveGenerations(appointmentTypeID)
+	if t := bk.clinic.Current().Types[appointmentTypeID]; t != nil {
+		for _, a := range t.Specialists {
+			bk.clinic.Publish(ctx, holds.Event{Kind: holds.EventAvailability, Span: holds.Span{SpecialistID: a.SpecialistID}, Generation: generation})
+		}
+	}
+}
+
+// OpeningsKnown is what is known of the openings of one type.
+type OpeningsKnown struct {
+	AppointmentTypeID string
+	Used              bool // the page offers only what is in them
+	Days              int  // how many days are known
+	Oldest, Newest    time.Time
+}
+
+// OpeningsKnown says how old the openings of each type are, by type id. Types of which nothing is known are left out.
+func (bk *Booking) OpeningsKnown() []OpeningsKnown {
+	now := time.Now()
+	var list []OpeningsKnown
+	bk.open.mu.RLock()
+	defer bk.open.mu.RUnlock()
+	for id, known := range bk.open.types {
+		x := OpeningsKnown{AppointmentTypeID: id}
+		for _, day := range known.days {
+			if now.Sub(day.asked) > bk.open.maxAge {
+				continue
+			}
+			if x.Days++; x.Oldest.IsZero() || day.asked.Before(x.Oldest) {
+				x.Oldest = day.asked
+			}
+			if day.asked.After(x.Newest) {
+				x.Newest = day.asked
+			}
+		}
+		if x.Used = known.lists && x.Days > 0; x.Days > 0 {
+			list = append(list, x)
+		}
+	}
+	slices.SortFunc(list, func(a, b OpeningsKnown) int { return cmp.Compare(a.AppointmentTypeID, b.AppointmentTypeID) })
+	return list
+}
+
+// merged are the same stretches by start, joined where they touch or overlap.
+func merged(list []interval) []interval {
+	slices.SortFunc(list, func(a, b interval) int { return a.from.Compare(b.from) })
+	var joined []interval
+	for _, i := range list {
+		if n := len(joined); n > 0 && !i.from.After(joined[n-1].to) {
+			if i.to.After(joined[n-1].to) {
+				joined[n-1].to = i.to
+			}
+			continue
+		}
+		joined = append(joined, i)
+	}
+	return joined
+}
+
+func sameIntervals(a, b map[string][]interval) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for id, list := range a {
+		if !slices.EqualFunc(list, b[id], func(x, y interval) bool { return x.from.Equal(y.from) && x.to.Equal(y.to) }) {
+			return false
+		}
+	}
+	return true
+}

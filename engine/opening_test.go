@@ -1,0 +1,147 @@
+package engine_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/availability"
+	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
+	"holdfast/engine/upstream/upstreamtest"
+	"holdfast/store"
+)
+
+// offered are the starts of one local day that the page offers, as half hours after its midnight.
+func (p *practice) offered(day store.Date) (halves []int) {
+	p.t.Helper()
+	list, err := p.Timeslots(p.t.Context(), booking.TimeslotsRequest{AppointmentTypeID: "cleaning", From: day, To: day.AddDays(1)})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	midnight := availability.StartOfDay(zoneOfPractice, day)
+	for _, s := range list.Slots {
+		halves = append(halves, int(s.Start.Sub(midnight)/(30*time.Minute)))
+	}
+	return halves
+}
+
+// openPractice is a practice whose system lists its openings, fetched every five minutes and believed for an hour.
+func openPractice(t *testing.T, columns []upstreamtest.Column) *practice {
+	return newPractice(t, practiceOptions{
+		upstream: &upstreamtest.Options{Columns: columns},
+		change: func(o *engine.Options) {
+			o.Outbound.OpeningsEvery, o.Outbound.OpeningsMaxAge, o.TimeslotsCacheTTL = 5*time.Minute, time.Hour, 24*time.Hour
+		},
+		file: func(f *clinic.File) { f.AppointmentTypes[0].HorizonDays = 20 },
+	})
+}
+
+// TestThePageOffersWhatThePracticeSystemHasOpen: it lists ten to twelve, Holdfast's own calendar is open all day. What is taken
+// there by telephone is gone from the page within minutes. An hour without an answer opens the own calendar again.
+func TestThePageOffersWhatThePracticeSystemHasOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		column := always()
+		column[0].FromHour, column[0].ToHour = 10, 12
+		p := openPractice(t, column)
+		ctx := t.Context()
+		day := p.date(p.slotAt(0))
+		want := func(what string, halves ...int) {
+			t.Helper()
+			if got := p.offered(day); !slices.Equal(got, halves) {
+				t.Errorf("%s: offered are the half hours %v, want %v", what, got, halves)
+			}
+		}
+		all := make([]int, 48)
+		for i := range all {
+			all[i] = i
+		}
+		want("before it was asked", all...)
+		time.Sleep(6 * time.Minute)
+		want("once it was asked", 20, 21, 22, 23)
+
+		outside := booking.Request{AppointmentTypeID: "cleaning", SpecialistID: "chair0", SlotStart: p.slotAt(30), Client: client(1), Source: store.SourceWeb,
+			Patient: store.Patient{Name: "Lena Vogt"}, Actor: "client"}
+		if _, err := p.Book(ctx, outside); !errors.Is(err, store.ErrSlotTaken) {
+			t.Errorf("a booking of what it does not list: got %v, want ErrSlotTaken", err)
+		}
+		if _, err := p.Hold(ctx, booking.HoldRequest{AppointmentTypeID: "cleaning", SlotStart: p.slotAt(30), Client: client(1)}); !errors.Is(err, store.ErrSlotTaken) {
+			t.Errorf("a hold of it: got %v, want ErrSlotTaken", err)
+		}
+		if x, err := p.Explain(ctx, "cleaning", "chair0", p.slotAt(30)); err != nil || x[0].Reason != availability.ReasonTaken {
+			t.Errorf("explained: %+v, %v", x, err)
+		}
+		staff := outside
+		staff.Source, staff.Actor, staff.IgnoreHours, staff.Client = store.SourceStaff, "user:desk", true, ""
+		if _, err := p.Book(ctx, staff); err != nil {
+			t.Errorf("the desk books outside of it: %v", err)
+		}
+
+		p.upstream.Add(upstreamtest.Appointment{PatientGUID: patientGUID(9), Start: p.slotAt(21), Minutes: 30, ScheduleViewGUID: viewGUID, ScheduleColumnGUID: columnGUID(0)})
+		time.Sleep(6 * time.Minute)
+		want("after a booking by telephone", 20, 22, 23)
+		if known := p.OpeningsKnown(); len(known) != 1 || !known[0].Used || known[0].Days != 21 || time.Since(known[0].Oldest) > 6*time.Minute {
+			t.Errorf("known is %+v, want all 21 days of one type, asked lately", known)
+		}
+
+		p.line.set(true, false)
+		time.Sleep(50 * time.Minute)
+		want("50 minutes without an answer", 20, 22, 23)
+		if since, why := p.OpeningsFailed(); since.IsZero() || why == "" {
+			t.Error("nobody is told that it does not answer")
+		}
+		time.Sleep(20 * time.Minute)
+		if got := len(p.offered(day)); got != 47 { // the desk has one
+			t.Errorf("after more than an hour %d half hours are offered, want the own calendar", got)
+		}
+		p.line.set(false, false)
+		time.Sleep(10 * time.Minute)
+		want("when it answers again", 20, 22, 23)
+		if since, _ := p.OpeningsFailed(); !since.IsZero() {
+			t.Error("it answers again, and is still said to be silent")
+		}
+		if n := strings.Count(p.log.String(), "does not list its openings"); n != 1 {
+			t.Errorf("the log says %d times that it does not answer, want once", n)
+		}
+	})
+}
+
+// TestOpeningsAreAskedForWithinThePace: questions are a spacing apart, and fewer than the days they are about.
+func TestOpeningsAreAskedForWithinThePace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := openPractice(t, always())
+		time.Sleep(time.Hour)
+		var last time.Time
+		n := 0
+		for _, c := range p.upstream.Calls() {
+			if c.Procedure != "GetOnlineReservations" {
+				continue
+			}
+			if n++; !last.IsZero() && c.At.Sub(last) < 10*time.Second {
+				t.Errorf("two questions %s apart, want 10 s", c.At.Sub(last))
+			}
+			last = c.At
+		}
+		if n < 20 || n > 26 { // 21 days are two questions, every five minutes
+			t.Errorf("%d questions in an hour, want about 22", n)
+		}
+	})
+}
+
+// TestAPracticeThatListsNothingIsBookedFromTheOwnCalendar: not every practice has set its online openings up.
+func TestAPracticeThatListsNothingIsBookedFromTheOwnCalendar(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := openPractice(t, nil)
+		time.Sleep(15 * time.Minute)
+		if got := len(p.offered(p.date(p.slotAt(0)))); got != 48 {
+			t.Errorf("%d half hours are offered, want the whole day", got)
+		}
+		if known := p.OpeningsKnown(); len(known) != 1 || known[0].Used {
+			t.Errorf("known is %+v, want one type that is not used", known)
+		}
+	})
+}

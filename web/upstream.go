@@ -1,0 +1,60 @@
+package web
+
+import (
+	"net/http"
+
+	"holdfast/engine/booking"
+)
+
+// How the practice-management system is doing, as the desk looks at it: how old what it has open is, and what it refused.
+
+type upstreamStatusJSON struct {
+	Configured bool          `json:"configured"`
+	Openings   openingsJSON  `json:"openings"`
+	Closures   []closureJSON `json:"closures"` // the oldest refusal first
+}
+
+type openingsJSON struct {
+	Fetched       bool               `json:"fetched"` // ahead, so that the page offers nothing else
+	MaxAgeSeconds int                `json:"maxAgeSeconds"`
+	FailedSince   string             `json:"failedSince,omitempty"`
+	Reason        string             `json:"reason,omitempty"`
+	Types         []openingsTypeJSON `json:"types"`
+}
+
+type openingsTypeJSON struct {
+	AppointmentTypeID string `json:"appointmentTypeId"`
+	Used              bool   `json:"used"`
+	Days              int    `json:"days"`
+	Oldest            string `json:"oldest"`
+	Newest            string `json:"newest"`
+}
+
+type closureJSON struct {
+	SpecialistID  string `json:"specialistId"`
+	SlotStartDate string `json:"slotStartDate"`
+	SlotEndDate   string `json:"slotEndDate"`
+	Since         string `json:"since"`
+	Until         string `json:"until"` // at the latest
+}
+
+func (s *Server) upstreamStatus(c *call) error {
+	limits := s.engine.Outbound.Options.Limits
+	configured := s.engine.Outbound.Options.Upstream != nil
+	since, why := s.engine.OpeningsFailed()
+	answer := upstreamStatusJSON{
+		Configured: configured,
+		Openings: openingsJSON{
+			Fetched: configured && limits.OpeningsEvery > 0, MaxAgeSeconds: int(limits.OpeningsMaxAge.Seconds()),
+			FailedSince: optionalTime(since), Reason: why, Types: []openingsTypeJSON{},
+		},
+		Closures: []closureJSON{},
+	}
+	for _, k := range s.engine.OpeningsKnown() {
+		answer.Openings.Types = append(answer.Openings.Types, openingsTypeJSON{k.AppointmentTypeID, k.Used, k.Days, httpTime(k.Oldest), httpTime(k.Newest)})
+	}
+	for _, x := range s.engine.Closed() {
+		answer.Closures = append(answer.Closures, closureJSON{x.SpecialistID, httpTime(x.Start), httpTime(x.End), httpTime(x.Since), httpTime(x.Since.Add(booking.ClosedFor))})
+	}
+	return c.json(http.StatusOK, answer)
+}
