@@ -102,6 +102,8 @@ func TestBadValuesAreExplained(t *testing.T) {
 		{"upstream-retry-delay", "0s", "longer than nothing"},
 		{"upstream-timeout", "soon", length},
 		{"upstream-quarantine", "-90s", length},
+		{"upstream-openings-every", "often", length},
+		{"upstream-openings-max-age", "0s", "longer than nothing"},
 		{"agent-bound", "1s", "agent-bound"},
 		{"agent-allow-legacy", "1", yes},
 		{"debug-replies", "on", yes},

@@ -129,7 +129,7 @@ func isOrigin(s string) bool {
 func (s Settings) audited() Settings {
 	s.Webhooks = slices.Clone(s.Webhooks)
 	for i := range s.Webhooks {
-		s.Webhooks[i].Secret = ""
+		s.Webhooks[i].Secret, s.Webhooks[i].Previous = "", ""
 	}
 	if s.Logo != "" {
 		s.Logo = "(a PNG)"

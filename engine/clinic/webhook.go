@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 
 	"holdfast/engine/notice"
 	"holdfast/engine/record"
@@ -16,6 +17,43 @@ type WebhookEndpoint struct {
 	Secret string   `json:"secret"`           // "whsec_…"; left out, a known webhook keeps its own and a new one has one made
 	Events []string `json:"events,omitempty"` // none: all of them
 	Active bool     `json:"active"`           // default true
+
+	// Rotate asks for a new secret to be made. It is never stored.
+	Rotate bool `json:"rotateSecret,omitempty"`
+	// Previous is the secret before the last change. Until PreviousUntil every call is signed with both, so that the receiver
+	// can change over without losing one. Both are the server's to say: what a change of the settings brings is passed over.
+	Previous      string    `json:"previousSecret,omitempty"`
+	PreviousUntil time.Time `json:"previousSecretUntil,omitzero"`
+}
+
+// SecretOverlap is how long the secret before counts beside a new one.
+const SecretOverlap = 24 * time.Hour
+
+// Secrets are those that a call is signed with now, the current one first.
+func (w *WebhookEndpoint) Secrets(now time.Time) []string {
+	if w.Previous != "" && now.Before(w.PreviousUntil) {
+		return []string{w.Secret, w.Previous}
+	}
+	return []string{w.Secret}
+}
+
+// rotate completes the secrets of w, which replaces known; nil: it is new.
+func (w *WebhookEndpoint) rotate(known *WebhookEndpoint, now time.Time) {
+	w.Previous, w.PreviousUntil = "", time.Time{}
+	if known != nil && w.Secret == "" {
+		w.Secret = known.Secret
+	}
+	if w.Secret == "" || w.Rotate && known != nil && w.Secret == known.Secret {
+		w.Secret = notice.NewWebhookSecret()
+	}
+	w.Rotate = false
+	switch {
+	case known == nil:
+	case known.Secret != w.Secret:
+		w.Previous, w.PreviousUntil = known.Secret, now.Add(SecretOverlap).UTC().Truncate(time.Second)
+	case now.Before(known.PreviousUntil):
+		w.Previous, w.PreviousUntil = known.Previous, known.PreviousUntil
+	}
 }
 
 // UnmarshalJSON fills in the default.
@@ -25,7 +63,9 @@ func (w *WebhookEndpoint) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*plain)(w))
 }
 
-// webhookEvents are what a webhook can be about.
+// WebhookEvents returns what a webhook can be about.
+func WebhookEvents() []string { return slices.Clone(webhookEvents) }
+
 var webhookEvents = []string{
 	"appointment.created", "appointment.cancelled", "appointment.rescheduled", "upstream.completed", "upstream.failed", "upstream.needs_review",
 }
@@ -39,12 +79,11 @@ func checkWebhooks(m *record.Mistakes, list, known []WebhookEndpoint) {
 		if w.ID == "" {
 			w.ID = record.NewID()
 		}
-		if i := slices.IndexFunc(known, func(k WebhookEndpoint) bool { return k.ID == w.ID }); i >= 0 && w.Secret == "" {
-			w.Secret = known[i].Secret
+		var before *WebhookEndpoint
+		if i := slices.IndexFunc(known, func(k WebhookEndpoint) bool { return k.ID == w.ID }); i >= 0 {
+			before = &known[i]
 		}
-		if w.Secret == "" {
-			w.Secret = notice.NewWebhookSecret()
-		}
+		w.rotate(before, time.Now())
 		record.CheckID(m, at+"id", w.ID)
 		if seen[w.ID] {
 			m.Add(at+"id", "is used twice")

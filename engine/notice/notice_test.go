@@ -58,7 +58,7 @@ func TestPost(t *testing.T) {
 		{"private", 204, false, true, true},
 	} {
 		status = x.status
-		err := NewHooks(HookOptions{AllowPrivate: x.allow}).Post(context.Background(), server.URL, secret, "op-1", time.Unix(1700000000, 0), []byte(`{}`))
+		err := NewHooks(HookOptions{AllowPrivate: x.allow}).Post(context.Background(), server.URL, []string{secret}, "op-1", time.Unix(1700000000, 0), []byte(`{}`))
 		if (err != nil) != x.fails || IsPermanent(err) != x.forGood {
 			t.Errorf("%s: got %v (permanent %v), want failure %v, permanent %v", x.name, err, IsPermanent(err), x.fails, x.forGood)
 		}
@@ -190,7 +190,7 @@ func TestUnreachableIsNotRefused(t *testing.T) {
 	}
 	byHook := func(url string, timeout time.Duration) error {
 		hooks := NewHooks(HookOptions{AllowPrivate: true, Timeout: timeout})
-		return hooks.Post(context.Background(), url, NewWebhookSecret(), "op-1", time.Unix(1700000000, 0), []byte(`{}`))
+		return hooks.Post(context.Background(), url, []string{NewWebhookSecret()}, "op-1", time.Unix(1700000000, 0), []byte(`{}`))
 	}
 	for _, x := range []struct {
 		name  string

@@ -83,11 +83,14 @@ func NewHooks(o HookOptions) *Hooks {
 	}}
 }
 
-// Post delivers one webhook. The same id is the same message, however often it arrives.
-func (h *Hooks) Post(ctx context.Context, url, secret, id string, at time.Time, body []byte) error {
-	signature, err := Sign(secret, id, at, body)
-	if err != nil {
-		return &Permanent{err}
+// Post delivers one webhook, signed with each of the secrets. The same id is the same message, however often it arrives.
+func (h *Hooks) Post(ctx context.Context, url string, secrets []string, id string, at time.Time, body []byte) error {
+	signatures := make([]string, len(secrets))
+	for i, secret := range secrets {
+		var err error
+		if signatures[i], err = Sign(secret, id, at, body); err != nil {
+			return &Permanent{err}
+		}
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
@@ -97,7 +100,7 @@ func (h *Hooks) Post(ctx context.Context, url, secret, id string, at time.Time, 
 	r.Header.Set("User-Agent", "Holdfast-Webhook/1")
 	r.Header.Set("webhook-id", id)
 	r.Header.Set("webhook-timestamp", strconv.FormatInt(at.Unix(), 10))
-	r.Header.Set("webhook-signature", signature)
+	r.Header.Set("webhook-signature", strings.Join(signatures, " ")) // a receiver takes any that is right
 	var connected atomic.Bool // the transport may still be at it when the call has been given up
 	r = r.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }}))
 	answer, err := h.client.Do(r)

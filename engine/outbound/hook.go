@@ -98,7 +98,7 @@ func (out *Outbound) deliverHook(ctx context.Context, op *store.Operation) outco
 		return outcome{end: deferred, at: out.now().Add(wait), detail: op.LastError}
 	}
 	defer out.posting.end(url)
-	err := out.Options.Notices.Hooks.Post(ctx, url, endpoints[i].Secret, op.ID, out.now(), p.Body)
+	err := out.Options.Notices.Hooks.Post(ctx, url, endpoints[i].Secrets(time.Now()), op.ID, out.now(), p.Body)
 	if notice.IsUnreachable(err) {
 		wait := out.hookRests.rest(url, time.Now(), out.Options.Limits.Backoff)
 		return outcome{end: deferred, at: out.now().Add(wait), detail: err.Error()}

@@ -6,6 +6,7 @@ import { Icon } from '../lib/icons.js'
 import { Notice } from '../lib/notice.js'
 import { languages, t } from '../lib/i18n.js'
 import { say } from '../lib/say.js'
+import { write, zone } from '../lib/time.js'
 import { Copy } from './copy.js'
 import { Busy, Check, listed, Office, Select, Trouble, useAsk, useSend } from './office.js'
 import { zonesWith } from './specialists.js'
@@ -81,6 +82,8 @@ function Hooks({ list, change, error }) {
         <div class="checks">${events.map(name => html`<${Check} key=${name} checked=${!w.events?.length || w.events.includes(name)}
           input=${on => { const now = w.events?.length ? w.events : events; const next = on ? [...now, name] : now.filter(x => x !== name); edit(i, { events: next.length === events.length ? [] : next }) }}>${t('event.' + name)}</${Check}>`)}</div></div>
       ${w.secret ? seen === w.id ? html`<${Copy} id=${'secret-' + i} label=${t('set.hook.secret')} value=${w.secret} code />` : html`<p><button type="button" class="textlink" onClick=${() => setSeen(w.id)}>${t('set.hook.secret.show')}</button></p>` : html`<p class="hint">${t('set.hook.secret.later')}</p>`}
+      ${w.previousSecretUntil && html`<p class="hint">${t('set.hook.both', { until: `${write('shortDay', w.previousSecretUntil, zone)}, ${write('time', w.previousSecretUntil, zone)}` })}</p>`}
+      ${w.secret && html`<${Check} checked=${!!w.rotateSecret} input=${rotateSecret => edit(i, { rotateSecret })} hint=${t('set.hook.rotate.hint')}>${t('set.hook.rotate')}</${Check}>`}
       <div class="actions"><${Check} checked=${w.active} input=${active => edit(i, { active })}>${t('set.hook.active')}</${Check}>
         <button type="button" class="btn quiet" onClick=${() => change(list.filter((_, j) => j !== i))}><${Icon} name="trash" />${t('set.hook.remove')}</button></div>
     </fieldset>`)}

@@ -1,0 +1,137 @@
+package web_test
+
+import (
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"holdfast/engine"
+	"holdfast/engine/clinic"
+	"holdfast/engine/notice"
+)
+
+// TestEveryFieldOfTheSettingsIsDescribed, those of its parts included, and no other is.
+func TestEveryFieldOfTheSettingsIsDescribed(t *testing.T) {
+	doc, err := description()
+	if err != nil {
+		t.Fatal(err)
+	}
+	compareFields(t, "settings", reflect.TypeFor[clinic.Settings](), doc.Components.Schemas["Settings"].Value)
+}
+
+// compareFields holds the fields of a struct, as JSON names them, against the properties of a schema.
+func compareFields(t *testing.T, at string, of reflect.Type, schema *openapi3.Schema) {
+	t.Helper()
+	var fields []string
+	for f := range of.Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		fields = append(fields, name)
+		inner := f.Type
+		described := schema.Properties[name]
+		if described == nil {
+			continue
+		}
+		value := described.Value
+		for inner.Kind() == reflect.Slice || inner.Kind() == reflect.Pointer {
+			if inner.Kind() == reflect.Slice && value.Items != nil {
+				value = value.Items.Value
+			}
+			inner = inner.Elem()
+		}
+		if inner.Kind() == reflect.Struct && inner != reflect.TypeFor[time.Time]() {
+			compareFields(t, at+"."+name, inner, value)
+		}
+	}
+	described := slices.Sorted(maps.Keys(schema.Properties))
+	if slices.Sort(fields); !slices.Equal(fields, described) {
+		t.Errorf("%s has the fields %v; described are %v", at, fields, described)
+	}
+	if schema.AdditionalProperties.Has == nil || *schema.AdditionalProperties.Has {
+		t.Errorf("%s: the description lets other fields through", at)
+	}
+}
+
+// TestEveryWebhookEventIsDescribed: each event has a callback, and what arrives is as it is described, headers included.
+func TestEveryWebhookEventIsDescribed(t *testing.T) {
+	doc, err := description()
+	if err != nil {
+		t.Fatal(err)
+	}
+	callbacks := doc.Paths.Value("/v1/settings").Put.Callbacks
+	described := make(map[string]*openapi3.Operation)
+	for event, callback := range callbacks {
+		for _, item := range callback.Value.Map() {
+			described[event] = item.Post
+		}
+	}
+	events := clinic.WebhookEvents()
+	slices.Sort(events)
+	if got := slices.Sorted(maps.Keys(described)); !slices.Equal(got, events) {
+		t.Fatalf("described are the events %v; there are %v", got, events)
+	}
+
+	type call struct {
+		header http.Header
+		body   []byte
+	}
+	calls := make(chan call, 100)
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		calls <- call{r.Header, body}
+	}))
+	defer receiver.Close()
+	h, _ := newPractice(t, func(o *engine.Options) { o.Notices.Hooks = notice.NewHooks(notice.HookOptions{AllowPrivate: true}) })
+	h.do("PUT", "/v1/settings", map[string]any{"webhooks": []any{map[string]any{"id": "crm", "url": receiver.URL}}}, asAdmin).want(200)
+	h.book(2, "checkup", map[string]any{"slotStartDate": h.at(120), "specialistId": "ada"}).want(201) // is left as it is, so the practice system gets it
+	id := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0), "specialistId": "ada"}).want(201).text("appointment", "id")
+	h.do("POST", "/v1/appointments/"+id+"/reschedule", map[string]any{"slotStartDate": h.at(60)}, asAdmin).want(200)
+	h.do("POST", "/v1/appointments/"+id+"/cancel", map[string]any{}, asAdmin).want(200)
+	seen := make(map[string]bool)
+	for end := time.After(10 * time.Second); len(seen) < 4; {
+		var got call
+		select {
+		case got = <-calls:
+		case <-end:
+			t.Fatalf("arrived are %v only", seen)
+		}
+		var body map[string]any
+		if err := json.Unmarshal(got.body, &body); err != nil {
+			t.Fatal(err)
+		}
+		event, _ := body["type"].(string)
+		seen[event] = true
+		operation := described[event]
+		if operation == nil {
+			t.Fatalf("%s is not described: %s", event, got.body)
+		}
+		if err := operation.RequestBody.Value.Content.Get("application/json").Schema.Value.VisitJSON(body); err != nil {
+			t.Errorf("%s is otherwise than described: %v\n%s", event, err, got.body)
+		}
+		var named []string
+		for _, p := range operation.Parameters {
+			named = append(named, http.CanonicalHeaderKey(p.Value.Name))
+			if err := p.Value.Schema.Value.VisitJSON(got.header.Get(p.Value.Name)); err != nil || got.header.Get(p.Value.Name) == "" {
+				t.Errorf("%s: the header %s is %q: %v", event, p.Value.Name, got.header.Get(p.Value.Name), err)
+			}
+		}
+		for name := range got.header {
+			if !slices.Contains(named, name) && !slices.Contains([]string{"Content-Type", "Content-Length", "Accept-Encoding"}, name) {
+				t.Errorf("%s: the header %s is not described", event, name)
+			}
+		}
+	}
+	for _, event := range []string{"appointment.created", "appointment.rescheduled", "appointment.cancelled", "upstream.completed"} {
+		if !seen[event] {
+			t.Errorf("%s did not arrive; there were %v", event, seen)
+		}
+	}
+}
