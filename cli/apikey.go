@@ -69,6 +69,8 @@ func apikeyCreateCommand(p process) *cobra.Command {
 	c.Flags().StringVar(&name, "name", "", "what the key is for, such as \"phone agent\"")
 	c.Flags().StringVar(&scope, "scope", "", "what it may do: admin, agent, presence or metrics")
 	c.Flags().StringVar(&specialist, "specialist", "", "id of the only specialist that a presence key is for; without it, all of them")
+	completes(c, "scope", "admin", "agent", "presence", "metrics")
+	completes(c, "specialist")
 	defineSettings(c, forData)
 	return c
 }

@@ -57,6 +57,7 @@ func backupCommand(p process) *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&to, "to", "", "directory to make; by default a new one in backups of the data directory")
+	completesDirectories(c, "to")
 	defineSettings(c, forData)
 	return c
 }

@@ -125,14 +125,15 @@ Every flag --x-y can also be set as HOLDFAST_X_Y in the environment or in the fi
 
 		SuggestionsMinimumDistance: 2,
 	}
+	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return p.flagError(root, c, err)
 	})
 	// cobra's own --version says more than the line, unless it is given a template, and one template keeps 3 MB of methods.
 	root.Flags().BoolP("version", "v", false, "print the version")
 	defineSettings(root, forServing)
-	root.AddCommand(serve, demoCommand(p), importCommand(p), exportCommand(p), setupURLCommand(p), adminCommand(p), apikeyCommand(p),
-		keysCommand(p), queueCommand(p), backupCommand(p), restoreCommand(p), verifyCommand(p), migrateCommand(p), configCommand(p), healthcheckCommand(p),
+	root.AddCommand(serve, demoCommand(p), takesFile(importCommand(p)), exportCommand(p), setupURLCommand(p), adminCommand(p), apikeyCommand(p),
+		keysCommand(p), queueCommand(p), backupCommand(p), takesFile(restoreCommand(p)), takesFile(verifyCommand(p)), migrateCommand(p), configCommand(p), healthcheckCommand(p),
 		openAPICommand(p), mcpCommand(p), tortureCommand(p), whyCommand(p), versionCommand(p))
 	return root
 }

@@ -21,16 +21,24 @@ const configFlag = "config"
 func defineSettings(c *cobra.Command, who audience) {
 	flags := c.Flags()
 	flags.String(configFlag, "", "file of settings, one HOLDFAST_X_Y=VALUE a line [HOLDFAST_CONFIG]")
+	completesFiles(c, configFlag)
 	for _, s := range settings() {
 		if s.audience&who == 0 {
 			continue
 		}
 		flags.String(s.name, s.fallback, s.help+" ["+s.env()+"]")
-		if s.yes {
+		switch {
+		case s.yes:
 			flags.Lookup(s.name).NoOptDefVal = "true"
+			completes(c, s.name, "true", "false")
+		case s.name == "data":
+			completesDirectories(c, s.name)
+		default:
+			completes(c, s.name, s.values...)
 		}
 		if s.secret {
 			flags.String(s.name+"-file", "", "file to read --"+s.name+" from ["+s.env()+"_FILE]")
+			completesFiles(c, s.name+"-file")
 		}
 	}
 }

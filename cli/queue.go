@@ -113,6 +113,7 @@ func queueListCommand(p process) *cobra.Command {
 	}
 	asJSON = jsonFlag(c)
 	c.Flags().StringVar(&status, "status", "", "only those: pending, processing, completed or failed")
+	completes(c, "status", "pending", "processing", "completed", "failed")
 	c.Flags().IntVar(&limit, "limit", 100, "how many at most, up to 500")
 	defineSettings(c, forData)
 	return c

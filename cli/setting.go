@@ -66,6 +66,7 @@ type setting struct {
 	help     string
 	secret   bool     // may also be given as a file; never printed
 	yes      bool     // true or false; as a flag it may stand alone and then means true
+	values   []string // those there are, if they are few
 	with     []string // settings that this one means nothing without
 	audience audience
 	// set reads a value into c. Its error says what is wrong with the value and what would be right; it never quotes
@@ -101,7 +102,7 @@ func settings() []setting {
 			help: "proxies whose X-Forwarded-For is believed: addresses or networks, comma-separated",
 			set:  func(c *config, v string) (err error) { c.trustedProxies, err = parsePrefixes(v); return err },
 		}, {
-			name: "rate-limit", fallback: "default", audience: forServing,
+			name: "rate-limit", fallback: "default", values: []string{"default", "off"}, audience: forServing,
 			help: "limits per address on public writes and stream opens: default or off",
 			set: func(c *config, v string) error {
 				c.rateLimit = v == "default"
@@ -174,7 +175,7 @@ func settings() []setting {
 				return oneOf(v, "true", "false")
 			},
 		}, {
-			name: "log-format", fallback: "text", audience: forServing,
+			name: "log-format", fallback: "text", values: []string{"text", "json"}, audience: forServing,
 			help: "how the log on standard error is written: text or json",
 			set: func(c *config, v string) error {
 				c.logFormat = v

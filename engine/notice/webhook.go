@@ -101,7 +101,7 @@ func (h *Hooks) Post(ctx context.Context, url string, secrets []string, id strin
 	r.Header.Set("webhook-id", id)
 	r.Header.Set("webhook-timestamp", strconv.FormatInt(at.Unix(), 10))
 	r.Header.Set("webhook-signature", strings.Join(signatures, " ")) // a receiver takes any that is right
-	var connected atomic.Bool // the transport may still be at it when the call has been given up
+	var connected atomic.Bool                                        // the transport may still be at it when the call has been given up
 	r = r.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }}))
 	answer, err := h.client.Do(r)
 	switch {

@@ -1,0 +1,34 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestCompletionKnowsTheValues: what a shell offers behind each of these lines; a colon and a number after it say whether files
+// are offered as well (0), directories alone (16) or neither (4).
+func TestCompletionKnowsTheValues(t *testing.T) {
+	for line, want := range map[string]string{
+		"serve --log-format ":            "text json :4",
+		"serve --rate-limit ":            "default off :4",
+		"serve --webhook-allow-private ": ":4", // may stand alone: what follows is not its value
+		"serve --webhook-allow-private=": "true false :4",
+		"serve --base-url ":              ":4",
+		"serve --data ":                  ":16",
+		"serve --config ":                ":0",
+		"serve --admin-key-file ":        ":0",
+		"serve ":                         ":4",
+		"queue list --status ":           "pending processing completed failed :4",
+		"queue retry ":                   ":4",
+		"apikey create --scope ":         "admin agent presence metrics :4",
+		"import ":                        ":0",
+		"restore ":                       ":0",
+		"backup --to ":                   ":16",
+	} {
+		words := strings.Split(line, " ")
+		got := command(t, nil, "", append([]string{"__complete"}, words...)...)
+		if said := strings.Join(strings.Fields(got.stdout), " "); got.code != 0 || said != want {
+			t.Errorf("%q: offered are %q (exit code %d), want %q", line, said, got.code, want)
+		}
+	}
+}
