@@ -73,3 +73,38 @@ func TestTheOldAddressIsTold(t *testing.T) {
 		})
 	}
 }
+
+// TestAnOldAddressIsErasedWithThePerson, also while the mail to it waits for its day.
+func TestAnOldAddressIsErasedWithThePerson(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		c, _ := noticeClinic(t, mailBy(t, noAddress(t), &log))
+		ctx := context.Background()
+		r := bookingOf(1, "checkup")
+		r.SlotStart, r.Patient.Email = c.start, "patient1@example.org"
+		a := c.mustBook(r)
+		if _, err := c.ChangePatient(ctx, booking.PatientRequest{ID: a.ID, Actor: "user:desk", Edit: func(p *store.Patient) { p.Email = "new@example.org" }}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		waits := func() (addresses int) {
+			list, err := c.Outbound.Queue.Operations(ctx, store.OperationFilter{AppointmentID: a.ID})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, op := range list {
+				addresses += strings.Count(string(op.Payload), "patient1@example.org")
+			}
+			return addresses
+		}
+		if waits() != 1 {
+			t.Fatal("the mail to the old address does not wait")
+		}
+		if _, err := c.Erase(ctx, "user:jo", store.Person{Email: "new@example.org"}); err != nil {
+			t.Fatal(err)
+		}
+		if n := waits(); n != 0 {
+			t.Errorf("the old address stands in %d operations after the person was erased", n)
+		}
+	})
+}

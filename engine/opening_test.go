@@ -145,3 +145,34 @@ func TestAPracticeThatListsNothingIsBookedFromTheOwnCalendar(t *testing.T) {
 		}
 	})
 }
+
+// TestAMoveOntoItsOwnTimeIsOpen: the practice system does not list what the appointment itself takes there.
+func TestAMoveOntoItsOwnTimeIsOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPractice(t, practiceOptions{
+			upstream: &upstreamtest.Options{Columns: always()},
+			change:   func(o *engine.Options) { o.Outbound.OpeningsEvery = 5 * time.Minute },
+			file: func(f *clinic.File) {
+				f.AppointmentTypes[0].HorizonDays, f.AppointmentTypes[0].SlotStepMinutes = 20, 15
+			},
+		})
+		a, err := p.Book(t.Context(), booking.Request{AppointmentTypeID: "cleaning", SpecialistID: "chair0", SlotStart: p.slotAt(20), Client: client(1),
+			Source: store.SourceWeb, Patient: store.Patient{Name: "Lena Vogt"}, Actor: "client"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(12 * time.Minute)
+		if got := len(p.upstream.Appointments()); got != 1 || len(p.OpeningsKnown()) != 1 {
+			t.Fatalf("the practice system has %d appointments, want the one", got)
+		}
+		to := a.SlotStart.Add(15 * time.Minute)
+		other := booking.Request{AppointmentTypeID: "cleaning", SpecialistID: "chair0", SlotStart: to, Client: client(2), Source: store.SourceWeb,
+			Patient: store.Patient{Name: "Per Lind"}, Actor: "client"}
+		if _, err := p.Book(t.Context(), other); !errors.Is(err, store.ErrSlotTaken) {
+			t.Errorf("somebody else's booking there: got %v, want ErrSlotTaken", err)
+		}
+		if moved, err := p.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID, SlotStart: to, Actor: "manage-link"}); err != nil || !moved.SlotStart.Equal(to) {
+			t.Errorf("moved by a quarter of an hour: got %s, %v", moved.SlotStart, err)
+		}
+	})
+}
