@@ -110,7 +110,13 @@ func TestEveryCodeHasASection(t *testing.T) {
 func bare(t *testing.T) (*Server, *bytes.Buffer) {
 	t.Helper()
 	log := new(bytes.Buffer)
-	return &Server{log: slog.New(slog.NewTextHandler(log, nil)), origins: http.NewCrossOriginProtection(), metrics: newMetrics("")}, log
+	db := enginetest.Database(t)
+	e, err := engine.New(t.Context(), engine.Options{Store: db, Holds: enginetest.Holds(t, db)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	enginetest.Run(t, e.Run)
+	return &Server{engine: e, log: slog.New(slog.NewTextHandler(log, nil)), origins: http.NewCrossOriginProtection(), metrics: newMetrics("")}, log
 }
 
 func (s *Server) try(h handle, r *http.Request) *httptest.ResponseRecorder {
