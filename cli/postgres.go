@@ -20,8 +20,8 @@ const (
 	scriptFile   = "holdfast.sql" // a backup of PostgreSQL, for psql
 )
 
-// openPostgres opens the database of --database. Holds are kept in this process, so no second node may serve from it: each
-// would give away what the other holds.
+// openPostgres opens the database of --database. No second node may serve from it yet: without --redis each would give away what
+// the other holds, and with it what has to be done once (sweeps, recovery of the queue) would be done by both.
 func (h *house) openPostgres(ctx context.Context, cfg config) error {
 	if size(h.dir.file(databaseFile)) > 0 {
 		return fmt.Errorf("%s is a clinic that is kept in SQLite, and --database names another place. Take --database out, or name "+
@@ -29,8 +29,9 @@ func (h *house) openPostgres(ctx context.Context, cfg config) error {
 	}
 	s, err := postgres.Open(ctx, postgres.Options{URL: cfg.database, Logger: h.log, OnFatal: h.fail, Alone: true})
 	if errors.Is(err, postgres.ErrInUse) {
-		return fmt.Errorf("%w, and holds are kept in each node's own memory in this build: two nodes would each give away what the "+
-			"other holds. Stop that node first, or have it run the command through the directory of its --data", err)
+		return fmt.Errorf("%w, and several nodes on one database are not in this build yet: each would give away what the other holds in "+
+			"its own memory, and do again what is to be done once. Stop that node first; a command about a running node is given the "+
+			"directory of its --data", err)
 	}
 	if err != nil {
 		return err
