@@ -131,7 +131,7 @@ func (b *Backend) Pin(ctx context.Context, id string, owner holds.Owner, atLeast
 func (b *Backend) Unpin(ctx context.Context, id string, owner holds.Owner, grace time.Duration) (holds.Hold, error) {
 	h, err := b.change(ctx, pinScript, id, owner, "unpin", milliseconds(grace))
 	if err == nil {
-		b.alarm.notLater(time.Now().Add(time.Until(h.ExpiresAt))) // it may lapse earlier than anybody has heard
+		b.wake.notLater(time.Now().Add(time.Until(h.ExpiresAt))) // it may lapse earlier than anybody has heard
 	}
 	return h, err
 }

@@ -14,42 +14,42 @@ const (
 	doubtLease = 5 * time.Second      // to ask whether a hold was booked, before another node does
 )
 
-// alarm is when the next sweep is due.
-type alarm struct {
-	mu   sync.Mutex
-	at   time.Time
-	ring chan struct{}
+// wakeUp is when the next sweep is due.
+type wakeUp struct {
+	mu     sync.Mutex
+	at     time.Time
+	signal chan struct{}
 }
 
-func (a *alarm) open() { a.ring = make(chan struct{}, 1) }
+func (w *wakeUp) open() { w.signal = make(chan struct{}, 1) }
 
 // notLater sees that a sweep comes at t or before.
-func (a *alarm) notLater(t time.Time) {
-	a.mu.Lock()
-	earlier := t.Before(a.at)
+func (w *wakeUp) notLater(t time.Time) {
+	w.mu.Lock()
+	earlier := t.Before(w.at)
 	if earlier {
-		a.at = t
+		w.at = t
 	}
-	a.mu.Unlock()
+	w.mu.Unlock()
 	if earlier {
 		select {
-		case a.ring <- struct{}{}:
+		case w.signal <- struct{}{}:
 		default:
 		}
 	}
 }
 
 // set begins a wait until t.
-func (a *alarm) set(t time.Time) {
-	a.mu.Lock()
-	a.at = t
-	a.mu.Unlock()
+func (w *wakeUp) set(t time.Time) {
+	w.mu.Lock()
+	w.at = t
+	w.mu.Unlock()
 }
 
-func (a *alarm) left() time.Duration {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return time.Until(a.at)
+func (w *wakeUp) left() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return time.Until(w.at)
 }
 
 // expect sees that a sweep comes when what an event tells of lapses. It reckons with durations, since the clocks of Redis and
@@ -57,9 +57,9 @@ func (a *alarm) left() time.Duration {
 func (b *Backend) expect(e *holds.Event) {
 	switch e.Kind {
 	case holds.EventHold, holds.EventHeartbeat:
-		b.alarm.notLater(time.Now().Add(e.ExpiresAt.Sub(e.At)))
+		b.wake.notLater(time.Now().Add(e.ExpiresAt.Sub(e.At)))
 	case holds.EventSelect:
-		b.alarm.notLater(time.Now().Add(holds.SelectionTTL))
+		b.wake.notLater(time.Now().Add(holds.SelectionTTL))
 	}
 }
 
@@ -71,19 +71,19 @@ func (b *Backend) sweep() {
 		select {
 		case <-b.done.Done():
 			return
-		case <-b.alarm.ring:
+		case <-b.wake.signal:
 		case <-timer.C:
 		}
-		if left := b.alarm.left(); left > 0 {
+		if left := b.wake.left(); left > 0 {
 			timer.Reset(left)
 			continue
 		}
-		// What is heard of from here on sets the alarm itself; what was before is found by the sweep.
-		b.alarm.set(time.Now().Add(sweepEvery))
+		// What is heard of from here on sets the wake-up itself; what was before is found by the sweep.
+		b.wake.set(time.Now().Add(sweepEvery))
 		if next := b.sweepOnce(); next >= 0 {
-			b.alarm.notLater(time.Now().Add(max(next, sweepGap)))
+			b.wake.notLater(time.Now().Add(max(next, sweepGap)))
 		}
-		timer.Reset(b.alarm.left())
+		timer.Reset(b.wake.left())
 	}
 }
 
@@ -164,7 +164,7 @@ func (b *Backend) resolve() {
 			b.resolveOne(doubt)
 		}
 		b.doubts.done()
-		b.alarm.notLater(time.Now()) // there may be more
+		b.wake.notLater(time.Now()) // there may be more
 	}
 }
 

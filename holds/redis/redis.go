@@ -101,7 +101,7 @@ type Backend struct {
 
 	log    *broadcast.Log
 	ear    ear
-	alarm  alarm
+	wake   wakeUp
 	doubts doubts
 
 	leaving sync.Once
@@ -132,7 +132,7 @@ func Open(o Options) (*Backend, error) {
 	}
 	b.done, b.stop = context.WithCancel(context.Background())
 	b.ear.open()
-	b.alarm.open()
+	b.wake.open()
 	b.doubts.open()
 	b.running.Go(b.hear)
 	b.running.Go(b.sweep)
