@@ -74,6 +74,7 @@ func (s *Server) Restart() {
 	s.Kill()
 	s.command = exec.Command(s.program, "--port", "0", "--unixsocket", s.Socket(), "--dir", s.dir, "--save", "", "--appendonly", "no",
 		"--logfile", filepath.Join(s.dir, "log"))
+	dieWithParent(s.command)
 	if err := s.command.Start(); err != nil {
 		s.command = nil
 		s.t.Fatal(err)
