@@ -102,7 +102,7 @@ func TestAClinicInPostgreSQL(t *testing.T) {
 		}
 	}
 	contains(t, "apikey list without a server", must(t, "apikey", "list", "--data", dir, "--database", url), "test")
-	contains(t, "migrate", must(t, "migrate", "--data", dir, "--database", url), "version 2")
+	contains(t, "migrate", must(t, "migrate", "--data", dir, "--database", url), "version 3")
 	backup := strings.TrimSpace(must(t, "backup", "--data", dir, "--database", url))
 	if info, err := os.Stat(filepath.Join(backup, scriptFile)); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the backup: %v, %v", info, err)

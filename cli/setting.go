@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/mail"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -198,16 +199,6 @@ func settings() []setting {
 			set:  func(c *config, v string) (err error) { c.database, err = parseDatabase(v); return err },
 		},
 	}, limitSettings(), retentionSettings(), upstreamSettings())
-}
-
-// notYet refuses a setting whose feature is announced and not there, so that nobody believes to run what they do not.
-func notYet(instead string) func(*config, string) error {
-	return func(_ *config, v string) error {
-		if v == "" {
-			return nil
-		}
-		return fmt.Errorf("is not in this build yet, so take it out: %s", instead)
-	}
 }
 
 // parseDatabase refuses what cannot be PostgreSQL's. The rest is for who opens it; it never quotes, for there may be a password.

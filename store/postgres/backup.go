@@ -53,7 +53,7 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 // tables are all there are but the queue's, which is made anew from the outbox. Each comes after those that it refers to.
 var tables = []string{
 	"schema_versions", "meta", "clinic", "specialists", "appointment_types", "assignments", "weekly_hours", "overrides",
-	"override_windows", "blocks", "appointments", "idempotency_records", "outbox", "audit_entries", "deliveries", "nonce_uses",
+	"override_windows", "blocks", "closures", "appointments", "idempotency_records", "outbox", "audit_entries", "deliveries", "nonce_uses",
 	"booking_requests", "tallies", "api_keys", "users", "sign_ins", "setup_token", "sessions", "presence", "presence_log", "changes",
 }
 

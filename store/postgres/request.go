@@ -8,14 +8,14 @@ import (
 )
 
 const requestColumns = `id, appointment_type_id, specialist_id, client_id, hold_owner, status, slot_start, slot_end,
-	patient_name, patient_email, patient_phone, patient_birth_date, notes, created_at, expires_at`
+	patient_name, patient_email, patient_phone, patient_birth_date, notes, created_at, expires_at, locale`
 
 func scanRequest(r *row) store.BookingRequest {
 	return store.BookingRequest{
 		ID: r.text(), AppointmentTypeID: r.text(), SpecialistID: r.text(), Owner: r.text(), HoldOwner: r.text(), Status: store.RequestStatus(r.text()),
 		SlotStart: r.time(), SlotEnd: r.time(),
 		Patient:   store.Patient{Name: r.text(), Email: r.text(), Phone: r.text(), BirthDate: r.text(), Notes: r.text()},
-		CreatedAt: r.time(), ExpiresAt: r.time(),
+		CreatedAt: r.time(), ExpiresAt: r.time(), Locale: r.text(),
 	}
 }
 
@@ -29,9 +29,9 @@ func (r reads) BookingRequests(ctx context.Context, now time.Time) ([]store.Book
 }
 
 func (t *tx) InsertBookingRequest(_ context.Context, r store.BookingRequest) error {
-	return t.run(`INSERT INTO booking_requests (`+requestColumns+`, patient_search) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
+	return t.run(`INSERT INTO booking_requests (`+requestColumns+`, patient_search) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
 		r.ID, r.AppointmentTypeID, r.SpecialistID, r.Owner, r.HoldOwner, string(r.Status), r.SlotStart, r.SlotEnd,
-		r.Patient.Name, r.Patient.Email, r.Patient.Phone, r.Patient.BirthDate, r.Patient.Notes, r.CreatedAt, r.ExpiresAt, store.SearchText(r.Patient))
+		r.Patient.Name, r.Patient.Email, r.Patient.Phone, r.Patient.BirthDate, r.Patient.Notes, r.CreatedAt, r.ExpiresAt, r.Locale, store.SearchText(r.Patient))
 }
 
 func (t *tx) DeclineBookingRequest(_ context.Context, id string) error {
