@@ -330,3 +330,18 @@ func TestRequestsKeepTheirTimeAfterARestart(t *testing.T) {
 		t.Errorf("confirmed after a restart: got %+v, %v", a, err)
 	}
 }
+
+// While the address of the pages is a guess, a mail has no link, so nobody could confirm from it.
+func TestWithoutAKnownAddressNobodyIsAskedByMail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := noticeClinic(t, byServer(t), func(o *engine.Options) { o.BaseURL = "" })
+		for n := range 11 {
+			from := visitor(1)
+			_, err := c.BookPublic(context.Background(), c.publicBooking(n), from)
+			var limit *request.LimitError
+			if past := n == 10; errors.As(err, &limit) != past || !past && err != nil {
+				t.Errorf("booking %d: got %v, want it refused only past the limit, and no request", n, err)
+			}
+		}
+	})
+}

@@ -32,7 +32,7 @@ func (s *Server) requestOf(r *store.BookingRequest) requestJSON {
 	return requestJSON{
 		ID: r.ID, AppointmentTypeID: r.AppointmentTypeID, SpecialistID: r.SpecialistID, Status: string(r.Status),
 		SlotStartDate: httpTime(r.SlotStart), SlotEndDate: httpTime(r.SlotEnd), CreatedAt: httpTime(r.CreatedAt), ExpiresAt: httpTime(r.ExpiresAt),
-		ByMail: r.Patient.Email != "" && s.engine.SendsMail(),
+		ByMail: r.Patient.Email != "" && s.engine.MailsLinks(),
 	}
 }
 

@@ -186,6 +186,10 @@ func (out *Outbound) SendsMail() bool {
 	return mailer != nil && !mailer.ToFiles()
 }
 
+// MailsLinks reports whether a patient can be asked for something by mail: there is a mail server, and it is known where a link
+// would lead.
+func (out *Outbound) MailsLinks() bool { return out.SendsMail() && out.clinic.LinkURL() != "" }
+
 // MailSent reports whether a mail server has taken the mail that tells a patient when the appointment is: the one of its
 // booking, or of its last move. A mail that is only a file was not sent, and a move that nobody was told of has none. It is
 // a courtesy, so it is false where the deliveries cannot be read.
