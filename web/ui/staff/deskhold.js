@@ -1,6 +1,7 @@
 // The desk's own hold: taken when the booking dialog opens, moved along when its time changes, kept
 // alive while it is open and given back when it closes. A patient on the page sees the time grey out.
 import { client } from '../lib/client.js'
+import { serverNow } from '../lib/clock.js'
 import { createStore } from '../lib/store.js'
 import { del, patch, post } from '../lib/api.js'
 
@@ -25,7 +26,7 @@ export function createDeskHold(desk) {
     const { holdId, max } = store.get()
     if (!holdId) return
     try {
-      const answer = await patch('/v1/holds', { holdId, clientId: client.id, ttlSeconds, ...(max - Date.now() < 180e3 && { restart: true }) }, { tries: 1 })
+      const answer = await patch('/v1/holds', { holdId, clientId: client.id, ttlSeconds, ...(max - serverNow() < 180e3 && { restart: true }) }, { tries: 1 })
       if (store.get().holdId === holdId) store.set({ max: Date.parse(answer.maxExpiresAt) })
     } catch (problem) {
       if (problem.status && store.get().holdId === holdId) store.set({ phase: 'refused', holdId: '', problem })
