@@ -94,7 +94,7 @@ func TestBadValuesAreExplained(t *testing.T) {
 		{"log-format", "xml", "should be one of: text, json"},
 		{"redis", "http://user:secret@localhost", "redis://"},
 		{"redis", "redis://user:secret@localhost/first", "redis://"},
-		{"database", "postgres://localhost", "not in this build yet"},
+		{"database", "mysql://user:secret@localhost/clinic", "postgres://"},
 		{"upstream-url", "pms.example/GetData.ashx", "the whole address"},
 		{"upstream-url", "ftp://pms.example/GetData.ashx", "the whole address"},
 		{"upstream-url", "https://user:secret@pms.example/", "no user and password"},
