@@ -78,8 +78,9 @@ func (l *line) accept(running *sync.WaitGroup) {
 		l.mu.Lock()
 		l.ends = append(l.ends, node, server)
 		l.mu.Unlock()
-		running.Go(func() { l.requests(node, server) })
-		running.Go(func() { l.answers(node, server) })
+		books := new(atomic.Bool)
+		running.Go(func() { l.requests(node, server, books) })
+		running.Go(func() { l.answers(node, server, books) })
 	}
 }
 
@@ -93,10 +94,15 @@ func (l *line) hangUp() {
 	l.ends = nil
 }
 
-func (l *line) requests(node, server net.Conn) {
+// requests carries what the node sends. It notes whether appointments are written on this connection: only such a one loses the
+// answer to a commit, for the node's readers commit as well.
+func (l *line) requests(node, server net.Conn, books *atomic.Bool) {
 	b := make([]byte, 1<<16)
 	for {
 		n, err := node.Read(b)
+		if bytes.Contains(b[:n], []byte("INSERT INTO appointments")) {
+			books.Store(true)
+		}
 		if ice := l.ice.Load(); ice != nil {
 			<-*ice
 		}
@@ -119,11 +125,11 @@ func (l *line) requests(node, server net.Conn) {
 
 var committed = []byte("COMMIT\x00")
 
-func (l *line) answers(node, server net.Conn) {
+func (l *line) answers(node, server net.Conn, books *atomic.Bool) {
 	b := make([]byte, 1<<16)
 	for {
 		n, err := server.Read(b)
-		if err == nil && (bytes.Contains(b[:n], committed) && l.loseAnswer.CompareAndSwap(true, false) || l.loseAny.CompareAndSwap(true, false)) {
+		if err == nil && (books.Load() && bytes.Contains(b[:n], committed) && l.loseAnswer.CompareAndSwap(true, false) || l.loseAny.CompareAndSwap(true, false)) {
 			err = net.ErrClosed
 		}
 		if err == nil {
