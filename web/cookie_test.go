@@ -63,3 +63,16 @@ func TestAKnownBrowserIsNotLockedOut(t *testing.T) {
 	signIn("a few words together").problem(429, "rate_limited")
 	signIn("a few words together", header{"Cookie": device}).want(200)
 }
+
+// TestSayingTheAddressSignsNobodyOut: neither who came by it, nor who comes by the plain one on the clinic's network.
+func TestSayingTheAddressSignsNobodyOut(t *testing.T) {
+	h := newHouse(t)
+	owner := h.signedIn("owner@clinic.example", "owner", "")
+	h.do("PUT", "/v1/settings", map[string]any{"baseUrl": "https://book.example.org"}, owner).want(200)
+	h.do("GET", "/v1/auth/me", nil, owner).want(200)
+	again := h.signedIn("late@clinic.example", "owner", "")
+	h.do("GET", "/v1/auth/me", nil, again).want(200)
+	if name := again["Cookie"]; strings.HasPrefix(name, "__Host-") {
+		t.Errorf("on the plain network the cookie is %q, which a browser would not send back", name)
+	}
+}

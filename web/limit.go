@@ -150,11 +150,15 @@ func (c *call) base() string {
 	if said, _ := c.engine.BaseURL(); said != "" {
 		return said
 	}
-	scheme := "http"
+	return c.scheme() + "://" + c.r.Host
+}
+
+// scheme is how this request came, as far as that can be told.
+func (c *call) scheme() string {
 	if c.r.TLS != nil || c.r.Header.Get("X-Forwarded-Proto") == "https" && c.trusts(parseAddress(c.r.RemoteAddr)) {
-		scheme = "https"
+		return "https"
 	}
-	return scheme + "://" + c.r.Host
+	return "http"
 }
 
 // fromOwnPages reports whether a browser says that a page of the clinic's own address made the request. Behind a proxy that

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"holdfast/engine/account"
+	"holdfast/engine/clinic"
 	"holdfast/engine/record"
 	"holdfast/store"
 )
@@ -23,8 +24,19 @@ const (
 	deviceLife = 400 * 24 * time.Hour // the longest that browsers keep a cookie
 )
 
-// secure reports whether the outside world speaks https with this server.
-func (c *call) secure() bool { return strings.HasPrefix(c.base(), "https://") }
+// secure reports whether the outside world speaks https with this server: as it was said at the start, or else as this request
+// came. What the owner says in the settings counts for requests to that very address: another way in, such as the plain one on the
+// clinic's own network, goes on as it was.
+func (c *call) secure() bool {
+	said, source := c.engine.BaseURL()
+	switch {
+	case source == clinic.URLFromStart:
+		return strings.HasPrefix(said, "https://")
+	case source == clinic.URLFromSettings && said == "https://"+strings.ToLower(c.r.Host):
+		return true
+	}
+	return c.scheme() == "https"
+}
 
 // cookieName is the name of a cookie as it is sent here.
 func (c *call) cookieName(name string) string {
@@ -37,6 +49,9 @@ func (c *call) cookieName(name string) string {
 // cookie is the value of a cookie, or nothing.
 func (c *call) cookie(name string) string {
 	cookie, err := c.r.Cookie(c.cookieName(name))
+	if _, source := c.engine.BaseURL(); err != nil && source != clinic.URLFromStart {
+		cookie, err = c.r.Cookie(name) // whoever signed in before the owner said the address stays signed in
+	}
 	if err != nil {
 		return ""
 	}

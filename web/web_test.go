@@ -84,13 +84,11 @@ func newHouse(t testing.TB, change ...func(*web.Options)) *house {
 // clinicFile is the clinic of the tests: ada comes before bea.
 func clinicFile() clinic.File { return enginetest.ClinicFile(map[string]int{"ada": 10, "bea": 5}) }
 
-// newHouseAt is a house whose owner has said where people find its pages.
+// newHouseAt is a house that was told at its start where people find its pages.
 func newHouseAt(t testing.TB, baseURL string) *house {
 	t.Helper()
 	h := newHouse(t)
-	if _, err := h.engine.UpdateSettings(context.Background(), "system", func(s *clinic.Settings) { s.BaseURL = baseURL }); err != nil {
-		t.Fatal(err)
-	}
+	h.engine.GiveBaseURL(baseURL)
 	return h
 }
 
