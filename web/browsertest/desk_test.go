@@ -259,7 +259,7 @@ func TestTheConsoleAt400Percent(t *testing.T) {
 	p.key("030 5556677")
 	p.tabTo(`document.activeElement.id === 'when-date'`)
 	p.set("#when-date", h.date)
-	p.set("#when-time", "15:00")
+	p.set("#when-time", "16:30")
 	fits("booking")
 	p.there(".holding.held")
 	p.tabTo(`document.activeElement.type === 'submit'`)
@@ -267,7 +267,7 @@ func TestTheConsoleAt400Percent(t *testing.T) {
 	p.shot("narrow-booking")
 	p.key(kb.Enter)
 	p.until(`!document.querySelector('dialog')`)
-	if raw := fmt.Sprint(h.bookings()); !strings.Contains(raw, h.at("15:00")) {
+	if raw := fmt.Sprint(h.bookings()); !strings.Contains(raw, h.at("16:30")) {
 		t.Errorf("the booking is not there: %s", raw)
 	}
 }
