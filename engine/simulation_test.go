@@ -29,7 +29,7 @@ func usualBookings() int {
 	if enginetest.RaceDetector {
 		return 240
 	}
-	return 4000
+	return 1000
 }
 
 // One upstream appointment, never two: agents book all day, one fifth of the writes has an unknown outcome of every sort,
