@@ -73,29 +73,17 @@ func (out *Outbound) heedClock(ctx context.Context) {
 // shiftWaits moves the end of every wait by what the clock was set by.
 func (out *Outbound) shiftWaits(ctx context.Context, by time.Duration) error {
 	before := out.now().Add(-by)
-	for after := ""; ; {
-		list, err := out.Queue.Operations(ctx, store.OperationFilter{Status: store.OperationPending, After: after, Limit: 500})
-		if err != nil {
-			return err
-		}
-		for _, op := range list {
-			after = op.ID
-			due := !op.NextAttemptAt.After(before)
-			if this, _ := out.Outbox.Claimed(op.ID, ""); this || by > 0 && due || onTheDay(&op) {
-				continue
-			}
-			op.NextAttemptAt = op.NextAttemptAt.Add(by)
-			if !op.AttemptedAt.IsZero() {
-				op.AttemptedAt = op.AttemptedAt.Add(by) // a quarantine counts from it after a restart
-			}
-			if err := out.Queue.Change(ctx, op, "changed", "the clock was set"); err != nil {
-				return err
-			}
-		}
-		if len(list) < 500 {
+	return out.eachPending(ctx, func(op store.Operation) error {
+		due := !op.NextAttemptAt.After(before)
+		if this, _ := out.Outbox.Claimed(op.ID, ""); this || by > 0 && due || onTheDay(&op) {
 			return nil
 		}
-	}
+		op.NextAttemptAt = op.NextAttemptAt.Add(by)
+		if !op.AttemptedAt.IsZero() {
+			op.AttemptedAt = op.AttemptedAt.Add(by) // a quarantine counts from it after a restart
+		}
+		return out.Queue.Change(ctx, op, "changed", "the clock was set")
+	})
 }
 
 // onTheDay reports whether op waits for an instant and not for a while: a reminder that was never tried.

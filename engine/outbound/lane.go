@@ -238,18 +238,29 @@ func tooLateFor(op *store.Operation) string {
 
 // giveUpLate ends what became too late while its lane rests: a lane that works sees it by itself.
 func (out *Outbound) giveUpLate(ctx context.Context, l *lane) error {
+	return out.eachPending(ctx, func(op store.Operation) error {
+		if out.laneOf(op.Kind) == l && expired(&op, out.now()) {
+			out.settle(ctx, op, outcome{end: Refused, detail: tooLateFor(&op)})
+		}
+		return nil
+	})
+}
+
+// eachPending calls do with every operation of the queue that waits, by id, until it fails. do may change the operation.
+func (out *Outbound) eachPending(ctx context.Context, do func(store.Operation) error) error {
+	const page = 500
 	for after := ""; ; {
-		list, err := out.Queue.Operations(ctx, store.OperationFilter{Status: store.OperationPending, After: after, Limit: 500})
+		list, err := out.Queue.Operations(ctx, store.OperationFilter{Status: store.OperationPending, After: after, Limit: page})
 		if err != nil {
 			return err
 		}
 		for _, op := range list {
 			after = op.ID
-			if out.laneOf(op.Kind) == l && expired(&op, out.now()) {
-				out.settle(ctx, op, outcome{end: Refused, detail: tooLateFor(&op)})
+			if err := do(op); err != nil {
+				return err
 			}
 		}
-		if len(list) < 500 {
+		if len(list) < page {
 			return nil
 		}
 	}

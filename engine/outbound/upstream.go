@@ -236,18 +236,12 @@ func (out *Outbound) rememberLastWrite(ctx context.Context, now time.Time) error
 	for _, entry := range entries {
 		at(entry.At)
 	}
-	for after := ""; ; {
-		list, err := out.Queue.Operations(ctx, store.OperationFilter{Status: store.OperationPending, After: after, Limit: 500})
-		if err != nil {
-			return err
-		}
-		for _, op := range list {
-			after = op.ID
-			at(op.AttemptedAt)
-		}
-		if len(list) < 500 {
-			break
-		}
+	err = out.eachPending(ctx, func(op store.Operation) error {
+		at(op.AttemptedAt)
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	for after := ""; ; {
 		list, err := out.store.Outbox(ctx, after, 500)
