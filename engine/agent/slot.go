@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -173,47 +174,22 @@ func among(t *store.AppointmentType, ids []string) []store.Assignment {
 
 // upstreamOffers lists what the upstream offers, less what is booked or held here.
 func (ag *Agent) upstreamOffers(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, r *SlotsRequest) ([]offer, error) {
-	asked := upstream.Openings{
-		From: availability.StartOfDay(s.Zone, r.From), To: availability.StartOfDay(s.Zone, r.From.AddDays(r.Days)).Add(-time.Second), Zone: s.Zone,
-		Morning: r.PartOfDay == "morning", Afternoon: r.PartOfDay == "afternoon", AppointmentTypeGUIDs: []string{t.UpstreamTypeID},
-	}
-	columns := make(map[string]string) // specialist ids by column
-	var ids []string
-	for _, a := range t.Specialists {
-		p := s.SpecialistByID[a.SpecialistID]
-		if p == nil || !p.Active || p.UpstreamColumnID == "" || p.UpstreamScheduleViewID == "" {
-			continue
-		}
-		columns[upstream.CanonicalGUID(p.UpstreamColumnID)] = p.ID
-		ids = append(ids, p.ID)
-		if !slices.ContainsFunc(asked.ScheduleViewGUIDs, func(v string) bool { return upstream.EqualGUID(v, p.UpstreamScheduleViewID) }) {
-			asked.ScheduleViewGUIDs = append(asked.ScheduleViewGUIDs, p.UpstreamScheduleViewID)
-		}
-	}
-	if len(ids) == 0 || !t.Active {
+	question, columns := outbound.QuestionFor(s, t, r.From, r.From.AddDays(r.Days))
+	if len(columns) == 0 || !t.Active {
 		return nil, nil
 	}
+	question.Morning, question.Afternoon = r.PartOfDay == "morning", r.PartOfDay == "afternoon"
 	bounded, cancel := context.WithTimeout(ctx, ag.outbound.Options.AgentBound-outbound.CallReserve)
 	defer cancel()
-	asking := time.Now()
-	list, dropped, err := ag.outbound.Options.Upstream.GetOnlineReservations(bounded, asked)
+	listed, asked, err := ag.outbound.AskOpenings(bounded, question, columns)
 	if err != nil {
 		return nil, err
 	}
-	if dropped > 0 {
-		ag.log.Warn("openings of the practice system could not be read and are not offered", "count", dropped)
-	}
-	listed := make(map[string][]upstream.Opening)
-	for _, o := range list {
-		if id, ours := columns[upstream.CanonicalGUID(o.ScheduleColumnGUID)]; ours {
-			listed[id] = append(listed[id], o)
-		}
-	}
 	for id, openings := range listed {
-		ag.booking.OpenListed(ctx, id, openings, asking)
+		ag.booking.OpenListed(ctx, id, openings, asked)
 	}
-	first, last := availability.Around(t, asked.From.Add(-24*time.Hour), asked.To.Add(24*time.Hour))
-	slices.Sort(ids)
+	ids := slices.Sorted(maps.Values(columns))
+	first, last := availability.Around(t, question.From.Add(-24*time.Hour), question.To.Add(24*time.Hour))
 	taken, err := ag.booking.TakenTime(ctx, ids, first, last)
 	if err != nil {
 		return nil, err
@@ -225,15 +201,16 @@ func (ag *Agent) upstreamOffers(ctx context.Context, s *clinic.Schedule, t *stor
 	}
 	now := time.Now()
 	var found []offer
-	for _, o := range list {
-		id, ours := columns[upstream.CanonicalGUID(o.ScheduleColumnGUID)]
-		if !ours || !o.Start.After(now) || !r.suits(o.Start, s.Zone) || o.Minutes > 1440 {
-			continue
-		}
-		longer := *t
-		longer.DurationMinutes = o.Minutes
-		if free(&longer, availability.SpanOf(&longer, id, o.Start), booking.TakenBy(taken, id), held) {
-			found = append(found, offer{o.Start, o.Minutes, id})
+	for _, id := range ids {
+		for _, o := range listed[id] {
+			if !o.Start.After(now) || !r.suits(o.Start, s.Zone) || o.Minutes > 1440 {
+				continue
+			}
+			longer := *t
+			longer.DurationMinutes = o.Minutes
+			if free(&longer, availability.SpanOf(&longer, id, o.Start), booking.TakenBy(taken, id), held) {
+				found = append(found, offer{o.Start, o.Minutes, id})
+			}
 		}
 	}
 	return byAssignment(t, found), nil

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/engine/availability"
+	"holdfast/engine/clinic"
 	"holdfast/engine/upstream"
 	"holdfast/store"
 )
@@ -116,20 +117,7 @@ func (out *Outbound) fetchSome(ctx context.Context, asks *upstream.Pacer, appoin
 	if t == nil {
 		return nil
 	}
-	question := upstream.Openings{
-		From: availability.StartOfDay(s.Zone, from), To: availability.StartOfDay(s.Zone, end).Add(-time.Second), Zone: s.Zone, AppointmentTypeGUIDs: []string{t.UpstreamTypeID},
-	}
-	columns := make(map[string]string) // specialist ids by column
-	for _, a := range t.Specialists {
-		p := s.SpecialistByID[a.SpecialistID]
-		if p == nil || !p.Active || p.UpstreamColumnID == "" || p.UpstreamScheduleViewID == "" {
-			continue
-		}
-		columns[upstream.CanonicalGUID(p.UpstreamColumnID)] = p.ID
-		if !slices.ContainsFunc(question.ScheduleViewGUIDs, func(v string) bool { return upstream.EqualGUID(v, p.UpstreamScheduleViewID) }) {
-			question.ScheduleViewGUIDs = append(question.ScheduleViewGUIDs, p.UpstreamScheduleViewID)
-		}
-	}
+	question, columns := QuestionFor(s, t, from, end)
 	if len(columns) == 0 {
 		return nil
 	}
@@ -142,19 +130,9 @@ func (out *Outbound) fetchSome(ctx context.Context, asks *upstream.Pacer, appoin
 	if err := asks.Wait(ctx, upstream.NoBound); err != nil {
 		return err
 	}
-	asked := time.Now()
-	list, dropped, err := out.Options.Upstream.GetOnlineReservations(ctx, question)
+	bySpecialist, asked, err := out.AskOpenings(ctx, question, columns)
 	if err != nil {
 		return err
-	}
-	if dropped > 0 {
-		out.log.Warn("openings of the practice system could not be read and are not offered", "count", dropped)
-	}
-	bySpecialist := make(map[string][]upstream.Opening)
-	for _, o := range list {
-		if id, ours := columns[upstream.CanonicalGUID(o.ScheduleColumnGUID)]; ours {
-			bySpecialist[id] = append(bySpecialist[id], o)
-		}
 	}
 	out.booking.LearnOpenings(ctx, appointmentTypeID, from, end, bySpecialist, asked)
 	return nil
@@ -183,4 +161,44 @@ func (out *Outbound) noteOpenings(err error) {
 	case err == nil && !before.IsZero():
 		out.log.Info("the practice system lists its openings again")
 	}
+}
+
+// QuestionFor is the question to the practice system about the openings of one type on local days of the clinic, from inclusive,
+// end exclusive, and the specialist ids by the columns that it knows them under. There are no columns if it knows nobody.
+func QuestionFor(s *clinic.Schedule, t *store.AppointmentType, from, end store.Date) (question upstream.Openings, columns map[string]string) {
+	question = upstream.Openings{
+		From: availability.StartOfDay(s.Zone, from), To: availability.StartOfDay(s.Zone, end).Add(-time.Second), Zone: s.Zone, AppointmentTypeGUIDs: []string{t.UpstreamTypeID},
+	}
+	columns = make(map[string]string)
+	for _, a := range t.Specialists {
+		p := s.SpecialistByID[a.SpecialistID]
+		if p == nil || !p.Active || p.UpstreamColumnID == "" || p.UpstreamScheduleViewID == "" {
+			continue
+		}
+		columns[upstream.CanonicalGUID(p.UpstreamColumnID)] = p.ID
+		if !slices.ContainsFunc(question.ScheduleViewGUIDs, func(v string) bool { return upstream.EqualGUID(v, p.UpstreamScheduleViewID) }) {
+			question.ScheduleViewGUIDs = append(question.ScheduleViewGUIDs, p.UpstreamScheduleViewID)
+		}
+	}
+	return question, columns
+}
+
+// AskOpenings asks the practice system, and returns what it has open by specialist id, and when it was asked. What is in columns
+// of nobody here is left out. Errors: those of Upstream.GetOnlineReservations.
+func (out *Outbound) AskOpenings(ctx context.Context, question upstream.Openings, columns map[string]string) (bySpecialist map[string][]upstream.Opening, asked time.Time, err error) {
+	asked = time.Now()
+	list, dropped, err := out.Options.Upstream.GetOnlineReservations(ctx, question)
+	if err != nil {
+		return nil, asked, err
+	}
+	if dropped > 0 {
+		out.log.Warn("openings of the practice system could not be read and are not offered", "count", dropped)
+	}
+	bySpecialist = make(map[string][]upstream.Opening)
+	for _, o := range list {
+		if id, ours := columns[upstream.CanonicalGUID(o.ScheduleColumnGUID)]; ours {
+			bySpecialist[id] = append(bySpecialist[id], o)
+		}
+	}
+	return bySpecialist, asked, nil
 }
