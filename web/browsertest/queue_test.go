@@ -2,7 +2,6 @@ package browsertest
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -10,27 +9,13 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/clinic"
+	"holdfast/engine/enginetest"
 	"holdfast/engine/outbound"
 	"holdfast/engine/upstream"
 	"holdfast/engine/upstream/upstreamtest"
 	"holdfast/store"
-	"holdfast/store/bolt"
 	"holdfast/web"
 )
-
-func newQueue(t testing.TB) store.Queue {
-	t.Helper()
-	queue, err := bolt.Open(t.Context(), bolt.Options{Path: filepath.Join(t.TempDir(), "queue.bolt")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := queue.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return queue
-}
 
 // newPractice is newHouse with a practice system that does as the test says, and a queue in front of it. backoff is the
 // wait after the first refusal, halved.
@@ -44,7 +29,7 @@ func newPractice(t testing.TB, backoff time.Duration) (*house, *upstreamtest.Ser
 		t.Fatal(err)
 	}
 	h := newHouseWith(t, engine.Options{
-		Queue: newQueue(t), Upstream: client, Pacer: pacer,
+		Queue: enginetest.Queue(t), Upstream: client, Pacer: pacer,
 		Outbound: outbound.Limits{RetryDelay: time.Millisecond, Backoff: backoff, Quarantine: time.Millisecond, MaxAttempts: 10},
 	}, web.Options{}, func(f *clinic.File) {
 		for i := range f.Specialists {
