@@ -63,7 +63,7 @@ var counters = []string{
 }
 
 func dump(ctx context.Context, c *conn, w io.Writer) error {
-	known, err := readMigrations(migrations)
+	known, err := store.ReadMigrations(migrations)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func dump(ctx context.Context, c *conn, w io.Writer) error {
 	head := "-- Holdfast: one moment of its database, for an empty one.\nSET client_encoding = 'UTF8';\n"
 	head += "CREATE TABLE schema_versions (version bigint NOT NULL PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, applied_at bigint NOT NULL);\n"
 	for _, m := range known {
-		head += m.text
+		head += m.Text
 	}
 	if _, err := io.WriteString(w, head+"DELETE FROM meta;\n"); err != nil {
 		return err

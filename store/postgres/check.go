@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"holdfast/store"
 )
 
 // Check implements store.Store. References and the files are PostgreSQL's own to keep.
@@ -15,7 +17,7 @@ func (s *Store) Check(ctx context.Context) error {
 	var found []error
 	violation := func(format string, args ...any) { found = append(found, fmt.Errorf(format, args...)) }
 	err := s.server.with(ctx, func(ctx context.Context, c *conn) error {
-		known, err := readMigrations(migrations)
+		known, err := store.ReadMigrations(migrations)
 		if err != nil {
 			return err
 		}

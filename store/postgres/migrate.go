@@ -2,17 +2,11 @@ package postgres
 
 import (
 	"context"
-	"crypto/sha256"
 	"embed"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"path/filepath"
-	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -22,56 +16,20 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// A migration is one numbered SQL file. It is never edited once released: the database remembers its checksum.
-type migration struct {
-	version  int
-	name     string
-	text     string
-	checksum string // SHA-256 of the text, in hexadecimal
-}
-
-var migrationName = regexp.MustCompile(`^(\d{4})_[a-z0-9_]+\.sql$`)
-
 // SchemaVersion is the newest schema this program knows.
 func SchemaVersion() int {
-	all, err := readMigrations(migrations)
+	all, err := store.ReadMigrations(migrations)
 	if err != nil {
 		panic(err) // the files are part of the program
 	}
 	return len(all)
 }
 
-func readMigrations(files fs.FS) ([]migration, error) {
-	names, err := fs.Glob(files, "migrations/*.sql")
-	if err != nil {
-		return nil, err
-	}
-	slices.Sort(names)
-	var all []migration
-	for i, path := range names {
-		name := filepath.Base(path)
-		match := migrationName.FindStringSubmatch(name)
-		if match == nil {
-			return nil, fmt.Errorf("migration %s is not named like 0001_first.sql", name)
-		}
-		if version, _ := strconv.Atoi(match[1]); version != i+1 {
-			return nil, fmt.Errorf("migration %s should be number %04d", name, i+1)
-		}
-		text, err := fs.ReadFile(files, path)
-		if err != nil {
-			return nil, err
-		}
-		sum := sha256.Sum256(text)
-		all = append(all, migration{i + 1, name, string(text), hex.EncodeToString(sum[:])})
-	}
-	return all, nil
-}
-
 // source is all the text that made the schema.
-func source(known []migration) string {
+func source(known []store.Migration) string {
 	var all strings.Builder
 	for _, m := range known {
-		all.WriteString(m.text)
+		all.WriteString(m.Text)
 	}
 	return all.String()
 }
@@ -80,7 +38,7 @@ func source(known []migration) string {
 // refuses a database that a newer program has changed, that was changed by a migration other than ours, or whose guarantee
 // was weakened (ErrSchema). PostgreSQL's own backups are what there is to go back to.
 func migrate(ctx context.Context, c *conn, files fs.FS, log *slog.Logger) (err error) {
-	known, err := readMigrations(files)
+	known, err := store.ReadMigrations(files)
 	if err != nil {
 		return err
 	}
@@ -104,14 +62,14 @@ func migrate(ctx context.Context, c *conn, files fs.FS, log *slog.Logger) (err e
 	}
 	for _, m := range known[len(applied):] {
 		if err := apply(ctx, c, m); err != nil {
-			return fmt.Errorf("migration %s (nothing of it was kept): %w", m.name, translate(err))
+			return fmt.Errorf("migration %s (nothing of it was kept): %w", m.Name, translate(err))
 		}
-		log.Info("migration applied", "migration", m.name)
+		log.Info("migration applied", "migration", m.Name)
 	}
 	return refuseWeak(ctx, c, source(known))
 }
 
-func appliedMigrations(ctx context.Context, c *conn) (all []migration, err error) {
+func appliedMigrations(ctx context.Context, c *conn) (all []store.Migration, err error) {
 	made, err := oneOn(ctx, c, (*row).bool, `SELECT to_regclass('schema_versions') IS NOT NULL`)
 	if err != nil {
 		return nil, err
@@ -124,19 +82,19 @@ func appliedMigrations(ctx context.Context, c *conn) (all []migration, err error
 			applied_at bigint NOT NULL)`)
 	}
 	_, err = c.exchange(ctx, asks(func(r *row) {
-		all = append(all, migration{version: r.int(), name: r.text(), checksum: r.text()})
+		all = append(all, store.Migration{Version: r.int(), Name: r.text(), Checksum: r.text()})
 	}, `SELECT version, name, checksum FROM schema_versions ORDER BY version`))
 	return all, err
 }
 
-func apply(ctx context.Context, c *conn, m migration) error {
+func apply(ctx context.Context, c *conn, m store.Migration) error {
 	if err := c.script(ctx, `BEGIN`); err != nil {
 		return err
 	}
-	err := c.script(ctx, m.text)
+	err := c.script(ctx, m.Text)
 	if err == nil {
 		_, err = c.exchange(ctx, stmt(`INSERT INTO schema_versions (version, name, checksum, applied_at) VALUES ($1, $2, $3, $4)`,
-			m.version, m.name, m.checksum, time.Now()), stmt(`COMMIT`))
+			m.Version, m.Name, m.Checksum, time.Now()), stmt(`COMMIT`))
 	}
 	if err != nil {
 		return errors.Join(err, c.script(context.WithoutCancel(ctx), `ROLLBACK`))
@@ -145,15 +103,15 @@ func apply(ctx context.Context, c *conn, m migration) error {
 }
 
 // recognise refuses a schema that this program cannot have made.
-func recognise(applied, known []migration) error {
+func recognise(applied, known []store.Migration) error {
 	if len(applied) > len(known) {
 		return fmt.Errorf("%w: the database has schema version %d, but this program knows only up to %d: run the newer program",
 			store.ErrInvalid, len(applied), len(known))
 	}
 	for i, a := range applied {
-		if a.checksum != known[i].checksum {
+		if a.Checksum != known[i].Checksum {
 			return fmt.Errorf("%w: migration %s was applied in another form than this program has it, so the schema cannot be trusted: "+
-				"restore a backup made by this program, or run the program that made the database", ErrSchema, a.name)
+				"restore a backup made by this program, or run the program that made the database", ErrSchema, a.Name)
 		}
 	}
 	return nil

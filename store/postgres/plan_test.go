@@ -4,13 +4,15 @@ import (
 	"context"
 	"strings"
 	"testing"
+
+	"holdfast/store"
 )
 
 // TestTheGuaranteeLooksIntoItsIndex: the search of the trigger reads the one range of idx_no_double_book, in a table that is new
 // and that nobody has analyzed as in one that is full. A plan that reads every appointment would be kept for as long as the
 // writer's connection lives.
 func TestTheGuaranteeLooksIntoItsIndex(t *testing.T) {
-	known, err := readMigrations(migrations)
+	known, err := store.ReadMigrations(migrations)
 	if err != nil {
 		t.Fatal(err)
 	}

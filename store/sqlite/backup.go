@@ -99,7 +99,7 @@ func Verify(ctx context.Context, path string) (Summary, error) {
 	if _, err := c.exec("BEGIN"); err != nil {
 		return found, fmt.Errorf("reading %s: %w", path, err)
 	}
-	known, err := readMigrations(migrations)
+	known, err := store.ReadMigrations(migrations)
 	if err != nil {
 		return found, err
 	}

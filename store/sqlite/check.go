@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"holdfast/store"
 )
 
 // Check implements store.Store.
 func (s *Store) Check(ctx context.Context) error {
 	return s.reads.snapshot(ctx, func(ctx context.Context, c *conn) error {
-		known, err := readMigrations(migrations)
+		known, err := store.ReadMigrations(migrations)
 		if err != nil {
 			return err
 		}
@@ -19,7 +21,7 @@ func (s *Store) Check(ctx context.Context) error {
 }
 
 // check lists every violation it finds, each in words.
-func check(ctx context.Context, c *conn, known []migration) error {
+func check(ctx context.Context, c *conn, known []store.Migration) error {
 	var found []error
 	violation := func(format string, args ...any) { found = append(found, fmt.Errorf(format, args...)) }
 	for _, part := range []func() error{
@@ -49,7 +51,7 @@ func checkFile(ctx context.Context, c *conn, violation func(string, ...any)) err
 	}, "PRAGMA foreign_key_check")
 }
 
-func checkSchema(ctx context.Context, c *conn, known []migration, violation func(string, ...any)) error {
+func checkSchema(ctx context.Context, c *conn, known []store.Migration, violation func(string, ...any)) error {
 	found, err := compareSchema(ctx, c, known)
 	for _, d := range found {
 		violation("%s", d)

@@ -2,9 +2,7 @@ package sqlite
 
 import (
 	"context"
-	"crypto/sha256"
 	"embed"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,66 +10,31 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"time"
+
+	"holdfast/store"
 )
 
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// A migration is one numbered SQL file. It is never edited once released: the database remembers its checksum.
-type migration struct {
-	version  int
-	name     string
-	text     string
-	checksum string // SHA-256 of the text, in hexadecimal
-}
-
 // beyondSQL is what a migration does besides its text, in the same transaction.
 var beyondSQL = map[string]func(*conn) error{"0003_owners.sql": hashOwners}
 
-var migrationName = regexp.MustCompile(`^(\d{4})_[a-z0-9_]+\.sql$`)
-
 // SchemaVersion is the newest schema this program knows.
 func SchemaVersion() int {
-	all, err := readMigrations(migrations)
+	all, err := store.ReadMigrations(migrations)
 	if err != nil {
 		panic(err) // the files are part of the program
 	}
 	return len(all)
 }
 
-func readMigrations(files fs.FS) ([]migration, error) {
-	names, err := fs.Glob(files, "migrations/*.sql")
-	if err != nil {
-		return nil, err
-	}
-	slices.Sort(names)
-	var all []migration
-	for i, path := range names {
-		name := filepath.Base(path)
-		match := migrationName.FindStringSubmatch(name)
-		if match == nil {
-			return nil, fmt.Errorf("migration %s is not named like 0001_first.sql", name)
-		}
-		if version, _ := strconv.Atoi(match[1]); version != i+1 {
-			return nil, fmt.Errorf("migration %s should be number %04d", name, i+1)
-		}
-		text, err := fs.ReadFile(files, path)
-		if err != nil {
-			return nil, err
-		}
-		sum := sha256.Sum256(text)
-		all = append(all, migration{i + 1, name, string(text), hex.EncodeToString(sum[:])})
-	}
-	return all, nil
-}
-
 // migrate applies what is missing, each migration in one transaction of its own and after a snapshot. It refuses a
 // database that a newer program has changed, or that was changed by a migration other than ours, or by hand (ErrSchema).
 func migrate(ctx context.Context, c *conn, files fs.FS, snapshots string, log *slog.Logger) error {
-	known, err := readMigrations(files)
+	known, err := store.ReadMigrations(files)
 	if err != nil {
 		return err
 	}
@@ -97,38 +60,38 @@ func migrate(ctx context.Context, c *conn, files fs.FS, snapshots string, log *s
 			return err
 		}
 		if len(applied) > 0 { // a new database has nothing to go back to
-			path, err := snapshot(ctx, c, snapshots, m.version)
+			path, err := snapshot(ctx, c, snapshots, m.Version)
 			if err != nil {
-				return fmt.Errorf("taking a snapshot before migration %s: %w", m.name, err)
+				return fmt.Errorf("taking a snapshot before migration %s: %w", m.Name, err)
 			}
-			log.Info("snapshot taken before a migration", "migration", m.name, "snapshot", path)
+			log.Info("snapshot taken before a migration", "migration", m.Name, "snapshot", path)
 		}
 		if err := apply(c, m); err != nil {
-			return fmt.Errorf("migration %s (nothing of it was kept): %w", m.name, err)
+			return fmt.Errorf("migration %s (nothing of it was kept): %w", m.Name, err)
 		}
-		log.Info("migration applied", "migration", m.name)
+		log.Info("migration applied", "migration", m.Name)
 	}
 	return nil
 }
 
-func appliedMigrations(ctx context.Context, c *conn) (all []migration, err error) {
+func appliedMigrations(ctx context.Context, c *conn) (all []store.Migration, err error) {
 	err = c.query(ctx, func(r *row) {
-		all = append(all, migration{version: r.int(), name: r.text(), checksum: r.text()})
+		all = append(all, store.Migration{Version: r.int(), Name: r.text(), Checksum: r.text()})
 	}, `SELECT version, name, checksum FROM schema_versions ORDER BY version`)
 	return all, err
 }
 
-func apply(c *conn, m migration) error {
+func apply(c *conn, m store.Migration) error {
 	if _, err := c.exec("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	err := c.script(m.text)
-	if also := beyondSQL[m.name]; err == nil && also != nil {
+	err := c.script(m.Text)
+	if also := beyondSQL[m.Name]; err == nil && also != nil {
 		err = also(c)
 	}
 	if err == nil {
 		_, err = c.exec(`INSERT INTO schema_versions (version, name, checksum, applied_at) VALUES (?, ?, ?, ?)`,
-			m.version, m.name, m.checksum, time.Now())
+			m.Version, m.Name, m.Checksum, time.Now())
 	}
 	if err == nil {
 		_, err = c.exec("COMMIT")
@@ -153,15 +116,15 @@ func snapshot(ctx context.Context, c *conn, dir string, version int) (string, er
 }
 
 // recognise refuses a schema that this program cannot have made.
-func recognise(applied, known []migration) error {
+func recognise(applied, known []store.Migration) error {
 	if len(applied) > len(known) {
 		return fmt.Errorf("the database has schema version %d, but this program knows only up to %d: run the newer program",
 			len(applied), len(known))
 	}
 	for i, a := range applied {
-		if a.checksum != known[i].checksum {
+		if a.Checksum != known[i].Checksum {
 			return fmt.Errorf("migration %s was applied in another form than this program has it, so the schema cannot be "+
-				"trusted: restore a backup made by this program, or run the program that made the database", a.name)
+				"trusted: restore a backup made by this program, or run the program that made the database", a.Name)
 		}
 	}
 	return nil

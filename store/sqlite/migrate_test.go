@@ -16,13 +16,13 @@ import (
 // migrationFiles are the program's own migrations and more after them.
 func migrationFiles(t *testing.T, more ...string) fstest.MapFS {
 	t.Helper()
-	known, err := readMigrations(migrations)
+	known, err := store.ReadMigrations(migrations)
 	if err != nil {
 		t.Fatal(err)
 	}
 	files := fstest.MapFS{}
 	for _, m := range known {
-		files["migrations/"+m.name] = &fstest.MapFile{Data: []byte(m.text)}
+		files["migrations/"+m.Name] = &fstest.MapFile{Data: []byte(m.Text)}
 	}
 	for i, text := range more {
 		files["migrations/"+migrationAfter(i)] = &fstest.MapFile{Data: []byte(text)}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"holdfast/store"
 )
 
 // ErrSchema: the schema is not what this program made, so what it guarantees is not known: the index or a trigger of the
@@ -35,7 +37,7 @@ func readSchema(ctx context.Context, c *conn) (all map[string]object, err error)
 }
 
 // expectedSchema is what the migrations make of an empty database.
-func expectedSchema(ctx context.Context, known []migration) (map[string]object, error) {
+func expectedSchema(ctx context.Context, known []store.Migration) (map[string]object, error) {
 	c, err := openConn(":memory:")
 	if err != nil {
 		return nil, err
@@ -45,8 +47,8 @@ func expectedSchema(ctx context.Context, known []migration) (map[string]object, 
 		return nil, err
 	}
 	for _, m := range known {
-		if err := c.script(m.text); err != nil {
-			return nil, fmt.Errorf("migration %s: %w", m.name, err)
+		if err := c.script(m.Text); err != nil {
+			return nil, fmt.Errorf("migration %s: %w", m.Name, err)
 		}
 	}
 	return readSchema(ctx, c)
@@ -70,7 +72,7 @@ func (d difference) String() string {
 
 // compareSchema compares the whole schema with what the migrations make, so that a guarantee somebody dropped is noticed
 // before it is missed, and a trigger somebody added before it runs. SQLite keeps the texts as they were written.
-func compareSchema(ctx context.Context, c *conn, known []migration) (found []difference, err error) {
+func compareSchema(ctx context.Context, c *conn, known []store.Migration) (found []difference, err error) {
 	want, err := expectedSchema(ctx, known)
 	if err != nil {
 		return nil, err
@@ -98,7 +100,7 @@ func compareSchema(ctx context.Context, c *conn, known []migration) (found []dif
 
 // trustSchema refuses a database whose schema does not keep what this program promises. What was added and does nothing by
 // itself, such as an index, is for Check to tell.
-func trustSchema(ctx context.Context, c *conn, known []migration) error {
+func trustSchema(ctx context.Context, c *conn, known []store.Migration) error {
 	found, err := compareSchema(ctx, c, known)
 	if err != nil {
 		return err
