@@ -33,13 +33,14 @@ var layers = map[string][]string{
 	"docs":           {}, // embeds the pages that the server shows
 
 	// The wings of the engine: each knows only those after it, and record, which knows nobody.
-	"engine": {"engine/agent", "engine/request", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/presence",
+	"engine": {"engine/agent", "engine/request", "engine/message", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/presence",
 		"engine/account", "engine/record", "engine/token", "engine/upkeep", "engine/upstream", "store", "holds"},
-	"engine/agent": {"engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/record", "engine/token",
+	"engine/agent": {"engine/message", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/record", "engine/token",
 		"engine/upkeep", "engine/upstream", "store", "holds"},
-	"engine/request": {"engine/outbound", "engine/booking", "engine/clinic", "engine/record", "store", "holds"},
+	"engine/request": {"engine/message", "engine/outbound", "engine/booking", "engine/clinic", "engine/record", "store", "holds"},
+	"engine/message": {"engine/outbound", "engine/booking", "engine/clinic", "engine/record", "engine/notice", "store"},
 	"engine/outbound": {"engine/booking", "engine/clinic", "engine/availability", "engine/record", "engine/upkeep", "engine/upstream",
-		"engine/notice", "store", "holds"},
+		"store", "holds"},
 	"engine/booking": {"engine/clinic", "engine/availability", "engine/record", "engine/token", "engine/upkeep", "engine/upstream", "store",
 		"holds"},
 	"engine/presence":     {"engine/clinic", "engine/availability", "engine/record", "engine/upkeep", "store", "holds"},

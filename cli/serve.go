@@ -19,8 +19,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast/engine"
+	"holdfast/engine/message"
 	"holdfast/engine/notice"
-	"holdfast/engine/outbound"
 	"holdfast/holds"
 	"holdfast/store"
 	"holdfast/store/bolt"
@@ -203,7 +203,7 @@ func (h *house) openQueue(ctx context.Context, cfg config, about houseOptions, o
 	if err := h.openUpstream(cfg, about.line, o); err != nil {
 		return err
 	}
-	o.Notices = outbound.NoticeOptions{
+	o.Notices = message.Transport{
 		Mailer: mailer, Hooks: notice.NewHooks(notice.HookOptions{AllowPrivate: cfg.webhookAllowPrivate}), From: cfg.mailFrom,
 	}
 	return nil

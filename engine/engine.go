@@ -1,11 +1,12 @@
 // Package engine is what Holdfast decides. It is the arrangement of its wings, each a package that decides one subject and
 // knows only those after it:
 //
-//	agent, request ► outbound ► booking ► clinic ► availability      presence ► clinic      account ► clinic
+//	agent, request ► message ► outbound ► booking ► clinic ► availability      presence ► clinic      account ► clinic
 //
 //	agent         a voice or chat agent's conversation
 //	request       what the public books, how often, and what has to be confirmed first
-//	outbound      what is promised to the outside and told once: the practice-management system, mail, webhooks
+//	message       what patients, staff and programs are told: mail, webhooks
+//	outbound      what is promised to the outside and told once; the practice-management system
 //	booking       hold, book, cancel, move; listing and its memory
 //	presence      who is online, on-demand sessions
 //	account       staff, sign-in, API keys
@@ -40,6 +41,7 @@ import (
 	"holdfast/engine/agent"
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
+	"holdfast/engine/message"
 	"holdfast/engine/outbound"
 	"holdfast/engine/presence"
 	"holdfast/engine/record"
@@ -59,7 +61,8 @@ type Engine struct {
 	*account.Account   // staff, sign-in, API keys
 	*presence.Presence // online, sessions
 	*booking.Booking   // hold, book, cancel, move, list
-	*outbound.Outbound // upstream, mail, webhooks
+	*outbound.Outbound // promises, the queue, upstream
+	*message.Messages  // mail, webhooks
 	*request.Requests  // bookings by the public
 	*agent.Agent       // voice and chat agents
 
@@ -108,7 +111,7 @@ type Options struct {
 	// DebugReplies adds _debug to the answers to agents.
 	DebugReplies bool
 	// Notices are how people and programs are told of changes.
-	Notices outbound.NoticeOptions
+	Notices message.Transport
 	// Copies lists the copies of the data that erasing a person does not reach. Nil: none are known.
 	Copies func() ([]Copy, error)
 	// LastBackup says when the last backup was made; ErrNoBackup if none was. Nil: none is known.
@@ -202,9 +205,12 @@ func arrange(o Options) (*Engine, error) {
 	e.Outbound = outbound.New(outbound.Options{
 		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking,
 		Queue: o.Queue, QueueRebuilt: o.QueueRebuilt, Keep: o.Retention.Operations, Limits: o.Outbound, Upstream: o.Upstream,
-		Pacer: o.Pacer, AgentBound: o.AgentBound, Notices: o.Notices, OnFatal: o.OnFatal, Wall: o.wall,
+		Pacer: o.Pacer, AgentBound: o.AgentBound, OnFatal: o.OnFatal, Wall: o.wall,
 	})
-	e.Requests = request.New(o.Store, o.Logger, e.Clinic, e.Booking, e.Outbound)
+	e.Messages = message.New(message.Options{
+		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking, Outbound: e.Outbound, Transport: o.Notices,
+	})
+	e.Requests = request.New(o.Store, o.Logger, e.Clinic, e.Booking, e.Outbound, e.Messages)
 	e.Agent = agent.New(agent.Options{
 		Store: o.Store, Holds: o.Holds, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking, Outbound: e.Outbound,
 		AllowLegacy: o.AgentAllowLegacy, DebugReplies: o.DebugReplies,

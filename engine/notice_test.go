@@ -18,6 +18,7 @@ import (
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
 	"holdfast/engine/enginetest"
+	"holdfast/engine/message"
 	"holdfast/engine/notice"
 	"holdfast/engine/outbound"
 	"holdfast/store"
@@ -40,7 +41,7 @@ func noticeClinicOn(t *testing.T, around func(store.Store) store.Store, change .
 		t.Fatal(err)
 	}
 	live := enginetest.Holds(t, db)
-	o := engine.Options{Store: around(db), Holds: live, Queue: queue, BaseURL: "https://book.example.org", Notices: outbound.NoticeOptions{
+	o := engine.Options{Store: around(db), Holds: live, Queue: queue, BaseURL: "https://book.example.org", Notices: message.Transport{
 		Mailer: mailer, Hooks: notice.NewHooks(notice.HookOptions{AllowPrivate: true}),
 	}}
 	for _, with := range change {

@@ -1,6 +1,6 @@
 package web
 
-import "holdfast/engine/booking"
+import "holdfast/engine/message"
 
 var calendarType = []string{"text/calendar; charset=utf-8; method=PUBLISH"}
 
@@ -13,6 +13,6 @@ func (s *Server) getICS(c *call) error {
 	h := c.rw.Header()
 	h["Content-Type"] = calendarType
 	h["Content-Disposition"] = []string{`attachment; filename="appointment.ics"`}
-	c.status, c.out = 200, s.engine.CalendarFile(&a, booking.Invitation{ManageURL: s.manageURL(c, &a)})
+	c.status, c.out = 200, s.engine.CalendarFile(&a, message.Invitation{ManageURL: s.manageURL(c, &a)})
 	return nil
 }

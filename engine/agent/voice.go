@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/engine/clinic"
+	"holdfast/engine/message"
 	"holdfast/engine/outbound"
 	"holdfast/store"
 )
@@ -91,7 +92,7 @@ func isMinor(born string, day time.Time) bool {
 
 // spokenIn says an instant on the clinic's wall clock in a language, so that it cannot be misheard.
 func spokenIn(lang string, at time.Time, zone *time.Location) string {
-	words, local := outbound.LettersIn[lang], at.In(zone)
+	words, local := message.LettersIn[lang], at.In(zone)
 	switch lang {
 	case "de":
 		clock := local.Format("15:04")

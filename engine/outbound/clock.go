@@ -2,7 +2,6 @@ package outbound
 
 import (
 	"context"
-	"encoding/json"
 	"sync"
 	"time"
 
@@ -48,7 +47,7 @@ func (out *Outbound) wall() time.Time {
 }
 
 // Now is what the wall clock shows, as it is stored.
-func (out *Outbound) now() time.Time { return out.wall().UTC().Truncate(time.Millisecond) }
+func (out *Outbound) Now() time.Time { return out.wall().UTC().Truncate(time.Millisecond) }
 
 // watchClock looks at the clock until ctx ends.
 func (out *Outbound) watchClock(ctx context.Context) {
@@ -72,10 +71,10 @@ func (out *Outbound) heedClock(ctx context.Context) {
 
 // shiftWaits moves the end of every wait by what the clock was set by.
 func (out *Outbound) shiftWaits(ctx context.Context, by time.Duration) error {
-	before := out.now().Add(-by)
+	before := out.Now().Add(-by)
 	return out.eachPending(ctx, func(op store.Operation) error {
 		due := !op.NextAttemptAt.After(before)
-		if this, _ := out.Outbox.Claimed(op.ID, ""); this || by > 0 && due || onTheDay(&op) {
+		if this, _ := out.Outbox.Claimed(op.ID, ""); this || by > 0 && due || out.onTheDay(&op) {
 			return nil
 		}
 		op.NextAttemptAt = op.NextAttemptAt.Add(by)
@@ -86,8 +85,8 @@ func (out *Outbound) shiftWaits(ctx context.Context, by time.Duration) error {
 	})
 }
 
-// onTheDay reports whether op waits for an instant and not for a while: a reminder that was never tried.
-func onTheDay(op *store.Operation) bool {
-	var p mailPayload
-	return op.Kind == store.Email && op.AttemptedAt.IsZero() && json.Unmarshal(op.Payload, &p) == nil && p.Notice == mailReminder
+// onTheDay reports whether op waits for an instant of the calendar and not for a while.
+func (out *Outbound) onTheDay(op *store.Operation) bool {
+	asked := out.deliver[op.Kind].OnTheDay
+	return asked != nil && op.AttemptedAt.IsZero() && asked(op)
 }

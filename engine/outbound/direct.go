@@ -51,7 +51,7 @@ const (
 
 // Attempted is what the caller is told of the attempt.
 type Attempted struct {
-	End        ending // delivered, refused; anything else is queued
+	End        Ending // delivered, refused; anything else is queued
 	Guid       string
 	Reason     upstream.Reason // with refused
 	ErrorType  string          // with queued
@@ -102,7 +102,7 @@ func (out *Outbound) TryNow(op store.Operation, deadline time.Time) Attempted {
 	const detail = "no answer in time"
 	out.heedClock(context.Background())
 	op.Status, op.LastError = store.OperationPending, detail
-	op.NextAttemptAt = out.now().Add(out.Options.Limits.Quarantine)
+	op.NextAttemptAt = out.Now().Add(out.Options.Limits.Quarantine)
 	out.keep(context.Background(), op, "added")
 	close(d.queued)
 	return Attempted{End: unknown, ErrorType: ErrorUnknownQueued, Detail: detail, Attempts: 1}
@@ -132,31 +132,31 @@ func (out *Outbound) runDirects(ctx context.Context) {
 
 // tryDirect makes the attempt and records what came of it.
 func (out *Outbound) tryDirect(ctx context.Context, d *direct) Attempted {
-	op, r, o := d.op, Attempted{}, outcome{}
+	op, r, o := d.op, Attempted{}, Outcome{}
 	p := payloadOf(&op)
 	a, err := out.store.Appointment(ctx, op.AppointmentID)
 	if err != nil {
-		o, r.ErrorType = outcome{end: unknown, detail: "the database could not be read"}, ErrorUnknownQueued
+		o, r.ErrorType = Outcome{End: unknown, Detail: "the database could not be read"}, ErrorUnknownQueued
 	} else {
 		o = out.sendDirect(ctx, d, &op, &p, &a, &r)
 	}
 	waiting := d.decide()
-	r.End, r.Guid, r.Detail = o.end, o.result, o.detail
+	r.End, r.Guid, r.Detail = o.End, o.Result, o.Detail
 	switch {
-	case o.end == Refused && waiting:
-		if out.cancelFence(ctx, &a, op.ID, o.detail) {
+	case o.End == Refused && waiting:
+		if out.cancelFence(ctx, &a, op.ID, o.Detail) {
 			op.Status = store.OperationFailed
 			out.ends.count(&op, Refused)
 			return r
 		}
-		o.end, r.End = retryable, retryable
-	case o.end == Delivered && r.Guid == doneWithoutName:
+		o.End, r.End = Retryable, Retryable
+	case o.End == Delivered && r.Guid == doneWithoutName:
 		r.Guid = ""
-	case o.end == deferred && p.Written:
+	case o.End == Deferred && p.Written:
 		r.End = Delivered // which GUID it has is found out by the queue
 	}
-	if o.end == unreachable {
-		op.NextAttemptAt = out.now().Add(out.Options.Limits.Backoff)
+	if o.End == Unreachable {
+		op.NextAttemptAt = out.Now().Add(out.Options.Limits.Backoff)
 	}
 	op, c := out.conclude(ctx, op, o)
 	if op.Status == store.OperationCompleted && c != nil {
@@ -167,9 +167,9 @@ func (out *Outbound) tryDirect(ctx context.Context, d *direct) Attempted {
 }
 
 // sendDirect asks, waits for its turn and writes; on a rate limit it writes once more after the retry delay.
-func (out *Outbound) sendDirect(ctx context.Context, d *direct, op *store.Operation, p *upstreamPayload, a *store.Appointment, r *Attempted) outcome {
+func (out *Outbound) sendDirect(ctx context.Context, d *direct, op *store.Operation, p *upstreamPayload, a *store.Appointment, r *Attempted) Outcome {
 	r.ErrorType = ErrorRateLimitedQueued
-	op.Unknown, op.NextAttemptAt = false, out.now() // nothing has been sent so far
+	op.Unknown, op.NextAttemptAt = false, out.Now() // nothing has been sent so far
 	bound := min(probeBound, time.Until(d.deadline))
 	probe, cancel := context.WithTimeout(ctx, bound)
 	o, there := out.isThere(probe, bound)
@@ -184,14 +184,14 @@ func (out *Outbound) sendDirect(ctx context.Context, d *direct, op *store.Operat
 	var line *upstream.LineError
 	switch {
 	case errors.As(err, &line):
-		return outcome{end: deferred, at: out.now(), detail: "others were waiting to be written before it"}
+		return Outcome{End: Deferred, At: out.Now(), Detail: "others were waiting to be written before it"}
 	case err != nil:
-		return outcome{end: deferred, at: out.now(), detail: "the server was stopped"}
+		return Outcome{End: Deferred, At: out.Now(), Detail: "the server was stopped"}
 	}
 	turn := out.Options.Pacer.Turn()
 	for {
 		r.Attempts++
-		op.AttemptedAt = out.now()
+		op.AttemptedAt = out.Now()
 		created, err := out.Options.Upstream.SetAppointment(ctx, p.write(a.UpstreamPatientID, out.clinic.Zone()))
 		if upstream.ClassOf(err) == upstream.RateLimited && r.Attempts == 1 && time.Until(d.deadline) > out.Options.Limits.RetryDelay+CallReserve {
 			Sleep(ctx, out.Options.Limits.RetryDelay, nil)
@@ -226,7 +226,7 @@ func (out *Outbound) noteNow(ctx context.Context, d *direct, c *booking.Change, 
 		short, cancel := context.WithTimeout(ctx, left)
 		o := out.deliverComment(short, &call.Operation)
 		cancel()
-		if o.end != Delivered {
+		if o.End != Delivered {
 			return
 		}
 		c.Calls = append(c.Calls[:i:i], c.Calls[i+1:]...)
@@ -247,7 +247,7 @@ func (out *Outbound) cancelFence(ctx context.Context, a *store.Appointment, oper
 			}
 			a.Status, a.CancelledAt, a.CancelReason, a.UpstreamState = store.Cancelled, now, detail, store.UpstreamNone
 			op := store.Operation{ID: operationID, Kind: store.UpstreamBook, AppointmentID: a.ID, Status: store.OperationFailed, LastError: detail}
-			return true, errors.Join(tx.Fulfil(ctx, operationID), tx.FreeNonces(ctx, a.ID), putDelivery(ctx, tx, &op, deliveryFailed, now))
+			return true, errors.Join(tx.Fulfil(ctx, operationID), tx.FreeNonces(ctx, a.ID), putDelivery(ctx, tx, &op, DeliveryFailed, now))
 		})
 	if err != nil {
 		out.log.Error("a refused booking still keeps its time and goes to the queue", "appointment", a.ID, "error", err)

@@ -19,7 +19,7 @@ type Ends struct {
 }
 
 // count takes in how one attempt ended and what it made of its operation.
-func (e *ends) count(op *store.Operation, how ending) {
+func (e *ends) count(op *store.Operation, how Ending) {
 	i := slices.Index(store.Kinds(), op.Kind)
 	if i < 0 || i >= len(e) {
 		return
@@ -27,7 +27,7 @@ func (e *ends) count(op *store.Operation, how ending) {
 	switch how {
 	case Delivered:
 		e[i].delivered.Add(1)
-	case notNeeded, deferred:
+	case NotNeeded, Deferred:
 	default:
 		e[i].missed.Add(1)
 	}

@@ -3,7 +3,6 @@ package outbound
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"holdfast/engine/booking"
@@ -18,11 +17,7 @@ type lane struct {
 	kinds   []store.OperationKind
 	width   int // how many are in delivery at a time
 	wakeUps wakeUps
-
-	mu sync.Mutex
-	// While the far side is away the lane rests: nothing is taken, and everything keeps its place.
-	restUntil time.Time
-	failures  int
+	rest    Rest // while the far side is away: nothing is taken, and everything keeps its place
 }
 
 // newLanes sorts the kinds of operation by what they would wait for. Upstream writes go one at a time; what is short and
@@ -39,13 +34,13 @@ func newLanes() []*lane {
 // prepareOutbound says how each kind of operation is delivered.
 func (out *Outbound) prepareOutbound() {
 	out.Queue, out.queueReady, out.directs = out.Options.Queue, make(chan struct{}), make(chan *direct)
-	out.deliver = make(map[store.OperationKind]delivery)
+	out.deliver = make(map[store.OperationKind]Delivery)
 	out.asks = upstream.NewPacer(out.Options.Pacer.Spacing())
 	if out.Options.Upstream != nil {
-		write := delivery{attempt: out.deliverWrite, ended: out.upstreamEnded, promisedOn: true}
+		write := Delivery{Attempt: out.deliverWrite, Ended: out.upstreamEnded, PromisedOn: true}
 		out.deliver[store.UpstreamBook], out.deliver[store.UpstreamReschedule] = write, write
-		out.deliver[store.UpstreamCancel] = delivery{attempt: out.deliverCancel, ended: out.upstreamEnded, promisedOn: true}
-		out.deliver[store.UpstreamComment] = delivery{attempt: out.deliverComment}
+		out.deliver[store.UpstreamCancel] = Delivery{Attempt: out.deliverCancel, Ended: out.upstreamEnded, PromisedOn: true}
+		out.deliver[store.UpstreamComment] = Delivery{Attempt: out.deliverComment}
 	}
 }
 
@@ -88,42 +83,13 @@ func (out *Outbound) laneOf(kind store.OperationKind) *lane {
 	return nil
 }
 
-// resting says until when the lane does nothing; a past instant if it works.
-func (l *lane) resting() time.Time {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.restUntil
-}
-
-// rest lets the lane sleep, longer each time until wake, and reports whether it worked until now. Several who find nobody
-// at once count once.
-func (l *lane) rest(now time.Time, base time.Duration) (worked bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.restUntil.After(now) {
-		return false
-	}
-	l.failures++
-	l.restUntil = now.Add(store.Backoff(base, l.failures))
-	return l.failures == 1
-}
-
-// wake ends the rest, and reports whether there was one.
-func (l *lane) wake() (rested bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	rested = l.failures > 0
-	l.failures, l.restUntil = 0, time.Time{}
-	return rested
-}
-
 // wakeFor ends the rest of whatever delivers a kind: a person wants it tried now.
 func (out *Outbound) wakeFor(kind store.OperationKind) {
 	if l := out.laneOf(kind); l != nil {
-		l.wake()
+		l.rest.End()
 	}
-	if kind == store.Webhook {
-		out.hookRests.wakeAll()
+	if awake := out.deliver[kind].Awake; awake != nil {
+		awake()
 	}
 }
 
@@ -136,13 +102,13 @@ func (out *Outbound) workLane(ctx context.Context, l *lane) {
 	for ctx.Err() == nil {
 		woken := l.wakeUps.listen()
 		out.heedClock(ctx)
-		wait := time.Until(l.resting())
+		wait := time.Until(l.rest.Until())
 		if wait <= 0 {
 			wait = -1 // until it is woken
 			due, err := out.Queue.NextDue(ctx, l.kinds...)
 			switch {
 			case err == nil:
-				wait = max(0, due.Sub(out.now()))
+				wait = max(0, due.Sub(out.Now()))
 			case ctx.Err() == nil && !errors.Is(err, store.ErrNotFound):
 				out.queueFailed("the queue cannot be asked what is due", err)
 				wait = relayRetry
@@ -162,7 +128,7 @@ func (out *Outbound) workLane(ctx context.Context, l *lane) {
 // workOne takes one operation and makes one attempt at it.
 func (out *Outbound) workOne(ctx context.Context, l *lane) error {
 	out.clock.mu.RLock()
-	op, err := out.Queue.Take(ctx, out.now(), l.kinds...)
+	op, err := out.Queue.Take(ctx, out.Now(), l.kinds...)
 	out.clock.mu.RUnlock()
 	if errors.Is(err, store.ErrNotFound) {
 		return nil // another worker was first
@@ -171,46 +137,46 @@ func (out *Outbound) workOne(ctx context.Context, l *lane) error {
 		return err
 	}
 	if this, _ := out.Outbox.Claimed(op.ID, ""); this {
-		out.settle(ctx, op, outcome{end: deferred, at: out.now().Add(time.Second)})
+		out.settle(ctx, op, Outcome{End: Deferred, At: out.Now().Add(time.Second)})
 		return nil
 	}
 	known, promised, err := out.FindPromise(ctx, op.ID)
 	switch {
 	case err != nil:
-		out.settle(ctx, op, outcome{end: deferred, at: out.now().Add(10 * time.Second), detail: unread(ctx)})
+		out.settle(ctx, op, Outcome{End: Deferred, At: out.Now().Add(10 * time.Second), Detail: Unread(ctx)})
 		return nil
 	case !promised: // its end was recorded, and the process stopped before the queue was told; or it was given up
-		op.Status, op.FinishedAt, op.NextAttemptAt, op.Unknown = store.OperationCompleted, out.now(), time.Time{}, false
+		op.Status, op.FinishedAt, op.NextAttemptAt, op.Unknown = store.OperationCompleted, out.Now(), time.Time{}, false
 		return out.Queue.Change(ctx, op, "completed", "its end was recorded before")
 	case known.Status.Final():
 		return out.Queue.Change(ctx, known, string(known.Status), "its end was recorded before")
 	}
 	o := out.attempt(ctx, &op)
 	switch {
-	case o.end == unreachable, o.end == unknown && out.doubt.Load() > 1: // one write more that nobody knows of would be no use
-		if l.rest(time.Now(), out.Options.Limits.Backoff) {
-			out.log.Warn("nothing can be delivered for now; what is waiting keeps its place and is tried again", "kind", op.Kind, "reason", o.detail)
+	case o.End == Unreachable, o.End == unknown && out.doubt.Load() > 1: // one write more that nobody knows of would be no use
+		if l.rest.Begin(time.Now(), out.Options.Limits.Backoff) {
+			out.log.Warn("nothing can be delivered for now; what is waiting keeps its place and is tried again", "kind", op.Kind, "reason", o.Detail)
 		}
-	case o.end != deferred && o.end != notNeeded && o.end != lookupFailed && o.end != unknown: // those have not seen the far side at work
-		if l.wake() {
+	case o.End != Deferred && o.End != NotNeeded && o.End != lookupFailed && o.End != unknown: // those have not seen the far side at work
+		if l.rest.End() {
 			out.log.Info("deliveries go out again", "kind", op.Kind)
 		}
 	}
 	out.settle(ctx, op, o)
-	if o.end == unreachable {
+	if o.End == Unreachable {
 		return out.giveUpLate(ctx, l)
 	}
 	return nil
 }
 
-func (out *Outbound) attempt(ctx context.Context, op *store.Operation) outcome {
+func (out *Outbound) attempt(ctx context.Context, op *store.Operation) Outcome {
 	switch {
 	case op.Result != "": // it took effect, and that could not be recorded
-		return outcome{end: Delivered, result: op.Result}
-	case expired(op, out.now()):
-		return outcome{end: Refused, detail: tooLateFor(op)}
+		return Outcome{End: Delivered, Result: op.Result}
+	case expired(op, out.Now()):
+		return Outcome{End: Refused, Detail: tooLateFor(op)}
 	}
-	return out.deliver[op.Kind].attempt(ctx, op)
+	return out.deliver[op.Kind].Attempt(ctx, op)
 }
 
 const tooLateDetail = "too late to deliver: the appointment is about to start"
@@ -239,8 +205,8 @@ func tooLateFor(op *store.Operation) string {
 // giveUpLate ends what became too late while its lane rests: a lane that works sees it by itself.
 func (out *Outbound) giveUpLate(ctx context.Context, l *lane) error {
 	return out.eachPending(ctx, func(op store.Operation) error {
-		if out.laneOf(op.Kind) == l && expired(&op, out.now()) {
-			out.settle(ctx, op, outcome{end: Refused, detail: tooLateFor(&op)})
+		if out.laneOf(op.Kind) == l && expired(&op, out.Now()) {
+			out.settle(ctx, op, Outcome{End: Refused, Detail: tooLateFor(&op)})
 		}
 		return nil
 	})

@@ -18,30 +18,30 @@ import (
 // isThere asks, after a write that nobody knows of, whether anybody is there: a write into a dead line is one more unknown
 // outcome. It asks for what no patient's record can spoil. A caller who cannot wait for a turn within bound does not ask,
 // since somebody has just asked in vain. It reports false with the outcome that follows.
-func (out *Outbound) isThere(ctx context.Context, bound time.Duration) (outcome, bool) {
+func (out *Outbound) isThere(ctx context.Context, bound time.Duration) (Outcome, bool) {
 	if out.doubt.Load() == 0 {
-		return outcome{}, true
+		return Outcome{}, true
 	}
 	var line *upstream.LineError
 	switch err := out.asks.Wait(ctx, bound); {
 	case errors.As(err, &line):
-		return outcome{end: unreachable, detail: "the practice system did not answer a moment ago"}, false
+		return Outcome{End: Unreachable, Detail: "the practice system did not answer a moment ago"}, false
 	case err != nil:
 		return out.soon("the server was stopped"), false
 	case out.doubt.Load() == 0:
-		return outcome{}, true
+		return Outcome{}, true
 	}
 	now := time.Now()
 	_, _, err := out.Options.Upstream.GetOnlineReservations(ctx, upstream.Openings{From: now, To: now.Add(time.Hour), Zone: out.clinic.Zone()})
 	switch {
 	case upstream.IsSilent(err):
-		return outcome{end: unreachable, detail: words(err)}, false
+		return Outcome{End: Unreachable, Detail: words(err)}, false
 	case upstream.ClassOf(err) != upstream.Unknown:
 		out.doubt.Store(0)
 	case out.doubt.Load() > 1: // neither writes nor questions have an answer that can be used
-		return outcome{end: unreachable, detail: words(err)}, false
+		return Outcome{End: Unreachable, Detail: words(err)}, false
 	}
-	return outcome{}, true
+	return Outcome{}, true
 }
 
 // mayBeWritten reports whether another process promised op, and this one has not looked yet. Its files may be a copy, or
@@ -52,11 +52,11 @@ func (out *Outbound) mayBeWritten(op *store.Operation, p *upstreamPayload) bool 
 
 // lookUp asks whether the appointment is there. It reports false if it certainly is not; otherwise the outcome is what
 // follows: a question that has no answer puts off this operation and no other.
-func (out *Outbound) lookUp(ctx context.Context, op *store.Operation, p *upstreamPayload, a *store.Appointment) (outcome, bool) {
+func (out *Outbound) lookUp(ctx context.Context, op *store.Operation, p *upstreamPayload, a *store.Appointment) (Outcome, bool) {
 	list, err := out.findUpstream(ctx, p, a)
 	var answered *upstream.Error
 	if err != nil && !errors.As(err, &answered) {
-		return out.soon(unread(ctx)), true
+		return out.soon(Unread(ctx)), true
 	}
 	class := upstream.ClassOf(err)
 	switch {
@@ -67,39 +67,39 @@ func (out *Outbound) lookUp(ctx context.Context, op *store.Operation, p *upstrea
 	}
 	switch {
 	case err == nil && len(list) == 1:
-		return outcome{end: Delivered, result: list[0].GUID}, true
+		return Outcome{End: Delivered, Result: list[0].GUID}, true
 	case err == nil && len(list) > 1:
-		return outcome{end: undecided, detail: "the practice system has the appointment more than once; cancel those that are too many there"}, true
+		return Outcome{End: undecided, Detail: "the practice system has the appointment more than once; cancel those that are too many there"}, true
 	case err == nil, upstream.ReasonOf(err) == upstream.PatientUnknown:
-		return outcome{}, false
-	case op.Unknown && tooLate(op, out.now()):
-		return outcome{end: undecided, detail: words(err)}, true
+		return Outcome{}, false
+	case op.Unknown && tooLate(op, out.Now()):
+		return Outcome{End: undecided, Detail: words(err)}, true
 	case class == upstream.NotSent:
-		return outcome{end: unreachable, detail: words(err)}, true
+		return Outcome{End: Unreachable, Detail: words(err)}, true
 	case class == upstream.RateLimited, upstream.IsSilent(err):
 		return out.putOff(op, p, err), true
 	}
-	return outcome{end: lookupFailed, detail: words(err)}, true
+	return Outcome{End: lookupFailed, Detail: words(err)}, true
 }
 
 // putOff tries an operation again later, each time later than before: nobody answered, or asked to be left alone.
-func (out *Outbound) putOff(op *store.Operation, p *upstreamPayload, err error) outcome {
+func (out *Outbound) putOff(op *store.Operation, p *upstreamPayload, err error) Outcome {
 	p.Asked++
 	op.Payload = p.json()
-	return outcome{end: deferred, detail: words(err), at: out.now().Add(store.Backoff(out.Options.Limits.Backoff, p.Asked))}
+	return Outcome{End: Deferred, Detail: words(err), At: out.Now().Add(store.Backoff(out.Options.Limits.Backoff, p.Asked))}
 }
 
 // findWritten finds the GUID of an appointment that is there for certain. Where it cannot be found out, the appointment
 // stays without one.
-func (out *Outbound) findWritten(ctx context.Context, op *store.Operation, p *upstreamPayload, a *store.Appointment) outcome {
+func (out *Outbound) findWritten(ctx context.Context, op *store.Operation, p *upstreamPayload, a *store.Appointment) Outcome {
 	list, err := out.findUpstream(ctx, p, a)
 	if err == nil && len(list) == 1 {
-		return outcome{end: Delivered, result: list[0].GUID}
+		return Outcome{End: Delivered, Result: list[0].GUID}
 	}
 	if op.Lookups++; op.Lookups >= maxLookups {
-		return outcome{end: Delivered, result: doneWithoutName}
+		return Outcome{End: Delivered, Result: doneWithoutName}
 	}
-	return outcome{end: deferred, detail: "it was written; under which GUID is still to be found out", at: out.now().Add(store.Backoff(out.Options.Limits.Backoff, op.Lookups))}
+	return Outcome{End: Deferred, Detail: "it was written; under which GUID is still to be found out", At: out.Now().Add(store.Backoff(out.Options.Limits.Backoff, op.Lookups))}
 }
 
 // findUpstream lists what in the patient's list is this appointment. Those that are known to be others' are not:

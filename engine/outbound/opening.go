@@ -150,7 +150,7 @@ func (out *Outbound) noteOpenings(err error) {
 	case err == nil:
 		out.openings.failed, out.openings.why = time.Time{}, ""
 	case before.IsZero():
-		out.openings.failed, out.openings.why = out.now(), why
+		out.openings.failed, out.openings.why = out.Now(), why
 	default:
 		out.openings.why = why
 	}

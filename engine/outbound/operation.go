@@ -46,48 +46,53 @@ func (o Limits) WithDefaults() Limits {
 	return o
 }
 
-// ending is how an attempt ended.
-type ending int
+// Ending is how an attempt ended.
+type Ending int
 
 const (
-	Delivered    ending = iota // it took effect
-	notNeeded                  // nothing is left to be done
+	Delivered    Ending = iota // it took effect
+	NotNeeded                  // nothing is left to be done
 	Refused                    // it certainly did not, and the same call never will
-	retryable                  // it certainly did not, and may another time
+	Retryable                  // it certainly did not, and may another time
 	unknown                    // nobody knows
 	lookupFailed               // it was to be found out what became of an unknown one, and that failed
 	undecided                  // only a person can find it out
-	unreachable                // the far side is not there: nothing was sent, and the others of the lane need not try
-	deferred                   // it is not its turn yet; see outcome.at
+	Unreachable                // the far side is not there: nothing was sent, and the others of the lane need not try
+	Deferred                   // it is not its turn yet; see outcome.at
 )
 
 // maxLookups is how often an unknown outcome is looked up in vain before a person has to.
 const maxLookups = 3
 
-// outcome is what one attempt came to.
-type outcome struct {
-	end    ending
-	detail string    // in words, for people; never personal data or a secret
-	result string    // what the far side called it
-	at     time.Time // with later: when to try again
+// Outcome is what one attempt came to.
+type Outcome struct {
+	End    Ending
+	Detail string    // in words, for people; never personal data or a secret
+	Result string    // what the far side called it
+	At     time.Time // with later: when to try again
 }
 
 // Delivery is how one kind of operation is delivered.
-type delivery struct {
-	// attempt makes one attempt at op, which is being processed, and may leave notes in op's payload.
-	attempt func(ctx context.Context, op *store.Operation) outcome
-	// ended says what the end of op means to its appointment, in the transaction that records it. It may return a
+type Delivery struct {
+	// Attempt makes one Attempt at op, which is being processed, and may leave notes in op's payload.
+	Attempt func(ctx context.Context, op *store.Operation) Outcome
+	// Ended says what the end of op means to its appointment, in the transaction that records it. It may return a
 	// change to be recorded and announced. Nil where it means nothing.
-	ended func(ctx context.Context, tx store.Tx, op *store.Operation) (*booking.Change, error)
-	// promisedOn: what failed stays in the outbox until a person decides.
-	promisedOn bool
+	Ended func(ctx context.Context, tx store.Tx, op *store.Operation) (*booking.Change, error)
+	// PromisedOn: what failed stays in the outbox until a person decides.
+	PromisedOn bool
+	// Awake has what Attempt leaves alone tried again: a person wants it tried now. Nil where nothing is left alone.
+	Awake func()
+	// OnTheDay reports whether op, which was never attempted, waits for an instant of the calendar and not for a while: it stays
+	// where it is when the clock is set. Nil: none does.
+	OnTheDay func(op *store.Operation) bool
 }
 
 // advance is the state machine of an operation: what an outcome makes of one that is being processed, and the line for
 // its story.
-func advance(op store.Operation, o outcome, now time.Time, rules Limits) (store.Operation, string) {
-	if o.detail != "" || o.end == Delivered || o.end == notNeeded {
-		op.LastError = o.detail
+func advance(op store.Operation, o Outcome, now time.Time, rules Limits) (store.Operation, string) {
+	if o.Detail != "" || o.End == Delivered || o.End == NotNeeded {
+		op.LastError = o.Detail
 	}
 	pending := func(at time.Time) {
 		op.Status, op.NextAttemptAt = store.OperationPending, at
@@ -98,19 +103,19 @@ func advance(op store.Operation, o outcome, now time.Time, rules Limits) (store.
 	final := func(status store.OperationStatus) {
 		op.Status, op.FinishedAt, op.NextAttemptAt = status, now, time.Time{}
 	}
-	switch o.end {
-	case Delivered, notNeeded:
+	switch o.End {
+	case Delivered, NotNeeded:
 		final(store.OperationCompleted)
 		op.Unknown, op.NeedsReview = false, false
-		if o.end == Delivered {
-			op.Result = o.result
+		if o.End == Delivered {
+			op.Result = o.Result
 		}
 		return op, "completed"
 	case Refused:
 		final(store.OperationFailed)
 		op.Unknown = false
 		return op, "failed"
-	case retryable:
+	case Retryable:
 		op.Unknown = false
 		if op.Attempts >= op.MaxAttempts {
 			final(store.OperationFailed)
@@ -133,12 +138,12 @@ func advance(op store.Operation, o outcome, now time.Time, rules Limits) (store.
 		final(store.OperationFailed)
 		op.NeedsReview = true
 		return op, "failed"
-	case unreachable:
+	case Unreachable:
 		op.Attempts = max(0, op.Attempts-1)
 		op.Status = store.OperationPending // due when it was: the first one is tried first when the far side is back
-	case deferred:
+	case Deferred:
 		op.Attempts = max(0, op.Attempts-1)
-		pending(o.at)
+		pending(o.At)
 	}
 	return op, "retried"
 }
@@ -147,17 +152,17 @@ func advance(op store.Operation, o outcome, now time.Time, rules Limits) (store.
 func deliveryState(op *store.Operation) string {
 	switch {
 	case op.Status == store.OperationCompleted:
-		return deliveryDelivered
+		return DeliveryDelivered
 	case op.NeedsReview:
-		return deliveryReview
+		return DeliveryReview
 	case op.Status == store.OperationFailed:
-		return deliveryFailed
+		return DeliveryFailed
 	}
 	return booking.DeliveryQueued
 }
 
 // settle makes an outcome durable and hands over what follows from it.
-func (out *Outbound) settle(ctx context.Context, op store.Operation, o outcome) {
+func (out *Outbound) settle(ctx context.Context, op store.Operation, o Outcome) {
 	if _, c := out.conclude(ctx, op, o); c != nil {
 		out.HandOver(c.Calls...)
 	}
@@ -165,17 +170,17 @@ func (out *Outbound) settle(ctx context.Context, op store.Operation, o outcome) 
 
 // conclude makes an outcome durable: in the database first, with what it means to the appointment, then in the queue. It
 // returns the operation as it is afterwards, and the change that was made, whose calls are the caller's to hand over.
-func (out *Outbound) conclude(ctx context.Context, op store.Operation, o outcome) (store.Operation, *booking.Change) {
+func (out *Outbound) conclude(ctx context.Context, op store.Operation, o Outcome) (store.Operation, *booking.Change) {
 	ctx = context.WithoutCancel(ctx)
 	out.heedClock(ctx) // before the next wait is counted from now
-	now := out.now()
+	now := out.Now()
 	before := op
 	op, event := advance(op, o, now, out.Options.Limits)
 	var c *booking.Change
 	if op.Status.Final() {
 		err := out.store.Write(ctx, func(tx store.Tx) error {
 			var err error
-			c, err = out.end(ctx, tx, &op, o.end, now)
+			c, err = out.end(ctx, tx, &op, o.End, now)
 			return err
 		})
 		if err != nil {
@@ -186,33 +191,33 @@ func (out *Outbound) conclude(ctx context.Context, op store.Operation, o outcome
 				"needs_review", op.NeedsReview, "attempts", op.Attempts, "reason", op.LastError)
 		}
 	}
-	out.ends.count(&op, o.end)
+	out.ends.count(&op, o.End)
 	out.keep(ctx, op, event)
 	return op, c
 }
 
 // end records the end of an operation in tx.
-func (out *Outbound) end(ctx context.Context, tx store.Tx, op *store.Operation, how ending, now time.Time) (*booking.Change, error) {
+func (out *Outbound) end(ctx context.Context, tx store.Tx, op *store.Operation, how Ending, now time.Time) (*booking.Change, error) {
 	kind := out.deliver[op.Kind]
 	if err := tx.Fulfil(ctx, op.ID); err != nil {
 		return nil, err
 	}
-	if op.Status == store.OperationFailed && kind.promisedOn {
+	if op.Status == store.OperationFailed && kind.PromisedOn {
 		if err := tx.Promise(ctx, *op); err != nil {
 			return nil, err
 		}
 	}
 	state := deliveryState(op)
-	if how == notNeeded {
-		state = deliveryNotNeeded
+	if how == NotNeeded {
+		state = DeliveryNotNeeded
 	}
 	if err := putDelivery(ctx, tx, op, state, now); err != nil {
 		return nil, err
 	}
-	if kind.ended == nil {
+	if kind.Ended == nil {
 		return nil, nil
 	}
-	c, err := kind.ended(ctx, tx, op)
+	c, err := kind.Ended(ctx, tx, op)
 	if err != nil || c == nil {
 		return nil, err
 	}

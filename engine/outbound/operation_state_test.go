@@ -17,29 +17,29 @@ func TestAdvance(t *testing.T) {
 	pending, completed, failed := store.OperationPending, store.OperationCompleted, store.OperationFailed
 	for name, test := range map[string]struct {
 		change   func(*store.Operation)
-		outcome  outcome
+		outcome  Outcome
 		status   store.OperationStatus
 		attempts int
 		next     time.Duration // from now; meaningful while pending
 		unknown  bool
 		review   bool
 	}{
-		"delivered":                      {nil, outcome{end: Delivered}, completed, 3, 0, false, false},
-		"nothing left to do":             {nil, outcome{end: notNeeded}, completed, 3, 0, false, false},
-		"refused":                        {nil, outcome{end: Refused}, failed, 3, 0, false, false},
-		"again, the third time":          {nil, outcome{end: retryable}, pending, 3, 80 * time.Second, false, false},
-		"again, the ninth time":          {func(o *store.Operation) { o.Attempts = 9 }, outcome{end: retryable}, pending, 9, 300 * time.Second, false, false},
-		"again, the last time":           {func(o *store.Operation) { o.Attempts = 10 }, outcome{end: retryable}, failed, 10, 0, false, false},
-		"again, near the deadline":       {func(o *store.Operation) { o.Deadline = now.Add(time.Minute) }, outcome{end: retryable}, pending, 3, time.Minute, false, false},
-		"unknown":                        {nil, outcome{end: unknown}, pending, 3, 90 * time.Second, true, false},
-		"unknown, the last time":         {func(o *store.Operation) { o.Attempts = 10 }, outcome{end: unknown}, pending, 10, 90 * time.Second, true, false},
-		"unseen once":                    {func(o *store.Operation) { o.Unknown = true }, outcome{end: lookupFailed}, pending, 2, 20 * time.Second, true, false},
-		"unseen three times":             {func(o *store.Operation) { o.Unknown, o.Lookups = true, 2 }, outcome{end: lookupFailed}, failed, 2, 0, true, true},
-		"nobody can know":                {nil, outcome{end: undecided}, failed, 3, 0, false, true},
-		"nobody there":                   {nil, outcome{end: unreachable}, pending, 2, -time.Minute, false, false},
-		"not its turn":                   {nil, outcome{end: deferred, at: now.Add(time.Second)}, pending, 2, time.Second, false, false},
-		"known after all":                {func(o *store.Operation) { o.Unknown, o.NeedsReview = true, true }, outcome{end: Delivered}, completed, 3, 0, false, false},
-		"not there after all, and again": {func(o *store.Operation) { o.Unknown = true }, outcome{end: retryable}, pending, 3, 80 * time.Second, false, false},
+		"delivered":                      {nil, Outcome{End: Delivered}, completed, 3, 0, false, false},
+		"nothing left to do":             {nil, Outcome{End: NotNeeded}, completed, 3, 0, false, false},
+		"refused":                        {nil, Outcome{End: Refused}, failed, 3, 0, false, false},
+		"again, the third time":          {nil, Outcome{End: Retryable}, pending, 3, 80 * time.Second, false, false},
+		"again, the ninth time":          {func(o *store.Operation) { o.Attempts = 9 }, Outcome{End: Retryable}, pending, 9, 300 * time.Second, false, false},
+		"again, the last time":           {func(o *store.Operation) { o.Attempts = 10 }, Outcome{End: Retryable}, failed, 10, 0, false, false},
+		"again, near the deadline":       {func(o *store.Operation) { o.Deadline = now.Add(time.Minute) }, Outcome{End: Retryable}, pending, 3, time.Minute, false, false},
+		"unknown":                        {nil, Outcome{End: unknown}, pending, 3, 90 * time.Second, true, false},
+		"unknown, the last time":         {func(o *store.Operation) { o.Attempts = 10 }, Outcome{End: unknown}, pending, 10, 90 * time.Second, true, false},
+		"unseen once":                    {func(o *store.Operation) { o.Unknown = true }, Outcome{End: lookupFailed}, pending, 2, 20 * time.Second, true, false},
+		"unseen three times":             {func(o *store.Operation) { o.Unknown, o.Lookups = true, 2 }, Outcome{End: lookupFailed}, failed, 2, 0, true, true},
+		"nobody can know":                {nil, Outcome{End: undecided}, failed, 3, 0, false, true},
+		"nobody there":                   {nil, Outcome{End: Unreachable}, pending, 2, -time.Minute, false, false},
+		"not its turn":                   {nil, Outcome{End: Deferred, At: now.Add(time.Second)}, pending, 2, time.Second, false, false},
+		"known after all":                {func(o *store.Operation) { o.Unknown, o.NeedsReview = true, true }, Outcome{End: Delivered}, completed, 3, 0, false, false},
+		"not there after all, and again": {func(o *store.Operation) { o.Unknown = true }, Outcome{End: Retryable}, pending, 3, 80 * time.Second, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			op := taken

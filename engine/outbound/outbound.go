@@ -1,5 +1,5 @@
-// Package outbound is what is promised to the outside and told once: writes to the practice-management system, mail to
-// patients and staff, and webhooks.
+// Package outbound is what is promised to the outside and told once. It knows the practice-management system; mail and webhooks
+// are delivered by package message, which says so with Deliver.
 //
 // # A promise is kept
 //
@@ -21,7 +21,7 @@
 //	operation.go  how an outcome changes an operation           direct.go        an attempt while an agent waits
 //	upstream*.go  the practice-management system                lookup.go        is it there?
 //	opening.go    what the practice system has open, fetched ahead
-//	notice.go     mail and webhooks                             letter.go        the words of a mail
+//	rest.go       how long what is not there is left alone      ends.go          how many ended, and how
 //	queue.go      what people see, decide and (retry.go) repeat clock.go         waits, when the clock is set
 package outbound
 
@@ -49,16 +49,14 @@ type Outbound struct {
 	started    time.Time     // what was promised before it was promised by another process
 	queueReady chan struct{} // closed when the queue is right after the start
 	lanes      []*lane
-	deliver    map[store.OperationKind]delivery          // how each kind is delivered; complete when New returns
+	deliver    map[store.OperationKind]Delivery          // how each kind is delivered; complete when New returns
 	notices    []func(*booking.Change) []booking.Promise // what else a change promises; complete when New returns
 	directs    chan *direct                              // bookings to be tried while an agent waits
 	doubt      atomic.Int32                              // since the practice system answered well: how many writes nobody knows of
 	asks       *upstream.Pacer                           // spaces look-ups as Pacer spaces writes
 	clock      queueClock
-	hookRests  rests // webhook addresses that were not reached
 	ends       ends
 	openings   openingsState
-	posting    posting // webhook addresses that are being posted to
 }
 
 // Options are what an Outbound is made of.
@@ -74,8 +72,7 @@ type Options struct {
 	Limits       Limits
 	Upstream     Upstream // nil: appointments are only here
 	Pacer        *upstream.Pacer
-	AgentBound   time.Duration // how long an agent waits for the answer to a booking
-	Notices      NoticeOptions
+	AgentBound   time.Duration    // how long an agent waits for the answer to a booking
 	OnFatal      func(error)      // told when nothing can be written to the queue any more
 	Wall         func() time.Time // the wall clock; nil: time.Now
 }
@@ -83,9 +80,17 @@ type Options struct {
 // New returns an Outbound, and makes it what bookings tell the outside by. Work is to be run for anything to be delivered.
 func New(o Options) *Outbound {
 	e := &Outbound{store: o.Store, log: o.Logger, clinic: o.Clinic, booking: o.Booking, Options: o}
-	e.started = e.now()
+	e.started = e.Now()
 	e.prepareOutbound()
-	e.prepareNotices()
 	o.Booking.Outside = e
 	return e
+}
+
+// HasQueue reports whether anything is ever called.
+func (out *Outbound) HasQueue() bool { return out.Queue != nil }
+
+// Deliver says how a kind of operation is delivered, and what else a change promises of that kind. It is called before Work.
+func (out *Outbound) Deliver(kind store.OperationKind, by Delivery, promised func(*booking.Change) []booking.Promise) {
+	out.deliver[kind] = by
+	out.notices = append(out.notices, promised)
 }

@@ -22,10 +22,10 @@ import (
 
 // States of a store.Delivery.
 const (
-	deliveryDelivered = "delivered"
-	deliveryFailed    = "failed"
-	deliveryReview    = "needs_review"
-	deliveryNotNeeded = "not_needed" // nothing was sent, for there was nothing to tell any more, or nobody
+	DeliveryDelivered = "delivered"
+	DeliveryFailed    = "failed"
+	DeliveryReview    = "needs_review"
+	DeliveryNotNeeded = "not_needed" // nothing was sent, for there was nothing to tell any more, or nobody
 )
 
 // Outbox is the part of the engine that brings promises to the queue.
@@ -167,10 +167,12 @@ func (out *Outbound) relayOperations(ctx context.Context) {
 
 func (out *Outbound) relay(ctx context.Context, ops []store.Operation, missed bool) error {
 	if len(ops) > 0 {
-		now := out.now()
+		now := out.Now()
 		for i := range ops { // what was to be tried at once, before the clock was set back, is
-			if op := &ops[i]; op.AttemptedAt.IsZero() && !op.Unknown && !onTheDay(op) {
-				op.NextAttemptAt = earlier(op.NextAttemptAt, now)
+			if op := &ops[i]; op.AttemptedAt.IsZero() && !op.Unknown && !out.onTheDay(op) {
+				if op.NextAttemptAt.After(now) {
+					op.NextAttemptAt = now
+				}
 			}
 		}
 		if err := out.Queue.Add(ctx, ops...); err != nil {
@@ -179,7 +181,7 @@ func (out *Outbound) relay(ctx context.Context, ops []store.Operation, missed bo
 		out.ringLanes()
 	}
 	if missed {
-		return out.reconcile(ctx, out.now().Add(time.Millisecond), false)
+		return out.reconcile(ctx, out.Now().Add(time.Millisecond), false)
 	}
 	return nil
 }
@@ -234,7 +236,7 @@ func (out *Outbound) reopened(ctx context.Context, op store.Operation) error {
 // recoverQueue makes the queue right after a start: what was being attempted when the process ended has an unknown
 // outcome, what was promised and never arrived is added, and the pacer remembers the last write.
 func (out *Outbound) recoverQueue(ctx context.Context) error {
-	now := out.now()
+	now := out.Now()
 	for {
 		list, err := out.Queue.Operations(ctx, store.OperationFilter{Status: store.OperationProcessing, Limit: 500})
 		if err != nil {

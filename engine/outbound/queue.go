@@ -59,7 +59,7 @@ func (out *Outbound) QueueStatus(ctx context.Context, f QueueFilter) (QueueStatu
 	if s.OperationCounts, err = out.Queue.Counts(ctx, f.Kinds...); err != nil {
 		return s, err
 	}
-	now := out.now()
+	now := out.Now()
 	if len(f.Kinds) == 0 || slices.Contains(f.Kinds, store.Email) {
 		if s.Scheduled, err = out.Queue.Scheduled(ctx, now); err != nil {
 			return s, err
@@ -131,8 +131,8 @@ func (out *Outbound) queued(ctx context.Context, op store.Operation, names bool)
 	q := QueuedOperation{Operation: op}
 	if op.Status == store.OperationPending {
 		q.NextRetryAt = op.NextAttemptAt
-		if l := out.laneOf(op.Kind); l != nil && l.resting().After(q.NextRetryAt) {
-			q.NextRetryAt = l.resting()
+		if l := out.laneOf(op.Kind); l != nil && l.rest.Until().After(q.NextRetryAt) {
+			q.NextRetryAt = l.rest.Until()
 		}
 	}
 	if !op.StartTime.IsZero() {
@@ -173,7 +173,7 @@ func (out *Outbound) RetryOperation(ctx context.Context, actor record.Actor, id 
 			return fmt.Errorf("%w: it is %s", record.ErrOperationState, op.Status)
 		}
 		if !op.Unknown {
-			op.NextAttemptAt = out.now()
+			op.NextAttemptAt = out.Now()
 		}
 		if err := out.Queue.Change(ctx, op, "retried", "by hand"); err != nil {
 			return err
@@ -212,7 +212,7 @@ func (out *Outbound) ReviewOperation(ctx context.Context, actor record.Actor, id
 		if err := out.auditOperation(ctx, actor, "operation.exists", &op); err != nil {
 			return err
 		}
-		out.settle(ctx, op, outcome{end: Delivered, result: out.nameOf(ctx, &op)})
+		out.settle(ctx, op, Outcome{End: Delivered, Result: out.nameOf(ctx, &op)})
 		return nil
 	})
 }
@@ -246,23 +246,23 @@ func (out *Outbound) giveUp(ctx context.Context, actor record.Actor, op store.Op
 		return fmt.Errorf("%w: it is being attempted", record.ErrOperationState)
 	}
 	if op.Status != store.OperationCompleted {
-		now, c := out.now(), (*booking.Change)(nil)
+		now, c := out.Now(), (*booking.Change)(nil)
 		op.Status, op.NeedsReview, op.LastError = store.OperationFailed, false, "given up by hand"
 		err := out.store.Write(ctx, func(tx store.Tx) error {
 			var err error
 			if err = tx.Fulfil(ctx, op.ID); err != nil {
 				return err
 			}
-			if err = putDelivery(ctx, tx, &op, deliveryFailed, now); err != nil {
+			if err = putDelivery(ctx, tx, &op, DeliveryFailed, now); err != nil {
 				return err
 			}
 			if err = record.Audit(ctx, tx, now, actor, "operation.given_up", "operation:"+op.ID, "", nil, map[string]string{"kind": string(op.Kind)}); err != nil {
 				return err
 			}
-			if c = nil; out.deliver[op.Kind].ended == nil {
+			if c = nil; out.deliver[op.Kind].Ended == nil {
 				return nil
 			}
-			if c, err = out.deliver[op.Kind].ended(ctx, tx, &op); err != nil || c == nil {
+			if c, err = out.deliver[op.Kind].Ended(ctx, tx, &op); err != nil || c == nil {
 				return err
 			}
 			c.At, c.Silent = now, true
@@ -280,7 +280,7 @@ func (out *Outbound) giveUp(ctx context.Context, actor record.Actor, op store.Op
 
 // reopen makes a failed operation a waiting one, as if it had just been promised.
 func (out *Outbound) reopen(ctx context.Context, actor record.Actor, op store.Operation) error {
-	now, c := out.now(), (*booking.Change)(nil)
+	now, c := out.Now(), (*booking.Change)(nil)
 	op.Status, op.NeedsReview, op.Unknown, op.Attempts, op.Lookups = store.OperationPending, false, false, 0, 0
 	op.NextAttemptAt, op.FinishedAt, op.MaxAttempts = now, time.Time{}, out.Options.Limits.MaxAttempts
 	if tooLate(&op, now) {
@@ -321,7 +321,7 @@ func (out *Outbound) reopen(ctx context.Context, actor record.Actor, op store.Op
 
 func (out *Outbound) auditOperation(ctx context.Context, actor record.Actor, action string, op *store.Operation) error {
 	return out.store.Write(ctx, func(tx store.Tx) error {
-		return record.Audit(ctx, tx, out.now(), actor, action, "operation:"+op.ID, "", nil, map[string]string{"kind": string(op.Kind)})
+		return record.Audit(ctx, tx, out.Now(), actor, action, "operation:"+op.ID, "", nil, map[string]string{"kind": string(op.Kind)})
 	})
 }
 

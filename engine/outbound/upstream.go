@@ -149,7 +149,7 @@ func (out *Outbound) upstreamCalls(c *booking.Change) []booking.Promise {
 	default:
 		return nil
 	}
-	op := out.newOperation(kind, a, c.At)
+	op := out.NewOperation(kind, a, c.At)
 	if kind != store.UpstreamCancel {
 		op.Deadline = deadlineOf(a.SlotStart, c.At)
 	}
@@ -169,7 +169,8 @@ func (out *Outbound) upstreamCalls(c *booking.Change) []booking.Promise {
 // due longest, and whoever is at the desk has somebody in front of them.
 const deskLead = time.Hour
 
-func (out *Outbound) newOperation(kind store.OperationKind, a *store.Appointment, at time.Time) store.Operation {
+// NewOperation is an operation about an appointment that is due at once and has no payload yet.
+func (out *Outbound) NewOperation(kind store.OperationKind, a *store.Appointment, at time.Time) store.Operation {
 	return store.Operation{
 		ID: out.Outbox.Ids.Next(at), Kind: kind, AppointmentID: a.ID, Status: store.OperationPending, MaxAttempts: out.Options.Limits.MaxAttempts,
 		CreatedAt: at, NextAttemptAt: at, StartTime: a.SlotStart,
@@ -271,7 +272,7 @@ func (out *Outbound) upstreamEnded(ctx context.Context, tx store.Tx, op *store.O
 	if err != nil {
 		return nil, err
 	}
-	before, p, now := a, payloadOf(op), out.now()
+	before, p, now := a, payloadOf(op), out.Now()
 	c := &booking.Change{Before: &before, After: &a, Actor: "system", Reason: op.LastError}
 	switch {
 	case op.Status == store.OperationFailed:
@@ -305,7 +306,7 @@ func (out *Outbound) upstreamEnded(ctx context.Context, tx store.Tx, op *store.O
 			c.Follow = append(c.Follow, out.cancelCall(&a, upstreamPayload{GUID: replaced}, now))
 		}
 		if op.Kind == store.UpstreamBook && a.Source == store.SourceAgent && a.Patient.Notes != "" && a.Status == store.Confirmed {
-			c.Follow = append(c.Follow, booking.Promise{Operation: out.newOperation(store.UpstreamComment, &a, now), Notice: NoticeOf(store.UpstreamComment)})
+			c.Follow = append(c.Follow, booking.Promise{Operation: out.NewOperation(store.UpstreamComment, &a, now), Notice: NoticeOf(store.UpstreamComment)})
 		}
 	}
 	if a == before {
@@ -320,7 +321,7 @@ func (out *Outbound) upstreamEnded(ctx context.Context, tx store.Tx, op *store.O
 }
 
 func (out *Outbound) cancelCall(a *store.Appointment, p upstreamPayload, at time.Time) booking.Promise {
-	op := out.newOperation(store.UpstreamCancel, a, at)
+	op := out.NewOperation(store.UpstreamCancel, a, at)
 	op.Payload = p.json()
 	return booking.Promise{Operation: op, Notice: NoticeOf(store.UpstreamCancel)}
 }

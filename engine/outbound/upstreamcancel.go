@@ -10,16 +10,16 @@ import (
 )
 
 // deliverCancel cancels an appointment upstream. Repeating that is harmless.
-func (out *Outbound) deliverCancel(ctx context.Context, op *store.Operation) outcome {
+func (out *Outbound) deliverCancel(ctx context.Context, op *store.Operation) Outcome {
 	a, err := out.store.Appointment(ctx, op.AppointmentID)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return outcome{end: notNeeded}
+		return Outcome{End: NotNeeded}
 	case err != nil:
-		return out.soon(unread(ctx))
+		return out.soon(Unread(ctx))
 	}
 	if at, behind := out.behind(ctx, op); behind {
-		return outcome{end: deferred, at: at, detail: op.LastError}
+		return Outcome{End: Deferred, At: at, Detail: op.LastError}
 	}
 	p := payloadOf(op)
 	guid := p.GUID
@@ -33,19 +33,19 @@ func (out *Outbound) deliverCancel(ctx context.Context, op *store.Operation) out
 			o, _ := out.harmless(op, err)
 			return o
 		case len(list) > 1:
-			return outcome{end: undecided, detail: "the practice system has the appointment more than once; cancel it there"}
+			return Outcome{End: undecided, Detail: "the practice system has the appointment more than once; cancel it there"}
 		case len(list) == 1:
 			guid = list[0].GUID
 		}
 	}
 	if guid == "" {
 		out.putAwayFailed(ctx, op)
-		return outcome{end: notNeeded}
+		return Outcome{End: NotNeeded}
 	}
 	if o, ok := out.harmless(op, out.Options.Upstream.SetAppointmentStatusCanceled(ctx, guid)); !ok {
 		return o
 	}
-	return outcome{end: Delivered, result: guid}
+	return Outcome{End: Delivered, Result: guid}
 }
 
 // putAwayFailed closes the failed operations of an appointment that is cancelled: nothing is left to be decided.
@@ -56,38 +56,38 @@ func (out *Outbound) putAwayFailed(ctx context.Context, cancel *store.Operation)
 	}
 	for _, op := range list {
 		if op.Status == store.OperationFailed && !op.NeedsReview && op.ID < cancel.ID && booking.ChannelOf(op.Kind) == "upstream" {
-			out.settle(ctx, op, outcome{end: notNeeded, detail: "the appointment was cancelled"})
+			out.settle(ctx, op, Outcome{End: NotNeeded, Detail: "the appointment was cancelled"})
 		}
 	}
 }
 
 // deliverComment adds the note of an agent's booking to the patient.
-func (out *Outbound) deliverComment(ctx context.Context, op *store.Operation) outcome {
+func (out *Outbound) deliverComment(ctx context.Context, op *store.Operation) Outcome {
 	a, err := out.store.Appointment(ctx, op.AppointmentID)
 	switch {
 	case errors.Is(err, store.ErrNotFound), err == nil && (a.Patient.Notes == "" || a.UpstreamPatientID == ""):
-		return outcome{end: notNeeded}
+		return Outcome{End: NotNeeded}
 	case err != nil:
-		return out.soon(unread(ctx))
+		return out.soon(Unread(ctx))
 	}
 	if o, ok := out.harmless(op, out.Options.Upstream.SetPatientComment(ctx, a.UpstreamPatientID, a.Patient.Notes)); !ok {
 		return o
 	}
-	return outcome{end: Delivered, result: doneWithoutName}
+	return Outcome{End: Delivered, Result: doneWithoutName}
 }
 
 // harmless sorts the end of a call that may be repeated whatever became of it. It reports true if all is well.
-func (out *Outbound) harmless(op *store.Operation, err error) (outcome, bool) {
+func (out *Outbound) harmless(op *store.Operation, err error) (Outcome, bool) {
 	switch class := upstream.ClassOf(err); {
 	case err == nil, upstream.ReasonOf(err) == upstream.AppointmentUnknown:
-		return outcome{}, true
+		return Outcome{}, true
 	case class == upstream.Refused:
-		return outcome{end: Refused, detail: words(err)}, false
+		return Outcome{End: Refused, Detail: words(err)}, false
 	case class == upstream.NotSent, class == upstream.Misconfigured:
-		return outcome{end: unreachable, detail: words(err)}, false
+		return Outcome{End: Unreachable, Detail: words(err)}, false
 	case upstream.IsSilent(err):
 		p := payloadOf(op)
 		return out.putOff(op, &p, err), false
 	}
-	return outcome{end: retryable, detail: words(err)}, false
+	return Outcome{End: Retryable, Detail: words(err)}, false
 }

@@ -19,21 +19,21 @@ import (
 
 // deliverWrite brings a new appointment upstream, or the new time of one. It is the attempt of UpstreamBook and
 // UpstreamReschedule: a move is a new appointment there, and the end of the old one.
-func (out *Outbound) deliverWrite(ctx context.Context, op *store.Operation) outcome {
+func (out *Outbound) deliverWrite(ctx context.Context, op *store.Operation) Outcome {
 	p := payloadOf(op)
 	a, err := out.store.Appointment(ctx, op.AppointmentID)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return outcome{end: notNeeded}
+		return Outcome{End: NotNeeded}
 	case err != nil:
-		return out.soon(unread(ctx))
+		return out.soon(Unread(ctx))
 	}
 	if at, behind := out.behind(ctx, op); behind {
-		return outcome{end: deferred, at: at, detail: op.LastError}
+		return Outcome{End: Deferred, At: at, Detail: op.LastError}
 	}
 	patient := a.UpstreamPatientID
 	if p.blank() {
-		return outcome{end: Refused, detail: "the person was erased, so there is nothing to write"}
+		return Outcome{End: Refused, Detail: "the person was erased, so there is nothing to write"}
 	}
 	if op.Unknown && p.Step == "" { // interrupted before anything was sent
 		op.Unknown = false
@@ -48,7 +48,7 @@ func (out *Outbound) deliverWrite(ctx context.Context, op *store.Operation) outc
 	switch {
 	case op.Unknown && p.Step == stepPatient && patient == "" && !wanted(&a, &p): // the appointment itself was never sent
 	case op.Unknown && patient == "":
-		return outcome{end: undecided, detail: "it is not known whether the patient was added; see in the practice system whether patient and appointment are there"}
+		return Outcome{End: undecided, Detail: "it is not known whether the patient was added; see in the practice system whether patient and appointment are there"}
 	case ask:
 		if o, found := out.lookUp(ctx, op, &p, &a); found {
 			return o
@@ -57,17 +57,17 @@ func (out *Outbound) deliverWrite(ctx context.Context, op *store.Operation) outc
 		op.Payload = p.json()
 	}
 	if !wanted(&a, &p) {
-		return outcome{end: notNeeded}
+		return Outcome{End: NotNeeded}
 	}
-	if tooLate(op, out.now()) {
-		return outcome{end: Refused, detail: tooLateDetail}
+	if tooLate(op, out.Now()) {
+		return Outcome{End: Refused, Detail: tooLateDetail}
 	}
 	if now, ok := out.targetOf(&a); ok && p.Step != stepAppointment && p.Step != stepForgotten {
 		p.target = now // nothing was sent under what the upstream was believed to call it before
 		op.Payload = p.json()
 	}
 	if op.Attempts > op.MaxAttempts {
-		return outcome{end: Refused, detail: op.LastError}
+		return Outcome{End: Refused, Detail: op.LastError}
 	}
 	if patient == "" {
 		if o, ok := out.addPatient(ctx, op, &p, &a); !ok {
@@ -78,7 +78,7 @@ func (out *Outbound) deliverWrite(ctx context.Context, op *store.Operation) outc
 }
 
 // sendAppointment waits for its turn, records the attempt, and writes.
-func (out *Outbound) sendAppointment(ctx context.Context, op *store.Operation, p *upstreamPayload, a store.Appointment) outcome {
+func (out *Outbound) sendAppointment(ctx context.Context, op *store.Operation, p *upstreamPayload, a store.Appointment) Outcome {
 	if o, ok := out.isThere(ctx, upstream.NoBound); !ok {
 		return o
 	}
@@ -92,11 +92,11 @@ func (out *Outbound) sendAppointment(ctx context.Context, op *store.Operation, p
 	a, err := out.store.Appointment(ctx, op.AppointmentID)
 	switch {
 	case err != nil:
-		return out.soon(unread(ctx))
+		return out.soon(Unread(ctx))
 	case !wanted(&a, p):
-		return outcome{end: notNeeded}
+		return Outcome{End: NotNeeded}
 	case a.UpstreamPatientID == "":
-		return outcome{end: Refused, detail: "the person was erased, so there is nothing to write"}
+		return Outcome{End: Refused, Detail: "the person was erased, so there is nothing to write"}
 	}
 	if err := out.begin(ctx, op, p, stepAppointment); err != nil {
 		return out.soon("the queue could not be written")
@@ -106,7 +106,7 @@ func (out *Outbound) sendAppointment(ctx context.Context, op *store.Operation, p
 }
 
 // written says what the answer to a SetAppointment means.
-func (out *Outbound) written(ctx context.Context, op *store.Operation, p *upstreamPayload, a *store.Appointment, created upstream.Created, err error) outcome {
+func (out *Outbound) written(ctx context.Context, op *store.Operation, p *upstreamPayload, a *store.Appointment, created upstream.Created, err error) Outcome {
 	class, reason := upstream.ClassOf(err), upstream.ReasonOf(err)
 	switch class {
 	case upstream.Unknown:
@@ -123,21 +123,21 @@ func (out *Outbound) written(ctx context.Context, op *store.Operation, p *upstre
 	switch class {
 	case "":
 		if !created.LookUp {
-			return outcome{end: Delivered, result: created.GUID}
+			return Outcome{End: Delivered, Result: created.GUID}
 		}
 		p.Written = true
 		op.Payload = p.json()
 		return out.findWritten(ctx, op, p, a)
 	case upstream.RateLimited:
-		return outcome{end: retryable, detail: words(err)}
+		return Outcome{End: Retryable, Detail: words(err)}
 	case upstream.NotSent, upstream.Misconfigured:
-		return outcome{end: unreachable, detail: words(err)}
+		return Outcome{End: Unreachable, Detail: words(err)}
 	case upstream.Refused:
 		isTaken := reason == upstream.SlotTaken || reason == upstream.AlreadyBooked
 		if p.Doubt && isTaken {
 			if o, found := out.lookUp(ctx, op, p, a); found {
-				if o.end == lookupFailed || o.end == unreachable || o.end == deferred {
-					o = outcome{end: unknown, detail: words(err)}
+				if o.End == lookupFailed || o.End == Unreachable || o.End == Deferred {
+					o = Outcome{End: unknown, Detail: words(err)}
 				}
 				return o
 			}
@@ -145,24 +145,24 @@ func (out *Outbound) written(ctx context.Context, op *store.Operation, p *upstre
 		if isTaken {
 			out.booking.CloseTime(ctx, p.Specialist, a.ID, p.Start, p.Start.Add(time.Duration(p.Minutes)*time.Minute))
 		}
-		return outcome{end: Refused, detail: words(err)}
+		return Outcome{End: Refused, Detail: words(err)}
 	}
 	p.Doubt = true
 	op.Payload = p.json()
-	return outcome{end: unknown, detail: words(err)}
+	return Outcome{End: unknown, Detail: words(err)}
 }
 
 // begin records in the queue that a write is about to be sent.
 func (out *Outbound) begin(ctx context.Context, op *store.Operation, p *upstreamPayload, step string) error {
 	p.Step = step
-	op.Payload, op.AttemptedAt = p.json(), out.now()
+	op.Payload, op.AttemptedAt = p.json(), out.Now()
 	return out.Queue.Change(context.WithoutCancel(ctx), *op, "attempted", step)
 }
 
 // makeRoom cancels the old time of an appointment that moves onto a part of it: the upstream would refuse the new one.
-func (out *Outbound) makeRoom(ctx context.Context, op *store.Operation, p *upstreamPayload, a *store.Appointment) (outcome, bool) {
+func (out *Outbound) makeRoom(ctx context.Context, op *store.Operation, p *upstreamPayload, a *store.Appointment) (Outcome, bool) {
 	if a.UpstreamID == "" {
-		return outcome{}, true
+		return Outcome{}, true
 	}
 	list, err := out.Options.Upstream.GetAppointmentListByPatient(ctx, a.UpstreamPatientID, out.clinic.Zone())
 	end := p.Start.Add(time.Duration(p.Minutes) * time.Minute)
@@ -177,7 +177,7 @@ func (out *Outbound) makeRoom(ctx context.Context, op *store.Operation, p *upstr
 
 // addPatient makes the patient of a booking that came without one, such as a web visitor's, and records the GUID with
 // the appointment. There is no way to look a patient up: an unknown outcome is for people to decide.
-func (out *Outbound) addPatient(ctx context.Context, op *store.Operation, p *upstreamPayload, a *store.Appointment) (outcome, bool) {
+func (out *Outbound) addPatient(ctx context.Context, op *store.Operation, p *upstreamPayload, a *store.Appointment) (Outcome, bool) {
 	if p.Patient == "" {
 		p.Patient = out.knownPatient(ctx, a)
 	}
@@ -194,13 +194,13 @@ func (out *Outbound) addPatient(ctx context.Context, op *store.Operation, p *ups
 		case "":
 			p.Patient = guid
 		case upstream.RateLimited:
-			return outcome{end: retryable, detail: words(err)}, false
+			return Outcome{End: Retryable, Detail: words(err)}, false
 		case upstream.NotSent, upstream.Misconfigured:
-			return outcome{end: unreachable, detail: words(err)}, false
+			return Outcome{End: Unreachable, Detail: words(err)}, false
 		case upstream.Refused:
-			return outcome{end: Refused, detail: words(err)}, false
+			return Outcome{End: Refused, Detail: words(err)}, false
 		default:
-			return outcome{end: undecided, detail: "it is not known whether the patient was added (" + words(err) + "); see in the practice system whether the patient is there"}, false
+			return Outcome{End: undecided, Detail: "it is not known whether the patient was added (" + words(err) + "); see in the practice system whether the patient is there"}, false
 		}
 	}
 	op.Payload = p.json()
@@ -209,14 +209,14 @@ func (out *Outbound) addPatient(ctx context.Context, op *store.Operation, p *ups
 		if err != nil || now.UpstreamPatientID != "" {
 			return err
 		}
-		now.UpstreamPatientID, now.UpdatedAt = p.Patient, out.now()
+		now.UpstreamPatientID, now.UpdatedAt = p.Patient, out.Now()
 		return tx.UpdateAppointment(ctx, now)
 	})
 	if err != nil {
 		return out.soon("the patient was added and could not be recorded yet"), false
 	}
 	a.UpstreamPatientID = p.Patient
-	return outcome{}, true
+	return Outcome{}, true
 }
 
 // knownPatient is the GUID that the same person was given for another appointment, or nothing.
@@ -254,7 +254,7 @@ func newPatientOf(p *store.Patient) upstream.NewPatient {
 // behind says until when an operation stands behind an earlier one of the same appointment: what was decided first
 // happens first.
 func (out *Outbound) behind(ctx context.Context, op *store.Operation) (time.Time, bool) {
-	now := out.now()
+	now := out.Now()
 	if _, earlier := out.Outbox.Claimed(op.ID, op.AppointmentID); earlier {
 		return now.Add(time.Second), true
 	}
@@ -279,12 +279,12 @@ func (out *Outbound) behind(ctx context.Context, op *store.Operation) (time.Time
 }
 
 // soon puts an operation off for a moment, because something of our own did not work.
-func (out *Outbound) soon(detail string) outcome {
-	return outcome{end: deferred, detail: detail, at: out.now().Add(10 * time.Second)}
+func (out *Outbound) soon(detail string) Outcome {
+	return Outcome{End: Deferred, Detail: detail, At: out.Now().Add(10 * time.Second)}
 }
 
-// unread says why an attempt could not be begun: its appointment was not read.
-func unread(ctx context.Context) string {
+// Unread says why an attempt could not be begun: its appointment was not read.
+func Unread(ctx context.Context) string {
 	if ctx.Err() != nil {
 		return "the server stopped before it was tried"
 	}

@@ -85,7 +85,7 @@ func over(ctx context.Context, r store.Reader, what string, all []counted, now t
 func (rq *Requests) admitBooking(ctx context.Context, tx store.Tx, r *booking.Request, from *Visitor) error {
 	now := record.Now()
 	err := rq.count(ctx, tx, "booking", r, from, now)
-	if _, full := err.(*LimitError); !full || !rq.outbound.MailsLinks() {
+	if _, full := err.(*LimitError); !full || !rq.messages.MailsLinks() {
 		return err // nobody could confirm it
 	}
 	if err := over(ctx, tx, "request", rq.countedBy(r, from), now); err != nil {
@@ -96,7 +96,7 @@ func (rq *Requests) admitBooking(ctx context.Context, tx store.Tx, r *booking.Re
 
 // mayAsk answers, before anything is given up for it, whether a booking can be a request.
 func (rq *Requests) mayAsk(ctx context.Context, r *booking.Request, from *Visitor) error {
-	if rq.outbound.MailsLinks() && strings.TrimSpace(r.Patient.Email) == "" {
+	if rq.messages.MailsLinks() && strings.TrimSpace(r.Patient.Email) == "" {
 		return record.Invalid("patient.email", "is needed: this booking is confirmed from a mail")
 	}
 	if from.Unlimited {

@@ -26,6 +26,7 @@ import (
 
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
+	"holdfast/engine/message"
 	"holdfast/engine/outbound"
 	"holdfast/engine/record"
 	"holdfast/holds"
@@ -39,11 +40,12 @@ type Requests struct {
 	clinic   *clinic.Clinic
 	booking  *booking.Booking
 	outbound *outbound.Outbound
+	messages *message.Messages
 }
 
 // New returns a Requests.
-func New(s store.Store, log *slog.Logger, c *clinic.Clinic, b *booking.Booking, out *outbound.Outbound) *Requests {
-	return &Requests{s, log, c, b, out}
+func New(s store.Store, log *slog.Logger, c *clinic.Clinic, b *booking.Booking, out *outbound.Outbound, m *message.Messages) *Requests {
+	return &Requests{s, log, c, b, out, m}
 }
 
 // Visitor is where a public booking comes from.
@@ -115,7 +117,7 @@ func (rq *Requests) ask(ctx context.Context, r booking.Request, from Visitor) (B
 		ID: record.NewID(), AppointmentTypeID: h.AppointmentTypeID, SpecialistID: h.SpecialistID, Owner: r.Owner.String(), HoldOwner: owner.String(),
 		Status: store.RequestOpen, SlotStart: h.SlotStart, SlotEnd: h.SlotEnd, Patient: r.Patient, Locale: r.Locale, CreatedAt: now, ExpiresAt: until,
 	}
-	mail := rq.outbound.RequestMail(&asked, outbound.MailRequest, now)
+	mail := rq.messages.RequestMail(&asked, message.MailRequest, now)
 	err = rq.store.Write(ctx, func(tx store.Tx) error {
 		if err := rq.booking.CheckCooldown(ctx, tx, t, asked.Owner, now); err != nil {
 			return err
@@ -251,7 +253,7 @@ func (rq *Requests) DeclineRequest(ctx context.Context, id string, actor record.
 	}
 	var mail []booking.Promise
 	if tell {
-		mail = rq.outbound.RequestMail(&r, outbound.MailDeclined, now)
+		mail = rq.messages.RequestMail(&r, message.MailDeclined, now)
 	}
 	told := false
 	err = rq.store.Write(ctx, func(tx store.Tx) error {

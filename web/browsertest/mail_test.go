@@ -5,9 +5,9 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/enginetest"
+	"holdfast/engine/message"
 	"holdfast/engine/notice"
 	"holdfast/engine/notice/noticetest"
-	"holdfast/engine/outbound"
 	"holdfast/web"
 )
 
@@ -22,7 +22,7 @@ func TestThePageSaysThatMailWasSent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := newHouseWith(t, engine.Options{Queue: enginetest.Queue(t), Notices: outbound.NoticeOptions{Mailer: mailer, From: "post@clinic.example"}}, web.Options{})
+	h := newHouseWith(t, engine.Options{Queue: enginetest.Queue(t), Notices: message.Transport{Mailer: mailer, From: "post@clinic.example"}}, web.Options{})
 	p := h.tab(t)
 	p.when("")
 	p.take(h.at("10:00"))

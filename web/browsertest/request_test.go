@@ -5,9 +5,9 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/enginetest"
+	"holdfast/engine/message"
 	"holdfast/engine/notice"
 	"holdfast/engine/notice/noticetest"
-	"holdfast/engine/outbound"
 	"holdfast/store"
 	"holdfast/web"
 )
@@ -19,7 +19,7 @@ func everyBookingConfirmed(t *testing.T) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := newHouseWith(t, engine.Options{Queue: enginetest.Queue(t), BaseURL: "http://book.example.org", Notices: outbound.NoticeOptions{Mailer: mailer, From: "post@clinic.example"}}, web.Options{})
+	h := newHouseWith(t, engine.Options{Queue: enginetest.Queue(t), BaseURL: "http://book.example.org", Notices: message.Transport{Mailer: mailer, From: "post@clinic.example"}}, web.Options{})
 	h.must(200, "PUT", "/v1/settings", map[string]any{"publicBookings": map[string]any{"confirm": true}}, asAdmin)
 	return h
 }

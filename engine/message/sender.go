@@ -1,4 +1,4 @@
-package outbound
+package message
 
 import (
 	"cmp"
@@ -14,9 +14,9 @@ const noSender = "no-reply@holdfast.invalid"
 var errNoSender = errors.New("mail has no sender: start with --mail-from and an address of the clinic, or give the clinic an e-mail address in the settings")
 
 // sender is who mail comes from: as the server was started, else the clinic's own address.
-func (out *Outbound) sender() mail.Address {
-	clinic := &out.clinic.Schedule().Clinic
-	from := mail.Address{Name: clinic.Name, Address: out.Options.Notices.From}
+func (ms *Messages) sender() mail.Address {
+	clinic := &ms.clinic.Schedule().Clinic
+	from := mail.Address{Name: clinic.Name, Address: ms.transport.From}
 	if parsed, err := mail.ParseAddress(from.Address); err == nil {
 		from.Address = parsed.Address
 		from.Name = cmp.Or(parsed.Name, from.Name)
@@ -27,8 +27,8 @@ func (out *Outbound) sender() mail.Address {
 
 // CheckSender returns an error with its remedy if a mail server is set and mail would come from nobody. An address below
 // .invalid (RFC 2606) is nobody's.
-func (out *Outbound) CheckSender() error {
-	if out.SendsMail() && strings.HasSuffix(strings.ToLower(out.sender().Address), ".invalid") {
+func (ms *Messages) CheckSender() error {
+	if ms.SendsMail() && strings.HasSuffix(strings.ToLower(ms.sender().Address), ".invalid") {
 		return errNoSender
 	}
 	return nil

@@ -1,4 +1,4 @@
-package outbound
+package message
 
 import (
 	"context"
@@ -6,19 +6,14 @@ import (
 	"sync"
 	"time"
 
+	"holdfast/engine/outbound"
 	"holdfast/store"
 )
-
-// # Mail and webhooks that wait
-//
-// A notice that found nobody has not been tried: it is put off, and ends only by its age. Mail goes to one server, so the
-// lane of mail rests as a whole. Webhooks go to many, and each address rests by itself. What is put off keeps its place
-// among the notices of its appointment, or a patient would read of the cancellation before the booking.
 
 // Rests are the addresses that were not reached, and how long they are left alone.
 type rests struct {
 	mu sync.Mutex
-	of map[string]*lane // of each only its rest is used
+	of map[string]*outbound.Rest
 }
 
 // maxRests bounds the memory for addresses that were changed since.
@@ -28,8 +23,8 @@ const maxRests = 1000
 func (r *rests) left(address string, now time.Time) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if l := r.of[address]; l != nil {
-		return l.resting().Sub(now)
+	if known := r.of[address]; known != nil {
+		return known.Until().Sub(now)
 	}
 	return 0
 }
@@ -39,15 +34,15 @@ func (r *rests) rest(address string, now time.Time, base time.Duration) time.Dur
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.of == nil || len(r.of) >= maxRests {
-		r.of = make(map[string]*lane)
+		r.of = make(map[string]*outbound.Rest)
 	}
-	l := r.of[address]
-	if l == nil {
-		l = new(lane)
-		r.of[address] = l
+	known := r.of[address]
+	if known == nil {
+		known = new(outbound.Rest)
+		r.of[address] = known
 	}
-	l.rest(now, base)
-	return l.resting().Sub(now)
+	known.Begin(now, base)
+	return known.Until().Sub(now)
 }
 
 func (r *rests) wake(address string) {
@@ -95,12 +90,12 @@ func (p *posting) end(address string) {
 
 // behindNotice says until when a mail or a webhook stands behind an earlier one of the same appointment to the same
 // receiver: what was decided first is told first.
-func (out *Outbound) behindNotice(ctx context.Context, op *store.Operation) (time.Time, bool) {
+func (ms *Messages) behindNotice(ctx context.Context, op *store.Operation) (time.Time, bool) {
 	if op.AppointmentID == "" {
 		return time.Time{}, false
 	}
-	now, to := out.now(), receiverOf(op)
-	list, err := out.Queue.Operations(ctx, store.OperationFilter{AppointmentID: op.AppointmentID, Limit: 500})
+	now, to := ms.outbound.Now(), receiverOf(op)
+	list, err := ms.outbound.Queue.Operations(ctx, store.OperationFilter{AppointmentID: op.AppointmentID, Limit: 500})
 	if err != nil {
 		return now.Add(10 * time.Second), true
 	}
@@ -132,11 +127,4 @@ func receiverOf(op *store.Operation) string {
 		return p.Notice + op.ID
 	}
 	return ""
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
 }

@@ -1,4 +1,4 @@
-package outbound
+package message
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
 	"holdfast/engine/notice"
+	"holdfast/engine/outbound"
 	"holdfast/store"
 )
 
@@ -39,7 +40,7 @@ type hookData struct {
 }
 
 // hookCalls are the webhooks that a change promises.
-func (out *Outbound) hookCalls(c *booking.Change) []booking.Promise {
+func (ms *Messages) hookCalls(c *booking.Change) []booking.Promise {
 	var events []string
 	switch c.Kind {
 	case booking.ChangeUpstreamDone, booking.ChangeUpstreamFailed, booking.ChangeUpstreamReview:
@@ -48,7 +49,7 @@ func (out *Outbound) hookCalls(c *booking.Change) []booking.Promise {
 	if kind, ok := c.Told(); ok {
 		events = append(events, "appointment."+kind)
 	}
-	endpoints := out.clinic.Settings().Webhooks
+	endpoints := ms.clinic.Settings().Webhooks
 	if len(events) == 0 || len(endpoints) == 0 {
 		return nil
 	}
@@ -67,8 +68,8 @@ func (out *Outbound) hookCalls(c *booking.Change) []booking.Promise {
 			if !to.Active || len(to.Events) > 0 && !slices.Contains(to.Events, event) {
 				continue
 			}
-			op := out.newOperation(store.Webhook, c.After, c.At)
-			op.Deadline = c.At.Add(out.Options.Limits.NoticeAge)
+			op := ms.outbound.NewOperation(store.Webhook, c.After, c.At)
+			op.Deadline = c.At.Add(ms.outbound.Options.Limits.NoticeAge)
 			op.Payload, _ = json.Marshal(hookPayload{to.ID, body})
 			calls = append(calls, booking.Promise{Operation: op, Notice: event})
 		}
@@ -77,39 +78,39 @@ func (out *Outbound) hookCalls(c *booking.Change) []booking.Promise {
 }
 
 // deliverHook posts one webhook, to where its endpoint is now.
-func (out *Outbound) deliverHook(ctx context.Context, op *store.Operation) outcome {
+func (ms *Messages) deliverHook(ctx context.Context, op *store.Operation) outbound.Outcome {
 	var p hookPayload
 	if err := json.Unmarshal(op.Payload, &p); err != nil {
-		return outcome{end: Refused, detail: "the operation cannot be read"}
+		return outbound.Outcome{End: outbound.Refused, Detail: "the operation cannot be read"}
 	}
-	endpoints := out.clinic.Settings().Webhooks
+	endpoints := ms.clinic.Settings().Webhooks
 	i := slices.IndexFunc(endpoints, func(w clinic.WebhookEndpoint) bool { return w.ID == p.EndpointID })
 	if i < 0 || !endpoints[i].Active {
-		return outcome{end: notNeeded, detail: "the webhook was removed or switched off"}
+		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the webhook was removed or switched off"}
 	}
 	url := endpoints[i].URL
-	if wait := out.hookRests.left(url, time.Now()); wait > 0 {
-		return outcome{end: deferred, at: out.now().Add(wait), detail: op.LastError}
+	if wait := ms.hookRests.left(url, time.Now()); wait > 0 {
+		return outbound.Outcome{End: outbound.Deferred, At: ms.outbound.Now().Add(wait), Detail: op.LastError}
 	}
-	if at, behind := out.behindNotice(ctx, op); behind {
-		return outcome{end: deferred, at: at, detail: op.LastError}
+	if at, behind := ms.behindNotice(ctx, op); behind {
+		return outbound.Outcome{End: outbound.Deferred, At: at, Detail: op.LastError}
 	}
-	if wait := out.posting.begin(url); wait > 0 {
-		return outcome{end: deferred, at: out.now().Add(wait), detail: op.LastError}
+	if wait := ms.posting.begin(url); wait > 0 {
+		return outbound.Outcome{End: outbound.Deferred, At: ms.outbound.Now().Add(wait), Detail: op.LastError}
 	}
-	defer out.posting.end(url)
-	err := out.Options.Notices.Hooks.Post(ctx, url, endpoints[i].Secrets(time.Now()), op.ID, out.now(), p.Body)
+	defer ms.posting.end(url)
+	err := ms.transport.Hooks.Post(ctx, url, endpoints[i].Secrets(time.Now()), op.ID, ms.outbound.Now(), p.Body)
 	if notice.IsUnreachable(err) {
-		wait := out.hookRests.rest(url, time.Now(), out.Options.Limits.Backoff)
-		return outcome{end: deferred, at: out.now().Add(wait), detail: err.Error()}
+		wait := ms.hookRests.rest(url, time.Now(), ms.outbound.Options.Limits.Backoff)
+		return outbound.Outcome{End: outbound.Deferred, At: ms.outbound.Now().Add(wait), Detail: err.Error()}
 	}
-	out.hookRests.wake(url)
+	ms.hookRests.wake(url)
 	switch {
 	case err == nil:
-		return outcome{end: Delivered, result: op.ID}
+		return outbound.Outcome{End: outbound.Delivered, Result: op.ID}
 	case notice.IsPermanent(err):
-		return outcome{end: Refused, detail: err.Error()}
+		return outbound.Outcome{End: outbound.Refused, Detail: err.Error()}
 	default:
-		return outcome{end: retryable, detail: err.Error()}
+		return outbound.Outcome{End: outbound.Retryable, Detail: err.Error()}
 	}
 }

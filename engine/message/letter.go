@@ -1,4 +1,4 @@
-package outbound
+package message
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 )
 
 // letters are the words of the mails in one language. Placeholders: {name}, {clinic}, {what}, {who}, {when}, {where},
-// {link}, {phone}. Lines whose placeholder is empty are left out.
+// {link}, {phone}. Lines whose placeholder is empty are left ms.
 type letters struct {
 	Weekdays [7]string // Sunday first
 	Months   [12]string
@@ -102,8 +102,8 @@ var LettersIn = map[string]*letters{
 
 // writeMail fills in subject, text and HTML, in the patient's language where we have it, or else the clinic's. Times are wall
 // clock where the specialist is.
-func (out *Outbound) writeMail(m *notice.Mail, name string, a *store.Appointment, link string) {
-	s := out.clinic.Current()
+func (ms *Messages) writeMail(m *notice.Mail, name string, a *store.Appointment, link string) {
+	s := ms.clinic.Current()
 	wanted := []string{a.Locale, s.Clinic.Locale}
 	if name == mailStaff {
 		wanted = wanted[1:]

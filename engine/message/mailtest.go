@@ -1,4 +1,4 @@
-package outbound
+package message
 
 import (
 	"context"
@@ -29,15 +29,15 @@ var testLetters = map[string][2]string{
 
 // TestMail sends one message to somebody of the staff at once, past the queue, so that who asked sees what becomes of
 // it. The detail says in words why it failed, and is empty otherwise.
-func (out *Outbound) TestMail(ctx context.Context, to mail.Address) (MailDelivery, string) {
-	mailer := out.Options.Notices.Mailer
+func (ms *Messages) TestMail(ctx context.Context, to mail.Address) (MailDelivery, string) {
+	mailer := ms.transport.Mailer
 	if mailer == nil {
 		return MailNone, ""
 	}
-	if err := out.CheckSender(); err != nil {
+	if err := ms.CheckSender(); err != nil {
 		return MailFailed, err.Error()
 	}
-	clinic := &out.clinic.Schedule().Clinic
+	clinic := &ms.clinic.Schedule().Clinic
 	language, _ := lettersFor(clinic.Locale)
 	words := testLetters[language]
 	name := strings.NewReplacer("{clinic}", clinic.Name)
@@ -47,7 +47,7 @@ func (out *Outbound) TestMail(ctx context.Context, to mail.Address) (MailDeliver
 	}
 	subject := name.Replace(words[0])
 	err := mailer.Send(ctx, notice.Mail{
-		ID: out.Outbox.Ids.Next(time.Now()), To: to.Address, ToName: to.Name, From: out.sender(), ReplyTo: clinic.Email,
+		ID: ms.outbound.Outbox.Ids.Next(time.Now()), To: to.Address, ToName: to.Name, From: ms.sender(), ReplyTo: clinic.Email,
 		Language: language, Subject: subject, Text: text, HTML: asHTML(language, subject, text, ""),
 	})
 	switch {

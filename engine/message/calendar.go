@@ -1,4 +1,4 @@
-package booking
+package message
 
 import (
 	"cmp"
@@ -30,13 +30,13 @@ type Invitation struct {
 
 // CalendarFile is an appointment as an iCalendar object (RFC 5545). Its UID stays, and its SEQUENCE grows with every change of
 // the appointment, so a calendar that knows it already takes the newer version and passes over an older one.
-func (bk *Booking) CalendarFile(a *store.Appointment, to Invitation) []byte {
-	clinic := &bk.clinic.Schedule().Clinic
+func (ms *Messages) CalendarFile(a *store.Appointment, to Invitation) []byte {
+	clinic := &ms.clinic.Schedule().Clinic
 	summary, with := clinic.Name, ""
-	if t, err := bk.clinic.AppointmentType(a.AppointmentTypeID); err == nil {
+	if t, err := ms.clinic.AppointmentType(a.AppointmentTypeID); err == nil {
 		summary = t.Name + ", " + clinic.Name
 	}
-	if p, err := bk.clinic.Specialist(a.SpecialistID); err == nil {
+	if p, err := ms.clinic.Specialist(a.SpecialistID); err == nil {
 		with = p.Name
 	}
 	status := "CONFIRMED"
@@ -86,7 +86,7 @@ func calendarEscape(s string) string {
 	return strings.Map(dropControl, s)
 }
 
-// calendarParam is a parameter with a text for its value, quoted. What a quoted text cannot have (section 3.2) is left out.
+// calendarParam is a parameter with a text for its value, quoted. What a quoted text cannot have (section 3.2) is left ms.
 func calendarParam(name, value string) string {
 	value = strings.Map(dropControl, strings.ReplaceAll(value, `"`, "'"))
 	if value == "" {

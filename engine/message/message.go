@@ -1,0 +1,77 @@
+// Package message is what patients, staff and programs are told: mail and webhooks.
+//
+// # Who is told what
+//
+// A change of an appointment promises its notices in its own transaction, as operations beside the upstream write; package
+// outbound keeps the promise and calls back here to deliver it. A mail is written when it is delivered, from what the
+// appointment is then, so no personal data waits in the queue. A webhook says what was decided, without the person.
+//
+// # One after the other
+//
+// What was decided first is told first: a notice waits behind an earlier one of the same appointment to the same receiver
+// (order.go), or a patient would read of the cancellation before the booking. A notice that found nobody has not been tried:
+// it is deferred, and ends only by its age. Mail goes to one server, so the lane of mail rests as a whole; webhooks go to many,
+// and each address rests by itself.
+//
+// # Where to read
+//
+//	mail.go     which mails a change promises, and how one is delivered     letter.go    their words, in each language
+//	request.go  mails about a booking request                               calendar.go  the iCalendar object they carry
+//	webhook.go  which webhooks a change promises, and how one is delivered  sender.go    who mail comes from
+//	order.go    what waits behind what                                      mailtest.go  one mail, past the queue
+package message
+
+import (
+	"log/slog"
+
+	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
+	"holdfast/engine/notice"
+	"holdfast/engine/outbound"
+	"holdfast/store"
+)
+
+// Messages tells people and programs. It is safe for concurrent use.
+type Messages struct {
+	store     store.Store
+	log       *slog.Logger
+	clinic    *clinic.Clinic
+	booking   *booking.Booking
+	outbound  *outbound.Outbound
+	transport Transport
+
+	hookRests rests   // webhook addresses that were not reached
+	posting   posting // webhook addresses that are being posted to
+}
+
+// Transport is what carries messages.
+type Transport struct {
+	Mailer *notice.Mailer // nil: nobody gets mail
+	Hooks  *notice.Hooks  // nil: webhooks are off
+	From   string         // sender address; default: the clinic's own
+}
+
+// Options are what a Messages is made of.
+type Options struct {
+	Store     store.Store
+	Logger    *slog.Logger
+	Clinic    *clinic.Clinic
+	Booking   *booking.Booking
+	Outbound  *outbound.Outbound
+	Transport Transport
+}
+
+// New returns a Messages, and makes it what outbound delivers mail and webhooks by. Without a queue nobody is told.
+func New(o Options) *Messages {
+	ms := &Messages{store: o.Store, log: o.Logger, clinic: o.Clinic, booking: o.Booking, outbound: o.Outbound, transport: o.Transport}
+	if !o.Outbound.HasQueue() {
+		ms.transport.Mailer, ms.transport.Hooks = nil, nil
+	}
+	if ms.transport.Mailer != nil {
+		o.Outbound.Deliver(store.Email, outbound.Delivery{Attempt: ms.deliverMail, OnTheDay: isReminder}, ms.mailCalls)
+	}
+	if ms.transport.Hooks != nil {
+		o.Outbound.Deliver(store.Webhook, outbound.Delivery{Attempt: ms.deliverHook, Awake: ms.hookRests.wakeAll}, ms.hookCalls)
+	}
+	return ms
+}
