@@ -1,13 +1,14 @@
 // Package engine is what Holdfast decides. It is the arrangement of its wings, each a package that decides one subject and
 // knows only those after it:
 //
-//	agent, request ► message ► outbound ► booking ► clinic ► availability      presence ► clinic      account ► clinic
+//	agent, request ► message ► outbound ► booking ► taken ► clinic ► availability      presence ► clinic      account ► clinic
 //
 //	agent         a voice or chat agent's conversation
 //	request       what the public books, how often, and what has to be confirmed first
 //	message       what patients, staff and programs are told: mail, webhooks
 //	outbound      what is promised to the outside and told once; the practice-management system
 //	booking       hold, book, cancel, move; listing and its memory
+//	taken         what is taken of each specialist's time, in memory
 //	presence      who is online, on-demand sessions
 //	account       staff, sign-in, API keys
 //	clinic        the schedule and its snapshot in memory

@@ -13,6 +13,7 @@ import (
 	"holdfast/engine/clinic"
 	"holdfast/engine/enginetest"
 	"holdfast/engine/record"
+	"holdfast/engine/taken"
 	"holdfast/store"
 )
 
@@ -68,7 +69,7 @@ func bySpecialistAndStart(a, b store.Taken) int {
 	if a.SpecialistID != b.SpecialistID {
 		return len(a.SpecialistID) - len(b.SpecialistID) + int(a.SpecialistID[len(a.SpecialistID)-1]) - int(b.SpecialistID[len(b.SpecialistID)-1])
 	}
-	return booking.CompareTaken(a, b)
+	return taken.Compare(a, b)
 }
 
 // BenchmarkTimeslots lists 30 days, pooled over 20 specialists whose calendars are nine tenths full: read from the

@@ -208,7 +208,7 @@ func (ag *Agent) upstreamOffers(ctx context.Context, s *clinic.Schedule, t *stor
 			}
 			longer := *t
 			longer.DurationMinutes = o.Minutes
-			if free(&longer, availability.SpanOf(&longer, id, o.Start), booking.TakenBy(taken, id), held) {
+			if free(&longer, availability.SpanOf(&longer, id, o.Start), availability.TakenBy(taken, id), held) {
 				found = append(found, offer{o.Start, o.Minutes, id})
 			}
 		}

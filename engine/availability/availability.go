@@ -1,6 +1,7 @@
 package availability
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -143,6 +144,7 @@ func FreeSeats(t *store.AppointmentType, span holds.Span, taken []store.Taken) [
 	return free
 }
 
+// TakenSpan is the time that an appointment takes.
 func TakenSpan(a *store.Taken) holds.Span {
 	return holds.Span{
 		AppointmentTypeID: a.AppointmentTypeID,
@@ -260,4 +262,17 @@ func ceilSeconds(t time.Time) int64 {
 		return t.Unix() + 1
 	}
 	return t.Unix()
+}
+
+// TakenBy is the part of a list, ordered by specialist, that is one specialist's.
+func TakenBy(taken []store.Taken, specialistID string) []store.Taken {
+	from, ok := slices.BinarySearchFunc(taken, specialistID, func(t store.Taken, id string) int { return cmp.Compare(t.SpecialistID, id) })
+	if !ok {
+		return nil
+	}
+	to := from
+	for to < len(taken) && taken[to].SpecialistID == specialistID {
+		to++
+	}
+	return taken[from:to]
 }

@@ -10,6 +10,7 @@ import (
 	"holdfast/engine/availability"
 	"holdfast/engine/clinic"
 	"holdfast/engine/record"
+	"holdfast/engine/taken"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -254,7 +255,7 @@ func (bk *Booking) bookingCandidates(ctx context.Context, s *clinic.Schedule, t 
 		calendar != nil && t.Capacity == 1 && (r.IgnoreHours || calendar.Bookable(t, r.SlotStart, nil, now) == "") {
 		span := availability.SpanOf(t, r.SpecialistID, r.SlotStart)
 		busy, err := bk.holds.IsBusy(ctx, span.SpecialistID, span.SlotStart, span.SlotEnd)
-		if err == nil && busy || !r.IgnoreHours && !bk.open.isOpen(s, t, r.SpecialistID, r.SlotStart, interval{}, now) || len(availability.FreeSeats(t, span, bk.closed.over(nil, []string{span.SpecialistID}))) == 0 {
+		if err == nil && busy || !r.IgnoreHours && !bk.IsOpen(s, t, r.SpecialistID, r.SlotStart, taken.Interval{}, now) || len(availability.FreeSeats(t, span, bk.WithClosed(nil, []string{span.SpecialistID}))) == 0 {
 			return nil, store.ErrSlotTaken
 		}
 		return []candidate{{t.Specialists[i], span, onlySeat}}, nil

@@ -18,9 +18,8 @@
 //
 // # Memory
 //
-// The confirmed appointments of each specialist are kept in memory (taken.go), applied by the store's feed in commit order
-// (taking.go) before the Write that made a change returns. Lists computed from them are cached under a generation (cache.go);
-// notice, horizon and holds are laid over the cached list when it is read.
+// What is taken of each specialist's time is in memory (package taken). Lists computed from it are cached under a generation
+// (cache.go); notice, horizon and holds are laid over the cached list when it is read.
 //
 // # Outside
 //
@@ -35,6 +34,7 @@ import (
 	"time"
 
 	"holdfast/engine/clinic"
+	"holdfast/engine/taken"
 	"holdfast/engine/token"
 	"holdfast/engine/upkeep"
 	"holdfast/holds"
@@ -43,6 +43,8 @@ import (
 
 // Booking holds, books, moves, cancels and lists. It is safe for concurrent use.
 type Booking struct {
+	*taken.Time // what is taken of each specialist's time
+
 	store  store.Store
 	holds  *countedHolds
 	log    *slog.Logger
@@ -51,12 +53,9 @@ type Booking struct {
 	keyring atomic.Pointer[token.Keyring]
 	answers *answers
 	recent  *upkeep.Map[string, recentHold] // by the hold's id
-	taken   takenTime
 	live    liveDays
 	pulse   pulse
-	closed  closedTime
 	counts  counts
-	open    openTime
 
 	// Outside is told what a change promises. It is set before the first change.
 	Outside Outside
@@ -78,12 +77,13 @@ type Options struct {
 
 // New returns a Booking. CloseCache ends its goroutines.
 func New(o Options) (*Booking, error) {
-	bk := &Booking{store: o.Store, holds: &countedHolds{Backend: o.Holds}, log: o.Logger, clinic: o.Clinic, Outside: nowhere{},
-		recent: upkeep.NewMap[string, recentHold](keepRecentHolds, maxRecentHolds)}
-	bk.taken.filled = bk.fillBusy
+	live := &countedHolds{Backend: o.Holds}
+	bk := &Booking{
+		Time:  taken.New(o.Store, live, o.Logger, o.Clinic, o.OpeningsMaxAge),
+		store: o.Store, holds: live, log: o.Logger, clinic: o.Clinic, Outside: nowhere{},
+		recent: upkeep.NewMap[string, recentHold](keepRecentHolds, maxRecentHolds),
+	}
 	bk.keyring.Store(o.Keyring)
-	bk.closed.changed = make(chan struct{}, 1)
-	bk.open.maxAge = o.OpeningsMaxAge
 	var err error
 	if bk.answers, err = newAnswers(o.CacheBytes, o.CacheTTL); err != nil {
 		return nil, fmt.Errorf("slot cache: %w", err)

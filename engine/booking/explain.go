@@ -6,6 +6,7 @@ import (
 
 	"holdfast/engine/availability"
 	"holdfast/engine/record"
+	"holdfast/engine/taken"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -41,11 +42,11 @@ func (bk *Booking) Explain(ctx context.Context, appointmentTypeID, specialistID 
 		}
 	}
 	first, last := availability.Around(t, start, start)
-	taken, err := bk.store.Taken(ctx, ids, first, last)
+	known, err := bk.store.Taken(ctx, ids, first, last)
 	if err != nil {
 		return nil, err
 	}
-	taken = bk.closed.over(taken, ids)
+	known = bk.WithClosed(known, ids)
 	held, err := bk.holds.List(ctx, ids...)
 	if err != nil {
 		return nil, err
@@ -53,12 +54,12 @@ func (bk *Booking) Explain(ctx context.Context, appointmentTypeID, specialistID 
 	now := time.Now()
 	answer := make([]Explanation, 0, len(ids))
 	for _, id := range ids {
-		x := Explanation{SpecialistID: id, Reason: s.Calendars[id].Bookable(t, start, taken, now)}
-		if x.Reason == "" && !bk.open.isOpen(s, t, id, start, interval{}, now) {
+		x := Explanation{SpecialistID: id, Reason: s.Calendars[id].Bookable(t, start, known, now)}
+		if x.Reason == "" && !bk.IsOpen(s, t, id, start, taken.Interval{}, now) {
 			x.Reason = availability.ReasonTaken // by somebody whom only the practice system knows
 		}
 		if x.Reason == "" {
-			x.HeldUntil = heldUntil(t, availability.SpanOf(t, id, start), taken, held)
+			x.HeldUntil = heldUntil(t, availability.SpanOf(t, id, start), known, held)
 			if !x.HeldUntil.IsZero() {
 				x.Reason = ReasonHeld
 			}

@@ -1,7 +1,6 @@
 package booking
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"holdfast/engine/availability"
 	"holdfast/engine/clinic"
 	"holdfast/engine/record"
+	"holdfast/engine/taken"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -197,26 +197,26 @@ func (bk *Booking) computedCandidates(ctx context.Context, s *clinic.Schedule, t
 		ids[i] = a.SpecialistID
 	}
 	first, last := availability.Around(t, start, start)
-	taken, err := bk.TakenTime(ctx, ids, first, last)
+	known, err := bk.TakenTime(ctx, ids, first, last)
 	if err != nil {
 		return nil, err
 	}
 	if !rules.IgnoreClosed {
-		taken = bk.closed.over(taken, ids)
+		known = bk.WithClosed(known, ids)
 	}
-	own := make(map[string]interval) // where the appointment that is being moved stands
+	own := make(map[string]taken.Interval) // where the appointment that is being moved stands
 	if rules.moving != "" {
-		for _, k := range taken {
+		for _, k := range known {
 			if k.AppointmentID == rules.moving {
-				own[k.SpecialistID] = interval{k.SlotStart, k.SlotEnd}
+				own[k.SpecialistID] = taken.Interval{From: k.SlotStart, To: k.SlotEnd}
 			}
 		}
-		taken = slices.DeleteFunc(taken, func(k store.Taken) bool { return k.AppointmentID == rules.moving })
+		known = slices.DeleteFunc(known, func(k store.Taken) bool { return k.AppointmentID == rules.moving })
 	}
 	var found []candidate
 	var refusal availability.Reason
 	for _, a := range asked {
-		booked := TakenBy(taken, a.SpecialistID)
+		booked := availability.TakenBy(known, a.SpecialistID)
 		reason := s.Calendars[a.SpecialistID].Bookable(t, start, booked, now)
 		if rules.ignoreNotice && (reason == availability.ReasonTooSoon || reason == availability.ReasonTooFar) {
 			reason = s.Calendars[a.SpecialistID].Bookable(withoutNotice(t), start, booked, now)
@@ -226,7 +226,7 @@ func (bk *Booking) computedCandidates(ctx context.Context, s *clinic.Schedule, t
 		switch {
 		case rules.IgnoreHours:
 			reason = ""
-		case reason == "" && !rules.IgnoreClosed && !bk.open.isOpen(s, t, a.SpecialistID, start, own[a.SpecialistID], now):
+		case reason == "" && !rules.IgnoreClosed && !bk.IsOpen(s, t, a.SpecialistID, start, own[a.SpecialistID], now):
 			reason = availability.ReasonTaken
 		}
 		switch {
@@ -257,18 +257,6 @@ func withoutNotice(t *store.AppointmentType) *store.AppointmentType {
 	open := *t
 	open.MinNoticeMinutes, open.HorizonDays = -24*60*366, 366*100
 	return &open
-}
-
-func TakenBy(taken []store.Taken, specialistID string) []store.Taken {
-	from, ok := slices.BinarySearchFunc(taken, specialistID, func(t store.Taken, id string) int { return cmp.Compare(t.SpecialistID, id) })
-	if !ok {
-		return nil
-	}
-	to := from
-	for to < len(taken) && taken[to].SpecialistID == specialistID {
-		to++
-	}
-	return taken[from:to]
 }
 
 // Claim takes one of the candidates: the assigned one, and while that is lost, the next. A client that holds this slot

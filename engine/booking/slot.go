@@ -247,8 +247,8 @@ func (bk *Booking) computeSlots(ctx context.Context, s *clinic.Schedule, t *stor
 	for i, id := range list.specialists {
 		calendars[i] = s.Calendars[id]
 	}
-	rooms := availability.PoolRooms(calendars, t, from, to, bk.closed.over(taken, list.specialists))
-	list.Rooms = bk.open.onlyOpen(s, t, rooms, list.specialists, time.Now())
+	rooms := availability.PoolRooms(calendars, t, from, to, bk.WithClosed(taken, list.specialists))
+	list.Rooms = bk.OnlyOpen(s, t, rooms, list.specialists, time.Now())
 	return list, nil
 }
 

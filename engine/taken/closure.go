@@ -1,4 +1,4 @@
-package booking
+package taken
 
 import (
 	"cmp"
@@ -13,15 +13,6 @@ import (
 	"holdfast/store"
 )
 
-// # Time that the practice system refused
-//
-// What the practice system has taken and Holdfast does not know looks free here. When it refuses a slot for that, the
-// stretch is closed for a while, like a booked one: it is not listed, not offered to agents, and cannot be held or booked.
-// It opens again when the practice system lists it, and after ClosedFor in any case, since nobody tells us when it is free.
-// An agent's booking goes past it: the practice system itself is asked before anything is promised.
-//
-// Closures are rows: a restart forgets none. What is in memory is read anew whenever the feed tells of one.
-
 const (
 	// ClosedFor bounds how long a refusal is believed.
 	ClosedFor = 10 * time.Minute
@@ -32,8 +23,8 @@ const (
 	maxClosed = 1000
 )
 
-// closedTime is what was refused lately.
-type closedTime struct {
+// closures is what was refused lately.
+type closures struct {
 	mu      sync.Mutex
 	all     []store.Closure // the oldest refusal first; shared, never changed
 	changed chan struct{}   // holds one: look again when the next is to be opened
@@ -42,14 +33,14 @@ type closedTime struct {
 // believed reports whether a refusal still counts. One from the future was noted before the clock was set back.
 func believed(c *store.Closure, now time.Time) bool { return now.Sub(c.Since).Abs() < ClosedFor }
 
-func (k *closedTime) list() []store.Closure {
+func (k *closures) list() []store.Closure {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.all
 }
 
 // over adds what is closed of these specialists to what is taken, and keeps its order.
-func (k *closedTime) over(taken []store.Taken, specialistIDs []string) []store.Taken {
+func (k *closures) over(taken []store.Taken, specialistIDs []string) []store.Taken {
 	all := k.list()
 	if len(all) == 0 {
 		return taken
@@ -64,22 +55,22 @@ func (k *closedTime) over(taken []store.Taken, specialistIDs []string) []store.T
 	}
 	if len(taken) > before {
 		slices.SortStableFunc(taken, func(a, b store.Taken) int {
-			return cmp.Or(cmp.Compare(a.SpecialistID, b.SpecialistID), CompareTaken(a, b))
+			return cmp.Or(cmp.Compare(a.SpecialistID, b.SpecialistID), Compare(a, b))
 		})
 	}
 	return taken
 }
 
 // Closed lists the closures that count now, the oldest refusal first.
-func (bk *Booking) Closed() []store.Closure {
+func (tm *Time) Closed() []store.Closure {
 	now := time.Now()
-	return slices.DeleteFunc(slices.Clone(bk.closed.list()), func(c store.Closure) bool { return !believed(&c, now) })
+	return slices.DeleteFunc(slices.Clone(tm.closed.list()), func(c store.Closure) bool { return !believed(&c, now) })
 }
 
 // CloseTime closes the stretch of an appointment that the practice system refused because it is taken there.
-func (bk *Booking) CloseTime(ctx context.Context, specialistID, appointmentID string, start, end time.Time) {
+func (tm *Time) CloseTime(ctx context.Context, specialistID, appointmentID string, start, end time.Time) {
 	c := store.Closure{ID: appointmentID, SpecialistID: specialistID, Start: start, End: end, Since: time.Now().UTC().Truncate(time.Millisecond)}
-	err := bk.store.Write(context.WithoutCancel(ctx), func(tx store.Tx) error {
+	err := tm.store.Write(context.WithoutCancel(ctx), func(tx store.Tx) error {
 		all, err := tx.Closures(ctx)
 		if err != nil {
 			return err
@@ -92,14 +83,14 @@ func (bk *Booking) CloseTime(ctx context.Context, specialistID, appointmentID st
 		return tx.PutClosure(ctx, c)
 	})
 	if err != nil {
-		bk.log.Error("a slot that the practice system refused could not be closed and may be offered again", "appointment", appointmentID, "error", err)
+		tm.log.Error("a slot that the practice system refused could not be closed and may be offered again", "appointment", appointmentID, "error", err)
 	}
 }
 
-// openTime opens what drop says.
-func (bk *Booking) openTime(ctx context.Context, drop func(*store.Closure) bool) error {
+// deleteClosures opens what drop says.
+func (tm *Time) deleteClosures(ctx context.Context, drop func(*store.Closure) bool) error {
 	var ids []string
-	for _, c := range bk.closed.list() {
+	for _, c := range tm.closed.list() {
 		if drop(&c) {
 			ids = append(ids, c.ID)
 		}
@@ -107,7 +98,7 @@ func (bk *Booking) openTime(ctx context.Context, drop func(*store.Closure) bool)
 	if len(ids) == 0 {
 		return nil
 	}
-	return bk.store.Write(context.WithoutCancel(ctx), func(tx store.Tx) error {
+	return tm.store.Write(context.WithoutCancel(ctx), func(tx store.Tx) error {
 		for _, id := range ids {
 			if err := tx.DeleteClosure(ctx, id); err != nil {
 				return err
@@ -119,51 +110,51 @@ func (bk *Booking) openTime(ctx context.Context, drop func(*store.Closure) bool)
 
 // OpenListed opens what a listing of the practice system, asked for at an instant, has again. The openings are those of one
 // specialist.
-func (bk *Booking) OpenListed(ctx context.Context, specialistID string, openings []upstream.Opening, asked time.Time) {
-	err := bk.openTime(ctx, func(c *store.Closure) bool {
+func (tm *Time) OpenListed(ctx context.Context, specialistID string, openings []upstream.Opening, asked time.Time) {
+	err := tm.deleteClosures(ctx, func(c *store.Closure) bool {
 		return c.SpecialistID == specialistID && asked.Sub(c.Since) >= closedAtLeast && slices.ContainsFunc(openings, func(o upstream.Opening) bool {
 			end := o.Start.Add(time.Duration(o.Minutes) * time.Minute)
 			return c.Start.Equal(o.Start) || o.Start.Before(c.Start) && !end.Before(c.End)
 		})
 	})
 	if err != nil {
-		bk.log.Warn("time that the practice system lists again stays closed for now", "specialist", specialistID, "error", err)
+		tm.log.Warn("time that the practice system lists again stays closed for now", "specialist", specialistID, "error", err)
 	}
 }
 
 // ReadClosures takes in what was closed before the start.
-func (bk *Booking) ReadClosures(ctx context.Context) error {
-	all, err := bk.store.Closures(ctx)
+func (tm *Time) ReadClosures(ctx context.Context) error {
+	all, err := tm.store.Closures(ctx)
 	if err != nil {
 		return fmt.Errorf("read what is closed: %w", err)
 	}
-	bk.closed.mu.Lock()
-	bk.closed.all = all
-	bk.closed.mu.Unlock()
+	tm.closed.mu.Lock()
+	tm.closed.all = all
+	tm.closed.mu.Unlock()
 	select {
-	case bk.closed.changed <- struct{}{}:
+	case tm.closed.changed <- struct{}{}:
 	default:
 	}
 	return nil
 }
 
 // FollowClosures takes in that stretches of these specialists were closed or opened, and has everybody list their time anew.
-func (bk *Booking) FollowClosures(ctx context.Context, specialistIDs []string) {
-	if err := bk.ReadClosures(ctx); err != nil {
-		bk.log.Error("what the practice system refused is listed as it was before", "error", err)
+func (tm *Time) FollowClosures(ctx context.Context, specialistIDs []string) {
+	if err := tm.ReadClosures(ctx); err != nil {
+		tm.log.Error("what the practice system refused is listed as it was before", "error", err)
 	}
 	for _, id := range specialistIDs {
-		generation := bk.clinic.MoveGenerations(bk.clinic.Serves(id)...)
-		bk.clinic.Publish(ctx, holds.Event{Kind: holds.EventAvailability, Span: holds.Span{SpecialistID: id}, Generation: generation})
+		generation := tm.clinic.MoveGenerations(tm.clinic.Serves(id)...)
+		tm.clinic.Publish(ctx, holds.Event{Kind: holds.EventAvailability, Span: holds.Span{SpecialistID: id}, Generation: generation})
 	}
 }
 
 // OpenClosed opens what has been closed for long enough, until ctx ends.
-func (bk *Booking) OpenClosed(ctx context.Context) {
+func (tm *Time) OpenClosed(ctx context.Context) {
 	for {
 		now := time.Now()
 		wait := ClosedFor
-		for _, c := range bk.closed.list() {
+		for _, c := range tm.closed.list() {
 			if believed(&c, now) {
 				wait = min(wait, max(c.Since.Add(ClosedFor).Sub(now), 0))
 			}
@@ -173,13 +164,13 @@ func (bk *Booking) OpenClosed(ctx context.Context) {
 		case <-ctx.Done():
 			timer.Stop()
 			return
-		case <-bk.closed.changed:
+		case <-tm.closed.changed:
 			timer.Stop()
 			continue
 		case now = <-timer.C:
 		}
-		if err := bk.openTime(ctx, func(c *store.Closure) bool { return !believed(c, now) }); err != nil && ctx.Err() == nil {
-			bk.log.Warn("what the practice system refused some time ago stays closed on the pages that are open", "error", err)
+		if err := tm.deleteClosures(ctx, func(c *store.Closure) bool { return !believed(c, now) }); err != nil && ctx.Err() == nil {
+			tm.log.Warn("what the practice system refused some time ago stays closed on the pages that are open", "error", err)
 			pause := time.NewTimer(10 * time.Second) // it no longer counts; only whoever looks is not told
 			select {
 			case <-ctx.Done():
@@ -191,6 +182,6 @@ func (bk *Booking) OpenClosed(ctx context.Context) {
 }
 
 // WithClosed adds to the taken time of these specialists what is closed to them.
-func (bk *Booking) WithClosed(taken []store.Taken, specialistIDs []string) []store.Taken {
-	return bk.closed.over(taken, specialistIDs)
+func (tm *Time) WithClosed(taken []store.Taken, specialistIDs []string) []store.Taken {
+	return tm.closed.over(taken, specialistIDs)
 }

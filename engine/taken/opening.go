@@ -1,4 +1,4 @@
-package booking
+package taken
 
 import (
 	"cmp"
@@ -14,19 +14,8 @@ import (
 	"holdfast/store"
 )
 
-// # What the practice system itself has open
-//
-// Where the practice system lists its openings they are fetched ahead (package outbound), and a slot is offered only if it lies
-// within one: what was booked there by telephone is not offered here, confirmed by mail, and refused an hour later. Openings are
-// believed until they are older than the limit. Past it the practice system has not been reached for long, and Holdfast's own
-// calendar is offered again as it was before the first answer, so that an outage does not empty the page; what is booked then
-// waits in the queue, and may be refused. See docs/decisions/0025.
-//
-// A type for which the practice system has never listed anything since the start is offered from the own calendar: not every
-// practice has set its online openings up.
-
-// openTime is what the practice system has open, by appointment type.
-type openTime struct {
+// openings is what the practice system has open, by appointment type.
+type openings struct {
 	maxAge time.Duration
 
 	mu    sync.RWMutex
@@ -41,17 +30,18 @@ type typeOpenings struct {
 // openDay is one local day of the clinic. It is never changed.
 type openDay struct {
 	asked time.Time
-	of    map[string][]interval // by specialist; by start, apart from one another
+	of    map[string][]Interval // by specialist; by start, apart from one another
 }
 
-type interval struct{ from, to time.Time }
+// Interval is a stretch of time [From, To).
+type Interval struct{ From, To time.Time }
 
-// isOpen reports whether the practice system lets a slot of the type be offered. own is a stretch that counts as open besides:
+// IsOpen reports whether the practice system lets a slot of the type be offered. own is a stretch that counts as open besides:
 // the time of the appointment that is being moved.
-func (k *openTime) isOpen(s *clinic.Schedule, t *store.AppointmentType, specialistID string, start time.Time, own interval, now time.Time) bool {
-	k.mu.RLock()
-	defer k.mu.RUnlock()
-	known := k.types[t.ID]
+func (tm *Time) IsOpen(s *clinic.Schedule, t *store.AppointmentType, specialistID string, start time.Time, own Interval, now time.Time) bool {
+	tm.open.mu.RLock()
+	defer tm.open.mu.RUnlock()
+	known := tm.open.types[t.ID]
 	if known == nil || !known.lists {
 		return true
 	}
@@ -59,42 +49,42 @@ func (k *openTime) isOpen(s *clinic.Schedule, t *store.AppointmentType, speciali
 		return true // the practice system does not know this calendar
 	}
 	day, there := known.days[store.DateOf(start.In(s.Zone))]
-	if !there || now.Sub(day.asked) > k.maxAge {
+	if !there || now.Sub(day.asked) > tm.open.maxAge {
 		return true
 	}
 	open := day.of[specialistID]
-	if own.from.Before(own.to) {
+	if own.From.Before(own.To) {
 		open = merged(append(slices.Clone(open), own))
 	}
 	end := start.Add(time.Duration(t.DurationMinutes) * time.Minute)
-	return slices.ContainsFunc(open, func(i interval) bool { return !start.Before(i.from) && !end.After(i.to) })
+	return slices.ContainsFunc(open, func(i Interval) bool { return !start.Before(i.From) && !end.After(i.To) })
 }
 
-// onlyOpen takes out of computed slots what the practice system does not have open. The calendars are those of these specialists.
-func (k *openTime) onlyOpen(s *clinic.Schedule, t *store.AppointmentType, rooms *availability.Rooms, specialists []string, now time.Time) *availability.Rooms {
-	k.mu.RLock()
-	known := k.types[t.ID]
-	k.mu.RUnlock()
+// OnlyOpen takes out of computed slots what the practice system does not have open. The calendars are those of these specialists.
+func (tm *Time) OnlyOpen(s *clinic.Schedule, t *store.AppointmentType, rooms *availability.Rooms, specialists []string, now time.Time) *availability.Rooms {
+	tm.open.mu.RLock()
+	known := tm.open.types[t.ID]
+	tm.open.mu.RUnlock()
 	if known == nil {
 		return rooms
 	}
-	return rooms.Only(func(start time.Time, who int) bool { return k.isOpen(s, t, specialists[who], start, interval{}, now) })
+	return rooms.Only(func(start time.Time, who int) bool { return tm.IsOpen(s, t, specialists[who], start, Interval{}, now) })
 }
 
 // LearnOpenings takes in what the practice system, asked at an instant, has open for a type on the days from first to before
 // end, by specialist. It opens what was closed there, and has everybody list anew if anything is different.
-func (bk *Booking) LearnOpenings(ctx context.Context, appointmentTypeID string, first, end store.Date, bySpecialist map[string][]upstream.Opening, asked time.Time) {
-	zone := bk.clinic.Zone()
+func (tm *Time) LearnOpenings(ctx context.Context, appointmentTypeID string, first, end store.Date, bySpecialist map[string][]upstream.Opening, asked time.Time) {
+	zone := tm.clinic.Zone()
 	days := make(map[store.Date]openDay)
 	for d := first; d.Before(end); d = d.AddDays(1) {
-		days[d] = openDay{asked, make(map[string][]interval)}
+		days[d] = openDay{asked, make(map[string][]Interval)}
 	}
 	something := false
 	for id, list := range bySpecialist {
-		bk.OpenListed(ctx, id, list, asked)
+		tm.OpenListed(ctx, id, list, asked)
 		for _, o := range list {
 			if day, ours := days[store.DateOf(o.Start.In(zone))]; ours {
-				day.of[id] = append(day.of[id], interval{o.Start, o.Start.Add(time.Duration(o.Minutes) * time.Minute)})
+				day.of[id] = append(day.of[id], Interval{o.Start, o.Start.Add(time.Duration(o.Minutes) * time.Minute)})
 				something = true
 			}
 		}
@@ -104,7 +94,7 @@ func (bk *Booking) LearnOpenings(ctx context.Context, appointmentTypeID string, 
 			day.of[id] = merged(day.of[id])
 		}
 	}
-	k := &bk.open
+	k := &tm.open
 	k.mu.Lock()
 	if k.types == nil {
 		k.types = make(map[string]*typeOpenings)
@@ -123,16 +113,16 @@ func (bk *Booking) LearnOpenings(ctx context.Context, appointmentTypeID string, 
 	}
 	k.mu.Unlock()
 	if changed {
-		bk.tellOpenings(ctx, appointmentTypeID)
+		tm.tellOpenings(ctx, appointmentTypeID)
 	}
 }
 
 // ForgetOpenings lets go of days that are over and of what is too old to be believed, and has everybody list anew where that
 // makes a difference.
-func (bk *Booking) ForgetOpenings(ctx context.Context) {
-	now, today := time.Now(), store.DateOf(time.Now().In(bk.clinic.Zone()))
+func (tm *Time) ForgetOpenings(ctx context.Context) {
+	now, today := time.Now(), store.DateOf(time.Now().In(tm.clinic.Zone()))
 	var changed []string
-	k := &bk.open
+	k := &tm.open
 	k.mu.Lock()
 	for id, known := range k.types {
 		lost := false
@@ -149,16 +139,16 @@ func (bk *Booking) ForgetOpenings(ctx context.Context) {
 	}
 	k.mu.Unlock()
 	for _, id := range changed {
-		bk.tellOpenings(ctx, id)
+		tm.tellOpenings(ctx, id)
 	}
 }
 
 // tellOpenings has everybody list a type anew.
-func (bk *Booking) tellOpenings(ctx context.Context, appointmentTypeID string) {
-	generation := bk.clinic.MoveGenerations(appointmentTypeID)
-	if t := bk.clinic.Current().Types[appointmentTypeID]; t != nil {
+func (tm *Time) tellOpenings(ctx context.Context, appointmentTypeID string) {
+	generation := tm.clinic.MoveGenerations(appointmentTypeID)
+	if t := tm.clinic.Current().Types[appointmentTypeID]; t != nil {
 		for _, a := range t.Specialists {
-			bk.clinic.Publish(ctx, holds.Event{Kind: holds.EventAvailability, Span: holds.Span{SpecialistID: a.SpecialistID}, Generation: generation})
+			tm.clinic.Publish(ctx, holds.Event{Kind: holds.EventAvailability, Span: holds.Span{SpecialistID: a.SpecialistID}, Generation: generation})
 		}
 	}
 }
@@ -172,15 +162,15 @@ type OpeningsKnown struct {
 }
 
 // OpeningsKnown says how old the openings of each type are, by type id. Types of which nothing is known are left out.
-func (bk *Booking) OpeningsKnown() []OpeningsKnown {
+func (tm *Time) OpeningsKnown() []OpeningsKnown {
 	now := time.Now()
 	var list []OpeningsKnown
-	bk.open.mu.RLock()
-	defer bk.open.mu.RUnlock()
-	for id, known := range bk.open.types {
+	tm.open.mu.RLock()
+	defer tm.open.mu.RUnlock()
+	for id, known := range tm.open.types {
 		x := OpeningsKnown{AppointmentTypeID: id}
 		for _, day := range known.days {
-			if now.Sub(day.asked) > bk.open.maxAge {
+			if now.Sub(day.asked) > tm.open.maxAge {
 				continue
 			}
 			if x.Days++; x.Oldest.IsZero() || day.asked.Before(x.Oldest) {
@@ -199,13 +189,13 @@ func (bk *Booking) OpeningsKnown() []OpeningsKnown {
 }
 
 // merged are the same stretches by start, joined where they touch or overlap.
-func merged(list []interval) []interval {
-	slices.SortFunc(list, func(a, b interval) int { return a.from.Compare(b.from) })
-	var joined []interval
+func merged(list []Interval) []Interval {
+	slices.SortFunc(list, func(a, b Interval) int { return a.From.Compare(b.From) })
+	var joined []Interval
 	for _, i := range list {
-		if n := len(joined); n > 0 && !i.from.After(joined[n-1].to) {
-			if i.to.After(joined[n-1].to) {
-				joined[n-1].to = i.to
+		if n := len(joined); n > 0 && !i.From.After(joined[n-1].To) {
+			if i.To.After(joined[n-1].To) {
+				joined[n-1].To = i.To
 			}
 			continue
 		}
@@ -214,12 +204,12 @@ func merged(list []interval) []interval {
 	return joined
 }
 
-func sameIntervals(a, b map[string][]interval) bool {
+func sameIntervals(a, b map[string][]Interval) bool {
 	if len(a) != len(b) {
 		return false
 	}
 	for id, list := range a {
-		if !slices.EqualFunc(list, b[id], func(x, y interval) bool { return x.from.Equal(y.from) && x.to.Equal(y.to) }) {
+		if !slices.EqualFunc(list, b[id], func(x, y Interval) bool { return x.From.Equal(y.From) && x.To.Equal(y.To) }) {
 			return false
 		}
 	}

@@ -1,4 +1,4 @@
-package booking
+package taken
 
 import (
 	"cmp"
@@ -7,16 +7,17 @@ import (
 	"sync"
 	"time"
 
+	"holdfast/engine/availability"
 	"holdfast/store"
 )
 
-// takenTime keeps the confirmed appointments of each specialist in memory, over the stretch of time that was asked for
+// appointments keeps the confirmed appointments of each specialist in memory, over the stretch of time that was asked for
 // last. A list of slots is computed anew after every booking, and reading thousands of rows for it takes the database
 // twenty times as long as the arithmetic; and a time that is known to be taken is refused without asking the database.
 //
 // The feed applies every committed change, in commit order, before its Write returns (follow.go), so memory is what the
 // database is.
-type takenTime struct {
+type appointments struct {
 	filled func([]store.Taken) // told what was read anew, while no change can come between
 
 	mu  sync.RWMutex
@@ -36,7 +37,7 @@ const maxTakenSpan = 100 * 24 * time.Hour
 const longest = 48 * time.Hour
 
 // read answers as store.Reader.Taken does, from memory where that covers the stretch.
-func (k *takenTime) read(ctx context.Context, r store.Reader, specialistIDs []string, from, to time.Time) ([]store.Taken, error) {
+func (k *appointments) read(ctx context.Context, r store.Reader, specialistIDs []string, from, to time.Time) ([]store.Taken, error) {
 	var answer []store.Taken
 	var missing []string
 	k.mu.RLock()
@@ -76,7 +77,7 @@ func (k *takenTime) read(ctx context.Context, r store.Reader, specialistIDs []st
 		k.mu.Lock()
 		for _, id := range missing {
 			if s := k.of(id); s.changes == seen[id] {
-				s.from, s.to, s.list = first, last, slices.Clone(TakenBy(all, id))
+				s.from, s.to, s.list = first, last, slices.Clone(availability.TakenBy(all, id))
 				k.filled(s.list)
 			}
 		}
@@ -86,7 +87,7 @@ func (k *takenTime) read(ctx context.Context, r store.Reader, specialistIDs []st
 }
 
 // widened is [from, to) and what is kept of these specialists together, or [from, to) alone where that is too long to keep.
-func (k *takenTime) widened(specialistIDs []string, from, to time.Time) (first, last time.Time) {
+func (k *appointments) widened(specialistIDs []string, from, to time.Time) (first, last time.Time) {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
 	first, last = from, to
@@ -106,7 +107,7 @@ func (k *takenTime) widened(specialistIDs []string, from, to time.Time) (first, 
 	return first, last
 }
 
-func (k *takenTime) of(specialistID string) *specialistTime {
+func (k *appointments) of(specialistID string) *specialistTime {
 	if k.all == nil {
 		k.all = make(map[string]*specialistTime)
 	}
@@ -133,7 +134,7 @@ func (s *specialistTime) appendOverlapping(dst []store.Taken, from, to time.Time
 }
 
 // apply takes over one committed change: what an appointment took goes, what it takes comes.
-func (k *takenTime) apply(before, after *store.Taken) {
+func (k *appointments) apply(before, after *store.Taken) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, t := range []*store.Taken{before, after} {
@@ -149,21 +150,21 @@ func (k *takenTime) apply(before, after *store.Taken) {
 		return
 	}
 	if s := k.of(after.SpecialistID); overlaps(after, s.from, s.to) {
-		at, _ := slices.BinarySearchFunc(s.list, *after, CompareTaken)
+		at, _ := slices.BinarySearchFunc(s.list, *after, Compare)
 		s.list = slices.Insert(s.list, at, *after)
 	}
 }
 
 // TakenTime answers as store.Reader.Taken does, from memory where that covers the stretch.
-func (bk *Booking) TakenTime(ctx context.Context, specialistIDs []string, from, to time.Time) ([]store.Taken, error) {
-	return bk.taken.read(ctx, bk.store, specialistIDs, from, to)
+func (tm *Time) TakenTime(ctx context.Context, specialistIDs []string, from, to time.Time) ([]store.Taken, error) {
+	return tm.appointments.read(ctx, tm.store, specialistIDs, from, to)
 }
 
 // ForgetTaken lets go of all that is kept of taken time: every next reader asks the database.
-func (bk *Booking) ForgetTaken() {
-	bk.taken.mu.Lock()
-	defer bk.taken.mu.Unlock()
-	bk.taken.all = nil
+func (tm *Time) ForgetTaken() {
+	tm.appointments.mu.Lock()
+	defer tm.appointments.mu.Unlock()
+	tm.appointments.all = nil
 }
 
 // overlaps reports whether slot or busy interval meet [from, to), as store.Reader.Taken selects.
@@ -171,7 +172,7 @@ func overlaps(t *store.Taken, from, to time.Time) bool {
 	return t.SlotStart.Before(to) && from.Before(t.SlotEnd) || t.BusyStart.Before(to) && from.Before(t.BusyEnd)
 }
 
-// CompareTaken is the order of one specialist's time: slot start, then seat, then id.
-func CompareTaken(a, b store.Taken) int {
+// Compare is the order of one specialist's time: slot start, then seat, then id.
+func Compare(a, b store.Taken) int {
 	return cmp.Or(a.SlotStart.Compare(b.SlotStart), cmp.Compare(a.Seat, b.Seat), cmp.Compare(a.AppointmentID, b.AppointmentID))
 }
