@@ -8,6 +8,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/clinic"
+	"holdfast/engine/enginetest"
 	"holdfast/engine/upstream/upstreamtest"
 )
 
@@ -75,6 +76,7 @@ func TestASetClockDoesNotDelayARetry(t *testing.T) {
 }
 
 func TestAReminderGoesByTheClockAsItIs(t *testing.T) {
+	enginetest.OnlyInFull(t)
 	synctest.Test(t, func(t *testing.T) {
 		var clock settable
 		c, _ := noticeClinic(t, clock.with)

@@ -18,6 +18,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
+	"holdfast/engine/enginetest"
 	"holdfast/engine/notice"
 	"holdfast/engine/notice/noticetest"
 	"holdfast/engine/outbound"
@@ -102,6 +103,7 @@ func TestMailWaitsForTheInternet(t *testing.T) {
 }
 
 func TestMailIsGivenUpAfterADay(t *testing.T) {
+	enginetest.OnlyInFull(t)
 	address := noAddress(t)
 	synctest.Test(t, func(t *testing.T) {
 		var log lockedBuffer

@@ -78,6 +78,7 @@ func (c *testClinic) mails(folder, appointmentID string) map[string]string {
 }
 
 func TestPatientsAreToldByMail(t *testing.T) {
+	enginetest.OnlyInFull(t)
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := noticeClinic(t)
 		ctx := context.Background()

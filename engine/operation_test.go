@@ -14,6 +14,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/agent"
 	"holdfast/engine/booking"
+	"holdfast/engine/enginetest"
 	"holdfast/engine/outbound"
 	"holdfast/engine/record"
 	"holdfast/engine/upstream/upstreamtest"
@@ -24,6 +25,7 @@ import (
 // people can try again or give up.
 
 func TestUpstreamAwayForADay(t *testing.T) {
+	enginetest.OnlyInFull(t)
 	for name, dead := range map[string]bool{"nobody listens": false, "nobody answers": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -417,6 +417,9 @@ func TestSwitchingOnRestoresWhatSwitchingOffTook(t *testing.T) {
 		}, "ada activated", []string{"activated", "offline", "deactivated", "online"}, time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name == "after a week" {
+				enginetest.OnlyInFull(t)
+			}
 			synctest.Test(t, func(t *testing.T) {
 				c := newOnCall(t, presence.Options{}, "ada")
 				c.online("ada")

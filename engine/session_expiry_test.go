@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/engine/clinic"
+	"holdfast/engine/enginetest"
 	"holdfast/engine/presence"
 	"holdfast/holds"
 	"holdfast/store"
@@ -47,6 +48,7 @@ func TestAnUnansweredRequestLapses(t *testing.T) {
 
 // TestASessionThatNobodyEndsExpires: its place is free again, the streams are told, and what is said of it meanwhile counts.
 func TestASessionThatNobodyEndsExpires(t *testing.T) {
+	enginetest.OnlyInFull(t)
 	for name, c := range map[string]struct {
 		settings int // minutes; 0: the default
 		pending  bool

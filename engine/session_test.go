@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"holdfast/engine/availability"
+	"holdfast/engine/enginetest"
 	"holdfast/engine/presence"
 	"holdfast/engine/record"
 	"holdfast/holds"
@@ -88,11 +89,15 @@ func TestTheLifeOfASession(t *testing.T) {
 }
 
 func TestTwoAcceptOneRequestAThousandTimes(t *testing.T) {
+	times := 1000
+	if !enginetest.InFull() {
+		times = 150
+	}
 	c := newOnCall(t, presence.Options{}, "ada", "bea")
 	c.online("ada", "bea")
 	specialists := []string{"ada", "bea"}
 	wins := map[string]int{}
-	for i := range 1000 {
+	for i := range times {
 		s := c.request(i)
 		var both sync.WaitGroup
 		var errs [2]error

@@ -20,23 +20,22 @@ import (
 
 // The full proof is a hundred thousand, which takes ten minutes: go test ./engine -run TestSimulation -bookings 100000 -timeout 1h
 var (
-	simulatedBookings = flag.Int("bookings", usualBookings(), "how many bookings TestSimulation makes")
+	simulatedBookings = flag.Int("bookings", 0, "how many bookings TestSimulation makes; 0: as many as it gets through in about fifteen seconds")
 	simulationSeed    = flag.Uint64("seed", 1, "what TestSimulation draws its chances from")
 )
-
-// usualBookings is as many as TestSimulation gets through in about fifteen seconds.
-func usualBookings() int {
-	if enginetest.RaceDetector {
-		return 240
-	}
-	return 1000
-}
 
 // One upstream appointment, never two: agents book all day, one fifth of the writes has an unknown outcome of every sort,
 // the upstream takes five a minute and refuses the rest, look-ups fail too, bookings are moved and cancelled, and the
 // server is restarted in the middle of it all. In the end every booking that was accepted is there once, none that is
 // there was said to have failed, and no two writes came closer together than ten seconds.
 func TestSimulation(t *testing.T) {
+	bookings := 1000
+	if !enginetest.InFull() {
+		bookings = 120
+	}
+	if *simulatedBookings > 0 {
+		bookings = *simulatedBookings
+	}
 	synctest.Test(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(*simulationSeed, 2))
 		const chairs = 50
@@ -46,7 +45,7 @@ func TestSimulation(t *testing.T) {
 		s := &simulation{practice: p, chairs: chairs, first: p.slotAt(48 * 30), accepted: map[string]bool{}} // a month ahead: nothing becomes too late
 		// Those who ring up share one chance, apart from the upstream's, which is drawn under its lock.
 		rnd := rand.New(rand.NewPCG(*simulationSeed, 3))
-		for n := range *simulatedBookings {
+		for n := range bookings {
 			b := p.wishFor(n/2, n%chairs, s.first.Add(time.Duration(n/chairs)*30*time.Minute)) // siblings come in pairs
 			b.ChildName = fmt.Sprintf("Child %d", n)
 			s.book(b)
@@ -59,7 +58,7 @@ func TestSimulation(t *testing.T) {
 			if rnd.IntN(20) == 0 {
 				s.changeOne(rnd, n)
 			}
-			if n%max(60, *simulatedBookings/200) == 59 {
+			if n%max(60, bookings/200) == 59 {
 				p.restartOften()
 				s.starts = append(s.starts, time.Now().Format(time.TimeOnly))
 			}

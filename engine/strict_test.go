@@ -65,7 +65,7 @@ func TestASlotIsAnsweredAsIfOneAfterTheOther(t *testing.T) {
 	const clients, calls = 4, 5
 	c := newClinic(t, map[string]int{"ada": 1})
 	histories := 1200
-	if enginetest.RaceDetector {
+	if !enginetest.InFull() {
 		histories = 150
 	}
 	for n := range histories {
