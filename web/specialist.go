@@ -160,11 +160,15 @@ func (s *Server) getWeeklyHours(c *call) error {
 }
 
 func sayHours(c *call, hours []store.WeeklyWindow) error {
+	return c.json(http.StatusOK, map[string]any{"weeklyHours": hoursOf(hours)})
+}
+
+func hoursOf(hours []store.WeeklyWindow) []hoursJSON {
 	list := make([]hoursJSON, len(hours))
 	for i, w := range hours {
 		list[i] = hoursJSON{w.Weekday.String(), windowJSON{w.Start.String(), w.End.String()}}
 	}
-	return c.json(http.StatusOK, map[string]any{"weeklyHours": list})
+	return list
 }
 
 // putWeeklyHours replaces the hours, or with ?dryRun=true says which slots they would give.

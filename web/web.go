@@ -145,6 +145,7 @@ func (s *Server) routes() []*route {
 		{"GET", "/v1/specialists/{id}/blocks", desk, s.listBlocks},
 		{"POST", "/v1/specialists/{id}/blocks", desk, in(s.createBlock)},
 		{"DELETE", "/v1/blocks/{id}", desk, s.deleteBlock},
+		{"GET", schedulePattern, desk, s.getSchedule},
 
 		{"GET", "/v1/appointment-types/{id}/timeslots", anyone, s.timeslots},
 		{"GET", "/v1/appointment-types/{id}/next-available", anyone, s.nextAvailable},

@@ -1,0 +1,48 @@
+package web
+
+import "net/http"
+
+// schedulePattern is behind a credential, and its answer has neither a secret nor a patient in it.
+const schedulePattern = "/v1/schedule"
+
+// scheduleJSON is everything a desk opens with: who works here, what can be booked, and when. All of it is of one state.
+type scheduleJSON struct {
+	Specialists      []specialistDetailsJSON `json:"specialists"`
+	AppointmentTypes []appointmentTypeJSON   `json:"appointmentTypes"`
+	Calendars        []calendarJSON          `json:"calendars"`
+}
+
+// calendarJSON is when one specialist works and when not.
+type calendarJSON struct {
+	SpecialistID string         `json:"specialistId"`
+	WeeklyHours  []hoursJSON    `json:"weeklyHours"`
+	Overrides    []overrideJSON `json:"overrides"`
+	Blocks       []blockJSON    `json:"blocks"`
+}
+
+// getSchedule answers in one piece what a board of thirty columns would ask for in ninety. A specialist is told when a
+// colleague is away, and not why.
+func (s *Server) getSchedule(c *call) error {
+	now := s.engine.Schedule()
+	answer := scheduleJSON{Specialists: []specialistDetailsJSON{}, AppointmentTypes: s.appointmentTypesFor(true), Calendars: []calendarJSON{}}
+	for i := range now.Specialists {
+		p := &now.Specialists[i]
+		answer.Specialists = append(answer.Specialists, specialistDetailsOf(p))
+		known := c.caller.reaches(p.ID)
+		calendar := calendarJSON{SpecialistID: p.ID, WeeklyHours: hoursOf(now.WeeklyHours[p.ID]), Overrides: []overrideJSON{}, Blocks: []blockJSON{}}
+		for j := range now.Overrides[p.ID] {
+			calendar.Overrides = append(calendar.Overrides, overrideOf(&now.Overrides[p.ID][j]))
+			if !known {
+				calendar.Overrides[j].Reason = ""
+			}
+		}
+		for j := range now.Blocks[p.ID] {
+			calendar.Blocks = append(calendar.Blocks, blockOf(&now.Blocks[p.ID][j]))
+			if !known {
+				calendar.Blocks[j].Reason = ""
+			}
+		}
+		answer.Calendars = append(answer.Calendars, calendar)
+	}
+	return c.json(http.StatusOK, answer)
+}
