@@ -231,6 +231,7 @@ func (c *call) flush() {
 	if c.status == 0 {
 		return
 	}
+	c.compress()
 	h := c.rw.Header()
 	if len(c.out) > 0 {
 		if h["Content-Type"] == nil {

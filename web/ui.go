@@ -74,12 +74,12 @@ func (s *Server) asset(c *call, name, cache string) error {
 	h := c.rw.Header()
 	h["Content-Type"] = []string{a.ContentType}
 	h["Cache-Control"] = []string{cache}
-	h["Vary"] = []string{"Accept-Encoding"}
+	h["Vary"] = varyEncoding
 	if name == worker {
 		h["Content-Security-Policy"] = workerContents
 	}
 	c.status = http.StatusOK
-	if a.Gzip == nil || !strings.Contains(c.r.Header.Get("Accept-Encoding"), "gzip") {
+	if a.Gzip == nil || !takesGzip(c.r.Header["Accept-Encoding"]) {
 		c.out = a.Plain()
 		return nil
 	}

@@ -66,6 +66,7 @@ type Server struct {
 	credentials   []credential
 	running       inFlight // requests with an idempotency key
 	parts         *partsAnswers
+	packers       packers
 	warnForwarded sync.Once
 	writes        *limiter // public writes by address; nil: no limit
 	opens         *limiter // stream opens by address; nil: no limit
