@@ -2,6 +2,8 @@ package browsertest
 
 import (
 	"fmt"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -297,10 +299,27 @@ func (p *tab) menu(icon string) {
 	p.t.Helper()
 	p.chord(shift, kb.Enter)
 	p.there("[role=menu] :focus")
-	p.until(`import(document.querySelector('script[src*="/staff/page.js"]').src.replace('staff/page.js', 'lib/icons.js')).then(m => {
-		const entry = [...document.querySelectorAll('[role=menu] button')].find(b => b.querySelector('path')?.getAttribute('d') === m.paths.` + icon + `)
+	path := iconPath(p.t, icon)
+	p.until(`(() => {
+		const entry = [...document.querySelectorAll('[role=menu] button')].find(b => b.querySelector('path')?.getAttribute('d') === ` + quoted(path) + `)
 		return entry && (entry.click(), true)
-	})`)
+	})()`)
+}
+
+// iconPath is what an icon is drawn with, by its name.
+func iconPath(t testing.TB, icon string) string {
+	t.Helper()
+	for _, file := range []string{"../ui/lib/icons.js", "../ui/lib/deskicons.js", "../ui/staff/owner.js"} {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := regexp.MustCompile(`(?m)^  ` + icon + `: '([^']+)'`).FindSubmatch(source); m != nil {
+			return string(m[1])
+		}
+	}
+	t.Fatalf("there is no icon %q", icon)
+	return ""
 }
 
 // Each view of the desk and each of its dialogs, in each language.

@@ -36,6 +36,7 @@ type tab struct {
 
 	mu         sync.Mutex
 	complaints []string
+	asked      []string // what its pages have asked for, by method and path
 }
 
 // tab opens a tab in a profile of its own.
@@ -119,6 +120,11 @@ func (p *tab) saw(event any) {
 		if err != nil || (to.Host != p.host && !slices.Contains(p.also, to.Host) && (to.Scheme == "http" || to.Scheme == "https" || to.Scheme == "ws" || to.Scheme == "wss")) {
 			p.complain("speak to " + e.Request.URL)
 		}
+		if err == nil && to.Host == p.host {
+			p.mu.Lock()
+			p.asked = append(p.asked, e.Request.Method+" "+to.Path)
+			p.mu.Unlock()
+		}
 	}
 }
 
@@ -135,6 +141,15 @@ func (p *tab) forgive() []string {
 	was := p.complaints
 	p.complaints = nil
 	return was
+}
+
+// requests are those since it was asked last.
+func (p *tab) requests() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	asked := p.asked
+	p.asked = nil
+	return asked
 }
 
 // command is a protocol command as a step.

@@ -2,21 +2,26 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
 )
 
-// bundles are the files that patients get: each is a module together with everything that it imports and that is not in a bundle
-// before it. Thirty small files are pleasant to read and slow to fetch, and each is compressed without knowing the others;
-// bundled they are a fifth smaller, and the first times are on the screen sooner.
+// bundles are the files that patients and the desk get: each is a module together with everything that it imports and that is not
+// in a bundle before it in its group. Thirty small files are pleasant to read and slow to fetch, and each is compressed without
+// knowing the others; bundled they are a fifth smaller, and the first times are on the screen sooner. A page loads the bundles of
+// one group alone, so what two groups share is in both.
 //
 // Nothing is renamed. Each module becomes a function that is called once and returns its exports. The last module of a bundle, by
 // whose name it is asked for, is not wrapped, so that it may await. Two rules for the modules: what they import later, by a call,
 // they name from the folder above (import('../lib/…')), because they run from the folder of their bundle; and what is fetched
 // beside the bundles, such as words or a worker, imports nothing, or it would get a second copy of it.
-var bundles = []string{"book/common.js", "book/page.js", "book/later.js", "manage/page.js"}
+var bundles = [][]string{
+	{"book/common.js", "book/page.js", "book/later.js", "manage/page.js"},
+	{"staff/page.js", "staff/more.js"},
+}
 
 // script is a module that becomes part of a bundle.
 type script struct {
@@ -48,14 +53,39 @@ var (
 	sourceMap   = regexp.MustCompile(`(?m)^//# sourceMappingURL=.*$`)
 )
 
-// join replaces each module that a bundle is named after by the bundle.
+// join replaces each module that a bundle is named after by the bundle. A module that is in a bundle and that no document loads by
+// itself is left out.
 func join(files map[string][]byte) error {
-	known := make(map[string]*script)
-	var contents [][]*script
-	for _, bundle := range bundles {
-		own, err := collect(files, known, bundle, bundle)
+	alone := make(map[string]bool)
+	if err := loaded(files, alone); err != nil {
+		return err
+	}
+	made := make(map[string][]byte)
+	var inside []string
+	for _, group := range bundles {
+		known, err := joinGroup(files, made, group)
 		if err != nil {
 			return err
+		}
+		inside = slices.AppendSeq(inside, maps.Keys(known))
+	}
+	for _, name := range inside {
+		if !alone[name] {
+			delete(files, name)
+		}
+	}
+	maps.Copy(files, made)
+	return nil
+}
+
+// joinGroup makes the bundles of one group, and returns the modules in them.
+func joinGroup(files, made map[string][]byte, group []string) (map[string]*script, error) {
+	known := make(map[string]*script)
+	var contents [][]*script
+	for _, bundle := range group {
+		own, err := collect(files, known, bundle, bundle)
+		if err != nil {
+			return nil, err
 		}
 		contents = append(contents, own)
 	}
@@ -73,23 +103,57 @@ func join(files map[string][]byte) error {
 		}
 	}
 	for i, own := range contents {
-		bundle := bundles[i]
+		bundle := group[i]
 		var out strings.Builder
-		for _, from := range bundles[:i] {
+		for _, from := range group[:i] {
 			if ids := unique(imported[[2]string{bundle, from}]); len(ids) > 0 {
 				fmt.Fprintf(&out, "import{%s}from'../%s'\n", strings.Join(ids, ","), from)
 			}
 		}
 		for _, s := range own {
 			if err := s.write(&out, known); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		root := own[len(own)-1]
 		if names := append(unique(exported[bundle]), namesIn(root.exports, " as ")...); len(names) > 0 {
 			fmt.Fprintf(&out, "export{%s}\n", strings.Join(names, ","))
 		}
-		files[bundle] = []byte(out.String())
+		made[bundle] = []byte(out.String())
+	}
+	return known, nil
+}
+
+var documentScript = regexp.MustCompile(`<script type="module"[^>]* src="{{base}}/([^"]+)"`)
+
+// loaded marks the modules that documents load and that are no bundle, with all that they import.
+func loaded(files map[string][]byte, alone map[string]bool) error {
+	var mark func(name string) error
+	mark = func(name string) error {
+		if alone[name] || slices.ContainsFunc(bundles, func(group []string) bool { return slices.Contains(group, name) }) {
+			return nil
+		}
+		s := &script{name: name}
+		if err := s.parse(string(files[name])); err != nil {
+			return err
+		}
+		alone[name] = true
+		for _, b := range s.imports {
+			if err := mark(b.from); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for name, body := range files {
+		if path.Ext(name) != ".html" {
+			continue
+		}
+		for _, m := range documentScript.FindAllSubmatch(body, -1) {
+			if err := mark(string(m[1])); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

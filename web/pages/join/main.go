@@ -2,8 +2,8 @@
 //
 //	go generate ./web/pages
 //
-// For each file it removes what only readers of the repository need (strip), puts the modules that patients get into a few
-// files (join), shortens scripts and style sheets (minify), and compresses what becomes smaller by that. A module that cannot
+// For each file it removes what only readers of the repository need (strip), puts the modules that patients and the desk get into a
+// few files (join), and the desk's words and style sheets into one each (gather), shortens scripts and style sheets (minify), and compresses what becomes smaller by that. A module that cannot
 // be joined or minified is an error, and nothing is written. A file of built whose content has not changed is left alone, so
 // that another version of Go, which may compress differently, changes nothing.
 package main
@@ -54,6 +54,9 @@ func build(source fs.FS) (map[string][]byte, error) {
 		return nil, err
 	}
 	if err := join(files); err != nil {
+		return nil, err
+	}
+	if err := gather(files); err != nil {
 		return nil, err
 	}
 	for name, body := range files {

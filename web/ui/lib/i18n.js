@@ -1,6 +1,7 @@
 // The words of the page in one language, and the locale that every number and date is written in.
 // The page's script tag for this module stands first, so the words load while the rest still does.
-// <html data-strings="staff"> asks for i18n/staff.<lang>.js beside the common words.
+// <html data-strings="setup"> asks for i18n/setup.<lang>.js beside the common words, data-words="desk" for
+// i18n/desk.<lang>.js alone, in which the common words are.
 import { boot, query } from './boot.js'
 
 const root = document.documentElement
@@ -36,7 +37,8 @@ export const need = async part => {
   if (pseudo[lang]) found = (await import('../lib/pseudo.js')).distort(found, lang)
   words = { ...words, ...found }
 }
-export const ready = Promise.all(['', ...(root.dataset.strings || '').split(' ').filter(Boolean)].map(need))
+const { words: all, strings = '' } = root.dataset
+export const ready = Promise.all((all ? [all] : ['', ...strings.split(' ').filter(Boolean)]).map(need))
 
 const find = (key, params) => {
   const text = words[key]

@@ -7,7 +7,7 @@ import { createStore } from '../lib/store.js'
 import { addDays, dateOf } from '../lib/time.js'
 import { serverNow } from '../lib/clock.js'
 import { del, get, newKey, post } from '../lib/api.js'
-import { blockOf, empty, find, reduce } from './store.js'
+import { empty, find, reduce } from './store.js'
 import { createPrefs } from './prefs.js'
 
 export function createDesk(me) {
@@ -57,21 +57,10 @@ export function createDesk(me) {
     } while (cursor)
     send({ type: 'loaded', from, to, specialistId, appointments, busy, at, asOf: serverNow() })
   }
-  async function loadLists() {
-    const [a, b] = await Promise.all([call(() => get('/v1/specialists')), call(() => get('/v1/appointment-types'))])
-    send({ type: 'lists', specialists: a.specialists, types: b.appointmentTypes })
-  }
-  async function loadHours(ids) {
-    const left = [...ids], hours = {}
-    const one = async () => {
-      for (let id; (id = left.pop());) {
-        const path = '/v1/specialists/' + id
-        const [w, o, b] = await Promise.all(['/weekly-hours', '/overrides', '/blocks'].map(part => call(() => get(path + part))))
-        hours[id] = { weekly: w.weeklyHours, overrides: o.overrides, blocks: b.blocks.map(blockOf) }
-      }
-    }
-    await Promise.all([one(), one()])
-    send({ type: 'hours', hours })
+  // loadSchedule brings who works here, what can be booked, and when: all of one state.
+  async function loadSchedule() {
+    const { specialists, appointmentTypes, calendars } = await call(() => get('/v1/schedule'))
+    send({ type: 'schedule', specialists, types: appointmentTypes, calendars })
   }
   const trouble = problem => { patch({ problem }) }
 
@@ -99,8 +88,7 @@ export function createDesk(me) {
     }
     if (staleHours.length) {
       send({ type: 'asking hours' })
-      await loadLists()
-      await loadHours(staleHours)
+      await loadSchedule()
     }
   }
   const live = createLive({
@@ -133,12 +121,11 @@ export function createDesk(me) {
     // With the stream open first, nothing falls between the answer and the first event.
     const connected = new Promise(done => {
       const stop = store.subscribe(s => { if (s.connections) { stop(); done() } })
-      setTimeout(done, 500)
+      setTimeout(done, 1500)
     })
-    await Promise.all([loadLists(), connected])
+    await Promise.all([loadSchedule(), connected])
     send({ type: 'asking' })
     begin()
-    await loadHours(store.get().specialists.filter(x => x.active).map(x => x.id))
     patch({ ready: true })
   }
 
@@ -172,7 +159,7 @@ export function createDesk(me) {
     }
   }
   return {
-    store, prefs, patch, call, lock, signedIn, show, start, load, loadLists, loadHours, stop: live.stop, takeOver: live.takeOver,
+    store, prefs, patch, call, lock, signedIn, show, start, load, loadSchedule, stop: live.stop, takeOver: live.takeOver,
     role, own,
     may: what => what === 'overbook' ? role !== 'specialist' : what === 'set up' ? role === 'owner' : true,
     reaches: specialistId => !own || own === specialistId,
@@ -198,15 +185,15 @@ export function createDesk(me) {
     deliveries: id => call(() => get(`/v1/appointments/${id}/deliveries`)).then(x => x.deliveries),
     async block(specialistId, body, key) {
       await call(() => post(`/v1/specialists/${specialistId}/blocks`, body, { key }))
-      await loadHours([specialistId])
+      await loadSchedule()
     },
     async dropBlock({ id, specialistId }) {
       await call(() => del('/v1/blocks/' + id))
-      await loadHours([specialistId])
+      await loadSchedule()
     },
     async dropOverride(specialistId, id) {
       await call(() => del('/v1/overrides/' + id))
-      await loadHours([specialistId])
+      await loadSchedule()
     },
     search: params => call(() => post('/v1/appointments/search', { limit: 50, ...params }, { tries: 3 })).then(x => x.appointments),
     explain: (typeId, start, specialistId) => call(() => get(`/v1/appointment-types/${typeId}/explain`,

@@ -57,7 +57,7 @@ function Editor({ desk, person, types }) {
     const answer = await sending.send(() => put(path + '/weekly-hours', inOrder(hours)))
     if (!answer) return
     asked.set({ ...asked.data, saved: inOrder(answer.weeklyHours) })
-    desk.loadHours([person.id]).catch(() => {})
+    desk.loadSchedule().catch(() => {})
     desk.toast('hours.saved', { name: person.name })
     say(t('hours.saved', { name: person.name }))
   }

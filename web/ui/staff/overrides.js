@@ -81,7 +81,7 @@ export function Page({ desk, rest }) {
   const days = useAsk(desk, () => person ? get(`/v1/specialists/${person.id}/overrides`) : Promise.resolve({ overrides: [] }), person?.id)
   const today = person && dateOf(serverNow(), person.timezone)
   const runs = grouped(days.data?.overrides || []), shown = runs.filter(r => past || r.to >= today)
-  const refresh = () => { days.again(); desk.loadHours([person.id]).catch(() => {}) }
+  const refresh = () => { days.again(); desk.loadSchedule().catch(() => {}) }
   const span = r => r.from === r.to ? write('fullDay', r.from) : t('over.span', { from: write('shortLong', r.from), to: write('fullDay', r.to) })
   return html`<${Office} desk=${desk} name="overrides" lead=${t('over.lead')} ask=${people} tools=${person && html`
       ${mine.length > 1 && html`<label class="pick"><span class="sr">${t('office.specialist')}</span><${Select} value=${person.id} input=${id => { location.hash = 'overrides/' + encodeURIComponent(id) }} options=${mine.map(x => [x.id, x.name])} /></label>`}

@@ -1,5 +1,5 @@
 // The pages beside the calendar: the day's other work, the clinic's set-up, and the office. Each is a
-// file of its own that exports Page({desk, rest}).
+// file of its own that exports Page({desk, rest}); more.js brings all of them.
 import { paths } from '../lib/icons.js'
 
 Object.assign(paths, {
@@ -22,17 +22,17 @@ Object.assign(paths, {
 const owner = ['owner'], front = ['owner', 'reception'], everybody = ['owner', 'reception', 'specialist']
 
 export const ownerPages = [
-  { id: 'requests', group: 'desk', icon: 'check', roles: everybody, load: () => import('./requests.js') },
-  { id: 'queue', group: 'desk', icon: 'queue', roles: front, load: () => import('./queue.js') },
-  { id: 'sessions', group: 'desk', icon: 'call', roles: everybody, covers: ['online'], load: () => import('./sessions.js') },
-  { id: 'online', group: 'desk', roles: everybody, load: () => import('./online.js') },
-  { id: 'live', group: 'desk', icon: 'pulse', roles: front, load: () => import('./live.js') },
-  { id: 'specialists', group: 'clinic', icon: 'people', roles: owner, covers: ['hours'], load: () => import('./specialists.js') },
-  { id: 'hours', group: 'clinic', roles: owner, load: () => import('./hours.js') },
-  { id: 'overrides', group: 'clinic', icon: 'away', roles: everybody, load: () => import('./overrides.js') },
-  { id: 'types', group: 'clinic', icon: 'list', roles: owner, load: () => import('./types.js') },
-  { id: 'users', group: 'office', icon: 'person', roles: owner, load: () => import('./users.js') },
-  { id: 'keys', group: 'office', icon: 'key', roles: owner, load: () => import('./keys.js') },
-  { id: 'settings', group: 'office', icon: 'gear', roles: owner, load: () => import('./settings.js') },
-  { id: 'audit', group: 'office', icon: 'log', roles: owner, load: () => import('./audit.js') },
+  { id: 'requests', group: 'desk', icon: 'check', roles: everybody },
+  { id: 'queue', group: 'desk', icon: 'queue', roles: front },
+  { id: 'sessions', group: 'desk', icon: 'call', roles: everybody, covers: ['online'] },
+  { id: 'online', group: 'desk', roles: everybody },
+  { id: 'live', group: 'desk', icon: 'pulse', roles: front },
+  { id: 'specialists', group: 'clinic', icon: 'people', roles: owner, covers: ['hours'] },
+  { id: 'hours', group: 'clinic', roles: owner },
+  { id: 'overrides', group: 'clinic', icon: 'away', roles: everybody },
+  { id: 'types', group: 'clinic', icon: 'list', roles: owner },
+  { id: 'users', group: 'office', icon: 'person', roles: owner },
+  { id: 'keys', group: 'office', icon: 'key', roles: owner },
+  { id: 'settings', group: 'office', icon: 'gear', roles: owner },
+  { id: 'audit', group: 'office', icon: 'log', roles: owner },
 ]

@@ -1,6 +1,7 @@
 // The console: signing in, then one page at a time inside the shell. A page is one file that exports
 // Page({desk, rest}) and one line of `pages`; `rest` is what stands behind its name in the address,
-// as in #day/2026-11-23. A page without an icon has no place in the navigation.
+// as in #day/2026-11-23. A page without an icon has no place in the navigation. The calendar is here
+// from the beginning; a page without `Page` is in more.js, under its id.
 import { html, render, useEffect, useState } from '../lib/html.js'
 import '../lib/deskicons.js'
 import { ready as client } from '../lib/client.js'
@@ -14,13 +15,16 @@ import { createIdle, IdleWarning } from './idle.js'
 import { SignInAgain, SignInPage } from './signin.js'
 import { Shell, Toast } from './shell.js'
 import { ownerPages } from './owner.js'
+import { Page as Day } from './board.js'
+import { Page as List } from './list.js'
+import { Page as Week } from './week.js'
 
 const everybody = ['owner', 'reception', 'specialist']
 
 export const pages = [
-  { id: 'day', group: 'desk', icon: 'calendar', roles: everybody, covers: ['week', 'list'], load: () => import('./board.js') },
-  { id: 'week', group: 'desk', roles: everybody, load: () => import('./week.js') },
-  { id: 'list', group: 'desk', roles: everybody, load: () => import('./list.js') },
+  { id: 'day', group: 'desk', icon: 'calendar', roles: everybody, covers: ['week', 'list'], Page: Day },
+  { id: 'week', group: 'desk', roles: everybody, Page: Week },
+  { id: 'list', group: 'desk', roles: everybody, Page: List },
   ...ownerPages,
 ]
 
@@ -48,12 +52,13 @@ function Console({ desk, idle }) {
     return () => clearInterval(timer)
   }, [])
   useEffect(() => {
+    if (page.Page) return
     let here = true
     const load = async () => {
       for (;;) {
-        const module = await page.load().catch(() => null)
+        const more = await import('../staff/more.js').catch(() => null)
         if (!here) return
-        if (module) return setLoaded({ id: page.id, Page: module.Page })
+        if (more) return setLoaded({ id: page.id, Page: more[page.id] })
         await wait(1500)
       }
     }
@@ -64,7 +69,7 @@ function Console({ desk, idle }) {
     idle.again(me)
     desk.signedIn(me)
   }
-  const Page = loaded?.id === page.id && loaded.Page
+  const Page = page.Page || loaded?.id === page.id && loaded.Page
   return html`<${Shell} desk=${desk} pages=${mine} here=${page.id}>${Page && html`<${Page} key=${page.id} desk=${desk} rest=${at.page === page.id ? at.rest : []} />`}</${Shell}>
     <${Dialogs} desk=${desk} />
     <${Toast} desk=${desk} />

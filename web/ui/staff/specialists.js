@@ -39,7 +39,7 @@ function Edit({ desk, person, close, done }) {
 export function Page({ desk }) {
   const [editing, setEditing] = useState(null), [leaving, setLeaving] = useState(null)
   const lists = useAsk(desk, async () => ({ ...await get('/v1/specialists'), ...await get('/v1/appointment-types') }))
-  const refresh = () => { lists.again(); desk.loadLists().catch(() => {}) }
+  const refresh = () => { lists.again(); desk.loadSchedule().catch(() => {}) }
   const serves = id => (lists.data?.appointmentTypes || []).filter(x => x.specialists.some(s => s.specialistId === id)).map(x => x.name)
   const people = lists.data?.specialists || []
   return html`<${Office} desk=${desk} name="specialists" lead=${t('people.lead')} ask=${lists} tools=${html`<button type="button" class="btn primary" onClick=${() => setEditing({})}><${Icon} name="plus" />${t('people.add')}</button>`}>

@@ -20,6 +20,7 @@ const scopeKey = (date, specialistId) => date + (specialistId ? ' ' + specialist
 const ms = Date.parse
 export const appointmentOf = raw => ({ ...raw, start: ms(raw.slotStartDate), end: ms(raw.slotEndDate) })
 export const blockOf = raw => ({ ...raw, start: ms(raw.start), end: ms(raw.end) })
+const calendarOf = c => ({ weekly: c.weeklyHours, overrides: c.overrides, blocks: c.blocks.map(blockOf) })
 const holdOf = (e, now) => ({
   id: e.holdId, specialistId: e.specialistId, typeId: e.appointmentTypeId, start: ms(e.slotStartDate), end: ms(e.slotEndDate),
   expires: ms(e.holdExpiresAt), seen: now, own: Boolean(e.isOwnHold),
@@ -127,8 +128,7 @@ export function reduce(s, e) {
   switch (e.type) {
     case 'loaded': return withList(s, e)
     case 'changed': return withAppointment(s, e.appointment)
-    case 'lists': return { ...s, specialists: e.specialists, types: e.types }
-    case 'hours': return { ...s, hours: { ...s.hours, ...e.hours } }
+    case 'schedule': return { ...s, specialists: e.specialists, types: e.types, hours: Object.fromEntries(e.calendars.map(c => [c.specialistId, calendarOf(c)])) }
     case 'asking': return { ...s, stale: [] }
     case 'asking hours': return { ...s, staleHours: [] }
     case 'live holds': {

@@ -84,7 +84,7 @@ export function Page({ desk }) {
   const [editing, setEditing] = useState(null), [leaving, setLeaving] = useState(null)
   const lists = useAsk(desk, async () => ({ ...await get('/v1/specialists'), ...await get('/v1/appointment-types') }))
   const types = lists.data?.appointmentTypes || [], people = lists.data?.specialists || []
-  const refresh = () => { lists.again(); desk.loadLists().catch(() => {}) }
+  const refresh = () => { lists.again(); desk.loadSchedule().catch(() => {}) }
   const name = id => people.find(p => p.id === id)?.name || id
   return html`<${Office} desk=${desk} name="types" lead=${t('type.lead')} ask=${lists} tools=${html`<button type="button" class="btn primary" onClick=${() => setEditing({})}><${Icon} name="plus" />${t('type.add')}</button>`}>
     ${types.length ? html`<ul class="lines">${types.map((x, i) => html`<li class=${'line edged t' + (i % 6 + 1)} key=${x.id}>

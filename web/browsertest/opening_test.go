@@ -1,0 +1,39 @@
+package browsertest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/network"
+
+	"holdfast/engine/clinic"
+	"holdfast/store"
+)
+
+// The board of thirty specialists opens with twelve requests at most, nothing of it in the browser's cache: on the far side of
+// a slow line each one is a wait.
+func TestTheBoardOfThirtyOpensWithTwelveRequests(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, func(f *clinic.File) {
+		for n := range 28 {
+			s := f.Specialists[0]
+			s.ID, s.Name = fmt.Sprintf("more-%d", n), fmt.Sprintf("Dr Number %d", n)
+			f.Specialists = append(f.Specialists, s)
+		}
+	})
+	p := h.desk(t, store.RoleReception)
+	p.do(command(network.ClearBrowserCache, cdp.Empty{}))
+	p.leave()
+	p.requests()
+	p.open("/staff?lang=de#day/" + h.date)
+	p.board()
+	p.until(`document.querySelectorAll('.board .head').length === 30`)
+	p.moment()
+	asked := p.requests()
+	t.Logf("%d requests:\n\t%s", len(asked), strings.Join(asked, "\n\t"))
+	if len(asked) > 12 || len(asked) < 5 {
+		t.Errorf("%d requests, want 12 at most", len(asked))
+	}
+}
