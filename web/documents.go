@@ -23,9 +23,15 @@ var (
 )
 
 // documentStyle is the whole look of the pages about the API. The policy allows these very bytes and no script.
-const documentStyle = `body{font:16px/1.5 system-ui,sans-serif;max-width:48rem;margin:2rem auto;padding:0 1rem;color:#14201e;background:#f6f5f0}` +
-	`code{font-family:ui-monospace,monospace;font-size:.92em}table{border-collapse:collapse}td,th{padding:.15rem 1rem .15rem 0;text-align:left}` +
-	`@media(prefers-color-scheme:dark){body{color:#e9efec;background:#0e1413}a{color:#63cdbb}}`
+const documentStyle = `:root{color-scheme:light dark;--bg:#f6f5f0;--surface:#fff;--ink:#14201e;--ink2:#46534f;--line:#d8d4c8;--accent:#0a655a;--soft:#dcefe9}` +
+	`@media(prefers-color-scheme:dark){:root{--bg:#0e1413;--surface:#161e1d;--ink:#e9efec;--ink2:#aebcb8;--line:#2c3937;--accent:#63cdbb;--soft:#12332d}}` +
+	`body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem 4rem;color:var(--ink);background:var(--bg)}` +
+	`h1,h2,h3{line-height:1.2}h1{margin-top:2.5rem}h1:first-child{margin-top:0}h2{margin-top:2rem}a{color:var(--accent)}` +
+	`code{font-family:ui-monospace,monospace;font-size:.92em;overflow-wrap:anywhere}` +
+	`table{border-collapse:collapse;width:100%}td,th{padding:.3rem 1rem .3rem 0;text-align:start;vertical-align:top;border-bottom:1px solid var(--line)}` +
+	`nav ul{display:flex;flex-wrap:wrap;gap:.25rem 1.25rem;list-style:none;padding:0}` +
+	`article{background:var(--surface);border:1px solid var(--line);border-radius:10px;padding:.25rem 1rem;margin:1rem 0;scroll-margin-top:1rem}article:target{border-color:var(--accent)}` +
+	`h3{font-size:1rem}h3 code:first-child{background:var(--soft);color:var(--accent);border-radius:6px;padding:.1rem .4rem}.here{text-decoration:none}.who{color:var(--ink2)}`
 
 // OpenAPI is the description of the API, as served.
 func OpenAPI() []byte { return docs.OpenAPI }
@@ -33,26 +39,15 @@ func OpenAPI() []byte { return docs.OpenAPI }
 func newDocuments(all []*route) documents {
 	sum := sha256.Sum256([]byte(documentStyle))
 	return documents{
-		routes: documentPage("Holdfast API", routeTable(all)),
+		routes: documentPage("Holdfast API", reference(all)),
 		errors: documentPage("Holdfast errors", renderMarkdown(docs.Errors)),
-		policy: []string{"default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; frame-ancestors 'none'"},
+		policy: []string{"default-src 'none'; img-src 'self'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; frame-ancestors 'none'"},
 	}
 }
 
 func documentPage(title, body string) []byte {
-	return []byte("<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><title>" +
+	return []byte("<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><link rel=\"icon\" href=\"/favicon.svg\"><title>" +
 		html.EscapeString(title) + "</title><style>" + documentStyle + "</style></head><body>" + body + "</body></html>\n")
-}
-
-func routeTable(all []*route) string {
-	var b strings.Builder
-	b.WriteString("<h1>Holdfast API</h1><p>The full description is <a href=\"/openapi.yaml\">openapi.yaml</a>; every error code has a section in <a href=\"/docs/errors\">errors</a>.</p>" +
-		"<table><thead><tr><th>Method</th><th>Path</th><th>Who</th></tr></thead><tbody>")
-	for _, rt := range all {
-		b.WriteString("<tr><td><code>" + rt.method + "</code></td><td><code>" + html.EscapeString(rt.pattern) + "</code></td><td>" + rt.access.String() + "</td></tr>")
-	}
-	b.WriteString("</tbody></table>")
-	return b.String()
 }
 
 // String says in words who may call.

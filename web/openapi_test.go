@@ -29,7 +29,7 @@ func TestOpenAPIIsValid(t *testing.T) {
 	}
 }
 
-var documentedRoute = regexp.MustCompile(`<tr><td><code>(\w+)</code></td><td><code>([^<]+)</code>`)
+var documentedRoute = regexp.MustCompile(`<tr><td><code>(\w+)</code></td><td><a href="#([^"]+)"><code>([^<]+)</code></a></td><td>([^<]*)`)
 
 func TestEveryRouteIsDescribedAndEveryDescriptionIsARoute(t *testing.T) {
 	doc, err := description()
@@ -37,8 +37,12 @@ func TestEveryRouteIsDescribedAndEveryDescriptionIsARoute(t *testing.T) {
 		t.Fatal(err)
 	}
 	var routes, described []string
-	for _, m := range documentedRoute.FindAllStringSubmatch(newHouse(t).do("GET", "/docs", nil).want(200).raw, -1) {
-		routes = append(routes, m[1]+" "+m[2])
+	page := newHouse(t).do("GET", "/docs", nil).want(200).raw
+	for _, m := range documentedRoute.FindAllStringSubmatch(page, -1) {
+		routes = append(routes, m[1]+" "+m[3])
+		if !strings.Contains(page, `<article id="`+m[2]+`">`) || m[4] == "" && !strings.Contains(page, m[0]+"<code>") {
+			t.Errorf("/docs has no section or no summary of %s %s", m[1], m[3])
+		}
 	}
 	for path, item := range doc.Paths.Map() {
 		for method := range item.Operations() {
