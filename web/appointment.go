@@ -258,8 +258,9 @@ func (c *call) inSilence(notify *bool) bool { return notify != nil && !*notify &
 
 type cancelBody struct {
 	clientBody
-	Reason string `json:"reason"`
-	Notify *bool  `json:"notify"`
+	Reason   string `json:"reason"`
+	Notify   *bool  `json:"notify"`
+	Undoable bool   `json:"undoable"` // for staff
 }
 
 func (s *Server) cancelAppointment(c *call, b *cancelBody) error {
@@ -269,8 +270,21 @@ func (s *Server) cancelAppointment(c *call, b *cancelBody) error {
 	}
 	a, err := s.engine.Cancel(c.ctx(), booking.CancelRequest{
 		ID: id, Version: version, Reason: b.Reason, Actor: c.caller.actor, CutOff: c.caller.appointment != nil,
-		Silent: c.inSilence(b.Notify), Once: c.answering(s.renderAppointment(c)),
+		Silent: c.inSilence(b.Notify), Undoable: b.Undoable, Once: c.answering(s.renderAppointment(c)),
 	})
+	if err != nil {
+		return err
+	}
+	return s.sayAppointment(c, &a)
+}
+
+// undoAppointment takes back what this member of staff has just done.
+func (s *Server) undoAppointment(c *call) error {
+	id, version, err := s.change(c)
+	if err != nil {
+		return err
+	}
+	a, err := s.engine.Undo(c.ctx(), booking.UndoRequest{ID: id, Version: version, Actor: c.caller.actor, Once: c.answering(s.renderAppointment(c))})
 	if err != nil {
 		return err
 	}
@@ -285,11 +299,14 @@ type rescheduleBody struct {
 	IgnoreHours   bool   `json:"ignoreHours"` // for the desk
 	Displace      bool   `json:"displace"`    // for the desk
 	Notify        *bool  `json:"notify"`
+	Undoable      bool   `json:"undoable"` // for staff
+	// AppointmentTypeID is the type that it becomes, for the desk.
+	AppointmentTypeID string `json:"appointmentTypeId"`
 }
 
 func (s *Server) rescheduleAppointment(c *call, b *rescheduleBody) error {
-	if (b.IgnoreHours || b.Displace) && !c.caller.may(desk) {
-		return errForbidden.with("Only the clinic's own staff can displace a hold or ignore the hours. Leave the field out.")
+	if (b.IgnoreHours || b.Displace || b.AppointmentTypeID != "") && !c.caller.may(desk) {
+		return errForbidden.with("Only the clinic's own staff can displace a hold, ignore the hours or change the type. Leave the field out.")
 	}
 	if b.SpecialistID != "" && !c.caller.reaches(b.SpecialistID) {
 		return errForbidden.with("You can move appointments within your own calendar only.")
@@ -314,7 +331,7 @@ func (s *Server) rescheduleAppointment(c *call, b *rescheduleBody) error {
 	a, err := s.engine.Reschedule(c.ctx(), booking.RescheduleRequest{
 		ID: id, Version: version, SlotStart: start, SpecialistID: specialistID, HoldID: b.HoldID, Client: c.client, Owner: booked,
 		Actor: c.caller.actor, CutOff: c.caller.appointment != nil, IgnoreHours: b.IgnoreHours, Displace: b.Displace,
-		Silent: c.inSilence(b.Notify), Once: c.answering(s.renderAppointment(c)),
+		Silent: c.inSilence(b.Notify), Undoable: b.Undoable, AppointmentTypeID: b.AppointmentTypeID, Once: c.answering(s.renderAppointment(c)),
 	})
 	if err != nil {
 		return err

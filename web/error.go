@@ -138,6 +138,7 @@ var sentinels = []struct {
 	{record.ErrUnauthorized, errUnauthorized},
 	{record.ErrForbidden, errForbidden},
 	{record.ErrCutOff, errForbidden.because("cut_off", "It is too late to change this online. Call the clinic.")},
+	{booking.ErrUndoLate, errNotBookable.titled(notNow).because("undo_late", "This cannot be taken back any more: it was too long ago, it was somebody else's change, the appointment was changed since, or others were told.")},
 	{record.ErrNotConfirmed, errNotBookable.because("cancelled", "This appointment is cancelled. Book a new one.")},
 	{record.ErrOperationState, errOperationState},
 	{record.ErrIdempotencyMismatch, errIdempotencyMismatch},

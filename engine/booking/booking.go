@@ -28,6 +28,7 @@
 package booking
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
@@ -97,3 +98,6 @@ type nowhere struct{}
 func (nowhere) MarkUpstream(_, _ *store.Appointment, _ string) {}
 func (nowhere) Promised(*Change) []Promise                     { return nil }
 func (nowhere) HandOver(...Promise)                            {}
+func (nowhere) Withdraw(context.Context, store.Tx, string, time.Time, bool) (bool, error) {
+	return true, nil
+}

@@ -16,7 +16,9 @@ type CancelRequest struct {
 	Actor   record.Actor
 	CutOff  bool // the patient asks: the clinic's change cut-off applies
 	Silent  bool
-	Once    *record.Once
+	// Undoable: it can be taken back for UndoTime, and nobody is told until then. For staff.
+	Undoable bool
+	Once     *record.Once
 }
 
 // Cancel frees the slot at once and clears the cooldown that was derived from the appointment. Cancelling a cancelled
@@ -29,7 +31,7 @@ func (bk *Booking) Cancel(ctx context.Context, r CancelRequest) (store.Appointme
 	if err := m.Err(); err != nil {
 		return store.Appointment{}, err
 	}
-	return bk.ChangeAppointment(ctx, r.ID, r.Version, Change{Kind: ChangeCancelled, Actor: r.Actor, Reason: r.Reason, Silent: r.Silent, once: r.Once},
+	return bk.ChangeAppointment(ctx, r.ID, r.Version, Change{Kind: ChangeCancelled, Actor: r.Actor, Reason: r.Reason, Silent: r.Silent, Undoable: r.Undoable && r.Actor.AtDesk(), once: r.Once},
 		func(tx store.Tx, a *store.Appointment, now time.Time) (bool, error) {
 			if a.Status == store.Cancelled {
 				return false, nil

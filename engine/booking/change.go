@@ -17,8 +17,10 @@ type Change struct {
 	Actor  record.Actor
 	Reason string
 	Silent bool // no mail, no webhook
-	At     time.Time
-	once   *record.Once
+	// Undoable: what it promises waits until it cannot be taken back any more.
+	Undoable bool
+	At       time.Time
+	once     *record.Once
 	// fence: the time is kept while an agent's booking is being written upstream, and nobody has been promised anything.
 	Fence  bool
 	Direct string    // the id of the upstream operation if somebody is about to try it at once
@@ -33,6 +35,7 @@ const (
 	changeAttendance  = "attendance"
 	ChangeUpdated     = "updated"
 	ChangePatientData = "patient_changed"
+	ChangeUndone      = "undone"
 
 	// What the upstream's answers change; the appointment's UpstreamState says the same.
 	ChangeUpstreamDone    = "upstream.completed"
@@ -47,6 +50,10 @@ type Outside interface {
 	MarkUpstream(before, after *store.Appointment, kind string)
 	// Promised lists the operations that the change promises.
 	Promised(c *Change) []Promise
+	// Withdraw takes back, in a transaction, what the change of an appointment at an instant promised, and reports whether
+	// that could be done: whether none of it has gone out, and, if the practice system was still to be told of the
+	// appointment before that change, whether it still is.
+	Withdraw(ctx context.Context, tx store.Tx, appointmentID string, at time.Time, untold bool) (bool, error)
 	// HandOver gives promised operations to the queue, once they are committed.
 	HandOver(calls ...Promise)
 }
@@ -75,6 +82,11 @@ func (bk *Booking) Record(ctx context.Context, tx store.Tx, c *Change) error {
 		return err
 	}
 	c.Calls = bk.Outside.Promised(c)
+	for i := range c.Calls {
+		if op := &c.Calls[i].Operation; c.Undoable && op.NextAttemptAt.Before(c.At.Add(untold)) {
+			op.NextAttemptAt = c.At.Add(untold)
+		}
+	}
 	if err := WritePromises(ctx, tx, c.At, c.Calls...); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package booking
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -25,7 +26,11 @@ type RescheduleRequest struct {
 	IgnoreHours  bool // staff: outside opening times, notice and horizon
 	Displace     bool // staff: over another client's hold
 	Silent       bool
-	Once         *record.Once
+	// Undoable: it can be taken back for UndoTime, and nobody is told until then. For staff.
+	Undoable bool
+	// AppointmentTypeID is another type to become, staff: it is moved to where that type has room. Empty: as it is.
+	AppointmentTypeID string
+	Once              *record.Once
 }
 
 // Reschedule moves an appointment, across specialists if need be. The new time is claimed first and the move is one
@@ -67,7 +72,7 @@ func (bk *Booking) reschedule(ctx context.Context, r RescheduleRequest) (store.A
 		return store.Appointment{}, err
 	}
 	seen := a.ManageEpoch
-	moved, err := bk.ChangeAppointment(ctx, r.ID, r.Version, Change{Kind: ChangeRescheduled, Actor: r.Actor, Silent: r.Silent, once: r.Once},
+	moved, err := bk.ChangeAppointment(ctx, r.ID, r.Version, Change{Kind: ChangeRescheduled, Actor: r.Actor, Silent: r.Silent, Undoable: r.Undoable && r.Actor.AtDesk(), once: r.Once},
 		func(_ store.Tx, a *store.Appointment, _ time.Time) (bool, error) {
 			switch {
 			case a.Status != store.Confirmed:
@@ -78,6 +83,7 @@ func (bk *Booking) reschedule(ctx context.Context, r RescheduleRequest) (store.A
 			if at := spanOf(a); h.SameGroup(&at) && !a.Overbook {
 				return false, nil // it stands there already, and nobody has anything to be told
 			}
+			a.AppointmentTypeID = h.AppointmentTypeID
 			a.SpecialistID, a.Seat, a.Overbook, a.OverbookReason = h.SpecialistID, h.Seat, false, ""
 			a.SlotStart, a.SlotEnd, a.BusyStart, a.BusyEnd = h.SlotStart, h.SlotEnd, h.BusyStart, h.BusyEnd
 			a.ManageEpoch++
@@ -106,8 +112,9 @@ func (r *RescheduleRequest) owner() holds.Owner {
 
 // rescheduleHold returns a pinned hold on the new time: the one that is named, or one claimed now.
 func (bk *Booking) rescheduleHold(ctx context.Context, r *RescheduleRequest, a *store.Appointment, now time.Time) (holds.Hold, error) {
+	typeID := cmp.Or(r.AppointmentTypeID, a.AppointmentTypeID)
 	named := Request{
-		AppointmentTypeID: a.AppointmentTypeID, HoldID: r.HoldID, SlotStart: r.SlotStart, SpecialistID: r.SpecialistID, Owner: r.owner(),
+		AppointmentTypeID: typeID, HoldID: r.HoldID, SlotStart: r.SlotStart, SpecialistID: r.SpecialistID, Owner: r.owner(),
 	}
 	h, live, err := bk.bookingHold(ctx, &named)
 	if err != nil || live {
@@ -120,7 +127,10 @@ func (bk *Booking) rescheduleHold(ctx context.Context, r *RescheduleRequest, a *
 		return holds.Hold{}, err
 	}
 	s := bk.clinic.Current()
-	t, ok := s.Types[a.AppointmentTypeID]
+	t, ok := s.Types[typeID]
+	if !ok && r.AppointmentTypeID != "" {
+		return holds.Hold{}, record.Invalid("appointmentTypeId", "no appointment type has this id")
+	}
 	if !ok {
 		return holds.Hold{}, &availability.NotBookableError{Reason: availability.ReasonInactive}
 	}

@@ -168,10 +168,10 @@ func (out *Outbound) relayOperations(ctx context.Context) {
 func (out *Outbound) relay(ctx context.Context, ops []store.Operation, missed bool) error {
 	if len(ops) > 0 {
 		now := out.Now()
-		for i := range ops { // what was to be tried at once, before the clock was set back, is
+		for i := range ops { // what was to be tried at once, or after a while, before the clock was set back, is
 			if op := &ops[i]; op.AttemptedAt.IsZero() && !op.Unknown && !out.onTheDay(op) {
-				if op.NextAttemptAt.After(now) {
-					op.NextAttemptAt = now
+				if due := now.Add(max(0, op.NextAttemptAt.Sub(op.CreatedAt))); op.NextAttemptAt.After(due) {
+					op.NextAttemptAt = due
 				}
 			}
 		}

@@ -346,6 +346,7 @@ export default {
   'audit.other': '{action}: {what}',
   'audit.do.appointment.created': 'hat einen Termin gebucht',
   'audit.do.appointment.rescheduled': 'hat einen Termin verlegt',
+  'audit.do.appointment.undone': 'hat die Änderung eines Termins zurückgenommen',
   'audit.do.appointment.patient_changed': 'hat die Person eines Termins berichtigt',
   'audit.do.appointment.cancelled': 'hat einen Termin abgesagt',
   'audit.do.appointment.attendance': 'hat die Anwesenheit eines Termins gesetzt',

@@ -346,6 +346,7 @@ export default {
   'audit.other': 'did {action} to {what}',
   'audit.do.appointment.created': 'booked an appointment',
   'audit.do.appointment.rescheduled': 'moved an appointment',
+  'audit.do.appointment.undone': 'took back a change of an appointment',
   'audit.do.appointment.patient_changed': 'corrected the patient of an appointment',
   'audit.do.appointment.cancelled': 'cancelled an appointment',
   'audit.do.appointment.attendance': 'set the attendance of an appointment',

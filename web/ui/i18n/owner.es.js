@@ -346,6 +346,7 @@ export default {
   'audit.other': '{action}: {what}',
   'audit.do.appointment.created': 'reservó una cita',
   'audit.do.appointment.rescheduled': 'cambió una cita',
+  'audit.do.appointment.undone': 'deshizo un cambio de una cita',
   'audit.do.appointment.patient_changed': 'corrigió los datos del paciente de una cita',
   'audit.do.appointment.cancelled': 'canceló una cita',
   'audit.do.appointment.attendance': 'marcó la asistencia de una cita',

@@ -1,0 +1,56 @@
+package outbound
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"holdfast/engine/booking"
+	"holdfast/store"
+)
+
+// Withdraw takes back what the change of an appointment at an instant promised: it is removed from the outbox, and a lane that
+// finds it in the queue puts it away. It reports false, and is to be rolled back, if some of it has gone out; and, with untold,
+// if nothing is left of the promise to tell the practice system of the appointment as it was before.
+func (out *Outbound) Withdraw(ctx context.Context, tx store.Tx, appointmentID string, at time.Time, untold bool) (bool, error) {
+	if out.Queue == nil {
+		return true, nil
+	}
+	since := fmt.Sprintf("op-%d-", at.UnixMilli())
+	told, err := tx.Deliveries(ctx, appointmentID)
+	if err != nil {
+		return false, err
+	}
+	for _, d := range told {
+		if d.OperationID < since {
+			continue
+		}
+		if d.State != booking.DeliveryQueued || !d.UpdatedAt.Equal(at) {
+			return false, nil
+		}
+		if err := tx.Fulfil(ctx, d.OperationID); err != nil {
+			return false, err
+		}
+		d.State, d.Detail = DeliveryNotNeeded, "taken back"
+		if err := tx.PutDelivery(ctx, d); err != nil {
+			return false, err
+		}
+	}
+	if !untold {
+		return true, nil
+	}
+	for after := ""; ; {
+		list, err := tx.Outbox(ctx, after, 500)
+		if err != nil {
+			return false, err
+		}
+		for _, op := range list {
+			if after = op.ID; op.AppointmentID == appointmentID && !op.Status.Final() && booking.ChannelOf(op.Kind) == "upstream" {
+				return true, nil
+			}
+		}
+		if len(list) < 500 {
+			return false, nil
+		}
+	}
+}

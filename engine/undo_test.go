@@ -1,0 +1,234 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine/booking"
+	"holdfast/engine/record"
+	"holdfast/engine/upstream/upstreamtest"
+	"holdfast/store"
+)
+
+const jo = record.Actor("user:jo")
+
+// deskCancels and deskMoves are what the desk does and may take back.
+func (c *testClinic) deskCancels(id string) store.Appointment {
+	c.t.Helper()
+	a, err := c.Cancel(context.Background(), booking.CancelRequest{ID: id, Actor: jo, Undoable: true})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return a
+}
+
+func (c *testClinic) deskMoves(id string, to time.Time) store.Appointment {
+	c.t.Helper()
+	a, err := c.Reschedule(context.Background(), booking.RescheduleRequest{ID: id, SlotStart: to, Actor: jo, IgnoreHours: true, Undoable: true})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return a
+}
+
+// same is what an appointment is again when a change of it was taken back.
+func same(a store.Appointment) store.Appointment {
+	a.Version, a.UpdatedAt = 0, time.Time{}
+	return a
+}
+
+// TestUndoIsAsIfNothingHadHappened: the appointment is as before, the link in the patient's mail opens it, and nobody was told.
+func TestUndoIsAsIfNothingHadHappened(t *testing.T) {
+	for name, change := range map[string]func(c *testClinic, a *store.Appointment) store.Appointment{
+		"a cancellation": func(c *testClinic, a *store.Appointment) store.Appointment { return c.deskCancels(a.ID) },
+		"a move": func(c *testClinic, a *store.Appointment) store.Appointment {
+			return c.deskMoves(a.ID, a.SlotStart.Add(time.Hour))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, folder := noticeClinic(t)
+				r := bookingOf(1, "checkup")
+				r.SlotStart = c.start
+				a := c.mustBook(r)
+				time.Sleep(time.Second)
+				changed := change(c, &a)
+				time.Sleep(9 * time.Second)
+				back, err := c.Undo(t.Context(), booking.UndoRequest{ID: a.ID, Version: changed.Version, Actor: jo})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if same(back) != same(a) || back.Version != changed.Version+1 {
+					t.Errorf("it is\n%+v\nand was\n%+v", back, a)
+				}
+				if _, err := c.Managed(t.Context(), c.ManageToken(&a)); err != nil {
+					t.Errorf("the link in the patient's mail is dead: %v", err)
+				}
+				time.Sleep(time.Minute)
+				for notice := range c.mails(folder, a.ID) {
+					if notice != "confirmation" {
+						t.Errorf("the patient got the mail %s about what was taken back", notice)
+					}
+				}
+				if held, _ := c.Holds(t.Context()); len(held) != 0 {
+					t.Errorf("%d holds are left behind", len(held))
+				}
+				if c.slot(2, "checkup", a.SlotStart, "ada") != nil || c.slot(2, "checkup", a.SlotStart.Add(time.Hour), "ada") == nil {
+					t.Error("the old time is listed, or the other one is not")
+				}
+				if _, err := c.Undo(t.Context(), booking.UndoRequest{ID: a.ID, Actor: jo}); !errors.Is(err, booking.ErrUndoLate) {
+					t.Errorf("an undo of the undo: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// TestUndoHasItsRules: it ends, it is one's own, and it gives way to what happened meanwhile. The patient is told then.
+func TestUndoHasItsRules(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		meanwhile func(c *testClinic, a *store.Appointment)
+		by        record.Actor
+		want      error
+	}{
+		{"too late", func(*testClinic, *store.Appointment) { time.Sleep(13 * time.Second) }, jo, booking.ErrUndoLate},
+		{"somebody else", func(*testClinic, *store.Appointment) {}, "user:ann", booking.ErrUndoLate},
+		{"a program", func(*testClinic, *store.Appointment) {}, "key:bootstrap", booking.ErrUndoLate},
+		{"the time is booked", func(c *testClinic, a *store.Appointment) {
+			r := bookingOf(2, "checkup")
+			r.SlotStart = a.SlotStart
+			c.mustBook(r)
+		}, jo, store.ErrSlotTaken},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				clinic, folder := noticeClinic(t)
+				r := bookingOf(1, "checkup")
+				r.SlotStart = clinic.start
+				a := clinic.mustBook(r)
+				time.Sleep(time.Second)
+				gone := clinic.deskCancels(a.ID)
+				c.meanwhile(clinic, &a)
+				if _, err := clinic.Undo(t.Context(), booking.UndoRequest{ID: a.ID, Actor: c.by}); !errors.Is(err, c.want) {
+					t.Errorf("got %v, want %v", err, c.want)
+				}
+				if now, _ := clinic.Appointment(t.Context(), a.ID); now != gone {
+					t.Errorf("a refused undo changed the appointment: %+v", now)
+				}
+				time.Sleep(15 * time.Second)
+				if got := clinic.mails(folder, a.ID)["cancellation"]; !strings.Contains(got, "was cancelled") {
+					t.Errorf("the patient was not told of what was not taken back: %q", got)
+				}
+			})
+		})
+	}
+}
+
+// TestUndoGivesWayToAHold: somebody is booking the time.
+func TestUndoGivesWayToAHold(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 1})
+	r := bookingOf(1, "checkup")
+	r.SlotStart = c.start
+	a := c.mustBook(r)
+	c.deskCancels(a.ID)
+	c.mustHold(2, "checkup", c.start, "ada")
+	if _, err := c.Undo(t.Context(), booking.UndoRequest{ID: a.ID, Actor: jo}); err == nil || errors.Is(err, booking.ErrUndoLate) {
+		t.Errorf("got %v, want that the time is held", err)
+	}
+	if _, err := c.Undo(t.Context(), booking.UndoRequest{ID: a.ID, Version: 1, Actor: jo}); !errors.Is(err, store.ErrVersion) {
+		t.Errorf("with another version: %v", err)
+	}
+}
+
+// TestUndoOverbooksAgain: an appointment outside the guarantee, moved inside it, is outside again, with its reason.
+func TestUndoOverbooksAgain(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 1})
+	r := bookingOf(1, "checkup")
+	r.SlotStart = c.start
+	c.mustBook(r)
+	r = bookingOf(2, "checkup")
+	r.SlotStart, r.SpecialistID, r.Source, r.Actor, r.OverbookReason = c.start, "ada", store.SourceStaff, jo, "in pain"
+	over := c.mustBook(r)
+	if moved := c.deskMoves(over.ID, c.start.Add(time.Hour)); moved.Overbook {
+		t.Fatal("it is still overbooked")
+	}
+	back, err := c.Undo(t.Context(), booking.UndoRequest{ID: over.ID, Actor: jo})
+	if err != nil || same(back) != same(over) {
+		t.Errorf("%v; it is\n%+v\nand was\n%+v", err, back, over)
+	}
+}
+
+// TestThePracticeSystemHearsNothingOfWhatWasTakenBack and of the rest a little later.
+func TestThePracticeSystemHearsNothingOfWhatWasTakenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
+		a, err := p.Book(t.Context(), booking.Request{
+			AppointmentTypeID: "cleaning", SlotStart: p.slotAt(48 * 3), SpecialistID: "chair0", Source: store.SourceStaff, Actor: jo,
+			Patient: store.Patient{Name: "Lena Vogt", Phone: "030 1234567"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		written := func() bool {
+			now, err := p.Appointment(t.Context(), a.ID)
+			return err == nil && now.UpstreamState == store.UpstreamConfirmed
+		}
+		p.until(time.Minute, "it is upstream", written)
+		before := len(p.upstream.Calls())
+		for range 2 {
+			if _, err := p.Cancel(t.Context(), booking.CancelRequest{ID: a.ID, Actor: jo, Undoable: true}); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(5 * time.Second)
+			if _, err := p.Undo(t.Context(), booking.UndoRequest{ID: a.ID, Actor: jo}); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Minute)
+		}
+		if after := p.upstream.Calls(); len(after) != before || !written() {
+			t.Errorf("the practice system heard %d calls: %v", len(after)-before, after[before:])
+		}
+		// What is not taken back is told, after its while.
+		if _, err := p.Cancel(t.Context(), booking.CancelRequest{ID: a.ID, Actor: jo, Undoable: true}); err != nil {
+			t.Fatal(err)
+		}
+		p.until(time.Minute, "settled", p.settled)
+		if !slices.ContainsFunc(p.upstream.Appointments(), func(x upstreamtest.Appointment) bool { return x.Cancelled }) {
+			t.Errorf("upstream are %+v, want it cancelled", p.upstream.Appointments())
+		}
+	})
+}
+
+// TestTheDeskCorrectsTheType: the appointment becomes one of another type where it stands, if that fits.
+func TestTheDeskCorrectsTheType(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 1})
+	r := bookingOf(1, "checkup")
+	r.SlotStart = c.start
+	a := c.mustBook(r)
+	next := bookingOf(2, "checkup")
+	next.SlotStart = c.start.Add(2 * time.Hour)
+	other := c.mustBook(next)
+	become := func(id, kind string, start time.Time) (store.Appointment, error) {
+		return c.Reschedule(t.Context(), booking.RescheduleRequest{ID: id, SlotStart: start, SpecialistID: "ada", AppointmentTypeID: kind, Actor: jo, Undoable: true})
+	}
+	b, err := become(a.ID, "surgery", a.SlotStart)
+	if err != nil || b.AppointmentTypeID != "surgery" || !b.SlotEnd.After(a.SlotEnd) || !b.SlotStart.Equal(a.SlotStart) {
+		t.Fatalf("%v: it is %+v", err, b)
+	}
+	if c.slot(3, "checkup", a.SlotEnd, "ada") != nil {
+		t.Error("the time that the longer type takes is listed as free")
+	}
+	back, err := c.Undo(t.Context(), booking.UndoRequest{ID: a.ID, Actor: jo})
+	if err != nil || same(back) != same(a) {
+		t.Errorf("undone: %v, %+v", err, back)
+	}
+	if _, err := become(other.ID, "nothing", other.SlotStart); err == nil {
+		t.Error("it became a type that there is not")
+	}
+}
