@@ -4,6 +4,7 @@ import { time } from '../lib/time.js'
 import { attendanceIcon } from '../lib/deskicons.js'
 import { clock } from './day.js'
 import { find } from './store.js'
+import { offer, undoLast } from './undo.js'
 import { attendances, failKey, sayGhost, who } from './words.js'
 
 export function createActs(desk, grid) {
@@ -12,9 +13,10 @@ export function createActs(desk, grid) {
 
   const attend = async (a, attendance) => {
     if (a.attendance === attendance) return
+    const before = a.attendance
     try {
       await desk.attend(a, attendance)
-      desk.toast('att.said', { name: who(desk, a), state: t('att.' + attendance) })
+      offer(desk, 'att.said', { name: who(desk, a), state: t('att.' + attendance) }, () => desk.attend(find(desk.store.get(), a.id) || a, before))
     } catch (problem) { refused(desk, a, problem) }
   }
   const act = {
@@ -36,6 +38,8 @@ export function createActs(desk, grid) {
     menu: () => grid.menu(),
     move: a => own(a) && desk.open('move', { id: a.id }),
     cancel: a => own(a) && desk.open('cancel', { id: a.id }),
+    correct: a => own(a) && desk.open('correct', { id: a.id }),
+    undo: () => undoLast(),
     block() {
       const h = grid.cursor.here(), { specialistId, start } = startOf(h)
       if (!desk.reaches(specialistId)) return desk.toast('own.only')
@@ -67,6 +71,7 @@ export function createActs(desk, grid) {
           { label: t('menu.open'), icon: 'info', run: act.open, hint: '↵' }, null,
           ...attendances.map((x, i) => ({ label: t('att.' + x), icon: attendanceIcon[x], on: a.attendance === x, hint: String(i + 1), run: () => attend(a, x) })), null,
           { label: t('menu.move'), icon: 'change', hint: 'M', run: () => act.move(a) },
+          { label: t('menu.correct'), icon: 'note', hint: 'E', run: () => act.correct(a) },
           { label: t('menu.cancel'), icon: 'close', danger: true, hint: 'Del', run: () => act.cancel(a) },
         ],
       }

@@ -77,6 +77,7 @@ export function Appointment({ desk, id, close }) {
     <dl class="facts">${rows.map(([key, value]) => html`<div key=${key}><dt>${t(key)}</dt><dd>${value}</dd></div>`)}</dl>
     ${mine && html`<footer class="actions">
       <button type="button" class="btn" onClick=${() => desk.open('move', { id })}><${Icon} name="change" />${t('menu.move')}</button>
+      <button type="button" class="btn" onClick=${() => desk.open('correct', { id })}><${Icon} name="note" />${t('menu.correct')}</button>
       <button type="button" class="btn" onClick=${() => desk.open('book', { name: p.name, copy: p, specialistId: a.specialistId, typeId: a.appointmentTypeId })}><${Icon} name="plus" />${t('card.again')}</button>
       <button type="button" class="btn danger end" onClick=${() => desk.open('cancel', { id })}>${t('menu.cancel')}</button>
     </footer>`}

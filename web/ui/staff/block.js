@@ -5,11 +5,13 @@ import { Dialog } from '../lib/dialog.js'
 import { Field } from '../lib/form.js'
 import { Notice } from '../lib/notice.js'
 import { useStore } from '../lib/store.js'
+import { newKey } from '../lib/api.js'
 import { t } from '../lib/i18n.js'
 import { dateOf, dayAndTime, range as between, time, write, zone } from '../lib/time.js'
 import { dayIn, minutesOf, textOf } from './day.js'
 import { columnIn } from './column.js'
 import { Failed, useChange } from './move.js'
+import { offer } from './undo.js'
 import { sayList, specialistName, typeName, who } from './words.js'
 import { slotOf } from './when.js'
 
@@ -18,8 +20,8 @@ export function Block({ desk, specialistId, start, minutes, close }) {
   const [draft, setDraft] = useState({ date: at.date, from: at.time, to: textOf(Math.min(1439, minutesOf(at.time) + minutes)) })
   const [reason, setReason] = useState('')
   const change = useChange(async (body, key) => {
-    await desk.block(specialistId, body, key)
-    desk.toast('block.done', { from: draft.from, to: draft.to, who: specialistName(s, specialistId) })
+    const made = await desk.block(specialistId, body, key)
+    offer(desk, 'block.done', { from: draft.from, to: draft.to, who: specialistName(s, specialistId) }, () => desk.dropBlock(made))
     close()
   })
   const range = { date: draft.date, from: minutesOf(draft.from), to: draft.to === '23:59' ? 1440 : minutesOf(draft.to) }
@@ -54,7 +56,8 @@ export function DropBlock({ desk, block, close }) {
     ? [write('longDay', block.start), between(block.start, block.end)] : [t('range', { from: dayAndTime(block.start), to: dayAndTime(block.end) })]
   const change = useChange(async () => {
     await desk.dropBlock(block)
-    desk.toast('block.dropped', { who: name, from: time(block.start), to: time(block.end) })
+    offer(desk, 'block.dropped', { who: name, from: time(block.start), to: time(block.end) }, () => desk.block(block.specialistId,
+      { start: new Date(block.start).toISOString(), end: new Date(block.end).toISOString(), ...(block.reason && { reason: block.reason }) }, newKey()).then(() => {}))
     close()
   })
   return html`<${Dialog} title=${t('block.drop.title', { who: name })} close=${close}>

@@ -88,6 +88,8 @@ export function keysFor({ cursor, prefs, act }) {
         const n = attendances[+e.key - 1]
         if (n) run = () => act.attend(card, n)
         else if (e.key.toLowerCase() === 'm') run = () => act.move(card)
+        else if (e.key.toLowerCase() === 'e') run = () => act.correct(card)
+        else if (e.key.toLowerCase() === 'u') run = () => act.undo()
       } else if (!run && free && letter.test(e.key)) run = () => act.book(e.key)
     }
     if (!run) return

@@ -6,7 +6,7 @@ import { createLive, ticketed } from '../lib/live.js'
 import { createStore } from '../lib/store.js'
 import { addDays, dateOf } from '../lib/time.js'
 import { serverNow } from '../lib/clock.js'
-import { del, get, newKey, post } from '../lib/api.js'
+import { del, get, newKey, patch as edit, post } from '../lib/api.js'
 import { empty, find, reduce } from './store.js'
 import { createPrefs } from './prefs.js'
 
@@ -175,17 +175,25 @@ export function createDesk(me) {
     },
     cancel: async (was, body, key) => {
       const a = await upToDate(was)
-      return changed(await call(() => post(path(a) + '/cancel', body, { key, ...match(a) })))
+      return changed(await call(() => post(path(a) + '/cancel', { ...body, undoable: true }, { key, ...match(a) })))
     },
     move: async (was, body, key) => {
       const a = await upToDate(was)
-      return changed(await call(() => post(path(a) + '/reschedule', { ...body, clientId: client.id }, { key, ...match(a) })))
+      return changed(await call(() => post(path(a) + '/reschedule', { ...body, undoable: true, clientId: client.id }, { key, ...match(a) })))
     },
+    // correct changes the person; what is left out stays as it is.
+    correct: async (was, body) => {
+      const a = await upToDate(was)
+      return changed(await call(() => edit(path(a), body, match(a))))
+    },
+    // undo takes back the cancellation or the move that made this version.
+    undo: a => call(() => post(path(a) + '/undo', {}, { key: newKey(), ...match(a) })).then(changed),
     fetch: id => call(() => get('/v1/appointments/' + id)).then(changed),
     deliveries: id => call(() => get(`/v1/appointments/${id}/deliveries`)).then(x => x.deliveries),
     async block(specialistId, body, key) {
-      await call(() => post(`/v1/specialists/${specialistId}/blocks`, body, { key }))
+      const { block } = await call(() => post(`/v1/specialists/${specialistId}/blocks`, body, { key }))
       await loadSchedule()
+      return block
     },
     async dropBlock({ id, specialistId }) {
       await call(() => del('/v1/blocks/' + id))

@@ -11,7 +11,8 @@ import { columnIn } from './column.js'
 import { columnsOn } from './board.js'
 import { DayBar, Trouble, today } from './daybar.js'
 import { PrintSheet } from './sheet.js'
-import { isLoaded } from './store.js'
+import { find, isLoaded } from './store.js'
+import { offer } from './undo.js'
 
 function Row({ desk, item, s }) {
   const a = item.of
@@ -20,7 +21,10 @@ function Row({ desk, item, s }) {
       <td><bdi>${specialistName(s, a.specialistId)}</bdi></td><td colspan="3"></td></tr>`
   }
   const p = a.patient || {}, mine = desk.reaches(a.specialistId), name = who(desk, a)
-  const attend = e => desk.attend(a, e.currentTarget.value).catch(problem => refused(desk, a, problem))
+  const attend = e => {
+    const to = e.currentTarget.value
+    return desk.attend(a, to).then(() => offer(desk, 'att.said', { name, state: t('att.' + to) }, () => desk.attend(find(desk.store.get(), a.id) || a, a.attendance)), problem => refused(desk, a, problem))
+  }
   return html`<tr class=${a.attendance}>
     <td class=${colourOf(s, a.appointmentTypeId)}><b>${time(a.start)}</b><span class="until">${time(a.end)}</span></td>
     <th scope="row"><button type="button" class="textlink" onClick=${() => desk.open('appointment', { id: a.id })}><bdi>${name}</bdi></button>${p.birthDate && desk.prefs.get().names && html`<span class="muted"> ${t('person.born', { date: write('numeric', p.birthDate) })}</span>`}</th>

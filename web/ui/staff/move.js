@@ -10,6 +10,7 @@ import { newKey, passing } from '../lib/api.js'
 import { t } from '../lib/i18n.js'
 import { dateOf, dayAndTime, time } from '../lib/time.js'
 import { find } from './store.js'
+import { offer } from './undo.js'
 import { failKey, specialistName, typeIn, typeName, who } from './words.js'
 import { Obstacle, WhenFields, slotOf, startOf, useObstacle, way } from './when.js'
 
@@ -55,7 +56,7 @@ export function Move({ desk, id, specialistId, start, asked, close }) {
   const change = useChange(async (body, key) => {
     const moved = await desk.move(a, body, key)
     desk.patch({ reveal: moved.id })
-    desk.toast('move.done', { name, when: dayAndTime(moved.slotStartDate), who: specialistName(s, moved.specialistId) })
+    offer(desk, 'move.done', { name, when: dayAndTime(moved.slotStartDate), who: specialistName(s, moved.specialistId) }, () => desk.undo(moved))
     close()
   })
   const lost = change.problem && ['slot_taken', 'slot_held'].includes(change.problem.code) ? change.problem : null
@@ -90,8 +91,8 @@ export function Cancel({ desk, id, close }) {
   const [a] = useState(() => find(s, id)), name = who(desk, a)
   const [reason, setReason] = useState(''), [notify, setNotify] = useState(true)
   const change = useChange(async (body, key) => {
-    await desk.cancel(a, body, key)
-    desk.toast('cancel.done', { name, when: dayAndTime(a.start) })
+    const gone = await desk.cancel(a, body, key)
+    offer(desk, 'cancel.done', { name, when: dayAndTime(a.start) }, () => desk.undo(gone))
     close()
   })
   const submit = e => {

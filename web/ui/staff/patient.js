@@ -66,7 +66,7 @@ export function check(draft) {
   return { errors, patient }
 }
 
-function Name({ desk, value, input, choose, error }) {
+function Name({ desk, value, input, choose, error, focus }) {
   const [people, setPeople] = useState([]), [at, setAt] = useState(-1), [open, setOpen] = useState(false)
   const asked = useRef(0), ref = useRef(), picked = useRef('')
   const q = value.trim()
@@ -100,7 +100,7 @@ function Name({ desk, value, input, choose, error }) {
     e.stopPropagation()
   }
   return html`<${Field} id="patient-name" label=${t('field.name')} error=${error}>
-    <span class="combo"><input id="patient-name" name="patient-name" ref=${ref} autofocus autocomplete="off" spellcheck="false" value=${value} role="combobox" aria-expanded=${shown ? 'true' : 'false'} aria-controls="patient-list"
+    <span class="combo"><input id="patient-name" name="patient-name" ref=${ref} autofocus=${focus} autocomplete="off" spellcheck="false" value=${value} role="combobox" aria-expanded=${shown ? 'true' : 'false'} aria-controls="patient-list"
       aria-autocomplete="list" aria-activedescendant=${shown && at >= 0 ? 'person-' + at : undefined} aria-invalid=${error ? 'true' : undefined} aria-describedby=${error ? 'patient-name-error' : undefined}
       onInput=${e => { setOpen(true); input(e.currentTarget.value) }} onKeyDown=${key} onBlur=${() => setOpen(false)} />
     <ul id="patient-list" role="listbox" aria-label=${t('book.known')} hidden=${!shown}>${people.map((p, i) => html`<li key=${p.key} id=${'person-' + i} role="option" aria-selected=${i === at ? 'true' : 'false'}
@@ -109,11 +109,11 @@ function Name({ desk, value, input, choose, error }) {
   </${Field}>`
 }
 
-export function PatientFields({ desk, draft, set, errors }) {
+export function PatientFields({ desk, draft, set, errors, focus = 'name' }) {
   const field = key => value => set({ ...draft, [key]: value })
-  const text = (key, more) => html`<${Field} id=${'patient-' + key} label=${t('field.' + key)} optional value=${draft[key]} input=${field(key)} error=${errors[key]} autocomplete="off" ...${more} />`
+  const text = (key, more) => html`<${Field} id=${'patient-' + key} label=${t('field.' + key)} optional value=${draft[key]} input=${field(key)} error=${errors[key]} autocomplete="off" autofocus=${focus === key} ...${more} />`
   return html`<fieldset class="patient"><legend>${t('book.patient')}</legend>
-    <${Name} desk=${desk} value=${draft.name} input=${field('name')} error=${errors.name}
+    <${Name} desk=${desk} value=${draft.name} input=${field('name')} error=${errors.name} focus=${focus === 'name'}
       choose=${p => set({ ...draft, ...known(p) })} />
     <div class="two">${text('phone', { type: 'tel' })}${text('birthDate', { inputmode: 'numeric', placeholder: spelled('1980-03-31'), onBlur: () => set({ ...draft, birthDate: spelled(birthFrom(draft.birthDate)) || draft.birthDate }) })}</div>
     ${text('email', { type: 'email' })}

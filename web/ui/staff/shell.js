@@ -61,19 +61,19 @@ export function LinkState({ desk }) {
 }
 const bookingNow = s => Object.values(s.holds).reduce((n, all) => n + Object.values(all).filter(h => !h.own && !h.done).length, 0)
 
-// Toast says what has just happened, with a way on or back. Errors stay until they are closed.
+// Toast says what has just happened, with a way on or back. Errors stay until they are closed, a way back for as long as there is one.
 export function Toast({ desk }) {
   const toast = useStore(desk.store, s => s.toast)
   const [gone, setGone] = useState(0)
   useEffect(() => {
-    if (!toast || toast.act) return
-    const timer = setTimeout(() => setGone(toast.n), 6000)
+    if (!toast || (toast.act && !toast.act.ms)) return
+    const timer = setTimeout(() => setGone(toast.n), toast.act?.ms || 6000)
     return () => clearTimeout(timer)
   }, [toast])
   const there = toast && toast.n !== gone
   return html`<div class="toasts" role="status">${there && html`<div class=${'toast ' + (toast.act?.kind || '')} key=${toast.n}>
     <p>${t(toast.key, toast.params)}</p>
-    ${toast.act?.run && html`<button type="button" class="btn" onClick=${() => { setGone(toast.n); toast.act.run() }}>${t(toast.act.key)}</button>`}
+    ${toast.act?.run && html`<button type="button" class="btn" onClick=${() => { setGone(toast.n); toast.act.run() }}>${t(toast.act.key)}${toast.act.hint && html` <kbd aria-hidden="true">${toast.act.hint}</kbd>`}</button>`}
     <button type="button" class="btn quiet square" aria-label=${t('close')} onClick=${() => setGone(toast.n)}><${Icon} name="close" /></button>
   </div>`}</div>`
 }

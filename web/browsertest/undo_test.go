@@ -1,0 +1,137 @@
+package browsertest
+
+import (
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+
+	"holdfast/store"
+)
+
+// stands puts the cursor on an appointment's card, with nothing open.
+func (p *tab) stands(id string) {
+	p.t.Helper()
+	p.run(`document.querySelector(` + quoted(card(id)) + `).click()`)
+	p.there("dialog .attendance")
+	p.key(kb.Escape)
+	p.closed()
+	p.run(`document.querySelector('.board').focus()`)
+	p.there(".cursor.on")
+}
+
+// toasted waits for what the board says in its corner, and takes a step on from it.
+func (p *tab) toasted(text string) {
+	p.t.Helper()
+	p.until(`document.querySelector('.toast p')?.innerText.includes(` + quoted(text) + `)`)
+}
+
+const ctrl = 2
+
+// A phone number was written down wrong: two keys, beside the number itself.
+func TestAPhoneNumberIsCorrectedWithTwoKeys(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleReception)
+	id := p.appointment("Lena Vogt", "ada", "10:00")
+	p.stands(id)
+	p.key("e")
+	p.there("#patient-name:focus")
+	p.set("#patient-phone", "030 9998877")
+	p.run(`document.querySelector("#patient-phone").focus()`)
+	p.shot("staff-correct")
+	p.key(kb.Enter)
+	p.closed()
+	p.toasted("Corrected: Lena Vogt")
+	a := h.appointmentOf(id)
+	if patient := a["patient"].(map[string]any); patient["phone"] != "030 9998877" || patient["name"] != "Lena Vogt" {
+		t.Errorf("the patient is %v", patient)
+	}
+	// A type that fits at the time; one that does not says why.
+	p.appointment("Per Lind", "ada", "10:30")
+	p.key("e")
+	p.there("#correct-type")
+	p.until(`document.querySelector('#correct-type option[value=longer]').disabled && /Per Lind at 10:30/.test(document.querySelector('#correct-type option[value=longer]').innerText)`)
+	p.key(kb.Escape)
+	p.closed()
+	other := p.appointment("Mira Sand", "ada", "14:00")
+	p.stands(other)
+	p.key("e")
+	p.set("#correct-type", "longer")
+	p.run(`document.querySelector('dialog form').requestSubmit()`)
+	p.closed()
+	p.toasted("Mira Sand is now")
+	if got := h.appointmentOf(other); got["appointmentTypeId"] != "longer" || got["slotStartDate"] != h.at("14:00") {
+		t.Errorf("the appointment is %v", got)
+	}
+	p.chord(ctrl, "z")
+	p.toasted("Taken back")
+	if got := h.appointmentOf(other); got["appointmentTypeId"] != "checkup" {
+		t.Errorf("the appointment is %v", got)
+	}
+}
+
+// Whatever was done on the board is taken back within ten seconds: by keys, or by the button.
+func TestTheBoardTakesBack(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleReception)
+	id := p.appointment("Lena Vogt", "ada", "10:00")
+	p.stands(id)
+
+	p.key("2")
+	p.toasted("Arrived")
+	p.key("u")
+	p.toasted("Taken back")
+	p.there(card(id) + ".expected")
+
+	p.key(kb.Delete)
+	p.there("#cancel-reason:focus")
+	p.key(kb.Enter)
+	p.closed()
+	p.until(`!document.querySelector(` + quoted(card(id)) + `)`)
+	p.toasted("Cancelled")
+	p.shot("staff-undo")
+	p.run(`document.querySelector('.board').focus()`)
+	p.chord(ctrl, "z")
+	p.there(card(id))
+	p.toasted("Taken back")
+
+	p.stands(id)
+	p.key("m")
+	p.set("#when-time", "11:00")
+	p.there(".dialog [type=submit]:not([aria-disabled])")
+	p.key(kb.Enter)
+	p.closed()
+	p.toasted("Moved")
+	p.click(".toast.undo .btn")
+	p.toasted("Taken back")
+	if got := h.appointmentOf(id); got["slotStartDate"] != h.at("10:00") || got["status"] != "confirmed" {
+		t.Errorf("the appointment is %v", got)
+	}
+
+	// Somebody else was quicker: it says so.
+	p.stands(id)
+	p.key(kb.Delete)
+	p.there("#cancel-reason:focus")
+	p.key(kb.Enter)
+	p.closed()
+	p.toasted("Cancelled")
+	h.must(201, "POST", "/v1/appointments", map[string]any{
+		"appointmentTypeId": "checkup", "specialistId": "ada", "slotStartDate": h.at("10:00"), "patient": map[string]any{"name": "Per Lind", "phone": "030 1112233"},
+	}, asAdmin)
+	p.click(".toast.undo .btn")
+	p.toasted("the old time has been booked meanwhile")
+	p.there(".toast.bad")
+}
+
+// A block, and the end of one.
+func TestABlockIsTakenBack(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleReception)
+	p.cursor("08:00, Dr Ada Brandt")
+	p.blocks("09:00", "10:00", "Meeting")
+	p.click(".toast.undo .btn")
+	p.until(`![...document.querySelectorAll('[data-col=ada] .closed')].some(c => c.innerText.trim() === 'Meeting')`)
+	p.toasted("Taken back")
+}
