@@ -96,6 +96,9 @@ type Options struct {
 
 	// Queue keeps the outbound calls still to be made. Default: none, and nothing outside is ever called.
 	Queue store.Queue
+	// Shared says that other nodes use the same Store, Queue and Holds. Then Pace spaces the calls of Upstream over all of them.
+	Shared bool
+	Pace   outbound.Pace
 	// QueueRebuilt says that the queue began empty although there may be promises: what was attempted is not known.
 	QueueRebuilt bool
 	// Outbound are the times and limits of outbound calls.
@@ -205,7 +208,7 @@ func arrange(o Options) (*Engine, error) {
 	}
 	e.Outbound = outbound.New(outbound.Options{
 		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking,
-		Queue: o.Queue, QueueRebuilt: o.QueueRebuilt, Keep: o.Retention.Operations, Limits: o.Outbound, Upstream: o.Upstream,
+		Shared: o.Shared, Pace: o.Pace, Queue: o.Queue, QueueRebuilt: o.QueueRebuilt, Keep: o.Retention.Operations, Limits: o.Outbound, Upstream: o.Upstream,
 		Pacer: o.Pacer, AgentBound: o.AgentBound, OnFatal: o.OnFatal, Wall: o.wall,
 	})
 	e.Messages = message.New(message.Options{

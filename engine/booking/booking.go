@@ -96,8 +96,11 @@ func New(o Options) (*Booking, error) {
 type nowhere struct{}
 
 func (nowhere) MarkUpstream(_, _ *store.Appointment, _ string) {}
-func (nowhere) Promised(*Change) []Promise                     { return nil }
-func (nowhere) HandOver(...Promise)                            {}
+func (nowhere) InOrder(context.Context, store.Tx, *store.Appointment) error {
+	return nil
+}
+func (nowhere) Promised(*Change) []Promise { return nil }
+func (nowhere) HandOver(...Promise)        {}
 func (nowhere) Withdraw(context.Context, store.Tx, string, time.Time, bool) (bool, error) {
 	return true, nil
 }

@@ -48,6 +48,8 @@ const (
 type Outside interface {
 	// MarkUpstream notes on after whether the practice-management system is to hear of the change.
 	MarkUpstream(before, after *store.Appointment, kind string)
+	// InOrder has the operations that the change will promise sort after all that the appointment was promised before.
+	InOrder(ctx context.Context, tx store.Tx, a *store.Appointment) error
 	// Promised lists the operations that the change promises.
 	Promised(c *Change) []Promise
 	// Withdraw takes back, in a transaction, what the change of an appointment at an instant promised, and reports whether
@@ -80,6 +82,11 @@ func (bk *Booking) Record(ctx context.Context, tx store.Tx, c *Change) error {
 	err := record.Audit(ctx, tx, c.At, c.Actor, "appointment."+c.Kind, "appointment:"+c.After.ID, c.Reason, before, auditedAppointment(c.After))
 	if err != nil {
 		return err
+	}
+	if c.Before != nil {
+		if err := bk.Outside.InOrder(ctx, tx, c.After); err != nil {
+			return err
+		}
 	}
 	c.Calls = bk.Outside.Promised(c)
 	for i := range c.Calls {

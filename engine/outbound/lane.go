@@ -36,6 +36,8 @@ func (out *Outbound) prepareOutbound() {
 	out.Queue, out.queueReady, out.directs = out.Options.Queue, make(chan struct{}), make(chan *direct)
 	out.deliver = make(map[store.OperationKind]Delivery)
 	out.asks = upstream.NewPacer(out.Options.Pacer.Spacing())
+	out.shareLine(out.Options.Pacer, "upstream")
+	out.shareLine(out.asks, "upstream.lookups")
 	if out.Options.Upstream != nil {
 		write := Delivery{Attempt: out.deliverWrite, Ended: out.upstreamEnded, PromisedOn: true}
 		out.deliver[store.UpstreamBook], out.deliver[store.UpstreamReschedule] = write, write
@@ -50,6 +52,9 @@ func (out *Outbound) Work() []func(context.Context) {
 		return nil
 	}
 	work := []func(context.Context){out.relayOperations, out.pruneQueue, out.runDirects, out.watchClock}
+	if out.Options.Shared {
+		work = append(work, out.watchQueue)
+	}
 	if out.fetchesOpenings() {
 		work = append(work, out.fetchOpenings)
 	}

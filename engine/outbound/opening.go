@@ -50,6 +50,7 @@ func (out *Outbound) fetchOpenings(ctx context.Context) {
 	case <-out.queueReady: // and the pacer knows of the last write before the start
 	}
 	asks := upstream.NewPacer(out.Options.Pacer.Spacing())
+	out.shareLine(asks, "upstream.openings")
 	for inVain := 0; ctx.Err() == nil; {
 		began := time.Now()
 		err := out.fetchAll(ctx, asks)

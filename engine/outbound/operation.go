@@ -199,6 +199,9 @@ func (out *Outbound) conclude(ctx context.Context, op store.Operation, o Outcome
 // end records the end of an operation in tx.
 func (out *Outbound) end(ctx context.Context, tx store.Tx, op *store.Operation, how Ending, now time.Time) (*booking.Change, error) {
 	kind := out.deliver[op.Kind]
+	if late, err := out.tooSlow(ctx, tx, op, how); late || err != nil {
+		return nil, err
+	}
 	if err := tx.Fulfil(ctx, op.ID); err != nil {
 		return nil, err
 	}
@@ -266,6 +269,10 @@ func (out *Outbound) keep(ctx context.Context, op store.Operation, event string)
 		op.Payload = nil
 	}
 	err := out.Queue.Change(ctx, op, event, op.LastError)
+	if errors.Is(err, store.ErrVersion) {
+		out.log.Warn("another node has taken an operation over, and what becomes of it is its to say", "operation", op.ID, "kind", op.Kind)
+		return
+	}
 	if errors.Is(err, store.ErrNotFound) {
 		if op.Status == store.OperationCompleted {
 			return

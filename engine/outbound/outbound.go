@@ -67,6 +67,8 @@ type Options struct {
 	Booking *booking.Booking
 
 	Queue        store.Queue   // nil: nothing is ever called
+	Shared       bool          // other nodes use the same Store and Queue
+	Pace         Pace          // spaces calls of the practice system over all nodes; nil: this process is the only one that makes any
 	QueueRebuilt bool          // it began empty although there may be promises: what was attempted is not known
 	Keep         time.Duration // how long a finished operation stays in the queue
 	Limits       Limits

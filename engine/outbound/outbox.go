@@ -144,6 +144,11 @@ func (out *Outbound) relayOperations(ctx context.Context) {
 	close(out.queueReady)
 	tick := time.NewTicker(reconcileEvery)
 	defer tick.Stop()
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	if !out.Options.Shared {
+		look.Stop()
+	}
 	for ctx.Err() == nil {
 		woken := out.Outbox.wakeUps.listen()
 		ops, missed := out.Outbox.take()
@@ -157,8 +162,12 @@ func (out *Outbound) relayOperations(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case <-woken:
+		case <-look.C:
+			if err := out.look(ctx); err != nil && ctx.Err() == nil {
+				out.queueFailed("what other nodes left behind was not looked for", err)
+			}
 		case now := <-tick.C:
-			if err := out.reconcile(ctx, now.Add(-reconcileAge), false); err != nil && ctx.Err() == nil {
+			if err := out.reconcile(ctx, "", now.Add(-reconcileAge), false); err != nil && ctx.Err() == nil {
 				out.queueFailed("the outbox was not compared with the queue", err)
 			}
 		}
@@ -181,16 +190,16 @@ func (out *Outbound) relay(ctx context.Context, ops []store.Operation, missed bo
 		out.ringLanes()
 	}
 	if missed {
-		return out.reconcile(ctx, out.Now().Add(time.Millisecond), false)
+		return out.reconcile(ctx, "", out.Now().Add(time.Millisecond), false)
 	}
 	return nil
 }
 
-// reconcile adds every promise made before an instant to the queue; those it has already stay as they are. With lost,
-// the queue forgot what was attempted, so nothing is known of any of them.
-func (out *Outbound) reconcile(ctx context.Context, before time.Time, lost bool) error {
+// reconcile adds every promise made before an instant, with an id greater than after, to the queue; those it has already stay as
+// they are. With lost, the queue forgot what was attempted, so nothing is known of any of them.
+func (out *Outbound) reconcile(ctx context.Context, after string, before time.Time, lost bool) error {
 	const page = 500
-	for after := ""; ; {
+	for {
 		list, err := out.store.Outbox(ctx, after, page)
 		if err != nil {
 			return err
@@ -237,18 +246,19 @@ func (out *Outbound) reopened(ctx context.Context, op store.Operation) error {
 // outcome, what was promised and never arrived is added, and the pacer remembers the last write.
 func (out *Outbound) recoverQueue(ctx context.Context) error {
 	now := out.Now()
-	for {
-		list, err := out.Queue.Operations(ctx, store.OperationFilter{Status: store.OperationProcessing, Limit: 500})
+	for after := ""; ; {
+		list, err := out.Queue.Operations(ctx, store.OperationFilter{Status: store.OperationProcessing, After: after, Limit: 500})
 		if err != nil {
 			return err
 		}
 		for _, op := range list {
-			op = out.interrupted(op, now)
-			if err := out.Queue.Change(ctx, op, "recovered", "the program stopped during the attempt"); err != nil {
+			after = op.ID
+			err := out.Queue.Change(ctx, out.interrupted(op, now), "recovered", "the program stopped during the attempt")
+			if err != nil && !errors.Is(err, store.ErrVersion) && !errors.Is(err, store.ErrNotFound) { // those are another node's
 				return err
 			}
 		}
-		if len(list) == 0 {
+		if len(list) < 500 {
 			break
 		}
 	}
@@ -258,7 +268,7 @@ func (out *Outbound) recoverQueue(ctx context.Context) error {
 	if err := out.rememberLastWrite(ctx, now); err != nil {
 		return err
 	}
-	return out.reconcile(ctx, out.started, out.Options.QueueRebuilt)
+	return out.reconcile(ctx, "", out.started, out.Options.QueueRebuilt)
 }
 
 // queueFailed logs that the queue does not work. One that will never work again in this process is fatal.

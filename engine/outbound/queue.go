@@ -175,7 +175,10 @@ func (out *Outbound) RetryOperation(ctx context.Context, actor record.Actor, id 
 		if !op.Unknown {
 			op.NextAttemptAt = out.Now()
 		}
-		if err := out.Queue.Change(ctx, op, "retried", "by hand"); err != nil {
+		switch err := out.Queue.Change(ctx, op, "retried", "by hand"); {
+		case anothers(err):
+			return fmt.Errorf("%w: it is being attempted", record.ErrOperationState)
+		case err != nil:
 			return err
 		}
 		out.wakeFor(op.Kind)

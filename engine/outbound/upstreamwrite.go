@@ -38,6 +38,7 @@ func (out *Outbound) deliverWrite(ctx context.Context, op *store.Operation) Outc
 	if op.Unknown && p.Step == "" { // interrupted before anything was sent
 		op.Unknown = false
 	}
+	doubted(op, &p)
 	ask := patient != "" && (op.Unknown || out.mayBeWritten(op, &p))
 	if (p.Written || ask) && out.asks.Wait(ctx, upstream.NoBound) != nil {
 		return out.soon(op.LastError)
@@ -261,6 +262,11 @@ func (out *Outbound) behind(ctx context.Context, op *store.Operation) (time.Time
 	list, err := out.Queue.Operations(ctx, store.OperationFilter{AppointmentID: op.AppointmentID, Limit: 500})
 	if err != nil {
 		return now.Add(10 * time.Second), true
+	}
+	if out.Options.Shared {
+		if found, err := out.unqueued(ctx, op, list); found || err != nil {
+			return now.Add(5 * time.Second), true
+		}
 	}
 	for _, o := range list {
 		switch {

@@ -34,12 +34,27 @@ func (e *LineError) Error() string {
 // goroutines.
 type Pacer struct {
 	spacing time.Duration
+	shared  Line
 
-	mu   sync.Mutex
-	next time.Time // no turn before this instant
-	line []*place  // whoever waits, the head first
-	turn uint64    // how many turns were taken
+	mu     sync.Mutex
+	next   time.Time // no turn before this instant
+	line   []*place  // whoever waits, the head first
+	turn   uint64    // how many turns were taken
+	common int64     // what the shared line calls the turn that was taken last
 }
+
+// Line is the line that the pacers of several nodes have in common. Each of its turns comes a spacing after the one before,
+// whichever node took that.
+type Line struct {
+	// Reserve takes the next turn and says how long it is until then and what it is called. If that is longer than most, it takes
+	// none and answers *LineError.
+	Reserve func(ctx context.Context, spacing, most time.Duration) (wait time.Duration, turn int64, err error)
+	// Again puts the next turn a spacing from now if the one given was the last, and reports false if it was not.
+	Again func(ctx context.Context, spacing time.Duration, turn int64) (bool, error)
+}
+
+// Share has every turn taken from a line that other nodes take from as well. It is called before the first Wait.
+func (p *Pacer) Share(l Line) { p.shared = l }
 
 // place is one caller's place in the line. The channels are made for one event each.
 type place struct {
@@ -82,7 +97,7 @@ func (p *Pacer) Wait(ctx context.Context, bound time.Duration) error {
 	for {
 		remaining := p.take(me, time.Now())
 		if remaining <= 0 {
-			return nil
+			return p.reserve(ctx, me)
 		}
 		timer := time.NewTimer(remaining)
 		select {
@@ -94,6 +109,35 @@ func (p *Pacer) Wait(ctx context.Context, bound time.Duration) error {
 			timer.Stop()
 			return p.leave(me, ctx.Err())
 		}
+	}
+}
+
+// reserve waits for the turn that the shared line gives to one who has the turn here.
+func (p *Pacer) reserve(ctx context.Context, me *place) error {
+	if p.shared.Reserve == nil {
+		return nil
+	}
+	most := NoBound
+	if !me.until.IsZero() {
+		most = max(0, time.Until(me.until))
+	}
+	wait, turn, err := p.shared.Reserve(ctx, p.spacing, most)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	p.common = turn
+	if next := time.Now().Add(wait + p.spacing); next.After(p.next) {
+		p.next = next
+	}
+	p.mu.Unlock()
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
@@ -185,15 +229,21 @@ func (p *Pacer) Turn() uint64 {
 }
 
 // Again lets whoever had that turn write once more, without a place in the line, and
-// restarts the clock. It reports false if somebody else has had a turn since: then
-// the second write would come too close to theirs.
-func (p *Pacer) Again(turn uint64) bool {
+// restarts the clock. It reports false if somebody else has had a turn since, here or at
+// another node: then the second write would come too close to theirs.
+func (p *Pacer) Again(ctx context.Context, turn uint64) bool {
 	p.mu.Lock()
-	same := p.turn == turn
+	same, common := p.turn == turn, p.common
 	if same {
 		p.turn++
 	}
 	p.mu.Unlock()
+	if same && p.shared.Again != nil {
+		var err error
+		if same, err = p.shared.Again(ctx, p.spacing, common); err != nil {
+			return false
+		}
+	}
 	if same {
 		p.Restart(time.Now())
 	}

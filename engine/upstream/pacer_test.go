@@ -260,18 +260,18 @@ func TestAgainIsCounted(t *testing.T) {
 		wait()
 		turn := p.Turn()
 		time.Sleep(5 * time.Second)
-		if !p.Again(turn) {
+		if !p.Again(t.Context(), turn) {
 			t.Error("the last one to write cannot write again")
 		}
 		if line := p.Line(); line != 10*time.Second {
 			t.Errorf("after the second write the line is %s long, want 10s", line)
 		}
-		if p.Again(turn) {
+		if p.Again(t.Context(), turn) {
 			t.Error("one turn is good for three writes")
 		}
 		turn = p.Turn()
 		wait()
-		if p.Again(turn) {
+		if p.Again(t.Context(), turn) {
 			t.Error("a write comes right after somebody else's")
 		}
 	})

@@ -63,14 +63,16 @@ const (
 
 	letGoAll = `UPDATE operations SET owner = '', lease_until = 0 WHERE owner <> ''`
 
-	// What lapsed, and with $1 what is this node's or nobody's too, is pending again, its outcome unknown.
+	// What lapsed, and with $1 what is this node's or nobody's too, is pending again, its outcome unknown; a write to the practice
+	// system not before $5 after its attempt, for until then it may be in flight.
 	takeOver = `
 		WITH lapsed AS (
 			SELECT id FROM operations
 			WHERE status = 'processing' AND ((owner <> '' AND lease_until <= ` + clock + `) OR ($1 AND owner IN ($2, '')))
 			ORDER BY id FOR UPDATE),
 		back AS (
-			UPDATE operations SET status = 'pending', unknown = true, next_attempt_at = $3, owner = '', lease_until = 0, version = version + 1
+			UPDATE operations SET status = 'pending', unknown = true,
+				next_attempt_at = CASE WHEN kind LIKE 'upstream.%' THEN greatest($3, attempted_at + $5::bigint) ELSE $3 END, owner = '', lease_until = 0, version = version + 1
 			WHERE id IN (SELECT id FROM lapsed) RETURNING id)
 		INSERT INTO operation_activity (operation_id, at, event, detail)
 		SELECT id, $3::bigint, 'recovered', $4 FROM back ORDER BY id`
@@ -89,7 +91,7 @@ func (q *Queue) keepLeases(ctx context.Context) {
 		if err := q.renew(ctx); err != nil && ctx.Err() == nil {
 			q.log.Warn("queue: the leases of running attempts were not renewed; it is tried again", "error", err)
 		}
-		over := stmt(takeOver, false, q.owner, time.Now(), "the node that attempted it is gone")
+		over := stmt(takeOver, false, q.owner, time.Now(), "the node that attempted it is gone", q.settle.Milliseconds())
 		if _, err := q.pool.write(ctx, []*statement{over}); err == nil && over.changed > 0 {
 			q.log.Warn("queue: operations were taken over from a node that is gone; what became of their attempts is not known", "operations", over.changed)
 		}
@@ -111,7 +113,7 @@ func (q *Queue) renew(ctx context.Context) error {
 
 // Recover implements store.Queue. What another node attempts at this moment is left to it.
 func (q *Queue) Recover(ctx context.Context, now time.Time) (int, error) {
-	over := stmt(takeOver, true, q.owner, now, "the program stopped during the attempt")
+	over := stmt(takeOver, true, q.owner, now, "the program stopped during the attempt", 0)
 	if err := q.write(ctx, over); err != nil {
 		return 0, err
 	}
@@ -120,15 +122,30 @@ func (q *Queue) Recover(ctx context.Context, now time.Time) (int, error) {
 }
 
 // Pace reserves the next instant at which a call of the far side called name may go out, spacing after the one reserved
-// before by whichever node, and says how long that is from now. ErrUnavailable: then nothing may go out.
-func (q *Queue) Pace(ctx context.Context, name string, spacing time.Duration) (wait time.Duration, err error) {
+// before by whichever node, and says how long that is from now, and which turn it is, for PaceAgain. If it is longer than most,
+// nothing is reserved, and turn is 0. ErrUnavailable: then nothing may go out.
+func (q *Queue) Pace(ctx context.Context, name string, spacing, most time.Duration) (wait time.Duration, turn int64, err error) {
 	if spacing < 0 {
-		return 0, fmt.Errorf("%w: a spacing of %v", store.ErrInvalid, spacing)
+		return 0, 0, fmt.Errorf("%w: a spacing of %v", store.ErrInvalid, spacing)
 	}
 	var ms int64
-	err = q.write(ctx, asks(func(r *row) { ms = r.int64() }, `
-		INSERT INTO pacers AS p (name, next_at) VALUES ($1, `+clock+` + $2::bigint)
-		ON CONFLICT (name) DO UPDATE SET next_at = greatest(p.next_at, `+clock+`) + $2::bigint
-		RETURNING greatest(0, next_at - $2::bigint - `+clock+`)`, name, spacing.Milliseconds()))
-	return time.Duration(ms) * time.Millisecond, err
+	err = q.write(ctx,
+		stmt(`INSERT INTO pacers (name, next_at) VALUES ($1, 0) ON CONFLICT DO NOTHING`, name),
+		asks(func(r *row) { ms = r.int64() },
+			`SELECT greatest(0, next_at - `+clock+`) FROM pacers WHERE name = $1 FOR UPDATE`, name),
+		asks(func(r *row) { turn = r.int64() }, `
+			UPDATE pacers SET next_at = greatest(next_at, `+clock+`) + $2::bigint
+			WHERE name = $1 AND next_at - `+clock+` <= $3::bigint RETURNING next_at`, name, spacing.Milliseconds(), most.Milliseconds()))
+	if err != nil {
+		return 0, 0, err
+	}
+	return time.Duration(ms) * time.Millisecond, turn, nil
+}
+
+// PaceAgain reserves the instant of now if the turn given was the last one that anybody reserved, and reports false if not.
+func (q *Queue) PaceAgain(ctx context.Context, name string, spacing time.Duration, turn int64) (reserved bool, err error) {
+	err = q.write(ctx, asks(func(*row) { reserved = true },
+		`UPDATE pacers SET next_at = `+clock+` + $2::bigint WHERE name = $1 AND next_at = $3::bigint RETURNING 1`,
+		name, spacing.Milliseconds(), turn))
+	return reserved, err
 }

@@ -26,6 +26,9 @@ type QueueOptions struct {
 	// Lease is for how long an operation is this node's after it was last heard of, by the server's clock. A node renews what it
 	// attempts three times in that time; what lapses is taken over by another, its outcome unknown. 0 means 30 s.
 	Lease time.Duration
+	// Settle is how long a write to the practice system may be in flight after it was recorded: one that is taken over is not due
+	// before. 0: it is due at once, as in Recover.
+	Settle time.Duration
 	// Alone says that no other node is there (Options.Alone): what a node left that has gone is anybody's at once.
 	Alone bool
 }
@@ -39,6 +42,7 @@ type Queue struct {
 	log     *slog.Logger
 	owner   string // this process
 	lease   time.Duration
+	settle  time.Duration
 	room    int64
 	waiting atomic.Int64
 
@@ -83,7 +87,7 @@ func OpenQueue(ctx context.Context, o QueueOptions) (*Queue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the queue: %w", translate(err))
 	}
-	q := &Queue{log: common.Logger, owner: newOwner(), lease: o.Lease, room: int64(o.Waiting)}
+	q := &Queue{log: common.Logger, owner: newOwner(), lease: o.Lease, settle: o.Settle, room: int64(o.Waiting)}
 	if q.pool, err = newPool(at, o.Conns); err != nil {
 		return nil, err
 	}

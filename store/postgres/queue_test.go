@@ -210,22 +210,58 @@ func TestWhoIsAloneWaitsForNoLease(t *testing.T) {
 // TestNodesShareAPacer: calls of one far side are spaced whoever makes them, by the server's clock.
 func TestNodesShareAPacer(t *testing.T) {
 	all := queues(t, 2, QueueOptions{})
-	const spacing = time.Hour
+	const spacing, forever = time.Hour, 1000 * time.Hour
 	var waits []time.Duration
+	var turns []int64
 	for i := range 6 {
-		wait, err := all[i%2].Pace(t.Context(), "upstream", spacing)
+		wait, turn, err := all[i%2].Pace(t.Context(), "upstream", spacing, forever)
 		if err != nil {
 			t.Fatal(err)
 		}
-		waits = append(waits, wait)
+		waits, turns = append(waits, wait), append(turns, turn)
 	}
 	for i, wait := range waits {
 		if want := time.Duration(i) * spacing; wait > want || wait < want-time.Minute {
 			t.Errorf("call %d waits for %v, want %v", i, wait, want)
 		}
 	}
-	if wait, err := all[0].Pace(t.Context(), "another", spacing); wait != 0 || err != nil {
+	if wait, turn, err := all[0].Pace(t.Context(), "upstream", spacing, 5*time.Hour); turn != 0 || wait < 5*time.Hour || err != nil {
+		t.Errorf("a caller who can wait for 5 h: got turn %d in %v, %v; want none in 6 h", turn, wait, err)
+	}
+	if again, err := all[0].PaceAgain(t.Context(), "upstream", spacing, turns[4]); again || err != nil {
+		t.Errorf("once more after a turn that another node's has followed: got %t, %v; want false", again, err)
+	}
+	if again, err := all[1].PaceAgain(t.Context(), "upstream", spacing, turns[5]); !again || err != nil {
+		t.Errorf("once more after the last turn: got %t, %v; want true", again, err)
+	}
+	if wait, _, err := all[0].Pace(t.Context(), "upstream", spacing, forever); wait > spacing || wait < spacing-time.Minute || err != nil {
+		t.Errorf("after it: got %v, %v; want an hour", wait, err)
+	}
+	if wait, _, err := all[0].Pace(t.Context(), "another", spacing, 0); wait != 0 || err != nil {
 		t.Errorf("another far side waits for %v, %v", wait, err)
+	}
+}
+
+// TestAWriteThatIsTakenOverSettlesFirst: what a node that is gone may have sent is left alone until it cannot be in flight.
+func TestAWriteThatIsTakenOverSettlesFirst(t *testing.T) {
+	all := queues(t, 2, QueueOptions{Lease: 300 * time.Millisecond, Settle: time.Hour})
+	gone, other := all[0], all[1]
+	write := webhook("op-1")
+	write.Kind = store.UpstreamBook
+	mustAdd(t, gone, write, webhook("op-2"))
+	for range 2 {
+		if _, err := gone.Take(t.Context(), nine); err != nil {
+			t.Fatal(err)
+		}
+	}
+	gone.stop() // its leases are renewed no more
+	gone.running.Wait()
+	if op := waitFor(t, other); op.ID != "op-2" {
+		t.Errorf("taken over first: got %s, want the webhook", op.ID)
+	}
+	write, err := other.Operation(t.Context(), "op-1")
+	if want := nine.Add(time.Hour); err != nil || !write.Unknown || !write.NextAttemptAt.Equal(want) {
+		t.Errorf("the write: got %+v, %v; want it unknown and due at %v", write, err, want)
 	}
 }
 

@@ -1,0 +1,314 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
+	"holdfast/engine/enginetest"
+	"holdfast/engine/outbound"
+	"holdfast/engine/presence"
+	"holdfast/engine/token"
+	"holdfast/engine/upstream"
+	"holdfast/engine/upstream/upstreamtest"
+	"holdfast/holds/failover"
+	"holdfast/holds/memory"
+	"holdfast/holds/redis"
+	"holdfast/holds/redis/redistest"
+	"holdfast/store"
+	"holdfast/store/postgres"
+	"holdfast/store/postgres/postgrestest"
+)
+
+// What several nodes on one PostgreSQL and one Redis promise: each thing that is to be done once is done once, whichever node
+// does it, and a node that is gone leaves nothing undone.
+
+// cluster is the PostgreSQL of all tests here, started by the first that needs it.
+var cluster = sync.OnceValues(func() (*postgrestest.Server, error) { return postgrestest.Start() })
+
+// clusterWanted says that cluster was called.
+var clusterWanted bool
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if clusterWanted {
+		if s, err := cluster(); err == nil {
+			s.Stop()
+		}
+	}
+	os.Exit(code)
+}
+
+// node is one engine of several.
+type node struct {
+	*engine.Engine
+	store *postgres.Store
+	queue *postgres.Queue
+	holds *failover.Backend
+	stop  func() // ends what it does in the background
+}
+
+// nodes are what several engines have in common.
+type nodes struct {
+	t        testing.TB
+	url      string // of the database
+	redis    *redistest.Server
+	keys     *token.Keyring
+	upstream *upstreamtest.Server         // nil: there is none
+	options  func(o *engine.Options)      // of every engine
+	queue    func(*postgres.QueueOptions) // of every queue
+	all      []*node
+	start    time.Time // a slot start: noon, two days ahead
+}
+
+// newNodes opens n engines on one new database and one new Redis. change may change what they have in common; nil changes nothing.
+func newNodes(t testing.TB, n int, change func(*nodes)) *nodes {
+	t.Helper()
+	clusterWanted = true
+	server, err := cluster()
+	if errors.Is(err, postgrestest.ErrAbsent) {
+		t.Skip("SKIPPED:", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &nodes{t: t, redis: redistest.Start(t, redistest.Programs(t)[0]), url: server.Create(t), keys: token.Generate(time.Now()), start: enginetest.Noon(time.UTC, 2)}
+	if change != nil {
+		change(c)
+	}
+	for range n {
+		c.open()
+	}
+	return c
+}
+
+// open starts one more node.
+func (c *nodes) open() *node {
+	c.t.Helper()
+	ctx := context.Background()
+	check := func(err error) {
+		c.t.Helper()
+		if err != nil {
+			c.t.Fatal(err)
+		}
+	}
+	n, err := &node{}, error(nil)
+	n.store, err = postgres.Open(ctx, postgres.Options{URL: c.url, OnFatal: func(err error) { c.t.Errorf("a node was given up: %v", err) }})
+	check(err)
+	c.t.Cleanup(func() {
+		if err := errors.Join(n.store.Check(ctx), n.store.Close()); err != nil {
+			c.t.Error(err)
+		}
+	})
+	q := postgres.QueueOptions{URL: c.url}
+	if c.queue != nil {
+		c.queue(&q)
+	}
+	n.queue, err = postgres.OpenQueue(ctx, q)
+	check(err)
+	c.t.Cleanup(func() { _ = n.queue.Close() })
+	booked := booking.Booked(n.store)
+	shared, err := redis.Open(redis.Options{URL: c.redis.URL(), Booked: booked})
+	check(err)
+	local := memory.New(memory.Options{Booked: booked})
+	n.holds = failover.New(ctx, failover.Options{Primary: shared, Fallback: local, Local: local, Booked: booked})
+	c.t.Cleanup(func() { _ = n.holds.Close() })
+	o := engine.Options{
+		Store: n.store, Holds: n.holds, Queue: n.queue, Keyring: c.keys, Shared: true, Pace: outbound.Pace{Reserve: n.queue.Pace, Again: n.queue.PaceAgain},
+		Presence: presence.Options{Sweep: time.Hour, Mirror: time.Hour, Reconcile: time.Hour},
+	}
+	if c.upstream != nil {
+		o.Pacer = upstream.NewPacer(200 * time.Millisecond)
+		o.Upstream, err = upstream.New(upstream.Options{
+			URL: "https://pms.example/GetData.ashx", ClientID: "client", User: "user", Password: "secret", Pacer: o.Pacer, HTTP: &http.Client{Transport: c.upstream},
+		})
+		check(err)
+	}
+	if c.options != nil {
+		c.options(&o)
+	}
+	n.Engine, err = engine.New(ctx, o)
+	check(err)
+	n.stop = enginetest.Run(c.t, n.Run)
+	c.all = append(c.all, n)
+	return n
+}
+
+// clinic has the nodes serve a clinic with these specialists, as enginetest.ClinicFile says; with an upstream it knows them all.
+func (c *nodes) clinic(specialists ...string) {
+	c.t.Helper()
+	priorities := make(map[string]int)
+	for _, id := range specialists {
+		priorities[id] = 1
+	}
+	file := enginetest.ClinicFile(priorities)
+	if c.upstream != nil {
+		for i := range file.Specialists {
+			file.Specialists[i].Upstream = &clinic.UpstreamSpecialist{ScheduleViewGUID: viewGUID, ScheduleColumnGUID: columnGUID(i)}
+		}
+		for i := range file.AppointmentTypes {
+			file.AppointmentTypes[i].Upstream = &clinic.UpstreamType{AppointmentTypeGUID: columnGUID(100 + i)}
+		}
+	}
+	if _, err := c.all[0].Import(context.Background(), "system", file); err != nil {
+		c.t.Fatal(err)
+	}
+	c.agree()
+}
+
+// agree waits until every node has taken in what any of them has committed.
+func (c *nodes) agree() {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	for _, n := range c.all {
+		for _, other := range c.all {
+			if err := n.store.Await(ctx, other.store.LastChange()); err != nil {
+				c.t.Fatal(err)
+			}
+		}
+	}
+}
+
+// until waits until ok, for as long as limit.
+func (c *nodes) until(limit time.Duration, what string, ok func() bool) {
+	c.t.Helper()
+	for began := time.Now(); !ok(); {
+		if time.Since(began) > limit {
+			c.t.Fatalf("%s: not within %v", what, limit)
+		}
+		pause := time.NewTimer(10 * time.Millisecond)
+		<-pause.C
+	}
+}
+
+// mustBook books a checkup at a start for client n.
+func (n *node) mustBook(t testing.TB, client int, start time.Time) store.Appointment {
+	t.Helper()
+	r := bookingOf(client, "checkup")
+	r.SlotStart = start
+	a, err := n.Book(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// processing counts what the queue says is being attempted.
+func (n *node) processing(t testing.TB) int {
+	t.Helper()
+	counts, err := n.queue.Counts(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return counts.Processing
+}
+
+// TestAStartLeavesOtherNodesTheirOperations: what another node attempts at this moment is not recovered by a node that starts.
+func TestAStartLeavesOtherNodesTheirOperations(t *testing.T) {
+	c := newNodes(t, 1, nil)
+	c.clinic("ada")
+	first := c.all[0]
+	op := store.Operation{ID: "op-1-aaaaaa", Kind: store.Webhook, Status: store.OperationPending, NextAttemptAt: time.Now()}
+	first.stop() // so that it does not deliver what the test takes
+	if err := first.queue.Add(t.Context(), op); err != nil {
+		t.Fatal(err)
+	}
+	taken, err := first.queue.Take(t.Context(), time.Now().Add(time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := c.open()
+	pending := store.Operation{ID: "op-2-aaaaaa", Kind: store.UpstreamComment, Status: store.OperationPending, NextAttemptAt: time.Now().Add(time.Hour)}
+	if err := second.store.Write(t.Context(), func(tx store.Tx) error { return tx.Promise(t.Context(), pending) }); err != nil {
+		t.Fatal(err)
+	}
+	second.HandOver(booking.Promise{Operation: pending})
+	c.until(10*time.Second, "the second node's queue is recovered", func() bool {
+		_, err := second.queue.Operation(t.Context(), pending.ID)
+		return err == nil
+	})
+	known, err := second.queue.Operation(t.Context(), op.ID)
+	if err != nil || known.Status != store.OperationProcessing || known.Unknown {
+		t.Errorf("after the start of another node: got %+v, %v; want it as the first node has it", known, err)
+	}
+	taken.Status, taken.FinishedAt = store.OperationCompleted, time.Now()
+	if err := first.queue.Change(t.Context(), taken, "completed", ""); err != nil {
+		t.Errorf("the first node ends its attempt: %v", err)
+	}
+}
+
+// withUpstream gives the nodes a practice system that does with each call what decide says; nil: it accepts everything.
+func withUpstream(decide func(upstreamtest.Call) upstreamtest.Step) func(*nodes) {
+	return func(c *nodes) { c.upstream = upstreamtest.New(upstreamtest.Options{Decide: decide}) }
+}
+
+// settled reports whether everything that was promised is done.
+func (n *node) settled(t testing.TB) bool {
+	t.Helper()
+	left, err := n.store.Outbox(t.Context(), "", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(left) == 0
+}
+
+// TestOperationsOfOneAppointmentKeepTheirOrder, whatever the clocks of the nodes say: what was promised later sorts later.
+func TestOperationsOfOneAppointmentKeepTheirOrder(t *testing.T) {
+	c := newNodes(t, 2, withUpstream(func(upstreamtest.Call) upstreamtest.Step { return upstreamtest.Step{Outcome: upstreamtest.RateLimited} }))
+	c.clinic("ada")
+	c.all[0].Outbox.Ids.Next(time.Now().Add(time.Hour)) // its clock was ahead
+	a := c.all[0].mustBook(t, 1, c.start)
+	c.agree()
+	if _, err := c.all[1].Cancel(t.Context(), booking.CancelRequest{ID: a.ID, Actor: "system"}); err != nil {
+		t.Fatal(err)
+	}
+	list, err := c.all[1].Deliveries(t.Context(), a.ID)
+	if err != nil || len(list) != 2 || list[0].Notice != "book" || list[1].Notice != "cancel" {
+		t.Errorf("by their ids: got %+v, %v; want the booking and then its end", list, err)
+	}
+}
+
+// TestAPromiseThatWasNeverQueuedIsKept: a node that ends between the commit and the queue leaves a promise; whoever attempts a later
+// operation of the appointment finds it, and keeps it first.
+func TestAPromiseThatWasNeverQueuedIsKept(t *testing.T) {
+	c := newNodes(t, 2, withUpstream(nil))
+	c.clinic("ada", "bob")
+	first, second := c.all[0], c.all[1]
+	first.stop()
+	a := first.mustBook(t, 1, c.start)
+	c.agree()
+	if _, err := second.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID, SlotStart: c.start.Add(time.Hour), Actor: "system"}); err != nil {
+		t.Fatal(err)
+	}
+	c.until(20*time.Second, "both are delivered", func() bool { return second.settled(t) })
+	for _, d := range must(second.Deliveries(t.Context(), a.ID)) {
+		if op, err := second.queue.Operation(t.Context(), d.OperationID); err != nil || op.Status != store.OperationCompleted {
+			t.Errorf("%s: got %+v, %v; want it completed", d.Notice, op, err)
+		}
+	}
+	if s := c.upstream.Score(); s.Appointments != 1 || s.Duplicates != 0 {
+		t.Errorf("upstream: got %+v, want one appointment", s)
+	}
+}
+
+// TestNodesShareThePace: writes to the practice system keep their distance, whichever node makes them.
+func TestNodesShareThePace(t *testing.T) {
+	c := newNodes(t, 2, withUpstream(nil))
+	c.clinic("ada", "bob")
+	for i := range 8 {
+		c.all[i%2].mustBook(t, i, c.start.Add(time.Duration(i)*30*time.Minute))
+	}
+	c.until(20*time.Second, "all are written", func() bool { return c.upstream.Score().Appointments == 8 })
+	// The turns are 200 ms apart; what a turn is used for may be a moment late.
+	if s := c.upstream.Score(); s.MinSpacing < 150*time.Millisecond || s.Writes != 8 {
+		t.Errorf("got %+v; want 8 writes, 200 ms apart", s)
+	}
+}

@@ -1,0 +1,149 @@
+package outbound
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"holdfast/engine/booking"
+	"holdfast/engine/upkeep"
+	"holdfast/engine/upstream"
+	"holdfast/store"
+)
+
+// # Several nodes
+//
+// Nodes that share a database share its queue. An operation is attempted by the node that took it, which holds a lease on it;
+// another one takes it over when that lapses, as an attempt of unknown outcome. Nobody tells a node what another has queued, so it
+// looks. The order of the operations of one appointment is that of their ids, and these are made so (inOrder) in the
+// transactions that promise them, which run one after another on all nodes: no node's clock decides it.
+
+const (
+	// watchEvery is how often the lanes look for what other nodes have queued and have not delivered.
+	watchEvery = 5 * time.Second
+	// lookEvery is how often the outbox is read for what a node promised and never queued, because it died in between; lookAge is
+	// how old that is at the least, and lookBack at the most: what is older yet is found by reconcile.
+	lookEvery, lookAge, lookBack = 15 * time.Second, 30 * time.Second, 10 * time.Minute
+)
+
+// Pace takes a turn in a line that all nodes share, and Again repeats the last one; see upstream.Line.
+type Pace struct {
+	Reserve func(ctx context.Context, name string, spacing, most time.Duration) (wait time.Duration, turn int64, err error)
+	Again   func(ctx context.Context, name string, spacing time.Duration, turn int64) (bool, error)
+}
+
+// shareLine has a pacer take its turns from the line of a name, where the nodes share one.
+func (out *Outbound) shareLine(p *upstream.Pacer, name string) {
+	if out.Options.Pace.Reserve == nil {
+		return
+	}
+	p.Share(upstream.Line{
+		Reserve: func(ctx context.Context, spacing, most time.Duration) (time.Duration, int64, error) {
+			wait, turn, err := out.Options.Pace.Reserve(ctx, name, spacing, most)
+			if err == nil && turn == 0 {
+				err = &upstream.LineError{Wait: wait}
+			}
+			return wait, turn, err
+		},
+		Again: func(ctx context.Context, spacing time.Duration, turn int64) (bool, error) {
+			return out.Options.Pace.Again(ctx, name, spacing, turn)
+		},
+	})
+}
+
+// watchQueue has the lanes look for what other nodes have queued, until ctx ends.
+func (out *Outbound) watchQueue(ctx context.Context) {
+	upkeep.Every(ctx, watchEvery, func(time.Time) { out.ringLanes() })
+}
+
+// look brings to the queue what a node that is gone promised lately.
+func (out *Outbound) look(ctx context.Context) error {
+	now := out.Now()
+	return out.reconcile(ctx, idsFrom(now.Add(-lookBack)), now.Add(-lookAge), false)
+}
+
+// idsFrom is before every id of an operation that is promised from an instant on.
+func idsFrom(at time.Time) string { return "op-" + strconv.FormatInt(at.UnixMilli(), 10) }
+
+// InOrder has the operations that this process promises next to an appointment sort after all that were promised to it, by
+// whichever node. It is called in the transaction that promises them.
+func (out *Outbound) InOrder(ctx context.Context, tx store.Tx, a *store.Appointment) error {
+	if !out.Options.Shared || out.Queue == nil || a.UpstreamState == store.UpstreamNone {
+		return nil
+	}
+	list, err := tx.Deliveries(ctx, a.ID)
+	if err == nil && len(list) > 0 {
+		out.Outbox.Ids.follow(list[len(list)-1].OperationID)
+	}
+	return err
+}
+
+// follow has the next id sort after this one.
+func (o *operationIDs) follow(id string) {
+	instant, tail, ok := strings.Cut(strings.TrimPrefix(id, "op-"), "-")
+	ms, err := strconv.ParseInt(instant, 10, 64)
+	n, tailErr := strconv.ParseUint(tail, 36, 32)
+	if !ok || err != nil || tailErr != nil {
+		return // not one of ours
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if ms > o.ms || ms == o.ms && uint32(n) > o.tail {
+		o.ms, o.tail = ms, uint32(n)
+	}
+}
+
+// unqueued brings to the queue what was promised to an appointment before op and never got there, and reports whether there was
+// anything. list is what the queue has of the appointment.
+func (out *Outbound) unqueued(ctx context.Context, op *store.Operation, list []store.Operation) (found bool, err error) {
+	queued := make(map[string]bool, len(list))
+	for i := range list {
+		queued[list[i].ID] = true
+	}
+	deliveries, err := out.store.Deliveries(ctx, op.AppointmentID)
+	for _, d := range deliveries {
+		if err != nil || d.OperationID >= op.ID {
+			break
+		}
+		if queued[d.OperationID] || d.Channel != "upstream" || d.Notice == NoticeOf(store.UpstreamComment) || d.State != booking.DeliveryQueued {
+			continue
+		}
+		var promise store.Operation
+		var promised bool
+		if promise, promised, err = out.FindPromise(ctx, d.OperationID); err == nil && promised {
+			found, err = true, out.Queue.Add(ctx, promise)
+		}
+	}
+	if found {
+		out.ringLanes()
+	}
+	return found, err
+}
+
+// tooSlow reports whether the end of op was recorded before, by a node that took it over from this one. What did take effect is
+// recorded all the same: it is one too many, and is cancelled.
+func (out *Outbound) tooSlow(ctx context.Context, tx store.Tx, op *store.Operation, how Ending) (bool, error) {
+	if !out.Options.Shared || how == Delivered || len(op.ID) == 0 {
+		return false, nil
+	}
+	list, err := tx.Outbox(ctx, op.ID[:len(op.ID)-1], 64)
+	for i := range list {
+		if list[i].ID == op.ID {
+			return false, err
+		}
+	}
+	return err == nil, err
+}
+
+// doubted is op with the doubt that an attempt of which nobody knows leaves, such as one of a node that is gone.
+func doubted(op *store.Operation, p *upstreamPayload) {
+	if op.Unknown && p.Step != "" && !p.Doubt {
+		p.Doubt = true
+		op.Payload = p.json()
+	}
+}
+
+// anothers reports whether err says that another node attempts the operation.
+func anothers(err error) bool { return errors.Is(err, store.ErrVersion) }
