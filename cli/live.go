@@ -26,9 +26,12 @@ func (h *house) openLive(ctx context.Context, cfg config, o houseOptions) error 
 	if cfg.redis == "" || o.local {
 		return nil
 	}
-	lease, err := h.instance()
-	if err != nil {
-		return err
+	lease := h.store.ID() // the nodes on one database have it together
+	if cfg.database == "" {
+		var err error
+		if lease, err = h.instance(); err != nil {
+			return err
+		}
 	}
 	shared, err := redis.Open(redis.Options{URL: cfg.redis, Booked: booked, Lease: lease, Logger: h.log})
 	if err != nil {

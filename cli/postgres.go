@@ -7,8 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/outbound"
 	"holdfast/store/postgres"
 )
 
@@ -20,20 +22,25 @@ const (
 	scriptFile   = "holdfast.sql" // a backup of PostgreSQL, for psql
 )
 
-// openPostgres opens the database of --database. No second node may serve from it yet: without --redis each would give away what
-// the other holds, and with it what has to be done once (sweeps, recovery of the queue) would be done by both.
+// alone reports whether this node must be the only one on its database: without --redis what is true only for now is in its own
+// memory, and another node would give away what it holds.
+func (c *config) alone() bool { return c.redis == "" }
+
+// openPostgres opens the database of --database, for as many nodes as share their live state.
 func (h *house) openPostgres(ctx context.Context, cfg config) error {
 	if size(h.dir.file(databaseFile)) > 0 {
 		return fmt.Errorf("%s is a clinic that is kept in SQLite, and --database names another place. Take --database out, or name "+
 			"another directory with --data", h.dir.file(databaseFile))
 	}
-	s, err := postgres.Open(ctx, postgres.Options{URL: cfg.database, Logger: h.log, OnFatal: h.fail, Alone: true})
-	if errors.Is(err, postgres.ErrInUse) {
-		return fmt.Errorf("%w, and several nodes on one database are not in this build yet: each would give away what the other holds in "+
-			"its own memory, and do again what is to be done once. Stop that node first; a command about a running node is given the "+
-			"directory of its --data", err)
-	}
-	if err != nil {
+	s, err := postgres.Open(ctx, postgres.Options{URL: cfg.database, Logger: h.log, OnFatal: h.fail, Alone: cfg.alone()})
+	switch {
+	case errors.Is(err, postgres.ErrInUse) && cfg.alone():
+		return fmt.Errorf("%w. Nodes share a database if each is started with the same --redis: without one, each would give away what the "+
+			"other holds in its own memory. Name the Redis with --redis, or stop that node first; a command about a running node is given "+
+			"the directory of its --data", err)
+	case errors.Is(err, postgres.ErrInUse):
+		return fmt.Errorf("%w, without --redis, and gives away what this one would hold. Start that node with the same --redis", err)
+	case err != nil:
 		return err
 	}
 	if err := h.dir.belongTo(s.ID()); err != nil {
@@ -43,13 +50,19 @@ func (h *house) openPostgres(ctx context.Context, cfg config) error {
 	return nil
 }
 
-func (h *house) openPostgresQueue(ctx context.Context, cfg config, _ *engine.Options) error {
-	q, err := postgres.OpenQueue(ctx, postgres.QueueOptions{URL: cfg.database, Logger: h.log, Alone: true})
+// queueLease is for how long an operation stays with a node that is not heard of: that long nobody attempts it.
+const queueLease = 15 * time.Second
+
+func (h *house) openPostgresQueue(ctx context.Context, cfg config, o *engine.Options) error {
+	q, err := postgres.OpenQueue(ctx, postgres.QueueOptions{URL: cfg.database, Logger: h.log, Alone: cfg.alone(), Lease: queueLease, Settle: cfg.outbound.Quarantine})
 	if err != nil {
 		return err
 	}
 	h.closing = append(h.closing, q.Close)
 	h.queue = q
+	if o.Shared = !cfg.alone(); o.Shared {
+		o.Pace = outbound.Pace{Reserve: q.Pace, Again: q.PaceAgain}
+	}
 	return nil
 }
 

@@ -77,7 +77,7 @@ func TestAClinicInPostgreSQL(t *testing.T) {
 	if second.code != 1 {
 		t.Errorf("a second node: exit code %d, want 1", second.code)
 	}
-	contains(t, "a second node", second.stderr, "another node is serving from this database", "own memory", "Stop that node first")
+	contains(t, "a second node", second.stderr, "another node is serving from this database", "own memory", "--redis", "stop that node first")
 
 	if err := s.Process.Kill(); err != nil {
 		t.Fatal(err)

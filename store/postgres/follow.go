@@ -49,7 +49,7 @@ const followInterval = time.Second
 // ErrInUse: another node has the database to itself.
 var ErrInUse = errors.New("another node is serving from this database")
 
-// aloneLock is the advisory lock of a node that is to be the only one, held for as long as its connection is.
+// aloneLock is the advisory lock of a node that is to be the only one, which others share, held for as long as its connection is.
 const aloneLock = orderLock + 2
 
 // attach opens the connection that a node follows on. Where it is to be the only one, that is decided here: the place of a node
@@ -59,8 +59,8 @@ func (s *Store) attach(ctx context.Context) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = c.script(ctx, `LISTEN `+bell); err == nil && s.alone {
-		err = s.beAlone(ctx, c)
+	if err = c.script(ctx, `LISTEN `+bell); err == nil {
+		err = s.takePlace(ctx, c)
 	}
 	if err != nil {
 		c.close()
@@ -69,11 +69,16 @@ func (s *Store) attach(ctx context.Context) (*conn, error) {
 	return c, nil
 }
 
-func (s *Store) beAlone(ctx context.Context, c *conn) error {
+// takePlace takes the database for this node alone, or one of many places on it. ErrInUse if others are in the way.
+func (s *Store) takePlace(ctx context.Context, c *conn) error {
+	take := `SELECT pg_try_advisory_lock_shared($1)`
+	if s.alone {
+		take = `SELECT pg_try_advisory_lock($1)`
+	}
 	patience, cancel := context.WithTimeout(ctx, s.server.timeout)
 	defer cancel()
 	for {
-		mine, err := oneOn(ctx, c, (*row).bool, `SELECT pg_try_advisory_lock($1)`, int64(aloneLock))
+		mine, err := oneOn(ctx, c, (*row).bool, take, int64(aloneLock))
 		if err != nil || mine {
 			return err
 		}

@@ -281,7 +281,26 @@ func TestANodeThatIsToBeAloneRefusesAnother(t *testing.T) {
 			second.Close()
 		}
 	}
+	many := o
+	many.Alone = false
+	if second, err := Open(t.Context(), many); !errors.Is(err, ErrInUse) {
+		t.Errorf("a second node that would share it: got %v, want ErrInUse", err)
+		if err == nil {
+			second.Close()
+		}
+	}
 	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	shares, another := mustOpen(t, many), mustOpen(t, many)
+	defer another.Close()
+	if alone, err := Open(t.Context(), o); !errors.Is(err, ErrInUse) {
+		t.Errorf("a node of its own beside two that share it: got %v, want ErrInUse", err)
+		if err == nil {
+			alone.Close()
+		}
+	}
+	if err := errors.Join(shares.Close(), another.Close()); err != nil {
 		t.Fatal(err)
 	}
 	second := mustOpen(t, o)

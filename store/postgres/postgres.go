@@ -59,8 +59,9 @@ type Options struct {
 	// Timeout bounds every exchange with the server, and how long another node that hangs can keep this one waiting.
 	// 0 means 5 s.
 	Timeout time.Duration
-	// Alone has this node be the only one on the database: another one that asks for it is refused with ErrInUse. It is for
-	// nodes that keep what is true only for now in their own memory. A node that loses its place to another is told by OnFatal.
+	// Alone has this node be the only one on the database: any other is refused with ErrInUse, and so is this one where there is
+	// another. It is for nodes that keep what is true only for now in their own memory. A node that loses its place to another is
+	// told by OnFatal.
 	Alone bool
 	// OnFatal is called once, from a goroutine that must not be blocked, when what this process has in memory can no longer be
 	// kept true to the database: it was cut off for so long that the changes it missed are gone, or another node took its place.

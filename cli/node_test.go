@@ -1,0 +1,230 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"holdfast/engine/enginetest"
+	"holdfast/engine/upstream/upstreamtest"
+	"holdfast/holds/redis/redistest"
+)
+
+// nodes are several servers, each in a process of its own, on one PostgreSQL, one Redis and one practice system.
+type nodes struct {
+	t      *testing.T
+	shared []string // flags that all are started with
+	dirs   []string
+	all    []*server
+}
+
+// newNodes starts so many with the clinic of openClinic and one secret.key. With a practice system they write to it.
+func newNodes(t *testing.T, n int, practice *httptest.Server) *nodes {
+	t.Helper()
+	url, redis := postgresURL(t), redistest.Start(t, redistest.Programs(t)[0])
+	c := &nodes{t: t, shared: []string{"--database", url, "--redis", redis.URL(), "--listen", "127.0.0.1:0", "--rate-limit", "off", "--admin-key-file", write(t, longEnough)}}
+	if practice != nil {
+		c.shared = append(c.shared, "--upstream-url", practice.URL+"/GetData.ashx", "--upstream-client-id", "c", "--upstream-user", "u",
+			"--upstream-password", "p", "--upstream-spacing", "20ms", "--upstream-retry-delay", "1ms", "--upstream-timeout", "2s",
+			"--upstream-quarantine", "3s", "--queue-backoff", "10ms", "--queue-max-attempts", "1000")
+	}
+	file := filepath.Join(t.TempDir(), "clinic.json")
+	writeJSON(t, file, openClinic(t))
+	for i := range n {
+		c.dirs = append(c.dirs, filepath.Join(t.TempDir(), fmt.Sprintf("node%d", i)))
+		if i == 0 {
+			must(t, "import", "--data", c.dirs[0], "--database", url, file)
+		} else if err := os.MkdirAll(c.dirs[i], 0o700); err != nil {
+			t.Fatal(err)
+		} else if key, err := os.ReadFile(filepath.Join(c.dirs[0], secretFile)); err != nil {
+			t.Fatal(err)
+		} else if err := os.WriteFile(filepath.Join(c.dirs[i], secretFile), key, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c.all = append(c.all, nil)
+		c.start(i)
+	}
+	return c
+}
+
+// start starts a node that does not run.
+func (c *nodes) start(i int) {
+	c.t.Helper()
+	c.all[i] = started(c.t, append([]string{"serve", "--data", c.dirs[i]}, c.shared...)...)
+}
+
+// bookAt books a check-up, n half hours after noon in two days, and returns the status.
+func bookAt(t *testing.T, base string, n int) (int, string) {
+	t.Helper()
+	return posted(t, base+"/v1/appointment-types/checkup/book", map[string]any{
+		"clientId": fmt.Sprintf("a-client-secret-%08d", n), "slotStartDate": enginetest.Noon(time.UTC, 2).Add(time.Duration(n) * 30 * time.Minute).Format(time.RFC3339),
+		"patient": map[string]any{"name": "Jo Doe", "phone": "030 1234567"},
+	}, nil)
+}
+
+// TestTwoNodesAreOneClinic: what one books the other has booked, what one holds the other refuses, and both are ready.
+func TestTwoNodesAreOneClinic(t *testing.T) {
+	c := newNodes(t, 2, nil)
+	a, b := c.all[0], c.all[1]
+	for _, s := range c.all {
+		if status, body := get(t, s.base+"/readyz", ""); status != http.StatusOK || !strings.Contains(body, `"storageMode":"redis"`) {
+			t.Errorf("readyz: got %d %s", status, body)
+		}
+	}
+	if status, body := bookAt(t, a.base, 1); status != http.StatusCreated {
+		t.Fatalf("got %d %s, want 201", status, body)
+	}
+	if status, body := bookAt(t, b.base, 1); status != http.StatusCreated && !strings.Contains(body, "taken") {
+		t.Errorf("the same time at another node: got %d %s, want it refused", status, body)
+	}
+	hold := func(base, client string) (int, string) {
+		return posted(t, base+"/v1/holds", map[string]any{
+			"appointmentTypeId": "checkup", "clientId": client, "slotStartDate": enginetest.Noon(time.UTC, 2).Format(time.RFC3339),
+		}, nil)
+	}
+	if status, body := hold(a.base, "a-holding-client-0001"); status != http.StatusCreated {
+		t.Fatalf("got %d %s, want 201", status, body)
+	}
+	if status, body := hold(b.base, "another-client-000001"); status != http.StatusConflict || !strings.Contains(body, "slot_held") {
+		t.Errorf("a hold of what another node's client holds: got %d %s, want slot_held", status, body)
+	}
+	alone := command(t, nil, "", "serve", "--data", filepath.Join(t.TempDir(), "third"), "--database", c.shared[1], "--listen", "127.0.0.1:0")
+	if alone.code != 1 {
+		t.Errorf("a third node without --redis: exit code %d, want 1", alone.code)
+	}
+	contains(t, "a third node without --redis", alone.stderr, "another node is serving from this database", "--redis")
+}
+
+// TestAKilledNodesOperationsAreDelivered by another, each once, although the first was in the middle of them.
+func TestAKilledNodesOperationsAreDelivered(t *testing.T) {
+	var arrived atomic.Int32
+	fake := upstreamtest.New(upstreamtest.Options{Decide: func(call upstreamtest.Call) upstreamtest.Step {
+		if call.Procedure == "SetAppointment" && arrived.Add(1) == 3 {
+			return upstreamtest.Step{Outcome: upstreamtest.Slow, Delay: time.Second} // the node is killed while it waits for this answer
+		}
+		return upstreamtest.Step{}
+	}})
+	practice := httptest.NewServer(fake)
+	defer practice.Close()
+	c := newNodes(t, 2, practice)
+	const bookings = 12
+	for n := range bookings {
+		if status, body := bookAt(t, c.all[0].base, n); status != http.StatusCreated {
+			t.Fatalf("booking %d: got %d %s", n, status, body)
+		}
+	}
+	eventually(t, "some are written", func() bool { return arrived.Load() >= 3 })
+	if err := c.all[0].Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	c.all[0].ended(t)
+	done := func() bool {
+		_, body := get(t, c.all[1].base+"/v1/queue-status?limit=1", longEnough)
+		return strings.Contains(body, `"pending":0,"processing":0,"completed":12,"failed":0`)
+	}
+	began, tick := time.Now(), time.NewTicker(50*time.Millisecond)
+	defer tick.Stop()
+	for !done() {
+		if <-tick.C; time.Since(began) > time.Minute { // the lease of what was in hand lapses first
+			_, body := get(t, c.all[1].base+"/v1/queue-status", longEnough)
+			t.Fatalf("the queue is not worked off: %s", body)
+		}
+	}
+	if s := fake.Score(); s.Appointments != bookings || s.Duplicates != 0 {
+		t.Errorf("upstream: got %+v, want %d appointments and no duplicate", s, bookings)
+	}
+}
+
+// bookWithKey books like bookAt, so that it can be repeated; an error if nobody answers.
+func bookWithKey(base string, n int) (status int, err error) {
+	body := fmt.Sprintf(`{"clientId":"a-client-secret-%08d","slotStartDate":%q,"patient":{"name":"Jo Doe","phone":"030 1234567"}}`,
+		n, enginetest.Noon(time.UTC, 2).Add(time.Duration(n)*30*time.Minute).Format(time.RFC3339))
+	r, err := http.NewRequest(http.MethodPost, base+"/v1/appointment-types/checkup/book", strings.NewReader(body))
+	if err != nil {
+		return 0, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Idempotency-Key", fmt.Sprintf("booking-of-the-test-%08d", n))
+	client := http.Client{Timeout: 20 * time.Second}
+	reply, err := client.Do(r)
+	if err != nil {
+		return 0, err
+	}
+	_, err = io.Copy(io.Discard, reply.Body)
+	return reply.StatusCode, errors.Join(err, reply.Body.Close())
+}
+
+// TestARollingRestartRefusesNobody: the nodes are restarted one after the other while people book through whichever answers, as a
+// load balancer has them.
+func TestARollingRestartRefusesNobody(t *testing.T) {
+	c := newNodes(t, 2, nil)
+	var mu sync.Mutex
+	bases := []string{c.all[0].base, c.all[1].base}
+	var stop atomic.Bool
+	var next, booked atomic.Int32
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for !stop.Load() {
+				n := int(next.Add(1))
+				done := false
+				for try := 0; try < 20 && !done; try++ { // the same request at the next node, as nginx does where nobody listens
+					mu.Lock()
+					base := bases[(n+try)%2]
+					mu.Unlock()
+					if base == "" {
+						continue
+					}
+					status, err := bookWithKey(base, n)
+					switch {
+					case err != nil, status == http.StatusBadGateway:
+					case status == http.StatusCreated:
+						done = true
+					default:
+						t.Errorf("booking %d: got %d, want 201", n, status)
+						done = true
+					}
+				}
+				if !done {
+					t.Errorf("booking %d was answered by nobody", n)
+				}
+				booked.Add(1)
+			}
+		})
+	}
+	for i := range c.all {
+		eventually(t, "people book", func() bool { return booked.Load() > int32(40*(i+1)) })
+		mu.Lock()
+		bases[i] = "" // its health check fails, and nobody is sent there any more
+		mu.Unlock()
+		if err := c.all[i].Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		if code := c.all[i].ended(t); code != 0 {
+			t.Errorf("node %d ended with %d: %s", i, code, c.all[i].stderr)
+		}
+		c.start(i)
+		mu.Lock()
+		bases[i] = c.all[i].base
+		mu.Unlock()
+	}
+	stop.Store(true)
+	all.Wait()
+	seen := map[string]bool{}
+	for _, a := range appointments(t, c.all[0].base, longEnough) {
+		seen[a.ID] = true
+	}
+	if len(seen) != int(next.Load()) {
+		t.Errorf("%d appointments, want %d", len(seen), next.Load())
+	}
+}
