@@ -14,6 +14,14 @@ import (
 // that nothing falls between.
 func (e *Engine) Watch(ctx context.Context) (holds.Watch, error) { return e.holds.Watch(ctx) }
 
+// AnnounceStream tells the other nodes that a client has opened a live stream here.
+func (e *Engine) AnnounceStream(ctx context.Context, owner holds.Owner, connectionID string) error {
+	return e.holds.Publish(ctx, holds.Event{Kind: holds.EventStream, Owner: owner, ConnectionID: connectionID})
+}
+
+// Shared reports whether other nodes use the same store and live state.
+func (e *Engine) Shared() bool { return e.options.Shared }
+
 // Epoch names this run of the event numbering.
 func (e *Engine) Epoch() string { return e.holds.Epoch() }
 

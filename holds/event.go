@@ -17,6 +17,7 @@ const (
 	EventPresence     EventKind = "presence"     // a specialist went online or offline; Reason says which
 	EventSession      EventKind = "session"      // an on-demand session changed; SessionID names it, Reason its status
 	EventAppointment  EventKind = "appointment"  // an appointment changed; for staff only
+	EventStream       EventKind = "stream"       // Owner opened the live stream ConnectionID, at whichever node; for the hubs only
 )
 
 // FromFeed reports whether events of this kind are told by whoever follows the store's feed. Every process follows it, so
@@ -59,4 +60,5 @@ type Event struct {
 	Version            int64  // of the appointment
 	Generation         uint64 // for EventAvailability: the specialist's new cache generation
 	SessionID          string
+	ConnectionID       string // of EventStream
 }

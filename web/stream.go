@@ -16,7 +16,7 @@ import (
 
 // streamSource is the engine as the live streams know it.
 func streamSource(e *engine.Engine) stream.Source {
-	return stream.Source{
+	source := stream.Source{
 		Epoch: e.Epoch, Watch: e.Watch, Concerns: e.Concerns,
 		Slots: func(ctx context.Context, appointmentTypeID string) (stream.Snapshot, error) {
 			now, err := e.Snapshot(ctx, appointmentTypeID)
@@ -27,6 +27,10 @@ func streamSource(e *engine.Engine) stream.Source {
 			return stream.Snapshot(now), err
 		},
 	}
+	if e.Shared() {
+		source.Announce = e.AnnounceStream
+	}
+	return source
 }
 
 // streamOptions are the bounds of the streams. Those of one address count only with Options.RateLimit.

@@ -169,6 +169,14 @@ func (h Harness) event(t *testing.T) {
 			p.Errorf("got epoch %q twice", p.Epoch())
 		}
 	})
+	h.prove(t, "who opened a stream is told with its connection", func(p *proof) {
+		e := holds.Event{Kind: holds.EventStream, Owner: holds.ClientID("a-streaming-client-01").Owner(), ConnectionID: "c-1"}
+		p.no(p.Publish(p.ctx, e))
+		p.stream.seen(1)
+		if got := p.stream.events[0]; got.Kind != e.Kind || !got.Owner.Is(e.Owner) || got.ConnectionID != "c-1" {
+			p.Errorf("got %+v, want %+v", got, e)
+		}
+	})
 	h.prove(t, "closing a watch gives up its place, twice as well", func(p *proof) {
 		w := p.watch("ada")
 		w.Close()

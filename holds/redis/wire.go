@@ -82,6 +82,7 @@ type eventJSON struct {
 	Version            int64    `json:"version,omitzero"`
 	Generation         uint64   `json:"generation,omitzero"`
 	SessionID          string   `json:"sessionId,omitzero"`
+	ConnectionID       string   `json:"connectionId,omitzero"`
 }
 
 func readEvent(text string) (holds.Event, error) {
@@ -93,7 +94,7 @@ func readEvent(text string) (holds.Event, error) {
 	return holds.Event{
 		Kind: x.Kind, Reason: x.Reason, At: instant(x.At), ExpiresAt: instant(x.ExpiresAt), HoldID: x.ID, Span: x.span(), Owner: owner,
 		AppointmentTypeIDs: x.AppointmentTypeIDs, AppointmentID: x.AppointmentID, Version: x.Version, Generation: x.Generation,
-		SessionID: x.SessionID,
+		SessionID: x.SessionID, ConnectionID: x.ConnectionID,
 	}, err
 }
 
@@ -101,6 +102,6 @@ func writeEvent(e *holds.Event) ([]byte, error) {
 	return json.Marshal(eventJSON{
 		Kind: e.Kind, Reason: e.Reason, At: unix(e.At), ExpiresAt: unix(e.ExpiresAt), ID: e.HoldID, spanJSON: spanOf(&e.Span, e.Owner),
 		AppointmentTypeIDs: e.AppointmentTypeIDs, AppointmentID: e.AppointmentID, Version: e.Version, Generation: e.Generation,
-		SessionID: e.SessionID,
+		SessionID: e.SessionID, ConnectionID: e.ConnectionID,
 	})
 }

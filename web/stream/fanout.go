@@ -73,6 +73,10 @@ func (h *Hub) relay(ctx context.Context, watch holds.Watch) error {
 
 // append encodes one event and adds it to the rings of those it concerns.
 func (h *Hub) append(ev *holds.Event, epoch string, frame []byte, grown []*topic) ([]byte, []*topic) {
+	if ev.Kind == holds.EventStream {
+		h.heard(ev)
+		return frame, grown
+	}
 	if ev.Kind == holds.EventHeartbeat {
 		if s := h.owner(ev); s != nil {
 			s.add(appendEvent(nil, epoch, ev, s.client))

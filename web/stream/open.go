@@ -148,6 +148,7 @@ func (h *Hub) begin(r *http.Request, s *subscriber, topic string) {
 		return
 	}
 	defer h.writers.Done()
+	h.announce(r.Context(), s)
 	ctx, cancel := context.WithTimeout(r.Context(), snapshotBound)
 	defer cancel()
 	hello, err := h.snapshot(ctx, s, topic, hello)

@@ -56,6 +56,9 @@ type Source struct {
 	Slots func(ctx context.Context, appointmentTypeID string) (Snapshot, error)
 	// Presence says who is online and which sessions are open.
 	Presence func(context.Context) (Snapshot, error)
+	// Announce publishes a holds.EventStream, so that the hub of another node ends the stream that the client had there. Nil:
+	// there is no other node.
+	Announce func(ctx context.Context, owner holds.Owner, connectionID string) error
 }
 
 // Snapshot is what a new subscriber is told before the first event.

@@ -21,6 +21,7 @@ type subscriber struct {
 	stands          bool      // the guard has said so; this and until are touched only by Hub.watchGuards
 	until           time.Time // when the guard is asked again; zero: at a Recheck
 	topic           *topic
+	announced       bool // this hub has heard that it was announced to all nodes; guarded by Hub.mu
 
 	writing atomic.Bool // whoever set it owns the writing side of conn, and the next three fields
 	asked   atomic.Bool // somebody asked for a flush while another one was writing
