@@ -19,6 +19,12 @@ func (e *Engine) AnnounceStream(ctx context.Context, owner holds.Owner, connecti
 	return e.holds.Publish(ctx, holds.Event{Kind: holds.EventStream, Owner: owner, ConnectionID: connectionID})
 }
 
+// Await returns once this node knows the change with the number, committed by whichever node. The error of ctx, store.ErrClosed.
+func (e *Engine) Await(ctx context.Context, number int64) error { return e.store.Await(ctx, number) }
+
+// LastChange is the number of the last change that this node knows.
+func (e *Engine) LastChange() int64 { return e.store.LastChange() }
+
 // Shared reports whether other nodes use the same store and live state.
 func (e *Engine) Shared() bool { return e.options.Shared }
 

@@ -15,6 +15,10 @@ type Feed interface {
 	// LastChange is the number of the last committed change; 0 if there never was one.
 	LastChange() int64
 
+	// Await returns once this process has taken in the change with the number, committed by whichever process: its followers have
+	// it. At once if that is so. It is for whoever comes here with the answer of another node. The error of ctx; ErrClosed.
+	Await(ctx context.Context, number int64) error
+
 	// Changes calls each with every change committed after the one with the number given, in commit order, each exactly
 	// once and never two calls at a time, until ctx ends. It returns once the follower is registered; the changes between
 	// after and the registration come in one call before it returns. ErrBehind if they are no longer kept: then read

@@ -113,6 +113,9 @@ func (s *Server) serve(rt *route, counted *routeMetrics, p params, w http.Respon
 	}
 	err := s.admit(c)
 	if err == nil {
+		err = c.heedAfter()
+	}
+	if err == nil {
 		err = rt.handle(c)
 	}
 	if err != nil {
@@ -233,6 +236,9 @@ func (c *call) flush() {
 	}
 	c.compress()
 	h := c.rw.Header()
+	if c.changes() {
+		c.sayChange()
+	}
 	if len(c.out) > 0 {
 		if h["Content-Type"] == nil {
 			h["Content-Type"] = jsonType

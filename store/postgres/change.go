@@ -47,8 +47,7 @@ func (f *feed) lastChange() int64 {
 	return f.last
 }
 
-// Await returns once this node has taken in the change with the number, committed by whichever node; at once if it has. It is
-// for whoever comes here with the answer of another node.
+// Await implements store.Feed.
 func (s *Store) Await(ctx context.Context, number int64) error {
 	for {
 		s.feed.mu.Lock()

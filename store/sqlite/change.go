@@ -18,6 +18,7 @@ type feed struct {
 	last      int64
 	recent    []store.Change // the newest, for who begins to follow a moment late
 	followers []*follower
+	moved     chan struct{} // closed when last moves on; nil while nobody waits for it
 }
 
 type follower struct {
@@ -43,6 +44,30 @@ func (s *Store) LastChange() int64 {
 	s.feed.mu.Lock()
 	defer s.feed.mu.Unlock()
 	return s.feed.last
+}
+
+// Await implements store.Feed. Only this process writes, so whoever knows of a change need not wait for it.
+func (s *Store) Await(ctx context.Context, number int64) error {
+	for {
+		f := &s.feed
+		f.mu.Lock()
+		if f.last >= number {
+			f.mu.Unlock()
+			return nil
+		}
+		if f.moved == nil {
+			f.moved = make(chan struct{})
+		}
+		moved := f.moved
+		f.mu.Unlock()
+		select {
+		case <-moved:
+		case <-s.writer.done:
+			return store.ErrClosed
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 // Changes implements store.Feed.
@@ -86,4 +111,8 @@ func (f *feed) handOver(changes []store.Change) {
 	}
 	clear(f.followers[len(following):])
 	f.followers = following
+	if f.moved != nil {
+		close(f.moved)
+		f.moved = nil
+	}
 }

@@ -48,6 +48,34 @@ func follow(t testing.TB, s store.Store) *journal {
 }
 
 func testChange(t *testing.T, h Harness) {
+	t.Run("whoever awaits a change finds it", func(t *testing.T) {
+		s := h.open(t)
+		clinic(t, s)
+		wantErr(t, "of a change that is known", s.Await(t.Context(), s.LastChange()), nil)
+		brief, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		wantErr(t, "of a change that does not come", s.Await(brief, s.LastChange()+1), context.DeadlineExceeded)
+		j := follow(t, s)
+		next, found := s.LastChange()+1, make(chan error, 1)
+		go func() {
+			err := s.Await(context.Background(), next)
+			if err == nil && len(j.all()) == 0 {
+				err = errors.New("it was not told of the change")
+			}
+			found <- err
+		}()
+		mustInsert(t, s, booking("ada", "checkup", 0, 30))
+		select {
+		case err := <-found:
+			wantErr(t, "of the next change", err, nil)
+		case <-time.After(20 * time.Second):
+			t.Fatal("it still waits")
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- s.Await(context.Background(), s.LastChange()+1) }()
+		wantErr(t, "Close", s.Close(), nil)
+		wantErr(t, "of a store that is closed meanwhile", <-ended, store.ErrClosed)
+	})
 	t.Run("a write has been told when it returns", func(t *testing.T) {
 		s := h.open(t)
 		clinic(t, s)

@@ -2,6 +2,7 @@
 // a POST is repeated only when it carries an idempotency key, because only then is a repeat safe.
 import { client, random } from './client.js'
 import { heard } from './clock.js'
+import { recall, remember } from './store.js'
 
 export class Problem extends Error {
   constructor(status, body = {}) {
@@ -12,23 +13,34 @@ export class Problem extends Error {
     })
   }
 }
+// Several servers may stand behind one address. Each answer that changed something numbers what its server knew; sent back, the
+// number has the next one, whichever that is, know as much. This tab keeps the highest, and a lower one if a server has waited for
+// it in vain: then the numbers have begun anew.
+let known = recall('change') || 0
+const learn = (number, asked) => {
+  if (!(number > known) && !(number < asked && asked === known)) return
+  known = number
+  remember('change', known)
+}
+
 export const wait = ms => new Promise(done => setTimeout(done, ms))
 export const newKey = () => random(18)
 
 async function once(method, path, { body, key, headers, timeout = 12000 }) {
   const abort = new AbortController()
   const timer = setTimeout(() => abort.abort(), timeout)
-  const sent = Date.now()
+  const sent = Date.now(), asked = known
   try {
     const reply = await fetch(path, {
       method, signal: abort.signal, credentials: 'same-origin', cache: 'no-store',
       headers: {
-        Accept: 'application/json', 'Holdfast-Client': client.id, ...headers,
+        Accept: 'application/json', 'Holdfast-Client': client.id, ...(asked && { 'Holdfast-After': asked }), ...headers,
         ...(key && { 'Idempotency-Key': key }), ...(body !== undefined && { 'Content-Type': 'application/json' }),
       },
       body: body === undefined ? undefined : JSON.stringify(body),
     })
     heard(reply.headers.get('Date'), sent, Date.now())
+    learn(parseInt(reply.headers.get('Holdfast-Change')), asked)
     const text = await reply.text()
     let data
     // Half an answer is no answer: the outcome is unknown, as after a lost connection.
