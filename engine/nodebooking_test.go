@@ -1,0 +1,193 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"holdfast/engine/account"
+	"holdfast/engine/availability"
+	"holdfast/engine/booking"
+	"holdfast/engine/enginetest"
+	"holdfast/engine/record"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// What patients and the desk see of two nodes: one clinic.
+
+// TestAHoldIsHeldAtEveryNode: it refuses others there, and is told there.
+func TestAHoldIsHeldAtEveryNode(t *testing.T) {
+	c := newNodes(t, 2, nil)
+	c.clinic("ada")
+	first, second := c.all[0], c.all[1]
+	watch, err := second.Watch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer watch.Close()
+	request := func(n int) booking.HoldRequest {
+		return booking.HoldRequest{AppointmentTypeID: "checkup", SlotStart: c.start, Client: client(n)}
+	}
+	h, err := first.Hold(t.Context(), request(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var held *holds.HeldError
+	if _, err := second.Hold(t.Context(), request(2)); !errors.As(err, &held) {
+		t.Errorf("at the other node: got %v, want a HeldError", err)
+	}
+	again, err := second.Hold(t.Context(), request(1))
+	if err != nil || again.ID != h.ID {
+		t.Errorf("its own client at the other node: got %+v, %v; want the hold %s", again, err, h.ID)
+	}
+	events, err := watch.Next(t.Context(), nil)
+	if err != nil || len(events) == 0 || events[0].Kind != holds.EventHold || events[0].HoldID != h.ID {
+		t.Errorf("told at the other node: got %+v, %v; want the hold", events, err)
+	}
+}
+
+// TestABookingIsOffTheListOfEveryNode that knows of it, and an own change of the schedule is on it.
+func TestABookingIsOffTheListOfEveryNode(t *testing.T) {
+	c := newNodes(t, 2, nil)
+	c.clinic("ada")
+	first, second := c.all[0], c.all[1]
+	day := store.DateOf(c.start)
+	listed := func(n *node) bool {
+		t.Helper()
+		l, err := n.Timeslots(t.Context(), booking.TimeslotsRequest{AppointmentTypeID: "checkup", From: day, To: day.AddDays(1)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range l.Slots {
+			if l.Slots[i].Start.Equal(c.start) {
+				return true
+			}
+		}
+		return false
+	}
+	for n := range 20 {
+		if !listed(second) {
+			t.Fatalf("round %d: it is not listed at the second node", n)
+		}
+		a := first.mustBook(t, n, c.start)
+		if err := second.Await(t.Context(), first.LastChange()); err != nil || listed(second) {
+			t.Fatalf("round %d: it is listed at the second node, %v", n, err)
+		}
+		if _, err := second.Cancel(t.Context(), booking.CancelRequest{ID: a.ID, Actor: "system"}); err != nil {
+			t.Fatal(err)
+		}
+		if err := first.Await(t.Context(), second.LastChange()); err != nil || !listed(first) {
+			t.Fatalf("round %d: cancelled at the second node, it is not listed at the first, %v", n, err)
+		}
+	}
+}
+
+// TestARevokedCredentialIsToldAtEveryNode, so that what was opened with it ends there within a second.
+func TestARevokedCredentialIsToldAtEveryNode(t *testing.T) {
+	c := newNodes(t, 2, nil)
+	c.clinic("ada")
+	first, second := c.all[0], c.all[1]
+	key, secret, err := first.CreateAPIKey(t.Context(), "system", account.NewAPIKey{Name: "phone", Scope: store.ScopeAgent})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.agree()
+	if _, err := second.Authenticate(t.Context(), secret); err != nil { // now it is remembered there
+		t.Fatal(err)
+	}
+	told := make(chan struct{}, 8)
+	second.OnRevoked(func() { told <- struct{}{} })
+	if err := first.RevokeAPIKey(t.Context(), "system", key.ID); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-told:
+	case <-time.After(time.Second):
+		t.Error("the other node was not told within a second")
+	}
+	if _, err := second.Authenticate(t.Context(), secret); !errors.Is(err, record.ErrUnauthorized) {
+		t.Errorf("the key at the other node: got %v, want ErrUnauthorized", err)
+	}
+}
+
+// bookings is how many bookings the random test makes; HOLDFAST_BOOKINGS says another number.
+func bookings(t *testing.T) int {
+	t.Helper()
+	text := os.Getenv("HOLDFAST_BOOKINGS")
+	if text == "" {
+		return 600
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestNodesNeverOverlapABooking: bookings of types of 15, 30 and 45 minutes at random times through both nodes, with and without
+// holds, many at the same moment. What is booked never overlaps; the databases' own check says so by another method.
+func TestNodesNeverOverlapABooking(t *testing.T) {
+	c := newNodes(t, 2, nil)
+	file := enginetest.ClinicFile(map[string]int{"ada": 1, "bob": 1})
+	var types []string
+	base := file.AppointmentTypes[0]
+	file.AppointmentTypes = nil
+	for _, minutes := range []int{15, 30, 45} {
+		kind := base
+		kind.ID, kind.DurationMinutes, kind.SlotStepMinutes = fmt.Sprintf("of%d", minutes), minutes, 15
+		types, file.AppointmentTypes = append(types, kind.ID), append(file.AppointmentTypes, kind)
+	}
+	if _, err := c.all[0].Import(t.Context(), "system", file); err != nil {
+		t.Fatal(err)
+	}
+	c.agree()
+	n := bookings(t)
+	days := min(50, max(1, n/100)) // many of them want what another one wants
+	var booked, refused atomic.Int64
+	var all sync.WaitGroup
+	for worker := range 16 {
+		all.Go(func() {
+			random := rand.New(rand.NewPCG(11, uint64(worker)))
+			for i := worker; i < n; i += 16 {
+				at := c.all[random.IntN(2)]
+				r := bookingOf(i, types[random.IntN(3)])
+				r.SlotStart = c.start.Add(time.Duration(random.IntN(days*96)) * 15 * time.Minute)
+				if random.IntN(2) == 0 {
+					h, err := at.Hold(t.Context(), booking.HoldRequest{AppointmentTypeID: r.AppointmentTypeID, SlotStart: r.SlotStart, Client: r.Client})
+					if err == nil {
+						r.HoldID = h.ID
+						at = c.all[random.IntN(2)] // the next request comes to whichever node
+					}
+				}
+				_, err := at.Book(context.Background(), r)
+				var held *holds.HeldError
+				var closed *availability.NotBookableError
+				switch {
+				case err == nil:
+					booked.Add(1)
+				case errors.Is(err, store.ErrSlotTaken), errors.As(err, &held), errors.As(err, &closed):
+					refused.Add(1)
+				default:
+					t.Errorf("booking %d: %v", i, err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	list, _, err := c.all[0].Appointments(t.Context(), store.AppointmentFilter{Status: store.Confirmed, Limit: 1})
+	if err != nil || len(list) == 0 || booked.Load() == 0 || refused.Load() == 0 {
+		t.Errorf("%d were booked and %d refused; want some of both; %v", booked.Load(), refused.Load(), err)
+	}
+	if err := c.all[1].store.Check(t.Context()); err != nil {
+		t.Errorf("the database breaks its own rules: %v", err)
+	}
+	t.Logf("%d booked, %d refused", booked.Load(), refused.Load())
+}
