@@ -59,7 +59,7 @@ var layers = map[string][]string{
 	"store":     {},
 	"store/...": {"store"},
 	"holds":     {},
-	"holds/...": {"holds", "holds/broadcast"}, // the backends number and hand out their events with one log
+	"holds/...": {"holds", "holds/broadcast", "holds/busy", "holds/node"}, // one log of events for all, and what several have in common
 
 	"deploy": {}, // files for those who operate it, and their tests
 

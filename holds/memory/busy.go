@@ -2,59 +2,17 @@ package memory
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"holdfast/holds"
 )
-
-const (
-	tickSeconds = int64(holds.BusyTick / time.Second)
-	dayTicks    = int64(24 * time.Hour / holds.BusyTick)
-	keepDays    = 2 // of the past, before a specialist's new day pushes them out
-)
-
-// busy has a bitmap for each specialist and UTC day on which anything is marked.
-type busy struct {
-	mu          sync.RWMutex
-	specialists map[string]map[int64]*day // by days since 1970
-}
-
-// day has one bit per tick.
-type day [(dayTicks + 63) / 64]uint64
-
-func (u *busy) open() { u.specialists = make(map[string]map[int64]*day) }
 
 // MarkBusy implements holds.Busy.
 func (b *Backend) MarkBusy(_ context.Context, specialistID string, from, to time.Time) error {
 	if b.closed.Load() {
 		return holds.ErrClosed
 	}
-	today := floor(b.clock.now().wall.Unix(), dayTicks*tickSeconds)
-	u := &b.busy
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	eachDay(inside(from, to), func(n int64, ticks day) bool {
-		days := u.specialists[specialistID]
-		if days == nil {
-			days = make(map[int64]*day)
-			u.specialists[specialistID] = days
-		}
-		d := days[n]
-		if d == nil {
-			for old := range days {
-				if old < today-keepDays && old != n {
-					delete(days, old)
-				}
-			}
-			d = new(day)
-			days[n] = d
-		}
-		for i := range d {
-			d[i] |= ticks[i]
-		}
-		return true
-	})
+	b.busy.Mark(b.clock.now().wall, specialistID, from, to)
 	return nil
 }
 
@@ -63,23 +21,7 @@ func (b *Backend) ClearBusy(_ context.Context, specialistID string, from, to tim
 	if b.closed.Load() {
 		return holds.ErrClosed
 	}
-	u := &b.busy
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	days := u.specialists[specialistID]
-	eachDay(inside(from, to), func(n int64, ticks day) bool {
-		d := days[n]
-		if d == nil {
-			return true
-		}
-		for i := range d {
-			d[i] &^= ticks[i]
-		}
-		if *d == (day{}) {
-			delete(days, n)
-		}
-		return true
-	})
+	b.busy.Clear(specialistID, from, to)
 	return nil
 }
 
@@ -88,65 +30,5 @@ func (b *Backend) IsBusy(_ context.Context, specialistID string, from, to time.T
 	if b.closed.Load() {
 		return false, holds.ErrClosed
 	}
-	u := &b.busy
-	u.mu.RLock()
-	defer u.mu.RUnlock()
-	days := u.specialists[specialistID]
-	hit := false
-	eachDay(touched(from, to), func(n int64, ticks day) bool {
-		if d := days[n]; d != nil {
-			for i := range d {
-				hit = hit || d[i]&ticks[i] != 0
-			}
-		}
-		return !hit
-	})
-	return hit, nil
-}
-
-// span is a run of ticks since 1970, [first, end).
-type span struct{ first, end int64 }
-
-// inside is the ticks wholly inside [from, to).
-func inside(from, to time.Time) span {
-	return span{-floor(-nextSecond(from), tickSeconds), floor(to.Unix(), tickSeconds)}
-}
-
-// touched is the ticks that overlap [from, to).
-func touched(from, to time.Time) span {
-	if !from.Before(to) {
-		return span{}
-	}
-	return span{floor(from.Unix(), tickSeconds), -floor(-nextSecond(to), tickSeconds)}
-}
-
-// nextSecond is t in seconds, rounded up.
-func nextSecond(t time.Time) int64 {
-	if t.Nanosecond() > 0 {
-		return t.Unix() + 1
-	}
-	return t.Unix()
-}
-
-func floor(n, by int64) int64 {
-	if n < 0 {
-		return -((-n + by - 1) / by)
-	}
-	return n / by
-}
-
-// eachDay calls do for each UTC day of a run with that day's ticks, until do says no.
-func eachDay(s span, do func(n int64, ticks day) bool) {
-	for t := s.first; t < s.end; {
-		n := floor(t, dayTicks)
-		end := min(s.end, (n+1)*dayTicks)
-		var ticks day
-		for i := t - n*dayTicks; i < end-n*dayTicks; i++ {
-			ticks[i/64] |= 1 << (i % 64)
-		}
-		if !do(n, ticks) {
-			return
-		}
-		t = end
-	}
+	return b.busy.Is(specialistID, from, to), nil
 }

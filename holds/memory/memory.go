@@ -27,6 +27,7 @@ import (
 
 	"holdfast/holds"
 	"holdfast/holds/broadcast"
+	"holdfast/holds/busy"
 )
 
 // Options of New. The zero value is a table in which every lapsed hold was not booked.
@@ -65,7 +66,7 @@ type Backend struct {
 	doubts     doubts
 	selections selections
 	presence   presence
-	busy       busy
+	busy       busy.Time
 
 	closed  atomic.Bool
 	done    chan struct{}
@@ -95,7 +96,6 @@ func New(o Options) *Backend {
 	}
 	b.selections.open(b)
 	b.presence.open()
-	b.busy.open()
 	b.running.Go(b.sweep)
 	b.running.Go(b.resolve)
 	return b

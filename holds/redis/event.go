@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"net"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"holdfast/holds"
+	"holdfast/holds/node"
 )
 
 const eventsChannel = "holds:events:"
@@ -29,7 +29,7 @@ func (b *Backend) Publish(ctx context.Context, e holds.Event) error {
 		b.log.Publish(&e)
 		return nil
 	}
-	message, err := writeEvent(&e)
+	message, err := node.WriteEvent(&e)
 	if err != nil {
 		return err
 	}
@@ -45,46 +45,10 @@ func (b *Backend) Watch(ctx context.Context, specialistIDs ...string) (holds.Wat
 	}
 	ctx, cancel := context.WithTimeout(ctx, b.timeout)
 	defer cancel()
-	if err := b.ear.wait(ctx, b.done); err != nil {
+	if err := b.ear.Wait(ctx, b.done); err != nil {
 		return nil, err
 	}
 	return b.log.Watch(specialistIDs...)
-}
-
-// ear says whether events are heard.
-type ear struct {
-	mu   sync.Mutex
-	live chan struct{} // closed while they are
-	on   bool
-}
-
-func (e *ear) open() { e.live = make(chan struct{}) }
-
-func (e *ear) set(on bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	switch {
-	case on && !e.on:
-		close(e.live)
-	case !on && e.on:
-		e.live = make(chan struct{})
-	}
-	e.on = on
-}
-
-// wait waits until events are heard. holds.ErrUnavailable, holds.ErrClosed.
-func (e *ear) wait(ctx, closed context.Context) error {
-	e.mu.Lock()
-	live := e.live
-	e.mu.Unlock()
-	select {
-	case <-live:
-		return nil
-	case <-closed.Done():
-		return holds.ErrClosed
-	case <-ctx.Done():
-		return errors.Join(holds.ErrUnavailable, errors.New("no events are heard from Redis"))
-	}
 }
 
 const (
@@ -96,10 +60,10 @@ const (
 func (b *Backend) hear() {
 	for b.done.Err() == nil {
 		err := b.subscribed(func(p *redis.PubSub) error {
-			b.ear.set(true)
+			b.ear.Set(true)
 			b.logger.Info("the events of Redis are heard")
 			defer func() {
-				b.ear.set(false)
+				b.ear.Set(false)
 				b.log.Break()
 			}()
 			return b.relay(p)
@@ -149,12 +113,12 @@ func (b *Backend) relay(p *redis.PubSub) error {
 		if !ok {
 			continue
 		}
-		e, err := readEvent(m.Payload)
+		e, err := node.ReadEvent(m.Payload)
 		if err != nil { // it is not ours
 			b.logger.Warn("an event cannot be read", "channel", m.Channel, "error", err)
 			continue
 		}
-		b.expect(&e)
+		b.sweeper.Expect(&e)
 		b.log.Publish(&e)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"holdfast/holds"
+	"holdfast/holds/node"
 )
 
 const (
@@ -36,7 +37,7 @@ func (b *Backend) Claim(ctx context.Context, c holds.Claim) (holds.Hold, error) 
 	if err := plain(c.AppointmentTypeID, c.SpecialistID); err != nil {
 		return holds.Hold{}, err
 	}
-	id, owner := newID(time.Now()), c.Owner.String()
+	id, owner := node.NewID(time.Now()), c.Owner.String()
 	keys := []string{
 		"specialist:" + c.SpecialistID + ":holds", "client:" + owner + ":holds",
 		holdKey(&c.Span),
@@ -44,7 +45,7 @@ func (b *Backend) Claim(ctx context.Context, c holds.Claim) (holds.Hold, error) 
 	args := make([]any, 13, 13+len(c.Seats))
 	copy(args, []any{
 		id, owner, c.AppointmentTypeID, c.SpecialistID, c.SlotStart.UnixMilli(), c.SlotEnd.UnixMilli(), c.BusyStart.UnixMilli(),
-		c.BusyEnd.UnixMilli(), milliseconds(c.TTL), milliseconds(c.MaxLife), c.Quota, c.Displace, b.booked != nil,
+		c.BusyEnd.UnixMilli(), node.Milliseconds(c.TTL), node.Milliseconds(c.MaxLife), c.Quota, c.Displace, b.booked != nil,
 	})
 	for _, seat := range c.Seats {
 		args = append(args, seat)
@@ -55,12 +56,12 @@ func (b *Backend) Claim(ctx context.Context, c holds.Claim) (holds.Hold, error) 
 	}
 	switch text(reply, 0) {
 	case "new":
-		h := holds.Hold{ID: id, Span: c.Span, Owner: c.Owner, ExpiresAt: instant(number(reply, 2)), MaxExpiresAt: instant(number(reply, 3))}
+		h := holds.Hold{ID: id, Span: c.Span, Owner: c.Owner, ExpiresAt: node.Instant(number(reply, 2)), MaxExpiresAt: node.Instant(number(reply, 3))}
 		h.Seat = int(number(reply, 1))
 		h.SlotStart, h.SlotEnd, h.BusyStart, h.BusyEnd = exact(h.SlotStart), exact(h.SlotEnd), exact(h.BusyStart), exact(h.BusyEnd)
 		return h, nil
 	case "held":
-		return holds.Hold{}, &holds.HeldError{Until: instant(number(reply, 1))}
+		return holds.Hold{}, &holds.HeldError{Until: node.Instant(number(reply, 1))}
 	}
 	return b.answered(reply)
 }
@@ -95,14 +96,14 @@ func (b *Backend) readBack(ctx context.Context, id string, lost error) (h holds.
 	if text(reply, 0) != "ok" {
 		return h, "", holds.ErrNotFound
 	}
-	return readHold(text(reply, 1))
+	return node.ReadHold(text(reply, 1))
 }
 
 // answered reads an answer that is a hold or a word.
 func (b *Backend) answered(reply []any) (holds.Hold, error) {
 	switch word := text(reply, 0); word {
 	case "ok", "own":
-		h, _, err := readHold(text(reply, 1))
+		h, _, err := node.ReadHold(text(reply, 1))
 		return h, err
 	case "quota":
 		return holds.Hold{}, holds.ErrQuota
@@ -119,19 +120,19 @@ func (b *Backend) answered(reply []any) (holds.Hold, error) {
 
 // Extend implements holds.Table.
 func (b *Backend) Extend(ctx context.Context, id string, owner holds.Owner, ttl time.Duration, restart bool) (holds.Hold, error) {
-	return b.change(ctx, extendScript, id, owner, milliseconds(ttl), restart, holds.MaxRestarts)
+	return b.change(ctx, extendScript, id, owner, node.Milliseconds(ttl), restart, holds.MaxRestarts)
 }
 
 // Pin implements holds.Table.
 func (b *Backend) Pin(ctx context.Context, id string, owner holds.Owner, atLeast time.Duration) (holds.Hold, error) {
-	return b.change(ctx, pinScript, id, owner, "pin", milliseconds(atLeast))
+	return b.change(ctx, pinScript, id, owner, "pin", node.Milliseconds(atLeast))
 }
 
 // Unpin implements holds.Table.
 func (b *Backend) Unpin(ctx context.Context, id string, owner holds.Owner, grace time.Duration) (holds.Hold, error) {
-	h, err := b.change(ctx, pinScript, id, owner, "unpin", milliseconds(grace))
+	h, err := b.change(ctx, pinScript, id, owner, "unpin", node.Milliseconds(grace))
 	if err == nil {
-		b.wake.notLater(time.Now().Add(time.Until(h.ExpiresAt))) // it may lapse earlier than anybody has heard
+		b.sweeper.NotLater(time.Now().Add(time.Until(h.ExpiresAt))) // it may lapse earlier than anybody has heard
 	}
 	return h, err
 }
@@ -170,7 +171,7 @@ func (b *Backend) Release(ctx context.Context, id string, owner holds.Owner, rea
 func (b *Backend) finish(ctx context.Context, id string, owner holds.Owner, kind holds.EventKind, reason holds.Reason) (bool, error) {
 	call := newCall()
 	reply, err := b.run(ctx, finishScript, []string{"hold-id:" + id}, id, owner.String(), call, string(kind), string(reason),
-		milliseconds(endedFor))
+		node.Milliseconds(endedFor))
 	if err != nil {
 		return b.finished(ctx, id, call, err)
 	}
@@ -214,7 +215,7 @@ func (b *Backend) List(ctx context.Context, specialistIDs ...string) ([]holds.Ho
 	}
 	list := make([]holds.Hold, 0, len(reply))
 	for i := range reply {
-		h, _, err := readHold(text(reply, i))
+		h, _, err := node.ReadHold(text(reply, i))
 		if err != nil {
 			return nil, b.translate(err)
 		}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"holdfast/holds/node"
+
 	"holdfast/holds"
 )
 
@@ -30,7 +32,7 @@ func (e *LeaseError) Unwrap() error { return holds.ErrUnavailable }
 
 // Ping answers nil if Redis can be written to and its events are heard. It renews the lease, or answers a *LeaseError.
 func (b *Backend) Ping(ctx context.Context) error {
-	reply, err := b.run(ctx, pingScript, []string{"holdfast:health:ping", leaseKey}, b.lease, milliseconds(leaseTime))
+	reply, err := b.run(ctx, pingScript, []string{"holdfast:health:ping", leaseKey}, b.lease, node.Milliseconds(leaseTime))
 	if err != nil {
 		return err
 	}
@@ -39,7 +41,7 @@ func (b *Backend) Ping(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, b.timeout)
 	defer cancel()
-	return b.ear.wait(ctx, b.done)
+	return b.ear.Wait(ctx, b.done)
 }
 
 // leave gives the lease up, so that whoever comes next need not wait for its end.

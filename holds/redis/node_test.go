@@ -196,7 +196,7 @@ func TestADoubtPassesToAnotherNode(t *testing.T) {
 			t.Errorf("got %+v, want the booking confirmed by another node", e)
 		}
 		resume()
-		for a.doubts.inHand() { // until what it has to say is said
+		for a.sweeper.Asking() { // until what it has to say is said
 			runtime.Gosched()
 		}
 		if err := b.Publish(t.Context(), holds.Event{Kind: holds.EventPresence}); err != nil {

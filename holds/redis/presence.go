@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"holdfast/holds"
+	"holdfast/holds/node"
 )
 
 const (
@@ -91,7 +92,7 @@ func (b *Backend) Present(ctx context.Context, specialistID string) (holds.Prese
 
 // Available implements holds.Presence.
 func (b *Backend) Available(ctx context.Context, staleAfter time.Duration, limit int) ([]holds.Present, error) {
-	list, err := b.present(ctx, "available", milliseconds(staleAfter))
+	list, err := b.present(ctx, "available", node.Milliseconds(staleAfter))
 	slices.SortFunc(list, func(x, y holds.Present) int {
 		return cmp.Or(x.Load-y.Load, strings.Compare(x.SpecialistID, y.SpecialistID))
 	})
@@ -110,7 +111,7 @@ func (b *Backend) Everyone(ctx context.Context) ([]holds.Present, error) {
 
 // Count implements holds.Presence.
 func (b *Backend) Count(ctx context.Context, staleAfter time.Duration) (int, error) {
-	list, err := b.present(ctx, "available", milliseconds(staleAfter))
+	list, err := b.present(ctx, "available", node.Milliseconds(staleAfter))
 	return len(list), err
 }
 
@@ -124,7 +125,7 @@ func (b *Backend) present(ctx context.Context, whom string, arg any) ([]holds.Pr
 		row, _ := reply[i].([]any)
 		list = append(list, holds.Present{
 			SpecialistID: text(row, 0), Online: number(row, 1) == 1, Deactivated: number(row, 2) == 1,
-			HeartbeatAt: instant(number(row, 3)), Load: int(number(row, 4)), Max: int(number(row, 5)),
+			HeartbeatAt: node.Instant(number(row, 3)), Load: int(number(row, 4)), Max: int(number(row, 5)),
 		})
 	}
 	return list, nil
@@ -135,7 +136,7 @@ func (b *Backend) Seed(ctx context.Context, all []holds.Present) error {
 	args := make([]any, 0, 6*len(all))
 	for i := range all {
 		p := &all[i]
-		args = append(args, p.SpecialistID, p.Online, p.Deactivated, unix(p.HeartbeatAt), p.Load, p.Max)
+		args = append(args, p.SpecialistID, p.Online, p.Deactivated, node.Unix(p.HeartbeatAt), p.Load, p.Max)
 	}
 	_, err := b.run(ctx, seedScript, []string{onlineKey, deactivatedKey, loadKey}, args...)
 	return err

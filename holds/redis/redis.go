@@ -57,6 +57,7 @@ import (
 
 	"holdfast/holds"
 	"holdfast/holds/broadcast"
+	"holdfast/holds/node"
 )
 
 // Options of Open. Only URL is required.
@@ -99,10 +100,9 @@ type Backend struct {
 	lease    string
 	logger   *slog.Logger
 
-	log    *broadcast.Log
-	ear    ear
-	wake   wakeUp
-	doubts doubts
+	log     *broadcast.Log
+	ear     *node.Ear
+	sweeper *node.Sweeper
 
 	leaving sync.Once
 	closed  atomic.Bool
@@ -128,15 +128,13 @@ func Open(o Options) (*Backend, error) {
 	}
 	b := &Backend{
 		client: client, timeout: o.Timeout * 3 / 5, lookBack: o.Timeout * 2 / 5, booked: o.Booked, lease: o.Lease, logger: o.Logger,
-		log: broadcast.New(o.WatchQueue),
+		log: broadcast.New(o.WatchQueue), ear: node.NewEar("Redis"),
 	}
 	b.done, b.stop = context.WithCancel(context.Background())
-	b.ear.open()
-	b.wake.open()
-	b.doubts.open()
+	b.sweeper = node.NewSweeper(b.sweep, b.resolve)
 	b.running.Go(b.hear)
-	b.running.Go(b.sweep)
-	b.running.Go(b.resolve)
+	b.running.Go(func() { b.sweeper.Sweep(b.done) })
+	b.running.Go(func() { b.sweeper.Resolve(b.done) })
 	return b, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/holds"
+	"holdfast/holds/node"
 )
 
 var _ holds.Restorer = (*Backend)(nil)
@@ -13,7 +14,7 @@ var _ holds.Restorer = (*Backend)(nil)
 // RestorePresent implements holds.Restorer.
 func (b *Backend) RestorePresent(ctx context.Context, p holds.Present) error {
 	keys := []string{onlineKey, deactivatedKey, "specialist:capacity:" + p.SpecialistID, "specialist:heartbeat:" + p.SpecialistID}
-	_, err := b.run(ctx, presentAgainScript, keys, p.SpecialistID, p.Online, p.Deactivated, unix(p.HeartbeatAt), p.Max)
+	_, err := b.run(ctx, presentAgainScript, keys, p.SpecialistID, p.Online, p.Deactivated, node.Unix(p.HeartbeatAt), p.Max)
 	return err
 }
 
@@ -29,17 +30,17 @@ func (b *Backend) Restore(ctx context.Context, r holds.Remains) (holds.Hold, err
 	}
 	pinned := int64(0)
 	if r.Pinned {
-		pinned = max(1, milliseconds(time.Until(r.ExpiresAt)))
+		pinned = max(1, node.Milliseconds(time.Until(r.ExpiresAt)))
 	}
 	reply, err := b.run(ctx, restoreScript, []string{"specialist:" + r.SpecialistID + ":holds", "hold-id:" + r.ID, key},
 		r.ID, r.Owner.String(), r.AppointmentTypeID, r.SpecialistID, r.SlotStart.UnixMilli(), r.SlotEnd.UnixMilli(),
-		r.BusyStart.UnixMilli(), r.BusyEnd.UnixMilli(), r.Seat, milliseconds(time.Until(r.LapsesAt)), pinned,
-		milliseconds(time.Until(r.MaxExpiresAt)), milliseconds(r.Life), r.Restarts, newCall(), b.booked != nil)
+		r.BusyStart.UnixMilli(), r.BusyEnd.UnixMilli(), r.Seat, node.Milliseconds(time.Until(r.LapsesAt)), pinned,
+		node.Milliseconds(time.Until(r.MaxExpiresAt)), node.Milliseconds(r.Life), r.Restarts, newCall(), b.booked != nil)
 	if err != nil {
 		return holds.Hold{}, err
 	}
 	if text(reply, 0) == "held" {
-		return holds.Hold{}, &holds.HeldError{Until: instant(number(reply, 1))}
+		return holds.Hold{}, &holds.HeldError{Until: node.Instant(number(reply, 1))}
 	}
 	return b.answered(reply)
 }

@@ -5,7 +5,6 @@ import (
 	"embed"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -89,27 +88,6 @@ func text(reply []any, i int) string {
 		}
 	}
 	return ""
-}
-
-// milliseconds rounds up, so that nothing that lasts lasts no time.
-func milliseconds(d time.Duration) int64 {
-	return int64((d + time.Millisecond - 1) / time.Millisecond)
-}
-
-// instant is when a script says; 0 is never.
-func instant(unixMilli int64) time.Time {
-	if unixMilli == 0 {
-		return time.Time{}
-	}
-	return time.UnixMilli(unixMilli).UTC()
-}
-
-// unix is instant's inverse.
-func unix(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixMilli()
 }
 
 // plain refuses ids that would have a meaning of their own in a key or in JSON. The engine knows no such ids.

@@ -3,7 +3,6 @@ package redis
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"holdfast/holds"
+	"holdfast/holds/node"
 )
 
 // Select implements holds.Selections.
@@ -34,7 +34,7 @@ func (b *Backend) selectFor(ctx context.Context, owner holds.Owner, s holds.Span
 		"selection:" + at.Format(time.DateOnly) + ":" + s.SpecialistID + ":" + at.Format("15:04"),
 	}
 	reply, err := b.run(ctx, selectScript, keys, owner.String(), s.AppointmentTypeID, s.SpecialistID, s.SlotStart.UnixMilli(),
-		s.SlotEnd.UnixMilli(), s.BusyStart.UnixMilli(), s.BusyEnd.UnixMilli(), milliseconds(ttl))
+		s.SlotEnd.UnixMilli(), s.BusyStart.UnixMilli(), s.BusyEnd.UnixMilli(), node.Milliseconds(ttl))
 	if err != nil {
 		return holds.Selection{}, err
 	}
@@ -43,12 +43,8 @@ func (b *Backend) selectFor(ctx context.Context, owner holds.Owner, s holds.Span
 
 // selection reads what a script says of one.
 func (b *Backend) selection(text string, deadline int64) (holds.Selection, error) {
-	var x spanJSON
-	if err := json.Unmarshal([]byte(text), &x); err != nil {
-		return holds.Selection{}, b.translate(err)
-	}
-	owner, err := holds.ParseOwner(x.Owner)
-	return holds.Selection{Span: x.span(), Owner: owner, ExpiresAt: instant(deadline)}, err
+	x, err := node.ReadSelection(text, deadline)
+	return x, b.translate(err)
 }
 
 // Deselect implements holds.Selections.
@@ -63,7 +59,7 @@ func (b *Backend) Renew(ctx context.Context, owner holds.Owner) (bool, error) {
 
 func (b *Backend) deselect(ctx context.Context, owner holds.Owner, how string) (bool, error) {
 	keys := []string{"client:" + owner.String() + ":selection"}
-	reply, err := b.run(ctx, deselectScript, keys, how, milliseconds(holds.SelectionTTL))
+	reply, err := b.run(ctx, deselectScript, keys, how, node.Milliseconds(holds.SelectionTTL))
 	return number(reply, 0) == 1, err
 }
 

@@ -1,4 +1,4 @@
-package redis
+package node
 
 import (
 	"crypto/rand"
@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// newID makes the id of a hold: a UUID of version 7 (RFC 9562), the milliseconds of now and 74 random bits.
-func newID(now time.Time) string {
+// NewID makes the id of a hold: a UUID of version 7 (RFC 9562), the milliseconds of now and 74 random bits.
+func NewID(now time.Time) string {
 	var b [16]byte
 	_, _ = rand.Read(b[6:]) // never fails
 	var ms [8]byte

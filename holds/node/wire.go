@@ -1,4 +1,4 @@
-package redis
+package node
 
 import (
 	"encoding/json"
@@ -6,7 +6,7 @@ import (
 	"holdfast/holds"
 )
 
-// What the scripts write, as Go reads it. Instants are Unix milliseconds, 0 for none.
+// What the live state is written in, as Go reads it. Instants are Unix milliseconds, 0 for none.
 
 type spanJSON struct {
 	SlotStart         int64  `json:"slotStart,omitzero"`
@@ -21,15 +21,15 @@ type spanJSON struct {
 
 func (s *spanJSON) span() holds.Span {
 	return holds.Span{
-		AppointmentTypeID: s.AppointmentTypeID, SpecialistID: s.SpecialistID, Seat: s.Seat, SlotStart: instant(s.SlotStart),
-		SlotEnd: instant(s.SlotEnd), BusyStart: instant(s.BusyStart), BusyEnd: instant(s.BusyEnd),
+		AppointmentTypeID: s.AppointmentTypeID, SpecialistID: s.SpecialistID, Seat: s.Seat, SlotStart: Instant(s.SlotStart),
+		SlotEnd: Instant(s.SlotEnd), BusyStart: Instant(s.BusyStart), BusyEnd: Instant(s.BusyEnd),
 	}
 }
 
 func spanOf(s *holds.Span, owner holds.Owner) spanJSON {
 	return spanJSON{
-		AppointmentTypeID: s.AppointmentTypeID, SpecialistID: s.SpecialistID, Seat: s.Seat, SlotStart: unix(s.SlotStart),
-		SlotEnd: unix(s.SlotEnd), BusyStart: unix(s.BusyStart), BusyEnd: unix(s.BusyEnd), Owner: owner.String(),
+		AppointmentTypeID: s.AppointmentTypeID, SpecialistID: s.SpecialistID, Seat: s.Seat, SlotStart: Unix(s.SlotStart),
+		SlotEnd: Unix(s.SlotEnd), BusyStart: Unix(s.BusyStart), BusyEnd: Unix(s.BusyEnd), Owner: owner.String(),
 	}
 }
 
@@ -44,8 +44,8 @@ type holdJSON struct {
 	ExpiresAt    int64  `json:"expiresAt"` // of a doubt
 }
 
-// readHold reads a hold and the name of the call that changed it last.
-func readHold(text string) (h holds.Hold, call string, err error) {
+// ReadHold reads a hold and the name of the call that changed it last.
+func ReadHold(text string) (h holds.Hold, call string, err error) {
 	var x holdJSON
 	if err := json.Unmarshal([]byte(text), &x); err != nil {
 		return h, "", err
@@ -55,8 +55,8 @@ func readHold(text string) (h holds.Hold, call string, err error) {
 		return h, "", err
 	}
 	return holds.Hold{
-		ID: x.ID, Span: x.span(), Owner: owner, ExpiresAt: instant(max(x.LapsesAt, x.PinnedUntil)),
-		MaxExpiresAt: instant(x.MaxExpiresAt), Restarts: x.Restarts, Pinned: x.PinnedUntil > 0,
+		ID: x.ID, Span: x.span(), Owner: owner, ExpiresAt: Instant(max(x.LapsesAt, x.PinnedUntil)),
+		MaxExpiresAt: Instant(x.MaxExpiresAt), Restarts: x.Restarts, Pinned: x.PinnedUntil > 0,
 	}, x.Call, nil
 }
 
@@ -67,7 +67,7 @@ func readDoubt(text string) (holds.Hold, error) {
 		return holds.Hold{}, err
 	}
 	owner, err := holds.ParseOwner(x.Owner)
-	return holds.Hold{ID: x.ID, Span: x.span(), Owner: owner, ExpiresAt: instant(x.ExpiresAt), Pinned: true}, err
+	return holds.Hold{ID: x.ID, Span: x.span(), Owner: owner, ExpiresAt: Instant(x.ExpiresAt), Pinned: true}, err
 }
 
 type eventJSON struct {
@@ -85,23 +85,35 @@ type eventJSON struct {
 	ConnectionID       string   `json:"connectionId,omitzero"`
 }
 
-func readEvent(text string) (holds.Event, error) {
+// ReadEvent reads what WriteEvent or the server wrote. The number is not in it: each node gives its own.
+func ReadEvent(text string) (holds.Event, error) {
 	var x eventJSON
 	if err := json.Unmarshal([]byte(text), &x); err != nil {
 		return holds.Event{}, err
 	}
 	owner, err := holds.ParseOwner(x.Owner)
 	return holds.Event{
-		Kind: x.Kind, Reason: x.Reason, At: instant(x.At), ExpiresAt: instant(x.ExpiresAt), HoldID: x.ID, Span: x.span(), Owner: owner,
+		Kind: x.Kind, Reason: x.Reason, At: Instant(x.At), ExpiresAt: Instant(x.ExpiresAt), HoldID: x.ID, Span: x.span(), Owner: owner,
 		AppointmentTypeIDs: x.AppointmentTypeIDs, AppointmentID: x.AppointmentID, Version: x.Version, Generation: x.Generation,
 		SessionID: x.SessionID, ConnectionID: x.ConnectionID,
 	}, err
 }
 
-func writeEvent(e *holds.Event) ([]byte, error) {
+// WriteEvent writes an event for all nodes.
+func WriteEvent(e *holds.Event) ([]byte, error) {
 	return json.Marshal(eventJSON{
-		Kind: e.Kind, Reason: e.Reason, At: unix(e.At), ExpiresAt: unix(e.ExpiresAt), ID: e.HoldID, spanJSON: spanOf(&e.Span, e.Owner),
+		Kind: e.Kind, Reason: e.Reason, At: Unix(e.At), ExpiresAt: Unix(e.ExpiresAt), ID: e.HoldID, spanJSON: spanOf(&e.Span, e.Owner),
 		AppointmentTypeIDs: e.AppointmentTypeIDs, AppointmentID: e.AppointmentID, Version: e.Version, Generation: e.Generation,
 		SessionID: e.SessionID, ConnectionID: e.ConnectionID,
 	})
+}
+
+// ReadSelection reads a selection that lapses at deadline, in Unix milliseconds.
+func ReadSelection(text string, deadline int64) (holds.Selection, error) {
+	var x spanJSON
+	if err := json.Unmarshal([]byte(text), &x); err != nil {
+		return holds.Selection{}, err
+	}
+	owner, err := holds.ParseOwner(x.Owner)
+	return holds.Selection{Span: x.span(), Owner: owner, ExpiresAt: Instant(deadline)}, err
 }
