@@ -5,7 +5,7 @@
 // nothing in it is needed for safety: the database refuses a double booking by itself. What the contract buys is
 // courtesy (a slot somebody is filling in a form for is not offered to others) and speed.
 //
-// A Backend is one directory below this one: memory for a single process, redis for a cluster, failover for a backend
+// A Backend is one directory below this one: memory for a single process, redis and postgres for a cluster, failover for a backend
 // made of two. Each proves itself with one call of package holdstest.
 //
 // # Time
@@ -32,7 +32,7 @@ type Backend interface {
 	Presence
 	Busy
 
-	// Mode names the storage in use now: "memory", "redis", or "fallback".
+	// Mode names the storage in use now: "memory", "redis", "postgres", or "fallback".
 	Mode() string
 
 	// Ping answers nil if the backend can be used now.

@@ -92,8 +92,8 @@ func Run(t *testing.T, h Harness) {
 // backend is what holds for the whole of it.
 func (h Harness) backend(t *testing.T) {
 	h.prove(t, "it names its mode, answers a ping and counts what it holds", func(p *proof) {
-		if mode := p.Mode(); mode != "memory" && mode != "redis" && mode != "fallback" {
-			p.Errorf("got mode %q, want memory, redis or fallback", mode)
+		if mode := p.Mode(); mode != "memory" && mode != "redis" && mode != "postgres" && mode != "fallback" {
+			p.Errorf("got mode %q, want memory, redis, postgres or fallback", mode)
 		}
 		p.no(p.Ping(p.ctx))
 		p.claim(p.wish("ada", "09:00", amal))

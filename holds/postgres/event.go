@@ -1,0 +1,126 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"holdfast/holds"
+	"holdfast/holds/node"
+)
+
+const eventsChannel = "holdfast_holds"
+
+// Epoch implements holds.Table. It is this node's, and another one after events, or everything live, may have been lost.
+func (b *Backend) Epoch() string { return b.log.Epoch() }
+
+// Publish implements holds.Table. An event without an instant gets that of the call.
+func (b *Backend) Publish(ctx context.Context, e holds.Event) error {
+	if b.closed.Load() {
+		return holds.ErrClosed
+	}
+	if e.At.IsZero() {
+		e.At = time.Now()
+	}
+	if e.Kind.FromFeed() {
+		b.log.Publish(&e)
+		return nil
+	}
+	message, err := node.WriteEvent(&e)
+	if err != nil {
+		return err
+	}
+	return b.call(ctx, `SELECT pg_notify($1, $2) IS NULL`, []any{eventsChannel, string(message)}, new(bool))
+}
+
+// Watch implements holds.Table. holds.ErrUnavailable while events are not heard.
+func (b *Backend) Watch(ctx context.Context, specialistIDs ...string) (holds.Watch, error) {
+	if b.closed.Load() {
+		return nil, holds.ErrClosed
+	}
+	ctx, cancel := context.WithTimeout(ctx, b.timeout)
+	defer cancel()
+	if err := b.ear.Wait(ctx, b.done); err != nil {
+		return nil, err
+	}
+	return b.log.Watch(specialistIDs...)
+}
+
+const (
+	earRetry = 100 * time.Millisecond // between two attempts to listen
+	earQuiet = time.Second            // without a word, before the server is asked whether it is there
+)
+
+// hear listens to all events until Close. What came while nobody listened is lost, and every watcher is told.
+func (b *Backend) hear() {
+	for b.done.Err() == nil {
+		err := b.listen()
+		if b.done.Err() == nil {
+			b.logger.Warn("the events of PostgreSQL are not heard; every watcher starts afresh", "error", b.translate(err))
+			select {
+			case <-time.After(earRetry):
+			case <-b.done.Done():
+			}
+		}
+	}
+}
+
+// listen relays events until the connection breaks.
+func (b *Backend) listen() error {
+	ctx, cancel := context.WithTimeout(b.done, b.timeout)
+	defer cancel()
+	at := b.pool.Config().ConnConfig
+	if err := makeTables(ctx, at); err != nil {
+		return err
+	}
+	c, err := pgx.ConnectConfig(ctx, at)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = c.Close(ctx)
+	}()
+	if _, err := c.Exec(ctx, `LISTEN `+eventsChannel); err != nil {
+		return err
+	}
+	b.ear.Set(true)
+	b.logger.Info("the events of PostgreSQL are heard")
+	defer func() {
+		b.ear.Set(false)
+		b.log.Break()
+	}()
+	for {
+		if err := b.relay(c); err != nil {
+			return err
+		}
+	}
+}
+
+// relay publishes the next event to this node's watchers, or asks whether the server is there after a silence.
+func (b *Backend) relay(c *pgx.Conn) error {
+	ctx, cancel := context.WithTimeout(b.done, earQuiet)
+	defer cancel()
+	n, err := c.WaitForNotification(ctx)
+	switch {
+	case b.done.Err() != nil:
+		return holds.ErrClosed
+	case errors.Is(err, context.DeadlineExceeded):
+		ctx, cancel := context.WithTimeout(b.done, b.timeout)
+		defer cancel()
+		return c.Ping(ctx)
+	case err != nil:
+		return err
+	}
+	e, err := node.ReadEvent(n.Payload)
+	if err != nil { // it is not ours
+		b.logger.Warn("an event cannot be read", "channel", n.Channel, "error", err)
+		return nil
+	}
+	b.sweeper.Expect(&e)
+	b.log.Publish(&e)
+	return nil
+}

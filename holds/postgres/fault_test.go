@@ -1,0 +1,230 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"holdfast/holds"
+	"holdfast/holds/node/nodetest"
+	"holdfast/store/postgres/postgrestest"
+)
+
+// What goes wrong between a node and PostgreSQL, and in PostgreSQL.
+
+// through is the URL of a database behind a proxy.
+func through(t *testing.T, database string) (string, *nodetest.Proxy) {
+	t.Helper()
+	u, err := url.Parse(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	proxy := nodetest.Start(t, filepath.Join(dir, ".s.PGSQL.5432"), cluster.Socket())
+	q := u.Query()
+	q.Set("host", dir)
+	u.RawQuery = q.Encode()
+	return u.String(), proxy
+}
+
+// TestACallWhoseAnswerWasLostIsNotRepeated loses the answer to each call that changes a hold: the call finds out that it was
+// done, and it was done once.
+func TestACallWhoseAnswerWasLostIsNotRepeated(t *testing.T) {
+	direct := database(t)
+	behind, proxy := through(t, direct)
+	b := open(t, behind, Options{Timeout: 2 * time.Second})
+	w := watch(t, open(t, direct, Options{}))
+	ctx := t.Context()
+	only := func(kind holds.EventKind) {
+		t.Helper()
+		if e := next(t, w, 1)[0]; e.Kind != kind {
+			t.Errorf("got %s, want %s", e.Kind, kind)
+		}
+		if err := b.Publish(ctx, holds.Event{Kind: holds.EventPresence}); err != nil {
+			t.Fatal(err)
+		}
+		if e := next(t, w, 1)[0]; e.Kind != holds.EventPresence {
+			t.Errorf("got another %s, want one %s", e.Kind, kind)
+		}
+	}
+	known, err := b.Claim(ctx, wish("ada", amal))
+	if err != nil {
+		t.Fatal(err)
+	}
+	only(holds.EventHold)
+
+	proxy.LoseReplyTo("specialist-bob")
+	h, err := b.Claim(ctx, wish("specialist-bob", bela))
+	if err != nil || h.Owner != bela {
+		t.Errorf("Claim: got %+v, %v, want the hold that was taken", h, err)
+	}
+	only(holds.EventHold)
+
+	proxy.LoseReplyTo(known.ID)
+	known, err = b.Extend(ctx, known.ID, amal, 2*time.Minute, true)
+	if err != nil || known.Restarts != 1 {
+		t.Errorf("Extend: got %+v, %v, want one restart", known, err)
+	}
+	only(holds.EventHeartbeat)
+
+	proxy.LoseReplyTo(known.ID)
+	if known, err = b.Pin(ctx, known.ID, amal, 3*time.Minute); err != nil || !known.Pinned {
+		t.Errorf("Pin: got %+v, %v, want it pinned", known, err)
+	}
+	proxy.LoseReplyTo(known.ID)
+	if known, err = b.Unpin(ctx, known.ID, amal, time.Minute); err != nil || known.Pinned {
+		t.Errorf("Unpin: got %+v, %v, want it not pinned", known, err)
+	}
+
+	proxy.LoseReplyTo(known.ID)
+	if ok, err := b.Release(ctx, known.ID, amal, holds.ReasonReleased); !ok || err != nil {
+		t.Errorf("Release: got %v, %v, want true", ok, err)
+	}
+	only(holds.EventRelease)
+	proxy.LoseReplyTo(known.ID)
+	if ok, err := b.Release(ctx, known.ID, amal, holds.ReasonReleased); ok || err != nil {
+		t.Errorf("Release of what is over: got %v, %v, want false", ok, err)
+	}
+	proxy.LoseReplyTo(h.ID)
+	if ok, err := b.Confirm(ctx, h.ID, bela); !ok || err != nil {
+		t.Errorf("Confirm: got %v, %v, want true", ok, err)
+	}
+	only(holds.EventConfirm)
+	if n := proxy.Lost(); n != 7 {
+		t.Errorf("%d answers were lost, want 7: the test loses nothing", n)
+	}
+}
+
+func TestACallThatNeverArrivedIsUnavailable(t *testing.T) {
+	behind, proxy := through(t, database(t))
+	b := open(t, behind, Options{Timeout: time.Second})
+	ctx := t.Context()
+	h, err := b.Claim(ctx, wish("ada", amal))
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy.LoseRequest("specialist-bob")
+	if _, err := b.Claim(ctx, wish("specialist-bob", bela)); !errors.Is(err, holds.ErrUnavailable) {
+		t.Errorf("Claim: got %v, want ErrUnavailable", err)
+	}
+	proxy.LoseRequest(h.ID)
+	if _, err := b.Extend(ctx, h.ID, amal, time.Hour, false); !errors.Is(err, holds.ErrUnavailable) {
+		t.Errorf("Extend: got %v, want ErrUnavailable", err)
+	}
+	proxy.LoseRequest(h.ID)
+	if _, err := b.Release(ctx, h.ID, amal, holds.ReasonReleased); !errors.Is(err, holds.ErrUnavailable) {
+		t.Errorf("Release: got %v, want ErrUnavailable", err)
+	}
+	if list, err := b.List(ctx); err != nil || len(list) != 1 || list[0] != h {
+		t.Errorf("got %+v, %v, want the hold as it was", list, err)
+	}
+	if n := proxy.Lost(); n != 3 {
+		t.Errorf("%d requests were lost, want 3: the test loses nothing", n)
+	}
+}
+
+// TestACutConnectionEndsTheEpoch: what was missed is not known, so every watcher starts afresh; the holds are still there.
+func TestACutConnectionEndsTheEpoch(t *testing.T) {
+	behind, proxy := through(t, database(t))
+	b := open(t, behind, Options{})
+	w, before := watch(t, b), b.Epoch()
+	h, err := b.Claim(t.Context(), wish("ada", amal))
+	if err != nil {
+		t.Fatal(err)
+	}
+	next(t, w, 1)
+	proxy.Cut()
+	cut(t, w)
+	watch(t, b)
+	if after := b.Epoch(); after == before {
+		t.Errorf("got epoch %s again, want another", after)
+	}
+	if list, err := b.List(t.Context()); err != nil || len(list) != 1 || list[0] != h {
+		t.Errorf("got %+v, %v, want the hold, asked for on a new connection", list, err)
+	}
+}
+
+// cut waits until a watch is told that it may have missed something.
+func cut(t *testing.T, w holds.Watch) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for {
+		_, err := w.Next(ctx, nil)
+		if errors.Is(err, holds.ErrSlow) {
+			return
+		}
+		if err != nil {
+			t.Fatalf("got %v, want ErrSlow: events may have been lost", err)
+		}
+	}
+}
+
+// TestACrashOfTheServerEmptiesTheTablesAndTellsTheWatchers, who begin anew without a hand.
+func TestACrashOfTheServerEmptiesTheTablesAndTellsTheWatchers(t *testing.T) {
+	if cluster == nil {
+		t.Skip("SKIPPED:", absent)
+	}
+	own, err := postgrestest.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer own.Stop()
+	b := open(t, own.Create(t), Options{Timeout: 3 * time.Second})
+	w, before := watch(t, b), b.Epoch()
+	if _, err := b.Claim(t.Context(), wish("ada", amal)); err != nil {
+		t.Fatal(err)
+	}
+	next(t, w, 1)
+	own.Crash()
+	cut(t, w)
+	began := time.Now()
+	if _, err := b.Claim(t.Context(), wish("bob", bela)); !errors.Is(err, holds.ErrUnavailable) {
+		t.Errorf("without a server: got %v, want ErrUnavailable", err)
+	}
+	if took := time.Since(began); took > 3*time.Second {
+		t.Errorf("the answer took %v, want at most the timeout", took)
+	}
+	if err := own.Run(); err != nil {
+		t.Fatal(err)
+	}
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.After(20 * time.Second); b.Ping(t.Context()) != nil; {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatal("the server that was started again is not used")
+		}
+	}
+	if b.Epoch() == before {
+		t.Error("got the epoch of before the crash, want another")
+	}
+	if list, err := b.List(t.Context()); err != nil || len(list) != 0 {
+		t.Errorf("got %+v, %v, want nothing: the tables are unlogged", list, err)
+	}
+	if _, err := b.Claim(t.Context(), wish("ada", bela)); err != nil {
+		t.Errorf("a time that was held before the crash: got %v, want it free", err)
+	}
+}
+
+// TestASilentServerIsNotWaitedForLong: no call takes longer than its timeout, and the ones after it fare no worse.
+func TestASilentServerIsNotWaitedForLong(t *testing.T) {
+	const timeout = time.Second
+	behind, proxy := through(t, database(t))
+	b := open(t, behind, Options{Timeout: timeout, Connections: 2})
+	for range 4 {
+		proxy.LoseRequest("specialist-bob")
+		began := time.Now()
+		_, err := b.Claim(t.Context(), wish("specialist-bob", amal))
+		if took := time.Since(began); !errors.Is(err, holds.ErrUnavailable) || took > timeout+300*time.Millisecond {
+			t.Errorf("got %v after %v, want ErrUnavailable within %v", err, took, timeout)
+		}
+	}
+	if _, err := b.Claim(t.Context(), wish("specialist-bob", amal)); err != nil {
+		t.Errorf("when it answers again: got %v", err)
+	}
+}

@@ -1,0 +1,246 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"holdfast/holds"
+	"holdfast/holds/node"
+)
+
+// endedFor is how long it is kept which call ended a hold: longer than any call looks back.
+const endedFor = 5 * time.Second
+
+// Claim implements holds.Table.
+func (b *Backend) Claim(ctx context.Context, c holds.Claim) (holds.Hold, error) {
+	if b.closed.Load() {
+		return holds.Hold{}, holds.ErrClosed
+	}
+	if len(c.Seats) == 0 {
+		return holds.Hold{}, &holds.HeldError{}
+	}
+	id := node.NewID(time.Now())
+	args := append([]any{id, c.Owner.String()}, spanArgs(&c.Span)...)
+	args = append(args, node.Milliseconds(c.TTL), node.Milliseconds(c.MaxLife), c.Quota, c.Displace, b.booked != nil, c.Seats)
+	h, err := b.take(ctx, `SELECT word, until, COALESCE(hold::text, '') FROM holds_claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`, args)
+	if err == nil || !errors.Is(err, holds.ErrUnavailable) {
+		return h, err
+	}
+	// A repeated claim would find the hold of this one in its own way.
+	if h, call, look := b.readBack(ctx, id, err); look == nil && call == id {
+		return h, nil
+	}
+	return holds.Hold{}, err
+}
+
+// spanArgs are the arguments that say which time is meant.
+func spanArgs(s *holds.Span) []any {
+	return []any{s.AppointmentTypeID, s.SpecialistID, s.SlotStart.UnixMilli(), s.SlotEnd.UnixMilli(), s.BusyStart.UnixMilli(), s.BusyEnd.UnixMilli()}
+}
+
+// take calls a function that answers with a hold, a word, or until when somebody else has it.
+func (b *Backend) take(ctx context.Context, text string, args []any) (holds.Hold, error) {
+	var word, hold string
+	var until int64
+	if err := b.call(ctx, text, args, &word, &until, &hold); err != nil {
+		return holds.Hold{}, err
+	}
+	if word == "held" {
+		return holds.Hold{}, &holds.HeldError{Until: node.Instant(until)}
+	}
+	return answered(word, hold)
+}
+
+// answered reads an answer that is a hold or a word.
+func answered(word, hold string) (holds.Hold, error) {
+	switch word {
+	case "ok":
+		h, _, err := node.ReadHold(hold)
+		return h, err
+	case "quota":
+		return holds.Hold{}, holds.ErrQuota
+	case "restarts":
+		return holds.Hold{}, holds.ErrRestarts
+	case "not found":
+		return holds.Hold{}, holds.ErrNotFound
+	case "not owner":
+		return holds.Hold{}, holds.ErrNotOwner
+	}
+	return holds.Hold{}, fmt.Errorf("%w: the database answered %q", holds.ErrUnavailable, word)
+}
+
+const readHold = `SELECT holds_json(h)::text FROM holds_live h WHERE h.id = $1 AND h.deadline > holds_clock()`
+
+// readBack reads a hold after the answer to a call was lost, if it was, whoever has given the call up meanwhile.
+func (b *Backend) readBack(ctx context.Context, id string, lost error) (h holds.Hold, call string, err error) {
+	if refused(lost) || errors.Is(lost, holds.ErrClosed) {
+		return h, "", lost
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.lookBack)
+	defer cancel()
+	return b.hold(ctx, id)
+}
+
+// hold reads a live hold and the name of the call that changed it last.
+func (b *Backend) hold(ctx context.Context, id string) (h holds.Hold, call string, err error) {
+	var text string
+	err = b.read(ctx, readHold, []any{id}, &text)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return h, "", holds.ErrNotFound
+	case err != nil:
+		return h, "", err
+	}
+	return node.ReadHold(text)
+}
+
+// Extend implements holds.Table.
+func (b *Backend) Extend(ctx context.Context, id string, owner holds.Owner, ttl time.Duration, restart bool) (holds.Hold, error) {
+	return b.change(ctx, `SELECT word, COALESCE(hold::text, '') FROM holds_extend($1, $2, $3, $4, $5, $6)`, id, owner,
+		node.Milliseconds(ttl), restart, holds.MaxRestarts)
+}
+
+// Pin implements holds.Table.
+func (b *Backend) Pin(ctx context.Context, id string, owner holds.Owner, atLeast time.Duration) (holds.Hold, error) {
+	return b.pin(ctx, id, owner, true, atLeast)
+}
+
+// Unpin implements holds.Table.
+func (b *Backend) Unpin(ctx context.Context, id string, owner holds.Owner, grace time.Duration) (holds.Hold, error) {
+	h, err := b.pin(ctx, id, owner, false, grace)
+	if err == nil {
+		b.sweeper.NotLater(h.ExpiresAt) // it may lapse earlier than anybody has heard
+	}
+	return h, err
+}
+
+func (b *Backend) pin(ctx context.Context, id string, owner holds.Owner, pin bool, d time.Duration) (holds.Hold, error) {
+	return b.change(ctx, `SELECT word, COALESCE(hold::text, '') FROM holds_pin($1, $2, $3, $4, $5)`, id, owner, pin, node.Milliseconds(d))
+}
+
+// change calls a function that changes a live hold. If its answer is lost, the hold says whether the call was done.
+func (b *Backend) change(ctx context.Context, text, id string, owner holds.Owner, args ...any) (holds.Hold, error) {
+	if b.closed.Load() {
+		return holds.Hold{}, holds.ErrClosed
+	}
+	if !isID(id) {
+		return holds.Hold{}, holds.ErrNotFound
+	}
+	call := newCall()
+	var word, hold string
+	err := b.call(ctx, text, append([]any{id, owner.String(), call}, args...), &word, &hold)
+	if err == nil {
+		return answered(word, hold)
+	}
+	h, last, look := b.readBack(ctx, id, err)
+	switch {
+	case look == nil && last == call:
+		return h, nil
+	case errors.Is(look, holds.ErrNotFound):
+		return holds.Hold{}, look
+	}
+	return holds.Hold{}, err
+}
+
+// newCall names a call, so that its work can be told from another's.
+func newCall() string { return strconv.FormatUint(rand.Uint64(), 36) }
+
+// isID reports whether a hold could have this id.
+func isID(id string) bool {
+	if len(id) != 36 {
+		return false
+	}
+	for _, c := range []byte(id) {
+		if !('0' <= c && c <= '9' || 'a' <= c && c <= 'f' || c == '-') {
+			return false
+		}
+	}
+	return true
+}
+
+// Confirm implements holds.Table.
+func (b *Backend) Confirm(ctx context.Context, id string, owner holds.Owner) (bool, error) {
+	return b.finish(ctx, id, owner, holds.EventConfirm, "")
+}
+
+// Release implements holds.Table.
+func (b *Backend) Release(ctx context.Context, id string, owner holds.Owner, reason holds.Reason) (bool, error) {
+	return b.finish(ctx, id, owner, holds.EventRelease, reason)
+}
+
+// finish ends a hold. If the answer is lost, it is known for a while which call ended it.
+func (b *Backend) finish(ctx context.Context, id string, owner holds.Owner, kind holds.EventKind, reason holds.Reason) (bool, error) {
+	if b.closed.Load() {
+		return false, holds.ErrClosed
+	}
+	if !isID(id) {
+		return false, nil
+	}
+	call, word := newCall(), ""
+	err := b.call(ctx, `SELECT holds_finish($1, $2, $3, $4, $5, $6)`,
+		[]any{id, owner.String(), call, string(kind), string(reason), node.Milliseconds(endedFor)}, &word)
+	if err != nil {
+		return b.finished(ctx, id, call, err)
+	}
+	switch word {
+	case "ok":
+		return true, nil
+	case "not found":
+		return false, nil
+	}
+	_, err = answered(word, "")
+	return false, err
+}
+
+// finished looks which call ended a hold. One that is neither live nor lately ended was not there.
+func (b *Backend) finished(ctx context.Context, id, call string, lost error) (bool, error) {
+	if refused(lost) || errors.Is(lost, holds.ErrClosed) {
+		return false, lost
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.lookBack)
+	defer cancel()
+	var by string
+	var live bool
+	err := b.read(ctx, `SELECT COALESCE((SELECT call FROM holds_endings WHERE id = $1), ''),
+		EXISTS (SELECT 1 FROM holds_live WHERE id = $1 AND deadline > holds_clock())`, []any{id}, &by, &live)
+	if err != nil || live {
+		return false, lost
+	}
+	return by == call, nil
+}
+
+// Hold implements holds.Table.
+func (b *Backend) Hold(ctx context.Context, id string) (holds.Hold, error) {
+	if b.closed.Load() {
+		return holds.Hold{}, holds.ErrClosed
+	}
+	if !isID(id) {
+		return holds.Hold{}, holds.ErrNotFound
+	}
+	h, _, err := b.hold(ctx, id)
+	return h, err
+}
+
+// List implements holds.Table.
+func (b *Backend) List(ctx context.Context, specialistIDs ...string) ([]holds.Hold, error) {
+	all, err := b.texts(ctx, `SELECT holds_json(h)::text, row_number() OVER (ORDER BY h.specialist_id, h.slot_start, h.seat)
+		FROM holds_live h WHERE h.deadline > (SELECT holds_clock()) AND ($1 OR h.specialist_id = ANY ($2))`, len(specialistIDs) == 0, specialistIDs)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]holds.Hold, 0, len(all))
+	for _, text := range all {
+		h, _, err := node.ReadHold(text)
+		if err != nil {
+			return nil, b.translate(err)
+		}
+		list = append(list, h)
+	}
+	return list, nil
+}

@@ -1,0 +1,29 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"holdfast/holds/node"
+)
+
+// sweep ends what has lapsed and returns how long the next is away; less than 0 if nobody knows.
+func (b *Backend) sweep(ctx context.Context, doubts int) (time.Duration, []string) {
+	var next int64
+	var taken []string
+	err := b.call(ctx, `SELECT next, doubts FROM holds_sweep($1, $2, $3, $4)`,
+		[]any{node.SweepMost, node.Milliseconds(node.DoubtLease), doubts, b.booked != nil}, &next, &taken)
+	if err != nil {
+		return -1, nil
+	}
+	return time.Duration(next) * time.Millisecond, taken
+}
+
+// resolve publishes the end of one hold. If that fails, a sweep gives it to somebody again.
+func (b *Backend) resolve(ctx context.Context, doubt string) {
+	kind, reason := node.Verdict(doubt, b.booked)
+	err := b.call(ctx, `SELECT holds_resolve($1::text::json, $2, $3) IS NULL`, []any{doubt, string(kind), string(reason)}, new(bool))
+	if err != nil {
+		b.logger.Warn("the end of a hold is not published yet", "error", err)
+	}
+}

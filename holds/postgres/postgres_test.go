@@ -1,0 +1,82 @@
+package postgres
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"holdfast/holds"
+	"holdfast/holds/holdstest"
+	"holdfast/store/postgres/postgrestest"
+)
+
+// cluster is the server of all tests here; nil, and absent says why, where there is no PostgreSQL.
+var (
+	cluster *postgrestest.Server
+	absent  error
+)
+
+// TestMain lets more promises wait beside each other than there are processors: waiting is most of what they do.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "12"); err != nil {
+		panic(err)
+	}
+	cluster, absent = postgrestest.Start()
+	if absent != nil && !errors.Is(absent, postgrestest.ErrAbsent) {
+		fmt.Fprintln(os.Stderr, absent)
+		os.Exit(1)
+	}
+	if absent != nil {
+		fmt.Fprintln(os.Stderr, "!!! SKIPPED: holds/postgres:", absent)
+	}
+	code := m.Run()
+	if cluster != nil {
+		cluster.Stop()
+	}
+	os.Exit(code)
+}
+
+// database is the URL of a new, empty database.
+func database(t testing.TB) string {
+	t.Helper()
+	if cluster == nil {
+		t.Skip("SKIPPED:", absent)
+	}
+	return cluster.Create(t)
+}
+
+// patience is the timeout of calls where the test is not about it: the machine may be busy.
+const patience = 10 * time.Second
+
+// open opens a backend on a database and closes it with the test.
+func open(t testing.TB, url string, o Options) *Backend {
+	t.Helper()
+	o.URL = url
+	if o.Timeout == 0 {
+		o.Timeout = patience
+	}
+	b, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+// TestBackend is the whole contract, each promise on a database of its own.
+func TestBackend(t *testing.T) {
+	holdstest.Run(t, holdstest.Harness{
+		Queue: 1024, Second: 500 * time.Millisecond, Late: 400 * time.Millisecond, Parallel: true,
+		Open: func(t testing.TB, booked func(holds.Hold) bool) holds.Backend {
+			return open(t, database(t), Options{Booked: booked, WatchQueue: 1024})
+		},
+	})
+}

@@ -1,0 +1,64 @@
+package postgres
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+)
+
+//go:embed sql/*.sql
+var sources embed.FS
+
+// files of sql, each after those that it calls.
+var files = []string{"schema", "selection", "lapse", "hold", "restore", "presence"}
+
+// version counts the forms that sql/ has had; TestTheVersionIsThatOfTheText holds it to the text.
+const version = 1
+
+// schemaLock is the advisory lock of whoever makes the tables; store/postgres has the ones before it.
+const schemaLock = 4716222640829337646 + 16
+
+// makeTables makes what is missing, at the start and whenever the connection broke: the server may be another one by then. A database that a newer program has changed is used as it is: what one version changes the
+// version before it can still call.
+func makeTables(ctx context.Context, at *pgx.ConnConfig) (err error) {
+	at = at.Copy()
+	at.RuntimeParams["statement_timeout"], at.RuntimeParams["lock_timeout"] = "30000", "30000"
+	at.RuntimeParams["synchronous_commit"] = "on" // the tables outlive a crash; what is in them does not
+	c, err := pgx.ConnectConfig(ctx, at)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.Close(context.WithoutCancel(ctx))) }()
+	return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(schemaLock)); err != nil {
+			return err
+		}
+		var made bool
+		if err := tx.QueryRow(ctx, `SELECT to_regclass('holds_schema') IS NOT NULL`).Scan(&made); err != nil {
+			return err
+		}
+		known := 0
+		if made {
+			if err := tx.QueryRow(ctx, `SELECT COALESCE(max(version), 0) FROM holds_schema`).Scan(&known); err != nil {
+				return err
+			}
+		}
+		if known >= version {
+			return nil
+		}
+		for _, name := range files {
+			text, err := sources.ReadFile("sql/" + name + ".sql")
+			if err != nil {
+				return err
+			}
+			if _, err := tx.Conn().PgConn().Exec(ctx, string(text)).ReadAll(); err != nil {
+				return fmt.Errorf("%s.sql: %w", name, err)
+			}
+		}
+		_, err := tx.Exec(ctx, `INSERT INTO holds_schema (version) VALUES ($1)`, version)
+		return err
+	})
+}

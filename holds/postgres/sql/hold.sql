@@ -1,0 +1,181 @@
+-- holds_claim takes a span for one client, or says who is in the way: see holds.Table.Claim.
+--
+-- made      id of the hold, if there will be a new one; also names this call
+-- own       owner
+-- kind, whom  appointment type and specialist
+-- s, e, bs, be  slot and busy interval
+-- ttl, longest  time to live and longest life, milliseconds
+-- quota     0 for none
+-- displace  whether what is not pinned gives way
+-- doubt     whether somebody can say if a pinned hold that lapsed was booked
+-- seats     to try, in order
+--
+-- word is 'ok' with the hold, 'held' with the latest deadline in the way, or 'quota'.
+CREATE OR REPLACE FUNCTION holds_claim(made text, own text, kind text, whom text, s bigint, e bigint, bs bigint, be bigint, ttl bigint,
+    longest bigint, quota integer, displace boolean, doubt boolean, seats integer[], OUT word text, OUT until bigint, OUT hold json)
+LANGUAGE plpgsql AS $$
+DECLARE
+    at     bigint;
+    h      holds_live;
+    chosen integer;
+    spared integer := 0;
+BEGIN
+    until := 0;
+    PERFORM holds_lock(1, own);
+    PERFORM holds_lock(2, whom);
+    at := holds_clock();
+    -- What has lapsed ends first, so that events come in the order of their effect.
+    FOR h IN
+        WITH gone AS (DELETE FROM holds_live WHERE specialist_id = whom AND deadline <= at RETURNING *)
+        SELECT * FROM gone ORDER BY deadline
+    LOOP
+        PERFORM holds_lapse(h, at, doubt);
+    END LOOP;
+    UPDATE holds_live SET lapses_at = GREATEST(lapses_at, LEAST(at + ttl, max_expires_at)), call = made
+        WHERE specialist_id = whom AND appointment_type_id = kind AND slot_start = s AND slot_end = e AND owner = own AND deadline > at
+        RETURNING * INTO h;
+    IF FOUND THEN
+        PERFORM holds_tell('heartbeat', '', at, h);
+        word := 'ok'; hold := holds_json(h);
+        RETURN;
+    END IF;
+    IF displace THEN -- a pin comes before this or after it
+        PERFORM 1 FROM holds_live o WHERE o.specialist_id = whom AND o.busy_start < be AND bs < o.busy_end ORDER BY id FOR UPDATE;
+    END IF;
+    LOOP
+        -- A seat that nobody holds is taken before one that somebody has to give up.
+        SELECT u.seat INTO chosen FROM unnest(seats) WITH ORDINALITY AS u(seat, place)
+            WHERE NOT EXISTS (SELECT 1 FROM holds_live o
+                WHERE o.specialist_id = whom AND o.deadline > at
+                AND ((o.busy_start < e AND s < o.busy_end) OR (o.slot_start < be AND bs < o.slot_end))
+                AND NOT (o.appointment_type_id = kind AND o.slot_start = s AND o.slot_end = e AND o.seat <> u.seat))
+            ORDER BY u.place LIMIT 1;
+        EXIT WHEN chosen IS NOT NULL;
+        IF displace THEN
+            SELECT u.seat INTO chosen FROM unnest(seats) WITH ORDINALITY AS u(seat, place)
+                WHERE NOT EXISTS (SELECT 1 FROM holds_live o
+                    WHERE o.specialist_id = whom AND o.deadline > at AND o.pinned_until > 0
+                    AND ((o.busy_start < e AND s < o.busy_end) OR (o.slot_start < be AND bs < o.slot_end))
+                    AND NOT (o.appointment_type_id = kind AND o.slot_start = s AND o.slot_end = e AND o.seat <> u.seat))
+                ORDER BY u.place LIMIT 1;
+            EXIT WHEN chosen IS NOT NULL;
+        END IF;
+        SELECT max(o.deadline) INTO until FROM holds_live o
+            WHERE o.specialist_id = whom AND o.deadline > at AND (o.pinned_until > 0 OR NOT displace)
+            AND ((o.busy_start < e AND s < o.busy_end) OR (o.slot_start < be AND bs < o.slot_end))
+            AND (o.seat = ANY (seats) OR NOT (o.appointment_type_id = kind AND o.slot_start = s AND o.slot_end = e));
+        IF until IS NOT NULL THEN -- or it ended between the two questions
+            word := 'held';
+            RETURN;
+        END IF;
+    END LOOP;
+    until := 0;
+    IF quota > 0 THEN
+        IF displace THEN
+            SELECT count(*) INTO spared FROM holds_live o
+                WHERE o.specialist_id = whom AND o.owner = own AND o.deadline > at
+                AND ((o.busy_start < e AND s < o.busy_end) OR (o.slot_start < be AND bs < o.slot_end))
+                AND NOT (o.appointment_type_id = kind AND o.slot_start = s AND o.slot_end = e AND o.seat <> chosen);
+        END IF;
+        IF (SELECT count(*) FROM holds_live o WHERE o.owner = own AND o.deadline > at) - spared >= quota THEN
+            word := 'quota';
+            RETURN;
+        END IF;
+    END IF;
+    IF displace THEN
+        FOR h IN
+            WITH gone AS (DELETE FROM holds_live o
+                WHERE o.specialist_id = whom AND o.deadline > at
+                AND ((o.busy_start < e AND s < o.busy_end) OR (o.slot_start < be AND bs < o.slot_end))
+                AND NOT (o.appointment_type_id = kind AND o.slot_start = s AND o.slot_end = e AND o.seat <> chosen) RETURNING *)
+            SELECT * FROM gone ORDER BY slot_start
+        LOOP
+            PERFORM holds_tell('release', 'displaced', at, h);
+        END LOOP;
+    END IF;
+    INSERT INTO holds_live (id, owner, appointment_type_id, specialist_id, slot_start, slot_end, busy_start, busy_end, seat, lapses_at,
+            max_expires_at, life, call)
+        VALUES (made, own, kind, whom, s, e, bs, be, chosen, at + ttl, at + GREATEST(longest, ttl), GREATEST(longest, ttl), made)
+        RETURNING * INTO h;
+    PERFORM holds_tell('hold', '', at, h);
+    word := 'ok'; hold := holds_json(h);
+END $$;
+
+-- holds_find returns a live hold of an owner and keeps it as it is until the transaction ends; or says why not. at is the instant
+-- at which it was found.
+CREATE OR REPLACE FUNCTION holds_find(which text, own text, OUT why text, OUT at bigint, OUT h holds_live) LANGUAGE plpgsql AS $$
+BEGIN
+    SELECT * INTO h FROM holds_live WHERE id = which FOR UPDATE;
+    at := holds_clock();
+    IF h.id IS NULL OR h.deadline <= at THEN
+        why := 'not found';
+    ELSIF h.owner <> own THEN
+        why := 'not owner';
+    END IF;
+END $$;
+
+-- holds_extend lets a hold live on: see holds.Table.Extend. word is 'ok' with the hold, 'not found', 'not owner' or 'restarts'.
+CREATE OR REPLACE FUNCTION holds_extend(which text, own text, this text, ttl bigint, restart boolean, most integer, OUT word text, OUT hold json)
+LANGUAGE plpgsql AS $$
+DECLARE
+    f record;
+    h holds_live;
+BEGIN
+    SELECT * INTO f FROM holds_find(which, own);
+    IF f.why IS NOT NULL THEN
+        word := f.why;
+        RETURN;
+    END IF;
+    h := f.h;
+    IF restart AND h.restarts >= most THEN
+        word := 'restarts';
+        RETURN;
+    END IF;
+    IF restart THEN
+        h.restarts := h.restarts + 1;
+        h.max_expires_at := f.at + h.life;
+    END IF;
+    UPDATE holds_live SET restarts = h.restarts, max_expires_at = h.max_expires_at, call = this,
+        lapses_at = GREATEST(lapses_at, LEAST(f.at + ttl, h.max_expires_at)) WHERE id = which RETURNING * INTO h;
+    PERFORM holds_tell('heartbeat', '', f.at, h);
+    word := 'ok'; hold := holds_json(h);
+END $$;
+
+-- holds_pin keeps a hold while its booking is written, or ends that: see holds.Table.Pin and Unpin. ms is how long to pin at least,
+-- or the grace after it. word is 'ok' with the hold, 'not found' or 'not owner'.
+CREATE OR REPLACE FUNCTION holds_pin(which text, own text, this text, pin boolean, ms bigint, OUT word text, OUT hold json)
+LANGUAGE plpgsql AS $$
+DECLARE
+    f record;
+    h holds_live;
+BEGIN
+    SELECT * INTO f FROM holds_find(which, own);
+    IF f.why IS NOT NULL THEN
+        word := f.why;
+        RETURN;
+    END IF;
+    UPDATE holds_live SET call = this,
+        pinned_until = CASE WHEN pin THEN GREATEST(pinned_until, f.at + ms) ELSE 0 END,
+        lapses_at = CASE WHEN NOT pin AND lapses_at <= f.at THEN f.at + ms ELSE lapses_at END
+        WHERE id = which RETURNING * INTO h;
+    word := 'ok'; hold := holds_json(h);
+END $$;
+
+-- holds_finish ends a hold at the wish of its owner: see holds.Table.Confirm and Release. remember is for how long it is kept that
+-- this call did it, milliseconds. word is 'ok', 'not found' or 'not owner'.
+CREATE OR REPLACE FUNCTION holds_finish(which text, own text, this text, kind text, reason text, remember bigint, OUT word text)
+LANGUAGE plpgsql AS $$
+DECLARE
+    f record;
+BEGIN
+    SELECT * INTO f FROM holds_find(which, own);
+    IF f.why IS NOT NULL THEN
+        word := f.why;
+        RETURN;
+    END IF;
+    DELETE FROM holds_live WHERE id = which;
+    INSERT INTO holds_endings (id, call, kept_until) VALUES (which, this, f.at + remember)
+        ON CONFLICT (id) DO UPDATE SET call = excluded.call, kept_until = excluded.kept_until;
+    PERFORM holds_tell(kind, reason, f.at, f.h);
+    word := 'ok';
+END $$;
