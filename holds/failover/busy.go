@@ -36,7 +36,8 @@ func (b *Backend) IsBusy(ctx context.Context, specialistID string, from, to time
 	return b.local.IsBusy(ctx, specialistID, from, to)
 }
 
-// writeBehind writes busy ticks to the primary, for people who look there. It runs until Close.
+// writeBehind writes what nobody waits for: busy ticks to the primary, for people who look there, and the end of holds to a shared
+// fallback. It runs until Close.
 func (b *Backend) writeBehind() {
 	for {
 		select {
@@ -44,7 +45,7 @@ func (b *Backend) writeBehind() {
 			return
 		case write := <-b.behind:
 			if err := write(b.done); err != nil {
-				b.logger.Debug("busy time is not written to the primary store", "error", err)
+				b.logger.Debug("what may wait is not written", "error", err)
 			}
 		}
 	}

@@ -8,38 +8,6 @@ import (
 	"holdfast/holds"
 )
 
-// toFallback puts what is live into the fallback and tells the watchers what the primary did not.
-func (l *ledger) toFallback(ctx context.Context) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.forgetTerm()
-	now := time.Now()
-	for _, e := range l.newest() {
-		if !now.Before(e.ExpiresAt) {
-			continue
-		}
-		e.carry = e.own
-		h, err := restore(ctx, l.b.fallback, e, e.ID)
-		var held *holds.HeldError
-		switch {
-		case errors.As(err, &held):
-			e.lost = true
-		case err != nil:
-			l.b.logger.Warn("a hold is not taken over by the fallback", "error", err)
-		default:
-			l.name(inFallback, e, h.ID)
-		}
-	}
-	for _, x := range l.looks {
-		if now.Before(x.ExpiresAt) {
-			if err := l.b.fallback.(holds.Restorer).RestoreSelection(ctx, x.Selection); err != nil {
-				l.b.logger.Warn("a selection is not taken over by the fallback", "error", err)
-			}
-		}
-	}
-	l.settle()
-}
-
 // restore brings a hold to a backend, under the id that it has there or may have.
 func restore(ctx context.Context, to holds.Backend, e *entry, id string) (holds.Hold, error) {
 	r := holds.Remains{Hold: e.Hold, LapsesAt: e.lapsesAt, Life: e.life}
@@ -140,8 +108,10 @@ func (l *ledger) back(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	now := time.Now()
-	looks, err := l.b.primary.Selected(ctx, now.AddDate(-10, 0, 0), now.AddDate(100, 0, 0))
+	if list, err = l.bringOthers(ctx, list); err != nil {
+		return err
+	}
+	looks, err := selected(ctx, l.b.primary)
 	if err != nil {
 		return err
 	}
@@ -176,6 +146,37 @@ func (l *ledger) back(ctx context.Context) error {
 	}
 	l.settle()
 	return nil
+}
+
+// bringOthers brings to the primary what other processes have in a shared fallback and are still to bring, so that nobody takes
+// it meanwhile. list is what is in the primary, before and after.
+func (l *ledger) bringOthers(ctx context.Context, list []holds.Hold) ([]holds.Hold, error) {
+	if !l.b.shared {
+		return list, nil
+	}
+	there := make(map[string]bool, len(list))
+	for i := range list {
+		there[list[i].ID] = true
+	}
+	l.mu.Lock()
+	var others []entry
+	for _, e := range l.newest() {
+		if !e.own && !there[e.ID] && !e.lost && time.Now().Before(e.ExpiresAt) {
+			others = append(others, *e)
+		}
+	}
+	l.mu.Unlock()
+	for i := range others {
+		h, err := restore(ctx, l.b.primary, &others[i], others[i].ID)
+		var held *holds.HeldError
+		switch {
+		case err == nil:
+			list = append(list, h)
+		case !errors.As(err, &held):
+			return nil, err
+		}
+	}
+	return list, nil
 }
 
 // bringLooks brings the selections of this process's clients to the primary.
@@ -239,8 +240,11 @@ func (l *ledger) bringPresence(ctx context.Context) error {
 	return nil
 }
 
-// drain empties the fallback of what this process put there. Nobody hears of it: its term is over.
+// drain empties a fallback of this process. Nobody hears of it: its term is over.
 func (l *ledger) drain(ctx context.Context) {
+	if l.b.shared {
+		return // others may still serve from it; see leave
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var err error

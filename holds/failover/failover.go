@@ -17,6 +17,10 @@
 // ends there. A hold that somebody else took there meanwhile is lost: its owner is told (displaced). Of other processes'
 // holds each process carries its own.
 //
+// A fallback that is not Local is one that the processes share, and then it is as the primary was: each brings what it has,
+// and what it knows of the others where they have not; each takes up what it finds there. They do not leave it all at once, so
+// whoever is back at the primary leaves its holds in the fallback too, until they end.
+//
 // Presence and busy time are always kept in this process as well (Options.Local), and served from there while the primary
 // is away: a node then knows its own heartbeats only. Busy time is only ever read from there, since every process follows
 // every appointment; the primary's is written behind the callers' backs.
@@ -43,8 +47,8 @@ import (
 // Options of New. Primary, Fallback and Local are required, belong to the backend from then on, and are closed with it.
 type Options struct {
 	Primary  holds.Backend // a holds.Restorer
-	Fallback holds.Backend // a holds.Restorer, empty
-	Local    holds.Backend // in this process; it may be the Fallback
+	Fallback holds.Backend // a holds.Restorer: Local, empty, or one that several processes share
+	Local    holds.Backend // in this process
 
 	// Booked answers for pinned holds whose end was missed in a switch, as in package memory.
 	Booked func(holds.Hold) bool
@@ -62,13 +66,15 @@ const (
 	probeEvery = 250 * time.Millisecond  // while it does not serve
 	probeTime  = 250 * time.Millisecond  // for the answer to either
 	probesGood = 2                       // in a row, before the primary serves again
+	hearEvery  = 100 * time.Millisecond  // while the events of the fallback are not heard
 	carryTime  = 10 * time.Second        // to bring everything back to the primary
-	behindMost = 4096                    // busy ticks to be written to the primary
+	behindMost = 4096                    // writes that nobody waits for
 )
 
 // Backend is a primary and its fallback. The zero value is not usable; see New.
 type Backend struct {
 	primary, fallback, local holds.Backend
+	shared                   bool // the fallback is other processes' too
 	booked                   func(holds.Hold) bool
 	logger                   *slog.Logger
 	log                      *broadcast.Log
@@ -95,7 +101,7 @@ func New(ctx context.Context, o Options) *Backend {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	b := &Backend{
-		primary: o.Primary, fallback: o.Fallback, local: o.Local, booked: o.Booked, logger: o.Logger, log: broadcast.New(o.WatchQueue),
+		primary: o.Primary, fallback: o.Fallback, local: o.Local, shared: o.Fallback != o.Local, booked: o.Booked, logger: o.Logger, log: broadcast.New(o.WatchQueue),
 		behind: make(chan func(context.Context) error, behindMost), switched: make(chan struct{}, 1), onFallback: true,
 	}
 	b.done, b.stop = context.WithCancel(context.Background())
@@ -241,13 +247,39 @@ func (b *Backend) takeOver() {
 	b.endTerm = end
 	w, err := b.fallback.Watch(ctx) // before anything is put there: what it tells of that, the ledger knows
 	if err != nil {
-		b.logger.Error("the fallback's events cannot be followed", "error", err)
+		b.logger.Error("the fallback's events cannot be followed yet", "error", err)
 	}
 	b.ledger.toFallback(ctx)
-	if w != nil {
-		term := b.term
-		b.running.Go(func() { b.relay(ctx, w, inFallback, term) })
+	term := b.term
+	b.running.Go(func() {
+		for ctx.Err() == nil {
+			if w != nil {
+				b.relay(ctx, w, inFallback, term)
+			}
+			w = b.hearAgain(ctx, term)
+		}
+	})
+}
+
+// hearAgain follows the events of the fallback anew after they broke off, and puts right what was missed. Nil: not yet.
+func (b *Backend) hearAgain(ctx context.Context, term uint64) holds.Watch {
+	pause := time.NewTimer(hearEvery)
+	defer pause.Stop()
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-pause.C:
 	}
+	w, err := b.fallback.Watch(ctx)
+	if err != nil {
+		return nil
+	}
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	if b.term == term {
+		b.ledger.place(ctx)
+	}
+	return w
 }
 
 // relay tells this process's watchers what the serving backend tells, until the term ends.

@@ -3,6 +3,7 @@ package failover
 import (
 	"context"
 	"flag"
+	"fmt"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -14,6 +15,7 @@ import (
 	"holdfast/holds/memory"
 	"holdfast/holds/redis"
 	"holdfast/holds/redis/redistest"
+	"holdfast/store/postgres/postgrestest"
 )
 
 // TestPrimaryUp is the whole contract while nothing fails.
@@ -128,5 +130,13 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "12"); err != nil {
 		panic(err)
 	}
-	os.Exit(m.Run())
+	cluster, absent = postgrestest.Start()
+	if absent != nil {
+		fmt.Fprintln(os.Stderr, "!!! SKIPPED: a shared fallback in holds/failover:", absent)
+	}
+	code := m.Run()
+	if cluster != nil {
+		cluster.Stop()
+	}
+	os.Exit(code)
 }

@@ -189,15 +189,23 @@ func (l *ledger) end(at where, e *entry, end ending) {
 		l.ends[e.ID] = end
 	}
 	l.bury(at, e, end)
+	if at == inPrimary {
+		l.leave(e.ids[inFallback], end)
+	}
 	delete(l.holds, e.ID)
 }
 
 // bury notes that a hold ended while the fallback served and is in the primary still. The lock is held.
 func (l *ledger) bury(at where, e *entry, end ending) {
-	if at == inFallback && e.ids[inPrimary] != "" {
+	switch {
+	case at != inFallback:
+		return
+	case e.ids[inPrimary] != "":
 		end.hold.ID = e.ids[inPrimary]
-		l.dead[e.ID] = end
+	case !l.b.shared: // from a shared one others may have brought it there
+		return
 	}
+	l.dead[e.ID] = end
 }
 
 // mostOver bounds what is remembered of holds that are over.

@@ -47,7 +47,13 @@ func (l *ledger) hear(e *holds.Event, at where) {
 		}
 		l.isOver(id, at, e.HoldID)
 		if known != nil {
-			l.bury(at, known, ending{known.Hold, e.Kind, e.Reason})
+			end := ending{known.Hold, e.Kind, e.Reason}
+			if known.own || !l.b.shared { // what others made ends in the primary by their hand
+				l.bury(at, known, end)
+			}
+			if at == inPrimary {
+				l.leave(known.ids[inFallback], end)
+			}
 			delete(l.holds, id)
 		}
 		if !told {

@@ -2,6 +2,7 @@ package redistest
 
 import (
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"holdfast/holds/node/nodetest"
@@ -16,7 +17,7 @@ type Proxy struct {
 // Proxy starts a proxy to the server; it ends with the test.
 func (s *Server) Proxy(t testing.TB) *Proxy {
 	t.Helper()
-	socket := filepath.Join(s.dir, "proxy")
+	socket := filepath.Join(s.dir, "proxy"+strconv.FormatInt(s.proxies.Add(1), 10))
 	return &Proxy{nodetest.Start(t, socket, s.Socket()), socket}
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -33,6 +34,7 @@ type Server struct {
 	program string
 	dir     string
 	command *exec.Cmd
+	proxies atomic.Int64
 }
 
 // Start starts a program of Programs and waits until it answers.
