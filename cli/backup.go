@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast/engine"
+	"holdfast/store/sqlite"
 )
 
 // A backup is a directory (0700) with the two files that nothing else can bring back: the database and the keys. The
@@ -96,8 +97,14 @@ func (h *house) backup(ctx context.Context, path string) (err error) {
 			err = errors.Join(err, os.RemoveAll(partial))
 		}
 	}()
-	if err := h.store.Backup(ctx, filepath.Join(partial, h.copyName())); err != nil {
+	copied := filepath.Join(partial, h.copyName())
+	if err := h.store.Backup(ctx, copied); err != nil {
 		return err
+	}
+	if h.copyName() == databaseFile {
+		if _, err := sqlite.Verify(ctx, copied); err != nil {
+			return fmt.Errorf("the copy is not sound: %w. Run holdfast verify to see whether the database is", err)
+		}
 	}
 	if err := copyFile(h.dir.file(secretFile), filepath.Join(partial, secretFile)); err != nil {
 		return err
@@ -123,7 +130,7 @@ func (d *dataDir) lastBackup() (last time.Time, err error) {
 	}
 	entries, err := os.ReadDir(d.file(backupsDir))
 	for _, e := range entries {
-		if at, err := time.Parse(stampFormat, e.Name()); err == nil && at.After(last) {
+		if at, _, ok := madeAt(e.Name()); ok && at.After(last) {
 			last = at
 		}
 	}

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,18 +20,27 @@ import (
 )
 
 func restoreCommand(p process) *cobra.Command {
+	var list bool
 	c := &cobra.Command{
-		Use:   "restore BACKUP",
+		Use:   "restore BACKUP | restore --list [DIR…]",
 		Short: "Put a backup in the place of the data directory's database and keys",
 		Long: "Checks a copy of the backup first, then puts it in the place of the database and keys in the data directory. What was\n" +
 			"there is kept in backups/replaced-…, never deleted. The server must not run. Everybody is signed out, and the API keys\n" +
 			"that come back to life are listed. A snapshot (a .db file from backups) can be restored too; the keys then stay as\n" +
-			"they are.",
-		Args: oneArgument("the directory of a backup, or a snapshot file"),
+			"they are. With --list nothing is restored: it prints the backups in the data directory and in the directories named.",
+		Args: func(c *cobra.Command, args []string) error {
+			if list {
+				return nil
+			}
+			return oneArgument("the directory of a backup, or a snapshot file")(c, args)
+		},
 		RunE: func(c *cobra.Command, args []string) error {
 			cfg, err := p.resolve(c)
 			if err != nil {
 				return err
+			}
+			if list {
+				return listBackups(p.stdout, append([]string{filepath.Join(cfg.data, backupsDir)}, args...))
 			}
 			done, err := restore(c.Context(), cfg, args[0], time.Now())
 			if err != nil {
@@ -39,8 +50,42 @@ func restoreCommand(p process) *cobra.Command {
 			return err
 		},
 	}
+	c.Flags().BoolVar(&list, "list", false, "print the backups there are, the newest first, and restore none")
 	defineSettings(c, forData)
 	return c
+}
+
+// listBackups prints the backups in these directories, the newest first. The first may be missing.
+func listBackups(to io.Writer, dirs []string) error {
+	type backup struct {
+		path string
+		made time.Time
+		size int64
+	}
+	var all []backup
+	for i, dir := range dirs {
+		entries, err := os.ReadDir(dir)
+		if err != nil && (i > 0 || !errors.Is(err, fs.ErrNotExist)) {
+			return err
+		}
+		for _, e := range entries {
+			if made, _, ok := madeAt(e.Name()); ok && e.IsDir() {
+				path := filepath.Join(dir, e.Name())
+				all = append(all, backup{path, made, max(size(filepath.Join(path, databaseFile)), 0)})
+			}
+		}
+	}
+	if len(all) == 0 {
+		_, err := fmt.Fprintf(to, "no backup was found in %s\n", strings.Join(dirs, ", "))
+		return err
+	}
+	slices.SortFunc(all, func(a, b backup) int { return b.made.Compare(a.made) })
+	for _, b := range all {
+		if _, err := fmt.Fprintf(to, "%s  %7.1f MB  %s\n", b.made.Format(time.RFC3339), float64(b.size)/1e6, b.path); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // restored is what a restore did.

@@ -61,7 +61,7 @@ func serveCommand(p process) *cobra.Command {
 			if err != nil {
 				return errors.Join(err, listener.Close(), h.close())
 			}
-			return errors.Join(h.serve(c.Context(), listener), h.close())
+			return errors.Join(h.serve(c.Context(), listener, func(ctx context.Context) { h.keepBackups(ctx, cfg.backups) }), h.close())
 		},
 	}
 	defineSettings(c, forServing)

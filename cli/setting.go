@@ -42,6 +42,7 @@ type config struct {
 	outbound outbound.Limits
 	limits   web.Limits
 	keep     engine.Retention
+	backups  backupPlan
 	upstream upstreamConfig
 
 	smtpURL             string // empty: messages become files
@@ -198,7 +199,7 @@ func settings() []setting {
 			help: "PostgreSQL for what is remembered, as postgres://user@host/name; by default SQLite in the directory of --data",
 			set:  func(c *config, v string) (err error) { c.database, err = parseDatabase(v); return err },
 		},
-	}, limitSettings(), retentionSettings(), upstreamSettings())
+	}, limitSettings(), retentionSettings(), backupSettings(), upstreamSettings())
 }
 
 // parseDatabase refuses what cannot be PostgreSQL's. The rest is for who opens it; it never quotes, for there may be a password.

@@ -107,12 +107,13 @@ func (d *dataDir) restoreWords() string {
 	return fmt.Sprintf("Put the newest backup in its place with: holdfast restore --data %s %s", d.path, newest)
 }
 
-// newestBackup is the newest directory that backup has made in the data directory; empty if there is none.
+// newestBackup is the newest backup in the data directory; empty if there is none.
 func (d *dataDir) newestBackup() (newest string) {
-	entries, _ := os.ReadDir(d.file(backupsDir)) // by name, so by time
+	var last time.Time
+	entries, _ := os.ReadDir(d.file(backupsDir))
 	for _, e := range entries {
-		if _, err := time.Parse(stampFormat, e.Name()); err == nil && e.IsDir() {
-			newest = filepath.Join(d.file(backupsDir), e.Name())
+		if at, _, ok := madeAt(e.Name()); ok && e.IsDir() && at.After(last) {
+			newest, last = filepath.Join(d.file(backupsDir), e.Name()), at
 		}
 	}
 	return newest

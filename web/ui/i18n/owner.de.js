@@ -329,7 +329,7 @@ export default {
   'set.mail.none': '**Dieser Server sendet keine E-Mail.**',
   'set.backup': 'Sicherungen',
   'set.backup.how': 'Eine Kopie von allem, im laufenden Betrieb:',
-  'set.backup.hint': 'Sie liegt im Ordner backups des Datenverzeichnisses. Bewahren Sie eine auch anderswo auf.',
+  'set.backup.hint': 'Der Server macht jede Nacht selbst eine, im Ordner backups des Datenverzeichnisses. Bewahren Sie eine auch anderswo auf: --backup-to nennt einen zweiten Ort.',
   'audit.lead': 'Wer was getan hat, Neuestes zuerst. Nichts darin lässt sich ändern.',
   'audit.csv': 'Als CSV speichern',
   'audit.action': 'Was',

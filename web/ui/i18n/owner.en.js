@@ -329,7 +329,7 @@ export default {
   'set.mail.none': '**This server sends no mail.**',
   'set.backup': 'Backups',
   'set.backup.how': 'A copy of everything, while the server runs:',
-  'set.backup.hint': 'It is put into the folder backups of the data directory. Keep one on another machine as well.',
+  'set.backup.hint': 'The server makes one every night by itself, in the folder backups of the data directory. Keep one on another machine as well: --backup-to names a second place.',
   'audit.lead': 'Who did what, newest first. Nothing in it can be changed.',
   'audit.csv': 'Save as CSV',
   'audit.action': 'What',

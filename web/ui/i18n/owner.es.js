@@ -329,7 +329,7 @@ export default {
   'set.mail.none': '**Este servidor no envía correo.**',
   'set.backup': 'Copias de seguridad',
   'set.backup.how': 'Una copia de todo, con el servidor en marcha:',
-  'set.backup.hint': 'Se guarda en la carpeta backups del directorio de datos. Conserve otra en otra máquina.',
+  'set.backup.hint': 'El servidor hace una cada noche por sí mismo, en la carpeta backups del directorio de datos. Conserve otra en otra máquina: --backup-to indica un segundo lugar.',
   'audit.lead': 'Quién hizo qué, lo más reciente primero. Nada se puede cambiar.',
   'audit.csv': 'Guardar como CSV',
   'audit.action': 'Qué',

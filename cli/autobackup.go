@@ -1,0 +1,204 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"holdfast/engine/upkeep"
+	"holdfast/store"
+)
+
+// # Backups that nobody has to remember
+//
+// Once a day the server makes a backup into its data directory, checks it, and deletes those of its own that the plan does not
+// keep. Where a second place is named, each is copied there and read back. What fails is tried again, said in the log and to be
+// seen in /metrics, and after some days the clinic gets a mail.
+
+const (
+	// retryBackup is how long after a failure the next try is.
+	retryBackup = 15 * time.Minute
+	// tellBackup is how old the last good backup may become before the clinic is told, and how often it is told.
+	tellBackup = 3 * 24 * time.Hour
+)
+
+// backupKeeper carries a plan out.
+type backupKeeper struct {
+	*house
+	plan    backupPlan
+	began   time.Time
+	retryAt time.Time // after a failure
+	toldAt  time.Time
+}
+
+// keepBackups carries a plan out until ctx ends. It looks once a minute, so a start is over before its first backup.
+func (h *house) keepBackups(ctx context.Context, plan backupPlan) {
+	if !plan.on {
+		return
+	}
+	k := &backupKeeper{house: h, plan: plan, began: time.Now()}
+	upkeep.Every(ctx, time.Minute, func(now time.Time) { k.look(ctx, now) })
+}
+
+// look does what is due.
+func (k *backupKeeper) look(ctx context.Context, now time.Time) {
+	if now.Before(k.retryAt) {
+		return
+	}
+	err := k.keep(ctx, now)
+	if err == nil || ctx.Err() != nil {
+		return
+	}
+	k.retryAt = now.Add(retryBackup)
+	k.log.Error("the backup of today is not what it should be; it is tried again", "in", retryBackup, "error", err)
+	last, _ := k.dir.lastGoodBackup(k.plan.second)
+	if last.IsZero() {
+		last = k.began
+	}
+	if now.Sub(last) >= tellBackup && now.Sub(k.toldAt) >= tellBackup {
+		k.toldAt = now
+		if err := k.engine.TellOfBackups(ctx, last, err.Error()); err != nil {
+			k.log.Error("the clinic was not told that there are no backups", "error", err)
+		}
+	}
+}
+
+// keep makes a backup if one is due, copies what the second place lacks, and deletes what the plan does not keep.
+func (k *backupKeeper) keep(ctx context.Context, now time.Time) error {
+	here, zone := k.dir.file(backupsDir), k.engine.Zone()
+	made, err := ownBackupsIn(here)
+	if err != nil {
+		return err
+	}
+	newest := time.Time{}
+	if len(made) > 0 {
+		newest = made[len(made)-1]
+	}
+	if newest.After(now) {
+		newest = time.Time{} // the clock was set back: it says nothing about today
+	}
+	if k.plan.due(newest, now, zone) {
+		if err := k.roomFor(here); err != nil {
+			return err
+		}
+		if err := k.backup(ctx, filepath.Join(here, ownBackupName(now))); err != nil {
+			return err
+		}
+		k.log.Info("backup written and checked", "directory", filepath.Join(here, ownBackupName(now)))
+		made = append(made, now.UTC().Truncate(time.Millisecond))
+	}
+	failed := k.expire(here, made)
+	if k.plan.second != "" && len(made) > 0 {
+		failed = errors.Join(failed, k.copyTo(k.plan.second, ownBackupName(made[len(made)-1])))
+	}
+	return failed
+}
+
+// roomFor refuses a backup that would leave the server too little of its disk: a clinic that can write is worth more than a copy
+// of it beside it.
+func (h *house) roomFor(dir string) error {
+	free, known := freeBytes(dir)
+	m, measured := h.engine.Measurements()
+	if !known || !measured {
+		return nil
+	}
+	if least := 3*uint64(m.Bytes) + 64<<20; free < least {
+		return fmt.Errorf("%w: a backup beside the database of %d MB needs %d MB free, and %d MB are. Make room, or keep fewer with --backup-keep",
+			store.ErrFull, m.Bytes>>20, least>>20, free>>20)
+	}
+	return nil
+}
+
+// expire deletes the server's own backups in a directory that the plan does not keep.
+func (k *backupKeeper) expire(dir string, made []time.Time) error {
+	var failed error
+	for _, at := range k.plan.keep.expendable(made, k.engine.Zone()) {
+		failed = errors.Join(failed, os.RemoveAll(filepath.Join(dir, ownBackupName(at))))
+	}
+	return failed
+}
+
+// copyTo copies a backup to the second place, if that does not have it, reads it back, and deletes what the plan does not keep
+// there. The directory must exist: a disk that is not mounted is not written beside.
+func (k *backupKeeper) copyTo(second, name string) error {
+	if info, err := os.Stat(second); err != nil {
+		return fmt.Errorf("the second place of backups is not there: %w. Mount it, or name another with --backup-to", err)
+	} else if !info.IsDir() {
+		return fmt.Errorf("the second place of backups, %s, is no directory. Name another with --backup-to", second)
+	}
+	if _, err := os.Stat(filepath.Join(second, name)); err == nil {
+		return nil
+	}
+	if err := copyBackup(k.dir.file(filepath.Join(backupsDir, name)), filepath.Join(second, name)); err != nil {
+		return fmt.Errorf("the backup was not copied to %s: %w", second, err)
+	}
+	k.log.Info("backup copied and read back", "directory", filepath.Join(second, name))
+	made, err := ownBackupsIn(second)
+	return errors.Join(err, k.expire(second, made))
+}
+
+// copyBackup makes a durable copy of a backup's directory, whole or not at all, and compares what it reads back.
+func copyBackup(from, to string) (err error) {
+	files, err := os.ReadDir(from)
+	if err != nil {
+		return err
+	}
+	partial, err := os.MkdirTemp(filepath.Dir(to), ".backup-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(partial))
+		}
+	}()
+	for _, f := range files {
+		source, target := filepath.Join(from, f.Name()), filepath.Join(partial, f.Name())
+		if err := copyFile(source, target); err != nil {
+			return err
+		}
+		want, err := digestOf(source)
+		if err != nil {
+			return err
+		}
+		if got, err := digestOf(target); err != nil || !bytes.Equal(got, want) {
+			return errors.Join(fmt.Errorf("%s reads back as something else: look at that disk", f.Name()), err)
+		}
+	}
+	if err := syncDir(partial); err != nil {
+		return err
+	}
+	if err := os.Rename(partial, to); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(to))
+}
+
+func digestOf(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	_, err = io.Copy(h, f)
+	return h.Sum(nil), err
+}
+
+// lastGoodBackup is when the newest backup was made that is where it should be: in the second place, if there is one.
+func (d *dataDir) lastGoodBackup(second string) (time.Time, error) {
+	if second == "" {
+		return d.lastBackup()
+	}
+	made, err := ownBackupsIn(second)
+	if len(made) == 0 {
+		return time.Time{}, err
+	}
+	return made[len(made)-1], err
+}

@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// backupPlan says when the server makes backups by itself, how many of them it keeps, and where it puts a second copy. The zero
+// value makes none.
+type backupPlan struct {
+	on     bool
+	at     time.Duration // after midnight, by the clinic's clock
+	keep   backupKeep
+	second string // absolute path of a directory for copies; empty: none
+}
+
+// backupKeep is of how many days, weeks and months the newest backup is kept.
+type backupKeep struct{ days, weeks, months int }
+
+// backupSettings are the rows of the table about backups.
+func backupSettings() []setting {
+	return []setting{
+		{
+			name: "backup-at", fallback: "03:00", audience: forServing,
+			help: "when the server backs itself up each day, by the clinic's clock, or off; what was missed is made up for after a start",
+			set:  func(c *config, v string) error { return c.backups.parseAt(v) },
+		}, {
+			name: "backup-keep", fallback: "7,4,12", audience: forServing,
+			help: "of how many days, weeks and months the newest of its own backups is kept",
+			set:  func(c *config, v string) (err error) { c.backups.keep, err = parseBackupKeep(v); return err },
+		}, {
+			name: "backup-to", audience: forServing,
+			help: "an existing directory on another disk that each of its own backups is copied to",
+			set:  func(c *config, v string) (err error) { c.backups.second, err = parseBackupTo(v); return err },
+		},
+	}
+}
+
+func (p *backupPlan) parseAt(v string) error {
+	if v == "off" {
+		p.on = false
+		return nil
+	}
+	at, err := time.Parse("15:04", v)
+	if err != nil {
+		return fmt.Errorf("%q should be a time such as 03:00, or off", v)
+	}
+	p.on, p.at = true, time.Duration(at.Hour())*time.Hour+time.Duration(at.Minute())*time.Minute
+	return nil
+}
+
+func parseBackupKeep(v string) (k backupKeep, err error) {
+	parts := strings.Split(v, ",")
+	numbers := []*int{&k.days, &k.weeks, &k.months}
+	if len(parts) != len(numbers) {
+		return k, fmt.Errorf("%q should be three numbers, days, weeks and months, such as 7,4,12", v)
+	}
+	for i, part := range parts {
+		if *numbers[i], err = strconv.Atoi(strings.TrimSpace(part)); err != nil || *numbers[i] < 0 || *numbers[i] > 1000 {
+			return k, fmt.Errorf("%q should be three numbers from 0 to 1000, days, weeks and months, such as 7,4,12", v)
+		}
+	}
+	if k.days == 0 {
+		return k, errors.New("at least the backup of one day has to be kept; --backup-at off makes none")
+	}
+	return k, nil
+}
+
+func parseBackupTo(v string) (string, error) {
+	if v == "" {
+		return "", nil
+	}
+	return filepath.Abs(v)
+}
+
+// due reports whether a backup is to be made now: the last one is from before the latest time of day at which one was planned.
+func (p *backupPlan) due(last, now time.Time, zone *time.Location) bool {
+	local := now.In(zone)
+	planned := time.Date(local.Year(), local.Month(), local.Day(), int(p.at/time.Hour), int(p.at%time.Hour/time.Minute), 0, 0, zone)
+	if planned.After(now) {
+		planned = time.Date(local.Year(), local.Month(), local.Day()-1, int(p.at/time.Hour), int(p.at%time.Hour/time.Minute), 0, 0, zone)
+	}
+	return last.Before(planned)
+}
+
+// expendable are the backups, given by when they were made in the order of time, that are none of the newest of their day, week
+// or month that are kept. Days are the zone's, weeks those of ISO 8601.
+func (k backupKeep) expendable(made []time.Time, zone *time.Location) (gone []time.Time) {
+	periods := []struct {
+		left int
+		of   func(time.Time) string
+		last string
+	}{
+		{left: k.days, of: func(t time.Time) string { return t.Format(time.DateOnly) }},
+		{left: k.weeks, of: func(t time.Time) string { y, w := t.ISOWeek(); return fmt.Sprint(y, "-", w) }},
+		{left: k.months, of: func(t time.Time) string { return t.Format("2006-01") }},
+	}
+	for i := len(made) - 1; i >= 0; i-- { // the newest first
+		kept := false
+		for n := range periods {
+			p := &periods[n]
+			if of := p.of(made[i].In(zone)); of != p.last && p.left > 0 {
+				p.last, kept = of, true
+				p.left--
+			}
+		}
+		if !kept {
+			gone = append(gone, made[i])
+		}
+	}
+	return gone
+}
+
+// ownBackup is what the name of a backup that the server made by itself begins with: only those are ever deleted by it.
+const ownBackup = "auto-"
+
+// madeAt is when a backup in a directory was made, going by its name, and whether the server made it by itself.
+func madeAt(name string) (at time.Time, own, ok bool) {
+	stamp, own := strings.CutPrefix(name, ownBackup)
+	at, err := time.Parse(stampFormat, stamp)
+	return at, own, err == nil
+}
+
+// ownBackupsIn lists when the server's own backups in a directory were made, the oldest first. A directory that is not there has
+// none.
+func ownBackupsIn(dir string) ([]time.Time, error) {
+	entries, err := os.ReadDir(dir) // by name, so by time
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	var made []time.Time
+	for _, e := range entries {
+		if at, own, ok := madeAt(e.Name()); ok && own && e.IsDir() {
+			made = append(made, at)
+		}
+	}
+	return made, err
+}
+
+func ownBackupName(at time.Time) string { return ownBackup + at.UTC().Format(stampFormat) }

@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+func at(t *testing.T, text string) time.Time {
+	t.Helper()
+	instant, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return instant
+}
+
+func TestABackupIsDueOnceADayByTheClinicsClock(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := backupPlan{on: true, at: 3 * time.Hour}
+	half := backupPlan{on: true, at: 2*time.Hour + 30*time.Minute}
+	for _, c := range []struct {
+		name      string
+		plan      backupPlan
+		last, now string
+		want      bool
+	}{
+		{"never made", plan, "0001-01-01T00:00:00Z", "2026-11-22T12:00:00Z", true},
+		{"made last night", plan, "2026-11-22T02:00:10Z", "2026-11-22T12:00:00Z", false},
+		{"a minute before the next", plan, "2026-11-22T02:00:10Z", "2026-11-23T01:59:00Z", false},
+		{"when it is time", plan, "2026-11-22T02:00:10Z", "2026-11-23T02:00:00Z", true},
+		{"the night was missed", plan, "2026-11-21T02:00:10Z", "2026-11-22T07:30:00Z", true},
+		{"just after midnight the last night counts", plan, "2026-11-21T02:00:10Z", "2026-11-21T23:30:00Z", false},
+		{"the hour that a clock change leaves out", half, "2027-03-27T01:30:10Z", "2027-03-28T01:30:00Z", true},
+		{"the hour that comes twice is one night", half, "2026-10-24T00:30:10Z", "2026-10-25T01:30:00Z", true},
+		{"and is not made up for", half, "2026-10-25T01:30:00Z", "2026-10-25T12:00:00Z", false},
+	} {
+		if got := c.plan.due(at(t, c.last), at(t, c.now), berlin); got != c.want {
+			t.Errorf("%s: got %t, want %t", c.name, got, c.want)
+		}
+	}
+}
+
+// TestBackupsAreKeptByDayWeekAndMonth makes one a night for two years and asks, each night, what is left.
+func TestBackupsAreKeptByDayWeekAndMonth(t *testing.T) {
+	keep := backupKeep{days: 7, weeks: 4, months: 12}
+	var made []time.Time
+	for night := at(t, "2026-01-01T03:00:00Z"); night.Before(at(t, "2028-01-01T00:00:00Z")); night = night.AddDate(0, 0, 1) {
+		made = append(made, night)
+		gone := keep.expendable(made, time.UTC)
+		made = slices.DeleteFunc(made, func(t time.Time) bool { return slices.Contains(gone, t) })
+		for back := range 7 {
+			if day := night.AddDate(0, 0, -back); day.Year() > 2025 && !slices.Contains(made, day) {
+				t.Fatalf("in the night of %s that of %d days before is gone", night.Format(time.DateOnly), back)
+			}
+		}
+	}
+	if len(made) < 12+2+6 || len(made) > 12+4+7 {
+		t.Errorf("after two years %d are kept: %v", len(made), made)
+	}
+	if oldest := made[0]; oldest.After(at(t, "2027-02-01T00:00:00Z")) {
+		t.Errorf("the oldest is of %s; want one of January 2027", oldest.Format(time.DateOnly))
+	}
+	for _, c := range []struct {
+		keep backupKeep
+		want int
+	}{{backupKeep{days: 1}, 1}, {backupKeep{days: 3}, 3}, {backupKeep{days: 1, months: 100}, 12}} {
+		if gone := c.keep.expendable(made, time.UTC); len(made)-len(gone) != c.want {
+			t.Errorf("%+v keeps %d, want %d", c.keep, len(made)-len(gone), c.want)
+		}
+	}
+}
+
+func TestWhatIsNoBackupPlanIsRefused(t *testing.T) {
+	for _, v := range []string{"", "3", "25:00", "03:00:00", "3am", "-1:00"} {
+		if err := new(backupPlan).parseAt(v); err == nil {
+			t.Errorf("--backup-at %q was taken", v)
+		}
+	}
+	for _, v := range []string{"", "7", "7,4", "7,4,12,1", "0,4,12", "-1,4,12", "7,4,x", "7,4,1001"} {
+		if k, err := parseBackupKeep(v); err == nil {
+			t.Errorf("--backup-keep %q was taken as %+v", v, k)
+		}
+	}
+}
