@@ -232,3 +232,32 @@ func TestTheDeskCorrectsTheType(t *testing.T) {
 		t.Error("it became a type that there is not")
 	}
 }
+
+// TestTheDeskKnowsSinceWhenSomebodyWaits: from the arrival on, until it is said that nobody came.
+func TestTheDeskKnowsSinceWhenSomebodyWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newClinic(t, map[string]int{"ada": 1})
+		r := bookingOf(1, "checkup")
+		r.SlotStart = c.start
+		a := c.mustBook(r)
+		var came time.Time
+		for _, step := range []struct {
+			to   store.Attendance
+			want func() time.Time
+		}{
+			{store.Arrived, func() time.Time { came = time.Now().UTC(); return came }},
+			{store.Arrived, func() time.Time { return came }},
+			{store.InProgress, func() time.Time { return came }},
+			{store.Completed, func() time.Time { return came }},
+			{store.NoShow, func() time.Time { return time.Time{} }},
+			{store.Arrived, func() time.Time { return time.Now().UTC() }},
+			{store.Expected, func() time.Time { return time.Time{} }},
+		} {
+			time.Sleep(time.Minute)
+			got, err := c.SetAttendance(t.Context(), a.ID, 0, step.to, jo, nil)
+			if want := step.want(); err != nil || !got.ArrivedAt.Equal(want) {
+				t.Errorf("%s: arrived at %s, %v; want %s", step.to, got.ArrivedAt, err, want)
+			}
+		}
+	})
+}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -77,8 +78,9 @@ type Appointment struct {
 	Source            Source
 	UpstreamState     UpstreamState
 	UpstreamID        string
-	UpstreamPatientID string // the upstream's patient GUID, when an agent booked
-	ManageEpoch       int64  // counts the manage links handed out; a link of an older epoch is dead
+	UpstreamPatientID string    // the upstream's patient GUID, when an agent booked
+	ManageEpoch       int64     // counts the manage links handed out; a link of an older epoch is dead
+	ArrivedAt         time.Time // when the patient came to the desk; zero: not yet, or nobody said so
 	CreatedAt         time.Time
 	UpdatedAt         time.Time
 	CancelledAt       time.Time // zero unless cancelled
@@ -126,9 +128,20 @@ type AppointmentReader interface {
 	// interval overlaps [from, to), ordered by specialist, then slot start, then seat.
 	Taken(ctx context.Context, specialistIDs []string, from, to time.Time) ([]Taken, error)
 
+	// BookedOnline returns what the public and agents booked at or after since, cancelled or not, the newest first: of one
+	// specialist, or of all if none is named, and as many as a filter's Limit says.
+	BookedOnline(ctx context.Context, since time.Time, specialistID string, limit int) ([]Appointment, error)
+
 	// LatestWebBooking returns the web booking of this type that this owner made last and that is still confirmed, if it
 	// was made at or after since. ErrNotFound if there is none. The cooldown is derived from it.
 	LatestWebBooking(ctx context.Context, owner, appointmentTypeID string, since time.Time) (WebBooking, error)
+}
+
+// FirstIDOf is where the ids begin of what can have been booked at or after an instant: ids sort by the time they were made,
+// and an appointment that was asked for first has the id of its request, which waits for a day at most.
+func FirstIDOf(t time.Time) string {
+	ms := max(0, t.Add(-25*time.Hour).UnixMilli())
+	return fmt.Sprintf("%08x-%04x", ms>>16, ms&0xffff)
 }
 
 // WebBooking is what the cooldown needs of an appointment.

@@ -37,7 +37,8 @@ type appointmentJSON struct {
 	OverbookReason string      `json:"overbookReason,omitempty"`
 	CancelReason   string      `json:"cancelReason,omitempty"`
 	Patient        patientJSON `json:"patient"`
-	Locale         string      `json:"locale,omitempty"` // the language the patient is written to; left out: the clinic's
+	Locale         string      `json:"locale,omitempty"`    // the language the patient is written to; left out: the clinic's
+	ArrivedAt      string      `json:"arrivedAt,omitempty"` // for the desk
 }
 
 type patientJSON struct {
@@ -67,9 +68,14 @@ func (s *Server) publicAppointmentOf(c *call, a *store.Appointment) publicAppoin
 func (s *Server) appointmentOf(c *call, a *store.Appointment) appointmentJSON {
 	j := appointmentJSON{publicAppointmentJSON: s.publicAppointmentOf(c, a), CancelReason: a.CancelReason, Patient: patientJSON(a.Patient), Locale: a.Locale}
 	if c.caller.may(desk) {
-		j.OverbookReason = a.OverbookReason
+		j.OverbookReason, j.ArrivedAt = a.OverbookReason, optionalTime(a.ArrivedAt)
 	}
 	return j
+}
+
+// deskAppointmentOf is an appointment in a list of the desk, without its manage link.
+func deskAppointmentOf(a *store.Appointment) appointmentJSON {
+	return appointmentJSON{bareAppointmentOf(a), a.OverbookReason, a.CancelReason, patientJSON(a.Patient), a.Locale, optionalTime(a.ArrivedAt)}
 }
 
 // manageURL has the token in the fragment, which browsers send to no server and write into no log.
@@ -187,7 +193,7 @@ func (s *Server) findAppointments(c *call, q *query) error {
 		a := &list[i]
 		switch {
 		case c.caller.reaches(a.SpecialistID):
-			said = append(said, appointmentJSON{bareAppointmentOf(a), a.OverbookReason, a.CancelReason, patientJSON(a.Patient), a.Locale})
+			said = append(said, deskAppointmentOf(a))
 		case a.Status == store.Confirmed:
 			busy = append(busy, busyJSON{a.SpecialistID, httpTime(a.SlotStart), httpTime(a.SlotEnd)})
 		}

@@ -25,6 +25,12 @@ func (bk *Booking) Appointments(ctx context.Context, f store.AppointmentFilter) 
 	return bk.store.Appointments(ctx, f)
 }
 
+// BookedOnline lists what the public and agents booked at or after an instant, the newest first: of one specialist, or of all if
+// none is named.
+func (bk *Booking) BookedOnline(ctx context.Context, since time.Time, specialistID string, limit int) ([]store.Appointment, error) {
+	return bk.store.BookedOnline(ctx, since, specialistID, limit)
+}
+
 // ManageToken signs the link with which a patient sees, moves and cancels one appointment. The same appointment gives
 // the same token until it is moved.
 func (bk *Booking) ManageToken(a *store.Appointment) string {

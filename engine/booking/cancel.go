@@ -54,11 +54,17 @@ func (bk *Booking) SetAttendance(ctx context.Context, id string, version int64, 
 		return store.Appointment{}, record.Invalid("attendance", "must be expected, arrived, in_progress, completed or no_show")
 	}
 	return bk.ChangeAppointment(ctx, id, version, Change{Kind: changeAttendance, Actor: actor, Silent: true, once: once},
-		func(_ store.Tx, a *store.Appointment, _ time.Time) (bool, error) {
+		func(_ store.Tx, a *store.Appointment, now time.Time) (bool, error) {
 			if a.Status != store.Confirmed {
 				return false, record.ErrNotConfirmed
 			}
 			changed := a.Attendance != to
+			switch {
+			case to == store.Arrived && changed:
+				a.ArrivedAt = now
+			case to == store.Expected, to == store.NoShow:
+				a.ArrivedAt = time.Time{}
+			}
 			a.Attendance = to
 			return changed, nil
 		})

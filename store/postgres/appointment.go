@@ -15,7 +15,7 @@ const appointmentColumns = `id, appointment_type_id, specialist_id, client_id, s
 	status, attendance, slot_start, slot_end, busy_start, busy_end,
 	patient_name, patient_email, patient_phone, patient_birth_date, notes,
 	source, upstream_state, upstream_id, upstream_patient_id, manage_epoch,
-	created_at, updated_at, cancelled_at, cancel_reason, version, locale`
+	created_at, updated_at, cancelled_at, cancel_reason, version, locale, arrived_at`
 
 func scanAppointment(r *row) store.Appointment {
 	return store.Appointment{
@@ -27,7 +27,7 @@ func scanAppointment(r *row) store.Appointment {
 		Source:  store.Source(r.text()), UpstreamState: store.UpstreamState(r.text()),
 		UpstreamID: r.text(), UpstreamPatientID: r.text(), ManageEpoch: r.int64(),
 		CreatedAt: r.time(), UpdatedAt: r.time(), CancelledAt: r.time(), CancelReason: r.text(), Version: r.int64(),
-		Locale: r.text(),
+		Locale: r.text(), ArrivedAt: r.time(),
 	}
 }
 
@@ -129,18 +129,25 @@ func (r reads) LatestWebBooking(ctx context.Context, owner, appointmentTypeID st
 		  AND created_at >= $3 ORDER BY created_at DESC, id DESC LIMIT 1`, owner, appointmentTypeID, since)
 }
 
+func (r reads) BookedOnline(ctx context.Context, since time.Time, specialistID string, n int) ([]store.Appointment, error) {
+	return list(ctx, r, scanAppointment, `
+		SELECT `+appointmentColumns+` FROM appointments
+		WHERE id >= $1 AND created_at >= $2 AND (source = 'web' OR source = 'agent') AND ($3::text = '' OR specialist_id = $3)
+		ORDER BY created_at DESC, id DESC LIMIT $4`, store.FirstIDOf(since), since, specialistID, limit(n))
+}
+
 func (t *tx) InsertAppointment(_ context.Context, a store.Appointment) error {
 	if a.Version != 1 {
 		return fmt.Errorf("%w: a new appointment has version 1, not %d", store.ErrInvalid, a.Version)
 	}
 	err := t.run(`
 		INSERT INTO appointments (`+appointmentColumns+`, patient_search)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30)`,
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31)`,
 		a.ID, a.AppointmentTypeID, a.SpecialistID, a.Owner, a.Seat, a.Overbook, a.OverbookReason,
 		string(a.Status), string(a.Attendance), a.SlotStart, a.SlotEnd, a.BusyStart, a.BusyEnd,
 		a.Patient.Name, a.Patient.Email, a.Patient.Phone, a.Patient.BirthDate, a.Patient.Notes,
 		string(a.Source), string(a.UpstreamState), a.UpstreamID, a.UpstreamPatientID, a.ManageEpoch,
-		a.CreatedAt, a.UpdatedAt, orNull(a.CancelledAt), a.CancelReason, a.Version, a.Locale, store.SearchText(a.Patient))
+		a.CreatedAt, a.UpdatedAt, orNull(a.CancelledAt), a.CancelReason, a.Version, a.Locale, orNull(a.ArrivedAt), store.SearchText(a.Patient))
 	if err == nil {
 		t.changed(store.ChangeOf(nil, truncated(&a)))
 	}
@@ -172,13 +179,13 @@ func (t *tx) UpdateAppointment(ctx context.Context, a store.Appointment) error {
 			status = $7, attendance = $8, slot_start = $9, slot_end = $10, busy_start = $11, busy_end = $12,
 			patient_name = $13, patient_email = $14, patient_phone = $15, patient_birth_date = $16, notes = $17,
 			source = $18, upstream_state = $19, upstream_id = $20, upstream_patient_id = $21, manage_epoch = $22,
-			created_at = $23, updated_at = $24, cancelled_at = $25, cancel_reason = $26, version = $27, locale = $28, patient_search = $29
-		WHERE id = $30 AND version = $31`,
+			created_at = $23, updated_at = $24, cancelled_at = $25, cancel_reason = $26, version = $27, locale = $28, arrived_at = $29, patient_search = $30
+		WHERE id = $31 AND version = $32`,
 		a.AppointmentTypeID, a.SpecialistID, a.Owner, a.Seat, a.Overbook, a.OverbookReason,
 		string(a.Status), string(a.Attendance), a.SlotStart, a.SlotEnd, a.BusyStart, a.BusyEnd,
 		a.Patient.Name, a.Patient.Email, a.Patient.Phone, a.Patient.BirthDate, a.Patient.Notes,
 		string(a.Source), string(a.UpstreamState), a.UpstreamID, a.UpstreamPatientID, a.ManageEpoch,
-		a.CreatedAt, a.UpdatedAt, orNull(a.CancelledAt), a.CancelReason, a.Version+1, a.Locale, store.SearchText(a.Patient),
+		a.CreatedAt, a.UpdatedAt, orNull(a.CancelledAt), a.CancelReason, a.Version+1, a.Locale, orNull(a.ArrivedAt), store.SearchText(a.Patient),
 		a.ID, a.Version)
 	if err != nil {
 		return err

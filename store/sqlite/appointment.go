@@ -14,7 +14,7 @@ const appointmentColumns = `id, appointment_type_id, specialist_id, client_id, s
 	status, attendance, slot_start, slot_end, busy_start, busy_end,
 	patient_name, patient_email, patient_phone, patient_birth_date, notes,
 	source, upstream_state, upstream_id, upstream_patient_id, manage_epoch,
-	created_at, updated_at, cancelled_at, cancel_reason, version, locale`
+	created_at, updated_at, cancelled_at, cancel_reason, version, locale, arrived_at`
 
 func scanAppointment(r *row) store.Appointment {
 	return store.Appointment{
@@ -26,7 +26,7 @@ func scanAppointment(r *row) store.Appointment {
 		Source:  store.Source(r.text()), UpstreamState: store.UpstreamState(r.text()),
 		UpstreamID: r.text(), UpstreamPatientID: r.text(), ManageEpoch: r.int64(),
 		CreatedAt: r.time(), UpdatedAt: r.time(), CancelledAt: r.time(), CancelReason: r.text(), Version: r.int64(),
-		Locale: r.text(),
+		Locale: r.text(), ArrivedAt: r.time(),
 	}
 }
 
@@ -142,18 +142,25 @@ func (r reads) LatestWebBooking(ctx context.Context, owner, appointmentTypeID st
 		  AND created_at >= ? ORDER BY created_at DESC, id DESC LIMIT 1`, owner, appointmentTypeID, since)
 }
 
+func (r reads) BookedOnline(ctx context.Context, since time.Time, specialistID string, n int) ([]store.Appointment, error) {
+	return list(ctx, r, scanAppointment, `
+		SELECT `+appointmentColumns+` FROM appointments
+		WHERE id >= ?1 AND created_at >= ?2 AND (source = 'web' OR source = 'agent') AND (?3 = '' OR specialist_id = ?3)
+		ORDER BY created_at DESC, id DESC LIMIT ?4`, store.FirstIDOf(since), since, specialistID, limit(n))
+}
+
 func (t *tx) InsertAppointment(_ context.Context, a store.Appointment) error {
 	if a.Version != 1 {
 		return fmt.Errorf("%w: a new appointment has version 1, not %d", store.ErrInvalid, a.Version)
 	}
 	err := t.run(`
 		INSERT INTO appointments (`+appointmentColumns+`, patient_search)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		a.ID, a.AppointmentTypeID, a.SpecialistID, a.Owner, a.Seat, a.Overbook, a.OverbookReason,
 		string(a.Status), string(a.Attendance), a.SlotStart, a.SlotEnd, a.BusyStart, a.BusyEnd,
 		a.Patient.Name, a.Patient.Email, a.Patient.Phone, a.Patient.BirthDate, a.Patient.Notes,
 		string(a.Source), string(a.UpstreamState), a.UpstreamID, a.UpstreamPatientID, a.ManageEpoch,
-		a.CreatedAt, a.UpdatedAt, orNull(a.CancelledAt), a.CancelReason, a.Version, a.Locale, store.SearchText(a.Patient))
+		a.CreatedAt, a.UpdatedAt, orNull(a.CancelledAt), a.CancelReason, a.Version, a.Locale, orNull(a.ArrivedAt), store.SearchText(a.Patient))
 	if err == nil {
 		t.changed(store.ChangeOf(nil, truncated(&a)))
 	}
@@ -185,13 +192,13 @@ func (t *tx) UpdateAppointment(ctx context.Context, a store.Appointment) error {
 			status = ?, attendance = ?, slot_start = ?, slot_end = ?, busy_start = ?, busy_end = ?,
 			patient_name = ?, patient_email = ?, patient_phone = ?, patient_birth_date = ?, notes = ?,
 			source = ?, upstream_state = ?, upstream_id = ?, upstream_patient_id = ?, manage_epoch = ?,
-			created_at = ?, updated_at = ?, cancelled_at = ?, cancel_reason = ?, version = ?, locale = ?, patient_search = ?
+			created_at = ?, updated_at = ?, cancelled_at = ?, cancel_reason = ?, version = ?, locale = ?, arrived_at = ?, patient_search = ?
 		WHERE id = ? AND version = ?`,
 		a.AppointmentTypeID, a.SpecialistID, a.Owner, a.Seat, a.Overbook, a.OverbookReason,
 		string(a.Status), string(a.Attendance), a.SlotStart, a.SlotEnd, a.BusyStart, a.BusyEnd,
 		a.Patient.Name, a.Patient.Email, a.Patient.Phone, a.Patient.BirthDate, a.Patient.Notes,
 		string(a.Source), string(a.UpstreamState), a.UpstreamID, a.UpstreamPatientID, a.ManageEpoch,
-		a.CreatedAt, a.UpdatedAt, orNull(a.CancelledAt), a.CancelReason, a.Version+1, a.Locale, store.SearchText(a.Patient),
+		a.CreatedAt, a.UpdatedAt, orNull(a.CancelledAt), a.CancelReason, a.Version+1, a.Locale, orNull(a.ArrivedAt), store.SearchText(a.Patient),
 		a.ID, a.Version)
 	if err != nil {
 		return err

@@ -45,7 +45,7 @@ func TestCheckFindsWhatIsWrong(t *testing.T) {
 	const another = `INSERT INTO appointments SELECT id || '-copy', appointment_type_id, specialist_id, client_id, seat, overbook,
 		overbook_reason, status, attendance, slot_start + 60000, slot_end, busy_start, busy_end, patient_name, patient_email, patient_phone,
 		patient_birth_date, notes, patient_search, source, upstream_state, upstream_id, upstream_patient_id, manage_epoch,
-		created_at, updated_at, cancelled_at, cancel_reason, version, locale FROM appointments LIMIT 1;`
+		created_at, updated_at, cancelled_at, cancel_reason, version, locale, arrived_at FROM appointments LIMIT 1;`
 	for name, test := range map[string]struct{ plant, want string }{
 		"two appointments that overlap": {"DROP TRIGGER appointments_guarantee_insert;" + another, "double-booked"},
 		"a dropped trigger":             {"DROP TRIGGER appointments_guarantee_update;", "appointments_guarantee_update is missing"},

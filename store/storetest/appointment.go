@@ -25,7 +25,7 @@ func testAppointment(t *testing.T, h Harness) {
 		a.Patient = store.Patient{Name: "Other", Email: "other@example.org", Phone: "1", BirthDate: "1970-01-31", Notes: "n"}
 		a.Source, a.UpstreamState, a.UpstreamID, a.UpstreamPatientID = store.SourceAPI, store.UpstreamReview, "u2", "p2"
 		a.SpecialistID, a.AppointmentTypeID, a.Owner = "ben", "checkup", "another-client-secret"
-		a.ManageEpoch, a.CreatedAt, a.UpdatedAt, a.Locale = 8, monday.Add(-time.Hour), monday, "pt-BR"
+		a.ManageEpoch, a.CreatedAt, a.UpdatedAt, a.Locale, a.ArrivedAt = 8, monday.Add(-time.Hour), monday, "pt-BR", monday.Add(time.Second)
 		wantErr(t, "UpdateAppointment", update(t, s, a), nil)
 		a.Version++
 		wantAppointment(t, s, a)
@@ -88,6 +88,7 @@ func testAppointment(t *testing.T, h Harness) {
 	t.Run("pages", func(t *testing.T) { pageAppointments(t, h.open(t)) })
 	t.Run("search", func(t *testing.T) { searchAppointments(t, h.open(t)) })
 	t.Run("taken", func(t *testing.T) { takenAppointments(t, h.open(t)) })
+	t.Run("booked online", func(t *testing.T) { bookedOnline(t, h.open(t)) })
 	t.Run("latest web booking", func(t *testing.T) { latestWebBooking(t, h.open(t)) })
 }
 
@@ -293,6 +294,36 @@ func byTaken(a, b store.Taken) int {
 	return strings.Compare(
 		fmt.Sprintf("%s %d %d %s", a.SpecialistID, a.SlotStart.Unix(), a.Seat, a.AppointmentID),
 		fmt.Sprintf("%s %d %d %s", b.SpecialistID, b.SlotStart.Unix(), b.Seat, b.AppointmentID))
+}
+
+// bookedOnline: the newest first, of whoever was not at the desk.
+func bookedOnline(t *testing.T, s store.Store) {
+	clinic(t, s)
+	at := func(minutes int, source store.Source, specialist string, start int) store.Appointment {
+		a := booking(specialist, "checkup", start, 30)
+		a.Source, a.CreatedAt = source, monday.Add(time.Duration(minutes)*time.Minute)
+		a.ID = fmt.Sprintf("%08x-%04x-7000-8000-%012d", a.CreatedAt.UnixMilli()>>16, a.CreatedAt.UnixMilli()&0xffff, start)
+		return mustInsert(t, s, a)
+	}
+	at(0, store.SourceWeb, "ada", 0) // before
+	first := at(10, store.SourceWeb, "ada", 60)
+	at(20, store.SourceStaff, "ada", 120)
+	second := at(30, store.SourceAgent, "ben", 180)
+	third := at(40, store.SourceWeb, "ada", 240)
+	gone := third
+	gone.Status, gone.CancelledAt = store.Cancelled, monday.Add(time.Hour)
+	wantErr(t, "cancel", update(t, s, gone), nil)
+	gone.Version++
+	for _, c := range []struct {
+		specialist string
+		limit      int
+		want       []store.Appointment
+	}{{"", 0, []store.Appointment{gone, second, first}}, {"", 2, []store.Appointment{gone, second}}, {"ada", 0, []store.Appointment{gone, first}}} {
+		got, err := s.BookedOnline(t.Context(), monday.Add(10*time.Minute), c.specialist, c.limit)
+		if err != nil || !reflect.DeepEqual(got, c.want) {
+			t.Errorf("of %q, %d at most: %v\n got %+v\nwant %+v", c.specialist, c.limit, err, got, c.want)
+		}
+	}
 }
 
 func latestWebBooking(t *testing.T, s store.Store) {
