@@ -17,6 +17,7 @@ Object.assign(paths, {
   help: 'M9 9.2a3 3 0 1 1 4.2 2.700c-.8.4-1.2 1-1.2 2m0 3v.1M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18z',
   print: 'M7 9V4h10v5M7 17H4v-7h16v7h-3M7 14h10v6H7z',
   blank: '',
+  inbox: 'M4 13l2.500-8h11l2.500 8v6H4zM4 13h5l1.500 2.500h3L15 13h5',
   search: 'M11 4a7 7 0 1 0 0 14 7 7 0 0 0 0-14zm5.2 12.2L21 21',
 })
 

@@ -49,7 +49,7 @@ export function createActs(desk, grid) {
       const { specialistId, start } = startOf(grid.cursor.here())
       desk.open('why', { specialistId, start })
     },
-    day: by => grid.go(by), today: () => grid.go(0), search: () => desk.open('search'), keys: () => desk.open('keys'),
+    day: by => grid.go(by), today: () => grid.go(0), search: () => desk.open('search'), keys: () => desk.open('keys'), news: () => desk.open('news'),
   }
   const own = a => {
     if (desk.reaches(a.specialistId)) return true
@@ -93,12 +93,14 @@ export function createActs(desk, grid) {
 
   return {
     act, items,
-    tapped(col, minute, id) {
+    // sign is the attendance that a press on the card's own sign says.
+    tapped(col, minute, id, sign) {
       grid.element().focus({ preventScroll: true })
       const a = id && find(desk.store.get(), id)
       const stop = id ? grid.look(col).items.find(i => i.id === id) : null
       grid.cursor.put(col, stop ? stop.from : Math.floor(minute / 15) * 15, id || '')
       if (a?.busy) return
+      if (a && sign) return attend(a, sign)
       act.open()
     },
   }

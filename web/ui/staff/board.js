@@ -10,6 +10,7 @@ import { columnIn } from './column.js'
 import { Grid, useGrid } from './grid.js'
 import { DayBar, Trouble, go, today } from './daybar.js'
 import { PrintSheet } from './sheet.js'
+import { Waiting } from './waiting.js'
 
 // Who has a column on a date: those who work, in their order, and whoever has somebody booked all the
 // same. A specialist's own column comes first.
@@ -63,6 +64,7 @@ export function Page({ desk, rest }) {
   return html`<div class="page-day">
     <${DayBar} desk=${desk} view="day" date=${date} title=${write('longDay', date)} book=${() => grid.act.book('')} />
     <${Trouble} desk=${desk} />
+    ${date === today() && html`<${Waiting} desk=${desk} date=${date} />`}
     ${one && columns[0] && html`<${One} desk=${desk} all=${all} column=${columns[0]} set=${setOnly} side=${side} />`}
     ${known && !all.length && html`<${Notice} icon="person" text=${hidden.length && list.length ? 'board.hidden' : 'board.nobody'} />`}
     ${known && columns.length > 0 && html`<div class=${'busywrap' + (ready ? '' : ' loading')} aria-busy=${ready ? undefined : 'true'}>

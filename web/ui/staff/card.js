@@ -23,6 +23,12 @@ export const place = (at, view) => styleOf(boxOf(at, view))
 
 // Written without the template, whose reading a full board would pay for four hundred times.
 const icon = name => h('svg', { class: 'icon', viewBox: '0 0 24 24', 'aria-hidden': 'true' }, h('path', { d: paths[name] }))
+// What one press on the sign makes of it; a card that is done has to be opened.
+const nextOf = { expected: 'arrived', arrived: 'in_progress', in_progress: 'completed' }
+const sign = (desk, a) => {
+  const next = desk.reaches(a.specialistId) && nextOf[a.attendance]
+  return next ? h('i', { class: 'sign', 'data-attend': next, title: t('att.' + next) }, icon(attendanceIcon[a.attendance])) : icon(attendanceIcon[a.attendance])
+}
 const flag = (name, key) => h('span', { class: 'flag' }, icon(name), t(key))
 
 export function card(desk, item, view) {
@@ -34,7 +40,7 @@ export function card(desk, item, view) {
     class: `appt ${colourOf(s, a.appointmentTypeId)} ${a.attendance}${flat ? ' flat' : ''}${a.overbook ? ' over' : ''}`, key: item.id, style: styleOf(box), 'data-id': item.id,
     role: 'button', 'aria-label': sayAppointment(desk, a, at), title: lanes > 1 || flat ? `${at} ${name}, ${type}` : undefined,
   },
-  h('p', { class: 'appt-name' }, icon(attendanceIcon[a.attendance]), h('span', null, at), ' ', h('b', { dir: 'auto' }, name)), ' ',
+  h('p', { class: 'appt-name' }, sign(desk, a), h('span', null, at), ' ', h('b', { dir: 'auto' }, name)), ' ',
   h('p', { class: 'appt-type' }, a.overbook && flag('over', 'card.overbook'), a.upstreamState === 'failed' && flag('alert', 'card.upstream'), h('span', null, type), a.patient?.notes && icon('note')))
 }
 

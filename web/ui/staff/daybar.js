@@ -6,6 +6,7 @@ import { addDays, dateOf, time } from '../lib/time.js'
 import { serverNow } from '../lib/clock.js'
 import { useStore } from '../lib/store.js'
 import { Notice } from '../lib/notice.js'
+import { NewsButton } from './newsbutton.js'
 import { LinkState, Toolbar } from './shell.js'
 
 export const today = () => dateOf(serverNow())
@@ -28,6 +29,7 @@ export function DayBar({ desk, view, date, title, by = 1, rest = [], book, extra
     <div class="tools">
       <${LinkState} desk=${desk} />
       <nav class="seg" aria-label=${t('view.title')}>${['day', 'week', 'list'].map(v => html`<a key=${v} href=${'#' + v + '/' + date} aria-current=${v === view ? 'page' : undefined}>${t('view.' + v)}</a>`)}</nav>
+      <${NewsButton} desk=${desk} />
       <button type="button" class="btn quiet square" aria-label=${t('search.title')} title=${t('search.title') + ' (/)'} onClick=${() => desk.open('search')}><${Icon} name="search" /></button>
       ${!names && html`<button type="button" class="btn quiet square on" aria-label=${t('names.show')} title=${t('names.show')} onClick=${() => desk.prefs.set({ names: true })}><${Icon} name="eyeoff" /></button>`}
       <button type="button" class="btn quiet square" aria-label=${t('set.title')} title=${t('set.title')} onClick=${() => desk.open('view')}><${Icon} name="sliders" /></button>

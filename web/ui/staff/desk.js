@@ -62,20 +62,25 @@ export function createDesk(me) {
     const { specialists, appointmentTypes, calendars } = await call(() => get('/v1/schedule'))
     send({ type: 'schedule', specialists, types: appointmentTypes, calendars })
   }
+  async function loadNews() {
+    send({ type: 'asking news' })
+    const { appointments } = await call(() => get('/v1/booked-online', { limit: 50 }))
+    patch({ news: appointments })
+  }
   const trouble = problem => { patch({ problem }) }
 
   // --- the stream: what it names is asked for again, once for many events, and not by all desks at once
   let settling, settled
   function settle() {
     const s = store.get()
-    if (settling || !(s.scope && s.stale.length) && !s.staleHours.length) return
+    if (settling || !(s.scope && s.stale.length) && !s.staleHours.length && !s.staleNews) return
     settling = setTimeout(() => {
       settling = 0
       settled = refresh().catch(trouble)
     }, s.stale.includes('*') ? 0 : 80 + Math.random() * 240)
   }
   async function refresh() {
-    const { scope, stale, staleHours } = store.get()
+    const { scope, stale, staleHours, staleNews } = store.get()
     if (scope && stale.length) {
       send({ type: 'asking' })
       const all = stale.includes('*'), inside = stale.filter(d => d >= scope.from && d < scope.to).sort()
@@ -90,6 +95,7 @@ export function createDesk(me) {
       send({ type: 'asking hours' })
       await loadSchedule()
     }
+    if (staleNews) await loadNews()
   }
   const live = createLive({
     url: ticketed('/v1/staff/stream'),
@@ -103,6 +109,7 @@ export function createDesk(me) {
       const { holds } = await call(() => get('/v1/holds', { clientId: '' }, { tries: 1, headers: { 'Holdfast-Client': '' } }))
       send({ type: 'live holds', holds })
       if (scope) await load(scope)
+      await loadNews()
     },
   })
 
@@ -127,6 +134,7 @@ export function createDesk(me) {
     send({ type: 'asking' })
     begin()
     patch({ ready: true })
+    await loadNews()
   }
 
   // --- writing

@@ -8,7 +8,7 @@ import { step } from './layout.js'
 const slop = 5, press = 300, swipe = 60
 
 // grid: {element(), scale(), range(), cursor, drop, look(id), lift(card) → bool, target(card, id, at) → {why}|{},
-//        dropped(card, id, at), tapped(id, at, item), chosen(point), menu(point), side(by), single()}
+//        dropped(card, id, at), tapped(id, at, item, sign), chosen(point), menu(point), side(by), single()}
 export function createPointer(grid) {
   let g = null
   const column = x => {
@@ -99,14 +99,14 @@ export function createPointer(grid) {
   }
   function up(e) {
     if (e.pointerId !== g.id) return
-    const { mode, card, col, box, type } = g, drop = grid.drop.get()
+    const { mode, card, col, box, type, sign } = g, drop = grid.drop.get()
     const dx = e.clientX - g.x, dy = e.clientY - g.y, point = { x: e.clientX, y: e.clientY }
     const id = card?.dataset.id, at = minuteAt(g.y, box)
     end()
     if (mode === 'drag') return drop && grid.dropped(id, drop.id, drop.at)
     if (mode === 'range') return grid.chosen(point)
     if (type === 'touch' && Math.abs(dx) > swipe && Math.abs(dx) > 2 * Math.abs(dy)) return grid.single() && grid.side((dx < 0) === (dir === 'ltr') ? 1 : -1)
-    if (Math.hypot(dx, dy) <= 10) grid.tapped(col, at, id)
+    if (Math.hypot(dx, dy) <= 10) grid.tapped(col, at, id, sign)
   }
 
   return {
@@ -115,7 +115,7 @@ export function createPointer(grid) {
       if (!col || !e.isPrimary || e.button || g) return
       const card = e.target.closest('[data-id]')
       g = {
-        id: e.pointerId, type: e.pointerType, x: e.clientX, y: e.clientY, nx: e.clientX, ny: e.clientY,
+        id: e.pointerId, type: e.pointerType, sign: e.target.closest('[data-attend]')?.dataset.attend, x: e.clientX, y: e.clientY, nx: e.clientX, ny: e.clientY,
         card, col: col.dataset.col, box: col.getBoundingClientRect(), mode: '',
       }
       if (g.type !== 'mouse') e.preventDefault()

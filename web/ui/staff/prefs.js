@@ -2,13 +2,17 @@
 import { createStore } from '../lib/store.js'
 
 const key = 'holdfast.desk'
-const usual = { names: true, keys: true, compact: false, hidden: [] }
+const usual = { names: true, keys: true, compact: false, hidden: [], seen: '' }
+
+const save = state => { try { localStorage.setItem(key, JSON.stringify(state)) } catch { /* for this visit only */ } }
 
 export function createPrefs() {
   let kept = {}
   try { kept = JSON.parse(localStorage.getItem(key)) || {} } catch { /* blocked: the usual, for this visit */ }
-  const prefs = createStore({ ...usual, ...kept })
-  prefs.subscribe(state => { try { localStorage.setItem(key, JSON.stringify(state)) } catch { /* for this visit only */ } })
+  // Whoever comes here for the first time has missed nothing.
+  const prefs = createStore({ ...usual, seen: new Date().toISOString().slice(0, 19) + 'Z', ...kept })
+  save(prefs.get())
+  prefs.subscribe(save)
   return prefs
 }
 

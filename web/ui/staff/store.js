@@ -7,12 +7,13 @@
 //   hours   {ada: {weekly, overrides, blocks}}, a block with start and end in milliseconds
 //   holds   {ada: {holdId: hold}}: live holds; nobody's name is known here
 //   stale   dates, or '*', of which the stream has told that they changed
+//   news    what was booked online of late, the newest first; staleNews: there is more
 import { addDays, dateOf, zone } from '../lib/time.js'
 import { dayIn } from './day.js'
 
 export const empty = {
   me: null, specialists: [], types: [], hours: {}, cells: {}, loaded: {}, holds: {}, snapshot: null,
-  stale: [], staleHours: [], link: '', connections: 0, scope: null, asOf: 0, problem: null, locked: '', dialog: null, toast: null,
+  stale: [], staleHours: [], news: [], staleNews: false, link: '', connections: 0, scope: null, asOf: 0, problem: null, locked: '', dialog: null, toast: null,
 }
 export const cell = (date, specialistId) => date + ' ' + specialistId
 const scopeKey = (date, specialistId) => date + (specialistId ? ' ' + specialistId : '')
@@ -98,7 +99,7 @@ function heard(s, e) {
       return { ...s, snapshot: {} }
     case 'connected':
       // Whatever was missed while there was no stream is asked for again.
-      return { ...s, holds: s.snapshot || s.holds, snapshot: null, connections: s.connections + 1, stale: add(s.stale, '*') }
+      return { ...s, holds: s.snapshot || s.holds, snapshot: null, connections: s.connections + 1, stale: add(s.stale, '*'), staleNews: true }
     case 'hold':
     case 'heartbeat': {
       const h = holdOf(e, Date.now())
@@ -115,7 +116,7 @@ function heard(s, e) {
     }
     case 'appointment': {
       const known = find(s, e.id)
-      return known?.version >= e.version ? s : { ...s, stale: add(s.stale, dateOf(e.slotStartDate)) }
+      return known?.version >= e.version ? s : { ...s, stale: add(s.stale, dateOf(e.slotStartDate)), staleNews: s.staleNews || e.change === 'created' || s.news.some(a => a.id === e.id) }
     }
     case 'availability':
       return { ...s, staleHours: add(s.staleHours, e.specialistId) }
@@ -130,6 +131,7 @@ export function reduce(s, e) {
     case 'changed': return withAppointment(s, e.appointment)
     case 'schedule': return { ...s, specialists: e.specialists, types: e.types, hours: Object.fromEntries(e.calendars.map(c => [c.specialistId, calendarOf(c)])) }
     case 'asking': return { ...s, stale: [] }
+    case 'asking news': return { ...s, staleNews: false }
     case 'asking hours': return { ...s, staleHours: [] }
     case 'live holds': {
       const holds = e.holds.reduce((all, h) => withHold(all, holdOf({ ...h, isOwnHold: false }, Date.now())), {})

@@ -1,0 +1,90 @@
+package browsertest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp/kb"
+
+	"holdfast/store"
+)
+
+// Whoever comes in is marked with one click on the card's own sign, and stands in the strip above the board with the time
+// that has passed since.
+func TestArrivedIsOneClick(t *testing.T) {
+	t.Parallel()
+	h, date := houseAt(t, 11)
+	email := h.staff(store.RoleReception)
+	at := date.String() + "T12:00:00"
+	zone := h.engine.Zone()
+	start, err := time.ParseInLocation("2006-01-02T15:04:05", at, zone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := h.must(201, "POST", "/v1/appointments", map[string]any{
+		"appointmentTypeId": "checkup", "specialistId": "ada", "slotStartDate": start.UTC().Format(time.RFC3339), "patient": map[string]any{"name": "Lena Vogt", "phone": "030 1112233"},
+	}, asAdmin)
+	id, _ := got.get("appointment", "id").(string)
+	p := h.tab(t)
+	p.size(1280, 800)
+	p.open("/staff?lang=en#day/" + date.String())
+	p.signIn(email)
+	p.there(card(id) + " [data-attend=arrived]")
+	p.until(`!document.querySelector('.waiting')`)
+	p.click(card(id) + " [data-attend]")
+	p.there(card(id) + ".arrived")
+	p.there(".waiting button")
+	p.says("Waiting: 1")
+	p.says("for 0 min")
+	p.accessible("somebody waits")
+	p.shot("staff-waiting")
+	if a := h.appointmentOf(id); a["attendance"] != "arrived" || a["arrivedAt"] == nil {
+		t.Errorf("the appointment is %v", a)
+	}
+	p.until(`!document.querySelector('dialog')`)
+	// A second click calls them in; the strip goes.
+	p.click(card(id) + " [data-attend]")
+	p.there(card(id) + ".in_progress")
+	p.until(`!document.querySelector('.waiting')`)
+	if a := h.appointmentOf(id); a["arrivedAt"] == nil {
+		t.Error("it is forgotten when the patient came")
+	}
+}
+
+// What is booked online is counted until somebody at the desk looks, also when the board was closed meanwhile.
+func TestWhatWasBookedOnlineIsMarked(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleReception)
+	p.there(".news")
+	p.until(`!document.querySelector('.news .count')`)
+	// Whoever comes here for the first time has missed nothing; this one came a minute ago.
+	p.run(`localStorage.setItem('holdfast.desk', JSON.stringify({ ...JSON.parse(localStorage.getItem('holdfast.desk')), seen: new Date(Date.now() - 6e4).toISOString().slice(0, 19) + 'Z' }))`)
+	p.leave()
+	p.open("/staff?lang=en#day/" + h.date)
+	p.board()
+	p.appointment("Walk In", "karim", "09:00")
+	book := func(n, clock string) {
+		h.must(201, "POST", "/v1/appointment-types/checkup/book", map[string]any{
+			"clientId": "a-stranger-0000" + n, "slotStartDate": h.at(clock), "specialistId": "ada", "patient": map[string]any{"name": "Online Patient " + n, "phone": "030 222333" + n},
+		})
+	}
+	book("1", "10:00")
+	p.until(`document.querySelector('.news .count')?.innerText === '1'`)
+	p.leave()
+	book("2", "11:00")
+	p.open("/staff?lang=en#day/" + h.date)
+	p.board()
+	p.until(`document.querySelector('.news .count')?.innerText === '2'`)
+	p.key("!")
+	p.there(".newslist button:focus")
+	p.until(`document.querySelectorAll('.newslist .unread').length === 2 && /Online Patient 2/.test(document.querySelector('.newslist button').innerText) && !/Walk In/.test(document.querySelector('.newslist').innerText)`)
+	p.accessible("what was booked online")
+	p.shot("staff-news")
+	p.until(`!document.querySelector('.news .count')`)
+	p.key(kb.Enter)
+	p.closed()
+	p.cursor("11:00 Online Patient 2")
+	p.key("!")
+	p.until(`document.querySelectorAll('.newslist li').length === 2 && !document.querySelector('.newslist .unread')`)
+}
