@@ -151,6 +151,7 @@ func (s *Server) routes() []*route {
 		{"GET", "/v1/appointment-types/{id}/timeslots", anyone, s.timeslots},
 		{"GET", "/v1/appointment-types/{id}/next-available", anyone, s.nextAvailable},
 		{"GET", "/v1/appointment-types/{id}/explain", anyone, s.explain},
+		{"POST", "/v1/appointment-types/{id}/find", desk, in(s.findTimes)},
 
 		{"GET", "/v1/holds", anyone, s.listHolds},
 		{"POST", "/v1/holds", bookers, allOrNothing(s.createHold)},

@@ -1,0 +1,96 @@
+package booking
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"holdfast/engine/record"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+const (
+	// MaxFound is the most times of one answer of FreeTimes.
+	MaxFound = 50
+	// findDays is how far ahead FreeTimes looks, and findStep how many days of it at once.
+	findDays, findStep = 186, 31
+)
+
+// FindRequest is what somebody at the telephone asks: "any of the two, Tuesdays or Thursdays, in the morning".
+type FindRequest struct {
+	AppointmentTypeID string
+	SpecialistIDs     []string        // any of them; none: of all
+	From              store.Date      // local to the clinic; zero: today
+	Weekdays          []store.Weekday // none: any
+	Earliest          store.TimeOfDay // of the start, on the clinic's clock
+	Latest            store.TimeOfDay // the start is before it; zero: 24:00
+	Client            holds.ClientID  // whose own hold is no obstacle
+	Count             int             // 1 to MaxFound
+}
+
+// FreeTimes lists the first starts with a free seat that nobody else holds, for the desk: it may book at shorter notice and
+// further ahead than patients, up to half a year. Of each start it names those who are free. *ValidationError, store.ErrNotFound.
+func (bk *Booking) FreeTimes(ctx context.Context, r FindRequest) ([]Timeslot, error) {
+	s := bk.clinic.Current()
+	t, zone, err := bk.listing(s, r.AppointmentTypeID, "")
+	if err != nil {
+		return nil, err
+	}
+	var m record.Mistakes
+	for _, id := range r.SpecialistIDs {
+		if !slices.ContainsFunc(t.Specialists, func(a store.Assignment) bool { return a.SpecialistID == id }) {
+			m.Add("specialistIds", "no specialist with the id %q serves this appointment type", id)
+		}
+	}
+	if r.Latest == 0 {
+		r.Latest = 24 * 60
+	}
+	if r.Latest <= r.Earliest {
+		m.Add("latest", "must be later than earliest")
+	}
+	if err := m.Err(); err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	today := store.DateOf(now.In(zone))
+	if r.From.Before(today) {
+		r.From = today
+	}
+	open := withoutNotice(t)
+	var found []Timeslot
+	for day := r.From; day.Before(today.AddDays(findDays)); day = day.AddDays(findStep) {
+		list, err := bk.slotList(ctx, s, t, "", zone, day, day.AddDays(findStep), bk.clinic.Generation(t.ID))
+		if err != nil {
+			return nil, err
+		}
+		held, err := bk.holds.List(ctx, list.specialists...)
+		if err != nil {
+			bk.log.Warn("free times are listed without holds", "error", err)
+		}
+		first, end := list.bookable(open, now)
+		listed := Listing{list: list, first: first, end: end, touched: list.touched(first, end, held, r.Client.Owner())}
+		for _, slot := range listed.Slots() {
+			if slot.Available == 0 || slot.Start.Before(now) || !r.suits(slot.Start.In(zone)) {
+				continue
+			}
+			if len(r.SpecialistIDs) > 0 {
+				slot.SpecialistIDs = slices.DeleteFunc(slices.Clone(slot.SpecialistIDs), func(id string) bool { return !slices.Contains(r.SpecialistIDs, id) })
+			}
+			if len(slot.SpecialistIDs) == 0 {
+				continue
+			}
+			if found = append(found, slot); len(found) == r.Count {
+				return found, nil
+			}
+		}
+	}
+	return found, nil
+}
+
+// suits reports whether a local start is on one of the days and in the part of the day that is asked for.
+func (r *FindRequest) suits(start time.Time) bool {
+	weekday := store.Weekday(start.Weekday())
+	clock := store.TimeOfDay(start.Hour()*60 + start.Minute())
+	return (len(r.Weekdays) == 0 || slices.Contains(r.Weekdays, weekday)) && r.Earliest <= clock && clock < r.Latest
+}

@@ -1,0 +1,69 @@
+package engine_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"holdfast/engine/booking"
+	"holdfast/store"
+)
+
+// TestTheDeskFindsFreeTimes by who, weekday and part of the day, and none that is booked or held.
+func TestTheDeskFindsFreeTimes(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 2, "bea": 1})
+	day := store.DateOf(c.start)
+	find := func(r booking.FindRequest) []booking.Timeslot {
+		t.Helper()
+		r.AppointmentTypeID, r.Count = "checkup", max(r.Count, 1)
+		if r.From == (store.Date{}) {
+			r.From = day
+		}
+		list, err := c.FreeTimes(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	noon := store.TimeOfDay(12 * 60)
+	got := find(booking.FindRequest{Earliest: noon, Count: 3})
+	if len(got) != 3 || !got[0].Start.Equal(c.start) || !slices.Equal(got[0].SpecialistIDs, []string{"ada", "bea"}) {
+		t.Fatalf("from noon on: %+v", got)
+	}
+	// What is booked with one is free with the other; what the other holds is found by whoever holds it.
+	r := bookingOf(1, "checkup")
+	r.SlotStart, r.SpecialistID = c.start, "ada"
+	c.mustBook(r)
+	if got := find(booking.FindRequest{Earliest: noon}); !got[0].Start.Equal(c.start) || !slices.Equal(got[0].SpecialistIDs, []string{"bea"}) {
+		t.Errorf("booked with ada: %+v", got)
+	}
+	c.mustHold(2, "checkup", c.start, "bea")
+	if got := find(booking.FindRequest{Earliest: noon}); !got[0].Start.After(c.start) {
+		t.Errorf("held with bea: %+v", got)
+	}
+	if got := find(booking.FindRequest{Earliest: noon, Client: client(2)}); !got[0].Start.Equal(c.start) {
+		t.Errorf("held by the one who asks: %+v", got)
+	}
+	// Only ada, only in the morning, only on one weekday, which is a week away.
+	weekday := store.Weekday(c.start.AddDate(0, 0, 6).Weekday())
+	for _, slot := range find(booking.FindRequest{SpecialistIDs: []string{"ada"}, Latest: noon, Weekdays: []store.Weekday{weekday}, Count: 20}) {
+		if slot.Start.Weekday() != time.Weekday(weekday) || slot.Start.Hour() >= 12 || !slices.Equal(slot.SpecialistIDs, []string{"ada"}) {
+			t.Errorf("found %+v", slot)
+		}
+	}
+	if got := find(booking.FindRequest{Latest: noon, Weekdays: []store.Weekday{weekday}}); len(got) == 0 {
+		t.Error("nothing was found")
+	}
+	// Nothing is past, and mistakes are named.
+	if got := find(booking.FindRequest{From: day.AddDays(-400)}); len(got) == 0 || got[0].Start.Before(time.Now()) {
+		t.Errorf("from long ago on: %+v", got)
+	}
+	for _, r := range []booking.FindRequest{
+		{AppointmentTypeID: "nothing", Count: 1}, {AppointmentTypeID: "checkup", SpecialistIDs: []string{"nobody"}, Count: 1},
+		{AppointmentTypeID: "checkup", Earliest: noon, Latest: noon, Count: 1},
+	} {
+		if _, err := c.FreeTimes(t.Context(), r); err == nil {
+			t.Errorf("%+v is answered", r)
+		}
+	}
+}

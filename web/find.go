@@ -1,0 +1,82 @@
+package web
+
+import (
+	"net/http"
+	"strings"
+
+	"holdfast/engine/booking"
+	"holdfast/store"
+)
+
+// findBody is what a caller on the telephone wants. What is left out does not matter.
+type findBody struct {
+	clientBody
+	SpecialistIDs []string `json:"specialistIds"`
+	From          string   `json:"from"`
+	Weekdays      []string `json:"weekdays"`
+	Earliest      string   `json:"earliest"`
+	Latest        string   `json:"latest"`
+	Count         *int     `json:"count"`
+}
+
+// foundJSON is a free start and who could take it.
+type foundJSON struct {
+	Start         string   `json:"start"`
+	End           string   `json:"end"`
+	Available     int      `json:"available"`
+	SpecialistIDs []string `json:"specialistIds"`
+}
+
+// findTimes is `POST /v1/appointment-types/{id}/find`: it changes nothing, and is not kept for a repeat of the request. A
+// specialist finds times of their own.
+func (s *Server) findTimes(c *call, b *findBody) error {
+	c.once = nil
+	var m mistakes
+	r := booking.FindRequest{AppointmentTypeID: c.param("id"), SpecialistIDs: b.SpecialistIDs, Client: c.client, Count: 12}
+	if b.From != "" {
+		r.From = m.parseDate("from", b.From)
+	}
+	for i, name := range b.Weekdays {
+		var day store.Weekday
+		if day.UnmarshalText([]byte(name)) != nil {
+			m.add(indexed("weekdays", i), "must be a weekday like monday")
+		}
+		r.Weekdays = append(r.Weekdays, day)
+	}
+	r.Earliest, r.Latest = m.clock("earliest", b.Earliest), m.clock("latest", b.Latest)
+	if b.Count != nil {
+		if r.Count = *b.Count; r.Count < 1 || r.Count > booking.MaxFound {
+			m.add("count", "must be from 1 to 50")
+		}
+	}
+	if len(b.SpecialistIDs) > 200 || len(b.Weekdays) > 7 {
+		m.add("specialistIds", "at most 200 specialists and 7 weekdays")
+	}
+	if err := m.err(); err != nil {
+		return err
+	}
+	if own := c.caller.specialistID; own != "" {
+		r.SpecialistIDs = []string{own}
+	}
+	list, err := s.engine.FreeTimes(c.ctx(), r)
+	if err != nil {
+		return err
+	}
+	said := make([]foundJSON, len(list))
+	for i, t := range list {
+		said[i] = foundJSON{httpTime(t.Start), httpTime(t.End), t.Available, t.SpecialistIDs}
+	}
+	return c.json(http.StatusOK, map[string]any{"times": said})
+}
+
+// clock reads a local time such as 09:00; nothing is midnight.
+func (m *mistakes) clock(field, s string) store.TimeOfDay {
+	if s = strings.TrimSpace(s); s == "" {
+		return 0
+	}
+	t, err := store.ParseTimeOfDay(s)
+	if err != nil {
+		m.add(field, "must be a time like 09:00")
+	}
+	return t
+}
