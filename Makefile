@@ -3,6 +3,7 @@
 # make lint          what a reader would otherwise have to say
 # make bench         the figures of bench/RESULTS.md; make bench-once runs each of them once, so that they never rot
 # make build         one static binary, ./holdfast
+# make cluster       two nodes, PostgreSQL, Redis and nginx on loopback, until Ctrl-C
 # make pages         joins and compresses web/ui into web/pages/built, which is committed; after a change of web/ui, and a
 #                    test says so
 
@@ -21,7 +22,7 @@ RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false
 # The program is built without cgo, so that it is static; only the race detector needs it.
 export CGO_ENABLED := 0
 
-.PHONY: test test-hours vet lint bench bench-once build pages pruned clean
+.PHONY: test test-hours vet lint bench bench-once build cluster pages pruned clean
 
 test: vet
 	@.ci/tools
@@ -59,6 +60,9 @@ build:
 	@size=$$(stat -c %s holdfast 2>/dev/null || stat -f %z holdfast); echo "holdfast: $$size bytes"; \
 	  if [ $$size -gt $(MAX_BINARY) ]; then echo "the binary is larger than $(MAX_BINARY) bytes"; exit 1; fi
 	@$(MAKE) --no-print-directory pruned
+
+cluster: build
+	deploy/cluster/run
 
 pages:
 	go generate ./web/pages

@@ -1,0 +1,239 @@
+package deploy
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"holdfast/engine/enginetest"
+)
+
+// binary builds the program.
+func binary(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "holdfast")
+	build := exec.Command("go", "build", "-o", path, "..")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return path
+}
+
+// portsInARow finds so many free ports beside each other.
+func portsInARow(t *testing.T, n int) int {
+	t.Helper()
+	for first := 21000; first < 31000; first += n {
+		free := true
+		for port := first; port < first+n && free; port++ {
+			l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+			if free = err == nil; free {
+				l.Close()
+			}
+		}
+		if free {
+			return first
+		}
+	}
+	t.Fatal("no free ports")
+	return 0
+}
+
+// TestTheClusterOnLoopback starts what `make cluster` starts, and books through its load balancer while a node is killed. Ctrl-C
+// leaves nothing.
+func TestTheClusterOnLoopback(t *testing.T) {
+	postgres, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
+	_, redis := exec.LookPath("redis-server")
+	_, nginx := os.Stat("/usr/sbin/nginx")
+	if len(postgres) == 0 || redis != nil || nginx != nil {
+		t.Skip("SKIPPED: the cluster; apt-get install postgresql redis-server nginx-light")
+	}
+	clinic := filepath.Join(t.TempDir(), "clinic.json")
+	if err := os.WriteFile(clinic, openClinic, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	port := portsInARow(t, 3)
+	run := exec.Command("cluster/run")
+	run.Env = append(os.Environ(), "HOLDFAST="+binary(t), "PORT="+strconv.Itoa(port), "CLINIC="+clinic)
+	var failed bytes.Buffer
+	run.Stderr = &failed
+	out, err := run.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said := ""
+	for lines := bufio.NewScanner(out); !strings.Contains(said, "Ctrl-C") && lines.Scan(); {
+		said += lines.Text() + "\n"
+	}
+	stopped := false
+	stop := func() {
+		if !stopped {
+			stopped = true
+			_ = run.Process.Signal(syscall.SIGINT)
+			_, _ = io.Copy(io.Discard, out)
+			_ = run.Wait()
+		}
+	}
+	defer stop()
+	kill := regexp.MustCompile(`kill -9 (\d+)`).FindStringSubmatch(said)
+	logs := regexp.MustCompile(`logs +(\S+)/\*\.log`).FindStringSubmatch(said)
+	key := regexp.MustCompile(`admin key +(\S+)`).FindStringSubmatch(said)
+	if kill == nil || logs == nil || key == nil {
+		t.Fatalf("it said %s\n%s", said, failed.Bytes())
+	}
+	ask := func(n int) *http.Response {
+		t.Helper()
+		body := fmt.Sprintf(`{"clientId":"a-client-secret-%08d","slotStartDate":%q,"patient":{"name":"Jo Doe","phone":"030 1234567"}}`,
+			n, enginetest.Noon(time.UTC, 2).Add(time.Duration(n)*30*time.Minute).Format(time.RFC3339))
+		q, err := http.NewRequest(http.MethodPost, fmt.Sprintf("http://127.0.0.1:%d/v1/appointment-types/checkup/book", port), strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Header.Set("Content-Type", "application/json")
+		q.Header.Set("Idempotency-Key", fmt.Sprintf("booking-of-the-test-%08d", n))
+		q.Header.Set("Authorization", "Bearer "+key[1]) // the public may not book so often from one address
+		r, err := http.DefaultClient.Do(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	book := func(n int) {
+		t.Helper()
+		r := ask(n)
+		if r.StatusCode == http.StatusBadGateway { // it was sent to the node as that was killed; a page repeats it under its key
+			r.Body.Close()
+			r = ask(n)
+		}
+		defer r.Body.Close()
+		if answer, _ := io.ReadAll(r.Body); r.StatusCode != http.StatusCreated || r.Header.Get("Holdfast-Change") == "" {
+			t.Errorf("booking %d: got %d %s, %v; want 201 of one of several nodes", n, r.StatusCode, answer, r.Header)
+		}
+	}
+	for n := range 10 {
+		book(n)
+	}
+	pid, err := strconv.Atoi(kill[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 10 {
+		book(10 + n)
+	}
+	stop()
+	if _, err := os.Stat(logs[1]); !os.IsNotExist(err) {
+		t.Errorf("%s is still there after Ctrl-C: %v", logs[1], err)
+	}
+	for p := port; p < port+3; p++ {
+		if c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", p)); err == nil {
+			c.Close()
+			t.Errorf("somebody still listens on %d", p)
+		}
+	}
+}
+
+// openClinic never closes.
+var openClinic = []byte(`{"clinic":{"name":"Harbour Clinic","timezone":"UTC","locale":"en"},
+ "specialists":[{"id":"ada","name":"Dr Ada","timezone":"UTC","weeklyHours":[` + func() string {
+	var days []string
+	for day := range 7 {
+		days = append(days, fmt.Sprintf(`{"weekday":%q,"start":"00:00","end":"24:00"}`, strings.ToLower(time.Weekday(day).String())))
+	}
+	return strings.Join(days, ",")
+}() + `]}],
+ "appointmentTypes":[{"id":"checkup","name":"Check-up","durationMinutes":30,"slotStepMinutes":30,"cooldownMinutes":0,"horizonDays":60,
+   "specialists":[{"specialistId":"ada","priority":1}]}]}`)
+
+// TestTheComposeFileHangsTogether, as far as that can be seen without a daemon: what a service names is declared, the settings are
+// settings, and the balancer knows the nodes by their names.
+func TestTheComposeFileHangsTogether(t *testing.T) {
+	b, err := os.ReadFile("compose.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(b)
+	section := func(name string) (keys []string) {
+		_, rest, found := strings.Cut(text, "\n"+name+":\n")
+		if !found {
+			t.Fatalf("there is no section %s", name)
+		}
+		for _, line := range strings.Split(rest, "\n") {
+			if m := regexp.MustCompile(`^  ([a-z0-9-]+):`).FindStringSubmatch(line); m != nil {
+				keys = append(keys, m[1])
+			} else if line != "" && line[0] != ' ' {
+				break
+			}
+		}
+		return keys
+	}
+	services, volumes, secrets := section("services"), section("volumes"), section("secrets")
+	if want := []string{"node1", "node2", "keys", "balancer", "postgres", "valkey"}; !slices.Equal(services, want) {
+		t.Errorf("services: got %v, want %v", services, want)
+	}
+	for _, m := range regexp.MustCompile(`"([a-z0-9-]+):/`).FindAllStringSubmatch(text, -1) {
+		if !slices.Contains(volumes, m[1]) {
+			t.Errorf("the volume %s is not declared", m[1])
+		}
+	}
+	for _, m := range regexp.MustCompile(`"(\./[^:"]+):`).FindAllStringSubmatch(text, -1) {
+		if _, err := os.Stat(m[1]); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, m := range regexp.MustCompile(`/run/secrets/([a-z-]+)`).FindAllStringSubmatch(text, -1) {
+		if !slices.Contains(secrets, m[1]) || !strings.Contains(text, "secrets: ["+m[1]+"]") {
+			t.Errorf("the secret %s is not declared, or not given to whom reads it", m[1])
+		}
+	}
+	for _, m := range regexp.MustCompile(`(?m)^ +([a-z0-9]+): \{condition:`).FindAllStringSubmatch(text, -1) {
+		if !slices.Contains(services, m[1]) {
+			t.Errorf("something depends on %s, which is no service", m[1])
+		}
+	}
+	balancer, err := os.ReadFile("cluster/nginx.conf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, node := range []string{"node1", "node2"} {
+		if strings.Count(string(balancer), "server "+node+":8788") != 3 {
+			t.Errorf("the balancer does not know %s in each of its three groups", node)
+		}
+	}
+
+	// The program itself says whether it knows the settings: it warns of an unknown HOLDFAST_*.
+	show := exec.Command(binary(t), "config", "print")
+	show.Dir = t.TempDir()
+	secret := filepath.Join(show.Dir, "database-url")
+	if err := os.WriteFile(secret, []byte("postgres://holdfast:x@postgres/holdfast?sslmode=disable"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, m := range regexp.MustCompile(`(?m)^    (HOLDFAST_[A-Z_]+): (\S+)$`).FindAllStringSubmatch(text, -1) {
+		show.Env = append(show.Env, m[1]+"="+strings.Replace(m[2], "/run/secrets/database-url", secret, 1))
+		found++
+	}
+	var warned bytes.Buffer
+	show.Stderr = &warned
+	if said, err := show.Output(); err != nil || found < 5 || warned.Len() > 0 || !strings.Contains(string(said), "HOLDFAST_REDIS") {
+		t.Errorf("config print with its %d settings: %v\n%s", found, err, warned.Bytes())
+	}
+}
