@@ -26,6 +26,10 @@ type Presence interface {
 	// deactivated it is none, but Activate does not bring them back online then.
 	Offline(ctx context.Context, specialistID string) (changed bool, err error)
 
+	// OfflineUnheard is Offline for whoever has not been heard of for staleAfter, which is decided in the same step and by the
+	// clock that heartbeats are kept by. False for who is not online, is deactivated, or was heard of since.
+	OfflineUnheard(ctx context.Context, specialistID string, staleAfter time.Duration) (changed bool, err error)
+
 	// Deactivate hides the specialist from every answer and refuses Online and Beat until Activate, which restores what it
 	// took: online and deactivated are two sets, and who can be reached is in the first and not in the second. Whoever is
 	// online again has a heartbeat of now. Both are idempotent and report whether they changed anything.

@@ -170,14 +170,7 @@ func (pr *Presence) GoOffline(ctx context.Context, specialistID string) (Status,
 // takeOffline changes both copies, the durable one first: if that fails, nothing has changed. The specialist's turn has
 // been taken.
 func (pr *Presence) takeOffline(ctx context.Context, specialistID, change string) (store.PresenceMirror, error) {
-	now := record.Now()
-	mirror, err := pr.changePresence(ctx, specialistID, change, now, func(m *store.PresenceMirror) bool {
-		if !m.Online {
-			return false
-		}
-		m.Online, m.LastOfflineAt = false, now
-		return true
-	})
+	mirror, err := pr.mirrorOffline(ctx, specialistID, change)
 	if err != nil {
 		return mirror, err
 	}
@@ -187,6 +180,18 @@ func (pr *Presence) takeOffline(ctx context.Context, specialistID, change string
 		pr.publishPresence(ctx, specialistID, "offline")
 	}
 	return mirror, err
+}
+
+// mirrorOffline writes to the mirror and the log that a specialist who was online is not.
+func (pr *Presence) mirrorOffline(ctx context.Context, specialistID, change string) (store.PresenceMirror, error) {
+	now := record.Now()
+	return pr.changePresence(ctx, specialistID, change, now, func(m *store.PresenceMirror) bool {
+		if !m.Online {
+			return false
+		}
+		m.Online, m.LastOfflineAt = false, now
+		return true
+	})
 }
 
 // Beat renews the heartbeat of a specialist who is online. It costs no database operation. store.ErrNotFound,

@@ -120,25 +120,26 @@ func (pr *Presence) sweepPresence(ctx context.Context, stale time.Duration) erro
 	if err != nil {
 		return fmt.Errorf("read who is online: %w", err)
 	}
-	now := time.Now()
 	for i := range everyone {
-		if p := &everyone[i]; now.Sub(p.HeartbeatAt) >= stale {
-			if err := pr.autoOffline(ctx, p.SpecialistID, stale); err != nil {
-				return fmt.Errorf("take %s offline: %w", p.SpecialistID, err)
-			}
+		if err := pr.autoOffline(ctx, everyone[i].SpecialistID, stale); err != nil {
+			return fmt.Errorf("take %s offline: %w", everyone[i].SpecialistID, err)
 		}
 	}
 	return nil
 }
 
-// autoOffline takes one specialist offline, unless a heartbeat came since the sweep looked.
+// autoOffline takes one specialist offline who is not heard of. Any node does it: the live state decides by its own clock, and says to
+// one of them that it was the one. Should the database not hear of it, reconciliation brings the specialist back, and the next
+// sweep tries again.
 func (pr *Presence) autoOffline(ctx context.Context, specialistID string, stale time.Duration) error {
 	defer pr.presence.turns.take(specialistID)()
-	live, err := pr.holds.Present(ctx, specialistID)
-	if err != nil || !live.Online || time.Since(live.HeartbeatAt) < stale {
+	changed, err := pr.holds.OfflineUnheard(ctx, specialistID, stale)
+	if err != nil || !changed {
 		return err
 	}
-	_, err = pr.takeOffline(ctx, specialistID, "auto_offline")
+	pr.presence.beacon.drop()
+	_, err = pr.mirrorOffline(ctx, specialistID, "auto_offline")
+	pr.publishPresence(ctx, specialistID, "offline")
 	return err
 }
 

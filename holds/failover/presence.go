@@ -32,6 +32,24 @@ func (b *Backend) Offline(ctx context.Context, specialistID string) (bool, error
 	})
 }
 
+// OfflineUnheard implements holds.Presence. In this process it is Offline, once whoever serves has decided it.
+func (b *Backend) OfflineUnheard(ctx context.Context, specialistID string, staleAfter time.Duration) (changed bool, err error) {
+	err = b.serve(ctx, b.local, func(live holds.Backend, _ where) (err error) {
+		if changed, err = live.OfflineUnheard(ctx, specialistID, staleAfter); changed {
+			b.ledger.hide(specialistID, false)
+		}
+		return err
+	}, func(at where) {
+		switch {
+		case changed && at == inPrimary:
+			_, _ = b.local.Offline(ctx, specialistID)
+		case changed:
+			b.ledger.attended(specialistID, 0)
+		}
+	})
+	return changed, err
+}
+
 // Deactivate implements holds.Presence.
 func (b *Backend) Deactivate(ctx context.Context, specialistID string) (bool, error) {
 	return b.attend(ctx, specialistID, func(live holds.Backend) (bool, error) {

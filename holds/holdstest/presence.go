@@ -27,6 +27,26 @@ func (h Harness) presence(t *testing.T) {
 			p.Errorf("got %+v, want ada offline with a load of 1", got)
 		}
 	})
+	h.prove(t, "who is not heard of goes offline, and nobody else", func(p *proof) {
+		p.changed(true)(p.Online(p.ctx, "ada", 3))
+		p.changed(true)(p.Online(p.ctx, "bob", 3))
+		p.changed(true)(p.Online(p.ctx, "cleo", 3))
+		p.loads("ada", 1, 1)
+		p.changed(true)(p.Deactivate(p.ctx, "cleo"))
+		p.pass(p.seconds(6))
+		p.no(p.Beat(p.ctx, "bob"))
+		for id, want := range map[string]bool{"ada": true, "bob": false, "cleo": false, "dora": false} {
+			p.changed(want)(p.OfflineUnheard(p.ctx, id, p.seconds(5)))
+			p.changed(false)(p.OfflineUnheard(p.ctx, id, p.seconds(5)))
+		}
+		p.everyone("bob")
+		if got := p.one("ada"); got.Online || got.Load != 1 {
+			p.Errorf("got %+v, want ada offline with a load of 1", got)
+		}
+		p.is(p.Beat(p.ctx, "ada"), holds.ErrOffline)
+		p.changed(true)(p.Activate(p.ctx, "cleo"))
+		p.everyone("bob cleo")
+	})
 	h.prove(t, "who is unknown is present as nothing but an id", func(p *proof) {
 		if got, want := p.one("nobody"), (holds.Present{SpecialistID: "nobody"}); got != want {
 			p.Errorf("got %+v, want %+v", got, want)

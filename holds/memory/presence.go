@@ -93,6 +93,22 @@ func (b *Backend) Offline(_ context.Context, specialistID string) (bool, error) 
 	return p.hide(one), nil
 }
 
+// OfflineUnheard implements holds.Presence.
+func (b *Backend) OfflineUnheard(_ context.Context, specialistID string, staleAfter time.Duration) (bool, error) {
+	if b.closed.Load() {
+		return false, holds.ErrClosed
+	}
+	p := &b.presence
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	one := p.byID[specialistID]
+	if one == nil || !one.Online || b.clock.now().mono-one.beat < staleAfter {
+		return false, nil
+	}
+	one.online = false
+	return p.hide(one), nil
+}
+
 // hide takes one out of every answer and reports whether they were in any.
 func (p *presence) hide(one *present) bool {
 	if !one.Online {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -38,6 +39,11 @@ func (b *Backend) Online(ctx context.Context, specialistID string, max int) (boo
 // Offline implements holds.Presence.
 func (b *Backend) Offline(ctx context.Context, specialistID string) (bool, error) {
 	return b.attend(ctx, specialistID, "offline", 0)
+}
+
+// OfflineUnheard implements holds.Presence.
+func (b *Backend) OfflineUnheard(ctx context.Context, specialistID string, staleAfter time.Duration) (bool, error) {
+	return b.attend(ctx, specialistID, "unheard", int(min(node.Milliseconds(staleAfter), math.MaxInt32)))
 }
 
 // Deactivate implements holds.Presence.

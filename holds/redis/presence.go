@@ -18,9 +18,9 @@ const (
 )
 
 // attend changes the presence of one specialist and reports whether that was a change.
-func (b *Backend) attend(ctx context.Context, specialistID, what string, max int) (bool, error) {
+func (b *Backend) attend(ctx context.Context, specialistID, what string, more int64) (bool, error) {
 	keys := []string{onlineKey, deactivatedKey, "specialist:capacity:" + specialistID, "specialist:heartbeat:" + specialistID}
-	reply, err := b.run(ctx, attendScript, keys, specialistID, what, max)
+	reply, err := b.run(ctx, attendScript, keys, specialistID, what, more)
 	if err != nil {
 		return false, err
 	}
@@ -33,9 +33,14 @@ func (b *Backend) attend(ctx context.Context, specialistID, what string, max int
 	return number(reply, 0) == 1, nil
 }
 
+// OfflineUnheard implements holds.Presence.
+func (b *Backend) OfflineUnheard(ctx context.Context, specialistID string, staleAfter time.Duration) (bool, error) {
+	return b.attend(ctx, specialistID, "unheard", node.Milliseconds(staleAfter))
+}
+
 // Online implements holds.Presence.
 func (b *Backend) Online(ctx context.Context, specialistID string, max int) (bool, error) {
-	return b.attend(ctx, specialistID, "online", max)
+	return b.attend(ctx, specialistID, "online", int64(max))
 }
 
 // Offline implements holds.Presence.
@@ -61,7 +66,7 @@ func (b *Backend) Beat(ctx context.Context, specialistID string) error {
 
 // SetMax implements holds.Presence.
 func (b *Backend) SetMax(ctx context.Context, specialistID string, max int) error {
-	_, err := b.attend(ctx, specialistID, "capacity", max)
+	_, err := b.attend(ctx, specialistID, "capacity", int64(max))
 	return err
 }
 

@@ -21,6 +21,10 @@ BEGIN
     WHEN 'offline' THEN
         UPDATE holds_presence SET online = false WHERE specialist_id = who AND online;
         RETURN (p.online AND NOT p.deactivated)::integer;
+    WHEN 'unheard' THEN -- offline, if the heartbeat is so many milliseconds old
+        IF NOT p.online OR p.deactivated OR p.heartbeat_at > at - most THEN RETURN 0; END IF;
+        UPDATE holds_presence SET online = false WHERE specialist_id = who;
+        RETURN 1;
     WHEN 'deactivate' THEN
         UPDATE holds_presence SET deactivated = true WHERE specialist_id = who AND NOT deactivated;
         RETURN (NOT p.deactivated)::integer;

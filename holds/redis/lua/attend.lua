@@ -5,8 +5,8 @@
 -- KEYS[3]  specialist:capacity:{id}
 -- KEYS[4]  specialist:heartbeat:{id}
 -- ARGV[1]  id
--- ARGV[2]  'online', 'offline', 'deactivate', 'activate', 'beat' or 'capacity'
--- ARGV[3]  capacity, for 'online' and 'capacity'
+-- ARGV[2]  'online', 'offline', 'unheard' (offline for want of a heartbeat), 'deactivate', 'activate', 'beat' or 'capacity'
+-- ARGV[3]  capacity, for 'online' and 'capacity'; how old the heartbeat must be, in milliseconds, for 'unheard'
 --
 -- Returns 1 if it changed anything, else 0; -1 if the specialist is deactivated, -2 if not online.
 
@@ -20,6 +20,10 @@ elseif what == 'offline' then
   local removed = redis.call('SREM', KEYS[1], id)
   if isDeactivated(id) then return 0 end
   return removed
+elseif what == 'unheard' then
+  if isDeactivated(id) or not isOnline(id) then return 0 end
+  if clock() - tonumber(redis.call('GET', KEYS[4]) or 0) < tonumber(ARGV[3]) then return 0 end
+  return redis.call('SREM', KEYS[1], id)
 elseif what == 'deactivate' then
   return redis.call('SADD', KEYS[2], id)
 elseif what == 'activate' then

@@ -1,0 +1,78 @@
+package engine_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/presence"
+	"holdfast/holds"
+)
+
+// TestSweepsOfManyNodesAreOne: who is not heard of goes offline once, whoever looks, and who is heard of at one node stays at all.
+func TestSweepsOfManyNodesAreOne(t *testing.T) {
+	c := newNodes(t, 3, func(c *nodes) {
+		c.options = func(o *engine.Options) {
+			o.Presence = presence.Options{StaleAfter: time.Second, Sweep: 20 * time.Millisecond, Mirror: 50 * time.Millisecond, Reconcile: time.Hour}
+		}
+	})
+	c.clinic("ada", "bob")
+	first, second := c.all[0], c.all[1]
+	watch, err := second.Watch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer watch.Close()
+	for _, id := range []string{"ada", "bob"} {
+		if _, err := first.GoOnline(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	online := func() (ids []string) {
+		for _, p := range must(first.Online(t.Context())) {
+			ids = append(ids, p.SpecialistID)
+		}
+		return ids
+	}
+	beat := func() {
+		if err := second.Beat(t.Context(), "bob"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.until(10*time.Second, "ada is taken offline", func() bool { beat(); return !slices.Contains(online(), "ada") })
+	began := time.Now()
+	c.until(10*time.Second, "some more sweeps", func() bool { beat(); return time.Since(began) > 300*time.Millisecond })
+	if got := online(); !slices.Equal(got, []string{"bob"}) {
+		t.Errorf("online: got %v, want bob, who is heard of at the other node", got)
+	}
+	log, err := first.store.PresenceLog(t.Context(), "ada", 10)
+	if err != nil || len(log) != 2 || log[0].Change != "auto_offline" || log[1].Change != "online" {
+		t.Errorf("the log says %+v, %v; want online, then auto_offline once", log, err)
+	}
+	told := 0
+	for events := []holds.Event(nil); ; {
+		if events, err = watch.Next(t.Context(), events); err != nil {
+			t.Fatal(err)
+		}
+		end := false
+		for i := range events {
+			e := &events[i]
+			if e.Kind == holds.EventPresence && e.SpecialistID == "ada" && e.Reason == "offline" {
+				told++
+			}
+			end = end || e.Kind == holds.EventPresence && e.SpecialistID == "bob" && e.Reason == "offline"
+		}
+		if end {
+			break
+		}
+		if told == 1 && !end { // the last event that there is to be
+			if _, err := first.GoOffline(t.Context(), "bob"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if told != 1 {
+		t.Errorf("it was told %d times that ada went offline, want once", told)
+	}
+}
