@@ -16,7 +16,7 @@ import (
 )
 
 // postgresURL is a new database in a PostgreSQL of the test's own.
-func postgresURL(t *testing.T) string {
+func postgresURL(t testing.TB) string {
 	t.Helper()
 	server, err := postgrestest.Start()
 	if errors.Is(err, postgrestest.ErrAbsent) {

@@ -11,7 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/holds/redis/redistest"
 	"holdfast/store"
+	"holdfast/store/postgres"
 	"holdfast/store/sqlite"
 )
 
@@ -29,13 +31,13 @@ func BenchmarkStart(b *testing.B) {
 }
 
 // startOnce returns how long the first answer took.
-func startOnce(b *testing.B, dir string) time.Duration {
+func startOnce(b *testing.B, dir string, flags ...string) time.Duration {
 	b.Helper()
 	address := freeAddress(b)
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}
 	from := store.DateOf(time.Now().UTC()).AddDays(1)
 	url := fmt.Sprintf("http://%s/v1/appointment-types/checkup/timeslots?from=%s&to=%s", address, from, from.AddDays(6))
-	server := exec.Command(os.Args[0], "serve", "--data", dir, "--listen", address)
+	server := exec.Command(os.Args[0], append([]string{"serve", "--data", dir, "--listen", address}, flags...)...)
 	server.Env = append(os.Environ(), asMain+"=1")
 	began := time.Now()
 	if err := server.Start(); err != nil {
@@ -66,7 +68,6 @@ func startOnce(b *testing.B, dir string) time.Duration {
 // fullDir is a data directory with this many appointments of twenty specialists, a quarter of an hour each.
 func fullDir(b *testing.B, appointments int) string {
 	b.Helper()
-	const specialists, batch = 20, 5000
 	dir := filepath.Join(b.TempDir(), "data")
 	d, err := openDataDir(dir, time.Now(), 0)
 	if err != nil {
@@ -78,6 +79,14 @@ func fullDir(b *testing.B, appointments int) string {
 		b.Fatal(err)
 	}
 	defer db.Close()
+	fill(b, db, appointments)
+	return dir
+}
+
+// fill makes the clinic and its appointments, in an empty database.
+func fill(b *testing.B, db store.Store, appointments int) {
+	b.Helper()
+	const specialists, batch = 20, 5000
 	write := func(fn func(store.Tx) error) {
 		if err := db.Write(b.Context(), fn); err != nil {
 			b.Fatal(err)
@@ -123,7 +132,28 @@ func fullDir(b *testing.B, appointments int) string {
 			return nil
 		})
 	}
-	return dir
+}
+
+// BenchmarkStartOfANode is BenchmarkStart of a node on PostgreSQL and Redis.
+func BenchmarkStartOfANode(b *testing.B) {
+	url, live := postgresURL(b), redistest.Start(b, redistest.Programs(b)[0])
+	db, err := postgres.Open(b.Context(), postgres.Options{URL: url})
+	if err != nil {
+		b.Fatal(err)
+	}
+	fill(b, db, 100_000)
+	if err := db.Close(); err != nil {
+		b.Fatal(err)
+	}
+	dir := filepath.Join(b.TempDir(), "data")
+	startOnce(b, dir, "--database", url, "--redis", live.URL()) // makes its keys
+	var took []time.Duration
+	for b.Loop() {
+		took = append(took, startOnce(b, dir, "--database", url, "--redis", live.URL()))
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
+	b.ReportMetric(0, "ns/op")
 }
 
 func freeAddress(b *testing.B) string {

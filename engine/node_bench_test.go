@@ -1,0 +1,118 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"holdfast/engine/booking"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// percentile is the one below which so many hundredths of the times are, in milliseconds.
+func percentile(times []time.Duration, hundredths int) float64 {
+	slices.Sort(times)
+	return float64(times[min(len(times)-1, len(times)*hundredths/100)].Microseconds()) / 1000
+}
+
+// BenchmarkSeenAtAnotherNode is the time from the answer of one node to when another one knows: of a hold, until its watchers are
+// told; of a booking, until its listing has it. There is one at a time, every five milliseconds.
+func BenchmarkSeenAtAnotherNode(b *testing.B) {
+	c := newNodes(b, 2, nil)
+	c.clinic("ada", "bob", "cleo", "dora")
+	first, second := c.all[0], c.all[1]
+	b.Run("hold", func(b *testing.B) {
+		watch, err := second.Watch(b.Context())
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer watch.Close()
+		var took []time.Duration
+		n := 0
+		for b.Loop() {
+			n++
+			began := time.Now()
+			h, err := first.Hold(b.Context(), booking.HoldRequest{AppointmentTypeID: "checkup", SlotStart: c.start.Add(time.Duration(n%400) * 30 * time.Minute), Client: client(n)})
+			if err != nil {
+				b.Fatal(err)
+			}
+			for told := false; !told; {
+				events, err := watch.Next(b.Context(), nil)
+				if err != nil {
+					b.Fatal(err)
+				}
+				told = slices.ContainsFunc(events, func(e holds.Event) bool { return e.Kind == holds.EventHold && e.HoldID == h.ID })
+			}
+			took = append(took, time.Since(began)) // from before the hold was asked for
+			if _, err := first.ReleaseHold(b.Context(), h.ID, client(n)); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(percentile(took, 50), "p50-ms")
+		b.ReportMetric(percentile(took, 99), "p99-ms")
+	})
+	b.Run("booking", func(b *testing.B) {
+		var took []time.Duration
+		n := 0
+		for b.Loop() {
+			n++
+			a := first.mustBook(b, n, c.start.Add(time.Duration(n%2000)*30*time.Minute))
+			began := time.Now()
+			if err := second.Await(b.Context(), first.LastChange()); err != nil {
+				b.Fatal(err)
+			}
+			took = append(took, time.Since(began))
+			if _, err := first.Cancel(b.Context(), booking.CancelRequest{ID: a.ID, Actor: "system"}); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(percentile(took, 50), "p50-ms")
+		b.ReportMetric(percentile(took, 99), "p99-ms")
+	})
+}
+
+// BenchmarkBookOnNodes is how many bookings a second so many nodes make together for 32 callers. All nodes, PostgreSQL and the callers
+// share this machine's processors.
+func BenchmarkBookOnNodes(b *testing.B) {
+	for _, n := range []int{1, 2, 3, 4} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			c := newNodes(b, n, nil)
+			c.clinic("ada", "bob", "cleo", "dora")
+			const each = 1500
+			var next atomic.Int64
+			for b.Loop() {
+				began := time.Now()
+				first := next.Load()
+				var all sync.WaitGroup
+				for worker := range 32 {
+					all.Go(func() {
+						for {
+							i := next.Add(1)
+							if i > first+each {
+								return
+							}
+							r := bookingOf(int(i), "checkup")
+							r.SpecialistID = []string{"ada", "bob", "cleo", "dora"}[i%4]
+							r.SlotStart = c.start.Add(time.Duration(i/4%2700) * 30 * time.Minute)
+							if _, err := c.all[worker%n].Book(context.Background(), r); err != nil {
+								b.Error(err)
+								return
+							}
+						}
+					})
+				}
+				all.Wait()
+				b.ReportMetric(each/time.Since(began).Seconds(), "bookings/s")
+			}
+			list, _, err := c.all[0].Appointments(b.Context(), store.AppointmentFilter{Limit: 1})
+			if err != nil || len(list) == 0 {
+				b.Error("nothing was booked", err)
+			}
+		})
+	}
+}
