@@ -11,40 +11,55 @@ import (
 	"time"
 
 	"holdfast/engine/booking"
+	"holdfast/holds"
 	"holdfast/holds/failover"
 	"holdfast/holds/memory"
+	"holdfast/holds/postgres"
 	"holdfast/holds/redis"
 )
 
-// openLive opens the live state: in this process, or in Redis with this process's memory while Redis is away. A Redis that
-// another node with a database of its own uses is refused; one that is not there is waited for while the server serves.
+// openLive opens the live state: in this process, in the PostgreSQL that has the record, or in Redis. While Redis is away it is in
+// that PostgreSQL, or in this process where there is none. A Redis that another node with a database of its own uses is
+// refused; one that is not there is waited for while the server serves.
 func (h *house) openLive(ctx context.Context, cfg config, o houseOptions) error {
 	booked := booking.Booked(h.store)
 	local := memory.New(memory.Options{Booked: booked})
 	h.holds = local
 	h.closing = append(h.closing, func() error { return h.holds.Close() })
-	if cfg.redis == "" || o.local {
+	if o.local || cfg.redis == "" && cfg.database == "" {
 		return nil
+	}
+	fallback := holds.Backend(local)
+	if cfg.database != "" {
+		inDatabase, err := postgres.Open(ctx, postgres.Options{URL: cfg.database, Booked: booked, Logger: h.log})
+		if err != nil {
+			return fmt.Errorf("--database: %w", err)
+		}
+		if cfg.redis == "" {
+			h.holds = inDatabase
+			return local.Close()
+		}
+		fallback = inDatabase
 	}
 	lease := h.store.ID() // the nodes on one database have it together
 	if cfg.database == "" {
 		var err error
 		if lease, err = h.instance(); err != nil {
-			return err
+			return errors.Join(err, fallback.Close())
 		}
 	}
 	shared, err := redis.Open(redis.Options{URL: cfg.redis, Booked: booked, Lease: lease, Logger: h.log})
 	if err != nil {
-		return err
+		return errors.Join(err, fallback.Close())
 	}
 	if err := shared.Ping(ctx); err != nil {
 		var taken *redis.LeaseError
 		if errors.As(err, &taken) {
 			return errors.Join(fmt.Errorf("--redis: %w. Two nodes on one Redis need one database; without one, give each a Redis of its own, "+
-				"or stop the other. If it is gone already, start again in %v", taken, taken.Left.Round(time.Second)), shared.Close())
+				"or stop the other. If it is gone already, start again in %v", taken, taken.Left.Round(time.Second)), shared.Close(), fallback.Close())
 		}
 	}
-	h.holds = failover.New(ctx, failover.Options{Primary: shared, Fallback: local, Local: local, Booked: booked, Logger: h.log})
+	h.holds = failover.New(ctx, failover.Options{Primary: shared, Fallback: fallback, Local: local, Booked: booked, Logger: h.log})
 	return nil
 }
 

@@ -186,7 +186,7 @@ func settings() []setting {
 		}, {
 			name: "redis", secret: true, audience: forServing,
 			help: "live state in Valkey or Redis, as redis://user:password@host:6379/0, rediss://… or unix:///path; " +
-				"for a Sentinel redis://host:26379/0?master_name=main&addr=other:26379; without it in memory",
+				"for a Sentinel redis://host:26379/0?master_name=main&addr=other:26379; without it in memory, or in the PostgreSQL of --database",
 			set: func(c *config, v string) error {
 				c.redis = v
 				if v == "" {

@@ -297,3 +297,19 @@ func TestAnotherStorageIsSeeded(t *testing.T) {
 		c.wantOnline()
 	})
 }
+
+// TestAStorageThatLostWhatItHadIsSeeded: a database that crashed names another epoch and has nobody online.
+func TestAStorageThatLostWhatItHadIsSeeded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newOnCall(t, presence.Options{}, "ada")
+		c.online("ada")
+		if _, err := c.holds.Offline(t.Context(), "ada"); err != nil {
+			t.Fatal(err)
+		}
+		another := "another"
+		c.moody.epoch.Store(&another)
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		c.wantOnline("ada")
+	})
+}

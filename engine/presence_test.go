@@ -54,6 +54,7 @@ type moodyHolds struct {
 	fails  atomic.Bool
 	asked  atomic.Int64
 	called atomic.Pointer[string]
+	epoch  atomic.Pointer[string]
 	after  atomic.Pointer[func()] // runs once Everyone has looked
 }
 
@@ -74,6 +75,13 @@ func (m *moodyHolds) Mode() string {
 		return *mode
 	}
 	return m.Backend.Mode()
+}
+
+func (m *moodyHolds) Epoch() string {
+	if epoch := m.epoch.Load(); epoch != nil {
+		return *epoch
+	}
+	return m.Backend.Epoch()
 }
 
 // onCall is a clinic whose specialists take up to 3 sessions at a time.

@@ -75,7 +75,7 @@ type presenceState struct {
 	// the live loads none may begin or end, or healing would be what makes a load wrong.
 	loads sync.RWMutex
 
-	seeded   atomic.Pointer[string] // the storage mode that was seeded last
+	seeded   atomic.Pointer[string] // the storage that was seeded last
 	switches atomic.Uint64          // how often another storage mode was seen than before
 }
 

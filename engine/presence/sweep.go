@@ -41,8 +41,8 @@ func (pr *Presence) KeepPresence(ctx context.Context) {
 				mode = now
 				pr.presence.switches.Add(1)
 			}
-			// Another storage serves, and knows nothing or what was so before.
-			if seeded := pr.presence.seeded.Load(); seeded == nil || pr.holds.Mode() != *seeded {
+			// Another storage serves, or the same one may have lost what it had, and knows nothing or what was so before.
+			if seeded := pr.presence.seeded.Load(); seeded == nil || pr.storage() != *seeded {
 				err = pr.reconcilePresence(ctx)
 			}
 		}
@@ -67,11 +67,14 @@ func (c *wallClock) stepped(now time.Time, within time.Duration) bool {
 	return !c.step.IsZero() && now.Sub(c.step) < within
 }
 
+// storage names what serves the live state, since it last may have lost something.
+func (pr *Presence) storage() string { return pr.holds.Mode() + " " + pr.holds.Epoch() }
+
 // SeedPresence fills the live state from the database: who is missing is added, nobody's heartbeat is moved, and the
 // loads are counted anew. Who was online and is missing is heard of as of now: while nothing served, nobody could be
 // heard, so the silence is ours and they have the whole stale period to break it.
 func (pr *Presence) SeedPresence(ctx context.Context) error {
-	mode := pr.holds.Mode() // first: what takes over meanwhile is seeded as well
+	storage := pr.storage() // first: what takes over meanwhile is seeded as well
 	mirrors, err := pr.store.PresenceMirrors(ctx)
 	if err != nil {
 		return err
@@ -105,7 +108,7 @@ func (pr *Presence) SeedPresence(ctx context.Context) error {
 	if err := pr.holds.SetLoads(ctx, loads); err != nil {
 		return err
 	}
-	pr.presence.seeded.Store(&mode)
+	pr.presence.seeded.Store(&storage)
 	return nil
 }
 
