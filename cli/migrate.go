@@ -28,7 +28,7 @@ func migrateCommand(p process) *cobra.Command {
 			if err := needDatabase(c.Context(), cfg.data); err != nil {
 				return err
 			}
-			h, err := openHouse(c.Context(), cfg, houseOptions{version: p.version, log: newLog(cfg, p.stderr)})
+			h, err := openHouse(c.Context(), cfg, houseOptions{version: p.version, log: newLog(cfg, p.stderr), exclusive: true})
 			if err != nil {
 				return err
 			}

@@ -31,8 +31,15 @@ type nodes struct {
 // newNodes starts so many with the clinic of openClinic and one secret.key. With a practice system they write to it.
 func newNodes(t *testing.T, n int, practice *httptest.Server) *nodes {
 	t.Helper()
-	url, redis := postgresURL(t), redistest.Start(t, redistest.Programs(t)[0])
-	c := &nodes{t: t, shared: []string{"--database", url, "--redis", redis.URL(), "--listen", "127.0.0.1:0", "--rate-limit", "off", "--admin-key-file", write(t, longEnough)}}
+	return newNodesWith(t, n, practice, "--redis", redistest.Start(t, redistest.Programs(t)[0]).URL())
+}
+
+// newNodesWith is newNodes with these flags in place of a Redis.
+func newNodesWith(t *testing.T, n int, practice *httptest.Server, flags ...string) *nodes {
+	t.Helper()
+	url := postgresURL(t)
+	c := &nodes{t: t, shared: append([]string{"--database", url}, flags...)}
+	c.shared = append(c.shared, "--listen", "127.0.0.1:0", "--rate-limit", "off", "--admin-key-file", write(t, longEnough))
 	if practice != nil {
 		c.shared = append(c.shared, "--upstream-url", practice.URL+"/GetData.ashx", "--upstream-client-id", "c", "--upstream-user", "u",
 			"--upstream-password", "p", "--upstream-spacing", "20ms", "--upstream-retry-delay", "1ms", "--upstream-timeout", "2s",
@@ -75,9 +82,24 @@ func bookAt(t *testing.T, base string, n int) (int, string) {
 // TestTwoNodesAreOneClinic: what one books the other has booked, what one holds the other refuses, and both are ready.
 func TestTwoNodesAreOneClinic(t *testing.T) {
 	c := newNodes(t, 2, nil)
+	areOneClinic(t, c, "redis")
+	alone := command(t, nil, "", "serve", "--data", filepath.Join(t.TempDir(), "third"), "--database", c.shared[1], "--listen", "127.0.0.1:0")
+	if alone.code != 1 {
+		t.Errorf("a third node without --redis: exit code %d, want 1", alone.code)
+	}
+	contains(t, "a third node without --redis", alone.stderr, "another node is serving from this database", "--redis")
+}
+
+// TestTwoNodesAndADatabaseAreACluster: the same without Redis.
+func TestTwoNodesAndADatabaseAreACluster(t *testing.T) {
+	areOneClinic(t, newNodesWith(t, 2, nil), "postgres")
+}
+
+func areOneClinic(t *testing.T, c *nodes, mode string) {
+	t.Helper()
 	a, b := c.all[0], c.all[1]
 	for _, s := range c.all {
-		if status, body := get(t, s.base+"/readyz", ""); status != http.StatusOK || !strings.Contains(body, `"storageMode":"redis"`) {
+		if status, body := get(t, s.base+"/readyz", ""); status != http.StatusOK || !strings.Contains(body, `"storageMode":"`+mode+`"`) {
 			t.Errorf("readyz: got %d %s", status, body)
 		}
 	}
@@ -98,11 +120,6 @@ func TestTwoNodesAreOneClinic(t *testing.T) {
 	if status, body := hold(b.base, "another-client-000001"); status != http.StatusConflict || !strings.Contains(body, "slot_held") {
 		t.Errorf("a hold of what another node's client holds: got %d %s, want slot_held", status, body)
 	}
-	alone := command(t, nil, "", "serve", "--data", filepath.Join(t.TempDir(), "third"), "--database", c.shared[1], "--listen", "127.0.0.1:0")
-	if alone.code != 1 {
-		t.Errorf("a third node without --redis: exit code %d, want 1", alone.code)
-	}
-	contains(t, "a third node without --redis", alone.stderr, "another node is serving from this database", "--redis")
 }
 
 // TestAKilledNodesOperationsAreDelivered by another, each once, although the first was in the middle of them.

@@ -22,24 +22,31 @@ const (
 	scriptFile   = "holdfast.sql" // a backup of PostgreSQL, for psql
 )
 
-// alone reports whether this node must be the only one on its database: without --redis what is true only for now is in its own
-// memory, and another node would give away what it holds.
-func (c *config) alone() bool { return c.redis == "" }
+// liveIn names where the nodes on one database keep what is true only for now.
+func (c *config) liveIn() string {
+	if c.redis != "" {
+		return "redis"
+	}
+	return "postgres"
+}
 
-// openPostgres opens the database of --database, for as many nodes as share their live state.
-func (h *house) openPostgres(ctx context.Context, cfg config) error {
+// openPostgres opens the database of --database, for as many nodes as share their live state, or for one command alone.
+func (h *house) openPostgres(ctx context.Context, cfg config, o houseOptions) error {
 	if size(h.dir.file(databaseFile)) > 0 {
 		return fmt.Errorf("%s is a clinic that is kept in SQLite, and --database names another place. Take --database out, or name "+
 			"another directory with --data", h.dir.file(databaseFile))
 	}
-	s, err := postgres.Open(ctx, postgres.Options{URL: cfg.database, Logger: h.log, OnFatal: h.fail, Alone: cfg.alone()})
+	s, err := postgres.Open(ctx, postgres.Options{URL: cfg.database, Logger: h.log, OnFatal: h.fail, Alone: o.alone(), Live: cfg.liveIn()})
 	switch {
-	case errors.Is(err, postgres.ErrInUse) && cfg.alone():
-		return fmt.Errorf("%w. Nodes share a database if each is started with the same --redis: without one, each would give away what the "+
-			"other holds in its own memory. Name the Redis with --redis, or stop that node first; a command about a running node is given "+
-			"the directory of its --data", err)
+	case errors.Is(err, postgres.ErrInUse) && o.alone():
+		return fmt.Errorf("%w, and this command needs it for itself. Give it the directory of that node's --data, where a running node does it, "+
+			"or stop the nodes first", err)
+	case errors.Is(err, postgres.ErrInUse) && cfg.redis == "":
+		return fmt.Errorf("%w with --redis, or a command is working on it. Nodes that share a database hold in one place, or each would give "+
+			"away what the other holds: name the same Redis with --redis, or wait for the command", err)
 	case errors.Is(err, postgres.ErrInUse):
-		return fmt.Errorf("%w, without --redis, and gives away what this one would hold. Start that node with the same --redis", err)
+		return fmt.Errorf("%w without --redis, or a command is working on it. Nodes that share a database hold in one place, or each would "+
+			"give away what the other holds: take --redis out, start that node with it too, or wait for the command", err)
 	case err != nil:
 		return err
 	}
@@ -53,14 +60,14 @@ func (h *house) openPostgres(ctx context.Context, cfg config) error {
 // queueLease is for how long an operation stays with a node that is not heard of: that long nobody attempts it.
 const queueLease = 15 * time.Second
 
-func (h *house) openPostgresQueue(ctx context.Context, cfg config, o *engine.Options) error {
-	q, err := postgres.OpenQueue(ctx, postgres.QueueOptions{URL: cfg.database, Logger: h.log, Alone: cfg.alone(), Lease: queueLease, Settle: cfg.outbound.Quarantine})
+func (h *house) openPostgresQueue(ctx context.Context, cfg config, about houseOptions, o *engine.Options) error {
+	q, err := postgres.OpenQueue(ctx, postgres.QueueOptions{URL: cfg.database, Logger: h.log, Alone: about.alone(), Lease: queueLease, Settle: cfg.outbound.Quarantine})
 	if err != nil {
 		return err
 	}
 	h.closing = append(h.closing, q.Close)
 	h.queue = q
-	if o.Shared = !cfg.alone(); o.Shared {
+	if o.Shared = !about.alone(); o.Shared {
 		o.Pace = outbound.Pace{Reserve: q.Pace, Again: q.PaceAgain}
 	}
 	return nil

@@ -92,8 +92,13 @@ type houseOptions struct {
 	line    http.RoundTripper // in the demo, what stands in for the network to the practice-management system
 	local   bool              // for one command on this machine: nothing is delivered to anybody meanwhile
 	queue   bool              // the queue is open all the same
-	create  bool              // a data directory without a database becomes one with a new one
+	// exclusive keeps other nodes from the database, as local does.
+	exclusive bool
+	create    bool // a data directory without a database becomes one with a new one
 }
+
+// alone reports whether nothing else may be done with the clinic meanwhile, by no other node either.
+func (o *houseOptions) alone() bool { return o.local || o.exclusive }
 
 // openHouse opens the data directory and wires the parts, from what is remembered up to what is said. The caller closes
 // the house.
@@ -121,7 +126,7 @@ func openHouse(ctx context.Context, cfg config, o houseOptions) (_ *house, err e
 	if cfg.database != "" {
 		open = h.openPostgres
 	}
-	if err := open(ctx, cfg); err != nil {
+	if err := open(ctx, cfg, o); err != nil {
 		return nil, err
 	}
 	h.closing = append(h.closing, h.store.Close)
@@ -161,7 +166,7 @@ func openHouse(ctx context.Context, cfg config, o houseOptions) (_ *house, err e
 }
 
 // openSQLite opens the database in the data directory.
-func (h *house) openSQLite(ctx context.Context, _ config) error {
+func (h *house) openSQLite(ctx context.Context, _ config, _ houseOptions) error {
 	if err := errors.Join(h.dir.expectDatabase(), h.dir.refusePostgres()); err != nil {
 		return err
 	}
@@ -186,7 +191,7 @@ func (h *house) openQueue(ctx context.Context, cfg config, about houseOptions, o
 	if cfg.database != "" {
 		open = h.openPostgresQueue
 	}
-	if err := open(ctx, cfg, o); err != nil {
+	if err := open(ctx, cfg, about, o); err != nil {
 		return err
 	}
 	o.Queue = h.queue
@@ -210,7 +215,7 @@ func (h *house) openQueue(ctx context.Context, cfg config, about houseOptions, o
 }
 
 // openBolt opens the queue's file in the data directory.
-func (h *house) openBolt(ctx context.Context, _ config, o *engine.Options) (err error) {
+func (h *house) openBolt(ctx context.Context, _ config, _ houseOptions, o *engine.Options) (err error) {
 	h.file, err = bolt.Open(ctx, bolt.Options{Path: h.dir.file(queueFile), Logger: h.log, Check: bolt.Check})
 	if err != nil {
 		return err

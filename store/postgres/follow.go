@@ -52,6 +52,19 @@ var ErrInUse = errors.New("another node is serving from this database")
 // aloneLock is the advisory lock of a node that is to be the only one, which others share, held for as long as its connection is.
 const aloneLock = orderLock + 2
 
+// liveLock is the class of the advisory locks that the nodes on a database share with those that name the same place for what is
+// true only for now.
+const liveLock = 1215261760
+
+// With its own lock taken, a node looks for those who have another: of two that start at once at least one finds the other.
+const (
+	takeLive  = `SELECT pg_try_advisory_lock_shared($1::int, hashtext($2))`
+	leaveLive = `SELECT pg_advisory_unlock_shared($1::int, hashtext($2))`
+	elsewhere = `SELECT EXISTS (SELECT 1 FROM pg_locks
+		WHERE locktype = 'advisory' AND objsubid = 2 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+		AND classid::bigint = $1::int AND objid::bigint <> hashtext($2)::bigint & 4294967295)`
+)
+
 // attach opens the connection that a node follows on. Where it is to be the only one, that is decided here: the place of a node
 // that has just gone is waited for.
 func (s *Store) attach(ctx context.Context) (*conn, error) {
@@ -79,6 +92,9 @@ func (s *Store) takePlace(ctx context.Context, c *conn) error {
 	defer cancel()
 	for {
 		mine, err := oneOn(ctx, c, (*row).bool, take, int64(aloneLock))
+		if err == nil && mine {
+			mine, err = s.agree(ctx, c)
+		}
 		if err != nil || mine {
 			return err
 		}
@@ -90,6 +106,22 @@ func (s *Store) takePlace(ctx context.Context, c *conn) error {
 			return ErrInUse
 		}
 	}
+}
+
+// agree reports whether nobody there keeps what is true only for now in another place. What it takes for nothing it leaves.
+func (s *Store) agree(ctx context.Context, c *conn) (bool, error) {
+	if s.alone || s.live == "" {
+		return true, nil
+	}
+	if _, err := oneOn(ctx, c, (*row).bool, takeLive, int64(liveLock), s.live); err != nil {
+		return false, err
+	}
+	others, err := oneOn(ctx, c, (*row).bool, elsewhere, int64(liveLock), s.live)
+	if err != nil || !others {
+		return err == nil, err
+	}
+	_, err = c.exchange(ctx, stmt(leaveLive, int64(liveLock), s.live), stmt(`SELECT pg_advisory_unlock_shared($1)`, int64(aloneLock)))
+	return false, err
 }
 
 // follow hears of what other nodes commit until ctx ends, first on the connection given.

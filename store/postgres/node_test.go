@@ -269,6 +269,27 @@ func TestWhatANodeMissedIsTold(t *testing.T) {
 	}
 }
 
+// TestNodesThatHoldInDifferentPlacesRefuseEachOther, and those that hold in the same one do not.
+func TestNodesThatHoldInDifferentPlacesRefuseEachOther(t *testing.T) {
+	here := Options{URL: database(t), Live: "postgres", Timeout: time.Second}
+	there := here
+	there.Live = "redis"
+	a, b := mustOpen(t, here), mustOpen(t, here)
+	if c, err := Open(t.Context(), there); !errors.Is(err, ErrInUse) {
+		t.Errorf("another place: got %v, want ErrInUse", err)
+		if err == nil {
+			c.Close()
+		}
+	}
+	if err := errors.Join(a.Close(), b.Close()); err != nil {
+		t.Fatal(err)
+	}
+	c := mustOpen(t, there)
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestANodeThatIsToBeAloneRefusesAnother, for as long as it lives, and is told when it has lost its place.
 func TestANodeThatIsToBeAloneRefusesAnother(t *testing.T) {
 	url := database(t)

@@ -60,9 +60,12 @@ type Options struct {
 	// 0 means 5 s.
 	Timeout time.Duration
 	// Alone has this node be the only one on the database: any other is refused with ErrInUse, and so is this one where there is
-	// another. It is for nodes that keep what is true only for now in their own memory. A node that loses its place to another is
-	// told by OnFatal.
+	// another. It is for who keeps what is true only for now in memory of its own. A node that loses its place to another is told by
+	// OnFatal.
 	Alone bool
+	// Live names where nodes that share the database keep what is true only for now. One that names another place than those that
+	// are there is refused with ErrInUse: each would give away what the other holds.
+	Live string
 	// OnFatal is called once, from a goroutine that must not be blocked, when what this process has in memory can no longer be
 	// kept true to the database: it was cut off for so long that the changes it missed are gone, or another node took its place.
 	// It should be started again.
@@ -94,6 +97,7 @@ type Store struct {
 	server  server
 	id      string
 	alone   bool
+	live    string
 	log     *slog.Logger
 	writes  store.Durations // of Write
 	size    databaseSize
@@ -115,7 +119,7 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{server: at, log: o.Logger, alone: o.Alone}
+	s := &Store{server: at, log: o.Logger, alone: o.Alone, live: o.Live}
 	var last int64
 	err = at.with(ctx, func(ctx context.Context, c *conn) error {
 		if err := migrate(ctx, c, migrations, o.Logger); err != nil {
