@@ -7,6 +7,7 @@
 //	request       what the public books, how often, and what has to be confirmed first
 //	message       what patients, staff and programs are told: mail, webhooks
 //	outbound      what is promised to the outside and told once; the practice-management system
+//	search        questions about free time
 //	booking       hold, book, cancel, move; listing and its memory
 //	taken         what is taken of each specialist's time, in memory
 //	presence      who is online, on-demand sessions
@@ -47,6 +48,7 @@ import (
 	"holdfast/engine/presence"
 	"holdfast/engine/record"
 	"holdfast/engine/request"
+	"holdfast/engine/search"
 	"holdfast/engine/token"
 	"holdfast/engine/upkeep"
 	"holdfast/engine/upstream"
@@ -65,6 +67,7 @@ type Engine struct {
 	*outbound.Outbound // promises, the queue, upstream
 	*message.Messages  // mail, webhooks
 	*request.Requests  // bookings by the public
+	*search.Search     // questions about free time
 	*agent.Agent       // voice and chat agents
 
 	store   store.Store
@@ -206,6 +209,7 @@ func arrange(o Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	e.Search = search.New(o.Store, o.Holds, e.Clinic, e.Booking)
 	e.Outbound = outbound.New(outbound.Options{
 		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking,
 		Shared: o.Shared, Pace: o.Pace, Queue: o.Queue, QueueRebuilt: o.QueueRebuilt, Keep: o.Retention.Operations, Limits: o.Outbound, Upstream: o.Upstream,

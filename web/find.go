@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"strings"
 
-	"holdfast/engine/booking"
+	"holdfast/engine/search"
 	"holdfast/store"
 )
 
@@ -32,7 +32,7 @@ type foundJSON struct {
 func (s *Server) findTimes(c *call, b *findBody) error {
 	c.once = nil
 	var m mistakes
-	r := booking.FindRequest{AppointmentTypeID: c.param("id"), SpecialistIDs: b.SpecialistIDs, Client: c.client, Count: 12}
+	r := search.FindRequest{AppointmentTypeID: c.param("id"), SpecialistIDs: b.SpecialistIDs, Client: c.client, Count: 12}
 	if b.From != "" {
 		r.From = m.parseDate("from", b.From)
 	}
@@ -45,7 +45,7 @@ func (s *Server) findTimes(c *call, b *findBody) error {
 	}
 	r.Earliest, r.Latest = m.clock("earliest", b.Earliest), m.clock("latest", b.Latest)
 	if b.Count != nil {
-		if r.Count = *b.Count; r.Count < 1 || r.Count > booking.MaxFound {
+		if r.Count = *b.Count; r.Count < 1 || r.Count > search.MaxFound {
 			m.add("count", "must be from 1 to 50")
 		}
 	}

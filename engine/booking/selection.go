@@ -159,7 +159,7 @@ func (bk *Booking) ListingZone(appointmentTypeID, specialistID string) (*time.Lo
 	s := bk.clinic.Current()
 	switch {
 	case appointmentTypeID != "":
-		_, zone, err := bk.listing(s, appointmentTypeID, specialistID)
+		_, zone, err := s.Listed(appointmentTypeID, specialistID)
 		return zone, err
 	case specialistID == "":
 		return s.Zone, nil
@@ -222,7 +222,7 @@ func unite(a, b []time.Time) []time.Time {
 func (bk *Booking) pollType(ctx context.Context, r PollRequest) (Poll, error) {
 	generation := bk.clinic.Generation(r.AppointmentTypeID) // before the schedule: what is listed is at least as new
 	s := bk.clinic.Current()
-	t, zone, err := bk.listing(s, r.AppointmentTypeID, r.SpecialistID)
+	t, zone, err := s.Listed(r.AppointmentTypeID, r.SpecialistID)
 	if err != nil {
 		return Poll{}, err
 	}

@@ -25,6 +25,7 @@ type TimeslotsRequest struct {
 	SpecialistID      string     // empty: pooled over all active specialists of the type
 	From, To          store.Date // local dates, From inclusive, To exclusive; zero: today, and 7 days later
 	Client            holds.ClientID
+	Desk              bool // the type's notice and horizon do not count
 }
 
 // Timeslots is the answer. Dates are local to Timezone: the specialist's if one was named, else the clinic's.
@@ -164,7 +165,7 @@ func (bk *Booking) Timeslots(ctx context.Context, r TimeslotsRequest) (Timeslots
 // List is Timeslots for an answer that is written slot by slot. *ValidationError, store.ErrNotFound.
 func (bk *Booking) List(ctx context.Context, r TimeslotsRequest) (Listing, error) {
 	s := bk.clinic.Current()
-	t, zone, err := bk.listing(s, r.AppointmentTypeID, r.SpecialistID)
+	t, zone, err := s.Listed(r.AppointmentTypeID, r.SpecialistID)
 	if err != nil {
 		return Listing{}, err
 	}
@@ -187,28 +188,17 @@ func (bk *Booking) List(ctx context.Context, r TimeslotsRequest) (Listing, error
 		return Listing{}, err
 	}
 	answer.list = list
-	answer.first, answer.end = list.bookable(t, now)
+	rules := t
+	if r.Desk {
+		rules = withoutNotice(t)
+	}
+	answer.first, answer.end = list.bookable(rules, now)
 	held, err := bk.holds.List(ctx, list.specialists...)
 	if err != nil {
 		bk.log.Warn("slots are listed without holds", "error", err)
 	}
 	answer.touched = list.touched(answer.first, answer.end, held, r.Client.Owner())
 	return answer, nil
-}
-
-// listing checks what a listing is asked about and names the zone its dates are in.
-func (bk *Booking) listing(s *clinic.Schedule, appointmentTypeID, specialistID string) (*store.AppointmentType, *time.Location, error) {
-	t, ok := s.Types[appointmentTypeID]
-	if !ok {
-		return nil, nil, record.ErrNoAppointmentType
-	}
-	if specialistID == "" {
-		return t, s.Zone, nil
-	}
-	if !slices.ContainsFunc(t.Specialists, func(a store.Assignment) bool { return a.SpecialistID == specialistID }) {
-		return nil, nil, record.Invalid("specialistId", "no specialist with this id serves this appointment type")
-	}
-	return t, s.Calendars[specialistID].Zone(), nil
 }
 
 // slotList returns the list from the cache, or computes it from the database.
@@ -326,33 +316,4 @@ func HeldSeats(span holds.Span, seats int, held []holds.Hold, asking holds.Owner
 		}
 	}
 	return min(others, seats), own
-}
-
-// NextAvailable returns the first slot with a free seat that nobody holds, at or after the instant, up to the type's
-// horizon. ErrNoSlots, store.ErrNotFound, *ValidationError.
-func (bk *Booking) NextAvailable(ctx context.Context, appointmentTypeID, specialistID string, after time.Time) (Timeslot, error) {
-	s := bk.clinic.Current()
-	t, zone, err := bk.listing(s, appointmentTypeID, specialistID)
-	if err != nil {
-		return Timeslot{}, err
-	}
-	now := time.Now()
-	if after.Before(now) {
-		after = now
-	}
-	last := store.DateOf(now.AddDate(0, 0, t.HorizonDays+1).In(zone))
-	for from := store.DateOf(after.In(zone)); !last.Before(from); from = from.AddDays(DefaultTimeslotDays) {
-		list, err := bk.Timeslots(ctx, TimeslotsRequest{
-			AppointmentTypeID: appointmentTypeID, SpecialistID: specialistID, From: from, To: from.AddDays(DefaultTimeslotDays),
-		})
-		if err != nil {
-			return Timeslot{}, err
-		}
-		for _, slot := range list.Slots {
-			if slot.Available > 0 && !slot.Start.Before(after) {
-				return slot, nil
-			}
-		}
-	}
-	return Timeslot{}, record.ErrNoSlots
 }

@@ -1,10 +1,11 @@
-package booking
+package search
 
 import (
 	"context"
 	"time"
 
 	"holdfast/engine/availability"
+	"holdfast/engine/booking"
 	"holdfast/engine/record"
 	"holdfast/engine/taken"
 	"holdfast/holds"
@@ -24,14 +25,14 @@ const ReasonHeld availability.Reason = "held"
 
 // Explain answers "why not 10:30?" for each specialist of a type, or for the one named. store.ErrNotFound,
 // *ValidationError.
-func (bk *Booking) Explain(ctx context.Context, appointmentTypeID, specialistID string, start time.Time) ([]Explanation, error) {
+func (se *Search) Explain(ctx context.Context, appointmentTypeID, specialistID string, start time.Time) ([]Explanation, error) {
 	var m record.Mistakes
 	record.CheckStart(&m, start)
 	if err := m.Err(); err != nil {
 		return nil, err
 	}
-	s := bk.clinic.Current()
-	t, _, err := bk.listing(s, appointmentTypeID, specialistID)
+	s := se.clinic.Current()
+	t, _, err := s.Listed(appointmentTypeID, specialistID)
 	if err != nil {
 		return nil, err
 	}
@@ -42,12 +43,12 @@ func (bk *Booking) Explain(ctx context.Context, appointmentTypeID, specialistID 
 		}
 	}
 	first, last := availability.Around(t, start, start)
-	known, err := bk.store.Taken(ctx, ids, first, last)
+	known, err := se.store.Taken(ctx, ids, first, last)
 	if err != nil {
 		return nil, err
 	}
-	known = bk.WithClosed(known, ids)
-	held, err := bk.holds.List(ctx, ids...)
+	known = se.booking.WithClosed(known, ids)
+	held, err := se.holds.List(ctx, ids...)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +56,7 @@ func (bk *Booking) Explain(ctx context.Context, appointmentTypeID, specialistID 
 	answer := make([]Explanation, 0, len(ids))
 	for _, id := range ids {
 		x := Explanation{SpecialistID: id, Reason: s.Calendars[id].Bookable(t, start, known, now)}
-		if x.Reason == "" && !bk.IsOpen(s, t, id, start, taken.Interval{}, now) {
+		if x.Reason == "" && !se.booking.IsOpen(s, t, id, start, taken.Interval{}, now) {
 			x.Reason = availability.ReasonTaken // by somebody whom only the practice system knows
 		}
 		if x.Reason == "" {
@@ -79,7 +80,7 @@ func heldUntil(t *store.AppointmentType, span holds.Span, taken []store.Taken, h
 		}
 	}
 	free := len(availability.FreeSeats(t, span, taken))
-	if others, _ := HeldSeats(span, free, inTheWay, holds.Owner{}); others < free {
+	if others, _ := booking.HeldSeats(span, free, inTheWay, holds.Owner{}); others < free {
 		return time.Time{}
 	}
 	var until time.Time

@@ -1,10 +1,11 @@
-package booking
+package search
 
 import (
 	"context"
 	"slices"
 	"time"
 
+	"holdfast/engine/booking"
 	"holdfast/engine/record"
 	"holdfast/holds"
 	"holdfast/store"
@@ -31,9 +32,9 @@ type FindRequest struct {
 
 // FreeTimes lists the first starts with a free seat that nobody else holds, for the desk: it may book at shorter notice and
 // further ahead than patients, up to half a year. Of each start it names those who are free. *ValidationError, store.ErrNotFound.
-func (bk *Booking) FreeTimes(ctx context.Context, r FindRequest) ([]Timeslot, error) {
-	s := bk.clinic.Current()
-	t, zone, err := bk.listing(s, r.AppointmentTypeID, "")
+func (se *Search) FreeTimes(ctx context.Context, r FindRequest) ([]booking.Timeslot, error) {
+	s := se.clinic.Current()
+	t, zone, err := s.Listed(r.AppointmentTypeID, "")
 	if err != nil {
 		return nil, err
 	}
@@ -57,20 +58,15 @@ func (bk *Booking) FreeTimes(ctx context.Context, r FindRequest) ([]Timeslot, er
 	if r.From.Before(today) {
 		r.From = today
 	}
-	open := withoutNotice(t)
-	var found []Timeslot
+	var found []booking.Timeslot
 	for day := r.From; day.Before(today.AddDays(findDays)); day = day.AddDays(findStep) {
-		list, err := bk.slotList(ctx, s, t, "", zone, day, day.AddDays(findStep), bk.clinic.Generation(t.ID))
+		list, err := se.booking.Timeslots(ctx, booking.TimeslotsRequest{
+			AppointmentTypeID: t.ID, From: day, To: day.AddDays(findStep), Client: r.Client, Desk: true,
+		})
 		if err != nil {
 			return nil, err
 		}
-		held, err := bk.holds.List(ctx, list.specialists...)
-		if err != nil {
-			bk.log.Warn("free times are listed without holds", "error", err)
-		}
-		first, end := list.bookable(open, now)
-		listed := Listing{list: list, first: first, end: end, touched: list.touched(first, end, held, r.Client.Owner())}
-		for _, slot := range listed.Slots() {
+		for _, slot := range list.Slots {
 			if slot.Available == 0 || slot.Start.Before(now) || !r.suits(slot.Start.In(zone)) {
 				continue
 			}

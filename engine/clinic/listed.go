@@ -1,0 +1,25 @@
+package clinic
+
+import (
+	"slices"
+	"time"
+
+	"holdfast/engine/record"
+	"holdfast/store"
+)
+
+// Listed finds the type that a listing is asked about, of all its specialists or of the one named, and the zone that its dates are
+// in. store.ErrNotFound, *record.ValidationError.
+func (s *Schedule) Listed(appointmentTypeID, specialistID string) (*store.AppointmentType, *time.Location, error) {
+	t, ok := s.Types[appointmentTypeID]
+	if !ok {
+		return nil, nil, record.ErrNoAppointmentType
+	}
+	if specialistID == "" {
+		return t, s.Zone, nil
+	}
+	if !slices.ContainsFunc(t.Specialists, func(a store.Assignment) bool { return a.SpecialistID == specialistID }) {
+		return nil, nil, record.Invalid("specialistId", "no specialist with this id serves this appointment type")
+	}
+	return t, s.Calendars[specialistID].Zone(), nil
+}
