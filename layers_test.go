@@ -33,14 +33,15 @@ var layers = map[string][]string{
 	"docs":           {}, // embeds the pages that the server shows
 
 	// The wings of the engine: each knows only those after it, and record, which knows nobody.
-	"engine": {"engine/search", "engine/agent", "engine/request", "engine/message", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/presence",
+	"engine": {"engine/search", "engine/opening", "engine/agent", "engine/request", "engine/message", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/presence",
 		"engine/account", "engine/record", "engine/token", "engine/upkeep", "engine/upstream", "store", "holds"},
-	"engine/agent": {"engine/message", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/record", "engine/token",
+	"engine/agent": {"engine/message", "engine/opening", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/record", "engine/token",
 		"engine/upkeep", "engine/upstream", "store", "holds"},
 	"engine/request": {"engine/message", "engine/outbound", "engine/booking", "engine/clinic", "engine/record", "store", "holds"},
 	"engine/message": {"engine/outbound", "engine/booking", "engine/clinic", "engine/record", "engine/notice", "store"},
 	"engine/outbound": {"engine/booking", "engine/clinic", "engine/availability", "engine/record", "engine/upkeep", "engine/upstream",
 		"store", "holds"},
+	"engine/opening":      {"engine/outbound", "engine/taken", "engine/clinic", "engine/availability", "engine/upstream", "store"},
 	"engine/search":       {"engine/booking", "engine/taken", "engine/clinic", "engine/availability", "engine/record", "store", "holds"},
 	"engine/booking":      {"engine/taken", "engine/clinic", "engine/availability", "engine/record", "engine/token", "engine/upkeep", "store", "holds"},
 	"engine/taken":        {"engine/clinic", "engine/availability", "engine/record", "engine/upstream", "store", "holds"},

@@ -6,6 +6,7 @@
 //	agent         a voice or chat agent's conversation
 //	request       what the public books, how often, and what has to be confirmed first
 //	message       what patients, staff and programs are told: mail, webhooks
+//	opening       what the practice-management system has open, fetched ahead
 //	outbound      what is promised to the outside and told once; the practice-management system
 //	search        questions about free time
 //	booking       hold, book, cancel, move; listing and its memory
@@ -44,6 +45,7 @@ import (
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
 	"holdfast/engine/message"
+	"holdfast/engine/opening"
 	"holdfast/engine/outbound"
 	"holdfast/engine/presence"
 	"holdfast/engine/record"
@@ -66,6 +68,7 @@ type Engine struct {
 	*booking.Booking   // hold, book, cancel, move, list
 	*outbound.Outbound // promises, the queue, upstream
 	*message.Messages  // mail, webhooks
+	*opening.Openings  // what the practice system has open
 	*request.Requests  // bookings by the public
 	*search.Search     // questions about free time
 	*agent.Agent       // voice and chat agents
@@ -183,6 +186,7 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	}
 	e.work = append(e.work, e.forgetRecords, e.KeepPresence, e.ExpireSessions, e.OpenClosed)
 	e.work = append(e.work, e.Outbound.Work()...)
+	e.work = append(e.work, e.Openings.Work()...)
 	return e, nil
 }
 
@@ -215,12 +219,13 @@ func arrange(o Options) (*Engine, error) {
 		Shared: o.Shared, Pace: o.Pace, Queue: o.Queue, QueueRebuilt: o.QueueRebuilt, Keep: o.Retention.Operations, Limits: o.Outbound, Upstream: o.Upstream,
 		Pacer: o.Pacer, AgentBound: o.AgentBound, OnFatal: o.OnFatal, Wall: o.wall,
 	})
+	e.Openings = opening.New(e.Outbound, e.Booking.Time, e.Clinic, o.Logger)
 	e.Messages = message.New(message.Options{
 		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking, Outbound: e.Outbound, Transport: o.Notices,
 	})
 	e.Requests = request.New(o.Store, o.Logger, e.Clinic, e.Booking, e.Outbound, e.Messages)
 	e.Agent = agent.New(agent.Options{
-		Store: o.Store, Holds: o.Holds, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking, Outbound: e.Outbound,
+		Store: o.Store, Holds: o.Holds, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking, Outbound: e.Outbound, Openings: e.Openings,
 		AllowLegacy: o.AgentAllowLegacy, DebugReplies: o.DebugReplies,
 	})
 	return e, nil

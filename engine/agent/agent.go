@@ -27,6 +27,7 @@ import (
 	"holdfast/engine/availability"
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
+	"holdfast/engine/opening"
 	"holdfast/engine/outbound"
 	"holdfast/engine/record"
 	"holdfast/engine/token"
@@ -43,6 +44,7 @@ type Agent struct {
 	clinic   *clinic.Clinic
 	booking  *booking.Booking
 	outbound *outbound.Outbound
+	openings *opening.Openings
 	options  Options
 
 	agents  agentSessions
@@ -57,6 +59,7 @@ type Options struct {
 	Clinic   *clinic.Clinic
 	Booking  *booking.Booking
 	Outbound *outbound.Outbound
+	Openings *opening.Openings
 
 	AllowLegacy  bool // a bare patientGUID books, without a token
 	DebugReplies bool // answers carry _debug
@@ -67,7 +70,7 @@ func New(o Options) *Agent {
 	return &Agent{
 		agents:  newAgentSessions(),
 		lookups: lookups{pacer: upstream.NewPacer(lookupSpacing)},
-		store:   o.Store, holds: o.Holds, log: o.Logger, clinic: o.Clinic, booking: o.Booking, outbound: o.Outbound, options: o,
+		store:   o.Store, holds: o.Holds, log: o.Logger, clinic: o.Clinic, booking: o.Booking, outbound: o.Outbound, openings: o.Openings, options: o,
 	}
 }
 

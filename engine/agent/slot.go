@@ -11,6 +11,7 @@ import (
 	"holdfast/engine/availability"
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
+	"holdfast/engine/opening"
 	"holdfast/engine/outbound"
 	"holdfast/engine/record"
 	"holdfast/engine/upstream"
@@ -174,14 +175,14 @@ func among(t *store.AppointmentType, ids []string) []store.Assignment {
 
 // upstreamOffers lists what the upstream offers, less what is booked or held here.
 func (ag *Agent) upstreamOffers(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, r *SlotsRequest) ([]offer, error) {
-	question, columns := outbound.QuestionFor(s, t, r.From, r.From.AddDays(r.Days))
+	question, columns := opening.QuestionFor(s, t, r.From, r.From.AddDays(r.Days))
 	if len(columns) == 0 || !t.Active {
 		return nil, nil
 	}
 	question.Morning, question.Afternoon = r.PartOfDay == "morning", r.PartOfDay == "afternoon"
 	bounded, cancel := context.WithTimeout(ctx, ag.outbound.Options.AgentBound-outbound.CallReserve)
 	defer cancel()
-	listed, asked, err := ag.outbound.AskOpenings(bounded, question, columns)
+	listed, asked, err := ag.openings.AskOpenings(bounded, question, columns)
 	if err != nil {
 		return nil, err
 	}

@@ -36,8 +36,8 @@ func (out *Outbound) prepareOutbound() {
 	out.Queue, out.queueReady, out.directs = out.Options.Queue, make(chan struct{}), make(chan *direct)
 	out.deliver = make(map[store.OperationKind]Delivery)
 	out.asks = upstream.NewPacer(out.Options.Pacer.Spacing())
-	out.shareLine(out.Options.Pacer, "upstream")
-	out.shareLine(out.asks, "upstream.lookups")
+	out.ShareLine(out.Options.Pacer, "upstream")
+	out.ShareLine(out.asks, "upstream.lookups")
 	if out.Options.Upstream != nil {
 		write := Delivery{Attempt: out.deliverWrite, Ended: out.upstreamEnded, PromisedOn: true}
 		out.deliver[store.UpstreamBook], out.deliver[store.UpstreamReschedule] = write, write
@@ -54,9 +54,6 @@ func (out *Outbound) Work() []func(context.Context) {
 	work := []func(context.Context){out.relayOperations, out.pruneQueue, out.runDirects, out.watchClock}
 	if out.Options.Shared {
 		work = append(work, out.watchQueue)
-	}
-	if out.fetchesOpenings() {
-		work = append(work, out.fetchOpenings)
 	}
 	for _, l := range newLanes() {
 		if _, ok := out.deliver[l.kinds[0]]; !ok {

@@ -35,11 +35,11 @@ func (out *Outbound) isThere(ctx context.Context, bound time.Duration) (Outcome,
 	_, _, err := out.Options.Upstream.GetOnlineReservations(ctx, upstream.Openings{From: now, To: now.Add(time.Hour), Zone: out.clinic.Zone()})
 	switch {
 	case upstream.IsSilent(err):
-		return Outcome{End: Unreachable, Detail: words(err)}, false
+		return Outcome{End: Unreachable, Detail: upstream.Words(err)}, false
 	case upstream.ClassOf(err) != upstream.Unknown:
 		out.doubt.Store(0)
 	case out.doubt.Load() > 1: // neither writes nor questions have an answer that can be used
-		return Outcome{End: Unreachable, Detail: words(err)}, false
+		return Outcome{End: Unreachable, Detail: upstream.Words(err)}, false
 	}
 	return Outcome{}, true
 }
@@ -73,20 +73,20 @@ func (out *Outbound) lookUp(ctx context.Context, op *store.Operation, p *upstrea
 	case err == nil, upstream.ReasonOf(err) == upstream.PatientUnknown:
 		return Outcome{}, false
 	case op.Unknown && tooLate(op, out.Now()):
-		return Outcome{End: undecided, Detail: words(err)}, true
+		return Outcome{End: undecided, Detail: upstream.Words(err)}, true
 	case class == upstream.NotSent:
-		return Outcome{End: Unreachable, Detail: words(err)}, true
+		return Outcome{End: Unreachable, Detail: upstream.Words(err)}, true
 	case class == upstream.RateLimited, upstream.IsSilent(err):
 		return out.putOff(op, p, err), true
 	}
-	return Outcome{End: lookupFailed, Detail: words(err)}, true
+	return Outcome{End: lookupFailed, Detail: upstream.Words(err)}, true
 }
 
 // putOff tries an operation again later, each time later than before: nobody answered, or asked to be left alone.
 func (out *Outbound) putOff(op *store.Operation, p *upstreamPayload, err error) Outcome {
 	p.Asked++
 	op.Payload = p.json()
-	return Outcome{End: Deferred, Detail: words(err), At: out.Now().Add(store.Backoff(out.Options.Limits.Backoff, p.Asked))}
+	return Outcome{End: Deferred, Detail: upstream.Words(err), At: out.Now().Add(store.Backoff(out.Options.Limits.Backoff, p.Asked))}
 }
 
 // findWritten finds the GUID of an appointment that is there for certain. Where it cannot be found out, the appointment

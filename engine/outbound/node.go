@@ -34,8 +34,8 @@ type Pace struct {
 	Again   func(ctx context.Context, name string, spacing time.Duration, turn int64) (bool, error)
 }
 
-// shareLine has a pacer take its turns from the line of a name, where the nodes share one.
-func (out *Outbound) shareLine(p *upstream.Pacer, name string) {
+// ShareLine has a pacer take its turns from the line of a name, where the nodes share one.
+func (out *Outbound) ShareLine(p *upstream.Pacer, name string) {
 	if out.Options.Pace.Reserve == nil {
 		return
 	}

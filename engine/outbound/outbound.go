@@ -20,7 +20,6 @@
 //	outbox.go     promises, and the relay into the queue        lane.go          workers, one lane for each kind of far side
 //	operation.go  how an outcome changes an operation           direct.go        an attempt while an agent waits
 //	upstream*.go  the practice-management system                lookup.go        is it there?
-//	opening.go    what the practice system has open, fetched ahead
 //	rest.go       how long what is not there is left alone      ends.go          how many ended, and how
 //	queue.go      what people see, decide and (retry.go) repeat clock.go         waits, when the clock is set
 package outbound
@@ -56,7 +55,6 @@ type Outbound struct {
 	asks       *upstream.Pacer                           // spaces look-ups as Pacer spaces writes
 	clock      queueClock
 	ends       ends
-	openings   openingsState
 }
 
 // Options are what an Outbound is made of.
@@ -96,3 +94,7 @@ func (out *Outbound) Deliver(kind store.OperationKind, by Delivery, promised fun
 	out.deliver[kind] = by
 	out.notices = append(out.notices, promised)
 }
+
+// Ready is closed when the queue is right after the start, and the pacer knows of the last write before it. It is never closed
+// where Work is not run.
+func (out *Outbound) Ready() <-chan struct{} { return out.queueReady }

@@ -82,12 +82,12 @@ func (out *Outbound) harmless(op *store.Operation, err error) (Outcome, bool) {
 	case err == nil, upstream.ReasonOf(err) == upstream.AppointmentUnknown:
 		return Outcome{}, true
 	case class == upstream.Refused:
-		return Outcome{End: Refused, Detail: words(err)}, false
+		return Outcome{End: Refused, Detail: upstream.Words(err)}, false
 	case class == upstream.NotSent, class == upstream.Misconfigured:
-		return Outcome{End: Unreachable, Detail: words(err)}, false
+		return Outcome{End: Unreachable, Detail: upstream.Words(err)}, false
 	case upstream.IsSilent(err):
 		p := payloadOf(op)
 		return out.putOff(op, &p, err), false
 	}
-	return Outcome{End: Retryable, Detail: words(err)}, false
+	return Outcome{End: Retryable, Detail: upstream.Words(err)}, false
 }

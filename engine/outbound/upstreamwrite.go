@@ -130,15 +130,15 @@ func (out *Outbound) written(ctx context.Context, op *store.Operation, p *upstre
 		op.Payload = p.json()
 		return out.findWritten(ctx, op, p, a)
 	case upstream.RateLimited:
-		return Outcome{End: Retryable, Detail: words(err)}
+		return Outcome{End: Retryable, Detail: upstream.Words(err)}
 	case upstream.NotSent, upstream.Misconfigured:
-		return Outcome{End: Unreachable, Detail: words(err)}
+		return Outcome{End: Unreachable, Detail: upstream.Words(err)}
 	case upstream.Refused:
 		isTaken := reason == upstream.SlotTaken || reason == upstream.AlreadyBooked
 		if p.Doubt && isTaken {
 			if o, found := out.lookUp(ctx, op, p, a); found {
 				if o.End == lookupFailed || o.End == Unreachable || o.End == Deferred {
-					o = Outcome{End: unknown, Detail: words(err)}
+					o = Outcome{End: unknown, Detail: upstream.Words(err)}
 				}
 				return o
 			}
@@ -146,11 +146,11 @@ func (out *Outbound) written(ctx context.Context, op *store.Operation, p *upstre
 		if isTaken {
 			out.booking.CloseTime(ctx, p.Specialist, a.ID, p.Start, p.Start.Add(time.Duration(p.Minutes)*time.Minute))
 		}
-		return Outcome{End: Refused, Detail: words(err)}
+		return Outcome{End: Refused, Detail: upstream.Words(err)}
 	}
 	p.Doubt = true
 	op.Payload = p.json()
-	return Outcome{End: unknown, Detail: words(err)}
+	return Outcome{End: unknown, Detail: upstream.Words(err)}
 }
 
 // begin records in the queue that a write is about to be sent.
@@ -195,13 +195,13 @@ func (out *Outbound) addPatient(ctx context.Context, op *store.Operation, p *ups
 		case "":
 			p.Patient = guid
 		case upstream.RateLimited:
-			return Outcome{End: Retryable, Detail: words(err)}, false
+			return Outcome{End: Retryable, Detail: upstream.Words(err)}, false
 		case upstream.NotSent, upstream.Misconfigured:
-			return Outcome{End: Unreachable, Detail: words(err)}, false
+			return Outcome{End: Unreachable, Detail: upstream.Words(err)}, false
 		case upstream.Refused:
-			return Outcome{End: Refused, Detail: words(err)}, false
+			return Outcome{End: Refused, Detail: upstream.Words(err)}, false
 		default:
-			return Outcome{End: undecided, Detail: "it is not known whether the patient was added (" + words(err) + "); see in the practice system whether the patient is there"}, false
+			return Outcome{End: undecided, Detail: "it is not known whether the patient was added (" + upstream.Words(err) + "); see in the practice system whether the patient is there"}, false
 		}
 	}
 	op.Payload = p.json()
@@ -295,13 +295,4 @@ func Unread(ctx context.Context) string {
 		return "the server stopped before it was tried"
 	}
 	return "the database could not be read"
-}
-
-// words says an error of package upstream, which is safe to show; anything else is only said to be one.
-func words(err error) string {
-	var known *upstream.Error
-	if errors.As(err, &known) {
-		return known.Error()
-	}
-	return "the practice system gave no answer that can be understood"
 }

@@ -153,3 +153,12 @@ func meaningOf(said string) meaning {
 	}
 	return meaning{Unknown, "", "it said Error for a reason not known here"}
 }
+
+// Words says an error of this package, which is safe to show; of anything else it only says that it is one.
+func Words(err error) string {
+	var known *Error
+	if errors.As(err, &known) {
+		return known.Error()
+	}
+	return "the practice system gave no answer that can be understood"
+}

@@ -1,22 +1,25 @@
-package outbound
+// Package opening asks the practice-management system for what it has open, ahead of who wants to know.
+//
+// One question after the other, a spacing of the pacer apart and never while somebody waits to write, goes through the days of
+// each appointment type up to its horizon, the nearest days of all types first. What is answered is kept by package taken, which
+// believes it until it is too old. A practice system that does not answer is asked again after a back-off, and what it said last
+// counts on.
+package opening
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
 
 	"holdfast/engine/availability"
 	"holdfast/engine/clinic"
+	"holdfast/engine/outbound"
+	"holdfast/engine/taken"
 	"holdfast/engine/upstream"
 	"holdfast/store"
 )
-
-// # Openings, fetched ahead
-//
-// One question after the other, a spacing of the pacer apart and never while somebody waits to write, goes through the days of
-// each appointment type up to its horizon, the nearest days of all types first. What is answered is believed by package booking
-// until it is too old. A practice system that does not answer is asked again after a back-off, and what it said last counts on.
 
 // openingDays is how many days one question asks about: an answer is limited to 1 MiB.
 const openingDays = 14
@@ -24,64 +27,78 @@ const openingDays = 14
 // maxOpeningRest bounds the back-off after questions without an answer.
 const maxOpeningRest = 5 * time.Minute
 
-// openingsState is how the fetching goes.
-type openingsState struct {
+// Openings fetches what the practice system has open. It is safe for concurrent use.
+type Openings struct {
+	outbound *outbound.Outbound
+	taken    *taken.Time
+	clinic   *clinic.Clinic
+	log      *slog.Logger
+
 	mu     sync.Mutex
 	failed time.Time // when the last question was not answered; zero: it was
 	why    string
 }
 
-// OpeningsFailed says since when the practice system has not been answering about its openings, and why; zero: it answers.
-func (out *Outbound) OpeningsFailed() (time.Time, string) {
-	out.openings.mu.Lock()
-	defer out.openings.mu.Unlock()
-	return out.openings.failed, out.openings.why
+// New returns an Openings. Work is to be run for anything to be fetched ahead.
+func New(out *outbound.Outbound, tm *taken.Time, c *clinic.Clinic, log *slog.Logger) *Openings {
+	return &Openings{outbound: out, taken: tm, clinic: c, log: log}
 }
 
-func (out *Outbound) fetchesOpenings() bool {
-	return out.Options.Upstream != nil && out.Options.Limits.OpeningsEvery > 0
+// OpeningsFailed says since when the practice system has not been answering about its openings, and why; zero: it answers.
+func (op *Openings) OpeningsFailed() (time.Time, string) {
+	op.mu.Lock()
+	defer op.mu.Unlock()
+	return op.failed, op.why
+}
+
+// Work is what fetches openings ahead; nothing where there is no practice system, or it is not asked.
+func (op *Openings) Work() []func(context.Context) {
+	if op.outbound.Options.Upstream == nil || op.outbound.Options.Limits.OpeningsEvery <= 0 {
+		return nil
+	}
+	return []func(context.Context){op.fetchOpenings}
 }
 
 // fetchOpenings goes through all types again and again, until ctx ends.
-func (out *Outbound) fetchOpenings(ctx context.Context) {
+func (op *Openings) fetchOpenings(ctx context.Context) {
 	select {
 	case <-ctx.Done():
 		return
-	case <-out.queueReady: // and the pacer knows of the last write before the start
+	case <-op.outbound.Ready(): // and the pacer knows of the last write before the start
 	}
-	asks := upstream.NewPacer(out.Options.Pacer.Spacing())
-	out.shareLine(asks, "upstream.openings")
+	asks := upstream.NewPacer(op.outbound.Options.Pacer.Spacing())
+	op.outbound.ShareLine(asks, "upstream.openings")
 	for inVain := 0; ctx.Err() == nil; {
 		began := time.Now()
-		err := out.fetchAll(ctx, asks)
-		out.booking.ForgetOpenings(ctx)
-		wait := out.Options.Limits.OpeningsEvery - time.Since(began)
+		err := op.fetchAll(ctx, asks)
+		op.taken.ForgetOpenings(ctx)
+		wait := op.outbound.Options.Limits.OpeningsEvery - time.Since(began)
 		if inVain++; err == nil {
 			inVain = 0
 		} else {
-			wait = min(store.Backoff(out.Options.Limits.Backoff, inVain), maxOpeningRest)
+			wait = min(store.Backoff(op.outbound.Options.Limits.Backoff, inVain), maxOpeningRest)
 		}
-		Sleep(ctx, max(wait, asks.Spacing()), nil)
+		outbound.Sleep(ctx, max(wait, asks.Spacing()), nil)
 	}
 }
 
 // fetchAll asks about all types once. It stops at the first question that is not answered.
-func (out *Outbound) fetchAll(ctx context.Context, asks *upstream.Pacer) error {
-	first, more := store.DateOf(time.Now().In(out.clinic.Zone())), true
+func (op *Openings) fetchAll(ctx context.Context, asks *upstream.Pacer) error {
+	first, more := store.DateOf(time.Now().In(op.clinic.Zone())), true
 	for offset := 0; more; offset += openingDays {
 		more = false
-		for _, id := range out.listedTypes() {
-			days := out.openingHorizon(id) - offset
+		for _, id := range op.listedTypes() {
+			days := op.openingHorizon(id) - offset
 			if days <= 0 {
 				continue
 			}
 			more = true
 			from := first.AddDays(offset)
-			err := out.fetchSome(ctx, asks, id, from, from.AddDays(min(days, openingDays)))
+			err := op.fetchSome(ctx, asks, id, from, from.AddDays(min(days, openingDays)))
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			out.noteOpenings(err)
+			op.noteOpenings(err)
 			if err != nil {
 				return err
 			}
@@ -91,8 +108,8 @@ func (out *Outbound) fetchAll(ctx context.Context, asks *upstream.Pacer) error {
 }
 
 // listedTypes are the ids of the active types that the practice system knows, in their order on the page.
-func (out *Outbound) listedTypes() []string {
-	s := out.clinic.Current()
+func (op *Openings) listedTypes() []string {
+	s := op.clinic.Current()
 	var ids []string
 	for i := range s.AppointmentTypes {
 		if t := &s.AppointmentTypes[i]; t.Active && t.UpstreamTypeID != "" {
@@ -103,8 +120,8 @@ func (out *Outbound) listedTypes() []string {
 }
 
 // openingHorizon is how many days from today on a type can be booked; none if it is gone.
-func (out *Outbound) openingHorizon(appointmentTypeID string) int {
-	t := out.clinic.Current().Types[appointmentTypeID]
+func (op *Openings) openingHorizon(appointmentTypeID string) int {
+	t := op.clinic.Current().Types[appointmentTypeID]
 	if t == nil {
 		return 0
 	}
@@ -112,8 +129,8 @@ func (out *Outbound) openingHorizon(appointmentTypeID string) int {
 }
 
 // fetchSome asks about some days of one type.
-func (out *Outbound) fetchSome(ctx context.Context, asks *upstream.Pacer, appointmentTypeID string, from, end store.Date) error {
-	s := out.clinic.Current()
+func (op *Openings) fetchSome(ctx context.Context, asks *upstream.Pacer, appointmentTypeID string, from, end store.Date) error {
+	s := op.clinic.Current()
 	t := s.Types[appointmentTypeID]
 	if t == nil {
 		return nil
@@ -123,44 +140,44 @@ func (out *Outbound) fetchSome(ctx context.Context, asks *upstream.Pacer, appoin
 		return nil
 	}
 	for range 6 { // those who write go first, for a minute
-		if out.Options.Pacer.Waiting() == 0 {
+		if op.outbound.Options.Pacer.Waiting() == 0 {
 			break
 		}
-		Sleep(ctx, out.Options.Pacer.Spacing(), nil)
+		outbound.Sleep(ctx, op.outbound.Options.Pacer.Spacing(), nil)
 	}
 	if err := asks.Wait(ctx, upstream.NoBound); err != nil {
 		return err
 	}
-	bySpecialist, asked, err := out.AskOpenings(ctx, question, columns)
+	bySpecialist, asked, err := op.AskOpenings(ctx, question, columns)
 	if err != nil {
 		return err
 	}
-	out.booking.LearnOpenings(ctx, appointmentTypeID, from, end, bySpecialist, asked)
+	op.taken.LearnOpenings(ctx, appointmentTypeID, from, end, bySpecialist, asked)
 	return nil
 }
 
 // noteOpenings keeps how the last question went, and logs when that changes.
-func (out *Outbound) noteOpenings(err error) {
+func (op *Openings) noteOpenings(err error) {
 	why := ""
 	if err != nil {
-		why = words(err)
+		why = upstream.Words(err)
 	}
-	out.openings.mu.Lock()
-	before := out.openings.failed
+	op.mu.Lock()
+	before := op.failed
 	switch {
 	case err == nil:
-		out.openings.failed, out.openings.why = time.Time{}, ""
+		op.failed, op.why = time.Time{}, ""
 	case before.IsZero():
-		out.openings.failed, out.openings.why = out.Now(), why
+		op.failed, op.why = op.outbound.Now(), why
 	default:
-		out.openings.why = why
+		op.why = why
 	}
-	out.openings.mu.Unlock()
+	op.mu.Unlock()
 	switch {
 	case err != nil && before.IsZero():
-		out.log.Warn("the practice system does not list its openings; what it listed last counts until it is too old", "reason", why, "max_age", out.Options.Limits.OpeningsMaxAge)
+		op.log.Warn("the practice system does not list its openings; what it listed last counts until it is too old", "reason", why, "max_age", op.outbound.Options.Limits.OpeningsMaxAge)
 	case err == nil && !before.IsZero():
-		out.log.Info("the practice system lists its openings again")
+		op.log.Info("the practice system lists its openings again")
 	}
 }
 
@@ -186,14 +203,14 @@ func QuestionFor(s *clinic.Schedule, t *store.AppointmentType, from, end store.D
 
 // AskOpenings asks the practice system, and returns what it has open by specialist id, and when it was asked. What is in columns
 // of nobody here is left out. Errors: those of Upstream.GetOnlineReservations.
-func (out *Outbound) AskOpenings(ctx context.Context, question upstream.Openings, columns map[string]string) (bySpecialist map[string][]upstream.Opening, asked time.Time, err error) {
+func (op *Openings) AskOpenings(ctx context.Context, question upstream.Openings, columns map[string]string) (bySpecialist map[string][]upstream.Opening, asked time.Time, err error) {
 	asked = time.Now()
-	list, dropped, err := out.Options.Upstream.GetOnlineReservations(ctx, question)
+	list, dropped, err := op.outbound.Options.Upstream.GetOnlineReservations(ctx, question)
 	if err != nil {
 		return nil, asked, err
 	}
 	if dropped > 0 {
-		out.log.Warn("openings of the practice system could not be read and are not offered", "count", dropped)
+		op.log.Warn("openings of the practice system could not be read and are not offered", "count", dropped)
 	}
 	bySpecialist = make(map[string][]upstream.Opening)
 	for _, o := range list {
