@@ -201,16 +201,6 @@ func (n *node) mustBook(t testing.TB, client int, start time.Time) store.Appoint
 	return a
 }
 
-// processing counts what the queue says is being attempted.
-func (n *node) processing(t testing.TB) int {
-	t.Helper()
-	counts, err := n.queue.Counts(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return counts.Processing
-}
-
 // TestAStartLeavesOtherNodesTheirOperations: what another node attempts at this moment is not recovered by a node that starts.
 func TestAStartLeavesOtherNodesTheirOperations(t *testing.T) {
 	c := newNodes(t, 1, nil)
