@@ -128,6 +128,9 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 		if err := durable(ctx, c, o.Logger); err != nil {
 			return err
 		}
+		if err := refuseMoved(ctx, c); err != nil {
+			return err
+		}
 		if s.id, err = oneOn(ctx, c, (*row).text, `SELECT value FROM meta WHERE key = 'database_id'`); err != nil {
 			return err
 		}

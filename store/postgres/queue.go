@@ -44,6 +44,7 @@ type Queue struct {
 	lease   time.Duration
 	settle  time.Duration
 	room    int64
+	rebuilt bool
 	waiting atomic.Int64
 
 	held heldSet
@@ -77,17 +78,21 @@ func OpenQueue(ctx context.Context, o QueueOptions) (*Queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = at.with(ctx, func(ctx context.Context, c *conn) error {
-		if err := migrate(ctx, c, migrations, common.Logger); err != nil || !o.Alone {
+	rebuilt := false
+	err = at.with(ctx, func(ctx context.Context, c *conn) (err error) {
+		if err := migrate(ctx, c, migrations, common.Logger); err != nil {
 			return err
 		}
-		_, err := c.exchange(ctx, stmt(letGoAll))
+		if rebuilt, err = oneOn(ctx, c, (*row).bool, `SELECT NOT EXISTS (SELECT 1 FROM operations)`); err != nil || !o.Alone {
+			return err
+		}
+		_, err = c.exchange(ctx, stmt(letGoAll))
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("opening the queue: %w", translate(err))
 	}
-	q := &Queue{log: common.Logger, owner: newOwner(), lease: o.Lease, settle: o.Settle, room: int64(o.Waiting)}
+	q := &Queue{log: common.Logger, owner: newOwner(), lease: o.Lease, settle: o.Settle, room: int64(o.Waiting), rebuilt: rebuilt}
 	if q.pool, err = newPool(at, o.Conns); err != nil {
 		return nil, err
 	}
@@ -96,6 +101,10 @@ func OpenQueue(ctx context.Context, o QueueOptions) (*Queue, error) {
 	q.running.Go(func() { q.keepLeases(running) })
 	return q, nil
 }
+
+// Rebuilt reports whether the queue was empty when it was opened, as it is after a backup was put back or a clinic was moved here.
+// What the outbox says was attempted is then not known to have failed.
+func (q *Queue) Rebuilt() bool { return q.rebuilt }
 
 // newOwner names this process among all that ever use the database.
 func newOwner() string {

@@ -1,0 +1,229 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+)
+
+// Row is one row of a table as it is carried: nil, int64 (a truth is 0 or 1), string or []byte, in the order of the columns asked
+// for.
+type Row []any
+
+// CarriedTable is a table of what is remembered, under the name that it has in every backend. Its rows are ordered by its key.
+type CarriedTable struct {
+	Name string
+	Key  string // columns, separated by commas
+}
+
+// Carried is all that a clinic consists of, each table after those that it refers to. The rest is a backend's own: the versions of its
+// schema, its log of changes, and the queue, which is made anew from the outbox.
+var Carried = []CarriedTable{
+	{"meta", "key"}, {"clinic", "id"}, {"specialists", "id"}, {"appointment_types", "id"}, {"assignments", "appointment_type_id, specialist_id"},
+	{"weekly_hours", "specialist_id, weekday, start_minute"}, {"overrides", "id"}, {"override_windows", "override_id, start_minute"}, {"blocks", "id"},
+	{"closures", "id"}, {"appointments", "id"}, {"idempotency_records", "scope, key"}, {"outbox", "id"}, {"audit_entries", "at, id"},
+	{"deliveries", "operation_id"}, {"nonce_uses", "nonce"}, {"booking_requests", "id"}, {"tallies", "key, at"}, {"api_keys", "id"}, {"users", "id"},
+	{"sign_ins", "id"}, {"setup_token", "id"}, {"sessions", "id"}, {"presence", "specialist_id"}, {"presence_log", "seq"},
+}
+
+// Carrier is a database in the hands of whoever moves a clinic: nobody else reads or writes it meanwhile. What is inserted counts
+// when Commit has returned, all of it, and before that nothing.
+type Carrier interface {
+	// Columns lists the columns of a table; "row_number" is the order in which rows were made, where that is kept.
+	Columns(ctx context.Context, table string) ([]string, error)
+
+	// Rows hands all rows of a table to each, in the order of its key, byte by byte. An error of each ends it and is returned.
+	Rows(ctx context.Context, table CarriedTable, columns []string, each func(Row) error) error
+
+	// Insert adds rows to a table. What refers to something comes after it; the guarantee is checked.
+	Insert(ctx context.Context, table string, columns []string, rows []Row) error
+
+	// Raise sets a number of the row with this id.
+	Raise(ctx context.Context, table, id, column string, to int64) error
+
+	// LastChange is the number of the last change, and SetLastChange has the next one get a later number.
+	LastChange(ctx context.Context) (int64, error)
+	SetLastChange(ctx context.Context, number int64) error
+
+	// Commit makes what was inserted durable.
+	Commit(ctx context.Context) error
+
+	// Close gives the database back. What was not committed is undone.
+	Close() error
+}
+
+// carriedAtOnce is how many rows are inserted at a time.
+const carriedAtOnce = 500
+
+// Carry copies a clinic into an empty database and compares every row of both before it commits. told hears of every table.
+// ErrDuplicate: the target is not empty. ErrInvalid: the target cannot take a row, or it differs.
+func Carry(ctx context.Context, from, to Carrier, told func(table string, rows int)) error {
+	for _, table := range Carried {
+		if rows, err := Counted(ctx, to, table); err != nil {
+			return err
+		} else if rows > 0 && table.Name != "meta" {
+			return fmt.Errorf("%w: the target has %d rows in %s already", ErrDuplicate, rows, table.Name)
+		}
+	}
+	for _, table := range Carried {
+		rows, err := carryTable(ctx, from, to, table)
+		if err != nil {
+			return err
+		}
+		told(table.Name, rows)
+	}
+	if err := lowerCapacities(ctx, from, to); err != nil {
+		return err
+	}
+	last, err := from.LastChange(ctx)
+	if err != nil {
+		return err
+	}
+	if err := to.SetLastChange(ctx, last); err != nil {
+		return err
+	}
+	if err := Compare(ctx, from, to); err != nil {
+		return err
+	}
+	return to.Commit(ctx)
+}
+
+// Counted is how many rows a table has.
+func Counted(ctx context.Context, c Carrier, table CarriedTable) (rows int, err error) {
+	err = c.Rows(ctx, table, []string{firstOf(table.Key)}, func(Row) error { rows++; return nil })
+	return rows, err
+}
+
+func firstOf(key string) string {
+	first, _, _ := strings.Cut(key, ",")
+	return first
+}
+
+// columnsOf is the columns of a table that both have to have.
+func columnsOf(ctx context.Context, from, to Carrier, table string) ([]string, error) {
+	columns, err := from.Columns(ctx, table)
+	if err != nil {
+		return nil, err
+	}
+	others, err := to.Columns(ctx, table)
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(columns)
+	slices.Sort(others)
+	if !slices.Equal(columns, others) {
+		return nil, fmt.Errorf("%w: the columns of %s differ: %v and %v", ErrInvalid, table, columns, others)
+	}
+	return columns, nil
+}
+
+func carryTable(ctx context.Context, from, to Carrier, table CarriedTable) (rows int, err error) {
+	columns, err := columnsOf(ctx, from, to, table.Name)
+	if err != nil {
+		return 0, err
+	}
+	// A seat that was sold before the capacity was lowered is valid where it is and would be refused anew, so types come with the
+	// largest capacity that they had.
+	capacity, largest := slices.Index(columns, "capacity"), slices.Index(columns, "largest_capacity")
+	var batch []Row
+	err = from.Rows(ctx, table, columns, func(r Row) error {
+		if table.Name == "appointment_types" {
+			r[capacity] = r[largest]
+		}
+		rows++
+		if batch = append(batch, r); len(batch) < carriedAtOnce {
+			return nil
+		}
+		full := batch
+		batch = nil
+		return to.Insert(ctx, table.Name, columns, full)
+	})
+	if err == nil && len(batch) > 0 {
+		err = to.Insert(ctx, table.Name, columns, batch)
+	}
+	if err != nil {
+		return rows, fmt.Errorf("carrying %s: %w", table.Name, err)
+	}
+	return rows, nil
+}
+
+func lowerCapacities(ctx context.Context, from, to Carrier) error {
+	types := Carried[slices.IndexFunc(Carried, func(t CarriedTable) bool { return t.Name == "appointment_types" })]
+	return from.Rows(ctx, types, []string{"id", "capacity", "largest_capacity"}, func(r Row) error {
+		if r[1] == r[2] {
+			return nil
+		}
+		return to.Raise(ctx, types.Name, r[0].(string), "capacity", r[1].(int64))
+	})
+}
+
+// Compare compares two clinics row by row. ErrInvalid names the first table that differs, and how.
+func Compare(ctx context.Context, from, to Carrier) error {
+	for _, table := range Carried {
+		if err := compareTable(ctx, from, to, table); err != nil {
+			return err
+		}
+	}
+	a, err := from.LastChange(ctx)
+	if err != nil {
+		return err
+	}
+	b, err := to.LastChange(ctx)
+	if err == nil && a != b {
+		err = fmt.Errorf("%w: the last changes have the numbers %d and %d", ErrInvalid, a, b)
+	}
+	return err
+}
+
+func compareTable(ctx context.Context, from, to Carrier, table CarriedTable) error {
+	columns, err := columnsOf(ctx, from, to, table.Name)
+	if err != nil {
+		return err
+	}
+	var unread error
+	other, stop := iter.Pull(func(yield func(Row) bool) {
+		unread = to.Rows(ctx, table, columns, func(r Row) error {
+			if !yield(r) {
+				return errEnough
+			}
+			return nil
+		})
+	})
+	defer stop()
+	rows := 0
+	err = from.Rows(ctx, table, columns, func(r Row) error {
+		rows++
+		o, ok := other()
+		if !ok {
+			return fmt.Errorf("%w: %s has fewer rows in the target", ErrInvalid, table.Name)
+		}
+		for i := range r {
+			if !sameCell(r[i], o[i]) {
+				return fmt.Errorf("%w: row %d of %s differs in %s", ErrInvalid, rows, table.Name, columns[i])
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if _, more := other(); more {
+		return fmt.Errorf("%w: %s has more rows in the target", ErrInvalid, table.Name)
+	}
+	return unread
+}
+
+// errEnough ends the reading of rows that nobody wants any more.
+var errEnough = fmt.Errorf("enough rows")
+
+func sameCell(a, b any) bool {
+	x, isBytes := a.([]byte)
+	y, other := b.([]byte)
+	if isBytes || other {
+		return isBytes == other && bytes.Equal(x, y)
+	}
+	return a == b
+}

@@ -1,0 +1,295 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+
+	"holdfast/store"
+)
+
+// Carrier is a database in the hands of whoever moves a clinic: no node may be on it. See store.Carrier.
+type Carrier struct {
+	conn    *conn
+	begun   bool
+	cursors int // so far: each has a name of its own, since the columns of a prepared FETCH may not change
+}
+
+var _ store.Carrier = (*Carrier)(nil)
+
+// movedTo is the key in meta that says where a clinic went.
+const movedTo = "moved_to"
+
+// ownMeta are the rows of meta that are true of this database only.
+const ownMeta = `('changes_pruned', '` + movedTo + `')`
+
+// MovedError says that the clinic in this database was moved elsewhere, and goes on there. It is a store.ErrUnavailable.
+type MovedError struct{ To string }
+
+func (e *MovedError) Error() string {
+	return fmt.Sprintf("this clinic was moved to %s, and what was booked since is there. To go on with what this database has after all, take the "+
+		"row '%s' out of its table meta", e.To, movedTo)
+}
+
+// Unwrap makes it a store.ErrUnavailable.
+func (e *MovedError) Unwrap() error { return store.ErrUnavailable }
+
+// refuseMoved is a *MovedError where the clinic is kept elsewhere by now.
+func refuseMoved(ctx context.Context, c *conn) error {
+	where, err := oneOn(ctx, c, (*row).text, `SELECT COALESCE((SELECT value FROM meta WHERE key = '`+movedTo+`'), '')`)
+	if err == nil && where != "" {
+		err = &MovedError{where}
+	}
+	return err
+}
+
+// OpenCarrier connects, takes the database for itself and brings its schema up to date. ErrInUse, a *MovedError.
+func OpenCarrier(ctx context.Context, url string, log *slog.Logger) (_ *Carrier, err error) {
+	o := Options{URL: url, Logger: log}
+	if err := o.fill(); err != nil {
+		return nil, err
+	}
+	at, err := newServer(o)
+	if err != nil {
+		return nil, err
+	}
+	c, err := at.connect(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("opening the database: %w", translate(err))
+	}
+	defer func() {
+		if err != nil {
+			c.close()
+			err = fmt.Errorf("opening the database: %w", translate(err))
+		}
+	}()
+	if err := c.script(ctx, `SET idle_in_transaction_session_timeout = 0; SET client_min_messages = warning`); err != nil {
+		return nil, err
+	}
+	if err := (&Store{server: at, alone: true}).takePlace(ctx, c); err != nil {
+		return nil, err
+	}
+	if err := migrate(ctx, c, migrations, o.Logger); err != nil { // it sets statements free of their deadline
+		return nil, err
+	}
+	if err := durable(ctx, c, o.Logger); err != nil {
+		return nil, err
+	}
+	if err := refuseMoved(ctx, c); err != nil {
+		return nil, err
+	}
+	return &Carrier{conn: c}, nil
+}
+
+// Columns implements store.Carrier.
+func (x *Carrier) Columns(ctx context.Context, table string) (all []string, err error) {
+	_, err = x.conn.exchange(ctx, asks(func(r *row) { all = append(all, r.text()) }, `
+		SELECT attname::text FROM pg_attribute WHERE attrelid = $1::text::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum`, table))
+	return all, translate(err)
+}
+
+// kinds are the types of columns.
+func (x *Carrier) kinds(ctx context.Context, table string) (map[string]string, error) {
+	kinds := map[string]string{}
+	_, err := x.conn.exchange(ctx, asks(func(r *row) { kinds[r.text()] = r.text() }, `
+		SELECT attname::text, format_type(atttypid, NULL) FROM pg_attribute
+		WHERE attrelid = $1::text::regclass AND attnum > 0 AND NOT attisdropped`, table))
+	return kinds, translate(err)
+}
+
+// rowsAtOnce is how many rows are fetched at a time: what is read of them is written on the same connection of the other side.
+const rowsAtOnce = 2000
+
+// Rows implements store.Carrier. It reads through a cursor, so that each may ask something on the same connection.
+func (x *Carrier) Rows(ctx context.Context, table store.CarriedTable, columns []string, each func(store.Row) error) error {
+	kinds, err := x.kinds(ctx, table.Name)
+	if err != nil {
+		return err
+	}
+	where := ""
+	if table.Name == "meta" {
+		where = " WHERE key NOT IN " + ownMeta
+	}
+	if err := x.begin(ctx); err != nil {
+		return err
+	}
+	x.cursors++
+	cursor := "carried_" + strconv.Itoa(x.cursors)
+	if err := x.conn.script(ctx, "DECLARE "+cursor+" CURSOR FOR SELECT "+strings.Join(columns, ", ")+" FROM "+table.Name+where+
+		" ORDER BY "+table.Key); err != nil {
+		return translate(err)
+	}
+	for {
+		var batch []store.Row
+		_, err := x.conn.exchange(ctx, asks(func(r *row) { batch = append(batch, scanCells(r, columns, kinds)) },
+			fmt.Sprintf("FETCH %d FROM %s", rowsAtOnce, cursor)))
+		if err != nil {
+			return translate(err)
+		}
+		for _, r := range batch {
+			if err := each(r); err != nil {
+				_ = x.conn.script(context.WithoutCancel(ctx), "CLOSE "+cursor) // or it is closed with the connection
+				return err
+			}
+		}
+		if len(batch) < rowsAtOnce {
+			return translate(x.conn.script(ctx, "CLOSE "+cursor))
+		}
+	}
+}
+
+func scanCells(r *row, columns []string, kinds map[string]string) store.Row {
+	cells := make(store.Row, len(columns))
+	for i, name := range columns {
+		value := r.next()
+		switch {
+		case value == nil:
+		case kinds[name] == "bigint", kinds[name] == "integer":
+			cells[i], _ = integer(value)
+		case kinds[name] == "boolean":
+			cells[i] = int64(value[0])
+		case kinds[name] == "bytea":
+			cells[i] = append([]byte{}, value...)
+		default:
+			cells[i] = string(value)
+		}
+	}
+	return cells
+}
+
+// begin opens the transaction of all reading and writing, behind the lock of the one order.
+func (x *Carrier) begin(ctx context.Context) error {
+	if x.begun {
+		return nil
+	}
+	x.begun = true
+	_, err := x.conn.exchange(ctx, stmt(`BEGIN ISOLATION LEVEL READ COMMITTED`), stmt(`SELECT pg_advisory_xact_lock($1)`, int64(orderLock)))
+	return translate(err)
+}
+
+// Insert implements store.Carrier. In meta it takes the place of what a new database has.
+func (x *Carrier) Insert(ctx context.Context, table string, columns []string, rows []store.Row) error {
+	if err := x.begin(ctx); err != nil {
+		return err
+	}
+	kinds, err := x.kinds(ctx, table)
+	if err != nil {
+		return err
+	}
+	if table == "meta" {
+		if err := x.conn.script(ctx, `DELETE FROM meta WHERE key NOT IN `+ownMeta); err != nil {
+			return translate(err)
+		}
+	}
+	var text bytes.Buffer
+	for _, r := range rows {
+		for i, cell := range r {
+			if i > 0 {
+				text.WriteByte('\t')
+			}
+			if err := writeCell(&text, cell, kinds[columns[i]]); err != nil {
+				return fmt.Errorf("%s of a row of %s: %w", columns[i], table, err)
+			}
+		}
+		text.WriteByte('\n')
+	}
+	_, err = x.conn.pg.CopyFrom(ctx, &text, "COPY "+table+" ("+strings.Join(columns, ", ")+") FROM STDIN")
+	return translate(err)
+}
+
+// forCopy writes text as COPY reads it.
+var forCopy = strings.NewReplacer("\\", "\\\\", "\t", "\\t", "\n", "\\n", "\r", "\\r")
+
+func writeCell(w *bytes.Buffer, cell any, kind string) error {
+	switch v := cell.(type) {
+	case nil:
+		w.WriteString(`\N`)
+	case int64:
+		if kind == "boolean" {
+			w.WriteString(strconv.FormatBool(v != 0))
+		} else {
+			w.WriteString(strconv.FormatInt(v, 10))
+		}
+	case []byte:
+		w.WriteString(`\\x` + hex.EncodeToString(v))
+	case string:
+		if strings.ContainsRune(v, 0) {
+			return fmt.Errorf("%w: a text with a zero byte, which PostgreSQL does not take", store.ErrInvalid)
+		}
+		_, _ = forCopy.WriteString(w, v)
+	default:
+		return fmt.Errorf("%w: a %T", store.ErrInvalid, cell)
+	}
+	return nil
+}
+
+// Raise implements store.Carrier.
+func (x *Carrier) Raise(ctx context.Context, table, id, column string, to int64) error {
+	_, err := x.conn.exchange(ctx, stmt("UPDATE "+table+" SET "+column+" = $1 WHERE id = $2", to, id))
+	return translate(err)
+}
+
+// LastChange implements store.Carrier.
+func (x *Carrier) LastChange(ctx context.Context) (int64, error) {
+	last, err := oneOn(ctx, x.conn, (*row).int64, `SELECT COALESCE(max(number), 0) FROM changes`)
+	return last, translate(err)
+}
+
+// SetLastChange implements store.Carrier. Whoever asks for changes before it is told that they are gone.
+func (x *Carrier) SetLastChange(ctx context.Context, number int64) error {
+	if number == 0 {
+		return nil
+	}
+	if err := x.begin(ctx); err != nil {
+		return err
+	}
+	_, err := x.conn.exchange(ctx, stmt(`INSERT INTO changes (number, change) VALUES ($1, '{}')`, number),
+		stmt(`INSERT INTO meta (key, value) VALUES ('changes_pruned', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
+			strconv.FormatInt(number, 10)))
+	return translate(err)
+}
+
+// ID is the database's own id.
+func (x *Carrier) ID(ctx context.Context) (string, error) {
+	id, err := oneOn(ctx, x.conn, (*row).text, `SELECT value FROM meta WHERE key = 'database_id'`)
+	return id, translate(err)
+}
+
+// Commit implements store.Carrier. What counts rows goes on after those that were carried.
+func (x *Carrier) Commit(ctx context.Context) error {
+	if !x.begun {
+		return nil
+	}
+	for _, counter := range counters {
+		table, column, _ := strings.Cut(counter, ".")
+		_, err := x.conn.exchange(ctx, asks(nil, fmt.Sprintf(`SELECT setval(pg_get_serial_sequence('%s', '%s'), COALESCE((SELECT max(%s) FROM %s), 0) + 1, false)`,
+			table, column, column, table)))
+		if err != nil {
+			return translate(err)
+		}
+	}
+	x.begun = false
+	return translate(x.conn.script(ctx, `COMMIT`))
+}
+
+// MarkMoved has every node refuse this database from now on, since its clinic goes on elsewhere.
+func (x *Carrier) MarkMoved(ctx context.Context, where string) error {
+	if err := x.begin(ctx); err != nil {
+		return err
+	}
+	_, err := x.conn.exchange(ctx, stmt(`INSERT INTO meta (key, value) VALUES ('`+movedTo+`', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value`, where))
+	if err != nil {
+		return translate(err)
+	}
+	return x.Commit(ctx)
+}
+
+// Close implements store.Carrier. It gives the database to other nodes.
+func (x *Carrier) Close() error {
+	x.conn.close()
+	return nil
+}

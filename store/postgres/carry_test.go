@@ -1,0 +1,73 @@
+package postgres
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"holdfast/store"
+)
+
+// TestEveryTableIsCarried: a table that a migration adds is carried too, or a clinic that moves leaves it behind.
+func TestEveryTableIsCarried(t *testing.T) {
+	url := database(t)
+	s := mustOpen(t, Options{URL: url})
+	defer s.Close()
+	have, err := list(t.Context(), s.reads, (*row).text, `SELECT relname::text FROM pg_class
+		WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace ORDER BY relname COLLATE "C"`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The versions of the schema, the log of changes and the queue are this backend's own.
+	want := []string{"schema_versions", "changes", "operations", "operation_activity", "operation_counts", "operation_removals", "pacers"}
+	for _, table := range store.Carried {
+		want = append(want, table.Name)
+	}
+	slices.Sort(want)
+	if !slices.Equal(have, want) {
+		t.Errorf("the tables are %v, and carried are %v", have, want)
+	}
+}
+
+// TestADatabaseThatWasLeftIsRefused by every node, which is told where the clinic went; and is let in again when somebody says so.
+func TestADatabaseThatWasLeftIsRefused(t *testing.T) {
+	url := database(t)
+	if err := mustOpen(t, Options{URL: url}).Close(); err != nil {
+		t.Fatal(err)
+	}
+	c, err := OpenCarrier(t.Context(), url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err := Open(t.Context(), Options{URL: url, Timeout: time.Second}); !errors.Is(err, ErrInUse) {
+		t.Errorf("while it is carried: got %v, want ErrInUse", err)
+		if err == nil {
+			s.Close()
+		}
+	}
+	if err := errors.Join(c.MarkMoved(t.Context(), "sqlite:/there"), c.Close()); err != nil {
+		t.Fatal(err)
+	}
+	var moved *MovedError
+	if s, err := Open(t.Context(), Options{URL: url}); !errors.As(err, &moved) || moved.To != "sqlite:/there" {
+		t.Errorf("got %v, want that it was moved to sqlite:/there", err)
+		if err == nil {
+			s.Close()
+		}
+	}
+}
+
+// TestAQueueThatBeganEmptySaysSo: what the outbox says was attempted is then looked up before it is repeated.
+func TestAQueueThatBeganEmptySaysSo(t *testing.T) {
+	url := database(t)
+	first := mustOpenQueue(t, QueueOptions{URL: url})
+	now := time.Now()
+	if err := first.Add(t.Context(), store.Operation{ID: "op-1", Kind: "email", Status: store.OperationPending, MaxAttempts: 3, CreatedAt: now, NextAttemptAt: now}); err != nil {
+		t.Fatal(err)
+	}
+	next := mustOpenQueue(t, QueueOptions{URL: url})
+	if !first.Rebuilt() || next.Rebuilt() {
+		t.Errorf("got %v at the first start and %v at the next, want true and false", first.Rebuilt(), next.Rebuilt())
+	}
+}

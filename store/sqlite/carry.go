@@ -1,0 +1,162 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"holdfast/store"
+)
+
+// Carrier is the database of a file in the hands of whoever moves a clinic. See store.Carrier.
+type Carrier struct {
+	conn  *conn
+	begun bool
+}
+
+var _ store.Carrier = (*Carrier)(nil)
+
+// numbered are the tables whose rows are numbered in the order of their making, which SQLite keeps by itself.
+var numbered = map[string]bool{"appointments": true, "idempotency_records": true, "audit_entries": true}
+
+// ownMeta are the rows of meta that are true of this file only.
+const ownMeta = `('` + lastChange + `', '` + scrubDue + `')`
+
+// OpenCarrier opens the file at path, which no server may have open, makes it where there is none, and brings its schema up to
+// date. A snapshot is taken before each migration, as Open does.
+func OpenCarrier(ctx context.Context, path, snapshots string, log *slog.Logger) (_ *Carrier, err error) {
+	if path, err = filepath.Abs(path); err != nil {
+		return nil, fmt.Errorf("sqlite: %w", err)
+	}
+	if err := ownerOnly(path); err != nil {
+		return nil, fmt.Errorf("sqlite: %w", err)
+	}
+	c, err := openConn(dsn(path))
+	if err != nil {
+		return nil, opening(path, err)
+	}
+	err = durable(ctx, c)
+	if err == nil {
+		err = migrate(ctx, c, migrations, snapshots, log)
+	}
+	if err != nil {
+		return nil, errors.Join(opening(path, err), c.close())
+	}
+	return &Carrier{conn: c}, nil
+}
+
+// Columns implements store.Carrier.
+func (x *Carrier) Columns(ctx context.Context, table string) (all []string, err error) {
+	err = x.conn.query(ctx, func(r *row) { all = append(all, r.text()) }, `SELECT name FROM pragma_table_info(?) ORDER BY cid`, table)
+	if numbered[table] {
+		all = append(all, "row_number")
+	}
+	return all, err
+}
+
+// selected writes columns of a table as SQLite calls them.
+func selected(table string, columns []string) string {
+	names := make([]string, len(columns))
+	for i, name := range columns {
+		if names[i] = name; name == "row_number" && numbered[table] {
+			names[i] = "rowid"
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// Rows implements store.Carrier.
+func (x *Carrier) Rows(ctx context.Context, table store.CarriedTable, columns []string, each func(store.Row) error) error {
+	where := ""
+	if table.Name == "meta" {
+		where = " WHERE key NOT IN " + ownMeta
+	}
+	reading, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var failed error
+	err := x.conn.query(reading, func(r *row) {
+		if failed != nil {
+			return
+		}
+		values := make(store.Row, len(columns))
+		for i := range columns {
+			if b, ok := r.values[i].([]byte); ok {
+				values[i] = append([]byte{}, b...)
+			} else {
+				values[i] = r.values[i]
+			}
+		}
+		if failed = each(values); failed != nil {
+			stop(failed)
+		}
+	}, "SELECT "+selected(table.Name, columns)+" FROM "+table.Name+where+" ORDER BY "+table.Key)
+	if failed != nil {
+		return failed
+	}
+	return err
+}
+
+func (x *Carrier) begin() error {
+	if x.begun {
+		return nil
+	}
+	x.begun = true
+	_, err := x.conn.exec(`BEGIN IMMEDIATE`)
+	return err
+}
+
+// Insert implements store.Carrier. In meta it takes the place of what a new file has.
+func (x *Carrier) Insert(_ context.Context, table string, columns []string, rows []store.Row) error {
+	if err := x.begin(); err != nil {
+		return err
+	}
+	text := "INSERT INTO " + table + " (" + selected(table, columns) + ") VALUES (?" + strings.Repeat(", ?", len(columns)-1) + ")"
+	if table == "meta" {
+		text += " ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+	}
+	for _, r := range rows {
+		if _, err := x.conn.exec(text, r...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Raise implements store.Carrier.
+func (x *Carrier) Raise(_ context.Context, table, id, column string, to int64) error {
+	_, err := x.conn.exec("UPDATE "+table+" SET "+column+" = ? WHERE id = ?", to, id)
+	return err
+}
+
+// LastChange implements store.Carrier.
+func (x *Carrier) LastChange(ctx context.Context) (int64, error) { return readLastChange(ctx, x.conn) }
+
+// SetLastChange implements store.Carrier.
+func (x *Carrier) SetLastChange(_ context.Context, number int64) error {
+	if err := x.begin(); err != nil {
+		return err
+	}
+	_, err := x.conn.exec(`INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
+		lastChange, strconv.FormatInt(number, 10))
+	return err
+}
+
+// ID is the database's own id.
+func (x *Carrier) ID(ctx context.Context) (string, error) { return databaseID(ctx, x.conn) }
+
+// Commit implements store.Carrier.
+func (x *Carrier) Commit(context.Context) error {
+	if !x.begun {
+		return nil
+	}
+	x.begun = false
+	_, err := x.conn.exec(`COMMIT`)
+	return err
+}
+
+// Close implements store.Carrier. It brings what is in the log into the file.
+func (x *Carrier) Close() error { return x.conn.close() }
