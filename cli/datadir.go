@@ -97,7 +97,7 @@ func unusable(path string, err error) error {
 const lockPatience = 2 * time.Second
 
 // halfMade are the names of what is made beside its place and then renamed. They are only made under the directory's lock.
-var halfMade = [...]string{".backup-*", ".restore-*", ".secret-*", ".writable-*"}
+var halfMade = [...]string{".backup-*", ".migrate-*", ".restore-*", ".secret-*", ".writable-*"}
 
 // removeHalfMade removes what a process has left that was killed while it made a backup, restored one, or wrote the keys.
 // What cannot be removed is in nobody's way.

@@ -66,7 +66,7 @@ func (h *house) openPostgresQueue(ctx context.Context, cfg config, about houseOp
 		return err
 	}
 	h.closing = append(h.closing, q.Close)
-	h.queue = q
+	h.queue, o.QueueRebuilt = q, q.Rebuilt()
 	if o.Shared = !about.alone(); o.Shared {
 		o.Pace = outbound.Pace{Reserve: q.Pace, Again: q.PaceAgain}
 	}

@@ -1,0 +1,259 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"holdfast/store"
+	"holdfast/store/postgres"
+	"holdfast/store/sqlite"
+)
+
+// carried is a database that a clinic moves out of or into.
+type carried interface {
+	store.Carrier
+	ID(ctx context.Context) (string, error)
+}
+
+// move carries the clinic of cfg to another kind of database. It is one transaction there, so a move that is interrupted has not
+// begun. One that was interrupted after it, while the place that it left was being closed, is finished by running it again.
+func (p process) move(ctx context.Context, cfg config, to string, dry bool) error {
+	m := &moving{out: p.stdout, log: newLog(cfg, p.stderr), dry: dry}
+	into, isDir := strings.CutPrefix(to, "sqlite:")
+	switch {
+	case isDir && into == "":
+		return errors.New("--to sqlite: needs a directory, such as sqlite:./holdfast-data")
+	case isDir && cfg.database == "":
+		return fmt.Errorf("the clinic in %s is in SQLite already; to have it in another directory, stop the server and move the directory", cfg.data)
+	case !isDir && cfg.database != "":
+		return errors.New("the clinic is in PostgreSQL already; PostgreSQL's own tools move it to another one, or: holdfast backup, and psql")
+	}
+	var err error
+	if m.dir, err = openDataDir(cfg.data, time.Now(), lockPatience); err != nil {
+		return err
+	}
+	defer m.dir.close()
+	if isDir {
+		return m.home(ctx, cfg.database, into)
+	}
+	url, err := parseDatabase(to)
+	if err != nil {
+		return fmt.Errorf("--to %w, or sqlite:DIRECTORY", err)
+	}
+	return m.grow(ctx, url)
+}
+
+// moving is one move of a clinic.
+type moving struct {
+	out io.Writer
+	log *slog.Logger
+	dry bool
+	dir *dataDir // of the clinic as it is
+}
+
+// grow moves the clinic of the directory into PostgreSQL.
+func (m *moving) grow(ctx context.Context, url string) error {
+	file := m.dir.file(databaseFile)
+	if size(file) <= 0 {
+		return fmt.Errorf("there is no clinic in SQLite in %s; one in PostgreSQL is named with --database", m.dir.path)
+	}
+	from, err := sqlite.OpenCarrier(ctx, file, m.dir.file(backupsDir), m.log)
+	if err != nil {
+		return err
+	}
+	if m.dry {
+		return errors.Join(m.count(ctx, from), from.Close())
+	}
+	to, err := postgres.OpenCarrier(ctx, url, m.log)
+	if err != nil {
+		return errors.Join(nodesFirst(err), from.Close())
+	}
+	err = m.carry(ctx, from, to)
+	id, unnamed := to.ID(ctx)
+	if err := errors.Join(err, unnamed, from.Close(), to.Close()); err != nil {
+		return err
+	}
+	if err := m.dir.belongTo(id); err != nil {
+		return err
+	}
+	kept := m.dir.file(filepath.Join(backupsDir, "moved-"+time.Now().UTC().Format(stampFormat)))
+	if err := os.Mkdir(kept, 0o700); err != nil {
+		return err
+	}
+	for _, name := range []string{queueFile, databaseFile} { // the clinic last: until it is gone, a next run goes on here
+		if err := os.Rename(m.dir.file(name), filepath.Join(kept, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if err := errors.Join(syncDir(kept), syncDir(m.dir.path)); err != nil {
+		return err
+	}
+	return m.say("every row was compared. The clinic is in PostgreSQL now:\n  holdfast serve --data %s --database postgres://…\n"+
+		"What it was in is kept in %s, with everybody in it: remove it when you trust the new place\n", m.dir.path, kept)
+}
+
+// home moves the clinic in PostgreSQL into a directory.
+func (m *moving) home(ctx context.Context, url, into string) error {
+	from, err := postgres.OpenCarrier(ctx, url, m.log)
+	var moved *postgres.MovedError
+	if errors.As(err, &moved) && moved.To == "sqlite:"+m.dir.path && size(m.dir.file(databaseFile)) > 0 && !m.dry {
+		return m.arrived(m.dir) // interrupted at its very end
+	}
+	if err != nil {
+		return nodesFirst(err)
+	}
+	defer from.Close()
+	id, err := from.ID(ctx)
+	if err == nil {
+		err = m.dir.belongTo(id)
+	}
+	if err != nil {
+		return err
+	}
+	if m.dry {
+		return m.count(ctx, from)
+	}
+	dir := m.dir
+	if path, err := filepath.Abs(into); err != nil {
+		return err
+	} else if path != dir.path {
+		if err := bringKeys(m.dir, path); err != nil {
+			return err
+		}
+		if dir, err = openDataDir(path, time.Now(), lockPatience); err != nil {
+			return err
+		}
+		defer dir.close()
+	}
+	if size(dir.file(queueFile)) >= 0 {
+		return fmt.Errorf("%s has the queue of a clinic that was served there (%s). Move it away, or name another directory", dir.path, queueFile)
+	}
+	if err := m.fill(ctx, from, dir); err != nil {
+		return err
+	}
+	if err := from.MarkMoved(ctx, "sqlite:"+dir.path); err != nil {
+		return err
+	}
+	return m.arrived(dir)
+}
+
+// arrived has the directory be that of a clinic in SQLite.
+func (m *moving) arrived(dir *dataDir) error {
+	if err := os.Remove(dir.file(postgresFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := syncDir(dir.path); err != nil {
+		return err
+	}
+	return m.say("every row was compared. The clinic is in SQLite now:\n  holdfast serve --data %s\n"+
+		"What it was in is still in PostgreSQL, with everybody in it, and is refused by every server: drop it when you trust the new place\n", dir.path)
+}
+
+// fill puts the clinic into the file of a directory, which has its name when it is whole. One that is there already has to be the
+// same.
+func (m *moving) fill(ctx context.Context, from carried, dir *dataDir) error {
+	there := dir.file(databaseFile)
+	if size(there) > 0 {
+		to, err := sqlite.OpenCarrier(ctx, there, dir.file(backupsDir), m.log)
+		if err != nil {
+			return err
+		}
+		return errors.Join(m.carry(ctx, from, to), to.Close())
+	}
+	half, err := os.MkdirTemp(dir.path, ".migrate-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(half)
+	fresh := filepath.Join(half, databaseFile)
+	to, err := sqlite.OpenCarrier(ctx, fresh, half, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(m.carry(ctx, from, to), to.Close()); err != nil {
+		return err
+	}
+	return errors.Join(os.Rename(fresh, there), syncDir(dir.path))
+}
+
+// carry moves everything, unless it is there already: then a move was interrupted after it, and only the rest is to be done.
+func (m *moving) carry(ctx context.Context, from, to carried) error {
+	err := store.Carry(ctx, from, to, func(table string, rows int) {
+		if rows > 0 {
+			_ = m.say("%-20s %d\n", table, rows)
+		}
+	})
+	if !errors.Is(err, store.ErrDuplicate) {
+		return err
+	}
+	here, unread := from.ID(ctx)
+	there, unread2 := to.ID(ctx)
+	if err := errors.Join(unread, unread2); err != nil {
+		return err
+	}
+	if here != there {
+		return fmt.Errorf("nothing was moved: %w. It is another clinic's; name an empty one", err)
+	}
+	if differs := store.Compare(ctx, from, to); differs != nil {
+		return fmt.Errorf("nothing was moved: %w. It is this clinic at another time (%w); name an empty one", err, differs)
+	}
+	return m.say("the clinic is there already\n")
+}
+
+// count says what there is.
+func (m *moving) count(ctx context.Context, from store.Carrier) error {
+	for _, table := range store.Carried {
+		rows, err := store.Counted(ctx, from, table)
+		if err != nil {
+			return err
+		}
+		if err := m.say("%-20s %d\n", table.Name, rows); err != nil {
+			return err
+		}
+	}
+	return m.say("nothing was moved\n")
+}
+
+func (m *moving) say(format string, args ...any) error {
+	_, err := fmt.Fprintf(m.out, format, args...)
+	return err
+}
+
+// nodesFirst says what to do about a database that a node has.
+func nodesFirst(err error) error {
+	if errors.Is(err, postgres.ErrInUse) {
+		return fmt.Errorf("nothing was moved: %w. Stop every node first", err)
+	}
+	return err
+}
+
+// bringKeys copies the keys of a clinic to the directory that it moves to, where there may be none but the same.
+func bringKeys(from *dataDir, to string) error {
+	keys, err := os.ReadFile(from.file(secretFile))
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(to, 0o700); err != nil {
+		return unusable(to, err)
+	}
+	there, err := os.ReadFile(filepath.Join(to, secretFile))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return errors.Join(os.WriteFile(filepath.Join(to, secretFile), keys, 0o600), syncDir(to))
+	case err != nil:
+		return unusable(to, err)
+	case !bytes.Equal(keys, there):
+		return fmt.Errorf("nothing was moved: %s has a secret.key of its own, and with it the links and tokens of this clinic would be void. Name "+
+			"another directory", to)
+	}
+	return nil
+}
