@@ -354,3 +354,21 @@ func TestTheVersionIsThatOfTheText(t *testing.T) {
 		t.Errorf("got %s, want %s: count version up in schema.go and put the new sum here", got, want)
 	}
 }
+
+// TestACapacityBeyondTheTablesIsTheLargest: the record keeps larger numbers than these tables.
+func TestACapacityBeyondTheTablesIsTheLargest(t *testing.T) {
+	b := open(t, database(t), Options{})
+	const most = 1 << 40
+	if err := b.Seed(t.Context(), []holds.Present{{SpecialistID: "ada", Online: true, Max: most, Load: most}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.SetLoads(t.Context(), map[string]int{"ada": 1}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Online(t.Context(), "ada", most); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := b.Present(t.Context(), "ada"); err != nil || p.Max != 1<<31-1 || p.Load != 1 {
+		t.Errorf("got %+v, %v, want a capacity as large as there is", p, err)
+	}
+}

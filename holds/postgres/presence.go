@@ -19,7 +19,7 @@ import (
 // attend changes the presence of one specialist and reports whether that was a change.
 func (b *Backend) attend(ctx context.Context, specialistID, what string, max int) (bool, error) {
 	var changed int
-	if err := b.call(ctx, `SELECT holds_attend($1, $2, $3)`, []any{specialistID, what, max}, &changed); err != nil {
+	if err := b.call(ctx, `SELECT holds_attend($1, $2, $3)`, []any{specialistID, what, small(max)}, &changed); err != nil {
 		return false, err
 	}
 	switch changed {
@@ -30,6 +30,9 @@ func (b *Backend) attend(ctx context.Context, specialistID, what string, max int
 	}
 	return changed == 1, nil
 }
+
+// small is a number as the tables keep it; nobody has more sessions than that.
+func small(n int) int { return max(math.MinInt32, min(n, math.MaxInt32)) }
 
 // Online implements holds.Presence.
 func (b *Backend) Online(ctx context.Context, specialistID string, max int) (bool, error) {
@@ -43,7 +46,7 @@ func (b *Backend) Offline(ctx context.Context, specialistID string) (bool, error
 
 // OfflineUnheard implements holds.Presence.
 func (b *Backend) OfflineUnheard(ctx context.Context, specialistID string, staleAfter time.Duration) (bool, error) {
-	return b.attend(ctx, specialistID, "unheard", int(min(node.Milliseconds(staleAfter), math.MaxInt32)))
+	return b.attend(ctx, specialistID, "unheard", int(node.Milliseconds(staleAfter)))
 }
 
 // Deactivate implements holds.Presence.
@@ -70,7 +73,7 @@ func (b *Backend) SetMax(ctx context.Context, specialistID string, max int) erro
 
 // Load implements holds.Presence.
 func (b *Backend) Load(ctx context.Context, specialistID string, delta int) (n int, err error) {
-	err = b.call(ctx, `SELECT holds_load($1, $2)`, []any{specialistID, delta}, &n)
+	err = b.call(ctx, `SELECT holds_load($1, $2)`, []any{specialistID, small(delta)}, &n)
 	return n, err
 }
 
@@ -78,7 +81,7 @@ func (b *Backend) Load(ctx context.Context, specialistID string, delta int) (n i
 func (b *Backend) SetLoads(ctx context.Context, loads map[string]int) error {
 	ids, numbers := make([]string, 0, len(loads)), make([]int, 0, len(loads))
 	for id, load := range loads {
-		ids, numbers = append(ids, id), append(numbers, load)
+		ids, numbers = append(ids, id), append(numbers, small(load))
 	}
 	return b.call(ctx, `SELECT holds_loads($1, $2) IS NULL`, []any{ids, numbers}, new(bool))
 }
@@ -155,7 +158,7 @@ func (b *Backend) Seed(ctx context.Context, all []holds.Present) error {
 	for i := range all {
 		p := &all[i]
 		ids[i], online[i], deactivated[i], heartbeats[i], loads[i], capacities[i] =
-			p.SpecialistID, p.Online, p.Deactivated, node.Unix(p.HeartbeatAt), p.Load, p.Max
+			p.SpecialistID, p.Online, p.Deactivated, node.Unix(p.HeartbeatAt), small(p.Load), small(p.Max)
 	}
 	return b.call(ctx, `SELECT holds_seed($1, $2, $3, $4, $5, $6) IS NULL`, []any{ids, online, deactivated, heartbeats, loads, capacities}, new(bool))
 }

@@ -41,5 +41,5 @@ func (b *Backend) RestoreSelection(ctx context.Context, s holds.Selection) error
 // RestorePresent implements holds.Restorer.
 func (b *Backend) RestorePresent(ctx context.Context, p holds.Present) error {
 	return b.call(ctx, `SELECT holds_present_again($1, $2, $3, $4, $5) IS NULL`,
-		[]any{p.SpecialistID, p.Online, p.Deactivated, node.Unix(p.HeartbeatAt), p.Max}, new(bool))
+		[]any{p.SpecialistID, p.Online, p.Deactivated, node.Unix(p.HeartbeatAt), small(p.Max)}, new(bool))
 }
