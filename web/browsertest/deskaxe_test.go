@@ -96,6 +96,8 @@ func TestTheDeskIsAccessible(t *testing.T) {
 				p.there("dialog [type=search]:focus")
 				p.key("lena")
 			}, "#found-0")
+			p.dialog("the next free time", func() { p.key("+") }, ".found-time")
+			p.dialog("nothing was booked online", func() { p.key("!") }, "dialog .muted")
 			p.dialog("the keys", func() { p.key("?") }, "dialog kbd")
 			p.dialog("the view", func() { p.click(".tools button[title]:nth-last-of-type(2)") }, "dialog [role=switch]")
 			p.dialog("an appointment", func() { p.run(`document.querySelector(` + quoted(card(id)) + `).click()`) }, "dialog .actions")

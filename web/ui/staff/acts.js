@@ -49,7 +49,7 @@ export function createActs(desk, grid) {
       const { specialistId, start } = startOf(grid.cursor.here())
       desk.open('why', { specialistId, start })
     },
-    day: by => grid.go(by), today: () => grid.go(0), search: () => desk.open('search'), keys: () => desk.open('keys'), news: () => desk.open('news'),
+    day: by => grid.go(by), today: () => grid.go(0), search: () => desk.open('search'), keys: () => desk.open('keys'), news: () => desk.open('news'), find: () => desk.open('find'),
   }
   const own = a => {
     if (desk.reaches(a.specialistId)) return true

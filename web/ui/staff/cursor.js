@@ -73,7 +73,7 @@ export function keysFor({ cursor, prefs, act }) {
     PageDown: () => move.page(60), PageUp: () => move.page(-60), Home: () => move.end(false), End: () => move.end(true),
     Escape: () => move.shrink(), Enter: e => e.shiftKey ? act.menu() : act.open(), ContextMenu: () => act.menu(), F10: e => e.shiftKey && act.menu(),
   }
-  const quick = { ',': () => act.day(-1), '.': () => act.day(1), 0: () => act.today(), '/': () => act.search(), '?': () => act.keys(), '!': () => act.news() }
+  const quick = { ',': () => act.day(-1), '.': () => act.day(1), 0: () => act.today(), '/': () => act.search(), '?': () => act.keys(), '!': () => act.news(), '+': () => act.find() }
   return e => {
     if (e.ctrlKey || e.metaKey || e.altKey || e.isComposing || e.target !== e.currentTarget) return
     const h = cursor.here(), item = h?.stop.item, card = item?.kind === 'card' && item.of

@@ -30,6 +30,7 @@ export function DayBar({ desk, view, date, title, by = 1, rest = [], book, extra
       <${LinkState} desk=${desk} />
       <nav class="seg" aria-label=${t('view.title')}>${['day', 'week', 'list'].map(v => html`<a key=${v} href=${'#' + v + '/' + date} aria-current=${v === view ? 'page' : undefined}>${t('view.' + v)}</a>`)}</nav>
       <${NewsButton} desk=${desk} />
+      <button type="button" class="btn quiet square" aria-label=${t('find.title')} title=${t('find.title') + ' (+)'} onClick=${() => desk.open('find')}><${Icon} name="find" /></button>
       <button type="button" class="btn quiet square" aria-label=${t('search.title')} title=${t('search.title') + ' (/)'} onClick=${() => desk.open('search')}><${Icon} name="search" /></button>
       ${!names && html`<button type="button" class="btn quiet square on" aria-label=${t('names.show')} title=${t('names.show')} onClick=${() => desk.prefs.set({ names: true })}><${Icon} name="eyeoff" /></button>`}
       <button type="button" class="btn quiet square" aria-label=${t('set.title')} title=${t('set.title')} onClick=${() => desk.open('view')}><${Icon} name="sliders" /></button>

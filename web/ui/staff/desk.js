@@ -214,6 +214,7 @@ export function createDesk(me) {
     search: params => call(() => post('/v1/appointments/search', { limit: 50, ...params }, { tries: 3 })).then(x => x.appointments),
     explain: (typeId, start, specialistId) => call(() => get(`/v1/appointment-types/${typeId}/explain`,
       { slotStartDate: new Date(start).toISOString(), specialistId })).then(x => x.specialists),
+    find: (typeId, wish) => call(() => post(`/v1/appointment-types/${typeId}/find`, { ...wish, clientId: client.id }, { tries: 3 })).then(x => x.times),
     nextFree: (typeId, specialistId, after) => call(() => get(`/v1/appointment-types/${typeId}/next-available`,
       { specialistId, after: new Date(after).toISOString() })).then(x => x.slot),
     signOut: () => post('/v1/auth/sign-out').catch(() => {}).then(() => location.reload()),

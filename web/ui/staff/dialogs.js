@@ -6,12 +6,13 @@ import { Block, DropBlock, Unblock } from './block.js'
 import { Book } from './book.js'
 import { Cancel, Move } from './move.js'
 import { Correct } from './correct.js'
+import { Find } from './find.js'
 import { News } from './news.js'
 import { Search } from './search.js'
 import { Keys, View } from './view.js'
 import { Why } from './why.js'
 
-const kinds = { appointment: Appointment, block: Block, dropBlock: DropBlock, unblock: Unblock, book: Book, cancel: Cancel, correct: Correct, move: Move, news: News, search: Search, keys: Keys, view: View, why: Why }
+const kinds = { appointment: Appointment, block: Block, dropBlock: DropBlock, unblock: Unblock, book: Book, cancel: Cancel, correct: Correct, move: Move, find: Find, news: News, search: Search, keys: Keys, view: View, why: Why }
 let n = 0
 const seen = new WeakMap()
 

@@ -1,0 +1,70 @@
+package browsertest
+
+import (
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+
+	"holdfast/store"
+)
+
+// Somebody rings: "the next free one, with anybody". Two keys, or two clicks, and the booking stands on that time. One key
+// holds a time while the caller thinks, so that nobody online can take it, and the booking has it still.
+func TestTheNextFreeTimeIsFoundHeldAndBooked(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleReception)
+	p.key("+")
+	p.there(".found-time:focus")
+	p.accessible("the next free times")
+	p.shot("staff-find")
+	if n := ask[int](p, `document.querySelectorAll('.found-time').length`); n != 12 {
+		t.Errorf("%d times were found, want 12", n)
+	}
+	// Only Dr Haddad, only in the afternoon, from the house's date on.
+	p.set("#find-from", h.date)
+	p.click(".wishes .chips label:nth-of-type(3)")
+	p.run(`[...document.querySelectorAll('.chips label')].find(l => l.innerText === 'Dr Karim Haddad').click()`)
+	p.until(`(all => all.length === 12 && all.every(x => /Haddad/.test(x) && !/Brandt/.test(x)) && /12:00/.test(all[0]))([...document.querySelectorAll('.found-time')].map(x => x.innerText))`)
+	p.run(`document.querySelector('.found-time').focus()`)
+	p.key(kb.ArrowDown)
+	p.until(`/12:30|12:15/.test(document.activeElement.innerText)`)
+	clock := ask[string](p, `/1[0-9]:[0-9][0-9]/.exec(document.activeElement.innerText)[0]`)
+	p.key("h")
+	p.there(".foundtimes [aria-pressed=true]")
+	p.accessible("a time that is held")
+	p.shot("staff-find-held")
+	refused := func() int {
+		return h.call("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(clock), "specialistId": "karim", "clientId": "a-stranger-00001"}).status
+	}
+	if got := refused(); got != 409 {
+		t.Errorf("a stranger's hold of what the desk holds gets %d", got)
+	}
+	p.key(kb.Enter)
+	p.there("#patient-name:focus")
+	p.there(".holding.held")
+	if got := refused(); got != 409 {
+		t.Errorf("a stranger's hold of what is being booked gets %d", got)
+	}
+	p.key("Lena Vogt")
+	p.there(".holding.held")
+	p.run(`document.querySelector('dialog form').requestSubmit()`)
+	p.closed()
+	p.toasted("Booked: Lena Vogt")
+	// With the mouse: the button, and the first time.
+	p.click(".tools [title*='+']")
+	p.there(".found-time")
+	p.click(".found-time")
+	p.there("#patient-name:focus")
+	p.key(kb.Escape)
+	p.until(`!document.querySelector('dialog')`) // and the keys go where they were, to the button
+	p.run(`document.querySelector('.board').focus()`)
+	// What was held and not booked is free again.
+	p.key("+")
+	p.there(".found-time:focus")
+	p.key("h")
+	p.there(".foundtimes [aria-pressed=true]")
+	p.key(kb.Escape)
+	p.closed()
+	p.until(`!document.querySelector('.appt.own')`)
+}
