@@ -140,7 +140,7 @@ func restore(ctx context.Context, cfg config, backup string, now time.Time) (don
 		return done, err
 	}
 	defer os.RemoveAll(fresh)
-	if err := checkCopy(ctx, database, filepath.Join(fresh, databaseFile)); err != nil {
+	if _, err := checkCopy(ctx, database, filepath.Join(fresh, databaseFile), ""); err != nil {
 		return done, fmt.Errorf("%s was not restored, and nothing was changed: %w", backup, err)
 	}
 	if err := done.closeDoors(ctx, filepath.Join(fresh, databaseFile), dir.workingKeys(ctx), now); err != nil {

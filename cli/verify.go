@@ -2,24 +2,32 @@ package cli
 
 import (
 	"context"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"holdfast/store"
 	"holdfast/store/sqlite"
 )
 
 func verifyCommand(p process) *cobra.Command {
 	var asJSON *bool
+	var noted string
 	c := &cobra.Command{
 		Use:   "verify [BACKUP]",
 		Short: "Read the whole database, or a backup, and check every promise it has to keep",
 		Long: "Reads the whole database in the data directory, while the server runs or not, and checks that nobody is double-booked,\n" +
-			"that everything referred to is there, and that index and file are intact. With an argument it checks that backup instead.",
+			"that everything referred to is there, that index and file are intact, and that the audit log is as it was written. With an\n" +
+			"argument it checks that backup instead. Note the last link of the audit chain that it prints somewhere else: with\n" +
+			"--audit-link a later run proves that the log up to there is still the same.",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) <= 1 {
 				return nil
@@ -31,23 +39,26 @@ func verifyCommand(p process) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if _, err := parseLink(noted); noted != "" && err != nil {
+				return usageError{fmt.Errorf("--audit-link: %w", err)}
+			}
 			subject, found := "the database in "+cfg.data, checkBody{}
 			if len(args) == 1 {
 				subject = "the backup " + args[0]
-				if err = p.verifyBackup(c.Context(), args[0]); err != nil {
+				if found.AuditLink, err = p.verifyBackup(c.Context(), args[0], noted); err != nil {
 					err = fmt.Errorf("%s: %w", subject, err)
 				}
 			} else {
 				// With the queue, because it knows how far the database had come.
 				err = p.withQueue(c.Context(), cfg, func(ctx context.Context, admin *adminClient) error {
-					if err := admin.call(ctx, http.MethodPost, "/local/check", nil, &found); err != nil {
+					if err := admin.call(ctx, http.MethodPost, "/local/check", checkOrder{noted}, &found); err != nil {
 						return fmt.Errorf("%s: %w", subject, err)
 					}
 					return nil
 				})
 			}
 			if *asJSON {
-				verdict := verdictBody{Subject: subject, Sound: err == nil, Damaged: found.Damaged}
+				verdict := verdictBody{Subject: subject, Sound: err == nil, checkBody: found}
 				if err != nil {
 					verdict.Problem = err.Error()
 				}
@@ -56,7 +67,7 @@ func verifyCommand(p process) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(p.stdout, "%s is sound\n", subject)
+			_, err = fmt.Fprintf(p.stdout, "%s is sound\n0 overlaps\naudit chain unbroken, its last link is %s\n", subject, found.AuditLink)
 			for _, file := range found.Damaged {
 				_, _ = fmt.Fprintln(p.stdout, damagedWords(file))
 			}
@@ -64,43 +75,56 @@ func verifyCommand(p process) *cobra.Command {
 		},
 	}
 	asJSON = jsonFlag(c)
+	c.Flags().StringVar(&noted, "audit-link", "", "a link of the audit chain, as an earlier verify printed it, that must still be there")
 	defineSettings(c, forData)
 	return c
 }
 
 // verdictBody is what verify --json prints, whatever it found.
 type verdictBody struct {
-	Subject string   `json:"subject"`
-	Sound   bool     `json:"sound"`
-	Problem string   `json:"problem,omitempty"`
-	Damaged []string `json:"damaged,omitempty"` // queue files that were moved aside
+	Subject string `json:"subject"`
+	Sound   bool   `json:"sound"`
+	Problem string `json:"problem,omitempty"`
+	checkBody
+}
+
+// checkOrder asks for a check.
+type checkOrder struct {
+	AuditLink string `json:"auditLink,omitempty"` // that must be there
 }
 
 // checkBody is what a check found that is no reason to distrust the database.
 type checkBody struct {
-	Damaged []string `json:"damaged,omitempty"` // queue files that were moved aside
+	Damaged   []string `json:"damaged,omitempty"`   // queue files that were moved aside
+	AuditLink string   `json:"auditLink,omitempty"` // the last
 }
 
 // check answers POST /check.
 func (h *house) check(w http.ResponseWriter, r *http.Request) {
-	if err := h.store.Check(r.Context()); err != nil {
+	var order checkOrder
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10)).Decode(&order); err != nil {
+		refuse(w, http.StatusBadRequest, err)
+		return
+	}
+	last, err := checkStore(r.Context(), h.store, order.AuditLink)
+	if err != nil {
 		refuse(w, http.StatusConflict, h.withRemedy(err))
 		return
 	}
-	answer(w, checkBody{h.dir.damagedQueues()})
+	answer(w, checkBody{h.dir.damagedQueues(), last})
 }
 
 // verifyBackup checks a copy of the backup, so that the backup itself stays as it is.
-func (p process) verifyBackup(ctx context.Context, backup string) error {
+func (p process) verifyBackup(ctx context.Context, backup, noted string) (link string, err error) {
 	if err := refuseScript(backup); err != nil {
-		return err
+		return "", err
 	}
 	scratch, err := os.MkdirTemp("", "holdfast-verify-*")
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer os.RemoveAll(scratch)
-	return checkCopy(ctx, databaseOf(backup), filepath.Join(scratch, databaseFile))
+	return checkCopy(ctx, databaseOf(backup), filepath.Join(scratch, databaseFile), noted)
 }
 
 // databaseOf is the database file of a backup, which is a directory, or of a snapshot, which is the file itself.
@@ -121,16 +145,51 @@ func regular(path string) error {
 }
 
 // checkCopy copies a database file that nobody has open, brings the copy's schema up to date, and checks every promise.
-func checkCopy(ctx context.Context, from, to string) error {
+// It returns the last link of the audit chain; noted is one that must be in it, or empty.
+func checkCopy(ctx context.Context, from, to, noted string) (link string, err error) {
 	if err := regular(from); err != nil {
-		return err
+		return "", err
 	}
 	if err := copyFile(from, to); err != nil {
-		return err
+		return "", err
 	}
 	s, err := sqlite.Open(ctx, sqlite.Options{Path: to})
 	if err != nil {
-		return err
+		return "", err
 	}
-	return errors.Join(s.Check(ctx), s.Close())
+	link, err = checkStore(ctx, s, noted)
+	return link, errors.Join(err, s.Close())
+}
+
+// checkStore checks every promise of a store, and that a link that somebody noted is in its audit chain. It returns the last.
+func checkStore(ctx context.Context, s store.Store, noted string) (link string, err error) {
+	if err := s.Check(ctx); err != nil {
+		return "", err
+	}
+	if noted != "" {
+		want, err := parseLink(noted)
+		if err != nil {
+			return "", err
+		}
+		got, err := s.ChainLink(ctx, want.Position)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return "", err
+		}
+		if got != want {
+			return "", fmt.Errorf("audit: the chain is not the one of which %s was a link: it was cut before there, or written anew", noted)
+		}
+	}
+	last, err := s.ChainLink(ctx, 0)
+	return fmt.Sprintf("%d:%x", last.Position, last.Hash), err
+}
+
+// parseLink reads what verify prints of a link: its position and its hash.
+func parseLink(text string) (link store.ChainHead, err error) {
+	position, hash, _ := strings.Cut(text, ":")
+	link.Position, err = strconv.ParseInt(position, 10, 64)
+	sum, unread := hex.DecodeString(hash)
+	if err != nil || unread != nil || link.Position < 1 || copy(link.Hash[:], sum) != len(link.Hash) || len(sum) != len(link.Hash) {
+		return link, fmt.Errorf("%q is no link: one is written as its position, a colon and 64 hexadecimal digits", text)
+	}
+	return link, nil
 }

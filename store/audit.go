@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// AuditEntry says who did what to what, and why. Entries are only ever added.
+// AuditEntry says who did what to what, and why. Entries are only ever added, each as a link of the audit chain (chain.go).
 type AuditEntry struct {
 	ID      string // UUIDv7, so that ids sort by time
 	At      time.Time
@@ -35,5 +35,6 @@ type AuditReader interface {
 
 // AuditWriter adds entries.
 type AuditWriter interface {
+	// AppendAudit adds an entry and its link. ErrDuplicate: there is one with this id and instant.
 	AppendAudit(ctx context.Context, e AuditEntry) error
 }

@@ -70,7 +70,7 @@ type Store interface {
 	Write(ctx context.Context, fn func(Tx) error) error
 
 	// Check reads the whole database and verifies its invariants: the guarantee, references, index and file
-	// integrity. It returns nil or an error that lists every violation.
+	// integrity, and the audit chain. It returns nil or an error that lists every violation; of the chain the first.
 	Check(ctx context.Context) error
 
 	// Backup writes an intact copy of the database to path while the store is in use. ErrDuplicate if path exists.
@@ -93,6 +93,7 @@ type Reader interface {
 	IdempotencyReader
 	OutboxReader
 	AuditReader
+	ChainReader
 	APIKeyReader
 	UserReader
 	SessionReader

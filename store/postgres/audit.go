@@ -7,6 +7,13 @@ import (
 	"holdfast/store"
 )
 
+const auditColumns = `id, at, actor, action, subject, reason, before, after`
+
+func scanAudit(r *row) store.AuditEntry {
+	return store.AuditEntry{ID: r.text(), At: r.time(), Actor: r.text(), Action: r.text(), Subject: r.text(),
+		Reason: r.text(), Before: r.json(), After: r.json()}
+}
+
 func (r reads) Audit(ctx context.Context, f store.AuditFilter) ([]store.AuditEntry, string, error) {
 	var where conditions
 	if !f.From.IsZero() {
@@ -35,12 +42,9 @@ func (r reads) Audit(ctx context.Context, f store.AuditFilter) ([]store.AuditEnt
 		where.and("(at, id) < (?, ?)", at, id)
 	}
 	n := limit(f.Limit)
-	text := `SELECT id, at, actor, action, subject, reason, before, after FROM audit_entries ` + where.sql() + `
+	text := `SELECT ` + auditColumns + ` FROM audit_entries ` + where.sql() + `
 		ORDER BY at DESC, id DESC LIMIT ` + where.arg(n+1)
-	all, err := list(ctx, r, func(r *row) store.AuditEntry {
-		return store.AuditEntry{ID: r.text(), At: r.time(), Actor: r.text(), Action: r.text(), Subject: r.text(),
-			Reason: r.text(), Before: r.json(), After: r.json()}
-	}, text, where.args...)
+	all, err := list(ctx, r, scanAudit, text, where.args...)
 	if err != nil || len(all) <= n {
 		return all, "", err
 	}
@@ -49,7 +53,8 @@ func (r reads) Audit(ctx context.Context, f store.AuditFilter) ([]store.AuditEnt
 }
 
 func (t *tx) AppendAudit(_ context.Context, e store.AuditEntry) error {
-	return t.later(`INSERT INTO audit_entries (id, at, actor, action, subject, reason, before, after)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		e.ID, e.At, e.Actor, e.Action, e.Subject, e.Reason, textOrNull(e.Before), textOrNull(e.After))
+	salt := store.NewSalt()
+	digest := store.TextsDigest(salt, &e)
+	return t.later(appendEntry, e.ID, e.At, e.Actor, e.Action, e.Subject, e.Reason, textOrNull(e.Before), textOrNull(e.After),
+		salt, digest, store.EntryLink(&e, digest[:]))
 }

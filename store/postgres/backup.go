@@ -53,7 +53,8 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 // tables are all there are but the queue's, which is made anew from the outbox. Each comes after those that it refers to.
 var tables = []string{
 	"schema_versions", "meta", "clinic", "specialists", "appointment_types", "assignments", "weekly_hours", "overrides",
-	"override_windows", "blocks", "closures", "appointments", "idempotency_records", "outbox", "audit_entries", "deliveries", "nonce_uses",
+	"override_windows", "blocks", "closures", "appointments", "idempotency_records", "outbox", "audit_entries",
+	"audit_erasures", "audit_head", "deliveries", "nonce_uses",
 	"booking_requests", "tallies", "api_keys", "users", "sign_ins", "setup_token", "sessions", "presence", "presence_log", "changes",
 }
 
@@ -75,7 +76,7 @@ func dump(ctx context.Context, c *conn, w io.Writer) error {
 	for _, m := range known {
 		head += m.Text
 	}
-	if _, err := io.WriteString(w, head+"DELETE FROM meta;\n"); err != nil {
+	if _, err := io.WriteString(w, head+"DELETE FROM meta;\nDELETE FROM audit_head;\n"); err != nil {
 		return err
 	}
 	for _, table := range tables {

@@ -70,7 +70,10 @@ func (t *tx) removeAnswers(rows []int64, traces store.Traces) (n int, err error)
 
 func (t *tx) blankAudit(rows []int64) (int, error) {
 	for _, number := range rows {
-		if err := t.run(`UPDATE audit_entries SET reason = '', before = NULL, after = NULL WHERE row_number = $1`, number); err != nil {
+		if err := t.linkErasure(number); err != nil {
+			return 0, err
+		}
+		if err := t.run(`UPDATE audit_entries SET reason = '', before = NULL, after = NULL, salt = '' WHERE row_number = $1`, number); err != nil {
 			return 0, err
 		}
 	}

@@ -35,6 +35,9 @@ func (s *Store) Check(ctx context.Context) error {
 		if err == nil {
 			err = checkRows(ctx, c, violation)
 		}
+		if err == nil {
+			err = checkChain(ctx, c, violation)
+		}
 		return err
 	})
 	if err != nil {

@@ -16,6 +16,9 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
+// beyondSQL is what a migration does besides its text, in the same transaction.
+var beyondSQL = map[string]func(context.Context, *conn) error{"0004_audit_chain.sql": chainEntries}
+
 // SchemaVersion is the newest schema this program knows.
 func SchemaVersion() int {
 	all, err := store.ReadMigrations(migrations)
@@ -92,6 +95,9 @@ func apply(ctx context.Context, c *conn, m store.Migration) error {
 		return err
 	}
 	err := c.script(ctx, m.Text)
+	if also := beyondSQL[m.Name]; err == nil && also != nil {
+		err = also(ctx, c)
+	}
 	if err == nil {
 		_, err = c.exchange(ctx, stmt(`INSERT INTO schema_versions (version, name, checksum, applied_at) VALUES ($1, $2, $3, $4)`,
 			m.Version, m.Name, m.Checksum, time.Now()), stmt(`COMMIT`))

@@ -7,6 +7,13 @@ import (
 	"holdfast/store"
 )
 
+const auditColumns = `id, at, actor, action, subject, reason, before, after`
+
+func scanAudit(r *row) store.AuditEntry {
+	return store.AuditEntry{ID: r.text(), At: r.time(), Actor: r.text(), Action: r.text(), Subject: r.text(),
+		Reason: r.text(), Before: r.json(), After: r.json()}
+}
+
 func (r reads) Audit(ctx context.Context, f store.AuditFilter) ([]store.AuditEntry, string, error) {
 	var where conditions
 	if !f.From.IsZero() {
@@ -35,10 +42,7 @@ func (r reads) Audit(ctx context.Context, f store.AuditFilter) ([]store.AuditEnt
 		where.and("(at, id) < (?, ?)", at, id)
 	}
 	n := limit(f.Limit)
-	all, err := list(ctx, r, func(r *row) store.AuditEntry {
-		return store.AuditEntry{ID: r.text(), At: r.time(), Actor: r.text(), Action: r.text(), Subject: r.text(),
-			Reason: r.text(), Before: r.json(), After: r.json()}
-	}, `SELECT id, at, actor, action, subject, reason, before, after FROM audit_entries `+where.sql()+`
+	all, err := list(ctx, r, scanAudit, `SELECT `+auditColumns+` FROM audit_entries `+where.sql()+`
 		ORDER BY at DESC, id DESC LIMIT ?`, append(where.args, n+1)...)
 	if err != nil || len(all) <= n {
 		return all, "", err
@@ -48,7 +52,10 @@ func (r reads) Audit(ctx context.Context, f store.AuditFilter) ([]store.AuditEnt
 }
 
 func (t *tx) AppendAudit(_ context.Context, e store.AuditEntry) error {
-	return t.run(`INSERT INTO audit_entries (id, at, actor, action, subject, reason, before, after)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-		e.ID, e.At, e.Actor, e.Action, e.Subject, e.Reason, textOrNull(e.Before), textOrNull(e.After))
+	salt := store.NewSalt()
+	digest := store.TextsDigest(salt, &e)
+	return t.link(store.EntryLink(&e, digest[:]), `INSERT INTO audit_entries (id, at, actor, action, subject, reason, before, after, salt, digest, position, hash)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		e.ID, e.At, e.Actor, e.Action, e.Subject, e.Reason, textOrNull(e.Before), textOrNull(e.After),
+		salt, digest)
 }

@@ -71,7 +71,10 @@ func (t *tx) removeAnswers(rowids []int64, traces store.Traces) (n int, err erro
 
 func (t *tx) blankAudit(rowids []int64) (int, error) {
 	for _, rowid := range rowids {
-		if err := t.run(`UPDATE audit_entries SET reason = '', before = NULL, after = NULL WHERE rowid = ?`, rowid); err != nil {
+		if err := t.linkErasure(rowid); err != nil {
+			return 0, err
+		}
+		if err := t.run(`UPDATE audit_entries SET reason = '', before = NULL, after = NULL, salt = x'' WHERE rowid = ?`, rowid); err != nil {
 			return 0, err
 		}
 	}

@@ -29,6 +29,7 @@ func check(ctx context.Context, c *conn, known []store.Migration) error {
 		func() error { return checkSchema(ctx, c, known, violation) },
 		func() error { return checkGuarantee(ctx, c, violation) },
 		func() error { return checkRows(ctx, c, violation) },
+		func() error { return checkChain(ctx, c, violation) },
 	} {
 		if err := part(); err != nil {
 			return err

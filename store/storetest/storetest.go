@@ -41,6 +41,7 @@ func Run(t *testing.T, h Harness) {
 		{"Idempotency", testIdempotency},
 		{"Outbox", testOutbox},
 		{"Audit", testAudit},
+		{"Chain", testChain},
 		{"APIKey", testAPIKey},
 		{"User", testUser},
 		{"Session", testSession},

@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// lastLink is the last link of the audit chain, as verify prints it.
+func lastLink(t *testing.T, args ...string) string {
+	t.Helper()
+	said := must(t, append([]string{"verify"}, args...)...)
+	contains(t, "verify", said, "is sound", "0 overlaps", "audit chain unbroken, its last link is ")
+	_, link, _ := strings.Cut(said, "last link is ")
+	return strings.TrimSpace(link)
+}
+
+// TestVerifyKnowsALinkThatWasNoted, in the database, in its backups and after a restore, and refuses a chain without it.
+func TestVerifyKnowsALinkThatWasNoted(t *testing.T) {
+	dir, backup := clinicDir(t), filepath.Join(t.TempDir(), "backup")
+	must(t, "backup", "--data", dir, "--to", backup)
+	early := lastLink(t, "--data", dir)
+	if got := lastLink(t, backup); got != early {
+		t.Errorf("the backup ends with %s, want %s", got, early)
+	}
+	must(t, "apikey", "create", "--data", dir, "--name", "phone", "--scope", "agent")
+	late := lastLink(t, "--data", dir, "--audit-link", early)
+	if late == early {
+		t.Fatalf("the chain still ends with %s", late)
+	}
+	contains(t, "verify --json", must(t, "verify", "--data", dir, "--json", "--audit-link", late), `"sound": true`, `"auditLink": "`+late+`"`)
+	must(t, "restore", "--data", dir, backup)
+	for what, args := range map[string][]string{
+		"cut":          {"--data", dir, "--audit-link", late},
+		"a backup":     {backup, "--audit-link", late},
+		"another hash": {"--data", dir, "--audit-link", early[:len(early)-1] + string("0123456789abcdef"[(strings.IndexByte("0123456789abcdef", early[len(early)-1])+1)%16])},
+	} {
+		got := command(t, nil, "", append([]string{"verify"}, args...)...)
+		if got.code != 1 || !strings.Contains(got.stderr, "was cut before there, or written anew") {
+			t.Errorf("%s: got %+v", what, got)
+		}
+	}
+	for _, bad := range []string{"1", "0:" + strings.Repeat("0", 64), "x:" + strings.Repeat("0", 64), "1:" + strings.Repeat("0", 66), "1:zz"} {
+		if got := command(t, nil, "", "verify", "--data", dir, "--audit-link", bad); got.code != 2 || !strings.Contains(got.stderr, "is no link") {
+			t.Errorf("--audit-link %s: got %+v, want exit code 2", bad, got)
+		}
+	}
+}
+
+// TestVerifyNamesTheBrokenEntry that somebody changed in the file.
+func TestVerifyNamesTheBrokenEntry(t *testing.T) {
+	dir := clinicDir(t)
+	must(t, "apikey", "create", "--data", dir, "--name", "phone", "--scope", "agent")
+	path := filepath.Join(dir, databaseFile)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := bytes.Replace(text, []byte("apikey.created"), []byte("apikey.revoked"), 1)
+	if bytes.Equal(changed, text) {
+		t.Fatal("the entry was not found")
+	}
+	if err := os.WriteFile(path, changed, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := command(t, nil, "", "verify", "--data", dir)
+	if got.code != 1 || got.stdout != "" {
+		t.Errorf("got %+v, want exit code 1", got)
+	}
+	contains(t, "verify", got.stderr, "audit: the chain breaks: link ", "entry ", "is not what was written")
+	asJSON := command(t, nil, "", "verify", "--data", dir, "--json")
+	if asJSON.code != 1 {
+		t.Errorf("--json: got %+v, want exit code 1", asJSON)
+	}
+	contains(t, "verify --json", asJSON.stdout, `"sound": false`, "the chain breaks: link ")
+}

@@ -1,0 +1,172 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+)
+
+// The audit chain. Every audit entry is a link of it, and so is every erasure of an entry's texts. The links are numbered
+// from 1 in the order of their commits, and the hash of each covers the hash of the one before, so that an entry that was
+// changed, removed, added or moved afterwards breaks the chain at its place. decisions/0036 says why it is as it is.
+//
+// All numbers are 8 bytes, the most significant first; a text is the number of its bytes and then its bytes (UTF-8, as they
+// are kept).
+//
+//	hash   = SHA-256(previous hash (32 bytes; zeros before the first link) ‖ position ‖ link)
+//	link   = "entry" ‖ id ‖ at in Unix milliseconds ‖ actor ‖ action ‖ subject ‖ digest (32 bytes), or
+//	         "erasure" ‖ position of the entry that was erased
+//	digest = SHA-256("texts" ‖ salt ‖ reason ‖ before ‖ after), where before and after are empty if there is none
+//
+// The words in quotes are texts too, and so is the salt: 16 random bytes that are the entry's own. An erasure removes an
+// entry's reason, before, after and salt, and adds a link that says so. The digest stays, and with it the entry's hash;
+// without the salt nobody can try names until one fits the digest.
+
+// ChainHead is a place in the audit chain: the position of a link, and its hash. The zero value is before the first link.
+type ChainHead struct {
+	Position int64
+	Hash     [32]byte
+}
+
+// ChainReader asks for the audit chain.
+type ChainReader interface {
+	// ChainLink returns the link at a position, and the last one for position 0: the zero value if there is none yet.
+	// ErrNotFound: the chain has no link at that position.
+	ChainLink(ctx context.Context, position int64) (ChainHead, error)
+}
+
+// Next is the place after a link that follows.
+func (h ChainHead) Next(link []byte) ChainHead {
+	covered := binary.BigEndian.AppendUint64(h.Hash[:], uint64(h.Position+1))
+	return ChainHead{h.Position + 1, sha256.Sum256(append(covered, link...))}
+}
+
+// NewSalt is the salt of a new entry.
+func NewSalt() []byte {
+	salt := make([]byte, 16)
+	_, _ = rand.Read(salt) // never fails
+	return salt
+}
+
+// TextsDigest is the digest of an entry's reason, before and after.
+func TextsDigest(salt []byte, e *AuditEntry) [32]byte {
+	var b []byte
+	for _, text := range [][]byte{[]byte("texts"), salt, []byte(e.Reason), e.Before, e.After} {
+		b = appendText(b, text)
+	}
+	return sha256.Sum256(b)
+}
+
+// EntryLink is what an entry's hash covers besides the place before it.
+func EntryLink(e *AuditEntry, digest []byte) []byte {
+	b := appendText(nil, "entry")
+	b = appendText(b, e.ID)
+	b = binary.BigEndian.AppendUint64(b, uint64(e.At.UnixMilli()))
+	for _, text := range []string{e.Actor, e.Action, e.Subject} {
+		b = appendText(b, text)
+	}
+	return append(b, digest...)
+}
+
+// ErasureLink is what the hash of an erasure covers besides the place before it: the position of the entry that it erased.
+func ErasureLink(entry int64) []byte {
+	return binary.BigEndian.AppendUint64(appendText(nil, "erasure"), uint64(entry))
+}
+
+func appendText[T ~string | ~[]byte](b []byte, text T) []byte {
+	return append(binary.BigEndian.AppendUint64(b, uint64(len(text))), text...)
+}
+
+// ChainedEntry is an audit entry as a database keeps it.
+type ChainedEntry struct {
+	AuditEntry
+	Position           int64
+	Salt, Digest, Hash []byte
+}
+
+// ChainErasure is the link of an erasure as a database keeps it.
+type ChainErasure struct {
+	Position int64
+	Entry    int64 // the position of the entry that was erased
+	Hash     []byte
+}
+
+// ChainCheck walks an audit chain link by link and notes the first that is broken. Backends give it all the erasures, then
+// all the entries in the order of their positions, and then the head.
+type ChainCheck struct {
+	last     ChainHead
+	erasures map[int64]ChainErasure // by position, those that were not walked yet
+	erased   map[int64]bool         // entries, by position
+	broken   error
+}
+
+// Erasure takes in one erasure.
+func (c *ChainCheck) Erasure(e ChainErasure) {
+	if c.erasures == nil {
+		c.erasures, c.erased = map[int64]ChainErasure{}, map[int64]bool{}
+	}
+	c.erasures[e.Position], c.erased[e.Entry] = e, true
+}
+
+// Entry walks to the next entry.
+func (c *ChainCheck) Entry(e *ChainedEntry) {
+	c.walkErasures()
+	switch blank := e.Reason == "" && e.Before == nil && e.After == nil && len(e.Salt) == 0; {
+	case c.broken != nil:
+	case e.Position < 1:
+		c.breaks("entry %s was added beside it", e.ID)
+	case e.Position <= c.last.Position:
+		c.breaks("entry %s claims link %d, which is another's", e.ID, e.Position)
+	case e.Position > c.last.Position+1:
+		c.breaks("link %d is missing: the next that is there is %d, entry %s", c.last.Position+1, e.Position, e.ID)
+	case !bytes.Equal(c.follow(EntryLink(&e.AuditEntry, e.Digest)), e.Hash):
+		c.breaks("link %d, entry %s, is not what was written", e.Position, e.ID)
+	case c.erased[e.Position] && !blank:
+		c.breaks("link %d, entry %s, was erased and has texts all the same", e.Position, e.ID)
+	case !c.erased[e.Position]:
+		if digest := TextsDigest(e.Salt, &e.AuditEntry); !bytes.Equal(digest[:], e.Digest) {
+			c.breaks("link %d, entry %s: its reason, before or after is not what was written, and no erasure is in the chain", e.Position, e.ID)
+		}
+	}
+}
+
+// follow goes one link on and returns the hash that it must have.
+func (c *ChainCheck) follow(link []byte) []byte {
+	c.last = c.last.Next(link)
+	return c.last.Hash[:]
+}
+
+func (c *ChainCheck) walkErasures() {
+	for c.broken == nil {
+		e, next := c.erasures[c.last.Position+1]
+		if !next {
+			return
+		}
+		delete(c.erasures, e.Position)
+		if e.Entry >= e.Position || !bytes.Equal(c.follow(ErasureLink(e.Entry)), e.Hash) {
+			c.breaks("link %d, an erasure, is not what was written", e.Position)
+		}
+	}
+}
+
+// End compares the last link with the head, and returns what is broken first; nil if nothing is.
+func (c *ChainCheck) End(head ChainHead) error {
+	c.walkErasures()
+	switch {
+	case c.broken != nil:
+	case len(c.erasures) > 0:
+		c.breaks("link %d is missing: an erasure comes after it", c.last.Position+1)
+	case head.Position > c.last.Position:
+		c.breaks("link %d is missing: the chain was %d links long", c.last.Position+1, head.Position)
+	case head != c.last:
+		c.breaks("link %d is not the one that was written last", c.last.Position)
+	}
+	return c.broken
+}
+
+func (c *ChainCheck) breaks(format string, args ...any) {
+	c.broken = fmt.Errorf("audit: the chain breaks: "+format, args...)
+}

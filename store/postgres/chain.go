@@ -1,0 +1,100 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+
+	"holdfast/store"
+)
+
+const headOfChain = `SELECT position, hash FROM audit_head`
+
+// appendEntry moves the head of the chain by the link $11 and adds the entry at that place. The database computes the hash from the
+// one before, so that nobody has to wait for the answer to a question.
+const appendEntry = `
+	WITH head AS (UPDATE audit_head SET position = position + 1, hash = sha256(hash || int8send(position + 1) || $11::bytea) RETURNING position, hash)
+	INSERT INTO audit_entries (id, at, actor, action, subject, reason, before, after, salt, digest, position, hash)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, (SELECT position FROM head), (SELECT hash FROM head))`
+
+func scanHead(r *row) store.ChainHead { return store.ChainHead{Position: r.int64(), Hash: r.hash()} }
+
+func (r reads) ChainLink(ctx context.Context, position int64) (store.ChainHead, error) {
+	if position == 0 {
+		return one(ctx, r, scanHead, headOfChain)
+	}
+	return one(ctx, r, scanHead, `
+		SELECT position, hash FROM audit_entries WHERE position = $1
+		UNION ALL SELECT position, hash FROM audit_erasures WHERE position = $1`, position)
+}
+
+// linkErasure adds the erasure of the entry in a row to the chain, unless it is there.
+func (t *tx) linkErasure(number int64) error {
+	entry, err := one(context.Background(), t.reads, (*row).int64, `SELECT position FROM audit_entries
+		WHERE row_number = $1 AND NOT EXISTS (SELECT 1 FROM audit_erasures WHERE entry = audit_entries.position)`, number)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return t.run(`
+		WITH head AS (UPDATE audit_head SET position = position + 1, hash = sha256(hash || int8send(position + 1) || $2::bytea) RETURNING position, hash)
+		INSERT INTO audit_erasures (position, entry, hash) VALUES ((SELECT position FROM head), $1, (SELECT hash FROM head))`, entry, store.ErasureLink(entry))
+}
+
+// checkChain walks the audit chain.
+func checkChain(ctx context.Context, c *conn, violation func(string, ...any)) error {
+	var chain store.ChainCheck
+	var heads []store.ChainHead
+	_, err := c.exchange(ctx,
+		asks(func(r *row) {
+			chain.Erasure(store.ChainErasure{Position: r.int64(), Entry: r.int64(), Hash: r.bytes()})
+		}, `SELECT position, entry, hash FROM audit_erasures`),
+		asks(func(r *row) {
+			chain.Entry(&store.ChainedEntry{AuditEntry: scanAudit(r), Position: r.int64(), Salt: r.bytes(), Digest: r.bytes(), Hash: r.bytes()})
+		}, `SELECT `+auditColumns+`, position, salt, digest, hash FROM audit_entries ORDER BY position`),
+		asks(func(r *row) { heads = append(heads, scanHead(r)) }, headOfChain))
+	if err != nil {
+		return err
+	}
+	if len(heads) == 0 {
+		violation("audit: the head of the chain is gone")
+		return nil
+	}
+	if err := chain.End(heads[0]); err != nil {
+		violation("%w", err)
+	}
+	return nil
+}
+
+// chainEntries is the part of migration audit_chain that SQL cannot say: it links what is there already.
+func chainEntries(ctx context.Context, c *conn) error {
+	const atOnce = 1000
+	type found struct {
+		store.AuditEntry
+		number int64
+	}
+	head, after := store.ChainHead{}, int64(0)
+	for n := atOnce; n == atOnce; {
+		var part []found
+		_, err := c.exchange(ctx, asks(func(r *row) { part = append(part, found{scanAudit(r), r.int64()}) },
+			`SELECT `+auditColumns+`, row_number FROM audit_entries WHERE row_number > $1 ORDER BY row_number LIMIT $2`, after, atOnce))
+		if err != nil {
+			return err
+		}
+		var changes []*statement
+		for _, e := range part {
+			salt := store.NewSalt()
+			digest := store.TextsDigest(salt, &e.AuditEntry)
+			head, after = head.Next(store.EntryLink(&e.AuditEntry, digest[:])), e.number
+			changes = append(changes, stmt(`UPDATE audit_entries SET position = $1, salt = $2, digest = $3, hash = $4 WHERE row_number = $5`,
+				head.Position, salt, digest, head.Hash, e.number))
+		}
+		if _, err := c.exchange(ctx, changes...); err != nil {
+			return err
+		}
+		n = len(part)
+	}
+	_, err := c.exchange(ctx, stmt(`UPDATE audit_head SET position = $1, hash = $2`, head.Position, head.Hash))
+	return err
+}

@@ -1,0 +1,108 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+
+	"holdfast/store"
+)
+
+const headOfChain = `SELECT position, hash FROM audit_head`
+
+func scanHead(r *row) store.ChainHead { return store.ChainHead{Position: r.int64(), Hash: r.hash()} }
+
+func (r reads) ChainLink(ctx context.Context, position int64) (store.ChainHead, error) {
+	if position == 0 {
+		return one(ctx, r, scanHead, headOfChain)
+	}
+	return one(ctx, r, scanHead, `
+		SELECT position, hash FROM audit_entries WHERE position = ?1
+		UNION ALL SELECT position, hash FROM audit_erasures WHERE position = ?1`, position)
+}
+
+// link adds a link to the chain: insert is the statement that writes its row, and takes args, the position and the hash.
+func (t *tx) link(link []byte, insert string, args ...any) error {
+	head, err := one(context.Background(), t.reads, scanHead, headOfChain)
+	if err != nil {
+		return err
+	}
+	head = head.Next(link)
+	// A row that is refused leaves the head where it was.
+	if err := t.run(insert, append(args, head.Position, head.Hash)...); err != nil {
+		return err
+	}
+	return t.run(`UPDATE audit_head SET position = ?, hash = ?`, head.Position, head.Hash)
+}
+
+// linkErasure adds the erasure of the entry in a row to the chain, unless it is there.
+func (t *tx) linkErasure(rowid int64) error {
+	entry, err := one(context.Background(), t.reads, (*row).int64, `SELECT position FROM audit_entries
+		WHERE rowid = ? AND NOT EXISTS (SELECT 1 FROM audit_erasures WHERE entry = audit_entries.position)`, rowid)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return t.link(store.ErasureLink(entry), `INSERT INTO audit_erasures (entry, position, hash) VALUES (?, ?, ?)`, entry)
+}
+
+// checkChain walks the audit chain.
+func checkChain(ctx context.Context, c *conn, violation func(string, ...any)) error {
+	var chain store.ChainCheck
+	err := c.query(ctx, func(r *row) {
+		chain.Erasure(store.ChainErasure{Position: r.int64(), Entry: r.int64(), Hash: r.bytes()})
+	}, `SELECT position, entry, hash FROM audit_erasures`)
+	if err != nil {
+		return err
+	}
+	err = c.query(ctx, func(r *row) {
+		chain.Entry(&store.ChainedEntry{AuditEntry: scanAudit(r), Position: r.int64(), Salt: r.bytes(), Digest: r.bytes(), Hash: r.bytes()})
+	}, `SELECT `+auditColumns+`, position, salt, digest, hash FROM audit_entries ORDER BY position`)
+	if err != nil {
+		return err
+	}
+	head, err := oneOn(ctx, c, scanHead, headOfChain)
+	if errors.Is(err, store.ErrNotFound) {
+		violation("audit: the head of the chain is gone")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := chain.End(head); err != nil {
+		violation("%w", err)
+	}
+	return nil
+}
+
+// chainEntries is the part of migration audit_chain that SQL cannot say: it links what is there already.
+func chainEntries(c *conn) error {
+	const atOnce = 1000
+	type found struct {
+		store.AuditEntry
+		rowid int64
+	}
+	ctx, head, after := context.Background(), store.ChainHead{}, int64(0)
+	for n := atOnce; n == atOnce; {
+		var part []found
+		err := c.query(ctx, func(r *row) { part = append(part, found{scanAudit(r), r.int64()}) },
+			`SELECT `+auditColumns+`, rowid FROM audit_entries WHERE rowid > ? ORDER BY rowid LIMIT ?`, after, atOnce)
+		if err != nil {
+			return err
+		}
+		for _, e := range part {
+			salt := store.NewSalt()
+			digest := store.TextsDigest(salt, &e.AuditEntry)
+			head, after = head.Next(store.EntryLink(&e.AuditEntry, digest[:])), e.rowid
+			_, err := c.exec(`UPDATE audit_entries SET position = ?, salt = ?, digest = ?, hash = ? WHERE rowid = ?`,
+				head.Position, salt, digest, head.Hash, e.rowid)
+			if err != nil {
+				return err
+			}
+		}
+		n = len(part)
+	}
+	_, err := c.exec(`UPDATE audit_head SET position = ?, hash = ?`, head.Position, head.Hash)
+	return err
+}
