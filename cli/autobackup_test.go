@@ -86,7 +86,7 @@ func TestANightlyBackupIsMadeCheckedAndCopied(t *testing.T) {
 		}
 		for _, name := range kept {
 			for _, at := range []string{here, second} {
-				if err := (process{}).verifyBackup(t.Context(), filepath.Join(at, name)); err != nil {
+				if _, err := (process{}).verifyBackup(t.Context(), filepath.Join(at, name), ""); err != nil {
 					t.Errorf("%s in %s: %v", name, at, err)
 				}
 			}

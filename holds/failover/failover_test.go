@@ -52,7 +52,7 @@ func TestOnRedis(t *testing.T) {
 	for _, program := range redistest.Programs(t) {
 		t.Run(program, func(t *testing.T) {
 			holdstest.Run(t, holdstest.Harness{
-				Queue: 1024, Second: 500 * time.Millisecond, Late: 400 * time.Millisecond, Parallel: true,
+				Queue: 1024, Second: 500 * time.Millisecond, Late: 900 * time.Millisecond, Parallel: true,
 				Open: func(t testing.TB, booked func(holds.Hold) bool) holds.Backend {
 					primary, err := redis.Open(redis.Options{URL: redistest.Start(t, program).URL(), Booked: booked, Timeout: 5 * time.Second})
 					if err != nil {

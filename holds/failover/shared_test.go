@@ -49,7 +49,7 @@ func openShared(t testing.TB, primary holds.Backend, url string, booked func(hol
 func TestSharedPrimaryUp(t *testing.T) {
 	t.Parallel()
 	holdstest.Run(t, holdstest.Harness{
-		Queue: 1024, Second: 500 * time.Millisecond, Late: 400 * time.Millisecond, Parallel: true,
+		Queue: 1024, Second: 500 * time.Millisecond, Late: 900 * time.Millisecond, Parallel: true,
 		Open: func(t testing.TB, booked func(holds.Hold) bool) holds.Backend {
 			primary, err := redis.Open(redis.Options{URL: redistest.Start(t, redistest.Programs(t)[0]).URL(), Booked: booked, Timeout: 5 * time.Second})
 			if err != nil {
@@ -64,7 +64,7 @@ func TestSharedPrimaryUp(t *testing.T) {
 func TestSharedPrimaryDown(t *testing.T) {
 	t.Parallel()
 	holdstest.Run(t, holdstest.Harness{
-		Queue: 1024, Second: 500 * time.Millisecond, Late: 400 * time.Millisecond, Parallel: true,
+		Queue: 1024, Second: 500 * time.Millisecond, Late: 900 * time.Millisecond, Parallel: true,
 		Open: func(t testing.TB, booked func(holds.Hold) bool) holds.Backend {
 			primary := newFlaky(booked)
 			primary.strike(true)

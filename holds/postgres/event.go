@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"holdfast/holds"
 	"holdfast/holds/node"
@@ -71,11 +71,13 @@ func (b *Backend) hear() {
 func (b *Backend) listen() error {
 	ctx, cancel := context.WithTimeout(b.done, b.timeout)
 	defer cancel()
-	at := b.pool.Config().ConnConfig
+	at := &b.pool.Config().ConnConfig.Config
 	if err := makeTables(ctx, at); err != nil {
 		return err
 	}
-	c, err := pgx.ConnectConfig(ctx, at)
+	var told []*pgconn.Notification
+	at.OnNotification = func(_ *pgconn.PgConn, n *pgconn.Notification) { told = append(told, n) }
+	c, err := pgconn.ConnectConfig(ctx, at)
 	if err != nil {
 		return err
 	}
@@ -84,7 +86,7 @@ func (b *Backend) listen() error {
 		defer cancel()
 		_ = c.Close(ctx)
 	}()
-	if _, err := c.Exec(ctx, `LISTEN `+eventsChannel); err != nil {
+	if _, err := c.Exec(ctx, `LISTEN `+eventsChannel).ReadAll(); err != nil {
 		return err
 	}
 	b.ear.Set(true)
@@ -94,17 +96,21 @@ func (b *Backend) listen() error {
 		b.log.Break()
 	}()
 	for {
-		if err := b.relay(c); err != nil {
+		if err := b.relay(c, &told); err != nil {
 			return err
 		}
 	}
 }
 
-// relay publishes the next event to this node's watchers, or asks whether the server is there after a silence.
-func (b *Backend) relay(c *pgx.Conn) error {
+// relay publishes the events that came to this node's watchers, waits for more, and after a silence asks whether the server is there.
+func (b *Backend) relay(c *pgconn.PgConn, told *[]*pgconn.Notification) error {
+	for _, n := range *told {
+		b.tell(n)
+	}
+	*told = nil
 	ctx, cancel := context.WithTimeout(b.done, earQuiet)
 	defer cancel()
-	n, err := c.WaitForNotification(ctx)
+	err := c.WaitForNotification(ctx)
 	switch {
 	case b.done.Err() != nil:
 		return holds.ErrClosed
@@ -112,15 +118,17 @@ func (b *Backend) relay(c *pgx.Conn) error {
 		ctx, cancel := context.WithTimeout(b.done, b.timeout)
 		defer cancel()
 		return c.Ping(ctx)
-	case err != nil:
-		return err
 	}
+	return err
+}
+
+// tell publishes an event to this node's watchers.
+func (b *Backend) tell(n *pgconn.Notification) {
 	e, err := node.ReadEvent(n.Payload)
 	if err != nil { // it is not ours
 		b.logger.Warn("an event cannot be read", "channel", n.Channel, "error", err)
-		return nil
+		return
 	}
 	b.sweeper.Expect(&e)
 	b.log.Publish(&e)
-	return nil
 }

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"holdfast/holds"
 	"holdfast/holds/node"
 )
@@ -92,7 +90,7 @@ func (b *Backend) hold(ctx context.Context, id string) (h holds.Hold, call strin
 	var text string
 	err = b.read(ctx, readHold, []any{id}, &text)
 	switch {
-	case errors.Is(err, pgx.ErrNoRows):
+	case errors.Is(err, errNoRow):
 		return h, "", holds.ErrNotFound
 	case err != nil:
 		return h, "", err

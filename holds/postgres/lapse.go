@@ -11,7 +11,7 @@ import (
 func (b *Backend) sweep(ctx context.Context, doubts int) (time.Duration, []string) {
 	var next int64
 	var taken []string
-	err := b.call(ctx, `SELECT next, doubts FROM holds_sweep($1, $2, $3, $4)`,
+	err := b.call(ctx, `SELECT next, array_to_json(doubts) FROM holds_sweep($1, $2, $3, $4)`,
 		[]any{node.SweepMost, node.Milliseconds(node.DoubtLease), doubts, b.booked != nil}, &next, &taken)
 	if err != nil {
 		return -1, nil

@@ -49,7 +49,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -125,7 +124,7 @@ func Open(ctx context.Context, o Options) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := makeTables(ctx, config.ConnConfig); err != nil {
+	if err := makeTables(ctx, &config.ConnConfig.Config); err != nil {
 		return nil, fmt.Errorf("the tables of the live state: %w", b.translate(err))
 	}
 	if b.pool, err = pgxpool.NewWithConfig(context.Background(), config); err != nil {
@@ -215,16 +214,16 @@ func (b *Backend) call(ctx context.Context, text string, args []any, into ...any
 	}
 	ctx, cancel := context.WithTimeout(ctx, b.timeout)
 	defer cancel()
-	return b.with(ctx, func(c *pgxpool.Conn) error { return c.QueryRow(ctx, text, args...).Scan(into...) })
+	return b.with(ctx, func(pg *pgconn.PgConn) error { return askOne(ctx, pg, text, args, into...) })
 }
 
 // with borrows a connection for one exchange.
-func (b *Backend) with(ctx context.Context, exchange func(c *pgxpool.Conn) error) error {
+func (b *Backend) with(ctx context.Context, exchange func(pg *pgconn.PgConn) error) error {
 	c, err := b.pool.Acquire(ctx)
 	if err != nil {
 		return b.translate(err)
 	}
-	err = exchange(c)
+	err = exchange(c.Conn().PgConn())
 	if c.Conn().IsClosed() {
 		c.Hijack() // its place is free now, and not when it has taken its leave of a server that may be silent
 	} else {
@@ -247,7 +246,7 @@ func (b *Backend) read(ctx context.Context, text string, args []any, into ...any
 
 // texts asks for a list of texts.
 func (b *Backend) texts(ctx context.Context, text string, args ...any) (list []string, err error) {
-	err = b.read(ctx, `SELECT COALESCE(array_agg(x.text ORDER BY x.place), ARRAY[]::text[]) FROM (`+text+`) AS x(text, place)`, args, &list)
+	err = b.read(ctx, `SELECT COALESCE(json_agg(x.text ORDER BY x.place), '[]') FROM (`+text+`) AS x(text, place)`, args, &list)
 	return list, err
 }
 
@@ -282,7 +281,7 @@ func refused(err error) bool {
 
 // isCut reports whether the connection broke: neither did the server answer, nor was it silent.
 func isCut(err error) bool {
-	if err == nil || errors.Is(err, holds.ErrClosed) || errors.Is(err, pgx.ErrNoRows) || pgconn.Timeout(err) ||
+	if err == nil || errors.Is(err, holds.ErrClosed) || errors.Is(err, errNoRow) || pgconn.Timeout(err) ||
 		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return false
 	}

@@ -74,7 +74,7 @@ func open(t testing.TB, url string, o Options) *Backend {
 // TestBackend is the whole contract, each promise on a database of its own.
 func TestBackend(t *testing.T) {
 	holdstest.Run(t, holdstest.Harness{
-		Queue: 1024, Second: 500 * time.Millisecond, Late: 400 * time.Millisecond, Parallel: true,
+		Queue: 1024, Second: 500 * time.Millisecond, Late: 900 * time.Millisecond, Parallel: true,
 		Open: func(t testing.TB, booked func(holds.Hold) bool) holds.Backend {
 			return open(t, database(t), Options{Booked: booked, WatchQueue: 1024})
 		},

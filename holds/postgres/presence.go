@@ -9,8 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"holdfast/holds"
 	"holdfast/holds/node"
@@ -94,7 +93,7 @@ func (b *Backend) Present(ctx context.Context, specialistID string) (holds.Prese
 	p := holds.Present{SpecialistID: specialistID}
 	var at int64
 	err := b.read(ctx, whole+`WHERE specialist_id = $1`, []any{specialistID}, &p.SpecialistID, &p.Online, &p.Deactivated, &at, &p.Load, &p.Max)
-	if errors.Is(err, pgx.ErrNoRows) {
+	if errors.Is(err, errNoRow) {
 		err = nil
 	}
 	p.HeartbeatAt = node.Instant(at)
@@ -134,18 +133,15 @@ func (b *Backend) present(ctx context.Context, text string, args ...any) ([]hold
 	ctx, cancel := context.WithTimeout(ctx, b.timeout)
 	defer cancel()
 	var list []holds.Present
-	err := b.with(ctx, func(c *pgxpool.Conn) error {
-		rows, err := c.Query(ctx, text, args...)
-		if err != nil {
-			return err
-		}
-		list, err = pgx.CollectRows(rows, func(r pgx.CollectableRow) (p holds.Present, err error) {
+	err := b.with(ctx, func(pg *pgconn.PgConn) error {
+		return ask(ctx, pg, text, args, func(values [][]byte) error {
+			var p holds.Present
 			var at int64
-			err = r.Scan(&p.SpecialistID, &p.Online, &p.Deactivated, &at, &p.Load, &p.Max)
+			err := read(values, []any{&p.SpecialistID, &p.Online, &p.Deactivated, &at, &p.Load, &p.Max})
 			p.HeartbeatAt = node.Instant(at)
-			return p, err
+			list = append(list, p)
+			return err
 		})
-		return err
 	})
 	return list, err
 }

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 //go:embed sql/*.sql
@@ -21,44 +21,47 @@ const version = 2
 // schemaLock is the advisory lock of whoever makes the tables; store/postgres has the ones before it.
 const schemaLock = 4716222640829337646 + 16
 
-// makeTables makes what is missing, at the start and whenever the connection broke: the server may be another one by then. A database that a newer program has changed is used as it is: what one version changes the
-// version before it can still call.
-func makeTables(ctx context.Context, at *pgx.ConnConfig) (err error) {
+// makeTables makes what is missing, at the start and whenever the connection broke: the server may be another one by then. A
+// database that a newer program has changed is used as it is: what one version changes the version before it can still call.
+func makeTables(ctx context.Context, at *pgconn.Config) (err error) {
 	at = at.Copy()
 	at.RuntimeParams["statement_timeout"], at.RuntimeParams["lock_timeout"] = "30000", "30000"
 	at.RuntimeParams["synchronous_commit"] = "on" // the tables outlive a crash; what is in them does not
-	c, err := pgx.ConnectConfig(ctx, at)
+	c, err := pgconn.ConnectConfig(ctx, at)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, c.Close(context.WithoutCancel(ctx))) }()
-	return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(schemaLock)); err != nil {
-			return err
-		}
-		var made bool
-		if err := tx.QueryRow(ctx, `SELECT to_regclass('holds_schema') IS NOT NULL`).Scan(&made); err != nil {
-			return err
-		}
-		known := 0
-		if made {
-			if err := tx.QueryRow(ctx, `SELECT COALESCE(max(version), 0) FROM holds_schema`).Scan(&known); err != nil {
-				return err
-			}
-		}
-		if known >= version {
-			return nil
-		}
-		for _, name := range files {
-			text, err := sources.ReadFile("sql/" + name + ".sql")
-			if err != nil {
-				return err
-			}
-			if _, err := tx.Conn().PgConn().Exec(ctx, string(text)).ReadAll(); err != nil {
-				return fmt.Errorf("%s.sql: %w", name, err)
-			}
-		}
-		_, err := tx.Exec(ctx, `INSERT INTO holds_schema (version) VALUES ($1)`, version)
+	defer func() { err = errors.Join(err, c.Close(context.WithoutCancel(ctx))) }() // which ends a transaction that was not committed
+	if _, err := c.Exec(ctx, `BEGIN`).ReadAll(); err != nil {
 		return err
-	})
+	}
+	var made bool
+	if err := askOne(ctx, c, `SELECT pg_advisory_xact_lock($1) IS NULL`, []any{int64(schemaLock)}, new(bool)); err != nil {
+		return err
+	}
+	if err := askOne(ctx, c, `SELECT to_regclass('holds_schema') IS NOT NULL`, nil, &made); err != nil {
+		return err
+	}
+	known := 0
+	if made {
+		if err := askOne(ctx, c, `SELECT COALESCE(max(version), 0) FROM holds_schema`, nil, &known); err != nil {
+			return err
+		}
+	}
+	if known >= version {
+		return nil
+	}
+	for _, name := range files {
+		text, err := sources.ReadFile("sql/" + name + ".sql")
+		if err != nil {
+			return err
+		}
+		if _, err := c.Exec(ctx, string(text)).ReadAll(); err != nil {
+			return fmt.Errorf("%s.sql: %w", name, err)
+		}
+	}
+	if _, err := c.Exec(ctx, fmt.Sprintf(`INSERT INTO holds_schema (version) VALUES (%d); COMMIT`, version)).ReadAll(); err != nil {
+		return err
+	}
+	return nil
 }

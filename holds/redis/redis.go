@@ -93,7 +93,7 @@ const defaultTimeout = 250 * time.Millisecond
 
 // Backend is the live state that all nodes on one Redis share. The zero value is not usable; see Open.
 type Backend struct {
-	client   redis.UniversalClient
+	client   *redis.Client
 	timeout  time.Duration // for a call
 	lookBack time.Duration // for reading back what came of it
 	booked   func(holds.Hold) bool
@@ -148,7 +148,7 @@ func CheckURL(text string) error {
 }
 
 // newClient never retries, and waits for nothing longer than for a call.
-func newClient(o Options) (redis.UniversalClient, error) {
+func newClient(o Options) (*redis.Client, error) {
 	u, err := url.Parse(o.URL)
 	if err != nil {
 		return nil, errURL // err may show the password
@@ -168,14 +168,14 @@ func newClient(o Options) (redis.UniversalClient, error) {
 		}
 		to.MasterName, to.Addrs, to.SentinelUsername, to.SentinelPassword = f.MasterName, f.SentinelAddrs, f.SentinelUsername, f.SentinelPassword
 		to.Username, to.Password, to.DB, to.TLSConfig = f.Username, f.Password, f.DB, f.TLSConfig
-		return redis.NewUniversalClient(to), nil
+		return redis.NewFailoverClient(to.Failover()), nil
 	}
 	one, err := redis.ParseURL(o.URL)
 	if err != nil {
 		return nil, errURL
 	}
 	to.Addrs, to.Username, to.Password, to.DB, to.TLSConfig = []string{one.Addr}, one.Username, one.Password, one.DB, one.TLSConfig
-	return redis.NewUniversalClient(to), nil
+	return redis.NewClient(to.Simple()), nil
 }
 
 // Mode is always "redis".

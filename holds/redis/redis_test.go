@@ -16,7 +16,7 @@ func TestBackend(t *testing.T) {
 	for _, program := range redistest.Programs(t) {
 		t.Run(program, func(t *testing.T) {
 			holdstest.Run(t, holdstest.Harness{
-				Queue: 1024, Second: 500 * time.Millisecond, Late: 400 * time.Millisecond, Parallel: true,
+				Queue: 1024, Second: 500 * time.Millisecond, Late: 900 * time.Millisecond, Parallel: true,
 				Open: func(t testing.TB, booked func(holds.Hold) bool) holds.Backend {
 					return open(t, redistest.Start(t, program), Options{Booked: booked, WatchQueue: 1024})
 				},

@@ -17,7 +17,7 @@ import (
 var migrations embed.FS
 
 // beyondSQL is what a migration does besides its text, in the same transaction.
-var beyondSQL = map[string]func(context.Context, *conn) error{"0004_audit_chain.sql": chainEntries}
+var beyondSQL = map[string]func(context.Context, *conn) error{"0005_audit_chain.sql": chainEntries}
 
 // SchemaVersion is the newest schema this program knows.
 func SchemaVersion() int {

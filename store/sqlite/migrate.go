@@ -20,7 +20,7 @@ import (
 var migrations embed.FS
 
 // beyondSQL is what a migration does besides its text, in the same transaction.
-var beyondSQL = map[string]func(*conn) error{"0003_owners.sql": hashOwners, "0008_audit_chain.sql": chainEntries}
+var beyondSQL = map[string]func(*conn) error{"0003_owners.sql": hashOwners, "0009_audit_chain.sql": chainEntries}
 
 // SchemaVersion is the newest schema this program knows.
 func SchemaVersion() int {
