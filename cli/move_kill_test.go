@@ -53,7 +53,7 @@ func TestAMoveThatIsKilledIsRunAgain(t *testing.T) {
 	for i := range 20_000 {
 		many = append(many, store.Row{fmt.Sprintf("network-%05d", i), int64(i), int64(1)})
 	}
-	if err := errors.Join(c.Insert(t.Context(), "tallies", []string{"key", "at", "n"}, many), c.Commit(t.Context()), c.Close()); err != nil {
+	if err := errors.Join(c.Insert(t.Context(), tallies, tallyColumns, many), c.Commit(t.Context()), c.Close()); err != nil {
 		t.Fatal(err)
 	}
 	began := filepath.Join(t.TempDir(), "before.db")

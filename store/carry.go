@@ -15,18 +15,41 @@ type Row []any
 
 // CarriedTable is a table of what is remembered, under the name that it has in every backend. Its rows are ordered by its key.
 type CarriedTable struct {
-	Name string
-	Key  string // columns, separated by commas
+	Name  string
+	Key   string // columns, separated by commas
+	Begun bool   // an empty database has rows of it, whose place those that are carried take
 }
 
 // Carried is all that a clinic consists of, each table after those that it refers to. The rest is a backend's own: the versions of its
 // schema, its log of changes, and the queue, which is made anew from the outbox.
 var Carried = []CarriedTable{
-	{"meta", "key"}, {"clinic", "id"}, {"specialists", "id"}, {"appointment_types", "id"}, {"assignments", "appointment_type_id, specialist_id"},
-	{"weekly_hours", "specialist_id, weekday, start_minute"}, {"overrides", "id"}, {"override_windows", "override_id, start_minute"}, {"blocks", "id"},
-	{"closures", "id"}, {"appointments", "id"}, {"idempotency_records", "scope, key"}, {"outbox", "id"}, {"audit_entries", "at, id"},
-	{"deliveries", "operation_id"}, {"nonce_uses", "nonce"}, {"booking_requests", "id"}, {"tallies", "key, at"}, {"api_keys", "id"}, {"users", "id"},
-	{"sign_ins", "id"}, {"setup_token", "id"}, {"sessions", "id"}, {"presence", "specialist_id"}, {"presence_log", "seq"},
+	{Name: "meta", Key: "key", Begun: true},
+	{Name: "clinic", Key: "id"},
+	{Name: "specialists", Key: "id"},
+	{Name: "appointment_types", Key: "id"},
+	{Name: "assignments", Key: "appointment_type_id, specialist_id"},
+	{Name: "weekly_hours", Key: "specialist_id, weekday, start_minute"},
+	{Name: "overrides", Key: "id"},
+	{Name: "override_windows", Key: "override_id, start_minute"},
+	{Name: "blocks", Key: "id"},
+	{Name: "closures", Key: "id"},
+	{Name: "appointments", Key: "id"},
+	{Name: "idempotency_records", Key: "scope, key"},
+	{Name: "outbox", Key: "id"},
+	{Name: "audit_entries", Key: "at, id"},
+	{Name: "audit_erasures", Key: "position"},
+	{Name: "audit_head", Key: "id", Begun: true},
+	{Name: "deliveries", Key: "operation_id"},
+	{Name: "nonce_uses", Key: "nonce"},
+	{Name: "booking_requests", Key: "id"},
+	{Name: "tallies", Key: "key, at"},
+	{Name: "api_keys", Key: "id"},
+	{Name: "users", Key: "id"},
+	{Name: "sign_ins", Key: "id"},
+	{Name: "setup_token", Key: "id"},
+	{Name: "sessions", Key: "id"},
+	{Name: "presence", Key: "specialist_id"},
+	{Name: "presence_log", Key: "seq"},
 }
 
 // Carrier is a database in the hands of whoever moves a clinic: nobody else reads or writes it meanwhile. What is inserted counts
@@ -38,8 +61,9 @@ type Carrier interface {
 	// Rows hands all rows of a table to each, in the order of its key, byte by byte. An error of each ends it and is returned.
 	Rows(ctx context.Context, table CarriedTable, columns []string, each func(Row) error) error
 
-	// Insert adds rows to a table. What refers to something comes after it; the guarantee is checked.
-	Insert(ctx context.Context, table string, columns []string, rows []Row) error
+	// Insert adds rows to a table, in place of those that it has where it is Begun. What refers to something comes after it; the
+	// guarantee is checked.
+	Insert(ctx context.Context, table CarriedTable, columns []string, rows []Row) error
 
 	// Raise sets a number of the row with this id.
 	Raise(ctx context.Context, table, id, column string, to int64) error
@@ -64,7 +88,7 @@ func Carry(ctx context.Context, from, to Carrier, told func(table string, rows i
 	for _, table := range Carried {
 		if rows, err := Counted(ctx, to, table); err != nil {
 			return err
-		} else if rows > 0 && table.Name != "meta" {
+		} else if rows > 0 && !table.Begun {
 			return fmt.Errorf("%w: the target has %d rows in %s already", ErrDuplicate, rows, table.Name)
 		}
 	}
@@ -139,10 +163,10 @@ func carryTable(ctx context.Context, from, to Carrier, table CarriedTable) (rows
 		}
 		full := batch
 		batch = nil
-		return to.Insert(ctx, table.Name, columns, full)
+		return to.Insert(ctx, table, columns, full)
 	})
 	if err == nil && len(batch) > 0 {
-		err = to.Insert(ctx, table.Name, columns, batch)
+		err = to.Insert(ctx, table, columns, batch)
 	}
 	if err != nil {
 		return rows, fmt.Errorf("carrying %s: %w", table.Name, err)

@@ -110,16 +110,12 @@ func (x *Carrier) Rows(ctx context.Context, table store.CarriedTable, columns []
 	if err != nil {
 		return err
 	}
-	where := ""
-	if table.Name == "meta" {
-		where = " WHERE key NOT IN " + ownMeta
-	}
 	if err := x.begin(ctx); err != nil {
 		return err
 	}
 	x.cursors++
 	cursor := "carried_" + strconv.Itoa(x.cursors)
-	if err := x.conn.script(ctx, "DECLARE "+cursor+" CURSOR FOR SELECT "+strings.Join(columns, ", ")+" FROM "+table.Name+where+
+	if err := x.conn.script(ctx, "DECLARE "+cursor+" CURSOR FOR SELECT "+strings.Join(columns, ", ")+" FROM "+table.Name+ours(table)+
 		" ORDER BY "+table.Key); err != nil {
 		return translate(err)
 	}
@@ -171,17 +167,25 @@ func (x *Carrier) begin(ctx context.Context) error {
 	return translate(err)
 }
 
-// Insert implements store.Carrier. In meta it takes the place of what a new database has.
-func (x *Carrier) Insert(ctx context.Context, table string, columns []string, rows []store.Row) error {
+// ours leaves out of meta what is this database's own.
+func ours(table store.CarriedTable) string {
+	if table.Name == "meta" {
+		return " WHERE key NOT IN " + ownMeta
+	}
+	return ""
+}
+
+// Insert implements store.Carrier.
+func (x *Carrier) Insert(ctx context.Context, table store.CarriedTable, columns []string, rows []store.Row) error {
 	if err := x.begin(ctx); err != nil {
 		return err
 	}
-	kinds, err := x.kinds(ctx, table)
+	kinds, err := x.kinds(ctx, table.Name)
 	if err != nil {
 		return err
 	}
-	if table == "meta" {
-		if err := x.conn.script(ctx, `DELETE FROM meta WHERE key NOT IN `+ownMeta); err != nil {
+	if table.Begun {
+		if err := x.conn.script(ctx, "DELETE FROM "+table.Name+ours(table)); err != nil {
 			return translate(err)
 		}
 	}
@@ -192,12 +196,12 @@ func (x *Carrier) Insert(ctx context.Context, table string, columns []string, ro
 				text.WriteByte('\t')
 			}
 			if err := writeCell(&text, cell, kinds[columns[i]]); err != nil {
-				return fmt.Errorf("%s of a row of %s: %w", columns[i], table, err)
+				return fmt.Errorf("%s of a row of %s: %w", columns[i], table.Name, err)
 			}
 		}
 		text.WriteByte('\n')
 	}
-	_, err = x.conn.pg.CopyFrom(ctx, &text, "COPY "+table+" ("+strings.Join(columns, ", ")+") FROM STDIN")
+	_, err = x.conn.pg.CopyFrom(ctx, &text, "COPY "+table.Name+" ("+strings.Join(columns, ", ")+") FROM STDIN")
 	return translate(err)
 }
 

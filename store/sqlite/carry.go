@@ -69,12 +69,16 @@ func selected(table string, columns []string) string {
 	return strings.Join(names, ", ")
 }
 
+// ours leaves out of meta what is this file's own.
+func ours(table store.CarriedTable) string {
+	if table.Name == "meta" {
+		return " WHERE key NOT IN " + ownMeta
+	}
+	return ""
+}
+
 // Rows implements store.Carrier.
 func (x *Carrier) Rows(ctx context.Context, table store.CarriedTable, columns []string, each func(store.Row) error) error {
-	where := ""
-	if table.Name == "meta" {
-		where = " WHERE key NOT IN " + ownMeta
-	}
 	reading, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var failed error
@@ -93,7 +97,7 @@ func (x *Carrier) Rows(ctx context.Context, table store.CarriedTable, columns []
 		if failed = each(values); failed != nil {
 			stop(failed)
 		}
-	}, "SELECT "+selected(table.Name, columns)+" FROM "+table.Name+where+" ORDER BY "+table.Key)
+	}, "SELECT "+selected(table.Name, columns)+" FROM "+table.Name+ours(table)+" ORDER BY "+table.Key)
 	if failed != nil {
 		return failed
 	}
@@ -109,15 +113,17 @@ func (x *Carrier) begin() error {
 	return err
 }
 
-// Insert implements store.Carrier. In meta it takes the place of what a new file has.
-func (x *Carrier) Insert(_ context.Context, table string, columns []string, rows []store.Row) error {
+// Insert implements store.Carrier.
+func (x *Carrier) Insert(_ context.Context, table store.CarriedTable, columns []string, rows []store.Row) error {
 	if err := x.begin(); err != nil {
 		return err
 	}
-	text := "INSERT INTO " + table + " (" + selected(table, columns) + ") VALUES (?" + strings.Repeat(", ?", len(columns)-1) + ")"
-	if table == "meta" {
-		text += " ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+	if table.Begun {
+		if _, err := x.conn.exec("DELETE FROM " + table.Name + ours(table)); err != nil {
+			return err
+		}
 	}
+	text := "INSERT INTO " + table.Name + " (" + selected(table.Name, columns) + ") VALUES (?" + strings.Repeat(", ?", len(columns)-1) + ")"
 	for _, r := range rows {
 		if _, err := x.conn.exec(text, r...); err != nil {
 			return err
