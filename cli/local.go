@@ -18,6 +18,18 @@ func (p process) withAdmin(ctx context.Context, cfg config, do func(context.Cont
 	return p.withLocal(ctx, cfg, houseOptions{}, do)
 }
 
+// withServer is withAdmin for what only a running server knows: there has to be one.
+func (p process) withServer(ctx context.Context, cfg config, do func(context.Context, *adminClient) error) error {
+	if err := needDatabase(ctx, cfg.data); err != nil {
+		return err
+	}
+	client, err := dialAdmin(ctx, cfg.data)
+	if err != nil {
+		return fmt.Errorf("no server runs on %s: start it, or name its directory with --data (%w)", cfg.data, err)
+	}
+	return do(ctx, client)
+}
+
 // withLocal is withAdmin; o says what is special about the house that is opened where no server runs.
 func (p process) withLocal(ctx context.Context, cfg config, o houseOptions, do func(context.Context, *adminClient) error) error {
 	if !o.create {

@@ -21,6 +21,7 @@ import (
 func verifyCommand(p process) *cobra.Command {
 	var asJSON *bool
 	var noted string
+	var live bool
 	c := &cobra.Command{
 		Use:   "verify [BACKUP]",
 		Short: "Read the whole database, or a backup, and check every promise it has to keep",
@@ -42,6 +43,9 @@ func verifyCommand(p process) *cobra.Command {
 			if _, err := parseLink(noted); noted != "" && err != nil {
 				return usageError{fmt.Errorf("--audit-link: %w", err)}
 			}
+			if live && len(args) == 1 {
+				return usageError{errors.New("--live is about a running server, not about a backup")}
+			}
 			subject, found := "the database in "+cfg.data, checkBody{}
 			if len(args) == 1 {
 				subject = "the backup " + args[0]
@@ -50,8 +54,12 @@ func verifyCommand(p process) *cobra.Command {
 				}
 			} else {
 				// With the queue, because it knows how far the database had come.
-				err = p.withQueue(c.Context(), cfg, func(ctx context.Context, admin *adminClient) error {
-					if err := admin.call(ctx, http.MethodPost, "/local/check", checkOrder{noted}, &found); err != nil {
+				with := p.withQueue
+				if live {
+					with = p.withServer
+				}
+				err = with(c.Context(), cfg, func(ctx context.Context, admin *adminClient) error {
+					if err := admin.call(ctx, http.MethodPost, "/local/check", checkOrder{noted, live}, &found); err != nil {
 						return fmt.Errorf("%s: %w", subject, err)
 					}
 					return nil
@@ -68,6 +76,9 @@ func verifyCommand(p process) *cobra.Command {
 				return err
 			}
 			_, err = fmt.Fprintf(p.stdout, "%s is sound\n0 overlaps\naudit chain unbroken, its last link is %s\n", subject, found.AuditLink)
+			if live {
+				_, _ = fmt.Fprintln(p.stdout, "the server's memory is what the database is, and its queue has what was promised")
+			}
 			for _, file := range found.Damaged {
 				_, _ = fmt.Fprintln(p.stdout, damagedWords(file))
 			}
@@ -76,6 +87,7 @@ func verifyCommand(p process) *cobra.Command {
 	}
 	asJSON = jsonFlag(c)
 	c.Flags().StringVar(&noted, "audit-link", "", "a link of the audit chain, as an earlier verify printed it, that must still be there")
+	c.Flags().BoolVar(&live, "live", false, "compare the memory and the queue of the running server with the database too")
 	defineSettings(c, forData)
 	return c
 }
@@ -91,6 +103,7 @@ type verdictBody struct {
 // checkOrder asks for a check.
 type checkOrder struct {
 	AuditLink string `json:"auditLink,omitempty"` // that must be there
+	Live      bool   `json:"live,omitempty"`      // compare the server's memory with the database
 }
 
 // checkBody is what a check found that is no reason to distrust the database.
@@ -110,6 +123,16 @@ func (h *house) check(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		refuse(w, http.StatusConflict, h.withRemedy(err))
 		return
+	}
+	if order.Live {
+		differences, err := h.engine.Differences(r.Context())
+		if err == nil && len(differences) > 0 {
+			err = fmt.Errorf("the server is not what the database is; start it again:\n%s", strings.Join(differences, "\n"))
+		}
+		if err != nil {
+			refuse(w, http.StatusConflict, err)
+			return
+		}
 	}
 	answer(w, checkBody{h.dir.damagedQueues(), last})
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -108,6 +109,23 @@ func (cl *Clinic) ReadSchedule(ctx context.Context) error {
 	}
 	cl.schedule.current.Store(s)
 	return nil
+}
+
+// Differences says so, in words, if the schedule in memory is not the one in the database. A change that is committed while it
+// looks may be among them.
+func (cl *Clinic) Differences(ctx context.Context) ([]string, error) {
+	read, err := cl.store.Schedule(ctx)
+	if err != nil {
+		return nil, err
+	}
+	stored, err := newSchedule(read)
+	if err != nil {
+		return nil, err
+	}
+	if reflect.DeepEqual(stored.Schedule, cl.Current().Schedule) {
+		return nil, nil
+	}
+	return []string{"memory: the schedule in memory is not the one in the database"}, nil
 }
 
 // unsetZone is the time zone of a clinic that was never set up.

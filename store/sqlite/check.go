@@ -67,6 +67,12 @@ type busy struct {
 	slotStart, slotEnd, busyStart, busyEnd int64
 }
 
+// String is the row in words, for whoever has to say which of two appointments stays.
+func (b busy) String() string {
+	at := func(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339) }
+	return fmt.Sprintf("%s (%s, %s to %s, busy %s to %s, seat %d)", b.id, b.typeID, at(b.slotStart), at(b.slotEnd), at(b.busyStart), at(b.busyEnd), b.seat)
+}
+
 // checkGuarantee walks each specialist's appointments in order of their busy start, beside those still going on, and
 // so compares every pair that could meet without the schema's predicate, index or range.
 func checkGuarantee(ctx context.Context, c *conn, violation func(string, ...any)) error {
@@ -81,7 +87,7 @@ func checkGuarantee(ctx context.Context, c *conn, violation func(string, ...any)
 			kept = append(kept, a)
 			if tooClose(a, b) {
 				violation("guarantee: specialist %s is double-booked at %s by appointments %s and %s",
-					b.specialistID, time.UnixMilli(max(a.slotStart, b.slotStart)).UTC().Format(time.RFC3339), a.id, b.id)
+					b.specialistID, time.UnixMilli(max(a.slotStart, b.slotStart)).UTC().Format(time.RFC3339), a, b)
 			}
 		}
 		open = append(kept, b)

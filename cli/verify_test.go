@@ -1,0 +1,22 @@
+package cli
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestVerifyLiveAsksTheRunningServer, and nobody else.
+func TestVerifyLiveAsksTheRunningServer(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	must(t, "import", "--data", dir, harbour)
+	if got := command(t, nil, "", "verify", "--live", "--data", dir); got.code != 1 || !strings.Contains(got.stderr, "no server runs on "+dir) {
+		t.Errorf("without a server: got %+v", got)
+	}
+	if got := command(t, nil, "", "verify", "--live", dir); got.code != 2 {
+		t.Errorf("of a backup: got %+v, want exit code 2", got)
+	}
+	s := started(t, "serve", "--data", dir, "--listen", "127.0.0.1:0")
+	get(t, s.base+"/v1/appointment-types/checkup/timeslots", "")
+	contains(t, "verify --live", must(t, "verify", "--live", "--data", dir), "is sound", "0 overlaps", "the server's memory is what the database is")
+}

@@ -1,0 +1,81 @@
+package taken
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"holdfast/store"
+)
+
+// Differences lists, in words, where what is kept in memory is not what the database answers. A change that is committed while
+// it looks may be among them: what is found every time is there.
+func (tm *Time) Differences(ctx context.Context) (found []string, err error) {
+	for _, s := range tm.appointments.kept() {
+		stored, err := tm.store.Taken(ctx, []string{s.specialistID}, s.from, s.to)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, differences(describe(s.list, describeTaken), describe(stored, describeTaken))...)
+	}
+	stored, err := tm.store.Closures(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return append(found, differences(describe(tm.closed.list(), describeClosure), describe(stored, describeClosure))...), nil
+}
+
+// keptTime is a copy of what is kept of one specialist.
+type keptTime struct {
+	specialistID string
+	from, to     time.Time
+	list         []store.Taken
+}
+
+func (k *appointments) kept() (all []keptTime) {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	for _, id := range slices.Sorted(maps.Keys(k.all)) {
+		if s := k.all[id]; s.from.Before(s.to) {
+			all = append(all, keptTime{id, s.from, s.to, slices.Clone(s.list)})
+		}
+	}
+	return all
+}
+
+func describe[T any](list []T, words func(*T) string) map[string]int {
+	all := map[string]int{}
+	for i := range list {
+		all[words(&list[i])]++
+	}
+	return all
+}
+
+func describeTaken(t *store.Taken) string {
+	const layout = time.RFC3339
+	return fmt.Sprintf("appointment %s (%s, %s, seat %d, overbook %t) at %s to %s, busy %s to %s", t.AppointmentID, t.AppointmentTypeID, t.SpecialistID,
+		t.Seat, t.Overbook, t.SlotStart.UTC().Format(layout), t.SlotEnd.UTC().Format(layout), t.BusyStart.UTC().Format(layout), t.BusyEnd.UTC().Format(layout))
+}
+
+func describeClosure(c *store.Closure) string {
+	return fmt.Sprintf("closure %s of %s from %s to %s", c.ID, c.SpecialistID, c.Start.UTC().Format(time.RFC3339), c.End.UTC().Format(time.RFC3339))
+}
+
+// differences are what is on one side only, and what is in memory more than once.
+func differences(memory, database map[string]int) (found []string) {
+	for words, n := range memory {
+		if in := database[words]; n != in {
+			found = append(found, fmt.Sprintf("memory: %s is %d times in memory, and %d times in the database", words, n, in))
+		}
+	}
+	for words, n := range database {
+		if memory[words] == 0 {
+			found = append(found, fmt.Sprintf("memory: %s is not in memory, and %d times in the database", words, n))
+		}
+	}
+	slices.SortFunc(found, cmp.Compare[string])
+	return found
+}
