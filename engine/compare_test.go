@@ -76,7 +76,9 @@ func TestDifferencesNamesWhatIsNotInMemory(t *testing.T) {
 				return all
 			}
 		}, []string{"memory: appointment " + id + " ", "not in memory, and 1 times in the database"}},
-		"a closure that is not known": {func() { db.closures = []store.Closure{{ID: "c1", SpecialistID: "ada", Start: now, End: now.Add(time.Hour)}} },
+		"a closure that is not known": {func() {
+			db.closures = []store.Closure{{ID: "c1", SpecialistID: "ada", Start: now, End: now.Add(time.Hour)}}
+		},
 			[]string{"memory: closure c1 of ada"}},
 		"another schedule": {func() { db.schedule = func(s *store.Schedule) { s.Clinic.Name = "Another" } }, []string{"memory: the schedule"}},
 		"a promise that is not in the queue": {func() {
