@@ -200,7 +200,7 @@ func arrange(o Options) (*Engine, error) {
 		return nil, fmt.Errorf("engine: BaseURL: %w", err)
 	}
 	e.GiveBaseURL(given)
-	e.Account, err = account.New(o.Store, o.Logger, e.Clinic, o.AdminKey, func(text string) string { return e.Booking.Keys().Name(text) })
+	e.Account, err = account.New(o.Store, o.Logger, e.Clinic, o.AdminKey, func(text string) string { return e.Booking.Keys().Name(text) }, o.Shared)
 	if err != nil {
 		return nil, err
 	}

@@ -9,8 +9,8 @@
 //
 // # Guessing
 //
-// A try counts before the password is looked at, by account and network (guess.go), and for itself where the browser has signed in
-// before (device.go). Failures are in the audit log (failed.go); common passwords are refused (common.go). Only hashes of sign-in cookies and of
+// A try counts before the password is looked at, by account and network (guess.go), over all nodes (nodeguess.go), and for itself where
+// the browser has signed in before (device.go). Failures are in the audit log (failed.go); common passwords are refused (common.go). Only hashes of sign-in cookies and of
 // API keys are stored, and they are compared in constant time.
 package account
 
@@ -33,15 +33,16 @@ type Account struct {
 	revoked   revoked
 	guesses   guesses
 	failed    failedSignIns
+	shared    bool                // other nodes use the same store
 	names     func(string) string // a keyed hash of a text, as token.Keyring.Name makes it
 	passwords passwords
 	adminKey  []byte // SHA-256 of the bootstrap admin key; nil if there is none
 }
 
 // New returns an Account. adminKey is a key with every scope, of at least MinAdminKey characters, or empty;
-// names makes keyed hashes, and outlives the process.
-func New(s store.Store, log *slog.Logger, c *clinic.Clinic, adminKey string, names func(string) string) (*Account, error) {
-	e := &Account{store: s, log: log, clinic: c, passwords: newPasswords(), names: names}
+// names makes keyed hashes, and outlives the process; shared says that other nodes use the same store.
+func New(s store.Store, log *slog.Logger, c *clinic.Clinic, adminKey string, names func(string) string, shared bool) (*Account, error) {
+	e := &Account{store: s, log: log, clinic: c, passwords: newPasswords(), names: names, shared: shared}
 	if adminKey != "" {
 		if len(adminKey) < MinAdminKey {
 			return nil, fmt.Errorf("the admin key has %d characters; it needs at least %d", len(adminKey), MinAdminKey)

@@ -157,5 +157,10 @@ func (f failures) until(c counted) time.Time {
 	if f.count < c.free {
 		return time.Time{}
 	}
-	return f.last.Add(min(time.Second<<min(f.count-c.free, 20), c.most))
+	return f.last.Add(c.wait(f.count))
+}
+
+// wait is how long after the last of so many failures the next guess may be made; there are no fewer than are free.
+func (c counted) wait(count int) time.Duration {
+	return min(time.Second<<min(count-c.free, 20), c.most)
 }

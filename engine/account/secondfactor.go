@@ -55,7 +55,9 @@ func (ac *Account) DisableTOTP(ctx context.Context, s *Staff, proof Proof) error
 // failed sign-in.
 func (ac *Account) changeTOTP(ctx context.Context, s *Staff, action string, proof Proof, edit func(*store.User) error) error {
 	now, guess := record.Now(), guessByDevice(s.User.Email, s.SignIn.ID)
-	if until := ac.guesses.begin(now, guess); until.After(now) {
+	if until, err := ac.beginGuess(ctx, now, guess); err != nil {
+		return err
+	} else if until.After(now) {
 		return &BackoffError{until}
 	}
 	checked, err := ac.knownPassword(ctx, s.User.Email, proof.Password)
@@ -80,6 +82,6 @@ func (ac *Account) changeTOTP(ctx context.Context, s *Staff, action string, proo
 			return err
 		})
 	}
-	ac.guesses.end(guess, err)
+	ac.endGuess(ctx, guess, err)
 	return err
 }

@@ -62,14 +62,16 @@ func (ac *Account) SignIn(ctx context.Context, c Credentials) (secret string, st
 	if device := ac.device(email, c.Device); device != "" {
 		guess = guessByDevice(email, device)
 	}
-	if until := ac.guesses.begin(now, guess); until.After(now) {
+	if until, err := ac.beginGuess(ctx, now, guess); err != nil {
+		return "", Staff{}, err
+	} else if until.After(now) {
 		return "", Staff{}, &BackoffError{until}
 	}
 	u, err := ac.knownPassword(ctx, email, c.Password)
 	if err == nil {
 		secret, staff, err = ac.openSignIn(ctx, &u, c, now)
 	}
-	ac.guesses.end(guess, err)
+	ac.endGuess(ctx, guess, err)
 	if errors.Is(err, ErrWrongPassword) || errors.Is(err, ErrWrongCode) {
 		ac.noteFailed(ctx, u.ID, c.Address, err, now)
 	}
@@ -167,11 +169,13 @@ func (ac *Account) knownPassword(ctx context.Context, email, password string) (s
 func (ac *Account) ChangePassword(ctx context.Context, s *Staff, current, password string) error {
 	now := record.Now()
 	guess := guessByDevice(s.User.Email, s.SignIn.ID)
-	if until := ac.guesses.begin(now, guess); until.After(now) {
+	if until, err := ac.beginGuess(ctx, now, guess); err != nil {
+		return err
+	} else if until.After(now) {
 		return &BackoffError{until}
 	}
 	checked, err := ac.knownPassword(ctx, s.User.Email, current)
-	ac.guesses.end(guess, err)
+	ac.endGuess(ctx, guess, err)
 	if err == nil && checked.ID != s.User.ID {
 		err = record.ErrUnauthorized // the address is somebody else's by now
 	}

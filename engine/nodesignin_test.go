@@ -1,0 +1,46 @@
+package engine_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"holdfast/engine/account"
+)
+
+// TestGuessesAreCountedOverAllNodes: whoever guesses at a password through every node has as many tries as through one, and who knows
+// it signs in.
+func TestGuessesAreCountedOverAllNodes(t *testing.T) {
+	c := newNodes(t, 2, nil)
+	c.clinic("ada")
+	if _, err := c.all[0].CreateUser(t.Context(), "system", owner()); err != nil {
+		t.Fatal(err)
+	}
+	try := func(n *node, password, address string) error {
+		_, _, err := n.SignIn(t.Context(), account.Credentials{Email: "owner@example.org", Password: password, Address: address})
+		return err
+	}
+	var backoff *account.BackoffError
+	tries := 0
+	for began := time.Now(); tries < 20; tries++ {
+		err := try(c.all[tries%2], fmt.Sprintf("wrong password %d", tries), "192.0.2.7")
+		if errors.As(err, &backoff) {
+			if !backoff.Until.After(began) || backoff.Until.After(time.Now().Add(time.Minute)) {
+				t.Errorf("it may be tried again at %v, want within a minute", backoff.Until)
+			}
+			break
+		}
+		if !errors.Is(err, account.ErrWrongPassword) {
+			t.Fatalf("try %d: got %v, want ErrWrongPassword", tries, err)
+		}
+	}
+	if tries < 5 || tries > 6 { // the free ones; each takes some time, in which a wait of a second may end
+		t.Errorf("%d guesses through two nodes, want the 5 that one allows", tries)
+	}
+	for i, n := range c.all {
+		if err := try(n, goodPassword, fmt.Sprintf("198.51.100.%d", i+1)); err != nil {
+			t.Errorf("from another network at node %d: got %v", i, err)
+		}
+	}
+}
