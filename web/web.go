@@ -174,6 +174,7 @@ func (s *Server) routes() []*route {
 		{"POST", "/v1/appointments/{id}/undo", desk, bodyless(s.undoAppointment)},
 		{"GET", "/v1/appointments/{id}/ics", managed, s.getICS},
 		{"GET", "/v1/appointments/{id}/deliveries", desk, s.listDeliveries},
+		{"GET", "/v1/appointments/{id}/history", desk, s.getHistory},
 		{"GET", "/v1/booked-online", desk, s.bookedOnline},
 		{"GET", "/v1/requests", desk, s.listRequests},
 		{"GET", "/v1/requests/{id}", requested, s.getRequest},
