@@ -67,6 +67,27 @@ func TestAnswersWithPatientsAreNotCompressed(t *testing.T) {
 	}
 }
 
+// TestTheBigClinicsPageIsSmall: forty types, each of sixty specialists, are in the page itself, and what repeats there costs next
+// to nothing.
+func TestTheBigClinicsPageIsSmall(t *testing.T) {
+	h := newHouse(t)
+	var serving []map[string]any
+	for n := range 60 {
+		id := fmt.Sprintf("specialist-%d", n)
+		h.do("POST", "/v1/specialists", map[string]any{"id": id, "name": fmt.Sprintf("Dr Somebody Else %d", n)}, asAdmin).want(201)
+		serving = append(serving, map[string]any{"specialistId": id, "priority": 1})
+	}
+	for n := range 40 {
+		h.do("POST", "/v1/appointment-types", map[string]any{"name": fmt.Sprintf("Examination %d", n), "durationMinutes": 30, "specialists": serving}, asAdmin).want(201)
+	}
+	_, plain := h.raw("GET", "/")
+	_, small := h.raw("GET", "/", asGzip)
+	t.Logf("%d bytes came to %d", len(plain), len(small))
+	if len(plain) < 100_000 || len(small) > 8_000 {
+		t.Errorf("%d bytes came to %d, want 8,000 at most", len(plain), len(small))
+	}
+}
+
 // A tag that was given with a compressed answer is taken back.
 func TestACompressedAnswerIsNotSentAgain(t *testing.T) {
 	h := newHouse(t)

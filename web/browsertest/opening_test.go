@@ -31,8 +31,8 @@ func TestTheBoardOfThirtyOpensWithTwelveRequests(t *testing.T) {
 	p.board()
 	p.until(`document.querySelectorAll('.board .head').length === 30`)
 	p.moment()
-	asked := p.requests()
-	t.Logf("%d requests:\n\t%s", len(asked), strings.Join(asked, "\n\t"))
+	asked, received := p.requests()
+	t.Logf("%d requests, %d bytes:\n\t%s", len(asked), received, strings.Join(asked, "\n\t"))
 	if len(asked) > 12 || len(asked) < 5 {
 		t.Errorf("%d requests, want 12 at most", len(asked))
 	}

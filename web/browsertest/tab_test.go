@@ -37,6 +37,7 @@ type tab struct {
 	mu         sync.Mutex
 	complaints []string
 	asked      []string // what its pages have asked for, by method and path
+	received   float64  // bytes on the wire since then, of what has been answered whole
 }
 
 // tab opens a tab in a profile of its own.
@@ -115,6 +116,10 @@ func (p *tab) saw(event any) {
 		if bad && e.Entry.Source != log.EntrySourceNetwork {
 			p.complain(fmt.Sprintf("have the browser say (%s) %s", e.Entry.Source, e.Entry.Text))
 		}
+	case *network.EventLoadingFinished:
+		p.mu.Lock()
+		p.received += e.EncodedDataLength
+		p.mu.Unlock()
 	case *network.EventRequestWillBeSent:
 		to, err := url.Parse(e.Request.URL)
 		if err != nil || (to.Host != p.host && !slices.Contains(p.also, to.Host) && (to.Scheme == "http" || to.Scheme == "https" || to.Scheme == "ws" || to.Scheme == "wss")) {
@@ -143,13 +148,13 @@ func (p *tab) forgive() []string {
 	return was
 }
 
-// requests are those since it was asked last.
-func (p *tab) requests() []string {
+// requests are those since it was asked last, and the bytes of their answers.
+func (p *tab) requests() (asked []string, received int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	asked := p.asked
-	p.asked = nil
-	return asked
+	asked, received = p.asked, int(p.received)
+	p.asked, p.received = nil, 0
+	return asked, received
 }
 
 // command is a protocol command as a step.

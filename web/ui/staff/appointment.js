@@ -8,6 +8,7 @@ import { useStore } from '../lib/store.js'
 import { t } from '../lib/i18n.js'
 import { dayAndTime, range, write } from '../lib/time.js'
 import { refused } from './acts.js'
+import { History } from './history.js'
 import { find } from './store.js'
 import { attendances, colourOf, failKey, specialistName, typeName, who } from './words.js'
 
@@ -75,6 +76,7 @@ export function Appointment({ desk, id, close }) {
     ${a.upstreamState === 'failed' && html`<${Notice} kind="danger" text="card.upstream.why" />`}
     ${mine && html`<${Attendance} desk=${desk} a=${a} name="attendance" />`}
     <dl class="facts">${rows.map(([key, value]) => html`<div key=${key}><dt>${t(key)}</dt><dd>${value}</dd></div>`)}</dl>
+    ${mine && html`<${History} desk=${desk} id=${id} version=${a.version} close=${close} />`}
     ${mine && html`<footer class="actions">
       <button type="button" class="btn" onClick=${() => desk.open('move', { id })}><${Icon} name="change" />${t('menu.move')}</button>
       <button type="button" class="btn" onClick=${() => desk.open('correct', { id })}><${Icon} name="note" />${t('menu.correct')}</button>

@@ -197,6 +197,7 @@ export function createDesk(me) {
     // undo takes back the cancellation or the move that made this version.
     undo: a => call(() => post(path(a) + '/undo', {}, { key: newKey(), ...match(a) })).then(changed),
     fetch: id => call(() => get('/v1/appointments/' + id)).then(changed),
+    history: id => call(() => get(`/v1/appointments/${id}/history`)).then(x => x.history),
     deliveries: id => call(() => get(`/v1/appointments/${id}/deliveries`)).then(x => x.deliveries),
     async block(specialistId, body, key) {
       const { block } = await call(() => post(`/v1/specialists/${specialistId}/blocks`, body, { key }))

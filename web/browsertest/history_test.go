@@ -1,0 +1,33 @@
+package browsertest
+
+import (
+	"testing"
+
+	"holdfast/store"
+)
+
+// An appointment's dialog says what its patient has had and will have here, who did not come included, and leads there.
+func TestAnAppointmentShowsItsPatientsHistory(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleReception)
+	id := p.appointment("Lena Vogt", "ada", "09:00")
+	p.run(`document.querySelector(` + quoted(card(id)) + `).click()`)
+	p.says("here for the first time")
+	p.run(`document.querySelector('dialog [aria-label=Close]').click()`)
+	p.until(`!document.querySelector('dialog')`)
+	missed := p.appointment("Lena Vogt", "karim", "10:00")
+	h.must(200, "POST", "/v1/appointments/"+missed+"/attendance", map[string]any{"attendance": "no_show"}, asAdmin)
+	gone := p.appointment("Lena Vogt", "karim", "14:00")
+	h.must(200, "POST", "/v1/appointments/"+gone+"/cancel", map[string]any{}, asAdmin)
+	p.appointment("Tom Vogt", "karim", "11:00") // has the family's number
+	p.run(`document.querySelector(` + quoted(card(id)) + `).click()`)
+	p.until(`/coming 1, earlier 1/.test(document.querySelector('.history summary').innerText)`)
+	p.click(".history summary")
+	p.until(`document.querySelectorAll('.history li').length === 2`)
+	p.accessible("an appointment with a history")
+	p.shot("staff-history")
+	p.click(".history li .textlink")
+	p.until(`!document.querySelector('dialog')`)
+	p.cursor("10:00 Lena Vogt")
+}
