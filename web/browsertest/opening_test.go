@@ -37,3 +37,12 @@ func TestTheBoardOfThirtyOpensWithTwelveRequests(t *testing.T) {
 		t.Errorf("%d requests, want 12 at most", len(asked))
 	}
 }
+
+// requests are those since it was asked last, and the bytes of their answers.
+func (p *tab) requests() (asked []string, received int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	asked, received = p.asked, int(p.received)
+	p.asked, p.received = nil, 0
+	return asked, received
+}

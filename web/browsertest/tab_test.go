@@ -148,15 +148,6 @@ func (p *tab) forgive() []string {
 	return was
 }
 
-// requests are those since it was asked last, and the bytes of their answers.
-func (p *tab) requests() (asked []string, received int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	asked, received = p.asked, int(p.received)
-	p.asked, p.received = nil, 0
-	return asked, received
-}
-
 // command is a protocol command as a step.
 func command[P, R any](c cdp.Command[P, R], params P) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
