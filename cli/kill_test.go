@@ -65,6 +65,7 @@ type killed struct {
 }
 
 func TestKillLosesNothingAndBooksNothingTwice(t *testing.T) {
+	t.Parallel() // it waits for processes of its own
 	t.Run("SQLite", func(t *testing.T) { killAgainAndAgain(t) })
 	t.Run("PostgreSQL", func(t *testing.T) { killAgainAndAgain(t, "--database", postgresURL(t)) })
 }

@@ -44,6 +44,7 @@ func killedMoving(t *testing.T, args ...string) {
 
 // TestAMoveThatIsKilledIsRunAgain, there and back: nothing is twice and nothing is lost.
 func TestAMoveThatIsKilledIsRunAgain(t *testing.T) {
+	t.Parallel() // it waits for processes of its own
 	url, dir := postgresURL(t), movableDir(t)
 	c, err := sqlite.OpenCarrier(t.Context(), filepath.Join(dir, databaseFile), dir, slog.New(slog.DiscardHandler))
 	if err != nil {

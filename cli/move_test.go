@@ -160,6 +160,7 @@ func movableDir(t *testing.T) string {
 
 // TestAClinicGrowsAndComesHome moves a full clinic to PostgreSQL and back, and compares every row of it with where it began.
 func TestAClinicGrowsAndComesHome(t *testing.T) {
+	t.Parallel() // it waits for processes of its own
 	url, dir := postgresURL(t), movableDir(t)
 	began := filepath.Join(t.TempDir(), "before.db")
 	duplicate(t, filepath.Join(dir, databaseFile), began)
@@ -292,6 +293,7 @@ func TestAMoveThatWasInterruptedAtItsEndIsFinished(t *testing.T) {
 
 // TestAClinicThatMovedIsSound, wherever it is: the guarantee, the audit and what points at what.
 func TestAClinicThatMovedIsSound(t *testing.T) {
+	t.Parallel() // it waits for processes of its own
 	url, dir := postgresURL(t), clinicDir(t)
 	key := func(name string, more ...string) { // an entry of the audit
 		t.Helper()

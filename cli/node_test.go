@@ -81,6 +81,7 @@ func bookAt(t *testing.T, base string, n int) (int, string) {
 
 // TestTwoNodesAreOneClinic: what one books the other has booked, what one holds the other refuses, and both are ready.
 func TestTwoNodesAreOneClinic(t *testing.T) {
+	t.Parallel() // it waits for processes of its own
 	c := newNodes(t, 2, nil)
 	areOneClinic(t, c, "redis")
 	alone := command(t, nil, "", "serve", "--data", filepath.Join(t.TempDir(), "third"), "--database", c.shared[1], "--listen", "127.0.0.1:0")
@@ -92,6 +93,7 @@ func TestTwoNodesAreOneClinic(t *testing.T) {
 
 // TestTwoNodesAndADatabaseAreACluster: the same without Redis.
 func TestTwoNodesAndADatabaseAreACluster(t *testing.T) {
+	t.Parallel() // it waits for processes of its own
 	areOneClinic(t, newNodesWith(t, 2, nil), "postgres")
 }
 
@@ -124,6 +126,7 @@ func areOneClinic(t *testing.T, c *nodes, mode string) {
 
 // TestAKilledNodesOperationsAreDelivered by another, each once, although the first was in the middle of them.
 func TestAKilledNodesOperationsAreDelivered(t *testing.T) {
+	t.Parallel() // it waits for processes of its own
 	var arrived atomic.Int32
 	fake := upstreamtest.New(upstreamtest.Options{Decide: func(call upstreamtest.Call) upstreamtest.Step {
 		if call.Procedure == "SetAppointment" && arrived.Add(1) == 3 {
@@ -184,6 +187,7 @@ func bookWithKey(base string, n int) (status int, err error) {
 // TestARollingRestartRefusesNobody: the nodes are restarted one after the other while people book through whichever answers, as a
 // load balancer has them.
 func TestARollingRestartRefusesNobody(t *testing.T) {
+	t.Parallel() // it waits for processes of its own
 	c := newNodes(t, 2, nil)
 	var mu sync.Mutex
 	bases := []string{c.all[0].base, c.all[1].base}

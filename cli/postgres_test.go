@@ -45,6 +45,7 @@ func booked(t *testing.T, base string, hour int, client string) int {
 // TestAClinicInPostgreSQL is served, booked in by racers, commanded, killed and served again; the commands find it with and
 // without a server, and neither a second node nor another database gets in its way.
 func TestAClinicInPostgreSQL(t *testing.T) {
+	t.Parallel() // it waits for processes of its own
 	url := postgresURL(t)
 	dir := filepath.Join(t.TempDir(), "data")
 	clinic := filepath.Join(t.TempDir(), "clinic.json")

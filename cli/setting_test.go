@@ -92,6 +92,10 @@ func TestBadValuesAreExplained(t *testing.T) {
 		{"mail-from", "Harbour Clinic", "should be an address"},
 		{"webhook-allow-private", "yes", yes},
 		{"log-format", "xml", "should be one of: text, json"},
+		{"backup-at", "3am", "a time such as 03:00"},
+		{"backup-at", "24:00", "a time such as 03:00"},
+		{"backup-keep", "7,4", "three numbers"},
+		{"backup-keep", "0,4,12", "at least the backup of one day"},
 		{"redis", "http://user:secret@localhost", "redis://"},
 		{"redis", "redis://user:secret@localhost/first", "redis://"},
 		{"database", "mysql://user:secret@localhost/clinic", "postgres://"},
@@ -108,7 +112,7 @@ func TestBadValuesAreExplained(t *testing.T) {
 		{"agent-allow-legacy", "1", yes},
 		{"debug-replies", "on", yes},
 	}
-	checked := []string{"data", "upstream-client-id", "upstream-user", "upstream-password", "upstream-vendor"} // take any text
+	checked := []string{"data", "backup-to", "upstream-client-id", "upstream-user", "upstream-password", "upstream-vendor"} // take any text
 	for _, c := range cases {
 		checked = append(checked, c.name)
 		_, _, err := resolved(t, nil, "--"+c.name+"="+c.value)
