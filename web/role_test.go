@@ -318,15 +318,16 @@ func TestEveryRouteByRoleAndForeignID(t *testing.T) {
 
 // notRemembered are the POSTs whose answers are not kept under an Idempotency-Key, and why.
 var notRemembered = map[string]string{
-	"/v1/setup":               "signs in, and a link works once",
-	"/v1/setup/check":         "changes nothing",
-	"/v1/auth/sign-in":        "the cookie is a secret",
-	"/v1/auth/sign-out":       "every answer takes the cookie away",
-	"/v1/auth/password":       "the body is a secret, and a repeat comes to the same",
-	"/v1/auth/totp":           "the answer is a secret; it changes nothing",
-	"/v1/holds/stream-ticket": "each ticket works once",
-	"/v1/appointments/search": "it is a question",
-	"/mcp":                    "the protocol has no such header; a booking token books once",
+	"/v1/setup":                       "signs in, and a link works once",
+	"/v1/setup/check":                 "changes nothing",
+	"/v1/auth/sign-in":                "the cookie is a secret",
+	"/v1/auth/sign-out":               "every answer takes the cookie away",
+	"/v1/auth/password":               "the body is a secret, and a repeat comes to the same",
+	"/v1/auth/totp":                   "the answer is a secret; it changes nothing",
+	"/v1/holds/stream-ticket":         "each ticket works once",
+	"/v1/appointments/search":         "it is a question",
+	"/v1/appointment-types/{id}/find": "it is a question",
+	"/mcp":                            "the protocol has no such header; a booking token books once",
 }
 
 // TestEveryPostCanBeRepeated: of every POST, a repeat under its key gets the very same answer, and the same key with
