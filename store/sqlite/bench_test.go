@@ -117,7 +117,7 @@ func backToBack(b *testing.B, c *conn, from, to int64) {
 			b.Fatal(err)
 		}
 		for end := min(n+256, to); n < end; n++ {
-			if err := newTx(c).InsertAppointment(ctx, scattered(n)); err != nil {
+			if err := newTx(c, new(chainEnd)).InsertAppointment(ctx, scattered(n)); err != nil {
 				b.Fatal(err)
 			}
 		}

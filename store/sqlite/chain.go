@@ -13,6 +13,9 @@ func scanHead(r *row) store.ChainHead { return store.ChainHead{Position: r.int64
 
 func (r reads) ChainLink(ctx context.Context, position int64) (store.ChainHead, error) {
 	if position == 0 {
+		if r.tx != nil {
+			return r.tx.headOfChain()
+		}
 		return one(ctx, r, scanHead, headOfChain)
 	}
 	return one(ctx, r, scanHead, `
@@ -20,9 +23,39 @@ func (r reads) ChainLink(ctx context.Context, position int64) (store.ChainHead, 
 		UNION ALL SELECT position, hash FROM audit_erasures WHERE position = ?1`, position)
 }
 
+// chainEnd is the head of the chain as the writer knows it, with what its batch has added. It is written once for the whole
+// batch, like the number of the last change.
+type chainEnd struct {
+	head  store.ChainHead
+	known bool // it was read, and nothing that was added to it since has been undone
+	moved bool // it is not in the database yet
+}
+
+// write brings the head into the transaction that commits what moved it.
+func (e *chainEnd) write(c *conn) error {
+	if !e.moved {
+		return nil
+	}
+	_, err := c.exec(`UPDATE audit_head SET position = ?, hash = ?`, e.head.Position, e.head.Hash)
+	e.moved = err != nil
+	return err
+}
+
+// headOfChain is the head with what the transaction has added.
+func (t *tx) headOfChain() (store.ChainHead, error) {
+	if !t.end.known {
+		head, err := one(context.Background(), t.reads, scanHead, headOfChain)
+		if err != nil {
+			return head, err
+		}
+		t.end.head, t.end.known = head, true
+	}
+	return t.end.head, nil
+}
+
 // link adds a link to the chain: insert is the statement that writes its row, and takes args, the position and the hash.
 func (t *tx) link(link []byte, insert string, args ...any) error {
-	head, err := one(context.Background(), t.reads, scanHead, headOfChain)
+	head, err := t.headOfChain()
 	if err != nil {
 		return err
 	}
@@ -31,7 +64,8 @@ func (t *tx) link(link []byte, insert string, args ...any) error {
 	if err := t.run(insert, append(args, head.Position, head.Hash)...); err != nil {
 		return err
 	}
-	return t.run(`UPDATE audit_head SET position = ?, hash = ?`, head.Position, head.Hash)
+	t.end.head, t.end.moved = head, true
+	return nil
 }
 
 // linkErasure adds the erasure of the entry in a row to the chain, unless it is there.

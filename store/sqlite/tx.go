@@ -9,13 +9,14 @@ type tx struct {
 	conn    *conn
 	over    bool // its function has returned
 	changes []store.Change
+	end     *chainEnd         // of the audit's chain: the writer's
 	read    store.Appointment // the last one that was read, which is nearly always the one that is changed next
 }
 
 var _ store.Tx = (*tx)(nil)
 
-func newTx(c *conn) *tx {
-	t := &tx{conn: c}
+func newTx(c *conn, end *chainEnd) *tx {
+	t := &tx{conn: c, end: end}
 	t.reads.tx = t
 	return t
 }

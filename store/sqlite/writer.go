@@ -47,6 +47,7 @@ type writer struct {
 	// The fields below, and conn, belong to the goroutine that has the turn.
 	batch   []*request     // those whose answers wait for the commit
 	changes []store.Change // what the batch commits, in order
+	chain   chainEnd       // the head of the audit's chain, with what the batch has added
 	current *request       // the one whose function runs now
 }
 
@@ -206,12 +207,16 @@ func (w *writer) commit(first *request, next func() *request) {
 	if len(w.batch) == 0 {
 		return
 	}
-	if err := w.countChanges(); err != nil {
+	err := w.countChanges()
+	if err == nil {
+		err = w.chain.write(w.conn)
+	}
+	if err != nil {
 		w.abort(err)
 		return
 	}
 	began := time.Now()
-	_, err := w.conn.exec("COMMIT")
+	_, err = w.conn.exec("COMMIT")
 	w.commits.Observe(time.Since(began))
 	if err != nil {
 		if fatal(err) {
@@ -272,11 +277,11 @@ func (w *writer) runOne(r *request) error {
 		return err
 	}
 	w.current = r
-	known := len(w.changes)
+	known, chain := len(w.changes), w.chain
 	r.err = w.call(r)
 	w.current = nil
 	if r.err != nil {
-		w.changes = w.changes[:known]
+		w.changes, w.chain = w.changes[:known], chain
 	}
 	if w.conn.fault != nil {
 		return w.conn.fault
@@ -329,7 +334,7 @@ func (w *writer) finish() error {
 var errPanicked = errors.New("the function panicked")
 
 func (w *writer) call(r *request) (err error) {
-	t := newTx(w.conn)
+	t := newTx(w.conn, &w.chain)
 	defer func() {
 		t.over = true
 		w.changes = append(w.changes, t.changes...)
@@ -359,7 +364,7 @@ func (w *writer) abort(cause error) {
 	for _, r := range w.batch {
 		r.answer(cause)
 	}
-	w.batch, w.changes = w.batch[:0], nil
+	w.batch, w.changes, w.chain = w.batch[:0], nil, chainEnd{}
 }
 
 // die stops all writing. Reading goes on; the process should end so that the next start recovers the log.

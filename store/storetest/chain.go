@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -58,6 +59,25 @@ func testChain(t *testing.T, h Harness) {
 		}
 		wg.Wait()
 		wantChain(t, s, 8*20*2)
+	})
+
+	t.Run("an entry of a function that ended its goroutine is no link", func(t *testing.T) {
+		s := h.open(t)
+		wantErr(t, "the first", appendEntry(s, "e1"), nil)
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			_ = s.Write(context.Background(), func(tx store.Tx) error {
+				if err := tx.AppendAudit(context.Background(), store.AuditEntry{ID: "e2", At: monday, Actor: "client", Action: "test"}); err != nil {
+					return err
+				}
+				runtime.Goexit()
+				return nil
+			})
+		}()
+		<-ended
+		wantErr(t, "the next", appendEntry(s, "e3"), nil)
+		wantChain(t, s, 2)
 	})
 
 	t.Run("an entry that is refused is no link", func(t *testing.T) {
