@@ -1,0 +1,33 @@
+package engine_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/engine/enginetest"
+	"holdfast/engine/notice/noticetest"
+	"holdfast/store"
+)
+
+// TestTheClinicIsToldThatThereAreNoBackups by mail, and who asks for that learns why it cannot be.
+func TestTheClinicIsToldThatThereAreNoBackups(t *testing.T) {
+	var to string
+	address := noticetest.MailServer(t, func(line string) string { to = line; return "250 ok" })
+	var log lockedBuffer
+	c, _ := noticeClinic(t, mailBy(t, address, &log))
+	since := enginetest.Noon(time.UTC, -4)
+	if err := c.TellOfBackups(t.Context(), since, "the disk is full"); err == nil || !strings.Contains(err.Error(), "e-mail address") {
+		t.Errorf("a clinic without an address: %v", err)
+	}
+	if _, err := c.UpdateClinic(t.Context(), "system", func(k *store.Clinic) { k.Email = "desk@clinic.example" }); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.TellOfBackups(t.Context(), since, "the disk is full"); err != nil || !strings.Contains(to, "desk@clinic.example") {
+		t.Errorf("got %v, and the mail went to %q; want it at desk@clinic.example", err, to)
+	}
+	without, _ := noticeClinic(t)
+	if err := without.TellOfBackups(t.Context(), since, "the disk is full"); err == nil || !strings.Contains(err.Error(), "--smtp-url") {
+		t.Errorf("without a mail server: %v", err)
+	}
+}
