@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"holdfast/engine/upkeep"
@@ -76,12 +77,11 @@ func (k *backupKeeper) keep(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	newest := time.Time{}
-	if len(made) > 0 {
-		newest = made[len(made)-1]
-	}
-	if newest.After(now) {
-		newest = time.Time{} // the clock was set back: it says nothing about today
+	var newest time.Time
+	for _, at := range made {
+		if !at.After(now) { // one from before the clock was set back says nothing about today
+			newest = at
+		}
 	}
 	if k.plan.due(newest, now, zone) {
 		if err := k.roomFor(here); err != nil {
@@ -91,11 +91,13 @@ func (k *backupKeeper) keep(ctx context.Context, now time.Time) error {
 			return err
 		}
 		k.log.Info("backup written and checked", "directory", filepath.Join(here, ownBackupName(now)))
-		made = append(made, now.UTC().Truncate(time.Millisecond))
+		newest = now.UTC().Truncate(time.Millisecond)
+		made = append(made, newest)
+		slices.SortFunc(made, time.Time.Compare)
 	}
 	failed := k.expire(here, made)
-	if k.plan.second != "" && len(made) > 0 {
-		failed = errors.Join(failed, k.copyTo(k.plan.second, ownBackupName(made[len(made)-1])))
+	if k.plan.second != "" {
+		failed = errors.Join(failed, k.copyTo(k.plan.second, ownBackupName(newest)))
 	}
 	return failed
 }

@@ -100,6 +100,22 @@ func TestANightlyBackupIsMadeCheckedAndCopied(t *testing.T) {
 	})
 }
 
+// TestAClockThatWasSetBackMakesOneBackup, and not one a minute until it is where it was.
+func TestAClockThatWasSetBackMakesOneBackup(t *testing.T) {
+	dir := clinicDir(t)
+	synctest.Test(t, func(t *testing.T) {
+		future := filepath.Join(dir, backupsDir, ownBackupName(time.Now().Add(48*time.Hour)))
+		must(t, "backup", "--data", dir, "--to", future)
+		k := nightly(t, dir, "--backup-at", "03:00")
+		time.Sleep(2 * time.Minute)
+		first := ownNames(t, k.dir.file(backupsDir))
+		time.Sleep(10 * time.Minute)
+		if got := ownNames(t, k.dir.file(backupsDir)); len(first) != 2 || !slices.Equal(got, first) {
+			t.Errorf("there were %v, and ten minutes later %v", first, got)
+		}
+	})
+}
+
 // TestABackupThatIsNotCopiedWholeIsNotThere: here its keys cannot be read.
 func TestABackupThatIsNotCopiedWholeIsNotThere(t *testing.T) {
 	dir, second := clinicDir(t), t.TempDir()
