@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"holdfast/engine"
 	"holdfast/engine/upkeep"
 	"holdfast/store"
 )
@@ -58,7 +59,7 @@ func (k *backupKeeper) look(ctx context.Context, now time.Time) {
 	}
 	k.retryAt = now.Add(retryBackup)
 	k.log.Error("the backup of today is not what it should be; it is tried again", "in", retryBackup, "error", err)
-	last, _ := k.dir.lastGoodBackup(k.plan.second)
+	last, _ := k.dir.lastGoodBackup(k.plan)
 	if last.IsZero() {
 		last = k.began
 	}
@@ -193,14 +194,18 @@ func digestOf(path string) ([]byte, error) {
 	return h.Sum(nil), err
 }
 
-// lastGoodBackup is when the newest backup was made that is where it should be: in the second place, if there is one.
-func (d *dataDir) lastGoodBackup(second string) (time.Time, error) {
-	if second == "" {
+// lastGoodBackup is when the newest backup was made that is where the plan wants it: in the second place, if there is one.
+// engine.ErrNoBackup.
+func (d *dataDir) lastGoodBackup(plan backupPlan) (time.Time, error) {
+	if !plan.on || plan.second == "" {
 		return d.lastBackup()
 	}
-	made, err := ownBackupsIn(second)
-	if len(made) == 0 {
+	made, err := ownBackupsIn(plan.second)
+	if err == nil && len(made) == 0 {
+		err = engine.ErrNoBackup
+	}
+	if err != nil {
 		return time.Time{}, err
 	}
-	return made[len(made)-1], err
+	return made[len(made)-1], nil
 }

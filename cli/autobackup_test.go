@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -10,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"holdfast/engine"
 )
 
 // nightly opens the clinic in a directory, and keeps its backups while the test sleeps.
@@ -69,6 +72,9 @@ func TestANightlyBackupIsMadeCheckedAndCopied(t *testing.T) {
 		if got := ownNames(t, second); len(got) != 0 {
 			t.Fatalf("the second place is not there, and has %v", got)
 		}
+		if last, err := k.engine.LastBackup(); !errors.Is(err, engine.ErrNoBackup) {
+			t.Errorf("while the second place is not there the last backup is of %s, %v; want %v", last, err, engine.ErrNoBackup)
+		}
 		if err := os.Mkdir(second, 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +100,7 @@ func TestANightlyBackupIsMadeCheckedAndCopied(t *testing.T) {
 		if _, err := os.Stat(byHand); err != nil {
 			t.Errorf("a backup made by hand: %v", err)
 		}
-		if last, err := k.dir.lastBackup(); err != nil || time.Since(last) > 25*time.Hour {
+		if last, err := k.engine.LastBackup(); err != nil || time.Since(last) > 25*time.Hour {
 			t.Errorf("the last backup is of %s, %v", last, err)
 		}
 	})

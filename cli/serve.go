@@ -141,7 +141,7 @@ func openHouse(ctx context.Context, cfg config, o houseOptions) (_ *house, err e
 	options := engine.Options{
 		Store: h.store, Holds: h.holds, Logger: h.log, Keyring: h.dir.keys, AdminKey: cfg.adminKey,
 		Presence: cfg.presence, TimeslotsCacheTTL: cfg.timeslotsCacheTTL, Outbound: cfg.outbound, Retention: cfg.keep, OnFatal: h.fail,
-		Copies: h.dir.copies, LastBackup: h.dir.lastBackup, BaseURL: cfg.baseURL,
+		Copies: h.dir.copies, LastBackup: func() (time.Time, error) { return h.dir.lastGoodBackup(cfg.backups) }, BaseURL: cfg.baseURL,
 	}
 	if !o.local || o.queue {
 		if err := h.openQueue(ctx, cfg, o, &options); err != nil {
