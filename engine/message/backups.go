@@ -3,10 +3,9 @@ package message
 import (
 	"context"
 	"errors"
+	"net/mail"
 	"strings"
 	"time"
-
-	"holdfast/engine/notice"
 )
 
 // backupLetters are the subject and the text of the mail about missing backups, by language.
@@ -33,8 +32,5 @@ func (ms *Messages) TellOfBackups(ctx context.Context, since time.Time, reason s
 	fill := strings.NewReplacer("{clinic}", clinic.Name, "{day}", words.day(since.In(ms.clinic.Zone())), "{reason}", reason)
 	letter := backupLetters[language]
 	subject, text := fill.Replace(letter[0]), fill.Replace(letter[1])
-	return ms.transport.Mailer.Send(ctx, notice.Mail{
-		ID: ms.outbound.Outbox.Ids.Next(time.Now()), To: clinic.Email, ToName: clinic.Name, From: ms.sender(), ReplyTo: clinic.Email,
-		Language: language, Subject: subject, Text: text, HTML: asHTML(language, subject, text, ""),
-	})
+	return ms.sendNow(ctx, mail.Address{Name: clinic.Name, Address: clinic.Email}, language, subject, text)
 }

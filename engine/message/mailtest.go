@@ -46,10 +46,7 @@ func (ms *Messages) TestMail(ctx context.Context, to mail.Address) (MailDelivery
 		text = to.Name + ",\n\n" + text
 	}
 	subject := name.Replace(words[0])
-	err := mailer.Send(ctx, notice.Mail{
-		ID: ms.outbound.Outbox.Ids.Next(time.Now()), To: to.Address, ToName: to.Name, From: ms.sender(), ReplyTo: clinic.Email,
-		Language: language, Subject: subject, Text: text, HTML: asHTML(language, subject, text, ""),
-	})
+	err := ms.sendNow(ctx, to, language, subject, text)
 	switch {
 	case err != nil:
 		return MailFailed, err.Error()
@@ -57,4 +54,12 @@ func (ms *Messages) TestMail(ctx context.Context, to mail.Address) (MailDelivery
 		return MailFile, ""
 	}
 	return MailSent, ""
+}
+
+// sendNow sends one mail about no appointment, past the queue. Errors: those of notice.Mailer.Send.
+func (ms *Messages) sendNow(ctx context.Context, to mail.Address, language, subject, text string) error {
+	return ms.transport.Mailer.Send(ctx, notice.Mail{
+		ID: ms.outbound.Outbox.Ids.Next(time.Now()), To: to.Address, ToName: to.Name, From: ms.sender(), ReplyTo: ms.clinic.Schedule().Clinic.Email,
+		Language: language, Subject: subject, Text: text, HTML: asHTML(language, subject, text, ""),
+	})
 }

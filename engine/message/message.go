@@ -18,7 +18,8 @@
 //	mail.go     which mails a change promises, and how one is delivered     letter.go    their words, in each language
 //	request.go  mails about a booking request                               calendar.go  the iCalendar object they carry
 //	webhook.go  which webhooks a change promises, and how one is delivered  sender.go    who mail comes from
-//	order.go    what waits behind what                                      mailtest.go  one mail, past the queue
+//	order.go    what waits behind what                                      mailtest.go  one mail at once, past the queue
+//	backups.go  the mail about missing backups
 package message
 
 import (
