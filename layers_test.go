@@ -21,50 +21,55 @@ import (
 // entry that ends in /... stands for the directories below. A directory's own key counts before one above it.
 var layers = map[string][]string{
 	".":   {"cli"},
-	"cli": {"docs", "web", "engine", "engine/...", "store", "store/...", "holds", "holds/..."},
+	"cli": {"docs", "deploy/systemd", "web", "web/certificate", "engine", "engine/...", "store", "store/...", "holds", "holds/..."},
 
 	// web is given an *engine.Engine: the nouns and errors of store and holds pass through it, a backend never does.
-	"web":            {"web/stream", "web/pages", "web/instant", "engine", "engine/...", "store", "holds", "docs"},
-	"web/stream":     {"web/instant", "engine/upkeep", "holds"}, // is given functions of the engine and does not know it
-	"web/pages":      {},
+	"web":        {"web/fhir", "web/certificate", "web/stream", "web/pages", "web/instant", "engine", "engine/...", "store", "holds", "docs"},
+	"web/stream": {"web/instant", "engine/upkeep", "holds"}, // is given functions of the engine and does not know it
+	"web/pages":  {}, "web/instant": {},
 	"web/pages/join": {}, // a program of its own, run when web/ui changes
-	"web/instant":    {},
-	"web/...":        {},
+	"web/...":        {}, // web/simulation/referee too: who judges the product has nothing of it
 	"docs":           {}, // embeds the pages that the server shows
 
 	// The wings of the engine: each knows only those after it, and record, which knows nobody.
-	"engine": {"engine/search", "engine/opening", "engine/agent", "engine/request", "engine/message", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/presence",
-		"engine/account", "engine/record", "engine/token", "engine/upkeep", "engine/upstream", "store", "holds"},
-	"engine/agent": {"engine/message", "engine/opening", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/record", "engine/token",
-		"engine/upkeep", "engine/upstream", "store", "holds"},
-	"engine/request": {"engine/message", "engine/outbound", "engine/booking", "engine/clinic", "engine/record", "store", "holds"},
-	"engine/message": {"engine/outbound", "engine/booking", "engine/clinic", "engine/record", "engine/notice", "store"},
-	"engine/outbound": {"engine/booking", "engine/clinic", "engine/availability", "engine/record", "engine/upkeep", "engine/upstream",
-		"store", "holds"},
+	"engine":              {"engine/identity", "engine/openid", "engine/busytime", "engine/waitlist", "engine/sheet", "engine/downtime", "engine/mailserver", "engine/calendar", "engine/search", "engine/person", "engine/series", "engine/visit", "engine/opening", "engine/agent", "engine/request", "engine/message", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/presence", "engine/account", "engine/record", "engine/notice", "engine/token", "engine/upkeep", "engine/upstream", "store", "holds"},
+	"engine/agent":        {"engine/together", "engine/message", "engine/opening", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/record", "engine/token", "engine/upkeep", "engine/upstream", "store", "holds"},
+	"engine/mailserver":   {"engine/message", "engine/outbound", "engine/clinic", "engine/record", "engine/notice", "engine/token", "store"},
+	"engine/calendar":     {"engine/message", "engine/clinic", "engine/record", "store"},
+	"engine/busytime":     {"engine/ical", "engine/clinic", "engine/availability", "engine/record", "engine/notice", "engine/token", "engine/upkeep", "engine/upstream", "store"},
+	"engine/request":      {"engine/message", "engine/outbound", "engine/booking", "engine/clinic", "engine/record", "engine/upkeep", "store", "holds"},
+	"engine/message":      {"engine/outbound", "engine/booking", "engine/clinic", "engine/record", "engine/notice", "store"},
+	"engine/waitlist":     {"engine/request", "engine/message", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/record", "engine/upkeep", "store", "holds"},
+	"engine/outbound":     {"engine/booking", "engine/clinic", "engine/availability", "engine/record", "engine/upkeep", "engine/upstream", "store", "holds"},
 	"engine/opening":      {"engine/outbound", "engine/taken", "engine/clinic", "engine/availability", "engine/upstream", "store"},
-	"engine/search":       {"engine/booking", "engine/taken", "engine/clinic", "engine/availability", "engine/record", "store", "holds"},
-	"engine/booking":      {"engine/taken", "engine/clinic", "engine/availability", "engine/record", "engine/token", "engine/upkeep", "store", "holds"},
+	"engine/search":       {"engine/together", "engine/booking", "engine/taken", "engine/clinic", "engine/availability", "engine/record", "store", "holds"},
+	"engine/person":       {"engine/record", "store"},
+	"engine/series":       {"engine/together", "engine/booking", "engine/taken", "engine/clinic", "engine/availability", "engine/record", "store", "holds"},
+	"engine/visit":        {"engine/together", "engine/booking", "engine/taken", "engine/clinic", "engine/availability", "engine/record", "store", "holds"},
+	"engine/booking":      {"engine/together", "engine/taken", "engine/clinic", "engine/availability", "engine/record", "engine/token", "engine/upkeep", "store", "holds"},
+	"engine/together":     {"engine/clinic", "engine/availability", "store", "holds"},
+	"engine/downtime":     {"engine/together", "engine/booking", "engine/clinic", "engine/availability", "engine/record", "store", "holds"},
+	"engine/sheet":        {"engine/booking", "engine/clinic", "engine/availability", "engine/record", "store", "holds"},
 	"engine/taken":        {"engine/clinic", "engine/availability", "engine/record", "engine/upstream", "store", "holds"},
 	"engine/presence":     {"engine/clinic", "engine/availability", "engine/record", "engine/upkeep", "store", "holds"},
+	"engine/identity":     {"engine/openid", "engine/account", "engine/clinic", "engine/record", "engine/token", "store"},
 	"engine/account":      {"engine/clinic", "engine/record", "engine/upkeep", "store", "holds"},
-	"engine/clinic":       {"engine/availability", "engine/record", "engine/notice", "store", "holds"},
+	"engine/clinic":       {"engine/availability", "engine/record", "engine/notice", "engine/openid", "store", "holds"},
+	"engine/holiday":      {"engine/ical", "store"},
 	"engine/availability": {"store", "holds"},
 	"engine/record":       {"engine/upkeep", "store", "holds"},
-	"engine/token":        {},
-	"engine/upkeep":       {}, // the loop and the forgetting map of all
-	"engine/upstream":     {},
-	"engine/notice":       {},
+	"engine/upstream":     {}, "engine/notice": {}, "engine/openid": {}, "engine/ical": {}, "engine/token": {}, "engine/upkeep": {}, // the loop and the forgetting map of all
 	"engine/enginetest":   {"engine/booking", "engine/clinic", "store", "store/...", "holds", "holds/..."},
 	"engine/upstream/...": {"engine/upstream"},
-	"engine/notice/...":   {},
+	"engine/notice/...":   {}, "engine/openid/...": {},
 
-	"store":                 {},
-	"store/...":             {"store"},
-	"holds":                 {},
+	"store": {}, "holds": {}, "store/pool": {},
+	"store/...":             {"store", "store/pool"},
 	"holds/redis/redistest": {"holds/node/nodetest"},
-	"holds/...":             {"holds", "holds/broadcast", "holds/busy", "holds/node"}, // one log of events for all, and what several have in common
+	"holds/...":             {"holds", "holds/broadcast", "holds/busy", "holds/node", "store/pool"}, // one log of events for all, and what several have in common
 
-	"deploy": {}, // files for those who operate it, and their tests
+	"deploy": {}, "clients": {}, // files for those who operate it, and for those who program against it, and their tests
+	"deploy/systemd": {}, "deploy/dist": {}, // dist is a program of its own, which makes the archives that are given away
 
 	// The load driver measures everything, from outside of it.
 	"bench":     {"web", "engine", "engine/...", "store", "store/...", "holds", "holds/..."},
@@ -72,7 +77,7 @@ var layers = map[string][]string{
 }
 
 // testsOnly are the directories that no program imports.
-var testsOnly = []string{"store/storetest", "store/postgres/postgrestest", "holds/holdstest", "holds/node/nodetest", "holds/redis/redistest", "engine/enginetest", "engine/notice/noticetest"}
+var testsOnly = []string{"store/storetest", "store/postgres/postgrestest", "holds/holdstest", "holds/node/nodetest", "holds/redis/redistest", "engine/enginetest", "engine/notice/noticetest", "engine/openid/openidtest", "web/certificate/acmetest", "web/simulation", "web/simulation/referee"}
 
 // standardLibraryOnly are the directories that import no third-party module, in tests neither.
 var standardLibraryOnly = []string{"store", "holds", "engine/token", "engine/upstream"}
@@ -82,31 +87,30 @@ var owners = map[string]string{
 	"github.com/spf13/cobra":                 "cli",
 	"github.com/julienschmidt/httprouter":    "web",
 	"github.com/tdewolff/minify/v2":          "web/pages/join",
-	"github.com/prometheus/client_golang":    "web",
 	"github.com/dgraph-io/ristretto/v2":      "engine/booking",
+	"filippo.io/age":                         "cli",
 	"golang.org/x/crypto":                    "engine/account",
 	"golang.org/x/sys":                       "web",
 	"golang.org/x/term":                      "cli",
 	"github.com/modelcontextprotocol/go-sdk": "web",
 	"github.com/google/jsonschema-go":        "web", // the schemas of its tools
 	"github.com/wneessen/go-mail":            "engine/notice",
-	"modernc.org/sqlite":                     "store/sqlite",
-	"go.etcd.io/bbolt":                       "store/bolt",
-	"github.com/jackc/pgx/v5":                "store/postgres",
-	"github.com/redis/go-redis/v9":           "holds/redis",
+	"github.com/coreos/go-oidc/v3":           "engine/openid", "golang.org/x/oauth2": "engine/openid",
+	"modernc.org/sqlite":           "store/sqlite",
+	"go.etcd.io/bbolt":             "store/bolt",
+	"github.com/jackc/pgx/v5":      "store/postgres",
+	"github.com/redis/go-redis/v9": "holds/redis", "github.com/jackc/puddle/v2": "store/pool",
 }
 
-// coOwners says which second directory imports a module: the live state of --database is on the same server as the record, and
-// neither may import the other.
-var coOwners = map[string]string{"github.com/jackc/pgx/v5": "holds/postgres"}
+// coOwners says which second directory imports a module. Neither of the two may import the other.
+var coOwners = map[string]string{"github.com/jackc/pgx/v5": "holds/postgres", "golang.org/x/crypto": "web/certificate"}
 
 // testModules may be imported by the tests of any directory that is not standardLibraryOnly.
 var testModules = []string{
 	"github.com/alicebob/miniredis/v2",
 	"github.com/anishathalye/porcupine",
-	"github.com/chromedp/cdproto",
-	"github.com/chromedp/chromedp",
-	"github.com/getkin/kin-openapi",
+	"github.com/chromedp/cdproto", "github.com/chromedp/chromedp",
+	"github.com/getkin/kin-openapi", "github.com/teambition/rrule-go", // what package busytime is compared with
 	"pgregory.net/rapid",
 }
 
@@ -117,9 +121,8 @@ var peers = []string{"github.com/jackc/pgx/v5", "github.com/redis/go-redis/v9", 
 var long = map[string]string{
 	"engine/operation_test.go": "one story of an operation after another; they share their practice",
 	"engine/presence_test.go":  "presence and its three sweeps are one state; their tests share the counting store",
-	"web/ui/i18n/owner.de.js":  "words, one line each",
-	"web/ui/i18n/owner.en.js":  "words, one line each",
-	"web/ui/i18n/owner.es.js":  "words, one line each",
+	"web/ui/i18n/staff.de.js":  "words, one line each", "web/ui/i18n/staff.en.js": "words, one line each", "web/ui/i18n/staff.es.js": "words, one line each",
+	"web/ui/i18n/owner.de.js": "words, one line each", "web/ui/i18n/owner.en.js": "words, one line each", "web/ui/i18n/owner.es.js": "words, one line each",
 }
 
 const maxLines = 400
@@ -166,7 +169,7 @@ func tree(t *testing.T, extensions ...string) []string {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && p != "." && (d.Name() == "vendor" || d.Name() == "testdata" || d.Name() == "node_modules" || d.Name()[0] == '.') {
+		if d.IsDir() && p != "." && (d.Name() == "vendor" || d.Name() == "testdata" || d.Name() == "node_modules" || d.Name()[0] == '.' || p == "clients/go" || p == "clients/typescript") {
 			return filepath.SkipDir
 		}
 		if !d.IsDir() && slices.Contains(extensions, filepath.Ext(p)) {

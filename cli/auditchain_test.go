@@ -19,6 +19,7 @@ func lastLink(t *testing.T, args ...string) string {
 
 // TestVerifyKnowsALinkThatWasNoted, in the database, in its backups and after a restore, and refuses a chain without it.
 func TestVerifyKnowsALinkThatWasNoted(t *testing.T) {
+	t.Parallel()
 	dir, backup := clinicDir(t), filepath.Join(t.TempDir(), "backup")
 	must(t, "backup", "--data", dir, "--to", backup)
 	early := lastLink(t, "--data", dir)
@@ -51,6 +52,7 @@ func TestVerifyKnowsALinkThatWasNoted(t *testing.T) {
 
 // TestVerifyNamesTheBrokenEntry that somebody changed in the file.
 func TestVerifyNamesTheBrokenEntry(t *testing.T) {
+	t.Parallel()
 	dir := clinicDir(t)
 	must(t, "apikey", "create", "--data", dir, "--name", "phone", "--scope", "agent")
 	path := filepath.Join(dir, databaseFile)

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"time"
 
+	"filippo.io/age"
+
 	"holdfast/engine"
 	"holdfast/engine/upkeep"
 	"holdfast/store"
@@ -127,27 +129,38 @@ func (k *backupKeeper) expire(dir string, made []time.Time) error {
 	return failed
 }
 
-// copyTo copies a backup to the second place, if that does not have it, reads it back, and deletes what the plan does not keep
-// there. The directory must exist: a disk that is not mounted is not written beside.
+// copyTo copies a backup to the second place, sealed where there is a key, if that does not have it, reads it back, and deletes what the
+// plan does not keep there. The directory must exist: a disk that is not mounted is not written beside.
 func (k *backupKeeper) copyTo(second, name string) error {
 	if info, err := os.Stat(second); err != nil {
 		return fmt.Errorf("the second place of backups is not there: %w. Mount it, or name another with --backup-to", err)
 	} else if !info.IsDir() {
 		return fmt.Errorf("the second place of backups, %s, is no directory. Name another with --backup-to", second)
 	}
-	if _, err := os.Stat(filepath.Join(second, name)); err == nil {
+	recipient, err := k.dir.sealer()
+	if err != nil {
+		return err
+	}
+	if recipient == nil {
+		if err := refuseInTheClear(second); err != nil {
+			return err
+		}
+	}
+	from, to := k.dir.file(filepath.Join(backupsDir, name)), filepath.Join(second, name)
+	if _, err := os.Stat(to); err == nil {
 		return nil
 	}
-	if err := copyBackup(k.dir.file(filepath.Join(backupsDir, name)), filepath.Join(second, name)); err != nil {
+	if err := copyBackup(from, to, recipient); err != nil {
 		return fmt.Errorf("the backup was not copied to %s: %w", second, err)
 	}
-	k.log.Info("backup copied and read back", "directory", filepath.Join(second, name))
+	k.log.Info("backup copied and read back", "copy", to, "sealed", recipient != nil)
 	made, err := ownBackupsIn(second)
 	return errors.Join(err, k.expire(second, made))
 }
 
-// copyBackup makes a durable copy of a backup's directory, whole or not at all, and compares what it reads back.
-func copyBackup(from, to string) (err error) {
+// copyBackup makes a durable copy of a backup's directory, sealed for a recipient if there is one, whole or not at all, and compares
+// what it reads back.
+func copyBackup(from, to string, recipient *age.X25519Recipient) (err error) {
 	files, err := os.ReadDir(from)
 	if err != nil {
 		return err
@@ -163,10 +176,13 @@ func copyBackup(from, to string) (err error) {
 	}()
 	for _, f := range files {
 		source, target := filepath.Join(from, f.Name()), filepath.Join(partial, f.Name())
-		if err := copyFile(source, target); err != nil {
-			return err
+		var want []byte
+		if recipient != nil {
+			target += sealedSuffix
+			want, err = sealFile(source, target, recipient)
+		} else if err = copyFile(source, target); err == nil {
+			want, err = digestOf(source)
 		}
-		want, err := digestOf(source)
 		if err != nil {
 			return err
 		}

@@ -57,6 +57,7 @@ func ownNames(t *testing.T, dir string) (names []string) {
 // TestANightlyBackupIsMadeCheckedAndCopied lives through nights, a server that was off for some, and a second place that was not
 // mounted.
 func TestANightlyBackupIsMadeCheckedAndCopied(t *testing.T) {
+	t.Parallel()
 	dir := clinicDir(t)
 	second := filepath.Join(t.TempDir(), "mounted")
 	byHand := filepath.Join(dir, backupsDir, "20200101T000000.000Z")
@@ -108,6 +109,7 @@ func TestANightlyBackupIsMadeCheckedAndCopied(t *testing.T) {
 
 // TestAClockThatWasSetBackMakesOneBackup, and not one a minute until it is where it was.
 func TestAClockThatWasSetBackMakesOneBackup(t *testing.T) {
+	t.Parallel()
 	dir := clinicDir(t)
 	synctest.Test(t, func(t *testing.T) {
 		future := filepath.Join(dir, backupsDir, ownBackupName(time.Now().Add(48*time.Hour)))
@@ -124,6 +126,7 @@ func TestAClockThatWasSetBackMakesOneBackup(t *testing.T) {
 
 // TestABackupThatIsNotCopiedWholeIsNotThere: here its keys cannot be read.
 func TestABackupThatIsNotCopiedWholeIsNotThere(t *testing.T) {
+	t.Parallel()
 	dir, second := clinicDir(t), t.TempDir()
 	backup := filepath.Join(t.TempDir(), "b")
 	must(t, "backup", "--data", dir, "--to", backup)
@@ -133,7 +136,7 @@ func TestABackupThatIsNotCopiedWholeIsNotThere(t *testing.T) {
 	if err := os.Symlink(filepath.Join(backup, "nowhere"), filepath.Join(backup, secretFile)); err != nil {
 		t.Fatal(err)
 	}
-	if err := copyBackup(backup, filepath.Join(second, "copy")); err == nil {
+	if err := copyBackup(backup, filepath.Join(second, "copy"), nil); err == nil {
 		t.Error("a backup whose keys cannot be read was copied")
 	}
 	if left, _ := os.ReadDir(second); len(left) > 0 {
@@ -143,6 +146,7 @@ func TestABackupThatIsNotCopiedWholeIsNotThere(t *testing.T) {
 
 // TestRestoreListsBackups by hand and by itself, in the data directory and in a second place, the newest first.
 func TestRestoreListsBackups(t *testing.T) {
+	t.Parallel()
 	dir, second := clinicDir(t), t.TempDir()
 	must(t, "backup", "--data", dir)
 	old := filepath.Join(second, ownBackupName(at(t, "2026-01-02T03:00:00Z")))

@@ -126,8 +126,8 @@ func madeAt(name string) (at time.Time, own, ok bool) {
 	return at, own, err == nil
 }
 
-// ownBackupsIn lists when the server's own backups in a directory were made, the oldest first. A directory that is not there has
-// none.
+// ownBackupsIn lists when the server's own backups in a directory were made, sealed or not, the oldest first. A directory that is not
+// there has none.
 func ownBackupsIn(dir string) ([]time.Time, error) {
 	entries, err := os.ReadDir(dir) // by name, so by time
 	if errors.Is(err, os.ErrNotExist) {

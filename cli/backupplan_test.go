@@ -16,6 +16,7 @@ func at(t *testing.T, text string) time.Time {
 }
 
 func TestABackupIsDueOnceADayByTheClinicsClock(t *testing.T) {
+	t.Parallel()
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
 		t.Fatal(err)
@@ -46,6 +47,7 @@ func TestABackupIsDueOnceADayByTheClinicsClock(t *testing.T) {
 
 // TestBackupsAreKeptByDayWeekAndMonth makes one a night for two years and asks, each night, what is left.
 func TestBackupsAreKeptByDayWeekAndMonth(t *testing.T) {
+	t.Parallel()
 	keep := backupKeep{days: 7, weeks: 4, months: 12}
 	var made []time.Time
 	for night := at(t, "2026-01-01T03:00:00Z"); night.Before(at(t, "2028-01-01T00:00:00Z")); night = night.AddDate(0, 0, 1) {
@@ -75,6 +77,7 @@ func TestBackupsAreKeptByDayWeekAndMonth(t *testing.T) {
 }
 
 func TestWhatIsNoBackupPlanIsRefused(t *testing.T) {
+	t.Parallel()
 	for _, v := range []string{"", "3", "25:00", "03:00:00", "3am", "-1:00"} {
 		if err := new(backupPlan).parseAt(v); err == nil {
 			t.Errorf("--backup-at %q was taken", v)

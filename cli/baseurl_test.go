@@ -13,6 +13,7 @@ import (
 
 // TestAGuessedAddressIsWarnedAbout: a link to 127.0.0.1 in a mail leads nowhere, so it is left out, and the log says so.
 func TestAGuessedAddressIsWarnedAbout(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, listens, baseURL string
 		warned                 bool
@@ -48,6 +49,7 @@ func TestAGuessedAddressIsWarnedAbout(t *testing.T) {
 
 // TestTheAddressFromTheSetupIsKept: what the setup was told is in the tree of the next start, unless that is told otherwise.
 func TestTheAddressFromTheSetupIsKept(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	s := started(t, "serve", "--data", dir, "--listen", "127.0.0.1:0")
 	_, token, _ := strings.Cut(strings.TrimSpace(must(t, "setup-url", "--data", dir)), "#")
@@ -80,6 +82,7 @@ func TestTheAddressFromTheSetupIsKept(t *testing.T) {
 
 // TestMailFromNobodyIsRefused: as soon as a mail server is set, a sender below .invalid is a mistake to be told at the start.
 func TestMailFromNobodyIsRefused(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	must(t, "import", "--data", dir, clinicWithoutMail(t))
 	for _, more := range [][]string{nil, {"--mail-from", "no-reply@holdfast.invalid"}} {

@@ -73,7 +73,7 @@ func untilSignalled() (context.Context, context.CancelFunc) {
 		}
 		second := <-signals
 		signal.Reset()
-		_ = syscall.Kill(os.Getpid(), second.(syscall.Signal))
+		endBy(second)
 	}()
 	return ctx, cancel
 }
@@ -133,8 +133,8 @@ Every flag --x-y can also be set as HOLDFAST_X_Y in the environment or in the fi
 	root.Flags().BoolP("version", "v", false, "print the version")
 	defineSettings(root, forServing)
 	root.AddCommand(serve, demoCommand(p), takesFile(importCommand(p)), exportCommand(p), setupURLCommand(p), adminCommand(p), apikeyCommand(p),
-		keysCommand(p), queueCommand(p), backupCommand(p), takesFile(restoreCommand(p)), takesFile(verifyCommand(p)), migrateCommand(p), configCommand(p), healthcheckCommand(p),
-		openAPICommand(p), mcpCommand(p), tortureCommand(p), whyCommand(p), versionCommand(p))
+		keysCommand(p), queueCommand(p), backupCommand(p), backupKeyCommand(p), takesFile(restoreCommand(p)), takesFile(verifyCommand(p)), migrateCommand(p), upgradeCommand(p), configCommand(p), healthcheckCommand(p),
+		openAPICommand(p), mcpCommand(p), tortureCommand(p), whyCommand(p), serviceCommand(p), versionCommand(p))
 	return root
 }
 

@@ -19,7 +19,12 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asMain) != "" {
 		os.Exit(Main("test"))
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if everybodysAsked.Load() {
+		server, _ := everybodys()
+		server.Stop()
+	}
+	os.Exit(code)
 }
 
 // ran is what one command did.
@@ -32,7 +37,7 @@ type ran struct {
 func command(t *testing.T, environ []string, stdin string, args ...string) ran {
 	t.Helper()
 	// What should have refused and serves instead fails the test rather than holding it up.
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	var out, errs bytes.Buffer
 	code := run(ctx, process{
@@ -62,6 +67,7 @@ func contains(t *testing.T, what, text string, parts ...string) {
 
 // TestWhatIsTypedWrongIsExplained: exit code 2, the mistake, and where help is.
 func TestWhatIsTypedWrongIsExplained(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name string
 		args []string
@@ -92,9 +98,10 @@ func TestWhatIsTypedWrongIsExplained(t *testing.T) {
 
 // TestASecondLookAtTheCommands: each has a line of help, and the version is the one that was linked.
 func TestASecondLookAtTheCommands(t *testing.T) {
+	t.Parallel()
 	contains(t, "version", must(t, "version"), "holdfast test (go")
 	contains(t, "help", must(t, "--help"), "serve", "demo", "import", "export", "apikey", "backup", "restore", "verify", "migrate",
-		"config", "healthcheck", "version", "completion")
+		"config", "healthcheck", "service", "version", "completion")
 	contains(t, "completion", must(t, "completion", "bash"), "holdfast")
 	for _, c := range rootCommand(process{}).Commands() {
 		if c.Short == "" {
@@ -105,6 +112,7 @@ func TestASecondLookAtTheCommands(t *testing.T) {
 
 // TestAnEndedContextEndsACommand: Ctrl-C while a command waits is no hang.
 func TestAnEndedContextEndsACommand(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var out, errs bytes.Buffer

@@ -15,9 +15,11 @@ import (
 
 // TestEveryCommandIsThere, and no other; each takes no argument that it does not know.
 func TestEveryCommandIsThere(t *testing.T) {
-	want := strings.Fields(`admin admin.create admin.list admin.reset-password apikey apikey.create apikey.list apikey.revoke backup completion config
-		config.print demo export healthcheck help import keys keys.rotate mcp migrate openapi queue queue.list queue.retry restore serve setup-url
-		torture verify version why`)
+	t.Parallel()
+	want := strings.Fields(`admin admin.create admin.list admin.reset-password apikey apikey.create apikey.list apikey.revoke backup backup-key completion config
+		config.print demo export healthcheck help import keys keys.rotate mcp migrate openapi queue queue.list queue.retry restore serve
+		service service.install service.status service.uninstall setup-url
+		torture upgrade verify version why`)
 	var got []string
 	var walk func(*cobra.Command, string)
 	walk = func(c *cobra.Command, above string) {
@@ -54,6 +56,7 @@ func TestTorture(t *testing.T) {
 
 // TestWhy says the reason in a sentence: asked over HTTP, through the data directory beside the server, and without one.
 func TestWhy(t *testing.T) {
+	t.Parallel()
 	dir, day := filepath.Join(t.TempDir(), "data"), inTwoDays()
 	file := filepath.Join(t.TempDir(), "clinic.json")
 	writeJSON(t, file, openClinic(t))
@@ -106,8 +109,9 @@ func TestWhy(t *testing.T) {
 
 // TestOpenAPIAndMigrate print what they are for.
 func TestOpenAPIAndMigrate(t *testing.T) {
-	if got := must(t, "openapi"); got != string(docs.OpenAPI) {
-		t.Errorf("openapi printed %d bytes, want the description of %d", len(got), len(docs.OpenAPI))
+	t.Parallel()
+	if got := must(t, "openapi"); got != string(docs.OpenAPI()) {
+		t.Errorf("openapi printed %d bytes, want the description of %d", len(got), len(docs.OpenAPI()))
 	}
 	dir := clinicDir(t)
 	contains(t, "migrate", must(t, "migrate", "--data", dir), "is at version")
@@ -116,6 +120,7 @@ func TestOpenAPIAndMigrate(t *testing.T) {
 
 // TestTheFirstOwnerUnattended: made from the environment when there is none, and left alone when there is one.
 func TestTheFirstOwnerUnattended(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	const email, password = "jo@clinic.example", "walrus teapot umbrella"
 	args := []string{"serve", "--data", dir, "--listen", "127.0.0.1:0", "--owner-email", email, "--owner-password-file"}

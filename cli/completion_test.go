@@ -8,6 +8,7 @@ import (
 // TestCompletionKnowsTheValues: what a shell offers behind each of these lines; a colon and a number after it say whether files
 // are offered as well (0), directories alone (16) or neither (4).
 func TestCompletionKnowsTheValues(t *testing.T) {
+	t.Parallel()
 	for line, want := range map[string]string{
 		"serve --log-format ":            "text json :4",
 		"serve --rate-limit ":            "default off :4",

@@ -33,6 +33,7 @@ func write(t *testing.T, text string) string {
 
 // TestTheNearestSourceWins is the precedence of settings, as a table: flag > environment > file > default.
 func TestTheNearestSourceWins(t *testing.T) {
+	t.Parallel()
 	const flag, env, file = "127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"
 	for _, c := range []struct {
 		flag, env, file bool
@@ -71,6 +72,7 @@ func TestTheNearestSourceWins(t *testing.T) {
 
 // TestTheFileOfSettings reads every spelling that other programs write such a file in.
 func TestTheFileOfSettings(t *testing.T) {
+	t.Parallel()
 	path := write(t, "\n# comment\n  HOLDFAST_LISTEN = \"127.0.0.1:9\"\ndata='./somewhere'\nlog-format=json\nRATE_LIMIT=off\nHOLDFAST_BASE_URL=\n")
 	got, _, err := resolved(t, []string{"HOLDFAST_CONFIG=" + path})
 	if err != nil {
@@ -100,6 +102,7 @@ func TestTheFileOfSettings(t *testing.T) {
 
 // TestAllMistakesAreToldAtOnce: nobody should have to start a server five times to learn five things.
 func TestAllMistakesAreToldAtOnce(t *testing.T) {
+	t.Parallel()
 	path := write(t, "HOLDFAST_LOG_FORMAT=xml\nLISTNE=1\nnonsense\nconfig=other\n")
 	_, _, err := resolved(t, []string{"HOLDFAST_ADMIN_KEY=tooshort", "HOLDFAST_TRUSTED_PROXIES=10.0.0.0/8,everyone"},
 		"--config", path, "--listen", "8788", "--base-url", "ftp://x", "--rate-limit", "some", "--timeslots-cache-ttl", "300",
@@ -117,6 +120,7 @@ func TestAllMistakesAreToldAtOnce(t *testing.T) {
 
 // TestSecretsComeFromFilesToo, and are never printed.
 func TestSecretsComeFromFilesToo(t *testing.T) {
+	t.Parallel()
 	path := write(t, longEnough+"\n")
 	for name, c := range map[string]struct{ environ, args []string }{
 		"flag":              {nil, []string{"--admin-key", longEnough}},
@@ -147,6 +151,7 @@ func TestSecretsComeFromFilesToo(t *testing.T) {
 
 // TestUnknownEnvironmentWarns, and what Kubernetes sets beside a service of this name does not.
 func TestUnknownEnvironmentWarns(t *testing.T) {
+	t.Parallel()
 	_, warnings, err := resolved(t, []string{
 		"HOLDFAST_LISTENN=x", "HOLDFAST_QUITE_SOMETHING_ELSE=1", "PATH=/bin",
 		"HOLDFAST_PORT=tcp://10.0.0.1:8788", "HOLDFAST_PORT_8788_TCP=tcp://10.0.0.1:8788", "HOLDFAST_SERVICE_HOST=10.0.0.1",
@@ -170,6 +175,7 @@ func TestUnknownEnvironmentWarns(t *testing.T) {
 
 // TestAnUnknownLineWarns as the environment does, with its place. What is no line of settings is still refused.
 func TestAnUnknownLineWarns(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		line, says string
 		refused    bool
@@ -208,6 +214,7 @@ func TestAnUnknownLineWarns(t *testing.T) {
 
 // TestConfigPrintCanBeReadBack: what is printed is itself a file of settings.
 func TestConfigPrintCanBeReadBack(t *testing.T) {
+	t.Parallel()
 	args := []string{"--listen", "127.0.0.1:9", "--base-url", "https://book.example.org/", "--trusted-proxies", "10.0.0.5, 192.168.0.0/16",
 		"--timeslots-cache-ttl", "0", "--log-format", "json"}
 	first, _, err := resolved(t, nil, args...)

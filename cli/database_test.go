@@ -10,6 +10,7 @@ import (
 // TestNoDatabaseIsMadeByAsking: of a directory that was mistyped every command about what is in one says so, and makes
 // nothing, be the directory there or not.
 func TestNoDatabaseIsMadeByAsking(t *testing.T) {
+	t.Parallel()
 	for _, args := range [][]string{
 		{"export"}, {"apikey", "create", "--name", "x", "--scope", "admin"}, {"apikey", "list"}, {"apikey", "revoke", "x"}, {"backup"}, {"verify"},
 		{"admin", "create", "--email", "jo@clinic.example", "--name", "Jo"}, {"admin", "reset-password", "--email", "jo@clinic.example"}, {"admin", "list"},
@@ -32,6 +33,7 @@ func TestNoDatabaseIsMadeByAsking(t *testing.T) {
 }
 
 func TestNoDatabaseNamesTheOneThatWasMeant(t *testing.T) {
+	t.Parallel()
 	house := t.TempDir()
 	for _, name := range []string{"harbour-data", "hill-data", "other"} {
 		if err := os.Mkdir(filepath.Join(house, name), 0o700); err != nil {
@@ -57,6 +59,7 @@ func TestNoDatabaseNamesTheOneThatWasMeant(t *testing.T) {
 
 // TestADatabaseThatIsBeingMadeIsWaitedFor: the commands of a script do not have to wait for the first start themselves.
 func TestADatabaseThatIsBeingMadeIsWaitedFor(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, lockFile), []byte("1\n"), 0o600); err != nil {
 		t.Fatal(err)

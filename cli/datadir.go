@@ -7,10 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"holdfast/engine"
@@ -72,7 +72,7 @@ func openDataDir(path string, now time.Time, patience time.Duration) (*dataDir, 
 	if d.lock, err = lockDir(path, patience); err != nil {
 		return nil, err
 	}
-	d.removeHalfMade()
+	d.removeHalfMade(now)
 	if err := errors.Join(writable(path), os.MkdirAll(d.file(backupsDir), 0o700)); err != nil {
 		return nil, errors.Join(unusable(path, err), d.close())
 	}
@@ -99,9 +99,17 @@ const lockPatience = 2 * time.Second
 // halfMade are the names of what is made beside its place and then renamed. They are only made under the directory's lock.
 var halfMade = [...]string{".backup-*", ".migrate-*", ".restore-*", ".secret-*", ".writable-*"}
 
-// removeHalfMade removes what a process has left that was killed while it made a backup, restored one, or wrote the keys.
-// What cannot be removed is in nobody's way.
-func (d *dataDir) removeHalfMade() {
+// checkDir is where an upgrade is tried, beside whoever has the directory. What is older than checkTime was left by one that was killed.
+// A move that was interrupted goes on in halfDir; after moveTime nobody has gone on with it, and everybody in it is there for nothing.
+const (
+	checkDir  = ".check-*"
+	checkTime = time.Hour
+	moveTime  = 7 * 24 * time.Hour
+)
+
+// removeHalfMade removes what a process has left that was killed while it made a backup, restored one, wrote the keys, tried an upgrade or
+// moved a clinic here. What cannot be removed is in nobody's way.
+func (d *dataDir) removeHalfMade(now time.Time) {
 	for _, dir := range []string{d.path, d.file(backupsDir)} {
 		for _, pattern := range halfMade {
 			left, _ := filepath.Glob(filepath.Join(dir, pattern))
@@ -110,27 +118,42 @@ func (d *dataDir) removeHalfMade() {
 			}
 		}
 	}
+	tried, _ := filepath.Glob(filepath.Join(d.file(backupsDir), checkDir))
+	for _, path := range tried {
+		if now.Sub(lastWritten(path)) > checkTime {
+			_ = os.RemoveAll(path)
+		}
+	}
+	if half := d.file(halfDir); now.Sub(lastWritten(half)) > moveTime {
+		_ = os.RemoveAll(half)
+	}
+}
+
+// lastWritten is when a directory or a file in it was last written.
+func lastWritten(dir string) (last time.Time) {
+	files, _ := filepath.Glob(filepath.Join(dir, "*"))
+	for _, path := range append(files, dir) {
+		if info, err := os.Stat(path); err == nil && info.ModTime().After(last) {
+			last = info.ModTime()
+		}
+	}
+	return last
 }
 
 // lockDir locks the lock file for as long as it is open (the kernel frees it however the process ends) and writes the
 // process id into it for others to name.
 func lockDir(path string, patience time.Duration) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(path, lockFile), os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, unusable(path, err)
-	}
 	begun := time.Now()
-	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	for errors.Is(err, syscall.EWOULDBLOCK) && time.Since(begun) < patience {
+	f, pid, err := lockFileAt(filepath.Join(path, lockFile))
+	for errors.Is(err, errLocked) && time.Since(begun) < patience {
 		time.Sleep(20 * time.Millisecond)
-		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		f, pid, err = lockFileAt(filepath.Join(path, lockFile))
 	}
-	if err != nil {
-		defer f.Close()
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, &inUseError{path: path, pid: holderOf(f)}
-		}
-		return nil, unusable(path, fmt.Errorf("lock %s: %w", lockFile, err))
+	switch {
+	case errors.Is(err, errLocked):
+		return nil, &inUseError{path: path, pid: pid}
+	case err != nil:
+		return nil, unusable(path, err)
 	}
 	err = f.Truncate(0)
 	if err == nil {
@@ -142,6 +165,10 @@ func lockDir(path string, patience time.Duration) (*os.File, error) {
 	return f, nil
 }
 
+// errLocked: another process has the lock.
+var errLocked = errors.New("locked")
+
+// holderOf is the process id that a lock file names.
 func holderOf(lock *os.File) string {
 	b := make([]byte, 32)
 	n, _ := lock.ReadAt(b, 0)
@@ -173,7 +200,7 @@ func (d *dataDir) readKeys(now time.Time) (*token.Keyring, error) {
 	if err != nil {
 		return nil, fmt.Errorf("secret key: %w", err)
 	}
-	if loose := info.Mode().Perm() & 0o077; loose != 0 {
+	if loose := info.Mode().Perm() & 0o077; loose != 0 && runtime.GOOS != "windows" { // which has no such bits
 		return nil, fmt.Errorf("%s can be read by others (mode %#o), and whoever reads it can forge links and tokens. Close it with: chmod 600 %s  and, if others have had access, have a new one made by moving it away",
 			path, info.Mode().Perm(), path)
 	}
@@ -192,29 +219,35 @@ func (d *dataDir) readKeys(now time.Time) (*token.Keyring, error) {
 }
 
 // writeKeys writes the keys so that after a power cut there is the whole file or none.
-func writeKeys(path string, keys *token.Keyring) (err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("write %s: %w", path, err)
-		}
-	}()
-	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, ".secret-*") // CreateTemp makes it 0600
+func writeKeys(path string, keys *token.Keyring) error {
+	if err := replaceFile(path, keys.Marshal()); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+// replaceFile writes a file whole or not at all, for the user of the server alone.
+func replaceFile(path string, text []byte) error {
+	partial, err := os.CreateTemp(filepath.Dir(path), ".new-*")
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(keys.Marshal())
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
+	defer os.Remove(partial.Name())
+	_, err = partial.Write(text)
+	if err := errors.Join(err, partial.Sync(), partial.Close()); err != nil {
 		return err
 	}
-	return syncDir(dir)
+	if err := os.Rename(partial.Name(), path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
 }
 
-// syncDir makes the names in a directory durable.
+// syncDir makes the names in a directory durable. Windows has no such call and needs none.
 func syncDir(path string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
 	d, err := os.Open(path)
 	if err != nil {
 		return err

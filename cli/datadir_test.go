@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -24,6 +25,7 @@ func mode(t *testing.T, path string) os.FileMode {
 
 // TestADataDirectoryIsMade for its owner alone, and its key stays the same.
 func TestADataDirectoryIsMade(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "below", "data")
 	d, err := openDataDir(path, time.Now(), 0)
 	if err != nil {
@@ -52,6 +54,7 @@ func TestADataDirectoryIsMade(t *testing.T) {
 
 // TestADirectoryInUseIsRefused names the process, and is free once that one lets go.
 func TestADirectoryInUseIsRefused(t *testing.T) {
+	t.Parallel()
 	path := t.TempDir()
 	first, err := openDataDir(path, time.Now(), 0)
 	if err != nil {
@@ -75,6 +78,7 @@ func TestADirectoryInUseIsRefused(t *testing.T) {
 
 // TestALockThatIsFreedSoonIsWaitedFor: that of a process that was just killed. One that stays is refused.
 func TestALockThatIsFreedSoonIsWaitedFor(t *testing.T) {
+	t.Parallel()
 	path := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		first, err := openDataDir(path, time.Now(), 0)
@@ -96,6 +100,7 @@ func TestALockThatIsFreedSoonIsWaitedFor(t *testing.T) {
 
 // TestWhatWasLeftHalfMadeIsRemoved by the next start.
 func TestWhatWasLeftHalfMadeIsRemoved(t *testing.T) {
+	t.Parallel()
 	dir := clinicDir(t)
 	made := strings.TrimSpace(must(t, "backup", "--data", dir))
 	for _, left := range []string{filepath.Join(backupsDir, ".backup-123"), ".backup-456", ".restore-789"} {
@@ -113,8 +118,31 @@ func TestWhatWasLeftHalfMadeIsRemoved(t *testing.T) {
 	must(t, "verify", made)
 }
 
+// TestAnUpgradeThatIsBeingTriedIsLeftAlone by a start beside it; one that was tried long ago was killed.
+func TestAnUpgradeThatIsBeingTriedIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	dir := clinicDir(t)
+	now, killed := filepath.Join(dir, backupsDir, ".check-1"), filepath.Join(dir, backupsDir, ".check-2")
+	for _, path := range []string{now, killed} {
+		if err := os.MkdirAll(path, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chtimes(killed, time.Time{}, time.Now().Add(-2*checkTime)); err != nil {
+		t.Fatal(err)
+	}
+	must(t, "export", "--data", dir)
+	if _, err := os.Stat(now); err != nil {
+		t.Errorf("the one that is being tried: %v", err)
+	}
+	if _, err := os.Stat(killed); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the one that was killed is still there: %v", err)
+	}
+}
+
 // TestALooseSecretKeyIsRefused: whoever reads it can forge links.
 func TestALooseSecretKeyIsRefused(t *testing.T) {
+	t.Parallel()
 	for _, loose := range []os.FileMode{0o640, 0o604, 0o620, 0o602, 0o610, 0o601, 0o644} {
 		t.Run(fmt.Sprintf("%#o", loose), func(t *testing.T) {
 			path := t.TempDir()
@@ -146,6 +174,7 @@ func TestALooseSecretKeyIsRefused(t *testing.T) {
 
 // TestADamagedSecretKeyIsRefused rather than replaced: a new one would void every link.
 func TestADamagedSecretKeyIsRefused(t *testing.T) {
+	t.Parallel()
 	path := t.TempDir()
 	if err := os.WriteFile(filepath.Join(path, secretFile), []byte("not a key\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -171,6 +200,7 @@ func TestADamagedSecretKeyIsRefused(t *testing.T) {
 
 // TestASecretKeyWithAFlippedBitIsRefused; one of an older program has no checksum, is taken, and has one afterwards.
 func TestASecretKeyWithAFlippedBitIsRefused(t *testing.T) {
+	t.Parallel()
 	dir := clinicDir(t)
 	path := filepath.Join(dir, secretFile)
 	whole, err := os.ReadFile(path)
@@ -202,6 +232,7 @@ func TestASecretKeyWithAFlippedBitIsRefused(t *testing.T) {
 
 // TestAStrayLineAmongTheKeysIsRefused, and says that removing it is enough; then it is.
 func TestAStrayLineAmongTheKeysIsRefused(t *testing.T) {
+	t.Parallel()
 	dir := clinicDir(t)
 	path := filepath.Join(dir, secretFile)
 	whole, err := os.ReadFile(path)
@@ -224,6 +255,7 @@ func TestAStrayLineAmongTheKeysIsRefused(t *testing.T) {
 
 // TestADamagedDatabaseIsRefused with the command that puts a backup in its place; and that command does.
 func TestADamagedDatabaseIsRefused(t *testing.T) {
+	t.Parallel()
 	dir := clinicDir(t)
 	backup := filepath.Join(t.TempDir(), "backup")
 	before := must(t, "export", "--data", dir)
@@ -253,6 +285,7 @@ func TestADamagedDatabaseIsRefused(t *testing.T) {
 
 // TestDamagedPagesAreRefused, wherever they are met while the parts are put together, with the newest backup by its name.
 func TestDamagedPagesAreRefused(t *testing.T) {
+	t.Parallel()
 	for name, first := range map[string]int64{"all but the first page": 1, "the later pages": 12} {
 		t.Run(name, func(t *testing.T) {
 			dir, older := servedClinic(t)
@@ -286,6 +319,7 @@ func TestDamagedPagesAreRefused(t *testing.T) {
 
 // TestAMissingKeyBesideADatabaseIsTold.
 func TestAMissingKeyBesideADatabaseIsTold(t *testing.T) {
+	t.Parallel()
 	path := clinicDir(t)
 	if err := os.Remove(filepath.Join(path, secretFile)); err != nil {
 		t.Fatal(err)
@@ -299,6 +333,7 @@ func TestAMissingKeyBesideADatabaseIsTold(t *testing.T) {
 
 // TestADirectoryThatCannotBeIsRefused: the reason and what to do.
 func TestADirectoryThatCannotBeIsRefused(t *testing.T) {
+	t.Parallel()
 	file := write(t, "")
 	_, err := openDataDir(filepath.Join(file, "data"), time.Now(), 0)
 	if err == nil {
@@ -321,6 +356,7 @@ func TestADirectoryThatCannotBeIsRefused(t *testing.T) {
 }
 
 func TestCopiesListsBackupsAndDamagedQueuesOldestFirst(t *testing.T) {
+	t.Parallel()
 	d, err := openDataDir(t.TempDir(), time.Now(), 0)
 	if err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast/engine/account"
+	"holdfast/engine/clinic"
 	"holdfast/store"
 	"holdfast/web"
 )
@@ -24,11 +25,15 @@ import (
 var demoClinic []byte
 
 func demoCommand(p process) *cobra.Command {
+	var cluster bool
 	c := &cobra.Command{
 		Use:   "demo",
 		Short: "Serve a seeded clinic with simulated visitors, from a temporary directory",
 		Long: "Serves an invented clinic on a loopback address, in the middle of a day whatever hour it is, with visitors who hold, book\n" +
-			"and cancel so that there is something to see, and a practice system that takes five appointments a minute, so that the queue is seen working. Its data is in a temporary directory that is removed at the end; --data is not touched. Ends on SIGINT or SIGTERM.",
+			"and cancel so that there is something to see, and a practice system that takes five appointments a minute, so that the queue is seen working. Its data is in a temporary directory that is removed at the end; --data is not touched. Ends on SIGINT or SIGTERM.\n" +
+			"On Linux the server is a process of its own, which the page /demo has a button to kill; it is started again on its data.\n" +
+			"With --cluster it is two nodes on a PostgreSQL and a Redis, which it starts from this machine's programs, and its page has buttons to\n" +
+			"kill them.",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := p.resolve(c)
@@ -38,21 +43,29 @@ func demoCommand(p process) *cobra.Command {
 			if from := cfg.given["data"].from; from == "flag --data" {
 				return usageError{errors.New("flag --data: demo keeps its data in a temporary directory; to keep it, use serve and import")}
 			}
+			if cluster && cfg.redis != "" {
+				return errors.New("the demo starts a Redis of its own, to be killed: take --redis out")
+			}
+			if len(cfg.https.domains) > 0 {
+				return errors.New("the demo is for those who know its address: take --domain out")
+			}
 			if cfg.database != "" {
 				return errors.New("the demo is made up and temporary, so it is never put into a PostgreSQL: take --database out")
 			}
 			if cfg.data, err = os.MkdirTemp("", "holdfast-demo-*"); err != nil {
 				return fmt.Errorf("demo needs a temporary directory: %w", err)
 			}
-			return errors.Join(p.demo(c.Context(), cfg), os.RemoveAll(cfg.data))
+			return errors.Join(p.demo(c.Context(), cfg, cluster), os.RemoveAll(cfg.data))
 		},
 	}
+	c.Flags().BoolVar(&cluster, "cluster", false, "two nodes with PostgreSQL and Redis, and buttons that kill them")
 	defineSettings(c, forServing)
+	c.AddCommand(demoNodeCommand(p))
 	return c
 }
 
 // demo serves the seeded clinic until ctx ends.
-func (p process) demo(ctx context.Context, cfg config) error {
+func (p process) demo(ctx context.Context, cfg config, cluster bool) error {
 	if cfg.adminKey == "" {
 		cfg.adminKey = "demo-" + rand.Text()
 	}
@@ -66,27 +79,26 @@ func (p process) demo(ctx context.Context, cfg config) error {
 	}
 	// The visitors would fill a log that is about requests.
 	log := slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	if cluster {
+		return p.demoCluster(ctx, cfg, clinic, now, log)
+	}
+	listener, err := listenNearby(cfg)
+	if err != nil {
+		return err
+	}
+	if killable(cfg, listener.Addr()) {
+		return p.demoAlone(ctx, cfg, listener, clinic, now, log)
+	}
 	o := houseOptions{version: p.version, log: log, demo: true}
 	if cfg.upstream.url == "" {
 		o.line = newPractice(&cfg, clinic)
 	}
 	h, err := openHouse(ctx, cfg, o)
 	if err != nil {
-		return err
+		return errors.Join(err, listener.Close())
 	}
-	if _, err := h.engine.Import(ctx, localActor, clinic); err != nil {
-		return errors.Join(fmt.Errorf("the demo's clinic: %w", err), h.close())
-	}
-	if err := h.furnish(ctx, now, clinic); err != nil {
-		return errors.Join(err, h.close())
-	}
-	owner := account.NewUser{Email: web.DemoEmail, Name: "Robin Harbour", Role: store.RoleOwner, Password: web.DemoPassword}
-	if _, err := h.engine.CreateUser(ctx, localActor, owner); err != nil {
-		return errors.Join(fmt.Errorf("the demo's sign-in: %w", err), h.close())
-	}
-	listener, err := listenNearby(cfg)
-	if err != nil {
-		return errors.Join(err, h.close())
+	if err := h.seedDemo(ctx, now, clinic); err != nil {
+		return errors.Join(err, listener.Close(), h.close())
 	}
 	h.listens(listener.Addr())
 	printTree(p.stdout, h)
@@ -96,14 +108,32 @@ func (p process) demo(ctx context.Context, cfg config) error {
 	return errors.Join(h.serve(ctx, listener, visitors.run, agent.run), h.close())
 }
 
+// seedDemo makes the demo's clinic, its days, and who signs in.
+func (h *house) seedDemo(ctx context.Context, now time.Time, clinic clinic.File) error {
+	if _, err := h.engine.Import(ctx, localActor, clinic); err != nil {
+		return fmt.Errorf("the demo's clinic: %w", err)
+	}
+	if err := h.furnish(ctx, now, clinic); err != nil {
+		return err
+	}
+	if err := h.fill(ctx, now, clinic); err != nil {
+		return err
+	}
+	owner := account.NewUser{Email: web.DemoEmail, Name: "Robin Harbour", Role: store.RoleOwner, Password: web.DemoPassword}
+	if _, err := h.engine.CreateUser(ctx, localActor, owner); err != nil {
+		return fmt.Errorf("the demo's sign-in: %w", err)
+	}
+	return nil
+}
+
 // listenNearby listens where it was told to; of the default address that is taken, on any free port beside it.
 func listenNearby(cfg config) (net.Listener, error) {
 	l, err := net.Listen("tcp", cfg.listen)
 	if errors.Is(err, syscall.EADDRINUSE) && cfg.given["listen"].from == "default" {
-		return listen("127.0.0.1:0")
+		return listen("127.0.0.1:0", "listen")
 	}
 	if err != nil {
-		return listen(cfg.listen) // fails again, with a sentence
+		return listen(cfg.listen, "listen") // fails again, with a sentence
 	}
 	return l, nil
 }

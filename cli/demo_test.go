@@ -44,6 +44,7 @@ func demoHouse(t *testing.T) (*house, clinic.File) {
 
 // TestTheDemoAlwaysHasFreeSlots: whenever somebody tries it, there is something to book today and on each day to come.
 func TestTheDemoAlwaysHasFreeSlots(t *testing.T) {
+	t.Parallel()
 	h, _ := demoHouse(t)
 	defer h.close()
 	schedule, zone := h.engine.Schedule(), h.engine.Zone()
@@ -119,6 +120,7 @@ func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 
 // TestTheVisitorsKeepItMoving, and never fill the calendar: ten minutes of the demo, in virtual time.
 func TestTheVisitorsKeepItMoving(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h, clinic := demoHouse(t)
 		ctx, stop := context.WithCancel(t.Context())

@@ -18,6 +18,7 @@ import (
 // TestTheDemosDayIsInFullSwingAtEveryHour: whenever it is started, it is late morning at the clinic, some have been and some
 // are to come, there is a group and a break, and free times are left for the rest of the day.
 func TestTheDemosDayIsInFullSwingAtEveryHour(t *testing.T) {
+	t.Parallel()
 	days := []time.Time{
 		time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 3, 29, 0, 0, 0, 0, time.UTC), time.Date(2026, 7, 18, 0, 0, 0, 0, time.UTC),
 		time.Date(2026, 10, 25, 0, 0, 0, 0, time.UTC), time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC), time.Date(2028, 2, 29, 0, 0, 0, 0, time.UTC),
@@ -77,6 +78,7 @@ func TestTheDemosDayIsInFullSwingAtEveryHour(t *testing.T) {
 // TestTheDemoBeginsWithAQueueThatMoves: the day is there, and of what the practice system is to have something has arrived
 // and something waits, five seconds after the start and half a minute later.
 func TestTheDemoBeginsWithAQueueThatMoves(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(72 * time.Hour) // the bubble begins with the year 2000, and so does what can be booked
 		cfg, _, err := resolved(t, nil, "--data", filepath.Join(t.TempDir(), "data"), "--admin-key", longEnough)

@@ -10,6 +10,7 @@ import (
 
 // TestDataIsPrintedAsJSON by every command that prints data, empty lists as lists.
 func TestDataIsPrintedAsJSON(t *testing.T) {
+	t.Parallel()
 	dir := clinicDir(t)
 	for _, c := range []struct{ command, want string }{
 		{"admin list", `[]`}, {"apikey list", `[]`}, {"queue list", `"operations": []`}, {"verify", `"sound": true`},
@@ -32,6 +33,7 @@ func TestDataIsPrintedAsJSON(t *testing.T) {
 
 // TestExitCodes: 0 done, 1 it failed, 2 the command line is wrong.
 func TestExitCodes(t *testing.T) {
+	t.Parallel()
 	for line, want := range map[string]int{
 		"--version": 0, "version": 0, "--help": 0, "nonsense": 2, "--nope": 2, "serve --listen": 2, "serve here": 2, "apikey nonsense": 2, "restore": 2,
 		"apikey create": 2, "apikey create --name x": 2, "apikey create --name x --scope y": 2, "queue retry": 2, "admin create": 2,

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast/docs"
+	"holdfast/store/postgres"
 )
 
 func keysCommand(p process) *cobra.Command {
@@ -42,9 +43,21 @@ func keysCommand(p process) *cobra.Command {
 }
 
 // rotateKeys writes the new keys before they are used, so that nothing is ever signed by a key that is not on disk.
-func (h *house) rotateKeys(w http.ResponseWriter, _ *http.Request) {
+func (h *house) rotateKeys(w http.ResponseWriter, r *http.Request) {
 	h.rotating.Lock()
 	defer h.rotating.Unlock()
+	if err := h.engine.SealMailServer(r.Context()); err != nil {
+		refuse(w, http.StatusInternalServerError, fmt.Errorf("the password of the mail server could not be sealed: %w. Nothing was changed", err))
+		return
+	}
+	if err := h.engine.SealBusyCalendars(r.Context()); err != nil {
+		refuse(w, http.StatusInternalServerError, fmt.Errorf("the addresses of specialists' calendars could not be sealed: %w. Nothing was changed", err))
+		return
+	}
+	if err := h.engine.SealOpenID(r.Context()); err != nil {
+		refuse(w, http.StatusInternalServerError, fmt.Errorf("the secret of the identity provider could not be sealed: %w. Nothing was changed", err))
+		return
+	}
 	keys := h.dir.keys.Rotate(time.Now())
 	if err := writeKeys(h.dir.file(secretFile), keys); err != nil {
 		if errors.Is(err, os.ErrPermission) {
@@ -55,6 +68,11 @@ func (h *house) rotateKeys(w http.ResponseWriter, _ *http.Request) {
 	}
 	h.dir.keys = keys
 	h.engine.UseKeys(keys)
+	if s, ok := h.store.(*postgres.Store); ok {
+		if err := h.agreeOnKeys(r.Context(), s); err != nil { // the key it replaced is known too, so it is the same next time
+			h.log.Warn("which key signs now could not be noted in the database", "error", err)
+		}
+	}
 	answer(w, struct{}{})
 }
 
@@ -62,7 +80,7 @@ func openAPICommand(p process) *cobra.Command {
 	return &cobra.Command{
 		Use: "openapi", Short: "Print the description of the HTTP API (OpenAPI)", Args: noArguments,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := p.stdout.Write(docs.OpenAPI)
+			_, err := p.stdout.Write(docs.OpenAPI())
 			return err
 		},
 	}

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -25,6 +26,8 @@ import (
 	"holdfast/store"
 )
 
+// HOLDFAST_KILLS is another number of kills than an ordinary run has, however long they take, and HOLDFAST_KILL_SEED what they are drawn from.
+//
 // The whole flow under kill -9: voice agents and web visitors book in a real process, in front of a practice system that
 // loses answers, and the process is killed at any moment, again and again. What was acknowledged is there; nothing
 // overlaps; a repeat under its key is the same appointment; and upstream each appointment is once, or a person is asked.
@@ -65,14 +68,15 @@ type killed struct {
 }
 
 func TestKillLosesNothingAndBooksNothingTwice(t *testing.T) {
-	t.Parallel() // it waits for processes of its own
+	t.Parallel()
 	t.Run("SQLite", func(t *testing.T) { killAgainAndAgain(t) })
 	t.Run("PostgreSQL", func(t *testing.T) { killAgainAndAgain(t, "--database", postgresURL(t)) })
 }
 
 // killAgainAndAgain is the story with a database; the flags name it.
 func killAgainAndAgain(t *testing.T, database ...string) {
-	chances := rand.New(rand.NewPCG(7, 1))
+	seed := uint64(numberOf(t, "HOLDFAST_KILL_SEED", 7))
+	chances := rand.New(rand.NewPCG(seed, 1))
 	fake := upstreamtest.New(upstreamtest.Options{Decide: func(c upstreamtest.Call) upstreamtest.Step {
 		bad := []upstreamtest.Step{
 			{Outcome: upstreamtest.LostApplied}, {Outcome: upstreamtest.LostNotApplied}, {Outcome: upstreamtest.Half, Applied: true},
@@ -91,7 +95,7 @@ func killAgainAndAgain(t *testing.T, database ...string) {
 	writeJSON(t, file, openClinic(t))
 	must(t, append([]string{"import", "--data", dir, file}, database...)...)
 	k := &killed{
-		t: t, dir: dir, key: longEnough, random: rand.New(rand.NewPCG(7, 2)), http: &http.Client{Timeout: 10 * time.Second},
+		t: t, dir: dir, key: longEnough, random: rand.New(rand.NewPCG(seed, 2)), http: &http.Client{Timeout: 10 * time.Second},
 		args: append([]string{
 			"serve", "--data", dir, "--listen", "127.0.0.1:0", "--rate-limit", "off", "--admin-key-file", write(t, longEnough),
 			"--upstream-url", practice.URL + "/GetData.ashx", "--upstream-client-id", "c", "--upstream-user", "u", "--upstream-password", "p",
@@ -101,8 +105,8 @@ func killAgainAndAgain(t *testing.T, database ...string) {
 	}
 	s := started(t, k.args...)
 	k.identify(s.base)
-	rounds := 0
-	for end := time.Now().Add(killTime); rounds < enough || rounds < killRounds && time.Now().Before(end); rounds++ {
+	rounds, least := 0, numberOf(t, "HOLDFAST_KILLS", enough)
+	for end := time.Now().Add(killTime); rounds < least || rounds < killRounds && least == enough && time.Now().Before(end); rounds++ {
 		k.run(s, time.Duration(20+k.random.IntN(250))*time.Millisecond)
 		s = started(t, k.args...)
 	}
@@ -127,6 +131,7 @@ func killAgainAndAgain(t *testing.T, database ...string) {
 		return status == 200 && strings.Contains(body, `"pending":0,"processing":0`)
 	})
 	k.check(s.base, fake, rounds)
+	t.Logf("%d kills", rounds)
 	if err := s.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
@@ -134,6 +139,20 @@ func killAgainAndAgain(t *testing.T, database ...string) {
 		t.Errorf("the last server ended with %d: %s", code, s.stderr)
 	}
 	contains(t, "verify", must(t, append([]string{"verify", "--data", dir}, database...)...), "sound")
+}
+
+// numberOf is what the environment says, or an ordinary number.
+func numberOf(t *testing.T, name string, ordinary int) int {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return ordinary
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		t.Fatalf("%s: %q is no number", name, text)
+	}
+	return n
 }
 
 // openClinic is the clinic of testdata with one chair, known upstream, that never closes.

@@ -55,6 +55,7 @@ func notAtHome(line string) string {
 }
 
 func TestNothingPersonalLeaksWhenTheOutsideFails(t *testing.T) {
+	t.Parallel()
 	var told transcript // what the receiver of webhooks was sent
 	hooks := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)

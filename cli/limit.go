@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
-	"syscall"
 
 	"holdfast/web"
 )
@@ -47,11 +46,11 @@ func roomForStreams(files uint64) int {
 
 // streamsWithin is the limit on streams, or as many as this process has descriptors for.
 func streamsWithin(limit int) int {
-	var files syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
+	files, known := openFiles()
+	if !known {
 		return limit
 	}
-	return min(limit, roomForStreams(files.Cur))
+	return min(limit, roomForStreams(files))
 }
 
 // fitStreams lowers the limit on streams to as many as there is room for. It is a warning only where somebody asked for more.

@@ -10,6 +10,7 @@ import (
 
 // TestStreamsLeaveDescriptorsForBookings whatever the limit of the process is.
 func TestStreamsLeaveDescriptorsForBookings(t *testing.T) {
+	t.Parallel()
 	for files, want := range map[uint64]int{0: 1, 64: 1, 100: 36, 256: 192, 1024: 768, 20_000: 15_000, math.MaxUint64: 1_000_000} {
 		if got := roomForStreams(files); got != want {
 			t.Errorf("%d descriptors: got room for %d streams, want %d", files, got, want)
@@ -24,6 +25,7 @@ func TestStreamsLeaveDescriptorsForBookings(t *testing.T) {
 // TestNobodyIsWarnedOfADefault: a machine with a common limit of descriptors has fewer streams than the default, which
 // nobody asked for.
 func TestNobodyIsWarnedOfADefault(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		args  []string
 		room  int

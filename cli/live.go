@@ -16,6 +16,7 @@ import (
 	"holdfast/holds/memory"
 	"holdfast/holds/postgres"
 	"holdfast/holds/redis"
+	postgresstore "holdfast/store/postgres"
 )
 
 // openLive opens the live state: in this process, in the PostgreSQL that has the record, or in Redis. While Redis is away it is in
@@ -52,14 +53,23 @@ func (h *house) openLive(ctx context.Context, cfg config, o houseOptions) error 
 	if err != nil {
 		return errors.Join(err, fallback.Close())
 	}
-	if err := shared.Ping(ctx); err != nil {
-		var taken *redis.LeaseError
-		if errors.As(err, &taken) {
-			return errors.Join(fmt.Errorf("--redis: %w. Two nodes on one Redis need one database; without one, give each a Redis of its own, "+
-				"or stop the other. If it is gone already, start again in %v", taken, taken.Left.Round(time.Second)), shared.Close(), fallback.Close())
-		}
+	primary, join := holds.Backend(shared), shared.Ping
+	if s, ok := h.store.(*postgresstore.Store); ok && !o.alone() {
+		together := &sharedRedis{Backend: shared, store: s}
+		primary, join = together, together.join
 	}
-	h.holds = failover.New(ctx, failover.Options{Primary: shared, Fallback: fallback, Local: local, Booked: booked, Logger: h.log})
+	var taken *redis.LeaseError
+	switch err := join(ctx); {
+	case errors.As(err, &taken):
+		err = fmt.Errorf("--redis: %w. Two nodes on one Redis need one database; without one, give each a Redis of its own, "+
+			"or stop the other. If it is gone already, start again in %v", taken, taken.Left.Round(time.Second))
+		return errors.Join(err, shared.Close(), fallback.Close())
+	case errors.Is(err, errElsewhere):
+		err = fmt.Errorf("--redis: %w. Each node would give away what another one holds. Name the Redis that they were started with, "+
+			"or stop them all to change it", err)
+		return errors.Join(err, shared.Close(), fallback.Close())
+	}
+	h.holds = failover.New(ctx, failover.Options{Primary: primary, Fallback: fallback, Local: local, Booked: booked, Logger: h.log})
 	return nil
 }
 

@@ -51,6 +51,7 @@ func storageMode(t *testing.T, base, want string) {
 
 // TestWithoutRedisHoldsAreInPostgreSQL, where another node finds them and this one finds another's.
 func TestWithoutRedisHoldsAreInPostgreSQL(t *testing.T) {
+	t.Parallel()
 	base, hold, beside := inPostgres(t)
 	storageMode(t, base, "postgres")
 	if status := hold("a-holding-client-0001"); status != http.StatusCreated {
@@ -76,6 +77,7 @@ func TestWithoutRedisHoldsAreInPostgreSQL(t *testing.T) {
 
 // TestWhileRedisIsAwayHoldsAreInPostgreSQL, with those that were in Redis, and go back.
 func TestWhileRedisIsAwayHoldsAreInPostgreSQL(t *testing.T) {
+	t.Parallel()
 	s := redistest.Start(t, redistest.Programs(t)[0])
 	base, hold, beside := inPostgres(t, "--redis", s.URL())
 	storageMode(t, base, "redis")

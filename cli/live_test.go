@@ -10,12 +10,14 @@ import (
 	"time"
 
 	"holdfast/holds"
+	"holdfast/holds/node/nodetest"
 	"holdfast/holds/redis"
 	"holdfast/holds/redis/redistest"
 )
 
 // TestAServerOnRedis holds a time in Redis, goes on without Redis, and comes back to it with what it holds.
 func TestAServerOnRedis(t *testing.T) {
+	t.Parallel()
 	s := redistest.Start(t, redistest.Programs(t)[0])
 	const adminKey = "an-admin-key-of-the-tests-0001"
 	_, base, stop, ended := served(t, clinicDir(t), "--redis", s.URL(), "--admin-key", adminKey)
@@ -46,7 +48,7 @@ func TestAServerOnRedis(t *testing.T) {
 		t.Helper()
 		tick := time.NewTicker(20 * time.Millisecond)
 		defer tick.Stop()
-		for deadline := time.After(20 * time.Second); ; {
+		for deadline := time.After(time.Minute); ; {
 			status, body := get(t, base+"/readyz", "")
 			if status != http.StatusOK {
 				t.Fatalf("readyz: got %d %s, want it ready", status, body)
@@ -86,11 +88,12 @@ func TestAServerOnRedis(t *testing.T) {
 	contains(t, "metrics", body, `holdfast_storage_mode{mode="redis"} 1`, `holdfast_storage_mode{mode="fallback"} 0`)
 
 	s.Kill()
-	began := time.Now()
-	if status := hold("a-holding-client-0001"); status >= 300 {
-		t.Errorf("without Redis, for its own client: got %d, want the hold", status)
-	}
-	if took := time.Since(began); took > 500*time.Millisecond {
+	took := nodetest.Took(func() {
+		if status := hold("a-holding-client-0001"); status >= 300 {
+			t.Errorf("without Redis, for its own client: got %d, want the hold", status)
+		}
+	})
+	if took > 500*time.Millisecond {
 		t.Errorf("the first answer without Redis took %v, want at most 500 ms", took)
 	}
 	mode("fallback")
@@ -109,6 +112,7 @@ func TestAServerOnRedis(t *testing.T) {
 
 // TestASecondDatabaseOnOneRedisIsRefused, and names the way out.
 func TestASecondDatabaseOnOneRedisIsRefused(t *testing.T) {
+	t.Parallel()
 	s := redistest.Start(t, redistest.Programs(t)[0])
 	_, _, stop, ended := served(t, clinicDir(t), "--redis", s.URL())
 	cfg, _, err := resolved(t, nil, "--data", clinicDir(t), "--redis", s.URL())
@@ -137,6 +141,7 @@ func TestASecondDatabaseOnOneRedisIsRefused(t *testing.T) {
 
 // TestAServerStartsWithoutItsRedis and is ready.
 func TestAServerStartsWithoutItsRedis(t *testing.T) {
+	t.Parallel()
 	_, base, _, _ := served(t, clinicDir(t), "--redis", "unix:///nowhere/there.sock")
 	status, body := get(t, base+"/readyz", "")
 	if status != http.StatusOK {

@@ -29,6 +29,7 @@ func decoded(t *testing.T, text string) (v map[string]any) {
 
 // TestImportAndExportRoundTrip: what is exported imports to the same clinic, elsewhere and again.
 func TestImportAndExportRoundTrip(t *testing.T) {
+	t.Parallel()
 	for _, file := range []string{harbour, "../testdata/clinic/zones.json", "demo/clinic.json"} {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			here, there := filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "b")
@@ -61,6 +62,7 @@ func TestImportAndExportRoundTrip(t *testing.T) {
 
 // TestABadClinicFileIsRefusedWhole, with the place and every mistake.
 func TestABadClinicFileIsRefusedWhole(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, file string
 		says       []string
@@ -71,7 +73,7 @@ func TestABadClinicFileIsRefusedWhole(t *testing.T) {
 		{"in the middle", "{\n\"clinic\": {\"name\": \"x\",\n\"colour\": 1},\n\n\"specialists\": []}\n\n",
 			[]string{"line 3: clinic.colour is not known here. Known are: address, email, locale, name, phone, settings, timezone, website"}},
 		{"deep inside", "{\"specialists\": [\n{\"id\": \"a\"},\n{\"id\": \"b\", \"weeklyHours\": [\n{\"day\": 1}]}\n]}",
-			[]string{"line 4: specialists[1].weeklyHours[0].day is not known here. Known are: end, start, weekday"}},
+			[]string{"line 4: specialists[1].weeklyHours[0].day is not known here. Known are: end, place, start, weekday"}},
 		{"a value of the wrong kind", "{\"appointmentTypes\": [\n{\"id\": \"a\",\n\"durationMinutes\": \"40\"}\n]}\n",
 			[]string{"line 3: appointmentTypes[0].durationMinutes must be a whole number"}},
 		{"a list that is none", "{\n\"specialists\": {}\n}\n", []string{"line 2: specialists must be a list"}},
@@ -103,6 +105,7 @@ func TestABadClinicFileIsRefusedWhole(t *testing.T) {
 
 // TestTheLifeOfAnAPIKey: made, shown once, listed without its secret, revoked.
 func TestTheLifeOfAnAPIKey(t *testing.T) {
+	t.Parallel()
 	dir := clinicDir(t)
 	made := command(t, nil, "", "apikey", "create", "--data", dir, "--name", "phone agent", "--scope", "agent")
 	secret := strings.TrimSpace(made.stdout)
@@ -138,6 +141,7 @@ func TestTheLifeOfAnAPIKey(t *testing.T) {
 
 // TestALongDirectory: the path of a socket may have 108 bytes, that of a directory 4,096.
 func TestALongDirectory(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), strings.Repeat("d", 120), strings.Repeat("e", 120))
 	must(t, "import", "--data", dir, harbour)
 	contains(t, "export", must(t, "export", "--data", dir), "Harbour Clinic")
@@ -148,6 +152,7 @@ func TestALongDirectory(t *testing.T) {
 
 // TestBackupAndRestore: what a backup holds comes back, and what it replaced is kept.
 func TestBackupAndRestore(t *testing.T) {
+	t.Parallel()
 	dir := clinicDir(t)
 	key, err := os.ReadFile(filepath.Join(dir, secretFile))
 	if err != nil {
@@ -205,6 +210,7 @@ func TestBackupAndRestore(t *testing.T) {
 
 // TestABadBackupChangesNothing.
 func TestABadBackupChangesNothing(t *testing.T) {
+	t.Parallel()
 	dir := clinicDir(t)
 	before := must(t, "export", "--data", dir)
 	backup := filepath.Join(t.TempDir(), "backup")

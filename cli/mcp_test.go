@@ -15,6 +15,7 @@ func inTwoDays() string { return enginetest.Noon(time.UTC, 2).Format(time.DateOn
 
 // TestMCPOnStandardInput: an assistant says hello, lists the tools and finds times, one message a line.
 func TestMCPOnStandardInput(t *testing.T) {
+	t.Parallel()
 	dir, day := filepath.Join(t.TempDir(), "data"), inTwoDays()
 	file := filepath.Join(t.TempDir(), "clinic.json")
 	writeJSON(t, file, openClinic(t))

@@ -18,14 +18,8 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// carried is a database that a clinic moves out of or into.
-type carried interface {
-	store.Carrier
-	ID(ctx context.Context) (string, error)
-}
-
-// move carries the clinic of cfg to another kind of database. It is one transaction there, so a move that is interrupted has not
-// begun. One that was interrupted after it, while the place that it left was being closed, is finished by running it again.
+// move carries the clinic of cfg to another kind of database. A move that is interrupted goes on where it stopped when it is run again,
+// be it in the middle or while the place that it left was being closed; until then the clinic is where it was.
 func (p process) move(ctx context.Context, cfg config, to string, dry bool) error {
 	m := &moving{out: p.stdout, log: newLog(cfg, p.stderr), dry: dry}
 	into, isDir := strings.CutPrefix(to, "sqlite:")
@@ -112,6 +106,11 @@ func (m *moving) home(ctx context.Context, url, into string) error {
 		return nodesFirst(err)
 	}
 	defer from.Close()
+	if part, err := from.Unfinished(ctx); err != nil {
+		return err
+	} else if part != "" {
+		return errors.New("this PostgreSQL has a part of a clinic whose move into it was interrupted: run that move again first")
+	}
 	id, err := from.ID(ctx)
 	if err == nil {
 		err = m.dir.belongTo(id)
@@ -158,9 +157,12 @@ func (m *moving) arrived(dir *dataDir) error {
 		"What it was in is still in PostgreSQL, with everybody in it, and is refused by every server: drop it when you trust the new place\n", dir.path)
 }
 
+// halfDir is where a clinic is put together in the directory that it moves to.
+const halfDir = ".migrate"
+
 // fill puts the clinic into the file of a directory, which has its name when it is whole. One that is there already has to be the
 // same.
-func (m *moving) fill(ctx context.Context, from carried, dir *dataDir) error {
+func (m *moving) fill(ctx context.Context, from store.Carrier, dir *dataDir) error {
 	there := dir.file(databaseFile)
 	if size(there) > 0 {
 		to, err := sqlite.OpenCarrier(ctx, there, dir.file(backupsDir), m.log)
@@ -169,11 +171,10 @@ func (m *moving) fill(ctx context.Context, from carried, dir *dataDir) error {
 		}
 		return errors.Join(m.carry(ctx, from, to), to.Close())
 	}
-	half, err := os.MkdirTemp(dir.path, ".migrate-")
-	if err != nil {
+	half := dir.file(halfDir) // stays until the clinic is whole
+	if err := os.Mkdir(half, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	defer os.RemoveAll(half)
 	fresh := filepath.Join(half, databaseFile)
 	to, err := sqlite.OpenCarrier(ctx, fresh, half, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -182,13 +183,16 @@ func (m *moving) fill(ctx context.Context, from carried, dir *dataDir) error {
 	if err := errors.Join(m.carry(ctx, from, to), to.Close()); err != nil {
 		return err
 	}
-	return errors.Join(os.Rename(fresh, there), syncDir(dir.path))
+	return errors.Join(os.Rename(fresh, there), syncDir(dir.path), os.RemoveAll(half))
 }
 
 // carry moves everything, unless it is there already: then a move was interrupted after it, and only the rest is to be done.
-func (m *moving) carry(ctx context.Context, from, to carried) error {
-	err := store.Carry(ctx, from, to, func(table string, rows int) {
-		if rows > 0 {
+func (m *moving) carry(ctx context.Context, from, to store.Carrier) error {
+	err := store.Carry(ctx, from, to, func(table string, rows, there int) {
+		switch {
+		case there > 0:
+			_ = m.say("%-20s %d, of which %d were there\n", table, rows, there)
+		case rows > 0:
 			_ = m.say("%-20s %d\n", table, rows)
 		}
 	})
@@ -236,7 +240,8 @@ func nodesFirst(err error) error {
 	return err
 }
 
-// bringKeys copies the keys of a clinic to the directory that it moves to, where there may be none but the same.
+// bringKeys copies the keys of a clinic to the directory that it moves to, where there may be none but the same, and what its copies of
+// backups are sealed with.
 func bringKeys(from *dataDir, to string) error {
 	keys, err := os.ReadFile(from.file(secretFile))
 	if err != nil {
@@ -244,6 +249,13 @@ func bringKeys(from *dataDir, to string) error {
 	}
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return unusable(to, err)
+	}
+	if sealed, err := os.ReadFile(from.file(recipientFile)); err == nil {
+		if err := replaceFile(filepath.Join(to, recipientFile), sealed); err != nil {
+			return unusable(to, err)
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	there, err := os.ReadFile(filepath.Join(to, secretFile))
 	switch {

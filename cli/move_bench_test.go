@@ -31,7 +31,7 @@ func BenchmarkMove(b *testing.B) {
 	}
 	carry := func(from, to store.Carrier) time.Duration {
 		began := time.Now()
-		if err := store.Carry(ctx, from, to, func(string, int) {}); err != nil {
+		if err := store.Carry(ctx, from, to, func(string, int, int) {}); err != nil {
 			b.Fatal(err)
 		}
 		return time.Since(began)

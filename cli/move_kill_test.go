@@ -4,19 +4,58 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"holdfast/store"
+	"holdfast/store/postgres"
+	"holdfast/store/postgres/postgrestest"
 	"holdfast/store/sqlite"
 )
 
-// killedMoving runs migrate in a process of its own and kills it when it has moved the appointments.
-func killedMoving(t *testing.T, args ...string) {
+// inTheWay has somebody else's transaction hold what a statement takes, in the way of whoever needs it, until free is called.
+func inTheWay(t *testing.T, server *postgrestest.Server, url, statement string) (free func()) {
+	t.Helper()
+	c := server.Tool("psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", url)
+	asks, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dieWithParent(c)
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	free = sync.OnceFunc(func() { // which undoes it
+		asks.Close()
+		_ = c.Wait()
+	})
+	t.Cleanup(free)
+	if _, err := io.WriteString(asks, "BEGIN; "+statement+"; SELECT 'taken';\n"); err != nil {
+		t.Fatal(err)
+	}
+	for lines := bufio.NewScanner(said); lines.Scan(); {
+		if lines.Text() == "taken" {
+			return free
+		}
+	}
+	t.Fatalf("psql does not take %s", statement)
+	return free
+}
+
+// killedMoving runs migrate in a process of its own and kills it when it has moved the appointments. It cannot be through before that,
+// however long the killer is kept waiting itself: what it needs later somebody else has.
+func killedMoving(t *testing.T, free func(), server *postgrestest.Server, args ...string) {
 	t.Helper()
 	c := exec.Command(os.Args[0], append([]string{"migrate"}, args...)...)
 	c.Env = append(os.Environ(), asMain+"=1")
@@ -40,18 +79,29 @@ func killedMoving(t *testing.T, args ...string) {
 	if err := c.Wait(); err == nil || whole {
 		t.Fatalf("it was through before it was killed (%v): the test kills nothing", err)
 	}
+	free()
+	eventually(t, "the server has let go of what the killed one had", func() bool {
+		left, err := server.SQL("postgres", `SELECT count(*) FROM pg_stat_activity WHERE application_name = 'holdfast'`)
+		return err == nil && left == "0"
+	})
 }
 
-// TestAMoveThatIsKilledIsRunAgain, there and back: nothing is twice and nothing is lost.
-func TestAMoveThatIsKilledIsRunAgain(t *testing.T) {
-	t.Parallel() // it waits for processes of its own
-	url, dir := postgresURL(t), movableDir(t)
+// TestAMoveThatIsKilledGoesOn, there and back: nothing is twice, nothing is lost, and what was there is not written again.
+func TestAMoveThatIsKilledGoesOn(t *testing.T) {
+	t.Parallel()
+	const rows, stuck = 5_000, 3_200
+	server, err := postgrestest.Start() // on which nobody else is
+	if err != nil {
+		t.Skip("SKIPPED:", err)
+	}
+	t.Cleanup(server.Stop)
+	url, dir := server.Create(t), movableDir(t)
 	c, err := sqlite.OpenCarrier(t.Context(), filepath.Join(dir, databaseFile), dir, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var many []store.Row // so that there is something to do after the appointments
-	for i := range 20_000 {
+	for i := range rows {
 		many = append(many, store.Row{fmt.Sprintf("network-%05d", i), int64(i), int64(1)})
 	}
 	if err := errors.Join(c.Insert(t.Context(), tallies, tallyColumns, many), c.Commit(t.Context()), c.Close()); err != nil {
@@ -59,22 +109,51 @@ func TestAMoveThatIsKilledIsRunAgain(t *testing.T) {
 	}
 	began := filepath.Join(t.TempDir(), "before.db")
 	duplicate(t, filepath.Join(dir, databaseFile), began)
+	if to, err := postgres.OpenCarrier(t.Context(), url, slog.New(slog.DiscardHandler)); err != nil { // makes the tables
+		t.Fatal(err)
+	} else if err := to.Close(); err != nil {
+		t.Fatal(err)
+	}
 
-	killedMoving(t, "--data", dir, "--to", url)
+	free := inTheWay(t, server, url, fmt.Sprintf(`INSERT INTO tallies VALUES ('network-%05d', %d, 1)`, stuck, stuck))
+	killedMoving(t, free, server, "--data", dir, "--to", url)
 	if size(filepath.Join(dir, databaseFile)) <= 0 || size(filepath.Join(dir, postgresFile)) >= 0 {
 		t.Fatal("a move that was killed took the clinic away")
 	}
-	contains(t, "run again", must(t, "migrate", "--data", dir, "--to", url), "tallies              20001", "every row was compared")
+	all := fmt.Sprintf("tallies              %d", rows+1)
+	contains(t, "run again", must(t, "migrate", "--data", dir, "--to", url), "appointments         5, of which 5 were there", all, "every row was compared")
 
 	home := filepath.Join(t.TempDir(), "home")
 	back := []string{"--data", dir, "--database", url, "--to", "sqlite:" + home}
-	killedMoving(t, back...)
+	killedMoving(t, inTheWay(t, server, url, `LOCK TABLE person_notes`), server, back...)
 	if size(filepath.Join(home, databaseFile)) >= 0 {
 		t.Fatal("a move that was killed left half a clinic under its name")
 	}
-	contains(t, "run again, home", must(t, append([]string{"migrate"}, back...)...), "tallies              20001", "every row was compared")
-	if left, _ := filepath.Glob(filepath.Join(home, ".migrate-*")); len(left) > 0 {
-		t.Errorf("half-made files are left: %v", left)
+	contains(t, "run again, home", must(t, append([]string{"migrate"}, back...)...), "appointments         5, of which 5 were there", all, "every row was compared")
+	if size(filepath.Join(home, halfDir)) >= 0 {
+		t.Error("what a clinic was put together in is left")
 	}
 	same(t, began, filepath.Join(home, databaseFile))
+}
+
+// TestAMoveThatWasAbandonedLeavesNobodyBehind: what came of it is removed when nobody has gone on with it for a week, and not before.
+func TestAMoveThatWasAbandonedLeavesNobodyBehind(t *testing.T) {
+	t.Parallel()
+	dir := clinicDir(t)
+	half := filepath.Join(dir, halfDir)
+	if err := os.Mkdir(half, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	copied(t, filepath.Join(dir, databaseFile), filepath.Join(half, databaseFile))
+	for _, days := range []int{6, 8} {
+		for _, path := range []string{filepath.Join(half, databaseFile), half} {
+			if err := os.Chtimes(path, time.Time{}, time.Now().AddDate(0, 0, -days)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		must(t, "export", "--data", dir)
+		if there := size(half) >= 0; there != (days < 7) {
+			t.Errorf("%d days later it is there: %v", days, there)
+		}
+	}
 }

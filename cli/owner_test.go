@@ -20,6 +20,7 @@ func signIn(t *testing.T, base, email, password string) int {
 
 // TestOwnersFromTheCommandLine: the first one without a server, the others beside it; a lost password is replaced.
 func TestOwnersFromTheCommandLine(t *testing.T) {
+	t.Parallel()
 	dir := clinicDir(t)
 	const email, password, another = "jo@clinic.example", "walrus teapot umbrella", "quite some other words"
 	made := command(t, nil, password+"\n", "admin", "create", "--data", dir, "--email", email, "--name", "Jo")
@@ -80,6 +81,7 @@ func TestOwnersFromTheCommandLine(t *testing.T) {
 
 // TestTheSetupLinkIsInNoJSONLog: what a machine collects is kept, and whoever has the link owns the clinic.
 func TestTheSetupLinkIsInNoJSONLog(t *testing.T) {
+	t.Parallel()
 	for format, want := range map[string]bool{"text": true, "json": false} {
 		dir := filepath.Join(t.TempDir(), "data")
 		s := started(t, "serve", "--data", dir, "--listen", "127.0.0.1:0", "--log-format", format)
@@ -99,6 +101,7 @@ func TestTheSetupLinkIsInNoJSONLog(t *testing.T) {
 
 // TestASetupLinkFromTheCommandLine works once, and the one before it not at all.
 func TestASetupLinkFromTheCommandLine(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	s := started(t, "serve", "--data", dir, "--listen", "127.0.0.1:0")
 	link := func() string {
@@ -147,6 +150,7 @@ func TestASetupLinkFromTheCommandLine(t *testing.T) {
 
 // TestKeysRotate: what the old key has signed still works, beside the server and after a restart, and the file has both.
 func TestKeysRotate(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	file := filepath.Join(t.TempDir(), "clinic.json")
 	writeJSON(t, file, openClinic(t))
@@ -207,6 +211,7 @@ func TestKeysRotate(t *testing.T) {
 
 // TestADamagedQueueIsRebuiltAndReported: in the log of the start, by queue list and by verify, until the file is deleted.
 func TestADamagedQueueIsRebuiltAndReported(t *testing.T) {
+	t.Parallel()
 	dir := clinicDir(t)
 	s := started(t, "serve", "--data", dir, "--listen", "127.0.0.1:0")
 	if err := s.Process.Kill(); err != nil {

@@ -69,7 +69,7 @@ func (p *terminal) echoes(t *testing.T) bool {
 // enter types a line once the terminal has stopped showing what is typed.
 func (p *terminal) enter(t *testing.T, line string) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); p.echoes(t); runtime.Gosched() {
+	for end := time.Now().Add(time.Minute); p.echoes(t); runtime.Gosched() {
 		if time.Now().After(end) {
 			t.Fatal("the terminal goes on showing what is typed")
 		}
@@ -80,6 +80,7 @@ func (p *terminal) enter(t *testing.T, line string) {
 }
 
 func TestAPasswordAtATerminalIsNotShown(t *testing.T) {
+	t.Parallel()
 	dir := clinicDir(t)
 	const password = "walrus teapot umbrella"
 	for _, c := range []struct {
@@ -99,7 +100,7 @@ func TestAPasswordAtATerminalIsNotShown(t *testing.T) {
 					stdin: screen.program, stdout: &out, stderr: &told})
 			}()
 			screen.enter(t, password)
-			for end := time.Now().Add(10 * time.Second); !strings.Contains(told.String(), "again") && time.Now().Before(end); {
+			for end := time.Now().Add(time.Minute); !strings.Contains(told.String(), "again") && time.Now().Before(end); {
 				runtime.Gosched()
 			}
 			screen.enter(t, c.again)

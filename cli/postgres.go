@@ -38,6 +38,8 @@ func (h *house) openPostgres(ctx context.Context, cfg config, o houseOptions) er
 	}
 	s, err := postgres.Open(ctx, postgres.Options{URL: cfg.database, Logger: h.log, OnFatal: h.fail, Alone: o.alone(), Live: cfg.liveIn()})
 	switch {
+	case errors.Is(err, postgres.ErrOldNodes):
+		return err
 	case errors.Is(err, postgres.ErrInUse) && o.alone():
 		return fmt.Errorf("%w, and this command needs it for itself. Give it the directory of that node's --data, where a running node does it, "+
 			"or stop the nodes first", err)
@@ -54,6 +56,12 @@ func (h *house) openPostgres(ctx context.Context, cfg config, o houseOptions) er
 		return errors.Join(err, s.Close())
 	}
 	h.store = s
+	if o.alone() {
+		return nil
+	}
+	if err := h.agreeOnKeys(ctx, s); err != nil {
+		return errors.Join(err, s.Close())
+	}
 	return nil
 }
 
@@ -108,7 +116,7 @@ func (h *house) copyName() string {
 // refuseScript says how a backup of PostgreSQL is put back, which is not by this program.
 func refuseScript(backup string) error {
 	script := backup + string(os.PathSeparator) + scriptFile
-	if size(script) < 0 {
+	if _, err := os.Stat(script); err != nil { // a snapshot is a file, and has nothing in it
 		return nil
 	}
 	return fmt.Errorf("%s is a backup of PostgreSQL. Put it into an empty database with: psql -v ON_ERROR_STOP=1 -1 -f %s postgres://… , and "+

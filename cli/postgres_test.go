@@ -3,39 +3,61 @@ package cli
 import (
 	"errors"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"holdfast/engine/enginetest"
+	"holdfast/holds/node/nodetest"
 	"holdfast/store/postgres/postgrestest"
 )
 
-// postgresURL is a new database in a PostgreSQL of the test's own.
-func postgresURL(t testing.TB) string {
+// everybodys is the PostgreSQL of all tests here that do it no harm. It is started for the first that asks, and TestMain stops it.
+var everybodys = sync.OnceValues(func() (*postgrestest.Server, error) { return postgrestest.Start() })
+
+// postgresServer is everybodys for a test that cannot do without it.
+func postgresServer(t testing.TB) *postgrestest.Server {
 	t.Helper()
-	server, err := postgrestest.Start()
+	server, err := everybodys()
 	if errors.Is(err, postgrestest.ErrAbsent) {
 		t.Skip("SKIPPED:", err)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(server.Stop)
-	return server.Create(t)
+	everybodysAsked.Store(true)
+	return server
 }
 
-// booked books a check-up at an hour of the day after tomorrow.
+// everybodysAsked: there is something to stop.
+var everybodysAsked atomic.Bool
+
+// postgresURL is a new database.
+func postgresURL(t testing.TB) string {
+	t.Helper()
+	return postgresServer(t).Create(t)
+}
+
+// booked books a check-up at an hour of the day after tomorrow. A busy server says that a booking is safe to repeat: it is repeated.
 func booked(t *testing.T, base string, hour int, client string) int {
 	t.Helper()
 	start := enginetest.Noon(time.UTC, 2).Add(time.Duration(hour-12) * time.Hour)
-	status, body := posted(t, base+"/v1/appointment-types/checkup/book", map[string]any{
-		"clientId": client, "slotStartDate": start.Format(time.RFC3339), "patient": map[string]any{"name": "Jo Doe", "phone": "030 1234567"},
-	}, nil)
+	var status int
+	var body string
+	for began := time.Now(); ; {
+		status, body = posted(t, base+"/v1/appointment-types/checkup/book", map[string]any{
+			"clientId": client, "slotStartDate": start.Format(time.RFC3339), "patient": map[string]any{"name": "Jo Doe", "phone": "030 1234567"},
+		}, map[string]string{"Idempotency-Key": "the-booking-of-" + client})
+		if status != http.StatusServiceUnavailable || time.Since(began) > time.Minute {
+			break
+		}
+	}
 	if status >= 500 || status == http.StatusBadRequest {
 		t.Errorf("booking at %d: got %d %s", hour, status, body)
 	}
@@ -45,7 +67,7 @@ func booked(t *testing.T, base string, hour int, client string) int {
 // TestAClinicInPostgreSQL is served, booked in by racers, commanded, killed and served again; the commands find it with and
 // without a server, and neither a second node nor another database gets in its way.
 func TestAClinicInPostgreSQL(t *testing.T) {
-	t.Parallel() // it waits for processes of its own
+	t.Parallel()
 	url := postgresURL(t)
 	dir := filepath.Join(t.TempDir(), "data")
 	clinic := filepath.Join(t.TempDir(), "clinic.json")
@@ -142,6 +164,7 @@ func clinicBackup(t *testing.T) string {
 
 // TestThePasswordOfTheDatabaseIsNobodysToRead: not in config print, and not in what is said when the server cannot be reached.
 func TestThePasswordOfTheDatabaseIsNobodysToRead(t *testing.T) {
+	t.Parallel()
 	const password = "canary-of-a-password"
 	url := "postgres://clinic:" + password + "@127.0.0.1:1/clinic?sslmode=disable"
 	shown := command(t, nil, "", "config", "print", "--database", url)
@@ -156,4 +179,48 @@ func TestThePasswordOfTheDatabaseIsNobodysToRead(t *testing.T) {
 			t.Errorf("%s: the password is shown: %s%s", what, got.stdout, got.stderr)
 		}
 	}
+}
+
+// TestANodeThatIsCutOffFromPostgreSQLGoesOn: it says so while it lasts, refuses with what to do, and serves again without being
+// started again, its queue as well.
+func TestANodeThatIsCutOffFromPostgreSQLGoesOn(t *testing.T) {
+	t.Parallel() // it waits for processes of its own
+	database, line := behindLine(t)
+	s := newNodesOn(t, 1, nil, database).all[0]
+	if status, body := bookAt(t, s.base, 0); status != http.StatusCreated {
+		t.Fatalf("a booking before: got %d %s, want 201", status, body)
+	}
+	line.Away(true)
+	eventually(t, "it is not ready", func() bool { status, _ := get(t, s.base+"/readyz", ""); return status == http.StatusServiceUnavailable })
+	if status, body := bookAt(t, s.base, 1); status != http.StatusServiceUnavailable || !strings.Contains(body, "storage_unavailable") || !strings.Contains(body, "Idempotency-Key") {
+		t.Errorf("a booking: got %d %s, want a 503 that says what to do", status, body)
+	}
+	eventually(t, "its queue has noticed", func() bool {
+		said := s.stderr.String() // the second, where the start of the queue was not through yet
+		return strings.Contains(said, "the queue cannot be asked") || strings.Contains(said, "the queue was not brought up to date")
+	})
+	line.Away(false)
+	eventually(t, "it is ready again", func() bool { status, _ := get(t, s.base+"/readyz", ""); return status == http.StatusOK })
+	if status, body := bookAt(t, s.base, 1); status != http.StatusCreated {
+		t.Errorf("a booking afterwards: got %d %s, want 201", status, body)
+	}
+}
+
+// behindLine is the URL of a new database behind a line that obeys the test.
+func behindLine(t *testing.T) (string, *nodetest.Proxy) {
+	t.Helper()
+	direct, err := url.Parse(postgresURL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("", "holdfast-line-") // t.TempDir() is too long for the name of a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	q := direct.Query()
+	line := nodetest.Start(t, filepath.Join(dir, ".s.PGSQL.5432"), filepath.Join(q.Get("host"), ".s.PGSQL.5432"))
+	q.Set("host", dir)
+	direct.RawQuery = q.Encode()
+	return direct.String(), line
 }

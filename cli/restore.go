@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"filippo.io/age"
 	"github.com/spf13/cobra"
 
 	"holdfast/engine/token"
@@ -21,13 +22,15 @@ import (
 
 func restoreCommand(p process) *cobra.Command {
 	var list bool
+	var keyFile string
 	c := &cobra.Command{
 		Use:   "restore BACKUP | restore --list [DIR…]",
 		Short: "Put a backup in the place of the data directory's database and keys",
 		Long: "Checks a copy of the backup first, then puts it in the place of the database and keys in the data directory. What was\n" +
 			"there is kept in backups/replaced-…, never deleted. The server must not run. Everybody is signed out, and the API keys\n" +
 			"that come back to life are listed. A snapshot (a .db file from backups) can be restored too; the keys then stay as\n" +
-			"they are. With --list nothing is restored: it prints the backups in the data directory and in the directories named.",
+			"they are. A sealed copy (its files end in .age) needs the key that backup-key printed, in a file or typed in with --key -.\n" +
+			"With --list nothing is restored: it prints the backups in the data directory and in the directories named.",
 		Args: func(c *cobra.Command, args []string) error {
 			if list {
 				return nil
@@ -42,17 +45,61 @@ func restoreCommand(p process) *cobra.Command {
 			if list {
 				return listBackups(p.stdout, append([]string{filepath.Join(cfg.data, backupsDir)}, args...))
 			}
-			done, err := restore(c.Context(), cfg, args[0], time.Now())
+			backup, key, clear, err := p.opened(cfg, args[0], keyFile)
 			if err != nil {
+				return err
+			}
+			done, err := restore(c.Context(), cfg, backup, time.Now())
+			if err == nil && key != nil {
+				// The next copies are sealed for the paper that opened this one.
+				err = replaceFile(filepath.Join(cfg.data, recipientFile), []byte(key.Recipient().String()+"\n"))
+			}
+			if err := errors.Join(err, clear()); err != nil {
 				return err
 			}
 			_, err = fmt.Fprint(p.stdout, done.words(args[0], cfg.data))
 			return err
 		},
 	}
+	c.Flags().StringVar(&keyFile, "key", "", "the file with the key of a sealed copy, or - to type it in")
 	c.Flags().BoolVar(&list, "list", false, "print the backups there are, the newest first, and restore none")
 	defineSettings(c, forData)
 	return c
+}
+
+// opened gives the directory of a backup as it can be restored: a sealed copy is opened first, into a directory that clear removes, with
+// the key that is read; nil if it is not sealed.
+func (p process) opened(cfg config, backup, keyFile string) (dir string, key *age.X25519Identity, clear func() error, err error) {
+	nothing := func() error { return nil }
+	if !isSealed(backup) {
+		if keyFile != "" {
+			return "", nil, nothing, fmt.Errorf("%s is not sealed: leave out --key", backup)
+		}
+		return backup, nil, nothing, nil
+	}
+	if keyFile == "" {
+		return "", nil, nothing, fmt.Errorf("%s is sealed: give the file with its key as --key FILE, or type the key in with --key -", backup)
+	}
+	key, err = p.readBackupKey(keyFile)
+	if err != nil {
+		return "", nil, nothing, err
+	}
+	if err := os.MkdirAll(cfg.data, 0o700); err != nil {
+		return "", nil, nothing, err
+	}
+	dir, err = os.MkdirTemp(cfg.data, ".unsealed-*")
+	if err != nil {
+		return "", nil, nothing, err
+	}
+	clear = func() error { return os.RemoveAll(dir) }
+	if err := unseal(backup, dir, key); err != nil {
+		return "", nil, nothing, errors.Join(err, clear())
+	}
+	if refuseScript(dir) != nil {
+		return "", nil, nothing, errors.Join(fmt.Errorf("%s is a backup of PostgreSQL, which psql puts back: open both of its files with\n"+
+			"  age --decrypt --identity FILE-WITH-THE-KEY %s >%s\nand go on as docs/cluster.md says", backup, filepath.Join(backup, scriptFile+sealedSuffix), scriptFile), clear())
+	}
+	return dir, key, clear, nil
 }
 
 // listBackups prints the backups in these directories, the newest first. The first may be missing.
@@ -71,7 +118,7 @@ func listBackups(to io.Writer, dirs []string) error {
 		for _, e := range entries {
 			if made, _, ok := madeAt(e.Name()); ok && e.IsDir() {
 				path := filepath.Join(dir, e.Name())
-				all = append(all, backup{path, made, max(size(filepath.Join(path, databaseFile)), 0)})
+				all = append(all, backup{path, made, max(size(filepath.Join(path, databaseFile)), size(filepath.Join(path, databaseFile+sealedSuffix)), 0)})
 			}
 		}
 	}
@@ -110,6 +157,9 @@ func (r restored) words(backup, data string) string {
 	for _, k := range r.revived {
 		fmt.Fprintf(&b, "  %s  %s, scope %s, begins with %s…\n", k.ID, k.Name, k.Scope, k.Prefix)
 	}
+	// A desk's browser takes a sign-in that is gone for one that was ended elsewhere, and deletes the plan that it keeps.
+	b.WriteString("BEFORE the server is started again: open the last plan at /staff/plan on each desk and print it; what was booked after the\n" +
+		"backup may be nowhere else, and a desk that finds itself signed out deletes it\n")
 	return b.String()
 }
 

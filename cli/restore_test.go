@@ -31,6 +31,7 @@ func inDatabase(t *testing.T, dir string, fn func(ctx context.Context, s *sqlite
 // TestRestoreOpensNoDoors: a browser that was signed in when the backup was made is not, and the API keys that were revoked
 // since are named, no others.
 func TestRestoreOpensNoDoors(t *testing.T) {
+	t.Parallel()
 	dir := clinicDir(t)
 	inDatabase(t, dir, func(ctx context.Context, s *sqlite.Store) error {
 		return s.Write(ctx, func(tx store.Tx) error {
@@ -59,7 +60,7 @@ func TestRestoreOpensNoDoors(t *testing.T) {
 	})
 	must(t, "apikey", "revoke", "--data", dir, phone)
 	said := must(t, "restore", "--data", dir, backup)
-	contains(t, "restore", said, "signed out", "work again", phone, "phone")
+	contains(t, "restore", said, "signed out", "work again", phone, "phone", "BEFORE the server is started again", "/staff/plan")
 	if strings.Contains(said, "kept,") {
 		t.Errorf("a key that worked all the time is named: %s", said)
 	}
@@ -73,6 +74,7 @@ func TestRestoreOpensNoDoors(t *testing.T) {
 
 // TestRestoreRefusesWhatIsNoBackup, and does not wait for it: a pipe in the place of a file.
 func TestRestoreRefusesWhatIsNoBackup(t *testing.T) {
+	t.Parallel()
 	dir := clinicDir(t)
 	backup := filepath.Join(t.TempDir(), "backup")
 	must(t, "backup", "--data", dir, "--to", backup)

@@ -26,6 +26,7 @@ import (
 	"holdfast/store/bolt"
 	"holdfast/store/sqlite"
 	"holdfast/web"
+	"holdfast/web/certificate"
 )
 
 func serveCommand(p process) *cobra.Command {
@@ -40,14 +41,19 @@ func serveCommand(p process) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			cfg.baseURL = cmp.Or(cfg.baseURL, cfg.https.base())
 			h, err := openHouse(c.Context(), cfg, houseOptions{version: p.version, log: newLog(cfg, p.stderr)})
 			if err != nil {
 				return err
 			}
-			if err := h.engine.CheckSender(); err != nil {
+			if err := h.engine.CheckSender(); err != nil && cfg.smtpURL != "" { // one that an owner chose waits for a sender
 				return errors.Join(fmt.Errorf("--smtp-url is set, and %w", err), h.close())
 			}
-			listener, err := listen(cfg.listen)
+			if h.entrance, err = h.openEntrance(cfg); err != nil {
+				return errors.Join(err, h.close())
+			}
+			h.closing = append(h.closing, h.entrance.close)
+			listener, err := listen(cfg.listen, "listen")
 			if err != nil {
 				return errors.Join(err, h.close())
 			}
@@ -61,7 +67,8 @@ func serveCommand(p process) *cobra.Command {
 			if err != nil {
 				return errors.Join(err, listener.Close(), h.close())
 			}
-			return errors.Join(h.serve(c.Context(), listener, func(ctx context.Context) { h.keepBackups(ctx, cfg.backups) }), h.close())
+			backups := func(ctx context.Context) { h.keepBackups(ctx, cfg.backups) }
+			return errors.Join(h.serve(c.Context(), listener, backups, h.entrance.keep), h.close())
 		},
 	}
 	defineSettings(c, forServing)
@@ -78,6 +85,7 @@ type house struct {
 	holds    holds.Backend
 	engine   *engine.Engine
 	web      *web.Server
+	entrance *entrance  // nil: it does not speak HTTPS itself
 	local    string     // where this machine finds it; empty while it serves nobody
 	rotating sync.Mutex // one rotation of the keys at a time
 	fatal    chan error // why nothing can be written any more; holds at most one
@@ -89,9 +97,11 @@ type houseOptions struct {
 	version string
 	log     *slog.Logger
 	demo    bool
-	line    http.RoundTripper // in the demo, what stands in for the network to the practice-management system
-	local   bool              // for one command on this machine: nothing is delivered to anybody meanwhile
-	queue   bool              // the queue is open all the same
+	// demoCluster says that whoever is in front of the demo's server, or of its nodes, has buttons to kill them.
+	demoCluster bool
+	line        http.RoundTripper // in the demo, what stands in for the network to the practice-management system
+	local       bool              // for one command on this machine: nothing is delivered to anybody meanwhile
+	queue       bool              // the queue is open all the same
 	// exclusive keeps other nodes from the database, as local does.
 	exclusive bool
 	create    bool // a data directory without a database becomes one with a new one
@@ -140,8 +150,11 @@ func openHouse(ctx context.Context, cfg config, o houseOptions) (_ *house, err e
 	}
 	options := engine.Options{
 		Store: h.store, Holds: h.holds, Logger: h.log, Keyring: h.dir.keys, AdminKey: cfg.adminKey,
-		Presence: cfg.presence, TimeslotsCacheTTL: cfg.timeslotsCacheTTL, Outbound: cfg.outbound, Retention: cfg.keep, OnFatal: h.fail,
+		Presence: cfg.presence, TimeslotsCacheTTL: cfg.timeslotsCacheTTL, Outbound: cfg.outbound, Retention: cfg.keep,
 		Copies: h.dir.copies, LastBackup: func() (time.Time, error) { return h.dir.lastGoodBackup(cfg.backups) }, BaseURL: cfg.baseURL,
+	}
+	if cfg.database == "" {
+		options.OnFatal = h.fail // a file that could not be written to stays so; a server on the network comes back
 	}
 	if !o.local || o.queue {
 		if err := h.openQueue(ctx, cfg, o, &options); err != nil {
@@ -160,7 +173,8 @@ func openHouse(ctx context.Context, cfg config, o houseOptions) (_ *house, err e
 	}
 	h.web, err = web.New(h.engine, web.Options{
 		TrustedProxies: cfg.trustedProxies, RateLimit: cfg.rateLimit, Limits: cfg.limits,
-		Demo: o.demo, StorageMode: h.holds.Mode, Logger: h.log, Version: o.version,
+		Demo: o.demo, DemoCluster: o.demoCluster, StorageMode: h.holds.Mode, Logger: h.log, Version: o.version,
+		Certificates: func() []certificate.Status { return h.entrance.status() },
 	})
 	return h, err
 }
@@ -211,6 +225,7 @@ func (h *house) openQueue(ctx context.Context, cfg config, about houseOptions, o
 	o.Notices = message.Transport{
 		Mailer: mailer, Hooks: notice.NewHooks(notice.HookOptions{AllowPrivate: cfg.webhookAllowPrivate}), From: cfg.mailFrom,
 	}
+	o.Fetcher = notice.NewFetcher(notice.FetchOptions{AllowPrivate: cfg.webhookAllowPrivate})
 	return nil
 }
 
@@ -270,7 +285,7 @@ func (h *house) serve(ctx context.Context, listener net.Listener, work ...func(c
 	}
 
 	if listener != nil {
-		err = h.web.Serve(ctx, listener)
+		err = h.web.Serve(ctx, listener, h.entrance.doors()...)
 	} else {
 		<-ctx.Done()
 	}
@@ -292,16 +307,17 @@ func (h *house) close() error {
 	return err
 }
 
-// listen opens the TCP listener, and of an address that is taken says so in words.
-func listen(address string) (net.Listener, error) {
+// listen opens a TCP listener at the address that a flag has said, and of one that is taken says so in words.
+func listen(address, flag string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("%s is in use by another program. Stop that one, or choose another address with --listen (port 0 takes a free one)", address)
+		return nil, fmt.Errorf("%s is in use by another program. Stop that one, or choose another address with --%s (port 0 takes a free one)", address, flag)
 	case errors.Is(err, fs.ErrPermission):
-		return nil, fmt.Errorf("%s may not be listened on by this user: %w. Choose a port from 1024 on with --listen", address, err)
+		return nil, fmt.Errorf("%s may not be listened on by this user: %w. Choose a port from 1024 on with --%s, or give the program the right to: "+
+			"setcap cap_net_bind_service=+ep on its file, or under systemd the lines in docs/operations.md, HTTPS", address, err, flag)
 	case err != nil:
-		return nil, fmt.Errorf("listen on %s: %w. Choose an address of this machine with --listen", address, err)
+		return nil, fmt.Errorf("listen on %s: %w. Choose an address of this machine with --%s", address, err, flag)
 	}
 	return l, nil
 }

@@ -43,6 +43,7 @@ type config struct {
 	limits   web.Limits
 	keep     engine.Retention
 	backups  backupPlan
+	https    httpsConfig
 	upstream upstreamConfig
 
 	smtpURL             string // empty: messages become files
@@ -171,7 +172,7 @@ func settings() []setting {
 			set:  func(c *config, v string) (err error) { c.mailFrom, err = parseMailFrom(v); return err },
 		}, {
 			name: "webhook-allow-private", fallback: "false", yes: true, audience: forServing,
-			help: "lets webhooks go to loopback and private addresses: true or false",
+			help: "lets webhooks go to, and calendars be read from, loopback and private addresses: true or false",
 			set: func(c *config, v string) error {
 				c.webhookAllowPrivate = v == "true"
 				return oneOf(v, "true", "false")
@@ -199,7 +200,7 @@ func settings() []setting {
 			help: "PostgreSQL for what is remembered, as postgres://user@host/name; by default SQLite in the directory of --data",
 			set:  func(c *config, v string) (err error) { c.database, err = parseDatabase(v); return err },
 		},
-	}, limitSettings(), retentionSettings(), backupSettings(), upstreamSettings())
+	}, httpsSettings(), limitSettings(), retentionSettings(), backupSettings(), upstreamSettings())
 }
 
 // parseDatabase refuses what cannot be PostgreSQL's. The rest is for who opens it; it never quotes, for there may be a password.

@@ -10,6 +10,7 @@ import (
 
 // TestEverySettingIsInTheManual: docs/operations.md has a row for each, with the default that counts.
 func TestEverySettingIsInTheManual(t *testing.T) {
+	t.Parallel()
 	raw, err := os.ReadFile("../docs/operations.md")
 	if err != nil {
 		t.Fatal(err)
@@ -51,6 +52,7 @@ func TestEverySettingIsInTheManual(t *testing.T) {
 
 // TestBadValuesAreExplained: for every setting that can be wrong, a wrong value and what its mistake has to say.
 func TestBadValuesAreExplained(t *testing.T) {
+	t.Parallel()
 	const (
 		length = "a length of time with its unit"
 		yes    = "should be one of: true, false"
@@ -63,6 +65,12 @@ func TestBadValuesAreExplained(t *testing.T) {
 		{"listen", "127.0.0.1:http", "has no port"},
 		{"base-url", "book.example.org", "a scheme and a host"},
 		{"base-url", "https://book.example.org/clinic", "a scheme and a host"},
+		{"domain", "book.example.org,192.0.2.1", "a name in the DNS"},
+		{"https-listen", "443", "should be host:port"},
+		{"http-listen", ":http", "has no port"},
+		{"acme-directory", "http://acme.example/dir", "should be an address such as https://"},
+		{"acme-email", "Jo <jo@example.org>", "should be an address"},
+		{"acme-ca", "setting_test.go", "has no certificate"},
 		{"trusted-proxies", "10.0.0.5,proxy", "an address or a network"},
 		{"rate-limit", "on", "should be one of: default, off"},
 		{"admin-key", "short", "needs at least 24"},
@@ -133,6 +141,7 @@ func TestBadValuesAreExplained(t *testing.T) {
 // TestSettingsThatNeedEachOther are found out together and before anything is made; a command that has no use for them
 // does not ask.
 func TestSettingsThatNeedEachOther(t *testing.T) {
+	t.Parallel()
 	const endpoint = "https://pms.example/GetData.ashx"
 	missing := func(name string) string {
 		return "flag --" + name + " (HOLDFAST_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")) + "): is missing"

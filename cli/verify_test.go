@@ -8,6 +8,7 @@ import (
 
 // TestVerifyLiveAsksTheRunningServer, and nobody else.
 func TestVerifyLiveAsksTheRunningServer(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	must(t, "import", "--data", dir, harbour)
 	if got := command(t, nil, "", "verify", "--live", "--data", dir); got.code != 1 || !strings.Contains(got.stderr, "no server runs on "+dir) {

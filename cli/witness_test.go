@@ -44,6 +44,7 @@ func copied(t *testing.T, from, to string) {
 // TestALostDatabaseIsRefused, missing, emptied, older than what was acknowledged or another one, by serve and by verify,
 // with the command that helps; and that command does.
 func TestALostDatabaseIsRefused(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		lose func(t *testing.T, dir, older string)
 		says string
@@ -102,6 +103,7 @@ func TestALostDatabaseIsRefused(t *testing.T) {
 
 // TestTheWitnessIsASecondBehindAtMost keeps the number of the last change while the server runs, and at its end.
 func TestTheWitnessIsASecondBehindAtMost(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		s, err := sqlite.Open(t.Context(), sqlite.Options{Path: filepath.Join(dir, databaseFile)})

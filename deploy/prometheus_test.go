@@ -96,20 +96,20 @@ func startPrometheus(t *testing.T, binary string, h *house) *prometheus {
 	return p
 }
 
-// shown is query until something is shown, for ten seconds at most: where the last scrape took too long there is nothing for a moment.
+// shown is query until something is shown, for a minute at most: where the last scrape took too long there is nothing for a moment.
 func (p *prometheus) shown(expr string) (n int, err error) {
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(200 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(200 * time.Millisecond) {
 		if n, err = p.query(expr); err != nil || n > 0 || strings.Contains(expr, "> 0") || time.Now().After(end) {
 			return n, err
 		}
 	}
 }
 
-// until asks again and again until there is an answer, for half a minute.
+// until asks again and again until there is an answer, for two minutes.
 func (p *prometheus) until(t *testing.T, expr string) {
 	t.Helper()
 	var err error
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		var n int
 		if n, err = p.query(expr); err == nil && n > 0 {
 			return

@@ -1,13 +1,35 @@
 // Package docs carries the parts of the documentation that the server itself shows: the description of its API and the
 // page that the type of every problem points to.
+//
+// The description is embedded compressed, which spares a fifth of a megabyte. After a change of it, make pages (or go generate ./docs)
+// packs it anew, and a test says so.
 package docs
 
-import _ "embed"
+import (
+	"bytes"
+	"compress/gzip"
+	_ "embed"
+	"io"
+	"sync"
+)
 
-// OpenAPI is the description of the HTTP API, as served at /openapi.yaml.
-//
-//go:embed api/openapi.yaml
-var OpenAPI []byte
+//go:generate sh -c "gzip -9nc api/openapi.yaml >api/openapi.yaml.gz"
+
+//go:embed api/openapi.yaml.gz
+var packed []byte
+
+// OpenAPI is the description of the HTTP API, as served at /openapi.yaml. Nobody may change it.
+var OpenAPI = sync.OnceValue(func() []byte {
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		panic(err) // it was built in, and a test has read it
+	}
+	text, err := io.ReadAll(r)
+	if err != nil {
+		panic(err)
+	}
+	return text
+})
 
 // Errors says of every error code what it means and what to do, in Markdown of headings, paragraphs and lists.
 //

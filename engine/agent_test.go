@@ -218,6 +218,29 @@ func TestAuthorization(t *testing.T) {
 	})
 }
 
+// TestAnAgentIsKnownAfterARestart, and after one in which the keys were replaced.
+func TestAnAgentIsKnownAfterARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPractice(t, practiceOptions{})
+		made, err := p.AgentIdentify(t.Context(), agentKey, jane)
+		if err != nil || !made.Success {
+			t.Fatalf("identify: %+v, %v", made, err)
+		}
+		for i, keys := range []*token.Keyring{p.keys, p.keys.Rotate(time.Now())} {
+			p.end()
+			p.keys = keys
+			p.start()
+			time.Sleep(time.Minute)
+			b := p.wish(20 + i)
+			b.ScheduleColumnGUID, b.ScheduleViewGUID, b.AppointmentTypeGUID = "chair0", "", "cleaning"
+			b.PatientGUID, b.BookingAuthToken, b.UUI = "", "", "call-1"
+			if a := p.ask(b); a.Outcome != agent.Confirmed {
+				t.Errorf("restart %d: got %+v, want it confirmed", i, a)
+			}
+		}
+	})
+}
+
 func TestLegacyIsOffByDefault(t *testing.T) {
 	for _, allowed := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -85,6 +85,24 @@ func TestBookWithoutAHold(t *testing.T) {
 	c.mustBook(r)
 }
 
+// TestADeskBookingThatIsRefusedDisplacesNobody: whoever holds a time keeps it where the desk cannot have it either.
+func TestADeskBookingThatIsRefusedDisplacesNobody(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 1})
+	r := bookingOf(1, "checkup")
+	r.SlotStart = c.start.Add(time.Hour)
+	c.mustBook(r)
+	h := c.mustHold(2, "checkup", c.start.Add(2*time.Hour), "ada")
+	r = bookingOf(3, "surgery") // its buffer meets the appointment, and its time the hold
+	r.SlotStart, r.SpecialistID = c.start.Add(90*time.Minute), "ada"
+	r.Displace, r.Source, r.Actor = true, store.SourceStaff, "user:jo"
+	if _, err := c.book(r); !errors.Is(err, store.ErrSlotTaken) {
+		t.Fatalf("got %v, want ErrSlotTaken", err)
+	}
+	if live, err := c.Holds(t.Context()); err != nil || len(live) != 1 || live[0].ID != h.ID {
+		t.Errorf("the holds are %+v, %v; want the one there was", live, err)
+	}
+}
+
 func TestBookRace(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	const racers = 50
@@ -262,5 +280,12 @@ func TestOverbookIsOutsideTheGuarantee(t *testing.T) {
 	c.mustBook(over)
 	if slot := c.slot(3, "checkup", over.SlotStart, ""); slot != nil {
 		t.Errorf("a slot under an overbook is listed: %+v", slot)
+	}
+	for n, specialist := range []string{"", "ada"} {
+		r := bookingOf(4+n, "checkup")
+		r.SlotStart, r.SpecialistID = over.SlotStart, specialist
+		if a, err := c.book(r); !errors.Is(err, store.ErrSlotTaken) {
+			t.Errorf("booking of %q under an overbook: got %s and %v, want ErrSlotTaken", specialist, a.ID, err)
+		}
 	}
 }

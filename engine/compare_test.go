@@ -45,7 +45,7 @@ func (o *otherwise) Closures(ctx context.Context) ([]store.Closure, error) {
 }
 
 func TestDifferencesNamesWhatIsNotInMemory(t *testing.T) {
-	first, specialists := bookedClinic(t, 1, 1)
+	first, specialists := bookedClinic(t, 1, 2) // today, and what is asked for at any hour: tomorrow
 	ctx, queue := t.Context(), enginetest.Queue(t)
 	db := &otherwise{Store: first.store}
 	e, err := New(ctx, Options{Store: db, Holds: enginetest.Holds(t, db), Queue: queue})

@@ -1,14 +1,22 @@
 // Package engine is what Holdfast decides. It is the arrangement of its wings, each a package that decides one subject and
 // knows only those after it:
 //
-//	agent, request ► message ► outbound ► booking ► taken ► clinic ► availability      presence ► clinic      account ► clinic
+//	agent, waitlist ► request ► message ► outbound ► booking ► taken ► clinic ► availability      presence ► clinic      account ► clinic
 //
 //	agent         a voice or chat agent's conversation
+//	waitlist      who waits for a time, and what is kept for them and offered
 //	request       what the public books, how often, and what has to be confirmed first
 //	message       what patients, staff and programs are told: mail, webhooks
+//	mailserver    the mail server that an owner chooses in the browser
+//	identity      the identity provider that the staff can sign in with
+//	busytime      when specialists are busy by their calendars elsewhere
 //	opening       what the practice-management system has open, fetched ahead
 //	outbound      what is promised to the outside and told once; the practice-management system
 //	search        questions about free time
+//	person        who somebody is to the clinic, and what the desk says about them
+//	series        several appointments of one patient, booked, cancelled and moved together
+//	sheet         appointments out of and into a spreadsheet
+//	downtime      the plan for when the server cannot be reached, and what was written by hand
 //	booking       hold, book, cancel, move; listing and its memory
 //	taken         what is taken of each specialist's time, in memory
 //	presence      who is online, on-demand sessions
@@ -43,17 +51,29 @@ import (
 	"holdfast/engine/account"
 	"holdfast/engine/agent"
 	"holdfast/engine/booking"
+	"holdfast/engine/busytime"
+	"holdfast/engine/calendar"
 	"holdfast/engine/clinic"
+	"holdfast/engine/downtime"
+	"holdfast/engine/identity"
+	"holdfast/engine/mailserver"
 	"holdfast/engine/message"
+	"holdfast/engine/notice"
+	"holdfast/engine/openid"
 	"holdfast/engine/opening"
 	"holdfast/engine/outbound"
+	"holdfast/engine/person"
 	"holdfast/engine/presence"
 	"holdfast/engine/record"
 	"holdfast/engine/request"
 	"holdfast/engine/search"
+	"holdfast/engine/series"
+	"holdfast/engine/sheet"
 	"holdfast/engine/token"
 	"holdfast/engine/upkeep"
 	"holdfast/engine/upstream"
+	"holdfast/engine/visit"
+	"holdfast/engine/waitlist"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -61,17 +81,27 @@ import (
 // Engine decides. It is the arrangement of its wings: what one of them does is a method of the Engine as well. It is safe for
 // concurrent use.
 type Engine struct {
-	*record.Records    // what was recorded: audit, answers
-	*clinic.Clinic     // the schedule
-	*account.Account   // staff, sign-in, API keys
-	*presence.Presence // online, sessions
-	*booking.Booking   // hold, book, cancel, move, list
-	*outbound.Outbound // promises, the queue, upstream
-	*message.Messages  // mail, webhooks
-	*opening.Openings  // what the practice system has open
-	*request.Requests  // bookings by the public
-	*search.Search     // questions about free time
-	*agent.Agent       // voice and chat agents
+	*record.Records      // what was recorded: audit, answers
+	*clinic.Clinic       // the schedule
+	*account.Account     // staff, sign-in, API keys
+	*presence.Presence   // online, sessions
+	*booking.Booking     // hold, book, cancel, move, list
+	*person.People       // who somebody is
+	*series.Series       // several appointments together
+	*visit.Visits        // several people one after the other
+	*sheet.Sheets        // appointments as a spreadsheet
+	*downtime.Kits       // the plan for when the server cannot be reached
+	*outbound.Outbound   // promises, the queue, upstream
+	*message.Messages    // mail, webhooks
+	*mailserver.Choice   // by which server mail leaves
+	*calendar.Feeds      // specialists' own calendars
+	*identity.Identities // signing in with an identity provider
+	*opening.Openings    // what the practice system has open
+	*request.Requests    // bookings by the public
+	*waitlist.Waitlist   // who waits for a time
+	*search.Search       // questions about free time
+	*agent.Agent         // voice and chat agents
+	*busytime.Calendars  // when they are busy elsewhere
 
 	store   store.Store
 	holds   holds.Backend
@@ -122,11 +152,16 @@ type Options struct {
 	DebugReplies bool
 	// Notices are how people and programs are told of changes.
 	Notices message.Transport
+	// OpenID asks identity providers. Default: one that trusts whom the machine trusts.
+	OpenID *openid.Client
+	// Fetcher reads specialists' calendars elsewhere. Default: one that goes to public addresses only.
+	Fetcher *notice.Fetcher
 	// Copies lists the copies of the data that erasing a person does not reach. Nil: none are known.
 	Copies func() ([]Copy, error)
 	// LastBackup says when the last backup was made; ErrNoBackup if none was. Nil: none is known.
 	LastBackup func() (time.Time, error)
-	// OnFatal is told when nothing can be written to the queue any more and the process should be restarted.
+	// OnFatal is told when nothing can be written to the queue and the process should be restarted. Nil where a queue that cannot be
+	// used now can be used again.
 	OnFatal func(error)
 
 	// Retention is how long what is over is kept.
@@ -137,7 +172,8 @@ type Options struct {
 	// TimeslotsCacheBytes bounds the memory of the slot cache. Default 16 MiB.
 	TimeslotsCacheBytes int64
 
-	wall func() time.Time // the wall clock; for tests that set it
+	wall          func() time.Time // the wall clock; for tests that set it
+	OffersToFiles bool             // what becomes free is offered although mail only becomes files; for tests
 }
 
 // New reads the schedule and returns an Engine. Run must be called for its background work.
@@ -184,7 +220,13 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	if err := e.KeepTimes(ctx); err != nil {
 		return nil, err
 	}
-	e.work = append(e.work, e.forgetRecords, e.KeepPresence, e.ExpireSessions, e.OpenClosed)
+	if err := e.KeepOffers(ctx); err != nil {
+		return nil, err
+	}
+	e.work = append(e.work, e.OfferTimes, e.forgetRecords, e.KeepPresence, e.ExpireSessions, e.OpenClosed, e.TellLapsed, e.RetryMail, e.ReadBusyCalendars)
+	if o.Shared {
+		e.work = append(e.work, e.followHolds)
+	}
 	e.work = append(e.work, e.Outbound.Work()...)
 	e.work = append(e.work, e.Openings.Work()...)
 	return e, nil
@@ -213,6 +255,11 @@ func arrange(o Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	e.People = person.New(o.Store)
+	e.Series = series.New(o.Store, o.Holds, e.Clinic, e.Booking)
+	e.Visits = visit.New(o.Store, o.Holds, e.Clinic, e.Booking)
+	e.Sheets = sheet.New(o.Store, e.Clinic, e.Booking)
+	e.Kits = downtime.New(o.Store, o.Holds, e.Clinic, e.Booking, o.Logger)
 	e.Search = search.New(o.Store, o.Holds, e.Clinic, e.Booking)
 	e.Outbound = outbound.New(outbound.Options{
 		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking,
@@ -223,7 +270,21 @@ func arrange(o Options) (*Engine, error) {
 	e.Messages = message.New(message.Options{
 		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking, Outbound: e.Outbound, Transport: o.Notices,
 	})
+	e.Choice = mailserver.New(mailserver.Options{
+		Clinic: e.Clinic, Messages: e.Messages, Outbound: e.Outbound, Logger: o.Logger, Mailer: o.Notices.Mailer, Keys: func() *token.Keyring { return e.Booking.Keys() },
+	})
+	e.Identities = identity.New(identity.Options{
+		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Account: e.Account, Client: o.OpenID, Keys: func() *token.Keyring { return e.Booking.Keys() },
+	})
+	e.TakesIdentities = func() bool { return e.SignInWith() != "" }
+	e.Feeds = calendar.New(o.Store, e.Clinic, e.Messages)
+	e.Calendars = busytime.New(busytime.Options{
+		Store: o.Store, Clinic: e.Clinic, Logger: o.Logger, Fetcher: o.Fetcher, Keys: func() *token.Keyring { return e.Booking.Keys() },
+	})
 	e.Requests = request.New(o.Store, o.Logger, e.Clinic, e.Booking, e.Outbound, e.Messages)
+	e.Waitlist = waitlist.New(waitlist.Options{
+		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking, Outbound: e.Outbound, Messages: e.Messages, Requests: e.Requests, ToFiles: o.OffersToFiles,
+	})
 	e.Agent = agent.New(agent.Options{
 		Store: o.Store, Holds: o.Holds, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking, Outbound: e.Outbound, Openings: e.Openings,
 		AllowLegacy: o.AgentAllowLegacy, DebugReplies: o.DebugReplies,

@@ -7,6 +7,7 @@ import (
 
 	"holdfast/engine/clinic"
 	"holdfast/engine/record"
+	"holdfast/engine/waitlist"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -21,6 +22,7 @@ func (e *Engine) beginToFollow(ctx context.Context) error {
 		return err
 	}
 	e.Clinic.MoveGenerations()
+	e.FollowMailServer()
 	following, stop := context.WithCancel(context.WithoutCancel(ctx))
 	e.stopFollowing = stop
 	if err := e.store.Changes(following, seen, e.follow); err != nil {
@@ -40,6 +42,7 @@ func (e *Engine) follow(changes []store.Change) {
 	ctx := context.Background()
 	if slices.ContainsFunc(changes, clinic.OfSchedule) {
 		e.Clinic.FollowSchedule(ctx, changes)
+		e.FollowMailServer()
 	}
 	var closed []string // specialists
 	for i := range changes {
@@ -61,6 +64,9 @@ func (e *Engine) follow(changes []store.Change) {
 	}
 	if closed != nil {
 		e.Booking.FollowClosures(ctx, closed)
+	}
+	if slices.ContainsFunc(changes, waitlist.Matters) {
+		e.Waitlist.Wake()
 	}
 	if slices.ContainsFunc(changes, ofCredential) {
 		e.Account.TellRevoked()

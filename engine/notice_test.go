@@ -21,6 +21,7 @@ import (
 	"holdfast/engine/message"
 	"holdfast/engine/notice"
 	"holdfast/engine/outbound"
+	"holdfast/engine/presence"
 	"holdfast/store"
 )
 
@@ -43,7 +44,7 @@ func noticeClinicOn(t *testing.T, around func(store.Store) store.Store, change .
 	live := enginetest.Holds(t, db)
 	o := engine.Options{Store: around(db), Holds: live, Queue: queue, BaseURL: "https://book.example.org", Notices: message.Transport{
 		Mailer: mailer, Hooks: notice.NewHooks(notice.HookOptions{AllowPrivate: true}),
-	}}
+	}, Presence: presence.Options{Sweep: 100 * time.Hour, Mirror: 100 * time.Hour, Reconcile: 100 * time.Hour}} // nobody comes online in days of virtual time
 	for _, with := range change {
 		with(&o)
 	}

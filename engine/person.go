@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,7 +39,7 @@ func (e *Engine) Erase(ctx context.Context, actor record.Actor, p store.Person) 
 	}
 	var m record.Mistakes
 	if given != 1 {
-		m.Add("email", "name the person by exactly one of email, phone and clientId")
+		m.Add("email", "name the person by exactly one of email, phone, clientId and appointmentId")
 	}
 	if p.Phone != "" {
 		record.CheckPhone(&m, "phone", p.Phone)
@@ -46,15 +47,62 @@ func (e *Engine) Erase(ctx context.Context, actor record.Actor, p store.Person) 
 	if err := m.Err(); err != nil {
 		return Erased{}, err
 	}
+	linked, err := e.Linked(ctx, p)
+	if err != nil {
+		return Erased{}, err
+	}
+	return e.erase(ctx, actor, p, linked, []string{p.Email})
+}
+
+// ErasePeople erases the person of each of some appointments, with every spelling of that person, and nobody else who shares an
+// address or a number with them (PlanErasure).
+//
+// Errors: store.ErrNotFound, *ValidationError where one of them was erased already.
+func (e *Engine) ErasePeople(ctx context.Context, actor record.Actor, appointmentIDs ...string) (Erased, error) {
+	var all store.Person
+	var addresses, others []string
+	for _, id := range appointmentIDs {
+		x, err := e.PlanErasure(ctx, id)
+		if err != nil {
+			return Erased{}, err
+		}
+		all.Of = append(all.Of, x.Of...)
+		for i := range x.Of {
+			addresses = append(addresses, x.Of[i].Email)
+		}
+		for i := range x.Sharing {
+			if !x.Sharing[i].IsOneOf(all, nil) {
+				others = append(others, store.Fold(x.Sharing[i].Email))
+			}
+		}
+	}
+	addresses = slices.DeleteFunc(addresses, func(a string) bool { return slices.Contains(others, store.Fold(a)) })
+	return e.erase(ctx, actor, all, nil, addresses)
+}
+
+// erase erases a person, those who are linked with them before, and the mail to these addresses.
+func (e *Engine) erase(ctx context.Context, actor record.Actor, p store.Person, linked []store.Identity, addresses []string) (erased Erased, err error) {
 	now := time.Now().UTC().Truncate(time.Millisecond)
-	var erased Erased
 	var unlisted error
+	var before store.Erased // of those who are linked with the person
 	if e.options.Copies != nil {
 		erased.Copies, unlisted = e.options.Copies()
 	}
-	var err error
+	offered, err := e.store.OpenWaitlistOffers(ctx)
+	if err != nil {
+		return erased, err
+	}
+	if len(linked) > 0 {
+		before, err = e.store.Erase(ctx, store.Person{Of: linked}, now, func(tx store.Tx, blanked store.Erased) error {
+			return record.Audit(ctx, tx, now, actor, "person.erased", "person", "", nil, map[string]int{"appointments": blanked.Appointments})
+		})
+		if err != nil {
+			return erased, err
+		}
+	}
 	erased.Erased, err = e.store.Erase(ctx, p, now, func(tx store.Tx, blanked store.Erased) error {
 		erased.Erased = blanked
+		erased.Add(before)
 		if err := record.Audit(ctx, tx, now, actor, "person.erased", "person", "", nil, map[string]int{"appointments": erased.Appointments}); err != nil {
 			return err
 		}
@@ -63,9 +111,20 @@ func (e *Engine) Erase(ctx context.Context, actor record.Actor, p store.Person) 
 	if err != nil {
 		return erased, err
 	}
+	erased.Add(before)
 	e.ForgetAnswers()
+	e.LetGoErased(context.WithoutCancel(ctx), offered)
 	if mailer := e.options.Notices.Mailer; mailer != nil {
-		erased.MailFiles, erased.MailFilesLeft = mailer.Remove(erased.OperationIDs, p.Email)
+		erased.MailFiles, erased.MailFilesLeft = mailer.Remove(erased.OperationIDs, "")
+		for _, address := range addresses {
+			if address == "" {
+				continue
+			}
+			n, left := mailer.Remove(nil, address)
+			erased.MailFiles, erased.MailFilesLeft = erased.MailFiles+n, append(erased.MailFilesLeft, left...)
+		}
+		slices.Sort(erased.MailFilesLeft)
+		erased.MailFilesLeft = slices.Compact(erased.MailFilesLeft)
 	}
 	if e.Outbound.Queue != nil {
 		// The queue holds nothing about a person by itself; what a notice carries there goes now.

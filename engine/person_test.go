@@ -123,6 +123,7 @@ func TestEraseReachesMailThatIsBeingWritten(t *testing.T) {
 		r.SlotStart = c.start
 		c.mustBook(r)
 		time.Sleep(time.Second)
+		synctest.Wait()
 		if db.then != nil {
 			t.Fatal("no appointment was read for a mail")
 		}

@@ -19,6 +19,7 @@ import (
 	"holdfast/engine/agent"
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
+	"holdfast/engine/enginetest"
 	"holdfast/engine/presence"
 	"holdfast/engine/record"
 	"holdfast/engine/token"
@@ -130,6 +131,7 @@ func newPractice(t testing.TB, o practiceOptions) *practice {
 func (p *practice) start() {
 	p.t.Helper()
 	ctx := context.Background()
+	enginetest.Empty(p.t, filepath.Join(p.dir, "holdfast.db"))
 	var err error
 	if p.store, err = sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(p.dir, "holdfast.db")}); err != nil {
 		p.t.Fatal(err)

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"reflect"
 	"testing"
 	"time"
 
@@ -58,7 +59,7 @@ func TestReschedule(t *testing.T) {
 	if _, err := move(other.SlotStart, "ada"); !errors.Is(err, store.ErrSlotTaken) {
 		t.Errorf("onto a taken slot: got %v, want ErrSlotTaken", err)
 	}
-	if after, _ := c.Appointment(ctx, a.ID); after != before {
+	if after, _ := c.Appointment(ctx, a.ID); !reflect.DeepEqual(after, before) {
 		t.Errorf("a refused move changed the appointment:\n got %+v\nwant %+v", after, before)
 	}
 	// Across specialists, when nobody is named and the own one is taken.

@@ -21,7 +21,7 @@ import (
 // The full proof is a hundred thousand, which takes ten minutes: go test ./engine -run TestSimulation -bookings 100000 -timeout 1h
 var (
 	simulatedBookings = flag.Int("bookings", 0, "how many bookings TestSimulation makes; 0: as many as it gets through in about fifteen seconds")
-	simulationSeed    = flag.Uint64("seed", 1, "what TestSimulation draws its chances from")
+	simulationSeed    = flag.Uint64("seed", 1, "what TestSimulation, and the histories of one slot, draw their chances from")
 )
 
 // One upstream appointment, never two: agents book all day, one fifth of the writes has an unknown outcome of every sort,

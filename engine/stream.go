@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"holdfast/engine/clinic"
@@ -38,6 +39,20 @@ func (e *Engine) Concerns(ev *holds.Event) []string {
 		return ev.AppointmentTypeIDs
 	}
 	return e.Clinic.Serves(ev.SpecialistID)
+}
+
+// Affects lists the appointment types that need a room or a device that an event is about, and the newest generation among theirs: whoever
+// looks at their slots lists them anew, because which of them are left is not to be seen from the event.
+func (e *Engine) Affects(ev *holds.Event) (appointmentTypeIDs []string, generation uint64) {
+	for _, id := range ev.Resources.List() {
+		appointmentTypeIDs = append(appointmentTypeIDs, e.Clinic.Current().NeededBy[id]...)
+	}
+	slices.Sort(appointmentTypeIDs)
+	appointmentTypeIDs = slices.Compact(appointmentTypeIDs)
+	for _, id := range appointmentTypeIDs {
+		generation = max(generation, e.Clinic.Generation(id))
+	}
+	return appointmentTypeIDs, generation
 }
 
 // Snapshot is what a new stream is told: of the time of some specialists, what is held and which slots that are not over

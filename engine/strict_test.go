@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -59,6 +60,8 @@ var strictSlot = porcupine.Model{
 	DescribeOperation: func(input, output any) string { return fmt.Sprintf("%+v: %v", input, output) },
 }
 
+var wantedHistories = flag.Int("histories", 0, "how many histories TestASlotIsAnsweredAsIfOneAfterTheOther makes; 0: as many as fit an ordinary run")
+
 // Holds and bookings of one slot, all at once, are answered as if they had come one after the other. In particular no hold is
 // granted on time that was booked before it was asked for.
 func TestASlotIsAnsweredAsIfOneAfterTheOther(t *testing.T) {
@@ -68,6 +71,9 @@ func TestASlotIsAnsweredAsIfOneAfterTheOther(t *testing.T) {
 	if !enginetest.InFull() {
 		histories = 150
 	}
+	if *wantedHistories > 0 {
+		histories = *wantedHistories
+	}
 	for n := range histories {
 		at := c.start.Add(time.Duration(n) * 30 * time.Minute)
 		var mu sync.Mutex
@@ -75,7 +81,7 @@ func TestASlotIsAnsweredAsIfOneAfterTheOther(t *testing.T) {
 		var all sync.WaitGroup
 		began := time.Now()
 		for id := 1; id <= clients; id++ {
-			rnd := rand.New(rand.NewPCG(uint64(n), uint64(id)))
+			rnd := rand.New(rand.NewPCG(*simulationSeed<<32|uint64(n), uint64(id)))
 			all.Go(func() {
 				for range calls {
 					do := [...]string{"hold", "hold", "book", "release"}[rnd.IntN(4)]
@@ -107,6 +113,7 @@ func TestASlotIsAnsweredAsIfOneAfterTheOther(t *testing.T) {
 			t.Fatalf("history %d of one slot is %s", n, result)
 		}
 	}
+	t.Logf("%d histories", histories)
 }
 
 // callSlot reports whether a call was done; what else than a refusal comes of it fails the test.

@@ -41,7 +41,7 @@ func TestTakenTimeAgreesWithTheStore(t *testing.T) {
 		default:
 			_, _ = e.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: booked[r.IntN(len(booked))], SlotStart: start, SpecialistID: specialists[r.IntN(len(specialists))], Actor: "system"})
 		}
-		from := day.Add(time.Duration(r.IntN(24*18)) * time.Hour)
+		from := day.Add(time.Duration(r.IntN(24*18)) * time.Hour).Add(15 * time.Minute) // through the middle of what is booked
 		to := from.Add(time.Duration(1+r.IntN(24*5)) * time.Hour)
 		if step%50 == 0 {
 			to = from.Add(30 * 24 * time.Hour)

@@ -51,6 +51,7 @@ type Event struct {
 	At     time.Time
 	HoldID string
 	Span
+	Resources IDs       // of the hold
 	ExpiresAt time.Time // of the hold, where there is one
 	Owner     Owner     // whose hold, selection, appointment or session it is
 	Reason    Reason

@@ -2,6 +2,8 @@ package holds
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -36,10 +38,21 @@ func (s *Span) SameGroup(o *Span) bool {
 		s.SlotStart.Equal(o.SlotStart) && s.SlotEnd.Equal(o.SlotEnd)
 }
 
-// Hold is a short exclusive claim of one client on one span.
+// IDs are some ids with a space between each, so that what has them can be compared.
+type IDs string
+
+// IDsOf joins ids.
+func IDsOf(ids []string) IDs { return IDs(strings.Join(ids, " ")) }
+
+// List is the ids.
+func (ids IDs) List() []string { return strings.Fields(string(ids)) }
+
+// Hold is a short exclusive claim of one client on one span, and on the same stretch of the time of some resources: rooms and devices,
+// which nobody shares and nobody claims by themselves.
 type Hold struct {
 	ID string // UUIDv7; by itself it opens nothing
 	Span
+	Resources    IDs // that it takes besides its specialist, one of each of its claim's Needs
 	Owner        Owner
 	ExpiresAt    time.Time // lapses then unless extended; UTC
 	MaxExpiresAt time.Time // Extend never goes past it
@@ -55,10 +68,28 @@ type Claim struct {
 	Span     // Seat is ignored; see Seats
 	Owner    Owner
 	Seats    []int         // the seats not yet booked, in the order to try; {0} where nobody shares
+	Needs    [][]string    // groups of resources: one of each is taken as well, of those not yet booked, in the order to try
 	TTL      time.Duration // > 0
 	MaxLife  time.Duration // ≥ TTL; the longest the hold can live without a restart
 	Quota    int           // live holds the client may have, this one included; 0 = no limit
 	Displace bool          // staff: other clients' conflicting holds are released with ReasonDisplaced
+}
+
+// Excludes reports whether two holds cannot both stand: their spans conflict, or meet and both take a resource, which nobody shares.
+func (h *Hold) Excludes(o *Hold) bool {
+	for _, id := range h.Resources.List() {
+		mine, theirs := h.Span, o.Span
+		mine.SpecialistID, mine.Seat, theirs.SpecialistID, theirs.Seat = id, 0, id, 0
+		if slices.Contains(o.Resources.List(), id) && mine.Conflicts(&theirs) {
+			return true
+		}
+	}
+	return h.Conflicts(&o.Span)
+}
+
+// Unmeetable reports whether there is nothing to try: no seat, or no resource of some group.
+func (c *Claim) Unmeetable() bool {
+	return len(c.Seats) == 0 || slices.ContainsFunc(c.Needs, func(group []string) bool { return len(group) == 0 })
 }
 
 // Remains is what is left of a hold that another backend takes over.
@@ -84,6 +115,21 @@ type Restorer interface {
 	RestorePresent(ctx context.Context, p Present) error
 }
 
+// Restored is what became of a hold that was to be taken over: the hold as it is here, or the error of Restore.
+type Restored struct {
+	Hold Hold
+	Err  error
+}
+
+// ManyRestorer is a Restorer that takes over many holds in less time than one after another.
+type ManyRestorer interface {
+	Restorer
+
+	// RestoreAll is Restore for each of all, in their order, in one step. ErrUnavailable: nothing is known of any of them; Restore
+	// may be asked for each then.
+	RestoreAll(ctx context.Context, all []Remains) ([]Restored, error)
+}
+
 // Table is who holds what.
 //
 // Each call is one atomic step. A hold that has reached its ExpiresAt does not exist for any call, whether or not its
@@ -102,7 +148,13 @@ type Table interface {
 	// still refuse. A seat that nobody holds is taken before one that somebody has to give up, and a claim that is
 	// refused displaces nobody.
 	//
-	// An empty Seats is a *HeldError with a zero Until: every seat is booked, whatever the client holds.
+	// ErrUnavailable may be a *LostError: then a hold may have been made.
+	//
+	// With Needs, the hold takes one resource of each group for the same slot and buffers: the first that no other hold has, whoever
+	// its specialist is, and none twice. It takes the specialist and a resource of every group, or nothing: where a group has none, the
+	// claim is refused as for a conflict. Whatever changes or ends the hold does so for all of them at once.
+	//
+	// An empty Seats or an empty group of Needs is a *HeldError with a zero Until: all is booked, whatever the client holds.
 	Claim(ctx context.Context, c Claim) (Hold, error)
 
 	// Extend lets a hold live for ttl from now, never past its MaxExpiresAt and never shorter than it would have.
@@ -129,7 +181,8 @@ type Table interface {
 	// Hold returns one live hold. ErrNotFound.
 	Hold(ctx context.Context, id string) (Hold, error)
 
-	// List returns the live holds of these specialists, of all if none are given, by specialist, slot start and seat.
+	// List returns the live holds of these specialists and those that take these resources, each once, or all if none are given, by
+	// specialist, slot start and seat.
 	List(ctx context.Context, specialistIDs ...string) ([]Hold, error)
 
 	// Publish tells every watcher of something the table did not do itself: EventCancel, EventConfirm of a booking
@@ -140,7 +193,7 @@ type Table interface {
 	// Epoch names this run of the event numbering; event numbers of different epochs cannot be compared.
 	Epoch() string
 
-	// Watch follows the events of these specialists, of all if none are given, from now on; an event that names no
+	// Watch follows the events of these specialists and resources, of all if none are given, from now on; an event that names no
 	// specialist concerns every watch. Everything published after Watch returns is seen, so a caller that watches
 	// first and lists second misses nothing; an event that the list already shows is recognised by its hold id.
 	// ErrClosed.

@@ -88,6 +88,17 @@ var (
 	ErrOffline = errors.New("specialist not online")
 )
 
+// LostError is an ErrUnavailable of a claim that may have been made all the same: its answer was lost. Whoever gives the backend up
+// knows by it what may be left there.
+type LostError struct {
+	ID  string // of the hold, if there is a new one
+	Err error  // wraps ErrUnavailable
+}
+
+func (e *LostError) Error() string { return e.Err.Error() }
+
+func (e *LostError) Unwrap() error { return e.Err }
+
 // HeldError says that other clients' holds are in the way.
 type HeldError struct {
 	Until time.Time // the latest instant at which one of them lapses, UTC, if nobody renews it

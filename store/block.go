@@ -14,7 +14,17 @@ type Block struct {
 	Start        time.Time // [Start, End), of any length
 	End          time.Time
 	Reason       string // for the staff, never for patients
+	SetID        string // of those that were made with one form and go together; empty: it stands alone
+	Source       BlockSource
 }
+
+// BlockSource is where a block came from.
+type BlockSource string
+
+const (
+	BlockDesk     BlockSource = ""         // somebody here made it
+	BlockCalendar BlockSource = "calendar" // the specialist's own calendar elsewhere has it, and says when it is over
+)
 
 // BlockMemory is how long Schedule names a block after it ended, so that the snapshot does not grow with the years.
 const BlockMemory = 35 * 24 * time.Hour
@@ -27,4 +37,7 @@ type BlockWriter interface {
 
 	// DeleteBlock removes one block and returns it. ErrNotFound.
 	DeleteBlock(ctx context.Context, id string) (Block, error)
+
+	// DeleteBlocks removes the blocks of a set and returns them, by start, then id. ErrNotFound if there is none.
+	DeleteBlocks(ctx context.Context, setID string) ([]Block, error)
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -33,6 +34,8 @@ var Carried = []CarriedTable{
 	{Name: "override_windows", Key: "override_id, start_minute"},
 	{Name: "blocks", Key: "id"},
 	{Name: "closures", Key: "id"},
+	{Name: "busy_calendars", Key: "specialist_id"},
+	{Name: "specialist_pictures", Key: "specialist_id"},
 	{Name: "appointments", Key: "id"},
 	{Name: "idempotency_records", Key: "scope, key"},
 	{Name: "outbox", Key: "id"},
@@ -41,8 +44,13 @@ var Carried = []CarriedTable{
 	{Name: "audit_head", Key: "id", Begun: true},
 	{Name: "deliveries", Key: "operation_id"},
 	{Name: "nonce_uses", Key: "nonce"},
+	{Name: "agent_sessions", Key: "name"},
 	{Name: "booking_requests", Key: "id"},
+	{Name: "waitlist_entries", Key: "id"},
+	{Name: "waitlist_offers", Key: "id"},
 	{Name: "tallies", Key: "key, at"},
+	{Name: "person_notes", Key: "id"},
+	{Name: "person_links", Key: "id"},
 	{Name: "api_keys", Key: "id"},
 	{Name: "users", Key: "id"},
 	{Name: "sign_ins", Key: "id"},
@@ -52,9 +60,12 @@ var Carried = []CarriedTable{
 	{Name: "presence_log", Key: "seq"},
 }
 
-// Carrier is a database in the hands of whoever moves a clinic: nobody else reads or writes it meanwhile. What is inserted counts
-// when Commit has returned, all of it, and before that nothing.
+// Carrier is a database in the hands of whoever moves a clinic: nobody else reads or writes it meanwhile. What is inserted is a clinic
+// when Commit has returned, and before that nothing, or a part of one that was kept.
 type Carrier interface {
+	// ID is the database's own id, which goes with the clinic.
+	ID(ctx context.Context) (string, error)
+
 	// Columns lists the columns of a table; "row_number" is the order in which rows were made, where that is kept.
 	Columns(ctx context.Context, table string) ([]string, error)
 
@@ -72,7 +83,15 @@ type Carrier interface {
 	LastChange(ctx context.Context) (int64, error)
 	SetLastChange(ctx context.Context, number int64) error
 
-	// Commit makes what was inserted durable.
+	// Keep makes what was inserted so far durable, as a part of the clinic with this id. No server opens such a database before
+	// Commit. Unfinished is that id; empty where there is no such part.
+	Keep(ctx context.Context, id string) error
+	Unfinished(ctx context.Context) (id string, err error)
+
+	// Clear removes a part of a clinic.
+	Clear(ctx context.Context) error
+
+	// Commit makes what was inserted durable, as a whole clinic.
 	Commit(ctx context.Context) error
 
 	// Close gives the database back. What was not committed is undone.
@@ -82,22 +101,28 @@ type Carrier interface {
 // carriedAtOnce is how many rows are inserted at a time.
 const carriedAtOnce = 500
 
-// Carry copies a clinic into an empty database and compares every row of both before it commits. told hears of every table.
-// ErrDuplicate: the target is not empty. ErrInvalid: the target cannot take a row, or it differs.
-func Carry(ctx context.Context, from, to Carrier, told func(table string, rows int)) error {
-	for _, table := range Carried {
-		if rows, err := Counted(ctx, to, table); err != nil {
-			return err
-		} else if rows > 0 && !table.Begun {
-			return fmt.Errorf("%w: the target has %d rows in %s already", ErrDuplicate, rows, table.Name)
-		}
+// Carry copies a clinic into an empty database and compares every row of both before it commits. What is there of an interrupted
+// Carry of the same clinic is compared as well, and not written again: rows are carried in the order of their key and kept a bounded
+// number at a time, so a table that was begun has the first of them. told hears of every table, and how many of its rows were there.
+//
+// A part of another clinic, or of this one as it was before it was changed again, is removed first: nobody was ever served from it.
+//
+// ErrDuplicate: the target is neither empty nor a part of a clinic. ErrInvalid: the target cannot take a row, or it differs.
+func Carry(ctx context.Context, from, to Carrier, told func(table string, rows, there int)) error {
+	id, err := from.ID(ctx)
+	if err != nil {
+		return err
+	}
+	there, err := partOf(ctx, id, from, to)
+	if err != nil {
+		return err
 	}
 	for _, table := range Carried {
-		rows, err := carryTable(ctx, from, to, table)
+		rows, err := carryTable(ctx, from, to, table, id, there[table.Name])
 		if err != nil {
 			return err
 		}
-		told(table.Name, rows)
+		told(table.Name, rows, there[table.Name])
 	}
 	if err := lowerCapacities(ctx, from, to); err != nil {
 		return err
@@ -113,6 +138,39 @@ func Carry(ctx context.Context, from, to Carrier, told func(table string, rows i
 		return err
 	}
 	return to.Commit(ctx)
+}
+
+// partOf counts the rows that are there of the clinic with this id, by table, and finds them to be as they are where they came from;
+// otherwise it removes them. Those that an empty database has are written again.
+func partOf(ctx context.Context, id string, from, to Carrier) (map[string]int, error) {
+	part, err := to.Unfinished(ctx)
+	if err != nil {
+		return nil, err
+	}
+	there := make(map[string]int, len(Carried))
+	same := part == id
+	for _, table := range Carried {
+		if table.Begun {
+			continue
+		}
+		rows, err := Counted(ctx, to, table)
+		if err != nil {
+			return nil, err
+		}
+		if rows > 0 && part == "" {
+			return nil, fmt.Errorf("%w: the target has %d rows in %s already", ErrDuplicate, rows, table.Name)
+		}
+		if there[table.Name] = rows; rows > 0 && same {
+			err := compareTable(ctx, from, to, table, true)
+			if same = err == nil; err != nil && !errors.Is(err, ErrInvalid) {
+				return nil, err
+			}
+		}
+	}
+	if same || part == "" {
+		return there, nil
+	}
+	return map[string]int{}, to.Clear(ctx)
 }
 
 // Counted is how many rows a table has.
@@ -144,34 +202,46 @@ func columnsOf(ctx context.Context, from, to Carrier, table string) ([]string, e
 	return columns, nil
 }
 
-func carryTable(ctx context.Context, from, to Carrier, table CarriedTable) (rows int, err error) {
+// carryTable inserts the rows of a table but for so many that are there, and keeps each batch.
+func carryTable(ctx context.Context, from, to Carrier, table CarriedTable, id string, there int) (rows int, err error) {
 	columns, err := columnsOf(ctx, from, to, table.Name)
 	if err != nil {
 		return 0, err
 	}
-	// A seat that was sold before the capacity was lowered is valid where it is and would be refused anew, so types come with the
-	// largest capacity that they had.
-	capacity, largest := slices.Index(columns, "capacity"), slices.Index(columns, "largest_capacity")
+	insert := func(batch []Row) error {
+		if err := to.Insert(ctx, table, columns, batch); err != nil {
+			return err
+		}
+		return to.Keep(ctx, id)
+	}
 	var batch []Row
 	err = from.Rows(ctx, table, columns, func(r Row) error {
-		if table.Name == "appointment_types" {
-			r[capacity] = r[largest]
+		if rows++; rows <= there {
+			return nil
 		}
-		rows++
+		raiseCapacity(table, columns, r)
 		if batch = append(batch, r); len(batch) < carriedAtOnce {
 			return nil
 		}
 		full := batch
 		batch = nil
-		return to.Insert(ctx, table, columns, full)
+		return insert(full)
 	})
 	if err == nil && len(batch) > 0 {
-		err = to.Insert(ctx, table, columns, batch)
+		err = insert(batch)
 	}
 	if err != nil {
 		return rows, fmt.Errorf("carrying %s: %w", table.Name, err)
 	}
 	return rows, nil
+}
+
+// raiseCapacity has a type come with the largest capacity that it had: a seat that was sold before the capacity was lowered is valid
+// where it is and would be refused anew. lowerCapacities is its end.
+func raiseCapacity(table CarriedTable, columns []string, r Row) {
+	if table.Name == "appointment_types" {
+		r[slices.Index(columns, "capacity")] = r[slices.Index(columns, "largest_capacity")]
+	}
 }
 
 func lowerCapacities(ctx context.Context, from, to Carrier) error {
@@ -187,7 +257,7 @@ func lowerCapacities(ctx context.Context, from, to Carrier) error {
 // Compare compares two clinics row by row. ErrInvalid names the first table that differs, and how.
 func Compare(ctx context.Context, from, to Carrier) error {
 	for _, table := range Carried {
-		if err := compareTable(ctx, from, to, table); err != nil {
+		if err := compareTable(ctx, from, to, table, false); err != nil {
 			return err
 		}
 	}
@@ -202,7 +272,8 @@ func Compare(ctx context.Context, from, to Carrier) error {
 	return err
 }
 
-func compareTable(ctx context.Context, from, to Carrier, table CarriedTable) error {
+// compareTable compares all rows, or where the other has a part those that are there.
+func compareTable(ctx context.Context, from, to Carrier, table CarriedTable, part bool) error {
 	columns, err := columnsOf(ctx, from, to, table.Name)
 	if err != nil {
 		return err
@@ -221,6 +292,12 @@ func compareTable(ctx context.Context, from, to Carrier, table CarriedTable) err
 	err = from.Rows(ctx, table, columns, func(r Row) error {
 		rows++
 		o, ok := other()
+		if !ok && (part || unread != nil) {
+			return errEnough // or the rows that are there could not be read
+		}
+		if part {
+			raiseCapacity(table, columns, r)
+		}
 		if !ok {
 			return fmt.Errorf("%w: %s has fewer rows in the target", ErrInvalid, table.Name)
 		}
@@ -231,6 +308,9 @@ func compareTable(ctx context.Context, from, to Carrier, table CarriedTable) err
 		}
 		return nil
 	})
+	if errors.Is(err, errEnough) {
+		return unread
+	}
 	if err != nil {
 		return err
 	}

@@ -66,7 +66,8 @@ const (
 	NounSignIn          Noun = "sign_in" // one that ended; without an ID, some of one user
 	NounAPIKey          Noun = "api_key" // one that was revoked
 	NounSession         Noun = "session"
-	NounClosure         Noun = "closure" // Assigned: the specialist
+	NounClosure         Noun = "closure"  // Assigned: the specialist
+	NounWaitlist        Noun = "waitlist" // an entry, or what was offered to it
 )
 
 // Kind says what was done to an appointment. It is derived from the row before and after, so no caller can forget or
@@ -76,7 +77,7 @@ type Kind string
 const (
 	KindCreated     Kind = "created"
 	KindCancelled   Kind = "cancelled"
-	KindRescheduled Kind = "rescheduled" // another time, specialist or seat
+	KindRescheduled Kind = "rescheduled" // another time, specialist, resource or seat
 	KindAttendance  Kind = "attendance"
 	KindUpstream    Kind = "upstream." // followed by the upstream state, such as "upstream.confirmed"
 	KindUpdated     Kind = "updated"
@@ -93,7 +94,7 @@ func (a *Appointment) Takes() *Taken {
 
 func (a *Appointment) stands() Taken {
 	return Taken{
-		AppointmentID: a.ID, AppointmentTypeID: a.AppointmentTypeID, SpecialistID: a.SpecialistID, Seat: a.Seat, Overbook: a.Overbook,
+		AppointmentID: a.ID, AppointmentTypeID: a.AppointmentTypeID, SpecialistID: a.SpecialistID, Resources: IDsOf(a.Resources), Seat: a.Seat, Overbook: a.Overbook,
 		SlotStart: a.SlotStart, SlotEnd: a.SlotEnd, BusyStart: a.BusyStart, BusyEnd: a.BusyEnd,
 	}
 }
@@ -142,6 +143,6 @@ func (t *Taken) equal(o *Taken) bool {
 		return t == o
 	}
 	return t.AppointmentID == o.AppointmentID && t.AppointmentTypeID == o.AppointmentTypeID && t.SpecialistID == o.SpecialistID &&
-		t.Seat == o.Seat && t.Overbook == o.Overbook && t.SlotStart.Equal(o.SlotStart) && t.SlotEnd.Equal(o.SlotEnd) &&
+		t.Resources == o.Resources && t.Seat == o.Seat && t.Overbook == o.Overbook && t.SlotStart.Equal(o.SlotStart) && t.SlotEnd.Equal(o.SlotEnd) &&
 		t.BusyStart.Equal(o.BusyStart) && t.BusyEnd.Equal(o.BusyEnd)
 }

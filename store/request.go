@@ -17,6 +17,8 @@ type BookingRequest struct {
 	SlotStart         time.Time
 	SlotEnd           time.Time
 	Patient           Patient
+	Intake            Intake
+	Approval          bool   // the desk decides about it: the link of its mail does not
 	Locale            string // the language the patient is written to; empty: the clinic's
 	CreatedAt         time.Time
 	ExpiresAt         time.Time // it lapses then

@@ -39,7 +39,12 @@ type AppointmentType struct {
 	Position            int    // order on the page, smallest first
 	UpstreamTypeID      string // the practice-management system's appointment type GUID, or empty
 	Specialists         []Assignment
+	Needs               []Need // what an appointment takes besides its specialist's time
+	Page                TypePage
 }
+
+// Need is a group of resources of which an appointment takes one, whichever is free: the first of them that is.
+type Need []string
 
 // Assignment links an appointment type with a specialist who serves it.
 type Assignment struct {
@@ -47,9 +52,18 @@ type Assignment struct {
 	Priority     int // highest is assigned first
 }
 
-// Specialist is the person or chair whose time is booked.
+// SpecialistKind says what a Specialist is. It never changes.
+type SpecialistKind string
+
+const (
+	PersonKind   SpecialistKind = ""         // somebody, or a chair, who is booked by themselves
+	ResourceKind SpecialistKind = "resource" // a room or a device: taken by appointments that need it, and booked by nobody
+)
+
+// Specialist is the person or chair whose time is booked, or a resource.
 type Specialist struct {
 	ID                     string
+	Kind                   SpecialistKind
 	Name                   string
 	Timezone               string // IANA name; weekly hours and overrides are wall clock there
 	Active                 bool
@@ -58,12 +72,15 @@ type Specialist struct {
 	Position               int
 	UpstreamScheduleViewID string
 	UpstreamColumnID       string
+	Page                   SpecialistPage
+	PictureDigest          string // of the picture there is, empty without one; PutPicture sets it
 }
 
 // Window is one stretch of opening time of a local day, [Start, End). It never crosses midnight; End may be 24:00.
 type Window struct {
 	Start TimeOfDay
 	End   TimeOfDay
+	Place string // id of the clinic's place where the specialist works then; empty: it has no such
 }
 
 // WeeklyWindow is a Window that returns every week.
@@ -105,13 +122,14 @@ type ScheduleWriter interface {
 	PutClinic(ctx context.Context, c Clinic) error
 
 	// PutAppointmentType inserts or replaces by id, its Specialists included, and brings an archived one back.
-	// ErrInvalid if an assignment names an unknown specialist.
+	// ErrInvalid if an assignment names an unknown specialist. What Needs names is the caller's to check.
 	PutAppointmentType(ctx context.Context, t AppointmentType) error
 
 	// ArchiveAppointmentType takes a type out of every listing; its appointments stay. ErrNotFound.
 	ArchiveAppointmentType(ctx context.Context, id string) error
 
 	// PutSpecialist inserts or replaces by id and brings an archived one back. Hours, overrides and blocks are untouched.
+	// ErrInvalid for another Kind than the one there is.
 	PutSpecialist(ctx context.Context, s Specialist) error
 
 	// ArchiveSpecialist takes a specialist out of every listing and assignment; the appointments stay. ErrNotFound.

@@ -100,9 +100,14 @@ type Reader interface {
 	PresenceReader
 	DeliveryReader
 	NonceReader
+	AgentSessionReader
 	RequestReader
+	WaitlistReader
 	TallyReader
 	ClosureReader
+	BusyCalendarReader
+	PersonReader
+	PictureReader
 }
 
 // Tx is one transaction, handed to the function given to Write. The contexts passed to its methods carry values only:
@@ -121,7 +126,12 @@ type Tx interface {
 	PresenceWriter
 	DeliveryWriter
 	NonceWriter
+	AgentSessionWriter
 	RequestWriter
+	WaitlistWriter
 	TallyWriter
 	ClosureWriter
+	BusyCalendarWriter
+	PersonWriter
+	PictureWriter
 }

@@ -15,9 +15,16 @@ func (p Person) Validate() error {
 			given++
 		}
 	}
+	if len(p.Of) > 0 {
+		given++
+	}
 	switch {
 	case given != 1:
-		return fmt.Errorf("%w: a person to erase is named by an e-mail address, a phone number or a client id", ErrInvalid)
+		return fmt.Errorf("%w: a person to erase is named by an e-mail address, a phone number, a client id or by spellings", ErrInvalid)
+	case slices.ContainsFunc(p.Of, func(i Identity) bool { return Fold(i.Name) == "" }):
+		return fmt.Errorf("%w: a spelling without a name is nobody", ErrInvalid)
+	case len(p.Of) > 0:
+		return nil
 	case p.Owner == "" && Fold(p.Email) == "" && Digits(p.Phone) == "":
 		return fmt.Errorf("%w: that is neither an e-mail address nor a phone number", ErrInvalid)
 	}
@@ -29,15 +36,46 @@ func (p Person) Validate() error {
 type Traces struct {
 	ids    map[string]bool // of appointments and owners
 	owners []string
-	email  string // folded
-	phone  string // digits
+	emails []string // folded
+	phones []string // digits
 }
 
 // TracesOf are those of a person whose appointments are still to be added.
 func TracesOf(p Person) Traces {
-	t := Traces{ids: map[string]bool{}, email: Fold(p.Email), phone: Digits(p.Phone)}
-	t.addOwner(p.Owner)
+	t := Traces{ids: map[string]bool{}}
+	t.Own(p)
 	return t
+}
+
+// Own makes an address, a number or an owner known that nobody else has.
+func (t *Traces) Own(p Person) {
+	if email := Fold(p.Email); email != "" {
+		t.emails = append(t.emails, email)
+	}
+	if phone := Digits(p.Phone); phone != "" {
+		t.phones = append(t.phones, phone)
+	}
+	t.addOwner(p.Owner)
+}
+
+// Handles are the addresses, numbers and owners that appointments of somebody have, each once.
+func Handles(of []Identity, owners []string) (all []Person) {
+	seen := make(map[[3]string]bool)
+	add := func(email, phone, owner string) {
+		key := [3]string{Fold(email), Digits(phone), owner}
+		if key != [3]string{} && !seen[key] {
+			seen[key] = true
+			all = append(all, Person{Email: email, Phone: phone, Owner: owner})
+		}
+	}
+	for i := range of {
+		add(of[i].Email, "", "")
+		add("", of[i].Phone, "")
+	}
+	for _, owner := range owners {
+		add("", "", owner)
+	}
+	return all
 }
 
 // Add makes an appointment of the person known, and whoever booked it.
@@ -73,7 +111,7 @@ func (t Traces) In(text string) bool {
 			return true
 		}
 	}
-	if t.email == "" && t.phone == "" {
+	if len(t.emails) == 0 && len(t.phones) == 0 {
 		return false
 	}
 	return t.inValue(parsed(text))
@@ -99,7 +137,15 @@ func (t Traces) inValue(v any) bool {
 	case []any:
 		return slices.ContainsFunc(v, t.inValue)
 	case string:
-		return t.email != "" && strings.Contains(Fold(v), t.email) || t.phone != "" && Digits(v) == t.phone
+		folded, digits := "", ""
+		if len(t.emails) > 0 {
+			folded = Fold(v)
+		}
+		if len(t.phones) > 0 {
+			digits = Digits(v)
+		}
+		return slices.ContainsFunc(t.emails, func(email string) bool { return strings.Contains(folded, email) }) ||
+			slices.ContainsFunc(t.phones, func(phone string) bool { return digits == phone })
 	}
 	return false
 }

@@ -21,7 +21,8 @@ type User struct {
 	Name         string
 	Role         Role
 	SpecialistID string // whose own calendar this is, for RoleSpecialist
-	PasswordHash string // PHC string, argon2id
+	PasswordHash string // PHC string, argon2id; empty: no password signs this user in
+	Identity     string // who this is to the identity provider: issuer, client and subject with blanks between. Empty: nobody yet; unique among users
 	TOTPSecret   []byte // nil while TOTP is off
 	TOTPLastStep int64  // last accepted time step, so that a code works once (RFC 6238 section 5.2)
 	Active       bool
@@ -54,6 +55,8 @@ type UserReader interface {
 	User(ctx context.Context, id string) (User, error)
 	// UserByEmail returns one by its lower-case address. ErrNotFound.
 	UserByEmail(ctx context.Context, email string) (User, error)
+	// UserByIdentity returns the one who has this identity. ErrNotFound, also for the empty one.
+	UserByIdentity(ctx context.Context, identity string) (User, error)
 	// SignInByHash returns a sign-in and its user, expired or not. ErrNotFound.
 	SignInByHash(ctx context.Context, hash [32]byte) (SignIn, User, error)
 	// SignIns lists those of one user, newest first.
@@ -64,7 +67,7 @@ type UserReader interface {
 
 // UserWriter changes staff and their sign-ins.
 type UserWriter interface {
-	// PutUser inserts or replaces by id. ErrDuplicate if another user has the address.
+	// PutUser inserts or replaces by id. ErrDuplicate if another user has the address, or the identity.
 	PutUser(ctx context.Context, u User) error
 	// InsertSignIn adds one. ErrNotFound if there is no such user.
 	InsertSignIn(ctx context.Context, s SignIn) error

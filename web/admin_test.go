@@ -249,7 +249,7 @@ func TestErasingAPerson(t *testing.T) {
 	h := newHouse(t)
 	booked := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0)}, header{"Idempotency-Key": "key-1"}).want(201)
 	id := booked.text("appointment", "id")
-	for _, body := range []map[string]any{{}, {"email": "a@b.c", "phone": "123"}, {"phone": "x"}} {
+	for _, body := range []map[string]any{{}, {"email": "a@b.c", "phone": "123"}, {"phone": "x"}, {"email": "a@b.c", "appointmentId": id}, {"also": []string{id}}, {"everybody": true}} {
 		h.do("POST", "/v1/people/erase", body, asAdmin).problem(422, "validation_failed")
 	}
 	r := h.do("POST", "/v1/people/erase", map[string]any{"email": "P1@Example.org"}, asAdmin).want(200)

@@ -28,7 +28,9 @@ type publicAppointmentJSON struct {
 	CreatedAt         string `json:"createdAt"`
 	CancelledAt       string `json:"cancelledAt,omitempty"`
 	Version           int64  `json:"version"`
+	Place             string `json:"place,omitempty"` // id of one of the clinic's
 	ManageURL         string `json:"manageUrl,omitempty"`
+	VideoLink         string `json:"videoLink,omitempty"` // of a remote one, while it is confirmed
 }
 
 // appointmentJSON is an appointment as the desk and its own patient see it.
@@ -37,8 +39,26 @@ type appointmentJSON struct {
 	OverbookReason string      `json:"overbookReason,omitempty"`
 	CancelReason   string      `json:"cancelReason,omitempty"`
 	Patient        patientJSON `json:"patient"`
-	Locale         string      `json:"locale,omitempty"`    // the language the patient is written to; left out: the clinic's
-	ArrivedAt      string      `json:"arrivedAt,omitempty"` // for the desk
+	Locale         string      `json:"locale,omitempty"`      // the language the patient is written to; left out: the clinic's
+	ArrivedAt      string      `json:"arrivedAt,omitempty"`   // for the desk
+	SeriesID       string      `json:"seriesId,omitempty"`    // for the desk
+	VisitID        string      `json:"visitId,omitempty"`     // of several people one after the other; left out: it is of none
+	ResourceIDs    []string    `json:"resourceIds,omitempty"` // for the desk: the rooms and devices that it takes
+	Intake         *intakeJSON `json:"intake,omitempty"`      // what was said beside the name; left out: nothing
+}
+
+// intakeJSON is what somebody said beside their name when they booked.
+type intakeJSON struct {
+	ConsentedAt string         `json:"consentedAt,omitempty"`
+	NewPatient  bool           `json:"newPatient,omitempty"`
+	Answers     []store.Answer `json:"answers,omitempty"`
+}
+
+func intakeOf(i *store.Intake) *intakeJSON {
+	if i.IsZero() {
+		return nil
+	}
+	return &intakeJSON{optionalTime(i.ConsentedAt), i.NewPatient, i.Answers}
 }
 
 type patientJSON struct {
@@ -54,7 +74,7 @@ func bareAppointmentOf(a *store.Appointment) publicAppointmentJSON {
 		ID: a.ID, AppointmentTypeID: a.AppointmentTypeID, SpecialistID: a.SpecialistID, Seat: a.Seat, Overbook: a.Overbook,
 		Status: string(a.Status), Attendance: string(a.Attendance), SlotStartDate: httpTime(a.SlotStart), SlotEndDate: httpTime(a.SlotEnd),
 		Source: string(a.Source), UpstreamState: string(a.UpstreamState), CreatedAt: httpTime(a.CreatedAt),
-		CancelledAt: optionalTime(a.CancelledAt), Version: a.Version,
+		CancelledAt: optionalTime(a.CancelledAt), Version: a.Version, Place: a.Place,
 	}
 }
 
@@ -62,20 +82,23 @@ func bareAppointmentOf(a *store.Appointment) publicAppointmentJSON {
 func (s *Server) publicAppointmentOf(c *call, a *store.Appointment) publicAppointmentJSON {
 	j := bareAppointmentOf(a)
 	j.ManageURL = s.manageURL(c, a)
+	if a.Status == store.Confirmed {
+		j.VideoLink = s.engine.Current().VideoLink(a)
+	}
 	return j
 }
 
 func (s *Server) appointmentOf(c *call, a *store.Appointment) appointmentJSON {
-	j := appointmentJSON{publicAppointmentJSON: s.publicAppointmentOf(c, a), CancelReason: a.CancelReason, Patient: patientJSON(a.Patient), Locale: a.Locale}
+	j := appointmentJSON{publicAppointmentJSON: s.publicAppointmentOf(c, a), CancelReason: a.CancelReason, Patient: patientJSON(a.Patient), Locale: a.Locale, VisitID: a.VisitID, Intake: intakeOf(&a.Intake)}
 	if c.caller.may(desk) {
-		j.OverbookReason, j.ArrivedAt = a.OverbookReason, optionalTime(a.ArrivedAt)
+		j.OverbookReason, j.ArrivedAt, j.SeriesID, j.ResourceIDs = a.OverbookReason, optionalTime(a.ArrivedAt), a.SeriesID, a.Resources
 	}
 	return j
 }
 
 // deskAppointmentOf is an appointment in a list of the desk, without its manage link.
 func deskAppointmentOf(a *store.Appointment) appointmentJSON {
-	return appointmentJSON{bareAppointmentOf(a), a.OverbookReason, a.CancelReason, patientJSON(a.Patient), a.Locale, optionalTime(a.ArrivedAt)}
+	return appointmentJSON{bareAppointmentOf(a), a.OverbookReason, a.CancelReason, patientJSON(a.Patient), a.Locale, optionalTime(a.ArrivedAt), a.SeriesID, a.VisitID, a.Resources, intakeOf(&a.Intake)}
 }
 
 // manageURL has the token in the fragment, which browsers send to no server and write into no log.
@@ -181,6 +204,9 @@ func (s *Server) findAppointments(c *call, q *query) error {
 			return errForbidden.with("You can see your own calendar only; colleagues=busy shows when the others are busy.")
 		}
 	}
+	if s.engine.Current().IsResource(f.SpecialistID) {
+		f.SpecialistID, f.ResourceID = "", f.SpecialistID
+	}
 	list, next, err := s.engine.Appointments(c.ctx(), f)
 	if errors.Is(err, store.ErrInvalid) {
 		return fieldError("cursor", "was not given by this list; begin again without one")
@@ -223,13 +249,18 @@ func (s *Server) getAppointment(c *call) error {
 		return s.sayAppointment(c, &a)
 	}
 	c.rw.Header()["Etag"] = []string{versionTag(&a)}
-	return c.json(http.StatusOK, managedJSON{s.appointmentOf(c, &a), s.engine.MailSent(c.ctx(), &a)})
+	with, err := s.visitors(c, &a)
+	if err != nil {
+		return err
+	}
+	return c.json(http.StatusOK, managedJSON{s.appointmentOf(c, &a), s.engine.MailSent(c.ctx(), &a), with})
 }
 
 // managedJSON is the answer to who has the manage link.
 type managedJSON struct {
 	Appointment appointmentJSON `json:"appointment"`
 	EmailSent   bool            `json:"emailSent,omitempty"` // the mail about its time left the house
+	Visit       []visitorJSON   `json:"visit,omitempty"`     // all who come one after the other, itself included
 }
 
 func (s *Server) sayAppointment(c *call, a *store.Appointment) error {
@@ -284,13 +315,13 @@ func (s *Server) cancelAppointment(c *call, b *cancelBody) error {
 	return s.sayAppointment(c, &a)
 }
 
-// undoAppointment takes back what this member of staff has just done.
+// undoAppointment takes back what this member of staff has just done: to all of a visit, if it was done to all of it.
 func (s *Server) undoAppointment(c *call) error {
 	id, version, err := s.change(c)
 	if err != nil {
 		return err
 	}
-	a, err := s.engine.Undo(c.ctx(), booking.UndoRequest{ID: id, Version: version, Actor: c.caller.actor, Once: c.answering(s.renderAppointment(c))})
+	a, err := s.engine.UndoVisit(c.ctx(), booking.UndoRequest{ID: id, Version: version, Actor: c.caller.actor, Once: c.answering(s.renderAppointment(c))})
 	if err != nil {
 		return err
 	}

@@ -28,6 +28,8 @@ type appointmentTypeJSON struct {
 	Active              bool                 `json:"active"`
 	Upstream            *clinic.UpstreamType `json:"upstream,omitempty"` // for admins
 	Specialists         []assignmentJSON     `json:"specialists"`
+	Needs               []store.Need         `json:"needs,omitempty"` // for the desk
+	store.TypePage
 }
 
 type assignmentJSON struct {
@@ -41,7 +43,10 @@ func (s *Server) appointmentTypeOf(t *store.AppointmentType, forAdmin bool) appo
 		ID: t.ID, Name: t.Name, Description: t.Description, DurationMinutes: t.DurationMinutes, SlotStepMinutes: t.SlotStepMinutes,
 		BufferBeforeMinutes: t.BufferBeforeMinutes, BufferAfterMinutes: t.BufferAfterMinutes, MinNoticeMinutes: t.MinNoticeMinutes,
 		HorizonDays: t.HorizonDays, CooldownMinutes: t.CooldownMinutes, Capacity: t.Capacity, HoldTTLSeconds: t.HoldTTLSeconds,
-		MaxHoldSeconds: t.MaxHoldSeconds, HoldQuota: t.HoldQuota, Active: t.Active, Specialists: []assignmentJSON{},
+		MaxHoldSeconds: t.MaxHoldSeconds, HoldQuota: t.HoldQuota, Active: t.Active, Specialists: []assignmentJSON{}, TypePage: publicPage(&t.Page),
+	}
+	if forAdmin {
+		j.TypePage, j.Needs = t.Page, t.Needs
 	}
 	if forAdmin && t.UpstreamTypeID != "" {
 		j.Upstream = &clinic.UpstreamType{AppointmentTypeGUID: t.UpstreamTypeID}
@@ -57,11 +62,11 @@ func (s *Server) appointmentTypeOf(t *store.AppointmentType, forAdmin bool) appo
 	return j
 }
 
-// appointmentTypesFor lists the types that this caller may see: the public sees the active ones.
+// appointmentTypesFor lists the types that this caller may see: the public sees the active ones that it may book.
 func (s *Server) appointmentTypesFor(forAdmin bool) []appointmentTypeJSON {
 	list := []appointmentTypeJSON{}
 	for i := range s.engine.Schedule().AppointmentTypes {
-		if t := &s.engine.Schedule().AppointmentTypes[i]; t.Active || forAdmin {
+		if t := &s.engine.Schedule().AppointmentTypes[i]; forAdmin || t.Active && !t.Page.DeskOnly {
 			list = append(list, s.appointmentTypeOf(t, forAdmin))
 		}
 	}
@@ -74,6 +79,9 @@ func (s *Server) listAppointmentTypes(c *call) error {
 
 func (s *Server) getAppointmentType(c *call) error {
 	t, err := s.engine.AppointmentType(c.param("id"))
+	if err == nil {
+		err = s.offered(c, t.ID, nil)
+	}
 	if err != nil {
 		return err
 	}
@@ -107,6 +115,8 @@ type appointmentTypeBody struct {
 	Active              *bool                `json:"active"`
 	Upstream            *clinic.UpstreamType `json:"upstream"`
 	Specialists         *[]assignmentJSON    `json:"specialists"`
+	Needs               *[]store.Need        `json:"needs"`
+	typePageBody
 }
 
 func (b *appointmentTypeBody) apply(t *store.AppointmentType) {
@@ -124,6 +134,8 @@ func (b *appointmentTypeBody) apply(t *store.AppointmentType) {
 	set(&t.MaxHoldSeconds, b.MaxHoldSeconds)
 	set(&t.HoldQuota, b.HoldQuota)
 	set(&t.Active, b.Active)
+	set(&t.Needs, b.Needs)
+	b.typePageBody.apply(&t.Page)
 	if b.Upstream != nil {
 		t.UpstreamTypeID = b.Upstream.AppointmentTypeGUID
 	}

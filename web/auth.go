@@ -17,6 +17,7 @@ const (
 	anyone      access = iota
 	managed            // who has the manage link of this appointment, or may work at the desk
 	requested          // who has the link from the mail about this booking request, or may work at the desk
+	waits              // who has a link from a mail about this entry of the waiting list, or may work at the front desk
 	desk               // the daily work with appointments
 	admin              // the clinic's set-up
 	agentKey           // voice and chat agents
@@ -39,6 +40,8 @@ type caller struct {
 	specialistID string             // the only calendar this member of staff, or presence key, may touch; empty: all
 	appointment  *store.Appointment // the one that a manage link opens
 	requestID    string             // the booking request that a link from its mail opens
+	waitingID    string             // the entry of the waiting list that a link from a mail opens
+	offerID      string             // the offer that the same link is about; empty: it is about the entry
 	staff        *account.Staff     // the signed-in member of staff; nil for programs and patients
 	secret       string             // what sets the idempotency keys of this caller apart from everybody else's
 }
@@ -60,6 +63,8 @@ func (c *caller) may(a access) bool {
 		return c.appointment != nil || c.may(desk)
 	case requested:
 		return c.requestID != "" || c.may(desk)
+	case waits:
+		return c.waitingID != "" || c.may(frontDesk)
 	case desk:
 		return c.scope == store.ScopeAdmin || c.role != ""
 	case admin:
@@ -132,7 +137,7 @@ var errDeadLink = errUnauthorized.with("This link no longer works: the appointme
 // manageLink is the credential of a patient: the token of a manage link, in the header Holdfast-Manage. A calendar
 // program cannot set headers, so for .ics it may be in the query.
 func (s *Server) manageLink(c *call) (bool, error) {
-	if c.route.access != managed && c.route.access != requested {
+	if c.route.access != managed && c.route.access != requested && c.route.access != waits {
 		return false, nil
 	}
 	token := c.r.Header.Get("Holdfast-Manage")
@@ -143,8 +148,11 @@ func (s *Server) manageLink(c *call) (bool, error) {
 		return false, nil
 	}
 	c.caller = caller{actor: "manage", secret: "manage:" + token}
-	if c.route.access == requested {
+	switch c.route.access {
+	case requested:
 		return true, s.requestLink(c, token)
+	case waits:
+		return true, s.waitingLink(c, token)
 	}
 	a, err := s.engine.Managed(c.ctx(), token)
 	switch {
@@ -201,6 +209,9 @@ func (s *Server) authorize(c *call) error {
 	if a := c.caller.appointment; a != nil && id != a.ID && id != managedID {
 		return errForbidden.with("This link is for another appointment. Use the link in the message about this one.")
 	}
+	if mine := c.caller.waitingID; mine != "" && id != mine && id != managedID {
+		return errForbidden.with("This link is for another entry of the waiting list. Use the link in the message about this one.")
+	}
 	if mine := c.caller.requestID; mine != "" && id != mine && id != managedID {
 		return errForbidden.with("This link is for another request. Use the link in the message about this one.")
 	}
@@ -209,7 +220,7 @@ func (s *Server) authorize(c *call) error {
 
 func credentialFor(a access) string {
 	switch a {
-	case managed, requested:
+	case managed, requested, waits:
 		return "Send the token of the appointment's manage link in the header Holdfast-Manage, or an admin key as Authorization: Bearer hfk_…."
 	case agentKey, queueing:
 		return "Send an API key with the scope agent as Authorization: Bearer hfk_…."

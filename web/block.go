@@ -15,10 +15,12 @@ type blockJSON struct {
 	Start        string `json:"start"`
 	End          string `json:"end"`
 	Reason       string `json:"reason,omitempty"`
+	SetID        string `json:"setId,omitempty"`
+	Source       string `json:"source,omitempty"` // calendar: the specialist's own, elsewhere
 }
 
 func blockOf(b *store.Block) blockJSON {
-	return blockJSON{b.ID, b.SpecialistID, string(instant.Append(nil, b.Start)), string(instant.Append(nil, b.End)), b.Reason}
+	return blockJSON{b.ID, b.SpecialistID, string(instant.Append(nil, b.Start)), string(instant.Append(nil, b.End)), b.Reason, b.SetID, string(b.Source)}
 }
 
 // listBlocks tells a specialist when a colleague is away, and not why.

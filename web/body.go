@@ -11,12 +11,16 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"holdfast/engine/sheet"
 )
 
 // Limits of a body. A slow one is given up after bodyTime.
 const (
 	maxBody   = 64 << 10
 	maxImport = 16 << 20
+	maxSheet  = 2 * sheet.MaxBytes // a spreadsheet as a JSON text
+	maxBlocks = 1 << 20            // a public calendar as a JSON text
 	bodyTime  = 30 * time.Second
 )
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
 	"holdfast/store"
 )
 
@@ -17,11 +18,20 @@ type patientBody struct {
 	Notes     string `json:"notes"`
 }
 
+// saidBody is what is said beside the name. Public answers have no such fields either.
+type saidBody struct {
+	Consent    bool              `json:"consent"`    // they agree to the clinic's text
+	NewPatient bool              `json:"newPatient"` // they have not been here before
+	Answers    map[string]string `json:"answers"`    // by the question's id
+}
+
 type bookBody struct {
 	clientBody
+	saidBody
 	HoldID        string      `json:"holdId"`
 	SlotStartDate string      `json:"slotStartDate"`
 	SpecialistID  string      `json:"specialistId"`
+	Place         string      `json:"place"`
 	Patient       patientBody `json:"patient"`
 	Locale        string      `json:"locale"` // the language of the page, which the patient is written to in
 }
@@ -29,8 +39,12 @@ type bookBody struct {
 // book is the booking of a patient, or of a program with a key, which needs no client and knows no cooldown.
 func (s *Server) book(c *call, b *bookBody) error {
 	r := booking.Request{
-		AppointmentTypeID: c.param("id"), HoldID: b.HoldID, SpecialistID: b.SpecialistID, Client: c.client,
-		Patient: store.Patient(b.Patient), Locale: b.Locale, Source: store.SourceWeb, Actor: "client",
+		AppointmentTypeID: c.param("id"), HoldID: b.HoldID, SpecialistID: b.SpecialistID, Place: b.Place, Client: c.client,
+		Patient: store.Patient(b.Patient), Said: clinic.Said(b.saidBody), Locale: b.Locale, Source: store.SourceWeb, Actor: "client",
+	}
+	var m mistakes
+	if s.checkPlace(&m, b.Place); m.err() != nil {
+		return m.err()
 	}
 	switch c.caller.scope {
 	case store.ScopeAdmin:
@@ -38,14 +52,21 @@ func (s *Server) book(c *call, b *bookBody) error {
 	case store.ScopeAgent:
 		r.Source, r.Actor = store.SourceAgent, c.caller.actor
 	}
-	if r.Source == store.SourceWeb {
+	if r.Source == store.SourceWeb || r.Source == store.SourceAgent && s.needsApproval(r.AppointmentTypeID) {
 		return s.bookPublic(c, r, b.SlotStartDate)
 	}
 	return s.answerBooking(c, r, b.SlotStartDate, func(a *store.Appointment) any { return s.publicAppointmentOf(c, a) })
 }
 
+// needsApproval reports whether the desk decides about bookings of a type.
+func (s *Server) needsApproval(appointmentTypeID string) bool {
+	t, err := s.engine.AppointmentType(appointmentTypeID)
+	return err == nil && t.Page.Approval
+}
+
 type createAppointmentBody struct {
 	clientBody
+	saidBody
 	AppointmentTypeID string      `json:"appointmentTypeId"`
 	HoldID            string      `json:"holdId"`
 	SlotStartDate     string      `json:"slotStartDate"`
@@ -69,7 +90,7 @@ func (s *Server) createAppointment(c *call, b *createAppointmentBody) error {
 	}
 	r := booking.Request{
 		AppointmentTypeID: b.AppointmentTypeID, HoldID: b.HoldID, SpecialistID: b.SpecialistID, Client: c.client,
-		Patient: store.Patient(b.Patient), Locale: b.Locale, Source: store.SourceStaff, Actor: c.caller.actor,
+		Patient: store.Patient(b.Patient), Said: clinic.Said(b.saidBody), Locale: b.Locale, Source: store.SourceStaff, Actor: c.caller.actor,
 		IgnoreHours: b.IgnoreHours, Displace: displace, Silent: c.inSilence(b.Notify),
 	}
 	if !c.caller.reaches(b.SpecialistID) {

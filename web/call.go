@@ -283,15 +283,18 @@ func (c *call) problem(p problem) {
 		h["Retry-After"] = []string{strconv.Itoa(p.RetryAfterSeconds)}
 	}
 	if p.Status == http.StatusUnauthorized {
-		h["Www-Authenticate"] = bearerChallenge
+		h["Www-Authenticate"] = c.challenge()
 	}
 	if p.Status == http.StatusRequestEntityTooLarge {
 		h["Connection"] = []string{"close"}
 	}
-	if c.forAgent() {
+	switch { // strings and numbers cannot fail
+	case c.forAgent():
 		_ = c.agentProblem(p)
-	} else {
-		_ = c.json(p.Status, p) // strings and numbers cannot fail
+	case c.isFHIR():
+		_ = c.outcome(p)
+	default:
+		_ = c.json(p.Status, p)
 	}
 	c.flush()
 }

@@ -16,6 +16,22 @@ type clinicJSON struct {
 	Contact  contactJSON `json:"contact"`
 }
 
+// clinicPageJSON is the place, and what whoever books online is shown of it.
+type clinicPageJSON struct {
+	clinicJSON
+	PrivacyURL string             `json:"privacyUrl,omitempty"`
+	ImprintURL string             `json:"imprintUrl,omitempty"`
+	Consent    clinic.Consent     `json:"consent,omitzero"` // who books online has to agree to it
+	Places     []clinic.Place     `json:"places,omitempty"`
+	TypeGroups []clinic.TypeGroup `json:"typeGroups,omitempty"`
+	Waitlist   bool               `json:"waitlist,omitempty"` // who finds no time can ask to wait
+}
+
+func (s *Server) clinicPage(c *store.Clinic) clinicPageJSON {
+	settings := s.engine.Settings()
+	return clinicPageJSON{clinicOf(c), settings.PrivacyURL, settings.ImprintURL, settings.Consent, settings.Places, settings.TypeGroups, s.engine.Waitlist.Open()}
+}
+
 type contactJSON struct {
 	Phone   string `json:"phone"`
 	Email   string `json:"email"`
@@ -28,7 +44,7 @@ func clinicOf(c *store.Clinic) clinicJSON {
 }
 
 func (s *Server) getClinic(c *call) error {
-	return c.json(http.StatusOK, map[string]clinicJSON{"clinic": clinicOf(&s.engine.Schedule().Clinic)})
+	return c.json(http.StatusOK, map[string]clinicPageJSON{"clinic": s.clinicPage(&s.engine.Schedule().Clinic)})
 }
 
 // clinicBody changes the clinic. What is left out stays as it is.
@@ -61,7 +77,7 @@ func (s *Server) putClinic(c *call, b *clinicBody) error {
 	if err != nil {
 		return err
 	}
-	return c.json(http.StatusOK, map[string]clinicJSON{"clinic": clinicOf(&changed)})
+	return c.json(http.StatusOK, map[string]clinicPageJSON{"clinic": s.clinicPage(&changed)})
 }
 
 // set takes over a value that was sent.
@@ -81,6 +97,16 @@ func (s *Server) importClinic(c *call, file *clinic.File) error {
 		return err
 	}
 	return c.json(http.StatusOK, answer(&n))
+}
+
+// planImport changes nothing, and is not kept for a repeat of the request.
+func (s *Server) planImport(c *call, file *clinic.File) error {
+	c.once = nil
+	plan, err := s.engine.PlanImport(*file)
+	if err != nil {
+		return err
+	}
+	return c.json(http.StatusOK, map[string]clinic.ImportPlan{"import": plan})
 }
 
 func (s *Server) exportClinic(c *call) error { return c.json(http.StatusOK, s.engine.Export()) }

@@ -34,9 +34,9 @@ func (p *packers) pack(body []byte) []byte {
 }
 
 // compressible reports whether the answers of a route may be compressed: those that anyone may read, pages among them, and
-// the schedule.
+// the schedule. A specialist's calendar is opened by what is secret in its path.
 func (rt *route) compressible() bool {
-	return rt.method == http.MethodGet && (rt.access == anyone || rt.pattern == schedulePattern)
+	return rt.method == http.MethodGet && (rt.access == anyone && rt.pattern != calendarPattern || rt.pattern == schedulePattern)
 }
 
 // compress replaces the answer that was left by its compressed form, where that is allowed, asked for and worth it. The

@@ -34,7 +34,7 @@ const documentStyle = `:root{color-scheme:light dark;--bg:#f6f5f0;--surface:#fff
 	`h3{font-size:1rem}h3 code:first-child{background:var(--soft);color:var(--accent);border-radius:6px;padding:.1rem .4rem}.here{text-decoration:none}.who{color:var(--ink2)}`
 
 // OpenAPI is the description of the API, as served.
-func OpenAPI() []byte { return docs.OpenAPI }
+func OpenAPI() []byte { return docs.OpenAPI() }
 
 func newDocuments(all []*route) documents {
 	sum := sha256.Sum256([]byte(documentStyle))
@@ -55,6 +55,8 @@ func (a access) String() string {
 	switch a {
 	case managed:
 		return "the appointment's manage link, or the desk"
+	case waits:
+		return "a link from a mail of the waiting list, or the front desk"
 	case desk:
 		return "the desk: staff, or an admin key"
 	case admin:
@@ -120,7 +122,7 @@ func (c *call) document(contentType []string, body []byte) error {
 	return nil
 }
 
-func (s *Server) getOpenAPI(c *call) error { return c.document(yamlType, docs.OpenAPI) }
+func (s *Server) getOpenAPI(c *call) error { return c.document(yamlType, docs.OpenAPI()) }
 
 func (s *Server) getDocs(c *call) error {
 	c.rw.Header()["Content-Security-Policy"] = s.documents.policy

@@ -8,9 +8,13 @@ import (
 
 	"holdfast/engine/availability"
 	"holdfast/engine/booking"
+	"holdfast/engine/message"
 	"holdfast/engine/presence"
 	"holdfast/engine/record"
 	"holdfast/engine/request"
+	"holdfast/engine/series"
+	"holdfast/engine/visit"
+	"holdfast/engine/waitlist"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -137,8 +141,16 @@ var sentinels = []struct {
 	{record.ErrNoSlots, errNoSlots},
 	{record.ErrUnauthorized, errUnauthorized},
 	{record.ErrForbidden, errForbidden},
+	{record.ErrAsksDesk, errForbidden.because("asks_desk", "The clinic decides about these appointments. For another time, call, or cancel this one and ask anew.")},
 	{record.ErrCutOff, errForbidden.because("cut_off", "It is too late to change this online. Call the clinic.")},
 	{booking.ErrUndoLate, errNotBookable.titled(notNow).because("undo_late", "This cannot be taken back any more: it was too long ago, it was somebody else's change, the appointment was changed since, or others were told.")},
+	{message.ErrNoMail, errNotBookable.titled(notNow).because("no_mail", "The patient has no mail address, or this server sends no mail. Call instead.")},
+	{waitlist.ErrOff, errForbidden.because("waitlist_closed", "The waiting list is not open online: the clinic keeps it at the desk, or nobody could be written to. Call the clinic.")},
+	{waitlist.ErrFull, errQuotaExceeded.titled("The waiting list is full").because("waitlist_full", "There is no room on the waiting list, or this person waits often enough. Leave another entry first.")},
+	{waitlist.ErrOffered, errNotBookable.titled(notNow).because("offered", "A time is offered to this entry already, or this time to somebody else. Wait for the answer.")},
+	{visit.ErrNone, errNotBookable.titled(notNow).because("no_visit", "This appointment is of no visit of several people.")},
+	{record.ErrVisit, errForbidden.because("part_of_a_visit", "This appointment is one of several people who come one after the other. Cancel them together, or call the clinic.")},
+	{series.ErrNone, errNotBookable.titled(notNow).because("no_series", "This appointment stands alone: it was not booked with others.")},
 	{record.ErrNotConfirmed, errNotBookable.because("cancelled", "This appointment is cancelled. Book a new one.")},
 	{record.ErrOperationState, errOperationState},
 	{record.ErrIdempotencyMismatch, errIdempotencyMismatch},
@@ -156,6 +168,8 @@ func problemOf(err error, now time.Time) problem {
 		held        *holds.HeldError
 		limit       *request.LimitError
 		lapsed      *request.LapsedError
+		conflict    *series.ConflictError
+		ended       *waitlist.EndedError
 	)
 	switch {
 	case errors.As(err, &already):
@@ -166,6 +180,10 @@ func problemOf(err error, now time.Time) problem {
 			p.Errors = append(p.Errors, problemField{f.Field, f.Message})
 		}
 		return p
+	case errors.As(err, &ended):
+		return endedProblem(ended)
+	case errors.As(err, &conflict):
+		return conflictOf(conflict)
 	case errors.As(err, &notBookable):
 		p := errNotBookable.because(string(notBookable.Reason), whyNot(notBookable.Reason))
 		switch notBookable.Reason {

@@ -5,10 +5,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"holdfast/engine/booking"
-	"holdfast/store"
 	"holdfast/web/stream"
 )
 
@@ -16,8 +13,8 @@ import (
 // answer, so that an alert on its absence sees it; the rest is answered all the same.
 type figures struct{ *Server }
 
-func figure(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc("holdfast_"+name, help, labels, nil)
+func figure(name, help string, labels ...string) *metric {
+	return &metric{"holdfast_" + name, help, labels}
 }
 
 var (
@@ -43,23 +40,15 @@ var (
 	fsyncDesc        = figure("fsync_seconds", "Time of the commit of a batch of writes: the log is written and synced.")
 	databaseDesc     = figure("database_bytes", "Size of the database file.")
 	walDesc          = figure("wal_bytes", "Size of the write-ahead log.")
+	certificateDesc  = figure("certificate_end_timestamp_seconds", "When the certificate of a domain ends, as Unix time; 0 if there is none.", "domain")
 	backupDesc       = figure("backup_age_seconds", "Age of the last backup that this server knows of; +Inf if there is none.")
-	figureDescs      = []*prometheus.Desc{streamsDesc, streamsEndedDesc, holdsDesc, selectionsDesc, onlineDesc, availableDesc, modeDesc, switchesDesc, givenDesc, bookingsDesc, movesDesc, refusalsDesc, conflictsDesc, queueDesc, oldestDesc, deliveredDesc, missedDesc, failedDesc, writeDesc, fsyncDesc, databaseDesc, walDesc, backupDesc}
 )
-
-// Describe implements prometheus.Collector.
-func (figures) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range figureDescs {
-		to <- d
-	}
-}
 
 // figuresTime is how long the parts that ask somebody may take together.
 const figuresTime = time.Second
 
-// Collect implements prometheus.Collector.
-func (f figures) Collect(to chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), figuresTime)
+func (f figures) expose(ctx context.Context, to *exposition) {
+	ctx, cancel := context.WithTimeout(ctx, figuresTime)
 	defer cancel()
 	f.streams(to)
 	f.live(ctx, to)
@@ -68,38 +57,30 @@ func (f figures) Collect(to chan<- prometheus.Metric) {
 	f.storage(to)
 }
 
-func gauge(to chan<- prometheus.Metric, d *prometheus.Desc, v float64, labels ...string) {
-	to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
-}
-
-func counter(to chan<- prometheus.Metric, d *prometheus.Desc, n uint64, labels ...string) {
-	to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), labels...)
-}
-
-func (f figures) streams(to chan<- prometheus.Metric) {
+func (f figures) streams(to *exposition) {
 	open := f.hub.Topics()
-	gauge(to, streamsDesc, float64(open[stream.AllTypes]), "staff", "")
-	gauge(to, streamsDesc, float64(open[stream.Presence]), "presence", "")
+	to.gauge(streamsDesc, float64(open[stream.AllTypes]), "staff", "")
+	to.gauge(streamsDesc, float64(open[stream.Presence]), "presence", "")
 	types := f.engine.Schedule().AppointmentTypes
 	for i := range types {
 		if id := types[i].ID; types[i].Active || open[id] > 0 {
-			gauge(to, streamsDesc, float64(open[id]), "appointment_type", id)
+			to.gauge(streamsDesc, float64(open[id]), "appointment_type", id)
 		}
 	}
 	for reason, n := range f.hub.Ended() {
-		counter(to, streamsEndedDesc, n, reason)
+		to.counter(streamsEndedDesc, n, reason)
 	}
 }
 
 // live is what is true only for now.
-func (f figures) live(ctx context.Context, to chan<- prometheus.Metric) {
+func (f figures) live(ctx context.Context, to *exposition) {
 	if stats, err := f.engine.HoldStats(ctx); err == nil {
-		gauge(to, holdsDesc, float64(stats.Holds))
-		gauge(to, selectionsDesc, float64(stats.Selections))
-		gauge(to, onlineDesc, float64(stats.Online))
+		to.gauge(holdsDesc, float64(stats.Holds))
+		to.gauge(selectionsDesc, float64(stats.Selections))
+		to.gauge(onlineDesc, float64(stats.Online))
 	}
 	if n, err := f.engine.Beacon(ctx); err == nil {
-		gauge(to, availableDesc, float64(n))
+		to.gauge(availableDesc, float64(n))
 	}
 	now := f.options.StorageMode()
 	for _, mode := range []string{"memory", "redis", "postgres", "fallback"} {
@@ -107,64 +88,63 @@ func (f figures) live(ctx context.Context, to chan<- prometheus.Metric) {
 		if mode == now {
 			v = 1
 		}
-		gauge(to, modeDesc, v, mode)
+		to.gauge(modeDesc, v, mode)
 	}
-	counter(to, switchesDesc, f.engine.StorageSwitches())
+	to.counter(switchesDesc, f.engine.StorageSwitches())
 }
 
-func (f figures) bookings(to chan<- prometheus.Metric) {
+func (f figures) bookings(to *exposition) {
 	n := f.engine.BookingCounts()
-	counter(to, givenDesc, n.Holds)
-	counter(to, movesDesc, n.Moves)
-	counter(to, conflictsDesc, n.Conflicts)
+	to.counter(givenDesc, n.Holds)
+	to.counter(movesDesc, n.Moves)
+	to.counter(conflictsDesc, n.Conflicts)
 	for i, source := range booking.Sources {
-		counter(to, bookingsDesc, n.Bookings[i], string(source))
+		to.counter(bookingsDesc, n.Bookings[i], string(source))
 	}
 	for act, reasons := range n.Refused {
 		for i, n := range reasons {
-			counter(to, refusalsDesc, n, booking.Acts[act], booking.Refusals[i])
+			to.counter(refusalsDesc, n, booking.Acts[act], booking.Refusals[i])
 		}
 	}
 }
 
-func (f figures) queue(ctx context.Context, to chan<- prometheus.Metric) {
+func (f figures) queue(ctx context.Context, to *exposition) {
 	list, err := f.engine.QueueFigures(ctx)
 	if err != nil {
 		f.log.Warn("the queue could not be measured", "error", err)
 	}
 	for _, q := range list {
 		kind := string(q.Kind)
-		gauge(to, queueDesc, float64(q.Waiting), kind, "waiting")
-		gauge(to, queueDesc, float64(q.Failed), kind, "failed")
-		gauge(to, oldestDesc, q.Oldest.Seconds(), kind)
+		to.gauge(queueDesc, float64(q.Waiting), kind, "waiting")
+		to.gauge(queueDesc, float64(q.Failed), kind, "failed")
+		to.gauge(oldestDesc, q.Oldest.Seconds(), kind)
 	}
 	for _, e := range f.engine.Ends() {
 		kind := string(e.Kind)
-		counter(to, deliveredDesc, e.Delivered, kind)
-		counter(to, missedDesc, e.Missed, kind)
-		counter(to, failedDesc, e.Failed, kind)
+		to.counter(deliveredDesc, e.Delivered, kind)
+		to.counter(missedDesc, e.Missed, kind)
+		to.counter(failedDesc, e.Failed, kind)
 	}
 }
 
-// storage is what the database measures of itself, and the last copy of it.
-func (f figures) storage(to chan<- prometheus.Metric) {
+// storage is what the database measures of itself, the last copy of it, and what else runs out.
+func (f figures) storage(to *exposition) {
 	if m, ok := f.engine.Measurements(); ok {
-		durations(to, writeDesc, m.Writes)
-		durations(to, fsyncDesc, m.Commits)
-		gauge(to, databaseDesc, float64(m.Bytes))
-		gauge(to, walDesc, float64(m.LogBytes))
+		to.durations(writeDesc, m.Writes)
+		to.durations(fsyncDesc, m.Commits)
+		to.gauge(databaseDesc, float64(m.Bytes))
+		to.gauge(walDesc, float64(m.LogBytes))
 	}
 	age := math.Inf(1)
 	if last, err := f.engine.LastBackup(); err == nil {
 		age = max(0, time.Since(last).Seconds())
 	}
-	gauge(to, backupDesc, age)
-}
-
-func durations(to chan<- prometheus.Metric, d *prometheus.Desc, c store.DurationCounts) {
-	within := make(map[float64]uint64, len(c.Within))
-	for i, n := range c.Within {
-		within[store.DurationBounds[i].Seconds()] = n
+	to.gauge(backupDesc, age)
+	for _, c := range f.options.Certificates() {
+		end := 0.0
+		if !c.Until.IsZero() {
+			end = float64(c.Until.Unix())
+		}
+		to.gauge(certificateDesc, end, c.Domain)
 	}
-	to <- prometheus.MustNewConstHistogram(d, c.Count, c.Sum.Seconds(), within)
 }

@@ -36,21 +36,15 @@ func (s *Server) findTimes(c *call, b *findBody) error {
 	if b.From != "" {
 		r.From = m.parseDate("from", b.From)
 	}
-	for i, name := range b.Weekdays {
-		var day store.Weekday
-		if day.UnmarshalText([]byte(name)) != nil {
-			m.add(indexed("weekdays", i), "must be a weekday like monday")
-		}
-		r.Weekdays = append(r.Weekdays, day)
-	}
+	r.Weekdays = m.weekdays("weekdays", b.Weekdays)
 	r.Earliest, r.Latest = m.clock("earliest", b.Earliest), m.clock("latest", b.Latest)
 	if b.Count != nil {
 		if r.Count = *b.Count; r.Count < 1 || r.Count > search.MaxFound {
 			m.add("count", "must be from 1 to 50")
 		}
 	}
-	if len(b.SpecialistIDs) > 200 || len(b.Weekdays) > 7 {
-		m.add("specialistIds", "at most 200 specialists and 7 weekdays")
+	if len(b.SpecialistIDs) > 200 {
+		m.add("specialistIds", "at most 200 specialists")
 	}
 	if err := m.err(); err != nil {
 		return err
@@ -62,11 +56,22 @@ func (s *Server) findTimes(c *call, b *findBody) error {
 	if err != nil {
 		return err
 	}
-	said := make([]foundJSON, len(list))
-	for i, t := range list {
-		said[i] = foundJSON{httpTime(t.Start), httpTime(t.End), t.Available, t.SpecialistIDs}
+	return c.json(http.StatusOK, map[string]any{"times": foundOf(list)})
+}
+
+// weekdays reads names like monday, at most seven.
+func (m *mistakes) weekdays(field string, names []string) (days []store.Weekday) {
+	if len(names) > 7 {
+		m.add(field, "at most 7 weekdays")
 	}
-	return c.json(http.StatusOK, map[string]any{"times": said})
+	for i, name := range names {
+		var day store.Weekday
+		if day.UnmarshalText([]byte(name)) != nil {
+			m.add(indexed(field, i), "must be a weekday like monday")
+		}
+		days = append(days, day)
+	}
+	return days
 }
 
 // clock reads a local time such as 09:00; nothing is midnight.

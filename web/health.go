@@ -14,7 +14,7 @@ func (s *Server) livez(c *call) error {
 // readyTime is how long readyz waits for the database and the live state.
 const readyTime = 2 * time.Second
 
-// readyz says whether requests can be served now.
+// readyz says whether requests can be served now. Which version answers is for those who operate it: a version is where an attacker begins.
 func (s *Server) readyz(c *call) error {
 	if s.draining.Load() {
 		return errStorageUnavailable.with("The server is stopping. Ask another one, or try again in a few seconds.")
@@ -25,5 +25,9 @@ func (s *Server) readyz(c *call) error {
 		s.log.Warn("not ready", "error", err)
 		return errStorageUnavailable
 	}
-	return c.json(http.StatusOK, map[string]string{"status": "ready", "storageMode": s.options.StorageMode(), "version": s.options.Version})
+	answer := map[string]string{"status": "ready", "storageMode": s.options.StorageMode()}
+	if c.caller.may(operator) || s.onThisMachine(c.r) {
+		answer["version"] = s.options.Version
+	}
+	return c.json(http.StatusOK, answer)
 }

@@ -2,16 +2,41 @@ package web
 
 import (
 	"net/http"
+	"strings"
 
+	"holdfast/engine/person"
 	"holdfast/store"
 )
 
-// historyJSON is what the person of an appointment has had and will have.
+// historyJSON is what a person has had and will have, and what the desk says about them.
 type historyJSON struct {
+	People    []identityJSON    `json:"people"`
 	Coming    []appointmentJSON `json:"coming"`
 	Past      []appointmentJSON `json:"past"`
 	NoShows   int               `json:"noShows"`
 	Cancelled int               `json:"cancelled"`
+	Notes     []noteJSON        `json:"notes"`
+	Links     []linkJSON        `json:"links"`
+}
+
+// identityJSON is one way in which appointments spell a person.
+type identityJSON struct {
+	Name      string `json:"name"`
+	Email     string `json:"email,omitempty"`
+	Phone     string `json:"phone,omitempty"`
+	BirthDate string `json:"birthDate,omitempty"`
+}
+
+type noteJSON struct {
+	ID        string `json:"id"`
+	Text      string `json:"text"`
+	Author    string `json:"author"`
+	CreatedAt string `json:"createdAt"`
+}
+
+type linkJSON struct {
+	ID     string         `json:"id"`
+	People []identityJSON `json:"people"`
 }
 
 // getHistory answers the appointments of the person that an appointment is for. A specialist sees those in the own calendar.
@@ -30,5 +55,119 @@ func (s *Server) getHistory(c *call) error {
 		}
 		return all
 	}
-	return c.json(http.StatusOK, map[string]historyJSON{"history": {said(h.Coming), said(h.Past), h.NoShows, h.Cancelled}})
+	j := historyJSON{Coming: said(h.Coming), Past: said(h.Past), NoShows: h.NoShows, Cancelled: h.Cancelled, People: []identityJSON{}, Notes: []noteJSON{}, Links: []linkJSON{}}
+	for _, i := range h.Of {
+		j.People = append(j.People, identityJSON(i))
+	}
+	for _, n := range h.Notes {
+		j.Notes = append(j.Notes, noteJSON{n.ID, n.Text, s.authorOf(n.Author), httpTime(n.CreatedAt)})
+	}
+	for _, l := range h.Links {
+		j.Links = append(j.Links, linkJSON{l.ID, []identityJSON{identityJSON(l.A), identityJSON(l.B)}})
+	}
+	return c.json(http.StatusOK, map[string]historyJSON{"history": j})
+}
+
+// authorOf is whoever wrote a note, without what an actor is.
+func (s *Server) authorOf(actor string) string {
+	_, id, _ := strings.Cut(actor, ":")
+	return id
+}
+
+type findPeopleBody struct {
+	clientBody
+	Q     string `json:"q"`
+	Limit *int   `json:"limit"`
+}
+
+// foundPersonJSON is a person who was looked for; appointmentId is the newest appointment, by which the person is asked for.
+type foundPersonJSON struct {
+	identityJSON
+	AppointmentID string `json:"appointmentId"`
+	Appointments  int    `json:"appointments"`
+	Last          string `json:"last"`
+}
+
+// findPeople changes nothing, and is not kept for a repeat of the request. A specialist finds those in the own calendar.
+func (s *Server) findPeople(c *call, b *findPeopleBody) error {
+	c.once = nil
+	limit := 12
+	var m mistakes
+	if b.Limit != nil {
+		if limit = *b.Limit; limit < 1 || limit > person.MaxFound {
+			m.add("limit", "must be from 1 to 50")
+		}
+	}
+	if len(b.Q) > 200 {
+		m.add("q", "must be at most 200 characters: a part of a name, a phone number, an e-mail address or a date of birth")
+	}
+	if err := m.err(); err != nil {
+		return err
+	}
+	list, err := s.engine.Find(c.ctx(), b.Q, c.caller.specialistID, limit)
+	if err != nil {
+		return err
+	}
+	return c.json(http.StatusOK, map[string]any{"people": foundPeople(list)})
+}
+
+func foundPeople(list []person.Found) []foundPersonJSON {
+	said := make([]foundPersonJSON, len(list))
+	for i, f := range list {
+		said[i] = foundPersonJSON{identityJSON(f.Identity), f.AppointmentID, f.Appointments, httpTime(f.Last)}
+	}
+	return said
+}
+
+type noteBody struct {
+	clientBody
+	Text string `json:"text"`
+}
+
+// addNote answers without the text, so that no remembered answer has it.
+func (s *Server) addNote(c *call, b *noteBody) error {
+	if _, err := s.reachable(c); err != nil {
+		return err
+	}
+	render := func(result any) (int, []byte) {
+		n := result.(store.PersonNote)
+		return rendered(http.StatusCreated, map[string]any{"id": n.ID, "appointmentId": c.param("id"), "createdAt": httpTime(n.CreatedAt)})
+	}
+	n, err := s.engine.AddNote(c.ctx(), c.param("id"), b.Text, c.caller.actor, c.answering(render))
+	if err != nil {
+		return err
+	}
+	c.status, c.out = render(n)
+	return nil
+}
+
+func (s *Server) deleteNote(c *call) error {
+	if err := s.engine.DeleteNote(c.ctx(), c.param("id"), c.caller.actor); err != nil {
+		return err
+	}
+	return c.done()
+}
+
+type personLinkBody struct {
+	clientBody
+	AppointmentID string `json:"appointmentId"`
+}
+
+func (s *Server) linkPeople(c *call, b *personLinkBody) error {
+	render := func(result any) (int, []byte) {
+		return rendered(http.StatusCreated, map[string]any{"id": result.(store.PersonLink).ID, "appointmentId": c.param("id")})
+	}
+	l, err := s.engine.Link(c.ctx(), c.param("id"), b.AppointmentID, c.caller.actor, c.answering(render))
+	if err != nil {
+		return err
+	}
+	c.status, c.out = render(l)
+	return nil
+}
+
+func (s *Server) unlinkPeople(c *call) error {
+	if err := s.engine.Unlink(c.ctx(), c.param("id"), c.caller.actor); err != nil {
+		return err
+	}
+	return c.done()
 }

@@ -23,6 +23,7 @@ type holdJSON struct {
 	HoldExpiresAt     string `json:"holdExpiresAt"`
 	TTLMs             int64  `json:"ttlMs"`
 	MaxExpiresAt      string `json:"maxExpiresAt"`
+	Place             string `json:"place,omitempty"`
 }
 
 func holdOf(h *holds.Hold, now time.Time) holdJSON {
@@ -41,6 +42,7 @@ type createHoldBody struct {
 	AppointmentTypeID string `json:"appointmentTypeId"`
 	SlotStartDate     string `json:"slotStartDate"`
 	SpecialistID      string `json:"specialistId"`
+	Place             string `json:"place"`
 	TTLSeconds        *int   `json:"ttlSeconds"`
 	Displace          bool   `json:"displace"`    // for the desk
 	IgnoreHours       bool   `json:"ignoreHours"` // for the desk
@@ -55,6 +57,7 @@ func (s *Server) createHold(c *call, b *createHoldBody) error {
 	}
 	var m mistakes
 	start := m.instant("slotStartDate", b.SlotStartDate)
+	s.checkPlace(&m, b.Place)
 	if err := m.err(); err != nil {
 		return err
 	}
@@ -62,12 +65,15 @@ func (s *Server) createHold(c *call, b *createHoldBody) error {
 	if err != nil {
 		return err
 	}
+	if err := s.offered(c, b.AppointmentTypeID, moving); err != nil {
+		return err
+	}
 	ttl := seconds(b.TTLSeconds)
 	if !c.caller.trusted() {
 		ttl = s.engine.PublicTTL(b.AppointmentTypeID, ttl)
 	}
 	h, err := s.engine.Hold(c.ctx(), booking.HoldRequest{
-		AppointmentTypeID: b.AppointmentTypeID, SlotStart: start, SpecialistID: b.SpecialistID, Client: c.client,
+		AppointmentTypeID: b.AppointmentTypeID, SlotStart: start, SpecialistID: b.SpecialistID, Place: b.Place, Client: c.client,
 		TTL: ttl, Displace: b.Displace, IgnoreHours: b.IgnoreHours, Moving: moving,
 	})
 	if err != nil {
@@ -76,7 +82,9 @@ func (s *Server) createHold(c *call, b *createHoldBody) error {
 	if err := s.admitHold(c, &h); err != nil {
 		return err
 	}
-	return c.json(http.StatusCreated, holdOf(&h, time.Now()))
+	said := holdOf(&h, time.Now())
+	said.Place = s.engine.Current().PlaceAt(h.SpecialistID, h.SlotStart)
+	return c.json(http.StatusCreated, said)
 }
 
 // moving returns the appointment that a patient is about to move: a hold may carry its manage link. Nil without one.

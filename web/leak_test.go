@@ -13,7 +13,8 @@ func TestNothingPersonalLeaks(t *testing.T) {
 	person := map[string]any{
 		"name": "Canaryname Surname", "email": "canarymail@example.org", "phone": "0170 5550123", "birthDate": "1961-07-04", "notes": "canarynote",
 	}
-	canaries := []string{"Canaryname", "canarymail", "5550123", "1961-07-04", "canarynote", secret}
+	canaries := []string{"Canaryname", "canarymail", "5550123", "1961-07-04", "canarynote", "canaryanswer", secret}
+	h.do("PATCH", "/v1/appointment-types/cooling", map[string]any{"questions": []any{map[string]any{"id": "q", "kind": "text", "label": "What?"}}}, asAdmin).want(200)
 	var public []*reply
 	say := func(method, path string, body any, headers ...header) *reply {
 		r := h.do(method, path, body, headers...)
@@ -23,7 +24,7 @@ func TestNothingPersonalLeaks(t *testing.T) {
 	hold := say("POST", "/v1/holds", map[string]any{"appointmentTypeId": "cooling", "slotStartDate": h.at(0), "clientId": secret}).want(201)
 	say("PATCH", "/v1/holds", map[string]any{"holdId": hold.text("holdId"), "clientId": secret}).want(200)
 	say("GET", "/v1/holds?clientId="+secret, nil).want(200)
-	booking := map[string]any{"clientId": secret, "holdId": hold.text("holdId"), "patient": person}
+	booking := map[string]any{"clientId": secret, "holdId": hold.text("holdId"), "patient": person, "answers": map[string]any{"q": "canaryanswer"}}
 	path := "/v1/appointment-types/cooling/book"
 	booked := say("POST", path, booking, key("canary-key-1")).want(201)
 	say("POST", path, booking, key("canary-key-1")).want(201) // replayed

@@ -108,7 +108,7 @@ func (t mcpTools) findSlots(ctx context.Context, _ *mcp.CallToolRequest, in find
 	out := findOut{Clinic: t.engine.Schedule().Clinic.Name, Timezone: t.engine.Zone().String(), Today: t.today()}
 	if in.AppointmentTypeID == "" {
 		for _, kind := range t.engine.Schedule().AppointmentTypes {
-			if kind.Active {
+			if kind.Active && !kind.Page.DeskOnly && !kind.Page.Approval {
 				out.AppointmentTypes = append(out.AppointmentTypes, mcpType{kind.ID, kind.Name, kind.DurationMinutes})
 			}
 		}

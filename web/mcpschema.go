@@ -40,7 +40,7 @@ func schemaOf[T any](t mcpTools) *jsonschema.Schema {
 	}
 	if p := s.Properties["appointmentTypeId"]; p != nil {
 		for _, kind := range t.engine.Schedule().AppointmentTypes {
-			if kind.Active {
+			if kind.Active && !kind.Page.DeskOnly && !kind.Page.Approval {
 				p.Enum = append(p.Enum, kind.ID)
 			}
 		}

@@ -73,3 +73,33 @@ func residentBytes() uint64 {
 	pages, _ := strconv.ParseUint(string(fields[1]), 10, 64)
 	return pages * uint64(os.Getpagesize())
 }
+
+// processorTime is what the process has had of the processors; false where /proc does not say.
+func processorTime() (time.Duration, bool) {
+	b, err := os.ReadFile("/proc/self/stat")
+	// The name of the program, in brackets, may hold anything; the third field comes after it.
+	fields := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
+	if err != nil || len(fields) < 13 {
+		return 0, false
+	}
+	user, _ := strconv.ParseInt(string(fields[11]), 10, 64)
+	system, _ := strconv.ParseInt(string(fields[12]), 10, 64)
+	return time.Duration(user+system) * (time.Second / 100), true // in hundredths of a second on every Linux
+}
+
+// openFiles is how many files the process has open, and may have; false where /proc does not say.
+func openFiles() (open, most int, ok bool) {
+	list, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return 0, 0, false
+	}
+	limits, _ := os.ReadFile("/proc/self/limits")
+	for line := range bytes.Lines(limits) {
+		if rest, found := bytes.CutPrefix(line, []byte("Max open files")); found {
+			soft, _, _ := bytes.Cut(bytes.TrimSpace(rest), []byte(" "))
+			most, err = strconv.Atoi(string(soft))
+			return len(list) - 1, most, err == nil // without the one that read the list
+		}
+	}
+	return 0, 0, false
+}

@@ -2,24 +2,23 @@ package web
 
 import (
 	"net/http"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"holdfast/store"
 )
 
 // metrics counts what the server does. Labels are patterns of routes, classes of status and words from fixed lists:
 // nothing that a request brings along. A route is in the list from its first request on, and its time is counted with
 // those of its kind, so that a server with a hundred routes has a few hundred lines and not thousands.
 type metrics struct {
-	registry *prometheus.Registry
-	seconds  [len(requestKinds)]prometheus.Observer
-	routes   []*routeMetrics // all there are; complete before the first request
-	handler  http.Handler
+	version string
+	started time.Time
+	seconds [len(requestKinds)]store.Durations
+	routes  []*routeMetrics // all there are; complete before the first request
 }
 
 // requestKinds are the kinds of requests whose times are told apart. What waits for somebody else's server, such as an
@@ -33,7 +32,7 @@ func requestKindOf(rt *route) int {
 	switch {
 	case strings.HasSuffix(rt.pattern, "/stream"):
 		return -1
-	case strings.HasPrefix(rt.pattern, "/v1/agent/") || rt.pattern == "/mcp" || strings.HasSuffix(rt.pattern, "/mail-test"):
+	case strings.HasPrefix(rt.pattern, "/v1/agent/") || rt.pattern == "/mcp" || strings.HasSuffix(rt.pattern, "/mail-test") || strings.HasSuffix(rt.pattern, "/webhook-test") || strings.HasSuffix(rt.pattern, "/mail-server/test") || strings.Contains(rt.pattern, "/openid"):
 		kind = "outside"
 	case rt.access == operator || strings.HasPrefix(rt.pattern, "/v1/debug/") || rt.pattern == "/v1/queue-status" || rt.pattern == "/livez" || rt.pattern == "/readyz":
 		kind = "operation"
@@ -46,39 +45,30 @@ func requestKindOf(rt *route) int {
 }
 
 var (
-	requestsDesc = prometheus.NewDesc("holdfast_http_requests_total", "Requests answered, by route and class of status; none: nothing was sent.", []string{"route", "class"}, nil)
-	routeDesc    = prometheus.NewDesc("holdfast_http_route_seconds_total", "Time spent answering, by route.", []string{"route"}, nil)
+	requestsDesc = figure("http_requests_total", "Requests answered, by route and class of status; none: nothing was sent.", "class", "route")
+	routeDesc    = figure("http_route_seconds_total", "Time spent answering, by route.", "route")
+	secondsDesc  = figure("http_request_seconds", "Time from the request's head to its answer's end, by kind of request; streams are left out.", "kind")
+	buildDesc    = figure("build_info", "Always 1; the label is the version.", "version")
+	heapDesc     = figure("heap_bytes", "What lives on the heap, with what the next collection will free.")
+
+	// Under the names that every Go program has for them, so that what is known of all programs works for this one.
+	goDesc         = &metric{"go_info", "Information about the Go environment.", []string{"version"}}
+	goroutinesDesc = &metric{"go_goroutines", "Number of goroutines that currently exist.", nil}
+	startDesc      = &metric{"process_start_time_seconds", "Start time of the process since unix epoch in seconds.", nil}
+	cpuDesc        = &metric{"process_cpu_seconds_total", "Total user and system CPU time spent in seconds.", nil}
+	residentDesc   = &metric{"process_resident_memory_bytes", "Resident memory size in bytes.", nil}
+	filesDesc      = &metric{"process_open_fds", "Number of open file descriptors.", nil}
+	mostFilesDesc  = &metric{"process_max_fds", "Maximum number of open file descriptors.", nil}
 )
 
-func newMetrics(version string) *metrics {
-	m := &metrics{registry: prometheus.NewRegistry()}
-	seconds := prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "holdfast_http_request_seconds", Help: "Time from the request's head to its answer's end, by kind of request; streams are left out.",
-		Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10},
-	}, []string{"kind"})
-	for i, kind := range requestKinds {
-		m.seconds[i] = seconds.WithLabelValues(kind)
-	}
-	build := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "holdfast_build_info", Help: "Always 1; the label is the version.", ConstLabels: prometheus.Labels{"version": version},
-	})
-	build.Set(1)
-	heap := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "holdfast_heap_bytes", Help: "What lives on the heap, with what the next collection will free.",
-	}, func() float64 { return float64(heapBytes()) })
-	// The two dozen figures of runtime.MemStats stop the world for each scrape; one of the heap is enough.
-	m.registry.MustRegister(m, seconds, build, heap, collectors.NewGoCollector(collectors.WithGoCollectorMemStatsMetricsDisabled()),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	m.handler = promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
-	return m
-}
+func newMetrics(version string) *metrics { return &metrics{version: version, started: time.Now()} }
 
 // routeMetrics are those of one route.
 type routeMetrics struct {
 	name    string
 	answers [len(statusClasses)]atomic.Uint64
 	nanos   atomic.Int64
-	seconds prometheus.Observer // of its kind; nil for a stream
+	seconds *store.Durations // of its kind; nil for a stream
 }
 
 // statusClasses are the classes of status; none: nothing was sent.
@@ -92,7 +82,7 @@ func (m *metrics) route(rt *route) *routeMetrics {
 	}
 	r := &routeMetrics{name: name}
 	if kind := requestKindOf(rt); kind >= 0 {
-		r.seconds = m.seconds[kind]
+		r.seconds = &m.seconds[kind]
 	}
 	m.routes = append(m.routes, r)
 	return r
@@ -106,33 +96,47 @@ func (r *routeMetrics) observe(status int, took time.Duration) {
 	r.answers[class].Add(1)
 	if r.seconds != nil {
 		r.nanos.Add(int64(took))
-		r.seconds.Observe(took.Seconds())
+		r.seconds.Observe(took)
 	}
 }
 
-// Describe implements prometheus.Collector.
-func (m *metrics) Describe(to chan<- *prometheus.Desc) {
-	to <- requestsDesc
-	to <- routeDesc
-}
-
-// Collect implements prometheus.Collector.
-func (m *metrics) Collect(to chan<- prometheus.Metric) {
+func (m *metrics) expose(to *exposition) {
 	for _, r := range m.routes {
 		asked := false
 		for class, name := range statusClasses {
 			if n := r.answers[class].Load(); n > 0 {
 				asked = true
-				to <- prometheus.MustNewConstMetric(requestsDesc, prometheus.CounterValue, float64(n), r.name, name)
+				to.counter(requestsDesc, n, name, r.name)
 			}
 		}
 		if asked && r.seconds != nil {
-			to <- prometheus.MustNewConstMetric(routeDesc, prometheus.CounterValue, time.Duration(r.nanos.Load()).Seconds(), r.name)
+			to.value(routeDesc, "counter", time.Duration(r.nanos.Load()).Seconds(), r.name)
 		}
+	}
+	for i, kind := range requestKinds {
+		to.durations(secondsDesc, m.seconds[i].Counts(), kind)
+	}
+	to.gauge(buildDesc, 1, m.version)
+	to.gauge(heapDesc, float64(heapBytes()))
+	to.gauge(goDesc, 1, runtime.Version())
+	to.gauge(goroutinesDesc, float64(runtime.NumGoroutine()))
+	to.gauge(startDesc, float64(m.started.UnixMilli())/1000)
+	// What the system does not tell is left out.
+	if n := residentBytes(); n > 0 {
+		to.gauge(residentDesc, float64(n))
+	}
+	if took, ok := processorTime(); ok {
+		to.value(cpuDesc, "counter", took.Seconds())
+	}
+	if open, most, ok := openFiles(); ok {
+		to.gauge(filesDesc, float64(open))
+		to.gauge(mostFilesDesc, float64(most))
 	}
 }
 
 func (s *Server) exposeMetrics(c *call) error {
-	s.metrics.handler.ServeHTTP(&c.rw, c.r)
-	return nil
+	var to exposition
+	s.metrics.expose(&to)
+	figures{s}.expose(c.ctx(), &to)
+	return c.document(expositionType, to.text())
 }

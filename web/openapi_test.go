@@ -164,6 +164,36 @@ func TestTheDescriptionSaysWhoMayCall(t *testing.T) {
 	}
 }
 
+// notRemembered are the POSTs whose answers are not kept under an Idempotency-Key, and why.
+var notRemembered = map[string]string{
+	"/v1/setup":                               "signs in, and a link works once",
+	"/v1/setup/check":                         "changes nothing",
+	"/v1/auth/sign-in":                        "the cookie is a secret",
+	"/v1/auth/openid":                         "the cookie is a secret",
+	"/v1/auth/openid/code":                    "the cookie is a secret",
+	"/v1/auth/sign-out":                       "every answer takes the cookie away",
+	"/v1/auth/password":                       "the body is a secret, and a repeat comes to the same",
+	"/v1/auth/totp":                           "the answer is a secret; it changes nothing",
+	"/v1/holds/stream-ticket":                 "each ticket works once",
+	"/v1/specialists/{id}/calendar-feed":      "the answer is a secret",
+	"/v1/appointments/search":                 "it is a question",
+	"/v1/appointment-types/{id}/find":         "it is a question",
+	"/v1/settings/mail-preview":               "it is a question",
+	"/v1/settings/mail-server/test":           "every test is a new mail",
+	"/v1/settings/webhook-test":               "every test is a new message",
+	"/v1/people/search":                       "it is a question",
+	"/v1/people/erase-plan":                   "it is a question",
+	"/v1/import/plan":                         "it is a question",
+	"/v1/import/appointments-plan":            "it is a question",
+	"/v1/blocks/plan":                         "it is a question",
+	"/v1/downtime-kit/check":                  "it is a question",
+	"/v1/blocks/holidays":                     "it is a question",
+	"/v1/appointment-types/{id}/series-plan":  "it is a question",
+	"/v1/appointments/{id}/series/plan":       "it is a question",
+	"/mcp":                                    "the protocol has no such header; a booking token books once",
+	"/v1/specialists/{id}/busy-calendar/read": "it reads anew, and a repeat comes to the same",
+}
+
 // TestTheDescriptionSaysWhatCanBeRepeated: every POST takes an Idempotency-Key, but for those that TestEveryPostCanBeRepeated
 // makes an exception of.
 func TestTheDescriptionSaysWhatCanBeRepeated(t *testing.T) {

@@ -19,7 +19,7 @@ type overrideJSON struct {
 func overrideOf(o *store.Override) overrideJSON {
 	j := overrideJSON{ID: o.ID, SpecialistID: o.SpecialistID, Date: o.Date, Closed: o.Closed, Reason: o.Reason}
 	for _, w := range o.Hours {
-		j.Hours = append(j.Hours, windowJSON{w.Start.String(), w.End.String()})
+		j.Hours = append(j.Hours, windowJSON{w.Start.String(), w.End.String(), w.Place})
 	}
 	return j
 }

@@ -3,6 +3,8 @@ package web
 import (
 	"strings"
 	"time"
+
+	"holdfast/engine/identity"
 )
 
 // Every request has a deadline that its questions to the database and the live state inherit, so that a caller is never
@@ -14,9 +16,10 @@ const (
 	longPatience  = 80 * time.Second // of what works through the whole clinic; the answer is due within writeTime
 )
 
-// longRoutes may take long. The test mail waits for a mail server, the others work through the whole clinic.
+// longRoutes may take long. The test mail waits for a mail server and a sign-in for the identity provider, the others work through the whole clinic.
 var longRoutes = map[string]bool{
-	"POST /v1/import": true, "GET /v1/export": true, "POST /v1/people/erase": true, "POST /v1/settings/mail-test": true,
+	"POST /v1/import": true, "POST /v1/import/appointments": true, "POST /v1/import/appointments-plan": true, "GET /v1/export/appointments": true, "GET /v1/export": true, "POST /v1/people/erase": true, "POST /v1/people/erase-plan": true, "POST /v1/settings/mail-test": true, "POST /v1/settings/mail-server/test": true,
+	"POST /v1/auth/openid": true, "GET " + identity.ReturnPath: true, "PUT /v1/settings/openid": true,
 }
 
 // patience is how long a request of this route may take.

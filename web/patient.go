@@ -15,7 +15,8 @@ type changePatientBody struct {
 		BirthDate *string `json:"birthDate"`
 		Notes     *string `json:"notes"`
 	} `json:"patient"`
-	Notify *bool `json:"notify"`
+	Answers map[string]string `json:"answers"` // by the question's id; an empty one is taken away
+	Notify  *bool             `json:"notify"`
 }
 
 func (s *Server) changePatient(c *call, b *changePatientBody) error {
@@ -24,7 +25,7 @@ func (s *Server) changePatient(c *call, b *changePatientBody) error {
 		return err
 	}
 	a, err := s.engine.ChangePatient(c.ctx(), booking.PatientRequest{
-		ID: id, Version: version, Actor: c.caller.actor, Silent: c.inSilence(b.Notify), Once: c.answering(s.renderAppointment(c)),
+		ID: id, Version: version, Actor: c.caller.actor, Silent: c.inSilence(b.Notify), Once: c.answering(s.renderAppointment(c)), Answers: b.Answers,
 		Edit: func(p *store.Patient) {
 			set(&p.Name, b.Patient.Name)
 			set(&p.Email, b.Patient.Email)

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"fmt"
 	"net/http"
 	"time"
 
@@ -9,11 +10,64 @@ import (
 	"holdfast/store"
 )
 
-// erasePersonBody names somebody by exactly one of these. The client here is the one to be forgotten, not the caller.
+// erasePersonBody names somebody by exactly one of the first four. The client here is the one to be forgotten, not the caller.
 type erasePersonBody struct {
-	Email    string `json:"email"`
-	Phone    string `json:"phone"`
-	ClientID string `json:"clientId"`
+	Email         string `json:"email"`
+	Phone         string `json:"phone"`
+	ClientID      string `json:"clientId"`
+	AppointmentID string `json:"appointmentId"`
+	// Also are appointments of other people who are to be erased with the one of AppointmentID.
+	Also []string `json:"also"`
+	// Everybody erases all who share the address or the number.
+	Everybody bool `json:"everybody"`
+}
+
+// maxErased bounds one erasure, which reads every appointment for each.
+const maxErased = 20
+
+type erasePlanBody struct {
+	clientBody
+	AppointmentID string `json:"appointmentId"`
+}
+
+// erasureJSON is what erasing a person takes, and who else has the same address or number.
+type erasureJSON struct {
+	People  []identityJSON    `json:"people"`
+	Coming  int               `json:"coming"`
+	Past    int               `json:"past"`
+	Notes   int               `json:"notes"`
+	Links   int               `json:"links"`
+	Sharing []foundPersonJSON `json:"sharing"`
+}
+
+// planErasure changes nothing, and is not kept for a repeat of the request.
+func (s *Server) planErasure(c *call, b *erasePlanBody) error {
+	c.once = nil
+	x, err := s.engine.PlanErasure(c.ctx(), b.AppointmentID)
+	if err != nil {
+		return err
+	}
+	j := erasureJSON{People: make([]identityJSON, len(x.Of)), Coming: x.Coming, Past: x.Past, Notes: x.Notes, Links: x.Links, Sharing: foundPeople(x.Sharing)}
+	for i, of := range x.Of {
+		j.People[i] = identityJSON(of)
+	}
+	return c.json(http.StatusOK, map[string]erasureJSON{"erasure": j})
+}
+
+// alone refuses an address or a number that several people have: whoever asks for one of them should not lose the others.
+func (s *Server) alone(c *call, b *erasePersonBody) error {
+	if b.Everybody || b.Email == "" && b.Phone == "" {
+		return nil
+	}
+	holders, err := s.engine.Holders(c.ctx(), store.Person{Email: b.Email, Phone: b.Phone})
+	if err != nil || len(holders) < 2 {
+		return err
+	}
+	field := "phone"
+	if b.Email != "" {
+		field = "email"
+	}
+	return fieldError(field, fmt.Sprintf("is shared by %d people: name one of them by appointmentId, or send everybody to erase them all", len(holders)))
 }
 
 // erasedJSON counts what was blanked.
@@ -24,6 +78,9 @@ type erasedJSON struct {
 	AuditEntries int `json:"auditEntries"`
 	Sessions     int `json:"sessions"`
 	Requests     int `json:"requests"`
+	Waitlist     int `json:"waitlist"`
+	Notes        int `json:"notes"`
+	Links        int `json:"links"`
 	MailFiles    int `json:"mailFiles"`
 }
 
@@ -47,11 +104,30 @@ func (s *Server) erasePerson(c *call, b *erasePersonBody) error {
 			remains.Copies = append(remains.Copies, copyJSON{k.Name, httpTime(k.MadeAt), int(time.Since(k.MadeAt).Hours() / 24)})
 		}
 		return map[string]any{
-			"erased": erasedJSON{n.Appointments, n.Operations, n.Answers, n.AuditEntries, n.Sessions, n.Requests, n.MailFiles}, "remains": remains,
+			"erased": erasedJSON{n.Appointments, n.Operations, n.Answers, n.AuditEntries, n.Sessions, n.Requests, n.Waitlist, n.Notes, n.Links, n.MailFiles}, "remains": remains,
 		}
 	}
-	person := store.Person{Email: b.Email, Phone: b.Phone, Owner: holds.ClientID(b.ClientID).Owner().String()}
-	n, err := s.engine.Erase(committing(c, http.StatusOK, answer), c.caller.actor, person)
+	ctx := committing(c, http.StatusOK, answer)
+	var n engine.Erased
+	var err error
+	switch byName := b.Email+b.Phone+b.ClientID != ""; {
+	case byName && (b.AppointmentID != "" || len(b.Also) > 0):
+		return fieldError("appointmentId", "is given with email, phone or clientId; name the person by exactly one of them")
+	case b.Everybody && b.Email+b.Phone == "":
+		return fieldError("everybody", "belongs to an email or a phone that several people share")
+	case !byName && b.AppointmentID == "" && len(b.Also) > 0:
+		return fieldError("also", "belongs to an appointmentId")
+	case len(b.Also) > maxErased:
+		return fieldError("also", fmt.Sprintf("has more than %d; erase the others after these", maxErased))
+	}
+	if b.AppointmentID != "" {
+		n, err = s.engine.ErasePeople(ctx, c.caller.actor, append([]string{b.AppointmentID}, b.Also...)...)
+	} else {
+		if err := s.alone(c, b); err != nil {
+			return err
+		}
+		n, err = s.engine.Erase(ctx, c.caller.actor, store.Person{Email: b.Email, Phone: b.Phone, Owner: holds.ClientID(b.ClientID).Owner().String()})
+	}
 	if err != nil {
 		return err
 	}

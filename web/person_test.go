@@ -19,3 +19,30 @@ func TestEraseListsTheCopiesItDoesNotReach(t *testing.T) {
 		t.Errorf("got %s, want the backup, two days old", r.raw)
 	}
 }
+
+// TestASharedNumberErasesNobodyByItself: several people have it, so the answer is to say whom; the others are kept.
+func TestASharedNumberErasesNobodyByItself(t *testing.T) {
+	h := newHouse(t)
+	family := func(n int, name string) string {
+		return h.do("POST", "/v1/appointments", map[string]any{"appointmentTypeId": "checkup", "specialistId": "ada", "slotStartDate": h.at(60 * n),
+			"patient": map[string]any{"name": name, "phone": "030 77"}}, asAdmin).want(201).text("appointment", "id")
+	}
+	lena, mia := family(0, "Lena Vogt"), family(1, "Mia Vogt")
+	h.do("POST", "/v1/people/erase", map[string]any{"phone": "030 77"}, asAdmin).problem(422, "validation_failed")
+	plan := h.do("POST", "/v1/people/erase-plan", map[string]any{"appointmentId": lena}, asAdmin).want(200)
+	if sharing, _ := plan.get("erasure", "sharing").([]any); len(sharing) != 1 || plan.get("erasure", "coming") != 1.0 {
+		t.Errorf("planned is %s", plan.raw)
+	}
+	h.do("POST", "/v1/people/erase", map[string]any{"appointmentId": lena}, asAdmin).want(200)
+	if a := h.do("GET", "/v1/appointments/"+mia, nil, asAdmin).want(200); a.get("appointment", "patient", "name") != "Mia Vogt" {
+		t.Errorf("the other one is %s", a.raw)
+	}
+	h.do("POST", "/v1/people/erase-plan", map[string]any{"appointmentId": lena}, asAdmin).problem(422, "validation_failed")
+	again := family(2, "Lena Vogt")
+	h.do("POST", "/v1/people/erase", map[string]any{"phone": "030 77", "everybody": true}, asAdmin).want(200)
+	for _, id := range []string{mia, again} {
+		if a := h.do("GET", "/v1/appointments/"+id, nil, asAdmin).want(200); a.get("appointment", "patient", "name") == "Mia Vogt" {
+			t.Errorf("left is %s", a.raw)
+		}
+	}
+}

@@ -88,7 +88,7 @@ func unquoted(value string) string {
 
 // reference is the page: an index of all routes by subject, then each of them.
 func reference(all []*route) string {
-	sections, operations := readDescription(string(docs.OpenAPI))
+	sections, operations := readDescription(string(docs.OpenAPI()))
 	var nav, index, body strings.Builder
 	sections = append(sections, section{description: "What the description does not have yet."})
 	for _, part := range sections {

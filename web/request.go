@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"net/http"
 
 	"holdfast/engine/booking"
@@ -19,20 +20,23 @@ type requestJSON struct {
 	SlotEndDate       string `json:"slotEndDate"`
 	CreatedAt         string `json:"createdAt"`
 	ExpiresAt         string `json:"expiresAt"`
-	ByMail            bool   `json:"byMail"` // a mail with the link that confirms it is on its way; else the desk confirms it
+	Place             string `json:"place,omitempty"`
+	Approval          bool   `json:"approval,omitempty"` // the desk decides about it
+	ByMail            bool   `json:"byMail"`             // a mail with the link that confirms it is on its way; else the desk confirms it
 }
 
 // requestedJSON is a request as the desk and whoever has its link see it.
 type requestedJSON struct {
 	requestJSON
 	Patient patientJSON `json:"patient"`
+	Intake  *intakeJSON `json:"intake,omitempty"`
 }
 
 func (s *Server) requestOf(r *store.BookingRequest) requestJSON {
 	return requestJSON{
 		ID: r.ID, AppointmentTypeID: r.AppointmentTypeID, SpecialistID: r.SpecialistID, Status: string(r.Status),
 		SlotStartDate: httpTime(r.SlotStart), SlotEndDate: httpTime(r.SlotEnd), CreatedAt: httpTime(r.CreatedAt), ExpiresAt: httpTime(r.ExpiresAt),
-		ByMail: r.Patient.Email != "" && s.engine.MailsLinks(),
+		Place: s.engine.Current().PlaceAt(r.SpecialistID, r.SlotStart), Approval: r.Approval, ByMail: !r.Approval && r.Patient.Email != "" && s.engine.MailsLinks(),
 	}
 }
 
@@ -54,7 +58,7 @@ func (s *Server) bookPublic(c *call, r booking.Request, start string) error {
 		return 0, nil
 	}
 	r.Once = c.answering(render)
-	from := request.Visitor{Unlimited: !s.options.RateLimit, AdmitHold: func(h *holds.Hold) error { return s.admitHold(c, h) }}
+	from := request.Visitor{Unlimited: !s.options.RateLimit || r.Source == store.SourceAgent, AdmitHold: func(h *holds.Hold) error { return s.admitHold(c, h) }}
 	if address := s.address(c.r); address.IsValid() {
 		from.Network = network(address)
 	}
@@ -80,7 +84,7 @@ func (s *Server) listRequests(c *call) error {
 	said := make([]requestedJSON, 0, len(list))
 	for i := range list {
 		if c.caller.reaches(list[i].SpecialistID) {
-			said = append(said, requestedJSON{s.requestOf(&list[i]), patientJSON(list[i].Patient)})
+			said = append(said, requestedJSON{s.requestOf(&list[i]), patientJSON(list[i].Patient), intakeOf(&list[i].Intake)})
 		}
 	}
 	return c.json(http.StatusOK, map[string]any{"requests": said})
@@ -107,7 +111,7 @@ func (s *Server) getRequest(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.json(http.StatusOK, map[string]requestedJSON{"request": {s.requestOf(&r), patientJSON(r.Patient)}})
+	return c.json(http.StatusOK, map[string]requestedJSON{"request": {s.requestOf(&r), patientJSON(r.Patient), intakeOf(&r.Intake)}})
 }
 
 // confirmRequest makes the appointment. Whoever has the link from the mail has the address, and the desk may too.
@@ -115,6 +119,15 @@ func (s *Server) confirmRequest(c *call) error {
 	id, err := s.requested(c)
 	if err != nil {
 		return err
+	}
+	if !c.caller.may(desk) {
+		r, err := s.engine.BookingRequest(c.ctx(), id)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		if err == nil && r.Approval {
+			return errForbidden.with("The clinic decides about this request. You can give it back with POST /v1/requests/managed/decline.")
+		}
 	}
 	a, err := s.engine.ConfirmRequest(c.ctx(), id, c.caller.actor, c.answering(s.renderAppointment(c)))
 	if err != nil {

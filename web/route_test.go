@@ -77,6 +77,11 @@ func TestEveryAnswerHasTheHeadersOfSecurity(t *testing.T) {
 			t.Error("the answer does not name its request")
 		}
 	}
+	for _, path := range []string{"/v1/appointments", "/v1/settings", "/v1/api-keys", "/v1/audit", "/v1/export"} {
+		if got := h.do("GET", path, nil, asAdmin).want(200).header.Get("Cache-Control"); got != "no-store" {
+			t.Errorf("%s, which a credential opens: Cache-Control is %q, want no-store", path, got)
+		}
+	}
 }
 
 // TestBodiesAreHeldToTheLetter: what is wrong with a document as such is refused before anybody looks at its values.
@@ -185,7 +190,7 @@ func TestABrokenOffBodyIsAnswered(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	_, err = io.WriteString(conn, "POST /v1/holds HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{\"a\":")

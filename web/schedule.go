@@ -27,7 +27,7 @@ func (s *Server) getSchedule(c *call) error {
 	answer := scheduleJSON{Specialists: []specialistDetailsJSON{}, AppointmentTypes: s.appointmentTypesFor(true), Calendars: []calendarJSON{}}
 	for i := range now.Specialists {
 		p := &now.Specialists[i]
-		answer.Specialists = append(answer.Specialists, specialistDetailsOf(p))
+		answer.Specialists = append(answer.Specialists, s.specialistDetailsOf(p))
 		known := c.caller.reaches(p.ID)
 		calendar := calendarJSON{SpecialistID: p.ID, WeeklyHours: hoursOf(now.WeeklyHours[p.ID]), Overrides: []overrideJSON{}, Blocks: []blockJSON{}}
 		for j := range now.Overrides[p.ID] {

@@ -50,6 +50,11 @@ func (s *Server) selectSlot(c *call, b *selectBody) error {
 	if err != nil {
 		return err
 	}
+	if b.Lock {
+		if err := s.offered(c, b.AppointmentTypeID, nil); err != nil {
+			return err
+		}
+	}
 	x, err := s.engine.Select(c.ctx(), r)
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net"
@@ -20,11 +21,17 @@ const (
 	graceTime  = 500 * time.Millisecond // for requests that were sent on idle connections when it was
 )
 
-// Serve answers on l until ctx ends, and then drains: whoever is connected already is accepted, and nobody else; the streams
-// are told and waited for at most two seconds; every request that was sent is answered, and its connection closed after it;
-// then everything is closed. It does the work of Run meanwhile. It returns nil if ctx ended it.
-func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	keen := &keenListener{Listener: l}
+// Door is a listener on which TLS is spoken.
+type Door struct {
+	Listener net.Listener
+	TLS      *tls.Config // of all doors the first's
+}
+
+// Serve answers on l, and with TLS on the doors, until ctx ends, and then drains: whoever is connected already is accepted, and
+// nobody else; the streams are told and waited for at most two seconds; every request that was sent is answered, and its connection
+// closed after it; then everything is closed. It does the work of Run meanwhile. It returns nil if ctx ended it.
+func (s *Server) Serve(ctx context.Context, l net.Listener, doors ...Door) error {
+	keen := []*keenListener{{Listener: l}}
 	open := new(openConns)
 	server := &http.Server{
 		Handler:           http.HandlerFunc(s.serveHTTP),
@@ -40,19 +47,33 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	var all sync.WaitGroup
 	defer all.Wait()
-	stop := make(chan error, 1)
-	all.Go(func() { stop <- server.Serve(keen) })
+	stop := make(chan error, 1+len(doors))
+	for _, d := range doors {
+		keen, server.TLSConfig = append(keen, &keenListener{Listener: d.Listener}), doors[0].TLS
+	}
+	all.Go(func() { stop <- server.Serve(keen[0]) })
+	for _, door := range keen[1:] {
+		all.Go(func() { stop <- server.ServeTLS(door, "", "") })
+	}
 	working, cancel := context.WithCancel(ctx)
 	defer cancel()
 	all.Go(func() { s.Run(working) }) // its end tells the streams
 	select {
 	case err := <-stop:
-		return err
+		return errors.Join(err, server.Close())
 	case <-ctx.Done():
 	}
 	s.draining.Store(true)
-	if keen.drain() {
+	drained := 0
+	for _, each := range keen {
+		if each.drain() {
+			drained++
+		}
+	}
+	for range drained {
 		<-stop
+	}
+	if drained > 0 {
 		open.wait(graceTime)
 	}
 	finish, cancelFinish := context.WithTimeout(context.WithoutCancel(ctx), finishTime)

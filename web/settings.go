@@ -30,6 +30,9 @@ func (s *Server) getSettings(c *call) error {
 	return c.json(http.StatusOK, settingsAnswer{s.engine.Settings(), c.pagesAddress()})
 }
 
+// maxSettings is room for the largest logo and the texts.
+const maxSettings = 512 << 10
+
 // putSettings replaces the settings as a whole, so that what is left out is at its default.
 func (s *Server) putSettings(c *call, b *clinic.Settings) error {
 	changed, err := s.engine.UpdateSettings(c.ctx(), c.caller.actor, func(to *clinic.Settings) { *to = *b })

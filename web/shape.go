@@ -18,7 +18,7 @@ type shape struct {
 	of     reflect.Type
 	fields map[string]*shape // of an object
 	list   bool
-	elem   *shape // of a list
+	elem   *shape // of a list, or of an object whose names are anybody's
 }
 
 // shapeOf reads the shape off the type that the body is decoded into, once per route.
@@ -32,6 +32,9 @@ func shapeOf(t reflect.Type) *shape {
 		return s
 	case t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
 		s.list, s.elem = true, shapeOf(t.Elem())
+		return s
+	case t.Kind() == reflect.Map:
+		s.elem = shapeOf(t.Elem())
 		return s
 	case t.Kind() != reflect.Struct:
 		return s
@@ -95,7 +98,7 @@ func (w *walk) space() {
 func (w *walk) value(s *shape, path string) error {
 	w.space()
 	switch {
-	case s.fields != nil && w.b[w.i] == '{':
+	case (s.fields != nil || s.elem != nil && !s.list) && w.b[w.i] == '{':
 		return w.object(s, path)
 	case s.list && w.b[w.i] == '[':
 		return w.list(s, path)
@@ -132,6 +135,9 @@ func (w *walk) object(s *shape, path string) error {
 		}
 		name := w.name()
 		within, known := s.fields[name]
+		if s.fields == nil {
+			within, known = s.elem, true
+		}
 		switch {
 		case !known:
 			known := "Known are: " + strings.Join(slices.Sorted(maps.Keys(s.fields)), ", ") + "."
@@ -145,7 +151,7 @@ func (w *walk) object(s *shape, path string) error {
 		names = append(names, name)
 		w.space()
 		w.i++ // :
-		if within.fields != nil || within.list || w.values {
+		if within.fields != nil || within.elem != nil || w.values {
 			name = below(path, name)
 		}
 		if err := w.value(within, name); err != nil {

@@ -46,7 +46,16 @@ func (c *call) cookieName(name string) string {
 	return name
 }
 
-// cookie is the value of a cookie, or nothing.
+// newCookie is the value of a cookie under the name that it is set under here, or nothing.
+func (c *call) newCookie(name string) string {
+	cookie, err := c.r.Cookie(c.cookieName(name))
+	if err != nil {
+		return ""
+	}
+	return cookie.Value
+}
+
+// cookie is newCookie, and of a browser that got its cookie before the owner said the address.
 func (c *call) cookie(name string) string {
 	cookie, err := c.r.Cookie(c.cookieName(name))
 	if _, source := c.engine.BaseURL(); err != nil && source != clinic.URLFromStart {
@@ -110,13 +119,14 @@ type userJSON struct {
 	SpecialistID string `json:"specialistId,omitempty"`
 	Active       bool   `json:"active"`
 	TOTP         bool   `json:"totp"`
+	Linked       bool   `json:"linked"` // known to the identity provider
 	CreatedAt    string `json:"createdAt"`
 	LastSignInAt string `json:"lastSignInAt,omitempty"`
 }
 
 func userOf(u *store.User) userJSON {
 	return userJSON{
-		ID: u.ID, Email: u.Email, Name: u.Name, Role: string(u.Role), SpecialistID: u.SpecialistID, Active: u.Active, TOTP: u.TOTPSecret != nil,
+		ID: u.ID, Email: u.Email, Name: u.Name, Role: string(u.Role), SpecialistID: u.SpecialistID, Active: u.Active, TOTP: u.TOTPSecret != nil, Linked: u.Identity != "",
 		CreatedAt: httpTime(u.CreatedAt), LastSignInAt: optionalTime(u.LastSignInAt),
 	}
 }
@@ -143,21 +153,29 @@ func (s *Server) signIn(c *call, b *signInBody) error {
 	secret, staff, err := s.engine.SignIn(c.ctx(), account.Credentials{
 		Email: b.Email, Password: b.Password, Code: strings.ReplaceAll(b.Code, " ", ""), Address: s.address(c.r).String(), UserAgent: c.r.UserAgent(), Device: c.cookie(deviceCookie),
 	})
+	if err != nil {
+		return signInProblem(err)
+	}
+	s.welcome(c, secret, &staff)
+	return c.json(http.StatusOK, meOf(&staff))
+}
+
+// signInProblem is what is said of a sign-in that failed.
+func signInProblem(err error) error {
 	var backoff *account.BackoffError
 	switch {
 	case errors.As(err, &backoff):
 		return errRateLimited.again(time.Until(backoff.Until)).because("sign_in_backoff", "Too many sign-ins failed. Wait as long as Retry-After says, then try again.")
 	case errors.Is(err, account.ErrWrongPassword):
 		return errUnauthorized.because("wrong_password", "The e-mail address or the password is wrong.")
+	case errors.Is(err, account.ErrPasswordOff):
+		return errUnauthorized.because("password_off", "Here only owners sign in with a password. Sign in with the identity provider.")
 	case errors.Is(err, account.ErrCodeNeeded):
 		return errUnauthorized.because("code_needed", "Enter the six digits that your authenticator app shows.")
 	case errors.Is(err, account.ErrWrongCode):
 		return errUnauthorized.because("wrong_code", "The code is wrong or was used already. Enter the one that the app shows now.")
-	case err != nil:
-		return err
 	}
-	s.welcome(c, secret, &staff)
-	return c.json(http.StatusOK, meOf(&staff))
+	return err
 }
 
 // welcome hands a browser the secret of its sign-in, and what says afterwards that it is known to this account.
@@ -346,4 +364,19 @@ func (s *Server) deleteSignIn(c *call) error {
 		}
 	}
 	return store.ErrNotFound
+}
+
+func (s *Server) deleteSignIns(c *call) error {
+	staff, err := c.mine()
+	if err != nil {
+		return err
+	}
+	n, err := s.engine.SignOutOthers(c.ctx(), staff)
+	if errors.Is(err, record.ErrUnauthorized) {
+		return errSignedOut
+	}
+	if err != nil {
+		return err
+	}
+	return c.json(http.StatusOK, map[string]int{"ended": n})
 }

@@ -14,8 +14,11 @@ import (
 
 func (s *Server) timeslots(c *call) error {
 	q := c.query()
+	if q.text("people") != "" || q.text("with") != "" {
+		return s.visitSlots(c, q)
+	}
 	r := booking.TimeslotsRequest{
-		AppointmentTypeID: c.param("id"), SpecialistID: q.id("specialistId"), From: q.date("from"), To: q.date("to"), Client: q.client(c),
+		AppointmentTypeID: c.param("id"), SpecialistID: q.id("specialistId"), Place: s.place(q), From: q.date("from"), To: q.date("to"), Client: q.client(c),
 	}
 	if err := q.err(); err != nil {
 		return err
@@ -79,11 +82,11 @@ type timeslotJSON struct {
 
 func (s *Server) nextAvailable(c *call) error {
 	q := c.query()
-	after, specialistID := q.instant("after"), q.id("specialistId")
+	after, specialistID, place := q.instant("after"), q.id("specialistId"), s.place(q)
 	if err := q.err(); err != nil {
 		return err
 	}
-	slot, err := s.engine.NextAvailable(c.ctx(), c.param("id"), specialistID, after)
+	slot, err := s.engine.NextAvailable(c.ctx(), c.param("id"), specialistID, place, after)
 	if err != nil {
 		return err
 	}

@@ -11,13 +11,22 @@ import (
 
 // specialistJSON is what the public knows of a specialist.
 type specialistJSON struct {
-	ID   string `json:"id"`
-	Name string `json:"name"`
+	ID      string            `json:"id"`
+	Name    string            `json:"name"`
+	Line    string            `json:"line,omitempty"`
+	Lines   map[string]string `json:"lines,omitempty"`
+	Places  []string          `json:"places,omitempty"`  // where they work, by id
+	Picture string            `json:"picture,omitempty"` // a path on this server; another picture has another
+}
+
+func (s *Server) specialistOf(p *store.Specialist) specialistJSON {
+	return specialistJSON{p.ID, p.Name, p.Page.Line, p.Page.Lines, s.engine.Current().PlacesOf(p.ID), picturePath(p)}
 }
 
 // specialistDetailsJSON is what the desk knows.
 type specialistDetailsJSON struct {
 	specialistJSON
+	Kind        store.SpecialistKind       `json:"kind,omitempty"` // resource: a room or a device
 	Timezone    string                     `json:"timezone"`
 	Active      bool                       `json:"active"`
 	Email       string                     `json:"email"`
@@ -25,20 +34,20 @@ type specialistDetailsJSON struct {
 	Upstream    *clinic.UpstreamSpecialist `json:"upstream,omitempty"`
 }
 
-func specialistDetailsOf(p *store.Specialist) specialistDetailsJSON {
-	j := specialistDetailsJSON{specialistJSON{p.ID, p.Name}, p.Timezone, p.Active, p.Email, p.MaxSessions, nil}
+func (s *Server) specialistDetailsOf(p *store.Specialist) specialistDetailsJSON {
+	j := specialistDetailsJSON{s.specialistOf(p), p.Kind, p.Timezone, p.Active, p.Email, p.MaxSessions, nil}
 	if p.UpstreamScheduleViewID != "" || p.UpstreamColumnID != "" {
 		j.Upstream = &clinic.UpstreamSpecialist{ScheduleViewGUID: p.UpstreamScheduleViewID, ScheduleColumnGUID: p.UpstreamColumnID}
 	}
 	return j
 }
 
-// publicSpecialists lists the active ones.
+// publicSpecialists lists the active ones, rooms and devices left out: nobody books them.
 func (s *Server) publicSpecialists() []specialistJSON {
 	list := []specialistJSON{}
-	for _, p := range s.engine.Schedule().Specialists {
-		if p.Active {
-			list = append(list, specialistJSON{p.ID, p.Name})
+	for i := range s.engine.Schedule().Specialists {
+		if p := &s.engine.Schedule().Specialists[i]; p.Active && p.Kind == store.PersonKind {
+			list = append(list, s.specialistOf(p))
 		}
 	}
 	return list
@@ -50,7 +59,7 @@ func (s *Server) listSpecialists(c *call) error {
 	}
 	list := []specialistDetailsJSON{}
 	for i := range s.engine.Schedule().Specialists {
-		list = append(list, specialistDetailsOf(&s.engine.Schedule().Specialists[i]))
+		list = append(list, s.specialistDetailsOf(&s.engine.Schedule().Specialists[i]))
 	}
 	return c.json(http.StatusOK, map[string]any{"specialists": list})
 }
@@ -61,38 +70,44 @@ func (s *Server) getSpecialist(c *call) error {
 	case err != nil:
 		return err
 	case c.caller.may(desk):
-		return saySpecialist(c, http.StatusOK, &p)
-	case !p.Active:
+		return s.saySpecialist(c, http.StatusOK, &p)
+	case !p.Active, p.Kind != store.PersonKind:
 		return store.ErrNotFound
 	}
-	return c.json(http.StatusOK, map[string]specialistJSON{"specialist": {p.ID, p.Name}})
+	return c.json(http.StatusOK, map[string]specialistJSON{"specialist": s.specialistOf(&p)})
 }
 
-func saySpecialist(c *call, status int, p *store.Specialist) error {
-	return c.json(status, specialistAnswer(p))
+func (s *Server) saySpecialist(c *call, status int, p *store.Specialist) error {
+	return c.json(status, s.specialistAnswer(p))
 }
 
-func specialistAnswer(p *store.Specialist) any {
-	return map[string]specialistDetailsJSON{"specialist": specialistDetailsOf(p)}
+func (s *Server) specialistAnswer(p *store.Specialist) any {
+	return map[string]specialistDetailsJSON{"specialist": s.specialistDetailsOf(p)}
 }
 
 // specialistBody makes or changes a specialist. What is left out keeps its value.
 type specialistBody struct {
 	ID          *string                    `json:"id"`
+	Kind        *store.SpecialistKind      `json:"kind"`
 	Name        *string                    `json:"name"`
 	Timezone    *string                    `json:"timezone"`
 	Active      *bool                      `json:"active"`
 	Email       *string                    `json:"email"`
 	MaxSessions *int                       `json:"maxSessions"`
 	Upstream    *clinic.UpstreamSpecialist `json:"upstream"`
+	Line        *string                    `json:"line"`
+	Lines       *map[string]string         `json:"lines"`
 }
 
 func (b *specialistBody) apply(p *store.Specialist) {
+	set(&p.Kind, b.Kind)
 	set(&p.Name, b.Name)
 	set(&p.Timezone, b.Timezone)
 	set(&p.Active, b.Active)
 	set(&p.Email, b.Email)
 	set(&p.MaxSessions, b.MaxSessions)
+	set(&p.Page.Line, b.Line)
+	set(&p.Page.Lines, b.Lines)
 	if b.Upstream != nil {
 		p.UpstreamScheduleViewID, p.UpstreamColumnID = b.Upstream.ScheduleViewGUID, b.Upstream.ScheduleColumnGUID
 	}
@@ -102,12 +117,12 @@ func (s *Server) createSpecialist(c *call, b *specialistBody) error {
 	p := store.Specialist{Active: true, MaxSessions: 1}
 	set(&p.ID, b.ID)
 	b.apply(&p)
-	ctx := committing(c, http.StatusCreated, specialistAnswer)
+	ctx := committing(c, http.StatusCreated, s.specialistAnswer)
 	made, err := s.engine.CreateSpecialist(ctx, c.caller.actor, p)
 	if err != nil {
 		return err
 	}
-	return saySpecialist(c, http.StatusCreated, &made)
+	return s.saySpecialist(c, http.StatusCreated, &made)
 }
 
 func (s *Server) updateSpecialist(c *call, b *specialistBody) error {
@@ -118,7 +133,7 @@ func (s *Server) updateSpecialist(c *call, b *specialistBody) error {
 	if err != nil {
 		return err
 	}
-	return saySpecialist(c, http.StatusOK, &changed)
+	return s.saySpecialist(c, http.StatusOK, &changed)
 }
 
 func (s *Server) archiveSpecialist(c *call) error {
@@ -137,10 +152,11 @@ type hoursJSON struct {
 type windowJSON struct {
 	Start string `json:"start"`
 	End   string `json:"end"`
+	Place string `json:"place,omitempty"`
 }
 
 func (w *windowJSON) read(m *mistakes, at string) store.Window {
-	var v store.Window
+	v := store.Window{Place: w.Place}
 	var err error
 	if v.Start, err = store.ParseTimeOfDay(w.Start); err != nil {
 		m.add(at+"start", "must be a local time like 09:00")
@@ -166,7 +182,7 @@ func sayHours(c *call, hours []store.WeeklyWindow) error {
 func hoursOf(hours []store.WeeklyWindow) []hoursJSON {
 	list := make([]hoursJSON, len(hours))
 	for i, w := range hours {
-		list[i] = hoursJSON{w.Weekday.String(), windowJSON{w.Start.String(), w.End.String()}}
+		list[i] = hoursJSON{w.Weekday.String(), windowJSON{w.Start.String(), w.End.String(), w.Place}}
 	}
 	return list
 }

@@ -17,7 +17,7 @@ import (
 // streamSource is the engine as the live streams know it.
 func streamSource(e *engine.Engine) stream.Source {
 	source := stream.Source{
-		Epoch: e.Epoch, Watch: e.Watch, Concerns: e.Concerns,
+		Epoch: e.Epoch, Watch: e.Watch, Concerns: e.Concerns, Affects: e.Affects,
 		Slots: func(ctx context.Context, appointmentTypeID string) (stream.Snapshot, error) {
 			now, err := e.Snapshot(ctx, appointmentTypeID)
 			return stream.Snapshot(now), err

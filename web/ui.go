@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/rand"
 	"encoding/json"
@@ -9,6 +10,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"holdfast/engine/clinic"
 )
 
 // How the pages are answered: which paths are pages, what their heads say, and what a page knows without asking. Their files
@@ -21,6 +24,7 @@ var pageFiles = map[string]struct{ file, script string }{
 	"/embed":  {"embed.html", "book/embed.js"},
 	"/setup":  {"setup.html", "setup/page.js"},
 	"/staff":  {"staff.html", "staff/page.js"},
+	planPage:  {"plan.html", "plan/page.js"},
 	"/demo":   {"demo.html", "demo/page.js"},
 }
 
@@ -30,8 +34,15 @@ const worker = "lib/beat.js"
 
 var workerContents = []string{"default-src 'none'; connect-src 'self'; frame-ancestors 'none'"}
 
+// planPage opens the last plan where the server cannot be reached. deskWorker is the service worker that has it then: it stands at the
+// root, so that its scope can be the desk's address, and answers for no page of patients.
+const (
+	planPage   = "/staff/plan"
+	deskWorker = "/staff-worker.js"
+)
+
 // loose are the files that other sites and browsers ask for by a name without a hash.
-var loose = map[string]bool{"/embed.js": true, "/favicon.svg": true}
+var loose = map[string]bool{"/embed.js": true, "/favicon.svg": true, deskWorker: true}
 
 // How logs and metrics name the files.
 const (
@@ -59,6 +70,9 @@ func (s *Server) page(c *call) error {
 	case isAsset && path.Ext(hashed) != ".html":
 		c.is(assetPattern)
 		return s.asset(c, hashed, "public, max-age=31536000, immutable")
+	case name == deskWorker:
+		c.is(loosePattern)
+		return s.deskWorker(c)
 	case loose[name]:
 		c.is(loosePattern)
 		return s.asset(c, name[1:], "public, max-age=300")
@@ -88,6 +102,15 @@ func (s *Server) asset(c *call, name, cache string) error {
 	return nil
 }
 
+// deskWorker answers the service worker with the address of its files in it: with another release it is another one, and the browser,
+// which asks whenever the desk is opened, replaces it.
+func (s *Server) deskWorker(c *call) error {
+	h := c.rw.Header()
+	h["Content-Type"], h["Cache-Control"], h["Content-Security-Policy"] = []string{"text/javascript; charset=utf-8"}, noCache, workerContents
+	c.status, c.out = http.StatusOK, bytes.ReplaceAll(s.files.File("plan/worker.js").Plain(), []byte("{{base}}"), []byte(s.files.Base))
+	return nil
+}
+
 // document answers a page: its file with the words that only the server knows put in.
 func (s *Server) document(c *call, name, file string) error {
 	settings := s.engine.Settings()
@@ -101,7 +124,11 @@ func (s *Server) document(c *call, name, file string) error {
 		}
 		ancestors = strings.Join(settings.EmbedOrigins, " ")
 	}
-	boot, err := json.Marshal(s.boot(c))
+	known := s.boot(c)
+	if name == "/staff" {
+		known.SignInWith = s.engine.SignInWith()
+	}
+	boot, err := json.Marshal(known)
 	if err != nil {
 		return err
 	}
@@ -111,11 +138,11 @@ func (s *Server) document(c *call, name, file string) error {
 	h["Content-Security-Policy"] = []string{"default-src 'none'; script-src 'self' 'nonce-" + nonce + "'; style-src 'self'; img-src 'self' data:; " +
 		"connect-src 'self'; worker-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors " + ancestors}
 	h["Vary"] = []string{"Accept-Language"}
-	clinic := &s.engine.Schedule().Clinic
-	title := cmp.Or(clinic.Name, "Holdfast")
+	place := &s.engine.Schedule().Clinic
+	title := cmp.Or(place.Name, "Holdfast")
 	filled := strings.NewReplacer(
 		"{{base}}", s.files.Base, "{{nonce}}", nonce, "{{boot}}", string(boot), // json.Marshal has escaped <, > and &
-		"{{lang}}", s.language(c.r), "{{title}}", html.EscapeString(title), "{{phone}}", html.EscapeString(cmp.Or(clinic.Phone, title)),
+		"{{lang}}", s.language(c.r), "{{title}}", html.EscapeString(title), "{{phone}}", html.EscapeString(cmp.Or(place.Phone, title)),
 	).Replace(string(s.files.File(file).Plain()))
 	c.status, c.out = http.StatusOK, []byte(filled)
 	return nil
@@ -139,14 +166,20 @@ func (s *Server) language(r *http.Request) string {
 
 // bootJSON is what a page knows without asking.
 type bootJSON struct {
-	Clinic           bootClinicJSON        `json:"clinic"`
-	AppointmentTypes []appointmentTypeJSON `json:"appointmentTypes"`
-	Specialists      []specialistJSON      `json:"specialists"`
-	Settings         bootSettingsJSON      `json:"settings"`
-	Address          addressJSON           `json:"address"`
-	Mail             bool                  `json:"mail"` // a mail server is set: without one, no page promises a mail
-	Demo             bool                  `json:"demo"`
-	DemoSignIn       *demoSignInJSON       `json:"demoSignIn,omitempty"`
+	Clinic           bootClinicJSON     `json:"clinic"`
+	AppointmentTypes []bootTypeJSON     `json:"appointmentTypes"`
+	TypeGroups       []clinic.TypeGroup `json:"typeGroups,omitempty"`
+	Specialists      []specialistJSON   `json:"specialists"`
+	Places           []clinic.Place     `json:"places,omitempty"`
+	More             bool               `json:"more,omitempty"` // choosing needs more than names: groups, places, pictures, a search
+	Settings         bootSettingsJSON   `json:"settings"`
+	Address          addressJSON        `json:"address"`
+	Waitlist         bool               `json:"waitlist,omitempty"`   // who finds no time can ask to wait
+	SignInWith       string             `json:"signInWith,omitempty"` // the identity provider, for the staff's page alone
+	Mail             bool               `json:"mail"`                 // a mail server is set: without one, no page promises a mail
+	Demo             bool               `json:"demo"`
+	DemoCluster      bool               `json:"demoCluster,omitempty"`
+	DemoSignIn       *demoSignInJSON    `json:"demoSignIn,omitempty"`
 }
 
 // The owner of the demo's clinic. Everybody knows the password, since the page /demo shows it: the clinic is invented and
@@ -167,21 +200,25 @@ type bootClinicJSON struct {
 }
 
 type bootSettingsJSON struct {
-	RequiredFields    []string `json:"requiredFields"`
-	Accent            string   `json:"accent"`
-	ChangeCutoffHours int      `json:"changeCutoffHours"`
-	Logo              string   `json:"logo"`
+	RequiredFields    []string       `json:"requiredFields"`
+	Accent            string         `json:"accent"`
+	ChangeCutoffHours int            `json:"changeCutoffHours"`
+	Logo              string         `json:"logo"`
+	PrivacyURL        string         `json:"privacyUrl,omitempty"`
+	ImprintURL        string         `json:"imprintUrl,omitempty"`
+	Consent           clinic.Consent `json:"consent,omitzero"`
 }
 
 func (s *Server) boot(c *call) bootJSON {
-	clinic, settings := clinicOf(&s.engine.Schedule().Clinic), s.engine.Settings()
+	about, settings := clinicOf(&s.engine.Schedule().Clinic), s.engine.Settings()
 	var demo *demoSignInJSON
 	if s.options.Demo {
 		demo = &demoSignInJSON{DemoEmail, DemoPassword}
 	}
+	types, people := s.bootTypes(), s.publicSpecialists()
 	return bootJSON{
-		Clinic: bootClinicJSON{clinic, clinic.Contact}, AppointmentTypes: s.appointmentTypesFor(false), Specialists: s.publicSpecialists(),
-		Settings: bootSettingsJSON{append([]string{}, settings.RequiredFields...), settings.Accent, settings.ChangeCutoffHours, settings.Logo},
-		Address:  c.pagesAddress(), Mail: s.engine.SendsMail(), Demo: s.options.Demo, DemoSignIn: demo,
+		Clinic: bootClinicJSON{about, about.Contact}, AppointmentTypes: types, TypeGroups: settings.TypeGroups, Specialists: people, More: moreToSay(types, people), Places: settings.Places,
+		Settings: bootSettingsJSON{append([]string{}, settings.RequiredFields...), settings.Accent, settings.ChangeCutoffHours, settings.Logo, settings.PrivacyURL, settings.ImprintURL, settings.Consent},
+		Address:  c.pagesAddress(), Waitlist: s.engine.Waitlist.Open(), Mail: s.engine.SendsMail(), Demo: s.options.Demo, DemoCluster: s.options.DemoCluster, DemoSignIn: demo,
 	}
 }

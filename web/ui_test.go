@@ -217,13 +217,17 @@ func (h *house) loaded(page string, all bool) map[string]int {
 			queue = append(queue, path.Join(path.Dir(name), cmp.Or(m[1], m[2])))
 		}
 		for _, m := range later.FindAllStringSubmatch(body, -1) {
-			if all && !strings.HasSuffix(m[1], "pseudo.js") {
+			if all && !strings.HasSuffix(m[1], "pseudo.js") && !slices.ContainsFunc(slices.Concat(onlySome...), func(some string) bool { return strings.HasSuffix(m[1], "/"+some+".js") }) {
 				queue = append(queue, path.Join(path.Dir(name), m[1]))
 			}
 		}
 	}
 	return sizes
 }
+
+// onlySome are what a page fetches for clinics with many types or specialists, or groups of types, and for those that ask more; and what
+// who waits fetches.
+var onlySome = [][]string{{"choose", "asks"}, {"waiting"}}
 
 // The patient's page is at most 45 KB on the wire, the form and the page of the booked appointment included, which follow
 // while the patient reads. German takes most room.
@@ -250,6 +254,19 @@ func TestThePatientPageStaysInItsBudget(t *testing.T) {
 			t.Errorf("the page takes %d bytes in %d files, want at most %d: %v", total, len(sizes), c.most, sizes)
 		}
 		t.Logf("%d bytes in %d files", total, len(sizes))
+	}
+	first := assetPath.FindStringSubmatch(h.do("GET", "/", nil).raw)[1]
+	for _, together := range onlySome {
+		more := 0
+		for _, some := range together {
+			for _, name := range []string{"book/" + some + ".js", "i18n/" + some + ".de.js"} {
+				_, body := h.raw("GET", path.Dir(first)+"/"+name, asGzip)
+				more += len(body)
+			}
+		}
+		if more < 1000 || more > 5<<10 {
+			t.Errorf("what only some have, %v, takes %d bytes more, want at most 5 KB", together, more)
+		}
 	}
 }
 

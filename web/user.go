@@ -48,15 +48,22 @@ type userBody struct {
 	SpecialistID *string `json:"specialistId"`
 	Active       *bool   `json:"active"`
 	Password     *string `json:"password"`
+	Linked       *bool   `json:"linked"` // false: forget who this is to the identity provider
 }
 
 func (s *Server) updateUser(c *call, b *userBody) error {
+	if b.Linked != nil && *b.Linked {
+		return fieldError("linked", "can be false only: whom the identity provider means is found out when they sign in")
+	}
 	u, err := s.engine.UpdateUser(c.ctx(), c.caller.actor, c.param("id"), func(to *store.User) {
 		set(&to.Email, b.Email)
 		set(&to.Name, b.Name)
 		set((*string)(&to.Role), b.Role)
 		set(&to.SpecialistID, b.SpecialistID)
 		set(&to.Active, b.Active)
+		if b.Linked != nil {
+			to.Identity = ""
+		}
 	}, b.Password)
 	if err != nil {
 		return err

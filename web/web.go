@@ -31,6 +31,8 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/identity"
+	"holdfast/web/certificate"
 	"holdfast/web/pages"
 	"holdfast/web/stream"
 )
@@ -43,12 +45,15 @@ type Options struct {
 	RateLimit bool
 	// Limits bound what the public may have at a time; all but Limits.Streams count only with RateLimit.
 	Limits Limits
-	// Demo adds the page /demo.
-	Demo bool
+	// Demo adds the page /demo. With DemoCluster somebody is in front of the server, or of several nodes, through whom the page kills them.
+	Demo        bool
+	DemoCluster bool
 	// Version of the build, for /readyz and /metrics.
 	Version string
 	// StorageMode names the live state's storage: memory, redis or fallback. Default: always memory.
 	StorageMode func() string
+	// Certificates says how the domains stand that the server has certificates for. Default: there are none.
+	Certificates func() []certificate.Status
 	// Patience is how long an ordinary request may take before it is answered 503, streams aside. Default 10 s.
 	Patience time.Duration
 	// Logger is told of every request and every failure. Default: discard.
@@ -70,6 +75,8 @@ type Server struct {
 	warnForwarded sync.Once
 	writes        *limiter // public writes by address; nil: no limit
 	opens         *limiter // stream opens by address; nil: no limit
+	reads         *limiter // by programs, of what costs more than a page; nil: no limit
+	bulk          bulk     // what is published of what is free
 	limits        Limits
 	byAddress     *heldTogether[netip.Addr]
 	byDay         *heldTogether[heldDay]
@@ -96,15 +103,17 @@ func New(e *engine.Engine, o Options) (*Server, error) {
 	if o.StorageMode == nil {
 		o.StorageMode = func() string { return "memory" }
 	}
+	if o.Certificates == nil {
+		o.Certificates = func() []certificate.Status { return nil }
+	}
 	s := &Server{engine: e, options: o, log: o.Logger, origins: http.NewCrossOriginProtection(), parts: newPartsAnswers(e), metrics: newMetrics(o.Version)}
 	s.limits = o.Limits.withDefaults()
 	s.hub = stream.New(streamSource(e), o.Logger, streamOptions(o))
-	s.metrics.registry.MustRegister(figures{s})
 	s.work = append(s.work, s.hub.Run, s.watchMemory)
 	e.OnRevoked(s.hub.Recheck)
 	s.credentials = []credential{s.onLocal, s.apiKey, s.manageLink, s.staffCookie}
 	if o.RateLimit {
-		s.writes, s.opens = newLimiter(publicWrites), newLimiter(streamOpens)
+		s.writes, s.opens, s.reads = newLimiter(publicWrites), newLimiter(streamOpens), newLimiter(publicReads)
 		s.byAddress, s.byDay = newHeldTogether[netip.Addr](e.HoldEnd), newHeldTogether[heldDay](e.HoldEnd)
 		s.byShare, s.bySession = newHeldTogether[heldShare](e.HoldEnd), newHeldTogether[netip.Addr](e.SessionWaits)
 		s.work = append(s.work, s.byAddress.forget, s.byDay.forget, s.byShare.forget, s.bySession.forget)
@@ -125,11 +134,18 @@ func (s *Server) routes() []*route {
 		{"GET", "/v1/clinic", anyone, s.getClinic},
 		{"PUT", "/v1/clinic", admin, in(s.putClinic)},
 		{"POST", "/v1/import", admin, inUpTo(maxImport, s.importClinic)},
+		{"POST", "/v1/import/plan", admin, inUpTo(maxImport, s.planImport)},
+		{"POST", "/v1/import/appointments", admin, inUpTo(maxSheet, s.importSheet)},
+		{"POST", "/v1/import/appointments-plan", admin, inUpTo(maxSheet, s.planSheet)},
 		{"GET", "/v1/export", admin, s.exportClinic},
+		{"GET", "/v1/export/appointments", admin, s.exportSheet},
+		{"GET", "/v1/downtime-kit", desk, s.getDowntimeKit},
+		{"POST", "/v1/downtime-kit/check", desk, in(s.checkByHand)},
 
 		{"GET", "/v1/appointment-types", anyone, s.listAppointmentTypes},
 		{"POST", "/v1/appointment-types", admin, in(s.createAppointmentType)},
 		{"GET", "/v1/appointment-types/{id}", anyone, s.getAppointmentType},
+		{"PUT", "/v1/appointment-types/order", admin, in(s.orderAppointmentTypes)},
 		{"PATCH", "/v1/appointment-types/{id}", admin, in(s.updateAppointmentType)},
 		{"DELETE", "/v1/appointment-types/{id}", admin, s.archiveAppointmentType},
 
@@ -138,6 +154,17 @@ func (s *Server) routes() []*route {
 		{"GET", "/v1/specialists/{id}", anyone, s.getSpecialist},
 		{"PATCH", "/v1/specialists/{id}", admin, in(s.updateSpecialist)},
 		{"DELETE", "/v1/specialists/{id}", admin, s.archiveSpecialist},
+		{"GET", "/v1/specialists/{id}/picture", anyone, s.getPicture},
+		{"PUT", "/v1/specialists/{id}/picture", admin, inUpTo(maxPictureBody, s.putPicture)},
+		{"DELETE", "/v1/specialists/{id}/picture", admin, s.deletePicture},
+		{"GET", "/v1/specialists/{id}/calendar-feed", desk, s.getCalendarFeed},
+		{"POST", "/v1/specialists/{id}/calendar-feed", desk, in(s.makeCalendarFeed)},
+		{"DELETE", "/v1/specialists/{id}/calendar-feed", desk, s.endCalendarFeed},
+		{"GET", calendarPattern, anyone, s.readCalendar},
+		{"GET", "/v1/specialists/{id}/busy-calendar", desk, s.getBusyCalendar},
+		{"PUT", "/v1/specialists/{id}/busy-calendar", desk, in(s.putBusyCalendar)},
+		{"DELETE", "/v1/specialists/{id}/busy-calendar", desk, s.deleteBusyCalendar},
+		{"POST", "/v1/specialists/{id}/busy-calendar/read", desk, bodyless(s.readBusyCalendar)},
 		{"GET", "/v1/specialists/{id}/weekly-hours", desk, s.getWeeklyHours},
 		{"PUT", "/v1/specialists/{id}/weekly-hours", admin, in(s.putWeeklyHours)},
 		{"GET", "/v1/specialists/{id}/overrides", desk, s.listOverrides},
@@ -146,12 +173,18 @@ func (s *Server) routes() []*route {
 		{"GET", "/v1/specialists/{id}/blocks", desk, s.listBlocks},
 		{"POST", "/v1/specialists/{id}/blocks", desk, in(s.createBlock)},
 		{"DELETE", "/v1/blocks/{id}", desk, s.deleteBlock},
+		{"POST", "/v1/blocks", desk, inUpTo(maxBlocks, s.createBlocks)},
+		{"POST", "/v1/blocks/plan", desk, inUpTo(maxBlocks, s.planBlocks)},
+		{"POST", "/v1/blocks/holidays", desk, inUpTo(maxBlocks, s.readHolidays)},
+		{"GET", "/v1/blocks/{id}/appointments", desk, s.listInTheWay},
+		{"DELETE", "/v1/block-sets/{id}", desk, s.deleteBlockSet},
 		{"GET", schedulePattern, desk, s.getSchedule},
 
 		{"GET", "/v1/appointment-types/{id}/timeslots", anyone, s.timeslots},
 		{"GET", "/v1/appointment-types/{id}/next-available", anyone, s.nextAvailable},
 		{"GET", "/v1/appointment-types/{id}/explain", anyone, s.explain},
 		{"POST", "/v1/appointment-types/{id}/find", desk, in(s.findTimes)},
+		{"POST", "/v1/appointment-types/{id}/series-plan", desk, in(s.planSeries)},
 
 		{"GET", "/v1/holds", anyone, s.listHolds},
 		{"POST", "/v1/holds", bookers, allOrNothing(s.createHold)},
@@ -174,17 +207,47 @@ func (s *Server) routes() []*route {
 		{"POST", "/v1/appointments/{id}/undo", desk, bodyless(s.undoAppointment)},
 		{"GET", "/v1/appointments/{id}/ics", managed, s.getICS},
 		{"GET", "/v1/appointments/{id}/deliveries", desk, s.listDeliveries},
+		{"POST", "/v1/appointments/{id}/tell", desk, bodyless(s.tellToMove)},
 		{"GET", "/v1/appointments/{id}/history", desk, s.getHistory},
+		{"POST", "/v1/series", desk, in(s.createSeries)},
+		{"GET", "/v1/appointments/{id}/series", desk, s.getSeries},
+		{"POST", "/v1/appointments/{id}/series/cancel", desk, maybe(s.cancelSeries)},
+		{"POST", "/v1/appointments/{id}/series/plan", desk, in(s.planSeriesMove)},
+		{"POST", "/v1/appointments/{id}/series/reschedule", desk, in(s.moveSeries)},
+		{"POST", "/v1/appointments/{id}/series/undo", desk, bodyless(s.undoSeries)},
+		{"POST", "/v1/visits", desk, in(s.createVisit)},
+		{"POST", "/v1/visits/hold", desk, in(s.holdVisit)},
+		{"GET", "/v1/appointments/{id}/visit", desk, s.getVisit},
+		{"POST", "/v1/appointments/{id}/visit/cancel", managed, maybe(s.cancelVisit)},
+		{"POST", "/v1/appointments/{id}/visit/reschedule", desk, in(s.moveVisit)},
 		{"GET", "/v1/booked-online", desk, s.bookedOnline},
 		{"GET", "/v1/requests", desk, s.listRequests},
 		{"GET", "/v1/requests/{id}", requested, s.getRequest},
 		{"POST", "/v1/requests/{id}/confirm", requested, bodyless(s.confirmRequest)},
 		{"POST", "/v1/requests/{id}/decline", requested, bodyless(s.declineRequest)},
+		{"POST", "/v1/appointment-types/{id}/waitlist", bookers, in(s.joinWaitlist)},
+		{"POST", "/v1/appointments/{id}/waitlist", managed, in(s.waitForSooner)},
+		{"GET", "/v1/waitlist", frontDesk, s.listWaiting},
+		{"GET", "/v1/waitlist/{id}", waits, s.getWaiting},
+		{"POST", "/v1/waitlist/{id}/confirm", waits, bodyless(s.confirmWaiting)},
+		{"POST", "/v1/waitlist/{id}/leave", waits, bodyless(s.leaveWaiting)},
+		{"POST", "/v1/waitlist/{id}/offer", frontDesk, in(s.offerByHand)},
+		{"POST", "/v1/waitlist/{id}/accept", waits, bodyless(s.acceptOffer)},
+		{"POST", "/v1/waitlist/{id}/decline", waits, bodyless(s.declineOffer)},
+		{"POST", "/v1/people/search", desk, in(s.findPeople)},
+		{"POST", "/v1/appointments/{id}/person-notes", desk, in(s.addNote)},
+		{"DELETE", "/v1/person-notes/{id}", frontDesk, s.deleteNote},
+		{"POST", "/v1/appointments/{id}/person-links", frontDesk, in(s.linkPeople)},
+		{"DELETE", "/v1/person-links/{id}", frontDesk, s.unlinkPeople},
 		{"POST", "/v1/people/erase", admin, in(s.erasePerson)},
+		{"POST", "/v1/people/erase-plan", admin, in(s.planErasure)},
 
 		{"POST", "/v1/setup", anyone, in(s.setup)},
 		{"POST", "/v1/setup/check", anyone, in(s.checkSetup)},
 		{"POST", "/v1/auth/sign-in", anyone, in(s.signIn)},
+		{"POST", "/v1/auth/openid", anyone, bodyless(s.beginOpenID)},
+		{"GET", identity.ReturnPath, anyone, s.finishOpenID},
+		{"POST", "/v1/auth/openid/code", anyone, in(s.codeOpenID)},
 		{"POST", "/v1/auth/sign-out", anyone, bodyless(s.signOut)},
 		{"GET", "/v1/auth/me", anyone, s.getMe},
 		{"POST", "/v1/auth/password", desk, in(s.changePassword)},
@@ -192,6 +255,7 @@ func (s *Server) routes() []*route {
 		{"PUT", "/v1/auth/totp", desk, in(s.enableTOTP)},
 		{"DELETE", "/v1/auth/totp", desk, in(s.disableTOTP)},
 		{"GET", "/v1/auth/sign-ins", desk, s.listSignIns},
+		{"DELETE", "/v1/auth/sign-ins", desk, s.deleteSignIns},
 		{"DELETE", "/v1/auth/sign-ins/{id}", desk, s.deleteSignIn},
 		{"GET", "/v1/users", admin, s.listUsers},
 		{"POST", "/v1/users", admin, in(s.createUser)},
@@ -201,8 +265,17 @@ func (s *Server) routes() []*route {
 		{"DELETE", "/v1/api-keys/{id}", admin, s.revokeAPIKey},
 		{"GET", "/v1/audit", admin, s.listAudit},
 		{"GET", "/v1/settings", admin, s.getSettings},
-		{"PUT", "/v1/settings", admin, in(s.putSettings)},
+		{"PUT", "/v1/settings", admin, inUpTo(maxSettings, s.putSettings)},
+		{"POST", "/v1/settings/mail-preview", admin, in(s.previewMail)},
 		{"POST", "/v1/settings/mail-test", admin, bodyless(s.testMail)},
+		{"POST", "/v1/settings/webhook-test", admin, in(s.testHook)},
+		{"GET", "/v1/settings/mail-server", admin, s.getMailServer},
+		{"PUT", "/v1/settings/mail-server", admin, in(s.putMailServer)},
+		{"DELETE", "/v1/settings/mail-server", admin, s.deleteMailServer},
+		{"POST", "/v1/settings/mail-server/test", admin, in(s.tryMailServer)},
+		{"GET", "/v1/settings/openid", admin, s.getOpenID},
+		{"PUT", "/v1/settings/openid", admin, in(s.putOpenID)},
+		{"DELETE", "/v1/settings/openid", admin, s.deleteOpenID},
 
 		{"POST", "/v1/slots/select", bookers, in(s.selectSlot)},
 		{"POST", "/v1/slots/deselect", bookers, in(s.deselectSlot)},
@@ -245,6 +318,19 @@ func (s *Server) routes() []*route {
 		{"GET", "/readyz", anyone, s.readyz},
 		{"GET", "/metrics", operator, s.exposeMetrics},
 		{"GET", "/openapi.yaml", anyone, s.getOpenAPI},
+		{"GET", protectedResource, anyone, s.describeResource("")},
+		{"GET", protectedResource + "/mcp", anyone, s.describeResource("/mcp")},
+		{"GET", "/fhir/metadata", anyone, s.fhirMetadata},
+		{"GET", "/fhir/Schedule", anyone, s.searchSchedules},
+		{"GET", "/fhir/Schedule/{id}", anyone, s.readSchedule},
+		{"GET", "/fhir/Slot", anyone, s.searchSlots},
+		{"GET", "/fhir/Slot/{id}", anyone, s.readSlot},
+		{"GET", "/fhir/Appointment", admin, s.searchFHIRAppointments},
+		{"GET", "/fhir/Appointment/{id}", admin, s.readFHIRAppointment},
+		{"GET", bulkPattern + bulkPublish, anyone, s.getBulk(bulkPublish)},
+		{"GET", bulkPattern + "locations.ndjson", anyone, s.getBulk("locations.ndjson")},
+		{"GET", bulkPattern + "schedules.ndjson", anyone, s.getBulk("schedules.ndjson")},
+		{"GET", bulkPattern + "slots.ndjson", anyone, s.getBulk("slots.ndjson")},
 		{"GET", "/docs", anyone, s.getDocs},
 		{"GET", "/docs/errors", anyone, s.getErrorDocs},
 	}

@@ -144,7 +144,7 @@ func (h *house) do(method, path string, body any, headers ...header) *reply {
 			}
 		}
 	}
-	answer, err := h.server.Client().Do(r)
+	answer, err := h.server.Client().Transport.RoundTrip(r) // which goes nowhere that it is sent on to
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func (h *house) do(method, path string, body any, headers ...header) *reply {
 		h.t.Fatal(err)
 	}
 	got := &reply{t: h.t, status: answer.StatusCode, header: answer.Header, raw: string(raw)}
-	if strings.Contains(answer.Header.Get("Content-Type"), "json") && len(raw) > 0 {
+	if kind := answer.Header.Get("Content-Type"); strings.Contains(kind, "json") && !strings.Contains(kind, "ndjson") && len(raw) > 0 {
 		if err := json.Unmarshal(raw, &got.body); err != nil {
 			h.t.Fatalf("%s %s answered what is not JSON: %v\n%s", method, path, err, raw)
 		}

@@ -25,6 +25,8 @@ import (
 
 // Account signs people and programs in. It is safe for concurrent use.
 type Account struct {
+	TakesIdentities func() bool // whether the staff can sign in with an identity provider now; set before anybody signs in
+
 	store  store.Store
 	log    *slog.Logger
 	clinic *clinic.Clinic
@@ -42,7 +44,7 @@ type Account struct {
 // New returns an Account. adminKey is a key with every scope, of at least MinAdminKey characters, or empty;
 // names makes keyed hashes, and outlives the process; shared says that other nodes use the same store.
 func New(s store.Store, log *slog.Logger, c *clinic.Clinic, adminKey string, names func(string) string, shared bool) (*Account, error) {
-	e := &Account{store: s, log: log, clinic: c, passwords: newPasswords(), names: names, shared: shared}
+	e := &Account{store: s, log: log, clinic: c, passwords: newPasswords(), names: names, shared: shared, TakesIdentities: func() bool { return false }}
 	if adminKey != "" {
 		if len(adminKey) < MinAdminKey {
 			return nil, fmt.Errorf("the admin key has %d characters; it needs at least %d", len(adminKey), MinAdminKey)

@@ -25,6 +25,8 @@ var (
 	ErrWrongPassword = errors.New("e-mail address or password is wrong")
 	// ErrCodeNeeded: the password is right and the account asks for a one-time code.
 	ErrCodeNeeded = errors.New("a one-time code is needed")
+	// ErrPasswordOff: the password is right, and only owners sign in with one here.
+	ErrPasswordOff = errors.New("a password signs in owners only")
 	// ErrWrongCode: the one-time code is wrong or was used.
 	ErrWrongCode = errors.New("the one-time code is wrong or was used already")
 )
@@ -54,7 +56,7 @@ type Credentials struct {
 // SignIn checks a member of staff and returns the secret for the browser's cookie, which is not kept. Failures are
 // slowed down per account and network, and by themselves in a browser that has signed in before.
 //
-// Errors: ErrWrongPassword, ErrCodeNeeded, ErrWrongCode, *BackoffError.
+// Errors: ErrWrongPassword, ErrPasswordOff, ErrCodeNeeded, ErrWrongCode, *BackoffError.
 func (ac *Account) SignIn(ctx context.Context, c Credentials) (secret string, staff Staff, err error) {
 	now := record.Now()
 	email := normalEmail(c.Email)
@@ -68,8 +70,17 @@ func (ac *Account) SignIn(ctx context.Context, c Credentials) (secret string, st
 		return "", Staff{}, &BackoffError{until}
 	}
 	u, err := ac.knownPassword(ctx, email, c.Password)
+	if err == nil && !ac.mayUsePassword(&u) {
+		err = ErrPasswordOff
+	}
 	if err == nil {
-		secret, staff, err = ac.openSignIn(ctx, &u, c, now)
+		secret, staff, err = ac.openSignIn(ctx, c.UserAgent, "", now, func(tx store.Tx) (store.User, error) {
+			found, err := unchangedUser(ctx, tx, &u)
+			if err == nil {
+				err = useCode(&found, c.Code, now)
+			}
+			return found, err
+		})
 	}
 	ac.endGuess(ctx, guess, err)
 	if errors.Is(err, ErrWrongPassword) || errors.Is(err, ErrWrongCode) {
@@ -78,36 +89,33 @@ func (ac *Account) SignIn(ctx context.Context, c Credentials) (secret string, st
 	return secret, staff, err
 }
 
-// openSignIn signs in a user whose password was found right, if it still is: while it was checked, which takes its time,
-// the account may have been switched off or changed. The code is decided here too, and its step is used up in the same
-// transaction, so of any number of sign-ins with one code exactly one succeeds.
-func (ac *Account) openSignIn(ctx context.Context, checked *store.User, c Credentials, now time.Time) (secret string, staff Staff, err error) {
+// openSignIn signs in the user whom who finds, in the transaction that makes the sign-in: while a password was checked, which takes its
+// time, the account may have been switched off or changed. The code is decided there too, and its step is used up in the same
+// transaction, so of any number of sign-ins with one code exactly one succeeds. by is who vouched for the user, if not we.
+func (ac *Account) openSignIn(ctx context.Context, userAgent, by string, now time.Time, who func(store.Tx) (store.User, error)) (secret string, staff Staff, err error) {
 	raw := make([]byte, 32)
 	rand.Read(raw)
 	secret = base64.RawURLEncoding.EncodeToString(raw)
-	if len(c.UserAgent) > 300 {
-		c.UserAgent = c.UserAgent[:300]
+	if len(userAgent) > 300 {
+		userAgent = userAgent[:300]
 	}
 	s := store.SignIn{
-		ID: record.NewID(), Hash: sha256.Sum256([]byte(secret)), UserID: checked.ID, CreatedAt: now, LastSeenAt: now, ExpiresAt: now.Add(SignInIdle), UserAgent: c.UserAgent,
+		ID: record.NewID(), Hash: sha256.Sum256([]byte(secret)), CreatedAt: now, LastSeenAt: now, ExpiresAt: now.Add(SignInIdle), UserAgent: userAgent,
 	}
 	var u store.User
 	err = ac.store.Write(ctx, func(tx store.Tx) error {
 		var err error
-		if u, err = unchangedUser(ctx, tx, checked); err != nil {
+		if u, err = who(tx); err != nil {
 			return err
 		}
-		if err := useCode(&u, c.Code, now); err != nil {
-			return err
-		}
-		u.LastSignInAt = now
+		u.LastSignInAt, s.UserID = now, u.ID
 		if err := tx.PutUser(ctx, u); err != nil {
 			return err
 		}
 		if err := tx.InsertSignIn(ctx, s); err != nil {
 			return err
 		}
-		return record.Audit(ctx, tx, now, record.Actor("user:"+u.ID), "user.signed_in", "user:"+u.ID, "", nil, nil)
+		return record.Audit(ctx, tx, now, record.Actor("user:"+u.ID), "user.signed_in", "user:"+u.ID, by, nil, nil)
 	})
 	if err != nil {
 		return "", Staff{}, err
@@ -149,7 +157,7 @@ func (ac *Account) knownPassword(ctx context.Context, email, password string) (s
 		return u, err
 	}
 	phc := ac.passwords.decoy
-	if known {
+	if known = known && u.PasswordHash != ""; known {
 		phc = u.PasswordHash
 	}
 	if len(password) > MaxPassword {
@@ -238,6 +246,19 @@ func (ac *Account) SignedIn(ctx context.Context, secret string) (Staff, error) {
 // SignOut ends one sign-in. It is idempotent.
 func (ac *Account) SignOut(ctx context.Context, signInID string) error {
 	return ac.store.Write(ctx, func(tx store.Tx) error { return tx.DeleteSignIn(ctx, signInID) })
+}
+
+// SignOutOthers ends every sign-in of a signed-in member of staff but this one, and answers how many there were. ErrUnauthorized
+// if this one was ended meanwhile: whoever was signed out signs nobody out.
+func (ac *Account) SignOutOthers(ctx context.Context, s *Staff) (ended int, err error) {
+	err = ac.store.Write(ctx, func(tx store.Tx) (err error) {
+		if err := stillSignedIn(ctx, tx, s); err != nil {
+			return err
+		}
+		ended, err = tx.DeleteSignIns(ctx, s.User.ID, s.SignIn.ID)
+		return err
+	})
+	return ended, err
 }
 
 // SignIns lists the signed-in browsers of one user, newest first.

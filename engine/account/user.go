@@ -43,7 +43,7 @@ func (ac *Account) CreateUser(ctx context.Context, actor record.Actor, n NewUser
 }
 
 // UpdateUser lets edit change a user, and gives the user a new password unless it is nil; both or neither. Who is
-// switched off, or gets another role or password, is signed out everywhere. edit may be called more than once.
+// switched off, or gets another role, password or identity, is signed out everywhere. edit may be called more than once.
 // store.ErrNotFound, *ValidationError; the last active owner stays one.
 func (ac *Account) UpdateUser(ctx context.Context, actor record.Actor, id string, edit func(*store.User), password *string) (store.User, error) {
 	hash := ""
@@ -53,9 +53,13 @@ func (ac *Account) UpdateUser(ctx context.Context, actor record.Actor, id string
 			return store.User{}, err
 		}
 	}
-	return ac.changeUser(ctx, actor, "user.changed", id, func(tx store.Tx, u *store.User) error {
+	left := "" // the specialist whose calendar the user has no more
+	changed, err := ac.changeUser(ctx, actor, "user.changed", id, func(tx store.Tx, u *store.User) error {
 		before := *u
 		edit(u)
+		if left = ""; before.Role == store.RoleSpecialist && (!u.Active || u.Role != before.Role || u.SpecialistID != before.SpecialistID) {
+			left = before.SpecialistID
+		}
 		u.ID = id
 		var m record.Mistakes
 		ac.checkUser(&m, u)
@@ -68,12 +72,17 @@ func (ac *Account) UpdateUser(ctx context.Context, actor record.Actor, id string
 			if err := record.Audit(ctx, tx, record.Now(), actor, "user.password", "user:"+id, "", nil, nil); err != nil {
 				return err
 			}
-		case u.Active && u.Role == before.Role && u.SpecialistID == before.SpecialistID:
+		case u.Active && u.Role == before.Role && u.SpecialistID == before.SpecialistID && u.Identity == before.Identity:
 			return nil
 		}
 		_, err := tx.DeleteSignIns(ctx, id, "")
 		return err
 	})
+	if p, unknown := ac.clinic.Specialist(left); err == nil && unknown == nil && p.Page.Feed.Hash != "" {
+		// Its address may be on their own telephone.
+		err = ac.clinic.PutCalendarFeed(ctx, actor, left, store.CalendarFeed{})
+	}
+	return changed, err
 }
 
 // newPassword checks a password that somebody chose and returns its hash. It takes a while, so it is made before the
@@ -166,15 +175,15 @@ func keepAnOwner(ctx context.Context, r store.Reader, without string) error {
 		return err
 	}
 	for _, u := range users {
-		if u.Role == store.RoleOwner && u.Active && u.ID != without {
+		if u.Role == store.RoleOwner && u.Active && u.PasswordHash != "" && u.ID != without {
 			return nil
 		}
 	}
-	return record.Invalid("role", "this is the last owner; make somebody else an owner first")
+	return record.Invalid("role", "this is the last owner who has a password; make somebody else with a password an owner first")
 }
 
 func auditedUser(u *store.User) map[string]any {
-	return map[string]any{"role": u.Role, "specialistId": u.SpecialistID, "active": u.Active, "totp": u.TOTPSecret != nil}
+	return map[string]any{"role": u.Role, "specialistId": u.SpecialistID, "active": u.Active, "totp": u.TOTPSecret != nil, "linked": u.Identity != ""}
 }
 
 // now is the present instant as the store keeps it.

@@ -47,7 +47,6 @@ type Agent struct {
 	openings *opening.Openings
 	options  Options
 
-	agents  agentSessions
 	lookups lookups
 }
 
@@ -68,7 +67,6 @@ type Options struct {
 // New returns an Agent.
 func New(o Options) *Agent {
 	return &Agent{
-		agents:  newAgentSessions(),
 		lookups: lookups{pacer: upstream.NewPacer(lookupSpacing)},
 		store:   o.Store, holds: o.Holds, log: o.Logger, clinic: o.Clinic, booking: o.Booking, outbound: o.Outbound, openings: o.Openings, options: o,
 	}
@@ -147,7 +145,7 @@ func (ag *Agent) AgentBook(ctx context.Context, p record.Principal, b BookReques
 	now := time.Now()
 	deadline := now.Add(ag.outbound.Options.AgentBound)
 	received := b.PatientGUID
-	method, session, err := ag.authorizeBooking(p.KeyID, &b, now)
+	method, session, err := ag.authorizeBooking(ctx, p.KeyID, &b, now)
 	answer := func(a Answer) (Answer, error) {
 		if !ag.options.DebugReplies {
 			a.Debug = nil
@@ -163,6 +161,9 @@ func (ag *Agent) AgentBook(ctx context.Context, p record.Principal, b BookReques
 	if errors.As(err, &refusal) {
 		return answer(Answer{Outcome: Rejected, ErrorType: refusal.Code(), Message: refusal.Error(), Guidance: ag.guide(sayRejected, time.Time{})})
 	}
+	if err != nil {
+		return Answer{}, err
+	}
 	slot, bad, err := ag.agentSlot(ctx, &b, now)
 	switch {
 	case err != nil:
@@ -170,7 +171,7 @@ func (ag *Agent) AgentBook(ctx context.Context, p record.Principal, b BookReques
 	case bad != nil:
 		return answer(*bad)
 	}
-	a, f, err := ag.fenceSlot(ctx, p, &b, slot, session.patient)
+	a, f, err := ag.fenceSlot(ctx, p, &b, slot, session.Patient)
 	if err == nil && f.direct() {
 		return answer(ag.agentAttempted(ctx, slot, a, f, ag.outbound.TryNow(f.call.Operation, deadline)))
 	}
@@ -284,7 +285,7 @@ func (ag *Agent) offeredSlot(ctx context.Context, s *clinic.Schedule, b *BookReq
 		return refuse(Invalid, token.BookingTokenExpired.Code(), token.BookingTokenExpired.Error())
 	}
 	for i := range s.AppointmentTypes {
-		if t := &s.AppointmentTypes[i]; token.AppointmentTypeHash(t.ID) == offered.AppointmentType {
+		if t := &s.AppointmentTypes[i]; !t.Page.DeskOnly && !t.Page.Approval && token.AppointmentTypeHash(t.ID) == offered.AppointmentType {
 			if slot.kind != nil {
 				return refuse(Invalid, token.BookingTokenInvalid.Code(), "The bookingToken fits two appointment types; ask for slots again.")
 			}
@@ -320,7 +321,7 @@ func typeByGUID(s *clinic.Schedule, guid string, p *store.Specialist) *store.App
 	var found *store.AppointmentType
 	for i := range s.AppointmentTypes {
 		t := &s.AppointmentTypes[i]
-		if guid == "" || !upstream.EqualGUID(t.UpstreamTypeID, guid) && t.ID != guid {
+		if guid == "" || t.Page.DeskOnly || t.Page.Approval || !upstream.EqualGUID(t.UpstreamTypeID, guid) && t.ID != guid {
 			continue
 		}
 		serves := p != nil && containsAssignment(t, p.ID)

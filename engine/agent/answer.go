@@ -35,7 +35,7 @@ func (ag *Agent) agentAttempted(ctx context.Context, slot *agentSlot, a store.Ap
 	case r.End == outbound.Refused && (r.Reason == upstream.SlotTaken || r.Reason == upstream.AlreadyBooked):
 		answer = ag.agentRefused(ctx, slot, sayTaken, errorSlotUnavailable, "The practice system refused the slot: it is not available.", time.Now().Add(outbound.CallReserve))
 	case r.End == outbound.Refused && r.Reason == upstream.PatientUnknown:
-		ag.agents.forgetPatient(a.UpstreamPatientID)
+		ag.forgetPatient(ctx, a.UpstreamPatientID)
 		answer = Answer{
 			Outcome: Refused, ErrorType: PatientNotFound, Message: "The practice system does not know this patient.", Guidance: ag.guide(sayNoPatient, a.SlotStart),
 		}

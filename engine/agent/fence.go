@@ -105,7 +105,7 @@ func (ag *Agent) fenceSlot(ctx context.Context, p record.Principal, b *BookReque
 	}
 	patient.Notes = b.Note
 	r := booking.Request{Owner: owner, Patient: patient, Source: store.SourceAgent, Actor: p.Actor(), Fence: f}
-	a := booking.NewAppointment(&r, h.Span)
+	a := booking.NewAppointment(&r, h.Span, h.Resources.List()...)
 	err = ag.booking.WriteBooking(ctx, t, &r, &a)
 	switch {
 	case err == nil:

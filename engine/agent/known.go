@@ -31,16 +31,18 @@ func (ag *Agent) knownAs(ctx context.Context, r *Patient, born string) (guid, as
 		query = r.FirstName + " " + r.LastName
 	}
 	var found []store.Appointment
-	err = ag.eachKnown(ctx, store.AppointmentFilter{Query: query}, func(a *store.Appointment) {
+	err = ag.eachKnown(ctx, store.AppointmentFilter{Query: query}, func(a *store.Appointment) bool {
 		theirs := digitsOf(a.Patient.Phone)
+		return foldName(a.Patient.Name) == name && theirs != "" && a.Patient.BirthDate != "" && (theirs == phone || phone == "") &&
+			(a.Patient.BirthDate == born || born == "")
+	}, func(a *store.Appointment) {
 		switch {
-		case foldName(a.Patient.Name) != name || theirs == "" || a.Patient.BirthDate == "":
-		case theirs == phone && a.Patient.BirthDate == born:
-			found = append(found, *a)
-		case theirs == phone && born == "":
+		case born == "":
 			ask = sayAskBirthDate
-		case phone == "" && a.Patient.BirthDate == born:
+		case phone == "":
 			ask = sayAskPhone
+		default:
+			found = append(found, *a)
 		}
 	})
 	if err != nil || len(found) == 0 {
@@ -61,20 +63,21 @@ func (ag *Agent) knownAs(ctx context.Context, r *Patient, born string) (guid, as
 
 // knownBy is the patient of a GUID and its date of birth, as an earlier appointment or this key's own session has them.
 func (ag *Agent) knownBy(ctx context.Context, keyID, guid, born string) (patient store.Patient, found bool, err error) {
-	if s, ok := ag.agents.get(byGUID(keyID, guid)); ok && s.patient.BirthDate == born {
-		return s.patient, true, nil
+	s, there, err := ag.session(ctx, byGUID(keyID, guid))
+	if err != nil || there && s.Patient.BirthDate == born {
+		return s.Patient, err == nil, err
 	}
-	err = ag.eachKnown(ctx, store.AppointmentFilter{UpstreamPatient: guid}, func(a *store.Appointment) {
-		if a.Patient.BirthDate == born {
-			patient, found = a.Patient, true
-			patient.Notes = ""
-		}
+	err = ag.eachKnown(ctx, store.AppointmentFilter{UpstreamPatient: guid}, func(a *store.Appointment) bool {
+		return a.Patient.BirthDate == born
+	}, func(a *store.Appointment) {
+		patient, found = a.Patient, true
+		patient.Notes = ""
 	})
 	return patient, found, err
 }
 
-// eachKnown visits the appointments that a filter selects whose patient is there, as far as can be told.
-func (ag *Agent) eachKnown(ctx context.Context, f store.AppointmentFilter, visit func(*store.Appointment)) error {
+// eachKnown visits the appointments that a filter and fits select whose patient is there, as far as can be told.
+func (ag *Agent) eachKnown(ctx context.Context, f store.AppointmentFilter, fits func(*store.Appointment) bool, visit func(*store.Appointment)) error {
 	f.Limit = 500
 	for range knownPages {
 		list, next, err := ag.store.Appointments(ctx, f)
@@ -85,7 +88,12 @@ func (ag *Agent) eachKnown(ctx context.Context, f store.AppointmentFilter, visit
 			// A booking that was refused may have been so because nobody knew its patient.
 			a := &list[i]
 			there := ag.outbound.Options.Upstream == nil || a.UpstreamID != "" || a.UpstreamState == store.UpstreamConfirmed || a.UpstreamState == store.UpstreamPending
-			if there && a.UpstreamPatientID != "" && !ag.agents.isGone(a.UpstreamPatientID) {
+			if !there || a.UpstreamPatientID == "" || !fits(a) {
+				continue
+			}
+			if gone, err := ag.isGone(ctx, a.UpstreamPatientID); err != nil {
+				return err
+			} else if !gone {
 				visit(a)
 			}
 		}
@@ -136,13 +144,17 @@ func byPerson(keyID string, r *Patient, born string) string {
 }
 
 // forgetPatient remembers that the practice system does not know a patient, so that identifying them again adds them.
-func (a *agentSessions) forgetPatient(guid string) {
-	a.put(agentSession{open: true, createdAt: time.Now()}, gone(guid))
+func (ag *Agent) forgetPatient(ctx context.Context, guid string) {
+	err := ag.note(context.WithoutCancel(ctx), store.AgentSession{At: time.Now()}, gone(guid))
+	if err != nil {
+		ag.log.Warn("that the practice system does not know a patient is not remembered", "error", err)
+	}
 }
 
-func (a *agentSessions) isGone(guid string) bool {
-	_, ok := a.get(gone(guid))
-	return ok
+// isGone reports whether the practice system does not know a patient any more.
+func (ag *Agent) isGone(ctx context.Context, guid string) (bool, error) {
+	_, found, err := ag.session(ctx, gone(guid))
+	return found, err
 }
 
 func gone(guid string) string { return "\x00gone\x00" + upstream.CanonicalGUID(guid) }

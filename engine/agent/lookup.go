@@ -31,10 +31,10 @@ type lookups struct {
 
 // knownThere is the GUID under which the practice system has the person, or what is to be asked (sayAsk…) to tell. Neither
 // means that they are not known, or that it could not be found out.
-func (ag *Agent) knownThere(ctx context.Context, r *Patient, born time.Time, deadline time.Time) (guid, ask string) {
+func (ag *Agent) knownThere(ctx context.Context, r *Patient, born time.Time, deadline time.Time) (guid, ask string, err error) {
 	phone := digitsOf(r.Phone)
 	if born.IsZero() && phone == "" {
-		return "", ""
+		return "", "", nil
 	}
 	var list []upstream.KnownPatient
 	ctx, cancel := context.WithDeadline(ctx, deadline.Add(-ag.outbound.Options.AgentBound/2))
@@ -44,20 +44,27 @@ func (ag *Agent) knownThere(ctx context.Context, r *Patient, born time.Time, dea
 		return err
 	})
 	if !found {
-		return "", ""
+		return "", "", nil
 	}
 	list = slices.DeleteFunc(list, func(p upstream.KnownPatient) bool {
-		return !sameName(&p, r) || p.BirthDate.IsZero() || !born.IsZero() && !p.BirthDate.Equal(born) || ag.agents.isGone(p.GUID)
+		return !sameName(&p, r) || p.BirthDate.IsZero() || !born.IsZero() && !p.BirthDate.Equal(born)
 	})
+	for i := len(list) - 1; i >= 0; i-- {
+		if gone, err := ag.isGone(context.WithoutCancel(ctx), list[i].GUID); err != nil {
+			return "", "", err
+		} else if gone {
+			list = slices.Delete(list, i, i+1)
+		}
+	}
 	switch {
 	case len(list) == 0:
-		return "", ""
+		return "", "", nil
 	case born.IsZero():
-		return "", sayAskBirthDate
+		return "", sayAskBirthDate, nil
 	case phone == "":
-		return "", sayAskPhone
+		return "", sayAskPhone, nil
 	case len(list) > mostCharts:
-		return "", sayAskPerson
+		return "", sayAskPerson, nil
 	}
 	for i := range list {
 		p := &list[i]
@@ -67,10 +74,11 @@ func (ag *Agent) knownThere(ctx context.Context, r *Patient, born time.Time, dea
 			return err
 		})
 		if !found {
-			return "", ""
+			return "", "", nil
 		}
 	}
-	return oneOf(list, phone, r.Email)
+	guid, ask = oneOf(list, phone, r.Email)
+	return guid, ask, nil
 }
 
 // oneOf tells patients of one name and date of birth apart by the telephone number, and those of one number by the e-mail

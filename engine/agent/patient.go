@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"slices"
@@ -57,20 +58,27 @@ func (ag *Agent) AgentIdentify(ctx context.Context, p record.Principal, r Patien
 		return ag.identifyKnown(ctx, p, &r, born, now, deadline)
 	}
 	said, person := bySaid(p.KeyID, &r), byPerson(p.KeyID, &r, dateOfBirth(born))
-	s, known := ag.agents.get(said)
-	if !known && person != "" {
-		s, known = ag.agents.get(person)
+	s, known, err := ag.session(ctx, sessionNames(said, person)...)
+	if err != nil {
+		return PatientAnswer{}, err
 	}
-	switch {
-	case known && s.open:
+	if known && s.Open {
 		return ag.patientOpen(), nil
-	case known && ag.agents.isGone(s.patientGUID):
-		known = false
+	}
+	gone := ""
+	if known = known && s.PatientID != ""; known {
+		is, err := ag.isGone(ctx, s.PatientID)
+		if err != nil {
+			return PatientAnswer{}, err
+		}
+		if is {
+			known, gone = false, s.PatientID
+		}
 	}
 	if !known {
 		guid, ask, err := ag.knownAs(ctx, &r, dateOfBirth(born))
 		if err == nil && guid == "" && ask == "" {
-			guid, ask = ag.knownThere(ctx, &r, born, deadline)
+			guid, ask, err = ag.knownThere(ctx, &r, born, deadline)
 		}
 		switch {
 		case err != nil:
@@ -78,65 +86,92 @@ func (ag *Agent) AgentIdentify(ctx context.Context, p record.Principal, r Patien
 		case ask != "":
 			return ag.patientAsk(ask), nil
 		}
-		s.patientGUID, known = guid, guid != ""
+		s.PatientID, known = guid, guid != ""
 	}
 	if !known {
-		s.patientGUID = newGUID()
-		if ag.outbound.Options.Upstream != nil {
-			s.patientGUID, err = ag.setPatientNow(ctx, deadline, upstream.NewPatient{
-				FirstName: r.FirstName, LastName: r.LastName, BirthDate: born, Phone: r.Phone, Email: r.Email,
-			})
-		}
-		switch upstream.ClassOf(err) {
-		case "":
-		case upstream.Refused:
-			return PatientAnswer{
-				ErrorType: PatientRefused, Message: "The practice system did not accept these details.", Guidance: ag.guide(sayPatientRefused, time.Time{}),
-			}, nil
-		case upstream.Unknown:
-			ag.agents.put(agentSession{open: true, createdAt: now}, sessionNames(said, person)...)
-			return ag.patientOpen(), nil
-		default:
-			return PatientAnswer{ErrorType: errorUpstreamMissing, Message: "The practice system does not answer.", Guidance: ag.guide(sayUnreachable, time.Time{})}, nil
+		var refused *PatientAnswer
+		if s.PatientID, refused, err = ag.addPatient(ctx, &r, born, now, deadline, gone, sessionNames(said, person)); err != nil || refused != nil {
+			return *cmp.Or(refused, &PatientAnswer{}), err
 		}
 	}
-	s.patient = store.Patient{Name: r.FirstName + " " + r.LastName, Email: r.Email, Phone: r.Phone, BirthDate: dateOfBirth(born)}
-	return ag.identified(p, &r, s, now, said, person)
+	s.Patient = store.Patient{Name: r.FirstName + " " + r.LastName, Email: r.Email, Phone: r.Phone, BirthDate: dateOfBirth(born)}
+	return ag.identified(ctx, p, &r, s, now, said, person)
+}
+
+// addPatient adds a patient upstream, or makes a GUID where there is none. That it is tried is noted before, so that nobody tries
+// it again who cannot know what became of it: not after this node was killed, nor at another one meanwhile. The answer is not nil
+// if there is no patient.
+func (ag *Agent) addPatient(ctx context.Context, r *Patient, born, now, deadline time.Time, gone string, names []string) (string, *PatientAnswer, error) {
+	if ag.outbound.Options.Upstream == nil {
+		return newGUID(), nil, nil
+	}
+	there, found, err := ag.begin(ctx, now, gone, names)
+	switch {
+	case err != nil:
+		return "", nil, err
+	case found && there.Open:
+		answer := ag.patientOpen()
+		return "", &answer, nil
+	case found:
+		return there.PatientID, nil, nil
+	}
+	guid, err := ag.setPatientNow(ctx, deadline, upstream.NewPatient{
+		FirstName: r.FirstName, LastName: r.LastName, BirthDate: born, Phone: r.Phone, Email: r.Email,
+	})
+	answer := PatientAnswer{ErrorType: errorUpstreamMissing, Message: "The practice system does not answer.", Guidance: ag.guide(sayUnreachable, time.Time{})}
+	switch upstream.ClassOf(err) {
+	case "":
+		return guid, nil, nil
+	case upstream.Unknown:
+		answer = ag.patientOpen()
+		return "", &answer, nil
+	case upstream.Refused:
+		answer = PatientAnswer{
+			ErrorType: PatientRefused, Message: "The practice system did not accept these details.", Guidance: ag.guide(sayPatientRefused, time.Time{}),
+		}
+	}
+	// Nobody was added. If that cannot be noted a person has to look, as if it were not known.
+	if err := ag.note(context.WithoutCancel(ctx), store.AgentSession{At: now}, names...); err != nil {
+		ag.log.Warn("that a patient was not added is not remembered", "error", err)
+	}
+	return "", &answer, nil
 }
 
 // identifyKnown is AgentIdentify of a patientGUID and its date of birth. Nobody is added for one that does not fit.
 func (ag *Agent) identifyKnown(ctx context.Context, p record.Principal, r *Patient, born, now, deadline time.Time) (PatientAnswer, error) {
-	s := agentSession{patientGUID: upstream.CanonicalGUID(r.PatientGUID)}
+	s := store.AgentSession{PatientID: upstream.CanonicalGUID(r.PatientGUID)}
 	var found bool
 	var err error
-	if s.patient, found, err = ag.knownBy(ctx, p.KeyID, s.patientGUID, dateOfBirth(born)); err != nil {
+	if s.Patient, found, err = ag.knownBy(ctx, p.KeyID, s.PatientID, dateOfBirth(born)); err != nil {
 		return PatientAnswer{}, err
 	}
 	if !found {
-		known, there := ag.knownThereBy(ctx, s.patientGUID, born, deadline)
+		known, there := ag.knownThereBy(ctx, s.PatientID, born, deadline)
 		if !there {
 			return ag.patientAsk(sayNoMatch), nil
 		}
-		s.patient = store.Patient{Name: known.FirstName + " " + known.LastName, Email: known.Email, Phone: known.Phone, BirthDate: dateOfBirth(born)}
+		s.Patient = store.Patient{Name: known.FirstName + " " + known.LastName, Email: known.Email, Phone: known.Phone, BirthDate: dateOfBirth(born)}
 	}
-	return ag.identified(p, r, s, now)
+	return ag.identified(ctx, p, r, s, now)
 }
 
 // identified signs a token for the patient of a session and remembers the session under these names and its own.
-func (ag *Agent) identified(p record.Principal, r *Patient, s agentSession, now time.Time, names ...string) (PatientAnswer, error) {
-	var expires int64
-	var err error
-	if s.token, expires, err = ag.issueBookingAuth(r.SessionID, s.patientGUID, now); err != nil {
+func (ag *Agent) identified(ctx context.Context, p record.Principal, r *Patient, s store.AgentSession, now time.Time, names ...string) (PatientAnswer, error) {
+	signed, auth, err := ag.booking.Keys().IssueBookingAuth(r.SessionID, s.PatientID, now)
+	if err != nil {
 		return PatientAnswer{}, err
 	}
-	s.createdAt = now
-	names = append(sessionNames(names...), byGUID(p.KeyID, s.patientGUID))
+	s.At, s.ExpiresAt = now, time.UnixMilli(auth.ExpiresAt)
+	names = append(sessionNames(names...), byGUID(p.KeyID, s.PatientID))
 	if r.UUI != "" {
 		names = append(names, byUUI(p.KeyID, r.UUI))
 	}
-	ag.agents.put(s, names...)
+	// The practice system may have a new patient by now, so this is remembered even if the caller has gone.
+	if err := ag.note(context.WithoutCancel(ctx), s, names...); err != nil {
+		return PatientAnswer{}, err
+	}
 	return PatientAnswer{
-		Success: true, PatientGUID: s.patientGUID, BookingAuthToken: s.token, ExpiresAt: time.UnixMilli(expires).UTC(), Guidance: ag.guide(sayPatient, time.Time{}),
+		Success: true, PatientGUID: s.PatientID, BookingAuthToken: signed, ExpiresAt: s.ExpiresAt.UTC(), Guidance: ag.guide(sayPatient, time.Time{}),
 	}, nil
 }
 
@@ -151,11 +186,6 @@ func dateOfBirth(born time.Time) string {
 		return ""
 	}
 	return born.Format(time.DateOnly)
-}
-
-func (ag *Agent) issueBookingAuth(sessionID, patientGUID string, now time.Time) (string, int64, error) {
-	signed, auth, err := ag.booking.Keys().IssueBookingAuth(sessionID, patientGUID, now)
-	return signed, auth.ExpiresAt, err
 }
 
 func (ag *Agent) patientOpen() PatientAnswer {

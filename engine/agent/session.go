@@ -1,37 +1,25 @@
 package agent
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
+	"context"
+	"errors"
 	"strings"
 	"time"
 
 	"holdfast/engine/token"
-	"holdfast/engine/upkeep"
 	"holdfast/engine/upstream"
 	"holdfast/store"
 )
 
-// agentSession is what one API key was told of one patient. It lives in memory only.
-type agentSession struct {
-	patientGUID string
-	token       string
-	createdAt   time.Time
-	patient     store.Patient // as the agent gave it, for the appointment
-	open        bool          // whether the patient was added upstream is not known
-}
+// # What a key was told
+//
+// What one API key was told of a patient is in the database, so that a restart, or another node, knows it as well: who they are,
+// for how long the key may book for them without a token, and whether they were added to the practice system. The token itself
+// is kept nowhere. Names are keyed hashes, and all of it goes after half an hour.
 
-// agentSessions remembers them for as long as their tokens live, and forgets after 15 to 30 minutes.
-type agentSessions struct {
-	named *upkeep.Map[string, agentSession]
-}
-
-// maxAgentSessions bounds one half of the memory.
-const maxAgentSessions = 1 << 14
-
-func newAgentSessions() agentSessions {
-	return agentSessions{upkeep.NewMap[string, agentSession](token.BookingAuthTTL, maxAgentSessions)}
-}
+// KeepSessions is for how long a session is known: its token has lapsed by then, and an answer of the practice system that was
+// missing has been seen to by a person.
+const KeepSessions = 2 * token.BookingAuthTTL
 
 // Names under which a session is found, apart for each API key.
 func byGUID(keyID, guid string) string { return keyID + "\x00guid\x00" + upstream.CanonicalGUID(guid) }
@@ -39,19 +27,56 @@ func byUUI(keyID, uui string) string   { return keyID + "\x00uui\x00" + uui }
 
 // bySaid finds a session by what was said of the person, so that the same request twice adds one patient.
 func bySaid(keyID string, r *Patient) string {
-	sum := sha256.Sum256([]byte(strings.Join([]string{
+	return keyID + "\x00said\x00" + strings.Join([]string{
 		strings.ToLower(r.FirstName), strings.ToLower(r.LastName), r.BirthDate, r.Phone, strings.ToLower(r.Email), r.SessionID, r.UUI,
-	}, "\x00")))
-	return keyID + "\x00said\x00" + hex.EncodeToString(sum[:])
+	}, "\x00")
 }
 
-func (a *agentSessions) put(s agentSession, names ...string) {
+// session finds what was noted under one of these names, the first that has something.
+func (ag *Agent) session(ctx context.Context, names ...string) (s store.AgentSession, found bool, err error) {
+	now := time.Now()
 	for _, name := range names {
-		a.named.Put(name, s, s.createdAt)
+		s, err = ag.store.AgentSession(ctx, now.Add(-KeepSessions), ag.booking.Keys().Names(name, now)...)
+		if !errors.Is(err, store.ErrNotFound) {
+			return s, err == nil, err
+		}
 	}
+	return store.AgentSession{}, false, nil
 }
 
-func (a *agentSessions) get(name string) (agentSession, bool) { return a.named.Get(name) }
+// note remembers a session under these names.
+func (ag *Agent) note(ctx context.Context, s store.AgentSession, names ...string) error {
+	return ag.store.Write(ctx, func(tx store.Tx) error { return ag.put(ctx, tx, s, names) })
+}
+
+func (ag *Agent) put(ctx context.Context, tx store.Tx, s store.AgentSession, names []string) error {
+	hashed := make([]string, len(names))
+	for i, name := range names {
+		hashed[i] = ag.booking.Keys().Name(name)
+	}
+	return tx.PutAgentSession(ctx, s, hashed...)
+}
+
+// begin notes under these names that a patient is being added, unless somebody else is at it or has done it meanwhile: then that is
+// returned, and found. Looking and noting are one step, because the same person may be said twice at once, at two nodes. gone is a
+// patient that the practice system does not know any more.
+func (ag *Agent) begin(ctx context.Context, now time.Time, gone string, names []string) (there store.AgentSession, found bool, err error) {
+	var all []string
+	for _, name := range names {
+		all = append(all, ag.booking.Keys().Names(name, now)...)
+	}
+	err = ag.store.Write(ctx, func(tx store.Tx) error {
+		there, err = tx.AgentSession(ctx, now.Add(-KeepSessions), all...)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		if found = err == nil && (there.Open || there.PatientID != "" && there.PatientID != gone); found {
+			return nil
+		}
+		return ag.put(ctx, tx, store.AgentSession{Open: true, At: now}, names)
+	})
+	return there, found, err
+}
 
 // How a booking was authorized.
 const (
@@ -61,37 +86,53 @@ const (
 )
 
 // authorizeBooking decides whether an agent may book for the patient, and fills in what its own session knows. The
-// error is a token.Error.
-func (ag *Agent) authorizeBooking(keyID string, b *BookRequest, now time.Time) (method string, s agentSession, err error) {
-	found := false
+// error is a token.Error, or one of the storage.
+func (ag *Agent) authorizeBooking(ctx context.Context, keyID string, b *BookRequest, now time.Time) (method string, s store.AgentSession, err error) {
+	var names []string
 	if b.PatientGUID != "" {
-		s, found = ag.agents.get(byGUID(keyID, b.PatientGUID))
+		names = append(names, byGUID(keyID, b.PatientGUID))
 	}
-	if !found && b.UUI != "" {
-		s, found = ag.agents.get(byUUI(keyID, b.UUI))
+	if b.UUI != "" {
+		names = append(names, byUUI(keyID, b.UUI))
+	}
+	s, found, err := ag.session(ctx, names...)
+	if err != nil {
+		return authToken, s, err
 	}
 	if b.PatientGUID == "" && found {
-		b.PatientGUID = s.patientGUID
+		b.PatientGUID = s.PatientID
 	}
-	if found && !upstream.EqualGUID(s.patientGUID, b.PatientGUID) {
-		s.patient = store.Patient{} // somebody else's
+	if found && !upstream.EqualGUID(s.PatientID, b.PatientGUID) {
+		s.Patient = store.Patient{} // somebody else's
 	}
-	method = authToken
-	if b.BookingAuthToken == "" && found {
-		method, b.BookingAuthToken = authSession, s.token
-	}
-	if b.BookingAuthToken == "" && ag.options.AllowLegacy && upstream.ValidGUID(b.PatientGUID) {
+	switch {
+	case b.BookingAuthToken == "" && found:
+		return authSession, s, maySessionBook(&s, b.PatientGUID, now)
+	case b.BookingAuthToken == "" && ag.options.AllowLegacy && upstream.ValidGUID(b.PatientGUID):
 		return authLegacy, s, nil
 	}
-	_, err = ag.booking.Keys().VerifyBookingAuth(b.BookingAuthToken, b.PatientGUID, now)
+	auth, err := ag.booking.Keys().VerifyBookingAuth(b.BookingAuthToken, b.PatientGUID, now)
 	if err == nil && !found {
-		// After a restart, or a patient of another key: from here on this key has a session with the patient.
-		s = agentSession{patientGUID: upstream.CanonicalGUID(b.PatientGUID), token: b.BookingAuthToken, createdAt: now}
-		names := []string{byGUID(keyID, b.PatientGUID)}
+		// A patient of another key: from here on this key has a session with the patient.
+		s = store.AgentSession{PatientID: upstream.CanonicalGUID(b.PatientGUID), At: now, ExpiresAt: time.UnixMilli(auth.ExpiresAt)}
+		names = []string{byGUID(keyID, b.PatientGUID)}
 		if b.UUI != "" {
 			names = append(names, byUUI(keyID, b.UUI))
 		}
-		ag.agents.put(s, names...)
+		if err := ag.note(ctx, s, names...); err != nil { // the next booking needs its token, then
+			ag.log.Warn("what an agent was told of a patient is not remembered", "error", err)
+		}
 	}
-	return method, s, err
+	return authToken, s, err
+}
+
+// maySessionBook checks a session like the token that came with it.
+func maySessionBook(s *store.AgentSession, patientGUID string, now time.Time) error {
+	switch {
+	case !now.Before(s.ExpiresAt):
+		return token.BookingAuthExpired
+	case !upstream.EqualGUID(s.PatientID, patientGUID):
+		return token.BookingAuthGUIDMismatch
+	}
+	return nil
 }

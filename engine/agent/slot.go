@@ -14,6 +14,7 @@ import (
 	"holdfast/engine/opening"
 	"holdfast/engine/outbound"
 	"holdfast/engine/record"
+	"holdfast/engine/together"
 	"holdfast/engine/upstream"
 	"holdfast/holds"
 	"holdfast/store"
@@ -196,7 +197,11 @@ func (ag *Agent) upstreamOffers(ctx context.Context, s *clinic.Schedule, t *stor
 		return nil, err
 	}
 	taken = ag.booking.WithClosed(taken, ids)
-	held, err := ag.holds.List(ctx, ids...)
+	held, err := ag.holds.List(ctx, slices.Concat(ids, together.Resources(t))...)
+	if err != nil {
+		return nil, err
+	}
+	rooms, err := ag.roomsFor(ctx, s, t, listed, first, last)
 	if err != nil {
 		return nil, err
 	}
@@ -209,12 +214,32 @@ func (ag *Agent) upstreamOffers(ctx context.Context, s *clinic.Schedule, t *stor
 			}
 			longer := *t
 			longer.DurationMinutes = o.Minutes
-			if free(&longer, availability.SpanOf(&longer, id, o.Start), availability.TakenBy(taken, id), held) {
+			if free(&longer, availability.SpanOf(&longer, id, o.Start), availability.TakenBy(taken, id), held) && rooms[o.Minutes].Left(o.Start, held, holds.Owner{}) > 0 {
 				found = append(found, offer{o.Start, o.Minutes, id})
 			}
 		}
 	}
 	return byAssignment(t, found), nil
+}
+
+// roomsFor is what a type needs besides its specialist, by the minutes of what is listed: the practice system knows of no rooms of ours.
+func (ag *Agent) roomsFor(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, listed map[string][]upstream.Opening, first, last time.Time) (map[int]*together.Needs, error) {
+	rooms := make(map[int]*together.Needs)
+	for _, openings := range listed {
+		for _, o := range openings {
+			if _, known := rooms[o.Minutes]; known || len(t.Needs) == 0 {
+				continue
+			}
+			longer := *t
+			longer.DurationMinutes = o.Minutes
+			needs, err := ag.booking.Needs(ctx, s, &longer, first, last, "")
+			if err != nil {
+				return nil, err
+			}
+			rooms[o.Minutes] = needs
+		}
+	}
+	return rooms, nil
 }
 
 // free reports whether a span has a seat that is neither booked nor held.

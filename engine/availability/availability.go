@@ -177,6 +177,16 @@ func (c *Calendar) Bookable(t *store.AppointmentType, start time.Time, taken []s
 	return ""
 }
 
+// Covers reports whether the calendar is open, and has no block, for a slot of t that starts at an instant, whether or not slots of its own
+// would start then. With ignoreHours it only has to be active.
+func (c *Calendar) Covers(t *store.AppointmentType, start time.Time, ignoreHours bool) bool {
+	if !c.active || ignoreHours {
+		return c.active
+	}
+	reason := c.startsAt(t, start)
+	return reason == "" || reason == ReasonNotASlotStart
+}
+
 // startsAt says whether a slot of t starts at an instant, by hours and blocks alone.
 func (c *Calendar) startsAt(t *store.AppointmentType, start time.Time) Reason {
 	if c.isBlocked(t, start) {
@@ -255,6 +265,24 @@ func lengths(t *store.AppointmentType) (duration, step int64) {
 }
 
 func Minutes(n int) time.Duration { return time.Duration(n) * time.Minute }
+
+// MaxBuffer is more than any buffer of an appointment type: what takes time near an instant begins and ends within it.
+const MaxBuffer = 24 * time.Hour
+
+// Earlier is the earlier of two instants, and Later the later one.
+func Earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func Later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
 
 // ceilSeconds is the first whole Unix second at or after t.
 func ceilSeconds(t time.Time) int64 {

@@ -29,9 +29,12 @@ type Request struct {
 	HoldID            string
 	SlotStart         time.Time
 	SpecialistID      string
+	Place             string // one of the clinic's; empty: any
 	Client            holds.ClientID
 	Patient           store.Patient
-	Locale            string // the language the patient is written to, such as "de"; empty: the clinic's
+	Said              clinic.Said  // beside it
+	Intake            store.Intake // what is kept of it; given where a request is confirmed
+	Locale            string       // the language the patient is written to, such as "de"; empty: the clinic's
 	Source            store.Source
 	Actor             record.Actor
 	Once              *record.Once
@@ -53,8 +56,9 @@ type Request struct {
 
 // Asked is what a booking has from the request that it confirms: its id, and who asked, while Owner is who kept its time.
 type Asked struct {
-	ID string
-	By string // the client's owner, as it is stored
+	ID      string
+	By      string // the client's owner, as it is stored
+	Offered bool   // by the clinic, which does not mind what they booked a moment ago
 }
 
 // Book writes an appointment. With a live hold: the hold is pinned, the row written, the hold confirmed. A hold that has
@@ -113,18 +117,22 @@ func (bk *Booking) checkBooking(s *clinic.Schedule, r *Request) (*store.Appointm
 		m.Add("locale", "must be a language tag like en, de or pt-BR")
 	}
 	var required []string
-	if r.Source == store.SourceWeb {
+	public := r.Source == store.SourceWeb && r.Asked == nil // what is asked for is checked when it is asked for
+	if public {
 		required = bk.clinic.Settings().RequiredFields
 	}
 	record.NormalizePatient(&m, &r.Patient, required, store.DateOf(time.Now().In(s.Zone)))
-	if r.Source == store.SourceWeb {
+	if public {
 		record.CheckPublicName(&m, "patient.name", r.Patient.Name)
+	}
+	t, ok := s.Types[r.AppointmentTypeID]
+	if ok && r.Asked == nil {
+		r.Intake = clinic.CheckIntake(&m, &s.Settings, t, &r.Said, r.Source == store.SourceWeb, time.Now())
 	}
 	if err := m.Err(); err != nil {
 		return nil, err
 	}
-	t, ok := s.Types[r.AppointmentTypeID]
-	if !ok {
+	if !ok || t.Page.DeskOnly && r.Asked == nil && (r.Source == store.SourceWeb || r.Source == store.SourceAgent) {
 		return nil, record.ErrNoAppointmentType
 	}
 	return t, nil
@@ -137,7 +145,11 @@ func (bk *Booking) bookingHold(ctx context.Context, r *Request) (h holds.Hold, l
 	}
 	h, err = bk.holds.Pin(ctx, r.HoldID, r.Owner, BookingPin)
 	if err == nil {
-		if err := r.agrees(h.AppointmentTypeID, h.SpecialistID, h.SlotStart); err != nil {
+		err := r.agrees(h.AppointmentTypeID, h.SpecialistID, h.SlotStart)
+		if t := bk.clinic.Current().Types[h.AppointmentTypeID]; err == nil && t != nil && h.SlotEnd.Sub(h.SlotStart) > availability.Minutes(t.DurationMinutes) {
+			err = record.Invalid("holdId", "this hold is for several people one after the other, or the type was longer when it was made; hold the time anew")
+		}
+		if err != nil {
 			bk.unpin(ctx, h)
 			return holds.Hold{}, false, err
 		}
@@ -183,14 +195,14 @@ func (bk *Booking) bookHeld(ctx context.Context, s *clinic.Schedule, t *store.Ap
 		calendar := s.Calendars[h.SpecialistID]
 		reason := availability.ReasonInactive
 		if calendar != nil {
-			reason = calendar.Bookable(withoutNotice(t), h.SlotStart, nil, time.Now())
+			reason = calendar.Bookable(WithoutNotice(t), h.SlotStart, nil, time.Now())
 		}
 		if reason != "" {
 			bk.Release(ctx, h, holds.ReasonConflict)
 			return store.Appointment{}, &availability.NotBookableError{Reason: reason}
 		}
 	}
-	a := NewAppointment(&r, h.Span)
+	a := NewAppointment(&r, h.Span, h.Resources.List()...)
 	err := bk.WriteBooking(ctx, t, &r, &a)
 	var cooling *CooldownError
 	switch {
@@ -220,16 +232,11 @@ func (bk *Booking) bookClaiming(ctx context.Context, s *clinic.Schedule, t *stor
 		owner = record.NewOwner() // of the hold alone; the appointment is nobody's
 	}
 	for {
-		h, err := bk.Claim(ctx, t, r.SlotStart, found, holds.Claim{
-			Owner: owner, TTL: BookingTTL, MaxLife: BookingTTL, Displace: r.Displace,
-		})
+		h, err := bk.claimPinned(ctx, t, r.SlotStart, found, owner, r.Displace)
 		if err != nil {
 			return store.Appointment{}, err
 		}
-		if h, err = bk.holds.Pin(ctx, h.ID, owner, BookingPin); err != nil {
-			return store.Appointment{}, err
-		}
-		a := NewAppointment(&r, h.Span)
+		a := NewAppointment(&r, h.Span, h.Resources.List()...)
 		if err = bk.WriteBooking(ctx, t, &r, &a); err == nil {
 			bk.Confirm(ctx, h, a)
 			return a, nil
@@ -246,35 +253,30 @@ func (bk *Booking) bookClaiming(ctx context.Context, s *clinic.Schedule, t *stor
 	}
 }
 
-// bookingCandidates is who could take a booking without a hold. A named specialist whose calendar offers the start is
-// not looked up in the database a second time: the insert is about to ask it.
+// bookingCandidates is who could take a booking without a hold. A named specialist whose calendar offers the start is looked up in the
+// taken time alone, unless the claim is going to displace others: they would lose theirs for nothing.
 func (bk *Booking) bookingCandidates(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, r *Request, now time.Time) ([]candidate, error) {
-	rules := CandidateRules{IgnoreHours: r.IgnoreHours}
+	rules := CandidateRules{IgnoreHours: r.IgnoreHours, Place: r.Place}
 	calendar := s.Calendars[r.SpecialistID]
 	if i := slices.IndexFunc(t.Specialists, func(a store.Assignment) bool { return a.SpecialistID == r.SpecialistID }); i >= 0 &&
-		calendar != nil && t.Capacity == 1 && (r.IgnoreHours || calendar.Bookable(t, r.SlotStart, nil, now) == "") {
+		calendar != nil && t.Capacity == 1 && len(t.Needs) == 0 && r.Place == "" && !r.Displace && (r.IgnoreHours || calendar.Bookable(t, r.SlotStart, nil, now) == "") {
 		span := availability.SpanOf(t, r.SpecialistID, r.SlotStart)
 		busy, err := bk.holds.IsBusy(ctx, span.SpecialistID, span.SlotStart, span.SlotEnd)
-		if err == nil && busy || !r.IgnoreHours && !bk.IsOpen(s, t, r.SpecialistID, r.SlotStart, taken.Interval{}, now) || len(availability.FreeSeats(t, span, bk.WithClosed(nil, []string{span.SpecialistID}))) == 0 {
+		if err == nil && busy || !r.IgnoreHours && !bk.IsOpen(s, t, r.SpecialistID, r.SlotStart, taken.Interval{}, now) {
 			return nil, store.ErrSlotTaken
 		}
-		return []candidate{{t.Specialists[i], span, onlySeat}}, nil
+		// Neither the busy bits nor the insert know overbooks.
+		first, last := availability.Around(t, r.SlotStart, r.SlotStart)
+		known, err := bk.TakenTimeInWeeks(ctx, span.SpecialistID, first, last)
+		if err == nil && len(availability.FreeSeats(t, span, bk.WithClosed(known, []string{span.SpecialistID}))) == 0 {
+			err = store.ErrSlotTaken
+		}
+		if err != nil {
+			return nil, err
+		}
+		return []candidate{{t.Specialists[i], span, onlySeat, nil}}, nil
 	}
 	return bk.Candidates(ctx, s, t, r.SpecialistID, r.SlotStart, now, rules)
-}
-
-// lose takes the seat of a lost hold out of the candidates, and its specialist when no seat is left.
-func lose(found []candidate, h holds.Hold) []candidate {
-	var left []candidate
-	for _, f := range found {
-		if f.SpecialistID == h.SpecialistID {
-			f.seats = slices.DeleteFunc(slices.Clone(f.seats), func(seat int) bool { return seat == h.Seat })
-		}
-		if len(f.seats) > 0 {
-			left = append(left, f)
-		}
-	}
-	return left
 }
 
 // overbook writes an appointment outside the guarantee. It takes no hold and breaks none.
@@ -292,13 +294,12 @@ func (bk *Booking) overbook(ctx context.Context, s *clinic.Schedule, t *store.Ap
 }
 
 // NewAppointment is without a client where the desk books or an agent: whose hold it was says nothing about the patient.
-func NewAppointment(r *Request, span holds.Span) store.Appointment {
+func NewAppointment(r *Request, span holds.Span, resources ...string) store.Appointment {
 	now := time.Now().UTC().Truncate(time.Millisecond)
-	owner := r.Owner.String()
+	id, owner := record.NewID(), r.Owner.String()
 	if r.Source == store.SourceStaff || r.Fence != nil {
 		owner = ""
 	}
-	id := record.NewID()
 	if r.Asked != nil {
 		id, owner = r.Asked.ID, r.Asked.By
 	}
@@ -306,7 +307,7 @@ func NewAppointment(r *Request, span holds.Span) store.Appointment {
 		ID: id, AppointmentTypeID: span.AppointmentTypeID, SpecialistID: span.SpecialistID, Owner: owner,
 		Seat: span.Seat, Status: store.Confirmed, Attendance: store.Expected,
 		SlotStart: span.SlotStart, SlotEnd: span.SlotEnd, BusyStart: span.BusyStart, BusyEnd: span.BusyEnd,
-		Patient: r.Patient, Locale: r.Locale, Source: r.Source, UpstreamState: store.UpstreamNone,
+		Resources: resources, Patient: r.Patient, Intake: r.Intake, Locale: r.Locale, Source: r.Source, UpstreamState: store.UpstreamNone,
 		CreatedAt: now, UpdatedAt: now, Version: 1,
 	}
 }
@@ -315,12 +316,13 @@ func NewAppointment(r *Request, span holds.Span) store.Appointment {
 // of its hold.
 func (bk *Booking) WriteBooking(ctx context.Context, t *store.AppointmentType, r *Request, a *store.Appointment) error {
 	c := Change{Kind: ChangeCreated, After: a, Actor: r.Actor, Reason: r.OverbookReason, Silent: r.Silent, At: a.CreatedAt, once: r.Once}
+	a.Place = bk.clinic.Current().PlaceAt(a.SpecialistID, a.SlotStart)
 	bk.Outside.MarkUpstream(nil, a, c.Kind)
 	if r.Fence != nil {
 		r.Fence.Mark(&c)
 	}
 	err := bk.store.Write(ctx, func(tx store.Tx) error {
-		if a.Source == store.SourceWeb {
+		if a.Source == store.SourceWeb && (r.Asked == nil || !r.Asked.Offered) {
 			if err := bk.CheckCooldown(ctx, tx, t, a.Owner, a.CreatedAt); err != nil {
 				return err
 			}
@@ -340,7 +342,7 @@ func (bk *Booking) WriteBooking(ctx context.Context, t *store.AppointmentType, r
 		}
 		return bk.Record(ctx, tx, &c)
 	})
-	bk.countWrite(a.Source, err)
+	bk.CountWrite(a.Source, err)
 	if r.Fence == nil {
 		if err == nil {
 			bk.Outside.HandOver(c.Calls...)
@@ -363,7 +365,7 @@ func (bk *Booking) Confirm(ctx context.Context, h holds.Hold, a store.Appointmen
 	if err != nil {
 		bk.log.Warn("a hold outlives its booking until it lapses", "appointment", a.ID, "error", err)
 	} else if !there {
-		bk.clinic.Publish(ctx, holds.Event{Kind: holds.EventConfirm, HoldID: h.ID, Span: h.Span, Owner: h.Owner})
+		bk.clinic.Publish(ctx, holds.Event{Kind: holds.EventConfirm, HoldID: h.ID, Span: h.Span, Resources: h.Resources, Owner: h.Owner})
 	}
 }
 

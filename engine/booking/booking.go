@@ -60,6 +60,9 @@ type Booking struct {
 
 	// Outside is told what a change promises. It is set before the first change.
 	Outside Outside
+	// GiveWay is told of times, of specialists and of rooms, that are about to be taken back: what is kept of it and was told to nobody yet is let go, and nothing is
+	// kept anew until the function that it returns is called. Nil: nothing is.
+	GiveWay func(ctx context.Context, times ...holds.Span) (done func())
 }
 
 // Options are what a Booking is made of.

@@ -41,8 +41,8 @@ func (c *answers) close() {
 	}
 }
 
-// slotKey is `timeslots:{type}:{specialist|pooled}:{range}:{generation}`.
-func slotKey(appointmentTypeID, specialistID string, from, to store.Date, generation uint64) string {
+// slotKey is `timeslots:{type}:{specialist|pooled}:{place@}{range}:{generation}`.
+func slotKey(appointmentTypeID, specialistID, place string, from, to store.Date, generation uint64) string {
 	if specialistID == "" {
 		specialistID = "pooled" // no specialist's list can be found under it: the pooled one is looked up first
 	}
@@ -52,6 +52,9 @@ func slotKey(appointmentTypeID, specialistID string, from, to store.Date, genera
 	b = append(b, ':')
 	b = append(b, specialistID...)
 	b = append(b, ':')
+	if place != "" {
+		b = append(append(b, place...), '@')
+	}
 	b = appendDate(b, from)
 	b = append(b, '/')
 	b = appendDate(b, to)

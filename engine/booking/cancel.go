@@ -24,7 +24,7 @@ type CancelRequest struct {
 // Cancel frees the slot at once and clears the cooldown that was derived from the appointment. Cancelling a cancelled
 // appointment changes nothing and returns it.
 //
-// Errors: store.ErrNotFound, store.ErrVersion, ErrCutOff, *ValidationError.
+// Errors: store.ErrNotFound, store.ErrVersion, ErrCutOff, ErrVisit, *ValidationError.
 func (bk *Booking) Cancel(ctx context.Context, r CancelRequest) (store.Appointment, error) {
 	var m record.Mistakes
 	record.CheckText(&m, "reason", r.Reason, 500, true)
@@ -36,7 +36,10 @@ func (bk *Booking) Cancel(ctx context.Context, r CancelRequest) (store.Appointme
 			if a.Status == store.Cancelled {
 				return false, nil
 			}
-			if r.CutOff && bk.pastCutOff(a, now) {
+			if r.CutOff && a.VisitID != "" {
+				return false, record.ErrVisit
+			}
+			if r.CutOff && bk.PastCutOff(a, now) {
 				return false, record.ErrCutOff
 			}
 			a.Status, a.CancelledAt, a.CancelReason = store.Cancelled, now, r.Reason
@@ -98,6 +101,9 @@ func (bk *Booking) ChangeAppointment(ctx context.Context, id string, version int
 			return c.once.Remember(ctx, tx, after, now)
 		}
 		after.UpdatedAt = now
+		if after.SpecialistID != before.SpecialistID || !after.SlotStart.Equal(before.SlotStart) {
+			after.Place = bk.clinic.Current().PlaceAt(after.SpecialistID, after.SlotStart)
+		}
 		bk.Outside.MarkUpstream(&before, &after, c.Kind)
 		if err := tx.UpdateAppointment(ctx, after); err != nil {
 			return err
@@ -114,7 +120,8 @@ func (bk *Booking) ChangeAppointment(ctx context.Context, id string, version int
 	return after, nil
 }
 
-func (bk *Booking) pastCutOff(a *store.Appointment, now time.Time) bool {
+// PastCutOff reports whether it is too late for the patient to change an appointment.
+func (bk *Booking) PastCutOff(a *store.Appointment, now time.Time) bool {
 	cutOff := time.Duration(bk.clinic.Settings().ChangeCutoffHours) * time.Hour
 	return !now.Add(cutOff).Before(a.SlotStart)
 }

@@ -20,7 +20,10 @@ type Change struct {
 	// Undoable: what it promises waits until it cannot be taken back any more.
 	Undoable bool
 	At       time.Time
-	once     *record.Once
+	// Series are the ids of the appointments that are changed together with this one, itself included, the first one first; nil: it
+	// is changed alone. The patient is told in one mail.
+	Series []string
+	once   *record.Once
 	// fence: the time is kept while an agent's booking is being written upstream, and nobody has been promised anything.
 	Fence  bool
 	Direct string    // the id of the upstream operation if somebody is about to try it at once
@@ -117,11 +120,14 @@ type appointmentAudit struct {
 	Attendance        string    `json:"attendance"`
 	Overbook          bool      `json:"overbook,omitempty"`
 	UpstreamState     string    `json:"upstreamState,omitempty"`
+	SeriesID          string    `json:"seriesId,omitempty"`
+	ResourceIDs       []string  `json:"resourceIds,omitempty"`
+	VisitID           string    `json:"visitId,omitempty"`
 }
 
 func auditedAppointment(a *store.Appointment) appointmentAudit {
 	return appointmentAudit{
-		a.AppointmentTypeID, a.SpecialistID, a.SlotStart, a.SlotEnd, string(a.Status), string(a.Attendance), a.Overbook, string(a.UpstreamState),
+		a.AppointmentTypeID, a.SpecialistID, a.SlotStart, a.SlotEnd, string(a.Status), string(a.Attendance), a.Overbook, string(a.UpstreamState), a.SeriesID, a.Resources, a.VisitID,
 	}
 }
 

@@ -112,8 +112,8 @@ func refusalOf(err error) int {
 	return len(Refusals) - 1
 }
 
-// countWrite counts a booking that was written, or one that only the database refused.
-func (bk *Booking) countWrite(source store.Source, err error) {
+// CountWrite counts a booking that was written, or one that only the database refused.
+func (bk *Booking) CountWrite(source store.Source, err error) {
 	switch i := slices.Index(Sources, source); {
 	case errors.Is(err, store.ErrSlotTaken):
 		bk.counts.conflicts.Add(1)

@@ -22,6 +22,7 @@ type HoldRequest struct {
 	AppointmentTypeID string
 	SlotStart         time.Time
 	SpecialistID      string // empty: assigned
+	Place             string // one of the clinic's; empty: any
 	Client            holds.ClientID
 	TTL               time.Duration // 0: the type's
 	Displace          bool          // staff: take it from whoever holds it; its owner is told
@@ -59,7 +60,7 @@ func (bk *Booking) hold(ctx context.Context, r HoldRequest) (holds.Hold, error) 
 		return holds.Hold{}, record.ErrNoAppointmentType
 	}
 	now := time.Now()
-	rules := CandidateRules{IgnoreHours: r.IgnoreHours}
+	rules := CandidateRules{IgnoreHours: r.IgnoreHours, Place: r.Place}
 	if r.moves() {
 		rules.moving = r.Moving.ID
 	}
@@ -88,7 +89,7 @@ func (bk *Booking) hold(ctx context.Context, r HoldRequest) (holds.Hold, error) 
 			return holds.Hold{}, err
 		}
 		if !bk.bookedMeanwhile(ctx, t, &h, rules) {
-			bk.recent.Put(h.ID, recentOf(&h), now)
+			bk.KnowHold(h.ID, &h.Span, h.Owner)
 			return h, nil
 		}
 		bk.Release(ctx, h, holds.ReasonConflict)
@@ -110,7 +111,11 @@ func (bk *Booking) bookedMeanwhile(ctx context.Context, t *store.AppointmentType
 	if rules.moving != "" {
 		taken = slices.DeleteFunc(taken, func(k store.Taken) bool { return k.AppointmentID == rules.moving })
 	}
-	return !slices.Contains(availability.FreeSeats(t, h.Span, taken), h.Seat)
+	if !slices.Contains(availability.FreeSeats(t, h.Span, taken), h.Seat) {
+		return true
+	}
+	needs, err := bk.Needs(ctx, bk.clinic.Current(), t, first, last, rules.moving)
+	return err == nil && !needs.Have(h)
 }
 
 func (r *HoldRequest) validate() error {
@@ -132,32 +137,36 @@ type candidate struct {
 	store.Assignment
 	span  holds.Span
 	seats []int
+	needs [][]string // free resources of each group
 }
 
 type CandidateRules struct {
 	IgnoreHours  bool   // staff: opening times, notice and horizon do not matter
 	ignoreNotice bool   // the client holds the slot already, or the appointment was made in time
+	Place        string // who works there at the start; empty: anywhere
 	IgnoreClosed bool   // the practice system itself is about to be asked
 	moving       string // id of the appointment that is being moved: its own time is free to it
 }
 
-// Candidates lists the specialists (or the one named) who could take the slot, holds aside. Where there are none it
-// says why: store.ErrSlotTaken if a booked appointment is the reason for any of them, else *NotBookableError.
-func (bk *Booking) Candidates(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, specialistID string, start, now time.Time,
+// candidates is Candidates without what the type needs besides.
+func (bk *Booking) candidates(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, specialistID string, start, now time.Time,
 	rules CandidateRules) ([]candidate, error) {
 	var asked []store.Assignment
 	for _, a := range t.Specialists {
-		if specialistID == "" || a.SpecialistID == specialistID {
+		if (specialistID == "" || a.SpecialistID == specialistID) && (rules.Place == "" || s.PlaceAt(a.SpecialistID, start) == rules.Place) {
 			asked = append(asked, a)
 		}
 	}
 	if len(asked) == 0 {
+		if rules.Place != "" {
+			return nil, &availability.NotBookableError{Reason: availability.ReasonOutsideHours}
+		}
 		if specialistID != "" {
 			return nil, record.Invalid("specialistId", "no specialist with this id serves this appointment type")
 		}
 		return nil, &availability.NotBookableError{Reason: availability.ReasonInactive}
 	}
-	if rules == (CandidateRules{}) {
+	if rules.Place = ""; rules == (CandidateRules{}) {
 		if found, ok := bk.listedCandidates(ctx, s, t, asked, start, now); ok {
 			return found, nil
 		}
@@ -179,12 +188,12 @@ func (bk *Booking) listedCandidates(ctx context.Context, s *clinic.Schedule, t *
 	for _, a := range asked {
 		zone := s.Calendars[a.SpecialistID].Zone()
 		day := store.DateOf(start.In(zone))
-		list, err := bk.slotList(ctx, s, t, a.SpecialistID, zone, day, day.AddDays(1), generation)
+		list, err := bk.slotList(ctx, s, t, a.SpecialistID, "", zone, day, day.AddDays(1), generation)
 		if err != nil {
 			return nil, false
 		}
 		if _, ok := list.at(start); ok {
-			found = append(found, candidate{a, availability.SpanOf(t, a.SpecialistID, start), onlySeat})
+			found = append(found, candidate{a, availability.SpanOf(t, a.SpecialistID, start), onlySeat, nil})
 		}
 	}
 	return found, len(found) > 0
@@ -219,7 +228,7 @@ func (bk *Booking) computedCandidates(ctx context.Context, s *clinic.Schedule, t
 		booked := availability.TakenBy(known, a.SpecialistID)
 		reason := s.Calendars[a.SpecialistID].Bookable(t, start, booked, now)
 		if rules.ignoreNotice && (reason == availability.ReasonTooSoon || reason == availability.ReasonTooFar) {
-			reason = s.Calendars[a.SpecialistID].Bookable(withoutNotice(t), start, booked, now)
+			reason = s.Calendars[a.SpecialistID].Bookable(WithoutNotice(t), start, booked, now)
 		}
 		span := availability.SpanOf(t, a.SpecialistID, start)
 		seats := availability.FreeSeats(t, span, booked)
@@ -231,7 +240,7 @@ func (bk *Booking) computedCandidates(ctx context.Context, s *clinic.Schedule, t
 		}
 		switch {
 		case reason == "" && len(seats) > 0:
-			found = append(found, candidate{a, span, seats})
+			found = append(found, candidate{a, span, seats, nil})
 		case reason == "" || reason == availability.ReasonTaken:
 			refusal = availability.ReasonTaken
 		case refusal == "" || weight(reason) > weight(refusal):
@@ -252,8 +261,8 @@ func weight(r availability.Reason) int {
 	return slices.Index([]availability.Reason{availability.ReasonInactive, availability.ReasonOutsideHours, availability.ReasonOverrideClosed, availability.ReasonNotASlotStart, availability.ReasonTooFar, availability.ReasonTooSoon, availability.ReasonTaken}, r)
 }
 
-// withoutNotice is the same type without notice and horizon, for a slot that was asked for in time.
-func withoutNotice(t *store.AppointmentType) *store.AppointmentType {
+// WithoutNotice is the same type without notice and horizon, for a slot that was asked for in time.
+func WithoutNotice(t *store.AppointmentType) *store.AppointmentType {
 	open := *t
 	open.MinNoticeMinutes, open.HorizonDays = -24*60*366, 366*100
 	return &open
@@ -277,7 +286,7 @@ func (bk *Booking) Claim(ctx context.Context, t *store.AppointmentType, start ti
 			id, _ = availability.Assign(t.ID, start, left)
 		}
 		i := slices.IndexFunc(found, func(f candidate) bool { return f.SpecialistID == id })
-		c.Span, c.Seats = found[i].span, found[i].seats
+		c.Span, c.Seats, c.Needs = found[i].span, found[i].seats, found[i].needs
 		h, err := bk.holds.Claim(ctx, c)
 		var held *holds.HeldError
 		if !errors.As(err, &held) {
@@ -333,7 +342,7 @@ func (bk *Booking) ExtendHold(ctx context.Context, id string, client holds.Clien
 	}
 	h, err := bk.holds.Extend(ctx, id, client.Owner(), ttl, restart)
 	if err == nil {
-		bk.recent.Put(h.ID, recentOf(&h), time.Now())
+		bk.KnowHold(h.ID, &h.Span, h.Owner)
 	}
 	return h, err
 }
@@ -348,40 +357,3 @@ func (bk *Booking) ReleaseHold(ctx context.Context, id string, client holds.Clie
 	}
 	return bk.holds.Release(ctx, id, client.Owner(), holds.ReasonReleased)
 }
-
-// TakeBackHold ends a hold that was just given and is more than its client may have.
-func (bk *Booking) TakeBackHold(ctx context.Context, h *holds.Hold) error {
-	_, err := bk.holds.Release(context.WithoutCancel(ctx), h.ID, h.Owner, holds.ReasonReleased)
-	return err
-}
-
-// HoldEnd says when a live hold will lapse, and whether it lives. Where that cannot be told, it lives for another second.
-func (bk *Booking) HoldEnd(ctx context.Context, id string) (time.Time, bool) {
-	h, err := bk.holds.Hold(ctx, id)
-	if err != nil && !errors.Is(err, holds.ErrNotFound) {
-		return time.Now().Add(time.Second), true
-	}
-	return h.ExpiresAt, err == nil
-}
-
-// Holds lists the live holds of these specialists, of all if none are given.
-func (bk *Booking) Holds(ctx context.Context, specialistIDs ...string) ([]holds.Hold, error) {
-	return bk.holds.List(ctx, specialistIDs...)
-}
-
-// recentHold is what a hold was for, known beyond its lapse: a patient whose hold has just lapsed can still book with it if the
-// time is free.
-type recentHold struct {
-	appointmentTypeID, specialistID string
-	slotStart                       time.Time
-	owner                           holds.Owner
-}
-
-func recentOf(h *holds.Hold) recentHold {
-	return recentHold{h.AppointmentTypeID, h.SpecialistID, h.SlotStart, h.Owner}
-}
-
-const (
-	keepRecentHolds = 15 * time.Minute
-	maxRecentHolds  = 1 << 15 // one half of the memory
-)

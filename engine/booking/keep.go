@@ -2,6 +2,9 @@ package booking
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"holdfast/engine/record"
@@ -9,23 +12,26 @@ import (
 	"holdfast/store"
 )
 
+// maxKept bounds by how much a time that is kept can be kept longer.
+const maxKept = 8 * 24 * time.Hour
+
 // Keep holds a slot until an instant for an owner that is no client: for a booking that waits to be confirmed. Repeated, it
-// returns the hold there is. Whoever wanted the slot was in time, so notice and horizon do not matter any more.
+// returns the hold there is, which lapses then if that is later. Whoever wanted the slot was in time, so notice and horizon do not matter any more.
 //
 // Errors: ErrNoAppointmentType, *NotBookableError, store.ErrSlotTaken, *holds.HeldError.
-func (bk *Booking) Keep(ctx context.Context, appointmentTypeID, specialistID string, start time.Time, owner holds.Owner, until time.Time) (holds.Hold, error) {
+func (bk *Booking) Keep(ctx context.Context, appointmentTypeID, specialistID, place string, start time.Time, owner holds.Owner, until time.Time) (holds.Hold, error) {
 	s := bk.clinic.Current()
 	t, ok := s.Types[appointmentTypeID]
 	if !ok {
 		return holds.Hold{}, record.ErrNoAppointmentType
 	}
 	now := time.Now()
-	found, err := bk.Candidates(ctx, s, t, specialistID, start, now, CandidateRules{ignoreNotice: true})
+	found, err := bk.Candidates(ctx, s, t, specialistID, start, now, CandidateRules{ignoreNotice: true, Place: place})
 	if err != nil {
 		return holds.Hold{}, err
 	}
 	ttl := max(until.Sub(now), time.Second)
-	return bk.Claim(ctx, t, start, found, holds.Claim{Owner: owner, TTL: ttl, MaxLife: ttl})
+	return bk.Claim(ctx, t, start, found, holds.Claim{Owner: owner, TTL: ttl, MaxLife: ttl + maxKept})
 }
 
 // LetGo gives back what Keep has kept, if it is there.
@@ -58,3 +64,70 @@ func (bk *Booking) Asking(ctx context.Context, r *Request) (*store.AppointmentTy
 	}
 	return t, err
 }
+
+// lose takes the seat of a lost hold out of the candidates, and its specialist when no seat is left.
+func lose(found []candidate, h holds.Hold) []candidate {
+	var left []candidate
+	for _, f := range found {
+		if f.SpecialistID == h.SpecialistID {
+			f.seats = slices.DeleteFunc(slices.Clone(f.seats), func(seat int) bool { return seat == h.Seat })
+		}
+		if len(f.seats) > 0 {
+			left = append(left, f)
+		}
+	}
+	return left
+}
+
+// claimPinned claims a hold for a booking and pins it. One that is gone in between, since the backend of holds failed at that moment, is
+// claimed again: whoever books without a hold has none that could have lapsed.
+func (bk *Booking) claimPinned(ctx context.Context, t *store.AppointmentType, start time.Time, found []candidate, owner holds.Owner, displace bool) (holds.Hold, error) {
+	for range 3 {
+		h, err := bk.Claim(ctx, t, start, found, holds.Claim{Owner: owner, TTL: BookingTTL, MaxLife: BookingTTL, Displace: displace})
+		if err != nil {
+			return holds.Hold{}, err
+		}
+		if h, err = bk.holds.Pin(ctx, h.ID, owner, BookingPin); !errors.Is(err, holds.ErrNotFound) {
+			return h, err
+		}
+	}
+	return holds.Hold{}, fmt.Errorf("%w: what is held does not stay", holds.ErrUnavailable)
+}
+
+// TakeBackHold ends a hold that was just given and is more than its client may have.
+func (bk *Booking) TakeBackHold(ctx context.Context, h *holds.Hold) error {
+	_, err := bk.holds.Release(context.WithoutCancel(ctx), h.ID, h.Owner, holds.ReasonReleased)
+	return err
+}
+
+// HoldEnd says when a live hold will lapse, and whether it lives. Where that cannot be told, it lives for another second.
+func (bk *Booking) HoldEnd(ctx context.Context, id string) (time.Time, bool) {
+	h, err := bk.holds.Hold(ctx, id)
+	if err != nil && !errors.Is(err, holds.ErrNotFound) {
+		return time.Now().Add(time.Second), true
+	}
+	return h.ExpiresAt, err == nil
+}
+
+// Holds lists the live holds of these specialists, of all if none are given.
+func (bk *Booking) Holds(ctx context.Context, specialistIDs ...string) ([]holds.Hold, error) {
+	return bk.holds.List(ctx, specialistIDs...)
+}
+
+// recentHold is what a hold was for, known beyond its lapse: a patient whose hold has just lapsed can still book with it if the
+// time is free.
+type recentHold struct {
+	appointmentTypeID, specialistID string
+	slotStart                       time.Time
+	owner                           holds.Owner
+}
+
+// KnowHold has a hold be known beyond its lapse, wherever it was given.
+func (bk *Booking) KnowHold(id string, s *holds.Span, owner holds.Owner) {
+	bk.recent.Put(id, recentHold{s.AppointmentTypeID, s.SpecialistID, s.SlotStart, owner}, time.Now())
+}
+
+const (
+	keepRecentHolds = 15 * time.Minute
+	maxRecentHolds  = 1 << 15 // one half of the memory
+)

@@ -2,9 +2,11 @@ package booking
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
+	"holdfast/engine/clinic"
 	"holdfast/engine/record"
 	"holdfast/store"
 )
@@ -14,12 +16,13 @@ type PatientRequest struct {
 	ID      string
 	Version int64                // the version the caller has seen; 0 = any
 	Edit    func(*store.Patient) // what is changed
+	Answers map[string]string    // to the type's questions, by their ids; an empty one is taken away, and what is left out stays
 	Actor   record.Actor
 	Silent  bool // the new mail address is not told; the old one always is
 	Once    *record.Once
 }
 
-// ChangePatient corrects the person of a confirmed appointment. With another mail address the manage links handed out before
+// ChangePatient corrects the person of a confirmed appointment, and what was answered. With another mail address the manage links handed out before
 // are dead, since they lie in somebody else's mail: the new address is told with a new one, and the old address that it is told
 // nothing more.
 //
@@ -31,9 +34,12 @@ func (bk *Booking) ChangePatient(ctx context.Context, r PatientRequest) (store.A
 			if a.Status != store.Confirmed {
 				return false, record.ErrNotConfirmed
 			}
-			before := a.Patient
+			before, said := a.Patient, a.Intake.Answers
 			r.Edit(&a.Patient)
 			var m record.Mistakes
+			if t := bk.clinic.Current().Types[a.AppointmentTypeID]; t != nil && len(r.Answers) > 0 {
+				a.Intake.Answers = clinic.ChangeAnswers(&m, t, said, r.Answers)
+			}
 			record.NormalizePatient(&m, &a.Patient, nil, today)
 			if err := m.Err(); err != nil {
 				return false, err
@@ -41,7 +47,7 @@ func (bk *Booking) ChangePatient(ctx context.Context, r PatientRequest) (store.A
 			if !SameAddress(before.Email, a.Patient.Email) {
 				a.ManageEpoch++
 			}
-			return a.Patient != before, nil
+			return a.Patient != before || !slices.Equal(a.Intake.Answers, said), nil
 		})
 }
 

@@ -31,6 +31,8 @@ type RescheduleRequest struct {
 	// AppointmentTypeID is another type to become, staff: it is moved to where that type has room. Empty: as it is.
 	AppointmentTypeID string
 	Once              *record.Once
+	// Admit has the last word in the transaction that moves the appointment, which it is given as it stands. Nil: it is welcome.
+	Admit func(context.Context, store.Tx, *store.Appointment) error
 }
 
 // Reschedule moves an appointment, across specialists if need be. The new time is claimed first and the move is one
@@ -40,7 +42,7 @@ type RescheduleRequest struct {
 //
 // Moving it to where it stands changes nothing, unless it was overbooked: then it is no more.
 //
-// Errors: store.ErrNotFound, store.ErrVersion, ErrNotConfirmed, ErrCutOff, *NotBookableError, store.ErrSlotTaken,
+// Errors: store.ErrNotFound, store.ErrVersion, ErrNotConfirmed, ErrCutOff, ErrVisit, ErrAsksDesk, *NotBookableError, store.ErrSlotTaken,
 // *holds.HeldError, holds.ErrNotOwner, *ValidationError.
 func (bk *Booking) Reschedule(ctx context.Context, r RescheduleRequest) (store.Appointment, error) {
 	a, err := bk.reschedule(ctx, r)
@@ -64,8 +66,12 @@ func (bk *Booking) reschedule(ctx context.Context, r RescheduleRequest) (store.A
 		return store.Appointment{}, store.ErrVersion
 	case a.Status != store.Confirmed:
 		return store.Appointment{}, record.ErrNotConfirmed
-	case r.CutOff && bk.pastCutOff(&a, now):
+	case r.CutOff && a.VisitID != "":
+		return store.Appointment{}, record.ErrVisit
+	case r.CutOff && bk.PastCutOff(&a, now):
 		return store.Appointment{}, record.ErrCutOff
+	case r.CutOff && bk.asksDesk(&a):
+		return store.Appointment{}, record.ErrAsksDesk
 	}
 	h, err := bk.rescheduleHold(ctx, &r, &a, now)
 	if err != nil {
@@ -73,18 +79,24 @@ func (bk *Booking) reschedule(ctx context.Context, r RescheduleRequest) (store.A
 	}
 	seen := a.ManageEpoch
 	moved, err := bk.ChangeAppointment(ctx, r.ID, r.Version, Change{Kind: ChangeRescheduled, Actor: r.Actor, Silent: r.Silent, Undoable: r.Undoable && r.Actor.AtDesk(), once: r.Once},
-		func(_ store.Tx, a *store.Appointment, _ time.Time) (bool, error) {
+		func(tx store.Tx, a *store.Appointment, _ time.Time) (bool, error) {
 			switch {
 			case a.Status != store.Confirmed:
 				return false, record.ErrNotConfirmed
 			case a.ManageEpoch != seen:
 				return false, store.ErrVersion
 			}
+			if r.Admit != nil {
+				if err := r.Admit(ctx, tx, a); err != nil {
+					return false, err
+				}
+			}
 			if at := spanOf(a); h.SameGroup(&at) && !a.Overbook {
 				return false, nil // it stands there already, and nobody has anything to be told
 			}
-			a.AppointmentTypeID = h.AppointmentTypeID
+			a.AppointmentTypeID, a.VisitID = h.AppointmentTypeID, "" // who is moved alone comes alone
 			a.SpecialistID, a.Seat, a.Overbook, a.OverbookReason = h.SpecialistID, h.Seat, false, ""
+			a.Resources = h.Resources.List()
 			a.SlotStart, a.SlotEnd, a.BusyStart, a.BusyEnd = h.SlotStart, h.SlotEnd, h.BusyStart, h.BusyEnd
 			a.ManageEpoch++
 			return true, nil
@@ -150,9 +162,11 @@ func (bk *Booking) rescheduleHold(ctx context.Context, r *RescheduleRequest, a *
 	if owner.IsZero() {
 		owner = record.NewOwner()
 	}
-	h, err = bk.Claim(ctx, t, r.SlotStart, found, holds.Claim{Owner: owner, TTL: BookingTTL, MaxLife: BookingTTL, Displace: r.Displace})
-	if err != nil {
-		return holds.Hold{}, err
-	}
-	return bk.holds.Pin(ctx, h.ID, owner, BookingPin)
+	return bk.claimPinned(ctx, t, r.SlotStart, found, owner, r.Displace)
+}
+
+// asksDesk reports whether the desk decides about an appointment's type: another time is another request, and no move.
+func (bk *Booking) asksDesk(a *store.Appointment) bool {
+	t := bk.clinic.Current().Types[a.AppointmentTypeID]
+	return t != nil && t.Page.Approval
 }

@@ -231,7 +231,7 @@ func (bk *Booking) pollType(ctx context.Context, r PollRequest) (Poll, error) {
 		r.Date = store.DateOf(now.In(zone))
 	}
 	from, to := availability.StartOfDay(zone, r.Date), availability.StartOfDay(zone, r.Date.AddDays(1))
-	list, err := bk.slotList(ctx, s, t, r.SpecialistID, zone, r.Date, r.Date.AddDays(1), generation)
+	list, err := bk.slotList(ctx, s, t, r.SpecialistID, "", zone, r.Date, r.Date.AddDays(1), generation)
 	if err != nil {
 		return Poll{}, err
 	}
@@ -243,7 +243,7 @@ func (bk *Booking) pollType(ctx context.Context, r PollRequest) (Poll, error) {
 		return p, nil
 	}
 	key := liveKey{t.ID, r.SpecialistID, r.Date, generation}
-	day, err := bk.liveDay(ctx, key, t, list.specialists, from, to, now)
+	day, err := bk.liveDay(ctx, key, t, list.concerned(), from, to, now)
 	if err != nil {
 		return Poll{}, err
 	}
@@ -296,7 +296,7 @@ func (l *slotList) locked(held []holds.Hold) []time.Time {
 			}
 			others, _ := HeldSeats(availability.SpanOf(l.t, l.specialists[f.Who], start), int(f.Seats), here[f.Who], holds.Owner{})
 			return others < int(f.Seats)
-		}) {
+		}) || l.needs.Left(start, held, holds.Owner{}) == 0 {
 			starts = append(starts, start)
 		}
 	}

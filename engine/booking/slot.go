@@ -9,6 +9,7 @@ import (
 	"holdfast/engine/availability"
 	"holdfast/engine/clinic"
 	"holdfast/engine/record"
+	"holdfast/engine/together"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -23,6 +24,7 @@ const (
 type TimeslotsRequest struct {
 	AppointmentTypeID string
 	SpecialistID      string     // empty: pooled over all active specialists of the type
+	Place             string     // what is worked there; empty: everywhere
 	From, To          store.Date // local dates, From inclusive, To exclusive; zero: today, and 7 days later
 	Client            holds.ClientID
 	Desk              bool // the type's notice and horizon do not count
@@ -51,6 +53,7 @@ type slotList struct {
 	*availability.Rooms
 	t           *store.AppointmentType
 	specialists []string // all who were asked, by id, whether or not they have a slot
+	needs       *together.Needs
 
 	fullOnce sync.Once
 	full     []time.Time // starts that are booked out; see booked
@@ -78,6 +81,7 @@ func (l *slotList) timeslot(place int) Timeslot {
 		slot.SpecialistIDs[i] = l.specialists[f.Who]
 		slot.Available += int(f.Seats)
 	}
+	slot.Available = min(slot.Available, l.needs.Most(start))
 	return slot
 }
 
@@ -183,17 +187,17 @@ func (bk *Booking) List(ctx context.Context, r TimeslotsRequest) (Listing, error
 		return Listing{}, record.Invalid("to", "at most %d days after from, %d were asked for", MaxTimeslotDays, days)
 	}
 	answer := Listing{AppointmentTypeID: t.ID, Timezone: zone.String(), From: r.From, To: r.To, Generation: bk.clinic.Generation(t.ID)}
-	list, err := bk.slotList(ctx, s, t, r.SpecialistID, zone, r.From, r.To, answer.Generation)
+	list, err := bk.slotList(ctx, s, t, r.SpecialistID, r.Place, zone, r.From, r.To, answer.Generation)
 	if err != nil {
 		return Listing{}, err
 	}
 	answer.list = list
 	rules := t
 	if r.Desk {
-		rules = withoutNotice(t)
+		rules = WithoutNotice(t)
 	}
 	answer.first, answer.end = list.bookable(rules, now)
-	held, err := bk.holds.List(ctx, list.specialists...)
+	held, err := bk.holds.List(ctx, list.concerned()...)
 	if err != nil {
 		bk.log.Warn("slots are listed without holds", "error", err)
 	}
@@ -202,18 +206,18 @@ func (bk *Booking) List(ctx context.Context, r TimeslotsRequest) (Listing, error
 }
 
 // slotList returns the list from the cache, or computes it from the database.
-func (bk *Booking) slotList(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, specialistID string, zone *time.Location,
+func (bk *Booking) slotList(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, specialistID, place string, zone *time.Location,
 	from, to store.Date, generation uint64) (*slotList, error) {
 	if bk.clinic.Current() != s {
 		// The schedule was changed since it was read, so the generation may be newer than s: nothing is kept.
-		return bk.computeSlots(ctx, s, t, specialistID, availability.StartOfDay(zone, from), availability.StartOfDay(zone, to))
+		return bk.computeSlots(ctx, s, t, specialistID, place, availability.StartOfDay(zone, from), availability.StartOfDay(zone, to))
 	}
-	return bk.answers.list(slotKey(t.ID, specialistID, from, to, generation), func() (*slotList, error) {
-		return bk.computeSlots(ctx, s, t, specialistID, availability.StartOfDay(zone, from), availability.StartOfDay(zone, to))
+	return bk.answers.list(slotKey(t.ID, specialistID, place, from, to, generation), func() (*slotList, error) {
+		return bk.computeSlots(ctx, s, t, specialistID, place, availability.StartOfDay(zone, from), availability.StartOfDay(zone, to))
 	})
 }
 
-func (bk *Booking) computeSlots(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, specialistID string, from, to time.Time) (*slotList, error) {
+func (bk *Booking) computeSlots(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, specialistID, place string, from, to time.Time) (*slotList, error) {
 	list := &slotList{t: t, Rooms: new(availability.Rooms)}
 	if !t.Active {
 		return list, nil
@@ -235,10 +239,13 @@ func (bk *Booking) computeSlots(ctx context.Context, s *clinic.Schedule, t *stor
 	}
 	calendars := make([]*availability.Calendar, len(list.specialists))
 	for i, id := range list.specialists {
-		calendars[i] = s.Calendars[id]
+		calendars[i] = s.CalendarAt(id, place)
 	}
 	rooms := availability.PoolRooms(calendars, t, from, to, bk.WithClosed(taken, list.specialists))
-	list.Rooms = bk.OnlyOpen(s, t, rooms, list.specialists, time.Now())
+	if list.needs, err = bk.Needs(ctx, s, t, first, last, ""); err != nil {
+		return nil, err
+	}
+	list.Rooms = list.needs.Within(bk.OnlyOpen(s, t, rooms, list.specialists, time.Now()))
 	return list, nil
 }
 
@@ -279,6 +286,18 @@ func (l *slotList) touched(first, end int, held []holds.Hold, asking holds.Owner
 			left.OwnHold = left.OwnHold || own
 			if others == int(f.Seats) {
 				left.SpecialistIDs = slices.DeleteFunc(left.SpecialistIDs, func(each string) bool { return each == id })
+			}
+		}
+		if l.t.Needs != nil {
+			if enough := l.needs.Left(l.Start(place), held, asking); left.place >= 0 || enough < l.needs.Most(l.Start(place)) {
+				if left.place < 0 {
+					left = touchedSlot{place, l.timeslot(place)}
+				}
+				left.Available = min(len(left.SpecialistIDs), enough)
+				left.Held = l.timeslot(place).Available - left.Available
+			}
+			if left.Available == 0 {
+				left.SpecialistIDs = left.SpecialistIDs[:0]
 			}
 		}
 		if left.place >= 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 
 	"holdfast/engine/availability"
@@ -56,7 +57,14 @@ func (bk *Booking) Undo(ctx context.Context, r UndoRequest) (store.Appointment, 
 	if r.Version != 0 && r.Version != a.Version {
 		return store.Appointment{}, store.ErrVersion
 	}
-	was, err := bk.lastChange(ctx, &a, r.Actor)
+	was, err := bk.LastChange(ctx, &a, r.Actor)
+	if err == nil && was.SeriesID+was.VisitID != "" {
+		// One mail stands for all, so all are taken back (series.UndoFrom, visit.UndoVisit).
+		var ids []string
+		if ids, err = bk.ChangedWith(ctx, &was, r.Actor); len(ids) > 1 {
+			err = ErrUndoLate
+		}
+	}
 	if err != nil {
 		return store.Appointment{}, err
 	}
@@ -67,27 +75,11 @@ func (bk *Booking) Undo(ctx context.Context, r UndoRequest) (store.Appointment, 
 	// The version that was read is the one that is written over, so nothing of what was looked at has changed.
 	back, err := bk.ChangeAppointment(ctx, r.ID, a.Version, Change{Kind: ChangeUndone, Actor: r.Actor, Silent: true, once: r.Once},
 		func(tx store.Tx, a *store.Appointment, now time.Time) (bool, error) {
-			if now.Sub(was.at) > UndoTime+undoSlack {
-				return false, ErrUndoLate
+			var resources []string
+			if h != nil {
+				resources = h.Resources.List()
 			}
-			ok, err := bk.Outside.Withdraw(ctx, tx, a.ID, was.at, was.UpstreamState == string(store.UpstreamPending))
-			if err != nil {
-				return false, err
-			}
-			if !ok {
-				return false, ErrUndoLate
-			}
-			if was.moved {
-				a.ManageEpoch-- // nobody was given the link of the new time
-			}
-			a.Status, a.CancelledAt, a.CancelReason = store.Confirmed, time.Time{}, ""
-			a.Overbook, a.OverbookReason = was.Overbook, was.overbookReason
-			a.AppointmentTypeID, a.SpecialistID, a.Seat = span.AppointmentTypeID, span.SpecialistID, span.Seat
-			a.SlotStart, a.SlotEnd, a.BusyStart, a.BusyEnd = span.SlotStart, span.SlotEnd, span.BusyStart, span.BusyEnd
-			if was.UpstreamState != "" {
-				a.UpstreamState = store.UpstreamState(was.UpstreamState)
-			}
-			return true, nil
+			return true, bk.TakeBack(ctx, tx, a, &was, span, resources, now)
 		})
 	switch {
 	case err == nil && h != nil:
@@ -103,18 +95,50 @@ func (bk *Booking) Undo(ctx context.Context, r UndoRequest) (store.Appointment, 
 	return back, err
 }
 
-// undone is what an appointment was before the change that is taken back.
-type undone struct {
+// Undone is what an appointment was before the change that is taken back.
+type Undone struct {
 	appointmentAudit
+	Action         string    // of the change, in the audit log
+	At             time.Time // of the change
 	overbookReason string
-	at             time.Time // of the change
-	moved          bool
 }
 
-// lastChange reads in the audit log what the last change of an appointment was made of. ErrUndoLate if it cannot be taken
+// TakeBack makes an appointment what it was, in a transaction: in a time that was claimed for it. Nobody is told of the change any
+// more. ErrUndoLate if somebody was.
+func (bk *Booking) TakeBack(ctx context.Context, tx store.Tx, a *store.Appointment, was *Undone, span holds.Span, resources []string, now time.Time) error {
+	if now.Sub(was.At) > UndoTime+undoSlack {
+		return ErrUndoLate
+	}
+	ok, err := bk.Outside.Withdraw(ctx, tx, a.ID, was.At, was.UpstreamState == string(store.UpstreamPending))
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return ErrUndoLate
+	}
+	if was.Action == actionRescheduled {
+		a.ManageEpoch-- // nobody was given the link of the new time
+	}
+	a.Status, a.CancelledAt, a.CancelReason, a.VisitID = store.Confirmed, time.Time{}, "", was.VisitID
+	a.Overbook, a.OverbookReason = was.Overbook, was.overbookReason
+	if was.UpstreamState != "" {
+		a.UpstreamState = store.UpstreamState(was.UpstreamState)
+	}
+	a.AppointmentTypeID, a.SpecialistID, a.Seat, a.Resources = span.AppointmentTypeID, span.SpecialistID, span.Seat, resources
+	a.SlotStart, a.SlotEnd, a.BusyStart, a.BusyEnd = span.SlotStart, span.SlotEnd, span.BusyStart, span.BusyEnd
+	return nil
+}
+
+// What can be taken back, as the audit log calls it.
+const (
+	actionCancelled   = "appointment." + ChangeCancelled
+	actionRescheduled = "appointment." + ChangeRescheduled
+)
+
+// LastChange reads in the audit log what the last change of an appointment was made of. ErrUndoLate if it cannot be taken
 // back by this actor.
-func (bk *Booking) lastChange(ctx context.Context, a *store.Appointment, actor record.Actor) (undone, error) {
-	late := undone{}
+func (bk *Booking) LastChange(ctx context.Context, a *store.Appointment, actor record.Actor) (Undone, error) {
+	late := Undone{}
 	if !actor.AtDesk() || time.Since(a.UpdatedAt) > UndoTime+undoSlack {
 		return late, ErrUndoLate
 	}
@@ -122,7 +146,7 @@ func (bk *Booking) lastChange(ctx context.Context, a *store.Appointment, actor r
 	if err != nil {
 		return late, err
 	}
-	u, found := undone{at: a.UpdatedAt}, false
+	u, found := Undone{At: a.UpdatedAt}, false
 	for _, e := range entries {
 		last := e.At.Equal(a.UpdatedAt) && e.Actor == string(actor) // several of one millisecond are in no order
 		switch e.Action {
@@ -130,9 +154,9 @@ func (bk *Booking) lastChange(ctx context.Context, a *store.Appointment, actor r
 			if last {
 				return late, ErrUndoLate
 			}
-		case "appointment." + ChangeCancelled, "appointment." + ChangeRescheduled:
+		case actionCancelled, actionRescheduled:
 			if last && json.Unmarshal(e.Before, &u.appointmentAudit) == nil {
-				found, u.moved = true, e.Action == "appointment."+ChangeRescheduled
+				found, u.Action = true, e.Action
 			}
 		case "appointment." + ChangeCreated:
 			if u.Overbook {
@@ -146,9 +170,32 @@ func (bk *Booking) lastChange(ctx context.Context, a *store.Appointment, actor r
 	return u, nil
 }
 
+// ChangedWith lists the ids of the appointments of the same series or visit that a change was made to, its own among them. The audit log
+// knows them, whatever happened to one of them since.
+func (bk *Booking) ChangedWith(ctx context.Context, was *Undone, actor record.Actor) (ids []string, err error) {
+	entries, _, err := bk.store.Audit(ctx, store.AuditFilter{From: was.At, To: was.At.Add(time.Millisecond), Actor: string(actor), Action: was.Action, Limit: 500})
+	for _, e := range entries {
+		var one appointmentAudit
+		if json.Unmarshal(e.Before, &one) == nil && one.SeriesID == was.SeriesID && one.VisitID == was.VisitID {
+			ids = append(ids, strings.TrimPrefix(e.Subject, "appointment:"))
+		}
+	}
+	return ids, err
+}
+
+// Times are those that an appointment takes again: its specialist's, and those of the rooms and devices that it had.
+func (u *Undone) Times(span holds.Span) []holds.Span {
+	times := []holds.Span{span}
+	for _, id := range u.ResourceIDs {
+		span.SpecialistID = id
+		times = append(times, span)
+	}
+	return times
+}
+
 // claimAgain takes the time back that the appointment had; no hold comes with an overbooked one, which is outside the
 // guarantee.
-func (bk *Booking) claimAgain(ctx context.Context, a *store.Appointment, was *undone) (holds.Span, *holds.Hold, error) {
+func (bk *Booking) claimAgain(ctx context.Context, a *store.Appointment, was *Undone) (holds.Span, *holds.Hold, error) {
 	s := bk.clinic.Current()
 	t, ok := s.Types[was.AppointmentTypeID]
 	if !ok {
@@ -161,12 +208,12 @@ func (bk *Booking) claimAgain(ctx context.Context, a *store.Appointment, was *un
 	if err != nil {
 		return holds.Span{}, nil, err
 	}
-	owner := record.NewOwner()
-	h, err := bk.Claim(ctx, t, was.SlotStartDate, found, holds.Claim{Owner: owner, TTL: BookingTTL, MaxLife: BookingTTL})
-	if err != nil {
-		return holds.Span{}, nil, err
+	if bk.GiveWay != nil {
+		defer bk.GiveWay(ctx, was.Times(availability.SpanOf(t, was.SpecialistID, was.SlotStartDate))...)()
 	}
-	if h, err = bk.holds.Pin(ctx, h.ID, owner, BookingPin); err != nil {
+	owner := record.NewOwner()
+	h, err := bk.claimPinned(ctx, t, was.SlotStartDate, found, owner, false)
+	if err != nil {
 		return holds.Span{}, nil, err
 	}
 	return h.Span, &h, nil

@@ -88,7 +88,8 @@ func (cl *Clinic) putAppointmentType(ctx context.Context, actor record.Actor, ac
 			return err
 		}
 		var m record.Mistakes
-		checkAppointmentType(&m, "", &t, func(id string) bool { return specialistIn(&s, id) != nil })
+		checkAppointmentType(&m, "", &t, func(id string) bool { return specialistIn(&s, id) != nil }, groupsOf(&s))
+		checkNeeds(&m, "", &t, kinds(&s))
 		if err := m.Err(); err != nil {
 			return err
 		}
@@ -120,7 +121,8 @@ func assigned(list []store.Assignment) []string {
 }
 
 // checkAppointmentType trims and checks one type. Field names are prefixed with at.
-func checkAppointmentType(m *record.Mistakes, at string, t *store.AppointmentType, known func(specialistID string) bool) {
+func checkAppointmentType(m *record.Mistakes, at string, t *store.AppointmentType, known func(specialistID string) bool, groups []TypeGroup) {
+	checkTypePage(m, at, &t.Page, groups)
 	t.Name, t.Description = strings.TrimSpace(t.Name), strings.TrimSpace(t.Description)
 	if t.SlotStepMinutes == 0 {
 		t.SlotStepMinutes = t.DurationMinutes
@@ -188,6 +190,8 @@ type AppointmentTypeEntry struct {
 	Active              bool              `json:"active"`
 	Upstream            *UpstreamType     `json:"upstream,omitempty"`
 	Specialists         []AssignmentEntry `json:"specialists"`
+	Needs               []store.Need      `json:"needs,omitempty"` // of each group of rooms and devices one is taken as well
+	store.TypePage
 }
 
 // AssignmentEntry links an appointment type with a specialist.
@@ -217,7 +221,7 @@ func (t *AppointmentTypeEntry) row(position int) store.AppointmentType {
 		ID: t.ID, Name: t.Name, Description: t.Description, DurationMinutes: t.DurationMinutes, SlotStepMinutes: t.SlotStepMinutes,
 		BufferBeforeMinutes: t.BufferBeforeMinutes, BufferAfterMinutes: t.BufferAfterMinutes, MinNoticeMinutes: t.MinNoticeMinutes,
 		HorizonDays: t.HorizonDays, CooldownMinutes: t.CooldownMinutes, Capacity: t.Capacity, HoldTTLSeconds: t.HoldTTLSeconds,
-		MaxHoldSeconds: t.MaxHoldSeconds, HoldQuota: t.HoldQuota, Active: t.Active, Position: position,
+		MaxHoldSeconds: t.MaxHoldSeconds, HoldQuota: t.HoldQuota, Active: t.Active, Position: position, Needs: t.Needs, Page: t.TypePage,
 	}
 	if t.Upstream != nil {
 		row.UpstreamTypeID = t.Upstream.AppointmentTypeGUID
@@ -234,7 +238,7 @@ func typeEntry(t *store.AppointmentType) AppointmentTypeEntry {
 		ID: t.ID, Name: t.Name, Description: t.Description, DurationMinutes: t.DurationMinutes, SlotStepMinutes: t.SlotStepMinutes,
 		BufferBeforeMinutes: t.BufferBeforeMinutes, BufferAfterMinutes: t.BufferAfterMinutes, MinNoticeMinutes: t.MinNoticeMinutes,
 		HorizonDays: t.HorizonDays, CooldownMinutes: t.CooldownMinutes, Capacity: t.Capacity, HoldTTLSeconds: t.HoldTTLSeconds,
-		MaxHoldSeconds: t.MaxHoldSeconds, HoldQuota: t.HoldQuota, Active: t.Active, Specialists: []AssignmentEntry{},
+		MaxHoldSeconds: t.MaxHoldSeconds, HoldQuota: t.HoldQuota, Active: t.Active, Specialists: []AssignmentEntry{}, Needs: t.Needs, TypePage: t.Page,
 	}
 	if t.UpstreamTypeID != "" {
 		entry.Upstream = &UpstreamType{t.UpstreamTypeID}

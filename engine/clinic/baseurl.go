@@ -1,7 +1,6 @@
 package clinic
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"strings"
@@ -92,6 +91,6 @@ func ChooseBaseURL(c *store.Clinic, baseURL string) error {
 		return err
 	}
 	settings.BaseURL = origin
-	c.Settings, err = json.Marshal(settings)
+	c.Settings, err = settings.stored()
 	return err
 }

@@ -18,10 +18,13 @@ type BlockEntry struct {
 	Start  time.Time `json:"start"`
 	End    time.Time `json:"end"`
 	Reason string    `json:"reason,omitempty"`
+	SetID  string    `json:"setId,omitempty"`
 }
 
 // blockEntry is a block as a File and the audit log name it.
-func blockEntry(b *store.Block) BlockEntry { return BlockEntry{b.ID, b.Start, b.End, b.Reason} }
+func blockEntry(b *store.Block) BlockEntry {
+	return BlockEntry{b.ID, b.Start, b.End, b.Reason, b.SetID}
+}
 
 // Blocks lists the blocks of one specialist by start, those included that ended within store.BlockMemory.
 // store.ErrNotFound.
@@ -55,13 +58,16 @@ func (cl *Clinic) CreateBlock(ctx context.Context, actor record.Actor, b store.B
 }
 
 // DeleteBlock opens the time of one block again, as far as the hours and other blocks do. store.ErrNotFound, also for a
-// block that Blocks no longer names.
+// block that Blocks no longer names; *ValidationError for one that is read from a calendar elsewhere.
 func (cl *Clinic) DeleteBlock(ctx context.Context, actor record.Actor, id string) error {
 	c := ScheduleChange{Actor: actor, Action: "block.deleted"}
 	return cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
 		b, err := tx.DeleteBlock(ctx, id)
 		if err == nil && b.End.Before(time.Now().Add(-store.BlockMemory)) {
 			err = store.ErrNotFound
+		}
+		if err == nil && b.Source == store.BlockCalendar {
+			err = record.Invalid("id", "is of the specialist's own calendar elsewhere, and ends there")
 		}
 		c.Subject, c.before = "specialist:"+b.SpecialistID, blockEntry(&b)
 		return err
@@ -71,6 +77,9 @@ func (cl *Clinic) DeleteBlock(ctx context.Context, actor record.Actor, id string
 // checkBlock refuses what cannot be meant.
 func checkBlock(m *record.Mistakes, at string, b *store.Block) {
 	record.CheckID(m, at+"id", b.ID)
+	if b.SetID != "" {
+		record.CheckID(m, at+"setId", b.SetID)
+	}
 	b.Reason = strings.TrimSpace(b.Reason)
 	record.CheckText(m, at+"reason", b.Reason, 500, true)
 	b.Start, b.End = b.Start.UTC().Truncate(time.Second), b.End.UTC().Truncate(time.Second)

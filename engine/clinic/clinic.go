@@ -22,7 +22,6 @@ package clinic
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"log/slog"
 	"strings"
 	"sync/atomic"
@@ -98,11 +97,12 @@ func (cl *Clinic) UpdateSettings(ctx context.Context, actor record.Actor, edit f
 		edit(&after)
 		var m record.Mistakes
 		checkSettings(&m, &after, &before)
+		after.checkUse(&m, &s)
 		if err := m.Err(); err != nil {
 			return err
 		}
 		c.before, c.after = before.audited(), after.audited()
-		if s.Clinic.Settings, err = json.Marshal(after); err != nil {
+		if s.Clinic.Settings, err = after.stored(); err != nil {
 			return err
 		}
 		return tx.PutClinic(ctx, s.Clinic)

@@ -57,6 +57,12 @@ func (cl *Clinic) Import(ctx context.Context, actor record.Actor, f File) (Impor
 		if rows, err = f.rows(&s); err != nil {
 			return err
 		}
+		for i := range rows.specialists { // which no file knows, and no file ends
+			rows.specialists[i].Page.Feed = store.CalendarFeed{}
+			if before := specialistIn(&s, rows.specialists[i].ID); before != nil {
+				rows.specialists[i].Page.Feed = before.Page.Feed
+			}
+		}
 		return rows.write(ctx, tx)
 	})
 	if err != nil {
@@ -75,6 +81,7 @@ type importRows struct {
 	hours       map[string][]store.WeeklyWindow
 	overrides   []store.Override
 	blocks      []store.Block
+	places      []Place         // of the clinic that the file makes
 	blockIDs    map[string]bool // to find one that is in the file twice
 	types       []store.AppointmentType
 }
@@ -82,24 +89,24 @@ type importRows struct {
 // rows checks the file against the schedule that it is stored over. It may be called again.
 func (f *File) rows(s *store.Schedule) (*importRows, error) {
 	var m record.Mistakes
-	r := &importRows{hours: make(map[string][]store.WeeklyWindow), blockIDs: make(map[string]bool)}
-	zone := s.Clinic.Timezone
+	r := &importRows{hours: make(map[string][]store.WeeklyWindow), blockIDs: make(map[string]bool), places: placesOf(s)}
+	zone, groups := s.Clinic.Timezone, groupsOf(s)
 	if f.Clinic != nil {
 		c := f.Clinic.row(&m, s.Clinic.Settings)
 		r.clinic, zone = &c, c.Timezone
+		if f.Clinic.Settings != nil {
+			groups, r.places = f.Clinic.Settings.TypeGroups, f.Clinic.Settings.Places
+		}
 	}
-	known := make(map[string]bool)
-	for i := range s.Specialists {
-		known[s.Specialists[i].ID] = true
-	}
+	known := kinds(s)
 	inFile := make(map[string]bool)
 	for i := range f.Specialists {
 		p, at := &f.Specialists[i], indexed("specialists", i)+"."
 		if inFile[p.ID] {
 			m.Add(at+"id", "%q is in the file twice", clip(p.ID))
 		}
-		known[p.ID], inFile[p.ID] = true, true
-		p.rows(&m, at, i, zone, r)
+		known[p.ID], inFile[p.ID] = store.SpecialistKind(p.Kind), true
+		p.rows(&m, at, i, zone, specialistIn(s, p.ID), r)
 	}
 	inFile = make(map[string]bool)
 	for i := range f.AppointmentTypes {
@@ -109,7 +116,8 @@ func (f *File) rows(s *store.Schedule) (*importRows, error) {
 			m.Add(at+"id", "%q is in the file twice", clip(t.ID))
 		}
 		inFile[t.ID] = true
-		checkAppointmentType(&m, at, &t, func(id string) bool { return known[id] })
+		checkAppointmentType(&m, at, &t, func(id string) bool { _, ok := known[id]; return ok }, groups)
+		checkNeeds(&m, at, &t, known)
 		r.types = append(r.types, t)
 	}
 	return r, m.Err()
@@ -125,7 +133,7 @@ func (c *FileClinic) row(m *record.Mistakes, settings json.RawMessage) store.Cli
 			c.Settings.Webhooks = before.Webhooks // they have secrets, so no file has them
 		}
 		checkSettings(m, c.Settings, &before)
-		row.Settings, _ = json.Marshal(c.Settings) // a struct of strings and numbers cannot fail
+		row.Settings, _ = c.Settings.stored() // a struct of strings and numbers cannot fail
 	}
 	CheckClinic(m, "clinic.", "clinic.", &row)
 	return row
@@ -188,7 +196,9 @@ func (cl *Clinic) Export() File {
 			entry.Overrides = append(entry.Overrides, overrideEntry(&o))
 		}
 		for _, b := range s.Blocks[p.ID] {
-			entry.Blocks = append(entry.Blocks, blockEntry(&b))
+			if b.Source == store.BlockDesk { // the others come again from where they came
+				entry.Blocks = append(entry.Blocks, blockEntry(&b))
+			}
 		}
 		f.Specialists = append(f.Specialists, entry)
 	}

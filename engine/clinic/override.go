@@ -25,7 +25,7 @@ func (cl *Clinic) PutOverride(ctx context.Context, actor record.Actor, o store.O
 		return o, err
 	}
 	var m record.Mistakes
-	checkOverride(&m, "", &o)
+	checkOverride(&m, "", &o, cl.Settings().Places)
 	if err := m.Err(); err != nil {
 		return o, err
 	}
@@ -48,7 +48,7 @@ func (cl *Clinic) DeleteOverride(ctx context.Context, actor record.Actor, id str
 }
 
 // checkOverride sorts the hours of an override and refuses what cannot be meant.
-func checkOverride(m *record.Mistakes, at string, o *store.Override) {
+func checkOverride(m *record.Mistakes, at string, o *store.Override, places []Place) {
 	o.Reason = strings.TrimSpace(o.Reason)
 	record.CheckText(m, at+"reason", o.Reason, 500, true)
 	if o.Date.Year < 2000 || o.Date.Year > 2200 {
@@ -63,6 +63,7 @@ func checkOverride(m *record.Mistakes, at string, o *store.Override) {
 	o.Hours = slices.Clone(o.Hours)
 	for i, w := range o.Hours {
 		checkWindow(m, at+indexed("hours", i), w)
+		checkPlace(m, at+indexed("hours", i), w.Place, places)
 	}
 	slices.SortFunc(o.Hours, func(a, b store.Window) int { return int(a.Start - b.Start) })
 	for i := 1; i < len(o.Hours); i++ {
@@ -76,6 +77,7 @@ func checkOverride(m *record.Mistakes, at string, o *store.Override) {
 type WindowEntry struct {
 	Start store.TimeOfDay `json:"start"`
 	End   store.TimeOfDay `json:"end"`
+	Place string          `json:"place,omitempty"`
 }
 
 // OverrideEntry is one override.

@@ -25,6 +25,7 @@ type Schedule struct {
 	SpecialistByID map[string]*store.Specialist
 	Calendars      map[string]*availability.Calendar
 	Serves         map[string][]string // appointment type ids by specialist id
+	NeededBy       map[string][]string // appointment type ids by resource id
 }
 
 // scheduleCache keeps the current schedule and the generation of each appointment type.
@@ -149,11 +150,16 @@ func newSchedule(read store.Schedule) (*Schedule, error) {
 		SpecialistByID: make(map[string]*store.Specialist, len(read.Specialists)),
 		Calendars:      make(map[string]*availability.Calendar, len(read.Specialists)),
 		Serves:         make(map[string][]string, len(read.Specialists)),
+		NeededBy:       make(map[string][]string),
 	}
 	for i := range read.Specialists {
 		p := &s.Specialists[i]
 		s.SpecialistByID[p.ID] = p
-		if s.Calendars[p.ID], err = availability.NewCalendar(*p, read.WeeklyHours[p.ID], read.Overrides[p.ID], read.Blocks[p.ID]); err != nil {
+		hours := read.WeeklyHours[p.ID]
+		if p.Kind == store.ResourceKind && len(hours) == 0 {
+			hours = always()
+		}
+		if s.Calendars[p.ID], err = availability.NewCalendar(*p, hours, read.Overrides[p.ID], read.Blocks[p.ID]); err != nil {
 			return nil, err
 		}
 	}
@@ -162,6 +168,11 @@ func newSchedule(read store.Schedule) (*Schedule, error) {
 		s.Types[t.ID] = t
 		for _, a := range t.Specialists {
 			s.Serves[a.SpecialistID] = append(s.Serves[a.SpecialistID], t.ID)
+		}
+		for _, group := range t.Needs {
+			for _, id := range group {
+				s.NeededBy[id] = append(s.NeededBy[id], t.ID)
+			}
 		}
 	}
 	return s, nil
@@ -245,7 +256,7 @@ func (cl *Clinic) FollowSchedule(ctx context.Context, changes []store.Change) {
 			everything = true
 		case store.NounSpecialist:
 			specialists = append(specialists, c.ID)
-			types = append(types, union(before.Serves[c.ID], after.Serves[c.ID])...)
+			types = append(types, union(before.TypesOf(c.ID), after.TypesOf(c.ID))...)
 		case store.NounAppointmentType:
 			types = append(types, c.ID)
 			specialists = append(append(specialists, before.assigned(c.ID)...), after.assigned(c.ID)...)
@@ -258,7 +269,7 @@ func (cl *Clinic) FollowSchedule(ctx context.Context, changes []store.Change) {
 	for _, id := range union(specialists, nil) {
 		cl.Publish(ctx, holds.Event{
 			Kind: holds.EventAvailability, Span: holds.Span{SpecialistID: id}, Generation: generation,
-			AppointmentTypeIDs: union(before.Serves[id], after.Serves[id]), // a type that was just taken away is told as well
+			AppointmentTypeIDs: union(before.TypesOf(id), after.TypesOf(id)), // a type that was just taken away is told as well
 		})
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"holdfast/engine/notice"
+	"holdfast/engine/openid"
 	"holdfast/engine/record"
 )
 
@@ -27,10 +29,33 @@ type Settings struct {
 	ReminderHours      int      `json:"reminderHours,omitempty"`      // patients are reminded by mail so long before the start; 0: never
 
 	PublicBookings PublicBookings `json:"publicBookings,omitzero"` // how often the public may book
+	Waitlist       Waitlist       `json:"waitlist,omitzero"`       // what becomes free is offered
+
+	PrivacyURL string  `json:"privacyUrl,omitempty"` // where the clinic says what it does with what people type
+	ImprintURL string  `json:"imprintUrl,omitempty"` // where it says who it is
+	Consent    Consent `json:"consent,omitzero"`
+
+	Places     []Place     `json:"places,omitempty"`     // the clinic's houses; hours name them
+	TypeGroups []TypeGroup `json:"typeGroups,omitempty"` // headings of the booking page, in their order
+	MailTexts  MailTexts   `json:"mailTexts,omitempty"`  // the clinic's own words in mails to patients
 
 	AgentTexts AgentTexts `json:"agentTexts,omitzero"` // what voice and chat agents say
 
 	Webhooks []WebhookEndpoint `json:"webhooks,omitempty"`
+
+	// Mail is the mail server that the owner has chosen; nil: none. It is in no answer, no file and no audit entry; ChangeMailServer
+	// changes it, and nothing else does.
+	Mail *notice.Server `json:"-"`
+
+	// OpenID is the identity provider that staff may sign in with; nil: none. It is as Mail is; ChangeOpenID changes it.
+	OpenID *openid.Provider `json:"-"`
+}
+
+// storedSettings are Settings as the store keeps them.
+type storedSettings struct {
+	Settings
+	Mail   *notice.Server   `json:"mailServer,omitempty"`
+	OpenID *openid.Provider `json:"openId,omitempty"`
 }
 
 // DefaultSessionIdle is how long an accepted session may go without a sign of life where the clinic has not said.
@@ -49,10 +74,17 @@ func (cl *Clinic) Settings() Settings { return cl.Current().Settings }
 
 // readSettings reads what the store kept.
 func readSettings(raw json.RawMessage) (s Settings, err error) {
+	var stored storedSettings
 	if len(raw) > 0 {
-		err = json.Unmarshal(raw, &s)
+		err = json.Unmarshal(raw, &stored)
 	}
-	return s, err
+	stored.Settings.Mail, stored.Settings.OpenID = stored.Mail, stored.OpenID
+	return stored.Settings, err
+}
+
+// stored is what the store keeps.
+func (s Settings) stored() (json.RawMessage, error) {
+	return json.Marshal(storedSettings{s, s.Mail, s.OpenID})
 }
 
 // accents are the page's hues, each tested for contrast in both themes.
@@ -62,6 +94,7 @@ const maxLogo = 100 << 10
 
 // checkSettings completes and checks settings that replace those in before.
 func checkSettings(m *record.Mistakes, s, before *Settings) {
+	s.Mail, s.OpenID = before.Mail, before.OpenID
 	var err error
 	if s.BaseURL, err = ParseBaseURL(s.BaseURL); err != nil {
 		m.Add("baseUrl", "%v", err)
@@ -84,7 +117,14 @@ func checkSettings(m *record.Mistakes, s, before *Settings) {
 		m.Add("reminderHours", "must be 0 (never) to %d hours", 24*14)
 	}
 	checkPublicBookings(m, &s.PublicBookings)
+	checkWaitlist(m, &s.Waitlist)
 	checkAgentTexts(m, &s.AgentTexts)
+	s.TypeGroups = slices.Clone(s.TypeGroups)
+	checkTypeGroups(m, s.TypeGroups)
+	s.Places = slices.Clone(s.Places)
+	checkPlaces(m, s.Places)
+	s.MailTexts = checkMailTexts(m, s.MailTexts)
+	checkConsent(m, s)
 	s.Webhooks = slices.Clone(s.Webhooks)
 	checkWebhooks(m, s.Webhooks, before.Webhooks)
 	if s.Accent != "" && !slices.Contains(accents, s.Accent) {

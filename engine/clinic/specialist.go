@@ -53,6 +53,9 @@ func (cl *Clinic) ArchiveSpecialist(ctx context.Context, actor record.Actor, id 
 		if before == nil {
 			return store.ErrNotFound
 		}
+		if err := refuseNeeded(&s, id); err != nil {
+			return err
+		}
 		p, c.before = *before, specialistEntry(before)
 		if err := tx.ArchiveSpecialist(ctx, id); err != nil {
 			return err
@@ -87,6 +90,7 @@ func (cl *Clinic) putSpecialist(ctx context.Context, actor record.Actor, action,
 		}
 		var m record.Mistakes
 		checkSpecialist(&m, "", &p)
+		checkKind(&m, "", &p, before)
 		if err := m.Err(); err != nil {
 			return err
 		}
@@ -145,6 +149,7 @@ func checkSpecialist(m *record.Mistakes, at string, p *store.Specialist) {
 	if p.MaxSessions < 0 || p.MaxSessions > 1000 {
 		m.Add(at+"maxSessions", "must be 0 to 1000")
 	}
+	checkSpecialistPage(m, at, &p.Page)
 }
 
 func checkZone(m *record.Mistakes, field, name string) {
@@ -165,7 +170,7 @@ func (cl *Clinic) WeeklyHours(specialistID string) ([]store.WeeklyWindow, error)
 // PutWeeklyHours replaces all weekly hours of one specialist. Appointments outside the new hours stay. store.ErrNotFound,
 // *ValidationError.
 func (cl *Clinic) PutWeeklyHours(ctx context.Context, actor record.Actor, specialistID string, hours []store.WeeklyWindow) error {
-	hours, err := checkedHours(hours)
+	hours, err := checkedHours(hours, cl.Settings().Places)
 	if err != nil {
 		return err
 	}
@@ -194,7 +199,7 @@ func (cl *Clinic) DryRunWeeklyHours(ctx context.Context, specialistID, appointme
 	if p == nil || t == nil {
 		return nil, store.ErrNotFound
 	}
-	hours, err := checkedHours(hours)
+	hours, err := checkedHours(hours, cl.Settings().Places)
 	if err != nil {
 		return nil, err
 	}
@@ -216,14 +221,14 @@ func (cl *Clinic) DryRunWeeklyHours(ctx context.Context, specialistID, appointme
 	return slices.DeleteFunc(slots, func(slot availability.Slot) bool { return availability.WithinNotice(t, slot.Start, now) != "" }), nil
 }
 
-func checkedHours(hours []store.WeeklyWindow) ([]store.WeeklyWindow, error) {
+func checkedHours(hours []store.WeeklyWindow, places []Place) ([]store.WeeklyWindow, error) {
 	var m record.Mistakes
-	hours = checkHours(&m, "", hours)
+	hours = checkHours(&m, "", hours, places)
 	return hours, m.Err()
 }
 
 // checkHours sorts weekly hours and refuses windows that are reversed, empty, or overlap on one day.
-func checkHours(m *record.Mistakes, at string, hours []store.WeeklyWindow) []store.WeeklyWindow {
+func checkHours(m *record.Mistakes, at string, hours []store.WeeklyWindow, places []Place) []store.WeeklyWindow {
 	hours = slices.Clone(hours)
 	if len(hours) > 7*48 {
 		m.Add(at+"weeklyHours", "at most %d windows", 7*48)
@@ -234,6 +239,7 @@ func checkHours(m *record.Mistakes, at string, hours []store.WeeklyWindow) []sto
 			m.Add(at+indexed("weeklyHours", i)+".weekday", "must be a weekday like monday")
 		}
 		checkWindow(m, at+indexed("weeklyHours", i), w.Window)
+		checkPlace(m, at+indexed("weeklyHours", i), w.Place, places)
 	}
 	monday := func(w store.Weekday) int { return (int(w) + 6) % 7 }
 	slices.SortStableFunc(hours, func(a, b store.WeeklyWindow) int {
@@ -271,6 +277,7 @@ func clip(s string) string {
 // as they are, and an empty list clears them; overrides and blocks that are not named stay.
 type SpecialistEntry struct {
 	ID          string              `json:"id"`
+	Kind        string              `json:"kind,omitempty"` // resource for a room or a device
 	Name        string              `json:"name"`
 	Timezone    string              `json:"timezone,omitempty"` // default: the clinic's
 	Active      bool                `json:"active"`             // default: true
@@ -280,6 +287,7 @@ type SpecialistEntry struct {
 	WeeklyHours []HoursEntry        `json:"weeklyHours,omitempty"`
 	Overrides   []OverrideEntry     `json:"overrides,omitempty"`
 	Blocks      []BlockEntry        `json:"blocks,omitempty"`
+	store.SpecialistPage
 }
 
 // UpstreamSpecialist is what the practice-management system calls a specialist.
@@ -293,6 +301,7 @@ type HoursEntry struct {
 	Weekday store.Weekday   `json:"weekday"`
 	Start   store.TimeOfDay `json:"start"`
 	End     store.TimeOfDay `json:"end"`
+	Place   string          `json:"place,omitempty"`
 }
 
 // UnmarshalJSON fills in the defaults and refuses unknown fields.
@@ -304,8 +313,8 @@ func (p *SpecialistEntry) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-func (p *SpecialistEntry) rows(m *record.Mistakes, at string, position int, zone string, r *importRows) {
-	row := store.Specialist{ID: p.ID, Name: p.Name, Timezone: p.Timezone, Active: p.Active, Email: p.Email, MaxSessions: p.MaxSessions, Position: position}
+func (p *SpecialistEntry) rows(m *record.Mistakes, at string, position int, zone string, before *store.Specialist, r *importRows) {
+	row := store.Specialist{ID: p.ID, Kind: store.SpecialistKind(p.Kind), Name: p.Name, Timezone: p.Timezone, Active: p.Active, Email: p.Email, MaxSessions: p.MaxSessions, Position: position, Page: p.SpecialistPage}
 	if row.Timezone == "" {
 		row.Timezone = zone
 	}
@@ -313,30 +322,32 @@ func (p *SpecialistEntry) rows(m *record.Mistakes, at string, position int, zone
 		row.UpstreamScheduleViewID, row.UpstreamColumnID = p.Upstream.ScheduleViewGUID, p.Upstream.ScheduleColumnGUID
 	}
 	checkSpecialist(m, at, &row)
+	checkKind(m, at, &row, before)
 	r.specialists = append(r.specialists, row)
 	if p.WeeklyHours != nil {
 		hours := make([]store.WeeklyWindow, len(p.WeeklyHours))
 		for i, w := range p.WeeklyHours {
-			hours[i] = store.WeeklyWindow{Weekday: w.Weekday, Window: store.Window{Start: w.Start, End: w.End}}
+			hours[i] = store.WeeklyWindow{Weekday: w.Weekday, Window: store.Window{Start: w.Start, End: w.End, Place: w.Place}}
 		}
-		r.hours[p.ID] = checkHours(m, at, hours)
+		r.hours[p.ID] = checkHours(m, at, hours, r.places)
 	}
 	for i, o := range p.Overrides {
 		row := store.Override{ID: record.NewID(), SpecialistID: p.ID, Date: o.Date, Closed: o.Closed, Reason: o.Reason}
 		for _, w := range o.Hours {
 			row.Hours = append(row.Hours, store.Window(w))
 		}
-		checkOverride(m, at+indexed("overrides", i)+".", &row)
+		checkOverride(m, at+indexed("overrides", i)+".", &row, r.places)
 		r.overrides = append(r.overrides, row)
 	}
 	for i, b := range p.Blocks {
-		r.addBlock(m, at+indexed("blocks", i)+".", store.Block{ID: b.ID, SpecialistID: p.ID, Start: b.Start, End: b.End, Reason: b.Reason})
+		r.addBlock(m, at+indexed("blocks", i)+".", store.Block{ID: b.ID, SpecialistID: p.ID, Start: b.Start, End: b.End, Reason: b.Reason, SetID: b.SetID})
 	}
 }
 
 // specialistEntry is a specialist as a File and the audit log name them, without hours, overrides and blocks.
 func specialistEntry(p *store.Specialist) SpecialistEntry {
-	entry := SpecialistEntry{ID: p.ID, Name: p.Name, Timezone: p.Timezone, Active: p.Active, Email: p.Email, MaxSessions: p.MaxSessions}
+	entry := SpecialistEntry{ID: p.ID, Kind: string(p.Kind), Name: p.Name, Timezone: p.Timezone, Active: p.Active, Email: p.Email, MaxSessions: p.MaxSessions, SpecialistPage: p.Page}
+	entry.Feed = store.CalendarFeed{} // of this server, and nobody else's to know
 	if p.UpstreamScheduleViewID != "" || p.UpstreamColumnID != "" {
 		entry.Upstream = &UpstreamSpecialist{p.UpstreamScheduleViewID, p.UpstreamColumnID}
 	}
@@ -346,7 +357,7 @@ func specialistEntry(p *store.Specialist) SpecialistEntry {
 func hoursEntries(hours []store.WeeklyWindow) []HoursEntry {
 	var entries []HoursEntry
 	for _, w := range hours {
-		entries = append(entries, HoursEntry{w.Weekday, w.Start, w.End})
+		entries = append(entries, HoursEntry{w.Weekday, w.Start, w.End, w.Place})
 	}
 	return entries
 }

@@ -29,6 +29,7 @@ func Database(t testing.TB) *sqlite.Store {
 func DatabaseAt(t testing.TB, path string) *sqlite.Store {
 	t.Helper()
 	ctx := context.Background()
+	Empty(t, path)
 	db, err := sqlite.Open(ctx, sqlite.Options{Path: path})
 	if err != nil {
 		t.Fatal(err)

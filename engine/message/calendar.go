@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"holdfast/engine/clinic"
 	"holdfast/store"
 )
 
@@ -31,10 +32,60 @@ type Invitation struct {
 // CalendarFile is an appointment as an iCalendar object (RFC 5545). Its UID stays, and its SEQUENCE grows with every change of
 // the appointment, so a calendar that knows it already takes the newer version and passes over an older one.
 func (ms *Messages) CalendarFile(a *store.Appointment, to Invitation) []byte {
-	clinic := &ms.clinic.Schedule().Clinic
-	summary, with := clinic.Name, ""
+	return ms.calendar(to, []store.Appointment{*a}, func(*store.Appointment) string { return to.ManageURL })
+}
+
+// calendar is several appointments as one object; linkTo gives the link that opens each.
+func (ms *Messages) calendar(to Invitation, list []store.Appointment, linkTo func(*store.Appointment) string) []byte {
+	b := beginCalendar(cmp.Or(to.Method, CalendarPublish))
+	for i := range list {
+		to.ManageURL = linkTo(&list[i])
+		ms.calendarEvent(&b, &list[i], to)
+	}
+	b.line("END", "VCALENDAR")
+	return b
+}
+
+// SpecialistCalendar is what a specialist has before them, for their own calendar program, which asks for it again every quarter of an
+// hour. Patients are named in it with names only.
+func (ms *Messages) SpecialistCalendar(p *store.Specialist, list []store.Appointment, names bool) []byte {
+	about := &ms.clinic.Schedule().Clinic
+	b := beginCalendar(CalendarPublish)
+	for _, name := range []string{"NAME", "X-WR-CALNAME"} {
+		b.line(name, calendarEscape(p.Name+", "+about.Name))
+	}
+	b.line("REFRESH-INTERVAL;VALUE=DURATION", "PT15M")
+	b.line("X-PUBLISHED-TTL", "PT15M")
+	for i := range list {
+		a := &list[i]
+		summary, patient := a.AppointmentTypeID, ""
+		if t, err := ms.clinic.AppointmentType(a.AppointmentTypeID); err == nil {
+			summary = t.Name
+		}
+		if names && a.Patient.Name != "" {
+			summary, patient = a.Patient.Name+", "+summary, a.Patient.Phone
+		}
+		b.beginEvent(a)
+		b.line("SUMMARY", calendarEscape(summary))
+		b.line("STATUS", "CONFIRMED")
+		if patient != "" {
+			b.line("DESCRIPTION", calendarEscape(patient))
+		}
+		if where := ms.location(a, about.Locale); where != "" {
+			b.line("LOCATION", calendarEscape(where))
+		}
+		b.line("END", "VEVENT")
+	}
+	b.line("END", "VCALENDAR")
+	return b
+}
+
+func (ms *Messages) calendarEvent(b *calendarText, a *store.Appointment, to Invitation) {
+	about := &ms.clinic.Schedule().Clinic
+	language, _ := lettersFor(a.Locale, about.Locale)
+	summary, with := about.Name, ""
 	if t, err := ms.clinic.AppointmentType(a.AppointmentTypeID); err == nil {
-		summary = t.Name + ", " + clinic.Name
+		summary = clinic.NameIn(&t, language) + ", " + about.Name
 	}
 	if p, err := ms.clinic.Specialist(a.SpecialistID); err == nil {
 		with = p.Name
@@ -43,38 +94,36 @@ func (ms *Messages) CalendarFile(a *store.Appointment, to Invitation) []byte {
 	if a.Status == store.Cancelled {
 		status = "CANCELLED"
 	}
-	method := cmp.Or(to.Method, CalendarPublish)
-	var b calendarText
-	b.line("BEGIN", "VCALENDAR")
-	b.line("VERSION", "2.0")
-	b.line("PRODID", "-//Holdfast//Appointments//EN")
-	b.line("CALSCALE", "GREGORIAN")
-	b.line("METHOD", string(method))
-	b.line("BEGIN", "VEVENT")
-	b.line("UID", a.ID+"@holdfast")
-	b.line("SEQUENCE", strconv.FormatInt(a.Version, 10))
-	b.line("DTSTAMP", calendarTime(a.UpdatedAt))
-	b.line("ORGANIZER"+calendarParam("CN", cmp.Or(to.Organizer.Name, clinic.Name)), calendarAddress(cmp.Or(to.Organizer.Address, clinic.Email)))
-	if method != CalendarPublish {
+	b.beginEvent(a)
+	b.line("ORGANIZER"+calendarParam("CN", cmp.Or(to.Organizer.Name, about.Name)), calendarAddress(cmp.Or(to.Organizer.Address, about.Email)))
+	if cmp.Or(to.Method, CalendarPublish) != CalendarPublish {
 		// The patient has chosen the time: there is nothing to accept.
 		b.line("ATTENDEE;CUTYPE=INDIVIDUAL;ROLE=REQ-PARTICIPANT;PARTSTAT=ACCEPTED;RSVP=FALSE", calendarAddress(to.Attendee))
 	}
-	b.line("DTSTART", calendarTime(a.SlotStart))
-	b.line("DTEND", calendarTime(a.SlotEnd))
 	b.line("SUMMARY", calendarEscape(summary))
 	b.line("STATUS", status)
 	if with != "" {
 		b.line("DESCRIPTION", calendarEscape(strings.TrimSuffix(with+"\n"+to.ManageURL, "\n")))
 	}
-	if clinic.Address != "" {
-		b.line("LOCATION", calendarEscape(clinic.Address))
+	if where := ms.location(a, language); where != "" {
+		b.line("LOCATION", calendarEscape(where))
 	}
 	if to.ManageURL != "" {
 		b.line("URL", to.ManageURL)
 	}
 	b.line("END", "VEVENT")
-	b.line("END", "VCALENDAR")
-	return b
+}
+
+// location is where an appointment is: the address, or the link of a video call.
+func (ms *Messages) location(a *store.Appointment, language string) string {
+	s := ms.clinic.Current()
+	if t := s.Types[a.AppointmentTypeID]; t != nil && t.Page.Remote {
+		if a.Status == store.Cancelled {
+			return ""
+		}
+		return s.VideoLink(a)
+	}
+	return s.Where(a, language)
 }
 
 func calendarTime(t time.Time) string { return t.UTC().Format("20060102T150405Z") }
@@ -117,6 +166,26 @@ func dropControl(r rune) rune {
 		return -1
 	}
 	return r
+}
+
+// beginCalendar is what every object begins with.
+func beginCalendar(method CalendarMethod) (b calendarText) {
+	b.line("BEGIN", "VCALENDAR")
+	b.line("VERSION", "2.0")
+	b.line("PRODID", "-//Holdfast//Appointments//EN")
+	b.line("CALSCALE", "GREGORIAN")
+	b.line("METHOD", string(method))
+	return b
+}
+
+// beginEvent is by what a calendar knows an appointment, and when it is, in UTC.
+func (b *calendarText) beginEvent(a *store.Appointment) {
+	b.line("BEGIN", "VEVENT")
+	b.line("UID", a.ID+"@holdfast")
+	b.line("SEQUENCE", strconv.FormatInt(a.Version, 10))
+	b.line("DTSTAMP", calendarTime(a.UpdatedAt))
+	b.line("DTSTART", calendarTime(a.SlotStart))
+	b.line("DTEND", calendarTime(a.SlotEnd))
 }
 
 // calendarText is content lines, folded at 75 octets and never inside a character (section 3.1).

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"holdfast/engine/booking"
@@ -36,6 +37,8 @@ type mailPayload struct {
 	// To is an address that the appointment no longer has, in the one mail that goes there. It is dropped once that is delivered
 	// or not needed, and erased with the person.
 	To string `json:"to,omitempty"`
+	// Appointments are all that a mail about several speaks of, by id.
+	Appointments []string `json:"appointments,omitempty"`
 }
 
 // isReminder reports whether op is the mail of the day before.
@@ -79,13 +82,14 @@ func (ms *Messages) mailCalls(c *booking.Change) []booking.Promise {
 	if !ok || c.After.Patient.Email == "" {
 		return nil
 	}
-	switch kind {
-	case booking.ChangeCreated:
-		add(mailConfirmation, c.At)
-	case booking.ChangeRescheduled:
-		add(mailReschedule, c.At)
-	case booking.ChangeCancelled:
-		add(mailCancellation, c.At)
+	name := map[string]string{booking.ChangeCreated: mailConfirmation, booking.ChangeRescheduled: mailReschedule, booking.ChangeCancelled: mailCancellation}[kind]
+	switch {
+	case len(c.Series) == 0:
+		add(name, c.At)
+	case c.Series[0] == c.After.ID: // one mail for all of them
+		calls = append(calls, ms.seriesMail(c, seriesMails[name]))
+	}
+	if kind == booking.ChangeCancelled {
 		return calls
 	}
 	if lead := time.Duration(ms.clinic.Settings().ReminderHours) * time.Hour; lead > 0 {
@@ -103,8 +107,13 @@ func (ms *Messages) deliverMail(ctx context.Context, op *store.Operation) outbou
 	if err := json.Unmarshal(op.Payload, &p); err != nil {
 		return outbound.Outcome{End: outbound.Refused, Detail: "the operation cannot be read"}
 	}
-	if p.Notice == MailRequest || p.Notice == MailDeclined {
+	switch {
+	case slices.Contains([]string{MailRequest, MailReceived, MailDeclined, mailAsking, MailLapsed}, p.Notice):
 		return ms.deliverRequestMail(ctx, op, p.Notice)
+	case slices.Contains([]string{MailWaitlist, MailWaiting, MailOffer, MailOfferGone}, p.Notice):
+		return ms.deliverWaitlistMail(ctx, op, p.Notice)
+	case len(p.Appointments) > 0:
+		return ms.deliverSeriesMail(ctx, op, &p)
 	}
 	a, err := ms.store.Appointment(ctx, op.AppointmentID)
 	switch {
@@ -137,6 +146,8 @@ func (ms *Messages) deliverMail(ctx context.Context, op *store.Operation) outbou
 		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the patient has no e-mail address any more"}
 	case p.Notice == mailReminder && (!confirmed || !a.SlotStart.Equal(op.StartTime)):
 		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the appointment was moved or cancelled"}
+	case p.Notice == mailReminder && ms.remindedWith(ctx, &a):
+		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the reminder of the visit's first appointment stands for all"}
 	case p.Notice != mailCancellation && !confirmed:
 		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the appointment was cancelled"}
 	}
@@ -187,9 +198,9 @@ func (ms *Messages) MailSent(ctx context.Context, a *store.Appointment) bool {
 	for _, d := range list {
 		switch {
 		case d.Channel != "email":
-		case d.Notice == mailConfirmation:
+		case d.Notice == mailConfirmation, d.Notice == mailSeries:
 			sent = d.State == outbound.DeliveryDelivered
-		case d.Notice == mailReschedule, d.Notice == mailNewAddress:
+		case d.Notice == mailReschedule, d.Notice == mailNewAddress, d.Notice == mailSeriesMoved:
 			moves, sent = moves+1, d.State == outbound.DeliveryDelivered
 		}
 	}

@@ -4,9 +4,9 @@ import (
 	"context"
 	"net/mail"
 	"strings"
-	"time"
 
 	"holdfast/engine/notice"
+	"holdfast/engine/record"
 )
 
 // MailDelivery is what became of a mail.
@@ -37,16 +37,7 @@ func (ms *Messages) TestMail(ctx context.Context, to mail.Address) (MailDelivery
 	if err := ms.CheckSender(); err != nil {
 		return MailFailed, err.Error()
 	}
-	clinic := &ms.clinic.Schedule().Clinic
-	language, _ := lettersFor(clinic.Locale)
-	words := testLetters[language]
-	name := strings.NewReplacer("{clinic}", clinic.Name)
-	text := name.Replace(words[1])
-	if to.Name != "" {
-		text = to.Name + ",\n\n" + text
-	}
-	subject := name.Replace(words[0])
-	err := ms.sendNow(ctx, to, language, subject, text)
+	err := mailer.Send(ctx, ms.TestLetter(to, ""))
 	switch {
 	case err != nil:
 		return MailFailed, err.Error()
@@ -56,10 +47,32 @@ func (ms *Messages) TestMail(ctx context.Context, to mail.Address) (MailDelivery
 	return MailSent, ""
 }
 
+// TestLetter is a test mail to somebody of the staff, from this sender; empty: whoever mail comes from.
+func (ms *Messages) TestLetter(to mail.Address, from string) notice.Mail {
+	clinic := &ms.clinic.Schedule().Clinic
+	language, _ := lettersFor(clinic.Locale)
+	words := testLetters[language]
+	name := strings.NewReplacer("{clinic}", clinic.Name)
+	text := name.Replace(words[1])
+	if to.Name != "" {
+		text = to.Name + ",\n\n" + text
+	}
+	m := ms.letterNow(to, language, name.Replace(words[0]), text)
+	if from != "" {
+		m.From = ms.senderOr(from)
+	}
+	return m
+}
+
 // sendNow sends one mail about no appointment, past the queue. Errors: those of notice.Mailer.Send.
 func (ms *Messages) sendNow(ctx context.Context, to mail.Address, language, subject, text string) error {
-	return ms.transport.Mailer.Send(ctx, notice.Mail{
-		ID: ms.outbound.Outbox.Ids.Next(time.Now()), To: to.Address, ToName: to.Name, From: ms.sender(), ReplyTo: ms.clinic.Schedule().Clinic.Email,
+	return ms.transport.Mailer.Send(ctx, ms.letterNow(to, language, subject, text))
+}
+
+// letterNow is one mail about no appointment.
+func (ms *Messages) letterNow(to mail.Address, language, subject, text string) notice.Mail {
+	return notice.Mail{
+		ID: record.NewID(), To: to.Address, ToName: to.Name, From: ms.sender(), ReplyTo: ms.clinic.Schedule().Clinic.Email,
 		Language: language, Subject: subject, Text: text, HTML: asHTML(language, subject, text, ""),
-	})
+	}
 }

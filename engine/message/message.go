@@ -16,10 +16,11 @@
 // # Where to read
 //
 //	mail.go     which mails a change promises, and how one is delivered     letter.go    their words, in each language
+//	waitlist.go mails to those who wait for a time
 //	request.go  mails about a booking request                               calendar.go  the iCalendar object they carry
 //	webhook.go  which webhooks a change promises, and how one is delivered  sender.go    who mail comes from
 //	order.go    what waits behind what                                      mailtest.go  one mail at once, past the queue
-//	backups.go  the mail about missing backups
+//	backups.go  the mail about missing backups                              preview.go   a mail that is shown and not sent
 package message
 
 import (

@@ -123,7 +123,7 @@ func receiverOf(op *store.Operation) string {
 	}
 	var p mailPayload
 	_ = json.Unmarshal(op.Payload, &p)
-	if p.Notice == mailReminder || p.Notice == mailStaff || p.Notice == mailOldAddress {
+	if p.Notice == mailReminder || toStaff(p.Notice) || p.Notice == mailOldAddress {
 		return p.Notice + op.ID
 	}
 	return ""

@@ -14,31 +14,56 @@ import (
 	"holdfast/store"
 )
 
-// Mails about a booking request: the one it is confirmed from, and that the desk declined it.
+// Mails about a booking request: the one it is confirmed from, that it was received, and that the desk declined it.
 const (
 	MailRequest  = "confirmation_request"
+	MailReceived = "request_received" // the desk decides about it
 	MailDeclined = "request_declined"
+	mailAsking   = "staff_request" // to the clinic: there is one to decide about
+	// MailLapsed is to the clinic: nobody decided in time. The patient gets MailDeclined with it.
+	MailLapsed = "staff_request_lapsed"
 )
 
-// RequestMail is the mail that a booking request promises; none where no mail goes out or nobody is to get it.
-func (ms *Messages) RequestMail(r *store.BookingRequest, name string, at time.Time) []booking.Promise {
-	if ms.transport.Mailer == nil || r.Patient.Email == "" {
+// RequestMail is the mail that a booking request promises; none where no mail goes out or nobody is to get it. Of one that was received
+// the clinic is told as well.
+func (ms *Messages) RequestMail(r *store.BookingRequest, name string, at time.Time) (calls []booking.Promise) {
+	if ms.transport.Mailer == nil {
 		return nil
 	}
-	op := ms.outbound.NewOperation(store.Email, asAppointment(r), at)
-	op.Deadline = r.SlotEnd
-	if name == MailRequest {
-		op.Deadline = r.ExpiresAt
+	add := func(name string) {
+		op := ms.outbound.NewOperation(store.Email, ms.asAppointment(r), at)
+		op.Deadline = r.SlotEnd
+		if name != MailDeclined && name != MailLapsed {
+			op.Deadline = r.ExpiresAt
+		}
+		op.Payload, _ = json.Marshal(mailPayload{Notice: name}) // a string cannot fail
+		calls = append(calls, booking.Promise{Operation: op, Notice: name})
 	}
-	op.Payload, _ = json.Marshal(mailPayload{Notice: name}) // a string cannot fail
-	return []booking.Promise{{Operation: op, Notice: name}}
+	toPatient, toClinic := name, ""
+	switch name {
+	case MailReceived:
+		toClinic = mailAsking
+	case MailLapsed:
+		toPatient, toClinic = MailDeclined, MailLapsed
+	}
+	if r.Patient.Email != "" {
+		add(toPatient)
+	}
+	if toClinic != "" && ms.clinic.Schedule().Clinic.Email != "" {
+		add(toClinic)
+	}
+	return calls
 }
 
+// toStaff reports whether a mail is to the clinic.
+func toStaff(name string) bool { return name == mailStaff || name == mailAsking || name == MailLapsed }
+
 // asAppointment is the appointment that a request would become.
-func asAppointment(r *store.BookingRequest) *store.Appointment {
+func (ms *Messages) asAppointment(r *store.BookingRequest) *store.Appointment {
 	return &store.Appointment{
 		ID: r.ID, AppointmentTypeID: r.AppointmentTypeID, SpecialistID: r.SpecialistID, SlotStart: r.SlotStart, SlotEnd: r.SlotEnd,
 		Patient: r.Patient, Locale: r.Locale, CreatedAt: r.CreatedAt,
+		Place: ms.clinic.Current().PlaceAt(r.SpecialistID, r.SlotStart),
 	}
 }
 
@@ -50,15 +75,20 @@ func (ms *Messages) deliverRequestMail(ctx context.Context, op *store.Operation,
 		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the request was confirmed, or is gone"}
 	case err != nil:
 		return outbound.Outcome{End: outbound.Retryable, Detail: outbound.Unread(ctx)}
-	case (name == MailDeclined) != (r.Status == store.RequestDeclined):
+	case (name == MailDeclined || name == MailLapsed) != (r.Status == store.RequestDeclined):
 		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the request was declined"}
 	}
-	a, link := asAppointment(&r), ""
-	if base := ms.clinic.LinkURL(); base != "" && name == MailRequest {
+	a, link := ms.asAppointment(&r), ""
+	if base := ms.clinic.LinkURL(); base != "" && (name == MailRequest || name == MailReceived) {
 		link = base + "/manage#" + ms.booking.ManageToken(a)
 	}
-	m := notice.Mail{
-		ID: op.ID, To: r.Patient.Email, ToName: record.Greetable(r.Patient.Name), ReplyTo: ms.clinic.Schedule().Clinic.Email, From: ms.sender(),
+	clinic := &ms.clinic.Schedule().Clinic
+	m := notice.Mail{ID: op.ID, To: r.Patient.Email, ToName: record.Greetable(r.Patient.Name), ReplyTo: clinic.Email, From: ms.sender()}
+	if toStaff(name) {
+		m.To, m.ToName = clinic.Email, clinic.Name
+	}
+	if m.To == "" {
+		return outbound.Outcome{End: outbound.NotNeeded, Detail: "there is nobody to tell"}
 	}
 	ms.writeMail(&m, name, a, link)
 	return ms.sent(op, ms.transport.Mailer.Send(ctx, m))

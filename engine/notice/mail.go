@@ -3,15 +3,15 @@ package notice
 import (
 	"bytes"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/mail"
 	"net/textproto"
-	"net/url"
-	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	gomail "github.com/wneessen/go-mail"
@@ -33,19 +33,21 @@ type Mail struct {
 // MailOptions say where mail goes. The zero value of URL writes files.
 type MailOptions struct {
 	// URL of the SMTP server: smtp://user:password@host:587 (STARTTLS where the server has it, and always before a
-	// password is sent) or smtps://user:password@host:465. Empty: every message becomes an .eml file in Dir.
+	// password is sent) or smtps://user:password@host:465. Empty: the server of Use, or every message becomes an .eml file in Dir.
 	URL string
 	// Dir is the folder for .eml files; it is made if it is missing.
 	Dir string
 	// Timeout of one delivery. Default 20 s.
 	Timeout time.Duration
+	// Roots are trusted to vouch for mail servers. Nil: those that this machine trusts.
+	Roots *x509.CertPool
 }
 
 // Mailer delivers mail. It is safe for concurrent use.
 type Mailer struct {
 	options MailOptions
-	server  *url.URL
-	port    int
+	given   *route // by URL, which counts before what is chosen
+	chosen  atomic.Pointer[route]
 }
 
 // NewMailer checks the options. It does not connect.
@@ -57,24 +59,15 @@ func NewMailer(o MailOptions) (*Mailer, error) {
 	if o.URL == "" {
 		return m, nil
 	}
-	u, err := url.Parse(o.URL)
-	if err != nil || u.Hostname() == "" || u.Scheme != "smtp" && u.Scheme != "smtps" {
-		return nil, errors.New("the SMTP address should be smtp://user:password@host:587 or smtps://user:password@host:465")
-	}
-	m.server, m.port = u, 587
-	if u.Scheme == "smtps" {
-		m.port = 465
-	}
-	if p := u.Port(); p != "" {
-		if m.port, err = strconv.Atoi(p); err != nil || m.port < 1 || m.port > 65535 {
-			return nil, errors.New("the SMTP port should be a number from 1 to 65535")
-		}
+	var err error
+	if m.given, err = parseRoute(o.URL); err != nil {
+		return nil, err
 	}
 	return m, nil
 }
 
 // ToFiles reports whether mail is written to files because no server is configured.
-func (m *Mailer) ToFiles() bool { return m.server == nil }
+func (m *Mailer) ToFiles() bool { return m.route() == nil }
 
 // Send delivers one message.
 func (m *Mailer) Send(ctx context.Context, x Mail) error {
@@ -82,35 +75,24 @@ func (m *Mailer) Send(ctx context.Context, x Mail) error {
 	if err != nil {
 		return err
 	}
-	if m.server == nil {
+	r := m.route()
+	if r == nil {
 		return m.write(x.ID, msg)
 	}
-	options := []gomail.Option{gomail.WithPort(m.port), gomail.WithTimeout(m.options.Timeout)}
-	if m.server.Scheme == "smtps" {
-		options = append(options, gomail.WithSSL())
-	} else {
-		options = append(options, gomail.WithTLSPolicy(gomail.TLSOpportunistic))
-	}
-	if user := m.server.User; user != nil {
-		password, _ := user.Password()
-		options = append(options, gomail.WithSMTPAuth(gomail.SMTPAuthAutoDiscover), gomail.WithUsername(user.Username()), gomail.WithPassword(password))
-		if m.server.Scheme == "smtp" {
-			options = append(options, gomail.WithTLSPolicy(gomail.TLSMandatory))
-		}
-	}
-	client, err := gomail.NewClient(m.server.Hostname(), options...)
-	if err != nil {
-		return permanent("the SMTP server cannot be used as it is configured")
+	if r.broken != nil {
+		return &Unreachable{r.broken}
 	}
 	ctx, cancel := context.WithTimeout(ctx, m.options.Timeout)
 	defer cancel()
-	conversation, err := client.DialToSMTPClientWithContext(ctx)
-	if err != nil {
+	conversation, err := m.dial(ctx, r)
+	switch {
+	case IsPermanent(err):
+		return err
+	case err != nil:
 		return dialError(err)
 	}
-	// What was taken is taken, whatever becomes of the farewell.
-	defer func() { _ = client.CloseWithSMTPClient(conversation) }()
-	if err := client.SendWithSMTPClient(conversation, msg); err != nil {
+	defer conversation.end()
+	if err := conversation.library.SendWithSMTPClient(conversation.Client, msg); err != nil {
 		return sendError(err)
 	}
 	return nil

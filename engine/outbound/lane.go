@@ -85,10 +85,11 @@ func (out *Outbound) laneOf(kind store.OperationKind) *lane {
 	return nil
 }
 
-// wakeFor ends the rest of whatever delivers a kind: a person wants it tried now.
-func (out *Outbound) wakeFor(kind store.OperationKind) {
+// WakeFor ends the rest of whatever delivers a kind: a person wants it tried now.
+func (out *Outbound) WakeFor(kind store.OperationKind) {
 	if l := out.laneOf(kind); l != nil {
 		l.rest.End()
+		l.wakeUps.wake()
 	}
 	if awake := out.deliver[kind].Awake; awake != nil {
 		awake()

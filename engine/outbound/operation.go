@@ -191,8 +191,8 @@ func (out *Outbound) conclude(ctx context.Context, op store.Operation, o Outcome
 				"needs_review", op.NeedsReview, "attempts", op.Attempts, "reason", op.LastError)
 		}
 	}
-	out.ends.count(&op, o.End)
 	out.keep(ctx, op, event)
+	out.ends.count(&op, o.End) // after the queue has it: what the figures say is also in the list
 	return op, c
 }
 

@@ -181,7 +181,7 @@ func (out *Outbound) RetryOperation(ctx context.Context, actor record.Actor, id 
 		case err != nil:
 			return err
 		}
-		out.wakeFor(op.Kind)
+		out.WakeFor(op.Kind)
 		return nil
 	})
 }
@@ -317,7 +317,7 @@ func (out *Outbound) reopen(ctx context.Context, actor record.Actor, op store.Op
 	if c != nil {
 		out.HandOver(c.Calls...)
 	}
-	out.wakeFor(op.Kind)
+	out.WakeFor(op.Kind)
 	out.keep(context.WithoutCancel(ctx), op, "retried")
 	return nil
 }

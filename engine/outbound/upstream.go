@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"time"
 
 	"holdfast/engine/booking"
@@ -312,7 +313,7 @@ func (out *Outbound) upstreamEnded(ctx context.Context, tx store.Tx, op *store.O
 			c.Follow = append(c.Follow, booking.Promise{Operation: out.NewOperation(store.UpstreamComment, &a, now), Notice: NoticeOf(store.UpstreamComment)})
 		}
 	}
-	if a == before {
+	if reflect.DeepEqual(a, before) {
 		return nil, nil
 	}
 	a.UpdatedAt = now

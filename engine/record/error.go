@@ -19,6 +19,10 @@ var (
 	ErrUnauthorized = errors.New("no valid credential")
 	// ErrCutOff: it is too late for the patient to change this appointment online.
 	ErrCutOff = errors.New("too late to change online")
+	// ErrAsksDesk: the desk decides about appointments of this type, so the patient cannot move one online.
+	ErrAsksDesk = errors.New("the desk decides about this appointment type")
+	// ErrVisit: the appointment is part of a visit, which online is changed as a whole or not at all.
+	ErrVisit = errors.New("the appointment is part of a visit of several people")
 	// ErrNotConfirmed: the appointment is cancelled, so it cannot be moved.
 	ErrNotConfirmed = errors.New("the appointment is cancelled")
 	// ErrOperationState: the operation is not in a state in which that can be done with it.

@@ -28,7 +28,7 @@ type counted struct {
 }
 
 // countedBy lists what a booking is counted by, of those that are known.
-func (rq *Requests) countedBy(r *booking.Request, from *Visitor) []counted {
+func (rq *Requests) countedBy(p *store.Patient, from *Visitor) []counted {
 	limits := rq.clinic.Settings().PublicBookings.WithDefaults()
 	network := ""
 	if from.Network.IsValid() {
@@ -39,8 +39,8 @@ func (rq *Requests) countedBy(r *booking.Request, from *Visitor) []counted {
 		by, text string
 		most     int
 	}{
-		{"network", network, limits.PerNetwork}, {"email", strings.ToLower(strings.TrimSpace(r.Patient.Email)), limits.PerEmail},
-		{"phone", digits(r.Patient.Phone), limits.PerPhone},
+		{"network", network, limits.PerNetwork}, {"email", strings.ToLower(strings.TrimSpace(p.Email)), limits.PerEmail},
+		{"phone", digits(p.Phone), limits.PerPhone},
 	} {
 		if x.text != "" {
 			all = append(all, counted{x.by, x.by + "/" + rq.booking.Keys().Name(x.by+" "+x.text), x.most})
@@ -49,9 +49,10 @@ func (rq *Requests) countedBy(r *booking.Request, from *Visitor) []counted {
 	return all
 }
 
-// count counts a booking or a request everywhere, or says where there is no room for it.
-func (rq *Requests) count(ctx context.Context, tx store.Tx, what string, r *booking.Request, from *Visitor, now time.Time) error {
-	all := rq.countedBy(r, from)
+// Count counts a booking, a request or whatever else the public may do so often, by network and by what the patient gave, or says where
+// there is no room for it: *LimitError.
+func (rq *Requests) Count(ctx context.Context, tx store.Tx, what string, p *store.Patient, from *Visitor, now time.Time) error {
+	all := rq.countedBy(p, from)
 	if err := over(ctx, tx, what, all, now); err != nil {
 		return err
 	}
@@ -84,11 +85,11 @@ func over(ctx context.Context, r store.Reader, what string, all []counted, now t
 // admitBooking counts a booking in its transaction. errAsk: it is past the limits and can be a request.
 func (rq *Requests) admitBooking(ctx context.Context, tx store.Tx, r *booking.Request, from *Visitor) error {
 	now := record.Now()
-	err := rq.count(ctx, tx, "booking", r, from, now)
+	err := rq.Count(ctx, tx, "booking", &r.Patient, from, now)
 	if _, full := err.(*LimitError); !full || !rq.messages.MailsLinks() {
 		return err // nobody could confirm it
 	}
-	if err := over(ctx, tx, "request", rq.countedBy(r, from), now); err != nil {
+	if err := over(ctx, tx, "request", rq.countedBy(&r.Patient, from), now); err != nil {
 		return err
 	}
 	return errAsk
@@ -96,13 +97,18 @@ func (rq *Requests) admitBooking(ctx context.Context, tx store.Tx, r *booking.Re
 
 // mayAsk answers, before anything is given up for it, whether a booking can be a request.
 func (rq *Requests) mayAsk(ctx context.Context, r *booking.Request, from *Visitor) error {
-	if rq.messages.MailsLinks() && strings.TrimSpace(r.Patient.Email) == "" {
+	switch email := strings.TrimSpace(r.Patient.Email); {
+	case rq.needsApproval(r.AppointmentTypeID):
+		if email == "" && strings.TrimSpace(r.Patient.Phone) == "" {
+			return record.Invalid("patient.email", "give an e-mail address or a phone number: the clinic answers there")
+		}
+	case rq.messages.MailsLinks() && email == "":
 		return record.Invalid("patient.email", "is needed: this booking is confirmed from a mail")
 	}
 	if from.Unlimited {
 		return nil
 	}
-	return over(ctx, rq.store, "request", rq.countedBy(r, from), record.Now())
+	return over(ctx, rq.store, "request", rq.countedBy(&r.Patient, from), record.Now())
 }
 
 func digits(s string) string {

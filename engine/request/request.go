@@ -12,6 +12,11 @@
 // with the manage link of that id. Opened before it lapses, the link confirms; the desk can too, or decline. Confirming is an
 // ordinary booking that deletes the request in its transaction: cooldown, guarantee, webhooks and the practice system are as ever.
 //
+// # Approval
+//
+// What is booked of a type that the desk approves is a request as well, and stays one for hours or days. The link of its mail shows it
+// and gives it back; only the desk confirms. Both the patient and the clinic are told by mail that it is there.
+//
 // A hold is lost with the process where live state is in memory. KeepTimes takes them anew at the start, before anybody is
 // answered.
 package request
@@ -79,7 +84,7 @@ func (e *LapsedError) Error() string {
 //
 // Errors: those of booking.Book, *LimitError; a *ValidationError about patient.email where a request needs one.
 func (rq *Requests) BookPublic(ctx context.Context, r booking.Request, from Visitor) (Booked, error) {
-	if rq.clinic.Settings().PublicBookings.Confirm {
+	if rq.needsApproval(r.AppointmentTypeID) || rq.clinic.Settings().PublicBookings.Confirm {
 		return rq.ask(ctx, r, from)
 	}
 	if !from.Unlimited {
@@ -90,6 +95,12 @@ func (rq *Requests) BookPublic(ctx context.Context, r booking.Request, from Visi
 		return Booked{Appointment: a}, err
 	}
 	return rq.ask(ctx, r, from)
+}
+
+// needsApproval reports whether the desk decides about bookings of a type.
+func (rq *Requests) needsApproval(appointmentTypeID string) bool {
+	t := rq.clinic.Current().Types[appointmentTypeID]
+	return t != nil && t.Page.Approval
 }
 
 // ask makes a request out of a booking: its time is kept, and the row, the mail and the answer are written.
@@ -103,8 +114,9 @@ func (rq *Requests) ask(ctx context.Context, r booking.Request, from Visitor) (B
 		return Booked{}, err
 	}
 	owner, now := record.NewOwner(), record.Now()
-	until := now.Add(rq.clinic.Settings().PublicBookings.Keeps())
-	h, err := rq.booking.Keep(ctx, r.AppointmentTypeID, r.SpecialistID, r.SlotStart, owner, until)
+	settings := rq.clinic.Settings()
+	until := settings.AskedUntil(t, r.SlotStart, now)
+	h, err := rq.booking.Keep(ctx, r.AppointmentTypeID, r.SpecialistID, r.Place, r.SlotStart, owner, until)
 	if err != nil {
 		return Booked{}, err
 	}
@@ -115,15 +127,19 @@ func (rq *Requests) ask(ctx context.Context, r booking.Request, from Visitor) (B
 	}
 	asked := store.BookingRequest{
 		ID: record.NewID(), AppointmentTypeID: h.AppointmentTypeID, SpecialistID: h.SpecialistID, Owner: r.Owner.String(), HoldOwner: owner.String(),
-		Status: store.RequestOpen, SlotStart: h.SlotStart, SlotEnd: h.SlotEnd, Patient: r.Patient, Locale: r.Locale, CreatedAt: now, ExpiresAt: until,
+		Status: store.RequestOpen, SlotStart: h.SlotStart, SlotEnd: h.SlotEnd, Patient: r.Patient, Intake: r.Intake, Approval: t.Page.Approval, Locale: r.Locale, CreatedAt: now, ExpiresAt: until,
 	}
-	mail := rq.messages.RequestMail(&asked, message.MailRequest, now)
+	notice := message.MailRequest
+	if asked.Approval {
+		notice = message.MailReceived
+	}
+	mail := rq.messages.RequestMail(&asked, notice, now)
 	err = rq.store.Write(ctx, func(tx store.Tx) error {
 		if err := rq.booking.CheckCooldown(ctx, tx, t, asked.Owner, now); err != nil {
 			return err
 		}
 		if !from.Unlimited {
-			if err := rq.count(ctx, tx, "request", &r, &from, now); err != nil {
+			if err := rq.Count(ctx, tx, "request", &r.Patient, &from, now); err != nil {
 				return err
 			}
 		}
@@ -196,12 +212,12 @@ func (rq *Requests) ConfirmRequest(ctx context.Context, id string, actor record.
 		return store.Appointment{}, lapsed
 	}
 	keeper := record.SpelledOwner(r.HoldOwner)
-	h, err := rq.booking.Keep(ctx, r.AppointmentTypeID, r.SpecialistID, r.SlotStart, keeper, r.ExpiresAt)
+	h, err := rq.booking.Keep(ctx, r.AppointmentTypeID, r.SpecialistID, "", r.SlotStart, keeper, r.ExpiresAt)
 	if err != nil {
 		return store.Appointment{}, err
 	}
 	a, err := rq.booking.Book(ctx, booking.Request{
-		AppointmentTypeID: r.AppointmentTypeID, HoldID: h.ID, Owner: keeper, Patient: r.Patient, Locale: r.Locale, Source: store.SourceWeb, Actor: actor, Once: once,
+		AppointmentTypeID: r.AppointmentTypeID, HoldID: h.ID, Owner: keeper, Patient: r.Patient, Intake: r.Intake, Locale: r.Locale, Source: store.SourceWeb, Actor: actor, Once: once,
 		Asked: &booking.Asked{ID: r.ID, By: r.Owner},
 		Admit: func(ctx context.Context, tx store.Tx) error {
 			err := tx.DeleteBookingRequest(ctx, r.ID)
@@ -291,7 +307,7 @@ func (rq *Requests) KeepTimes(ctx context.Context) error {
 	}
 	for i := range open {
 		r := &open[i]
-		if _, err := rq.booking.Keep(ctx, r.AppointmentTypeID, r.SpecialistID, r.SlotStart, record.SpelledOwner(r.HoldOwner), r.ExpiresAt); err != nil {
+		if _, err := rq.booking.Keep(ctx, r.AppointmentTypeID, r.SpecialistID, "", r.SlotStart, record.SpelledOwner(r.HoldOwner), r.ExpiresAt); err != nil {
 			rq.log.Warn("the time of a booking request is not kept any more", "request", r.ID, "error", err)
 		}
 	}

@@ -2,12 +2,14 @@ package search
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"holdfast/engine/availability"
 	"holdfast/engine/booking"
 	"holdfast/engine/record"
 	"holdfast/engine/taken"
+	"holdfast/engine/together"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -48,7 +50,13 @@ func (se *Search) Explain(ctx context.Context, appointmentTypeID, specialistID s
 		return nil, err
 	}
 	known = se.booking.WithClosed(known, ids)
-	held, err := se.holds.List(ctx, ids...)
+	resources := together.Resources(t)
+	also, err := se.store.Taken(ctx, resources, first, last)
+	if err != nil {
+		return nil, err
+	}
+	needs := together.Of(s, t, also, "")
+	held, err := se.holds.List(ctx, slices.Concat(ids, resources)...)
 	if err != nil {
 		return nil, err
 	}
@@ -59,8 +67,18 @@ func (se *Search) Explain(ctx context.Context, appointmentTypeID, specialistID s
 		if x.Reason == "" && !se.booking.IsOpen(s, t, id, start, taken.Interval{}, now) {
 			x.Reason = availability.ReasonTaken // by somebody whom only the practice system knows
 		}
+		if x.Reason == "" && needs.Most(start) == 0 {
+			x.Reason = availability.ReasonTaken // a room or a device that it needs
+		}
 		if x.Reason == "" {
 			x.HeldUntil = heldUntil(t, availability.SpanOf(t, id, start), known, held)
+			if x.HeldUntil.IsZero() && needs.Left(start, held, holds.Owner{}) == 0 {
+				for i := range held {
+					if held[i].Resources != "" && held[i].ExpiresAt.After(x.HeldUntil) {
+						x.HeldUntil = held[i].ExpiresAt
+					}
+				}
+			}
 			if !x.HeldUntil.IsZero() {
 				x.Reason = ReasonHeld
 			}

@@ -28,7 +28,7 @@ func New(s store.Reader, live holds.Table, c *clinic.Clinic, b *booking.Booking)
 
 // NextAvailable returns the first slot with a free seat that nobody holds, at or after the instant, up to the type's
 // horizon. ErrNoSlots, store.ErrNotFound, *ValidationError.
-func (se *Search) NextAvailable(ctx context.Context, appointmentTypeID, specialistID string, after time.Time) (booking.Timeslot, error) {
+func (se *Search) NextAvailable(ctx context.Context, appointmentTypeID, specialistID, place string, after time.Time) (booking.Timeslot, error) {
 	s := se.clinic.Current()
 	t, zone, err := s.Listed(appointmentTypeID, specialistID)
 	if err != nil {
@@ -41,7 +41,7 @@ func (se *Search) NextAvailable(ctx context.Context, appointmentTypeID, speciali
 	last := store.DateOf(now.AddDate(0, 0, t.HorizonDays+1).In(zone))
 	for from := store.DateOf(after.In(zone)); !last.Before(from); from = from.AddDays(booking.DefaultTimeslotDays) {
 		list, err := se.booking.Timeslots(ctx, booking.TimeslotsRequest{
-			AppointmentTypeID: appointmentTypeID, SpecialistID: specialistID, From: from, To: from.AddDays(booking.DefaultTimeslotDays),
+			AppointmentTypeID: appointmentTypeID, SpecialistID: specialistID, Place: place, From: from, To: from.AddDays(booking.DefaultTimeslotDays),
 		})
 		if err != nil {
 			return booking.Timeslot{}, err

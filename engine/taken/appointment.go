@@ -18,7 +18,10 @@ import (
 // The feed applies every committed change, in commit order, before its Write returns (follow.go), so memory is what the
 // database is.
 type appointments struct {
-	filled func([]store.Taken) // told what was read anew, while no change can come between
+	// Both are called while nobody can look: what is free by memory is never taken by the busy bits, so that who is given a hold may
+	// book, and a reading that is older than a change does not bring back what the change has freed.
+	filled func([]store.Taken) // told what was read anew
+	freed  func(*store.Taken)  // told what is taken no more
 
 	mu  sync.RWMutex
 	all map[string]*specialistTime
@@ -28,13 +31,11 @@ type specialistTime struct {
 	changes  uint64    // counts the changes applied, so that a reading that one of them overtook is not kept
 	from, to time.Time // what list covers; nothing if they are equal
 	list     []store.Taken
+	reach    time.Duration // at least from any slot start of list to whatever end of its slot or busy interval is farther
 }
 
 // maxTakenSpan bounds what is kept of one specialist. A longer question is answered and not kept.
 const maxTakenSpan = 100 * 24 * time.Hour
-
-// longest is longer than any busy interval: a day of duration and half a day of buffer on either side.
-const longest = 48 * time.Hour
 
 // read answers as store.Reader.Taken does, from memory where that covers the stretch.
 func (k *appointments) read(ctx context.Context, r store.Reader, specialistIDs []string, from, to time.Time) ([]store.Taken, error) {
@@ -49,7 +50,8 @@ func (k *appointments) read(ctx context.Context, r store.Reader, specialistIDs [
 	if missing == nil {
 		most := 0
 		for _, id := range specialistIDs {
-			most += len(k.all[id].list)
+			first, last := k.all[id].near(from, to)
+			most += last - first
 		}
 		answer = make([]store.Taken, 0, most)
 		for _, id := range specialistIDs {
@@ -77,7 +79,10 @@ func (k *appointments) read(ctx context.Context, r store.Reader, specialistIDs [
 		k.mu.Lock()
 		for _, id := range missing {
 			if s := k.of(id); s.changes == seen[id] {
-				s.from, s.to, s.list = first, last, slices.Clone(availability.TakenBy(all, id))
+				s.from, s.to, s.list, s.reach = first, last, slices.Clone(availability.TakenBy(all, id)), 0
+				for i := range s.list {
+					s.reach = max(s.reach, reachOf(&s.list[i]))
+				}
 				k.filled(s.list)
 			}
 		}
@@ -119,45 +124,98 @@ func (k *appointments) of(specialistID string) *specialistTime {
 	return s
 }
 
+// near is where in list everything is that may meet [from, to).
+func (s *specialistTime) near(from, to time.Time) (first, last int) {
+	first, _ = slices.BinarySearchFunc(s.list, from.Add(-s.reach), bySlotStart)
+	last, _ = slices.BinarySearchFunc(s.list, to.Add(s.reach), bySlotStart)
+	return first, last
+}
+
 func (s *specialistTime) appendOverlapping(dst []store.Taken, from, to time.Time) []store.Taken {
-	first, _ := slices.BinarySearchFunc(s.list, from.Add(-longest), func(t store.Taken, at time.Time) int { return t.SlotStart.Compare(at) })
-	for i := first; i < len(s.list); i++ {
-		t := &s.list[i]
-		if t.SlotStart.After(to.Add(longest)) {
-			break
-		}
-		if overlaps(t, from, to) {
+	first, last := s.near(from, to)
+	for i := first; i < last; i++ {
+		if t := &s.list[i]; overlaps(t, from, to) {
 			dst = append(dst, *t)
 		}
 	}
 	return dst
 }
 
-// apply takes over one committed change: what an appointment took goes, what it takes comes.
+// remove takes out what t's appointment takes at t's slot start.
+func (s *specialistTime) remove(t *store.Taken) {
+	i, _ := slices.BinarySearchFunc(s.list, t.SlotStart, bySlotStart)
+	for ; i < len(s.list) && s.list[i].SlotStart.Equal(t.SlotStart); i++ {
+		if s.list[i].AppointmentID == t.AppointmentID {
+			s.list = slices.Delete(s.list, i, i+1)
+			return
+		}
+	}
+}
+
+func bySlotStart(t store.Taken, at time.Time) int { return t.SlotStart.Compare(at) }
+
+// reachOf is how far what t takes is from its slot start, to either side.
+func reachOf(t *store.Taken) time.Duration {
+	return max(t.SlotEnd.Sub(t.SlotStart), t.BusyEnd.Sub(t.SlotStart), t.SlotStart.Sub(t.BusyStart))
+}
+
+// apply takes over one committed change: what an appointment took goes, what it takes comes, its resources' time included.
 func (k *appointments) apply(before, after *store.Taken) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if before != nil {
+		k.freed(before)
+	}
 	for _, t := range []*store.Taken{before, after} {
 		if t == nil {
 			continue
 		}
-		// A reading may have been taken over that has this very change already: it must not be there twice.
-		s := k.of(t.SpecialistID)
-		s.changes++
-		s.list = slices.DeleteFunc(s.list, func(known store.Taken) bool { return known.AppointmentID == t.AppointmentID })
+		// A reading may have been taken over that has this very change already: it must not be there twice. Has it a later one, then the
+		// appointment is there twice until that one comes, and it comes.
+		for _, id := range append(t.Resources.List(), t.SpecialistID) {
+			s := k.of(id)
+			s.changes++
+			s.remove(t)
+		}
 	}
 	if after == nil {
 		return
 	}
-	if s := k.of(after.SpecialistID); overlaps(after, s.from, s.to) {
-		at, _ := slices.BinarySearchFunc(s.list, *after, Compare)
-		s.list = slices.Insert(s.list, at, *after)
+	for _, id := range append(after.Resources.List(), after.SpecialistID) {
+		if s := k.of(id); overlaps(after, s.from, s.to) {
+			taken := *after
+			taken.SpecialistID, taken.Resources = id, ""
+			at, _ := slices.BinarySearchFunc(s.list, taken, Compare)
+			s.list = slices.Insert(s.list, at, taken)
+			s.reach = max(s.reach, reachOf(&taken))
+		}
 	}
 }
 
 // TakenTime answers as store.Reader.Taken does, from memory where that covers the stretch.
 func (tm *Time) TakenTime(ctx context.Context, specialistIDs []string, from, to time.Time) ([]store.Taken, error) {
 	return tm.appointments.read(ctx, tm.store, specialistIDs, from, to)
+}
+
+// atOnce is how much of a calendar TakenTimeInWeeks brings into memory.
+const atOnce = 4 * 7 * 24 * time.Hour
+
+// TakenTimeInWeeks is TakenTime of one specialist, for who asks about one start after the other on any day: what memory does not have is
+// read by whole weeks, so that the next question is answered from there.
+func (tm *Time) TakenTimeInWeeks(ctx context.Context, specialistID string, from, to time.Time) ([]store.Taken, error) {
+	if !tm.appointments.covers(specialistID, from, to) {
+		if _, err := tm.TakenTime(ctx, []string{specialistID}, from.Truncate(atOnce), to.Truncate(atOnce).Add(atOnce)); err != nil {
+			return nil, err
+		}
+	}
+	return tm.TakenTime(ctx, []string{specialistID}, from, to)
+}
+
+func (k *appointments) covers(specialistID string, from, to time.Time) bool {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	s := k.all[specialistID]
+	return s != nil && !from.Before(s.from) && !to.After(s.to)
 }
 
 // ForgetTaken lets go of all that is kept of taken time: every next reader asks the database.

@@ -18,30 +18,40 @@ func (tm *Time) FollowAppointment(ctx context.Context, c *store.Change) {
 	if c.Moved() {
 		tm.appointments.apply(c.Before, c.After)
 		for _, t := range []*store.Taken{c.Before, c.After} {
-			if t != nil && len(s.Serves[t.SpecialistID]) > 0 {
-				tm.clinic.MoveGenerations(s.Serves[t.SpecialistID]...)
+			if t == nil {
+				continue
+			}
+			for _, id := range append(t.Resources.List(), t.SpecialistID) {
+				if types := s.TypesOf(id); len(types) > 0 {
+					tm.clinic.MoveGenerations(types...)
+				}
 			}
 		}
-		tm.followBusy(ctx, s, c)
+		tm.markBusy(ctx, s, c.After)
 		if c.Before != nil {
-			tm.clinic.Publish(ctx, holds.Event{Kind: holds.EventCancel, Span: availability.TakenSpan(c.Before), Owner: record.SpelledOwner(c.Owner)})
+			tm.clinic.Publish(ctx, holds.Event{Kind: holds.EventCancel, Span: availability.TakenSpan(c.Before), Resources: holds.IDs(c.Before.Resources), Owner: record.SpelledOwner(c.Owner)})
 		}
 	}
 	tm.clinic.Publish(ctx, holds.Event{
-		Kind: holds.EventAppointment, Span: availability.TakenSpan(&c.Stands), AppointmentID: c.ID, Version: c.Version, Reason: holds.Reason(c.What),
+		Kind: holds.EventAppointment, Span: availability.TakenSpan(&c.Stands), Resources: holds.IDs(c.Stands.Resources), AppointmentID: c.ID, Version: c.Version, Reason: holds.Reason(c.What),
 	})
 }
 
-// followBusy keeps the fast pre-check. Only what shares its time with nobody is marked, so that a hit is always true; a bit
+// clearBusy and markBusy keep the fast pre-check. Only what shares its time with nobody is marked, so that a hit is always true; a bit
 // cleared too many costs one look at the taken time.
-func (tm *Time) followBusy(ctx context.Context, s *clinic.Schedule, c *store.Change) {
-	var err error
-	if c.Before != nil && !c.Before.Overbook {
-		err = tm.holds.ClearBusy(ctx, c.Before.SpecialistID, c.Before.SlotStart, c.Before.SlotEnd)
+func (tm *Time) clearBusy(before *store.Taken) {
+	if !before.Overbook {
+		tm.busyFailed(tm.holds.ClearBusy(context.Background(), before.SpecialistID, before.SlotStart, before.SlotEnd))
 	}
-	if err == nil && c.After != nil && s.Exclusive(c.After) {
-		err = tm.holds.MarkBusy(ctx, c.After.SpecialistID, c.After.SlotStart, c.After.SlotEnd)
+}
+
+func (tm *Time) markBusy(ctx context.Context, s *clinic.Schedule, after *store.Taken) {
+	if after != nil && s.Exclusive(after) {
+		tm.busyFailed(tm.holds.MarkBusy(ctx, after.SpecialistID, after.SlotStart, after.SlotEnd))
 	}
+}
+
+func (tm *Time) busyFailed(err error) {
 	if err != nil {
 		tm.log.Warn("the busy bits were not updated", "error", err)
 	}
@@ -51,7 +61,7 @@ func (tm *Time) followBusy(ctx context.Context, s *clinic.Schedule, c *store.Cha
 func (tm *Time) fillBusy(list []store.Taken) {
 	s := tm.clinic.Current()
 	for i := range list {
-		if t := &list[i]; s.Exclusive(t) {
+		if t := &list[i]; s.Exclusive(t) && !s.IsResource(t.SpecialistID) {
 			if err := tm.holds.MarkBusy(context.Background(), t.SpecialistID, t.SlotStart, t.SlotEnd); err != nil {
 				tm.log.Warn("the busy bits were not filled", "error", err)
 				return

@@ -52,7 +52,7 @@ type Time struct {
 // the practice system's openings may be and still be believed.
 func New(s store.Store, live holds.Backend, log *slog.Logger, c *clinic.Clinic, openingsMaxAge time.Duration) *Time {
 	tm := &Time{store: s, holds: live, log: log, clinic: c}
-	tm.appointments.filled = tm.fillBusy
+	tm.appointments.filled, tm.appointments.freed = tm.fillBusy, tm.clearBusy
 	tm.closed.changed = make(chan struct{}, 1)
 	tm.open.maxAge = openingsMaxAge
 	return tm

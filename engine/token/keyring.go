@@ -32,6 +32,8 @@ const (
 	forManage
 	forStreamTicket
 	forName
+	forFingerprint
+	forSealing
 	purposes
 )
 
@@ -45,6 +47,10 @@ func (p purpose) label() string {
 		return "holdfast/stream-ticket"
 	case forName:
 		return "holdfast/name"
+	case forFingerprint:
+		return "holdfast/fingerprint"
+	case forSealing:
+		return "holdfast/sealing"
 	}
 	return "holdfast/manage"
 }
@@ -279,6 +285,27 @@ func (k *key) mac(p purpose, body []byte) []byte {
 // the keys are rotated, and without the keys nobody finds out which text it is.
 func (k *Keyring) Name(text string) string {
 	return hex.EncodeToString(k.signer().mac(forName, []byte(text))[:16])
+}
+
+// Names is every Name that a text had while a bookingAuthToken that still lives was signed: more than one after a rotation, the
+// present one first.
+func (k *Keyring) Names(text string, now time.Time) []string {
+	var names []string
+	for i := range k.keys {
+		if k.keys[i].accepts(forBookingAuth, now) {
+			names = append(names, hex.EncodeToString(k.keys[i].mac(forName, []byte(text))[:16]))
+		}
+	}
+	return names
+}
+
+// Fingerprints tell the keys apart and say nothing about them: that of the key that signs, then those of the ones it replaced.
+func (k *Keyring) Fingerprints() []string {
+	prints := make([]string, len(k.keys))
+	for i := range k.keys {
+		prints[i] = k.keys[i].name() + "-" + hex.EncodeToString(k.keys[i].mac(forFingerprint, nil)[:8])
+	}
+	return prints
 }
 
 // signer is the key that signs.

@@ -19,7 +19,7 @@ import (
 const (
 	// pageSize is how many events a page has, and so how many Next hands out at most.
 	pageSize = 256
-	// mostSpare bounds the pages kept after a rush; one is about 88 KB.
+	// mostSpare bounds the pages kept after a rush; one is about 92 KB.
 	mostSpare = 8
 
 	defaultQueue = 65_536
@@ -91,7 +91,7 @@ func (l *Log) write(kind holds.EventKind, reason holds.Reason, at time.Time, h *
 	l.seq++
 	if len(l.watches) > 0 {
 		e := l.next()
-		*e = holds.Event{Kind: kind, Seq: l.seq, At: at, HoldID: h.ID, Span: h.Span, ExpiresAt: h.ExpiresAt,
+		*e = holds.Event{Kind: kind, Seq: l.seq, At: at, HoldID: h.ID, Span: h.Span, Resources: h.Resources, ExpiresAt: h.ExpiresAt,
 			Owner: h.Owner, Reason: reason}
 		l.wake(e)
 	}
@@ -162,6 +162,11 @@ func (l *Log) wake(e *holds.Event) {
 	}
 	for _, w := range l.about[e.SpecialistID] {
 		w.wake(e.Seq)
+	}
+	for _, id := range e.Resources.List() {
+		for _, w := range l.about[id] {
+			w.wake(e.Seq)
+		}
 	}
 }
 

@@ -76,11 +76,15 @@ func (w *watch) append(buf, events []holds.Event) []holds.Event {
 		return append(buf, events...)
 	}
 	for i := range events {
-		if id := events[i].SpecialistID; id == "" || w.about[id] {
+		if id := events[i].SpecialistID; id == "" || w.about[id] || w.takesAny(events[i].Resources) {
 			buf = append(buf, events[i])
 		}
 	}
 	return buf
+}
+
+func (w *watch) takesAny(resources holds.IDs) bool {
+	return resources != "" && slices.ContainsFunc(resources.List(), func(id string) bool { return w.about[id] })
 }
 
 // unread returns the events from the watch's place to the end of their page. If there are none, it waits from here on.

@@ -10,14 +10,22 @@ import (
 
 // restore brings a hold to a backend, under the id that it has there or may have.
 func restore(ctx context.Context, to holds.Backend, e *entry, id string) (holds.Hold, error) {
+	return to.(holds.Restorer).Restore(ctx, e.remains(id))
+}
+
+// remains is what is left of a hold, under the id that it has or may have elsewhere.
+func (e *entry) remains(id string) holds.Remains {
 	r := holds.Remains{Hold: e.Hold, LapsesAt: e.lapsesAt, Life: e.life}
 	r.ID = id
-	return to.(holds.Restorer).Restore(ctx, r)
+	return r
 }
 
 // toPrimary brings to the primary what was made or changed here, and ends what ended here. What changes meanwhile is left
 // for the next time. holds.ErrUnavailable.
 func (l *ledger) toPrimary(ctx context.Context) error {
+	if err := l.layGhosts(ctx); err != nil {
+		return err
+	}
 	l.mu.Lock()
 	var list []entry
 	now := time.Now()

@@ -15,7 +15,8 @@
 // and those of other processes, by their events. When the fallback takes over, what is live in the ledger goes there with the
 // time that it has left. When the primary is back, what was made or changed here goes up the same way, and what ended here
 // ends there. A hold that somebody else took there meanwhile is lost: its owner is told (displaced). Of other processes'
-// holds each process carries its own.
+// holds each process carries its own. What a claim made in the primary without being answered ends there too, since its client was
+// given another hold; unless somebody has renewed it since.
 //
 // A fallback that is not Local is one that the processes share, and then it is as the primary was: each brings what it has,
 // and what it knows of the others where they have not; each takes up what it finds there. They do not leave it all at once, so
@@ -56,6 +57,9 @@ type Options struct {
 	// WatchQueue is how many events a watcher can fall behind; 0 means 65,536.
 	WatchQueue int
 
+	// Probe is how long the primary has to answer when it is asked whether it is there; 0 means 250 ms.
+	Probe time.Duration
+
 	// Logger is told of every switch; nil means nobody.
 	Logger *slog.Logger
 }
@@ -64,7 +68,7 @@ const (
 	pingEvery  = time.Second             // while the primary serves
 	restTime   = 1250 * time.Millisecond // of the primary, before it is asked again
 	probeEvery = 250 * time.Millisecond  // while it does not serve
-	probeTime  = 250 * time.Millisecond  // for the answer to either
+	probeTime  = 250 * time.Millisecond  // for the answer to either, where Options.Probe says nothing else
 	probesGood = 2                       // in a row, before the primary serves again
 	hearEvery  = 100 * time.Millisecond  // while the events of the fallback are not heard
 	carryTime  = 10 * time.Second        // to bring everything back to the primary
@@ -76,6 +80,7 @@ type Backend struct {
 	primary, fallback, local holds.Backend
 	shared                   bool // the fallback is other processes' too
 	booked                   func(holds.Hold) bool
+	probe                    time.Duration
 	logger                   *slog.Logger
 	log                      *broadcast.Log
 	ledger                   ledger
@@ -100,8 +105,11 @@ func New(ctx context.Context, o Options) *Backend {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	if o.Probe <= 0 {
+		o.Probe = probeTime
+	}
 	b := &Backend{
-		primary: o.Primary, fallback: o.Fallback, local: o.Local, shared: o.Fallback != o.Local, booked: o.Booked, logger: o.Logger, log: broadcast.New(o.WatchQueue),
+		primary: o.Primary, fallback: o.Fallback, local: o.Local, shared: o.Fallback != o.Local, booked: o.Booked, probe: o.Probe, logger: o.Logger, log: broadcast.New(o.WatchQueue),
 		behind: make(chan func(context.Context) error, behindMost), switched: make(chan struct{}, 1), onFallback: true,
 	}
 	b.done, b.stop = context.WithCancel(context.Background())
@@ -322,7 +330,7 @@ func (b *Backend) keep() {
 		b.mu.RLock()
 		term, away := b.term, b.onFallback
 		b.mu.RUnlock()
-		ctx, cancel := context.WithTimeout(b.done, probeTime)
+		ctx, cancel := context.WithTimeout(b.done, b.probe)
 		err := b.primary.Ping(ctx)
 		cancel()
 		switch {

@@ -2,6 +2,7 @@ package failover
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"holdfast/holds"
@@ -9,7 +10,22 @@ import (
 
 // Claim implements holds.Table.
 func (b *Backend) Claim(ctx context.Context, c holds.Claim) (h holds.Hold, err error) {
-	err = b.do(ctx, func(live holds.Backend, _ where) (err error) { h, err = live.Claim(ctx, c); return err },
+	late := "" // what the primary made when it was given up already
+	err = b.do(ctx, func(live holds.Backend, at where) (err error) {
+		if late != "" {
+			b.ledger.mayHave(late, c)
+		}
+		h, err = live.Claim(ctx, c)
+		var lost *holds.LostError
+		switch {
+		case at == inFallback:
+		case errors.As(err, &lost):
+			b.ledger.mayHave(lost.ID, c)
+		case err == nil:
+			late = h.ID
+		}
+		return err
+	},
 		func(at where) { b.ledger.held(at, &h, max(c.MaxLife, c.TTL)) })
 	return only(h, err)
 }
@@ -49,29 +65,35 @@ func (b *Backend) change(ctx context.Context, id string, call func(live holds.Ba
 }
 
 // Confirm implements holds.Table.
-func (b *Backend) Confirm(ctx context.Context, id string, owner holds.Owner) (ok bool, err error) {
-	err = b.do(ctx, func(live holds.Backend, at where) (err error) {
-		ok, err = live.Confirm(ctx, b.ledger.inner(at, id), owner)
-		return err
-	}, func(at where) {
-		if ok {
-			b.ledger.finished(at, id, holds.EventConfirm, "")
-		}
-	})
-	return ok, err
+func (b *Backend) Confirm(ctx context.Context, id string, owner holds.Owner) (bool, error) {
+	return b.finish(ctx, id, holds.EventConfirm, "", func(live holds.Backend, id string) (bool, error) { return live.Confirm(ctx, id, owner) })
 }
 
 // Release implements holds.Table.
-func (b *Backend) Release(ctx context.Context, id string, owner holds.Owner, reason holds.Reason) (ok bool, err error) {
-	err = b.do(ctx, func(live holds.Backend, at where) (err error) {
-		ok, err = live.Release(ctx, b.ledger.inner(at, id), owner, reason)
+func (b *Backend) Release(ctx context.Context, id string, owner holds.Owner, reason holds.Reason) (bool, error) {
+	return b.finish(ctx, id, holds.EventRelease, reason, func(live holds.Backend, id string) (bool, error) {
+		return live.Release(ctx, id, owner, reason)
+	})
+}
+
+// finish ends a hold. What the primary did for a process that has given it up meanwhile is done, whether or not its answer came: the
+// fallback, where such a hold may never have been, does not say otherwise.
+func (b *Backend) finish(ctx context.Context, id string, kind holds.EventKind, reason holds.Reason, call func(live holds.Backend, id string) (bool, error)) (bool, error) {
+	tried, done := false, false
+	err := b.do(ctx, func(live holds.Backend, at where) error {
+		ok, err := call(live, b.ledger.inner(at, id))
+		if err != nil {
+			tried = true
+		} else {
+			done = done || ok || tried && b.ledger.isOverBy(id, kind, reason)
+		}
 		return err
 	}, func(at where) {
-		if ok {
-			b.ledger.finished(at, id, holds.EventRelease, reason)
+		if done {
+			b.ledger.finished(at, id, kind, reason)
 		}
 	})
-	return ok, err
+	return done && err == nil, err
 }
 
 // Hold implements holds.Table.

@@ -28,9 +28,10 @@ type ledger struct {
 	placed map[string]holds.Owner // what is in the fallback, by its id there
 	ends   map[string]ending      // what calls ended here and watchers were not told yet
 	dead   map[string]ending      // what ended while the fallback served and is still in the primary
+	ghosts map[string]ghost       // what a claim may have left in the primary when its answer was lost, by its id there
 	looks  map[holds.Owner]*look
 
-	over      map[string]bool       // what ended lately by its events, of which a call's answer may still be on its way
+	over      map[string]ending     // what ended lately by its events, of which a call's answer may still be on its way
 	overList  []overHold            // the same, the oldest first
 	told      map[string]holds.Hold // what watchers think is live
 	toldLooks map[holds.Owner]holds.Span
@@ -72,8 +73,9 @@ func (l *ledger) open(b *Backend) {
 	l.names = [2]map[string]string{make(map[string]string), make(map[string]string)}
 	l.placed = make(map[string]holds.Owner)
 	l.ends, l.dead = make(map[string]ending), make(map[string]ending)
+	l.ghosts = make(map[string]ghost)
 	l.looks = make(map[holds.Owner]*look)
-	l.over = make(map[string]bool)
+	l.over = make(map[string]ending)
 	l.hidden = make(map[string]bool)
 	l.told, l.toldLooks = make(map[string]holds.Hold), make(map[holds.Owner]holds.Span)
 	l.forgetTerm()
@@ -149,7 +151,7 @@ func (l *ledger) held(at where, h *holds.Hold, life time.Duration) {
 	h.ID = l.outer(at, inner)
 	e := l.holds[h.ID]
 	if e == nil {
-		if _, ended := l.ends[h.ID]; ended || l.over[h.ID] {
+		if _, ended := l.ends[h.ID]; ended || l.isOverNow(h.ID) {
 			return // it ended before its answer came
 		}
 		e = &entry{life: life, lapsesAt: h.ExpiresAt}
@@ -218,9 +220,23 @@ type overHold struct {
 	inner string
 }
 
+// isOverNow reports whether the event of a hold's end was heard. The lock is held.
+func (l *ledger) isOverNow(id string) bool {
+	_, over := l.over[id]
+	return over
+}
+
+// isOverBy reports whether a hold is known to have ended in this way.
+func (l *ledger) isOverBy(id string, kind holds.EventKind, reason holds.Reason) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	end, over := l.over[id]
+	return over && end.kind == kind && end.reason == reason
+}
+
 // isOver notes that the event of a hold's end was heard. The lock is held.
-func (l *ledger) isOver(id string, at where, inner string) {
-	if l.over[id] {
+func (l *ledger) isOver(id string, end ending, at where, inner string) {
+	if l.isOverNow(id) {
 		return
 	}
 	if len(l.overList) == mostOver {
@@ -229,7 +245,7 @@ func (l *ledger) isOver(id string, at where, inner string) {
 		delete(l.names[oldest.at], oldest.inner)
 		l.overList = l.overList[1:]
 	}
-	l.over[id] = true
+	l.over[id] = end
 	l.overList = append(l.overList, overHold{id, at, inner})
 }
 

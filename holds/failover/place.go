@@ -43,7 +43,16 @@ func (l *ledger) put(ctx context.Context, again bool) {
 	}
 	l.putAll(ctx, first)
 	there, sure := l.adopt(ctx)
-	rest = slices.DeleteFunc(rest, func(e *entry) bool { return there[e.ID] })
+	given := l.given(there)
+	rest = slices.DeleteFunc(rest, func(e *entry) bool {
+		// One client has one hold of a slot. The one that is not there was claimed in vain by a process that then switched, and gave its
+		// client the one that is.
+		if !there[e.ID] && given[groupOf(e)] {
+			delete(l.holds, e.ID)
+			return true
+		}
+		return there[e.ID]
+	})
 	if again && sure {
 		for _, e := range rest {
 			delete(l.holds, e.ID)
@@ -67,6 +76,26 @@ func (l *ledger) put(ctx context.Context, again bool) {
 		}
 	}
 	l.settle()
+}
+
+// group is a client and the slot that it holds a place of.
+type group struct {
+	holds.Owner
+	typeID, specialistID string
+	start, end           int64
+}
+
+func groupOf(e *entry) group {
+	return group{e.Owner, e.AppointmentTypeID, e.SpecialistID, e.SlotStart.UnixMilli(), e.SlotEnd.UnixMilli()}
+}
+
+// given is who holds what, of these holds. The lock is held.
+func (l *ledger) given(ids map[string]bool) map[group]bool {
+	all := make(map[group]bool, len(ids))
+	for id := range ids {
+		all[groupOf(l.holds[id])] = true
+	}
+	return all
 }
 
 // adopt takes up what others have put into a shared fallback, and says what is there, if it can be asked. The lock is held.
@@ -120,6 +149,9 @@ func selected(ctx context.Context, of holds.Backend) ([]holds.Selection, error) 
 	return of.Selected(ctx, now.AddDate(-10, 0, 0), now.AddDate(100, 0, 0))
 }
 
+// carriedAtOnce is how many holds go to the fallback in one step, where it can do that.
+const carriedAtOnce = 100
+
 // carriers is how many holds go to the fallback at once. Those of one specialist go one after another, the newest first.
 const carriers = 8
 
@@ -130,8 +162,27 @@ func (l *ledger) putAll(ctx context.Context, list []*entry) {
 		err error
 	}
 	outcomes := make([]outcome, len(list))
+	from := 0
+	if many, ok := l.b.fallback.(holds.ManyRestorer); ok {
+		for from < len(list) {
+			to := min(from+carriedAtOnce, len(list))
+			batch := make([]holds.Remains, 0, carriedAtOnce)
+			for _, e := range list[from:to] {
+				batch = append(batch, e.remains(e.ID))
+			}
+			restored, err := many.RestoreAll(ctx, batch)
+			if err != nil {
+				break // each for itself, then
+			}
+			for i, r := range restored {
+				outcomes[from+i] = outcome{r.Hold.ID, r.Err}
+			}
+			from = to
+		}
+	}
 	bySpecialist := map[string][]int{}
-	for i, e := range list {
+	for i := from; i < len(list); i++ {
+		e := list[i]
 		bySpecialist[e.SpecialistID] = append(bySpecialist[e.SpecialistID], i)
 	}
 	queues := make(chan []int, len(bySpecialist))

@@ -37,12 +37,12 @@ func database(t testing.TB) string {
 // openShared opens a backend of this primary and a PostgreSQL.
 func openShared(t testing.TB, primary holds.Backend, url string, booked func(holds.Hold) bool) *Backend {
 	t.Helper()
-	fallback, err := postgres.Open(t.Context(), postgres.Options{URL: url, Booked: booked, WatchQueue: 4096, Timeout: 10 * time.Second})
+	fallback, err := postgres.Open(t.Context(), postgres.Options{URL: url, Booked: booked, WatchQueue: 4096, Timeout: patience})
 	if err != nil {
 		t.Fatal(err)
 	}
 	local := memory.New(memory.Options{Booked: booked, WatchQueue: 4096})
-	return New(t.Context(), Options{Primary: primary, Fallback: fallback, Local: local, Booked: booked, WatchQueue: 1024})
+	return New(t.Context(), Options{Primary: primary, Fallback: fallback, Local: local, Booked: booked, WatchQueue: 1024, Probe: patience})
 }
 
 // TestSharedPrimaryUp is the whole contract with a real Redis, and a real PostgreSQL to fall back on.
@@ -51,7 +51,7 @@ func TestSharedPrimaryUp(t *testing.T) {
 	holdstest.Run(t, holdstest.Harness{
 		Queue: 1024, Second: 500 * time.Millisecond, Late: 900 * time.Millisecond, Parallel: true,
 		Open: func(t testing.TB, booked func(holds.Hold) bool) holds.Backend {
-			primary, err := redis.Open(redis.Options{URL: redistest.Start(t, redistest.Programs(t)[0]).URL(), Booked: booked, Timeout: 5 * time.Second})
+			primary, err := redis.Open(redis.Options{URL: redistest.Start(t, redistest.Programs(t)[0]).URL(), Booked: booked, Timeout: patience})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -70,6 +70,35 @@ func TestSharedPrimaryDown(t *testing.T) {
 			primary.strike(true)
 			return openShared(t, primary, database(t), booked)
 		},
+	})
+}
+
+// TestNodes is what the nodes of every shared backend see of each other, with a Redis and without.
+func TestNodes(t *testing.T) {
+	t.Parallel()
+	t.Run("primary up", func(t *testing.T) {
+		t.Parallel()
+		holdstest.RunNodes(t, holdstest.Nodes{Server: func(t testing.TB) func(func(holds.Hold) bool) holds.Backend {
+			url, s := database(t), redistest.Start(t, redistest.Programs(t)[0])
+			return func(booked func(holds.Hold) bool) holds.Backend {
+				primary, err := redis.Open(redis.Options{URL: s.URL(), Booked: booked, Timeout: patience})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return openShared(t, primary, url, booked)
+			}
+		}})
+	})
+	t.Run("primary down", func(t *testing.T) {
+		t.Parallel()
+		holdstest.RunNodes(t, holdstest.Nodes{PresenceOwn: true, Server: func(t testing.TB) func(func(holds.Hold) bool) holds.Backend {
+			url := database(t)
+			return func(booked func(holds.Hold) bool) holds.Backend {
+				primary := newFlaky(booked)
+				primary.strike(true)
+				return openShared(t, primary, url, booked)
+			}
+		}})
 	})
 }
 
@@ -198,21 +227,21 @@ func TestANodeThatStartsWithoutRedisTakesUpWhatIsThere(t *testing.T) {
 	}
 }
 
-// TestManyHoldsAreTakenOverWhileNobodyWaitsLong gives Redis up under five hundred of them.
+// TestManyHoldsAreTakenOverWhileNobodyWaitsLong gives Redis up under fifty holds, and under five hundred.
 func TestManyHoldsAreTakenOverWhileNobodyWaitsLong(t *testing.T) {
-	nodes, away, _ := pair(t)
-	a := nodes[0]
-	for i := range 500 {
-		claim(t, a, wish(fmt.Sprintf("specialist-%d", i), amal))
-	}
-	away[0](true)
-	began := time.Now()
-	claim(t, a, wish("zoe", bela))
-	took := time.Since(began)
-	list, err := a.List(t.Context())
-	t.Logf("the switch with 500 holds took %v", took)
-	if a.Mode() != "fallback" || err != nil || len(list) != 501 || took > 2*time.Second {
-		t.Errorf("got mode %s, %d holds, %v, after %v; want all 501 in the fallback", a.Mode(), len(list), err, took)
+	for _, many := range []int{50, 500} {
+		nodes, away, _ := pair(t)
+		a := nodes[0]
+		for i := range many {
+			claim(t, a, wish(fmt.Sprintf("specialist-%d", i), holds.ClientID(fmt.Sprintf("a-client-with-number-%d", i)).Owner()))
+		}
+		away[0](true)
+		took := nodetest.Took(func() { claim(t, a, wish("zoe", bela)) })
+		list, err := a.List(t.Context())
+		t.Logf("the switch with %d holds took %v", many, took)
+		if a.Mode() != "fallback" || err != nil || len(list) != many+1 || took > 2*time.Second {
+			t.Errorf("got mode %s, %d holds, %v, after %v; want all %d in the fallback", a.Mode(), len(list), err, took, many+1)
+		}
 	}
 }
 

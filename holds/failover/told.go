@@ -25,7 +25,7 @@ func (l *ledger) hear(e *holds.Event, at where) {
 		if told {
 			return
 		}
-		h := holds.Hold{ID: id, Span: e.Span, Owner: e.Owner, ExpiresAt: e.ExpiresAt, MaxExpiresAt: e.ExpiresAt}
+		h := holds.Hold{ID: id, Span: e.Span, Resources: e.Resources, Owner: e.Owner, ExpiresAt: e.ExpiresAt, MaxExpiresAt: e.ExpiresAt}
 		if _, ended := l.ends[id]; known == nil && !ended {
 			known = &entry{Hold: h, lapsesAt: e.ExpiresAt}
 			l.name(at, known, e.HoldID)
@@ -45,7 +45,7 @@ func (l *ledger) hear(e *holds.Event, at where) {
 		if at == inFallback {
 			delete(l.placed, e.HoldID)
 		}
-		l.isOver(id, at, e.HoldID)
+		l.isOver(id, ending{kind: e.Kind, reason: e.Reason}, at, e.HoldID)
 		if known != nil {
 			end := ending{known.Hold, e.Kind, e.Reason}
 			if known.own || !l.b.shared { // what others made ends in the primary by their hand

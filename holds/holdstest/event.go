@@ -197,7 +197,7 @@ func (p *proof) watch(specialistIDs ...string) holds.Watch {
 // next returns exactly n events.
 func (p *proof) next(w holds.Watch, n int) (got []holds.Event) {
 	p.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(p.ctx, time.Minute)
 	defer cancel()
 	for len(got) < n {
 		batch, err := w.Next(ctx, nil)

@@ -291,6 +291,8 @@ func (p *proof) race(n int, run func(i int) func()) {
 	close(start)
 	all.Wait()
 	for _, f := range finish {
-		f()
+		if f != nil { // nil where run failed and said so
+			f()
+		}
 	}
 }

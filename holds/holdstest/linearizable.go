@@ -49,6 +49,7 @@ type call struct {
 	span     holds.Span
 	id       string
 	ttl, max time.Duration
+	quota    int // 0: none
 	at       time.Duration
 }
 
@@ -104,7 +105,7 @@ func (p *proof) history(seed uint64) []porcupine.Operation {
 
 // choose picks a call: mostly claims, and for the rest mostly of holds made lately.
 func (p *proof) choose(rnd *rand.Rand, client holds.Owner, known []string) call {
-	c := call{client: client, ttl: p.seconds(float64(2 + rnd.IntN(4))), max: p.seconds(8)}
+	c := call{client: client, ttl: p.seconds(float64(2 + rnd.IntN(4))), max: p.seconds(8), quota: historyQuota}
 	if n := rnd.IntN(10); n < 5 || len(known) == 0 {
 		c.op = "claim"
 		if n == 0 {
@@ -123,7 +124,7 @@ func (p *proof) make(c call, began time.Time) (r reply) {
 	switch c.op {
 	case "claim", "displace":
 		h, r.err = p.Claim(p.ctx, holds.Claim{Span: c.span, Owner: c.client, Seats: []int{0}, TTL: c.ttl, MaxLife: c.max,
-			Quota: historyQuota, Displace: c.op == "displace"})
+			Quota: c.quota, Displace: c.op == "displace"})
 		r.id = h.ID
 	case "extend":
 		h, r.err = p.Extend(p.ctx, c.id, c.client, c.ttl, false)
@@ -202,7 +203,10 @@ func (m model) claim(live []entry, c call, r reply) (bool, []entry) {
 			continue
 		}
 		if e.client == c.client && e.span == c.span {
-			if r.err == nil && r.id == e.id {
+			if r.err == nil && e.names(r.id) {
+				i := slices.Index(live, e)
+				e.id = r.id
+				live[i] = e
 				return m.renewed(live, e, c, r)
 			}
 			if !gone(e) {

@@ -1,6 +1,8 @@
 package holdstest
 
 import (
+	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -47,6 +49,65 @@ func (h Harness) restore(t *testing.T) {
 		p.near("its whole life", longer.ExpiresAt, before.Add(p.seconds(60)))
 		_, err = p.Extend(p.ctx, got.ID, amal, p.seconds(60), true)
 		p.is(err, holds.ErrRestarts)
+	})
+	prove("many holds are taken over in their order, each as if alone", func(p *proof, r holds.Restorer) {
+		many, ok := r.(holds.ManyRestorer)
+		if !ok {
+			p.Skip("this backend takes over one after another")
+		}
+		theirs := p.claim(p.wish("ada", "11:00", bela))
+		var all []holds.Remains
+		for i, start := range []string{"09:00", "10:00", "11:00", "09:00", "12:00"} {
+			x := left(p, start, amal)
+			x.ID = fmt.Sprintf("01890a5d-ac96-774b-bcce-b302099a805%d", i)
+			all = append(all, x)
+		}
+		all[3].Owner, all[4].Pinned, all[4].ExpiresAt = caro, true, all[4].LapsesAt.Add(p.seconds(20))
+		got, err := many.RestoreAll(p.ctx, all)
+		p.no(err)
+		for i, until := range []time.Time{{}, {}, theirs.ExpiresAt, all[0].ExpiresAt, {}} {
+			var held *holds.HeldError
+			switch {
+			case until.IsZero() && (got[i].Err != nil || got[i].Hold.ID != all[i].ID || got[i].Hold.Span != all[i].Span):
+				p.Errorf("%d: got %+v, want it taken over", i, got[i])
+			case !until.IsZero() && !errors.As(got[i].Err, &held):
+				p.Errorf("%d: got %+v, want a HeldError", i, got[i])
+			case !until.IsZero():
+				p.near("Until", held.Until, until)
+			}
+		}
+		p.near("pinned", got[4].Hold.ExpiresAt, all[4].ExpiresAt)
+		for i := range 3 { // of the two at 09:00 the first
+			if i != 1 {
+				p.near("Until", p.refused(p.wish("ada", []string{"09:00", "", "10:00"}[i], caro)), all[i].ExpiresAt)
+			}
+		}
+		var free []holds.Remains // where nothing is in the way
+		for i := range 3 {
+			x := left(p, "09:00", amal)
+			x.ID, x.SpecialistID = fmt.Sprintf("01890a5d-ac96-774b-bcce-b302099a807%d", i), fmt.Sprint("other-", i)
+			free = append(free, x)
+		}
+		alone, err := many.RestoreAll(p.ctx, free)
+		p.no(err)
+		for i := range alone {
+			if alone[i].Err != nil || alone[i].Hold.ID != free[i].ID || alone[i].Hold.Span != free[i].Span || alone[i].Hold.Restarts != free[i].Restarts {
+				p.Errorf("where nothing is in the way: got %+v", alone[i])
+			}
+			p.near("ExpiresAt", alone[i].Hold.ExpiresAt, free[i].ExpiresAt)
+			p.near("MaxExpiresAt", alone[i].Hold.MaxExpiresAt, free[i].MaxExpiresAt)
+		}
+		if n := len(p.list("other-0", "other-1", "other-2")); n != len(free) {
+			p.Errorf("got %d of them in the list, want %d", n, len(free))
+		}
+		again, err := many.RestoreAll(p.ctx, all[:2])
+		p.no(err)
+		if len(again) != 2 || again[0].Hold.ID != all[0].ID || again[1].Err != nil {
+			p.Errorf("again: got %+v, want what is there", again)
+		}
+		if empty, err := many.RestoreAll(p.ctx, nil); err != nil || len(empty) != 0 {
+			p.Errorf("none: got %+v, %v", empty, err)
+		}
 	})
 	prove("a pin is taken over, and what the hold has without it", func(p *proof, r holds.Restorer) {
 		x := left(p, "09:00", amal)
@@ -103,10 +164,11 @@ func (h Harness) restore(t *testing.T) {
 	prove("a selection goes on with the time it has left", func(p *proof, r holds.Restorer) {
 		_, err := p.Select(p.ctx, bela, p.span("ada", "09:00"))
 		p.no(err)
-		until := time.Now().UTC().Add(p.seconds(4))
+		left := min(p.seconds(4), 4*time.Second) // less than a selection's whole time, which does not follow the suite's seconds
+		until := time.Now().UTC().Add(left)
 		p.no(r.RestoreSelection(p.ctx, holds.Selection{Span: p.span("ada", "09:30"), Owner: amal, ExpiresAt: until}))
 		p.selects("ada", "09:00 09:30")
-		p.pass(p.seconds(4) + p.h.Late)
+		p.pass(left + min(p.h.Late, 3*time.Second))
 		p.selects("ada", "09:00")
 		if e := p.stream.event(holds.EventDeselect, ""); e.Owner != amal || e.Reason != holds.ReasonExpired {
 			p.Errorf("got %+v, want amal's, expired", e)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -79,7 +80,7 @@ func (s *stream) account(e holds.Event) {
 			s.fault("hold %s began twice", e.HoldID)
 		}
 		for _, other := range s.held {
-			if other.Conflicts(&e.Span) {
+			if before := (holds.Hold{Span: other.Span, Resources: other.Resources}); before.Excludes(&holds.Hold{Span: e.Span, Resources: e.Resources}) {
 				s.fault("hold %s began before %s, which is in its way, ended", e.HoldID, other.HoldID)
 			}
 		}
@@ -95,12 +96,21 @@ func (s *stream) account(e holds.Event) {
 		if (e.Reason == "") != (e.Kind == holds.EventConfirm) {
 			s.fault("%s of hold %s with reason %q", e.Kind, e.HoldID, e.Reason)
 		}
-		if off := e.At.Sub(e.ExpiresAt); e.Reason == holds.ReasonExpired && off.Abs() > s.p.h.Late {
+		if off := e.At.Sub(e.ExpiresAt); e.Reason == holds.ReasonExpired && off.Abs() > s.late() {
 			s.fault("hold %s was released %v after it lapsed", e.HoldID, off)
 		}
 		delete(s.held, e.HoldID)
 		s.ended[e.HoldID] = e
 	}
+}
+
+// late is how far from its instant a lapse may be told that no test waits for: where time is real, the sweep of hundreds has to share the
+// machine with whoever made them.
+func (s *stream) late() time.Duration {
+	if s.p.h.Virtual {
+		return s.p.h.Late
+	}
+	return 3 * s.p.h.Late
 }
 
 func (s *stream) fault(format string, args ...any) {
@@ -110,7 +120,7 @@ func (s *stream) fault(format string, args ...any) {
 // await waits until the stream has what is asked for, and returns it.
 func (s *stream) await(what string, has func() bool) {
 	s.p.Helper()
-	ctx, cancel := context.WithTimeout(s.p.ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(s.p.ctx, time.Minute)
 	defer cancel()
 	for {
 		s.mu.Lock()
@@ -160,28 +170,30 @@ func (s *stream) seen(n int) {
 	s.await(fmt.Sprintf("%d events", n), func() bool { return len(s.events) >= n })
 }
 
-// complete checks the account against the table.
+// complete checks the account against the table. What lapses between the two is looked for in the next table.
 func (s *stream) complete() {
 	s.p.Helper()
-	list := s.p.list()
-	ids := make([]string, 0, len(list))
-	for i := range list {
-		ids = append(ids, list[i].ID)
-		for j := range list[:i] {
-			if list[i].Conflicts(&list[j].Span) {
-				s.p.Errorf("holds %s and %s conflict", list[i].ID, list[j].ID)
+	for {
+		list := s.p.list()
+		ids := make([]string, 0, len(list))
+		for i := range list {
+			ids = append(ids, list[i].ID)
+			for j := range list[:i] {
+				if list[i].Excludes(&list[j]) {
+					s.p.Errorf("holds %s and %s conflict", list[i].ID, list[j].ID)
+				}
 			}
 		}
-	}
-	slices.Sort(ids)
-	s.await(fmt.Sprintf("end with just the holds %v", ids), func() bool {
-		var live []string
-		for id := range s.held {
-			live = append(live, id)
+		slices.Sort(ids)
+		lapsed := false
+		s.await(fmt.Sprintf("end with just the holds %v", ids), func() bool {
+			lapsed = slices.ContainsFunc(ids, func(id string) bool { _, over := s.ended[id]; return over })
+			return lapsed || slices.Equal(slices.Sorted(maps.Keys(s.held)), ids)
+		})
+		if !lapsed {
+			return
 		}
-		slices.Sort(live)
-		return slices.Equal(live, ids)
-	})
+	}
 }
 
 // end stops reading and reports what was wrong.

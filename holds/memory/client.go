@@ -2,6 +2,7 @@ package memory
 
 import (
 	"hash/maphash"
+	"slices"
 	"sync"
 	"time"
 
@@ -42,9 +43,9 @@ func (cs *clients) chain(hash uint64) **record {
 
 // others counts the holds that a claim's client would have beside the new one: what is neither gone, nor lapsed, nor about
 // to be displaced by the claim itself.
-func (cs *clients) others(id *identity, c *holds.Claim, now time.Duration) (n int) {
+func (cs *clients) others(id *identity, c *holds.Claim, victims []*record, now time.Duration) (n int) {
 	for r := *cs.chain(id.hash); r != nil; r = r.next {
-		if id.has(r) && !r.gone.Load() && r.deadline() > now && !(c.Displace && r.Conflicts(&c.Span)) {
+		if id.has(r) && !r.gone.Load() && r.deadline() > now && !(c.Displace && (r.Conflicts(&c.Span) || slices.Contains(victims, r))) {
 			n++
 		}
 	}

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -13,15 +14,16 @@ func (b *Backend) Claim(_ context.Context, c holds.Claim) (holds.Hold, error) {
 	if b.closed.Load() {
 		return holds.Hold{}, holds.ErrClosed
 	}
-	if len(c.Seats) == 0 {
+	if c.Unmeetable() {
 		return holds.Hold{}, &holds.HeldError{}
 	}
+	b.endLapsed(c.Needs)
 	own, id := b.identify(c.Owner)
 	own.Lock()
 	defer own.Unlock()
 	s := b.shardOf(c.SpecialistID)
-	now := s.enter()
-	defer s.Unlock()
+	now, leave := b.enterFor(s, &c)
+	defer leave()
 
 	of := s.of(c.SpecialistID)
 	near := of.near(&c.Span)
@@ -32,15 +34,45 @@ func (b *Backend) Claim(_ context.Context, c holds.Claim) (holds.Hold, error) {
 	if until, ok := takeSeat(near, &c); !ok {
 		return holds.Hold{}, &holds.HeldError{Until: until}
 	}
-	if c.Quota > 0 && own.others(&id, &c, now.mono) >= c.Quota {
+	resources, until, ok := b.resources.choose(&c, now.mono, nobody)
+	if !ok {
+		return holds.Hold{}, &holds.HeldError{Until: until}
+	}
+	if c.Quota > 0 && own.others(&id, &c, resources.victims, now.mono) >= c.Quota {
 		return holds.Hold{}, holds.ErrQuota
 	}
 	if c.Displace {
 		s.displace(near, &c.Span, now)
+		for _, r := range resources.victims {
+			if !r.gone.Load() {
+				b.shardOf(r.SpecialistID).displaceOne(r, now)
+			}
+		}
 	}
-	r := s.claim(of, &c, id.hash, now)
+	r := s.claim(of, &c, resources.ids, id.hash, now)
 	own.add(r)
 	return r.Hold, nil
+}
+
+// enterFor enters a claim's shard, and with it every other one whose holds it may have to end: they take a resource that it wants.
+func (b *Backend) enterFor(s *shard, c *holds.Claim) (now instant, leave func()) {
+	if len(c.Needs) == 0 {
+		return s.enter(), s.Unlock
+	}
+	b.resources.claims.Lock()
+	all := []*shard{s}
+	if c.Displace {
+		all = b.shardsOf(nil)
+	}
+	for _, each := range all {
+		now = each.enter()
+	}
+	return now, func() {
+		for _, each := range all {
+			each.Unlock()
+		}
+		b.resources.claims.Unlock()
+	}
 }
 
 // repeated finds the hold that this client already has on this very slot.
@@ -221,7 +253,10 @@ func (b *Backend) List(_ context.Context, specialistIDs ...string) ([]holds.Hold
 	}
 	slices.Sort(ids)
 	var list []holds.Hold
+	var taking []holds.Hold
+	now := b.clock.now().mono
 	for _, id := range slices.Compact(ids) {
+		taking = append(taking, b.resources.list(id, now)...)
 		if of := b.shardOf(id).specialists[id]; of != nil {
 			list = slices.Grow(list, len(of.holds))
 			for _, r := range of.holds {
@@ -229,5 +264,12 @@ func (b *Backend) List(_ context.Context, specialistIDs ...string) ([]holds.Hold
 			}
 		}
 	}
-	return list, nil
+	if len(taking) == 0 {
+		return list, nil
+	}
+	list = append(list, taking...)
+	slices.SortFunc(list, func(x, y holds.Hold) int {
+		return cmp.Or(cmp.Compare(x.SpecialistID, y.SpecialistID), x.SlotStart.Compare(y.SlotStart), x.Seat-y.Seat, cmp.Compare(x.ID, y.ID))
+	})
+	return slices.CompactFunc(list, func(x, y holds.Hold) bool { return x.ID == y.ID }), nil
 }

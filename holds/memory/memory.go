@@ -59,6 +59,7 @@ type Backend struct {
 	seed   maphash.Seed
 
 	shards     []shard
+	resources  resources
 	clients    [64]clients
 	ids        ids
 	log        *broadcast.Log
@@ -84,6 +85,7 @@ func New(o Options) *Backend {
 		done:   make(chan struct{}),
 	}
 	b.clock.open()
+	b.resources.open()
 	b.log = broadcast.New(o.WatchQueue)
 	b.ids.open()
 	b.wake.open()

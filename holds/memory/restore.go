@@ -15,12 +15,17 @@ func (b *Backend) Restore(_ context.Context, x holds.Remains) (holds.Hold, error
 	if b.closed.Load() {
 		return holds.Hold{}, holds.ErrClosed
 	}
+	var needs [][]string
+	for _, resource := range x.Resources.List() {
+		needs = append(needs, []string{resource})
+	}
+	b.endLapsed(needs)
 	own, id := b.identify(x.Owner)
 	own.Lock()
 	defer own.Unlock()
 	s := b.shardOf(x.SpecialistID)
-	now := s.enter()
-	defer s.Unlock()
+	now, leave := b.enterFor(s, &holds.Claim{Needs: needs})
+	defer leave()
 
 	if at, ok := b.placeIn(x.ID); ok && at.shard() == s.number {
 		if r := s.hold(x.ID, at); r != nil && id.has(r) {
@@ -31,9 +36,13 @@ func (b *Backend) Restore(_ context.Context, x holds.Remains) (holds.Hold, error
 	}
 	of := s.of(x.SpecialistID)
 	near := of.near(&x.Span)
-	claim := holds.Claim{Span: x.Span, Owner: x.Owner, Seats: []int{x.Seat}, TTL: max(1, x.LapsesAt.Sub(now.wall)), MaxLife: x.Life}
+	claim := holds.Claim{Span: x.Span, Owner: x.Owner, Seats: []int{x.Seat}, Needs: needs, TTL: max(1, x.LapsesAt.Sub(now.wall)), MaxLife: x.Life}
 	mine := func(r *record) bool { return id.has(r) && r.SameGroup(&x.Span) }
 	if until, ok := firstFree(near, &claim, func(r *record) bool { return !mine(r) }); !ok {
+		return holds.Hold{}, &holds.HeldError{Until: until}
+	}
+	resources, until, ok := b.resources.choose(&claim, now.mono, mine)
+	if !ok {
 		return holds.Hold{}, &holds.HeldError{Until: until}
 	}
 	for _, r := range slices.Clone(near) {
@@ -42,7 +51,7 @@ func (b *Backend) Restore(_ context.Context, x holds.Remains) (holds.Hold, error
 			own.drop(r)
 		}
 	}
-	r := s.claim(of, &claim, id.hash, now)
+	r := s.claim(of, &claim, resources.ids, id.hash, now)
 	own.add(r)
 	s.restore(r, &x, now)
 	return r.Hold, nil
@@ -58,6 +67,7 @@ func (s *shard) restore(r *record, x *holds.Remains, now instant) {
 	}
 	s.settle(r, now)
 	r.ExpiresAt, r.MaxExpiresAt = x.ExpiresAt, x.MaxExpiresAt
+	s.b.resources.keep(r)
 }
 
 // RestoreSelection implements holds.Restorer.

@@ -94,6 +94,7 @@ func (s *shard) lapse(now instant) {
 		s.leave(r)
 		if r.Pinned && s.b.booked != nil {
 			s.doubtful = append(s.doubtful, r.Hold)
+			s.b.resources.drop(r)
 		} else {
 			ended = append(ended, r)
 		}
@@ -105,18 +106,22 @@ func (s *shard) lapse(now instant) {
 			}
 		}
 	})
+	for _, r := range ended {
+		s.b.resources.drop(r)
+	}
 }
 
 // claim puts a new hold into the table. Nothing may be in its way.
-func (s *shard) claim(of *specialist, c *holds.Claim, hash uint64, now instant) *record {
+func (s *shard) claim(of *specialist, c *holds.Claim, resources []string, hash uint64, now instant) *record {
 	r := s.take()
-	r.ID, r.Span, r.Owner, r.hash = s.b.ids.next(now.wall, r.at), c.Span, c.Owner, hash
+	r.ID, r.Span, r.Resources, r.Owner, r.hash = s.b.ids.next(now.wall, r.at), c.Span, holds.IDsOf(resources), c.Owner, hash
 	r.life = max(c.MaxLife, c.TTL)
 	r.expires, r.most = now.mono+c.TTL, now.mono+r.life
 	r.ExpiresAt, r.MaxExpiresAt = now.at(r.expires), now.at(r.most)
 	of.insert(r)
 	s.deadlines.push(r)
 	s.wakeBy(r)
+	s.b.resources.keep(r)
 	s.b.log.Hold(holds.EventHold, "", now.wall, &r.Hold)
 	return r
 }
@@ -133,6 +138,7 @@ func (s *shard) settle(r *record, now instant) {
 	r.ExpiresAt = now.at(r.deadline())
 	s.deadlines.changed(r)
 	s.wakeBy(r)
+	s.b.resources.keep(r)
 }
 
 // wakeBy sees that the sweeper is awake when r lapses; what lapses before r has seen to it already.
@@ -147,17 +153,22 @@ func (s *shard) displace(near []*record, span *holds.Span, now instant) {
 	inTheWay := slices.Clone(near) // near is a part of what end changes
 	for _, r := range inTheWay {
 		if r.Conflicts(span) {
-			s.end(r, now, holds.EventRelease, holds.ReasonDisplaced)
-			s.leave(r)
-			s.b.wake.notLater(now.mono)
+			s.displaceOne(r, now)
 		}
 	}
+}
+
+func (s *shard) displaceOne(r *record, now instant) {
+	s.end(r, now, holds.EventRelease, holds.ReasonDisplaced)
+	s.leave(r)
+	s.b.wake.notLater(now.mono)
 }
 
 // end takes a hold out of the table and says so.
 func (s *shard) end(r *record, now instant, kind holds.EventKind, reason holds.Reason) {
 	s.remove(r)
 	s.b.log.Hold(kind, reason, now.wall, &r.Hold)
+	s.b.resources.drop(r) // not before: who takes them next has to be told of later
 }
 
 func (s *shard) remove(r *record) {

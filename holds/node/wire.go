@@ -35,6 +35,7 @@ func spanOf(s *holds.Span, owner holds.Owner) spanJSON {
 
 type holdJSON struct {
 	spanJSON
+	Resources    string `json:"resources,omitzero"`
 	ID           string `json:"id"`
 	LapsesAt     int64  `json:"lapsesAt"`    // without a pin
 	PinnedUntil  int64  `json:"pinnedUntil"` // 0 without one
@@ -55,7 +56,7 @@ func ReadHold(text string) (h holds.Hold, call string, err error) {
 		return h, "", err
 	}
 	return holds.Hold{
-		ID: x.ID, Span: x.span(), Owner: owner, ExpiresAt: Instant(max(x.LapsesAt, x.PinnedUntil)),
+		ID: x.ID, Span: x.span(), Resources: holds.IDs(x.Resources), Owner: owner, ExpiresAt: Instant(max(x.LapsesAt, x.PinnedUntil)),
 		MaxExpiresAt: Instant(x.MaxExpiresAt), Restarts: x.Restarts, Pinned: x.PinnedUntil > 0,
 	}, x.Call, nil
 }
@@ -67,7 +68,9 @@ func readDoubt(text string) (holds.Hold, error) {
 		return holds.Hold{}, err
 	}
 	owner, err := holds.ParseOwner(x.Owner)
-	return holds.Hold{ID: x.ID, Span: x.span(), Owner: owner, ExpiresAt: Instant(x.ExpiresAt), Pinned: true}, err
+	return holds.Hold{
+		ID: x.ID, Span: x.span(), Resources: holds.IDs(x.Resources), Owner: owner, ExpiresAt: Instant(x.ExpiresAt), Pinned: true,
+	}, err
 }
 
 type eventJSON struct {
@@ -76,6 +79,7 @@ type eventJSON struct {
 	At        int64           `json:"at"`
 	ExpiresAt int64           `json:"expiresAt,omitzero"`
 	ID        string          `json:"id,omitzero"`
+	Resources string          `json:"resources,omitzero"`
 	spanJSON
 	AppointmentTypeIDs []string `json:"appointmentTypeIds,omitzero"`
 	AppointmentID      string   `json:"appointmentId,omitzero"`
@@ -93,7 +97,7 @@ func ReadEvent(text string) (holds.Event, error) {
 	}
 	owner, err := holds.ParseOwner(x.Owner)
 	return holds.Event{
-		Kind: x.Kind, Reason: x.Reason, At: Instant(x.At), ExpiresAt: Instant(x.ExpiresAt), HoldID: x.ID, Span: x.span(), Owner: owner,
+		Kind: x.Kind, Reason: x.Reason, At: Instant(x.At), ExpiresAt: Instant(x.ExpiresAt), HoldID: x.ID, Span: x.span(), Resources: holds.IDs(x.Resources), Owner: owner,
 		AppointmentTypeIDs: x.AppointmentTypeIDs, AppointmentID: x.AppointmentID, Version: x.Version, Generation: x.Generation,
 		SessionID: x.SessionID, ConnectionID: x.ConnectionID,
 	}, err
@@ -102,7 +106,7 @@ func ReadEvent(text string) (holds.Event, error) {
 // WriteEvent writes an event for all nodes.
 func WriteEvent(e *holds.Event) ([]byte, error) {
 	return json.Marshal(eventJSON{
-		Kind: e.Kind, Reason: e.Reason, At: Unix(e.At), ExpiresAt: Unix(e.ExpiresAt), ID: e.HoldID, spanJSON: spanOf(&e.Span, e.Owner),
+		Kind: e.Kind, Reason: e.Reason, At: Unix(e.At), ExpiresAt: Unix(e.ExpiresAt), ID: e.HoldID, Resources: string(e.Resources), spanJSON: spanOf(&e.Span, e.Owner),
 		AppointmentTypeIDs: e.AppointmentTypeIDs, AppointmentID: e.AppointmentID, Version: e.Version, Generation: e.Generation,
 		SessionID: e.SessionID, ConnectionID: e.ConnectionID,
 	})

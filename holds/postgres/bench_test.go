@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"holdfast/holds"
 )
@@ -49,15 +50,25 @@ func together(n int, do func(i int)) time.Duration {
 }
 
 // BenchmarkClaim takes holds from 32 callers, and does by hand what a claim has to do at the least: a transaction that takes the same two
-// locks, looks for what is in the way, counts the client's holds, inserts the row and notifies, pipelined on the same connections. They take
-// turns, and each begins its turn with none.
+// locks, looks for what is in the way, counts the client's holds, inserts the row and notifies, pipelined on as many connections of the same
+// kind. They take turns, and each begins its turn with none.
 func BenchmarkClaim(b *testing.B) {
 	url := database(b)
 	live := open(b, url, Options{})
 	ctx := b.Context()
 	claims := many()
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		b.Fatal(err)
+	}
+	config.MaxConns, config.ConnConfig.RuntimeParams = 8, live.server.RuntimeParams
+	peer, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(peer.Close)
 	empty := func() {
-		if _, err := live.pool.Exec(ctx, `TRUNCATE holds_live, holds_endings`); err != nil {
+		if _, err := peer.Exec(ctx, `TRUNCATE holds_live, holds_endings`); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -80,7 +91,7 @@ func BenchmarkClaim(b *testing.B) {
 				c.SlotStart.UnixMilli(), c.SlotEnd.UnixMilli(), c.BusyStart.UnixMilli(), c.BusyEnd.UnixMilli(), time.Now().Add(time.Minute).UnixMilli())
 			q.Queue(`SELECT pg_notify('holdfast_bare', $1)`, owner)
 			q.Queue(`COMMIT`)
-			if err := live.pool.SendBatch(ctx, q).Close(); err != nil {
+			if err := peer.SendBatch(ctx, q).Close(); err != nil {
 				b.Error(err)
 			}
 		})
@@ -133,5 +144,43 @@ func BenchmarkDelay(b *testing.B) {
 	slices.Sort(took)
 	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
 	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
+	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkRestore takes over five hundred holds of as many specialists, a hundred in one step and one after another.
+func BenchmarkRestore(b *testing.B) {
+	const many = 500
+	table := open(b, database(b), Options{Timeout: 10 * time.Second})
+	round := 0
+	batch := func() []holds.Remains {
+		round++
+		all := make([]holds.Remains, many)
+		for i := range all {
+			claim := wish(fmt.Sprintf("specialist-%d-%d", round, i), holds.ClientID(fmt.Sprintf("client-number-%d-%d", round, i)).Owner())
+			all[i] = holds.Remains{Hold: holds.Hold{ID: fmt.Sprintf("01890a5d-ac96-774b-%04d-%012d", round, i), Span: claim.Span, Owner: claim.Owner,
+				ExpiresAt: time.Now().Add(time.Minute), MaxExpiresAt: time.Now().Add(time.Hour)}, LapsesAt: time.Now().Add(time.Minute), Life: time.Hour}
+		}
+		return all
+	}
+	var together, apart time.Duration
+	for b.Loop() { // in turns, on the same machine at the same time
+		all := batch()
+		began := time.Now()
+		for from := 0; from < many; from += 100 {
+			if _, err := table.RestoreAll(b.Context(), all[from:from+100]); err != nil {
+				b.Fatal(err)
+			}
+		}
+		together += time.Since(began)
+		began = time.Now()
+		for _, r := range batch() {
+			if _, err := table.Restore(b.Context(), r); err != nil {
+				b.Fatal(err)
+			}
+		}
+		apart += time.Since(began)
+	}
+	b.ReportMetric(float64(together.Milliseconds())/float64(b.N), "ms-together")
+	b.ReportMetric(float64(apart.Milliseconds())/float64(b.N), "ms-apart")
 	b.ReportMetric(0, "ns/op")
 }

@@ -71,7 +71,7 @@ func (b *Backend) hear() {
 func (b *Backend) listen() error {
 	ctx, cancel := context.WithTimeout(b.done, b.timeout)
 	defer cancel()
-	at := &b.pool.Config().ConnConfig.Config
+	at := b.server.Copy()
 	if err := makeTables(ctx, at); err != nil {
 		return err
 	}

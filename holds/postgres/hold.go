@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -20,13 +21,17 @@ func (b *Backend) Claim(ctx context.Context, c holds.Claim) (holds.Hold, error) 
 	if b.closed.Load() {
 		return holds.Hold{}, holds.ErrClosed
 	}
-	if len(c.Seats) == 0 {
+	if c.Unmeetable() {
 		return holds.Hold{}, &holds.HeldError{}
+	}
+	needs, err := json.Marshal(append([][]string{}, c.Needs...))
+	if err != nil {
+		return holds.Hold{}, err
 	}
 	id := node.NewID(time.Now())
 	args := append([]any{id, c.Owner.String()}, spanArgs(&c.Span)...)
-	args = append(args, node.Milliseconds(c.TTL), node.Milliseconds(c.MaxLife), c.Quota, c.Displace, b.booked != nil, c.Seats)
-	h, err := b.take(ctx, `SELECT word, until, COALESCE(hold::text, '') FROM holds_claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`, args)
+	args = append(args, node.Milliseconds(c.TTL), node.Milliseconds(c.MaxLife), c.Quota, c.Displace, b.booked != nil, c.Seats, string(needs))
+	h, err := b.take(ctx, `SELECT word, until, COALESCE(hold::text, '') FROM holds_claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`, args)
 	if err == nil || !errors.Is(err, holds.ErrUnavailable) {
 		return h, err
 	}
@@ -228,7 +233,8 @@ func (b *Backend) Hold(ctx context.Context, id string) (holds.Hold, error) {
 // List implements holds.Table.
 func (b *Backend) List(ctx context.Context, specialistIDs ...string) ([]holds.Hold, error) {
 	all, err := b.texts(ctx, `SELECT holds_json(h)::text, row_number() OVER (ORDER BY h.specialist_id, h.slot_start, h.seat)
-		FROM holds_live h WHERE h.deadline > (SELECT holds_clock()) AND ($1 OR h.specialist_id = ANY ($2))`, len(specialistIDs) == 0, specialistIDs)
+		FROM holds_live h WHERE h.deadline > (SELECT holds_clock()) AND ($1 OR h.specialist_id = ANY ($2)
+			OR h.resources <> '{}' AND h.resources && $2)`, len(specialistIDs) == 0, specialistIDs)
 	if err != nil {
 		return nil, err
 	}

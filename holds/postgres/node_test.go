@@ -4,19 +4,16 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"runtime"
-	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"holdfast/holds"
+	"holdfast/holds/holdstest"
 )
 
 // What several nodes on one database see of each other.
@@ -62,194 +59,12 @@ func next(t *testing.T, w holds.Watch, n int) (got []holds.Event) {
 	return got
 }
 
-func TestAHoldOfOneNodeIsInTheWayOnAnother(t *testing.T) {
-	url := database(t)
-	a, b := open(t, url, Options{}), open(t, url, Options{})
-	w := watch(t, b)
-	h, err := a.Claim(t.Context(), wish("ada", amal))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var held *holds.HeldError
-	if _, err := b.Claim(t.Context(), wish("ada", bela)); !errors.As(err, &held) || !held.Until.Equal(h.ExpiresAt) {
-		t.Errorf("got %v, want held until %v", err, h.ExpiresAt)
-	}
-	if e := next(t, w, 1)[0]; e.Kind != holds.EventHold || e.HoldID != h.ID || e.Span != h.Span || !e.Owner.Is(amal) {
-		t.Errorf("got %+v, want the hold %+v", e, h)
-	}
-	if list, err := b.List(t.Context()); err != nil || !slices.Equal(list, []holds.Hold{h}) {
-		t.Errorf("got %+v, %v, want the hold", list, err)
-	}
-	again, err := b.Claim(t.Context(), wish("ada", amal))
-	if err != nil || again.ID != h.ID {
-		t.Errorf("its own client on another node: got %s, %v, want %s renewed", again.ID, err, h.ID)
-	}
-	if ok, err := b.Release(t.Context(), h.ID, amal, holds.ReasonReleased); !ok || err != nil {
-		t.Errorf("released on another node: got %v, %v", ok, err)
-	}
-}
-
-// TestRacersOnTwoNodesNeitherShareATimeNorDeadlock has clients race for times that overlap, each for several specialists at
-// once, under a quota and with staff who displace: the locks are taken in one order.
-func TestRacersOnTwoNodesNeitherShareATimeNorDeadlock(t *testing.T) {
-	const clients, specialists, quota = 16, 4, 2
-	url := database(t)
-	nodes := []*Backend{open(t, url, Options{}), open(t, url, Options{})}
-	var won atomic.Int32
-	var all sync.WaitGroup
-	for i := range clients * specialists {
-		all.Go(func() {
-			for n := range 10 {
-				c := wish(fmt.Sprintf("specialist-%d", (i+n)%specialists), holds.ClientID(fmt.Sprintf("client-number-%04d", i%clients)).Owner())
-				by := time.Duration(n%3) * 10 * time.Minute
-				c.SlotStart, c.SlotEnd, c.BusyStart, c.BusyEnd = c.SlotStart.Add(by), c.SlotEnd.Add(by), c.BusyStart.Add(by), c.BusyEnd.Add(by)
-				c.Quota, c.Displace = quota, i%8 == 0
-				h, err := nodes[(i+n)%2].Claim(t.Context(), c)
-				var held *holds.HeldError
-				switch {
-				case err == nil:
-					won.Add(1)
-					if n%3 == 0 {
-						if _, err := nodes[n%2].Release(t.Context(), h.ID, c.Owner, holds.ReasonReleased); err != nil {
-							t.Errorf("release: got %v", err)
-						}
-					}
-				case !errors.As(err, &held) && !errors.Is(err, holds.ErrQuota):
-					t.Errorf("got %v, want a hold, a HeldError or ErrQuota", err)
-				}
-			}
-		})
-	}
-	all.Wait()
-	list, err := nodes[0].List(t.Context())
-	if err != nil || won.Load() < 10 {
-		t.Fatalf("got %d claims that won, %v, want many", won.Load(), err)
-	}
-	of := map[holds.Owner]int{}
-	for i := range list {
-		of[list[i].Owner]++
-		for j := range list[:i] {
-			if list[i].Conflicts(&list[j].Span) {
-				t.Errorf("holds %s and %s conflict", list[i].ID, list[j].ID)
-			}
-		}
-	}
-	for owner, n := range of {
-		if n > quota {
-			t.Errorf("%s has %d holds, want at most %d", owner, n, quota)
-		}
-	}
-}
-
-// TestALapseIsPublishedOnceHoweverManyNodesSweep has every node count what it hears.
-func TestALapseIsPublishedOnceHoweverManyNodesSweep(t *testing.T) {
-	const nodes, count = 4, 200
-	url := database(t)
-	var all []*Backend
-	var watches []holds.Watch
-	for range nodes {
-		b := open(t, url, Options{})
-		all, watches = append(all, b), append(watches, watch(t, b))
-	}
-	for i := range count {
-		c := wish(fmt.Sprintf("specialist-%d", i), amal)
-		c.TTL = 300 * time.Millisecond
-		if _, err := all[i%nodes].Claim(t.Context(), c); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for n, w := range watches {
-		released := map[string]int{}
-		for _, e := range next(t, w, 2*count) {
-			if e.Kind == holds.EventRelease {
-				released[e.HoldID]++
-			}
-		}
-		if len(released) != count {
-			t.Errorf("node %d heard of %d lapses, want %d", n, len(released), count)
-		}
-	}
-	// Published after every lapse, and on every node.
-	if _, err := all[0].Claim(t.Context(), wish("zoe", bela)); err != nil {
-		t.Fatal(err)
-	}
-	for n, w := range watches {
-		if e := next(t, w, 1)[0]; e.SpecialistID != "zoe" {
-			t.Errorf("node %d heard %s of %s after the last lapse, want each lapse once", n, e.Kind, e.SpecialistID)
-		}
-	}
-}
-
-// TestADoubtPassesToAnotherNode: a pinned hold lapses, and the node that was given to ask about it hangs. Another one asks,
-// and what the first says in the end is not published as well.
-func TestADoubtPassesToAnotherNode(t *testing.T) {
-	url := database(t)
-	asked, answer := make(chan struct{}), make(chan struct{})
-	resume := sync.OnceFunc(func() { close(answer) })
-	a := open(t, url, Options{Booked: func(holds.Hold) bool {
-		close(asked)
-		<-answer
-		return false
+// TestNodes is what the nodes of every shared backend see of each other. Busy time is each node's own.
+func TestNodes(t *testing.T) {
+	holdstest.RunNodes(t, holdstest.Nodes{Server: func(t testing.TB) func(func(holds.Hold) bool) holds.Backend {
+		url := database(t)
+		return func(booked func(holds.Hold) bool) holds.Backend { return open(t, url, Options{Booked: booked}) }
 	}})
-	c := wish("ada", amal)
-	c.TTL = 100 * time.Millisecond
-	h, err := a.Claim(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := a.Pin(t.Context(), h.ID, amal, 200*time.Millisecond); err != nil {
-		t.Fatal(err)
-	}
-	defer resume() // or its backend could not be closed
-	<-asked
-	b := open(t, url, Options{Booked: func(h holds.Hold) bool { return h.Pinned && h.Owner == amal }})
-	w := watch(t, b)
-	if e := next(t, w, 1)[0]; e.Kind != holds.EventConfirm || e.HoldID != h.ID || !e.Owner.Is(amal) || e.Span != h.Span {
-		t.Errorf("got %+v, want the booking confirmed by another node", e)
-	}
-	resume()
-	for a.sweeper.Asking() { // until what it has to say is said
-		runtime.Gosched()
-	}
-	if err := b.Publish(t.Context(), holds.Event{Kind: holds.EventPresence}); err != nil {
-		t.Fatal(err)
-	}
-	if e := next(t, w, 1)[0]; e.Kind != holds.EventPresence {
-		t.Errorf("got %s besides, want the end of the hold once", e.Kind)
-	}
-}
-
-// TestPresenceAndSelectionsAreSharedAndBusyTimeIsNot: every node marks what it follows itself.
-func TestPresenceAndSelectionsAreSharedAndBusyTimeIsNot(t *testing.T) {
-	url := database(t)
-	a, b := open(t, url, Options{}), open(t, url, Options{})
-	ctx := t.Context()
-	if changed, err := a.Online(ctx, "ada", 2); !changed || err != nil {
-		t.Fatal(changed, err)
-	}
-	if changed, err := b.Online(ctx, "ada", 2); changed || err != nil {
-		t.Errorf("on another node: got changed %v, %v, want not", changed, err)
-	}
-	if n, err := b.Load(ctx, "ada", 1); n != 1 || err != nil {
-		t.Fatal(n, err)
-	}
-	if p, err := a.Present(ctx, "ada"); err != nil || !p.Online || p.Load != 1 || p.Max != 2 {
-		t.Errorf("got %+v, %v, want ada online with a load of 1 of 2", p, err)
-	}
-	if _, err := a.Select(ctx, amal, wish("ada", amal).Span); err != nil {
-		t.Fatal(err)
-	}
-	if list, err := b.Selected(ctx, noon, noon.Add(time.Hour), "ada"); err != nil || len(list) != 1 || list[0].Owner != amal {
-		t.Errorf("got %+v, %v, want amal's selection", list, err)
-	}
-	if err := a.MarkBusy(ctx, "ada", noon, noon.Add(time.Hour)); err != nil {
-		t.Fatal(err)
-	}
-	for n, want := range map[*Backend]bool{a: true, b: false} {
-		if busy, err := n.IsBusy(ctx, "ada", noon, noon.Add(5*time.Minute)); busy != want || err != nil {
-			t.Errorf("got busy %v, %v, want %v", busy, err, want)
-		}
-	}
 }
 
 // TestNothingSecretIsInTheTables reads all of them: a client is only there as its owner.
@@ -281,24 +96,6 @@ func TestNothingSecretIsInTheTables(t *testing.T) {
 		if name, rest, _ := strings.Cut(table, " "); name != "holds_schema" && !strings.HasPrefix(rest, "u ") {
 			t.Errorf("%s: want it unlogged", name)
 		}
-	}
-}
-
-// TestWhatComesFromTheFeedStaysOnItsNode: every node follows the feed, so a watcher would hear of it once for each.
-func TestWhatComesFromTheFeedStaysOnItsNode(t *testing.T) {
-	url := database(t)
-	a, b := open(t, url, Options{}), open(t, url, Options{})
-	here, there := watch(t, a), watch(t, b)
-	for _, kind := range []holds.EventKind{holds.EventAppointment, holds.EventCancel, holds.EventConfirm} {
-		if err := a.Publish(t.Context(), holds.Event{Kind: kind}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got := next(t, here, 3); got[0].Kind != holds.EventAppointment || got[1].Kind != holds.EventCancel {
-		t.Errorf("got %+v, want all three", got)
-	}
-	if e := next(t, there, 1)[0]; e.Kind != holds.EventConfirm {
-		t.Errorf("got %s on the other node, want only the confirmation", e.Kind)
 	}
 }
 
@@ -349,7 +146,7 @@ func TestTheVersionIsThatOfTheText(t *testing.T) {
 		}
 		sum.Write(text)
 	}
-	const want = "2 425e54ef294631e6"
+	const want = "4 8855659d48bac4a8"
 	if got := fmt.Sprintf("%d %s", version, hex.EncodeToString(sum.Sum(nil)[:8])); got != want {
 		t.Errorf("got %s, want %s: count version up in schema.go and put the new sum here", got, want)
 	}

@@ -50,12 +50,12 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"holdfast/holds"
 	"holdfast/holds/broadcast"
 	"holdfast/holds/busy"
 	"holdfast/holds/node"
+	"holdfast/store/pool"
 )
 
 // Options of Open. Only URL is required.
@@ -85,7 +85,8 @@ const defaultTimeout = 2 * time.Second
 
 // Backend is the live state that all nodes on one database share. The zero value is not usable; see Open.
 type Backend struct {
-	pool     *pgxpool.Pool
+	server   *pgconn.Config
+	pool     *pool.Pool[*pgconn.PgConn]
 	timeout  time.Duration // for a call
 	lookBack time.Duration // for reading back what came of it
 	booked   func(holds.Hold) bool
@@ -120,14 +121,17 @@ func Open(ctx context.Context, o Options) (*Backend, error) {
 		timeout: o.Timeout * 3 / 5, lookBack: o.Timeout * 2 / 5, booked: o.Booked, logger: o.Logger,
 		log: broadcast.New(o.WatchQueue), ear: node.NewEar("PostgreSQL"),
 	}
-	config, err := b.config(o)
-	if err != nil {
+	var err error
+	if b.server, err = b.config(o.URL); err != nil {
 		return nil, err
 	}
-	if err := makeTables(ctx, &config.ConnConfig.Config); err != nil {
+	if err := makeTables(ctx, b.server); err != nil {
 		return nil, fmt.Errorf("the tables of the live state: %w", b.translate(err))
 	}
-	if b.pool, err = pgxpool.NewWithConfig(context.Background(), config); err != nil {
+	b.pool, err = pool.New(o.Connections, func(ctx context.Context) (*pgconn.PgConn, error) {
+		return pgconn.ConnectConfig(ctx, b.server.Copy())
+	})
+	if err != nil {
 		return nil, b.translate(err)
 	}
 	b.done, b.stop = context.WithCancel(context.Background())
@@ -139,8 +143,8 @@ func Open(ctx context.Context, o Options) (*Backend, error) {
 }
 
 // config is how connections are made.
-func (b *Backend) config(o Options) (*pgxpool.Config, error) {
-	c, err := pgxpool.ParseConfig(o.URL)
+func (b *Backend) config(url string) (*pgconn.Config, error) {
+	c, err := pgconn.ParseConfig(url)
 	if err != nil {
 		return nil, fmt.Errorf("the database's URL cannot be read: %w", err) // pgx leaves the password out
 	}
@@ -158,15 +162,15 @@ func (b *Backend) config(o Options) (*pgxpool.Config, error) {
 		"tcp_keepalives_interval":       "1",
 		"tcp_keepalives_count":          "3",
 	} {
-		c.ConnConfig.RuntimeParams[name] = value
+		c.RuntimeParams[name] = value
 	}
-	if c.ConnConfig.ValidateConnect == nil {
-		c.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	if c.ValidateConnect == nil {
+		c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
-	if c.ConnConfig.ConnectTimeout <= 0 || c.ConnConfig.ConnectTimeout > b.timeout {
-		c.ConnConfig.ConnectTimeout = b.timeout
+	// One of several hosts that is silent leaves the others their time.
+	if most := b.timeout / time.Duration(1+len(c.Fallbacks)); c.ConnectTimeout <= 0 || c.ConnectTimeout > most {
+		c.ConnectTimeout = most
 	}
-	c.MaxConns = int32(o.Connections)
 	return c, nil
 }
 
@@ -223,9 +227,9 @@ func (b *Backend) with(ctx context.Context, exchange func(pg *pgconn.PgConn) err
 	if err != nil {
 		return b.translate(err)
 	}
-	err = exchange(c.Conn().PgConn())
+	err = exchange(c.Conn())
 	if c.Conn().IsClosed() {
-		c.Hijack() // its place is free now, and not when it has taken its leave of a server that may be silent
+		c.Drop() // its place is free now, and not when it has taken its leave of a server that may be silent
 	} else {
 		c.Release()
 	}

@@ -3,6 +3,7 @@ package redis
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -31,21 +32,29 @@ func (b *Backend) Claim(ctx context.Context, c holds.Claim) (holds.Hold, error) 
 	if b.closed.Load() {
 		return holds.Hold{}, holds.ErrClosed
 	}
-	if len(c.Seats) == 0 {
+	if c.Unmeetable() {
 		return holds.Hold{}, &holds.HeldError{}
 	}
-	if err := plain(c.AppointmentTypeID, c.SpecialistID); err != nil {
+	if err := plain(append(slices.Concat(c.Needs...), c.AppointmentTypeID, c.SpecialistID)...); err != nil {
 		return holds.Hold{}, err
+	}
+	needs := ""
+	if len(c.Needs) > 0 {
+		groups, err := json.Marshal(c.Needs)
+		if err != nil {
+			return holds.Hold{}, err
+		}
+		needs = string(groups)
 	}
 	id, owner := node.NewID(time.Now()), c.Owner.String()
 	keys := []string{
 		"specialist:" + c.SpecialistID + ":holds", "client:" + owner + ":holds",
 		holdKey(&c.Span),
 	}
-	args := make([]any, 13, 13+len(c.Seats))
+	args := make([]any, 14, 14+len(c.Seats))
 	copy(args, []any{
 		id, owner, c.AppointmentTypeID, c.SpecialistID, c.SlotStart.UnixMilli(), c.SlotEnd.UnixMilli(), c.BusyStart.UnixMilli(),
-		c.BusyEnd.UnixMilli(), node.Milliseconds(c.TTL), node.Milliseconds(c.MaxLife), c.Quota, c.Displace, b.booked != nil,
+		c.BusyEnd.UnixMilli(), node.Milliseconds(c.TTL), node.Milliseconds(c.MaxLife), c.Quota, c.Displace, b.booked != nil, needs,
 	})
 	for _, seat := range c.Seats {
 		args = append(args, seat)
@@ -57,7 +66,7 @@ func (b *Backend) Claim(ctx context.Context, c holds.Claim) (holds.Hold, error) 
 	switch text(reply, 0) {
 	case "new":
 		h := holds.Hold{ID: id, Span: c.Span, Owner: c.Owner, ExpiresAt: node.Instant(number(reply, 2)), MaxExpiresAt: node.Instant(number(reply, 3))}
-		h.Seat = int(number(reply, 1))
+		h.Seat, h.Resources = int(number(reply, 1)), holds.IDs(text(reply, 4))
 		h.SlotStart, h.SlotEnd, h.BusyStart, h.BusyEnd = exact(h.SlotStart), exact(h.SlotEnd), exact(h.BusyStart), exact(h.BusyEnd)
 		return h, nil
 	case "held":
@@ -79,7 +88,10 @@ func (b *Backend) claimed(ctx context.Context, id string, lost error) (holds.Hol
 	if h, call, err := b.readBack(ctx, id, lost); err == nil && call == id {
 		return h, nil
 	}
-	return holds.Hold{}, lost
+	if refused(lost) || errors.Is(lost, holds.ErrClosed) {
+		return holds.Hold{}, lost
+	}
+	return holds.Hold{}, &holds.LostError{ID: id, Err: lost}
 }
 
 // readBack reads a hold after the answer to a call was lost, if it was, whoever has given the call up meanwhile.

@@ -44,6 +44,12 @@ func (b *Backend) Ping(ctx context.Context) error {
 	return b.ear.Wait(ctx, b.done)
 }
 
+// HasLease reports whether whoever Options.Lease names, this process or another, has pinged this Redis within the time of the lease.
+func (b *Backend) HasLease(ctx context.Context) (bool, error) {
+	reply, err := b.run(ctx, leasedScript, []string{leaseKey}, b.lease)
+	return err == nil && number(reply, 0) == 1, err
+}
+
 // leave gives the lease up, so that whoever comes next need not wait for its end.
 func (b *Backend) leave() {
 	if b.lease == "" {

@@ -26,7 +26,7 @@ func TestBackend(t *testing.T) {
 }
 
 // patience is the timeout of calls where the test is not about it: the machine may be busy.
-const patience = 5 * time.Second
+const patience = time.Minute
 
 // open opens a backend on a server and closes it with the test.
 func open(t testing.TB, s *redistest.Server, o Options) *Backend {

@@ -21,7 +21,7 @@ func (b *Backend) RestorePresent(ctx context.Context, p holds.Present) error {
 // Restore implements holds.Restorer. It keeps the id. What is left is reckoned on this node's clock, which has to agree with
 // Redis's as nodes' clocks do.
 func (b *Backend) Restore(ctx context.Context, r holds.Remains) (holds.Hold, error) {
-	if err := plain(r.ID, r.AppointmentTypeID, r.SpecialistID); err != nil {
+	if err := plain(append(r.Resources.List(), r.ID, r.AppointmentTypeID, r.SpecialistID)...); err != nil {
 		return holds.Hold{}, err
 	}
 	key := holdKey(&r.Span)
@@ -35,7 +35,7 @@ func (b *Backend) Restore(ctx context.Context, r holds.Remains) (holds.Hold, err
 	reply, err := b.run(ctx, restoreScript, []string{"specialist:" + r.SpecialistID + ":holds", "hold-id:" + r.ID, key},
 		r.ID, r.Owner.String(), r.AppointmentTypeID, r.SpecialistID, r.SlotStart.UnixMilli(), r.SlotEnd.UnixMilli(),
 		r.BusyStart.UnixMilli(), r.BusyEnd.UnixMilli(), r.Seat, node.Milliseconds(time.Until(r.LapsesAt)), pinned,
-		node.Milliseconds(time.Until(r.MaxExpiresAt)), node.Milliseconds(r.Life), r.Restarts, newCall(), b.booked != nil)
+		node.Milliseconds(time.Until(r.MaxExpiresAt)), node.Milliseconds(r.Life), r.Restarts, newCall(), b.booked != nil, string(r.Resources))
 	if err != nil {
 		return holds.Hold{}, err
 	}

@@ -37,6 +37,7 @@ var (
 	markScript         = script("mark")
 	pingScript         = script("ping")
 	leaveScript        = script("leave")
+	leasedScript       = script("leased")
 	statsScript        = script("common", "stats")
 )
 

@@ -29,6 +29,10 @@ func TestMain(m *testing.M) {
 			fillTheDisk(os.Args[2])
 		}
 	}
+	if disk := os.Getenv("DISK_TMPDIR"); disk != "" {
+		// What is tested here is files on a disk; make test puts those of the other packages into memory.
+		_, _ = os.Setenv("TMPDIR", disk), os.Setenv("GOTMPDIR", disk)
+	}
 	os.Exit(m.Run())
 }
 

@@ -15,7 +15,7 @@ const appointmentColumns = `id, appointment_type_id, specialist_id, client_id, s
 	status, attendance, slot_start, slot_end, busy_start, busy_end,
 	patient_name, patient_email, patient_phone, patient_birth_date, notes,
 	source, upstream_state, upstream_id, upstream_patient_id, manage_epoch,
-	created_at, updated_at, cancelled_at, cancel_reason, version, locale, arrived_at`
+	created_at, updated_at, cancelled_at, cancel_reason, version, locale, arrived_at, series_id, place, intake, resources, visit_id`
 
 func scanAppointment(r *row) store.Appointment {
 	return store.Appointment{
@@ -27,7 +27,8 @@ func scanAppointment(r *row) store.Appointment {
 		Source:  store.Source(r.text()), UpstreamState: store.UpstreamState(r.text()),
 		UpstreamID: r.text(), UpstreamPatientID: r.text(), ManageEpoch: r.int64(),
 		CreatedAt: r.time(), UpdatedAt: r.time(), CancelledAt: r.time(), CancelReason: r.text(), Version: r.int64(),
-		Locale: r.text(), ArrivedAt: r.time(),
+		Locale: r.text(), ArrivedAt: r.time(), SeriesID: r.text(), Place: r.text(), Intake: store.Unpacked[store.Intake](r.text()),
+		Resources: store.Unpacked[[]string](r.text()), VisitID: r.text(),
 	}
 }
 
@@ -52,6 +53,9 @@ func (r reads) Appointments(ctx context.Context, f store.AppointmentFilter) ([]s
 	if f.SpecialistID != "" {
 		where.and("specialist_id = ?", f.SpecialistID)
 	}
+	if f.ResourceID != "" {
+		where.and("id IN (SELECT appointment_id FROM appointment_resources WHERE resource_id = ?)", f.ResourceID)
+	}
 	if f.Owner != "" {
 		where.and("client_id = ? AND client_id <> ''", f.Owner)
 	}
@@ -63,6 +67,12 @@ func (r reads) Appointments(ctx context.Context, f store.AppointmentFilter) ([]s
 		where.and("upstream_state = 'none'")
 	case f.Upstream != "":
 		where.and("upstream_state = ? AND upstream_state <> 'none'", string(f.Upstream))
+	}
+	if f.SeriesID != "" {
+		where.and("series_id = ? AND series_id <> ''", f.SeriesID)
+	}
+	if f.VisitID != "" {
+		where.and("visit_id = ? AND visit_id <> ''", f.VisitID)
 	}
 	if f.UpstreamPatient != "" {
 		where.and("lower(upstream_patient_id COLLATE \"C\") = lower(? COLLATE \"C\")", f.UpstreamPatient)
@@ -90,7 +100,7 @@ func (r reads) Appointments(ctx context.Context, f store.AppointmentFilter) ([]s
 	return all[:n], store.Cursor(last.SlotStart, last.ID), nil
 }
 
-// The two halves are each one range of one index for each specialist. A slot lies within its busy time, so whatever overlaps
+// The three parts are each one range of one index for each specialist. A slot lies within its busy time, so whatever overlaps
 // either overlaps the busy time.
 const taken = `
 	SELECT a.specialist_id, a.id, appointment_type_id, seat, overbook, slot_start, slot_end, busy_start, busy_end
@@ -102,6 +112,11 @@ const taken = `
 	FROM specialists AS s JOIN appointments AS a ON a.specialist_id = s.id AND a.status = 'confirmed' AND a.overbook
 	WHERE s.id IN (SELECT json_array_elements_text($1::json))
 	  AND slot_start > $2 - reach_after_ms AND slot_start < $3 + reach_before_ms AND busy_start < $3 AND busy_end > $2
+	UNION ALL
+	SELECT r.resource_id, a.id, appointment_type_id, seat, overbook, r.slot_start, r.slot_end, r.busy_start, r.busy_end
+	FROM specialists AS s JOIN appointment_resources AS r ON r.resource_id = s.id JOIN appointments AS a ON a.id = r.appointment_id
+	WHERE s.id IN (SELECT json_array_elements_text($1::json))
+	  AND r.slot_start > $2 - reach_after_ms AND r.slot_start < $3 + reach_before_ms AND r.busy_start < $3 AND r.busy_end > $2
 	ORDER BY specialist_id, slot_start, seat`
 
 func (r reads) Taken(ctx context.Context, specialistIDs []string, from, to time.Time) ([]store.Taken, error) {
@@ -140,14 +155,17 @@ func (t *tx) InsertAppointment(_ context.Context, a store.Appointment) error {
 	if a.Version != 1 {
 		return fmt.Errorf("%w: a new appointment has version 1, not %d", store.ErrInvalid, a.Version)
 	}
+	if err := a.CheckResources(); err != nil {
+		return err
+	}
 	err := t.run(`
 		INSERT INTO appointments (`+appointmentColumns+`, patient_search)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31)`,
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36)`,
 		a.ID, a.AppointmentTypeID, a.SpecialistID, a.Owner, a.Seat, a.Overbook, a.OverbookReason,
 		string(a.Status), string(a.Attendance), a.SlotStart, a.SlotEnd, a.BusyStart, a.BusyEnd,
 		a.Patient.Name, a.Patient.Email, a.Patient.Phone, a.Patient.BirthDate, a.Patient.Notes,
 		string(a.Source), string(a.UpstreamState), a.UpstreamID, a.UpstreamPatientID, a.ManageEpoch,
-		a.CreatedAt, a.UpdatedAt, orNull(a.CancelledAt), a.CancelReason, a.Version, a.Locale, orNull(a.ArrivedAt), store.SearchText(a.Patient))
+		a.CreatedAt, a.UpdatedAt, orNull(a.CancelledAt), a.CancelReason, a.Version, a.Locale, orNull(a.ArrivedAt), a.SeriesID, a.Place, a.Intake.Packed(), store.Packed(a.Resources), a.VisitID, store.SearchText(a.Patient))
 	if err == nil {
 		t.changed(store.ChangeOf(nil, truncated(&a)))
 	}
@@ -173,19 +191,24 @@ func (t *tx) UpdateAppointment(ctx context.Context, a store.Appointment) error {
 	if before.Version != a.Version {
 		return store.ErrVersion
 	}
+	if err := a.CheckResources(); err != nil {
+		return err
+	}
 	n, err := t.exec(`
 		UPDATE appointments SET
 			appointment_type_id = $1, specialist_id = $2, client_id = $3, seat = $4, overbook = $5, overbook_reason = $6,
 			status = $7, attendance = $8, slot_start = $9, slot_end = $10, busy_start = $11, busy_end = $12,
 			patient_name = $13, patient_email = $14, patient_phone = $15, patient_birth_date = $16, notes = $17,
 			source = $18, upstream_state = $19, upstream_id = $20, upstream_patient_id = $21, manage_epoch = $22,
-			created_at = $23, updated_at = $24, cancelled_at = $25, cancel_reason = $26, version = $27, locale = $28, arrived_at = $29, patient_search = $30
-		WHERE id = $31 AND version = $32`,
+			created_at = $23, updated_at = $24, cancelled_at = $25, cancel_reason = $26, version = $27, locale = $28, arrived_at = $29, series_id = $30, place = $31,
+			intake = $32, resources = $33, visit_id = $34, patient_search = $35
+		WHERE id = $36 AND version = $37`,
 		a.AppointmentTypeID, a.SpecialistID, a.Owner, a.Seat, a.Overbook, a.OverbookReason,
 		string(a.Status), string(a.Attendance), a.SlotStart, a.SlotEnd, a.BusyStart, a.BusyEnd,
 		a.Patient.Name, a.Patient.Email, a.Patient.Phone, a.Patient.BirthDate, a.Patient.Notes,
 		string(a.Source), string(a.UpstreamState), a.UpstreamID, a.UpstreamPatientID, a.ManageEpoch,
-		a.CreatedAt, a.UpdatedAt, orNull(a.CancelledAt), a.CancelReason, a.Version+1, a.Locale, orNull(a.ArrivedAt), store.SearchText(a.Patient),
+		a.CreatedAt, a.UpdatedAt, orNull(a.CancelledAt), a.CancelReason, a.Version+1, a.Locale, orNull(a.ArrivedAt), a.SeriesID, a.Place,
+		a.Intake.Packed(), store.Packed(a.Resources), a.VisitID, store.SearchText(a.Patient),
 		a.ID, a.Version)
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"holdfast/store"
@@ -43,6 +44,9 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 	} else if err != nil {
 		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
+	if runtime.GOOS == "windows" { // has no call for what follows, and needs none
+		return nil
+	}
 	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {
 		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
@@ -50,12 +54,13 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// tables are all there are but the queue's, which is made anew from the outbox. Each comes after those that it refers to.
+// tables are all there are but the queue's, which is made anew from the outbox, and appointment_resources, which triggers make from the
+// appointments. Each comes after those that it refers to.
 var tables = []string{
 	"schema_versions", "meta", "clinic", "specialists", "appointment_types", "assignments", "weekly_hours", "overrides",
-	"override_windows", "blocks", "closures", "appointments", "idempotency_records", "outbox", "audit_entries",
-	"audit_erasures", "audit_head", "deliveries", "nonce_uses",
-	"booking_requests", "tallies", "api_keys", "users", "sign_ins", "setup_token", "sessions", "presence", "presence_log", "changes",
+	"override_windows", "blocks", "closures", "busy_calendars", "specialist_pictures", "appointments", "idempotency_records", "outbox", "audit_entries",
+	"audit_erasures", "audit_head", "deliveries", "nonce_uses", "agent_sessions", "person_notes", "person_links",
+	"booking_requests", "waitlist_entries", "waitlist_offers", "tallies", "api_keys", "users", "sign_ins", "setup_token", "sessions", "presence", "presence_log", "changes",
 }
 
 // counters are the columns that count their own rows, as table.column.
@@ -71,8 +76,15 @@ func dump(ctx context.Context, c *conn, w io.Writer) error {
 	if err := c.script(ctx, `SET statement_timeout = 0; BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`); err != nil {
 		return err
 	}
+	applied, err := oneOn(ctx, c, (*row).int, `SELECT count(*) FROM schema_versions`)
+	if err == nil && applied > len(known) {
+		err = fmt.Errorf("%w: the schema is a newer program's, so the backup is for a node of that to make", store.ErrUnavailable)
+	}
+	if err != nil {
+		return err
+	}
 	head := "-- Holdfast: one moment of its database, for an empty one.\nSET client_encoding = 'UTF8';\n"
-	head += "CREATE TABLE schema_versions (version bigint NOT NULL PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, applied_at bigint NOT NULL);\n"
+	head += versionsTable + ";\n"
 	for _, m := range known {
 		head += m.Text
 	}

@@ -72,7 +72,7 @@ type bare struct {
 }
 
 const bareInsert = `INSERT INTO appointments (` + appointmentColumns + `, patient_search)
-	VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,$25,$26,$27,$28,$29,$30,$31)`
+	VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,$25,$26,$27,$28,$29,$30,$31,$32,$33,$34,$35,$36)`
 
 func (p bare) book(n int64) error {
 	ctx := context.Background()
@@ -94,7 +94,7 @@ func (p bare) book(n int64) error {
 		_, err = tx.Exec(ctx, bareInsert, a.ID, a.AppointmentTypeID, a.SpecialistID, a.Owner, a.Seat, a.Overbook, a.OverbookReason,
 			string(a.Status), string(a.Attendance), ms(a.SlotStart), ms(a.SlotEnd), ms(a.BusyStart), ms(a.BusyEnd), a.Patient.Name, a.Patient.Email,
 			a.Patient.Phone, a.Patient.BirthDate, a.Patient.Notes, string(a.Source), string(a.UpstreamState), a.UpstreamID, a.UpstreamPatientID,
-			a.ManageEpoch, ms(a.CreatedAt), ms(a.UpdatedAt), nil, a.CancelReason, a.Version, a.Locale, nil, store.SearchText(a.Patient))
+			a.ManageEpoch, ms(a.CreatedAt), ms(a.UpdatedAt), nil, a.CancelReason, a.Version, a.Locale, nil, a.SeriesID, a.Place, a.Intake.Packed(), "", a.VisitID, store.SearchText(a.Patient))
 		if err != nil {
 			return err
 		}

@@ -10,9 +10,15 @@ import (
 
 func (t *tx) blankAppointments(found []personal, at time.Time) (n int, err error) {
 	for _, f := range found {
+		// What an agent was told of them: by the practice system's name for them, which is about to go.
+		err := t.run(`DELETE FROM agent_sessions WHERE patient_id <> '' AND patient_id = (
+			SELECT lower(upstream_patient_id) FROM appointments WHERE id = $1)`, f.appointmentID)
+		if err != nil {
+			return n, err
+		}
 		changed, err := t.exec(`
 			UPDATE appointments SET client_id = '', overbook_reason = '', patient_name = '', patient_email = '',
-				patient_phone = '', patient_birth_date = '', notes = '', patient_search = '', upstream_patient_id = '',
+				patient_phone = '', patient_birth_date = '', notes = '', intake = '', patient_search = '', upstream_patient_id = '',
 				cancel_reason = '', updated_at = $1, version = version + 1
 			WHERE id = $2`, at, f.appointmentID)
 		if err != nil {

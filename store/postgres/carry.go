@@ -25,7 +25,10 @@ var _ store.Carrier = (*Carrier)(nil)
 const movedTo = "moved_to"
 
 // ownMeta are the rows of meta that are true of this database only.
-const ownMeta = `('changes_pruned', '` + movedTo + `')`
+const ownMeta = `('changes_pruned', '` + movedTo + `', '` + signsWith + `', '` + unfinished + `', '` + openTo + `')`
+
+// unfinished is the key in meta that names the clinic of which a part is here.
+const unfinished = "carried_from"
 
 // MovedError says that the clinic in this database was moved elsewhere, and goes on there. It is a store.ErrUnavailable.
 type MovedError struct{ To string }
@@ -43,6 +46,16 @@ func refuseMoved(ctx context.Context, c *conn) error {
 	where, err := oneOn(ctx, c, (*row).text, `SELECT COALESCE((SELECT value FROM meta WHERE key = '`+movedTo+`'), '')`)
 	if err == nil && where != "" {
 		err = &MovedError{where}
+	}
+	return err
+}
+
+// refuseUnfinished is a store.ErrUnavailable where a part of a clinic is.
+func refuseUnfinished(ctx context.Context, c *conn) error {
+	id, err := oneOn(ctx, c, (*row).text, `SELECT COALESCE((SELECT value FROM meta WHERE key = '`+unfinished+`'), '')`)
+	if err == nil && id != "" {
+		err = fmt.Errorf("%w: the move of a clinic into this database was interrupted; run holdfast migrate again, and it goes on where it stopped",
+			store.ErrUnavailable)
 	}
 	return err
 }
@@ -73,7 +86,7 @@ func OpenCarrier(ctx context.Context, url string, log *slog.Logger) (_ *Carrier,
 	if err := (&Store{server: at, alone: true}).takePlace(ctx, c); err != nil {
 		return nil, err
 	}
-	if err := migrate(ctx, c, migrations, o.Logger); err != nil { // it sets statements free of their deadline
+	if err := migrate(ctx, c, program, o.Logger, false); err != nil { // it sets statements free of their deadline
 		return nil, err
 	}
 	if err := durable(ctx, c, o.Logger); err != nil {
@@ -233,6 +246,9 @@ func writeCell(w *bytes.Buffer, cell any, kind string) error {
 
 // Raise implements store.Carrier.
 func (x *Carrier) Raise(ctx context.Context, table, id, column string, to int64) error {
+	if err := x.begin(ctx); err != nil {
+		return err
+	}
 	_, err := x.conn.exchange(ctx, stmt("UPDATE "+table+" SET "+column+" = $1 WHERE id = $2", to, id))
 	return translate(err)
 }
@@ -263,6 +279,37 @@ func (x *Carrier) ID(ctx context.Context) (string, error) {
 	return id, translate(err)
 }
 
+// Keep implements store.Carrier.
+func (x *Carrier) Keep(ctx context.Context, id string) error {
+	if err := x.begin(ctx); err != nil {
+		return err
+	}
+	x.begun = false
+	_, err := x.conn.exchange(ctx, stmt(`INSERT INTO meta (key, value) VALUES ('`+unfinished+`', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value`, id),
+		stmt(`COMMIT`))
+	return translate(err)
+}
+
+// Unfinished implements store.Carrier.
+func (x *Carrier) Unfinished(ctx context.Context) (string, error) {
+	id, err := oneOn(ctx, x.conn, (*row).text, `SELECT COALESCE((SELECT value FROM meta WHERE key = '`+unfinished+`'), '')`)
+	return id, translate(err)
+}
+
+// Clear implements store.Carrier.
+func (x *Carrier) Clear(ctx context.Context) error {
+	if err := x.begin(ctx); err != nil {
+		return err
+	}
+	var names []string
+	for _, table := range store.Carried {
+		if !table.Begun {
+			names = append(names, table.Name)
+		}
+	}
+	return translate(x.conn.script(ctx, "TRUNCATE appointment_resources, "+strings.Join(names, ", ")))
+}
+
 // Commit implements store.Carrier. What counts rows goes on after those that were carried.
 func (x *Carrier) Commit(ctx context.Context) error {
 	if !x.begun {
@@ -277,7 +324,7 @@ func (x *Carrier) Commit(ctx context.Context) error {
 		}
 	}
 	x.begun = false
-	return translate(x.conn.script(ctx, `COMMIT`))
+	return translate(x.conn.script(ctx, `DELETE FROM meta WHERE key = '`+unfinished+`'; COMMIT`))
 }
 
 // MarkMoved has every node refuse this database from now on, since its clinic goes on elsewhere.

@@ -11,6 +11,7 @@ import (
 
 // TestEveryTableIsCarried: a table that a migration adds is carried too, or a clinic that moves leaves it behind.
 func TestEveryTableIsCarried(t *testing.T) {
+	t.Parallel()
 	url := database(t)
 	s := mustOpen(t, Options{URL: url})
 	defer s.Close()
@@ -19,8 +20,9 @@ func TestEveryTableIsCarried(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The versions of the schema, the log of changes and the queue are this backend's own.
-	want := []string{"schema_versions", "changes", "operations", "operation_activity", "operation_counts", "operation_removals", "pacers"}
+	// The versions of the schema, the log of changes and the queue are this backend's own; the time taken of resources is made from
+	// the appointments.
+	want := []string{"appointment_resources", "schema_versions", "changes", "operations", "operation_activity", "operation_counts", "operation_removals", "pacers"}
 	for _, table := range store.Carried {
 		want = append(want, table.Name)
 	}
@@ -32,6 +34,7 @@ func TestEveryTableIsCarried(t *testing.T) {
 
 // TestADatabaseThatWasLeftIsRefused by every node, which is told where the clinic went; and is let in again when somebody says so.
 func TestADatabaseThatWasLeftIsRefused(t *testing.T) {
+	t.Parallel()
 	url := database(t)
 	if err := mustOpen(t, Options{URL: url}).Close(); err != nil {
 		t.Fatal(err)
@@ -60,6 +63,7 @@ func TestADatabaseThatWasLeftIsRefused(t *testing.T) {
 
 // TestAQueueThatBeganEmptySaysSo: what the outbox says was attempted is then looked up before it is repeated.
 func TestAQueueThatBeganEmptySaysSo(t *testing.T) {
+	t.Parallel()
 	url := database(t)
 	first := mustOpenQueue(t, QueueOptions{URL: url})
 	now := time.Now()

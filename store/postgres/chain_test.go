@@ -27,6 +27,7 @@ func onItsOwn(url string, fn func(context.Context, *conn) error) error {
 }
 
 func TestCheckFindsATamperedAuditChain(t *testing.T) {
+	t.Parallel()
 	storetest.Tamper(t, func(t *testing.T) (store.Store, func(string) error) {
 		url := database(t)
 		return mustOpen(t, Options{URL: url, Alone: true}), func(sql string) error {
@@ -37,6 +38,7 @@ func TestCheckFindsATamperedAuditChain(t *testing.T) {
 
 // TestMigrationChainsWhatIsThere: entries of the schema before are links afterwards, in the order in which they were written.
 func TestMigrationChainsWhatIsThere(t *testing.T) {
+	t.Parallel()
 	url := database(t)
 	files := fstest.MapFS{}
 	known, err := store.ReadMigrations(migrations)
@@ -50,7 +52,7 @@ func TestMigrationChainsWhatIsThere(t *testing.T) {
 	}
 	const entries = 2345 // more than are linked at once
 	err = onItsOwn(url, func(ctx context.Context, c *conn) error {
-		if err := migrate(ctx, c, fs.FS(files), slog.New(slog.DiscardHandler)); err != nil {
+		if err := migrate(ctx, c, schema{fs.FS(files), 0}, slog.New(slog.DiscardHandler), false); err != nil {
 			return err
 		}
 		return c.script(ctx, fmt.Sprintf(`INSERT INTO audit_entries (id, at, actor, action, subject, reason, before, after)

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"holdfast/store"
@@ -124,6 +125,37 @@ func (f *feed) catchUp() error {
 	}
 	f.take(list)
 	return nil
+}
+
+// confirm asks a server that was connected to whether it has the last change that this process knows of. One that was promoted
+// without it will give its number to another one, and what this process has in memory is no longer true.
+func (f *feed) confirm(ctx context.Context, c *conn) error {
+	f.mu.Lock()
+	last, known := f.last, store.Change{}
+	if n := len(f.recent); n > 0 {
+		known = f.recent[n-1]
+	}
+	f.mu.Unlock()
+	if last == 0 {
+		return nil
+	}
+	there, err := oneOn(ctx, c, scanChange, `SELECT number, change FROM changes WHERE number = $1`, last)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		// After an hour it may have gone, but never before a later one has come.
+		if _, err = oneOn(ctx, c, (*row).int64, `SELECT number FROM changes WHERE number > $1 LIMIT 1`, last); err == nil {
+			return nil
+		}
+		if !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+	case err != nil:
+		return err
+	case known.Number != last || there.Noun == known.Noun && there.ID == known.ID && there.Version == known.Version && there.What == known.What:
+		return nil
+	}
+	f.lost(errRewound)
+	return errRewound
 }
 
 // take tells the followers those of the changes, sorted by number, that are news.

@@ -36,6 +36,9 @@ func (s *Store) Check(ctx context.Context) error {
 			err = checkRows(ctx, c, violation)
 		}
 		if err == nil {
+			err = checkResources(ctx, c, violation)
+		}
+		if err == nil {
 			err = checkChain(ctx, c, violation)
 		}
 		return err
@@ -62,6 +65,11 @@ func (b busy) String() string {
 // checkGuarantee walks each specialist's appointments in order of their busy start, beside those still going on, and
 // so compares every pair that could meet without the schema's predicate, index or range.
 func checkGuarantee(ctx context.Context, c *conn, violation func(string, ...any)) error {
+	return checkOverlaps(ctx, c, "specialist", `SELECT id, specialist_id, appointment_type_id, seat, slot_start, slot_end, busy_start, busy_end
+		FROM appointments WHERE status = 'confirmed' AND NOT overbook ORDER BY specialist_id, busy_start`, violation)
+}
+
+func checkOverlaps(ctx context.Context, c *conn, whose, query string, violation func(string, ...any)) error {
 	var open []busy
 	_, err := c.exchange(ctx, asks(func(r *row) {
 		b := busy{r.text(), r.text(), r.text(), r.int(), r.int64(), r.int64(), r.int64(), r.int64()}
@@ -72,13 +80,12 @@ func checkGuarantee(ctx context.Context, c *conn, violation func(string, ...any)
 			}
 			kept = append(kept, a)
 			if tooClose(a, b) {
-				violation("guarantee: specialist %s is double-booked at %s by appointments %s and %s",
-					b.specialistID, time.UnixMilli(max(a.slotStart, b.slotStart)).UTC().Format(time.RFC3339), a, b)
+				violation("guarantee: %s %s is double-booked at %s by appointments %s and %s",
+					whose, b.specialistID, time.UnixMilli(max(a.slotStart, b.slotStart)).UTC().Format(time.RFC3339), a, b)
 			}
 		}
 		open = append(kept, b)
-	}, `SELECT id, specialist_id, appointment_type_id, seat, slot_start, slot_end, busy_start, busy_end
-		FROM appointments WHERE status = 'confirmed' AND NOT overbook ORDER BY specialist_id, busy_start`))
+	}, query))
 	return err
 }
 
@@ -109,6 +116,35 @@ func checkRows(ctx context.Context, c *conn, violation func(string, ...any)) err
 		{"interval: block %s does not end after it starts", `SELECT id FROM blocks WHERE end_at <= start_at`},
 		{"archived: specialist %s is archived and still assigned", `
 			SELECT DISTINCT s.id FROM assignments JOIN specialists s ON s.id = specialist_id WHERE s.archived`},
+	} {
+		if _, err := c.exchange(ctx, asks(func(r *row) { violation(q.words, r.text()) }, q.query)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkResources compares the time that is taken of resources, which the schema makes from the appointments, with these, and walks it
+// as the guarantee is walked: nobody shares a resource.
+func checkResources(ctx context.Context, c *conn, violation func(string, ...any)) error {
+	err := checkOverlaps(ctx, c, "resource", `SELECT appointment_id, resource_id, '', 0, slot_start, slot_end, busy_start, busy_end
+		FROM appointment_resources ORDER BY resource_id, busy_start`, violation)
+	if err != nil {
+		return err
+	}
+	for _, q := range []struct{ words, query string }{
+		{"resource: appointment %s does not have the time of a resource that it takes", `
+			SELECT a.id FROM appointments a, json_array_elements_text(CASE a.resources WHEN '' THEN '[]' ELSE a.resources END::json) AS of(value)
+			WHERE a.status = 'confirmed' AND NOT EXISTS (SELECT 1 FROM appointment_resources r WHERE r.resource_id = of.value AND r.appointment_id = a.id
+				AND r.slot_start = a.slot_start AND r.slot_end = a.slot_end AND r.busy_start = a.busy_start AND r.busy_end = a.busy_end)`},
+		{"resource: appointment %s has the time of a resource that it does not take", `
+			SELECT a.id FROM appointment_resources r JOIN appointments a ON a.id = r.appointment_id
+			WHERE a.status <> 'confirmed' OR strpos(a.resources, '"' || r.resource_id || '"') = 0`},
+		{"resource: appointment %s is of a resource, which nobody books by itself", `
+			SELECT a.id FROM appointments a JOIN specialists s ON s.id = a.specialist_id WHERE s.kind <> ''`},
+		{"reach: appointment %s reaches further than its resource's record says", `
+			SELECT appointment_id FROM appointment_resources r JOIN specialists s ON s.id = r.resource_id
+			WHERE r.slot_start - r.busy_start > s.reach_before_ms OR r.busy_end - r.slot_start > s.reach_after_ms`},
 	} {
 		if _, err := c.exchange(ctx, asks(func(r *row) { violation(q.words, r.text()) }, q.query)); err != nil {
 			return err

@@ -17,6 +17,7 @@ const (
 	codeUnique      = "23505"
 	codeExclusion   = "23P01"
 	codeDiskFull    = "53100"
+	codeLockTimeout = "55P03"
 	classData       = "22" // such as text with a zero byte
 	classConstraint = "23"
 )
@@ -74,6 +75,12 @@ func translateServers(e *pgconn.PgError) error {
 		return fmt.Errorf("%w: %w", store.ErrFull, said)
 	}
 	return fmt.Errorf("%w: %w", store.ErrUnavailable, said)
+}
+
+// isBusy reports whether a lock was waited for in vain.
+func isBusy(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && e.Code == codeLockTimeout
 }
 
 // errReference: a row points at nothing.

@@ -14,6 +14,10 @@ import (
 var errLost = fmt.Errorf("%w: this node was cut off from PostgreSQL for so long that changes it missed are gone; it must start again",
 	store.ErrUnavailable)
 
+// errRewound ends a process that knows of changes which the server that took over has not got.
+var errRewound = fmt.Errorf("%w: the PostgreSQL that serves now lacks changes that this node knows of: a standby was promoted that did "+
+	"not have them. This node must start again", store.ErrUnavailable)
+
 const (
 	bell = "holdfast_changes" // the channel of NOTIFY; its payload is the number of the last change
 
@@ -72,13 +76,17 @@ func (s *Store) attach(ctx context.Context) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = c.script(ctx, `LISTEN `+bell); err == nil {
+	if err = c.script(ctx, `LISTEN `+bell); err == nil && !s.alone {
+		err = tellVersion(ctx, c)
+	}
+	if err == nil {
 		err = s.takePlace(ctx, c)
 	}
 	if err != nil {
 		c.close()
 		return nil, err
 	}
+	s.pid.Store(c.pg.PID())
 	return c, nil
 }
 
@@ -132,13 +140,18 @@ func (s *Store) follow(ctx context.Context, c *conn) {
 			c, err = s.attach(ctx)
 		}
 		if err == nil {
-			failing = false
-			err = s.listen(ctx, c)
+			if err = s.feed.confirm(ctx, c); err == nil {
+				failing = false
+				err = s.listen(ctx, c)
+			}
 			c.close()
 		}
 		c = nil
 		switch {
 		case ctx.Err() != nil:
+			return
+		case errors.Is(err, store.ErrInvalid):
+			s.feed.lost(fmt.Errorf("%w: this node was cut off from PostgreSQL, and meanwhile a newer program has changed its schema: %w", store.ErrUnavailable, err))
 			return
 		case errors.Is(err, ErrInUse):
 			s.feed.lost(fmt.Errorf("%w: this node was cut off from PostgreSQL, and %w meanwhile", store.ErrUnavailable, ErrInUse))

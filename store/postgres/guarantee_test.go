@@ -36,6 +36,7 @@ const foreignInsert = `
 // TestTheGuaranteeNeedsNoLockOfOurs: programs that know nothing of the one order write past it, each on a connection of its
 // own and many at once, with buffers. None of them is double-booked, and none of them is let in beside a node's own bookings.
 func TestTheGuaranteeNeedsNoLockOfOurs(t *testing.T) {
+	t.Parallel()
 	s := nodes(t, 1, Options{})[0]
 	var wg sync.WaitGroup
 	for worker := range 12 {
@@ -76,6 +77,7 @@ func TestTheGuaranteeNeedsNoLockOfOurs(t *testing.T) {
 
 // TestRivalsWaitForEachOther: a booking that only its buffer sets against one that is not committed yet waits for its fate.
 func TestRivalsWaitForEachOther(t *testing.T) {
+	t.Parallel()
 	s := nodes(t, 1, Options{})[0]
 	for fate, want := range map[string]error{`COMMIT`: store.ErrSlotTaken, `ROLLBACK`: nil} {
 		first, err := s.server.connect(t.Context())
@@ -112,6 +114,7 @@ func TestRivalsWaitForEachOther(t *testing.T) {
 
 // TestAnOlderMomentIsRefused: under REPEATABLE READ the trigger would look for overlaps in the past.
 func TestAnOlderMomentIsRefused(t *testing.T) {
+	t.Parallel()
 	s := nodes(t, 1, Options{})[0]
 	for _, level := range []string{"REPEATABLE READ", "SERIALIZABLE"} {
 		err := s.server.with(t.Context(), func(ctx context.Context, c *conn) error {
@@ -127,6 +130,7 @@ func TestAnOlderMomentIsRefused(t *testing.T) {
 
 // TestTheExclusionConstraintIsANetOfItsOwn: with the trigger switched off, bare slots still do not overlap.
 func TestTheExclusionConstraintIsANetOfItsOwn(t *testing.T) {
+	t.Parallel()
 	s := mustOpen(t, Options{URL: database(t)})
 	defer s.Close()
 	mustWrite(t, s, clinic)
@@ -143,14 +147,18 @@ func TestTheExclusionConstraintIsANetOfItsOwn(t *testing.T) {
 
 // TestAWeakenedSchemaIsRefused, by Open and by Check.
 func TestAWeakenedSchemaIsRefused(t *testing.T) {
+	t.Parallel()
 	for name, weaken := range map[string]string{
-		"no index":          `DROP INDEX idx_no_double_book`,
-		"no constraint":     `ALTER TABLE appointments DROP CONSTRAINT appointments_exclude_overlap`,
-		"no trigger":        `DROP TRIGGER appointments_guarantee ON appointments`,
-		"a trigger off":     `ALTER TABLE appointments DISABLE TRIGGER appointments_guarantee`,
-		"another function":  `CREATE OR REPLACE FUNCTION appointments_guarantee() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$`,
-		"an added trigger":  `CREATE TRIGGER zzz BEFORE INSERT ON appointments FOR EACH ROW EXECUTE FUNCTION appointments_guarantee()`,
-		"another migration": `UPDATE schema_versions SET checksum = 'x'`,
+		"no index":                   `DROP INDEX idx_no_double_book`,
+		"no constraint":              `ALTER TABLE appointments DROP CONSTRAINT appointments_exclude_overlap`,
+		"no trigger":                 `DROP TRIGGER appointments_guarantee ON appointments`,
+		"a trigger off":              `ALTER TABLE appointments DISABLE TRIGGER appointments_guarantee`,
+		"another function":           `CREATE OR REPLACE FUNCTION appointments_guarantee() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$`,
+		"no resources constraint":    `ALTER TABLE appointment_resources DROP CONSTRAINT appointment_resources_exclude_overlap`,
+		"no resources trigger":       `DROP TRIGGER appointments_resources_update ON appointments`,
+		"another resources function": `CREATE OR REPLACE FUNCTION appointment_resources_guarantee() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$`,
+		"an added trigger":           `CREATE TRIGGER zzz BEFORE INSERT ON appointments FOR EACH ROW EXECUTE FUNCTION appointments_guarantee()`,
+		"another migration":          `UPDATE schema_versions SET checksum = 'x'`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			url := database(t)
@@ -174,6 +182,7 @@ func TestAWeakenedSchemaIsRefused(t *testing.T) {
 
 // TestCheckFindsADoubleBooking that got in while nothing guarded the table.
 func TestCheckFindsADoubleBooking(t *testing.T) {
+	t.Parallel()
 	s := mustOpen(t, Options{URL: database(t)})
 	defer s.Close()
 	mustWrite(t, s, clinic)
@@ -194,8 +203,13 @@ func TestCheckFindsADoubleBooking(t *testing.T) {
 
 // TestABackupMakesTheDatabaseAnew in an empty one, with psql, and the clinic goes on there.
 func TestABackupMakesTheDatabaseAnew(t *testing.T) {
+	t.Parallel()
 	s := nodes(t, 1, Options{})[0]
+	mustWrite(t, s, func(tx store.Tx) error {
+		return tx.PutSpecialist(t.Context(), store.Specialist{ID: "room", Kind: store.ResourceKind, Timezone: "UTC"})
+	})
 	kept := booking("s0", 0, 30)
+	kept.Resources = []string{"room"} // whose time is in no copy: it is made anew, and Verify looks for it
 	kept.Patient = store.Patient{Name: "Zoë\tMüller\\N", Notes: "line\nbreak"}
 	if err := insert(s, kept); err != nil {
 		t.Fatal(err)
@@ -238,17 +252,18 @@ func TestABackupMakesTheDatabaseAnew(t *testing.T) {
 	}
 }
 
-// TestEveryTableIsInABackup, or is the queue's.
+// TestEveryTableIsInABackup, or is the queue's, or is made from the appointments.
 func TestEveryTableIsInABackup(t *testing.T) {
+	t.Parallel()
 	s := nodes(t, 1, Options{})[0]
 	all, err := list(t.Context(), s.reads, (*row).text, `SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'`)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, table := range all {
-		queue := strings.HasPrefix(table, "operation") || table == "pacers"
-		if slices.Contains(tables, table) == queue {
-			t.Errorf("%s: in a backup %t, of the queue %t", table, !queue, queue)
+		made := strings.HasPrefix(table, "operation") || table == "pacers" || table == "appointment_resources"
+		if slices.Contains(tables, table) == made {
+			t.Errorf("%s: in a backup %t, made anew from what is %t", table, !made, made)
 		}
 	}
 	if len(all) <= len(tables) {
@@ -258,6 +273,7 @@ func TestEveryTableIsInABackup(t *testing.T) {
 
 // TestAWriteThatWaitedIsRefusedAlone: what goes out late is refused late, and then the whole request is, and nobody else.
 func TestAWriteThatWaitedIsRefusedAlone(t *testing.T) {
+	t.Parallel()
 	s := nodes(t, 1, Options{})[0]
 	op := store.Operation{ID: "op-1", Kind: store.Email, Status: store.OperationPending}
 	mustWrite(t, s, func(tx store.Tx) error { return tx.Promise(t.Context(), op) })

@@ -64,7 +64,8 @@ const (
 	letGoAll = `UPDATE operations SET owner = '', lease_until = 0 WHERE owner <> ''`
 
 	// What lapsed, and with $1 what is this node's or nobody's too, is pending again, its outcome unknown; a write to the practice
-	// system not before $5 after its attempt, for until then it may be in flight.
+	// system not before $5 after its node was last heard of, for until then it may be in flight. When that was, its lease says, by the
+	// server's clock: the attempt's own instant is of the clock of a node that may have been wrong.
 	takeOver = `
 		WITH lapsed AS (
 			SELECT id FROM operations
@@ -72,7 +73,7 @@ const (
 			ORDER BY id FOR UPDATE),
 		back AS (
 			UPDATE operations SET status = 'pending', unknown = true,
-				next_attempt_at = CASE WHEN kind LIKE 'upstream.%' THEN greatest($3, attempted_at + $5::bigint) ELSE $3 END, owner = '', lease_until = 0, version = version + 1
+				next_attempt_at = CASE WHEN kind LIKE 'upstream.%' THEN greatest($3, $3 + lease_until - $6::bigint + $5::bigint - ` + clock + `) ELSE $3 END, owner = '', lease_until = 0, version = version + 1
 			WHERE id IN (SELECT id FROM lapsed) RETURNING id)
 		INSERT INTO operation_activity (operation_id, at, event, detail)
 		SELECT id, $3::bigint, 'recovered', $4 FROM back ORDER BY id`
@@ -91,7 +92,7 @@ func (q *Queue) keepLeases(ctx context.Context) {
 		if err := q.renew(ctx); err != nil && ctx.Err() == nil {
 			q.log.Warn("queue: the leases of running attempts were not renewed; it is tried again", "error", err)
 		}
-		over := stmt(takeOver, false, q.owner, time.Now(), "the node that attempted it is gone", q.settle.Milliseconds())
+		over := stmt(takeOver, false, q.owner, time.Now(), "the node that attempted it is gone", q.settle.Milliseconds(), q.lease.Milliseconds())
 		if _, err := q.pool.write(ctx, []*statement{over}); err == nil && over.changed > 0 {
 			q.log.Warn("queue: operations were taken over from a node that is gone; what became of their attempts is not known", "operations", over.changed)
 		}
@@ -113,7 +114,7 @@ func (q *Queue) renew(ctx context.Context) error {
 
 // Recover implements store.Queue. What another node attempts at this moment is left to it.
 func (q *Queue) Recover(ctx context.Context, now time.Time) (int, error) {
-	over := stmt(takeOver, true, q.owner, now, "the program stopped during the attempt", 0)
+	over := stmt(takeOver, true, q.owner, now, "the program stopped during the attempt", 0, q.lease.Milliseconds())
 	if err := q.write(ctx, over); err != nil {
 		return 0, err
 	}

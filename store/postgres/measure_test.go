@@ -7,6 +7,7 @@ import (
 
 // TestAStoreMeasuresItself: every write and commit is counted, and how large the database is, without asking it.
 func TestAStoreMeasuresItself(t *testing.T) {
+	t.Parallel()
 	s := nodes(t, 1, Options{})[0]
 	before := s.Measurements()
 	if err := insert(s, booking("s0", 0, 30)); err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"strconv"
 	"strings"
 	"time"
 
@@ -37,11 +38,20 @@ func source(known []store.Migration) string {
 	return all.String()
 }
 
+// schema is the migrations of a program, and whom it may serve beside: see oldestBeside.
+type schema struct {
+	files        fs.FS
+	oldestBeside int
+}
+
+// program is this program's.
+var program = schema{migrations, oldestBeside}
+
 // migrate applies what is missing, each migration in one transaction of its own. Nodes that start together take turns. It
 // refuses a database that a newer program has changed, that was changed by a migration other than ours, or whose guarantee
-// was weakened (ErrSchema). PostgreSQL's own backups are what there is to go back to.
-func migrate(ctx context.Context, c *conn, files fs.FS, log *slog.Logger) (err error) {
-	known, err := store.ReadMigrations(files)
+// was weakened (ErrSchema); with beside, a newer schema is taken that is open to this one. ErrInUse: nodes serve that must be stopped first. PostgreSQL's own backups are what there is to go back to.
+func migrate(ctx context.Context, c *conn, of schema, log *slog.Logger, beside bool) (err error) {
+	known, err := store.ReadMigrations(of.files)
 	if err != nil {
 		return err
 	}
@@ -56,15 +66,30 @@ func migrate(ctx context.Context, c *conn, files fs.FS, log *slog.Logger) (err e
 		_, undone := c.exchange(context.WithoutCancel(ctx), stmt(`SELECT pg_advisory_unlock($1)`, int64(orderLock+1)))
 		err = errors.Join(err, undone)
 	}()
+	if err := c.script(ctx, versionsTable); err != nil {
+		return err
+	}
 	applied, err := appliedMigrations(ctx, c)
 	if err != nil {
 		return err
 	}
+	if beside && len(applied) > len(known) {
+		if err := refuseNewer(ctx, c, len(applied), len(known)); err != nil {
+			return err
+		}
+		log.Info("the schema of the database is a newer program's, which goes on beside this one", "schema", len(applied), "known", len(known))
+		applied = applied[:len(known)]
+	}
 	if err := recognise(applied, known); err != nil {
 		return err
 	}
+	if len(applied) < len(known) {
+		if err := refuseOldNodes(ctx, c, of.oldestBeside); err != nil {
+			return err
+		}
+	}
 	for _, m := range known[len(applied):] {
-		if err := apply(ctx, c, m); err != nil {
+		if err := applyInTurn(ctx, c, m, of.oldestBeside); err != nil {
 			return fmt.Errorf("migration %s (nothing of it was kept): %w", m.Name, translate(err))
 		}
 		log.Info("migration applied", "migration", m.Name)
@@ -72,17 +97,18 @@ func migrate(ctx context.Context, c *conn, files fs.FS, log *slog.Logger) (err e
 	return refuseWeak(ctx, c, source(known))
 }
 
+// versionsTable remembers which migrations were applied.
+const versionsTable = `CREATE TABLE IF NOT EXISTS schema_versions (
+		version    bigint NOT NULL PRIMARY KEY,
+		name       text   NOT NULL,
+		checksum   text   NOT NULL,
+		applied_at bigint NOT NULL)`
+
+// appliedMigrations are none where the database is empty.
 func appliedMigrations(ctx context.Context, c *conn) (all []store.Migration, err error) {
 	made, err := oneOn(ctx, c, (*row).bool, `SELECT to_regclass('schema_versions') IS NOT NULL`)
-	if err != nil {
+	if err != nil || !made {
 		return nil, err
-	}
-	if !made {
-		return nil, c.script(ctx, `CREATE TABLE schema_versions (
-			version    bigint NOT NULL PRIMARY KEY,
-			name       text   NOT NULL,
-			checksum   text   NOT NULL,
-			applied_at bigint NOT NULL)`)
 	}
 	_, err = c.exchange(ctx, asks(func(r *row) {
 		all = append(all, store.Migration{Version: r.int(), Name: r.text(), Checksum: r.text()})
@@ -90,17 +116,43 @@ func appliedMigrations(ctx context.Context, c *conn) (all []store.Migration, err
 	return all, err
 }
 
-func apply(ctx context.Context, c *conn, m store.Migration) error {
-	if err := c.script(ctx, `BEGIN`); err != nil {
-		return err
+// A migration that cannot have a table within migrationWait lets go of everything and tries again, for migrationTries times: behind
+// a change of a table that waits for a long question, all who ask after it would wait too.
+const (
+	migrationWait  = time.Second
+	migrationTries = 60
+)
+
+// applyInTurn applies a migration between two batches of the nodes that serve.
+func applyInTurn(ctx context.Context, c *conn, m store.Migration, oldestBeside int) error {
+	for try := 1; ; try++ {
+		err := apply(ctx, c, m, oldestBeside)
+		if !isBusy(err) || try == migrationTries {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), err)
+		case <-time.After(migrationWait / 4):
+		}
 	}
-	err := c.script(ctx, m.Text)
+}
+
+func apply(ctx context.Context, c *conn, m store.Migration, oldestBeside int) error {
+	// The order's lock first, as every batch has it: whoever took a table first and waited for the lock would wait for ever.
+	_, err := c.exchange(ctx, stmt(`BEGIN`), stmt(`SELECT set_config('lock_timeout', $1, true)`, strconv.FormatInt(migrationWait.Milliseconds(), 10)),
+		stmt(`SELECT pg_advisory_xact_lock($1)`, int64(orderLock)))
+	if err == nil {
+		err = c.script(ctx, m.Text)
+	}
 	if also := beyondSQL[m.Name]; err == nil && also != nil {
 		err = also(ctx, c)
 	}
 	if err == nil {
 		_, err = c.exchange(ctx, stmt(`INSERT INTO schema_versions (version, name, checksum, applied_at) VALUES ($1, $2, $3, $4)`,
-			m.Version, m.Name, m.Checksum, time.Now()), stmt(`COMMIT`))
+			m.Version, m.Name, m.Checksum, time.Now()),
+			stmt(`INSERT INTO meta (key, value) VALUES ('`+openTo+`', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value`, strconv.Itoa(oldestBeside)),
+			stmt(`COMMIT`))
 	}
 	if err != nil {
 		return errors.Join(err, c.script(context.WithoutCancel(ctx), `ROLLBACK`))
@@ -121,4 +173,37 @@ func recognise(applied, known []store.Migration) error {
 		}
 	}
 	return nil
+}
+
+// Due says which version the schema of a database has, and which migrations this program would apply to it; it changes nothing. It
+// refuses a schema that this program cannot have made, and one that it does not know.
+func Due(ctx context.Context, url string) (version int, due []string, err error) {
+	o := Options{URL: url}
+	if err := o.fill(); err != nil {
+		return 0, nil, err
+	}
+	at, err := newServer(o)
+	if err != nil {
+		return 0, nil, err
+	}
+	c, err := at.connect(ctx)
+	if err != nil {
+		return 0, nil, fmt.Errorf("opening the database: %w", translate(err))
+	}
+	defer c.close()
+	known, err := store.ReadMigrations(migrations)
+	if err != nil {
+		return 0, nil, err
+	}
+	applied, err := appliedMigrations(ctx, c)
+	if err == nil {
+		err = recognise(applied, known)
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	for _, m := range known[len(applied):] {
+		due = append(due, m.Name)
+	}
+	return len(applied), due, nil
 }

@@ -124,7 +124,7 @@ func mustWrite(t testing.TB, s *Store, fn func(store.Tx) error) {
 
 func await(t testing.TB, s *Store, number int64) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if err := s.Await(ctx, number); err != nil {
 		t.Fatalf("change %d was not heard of, the last was %d: %v", number, s.LastChange(), err)
@@ -133,6 +133,7 @@ func await(t testing.TB, s *Store, number int64) {
 
 // TestEveryNodeFollowsOneOrder: whoever commits, every node is told everything, once, in one order and with the same numbers.
 func TestEveryNodeFollowsOneOrder(t *testing.T) {
+	t.Parallel()
 	all := nodes(t, 3, Options{})
 	var heard [3]journal
 	for i, s := range all {
@@ -180,6 +181,7 @@ func TestEveryNodeFollowsOneOrder(t *testing.T) {
 // TestAWriteBringsWhatWasCommittedBefore: nobody is told of a node's own change before the ones that other nodes committed
 // before it, however late the bell is.
 func TestAWriteBringsWhatWasCommittedBefore(t *testing.T) {
+	t.Parallel()
 	all := nodes(t, 2, Options{})
 	all[1].stop()
 	all[1].running.Wait()
@@ -200,6 +202,7 @@ func TestAWriteBringsWhatWasCommittedBefore(t *testing.T) {
 
 // TestAChangeIsHeardWithoutABell: a bell that was lost costs a second, never the change.
 func TestAChangeIsHeardWithoutABell(t *testing.T) {
+	t.Parallel()
 	s := nodes(t, 1, Options{})[0]
 	err := s.server.with(t.Context(), func(ctx context.Context, c *conn) error {
 		_, err := c.exchange(ctx, stmt(`INSERT INTO changes (change) VALUES ('{"noun":"clinic"}')`))
@@ -214,6 +217,7 @@ func TestAChangeIsHeardWithoutABell(t *testing.T) {
 // TestWhatANodeMissedIsTold: who begins to follow long after is told from the database; who begins after what is kept is told
 // to read everything anew, and a process that missed more than is kept is told to start again.
 func TestWhatANodeMissedIsTold(t *testing.T) {
+	t.Parallel()
 	url := database(t)
 	lost := make(chan error, 1)
 	s := nodes(t, 1, Options{URL: url, OnFatal: func(err error) { lost <- err }})[0]
@@ -264,13 +268,14 @@ func TestWhatANodeMissedIsTold(t *testing.T) {
 		if !errors.Is(err, store.ErrUnavailable) {
 			t.Errorf("got %v, want ErrUnavailable", err)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience):
 		t.Error("nobody was told that changes were missed for good")
 	}
 }
 
 // TestNodesThatHoldInDifferentPlacesRefuseEachOther, and those that hold in the same one do not.
 func TestNodesThatHoldInDifferentPlacesRefuseEachOther(t *testing.T) {
+	t.Parallel()
 	here := Options{URL: database(t), Live: "postgres", Timeout: time.Second}
 	there := here
 	there.Live = "redis"
@@ -292,6 +297,7 @@ func TestNodesThatHoldInDifferentPlacesRefuseEachOther(t *testing.T) {
 
 // TestANodeThatIsToBeAloneRefusesAnother, for as long as it lives, and is told when it has lost its place.
 func TestANodeThatIsToBeAloneRefusesAnother(t *testing.T) {
+	t.Parallel()
 	url := database(t)
 	lost := make(chan error, 1)
 	o := Options{URL: url, Alone: true, Timeout: time.Second, OnFatal: func(err error) { lost <- err }}
@@ -334,7 +340,8 @@ func TestANodeThatIsToBeAloneRefusesAnother(t *testing.T) {
 	}
 	defer thief.close()
 	_, err = thief.exchange(t.Context(),
-		stmt(`SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND pid <> pg_backend_pid()`),
+		stmt(`SELECT pg_terminate_backend(pid) FROM pg_locks
+			WHERE locktype = 'advisory' AND pid <> pg_backend_pid() AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`),
 		stmt(`SELECT pg_advisory_lock($1)`, int64(aloneLock)))
 	if err != nil {
 		t.Fatal(err)
@@ -344,7 +351,7 @@ func TestANodeThatIsToBeAloneRefusesAnother(t *testing.T) {
 		if !errors.Is(err, ErrInUse) {
 			t.Errorf("got %v, want ErrInUse", err)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience):
 		t.Error("the node that lost its place was not told")
 	}
 }

@@ -12,6 +12,7 @@ import (
 // and that nobody has analyzed as in one that is full. A plan that reads every appointment would be kept for as long as the
 // writer's connection lives.
 func TestTheGuaranteeLooksIntoItsIndex(t *testing.T) {
+	t.Parallel()
 	known, err := store.ReadMigrations(migrations)
 	if err != nil {
 		t.Fatal(err)

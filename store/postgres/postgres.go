@@ -38,6 +38,7 @@ import (
 	"log/slog"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -56,7 +57,7 @@ type Options struct {
 	Readers int
 	// QueueSize is how many writes may wait for their turn before Write answers ErrOverloaded. 0 means 1024.
 	QueueSize int
-	// Timeout bounds every exchange with the server, and how long another node that hangs can keep this one waiting.
+	// Timeout bounds what the server takes for a statement, and how long another node that hangs can keep this one waiting.
 	// 0 means 5 s.
 	Timeout time.Duration
 	// Alone has this node be the only one on the database: any other is refused with ErrInUse, and so is this one where there is
@@ -103,6 +104,7 @@ type Store struct {
 	size    databaseSize
 	writer  *writer
 	feed    *feed
+	pid     atomic.Uint32      // of the connection that follows, by which the other nodes know this one
 	stop    context.CancelFunc // ends what runs beside the callers
 	running sync.WaitGroup
 	closing sync.Once
@@ -120,15 +122,26 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 		return nil, err
 	}
 	s := &Store{server: at, log: o.Logger, alone: o.Alone, live: o.Live}
+	var following *conn
+	defer func() {
+		if err != nil && following != nil {
+			following.close()
+		}
+	}()
+	if o.Alone { // before it changes the schema under others
+		if following, err = s.attach(ctx); err != nil {
+			return nil, fmt.Errorf("opening the database: %w", translate(err))
+		}
+	}
 	var last int64
 	err = at.with(ctx, func(ctx context.Context, c *conn) error {
-		if err := migrate(ctx, c, migrations, o.Logger); err != nil {
+		if err := migrate(ctx, c, program, o.Logger, !o.Alone); err != nil {
 			return err
 		}
 		if err := durable(ctx, c, o.Logger); err != nil {
 			return err
 		}
-		if err := refuseMoved(ctx, c); err != nil {
+		if err := errors.Join(refuseMoved(ctx, c), refuseUnfinished(ctx, c)); err != nil {
 			return err
 		}
 		if s.id, err = oneOn(ctx, c, (*row).text, `SELECT value FROM meta WHERE key = 'database_id'`); err != nil {
@@ -140,16 +153,16 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the database: %w", translate(err))
 	}
-	following, err := s.attach(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("opening the database: %w", translate(err))
+	if !o.Alone {
+		if following, err = s.attach(ctx); err != nil {
+			return nil, fmt.Errorf("opening the database: %w", translate(err))
+		}
 	}
-	if s.reads.pool, err = newPool(at, o.Readers); err != nil {
-		following.close()
+	if s.reads.pool, err = newPool(at, o.Readers, nil); err != nil {
 		return nil, err
 	}
 	s.feed = newFeed(last, s.reads, o.OnFatal)
-	s.writer = &writer{server: at, log: o.Logger, feed: s.feed, queue: make(chan *request, o.QueueSize), done: make(chan struct{})}
+	s.writer = &writer{server: at, log: o.Logger, feed: s.feed, alone: o.Alone, queue: make(chan *request, o.QueueSize), done: make(chan struct{})}
 	running, stop := context.WithCancel(context.Background())
 	s.stop = stop
 	go s.writer.run()
@@ -200,15 +213,15 @@ func newServer(o Options) (server, error) {
 	}
 	ms := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 	for name, value := range map[string]string{
-		"application_name":                    "holdfast",
-		"default_transaction_isolation":       "read committed",
-		"idle_in_transaction_session_timeout": ms(o.Timeout),
-		// A moment longer, so that whoever waits for the lock of a node that hangs gets it.
-		"lock_timeout":            ms(o.Timeout + o.Timeout/5),
-		"statement_timeout":       ms(o.Timeout + o.Timeout/5),
-		"tcp_keepalives_idle":     "2",
-		"tcp_keepalives_interval": "1",
-		"tcp_keepalives_count":    "3",
+		"application_name":              "holdfast",
+		"default_transaction_isolation": "read committed",
+		"lock_timeout":                  ms(o.Timeout),
+		"statement_timeout":             ms(o.Timeout),
+		// A moment shorter, so that whoever waits for the lock of a node that hangs gets it.
+		"idle_in_transaction_session_timeout": ms(o.Timeout - o.Timeout/5),
+		"tcp_keepalives_idle":                 "2",
+		"tcp_keepalives_interval":             "1",
+		"tcp_keepalives_count":                "3",
 	} {
 		if _, chosen := config.RuntimeParams[name]; !chosen || name != "application_name" {
 			config.RuntimeParams[name] = value
@@ -217,8 +230,9 @@ func newServer(o Options) (server, error) {
 	if config.ValidateConnect == nil {
 		config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
-	if config.ConnectTimeout <= 0 || config.ConnectTimeout > o.Timeout {
-		config.ConnectTimeout = o.Timeout
+	// One of several hosts that is silent leaves the others their time.
+	if most := o.Timeout / time.Duration(1+len(config.Fallbacks)); config.ConnectTimeout <= 0 || config.ConnectTimeout > most {
+		config.ConnectTimeout = most
 	}
 	return server{config, o.Timeout}, nil
 }
@@ -249,7 +263,7 @@ func (s server) with(ctx context.Context, fn func(context.Context, *conn) error)
 
 // bounded is ctx with the deadline of one exchange, which leaves the server's own time to speak first.
 func (s server) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, s.timeout+s.timeout/2)
+	return context.WithTimeout(ctx, s.timeout+s.timeout/5)
 }
 
 // durable refuses a database in which an acknowledged write can be lost with the server's process, and says so of one in which

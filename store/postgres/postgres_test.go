@@ -3,10 +3,12 @@ package postgres
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"sync"
 	"testing"
+	"time"
 
 	"holdfast/store"
 	"holdfast/store/postgres/postgrestest"
@@ -19,7 +21,12 @@ var (
 	absent  error
 )
 
+// TestMain lets more tests wait beside each other than there are processors: waiting is most of what those do that are parallel.
 func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "6"); err != nil {
+		panic(err)
+	}
 	cluster, absent = postgrestest.Start()
 	if absent != nil && !errors.Is(absent, postgrestest.ErrAbsent) {
 		fmt.Fprintln(os.Stderr, absent)
@@ -44,13 +51,24 @@ func database(t testing.TB) string {
 	return cluster.Create(t)
 }
 
+// patience is how long a test waits for what has to come, and a call of a test that is not about its timeout: the machine may be busy.
+const patience = time.Minute
+
+// mustOpen opens a node. One whose timeout is short for the sake of a test may not be let in at once.
 func mustOpen(t testing.TB, o Options) *Store {
 	t.Helper()
-	s, err := Open(context.Background(), o)
-	if err != nil {
-		t.Fatalf("Open: %v", err)
+	if o.Timeout == 0 {
+		o.Timeout = patience
 	}
-	return s
+	for began := time.Now(); ; {
+		s, err := Open(context.Background(), o)
+		if err == nil {
+			return s
+		}
+		if !errors.Is(err, store.ErrUnavailable) || time.Since(began) > patience {
+			t.Fatalf("Open: %v", err)
+		}
+	}
 }
 
 // databases gives every directory of the suite one database.
@@ -73,6 +91,7 @@ func (d *databases) of(t testing.TB, dir string) string {
 }
 
 func TestStore(t *testing.T) {
+	t.Parallel()
 	var all databases
 	storetest.Run(t, storetest.Harness{Open: func(t testing.TB, dir string) store.Store {
 		return mustOpen(t, Options{URL: all.of(t, dir)})

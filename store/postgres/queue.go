@@ -80,7 +80,7 @@ func OpenQueue(ctx context.Context, o QueueOptions) (*Queue, error) {
 	}
 	rebuilt := false
 	err = at.with(ctx, func(ctx context.Context, c *conn) (err error) {
-		if err := migrate(ctx, c, migrations, common.Logger); err != nil {
+		if err := migrate(ctx, c, program, common.Logger, !o.Alone); err != nil {
 			return err
 		}
 		if rebuilt, err = oneOn(ctx, c, (*row).bool, `SELECT NOT EXISTS (SELECT 1 FROM operations)`); err != nil || !o.Alone {
@@ -93,7 +93,11 @@ func OpenQueue(ctx context.Context, o QueueOptions) (*Queue, error) {
 		return nil, fmt.Errorf("opening the queue: %w", translate(err))
 	}
 	q := &Queue{log: common.Logger, owner: newOwner(), lease: o.Lease, settle: o.Settle, room: int64(o.Waiting), rebuilt: rebuilt}
-	if q.pool, err = newPool(at, o.Conns); err != nil {
+	tell := tellVersion
+	if o.Alone {
+		tell = nil
+	}
+	if q.pool, err = newPool(at, o.Conns, tell); err != nil {
 		return nil, err
 	}
 	running, stop := context.WithCancel(context.Background())

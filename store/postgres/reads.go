@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"holdfast/store"
+	connpool "holdfast/store/pool"
 )
 
 // reads answers the whole of store.Reader, once for both of its users: the Store, which borrows a connection of the pool for
@@ -67,9 +66,9 @@ func limit(n int) int {
 	return min(n, 500)
 }
 
-// pool is the connections that read. pgxpool replaces those that broke.
+// pool is the connections that read, and those of the queue.
 type pool struct {
-	conns  *pgxpool.Pool
+	conns  *connpool.Pool[*pgconn.PgConn]
 	server server
 	closed chan struct{}
 }
@@ -77,16 +76,21 @@ type pool struct {
 // ownData is under which name a connection of the pool keeps its conn.
 const ownData = "holdfast"
 
-func newPool(at server, size int) (*pool, error) {
-	config, err := pgxpool.ParseConfig("")
-	if err != nil {
-		return nil, fmt.Errorf("postgres: %w", err)
-	}
-	config.ConnConfig.Config = *at.config.Copy()
-	config.MaxConns = int32(size)
-	config.ConnConfig.StatementCacheCapacity = 0 // conn has its own
-	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
-	conns, err := pgxpool.NewWithConfig(context.Background(), config)
+// newPool is a pool of so many connections. What each has to do before it is used is prepare's to say, if it is not nil.
+func newPool(at server, size int, prepare func(context.Context, *conn) error) (*pool, error) {
+	conns, err := connpool.New(size, func(ctx context.Context) (*pgconn.PgConn, error) {
+		pg, err := pgconn.ConnectConfig(ctx, at.config.Copy()) // which has its own bound
+		if err != nil || prepare == nil {
+			return pg, err
+		}
+		ctx, cancel := at.bounded(ctx)
+		defer cancel()
+		if err := prepare(ctx, own(pg)); err != nil {
+			own(pg).close()
+			return nil, err
+		}
+		return pg, nil
+	})
 	if err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
@@ -133,8 +137,8 @@ func (p *pool) askOnce(ctx context.Context, all []*statement) (again bool, err e
 	if err != nil {
 		return false, err
 	}
-	defer borrowed.Release() // pgxpool closes one that is broken, or still in a transaction
-	c := own(borrowed.Conn().PgConn())
+	defer borrowed.Release() // which closes one that is broken, or still in a transaction
+	c := own(borrowed.Conn())
 	before := c.rows
 	_, err = c.exchange(ctx, all...)
 	return isCut(err) && c.rows == before, err
@@ -172,7 +176,7 @@ func (p *pool) write(asked context.Context, all []*statement) (cut bool, err err
 	defer borrowed.Release()
 	begun, cancelBegun := p.server.bounded(context.WithoutCancel(asked))
 	defer cancelBegun()
-	_, err = own(borrowed.Conn().PgConn()).exchange(begun, all...)
+	_, err = own(borrowed.Conn()).exchange(begun, all...)
 	if isCut(err) {
 		p.conns.Reset() // the others are as old
 	}

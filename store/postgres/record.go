@@ -27,6 +27,7 @@ type record struct {
 type takenRecord struct {
 	Type       string `json:"type"`
 	Specialist string `json:"specialist"`
+	Resources  string `json:"resources,omitempty"`
 	Seat       int    `json:"seat,omitempty"`
 	Overbook   bool   `json:"overbook,omitempty"`
 	SlotStart  int64  `json:"slotStart"`
@@ -62,7 +63,7 @@ func encodeTaken(t *store.Taken) *takenRecord {
 	if t == nil {
 		return nil
 	}
-	return &takenRecord{t.AppointmentTypeID, t.SpecialistID, t.Seat, t.Overbook,
+	return &takenRecord{t.AppointmentTypeID, t.SpecialistID, string(t.Resources), t.Seat, t.Overbook,
 		t.SlotStart.UnixMilli(), t.SlotEnd.UnixMilli(), t.BusyStart.UnixMilli(), t.BusyEnd.UnixMilli()}
 }
 
@@ -90,6 +91,6 @@ func (t *takenRecord) taken(id string) *store.Taken {
 		return nil
 	}
 	at := func(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
-	return &store.Taken{AppointmentID: id, AppointmentTypeID: t.Type, SpecialistID: t.Specialist, Seat: t.Seat, Overbook: t.Overbook,
+	return &store.Taken{AppointmentID: id, AppointmentTypeID: t.Type, SpecialistID: t.Specialist, Resources: store.IDs(t.Resources), Seat: t.Seat, Overbook: t.Overbook,
 		SlotStart: at(t.SlotStart), SlotEnd: at(t.SlotEnd), BusyStart: at(t.BusyStart), BusyEnd: at(t.BusyEnd)}
 }

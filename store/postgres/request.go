@@ -8,7 +8,7 @@ import (
 )
 
 const requestColumns = `id, appointment_type_id, specialist_id, client_id, hold_owner, status, slot_start, slot_end,
-	patient_name, patient_email, patient_phone, patient_birth_date, notes, created_at, expires_at, locale`
+	patient_name, patient_email, patient_phone, patient_birth_date, notes, created_at, expires_at, locale, intake, approval`
 
 func scanRequest(r *row) store.BookingRequest {
 	return store.BookingRequest{
@@ -16,6 +16,7 @@ func scanRequest(r *row) store.BookingRequest {
 		SlotStart: r.time(), SlotEnd: r.time(),
 		Patient:   store.Patient{Name: r.text(), Email: r.text(), Phone: r.text(), BirthDate: r.text(), Notes: r.text()},
 		CreatedAt: r.time(), ExpiresAt: r.time(), Locale: r.text(),
+		Intake: store.Unpacked[store.Intake](r.text()), Approval: r.bool(),
 	}
 }
 
@@ -29,9 +30,9 @@ func (r reads) BookingRequests(ctx context.Context, now time.Time) ([]store.Book
 }
 
 func (t *tx) InsertBookingRequest(_ context.Context, r store.BookingRequest) error {
-	return t.run(`INSERT INTO booking_requests (`+requestColumns+`, patient_search) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
+	return t.run(`INSERT INTO booking_requests (`+requestColumns+`, patient_search) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
 		r.ID, r.AppointmentTypeID, r.SpecialistID, r.Owner, r.HoldOwner, string(r.Status), r.SlotStart, r.SlotEnd,
-		r.Patient.Name, r.Patient.Email, r.Patient.Phone, r.Patient.BirthDate, r.Patient.Notes, r.CreatedAt, r.ExpiresAt, r.Locale, store.SearchText(r.Patient))
+		r.Patient.Name, r.Patient.Email, r.Patient.Phone, r.Patient.BirthDate, r.Patient.Notes, r.CreatedAt, r.ExpiresAt, r.Locale, r.Intake.Packed(), r.Approval, store.SearchText(r.Patient))
 }
 
 func (t *tx) DeclineBookingRequest(_ context.Context, id string) error {
@@ -49,9 +50,21 @@ func (t *tx) ForgetBookingRequests(_ context.Context, before time.Time, limit in
 }
 
 // eraseRequests removes the requests of a person. They are few, so they are looked through as a whole.
-func (t *tx) eraseRequests(ctx context.Context, p store.Person) (ids []string, err error) {
+func (t *tx) eraseRequests(ctx context.Context, p store.Person, known []store.Identity) (ids []string, err error) {
 	scan := func(r *row) string { return r.text() }
 	switch {
+	case len(p.Of) > 0:
+		type asking struct {
+			id string
+			of store.Identity
+		}
+		var all []asking
+		all, err = list(ctx, t.reads, func(r *row) asking { return asking{r.text(), scanIdentity(r)} }, `SELECT id, `+identityColumns+` FROM booking_requests`)
+		for _, x := range all {
+			if x.of.IsOneOf(p, known) {
+				ids = append(ids, x.id)
+			}
+		}
 	case p.Owner != "":
 		ids, err = list(ctx, t.reads, scan, `SELECT id FROM booking_requests WHERE client_id = $1 AND client_id <> ''`, p.Owner)
 	case p.Email != "":

@@ -12,17 +12,28 @@ const guards = `
 	SELECT 'index', indexrelid::regclass::text, indisvalid AND indisready FROM pg_index WHERE indexrelid::regclass::text = 'idx_no_double_book'
 	UNION ALL
 	SELECT 'constraint', conname, convalidated FROM pg_constraint
-	WHERE conrelid = 'appointments'::regclass AND contype = 'x' AND conname = 'appointments_exclude_overlap'
+	WHERE conrelid IN (to_regclass('appointments'), to_regclass('appointment_resources')) AND contype = 'x'
 	UNION ALL
 	SELECT 'trigger', tgname, tgenabled IN ('O', 'A') FROM pg_trigger
-	WHERE tgrelid = 'appointments'::regclass AND NOT tgisinternal`
+	WHERE tgrelid IN (to_regclass('appointments'), to_regclass('appointment_resources')) AND NOT tgisinternal`
+
+// guardFunctions are the functions behind the triggers.
+var guardFunctions = []string{"appointments_guarantee", "appointment_resources_guarantee", "appointments_resources", "appointments_of_persons"}
 
 // trustSchema lists what is not as the migrations made it.
 func trustSchema(ctx context.Context, c *conn, source string) (wrong []string, err error) {
 	missing := map[string]bool{
 		"index idx_no_double_book": true, "constraint appointments_exclude_overlap": true, "trigger appointments_guarantee": true,
+		"constraint appointment_resources_exclude_overlap": true, "trigger appointment_resources_guarantee": true,
+		"trigger appointments_resources_insert": true, "trigger appointments_resources_update": true,
+		"trigger appointments_of_persons_insert": true, "trigger appointments_of_persons_update": true,
 	}
-	body := ""
+	for name := range missing { // a schema before that had it
+		if _, noun, _ := strings.Cut(name, " "); !strings.Contains(source, noun) {
+			delete(missing, name)
+		}
+	}
+	bodies := make(map[string]string)
 	_, err = c.exchange(ctx,
 		asks(func(r *row) {
 			name := r.text() + " " + r.text()
@@ -33,15 +44,17 @@ func trustSchema(ctx context.Context, c *conn, source string) (wrong []string, e
 			}
 			delete(missing, name)
 		}, guards),
-		asks(func(r *row) { body = r.text() }, `SELECT prosrc FROM pg_proc WHERE oid = to_regproc('appointments_guarantee')`))
+		asks(func(r *row) { bodies[r.text()] = r.text() }, `SELECT proname, prosrc FROM pg_proc WHERE pronamespace = current_schema()::regnamespace`))
 	if err != nil {
 		return nil, err
 	}
 	for name := range missing {
 		wrong = append(wrong, "the "+name+" is missing")
 	}
-	if !strings.Contains(source, body) || body == "" {
-		wrong = append(wrong, "the function appointments_guarantee is not what this program made")
+	for _, name := range guardFunctions {
+		if body := bodies[name]; strings.Contains(source, name) && (body == "" || !strings.Contains(source, body)) {
+			wrong = append(wrong, "the function "+name+" is not what this program made")
+		}
 	}
 	slices.Sort(wrong)
 	return wrong, nil

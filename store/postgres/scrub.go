@@ -18,7 +18,7 @@ func (s *Store) scrub(ctx context.Context) {
 		if err := c.script(ctx, `SET statement_timeout = 0`); err != nil {
 			return err
 		}
-		return c.script(ctx, `VACUUM (SKIP_LOCKED) appointments, sessions, outbox, idempotency_records, audit_entries, nonce_uses, booking_requests`)
+		return c.script(ctx, `VACUUM (SKIP_LOCKED) appointments, sessions, outbox, idempotency_records, audit_entries, nonce_uses, agent_sessions, booking_requests, waitlist_entries`)
 	})
 	if err != nil {
 		s.log.Warn("the old versions of erased rows were left to autovacuum", "error", translate(err))

@@ -9,12 +9,12 @@ import (
 )
 
 const userColumns = `users.id, users.email, users.name, users.role, users.specialist_id, users.password_hash,
-	users.totp_secret, users.totp_last_step, users.active, users.created_at, users.last_sign_in_at`
+	users.totp_secret, users.totp_last_step, users.active, users.created_at, users.last_sign_in_at, users.identity`
 
 func scanUser(r *row) store.User {
 	return store.User{ID: r.text(), Email: r.text(), Name: r.text(), Role: store.Role(r.text()), SpecialistID: r.text(),
 		PasswordHash: r.text(), TOTPSecret: r.bytes(), TOTPLastStep: r.int64(), Active: r.bool(),
-		CreatedAt: r.time(), LastSignInAt: r.time()}
+		CreatedAt: r.time(), LastSignInAt: r.time(), Identity: r.text()}
 }
 
 const signInColumns = `sign_ins.id, sign_ins.hash, sign_ins.user_id, sign_ins.created_at, sign_ins.last_seen_at,
@@ -35,6 +35,10 @@ func (r reads) User(ctx context.Context, id string) (store.User, error) {
 
 func (r reads) UserByEmail(ctx context.Context, email string) (store.User, error) {
 	return one(ctx, r, scanUser, `SELECT `+userColumns+` FROM users WHERE email = $1`, email)
+}
+
+func (r reads) UserByIdentity(ctx context.Context, identity string) (store.User, error) {
+	return one(ctx, r, scanUser, `SELECT `+userColumns+` FROM users WHERE identity = $1 AND identity <> ''`, identity)
 }
 
 func (r reads) SignInByHash(ctx context.Context, hash [32]byte) (store.SignIn, store.User, error) {
@@ -61,14 +65,15 @@ func (t *tx) PutUser(_ context.Context, u store.User) error {
 	t.changed(store.Change{Noun: store.NounUser, ID: u.ID})
 	return t.run(`
 		INSERT INTO users (id, email, name, role, specialist_id, password_hash, totp_secret, totp_last_step, active,
-			created_at, last_sign_in_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+			created_at, last_sign_in_at, identity)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 		ON CONFLICT (id) DO UPDATE SET email = excluded.email, name = excluded.name, role = excluded.role,
 			specialist_id = excluded.specialist_id, password_hash = excluded.password_hash,
 			totp_secret = excluded.totp_secret, totp_last_step = excluded.totp_last_step, active = excluded.active,
-			created_at = excluded.created_at, last_sign_in_at = excluded.last_sign_in_at`,
+			created_at = excluded.created_at, last_sign_in_at = excluded.last_sign_in_at,
+			identity = excluded.identity`,
 		u.ID, u.Email, u.Name, string(u.Role), textOrNull(u.SpecialistID), u.PasswordHash, u.TOTPSecret,
-		u.TOTPLastStep, u.Active, u.CreatedAt, orNull(u.LastSignInAt))
+		u.TOTPLastStep, u.Active, u.CreatedAt, orNull(u.LastSignInAt), u.Identity)
 }
 
 func (t *tx) InsertSignIn(_ context.Context, s store.SignIn) error {

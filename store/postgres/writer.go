@@ -27,6 +27,7 @@ type writer struct {
 	server server
 	log    *slog.Logger
 	feed   *feed
+	alone  bool // no other node may be there
 
 	mu     sync.RWMutex // guards closed against a send on the closed queue
 	closed bool
@@ -36,11 +37,12 @@ type writer struct {
 	commits store.Durations // of the exchange that ends with COMMIT
 
 	// The fields below belong to the goroutine.
-	conn    *conn
-	batch   *batch
-	members []*request // those whose answers wait for the commit
-	changes []store.Change
-	current *request // the one whose function runs now
+	conn     *conn
+	timeline string // of conn
+	batch    *batch
+	members  []*request // those whose answers wait for the commit
+	changes  []store.Change
+	current  *request // the one whose function runs now
 }
 
 // request is one call of Write.
@@ -203,7 +205,17 @@ func (w *writer) connect() error {
 	if err != nil {
 		return fmt.Errorf("%w: no connection to PostgreSQL, %s: %w", store.ErrUnavailable, nothingWasWritten, err)
 	}
-	w.conn = c
+	ctx, cancel := w.server.bounded(context.Background())
+	defer cancel()
+	err = w.feed.confirm(ctx, c)
+	if err == nil && !w.alone {
+		err = tellVersion(ctx, c)
+	}
+	if err != nil {
+		c.close()
+		return fmt.Errorf("%w (%s)", translate(err), nothingWasWritten)
+	}
+	w.conn, w.timeline = c, timelineOf(ctx, c)
 	return nil
 }
 
@@ -264,7 +276,7 @@ func (w *writer) finish() error {
 			return fmt.Errorf("%w (%s)", translate(err), nothingWasWritten)
 		}
 		w.drop()
-		if err := w.server.resolve(w.batch.xid, w.log, err); err != nil {
+		if err := w.server.resolve(w.batch.xid, w.timeline, w.log, err); err != nil {
 			return err
 		}
 		if err := w.feed.catchUp(); err != nil { // the numbers were lost with the answer

@@ -14,7 +14,7 @@ const appointmentColumns = `id, appointment_type_id, specialist_id, client_id, s
 	status, attendance, slot_start, slot_end, busy_start, busy_end,
 	patient_name, patient_email, patient_phone, patient_birth_date, notes,
 	source, upstream_state, upstream_id, upstream_patient_id, manage_epoch,
-	created_at, updated_at, cancelled_at, cancel_reason, version, locale, arrived_at`
+	created_at, updated_at, cancelled_at, cancel_reason, version, locale, arrived_at, series_id, place, intake, resources, visit_id`
 
 func scanAppointment(r *row) store.Appointment {
 	return store.Appointment{
@@ -26,7 +26,8 @@ func scanAppointment(r *row) store.Appointment {
 		Source:  store.Source(r.text()), UpstreamState: store.UpstreamState(r.text()),
 		UpstreamID: r.text(), UpstreamPatientID: r.text(), ManageEpoch: r.int64(),
 		CreatedAt: r.time(), UpdatedAt: r.time(), CancelledAt: r.time(), CancelReason: r.text(), Version: r.int64(),
-		Locale: r.text(), ArrivedAt: r.time(),
+		Locale: r.text(), ArrivedAt: r.time(), SeriesID: r.text(), Place: r.text(), Intake: store.Unpacked[store.Intake](r.text()),
+		Resources: store.Unpacked[[]string](r.text()), VisitID: r.text(),
 	}
 }
 
@@ -51,6 +52,9 @@ func (r reads) Appointments(ctx context.Context, f store.AppointmentFilter) ([]s
 	if f.SpecialistID != "" {
 		where.and("specialist_id = ?", f.SpecialistID)
 	}
+	if f.ResourceID != "" {
+		where.and("id IN (SELECT appointment_id FROM appointment_resources WHERE resource_id = ?)", f.ResourceID)
+	}
 	if f.Owner != "" {
 		where.and("client_id = ? AND client_id <> ''", f.Owner)
 	}
@@ -62,6 +66,12 @@ func (r reads) Appointments(ctx context.Context, f store.AppointmentFilter) ([]s
 		where.and("upstream_state = 'none'")
 	case f.Upstream != "":
 		where.and("upstream_state = ? AND upstream_state <> 'none'", string(f.Upstream))
+	}
+	if f.SeriesID != "" {
+		where.and("series_id = ? AND series_id <> ''", f.SeriesID)
+	}
+	if f.VisitID != "" {
+		where.and("visit_id = ? AND visit_id <> ''", f.VisitID)
 	}
 	if f.UpstreamPatient != "" {
 		where.and("upstream_patient_id = ? COLLATE NOCASE", f.UpstreamPatient)
@@ -81,7 +91,7 @@ func (r reads) Appointments(ctx context.Context, f store.AppointmentFilter) ([]s
 	}
 	n := limit(f.Limit)
 	all, err := list(ctx, r, scanAppointment,
-		`SELECT `+appointmentColumns+` FROM appointments `+where.sql()+` ORDER BY slot_start, id LIMIT ?`,
+		`SELECT `+appointmentColumns+` FROM appointments `+where.sql()+` ORDER BY slot_start, id LIMIT +?`,
 		append(where.args, n+1)...)
 	if err != nil || len(all) <= n {
 		return all, "", err
@@ -90,7 +100,7 @@ func (r reads) Appointments(ctx context.Context, f store.AppointmentFilter) ([]s
 	return all[:n], store.Cursor(last.SlotStart, last.ID), nil
 }
 
-// The two halves are each one range of one index. A slot lies within its busy time, so whatever overlaps either
+// The three parts are each one range of one index. A slot lies within its busy time, so whatever overlaps either
 // overlaps the busy time.
 const taken = `
 	SELECT id, appointment_type_id, seat, overbook, slot_start, slot_end, busy_start, busy_end
@@ -106,6 +116,13 @@ const taken = `
 	  AND slot_start > ?2 - (SELECT reach_after_ms FROM specialists WHERE id = ?1)
 	  AND slot_start < ?3 + (SELECT reach_before_ms FROM specialists WHERE id = ?1)
 	  AND busy_start < ?3 AND busy_end > ?2
+	UNION ALL
+	SELECT id, appointment_type_id, seat, overbook, r.slot_start, r.slot_end, r.busy_start, r.busy_end
+	FROM appointment_resources AS r JOIN appointments AS a ON a.id = r.appointment_id
+	WHERE r.resource_id = ?1
+	  AND r.slot_start > ?2 - (SELECT reach_after_ms FROM specialists WHERE id = ?1)
+	  AND r.slot_start < ?3 + (SELECT reach_before_ms FROM specialists WHERE id = ?1)
+	  AND r.busy_start < ?3 AND r.busy_end > ?2
 	ORDER BY slot_start, seat`
 
 func (r reads) Taken(ctx context.Context, specialistIDs []string, from, to time.Time) ([]store.Taken, error) {
@@ -146,21 +163,24 @@ func (r reads) BookedOnline(ctx context.Context, since time.Time, specialistID s
 	return list(ctx, r, scanAppointment, `
 		SELECT `+appointmentColumns+` FROM appointments
 		WHERE id >= ?1 AND created_at >= ?2 AND (source = 'web' OR source = 'agent') AND (?3 = '' OR specialist_id = ?3)
-		ORDER BY created_at DESC, id DESC LIMIT ?4`, store.FirstIDOf(since), since, specialistID, limit(n))
+		ORDER BY created_at DESC, id DESC LIMIT +?4`, store.FirstIDOf(since), since, specialistID, limit(n))
 }
 
 func (t *tx) InsertAppointment(_ context.Context, a store.Appointment) error {
 	if a.Version != 1 {
 		return fmt.Errorf("%w: a new appointment has version 1, not %d", store.ErrInvalid, a.Version)
 	}
+	if err := a.CheckResources(); err != nil {
+		return err
+	}
 	err := t.run(`
 		INSERT INTO appointments (`+appointmentColumns+`, patient_search)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		a.ID, a.AppointmentTypeID, a.SpecialistID, a.Owner, a.Seat, a.Overbook, a.OverbookReason,
 		string(a.Status), string(a.Attendance), a.SlotStart, a.SlotEnd, a.BusyStart, a.BusyEnd,
 		a.Patient.Name, a.Patient.Email, a.Patient.Phone, a.Patient.BirthDate, a.Patient.Notes,
 		string(a.Source), string(a.UpstreamState), a.UpstreamID, a.UpstreamPatientID, a.ManageEpoch,
-		a.CreatedAt, a.UpdatedAt, orNull(a.CancelledAt), a.CancelReason, a.Version, a.Locale, orNull(a.ArrivedAt), store.SearchText(a.Patient))
+		a.CreatedAt, a.UpdatedAt, orNull(a.CancelledAt), a.CancelReason, a.Version, a.Locale, orNull(a.ArrivedAt), a.SeriesID, a.Place, a.Intake.Packed(), store.Packed(a.Resources), a.VisitID, store.SearchText(a.Patient))
 	if err == nil {
 		t.changed(store.ChangeOf(nil, truncated(&a)))
 	}
@@ -186,19 +206,24 @@ func (t *tx) UpdateAppointment(ctx context.Context, a store.Appointment) error {
 	if before.Version != a.Version {
 		return store.ErrVersion
 	}
+	if err := a.CheckResources(); err != nil {
+		return err
+	}
 	n, err := t.exec(`
 		UPDATE appointments SET
 			appointment_type_id = ?, specialist_id = ?, client_id = ?, seat = ?, overbook = ?, overbook_reason = ?,
 			status = ?, attendance = ?, slot_start = ?, slot_end = ?, busy_start = ?, busy_end = ?,
 			patient_name = ?, patient_email = ?, patient_phone = ?, patient_birth_date = ?, notes = ?,
 			source = ?, upstream_state = ?, upstream_id = ?, upstream_patient_id = ?, manage_epoch = ?,
-			created_at = ?, updated_at = ?, cancelled_at = ?, cancel_reason = ?, version = ?, locale = ?, arrived_at = ?, patient_search = ?
+			created_at = ?, updated_at = ?, cancelled_at = ?, cancel_reason = ?, version = ?, locale = ?, arrived_at = ?, series_id = ?, place = ?,
+			intake = ?, resources = ?, visit_id = ?, patient_search = ?
 		WHERE id = ? AND version = ?`,
 		a.AppointmentTypeID, a.SpecialistID, a.Owner, a.Seat, a.Overbook, a.OverbookReason,
 		string(a.Status), string(a.Attendance), a.SlotStart, a.SlotEnd, a.BusyStart, a.BusyEnd,
 		a.Patient.Name, a.Patient.Email, a.Patient.Phone, a.Patient.BirthDate, a.Patient.Notes,
 		string(a.Source), string(a.UpstreamState), a.UpstreamID, a.UpstreamPatientID, a.ManageEpoch,
-		a.CreatedAt, a.UpdatedAt, orNull(a.CancelledAt), a.CancelReason, a.Version+1, a.Locale, orNull(a.ArrivedAt), store.SearchText(a.Patient),
+		a.CreatedAt, a.UpdatedAt, orNull(a.CancelledAt), a.CancelReason, a.Version+1, a.Locale, orNull(a.ArrivedAt), a.SeriesID, a.Place,
+		a.Intake.Packed(), store.Packed(a.Resources), a.VisitID, store.SearchText(a.Patient),
 		a.ID, a.Version)
 	if err != nil {
 		return err

@@ -43,7 +43,7 @@ func (r reads) Audit(ctx context.Context, f store.AuditFilter) ([]store.AuditEnt
 	}
 	n := limit(f.Limit)
 	all, err := list(ctx, r, scanAudit, `SELECT `+auditColumns+` FROM audit_entries `+where.sql()+`
-		ORDER BY at DESC, id DESC LIMIT ?`, append(where.args, n+1)...)
+		ORDER BY at DESC, id DESC LIMIT +?`, append(where.args, n+1)...)
 	if err != nil || len(all) <= n {
 		return all, "", err
 	}

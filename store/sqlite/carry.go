@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,7 +25,20 @@ var _ store.Carrier = (*Carrier)(nil)
 var numbered = map[string]bool{"appointments": true, "idempotency_records": true, "audit_entries": true}
 
 // ownMeta are the rows of meta that are true of this file only.
-const ownMeta = `('` + lastChange + `', '` + scrubDue + `')`
+const ownMeta = `('` + lastChange + `', '` + scrubDue + `', '` + unfinished + `')`
+
+// unfinished is the key in meta that names the clinic of which a part is here.
+const unfinished = "carried_from"
+
+// refuseUnfinished: a part of a clinic is not served.
+func refuseUnfinished(ctx context.Context, c *conn) error {
+	part := false
+	err := c.query(ctx, func(*row) { part = true }, `SELECT 1 FROM meta WHERE key = '`+unfinished+`'`)
+	if err == nil && part {
+		err = fmt.Errorf("%w: the move of a clinic into this database was interrupted; run holdfast migrate again, and it goes on where it stopped", store.ErrUnavailable)
+	}
+	return err
+}
 
 // OpenCarrier opens the file at path, which no server may have open, makes it where there is none, and brings its schema up to
 // date. A snapshot is taken before each migration, as Open does.
@@ -134,6 +148,9 @@ func (x *Carrier) Insert(_ context.Context, table store.CarriedTable, columns []
 
 // Raise implements store.Carrier.
 func (x *Carrier) Raise(_ context.Context, table, id, column string, to int64) error {
+	if err := x.begin(); err != nil {
+		return err
+	}
 	_, err := x.conn.exec("UPDATE "+table+" SET "+column+" = ? WHERE id = ?", to, id)
 	return err
 }
@@ -154,11 +171,52 @@ func (x *Carrier) SetLastChange(_ context.Context, number int64) error {
 // ID is the database's own id.
 func (x *Carrier) ID(ctx context.Context) (string, error) { return databaseID(ctx, x.conn) }
 
+// Keep implements store.Carrier.
+func (x *Carrier) Keep(_ context.Context, id string) error {
+	if err := x.begin(); err != nil {
+		return err
+	}
+	_, err := x.conn.exec(`INSERT INTO meta (key, value) VALUES ('`+unfinished+`', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`, id)
+	if err != nil {
+		return err
+	}
+	return x.commit()
+}
+
+// Unfinished implements store.Carrier.
+func (x *Carrier) Unfinished(ctx context.Context) (id string, err error) {
+	err = x.conn.query(ctx, func(r *row) { id = r.text() }, `SELECT value FROM meta WHERE key = '`+unfinished+`'`)
+	return id, err
+}
+
+// Clear implements store.Carrier.
+func (x *Carrier) Clear(context.Context) error {
+	if err := x.begin(); err != nil {
+		return err
+	}
+	for _, table := range slices.Backward(store.Carried) {
+		if table.Begun {
+			continue
+		}
+		if _, err := x.conn.exec("DELETE FROM " + table.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Commit implements store.Carrier.
 func (x *Carrier) Commit(context.Context) error {
 	if !x.begun {
 		return nil
 	}
+	if _, err := x.conn.exec(`DELETE FROM meta WHERE key = '` + unfinished + `'`); err != nil {
+		return err
+	}
+	return x.commit()
+}
+
+func (x *Carrier) commit() error {
 	x.begun = false
 	_, err := x.conn.exec(`COMMIT`)
 	return err

@@ -1,6 +1,8 @@
 package sqlite
 
 import (
+	"context"
+	"errors"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -17,7 +19,7 @@ func TestEveryTableIsCarried(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	var have, want []string
+	have, want := []string(nil), []string{"appointment_resources"} // which is made from the appointments
 	err = c.conn.query(t.Context(), func(r *row) { have = append(have, r.text()) },
 		`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!' AND name <> 'schema_versions' ORDER BY name`)
 	if err != nil {
@@ -30,4 +32,57 @@ func TestEveryTableIsCarried(t *testing.T) {
 	if !slices.Equal(have, want) {
 		t.Errorf("the tables are %v, and carried are %v", have, want)
 	}
+}
+
+// interrupted is a clinic of which one table breaks off while it is read.
+type interrupted struct {
+	*Carrier
+	table string
+}
+
+var errInterrupted = errors.New("the reading broke off")
+
+func (x interrupted) Rows(ctx context.Context, table store.CarriedTable, columns []string, each func(store.Row) error) error {
+	if table.Name == x.table {
+		return errInterrupted
+	}
+	return x.Carrier.Rows(ctx, table, columns, each)
+}
+
+// TestWhatCannotBeReadIsNotCalledMissing: where the reading of a target breaks off, its rows are there, and the error says what went wrong.
+func TestWhatCannotBeReadIsNotCalledMissing(t *testing.T) {
+	open := func() *Carrier {
+		dir := t.TempDir()
+		c, err := OpenCarrier(t.Context(), filepath.Join(dir, "clinic.db"), dir, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		for _, at := range []int64{1, 2} {
+			row := []store.Row{{"a-network", at, int64(1)}}
+			if err := c.Insert(t.Context(), store.CarriedTable{Name: "tallies"}, []string{"key", "at", "n"}, row); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return c
+	}
+	from, to := open(), open()
+	if _, err := to.conn.exec(`UPDATE meta SET value = ? WHERE key = 'database_id'`, idOf(t, from)); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Compare(t.Context(), from, to); err != nil {
+		t.Fatalf("two that are the same: got %v", err)
+	}
+	if err := store.Compare(t.Context(), from, interrupted{to, "tallies"}); !errors.Is(err, errInterrupted) || errors.Is(err, store.ErrInvalid) {
+		t.Errorf("a target that cannot be read: got %v, want the error of its reading", err)
+	}
+}
+
+func idOf(t *testing.T, c *Carrier) string {
+	t.Helper()
+	id, err := c.ID(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
 }

@@ -81,6 +81,9 @@ func (t *tx) linkErasure(rowid int64) error {
 	return t.link(store.ErasureLink(entry), `INSERT INTO audit_erasures (entry, position, hash) VALUES (?, ?, ?)`, entry)
 }
 
+// chainedSince is the version of the schema from which on the audit log is a chain.
+const chainedSince = 9
+
 // checkChain walks the audit chain.
 func checkChain(ctx context.Context, c *conn, violation func(string, ...any)) error {
 	var chain store.ChainCheck
@@ -121,7 +124,7 @@ func chainEntries(c *conn) error {
 	for n := atOnce; n == atOnce; {
 		var part []found
 		err := c.query(ctx, func(r *row) { part = append(part, found{scanAudit(r), r.int64()}) },
-			`SELECT `+auditColumns+`, rowid FROM audit_entries WHERE rowid > ? ORDER BY rowid LIMIT ?`, after, atOnce)
+			`SELECT `+auditColumns+`, rowid FROM audit_entries WHERE rowid > ? ORDER BY rowid LIMIT +?`, after, atOnce)
 		if err != nil {
 			return err
 		}

@@ -45,11 +45,20 @@ func TestCheckFindsWhatIsWrong(t *testing.T) {
 	const another = `INSERT INTO appointments SELECT id || '-copy', appointment_type_id, specialist_id, client_id, seat, overbook,
 		overbook_reason, status, attendance, slot_start + 60000, slot_end, busy_start, busy_end, patient_name, patient_email, patient_phone,
 		patient_birth_date, notes, patient_search, source, upstream_state, upstream_id, upstream_patient_id, manage_epoch,
-		created_at, updated_at, cancelled_at, cancel_reason, version, locale, arrived_at FROM appointments LIMIT 1;`
+		created_at, updated_at, cancelled_at, cancel_reason, version, locale, arrived_at, series_id, place, intake, resources, visit_id FROM appointments LIMIT 1;`
+	const room = `INSERT INTO specialists SELECT 'room', name, timezone, active, email, max_sessions, position, upstream_schedule_view_id, upstream_column_id, archived,
+		reach_before_ms, reach_after_ms, page, 'resource' FROM specialists LIMIT 1;`
 	for name, test := range map[string]struct{ plant, want string }{
 		"two appointments that overlap": {"DROP TRIGGER appointments_guarantee_insert;" + another, "seat 0) and "},
-		"a dropped trigger":             {"DROP TRIGGER appointments_guarantee_update;", "appointments_guarantee_update is missing"},
-		"a dropped index":               {"DROP INDEX idx_no_double_book;", "idx_no_double_book is missing"},
+		"a resource's time that is not there": {room + "UPDATE appointments SET resources = '[\"room\"]'; DELETE FROM appointment_resources;",
+			"does not have the time of a resource that it takes"},
+		"a resource's time that nobody takes": {room + "UPDATE appointments SET resources = '[\"room\"]'; DROP TRIGGER appointments_resources_update; UPDATE appointments SET resources = '';",
+			"has the time of a resource that it does not take"},
+		"a resource taken twice": {room + "UPDATE appointments SET resources = '[\"room\"]'; DROP TRIGGER appointments_guarantee_insert; DROP TRIGGER appointment_resources_guarantee;" + another,
+			"resource room is double-booked"},
+		"a resource that is booked": {room + "DROP TRIGGER appointments_of_persons_update; UPDATE appointments SET specialist_id = 'room';", "is of a resource"},
+		"a dropped trigger":         {"DROP TRIGGER appointments_guarantee_update;", "appointments_guarantee_update is missing"},
+		"a dropped index":           {"DROP INDEX idx_no_double_book;", "idx_no_double_book is missing"},
 		"a trigger that was replaced": {"DROP TRIGGER appointments_seat_insert; CREATE TRIGGER appointments_seat_insert BEFORE INSERT ON appointments BEGIN SELECT 1; END;",
 			"appointments_seat_insert is not what this program made"},
 		"a trigger that was added":        {"CREATE TRIGGER mine AFTER INSERT ON appointments BEGIN SELECT 1; END;", "the trigger mine was added"},
@@ -62,7 +71,7 @@ func TestCheckFindsWhatIsWrong(t *testing.T) {
 		"a specialist archived by half":   {"INSERT INTO assignments SELECT 'checkup', id, 0 FROM specialists LIMIT 1; UPDATE specialists SET archived = 1;", "is archived and still assigned"},
 		"a slot outside its busy time":    {"PRAGMA ignore_check_constraints = 1; UPDATE appointments SET busy_start = slot_start + 1;", "does not lie within"},
 		"a version that counts from zero": {"PRAGMA ignore_check_constraints = 1; UPDATE appointments SET version = 0;", "a version below 1"},
-		"a block that ends before it starts": {"PRAGMA ignore_check_constraints = 1; INSERT INTO blocks SELECT 'b', id, 2, 1, '' FROM specialists LIMIT 1;",
+		"a block that ends before it starts": {"PRAGMA ignore_check_constraints = 1; INSERT INTO blocks SELECT 'b', id, 2, 1, '', '', '' FROM specialists LIMIT 1;",
 			"block b does not end after it starts"},
 		"a value its column forbids": {"PRAGMA ignore_check_constraints = 1; UPDATE appointments SET status = 'maybe';", "integrity"},
 	} {

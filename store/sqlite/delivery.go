@@ -29,6 +29,6 @@ func (t *tx) PutDelivery(_ context.Context, d store.Delivery) error {
 func (t *tx) ForgetDeliveries(_ context.Context, before time.Time, limit int) (int, error) {
 	n, err := t.exec(`DELETE FROM deliveries WHERE rowid IN (
 		SELECT rowid FROM deliveries WHERE operation_id >= 'op-' AND operation_id < ?1 AND updated_at < ?2
-		ORDER BY operation_id LIMIT ?3)`, fmt.Sprintf("op-%d", before.UnixMilli()), before, limit)
+		ORDER BY operation_id LIMIT +?3)`, fmt.Sprintf("op-%d", before.UnixMilli()), before, limit)
 	return int(n), err
 }

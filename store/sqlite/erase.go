@@ -24,10 +24,12 @@ const (
 // erasure is one on its way.
 type erasure struct {
 	*Store
-	person store.Person
-	at     time.Time
-	traces store.Traces
-	erased store.Erased
+	person  store.Person
+	at      time.Time
+	traces  store.Traces
+	known   []store.Identity // whose appointments were found
+	handles []store.Person   // of somebody who was named by spellings, that nobody else has
+	erased  store.Erased
 
 	lastAppointment, lastAudit int64           // the rows up to which was read
 	operations                 map[string]bool // those blanked
@@ -84,14 +86,47 @@ func (e *erasure) find(ctx context.Context) (found []personal, err error) {
 	}
 	e.traces = store.TracesOf(e.person)
 	e.know(found)
+	if err := e.own(ctx, e.reads, found); err != nil {
+		return nil, err
+	}
 	return found, e.deliveriesOf(ctx, e.reads, found)
 }
 
 // know makes appointments of the person known.
 func (e *erasure) know(found []personal) {
 	for _, f := range found {
-		e.traces.Add(f.appointmentID, f.clientID)
+		owner := f.clientID
+		if len(e.person.Of) > 0 {
+			owner = "" // may be a family's browser
+		}
+		e.traces.Add(f.appointmentID, owner)
+		if !slices.Contains(e.known, f.identity) {
+			e.known = append(e.known, f.identity)
+		}
 	}
+}
+
+// own makes those addresses, numbers and owners of somebody who was named by spellings known that nobody else has: they are traces
+// as well. What is shared is nobody's.
+func (e *erasure) own(ctx context.Context, r reads, found []personal) error {
+	if len(e.person.Of) == 0 {
+		return nil
+	}
+	owners, ids := make([]string, len(found)), make(map[string]bool)
+	for i, f := range found {
+		owners[i], ids[f.appointmentID] = f.clientID, true
+	}
+	for _, handle := range store.Handles(slices.Concat(e.person.Of, e.known), owners) {
+		theirs, err := appointmentsOf(ctx, r, handle, 0)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(theirs, func(f personal) bool { return !ids[f.appointmentID] }) {
+			e.handles = append(e.handles, handle)
+			e.traces.Own(handle)
+		}
+	}
+	return nil
 }
 
 // deliveriesOf names the operations that were fulfilled already, as far as the delivery log knows them: the queue keeps
@@ -128,7 +163,7 @@ func (e *erasure) inSteps(ctx context.Context, n int, change func(t *tx, from, t
 	return nil
 }
 
-const auditTexts = `SELECT rowid, subject, reason, before, after FROM audit_entries WHERE rowid > ? ORDER BY rowid LIMIT ?`
+const auditTexts = `SELECT rowid, subject, reason, before, after FROM audit_entries WHERE rowid > ? ORDER BY rowid LIMIT +?`
 
 // spokenOf returns which of the entries speak of the person, and the row of the last one read.
 func (e *erasure) spokenOf(ctx context.Context, c *conn, after int64, limit int) (rowids []int64, n int, last int64, err error) {
@@ -172,7 +207,7 @@ func (e *erasure) answers(ctx context.Context) error {
 				if e.traces.In(string(r.bytes())) {
 					rowids = append(rowids, after)
 				}
-			}, `SELECT rowid, body FROM idempotency_records WHERE rowid > ? ORDER BY rowid LIMIT ?`, after, eraseRead)
+			}, `SELECT rowid, body FROM idempotency_records WHERE rowid > ? ORDER BY rowid LIMIT +?`, after, eraseRead)
 		})
 		if err != nil {
 			return err
@@ -217,7 +252,7 @@ func (e *erasure) finish(ctx context.Context, found []personal, last func(store.
 	return e.Write(ctx, func(x store.Tx) error {
 		t := x.(*tx)
 		*e = before // it may run more than once
-		e.erased.OperationIDs = slices.Clone(before.erased.OperationIDs)
+		e.erased.OperationIDs, e.known = slices.Clone(before.erased.OperationIDs), slices.Clone(before.known)
 		added, err := appointmentsOf(ctx, t.reads, e.person, e.lastAppointment)
 		if err != nil {
 			return err
@@ -226,12 +261,20 @@ func (e *erasure) finish(ctx context.Context, found []personal, last func(store.
 		if err := e.deliveriesOf(ctx, t.reads, added); err != nil {
 			return err
 		}
-		requests, err := t.eraseRequests(ctx, e.person)
+		requests, err := t.eraseRequests(ctx, e.person, e.known)
 		if err != nil {
 			return err
 		}
 		e.erased.Requests = len(requests)
-		for _, id := range requests {
+		waited, waitlist, err := t.eraseWaitlist(ctx, e.person, e.known)
+		if err != nil {
+			return err
+		}
+		e.erased.Waitlist = waited
+		if e.erased.Notes, e.erased.Links, err = t.eraseSaid(ctx, e.person, e.known); err != nil {
+			return err
+		}
+		for _, id := range slices.Concat(requests, waitlist) {
 			e.traces.Add(id, "")
 			if err := e.deliveriesOf(ctx, t.reads, []personal{{appointmentID: id}}); err != nil {
 				return err
@@ -240,6 +283,7 @@ func (e *erasure) finish(ctx context.Context, found []personal, last func(store.
 		for _, step := range []func() error{
 			t.wantScrub,
 			func() error { return e.added(ctx, t) },
+			func() error { return t.eraseAgentSessions(e.person, e.handles) },
 			func() (err error) { return sum(&e.erased.Sessions)(t.blankSessions(e.traces.Owners(), e.at)) },
 			func() error {
 				return sum(&e.erased.Appointments)(t.blankAppointments(slices.Concat(found, added), e.at))

@@ -35,6 +35,6 @@ func (t *tx) Remember(_ context.Context, r store.IdempotencyRecord) error {
 
 func (t *tx) ForgetAnswers(_ context.Context, before time.Time, limit int) (int, error) {
 	n, err := t.exec(`DELETE FROM idempotency_records WHERE rowid IN (
-		SELECT rowid FROM idempotency_records WHERE created_at < ? ORDER BY created_at LIMIT ?)`, before, limit)
+		SELECT rowid FROM idempotency_records WHERE created_at < ? ORDER BY created_at LIMIT +?)`, before, limit)
 	return int(n), err
 }

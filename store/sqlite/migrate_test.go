@@ -161,3 +161,24 @@ func TestTheWayBack(t *testing.T) {
 		t.Errorf("got %q, want it to say that there is none", got)
 	}
 }
+
+// TestAPartOfAClinicIsNotServed: a move into the file was interrupted.
+func TestAPartOfAClinicIsNotServed(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "holdfast.db")
+	mustClose(t, mustOpen(t, path, migrations))
+	c, err := openConn(dsn(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.script(`INSERT INTO meta (key, value) VALUES ('` + unfinished + `', 'another')`); err != nil {
+		t.Fatal(err)
+	}
+	c.close()
+	if s, err := Open(t.Context(), Options{Path: path}); err == nil || !strings.Contains(err.Error(), "run holdfast migrate again") {
+		t.Errorf("got %v, want it refused", err)
+		if err == nil {
+			s.Close()
+		}
+	}
+}

@@ -24,6 +24,6 @@ func (t *tx) FreeNonces(_ context.Context, appointmentID string) error {
 
 func (t *tx) ForgetNonces(_ context.Context, before time.Time, limit int) (int, error) {
 	n, err := t.exec(`DELETE FROM nonce_uses WHERE nonce IN (
-		SELECT nonce FROM nonce_uses WHERE expires_at < ? ORDER BY expires_at LIMIT ?)`, before, limit)
+		SELECT nonce FROM nonce_uses WHERE expires_at < ? ORDER BY expires_at LIMIT +?)`, before, limit)
 	return int(n), err
 }

@@ -20,7 +20,7 @@ func scanOperation(r *row) store.Operation {
 
 func (r reads) Outbox(ctx context.Context, after string, limit int) ([]store.Operation, error) {
 	return list(ctx, r, scanOperation,
-		`SELECT `+operationColumns+` FROM outbox WHERE id > ? ORDER BY id LIMIT ?`, after, limit)
+		`SELECT `+operationColumns+` FROM outbox WHERE id > ? ORDER BY id LIMIT +?`, after, limit)
 }
 
 func (t *tx) Promise(_ context.Context, op store.Operation) error {

@@ -25,7 +25,7 @@ func TestMigrationKeepsOwnersForClients(t *testing.T) {
 		return a
 	}
 	err := old.Write(ctx, func(tx store.Tx) error {
-		if err := benchClinic(ctx, tx); err != nil {
+		if err := clinicBeforePages(tx); err != nil {
 			return err
 		}
 		for _, a := range []store.Appointment{
@@ -55,6 +55,20 @@ func TestMigrationKeepsOwnersForClients(t *testing.T) {
 	if err := now.Check(ctx); err != nil {
 		t.Error(err)
 	}
+}
+
+// clinicBeforePages writes benchClinic's rows in the columns that there were before the page had words of its own.
+func clinicBeforePages(t store.Tx) error {
+	for n := range int64(benchSpecialists) {
+		err := t.(*tx).run(`INSERT INTO specialists (id, name, timezone, active, email, max_sessions, position, upstream_schedule_view_id, upstream_column_id)
+			VALUES (?, 'Dr', 'Europe/Berlin', 1, '', 0, 0, '', '')`, benchSpecialist(n))
+		if err != nil {
+			return err
+		}
+	}
+	return t.(*tx).run(`INSERT INTO appointment_types (id, name, description, duration_minutes, slot_step_minutes, buffer_before_minutes, buffer_after_minutes,
+		min_notice_minutes, horizon_days, cooldown_minutes, capacity, largest_capacity, hold_ttl_seconds, max_hold_seconds, hold_quota, active, position, upstream_type_id)
+		VALUES ('checkup', 'Check-up', '', 15, 15, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 1, 0, '')`)
 }
 
 // insertBeforeOwners writes the columns that there were when a client's secret was stored.

@@ -68,6 +68,10 @@ func TestQueriesUseTheirIndex(t *testing.T) {
 			_, _, err := r.Appointments(t.Context(), store.AppointmentFilter{Owner: "c"})
 			return err
 		}, []string{"idx_appointments_client (client_id=?)"}},
+		"a series": {func(r store.Reader) error {
+			_, _, err := r.Appointments(t.Context(), store.AppointmentFilter{SeriesID: "s"})
+			return err
+		}, []string{"idx_appointments_series (series_id=?)"}},
 		"those upstream refused": {func(r store.Reader) error {
 			_, _, err := r.Appointments(t.Context(), store.AppointmentFilter{Upstream: store.UpstreamFailed})
 			return err

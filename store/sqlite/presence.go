@@ -20,7 +20,7 @@ func (r reads) PresenceMirrors(ctx context.Context) ([]store.PresenceMirror, err
 func (r reads) PresenceLog(ctx context.Context, specialistID string, limit int) ([]store.PresenceChange, error) {
 	return list(ctx, r, func(r *row) store.PresenceChange {
 		return store.PresenceChange{At: r.time(), SpecialistID: r.text(), Change: r.text()}
-	}, `SELECT at, specialist_id, change FROM presence_log WHERE specialist_id = ? ORDER BY at DESC, seq DESC LIMIT ?`,
+	}, `SELECT at, specialist_id, change FROM presence_log WHERE specialist_id = ? ORDER BY at DESC, seq DESC LIMIT +?`,
 		specialistID, limit)
 }
 
@@ -59,6 +59,6 @@ func (t *tx) AppendPresence(_ context.Context, c store.PresenceChange) error {
 // ForgetPresence looks at the earliest lines only: the log is written in the order of time.
 func (t *tx) ForgetPresence(_ context.Context, before time.Time, limit int) (int, error) {
 	n, err := t.exec(`DELETE FROM presence_log
-		WHERE at < ? AND seq IN (SELECT seq FROM presence_log ORDER BY seq LIMIT ?)`, before, limit)
+		WHERE at < ? AND seq IN (SELECT seq FROM presence_log ORDER BY seq LIMIT +?)`, before, limit)
 	return int(n), err
 }

@@ -83,7 +83,8 @@ func list[T any](ctx context.Context, r reads, scan func(*row) T, query string, 
 	return all, nil
 }
 
-// limit reads a filter's Limit: 1..500, and 0 means 100.
+// limit reads a filter's Limit: 1..500, and 0 means 100. In a statement it is written `LIMIT +?`: SQLite looks into a bare `LIMIT ?` for its
+// plan, and compiles the statement anew at every execution.
 func limit(n int) int {
 	if n <= 0 {
 		return 100

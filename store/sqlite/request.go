@@ -8,7 +8,7 @@ import (
 )
 
 const requestColumns = `id, appointment_type_id, specialist_id, client_id, hold_owner, status, slot_start, slot_end,
-	patient_name, patient_email, patient_phone, patient_birth_date, notes, created_at, expires_at, locale`
+	patient_name, patient_email, patient_phone, patient_birth_date, notes, created_at, expires_at, locale, intake, approval`
 
 func scanRequest(r *row) store.BookingRequest {
 	return store.BookingRequest{
@@ -16,6 +16,7 @@ func scanRequest(r *row) store.BookingRequest {
 		SlotStart: r.time(), SlotEnd: r.time(),
 		Patient:   store.Patient{Name: r.text(), Email: r.text(), Phone: r.text(), BirthDate: r.text(), Notes: r.text()},
 		CreatedAt: r.time(), ExpiresAt: r.time(), Locale: r.text(),
+		Intake: store.Unpacked[store.Intake](r.text()), Approval: r.bool(),
 	}
 }
 
@@ -29,9 +30,9 @@ func (r reads) BookingRequests(ctx context.Context, now time.Time) ([]store.Book
 }
 
 func (t *tx) InsertBookingRequest(_ context.Context, r store.BookingRequest) error {
-	return t.run(`INSERT INTO booking_requests (`+requestColumns+`, patient_search) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	return t.run(`INSERT INTO booking_requests (`+requestColumns+`, patient_search) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		r.ID, r.AppointmentTypeID, r.SpecialistID, r.Owner, r.HoldOwner, string(r.Status), r.SlotStart, r.SlotEnd,
-		r.Patient.Name, r.Patient.Email, r.Patient.Phone, r.Patient.BirthDate, r.Patient.Notes, r.CreatedAt, r.ExpiresAt, r.Locale, store.SearchText(r.Patient))
+		r.Patient.Name, r.Patient.Email, r.Patient.Phone, r.Patient.BirthDate, r.Patient.Notes, r.CreatedAt, r.ExpiresAt, r.Locale, r.Intake.Packed(), r.Approval, store.SearchText(r.Patient))
 }
 
 func (t *tx) DeclineBookingRequest(_ context.Context, id string) error {
@@ -44,14 +45,26 @@ func (t *tx) DeleteBookingRequest(_ context.Context, id string) error {
 
 func (t *tx) ForgetBookingRequests(_ context.Context, before time.Time, limit int) (int, error) {
 	n, err := t.exec(`DELETE FROM booking_requests WHERE id IN (
-		SELECT id FROM booking_requests WHERE expires_at < ? ORDER BY expires_at LIMIT ?)`, before, limit)
+		SELECT id FROM booking_requests WHERE expires_at < ? ORDER BY expires_at LIMIT +?)`, before, limit)
 	return int(n), err
 }
 
 // eraseRequests removes the requests of a person. They are few, so they are looked through as a whole.
-func (t *tx) eraseRequests(ctx context.Context, p store.Person) (ids []string, err error) {
+func (t *tx) eraseRequests(ctx context.Context, p store.Person, known []store.Identity) (ids []string, err error) {
 	scan := func(r *row) string { return r.text() }
 	switch {
+	case len(p.Of) > 0:
+		type asking struct {
+			id string
+			of store.Identity
+		}
+		var all []asking
+		all, err = list(ctx, t.reads, func(r *row) asking { return asking{r.text(), scanIdentity(r)} }, `SELECT id, `+identityColumns+` FROM booking_requests`)
+		for _, x := range all {
+			if x.of.IsOneOf(p, known) {
+				ids = append(ids, x.id)
+			}
+		}
 	case p.Owner != "":
 		ids, err = list(ctx, t.reads, scan, `SELECT id FROM booking_requests WHERE client_id = ? AND client_id <> ''`, p.Owner)
 	case p.Email != "":
@@ -86,6 +99,6 @@ func (t *tx) AddTally(_ context.Context, key string, at time.Time) error {
 }
 
 func (t *tx) ForgetTallies(_ context.Context, before time.Time, limit int) (int, error) {
-	n, err := t.exec(`DELETE FROM tallies WHERE (key, at) IN (SELECT key, at FROM tallies WHERE at < ? ORDER BY at LIMIT ?)`, before, limit)
+	n, err := t.exec(`DELETE FROM tallies WHERE (key, at) IN (SELECT key, at FROM tallies WHERE at < ? ORDER BY at LIMIT +?)`, before, limit)
 	return int(n), err
 }

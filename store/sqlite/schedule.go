@@ -36,11 +36,11 @@ func (r reads) Schedule(ctx context.Context) (store.Schedule, error) {
 				s.AppointmentTypes = append(s.AppointmentTypes, t)
 			}, `SELECT ` + appointmentTypeColumns + ` FROM appointment_types WHERE archived = 0 ORDER BY position, id`},
 			{func(r *row) { s.Specialists = append(s.Specialists, scanSpecialist(r)) },
-				`SELECT ` + specialistColumns + ` FROM specialists WHERE archived = 0 ORDER BY position, id`},
+				`SELECT ` + specialistColumns + `, COALESCE((SELECT digest FROM specialist_pictures WHERE specialist_id = specialists.id), '') FROM specialists WHERE archived = 0 ORDER BY position, id`},
 			{func(r *row) {
 				id := r.text()
 				s.WeeklyHours[id] = append(s.WeeklyHours[id], scanWeeklyWindow(r))
-			}, `SELECT specialist_id, weekday, start_minute, end_minute FROM weekly_hours
+			}, `SELECT specialist_id, weekday, start_minute, end_minute, place FROM weekly_hours
 				JOIN specialists ON specialists.id = specialist_id WHERE archived = 0
 				ORDER BY specialist_id, weekday, start_minute`},
 			{func(r *row) {
@@ -53,7 +53,7 @@ func (r reads) Schedule(ctx context.Context) (store.Schedule, error) {
 				if o := overrides[r.text()]; o != nil {
 					o.Hours = append(o.Hours, scanWindow(r))
 				}
-			}, `SELECT override_id, start_minute, end_minute FROM override_windows ORDER BY override_id, start_minute`},
+			}, `SELECT override_id, start_minute, end_minute, place FROM override_windows ORDER BY override_id, start_minute`},
 		} {
 			if err := c.query(ctx, q.each, q.query); err != nil {
 				return err
@@ -80,23 +80,25 @@ func scanClinic(r *row) store.Clinic {
 
 const appointmentTypeColumns = `id, name, description, duration_minutes, slot_step_minutes,
 	buffer_before_minutes, buffer_after_minutes, min_notice_minutes, horizon_days, cooldown_minutes, capacity,
-	hold_ttl_seconds, max_hold_seconds, hold_quota, active, position, upstream_type_id`
+	hold_ttl_seconds, max_hold_seconds, hold_quota, active, position, upstream_type_id, page, needs`
 
 func scanAppointmentType(r *row) store.AppointmentType {
 	return store.AppointmentType{
 		ID: r.text(), Name: r.text(), Description: r.text(), DurationMinutes: r.int(), SlotStepMinutes: r.int(),
 		BufferBeforeMinutes: r.int(), BufferAfterMinutes: r.int(), MinNoticeMinutes: r.int(), HorizonDays: r.int(),
 		CooldownMinutes: r.int(), Capacity: r.int(), HoldTTLSeconds: r.int(), MaxHoldSeconds: r.int(),
-		HoldQuota: r.int(), Active: r.bool(), Position: r.int(), UpstreamTypeID: r.text(),
+		HoldQuota: r.int(), Active: r.bool(), Position: r.int(), UpstreamTypeID: r.text(), Page: store.Unpacked[store.TypePage](r.text()),
+		Needs: store.Unpacked[[]store.Need](r.text()),
 	}
 }
 
 const specialistColumns = `id, name, timezone, active, email, max_sessions, position,
-	upstream_schedule_view_id, upstream_column_id`
+	upstream_schedule_view_id, upstream_column_id, page, kind`
 
 func scanSpecialist(r *row) store.Specialist {
 	return store.Specialist{ID: r.text(), Name: r.text(), Timezone: r.text(), Active: r.bool(), Email: r.text(),
-		MaxSessions: r.int(), Position: r.int(), UpstreamScheduleViewID: r.text(), UpstreamColumnID: r.text()}
+		MaxSessions: r.int(), Position: r.int(), UpstreamScheduleViewID: r.text(), UpstreamColumnID: r.text(),
+		Page: store.Unpacked[store.SpecialistPage](r.text()), Kind: store.SpecialistKind(r.text()), PictureDigest: r.text()}
 }
 
 // The database counts weekdays as ISO 8601 does, Monday 1 to Sunday 7, so that they sort as people read them.
@@ -107,7 +109,7 @@ func scanWeeklyWindow(r *row) store.WeeklyWindow {
 func isoWeekday(w store.Weekday) int { return (int(w)+6)%7 + 1 }
 
 func scanWindow(r *row) store.Window {
-	return store.Window{Start: store.TimeOfDay(r.int()), End: store.TimeOfDay(r.int())}
+	return store.Window{Start: store.TimeOfDay(r.int()), End: store.TimeOfDay(r.int()), Place: r.text()}
 }
 
 func scanOverride(r *row) store.Override {
@@ -132,7 +134,7 @@ func (t *tx) PutAppointmentType(ctx context.Context, a store.AppointmentType) er
 	t.changed(store.Change{Noun: store.NounAppointmentType, ID: a.ID})
 	err := t.run(`
 		INSERT INTO appointment_types (`+appointmentTypeColumns+`, largest_capacity)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?11)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?11)
 		ON CONFLICT (id) DO UPDATE SET name = excluded.name, description = excluded.description,
 			duration_minutes = excluded.duration_minutes, slot_step_minutes = excluded.slot_step_minutes,
 			buffer_before_minutes = excluded.buffer_before_minutes,
@@ -142,10 +144,10 @@ func (t *tx) PutAppointmentType(ctx context.Context, a store.AppointmentType) er
 			largest_capacity = max(largest_capacity, excluded.capacity),
 			hold_ttl_seconds = excluded.hold_ttl_seconds, max_hold_seconds = excluded.max_hold_seconds,
 			hold_quota = excluded.hold_quota, active = excluded.active, position = excluded.position,
-			upstream_type_id = excluded.upstream_type_id, archived = 0`,
+			upstream_type_id = excluded.upstream_type_id, page = excluded.page, needs = excluded.needs, archived = 0`,
 		a.ID, a.Name, a.Description, a.DurationMinutes, a.SlotStepMinutes, a.BufferBeforeMinutes, a.BufferAfterMinutes,
 		a.MinNoticeMinutes, a.HorizonDays, a.CooldownMinutes, a.Capacity, a.HoldTTLSeconds, a.MaxHoldSeconds,
-		a.HoldQuota, a.Active, a.Position, a.UpstreamTypeID)
+		a.HoldQuota, a.Active, a.Position, a.UpstreamTypeID, store.Packed(a.Page), store.Packed(a.Needs))
 	if err != nil {
 		return err
 	}
@@ -178,13 +180,13 @@ func (t *tx) ArchiveAppointmentType(_ context.Context, id string) error {
 func (t *tx) PutSpecialist(_ context.Context, s store.Specialist) error {
 	t.changed(store.Change{Noun: store.NounSpecialist, ID: s.ID})
 	return t.run(`
-		INSERT INTO specialists (`+specialistColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+		INSERT INTO specialists (`+specialistColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET name = excluded.name, timezone = excluded.timezone, active = excluded.active,
 			email = excluded.email, max_sessions = excluded.max_sessions, position = excluded.position,
 			upstream_schedule_view_id = excluded.upstream_schedule_view_id,
-			upstream_column_id = excluded.upstream_column_id, archived = 0`,
+			upstream_column_id = excluded.upstream_column_id, page = excluded.page, kind = excluded.kind, archived = 0`,
 		s.ID, s.Name, s.Timezone, s.Active, s.Email, s.MaxSessions, s.Position,
-		s.UpstreamScheduleViewID, s.UpstreamColumnID)
+		s.UpstreamScheduleViewID, s.UpstreamColumnID, store.Packed(s.Page), string(s.Kind))
 }
 
 func (t *tx) ArchiveSpecialist(_ context.Context, id string) error {
@@ -210,8 +212,8 @@ func (t *tx) PutWeeklyHours(ctx context.Context, specialistID string, hours []st
 		return err
 	}
 	for _, w := range hours {
-		err := t.run(`INSERT INTO weekly_hours (specialist_id, weekday, start_minute, end_minute) VALUES (?, ?, ?, ?)`,
-			specialistID, isoWeekday(w.Weekday), int(w.Start), int(w.End))
+		err := t.run(`INSERT INTO weekly_hours (specialist_id, weekday, start_minute, end_minute, place) VALUES (?, ?, ?, ?, ?)`,
+			specialistID, isoWeekday(w.Weekday), int(w.Start), int(w.End), w.Place)
 		if err != nil {
 			return err
 		}
@@ -237,8 +239,8 @@ func (t *tx) PutOverride(ctx context.Context, o store.Override) error {
 		return err
 	}
 	for _, w := range o.Hours {
-		err := t.run(`INSERT INTO override_windows (override_id, start_minute, end_minute) VALUES (?, ?, ?)`,
-			o.ID, int(w.Start), int(w.End))
+		err := t.run(`INSERT INTO override_windows (override_id, start_minute, end_minute, place) VALUES (?, ?, ?, ?)`,
+			o.ID, int(w.Start), int(w.End), w.Place)
 		if err != nil {
 			return err
 		}
@@ -253,7 +255,7 @@ func (t *tx) DeleteOverride(ctx context.Context, id string) (store.Override, err
 		return store.Override{}, err
 	}
 	o.Hours, err = list(ctx, t.reads, scanWindow,
-		`SELECT start_minute, end_minute FROM override_windows WHERE override_id = ? ORDER BY start_minute`, id)
+		`SELECT start_minute, end_minute, place FROM override_windows WHERE override_id = ? ORDER BY start_minute`, id)
 	if err != nil {
 		return store.Override{}, err
 	}

@@ -42,7 +42,7 @@ func (r reads) Sessions(ctx context.Context, f store.SessionFilter) ([]store.Ses
 		where.and("updated_at <= ?", f.QuietSince)
 	}
 	return list(ctx, r, scanSession,
-		`SELECT `+sessionColumns+` FROM sessions `+where.sql()+` ORDER BY requested_at, id LIMIT ?`,
+		`SELECT `+sessionColumns+` FROM sessions `+where.sql()+` ORDER BY requested_at, id LIMIT +?`,
 		append(where.args, limit(f.Limit))...)
 }
 
@@ -98,6 +98,6 @@ func (t *tx) ForgetSessions(_ context.Context, before time.Time, limit int) (int
 	n, err := t.exec(`DELETE FROM sessions WHERE rowid IN (
 		SELECT rowid FROM sessions
 		WHERE requested_at < ?1 AND status IN ('ended', 'expired', 'cancelled') AND COALESCE(ended_at, updated_at) < ?1
-		ORDER BY requested_at LIMIT ?2)`, before, limit)
+		ORDER BY requested_at LIMIT +?2)`, before, limit)
 	return int(n), err
 }

@@ -120,6 +120,9 @@ func open(ctx context.Context, o Options, migrations fs.FS) (_ *Store, err error
 	if err := migrate(ctx, write, migrations, o.SnapshotDir, o.Logger); err != nil {
 		return nil, opening(path, err)
 	}
+	if err := refuseUnfinished(ctx, write); err != nil {
+		return nil, opening(path, err)
+	}
 	if s.id, err = databaseID(ctx, write); err != nil {
 		return nil, opening(path, fmt.Errorf("reading the database's id: %w", err))
 	}

@@ -8,12 +8,12 @@ import (
 )
 
 const userColumns = `users.id, users.email, users.name, users.role, users.specialist_id, users.password_hash,
-	users.totp_secret, users.totp_last_step, users.active, users.created_at, users.last_sign_in_at`
+	users.totp_secret, users.totp_last_step, users.active, users.created_at, users.last_sign_in_at, users.identity`
 
 func scanUser(r *row) store.User {
 	return store.User{ID: r.text(), Email: r.text(), Name: r.text(), Role: store.Role(r.text()), SpecialistID: r.text(),
 		PasswordHash: r.text(), TOTPSecret: r.bytes(), TOTPLastStep: r.int64(), Active: r.bool(),
-		CreatedAt: r.time(), LastSignInAt: r.time()}
+		CreatedAt: r.time(), LastSignInAt: r.time(), Identity: r.text()}
 }
 
 const signInColumns = `sign_ins.id, sign_ins.hash, sign_ins.user_id, sign_ins.created_at, sign_ins.last_seen_at,
@@ -34,6 +34,10 @@ func (r reads) User(ctx context.Context, id string) (store.User, error) {
 
 func (r reads) UserByEmail(ctx context.Context, email string) (store.User, error) {
 	return one(ctx, r, scanUser, `SELECT `+userColumns+` FROM users WHERE email = ?`, email)
+}
+
+func (r reads) UserByIdentity(ctx context.Context, identity string) (store.User, error) {
+	return one(ctx, r, scanUser, `SELECT `+userColumns+` FROM users WHERE identity = ? AND identity <> ''`, identity)
 }
 
 func (r reads) SignInByHash(ctx context.Context, hash [32]byte) (store.SignIn, store.User, error) {
@@ -60,14 +64,15 @@ func (t *tx) PutUser(_ context.Context, u store.User) error {
 	t.changed(store.Change{Noun: store.NounUser, ID: u.ID})
 	return t.run(`
 		INSERT INTO users (id, email, name, role, specialist_id, password_hash, totp_secret, totp_last_step, active,
-			created_at, last_sign_in_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+			created_at, last_sign_in_at, identity)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET email = excluded.email, name = excluded.name, role = excluded.role,
 			specialist_id = excluded.specialist_id, password_hash = excluded.password_hash,
 			totp_secret = excluded.totp_secret, totp_last_step = excluded.totp_last_step, active = excluded.active,
-			created_at = excluded.created_at, last_sign_in_at = excluded.last_sign_in_at`,
+			created_at = excluded.created_at, last_sign_in_at = excluded.last_sign_in_at,
+			identity = excluded.identity`,
 		u.ID, u.Email, u.Name, string(u.Role), textOrNull(u.SpecialistID), u.PasswordHash, u.TOTPSecret,
-		u.TOTPLastStep, u.Active, u.CreatedAt, orNull(u.LastSignInAt))
+		u.TOTPLastStep, u.Active, u.CreatedAt, orNull(u.LastSignInAt), u.Identity)
 }
 
 func (t *tx) InsertSignIn(_ context.Context, s store.SignIn) error {
@@ -96,7 +101,7 @@ func (t *tx) DeleteSignIns(_ context.Context, userID, except string) (int, error
 }
 
 func (t *tx) ForgetSignIns(_ context.Context, before time.Time, limit int) (int, error) {
-	n, err := t.exec(`DELETE FROM sign_ins WHERE rowid IN (SELECT rowid FROM sign_ins WHERE expires_at < ? LIMIT ?)`, before, limit)
+	n, err := t.exec(`DELETE FROM sign_ins WHERE rowid IN (SELECT rowid FROM sign_ins WHERE expires_at < ? LIMIT +?)`, before, limit)
 	return int(n), err
 }
 

@@ -26,6 +26,8 @@ func testAppointment(t *testing.T, h Harness) {
 		a.Source, a.UpstreamState, a.UpstreamID, a.UpstreamPatientID = store.SourceAPI, store.UpstreamReview, "u2", "p2"
 		a.SpecialistID, a.AppointmentTypeID, a.Owner = "ben", "checkup", "another-client-secret"
 		a.ManageEpoch, a.CreatedAt, a.UpdatedAt, a.Locale, a.ArrivedAt = 8, monday.Add(-time.Hour), monday, "pt-BR", monday.Add(time.Second)
+		a.SeriesID, a.VisitID = "", ""
+		a.Place, a.Intake = "south", store.Intake{}
 		wantErr(t, "UpdateAppointment", update(t, s, a), nil)
 		a.Version++
 		wantAppointment(t, s, a)
@@ -99,8 +101,16 @@ func complete(a store.Appointment) store.Appointment {
 	a.Attendance = store.InProgress
 	a.Patient = store.Patient{Name: "Zoë Müller", Email: "zoe@example.org", Phone: "+49 30 123", BirthDate: "1980-02-29", Notes: "line\nbreak"}
 	a.Source, a.UpstreamState, a.UpstreamID, a.UpstreamPatientID = store.SourceAgent, store.UpstreamPending, "u", "p"
-	a.ManageEpoch, a.Locale = 7, "es"
+	a.ManageEpoch, a.Locale, a.SeriesID, a.VisitID = 7, "es", "s1", "v1"
+	a.Place, a.Intake = "north", intake("yes")
 	return a
+}
+
+// intake is a consent and one answer.
+func intake(answer string) store.Intake {
+	return store.Intake{
+		ConsentedAt: monday.Add(-time.Hour), NewPatient: true, Answers: []store.Answer{{QuestionID: "q1", Question: "Are you \"well\"?\n", Value: answer}},
+	}
 }
 
 func wantAppointment(t *testing.T, s store.Store, want store.Appointment) {
@@ -131,11 +141,13 @@ func wantAppointments(t *testing.T, what string, s store.Store, f store.Appointm
 func listAppointments(t *testing.T, s store.Store) {
 	clinic(t, s)
 	wantAppointments(t, "an empty database", s, store.AppointmentFilter{})
-	nine := mustInsert(t, s, booking("ada", "checkup", 0, 30))
+	ofSeries := func(a store.Appointment) store.Appointment { a.SeriesID = "six-tuesdays"; return a }
+	nine := mustInsert(t, s, ofSeries(booking("ada", "checkup", 0, 30)))
 	ten := complete(booking("ben", "surgery", 60, 60))
 	ten.Owner = "the-client-of-ten-o-clock"
+	ten.VisitID = "parent-and-child"
 	mustInsert(t, s, ten)
-	eleven := mustInsert(t, s, booking("ada", "checkup", 120, 30))
+	eleven := mustInsert(t, s, ofSeries(booking("ada", "checkup", 120, 30)))
 	wantErr(t, "cancelling", update(t, s, cancelled(eleven)), nil)
 	at := func(minutes int) time.Time { return monday.Add(time.Duration(minutes) * time.Minute) }
 
@@ -152,6 +164,9 @@ func listAppointments(t *testing.T, s store.Store) {
 	wantAppointments(t, "cancelled", s, store.AppointmentFilter{Status: store.Cancelled}, eleven)
 	wantAppointments(t, "upstream pending", s, store.AppointmentFilter{Upstream: store.UpstreamPending}, ten)
 	wantAppointments(t, "no upstream", s, store.AppointmentFilter{Upstream: store.UpstreamNone}, nine, eleven)
+	wantAppointments(t, "of a series", s, store.AppointmentFilter{SeriesID: "six-tuesdays"}, nine, eleven)
+	wantAppointments(t, "of a series, confirmed", s, store.AppointmentFilter{SeriesID: "six-tuesdays", Status: store.Confirmed}, nine)
+	wantAppointments(t, "of a visit", s, store.AppointmentFilter{VisitID: "parent-and-child"}, ten)
 	wantAppointments(t, "narrowed together", s,
 		store.AppointmentFilter{SpecialistID: "ada", Status: store.Confirmed, From: at(0), To: at(600)}, nine)
 }

@@ -10,6 +10,7 @@ import (
 
 func testBlock(t *testing.T, h Harness) {
 	t.Run("two of one day", func(t *testing.T) { blocks(t, h.open(t)) })
+	t.Run("those of one set", func(t *testing.T) { blockSets(t, h.open(t)) })
 	t.Run("those of long ago", func(t *testing.T) { oldBlocks(t, h.open(t)) })
 }
 
@@ -82,4 +83,39 @@ func oldBlocks(t *testing.T, s store.Store) {
 		t.Errorf("got %+v, want %+v alone", got, late)
 	}
 	wantErr(t, "deleting the old one", s.Write(ctx, func(tx store.Tx) error { _, err := tx.DeleteBlock(ctx, "old"); return err }), nil)
+}
+
+// Those that were made with one form go together, and leave the others as they are.
+func blockSets(t *testing.T, s store.Store) {
+	clinic(t, s)
+	ctx, from := t.Context(), time.Now().UTC().Truncate(time.Millisecond)
+	var all []store.Block
+	write(t, s, func(tx store.Tx) error {
+		all = nil
+		for i, who := range []string{"ada", "ben", "ada"} {
+			at := from.AddDate(0, 0, i)
+			all = append(all, store.Block{ID: "holiday-" + string(rune('a'+i)), SpecialistID: who, Start: at, End: at.Add(time.Hour), Reason: "Holiday", SetID: "holidays"})
+			if err := tx.PutBlock(ctx, all[i]); err != nil {
+				return err
+			}
+		}
+		return tx.PutBlock(ctx, store.Block{ID: "alone", SpecialistID: "ada", Start: from, End: from.Add(time.Hour)})
+	})
+	if got := schedule(t, s).Blocks["ben"]; !reflect.DeepEqual(got, all[1:2]) {
+		t.Errorf("got %+v, want %+v", got, all[1:2])
+	}
+	remove := func(set string) (gone []store.Block, err error) {
+		err = s.Write(ctx, func(tx store.Tx) (err error) { gone, err = tx.DeleteBlocks(ctx, set); return err })
+		return gone, err
+	}
+	_, err := remove("")
+	wantErr(t, "no set", err, store.ErrNotFound)
+	if gone, err := remove("holidays"); err != nil || !reflect.DeepEqual(gone, all) {
+		t.Errorf("removed: got %+v, %v; want %+v", gone, err, all)
+	}
+	_, err = remove("holidays")
+	wantErr(t, "again", err, store.ErrNotFound)
+	if got := schedule(t, s).Blocks; len(got["ben"]) != 0 || len(got["ada"]) != 1 || got["ada"][0].ID != "alone" {
+		t.Errorf("left are %+v", got)
+	}
 }

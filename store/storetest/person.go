@@ -20,6 +20,10 @@ func testPerson(t *testing.T, h Harness) {
 		t.Run(name, func(t *testing.T) { erase(t, h.open(t), who) })
 	}
 
+	t.Run("one of a family", func(t *testing.T) { eraseOneOfAFamily(t, h.open(t), false) })
+	t.Run("one of a family with one browser", func(t *testing.T) { eraseOneOfAFamily(t, h.open(t), true) })
+	t.Run("what is said about people", func(t *testing.T) { said(t, h.open(t)) })
+
 	t.Run("nobody", func(t *testing.T) {
 		s := h.open(t)
 		clinic(t, s)
@@ -29,6 +33,8 @@ func testPerson(t *testing.T, h Harness) {
 			"two names at once":              {Email: "a@example.org", Owner: "c"},
 			"a phone number without a digit": {Phone: "unknown"},
 			"an address of spaces":           {Email: "  "},
+			"a spelling without a name":      {Of: []store.Identity{{Phone: "030 123456"}}},
+			"a spelling and an address":      {Email: "a@example.org", Of: []store.Identity{{Name: "Zoe", Phone: "030 123456"}}},
 		} {
 			_, err := eraseNow(t, s, who)
 			wantErr(t, name, err, store.ErrInvalid)
@@ -54,7 +60,7 @@ func erase(t *testing.T, s store.Store, who store.Person) {
 	erased, err := eraseNow(t, s, who)
 	wantErr(t, "Erase", err, nil)
 	slices.Sort(erased.OperationIDs)
-	want := store.Erased{Appointments: 2, Operations: 1, Answers: 1, AuditEntries: 2, Sessions: 1, OperationIDs: []string{"op-done-zoe", "op-zoe"}}
+	want := store.Erased{Appointments: 2, Operations: 1, Answers: 1, AuditEntries: 2, Sessions: 1, Notes: 2, Links: 1, OperationIDs: []string{"op-done-zoe", "op-zoe"}}
 	if fmt.Sprint(erased) != fmt.Sprint(want) {
 		t.Errorf("erased: got %+v, want %+v", erased, want)
 	}
@@ -85,6 +91,63 @@ func erase(t *testing.T, s store.Store, who store.Person) {
 	}
 }
 
+// eraseOneOfAFamily erases somebody who shares an address and a number, and a browser as well if that is so: the others keep all of
+// theirs. A session has nothing but its client, so that of a browser which is shared stays.
+func eraseOneOfAFamily(t *testing.T, s store.Store, oneBrowser bool) {
+	clinic(t, s)
+	zoe := store.Patient{Name: "Zoe Canary", Email: "family@example.org", Phone: "+49 30 123456", BirthDate: "1980-02-29", Notes: "zoe-canary-note"}
+	abe := store.Patient{Name: "Abe Sparrow", Email: zoe.Email, Phone: zoe.Phone, BirthDate: "1981-03-01", Notes: "abe-sparrow-note"}
+	leaveTraces(t, s, "zoe", 0, zoe)
+	theirs := leaveTraces(t, s, "abe", 600, abe)
+	if oneBrowser {
+		a := booking("ben", "checkup", 0, 30)
+		a.Patient, a.Owner = abe, "the-client-of-zoe-123"
+		mustInsert(t, s, a)
+		theirs = append(theirs, a)
+	}
+	// Spelled otherwise, and known by the date of birth.
+	a := booking("ben", "checkup", 120, 30)
+	a.Patient = store.Patient{Name: "zoe  canary", Phone: "0171 55", BirthDate: zoe.BirthDate}
+	mustInsert(t, s, a)
+	asked, other := request("request-zoe", 0), request("request-abe", 60)
+	asked.Patient, other.Patient = zoe, abe
+	write(t, s, func(tx store.Tx) error {
+		if err := tx.InsertBookingRequest(t.Context(), asked); err != nil {
+			return err
+		}
+		return tx.InsertBookingRequest(t.Context(), other)
+	})
+
+	erased, err := eraseNow(t, s, store.Person{Of: []store.Identity{zoe.Identity()}})
+	wantErr(t, "Erase", err, nil)
+	want := store.Erased{Appointments: 3, Operations: 1, Answers: 1, AuditEntries: 2, Sessions: 1, Requests: 1, Notes: 2, Links: 1}
+	if oneBrowser {
+		want.Sessions = 0
+	}
+	erased.OperationIDs = nil
+	if fmt.Sprint(erased) != fmt.Sprint(want) {
+		t.Errorf("erased: got %+v, want %+v", erased, want)
+	}
+	all := strings.ToLower(everything(t, s))
+	if oneBrowser {
+		all = strings.ReplaceAll(all, "outcome:zoe-canary-note", "")
+	}
+	for _, trace := range []string{"canary", "1980-02-29", "0171 55", "patient-guid-zoe"} {
+		if strings.Contains(all, trace) {
+			t.Errorf("%q can still be read", trace)
+		}
+	}
+	if n := strings.Count(all, "abe-sparrow-note"); n < 7 {
+		t.Errorf("of the other one %d notes are left, want those of the appointments, the log, the session and the desk", n)
+	}
+	for _, a := range theirs {
+		wantAppointment(t, s, a)
+	}
+	if _, err := s.BookingRequest(t.Context(), "request-abe"); err != nil {
+		t.Errorf("the other one's request: %v", err)
+	}
+}
+
 // leaveTraces gives a person two appointments and one of everything else.
 func leaveTraces(t *testing.T, s store.Store, name string, start int, p store.Patient) (all []store.Appointment) {
 	t.Helper()
@@ -99,7 +162,7 @@ func leaveTraces(t *testing.T, s store.Store, name string, start int, p store.Pa
 	client := "the-client-of-" + name + "-123"
 	a, b := booking("ada", "checkup", start, 30), cancelled(booking("ada", "checkup", start+60, 30))
 	for _, one := range []*store.Appointment{&a, &b} {
-		one.Patient, one.Owner, one.UpstreamPatientID = p, client, "patient-guid-"+name
+		one.Patient, one.Owner, one.UpstreamPatientID, one.Intake = p, client, "patient-guid-"+name, intake(p.Notes)
 	}
 	b.CancelReason = p.Notes
 	write(t, s, func(tx store.Tx) error {
@@ -111,7 +174,12 @@ func leaveTraces(t *testing.T, s store.Store, name string, start int, p store.Pa
 			tx.AppendAudit(ctx, store.AuditEntry{ID: "1-" + name, At: monday, Actor: "client", Action: "appointment.created", Subject: "appointment:" + a.ID, Reason: p.Notes, After: text(p)}),
 			tx.AppendAudit(ctx, store.AuditEntry{ID: "2-" + name, At: monday, Actor: "user:u", Action: "appointment.changed", Subject: "import:1", Before: text(map[string]any{"id": b.ID, "patient": p})}),
 			tx.InsertSession(ctx, store.Session{ID: "session-" + name, Owner: client, Status: store.SessionEnded, Outcome: p.Notes, RequestedAt: monday, UpdatedAt: monday, Version: 1}),
+			tx.InsertPersonNote(ctx, store.PersonNote{ID: "note-" + name, Of: p.Identity(), Text: p.Notes, Author: "user:u", CreatedAt: monday}),
+			// Before the desk knew the address: only the name and the date of birth say who it is.
+			tx.InsertPersonNote(ctx, store.PersonNote{ID: "note2-" + name, Of: store.Identity{Name: p.Name, BirthDate: p.BirthDate}, Text: p.Notes, Author: "user:u", CreatedAt: monday}),
+			tx.InsertPersonLink(ctx, store.PersonLink{ID: "link-" + name, A: store.Identity{Name: "Somebody", Phone: "1"}, B: p.Identity(), Author: "user:u", CreatedAt: monday}),
 			tx.UseNonce(ctx, store.NonceUse{Nonce: "nonce-" + name, PatientID: "patient-guid-" + name, AppointmentID: a.ID, ExpiresAt: monday}),
+			tx.PutAgentSession(ctx, store.AgentSession{PatientID: "patient-guid-" + name, Patient: p, At: monday}, "said-"+name),
 		} {
 			if err != nil {
 				return err
@@ -146,12 +214,71 @@ func everything(t *testing.T, s store.Store) string {
 	}
 	sessions, err := s.Sessions(ctx, store.SessionFilter{})
 	dump(sessions, err)
+	for _, who := range []string{"zoe canary", "ABE  Sparrow"} {
+		dump(s.PersonNotes(ctx, who))
+		dump(s.PersonLinks(ctx, who))
+	}
 	for _, name := range []string{"zoe", "abe"} {
 		if answer, err := s.Recall(ctx, "s", name, time.Time{}); err == nil {
 			b.Write(answer.Body)
 		}
 		use, err := s.NonceUse(ctx, "nonce-"+name)
 		dump(use, err)
+		if x, err := s.AgentSession(ctx, time.Time{}, "said-"+name); err == nil {
+			dump(x, err)
+		}
 	}
 	return b.String()
+}
+
+// Notes and links are found by the folded name, on whichever side it stands; who every appointment is for is told once each.
+func said(t *testing.T, s store.Store) {
+	clinic(t, s)
+	ctx := t.Context()
+	lena, maria := store.Identity{Name: "Lena  Vogt", BirthDate: "1980-02-29"}, store.Identity{Name: "Maria Sand", Phone: "030 1"}
+	note := store.PersonNote{ID: "n", Of: lena, Text: "needs\na lift", Author: "user:u", CreatedAt: monday}
+	link := store.PersonLink{ID: "l", A: lena, B: maria, Author: "user:u", CreatedAt: monday}
+	add := func() error {
+		return s.Write(ctx, func(tx store.Tx) error {
+			if err := tx.InsertPersonNote(ctx, note); err != nil {
+				return err
+			}
+			return tx.InsertPersonLink(ctx, link)
+		})
+	}
+	wantErr(t, "adding", add(), nil)
+	wantErr(t, "adding again", add(), store.ErrDuplicate)
+	if got, err := s.PersonNotes(ctx, "lena vogt"); err != nil || !slices.Equal(got, []store.PersonNote{note}) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if got, err := s.PersonNote(ctx, "n"); err != nil || got != note {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	for _, name := range []string{"LENA vogt", "Maria sand"} {
+		if got, err := s.PersonLinks(ctx, name); err != nil || !slices.Equal(got, []store.PersonLink{link}) {
+			t.Errorf("%s: got %+v, %v", name, got, err)
+		}
+	}
+	if got, err := s.PersonNotes(ctx, "Maria Sand"); err != nil || len(got) != 0 {
+		t.Errorf("somebody else's notes: %+v, %v", got, err)
+	}
+	a, b := booking("ada", "checkup", 0, 30), cancelled(booking("ben", "checkup", 0, 30))
+	a.Patient, b.Patient = store.Patient{Name: "Lena Vogt", Email: "l@example.org", BirthDate: "1980-02-29"}, store.Patient{}
+	mustInsert(t, s, a)
+	mustInsert(t, s, b)
+	for who, want := range map[string]int{"": 1, "ada": 1, "ben": 0} {
+		var got []store.PatientAt
+		err := s.Patients(ctx, who, func(p store.PatientAt) { got = append(got, p) })
+		if err != nil || len(got) != want || want == 1 && (got[0].AppointmentID != a.ID || got[0].Identity != a.Patient.Identity() || !got[0].SlotStart.Equal(a.SlotStart)) {
+			t.Errorf("patients of %q: got %+v, %v", who, got, err)
+		}
+	}
+	wantErr(t, "deleting", s.Write(ctx, func(tx store.Tx) error {
+		if err := tx.DeletePersonNote(ctx, "n"); err != nil {
+			return err
+		}
+		return tx.DeletePersonLink(ctx, "l")
+	}), nil)
+	wantErr(t, "deleting it again", s.Write(ctx, func(tx store.Tx) error { return tx.DeletePersonNote(ctx, "n") }), store.ErrNotFound)
+	wantErr(t, "and the link", s.Write(ctx, func(tx store.Tx) error { return tx.DeletePersonLink(ctx, "l") }), store.ErrNotFound)
 }

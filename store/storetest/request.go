@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ func request(id string, start int) store.BookingRequest {
 		ID: id, AppointmentTypeID: "checkup", SpecialistID: "ada", Owner: "owner-of-" + id, HoldOwner: "hold-of-" + id, Status: store.RequestOpen,
 		SlotStart: from, SlotEnd: from.Add(30 * time.Minute),
 		Patient: store.Patient{Name: "Jo Doe", Email: "Jo@Example.org", Phone: "+49 30 1234567", BirthDate: "1990-01-02", Notes: "n"}, Locale: "de",
+		Intake: intake("n"), Approval: true,
 		CreatedAt: monday, ExpiresAt: monday.Add(30 * time.Minute),
 	}
 }
@@ -30,7 +32,7 @@ func testRequest(t *testing.T, h Harness) {
 		wantErr(t, "insert "+r.ID, insert(r), nil)
 	}
 	wantErr(t, "the same id again", insert(first), store.ErrDuplicate)
-	if got, err := s.BookingRequest(ctx, "r1"); err != nil || got != first {
+	if got, err := s.BookingRequest(ctx, "r1"); err != nil || !reflect.DeepEqual(got, first) {
 		t.Errorf("got %+v, %v; want %+v", got, err, first)
 	}
 	write(t, s, func(tx store.Tx) error { return tx.DeclineBookingRequest(ctx, "declined") })

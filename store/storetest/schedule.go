@@ -73,6 +73,12 @@ func appointmentTypes(t *testing.T, s store.Store) {
 		ID: "full", Name: "Full", Description: "Everything", DurationMinutes: 1440, SlotStepMinutes: 7, BufferBeforeMinutes: 1,
 		BufferAfterMinutes: 2, MinNoticeMinutes: 3, HorizonDays: 4, CooldownMinutes: 5, Capacity: 6, HoldTTLSeconds: 7, MaxHoldSeconds: 8,
 		HoldQuota: 9, Active: false, Position: 2, UpstreamTypeID: "u",
+		Page: store.TypePage{
+			Group: "g", Color: "plum", Price: "40 €", DeskOnly: true, NewPatientsOnly: true, Texts: map[string]store.TypeText{"de": {Name: "Voll"}, "es": {Price: "40 <€>"}},
+			Questions: []store.Question{{ID: "q1", Kind: store.AskChoice, Label: "Which?", Options: []string{"a", "b"}, Required: true,
+				Texts: map[string]store.QuestionText{"de": {Label: "Welche?", Options: []string{"x", "y"}}}}},
+			Approval: true, ApprovalHours: 12, CancelText: "Call us.", Remote: true, VideoLink: "https://video.example.org/{appointment}",
+		},
 		Specialists: []store.Assignment{{SpecialistID: "ben", Priority: 20}, {SpecialistID: "ada", Priority: -1}},
 	}
 	bare := store.AppointmentType{ID: "bare", DurationMinutes: 1, SlotStepMinutes: 1, Capacity: 1, Active: true, Position: 1}
@@ -90,6 +96,7 @@ func appointmentTypes(t *testing.T, s store.Store) {
 	wantTypes("by position", bare, full)
 
 	full.Name, full.Position, full.Specialists = "Changed", 0, full.Specialists[:1]
+	full.Page = store.TypePage{Questions: []store.Question{{ID: "q2", Kind: store.AskYesNo, Label: "Well?"}}}
 	wantErr(t, "replace", put(full), nil)
 	wantTypes("replaced, its specialists too", full, bare)
 
@@ -125,7 +132,8 @@ func appointmentTypes(t *testing.T, s store.Store) {
 func specialists(t *testing.T, s store.Store) {
 	ctx := t.Context()
 	ada := store.Specialist{ID: "ada", Name: "Dr Ada", Timezone: "Asia/Kolkata", Active: true, Email: "ada@example.org", MaxSessions: 3,
-		Position: 2, UpstreamScheduleViewID: "v", UpstreamColumnID: "c"}
+		Position: 2, UpstreamScheduleViewID: "v", UpstreamColumnID: "c",
+		Page: store.SpecialistPage{Line: "Children", Lines: map[string]string{"de": "Kinder"}}}
 	ben := store.Specialist{ID: "ben", Position: 1}
 	put := func(all ...store.Specialist) {
 		write(t, s, func(tx store.Tx) error {
@@ -146,6 +154,7 @@ func specialists(t *testing.T, s store.Store) {
 	put(ada, ben)
 	wantSpecialists("by position", ben, ada)
 	ada.Name, ada.Active, ada.Position = "Dr Ada Brandt", false, 0
+	ada.Page = store.SpecialistPage{}
 	put(ada)
 	wantSpecialists("replaced", ada, ben)
 
@@ -189,7 +198,7 @@ func weeklyHours(t *testing.T, s store.Store) {
 	clinic(t, s)
 	ctx := t.Context()
 	window := func(day time.Weekday, start, end store.TimeOfDay) store.WeeklyWindow {
-		return store.WeeklyWindow{Weekday: store.Weekday(day), Window: store.Window{Start: start, End: end}}
+		return store.WeeklyWindow{Weekday: store.Weekday(day), Window: store.Window{Start: start, End: end, Place: "at-" + store.Weekday(day).String()}}
 	}
 	put := func(id string, hours ...store.WeeklyWindow) error {
 		return s.Write(ctx, func(tx store.Tx) error { return tx.PutWeeklyHours(ctx, id, hours) })
@@ -220,7 +229,7 @@ func overrides(t *testing.T, s store.Store) {
 		return s.Write(ctx, func(tx store.Tx) error { return tx.PutOverride(ctx, o) })
 	}
 	late := store.Override{ID: "late", SpecialistID: "ada", Date: day(31), Reason: "New Year",
-		Hours: []store.Window{{Start: 540, End: 600}, {Start: 660, End: 1440}}}
+		Hours: []store.Window{{Start: 540, End: 600, Place: "north"}, {Start: 660, End: 1440}}}
 	closed := store.Override{ID: "closed", SpecialistID: "ada", Date: day(24), Closed: true}
 	others := store.Override{ID: "others", SpecialistID: "ben", Date: day(24), Closed: true}
 	for _, o := range []store.Override{late, closed, others} {
@@ -234,7 +243,7 @@ func overrides(t *testing.T, s store.Store) {
 	}
 	wantOverrides("by date", closed, late)
 
-	open := store.Override{ID: "open", SpecialistID: "ada", Date: day(24), Hours: []store.Window{{Start: 600, End: 720}}}
+	open := store.Override{ID: "open", SpecialistID: "ada", Date: day(24), Hours: []store.Window{{Start: 600, End: 720, Place: "south"}}}
 	wantErr(t, "another one for the same date", put(open), nil)
 	wantOverrides("replaced, id and all", open, late)
 

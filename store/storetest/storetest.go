@@ -34,10 +34,13 @@ func Run(t *testing.T, h Harness) {
 		{"Write", testWrite},
 		{"Change", testChange},
 		{"Guarantee", testGuarantee},
+		{"Resource", testResource},
 		{"Appointment", testAppointment},
 		{"Schedule", testSchedule},
+		{"Picture", testPicture},
 		{"Block", testBlock},
 		{"Closure", testClosure},
+		{"BusyCalendar", testBusyCalendar},
 		{"Idempotency", testIdempotency},
 		{"Outbox", testOutbox},
 		{"Audit", testAudit},
@@ -48,14 +51,20 @@ func Run(t *testing.T, h Harness) {
 		{"Presence", testPresence},
 		{"Delivery", testDelivery},
 		{"Nonce", testNonce},
+		{"AgentSession", testAgentSession},
 		{"Request", testRequest},
 		{"RequestErased", testRequestErased},
+		{"Waitlist", testWaitlist},
+		{"WaitlistErased", testWaitlistErased},
 		{"Tally", testTally},
 		{"Person", testPerson},
 		{"Retention", testRetention},
 		{"Backup", testBackup},
 	} {
-		t.Run(noun.name, func(t *testing.T) { noun.run(t, h) })
+		t.Run(noun.name, func(t *testing.T) {
+			t.Parallel() // each has databases of its own, and waits for the disk
+			noun.run(t, h)
+		})
 	}
 }
 

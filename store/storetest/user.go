@@ -44,7 +44,17 @@ func users(t *testing.T, s store.Store) {
 			t.Errorf("%s: got %+v, %v; want %+v", name, got, err, zoe)
 		}
 	}
-	_, err := s.User(ctx, "unknown")
+	zoe.Identity, abe.Identity = "https://id.example.org 17", "https://id.example.org 17"
+	wantErr(t, "an identity", put(zoe), nil)
+	wantErr(t, "another user's identity", put(abe), store.ErrDuplicate)
+	if got, err := s.UserByIdentity(ctx, zoe.Identity); err != nil || !reflect.DeepEqual(got, zoe) {
+		t.Errorf("by identity: got %+v, %v; want %+v", got, err, zoe)
+	}
+	_, err := s.UserByIdentity(ctx, "")
+	wantErr(t, "nobody's identity, which most have", err, store.ErrNotFound)
+	_, err = s.UserByIdentity(ctx, "https://other.example.org 17")
+	wantErr(t, "the subject of another issuer", err, store.ErrNotFound)
+	_, err = s.User(ctx, "unknown")
 	wantErr(t, "an unknown id", err, store.ErrNotFound)
 	_, err = s.UserByEmail(ctx, "zoe@example.org")
 	wantErr(t, "an address given up", err, store.ErrNotFound)

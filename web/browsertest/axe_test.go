@@ -15,9 +15,13 @@ var axe []byte
 // axePath is where a house serves it.
 const axePath = "/axe.min.js"
 
-// axe brings it into the page.
+// axe brings it into the page. A program of its own does not serve it.
 func (p *tab) axe() {
 	p.t.Helper()
+	if p.h.engine == nil {
+		p.run(`'axe' in window || (0, eval)(` + quoted(string(axe)) + `)`)
+		return
+	}
 	p.until(`'axe' in window || new Promise(done => document.head.append(Object.assign(document.createElement('script'), { src: '` + axePath + `', onload: () => done(true) })))`)
 }
 

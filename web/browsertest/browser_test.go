@@ -31,7 +31,7 @@ import (
 )
 
 // patience is how long a condition is waited for. It is long because the machine may be busy with other things.
-const patience = 30 * time.Second
+const patience = 90 * time.Second
 
 var errNoBrowser = errors.New("no Chromium is installed (Debian: apt-get install chromium), so no page is tested")
 
@@ -109,6 +109,9 @@ func TestMain(m *testing.M) {
 	}
 	if chromium.stop != nil {
 		chromium.stop()
+	}
+	if dir, ok := built.Load().(string); ok {
+		_ = os.RemoveAll(dir)
 	}
 	os.Exit(code)
 }

@@ -43,6 +43,8 @@ func TestTheDemoShowsAHoldThrice(t *testing.T) {
 	h.hold("a-stranger-00001", "karim", h.at("09:00"), 600) // so that the phone's hold takes the last one
 	p.run(in("left", chip(h.at("09:00"))+" input") + `.click()`)
 	p.run(in("left", ".bar button") + `.click()`)
+	// The desk follows: it goes to the day and shows the time, before anybody has booked it.
+	p.until(in("desk", ".touched"))
 	p.until(in("left", ".hold[data-phase=held]"))
 	p.until(in("right", chip(h.at("09:00"))+`[data-status="held"]`))
 	p.until(in("desk", `[data-col=ada] .ghosted`))
@@ -73,4 +75,23 @@ func TestTheDemoIsAccessible(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The left phone loses its connection, says so, and finds it again; what was booked is counted before and after.
+func TestTheDemosCableIsPulled(t *testing.T) {
+	t.Parallel()
+	h := newDemo(t)
+	h.must(201, "POST", "/v1/appointments", map[string]any{"appointmentTypeId": "checkup", "specialistId": "ada", "slotStartDate": h.at("09:00"), "patient": map[string]any{"name": "Lena Vogt"}}, asAdmin)
+	p := h.tab(t)
+	p.size(1600, 1000)
+	p.open("/demo?lang=en")
+	p.until(`document.querySelectorAll('iframe')[0]?.contentDocument.querySelector('.live[data-link=live]')`)
+	p.press("Pull the cable of patient 1")
+	p.says("Appointments counted: 1.")
+	p.until(`document.querySelectorAll('iframe')[0].contentDocument.body.innerText.includes('No connection')`)
+	p.accessible("a phone without a connection")
+	h.must(201, "POST", "/v1/appointments", map[string]any{"appointmentTypeId": "checkup", "specialistId": "ada", "slotStartDate": h.at("10:00"), "patient": map[string]any{"name": "Per Lind"}}, asAdmin)
+	p.press("Plug it in again")
+	p.says("Appointments before: 1; of these there now: 1; booked meanwhile: 1. Nothing is lost.")
+	p.until(`!document.querySelectorAll('iframe')[0].contentDocument.body.innerText.includes('No connection')`)
 }

@@ -83,6 +83,10 @@ func TestTheDeskIsAccessible(t *testing.T) {
 			p.key(kb.Escape)
 			p.dialog("why a time is not free", func() { p.menu("help") }, ".answers li")
 			p.dialog("booking", func() { p.key("x") }, "#patient-name:focus")
+			p.dialog("booking several times", func() {
+				p.key("x")
+				p.click("#series")
+			}, ".occurrences li:nth-child(6)")
 			p.dialog("overbooking", func() {
 				p.key("x")
 				p.there("#patient-name:focus")

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strings"
 	"testing"
 )
@@ -29,6 +31,12 @@ func TestTheBookingPageInsideAnotherSite(t *testing.T) {
 	h := newHouse(t)
 	home := site(t, h)
 	h.must(200, "PUT", "/v1/settings", map[string]any{"embedOrigins": []string{home}}, asAdmin)
+	// Today has few times left when the day is late, and then there is little to be high for.
+	for _, who := range []string{"ada", "karim"} {
+		for _, day := range []string{h.days(-2, "09:00"), h.days(-1, "09:00")} {
+			h.must(201, "POST", "/v1/specialists/"+who+"/overrides", map[string]any{"date": day[:10], "closed": true}, asAdmin)
+		}
+	}
 	p := h.tab(t)
 	p.also = []string{strings.TrimPrefix(home, "http://")}
 	p.open(home)
@@ -82,5 +90,62 @@ func TestBookingInAFrameWithoutStorage(t *testing.T) {
 	h.one(t)
 	if got := ask[string](p, `document.querySelector('a.btn[href^="/manage"]').target`); got != "_blank" {
 		t.Errorf("the appointment's page opens in %q, want a tab of its own", got)
+	}
+}
+
+// The frame is as high as its page, so the end of the page can lie far below what the reader sees. The button for the chosen time is seen
+// all the same, on a telephone and on a wide screen, and follows when the site is scrolled.
+func TestTheButtonForAChosenTimeIsSeenInAFrame(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	to, err := url.Parse(h.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A site at the same address as the pages, so that the test can look into the frame.
+	pages := httputil.NewSingleHostReverseProxy(to)
+	s := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/praxis" {
+			pages.ServeHTTP(rw, r)
+			return
+		}
+		rw.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprint(rw, `<!doctype html><html lang="en"><title>Praxis</title><link rel="icon" href="data:,"><meta name="viewport" content="width=device-width"><body style="margin:0"><h1>Praxis</h1>
+			<script src="/embed.js" data-type="checkup" data-lang="en"></script><p style="height:900px">Below it</p>`)
+	}))
+	t.Cleanup(s.Close)
+	h.must(200, "PUT", "/v1/settings", map[string]any{"embedOrigins": []string{s.URL}}, asAdmin)
+	for _, size := range [][2]int64{{320, 600}, {1200, 800}} {
+		p := h.tab(t)
+		p.also = []string{strings.TrimPrefix(s.URL, "http://")}
+		p.size(size[0], size[1])
+		p.open(s.URL + "/praxis")
+		p.until(`(window.inside = document.querySelector('iframe')?.contentDocument)?.querySelector('.day input[value="` + h.date + `"]')`)
+		p.run(`inside.querySelector('.day input[value="` + h.date + `"]').click()`)
+		p.until(`inside.querySelector('.chip[data-status=free][data-start="` + h.at("09:00") + `"]')`)
+		// The frame is higher than the window, or the test proves nothing.
+		p.until(fmt.Sprintf(`document.querySelector('iframe').getBoundingClientRect().height > %d`, size[1]))
+		p.run(`inside.querySelector('.chip[data-start="` + h.at("09:00") + `"] input').click()`)
+		p.until(`inside.querySelector('.bar button')`)
+		// Where the frame begins far down, what is seen of it has no room for the bar, so the site is scrolled to it.
+		for _, down := range []string{"0", "120", "1e5"} {
+			p.run(`scrollTo(0, ` + down + ` === 1e5 ? document.querySelector('iframe').getBoundingClientRect().bottom + scrollY - innerHeight : ` + down + `)`)
+			p.until(`(() => {
+				const frame = document.querySelector('iframe').getBoundingClientRect(), button = inside.querySelector('.bar button').getBoundingClientRect()
+				return frame.top + button.top >= 0 && frame.top + button.bottom <= innerHeight + 1
+			})()`)
+		}
+		// What the site has to say to all of its frames moves nothing.
+		bar := `Math.round(inside.querySelector('.bar').getBoundingClientRect().bottom)`
+		was := ask[float64](p, bar)
+		p.run(`window.heard = false; inside.defaultView.addEventListener('message', () => requestAnimationFrame(() => { window.heard = true }), { once: true })
+			document.querySelector('iframe').contentWindow.postMessage('consent given', '*')`)
+		p.until(`heard`)
+		if is := ask[float64](p, bar); is != was {
+			t.Errorf("a message of the site's own moved the button from %v to %v", was, is)
+		}
+		p.run(`scrollTo(0, 0)`)
+		p.moment()
+		p.shot(fmt.Sprintf("embed-button-%d", size[0]))
 	}
 }

@@ -195,9 +195,9 @@ func TestEachRoleFindsItsPages(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	for role, want := range map[store.Role]string{
-		store.RoleOwner:      "day requests queue sessions live specialists overrides types users keys settings audit",
-		store.RoleReception:  "day requests queue sessions live overrides",
-		store.RoleSpecialist: "day requests sessions overrides",
+		store.RoleOwner:      "day requests waitlist queue sessions live plan specialists overrides closed types users keys settings data audit",
+		store.RoleReception:  "day requests waitlist queue sessions live plan overrides closed",
+		store.RoleSpecialist: "day requests sessions plan overrides closed",
 	} {
 		p := h.desk(t, role)
 		got := ask[string](p, `[...document.querySelectorAll('.side nav a')].map(a => a.getAttribute('href').slice(1)).join(' ')`)

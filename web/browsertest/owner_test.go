@@ -1,6 +1,7 @@
 package browsertest
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,6 +42,8 @@ var office = []state{
 	{"a new key", "", ".office-tools .btn.primary", "dialog #name"},
 	{"settings", "settings", "", ".setting .hook"},
 	{"audit", "audit", "", ".lines .line details"},
+	{"data", "data", "", "#export-from"},
+	{"account", "account", "", ".lines.inner .line"},
 }
 
 // furnished is a practice with something on every page of the console: a queue with a booking that waits and one in
@@ -48,7 +51,7 @@ var office = []state{
 func furnished(t testing.TB) *house {
 	t.Helper()
 	h, fake := newPractice(t, 0)
-	fake.Outcomes(upstreamtest.RateLimited, upstreamtest.RateLimited, upstreamtest.RateLimited)
+	fake.Outcomes(slices.Repeat([]upstreamtest.Outcome{upstreamtest.RateLimited}, 20)...) // for as long as anybody may look at its queue
 	h.queued("Lena Vogt", "09:00", "pending", false)
 	h.must(201, "POST", "/v1/appointments", map[string]any{
 		"appointmentTypeId": "longer", "specialistId": "karim", "slotStartDate": h.at("10:00"), "patient": map[string]any{"name": "Per Lind", "phone": "030 1112233", "notes": "Comes with a dog"},

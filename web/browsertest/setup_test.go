@@ -20,7 +20,7 @@ func (h *house) setupLink(t testing.TB) (path, token string) {
 	return "/setup", token
 }
 
-// Three screens lead to the first booking. Each is saved when it is left, so a reload comes back to where one was; the
+// Four screens lead to the first booking. Each is saved when it is left, so a reload comes back to where one was; the
 // link works once.
 func TestSettingAClinicUp(t *testing.T) {
 	t.Parallel()
@@ -64,6 +64,13 @@ func TestSettingAClinicUp(t *testing.T) {
 			p.accessible("the first bookings")
 			p.shot("setup-2-first-" + lang)
 			p.click("[type=submit]")
+
+			p.there("#mail-host")
+			p.reload()
+			p.there("#mail-host")
+			p.accessible("the mail server")
+			p.shot("setup-2-mail-" + lang)
+			p.click("#skip") // nothing is missed by it but mail
 
 			p.there(".qr")
 			p.reload()

@@ -2,6 +2,7 @@ package browsertest
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
@@ -92,7 +93,7 @@ func TestTheDeskByTouch(t *testing.T) {
 	if a := h.appointmentOf(dragged); a["specialistId"] != "ada" {
 		t.Errorf("a drop moved the appointment without asking: %v", a)
 	}
-	if got := ask[float64](p, `document.querySelector('.board').scrollTop`); got != rolled {
+	if got := ask[float64](p, `document.querySelector('.board').scrollTop`); math.Abs(got-rolled) >= 8 { // a pixel may be left of the stroke; an edge rolls eight at a time
 		t.Errorf("the finger that carried the card rolled the board from %v to %v", rolled, got)
 	}
 	p.tap("dialog [type=submit]")

@@ -23,38 +23,20 @@ type conn interface {
 // takenConn is a connection taken over from the HTTP server. It has no buffers.
 type takenConn struct {
 	conn net.Conn
-	raw  syscall.RawConn // nil if the connection is no socket: then every write is finished by a goroutine
+	raw  syscall.RawConn // nil if the connection cannot be written to without waiting: then every write is finished by a goroutine
 	once sync.Once
 	left func() // called once, when the connection is closed
 }
 
 func newTakenConn(conn net.Conn, left func()) *takenConn {
-	c := &takenConn{conn: conn, left: left}
-	if socket, ok := conn.(syscall.Conn); ok {
-		if raw, err := socket.SyscallConn(); err == nil {
-			c.raw = raw
-		}
-	}
-	return c
+	return &takenConn{conn: conn, raw: rawOf(conn), left: left}
 }
 
 func (c *takenConn) tryWrite(b []byte) (n int, err error) {
 	if c.raw == nil {
 		return 0, nil
 	}
-	rawErr := c.raw.Write(func(fd uintptr) bool {
-		n, err = syscall.Write(int(fd), b)
-		return true // whatever came of it: do not wait
-	})
-	switch {
-	case rawErr != nil:
-		return 0, rawErr
-	case err == syscall.EAGAIN || err == syscall.EINTR:
-		return max(n, 0), nil
-	case err != nil:
-		return 0, err
-	}
-	return n, nil
+	return writeNow(c.raw, b)
 }
 
 func (c *takenConn) write(b []byte, within time.Duration) error {
@@ -73,14 +55,7 @@ func (c *takenConn) isGone() bool {
 	if c.raw == nil {
 		return false
 	}
-	closed := false
-	err := c.raw.Read(func(fd uintptr) bool {
-		var one [64]byte
-		n, _, err := syscall.Recvfrom(int(fd), one[:], syscall.MSG_DONTWAIT)
-		closed = n == 0 && err == nil || err != nil && err != syscall.EAGAIN && err != syscall.EINTR
-		return true
-	})
-	return closed || err != nil
+	return isClosed(c.raw)
 }
 
 func (c *takenConn) close() {

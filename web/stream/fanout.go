@@ -112,8 +112,27 @@ func (h *Hub) append(ev *holds.Event, epoch string, frame []byte, grown []*topic
 		for _, id := range h.source.Concerns(ev) {
 			add(id)
 		}
+		grown = h.affect(ev, grown)
 	}
 	return frame, grown
+}
+
+// affect tells the subscribers of types that have something in common with an event to list anew. It is no event of its own and has no id.
+func (h *Hub) affect(ev *holds.Event, grown []*topic) []*topic {
+	if h.source.Affects == nil || ev.Resources == "" {
+		return grown
+	}
+	types, generation := h.source.Affects(ev)
+	notice := holds.Event{Kind: holds.EventAvailability, At: ev.At, Generation: generation, Span: holds.Span{SpecialistID: ev.SpecialistID}}
+	for _, id := range types {
+		if t := h.topicOf(id); t != nil {
+			t.ring.append(appendData(nil, &notice, ""), &notice)
+			if !slices.Contains(grown, t) {
+				grown = append(grown, t)
+			}
+		}
+	}
+	return grown
 }
 
 // owner is the subscriber of the client whose event it is, nil if there is none.

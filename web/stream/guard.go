@@ -48,14 +48,17 @@ func (h *Hub) watchGuards(ctx context.Context) {
 
 // askGuards asks the guards of the streams that are due, each once.
 func (h *Hub) askGuards(ctx context.Context, due func(*subscriber) bool) {
-	ctx, cancel := context.WithTimeout(ctx, guardBound)
-	defer cancel()
 	byName := make(map[string][]*subscriber)
 	for _, s := range h.guardedStreams() {
 		if due(s) {
 			byName[s.guard.Name] = append(byName[s.guard.Name], s)
 		}
 	}
+	if len(byName) == 0 {
+		return // at nearly every sweep
+	}
+	ctx, cancel := context.WithTimeout(ctx, guardBound)
+	defer cancel()
 	for name, streams := range byName {
 		until, err := streams[0].guard.Stands(ctx)
 		for _, s := range streams {

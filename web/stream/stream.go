@@ -52,6 +52,9 @@ type Source struct {
 	Watch func(context.Context) (holds.Watch, error)
 	// Concerns lists the appointment types whose subscribers an event is for.
 	Concerns func(*holds.Event) []string
+	// Affects lists those besides whose slots an event changes by what they have in common, and their generation: they are told to list
+	// anew. Nil: there are none.
+	Affects func(*holds.Event) (appointmentTypeIDs []string, generation uint64)
 	// Slots says what is so now of one appointment type, or of all for the empty id.
 	Slots func(ctx context.Context, appointmentTypeID string) (Snapshot, error)
 	// Presence says who is online and which sessions are open.

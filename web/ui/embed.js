@@ -3,6 +3,7 @@
 // The frame stands where the script tag stands. Only the frame's own height is taken from it.
 (function () {
   'use strict'
+  /** @type {any} */
   var script = document.currentScript
   if (!script) return
   var home = new URL(script.src)
@@ -21,6 +22,21 @@
     if (!e.data || e.data.holdfast !== 'height') return
     var height = Number(e.data.height)
     if (height > 0 && height < 20000) frame.style.height = Math.ceil(height) + 'px'
+    seen()
   })
+  // The frame is as high as what is in it, so it does not know how much of it is seen: it is told how much lies below the window.
+  var waits = false
+  function seen() {
+    if (waits) return
+    waits = true
+    requestAnimationFrame(function () {
+      waits = false
+      var below = Math.max(0, Math.round(frame.getBoundingClientRect().bottom - window.innerHeight))
+      frame.contentWindow && frame.contentWindow.postMessage({ holdfast: 'seen', below: below }, home.origin)
+    })
+  }
+  document.addEventListener('scroll', seen, { capture: true, passive: true })
+  window.addEventListener('resize', seen)
+  frame.addEventListener('load', seen)
   script.parentNode.insertBefore(frame, script.nextSibling)
 })()

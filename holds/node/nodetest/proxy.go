@@ -3,9 +3,11 @@ package nodetest
 
 import (
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // Proxy stands between a client and a server and loses what it is told to lose.
@@ -19,6 +21,10 @@ type Proxy struct {
 	conns  map[net.Conn]bool
 	lost   int
 	away   bool
+	mute   bool
+	late   time.Duration
+	nth    int // each so many answers one is lost; 0: none
+	count  int
 }
 
 // Start starts a proxy that listens on one Unix socket and passes on to another; it ends with the test.
@@ -85,6 +91,42 @@ func (p *Proxy) Away(away bool) {
 	}
 }
 
+// Mute has everything be done that is asked and every answer be lost, or ends that, and with it the connections on which answers
+// are missing.
+func (p *Proxy) Mute(mute bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.mute = mute; !mute {
+		p.cut()
+	}
+}
+
+// Delay has every answer come that much later, in order. Zero ends it for the answers that are not on their way yet.
+func (p *Proxy) Delay(late time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.late = late
+}
+
+// LoseEvery has each n-th answer be lost, with its connection. Zero ends it.
+func (p *Proxy) LoseEvery(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.nth = n
+}
+
+// passes says whether an answer passes, and when, or whether the connection is cut in its place.
+func (p *Proxy) passes() (ok, cut bool, at time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.count++
+	if p.nth > 0 && p.count%p.nth == 0 {
+		p.lost++
+		return false, true, time.Time{}
+	}
+	return !p.mute, false, time.Now().Add(p.late)
+}
+
 func (p *Proxy) cut() {
 	for c := range p.conns {
 		c.Close()
@@ -107,27 +149,49 @@ func (p *Proxy) serve(client net.Conn) {
 	}
 	p.conns[client], p.conns[server] = true, true
 	p.mu.Unlock()
-	mute := make(chan struct{})
+	mute, gone := make(chan struct{}), make(chan struct{})
 	var replies sync.WaitGroup
+	answers := make(chan answer, 1<<12)
 	replies.Go(func() {
-		defer client.Close()
+		defer close(answers)
 		buf := make([]byte, 64<<10)
 		for {
 			n, err := server.Read(buf)
 			if err != nil {
 				return
 			}
-			select {
-			case <-mute:
-				continue
-			default:
+			ok, cut, at := p.passes()
+			if cut {
+				return // which closes the client's connection, and that the server's
 			}
-			if _, err := client.Write(buf[:n]); err != nil {
+			if ok && !isClosed(mute) {
+				select {
+				case answers <- answer{slices.Clone(buf[:n]), at}:
+				case <-gone:
+				}
+			}
+		}
+	})
+	replies.Go(func() {
+		defer client.Close()
+		for a := range answers {
+			late := time.NewTimer(time.Until(a.at))
+			select {
+			case <-gone:
+				late.Stop()
+				return
+			case <-late.C:
+			}
+			if isClosed(mute) {
+				continue
+			}
+			if _, err := client.Write(a.bytes); err != nil {
 				return
 			}
 		}
 	})
 	defer replies.Wait()
+	defer close(gone)
 	defer server.Close()
 	muted, deaf := false, false
 	buf := make([]byte, 64<<10)
@@ -146,6 +210,21 @@ func (p *Proxy) serve(client net.Conn) {
 		if _, err := server.Write(buf[:n]); err != nil {
 			return
 		}
+	}
+}
+
+// answer is on its way to a client, where it arrives at an instant.
+type answer struct {
+	bytes []byte
+	at    time.Time
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
 	}
 }
 

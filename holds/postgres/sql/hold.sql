@@ -9,25 +9,31 @@
 -- displace  whether what is not pinned gives way
 -- doubt     whether somebody can say if a pinned hold that lapsed was booked
 -- seats     to try, in order
+-- needs     groups of resources of which one each is taken, to try in order: a JSON list of lists
 --
 -- word is 'ok' with the hold, 'held' with the latest deadline in the way, or 'quota'.
 CREATE OR REPLACE FUNCTION holds_claim(made text, own text, kind text, whom text, s bigint, e bigint, bs bigint, be bigint, ttl bigint,
-    longest bigint, quota integer, displace boolean, doubt boolean, seats integer[], OUT word text, OUT until bigint, OUT hold json)
+    longest bigint, quota integer, displace boolean, doubt boolean, seats integer[], needs json, OUT word text, OUT until bigint, OUT hold json)
 LANGUAGE plpgsql AS $$
 DECLARE
     at     bigint;
     h      holds_live;
     chosen integer;
     spared integer := 0;
+    wanted text[] := ARRAY(SELECT r FROM json_array_elements(needs) AS g, json_array_elements_text(g) AS r);
+    taken  text[] := '{}';
+    pick   text;
+    grp    json;
+    gone   text[] := '{}';
 BEGIN
     until := 0;
     PERFORM holds_lock(1, own);
-    PERFORM holds_lock(2, whom);
+    PERFORM holds_lock_all(2, wanted || whom);
     at := holds_clock();
     -- What has lapsed ends first, so that events come in the order of their effect.
     FOR h IN
-        WITH gone AS (DELETE FROM holds_live WHERE specialist_id = whom AND deadline <= at RETURNING *)
-        SELECT * FROM gone ORDER BY deadline
+        WITH lapsed AS (DELETE FROM holds_live WHERE (specialist_id = whom OR resources <> '{}' AND resources && wanted) AND deadline <= at RETURNING *)
+        SELECT * FROM lapsed ORDER BY deadline
     LOOP
         PERFORM holds_lapse(h, at, doubt);
     END LOOP;
@@ -40,7 +46,8 @@ BEGIN
         RETURN;
     END IF;
     IF displace THEN -- a pin comes before this or after it
-        PERFORM 1 FROM holds_live o WHERE o.specialist_id = whom AND o.busy_start < be AND bs < o.busy_end ORDER BY id FOR UPDATE;
+        PERFORM 1 FROM holds_live o WHERE (o.specialist_id = whom OR o.resources <> '{}' AND o.resources && wanted)
+            AND o.busy_start < be AND bs < o.busy_end ORDER BY id FOR UPDATE;
     END IF;
     LOOP
         -- A seat that nobody holds is taken before one that somebody has to give up.
@@ -69,13 +76,41 @@ BEGIN
             RETURN;
         END IF;
     END LOOP;
+    FOR grp IN SELECT json_array_elements(needs) LOOP
+        -- A resource that nobody holds is taken before one that somebody has to give up, and none twice.
+        LOOP
+            SELECT u.r INTO pick FROM json_array_elements_text(grp) WITH ORDINALITY AS u(r, place)
+                WHERE u.r <> ALL (taken) AND NOT EXISTS (SELECT 1 FROM holds_taking(u.r, s, e, bs, be, at)) ORDER BY u.place LIMIT 1;
+            IF pick IS NULL AND displace THEN
+                SELECT u.r INTO pick FROM json_array_elements_text(grp) WITH ORDINALITY AS u(r, place)
+                    WHERE u.r <> ALL (taken) AND NOT EXISTS (SELECT 1 FROM holds_taking(u.r, s, e, bs, be, at) o WHERE o.pinned_until > 0)
+                    ORDER BY u.place LIMIT 1;
+            END IF;
+            EXIT WHEN pick IS NOT NULL;
+            SELECT max(o.deadline), count(*) INTO until, spared FROM json_array_elements_text(grp) AS r, holds_taking(r, s, e, bs, be, at) o
+                WHERE r <> ALL (taken) AND (o.pinned_until > 0 OR NOT displace);
+            IF spared > 0 OR NOT EXISTS (SELECT 1 FROM json_array_elements_text(grp) AS r WHERE r <> ALL (taken)) THEN
+                word := 'held';
+                until := COALESCE(until, 0);
+                RETURN;
+            END IF;
+        END LOOP;
+        taken := taken || pick;
+        IF displace THEN
+            gone := gone || ARRAY(SELECT o.id FROM holds_taking(pick, s, e, bs, be, at) o);
+        END IF;
+    END LOOP;
     until := 0;
+    spared := 0;
+    IF displace THEN
+        gone := gone || ARRAY(SELECT o.id FROM holds_live o
+            WHERE o.specialist_id = whom AND o.deadline > at
+            AND ((o.busy_start < e AND s < o.busy_end) OR (o.slot_start < be AND bs < o.slot_end))
+            AND NOT (o.appointment_type_id = kind AND o.slot_start = s AND o.slot_end = e AND o.seat <> chosen));
+    END IF;
     IF quota > 0 THEN
         IF displace THEN
-            SELECT count(*) INTO spared FROM holds_live o
-                WHERE o.specialist_id = whom AND o.owner = own AND o.deadline > at
-                AND ((o.busy_start < e AND s < o.busy_end) OR (o.slot_start < be AND bs < o.slot_end))
-                AND NOT (o.appointment_type_id = kind AND o.slot_start = s AND o.slot_end = e AND o.seat <> chosen);
+            SELECT count(*) INTO spared FROM holds_live o WHERE o.id = ANY (gone) AND o.owner = own;
         END IF;
         IF (SELECT count(*) FROM holds_live o WHERE o.owner = own AND o.deadline > at) - spared >= quota THEN
             word := 'quota';
@@ -84,22 +119,26 @@ BEGIN
     END IF;
     IF displace THEN
         FOR h IN
-            WITH gone AS (DELETE FROM holds_live o
-                WHERE o.specialist_id = whom AND o.deadline > at
-                AND ((o.busy_start < e AND s < o.busy_end) OR (o.slot_start < be AND bs < o.slot_end))
-                AND NOT (o.appointment_type_id = kind AND o.slot_start = s AND o.slot_end = e AND o.seat <> chosen) RETURNING *)
-            SELECT * FROM gone ORDER BY slot_start
+            WITH ended AS (DELETE FROM holds_live o WHERE o.id = ANY (gone) RETURNING *)
+            SELECT * FROM ended ORDER BY slot_start
         LOOP
             PERFORM holds_tell('release', 'displaced', at, h);
         END LOOP;
     END IF;
     INSERT INTO holds_live (id, owner, appointment_type_id, specialist_id, slot_start, slot_end, busy_start, busy_end, seat, lapses_at,
-            max_expires_at, life, call)
-        VALUES (made, own, kind, whom, s, e, bs, be, chosen, at + ttl, at + GREATEST(longest, ttl), GREATEST(longest, ttl), made)
+            max_expires_at, life, call, resources)
+        VALUES (made, own, kind, whom, s, e, bs, be, chosen, at + ttl, at + GREATEST(longest, ttl), GREATEST(longest, ttl), made, taken)
         RETURNING * INTO h;
     PERFORM holds_tell('hold', '', at, h);
     word := 'ok'; hold := holds_json(h);
 END $$;
+
+-- For programs that know of no resources.
+CREATE OR REPLACE FUNCTION holds_claim(made text, own text, kind text, whom text, s bigint, e bigint, bs bigint, be bigint, ttl bigint,
+    longest bigint, quota integer, displace boolean, doubt boolean, seats integer[], OUT word text, OUT until bigint, OUT hold json)
+LANGUAGE sql AS $$
+    SELECT c.word, c.until, c.hold FROM holds_claim(made, own, kind, whom, s, e, bs, be, ttl, longest, quota, displace, doubt, seats, '[]'::json) AS c
+$$;
 
 -- holds_find returns a live hold of an owner and keeps it as it is until the transaction ends; or says why not. at is the instant
 -- at which it was found.

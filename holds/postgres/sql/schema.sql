@@ -25,6 +25,9 @@ CREATE UNLOGGED TABLE IF NOT EXISTS holds_live (
     call                text COLLATE "C" NOT NULL,   -- the last that changed it
     deadline            bigint  NOT NULL GENERATED ALWAYS AS (GREATEST(lapses_at, pinned_until)) STORED
 );
+-- The rooms and devices that it takes besides its specialist's time.
+ALTER TABLE holds_live ADD COLUMN IF NOT EXISTS resources text[] NOT NULL DEFAULT '{}';
+CREATE INDEX IF NOT EXISTS holds_live_resources  ON holds_live USING gin (resources) WHERE resources <> '{}';
 CREATE INDEX IF NOT EXISTS holds_live_specialist ON holds_live (specialist_id);
 CREATE INDEX IF NOT EXISTS holds_live_owner      ON holds_live (owner);
 CREATE INDEX IF NOT EXISTS holds_live_deadline   ON holds_live (deadline);
@@ -77,15 +80,30 @@ CREATE OR REPLACE FUNCTION holds_json(h holds_live) RETURNS json LANGUAGE sql ST
     SELECT json_build_object('id', h.id, 'owner', h.owner, 'appointmentTypeId', h.appointment_type_id, 'specialistId', h.specialist_id,
         'slotStart', h.slot_start, 'slotEnd', h.slot_end, 'busyStart', h.busy_start, 'busyEnd', h.busy_end, 'seat', h.seat,
         'lapsesAt', h.lapses_at, 'pinnedUntil', h.pinned_until, 'maxExpiresAt', h.max_expires_at, 'restarts', h.restarts,
-        'call', h.call, 'expiresAt', h.deadline) $$;
+        'call', h.call, 'expiresAt', h.deadline, 'resources', array_to_string(h.resources, ' ')) $$;
 
 -- holds_tell publishes an event of a hold. It is heard when the transaction commits, and in the order of the commits.
 CREATE OR REPLACE FUNCTION holds_tell(kind text, reason text, at bigint, h holds_live) RETURNS void LANGUAGE sql VOLATILE AS $$
     SELECT pg_notify('holdfast_holds', json_build_object('kind', kind, 'reason', reason, 'at', at, 'expiresAt', h.deadline, 'id', h.id,
         'owner', h.owner, 'appointmentTypeId', h.appointment_type_id, 'specialistId', h.specialist_id, 'slotStart', h.slot_start,
-        'slotEnd', h.slot_end, 'busyStart', h.busy_start, 'busyEnd', h.busy_end, 'seat', h.seat)::text) $$;
+        'slotEnd', h.slot_end, 'busyStart', h.busy_start, 'busyEnd', h.busy_end, 'seat', h.seat, 'resources', array_to_string(h.resources, ' '))::text) $$;
 
--- Locks of a transaction, always the client's first: 1 is a client's claims, 2 a specialist's time, 3 a client's selection, 4 the
--- sweep. Two that share a lock by the chance of their hashes wait for each other and for nothing else.
+-- Locks of a transaction, always the client's first: 1 is a client's claims, 2 a specialist's or a resource's time, 3 a client's
+-- selection, 4 the sweep. Several of one kind are taken in the order of their hashes (holds_lock_all). Two that share a lock by the chance of their hashes wait for each other and for nothing else.
 CREATE OR REPLACE FUNCTION holds_lock(what integer, whose text) RETURNS void LANGUAGE sql VOLATILE AS
     $$ SELECT pg_advisory_xact_lock(1215261728 + what, hashtext(whose)) $$;
+
+CREATE OR REPLACE FUNCTION holds_lock_all(what integer, whose text[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    k integer;
+BEGIN
+    FOR k IN SELECT DISTINCT hashtext(w) AS hash FROM unnest(whose) AS w ORDER BY hash LOOP
+        PERFORM pg_advisory_xact_lock(1215261728 + what, k);
+    END LOOP;
+END $$;
+
+-- holds_taking is the live holds that take a resource when a span would.
+CREATE OR REPLACE FUNCTION holds_taking(resource text, s bigint, e bigint, bs bigint, be bigint, at bigint) RETURNS SETOF holds_live
+LANGUAGE sql STABLE AS $$
+    SELECT * FROM holds_live o WHERE o.resources @> ARRAY[resource] AND o.resources <> '{}' AND o.deadline > at
+        AND ((o.busy_start < e AND s < o.busy_end) OR (o.slot_start < be AND bs < o.slot_end)) $$;

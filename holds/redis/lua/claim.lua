@@ -14,32 +14,18 @@
 -- ARGV[11]  quota, 0 for none
 -- ARGV[12]  1 to displace what is not pinned
 -- ARGV[13]  1 if somebody can say whether a pinned hold that lapsed was booked
--- ARGV[14…] seats to try, in order
+-- ARGV[14]  groups of resources of which one each is taken, to try in order: a JSON list of lists, or empty
+-- ARGV[15…] seats to try, in order
 --
--- Returns {'new', seat, deadline, maximum}, {'own', hold}, {'held', latest deadline in the way} or {'quota'}.
+-- Returns {'new', seat, deadline, maximum, resources}, {'own', hold}, {'held', latest deadline in the way} or {'quota'}.
 
 local now = clock()
 local id, owner, kind, specialist = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local slotStart, slotEnd, busyStart, busyEnd = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
 
 -- near is what meets the span, seats aside. What has lapsed ends first, so that events come in the order of their effect.
-local near = {}
-local all = redis.call('ZRANGE', KEYS[1], 0, -1, 'WITHSCORES')
-for i = 1, #all, 2 do
-  local text, at = all[i], tonumber(all[i + 1])
-  if at <= now then
-    lapse(text, at, now, ARGV[13])
-  else
-    local s, e, bs, be = string.match(text, '^{"slotStart":(%-?%d+),"slotEnd":(%-?%d+),"busyStart":(%-?%d+),"busyEnd":(%-?%d+)')
-    s, e, bs, be = tonumber(s), tonumber(e), tonumber(bs), tonumber(be)
-    if (bs < slotEnd and slotStart < be) or (s < busyEnd and busyStart < e) then
-      local h = cjson.decode(text)
-      h.text, h.at = text, at
-      h.group = h.appointmentTypeId == kind and s == slotStart and e == slotEnd
-      near[#near + 1] = h
-    end
-  end
-end
+local near = meeting(KEYS[1], slotStart, slotEnd, busyStart, busyEnd, now, ARGV[13])
+for _, h in ipairs(near) do h.group = h.appointmentTypeId == kind and h.slotStart == slotStart and h.slotEnd == slotEnd end
 
 for _, h in ipairs(near) do
   if h.group and h.owner == owner then
@@ -55,7 +41,7 @@ end
 -- take returns the first seat that none of those which count is in the way of, or nil and when the last of these lapses.
 local function take(pinnedOnly)
   local latest = 0
-  for i = 14, #ARGV do
+  for i = 15, #ARGV do
     local seat, free = tonumber(ARGV[i]), true
     for _, h in ipairs(near) do
       if not (pinnedOnly and not h.pinned) and not (h.group and h.seat ~= seat) then
@@ -73,13 +59,46 @@ local seat, latest = take(false)
 if not seat and displace then seat, latest = take(true) end
 if not seat then return {'held', latest} end
 
-local displaced, spared = {}, 0
+local displaced, spared, known = {}, 0, {}
+local function displaces(h)
+  if known[h.id] then return end
+  known[h.id] = true
+  displaced[#displaced + 1] = h
+  if h.owner == owner then spared = spared + 1 end
+end
 if displace then
   for _, h in ipairs(near) do
-    if not (h.group and h.seat ~= seat) then
-      displaced[#displaced + 1] = h
-      if h.owner == owner then spared = spared + 1 end
+    if not (h.group and h.seat ~= seat) then displaces(h) end
+  end
+end
+
+-- pick returns the first resource of a group that none of those which count is in the way of, or nil and when the last of these
+-- lapses; and who is in the way of it. Nobody shares a resource.
+local resources, used = {}, {}
+local function pick(group, pinnedOnly)
+  local latest = 0
+  for _, r in ipairs(group) do
+    if not used[r] then
+      local free, there = true, meeting('specialist:' .. r .. ':holds', slotStart, slotEnd, busyStart, busyEnd, now, ARGV[13])
+      for _, h in ipairs(there) do
+        if not (pinnedOnly and not h.pinned) then
+          free = false
+          latest = math.max(latest, h.at)
+        end
+      end
+      if free then return r, latest, there end
     end
+  end
+  return nil, latest
+end
+if ARGV[14] ~= '' then
+  for _, group in ipairs(cjson.decode(ARGV[14])) do
+    local r, last, there = pick(group, false)
+    if not r and displace then r, last, there = pick(group, true) end
+    if not r then return {'held', last} end
+    used[r] = true
+    resources[#resources + 1] = r
+    for _, h in ipairs(there) do displaces(h) end
   end
 end
 
@@ -97,9 +116,9 @@ local life = math.max(tonumber(ARGV[10]), tonumber(ARGV[9]))
 local h = {
   id = id, owner = owner, appointmentTypeId = kind, specialistId = specialist, slotStart = slotStart, slotEnd = slotEnd,
   busyStart = busyStart, busyEnd = busyEnd, seat = seat, lapsesAt = now + tonumber(ARGV[9]), pinnedUntil = 0,
-  maxExpiresAt = now + life, life = life, restarts = 0, call = id, key = KEYS[3],
+  maxExpiresAt = now + life, life = life, restarts = 0, call = id, key = KEYS[3], resources = table.concat(resources, ' '),
 }
 if seat > 0 then h.key = string.format('%s:%.0f', KEYS[3], seat) end
 save(h)
 publish('hold', '', now, h, h.lapsesAt)
-return {'new', seat, h.lapsesAt, h.maxExpiresAt}
+return {'new', seat, h.lapsesAt, h.maxExpiresAt, h.resources}

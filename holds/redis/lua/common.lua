@@ -8,12 +8,13 @@ local function clock()
   return t[1] * 1000 + math.floor(t[2] / 1000)
 end
 
--- head is what never changes of a hold, as JSON without its last brace. The numbers come first, see meets in claim.lua.
+-- head is what never changes of a hold, as JSON without its last brace. The numbers come first, see meeting.
 local function head(h)
   if not h.head then
     h.head = string.format('{"slotStart":%.0f,"slotEnd":%.0f,"busyStart":%.0f,"busyEnd":%.0f,"seat":%.0f,"appointmentTypeId":"%s",' ..
       '"specialistId":"%s","owner":"%s","id":"%s"', h.slotStart, h.slotEnd, h.busyStart, h.busyEnd, h.seat, h.appointmentTypeId,
       h.specialistId, h.owner, h.id)
+    if h.resources and h.resources ~= '' then h.head = h.head .. ',"resources":"' .. h.resources .. '"' end
   end
   return h.head
 end
@@ -38,19 +39,26 @@ local function publish(kind, reason, at, h, expiresAt)
     kind, reason, at, expiresAt, string.sub(head(h), 2)))
 end
 
+-- calendars are the sets of whose time a hold takes: its specialist's and its resources'.
+local function calendars(h)
+  local keys = {'specialist:' .. h.specialistId .. ':holds'}
+  for id in string.gmatch(h.resources or '', '%S+') do keys[#keys + 1] = 'specialist:' .. id .. ':holds' end
+  return keys
+end
+
 -- save writes a hold everywhere it is kept.
 local function save(h)
   local at, text = deadline(h), member(h)
   redis.call('SET', h.key, value(h), 'PXAT', at)
   redis.call('SET', 'hold-id:' .. h.id, h.key, 'PXAT', at)
-  redis.call('ZADD', 'specialist:' .. h.specialistId .. ':holds', at, text)
+  for _, key in ipairs(calendars(h)) do redis.call('ZADD', key, at, text) end
   redis.call('ZADD', 'client:' .. h.owner .. ':holds', at, h.id)
   redis.call('ZADD', 'holds:deadlines', at, text)
 end
 
 -- unindex takes a hold out of the sorted sets, under the name that its pin gives it.
 local function unindex(h, text)
-  redis.call('ZREM', 'specialist:' .. h.specialistId .. ':holds', text)
+  for _, key in ipairs(calendars(h)) do redis.call('ZREM', key, text) end
   redis.call('ZREM', 'client:' .. h.owner .. ':holds', h.id)
   redis.call('ZREM', 'holds:deadlines', text)
 end
@@ -66,6 +74,27 @@ local function lapse(text, at, now, doubt)
     publish('release', 'expired', now, h, at)
   end
   return h
+end
+
+-- meeting lists the holds of a set that meet a span, seats aside, and ends those that have lapsed.
+local function meeting(key, slotStart, slotEnd, busyStart, busyEnd, now, doubt)
+  local near = {}
+  local all = redis.call('ZRANGE', key, 0, -1, 'WITHSCORES')
+  for i = 1, #all, 2 do
+    local text, at = all[i], tonumber(all[i + 1])
+    if at <= now then
+      lapse(text, at, now, doubt)
+    else
+      local s, e, bs, be = string.match(text, '^{"slotStart":(%-?%d+),"slotEnd":(%-?%d+),"busyStart":(%-?%d+),"busyEnd":(%-?%d+)')
+      s, e, bs, be = tonumber(s), tonumber(e), tonumber(bs), tonumber(be)
+      if (bs < slotEnd and slotStart < be) or (s < busyEnd and busyStart < e) then
+        local h = cjson.decode(text)
+        h.text, h.at = text, at
+        near[#near + 1] = h
+      end
+    end
+  end
+  return near
 end
 
 -- find returns a live hold of an owner, of anybody without one; or nil and why not.

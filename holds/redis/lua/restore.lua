@@ -17,6 +17,7 @@
 -- ARGV[14]  restarts
 -- ARGV[15]  names this call
 -- ARGV[16]  1 if somebody can say whether a pinned hold that lapsed was booked
+-- ARGV[17]  its resources, a space between each
 --
 -- Returns {'ok', hold} or {'held', latest deadline in the way}.
 
@@ -25,7 +26,7 @@ local h = {
   id = ARGV[1], owner = ARGV[2], appointmentTypeId = ARGV[3], specialistId = ARGV[4], slotStart = tonumber(ARGV[5]),
   slotEnd = tonumber(ARGV[6]), busyStart = tonumber(ARGV[7]), busyEnd = tonumber(ARGV[8]), seat = tonumber(ARGV[9]),
   lapsesAt = now + tonumber(ARGV[10]), pinnedUntil = 0, maxExpiresAt = now + tonumber(ARGV[12]), life = tonumber(ARGV[13]),
-  restarts = tonumber(ARGV[14]), call = ARGV[15], key = KEYS[3],
+  restarts = tonumber(ARGV[14]), call = ARGV[15], key = KEYS[3], resources = ARGV[17],
 }
 if ARGV[11] ~= '0' then h.pinnedUntil = now + tonumber(ARGV[11]) end
 
@@ -52,6 +53,13 @@ for i = 1, #all, 2 do
     elseif not (group and o.seat ~= h.seat) then
       latest = math.max(latest, at)
     end
+  end
+end
+for r in string.gmatch(ARGV[17], '%S+') do
+  for _, o in ipairs(meeting('specialist:' .. r .. ':holds', h.slotStart, h.slotEnd, h.busyStart, h.busyEnd, now, ARGV[16])) do
+    local mine = false
+    for _, x in ipairs(own) do mine = mine or x.id == o.id end
+    if not mine then latest = math.max(latest, o.at) end
   end
 end
 if latest > 0 then return {'held', latest} end

@@ -45,29 +45,37 @@ func Start(settings ...string) (_ *Server, err error) {
 			err = errors.Join(err, os.RemoveAll(s.dir))
 		}
 	}()
-	if os.Getuid() == 0 {
-		who, err := unprivileged()
-		if err != nil {
-			return nil, fmt.Errorf("%w: PostgreSQL refuses to run as root, and there is no user to run it as: %w", ErrAbsent, err)
-		}
-		if err := os.Chown(s.dir, int(who.Uid), int(who.Gid)); err != nil {
-			return nil, err
-		}
+	if err := s.give(); err != nil {
+		return nil, err
 	}
 	data := filepath.Join(s.dir, "data")
 	made := s.exec("initdb", "-D", data, "-U", "holdfast", "-A", "trust", "-E", "UTF8", "--no-sync", "--no-instructions")
 	if out, err := made.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%w: initdb: %w\n%s", ErrAbsent, err, out)
 	}
-	s.args = []string{"-D", data}
+	return s, s.begin(settings)
+}
+
+// begin runs the server of a new data directory.
+func (s *Server) begin(settings []string) error {
+	s.args = []string{"-D", filepath.Join(s.dir, "data")}
 	for _, setting := range append([]string{"listen_addresses=", "unix_socket_directories=" + s.dir, "fsync=off", "full_page_writes=off",
 		"max_connections=200", "logging_collector=off", "log_min_messages=fatal", "max_wal_size=256MB"}, settings...) {
 		s.args = append(s.args, "-c", setting)
 	}
-	if err := s.Run(); err != nil {
-		return nil, err
+	return s.Run()
+}
+
+// give gives the directory to whom the server runs as.
+func (s *Server) give() error {
+	if os.Getuid() != 0 {
+		return nil
 	}
-	return s, nil
+	who, err := unprivileged()
+	if err != nil {
+		return fmt.Errorf("%w: PostgreSQL refuses to run as root, and there is no user to run it as: %w", ErrAbsent, err)
+	}
+	return os.Chown(s.dir, int(who.Uid), int(who.Gid))
 }
 
 // Run runs the server of a cluster that does not run, and returns when it answers.

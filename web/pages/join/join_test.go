@@ -9,16 +9,21 @@ import (
 // small is the least that can be joined: one module that everybody shares.
 func small(more map[string]string) map[string][]byte {
 	files := map[string]string{
-		"lib/say.js":     "export const say = 1\nexport function shout() { return say }",
-		"book/common.js": "import '../lib/say.js'",
-		"book/page.js":   "import { say, shout as loud } from '../lib/say.js'\nloud(say)",
-		"book/later.js":  "export { form } from './details.js'",
-		"manage/page.js": "import { form } from '../book/details.js'\nform()",
-		"staff/page.js":  "import { say } from '../lib/say.js'\nsay",
-		"staff/more.js":  "export { hours as days } from './hours.js'",
-		"staff/hours.js": "export const hours = 24",
-		"setup.html":     `<script type="module" src="{{base}}/setup/page.js"></script>`,
-		"setup/page.js":  "import { hours } from '../staff/hours.js'\nhours",
+		"lib/say.js":      "export const say = 1\nexport function shout() { return say }",
+		"book/common.js":  "import '../lib/say.js'",
+		"book/page.js":    "import { say, shout as loud } from '../lib/say.js'\nloud(say)",
+		"book/later.js":   "export { form } from './details.js'",
+		"book/choose.js":  "import { say } from '../lib/say.js'\nsay",
+		"book/asks.js":    "",
+		"book/waiting.js": "",
+		"manage/page.js":  "import { form } from '../book/details.js'\nform()",
+		"staff/page.js":   "import { say } from '../lib/say.js'\nsay",
+		"staff/keep.js":   "",
+		"plan/page.js":    "",
+		"staff/more.js":   "export { hours as days } from './hours.js'",
+		"staff/hours.js":  "export const hours = 24",
+		"setup.html":      `<script type="module" src="{{base}}/setup/page.js"></script>`,
+		"setup/page.js":   "import { hours } from '../staff/hours.js'\nhours",
 		// what only comes later
 		"book/details.js": "import { say } from '../lib/say.js'\nexport const form = () => say",
 	}
@@ -42,7 +47,7 @@ func TestModulesAreJoined(t *testing.T) {
 		"book/page.js":   "import{$1}from'../book/common.js'\nconst{say,shout:loud}=$1\nloud(say)\n",
 		"book/later.js":  "import{$1}from'../book/common.js'\nconst $4=(()=>{const{say}=$1\nconst form = () => say\nreturn{form}})()\nconst{form}=$4\n\nexport{$4,form}\n",
 		"manage/page.js": "import{$4}from'../book/later.js'\nconst{form}=$4\nform()\n",
-		"staff/more.js":  "const $3=(()=>{const hours = 24\nreturn{hours}})()\nconst{hours:days}=$3\n\nexport{days}\n",
+		"staff/more.js":  "const $4=(()=>{const hours = 24\nreturn{hours}})()\nconst{hours:days}=$4\n\nexport{days}\n",
 		// Loaded by itself as well, by a document without a bundle.
 		"staff/hours.js": "export const hours = 24",
 		"setup/page.js":  "import { hours } from '../staff/hours.js'\nhours",

@@ -12,10 +12,10 @@ const span = 7
 
 // type: the appointment type; specialistId: '' for any; hear(event): also gets every live event; reached():
 // is called when the server is heard again after a silence.
-export function createCalendar({ type, specialistId = '', hear = () => {}, reached = () => {} }) {
+export function createCalendar({ type, specialistId = '', place = '', hear = () => {}, reached = () => {} }) {
   const today = dateOf(serverNow())
   const store = createStore({
-    slots: empty(type), type, specialistId, today, from: today, day: null, chosen: null,
+    slots: empty(type), type, specialistId, place, today, from: today, day: null, chosen: null,
     loading: true, first: undefined, link: 'connecting', asOf: null, problem: null,
     until: addDays(today, Math.max(1, type.horizonDays || 60) + 1),
   })
@@ -29,7 +29,7 @@ export function createCalendar({ type, specialistId = '', hear = () => {}, reach
   // --- fetching
   async function load(from, to) {
     const before = Object.values(store.get().slots.holds), sent = serverNow()
-    const answer = await get(base + '/timeslots', { from, to, specialistId })
+    const answer = await get(base + '/timeslots', { from, to, specialistId, place })
     await fingerUp()
     slotEvents([{ type: 'loaded', answer, before, sent, open: store.get().day }])
     store.set({ asOf: serverNow(), problem: null })
@@ -54,7 +54,7 @@ export function createCalendar({ type, specialistId = '', hear = () => {}, reach
   // next finds the first free time after a date, or null.
   async function next(after) {
     try {
-      const answer = await get(base + '/next-available', { after, specialistId })
+      const answer = await get(base + '/next-available', { after, specialistId, place })
       return answer.slot || answer
     } catch (problem) {
       if (problem.code === 'no_slots') return null

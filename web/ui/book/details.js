@@ -32,13 +32,15 @@ function check(form) {
   return { errors, patient: { name, ...(email && { email }), ...(phone && { phone }), ...(birthDate && { birthDate }) } }
 }
 // The server's own complaints, put beside the fields they are about.
-const errorsFrom = problem => problem.errors.map(({ field, message }) => {
+const errorsFrom = (problem, ask) => problem.errors.map(({ field, message }) => {
+  const asked = ask?.complaint(field)
+  if (asked) return asked
   const id = field.replace(/^.*\./, '')
   if (id === 'contact') return { id: 'email', message: t('field.contact.err') }
   return ['name', 'email', 'phone', 'birthDate'].includes(id) ? { id, message: t(`field.${id}.err`) } : { id: 'name', message }
 })
 
-function Form({ form, errors, tries, busy, ready, change, submit, other }) {
+function Form({ ask, form, errors, tries, busy, ready, change, submit, other }) {
   const put = key => value => change({ ...form, [key]: value })
   const err = id => errors.find(e => e.id === id)?.message
   const contact = required.has('email') || required.has('phone')
@@ -56,16 +58,17 @@ function Form({ form, errors, tries, busy, ready, change, submit, other }) {
       value=${form.phone} input=${put('phone')} error=${err('phone')} autocomplete="tel" maxlength="40" />
     ${required.has('birthDate') && html`<${DateField} id="birthDate" label=${t('field.birthDate')} hint=${t('field.birthDate.hint')}
       value=${form.birthDate} input=${put('birthDate')} error=${err('birthDate')} />`}
+    ${ask && html`<${ask.Fields} form=${form} put=${put} err=${err} />`}
     <div class="actions">
       <button type="submit" class="btn primary big" aria-disabled=${busy || !ready ? 'true' : undefined}>
-        ${t(busy ? 'confirm.doing' : 'confirm.do')}${busy && '…'}</button>
+        ${t(`${ask?.verb || 'confirm'}.${busy ? 'doing' : 'do'}`)}${busy && '…'}</button>
       <button type="button" class="textlink" onClick=${other}>${t('details.other')}</button>
     </div>
   </form>`
 }
 
 // claim, finish and Problems are the page's; other() and back() go back to the times.
-export function Details({ page, hold, calendar, steps, claim, finish, Problems, other, back }) {
+export function Details({ ask, page, hold, calendar, steps, claim, finish, Problems, other, back }) {
   const h = useStore(hold.store), s = useStore(calendar.store), form = useStore(page, p => p.form)
   const [said, setSaid] = useState({ errors: [], n: 0 })
   const [checking, setChecking] = useState(false)
@@ -77,11 +80,12 @@ export function Details({ page, hold, calendar, steps, claim, finish, Problems, 
   }
   const complain = errors => setSaid(was => ({ errors, n: was.n + 1 }))
   const send = async () => {
-    const { errors, patient } = check(form)
+    const { errors, patient } = check(form), more = ask?.check(form)
+    if (more) errors.push(...more.errors)
     complain(errors)
     if (errors.length) return
-    const after = await finish(await hold.book(patient))
-    if (after?.problem?.code === 'validation_failed') complain(errorsFrom(after.problem))
+    const after = await finish(await hold.book(patient, more?.said))
+    if (after?.problem?.code === 'validation_failed') complain(errorsFrom(after.problem, ask))
   }
   const again = async () => {
     setChecking(true)
@@ -107,6 +111,6 @@ export function Details({ page, hold, calendar, steps, claim, finish, Problems, 
     : lost.current ? html`<${Lost} ...${lost.current} find=${() => calendar.around(lost.current.start)} pick=${claim} busy=${h.phase === 'claiming'} />`
     : h.phase !== 'idle' && html`<${HoldCard} hold=${h} type=${s.type} keep=${keep} reclaim=${hold.reclaim} />`}
     ${h.problem && h.phase !== 'lost' && h.problem.code !== 'validation_failed' && (h.problem.status || s.link !== 'offline') && html`<${Problems} h=${h} type=${s.type} />`}
-    <${Form} form=${form} errors=${said.errors} tries=${said.n} busy=${h.phase === 'booking'} ready=${isHeld(h) || h.phase === 'lapsed'}
+    <${Form} ask=${ask} form=${form} errors=${said.errors} tries=${said.n} busy=${h.phase === 'booking'} ready=${isHeld(h) || h.phase === 'lapsed'}
       change=${change} submit=${send} other=${other} />`
 }

@@ -12,5 +12,14 @@ const tell = () => {
   told = height
   window.parent.postMessage({ holdfast: 'height', height }, '*')
 }
+// The button for the chosen time sticks to the end of the window. The frame has none of its own: it is as high as the page, and the site
+// says how much of that lies below what the reader sees.
+const sheet = new CSSStyleSheet()
+document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet]
+addEventListener('message', e => {
+  const below = Number(e.data?.below)
+  if (e.source !== window.parent || e.data?.holdfast !== 'seen' || !(below >= 0)) return // a site has messages of its own
+  sheet.replaceSync(`.bar { inset-block-end: ${Math.min(Math.round(below), innerHeight)}px }`)
+})
 new ResizeObserver(tell).observe(document.getElementById('app'))
 tell()

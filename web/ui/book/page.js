@@ -1,7 +1,7 @@
 // The booking page: what → when → details → booked, on one address with its steps in the history.
 // Only what choosing a time needs is loaded at once; the rest comes while the patient chooses.
 import { html, render, useEffect, useState } from '../lib/html.js'
-import { boot, embedded, nameOf, query, servingOf, typeOf, withLang } from '../lib/boot.js'
+import { boot, embedded, nameOf, query, servingOf, sheet, typeOf, withLang } from '../lib/boot.js'
 import { createStore, forget, recall, remember, useStore } from '../lib/store.js'
 import { ready as client, client as self } from '../lib/client.js'
 import { need, ready as words, t } from '../lib/i18n.js'
@@ -16,7 +16,7 @@ import { Days } from './days.js'
 import { Times, label, timesOf } from './times.js'
 import { Lost } from './lost.js'
 import { LinkNotice, ProblemNotice } from './problem.js'
-import { Aside, Eyebrow, Name, Shell } from './shell.js'
+import { Aside, Eyebrow, Name, Shell, Where } from './shell.js'
 
 await Promise.all([words, client])
 
@@ -26,11 +26,12 @@ const root = document.getElementById('app')
 
 const wanted = typeOf(query.get('type')) || (skipWhat ? types[0] : null)
 const saved = recall('choice')
-const start = wanted ? { typeId: wanted.id, specialistId: query.get('specialist') || (saved?.typeId === wanted.id ? saved.specialistId : '') } : saved
+const start = wanted ? { typeId: wanted.id, specialistId: query.get('specialist') || (saved?.typeId === wanted.id ? saved.specialistId : ''), place: query.get('place') || '' } : saved
 const known = typeOf(start?.typeId)
 const page = createStore({
   step: 'what', typeId: known ? known.id : '',
   specialistId: known && servingOf(known).some(s => s.id === start.specialistId) ? start.specialistId : '',
+  place: start?.place || '',
   form: { name: '', email: '', phone: '', birthDate: {}, ...recall('form') },
 })
 const hold = createHold()
@@ -46,18 +47,27 @@ const later = load => {
     return module
   } }
 }
+// What only some clinics have is fetched for them alone, and only where somebody chooses.
+let choosing = null
+const choice = later(async () => (await Promise.all([import('../book/choose.js'), need('choose'), sheet('some.css')]))[0])
 const rest = later(async () => (await Promise.all([import('../book/later.js'), need('manage')]))[0])
 let Details = null
-const needDetails = async () => { Details = (await rest.get()).Details }
+const asks = later(async () => (await Promise.all([import('../book/asks.js'), need('asks'), sheet('some.css')]))[0])
+const waiting = later(async () => (await Promise.all([import('../book/waiting.js'), need('waiting'), sheet('some.css')]))[0])
+let ask = null
+async function needDetails(type) {
+  const more = type.asks || type.newPatientsOnly || type.approval || type.cancelText || boot.settings.consent;
+  [{ Details }, ask] = await Promise.all([rest.get(), more ? asks.get().then(m => m.load(type)) : null])
+}
 
 // --- the times of the chosen type, made anew when the choice changes
 let calendar = null
 function openCalendar() {
-  const { typeId, specialistId } = page.get()
+  const { typeId, specialistId, place } = page.get()
   const is = calendar?.store.get()
-  if (is && is.type.id === typeId && is.specialistId === specialistId) return
+  if (is && is.type.id === typeId && is.specialistId === specialistId && is.place === place) return
   calendar?.stop()
-  calendar = createCalendar({ type: typeOf(typeId), specialistId, hear: hold.heard, reached: hold.reached })
+  calendar = createCalendar({ type: typeOf(typeId), specialistId, place, hear: hold.heard, reached: hold.reached })
   calendar.start()
 }
 
@@ -68,32 +78,34 @@ const router = createRouter(step => {
   if (step === 'details' && (!Details || hold.store.get().phase === 'idle')) step = 'when'
   enter(step || (skipWhat ? 'when' : 'what'))
 })
-function enter(step) {
+async function enter(step) {
   if (!page.get().typeId) step = 'what'
   if (step !== 'what') openCalendar()
+  else if (boot.more) choosing ||= await choice.get()
   page.set({ step })
 }
-function go(step) {
-  enter(step)
+async function go(step) {
+  await enter(step)
   router.push(page.get().step, address())
 }
 const address = () => {
-  const url = new URL(location.href), { typeId, specialistId } = page.get()
-  for (const [key, value] of [['type', skipWhat ? '' : typeId], ['specialist', specialistId]]) {
+  const url = new URL(location.href), { typeId, specialistId, place } = page.get()
+  for (const [key, value] of Object.entries({ type: skipWhat ? '' : typeId, specialist: specialistId, place })) {
     value ? url.searchParams.set(key, value) : url.searchParams.delete(key)
   }
   return url.href
 }
 
-function choose(typeId, specialistId) {
+function choose(typeId, specialistId, place) {
   if (page.get().typeId !== typeId && hold.store.get().phase !== 'idle') hold.release()
-  page.set({ typeId, specialistId })
-  remember('choice', { typeId, specialistId })
+  const chosen = { typeId, specialistId, place }
+  page.set(chosen)
+  remember('choice', chosen)
   go('when')
 }
 async function claim(slot) {
-  const { typeId, specialistId, step } = page.get()
-  const [s] = await Promise.all([hold.claim({ typeId, specialistId, start: slot.start, end: slot.end }), needDetails()])
+  const { typeId, specialistId, place, step } = page.get()
+  const [s] = await Promise.all([hold.claim({ typeId, specialistId, place, start: slot.start, end: slot.end }), needDetails(typeOf(typeId))])
   if (isHeld(s) && step === 'when' && page.get().step === step) go('details')
 }
 // finish takes up a booking's outcome, and gives it back if the form still has work to do.
@@ -116,6 +128,12 @@ async function finish(s) {
   const { showBooked } = await rest.get()
   if (!embedded && url) history.replaceState({ step: 'booked' }, '', url)
   showBooked(root, { appointment, url })
+}
+
+// waitFor is the form of the waiting list in place of the times. What was chosen is found again on the way back.
+async function waitFor(type) {
+  const [{ showWait }] = await Promise.all([waiting.get(), needDetails(type)]), { specialistId, form } = page.get()
+  showWait(root, { type, specialistId, ask, form, back: () => location.reload() })
 }
 
 // --- views
@@ -156,7 +174,7 @@ function When() {
     ${s.problem?.status > 0 && html`<${ProblemNotice} problem=${s.problem} type=${type} />`}
     <form onSubmit=${act} noValidate>
       <${Days} calendar=${calendar} />
-      <${Times} calendar=${calendar} mine=${mine} />
+      <${Times} calendar=${calendar} mine=${mine} wait=${boot.waitlist && !embedded && (() => waitFor(type))} />
       ${chosen && html`<div class="bar">
         <p>${can ? html`<span>${write('shortDay', chosen.start)}, </span><b>${time(chosen.start)}</b>` : label(chosen)}</p>
         ${can && html`<button type="submit" class="btn primary" aria-disabled=${busy ? 'true' : undefined}>
@@ -171,17 +189,16 @@ function App() {
   const link = useStore(calendar?.store || page, s => s.link)
   const type = step !== 'what' && typeOf(typeId)
   const held = isHeld(h) && type
-  const { name, contact } = boot.clinic
   const aside = html`<${Aside} rows=${[
     [t('summary.what'), type && html`<${Name} of=${type.name} /><span class="muted">${t('minutes', { n: type.durationMinutes })}</span>`],
     [t('summary.who'), type && html`<${Name} of=${held || specialistId ? nameOf(held ? h.specialistId : specialistId) : t('who.any')} />`],
     [t('summary.when'), held && dayAndTime(h.start)],
-    [t('summary.where'), html`<${Name} of=${name} />${contact.address && html`<span class="muted"><bdi>${contact.address}</bdi></span>`}`],
+    [t('summary.where'), html`<${Where} id=${held ? h.place : page.get().place} />`],
   ]} />`
   return html`<${Shell} link=${step === 'what' ? '' : link} aside=${aside} step=${step}>
-    ${step === 'what' ? html`<${What} page=${page.get()} total=${steps} done=${choose} />`
-      : step === 'when' ? html`<${When} key=${typeId + specialistId} />`
-      : html`<${Details} page=${page} hold=${hold} calendar=${calendar} steps=${steps} claim=${claim} finish=${finish} Problems=${Problems} other=${() => go('when')} back=${() => router.back(() => go('when'))} />`}
+    ${step === 'what' ? html`<${What} page=${page.get()} total=${steps} done=${choose} more=${choosing} />`
+      : step === 'when' ? html`<${When} key=${typeId + specialistId + page.get().place} />`
+      : html`<${Details} ask=${ask} page=${page} hold=${hold} calendar=${calendar} steps=${steps} claim=${claim} finish=${finish} Problems=${Problems} other=${() => go('when')} back=${() => router.back(() => go('when'))} />`}
   </${Shell}>`
 }
 
@@ -190,13 +207,13 @@ function App() {
 if (wanted && recall('hold')?.typeId !== wanted.id) forget('hold')
 const resumed = recall('attempt') || recall('hold')
 if (resumed && typeOf(resumed.typeId)) {
-  await needDetails()
+  await needDetails(typeOf(resumed.typeId))
   page.set({ typeId: resumed.typeId })
-  enter('details')
+  await enter('details')
   router.replace('details')
   hold.resume().then(finish)
 } else {
-  enter(wanted || (known && ['when', 'details'].includes(router.step())) ? 'when' : 'what')
+  await enter(wanted || (known && ['when', 'details'].includes(router.step())) ? 'when' : 'what')
   router.replace(page.get().step)
 }
 render(html`<${App} />`, root)

@@ -5,13 +5,19 @@ import { boot, embedded } from '../lib/boot.js'
 import { Icon } from '../lib/icons.js'
 import { lang, languages, setLanguage, t } from '../lib/i18n.js'
 
-const { clinic, settings } = boot
+const { clinic, settings } = boot, legal = [['privacy', settings.privacyUrl], ['imprint', settings.imprintUrl]].filter(x => x[1])
 export const phone = () => clinic.contact.phone || clinic.name
 // A number that can be tapped; where there is none, the clinic's name stands in the sentence.
 export const PhoneLink = () => clinic.contact.phone
   ? html`<a class="nowrap" href=${'tel:' + clinic.contact.phone.replace(/[^\d+]/g, '')}><bdi>${clinic.contact.phone}</bdi></a>`
   : html`<bdi>${clinic.name}</bdi>`
 export const Name = ({ of }) => html`<bdi>${of}</bdi>`
+
+// Where is one of the clinic's places, or the clinic.
+export function Where({ id }) {
+  const at = boot.places.find(x => x.id === id), address = at?.address || clinic.contact.address
+  return html`<${Name} of=${at?.name || clinic.name} />${address && html`<span class="muted"><bdi>${address}</bdi></span>`}`
+}
 
 const Brand = () => html`<div class="brand">
   ${settings.logo ? html`<img src=${settings.logo} alt="" />`
@@ -28,6 +34,7 @@ const Foot = () => html`<footer class="foot">
     ${clinic.contact.phone && html`<span><${Icon} name="phone" /><${PhoneLink} /></span>`}
     ${clinic.contact.email && html`<span><${Icon} name="mail" /><a href=${'mailto:' + clinic.contact.email}><bdi>${clinic.contact.email}</bdi></a></span>`}
   </address>
+  ${legal.length > 0 && html`<p class="legal">${legal.map(([key, url]) => html`<a href=${url} target="_blank" rel="noopener">${t('foot.' + key)}</a>`)}</p>`}
   <nav aria-label=${t('language')}>${Object.entries(languages).map(([tag, name]) => html`
     <button type="button" class="textlink" lang=${tag} aria-current=${tag === lang ? 'true' : undefined}
       onClick=${() => setLanguage(tag)}>${name}</button>`)}</nav>

@@ -42,7 +42,7 @@ function Chip({ x, checked, group, calendar }) {
 export const timesOf = (s, mine) => viewDay(s.slots, s.day, serverNow())
   .map(x => x.start === mine ? { ...x, status: 'mine' } : x)
 
-export function Times({ calendar, mine }) {
+export function Times({ calendar, mine, wait }) {
   const s = useStore(calendar.store)
   const times = s.day ? timesOf(s, mine) : []
   const group = s.type.capacity > 1
@@ -57,10 +57,11 @@ export function Times({ calendar, mine }) {
     was.current = chosen
   }, [chosen?.start, chosen?.status])
 
+  const ask = wait && html`<button type="button" class="btn" onClick=${wait}>${t('wait.ask')}</button>`
   const none = s.first === null && !times.length
   if (none && !s.loading) {
     return html`<div class="times"><${Notice} text="none.all" params=${{ n: s.type.horizonDays || 60 }}>
-      <p>${words('none.all.body', { phone: html`<${PhoneLink} />` })}</p>
+      <p>${words('none.all.body', { phone: html`<${PhoneLink} />` })}</p>${ask}
     </${Notice}></div>`
   }
   const zone = s.day && times.length ? foreignZone(times[0].start) : ''
@@ -68,7 +69,7 @@ export function Times({ calendar, mine }) {
   return html`<fieldset class=${'times' + (s.loading ? ' loading' : '')} aria-busy=${s.loading ? 'true' : undefined}>
     <legend><h2>${s.day ? write('longDay', s.day) : t('times.loading')}</h2></legend>
     ${zone && html`<p class="muted zone"><${Icon} name="clock" />${t('times.zone', { zone })}</p>`}
-    ${s.day && !times.length && s.slots.days[s.day] && html`<${Notice} icon="calendar" text="none.day" params=${{ date: write('shortLong', s.day) }}>${first}</${Notice}>`}
+    ${s.day && !times.length && s.slots.days[s.day] && html`<${Notice} icon="calendar" text="none.day" params=${{ date: write('shortLong', s.day) }}>${first}${ask}</${Notice}>`}
     ${!times.length && s.loading && html`<div class="grid ghost" aria-hidden="true">${Array.from({ length: 9 }, () => html`<span></span>`)}</div>`}
     ${parts.map(part => {
       const inside = times.filter(x => partOfDay(x.start) === part)

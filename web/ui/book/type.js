@@ -1,45 +1,43 @@
-// "What do you need?": the appointment types as cards, then with whom.
+// "What do you need?": the appointment types as cards, and with whom, beside the chosen one. What a clinic with more to
+// say about them shows is choose.js.
 import { html, useState } from '../lib/html.js'
 import { boot, servingOf, typeOf } from '../lib/boot.js'
 import { t } from '../lib/i18n.js'
 import { useHeading } from '../lib/router.js'
 import { Eyebrow, Name } from './shell.js'
 
-export function What({ page, total, done }) {
+const Plain = ({ typeId, who, choose, setWho }) => html`<fieldset class="cards"><legend class="sr">${t('what.title')}</legend>
+  ${boot.appointmentTypes.map(x => html`<div class="choice" key=${x.id}><label class="card">
+      <input type="radio" name="type" value=${x.id} checked=${x.id === typeId} onChange=${() => choose(x.id)} />
+      <span class="face">
+        <span class="card-head"><strong><${Name} of=${x.name} /></strong><span class="muted">${t('minutes', { n: x.durationMinutes })}</span></span>
+        ${x.description && html`<span class="muted">${x.description}</span>`}
+      </span></label>
+    ${x.id === typeId && servingOf(x).length > 1 && html`<fieldset class="who"><legend><h3>${t('who.title')}</h3></legend>
+      <div class="list">${[{ id: '', name: t('who.any') }, ...servingOf(x)].map(p => html`<label class="option" key=${p.id}>
+        <input type="radio" name="who" value=${p.id} checked=${p.id === who} onChange=${() => setWho(p.id)} />
+        <span class="face"><${Name} of=${p.name} /></span></label>`)}</div></fieldset>`}</div>`)}
+</fieldset>`
+
+// What is the step; more is choose.js where it was fetched.
+export function What({ page, total, done, more }) {
   const heading = useHeading('what')
-  const [typeId, setType] = useState(page.typeId || (boot.appointmentTypes.length === 1 ? boot.appointmentTypes[0].id : ''))
-  const [who, setWho] = useState(page.specialistId || '')
-  const type = typeOf(typeId)
-  const people = servingOf(type)
-  const chooseType = id => {
+  const types = boot.appointmentTypes
+  const [typeId, setType] = useState(page.typeId || (types.length === 1 ? types[0].id : ''))
+  const [who, setWho] = useState(page.specialistId || ''), [place, setPlace] = useState(page.place || '')
+  const type = typeOf(typeId), Choose = more?.Choose || Plain
+  const choose = (id, wanted = who) => {
     setType(id)
-    if (!servingOf(typeOf(id)).some(p => p.id === who)) setWho('')
+    setWho(servingOf(typeOf(id)).some(p => p.id === wanted) ? wanted : '')
   }
   const submit = e => {
     e.preventDefault()
-    if (type) done(typeId, who)
+    if (type) done(typeId, who, place)
   }
   return html`<form onSubmit=${submit} noValidate>
     <${Eyebrow} n=${1} total=${total} />
     <h1 tabIndex="-1" ref=${heading}>${t('what.title')}</h1>
-    ${!boot.appointmentTypes.length && html`<p class="lead">${t('what.none')}</p>`}
-    <fieldset class="cards">
-      <legend class="sr">${t('what.title')}</legend>
-      ${boot.appointmentTypes.map(x => html`<label class="card" key=${x.id}>
-        <input type="radio" name="type" value=${x.id} checked=${x.id === typeId} onChange=${() => chooseType(x.id)} />
-        <span class="face">
-          <span class="card-head"><strong><${Name} of=${x.name} /></strong><span class="muted">${t('minutes', { n: x.durationMinutes })}</span></span>
-          ${x.description && html`<span class="muted">${x.description}</span>`}
-        </span>
-      </label>`)}
-    </fieldset>
-    ${type && people.length > 1 && html`<fieldset class="who">
-      <legend><h2>${t('who.title')}</h2></legend>
-      <div class="list">${[{ id: '', name: t('who.any') }, ...people].map(p => html`<label class="option" key=${p.id}>
-        <input type="radio" name="who" value=${p.id} checked=${p.id === who} onChange=${() => setWho(p.id)} />
-        <span class="face"><${Name} of=${p.name} /></span>
-      </label>`)}</div>
-    </fieldset>`}
+    ${types.length ? html`<${Choose} ...${{ typeId, who, choose, setWho, place, setPlace }} />` : html`<p class="lead">${t('what.none')}</p>`}
     ${type && html`<div class="bar"><p><${Name} of=${type.name} /></p>
       <button class="btn primary" type="submit">${t('continue')}</button></div>`}
   </form>`

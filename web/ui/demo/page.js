@@ -1,6 +1,6 @@
 // The demo in one window: two patients' phones, the desk, and a race for one slot. Each frame has a
 // key of its own, so the two phones are two clients although they share one browser.
-import { html, render, useState } from '../lib/html.js'
+import { html, render, useEffect, useState } from '../lib/html.js'
 import '../lib/deskicons.js'
 import { boot } from '../lib/boot.js'
 import { Problem, get, post } from '../lib/api.js'
@@ -9,9 +9,13 @@ import { lang, languages, ready as words, setLanguage, t } from '../lib/i18n.js'
 import { Icon } from '../lib/icons.js'
 import { Notice } from '../lib/notice.js'
 import { say } from '../lib/say.js'
+import { Cable } from './cable.js'
+import { Cluster } from './cluster.js'
+import { follow, followPhones, seenDay } from './follow.js'
 import { addDays, dateOf, dayAndTime } from '../lib/time.js'
 
 const racers = 50
+const raced = () => boot.appointmentTypes.find(x => x.capacity === 1 && x.specialists.length)
 const withLang = (path, params) => path + '?' + new URLSearchParams({ ...params, lang })
 
 // A name has no marks of direction, which the words of a language may.
@@ -28,11 +32,12 @@ async function racer(n, type, slot, specialistId) {
   return { ms: performance.now() - began, status: reply.status, code: body.code }
 }
 
-// A time that is not today's: the simulated visitors crowd there.
+// A time that all three see: of the day that the phones are open on, the last one that is free, where the simulated visitors do not
+// crowd. Where that day is full, the first of the next ones.
 async function contested() {
-  const type = [...boot.appointmentTypes].find(x => x.capacity === 1 && x.specialists.length)
-  const after = new Date(Date.now() + 3 * 864e5).toISOString()
-  const { slot } = await get(`/v1/appointment-types/${type.id}/next-available`, { after })
+  const type = raced(), date = seenDay() || dateOf(Date.now())
+  const { slots } = await get(`/v1/appointment-types/${type.id}/timeslots`, { from: date, to: addDays(date, 1) })
+  const slot = slots.filter(x => x.available > 0).at(-1) || (await get(`/v1/appointment-types/${type.id}/next-available`)).slot
   return { type, slot, specialistId: slot.specialistIds[0] }
 }
 
@@ -47,26 +52,37 @@ async function overlaps(specialistId, start) {
   return pairs
 }
 
+// What a racer was told, in the words of the page.
+const why = x => x.code === 'slot_taken' ? 'demo.why.taken' : x.code === 'slot_held' ? 'demo.why.held' : 'demo.why.other'
+
 function Race() {
-  const [state, setState] = useState({ phase: 'ready' })
+  const [state, setState] = useState({ phase: 'ready' }), [dots, setDots] = useState([])
   const run = async () => {
     if (state.phase === 'running') return
     setState({ phase: 'running' })
+    setDots(Array(racers).fill('runs'))
     try {
       const { type, slot, specialistId } = await contested()
+      follow({ start: Date.parse(slot.start), specialistId })
       const began = performance.now()
-      const all = await Promise.all(Array.from({ length: racers }, (_, i) => racer(i + 1, type, slot, specialistId)))
+      const all = await Promise.all(Array.from({ length: racers }, async (_, i) => {
+        const x = await racer(i + 1, type, slot, specialistId)
+        setDots(d => d.map((was, j) => j === i ? x.status === 201 ? 'won' : 'lost' : was))
+        return x
+      }))
       const ms = Math.round(performance.now() - began)
       const booked = all.filter(x => x.status === 201).length, refused = all.filter(x => x.status === 409).length
-      const result = { phase: 'done', booked, refused, other: racers - booked - refused, overlaps: await overlaps(specialistId, slot.start), ms, slowest: Math.round(Math.max(...all.map(x => x.ms))), when: dayAndTime(slot.start) }
+      const lost = all.filter(x => x.status !== 201).map(why), reasons = [...new Set(lost)].map(key => t(key, { n: lost.filter(x => x === key).length }))
+      const result = { phase: 'done', booked, refused, other: racers - booked - refused, overlaps: await overlaps(specialistId, slot.start), ms, slowest: Math.round(Math.max(...all.map(x => x.ms))), when: dayAndTime(slot.start), reasons }
       setState(result)
       say(t('demo.result', result))
     } catch (problem) { setState({ phase: 'failed', problem }) }
   }
   return html`<section class="race" aria-label=${t('demo.race')}>
     <button type="button" class="btn primary big" aria-disabled=${state.phase === 'running' ? 'true' : undefined} onClick=${run}><${Icon} name="play" />${t(state.phase === 'running' ? 'demo.racing' : 'demo.race')}</button>
+    ${dots.length > 0 && state.phase !== 'failed' && html`<div class="dots" aria-hidden="true">${dots.map((d, i) => html`<i key=${i} class=${d}></i>`)}</div>`}
     ${state.phase === 'done' ? html`<dl class="score"><div class="win"><dt>${t('demo.booked')}</dt><dd>${state.booked}</dd></div><div><dt>${t('demo.refused')}</dt><dd>${state.refused}</dd></div><div><dt>${t('demo.overlaps')}</dt><dd>${state.overlaps}</dd></div><div><dt>${t('demo.ms')}</dt><dd>${state.ms}</dd></div></dl>
-        <p class="muted">${t('demo.where', { when: state.when })}${state.other > 0 && ' ' + t('demo.other', { n: state.other })}</p>`
+        <p class="muted">${t('demo.where', { when: state.when })} ${state.reasons.join(' ')}</p>`
       : state.phase === 'failed' ? html`<${Notice} kind="danger" role="alert" text=${state.problem instanceof Problem && state.problem.code === 'no_slots' ? 'demo.noslots' : 'demo.failed'} />`
       : html`<p class="muted">${t('demo.race.hint')}</p>`}
   </section>`
@@ -74,11 +90,14 @@ function Race() {
 
 function Demo({ signedIn }) {
   const [key] = useState(() => random(4))
+  useEffect(followPhones, [])
   // The phones open on the first day with times, which is the desk's.
-  const type = boot.appointmentTypes.find(x => x.capacity === 1 && x.specialists.length)
+  const type = raced()
   const phone = n => html`<figure class="phone"><figcaption>${t('demo.phone', { n })}</figcaption><iframe title=${t('demo.phone', { n })} src=${withLang('/', { ...(type && { type: type.id }), frame: `demo-${n}-${key}` })}></iframe></figure>`
   return html`<div class="demo">
     <header class="demo-top"><div><p class="brand"><span class="mark" aria-hidden="true">H</span><bdi>${boot.clinic.name}</bdi></p><h1>${t('demo.title')}</h1><p class="muted">${t('demo.lead')}</p></div><${Race} /></header>
+    ${boot.demoCluster && html`<${Cluster} />`}
+    <${Cable} />
     <main class="demo-stage">${phone(1)}
       <figure class="desk-frame"><figcaption>${t('demo.desk')} <span class="muted">${t('demo.signin', { email: boot.demoSignIn.email, password: boot.demoSignIn.password })}</span></figcaption>${signedIn ? html`<iframe title=${t('demo.desk')} src=${withLang('/staff', { frame: 'demo-desk' })}></iframe>` : html`<${Notice} kind="warn" text="demo.nodesk" />`}</figure>
       ${phone(2)}</main>

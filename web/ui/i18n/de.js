@@ -5,6 +5,8 @@ export default {
   'continue': 'Weiter',
   'change': 'Ändern',
   'language': 'Sprache',
+  'foot.privacy': 'Datenschutz',
+  'foot.imprint': 'Impressum',
   'step': 'Schritt {n} von {total}',
   'range': '{from} bis {to}',
   'day.time': '{day}, {time}',
@@ -24,6 +26,7 @@ export default {
   'live.replaced': 'Angehalten',
 
   'what.title': 'Was brauchen Sie?',
+  'type.remote': 'Videosprechstunde',
   'what.none': 'Die Online-Buchung ist zurzeit nicht geöffnet.',
   'who.title': 'Bei wem?',
   'who.any': 'Egal bei wem (frühester Termin)',
@@ -132,4 +135,5 @@ export default {
   'confirm.doing': 'Wird gebucht',
 
   'booked.title': 'Ihr Termin ist gebucht.',
+  'wait.ask': 'Warteliste',
 }

@@ -5,6 +5,8 @@ export default {
   'continue': 'Continue',
   'change': 'Change',
   'language': 'Language',
+  'foot.privacy': 'Privacy',
+  'foot.imprint': 'Legal notice',
   'step': 'Step {n} of {total}',
   'range': '{from} to {to}',
   'day.time': '{day}, {time}',
@@ -24,6 +26,7 @@ export default {
   'live.replaced': 'Paused',
 
   'what.title': 'What do you need?',
+  'type.remote': 'Video call',
   'what.none': 'Online booking is not open at the moment.',
   'who.title': 'With whom?',
   'who.any': 'Any specialist (earliest)',
@@ -132,4 +135,5 @@ export default {
   'confirm.doing': 'Booking',
 
   'booked.title': "You're booked.",
+  'wait.ask': 'Join the waiting list',
 }

@@ -5,6 +5,8 @@ export default {
   'continue': 'Continuar',
   'change': 'Cambiar',
   'language': 'Idioma',
+  'foot.privacy': 'Privacidad',
+  'foot.imprint': 'Aviso legal',
   'step': 'Paso {n} de {total}',
   'range': '{from} a {to}',
   'day.time': '{day}, {time}',
@@ -24,6 +26,7 @@ export default {
   'live.replaced': 'En pausa',
 
   'what.title': '¿Qué necesita?',
+  'type.remote': 'Videollamada',
   'what.none': 'La reserva en línea no está disponible en este momento.',
   'who.title': '¿Con quién?',
   'who.any': 'Cualquier especialista (lo antes posible)',
@@ -132,4 +135,5 @@ export default {
   'confirm.doing': 'Reservando',
 
   'booked.title': 'Su cita está reservada.',
+  'wait.ask': 'Apuntarme a la lista de espera',
 }

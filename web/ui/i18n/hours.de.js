@@ -21,4 +21,6 @@ export default {
   'preview.count': { one: '{n} Termin', other: '{n} Termine' },
   'preview.forward': 'An diesem Tag wird die Uhr vorgestellt',
   'preview.back': 'An diesem Tag wird die Uhr zurückgestellt',
+  'hours.place': 'Wo, {day} ab {from}',
+  'hours.noplace': 'Kein Standort',
 }

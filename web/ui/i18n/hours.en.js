@@ -21,4 +21,6 @@ export default {
   'preview.count': { one: '{n} time', other: '{n} times' },
   'preview.forward': 'Clocks go forward on this day',
   'preview.back': 'Clocks go back on this day',
+  'hours.place': 'Where, {day} from {from}',
+  'hours.noplace': 'No place',
 }

@@ -21,4 +21,6 @@ export default {
   'preview.count': { one: '{n} hueco', other: '{n} huecos' },
   'preview.forward': 'Ese día se adelanta el reloj',
   'preview.back': 'Ese día se atrasa el reloj',
+  'hours.place': 'Dónde, {day} desde {from}',
+  'hours.noplace': 'Sin centro',
 }

@@ -39,6 +39,7 @@ export default {
   'asked.desk': '**Aún no está reservada.** La clínica la confirma antes de {until}; hasta entonces le guardamos la hora. ¿Preguntas? Llame al {phone}.',
   'request.title': 'Confirme su cita',
   'request.lead': '**Aún no está reservada**. Le guardamos la hora hasta {until}.',
+  'request.waits': 'Aún **no está reservada**: la clínica decide. Le guardamos la hora hasta {until} como máximo.',
   'request.do': 'Confirmar la cita',
   'request.decline': 'No la quiero',
   'request.declined': '**Esta solicitud se rechazó.** La hora queda libre para otros. ¿Preguntas? Llame al {phone}.',

@@ -5,6 +5,7 @@ import { heard } from './clock.js'
 import { recall, remember } from './store.js'
 
 export class Problem extends Error {
+  /** @param {number} status @param {any} body the server's words, where it answered */
   constructor(status, body = {}) {
     super(body.title || body.code || String(status))
     Object.assign(this, {
@@ -61,6 +62,7 @@ export const passing = problem => problem.code === 'idempotency_in_flight' || [0
 // The server answered that it cannot write at the moment, which is worth telling at once.
 export const cannotSave = problem => ['storage_unavailable', 'storage_full', 'overloaded'].includes(problem.code)
 
+/** @param {any} options key, tries, timeout in ms, headers, body */
 export async function request(method, path, options = {}) {
   const tries = options.tries ?? (method === 'GET' || options.key ? 3 : 1)
   for (let n = 1; ; n++) {

@@ -11,6 +11,8 @@ boot.settings.requiredFields ||= []
 boot.address = { url: location.origin, from: 'guess', ...boot.address }
 boot.appointmentTypes ||= []
 boot.specialists ||= []
+boot.typeGroups ||= []
+boot.places ||= []
 if (boot.settings.accent) document.documentElement.dataset.accent = boot.settings.accent
 
 export const query = new URLSearchParams(location.search)
@@ -18,10 +20,18 @@ export const embedded = document.documentElement.dataset.page === 'embed'
 
 export const typeOf = id => boot.appointmentTypes.find(t => t.id === id)
 export const nameOf = id => boot.specialists.find(s => s.id === id)?.name || ''
-// Specialists who serve a type, best priority first, as {id, name}.
-export const servingOf = type => [...(type?.specialists || [])]
-  .sort((a, b) => (b.priority || 0) - (a.priority || 0))
-  .map(s => ({ id: s.specialistId, name: nameOf(s.specialistId) })).filter(s => s.name)
+// Specialists who serve a type, best priority first, as {id, name, line, picture}.
+export const servingOf = type => (type?.specialists || []).map(id => boot.specialists.find(s => s.id === id)).filter(s => s?.name)
+
+// sheet loads a style sheet that only some pages need.
+export const sheet = name => new Promise(done => document.head.append(Object.assign(document.createElement('link'), { rel: 'stylesheet', href: new URL('../' + name, import.meta.url), onload: done, onerror: done })))
+
+// speak has the clinic's own words in a language take the place of those that it wrote first.
+export function speak(language) {
+  for (const x of boot.appointmentTypes) Object.assign(x, x.texts?.[language])
+  for (const x of [...boot.typeGroups, ...boot.places]) x.name = x.names?.[language] || x.name
+  for (const x of boot.specialists) x.line = x.lines?.[language] || x.line
+}
 // A way to another page that keeps the language this page was asked for.
 export const withLang = (path, params = {}) => {
   const q = String(new URLSearchParams({ ...params, ...(query.get('lang') && { lang: query.get('lang') }) }))

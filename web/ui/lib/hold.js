@@ -77,7 +77,7 @@ const ends = answer => {
   return { expiresAt, lapses, until: lapses + max - expiresAt }
 }
 const held = answer => ({
-  holdId: answer.holdId, specialistId: answer.specialistId, start: answer.slotStartDate, end: answer.slotEndDate, ...ends(answer),
+  holdId: answer.holdId, specialistId: answer.specialistId, start: answer.slotStartDate, end: answer.slotEndDate, place: answer.place, ...ends(answer),
 })
 
 // createHold(manage): with the token of a manage link, the holds are for moving that appointment.
@@ -99,7 +99,7 @@ export function createHold(manage) {
 
   // --- keeping it
   function begin(s) {
-    remember('hold', { typeId: s.typeId, start: s.start, end: s.end, asked: s.asked })
+    remember('hold', { typeId: s.typeId, start: s.start, end: s.end, asked: s.asked, place: s.place })
     const job = { holdId: s.holdId, clientId: client.id, ttlSeconds, every }
     try {
       worker ||= new Worker(new URL('../lib/beat.js', import.meta.url))
@@ -157,7 +157,7 @@ export function createHold(manage) {
   // --- taking it
   async function claim(slot) {
     const old = store.get()
-    const wanted = { typeId: slot.typeId, start: slot.start, end: slot.end, asked: slot.specialistId || '' }
+    const wanted = { typeId: slot.typeId, start: slot.start, end: slot.end, asked: slot.specialistId || '', place: slot.place || '' }
     const own = beats(old) ? old.holdId : ''
     send({ type: 'claim', slot: wanted })
     let problem = await take()
@@ -175,7 +175,7 @@ export function createHold(manage) {
     try {
       const answer = await post('/v1/holds', {
         appointmentTypeId: s.typeId, slotStartDate: s.start, clientId: client.id, ttlSeconds,
-        ...(s.asked && { specialistId: s.asked }),
+        ...(s.asked && { specialistId: s.asked }), ...(s.place && { place: s.place }),
       }, { key: newKey(), headers: manage && { 'Holdfast-Manage': manage } })
       // The person may have walked away while the answer was under way.
       const now = store.get()
@@ -198,13 +198,14 @@ export function createHold(manage) {
   const reached = () => { store.get().phase === 'lapsed' ? reclaimIfThere() : ask() }
 
   // --- booking it
-  async function book(patient) {
+  // said is what goes with the patient: consent, answers.
+  async function book(patient, said = {}) {
     const s = store.get()
     const attempt = {
       key: newKey(), typeId: s.typeId,
       slot: { typeId: s.typeId, start: s.start, end: s.end, asked: s.asked, specialistId: s.specialistId },
       body: {
-        clientId: client.id, holdId: s.holdId, slotStartDate: s.start, patient, locale: lang,
+        clientId: client.id, holdId: s.holdId, slotStartDate: s.start, patient, ...said, locale: lang,
         ...((s.asked || s.specialistId) && { specialistId: s.asked || s.specialistId }),
       },
     }
@@ -263,6 +264,7 @@ export function createHold(manage) {
     navigator.sendBeacon?.('/v1/holds/release',
       new Blob([JSON.stringify({ holdId: s.holdId, clientId: client.id })], { type: 'application/json' }))
   }
+  /** @type {[EventTarget, string, (e: any) => void][]} */
   const listening = [
     [window, 'pointerdown', touch], [window, 'keydown', touch], [window, 'online', shown],
     [document, 'visibilitychange', shown], [window, 'pageshow', resumedPage], [window, 'pagehide', leave],

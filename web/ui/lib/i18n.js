@@ -2,7 +2,7 @@
 // The page's script tag for this module stands first, so the words load while the rest still does.
 // <html data-strings="setup"> asks for i18n/setup.<lang>.js beside the common words, data-words="desk" for
 // i18n/desk.<lang>.js alone, in which the common words are.
-import { boot, query } from './boot.js'
+import { boot, query, speak } from './boot.js'
 
 const root = document.documentElement
 export const languages = { en: 'English', de: 'Deutsch', es: 'Español' }
@@ -19,6 +19,7 @@ export const lang = known(query.get('lang')) || known(stored()) ||
   (navigator.languages || []).map(known).find(Boolean) || known(boot.clinic.locale) || 'en'
 export const dir = lang === 'ar-XB' ? 'rtl' : 'ltr'
 root.lang = lang
+speak(pseudo[lang] || lang)
 root.dir = dir
 
 // Dates and times follow the clinic's own country where it speaks the same language: the page then

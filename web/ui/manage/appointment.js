@@ -1,8 +1,8 @@
 // One appointment, opened by its link /manage#<token>. The token is in the fragment, which no
 // server and no log ever sees; it goes to the API in a header. Looking changes nothing.
 import { html, render, useEffect, useRef, useState } from '../lib/html.js'
-import { boot, embedded, nameOf, withLang } from '../lib/boot.js'
-import { t } from '../lib/i18n.js'
+import { boot, embedded, nameOf, typeOf, withLang } from '../lib/boot.js'
+import { need, t } from '../lib/i18n.js'
 import { get, newKey, passing, post, wordsFor } from '../lib/api.js'
 import { serverNow } from '../lib/clock.js'
 import { recall } from '../lib/store.js'
@@ -17,6 +17,9 @@ import { Change } from './change.js'
 import { Request } from './request.js'
 import { Ticket, Zone } from './ticket.js'
 
+// What is about the waiting list comes where it is needed.
+const waitlist = async () => (await Promise.all([import('../book/waiting.js'), need('waiting')]))[0]
+
 // The server knows the one appointment a token opens by the name "managed"; an id may stand before it.
 export const linkOf = hash => {
   const text = decodeURIComponent(hash.replace(/^#/, '')), at = text.indexOf('~')
@@ -24,7 +27,8 @@ export const linkOf = hash => {
 }
 const auth = link => ({ headers: { 'Holdfast-Manage': link.token } })
 const path = (link, rest = '') => `/v1/appointments/${encodeURIComponent(link.id)}${rest}`
-const tooLate = problem => problem.reason === 'cut_off'
+// Too late, or part_of_a_visit of several people, who are the desk's to change.
+const tooLate = problem => /^(cut|part)_/.test(problem.reason)
 const dead = boot.mail ? 'manage.dead' : 'manage.dead.nomail'
 const isDead = problem => [400, 401, 403, 404, 410].includes(problem.status) && !tooLate(problem)
 const about = a => ({ date: write('longDay', a.slotStartDate), range: range(a.slotStartDate, a.slotEndDate), who: nameOf(a.specialistId) })
@@ -67,11 +71,11 @@ function useSent(a, link, fresh, known) {
   return sent
 }
 
-function Overview({ a, link, url, booked, moved, late, over, go, mailed }) {
+function Overview({ list, a, link, url, booked, moved, late, over, go, mailed }) {
   const heading = useHeading('overview')
   const sent = useSent(a, link, (booked || moved) && a.status !== 'cancelled', mailed)
-  const cancelled = a.status === 'cancelled'
-  const { address } = boot.clinic.contact
+  const cancelled = a.status === 'cancelled', type = typeOf(a.appointmentTypeId)
+  const address = boot.places.find(x => x.id === a.place)?.address || boot.clinic.contact.address
   const fresh = booked && !cancelled
   const title = fresh ? 'booked.title' : cancelled ? 'manage.status.cancelled' : 'manage.title'
   const ics = path(link, '/ics?token=' + encodeURIComponent(link.token))
@@ -85,13 +89,14 @@ function Overview({ a, link, url, booked, moved, late, over, go, mailed }) {
     ${!cancelled && html`
       <div class="row">
         <a class="btn" href=${ics} download="appointment.ics"><${Icon} name="calendar" />${t('manage.ics')}</a>
-        ${address && html`<a class="btn" href=${'https://www.openstreetmap.org/search?query=' + encodeURIComponent(address)} target="_blank" rel="noopener noreferrer"><${Icon} name="pin" />${t('manage.directions')}</a>`}
+        ${address && !type?.remote && html`<a class="btn" href=${'https://www.openstreetmap.org/search?query=' + encodeURIComponent(address)} target="_blank" rel="noopener noreferrer"><${Icon} name="pin" />${t('manage.directions')}</a>`}
       </div>
       ${embedded ? html`<p><a class="btn" href=${url} target="_blank" rel="noopener"><${Icon} name="change" />${t('booked.open')}</a></p>`
         : over ? html`<${Notice} text="manage.past"><a class="btn" href=${withLang('/', { type: a.appointmentTypeId })}>${t('manage.again')}</a></${Notice}>`
-        : late ? html`<${Notice} text="manage.late" params=${{ phone: html`<${PhoneLink} />` }} />`
-        : html`<div class="row"><button type="button" class="btn" onClick=${() => go('change')}><${Icon} name="change" />${t('manage.change')}</button>
-          <button type="button" class="btn danger" onClick=${() => go('cancel')}><${Icon} name="close" />${t('manage.cancel')}</button></div>`}
+        : html`${(late || type?.approval) && html`<${Notice} text="manage.late" params=${{ phone: html`<${PhoneLink} />` }} />`}
+          ${!late && html`<div class="row">${type && !type.approval && html`<button type="button" class="btn" onClick=${() => go('change')}><${Icon} name="change" />${t('manage.change')}</button>`}
+          <button type="button" class="btn danger" onClick=${() => go('cancel')}><${Icon} name="close" />${t('manage.cancel')}</button></div>
+          ${list && html`<${list.Sooner} a=${a} path=${path(link, '/waitlist')} options=${auth(link)} />`}`}`}
       ${sent && html`<p class="muted sent" role="status">${t('booked.sent', { to: sent })}</p>`}
       ${!over && html`<p class="muted">${t('booked.keep')}</p><${CopyLink} url=${url} />`}`}`
 }
@@ -131,7 +136,7 @@ export function Manage({ link: first, appointment, url: given }) {
   const [moved, setMoved] = useState(false)
   const [mailed, setMailed] = useState('')
   const [problem, setProblem] = useState(null)
-  const [asked, setAsked] = useState(null)
+  const [asked, setAsked] = useState(null), [waiting, setWaiting] = useState(null), [list, setList] = useState(null)
   const [sign, setSign] = useState('')
   const notice = useRef()
   const booked = a && recall('booked')?.id === a.id && !moved
@@ -147,11 +152,17 @@ export function Manage({ link: first, appointment, url: given }) {
       if (p.status === 401) {
         const { request } = await get('/v1/requests/managed', null, auth(link)).catch(() => ({}))
         if (request) return setAsked(request)
+        const entry = await get('/v1/waitlist/managed', null, auth(link)).catch(() => null)
+        if (entry) {
+          setList(await waitlist())
+          return setWaiting(entry)
+        }
       }
       setProblem(p)
     }
   }
   useEffect(() => { if (link && !a) load() }, [link])
+  useEffect(() => { if (boot.waitlist) waitlist().then(setList, () => {}) }, [])
   useEffect(() => {
     // Going back beyond the appointment leaves it for the page that was there before.
     const back = e => ['what', 'when', 'details'].includes(e.state?.step) ? location.reload() : setView(e.state?.view || 'overview')
@@ -191,6 +202,7 @@ export function Manage({ link: first, appointment, url: given }) {
   }
 
   if (asked && !a) return html`<${Shell} step="link"><${Request} r=${asked} options=${auth(link)} done=${setA} change=${setAsked} /></${Shell}>`
+  if (waiting && !a) return html`<${Shell} step="link"><${list.Waiting} first=${waiting} options=${auth(link)} done=${change} /></${Shell}>`
   const lost = !link || (problem && isDead(problem) && !a)
   if (lost || !a) {
     return html`<${Shell} step="link"><h1 tabIndex="-1">${t('manage.title')}</h1>
@@ -203,14 +215,14 @@ export function Manage({ link: first, appointment, url: given }) {
   const startsIn = Date.parse(a.slotStartDate) - serverNow()
   const over = startsIn < 0
   const late = startsIn < (boot.settings.changeCutoffHours || 0) * 36e5
-  const open = a.status === 'confirmed' && !late && !over
+  const open = a.status === 'confirmed' && !late && !over, known = typeOf(a.appointmentTypeId)
   return html`<${Shell} step=${view} link=${view === 'change' ? sign : ''}>
     ${problem && html`<div class="gap"><${Notice} kind=${passing(problem) ? 'warn' : 'danger'} role="alert" tabIndex="-1" innerRef=${notice}
       text=${tooLate(problem) ? 'manage.late' : isDead(problem) ? dead : wordsFor(problem)} params=${{ s: problem.retryAfter || 8, phone: html`<${PhoneLink} />` }} /></div>`}
     ${view === 'cancel' && open ? html`<${Cancel} a=${a} link=${link} back=${() => history.back()} fail=${fail} done=${next => { setA(next); setProblem(null); home() }} />`
-      : view === 'change' && open ? html`<${Change} a=${a} token=${link.token} back=${() => history.back()} fail=${fail} done=${change} sign=${setSign}
+      : view === 'change' && open && known ? html`<${Change} a=${a} token=${link.token} back=${() => history.back()} fail=${fail} done=${change} sign=${setSign}
           send=${(body, key) => post(path(link, '/reschedule'), body, { ...auth(link), key })} />`
-      : html`<${Overview} a=${a} link=${link} url=${url} booked=${booked} moved=${moved} late=${late} over=${over} go=${go} mailed=${mailed} />`}
+      : html`<${Overview} list=${list} a=${a} link=${link} url=${url} booked=${booked} moved=${moved} late=${late} over=${over} go=${go} mailed=${mailed} />`}
   </${Shell}>`
 }
 

@@ -41,11 +41,11 @@ export function Request({ r, options, done, change }) {
     return html`<h1 tabIndex="-1" ref=${heading}>${t('request.title')}</h1>
       <${Notice} kind="warn" role="alert" text=${lapsed ? 'request.lapsed' : 'request.declined'} params=${{ phone: html`<${PhoneLink} />` }}><${Again} r=${r} /></${Notice}>`
   }
-  return html`<h1 tabIndex="-1" ref=${heading}>${t('request.title')}</h1>
+  return html`<h1 tabIndex="-1" ref=${heading}>${t(r.approval ? 'asked.title.desk' : 'request.title')}</h1>
     ${problem && html`<${Notice} kind="danger" role="alert" tabIndex="-1" innerRef=${notice} text=${wordsFor(problem)} params=${{ s: problem.retryAfter || 8, phone: phone(), type: '', when: '' }} />`}
-    <p class="lead">${rich('request.lead', { until: dayAndTime(r.expiresAt) })}</p>
+    <p class="lead">${rich(r.approval ? 'request.waits' : 'request.lead', { until: dayAndTime(r.expiresAt) })}</p>
     <${Ticket} a=${r} />
-    <div class="actions"><button type="button" class="btn primary big" aria-disabled=${busy ? 'true' : undefined} onClick=${() => act('confirm')}>${t('request.do')}${busy === 'confirm' && '…'}</button>
+    <div class="actions">${!r.approval && html`<button type="button" class="btn primary big" aria-disabled=${busy ? 'true' : undefined} onClick=${() => act('confirm')}>${t('request.do')}${busy === 'confirm' && '…'}</button>`}
       <button type="button" class="textlink" onClick=${() => act('decline')}>${t('request.decline')}</button></div>`
 }
 

@@ -1,9 +1,9 @@
 // What an appointment is, or would be, at a glance.
 import { html } from '../lib/html.js'
-import { boot, nameOf, typeOf } from '../lib/boot.js'
+import { nameOf, typeOf } from '../lib/boot.js'
 import { t } from '../lib/i18n.js'
 import { foreignZone, range, write } from '../lib/time.js'
-import { Name } from '../book/shell.js'
+import { Name, Where } from '../book/shell.js'
 
 // The zone of its time, where a reader's own clock says something else.
 export function Zone({ a }) {
@@ -14,13 +14,13 @@ export function Zone({ a }) {
 // The facts of the appointment, large enough to read across a room.
 export function Ticket({ a, children }) {
   const type = typeOf(a.appointmentTypeId), who = nameOf(a.specialistId)
-  const { address } = boot.clinic.contact
   return html`<section class=${'ticket ' + a.status} aria-label=${t('summary.title')}>
     ${children || html`<p class="ticket-when"><span>${write('fullDay', a.slotStartDate)}</span><b>${range(a.slotStartDate, a.slotEndDate)}</b><${Zone} a=${a} /></p>`}
     <dl>
       ${type && html`<div><dt>${t('summary.what')}</dt><dd><${Name} of=${type.name} /></dd></div>`}
       ${who && html`<div><dt>${t('summary.who')}</dt><dd><${Name} of=${who} /></dd></div>`}
-      <div><dt>${t('summary.where')}</dt><dd><${Name} of=${boot.clinic.name} />${address && html`<span class="muted"><bdi>${address}</bdi></span>`}</dd></div>
+      <div><dt>${t('summary.where')}</dt><dd>${type?.remote ? html`${t('type.remote')} ${a.videoLink && html`<a href=${a.videoLink} target="_blank" rel="noopener noreferrer"><bdi>${a.videoLink}</bdi></a>`}` : html`<${Where} id=${a.place} />`}</dd></div>
     </dl>
+    ${type?.cancelText && a.status !== 'cancelled' && html`<p class="muted lines"><bdi>${type.cancelText}</bdi></p>`}
   </section>`
 }

@@ -99,6 +99,7 @@ export function First({ clinic, done }) {
       if (appointmentTypes.some(x => x.id === m.type && !x.active)) await del('/v1/appointment-types/' + m.type)
       if (specialists.some(x => x.id === m.specialist && !x.active)) await del('/v1/specialists/' + m.specialist)
       done()
+      location.assign('/staff#data')
     } catch (failed) { setBusy(false); setProblem(failed) }
   }
   const error = id => errors.find(e => e.id === id)?.message

@@ -12,9 +12,10 @@ import { setZone } from '../lib/time.js'
 import { ready as client } from '../lib/client.js'
 import { Clinic } from './clinic.js'
 import { First } from './first.js'
+import { Mail } from './mail.js'
 import { Ready } from './ready.js'
 
-const screens = ['clinic', 'first', 'ready']
+const screens = ['clinic', 'first', 'mail', 'ready']
 
 function Frame({ step, children, wide }) {
   const n = screens.indexOf(step)
@@ -65,7 +66,8 @@ function Setup({ token, start }) {
   }
   return html`<${Frame} step=${step} wide=${step !== 'clinic'}>
     ${step === 'clinic' ? html`<${Clinic} token=${token} zone=${zoneHere} done=${made} />`
-      : step === 'first' ? html`<${First} clinic=${clinic} done=${() => go('ready')} />`
+      : step === 'first' ? html`<${First} clinic=${clinic} done=${() => go('mail')} />`
+      : step === 'mail' ? html`<${Mail} done=${() => go('ready')} />`
       : html`<${Ready} clinic=${clinic} back=${() => go('first')} />`}
   </${Frame}>`
 }

@@ -5,7 +5,7 @@ import { attendanceIcon } from '../lib/deskicons.js'
 import { clock } from './day.js'
 import { find } from './store.js'
 import { offer, undoLast } from './undo.js'
-import { attendances, failKey, sayGhost, who } from './words.js'
+import { attendances, failKey, sayGhost, typeName, who } from './words.js'
 
 export function createActs(desk, grid) {
   const startOf = h => grid.instant(h.id, h.stop.at)
@@ -25,15 +25,19 @@ export function createActs(desk, grid) {
       const h = grid.cursor.here()
       if (!h) return
       if (h.stop.item?.kind === 'card') desk.open('appointment', { id: h.stop.item.id })
+      else if (h.stop.item?.kind === 'group') act.roster(h.stop.item.of)
       else if (span()) grid.menu()
       else if (h.stop.item?.kind !== 'busy') act.book('')
     },
+    roster: ({ typeId, specialistId, start }) => desk.open('roster', { typeId, specialistId, start }),
+    // A group is made of people who each agreed to its time: nothing is done to all of them with one key.
+    whole: () => desk.toast('group.whole'),
     book(name) {
       const h = grid.cursor.here(), at = h && startOf(h)
       if (!at) return desk.open('book', { name })
       if (!desk.reaches(at.specialistId)) return desk.toast('own.only')
-      const ghost = h.stop.item?.of
-      desk.open('book', { name, start: ghost ? ghost.start : at.start, specialistId: at.specialistId, typeId: ghost?.typeId })
+      const there = h.stop.item?.of // a group session, or the ghost of a time being booked
+      desk.open('book', { name, start: there ? there.start : at.start, specialistId: at.specialistId, typeId: there?.typeId })
     },
     menu: () => grid.menu(),
     move: a => own(a) && desk.open('move', { id: a.id }),
@@ -58,7 +62,7 @@ export function createActs(desk, grid) {
 
   // blocksAt are the blocks over the cursor: there may be several, and each goes by itself.
   const blocksAt = h => desk.reaches(h.specialistId)
-    ? desk.store.get().hours[h.specialistId].blocks.filter(b => h.column.closed.some(c => c.block === b.id && c.from <= h.stop.at && h.stop.at < c.to)) : []
+    ? desk.store.get().hours[h.specialistId].blocks.filter(b => !b.source && h.column.closed.some(c => c.block === b.id && c.from <= h.stop.at && h.stop.at < c.to)) : []
 
   // items are what the menu offers where the cursor stands.
   function items(h) {
@@ -76,6 +80,12 @@ export function createActs(desk, grid) {
         ],
       }
     }
+    if (item?.kind === 'group') {
+      return {
+        title: `${time(item.of.start)} ${typeName(desk.store.get(), item.of.typeId)}`,
+        items: [{ label: t('menu.open'), icon: 'people', run: act.open, hint: '↵' }, { label: t('roster.add'), icon: 'plus', run: () => act.book('') }, { label: t('menu.why'), icon: 'help', run: act.why }],
+      }
+    }
     const title = item?.kind === 'ghost' ? sayGhost(item.of) : span() ? t('range', { from, to }) : from
     return {
       title,
@@ -85,6 +95,7 @@ export function createActs(desk, grid) {
         ...(item ? [] : blocksAt(h)).map(b => ({
           label: t('menu.block.drop', { from: time(b.start), to: time(b.end) }), icon: 'change', run: () => desk.open('dropBlock', { block: b }),
         })),
+        ...(item ? [] : blocksAt(h)).slice(0, 1).map(b => ({ label: t('way.title'), icon: 'people', run: () => desk.open('inTheWay', { id: b.id }) })),
         closed?.override && { label: t('menu.unblock'), icon: 'change', run: () => desk.open('unblock', { specialistId: h.specialistId, id: closed.override, date: h.date }) },
         { label: t('menu.why'), icon: 'help', run: act.why },
       ].filter(Boolean),

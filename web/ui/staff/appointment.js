@@ -6,10 +6,15 @@ import { attendanceIcon } from '../lib/deskicons.js'
 import { Notice } from '../lib/notice.js'
 import { useStore } from '../lib/store.js'
 import { t } from '../lib/i18n.js'
-import { dayAndTime, range, write } from '../lib/time.js'
+import { dateOf, dayAndTime, range, write } from '../lib/time.js'
 import { refused } from './acts.js'
+import { go } from './daybar.js'
 import { History } from './history.js'
+import { Intake } from './intake.js'
+import { SeriesRow } from './series.js'
 import { find } from './store.js'
+import { VisitRow } from './visit.js'
+import { placeName } from './where.js'
 import { attendances, colourOf, failKey, specialistName, typeName, who } from './words.js'
 
 // Attendance is one group of radios, so arrows and a single press both change it.
@@ -57,14 +62,23 @@ export function Appointment({ desk, id, close }) {
   }, [id])
   if (!a) return html`<${Dialog} title=${t('card.gone')} close=${close}><p>${t('card.gone.body')}</p></${Dialog}>`
   const s = desk.store.get(), p = a.patient || {}, mine = desk.reaches(a.specialistId) && kept
+  const show = x => {
+    close('leave')
+    desk.patch({ reveal: x.id })
+    go('day', dateOf(Date.parse(x.slotStartDate)))
+  }
   const rows = [
     ['card.when', html`${write('shortDay', a.start)}, ${range(a.start, a.end)}`],
     ['card.with', html`<bdi>${specialistName(s, a.specialistId)}</bdi>`],
+    placeName(a.place) && ['place.title', html`<bdi>${placeName(a.place)}</bdi>`],
     ['card.type', html`<span class=${'swatch ' + colourOf(s, a.appointmentTypeId)}></span><bdi>${typeName(s, a.appointmentTypeId)}</bdi>`],
+    mine && a.seriesId && ['series.title', html`<${SeriesRow} desk=${desk} a=${a} show=${show} />`],
+    mine && a.visitId && ['visit.title', html`<${VisitRow} desk=${desk} a=${a} show=${show} />`],
     p.birthDate && ['card.born', write('numeric', p.birthDate)],
     p.phone && ['card.phone', html`<a href=${'tel:' + p.phone.replace(/[^\d+]/g, '')}><bdi>${p.phone}</bdi></a>`],
     p.email && ['card.email', html`<a href=${'mailto:' + p.email}><bdi>${p.email}</bdi></a>`],
     p.notes && ['card.notes', html`<span class="notes"><bdi>${p.notes}</bdi></span>`],
+    a.intake && ['card.said', html`<${Intake} of=${a.intake} />`],
     a.overbook && ['card.overbook', a.overbookReason || t('card.overbook.why')],
     ['card.booked', t('card.booked.how', { when: dayAndTime(a.createdAt), how: word('source.', a.source) })],
     mine && a.manageUrl && ['card.link', html`<${CopyLink} url=${a.manageUrl} />`],
@@ -76,7 +90,7 @@ export function Appointment({ desk, id, close }) {
     ${a.upstreamState === 'failed' && html`<${Notice} kind="danger" text="card.upstream.why" />`}
     ${mine && html`<${Attendance} desk=${desk} a=${a} name="attendance" />`}
     <dl class="facts">${rows.map(([key, value]) => html`<div key=${key}><dt>${t(key)}</dt><dd>${value}</dd></div>`)}</dl>
-    ${mine && html`<${History} desk=${desk} id=${id} version=${a.version} close=${close} />`}
+    ${mine && html`<${History} desk=${desk} id=${id} version=${a.version} close=${() => close('leave')} />`}
     ${mine && html`<footer class="actions">
       <button type="button" class="btn" onClick=${() => desk.open('move', { id })}><${Icon} name="change" />${t('menu.move')}</button>
       <button type="button" class="btn" onClick=${() => desk.open('correct', { id })}><${Icon} name="note" />${t('menu.correct')}</button>

@@ -6,7 +6,7 @@ import { t } from '../lib/i18n.js'
 import { dateOf, write, zone } from '../lib/time.js'
 import { Office, Select, Trouble, useAsk } from './office.js'
 
-const kinds = ['', 'appointment.created', 'appointment.rescheduled', 'appointment.cancelled', 'override.put', 'block.created', 'weeklyhours.replaced', 'specialist.changed', 'appointmenttype.changed', 'clinic.changed', 'settings.changed', 'user.signed_in', 'user.sign_in_failed', 'user.changed', 'apikey.created', 'person.erased']
+const kinds = ['', 'appointment.created', 'appointment.rescheduled', 'appointment.cancelled', 'override.put', 'block.created', 'blocks.created', 'weeklyhours.replaced', 'specialist.changed', 'appointmenttype.changed', 'clinic.changed', 'settings.changed', 'user.signed_in', 'user.sign_in_failed', 'user.changed', 'apikey.created', 'person.noted', 'person.erased', 'appointments.imported', 'appointments.exported']
 const plain = value => value == null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value)
 
 // The fields that differ between two states of a thing.

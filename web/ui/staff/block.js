@@ -10,6 +10,7 @@ import { t } from '../lib/i18n.js'
 import { dateOf, dayAndTime, range as between, time, write, zone } from '../lib/time.js'
 import { dayIn, minutesOf, textOf } from './day.js'
 import { columnIn } from './column.js'
+import { each } from './group.js'
 import { Failed, useChange } from './move.js'
 import { offer } from './undo.js'
 import { sayList, specialistName, typeName, who } from './words.js'
@@ -27,7 +28,7 @@ export function Block({ desk, specialistId, start, minutes, close }) {
   const range = { date: draft.date, from: minutesOf(draft.from), to: draft.to === '23:59' ? 1440 : minutesOf(draft.to) }
   const wrong = !(range.to > range.from)
   const column = columnIn(s, draft.date, specialistId)
-  const inside = column.items.filter(i => i.kind === 'card' && i.from < range.to && range.from < i.to).map(i => i.of)
+  const inside = each(column.items).filter(i => i.kind === 'card' && i.from < range.to && range.from < i.to).map(i => i.of)
   const set = key => e => setDraft({ ...draft, [key]: e.currentTarget.value })
   const submit = e => {
     e.preventDefault()
@@ -45,7 +46,8 @@ export function Block({ desk, specialistId, start, minutes, close }) {
         <p>${sayList(inside.map(a => `${time(a.start)} ${who(desk, a)} (${typeName(s, a.appointmentTypeId)})`))}</p></${Notice}>`}
       <${Failed} desk=${desk} problem=${change.problem} a=${null} close=${close} />
       <footer class="actions"><button type="submit" class="btn primary" aria-disabled=${wrong || change.busy ? 'true' : undefined}>${t('block.do')}</button>
-        <button type="button" class="btn" onClick=${() => close()}>${t('cancel')}</button></footer>
+        <button type="button" class="btn" onClick=${() => close()}>${t('cancel')}</button>
+        <button type="button" class="btn quiet end" onClick=${() => desk.open('closing', { specialistIds: [specialistId], from: draft.date, start: draft.from, end: draft.to })}>${t('closing.more')}</button></footer>
     </form>
   </${Dialog}>`
 }

@@ -11,13 +11,14 @@ import { Grid, useGrid } from './grid.js'
 import { DayBar, Trouble, go, today } from './daybar.js'
 import { PrintSheet } from './sheet.js'
 import { Waiting } from './waiting.js'
+import { PlacePick, hasPlaces, isAt, placeName } from './where.js'
 
 // Who has a column on a date: those who work, in their order, and whoever has somebody booked all the
 // same. A specialist's own column comes first.
-export const columnsOn = (s, date, desk, hidden) => s.specialists
+export const columnsOn = (s, date, desk, hidden, place = '') => s.specialists
   .filter(x => x.active || s.cells[cell(date, x.id)]?.length)
-  .filter(x => x.id === desk.own || !hidden.includes(x.id))
-  .sort((a, b) => (b.id === desk.own) - (a.id === desk.own))
+  .filter(x => x.id === desk.own || (!hidden.includes(x.id) && isAt(s, x, date, place)))
+  .sort((a, b) => Number(b.id === desk.own) - Number(a.id === desk.own))
   .map(x => ({ id: x.id, specialistId: x.id, date, name: x.name }))
 
 const narrow = matchMedia('(max-width: 40rem)')
@@ -34,7 +35,7 @@ export function useNarrow() {
 export function Head({ desk, column, children }) {
   const s = useStore(desk.store, s => columnIn(s, column.date, column.specialistId))
   const n = s.booked
-  return html`<div class="head"><b><bdi>${children || column.name}</bdi></b><span>${column.specialistId === desk.own ? t('board.you') + ', ' : ''}${n ? t('board.booked', { n }) : s.open.length ? t('board.none') : t('board.off')}</span></div>`
+  return html`<div class="head"><b><bdi>${children || column.name}</bdi></b><span>${column.specialistId === desk.own ? t('board.you') + ', ' : ''}${n ? t('board.booked', { n }) : s.open.length || s.always ? t('board.none') : t('board.off')}</span></div>`
 }
 
 // Where there is room for one column only, it is chosen here or by a swipe.
@@ -42,7 +43,7 @@ function One({ desk, all, column, set, side }) {
   const s = useStore(desk.store, s => columnIn(s, column.date, column.specialistId))
   return html`<div class="one"><button type="button" class="btn quiet square" aria-label=${t('board.before')} onClick=${() => side(-1)}><${Icon} name="back" flip /></button>
     <label class="pick"><span class="sr">${t('board.who')}</span><select value=${column.id} onChange=${e => set(e.currentTarget.value)}>${all.map(c => html`<option key=${c.id} value=${c.id}>${c.name}</option>`)}</select></label>
-    <p>${s.booked ? t('board.booked', { n: s.booked }) : t(s.open.length ? 'board.none' : 'board.off')}</p>
+    <p>${s.booked ? t('board.booked', { n: s.booked }) : t(s.open.length || s.always ? 'board.none' : 'board.off')}</p>
     <button type="button" class="btn quiet square" aria-label=${t('board.after')} onClick=${() => side(1)}><${Icon} name="next" flip /></button></div>`
 }
 
@@ -50,11 +51,11 @@ export function Page({ desk, rest }) {
   const date = /^\d{4}-\d\d-\d\d$/.test(rest[0]) ? rest[0] : today()
   const grid = useGrid(desk)
   useEffect(() => { desk.show({ from: date, to: addDays(date, 1), specialistId: '' }) }, [date])
-  const hidden = useStore(desk.prefs, p => p.hidden)
+  const hidden = useStore(desk.prefs, p => p.hidden), place = useStore(desk.prefs, p => p.place), hours = useStore(desk.store, s => s.hours)
   const ready = useStore(desk.store, s => s.ready && isLoaded(s, date))
   const known = useStore(desk.store, s => s.ready && (isLoaded(s, date) || s.scope))
   const list = useStore(desk.store, s => s.specialists), cells = useStore(desk.store, s => s.cells)
-  const all = useMemo(() => columnsOn(desk.store.get(), date, desk, hidden), [date, hidden, list, cells])
+  const all = useMemo(() => columnsOn(desk.store.get(), date, desk, hidden, place), [date, hidden, place, list, hours, cells])
   const one = useNarrow(), [only, setOnly] = useState('')
   const at = Math.max(0, all.findIndex(c => c.id === only))
   const columns = useMemo(() => one ? all.slice(at, at + 1) : all, [one, all.map(c => c.id).join(), at, date])
@@ -62,11 +63,11 @@ export function Page({ desk, rest }) {
   grid.go = by => go('day', by ? addDays(date, by) : today())
 
   return html`<div class="page-day">
-    <${DayBar} desk=${desk} view="day" date=${date} title=${write('longDay', date)} book=${() => grid.act.book('')} />
+    <${DayBar} desk=${desk} view="day" date=${date} title=${write('longDay', date)} book=${() => grid.act.book('')} extra=${hasPlaces && html`<${PlacePick} desk=${desk} />`} />
     <${Trouble} desk=${desk} />
     ${date === today() && html`<${Waiting} desk=${desk} date=${date} />`}
     ${one && columns[0] && html`<${One} desk=${desk} all=${all} column=${columns[0]} set=${setOnly} side=${side} />`}
-    ${known && !all.length && html`<${Notice} icon="person" text=${hidden.length && list.length ? 'board.hidden' : 'board.nobody'} />`}
+    ${known && !all.length && html`<${Notice} icon="person" text=${(hidden.length || placeName(place)) && list.length ? placeName(place) ? 'place.nobody' : 'board.hidden' : 'board.nobody'} />`}
     ${known && columns.length > 0 && html`<div class=${'busywrap' + (ready ? '' : ' loading')} aria-busy=${ready ? undefined : 'true'}>
       <${Grid} grid=${grid} columns=${columns} label=${t('board.label', { date: write('longDay', date) })} single=${one}
         side=${side} heads=${columns.map(c => html`<${Head} key=${'h' + c.id} desk=${desk} column=${c} />`)} /></div>`}

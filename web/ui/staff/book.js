@@ -11,9 +11,12 @@ import { t } from '../lib/i18n.js'
 import { dayAndTime } from '../lib/time.js'
 import { serverNow } from '../lib/clock.js'
 import { createDeskHold } from './deskhold.js'
-import { fit } from './fit.js'
+import { Asks, missing, said } from './asks.js'
+import { fit, several } from './fit.js'
 import { PatientFields, blank, check, known } from './patient.js'
 import { failKey, sayObstacle, colourOf, specialistName } from './words.js'
+import { Occurrences, SeriesFields, useSeries } from './series.js'
+import { VisitFields, useVisit } from './visit.js'
 import { Obstacle, WhenFields, slotOf, startOf, useObstacle, way } from './when.js'
 
 // The types that this specialist does, those that fit at the time first.
@@ -21,7 +24,7 @@ function choices(desk, slot, mine) {
   const s = desk.store.get(), start = startOf(slot)
   return s.types.filter(x => x.active && x.specialists.some(p => p.specialistId === slot.specialistId))
     .map(type => ({ type, block: start ? fit(s, { typeId: type.id, specialistId: slot.specialistId, start, mine }) : {} }))
-    .sort((a, b) => Boolean(a.block.why) - Boolean(b.block.why))
+    .sort((a, b) => Number(Boolean(a.block.why)) - Number(Boolean(b.block.why)))
 }
 
 function Types({ desk, list, typeId, set }) {
@@ -44,21 +47,25 @@ export function Book({ desk, name = '', copy, start, specialistId, typeId: wante
   const list = choices(desk, slot, h.holdId)
   const [typeId, setType] = useState(() => wanted || list[0]?.type.id || '')
   const [notify, setNotify] = useState(true), [busy, setBusy] = useState(false), [failed, setFailed] = useState(null)
-  const [insists, setInsists] = useState({}), [reason, setReason] = useState('')
+  const [insists, setInsists] = useState({}), [reason, setReason] = useState(''), [answers, setAnswers] = useState({}), reminded = useRef('')
   const attempt = useRef(null)
   const type = list.find(x => x.type.id === typeId)?.type || list[0]?.type
-  const obstacle = useObstacle(desk, { typeId: type?.id, slot, mine: h.holdId, problem: h.phase === 'refused' ? h.problem : null })
+  const visit = useVisit(), others = visit.others.map(x => x.typeId).join(), family = Boolean(others)
+  const whole = family && type ? several([type, ...visit.others.map(x => s.types.find(y => y.id === x.typeId)).filter(Boolean)]) : null
+  const obstacle = useObstacle(desk, { typeId: type?.id, slot, mine: h.holdId, problem: h.phase === 'refused' ? h.problem : null, whole })
   const { why } = obstacle
   const insisted = why && insists[why]
-  const can = type && obstacle.start && !obstacle.asking && (!why || (insisted && why !== 'taken'))
+  const [many, setMany] = useState(false), series = useSeries(desk, { on: many, typeId: type?.id, slot })
+  const past = !family || Boolean(insists.closed) || obstacle.start < serverNow() // closed hours do not count
+  const can = type && !many && obstacle.start && !obstacle.asking && (!why || (insisted && why !== 'taken'))
 
   useEffect(() => hold.stop, [])
   // The hold follows what the dialog says; a time in the way of which something stands is not held.
-  const wish = can || h.phase === 'held' || h.phase === 'claiming' ? [type?.id, slot.specialistId, obstacle.start, insists.held].join('|') : ''
+  const wish = can || h.phase === 'held' || h.phase === 'claiming' ? [type?.id, slot.specialistId, obstacle.start, insists.held, others].join('|') : ''
   useEffect(() => {
     // One that is still being asked for is given back, too.
     if (!can) { if (h.holdId || h.phase === 'claiming') hold.release(); return }
-    hold.claim({ typeId: type.id, specialistId: slot.specialistId, start: obstacle.start, displace: Boolean(insists.held) })
+    hold.claim({ typeId: type.id, specialistId: slot.specialistId, start: obstacle.start, displace: Boolean(insists.held), others: visit.others.map(x => x.typeId), ignoreHours: past })
   }, [wish, Boolean(can)])
   // What was insisted on is the next thing to go on from.
   const insisting = next => {
@@ -86,14 +93,24 @@ export function Book({ desk, name = '', copy, start, specialistId, typeId: wante
     e.preventDefault()
     if (busy) return
     const { errors: wrong, patient } = check(draft)
-    const over = why === 'taken' && insists.taken
+    const over = why === 'taken' && insists.taken && !family
     if (over && !reason.trim()) wrong.reason = t('overbook.reason.err')
+    if (reminded.current !== type?.id) Object.assign(wrong, missing(type, answers))
     setErrors(wrong)
     const first = Object.keys(wrong)[0]
-    if (first) return document.getElementById(first === 'reason' ? 'overbook-reason' : 'patient-' + first)?.focus()
-    if (!obstacle.start || !type || (why && !insisted)) return way()?.focus()
-    const body = {
-      appointmentTypeId: type.id, slotStartDate: new Date(obstacle.start).toISOString(), specialistId: slot.specialistId, patient, notify,
+    // A question that is left open is asked for once.
+    if (first && first.startsWith('answers.')) reminded.current = type.id
+    if (first) return document.getElementById(first === 'reason' ? 'overbook-reason' : first.startsWith('answers.') ? first : 'patient-' + first)?.focus()
+    const more = visit.check()
+    if (!more) return
+    if (many ? !type || series.times.length < 2 : !obstacle.start || !type || (why && !insisted)) return way()?.focus()
+    const told = said(type, answers), asked = Object.keys(told).length > 0 && { answers: told }
+    const { name, email, phone, ...own } = patient
+    const body = family ? {
+      slotStartDate: new Date(obstacle.start).toISOString(), specialistId: slot.specialistId, people: [{ appointmentTypeId: type.id, name, ...own, ...asked }, ...more], contact: { ...(email && { email }), ...(phone && { phone }) }, notify,
+      ignoreHours: past, ...(hold.store.get().holdId && { holdId: hold.store.get().holdId }), displace: Boolean(insists.held),
+    } : many ? { appointmentTypeId: type.id, times: series.times, patient, notify, ...asked } : {
+      appointmentTypeId: type.id, slotStartDate: new Date(obstacle.start).toISOString(), specialistId: slot.specialistId, patient, notify, ...asked,
       ...(over ? { overbook: { reason: reason.trim() } } : { ignoreHours: true, ...(hold.store.get().holdId && { holdId: hold.store.get().holdId }), displace: Boolean(insists.held) }),
     }
     // The same request keeps its key, so that a second press after a lost answer books nothing twice.
@@ -102,6 +119,20 @@ export function Book({ desk, name = '', copy, start, specialistId, typeId: wante
     setBusy(true)
     setFailed(null)
     try {
+      if (many) {
+        await desk.holding // the hold of the one time, on its way back
+        const all = await desk.bookSeries(attempt.current.body, attempt.current.key)
+        desk.patch({ reveal: all[0].id })
+        desk.toast('series.done', { name: patient.name, n: all.length, when: dayAndTime(all[0].slotStartDate) })
+        return close()
+      }
+      if (family) {
+        const all = await desk.bookVisit(attempt.current.body, attempt.current.key)
+        hold.used()
+        desk.patch({ reveal: all[0].id })
+        desk.toast('visit.done', { name: patient.name, n: all.length, when: dayAndTime(all[0].slotStartDate) })
+        return close()
+      }
       const a = await desk.book(attempt.current.body, attempt.current.key)
       if (over) hold.release(); else hold.used()
       desk.patch({ reveal: a.id })
@@ -110,31 +141,36 @@ export function Book({ desk, name = '', copy, start, specialistId, typeId: wante
     } catch (problem) {
       setBusy(false)
       const held = { slot_taken: 'taken', slot_held: 'held' }[problem.code]
-      if (held) {
+      if (held && many) {
+        setFailed(problem)
+        series.again()
+      } else if (held) {
         hold.store.set({ phase: 'refused', holdId: '', problem })
         setInsists({})
       } else setFailed(problem)
       if (!passing(problem)) attempt.current = null
-      const fields = Object.fromEntries(problem.errors.filter(x => x.field.startsWith('patient.')).map(x => [x.field.slice(8), x.message]))
+      const fields = Object.fromEntries(problem.errors.filter(x => /^(patient|answers)\./.test(x.field)).map(x => [x.field.replace('patient.', ''), x.message]))
       setErrors(fields)
     }
   }
-  const insist = { closed: () => insisting({ closed: true }), held: () => insisting({ held: true }), ...(desk.may('overbook') && { taken: () => insisting({ taken: true }) }) }
+  const insist = { closed: () => insisting({ closed: true }), held: () => insisting({ held: true }), ...(desk.may('overbook') && !family && { taken: () => insisting({ taken: true }) }) }
   const unknown = failed && passing(failed)
   return html`<${Dialog} title=${t('book.title')} wide kind="book" close=${close}>
     <form class="book" onSubmit=${submit} noValidate>
-      <${PatientFields} desk=${desk} draft=${draft} set=${setDraft} errors=${errors} />
+      <div class="stack"><${PatientFields} desk=${desk} draft=${draft} set=${setDraft} errors=${errors} /><${Asks} type=${type} answers=${answers} set=${setAnswers} errors=${errors} />${many ? html`<${Occurrences} desk=${desk} series=${series} />`
+        : type?.capacity === 1 && html`<${VisitFields} visit=${visit} types=${list.map(x => x.type).filter(x => x.capacity === 1)} typeId=${type.id} />`}</div>
       <div class="slotside">
         <${WhenFields} desk=${desk} slot=${slot} set=${change} people=${people} />
         ${type ? html`<${Types} desk=${desk} list=${list} typeId=${type.id} set=${id => { setType(id); setInsists({}); hold.forget() }} />` : html`<p class="muted">${t('book.notypes')}</p>`}
-        <${Obstacle} desk=${desk} obstacle=${obstacle} insist=${insist} done=${insisted} />
-        ${why === 'taken' && insists.taken && html`<${Field} id="overbook-reason" label=${t('overbook.reason')} hint=${sayObstacle(desk, obstacle)} value=${reason} input=${setReason} error=${errors.reason} maxlength="500" />`}
-        ${why && !insists.taken && html`<button type="button" class="textlink" onClick=${next}>${t('book.next')}</button>`}
+        ${!family && html`<label class="check"><input type="checkbox" id="series" checked=${many} onChange=${e => { setMany(e.currentTarget.checked); setInsists({}); setFailed(null) }} /><span>${t('series.many')}</span></label>`}
+        ${many ? html`<${SeriesFields} desk=${desk} series=${series} type=${type} people=${people} />` : html`<${Obstacle} desk=${desk} obstacle=${obstacle} insist=${insist} done=${insisted} />
+        ${why === 'taken' && insists.taken && !family && html`<${Field} id="overbook-reason" label=${t('overbook.reason')} hint=${sayObstacle(desk, obstacle)} value=${reason} input=${setReason} error=${errors.reason} maxlength="500" />`}
+        ${why && !insists.taken && html`<button type="button" class="textlink" onClick=${next}>${t('book.next')}</button>`}`}
         <p class=${'holding ' + h.phase} role="status">${h.phase === 'held' && html`<${Icon} name="check" />${t('book.held')}`}</p>
       </div>
       ${failed && html`<p class="error whole" role="alert">${unknown ? t('book.unknown') : t(failKey(failed))}</p>`}
       <footer class="actions">
-        <button type="submit" class="btn primary" aria-disabled=${busy || (why && !insisted) ? 'true' : undefined}>${t(busy ? 'book.doing' : unknown ? 'unknown.do' : why === 'taken' && insists.taken ? 'overbook.do' : 'book.do')}</button>
+        <button type="submit" class="btn primary" aria-disabled=${busy || (many ? series.times.length < 2 : why && !insisted) ? 'true' : undefined}>${t(busy ? 'book.doing' : unknown ? 'unknown.do' : many ? 'series.do' : family ? 'visit.do' : why === 'taken' && insists.taken ? 'overbook.do' : 'book.do', { n: family ? visit.others.length + 1 : series.times.length })}</button>
         <button type="button" class="btn" onClick=${() => close()}>${t('cancel')}</button>
         <label class="check"><input type="checkbox" checked=${notify} onChange=${e => setNotify(e.currentTarget.checked)} /><span>${t('tell')}</span></label>
       </footer>

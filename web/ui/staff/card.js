@@ -1,4 +1,4 @@
-// What stands in a column: an appointment, a colleague's busy time, or the ghost of a time that
+// What stands in a column: an appointment, a group session, a colleague's busy time, or the ghost of a time that
 // somebody is booking online at this moment. A ghost has no person: nobody here knows who it is.
 //
 // These are functions and no components, and their words come from tables: a full board has four
@@ -8,7 +8,11 @@ import { paths } from '../lib/icons.js'
 import { attendanceIcon } from '../lib/deskicons.js'
 import { t } from '../lib/i18n.js'
 import { clock } from './day.js'
-import { colourOf, sayAppointment, sayGhost, typeName, who } from './words.js'
+import { came, isFull } from './group.js'
+import { dateOf } from '../lib/time.js'
+import { cell } from './store.js'
+import { placeName } from './where.js'
+import { colourOf, sayAppointment, sayGhost, sayGroup, typeName, who } from './words.js'
 
 // boxOf is where something stands in its column; things at the same time share the width.
 function boxOf({ from, to, lane = 0, lanes = 1 }, { range, scale }) {
@@ -29,19 +33,37 @@ const sign = (desk, a) => {
   const next = desk.reaches(a.specialistId) && nextOf[a.attendance]
   return next ? h('i', { class: 'sign', 'data-attend': next, title: t('att.' + next) }, icon(attendanceIcon[a.attendance])) : icon(attendanceIcon[a.attendance])
 }
-const flag = (name, key) => h('span', { class: 'flag' }, icon(name), t(key))
+const flag = (name, key, params) => h('span', { class: 'flag' }, icon(name), t(key, params))
+// Which of how many it is, of those who come one after the other.
+const visitAt = (s, a) => {
+  const all = Object.values(s.cells[cell(dateOf(a.start), a.specialistId)] || {}).filter(x => x.visitId === a.visitId && x.status !== 'cancelled').sort((x, y) => x.start - y.start)
+  return { at: all.findIndex(x => x.id === a.id) + 1, n: all.length }
+}
 
 export function card(desk, item, view) {
   const { of: a, lanes } = item, box = boxOf(item, view), at = clock(item.from)
-  if (a.busy) return h('div', { class: 'appt busy', key: item.id, style: styleOf(box), 'data-id': item.id }, h('p', null, at, ' ', t('card.busy')))
+  if (a.busy) return h('div', { class: 'appt busy', key: item.id, style: styleOf(box), 'data-id': item.id }, h('p', null, at, ' ', who(desk, a)))
   const flat = box.height < 36 || lanes > 3
-  const s = desk.store.get(), name = who(desk, a), type = typeName(s, a.appointmentTypeId)
+  const s = desk.store.get(), name = who(desk, a), type = typeName(s, a.appointmentTypeId), where = placeName(a.place)
   return h('div', {
     class: `appt ${colourOf(s, a.appointmentTypeId)} ${a.attendance}${flat ? ' flat' : ''}${a.overbook ? ' over' : ''}`, key: item.id, style: styleOf(box), 'data-id': item.id,
-    role: 'button', 'aria-label': sayAppointment(desk, a, at), title: lanes > 1 || flat ? `${at} ${name}, ${type}` : undefined,
+    role: 'button', 'aria-label': sayAppointment(desk, a, at) + (a.visitId ? ', ' + t('series.at', visitAt(s, a)) : ''), title: lanes > 1 || flat ? `${at} ${name}, ${type}` : undefined,
   },
   h('p', { class: 'appt-name' }, sign(desk, a), h('span', null, at), ' ', h('b', { dir: 'auto' }, name)), ' ',
-  h('p', { class: 'appt-type' }, a.overbook && flag('over', 'card.overbook'), a.upstreamState === 'failed' && flag('alert', 'card.upstream'), h('span', null, type), a.patient?.notes && icon('note')))
+  h('p', { class: 'appt-type' }, a.visitId && flag('people', 'visit.at', visitAt(s, a)), a.overbook && flag('over', 'card.overbook'), a.upstreamState === 'failed' && flag('alert', 'card.upstream'), h('span', null, type, where && ', ', where && h('span', { class: 'where', dir: 'auto' }, where)), a.patient?.notes && icon('note')))
+}
+
+// A group session is one card, however many are in it: who they are and whether they came is in its roster.
+export function group(desk, item, view) {
+  const { of: g, lanes } = item, box = boxOf(item, view), at = clock(item.from)
+  const flat = box.height < 36 || lanes > 3, n = came(g)
+  const s = desk.store.get(), name = typeName(s, g.typeId), words = sayGroup(desk, g, at)
+  return h('div', {
+    class: `appt group ${colourOf(s, g.typeId)}${flat ? ' flat' : ''}`, key: item.id, style: styleOf(box), 'data-id': item.id, role: 'button', 'aria-label': words, title: words,
+  },
+  h('p', { class: 'appt-name' }, icon('people'), h('span', null, at), ' ', h('b', { dir: 'auto' }, name), ' ', h('strong', { class: 'seats' }, `${g.heads.length}/${g.capacity}`)), ' ',
+  h('p', { class: 'appt-type' }, isFull(g) && h('strong', null, t('group.full')), g.heads.some(a => a.upstreamState === 'failed') && flag('alert', 'card.upstream'),
+    n > 0 && h('span', { class: 'flag' }, icon('clock'), t('group.came', { n })), h('span', { dir: 'auto' }, g.heads.map(a => who(desk, a)).join(', '))))
 }
 
 // The edge drains until the hold lapses. Whoever keeps it alive is told, the desk is not: an empty edge

@@ -5,7 +5,7 @@ import { zone } from '../lib/time.js'
 import { dayIn } from './day.js'
 import { columnOf } from './layout.js'
 import { cell } from './store.js'
-import { card, ghost, place } from './card.js'
+import { card, ghost, group, place } from './card.js'
 import { Marks } from './marks.js'
 import { memo } from './memo.js'
 import { closedWord } from './words.js'
@@ -22,13 +22,15 @@ const kept = new Map()
 // columnIn gives the column of the state, and the very same one as long as nothing in it changes.
 export function columnIn(s, date, specialistId) {
   const key = cell(date, specialistId), day = dayIn(date, zone), old = kept.get(key)
-  const appointments = s.cells[key] || none, hours = s.hours[specialistId]
+  const appointments = s.cells[key] || none, hours = s.hours[specialistId], { types } = s
   const holds = holdsOn(s.holds[specialistId], day)
-  if (old && old.appointments === appointments && old.hours === hours && sameList(old.holds, holds)) return old.column
-  const own = s.specialists.find(x => x.id === specialistId)?.timezone || zone
-  const column = columnOf({ day, zone: own, appointments, holds, hours })
+  if (old && old.appointments === appointments && old.hours === hours && old.types === types && sameList(old.holds, holds)) return old.column
+  const who = s.specialists.find(x => x.id === specialistId), own = who?.timezone || zone
+  const column = columnOf({ day, zone: own, appointments, holds, hours, types })
+  // A room without hours of its own is there whenever somebody is: nothing of its day is closed but by a block or a day off.
+  if (who?.kind === 'resource' && hours && !hours.weekly.length) Object.assign(column, { always: true, closed: column.closed.filter(c => c.word !== 'closed' && c.word !== 'break') })
   if (kept.size > 200) kept.clear()
-  kept.set(key, { appointments, hours, holds, column })
+  kept.set(key, { appointments, hours, types, holds, column })
   return column
 }
 
@@ -43,7 +45,7 @@ function Inside({ desk, grid, date, specialistId, id, range, scale, names }) {
   const draw = i => {
     const old = view.drawn.get(i.id)
     if (old && old.of === i.of && old.from === i.from && old.to === i.to && old.lane === i.lane && old.lanes === i.lanes) return old.node
-    const node = i.kind === 'ghost' ? ghost(i, view) : card(desk, i, view)
+    const node = i.kind === 'ghost' ? ghost(i, view) : i.kind === 'group' ? group(desk, i, view) : card(desk, i, view)
     view.drawn.set(i.id, { of: i.of, from: i.from, to: i.to, lane: i.lane, lanes: i.lanes, node })
     return node
   }

@@ -1,4 +1,4 @@
-// Correcting an appointment: the person, the note, and the type where another one fits at its time. What
+// Correcting an appointment: the person, the note, what was answered, and the type where another one fits at its time. What
 // does not fit there has to be moved.
 import { html, useState } from '../lib/html.js'
 import { Dialog } from '../lib/dialog.js'
@@ -7,12 +7,13 @@ import { Notice } from '../lib/notice.js'
 import { useStore } from '../lib/store.js'
 import { t } from '../lib/i18n.js'
 import { dayAndTime } from '../lib/time.js'
+import { Asks, answersOf, reanswered } from './asks.js'
 import { fit } from './fit.js'
 import { Failed, Tell, useChange } from './move.js'
 import { PatientFields, blank, check, known } from './patient.js'
 import { find } from './store.js'
 import { offer } from './undo.js'
-import { sayObstacle, specialistName, typeName, who } from './words.js'
+import { sayObstacle, specialistName, typeIn, typeName, who } from './words.js'
 
 const keys = ['name', 'phone', 'email', 'birthDate', 'notes']
 
@@ -31,11 +32,12 @@ export function Correct({ desk, id, focus = 'name', close }) {
   const [a] = useState(() => find(desk.store.get(), id)), p = a.patient || {}
   const [draft, setDraft] = useState(() => ({ ...blank, ...known({ ...p, name: p.name || '' }), notes: p.notes || '' })), [errors, setErrors] = useState({})
   const [typeId, setType] = useState(a.appointmentTypeId), [notify, setNotify] = useState(true)
-  const list = typesAt(desk, a), name = who(desk, a)
-  const change = useChange(async ({ patient, type }, key) => {
+  const list = typesAt(desk, a), name = who(desk, a), asked = typeIn(s, a.appointmentTypeId)
+  const [answers, setAnswers] = useState(() => answersOf(a))
+  const change = useChange(async ({ patient, answers, type }, key) => {
     let now = find(desk.store.get(), id) || a
     // The type comes last, so that it can be taken back.
-    if (patient) now = await desk.correct(now, { patient, notify })
+    if (patient || answers) now = await desk.correct(now, { patient, answers, notify })
     if (type) now = await desk.move(now, { slotStartDate: new Date(a.start).toISOString(), specialistId: a.specialistId, appointmentTypeId: type, notify, ignoreHours: true }, key)
     if (type) offer(desk, 'correct.typed', { name, type: typeName(desk.store.get(), type) }, () => desk.undo(now))
     else desk.toast('correct.done', { name: now.patient?.name || name })
@@ -48,14 +50,15 @@ export function Correct({ desk, id, focus = 'name', close }) {
     const first = Object.keys(wrong)[0]
     if (first) return document.getElementById('patient-' + first)?.focus()
     const edited = Object.fromEntries(keys.filter(k => (patient[k] || '') !== (p[k] || '')).map(k => [k, patient[k] || '']))
-    const any = Object.keys(edited).length > 0, type = typeId !== a.appointmentTypeId && typeId
-    if (!any && !type) return close()
-    change.go({ ...(any && { patient: edited }), ...(type && { type }) })
+    const any = Object.keys(edited).length > 0, told = reanswered(asked, answersOf(a), answers), other = Object.keys(told).length > 0, type = typeId !== a.appointmentTypeId && typeId
+    if (!any && !other && !type) return close()
+    change.go({ ...(any && { patient: edited }), ...(other && { answers: told }), ...(type && { type }) })
   }
   return html`<${Dialog} title=${t('correct.title', { name })} close=${close}>
     <form class="stack" onSubmit=${submit} noValidate>
       <p class="fromto"><span>${dayAndTime(a.start)}, <bdi>${specialistName(s, a.specialistId)}</bdi></span></p>
       <${PatientFields} desk=${desk} draft=${draft} set=${setDraft} errors=${errors} focus=${focus} />
+      <${Asks} type=${asked} answers=${answers} set=${setAnswers} errors=${errors} />
       ${list.length > 1 && html`<${Field} id="correct-type" label=${t('book.type')} hint=${list.some(x => x.no) ? t('correct.type.hint') : undefined}>
         <select id="correct-type" value=${typeId} aria-describedby=${list.some(x => x.no) ? 'correct-type-hint' : undefined} onChange=${e => setType(e.currentTarget.value)}>
           ${list.map(({ type, no }) => html`<option key=${type.id} value=${type.id} disabled=${Boolean(no)}>${type.name}, ${t('minutes.short', { n: type.durationMinutes })}${no && ` – ${no}`}</option>`)}</select></${Field}>`}

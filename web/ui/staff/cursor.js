@@ -76,12 +76,13 @@ export function keysFor({ cursor, prefs, act }) {
   const quick = { ',': () => act.day(-1), '.': () => act.day(1), 0: () => act.today(), '/': () => act.search(), '?': () => act.keys(), '!': () => act.news(), '+': () => act.find() }
   return e => {
     if (e.ctrlKey || e.metaKey || e.altKey || e.isComposing || e.target !== e.currentTarget) return
-    const h = cursor.here(), item = h?.stop.item, card = item?.kind === 'card' && item.of
+    const h = cursor.here(), item = h?.stop.item, card = item?.kind === 'card' && item.of, group = item?.kind === 'group'
     // The desk's own hold is as good as free: it is on its way back.
     const free = h && (!item || item.kind === 'ghost' && item.of.own)
     let run = plain[e.key]
     if (e.key === 'F10' && !e.shiftKey) return
     if (!run && card && e.key === 'Delete') run = () => act.cancel(card)
+    if (!run && group && e.key === 'Delete') run = act.whole
     if (!run && prefs.get().keys) {
       run = quick[e.key]
       if (!run && card) {
@@ -90,7 +91,9 @@ export function keysFor({ cursor, prefs, act }) {
         else if (e.key.toLowerCase() === 'm') run = () => act.move(card)
         else if (e.key.toLowerCase() === 'e') run = () => act.correct(card)
         else if (e.key.toLowerCase() === 'u') run = () => act.undo()
-      } else if (!run && free && letter.test(e.key)) run = () => act.book(e.key)
+      } else if (!run && group && (attendances[+e.key - 1] || /^[me]$/i.test(e.key))) run = act.whole
+      else if (!run && group && e.key.toLowerCase() === 'u') run = () => act.undo()
+      else if (!run && free && letter.test(e.key)) run = () => act.book(e.key)
     }
     if (!run) return
     e.preventDefault()

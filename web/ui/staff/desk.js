@@ -31,10 +31,13 @@ export function createDesk(me) {
     for (;;) {
       try { return await ask() } catch (problem) {
         if (problem.code !== 'unauthorized') throw problem
+        kept(x => x.ended())
         await lock('expired')
       }
     }
   }
+  // The plan that this browser keeps for a failure follows what becomes of the sign-in.
+  const kept = tell => import('../staff/keep.js').then(tell).catch(() => {})
   const signedIn = again => {
     patch({ locked: '', me: again })
     locked = null
@@ -56,6 +59,7 @@ export function createDesk(me) {
       cursor = page.nextCursor
     } while (cursor)
     send({ type: 'loaded', from, to, specialistId, appointments, busy, at, asOf: serverNow() })
+    settle()
   }
   // loadSchedule brings who works here, what can be booked, and when: all of one state.
   async function loadSchedule() {
@@ -139,10 +143,12 @@ export function createDesk(me) {
 
   // --- writing
   const match = a => ({ headers: { 'If-Match': `"${a.version}"` } })
+  const enter = appointment => send({ type: 'changed', appointment, at: performance.now() })
   const changed = ({ appointment }) => {
-    send({ type: 'changed', appointment })
+    enter(appointment)
     return appointment
   }
+  const changedAll = ({ appointments }) => appointments.map(appointment => changed({ appointment }))
   const path = a => '/v1/appointments/' + a.id
   // A move or a cancellation that follows an attendance of one's own waits for it and is decided on what it
   // made, not on a stale picture: mine leads from each version to the one that this desk made of it.
@@ -155,13 +161,13 @@ export function createDesk(me) {
   }
   // The sign on the card changes at once; if the server says no, the truth is asked for.
   async function attend(a, attendance) {
-    send({ type: 'changed', appointment: { ...a, attendance } })
+    enter({ ...a, attendance })
     try {
       const answer = await call(() => post(path(a) + '/attendance', { attendance }, { key: newKey(), ...match(a) }))
       if (answer.appointment.version > a.version) mine.set(a.id + a.version, answer.appointment.version)
       return changed(answer)
     } catch (problem) {
-      send({ type: 'changed', appointment: a })
+      enter(a)
       load({ from: dateOf(a.start), to: addDays(dateOf(a.start), 1), specialistId: a.specialistId }).catch(trouble)
       throw problem
     }
@@ -174,6 +180,29 @@ export function createDesk(me) {
     reload: () => load(store.get().scope),
 
     book: (body, key) => call(() => post('/v1/appointments', { ...body, clientId: client.id }, { key })).then(changed),
+    // A series is booked without the desk's own hold, which has to be gone first.
+    planSeries: (typeId, rule) => call(() => post(`/v1/appointment-types/${typeId}/series-plan`, { ...rule, clientId: client.id }, { tries: 3 })).then(x => x.occurrences),
+    bookSeries: (body, key) => call(() => post('/v1/series', { ...body, clientId: client.id }, { key })).then(changedAll),
+    series: id => call(() => get(`/v1/appointments/${id}/series`)).then(x => x.appointments),
+    planMove: (a, body) => call(() => post(path(a) + '/series/plan', body, { tries: 3 })).then(x => x.occurrences),
+    moveRest: async (was, body, key) => {
+      const a = await upToDate(was)
+      return changedAll(await call(() => post(path(a) + '/series/reschedule', { ...body, undoable: true }, { key, ...match(a) })))
+    },
+    cancelRest: async (was, body, key) => {
+      const a = await upToDate(was)
+      return changedAll(await call(() => post(path(a) + '/series/cancel', { ...body, undoable: true }, { key, ...match(a) })))
+    },
+    bookVisit: (body, key) => call(() => post('/v1/visits', { ...body, clientId: client.id }, { key })).then(changedAll),
+    visit: id => call(() => get(`/v1/appointments/${id}/visit`)).then(x => x.appointments),
+    moveVisit: async (was, body, key) => {
+      const a = await upToDate(was)
+      return changedAll(await call(() => post(path(a) + '/visit/reschedule', { ...body, undoable: true }, { key, ...match(a) })))
+    },
+    cancelVisit: async (was, body, key) => {
+      const a = await upToDate(was)
+      return changedAll(await call(() => post(path(a) + '/visit/cancel', { ...body, undoable: true }, { key, ...match(a) })))
+    },
     // Two quick keys on one card wait for each other, or the second would be refused as stale.
     attend(a, attendance) {
       const before = attending.get(a.id) || Promise.resolve()
@@ -196,14 +225,33 @@ export function createDesk(me) {
     },
     // undo takes back the cancellation or the move that made this version.
     undo: a => call(() => post(path(a) + '/undo', {}, { key: newKey(), ...match(a) })).then(changed),
+    undoRest: a => call(() => post(path(a) + '/series/undo', {}, { key: newKey(), ...match(a) })).then(changedAll),
     fetch: id => call(() => get('/v1/appointments/' + id)).then(changed),
     history: id => call(() => get(`/v1/appointments/${id}/history`)).then(x => x.history),
+    findPeople: q => call(() => post('/v1/people/search', { q }, { tries: 3 })).then(x => x.people),
+    note: (id, text, key) => call(() => post(`/v1/appointments/${id}/person-notes`, { text }, { key })),
+    dropNote: id => call(() => del('/v1/person-notes/' + id)),
+    link: (id, appointmentId, key) => call(() => post(`/v1/appointments/${id}/person-links`, { appointmentId }, { key })),
+    unlink: id => call(() => del('/v1/person-links/' + id)),
     deliveries: id => call(() => get(`/v1/appointments/${id}/deliveries`)).then(x => x.deliveries),
     async block(specialistId, body, key) {
       const { block } = await call(() => post(`/v1/specialists/${specialistId}/blocks`, body, { key }))
       await loadSchedule()
       return block
     },
+    planBlocks: body => call(() => post('/v1/blocks/plan', body, { tries: 3 })),
+    async closeTime(body, key) {
+      const made = await call(() => post('/v1/blocks', body, { key }))
+      await loadSchedule()
+      return made
+    },
+    async dropBlocks(setId) {
+      await call(() => del('/v1/block-sets/' + setId))
+      await loadSchedule()
+    },
+    inTheWay: id => call(() => get(`/v1/blocks/${id}/appointments`)),
+    tell: (id, key) => call(() => post(`/v1/appointments/${id}/tell`, {}, { key })),
+    holidays: ics => call(() => post('/v1/blocks/holidays', { ics }, { tries: 3 })).then(x => x.days),
     async dropBlock({ id, specialistId }) {
       await call(() => del('/v1/blocks/' + id))
       await loadSchedule()
@@ -212,13 +260,16 @@ export function createDesk(me) {
       await call(() => del('/v1/overrides/' + id))
       await loadSchedule()
     },
+    waiting: () => call(() => get('/v1/waitlist')).then(x => x.waiting),
+    wait: (typeId, body, key) => call(() => post(`/v1/appointment-types/${typeId}/waitlist`, body, { key })).then(x => x.waiting),
     search: params => call(() => post('/v1/appointments/search', { limit: 50, ...params }, { tries: 3 })).then(x => x.appointments),
     explain: (typeId, start, specialistId) => call(() => get(`/v1/appointment-types/${typeId}/explain`,
       { slotStartDate: new Date(start).toISOString(), specialistId })).then(x => x.specialists),
     find: (typeId, wish) => call(() => post(`/v1/appointment-types/${typeId}/find`, { ...wish, clientId: client.id }, { tries: 3 })).then(x => x.times),
     nextFree: (typeId, specialistId, after) => call(() => get(`/v1/appointment-types/${typeId}/next-available`,
       { specialistId, after: new Date(after).toISOString() })).then(x => x.slot),
-    signOut: () => post('/v1/auth/sign-out').catch(() => {}).then(() => location.reload()),
+    signOut: () => kept(x => x.signedOut(me)).then(() => post('/v1/auth/sign-out')).catch(() => {}).then(() => location.reload()),
+    signedOut: () => kept(x => x.signedOut(me)),
 
     // --- dialogs and the line that says what happened
     open: (kind, props) => patch({ dialog: { kind, ...props } }),

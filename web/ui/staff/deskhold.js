@@ -33,16 +33,17 @@ export function createDeskHold(desk) {
     }
   }
   // Only the newest wish counts: an answer to an older one is given back.
-  async function claim({ typeId, specialistId, start, displace }) {
+  /** @param {{typeId: string, specialistId: string, start: number, displace?: boolean | string, others?: any[], ignoreHours?: boolean}} wish */
+  async function claim({ typeId, specialistId, start, displace, others = [], ignoreHours = true }) {
     const mine = ++turn, old = store.get().holdId
     rest()
     store.set({ phase: 'claiming', holdId: '', problem: null })
     if (old) drop(old)
     try {
       const hold = await inTurn(async () => {
-        const taken = mine === turn && await desk.call(() => post('/v1/holds', {
-          appointmentTypeId: typeId, specialistId, slotStartDate: new Date(start).toISOString(), clientId: client.id, ttlSeconds,
-          ignoreHours: true, ...(displace && { displace }),
+        const taken = mine === turn && await desk.call(() => post(others.length ? '/v1/visits/hold' : '/v1/holds', {
+          ...(others.length ? { appointmentTypeIds: [typeId, ...others] } : { appointmentTypeId: typeId }), specialistId, slotStartDate: new Date(start).toISOString(), clientId: client.id, ttlSeconds,
+          ignoreHours, ...(displace && { displace }),
         }))
         if (taken && mine !== turn) await giveBack(taken.holdId)
         return taken

@@ -4,23 +4,28 @@ import { useStore } from '../lib/store.js'
 import { Appointment } from './appointment.js'
 import { Block, DropBlock, Unblock } from './block.js'
 import { Book } from './book.js'
+import { Closing, InTheWay } from './closing.js'
 import { Cancel, Move } from './move.js'
 import { Correct } from './correct.js'
+import { Erase } from './erase.js'
 import { Find } from './find.js'
 import { News } from './news.js'
+import { Person } from './person.js'
+import { Roster, WaitFor } from './roster.js'
 import { Search } from './search.js'
 import { Keys, View } from './view.js'
 import { Why } from './why.js'
 
-const kinds = { appointment: Appointment, block: Block, dropBlock: DropBlock, unblock: Unblock, book: Book, cancel: Cancel, correct: Correct, move: Move, find: Find, news: News, search: Search, keys: Keys, view: View, why: Why }
+const kinds = { appointment: Appointment, block: Block, dropBlock: DropBlock, unblock: Unblock, book: Book, cancel: Cancel, closing: Closing, inTheWay: InTheWay, correct: Correct, erase: Erase, move: Move, find: Find, news: News, person: Person, roster: Roster, waitFor: WaitFor, search: Search, keys: Keys, view: View, why: Why }
 let n = 0
 const seen = new WeakMap()
 
 export function Dialogs({ desk }) {
   const dialog = useStore(desk.store, s => s.dialog)
   if (!dialog) return null
-  // Each opening is a dialog of its own, also when it follows one of the same kind.
+  // Each opening is a dialog of its own, also when it follows one of the same kind. One that was opened from another
+  // leads back to it, but where it leads on to another page.
   if (!seen.has(dialog)) seen.set(dialog, ++n)
   const { kind, ...props } = dialog, View = kinds[kind]
-  return html`<${View} key=${seen.get(dialog)} desk=${desk} ...${props} close=${() => { if (desk.store.get().dialog === dialog) desk.close() }} />`
+  return html`<${View} key=${seen.get(dialog)} desk=${desk} ...${props} close=${why => { if (desk.store.get().dialog === dialog) props.back && why !== 'leave' ? desk.open(props.back.kind, props.back) : desk.close() }} />`
 }

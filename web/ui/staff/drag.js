@@ -24,7 +24,8 @@ export function createPointer(grid) {
   // --- a card in the air
   function lift() {
     const card = g.card
-    if (!grid.lift(card.dataset.id)) return
+    // What cannot be lifted has said why, once.
+    if (!grid.lift(card.dataset.id)) { g.mode = 'stays'; return }
     const box = card.getBoundingClientRect()
     g.mode = 'drag'
     g.grip = g.y - box.top
@@ -85,6 +86,7 @@ export function createPointer(grid) {
     g.ny = e.clientY
     const dx = g.nx - g.x, dy = g.ny - g.y
     if (g.mode === 'drag') return carry()
+    if (g.mode === 'stays') return
     if (g.type === 'touch') {
       if (Math.hypot(dx, dy) > 10) clearTimeout(g.timer)
       return
@@ -115,7 +117,7 @@ export function createPointer(grid) {
       if (!col || !e.isPrimary || e.button || g) return
       const card = e.target.closest('[data-id]')
       g = {
-        id: e.pointerId, type: e.pointerType, sign: e.target.closest('[data-attend]')?.dataset.attend, x: e.clientX, y: e.clientY, nx: e.clientX, ny: e.clientY,
+        timer: 0, id: e.pointerId, type: e.pointerType, sign: e.target.closest('[data-attend]')?.dataset.attend, x: e.clientX, y: e.clientY, nx: e.clientX, ny: e.clientY,
         card, col: col.dataset.col, box: col.getBoundingClientRect(), mode: '',
       }
       if (g.type !== 'mouse') e.preventDefault()

@@ -3,6 +3,7 @@
 import { dateOf, zone } from '../lib/time.js'
 import { dayIn } from './day.js'
 import { columnIn } from './column.js'
+import { each } from './group.js'
 import { typeIn } from './words.js'
 import { isLoaded } from './store.js'
 
@@ -13,10 +14,27 @@ export const spanOf = (type, start) => {
 }
 const conflict = (a, b) => (a.busyStart < b.end && b.start < a.busyEnd) || (a.start < b.busyEnd && b.busyStart < a.end)
 
+// several is a visit as one type, as long as all of them together, and where each of them is in it (in ms): as the server lays them out.
+export function several(types) {
+  const at = []
+  let minutes = 0
+  types.forEach((type, i) => {
+    const last = types[i - 1]
+    if (last) minutes += last.durationMinutes + Math.max(last.bufferAfterMinutes || 0, type.bufferBeforeMinutes || 0)
+    at.push(minutes * minute)
+  })
+  const last = types[types.length - 1]
+  return {
+    ...types[0], at, durationMinutes: minutes + last.durationMinutes, bufferAfterMinutes: last.bufferAfterMinutes, active: types.every(x => x.active),
+    specialists: types[0].specialists.filter(x => types.every(y => y.specialists.some(p => p.specialistId === x.specialistId))),
+  }
+}
+
 // Answers {} where it fits, else {why, …}. why: serves, inactive, closed, taken, held. `moving` is
-// the id of the appointment that is being moved, `mine` that of this desk's own hold.
-export function fit(s, { typeId, specialistId, start, moving, mine }) {
-  const type = typeIn(s, typeId), at = { specialistId, typeId, at: start }
+// the id of the appointment that is being moved or those that move along, `mine` that of this desk's own hold, `whole` a visit (several).
+/** @param {any} s @param {{typeId: string, specialistId: string, start: number, moving?: string | string[], mine?: string, whole?: any}} wish @returns {any} */
+export function fit(s, { typeId, specialistId, start, moving, mine, whole }) {
+  const type = whole || typeIn(s, typeId), at = { specialistId, typeId, at: start }
   if (!type?.specialists.some(x => x.specialistId === specialistId)) return { ...at, why: 'serves' }
   const person = s.specialists.find(x => x.id === specialistId)
   if (!type.active || !person?.active) return { ...at, why: 'inactive' }
@@ -25,8 +43,8 @@ export function fit(s, { typeId, specialistId, start, moving, mine }) {
   const column = columnIn(s, date, specialistId), day = dayIn(date, zone)
   const from = day.minuteOf(start), to = from + type.durationMinutes
   let seats = 0
-  for (const { of: x, kind } of column.items) {
-    if (x.id === moving || x.id === mine || (kind === 'ghost' && x.own)) continue
+  for (const { of: x, kind } of each(column.items)) {
+    if (moving?.includes(x.id) || x.id === mine || (kind === 'ghost' && x.own)) continue
     const other = typeIn(s, kind === 'ghost' ? x.typeId : x.appointmentTypeId)
     const group = other && other.id === typeId && x.start === start && type.capacity > 1
     if (group && !x.overbook) {

@@ -10,6 +10,7 @@ import { clock, dayIn } from './day.js'
 import { Column, columnIn } from './column.js'
 import { createCursor, keysFor } from './cursor.js'
 import { createMarks, createPointer } from './drag.js'
+import { isOf } from './group.js'
 import { isBare, isOpen, opensAt, rangeOf, step } from './layout.js'
 import { useNow } from './marks.js'
 import { Menu } from './menu.js'
@@ -23,6 +24,7 @@ const roomy = 1.6, dense = 1.2
 // createGrid keeps what the parts of one calendar share. `columns` are {id, date, specialistId, name}.
 function createGrid(desk) {
   let columns = [], range = { from: 480, to: 1080 }, element
+  /** @type {any} */
   const grid = {
     desk, ...createMarks(), single: () => false, side: () => {}, go: () => {},
     columns: () => columns, range: () => range, element: () => element, scale: () => desk.prefs.get().compact ? dense : roomy,
@@ -42,6 +44,7 @@ function createGrid(desk) {
     // What a drag may pick up, and where it may be put.
     lift: id => {
       const a = find(desk.store.get(), id)
+      if (grid.columns().some(c => grid.look(c.id).items.some(i => i.kind === 'group' && i.id === id))) desk.toast('group.whole')
       return Boolean(a && !a.busy && desk.reaches(a.specialistId))
     },
     target(id, col, at) {
@@ -143,10 +146,10 @@ export function Grid({ grid, columns, heads, label, single, side }) {
     if (document.activeElement === document.body) el.focus({ preventScroll: true })
   }, [first, bare])
   // What was just booked, moved or found is where the cursor goes, as soon as it is in sight.
-  const wanted = useStore(desk.store, s => s.reveal && columns.some(c => columnIn(s, c.date, c.specialistId).items.some(i => i.id === s.reveal)) ? s.reveal : '')
+  const wanted = useStore(desk.store, s => s.reveal && columns.some(c => columnIn(s, c.date, c.specialistId).items.some(i => isOf(i, s.reveal))) ? s.reveal : '')
   useLayoutEffect(() => { // before the next key
     for (const c of wanted ? columns : []) {
-      const item = grid.look(c.id).items.find(i => i.id === wanted)
+      const item = grid.look(c.id).items.find(i => isOf(i, wanted))
       if (item) grid.cursor.put(c.id, item.from, item.id)
     }
     if (wanted) desk.patch({ reveal: '' })

@@ -31,6 +31,7 @@ export function History({ desk, id, version, close }) {
     <summary><b>${t('history.title')}</b> ${h && html`<span class="muted">${any ? t('history.sum', { coming: coming.length, past: past.length }) : t('history.first')}</span>`} ${h?.noShows > 0 && html`<span class="missed"><${Icon} name="close" />${t('history.missed', { n: h.noShows })}</span>`}</summary>
     ${coming.length > 0 && html`<h3>${t('search.coming')}</h3><ul>${coming.map(row)}</ul>`}
     ${past.length > 0 && html`<h3>${t('search.earlier')}</h3><ul>${shown.map(row)}</ul>`}
+    <button type="button" class="textlink" onClick=${() => desk.open('person', { id })}>${t('person.open')}</button>
     ${past.length > shown.length && html`<button type="button" class="textlink" onClick=${() => setAll(true)}>${t('history.all', { n: past.length })}</button>`}
   </details>`
 }

@@ -38,6 +38,7 @@ export function createIdle(desk) {
     if (seconds <= 0) {
       desk.patch({ idle: 0 })
       // The server forgets the sign-in too: a closed lid must not be a way in.
+      desk.signedOut()
       if (!last) post('/v1/auth/sign-out').catch(() => {})
       desk.lock('idle')
     } else if (seconds <= ahead) desk.patch({ idle: seconds })

@@ -44,7 +44,7 @@ export function Page({ desk }) {
   const [adding, setAdding] = useState(false), [ending, setEnding] = useState(null)
   const asked = useAsk(desk, async () => ({ ...await get('/v1/api-keys'), ...await get('/v1/specialists') }))
   const names = Object.fromEntries((asked.data?.specialists || []).map(p => [p.id, p.name]))
-  const keys = [...asked.data?.apiKeys || []].sort((a, b) => Boolean(a.revokedAt) - Boolean(b.revokedAt) || (a.createdAt < b.createdAt ? 1 : -1))
+  const keys = [...asked.data?.apiKeys || []].sort((a, b) => Number(Boolean(a.revokedAt)) - Number(Boolean(b.revokedAt)) || (a.createdAt < b.createdAt ? 1 : -1))
   const day = at => write('shortDay', at, zone)
   return html`<${Office} desk=${desk} name="keys" lead=${t('keys.lead')} ask=${asked} tools=${html`<button type="button" class="btn primary" onClick=${() => setAdding(true)}><${Icon} name="plus" />${t('keys.add')}</button>`}>
     ${keys.length ? html`<ul class="lines">${keys.map(k => html`<li class="line" key=${k.id}>

@@ -1,10 +1,11 @@
 // What a column of the board shows, from what is known: pure functions, without a page.
 //
 // A column is one specialist on one date. Its items are {id, kind, from, to, lane, lanes, …} in minutes
-// of the day, kind card | busy | ghost; closed are the stretches without opening time, with the word
+// of the day, kind card | group | busy | ghost; closed are the stretches without opening time, with the word
 // to say about them.
 import { addDays, dateOf } from '../lib/time.js'
 import { dayIn, minutesOf, weekdayOf } from './day.js'
+import { gathered } from './group.js'
 
 export const step = 15
 // A card of five minutes still has to be seen and hit.
@@ -25,7 +26,7 @@ const subtract = (list, cut) => list.flatMap(w => [
 
 // blocksOn are the blocks of a specialist that fall into a day of the clinic, each a stretch of its own.
 const blocksOn = (hours, day) => hours.blocks.filter(b => b.start < day.end && b.end > day.start).map(b => ({
-  from: b.start <= day.start ? 0 : day.minuteOf(b.start), to: b.end >= day.end ? 1440 : day.minuteOf(b.end), word: b.reason || 'blocked', block: b.id,
+  from: b.start <= day.start ? 0 : day.minuteOf(b.start), to: b.end >= day.end ? 1440 : day.minuteOf(b.end), word: b.reason || (b.source ? 'elsewhere' : 'blocked'), block: b.id,
 }))
 
 // openingOf gives a specialist's opening time on a day of the clinic, {worked, open, closed}: the hours, what blocks leave
@@ -82,10 +83,10 @@ export function intoLanes(items) {
 }
 
 // columnOf is everything of one column; none of its parts may be changed.
-export function columnOf({ day, zone, appointments = [], holds = {}, hours }) {
+export function columnOf({ day, zone, appointments = [], holds = {}, hours, types = [] }) {
   const opening = openingOf(hours, zone, day)
   const span = x => ({ from: day.minuteOf(Math.max(x.start, day.start)), to: x.end >= day.end ? 1440 : day.minuteOf(x.end) })
-  const items = appointments.map(a => ({ id: a.id, kind: a.busy ? 'busy' : 'card', of: a, ...span(a) }))
+  const items = gathered(appointments.map(a => ({ id: a.id, kind: a.busy ? 'busy' : 'card', of: a, ...span(a) })), types)
   for (const h of Object.values(holds)) if (h.start < day.end && h.end > day.start) items.push({ id: h.id, kind: 'ghost', of: h, ...span(h) })
   return { items: intoLanes(items), ...opening, booked: appointments.length }
 }

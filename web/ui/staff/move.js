@@ -5,14 +5,17 @@ import { Dialog } from '../lib/dialog.js'
 import { Field } from '../lib/form.js'
 import { Icon } from '../lib/icons.js'
 import { Notice } from '../lib/notice.js'
-import { useStore } from '../lib/store.js'
 import { newKey, passing } from '../lib/api.js'
+import { serverNow } from '../lib/clock.js'
 import { t } from '../lib/i18n.js'
 import { dateOf, dayAndTime, time } from '../lib/time.js'
+import { several } from './fit.js'
+import { MovePlan, Scope, useMovePlan } from './series.js'
 import { find } from './store.js'
 import { offer } from './undo.js'
+import { Whole, useVisitOf } from './visit.js'
 import { failKey, specialistName, typeIn, typeName, who } from './words.js'
-import { Obstacle, WhenFields, slotOf, startOf, useObstacle, way } from './when.js'
+import { Obstacle, WhenFields, slotOf, useObstacle, way } from './when.js'
 
 export const Tell = ({ value, set }) => html`<label class="check"><input type="checkbox" checked=${value} onChange=${e => set(e.currentTarget.checked)} /><span>${t('tell')}</span></label>`
 
@@ -46,39 +49,64 @@ export function useChange(run) {
   return { go, busy, problem, forget: () => setProblem(null) }
 }
 
-export function Move({ desk, id, specialistId, start, asked, close }) {
+// startsOf are the times that each of them had.
+const startsOf = (all, before) => all.map(x => before.find(y => y.id === x.id)?.slotStartDate)
+
+export function Move({ desk, id, specialistId, start, asked, back, close }) {
   const s = desk.store.get()
   const [a] = useState(() => find(s, id)), name = who(desk, a)
   const [slot, setSlot] = useState(() => ({ ...slotOf(start || a.start), specialistId: specialistId || a.specialistId }))
   const [notify, setNotify] = useState(true), [insists, setInsists] = useState({})
   const type = typeIn(s, a.appointmentTypeId)
   const people = s.specialists.filter(x => desk.reaches(x.id) && (x.id === a.specialistId || (x.active && type?.specialists.some(p => p.specialistId === x.id))))
+  const [rest, setRest] = useState(false), [later, setLater] = useState([])
+  const [whole, setWhole] = useState(true), { list: visit, problem: unread } = useVisitOf(desk, a), together = whole && visit?.length > 1
   const change = useChange(async (body, key) => {
+    if (together) {
+      const all = await desk.moveVisit(a, body, key), moved = all.find(x => x.id === a.id)
+      desk.patch({ reveal: a.id })
+      offer(desk, 'series.moved', { name, n: all.length }, () => desk.undo(moved))
+      return close()
+    }
+    if (rest) {
+      const all = await desk.moveRest(a, body, key)
+      desk.patch({ reveal: a.id })
+      offer(desk, 'series.moved', { name, n: all.length }, () => desk.undoRest(all[0]), startsOf(all, later))
+      return close()
+    }
     const moved = await desk.move(a, body, key)
-    desk.patch({ reveal: moved.id })
+    if (!back) desk.patch({ reveal: moved.id })
     offer(desk, 'move.done', { name, when: dayAndTime(moved.slotStartDate), who: specialistName(s, moved.specialistId) }, () => desk.undo(moved))
-    close()
+    if (back) desk.open(back.kind, back); else close()
   })
   const lost = change.problem && ['slot_taken', 'slot_held'].includes(change.problem.code) ? change.problem : null
-  const obstacle = useObstacle(desk, { typeId: a.appointmentTypeId, slot, moving: a.id, problem: lost })
+  // The server is told where the first of them goes, and lays the others out from there: a gap that one has left is closed.
+  const types = together ? visit.map(x => typeIn(s, x.appointmentTypeId)) : [], all = types.length && types.every(Boolean) ? several(types) : null
+  const before = all?.at[visit.findIndex(x => x.id === a.id)] || 0
+  const obstacle = useObstacle(desk, { typeId: a.appointmentTypeId, slot, moving: together ? visit.map(x => x.id) : [a.id], problem: lost, whole: all, before })
   const same = obstacle.start === a.start && slot.specialistId === a.specialistId
-  const can = obstacle.start && !same && !obstacle.asking && (!obstacle.why || insists[obstacle.why])
+  const moving = useMovePlan(desk, a, { rest: rest && !same, start: obstacle.start, specialistId: slot.specialistId })
+  const can = visit && obstacle.start && !same && !obstacle.asking && (rest ? moving.plan && !moving.no : !obstacle.why || insists[obstacle.why])
   const set = next => { setSlot(next); setInsists({}); change.forget() }
   const submit = e => {
     e.preventDefault()
-    if (!can) return way()?.focus()
-    change.go({ slotStartDate: new Date(obstacle.start).toISOString(), specialistId: slot.specialistId, notify, ignoreHours: true, ...(insists.held && { displace: true }) })
+    if (!can) return visit && way()?.focus()
+    if (rest) return change.go({ slotStartDate: new Date(obstacle.start).toISOString(), ...(slot.specialistId !== a.specialistId && { specialistId: slot.specialistId }), keep: moving.keep, notify })
+    change.go({ slotStartDate: new Date(obstacle.start - before).toISOString(), specialistId: slot.specialistId, notify, ignoreHours: !together || Boolean(insists.closed) || obstacle.start - before < serverNow(), ...(insists.held && { displace: true }) })
   }
   const to = obstacle.start && (dateOf(obstacle.start) === dateOf(a.start) ? time(obstacle.start) : dayAndTime(obstacle.start))
   return html`<${Dialog} title=${t('move.title', { name })} close=${close}>
     <form class="stack" onSubmit=${submit} noValidate>
       <p class="fromto"><span>${dayAndTime(a.start)}, <bdi>${specialistName(s, a.specialistId)}</bdi></span><span class="muted">${typeName(s, a.appointmentTypeId)}${type && ', ' + t('minutes', { n: type.durationMinutes })}</span></p>
       <${WhenFields} desk=${desk} slot=${slot} set=${set} people=${people} autofocus=${!asked} />
-      <${Obstacle} desk=${desk} obstacle=${obstacle} done=${insists[obstacle.why]} insist=${{ closed: () => setInsists({ closed: true }), held: () => setInsists({ held: true }) }} />
-      ${!lost && html`<${Failed} desk=${desk} problem=${change.problem} a=${a} close=${close} />`}
+      <${Scope} desk=${desk} a=${a} rest=${rest} set=${(rest, later) => { setRest(rest); setLater(later) }} />
+      <${Whole} all=${visit} whole=${whole} set=${setWhole} />
+      ${rest && !same && html`<${MovePlan} desk=${desk} a=${a} moving=${moving} />`}
+      <${Obstacle} desk=${desk} obstacle=${obstacle} done=${rest || insists[obstacle.why]} insist=${{ closed: () => setInsists({ closed: true }), held: () => setInsists({ held: true }) }} />
+      ${!lost && html`<${Failed} desk=${desk} problem=${change.problem || unread} a=${a} close=${close} />`}
       <p class="ask" role="status">${to && !same && html`<${Icon} name="change" />${t('move.ask', { name, time: to, who: specialistName(s, slot.specialistId) })}`}</p>
       <footer class="actions">
-        <button type="submit" class="btn primary" autofocus=${Boolean(asked)} aria-disabled=${!can || change.busy ? 'true' : undefined}>${t(change.busy ? 'move.doing' : 'move.do')}</button>
+        <button type="submit" class="btn primary" autofocus=${Boolean(asked)} aria-disabled=${!can || change.busy ? 'true' : undefined}>${t(change.busy ? 'move.doing' : together || (rest && moving.plan) ? 'series.move' : 'move.do', { n: together ? visit.length : (moving.plan?.length || 0) - moving.keep.length })}</button>
         <button type="button" class="btn" onClick=${() => close()}>${t('cancel')}</button>
         <${Tell} value=${notify} set=${setNotify} />
       </footer>
@@ -89,23 +117,35 @@ export function Move({ desk, id, specialistId, start, asked, close }) {
 export function Cancel({ desk, id, close }) {
   const s = desk.store.get()
   const [a] = useState(() => find(s, id)), name = who(desk, a)
-  const [reason, setReason] = useState(''), [notify, setNotify] = useState(true)
+  const [reason, setReason] = useState(''), [notify, setNotify] = useState(true), [rest, setRest] = useState(false), [whole, setWhole] = useState(true), { list: visit, problem: unread } = useVisitOf(desk, a), together = whole && visit?.length > 1
   const change = useChange(async (body, key) => {
+    if (together) {
+      const all = await desk.cancelVisit(a, body, key), gone = all.find(x => x.id === a.id)
+      offer(desk, 'series.cancelled', { name, n: all.length }, () => desk.undo(gone))
+      return close()
+    }
+    if (rest) {
+      const all = await desk.cancelRest(a, body, key)
+      offer(desk, 'series.cancelled', { name, n: all.length }, () => desk.undoRest(all[0]), startsOf(all, all))
+      return close()
+    }
     const gone = await desk.cancel(a, body, key)
     offer(desk, 'cancel.done', { name, when: dayAndTime(a.start) }, () => desk.undo(gone))
     close()
   })
   const submit = e => {
     e.preventDefault()
-    change.go({ notify, ...(reason.trim() && { reason: reason.trim() }) })
+    if (visit) change.go({ notify, ...(reason.trim() && { reason: reason.trim() }) })
   }
   return html`<${Dialog} title=${t('cancel.title', { name })} close=${close}>
     <form class="stack" onSubmit=${submit} noValidate>
       <p class="fromto"><span>${dayAndTime(a.start)}, <bdi>${specialistName(s, a.specialistId)}</bdi></span><span class="muted">${typeName(s, a.appointmentTypeId)}</span></p>
+      <${Scope} desk=${desk} a=${a} rest=${rest} set=${setRest} />
+      <${Whole} all=${visit} whole=${whole} set=${setWhole} />
       <${Field} id="cancel-reason" label=${t('cancel.reason')} optional value=${reason} input=${setReason} maxlength="500" autofocus />
-      <${Failed} desk=${desk} problem=${change.problem} a=${a} close=${close} />
+      <${Failed} desk=${desk} problem=${change.problem || unread} a=${a} close=${close} />
       <footer class="actions">
-        <button type="submit" class="btn danger solid" aria-disabled=${change.busy ? 'true' : undefined}>${t(change.busy ? 'cancel.doing' : 'cancel.do')}</button>
+        <button type="submit" class="btn danger solid" aria-disabled=${!visit || change.busy ? 'true' : undefined}>${t(change.busy ? 'cancel.doing' : rest || together ? 'series.cancel' : 'cancel.do')}</button>
         <button type="button" class="btn" onClick=${() => close()}>${t('cancel.keep')}</button>
         <${Tell} value=${notify} set=${setNotify} />
       </footer>

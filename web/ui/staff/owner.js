@@ -23,16 +23,22 @@ const owner = ['owner'], front = ['owner', 'reception'], everybody = ['owner', '
 
 export const ownerPages = [
   { id: 'requests', group: 'desk', icon: 'check', roles: everybody },
+  { id: 'waitlist', group: 'desk', icon: 'list', roles: front },
   { id: 'queue', group: 'desk', icon: 'queue', roles: front },
   { id: 'sessions', group: 'desk', icon: 'call', roles: everybody, covers: ['online'] },
   { id: 'online', group: 'desk', roles: everybody },
   { id: 'live', group: 'desk', icon: 'pulse', roles: front },
+  { id: 'plan', group: 'desk', icon: 'print', roles: everybody, covers: ['byhand'] },
+  { id: 'byhand', group: 'desk', roles: everybody },
   { id: 'specialists', group: 'clinic', icon: 'people', roles: owner, covers: ['hours'] },
   { id: 'hours', group: 'clinic', roles: owner },
   { id: 'overrides', group: 'clinic', icon: 'away', roles: everybody },
+  { id: 'closed', group: 'clinic', icon: 'stop', roles: everybody },
   { id: 'types', group: 'clinic', icon: 'list', roles: owner },
   { id: 'users', group: 'office', icon: 'person', roles: owner },
   { id: 'keys', group: 'office', icon: 'key', roles: owner },
   { id: 'settings', group: 'office', icon: 'gear', roles: owner },
+  { id: 'data', group: 'office', icon: 'down', roles: owner },
   { id: 'audit', group: 'office', icon: 'log', roles: owner },
+  { id: 'account', group: 'me', roles: everybody },
 ]

@@ -82,14 +82,18 @@ function open(me) {
   const desk = createDesk(me), idle = createIdle(desk)
   desk.start().catch(problem => desk.patch({ problem }))
   idle.start()
+  // The plan for a failure comes after what the first picture needs.
+  setTimeout(() => import('../staff/keep.js').then(x => x.keep(desk)).catch(() => {}), 3000)
   render(html`<${Console} desk=${desk} idle=${idle} />`, root)
 }
 
 await Promise.all([words, client])
 const me = await get('/v1/auth/me').catch(problem => problem)
 if (me.user) open(me)
-else if (me.code === 'unauthorized') render(html`<${SignInPage} done=${open} />`, root)
-else {
+else if (me.code === 'unauthorized') {
+  import('../staff/keep.js').then(x => x.ended()).catch(() => {})
+  render(html`<${SignInPage} done=${open} />`, root)
+} else {
   render(html`<div class="signin"><main><${Notice} kind="danger" role="alert" text="start.failed">
     <button type="button" class="btn" onClick=${() => location.reload()}>${t('start.again')}</button></${Notice}></main></div>`, root)
 }

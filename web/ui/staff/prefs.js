@@ -2,7 +2,7 @@
 import { createStore } from '../lib/store.js'
 
 const key = 'holdfast.desk'
-const usual = { names: true, keys: true, compact: false, hidden: [], seen: '' }
+const usual = { names: true, keys: true, compact: false, hidden: [], place: '', seen: '' }
 
 const save = state => { try { localStorage.setItem(key, JSON.stringify(state)) } catch { /* for this visit only */ } }
 

@@ -16,12 +16,13 @@ const stateOf = op => op.status === 'failed' && op.needsReview ? 'review' : op.s
 const wall = text => {
   const m = /^(\d+)\/(\d+)\/(\d+) (\d+):(\d+) (AM|PM)$/.exec(text || '')
   if (!m) return text || ''
-  const at = Date.UTC(+m[3], m[1] - 1, +m[2], (+m[4] % 12) + (m[6] === 'PM' ? 12 : 0), +m[5])
+  const at = Date.UTC(+m[3], +m[1] - 1, +m[2], (+m[4] % 12) + (m[6] === 'PM' ? 12 : 0), +m[5])
   return `${write('shortDay', at, 'UTC')}, ${write('time', at, 'UTC')}`
 }
 // The server's reasons are English sentences, "upstream SetAppointment: rate limited: …" of a practice system; the
 // usual ones are said in the page's language.
 const classes = { 'rate limited': 'slow', 'not sent': 'away', misconfigured: 'setup', 'unknown outcome': 'unknown' }
+/** @type {[RegExp, string][]} */
 const reasons = [
   [/given up by hand/i, 'given_up'], [/more than once/i, 'twice'], [/patient was added/i, 'unseen'], [/about to start|too late|lead/i, 'late'],
   [/too many|rate.?limit/i, 'slow'], [/not available|taken|already booked/i, 'taken'], [/patient.*not exist|unknown patient/i, 'patient'],

@@ -5,6 +5,7 @@ import { Icon } from '../lib/icons.js'
 import { t } from '../lib/i18n.js'
 import { useStore } from '../lib/store.js'
 import { dayAndTime } from '../lib/time.js'
+import { Intake } from './intake.js'
 import { specialistName, typeName } from './words.js'
 import { Confirm, Office, State, Trouble, useAsk, useSend } from './office.js'
 
@@ -18,7 +19,8 @@ function Line({ s, r, confirm, decline }) {
       <p class="line-facts"><${State} kind="warn" icon=${html`<${Icon} name="clock" />`}>${t('req.until', { when: dayAndTime(r.expiresAt) })}</${State}>
         <span><bdi>${typeName(s, r.appointmentTypeId)}</bdi></span><span><bdi>${specialistName(s, r.specialistId)}</bdi></span>
         ${phone && html`<span><bdi>${phone}</bdi></span>`}${email && html`<span><bdi>${email}</bdi></span>`}
-        <span class="muted">${t(r.byMail ? 'req.mail' : 'req.nomail')}</span></p>
+        <span class="muted">${t(r.approval ? 'req.approval' : r.byMail ? 'req.mail' : 'req.nomail')}</span></p>
+      <${Intake} of=${r.intake} />
     </div>
     <div class="line-do">
       <button type="button" class="btn" aria-label=${`${t('req.confirm')}: ${name}`} onClick=${confirm}>${t('req.confirm')}</button>

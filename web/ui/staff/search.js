@@ -16,17 +16,18 @@ export function Search({ desk, close }) {
     const timer = setTimeout(async () => {
       try {
         const text = q.trim(), now = today()
-        const [coming, earlier] = await Promise.all([desk.search({ q: text, from: now, limit: 25 }), desk.search({ q: text, from: addDays(now, -550), to: now, limit: 500 })])
+        const [coming, earlier, people] = await Promise.all([desk.search({ q: text, from: now, limit: 25 }), desk.search({ q: text, from: addDays(now, -550), to: now, limit: 500 }), desk.findPeople(text).catch(() => [])])
         if (mine !== asked.current) return
         setFailed(false)
-        setFound({ coming, earlier: earlier.reverse().slice(0, 25) })
+        setFound({ coming, earlier: earlier.reverse().slice(0, 25), people })
         setAt(0)
       } catch { if (mine === asked.current) setFailed(true) }
     }, 150)
     return () => clearTimeout(timer)
   }, [q])
-  const all = found ? [...found.coming, ...found.earlier] : []
+  const all = found ? [...found.coming, ...found.earlier, ...found.people] : []
   const open = a => {
+    if (a.appointmentId) return desk.open('person', { id: a.appointmentId })
     close()
     if (a.status === 'confirmed') desk.patch({ reveal: a.id })
     go('day', dateOf(a.slotStartDate))
@@ -44,6 +45,9 @@ export function Search({ desk, close }) {
     <span class="found-when"><b>${write('shortDay', a.slotStartDate)}</b> ${time(a.slotStartDate)}</span>
     <span class="found-who"><b><bdi>${who(desk, a)}</bdi></b>${a.patient?.birthDate && html`<span class="muted"> ${t('person.born', { date: write('numeric', a.patient.birthDate) })}</span>`}</span>
     <span class="muted">${typeName(s, a.appointmentTypeId)}, <bdi>${specialistName(s, a.specialistId)}</bdi>${a.status === 'cancelled' && html`, <em>${t('card.cancelled')}</em>`}</span></li>`
+  const person = (p, i) => html`<li key=${'p' + p.appointmentId} id=${'found-' + i} role="option" aria-selected=${i === at ? 'true' : 'false'} onClick=${() => open(p)}>
+    <span class="found-when">${t('person.n', { n: p.appointments })}</span><span class="found-who"><b><bdi>${who(desk, { patient: p })}</bdi></b></span>
+    <span class="muted">${desk.prefs.get().names && [p.birthDate && t('person.born', { date: write('numeric', p.birthDate) }), p.phone].filter(Boolean).join(', ')}</span></li>`
   const part = (title, list, from) => list.length > 0 && html`<li role="presentation" class="found-part">${t(title)}</li>${list.map((a, i) => row(a, from + i))}`
   return html`<${Dialog} title=${t('search.title')} wide kind="searching" close=${close}>
     <div class="searchbox"><${Icon} name="search" /><input type="search" autofocus autocomplete="off" spellcheck="false" value=${q} placeholder=${t('search.hint')} aria-label=${t('search.hint')}
@@ -51,6 +55,6 @@ export function Search({ desk, close }) {
     <p class="sr" role="status">${found ? t('search.found', { n: all.length }) : ''}</p>
     ${failed && html`<p class="error" role="alert">${t('fail.offline')}</p>`}
     ${found && !all.length && html`<p class="muted">${t('search.none', { q: q.trim() })}</p>`}
-    <ul id="found" class="found" role="listbox" aria-label=${t('search.title')}>${found && html`${part('search.coming', found.coming, 0)}${part('search.earlier', found.earlier, found.coming.length)}`}</ul>
+    <ul id="found" class="found" role="listbox" aria-label=${t('search.title')}>${found && html`${part('search.coming', found.coming, 0)}${part('search.earlier', found.earlier, found.coming.length)}${found.people.length > 0 && html`<li role="presentation" class="found-part">${t('person.people')}</li>${found.people.map((p, i) => person(p, found.coming.length + found.earlier.length + i))}`}`}</ul>
   </${Dialog}>`
 }

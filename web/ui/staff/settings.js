@@ -1,6 +1,7 @@
 // The clinic and its choices. Each section saves by itself; what it does not show keeps its value.
 import { html, useEffect, useState } from '../lib/html.js'
-import { get, post, put } from '../lib/api.js'
+import { get, newKey, post, put } from '../lib/api.js'
+import { boot } from '../lib/boot.js'
 import { ErrorSummary, Field } from '../lib/form.js'
 import { Icon } from '../lib/icons.js'
 import { Notice } from '../lib/notice.js'
@@ -10,6 +11,10 @@ import { write, zone } from '../lib/time.js'
 import { Copy } from './copy.js'
 import { Busy, Check, listed, Office, Select, Trouble, useAsk, useSend } from './office.js'
 import { zonesWith } from './specialists.js'
+import { MailServer } from './mailserver.js'
+import { OpenID } from './openid.js'
+import { MailTexts, saidOf } from './mailtexts.js'
+import { others } from './typepage.js'
 
 const hues = ['kelp', 'ocean', 'plum', 'amber', 'rose', 'olive'], maxLogo = 100 * 1024
 const events = ['appointment.created', 'appointment.cancelled', 'appointment.rescheduled', 'upstream.completed', 'upstream.failed', 'upstream.needs_review']
@@ -48,7 +53,7 @@ function Logo({ value, set, refuse }) {
     const bytes = new Uint8Array(await file.arrayBuffer())
     if (file.size > maxLogo || bytes[0] !== 0x89 || bytes[1] !== 0x50) return refuse({ logo: t('set.logo.err') })
     const reader = new FileReader()
-    reader.onload = () => { refuse({}); set('data:image/png;base64,' + reader.result.split(',')[1]) }
+    reader.onload = () => { refuse({}); set('data:image/png;base64,' + String(reader.result).split(',')[1]) }
     reader.readAsDataURL(file)
   }
   return html`<div class="field"><label for="logo">${t('set.logo')}</label><p class="hint" id="logo-hint">${t('set.logo.hint')}</p>
@@ -73,7 +78,20 @@ function MailTest({ desk }) {
     <div class="actions"><button type="button" class="btn" aria-disabled=${sending.busy ? 'true' : undefined} onClick=${run}>${t(sending.busy ? 'set.mail.doing' : 'set.mail.do')}</button></div></section>`
 }
 
-function Hooks({ list, change, error }) {
+// HookTest sends one message to a webhook that is saved, and says what became of it.
+function HookTest({ desk, id }) {
+  const [result, setResult] = useState(null), sending = useSend(desk)
+  const run = async () => {
+    setResult(null)
+    const answer = await sending.send(() => post('/v1/settings/webhook-test', { id }, { tries: 1, timeout: 30000 }))
+    if (answer) setResult(answer)
+  }
+  const taken = result?.delivery === 'taken'
+  return html`<${Trouble} problem=${sending.problem} /><div role="status">${result && html`<${Notice} kind=${taken ? 'ok' : 'danger'} icon=${taken ? undefined : 'alert'} text=${taken ? 'set.hook.taken' : 'set.hook.failed'} params=${{ why: result.detail || '' }} />`}</div>
+    <p><button type="button" class="btn" aria-disabled=${sending.busy ? 'true' : undefined} onClick=${run}>${t(sending.busy ? 'set.mail.doing' : 'set.hook.test')}</button></p>`
+}
+
+function Hooks({ desk, list, change, error }) {
   const edit = (i, part) => change(list.map((w, j) => j === i ? { ...w, ...part } : w))
   const [seen, setSeen] = useState('')
   return html`${list.map((w, i) => html`<fieldset class="hook" key=${w.id || i}><legend>${t('set.hook', { n: i + 1 })}</legend>
@@ -84,10 +102,22 @@ function Hooks({ list, change, error }) {
       ${w.secret ? seen === w.id ? html`<${Copy} id=${'secret-' + i} label=${t('set.hook.secret')} value=${w.secret} code />` : html`<p><button type="button" class="textlink" onClick=${() => setSeen(w.id)}>${t('set.hook.secret.show')}</button></p>` : html`<p class="hint">${t('set.hook.secret.later')}</p>`}
       ${w.previousSecretUntil && html`<p class="hint">${t('set.hook.both', { until: `${write('shortDay', w.previousSecretUntil, zone)}, ${write('time', w.previousSecretUntil, zone)}` })}</p>`}
       ${w.secret && html`<${Check} checked=${!!w.rotateSecret} input=${rotateSecret => edit(i, { rotateSecret })} hint=${t('set.hook.rotate.hint')}>${t('set.hook.rotate')}</${Check}>`}
+      ${w.secret && html`<${HookTest} desk=${desk} id=${w.id} />`}
       <div class="actions"><${Check} checked=${w.active} input=${active => edit(i, { active })}>${t('set.hook.active')}</${Check}>
         <button type="button" class="btn quiet" onClick=${() => change(list.filter((_, j) => j !== i))}><${Icon} name="trash" />${t('set.hook.remove')}</button></div>
     </fieldset>`)}
     <p><button type="button" class="btn" onClick=${() => change([...list, { url: '', active: true, events: [] }])}><${Icon} name="plus" />${t('set.hook.add')}</button></p>`
+}
+
+// Places are the clinic's houses; the hours say who works where.
+function Places({ list, change, error }) {
+  const edit = (i, part) => change(list.map((x, j) => j === i ? { ...x, ...part } : x))
+  return html`${list.map((x, i) => html`<fieldset class="hook" key=${x.id}><legend>${x.name || t('set.place.n', { n: i + 1 })}</legend>
+    <div class="duo"><${Field} id=${`places[${i}].name`} label=${t('set.place.name')} error=${error(`places[${i}].name`)} value=${x.name} input=${name => edit(i, { name })} maxlength="100" />
+      <${Field} id=${`places[${i}].address`} label=${t('set.address')} optional error=${error(`places[${i}].address`)} value=${x.address || ''} input=${address => edit(i, { address })} maxlength="500" /></div>
+    <div class="duo">${others.map(([tag, name]) => html`<${Field} key=${tag} id=${`places[${i}].names.${tag}`} lang=${tag} label=${t('page.in', { language: name })} optional value=${x.names?.[tag] || ''} input=${value => edit(i, { names: { ...x.names, [tag]: value } })} maxlength="100" />`)}</div>
+    <button type="button" class="btn quiet" aria-label=${t('set.place.remove', { name: x.name })} onClick=${() => change(list.filter((_, j) => j !== i))}><${Icon} name="trash" />${t('set.hook.remove')}</button></fieldset>`)}
+    <p><button type="button" class="btn" onClick=${() => change([...list, { id: 'p-' + newKey().replace(/[^\w-]/g, '').slice(0, 10), name: '', names: {}, address: '' }])}><${Icon} name="plus" />${t('set.place.add')}</button></p>`
 }
 
 export function Page({ desk }) {
@@ -100,6 +130,7 @@ export function Page({ desk }) {
     const { settings: now } = await get('/v1/settings')
     const answer = await put('/v1/settings', { ...now, ...part(draft) })
     asked.set({ clinic, ...answer })
+    boot.places = answer.settings.places || []
     return answer
   }
   const saveClinic = async d => {
@@ -134,6 +165,17 @@ export function Page({ desk }) {
       <div class="duo"><${Field} id="cutoff" label=${t('set.cutoff')} hint=${t('set.cutoff.hint')} error=${error('cutoff')} inputmode="numeric" maxlength="4" value=${draft.cutoff} input=${set('cutoff')} />
         <${Field} id="reminder" label=${t('set.reminder')} hint=${t('set.reminder.hint')} error=${error('reminder')} inputmode="numeric" maxlength="3" value=${draft.reminder} input=${set('reminder')} /></div>`}</${Section}>
 
+    <${Section} desk=${desk} title=${t('set.places')} lead=${t('set.places.lead')} start=${{ places: settings.places || [] }} save=${change(d => ({ places: d.places.map(x => ({ ...x, names: Object.fromEntries(Object.entries(x.names || {}).filter(([, v]) => v.trim())) })) }))}>${({ draft, set, error }) => html`<${Places} list=${draft.places} change=${set('places')} error=${error} />`}</${Section}>
+
+    <${Section} desk=${desk} title=${t('set.legal')} lead=${t('set.legal.lead')} start=${{ privacyUrl: settings.privacyUrl || '', imprintUrl: settings.imprintUrl || '', text: settings.consent?.text || '', texts: settings.consent?.texts || {} }}
+        ids=${{ 'consent.text': 'consent', ...Object.fromEntries(others.map(([tag]) => ['consent.texts.' + tag, 'consent-' + tag])) }} save=${change(d => ({ privacyUrl: d.privacyUrl.trim(), imprintUrl: d.imprintUrl.trim(), consent: { text: d.text.trim(), texts: Object.fromEntries(Object.entries(d.texts).filter(([, x]) => x.trim())) } }))}>${({ draft, set, error }) => html`
+      <div class="duo"><${Field} id="privacyUrl" label=${t('set.privacy')} optional error=${error('privacyUrl')} type="url" value=${draft.privacyUrl} input=${set('privacyUrl')} maxlength="500" placeholder="https://www.example.org/privacy" />
+        <${Field} id="imprintUrl" label=${t('set.imprint')} optional error=${error('imprintUrl')} type="url" value=${draft.imprintUrl} input=${set('imprintUrl')} maxlength="500" /></div>
+      <${Field} id="consent" label=${t('set.consent')} hint=${t('set.consent.hint')} optional rows="3" error=${error('consent')} value=${draft.text} input=${set('text')} maxlength="2000" />
+      ${draft.text.trim() && others.map(([tag, name]) => html`<${Field} key=${tag} id=${'consent-' + tag} lang=${tag} label=${t('page.in', { language: name })} optional rows="3" error=${error('consent-' + tag)} value=${draft.texts[tag] || ''} input=${x => set('texts')({ ...draft.texts, [tag]: x })} maxlength="2000" />`)}`}</${Section}>
+
+    <${Section} desk=${desk} title=${t('mails.title')} lead=${t('mails.lead')} start=${{ texts: settings.mailTexts || {} }} save=${change(d => ({ mailTexts: saidOf(d.texts) }))}>${({ draft, set, error }) => html`<${MailTexts} desk=${desk} texts=${draft.texts} change=${set('texts')} error=${error} />`}</${Section}>
+
     <${Section} desk=${desk} title=${t('set.embed')} lead=${t('set.embed.lead')} start=${{ origins: (settings.embedOrigins || []).join('\n') }} ids=${Object.fromEntries((settings.embedOrigins || []).concat(['', '', '', '']).map((_, i) => [`embedOrigins[${i}]`, 'origins']))}
         save=${change(d => ({ embedOrigins: d.origins.split(/\s+/).map(x => x.replace(/\/+$/, '')).filter(Boolean) }))}>${({ draft, set, error }) => html`
       <${Field} id="origins" label=${t('set.origins')} hint=${t('set.origins.hint')} error=${error('origins')} rows="3" value=${draft.origins} input=${set('origins')} spellcheck="false" placeholder="https://www.example.org" />
@@ -146,6 +188,11 @@ export function Page({ desk }) {
       <${Check} checked=${draft.confirm} input=${set('confirm')} hint=${t('set.public.confirm.hint')}>${t('set.public.confirm')}</${Check}>
       ${Object.entries(perHour).map(([k, [word, n]]) => html`<${Field} key=${k} id=${k} label=${t('set.public.' + word)} hint=${t('set.public.default', { n })} optional error=${error(k)} inputmode="numeric" maxlength="5" value=${draft[k]} input=${set(k)} />`)}`}</${Section}>
 
+    <${Section} desk=${desk} title=${t('set.waitlist')} lead=${t('set.waitlist.lead')} start=${{ deskOnly: Boolean(settings.waitlist?.deskOnly), minutes: String(settings.waitlist?.offerMinutes || '') }} ids=${{ 'waitlist.offerMinutes': 'offerMinutes' }}
+        save=${change(d => ({ waitlist: { deskOnly: d.deskOnly, offerMinutes: whole(d.minutes) } }))}>${({ draft, set, error }) => html`
+      <${Check} checked=${draft.deskOnly} input=${set('deskOnly')} hint=${t('set.waitlist.desk.hint')}>${t('set.waitlist.desk')}</${Check}>
+      <${Field} id="offerMinutes" label=${t('set.waitlist.minutes')} hint=${t('set.waitlist.minutes.hint')} optional error=${error('offerMinutes')} inputmode="numeric" maxlength="4" value=${draft.minutes} input=${set('minutes')} />`}</${Section}>
+
     <${Section} desk=${desk} title=${t('set.sessions')} start=${{ ping: settings.requirePing !== false, stale: String(settings.staleAfterSeconds || ''), idle: String(settings.sessionIdleMinutes || '') }} ids=${{ staleAfterSeconds: 'stale', sessionIdleMinutes: 'idle' }}
         save=${change(d => ({ requirePing: d.ping, staleAfterSeconds: whole(d.stale), sessionIdleMinutes: whole(d.idle) }))}>${({ draft, set, error }) => html`
       <${Check} checked=${draft.ping} input=${set('ping')} hint=${t('set.ping.hint')}>${t('set.ping')}</${Check}>
@@ -153,9 +200,11 @@ export function Page({ desk }) {
         <${Field} id="idle" label=${t('set.idle')} hint=${t('set.idle.hint')} optional error=${error('idle')} inputmode="numeric" maxlength="5" value=${draft.idle} input=${set('idle')} /></div>`}</${Section}>
 
     <${Section} desk=${desk} title=${t('set.hooks')} lead=${t('set.hooks.lead')} start=${{ hooks: settings.webhooks || [] }} ids=${Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`webhooks[${i}].url`, 'hook-' + i]))}
-        save=${change(d => ({ webhooks: d.hooks }))}>${({ draft, set, error }) => html`<${Hooks} list=${draft.hooks} change=${set('hooks')} error=${error} />`}</${Section}>
+        save=${change(d => ({ webhooks: d.hooks }))}>${({ draft, set, error }) => html`<${Hooks} desk=${desk} list=${draft.hooks} change=${set('hooks')} error=${error} />`}</${Section}>
 
     <${MailTest} desk=${desk} />
+    <${MailServer} desk=${desk} />
+    <${OpenID} desk=${desk} />
 
     <section class="plate"><h2>${t('set.backup')}</h2><p>${t('set.backup.how')} <code class="command">holdfast backup</code></p><p class="muted">${t('set.backup.hint')}</p></section>
   </${Office}>`

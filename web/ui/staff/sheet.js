@@ -6,6 +6,7 @@ import { t } from '../lib/i18n.js'
 import { time, write } from '../lib/time.js'
 import { serverNow } from '../lib/clock.js'
 import { columnIn } from './column.js'
+import { each } from './group.js'
 import { typeName, who } from './words.js'
 
 export function PrintSheet({ desk, date, columns }) {
@@ -19,7 +20,7 @@ export function PrintSheet({ desk, date, columns }) {
   if (!printing) return null
   const s = desk.store.get(), { names } = desk.prefs.get()
   return html`<div class="sheet">${columns.map(c => {
-    const list = columnIn(s, date, c.specialistId).items.filter(i => i.kind === 'card').map(i => i.of)
+    const list = each(columnIn(s, date, c.specialistId).items).filter(i => i.kind === 'card').map(i => i.of)
     return list.length > 0 && html`<section key=${c.id}>
       <header><h2><bdi>${c.name}</bdi></h2><p>${write('fullDay', date)}</p></header>
       <table><thead><tr><th></th>${['time', 'patient', 'born', 'type', 'phone', 'notes'].map(x => html`<th key=${x}>${t('list.' + x + '.head')}</th>`)}</tr></thead>

@@ -5,6 +5,8 @@ import { useStore } from '../lib/store.js'
 import { Dialog } from '../lib/dialog.js'
 import { Icon } from '../lib/icons.js'
 import { t } from '../lib/i18n.js'
+import { dateOf, near } from '../lib/time.js'
+import { serverNow } from '../lib/clock.js'
 import { Language } from './language.js'
 
 const Brand = () => html`<p class="brand">${boot.settings.logo ? html`<img src=${boot.settings.logo} alt="" />`
@@ -12,15 +14,15 @@ const Brand = () => html`<p class="brand">${boot.settings.logo ? html`<img src=$
 
 // pages come in groups; a page that this role has no use for is not there.
 function Menu({ desk, pages, here, done }) {
-  const groups = [...new Set(pages.map(p => p.group))]
-  const { user } = useStore(desk.store, s => s.me), asked = useStore(desk.store, s => s.asked)
+  const groups = [...new Set(pages.filter(p => p.group !== 'me').map(p => p.group))]
+  const { user } = useStore(desk.store, s => s.me), asked = useStore(desk.store, s => s.asked), plan = useStore(desk.store, s => s.plan)
   return html`<${Brand} />
     <nav aria-label=${t('nav.title')}>${groups.map(group => html`<ul key=${group} aria-label=${t('nav.' + group)}>
       ${pages.filter(p => p.group === group && p.icon).map(p => html`<li key=${p.id}>
-        <a href=${'#' + p.id} aria-current=${p.id === here || p.covers?.includes(here) ? 'page' : undefined} onClick=${done}><${Icon} name=${p.icon} />${t('nav.' + p.id)}${p.id === 'requests' && asked > 0 && html` <span class="flag">${t('req.waiting', { n: asked })}</span>`}</a></li>`)}
+        <a href=${'#' + p.id} aria-current=${p.id === here || p.covers?.includes(here) ? 'page' : undefined} onClick=${done}><${Icon} name=${p.icon} />${t('nav.' + p.id)}${p.id === 'requests' && asked > 0 && html` <span class="flag">${t('req.waiting', { n: asked })}</span>`}${p.id === 'plan' && plan?.madeAt && html` <small class="since">${t('plan.since', { when: near(Date.parse(plan.madeAt), dateOf(serverNow())) })}</small>`}</a></li>`)}
     </ul>`)}</nav>
     <div class="me">
-      <p><b><bdi>${user.name || user.email}</bdi></b><span class="muted">${t('role.' + user.role)}</span></p>
+      <p><a href="#account" aria-current=${here === 'account' ? 'page' : undefined} onClick=${done}><b><bdi>${user.name || user.email}</bdi></b><span class="sr">, ${t('nav.account')}</span></a><span class="muted">${t('role.' + user.role)}</span></p>
       <button type="button" class="btn quiet" onClick=${desk.signOut}><${Icon} name="leave" flip />${t('sign.out')}</button>
       <${Language} />
     </div>`
@@ -55,9 +57,9 @@ export function Toolbar({ desk, title, name, kind = '', children }) {
 
 // LinkState says in a word whether the page is live.
 export function LinkState({ desk }) {
-  const link = useStore(desk.store, s => s.link), n = useStore(desk.store, bookingNow)
+  const link = useStore(desk.store, s => s.link), n = useStore(desk.store, bookingNow), plan = useStore(desk.store, s => s.plan)
   const word = t('live.' + (link || 'connecting'))
-  return html`<p class="live" data-link=${link} role="status"><span class="dot" aria-hidden="true"></span>${link === 'live' && n ? t('live.booking', { n }) : word}</p>`
+  return html`<p class="live" data-link=${link} role="status"><span class="dot" aria-hidden="true"></span>${link === 'live' && n ? t('live.booking', { n }) : word}${link !== 'live' && plan?.madeAt && html` <a href="/staff/plan">${t('plan.last')}</a>`}</p>`
 }
 const bookingNow = s => Object.values(s.holds).reduce((n, all) => n + Object.values(all).filter(h => !h.own && !h.done).length, 0)
 

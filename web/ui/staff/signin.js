@@ -5,12 +5,64 @@ import { boot } from '../lib/boot.js'
 import { Dialog } from '../lib/dialog.js'
 import { Field } from '../lib/form.js'
 import { Notice } from '../lib/notice.js'
-import { post } from '../lib/api.js'
+import { get, post } from '../lib/api.js'
 import { t } from '../lib/i18n.js'
 import { Language } from './language.js'
 
 // The reasons that the server gives, and what is said of them.
-const said = { wrong_password: 'sign.wrong', wrong_code: 'sign.code.wrong', sign_in_backoff: 'sign.wait' }
+const said = {
+  wrong_password: 'sign.wrong', wrong_code: 'sign.code.wrong', sign_in_backoff: 'sign.wait', password_off: 'sign.password.off',
+  openid_away: 'sign.with.away', openid_off: 'sign.with.off', openid_elsewhere: 'sign.with.elsewhere', openid_begin: 'sign.with.begin', openid_stranger: 'sign.with.stranger',
+}
+// What the identity provider sent the browser back with stands behind the address, once.
+const returned = new URLSearchParams(location.search).get('openid')
+if (returned) history.replaceState(null, '', location.pathname + location.hash)
+
+// SignInWith sends the browser to the identity provider, where one is set up. In a dialog that keeps drafts it opens a window instead.
+export function SignInWith({ apart, failed }) {
+  const [busy, setBusy] = useState(false)
+  if (!boot.signInWith) return null
+  const go = async () => {
+    if (busy) return
+    setBusy(true)
+    const other = apart && window.open('', '_blank')
+    try {
+      const { url } = await post('/v1/auth/openid', undefined, { tries: 1, timeout: 60000 })
+      if (other) other.location = url
+      else location.assign(url)
+      if (apart) setBusy(false)
+    } catch (problem) {
+      other?.close()
+      setBusy(false)
+      failed(problem)
+    }
+  }
+  return html`<div class="actions"><button type="button" class="btn" id="sign-with" aria-disabled=${busy ? 'true' : undefined} onClick=${go}>${t(busy ? 'sign.with.going' : 'sign.with', { name: boot.signInWith })}</button></div>`
+}
+
+// CodeForm asks somebody whom the provider has vouched for, and who has one-time codes here, for one.
+function CodeForm({ done, failed }) {
+  const [code, setCode] = useState(''), [busy, setBusy] = useState(false)
+  const form = useRef()
+  useEffect(() => { form.current?.elements['sign-code']?.focus() }, [])
+  const submit = async e => {
+    e.preventDefault()
+    if (busy) return
+    setBusy(true)
+    try {
+      done(await post('/v1/auth/openid/code', { code }))
+    } catch (problem) {
+      setBusy(false)
+      setCode('')
+      failed(problem)
+      form.current?.elements['sign-code']?.focus()
+    }
+  }
+  return html`<form class="sign" ref=${form} onSubmit=${submit} noValidate>
+    <${Field} id="sign-code" label=${t('sign.code')} hint=${t('sign.code.hint')} inputmode="numeric" autocomplete="one-time-code" maxlength="7" value=${code} input=${setCode} />
+    <div class="actions"><button type="submit" class="btn primary" aria-disabled=${busy ? 'true' : undefined}>${t(busy ? 'sign.doing' : 'sign.do')}</button></div>
+  </form>`
+}
 
 export function SignInForm({ email: known = '', done, children }) {
   const [email, setEmail] = useState(known), [password, setPassword] = useState(''), [code, setCode] = useState('')
@@ -28,7 +80,10 @@ export function SignInForm({ email: known = '', done, children }) {
     setBusy(true)
     setProblem(null)
     try {
-      done(await post('/v1/auth/sign-in', { email: email.trim(), password, code }))
+      const me = await post('/v1/auth/sign-in', { email: email.trim(), password, code })
+      // The plan for a failure is sealed for this password, which nobody knows later.
+      import('../staff/keep.js').then(x => x.signedIn(me, password)).catch(() => {})
+      done(me)
     } catch (failed) {
       setBusy(false)
       if (failed.reason === 'code_needed') return setAsks(true)
@@ -38,7 +93,7 @@ export function SignInForm({ email: known = '', done, children }) {
   }
   const key = problem && (said[problem.reason] || (problem.status ? 'sign.failed' : 'sign.offline'))
   return html`<form class="sign" ref=${form} onSubmit=${submit} noValidate>
-    ${problem && html`<${Notice} kind="danger" role="alert" text=${key} params=${{ s: problem.retryAfter }} />`}
+    ${problem && html`<${Notice} kind="danger" role="alert" text=${key} params=${{ s: problem.retryAfter, name: boot.signInWith }} />`}
     <${Field} id="sign-email" label=${t('sign.email')} type="email" autocomplete="username" value=${email} input=${setEmail} readonly=${Boolean(known)} spellcheck="false" required />
     <${Field} id="sign-password" label=${t('sign.password')}>
       <span class="with"><input id="sign-password" name="sign-password" type=${seen ? 'text' : 'password'} autocomplete="current-password" value=${password} onInput=${e => setPassword(e.currentTarget.value)} required />
@@ -52,11 +107,15 @@ export function SignInForm({ email: known = '', done, children }) {
 export function SignInPage({ done }) {
   useEffect(() => { document.title = [t('sign.title'), boot.clinic.name].filter(Boolean).join(' – ') }, [])
   const { logo } = boot.settings
+  const [problem, setProblem] = useState(returned && returned !== 'code' && { word: 'sign.with.' + returned })
+  const [asks, setAsks] = useState(returned === 'code')
+  const failed = problem => { if (problem.reason === 'openid_begin') setAsks(false); setProblem(problem) }
   return html`<div class="signin">
     <main>
       <p class="brand">${logo ? html`<img src=${logo} alt="" />` : html`<span class="mark" aria-hidden="true">${[...boot.clinic.name][0] || 'H'}</span>`}<bdi>${boot.clinic.name}</bdi></p>
       <h1>${t('sign.title')}</h1>
-      <${SignInForm} done=${done} />
+      ${problem && html`<${Notice} kind="danger" role="alert" text=${problem.word || said[problem.reason] || (problem.status ? 'sign.failed' : 'sign.offline')} params=${{ s: problem.retryAfter, name: boot.signInWith || '' }} />`}
+      ${asks ? html`<${CodeForm} done=${done} failed=${failed} />` : html`<${SignInForm} done=${done} /><${SignInWith} failed=${failed} />`}
       <p class="muted">${t('sign.forgot')}</p>
     </main>
     <${Language} />
@@ -67,10 +126,19 @@ export function SignInPage({ done }) {
 // but nobody who passes by can read it.
 export function SignInAgain({ desk, why, done }) {
   const { user } = desk.store.get().me
+  const [problem, setProblem] = useState(null)
+  // Somebody who signed in again in another window goes on here.
+  useEffect(() => {
+    const look = () => { if (boot.signInWith && !document.hidden) get('/v1/auth/me').then(me => { if (me.user.id === user.id) done(me) }, () => {}) }
+    addEventListener('focus', look)
+    return () => removeEventListener('focus', look)
+  }, [])
   return html`<${Dialog} title=${t('sign.again')} veil close=${() => {}}>
     <p>${t(why === 'idle' ? 'sign.again.idle' : 'sign.again.why')}</p>
     <${SignInForm} email=${user.email} done=${done}>
       <button type="button" class="textlink" onClick=${desk.signOut}>${t('sign.other')}</button>
     </${SignInForm}>
+    ${problem && html`<${Notice} kind="danger" role="alert" text=${said[problem.reason] || 'sign.failed'} params=${{ name: boot.signInWith }} />`}
+    <${SignInWith} apart failed=${setProblem} />
   </${Dialog}>`
 }

@@ -6,6 +6,7 @@
 //   loaded  {"2026-11-23": when} or, of one specialist, {"2026-11-23 ada": when}: which cells are complete
 //   hours   {ada: {weekly, overrides, blocks}}, a block with start and end in milliseconds
 //   holds   {ada: {holdId: hold}}: live holds; nobody's name is known here
+//   changed {appointmentId: {at, version}}: what this page changed itself, of late; the clock is that of loaded
 //   stale   dates, or '*', of which the stream has told that they changed
 //   news    what was booked online of late, the newest first; staleNews: there is more
 import { addDays, dateOf, zone } from '../lib/time.js'
@@ -13,7 +14,7 @@ import { dayIn } from './day.js'
 
 export const empty = {
   me: null, specialists: [], types: [], hours: {}, cells: {}, loaded: {}, holds: {}, snapshot: null,
-  stale: [], staleHours: [], news: [], staleNews: false, link: '', connections: 0, scope: null, asOf: 0, problem: null, locked: '', dialog: null, toast: null,
+  changed: {}, stale: [], staleHours: [], news: [], staleNews: false, link: '', connections: 0, scope: null, asOf: 0, problem: null, locked: '', dialog: null, toast: null,
 }
 export const cell = (date, specialistId) => date + ' ' + specialistId
 const scopeKey = (date, specialistId) => date + (specialistId ? ' ' + specialistId : '')
@@ -26,6 +27,9 @@ const holdOf = (e, now) => ({
   id: e.holdId, specialistId: e.specialistId, typeId: e.appointmentTypeId, start: ms(e.slotStartDate), end: ms(e.slotEndDate),
   expires: ms(e.holdExpiresAt), seen: now, own: Boolean(e.isOwnHold),
 })
+// taking is the time that an appointment takes of a room or a device, in that one's column.
+const taking = (a, id) => ({ ...a, id: a.id + '@' + id, of: a.id, specialistId: id, busy: true })
+const placed = a => [a, ...(a.resourceIds || []).map(id => taking(a, id))]
 const byStart = (a, b) => a.start - b.start || (a.id < b.id ? -1 : 1)
 
 export function find(s, id) {
@@ -51,11 +55,18 @@ function withList(s, e) {
     loaded[scopeKey(date, e.specialistId)] = e.at
     for (const id of ids) fresh[cell(date, id)] = []
   }
+  // What was changed here after the question is as this page made it, there or gone, unless the answer has it newer: it may be
+  // from before. Which of the two it was is asked once more.
+  const later = id => s.changed[id]?.at > e.at, unsure = new Set()
+  const passed = a => { unsure.add(dateOf(a.start)) }
   const put = a => {
     const day = dates.find(d => d.has(a.start))
-    fresh[day && cell(day.date, a.specialistId)]?.push(a)
+    for (const x of placed(a)) fresh[day && cell(day.date, x.specialistId)]?.push(x)
   }
+  const newer = new Set(e.appointments.filter(raw => raw.version > s.changed[raw.id]?.version).map(raw => raw.id))
+  for (const a of known.values()) if (later(a.id) && !newer.has(a.id)) { put(a); passed(a) }
   for (const raw of e.appointments) {
+    if (later(raw.id) && !newer.has(raw.id)) { passed(appointmentOf(raw)); continue }
     const old = known.get(raw.id)
     // An answer that was under way while somebody here changed the appointment is older than the change.
     if (old && old.version > raw.version) { if (old.status === 'confirmed') put(old) } else put(old?.version === raw.version ? old : appointmentOf(raw))
@@ -63,17 +74,23 @@ function withList(s, e) {
   for (const [i, b] of (e.busy || []).entries()) put({ ...b, ...appointmentOf(b), id: `busy-${b.specialistId}-${b.slotStartDate}-${i}`, busy: true })
   for (const [key, list] of Object.entries(fresh)) {
     const old = cells[key]
-    const same = old && old.length === list.length && list.every((a, i) => a === old[i] || (a.busy && a.start === old[i].start && a.end === old[i].end))
+    const same = old && old.length === list.length && list.every((a, i) => a === old[i] || (a.busy && a.start === old[i].start && a.end === old[i].end && a.version === old[i].version))
     if (!same) cells[key] = list.sort(byStart)
   }
-  return { ...s, cells, loaded, holds: withoutDone(s.holds), asOf: e.asOf, problem: null }
+  return { ...s, cells, loaded, stale: [...unsure].reduce(add, s.stale), holds: withoutDone(s.holds), asOf: e.asOf, problem: null }
 }
-function withAppointment(s, raw) {
-  const a = appointmentOf(raw), cells = { ...s.cells }
-  for (const [key, list] of Object.entries(cells)) if (list.some(x => x.id === a.id)) cells[key] = list.filter(x => x.id !== a.id)
-  const key = cell(dateOf(a.start), a.specialistId)
-  if (a.status === 'confirmed' && cells[key]) cells[key] = [...cells[key], a].sort(byStart)
-  return { ...s, cells }
+const remembered = 2 * 60e3 // longer than any answer takes
+// An answer that is heard after a newer state is passed over.
+function withAppointment(s, { appointment, at }) {
+  if (Math.max(find(s, appointment.id)?.version || 0, s.changed[appointment.id]?.version || 0) > appointment.version) return s
+  const a = appointmentOf(appointment), cells = { ...s.cells }
+  for (const [key, list] of Object.entries(cells)) if (list.some(x => x.id === a.id || x.of === a.id)) cells[key] = list.filter(x => x.id !== a.id && x.of !== a.id)
+  for (const x of a.status === 'confirmed' ? placed(a) : []) {
+    const key = cell(dateOf(a.start), x.specialistId)
+    if (cells[key]) cells[key] = [...cells[key], x].sort(byStart)
+  }
+  const changed = Object.fromEntries(Object.entries(s.changed).filter(([, x]) => x.at > at - remembered))
+  return { ...s, cells, changed: { ...changed, [a.id]: { at, version: a.version } } }
 }
 
 // --- holds
@@ -128,7 +145,7 @@ function heard(s, e) {
 export function reduce(s, e) {
   switch (e.type) {
     case 'loaded': return withList(s, e)
-    case 'changed': return withAppointment(s, e.appointment)
+    case 'changed': return withAppointment(s, e)
     case 'schedule': return { ...s, specialists: e.specialists, types: e.types, hours: Object.fromEntries(e.calendars.map(c => [c.specialistId, calendarOf(c)])) }
     case 'asking': return { ...s, stale: [] }
     case 'asking news': return { ...s, staleNews: false }

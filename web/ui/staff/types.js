@@ -1,10 +1,14 @@
 // Appointment types: what patients can book, in sentences, and who is asked first.
 import { html, useState } from '../lib/html.js'
-import { del, get, newKey, patch, post } from '../lib/api.js'
+import { del, get, newKey, patch, post, put as replace } from '../lib/api.js'
 import { Dialog } from '../lib/dialog.js'
 import { ErrorSummary, Field } from '../lib/form.js'
 import { Icon } from '../lib/icons.js'
 import { t } from '../lib/i18n.js'
+import { colourOf } from './words.js'
+import { Needs } from './needs.js'
+import { draftOf, Questions, questionsOf } from './questions.js'
+import { freshPage, Groups, PageFields, pageOf } from './typepage.js'
 import { Busy, Check, Confirm, listed, Office, State, Trouble, useAsk, useSend } from './office.js'
 
 // A length in the largest unit that says it in a whole number.
@@ -21,7 +25,7 @@ export const sentences = x => [
 ].filter(Boolean)
 
 const numbers = ['durationMinutes', 'slotStepMinutes', 'bufferBeforeMinutes', 'bufferAfterMinutes', 'minNoticeMinutes', 'horizonDays', 'cooldownMinutes', 'capacity', 'holdTtlSeconds', 'maxHoldSeconds', 'holdQuota']
-const fresh = { name: '', description: '', durationMinutes: 30, slotStepMinutes: 30, bufferBeforeMinutes: 0, bufferAfterMinutes: 0, minNoticeMinutes: 120, horizonDays: 60, cooldownMinutes: 1440, capacity: 1, holdTtlSeconds: 30, maxHoldSeconds: 900, holdQuota: 3, active: true, specialists: [] }
+const fresh = { name: '', description: '', durationMinutes: 30, slotStepMinutes: 30, bufferBeforeMinutes: 0, bufferAfterMinutes: 0, minNoticeMinutes: 120, horizonDays: 60, cooldownMinutes: 1440, capacity: 1, holdTtlSeconds: 30, maxHoldSeconds: 900, holdQuota: 3, active: true, specialists: [], needs: [], ...freshPage }
 
 // Who is asked first. The order is what people set; the numbers are what the server keeps.
 function Priorities({ people, value, change }) {
@@ -45,9 +49,10 @@ function Priorities({ people, value, change }) {
     </ul></fieldset>`
 }
 
-function Edit({ desk, type, people, close, done }) {
+function Edit({ desk, type, people: all, groups, close, done }) {
+  const people = all.filter(p => p.kind !== 'resource'), rooms = all.filter(p => p.kind === 'resource')
   const start = { ...fresh, ...(type || { specialists: people.filter(p => p.active).map(p => ({ specialistId: p.id, priority: 10 })) }) }
-  const [form, setForm] = useState({ ...start, ...Object.fromEntries(numbers.map(n => [n, String(start[n])])) })
+  const [form, setForm] = useState({ ...start, questions: draftOf(start.questions), ...Object.fromEntries(numbers.map(n => [n, String(start[n])])) })
   const put = name => value => setForm(f => ({ ...f, [name]: value }))
   const sending = useSend(desk), e = sending.errors
   const whole = Object.fromEntries(numbers.map(n => [n, Math.round(+form[n])]))
@@ -60,7 +65,7 @@ function Edit({ desk, type, people, close, done }) {
     if (!form.name.trim()) wrong.name = t('type.name.err')
     for (const n of numbers) if (form[n].trim() === '' || !Number.isFinite(whole[n]) || whole[n] < 0) wrong[n] = t('type.number.err')
     if (Object.keys(wrong).length) return sending.refuse(wrong)
-    const body = { name: form.name.trim(), description: form.description.trim(), ...whole, active: form.active, specialists: form.specialists }
+    const body = { name: form.name.trim(), description: form.description.trim(), ...whole, active: form.active, specialists: form.specialists, needs: form.needs.filter(group => group.length), ...pageOf(form), questions: questionsOf(form.questions) }
     const answer = await sending.send(() => type ? patch('/v1/appointment-types/' + type.id, body) : post('/v1/appointment-types', body, { key: newKey() }))
     if (answer) { done(answer.appointmentType); close() }
   }
@@ -74,6 +79,9 @@ function Edit({ desk, type, people, close, done }) {
     <div class="trio">${number('bufferBeforeMinutes', 'min')}${number('bufferAfterMinutes', 'min')}</div>
     ${fine && html`<div class="says" role="status"><p class="sr">${t('type.means')}</p><ul class="plain">${sentences({ ...form, ...whole }).map((s, i) => html`<li key=${i}>${s}</li>`)}</ul></div>`}
     <${Priorities} people=${people} value=${form.specialists} change=${put('specialists')} />
+    <${Needs} rooms=${rooms} value=${form.needs} change=${put('needs')} errors=${e} />
+    <${PageFields} form=${form} set=${put} errors=${e} groups=${groups} />
+    <${Questions} list=${form.questions} change=${put('questions')} errors=${e} />
     <details><summary>${t('type.holds')}</summary><div class="trio">${number('holdTtlSeconds', 'sec')}${number('maxHoldSeconds', 'sec')}${number('holdQuota', 'holds')}</div></details>
     <${Check} checked=${form.active} input=${put('active')} hint=${t('type.active.hint')}>${t('type.active')}</${Check}>
     <div class="actions"><${Busy} busy=${sending.busy}>${t('office.save')}</${Busy}><button type="button" class="btn" onClick=${() => close()}>${t('office.cancel')}</button></div>
@@ -81,20 +89,39 @@ function Edit({ desk, type, people, close, done }) {
 }
 
 export function Page({ desk }) {
-  const [editing, setEditing] = useState(null), [leaving, setLeaving] = useState(null)
-  const lists = useAsk(desk, async () => ({ ...await get('/v1/specialists'), ...await get('/v1/appointment-types') }))
-  const types = lists.data?.appointmentTypes || [], people = lists.data?.specialists || []
+  const [editing, setEditing] = useState(null), [leaving, setLeaving] = useState(null), [grouping, setGrouping] = useState(false)
+  const lists = useAsk(desk, async () => {
+    const [a, b, c] = await Promise.all([get('/v1/specialists'), get('/v1/appointment-types'), get('/v1/settings')])
+    return { ...a, ...b, groups: c.settings.typeGroups || [] }
+  })
+  const groups = lists.data?.groups || [], types = lists.data?.appointmentTypes || [], people = lists.data?.specialists || []
   const refresh = () => { lists.again(); desk.loadSchedule().catch(() => {}) }
   const name = id => people.find(p => p.id === id)?.name || id
-  return html`<${Office} desk=${desk} name="types" lead=${t('type.lead')} ask=${lists} tools=${html`<button type="button" class="btn primary" onClick=${() => setEditing({})}><${Icon} name="plus" />${t('type.add')}</button>`}>
-    ${types.length ? html`<ul class="lines">${types.map((x, i) => html`<li class=${'line edged t' + (i % 6 + 1)} key=${x.id}>
-      <div class="line-main"><p class="line-title"><b>${x.name}</b>${!x.active && html` <${State} icon=${html`<${Icon} name="stop" />`}>${t('people.off')}</${State}>`}</p>
+  const sending = useSend(desk)
+  const move = async (i, by) => {
+    const ids = types.map(x => x.id), other = ids[i + by]
+    if (!other) return
+    ids.splice(i + by, 1, ids[i])
+    ids.splice(i, 1, other)
+    if (await sending.send(() => replace('/v1/appointment-types/order', { ids }))) {
+      await lists.again()
+      desk.loadSchedule().catch(() => {})
+      document.getElementById(`move-${types[i].id}-${by < 0 ? 'up' : 'down'}`)?.focus()
+    }
+  }
+  return html`<${Office} desk=${desk} name="types" lead=${t('type.lead')} ask=${lists} tools=${html`<button type="button" class="btn" onClick=${() => setGrouping(true)}>${t('group.title')}</button><button type="button" class="btn primary" onClick=${() => setEditing({})}><${Icon} name="plus" />${t('type.add')}</button>`}>
+    <${Trouble} problem=${sending.problem} />
+    ${types.length ? html`<ul class="lines">${types.map((x, i) => html`<li class=${'line edged ' + colourOf({ types }, x.id)} key=${x.id}>
+      <div class="line-main"><p class="line-title"><b>${x.name}</b>${x.group && html` <span class="muted">${groups.find(g => g.id === x.group)?.name}</span>`}${x.deskOnly && html` <${State} icon=${html`<${Icon} name="person" />`}>${t('page.desk.short')}</${State}>`}${!x.active && html` <${State} icon=${html`<${Icon} name="stop" />`}>${t('people.off')}</${State}>`}</p>
         <p class="line-why">${sentences(x).slice(0, 2).join(' ')}</p>
         <p class="line-facts">${x.specialists.length ? x.specialists.map(s => html`<span key=${s.specialistId}><bdi>${name(s.specialistId)}</bdi> <span class="muted">${t('type.prio', { n: s.priority })}</span></span>`) : html`<${State} kind="warn" icon=${html`<${Icon} name="alert" />`}>${t('type.nobody')}</${State}>`}</p></div>
       <div class="line-do"><button type="button" class="btn" aria-label=${t('type.edit', { name: x.name })} onClick=${() => setEditing(x)}>${t('office.edit')}</button>
-        ${x.active && html`<button type="button" class="btn quiet" aria-label=${t('type.archive.of', { name: x.name })} onClick=${() => setLeaving(x)}>${t('type.archive')}</button>`}</div>
+        ${x.active && html`<button type="button" class="btn quiet" aria-label=${t('type.archive.of', { name: x.name })} onClick=${() => setLeaving(x)}>${t('type.archive')}</button>`}
+        <button type="button" class="btn quiet square" id=${`move-${x.id}-up`} aria-label=${t('type.up', { name: x.name })} aria-disabled=${i ? undefined : 'true'} onClick=${() => move(i, -1)}><${Icon} name="up" /></button>
+        <button type="button" class="btn quiet square" id=${`move-${x.id}-down`} aria-label=${t('type.down', { name: x.name })} aria-disabled=${i < types.length - 1 ? undefined : 'true'} onClick=${() => move(i, 1)}><${Icon} name="down" /></button></div>
     </li>`)}</ul>` : html`<p class="nothing">${t('type.none')}</p>`}
-    ${editing && html`<${Edit} desk=${desk} people=${people} type=${editing.id ? editing : null} close=${() => setEditing(null)} done=${x => { refresh(); desk.toast('office.saved.named', { name: x.name }) }} />`}
+    ${editing && html`<${Edit} desk=${desk} people=${people} groups=${groups} type=${editing.id ? editing : null} close=${() => setEditing(null)} done=${x => { refresh(); desk.toast('office.saved.named', { name: x.name }) }} />`}
+    ${grouping && html`<${Groups} desk=${desk} groups=${groups} close=${() => setGrouping(false)} done=${() => { refresh(); desk.toast('office.done') }} />`}
     ${leaving && html`<${Confirm} desk=${desk} title=${t('type.archive.of', { name: leaving.name })} text=${t('type.archive.text')} action=${t('type.archive')} close=${() => setLeaving(null)}
       run=${async () => { await del('/v1/appointment-types/' + leaving.id); refresh(); desk.toast('office.done') }} />`}
   </${Office}>`

@@ -23,6 +23,7 @@ export function View({ desk, close }) {
   </${Dialog}>`
 }
 
+/** @type {any[]} */
 const table = [
   ['keys.board', [['↑ ↓', 'keys.step'], ['← →', 'keys.side'], ['PgUp PgDn', 'keys.hour'], ['Home End', 'keys.ends'], ['Enter', 'keys.enter'], ['Shift Enter', 'keys.menu'], ['Shift ↓', 'keys.range'], ['A … Z', 'keys.type']]],
   ['keys.card', [['1', 'att.expected'], ['2', 'att.arrived'], ['3', 'att.in_progress'], ['4', 'att.completed'], ['5', 'att.no_show'], ['M', 'menu.move'], ['E', 'menu.correct'], ['Del', 'menu.cancel']]],

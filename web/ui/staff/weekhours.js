@@ -1,6 +1,7 @@
 // Weekly hours as a form: for each weekday its windows, as the browser's own time inputs, and a bar
 // that shows the day at a glance. `hours` is what the wire has: [{weekday, start, end}].
 import { html } from '../lib/html.js'
+import { boot } from '../lib/boot.js'
 import { Icon } from '../lib/icons.js'
 import { locale, t } from '../lib/i18n.js'
 import { say } from '../lib/say.js'
@@ -40,7 +41,8 @@ export function Windows({ id, name, windows, change }) {
     const last = windows.at(-1)?.end
     const start = !last ? '09:00' : last < '13:00' ? '13:00' : last < '22:00' ? last : ''
     const end = !last ? '12:00' : last < '13:00' ? '17:00' : ''
-    change([...windows, { start, end }])
+    const place = windows.at(-1)?.place
+    change([...windows, { start, end, ...(place && { place }) }])
     setTimeout(() => document.getElementById(`${id}-${windows.length}-start`)?.focus())
   }
   const remove = i => {
@@ -54,6 +56,8 @@ export function Windows({ id, name, windows, change }) {
       <span aria-hidden="true">–</span>
       <input type="time" id=${`${id}-${i}-end`} aria-label=${t('hours.to', { day: name })} aria-invalid=${bad[i] ? 'true' : undefined} aria-describedby=${bad[i] ? `${id}-${i}-bad` : undefined}
         step="300" value=${shownEnd(w.end)} onInput=${e => edit(i, 'end', meantEnd(e.currentTarget.value))} />
+      ${boot.places.length > 0 && html`<select class="at" aria-label=${t('hours.place', { day: name, from: w.start })} value=${w.place || ''} onChange=${e => edit(i, 'place', e.currentTarget.value)}>
+        ${[['', t('hours.noplace')], ...boot.places.map(x => [x.id, x.name])].map(([id, label]) => html`<option key=${id} value=${id} selected=${id === (w.place || '')}>${label}</option>`)}</select>`}
       <button type="button" class="btn quiet square" aria-label=${t('hours.remove', { day: name, from: w.start, to: shownEnd(w.end) })} onClick=${() => remove(i)}><${Icon} name="close" /></button>
       ${bad[i] && html`<p class="error" id=${`${id}-${i}-bad`}>${t(bad[i])}</p>`}
     </div>`)}

@@ -33,8 +33,9 @@ export function WhenFields({ desk, slot, set, people, autofocus }) {
 }
 const time12 = (start, tz) => new Intl.DateTimeFormat(document.documentElement.lang, { hour: '2-digit', minute: '2-digit', timeZone: tz }).format(start)
 
-// useObstacle says what stands in the way, and asks for the day if it is not known yet.
-export function useObstacle(desk, { typeId, slot, moving, mine, problem }) {
+// useObstacle says what stands in the way, and asks for the day if it is not known yet. `whole` is a visit that begins `before` (in ms) the time named.
+/** @param {any} desk @param {{typeId: string, slot: any, moving?: string | string[], mine?: string, problem: any, whole?: any, before?: number}} wish @returns {any} */
+export function useObstacle(desk, { typeId, slot, moving, mine, problem, whole, before = 0 }) {
   const start = startOf(slot), { specialistId } = slot
   const [asking, setAsking] = useState(false)
   useEffect(() => {
@@ -46,7 +47,7 @@ export function useObstacle(desk, { typeId, slot, moving, mine, problem }) {
   }, [slot.date, specialistId])
   const cells = useStore(desk.store, s => s.cells), holds = useStore(desk.store, s => s.holds)
   if (!start) return { start: null, asking }
-  const block = fit(desk.store.get(), { typeId, specialistId, start, moving, mine })
+  const block = fit(desk.store.get(), { typeId, specialistId, start: start - before, moving, mine, whole })
   // What the server knows better.
   if (!block.why && problem) {
     const why = { slot_held: 'held', slot_taken: 'taken' }[problem.code]

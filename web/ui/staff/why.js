@@ -21,7 +21,7 @@ function sentence(desk, x, typeId, start) {
 
 export function Why({ desk, specialistId, start, close }) {
   const s = useStore(desk.store)
-  const types = s.types.filter(x => x.active).sort((a, b) => serves(b, specialistId) - serves(a, specialistId))
+  const types = s.types.filter(x => x.active).sort((a, b) => Number(serves(b, specialistId)) - Number(serves(a, specialistId)))
   const [typeId, setType] = useState(types[0]?.id || ''), [answer, setAnswer] = useState(null), [failed, setFailed] = useState(false)
   useEffect(() => {
     let here = true
@@ -29,7 +29,7 @@ export function Why({ desk, specialistId, start, close }) {
     if (typeId) desk.explain(typeId, start).then(x => { if (here) { setAnswer(x); setFailed(false) } }, () => here && setFailed(true))
     return () => { here = false }
   }, [typeId, start, s.cells, s.holds, s.hours])
-  const list = answer && [...answer].sort((a, b) => (b.specialistId === specialistId) - (a.specialistId === specialistId))
+  const list = answer && [...answer].sort((a, b) => Number(b.specialistId === specialistId) - Number(a.specialistId === specialistId))
   return html`<${Dialog} title=${t('explain.title', { when: dayAndTime(start) })} close=${close}>
     <div class="field"><label for="why-type">${t('book.type')}</label>
       <select id="why-type" autofocus value=${typeId} onChange=${e => setType(e.currentTarget.value)}>${types.map(x => html`<option key=${x.id} value=${x.id}>${x.name}</option>`)}</select></div>

@@ -4,18 +4,24 @@ import { boot } from '../lib/boot.js'
 import { list, t } from '../lib/i18n.js'
 import { range, time } from '../lib/time.js'
 import { clock } from './day.js'
+import { came, isFull } from './group.js'
 import { freeUntil } from './layout.js'
 import { shown } from './prefs.js'
+import { placeName } from './where.js'
 
 export const attendances = ['expected', 'arrived', 'in_progress', 'completed', 'no_show']
 export const specialistName = (s, id) => s.specialists.find(x => x.id === id)?.name || boot.specialists.find(x => x.id === id)?.name || id
 export const typeIn = (s, id) => s.types.find(x => x.id === id) || boot.appointmentTypes.find(x => x.id === id)
 export const typeName = (s, id) => typeIn(s, id)?.name || id
-// Each type has one of six colours, by its place in the list.
-export const colourOf = (s, id) => 't' + (Math.max(0, s.types.findIndex(x => x.id === id)) % 6 + 1)
+// Each type has one of six colours: the one that the clinic chose, or by its place in the list.
+const hues = ['kelp', 'ocean', 'plum', 'amber', 'rose', 'olive']
+export function colourOf(s, id) {
+  const at = s.types.findIndex(x => x.id === id), chosen = hues.indexOf(s.types[at]?.color)
+  return 't' + ((chosen >= 0 ? chosen : Math.max(0, at) % 6) + 1)
+}
 
-export const who = (desk, a) => a.busy ? t('card.busy') : shown(desk.prefs.get(), a.patient?.name || '') || t('card.nobody')
-export const closedWord = word => ['closed', 'break', 'blocked'].includes(word) ? t('closed.' + word) : word
+export const who = (desk, a) => a.busy && !a.of ? t('card.busy') : shown(desk.prefs.get(), a.patient?.name || '') || t('card.nobody')
+export const closedWord = word => ['closed', 'break', 'blocked', 'elsewhere'].includes(word) ? t('closed.' + word) : word
 
 // "09:00 Lena Vogt, Check-up, 30 minutes, arrived": what is written on the card in its own order, so that who
 // speaks to the computer can name it by what is seen, and then the rest.
@@ -24,7 +30,15 @@ export function sayAppointment(desk, a, at = time(a.start)) {
   if (a.busy) return [range(a.start, a.end), who(desk, a)].join(', ')
   return [
     `${at} ${who(desk, a)}`, a.overbook && t('card.overbook'), a.upstreamState === 'failed' && t('card.upstream'),
-    typeName(desk.store.get(), a.appointmentTypeId), minutesOf(Math.round((a.end - a.start) / 6e4)), attended[a.attendance] ??= t('att.' + a.attendance),
+    typeName(desk.store.get(), a.appointmentTypeId), placeName(a.place), minutesOf(Math.round((a.end - a.start) / 6e4)), attended[a.attendance] ??= t('att.' + a.attendance),
+  ].filter(Boolean).join(', ')
+}
+// "09:00 Back school 6/8, full, 4 here, Lena Vogt, …, 60 minutes"
+export function sayGroup(desk, g, at = time(g.start)) {
+  const n = came(g), failed = g.heads.some(a => a.upstreamState === 'failed')
+  return [
+    `${at} ${typeName(desk.store.get(), g.typeId)} ${g.heads.length}/${g.capacity}`, isFull(g) && t('group.full'), failed && t('card.upstream'), n > 0 && t('group.came', { n }),
+    ...g.heads.map(a => who(desk, a)), minutesOf(Math.round((g.end - g.start) / 6e4)),
   ].filter(Boolean).join(', ')
 }
 const minutesOf = n => lasts.get(n) || lasts.set(n, t('minutes', { n })).get(n)
@@ -34,6 +48,7 @@ export const sayGhost = h => t(h.own ? 'ghost.own' : h.done ? 'ghost.done' : 'gh
 export function sayStop(desk, column, stop, name, span) {
   const { item, closed } = stop
   if (item?.kind === 'ghost') return [range(item.of.start, item.of.end), name, sayGhost(item.of)].join(', ')
+  if (item?.kind === 'group') return [sayGroup(desk, item.of), name].join(', ')
   if (item) return [sayAppointment(desk, item.of), name].join(', ')
   if (span) return [t('range', { from: clock(stop.at), to: clock(stop.at + span) }), name, t('cursor.chosen')].join(', ')
   const state = closed ? t('cursor.closed', { word: closedWord(closed.word), time: clock(Math.min(closed.to, stop.next)) }) : t('cursor.free', { time: clock(freeUntil(column, stop)) })

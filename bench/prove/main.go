@@ -1,0 +1,121 @@
+// Prove runs what proves the promises of docs/proof.md and prints one table: what, how often, how often it was asked for, how often it
+// was bad, whether it sees, and how long it took. A row sees if it was run once more with a bug built in, and failed with the sentence
+// that this bug deserves. It exits with 1 if anything was bad, and with 2 if there was nothing to run.
+//
+//	make prove                 a few minutes
+//	make prove LONG=1          hours: every row until it has the count that was asked for
+//	make prove LONG=1 MOST=5m  the same, and no row begins another run after five minutes
+//	make prove ROWS='stream'   the rows whose name matches
+//	make prove RECORD=1        writes what was seen into docs/proof.md
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// options are what the command line says.
+type options struct {
+	long   bool
+	rows   string
+	seed   uint64
+	most   time.Duration // no row begins another run after it; 0: as long as it takes
+	fuzz   time.Duration // how long each fuzz target runs; 0: 3 s, and 10 min in the long form
+	record string        // the page that is told; empty: none
+}
+
+func main() { os.Exit(run(os.Args[1:], rows, os.Stdout, os.Stderr)) }
+
+// run is the program, and returns its exit code.
+func run(args []string, table []row, out, problems io.Writer) int {
+	var o options
+	flags := flag.NewFlagSet("prove", flag.ContinueOnError)
+	flags.SetOutput(problems)
+	flags.BoolVar(&o.long, "long", false, "the long form")
+	flags.StringVar(&o.rows, "rows", ".", "the rows whose name matches")
+	flags.Uint64Var(&o.seed, "seed", 1, "the first seed of the rows that have one; each further run takes the next")
+	flags.DurationVar(&o.most, "most", 0, "in the long form no row begins another run after this time; 0: until it has its count")
+	flags.DurationVar(&o.fuzz, "fuzz", 0, "how long each fuzz target runs; 0: 3 s, and 10 min in the long form")
+	flags.StringVar(&o.record, "record", "", "the page whose table is told what was seen")
+	if err := flags.Parse(args); err != nil {
+		return 2
+	}
+	wanted, err := regexp.Compile(o.rows)
+	if err != nil {
+		fmt.Fprintln(problems, err)
+		return 2
+	}
+	var chosen []row
+	left := 0
+	for _, r := range table {
+		switch {
+		case !wanted.MatchString(r.name):
+		case r.onlyLong && !o.long:
+			left++
+		default:
+			chosen = append(chosen, r)
+		}
+	}
+	if len(chosen) == 0 {
+		fmt.Fprintf(problems, "no row to run: of %d rows none of this form has a name that matches %q, and %d of the long form do (LONG=1)\n", len(table), o.rows, left)
+		return 2
+	}
+	dir, err := os.MkdirTemp("", "holdfast-prove-*")
+	if err != nil {
+		fmt.Fprintln(problems, err)
+		return 2
+	}
+	defer os.RemoveAll(dir)
+	return proveAll(&prover{options: o, dir: dir, built: map[string]string{}}, chosen, out, problems)
+}
+
+// proveAll runs the rows and prints, and records, each as it is through.
+func proveAll(p *prover, chosen []row, out, problems io.Writer) (code int) {
+	form, seen := "short", commit()
+	if p.long {
+		form = "long"
+	}
+	fmt.Fprintf(out, "%s form, seed %d, %s\n\n%s\n", form, p.seed, seen, tableHead)
+	bad, began := 0, time.Now()
+	for i := range chosen {
+		x := p.prove(&chosen[i])
+		line := chosen[i].line(&x, p.seed, seen)
+		fmt.Fprintln(out, line)
+		if bad += x.bad; x.bad > 0 {
+			fmt.Fprintln(problems, x.output[max(0, len(x.output)-4000):])
+		}
+		if p.record == "" {
+			continue
+		}
+		if err := record(p.record, form, line); err != nil {
+			fmt.Fprintln(problems, err)
+			return 1
+		}
+	}
+	fmt.Fprintf(out, "\n%d rows, %d bad, %s\n", len(chosen), bad, time.Since(began).Round(time.Second))
+	if bad > 0 {
+		return 1
+	}
+	return 0
+}
+
+// commit is the day, and the last commit that changed the program itself: tests and this table leave it as it is.
+func commit() string {
+	program := []string{"--", "*.go", "go.mod", ":!*_test.go", ":!bench", ":!*test/*"}
+	day := time.Now().Format(time.DateOnly)
+	last, err := exec.Command("git", append([]string{"log", "-1", "--format=%h"}, program...)...).Output()
+	if err != nil || len(last) == 0 {
+		return day + " unknown"
+	}
+	changed, err := exec.Command("git", append([]string{"status", "--porcelain"}, program...)...).Output()
+	if err != nil || len(changed) > 0 {
+		return day + " " + strings.TrimSpace(string(last)) + "-dirty"
+	}
+	return day + " " + strings.TrimSpace(string(last))
+}

@@ -1,0 +1,278 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// row is one line of the table.
+type row struct {
+	name, unit string
+	asked      int      // the count that the long form goes on for; 0: one run is all
+	pkg, run   string   // the tests of a package
+	fuzz       string   // or one fuzz target of it
+	program    []string // or the program itself, before how long it is to run
+	counted    string   // what finds the count in the output; empty: the tests that passed
+	args       []string // of the tests; {seed} is the seed of the run
+	long       []string // instead of args in the long form
+	env        string   // NAME=value, of the short form; {seed} as above
+	longEnv    string   // of the long form
+	onlyLong   bool
+	onDisk     bool // not in memory: what is proved is the disk
+	bug        *bug
+}
+
+// bug is the product as it would be wrong, and what a row that sees says of it.
+type bug struct {
+	file  string
+	lines []change
+	says  string // a regular expression
+	long  bool   // looked for in the long form only: it costs a build of most of the program
+}
+
+// change is one line of the product, and how it would be wrong.
+type change struct{ old, wrong string }
+
+// result is what came of a row.
+type result struct {
+	count, bad int
+	note       string // why it was not run
+	sees       string // whether it found its bug: yes, NO, or – where it has none
+	took       time.Duration
+	output     string
+}
+
+// prover runs rows. What it builds it keeps until its end.
+type prover struct {
+	options
+	dir   string
+	built map[string]string // binaries, by package
+}
+
+// isSeeded reports whether a row draws from a seed.
+func (r *row) isSeeded() bool {
+	return strings.Contains(strings.Join(r.args, " ")+r.env+r.longEnv, "{seed}")
+}
+
+// prove runs a row, in the long form until it has its count, and once more with its bug.
+func (p *prover) prove(r *row) (x result) {
+	began := time.Now()
+	for n := uint64(0); ; n++ {
+		one := p.once(r, p.seed+n)
+		x.count, x.bad, x.note, x.output = x.count+one.count, x.bad+one.bad, one.note, one.output
+		if !p.long || x.bad > 0 || x.note != "" || x.count >= r.asked || p.most > 0 && time.Since(began) > p.most {
+			break
+		}
+	}
+	x.sees = "–"
+	if r.bug != nil && x.note == "" && x.bad == 0 && (p.long || !r.bug.long) {
+		x.sees = "yes"
+		if err := p.seesBug(r); err != nil {
+			x.sees, x.output = "NO", err.Error()
+			x.bad++
+		}
+	}
+	x.took = time.Since(began)
+	return x
+}
+
+// tests builds the tests of a package, and returns the binary and where it is to run. With extra arguments it is built for once.
+func (p *prover) tests(pkg string, extra ...string) (binary string, err error) {
+	if binary, isBuilt := p.built[pkg]; isBuilt && extra == nil {
+		return binary, nil
+	}
+	binary = filepath.Join(p.dir, strings.ReplaceAll(strings.TrimLeft(pkg, "./"), "/", "-")+".test")
+	args := []string{"test", "-c"}
+	if pkg == "." { // the program
+		binary, args = filepath.Join(p.dir, "holdfast"), []string{"build"}
+	}
+	if extra != nil {
+		binary += ".planted"
+	} else {
+		p.built[pkg] = binary
+	}
+	args = append(append(args, "-o", binary), extra...)
+	if out, err := exec.Command("go", append(args, pkg)...).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%s cannot be built: %w\n%s", pkg, err, out)
+	}
+	return binary, nil
+}
+
+// command is what a row runs.
+func (p *prover) command(r *row, seed uint64, extra ...string) (*exec.Cmd, error) {
+	if r.fuzz != "" {
+		length := 3 * time.Second
+		if p.long {
+			length = 10 * time.Minute
+		}
+		if p.fuzz > 0 {
+			length = p.fuzz
+		}
+		return exec.Command("go", "test", "-run=^$", "-fuzz=^"+r.fuzz+"$", "-fuzztime="+length.String(), r.pkg), nil
+	}
+	pkg := r.pkg
+	if r.program != nil {
+		pkg = "."
+	}
+	binary, err := p.tests(pkg, extra...)
+	if err != nil {
+		return nil, err
+	}
+	var c *exec.Cmd
+	if r.program != nil {
+		length := "5s"
+		if p.long {
+			length = "10m"
+		}
+		c = exec.Command(binary, append(append([]string(nil), r.program...), length)...)
+	} else {
+		args := []string{"-test.v", "-test.timeout=24h", "-test.run=" + r.run}
+		own := r.args
+		if p.long && r.long != nil {
+			own = r.long
+		}
+		for _, arg := range own {
+			args = append(args, seeded(arg, seed))
+		}
+		c = exec.Command(binary, args...)
+		c.Dir = r.pkg
+	}
+	c.Env = os.Environ()
+	if r.onDisk {
+		c.Env = append(c.Env, "TMPDIR=/var/tmp")
+	}
+	env := r.env
+	if p.long && r.longEnv != "" {
+		env = r.longEnv
+	}
+	c.Env = append(c.Env, strings.Fields(seeded(env, seed))...)
+	return c, nil
+}
+
+func seeded(text string, seed uint64) string {
+	return strings.ReplaceAll(text, "{seed}", strconv.FormatUint(seed, 10))
+}
+
+var (
+	failed       = regexp.MustCompile(`(?m)^--- FAIL`)
+	passed       = regexp.MustCompile(`(?m)^--- PASS`)
+	skipped      = regexp.MustCompile(`(?s)_test\.go:\d+: ([^\n]*)\n\s*--- SKIP`)
+	executed     = regexp.MustCompile(`execs: (\d+)`)
+	overlaps     = regexp.MustCompile(`, (\d+) overlaps`)
+	errNoNumbers = errors.New("no count in the output")
+)
+
+// once runs a row as it is.
+func (p *prover) once(r *row, seed uint64) (x result) {
+	c, err := p.command(r, seed)
+	if err != nil {
+		return result{bad: 1, output: err.Error()}
+	}
+	out, err := c.CombinedOutput()
+	x.output = string(out)
+	if x.bad = len(failed.FindAllString(x.output, -1)); err != nil && x.bad == 0 {
+		x.bad = 1
+	}
+	if m := overlaps.FindStringSubmatch(x.output); r.program != nil && m != nil {
+		n, _ := strconv.Atoi(m[1])
+		x.bad += n
+	}
+	if x.count, err = r.count(x.output); err == nil || x.bad > 0 {
+		return x
+	}
+	if m := skipped.FindStringSubmatch(x.output); m != nil {
+		x.note = m[1]
+		return x
+	}
+	x.bad, x.output = 1, err.Error()+"\n"+x.output
+	return x
+}
+
+// count adds up what was done. A row that did nothing proves nothing.
+func (r *row) count(output string) (n int, err error) {
+	switch {
+	case r.fuzz != "":
+		all := executed.FindAllStringSubmatch(output, -1)
+		if len(all) == 0 {
+			return 0, errNoNumbers
+		}
+		return strconv.Atoi(all[len(all)-1][1])
+	case r.counted == "":
+		n = len(passed.FindAllString(output, -1))
+	default:
+		for _, m := range regexp.MustCompile(r.counted).FindAllStringSubmatch(output, -1) {
+			one, err := strconv.Atoi(m[1])
+			if err != nil {
+				return n, err
+			}
+			n += one
+		}
+	}
+	if n == 0 {
+		err = errNoNumbers
+	}
+	return n, err
+}
+
+// seesBug runs a row with its bug built in by way of go's -overlay, which leaves the tree as it is. It returns what is wrong unless
+// the row says of this bug what it should.
+func (p *prover) seesBug(r *row) error {
+	wrong, err := r.bug.applied(".")
+	if err != nil {
+		return err
+	}
+	whole, err := filepath.Abs(r.bug.file)
+	if err != nil {
+		return err
+	}
+	file, overlay := filepath.Join(p.dir, "wrong.go"), filepath.Join(p.dir, "overlay.json")
+	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{whole: file}})
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(os.WriteFile(file, []byte(wrong), 0o600), os.WriteFile(overlay, replace, 0o600)); err != nil {
+		return err
+	}
+	c, err := p.command(r, p.seed, "-overlay="+overlay)
+	if err != nil {
+		return err
+	}
+	out, err := c.CombinedOutput()
+	return r.bug.isSeen(string(out), err != nil)
+}
+
+// applied is the file of a bug with the bug in it; each of its lines must be there exactly once.
+func (b *bug) applied(root string) (string, error) {
+	content, err := os.ReadFile(filepath.Join(root, b.file))
+	if err != nil {
+		return "", err
+	}
+	text := string(content)
+	for _, l := range b.lines {
+		if strings.Count(text, l.old+"\n") != 1 {
+			return "", fmt.Errorf("%s: the line %q is not there exactly once", b.file, l.old)
+		}
+		text = strings.Replace(text, l.old+"\n", l.wrong+"\n", 1)
+	}
+	return text, nil
+}
+
+// isSeen judges what a row did with its bug built in. Only the sentence that the bug deserves is sight: a program that does not start
+// fails too.
+func (b *bug) isSeen(output string, hasFailed bool) error {
+	switch {
+	case !hasFailed:
+		return errors.New("the bug was built in, and nothing was found")
+	case !regexp.MustCompile(b.says).MatchString(output):
+		return fmt.Errorf("the bug was built in, and it failed of something else than %q: %s", b.says, output)
+	}
+	return nil
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestNothingToRunIsAnError: a name with a slip in it proves nothing, and says so.
+func TestNothingToRunIsAnError(t *testing.T) {
+	table := []row{{name: "histories"}, {name: "an hour of faults", onlyLong: true}}
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"-rows", "histroies"}, `matches "histroies", and 0 of the long form do`},
+		{[]string{"-rows", "hour"}, `matches "hour", and 1 of the long form do (LONG=1)`},
+		{[]string{"-rows", "("}, "missing closing )"},
+		{[]string{"-lang"}, "flag provided but not defined"},
+	} {
+		var out, problems strings.Builder
+		if code := run(tt.args, table, &out, &problems); code != 2 || !strings.Contains(problems.String(), tt.want) {
+			t.Errorf("%q: got %d and %q, want 2 and %q", tt.args, code, problems.String(), tt.want)
+		}
+	}
+}
+
+// TestSightIsTheBugsOwnSentence: what fails of anything else has seen nothing.
+func TestSightIsTheBugsOwnSentence(t *testing.T) {
+	b := &bug{says: `(?s)got .*want`}
+	for _, tt := range []struct {
+		name, output string
+		hasFailed    bool
+		isSeen       bool
+	}{
+		{"its sentence", "--- FAIL: TestX\n got 3\nwant 2", true, true},
+		{"another failure", "--- FAIL: TestX\n the database does not start", true, false},
+		{"a panic", "panic: index out of range", true, false},
+		{"nothing", "--- PASS: TestX", false, false},
+		{"its sentence in the log of a test that passed", "got 3, want 2\n--- PASS: TestX", false, false},
+	} {
+		if err := b.isSeen(tt.output, tt.hasFailed); (err == nil) != tt.isSeen {
+			t.Errorf("%s: got %v, want seen %v", tt.name, err, tt.isSeen)
+		}
+	}
+}
+
+// TestRowsAreThere keeps the table true while the code changes: each test and fuzz target that it names, and each line of its bugs.
+func TestRowsAreThere(t *testing.T) {
+	for i := range rows {
+		r := &rows[i]
+		if r.bug != nil {
+			if _, err := r.bug.applied("../.."); err != nil {
+				t.Errorf("%s: %v", r.name, err)
+			}
+			regexp.MustCompile(r.bug.says)
+		}
+		if r.program != nil {
+			continue
+		}
+		files, err := filepath.Glob(filepath.Join("../..", r.pkg, "*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var source strings.Builder
+		for _, name := range files {
+			b, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			source.Write(b)
+		}
+		for _, name := range regexp.MustCompile(`\b(Test|Fuzz)\w+`).FindAllString(r.run+" "+r.fuzz, -1) {
+			if !strings.Contains(source.String(), "func "+name+"(") {
+				t.Errorf("%s: %s has no %s", r.name, r.pkg, name)
+			}
+		}
+	}
+}
+
+// TestALineIsRecordedInItsPlace: a row that is run again replaces what it said, and leaves the others and the other form alone.
+func TestALineIsRecordedInItsPlace(t *testing.T) {
+	page := filepath.Join(t.TempDir(), "proof.md")
+	text := "# Proof\n<!-- make prove, short form -->\n\n" + tableHead + "\n| a | 1 |\n| a and b | 2 |\n\n<!-- until here -->\nmore\n<!-- make prove, long form -->\n\n" + tableHead + "\n\n<!-- until here -->\n"
+	if err := os.WriteFile(page, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct{ form, line string }{{"short", "| a | 3 |"}, {"short", "| c | 4 |"}, {"long", "| a | 5 |"}} {
+		if err := record(page, step.form, step.line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := strings.Replace(text, "| a | 1 |\n| a and b | 2 |\n", "| a | 3 |\n| a and b | 2 |\n| c | 4 |\n", 1)
+	want = strings.Replace(want, "long form -->\n\n"+tableHead, "long form -->\n\n"+tableHead+"\n| a | 5 |", 1)
+	if got, err := os.ReadFile(page); err != nil || string(got) != want {
+		t.Errorf("got %v\n%s\nwant\n%s", err, got, want)
+	}
+	if err := record(page, "middle", "| a | 6 |"); err == nil {
+		t.Error("a form without a table was recorded")
+	}
+}

@@ -1,0 +1,33 @@
+package cli
+
+import (
+	"os/exec"
+	"testing"
+)
+
+// TestTheDemosClusterSaysWhatIsMissing, where it may listen, and that its Redis is its own.
+func TestTheDemosClusterSaysWhatIsMissing(t *testing.T) {
+	got := command(t, nil, "", "demo", "--cluster", "--redis", "redis://127.0.0.1:6379/0")
+	if got.code != 1 {
+		t.Errorf("exit code %d, want 1", got.code)
+	}
+	contains(t, "with --redis", got.stderr, "take --redis out")
+
+	if _, err := findPrograms(); err == nil {
+		got := command(t, nil, "", "demo", "--cluster", "--listen", "0.0.0.0:0")
+		if got.code != 1 {
+			t.Errorf("exit code %d, want 1", got.code)
+		}
+		contains(t, "not on loopback", got.stderr, "listens on loopback only")
+	}
+
+	t.Setenv("PATH", t.TempDir())
+	if _, err := exec.LookPath("redis-server"); err == nil {
+		t.Fatal("there is a redis-server in an empty directory")
+	}
+	got = command(t, nil, "", "demo", "--cluster")
+	if got.code != 1 {
+		t.Errorf("exit code %d, want 1", got.code)
+	}
+	contains(t, "without Redis", got.stderr, "no redis-server", "apt-get install", "Without --cluster the demo needs nothing")
+}

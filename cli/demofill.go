@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"context"
+	"encoding/csv"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/engine/clinic"
+	"holdfast/store"
+)
+
+// The demo's other time: beside the visits that it is about (demoday.go), every day is about as full as a good practice is, with
+// people who can be called and of whom something is known. It comes in as a spreadsheet does, so nobody is told of it and the
+// practice system has nothing to catch up with.
+
+const (
+	demoDays  = 9  // that are filled, yesterday the first
+	demoFull  = 70 // per cent of the opening hours
+	demoPast  = 90 // of those of today that are over
+	demoQuiet = 12 // the most per cent that stay free in a run, so that no morning is empty
+	// demoRoom is for how long from now nobody else comes to whom the phones book first, so that there is something to race for.
+	demoRoom = 3 * time.Hour
+	demoHost = "ada"
+)
+
+var demoNotes = []string{"", "", "Prefers the mornings", "", "Brings the referral", "", "", "Needs a lift", "", "Speaks Portuguese", "", "First visit", "", "Hard of hearing: speak clearly", ""}
+
+// demoSheet is the spreadsheet of those days. It is a pure function of the instant.
+func demoSheet(now time.Time, f clinic.File) (string, error) {
+	visits, _, err := demoDay(now, f)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	w := csv.NewWriter(&b)
+	_ = w.Write([]string{"appointmentTypeId", "specialistId", "start", "attendance", "name", "email", "phone", "birthDate", "notes"}) // to memory
+	for i := range f.Specialists {
+		p := &f.Specialists[i]
+		zone, err := time.LoadLocation(p.Timezone)
+		if err != nil {
+			return "", fmt.Errorf("the demo's days: %w", err)
+		}
+		var types []clinic.AppointmentTypeEntry
+		for _, t := range f.AppointmentTypes {
+			for _, a := range t.Specialists {
+				if a.SpecialistID == p.ID && t.Capacity <= 1 {
+					types = append(types, t)
+				}
+			}
+		}
+		if len(types) == 0 {
+			continue
+		}
+		year, month, today := now.In(zone).Date()
+		for day := -1; day < demoDays-1; day++ {
+			date := time.Date(year, month, today+day, 0, 0, 0, 0, zone)
+			dice := rand.New(rand.NewPCG(uint64(date.Unix()), uint64(i)))
+			open, booked, visited := 0, 0, visitsOf(visits, f, p.ID, date)
+			for _, v := range visited {
+				booked += v.to - v.from
+			}
+			for _, h := range p.WeeklyHours {
+				if h.Weekday != store.Weekday(date.Weekday()) {
+					continue
+				}
+				for at := int(h.Start); at < int(h.End); {
+					if until := busyUntil(visited, at, at+15); until > at {
+						at, open = until, open+until-at
+						continue
+					}
+					instant := time.Date(year, month, today+day, 0, at, 0, 0, zone)
+					if p.ID == demoHost && !instant.Before(now.Add(-15*time.Minute)) && instant.Before(now.Add(demoRoom)) {
+						at, open = at+15, open+15
+						continue
+					}
+					t := types[dice.IntN(len(types))]
+					takes := t.BufferBeforeMinutes + t.DurationMinutes + t.BufferAfterMinutes
+					most, quiet := demoFull+dice.IntN(9)-4, demoQuiet
+					if instant.Before(now) && day == 0 {
+						most, quiet = demoPast, 0 // so that what is to come today has room for those who watch
+					}
+					full := open > 0 && booked*100 >= open*most
+					if full || at+takes > int(h.End) || busyUntil(visited, at, at+takes) > at || dice.IntN(100) < quiet && booked > 0 {
+						at, open = at+15, open+15
+						continue
+					}
+					start := time.Date(year, month, today+day, 0, at+t.BufferBeforeMinutes, 0, 0, zone)
+					end := start.Add(time.Duration(t.DurationMinutes) * time.Minute)
+					n := dice.IntN(1000)
+					_ = w.Write([]string{t.ID, p.ID, start.Format(time.RFC3339), string(demoAttendance(now, start, end, n)),
+						givenNames[n%len(givenNames)] + " " + familyNames[n/7%len(familyNames)], fmt.Sprintf("patient%d@example.com", n),
+						fmt.Sprintf("+49 40 555 %04d", n), fmt.Sprintf("%d-%02d-%02d", 1940+n%70, 1+n%12, 1+n%28), demoNotes[n%len(demoNotes)]})
+					takes = (takes + 14) / 15 * 15
+					at, open, booked = at+takes, open+takes, booked+takes
+				}
+			}
+		}
+	}
+	w.Flush()
+	return b.String(), w.Error()
+}
+
+// busy is a part of a day, in minutes of it.
+type busy struct{ from, to int }
+
+// visitsOf are the times of a date that the demo's visits take of somebody; a group takes its time once.
+func visitsOf(visits []demoVisit, f clinic.File, specialistID string, date time.Time) (all []busy) {
+	for _, v := range visits {
+		start := v.start.In(date.Location())
+		if v.specialistID != specialistID || store.DateOf(start) != store.DateOf(date) {
+			continue
+		}
+		for _, t := range f.AppointmentTypes {
+			from := start.Hour()*60 + start.Minute()
+			if b := (busy{from - t.BufferBeforeMinutes, from + t.DurationMinutes + t.BufferAfterMinutes}); t.ID == v.typeID && !slices.Contains(all, b) {
+				all = append(all, b)
+			}
+		}
+	}
+	return all
+}
+
+// busyUntil is the end of what overlaps a part of a day, or 0.
+func busyUntil(all []busy, from, to int) (until int) {
+	for _, b := range all {
+		if b.from < to && from < b.to {
+			until = max(until, b.to)
+		}
+	}
+	return until
+}
+
+// demoAttendance is what the desk has noted of a visit by now.
+func demoAttendance(now, start, end time.Time, n int) store.Attendance {
+	switch {
+	case !now.Before(end) && n%13 == 0:
+		return store.NoShow
+	case !now.Before(end):
+		return store.Completed
+	case !now.Before(start):
+		return store.InProgress
+	case now.Add(20*time.Minute).After(start) && n%2 == 0:
+		return store.Arrived
+	}
+	return store.Expected
+}
+
+// fill writes those days. What does not fit beside the demo's visits is left out.
+func (h *house) fill(ctx context.Context, now time.Time, f clinic.File) error {
+	sheet, err := demoSheet(now, f)
+	if err != nil {
+		return err
+	}
+	if _, err := h.engine.ImportSheet(ctx, sheet, true, localActor, nil); err != nil {
+		return fmt.Errorf("the demo's days: %w", err)
+	}
+	return nil
+}

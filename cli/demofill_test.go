@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"encoding/csv"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/store"
+)
+
+// TestTheDemosDaysAreSeventyPerCentFull: at every third hour of a week, each of the next days has about seven tenths of its opening
+// hours booked, with phones, notes and what the desk has noted, and there is room on each.
+func TestTheDemosDaysAreSeventyPerCentFull(t *testing.T) {
+	t.Parallel()
+	for hour := 0; hour < 7*24; hour += 27 {
+		now := time.Date(2026, 11, 22, 15, 0, 0, 0, time.UTC).Add(time.Duration(hour) * time.Hour) // the days are a function of the instant
+		h, _ := demoHouse(t)
+		f, err := demoClinicAt(now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.engine.Import(t.Context(), localActor, f); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.furnish(t.Context(), now, f); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.fill(t.Context(), now, f); err != nil {
+			t.Fatal(err)
+		}
+		var list []store.Appointment
+		for cursor, more := "", true; more; more = cursor != "" {
+			var page []store.Appointment
+			if page, cursor, err = h.engine.Appointments(t.Context(), store.AppointmentFilter{Limit: 500, Cursor: cursor}); err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, page...)
+		}
+		notes, seen := 0, map[store.Attendance]int{}
+		for day := range demoDays - 1 {
+			open, booked, groups := 0.0, 0.0, map[string]bool{}
+			for _, p := range f.Specialists {
+				zone, err := time.LoadLocation(p.Timezone)
+				if err != nil {
+					t.Fatal(err)
+				}
+				year, month, today := now.In(zone).Date()
+				date := time.Date(year, month, today+day, 0, 0, 0, 0, zone)
+				for _, hours := range p.WeeklyHours {
+					if hours.Weekday == store.Weekday(date.Weekday()) {
+						open += float64(hours.End - hours.Start)
+					}
+				}
+				for i := range list {
+					if a := &list[i]; a.SpecialistID == p.ID && store.DateOf(a.SlotStart.In(zone)) == store.DateOf(date) {
+						if group := a.SpecialistID + a.SlotStart.String(); groups[group] {
+							continue
+						} else {
+							groups[group] = true
+						}
+						booked += a.BusyEnd.Sub(a.BusyStart).Minutes()
+						seen[a.Attendance]++
+						if a.Patient.Phone == "" || a.Patient.BirthDate == "" {
+							t.Errorf("%+v has no phone or no date of birth", a.Patient)
+						}
+						if a.Patient.Notes != "" {
+							notes++
+						}
+					}
+				}
+			}
+			if full := booked / open; full < .6 || full > .78 {
+				t.Errorf("%d days after %s: %.0f %% full, want about 70", day, now, 100*full)
+			}
+		}
+		if notes < 20 || seen[store.Expected] < 50 || seen[store.Completed] < 1 {
+			t.Errorf("at %s: %d notes, %v", now, notes, seen)
+		}
+		if err := h.close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestTheDemoLeavesTimesToRaceFor: at every hour of two weeks, somebody has half an hour free three times or more in the hours to come of today, for what
+// the phones book first.
+func TestTheDemoLeavesTimesToRaceFor(t *testing.T) {
+	t.Parallel()
+	for hour := range 14 * 24 {
+		now := time.Date(2026, 11, 20, 0, 40, 0, 0, time.UTC).Add(time.Duration(hour) * time.Hour)
+		f, err := demoClinicAt(now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := demoSheet(now, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		visits, _, err := demoDay(now, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var taken []time.Time
+		for _, row := range rows[1:] {
+			start, err := time.Parse(time.RFC3339, row[2])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if row[1] == demoHost {
+				taken = append(taken, start)
+			}
+		}
+		for _, v := range visits {
+			if v.specialistID == demoHost {
+				taken = append(taken, v.start)
+			}
+		}
+		free := 0
+		for at := now.Truncate(30 * time.Minute).Add(30 * time.Minute); at.Before(now.Add(demoRoom)); at = at.Add(30 * time.Minute) {
+			if !slices.ContainsFunc(taken, func(start time.Time) bool {
+				return start.Before(at.Add(30*time.Minute)) && at.Before(start.Add(30*time.Minute))
+			}) {
+				free++
+			}
+		}
+		if free < 3 {
+			t.Errorf("at %s, in %s, %d times are left", now, f.Clinic.Timezone, free)
+		}
+	}
+}

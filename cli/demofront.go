@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// asking is who asks the nodes how they are.
+var asking = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+
+// demoFront is the load balancer of the demo's cluster, and what its page kills and starts with. Any node answers any request; one
+// that could not be sent goes to the next node, and what was sent is never sent again from here, as nginx.conf has it.
+type demoFront struct {
+	*cluster
+	turn atomic.Uint64
+	line *http.Transport
+}
+
+func newDemoFront(c *cluster, log *slog.Logger) http.Handler {
+	f := &demoFront{cluster: c, line: &http.Transport{
+		DialContext: (&net.Dialer{Timeout: time.Second}).DialContext, MaxIdleConnsPerHost: 64, IdleConnTimeout: 30 * time.Second, DisableCompression: true,
+	}}
+	proxy := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetXForwarded()
+			r.Out.Host, r.Out.URL.Scheme, r.Out.URL.Host = r.In.Host, "http", "node" // RoundTrip names one
+		},
+		Transport: f, FlushInterval: -1, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/", proxy)
+	mux.HandleFunc("GET /demo/cluster", f.states)
+	mux.HandleFunc("POST /demo/cluster/{id}/{act}", f.act)
+	return http.NewCrossOriginProtection().Handler(mux)
+}
+
+// RoundTrip sends a request to a node, in turns.
+func (f *demoFront) RoundTrip(r *http.Request) (reply *http.Response, err error) {
+	turn := f.turn.Add(1)
+	err = errors.New("no node is there")
+	for n := range uint64(len(f.parts)) {
+		x := f.parts[(turn+n)%uint64(len(f.parts))]
+		x.mu.Lock()
+		there := x.url != nil && x.running != nil
+		x.mu.Unlock()
+		if !there {
+			continue
+		}
+		to := r.Clone(r.Context())
+		to.URL.Host = x.url.Host
+		reply, err = f.line.RoundTrip(to)
+		var unsent *net.OpError
+		if err == nil || !errors.As(err, &unsent) || unsent.Op != "dial" {
+			return reply, err
+		}
+	}
+	return nil, err
+}
+
+// states tells how each part is.
+func (f *demoFront) states(w http.ResponseWriter, r *http.Request) {
+	all := make([]partState, len(f.parts))
+	for i, x := range f.parts {
+		all[i] = x.state(r.Context())
+	}
+	slices.SortFunc(all, func(a, b partState) int { return strings.Compare(a.ID, b.ID) }) // the nodes, then Redis
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	_ = json.NewEncoder(w).Encode(map[string]any{"parts": all})
+}
+
+// act kills a part, or starts it before its time. Only a page of this address may, on this machine: a name that leads to loopback is
+// somebody else's page.
+func (f *demoFront) act(w http.ResponseWriter, r *http.Request) {
+	if at, err := netip.ParseAddrPort(r.Host); err != nil || !at.Addr().IsLoopback() {
+		w.WriteHeader(http.StatusForbidden)
+		return
+	}
+	for _, x := range f.parts {
+		if x.id != r.PathValue("id") {
+			continue
+		}
+		switch r.PathValue("act") {
+		case "kill":
+			x.kill()
+			f.untilEnded(r.Context(), x)
+		case "start":
+			x.start()
+		default:
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		f.states(w, r)
+		return
+	}
+	w.WriteHeader(http.StatusNotFound)
+}
+
+// untilEnded waits a moment for a part that was killed.
+func (f *demoFront) untilEnded(ctx context.Context, x *part) {
+	for range 50 {
+		x.mu.Lock()
+		ended := x.running == nil
+		x.mu.Unlock()
+		if ended || ctx.Err() != nil {
+			return
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+}

@@ -1,0 +1,37 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"strconv"
+	"syscall"
+)
+
+// localUser is a user of this machine.
+type localUser struct{ uid, gid int }
+
+// harden has the kernel kill a process with this one, and keeps Ctrl-C, which is for this one, from it. Its user is who, nil for
+// this process's own.
+func harden(c *exec.Cmd, who *localUser) {
+	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	if who != nil {
+		c.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(who.uid), Gid: uint32(who.gid)}
+	}
+}
+
+// postgresUser is who PostgreSQL runs as, since it refuses root. Nil: this process's own user.
+func postgresUser() (*localUser, error) {
+	if os.Getuid() != 0 {
+		return nil, nil
+	}
+	found, err := user.Lookup("postgres")
+	if err != nil {
+		return nil, fmt.Errorf("PostgreSQL does not run as root, and this machine has no user postgres: run the demo as another user: %w", err)
+	}
+	uid, err1 := strconv.Atoi(found.Uid)
+	gid, err2 := strconv.Atoi(found.Gid)
+	return &localUser{uid, gid}, errors.Join(err1, err2)
+}

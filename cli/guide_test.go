@@ -1,0 +1,316 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/engine/clinic"
+	"holdfast/engine/notice"
+)
+
+// fence is one fenced block of a page: "sh run" is run, an "answer" after it is what it has to print, a "call" is what a webhook
+// brings, a "receiver" is a program that takes webhooks.
+type fence struct{ language, purpose, text string }
+
+var fences = regexp.MustCompile("(?ms)^```([a-z]+)(?: ([a-z]+))?\n(.*?)^```$")
+
+func fencesOf(t *testing.T, page string) (all []fence) {
+	t.Helper()
+	b, err := os.ReadFile("../docs/" + page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range fences.FindAllStringSubmatch(string(b), -1) {
+		all = append(all, fence{m[1], m[2], m[3]})
+	}
+	return all
+}
+
+// told reports what a page tells that is not in what came: "…" is anything, an object may have more fields and a list more entries,
+// but an empty list is empty.
+func told(page, came any) error {
+	switch want := page.(type) {
+	case map[string]any:
+		got, ok := came.(map[string]any)
+		if !ok {
+			return fmt.Errorf("%v is no object", came)
+		}
+		for name, value := range want {
+			if _, there := got[name]; !there {
+				return fmt.Errorf("%s is missing", name)
+			}
+			if err := told(value, got[name]); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+		}
+		return nil
+	case []any:
+		got, ok := came.([]any)
+		if !ok || len(got) < len(want) || len(want) == 0 && len(got) > 0 {
+			return fmt.Errorf("got %v, want %v", came, want)
+		}
+		for i := range want {
+			if err := told(want[i], got[i]); err != nil {
+				return fmt.Errorf("%d: %w", i, err)
+			}
+		}
+		return nil
+	}
+	if page != "…" && page != came {
+		return fmt.Errorf("got %v, want %v", came, page)
+	}
+	return nil
+}
+
+// documentsOf reads JSON documents that stand one after the other.
+func documentsOf(text string) (all []any, err error) {
+	for d := json.NewDecoder(strings.NewReader(text)); ; {
+		var one any
+		if err := d.Decode(&one); errors.Is(err, io.EOF) {
+			return all, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("%w in %s", err, text)
+		}
+		all = append(all, one)
+	}
+}
+
+// toldAll compares what a page tells with what was printed: JSON by its parts, text by its lines, in this order.
+func toldAll(answer fence, printed string) error {
+	if answer.language == "json" {
+		page, err := documentsOf(answer.text)
+		came, other := documentsOf(printed)
+		if err := errors.Join(err, other); err != nil {
+			return err
+		}
+		if len(page) != len(came) {
+			return fmt.Errorf("%d documents were printed, the page tells %d: %s", len(came), len(page), printed)
+		}
+		return told(page, came)
+	}
+	lines := strings.Split(strings.ReplaceAll(printed, "\r", ""), "\n")
+	for want := range strings.Lines(answer.text) {
+		like := regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(strings.TrimSpace(want)), "…", ".*") + "$")
+		at := slices.IndexFunc(lines, like.MatchString)
+		if at < 0 {
+			return fmt.Errorf("no line like %q in %q", want, lines)
+		}
+		lines = lines[at+1:]
+	}
+	return nil
+}
+
+// tool finds a program that an example needs, or says loudly what is not tried without it.
+func tool(t *testing.T, name, what string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Skipf("SKIPPED: there is no %s here, so %s is not tried", name, what)
+	}
+	return path
+}
+
+// guided serves an open clinic, and returns its data directory.
+func guided(t *testing.T, args ...string) (s *server, dir string) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "data")
+	file := filepath.Join(t.TempDir(), "clinic.json")
+	writeJSON(t, file, openClinic(t))
+	must(t, "import", "--data", dir, file)
+	return started(t, append([]string{"serve", "--data", dir, "--listen", "127.0.0.1:0"}, args...)...), dir
+}
+
+// TestTheGuidesExamplesAreTrue: the commands of docs/guide.md, one after the other in one shell, print what the page tells.
+func TestTheGuidesExamplesAreTrue(t *testing.T) {
+	t.Parallel()
+	s, dir := guided(t)
+	if n := examples(t, "guide.md", s, dir); n < 14 {
+		t.Errorf("%d answers were compared; the page has fewer than it had, or they are not found", n)
+	}
+}
+
+// examples runs the commands of a page and compares what it tells of their answers; it returns how many.
+func examples(t *testing.T, page string, s *server, dir string) (answers int) {
+	t.Helper()
+	shell := tool(t, "bash", "docs/"+page)
+	tool(t, "curl", "docs/"+page)
+	work, all := t.TempDir(), fencesOf(t, page)
+	self, err := filepath.Abs(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := fmt.Sprintf("holdfast() { %s=1 %q \"$@\"; }\n", asMain, self)
+	for i, f := range all {
+		if f.purpose == "run" {
+			script += fmt.Sprintf("{\n%s} >printed-%d\n", f.text, i)
+		}
+	}
+	c := exec.CommandContext(t.Context(), shell, "-c", script)
+	c.Dir, c.Env = work, append(os.Environ(), "B="+s.base, "HOLDFAST_DATA="+dir)
+	if said, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("the commands of the page: %v: %s", err, said)
+	}
+	for i, f := range all {
+		if f.purpose != "answer" {
+			continue
+		}
+		if all[i-1].purpose != "run" {
+			t.Fatalf("an answer on the page without a command before it: %s", f.text)
+		}
+		printed, err := os.ReadFile(filepath.Join(work, fmt.Sprint("printed-", i-1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		answers++
+		if err := toldAll(f, string(printed)); err != nil {
+			t.Errorf("%v, after\n%s", err, all[i-1].text)
+		}
+	}
+	return answers
+}
+
+// receivers are how the programs of the guide are run, by language.
+var receivers = map[string]func(t *testing.T, file string) *exec.Cmd{
+	"go": func(t *testing.T, file string) *exec.Cmd {
+		binary := strings.TrimSuffix(file, ".go")
+		if said, err := exec.Command(tool(t, "go", "the receiver in Go"), "build", "-o", binary, file).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, said)
+		}
+		return exec.Command(binary)
+	},
+	"js": func(t *testing.T, file string) *exec.Cmd {
+		return exec.Command(tool(t, "node", "the receiver in JavaScript"), file)
+	},
+	"python": func(t *testing.T, file string) *exec.Cmd {
+		return exec.Command(tool(t, "python3", "the receiver in Python"), file)
+	},
+}
+
+// TestTheGuidesReceiversVerify: each program takes what the server sends while two secrets count and it knows the older one, and
+// refuses what was altered, what is old, and what was signed with another secret.
+func TestTheGuidesReceiversVerify(t *testing.T) {
+	t.Parallel()
+	all := fencesOf(t, "guide.md")
+	call := all[slices.IndexFunc(all, func(f fence) bool { return f.purpose == "call" })]
+	for _, f := range all {
+		if f.purpose != "receiver" {
+			continue
+		}
+		t.Run(f.language, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "receiver."+f.language)
+			if err := os.WriteFile(file, []byte(f.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			c, port, secret, printed := receivers[f.language](t, file), freePort(t), notice.NewWebhookSecret(), &transcript{}
+			c.Env = append(os.Environ(), "PORT="+port, "WEBHOOK_SECRET="+secret)
+			c.Stdout, c.Stderr = printed, printed
+			dieWithParent(c)
+			if err := c.Start(); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
+			address := "http://127.0.0.1:" + port + "/"
+			waitFor(t, printed, func() bool { return receives(address, secret, time.Now(), nil) != 0 })
+
+			for name, want := range map[string]struct {
+				secret string
+				at     time.Time
+				alter  func([]byte)
+				status int
+			}{
+				"a good one":     {secret, time.Now(), nil, 204},
+				"an altered one": {secret, time.Now(), func(b []byte) { b[2]++ }, 401},
+				"an old one":     {secret, time.Now().Add(-6 * time.Minute), nil, 401},
+				"a forged one":   {notice.NewWebhookSecret(), time.Now(), nil, 401},
+			} {
+				if got := receives(address, want.secret, want.at, want.alter); got != want.status {
+					t.Errorf("%s was answered %d, want %d: %s", name, got, want.status, printed)
+				}
+			}
+
+			s, dir := guided(t, "--webhook-allow-private")
+			key := strings.TrimSpace(must(t, "apikey", "create", "--data", dir, "--name", "guide", "--scope", "admin"))
+			hook := clinic.WebhookEndpoint{ID: "crm", URL: address, Secret: secret, Active: true}
+			for _, hook.Rotate = range []bool{false, true} {
+				if status, answer := asked(t, "PUT", s.base+"/v1/settings", map[string]any{"webhooks": []clinic.WebhookEndpoint{hook}}, bearer(key)); status != 200 {
+					t.Fatalf("the settings: %d %s", status, answer)
+				}
+			}
+			_, next := asked(t, "GET", s.base+"/v1/appointment-types/checkup/next-available", nil, nil)
+			status, answer := asked(t, "POST", s.base+"/v1/appointment-types/checkup/book", map[string]any{
+				"clientId": "a-guided-client-0001", "slotStartDate": decoded(t, next)["slot"].(map[string]any)["start"], "patient": map[string]string{"name": "Rosa Winter"},
+			}, nil)
+			if status != 201 {
+				t.Fatalf("the booking: %d %s", status, answer)
+			}
+			waitFor(t, printed, func() bool { return strings.Contains(printed.String(), "appointment.created") })
+			for line := range strings.Lines(printed.String()) {
+				if id, body, _ := strings.Cut(line, " "); strings.Contains(body, "appointment.created") {
+					if err := toldAll(call, body); err != nil || id == "" {
+						t.Errorf("the call %q: %v", line, err)
+					}
+				}
+			}
+		})
+	}
+}
+
+// receives posts one signed message, and returns the status of the answer; 0 where nobody listens.
+func receives(address, secret string, at time.Time, alter func([]byte)) int {
+	body := []byte(`{"type":"tried"}`)
+	signature, err := notice.Sign(secret, "msg-1", at, body)
+	if err != nil {
+		return 0
+	}
+	if alter != nil {
+		alter(body)
+	}
+	r, err := http.NewRequest("POST", address, bytes.NewReader(body))
+	if err != nil {
+		return 0
+	}
+	r.Header = http.Header{"Webhook-Id": {"msg-1"}, "Webhook-Timestamp": {strconv.FormatInt(at.Unix(), 10)}, "Webhook-Signature": {"v1,bm8= " + signature}}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0
+	}
+	answer.Body.Close()
+	return answer.StatusCode
+}
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+}
+
+// waitFor waits until something is so that a process of somebody else's does.
+func waitFor(t *testing.T, printed *transcript, so func() bool) {
+	t.Helper()
+	for end := time.After(time.Minute); !so(); {
+		select {
+		case <-end:
+			t.Fatalf("it did not come to that in a minute; it printed %s", printed)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}

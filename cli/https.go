@@ -1,0 +1,204 @@
+package cli
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/mail"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	"holdfast/web"
+	"holdfast/web/certificate"
+)
+
+// certificatesDir, in the data directory, has the certificates. No backup has them: they can be got again.
+const certificatesDir = "certificates"
+
+// httpsConfig says under which domains the server speaks HTTPS by itself, and who confirms them. Without a domain it does not.
+type httpsConfig struct {
+	domains   []string
+	listen    string // for HTTPS
+	plain     string // for the way to it
+	directory string // URL of the ACME directory; empty: Let's Encrypt
+	email     string
+	ca        *x509.CertPool // who vouches for the directory; nil: who the system trusts
+}
+
+// httpsSettings are the rows of the table about HTTPS.
+func httpsSettings() []setting {
+	return []setting{
+		{
+			name: "domain", audience: forServing,
+			help: "names in the DNS that lead to this machine, comma-separated, such as book.example.org: the server gets a certificate for each " +
+				"(which agrees to the terms of Let's Encrypt, or of --acme-directory), renews it, and serves HTTPS",
+			set: func(c *config, v string) (err error) { c.https.domains, err = parseDomains(v); return err },
+		}, {
+			name: "https-listen", fallback: ":443", audience: forServing,
+			help: "address for HTTPS, with --domain; another port needs something in front that sends 443 there",
+			set:  func(c *config, v string) (err error) { c.https.listen, err = parseListen(v); return err },
+		}, {
+			name: "http-listen", fallback: ":80", audience: forServing,
+			help: "address that leads browsers to HTTPS, with --domain; another port needs something in front that sends 80 there",
+			set:  func(c *config, v string) (err error) { c.https.plain, err = parseListen(v); return err },
+		}, {
+			name: "acme-directory", with: []string{"domain"}, audience: forServing,
+			help: "URL of the ACME directory that makes the certificates; default: Let's Encrypt",
+			set:  func(c *config, v string) (err error) { c.https.directory, err = parseDirectory(v); return err },
+		}, {
+			name: "acme-email", with: []string{"domain"}, audience: forServing,
+			help: "where the ACME directory may write to about the certificates",
+			set:  func(c *config, v string) (err error) { c.https.email, err = parseEmail(v); return err },
+		}, {
+			name: "acme-ca", with: []string{"domain"}, audience: forServing,
+			help: "file (PEM) of who vouches for the ACME directory itself, where that is not one of those that the system trusts",
+			set:  func(c *config, v string) (err error) { c.https.ca, err = readRoots(v); return err },
+		},
+	}
+}
+
+func parseDomains(v string) ([]string, error) {
+	var all []string
+	for item := range strings.SplitSeq(v, ",") {
+		if strings.TrimSpace(item) == "" {
+			continue
+		}
+		name, err := certificate.ParseDomain(item)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	return all, nil
+}
+
+func parseDirectory(v string) (string, error) {
+	if u, err := url.Parse(v); v != "" && (err != nil || u.Scheme != "https" || u.Host == "") {
+		return "", fmt.Errorf("%q should be an address such as %s", v, certificate.LetsEncrypt)
+	}
+	return v, nil
+}
+
+func parseEmail(v string) (string, error) {
+	if v == "" {
+		return "", nil
+	}
+	address, err := mail.ParseAddress(v)
+	if err != nil || address.Address != v {
+		return "", fmt.Errorf("%q should be an address, such as it@example.org", v)
+	}
+	return v, nil
+}
+
+func readRoots(path string) (*x509.CertPool, error) {
+	if path == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("%s has no certificate in the form of PEM", path)
+	}
+	return pool, nil
+}
+
+// base is where people find the server unless something else was said.
+func (c *httpsConfig) base() string {
+	if len(c.domains) == 0 {
+		return ""
+	}
+	return "https://" + c.domains[0]
+}
+
+// entrance is HTTPS, and plain HTTP, which leads there. A nil one is neither.
+type entrance struct {
+	keeper *certificate.Keeper
+	secure net.Listener
+	plain  net.Listener
+	log    *slog.Logger
+}
+
+// openEntrance listens where cfg says, if there is a domain.
+func (h *house) openEntrance(cfg config) (*entrance, error) {
+	c := &cfg.https
+	if len(c.domains) == 0 {
+		return nil, nil
+	}
+	if cfg.database != "" || cfg.redis != "" {
+		h.log.Warn("each node gets its own certificates with --domain, and the directory comes to any of them to have the domain proven. " +
+			"Where several nodes serve one domain, leave --domain out and let the balancer end TLS")
+	}
+	keeper, err := certificate.New(certificate.Options{
+		Domains: c.domains, Dir: h.dir.file(certificatesDir), Directory: c.directory, Email: c.email, Roots: c.ca, BaseURL: cfg.baseURL, Logger: h.log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	e := &entrance{keeper: keeper, log: h.log}
+	if e.secure, err = listen(c.listen, "https-listen"); err != nil {
+		return nil, err
+	}
+	if e.plain, err = listen(c.plain, "http-listen"); err != nil {
+		return nil, errors.Join(err, e.close())
+	}
+	h.log.Info("HTTPS is served, and plain HTTP leads there", "domains", strings.Join(c.domains, ", "), "https", e.secure.Addr().String(),
+		"http", e.plain.Addr().String())
+	return e, nil
+}
+
+// doors are what the web server answers besides its own listener.
+func (e *entrance) doors() []web.Door {
+	if e == nil {
+		return nil
+	}
+	return []web.Door{{Listener: e.secure, TLS: e.keeper.TLS()}}
+}
+
+// keep leads visitors of plain HTTP on, and gets and renews the certificates, until ctx ends.
+func (e *entrance) keep(ctx context.Context) {
+	if e == nil {
+		return
+	}
+	answering := make(chan struct{})
+	go func() {
+		defer close(answering)
+		if err := e.keeper.Serve(ctx, e.plain); err != nil {
+			e.log.Error("plain HTTP leads nobody to HTTPS any more", "error", err)
+		}
+	}()
+	e.keeper.Run(ctx)
+	<-answering
+}
+
+// status is how each domain stands.
+func (e *entrance) status() []certificate.Status {
+	if e == nil {
+		return nil
+	}
+	return e.keeper.Status()
+}
+
+func (e *entrance) close() error {
+	if e == nil {
+		return nil
+	}
+	var err error
+	for _, l := range []net.Listener{e.secure, e.plain} {
+		if l != nil {
+			if closing := l.Close(); !errors.Is(closing, net.ErrClosed) {
+				err = errors.Join(err, closing)
+			}
+		}
+	}
+	return err
+}

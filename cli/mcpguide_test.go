@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestTheMCPPageIsTrue: the commands of docs/mcp.md print what the page tells, its table has the tools that there are and says of the
+// same ones that they change nothing, and its configurations lead to the protocol.
+func TestTheMCPPageIsTrue(t *testing.T) {
+	t.Parallel()
+	s, dir := guided(t)
+	if n := examples(t, "mcp.md", s, dir); n < 5 {
+		t.Errorf("%d answers were compared", n)
+	}
+	b, err := os.ReadFile("../docs/mcp.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := make(map[string]bool) // whether it changes nothing, by tool
+	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\|.*\\| ([a-z ]+) \\|$").FindAllStringSubmatch(string(b), -1) {
+		table[row[1]] = row[2] == "nothing"
+	}
+	const list = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+	tools := toolsOf(t, command(t, nil, list, "mcp", "--data", dir).stdout)
+	for name, reads := range tools {
+		if said, there := table[name]; !there || said != reads {
+			t.Errorf("%s: reads only: %t; the page has it: %t, and says so: %t", name, reads, there, said)
+		}
+	}
+	if len(table) != len(tools) {
+		t.Errorf("the page has %d tools, there are %d", len(table), len(tools))
+	}
+
+	key := strings.TrimSpace(must(t, "apikey", "create", "--data", dir, "--name", "page", "--scope", "agent"))
+	configs := 0
+	for _, f := range fencesOf(t, "mcp.md") {
+		if f.purpose != "config" {
+			continue
+		}
+		type entry struct {
+			Command, URL string
+			Args         []string
+			Headers      map[string]string
+		}
+		var config struct{ MCPServers, Servers map[string]entry }
+		if err := json.Unmarshal([]byte(f.text), &config); err != nil {
+			t.Fatalf("%v in %s", err, f.text)
+		}
+		at, there := config.MCPServers["holdfast"]
+		if !there {
+			at = config.Servers["holdfast"]
+		}
+		configs++
+		switch {
+		case at.URL != "":
+			header := map[string]string{"Accept": "application/json, text/event-stream"}
+			for name, value := range at.Headers {
+				header[name] = regexp.MustCompile(`\$\{[^}]+\}`).ReplaceAllString(value, key)
+			}
+			url := strings.Replace(at.URL, "https://book.example.org", s.base, 1)
+			if status, answer := posted(t, url, json.RawMessage(list), header); status != 200 || len(toolsOf(t, answer)) != len(tools) {
+				t.Errorf("over HTTP: %d %s", status, answer)
+			}
+		default:
+			args := at.Args
+			if at.Command == "ssh" {
+				args = args[2:] // the machine, and the command there
+			}
+			for i := range args {
+				args[i] = strings.Replace(args[i], "/var/lib/holdfast", dir, 1)
+			}
+			if said := command(t, nil, list, args...); said.code != 0 || len(toolsOf(t, said.stdout)) != len(tools) {
+				t.Errorf("%s %v: %+v", at.Command, args, said)
+			}
+		}
+	}
+	if configs != 5 {
+		t.Errorf("%d configurations were tried, want all five", configs)
+	}
+}
+
+// toolsOf says of each tool in an answer whether it only reads.
+func toolsOf(t *testing.T, answer string) map[string]bool {
+	t.Helper()
+	var list struct {
+		Result struct {
+			Tools []struct {
+				Name        string
+				Annotations struct{ ReadOnlyHint bool }
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(answer), &list); err != nil {
+		t.Fatalf("%v in %s", err, answer)
+	}
+	all := make(map[string]bool)
+	for _, x := range list.Result.Tools {
+		all[x.Name] = x.Annotations.ReadOnlyHint
+	}
+	return all
+}

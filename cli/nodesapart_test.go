@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"holdfast/holds/redis/redistest"
+)
+
+// withKey is a new data directory with the secret.key of a node; without it if there is none to be copied.
+func withKey(t *testing.T, from string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "data")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if from != "" {
+		key, err := os.ReadFile(filepath.Join(from, secretFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, secretFile), key, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// TestANodeWithAnotherKeyIsRefused, or with one that was replaced; and one that has the new key is not.
+func TestANodeWithAnotherKeyIsRefused(t *testing.T) {
+	t.Parallel() // it waits for processes of its own
+	c := newNodesWith(t, 1, nil)
+	begin := func(dir string) ran {
+		t.Helper()
+		return command(t, nil, "", append([]string{"serve", "--data", dir}, c.shared...)...)
+	}
+	stranger := withKey(t, "")
+	got := begin(stranger)
+	if got.code != 1 {
+		t.Errorf("a key of its own: exit code %d, want 1", got.code)
+	}
+	contains(t, "a key of its own", got.stderr, "another secret.key", "Copy secret.key from the data directory of a node that runs to "+filepath.Join(stranger, secretFile))
+
+	old := withKey(t, c.dirs[0])
+	must(t, "keys", "rotate", "--data", c.dirs[0])
+	if got := begin(old); got.code != 1 {
+		t.Errorf("the key that was replaced: exit code %d, want 1", got.code)
+	} else {
+		contains(t, "the key that was replaced", got.stderr, "another secret.key")
+	}
+	c.dirs, c.all = append(c.dirs, withKey(t, c.dirs[0])), append(c.all, nil)
+	c.start(1)
+
+	// It is the nodes that are there who decide, not one that has gone: a lost key does not end a clinic.
+	for i, s := range c.all {
+		if err := s.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		c.all[i].ended(t)
+	}
+	c.dirs[0] = withKey(t, "")
+	c.start(0)
+	contains(t, "alone, with a new key", c.all[0].stderr.String(), "links and tokens that were given out with it are void")
+}
+
+// TestANodeOnAnotherRedisIsRefused while the others are there, but not one on theirs, which has just come back empty.
+func TestANodeOnAnotherRedisIsRefused(t *testing.T) {
+	t.Parallel() // it waits for processes of its own
+	ours := redistest.Start(t, redistest.Programs(t)[0])
+	c := newNodesWith(t, 1, nil, "--redis", ours.URL())
+	elsewhere := redistest.Start(t, redistest.Programs(t)[0])
+	flags := []string{"serve", "--data", withKey(t, c.dirs[0]), "--database", c.shared[1], "--redis", elsewhere.URL(), "--listen", "127.0.0.1:0"}
+	got := command(t, nil, "", flags...)
+	if got.code != 1 {
+		t.Errorf("another Redis: exit code %d, want 1", got.code)
+	}
+	contains(t, "another Redis", got.stderr, "the other nodes on this database do not use this Redis", "Name the Redis that they were started with")
+
+	ours.Kill()
+	storageMode(t, c.all[0].base, "fallback")
+	ours.Restart()
+	c.dirs, c.all = append(c.dirs, withKey(t, c.dirs[0])), append(c.all, nil)
+	c.start(1)
+	storageMode(t, c.all[1].base, "redis")
+
+	// Nodes that were started while their Redis was away come to it all the same.
+	ours.Kill()
+	for i, s := range c.all {
+		if err := s.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		c.all[i].ended(t)
+	}
+	for i := range c.all {
+		c.start(i)
+		storageMode(t, c.all[i].base, "fallback")
+	}
+	ours.Restart()
+	for _, s := range c.all {
+		storageMode(t, s.base, "redis")
+	}
+}

@@ -1,0 +1,188 @@
+package cli
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"filippo.io/age"
+)
+
+// TestASealedCopyIsRestoredWithNothingButThePaper: the machine is gone, and what is left is the second place and what was printed.
+func TestASealedCopyIsRestoredWithNothingButThePaper(t *testing.T) {
+	t.Parallel()
+	dir, second := clinicDir(t), t.TempDir()
+	paper := must(t, "backup-key", "--data", dir)
+	if again := command(t, nil, "", "backup-key", "--data", dir); again.code == 0 || !strings.Contains(again.stderr, "--replace") {
+		t.Errorf("a second key: exit code %d, %s", again.code, again.stderr)
+	}
+	exported := must(t, "export", "--data", dir)
+	synctest.Test(t, func(t *testing.T) {
+		nightly(t, dir, "--backup-at", "03:00", "--backup-keep", "1,0,0", "--backup-to", second)
+		time.Sleep(2 * time.Minute)
+		first := ownNames(t, second)
+		time.Sleep(48 * time.Hour)
+		if kept := ownNames(t, second); len(first) != 1 || len(kept) != 1 || slices.Equal(first, kept) {
+			t.Errorf("first there was %v and after two nights %v; want the newest alone", first, kept)
+		}
+	})
+	copies, err := filepath.Glob(filepath.Join(second, "*"))
+	if err != nil || len(copies) != 1 || !isSealed(copies[0]) {
+		t.Fatalf("the second place has %v, %v; want one sealed copy", copies, err)
+	}
+	files, err := os.ReadDir(copies[0])
+	if err != nil || len(files) != 2 {
+		t.Errorf("the copy has %v, %v; want the database and the keys", files, err)
+	}
+	for _, f := range files {
+		sealed, err := os.ReadFile(filepath.Join(copies[0], f.Name()))
+		if err != nil || !bytes.HasPrefix(sealed, []byte("age-encryption.org/")) || bytes.Contains(sealed, []byte("SQLite format 3")) || bytes.Contains(sealed, []byte("Harbour")) {
+			t.Errorf("%s can be read by anybody (%v)", f.Name(), err)
+		}
+	}
+	contains(t, "the list", must(t, "restore", "--data", dir, "--list", second), copies[0])
+
+	keyFile := filepath.Join(t.TempDir(), "paper.txt")
+	if err := os.WriteFile(keyFile, []byte(paper), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(paper), "\n")
+	groups := strings.TrimPrefix(lines[len(lines)-2], "#   ")
+	for name, c := range map[string]struct{ stdin, key string }{
+		"the file that was printed":    {"", keyFile},
+		"the key typed in groups":      {strings.ToLower(groups) + "\n\n", "-"},
+		"the key typed in two lines":   {groups[:40] + "\n  " + groups[40:] + "\n\n", "-"},
+		"the printed text piped in":    {paper, "-"},
+		"the printed text, other ends": {strings.ReplaceAll(paper, "\n", "\r\n"), "-"},
+	} {
+		fresh := filepath.Join(t.TempDir(), "data")
+		if got := command(t, nil, c.stdin, "restore", "--data", fresh, "--key", c.key, copies[0]); got.code != 0 {
+			t.Errorf("%s: exit code %d, %s", name, got.code, got.stderr)
+			continue
+		}
+		if got := must(t, "export", "--data", fresh); got != exported {
+			t.Errorf("%s: restored is\n%s\nwant\n%s", name, got, exported)
+		}
+		pub, err := os.ReadFile(filepath.Join(dir, recipientFile))
+		if there, _ := os.ReadFile(filepath.Join(fresh, recipientFile)); err != nil || !bytes.Equal(there, pub) {
+			t.Errorf("%s: the next copies are sealed for %q, want %q", name, there, pub)
+		}
+		if left, err := filepath.Glob(filepath.Join(fresh, ".unsealed-*")); err != nil || len(left) > 0 {
+			t.Errorf("%s: %v is left in the clear", name, left)
+		}
+	}
+}
+
+// TestASealedCopyIsRefused where it is not whole, or the key is another, and nothing is left in the clear.
+func TestASealedCopyIsRefused(t *testing.T) {
+	t.Parallel()
+	dir, place := clinicDir(t), t.TempDir()
+	key, other := sealingKey(t), sealingKey(t)
+	backup := strings.TrimSpace(must(t, "backup", "--data", dir))
+	whole := filepath.Join(place, "auto-20261121T000405.123Z")
+	if err := copyBackup(backup, whole, key.Recipient()); err != nil {
+		t.Fatal(err)
+	}
+	sealed, err := os.ReadFile(filepath.Join(whole, databaseFile+sealedSuffix))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// like is the copy with another sealed database.
+	like := func(name string, database []byte) string {
+		dir := filepath.Join(place, name)
+		if err := os.CopyFS(dir, os.DirFS(whole)); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, databaseFile+sealedSuffix), database, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	damaged := bytes.Clone(sealed)
+	damaged[len(damaged)/2] ^= 1
+	keyless := like("keyless", sealed)
+	if err := os.Remove(filepath.Join(keyless, secretFile+sealedSuffix)); err != nil {
+		t.Fatal(err)
+	}
+	text := key.String()
+	for name, c := range map[string]struct{ path, key, says string }{
+		"another key":              {whole, other.String(), "for another key"},
+		"a letter is wrong":        {whole, strings.Replace(text, text[20:21], string("QP"[strings.IndexByte("PQ", text[20])&1]), 1), "compare it with the paper"},
+		"no key at all":            {whole, "hello", "compare it with the paper"},
+		"a byte is wrong":          {like("damaged", damaged), text, "not whole"},
+		"its end is missing":       {like("cut", sealed[:len(sealed)-100]), text, "not whole"},
+		"a part is missing":        {like("short", sealed[:len(sealed)-64<<10]), text, "not whole"},
+		"it is something else":     {like("else", []byte("hello")), text, "not whole"},
+		"it is empty":              {like("empty", nil), text, "not whole"},
+		"its keys are missing":     {keyless, text, "not whole"},
+		"there is nothing":         {filepath.Join(place, "nothing"), text, "not sealed"},
+		"not sealed, and a key is": {backup, text, "not sealed"},
+	} {
+		fresh := filepath.Join(t.TempDir(), "data")
+		got := command(t, nil, c.key+"\n\n", "restore", "--data", fresh, "--key", "-", c.path)
+		if got.code != 1 || !strings.Contains(got.stderr, c.says) {
+			t.Errorf("%s: exit code %d, %q; want 1 and %q", name, got.code, got.stderr, c.says)
+		}
+		left, err := filepath.Glob(filepath.Join(fresh, "*"))
+		hidden, _ := filepath.Glob(filepath.Join(fresh, ".*"))
+		if err != nil || len(left)+len(hidden) > 0 {
+			t.Errorf("%s: left are %v and %v", name, left, hidden)
+		}
+	}
+	if got := command(t, nil, "", "restore", "--data", filepath.Join(t.TempDir(), "data"), whole); got.code != 1 || !strings.Contains(got.stderr, "--key") {
+		t.Errorf("without a key: exit code %d, %q", got.code, got.stderr)
+	}
+}
+
+// TestADamagedSealerCopiesNothing: where a key was made, nothing goes to the second place in the clear.
+func TestADamagedSealerCopiesNothing(t *testing.T) {
+	t.Parallel()
+	dir, second := clinicDir(t), t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, recipientFile), []byte("age1damaged"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		k := nightly(t, dir, "--backup-at", "03:00", "--backup-to", second)
+		time.Sleep(2 * time.Minute)
+		if made := ownNames(t, k.dir.file(backupsDir)); len(made) != 1 {
+			t.Errorf("here there are %v, want one", made)
+		}
+	})
+	if there, err := os.ReadDir(second); err != nil || len(there) > 0 {
+		t.Errorf("the second place has %v, %v", there, err)
+	}
+}
+
+// TestNothingIsCopiedInTheClearBesideSealedCopies: the half that seals was lost with the machine, or the clinic moved without it.
+func TestNothingIsCopiedInTheClearBesideSealedCopies(t *testing.T) {
+	t.Parallel()
+	dir, second := clinicDir(t), t.TempDir()
+	backup := strings.TrimSpace(must(t, "backup", "--data", dir))
+	if err := copyBackup(backup, filepath.Join(second, "auto-19991121T000405.123Z"), sealingKey(t).Recipient()); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		k := nightly(t, dir, "--backup-at", "03:00", "--backup-to", second)
+		time.Sleep(2 * time.Minute)
+		if err := k.copyTo(second, ownNames(t, k.dir.file(backupsDir))[0]); err == nil || !strings.Contains(err.Error(), recipientFile) {
+			t.Errorf("got %v, want an error that names %s", err, recipientFile)
+		}
+	})
+	if there := ownNames(t, second); len(there) != 1 {
+		t.Errorf("the second place has %v, want the sealed copy alone", there)
+	}
+}
+
+func sealingKey(t *testing.T) *age.X25519Identity {
+	t.Helper()
+	key, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}

@@ -1,0 +1,283 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"holdfast/deploy/systemd"
+	"holdfast/web/certificate"
+)
+
+// Where a service lives, as systemd and Debian have it.
+const (
+	serviceName     = "holdfast.service"
+	serviceProgram  = "/usr/local/bin/holdfast"
+	packagedProgram = "/usr/bin/holdfast" // what the Debian package brings, with the unit
+	serviceUnit     = "/etc/systemd/system/" + serviceName
+	serviceHTTPS    = serviceUnit + ".d/https.conf"
+	serviceSettings = "/etc/default/holdfast"
+	serviceData     = "/var/lib/holdfast"
+)
+
+const settingsText = `# Settings of Holdfast, one HOLDFAST_X_Y=value a line; holdfast serve --help lists them all.
+# Afterwards: systemctl restart holdfast
+`
+
+// httpsText lets the service listen on ports 80 and 443, and on no other below 1024 that it is not told to.
+const httpsText = `[Service]
+Environment=HOLDFAST_DOMAIN=%s
+AmbientCapabilities=CAP_NET_BIND_SERVICE
+CapabilityBoundingSet=CAP_NET_BIND_SERVICE
+PrivateUsers=no
+`
+
+// service is where it is installed, and what may be done.
+type service struct {
+	out    io.Writer
+	root   string // before every path; then systemd is not asked
+	dryRun bool
+	system string // as runtime.GOOS
+	user   int    // as os.Geteuid
+}
+
+func serviceCommand(p process) *cobra.Command {
+	c := &cobra.Command{Use: "service", Short: "Run the server as a service of this machine", Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
+	s := service{out: p.stdout, system: runtime.GOOS, user: os.Geteuid()}
+	var domains []string
+	install := &cobra.Command{
+		Use:   "install",
+		Short: "Install this program as a service of systemd, and start it",
+		Long: "Copies this program to " + serviceProgram + ", writes a unit of systemd that is closed as far as it goes, enables it and starts it.\n" +
+			"It runs as a user of its own, with its data in " + serviceData + "; settings stand in " + serviceSettings + ". Needs root.",
+		Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error { return s.install(c.Context(), domains) },
+	}
+	install.Flags().StringSliceVar(&domains, "domain", nil, "serve HTTPS under these names, on ports 80 and 443")
+	uninstall := &cobra.Command{
+		Use:   "uninstall",
+		Short: "Stop the service and remove it; the data, the settings and the program stay",
+		Args:  noArguments,
+		RunE:  func(c *cobra.Command, _ []string) error { return s.uninstall(c.Context()) },
+	}
+	for _, each := range []*cobra.Command{install, uninstall} {
+		each.Flags().BoolVar(&s.dryRun, "dry-run", false, "print what would be done, and do nothing")
+		each.Flags().StringVar(&s.root, "root", "", "put the files below this directory, and ask systemd for nothing: to prepare an image")
+		completesDirectories(each, "root")
+	}
+	status := &cobra.Command{
+		Use:   "status",
+		Short: "Say whether the service is installed and runs; exit 0 if it runs",
+		Args:  noArguments,
+		RunE:  func(c *cobra.Command, _ []string) error { return s.status(c.Context()) },
+	}
+	c.AddCommand(install, uninstall, status)
+	return c
+}
+
+// elsewhere is what to do on systems where this command does nothing.
+var elsewhere = map[string]string{
+	"darwin": "save a property list with ProgramArguments (holdfast, serve, --data, a directory), RunAtLoad and KeepAlive as " +
+		"/Library/LaunchDaemons/holdfast.plist, and run: launchctl bootstrap system /Library/LaunchDaemons/holdfast.plist",
+	"windows": "let the Task Scheduler start it with the machine: schtasks /Create /TN Holdfast /SC ONSTART /RU LocalService " +
+		"/TR \"C:\\Program Files\\Holdfast\\holdfast.exe serve --data C:\\ProgramData\\Holdfast\"",
+	"freebsd": "put a script for rc.d with daemon(8) into /usr/local/etc/rc.d, and run: sysrc holdfast_enable=YES",
+}
+
+// able says why nothing can be done here, if nothing can.
+func (s *service) able() error {
+	if s.system != "linux" {
+		how, known := elsewhere[s.system]
+		if !known {
+			how = "run holdfast serve under whatever starts programs there"
+		}
+		return fmt.Errorf("services are installed for systemd on Linux only. Here, %s", how)
+	}
+	if s.dryRun || s.root != "" {
+		return nil
+	}
+	if _, err := os.Stat("/run/systemd/system"); err != nil {
+		return errors.New("systemd does not run this machine. Run holdfast serve under what does; in a container, that is the container's own command")
+	}
+	if s.user != 0 {
+		return errors.New("only root installs services: run it again with sudo, or with --dry-run to see what it would do")
+	}
+	return nil
+}
+
+func (s *service) install(ctx context.Context, domains []string) error {
+	if err := s.able(); err != nil {
+		return err
+	}
+	var names []string
+	for _, d := range domains {
+		name, err := certificate.ParseDomain(d)
+		if err != nil {
+			return usageError{fmt.Errorf("flag --domain: %w", err)}
+		}
+		names = append(names, name)
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if program, err = filepath.EvalSymlinks(program); err != nil {
+		return err
+	}
+	if program != packagedProgram { // else the package has brought all but what follows
+		if err := s.copyProgram(program); err != nil {
+			return err
+		}
+		if err := s.write(serviceUnit, strings.Replace(systemd.Unit, packagedProgram, serviceProgram, 1), 0o644); err != nil {
+			return err
+		}
+	}
+	if _, err := os.Stat(s.at(serviceSettings)); errors.Is(err, fs.ErrNotExist) {
+		if err := s.write(serviceSettings, settingsText, 0o600); err != nil {
+			return err
+		}
+	}
+	if len(names) > 0 {
+		if err := s.write(serviceHTTPS, fmt.Sprintf(httpsText, strings.Join(names, ",")), 0o644); err != nil {
+			return err
+		}
+	}
+	if err := s.systemctl(ctx, []string{"daemon-reload"}, []string{"enable", serviceName}, []string{"restart", serviceName}); err != nil {
+		return err
+	}
+	s.say("\nThe data is in %s, the settings are in %s. The link that sets the clinic up:\n  journalctl -u holdfast | grep setup\n", serviceData, serviceSettings)
+	return nil
+}
+
+func (s *service) uninstall(ctx context.Context) error {
+	if err := s.able(); err != nil {
+		return err
+	}
+	if _, err := os.Stat(s.at(serviceUnit)); errors.Is(err, fs.ErrNotExist) && !s.dryRun {
+		if err := s.remove(serviceHTTPS, filepath.Dir(serviceHTTPS)); err != nil { // all that install writes beside a package
+			return err
+		}
+		return fmt.Errorf("there is no %s: nothing was installed here with holdfast service install. The Debian package goes with: apt remove holdfast", s.at(serviceUnit))
+	}
+	if err := s.systemctl(ctx, []string{"disable", "--now", serviceName}); err != nil {
+		return err
+	}
+	if err := s.remove(serviceHTTPS, filepath.Dir(serviceHTTPS), serviceUnit); err != nil {
+		return err
+	}
+	if err := s.systemctl(ctx, []string{"daemon-reload"}); err != nil {
+		return err
+	}
+	s.say("\nLeft where they are: %s, %s and %s.\n", serviceData, serviceSettings, serviceProgram)
+	return nil
+}
+
+func (s *service) status(ctx context.Context) error {
+	if err := s.able(); err != nil && s.user == 0 || s.system != "linux" {
+		return err
+	}
+	said, err := exec.CommandContext(ctx, "systemctl", "show", serviceName, "--property=LoadState,ActiveState,SubState,UnitFileState,MainPID,FragmentPath,Result").Output()
+	if err != nil {
+		return fmt.Errorf("systemd does not say: %w", err)
+	}
+	s.say("%s", said)
+	if !strings.Contains(string(said), "ActiveState=active") {
+		return errors.New("the service does not run. Why: journalctl -u holdfast")
+	}
+	return nil
+}
+
+func (s *service) at(path string) string { return filepath.Join(s.root, path) }
+
+func (s *service) say(format string, args ...any) { _, _ = fmt.Fprintf(s.out, format, args...) }
+
+// copyProgram puts this program where the service finds it, beside the old one and then in its place, which may run.
+func (s *service) copyProgram(program string) error {
+	to := s.at(serviceProgram)
+	if program == to {
+		return nil
+	}
+	s.say("copy %s to %s\n", program, to)
+	if s.dryRun {
+		return nil
+	}
+	from, err := os.Open(program)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	fresh, err := os.OpenFile(to+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o755)
+	if err != nil {
+		return err
+	}
+	if _, err = io.Copy(fresh, from); err == nil {
+		err = errors.Join(fresh.Chmod(0o755), fresh.Sync()) // the service runs as somebody else, whatever the umask
+	}
+	if err = errors.Join(err, fresh.Close()); err != nil {
+		return errors.Join(err, os.Remove(fresh.Name()))
+	}
+	return os.Rename(fresh.Name(), to)
+}
+
+// write writes a file, or prints what it would be.
+func (s *service) write(path, text string, mode fs.FileMode) error {
+	s.say("write %s\n", s.at(path))
+	if s.dryRun {
+		for line := range strings.Lines(text) {
+			s.say("    %s", line)
+		}
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(s.at(path)), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(s.at(path), []byte(text), mode)
+}
+
+// remove removes what is there of some files and directories, in order. A directory that is not empty stays.
+func (s *service) remove(paths ...string) error {
+	for _, path := range paths {
+		if _, err := os.Lstat(s.at(path)); errors.Is(err, fs.ErrNotExist) && !s.dryRun {
+			continue
+		}
+		s.say("remove %s\n", s.at(path))
+		if s.dryRun {
+			continue
+		}
+		if err := os.Remove(s.at(path)); err != nil && !errors.Is(err, syscall.ENOTEMPTY) { // others have put something there
+			return err
+		}
+	}
+	return nil
+}
+
+// systemctl has systemd do one thing after the other.
+func (s *service) systemctl(ctx context.Context, all ...[]string) error {
+	for _, args := range all {
+		if s.root != "" {
+			continue
+		}
+		s.say("systemctl %s\n", strings.Join(args, " "))
+		if s.dryRun {
+			continue
+		}
+		if said, err := exec.CommandContext(ctx, "systemctl", args...).CombinedOutput(); err != nil {
+			return fmt.Errorf("systemctl %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(string(said)))
+		}
+	}
+	return nil
+}

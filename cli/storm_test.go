@@ -1,0 +1,320 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"holdfast/engine/enginetest"
+	"holdfast/store/postgres/postgrestest"
+)
+
+// storm is the clinic, what goes wrong, and what people were told.
+type storm struct {
+	*testing.T
+	nodes            *nodes
+	primary, standby *postgrestest.Server
+	faults           []fault
+	http             *http.Client
+	began            time.Time
+
+	mu    sync.Mutex
+	bases []string // of the nodes, empty while one is not there
+
+	answered      atomic.Int64 // bookings
+	next, holder  atomic.Int64
+	refusals      sync.Map // status and code: *atomic.Int64
+	told          sync.Map // key of a booking: wanted
+	early, latest map[string]float64
+	longest       time.Duration
+	fault         string                   // that goes on or went on last
+	waited        map[string]time.Duration // during it, the longest for an answer of the node that is never frozen
+}
+
+// wanted is a booking, as far as whoever wanted it knows.
+type wanted struct {
+	slot      int
+	id        string // once it was acknowledged
+	cancelled bool
+}
+
+const (
+	contended = 1000   // slots that several want
+	holdsFrom = 14_000 // slots that are only held
+	slotsEnd  = 17_000
+)
+
+// at says where a node is; empty where it is not.
+func (s *storm) at(node int, base string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bases[node] = base
+}
+
+func (s *storm) base(n int) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if base := s.bases[n%len(s.bases)]; base != "" {
+		return base
+	}
+	return s.bases[(n+1)%len(s.bases)]
+}
+
+// load keeps people busy until do returns.
+func (s *storm) load(do func()) {
+	over := make(chan struct{})
+	var all sync.WaitGroup
+	often := func(every time.Duration, call func(random *rand.Rand)) {
+		random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 2))
+		all.Go(func() {
+			for {
+				select {
+				case <-over:
+					return
+				case <-time.After(every/2 + rand.N(every)):
+					call(random)
+				}
+			}
+		})
+	}
+	for range 3 {
+		often(time.Second, func(*rand.Rand) { s.book(contended+int(s.next.Add(1)), false) })
+		often(time.Second, func(r *rand.Rand) { s.book(r.IntN(contended), true) })
+		often(time.Second, s.hold)
+	}
+	often(time.Second, func(r *rand.Rand) {
+		from := enginetest.Noon(time.UTC, 2+r.IntN(300))
+		s.send(http.MethodGet, s.base(r.IntN(2))+"/v1/appointment-types/checkup/timeslots?from="+from.Format(time.DateOnly)+"&to="+from.AddDate(0, 0, 6).Format(time.DateOnly), "", "", nil)
+	})
+	defer all.Wait()
+	defer close(over)
+	do()
+}
+
+func slotAt(n int) string {
+	return enginetest.Noon(time.UTC, 2).Add(time.Duration(n) * 30 * time.Minute).Format(time.RFC3339)
+}
+
+// book books a slot, under one key until there is an answer, and sometimes cancels it.
+func (s *storm) book(slot int, shared bool) {
+	n := s.answered.Load() + int64(slot)<<32
+	key := fmt.Sprintf("booking-%d-%d-%d", slot, n, rand.Int64())
+	w := wanted{slot: slot}
+	s.told.Store(key, w)
+	began := time.Now()
+	for try := 0; time.Since(began) < time.Minute; try++ {
+		status, answer := s.send(http.MethodPost, s.base(slot+try)+"/v1/appointment-types/checkup/book", "", key, map[string]any{
+			"clientId": "a-client-secret-" + key, "slotStartDate": slotAt(slot), "patient": map[string]any{"name": "Jo Doe", "phone": "030 1234567"},
+		})
+		switch {
+		case status == http.StatusCreated:
+			s.answered.Add(1)
+			made, _ := answer["appointment"].(map[string]any)
+			w.id, _ = made["id"].(string)
+			s.told.Store(key, w)
+			if took := time.Since(began); took > 0 {
+				s.mu.Lock()
+				s.longest = max(s.longest, took)
+				s.mu.Unlock()
+			}
+			if rand.IntN(4) == 0 {
+				s.cancel(key, w)
+			}
+			return
+		case status == http.StatusConflict && answer["code"] != "idempotency_in_flight":
+			if !shared {
+				s.Errorf("slot %d, which nobody else wants: got %v", slot, answer)
+			}
+			s.told.Delete(key)
+			return
+		case status != 0 && status != http.StatusServiceUnavailable && status != http.StatusConflict:
+			s.Errorf("slot %d: got %d %v", slot, status, answer)
+			return
+		}
+		<-time.After(100 * time.Millisecond)
+	}
+	s.Errorf("slot %d was not booked in a minute", slot)
+}
+
+// cancel cancels what was booked, until there is an answer.
+func (s *storm) cancel(key string, w wanted) {
+	for try, began := 0, time.Now(); time.Since(began) < time.Minute; try++ {
+		status, answer := s.send(http.MethodPost, s.base(w.slot+try)+"/v1/appointments/"+w.id+"/cancel", longEnough, "cancel-"+key, map[string]any{})
+		switch {
+		case status == http.StatusOK:
+			w.cancelled = true
+			s.told.Store(key, w)
+			return
+		case status != 0 && status != http.StatusServiceUnavailable && answer["code"] != "idempotency_in_flight":
+			s.Errorf("cancelling what was booked: got %d %v", status, answer)
+			return
+		}
+		<-time.After(100 * time.Millisecond)
+	}
+	s.Errorf("appointment %s was not cancelled in a minute", w.id)
+}
+
+// hold holds a slot that nobody else wants, again and again at either node, and lets it lapse or releases it.
+func (s *storm) hold(random *rand.Rand) {
+	n := s.holder.Add(1)
+	slot := holdsFrom + int(n)%(slotsEnd-holdsFrom)
+	client := fmt.Sprintf("a-holding-client-%08d", n)
+	for i := range 4 {
+		status, answer := s.send(http.MethodPost, s.base(i+int(n))+"/v1/holds", "", "", map[string]any{"appointmentTypeId": "checkup", "clientId": client, "slotStartDate": slotAt(slot)})
+		if status != 0 && status/100 != 2 && status != http.StatusServiceUnavailable {
+			s.Errorf("a hold of slot %d for its own client, for the %d. time: got %d %v", slot, i+1, status, answer)
+		}
+		if id, _ := answer["holdId"].(string); id != "" && i == 3 && random.IntN(2) == 0 {
+			s.send(http.MethodDelete, s.base(i)+"/v1/holds", "", "", map[string]any{"holdId": id, "clientId": client})
+		}
+		<-time.After(300 * time.Millisecond)
+	}
+}
+
+// send returns the status, 0 if nobody answered. A refusal by the server says what it is.
+func (s *storm) send(method, address, key, idempotency string, body any) (int, map[string]any) {
+	var content io.Reader
+	if body != nil {
+		raw, err := json.Marshal(body)
+		if err != nil {
+			s.Error(err)
+		}
+		content = bytes.NewReader(raw)
+	}
+	r, err := http.NewRequest(method, address, content)
+	if err != nil {
+		s.Error(err)
+		return 0, nil
+	}
+	r.Header.Set("Content-Type", "application/json")
+	if key != "" {
+		r.Header.Set("Authorization", "Bearer "+key)
+	}
+	if idempotency != "" {
+		r.Header.Set("Idempotency-Key", idempotency)
+	}
+	began := time.Now()
+	reply, err := s.http.Do(r)
+	s.wait(address, time.Since(began))
+	if err != nil {
+		s.count("nobody")
+		return 0, nil
+	}
+	defer reply.Body.Close()
+	raw, err := io.ReadAll(reply.Body)
+	if err != nil {
+		s.count("half an answer")
+		return 0, nil
+	}
+	var answer map[string]any
+	err = json.Unmarshal(raw, &answer)
+	if reply.StatusCode >= 500 {
+		detail, _ := answer["detail"].(string)
+		if err != nil || reply.StatusCode != http.StatusServiceUnavailable || detail == "" || reply.Header.Get("Retry-After") == "" {
+			s.Errorf("%s %s: got %d %s, want a 503 that says what to do", method, r.URL.Path, reply.StatusCode, raw)
+		}
+		s.count(fmt.Sprint(reply.StatusCode, " ", answer["code"]))
+	}
+	return reply.StatusCode, answer
+}
+
+// wait takes in how long an answer was waited for.
+func (s *storm) wait(address string, took time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.bases[1] != "" && strings.HasPrefix(address, s.bases[1]) {
+		s.waited[s.fault] = max(s.waited[s.fault], took.Round(time.Millisecond))
+	}
+}
+
+func (s *storm) count(what string) {
+	n, _ := s.refusals.LoadOrStore(what, new(atomic.Int64))
+	n.(*atomic.Int64).Add(1)
+}
+
+// look notes what the node has that is never killed: the most of it in the first third, and in the rest.
+func (s *storm) look(early bool) {
+	reply, err := s.http.Get(s.base(0) + "/metrics")
+	if err != nil {
+		s.Error(err)
+		return
+	}
+	defer reply.Body.Close()
+	most := s.latest
+	if early {
+		most = s.early
+	}
+	for lines := bufio.NewScanner(reply.Body); lines.Scan(); {
+		name, text, _ := strings.Cut(lines.Text(), " ")
+		if name == "holdfast_heap_bytes" || name == "process_resident_memory_bytes" || name == "go_goroutines" {
+			value, _ := strconv.ParseFloat(text, 64)
+			if strings.HasSuffix(name, "bytes") {
+				value /= 1e6
+			}
+			most[strings.ReplaceAll(name, "bytes", "MB")] = max(most[strings.ReplaceAll(name, "bytes", "MB")], value)
+		}
+	}
+}
+
+// check compares what people were told with what is there.
+func (s *storm) check() {
+	t, list := s.T, appointments(s.T, s.base(0), longEnough)
+	slices.SortFunc(list, func(a, b here) int { return a.SlotStartDate.Compare(b.SlotStartDate) })
+	byID := map[string]here{}
+	var before here
+	for _, a := range list {
+		if byID[a.ID] = a; a.Status != "confirmed" {
+			continue
+		}
+		if before.SlotEndDate.After(a.SlotStartDate) {
+			t.Errorf("%s and %s overlap", before.ID, a.ID)
+		}
+		before = a
+	}
+	acknowledged := 0
+	s.told.Range(func(key, value any) bool {
+		w := value.(wanted)
+		a, there := byID[w.id]
+		want := map[bool]string{true: "cancelled", false: "confirmed"}[w.cancelled]
+		if acknowledged++; !there || a.Status != want || a.SlotStartDate.Format(time.RFC3339) != slotAt(w.slot) {
+			t.Errorf("%s was told that it is %s, and it is %q at %v", key, want, a.Status, a.SlotStartDate)
+		}
+		delete(byID, w.id)
+		return true
+	})
+	for id := range byID {
+		t.Errorf("%s is there, and nobody was told of it", id)
+	}
+	refused := map[string]int64{}
+	s.refusals.Range(func(what, n any) bool { refused[what.(string)] = n.(*atomic.Int64).Load(); return true })
+	t.Logf("%v: %d bookings acknowledged, the longest after %v; %d holds; refusals %v", time.Since(s.began).Round(time.Second), acknowledged,
+		s.longest.Round(time.Millisecond), s.holder.Load(), refused)
+	t.Logf("the longest wait for an answer of the node that is never frozen: %v", s.waited)
+	for name, value := range s.early {
+		t.Logf("%s of the node that was never killed: at most %.1f in the first third, %.1f after it", name, value, s.latest[name])
+		if s.latest[name] > 1.5*value+20 {
+			t.Errorf("%s grew from %.1f to %.1f", name, value, s.latest[name])
+		}
+	}
+	for _, node := range s.nodes.all {
+		if err := node.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Error(err)
+		}
+		if code := node.ended(t); code != 0 {
+			t.Errorf("a node ended with %d: %s", code, node.stderr)
+		}
+	}
+	contains(t, "verify", must(t, "verify", "--data", s.nodes.dirs[0], "--database", s.nodes.shared[1]), "sound")
+}

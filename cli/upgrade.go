@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"holdfast/store/postgres"
+	"holdfast/store/sqlite"
+)
+
+func upgradeCommand(p process) *cobra.Command {
+	var check bool
+	var asJSON *bool
+	c := &cobra.Command{
+		Use:   "upgrade",
+		Short: "Bring the schema of the database up to date, or say what that would do",
+		Long: "Brings the schema of the database to this program's version, which serve does too when it starts. Before each migration of\n" +
+			"a SQLite file a snapshot is written to backups. No server may run on it.\n" +
+			"With --check nothing is changed: a copy of the database is brought up to date and checked, and what came of it is said. A server\n" +
+			"of the version before may run meanwhile. For a PostgreSQL it says which migrations are due, and tries none.",
+		Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			cfg, err := p.resolve(c)
+			if err != nil {
+				return err
+			}
+			if *asJSON && !check {
+				return usageError{errors.New("--json is about --check")}
+			}
+			if err := needDatabase(c.Context(), cfg.data); err != nil {
+				return err
+			}
+			if !check {
+				return p.upgrade(c.Context(), cfg)
+			}
+			found, err := rehearse(c.Context(), cfg)
+			if err != nil {
+				return fmt.Errorf("the upgrade would fail, and nothing was changed: %w", err)
+			}
+			if *asJSON {
+				return printJSON(p.stdout, found)
+			}
+			return found.say(p.stdout, cfg)
+		},
+	}
+	asJSON = jsonFlag(c)
+	c.Flags().BoolVar(&check, "check", false, "change nothing, and say what would happen")
+	defineSettings(c, forData)
+	return c
+}
+
+// upgrade opens the database, which brings its schema up to date.
+func (p process) upgrade(ctx context.Context, cfg config) error {
+	h, err := openHouse(ctx, cfg, houseOptions{version: p.version, log: newLog(cfg, p.stderr), exclusive: true})
+	if err != nil {
+		return err
+	}
+	where, version := h.dir.path, sqlite.SchemaVersion()
+	if cfg.database != "" {
+		where, version = "PostgreSQL", postgres.SchemaVersion()
+	}
+	_, err = fmt.Fprintf(p.stdout, "the schema in %s is at version %d\n", where, version)
+	return errors.Join(err, h.close())
+}
+
+// upgradeBody is what upgrade --check prints.
+type upgradeBody struct {
+	From          int      `json:"from"`                    // versions of the schema
+	To            int      `json:"to"`                      //
+	Migrations    []string `json:"migrations"`              // that would be applied, in order
+	Tried         bool     `json:"tried"`                   // on a copy, which is sound
+	TookMs        int64    `json:"tookMs,omitempty"`        // on the copy, snapshots included
+	SnapshotBytes int64    `json:"snapshotBytes,omitempty"` // of all snapshots together
+	FreeBytes     uint64   `json:"freeBytes,omitempty"`     // on the disk of the data directory; left out where nobody knows
+	ServerRuns    bool     `json:"serverRuns"`
+}
+
+// rehearse tries the upgrade on a copy.
+func rehearse(ctx context.Context, cfg config) (found upgradeBody, err error) {
+	if _, err := dialAdmin(ctx, cfg.data); err == nil {
+		found.ServerRuns = true
+	}
+	if cfg.database != "" {
+		found.To = postgres.SchemaVersion()
+		found.From, found.Migrations, err = postgres.Due(ctx, cfg.database)
+		found.Migrations = append([]string{}, found.Migrations...)
+		return found, err
+	}
+	backups := filepath.Join(cfg.data, backupsDir)
+	if err := os.MkdirAll(backups, 0o700); err != nil {
+		return found, unusable(cfg.data, err)
+	}
+	in, err := os.MkdirTemp(backups, checkDir)
+	if err != nil {
+		return found, unusable(cfg.data, err)
+	}
+	defer os.RemoveAll(in)
+	free, known := freeBytes(cfg.data)
+	if !known {
+		free = math.MaxUint64
+	}
+	r, err := sqlite.Rehearse(ctx, filepath.Join(cfg.data, databaseFile), in, free)
+	found.From, found.To, found.Migrations, found.Tried = r.From, r.To, append([]string{}, r.Due...), len(r.Due) > 0 && err == nil
+	found.TookMs, found.SnapshotBytes = r.Took.Milliseconds(), r.Bytes*int64(len(r.Due))
+	if known {
+		found.FreeBytes = free
+	}
+	return found, err
+}
+
+// say is what a rehearsal found, in sentences.
+func (u upgradeBody) say(w io.Writer, cfg config) error {
+	where := "the database in " + cfg.data
+	if cfg.database != "" {
+		where = "the database in PostgreSQL"
+	}
+	var b strings.Builder
+	if len(u.Migrations) == 0 {
+		fmt.Fprintf(&b, "%s is up to date: its schema is at version %d\n", where, u.From)
+		_, err := io.WriteString(w, b.String())
+		return err
+	}
+	fmt.Fprintf(&b, "%s has schema version %d, and this program has %d\nwould be applied: %s\n", where, u.From, u.To, strings.Join(u.Migrations, ", "))
+	if u.Tried {
+		fmt.Fprintf(&b, "tried on a copy: it took %v, and the copy is sound\n", time.Duration(u.TookMs)*time.Millisecond)
+		fmt.Fprintf(&b, "a snapshot before each of them goes to %s: %s together", filepath.Join(cfg.data, backupsDir), megabytes(uint64(u.SnapshotBytes)))
+		if u.FreeBytes > 0 {
+			fmt.Fprintf(&b, ", and %s are free", megabytes(u.FreeBytes))
+		}
+		fmt.Fprintf(&b, "\nto go back: holdfast restore --data %s %s/before-%04d-….db, with the older program\n", cfg.data, filepath.Join(cfg.data, backupsDir), u.From+1)
+	} else {
+		b.WriteString("nothing was tried: PostgreSQL's own backups are what there is to go back to, so make one first\n")
+	}
+	if u.ServerRuns {
+		b.WriteString("a server runs on it: stop it, and start this program instead\n")
+	}
+	b.WriteString("nothing was changed\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func megabytes(n uint64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }

@@ -1,0 +1,104 @@
+// What a program needs beside the calls that are generated from the description: a client to begin with, and the live streams.
+
+package holdfast
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"strings"
+)
+
+// Connect returns a client of the server at an address, such as https://book.example.org. key is an API key, or empty for what anybody may
+// do. client is the secret that owns the holds of this program, from NewClientID; it may be empty where none are made.
+func Connect(server, key, client string, more ...ClientOption) (*ClientWithResponses, error) {
+	sign := func(_ context.Context, r *http.Request) error {
+		if key != "" {
+			r.Header.Set("Authorization", "Bearer "+key)
+		}
+		if client != "" && r.Header.Get("Holdfast-Client") == "" {
+			r.Header.Set("Holdfast-Client", client)
+		}
+		return nil
+	}
+	return NewClientWithResponses(server, append([]ClientOption{WithRequestEditorFn(sign)}, more...)...)
+}
+
+// NewClientID makes a client secret. NewKey makes an Idempotency-Key: the same one for every try of the same request.
+func NewClientID() string { return rand.Text() }
+
+// NewKey makes an Idempotency-Key.
+func NewKey() *string {
+	key := rand.Text()
+	return &key
+}
+
+// Refusal is an answer that is no success, as an error. Problem is what the server said.
+type Refusal struct {
+	Status  int
+	Problem Problem
+}
+
+func (r *Refusal) Error() string {
+	return fmt.Sprintf("%d %s: %s", r.Status, r.Problem.Code, r.Problem.Detail)
+}
+
+// Refused makes an error of an answer that is no success; nil otherwise.
+func Refused(r *http.Response, body []byte) error {
+	if r.StatusCode < 300 {
+		return nil
+	}
+	refusal := &Refusal{Status: r.StatusCode}
+	_ = json.Unmarshal(body, &refusal.Problem) // an answer of something between the two has no such body
+	return refusal
+}
+
+// Frame is one message of a live stream. Data is the whole of it; its shape is that of the Frame… type that Type names.
+type Frame struct {
+	ID   string
+	Type string
+	Data json.RawMessage
+}
+
+// Frames reads the messages of a stream until it ends, and closes it. What ends it is the last error; none where the server said so.
+func Frames(r *http.Response) iter.Seq2[Frame, error] {
+	return func(yield func(Frame, error) bool) {
+		defer r.Body.Close()
+		if r.StatusCode != http.StatusOK {
+			yield(Frame{}, &Refusal{Status: r.StatusCode})
+			return
+		}
+		var f Frame
+		lines := bufio.NewScanner(r.Body)
+		for lines.Scan() {
+			name, value, _ := strings.Cut(lines.Text(), ":")
+			switch value = strings.TrimPrefix(value, " "); name {
+			case "id":
+				f.ID = value
+			case "data":
+				f.Data = json.RawMessage(value)
+			case "":
+				if f.Data == nil {
+					continue
+				}
+				var said struct{ Type string }
+				if err := json.Unmarshal(f.Data, &said); err != nil {
+					yield(f, errors.Join(errors.New("a frame is no JSON"), err))
+					return
+				}
+				if f.Type = said.Type; !yield(f, nil) || f.Type == "end" {
+					return
+				}
+				f = Frame{}
+			}
+		}
+		if err := lines.Err(); err != nil {
+			yield(Frame{}, err)
+		}
+	}
+}

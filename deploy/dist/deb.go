@@ -1,0 +1,160 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/md5"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"strings"
+	"time"
+)
+
+// The Debian package is the program, a unit of systemd that is closed as far as it goes, and a file for settings that an upgrade leaves
+// alone. It starts nothing by itself: whoever installs it says under which address people find it first.
+
+// debMachines are Debian's names of the machines that there is a package for.
+var debMachines = map[target]string{{"linux", "amd64"}: "amd64", {"linux", "arm64"}: "arm64"}
+
+const unitFile = "deploy/systemd/holdfast.service"
+
+const debDefaults = `# Settings of Holdfast, one a line; holdfast serve --help lists them all. The data directory is /var/lib/holdfast.
+# Afterwards: systemctl restart holdfast
+#HOLDFAST_BASE_URL=https://book.example.org
+#HOLDFAST_TRUSTED_PROXIES=127.0.0.1
+`
+
+// After an install or an upgrade a server that runs is started anew; one that does not is not started.
+const debAfter = `#!/bin/sh
+set -e
+if [ "$1" = configure ] && [ -d /run/systemd/system ]; then
+	systemctl daemon-reload
+	systemctl try-restart holdfast.service
+fi
+`
+
+const debBefore = `#!/bin/sh
+set -e
+if [ "$1" = remove ] && [ -d /run/systemd/system ]; then
+	systemctl --no-reload disable --now holdfast.service
+fi
+`
+
+// packDeb writes a package. Versions of Debian begin with a digit.
+func packDeb(file string, o *options, machine, program string, parts []part) error {
+	unit, err := os.ReadFile(unitFile)
+	if err != nil {
+		return err
+	}
+	binary, err := os.ReadFile(program)
+	if err != nil {
+		return err
+	}
+	licence, err := os.ReadFile("LICENSE")
+	if err != nil {
+		return err
+	}
+	content := []entry{
+		{name: "./etc/default/holdfast", content: []byte(debDefaults), mode: 0o644},
+		{name: "./lib/systemd/system/holdfast.service", content: unit, mode: 0o644},
+		{name: "./usr/bin/holdfast", content: binary, mode: 0o755},
+		{name: "./usr/share/doc/holdfast/copyright", content: append(licence, licencesOf(parts)...), mode: 0o644},
+	}
+	size := 0
+	var sums strings.Builder
+	for _, e := range content {
+		size += len(e.content)
+		fmt.Fprintf(&sums, "%x  %s\n", md5.Sum(e.content), strings.TrimPrefix(e.name, "./")) // dpkg --verify reads these; SHA256SUMS is what vouches
+	}
+	control := fmt.Sprintf(`Package: holdfast
+Version: %s
+Architecture: %s
+Maintainer: The Holdfast authors <holdfast@localhost>
+Installed-Size: %d
+Section: net
+Priority: optional
+Description: appointment server in one binary
+ Patients book on a live page, and nobody is ever double-booked: the
+ database makes it impossible. It needs nothing installed beside it.
+`, debVersion(o.version), machine, (size+1023)/1024)
+	steering := []entry{
+		{name: "./control", content: []byte(control), mode: 0o644},
+		{name: "./conffiles", content: []byte("/etc/default/holdfast\n"), mode: 0o644},
+		{name: "./md5sums", content: []byte(sums.String()), mode: 0o644},
+		{name: "./postinst", content: []byte(debAfter), mode: 0o755},
+		{name: "./prerm", content: []byte(debBefore), mode: 0o755},
+	}
+	inner, err := tarball(steering, o.at)
+	if err != nil {
+		return err
+	}
+	data, err := tarball(content, o.at)
+	if err != nil {
+		return err
+	}
+	return pack(file, func(w io.Writer) error {
+		_, err := io.WriteString(w, "!<arch>\n")
+		for _, m := range []entry{{name: "debian-binary", content: []byte("2.0\n")}, {name: "control.tar.gz", content: inner}, {name: "data.tar.gz", content: data}} {
+			if err == nil {
+				_, err = fmt.Fprintf(w, "%-16s%-12d%-6d%-6d%-8s%-10d`\n", m.name, o.at.Unix(), 0, 0, "100644", len(m.content))
+			}
+			if err == nil {
+				_, err = w.Write(append(m.content, make([]byte, len(m.content)%2)...))
+			}
+		}
+		return err
+	})
+}
+
+// debVersion is a version in Debian's order: 1.2.0-3-gabc, three commits after 1.2.0, is more than 1.2.0 and less than 1.2.1; 1.2.0-rc.1
+// is less than 1.2.0.
+func debVersion(v string) string {
+	v, after, _ := strings.Cut(strings.TrimPrefix(v, "v"), "-")
+	switch {
+	case after == "":
+	case 'a' <= after[0] && after[0] <= 'z' && !strings.HasPrefix(after, "dirty"):
+		v += "~" + strings.ReplaceAll(after, "-", "+")
+	default:
+		v += "+" + strings.ReplaceAll(after, "-", "+")
+	}
+	if v == "" || v[0] < '0' || v[0] > '9' {
+		v = "0+" + v
+	}
+	return v
+}
+
+// tarball is an archive with the directories that lead to its files, as dpkg wants it.
+func tarball(content []entry, at time.Time) ([]byte, error) {
+	var b bytes.Buffer
+	zipped, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	t := tar.NewWriter(zipped)
+	made := map[string]bool{".": true}
+	var lead func(dir string) error
+	lead = func(dir string) error {
+		if made[dir] {
+			return nil
+		}
+		made[dir] = true
+		return errors.Join(lead(path.Dir(dir)), t.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: "./" + dir + "/", Mode: 0o755, ModTime: at, Format: tar.FormatUSTAR}))
+	}
+	for _, e := range content {
+		if err := lead(path.Dir(e.name)); err != nil {
+			return nil, err
+		}
+		if err := t.WriteHeader(&tar.Header{Name: e.name, Mode: e.mode, Size: int64(len(e.content)), ModTime: at, Format: tar.FormatUSTAR}); err != nil {
+			return nil, err
+		}
+		if _, err := t.Write(e.content); err != nil {
+			return nil, err
+		}
+	}
+	err = errors.Join(t.Close(), zipped.Close())
+	return b.Bytes(), err
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestTheDebianPackageIsOneToDpkg, and what is in it stands where it belongs. The program in it is a stand-in.
+func TestTheDebianPackageIsOneToDpkg(t *testing.T) {
+	dpkg, err := exec.LookPath("dpkg-deb")
+	if err != nil {
+		t.Skip("there is no dpkg-deb")
+	}
+	t.Chdir("../..")
+	program := filepath.Join(t.TempDir(), "holdfast")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\necho made\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	deb := filepath.Join(t.TempDir(), "holdfast.deb")
+	o := &options{version: "v1.2.0-3-gabcdef0", at: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)}
+	if err := packDeb(deb, o, "amd64", program, []part{{path: "example.org/x", licences: []licence{{"LICENSE", "do as you like", "MIT"}}}}); err != nil {
+		t.Fatal(err)
+	}
+	field := func(name string) string {
+		out, err := exec.Command(dpkg, "--field", deb, name).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	if v, m := field("Version"), field("Architecture"); v != "1.2.0+3+gabcdef0" || m != "amd64" {
+		t.Errorf("got version %s for %s", v, m)
+	}
+	root := t.TempDir()
+	if out, err := exec.Command(dpkg, "--extract", deb, root).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if out, err := exec.Command(filepath.Join(root, "usr/bin/holdfast")).Output(); err != nil || string(out) != "made\n" {
+		t.Errorf("the program that was installed: %q, %v", out, err)
+	}
+	for _, path := range []string{"etc/default/holdfast", "lib/systemd/system/holdfast.service", "usr/share/doc/holdfast/copyright"} {
+		if info, err := os.Stat(filepath.Join(root, path)); err != nil || info.Mode().Perm() != 0o644 {
+			t.Errorf("%s: %v, %v", path, info, err)
+		}
+	}
+	scripts := t.TempDir()
+	if out, err := exec.Command(dpkg, "--control", deb, scripts).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, script := range []string{"postinst", "prerm"} {
+		if out, err := exec.Command("sh", "-n", filepath.Join(scripts, script)).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v %s", script, err, out)
+		}
+	}
+}
+
+func TestVersionsAreInDebiansOrder(t *testing.T) {
+	for given, want := range map[string]string{"v1.2.0": "1.2.0", "v1.2.0-3-gabc": "1.2.0+3+gabc", "abc123-dirty": "0+abc123+dirty", "dev": "0+dev", "v1.2.0-rc.1": "1.2.0~rc.1"} {
+		if got := debVersion(given); got != want {
+			t.Errorf("%q: got %s, want %s", given, got, want)
+		}
+	}
+}
+
+// TestTheUnitIsClosed: the exposure that systemd works out stays under 3 of 10.
+func TestTheUnitIsClosed(t *testing.T) {
+	analyze, err := exec.LookPath("systemd-analyze")
+	if err != nil {
+		t.Skip("there is no systemd-analyze")
+	}
+	out, err := exec.Command(analyze, "security", "--offline=true", "--no-pager", "../systemd/holdfast.service").CombinedOutput()
+	m := regexp.MustCompile(`Overall exposure level for holdfast.service: ([0-9.]+)`).FindSubmatch(out)
+	if m == nil {
+		t.Skipf("this systemd-analyze does not look at files: %v %s", err, out)
+	}
+	if exposure, err := strconv.ParseFloat(string(m[1]), 64); err != nil || exposure >= 3 {
+		t.Errorf("the exposure is %s, want less than 3\n%s", m[1], out)
+	}
+	t.Logf("exposure %s", m[1])
+}

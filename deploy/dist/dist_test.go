@@ -1,0 +1,116 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"debug/buildinfo"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func files(t *testing.T, dir string) map[string][]byte {
+	t.Helper()
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string][]byte{}
+	for _, f := range list {
+		if all[f.Name()], err = os.ReadFile(filepath.Join(dir, f.Name())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
+}
+
+// checkArchive compares what is in the archive with the program in it: the bill has every module that is linked and no other, and the
+// licence of each is there.
+func checkArchive(t *testing.T, name string, archive, sold []byte) {
+	t.Helper()
+	zipped, err := gzip.NewReader(bytes.NewReader(archive))
+	if err != nil {
+		t.Fatal(err)
+	}
+	content := map[string][]byte{}
+	for all := tar.NewReader(zipped); ; {
+		h, err := all.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.Uname+h.Gname != "" || h.Uid+h.Gid != 0 || h.ModTime.Year() != 2026 {
+			t.Errorf("%s is of %q at %s", h.Name, h.Uname, h.ModTime)
+		}
+		if content[strings.TrimPrefix(h.Name, name+"/")], err = io.ReadAll(all); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []string{"holdfast", "LICENSE", "README.md", "THIRD-PARTY-LICENSES.txt", "sbom.cdx.json"} {
+		if len(content[want]) == 0 {
+			t.Errorf("the archive has no %s", want)
+		}
+	}
+	if !bytes.Equal(content["sbom.cdx.json"], sold) {
+		t.Error("the bill in the archive is not the one beside it")
+	}
+	info, err := buildinfo.Read(bytes.NewReader(content["holdfast"]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if root, err := os.Getwd(); err != nil || bytes.Contains(content["holdfast"], []byte(root+"/")) {
+		t.Errorf("the program knows where it was built: %v", err)
+	}
+	var b bill
+	if err := json.Unmarshal(sold, &b); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"pkg:golang/std@" + strings.TrimPrefix(info.GoVersion, "go")}
+	for _, m := range info.Deps {
+		want = append(want, "pkg:golang/"+m.Path+"@"+m.Version)
+		if !bytes.Contains(content["THIRD-PARTY-LICENSES.txt"], []byte("\n"+m.Path+" "+m.Version+": ")) {
+			t.Errorf("the licence of %s is not given along", m.Path)
+		}
+	}
+	var listed []string
+	for _, c := range b.Components {
+		listed = append(listed, c.PURL)
+		if len(c.Licences) == 0 {
+			t.Errorf("%s has no licence in the bill", c.Name)
+		}
+	}
+	if !slices.Equal(listed, want) || len(want) < 20 {
+		t.Errorf("the bill lists %v, the program has %v", listed, want)
+	}
+	t.Logf("%d modules, %d bytes of licences", len(info.Deps), len(content["THIRD-PARTY-LICENSES.txt"]))
+}
+
+// TestALicenceThatNobodyKnowsIsAnError, and so is none at all.
+func TestALicenceThatNobodyKnowsIsAnError(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := readLicences(dir); err == nil {
+		t.Error("a module without a licence is given along")
+	}
+	path := filepath.Join(dir, "LICENSE")
+	for text, id := range map[string]string{
+		"All rights reserved.": "", "Permission is hereby granted,\nfree of charge, to any person": "MIT",
+		"                                 Apache License\n                           Version 2.0, January 2004": "Apache-2.0",
+		"Redistributions in binary form must reproduce\n* Neither the name of Google Inc.":                      "BSD-3-Clause",
+		"Redistributions in binary form must reproduce the above":                                               "BSD-2-Clause",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		all, err := readLicences(dir)
+		if (err != nil) != (id == "") || err == nil && all[0].id != id {
+			t.Errorf("%q: got %v, %v; want %q", text, all, err, id)
+		}
+	}
+}

@@ -1,0 +1,163 @@
+// Command dist makes what is given away: one archive for each system, with the program, its licence and those of everything that is
+// linked into it, a bill of materials for each, Debian packages, and SHA256SUMS over all. `make dist` runs it at the root of the module.
+//
+// It is reproducible: the same commit, Go and version make the same bytes on any machine. Nothing in the archives has a time but the
+// commit's, owner or path of the machine; the program is built with -trimpath and without cgo and version control stamps.
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"debug/buildinfo"
+	_ "embed"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// target is a system that the program is made for.
+type target struct{ system, machine string }
+
+// targets are all of them. linux/arm is ARMv6 and later.
+var targets = []target{
+	{"linux", "amd64"}, {"linux", "arm64"}, {"linux", "arm"}, {"darwin", "amd64"}, {"darwin", "arm64"}, {"windows", "amd64"}, {"freebsd", "amd64"},
+}
+
+func (t target) String() string { return t.system + "/" + t.machine }
+
+// buildFlags are those of go build wherever the program is built to be used: here, in the Makefile and in the Dockerfile.
+//
+//go:embed build.flags
+var buildFlags string
+
+// options are what a release is made of.
+type options struct {
+	version string
+	at      time.Time // of the commit
+	into    string
+	targets []target
+	env     []string // of the go command, beside its own
+}
+
+func main() {
+	log.SetFlags(0)
+	o := options{}
+	only := ""
+	flag.StringVar(&o.version, "version", "dev", "what the program says of itself")
+	flag.StringVar(&o.into, "into", "dist", "the directory, which is made")
+	flag.StringVar(&only, "only", "", "systems with commas, such as linux/amd64; empty: all")
+	flag.Parse()
+	for _, t := range targets {
+		if only == "" || strings.Contains(","+only+",", ","+t.String()+",") {
+			o.targets = append(o.targets, t)
+		}
+	}
+	var err error
+	if o.at, err = commitTime(); err == nil {
+		err = release(context.Background(), o)
+	}
+	if err != nil {
+		log.Fatal("dist: ", err)
+	}
+}
+
+// commitTime is when the commit was made, or SOURCE_DATE_EPOCH, as reproducible-builds.org has it.
+func commitTime() (time.Time, error) {
+	text := os.Getenv("SOURCE_DATE_EPOCH")
+	if text == "" {
+		out, err := exec.Command("git", "log", "-1", "--format=%ct").Output()
+		if err != nil {
+			return time.Time{}, fmt.Errorf("when was the commit? Set SOURCE_DATE_EPOCH outside of a checkout: %w", err)
+		}
+		text = strings.TrimSpace(string(out))
+	}
+	seconds, err := strconv.ParseInt(text, 10, 64)
+	return time.Unix(seconds, 0).UTC(), err
+}
+
+// release makes everything anew.
+func release(ctx context.Context, o options) error {
+	if len(o.targets) == 0 {
+		return errors.New("none of the systems is known")
+	}
+	if err := os.MkdirAll(o.into, 0o755); err != nil {
+		return err
+	}
+	var sums strings.Builder
+	for _, t := range o.targets {
+		made, err := o.make(ctx, t)
+		if err != nil {
+			return fmt.Errorf("%s: %w", t, err)
+		}
+		for _, path := range made {
+			b, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(b), filepath.Base(path))
+			log.Printf("%s: %d bytes", filepath.Base(path), len(b))
+		}
+	}
+	return os.WriteFile(filepath.Join(o.into, "SHA256SUMS"), []byte(sums.String()), 0o644)
+}
+
+// make builds for one system and packs it. It returns the files that it made.
+func (o *options) make(ctx context.Context, t target) (made []string, err error) {
+	work, err := os.MkdirTemp("", "holdfast-dist-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
+	program := filepath.Join(work, "holdfast")
+	if t.system == "windows" {
+		program += ".exe"
+	}
+	args := append([]string{"build", "-buildvcs=false"}, strings.Fields(buildFlags)...)
+	build := exec.CommandContext(ctx, "go", append(args, "-ldflags", "-s -w -funcalign=16 -buildid= -X main.version="+o.version, "-o", program, ".")...)
+	build.Env = append(os.Environ(), "GOOS="+t.system, "GOARCH="+t.machine, "GOARM=6", "GOAMD64=v1", "CGO_ENABLED=0", "GOFLAGS=")
+	build.Env = append(build.Env, o.env...)
+	if out, err := build.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	info, err := buildinfo.ReadFile(program)
+	if err != nil {
+		return nil, err
+	}
+	parts, err := partsOf(ctx, info)
+	if err != nil {
+		return nil, err
+	}
+	bill, err := billOf(o, t, info.GoVersion, parts)
+	if err != nil {
+		return nil, err
+	}
+	name := fmt.Sprintf("holdfast_%s_%s_%s", o.version, t.system, t.machine)
+	bills := filepath.Join(o.into, name+".cdx.json")
+	if err := os.WriteFile(bills, bill, 0o644); err != nil {
+		return nil, err
+	}
+	content := []entry{{name: filepath.Base(program), from: program, mode: 0o755}, {name: "LICENSE", from: "LICENSE", mode: 0o644},
+		{name: "README.md", from: "README.md", mode: 0o644}, {name: "THIRD-PARTY-LICENSES.txt", content: licencesOf(parts), mode: 0o644},
+		{name: "sbom.cdx.json", content: bill, mode: 0o644}}
+	archive := filepath.Join(o.into, name+".tar.gz")
+	pack := packTar
+	if t.system == "windows" {
+		archive, pack = filepath.Join(o.into, name+".zip"), packZip
+	}
+	made = []string{archive, bills}
+	if machine := debMachines[t]; machine != "" {
+		deb := filepath.Join(o.into, fmt.Sprintf("holdfast_%s_%s.deb", debVersion(o.version), machine))
+		made = append(made, deb)
+		if err := packDeb(deb, o, machine, program, parts); err != nil {
+			return nil, err
+		}
+	}
+	return made, pack(archive, name, content, o.at)
+}

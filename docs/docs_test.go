@@ -1,0 +1,17 @@
+package docs
+
+import (
+	"bytes"
+	"os"
+	"testing"
+)
+
+func TestThePackedDescriptionIsTheOneBesideIt(t *testing.T) {
+	want, err := os.ReadFile("api/openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(OpenAPI(), want) {
+		t.Error("api/openapi.yaml.gz is of another api/openapi.yaml: run make pages, and commit it")
+	}
+}

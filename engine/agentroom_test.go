@@ -1,0 +1,54 @@
+package engine_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine/agent"
+	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
+	"holdfast/engine/record"
+	"holdfast/engine/upstream/upstreamtest"
+	"holdfast/store"
+)
+
+// TestAgentsAreOfferedNoTimeWithoutARoom: the practice system has the chair open and knows of no rooms of ours, one of which is booked and
+// held with another chair.
+func TestAgentsAreOfferedNoTimeWithoutARoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPractice(t, practiceOptions{
+			specialists: 2,
+			upstream: &upstreamtest.Options{Columns: []upstreamtest.Column{{
+				ScheduleViewGUID: viewGUID, ScheduleColumnGUID: columnGUID(0), Weekdays: []time.Weekday{0, 1, 2, 3, 4, 5, 6},
+			}}},
+			file: func(f *clinic.File) {
+				f.Specialists = append(f.Specialists, clinic.SpecialistEntry{ID: "room", Kind: "resource", Name: "Room", Timezone: "America/New_York", Active: true})
+				f.AppointmentTypes[0].Needs = []store.Need{{"room"}}
+			},
+		})
+		ask := func() []agent.Slot {
+			t.Helper()
+			got, err := p.AgentSlots(t.Context(), agent.SlotsRequest{AppointmentTypeGUID: typeGUID, Count: 4})
+			if err != nil || len(got.Slots) != 4 {
+				t.Fatalf("slots: %+v, %v", got, err)
+			}
+			return got.Slots
+		}
+		open := ask()
+		if _, err := p.Book(t.Context(), booking.Request{
+			AppointmentTypeID: "cleaning", SpecialistID: "chair1", SlotStart: open[0].Start, Patient: store.Patient{Name: "Per Lind"}, Source: store.SourceStaff, Actor: jo, IgnoreHours: true,
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if left := ask(); !left[0].Start.Equal(open[1].Start) {
+			t.Errorf("with the room booked the first time is %s, want %s", left[0].Start, open[1].Start)
+		}
+		if _, err := p.Booking.Keep(t.Context(), "cleaning", "chair1", "", open[1].Start, record.NewOwner(), time.Now().Add(time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+		if left := ask(); !left[0].Start.Equal(open[2].Start) {
+			t.Errorf("with the room held the first time is %s, want %s", left[0].Start, open[2].Start)
+		}
+	})
+}

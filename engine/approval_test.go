@@ -1,0 +1,159 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine/booking"
+	"holdfast/engine/request"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// approved has the desk decide about check-ups, which are video calls, and gives the clinic an address to be told at.
+func approved(c *testClinic) {
+	c.t.Helper()
+	ctx := context.Background()
+	_, err := c.UpdateAppointmentType(ctx, "system", "checkup", func(t *store.AppointmentType) {
+		t.Page = store.TypePage{
+			Approval: true, Remote: true, VideoLink: "https://video.example.org/{appointment}", CancelText: "Cancel a day before.",
+			Texts: map[string]store.TypeText{"de": {Name: "Vorsorge", CancelText: "Sagen Sie einen Tag vorher ab."}},
+		}
+	})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if _, err := c.UpdateClinic(ctx, "system", func(c *store.Clinic) { c.Email, c.Address = "desk@clinic.example", "Quay 1" }); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// TestTheDeskApproves: a booking of such a type is a request, whose time is held for two days; the desk confirms it, and the patient
+// gets the link of the call and what to know about cancelling, in their language.
+func TestTheDeskApproves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, folder := noticeClinic(t)
+		approved(c)
+		ctx := context.Background()
+		r := bookingOf(1, "checkup")
+		r.SlotStart, r.Locale = c.start, "de"
+		r.Patient.Email = ""
+		if _, err := c.BookPublic(ctx, r, visitor(1)); err == nil || !strings.Contains(err.Error(), "patient.email") {
+			t.Errorf("without any way to answer: got %v, want patient.email", err)
+		}
+		r.Patient.Email = "rosa@example.org"
+		asked, err := c.BookPublic(ctx, r, visitor(1))
+		if err != nil || asked.Request == nil || !asked.Request.Approval {
+			t.Fatalf("got %+v, %v; want a request for approval", asked.Request, err)
+		}
+		if got, want := time.Until(asked.Request.ExpiresAt), 48*time.Hour; got != want {
+			t.Errorf("its time is kept for %v, want %v", got, want)
+		}
+		time.Sleep(47 * time.Hour)
+		var held *holds.HeldError
+		other := bookingOf(2, "surgery")
+		other.SlotStart, other.SpecialistID = c.start, asked.Request.SpecialistID
+		if _, err := c.Book(ctx, other); !errors.As(err, &held) {
+			t.Errorf("somebody else after 47 hours: got %v, want it held", err)
+		}
+		id := asked.Request.ID
+		mails := c.mails(folder, id)
+		if text := mails["request_received"]; !strings.Contains(text, "noch nicht gebucht") || !strings.Contains(text, "Vorsorge") || strings.Contains(text, "video.example.org") {
+			t.Errorf("the patient reads %q", text)
+		}
+		if text := mails["staff_request"]; !strings.Contains(text, "desk@clinic.example") || strings.Contains(text, "rosa@example.org") {
+			t.Errorf("the clinic reads %q", text)
+		}
+		a, err := c.ConfirmRequest(ctx, id, "user:jo", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		text := c.mails(folder, a.ID)["confirmation"]
+		for _, want := range []string{"https://video.example.org/" + id, "Videosprechstunde", "Sagen Sie einen Tag vorher ab.", "LOCATION:https://video.example.org/"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("the confirmation has no %q:\n%s", want, text)
+			}
+		}
+		if strings.Contains(text, "Quay 1") {
+			t.Error("the confirmation of a video call sends the patient to the clinic")
+		}
+	})
+}
+
+// A request for a slot that is soon keeps it until then, and one that nobody decides about gives it back.
+func TestARequestForApprovalLapses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := noticeClinic(t)
+		approved(c)
+		ctx := context.Background()
+		r := bookingOf(1, "checkup")
+		r.SlotStart = time.Now().Truncate(time.Hour).Add(5 * time.Hour)
+		asked, err := c.BookPublic(ctx, r, visitor(1))
+		if err != nil || !asked.Request.ExpiresAt.Equal(r.SlotStart) {
+			t.Fatalf("got %+v, %v; want it kept until it begins", asked.Request, err)
+		}
+		soon, err := c.BookPublic(ctx, booking.Request{
+			AppointmentTypeID: "checkup", SlotStart: c.start.Add(72 * time.Hour), Client: client(2), Patient: store.Patient{Name: "Omar Ruiz", Phone: "030 5556677"}, Source: store.SourceWeb, Actor: "client",
+		}, visitor(2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(49 * time.Hour)
+		var lapsed *request.LapsedError
+		if _, err := c.ConfirmRequest(ctx, soon.Request.ID, "user:jo", nil); !errors.As(err, &lapsed) {
+			t.Errorf("after two days: got %v, want it lapsed", err)
+		}
+		if held, _ := c.Holds(ctx); len(held) != 0 {
+			t.Errorf("its time is still held: %+v", held)
+		}
+	})
+}
+
+// TestWhoAskedIsToldWhenNobodyDecides: once, the patient and the clinic, and the time is free.
+func TestWhoAskedIsToldWhenNobodyDecides(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, folder := noticeClinic(t)
+		approved(c)
+		ctx := context.Background()
+		r := bookingOf(1, "checkup")
+		r.SlotStart = c.start.Add(7 * 24 * time.Hour)
+		r.Patient.Email = "rosa@example.org"
+		asked, err := c.BookPublic(ctx, r, visitor(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(48*time.Hour + 10*time.Minute)
+		got, err := c.BookingRequest(ctx, asked.Request.ID)
+		if err != nil || got.Status != store.RequestDeclined {
+			t.Errorf("the request is %+v, %v; want it ended", got, err)
+		}
+		var mails string
+		files, err := filepath.Glob(filepath.Join(folder, "*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			b, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			mails += string(b)
+		}
+		if n := strings.Count(mails, "Not possible: the appointment you asked for"); n != 1 {
+			t.Errorf("the patient was told %d times, want once:\n%s", n, mails)
+		}
+		if n := strings.Count(mails, "A request lapsed:"); n != 1 {
+			t.Errorf("the clinic was told %d times, want once", n)
+		}
+		if _, err := c.ConfirmRequest(ctx, asked.Request.ID, "user:jo", nil); err == nil {
+			t.Error("it can still be confirmed")
+		}
+	})
+}

@@ -1,0 +1,47 @@
+package booking
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"holdfast/engine/availability"
+	"holdfast/engine/clinic"
+	"holdfast/engine/together"
+	"holdfast/store"
+)
+
+// Candidates lists the specialists (or the one named) who could take the slot, holds aside. Where there are none it
+// says why: store.ErrSlotTaken if a booked appointment is the reason for any of them, else *NotBookableError.
+func (bk *Booking) Candidates(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, specialistID string, start, now time.Time,
+	rules CandidateRules) ([]candidate, error) {
+	found, err := bk.candidates(ctx, s, t, specialistID, start, now, rules)
+	if err != nil || len(t.Needs) == 0 {
+		return found, err
+	}
+	first, last := availability.Around(t, start, start)
+	needs, err := bk.Needs(ctx, s, t, first, last, rules.moving)
+	if err != nil {
+		return nil, err
+	}
+	groups := needs.Free(start, rules.IgnoreHours)
+	if slices.ContainsFunc(groups, func(group []string) bool { return len(group) == 0 }) {
+		return nil, store.ErrSlotTaken
+	}
+	for i := range found {
+		found[i].needs = groups
+	}
+	return found, nil
+}
+
+// Needs is what slots of t need besides their specialists, by what is taken between two instants.
+func (bk *Booking) Needs(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, first, last time.Time, moving string) (*together.Needs, error) {
+	if len(t.Needs) == 0 {
+		return nil, nil
+	}
+	taken, err := bk.TakenTime(ctx, together.Resources(t), first, last)
+	return together.Of(s, t, taken, moving), err
+}
+
+// concerned are all whose holds are in the way of the list's slots.
+func (l *slotList) concerned() []string { return slices.Concat(l.specialists, together.Resources(l.t)) }

@@ -1,0 +1,111 @@
+package busytime
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/engine/upstream"
+)
+
+// zone is where the wall clock of an event hangs: a place of the database of time zones, or what the calendar itself says of one.
+type zone struct {
+	place *time.Location
+	turns []turn // in order, where place is nil
+}
+
+// turn is when a calendar's own zone begins to be so far ahead of UTC.
+type turn struct {
+	at    time.Time
+	ahead time.Duration
+}
+
+func (z *zone) ahead(at time.Time) time.Duration {
+	if z.place != nil {
+		_, seconds := at.In(z.place).Zone()
+		return time.Duration(seconds) * time.Second
+	}
+	i, found := slices.BinarySearchFunc(z.turns, at, func(t turn, at time.Time) int { return t.at.Compare(at) })
+	if !found {
+		i = max(0, i-1)
+	}
+	return z.turns[i].ahead
+}
+
+// instant is when the zone's clocks show a wall time. One that a change of clocks skips moves forward; one that comes twice is the first.
+func (z *zone) instant(wall time.Time) time.Time {
+	shows := func(at time.Time) bool { return at.Add(z.ahead(at)).Equal(wall) }
+	before, after := wall.Add(-z.ahead(wall.Add(-day))), wall.Add(-z.ahead(wall.Add(day)))
+	if !shows(before) && shows(after) {
+		return after
+	}
+	return before
+}
+
+// wall is what the zone's clocks show at an instant.
+func (z *zone) wall(at time.Time) time.Time { return at.UTC().Add(z.ahead(at)) }
+
+// observance is one STANDARD or DAYLIGHT of a VTIMEZONE.
+type observance struct {
+	start    time.Time
+	from, to time.Duration
+	rule     string
+	dates    []time.Time
+	broken   bool
+}
+
+// own is the zone of a VTIMEZONE over the stretch that is looked at; nil if it cannot be understood.
+func own(all []observance, from, to time.Time, steps *int) *zone {
+	z := &zone{}
+	for i := range all {
+		o := &all[i]
+		if o.broken || o.start.IsZero() {
+			return nil
+		}
+		starts := append([]time.Time{o.start}, o.dates...)
+		if o.rule != "" {
+			r, err := parseRule(o.rule, o.start)
+			if err != nil {
+				return nil
+			}
+			if r.untilUTC {
+				r.until = r.until.Add(o.from)
+			}
+			more, err := r.between(o.start, from.AddDate(-3, 0, 0), to.AddDate(0, 0, 2), steps)
+			if err != nil {
+				return nil
+			}
+			starts = append(starts, more...)
+		}
+		for _, at := range starts {
+			z.turns = append(z.turns, turn{at.Add(-o.from), o.to})
+		}
+	}
+	slices.SortStableFunc(z.turns, func(a, b turn) int { return a.at.Compare(b.at) })
+	if len(z.turns) == 0 {
+		return nil
+	}
+	return z
+}
+
+// maxZoneName bounds the name of a zone. The longest of the database has 32 characters, and some programs write a path before it.
+const maxZoneName = 200
+
+// place finds a zone by its name: of the database, of Windows, or one that ends in a name of the database, as some programs write it.
+func place(name string) *zone {
+	if len(name) > maxZoneName {
+		return nil // each part of it would be looked for
+	}
+	name = strings.Trim(name, `"`)
+	for {
+		if found, err := upstream.Zone(strings.TrimPrefix(name, "/")); err == nil {
+			return &zone{place: found}
+		}
+		rest := strings.TrimPrefix(name, "/")
+		_, after, ok := strings.Cut(rest, "/")
+		if !ok || !strings.HasPrefix(name, "/") {
+			return nil
+		}
+		name = "/" + after
+	}
+}

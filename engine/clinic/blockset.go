@@ -1,0 +1,196 @@
+package clinic
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/engine/availability"
+	"holdfast/engine/record"
+	"holdfast/store"
+)
+
+// MaxBlocks is the most blocks that one form makes, specialists times days.
+const MaxBlocks = 2000
+
+// maxRepeat is how long after its beginning a block may still be repeated.
+const maxRepeat = 2 * 366
+
+// BlockForm asks for blocks that go together: of one or several specialists or of all, once, on several days, or every so many
+// weeks. Dates and times are the clinic's wall clock, whatever zone a specialist lives in.
+type BlockForm struct {
+	SpecialistIDs []string // none: all who are active now; who comes later is not blocked
+	Spans         []BlockSpan
+	EveryWeeks    int // with Until: each span again after so many weeks, 1 to 52
+	Until         store.Date
+}
+
+// BlockSpan is one stretch: whole days, or from a time of the first to a time of the last.
+type BlockSpan struct {
+	Title      string
+	From, To   store.Date // both included
+	Start, End store.TimeOfDay
+	Whole      bool // Start and End do not count
+}
+
+// blockSet is what the audit log says about blocks made or removed together.
+type blockSet struct {
+	SetID         string       `json:"setId,omitempty"`
+	Blocks        int          `json:"blocks"`
+	SpecialistIDs []string     `json:"specialistIds"`
+	First         []BlockEntry `json:"first"` // some of them
+}
+
+func auditedSet(list []store.Block) blockSet {
+	s := blockSet{SetID: list[0].SetID, Blocks: len(list)}
+	for i := range list {
+		if !slices.Contains(s.SpecialistIDs, list[i].SpecialistID) {
+			s.SpecialistIDs = append(s.SpecialistIDs, list[i].SpecialistID)
+		}
+		if i < 10 {
+			s.First = append(s.First, blockEntry(&list[i]))
+		}
+	}
+	return s
+}
+
+// PlanBlocks lists the blocks that a form would make, by start, then specialist. Nothing is written. *ValidationError.
+func (cl *Clinic) PlanBlocks(f BlockForm) ([]store.Block, error) {
+	s := cl.Current()
+	var m record.Mistakes
+	ids := f.SpecialistIDs
+	if len(ids) == 0 {
+		for i := range s.Specialists {
+			if s.Specialists[i].Active {
+				ids = append(ids, s.Specialists[i].ID)
+			}
+		}
+	}
+	for i, id := range ids {
+		if s.SpecialistByID[id] == nil || slices.Contains(ids[:i], id) {
+			m.Add(indexed("specialistIds", i), "no specialist has this id, or it is in the list twice")
+		}
+	}
+	switch {
+	case len(ids) == 0:
+		m.Add("specialistIds", "there is nobody yet")
+	case len(f.Spans) == 0:
+		m.Add("spans", "say from when to when")
+	case len(f.Spans) > MaxBlocks:
+		m.Add("spans", "must be at most %d", MaxBlocks)
+	}
+	if f.EveryWeeks != 0 || f.Until != (store.Date{}) {
+		switch {
+		case f.EveryWeeks < 1 || f.EveryWeeks > 52:
+			m.Add("repeat.everyWeeks", "must be from 1 to 52")
+		case len(f.Spans) > 0 && (f.Until.Before(f.Spans[0].From) || f.Spans[0].From.DaysUntil(f.Until) > maxRepeat):
+			m.Add("repeat.until", "must be a date at most two years after the first day")
+		}
+	}
+	if err := m.Err(); err != nil {
+		return nil, err
+	}
+	setID := record.NewID()
+	var all []store.Block
+	for i, span := range f.Spans {
+		at := fmt.Sprintf("spans[%d].", i)
+		for n := 0; ; n++ {
+			from, to := span.From.AddDays(7*f.EveryWeeks*n), span.To.AddDays(7*f.EveryWeeks*n)
+			if n > 0 && (f.EveryWeeks == 0 || f.Until.Before(from)) {
+				break
+			}
+			b := store.Block{Reason: span.Title, SetID: setID, Start: availability.WallTime(s.Zone, from, span.Start), End: availability.WallTime(s.Zone, to, span.End)}
+			if span.Whole {
+				b.Start, b.End = availability.StartOfDay(s.Zone, from), availability.StartOfDay(s.Zone, to.AddDays(1))
+			}
+			for _, id := range ids {
+				b.ID, b.SpecialistID = record.NewID(), id
+				if checkBlock(&m, at, &b); len(m) > 0 {
+					break
+				}
+				all = append(all, b)
+			}
+			if len(all) > MaxBlocks {
+				m.Add("spans", "that would be more than %d blocks, specialists times days: take fewer days at once", MaxBlocks)
+			}
+			if len(m) > 0 {
+				for j := range m { // as the form names them
+					m[j].Field = strings.NewReplacer(at+"start", at+"from", at+"end", at+"to", at+"reason", at+"title").Replace(m[j].Field)
+				}
+				return nil, m.Err()
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b store.Block) int { return a.Start.Compare(b.Start) })
+	if len(all) == 1 {
+		all[0].SetID = ""
+	}
+	if all[len(all)-1].End.Before(time.Now().Add(-store.BlockMemory)) {
+		return nil, record.Invalid("spans[0].to", "is too long ago for a block to be of use")
+	}
+	return all, nil
+}
+
+// CreateBlocks makes the blocks of a form, all or none. What is booked in them stays, and so do other blocks. *ValidationError.
+func (cl *Clinic) CreateBlocks(ctx context.Context, actor record.Actor, f BlockForm, once *record.Once) ([]store.Block, error) {
+	all, err := cl.PlanBlocks(f)
+	if err != nil {
+		return nil, err
+	}
+	c := ScheduleChange{Actor: actor, Action: "blocks.created", Subject: "blocks", reason: strings.TrimSpace(f.Spans[0].Title), after: auditedSet(all), once: once, result: all}
+	return all, cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
+		for _, b := range all {
+			if err := tx.PutBlock(ctx, b); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// DeleteBlockSet removes all blocks that were made with one form. store.ErrNotFound. reaches says whether the caller may change a
+// specialist's calendar; one that is out of reach refuses all, with record.ErrForbidden.
+func (cl *Clinic) DeleteBlockSet(ctx context.Context, actor record.Actor, setID string, reaches func(specialistID string) bool) error {
+	c := ScheduleChange{Actor: actor, Action: "blocks.deleted", Subject: "blocks"}
+	return cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
+		all, err := tx.DeleteBlocks(ctx, setID)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(all, func(b store.Block) bool { return !reaches(b.SpecialistID) }) {
+			return record.ErrForbidden
+		}
+		c.before = auditedSet(all)
+		return nil
+	})
+}
+
+// BlocksWith returns a block and all that were made with it, those included that ended within store.BlockMemory. store.ErrNotFound.
+func (cl *Clinic) BlocksWith(id string) ([]store.Block, error) {
+	s := cl.Current()
+	var named *store.Block
+	for _, list := range s.Blocks {
+		for i := range list {
+			if list[i].ID == id {
+				named = &list[i]
+			}
+		}
+	}
+	switch {
+	case named == nil:
+		return nil, store.ErrNotFound
+	case named.SetID == "":
+		return []store.Block{*named}, nil
+	}
+	var all []store.Block
+	for i := range s.Specialists {
+		for _, b := range s.Blocks[s.Specialists[i].ID] {
+			if b.SetID == named.SetID {
+				all = append(all, b)
+			}
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,38 @@
+package clinic
+
+import (
+	"context"
+
+	"holdfast/engine/record"
+	"holdfast/store"
+)
+
+// feedAudit is what the audit log keeps of the address of a specialist's calendar.
+type feedAudit struct {
+	Names bool `json:"names"`
+}
+
+// PutCalendarFeed gives the calendar of a specialist an address in place of the one there is, or none. store.ErrNotFound.
+func (cl *Clinic) PutCalendarFeed(ctx context.Context, actor record.Actor, specialistID string, f store.CalendarFeed) error {
+	cl.schedule.change.Lock()
+	defer cl.schedule.change.Unlock()
+	c := ScheduleChange{Actor: actor, Action: "specialist.feed_ended", Subject: "specialist:" + specialistID}
+	if f.Hash != "" {
+		c.Action, c.after = "specialist.feed_made", feedAudit{f.Names}
+	}
+	return cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
+		s, err := StoredSchedule(ctx, tx)
+		if err != nil {
+			return err
+		}
+		p := specialistIn(&s, specialistID)
+		if p == nil {
+			return store.ErrNotFound
+		}
+		if p.Page.Feed.Hash != "" {
+			c.before = feedAudit{p.Page.Feed.Names}
+		}
+		p.Page.Feed = f
+		return tx.PutSpecialist(ctx, *p)
+	})
+}

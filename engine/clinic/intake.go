@@ -1,0 +1,151 @@
+package clinic
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/engine/record"
+	"holdfast/store"
+)
+
+// What is said beside the name: the consent that the clinic wants, and the answers to a type's questions.
+
+const (
+	maxConsent = 2000
+	maxAnswer  = 1000
+)
+
+// Consent is the text that whoever books online has to agree to. An empty Text: the clinic wants no consent.
+type Consent struct {
+	Text  string            `json:"text,omitempty"`
+	Texts map[string]string `json:"texts,omitempty"` // by language
+}
+
+// Said is what somebody says beside their name.
+type Said struct {
+	Consent    bool              // they agree to the clinic's text
+	NewPatient bool              // they have not been here before
+	Answers    map[string]string // by the question's id
+}
+
+// CheckIntake checks what was said to book a type, and is what is kept of it. Whoever books online has to give everything that the
+// clinic asks for; the desk, agents and programs give what they know. An answer that is given fits its question whoever gives it.
+func CheckIntake(m *record.Mistakes, s *Settings, t *store.AppointmentType, said *Said, online bool, now time.Time) store.Intake {
+	kept := store.Intake{NewPatient: said.NewPatient}
+	if said.Consent && s.Consent.Text != "" {
+		kept.ConsentedAt = now.UTC().Truncate(time.Millisecond)
+	}
+	if online && s.Consent.Text != "" && !said.Consent {
+		m.Add("consent", "is needed: the clinic's text is in its consent")
+	}
+	if online && t.Page.NewPatientsOnly && !said.NewPatient {
+		m.Add("newPatient", "this is for new patients; say true if the patient has not been here before")
+	}
+	for i := range t.Page.Questions {
+		q := &t.Page.Questions[i]
+		field, value := "answers."+q.ID, strings.TrimSpace(said.Answers[q.ID])
+		if value == "" {
+			if q.Required && online {
+				m.Add(field, "this needs an answer")
+			}
+			continue
+		}
+		kept.Answers = append(kept.Answers, store.Answer{QuestionID: q.ID, Question: q.Label, Value: checkAnswer(m, q, value)})
+	}
+	for _, id := range slices.Sorted(maps.Keys(said.Answers)) {
+		if !slices.ContainsFunc(t.Page.Questions, func(q store.Question) bool { return q.ID == id }) {
+			m.Add("answers."+clip(id), "this appointment type has no such question")
+		}
+	}
+	return kept
+}
+
+// ChangeAnswers is what an appointment's answers are after some were said anew: an empty one is taken away, and what is not named
+// stays, also where its question is asked no more. One that is not changed keeps its question as it was asked.
+func ChangeAnswers(m *record.Mistakes, t *store.AppointmentType, kept []store.Answer, said map[string]string) []store.Answer {
+	left, now := maps.Clone(said), []store.Answer(nil)
+	have := func(id string) int {
+		return slices.IndexFunc(kept, func(a store.Answer) bool { return a.QuestionID == id })
+	}
+	for i := range t.Page.Questions {
+		q := &t.Page.Questions[i]
+		value, named := left[q.ID]
+		delete(left, q.ID)
+		before := have(q.ID)
+		if value = strings.TrimSpace(value); value != "" {
+			value = checkAnswer(m, q, value)
+		}
+		switch {
+		case before >= 0 && (!named || value == kept[before].Value):
+			now = append(now, kept[before])
+		case value != "":
+			now = append(now, store.Answer{QuestionID: q.ID, Question: q.Label, Value: value})
+		}
+	}
+	for _, a := range kept {
+		if asked := slices.ContainsFunc(t.Page.Questions, func(q store.Question) bool { return q.ID == a.QuestionID }); asked {
+			continue
+		}
+		value, named := left[a.QuestionID]
+		if !named || value == a.Value {
+			now = append(now, a)
+		}
+		if value == "" || value == a.Value {
+			delete(left, a.QuestionID)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(left)) {
+		m.Add("answers."+clip(id), "this appointment type has no such question")
+	}
+	return now
+}
+
+// checkAnswer is an answer as it is kept, which is that of the clinic's own language where there are options.
+func checkAnswer(m *record.Mistakes, q *store.Question, value string) string {
+	field := "answers." + q.ID
+	switch q.Kind {
+	case store.AskChoice:
+		if value = optionOf(q, value); value == "" {
+			m.Add(field, "must be one of the options")
+		}
+	case store.AskYesNo:
+		if value != store.AnswerYes && value != store.AnswerNo {
+			m.Add(field, "must be yes or no")
+		}
+	default:
+		record.CheckText(m, field, value, maxAnswer, true)
+	}
+	return value
+}
+
+// optionOf finds the option that an answer means, in whichever language it was chosen; empty if it is none.
+func optionOf(q *store.Question, value string) string {
+	if slices.Contains(q.Options, value) {
+		return value
+	}
+	for _, text := range q.Texts {
+		if i := slices.Index(text.Options, value); i >= 0 {
+			return q.Options[i]
+		}
+	}
+	return ""
+}
+
+func checkConsent(m *record.Mistakes, s *Settings) {
+	s.Consent.Text = strings.TrimSpace(s.Consent.Text)
+	record.CheckText(m, "consent.text", s.Consent.Text, maxConsent, true)
+	checkLanguages(m, "consent.texts", slices.Collect(maps.Keys(s.Consent.Texts)))
+	for language, text := range s.Consent.Texts {
+		record.CheckText(m, "consent.texts."+clip(language), text, maxConsent, true)
+	}
+	if s.Consent.Text == "" { // nothing is asked
+		s.Consent = Consent{}
+	}
+	for field, link := range map[string]*string{"privacyUrl": &s.PrivacyURL, "imprintUrl": &s.ImprintURL} {
+		if *link = strings.TrimSpace(*link); *link != "" {
+			checkLink(m, field, *link)
+		}
+	}
+}

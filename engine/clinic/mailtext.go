@@ -1,0 +1,77 @@
+package clinic
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"holdfast/engine/record"
+)
+
+// MailText is what a mail says in the clinic's own words, in place of those that come with the program. An empty one is as it was.
+type MailText struct {
+	Subject string `json:"subject,omitempty"`
+	Text    string `json:"text,omitempty"` // the first paragraphs; the details, the link and the end stay
+}
+
+// MailTexts are the clinic's own words by mail, as the delivery log calls them, and by language.
+type MailTexts map[string]map[string]MailText
+
+// mailNotices are the mails to patients whose words a clinic may choose.
+var mailNotices = []string{"confirmation", "reschedule", "cancellation", "reminder", "confirmation_request", "request_received", "request_declined", "waitlist_confirm", "waitlist_joined", "waitlist_offer", "waitlist_withdrawn"}
+
+// mailPlaceholders are what stands for something of the appointment in a MailText. What patients have typed is not among them.
+var mailPlaceholders = []string{"what", "when", "day", "who", "where", "clinic", "phone"}
+
+// MailLanguages are those that mails are written in. Words in another one would never be sent.
+var MailLanguages = []string{"de", "en", "es"}
+
+const (
+	maxMailSubject = 200
+	maxMailText    = 2000
+)
+
+var placeholder = regexp.MustCompile(`\{([^{}\s]*)\}`)
+
+// CheckMailText trims and checks the clinic's words for one mail in one language. Field names are prefixed with at.
+func CheckMailText(m *record.Mistakes, at, notice, language string, text *MailText) {
+	text.Subject, text.Text = strings.TrimSpace(text.Subject), strings.TrimSpace(text.Text)
+	if !slices.Contains(mailNotices, notice) {
+		m.Add(at+"notice", "must be one of %s", strings.Join(mailNotices, ", "))
+	}
+	if !slices.Contains(MailLanguages, language) {
+		m.Add(at+"language", "must be one of %s: mails are written in no other language", strings.Join(MailLanguages, ", "))
+	}
+	record.CheckText(m, at+"subject", text.Subject, maxMailSubject, false)
+	record.CheckText(m, at+"text", text.Text, maxMailText, true)
+	for field, s := range map[string]string{"subject": text.Subject, "text": text.Text} {
+		for _, found := range placeholder.FindAllStringSubmatch(s, -1) {
+			if !slices.Contains(mailPlaceholders, found[1]) {
+				m.Add(at+field, "knows no {%s}; there are {%s}", clip(found[1]), strings.Join(mailPlaceholders, "}, {"))
+				break
+			}
+		}
+	}
+}
+
+func checkMailTexts(m *record.Mistakes, texts MailTexts) MailTexts {
+	kept := make(MailTexts)
+	for _, notice := range slices.Sorted(maps.Keys(texts)) {
+		for _, language := range slices.Sorted(maps.Keys(texts[notice])) {
+			text := texts[notice][language]
+			CheckMailText(m, "mailTexts."+clip(notice)+"."+clip(language)+".", notice, language, &text)
+			if text == (MailText{}) {
+				continue
+			}
+			if kept[notice] == nil {
+				kept[notice] = make(map[string]MailText)
+			}
+			kept[notice][language] = text
+		}
+	}
+	if len(kept) == 0 {
+		return nil
+	}
+	return kept
+}

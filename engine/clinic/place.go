@@ -1,0 +1,186 @@
+package clinic
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/engine/availability"
+	"holdfast/engine/record"
+	"holdfast/store"
+)
+
+// A clinic may have several places. A window of a specialist's hours says at which the specialist works then, and so an appointment
+// has a place from the hours it was booked in.
+
+const maxPlaces = 50
+
+// Place is one of the clinic's houses. Windows of hours and appointments name it by its id.
+type Place struct {
+	ID      string            `json:"id"`
+	Name    string            `json:"name"`
+	Names   map[string]string `json:"names,omitempty"` // by language
+	Address string            `json:"address,omitempty"`
+}
+
+// Place returns one of the clinic's places, or nil.
+func (s *Schedule) Place(id string) *Place {
+	i := slices.IndexFunc(s.Settings.Places, func(p Place) bool { return p.ID == id })
+	if id == "" || i < 0 {
+		return nil
+	}
+	return &s.Settings.Places[i]
+}
+
+// PlaceAt is where a specialist works at an instant: the place of the window that it lies in, or outside of all of them that of the
+// day's first. Empty: the clinic has no places, or the hours name none.
+func (s *Schedule) PlaceAt(specialistID string, at time.Time) string {
+	calendar := s.Calendars[specialistID]
+	if len(s.Settings.Places) == 0 || calendar == nil {
+		return ""
+	}
+	local := at.In(calendar.Zone())
+	minute, found := store.TimeOfDay(local.Hour()*60+local.Minute()), ""
+	for _, w := range s.WindowsOn(specialistID, store.DateOf(local), store.Weekday(local.Weekday())) {
+		if w.Start <= minute && minute < w.End {
+			found = w.Place
+			break
+		}
+		found = cmp.Or(found, w.Place)
+	}
+	if s.Place(found) == nil {
+		return ""
+	}
+	return found
+}
+
+// WindowsOn are the hours of one local date: those of its override if there is one.
+func (s *Schedule) WindowsOn(specialistID string, date store.Date, day store.Weekday) (windows []store.Window) {
+	for _, o := range s.Overrides[specialistID] {
+		if o.Date == date {
+			return o.Hours
+		}
+	}
+	for _, w := range s.WeeklyHours[specialistID] {
+		if w.Weekday == day {
+			windows = append(windows, w.Window)
+		}
+	}
+	return windows
+}
+
+// CalendarAt is a specialist's calendar of what is worked at a place; the whole one for no place.
+func (s *Schedule) CalendarAt(specialistID, place string) *availability.Calendar {
+	whole := s.Calendars[specialistID]
+	if place == "" || whole == nil {
+		return whole
+	}
+	var weekly []store.WeeklyWindow
+	for _, w := range s.WeeklyHours[specialistID] {
+		if w.Place == place {
+			weekly = append(weekly, w)
+		}
+	}
+	overrides := slices.Clone(s.Overrides[specialistID])
+	for i := range overrides {
+		o := &overrides[i]
+		o.Hours = slices.DeleteFunc(slices.Clone(o.Hours), func(w store.Window) bool { return w.Place != place })
+		o.Closed = len(o.Hours) == 0
+	}
+	narrow, err := availability.NewCalendar(*s.SpecialistByID[specialistID], weekly, overrides, s.Blocks[specialistID])
+	if err != nil {
+		return whole // cannot be: it was made of more
+	}
+	return narrow
+}
+
+// PlacesOf lists where a specialist works, in the settings' order.
+func (s *Schedule) PlacesOf(specialistID string) (ids []string) {
+	if len(s.Settings.Places) == 0 {
+		return nil
+	}
+	used := make(map[string]bool)
+	for _, w := range s.WeeklyHours[specialistID] {
+		used[w.Place] = true
+	}
+	for _, o := range s.Overrides[specialistID] {
+		for _, w := range o.Hours {
+			used[w.Place] = true
+		}
+	}
+	for i := range s.Settings.Places {
+		if id := s.Settings.Places[i].ID; used[id] {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// Where says where an appointment is, in a language: the name and the address of its place, or the clinic's address. Nothing for a
+// remote one.
+func (s *Schedule) Where(a *store.Appointment, language string) string {
+	if t := s.Types[a.AppointmentTypeID]; t != nil && t.Page.Remote {
+		return ""
+	}
+	p := s.Place(a.Place)
+	if p == nil {
+		return s.Clinic.Address
+	}
+	return strings.TrimSuffix(cmp.Or(p.Names[language], p.Name)+", "+cmp.Or(p.Address, s.Clinic.Address), ", ")
+}
+
+// checkPlaces trims and checks the settings' places.
+func checkPlaces(m *record.Mistakes, places []Place) {
+	if len(places) > maxPlaces {
+		m.Add("places", "at most %d places", maxPlaces)
+		return
+	}
+	seen := make(map[string]bool)
+	for i := range places {
+		p, field := &places[i], indexed("places", i)+"."
+		checkNamed(m, field, "place", p.ID, &p.Name, p.Names, seen)
+		p.Address = strings.TrimSpace(p.Address)
+		record.CheckText(m, field+"address", p.Address, 500, true)
+	}
+}
+
+// placesOf lists the ids of the places in what the store kept of the settings.
+func placesOf(s *store.Schedule) []Place {
+	settings, err := readSettings(s.Clinic.Settings)
+	if err != nil {
+		return nil
+	}
+	return settings.Places
+}
+
+// checkPlace refuses a window at a place that there is not.
+func checkPlace(m *record.Mistakes, field, id string, places []Place) {
+	if id != "" && !slices.ContainsFunc(places, func(p Place) bool { return p.ID == id }) {
+		m.Add(field+".place", "no place has the id %q; the settings list them as places", clip(id))
+	}
+}
+
+// usedPlaces says of each place that hours name whose they are, the first by id.
+func usedPlaces(s *store.Schedule) map[string]string {
+	used := make(map[string]string)
+	note := func(place, specialistID string) {
+		if _, known := used[place]; !known && place != "" {
+			used[place] = specialistID
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(s.WeeklyHours)) {
+		for _, w := range s.WeeklyHours[id] {
+			note(w.Place, id)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(s.Overrides)) {
+		for _, o := range s.Overrides[id] {
+			for _, w := range o.Hours {
+				note(w.Place, id)
+			}
+		}
+	}
+	return used
+}

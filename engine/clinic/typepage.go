@@ -1,0 +1,291 @@
+package clinic
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"holdfast/engine/record"
+	"holdfast/store"
+)
+
+// What the booking page says about a type, and what it asks (store.TypePage).
+
+const (
+	maxTypeGroups = 50
+	maxQuestions  = 20
+	maxOptions    = 30
+	maxLanguages  = 20
+)
+
+// TypeGroup is a heading on the booking page under which types stand. Types name it by its id; their order is that of the settings.
+type TypeGroup struct {
+	ID    string            `json:"id"`
+	Name  string            `json:"name"`
+	Names map[string]string `json:"names,omitempty"` // by language
+}
+
+// NameIn is what a type is called in a language: its own words for it if it has them.
+func NameIn(t *store.AppointmentType, language string) string {
+	if text := t.Page.Texts[language]; text.Name != "" {
+		return text.Name
+	}
+	return t.Name
+}
+
+// OrderAppointmentTypes puts the types named first, in their order, and leaves the others behind them as they are. *ValidationError.
+func (cl *Clinic) OrderAppointmentTypes(ctx context.Context, actor record.Actor, ids []string) error {
+	cl.schedule.change.Lock()
+	defer cl.schedule.change.Unlock()
+	c := ScheduleChange{Actor: actor, Action: "appointmenttypes.ordered", Subject: "clinic"}
+	return cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
+		s, err := StoredSchedule(ctx, tx)
+		if err != nil {
+			return err
+		}
+		var before []string
+		for i := range s.AppointmentTypes {
+			before = append(before, s.AppointmentTypes[i].ID)
+		}
+		var m record.Mistakes
+		for i, id := range ids {
+			switch {
+			case !slices.Contains(before, id):
+				m.Add(indexed("ids", i), "no appointment type has the id %q", clip(id))
+			case slices.Contains(ids[:i], id):
+				m.Add(indexed("ids", i), "%q is named twice", id)
+			}
+		}
+		if err := m.Err(); err != nil {
+			return err
+		}
+		after := slices.Clone(ids)
+		for _, id := range before {
+			if !slices.Contains(ids, id) {
+				after = append(after, id)
+			}
+		}
+		c.before, c.after = before, after
+		for position, id := range after {
+			t := typeIn(&s, id)
+			if t.Position == position {
+				continue
+			}
+			t.Position = position
+			if err := tx.PutAppointmentType(ctx, *t); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// checkTypePage trims and checks what the page says about a type. groups are those that there are.
+func checkTypePage(m *record.Mistakes, at string, p *store.TypePage, groups []TypeGroup) {
+	p.Price, p.CancelText, p.VideoLink = strings.TrimSpace(p.Price), strings.TrimSpace(p.CancelText), strings.TrimSpace(p.VideoLink)
+	if p.Group != "" && !slices.ContainsFunc(groups, func(g TypeGroup) bool { return g.ID == p.Group }) {
+		m.Add(at+"group", "no group has the id %q; the settings list them as typeGroups", clip(p.Group))
+	}
+	if p.Color != "" && !slices.Contains(accents, p.Color) {
+		m.Add(at+"color", "must be one of %s", strings.Join(accents, ", "))
+	}
+	record.CheckText(m, at+"price", p.Price, 100, false)
+	record.CheckText(m, at+"cancelText", p.CancelText, 1000, true)
+	checkLanguages(m, at+"texts", slices.Collect(maps.Keys(p.Texts)))
+	texts := make(map[string]store.TypeText, len(p.Texts))
+	for language, text := range p.Texts {
+		field := at + "texts." + clip(language) + "."
+		text = store.TypeText{Name: strings.TrimSpace(text.Name), Description: strings.TrimSpace(text.Description), Price: strings.TrimSpace(text.Price), CancelText: strings.TrimSpace(text.CancelText)}
+		record.CheckText(m, field+"name", text.Name, 200, false)
+		record.CheckText(m, field+"description", text.Description, 2000, true)
+		record.CheckText(m, field+"price", text.Price, 100, false)
+		record.CheckText(m, field+"cancelText", text.CancelText, 1000, true)
+		if text != (store.TypeText{}) {
+			texts[language] = text
+		}
+	}
+	if p.Texts = texts; len(texts) == 0 {
+		p.Texts = nil
+	}
+	p.Questions = checkQuestions(m, at, p.Questions)
+	if p.ApprovalHours != 0 && (p.ApprovalHours < 1 || p.ApprovalHours > MaxApprovalHours) {
+		m.Add(at+"approvalHours", "must be 1 to %d hours, or 0 for the default of %d", MaxApprovalHours, DefaultApprovalHours)
+	}
+	if p.VideoLink != "" {
+		if !p.Remote {
+			m.Add(at+"videoLink", "is for a type that is remote; set remote, too")
+		}
+		checkLink(m, at+"videoLink", strings.ReplaceAll(p.VideoLink, "{appointment}", "appointment"))
+	}
+}
+
+// checkQuestions trims and checks a type's questions. One without an id gets the next free one.
+func checkQuestions(m *record.Mistakes, at string, list []store.Question) []store.Question {
+	if len(list) > maxQuestions {
+		m.Add(at+"questions", "at most %d questions", maxQuestions)
+		return list
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	list = slices.Clone(list)
+	seen := make(map[string]bool)
+	for i := range list {
+		seen[list[i].ID] = true
+	}
+	named := make(map[string]bool)
+	for i := range list {
+		q, field := &list[i], at+indexed("questions", i)+"."
+		for n := 1; q.ID == ""; n++ {
+			if id := "q" + string(rune('0'+n/10)) + string(rune('0'+n%10)); !seen[id] {
+				q.ID, seen[id] = id, true
+			}
+		}
+		if named[q.ID] {
+			m.Add(field+"id", "%q is the id of another question", clip(q.ID))
+		}
+		named[q.ID] = true
+		record.CheckID(m, field+"id", q.ID)
+		if q.Label = strings.TrimSpace(q.Label); q.Label == "" {
+			m.Add(field+"label", "write the question")
+		}
+		record.CheckText(m, field+"label", q.Label, 300, false)
+		q.Options = trimmed(q.Options)
+		switch {
+		case q.Kind != store.AskText && q.Kind != store.AskChoice && q.Kind != store.AskYesNo:
+			m.Add(field+"kind", "must be text, choice or yesno")
+		case q.Kind == store.AskChoice && (len(q.Options) < 2 || len(q.Options) > maxOptions):
+			m.Add(field+"options", "a choice has 2 to %d options", maxOptions)
+		case q.Kind != store.AskChoice && len(q.Options) > 0:
+			m.Add(field+"options", "only a choice has options")
+		}
+		for j, o := range q.Options {
+			record.CheckText(m, field+indexed("options", j), o, 200, false)
+			if o == "" || slices.Contains(q.Options[:j], o) {
+				m.Add(field+indexed("options", j), "must not be empty or there twice")
+			}
+		}
+		checkLanguages(m, field+"texts", slices.Collect(maps.Keys(q.Texts)))
+		if len(q.Texts) == 0 {
+			q.Texts = nil
+		}
+		for language, text := range q.Texts {
+			in := field + "texts." + clip(language) + "."
+			record.CheckText(m, in+"label", text.Label, 300, false)
+			if len(text.Options) > len(q.Options) {
+				m.Add(in+"options", "has more options than the question")
+			}
+			for j, o := range text.Options {
+				record.CheckText(m, in+indexed("options", j), o, 200, false)
+			}
+		}
+	}
+	return list
+}
+
+// checkLanguages refuses what is no language to have words in.
+func checkLanguages(m *record.Mistakes, field string, tags []string) {
+	if len(tags) > maxLanguages {
+		m.Add(field, "at most %d languages", maxLanguages)
+	}
+	for _, tag := range slices.Sorted(slices.Values(tags)) {
+		if !ValidLocale(tag) || strings.ToLower(tag) != tag {
+			m.Add(field+"."+clip(tag), "must be a language tag in small letters, like en or de")
+		}
+	}
+}
+
+// checkLink refuses what is no address of a page.
+func checkLink(m *record.Mistakes, field, link string) {
+	_, after, found := strings.Cut(link, "://")
+	if !strings.HasPrefix(link, "https://") && !strings.HasPrefix(link, "http://") || !found || after == "" || len(link) > 500 || strings.ContainsAny(link, " \t\r\n\"<>") {
+		m.Add(field, "must be an address like https://example.org/privacy")
+	}
+	record.CheckText(m, field, link, 500, false)
+}
+
+// checkNamed trims and checks what is alike in the lists of the settings: an id that nothing before it has, a name, and names by
+// language. field is its place, with a dot at the end; what is the word for it.
+func checkNamed(m *record.Mistakes, field, what, id string, name *string, names map[string]string, seen map[string]bool) {
+	*name = strings.TrimSpace(*name)
+	record.CheckID(m, field+"id", id)
+	if seen[id] {
+		m.Add(field+"id", "%q is there twice", clip(id))
+	}
+	seen[id] = true
+	if *name == "" {
+		m.Add(field+"name", "give the %s a name", what)
+	}
+	record.CheckText(m, field+"name", *name, 100, false)
+	checkNames(m, field+"names", names, 100)
+}
+
+// checkTypeGroups checks the settings' groups.
+func checkTypeGroups(m *record.Mistakes, groups []TypeGroup) {
+	if len(groups) > maxTypeGroups {
+		m.Add("typeGroups", "at most %d groups", maxTypeGroups)
+		return
+	}
+	seen := make(map[string]bool)
+	for i := range groups {
+		g, field := &groups[i], indexed("typeGroups", i)+"."
+		checkNamed(m, field, "group", g.ID, &g.Name, g.Names, seen)
+	}
+}
+
+// checkNames checks one line by language.
+func checkNames(m *record.Mistakes, field string, names map[string]string, most int) {
+	checkLanguages(m, field, slices.Collect(maps.Keys(names)))
+	for language, name := range names {
+		record.CheckText(m, field+"."+clip(language), name, most, false)
+	}
+}
+
+func trimmed(list []string) []string {
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([]string, len(list))
+	for i := range list {
+		out[i] = strings.TrimSpace(list[i])
+	}
+	return out
+}
+
+// checkSpecialistPage trims and checks what the page says about a specialist.
+func checkSpecialistPage(m *record.Mistakes, at string, p *store.SpecialistPage) {
+	p.Line = strings.TrimSpace(p.Line)
+	record.CheckText(m, at+"line", p.Line, 120, false)
+	checkNames(m, at+"lines", p.Lines, 120)
+	if len(p.Lines) == 0 {
+		p.Lines = nil
+	}
+}
+
+// groupsOf lists the groups of a schedule that was read.
+func groupsOf(s *store.Schedule) []TypeGroup {
+	settings, err := readSettings(s.Clinic.Settings)
+	if err != nil {
+		return nil
+	}
+	return settings.TypeGroups
+}
+
+// checkUse refuses settings that lack what the schedule stands on.
+func (s *Settings) checkUse(m *record.Mistakes, schedule *store.Schedule) {
+	for i := range schedule.AppointmentTypes {
+		t := &schedule.AppointmentTypes[i]
+		if t.Page.Group != "" && !slices.ContainsFunc(s.TypeGroups, func(g TypeGroup) bool { return g.ID == t.Page.Group }) {
+			m.Add("typeGroups", "the group %q has the appointment type %q; give that another group first", t.Page.Group, t.Name)
+			break
+		}
+	}
+	used := usedPlaces(schedule)
+	for _, id := range slices.Sorted(maps.Keys(used)) {
+		if !slices.ContainsFunc(s.Places, func(p Place) bool { return p.ID == id }) {
+			m.Add("places", "the hours of the specialist %q are at %q; give them another place first", used[id], id)
+			return
+		}
+	}
+}

@@ -1,0 +1,247 @@
+// Package downtime is for the hours in which nobody reaches the server: the plan that a desk keeps for them, and what was written by
+// hand meanwhile.
+//
+// # The plan
+//
+// A Kit is what a receptionist needs on paper: for each specialist and day who comes, when, for what and where, the phone number and
+// the notes, and between them the time that is still free, to be written into. It is read at one go and is a picture of that moment;
+// nothing of it is kept here. That somebody took it is audited.
+//
+// # What was written by hand
+//
+// CheckByHand says of each row of such a sheet what is in its way, rows above it included. It writes nothing: each row is then booked
+// by itself, like any other appointment at the desk, and obeys the guarantee.
+package downtime
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/engine/availability"
+	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
+	"holdfast/engine/record"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// MaxDays is the most days of one kit. leastFree is the shortest free time that is worth a line, and mostFree the longest that has a
+// single one: in a free morning there is room to write several people.
+const (
+	MaxDays   = 14
+	leastFree = 5 * time.Minute
+	mostFree  = time.Hour
+)
+
+// Kits makes kits and checks what was written by hand. It is safe for concurrent use.
+type Kits struct {
+	store   store.Store
+	holds   holds.Backend
+	clinic  *clinic.Clinic
+	booking *booking.Booking
+	log     *slog.Logger
+}
+
+// New returns Kits.
+func New(s store.Store, h holds.Backend, c *clinic.Clinic, b *booking.Booking, log *slog.Logger) *Kits {
+	return &Kits{s, h, c, b, log}
+}
+
+// Request asks for the plan of some days.
+type Request struct {
+	From         store.Date
+	Days         int    // 1..MaxDays
+	SpecialistID string // empty: everybody
+	Actor        record.Actor
+}
+
+// Kit is the plan of some days, as it was at one instant.
+type Kit struct {
+	MadeAt   time.Time
+	Clinic   string
+	From, To store.Date // To is the day after the last one
+	Sheets   []Sheet    // by date, then in the order of the specialists
+}
+
+// Sheet is one specialist's day: one page of paper. There is none for a day on which the specialist neither works nor has anybody.
+type Sheet struct {
+	Date         store.Date
+	SpecialistID string
+	Specialist   string
+	Zone         *time.Location
+	Hours        []store.Window
+	Rows         []Row // by start
+}
+
+// Kind says what a row is.
+type Kind string
+
+const (
+	Booked  Kind = "booked"
+	Free    Kind = "free"
+	Blocked Kind = "blocked"
+)
+
+// Row is a stretch of a sheet.
+type Row struct {
+	Kind        Kind
+	Start, End  time.Time
+	Appointment *store.Appointment // of a booked one
+	Type        string             // its name
+	Rooms       string             // the names of the rooms and devices that it takes
+	Place       string             // the name of the clinic's place
+	Reason      string             // of a block
+}
+
+// DowntimeKit reads the plan. Errors: *ValidationError, store.ErrNotFound for the specialist, and the storage errors.
+func (k *Kits) DowntimeKit(ctx context.Context, r Request) (*Kit, error) {
+	s := k.clinic.Current()
+	if r.Days < 1 || r.Days > MaxDays {
+		return nil, record.Invalid("days", "must be 1 to %d", MaxDays)
+	}
+	if r.SpecialistID != "" && (s.SpecialistByID[r.SpecialistID] == nil || s.IsResource(r.SpecialistID)) {
+		return nil, store.ErrNotFound
+	}
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	kit := &Kit{MadeAt: now, Clinic: s.Clinic.Name, From: r.From, To: r.From.AddDays(r.Days)}
+	booked, err := k.confirmed(ctx, s, kit, r.SpecialistID)
+	if err != nil {
+		return nil, err
+	}
+	var people []*store.Specialist
+	for i := range s.Specialists {
+		if p := &s.Specialists[i]; p.Kind == store.PersonKind && (r.SpecialistID == "" || p.ID == r.SpecialistID) {
+			people = append(people, p)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(booked)) {
+		if s.SpecialistByID[id] == nil { // archived, and their patients come all the same
+			people = append(people, &store.Specialist{ID: id, Name: id})
+		}
+	}
+	count := 0
+	for date := kit.From; date != kit.To; date = date.AddDays(1) {
+		for _, p := range people {
+			sheet := sheetOf(s, p, date, booked[p.ID])
+			if len(sheet.Rows) > 0 {
+				kit.Sheets = append(kit.Sheets, sheet)
+			}
+			for j := range sheet.Rows {
+				if sheet.Rows[j].Kind == Booked {
+					count++
+				}
+			}
+		}
+	}
+	said := map[string]any{"from": kit.From.String(), "to": kit.To.String(), "appointments": count}
+	err = k.store.Write(ctx, func(tx store.Tx) error {
+		return record.Audit(ctx, tx, now, r.Actor, "appointments.downtime_kit", "appointments", r.SpecialistID, nil, said)
+	})
+	if errors.Is(err, store.ErrFull) || errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrOverloaded) {
+		// It is for the hour in which nothing can be written.
+		k.log.Error("a plan was given that the audit has no entry of", "actor", r.Actor, "appointments", count, "error", err)
+		err = nil
+	}
+	return kit, err
+}
+
+// confirmed reads what is confirmed on the days of a kit, by specialist and start. A day is longer than in the clinic's zone where a
+// specialist has another one.
+func (k *Kits) confirmed(ctx context.Context, s *clinic.Schedule, kit *Kit, specialistID string) (map[string][]store.Appointment, error) {
+	const zones = 26 * time.Hour // from the first midnight on earth to the last
+	f := store.AppointmentFilter{
+		From: availability.StartOfDay(s.Zone, kit.From).Add(-zones), To: availability.StartOfDay(s.Zone, kit.To).Add(zones),
+		SpecialistID: specialistID, Status: store.Confirmed, Limit: 500,
+	}
+	all := make(map[string][]store.Appointment)
+	for {
+		list, next, err := k.store.Appointments(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		for i := range list {
+			all[list[i].SpecialistID] = append(all[list[i].SpecialistID], list[i])
+		}
+		if f.Cursor = next; next == "" {
+			return all, nil
+		}
+	}
+}
+
+// stretch is a part of a day, [start, end).
+type stretch struct{ start, end time.Time }
+
+// sheetOf is one specialist's day: what is booked, what is blocked, and the opening time that is left.
+func sheetOf(s *clinic.Schedule, p *store.Specialist, date store.Date, booked []store.Appointment) Sheet {
+	zone := s.Zone
+	if c := s.Calendars[p.ID]; c != nil {
+		zone = c.Zone()
+	}
+	x := Sheet{Date: date, SpecialistID: p.ID, Specialist: p.Name, Zone: zone}
+	first, last := availability.StartOfDay(zone, date), availability.StartOfDay(zone, date.AddDays(1))
+	var busy []stretch
+	for i := range booked {
+		a := &booked[i]
+		if a.SlotStart.Before(first) || !a.SlotStart.Before(last) {
+			continue
+		}
+		busy = append(busy, stretch{a.SlotStart, a.SlotEnd})
+		x.Rows = append(x.Rows, rowOf(s, a))
+	}
+	for _, b := range s.Blocks[p.ID] {
+		if !b.Start.Before(last) || !first.Before(b.End) {
+			continue
+		}
+		start, end := availability.Later(b.Start, first), availability.Earlier(b.End, last)
+		busy = append(busy, stretch{start, end})
+		x.Rows = append(x.Rows, Row{Kind: Blocked, Start: start, End: end, Reason: b.Reason})
+	}
+	if p.Active {
+		x.Hours = s.WindowsOn(p.ID, date, date.Weekday())
+	}
+	slices.SortFunc(busy, func(a, b stretch) int { return a.start.Compare(b.start) })
+	for _, w := range x.Hours {
+		at, end := availability.WallTime(zone, date, w.Start), availability.WallTime(zone, date, w.End)
+		free := func(until time.Time) {
+			for from := at; until.Sub(from) >= leastFree; from = from.Add(mostFree) {
+				row := Row{Kind: Free, Start: from, End: availability.Earlier(until, from.Add(mostFree))}
+				if place := s.Place(w.Place); place != nil {
+					row.Place = place.Name
+				}
+				x.Rows = append(x.Rows, row)
+			}
+		}
+		for _, b := range busy {
+			if b.start.Before(end) {
+				free(availability.Earlier(b.start, end))
+				at = availability.Later(at, b.end)
+			}
+		}
+		free(end)
+	}
+	slices.SortStableFunc(x.Rows, func(a, b Row) int { return a.Start.Compare(b.Start) })
+	return x
+}
+
+func rowOf(s *clinic.Schedule, a *store.Appointment) Row {
+	row := Row{Kind: Booked, Start: a.SlotStart, End: a.SlotEnd, Appointment: a}
+	if t := s.Types[a.AppointmentTypeID]; t != nil {
+		row.Type = t.Name
+	}
+	var rooms []string
+	for _, id := range a.Resources {
+		if r := s.SpecialistByID[id]; r != nil {
+			rooms = append(rooms, r.Name)
+		}
+	}
+	row.Rooms = strings.Join(rooms, ", ")
+	if place := s.Place(a.Place); place != nil {
+		row.Place = place.Name
+	}
+	return row
+}

@@ -1,0 +1,30 @@
+package enginetest_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"holdfast/engine/enginetest"
+	"holdfast/store/sqlite"
+)
+
+// TestEmptyDatabasesAreNotOneAnother: a copy has an id of its own and the schema of a database that was migrated here, and what is there
+// stays.
+func TestEmptyDatabasesAreNotOneAnother(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "holdfast.db")
+	one, other := enginetest.DatabaseAt(t, path), enginetest.Database(t)
+	if one.ID() == other.ID() || len(one.ID()) != 32 {
+		t.Errorf("got the ids %q and %q, want two", one.ID(), other.ID())
+	}
+	enginetest.Empty(t, path)
+	again, err := sqlite.Open(t.Context(), sqlite.Options{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.ID() != one.ID() {
+		t.Errorf("opened again: got the id %q, want %q", again.ID(), one.ID())
+	}
+	if err := again.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,178 @@
+package identity
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"holdfast/engine/clinic"
+	"holdfast/engine/openid"
+	"holdfast/engine/record"
+	"holdfast/store"
+)
+
+// Wish is an identity provider as somebody types it.
+type Wish struct {
+	Name       string
+	Issuer     string
+	ClientID   string
+	Secret     string // empty: the one that is kept for this issuer and this client
+	IsPublic   bool   // the client has no secret
+	Domains    []string
+	NewRole    string
+	OwnersOnly bool
+}
+
+// Setup is how the staff sign in besides their passwords. No secret is in it.
+type Setup struct {
+	Chosen     *openid.Provider // its Sealed is empty; nil: none is chosen
+	IsSet      bool             // the client has a secret
+	IsReadable bool             // and this server has the key to it
+	Redirect   string           // what has to be registered with the provider; empty: the clinic's own address is not said yet
+}
+
+// FoundError says why a choice was not kept: what a look at the issuer found.
+type FoundError struct{ Finding openid.Finding }
+
+func (e *FoundError) Error() string {
+	return "the identity provider cannot sign anybody in: " + string(e.Finding)
+}
+
+// OpenIDSetup is how the staff sign in now.
+func (x *Identities) OpenIDSetup() Setup {
+	var s Setup
+	if base, from := x.clinic.BaseURL(); from != clinic.URLGuessed {
+		s.Redirect = base + ReturnPath
+	}
+	if kept := x.clinic.Settings().OpenID; kept != nil {
+		shown := *kept
+		shown.Sealed = ""
+		s.Chosen, s.IsSet = &shown, kept.Sealed != ""
+		_, s.IsReadable = x.secret(kept)
+	}
+	return s
+}
+
+// secret of a client as it is kept; empty where it has none.
+func (x *Identities) secret(p *openid.Provider) (secret string, isReadable bool) {
+	if p.Sealed == "" {
+		return "", true
+	}
+	return x.keys().Open(p.Sealed, use(p))
+}
+
+// use is what a secret is sealed for.
+func use(p *openid.Provider) string { return fmt.Sprintf("openid client %s %s", p.Issuer, p.ClientID) }
+
+// PutOpenID makes another choice. Whether the issuer would sign anybody in is found out first, unless it is the one that is chosen, with the
+// same client and secret: then the rest can be changed while it is away. *record.ValidationError, *FoundError.
+func (x *Identities) PutOpenID(ctx context.Context, actor record.Actor, w Wish) error {
+	before := x.clinic.Settings().OpenID
+	p, secret, err := x.complete(w, before)
+	if err != nil {
+		return err
+	}
+	if before == nil || use(before) != use(p) || w.Secret != "" || secret == "" && before.Sealed != "" {
+		base, _ := x.clinic.BaseURL()
+		login := openid.Login{Issuer: p.Issuer, ClientID: p.ClientID, Secret: secret, Redirect: base + ReturnPath}
+		if finding := x.client.Look(ctx, login); finding != openid.FoundNothing {
+			return &FoundError{finding}
+		}
+	}
+	if secret != "" {
+		p.Sealed = x.keys().Seal(secret, use(p))
+	}
+	return x.clinic.ChangeOpenID(ctx, actor, clinic.OpenIDChanged, func(*openid.Provider) (*openid.Provider, error) { return p, nil })
+}
+
+// RemoveOpenID takes the choice back: everybody signs in by password again. Taking back none is no error.
+func (x *Identities) RemoveOpenID(ctx context.Context, actor record.Actor) error {
+	return x.clinic.ChangeOpenID(ctx, actor, clinic.OpenIDChanged, func(*openid.Provider) (*openid.Provider, error) { return nil, nil })
+}
+
+// SealOpenID seals the secret with the key that signs now, as SealMailServer does with its password, before that key is replaced.
+func (x *Identities) SealOpenID(ctx context.Context) error {
+	if kept := x.clinic.Settings().OpenID; kept == nil || kept.Sealed == "" {
+		return nil
+	}
+	return x.clinic.ChangeOpenID(ctx, "system", clinic.OpenIDSealed, func(before *openid.Provider) (*openid.Provider, error) {
+		if before == nil || before.Sealed == "" {
+			return before, nil
+		}
+		secret, isReadable := x.secret(before)
+		if !isReadable { // as it was: it is to be typed again
+			return before, nil
+		}
+		after := *before
+		after.Sealed = x.keys().Seal(secret, use(before))
+		return &after, nil
+	})
+}
+
+const maxDomains = 20
+
+// complete checks a wish, and finds the secret that goes with it. *record.ValidationError.
+func (x *Identities) complete(w Wish, before *openid.Provider) (_ *openid.Provider, secret string, _ error) {
+	var m record.Mistakes
+	p := &openid.Provider{
+		Name: strings.TrimSpace(w.Name), Issuer: strings.TrimSpace(w.Issuer), ClientID: strings.TrimSpace(w.ClientID), NewRole: w.NewRole, OwnersOnly: w.OwnersOnly,
+	}
+	if p.Name == "" {
+		m.Add("name", "say what the staff call it, such as Google or Clinic account")
+	}
+	record.CheckText(&m, "name", p.Name, 40, false)
+	if u, err := url.Parse(p.Issuer); err != nil || u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || len(p.Issuer) > 300 {
+		m.Add("issuer", "must be the address by which the provider calls itself, such as https://accounts.google.com")
+	}
+	record.CheckText(&m, "issuer", p.Issuer, 300, false)
+	if p.ClientID == "" {
+		m.Add("clientId", "is what the provider calls this server; make a client (application) there first")
+	}
+	record.CheckText(&m, "clientId", p.ClientID, 300, false)
+	record.CheckText(&m, "secret", w.Secret, 500, false)
+	p.Domains = domains(&m, w.Domains)
+	if p.NewRole != "" && p.NewRole != string(store.RoleReception) {
+		m.Add("newRole", "must be reception, or empty: whom nobody here knows is refused")
+	}
+	if _, from := x.clinic.BaseURL(); from == clinic.URLGuessed {
+		m.Add("issuer", "say first where people find the pages (address of the pages): the provider sends browsers back there")
+	}
+	switch {
+	case w.IsPublic && w.Secret != "":
+		m.Add("secret", "a client without a secret has none")
+	case w.IsPublic:
+	case w.Secret != "":
+		secret = w.Secret
+	case before == nil || before.Sealed == "" || use(before) != use(p):
+		m.Add("secret", "is missing: it is kept for the issuer and the client that it was typed for")
+	default:
+		var isReadable bool
+		if secret, isReadable = x.secret(before); !isReadable {
+			m.Add("secret", "has to be typed again: this server's keys are not those that it was kept with")
+		}
+	}
+	return p, secret, m.Err()
+}
+
+// domains checks the domains whose addresses are known here: one at least, since without one everybody with an account there would be.
+func domains(m *record.Mistakes, typed []string) []string {
+	var list []string
+	for _, d := range typed {
+		d = strings.ToLower(strings.TrimPrefix(strings.TrimSpace(d), "@"))
+		if d == "" {
+			continue
+		}
+		if len(d) > 253 || !strings.Contains(d, ".") || strings.Trim(d, "abcdefghijklmnopqrstuvwxyz0123456789-.") != "" || strings.Trim(d, ".-") != d {
+			m.Add("domains", "must be domains of e-mail addresses, such as clinic.example.org")
+			return nil
+		}
+		list = append(list, d)
+	}
+	slices.Sort(list)
+	if list = slices.Compact(list); len(list) == 0 || len(list) > maxDomains {
+		m.Add("domains", "name 1 to %d domains of e-mail addresses, such as clinic.example.org", maxDomains)
+	}
+	return list
+}

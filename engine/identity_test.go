@@ -1,0 +1,383 @@
+package engine_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/account"
+	"holdfast/engine/identity"
+	"holdfast/engine/openid"
+	"holdfast/engine/openid/openidtest"
+	"holdfast/engine/record"
+	"holdfast/store"
+)
+
+// Signing in with an identity provider. What is proven here: who comes in, and that nothing does that an attacker could send. The provider
+// is a real one that signs with real keys, over TLS.
+
+const returnURL = "https://book.example.org" + identity.ReturnPath
+
+// identityClinic is a clinic with a provider that its owner has chosen, and olga, whom the provider knows by her address.
+func identityClinic(t *testing.T, change ...func(*engine.Options)) (*testClinic, *openidtest.Provider, store.User) {
+	t.Helper()
+	p := (&openidtest.Provider{ClientID: "holdfast", Secret: "canary secret", Redirect: returnURL, Who: person("olga")}).Serve(t)
+	c, _ := noticeClinic(t, append(change, func(o *engine.Options) { o.OpenID = openid.NewClient(p.Roots) })...)
+	if err := c.PutOpenID(t.Context(), "user:owner", wishFor(p)); err != nil {
+		t.Fatal(err)
+	}
+	u, err := c.CreateUser(t.Context(), "system", account.NewUser{Email: "olga@clinic.example", Name: "Olga", Role: store.RoleOwner, Password: goodPassword})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, p, u
+}
+
+func wishFor(p *openidtest.Provider) identity.Wish {
+	return identity.Wish{Name: "Clinic account", Issuer: p.Issuer, ClientID: p.ClientID, Secret: p.Secret, Domains: []string{"clinic.example"}}
+}
+
+func person(name string) map[string]any {
+	return map[string]any{"sub": "id-" + name, "email": name + "@clinic.example", "email_verified": true, "name": name}
+}
+
+// begin begins a sign-in and follows it through the provider: the browser's cookie, and what it comes back with.
+func (c *testClinic) begin(p *openidtest.Provider) identity.Return {
+	c.t.Helper()
+	address, cookie, err := c.BeginOpenID(c.t.Context())
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return returned(cookie, p.Follow(c.t, address))
+}
+
+func returned(cookie string, back *url.URL) identity.Return {
+	q := back.Query()
+	return identity.Return{Cookie: cookie, State: q.Get("state"), Code: q.Get("code"), Issuer: q.Get("iss"), Error: q.Get("error"), Address: "192.0.2.7", UserAgent: "browser"}
+}
+
+func (c *testClinic) finish(r identity.Return) (account.Staff, error) {
+	secret, staff, _, err := c.FinishOpenID(c.t.Context(), r)
+	if err == nil {
+		if _, err := c.SignedIn(c.t.Context(), secret); err != nil {
+			c.t.Errorf("the secret of the sign-in opens nothing: %v", err)
+		}
+	}
+	return staff, err
+}
+
+// Who comes back is the user whose address the provider vouches for, and from then on the one who has its subject, whatever the address.
+func TestASignInWithTheIdentityProvider(t *testing.T) {
+	c, p, olga := identityClinic(t)
+	for i, name := range []string{"olga", "olga-married"} {
+		p.Do(func(p *openidtest.Provider) { p.Who["email"] = name + "@clinic.example" })
+		staff, err := c.finish(c.begin(p))
+		if err != nil || staff.User.ID != olga.ID || staff.User.Identity != p.Issuer+" holdfast id-olga" {
+			t.Fatalf("sign-in %d: got %+v, %v; want olga", i+1, staff.User, err)
+		}
+	}
+	var seen []string
+	entries, _, err := c.Audit(t.Context(), store.AuditFilter{Subject: "user:" + olga.ID, Limit: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		seen = append(seen, e.Action+" "+e.Reason)
+	}
+	if !slices.Contains(seen, "user.linked Clinic account") || !slices.Contains(seen, "user.signed_in Clinic account") {
+		t.Errorf("the audit log has %q", seen)
+	}
+	// A key that the provider changes is followed.
+	p.Rotate(openidtest.NewRSAKey(t, "second"))
+	if _, err := c.finish(c.begin(p)); err != nil {
+		t.Errorf("after the provider changed its key: %v", err)
+	}
+}
+
+// TestNobodyElseSignsIn is the table of attacks. Each begins as an honest sign-in of olga.
+func TestNobodyElseSignsIn(t *testing.T) {
+	lie := func(claim string, value any) func(*openidtest.Provider) {
+		return func(p *openidtest.Provider) {
+			p.Lie = func(_, claims map[string]any) { claims[claim] = value }
+		}
+	}
+	stolen := openidtest.NewKey(t, "first")
+	c, p, olga := identityClinic(t)
+	if _, err := c.finish(c.begin(p)); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct {
+		name   string
+		change func(*openidtest.Provider)
+		back   func(*identity.Return)
+		want   error
+	}{
+		{"a wrong nonce", lie("nonce", "another"), nil, openid.ErrRefused},
+		{"no nonce", lie("nonce", ""), nil, openid.ErrRefused},
+		{"for another client", lie("aud", "another"), nil, openid.ErrRefused},
+		{"for this client and others, and made for another", func(p *openidtest.Provider) {
+			p.Lie = func(_, claims map[string]any) {
+				claims["aud"], claims["azp"] = []string{"another", "holdfast"}, "another"
+			}
+		}, nil, openid.ErrRefused},
+		{"for this client and others, and nobody says for whom", lie("aud", []string{"another", "holdfast"}), nil, openid.ErrRefused},
+		{"of another issuer", lie("iss", "https://evil.example"), nil, openid.ErrRefused},
+		{"over for longer than clocks may differ", lie("exp", time.Now().Add(-skewed).Unix()), nil, openid.ErrRefused},
+		{"not valid yet", lie("nbf", time.Now().Add(skewed).Unix()), nil, openid.ErrRefused},
+		{"without a subject", lie("sub", ""), nil, openid.ErrRefused},
+		{"not signed", func(p *openidtest.Provider) {
+			p.Lie = func(header, _ map[string]any) { header["alg"] = "none" }
+			p.Forge = func(token string) string { return token[:strings.LastIndexByte(token, '.')+1] }
+		}, nil, openid.ErrRefused},
+		{"signed with what the client knows", func(p *openidtest.Provider) {
+			p.Lie = func(header, _ map[string]any) { header["alg"] = "HS256" }
+		}, nil, openid.ErrRefused},
+		{"signed with a key that is not the issuer's, under its name", func(p *openidtest.Provider) { p.SignWith = stolen }, nil, openid.ErrRefused},
+		{"changed after it was signed", func(p *openidtest.Provider) { p.Forge = asSomebodyElse }, nil, openid.ErrRefused},
+		{"no token at all", func(p *openidtest.Provider) { p.Forge = func(string) string { return "" } }, nil, openid.ErrRefused},
+		{"a code that nobody made", nil, func(r *identity.Return) { r.Code = "guessed" }, openid.ErrRefused},
+		{"the code of somebody else's sign-in", nil, func(r *identity.Return) { r.Code = c.begin(p).Code }, openid.ErrRefused},
+		{"the state of another browser", nil, func(r *identity.Return) { r.Cookie = c.begin(p).Cookie }, identity.ErrBegin},
+		{"no state", nil, func(r *identity.Return) { r.State = "" }, identity.ErrBegin},
+		{"no cookie", nil, func(r *identity.Return) { r.Cookie = "" }, identity.ErrBegin},
+		{"begun too long ago", nil, func(r *identity.Return) { r.Cookie = c.aged(r.Cookie) }, identity.ErrBegin},
+		{"a cookie that was made up", nil, func(r *identity.Return) { r.Cookie = "seal1.0000.AAAA" }, identity.ErrBegin},
+		{"another issuer's answer", func(p *openidtest.Provider) { p.Extra = url.Values{"iss": {"https://evil.example"}} }, nil, openid.ErrRefused},
+		{"who said no there", func(p *openidtest.Provider) { p.Who = nil }, nil, identity.ErrDenied},
+		{"somebody nobody here knows", func(p *openidtest.Provider) { p.Who = person("stranger") }, nil, account.ErrStranger},
+		{"an address that nobody vouches for", func(p *openidtest.Provider) {
+			p.Who = person("olga")
+			p.Who["sub"], p.Who["email_verified"] = "id-mallory", false
+		}, nil, identity.ErrUnverified},
+		{"an address of another domain", func(p *openidtest.Provider) {
+			p.Who = person("olga")
+			p.Who["sub"], p.Who["email"] = "id-mallory", "olga@evil.example"
+		}, nil, identity.ErrUnverified},
+		{"olga's address, given to somebody else", func(p *openidtest.Provider) {
+			p.Who = person("olga")
+			p.Who["sub"] = "id-mallory"
+		}, nil, account.ErrOtherIdentity},
+		{"nothing wrong", nil, nil, nil},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			c.t = t
+			p.Do(func(p *openidtest.Provider) {
+				p.Who, p.Lie, p.Forge, p.SignWith, p.Extra = person("olga"), nil, nil, nil, nil
+				if x.change != nil {
+					x.change(p)
+				}
+			})
+			r := c.begin(p)
+			if x.back != nil {
+				x.back(&r)
+			}
+			staff, err := c.finish(r)
+			if !errors.Is(err, x.want) || err == nil && staff.User.ID != olga.ID {
+				t.Errorf("got %s, %v; want %v", staff.Email, err, x.want)
+			}
+			if _, err := c.finish(r); !errors.Is(err, identity.ErrBegin) {
+				t.Errorf("a second time: got %v, want that it is finished once", err)
+			}
+		})
+	}
+}
+
+// aged is the cookie of a sign-in that was begun long ago.
+func (c *testClinic) aged(cookie string) string {
+	text, _ := c.Booking.Keys().Open(cookie, "openid sign-in")
+	var begun map[string]any
+	_ = json.Unmarshal([]byte(text), &begun)
+	begun["u"] = time.Now().Unix()
+	b, _ := json.Marshal(begun)
+	return c.Booking.Keys().Seal(string(b), "openid sign-in")
+}
+
+const skewed = 10 * time.Minute
+
+// asSomebodyElse makes another person of whoever is in a token.
+func asSomebodyElse(token string) string {
+	parts := strings.Split(token, ".")
+	b, _ := base64.RawURLEncoding.DecodeString(parts[1])
+	var claims map[string]any
+	_ = json.Unmarshal(b, &claims)
+	claims["sub"] = "id-other"
+	b, _ = json.Marshal(claims)
+	return parts[0] + "." + base64.RawURLEncoding.EncodeToString(b) + "." + parts[2]
+}
+
+// The clinic's own rules stand above what a provider says.
+func TestTheClinicDecidesWhoComesInByIdentity(t *testing.T) {
+	ctx := t.Context()
+	c, p, olga := identityClinic(t)
+	otto, err := c.CreateUser(ctx, "system", account.NewUser{Email: "otto@clinic.example", Name: "Otto", Role: store.RoleReception, Password: goodPassword})
+	if err != nil {
+		t.Fatal(err)
+	}
+	signIn := func(name string) error {
+		p.Do(func(p *openidtest.Provider) { p.Who = person(name) })
+		_, err := c.finish(c.begin(p))
+		return err
+	}
+	if err := signIn("otto"); err != nil {
+		t.Fatal(err)
+	}
+	switchTo := func(active bool) {
+		t.Helper()
+		if _, err := c.UpdateUser(ctx, "user:olga", otto.ID, func(u *store.User) { u.Active = active }, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	switchTo(false)
+	if err := signIn("otto"); !errors.Is(err, account.ErrStranger) {
+		t.Errorf("an account that is switched off: got %v", err)
+	}
+	switchTo(true)
+
+	// Somebody new becomes reception where the owner wants it, without a password; whoever has none cannot be the last owner.
+	w := wishFor(p)
+	w.Secret, w.NewRole, w.OwnersOnly = "", "reception", true
+	if err := c.PutOpenID(ctx, "user:olga", w); err != nil {
+		t.Fatal(err)
+	}
+	if err := signIn("nina"); err != nil {
+		t.Fatal(err)
+	}
+	nina, err := c.UserByEmail(ctx, "nina@clinic.example")
+	if err != nil || nina.Role != store.RoleReception || nina.PasswordHash != "" {
+		t.Fatalf("somebody new is %+v, %v", nina, err)
+	}
+	if _, _, err := c.SignIn(ctx, account.Credentials{Email: nina.Email, Password: ""}); !errors.Is(err, account.ErrWrongPassword) {
+		t.Errorf("without a password, by password: got %v", err)
+	}
+	if _, err := c.UpdateUser(ctx, "user:olga", nina.ID, func(u *store.User) { u.Role = store.RoleOwner }, nil); err != nil {
+		t.Fatal(err)
+	}
+	var invalid *record.ValidationError
+	if _, err := c.UpdateUser(ctx, "user:nina", olga.ID, func(u *store.User) { u.Active = false }, nil); !errors.As(err, &invalid) {
+		t.Errorf("the last owner who has a password was switched off: %v", err)
+	}
+
+	// Where only owners sign in by password, the others do not, and owners do even while the provider is away.
+	p.Do(func(p *openidtest.Provider) { p.Down = true })
+	if _, _, err := c.SignIn(ctx, account.Credentials{Email: otto.Email, Password: goodPassword}); !errors.Is(err, account.ErrPasswordOff) {
+		t.Errorf("the reception by password: got %v", err)
+	}
+	if _, _, err := c.SignIn(ctx, account.Credentials{Email: olga.Email, Password: goodPassword}); err != nil {
+		t.Errorf("an owner by password while the provider is away: %v", err)
+	}
+	p.Do(func(p *openidtest.Provider) { p.Down, p.Who = false, person("otto") })
+	r := c.begin(p)
+	p.Do(func(p *openidtest.Provider) { p.Down = true })
+	if _, err := c.finish(r); !errors.Is(err, openid.ErrUnavailable) {
+		t.Errorf("the provider went away in the middle: got %v", err)
+	}
+}
+
+// Whoever has one-time codes here is asked for one, unless the provider says that it has asked for a second factor itself.
+func TestTheSecondFactorOfAnIdentity(t *testing.T) {
+	ctx := t.Context()
+	c, p, olga := identityClinic(t)
+	_, code := c.withCode(&olga)
+	_, _, cookie, err := c.FinishOpenID(ctx, c.begin(p))
+	if !errors.Is(err, account.ErrCodeNeeded) || cookie == "" {
+		t.Fatalf("without a code: got %v", err)
+	}
+	if u := c.user(olga.ID); u.Identity != "" {
+		t.Error("the identity was linked before the code was shown")
+	}
+	for _, x := range []struct {
+		name, cookie, code string
+		want               error
+	}{
+		{"no code", cookie, "", account.ErrCodeNeeded},
+		{"a used code", cookie, code(-1), account.ErrWrongCode},
+		{"the cookie of a sign-in that was only begun", c.begin(p).Cookie, code(0), identity.ErrBegin},
+		{"both", cookie, code(0), nil},
+		{"the code again", cookie, code(0), account.ErrWrongCode},
+	} {
+		if _, _, err := c.FinishOpenIDCode(ctx, x.cookie, x.code, "192.0.2.7", ""); !errors.Is(err, x.want) {
+			t.Errorf("%s: got %v, want %v", x.name, err, x.want)
+		}
+	}
+	p.Do(func(p *openidtest.Provider) { p.Who["amr"] = []string{"pwd", "mfa"} })
+	if _, err := c.finish(c.begin(p)); err != nil {
+		t.Errorf("the provider has asked for a second factor: %v", err)
+	}
+}
+
+// What an owner types is looked at before it is kept, and said in words.
+func TestAnIdentityProviderIsLookedAtFirst(t *testing.T) {
+	ctx := t.Context()
+	c, p, _ := identityClinic(t)
+	kept := c.OpenIDSetup()
+	for _, x := range []struct {
+		name   string
+		change func(*openidtest.Provider)
+		wish   func(*identity.Wish)
+		want   openid.Finding // or "unreachable", where it takes the DNS of the machine, which may have none
+	}{
+		{"a wrong secret", nil, func(w *identity.Wish) { w.Secret = "wrong" }, openid.FoundClient},
+		{"a wrong client", nil, func(w *identity.Wish) { w.ClientID = "wrong" }, openid.FoundClient},
+		{"nobody there", nil, func(w *identity.Wish) { w.Issuer = "https://127.0.0.1:1" }, openid.FoundUnreachable},
+		{"no such name", nil, func(w *identity.Wish) { w.Issuer = "https://id.holdfast.invalid" }, openid.FoundNoHost},
+		{"another page", nil, func(w *identity.Wish) { w.Issuer += "/tenant" }, openid.FoundNoProvider},
+		{"away", func(p *openidtest.Provider) { p.Down = true }, nil, openid.FoundNoProvider},
+		{"another name", func(p *openidtest.Provider) { p.Metadata = map[string]any{"issuer": "https://other.example"} }, nil, openid.FoundOtherIssuer},
+		{"a token address in the clear", func(p *openidtest.Provider) { p.Metadata = map[string]any{"token_endpoint": "http://id.example/token"} }, nil, openid.FoundNotHTTPS},
+		{"no code flow", func(p *openidtest.Provider) {
+			p.Metadata = map[string]any{"response_types_supported": []string{"id_token"}}
+		}, nil, openid.FoundNoCode},
+		{"no public keys", func(p *openidtest.Provider) {
+			p.Metadata = map[string]any{"id_token_signing_alg_values_supported": []string{"none", "HS256"}}
+		}, nil, openid.FoundNoCode},
+		{"no keys at all", func(p *openidtest.Provider) { p.Metadata = map[string]any{"jwks_uri": p.Issuer + "/nothing"} }, nil, openid.FoundNoKeys},
+	} {
+		p.Do(func(p *openidtest.Provider) {
+			p.Down, p.Metadata = false, nil
+			if x.change != nil {
+				x.change(p)
+			}
+		})
+		w := wishFor(p)
+		if x.wish != nil {
+			x.wish(&w)
+		}
+		var found *identity.FoundError
+		if err := c.PutOpenID(ctx, "user:olga", w); !errors.As(err, &found) || found.Finding != x.want && (x.want != openid.FoundNoHost || found.Finding != openid.FoundUnreachable) {
+			t.Errorf("%s: got %v, want %s", x.name, err, x.want)
+		}
+	}
+	if now := c.OpenIDSetup(); now.Chosen.ClientID != kept.Chosen.ClientID || now.Chosen.Issuer != kept.Chosen.Issuer {
+		t.Errorf("what was refused is kept: %+v", now.Chosen)
+	}
+	for field, change := range map[string]func(*identity.Wish){
+		"issuer":   func(w *identity.Wish) { w.Issuer = "http://id.example" },
+		"name":     func(w *identity.Wish) { w.Name = " " },
+		"clientId": func(w *identity.Wish) { w.ClientID = "" },
+		"domains":  func(w *identity.Wish) { w.Domains = []string{" "} },
+		"newRole":  func(w *identity.Wish) { w.NewRole = "owner" },
+		"secret":   func(w *identity.Wish) { w.Secret, w.ClientID = "", "another" },
+	} {
+		w := wishFor(p)
+		change(&w)
+		if err := c.PutOpenID(ctx, "user:olga", w); err == nil || !strings.Contains(err.Error(), field+": ") {
+			t.Errorf("a wrong %s: got %v", field, err)
+		}
+	}
+	// What does not change where sign-ins come from can be changed while the provider is away, and the secret stays.
+	p.Do(func(p *openidtest.Provider) { p.Down, p.Metadata = true, nil })
+	w := wishFor(p)
+	w.Secret, w.Domains = "", []string{"@Clinic.example", "other.example"}
+	if err := c.PutOpenID(ctx, "user:olga", w); err != nil {
+		t.Errorf("another domain while the provider is away: %v", err)
+	}
+	if s := c.OpenIDSetup(); !s.IsSet || !s.IsReadable || s.Redirect != returnURL || !slices.Equal(s.Chosen.Domains, []string{"clinic.example", "other.example"}) {
+		t.Errorf("it is shown as %+v", s)
+	}
+}

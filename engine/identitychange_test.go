@@ -1,0 +1,65 @@
+package engine_test
+
+import (
+	"errors"
+	"testing"
+
+	"holdfast/engine/account"
+	"holdfast/engine/clinic"
+	"holdfast/engine/openid"
+	"holdfast/engine/openid/openidtest"
+	"holdfast/store"
+)
+
+// For another client a provider may call everybody otherwise: they are known by their address once more, and each address once.
+func TestAnotherClientOfTheIdentityProvider(t *testing.T) {
+	c, p, olga := identityClinic(t)
+	if _, err := c.finish(c.begin(p)); err != nil {
+		t.Fatal(err)
+	}
+	p.Do(func(p *openidtest.Provider) { p.ClientID, p.Who["sub"] = "holdfast 2", "pairwise-olga" })
+	if err := c.PutOpenID(t.Context(), "user:olga", wishFor(p)); err != nil {
+		t.Fatal(err)
+	}
+	staff, err := c.finish(c.begin(p))
+	if want := p.Issuer + " holdfast+2 pairwise-olga"; err != nil || staff.User.ID != olga.ID || staff.User.Identity != want {
+		t.Errorf("got %+v, %v; want olga as %q", staff.User, err, want)
+	}
+	p.Do(func(p *openidtest.Provider) { p.Who["sub"] = "pairwise-mallory" })
+	if _, err := c.finish(c.begin(p)); !errors.Is(err, account.ErrOtherIdentity) {
+		t.Errorf("olga's address, given to somebody else: got %v", err)
+	}
+}
+
+// Where nobody can sign in with the identity provider, since the server has not the key to the client's secret, everybody does by password.
+func TestPasswordsCountWhereTheProviderCannotBeUsed(t *testing.T) {
+	ctx := t.Context()
+	c, p, _ := identityClinic(t)
+	otto, err := c.CreateUser(ctx, "system", account.NewUser{Email: "otto@clinic.example", Name: "Otto", Role: store.RoleReception, Password: goodPassword})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := wishFor(p)
+	w.OwnersOnly = true
+	if err := c.PutOpenID(ctx, "user:olga", w); err != nil {
+		t.Fatal(err)
+	}
+	signIn := func() error {
+		_, _, err := c.SignIn(ctx, account.Credentials{Email: otto.Email, Password: goodPassword})
+		return err
+	}
+	if err := signIn(); !errors.Is(err, account.ErrPasswordOff) {
+		t.Errorf("while it can be used: got %v", err)
+	}
+	err = c.ChangeOpenID(ctx, "system", clinic.OpenIDChanged, func(p *openid.Provider) (*openid.Provider, error) {
+		after := *p
+		after.Sealed = "seal1.0000.AAAA"
+		return &after, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := signIn(); err != nil {
+		t.Errorf("after a restore with other keys: %v", err)
+	}
+}

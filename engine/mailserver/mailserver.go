@@ -1,0 +1,194 @@
+// Package mailserver is the mail server that an owner chooses in the browser, in place of the one that the server was started with.
+//
+// # What is kept
+//
+// The choice is in the clinic's settings, where every node reads it from the store's feed; a node sends its next mail by it. Its password is
+// sealed with the keys of secret.key, for this server and this user: whoever changes one of them has to type the password again, so nobody
+// can have it sent to a server of their own. No answer, no audit entry and no file has it.
+//
+// # What counts
+//
+// A server that was given when Holdfast was started counts before the choice, which then is kept and not used.
+package mailserver
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"net/mail"
+	"sync/atomic"
+
+	"holdfast/engine/clinic"
+	"holdfast/engine/message"
+	"holdfast/engine/notice"
+	"holdfast/engine/outbound"
+	"holdfast/engine/record"
+	"holdfast/engine/token"
+	"holdfast/store"
+)
+
+// Choice is the choice of a mail server. It is safe for concurrent use.
+type Choice struct {
+	clinic   *clinic.Clinic
+	messages *message.Messages
+	outbound *outbound.Outbound
+	log      *slog.Logger
+	mailer   *notice.Mailer        // nil: no mail is sent, whatever is chosen
+	trials   *notice.Mailer        // for them alone
+	keys     func() *token.Keyring // as they are now
+	trying   chan struct{}         // room for so many trials at a time
+	changed  chan struct{}         // room for one signal
+	used     atomic.Pointer[notice.Server]
+}
+
+// Options are what a Choice is made of.
+type Options struct {
+	Clinic   *clinic.Clinic
+	Messages *message.Messages
+	Outbound *outbound.Outbound
+	Logger   *slog.Logger
+	Mailer   *notice.Mailer
+	Keys     func() *token.Keyring
+}
+
+// New returns a Choice that has not read what was chosen: FollowMailServer does.
+func New(o Options) *Choice {
+	trials := o.Mailer
+	if trials == nil {
+		trials, _ = notice.NewMailer(notice.MailOptions{}) // which refuses wrong addresses, and is given none
+	}
+	return &Choice{
+		clinic: o.Clinic, messages: o.Messages, outbound: o.Outbound, log: o.Logger, mailer: o.Mailer, trials: trials, keys: o.Keys,
+		trying: make(chan struct{}, 2), changed: make(chan struct{}, 1),
+	}
+}
+
+// Setup is how mail leaves the clinic. No password is in it.
+type Setup struct {
+	Given      *notice.Server // the server was started with it, so it counts
+	Chosen     *notice.Server // by an owner; its Sealed is empty
+	IsSet      bool           // the chosen one has a password
+	IsReadable bool           // and this server has the key to it
+	Sender     string         // who mail comes from; empty: nobody, and so no server takes it
+	SenderFrom string         // where it comes from: start, choice or clinic
+}
+
+// MailServer is how mail leaves the clinic now.
+func (ch *Choice) MailServer() Setup {
+	var s Setup
+	if ch.mailer != nil {
+		s.Given = ch.mailer.Given()
+	}
+	if saved := ch.clinic.Settings().Mail; saved != nil {
+		shown := *saved
+		shown.Sealed = ""
+		s.Chosen, s.IsSet = &shown, saved.Sealed != ""
+		_, s.IsReadable = ch.password(saved)
+	}
+	s.Sender, s.SenderFrom = ch.messages.Sender()
+	return s
+}
+
+// password of a server as it is kept; empty where it needs none.
+func (ch *Choice) password(s *notice.Server) (password string, isReadable bool) {
+	if s.Sealed == "" {
+		return "", true
+	}
+	return ch.keys().Open(s.Sealed, use(s))
+}
+
+// use is what a password is sealed for.
+func use(s *notice.Server) string {
+	return fmt.Sprintf("mail server %s:%d %s %s", s.Host, s.Port, s.Encryption, s.User)
+}
+
+// FollowMailServer has mail go by what is chosen now. The feed calls it, one change at a time.
+func (ch *Choice) FollowMailServer() {
+	saved, before := ch.clinic.Settings().Mail, ch.used.Load()
+	if saved == before || saved != nil && before != nil && *saved == *before {
+		return
+	}
+	ch.used.Store(saved)
+	if ch.mailer == nil {
+		return
+	}
+	if saved == nil {
+		ch.mailer.Use(nil, "", true)
+		return
+	}
+	password, isReadable := ch.password(saved)
+	if !isReadable {
+		ch.log.Warn("the password of the mail server that was chosen in the settings cannot be read with secret.key: mail waits until an owner types it again", "host", saved.Host)
+	}
+	ch.mailer.Use(saved, password, isReadable)
+	select {
+	case ch.changed <- struct{}{}:
+	default:
+	}
+}
+
+// RetryMail has mail that waits tried at once whenever the choice changes, until ctx ends.
+func (ch *Choice) RetryMail(ctx context.Context) {
+	for {
+		select {
+		case <-ch.changed:
+			ch.outbound.WakeFor(store.Email)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// PutMailServer makes another choice. *record.ValidationError.
+func (ch *Choice) PutMailServer(ctx context.Context, actor record.Actor, w Wish) error {
+	return ch.clinic.ChangeMailServer(ctx, actor, clinic.MailServerChanged, func(before *notice.Server) (*notice.Server, error) {
+		s, password, err := ch.complete(w, before)
+		if err == nil && password != "" {
+			s.Sealed = ch.keys().Seal(password, use(s))
+		}
+		return s, err
+	})
+}
+
+// RemoveMailServer takes the choice back. Taking back none is no error.
+func (ch *Choice) RemoveMailServer(ctx context.Context, actor record.Actor) error {
+	return ch.clinic.ChangeMailServer(ctx, actor, clinic.MailServerChanged, func(*notice.Server) (*notice.Server, error) { return nil, nil })
+}
+
+// SealMailServer seals the password with the key that signs now. It comes before that key is replaced, so that the password is never
+// under one that is dropped; every node knows the key.
+func (ch *Choice) SealMailServer(ctx context.Context) error {
+	saved := ch.clinic.Settings().Mail
+	if saved == nil || saved.Sealed == "" {
+		return nil
+	}
+	return ch.clinic.ChangeMailServer(ctx, "system", clinic.MailServerSealed, func(before *notice.Server) (*notice.Server, error) {
+		if before == nil || before.Sealed == "" {
+			return before, nil
+		}
+		password, isReadable := ch.password(before)
+		if !isReadable { // as it was: it is to be typed again
+			return before, nil
+		}
+		after := *before
+		after.Sealed = ch.keys().Seal(password, use(before))
+		return &after, nil
+	})
+}
+
+// TryMailServer sends one mail by a server that is not chosen yet, to somebody of the staff, and says what became of it. What is
+// chosen stays. *record.ValidationError.
+func (ch *Choice) TryMailServer(ctx context.Context, to mail.Address, w Wish) (notice.Trial, error) {
+	s, password, err := ch.complete(w, ch.clinic.Settings().Mail)
+	if err != nil {
+		return notice.Trial{}, err
+	}
+	select {
+	case ch.trying <- struct{}{}:
+		defer func() { <-ch.trying }()
+	case <-ctx.Done():
+		return notice.Trial{}, store.ErrOverloaded
+	}
+	return ch.trials.Try(ctx, *s, password, ch.messages.TestLetter(to, cmp.Or(ch.messages.SenderFromStart(), s.From))), nil
+}

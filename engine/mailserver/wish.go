@@ -1,0 +1,96 @@
+package mailserver
+
+import (
+	"net/mail"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"holdfast/engine/notice"
+	"holdfast/engine/record"
+)
+
+// Wish is a mail server as somebody types it.
+type Wish struct {
+	Host       string
+	Port       int
+	Encryption notice.Encryption
+	User       string // empty: it takes mail without a password
+	Password   string // empty: the one that is kept for this server and this user
+	From       string // empty: the clinic's own address
+}
+
+// ports are those that mail servers take mail on. No others are called: the page is for mail, and not for finding out what else
+// answers in the clinic's network.
+var ports = []int{25, 465, 587, 2525}
+
+// complete checks a wish, and finds the password that goes with it: the one that is typed, else the one that is kept for the same
+// server and user. *record.ValidationError.
+func (ch *Choice) complete(w Wish, before *notice.Server) (_ *notice.Server, password string, _ error) {
+	var m record.Mistakes
+	s := &notice.Server{
+		Host: strings.ToLower(strings.TrimSpace(w.Host)), Port: w.Port, Encryption: w.Encryption, User: strings.TrimSpace(w.User), From: strings.TrimSpace(w.From),
+	}
+	if !isHost(s.Host) {
+		m.Add("host", "must be the name of a mail server and nothing more, such as smtp.example.org")
+	}
+	if !slices.Contains(ports, s.Port) {
+		m.Add("port", "must be 587 (STARTTLS), 465 (TLS), 25 or 2525")
+	}
+	record.CheckText(&m, "user", s.User, 200, false)
+	record.CheckText(&m, "password", w.Password, 500, false)
+	switch s.Encryption {
+	case notice.StartTLS, notice.TLS:
+	case notice.NoTLS:
+		if s.User != "" {
+			m.Add("encryption", "a password would be readable on its way: choose STARTTLS or TLS, or leave the user out")
+		}
+	default:
+		m.Add("encryption", "must be starttls, tls or none")
+	}
+	ch.checkFrom(&m, s.From)
+	switch {
+	case s.User == "":
+	case w.Password != "":
+		password = w.Password
+	case before == nil || before.Sealed == "" || use(before) != use(s):
+		m.Add("password", "is missing: the password is kept for the server and the user that it was typed for")
+	default:
+		var isReadable bool
+		if password, isReadable = ch.password(before); !isReadable {
+			m.Add("password", "has to be typed again: this server's keys are not those that it was kept with")
+		}
+	}
+	return s, password, m.Err()
+}
+
+// checkFrom refuses a sender that is no address, and none where the clinic has no address of its own.
+func (ch *Choice) checkFrom(m *record.Mistakes, from string) {
+	if from == "" {
+		if ch.messages.SenderFromStart() == "" && ch.clinic.Schedule().Clinic.Email == "" {
+			m.Add("from", "say who mail comes from: the clinic has no e-mail address of its own")
+		}
+		return
+	}
+	record.CheckText(m, "from", from, 300, false)
+	a, err := mail.ParseAddress(from)
+	if err != nil || strings.HasSuffix(strings.ToLower(a.Address), ".invalid") {
+		m.Add("from", "must be an address, such as post@example.org or Harbour Clinic <post@example.org>")
+	}
+}
+
+// isHost reports whether s is an IP address or a name as the network has them.
+func isHost(s string) bool {
+	if a, err := netip.ParseAddr(s); err == nil {
+		return a.Zone() == "" && !a.IsUnspecified() && !a.IsMulticast()
+	}
+	if len(s) > 253 {
+		return false
+	}
+	for label := range strings.SplitSeq(s, ".") {
+		if strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" || strings.Trim(label, "-") != label || label == "" || len(label) > 63 {
+			return false
+		}
+	}
+	return true
+}

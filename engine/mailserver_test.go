@@ -1,0 +1,232 @@
+package engine_test
+
+import (
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/mail"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/clinic"
+	"holdfast/engine/mailserver"
+	"holdfast/engine/message"
+	"holdfast/engine/notice"
+	"holdfast/engine/notice/noticetest"
+	"holdfast/engine/record"
+	"holdfast/engine/token"
+	"holdfast/store"
+)
+
+// provider is a mail server with a password, and what it has taken.
+type provider struct {
+	wish  mailserver.Wish
+	roots *x509.CertPool
+	taken chan string
+}
+
+func newProvider(t *testing.T) *provider {
+	t.Helper()
+	host, address := noticetest.MailPort()
+	certificate, roots := noticetest.Certified(t, time.Now().Add(time.Hour), host)
+	p := &provider{
+		wish:  mailserver.Wish{Host: host, Port: 2525, Encryption: notice.StartTLS, User: "clinic", Password: "canarysmtp", From: "Harbour <post@clinic.example>"},
+		roots: roots, taken: make(chan string, 100),
+	}
+	(&noticetest.Script{Address: address, Certificate: certificate, User: "clinic", Password: "canarysmtp", Taken: func(m string) { p.taken <- m }}).Serve(t)
+	return p
+}
+
+// mailer trusts the provider.
+func (p *provider) mailer(t *testing.T) *notice.Mailer {
+	t.Helper()
+	m, err := notice.NewMailer(notice.MailOptions{Dir: t.TempDir(), Roots: p.roots})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// wants expects one more message with these words.
+func (p *provider) wants(t *testing.T, what string, words ...string) {
+	t.Helper()
+	select {
+	case got := <-p.taken:
+		for _, word := range words {
+			if !strings.Contains(got, word) {
+				t.Errorf("%s: the mail has no %q:\n%s", what, word, got)
+			}
+		}
+	case <-time.After(20 * time.Second):
+		t.Errorf("%s: no mail came", what)
+	}
+}
+
+var tester = mail.Address{Name: "Jo", Address: "jo@example.org"}
+
+// An owner chooses a mail server: it is tried without being chosen, counts at once when it is, and its password is nowhere to be read.
+func TestAMailServerIsChosenWhileTheServerRuns(t *testing.T) {
+	p := newProvider(t)
+	mailer := p.mailer(t)
+	c, _ := noticeClinic(t, func(o *engine.Options) { o.Notices.Mailer = mailer })
+	ctx := t.Context()
+	trial, err := c.TryMailServer(ctx, tester, p.wish)
+	if err != nil || trial.Finding != notice.FoundNothing || c.SendsMail() {
+		t.Fatalf("the trial: %+v, %v; want that it is taken and nothing is chosen", trial, err)
+	}
+	p.wants(t, "the trial", "jo@example.org", `"Harbour" <post@clinic.example>`)
+	if err := c.PutMailServer(ctx, "user:olga", p.wish); err != nil {
+		t.Fatal(err)
+	}
+	if delivery, why := c.TestMail(ctx, tester); delivery != message.MailSent {
+		t.Errorf("after the choice a mail is %q (%s), want it sent", delivery, why)
+	}
+	p.wants(t, "the first mail", `"Harbour" <post@clinic.example>`)
+
+	// What others change leaves it as it is, and nothing that is shown or kept has the password.
+	if _, err := c.UpdateSettings(ctx, "user:olga", func(s *clinic.Settings) { *s = clinic.Settings{ReminderHours: 24} }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Import(ctx, "user:olga", c.Export()); err != nil {
+		t.Fatal(err)
+	}
+	setup := c.MailServer()
+	if setup.Chosen == nil || setup.Chosen.Host != p.wish.Host || !setup.IsSet || !setup.IsReadable || setup.SenderFrom != "choice" {
+		t.Fatalf("after other changes the choice is %+v", setup)
+	}
+	kept, err := c.store.Schedule(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, _, err := c.Audit(ctx, store.AuditFilter{Limit: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, v := range map[string]any{"database": kept, "log": log, "export": c.Export(), "settings": c.Settings(), "setup": setup} {
+		said, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := string(said) + fmt.Sprintf("%+v", v); strings.Contains(text, "canarysmtp") {
+			t.Errorf("the %s has the password in it: %s", what, text)
+		}
+		if what != "database" && what != "setup" && what != "log" && strings.Contains(string(said), p.wish.Host) {
+			t.Errorf("the %s names the mail server: %s", what, said)
+		}
+	}
+	if !strings.Contains(fmt.Sprint(log), clinic.MailServerChanged) {
+		t.Errorf("the log does not say that it was changed: %v", log)
+	}
+
+	// It is taken back, and mail is files again.
+	if err := c.RemoveMailServer(ctx, "user:olga"); err != nil || c.SendsMail() {
+		t.Errorf("taken back: %v, and mail is sent: %t", err, c.SendsMail())
+	}
+}
+
+// A kept password goes to the server and the user that it was typed for, and to no other: who may change the choice cannot find it out.
+func TestAKeptPasswordGoesNowhereElse(t *testing.T) {
+	p := newProvider(t)
+	mailer := p.mailer(t)
+	c, _ := noticeClinic(t, func(o *engine.Options) { o.Notices.Mailer = mailer })
+	if err := c.PutMailServer(t.Context(), "user:olga", p.wish); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct {
+		name   string
+		change func(*mailserver.Wish)
+		field  string // that is wrong; empty: none
+	}{
+		{"the same server", func(*mailserver.Wish) {}, ""},
+		{"another sender", func(w *mailserver.Wish) { w.From = "" }, "from"}, // the clinic of the tests has no address
+		{"another host", func(w *mailserver.Wish) { w.Host = "mail.evil.example" }, "password"},
+		{"another port", func(w *mailserver.Wish) { w.Port = 587 }, "password"},
+		{"another way", func(w *mailserver.Wish) { w.Encryption = notice.TLS }, "password"},
+		{"another user", func(w *mailserver.Wish) { w.User = "eve" }, "password"},
+		{"in the clear", func(w *mailserver.Wish) { w.Encryption = notice.NoTLS }, "encryption"},
+		{"a port that is none for mail", func(w *mailserver.Wish) { w.Port = 22 }, "port"},
+		{"an address for a name", func(w *mailserver.Wish) { w.Host = "smtp://mail.example.org" }, "host"},
+		{"no host", func(w *mailserver.Wish) { w.Host = "" }, "host"},
+		{"no way", func(w *mailserver.Wish) { w.Encryption = "ssl" }, "encryption"},
+		{"a sender that is none", func(w *mailserver.Wish) { w.From = "the clinic" }, "from"},
+		{"nobody as the sender", func(w *mailserver.Wish) { w.From = "x@holdfast.invalid" }, "from"},
+	} {
+		w := p.wish
+		w.Password = ""
+		x.change(&w)
+		_, tried := c.TryMailServer(t.Context(), tester, w)
+		put := c.PutMailServer(t.Context(), "user:olga", w)
+		for _, err := range []error{tried, put} {
+			var invalid *record.ValidationError
+			switch isInvalid := errors.As(err, &invalid); {
+			case x.field == "" && err != nil, x.field != "" && !isInvalid:
+				t.Errorf("%s: got %v, want a mistake in %q", x.name, err, x.field)
+			case x.field != "" && !strings.Contains(err.Error(), x.field+": "):
+				t.Errorf("%s: got %v, want a mistake in %q", x.name, err, x.field)
+			}
+		}
+	}
+}
+
+// The password outlives every rotation of the keys; without its key mail waits, until the password is typed again.
+func TestAPasswordOutlivesItsKeys(t *testing.T) {
+	p := newProvider(t)
+	mailer, now := p.mailer(t), time.Now()
+	keys := token.Generate(now)
+	c, _ := noticeClinic(t, func(o *engine.Options) { o.Notices.Mailer, o.Keyring = mailer, keys })
+	if err := c.PutMailServer(t.Context(), "user:olga", p.wish); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 4 { // each time the keys are dropped that were replaced long ago
+		if err := c.SealMailServer(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		keys = keys.Rotate(now.Add(time.Duration(n) * 2 * token.MaxManageTTL))
+		c.UseKeys(keys)
+	}
+	if len(keys.Keys()) > 2 || !c.MailServer().IsReadable {
+		t.Fatalf("after rotations of %d keys the password can be read: %t", len(keys.Keys()), c.MailServer().IsReadable)
+	}
+	if delivery, why := c.TestMail(t.Context(), tester); delivery != message.MailSent {
+		t.Errorf("after rotations a mail is %q (%s)", delivery, why)
+	}
+	p.wants(t, "after rotations")
+
+	c.UseKeys(token.Generate(now))
+	if setup := c.MailServer(); setup.IsReadable || !setup.IsSet {
+		t.Errorf("without its key the choice is %+v", setup)
+	}
+	if err := c.SealMailServer(t.Context()); err != nil {
+		t.Errorf("sealing what cannot be read: %v, want it left as it is", err)
+	}
+	w := p.wish
+	w.Password = ""
+	if err := c.PutMailServer(t.Context(), "user:olga", w); err == nil || !strings.Contains(err.Error(), "password: has to be typed again") {
+		t.Errorf("without its key: got %v", err)
+	}
+	if err := c.PutMailServer(t.Context(), "user:olga", p.wish); err != nil || !c.MailServer().IsReadable {
+		t.Errorf("typed again: %v", err)
+	}
+}
+
+// What is chosen through one node counts on the others, and mail that waited there goes out.
+func TestTheChoiceCountsOnEveryNode(t *testing.T) {
+	p := newProvider(t)
+	c := newNodes(t, 2, func(c *nodes) {
+		c.options = func(o *engine.Options) { o.Notices = message.Transport{Mailer: p.mailer(t)} }
+	})
+	c.clinic("ada")
+	if err := c.all[0].PutMailServer(t.Context(), "user:olga", p.wish); err != nil {
+		t.Fatal(err)
+	}
+	c.agree()
+	for i, n := range c.all {
+		if delivery, why := n.TestMail(t.Context(), tester); delivery != message.MailSent {
+			t.Errorf("node %d: a mail is %q (%s)", i, delivery, why)
+		}
+		p.wants(t, fmt.Sprintf("node %d", i))
+	}
+}

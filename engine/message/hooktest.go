@@ -1,0 +1,39 @@
+package message
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"holdfast/engine/clinic"
+	"holdfast/store"
+)
+
+// testEvent is the type of a message that says nothing happened.
+const testEvent = "test"
+
+// TestHook sends one signed message of the type "test" to a webhook at once, past the queue and whether the webhook is switched on or
+// not, so that who asked sees what becomes of it. The id is that of the message; the detail says in words why it was not taken, and is
+// empty otherwise. store.ErrNotFound where no webhook has this id.
+func (ms *Messages) TestHook(ctx context.Context, endpointID string) (id, detail string, err error) {
+	endpoints := ms.clinic.Settings().Webhooks
+	i := slices.IndexFunc(endpoints, func(w clinic.WebhookEndpoint) bool { return w.ID == endpointID })
+	if i < 0 {
+		return "", "", store.ErrNotFound
+	}
+	now := ms.outbound.Now()
+	id = ms.outbound.Outbox.Ids.Next(time.Now())
+	body, _ := json.Marshal(struct { // strings cannot fail
+		Type      string   `json:"type"`
+		Timestamp string   `json:"timestamp"`
+		Data      struct{} `json:"data"`
+	}{Type: testEvent, Timestamp: now.UTC().Format(time.RFC3339)})
+	if ms.transport.Hooks == nil {
+		return id, "this server sends no webhooks", nil
+	}
+	if err := ms.transport.Hooks.Post(ctx, endpoints[i].URL, endpoints[i].Secrets(time.Now()), id, now, body); err != nil {
+		return id, err.Error(), nil
+	}
+	return id, "", nil
+}

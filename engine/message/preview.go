@@ -1,0 +1,45 @@
+package message
+
+import (
+	"time"
+
+	"holdfast/engine/clinic"
+	"holdfast/engine/notice"
+	"holdfast/engine/record"
+	"holdfast/store"
+)
+
+// Preview is a mail as it would be written, and the words that come with the program for it.
+type Preview struct {
+	Subject, Text string
+	Own           clinic.MailText // what stands there without the clinic's words, its placeholders unfilled
+}
+
+// PreviewMail writes a mail about an invented appointment in the clinic's words, and sends nothing. *ValidationError.
+func (ms *Messages) PreviewMail(name, language string, text clinic.MailText) (Preview, error) {
+	var wrong record.Mistakes
+	clinic.CheckMailText(&wrong, "", name, language, &text)
+	if err := wrong.Err(); err != nil {
+		return Preview{}, err
+	}
+	s := ms.clinic.Current()
+	today := time.Now().In(s.Zone)
+	a := store.Appointment{ID: "preview", Locale: language, SlotStart: time.Date(today.Year(), today.Month(), today.Day()+1, 10, 0, 0, 0, s.Zone)}
+	a.SlotEnd = a.SlotStart.Add(30 * time.Minute)
+	for i := range s.AppointmentTypes {
+		if t := &s.AppointmentTypes[i]; t.Active && len(t.Specialists) > 0 {
+			a.AppointmentTypeID, a.SpecialistID = t.ID, t.Specialists[0].SpecialistID
+			a.SlotEnd = a.SlotStart.Add(time.Duration(t.DurationMinutes) * time.Minute)
+			a.Place = s.PlaceAt(a.SpecialistID, a.SlotStart)
+			break
+		}
+	}
+	link := ""
+	if base := ms.clinic.LinkURL(); base != "" {
+		link = base + "/manage#…"
+	}
+	var m notice.Mail
+	ms.write(&m, name, &a, link, text, a.SlotStart.Add(-20*time.Hour))
+	_, words := lettersFor(language)
+	return Preview{m.Subject, m.Text, clinic.MailText{Subject: words.subject[name], Text: words.opening[name]}}, nil
+}

@@ -1,0 +1,159 @@
+package message
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
+	"holdfast/engine/notice"
+	"holdfast/engine/outbound"
+	"holdfast/engine/record"
+	"holdfast/store"
+)
+
+// Mails about several appointments of one patient that were booked, cancelled or moved together.
+const (
+	mailSeries          = "series_confirmation"
+	mailSeriesCancelled = "series_cancellation"
+	mailSeriesMoved     = "series_reschedule"
+)
+
+// seriesMails are they, by the mail that one alone would have.
+var seriesMails = map[string]string{mailConfirmation: mailSeries, mailCancellation: mailSeriesCancelled, mailReschedule: mailSeriesMoved}
+
+// visitOpenings are the openings where the appointments are of several people, who can only be cancelled together.
+var visitOpenings = map[string]string{mailSeries: "visit_confirmation", mailSeriesMoved: "visit_reschedule"}
+
+func typeName(s *clinic.Schedule, id, language string) string {
+	if t := s.Types[id]; t != nil {
+		return clinic.NameIn(t, language)
+	}
+	return id
+}
+
+// seriesMail is the one mail about all appointments of a change, promised with the first of them.
+func (ms *Messages) seriesMail(c *booking.Change, name string) booking.Promise {
+	op := ms.outbound.NewOperation(store.Email, c.After, c.At)
+	op.Deadline = c.At.Add(ms.outbound.Options.Limits.NoticeAge)
+	op.Payload, _ = json.Marshal(mailPayload{Notice: name, Appointments: c.Series}) // strings cannot fail
+	return booking.Promise{Operation: op, Notice: name}
+}
+
+// deliverSeriesMail writes one mail from what its appointments are now, and sends it. What was changed back or anew since is not
+// in it: another mail speaks of that.
+func (ms *Messages) deliverSeriesMail(ctx context.Context, op *store.Operation, p *mailPayload) outbound.Outcome {
+	wanted := store.Confirmed
+	if p.Notice == mailSeriesCancelled {
+		wanted = store.Cancelled
+	}
+	var list []store.Appointment
+	for _, id := range p.Appointments {
+		a, err := ms.store.Appointment(ctx, id)
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+		case err != nil:
+			return outbound.Outcome{End: outbound.Retryable, Detail: outbound.Unread(ctx)}
+		case a.Status == wanted && a.Patient.Email != "" && (len(list) == 0 || booking.SameAddress(a.Patient.Email, list[0].Patient.Email)):
+			list = append(list, a)
+		}
+	}
+	if len(list) == 0 {
+		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the appointments were changed since, or have no e-mail address any more"}
+	}
+	if at, behind := ms.behindNotice(ctx, op); behind {
+		return outbound.Outcome{End: outbound.Deferred, At: at, Detail: op.LastError}
+	}
+	if err := ms.CheckSender(); err != nil {
+		return outbound.Outcome{End: outbound.Unreachable, Detail: err.Error()} // nothing was tried: it waits for somebody to say a sender
+	}
+	slices.SortFunc(list, func(a, b store.Appointment) int { return a.SlotStart.Compare(b.SlotStart) })
+	first := &list[0]
+	m := notice.Mail{
+		ID: op.ID, To: first.Patient.Email, ToName: record.Greetable(first.Patient.Name), ReplyTo: ms.clinic.Schedule().Clinic.Email, From: ms.sender(),
+	}
+	linkTo := func(a *store.Appointment) string {
+		if base := ms.clinic.LinkURL(); base != "" && wanted == store.Confirmed {
+			return base + "/manage#" + ms.booking.ManageToken(a)
+		}
+		return ""
+	}
+	ms.writeSeriesMail(&m, p.Notice, list, linkTo)
+	if wanted == store.Confirmed {
+		// An invitation is to one event (RFC 5546), so these are published.
+		m.Calendar, m.CalendarMethod = ms.calendar(Invitation{Organizer: m.From}, list, linkTo), string(CalendarPublish)
+	}
+	o := ms.sent(op, ms.transport.Mailer.Send(ctx, m))
+	if o.End == outbound.Delivered && ms.transport.Mailer.ToFiles() {
+		ms.dropErasedMail(ctx, op.ID, first)
+	}
+	return o
+}
+
+// writeSeriesMail fills in subject, text and HTML.
+func (ms *Messages) writeSeriesMail(m *notice.Mail, name string, list []store.Appointment, linkTo func(*store.Appointment) string) {
+	s, first := ms.clinic.Current(), &list[0]
+	var words *letters
+	m.Language, words = lettersFor(first.Locale, s.Clinic.Locale)
+	what := typeName(s, first.AppointmentTypeID, m.Language)
+	opening := words.opening[name]
+	if first.VisitID != "" {
+		what = "" // each has a type of its own, said beside it
+		if text := words.opening[visitOpenings[name]]; text != "" {
+			opening = text
+		}
+	}
+	var lines strings.Builder
+	var links []string
+	day := ""
+	for i := range list {
+		a, zone, who := &list[i], s.Zone, ""
+		if p := s.SpecialistByID[a.SpecialistID]; p != nil {
+			zone, who = s.Calendars[a.SpecialistID].Zone(), ", "+p.Name
+		}
+		if i == 0 {
+			day = words.day(a.SlotStart.In(zone))
+		}
+		if a.VisitID != "" {
+			lines.WriteString(record.Greetable(a.Patient.Name) + ", " + typeName(s, a.AppointmentTypeID, m.Language) + "\n")
+		}
+		lines.WriteString(words.when(a, zone, s.Zone) + who + "\n")
+		if name != mailSeriesCancelled {
+			at := ms.location(a, m.Language)
+			if at != "" {
+				lines.WriteString(at + "\n")
+			}
+			if at == s.VideoLink(a) {
+				links = append(links, at)
+			}
+		}
+		if link := linkTo(a); link != "" && (a.VisitID == "" || i == len(list)-1) {
+			lines.WriteString(link + "\n")
+			links = append(links, link)
+		}
+		lines.WriteString("\n")
+	}
+	values := map[string]string{"what": what, "when": "", "who": "", "where": "", "video": "", "phone": s.Clinic.Phone, "clinic": s.Clinic.Name}
+	m.Subject = strings.NewReplacer("{day}", day, "{n}", strconv.Itoa(len(list))).Replace(words.subject[name])
+	greeting := ""
+	if m.ToName != "" {
+		greeting = m.ToName + ",\n\n"
+	}
+	m.Text = greeting + opening + "\n\n" + lines.String() + fill(words.details, values) + "\n" + fill(words.closing, values)
+	m.HTML = asHTML(m.Language, m.Subject, m.Text, links...)
+}
+
+// remindedWith reports whether somebody of the same visit comes earlier and is written to at the same address: one reminder is enough.
+func (ms *Messages) remindedWith(ctx context.Context, a *store.Appointment) bool {
+	if a.VisitID == "" {
+		return false
+	}
+	list, _, err := ms.store.Appointments(ctx, store.AppointmentFilter{VisitID: a.VisitID, Status: store.Confirmed})
+	return err == nil && slices.ContainsFunc(list, func(x store.Appointment) bool {
+		return x.SlotStart.Before(a.SlotStart) && booking.SameAddress(x.Patient.Email, a.Patient.Email)
+	})
+}

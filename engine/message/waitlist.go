@@ -1,0 +1,99 @@
+package message
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"holdfast/engine/booking"
+	"holdfast/engine/notice"
+	"holdfast/engine/outbound"
+	"holdfast/engine/record"
+	"holdfast/store"
+)
+
+// Mails to those who wait for a time: the one that an entry is confirmed from, that it is on the list, what is offered, and that what was
+// offered cannot be kept.
+const (
+	MailWaitlist  = "waitlist_confirm"
+	MailWaiting   = "waitlist_joined"
+	MailOffer     = "waitlist_offer"
+	MailOfferGone = "waitlist_withdrawn"
+)
+
+// WaitlistMail is the mail that an entry promises, about an offer where there is one; none where no mail goes out or the person gave
+// no address. It goes out at due and is of no use after until.
+func (ms *Messages) WaitlistMail(e *store.WaitlistEntry, o *store.WaitlistOffer, name string, at, due, until time.Time) []booking.Promise {
+	if ms.transport.Mailer == nil || e.Patient.Email == "" {
+		return nil
+	}
+	a := waitingAs(e, o)
+	op := ms.outbound.NewOperation(store.Email, &a, at)
+	op.NextAttemptAt, op.Deadline = due, until
+	op.Payload, _ = json.Marshal(mailPayload{Notice: name}) // a string cannot fail
+	return []booking.Promise{{Operation: op, Notice: name}}
+}
+
+// waitingAs is the appointment that an offer would become; without one, of an entry, it has no time.
+func waitingAs(e *store.WaitlistEntry, o *store.WaitlistOffer) store.Appointment {
+	a := store.Appointment{ID: e.ID, AppointmentTypeID: e.AppointmentTypeID, Patient: e.Patient, Locale: e.Locale, CreatedAt: e.CreatedAt}
+	if o != nil {
+		a.ID, a.SpecialistID, a.SlotStart, a.SlotEnd, a.CreatedAt = o.ID, o.SpecialistID, o.SlotStart, o.SlotEnd, o.CreatedAt
+	}
+	return a
+}
+
+// waitlistLinkLife is how long the link of an entry's mail shows it, from when it was made.
+const waitlistLinkLife = 366 * 24 * time.Hour
+
+// WaitlistToken signs the link of an entry, or of an offer where there is one.
+func (ms *Messages) WaitlistToken(e *store.WaitlistEntry, o *store.WaitlistOffer) string {
+	a := waitingAs(e, o)
+	if o == nil {
+		a.SlotEnd = e.CreatedAt.Add(waitlistLinkLife)
+	}
+	return ms.booking.ManageToken(&a)
+}
+
+// deliverWaitlistMail writes one mail from what its entry and its offer are now, and sends it.
+func (ms *Messages) deliverWaitlistMail(ctx context.Context, op *store.Operation, name string) outbound.Outcome {
+	e, o, err := ms.waitingOf(ctx, op.AppointmentID, name)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the entry of the waiting list is gone"}
+	case err != nil:
+		return outbound.Outcome{End: outbound.Retryable, Detail: outbound.Unread(ctx)}
+	case e.Patient.Email == "" || !e.EndedAt.IsZero() || name == MailWaitlist && e.Status != store.WaitlistUnconfirmed:
+		return outbound.Outcome{End: outbound.NotNeeded, Detail: "nobody waits for this any more"}
+	case name == MailOffer && o.Status != store.OfferOpen:
+		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the offer has ended"}
+	}
+	if err := ms.CheckSender(); err != nil {
+		return outbound.Outcome{End: outbound.Unreachable, Detail: err.Error()} // nothing was tried: it waits for somebody to say a sender
+	}
+	about, a, link, until := &ms.clinic.Schedule().Clinic, waitingAs(&e, o), "", time.Time{}
+	if o != nil {
+		a.Place, until = ms.clinic.Current().PlaceAt(a.SpecialistID, a.SlotStart), o.ExpiresAt
+	}
+	if base := ms.clinic.LinkURL(); base != "" {
+		link = base + "/manage#" + ms.WaitlistToken(&e, o)
+	}
+	m := notice.Mail{ID: op.ID, To: e.Patient.Email, ToName: record.Greetable(e.Patient.Name), ReplyTo: about.Email, From: ms.sender()}
+	language, _ := lettersFor(a.Locale, about.Locale)
+	ms.write(&m, name, &a, link, ms.clinic.Settings().MailTexts[name][language], until)
+	return ms.sent(op, ms.transport.Mailer.Send(ctx, m))
+}
+
+// waitingOf reads what a mail is about: an entry, or an offer and its entry.
+func (ms *Messages) waitingOf(ctx context.Context, id, name string) (e store.WaitlistEntry, o *store.WaitlistOffer, err error) {
+	if name == MailOffer || name == MailOfferGone {
+		offer, err := ms.store.WaitlistOffer(ctx, id)
+		if err != nil {
+			return e, nil, err
+		}
+		o, id = &offer, offer.EntryID
+	}
+	e, err = ms.store.WaitlistEntry(ctx, id)
+	return e, o, err
+}

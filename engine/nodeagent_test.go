@@ -1,0 +1,192 @@
+package engine_test
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/agent"
+	"holdfast/engine/booking"
+	"holdfast/engine/record"
+	"holdfast/engine/token"
+	"holdfast/engine/upstream"
+	"holdfast/engine/upstream/upstreamtest"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+var jane = agent.Patient{FirstName: "Jane", LastName: "Roe", BirthDate: "1980-02-03", Phone: "+1 555 0100", UUI: "call-1"}
+
+// TestAnAgentIsKnownAtEveryNode: what one node told a key of a patient authorizes it at another, one that starts later included, and
+// nobody else.
+func TestAnAgentIsKnownAtEveryNode(t *testing.T) {
+	c := newNodes(t, 2, nil)
+	c.clinic("ada")
+	made, err := c.all[0].AgentIdentify(t.Context(), agentKey, jane)
+	if err != nil || !made.Success {
+		t.Fatalf("identify: %+v, %v", made, err)
+	}
+	again, err := c.all[1].AgentIdentify(t.Context(), agentKey, jane)
+	if err != nil || again.PatientGUID != made.PatientGUID {
+		t.Errorf("the same person at the other node: got %+v, %v; want %s", again, err, made.PatientGUID)
+	}
+	third := c.open()
+	for i, n := range []*node{c.all[1], third, c.all[0]} {
+		b := agent.BookRequest{
+			StartTime: c.start.Add(time.Duration(i) * time.Hour).Format("01/02/2006 03:04 PM"), ScheduleColumnGUID: "ada", AppointmentTypeGUID: "checkup",
+		}
+		if i == 0 {
+			b.PatientGUID = made.PatientGUID
+		} else {
+			b.UUI = "call-1"
+		}
+		if a, err := n.AgentBook(t.Context(), record.Principal{KeyID: "other", Scope: store.ScopeAgent}, b); err != nil || a.ErrorType != token.BookingAuthMissing.Code() {
+			t.Errorf("another key at node %d: got %+v, %v; want %s", i, a, err, token.BookingAuthMissing)
+		}
+		a, err := n.AgentBook(t.Context(), agentKey, b)
+		if err != nil || a.Outcome != agent.Confirmed {
+			t.Fatalf("without a token at node %d: got %+v, %v", i, a, err)
+		}
+		if kept, err := n.Appointment(t.Context(), a.AppointmentGUID); err != nil || kept.Patient.Name != "Jane Roe" || kept.Patient.BirthDate != "1980-02-03" {
+			t.Errorf("node %d books for %+v, %v; want Jane Roe", i, kept.Patient, err)
+		}
+	}
+}
+
+// TestAPatientWhoMayBeThereIsAddedByNoNode: the practice system's answer was lost at one node, or that node was killed before it
+// came. Another one does not add them again.
+func TestAPatientWhoMayBeThereIsAddedByNoNode(t *testing.T) {
+	server := upstreamtest.New(upstreamtest.Options{})
+	c := newNodes(t, 2, func(c *nodes) { c.upstream = server })
+	c.clinic("ada")
+	identify := func(n *node, p agent.Patient) agent.PatientAnswer {
+		t.Helper()
+		a, err := n.AgentIdentify(t.Context(), agentKey, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	added := func() (n int) {
+		for _, call := range server.Calls() {
+			if call.Procedure == "SetPatient" {
+				n++
+			}
+		}
+		return n
+	}
+	server.Script(upstreamtest.Step{Procedure: "SetPatient", Outcome: upstreamtest.LostApplied})
+	for i, n := range []*node{c.all[0], c.all[1]} {
+		if a := identify(n, jane); a.ErrorType != "PATIENT_OUTCOME_UNKNOWN" {
+			t.Errorf("node %d: got %+v, want the outcome unknown", i, a)
+		}
+	}
+	if got := added(); got != 1 {
+		t.Errorf("the patient was added %d times, want once", got)
+	}
+	joe := agent.Patient{FirstName: "Joe", LastName: "Roe", BirthDate: "1981-02-03", Phone: "+1 555 0101"}
+	server.Script(upstreamtest.Step{Procedure: "SetPatient", Outcome: upstreamtest.Unauthorized})
+	if a := identify(c.all[0], joe); a.Success {
+		t.Errorf("refused: got %+v", a)
+	}
+	first, second := identify(c.all[1], joe), identify(c.all[0], joe)
+	if !first.Success || first.PatientGUID != second.PatientGUID || added() != 3 {
+		t.Errorf("after a refusal: got %+v and %+v in %d calls, want one patient, tried twice and added once", first, second, added())
+	}
+
+	// Said at once at both, by an agent that does not wait for its answer.
+	ann, before := agent.Patient{FirstName: "Ann", LastName: "Poe", BirthDate: "1982-03-04", Phone: "+1 555 0102"}, added()
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			if _, err := c.all[i%2].AgentIdentify(t.Context(), agentKey, ann); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if got := added() - before; got != 1 {
+		t.Errorf("a patient who was said eight times at once was added %d times, want once", got)
+	}
+
+	began, killed := make(chan struct{}), make(chan struct{})
+	c.options = func(o *engine.Options) {
+		var err error
+		o.Upstream, err = upstream.New(upstream.Options{
+			URL: "https://pms.example/GetData.ashx", ClientID: "client", User: "user", Password: "secret", Pacer: o.Pacer,
+			HTTP: &http.Client{Transport: hanging{server, began, killed}},
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	dying := c.open()
+	max := agent.Patient{FirstName: "Max", LastName: "Roe", BirthDate: "1982-02-03", Phone: "+1 555 0102"}
+	left := make(chan struct{})
+	go func() {
+		defer close(left)
+		_, _ = dying.AgentIdentify(t.Context(), agentKey, max)
+	}()
+	<-began
+	if a := identify(c.all[0], max); a.ErrorType != "PATIENT_OUTCOME_UNKNOWN" {
+		t.Errorf("while a node that says nothing any more adds them: got %+v", a)
+	}
+	close(killed)
+	<-left
+}
+
+// hanging is a line to the practice system on which adding a patient is not answered until the node has gone.
+type hanging struct {
+	to     http.RoundTripper
+	began  chan struct{}
+	killed chan struct{}
+}
+
+func (h hanging) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := r.GetBody()
+	if err != nil {
+		return nil, err
+	}
+	text := make([]byte, 4096)
+	n, _ := body.Read(text)
+	if !strings.Contains(string(text[:n]), "<Procedure>SetPatient</Procedure>") {
+		return h.to.RoundTrip(r)
+	}
+	close(h.began)
+	<-h.killed
+	return nil, errors.New("the node is gone")
+}
+
+// TestAHoldThatHasJustLapsedBooksAtEveryNode: by its id alone, for its owner and nobody else, also where the node started after it
+// was given.
+func TestAHoldThatHasJustLapsedBooksAtEveryNode(t *testing.T) {
+	c := newNodes(t, 2, nil)
+	c.clinic("ada", "bob")
+	request := booking.HoldRequest{AppointmentTypeID: "checkup", SpecialistID: "bob", SlotStart: c.start, Client: client(1), TTL: 4 * time.Second}
+	h, err := c.all[0].Hold(t.Context(), request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	third := c.open()
+	c.until(10*time.Second, "the hold has lapsed", func() bool {
+		_, err := c.all[1].holds.Hold(t.Context(), h.ID)
+		return errors.Is(err, holds.ErrNotFound)
+	})
+	for i, n := range []*node{c.all[1], third} {
+		r := bookingOf(2, "checkup")
+		r.HoldID, r.SlotStart = h.ID, time.Time{}
+		if _, err := n.Book(t.Context(), r); !errors.Is(err, holds.ErrNotOwner) {
+			t.Errorf("somebody else at node %d: got %v, want ErrNotOwner", i, err)
+		}
+	}
+	r := bookingOf(1, "checkup")
+	r.HoldID, r.SlotStart = h.ID, time.Time{}
+	a, err := third.Book(t.Context(), r)
+	if err != nil || a.SpecialistID != "bob" || !a.SlotStart.Equal(c.start) {
+		t.Errorf("its owner: got %+v, %v; want the time of the hold", a, err)
+	}
+}

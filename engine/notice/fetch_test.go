@@ -1,0 +1,103 @@
+package notice_test
+
+import (
+	"compress/gzip"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"holdfast/engine/notice"
+)
+
+// An address that somebody types reads a text, within limits, and nothing of somebody's own network.
+func TestATextIsFetched(t *testing.T) {
+	t.Parallel()
+	asked := make(chan *http.Request, 100)
+	var here string
+	mux := http.NewServeMux()
+	mux.HandleFunc("/text", func(w http.ResponseWriter, r *http.Request) {
+		asked <- r
+		w.Header().Set("ETag", `"one"`)
+		if r.Header.Get("If-None-Match") == `"one"` {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		_, _ = w.Write([]byte("text"))
+	})
+	mux.HandleFunc("/moved", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/text", http.StatusFound) })
+	mux.HandleFunc("/circle", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/circle", http.StatusFound) })
+	mux.HandleFunc("/elsewhere", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "gopher://"+here+"/text", http.StatusFound)
+	})
+	mux.HandleFunc("/bomb", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		z := gzip.NewWriter(w)
+		_, _ = z.Write(make([]byte, 1<<20))
+		_ = z.Close()
+	})
+	mux.HandleFunc("/unasked", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotModified) })
+	mux.HandleFunc("/cut", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "1000")
+		_, _ = w.Write([]byte("half"))
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	here = strings.TrimPrefix(server.URL, "http://")
+	f := notice.NewFetcher(notice.FetchOptions{AllowPrivate: true, Most: 1000})
+	got, err := f.Fetch(t.Context(), server.URL+"/text", "text/calendar", "", "")
+	if err != nil || got != (notice.Fetched{Text: "text", Tag: `"one"`}) {
+		t.Fatalf("got %+v, %v", got, err)
+	}
+	if r := <-asked; r.Header.Get("Accept") != "text/calendar" {
+		t.Errorf("asked for %s", r.Header.Get("Accept"))
+	}
+	if got, err := f.Fetch(t.Context(), server.URL+"/text", "", got.Tag, ""); err != nil || !got.IsUnchanged || got.Tag != `"one"` {
+		t.Errorf("again: %+v, %v", got, err)
+	}
+	<-asked
+	if got, err := f.Fetch(t.Context(), server.URL+"/moved", "", "", ""); err != nil || got.Text != "text" {
+		t.Errorf("where it leads: %+v, %v", got, err)
+	}
+	if r := <-asked; r.Header.Get("Referer") != "" {
+		t.Errorf("the address before is told: %s", r.Header.Get("Referer"))
+	}
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed.Close()
+	for path, want := range map[string]error{
+		server.URL + "/bomb": notice.ErrFetchTooLarge, server.URL + "/elsewhere": notice.ErrFetchInsecure, server.URL + "/cut": notice.ErrFetchUnreachable,
+		"http://" + closed.Addr().String() + "/": notice.ErrFetchUnreachable, "file:///etc/passwd": notice.ErrFetchInsecure, "https://": notice.ErrFetchInsecure,
+	} {
+		if got, err := f.Fetch(t.Context(), path, "", "", ""); !errors.Is(err, want) || got.Text != "" {
+			t.Errorf("%s: got %+v, %v, want %v", path, got, err, want)
+		}
+	}
+	for path, want := range map[string]int{"/none": 404, "/circle": 302, "/unasked": 304} {
+		var status *notice.FetchStatusError
+		if _, err := f.Fetch(t.Context(), server.URL+path, "", "", ""); !errors.As(err, &status) || status.Status != want {
+			t.Errorf("%s: got %v, want %d", path, err, want)
+		}
+	}
+}
+
+// Without leave, no address leads into a private network: neither itself, nor by its name, and nothing is read without encryption.
+func TestAPrivateAddressIsNotFetched(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("somebody was asked") }))
+	t.Cleanup(server.Close)
+	_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
+	f := notice.NewFetcher(notice.FetchOptions{})
+	for address, want := range map[string]error{
+		server.URL: notice.ErrFetchPrivate, "https://localhost:" + port: notice.ErrFetchPrivate, "https://[::1]:" + port: notice.ErrFetchPrivate,
+		"https://[::ffff:127.0.0.1]:" + port: notice.ErrFetchPrivate, "http://127.0.0.1:" + port: notice.ErrFetchInsecure,
+	} {
+		if _, err := f.Fetch(t.Context(), address, "", "", ""); !errors.Is(err, want) {
+			t.Errorf("%s: got %v, want %v", address, err, want)
+		}
+	}
+}

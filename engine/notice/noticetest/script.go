@@ -1,0 +1,162 @@
+package noticetest
+
+import (
+	"bufio"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"fmt"
+	"math/big"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Script is a mail server that can encrypt and ask for a password. The zero value takes every message in the clear.
+type Script struct {
+	Address     string            // host:port; empty: a free port of 127.0.0.1
+	Certificate *tls.Certificate  // nil: it does not encrypt
+	TLS         bool              // encrypted from the first byte
+	User        string            // with Password: no mail without them. Empty: it asks nobody
+	Password    string            //
+	Answers     map[string]string // by command, such as RCPT; "" hangs up. GREETING is what it begins with
+	Silent      bool              // it takes connections and says nothing
+	Taken       func(message string)
+}
+
+// Serve serves until the test ends, and returns the host:port.
+func (s *Script) Serve(t testing.TB) string {
+	t.Helper()
+	if s.Address == "" {
+		s.Address = "127.0.0.1:0"
+	}
+	l, err := net.Listen("tcp", s.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			serving.Go(func() { s.talk(conn) })
+		}
+	})
+	t.Cleanup(func() { l.Close(); serving.Wait() })
+	return l.Addr().String()
+}
+
+// talk is one conversation.
+func (s *Script) talk(conn net.Conn) {
+	defer func() { conn.Close() }()
+	_ = conn.SetDeadline(time.Now().Add(time.Minute)) // a client that went away
+	encrypted, known := s.TLS, s.User == ""
+	if s.TLS {
+		conn = tls.Server(conn, &tls.Config{Certificates: []tls.Certificate{*s.Certificate}})
+	}
+	lines := bufio.NewScanner(conn)
+	if s.Silent {
+		lines.Scan()
+		return
+	}
+	word, reply := "GREETING", "220 ready"
+	for {
+		if answer, said := s.Answers[word]; said {
+			if reply = answer; reply == "" {
+				return
+			}
+		}
+		if _, err := fmt.Fprintf(conn, "%s\r\n", reply); err != nil || word == "QUIT" {
+			return
+		}
+		if word == "STARTTLS" && s.Certificate != nil {
+			conn, encrypted = tls.Server(conn, &tls.Config{Certificates: []tls.Certificate{*s.Certificate}}), true
+			lines = bufio.NewScanner(conn)
+		}
+		if word == "DATA" && strings.HasPrefix(reply, "354") {
+			var message strings.Builder
+			for lines.Scan() && lines.Text() != "." {
+				message.WriteString(lines.Text() + "\n")
+			}
+			if s.Taken != nil {
+				s.Taken(message.String())
+			}
+			word, reply = "MESSAGE", "250 taken"
+			continue
+		}
+		if !lines.Scan() {
+			return
+		}
+		word, _, _ = strings.Cut(strings.ToUpper(lines.Text()), " ")
+		reply = s.reply(word, lines, &encrypted, &known)
+	}
+}
+
+// reply is what a mail server says to a command.
+func (s *Script) reply(word string, lines *bufio.Scanner, encrypted, known *bool) string {
+	switch word {
+	case "EHLO":
+		said := "250-here"
+		if s.Certificate != nil && !*encrypted {
+			said += "\r\n250-STARTTLS"
+		}
+		if s.User != "" {
+			said += "\r\n250-AUTH PLAIN"
+		}
+		return said + "\r\n250 8BITMIME"
+	case "STARTTLS":
+		return "220 go on"
+	case "AUTH":
+		if *known = strings.HasSuffix(lines.Text(), PlainAuth(s.User, s.Password)); *known {
+			return "235 welcome"
+		}
+		return "535 5.7.8 Username and password not accepted"
+	case "MAIL":
+		if !*known {
+			return "530 5.7.0 Authentication required"
+		}
+	case "DATA":
+		return "354 go"
+	case "QUIT":
+		return "221 bye"
+	}
+	return "250 ok"
+}
+
+// Certified makes a certificate for these names, and whom to trust for it.
+func Certified(t testing.TB, until time.Time, names ...string) (*tls.Certificate, *x509.CertPool) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	about := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "a mail server of a test"}, NotBefore: until.Add(-24 * time.Hour), NotAfter: until,
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+	}
+	for _, name := range names {
+		if ip := net.ParseIP(name); ip != nil {
+			about.IPAddresses = append(about.IPAddresses, ip)
+		} else {
+			about.DNSNames = append(about.DNSNames, name)
+		}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, about, about, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(leaf)
+	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
+}

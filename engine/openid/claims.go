@@ -1,0 +1,63 @@
+package openid
+
+import (
+	"crypto/subtle"
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+)
+
+func has(list []string, s string) bool { return slices.Contains(list, s) }
+
+// truth is a yes as issuers write it: true, "true", 1 or "1".
+type truth bool
+
+func (t *truth) UnmarshalJSON(b []byte) error {
+	s := strings.Trim(string(b), `"`)
+	*t = s == "true" || s == "1"
+	return nil
+}
+
+// words are a list of strings. What is of another form says nothing.
+type words []string
+
+func (w *words) UnmarshalJSON(b []byte) error {
+	if json.Unmarshal(b, (*[]string)(w)) != nil {
+		*w = nil
+	}
+	return nil
+}
+
+// said are the claims that we read besides those that every ID token has.
+type said struct {
+	Party    string `json:"azp"`
+	Email    string `json:"email"`
+	Verified truth  `json:"email_verified"`
+	Owned    truth  `json:"xms_edov"` // Microsoft's word for it: the owner of the domain vouches for the address
+	Name     string `json:"name"`
+	Methods  words  `json:"amr"`
+}
+
+// read takes what we need from a token whose signature, issuer, audience and time are right.
+func read(token *oidc.IDToken, l Login, s Secrets) (Claims, error) {
+	var x said
+	if err := token.Claims(&x); err != nil {
+		return Claims{}, ErrRefused
+	}
+	switch {
+	case subtle.ConstantTimeCompare([]byte(token.Nonce), []byte(s.Nonce)) != 1: // of another sign-in
+		return Claims{}, ErrRefused
+	case x.Party != "" && x.Party != l.ClientID, x.Party == "" && len(token.Audience) > 1: // made for another client (OpenID Connect Core 3.1.3.7)
+		return Claims{}, ErrRefused
+	case token.Subject == "" || len(token.Subject) > 255 || strings.ContainsFunc(token.Subject, unicode.IsControl):
+		return Claims{}, ErrRefused
+	}
+	claims := Claims{Subject: token.Subject, Name: x.Name, HasSecondFactor: has(x.Methods, "mfa")}
+	if x.Verified || x.Owned {
+		claims.Email = x.Email
+	}
+	return claims, nil
+}

@@ -1,0 +1,171 @@
+package person
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"holdfast/engine/record"
+	"holdfast/store"
+)
+
+// Erasure is what erasing the person of an appointment takes, and who has the same address or number and is somebody else.
+type Erasure struct {
+	Of      []store.Identity // as the appointments and links spell the person, the newest first
+	Coming  int              // confirmed appointments that are not over: they keep their time
+	Past    int
+	Notes   int
+	Links   int
+	Sharing []Found // the newest first
+}
+
+// PlanErasure says what erasing the person of an appointment takes. It reads every appointment, one such reading at a time.
+//
+// Errors: store.ErrNotFound, *ValidationError where the person was erased already.
+func (pe *People) PlanErasure(ctx context.Context, appointmentID string) (Erasure, error) {
+	h, err := pe.History(ctx, appointmentID, "")
+	if err != nil {
+		return Erasure{}, err
+	}
+	all := slices.Concat(h.Coming, h.Past)
+	if len(h.Of) == 0 || h.Of[0].Name == "" {
+		return Erasure{}, record.Invalid("appointmentId", "this appointment is for nobody any more: the person was erased")
+	}
+	x := Erasure{Notes: len(h.Notes), Links: len(h.Links)}
+	slices.SortStableFunc(all, func(a, b store.Appointment) int { return b.SlotStart.Compare(a.SlotStart) })
+	for i := range all {
+		x.Of = append(x.Of, all[i].Patient.Identity())
+	}
+	x.Of = distinct(append(x.Of, h.Of...))
+	if h.Of[0].BirthDate == "" && len(birthDates(x.Of)) > 1 { // the card shows whoever it may be
+		x.Of = slices.DeleteFunc(x.Of, func(o store.Identity) bool {
+			linked := slices.ContainsFunc(h.Links, func(l store.PersonLink) bool { return l.A == o || l.B == o })
+			return o.BirthDate != "" && !linked
+		})
+	}
+	people, err := pe.everybody(ctx)
+	if err != nil {
+		return Erasure{}, err
+	}
+	x.Of = spellings(x.Of, people)
+	now := time.Now()
+	for i := range people {
+		f := &people[i]
+		switch {
+		case slices.Contains(x.Of, f.Identity):
+			x.Coming, x.Past = x.Coming+f.coming(now), x.Past+f.Appointments-f.coming(now)
+		case slices.ContainsFunc(x.Of, func(o store.Identity) bool { return shares(&o, &f.Identity) }):
+			x.Sharing = append(x.Sharing, f.Found)
+		}
+	}
+	x.Sharing = newestFirst(x.Sharing)
+	return x, nil
+}
+
+// spellings adds how else a person is spelled: one may lead to the next. One without a date of birth leads to one that has it only where
+// there is a single such date: with two of them it is a mother's or her daughter's, and nobody knows whose.
+func spellings(of []store.Identity, people []spelled) []store.Identity {
+	for known := 0; known != len(of); {
+		known = len(of)
+		born, fits := birthDates(of), []store.Identity{}
+		for i := range people {
+			who := people[i].Identity
+			switch {
+			case !slices.ContainsFunc(of, func(o store.Identity) bool { return o == who || o.Is(&who) }):
+			case who.BirthDate == "" || slices.Contains(born, who.BirthDate):
+				of = distinct(append(of, who))
+			case len(born) == 0:
+				fits = append(fits, who)
+			}
+		}
+		if len(birthDates(fits)) == 1 {
+			of = distinct(append(of, fits...))
+		}
+	}
+	return of
+}
+
+// birthDates are those that are known, each once.
+func birthDates(of []store.Identity) (all []string) {
+	for i := range of {
+		if born := of[i].BirthDate; born != "" && !slices.Contains(all, born) {
+			all = append(all, born)
+		}
+	}
+	return all
+}
+
+// Holders are the people whose appointments have an address or a number, the newest first. More than one share it.
+func (pe *People) Holders(ctx context.Context, p store.Person) (all []Found, err error) {
+	people, err := pe.everybody(ctx)
+	for i := range people {
+		if people[i].IsOneOf(store.Person{Email: p.Email, Phone: p.Phone}, nil) {
+			all = append(all, people[i].Found)
+		}
+	}
+	return newestFirst(all), err
+}
+
+// spelled is one spelling with all of its appointments.
+type spelled struct {
+	Found
+	starts []time.Time
+}
+
+func (s *spelled) coming(now time.Time) (n int) {
+	for _, start := range s.starts {
+		if start.After(now) {
+			n++
+		}
+	}
+	return n
+}
+
+// everybody reads who all appointments are for.
+func (pe *People) everybody(ctx context.Context) (all []spelled, err error) {
+	select {
+	case pe.turn <- struct{}{}:
+		defer func() { <-pe.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	at := make(map[store.Identity]int)
+	err = pe.store.Patients(ctx, "", func(p store.PatientAt) {
+		i, ok := at[p.Identity]
+		if !ok {
+			i = len(all)
+			at[p.Identity] = i
+			all = append(all, spelled{Found: Found{Identity: p.Identity}})
+		}
+		f := &all[i]
+		f.starts = append(f.starts, p.SlotStart)
+		if f.Appointments++; p.SlotStart.After(f.Last) || f.AppointmentID == "" {
+			f.AppointmentID, f.Last = p.AppointmentID, p.SlotStart
+		}
+	})
+	return all, err
+}
+
+// shares reports whether two have an address or a number in common.
+func shares(a, b *store.Identity) bool {
+	number := store.Digits(a.Phone)
+	return a.Email != "" && store.Fold(a.Email) == store.Fold(b.Email) || number != "" && number == store.Digits(b.Phone)
+}
+
+// newestFirst makes one of the spellings of one person, and puts whoever was here last in front.
+func newestFirst(found []Found) []Found {
+	slices.SortFunc(found, func(a, b Found) int {
+		return cmp.Or(b.Last.Compare(a.Last), cmp.Compare(a.AppointmentID, b.AppointmentID))
+	})
+	return joined(found, len(found))
+}
+
+func distinct(list []store.Identity) (all []store.Identity) {
+	for _, i := range list {
+		if i.Name != "" && !slices.Contains(all, i) {
+			all = append(all, i)
+		}
+	}
+	return all
+}

@@ -1,0 +1,258 @@
+// Package person answers who somebody is to the clinic: what they have had and will have, what the desk says about them, and who
+// is meant by half a name.
+//
+// Nobody is remembered as a person. A person is who appointments are for, by what those say (store.Identity.Is), and what the desk
+// has said on top: notes, and links between two spellings of one person. All of it is worked out each time, so there is nothing
+// that could differ from the appointments, and nothing that outlives an erasure.
+package person
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/engine/record"
+	"holdfast/store"
+)
+
+// People answers who somebody is. It is safe for concurrent use.
+type People struct {
+	store store.Store
+	turn  chan struct{} // who searches; a search reads the whole table
+}
+
+// New returns People.
+func New(s store.Store) *People { return &People{s, make(chan struct{}, 1)} }
+
+// The bounds of one card: pages of appointments with a name in theirs, and names that links lead to.
+const maxNamesakes, maxNames = 20, 12
+
+// History is what one person has had and will have, and what is said about them.
+type History struct {
+	Of        []store.Identity    // as the appointments and links spell the person, that of the appointment asked for first
+	Coming    []store.Appointment // confirmed and not over, the next one first
+	Past      []store.Appointment // what is over or was cancelled, the latest first
+	NoShows   int                 // of the past ones, those that nobody came to
+	Cancelled int
+	Notes     []store.PersonNote // by when they were made
+	Links     []store.PersonLink
+}
+
+// History finds the appointments of the person an appointment is for, that one included: of one specialist, or of all if none is
+// named. store.ErrNotFound.
+func (pe *People) History(ctx context.Context, id, specialistID string) (History, error) {
+	if !record.ValidID(id) {
+		return History{}, store.ErrNotFound
+	}
+	a, err := pe.store.Appointment(ctx, id)
+	if err != nil {
+		return History{}, err
+	}
+	var h History
+	var all []store.Appointment
+	if a.Patient.Name == "" {
+		h.Of, all = []store.Identity{a.Patient.Identity()}, []store.Appointment{a}
+	} else if all, err = pe.gather(ctx, &h, a.Patient.Identity(), specialistID); err != nil {
+		return History{}, err
+	}
+	if (specialistID == "" || specialistID == a.SpecialistID) && !slices.ContainsFunc(all, func(x store.Appointment) bool { return x.ID == a.ID }) {
+		all = append(all, a)
+	}
+	slices.SortFunc(all, func(x, y store.Appointment) int { return x.SlotStart.Compare(y.SlotStart) })
+	now := time.Now()
+	for _, x := range all {
+		switch {
+		case x.Status == store.Confirmed && x.SlotEnd.After(now):
+			h.Coming = append(h.Coming, x)
+		default:
+			h.Past = append(h.Past, x)
+			if x.Status == store.Cancelled {
+				h.Cancelled++
+			} else if x.Attendance == store.NoShow {
+				h.NoShows++
+			}
+		}
+	}
+	slices.Reverse(h.Past)
+	return h, nil
+}
+
+// gather follows the links from one identity on, and collects what belongs to any that it comes to.
+func (pe *People) gather(ctx context.Context, h *History, first store.Identity, specialistID string) (all []store.Appointment, err error) {
+	h.Of = []store.Identity{first}
+	known := func(i *store.Identity) bool {
+		return slices.ContainsFunc(h.Of, func(k store.Identity) bool { return k == *i || k.Is(i) })
+	}
+	for next := 0; next < len(h.Of) && next < maxNames; next++ {
+		name := h.Of[next].Name
+		if slices.ContainsFunc(h.Of[:next], func(k store.Identity) bool { return store.Fold(k.Name) == store.Fold(name) && k.Is(&h.Of[next]) }) {
+			continue // its appointments are here already
+		}
+		f := store.AppointmentFilter{Query: name, SpecialistID: specialistID, Limit: 500}
+		for range maxNamesakes {
+			list, cursor, err := pe.store.Appointments(ctx, f)
+			if err != nil {
+				return nil, err
+			}
+			for _, x := range list {
+				if i := x.Patient.Identity(); known(&i) && !slices.ContainsFunc(all, func(y store.Appointment) bool { return y.ID == x.ID }) {
+					all = append(all, x)
+				}
+			}
+			if f.Cursor = cursor; cursor == "" {
+				break
+			}
+		}
+		links, err := pe.store.PersonLinks(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range links {
+			a, b := known(&l.A), known(&l.B)
+			if !a && !b || slices.ContainsFunc(h.Links, func(k store.PersonLink) bool { return k.ID == l.ID }) {
+				continue
+			}
+			h.Links = append(h.Links, l)
+			if !a {
+				h.Of = append(h.Of, l.A)
+			}
+			if !b {
+				h.Of = append(h.Of, l.B)
+			}
+		}
+	}
+	seen := make(map[string]bool)
+	for _, i := range h.Of {
+		if seen[store.Fold(i.Name)] {
+			continue
+		}
+		seen[store.Fold(i.Name)] = true
+		notes, err := pe.store.PersonNotes(ctx, i.Name)
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range notes {
+			if known(&n.Of) {
+				h.Notes = append(h.Notes, n)
+			}
+		}
+	}
+	slices.SortStableFunc(h.Notes, func(a, b store.PersonNote) int { return a.CreatedAt.Compare(b.CreatedAt) })
+	return all, nil
+}
+
+// AddNote keeps what the desk says about the person of an appointment. It is audited without its text.
+//
+// Errors: store.ErrNotFound, *ValidationError, also where the person was erased.
+func (pe *People) AddNote(ctx context.Context, appointmentID, text string, actor record.Actor, once *record.Once) (store.PersonNote, error) {
+	var m record.Mistakes
+	text = strings.TrimSpace(text)
+	record.CheckText(&m, "text", text, 2000, true)
+	if text == "" {
+		m.Add("text", "is missing")
+	}
+	if err := m.Err(); err != nil {
+		return store.PersonNote{}, err
+	}
+	n := store.PersonNote{ID: record.NewID(), Text: text, Author: string(actor), CreatedAt: time.Now().UTC().Truncate(time.Millisecond)}
+	return n, pe.store.Write(ctx, func(tx store.Tx) (err error) {
+		if n.Of, err = named(ctx, tx, appointmentID); err != nil {
+			return err
+		}
+		if err := tx.InsertPersonNote(ctx, n); err != nil {
+			return err
+		}
+		if err := record.Audit(ctx, tx, n.CreatedAt, actor, "person.noted", "appointment:"+appointmentID, "", nil, nil); err != nil {
+			return err
+		}
+		return once.Remember(ctx, tx, n, n.CreatedAt)
+	})
+}
+
+// named is who an appointment is for; somebody has to be.
+func named(ctx context.Context, r store.Reader, appointmentID string) (store.Identity, error) {
+	if !record.ValidID(appointmentID) {
+		return store.Identity{}, store.ErrNotFound
+	}
+	a, err := r.Appointment(ctx, appointmentID)
+	if err == nil && a.Patient.Name == "" {
+		err = record.Invalid("appointmentId", "this appointment is for nobody any more: the person was erased")
+	}
+	return a.Patient.Identity(), err
+}
+
+// DeleteNote removes a note. store.ErrNotFound.
+func (pe *People) DeleteNote(ctx context.Context, id string, actor record.Actor) error {
+	return pe.remove(ctx, actor, "person.note_deleted", func(tx store.Tx) error { return tx.DeletePersonNote(ctx, id) })
+}
+
+// Link says that the people of two appointments are one. It is taken back by Unlink; nothing about the appointments changes.
+//
+// Errors: store.ErrNotFound, *ValidationError, also where they are one already.
+func (pe *People) Link(ctx context.Context, appointmentID, otherID string, actor record.Actor, once *record.Once) (store.PersonLink, error) {
+	h, err := pe.History(ctx, appointmentID, "")
+	if err != nil {
+		return store.PersonLink{}, err
+	}
+	l := store.PersonLink{ID: record.NewID(), Author: string(actor), CreatedAt: time.Now().UTC().Truncate(time.Millisecond)}
+	return l, pe.store.Write(ctx, func(tx store.Tx) (err error) {
+		if l.A, err = named(ctx, tx, appointmentID); err != nil {
+			return err
+		}
+		if l.B, err = named(ctx, tx, otherID); err != nil {
+			return err
+		}
+		if slices.ContainsFunc(h.Of, func(k store.Identity) bool { return k == l.B || k.Is(&l.B) }) {
+			return record.Invalid("appointmentId", "they are one person already")
+		}
+		if err := tx.InsertPersonLink(ctx, l); err != nil {
+			return err
+		}
+		if err := record.Audit(ctx, tx, l.CreatedAt, actor, "person.linked", "appointment:"+appointmentID, "", nil, map[string]string{"with": otherID}); err != nil {
+			return err
+		}
+		return once.Remember(ctx, tx, l, l.CreatedAt)
+	})
+}
+
+// Unlink takes a link back. store.ErrNotFound.
+func (pe *People) Unlink(ctx context.Context, id string, actor record.Actor) error {
+	return pe.remove(ctx, actor, "person.unlinked", func(tx store.Tx) error { return tx.DeletePersonLink(ctx, id) })
+}
+
+func (pe *People) remove(ctx context.Context, actor record.Actor, action string, do func(store.Tx) error) error {
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	return pe.store.Write(ctx, func(tx store.Tx) error {
+		if err := do(tx); err != nil {
+			return err
+		}
+		return record.Audit(ctx, tx, now, actor, action, "person", "", nil, nil)
+	})
+}
+
+// Linked lists who links lead to from a person who is about to be erased, that one left out.
+func (pe *People) Linked(ctx context.Context, p store.Person) (others []store.Identity, err error) {
+	if len(p.Of) > 0 {
+		return nil, nil // whoever named the person so has followed the links
+	}
+	f := store.AppointmentFilter{Owner: p.Owner, Query: p.Email + p.Phone, Limit: 500}
+	list, _, err := pe.store.Appointments(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	var seen []store.Identity
+	for _, a := range list {
+		i := a.Patient.Identity()
+		if i.Name == "" || slices.Contains(seen, i) || p.Owner == "" && !i.IsOneOf(p, nil) {
+			continue
+		}
+		seen = append(seen, i)
+		var h History
+		if _, err := pe.gather(ctx, &h, i, ""); err != nil {
+			return nil, err
+		}
+		others = distinct(append(others, h.Of[1:]...))
+	}
+	return others, nil
+}

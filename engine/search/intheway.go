@@ -1,0 +1,64 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"holdfast/store"
+)
+
+// MaxInTheWay is the most appointments that InTheWay names.
+const MaxInTheWay = 500
+
+// InTheWay lists the confirmed appointments that lie in blocks and are not over, by start, and whether there are more than it names.
+func (se *Search) InTheWay(ctx context.Context, blocks []store.Block) (list []store.Appointment, more bool, err error) {
+	// One question for each specialist and stretch; blocks of many weeks are a stretch each, neighbours are one.
+	bySpecialist := make(map[string][]store.Block)
+	for _, b := range blocks {
+		bySpecialist[b.SpecialistID] = append(bySpecialist[b.SpecialistID], b)
+	}
+	now, seen := time.Now(), make(map[string]bool)
+	for id, all := range bySpecialist {
+		slices.SortFunc(all, func(a, b store.Block) int { return a.Start.Compare(b.Start) })
+		first, last := all[0].Start, all[0].End
+		for _, b := range all {
+			if b.End.After(last) {
+				last = b.End
+			}
+		}
+		if first.Before(now) {
+			first = now
+		}
+		if !first.Before(last) {
+			continue
+		}
+		taken, err := se.store.Taken(ctx, []string{id}, first, last)
+		if err != nil {
+			return nil, false, err
+		}
+		for i := range taken {
+			t := &taken[i]
+			if t.SlotEnd.Before(now) || seen[t.AppointmentID] || !slices.ContainsFunc(all, func(b store.Block) bool { return b.Start.Before(t.SlotEnd) && t.SlotStart.Before(b.End) }) {
+				continue
+			}
+			if len(list) == MaxInTheWay {
+				more = true
+				break
+			}
+			a, err := se.store.Appointment(ctx, t.AppointmentID)
+			if err != nil {
+				return nil, false, err
+			}
+			seen[a.ID] = true
+			if a.Status == store.Confirmed {
+				list = append(list, a)
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b store.Appointment) int {
+		return cmp.Or(a.SlotStart.Compare(b.SlotStart), cmp.Compare(a.ID, b.ID))
+	})
+	return list, more, nil
+}

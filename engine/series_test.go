@@ -1,0 +1,400 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine/availability"
+	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
+	"holdfast/engine/enginetest"
+	"holdfast/engine/record"
+	"holdfast/engine/series"
+	"holdfast/store"
+)
+
+// weekly asks for n times, a week apart, from the test's start on.
+func (c *testClinic) weekly(n int) series.Request {
+	r := series.Request{
+		AppointmentTypeID: "checkup", Source: store.SourceStaff, Actor: "user:jo", Patient: store.Patient{Name: "Lena Vogt", Email: "lena@example.org"},
+	}
+	for i := range n {
+		r.Times = append(r.Times, series.Time{Start: c.start.AddDate(0, 0, 7*i)})
+	}
+	return r
+}
+
+func (c *testClinic) mustBookSeries(r series.Request) []store.Appointment {
+	c.t.Helper()
+	list, err := c.BookSeries(context.Background(), r)
+	if err != nil {
+		c.t.Fatalf("book a series: %v", err)
+	}
+	return list
+}
+
+// confirmed are the confirmed appointments there are, by start.
+func (c *testClinic) confirmed() []store.Appointment {
+	c.t.Helper()
+	list, _, err := c.Appointments(context.Background(), store.AppointmentFilter{Status: store.Confirmed, Limit: 500})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return list
+}
+
+// unheld checks that no hold is left behind.
+func (c *testClinic) unheld() {
+	c.t.Helper()
+	if held, _ := c.Holds(context.Background()); len(held) != 0 {
+		c.t.Errorf("%d holds are left", len(held))
+	}
+}
+
+// Tuesdays at nine are at nine before and after the clocks change, and every second week is every second Monday-to-Sunday.
+func TestASeriesKeepsTheWallClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // on 1 January 2000; the clocks go forward in Berlin on 26 March
+		c := newClinic(t, map[string]int{"ada": 1})
+		f := enginetest.ClinicFile(map[string]int{"ada": 1})
+		f.Clinic.Timezone = "Europe/Berlin"
+		if _, err := c.Import(t.Context(), "system", f); err != nil {
+			t.Fatal(err)
+		}
+		date := func(s string) store.Date { d, _ := store.ParseDate(s); return d }
+		for name, test := range map[string]struct {
+			rule series.Rule
+			want []string
+		}{
+			"Tuesdays over the change": {series.Rule{From: date("2000-03-14"), Time: 9 * 60, Count: 4},
+				[]string{"2000-03-14T08:00:00Z", "2000-03-21T08:00:00Z", "2000-03-28T07:00:00Z", "2000-04-04T07:00:00Z"}},
+			"an hour that is missing": {series.Rule{From: date("2000-03-19"), Time: 2*60 + 30, Count: 2},
+				[]string{"2000-03-19T01:30:00Z", "2000-03-26T01:30:00Z"}},
+			"two days of every second week": {series.Rule{From: date("2000-02-03"), Time: 10 * 60, Every: 2, Count: 4,
+				Weekdays: []store.Weekday{store.Weekday(time.Monday), store.Weekday(time.Thursday)}},
+				[]string{"2000-02-03T09:00:00Z", "2000-02-14T09:00:00Z", "2000-02-17T09:00:00Z", "2000-02-28T09:00:00Z"}},
+		} {
+			test.rule.AppointmentTypeID = "checkup"
+			plan, err := c.PlanSeries(t.Context(), test.rule)
+			var got []string
+			for _, o := range plan {
+				got = append(got, o.Start.Format(time.RFC3339))
+				if o.Reason != "" || !slices.Equal(o.SpecialistIDs, []string{"ada"}) {
+					t.Errorf("%s: %s is %q with %v", name, o.Start, o.Reason, o.SpecialistIDs)
+				}
+			}
+			if err != nil || !slices.Equal(got, test.want) {
+				t.Errorf("%s: got %v, %v; want %v", name, got, err, test.want)
+			}
+		}
+	})
+}
+
+func TestAPlanSaysWhatIsInTheWay(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 1, "ben": 2})
+	ctx := context.Background()
+	day := func(n int) time.Time { return c.start.AddDate(0, 0, 7*n) }
+	for _, who := range []string{"ada", "ben"} {
+		c.mustBook(booking.Request{AppointmentTypeID: "checkup", SpecialistID: who, SlotStart: day(1), Source: store.SourceStaff, Actor: "user:jo", Patient: store.Patient{Name: "A"}})
+		c.mustHold(map[string]int{"ada": 1, "ben": 2}[who], "checkup", day(2), who)
+		if _, err := c.CreateBlock(ctx, "user:jo", store.Block{SpecialistID: who, Start: day(3), End: day(3).Add(24 * time.Hour)}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Ben, who is assigned first, cannot take the last one: all are with Ada, as far as she can.
+	c.mustBook(booking.Request{AppointmentTypeID: "surgery", SpecialistID: "ben", SlotStart: day(4), Source: store.SourceStaff, Actor: "user:jo", Patient: store.Patient{Name: "B"}})
+	rule := series.Rule{AppointmentTypeID: "checkup", From: store.DateOf(c.start), Time: 12 * 60, Count: 5, Client: client(1)}
+	plan, err := c.PlanSeries(ctx, rule)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []struct {
+		reason availability.Reason
+		who    []string
+	}{
+		{"", []string{"ada", "ben"}},
+		{availability.ReasonTaken, nil},
+		{"", []string{"ada"}}, // held by the one who asks
+		{availability.ReasonOverrideClosed, nil},
+		{"", []string{"ada"}},
+	} {
+		o := plan[i]
+		if o.Reason != want.reason || !slices.Equal(o.SpecialistIDs, want.who) || !o.Start.Equal(day(i)) {
+			t.Errorf("%d: got %s %q %v, want %q %v", i, o.Start, o.Reason, o.SpecialistIDs, want.reason, want.who)
+		}
+		if (len(o.Nearest) > 0) != (want.reason != "") {
+			t.Errorf("%d: the nearest are %v", i, o.Nearest)
+		}
+	}
+	near := plan[1].Nearest
+	if len(near) != 4 || !near[0].Start.Equal(day(1).Add(-30*time.Minute)) || !near[1].Start.Equal(day(1).Add(30*time.Minute)) {
+		t.Errorf("near what is taken are %v", near)
+	}
+	for _, x := range plan[3].Nearest {
+		if x.Start.Before(day(3).Add(24*time.Hour)) && x.Start.After(day(3).Add(-30*time.Minute)) {
+			t.Errorf("%s is in the block", x.Start)
+		}
+	}
+	rule.Client = ""
+	if plan, _ = c.PlanSeries(ctx, rule); plan[2].Reason != series.ReasonHeld {
+		t.Errorf("what others hold is %q", plan[2].Reason)
+	}
+	if len(c.confirmed()) != 3 {
+		t.Error("a plan wrote something")
+	}
+	for name, change := range map[string]func(*series.Rule){
+		"count":         func(r *series.Rule) { r.Count = 53 },
+		"everyWeeks":    func(r *series.Rule) { r.Every = 13 },
+		"specialistIds": func(r *series.Rule) { r.SpecialistIDs = []string{"nobody"} },
+		"from":          func(r *series.Rule) { r.From = store.Date{} },
+	} {
+		wrong := rule
+		change(&wrong)
+		var invalid *record.ValidationError
+		if _, err := c.PlanSeries(ctx, wrong); !errors.As(err, &invalid) || invalid.Fields[0].Field != name {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+func TestASeriesIsBookedWholeOrNotAtAll(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 1})
+	list := c.mustBookSeries(c.weekly(6))
+	if len(list) != 6 || list[0].SeriesID == "" {
+		t.Fatalf("got %d appointments of the series %q", len(list), list[0].SeriesID)
+	}
+	for i, a := range list {
+		if a.SeriesID != list[0].SeriesID || !a.SlotStart.Equal(c.start.AddDate(0, 0, 7*i)) || a.Source != store.SourceStaff {
+			t.Errorf("%d: got %+v", i, a)
+		}
+	}
+	c.unheld()
+	// The last two of these are taken: all that is wrong is said, and nothing is booked.
+	r := c.weekly(4)
+	for i := range r.Times {
+		r.Times[i].Start = c.start.AddDate(0, 0, 7*(7-i))
+	}
+	var conflict *series.ConflictError
+	_, err := c.BookSeries(t.Context(), r)
+	if !errors.As(err, &conflict) || !slices.Equal(conflict.Conflicts, []series.Conflict{{Place: 2, Reason: availability.ReasonTaken}, {Place: 3, Reason: availability.ReasonTaken}}) {
+		t.Errorf("got %v", err)
+	}
+	if got := len(c.confirmed()); got != 6 {
+		t.Errorf("%d appointments, want the 6 of the first series", got)
+	}
+	c.unheld()
+	// Two times that overlap each other.
+	r.Times = []series.Time{{Start: c.start.Add(24 * time.Hour)}, {Start: c.start.Add(24*time.Hour + 10*time.Minute)}}
+	if _, err := c.BookSeries(t.Context(), r); !errors.As(err, &conflict) || conflict.Conflicts[0].Place != 1 {
+		t.Errorf("two that overlap: %v", err)
+	}
+	c.unheld()
+}
+
+func TestOfSeriesThatRaceOneIsBooked(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 1})
+	var won, lost int
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for n := range 20 {
+		all.Go(func() {
+			r := c.weekly(5)
+			if n%2 == 1 {
+				slices.Reverse(r.Times)
+			}
+			_, err := c.BookSeries(context.Background(), r)
+			var conflict *series.ConflictError
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err == nil:
+				won++
+			case errors.As(err, &conflict):
+				lost++
+			default:
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	// Two that begin at opposite ends may both step back; never is there half of one.
+	if got := len(c.confirmed()); won > 1 || won+lost != 20 || got != 5*won {
+		t.Errorf("%d won, %d lost, and there are %d appointments", won, lost, got)
+	}
+	c.unheld()
+}
+
+// blindStore knows of nothing that is taken, as a node would that has not heard of it yet: only the database refuses.
+type blindStore struct{ store.Store }
+
+func (blindStore) Taken(context.Context, []string, time.Time, time.Time) ([]store.Taken, error) {
+	return nil, nil
+}
+
+func TestWhatOnlyTheDatabaseRefusesLeavesNoHalfSeries(t *testing.T) {
+	c, _ := noticeClinicOn(t, func(db store.Store) store.Store { return blindStore{db} })
+	c.mustBook(booking.Request{AppointmentTypeID: "checkup", SpecialistID: "ada", SlotStart: c.start.AddDate(0, 0, 14), Source: store.SourceStaff, Actor: "user:jo", Patient: store.Patient{Name: "A"}})
+	r := c.weekly(4)
+	slices.Reverse(r.Times)
+	var conflict *series.ConflictError
+	if _, err := c.BookSeries(t.Context(), r); !errors.As(err, &conflict) || !slices.Equal(conflict.Conflicts, []series.Conflict{{Place: 1, Reason: availability.ReasonTaken}}) {
+		t.Errorf("got %v, want the second of the request", err)
+	}
+	if got := len(c.confirmed()); got != 1 {
+		t.Errorf("%d appointments, want the one there was", got)
+	}
+	c.unheld()
+	r = c.weekly(2)
+	list := c.mustBookSeries(r)
+	_, err := c.MoveFrom(t.Context(), series.Move{From: series.From{ID: list[0].ID, Actor: "user:jo"}, SlotStart: c.start.AddDate(0, 0, 7)})
+	if !errors.As(err, &conflict) || !slices.Equal(conflict.Conflicts, []series.Conflict{{Place: 1, Reason: availability.ReasonTaken}}) {
+		t.Errorf("a move: got %v, want the second", err)
+	}
+	if got, _ := c.Appointment(t.Context(), list[0].ID); !got.SlotStart.Equal(c.start) {
+		t.Errorf("half of the series was moved, to %s", got.SlotStart)
+	}
+	c.unheld()
+}
+
+func TestASeriesIsCancelledFromHereOn(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 1})
+	list := c.mustBookSeries(c.weekly(6))
+	if _, err := c.Cancel(t.Context(), booking.CancelRequest{ID: list[4].ID, Actor: "user:jo"}); err != nil {
+		t.Fatal(err)
+	}
+	from := series.From{ID: list[2].ID, Version: 9, Actor: "user:jo"}
+	if _, err := c.CancelFrom(t.Context(), from, ""); !errors.Is(err, store.ErrVersion) {
+		t.Errorf("a stale version: %v", err)
+	}
+	from.Version = 1
+	from.Reaches = func(id string) bool { return id != "ada" }
+	if _, err := c.CancelFrom(t.Context(), from, ""); !errors.Is(err, record.ErrForbidden) {
+		t.Errorf("a colleague's: %v", err)
+	}
+	from.Reaches = nil
+	gone, err := c.CancelFrom(t.Context(), from, "moved away")
+	if err != nil || len(gone) != 3 {
+		t.Fatalf("%d were cancelled, %v; want 3", len(gone), err)
+	}
+	all, err := c.SeriesOf(t.Context(), list[0].ID)
+	if err != nil || len(all) != 6 {
+		t.Fatalf("the series has %d, %v", len(all), err)
+	}
+	for i, a := range all {
+		if want := map[bool]store.Status{true: store.Confirmed, false: store.Cancelled}[i < 2]; a.Status != want {
+			t.Errorf("%d is %s, want %s", i, a.Status, want)
+		}
+	}
+	if slot := c.slot(1, "checkup", list[3].SlotStart, "ada"); slot == nil {
+		t.Error("a cancelled time is not listed")
+	}
+	if _, err := c.CancelFrom(t.Context(), series.From{ID: list[4].ID, Actor: "user:jo"}, ""); !errors.Is(err, record.ErrNotConfirmed) {
+		t.Errorf("from a cancelled one: %v", err)
+	}
+	alone := c.mustBook(booking.Request{AppointmentTypeID: "checkup", SlotStart: c.start.Add(time.Hour), Source: store.SourceStaff, Actor: "user:jo", Patient: store.Patient{Name: "A"}})
+	if _, err := c.CancelFrom(t.Context(), series.From{ID: alone.ID, Actor: "user:jo"}, ""); !errors.Is(err, series.ErrNone) {
+		t.Errorf("one that stands alone: %v", err)
+	}
+}
+
+func TestASeriesIsMovedFromHereOn(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 2, "ben": 1})
+	list := c.mustBookSeries(c.weekly(5))
+	// A week later: each goes to where the next one stands.
+	move := series.Move{From: series.From{ID: list[1].ID, Version: 1, Actor: "user:jo"}, SlotStart: list[2].SlotStart}
+	moved, err := c.MoveFrom(t.Context(), move)
+	if err != nil || len(moved) != 4 {
+		t.Fatalf("moved %d, %v; want 4", len(moved), err)
+	}
+	for i, a := range moved {
+		if a.ID != list[i+1].ID || !a.SlotStart.Equal(list[i+1].SlotStart.AddDate(0, 0, 7)) || a.ManageEpoch != 1 {
+			t.Errorf("%d: got %+v", i, a)
+		}
+	}
+	c.unheld()
+	// And back again, with somebody else, half an hour later.
+	move = series.Move{From: series.From{ID: list[1].ID, Actor: "user:jo"}, SlotStart: list[1].SlotStart.Add(30 * time.Minute), SpecialistID: "ben"}
+	in := c.mustBook(booking.Request{AppointmentTypeID: "checkup", SpecialistID: "ben", SlotStart: list[3].SlotStart.Add(30 * time.Minute), Source: store.SourceStaff, Actor: "user:jo", Patient: store.Patient{Name: "A"}})
+	plan, err := c.PlanMove(t.Context(), move)
+	if err != nil || len(plan) != 4 || plan[2].Reason != availability.ReasonTaken || plan[1].Reason != "" || plan[2].AppointmentID != list[3].ID {
+		t.Fatalf("the plan is %+v, %v", plan, err)
+	}
+	var conflict *series.ConflictError
+	if _, err := c.MoveFrom(t.Context(), move); !errors.As(err, &conflict) || len(conflict.Conflicts) != 1 || conflict.Conflicts[0].Place != 2 {
+		t.Errorf("onto %s: %v", in.ID, err)
+	}
+	move.Keep = []string{list[3].ID}
+	if moved, err = c.MoveFrom(t.Context(), move); err != nil || len(moved) != 3 {
+		t.Fatalf("moved %d, %v; want 3", len(moved), err)
+	}
+	for _, a := range moved {
+		if a.SpecialistID != "ben" || a.SlotStart.Minute() != 30 {
+			t.Errorf("got %+v", a)
+		}
+	}
+	if kept, _ := c.Appointment(t.Context(), list[3].ID); kept.SpecialistID != "ada" || !kept.SlotStart.Equal(list[4].SlotStart) {
+		t.Errorf("what was to stay is %+v", kept)
+	}
+	c.unheld()
+	if d, err := c.Booking.Differences(t.Context()); err != nil || len(d) > 0 {
+		t.Errorf("memory is not the database: %v, %v", d, err)
+	}
+}
+
+// Six appointments are one mail with six links, and a reminder each; so are three that are cancelled.
+func TestASeriesIsToldInOneMail(t *testing.T) {
+	enginetest.OnlyInFull(t)
+	synctest.Test(t, func(t *testing.T) {
+		c, folder := noticeClinic(t)
+		if _, err := c.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) { s.ReminderHours = 24 }); err != nil {
+			t.Fatal(err)
+		}
+		list := c.mustBookSeries(c.weekly(6))
+		time.Sleep(time.Second)
+		got := c.mails(folder, list[0].ID)
+		text := got["series_confirmation"]
+		if len(got) != 1 || !strings.Contains(text, "6 appointments from") || strings.ContainsAny(text, "{}") {
+			t.Errorf("the first one's mails are %v", got)
+		}
+		_, said := parts(t, c.messages(folder, list[0].ID)["series_confirmation"])
+		if i := slices.IndexFunc(said, func(p part) bool { return p.kind == "text/calendar" }); i < 0 || said[i].method != "PUBLISH" || strings.Count(said[i].text, "BEGIN:VEVENT") != 6 {
+			t.Errorf("the calendar of the mail is not six events: %v", said)
+		}
+		for i, a := range list {
+			if !strings.Contains(text, "https://book.example.org/manage#"+c.ManageToken(&a)) {
+				t.Errorf("the link of %d is missing", i)
+			}
+			if i > 0 && len(c.mails(folder, a.ID)) != 0 {
+				t.Errorf("%d has a mail of its own", i)
+			}
+		}
+		if _, err := c.CancelFrom(t.Context(), series.From{ID: list[3].ID, Actor: "user:jo"}, ""); err != nil {
+			t.Fatal(err)
+		}
+		// One of three is not brought back: the mail tells all.
+		if _, err := c.Undo(t.Context(), booking.UndoRequest{ID: list[4].ID, Actor: "user:jo"}); !errors.Is(err, booking.ErrUndoLate) {
+			t.Errorf("undone for one alone: %v, want ErrUndoLate", err)
+		}
+		time.Sleep(time.Second)
+		if text := c.mails(folder, list[3].ID)["series_cancellation"]; !strings.Contains(text, "Cancelled: 3 appointments") || strings.Contains(text, "manage#") {
+			t.Errorf("the mail about the cancellation is %q", text)
+		}
+		if _, err := c.MoveFrom(t.Context(), series.Move{From: series.From{ID: list[1].ID, Actor: "user:jo"}, SlotStart: list[1].SlotStart.Add(time.Hour)}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if text := c.mails(folder, list[1].ID)["series_reschedule"]; strings.Count(text, "13:00 to 13:30") < 2 {
+			t.Errorf("the mail about the move is %q", text)
+		}
+		// The day before the first one comes the reminder of it, as ever.
+		time.Sleep(3*24*time.Hour + 13*time.Hour)
+		if got := c.mails(folder, list[0].ID); got["reminder"] == "" {
+			t.Errorf("no reminder: %v", got)
+		}
+	})
+}

@@ -1,0 +1,166 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine/booking"
+	"holdfast/engine/record"
+	"holdfast/engine/series"
+	"holdfast/store"
+)
+
+// seriesChanges are what the desk does from the second appointment of a series on, and may take back.
+var seriesChanges = map[string]func(c *testClinic, list []store.Appointment) ([]store.Appointment, error){
+	"a cancellation": func(c *testClinic, list []store.Appointment) ([]store.Appointment, error) {
+		return c.CancelFrom(context.Background(), series.From{ID: list[1].ID, Actor: jo, Undoable: true}, "ill")
+	},
+	"a move an hour later": func(c *testClinic, list []store.Appointment) ([]store.Appointment, error) {
+		return c.MoveFrom(context.Background(), series.Move{From: series.From{ID: list[1].ID, Actor: jo, Undoable: true}, SlotStart: list[1].SlotStart.Add(time.Hour)})
+	},
+	// Each stands where the next one was: they go back in the other order.
+	"a move a week later": func(c *testClinic, list []store.Appointment) ([]store.Appointment, error) {
+		return c.MoveFrom(context.Background(), series.Move{From: series.From{ID: list[1].ID, Actor: jo, Undoable: true}, SlotStart: list[2].SlotStart})
+	},
+	// Each stands where the one before it was, and goes back in the other order again.
+	"a move a week earlier": func(c *testClinic, list []store.Appointment) ([]store.Appointment, error) {
+		if _, err := c.Cancel(context.Background(), booking.CancelRequest{ID: list[0].ID, Actor: jo, Silent: true}); err != nil {
+			return nil, err
+		}
+		time.Sleep(time.Second)
+		return c.MoveFrom(context.Background(), series.Move{From: series.From{ID: list[1].ID, Actor: jo, Undoable: true}, SlotStart: list[0].SlotStart})
+	},
+	"a move half an hour earlier": func(c *testClinic, list []store.Appointment) ([]store.Appointment, error) {
+		return c.MoveFrom(context.Background(), series.Move{From: series.From{ID: list[1].ID, Actor: jo, Undoable: true}, SlotStart: list[1].SlotStart.Add(-30 * time.Minute)})
+	},
+}
+
+// TestASeriesIsUndoneWhole: every appointment is as before, the links in the patient's mail open them, and nobody was told.
+func TestASeriesIsUndoneWhole(t *testing.T) {
+	for name, change := range seriesChanges {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, folder := noticeClinic(t)
+				list := c.mustBookSeries(c.weekly(4))
+				time.Sleep(time.Second)
+				changed, err := change(c, list)
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(9 * time.Second)
+				// Any of them names the change.
+				back, err := c.UndoFrom(t.Context(), series.From{ID: changed[2].ID, Version: changed[2].Version, Actor: jo})
+				if err != nil || len(back) != 3 {
+					t.Fatalf("taken back %d, %v; want 3", len(back), err)
+				}
+				for i, a := range back {
+					was := list[i+1]
+					if !reflect.DeepEqual(same(a), same(was)) || a.Version != was.Version+2 {
+						t.Errorf("%d is\n%+v\nand was\n%+v", i, a, was)
+					}
+					if _, err := c.Managed(t.Context(), c.ManageToken(&was)); err != nil {
+						t.Errorf("the link of %d is dead: %v", i, err)
+					}
+				}
+				time.Sleep(time.Minute)
+				for _, a := range list {
+					for notice := range c.mails(folder, a.ID) {
+						if notice != "series_confirmation" {
+							t.Errorf("the patient got the mail %s about what was taken back", notice)
+						}
+					}
+				}
+				c.unheld()
+				if d, err := c.Booking.Differences(t.Context()); err != nil || len(d) > 0 {
+					t.Errorf("memory is not the database: %v, %v", d, err)
+				}
+				if _, err := c.UndoFrom(t.Context(), series.From{ID: list[1].ID, Actor: jo}); !errors.Is(err, booking.ErrUndoLate) {
+					t.Errorf("an undo of the undo: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// annSays is a change by a colleague that nobody is told of.
+func (c *testClinic) annSays(id string) {
+	c.t.Helper()
+	if _, err := c.ChangeAppointment(context.Background(), id, 0, booking.Change{Kind: booking.ChangeUpdated, Actor: "user:ann", Silent: true},
+		func(_ store.Tx, a *store.Appointment, _ time.Time) (bool, error) {
+			a.Patient.Notes = "x"
+			return true, nil
+		}); err != nil {
+		c.t.Error(err)
+	}
+}
+
+// One of two that were cancelled together is not brought back alone, also where the other one was changed since.
+func TestOneOfASeriesIsNotTakenBackAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := noticeClinic(t)
+		list := c.mustBookSeries(c.weekly(3))
+		time.Sleep(time.Second)
+		if _, err := seriesChanges["a cancellation"](c, list); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		c.annSays(list[2].ID)
+		if _, err := c.UndoVisit(t.Context(), booking.UndoRequest{ID: list[1].ID, Actor: jo}); !errors.Is(err, booking.ErrUndoLate) {
+			t.Errorf("taken back alone: %v, want ErrUndoLate", err)
+		}
+	})
+}
+
+// TestAnUndoOfASeriesHasItsRules: nothing is taken back where not all can be, and the patient is told of the change then.
+func TestAnUndoOfASeriesHasItsRules(t *testing.T) {
+	taken := func(c *testClinic, list []store.Appointment) {
+		c.mustBook(booking.Request{AppointmentTypeID: "checkup", SpecialistID: list[2].SpecialistID, SlotStart: list[2].SlotStart, Source: store.SourceStaff, Actor: jo, Patient: store.Patient{Name: "Per Lind"}})
+	}
+	one := func(err error) bool {
+		var conflict *series.ConflictError
+		return errors.As(err, &conflict) && len(conflict.Conflicts) == 1 && conflict.Conflicts[0].Place == 1
+	}
+	late := func(err error) bool { return errors.Is(err, booking.ErrUndoLate) }
+	for _, x := range []struct {
+		name      string
+		meanwhile func(c *testClinic, list []store.Appointment)
+		by        record.Actor
+		want      func(error) bool
+	}{
+		{"too late", func(*testClinic, []store.Appointment) { time.Sleep(13 * time.Second) }, "user:jo", late},
+		{"somebody else", func(*testClinic, []store.Appointment) {}, "user:ann", late},
+		{"a program", func(*testClinic, []store.Appointment) {}, "key:bootstrap", late},
+		{"a time is gone", taken, "user:jo", one},
+		{"one was changed since", func(c *testClinic, list []store.Appointment) { c.annSays(list[3].ID) }, "user:jo", late},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, folder := noticeClinic(t)
+				list := c.mustBookSeries(c.weekly(4))
+				time.Sleep(time.Second)
+				if _, err := seriesChanges["a cancellation"](c, list); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Second)
+				x.meanwhile(c, list)
+				if _, err := c.UndoFrom(t.Context(), series.From{ID: list[1].ID, Actor: x.by}); !x.want(err) {
+					t.Errorf("got %v", err)
+				}
+				c.unheld()
+				for _, a := range list[1:] {
+					if now, err := c.Appointment(t.Context(), a.ID); err != nil || now.Status != store.Cancelled {
+						t.Errorf("a refused undo brought back %+v, %v", now, err)
+					}
+				}
+				time.Sleep(time.Minute)
+				if _, told := c.mails(folder, list[1].ID)["series_cancellation"]; !told {
+					t.Error("the patient was not told of the cancellation")
+				}
+			})
+		})
+	}
+}

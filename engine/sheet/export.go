@@ -1,0 +1,66 @@
+package sheet
+
+import (
+	"context"
+	"encoding/csv"
+	"strings"
+	"time"
+
+	"holdfast/engine/record"
+	"holdfast/store"
+)
+
+// ExportSheet writes the appointments that overlap [from, to) as a CSV file which ImportSheet reads back: in UTF-8 with the mark that
+// spreadsheets look for, times as instants and on the specialist's clock. It is audited, without what is in it.
+func (sh *Sheets) ExportSheet(ctx context.Context, actor record.Actor, from, to time.Time) (string, error) {
+	s := sh.clinic.Current()
+	var b strings.Builder
+	b.WriteString("\ufeff")
+	w := csv.NewWriter(&b)
+	w.UseCRLF = true
+	_ = w.Write(headings[:]) // to memory
+	rows := 0
+	f := store.AppointmentFilter{From: from, To: to, Limit: 500}
+	for {
+		list, next, err := sh.store.Appointments(ctx, f)
+		if err != nil {
+			return "", err
+		}
+		for i := range list {
+			a := &list[i]
+			zone := s.Zone
+			if c := s.Calendars[a.SpecialistID]; c != nil {
+				zone = c.Zone()
+			}
+			var cell [columnCount]string
+			cell[colID], cell[colType], cell[colSpecialist] = a.ID, a.AppointmentTypeID, a.SpecialistID
+			if t := s.Types[a.AppointmentTypeID]; t != nil {
+				cell[colTypeName] = t.Name
+			}
+			if p := s.SpecialistByID[a.SpecialistID]; p != nil {
+				cell[colSpecialistName] = p.Name
+			}
+			start := a.SlotStart.In(zone)
+			cell[colStart], cell[colDate], cell[colTime], cell[colEnd] = start.Format(time.RFC3339), start.Format(time.DateOnly), start.Format("15:04"), a.SlotEnd.In(zone).Format(time.RFC3339)
+			cell[colStatus], cell[colAttendance], cell[colSource] = string(a.Status), string(a.Attendance), string(a.Source)
+			p := &a.Patient
+			cell[colName], cell[colEmail], cell[colPhone], cell[colBirthDate], cell[colNotes] = p.Name, p.Email, p.Phone, p.BirthDate, p.Notes
+			cell[colAnswers] = answersCell(a.Intake.Answers)
+			for j := range cell {
+				cell[j] = Guarded(cell[j])
+			}
+			_ = w.Write(cell[:])
+			rows++
+		}
+		if f.Cursor = next; next == "" {
+			break
+		}
+	}
+	w.Flush()
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	said := map[string]any{"appointments": rows, "from": from, "to": to}
+	err := sh.store.Write(ctx, func(tx store.Tx) error {
+		return record.Audit(ctx, tx, now, actor, "appointments.exported", "appointments", "", nil, said)
+	})
+	return b.String(), err
+}

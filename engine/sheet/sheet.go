@@ -1,0 +1,242 @@
+// Package sheet brings appointments in from a spreadsheet, and gives them out as one.
+//
+// # The contract
+//
+// Plan reads a CSV file and says of every row what would happen and what is wrong, by line and column; nothing is written. Import
+// does it: all rows or none, or those that are good. Both ask the same function, Import within the transaction that writes, so what
+// it finds free is free: an imported appointment obeys the guarantee like any other, and nothing that patients hold is taken.
+//
+// # The same file twice
+//
+// An appointment keeps the id of its row. A row without one gets an id made of who, what, when and with whom, so a file that is sent
+// again finds its appointments there, whatever has become of them since.
+//
+// # What is told
+//
+// Nobody is told of an import: no mail, no webhook, nothing to the practice system. What is brought in was agreed elsewhere.
+package sheet
+
+import (
+	"encoding/csv"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
+	"holdfast/engine/record"
+	"holdfast/store"
+)
+
+// The bounds of one file. All of its rows are one transaction.
+const (
+	MaxRows  = 2000
+	MaxBytes = 4 << 20
+)
+
+// Sheets imports and exports. It is safe for concurrent use.
+type Sheets struct {
+	store   store.Store
+	clinic  *clinic.Clinic
+	booking *booking.Booking
+}
+
+// New returns Sheets.
+func New(s store.Store, c *clinic.Clinic, b *booking.Booking) *Sheets { return &Sheets{s, c, b} }
+
+// Outcome is what happens to a row.
+type Outcome string
+
+const (
+	Book    Outcome = "book"    // it becomes an appointment
+	There   Outcome = "there"   // it is one already
+	Skipped Outcome = "skipped" // it says that it was cancelled
+	Refused Outcome = "refused"
+)
+
+// Problem is what is wrong with a row. Code is for programs, Message for people; Value is what the cell says, or the line or time
+// that is in the way.
+type Problem struct {
+	Column, Code, Value, Message string
+}
+
+// Row is one line of a file.
+type Row struct {
+	Line     int // of the file, the header is 1
+	Outcome  Outcome
+	Problems []Problem // why it is refused
+	Warnings []Problem // what the desk may want to know
+
+	AppointmentID, AppointmentTypeID, SpecialistID string
+	Start                                          time.Time
+	Patient                                        store.Patient
+
+	intake     store.Intake
+	attendance store.Attendance
+	seat       int  // that it was planned in
+	named      bool // the file says the id
+	cells      []string
+}
+
+func (r *Row) refuse(column, code, value, message string) {
+	r.Outcome = Refused
+	r.Problems = append(r.Problems, Problem{column, code, value, message})
+}
+
+// File is what a CSV file says, row by row.
+type File struct {
+	Rows    []Row
+	Columns []string // those that are read
+	Ignored []string // headings that nobody knows
+	header  []string
+}
+
+// Count counts the rows of an outcome.
+func (f *File) Count(o Outcome) (n int) {
+	for i := range f.Rows {
+		if f.Rows[i].Outcome == o {
+			n++
+		}
+	}
+	return n
+}
+
+// Columns of a file, in the order of an export.
+const (
+	colID = iota
+	colType
+	colTypeName
+	colSpecialist
+	colSpecialistName
+	colStart
+	colDate
+	colTime
+	colEnd
+	colStatus
+	colAttendance
+	colName
+	colEmail
+	colPhone
+	colBirthDate
+	colNotes
+	colAnswers
+	colSource
+	columnCount
+)
+
+var headings = [columnCount]string{
+	"id", "appointmentTypeId", "appointmentType", "specialistId", "specialist", "start", "date", "time", "end", "status", "attendance",
+	"name", "email", "phone", "birthDate", "notes", "answers", "source",
+}
+
+// aliases are other words for a heading, folded.
+var aliases = map[string]int{
+	"type": colTypeName, "treatment": colTypeName, "terminart": colTypeName, "behandlung": colTypeName, "tipo": colTypeName, "tipo de cita": colTypeName,
+	"doctor": colSpecialistName, "practitioner": colSpecialistName, "behandler": colSpecialistName, "arzt": colSpecialistName, "especialista": colSpecialistName,
+	"beginn": colStart, "begin": colStart, "inicio": colStart, "datum": colDate, "fecha": colDate, "day": colDate, "uhrzeit": colTime, "zeit": colTime, "hora": colTime,
+	"patient": colName, "paciente": colName, "nombre": colName, "e-mail": colEmail, "mail": colEmail, "correo": colEmail,
+	"telephone": colPhone, "telefon": colPhone, "teléfono": colPhone, "born": colBirthDate, "birth date": colBirthDate, "date of birth": colBirthDate,
+	"geburtsdatum": colBirthDate, "fecha de nacimiento": colBirthDate, "note": colNotes, "notiz": colNotes, "notizen": colNotes, "notas": colNotes,
+	"antworten": colAnswers, "respuestas": colAnswers,
+}
+
+// read takes a file apart. *record.ValidationError where it is no table, has too many rows, or lacks a column.
+func read(text string) (*File, []int, error) {
+	text = strings.TrimPrefix(text, "\ufeff")
+	switch {
+	case len(text) > MaxBytes:
+		return nil, nil, record.Invalid("csv", "must have at most %d MiB; send it in parts", MaxBytes>>20)
+	case strings.TrimSpace(text) == "":
+		return nil, nil, record.Invalid("csv", "is empty; the first line names the columns")
+	}
+	r := csv.NewReader(strings.NewReader(text))
+	r.Comma, r.FieldsPerRecord, r.TrimLeadingSpace = separator(text), -1, true
+	f := &File{}
+	var at []int
+	for {
+		cells, err := r.Read()
+		var bad *csv.ParseError
+		switch {
+		case errors.Is(err, io.EOF):
+			if f.header == nil || len(f.Rows) == 0 {
+				return nil, nil, record.Invalid("csv", "has no row below the line that names the columns")
+			}
+			return f, at, nil
+		case errors.As(err, &bad):
+			return nil, nil, record.Invalid("csv", "cannot be read as a table at line %d, column %d: %v", bad.Line, bad.Column, bad.Err)
+		case err != nil:
+			return nil, nil, record.Invalid("csv", "cannot be read: %v", err)
+		}
+		if f.header == nil {
+			f.header = cells
+			if at, err = f.columns(); err != nil {
+				return nil, nil, err
+			}
+			continue
+		}
+		if !slices.ContainsFunc(cells, func(c string) bool { return strings.TrimSpace(c) != "" }) {
+			continue
+		}
+		if len(f.Rows) == MaxRows {
+			return nil, nil, record.Invalid("csv", "must have at most %d rows; send it in parts", MaxRows)
+		}
+		line, _ := r.FieldPos(0)
+		row := Row{Line: line, Outcome: Book, cells: cells}
+		if len(cells) > len(f.header) {
+			row.refuse("", "too_many", "", "has more cells than the first line has columns; a text with the separator in it belongs in quotes")
+		}
+		f.Rows = append(f.Rows, row)
+	}
+}
+
+// separator is what the first line has most of: a comma, a semicolon as spreadsheets of some countries write it, or a tab.
+func separator(text string) rune {
+	first, _, _ := strings.Cut(text, "\n")
+	best, most := ',', 0
+	for _, sep := range ",;\t" {
+		if n := strings.Count(first, string(sep)); n > most {
+			best, most = sep, n
+		}
+	}
+	return best
+}
+
+// columns says for each cell which column it is, or -1.
+func (f *File) columns() ([]int, error) {
+	at := make([]int, len(f.header))
+	seen := make(map[int]bool)
+	var m record.Mistakes
+	for i, heading := range f.header {
+		folded := store.Fold(heading)
+		at[i] = slices.IndexFunc(headings[:], func(h string) bool { return strings.ToLower(h) == folded })
+		if other, ok := aliases[folded]; ok && at[i] < 0 {
+			at[i] = other
+		}
+		switch {
+		case at[i] < 0:
+			if folded != "" {
+				f.Ignored = append(f.Ignored, heading)
+			}
+		case seen[at[i]]:
+			m.Add("csv", "has the column %s twice", headings[at[i]])
+		default:
+			seen[at[i]] = true
+			f.Columns = append(f.Columns, headings[at[i]])
+		}
+	}
+	if !seen[colName] {
+		m.Add("csv", "has no column name; the first line names the columns")
+	}
+	if !seen[colType] && !seen[colTypeName] {
+		m.Add("csv", "has no column appointmentType (or appointmentTypeId)")
+	}
+	if !seen[colSpecialist] && !seen[colSpecialistName] {
+		m.Add("csv", "has no column specialist (or specialistId)")
+	}
+	if !seen[colStart] && (!seen[colDate] || !seen[colTime]) {
+		m.Add("csv", "has no column start (or date and time)")
+	}
+	return at, m.Err()
+}

@@ -1,0 +1,157 @@
+// Package together is what an appointment takes besides its specialist's time: one resource, a room or a device, of each group that its
+// type needs (docs/decisions/0050).
+//
+// It says which resources can be taken at a start, by their hours, overrides and blocks and by what is booked and held. The holds claim
+// them with the specialist or nothing, and the database has the last word.
+package together
+
+import (
+	"slices"
+	"time"
+
+	"holdfast/engine/availability"
+	"holdfast/engine/clinic"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// Resources names everything that a type's groups name, sorted.
+func Resources(t *store.AppointmentType) []string {
+	var ids []string
+	for _, group := range t.Needs {
+		ids = append(ids, group...)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// Needs is what the slots of one type need over a stretch of time. A nil one needs nothing. It never changes.
+type Needs struct {
+	t      *store.AppointmentType
+	groups [][]resource
+}
+
+type resource struct {
+	id       string
+	calendar *availability.Calendar
+	taken    []store.Taken
+}
+
+// Of prepares the needs of a type; nil if there are none. taken is what store.Reader.Taken answers for Resources around the stretch; what
+// the appointment takes that is being moved is free.
+func Of(s *clinic.Schedule, t *store.AppointmentType, taken []store.Taken, moving string) *Needs {
+	if len(t.Needs) == 0 {
+		return nil
+	}
+	if moving != "" {
+		taken = slices.DeleteFunc(slices.Clone(taken), func(k store.Taken) bool { return k.AppointmentID == moving })
+	}
+	n := &Needs{t: t}
+	for _, group := range t.Needs {
+		var all []resource
+		for _, id := range group {
+			if calendar := s.Calendars[id]; calendar != nil {
+				all = append(all, resource{id, calendar, availability.TakenBy(taken, id)})
+			}
+		}
+		n.groups = append(n.groups, all)
+	}
+	return n
+}
+
+// Free lists of each group the resources that an appointment that starts then can take, holds aside; nil for no needs. With ignoreHours it
+// does not matter whether they are open.
+func (n *Needs) Free(start time.Time, ignoreHours bool) [][]string {
+	if n == nil {
+		return nil
+	}
+	free := make([][]string, len(n.groups))
+	for i, group := range n.groups {
+		for j := range group {
+			if group[j].isFree(n.t, start, ignoreHours) {
+				free[i] = append(free[i], group[j].id)
+			}
+		}
+	}
+	return free
+}
+
+func (r *resource) isFree(t *store.AppointmentType, start time.Time, ignoreHours bool) bool {
+	if !r.calendar.Covers(t, start, ignoreHours) {
+		return false
+	}
+	span := spanOf(t, r.id, start)
+	return !slices.ContainsFunc(r.taken, func(k store.Taken) bool {
+		other := availability.TakenSpan(&k)
+		other.Seat = 0
+		return span.Conflicts(&other)
+	})
+}
+
+// spanOf is the time that an appointment takes of a resource, which nobody shares.
+func spanOf(t *store.AppointmentType, resourceID string, start time.Time) holds.Span {
+	return availability.SpanOf(t, resourceID, start)
+}
+
+// Most is how many appointments that start then their resources are enough for, holds aside.
+func (n *Needs) Most(start time.Time) int { return n.Left(start, nil, holds.Owner{}) }
+
+// Left is Most without what others hold. What the asking client holds of this very slot is no obstacle.
+func (n *Needs) Left(start time.Time, held []holds.Hold, asking holds.Owner) int {
+	if n == nil {
+		return int(^uint(0) >> 1)
+	}
+	most := int(^uint(0) >> 1)
+	for _, group := range n.Free(start, false) {
+		group = slices.DeleteFunc(group, func(id string) bool { return n.isHeld(id, start, held, asking) })
+		most = min(most, len(group))
+	}
+	return most
+}
+
+func (n *Needs) isHeld(id string, start time.Time, held []holds.Hold, asking holds.Owner) bool {
+	span := spanOf(n.t, id, start)
+	for i := range held {
+		h := &held[i]
+		if !slices.Contains(h.Resources.List(), id) || h.Owner.Is(asking) && h.AppointmentTypeID == n.t.ID && h.SlotStart.Equal(start) {
+			continue
+		}
+		other := h.Span
+		other.SpecialistID, other.Seat = id, 0
+		if span.Conflicts(&other) {
+			return true
+		}
+	}
+	return false
+}
+
+// Within leaves those rooms at whose start the needs are met, holds aside.
+func (n *Needs) Within(rooms *availability.Rooms) *availability.Rooms {
+	if n == nil {
+		return rooms
+	}
+	var last time.Time
+	met := false
+	return rooms.Only(func(start time.Time, _ int) bool {
+		if !start.Equal(last) {
+			last, met = start, n.Most(start) > 0
+		}
+		return met
+	})
+}
+
+// Have reports whether all resources of a hold can be taken by its appointment, holds aside.
+func (n *Needs) Have(h *holds.Hold) bool {
+	if n == nil {
+		return true
+	}
+	wanted := h.Resources.List()
+	for _, group := range n.groups {
+		for j := range group {
+			if slices.Contains(wanted, group[j].id) && !group[j].isFree(n.t, h.SlotStart, true) {
+				return false
+			}
+		}
+	}
+	return true
+}

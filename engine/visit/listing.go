@@ -1,0 +1,157 @@
+package visit
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"holdfast/engine/availability"
+	"holdfast/engine/booking"
+	"holdfast/engine/record"
+	"holdfast/engine/together"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// MaxPublicDays is the longest range of a visit's starts for whoever is not of the desk. Such a list is computed for each request and not
+// kept, and anybody may ask for it.
+const MaxPublicDays = 14
+
+// List asks for the starts at which a whole visit fits.
+type List struct {
+	AppointmentTypeIDs []string // by person
+	SpecialistID       string   // empty: of all who serve all types
+	From, To           store.Date
+	Client             holds.ClientID
+	Desk               bool // notice and horizon do not count, and From and To may be booking.MaxTimeslotDays apart
+}
+
+// VisitSlots lists the starts at which a visit fits as a whole: the grid of the first one's type, within opening hours, and free for all of it. Those that
+// somebody else holds a part of are listed as held.
+//
+// Errors: *ValidationError, record.ErrNoAppointmentType.
+func (v *Visits) VisitSlots(ctx context.Context, r List) (booking.Timeslots, error) {
+	s := v.clinic.Current()
+	w, err := slotOf(s, r.AppointmentTypeIDs)
+	if err != nil {
+		return booking.Timeslots{}, err
+	}
+	_, zone, err := s.Listed(w.ID, r.SpecialistID)
+	if err != nil {
+		return booking.Timeslots{}, err
+	}
+	if r.SpecialistID != "" && !serves(w.AppointmentType, r.SpecialistID) {
+		return booking.Timeslots{}, record.Invalid("specialistId", "no specialist with this id serves all of these appointment types")
+	}
+	now := time.Now()
+	if r.From == (store.Date{}) {
+		r.From = store.DateOf(now.In(zone))
+	}
+	if r.To == (store.Date{}) {
+		r.To = r.From.AddDays(booking.DefaultTimeslotDays)
+	}
+	most := MaxPublicDays
+	if r.Desk {
+		most = booking.MaxTimeslotDays
+	}
+	if days := r.From.DaysUntil(r.To); days <= 0 || days > most {
+		return booking.Timeslots{}, record.Invalid("to", "must be 1 to %d days after from where several people come, %d were asked for", most, days)
+	}
+	answer := booking.Timeslots{AppointmentTypeID: w.ID, Timezone: zone.String(), From: r.From, To: r.To, Generation: v.clinic.Generation(w.ID), Slots: []booking.Timeslot{}}
+	if !w.Active {
+		return answer, nil
+	}
+	var ids []string
+	var calendars []*availability.Calendar
+	for _, a := range w.Specialists {
+		if p := s.SpecialistByID[a.SpecialistID]; p != nil && p.Active && (r.SpecialistID == "" || r.SpecialistID == p.ID) {
+			ids = append(ids, p.ID)
+		}
+	}
+	slices.Sort(ids)
+	for _, id := range ids {
+		calendars = append(calendars, s.Calendars[id])
+	}
+	from, to := availability.StartOfDay(zone, r.From), availability.StartOfDay(zone, r.To)
+	k, err := v.look(ctx, s, w, ids, from, to, &rules{})
+	if err != nil {
+		return answer, err
+	}
+	held, err := v.holds.List(ctx, slices.Concat(ids, together.Resources(w.AppointmentType))...)
+	if err != nil {
+		held = nil // they are listed without: the claim sees them
+	}
+	laid := layOut(held)
+	rooms := k.needs.Within(availability.PoolRooms(calendars, w.AppointmentType, from, to, k.taken))
+	bounds := w.AppointmentType
+	if r.Desk {
+		bounds = booking.WithoutNotice(bounds)
+	}
+	earliest, latest := availability.BookableRange(bounds, now)
+	for i := range rooms.Len() {
+		if i%256 == 0 && ctx.Err() != nil { // nobody waits for the rest
+			return booking.Timeslots{}, ctx.Err()
+		}
+		start := rooms.Start(i)
+		if start.Before(earliest) || start.After(latest) {
+			continue
+		}
+		if one, any := k.timeslot(start, rooms.Free(i), ids, laid, r.Client.Owner(), now); any {
+			answer.Slots = append(answer.Slots, one)
+		}
+	}
+	return answer, nil
+}
+
+// heldTime is what is held, laid out once for all starts of a listing: every start asks for everybody.
+type heldTime struct {
+	bySpecialist map[string][]holds.Hold
+	withRooms    []holds.Hold // those that take a room or a device
+	near         []holds.Hold // of withRooms, at one start
+}
+
+func layOut(held []holds.Hold) *heldTime {
+	laid := &heldTime{bySpecialist: make(map[string][]holds.Hold)}
+	for i := range held {
+		laid.bySpecialist[held[i].SpecialistID] = append(laid.bySpecialist[held[i].SpecialistID], held[i])
+		if held[i].Resources != "" {
+			laid.withRooms = append(laid.withRooms, held[i])
+		}
+	}
+	return laid
+}
+
+// roomsAt are the holds that take a room in a slot's busy time.
+func (l *heldTime) roomsAt(span *holds.Span) []holds.Hold {
+	l.near = l.near[:0]
+	for i := range l.withRooms {
+		if h := &l.withRooms[i]; h.BusyStart.Before(span.BusyEnd) && span.BusyStart.Before(h.BusyEnd) {
+			l.near = append(l.near, *h)
+		}
+	}
+	return l.near
+}
+
+// timeslot is one start, with the holds laid over it.
+func (k *known) timeslot(start time.Time, free []availability.Room, ids []string, held *heldTime, asking holds.Owner, now time.Time) (booking.Timeslot, bool) {
+	one := booking.Timeslot{Start: start, End: start.Add(availability.Minutes(k.DurationMinutes)), SpecialistIDs: []string{}}
+	for _, f := range free {
+		id := ids[f.Who]
+		if !k.isOpen(id, start, now) {
+			continue
+		}
+		others, own := booking.HeldSeats(availability.SpanOf(k.AppointmentType, id, start), 1, held.bySpecialist[id], asking)
+		one.OwnHold = one.OwnHold || own
+		if one.Held += others; others == 0 {
+			one.SpecialistIDs = append(one.SpecialistIDs, id)
+		}
+	}
+	if one.Available = len(one.SpecialistIDs); one.Available > 0 && k.needs != nil {
+		span := availability.SpanOf(k.AppointmentType, "", start)
+		one.Available = min(one.Available, k.needs.Left(start, held.roomsAt(&span), asking))
+	}
+	if one.Available == 0 {
+		one.Held, one.SpecialistIDs = one.Held+len(one.SpecialistIDs), []string{}
+	}
+	return one, one.Available+one.Held > 0
+}

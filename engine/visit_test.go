@@ -1,0 +1,307 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine/availability"
+	"holdfast/engine/booking"
+	"holdfast/engine/record"
+	"holdfast/engine/visit"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// family is a visit of a parent and as many children as there are more types.
+func family(start time.Time, types ...string) visit.Request {
+	r := visit.Request{SlotStart: start, Email: "vogt@example.org", Phone: "030 12345", Source: store.SourceStaff, Actor: jo}
+	for i, id := range types {
+		r.People = append(r.People, visit.Person{AppointmentTypeID: id, Patient: store.Patient{Name: []string{"Lena", "Mia", "Ben", "Ida", "Max", "Tom"}[i] + " Vogt"}})
+	}
+	return r
+}
+
+func (c *testClinic) mustVisit(r visit.Request) []store.Appointment {
+	c.t.Helper()
+	list, err := c.BookVisit(context.Background(), r)
+	if err != nil {
+		c.t.Fatalf("book a visit: %v", err)
+	}
+	return list
+}
+
+func (c *testClinic) holdVisit(n int, start time.Time, who string, types ...string) (holds.Hold, error) {
+	return c.HoldVisit(context.Background(), visit.HoldRequest{AppointmentTypeIDs: types, SlotStart: start, SpecialistID: who, Client: client(n)})
+}
+
+// at are the starts of some appointments in minutes after the test's start, by start.
+func (c *testClinic) at(list []store.Appointment) (minutes []int) {
+	for _, a := range list {
+		minutes = append(minutes, int(a.SlotStart.Sub(c.start)/time.Minute))
+	}
+	slices.Sort(minutes)
+	return minutes
+}
+
+func (c *testClinic) wantAt(what string, list []store.Appointment, want ...int) {
+	c.t.Helper()
+	if got := c.at(list); !slices.Equal(got, want) {
+		c.t.Errorf("%s: at %v minutes, want %v", what, got, want)
+	}
+}
+
+func TestAVisitIsHeldAndBookedAsOne(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 1})
+	h, err := c.holdVisit(1, c.start, "ada", "checkup", "checkup", "checkup")
+	if err != nil || h.SlotEnd != c.start.Add(90*time.Minute) {
+		t.Fatalf("held until %s, %v; want one hold of an hour and a half", h.SlotEnd, err)
+	}
+	for _, minutes := range []int{0, 30, 60} {
+		var held *holds.HeldError
+		if _, err := c.hold(2, "checkup", c.start.Add(time.Duration(minutes)*time.Minute), "ada"); !errors.As(err, &held) {
+			t.Errorf("%d minutes in: somebody else got %v, want it held", minutes, err)
+		}
+	}
+	c.mustHold(2, "checkup", c.start.Add(90*time.Minute), "ada")
+
+	r := family(time.Time{}, "checkup", "checkup", "checkup")
+	r.HoldID, r.Client = h.ID, client(1)
+	alone := bookingOf(1, "checkup")
+	alone.HoldID = h.ID
+	var invalid *record.ValidationError
+	if _, err := c.book(alone); !errors.As(err, &invalid) || !strings.Contains(err.Error(), "several people") {
+		t.Errorf("one person books with it: %v; want it refused", err)
+	}
+	two := r
+	two.People = r.People[:2]
+	if _, err := c.BookVisit(t.Context(), two); !errors.As(err, &invalid) || !strings.Contains(err.Error(), "hold the visit anew") {
+		t.Errorf("two of three book with it: %v; want it refused", err)
+	}
+	list := c.mustVisit(r)
+	c.wantAt("booked", list, 0, 30, 60)
+	for i, a := range list {
+		if a.VisitID == "" || a.VisitID != list[0].VisitID || a.Patient.Name != r.People[i].Patient.Name || a.Patient.Email != "vogt@example.org" || a.SpecialistID != "ada" {
+			t.Errorf("%d is %+v", i, a)
+		}
+	}
+	if there, err := c.VisitOf(t.Context(), list[2].ID); err != nil || len(there) != 3 {
+		t.Errorf("the visit of the last: %d, %v", len(there), err)
+	}
+	if held, _ := c.Holds(t.Context()); len(held) != 1 {
+		t.Errorf("%d holds are left, want the one after it", len(held))
+	}
+	if err := c.store.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// What is between two of them is the larger buffer, as the guarantee has it, and a start is listed where all of them fit.
+func TestAVisitFitsAsAWhole(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 1, "ben": 2})
+	c.wantAt("a checkup, a surgery and a checkup", c.mustVisit(family(c.start, "checkup", "surgery", "checkup")), 0, 45, 135)
+
+	day := store.DateOf(c.start.AddDate(0, 0, 1))
+	noon := c.start.AddDate(0, 0, 1)
+	for _, who := range []string{"ada", "ben"} {
+		r := bookingOf(9, "checkup")
+		r.SlotStart, r.SpecialistID, r.Source, r.Actor = noon, who, store.SourceStaff, jo
+		c.mustBook(r)
+	}
+	starts := func(people int) (minutes []int) {
+		list, err := c.VisitSlots(t.Context(), visit.List{AppointmentTypeIDs: slices.Repeat([]string{"checkup"}, people), From: day, To: day.AddDays(1)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range list.Slots {
+			if m := int(x.Start.Sub(noon) / time.Minute); m >= -120 && m <= 60 {
+				minutes = append(minutes, m)
+			}
+		}
+		return minutes
+	}
+	if got := starts(3); !slices.Equal(got, []int{-120, -90, 30, 60}) {
+		t.Errorf("three fit at %v around noon, which is booked", got)
+	}
+	if got := starts(2); !slices.Equal(got, []int{-120, -90, -60, 30, 60}) {
+		t.Errorf("two fit at %v around noon, which is booked", got)
+	}
+	if _, err := c.BookVisit(t.Context(), family(noon.Add(-30*time.Minute), "checkup", "checkup")); !errors.Is(err, store.ErrSlotTaken) {
+		t.Errorf("where the second does not fit: %v", err)
+	}
+	c.unheld()
+}
+
+func TestWhatIsNoVisit(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 1})
+	for name, test := range map[string]struct {
+		r    visit.Request
+		want string
+	}{
+		"one":     {family(c.start, "checkup"), "2 to 6"},
+		"a group": {family(c.start, "checkup", "class"), "people[1].appointmentTypeId: a group session"},
+		"nobody's name": {func() visit.Request {
+			r := family(c.start, "checkup", "checkup")
+			r.People[1].Patient.Name = " "
+			return r
+		}(), "people[1].name"},
+		"no address":        {func() visit.Request { r := family(c.start, "checkup", "checkup"); r.Email = "x"; return r }(), "contact.email"},
+		"no start, no hold": {family(time.Time{}, "checkup", "checkup"), "slotStartDate"},
+		"an unknown type":   {family(c.start, "checkup", "magic"), "appointment type"},
+	} {
+		if _, err := c.BookVisit(t.Context(), test.r); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: got %v, want %q", name, err, test.want)
+		}
+	}
+	past := family(time.Now().Add(-time.Hour).Truncate(time.Minute), "checkup", "checkup")
+	var closed *availability.NotBookableError
+	if _, err := c.BookVisit(t.Context(), past); !errors.As(err, &closed) {
+		t.Errorf("in the past: %v", err)
+	}
+	c.unheld()
+}
+
+func TestAVisitTakesARoomForAllOfItsTime(t *testing.T) {
+	c := withRooms(t)
+	h, err := c.holdVisit(1, c.start, "ada", "peel", "checkup", "peel")
+	if err != nil || h.Resources != "room-1" {
+		t.Fatalf("held %q, %v; want one room", h.Resources, err)
+	}
+	r := family(c.start, "peel", "checkup", "peel")
+	r.HoldID, r.Client = h.ID, client(1)
+	list := c.mustVisit(r)
+	for i, want := range [][]string{{"room-1"}, nil, {"room-1"}} {
+		if !slices.Equal(list[i].Resources, want) {
+			t.Errorf("%d has %q, want %q", i, list[i].Resources, want)
+		}
+	}
+	c.mustBook(peels(2, c.start, "ben"))
+	if _, err := c.BookVisit(t.Context(), family(c.start, "peel", "peel")); !errors.Is(err, store.ErrSlotTaken) {
+		t.Errorf("without a room for the first: %v", err)
+	}
+	if _, err := c.MoveVisit(t.Context(), visit.Move{Which: visit.Which{ID: list[1].ID, Actor: jo}, SlotStart: c.start.Add(30 * time.Minute), SpecialistID: "cleo"}); err != nil {
+		t.Errorf("half an hour later with cleo: %v", err)
+	}
+	c.unheld()
+}
+
+// What the database refuses of one refuses all, although everything before it had said yes.
+func TestAVisitLostToTheDatabase(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 1})
+	h, err := c.holdVisit(1, c.start, "ada", "checkup", "checkup", "checkup")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := booking.NewAppointment(&booking.Request{Patient: store.Patient{Name: "A"}, Source: store.SourceStaff},
+		holds.Span{AppointmentTypeID: "checkup", SpecialistID: "ada", SlotStart: c.start.Add(time.Hour), SlotEnd: c.start.Add(90 * time.Minute),
+			BusyStart: c.start.Add(time.Hour), BusyEnd: c.start.Add(90 * time.Minute)})
+	if err := c.store.Write(t.Context(), func(tx store.Tx) error { return tx.InsertAppointment(t.Context(), other) }); err != nil {
+		t.Fatal(err)
+	}
+	r := family(c.start, "checkup", "checkup", "checkup")
+	r.HoldID, r.Client = h.ID, client(1)
+	if _, err := c.BookVisit(t.Context(), r); !errors.Is(err, store.ErrSlotTaken) {
+		t.Errorf("got %v, want ErrSlotTaken", err)
+	}
+	if there := c.confirmed(); len(there) != 1 {
+		t.Errorf("%d appointments are there: half a visit", len(there)-1)
+	}
+	c.unheld()
+}
+
+func TestAVisitsHoldLapsesAsAWhole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newClinic(t, map[string]int{"ada": 1})
+		h, err := c.holdVisit(1, c.start, "ada", "checkup", "checkup")
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(29 * time.Second)
+		if _, err := c.ExtendHold(t.Context(), h.ID, client(1), 0, false); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(29 * time.Second)
+		if slot := c.slot(2, "checkup", c.start.Add(30*time.Minute), "ada"); slot == nil || slot.Held != 1 {
+			t.Errorf("extended: the second one's time is %+v", slot)
+		}
+		time.Sleep(2 * time.Second)
+		for _, minutes := range []int{0, 30} {
+			if slot := c.slot(2, "checkup", c.start.Add(time.Duration(minutes)*time.Minute), "ada"); slot == nil || slot.Available != 1 {
+				t.Errorf("lapsed: %d minutes in it is %+v", minutes, slot)
+			}
+		}
+		r := family(c.start, "checkup", "checkup") // it is claimed anew
+		r.HoldID, r.Client = h.ID, client(1)
+		c.wantAt("booked after all", c.mustVisit(r), 0, 30)
+	})
+}
+
+// The hold of the first person alone is given up for the visit's, and kept where the visit cannot be had.
+func TestAVisitInsteadOfOne(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 1})
+	one := c.mustHold(1, "checkup", c.start, "ada")
+	c.mustHold(2, "checkup", c.start.Add(time.Hour), "ada")
+	ask := visit.HoldRequest{AppointmentTypeIDs: []string{"checkup", "checkup", "checkup"}, SlotStart: c.start, SpecialistID: "ada", Client: client(1), Instead: one.ID}
+	var held *holds.HeldError
+	if _, err := c.HoldVisit(t.Context(), ask); !errors.As(err, &held) {
+		t.Errorf("with somebody in the third one's time: %v", err)
+	}
+	if slot := c.slot(1, "checkup", c.start, "ada"); slot == nil || !slot.OwnHold {
+		t.Errorf("the hold of one is gone: %+v", slot)
+	}
+	ask.AppointmentTypeIDs = ask.AppointmentTypeIDs[:2]
+	h, err := c.HoldVisit(t.Context(), ask)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := c.HoldVisit(t.Context(), ask); err != nil || again.ID != h.ID {
+		t.Errorf("asked again: %s, %v; want the same hold", again.ID, err)
+	}
+	ask.Instead, ask.Client = h.ID, client(3)
+	ask.SlotStart = c.start.Add(2 * time.Hour)
+	if _, err := c.HoldVisit(t.Context(), ask); !errors.Is(err, holds.ErrNotOwner) {
+		t.Errorf("instead of somebody else's: %v", err)
+	}
+}
+
+// What the first person has is kept where every room of another one is held, and had again where the visit's claim is refused.
+func TestAVisitInsteadOfOneLosesNothing(t *testing.T) {
+	var held *holds.HeldError
+	for name, test := range map[string]struct {
+		first, second string
+		others        func(c *testClinic)
+		want          func(error) bool
+		sameID        bool
+	}{
+		"every room is held": {"checkup", "peel", func(c *testClinic) {
+			c.mustHold(2, "peel", c.start.Add(30*time.Minute), "ben")
+			c.mustHold(3, "peel", c.start.Add(30*time.Minute), "cleo")
+		}, func(err error) bool { return errors.As(err, &held) && !held.Until.IsZero() }, true},
+		"no more holds for this client": {"checkup", "checkup", func(c *testClinic) {
+			c.mustHold(1, "peel", c.start.Add(24*time.Hour), "ada")
+			if _, err := c.UpdateAppointmentType(t.Context(), "system", "checkup", func(x *store.AppointmentType) { x.HoldQuota = 1 }); err != nil {
+				t.Fatal(err)
+			}
+		}, func(err error) bool { return errors.Is(err, holds.ErrQuota) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := withRooms(t)
+			one := c.mustHold(1, test.first, c.start, "ada")
+			test.others(c)
+			_, err := c.HoldVisit(t.Context(), visit.HoldRequest{AppointmentTypeIDs: []string{test.first, test.second}, SlotStart: c.start, SpecialistID: "ada", Client: client(1), Instead: one.ID})
+			if !test.want(err) {
+				t.Errorf("got %v", err)
+			}
+			all, err := c.Holds(t.Context())
+			if err != nil || !slices.ContainsFunc(all, func(h holds.Hold) bool {
+				return h.Span == one.Span && h.Owner.Is(client(1).Owner()) && !h.ExpiresAt.After(one.ExpiresAt.Add(time.Second)) && (h.ID == one.ID) == test.sameID
+			}) {
+				t.Errorf("what was held is gone: %+v, %v", all, err)
+			}
+		})
+	}
+}

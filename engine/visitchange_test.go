@@ -1,0 +1,234 @@
+package engine_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
+	"holdfast/engine/record"
+	"holdfast/engine/visit"
+	"holdfast/store"
+)
+
+func TestAVisitMovesAsOne(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 1, "ben": 2})
+	r := family(c.start, "checkup", "surgery", "checkup")
+	r.SpecialistID = "ada"
+	list := c.mustVisit(r)
+	id := list[0].VisitID
+	move := func(minutes int, who string) ([]store.Appointment, error) {
+		return c.MoveVisit(t.Context(), visit.Move{Which: visit.Which{ID: list[1].ID, Actor: jo}, SlotStart: c.start.Add(time.Duration(minutes) * time.Minute), SpecialistID: who})
+	}
+	for _, test := range []struct {
+		minutes int
+		who     string
+		want    []int
+	}{{15, "", []int{15, 60, 150}}, {-45, "", []int{-45, 0, 90}}, {-45, "ben", []int{-45, 0, 90}}, {0, "", []int{0, 45, 135}}} {
+		moved, err := move(test.minutes, test.who)
+		if err != nil {
+			t.Fatalf("to %d with %q: %v", test.minutes, test.who, err)
+		}
+		c.wantAt("moved", moved, test.want...)
+	}
+	if there := c.confirmed(); there[0].SpecialistID != "ben" || there[2].VisitID != id || there[0].Patient.Name != "Lena Vogt" {
+		t.Errorf("they are %+v", there)
+	}
+	stay, err := move(0, "ben")
+	if err != nil || stay[0].Version != c.confirmed()[0].Version || stay[0].ManageEpoch != 4 {
+		t.Errorf("where they are: %v, %+v", err, stay)
+	}
+	// One of them would not fit: nobody is moved.
+	other := bookingOf(1, "checkup")
+	other.SlotStart, other.SpecialistID = c.start.Add(5*time.Hour), "ben"
+	c.mustBook(other)
+	if _, err := move(180, "ben"); !errors.Is(err, store.ErrSlotTaken) {
+		t.Errorf("onto somebody: %v", err)
+	}
+	if _, err := c.MoveVisit(t.Context(), visit.Move{Which: visit.Which{ID: list[1].ID, Version: 1, Actor: jo}, SlotStart: c.start}); !errors.Is(err, store.ErrVersion) {
+		t.Errorf("with an old version: %v", err)
+	}
+	c.wantAt("after all", c.confirmed(), 0, 45, 135, 300)
+	c.unheld()
+}
+
+// Whoever is moved alone comes alone; whoever is cancelled alone leaves the others theirs.
+func TestOneOfAVisitAlone(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 1})
+	list := c.mustVisit(family(c.start, "checkup", "checkup", "checkup", "checkup"))
+	c.deskCancels(list[1].ID)
+	alone := c.deskMoves(list[3].ID, c.start.Add(4*time.Hour))
+	if alone.VisitID != "" {
+		t.Error("the one that was moved is still of the visit")
+	}
+	if back, err := c.Undo(t.Context(), booking.UndoRequest{ID: alone.ID, Actor: jo}); err != nil || back.VisitID != list[0].VisitID {
+		t.Errorf("taken back: of %q, %v", back.VisitID, err)
+	}
+	c.deskMoves(list[3].ID, c.start.Add(4*time.Hour))
+	moved, err := c.MoveVisit(t.Context(), visit.Move{Which: visit.Which{ID: list[0].ID, Actor: jo}, SlotStart: c.start.Add(time.Hour)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.wantAt("the two that are left, one after the other", moved, 60, 90)
+	for what, err := range map[string]error{
+		"cancels": func() error {
+			_, err := c.Cancel(t.Context(), booking.CancelRequest{ID: list[0].ID, Actor: "client", CutOff: true})
+			return err
+		}(),
+		"moves": func() error {
+			_, err := c.Reschedule(t.Context(), booking.RescheduleRequest{ID: list[0].ID, SlotStart: c.start, Actor: "client", CutOff: true})
+			return err
+		}(),
+	} {
+		if !errors.Is(err, record.ErrVisit) {
+			t.Errorf("a patient %s one of them: %v", what, err)
+		}
+	}
+	if _, err := c.VisitOf(t.Context(), alone.ID); !errors.Is(err, visit.ErrNone) {
+		t.Errorf("the visit of who comes alone: %v", err)
+	}
+}
+
+// TestAVisitIsTakenBackAsOne: cancelled or moved by the desk, all of it is as before and nobody was told.
+func TestAVisitIsTakenBackAsOne(t *testing.T) {
+	for name, change := range map[string]func(c *testClinic, id string) ([]store.Appointment, error){
+		"cancelled": func(c *testClinic, id string) ([]store.Appointment, error) {
+			return c.CancelVisit(c.t.Context(), visit.Cancel{Which: visit.Which{ID: id, Actor: jo, Undoable: true}})
+		},
+		"moved": func(c *testClinic, id string) ([]store.Appointment, error) {
+			return c.MoveVisit(c.t.Context(), visit.Move{Which: visit.Which{ID: id, Actor: jo, Undoable: true}, SlotStart: c.start.Add(15 * time.Minute)})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, folder := noticeClinic(t)
+				list := c.mustVisit(family(c.start, "checkup", "surgery", "checkup"))
+				time.Sleep(time.Second)
+				changed, err := change(c, list[1].ID)
+				if err != nil || len(changed) != 3 {
+					t.Fatalf("%d of them, %v", len(changed), err)
+				}
+				time.Sleep(5 * time.Second)
+				if _, err := c.Booking.Undo(t.Context(), booking.UndoRequest{ID: list[2].ID, Actor: jo}); !errors.Is(err, booking.ErrUndoLate) {
+					t.Errorf("one of them alone is taken back: %v", err)
+				}
+				if _, err := c.UndoVisit(t.Context(), booking.UndoRequest{ID: list[2].ID, Actor: jo}); err != nil {
+					t.Fatal(err)
+				}
+				c.wantAt("again", c.confirmed(), 0, 45, 135)
+				for _, a := range list {
+					if back, err := c.Managed(t.Context(), c.ManageToken(&a)); err != nil || back.VisitID != a.VisitID || back.Status != store.Confirmed {
+						t.Errorf("%s is %+v, %v", a.Patient.Name, back, err)
+					}
+				}
+				time.Sleep(time.Minute)
+				for _, a := range list {
+					for notice := range c.mails(folder, a.ID) {
+						if notice != "series_confirmation" {
+							t.Errorf("%s got the mail %s about what was taken back", a.Patient.Name, notice)
+						}
+					}
+				}
+				c.unheld()
+				if _, err := c.UndoVisit(t.Context(), booking.UndoRequest{ID: list[2].ID, Actor: jo}); !errors.Is(err, booking.ErrUndoLate) {
+					t.Errorf("an undo of the undo: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// TestAnUndoOfAVisitIsOfAllOrNone: where one of them was touched since, nobody of it is taken back, by whomever it is asked for.
+func TestAnUndoOfAVisitIsOfAllOrNone(t *testing.T) {
+	for name, meanwhile := range map[string]func(c *testClinic, a store.Appointment){
+		"a colleague corrects it": func(c *testClinic, a store.Appointment) { c.annSays(a.ID) },
+		"it is moved alone":       func(c *testClinic, a store.Appointment) { c.deskMoves(a.ID, c.start.Add(5*time.Hour)) },
+		"it is cancelled alone":   func(c *testClinic, a store.Appointment) { c.deskCancels(a.ID) },
+	} {
+		for people := 2; people <= 3; people++ {
+			t.Run(fmt.Sprintf("%s, %d people", name, people), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					c, _ := noticeClinic(t)
+					list := c.mustVisit(family(c.start, []string{"checkup", "checkup", "checkup"}[:people]...))
+					time.Sleep(time.Second)
+					if _, err := c.MoveVisit(t.Context(), visit.Move{Which: visit.Which{ID: list[0].ID, Actor: jo, Undoable: true}, SlotStart: c.start.Add(2 * time.Hour)}); err != nil {
+						t.Fatal(err)
+					}
+					time.Sleep(time.Second)
+					meanwhile(c, list[1])
+					before := c.at(c.confirmed())
+					if _, err := c.UndoVisit(t.Context(), booking.UndoRequest{ID: list[0].ID, Actor: jo}); !errors.Is(err, booking.ErrUndoLate) {
+						t.Errorf("taken back: %v, want ErrUndoLate", err)
+					}
+					if after := c.at(c.confirmed()); !slices.Equal(before, after) {
+						t.Errorf("they are at %v and were at %v", after, before)
+					}
+					c.unheld()
+				})
+			})
+		}
+	}
+}
+
+// One mail tells of all, with who comes when and one link; so does one about a cancellation, and one reminder is enough.
+func TestAVisitIsOneMail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, folder := noticeClinic(t)
+		if _, err := c.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) { s.ReminderHours = 24 }); err != nil {
+			t.Fatal(err)
+		}
+		list := c.mustVisit(family(c.start, "checkup", "surgery", "checkup"))
+		time.Sleep(time.Minute)
+		text := c.mails(folder, list[0].ID)["series_confirmation"]
+		for _, want := range []string{"Lena Vogt, checkup", "Mia Vogt, surgery", "Ben Vogt, checkup", "12:00 to 12:30", "12:45 to 13:45", "14:15 to 14:45", "3 appointments from", "call us"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("the mail does not say %q: %s", want, text)
+			}
+		}
+		if n := strings.Count(text[:strings.Index(text, "<html")], "manage#"); n != 1 {
+			t.Errorf("%d links, want one for all", n)
+		}
+		time.Sleep(time.Until(list[0].SlotStart) - 23*time.Hour)
+		reminders := 0
+		for i, a := range list {
+			got := c.mails(folder, a.ID)
+			if i > 0 && got["series_confirmation"] != "" {
+				t.Errorf("%s has a mail of their own", a.Patient.Name)
+			}
+			if got["reminder"] != "" {
+				reminders++
+			}
+		}
+		if reminders != 1 {
+			t.Errorf("%d reminders, want one", reminders)
+		}
+		if _, err := c.CancelVisit(t.Context(), visit.Cancel{Which: visit.Which{ID: list[2].ID, Actor: "client"}, CutOff: true}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if text := c.mails(folder, list[0].ID)["series_cancellation"]; !strings.Contains(text, "Cancelled: 3 appointments") || !strings.Contains(text, "Mia Vogt, surgery") {
+			t.Errorf("the mail about the cancellation is %q", text)
+		}
+	})
+}
+
+// Erasing one of them leaves the others theirs, and the times of all.
+func TestErasingOneOfAVisit(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 1})
+	list := c.mustVisit(family(c.start, "checkup", "checkup", "checkup"))
+	if _, err := c.ErasePeople(t.Context(), jo, list[1].ID); err != nil {
+		t.Fatal(err)
+	}
+	there := c.confirmed()
+	c.wantAt("the times", there, 0, 30, 60)
+	for i, want := range []store.Patient{list[0].Patient, {}, list[2].Patient} {
+		if there[i].Patient != want || there[i].VisitID != list[0].VisitID {
+			t.Errorf("%d is of %+v now, want %+v", i, there[i].Patient, want)
+		}
+	}
+}

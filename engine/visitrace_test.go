@@ -1,0 +1,124 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/booking"
+	"holdfast/engine/record"
+	"holdfast/engine/visit"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// wholeVisits checks that each visit has all of its people, one after the other.
+func wholeVisits(t *testing.T, all []store.Appointment, people int) {
+	t.Helper()
+	visits := make(map[string][]store.Appointment)
+	for _, a := range all {
+		visits[a.VisitID] = append(visits[a.VisitID], a)
+	}
+	for id, list := range visits {
+		slices.SortFunc(list, func(a, b store.Appointment) int { return a.SlotStart.Compare(b.SlotStart) })
+		whole := len(list) == people
+		for i := 1; whole && i < len(list); i++ {
+			whole = list[i].SlotStart.Equal(list[i-1].SlotEnd) && list[i].SpecialistID == list[0].SpecialistID
+		}
+		if !whole {
+			t.Errorf("visit %s is not whole: %d appointments", id, len(list))
+		}
+	}
+}
+
+// visitRace has sixteen want overlapping visits of three, through any of these engines: hold, book, move, cancel and take back.
+func visitRace(t *testing.T, start time.Time, at ...*engine.Engine) {
+	ctx := context.Background()
+	var wg sync.WaitGroup
+	var booked, refused, odd atomic.Int64
+	note := func(err error) bool {
+		var held *holds.HeldError
+		switch {
+		case err == nil:
+			return true
+		case errors.Is(err, store.ErrSlotTaken), errors.As(err, &held), errors.Is(err, store.ErrVersion), errors.Is(err, record.ErrNotConfirmed),
+			errors.Is(err, booking.ErrUndoLate), errors.Is(err, holds.ErrQuota):
+			refused.Add(1)
+		default:
+			odd.Add(1)
+			t.Errorf("got %v", err)
+		}
+		return false
+	}
+	for worker := range 16 {
+		wg.Go(func() {
+			random := rand.New(rand.NewPCG(uint64(worker), 5))
+			mine := ""
+			for n := range 12 {
+				e := at[random.IntN(len(at))]
+				when := start.Add(time.Duration(30*random.IntN(12)) * time.Minute)
+				who := visit.Which{ID: mine, Actor: jo, Undoable: true}
+				switch kind := random.IntN(4); {
+				case mine != "" && kind == 0:
+					if _, err := e.CancelVisit(ctx, visit.Cancel{Which: who}); note(err) && random.IntN(2) == 0 {
+						_, err := e.UndoVisit(ctx, booking.UndoRequest{ID: mine, Actor: jo})
+						note(err)
+					}
+				case mine != "" && kind == 1:
+					_, err := e.MoveVisit(ctx, visit.Move{Which: who, SlotStart: when})
+					note(err)
+				default:
+					r := family(when, "checkup", "checkup", "checkup")
+					r.Displace, r.Client = random.IntN(4) == 0, client(100*worker+n)
+					if random.IntN(2) == 0 {
+						h, err := e.HoldVisit(ctx, visit.HoldRequest{AppointmentTypeIDs: []string{"checkup", "checkup", "checkup"}, SlotStart: when, Client: r.Client})
+						if !note(err) {
+							continue
+						}
+						r.HoldID, e = h.ID, at[random.IntN(len(at))]
+					}
+					if list, err := e.BookVisit(ctx, r); note(err) {
+						booked.Add(1)
+						mine = list[random.IntN(3)].ID
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+	all, _, err := at[0].Appointments(ctx, store.AppointmentFilter{Status: store.Confirmed, Limit: 500})
+	if err != nil || booked.Load() == 0 || refused.Load() == 0 {
+		t.Errorf("%d booked, %d refused, %v; want some of both", booked.Load(), refused.Load(), err)
+	}
+	wholeVisits(t, all, 3)
+	t.Logf("%d booked, %d refused, %d appointments are left", booked.Load(), refused.Load(), len(all))
+}
+
+func TestNobodyGetsHalfAVisit(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 1, "ben": 1})
+	visitRace(t, c.start, c.Engine)
+	if found, err := c.Differences(t.Context()); err != nil || len(found) > 0 {
+		t.Errorf("memory is not what the database is: %v, %v", found, err)
+	}
+}
+
+func TestNobodyGetsHalfAVisitFromTwoNodes(t *testing.T) {
+	c := newNodes(t, 2, nil)
+	c.clinic("ada", "ben")
+	visitRace(t, c.start, c.all[0].Engine, c.all[1].Engine)
+	c.agree()
+	h, err := c.all[0].HoldVisit(t.Context(), visit.HoldRequest{AppointmentTypeIDs: []string{"checkup", "checkup"}, SlotStart: c.start.AddDate(0, 0, 3), SpecialistID: "ada", Client: client(1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var held *holds.HeldError
+	if _, err := c.all[1].Hold(t.Context(), booking.HoldRequest{AppointmentTypeID: "checkup", SlotStart: h.SlotStart.Add(30 * time.Minute), SpecialistID: "ada", Client: client(2)}); !errors.As(err, &held) {
+		t.Errorf("the second one's time at the other node: %v, want it held", err)
+	}
+}

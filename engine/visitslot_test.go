@@ -1,0 +1,222 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine/availability"
+	"holdfast/engine/booking"
+	"holdfast/engine/record"
+	"holdfast/engine/visit"
+	"holdfast/store"
+)
+
+// crowdedClinic has twenty specialists, and twenty holds of each of them.
+func crowdedClinic(t testing.TB) *testClinic {
+	t.Helper()
+	who := make(map[string]int)
+	for i := range 20 {
+		who[fmt.Sprintf("s%02d", i)] = 1
+	}
+	c := newClinic(t, who)
+	n := 0
+	for id := range who {
+		for i := range 20 {
+			n++
+			c.mustHold(n, "checkup", c.start.Add(time.Duration(i)*24*time.Hour), id)
+		}
+	}
+	return c
+}
+
+func twoFor(c *testClinic, days int, desk bool) visit.List {
+	from := store.DateOf(c.start)
+	return visit.List{AppointmentTypeIDs: []string{"checkup", "checkup"}, From: from, To: from.AddDays(days), Desk: desk}
+}
+
+// Anybody may ask for the starts of a visit, and each list is computed: it is short for whoever is not of the desk.
+func TestAVisitsStartsAreOfTwoWeeksForThePublic(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 1})
+	for _, test := range []struct {
+		days int
+		desk bool
+		want string
+	}{
+		{visit.MaxPublicDays, false, ""}, {visit.MaxPublicDays + 1, false, "1 to 14 days after from"}, {0, false, "1 to 14 days after from"},
+		{booking.MaxTimeslotDays, true, ""}, {booking.MaxTimeslotDays + 1, true, "1 to 62 days after from"},
+	} {
+		_, err := c.VisitSlots(t.Context(), twoFor(c, test.days, test.desk))
+		var invalid *record.ValidationError
+		if test.want == "" && err != nil || test.want != "" && (!errors.As(err, &invalid) || !strings.Contains(err.Error(), test.want)) {
+			t.Errorf("%d days, desk %t: got %v, want %q", test.days, test.desk, err, test.want)
+		}
+	}
+}
+
+// asked is a context that ends when it has been looked at so often.
+type asked struct {
+	context.Context
+	left int
+}
+
+func (a *asked) Err() error {
+	if a.left--; a.left <= 0 {
+		return context.Canceled
+	}
+	return a.Context.Err()
+}
+
+// Whoever asked and went away in the middle of it is not worked for.
+func TestAVisitsStartsEndWithWhoAsked(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 1})
+	all := twoFor(c, booking.MaxTimeslotDays, true)
+	if list, err := c.VisitSlots(t.Context(), all); err != nil || len(list.Slots) < 1000 { // what it reads is known from now on
+		t.Fatalf("%d starts, %v", len(list.Slots), err)
+	}
+	if _, err := c.VisitSlots(&asked{t.Context(), 3}, all); !errors.Is(err, context.Canceled) {
+		t.Errorf("gone at the third look: got %v, want it given up", err)
+	}
+}
+
+// What everybody holds is laid out once: a list of many starts makes few values for each.
+func TestAVisitsStartsDoNotCopyAllHoldsForEach(t *testing.T) {
+	c := crowdedClinic(t)
+	var list booking.Timeslots
+	measured := testing.Benchmark(func(b *testing.B) {
+		b.ReportAllocs()
+		for range b.N {
+			var err error
+			if list, err = c.VisitSlots(context.Background(), twoFor(c, 14, false)); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	if len(list.Slots) == 0 {
+		t.Fatal("no start is listed")
+	}
+	if each := measured.AllocedBytesPerOp() / int64(len(list.Slots)); each > 20_000 {
+		t.Errorf("%d bytes for each of %d starts: all holds are copied for each", each, len(list.Slots))
+	}
+	t.Logf("%d starts: %s, %d bytes", len(list.Slots), time.Duration(measured.NsPerOp()), measured.AllocedBytesPerOp())
+}
+
+// A start says what it said before: held where somebody has a part of it, own where it is the asking client's.
+func TestAVisitsStartsKnowWhoHolds(t *testing.T) {
+	c := withRooms(t)
+	types := []string{"peel", "checkup"}
+	for n, who := range []string{"ada", "ben"} {
+		if _, err := c.holdVisit(n+1, c.start, who, types...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	day := store.DateOf(c.start)
+	for n, want := range map[int]booking.Timeslot{1: {Available: 1, Held: 1, OwnHold: true, SpecialistIDs: []string{"ada", "cleo"}}, 3: {Held: 3, SpecialistIDs: []string{}}} {
+		list, err := c.VisitSlots(t.Context(), visit.List{AppointmentTypeIDs: types, From: day, To: day.AddDays(1), Client: client(n)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := slices.IndexFunc(list.Slots, func(x booking.Timeslot) bool { return x.Start.Equal(c.start) })
+		if at < 0 {
+			t.Fatalf("client %d: the start is not listed", n)
+		}
+		got := list.Slots[at]
+		if got.Available != want.Available || got.Held != want.Held || got.OwnHold != want.OwnHold || !slices.Equal(got.SpecialistIDs, want.SpecialistIDs) {
+			t.Errorf("client %d: got %+v, want %+v", n, got, want)
+		}
+	}
+}
+
+// A hold is of the types it was made for, although others take as long, and of the schedule as it is now.
+func TestAVisitsHoldBooksWhatItIsOf(t *testing.T) {
+	ctx := context.Background()
+	closed := func(c *testClinic) {
+		if _, err := c.PutOverride(ctx, "system", store.Override{SpecialistID: "ada", Date: store.DateOf(c.start), Closed: true}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	edit := func(change func(*store.AppointmentType)) func(*testClinic) {
+		return func(c *testClinic) {
+			if _, err := c.UpdateAppointmentType(ctx, "system", "checkup", change); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	anotherDoes := edit(func(x *store.AppointmentType) {
+		x.Specialists = slices.DeleteFunc(slices.Clone(x.Specialists), func(a store.Assignment) bool { return a.SpecialistID == "ada" })
+	})
+	for name, test := range map[string]struct {
+		since       func(*testClinic)
+		types       []string
+		ignoreHours bool
+		want        string
+	}{
+		"the same":                        {nil, []string{"checkup", "checkup"}, false, ""},
+		"one that needs a room":           {nil, []string{"checkup", "peel"}, false, "hold the visit anew"},
+		"and outside the hours":           {nil, []string{"checkup", "peel"}, true, "hold the visit anew"},
+		"somebody else does it":           {anotherDoes, []string{"checkup", "checkup"}, true, "hold the visit anew"},
+		"not offered any more":            {edit(func(x *store.AppointmentType) { x.Active = false }), []string{"checkup", "checkup"}, false, string(availability.ReasonInactive)},
+		"closed since":                    {closed, []string{"checkup", "checkup"}, false, string(availability.ReasonOverrideClosed)},
+		"closed since, and the desk goes": {closed, []string{"checkup", "checkup"}, true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := withRooms(t)
+			h, err := c.holdVisit(1, c.start, "ada", "checkup", "checkup")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if test.since != nil {
+				test.since(c)
+			}
+			r := family(time.Time{}, test.types...)
+			r.HoldID, r.Client, r.IgnoreHours = h.ID, client(1), test.ignoreHours
+			list, err := c.BookVisit(ctx, r)
+			if test.want == "" {
+				if err != nil || len(list) != 2 {
+					t.Errorf("%d booked, %v", len(list), err)
+				}
+				return
+			}
+			var no *availability.NotBookableError
+			if err == nil || !strings.Contains(err.Error(), test.want) && !(errors.As(err, &no) && string(no.Reason) == test.want) {
+				t.Errorf("got %v, want %q", err, test.want)
+			}
+			if there := c.confirmed(); len(there) != 0 {
+				t.Errorf("%d are booked", len(there))
+			}
+			if held, err := c.Holds(ctx); err != nil || len(held) != 1 || held[0].Pinned {
+				t.Errorf("the hold is %+v, %v; want it as it was", held, err)
+			}
+		})
+	}
+}
+
+// A visit is moved to what the practice system has open, and its own time there counts as open.
+func TestAVisitMovesWhereThePracticeSystemIsOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		column := always()
+		column[0].FromHour, column[0].ToHour = 10, 12
+		p := openPractice(t, column)
+		time.Sleep(6 * time.Minute)
+		list, err := p.BookVisit(t.Context(), family(p.slotAt(20), "cleaning", "cleaning"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(6 * time.Minute)
+		for _, test := range []struct {
+			slot        int
+			ignoreHours bool
+			want        error
+		}{{30, false, store.ErrSlotTaken}, {23, false, store.ErrSlotTaken}, {19, false, store.ErrSlotTaken}, {21, false, nil}, {30, true, nil}} {
+			_, err := p.MoveVisit(t.Context(), visit.Move{Which: visit.Which{ID: list[0].ID, Actor: jo}, SlotStart: p.slotAt(test.slot), IgnoreHours: test.ignoreHours})
+			if !errors.Is(err, test.want) {
+				t.Errorf("to the half hour %d, ignoring hours %t: got %v, want %v", test.slot, test.ignoreHours, err, test.want)
+			}
+		}
+	})
+}

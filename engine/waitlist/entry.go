@@ -1,0 +1,336 @@
+package waitlist
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
+	"holdfast/engine/message"
+	"holdfast/engine/record"
+	"holdfast/engine/request"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// maxWait is how far ahead the last day of an entry may be.
+const maxWait = 366
+
+// JoinRequest asks for an entry.
+type JoinRequest struct {
+	AppointmentTypeID string
+	Wish              store.WaitlistWish
+	Patient           store.Patient
+	Said              clinic.Said
+	Locale            string
+	Actor             record.Actor
+	Once              *record.Once
+
+	// From is where a visitor comes from, and Client who that is; nil: the desk asks for somebody.
+	From   *request.Visitor
+	Client holds.ClientID
+	// Sooner is the appointment that an earlier time is wanted for, opened by its link or by the desk. The person and the type are its.
+	Sooner *store.Appointment
+}
+
+// Join puts somebody on the waiting list. What a visitor asks for waits to be confirmed from its mail, but for an earlier time of an
+// appointment whose link they have. r.Once is answered with a store.WaitlistEntry.
+//
+// Errors: *ValidationError, record.ErrNoAppointmentType, record.ErrNotConfirmed, ErrOff, ErrFull, *request.LimitError.
+func (w *Waitlist) Join(ctx context.Context, r JoinRequest) (store.WaitlistEntry, error) {
+	if r.Sooner != nil && r.Sooner.VisitID != "" { // what becomes free has room for one
+		return store.WaitlistEntry{}, record.ErrVisit
+	}
+	e, err := w.entryOf(&r)
+	if err != nil {
+		return e, err
+	}
+	now := e.CreatedAt
+	var mail []booking.Promise
+	if e.Status == store.WaitlistUnconfirmed {
+		mail = w.Messages.WaitlistMail(&e, nil, message.MailWaitlist, now, now, now.Add(confirmWithin))
+	} else {
+		mail = w.Messages.WaitlistMail(&e, nil, message.MailWaiting, now, now, now.Add(confirmWithin))
+	}
+	var replaced []store.WaitlistOffer
+	err = w.Store.Write(ctx, func(tx store.Tx) error {
+		if r.From != nil && !r.From.Unlimited {
+			if err := w.Requests.Count(ctx, tx, "waitlist", &e.Patient, r.From, now); err != nil {
+				return err
+			}
+		}
+		live, err := tx.WaitlistEntries(ctx)
+		if err != nil {
+			return err
+		}
+		var same []string
+		unconfirmed := 0
+		replaced = nil
+		for i := range live {
+			if live[i].Status == store.WaitlistUnconfirmed {
+				unconfirmed++
+			}
+			switch x := &live[i]; {
+			case e.AppointmentID != "" && x.AppointmentID == e.AppointmentID: // said anew
+				ended, err := w.dropEntry(ctx, tx, x, store.WaitlistRemoved, r.Actor, now)
+				if err != nil {
+					return err
+				}
+				replaced = append(replaced, ended...)
+			case x.Status == store.WaitlistWaiting && samePerson(x, &e):
+				same = append(same, x.ID)
+			}
+		}
+		// What strangers ask for and nobody has confirmed takes no room from the others, nor from the desk.
+		if len(live)-unconfirmed >= maxLive || r.From != nil && (unconfirmed >= maxUnconfirmed || len(same) >= maxPerContact) {
+			return ErrFull
+		}
+		if err := tx.InsertWaitlistEntry(ctx, e); err != nil {
+			return err
+		}
+		if err := auditEntry(ctx, tx, now, r.Actor, "joined", &e, e.Status); err != nil {
+			return err
+		}
+		if err := booking.WritePromises(ctx, tx, now, mail...); err != nil {
+			return err
+		}
+		return r.Once.Remember(ctx, tx, e, now)
+	})
+	if err != nil {
+		return store.WaitlistEntry{}, err
+	}
+	for _, o := range replaced {
+		w.end(o)
+	}
+	w.Outbound.HandOver(mail...)
+	return e, nil
+}
+
+// entryOf completes and checks what is asked for.
+func (w *Waitlist) entryOf(r *JoinRequest) (store.WaitlistEntry, error) {
+	s, now := w.Clinic.Current(), record.Now()
+	public := r.From != nil
+	e := store.WaitlistEntry{
+		ID: record.NewID(), AppointmentTypeID: r.AppointmentTypeID, Wish: r.Wish, Status: store.WaitlistWaiting, Patient: r.Patient, Locale: r.Locale, CreatedAt: now,
+	}
+	if a := r.Sooner; a != nil {
+		if a.Status != store.Confirmed || !a.SlotStart.After(now) {
+			return e, record.ErrNotConfirmed
+		}
+		e.AppointmentTypeID, e.AppointmentID, e.Patient, e.Intake, e.Owner, e.Locale = a.AppointmentTypeID, a.ID, a.Patient, a.Intake, a.Owner, a.Locale
+		if last := store.DateOf(a.SlotStart.In(s.Zone)); e.Wish.To == (store.Date{}) || last.Before(e.Wish.To) {
+			e.Wish.To = last
+		}
+	}
+	if public && !w.Open() {
+		return e, ErrOff
+	}
+	t, ok := s.Types[e.AppointmentTypeID]
+	if !ok || public && r.Sooner == nil && (t.Page.DeskOnly || !t.Active) {
+		return e, record.ErrNoAppointmentType
+	}
+	var m record.Mistakes
+	if r.Sooner == nil {
+		var required []string
+		if public {
+			record.CheckClient(&m, r.Client)
+			record.CheckPublicName(&m, "patient.name", r.Patient.Name)
+			required = append(required, w.Clinic.Settings().RequiredFields...)
+			required, e.Owner, e.Status = append(required, "email"), r.Client.Owner().String(), store.WaitlistUnconfirmed
+		}
+		if e.Locale != "" && !clinic.ValidLocale(e.Locale) {
+			m.Add("locale", "must be a language tag like en, de or pt-BR")
+		}
+		record.NormalizePatient(&m, &e.Patient, required, store.DateOf(now.In(s.Zone)))
+		if !public && e.Patient.Email == "" && e.Patient.Phone == "" {
+			m.Add("patient.phone", "give a phone number or an e-mail address, or nobody can tell them")
+		}
+		e.Intake = clinic.CheckIntake(&m, &s.Settings, t, &r.Said, public, now)
+	}
+	checkWish(&m, &e.Wish, t, store.DateOf(now.In(s.Zone)), now)
+	if at := e.Wish.SlotStart; !at.IsZero() {
+		e.Wish.From, e.Wish.To = store.DateOf(at.In(s.Zone)), store.DateOf(at.In(s.Zone))
+	}
+	return e, m.Err()
+}
+
+// checkWish completes and checks which times suit.
+func checkWish(m *record.Mistakes, wish *store.WaitlistWish, t *store.AppointmentType, today store.Date, now time.Time) {
+	for _, id := range wish.SpecialistIDs {
+		if !slices.ContainsFunc(t.Specialists, func(a store.Assignment) bool { return a.SpecialistID == id }) {
+			m.Add("specialistIds", "no specialist with the id %q serves this appointment type", id)
+		}
+	}
+	if wish.Latest != 0 && wish.Latest <= wish.Earliest {
+		m.Add("latest", "must be later than earliest")
+	}
+	if !wish.SlotStart.IsZero() {
+		record.CheckStart(m, wish.SlotStart)
+		if !wish.SlotStart.After(now) {
+			m.Add("slotStartDate", "is past")
+		}
+		if today.DaysUntil(store.DateOf(wish.SlotStart)) > maxWait {
+			m.Add("slotStartDate", "at most %d days ahead", maxWait)
+		}
+		return
+	}
+	if wish.From.Before(today) {
+		wish.From = today
+	}
+	switch {
+	case wish.To == (store.Date{}):
+		m.Add("to", "name the last day that suits")
+	case wish.To.Before(wish.From):
+		m.Add("to", "must not be before from, nor past")
+	case today.DaysUntil(wish.To) > maxWait:
+		m.Add("to", "at most %d days ahead", maxWait)
+	}
+}
+
+// WaitlistNow lists who waits, in their order, and up to ended of those who did, the last first, each with what was offered to them.
+func (w *Waitlist) WaitlistNow(ctx context.Context, ended int) (live, over []Waiting, err error) {
+	entries, err := w.Store.WaitlistEntries(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	past, err := w.Store.EndedWaitlistEntries(ctx, ended)
+	if err != nil {
+		return nil, nil, err
+	}
+	offers, err := w.offersOf(ctx, slices.Concat(entries, past))
+	if err != nil {
+		return nil, nil, err
+	}
+	with := func(list []store.WaitlistEntry) []Waiting {
+		all := make([]Waiting, len(list))
+		for i, e := range list {
+			all[i] = Waiting{e, offers[e.ID]}
+		}
+		return all
+	}
+	return with(entries), with(past), nil
+}
+
+// offersOf reads what was offered to entries.
+func (w *Waitlist) offersOf(ctx context.Context, entries []store.WaitlistEntry) (map[string][]store.WaitlistOffer, error) {
+	ids := make([]string, len(entries))
+	for i := range entries {
+		ids[i] = entries[i].ID
+	}
+	list, err := w.Store.WaitlistOffers(ctx, ids...)
+	of := make(map[string][]store.WaitlistOffer)
+	for _, o := range list {
+		of[o.EntryID] = append(of[o.EntryID], o)
+	}
+	return of, err
+}
+
+// WaitingBy is the entry that the link of a mail opens, and the offer that the link is about, if it is about one. record.ErrUnauthorized,
+// store.ErrNotFound.
+func (w *Waitlist) WaitingBy(ctx context.Context, token string) (Waiting, *store.WaitlistOffer, error) {
+	id, err := w.Booking.TokenID(token)
+	if err != nil {
+		return Waiting{}, nil, err
+	}
+	o, err := w.Store.WaitlistOffer(ctx, id)
+	about := &o
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		about = nil
+	case err != nil:
+		return Waiting{}, nil, err
+	default:
+		id = o.EntryID
+	}
+	x, err := w.WaitingOf(ctx, id)
+	return x, about, err
+}
+
+// WaitingOf is an entry with what was offered to it. store.ErrNotFound.
+func (w *Waitlist) WaitingOf(ctx context.Context, id string) (Waiting, error) {
+	if !record.ValidID(id) {
+		return Waiting{}, store.ErrNotFound
+	}
+	e, err := w.Store.WaitlistEntry(ctx, id)
+	if err != nil {
+		return Waiting{}, err
+	}
+	offers, err := w.Store.WaitlistOffers(ctx, id)
+	return Waiting{e, offers}, err
+}
+
+// ConfirmWaiting has an entry wait that was made by a visitor. One that waits already stays. store.ErrNotFound, *EndedError.
+func (w *Waitlist) ConfirmWaiting(ctx context.Context, id string, actor record.Actor, once *record.Once) (store.WaitlistEntry, error) {
+	var e store.WaitlistEntry
+	now := record.Now()
+	err := w.Store.Write(ctx, func(tx store.Tx) (err error) {
+		if e, err = tx.WaitlistEntry(ctx, id); err != nil {
+			return err
+		}
+		switch e.Status {
+		case store.WaitlistWaiting:
+			return once.Remember(ctx, tx, e, now)
+		case store.WaitlistUnconfirmed:
+		default:
+			return &EndedError{string(e.Status)}
+		}
+		e.Status = store.WaitlistWaiting
+		if err := tx.MoveWaitlistEntry(ctx, id, store.WaitlistUnconfirmed, store.WaitlistWaiting, now); err != nil {
+			return err
+		}
+		if err := auditEntry(ctx, tx, now, actor, "confirmed", &e, e.Status); err != nil {
+			return err
+		}
+		return once.Remember(ctx, tx, e, now)
+	})
+	return e, err
+}
+
+// LeaveWaitlist takes an entry off the list, with what is offered to it. One that has ended stays as it is. store.ErrNotFound.
+func (w *Waitlist) LeaveWaitlist(ctx context.Context, id string, actor record.Actor, once *record.Once) (store.WaitlistEntry, error) {
+	var e store.WaitlistEntry
+	var ended []store.WaitlistOffer
+	now := record.Now()
+	err := w.Store.Write(ctx, func(tx store.Tx) (err error) {
+		if e, err = tx.WaitlistEntry(ctx, id); err != nil {
+			return err
+		}
+		ended = nil
+		if e.EndedAt.IsZero() {
+			if ended, err = w.dropEntry(ctx, tx, &e, store.WaitlistRemoved, actor, now); err != nil {
+				return err
+			}
+			e.Status, e.EndedAt = store.WaitlistRemoved, now
+		}
+		return once.Remember(ctx, tx, e, now)
+	})
+	if err != nil {
+		return e, err
+	}
+	for _, o := range ended {
+		w.end(o)
+	}
+	return e, nil
+}
+
+// dropEntry ends an entry and its open offer in a transaction. It answers the offer, whose time is to be handed on.
+func (w *Waitlist) dropEntry(ctx context.Context, tx store.Tx, e *store.WaitlistEntry, to store.WaitlistStatus, actor record.Actor, now time.Time) (ended []store.WaitlistOffer, err error) {
+	if err := tx.MoveWaitlistEntry(ctx, e.ID, e.Status, to, now); err != nil {
+		return nil, err
+	}
+	if err := auditEntry(ctx, tx, now, actor, string(to), e, to); err != nil {
+		return nil, err
+	}
+	offers, err := tx.WaitlistOffers(ctx, e.ID)
+	for i := range offers {
+		if o := &offers[i]; o.Status == store.OfferOpen {
+			if err := tx.EndWaitlistOffer(ctx, o.ID, store.OfferWithdrawn, now); err != nil {
+				return nil, err
+			}
+			ended = append(ended, *o)
+		}
+	}
+	return ended, err
+}

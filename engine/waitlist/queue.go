@@ -1,0 +1,273 @@
+package waitlist
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
+	"holdfast/engine/record"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// queue is who waits, as a round finds it.
+type queue struct {
+	*Waitlist
+	now     time.Time
+	s       *clinic.Schedule
+	entries []store.WaitlistEntry // those who can be offered something, in their order
+	offers  map[string][]store.WaitlistOffer
+	busy    map[string]bool // entries with an open offer
+	free    map[string][]booking.Timeslot
+	asked   map[string]time.Time // before when an entry wants a time that is not settled
+}
+
+// queue reads who waits, and ends the entries whose time is over.
+func (w *Waitlist) queue(ctx context.Context, now time.Time) (*queue, error) {
+	q := &queue{Waitlist: w, now: now, s: w.Clinic.Current(), busy: make(map[string]bool), free: make(map[string][]booking.Timeslot), asked: make(map[string]time.Time)}
+	entries, err := w.Store.WaitlistEntries(ctx)
+	if err != nil {
+		return nil, err
+	}
+	today := store.DateOf(now.In(q.s.Zone))
+	for i := range entries {
+		e := &entries[i]
+		over := e.Wish.To.Before(today) || !e.Wish.SlotStart.IsZero() && !e.Wish.SlotStart.After(now) ||
+			e.Status == store.WaitlistUnconfirmed && now.Sub(e.CreatedAt) >= confirmWithin
+		if !over {
+			q.entries = append(q.entries, *e)
+			continue
+		}
+		if err := w.over(ctx, e, store.WaitlistLapsed, now); err != nil {
+			return nil, err
+		}
+	}
+	if q.offers, err = w.offersOf(ctx, q.entries); err != nil {
+		return nil, err
+	}
+	for i := range q.entries {
+		x := Waiting{q.entries[i], q.offers[q.entries[i].ID]}
+		q.busy[x.ID] = x.Offer() != nil
+	}
+	return q, nil
+}
+
+// over ends an entry that nothing can be offered to any more.
+func (w *Waitlist) over(ctx context.Context, e *store.WaitlistEntry, to store.WaitlistStatus, now time.Time) error {
+	var ended []store.WaitlistOffer
+	err := w.Store.Write(ctx, func(tx store.Tx) (err error) {
+		ended, err = w.dropEntry(ctx, tx, e, to, system, now)
+		return err
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		return nil // somebody else did
+	}
+	for _, o := range ended {
+		w.end(o)
+	}
+	return err
+}
+
+// next reports whether an entry can be offered something now.
+func (q *queue) next(e *store.WaitlistEntry) bool {
+	t := q.s.Types[e.AppointmentTypeID]
+	if e.Status != store.WaitlistWaiting || e.Patient.Email == "" || q.busy[e.ID] || t == nil || t.Page.Approval || !q.automatic() {
+		return false
+	}
+	return !slices.ContainsFunc(q.entries, func(o store.WaitlistEntry) bool {
+		return q.busy[o.ID] && o.AppointmentTypeID == e.AppointmentTypeID && samePerson(&o, e)
+	})
+}
+
+// wanted reports whether an entry can be offered a start with a specialist. One that is of no use any more ends.
+func (q *queue) wanted(ctx context.Context, e *store.WaitlistEntry, start time.Time) (bool, error) {
+	if _, long := Until(q.s.Zone, q.Clinic.Settings().Waitlist.Keeps(), start, q.now); !long || !suits(&e.Wish, start.In(q.s.Zone)) || offeredBefore(q.offers[e.ID], start) {
+		return false, nil
+	}
+	before, asked := q.asked[e.ID]
+	if !asked { // once in a round, and not for each time that is free
+		done, wants, err := q.settled(ctx, e)
+		switch {
+		case err != nil:
+			return false, err
+		case done != "":
+			q.busy[e.ID] = true
+			return false, q.over(ctx, e, done, q.now)
+		}
+		before, q.asked[e.ID] = wants, wants
+	}
+	return before.IsZero() || start.Before(before), nil
+}
+
+// settled says what an entry ends as if there is nothing to wait for any more, and before when it wants a time. Who has booked the type
+// since by themselves waits no more, nor does who has not the appointment any more that was to be earlier.
+func (w *Waitlist) settled(ctx context.Context, e *store.WaitlistEntry) (store.WaitlistStatus, time.Time, error) {
+	if e.AppointmentID != "" {
+		a, err := w.Store.Appointment(ctx, e.AppointmentID)
+		switch {
+		case errors.Is(err, store.ErrNotFound), err == nil && (a.Status != store.Confirmed || a.AppointmentTypeID != e.AppointmentTypeID ||
+			!booking.SameAddress(a.Patient.Email, e.Patient.Email)): // corrected since: it is somebody else's address
+			return store.WaitlistLapsed, time.Time{}, nil
+		}
+		return "", a.SlotStart, err
+	}
+	list, _, err := w.Store.Appointments(ctx, store.AppointmentFilter{From: e.CreatedAt, Status: store.Confirmed, Query: e.Patient.Email, Limit: 200})
+	if err != nil {
+		return "", time.Time{}, err
+	}
+	if slices.ContainsFunc(list, func(a store.Appointment) bool {
+		return a.AppointmentTypeID == e.AppointmentTypeID && a.CreatedAt.After(e.CreatedAt) && booking.SameAddress(a.Patient.Email, e.Patient.Email) &&
+			store.Fold(a.Patient.Name) == store.Fold(e.Patient.Name)
+	}) {
+		return store.WaitlistBooked, time.Time{}, nil
+	}
+	return "", time.Time{}, nil
+}
+
+// handOn offers a time that is still held to the next whom it suits, or gives it back.
+func (q *queue) handOn(ctx context.Context, o *store.WaitlistOffer) error {
+	for i := range q.entries {
+		e := &q.entries[i]
+		if e.ID == o.EntryID || e.AppointmentTypeID != o.AppointmentTypeID || !q.next(e) || !among(&e.Wish, o.SpecialistID) {
+			continue
+		}
+		wanted, err := q.wanted(ctx, e, o.SlotStart)
+		if err != nil {
+			q.letGo(ctx, o)
+			return err
+		}
+		if !wanted {
+			continue
+		}
+		until, _ := Until(q.s.Zone, q.Clinic.Settings().Waitlist.Keeps(), o.SlotStart, q.now)
+		h, err := q.holdOf(ctx, o, until)
+		if err != nil {
+			break // it is not ours any more
+		}
+		made, err := q.offer(ctx, e, h, record.SpelledOwner(o.HoldOwner), until, system, nil)
+		switch {
+		case errors.Is(err, ErrOffered):
+			continue
+		case err != nil:
+			q.letGo(ctx, o)
+			return err
+		}
+		q.note(e, made)
+		return nil
+	}
+	q.letGo(ctx, o)
+	return nil
+}
+
+func (q *queue) note(e *store.WaitlistEntry, o store.WaitlistOffer) {
+	q.busy[e.ID], q.offers[e.ID] = true, append(q.offers[e.ID], o)
+	clear(q.free)
+}
+
+// offerAll offers what is free to those who wait, in their order.
+func (q *queue) offerAll(ctx context.Context) error {
+	for i := range q.entries {
+		e := &q.entries[i]
+		if !q.next(e) {
+			continue
+		}
+		if err := q.offerTo(ctx, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// offerTo offers the first time that suits an entry and can be had.
+func (q *queue) offerTo(ctx context.Context, e *store.WaitlistEntry) error {
+	free, err := q.freeOf(ctx, e.AppointmentTypeID)
+	if err != nil {
+		return err
+	}
+	for i := range free {
+		slot := &free[i]
+		if slot.Available == 0 || q.busy[e.ID] {
+			continue
+		}
+		for _, id := range q.specialists(e, slot) {
+			wanted, err := q.wanted(ctx, e, slot.Start)
+			if err != nil {
+				return err
+			}
+			if !wanted {
+				break
+			}
+			until, _ := Until(q.s.Zone, q.Clinic.Settings().Waitlist.Keeps(), slot.Start, q.now)
+			owner := record.NewOwner()
+			h, err := q.Booking.Keep(ctx, e.AppointmentTypeID, id, "", slot.Start, owner, until.Add(passing))
+			if lost(err) {
+				continue // a visitor was faster
+			}
+			if err != nil {
+				return err
+			}
+			o, err := q.offer(ctx, e, h, owner, until, system, nil)
+			if err != nil {
+				q.Booking.Release(ctx, h, holds.ReasonReleased)
+				if errors.Is(err, ErrOffered) {
+					return nil // another node was
+				}
+				return err
+			}
+			q.note(e, o)
+			return nil
+		}
+	}
+	return nil
+}
+
+// specialists are those to hold a slot with, in the order to try: of whom anybody will do, the one who is assigned.
+func (q *queue) specialists(e *store.WaitlistEntry, slot *booking.Timeslot) []string {
+	if len(e.Wish.SpecialistIDs) == 0 {
+		return []string{""}
+	}
+	return slices.DeleteFunc(slices.Clone(slot.SpecialistIDs), func(id string) bool { return !among(&e.Wish, id) })
+}
+
+// freeOf lists what is free of a type as far as anybody waits for it, to be booked online now.
+func (q *queue) freeOf(ctx context.Context, appointmentTypeID string) ([]booking.Timeslot, error) {
+	if list, ok := q.free[appointmentTypeID]; ok {
+		return list, nil
+	}
+	t := q.s.Types[appointmentTypeID]
+	today := store.DateOf(q.now.In(q.s.Zone))
+	from, last := store.Date{}, store.Date{}
+	for i := range q.entries {
+		if e := &q.entries[i]; e.AppointmentTypeID == appointmentTypeID {
+			if from == (store.Date{}) || e.Wish.From.Before(from) {
+				from = e.Wish.From
+			}
+			if last.Before(e.Wish.To) {
+				last = e.Wish.To
+			}
+		}
+	}
+	if from.Before(today) {
+		from = today
+	}
+	if end := today.AddDays(t.HorizonDays + 1); end.Before(last) {
+		last = end
+	}
+	all := []booking.Timeslot{}
+	for day := from; !last.Before(day); day = day.AddDays(booking.MaxTimeslotDays) {
+		to := day.AddDays(booking.MaxTimeslotDays)
+		if end := last.AddDays(1); end.Before(to) {
+			to = end
+		}
+		list, err := q.Booking.Timeslots(ctx, booking.TimeslotsRequest{AppointmentTypeID: appointmentTypeID, From: day, To: to})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list.Slots...)
+	}
+	q.free[appointmentTypeID] = all
+	return all, nil
+}

@@ -1,0 +1,273 @@
+package waitlist
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"holdfast/engine/availability"
+	"holdfast/engine/booking"
+	"holdfast/engine/message"
+	"holdfast/engine/record"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+const (
+	// sweep is how often a round is made that nothing has woken.
+	sweep = 15 * time.Second
+	// idle is how often while nobody waits: whoever comes wakes it.
+	idle = time.Hour
+	// passing is how long a time stays held beyond its offer, to be handed on.
+	passing = 30 * time.Second
+	// quiet is how long the mail of an offer waits: what has made the time free may be taken back meanwhile.
+	quiet = booking.UndoTime + 4*time.Second
+)
+
+// system is who offers, in the audit log.
+const system record.Actor = "system"
+
+// OfferTimes makes the rounds until ctx ends: when something has changed, when an offer ends, and every so often.
+func (w *Waitlist) OfferTimes(ctx context.Context) {
+	for {
+		next, err := w.round(ctx)
+		if err != nil && ctx.Err() == nil {
+			w.Logger.Warn("the waiting list was not gone through; the next try is in 15 s", "error", err)
+		}
+		timer := time.NewTimer(next)
+		select {
+		case <-ctx.Done():
+		case <-w.woken:
+		case <-timer.C:
+		}
+		timer.Stop()
+		if ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// KeepOffers holds the times of the open offers again, after a start.
+func (w *Waitlist) KeepOffers(ctx context.Context) error {
+	open, err := w.Store.OpenWaitlistOffers(ctx)
+	if err != nil {
+		return fmt.Errorf("the waiting list: %w", err)
+	}
+	return w.keep(ctx, open, record.Now())
+}
+
+// round is one look at everybody who waits. It says how long nothing has to be done.
+func (w *Waitlist) round(ctx context.Context) (next time.Duration, err error) {
+	select {
+	case w.turn <- struct{}{}:
+		defer func() { <-w.turn }()
+	case <-ctx.Done():
+		return sweep, ctx.Err()
+	}
+	now := record.Now()
+	open, err := w.Store.OpenWaitlistOffers(ctx)
+	if err != nil {
+		return sweep, err
+	}
+	lapsed := slices.DeleteFunc(slices.Clone(open), func(o store.WaitlistOffer) bool { return now.Before(o.ExpiresAt) })
+	live := slices.DeleteFunc(open, func(o store.WaitlistOffer) bool { return !now.Before(o.ExpiresAt) })
+	for i := range lapsed {
+		if err := w.lapse(ctx, &lapsed[i], now); err != nil {
+			return sweep, err
+		}
+	}
+	if err := w.keep(ctx, live, now); err != nil {
+		return sweep, err
+	}
+	ended := w.takeEnded()
+	r, err := w.queue(ctx, now)
+	if err != nil {
+		for i := range ended {
+			w.letGo(ctx, &ended[i])
+		}
+		return sweep, err
+	}
+	for i := range ended {
+		if err := r.handOn(ctx, &ended[i]); err != nil {
+			for _, o := range ended[i+1:] {
+				w.end(o)
+			}
+			return sweep, err
+		}
+	}
+	if err := r.offerAll(ctx); err != nil {
+		return sweep, err
+	}
+	next = sweep
+	if len(live) == 0 && len(r.entries) == 0 {
+		next = idle
+	}
+	if len(live) > 0 {
+		next = max(min(next, live[0].ExpiresAt.Sub(now)), time.Millisecond)
+	}
+	return next, nil
+}
+
+// lapse ends an offer that nobody answered, and with the last of several in a row its entry.
+func (w *Waitlist) lapse(ctx context.Context, o *store.WaitlistOffer, now time.Time) error {
+	err := w.Store.Write(ctx, func(tx store.Tx) error {
+		if err := tx.EndWaitlistOffer(ctx, o.ID, store.OfferLapsed, now); err != nil {
+			return err
+		}
+		if err := auditOffer(ctx, tx, now, system, "offer_lapsed", o); err != nil {
+			return err
+		}
+		e, err := tx.WaitlistEntry(ctx, o.EntryID)
+		if err != nil {
+			return err
+		}
+		offers, err := tx.WaitlistOffers(ctx, o.EntryID)
+		if err != nil || unanswered(offers) < maxUnanswered || !e.EndedAt.IsZero() {
+			return err
+		}
+		_, err = w.dropEntry(ctx, tx, &e, store.WaitlistLapsed, system, now)
+		return err
+	})
+	switch {
+	case err == nil:
+		w.end(*o)
+	case errors.Is(err, store.ErrNotFound): // somebody else ended it
+		return nil
+	}
+	return err
+}
+
+// keep sees to it that what is offered is held. An offer whose time cannot be kept is withdrawn, and the person told.
+func (w *Waitlist) keep(ctx context.Context, open []store.WaitlistOffer, now time.Time) error {
+	for i := range open {
+		o := &open[i]
+		if !now.Before(o.ExpiresAt) {
+			continue
+		}
+		if _, err := w.holdOf(ctx, o, o.ExpiresAt); lost(err) {
+			if err := w.withdraw(ctx, o, true); err != nil && !errors.As(err, new(*EndedError)) {
+				return err
+			}
+		} else if err != nil {
+			w.Logger.Warn("whether an offered time is held is not known", "offer", o.ID, "error", err)
+		}
+	}
+	return nil
+}
+
+// holdOf holds the time of an offer, or finds it held.
+func (w *Waitlist) holdOf(ctx context.Context, o *store.WaitlistOffer, until time.Time) (holds.Hold, error) {
+	return w.Booking.Keep(ctx, o.AppointmentTypeID, o.SpecialistID, "", o.SlotStart, record.SpelledOwner(o.HoldOwner), until.Add(passing))
+}
+
+// lost reports whether an error says that a time is somebody else's or nobody's.
+func lost(err error) bool {
+	return errors.Is(err, store.ErrSlotTaken) || errors.As(err, new(*holds.HeldError)) || errors.As(err, new(*availability.NotBookableError)) ||
+		errors.Is(err, record.ErrNoAppointmentType) || errors.As(err, new(*record.ValidationError))
+}
+
+// withdraw ends an offer whose time cannot be kept, and tells whoever has heard of it. *EndedError if it has ended.
+func (w *Waitlist) withdraw(ctx context.Context, o *store.WaitlistOffer, tell bool) error {
+	now := record.Now()
+	var mail []booking.Promise
+	err := w.Store.Write(ctx, func(tx store.Tx) error {
+		if err := endOffer(ctx, tx, o, store.OfferWithdrawn, now); err != nil {
+			return err
+		}
+		e, err := tx.WaitlistEntry(ctx, o.EntryID)
+		if err != nil {
+			return err
+		}
+		if mail = nil; tell && now.Sub(o.CreatedAt) >= quiet { // before that, nobody has heard of the offer
+			mail = w.Messages.WaitlistMail(&e, o, message.MailOfferGone, now, now, now.Add(confirmWithin))
+		}
+		if err := auditOffer(ctx, tx, now, system, "offer_withdrawn", o); err != nil {
+			return err
+		}
+		return booking.WritePromises(ctx, tx, now, mail...)
+	})
+	if err != nil {
+		return err
+	}
+	w.Outbound.HandOver(mail...)
+	w.letGo(ctx, o)
+	return nil
+}
+
+// endOffer is EndWaitlistOffer with an *EndedError that says how it has ended already.
+func endOffer(ctx context.Context, tx store.Tx, o *store.WaitlistOffer, to store.OfferStatus, now time.Time) error {
+	err := tx.EndWaitlistOffer(ctx, o.ID, to, now)
+	if errors.Is(err, store.ErrNotFound) {
+		is, err := tx.WaitlistOffer(ctx, o.ID)
+		if err != nil {
+			return err
+		}
+		return &EndedError{string(is.Status)}
+	}
+	return err
+}
+
+// letGo gives a time back.
+func (w *Waitlist) letGo(ctx context.Context, o *store.WaitlistOffer) {
+	if err := w.Booking.LetGo(ctx, o.SpecialistID, record.SpelledOwner(o.HoldOwner)); err != nil {
+		w.Logger.Warn("an offered time stays held until it lapses", "offer", o.ID, "error", err)
+	}
+}
+
+// LetGoErased gives back the times of those of these offers that are gone, because whom they were made to was erased.
+func (w *Waitlist) LetGoErased(ctx context.Context, open []store.WaitlistOffer) {
+	for i := range open {
+		if _, err := w.Store.WaitlistOffer(ctx, open[i].ID); errors.Is(err, store.ErrNotFound) {
+			w.end(open[i])
+		}
+	}
+}
+
+// giveWay withdraws what was offered of some times a moment ago, so that the change that has made them free can be taken back: also an
+// offer of another specialist's time that keeps a room of them. Until done is called nothing is offered here: it would be offered
+// again before it is taken back.
+func (w *Waitlist) giveWay(ctx context.Context, times ...holds.Span) (done func()) {
+	select {
+	case w.turn <- struct{}{}:
+		done = func() { <-w.turn }
+	case <-ctx.Done():
+		return func() {}
+	}
+	open, err := w.Store.OpenWaitlistOffers(ctx)
+	if err != nil {
+		w.Logger.Warn("whether a time is offered is not known", "error", err)
+	}
+	for i := range open {
+		o := &open[i]
+		if time.Since(o.CreatedAt) >= quiet || !w.inTheWay(ctx, o, times) {
+			continue
+		}
+		if err := w.withdraw(ctx, o, false); err != nil {
+			w.Logger.Warn("an offer stays in the way of an undo", "offer", o.ID, "error", err)
+		}
+	}
+	return done
+}
+
+// inTheWay reports whether an offer keeps anything of these times. The room of an offer is known to its hold alone.
+func (w *Waitlist) inTheWay(ctx context.Context, o *store.WaitlistOffer, times []holds.Span) bool {
+	near := slices.DeleteFunc(slices.Clone(times), func(x holds.Span) bool { return !o.SlotStart.Before(x.BusyEnd) || !x.BusyStart.Before(o.SlotEnd) })
+	if len(near) == 0 {
+		return false
+	}
+	uses := []string{o.SpecialistID}
+	if t := w.Clinic.Current().Types[o.AppointmentTypeID]; t != nil && len(t.Needs) > 0 {
+		kept, err := w.Booking.Holds(ctx)
+		if err != nil {
+			w.Logger.Warn("which room an offer keeps is not known", "offer", o.ID, "error", err)
+		}
+		for i := range kept {
+			if h := &kept[i]; h.Owner.String() == o.HoldOwner && h.SlotStart.Equal(o.SlotStart) {
+				uses = append(uses, h.Resources.List()...)
+			}
+		}
+	}
+	return slices.ContainsFunc(near, func(x holds.Span) bool { return slices.Contains(uses, x.SpecialistID) })
+}

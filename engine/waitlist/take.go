@@ -1,0 +1,251 @@
+package waitlist
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"holdfast/engine/booking"
+	"holdfast/engine/message"
+	"holdfast/engine/record"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// offer writes an offer of what is held. ErrOffered: the entry or the time has one already, or the entry has ended.
+func (w *Waitlist) offer(ctx context.Context, e *store.WaitlistEntry, h holds.Hold, owner holds.Owner, until time.Time, actor record.Actor, once *record.Once) (store.WaitlistOffer, error) {
+	now := record.Now()
+	o := store.WaitlistOffer{
+		ID: record.NewID(), EntryID: e.ID, AppointmentTypeID: e.AppointmentTypeID, SpecialistID: h.SpecialistID, Seat: h.Seat, HoldOwner: owner.String(),
+		Status: store.OfferOpen, SlotStart: h.SlotStart, SlotEnd: h.SlotEnd, CreatedAt: now, ExpiresAt: until,
+	}
+	mail := w.Messages.WaitlistMail(e, &o, message.MailOffer, now, now.Add(quiet), until)
+	err := w.Store.Write(ctx, func(tx store.Tx) error {
+		is, err := tx.WaitlistEntry(ctx, e.ID)
+		if err != nil {
+			return err
+		}
+		open, err := tx.OpenWaitlistOffers(ctx)
+		if err != nil {
+			return err
+		}
+		if is.Status != store.WaitlistWaiting || slices.ContainsFunc(open, func(x store.WaitlistOffer) bool { return meets(&x, &o) }) {
+			return ErrOffered
+		}
+		if err := tx.InsertWaitlistOffer(ctx, o); err != nil {
+			return err
+		}
+		if err := auditOffer(ctx, tx, now, actor, "offered", &o); err != nil {
+			return err
+		}
+		if err := booking.WritePromises(ctx, tx, now, mail...); err != nil {
+			return err
+		}
+		return once.Remember(ctx, tx, o, now)
+	})
+	if errors.Is(err, store.ErrDuplicate) {
+		err = ErrOffered
+	}
+	if err != nil {
+		return o, err
+	}
+	w.Outbound.HandOver(mail...)
+	return o, nil
+}
+
+// meets reports whether two offers are of the same time of a specialist, other seats of one session aside.
+func meets(a, b *store.WaitlistOffer) bool {
+	if a.SpecialistID != b.SpecialistID || !a.SlotStart.Before(b.SlotEnd) || !b.SlotStart.Before(a.SlotEnd) {
+		return false
+	}
+	return a.AppointmentTypeID != b.AppointmentTypeID || !a.SlotStart.Equal(b.SlotStart) || a.Seat == b.Seat
+}
+
+// OfferByHand holds a free time for one who waits and offers it, in whatever order they came. Notice and horizon do not matter to the desk.
+//
+// Errors: store.ErrNotFound, ErrOffered, *EndedError, *ValidationError (too little time is left), and those of booking.Keep.
+func (w *Waitlist) OfferByHand(ctx context.Context, entryID, specialistID string, start time.Time, actor record.Actor, once *record.Once) (store.WaitlistOffer, error) {
+	var m record.Mistakes
+	if record.CheckStart(&m, start); specialistID != "" {
+		record.CheckID(&m, "specialistId", specialistID)
+	}
+	if err := m.Err(); err != nil {
+		return store.WaitlistOffer{}, err
+	}
+	x, err := w.WaitingOf(ctx, entryID)
+	switch {
+	case err != nil:
+		return store.WaitlistOffer{}, err
+	case x.Status != store.WaitlistWaiting:
+		return store.WaitlistOffer{}, &EndedError{string(x.Status)}
+	case x.Offer() != nil:
+		return store.WaitlistOffer{}, ErrOffered
+	}
+	until, long := Until(w.Clinic.Zone(), w.Clinic.Settings().Waitlist.Keeps(), start, record.Now())
+	if !long {
+		return store.WaitlistOffer{}, record.Invalid("slotStartDate", "is too soon to be offered; book it at once instead")
+	}
+	owner := record.NewOwner()
+	h, err := w.Booking.Keep(ctx, x.AppointmentTypeID, specialistID, "", start, owner, until.Add(passing))
+	if err != nil {
+		return store.WaitlistOffer{}, err
+	}
+	o, err := w.offer(ctx, &x.WaitlistEntry, h, owner, until, actor, once)
+	if err != nil {
+		w.Booking.Release(ctx, h, holds.ReasonReleased)
+	}
+	return o, err
+}
+
+// AcceptOffer books what is offered, by the same path as everybody, and takes the person off the list. Where an earlier time was wanted,
+// the appointment is moved instead. One that was accepted before gives its appointment again.
+//
+// Errors: store.ErrNotFound, *EndedError (its time could not be kept, too), and those of booking.Book and booking.Reschedule.
+func (w *Waitlist) AcceptOffer(ctx context.Context, id string, actor record.Actor, once *record.Once) (store.Appointment, error) {
+	o, err := w.offerOf(ctx, id)
+	if err != nil {
+		return store.Appointment{}, err
+	}
+	x, err := w.WaitingOf(ctx, o.EntryID)
+	if err != nil {
+		return store.Appointment{}, err
+	}
+	switch now := record.Now(); {
+	case o.Status == store.OfferBooked:
+		if actor == manageLink && now.Sub(o.EndedAt) > repeats {
+			return store.Appointment{}, &EndedError{string(store.OfferBooked)}
+		}
+		return w.accepted(ctx, &x.WaitlistEntry, &o, once)
+	case o.Status != store.OfferOpen:
+		return store.Appointment{}, &EndedError{string(o.Status)}
+	case !now.Before(o.ExpiresAt):
+		return store.Appointment{}, &EndedError{string(store.OfferLapsed)}
+	}
+	h, err := w.holdOf(ctx, &o, o.ExpiresAt)
+	if lost(err) {
+		if err := w.withdraw(ctx, &o, false); err != nil {
+			return store.Appointment{}, err
+		}
+		return store.Appointment{}, &EndedError{string(store.OfferWithdrawn)}
+	}
+	if err != nil {
+		return store.Appointment{}, err
+	}
+	a, err := w.take(ctx, &x.WaitlistEntry, &o, h, actor, once)
+	var ended *EndedError
+	if errors.As(err, &ended) && ended.As == string(store.OfferBooked) {
+		return w.accepted(ctx, &x.WaitlistEntry, &o, once) // by a second click, at the same time
+	}
+	return a, err
+}
+
+// take books or moves with what is held.
+func (w *Waitlist) take(ctx context.Context, e *store.WaitlistEntry, o *store.WaitlistOffer, h holds.Hold, actor record.Actor, once *record.Once) (a store.Appointment, err error) {
+	keeper := record.SpelledOwner(o.HoldOwner)
+	var others []store.WaitlistOffer // of the same person, whose times are to be handed on
+	defer func() {
+		if err == nil {
+			for _, other := range others {
+				w.end(other)
+			}
+		}
+	}()
+	admit := func(ctx context.Context, tx store.Tx) (err error) {
+		others, err = w.admit(ctx, tx, e, o, actor)
+		return err
+	}
+	if e.AppointmentID == "" {
+		return w.Booking.Book(ctx, booking.Request{
+			AppointmentTypeID: o.AppointmentTypeID, HoldID: h.ID, Owner: keeper, Patient: e.Patient, Intake: e.Intake, Locale: e.Locale, Source: store.SourceWeb,
+			Actor: actor, Once: once, Asked: &booking.Asked{ID: o.ID, By: e.Owner, Offered: true}, Admit: admit,
+		})
+	}
+	return w.Booking.Reschedule(ctx, booking.RescheduleRequest{
+		ID: e.AppointmentID, HoldID: h.ID, Owner: keeper, Actor: actor, Once: once,
+		Admit: func(ctx context.Context, tx store.Tx, a *store.Appointment) error {
+			if !o.SlotStart.Before(a.SlotStart) {
+				return &EndedError{string(store.OfferWithdrawn)} // it was moved to an earlier time since
+			}
+			return admit(ctx, tx)
+		},
+	})
+}
+
+// admit ends an offer as booked in the transaction that books, and with it all that the person waits for of the type. It answers what
+// else was offered to them.
+func (w *Waitlist) admit(ctx context.Context, tx store.Tx, e *store.WaitlistEntry, o *store.WaitlistOffer, actor record.Actor) (others []store.WaitlistOffer, err error) {
+	now := record.Now()
+	if err := endOffer(ctx, tx, o, store.OfferBooked, now); err != nil {
+		return nil, err
+	}
+	live, err := tx.WaitlistEntries(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range live {
+		x := &live[i]
+		if x.ID != e.ID && (x.AppointmentTypeID != e.AppointmentTypeID || !samePerson(x, e) || store.Fold(x.Patient.Name) != store.Fold(e.Patient.Name)) {
+			continue
+		}
+		ended, err := w.dropEntry(ctx, tx, x, store.WaitlistBooked, actor, now)
+		if err != nil {
+			return nil, err
+		}
+		others = append(others, ended...)
+	}
+	return others, auditOffer(ctx, tx, now, actor, "offer_accepted", o)
+}
+
+// repeats is for how long the link of an offer answers with the appointment that was booked by it, for whoever has lost the answer. After
+// that it may be in a mailbox that is the patient's no more; the link of the appointment's own mail opens it.
+const repeats = time.Minute
+
+// manageLink is who acts by the link of a mail.
+const manageLink record.Actor = "manage"
+
+// accepted is the appointment that an offer has become.
+func (w *Waitlist) accepted(ctx context.Context, e *store.WaitlistEntry, o *store.WaitlistOffer, once *record.Once) (a store.Appointment, err error) {
+	id := o.ID
+	if e.AppointmentID != "" {
+		id = e.AppointmentID
+	}
+	if a, err = w.Booking.Appointment(ctx, id); err != nil || once == nil {
+		return a, err
+	}
+	return a, w.Store.Write(ctx, func(tx store.Tx) error { return once.Remember(ctx, tx, a, record.Now()) })
+}
+
+// DeclineOffer gives back what is offered; the entry goes on to wait. Declining a declined one changes nothing. store.ErrNotFound, *EndedError.
+func (w *Waitlist) DeclineOffer(ctx context.Context, id string, actor record.Actor, once *record.Once) (store.WaitlistOffer, error) {
+	o, err := w.offerOf(ctx, id)
+	if err != nil {
+		return o, err
+	}
+	now, declined := record.Now(), false
+	err = w.Store.Write(ctx, func(tx store.Tx) error {
+		err := endOffer(ctx, tx, &o, store.OfferDeclined, now)
+		var ended *EndedError
+		if declined = err == nil; errors.As(err, &ended) && ended.As == string(store.OfferDeclined) {
+			err = nil
+		} else if err == nil {
+			err = auditOffer(ctx, tx, now, actor, "offer_declined", &o)
+		}
+		if err != nil {
+			return err
+		}
+		o.Status = store.OfferDeclined
+		return once.Remember(ctx, tx, o, now)
+	})
+	if err == nil && declined {
+		w.end(o)
+	}
+	return o, err
+}
+
+func (w *Waitlist) offerOf(ctx context.Context, id string) (store.WaitlistOffer, error) {
+	if !record.ValidID(id) {
+		return store.WaitlistOffer{}, store.ErrNotFound
+	}
+	return w.Store.WaitlistOffer(ctx, id)
+}

@@ -1,0 +1,374 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
+	"holdfast/engine/enginetest"
+	"holdfast/engine/request"
+	"holdfast/engine/token"
+	"holdfast/engine/waitlist"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// Who waits for a time, and to whom a time that has become free is offered.
+
+// waitingRoom is a clinic whose only specialist is booked at noon of a day to come, at nine in the morning.
+func waitingRoom(t *testing.T, change ...func(*engine.Options)) (c *testClinic, folder string, noon store.Appointment) {
+	t.Helper()
+	c, folder = noticeClinic(t, append(change, engine.OffersToFiles)...)
+	time.Sleep(9 * time.Hour)
+	r := bookingOf(99, "checkup")
+	r.SlotStart, r.Source, r.Actor = c.start, store.SourceStaff, "user:desk"
+	return c, folder, c.mustBook(r)
+}
+
+// wish is for the half hour of a start.
+func (c *testClinic) wish(start time.Time) store.WaitlistWish {
+	clock := store.TimeOfDay(start.Hour()*60 + start.Minute())
+	return store.WaitlistWish{From: store.DateOf(start), To: store.DateOf(start), Earliest: clock, Latest: clock + 30}
+}
+
+// waits has the desk put somebody on the list, one after the other.
+func (c *testClinic) waits(n int, wish store.WaitlistWish) store.WaitlistEntry {
+	c.t.Helper()
+	e, err := c.Join(context.Background(), waitlist.JoinRequest{
+		AppointmentTypeID: "checkup", Wish: wish, Actor: "user:desk",
+		Patient: store.Patient{Name: fmt.Sprintf("Patient %d", n), Email: fmt.Sprintf("p%d@example.org", n)},
+	})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	time.Sleep(time.Second)
+	return e
+}
+
+// offered are the offers of an entry as one word each.
+func (c *testClinic) offered(e store.WaitlistEntry) (all string) {
+	c.t.Helper()
+	x, err := c.WaitingOf(context.Background(), e.ID)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for _, o := range x.Offers {
+		all += string(o.Status) + " "
+	}
+	return all + string(x.Status)
+}
+
+// openOffer is what is offered to an entry now.
+func (c *testClinic) openOffer(e store.WaitlistEntry) *store.WaitlistOffer {
+	c.t.Helper()
+	x, err := c.WaitingOf(context.Background(), e.ID)
+	if err != nil || x.Offer() == nil {
+		c.t.Fatalf("the open offer of an entry: got %+v, %v", x, err)
+	}
+	return x.Offer()
+}
+
+func (c *testClinic) wantOffered(what string, e store.WaitlistEntry, want string) {
+	c.t.Helper()
+	if got := c.offered(e); got != want {
+		c.t.Errorf("%s: got %q, want %q", what, got, want)
+	}
+}
+
+func (c *testClinic) mustCancel(id string) {
+	c.t.Helper()
+	if _, err := c.Cancel(context.Background(), booking.CancelRequest{ID: id, Actor: "user:desk"}); err != nil {
+		c.t.Fatal(err)
+	}
+	time.Sleep(time.Second)
+}
+
+// TestAFreedTimeIsOfferedInOrder: to the first, after its lapse to the second, after a refusal to the third, who books it; at no moment
+// can a stranger have it.
+func TestAFreedTimeIsOfferedInOrder(t *testing.T) {
+	enginetest.OnlyInFull(t)
+	synctest.Test(t, func(t *testing.T) {
+		c, folder, noon := waitingRoom(t)
+		ctx := context.Background()
+		first, second, third := c.waits(1, c.wish(c.start)), c.waits(2, c.wish(c.start)), c.waits(3, c.wish(c.start))
+		elsewhere := c.waits(4, func() store.WaitlistWish {
+			w := c.wish(c.start)
+			w.Weekdays = []store.Weekday{store.Weekday(c.start.Add(24 * time.Hour).Weekday())}
+			return w
+		}())
+		c.wantOffered("before anything is free", first, "waiting")
+		c.mustCancel(noon.ID)
+		released := c.events(holds.EventRelease)
+		strangers := func(when string) {
+			t.Helper()
+			var held *holds.HeldError
+			if _, err := c.hold(50, "checkup", c.start, ""); !errors.As(err, &held) {
+				t.Errorf("a stranger %s: got %v, want the time held", when, err)
+			}
+		}
+		strangers("while it is offered to the first")
+		c.wantOffered("the first in line", first, "open waiting")
+		c.wantOffered("the second", second, "waiting")
+		one := c.openOffer(first)
+		if got := one.ExpiresAt.Sub(one.CreatedAt); got != 30*time.Minute {
+			t.Errorf("it is kept for %s, want half an hour", got)
+		}
+		if got := c.mails(folder, one.ID); len(got) != 0 {
+			t.Errorf("mail while the cancellation can be taken back: %v", got)
+		}
+		time.Sleep(20 * time.Second)
+		if got := c.mails(folder, one.ID)["waitlist_offer"]; !strings.Contains(got, "https://book.example.org/manage#") || !strings.Contains(got, "09:30") {
+			t.Errorf("the mail of the offer is %q, want its link and until when", got)
+		}
+		time.Sleep(time.Until(one.ExpiresAt.Add(time.Millisecond)))
+		synctest.Wait()
+		strangers("at its lapse")
+		c.wantOffered("the first, after its lapse", first, "lapsed waiting")
+		c.wantOffered("the second, then", second, "open waiting")
+		if _, err := c.AcceptOffer(ctx, one.ID, "manage", nil); !isEnded(err, "lapsed") {
+			t.Errorf("taking what has lapsed: %v", err)
+		}
+		if _, err := c.DeclineOffer(ctx, c.openOffer(second).ID, "manage", nil); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		strangers("after it was declined")
+		c.wantOffered("the second, who declined", second, "declined waiting")
+		three := c.openOffer(third)
+		if got := released(); len(got) != 0 {
+			t.Errorf("the time was free in between: %+v", got)
+		}
+		a, err := c.AcceptOffer(ctx, three.ID, "manage", nil)
+		if err != nil || a.ID != three.ID || !a.SlotStart.Equal(c.start) || a.Patient.Email != "p3@example.org" {
+			t.Fatalf("the third takes it: got %+v, %v", a, err)
+		}
+		if again, err := c.AcceptOffer(ctx, three.ID, "manage", nil); err != nil || again.ID != a.ID {
+			t.Errorf("a second click: got %+v, %v; want the same appointment", again, err)
+		}
+		c.wantOffered("who has booked", third, "booked booked")
+		c.wantOffered("who wants another day", elsewhere, "waiting")
+		if list, err := c.Holds(ctx); err != nil || len(list) != 0 {
+			t.Errorf("holds left: %v, %v", list, err)
+		}
+		if got := c.operations(a.ID); !strings.Contains(got, "confirmation ") {
+			t.Errorf("promised to who has booked: %q, want the mail of a booking", got)
+		}
+	})
+}
+
+func isEnded(err error, as string) bool {
+	var ended *waitlist.EndedError
+	return errors.As(err, &ended) && ended.As == as
+}
+
+// TestWhoWantsItSoonerIsMoved: the appointment moves in one step, what it leaves is offered to the next, and nobody else is asked.
+func TestWhoWantsItSoonerIsMoved(t *testing.T) {
+	enginetest.OnlyInFull(t)
+	synctest.Test(t, func(t *testing.T) {
+		c, _, noon := waitingRoom(t)
+		ctx := context.Background()
+		r := bookingOf(1, "checkup")
+		r.SlotStart = c.start.Add(2 * time.Hour)
+		late := c.mustBook(r)
+		e, err := c.Join(ctx, waitlist.JoinRequest{Sooner: &late, Wish: c.wish(c.start), Actor: "manage"})
+		if err != nil || e.Status != store.WaitlistWaiting || e.Patient != late.Patient {
+			t.Fatalf("sooner: got %+v, %v; want it to wait at once", e, err)
+		}
+		later := c.waits(2, c.wish(late.SlotStart))
+		c.mustCancel(noon.ID)
+		a, err := c.AcceptOffer(ctx, c.openOffer(e).ID, "manage", nil)
+		if err != nil || a.ID != late.ID || !a.SlotStart.Equal(c.start) || a.ManageEpoch != late.ManageEpoch+1 {
+			t.Fatalf("taken: got %+v, %v; want the same appointment, moved", a, err)
+		}
+		time.Sleep(time.Second)
+		c.wantOffered("who was moved", e, "booked booked")
+		c.wantOffered("who waits for what that left", later, "open waiting")
+	})
+}
+
+// TestAnOfferIsNoneOnceItsTimeIsLost: somebody else has the time after a restart, and whoever takes it is told.
+func TestAnOfferIsNoneOnceItsTimeIsLost(t *testing.T) {
+	enginetest.OnlyInFull(t)
+	synctest.Test(t, func(t *testing.T) {
+		keys := token.Generate(time.Now())
+		c, _, noon := waitingRoom(t, func(o *engine.Options) { o.Keyring = keys })
+		ctx := context.Background()
+		e, other := c.waits(1, c.wish(c.start)), c.waits(2, c.wish(c.start.Add(4*time.Hour)))
+		c.mustCancel(noon.ID)
+		kept := c.openOffer(other)
+		next := restarted(t, c, keys)
+		var held *holds.HeldError
+		r := bookingOf(7, "checkup")
+		r.SlotStart = c.start
+		if _, err := next.Book(ctx, r); !errors.As(err, &held) {
+			t.Errorf("somebody else after a restart: got %v, want the time held anew", err)
+		}
+		if a, err := next.AcceptOffer(ctx, kept.ID, "manage", nil); err != nil || a.ID != kept.ID {
+			t.Errorf("taken after a restart: got %+v, %v", a, err)
+		}
+		// The live state forgets, and the desk books the time before anybody looks.
+		lost := c.openOffer(e)
+		r.Source, r.Actor, r.Displace, r.SpecialistID = store.SourceStaff, "user:desk", true, "ada"
+		if _, err := next.Book(ctx, r); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := next.AcceptOffer(ctx, lost.ID, "manage", nil); !isEnded(err, "withdrawn") {
+			t.Errorf("taking what is somebody else's: got %v, want it withdrawn", err)
+		}
+		c.wantOffered("whose time was lost", e, "withdrawn waiting")
+	})
+}
+
+// TestAnUndoTakesBackWhatIsOffered: nobody has heard of it.
+func TestAnUndoTakesBackWhatIsOffered(t *testing.T) {
+	enginetest.OnlyInFull(t)
+	synctest.Test(t, func(t *testing.T) {
+		c, folder, noon := waitingRoom(t)
+		e := c.waits(1, c.wish(c.start))
+		c.deskCancels(noon.ID)
+		time.Sleep(5 * time.Second)
+		offer := c.openOffer(e)
+		if _, err := c.Undo(context.Background(), booking.UndoRequest{ID: noon.ID, Actor: jo}); err != nil {
+			t.Errorf("undo while it is offered: %v", err)
+		}
+		time.Sleep(time.Minute)
+		c.wantOffered("whose offer was taken back", e, "withdrawn waiting")
+		if got := c.mails(folder, offer.ID); len(got) != 0 {
+			t.Errorf("mails about it: %v", got)
+		}
+	})
+}
+
+// TestTwoTimesAndTwoWaiting: two who wait are offered two different times of several, and one who is away for three offers in a row is
+// taken off.
+func TestTwoTimesAndTwoWaiting(t *testing.T) {
+	enginetest.OnlyInFull(t)
+	synctest.Test(t, func(t *testing.T) {
+		c, _, _ := waitingRoom(t)
+		wide := c.wish(c.start)
+		wide.Latest += 150 // five starts are free
+		a, b := c.waits(1, wide), c.waits(2, wide)
+		one, two := c.openOffer(a), c.openOffer(b)
+		if one.SlotStart.Equal(two.SlotStart) {
+			t.Errorf("both are offered %s", one.SlotStart)
+		}
+		time.Sleep(2 * time.Hour)
+		c.wantOffered("who never answers", a, "lapsed lapsed lapsed lapsed")
+	})
+}
+
+// TestANightIsNoTimeToAnswer: what becomes free at night is kept until the morning.
+func TestANightIsNoTimeToAnswer(t *testing.T) {
+	day := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
+	at := func(clock string) time.Time {
+		hour, _ := time.Parse("15:04", clock)
+		return day.Add(time.Duration(hour.Hour())*time.Hour + time.Duration(hour.Minute())*time.Minute)
+	}
+	for _, x := range []struct {
+		what, now   string
+		start, want time.Time
+		long        bool
+	}{
+		{"by day", "09:00", at("15:00"), at("09:30"), true},
+		{"before the morning", "03:00", at("15:00"), at("07:30"), true},
+		{"late", "22:00", at("15:00").AddDate(0, 0, 1), at("07:30").AddDate(0, 0, 1), true},
+		{"shortly before it begins", "09:00", at("09:25"), at("09:15"), true},
+		{"too shortly", "09:00", at("09:14"), at("09:04"), false},
+		{"it begins early", "03:00", at("06:00"), at("05:50"), true},
+	} {
+		until, long := waitlist.Until(time.UTC, 30*time.Minute, x.start, at(x.now))
+		if !until.Equal(x.want) || long != x.long {
+			t.Errorf("%s: got %s, %v; want %s, %v", x.what, until, long, x.want, x.long)
+		}
+	}
+}
+
+// TestVisitorsConfirmThatTheyWait: nothing is kept for an address that nobody reads, and one network asks so often.
+func TestVisitorsConfirmThatTheyWait(t *testing.T) {
+	c, _ := noticeClinic(t, byServer(t))
+	ctx := context.Background()
+	ask := func(n int) (store.WaitlistEntry, error) {
+		r := c.publicBooking(n)
+		from := visitor(1)
+		wish := c.wish(c.start)
+		wish.From, wish.To = store.DateOf(c.start), store.DateOf(c.start)
+		return c.Join(ctx, waitlist.JoinRequest{AppointmentTypeID: "checkup", Wish: wish, Patient: r.Patient, From: &from, Client: r.Client, Actor: "client"})
+	}
+	e, err := ask(1)
+	if err != nil || e.Status != store.WaitlistUnconfirmed {
+		t.Fatalf("got %+v, %v; want an entry to be confirmed", e, err)
+	}
+	link := c.WaitlistToken(&e, nil)
+	x, about, err := c.WaitingBy(ctx, link)
+	if err != nil || x.ID != e.ID || about != nil {
+		t.Errorf("the link of the mail: got %+v, %v, %v", x, about, err)
+	}
+	if _, _, err := c.WaitingBy(ctx, link[:len(link)-2]+"aa"); err == nil {
+		t.Error("a forged link opens an entry")
+	}
+	if len(x.Offers) != 0 {
+		t.Errorf("offered before it is confirmed: %+v", x.Offers)
+	}
+	if e, err := c.ConfirmWaiting(ctx, e.ID, "manage", nil); err != nil || e.Status != store.WaitlistWaiting {
+		t.Errorf("confirmed: got %+v, %v", e, err)
+	}
+	var limit *request.LimitError
+	for n := range 10 {
+		_, err = ask(2 + n)
+	}
+	if !errors.As(err, &limit) || limit.By != "network" {
+		t.Errorf("the eleventh of a network: got %v, want a limit", err)
+	}
+	if _, err := c.UpdateSettings(ctx, "system", func(s *clinic.Settings) { s.Waitlist.DeskOnly = true }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ask(30); !errors.Is(err, waitlist.ErrOff) {
+		t.Errorf("where only the desk adds: got %v", err)
+	}
+}
+
+// TestASeatOfAFullGroupIsWaitedFor: who waits for one session is offered the seat that somebody leaves, and no other session.
+func TestASeatOfAFullGroupIsWaitedFor(t *testing.T) {
+	enginetest.OnlyInFull(t)
+	synctest.Test(t, func(t *testing.T) {
+		c, _, _ := waitingRoom(t)
+		ctx := context.Background()
+		session := c.start.Add(6 * time.Hour)
+		var seats []store.Appointment
+		for n := range 3 {
+			r := bookingOf(10+n, "class")
+			r.SlotStart = session
+			seats = append(seats, c.mustBook(r))
+		}
+		wait := func(n int) store.WaitlistEntry {
+			e, err := c.Join(ctx, waitlist.JoinRequest{
+				AppointmentTypeID: "class", Wish: store.WaitlistWish{SlotStart: session}, Actor: "user:desk",
+				Patient: store.Patient{Name: fmt.Sprintf("Patient %d", n), Email: fmt.Sprintf("p%d@example.org", n)},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second)
+			return e
+		}
+		first, second := wait(1), wait(2)
+		time.Sleep(time.Minute)
+		c.wantOffered("while the group is full", first, "waiting")
+		c.mustCancel(seats[1].ID)
+		c.wantOffered("the first, once a seat is free", first, "open waiting")
+		c.wantOffered("the second", second, "waiting")
+		a, err := c.AcceptOffer(ctx, c.openOffer(first).ID, "manage", nil)
+		if err != nil || !a.SlotStart.Equal(session) || a.Seat != seats[1].Seat {
+			t.Errorf("taken: got %+v, %v; want the seat that was left", a, err)
+		}
+		c.mustCancel(seats[0].ID)
+		c.wantOffered("the second, once another is free", second, "open waiting")
+	})
+}

@@ -1,0 +1,36 @@
+package engine_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine/enginetest"
+)
+
+// TestTheLinkOfAnOfferOpensNothingLater: whoever has lost the answer finds it, and the mailbox of long ago does not.
+func TestTheLinkOfAnOfferOpensNothingLater(t *testing.T) {
+	enginetest.OnlyInFull(t)
+	synctest.Test(t, func(t *testing.T) {
+		c, _, noon := waitingRoom(t)
+		ctx := context.Background()
+		e := c.waits(1, c.wish(c.start))
+		c.mustCancel(noon.ID)
+		offer := c.openOffer(e)
+		a, err := c.AcceptOffer(ctx, offer.ID, "manage", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := c.AcceptOffer(ctx, offer.ID, "manage", nil); err != nil || again.ID != a.ID {
+			t.Errorf("at once again: got %+v, %v", again, err)
+		}
+		time.Sleep(2 * time.Minute)
+		if _, err := c.AcceptOffer(ctx, offer.ID, "manage", nil); !isEnded(err, "booked") {
+			t.Errorf("two minutes later: got %v, want that it is booked", err)
+		}
+		if again, err := c.AcceptOffer(ctx, offer.ID, "user:desk", nil); err != nil || again.ID != a.ID {
+			t.Errorf("the desk: got %+v, %v", again, err)
+		}
+	})
+}

@@ -1,0 +1,80 @@
+package failover
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"holdfast/holds"
+	"holdfast/holds/redis"
+	"holdfast/holds/redis/redistest"
+)
+
+// TestASentinelsPromotionIsFollowed: the primary of Redis dies and a Sentinel promotes its replica. Two nodes serve from PostgreSQL
+// until then and from the promoted Redis afterwards, with all that was held, and nobody lends a hand.
+func TestASentinelsPromotionIsFollowed(t *testing.T) {
+	t.Parallel()
+	url := database(t)
+	s := redistest.StartWatched(t, redistest.Programs(t)[0])
+	var nodes []*Backend
+	for range 2 {
+		primary, err := redis.Open(redis.Options{URL: s.URL()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := openShared(t, primary, url, nil)
+		t.Cleanup(func() {
+			if err := b.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		nodes = append(nodes, b)
+		mode(t, b, "redis")
+	}
+	a, b := nodes[0], nodes[1]
+	ctx := t.Context()
+	w := watch(t, b)
+	made := []holds.Hold{claim(t, a, wish("ada", amal)), claim(t, b, wish("bob", bela))}
+	for range made {
+		w.next(holds.EventHold)
+	}
+	promoted := make(chan struct{})
+	began := time.Now()
+	go func() {
+		defer close(promoted)
+		s.Kill()
+	}()
+	mode(t, a, "fallback")
+	mode(t, b, "fallback")
+	during := claim(t, a, wish("cora", amal))
+	if e := w.next(holds.EventHold); e.HoldID != during.ID {
+		t.Errorf("got %+v on the other node, want the hold %s", e, during.ID)
+	}
+	if ok, err := b.Release(ctx, made[1].ID, bela, holds.ReasonReleased); !ok || err != nil {
+		t.Errorf("got %v, %v, want it released", ok, err)
+	}
+	<-promoted
+	t.Logf("promoted after %v", time.Since(began))
+	mode(t, a, "redis")
+	mode(t, b, "redis")
+	t.Logf("both nodes are there after %v", time.Since(began))
+	for n, node := range nodes {
+		for _, want := range []holds.Hold{made[0], during} {
+			if got, err := node.Claim(ctx, wish(want.SpecialistID, amal)); err != nil || got.ID != want.ID {
+				t.Errorf("node %d: its own client got %s, %v, want %s", n, got.ID, err, want.ID)
+			}
+			var held *holds.HeldError
+			if _, err := node.Claim(ctx, wish(want.SpecialistID, bela)); !errors.As(err, &held) {
+				t.Errorf("node %d: another client got %v, want %s held", n, err, want.SpecialistID)
+			}
+		}
+		if list, err := node.List(ctx); err != nil || len(list) != 2 {
+			t.Errorf("node %d: got %s, %v, want two holds", n, fmt.Sprint(list), err)
+		}
+	}
+	after := claim(t, a, wish("bob", amal))
+	if e := w.next(holds.EventHold); e.HoldID != after.ID {
+		t.Errorf("got %+v, want the hold %s, heard through the promoted server", e, after.ID)
+	}
+}

@@ -1,0 +1,179 @@
+package failover
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"holdfast/holds"
+	"holdfast/holds/node/nodetest"
+	"holdfast/holds/redis"
+	"holdfast/holds/redis/redistest"
+)
+
+// What becomes of two processes when Redis goes on, and its answers do not come, or come late.
+
+// slowPair is two processes with the timeouts of the program, each with a line of its own to one Redis, and one PostgreSQL.
+func slowPair(t *testing.T) (nodes []*Backend, lines []*redistest.Proxy, direct holds.Backend) {
+	t.Helper()
+	url := database(t)
+	s := redistest.Start(t, redistest.Programs(t)[0])
+	for range 2 {
+		line := s.Proxy(t)
+		primary, err := redis.Open(redis.Options{URL: line.URL()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := openShared(t, primary, url, nil)
+		t.Cleanup(func() {
+			if err := b.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		mode(t, b, "redis")
+		nodes, lines = append(nodes, b), append(lines, line)
+	}
+	direct, err := redis.Open(redis.Options{URL: s.URL()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = direct.Close() })
+	return nodes, lines, direct
+}
+
+// TestASlowServerIsLeft has every answer come half a second late, or not at all although everything is done: who asks waits for
+// half a second at most, nobody is refused what is their own, watchers are told, and it ends without a hand.
+func TestASlowServerIsLeft(t *testing.T) {
+	const most = 500 * time.Millisecond
+	for name, strike := range map[string]func(line *redistest.Proxy, on bool){
+		"late": func(line *redistest.Proxy, on bool) {
+			if line.Delay(500 * time.Millisecond); !on {
+				line.Delay(0)
+			}
+		},
+		"lost": func(line *redistest.Proxy, on bool) { line.Mute(on) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			nodes, lines, direct := slowPair(t)
+			a, b := nodes[0], nodes[1]
+			ctx := t.Context()
+			w := watch(t, b)
+			before := claim(t, a, wish("before", amal))
+			w.next(holds.EventHold)
+			for _, line := range lines {
+				strike(line, true)
+			}
+			var mu sync.Mutex
+			var waited []time.Duration
+			bounded := func(what string, call func() error) {
+				t.Helper()
+				var err error
+				took := nodetest.Took(func() { err = call() })
+				if err != nil || took > 2*most { // the machine may be busy
+					t.Errorf("%s: got %v after %v, want an answer within %v", what, err, took, most)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				waited = append(waited, took)
+			}
+			// The first finds out with a claim that Redis makes, on the connection that is there; then several at once.
+			var all sync.WaitGroup
+			made := make([]holds.Hold, 6)
+			take := func(i int) {
+				bounded(fmt.Sprint("claim ", i), func() (err error) {
+					made[i], err = nodes[i%2].Claim(ctx, wish(fmt.Sprintf("specialist-%d", i), amal))
+					return err
+				})
+			}
+			take(0)
+			if list, err := direct.List(ctx); err != nil || !slices.ContainsFunc(list, func(h holds.Hold) bool { return h.SpecialistID == "specialist-0" }) {
+				t.Errorf("got %+v, %v in Redis, want the hold of the claim that was not answered", list, err)
+			}
+			for i := 1; i < len(made); i++ {
+				all.Go(func() { take(i) })
+			}
+			all.Go(func() {
+				bounded("extend", func() error { _, err := a.Extend(ctx, before.ID, amal, time.Minute, false); return err })
+			})
+			all.Wait()
+			for i, h := range made {
+				for n, b := range nodes {
+					var held *holds.HeldError
+					bounded("again", func() error {
+						got, err := b.Claim(ctx, wish(h.SpecialistID, amal))
+						if err == nil && got.ID != h.ID {
+							t.Errorf("hold %d claimed again at node %d: got %s, want %s", i, n, got.ID, h.ID)
+						}
+						return err
+					})
+					bounded("another's", func() error {
+						if _, err := b.Claim(ctx, wish(h.SpecialistID, bela)); !errors.As(err, &held) {
+							return fmt.Errorf("got %w, want it held", err)
+						}
+						return nil
+					})
+				}
+			}
+			mode(t, a, "fallback")
+			mode(t, b, "fallback")
+			gone := made[0]
+			bounded("release", func() error {
+				if ok, err := b.Release(ctx, gone.ID, amal, holds.ReasonReleased); !ok || err != nil {
+					return fmt.Errorf("got %v, %w", ok, err)
+				}
+				return nil
+			})
+			slices.Sort(waited)
+			t.Logf("the longest waits were %v", waited[len(waited)-6:])
+			if got := waited[len(waited)-6]; got > most {
+				t.Errorf("six of %d waited for %v and more, want at most %v", len(waited), got, most)
+			}
+			for _, line := range lines {
+				strike(line, false)
+			}
+			mode(t, a, "redis")
+			mode(t, b, "redis")
+			for n, b := range nodes {
+				list, err := b.List(ctx)
+				if err != nil || len(list) != len(made) { // the one before, and all but one of these
+					t.Errorf("node %d afterwards: got %d holds, %v, want %d", n, len(list), err, len(made))
+				}
+				for _, h := range append(made[1:], before) {
+					if got, err := b.Claim(ctx, wish(h.SpecialistID, amal)); err != nil || got.ID != h.ID {
+						t.Errorf("node %d afterwards: its own client got %s, %v, want %s", n, got.ID, err, h.ID)
+					}
+				}
+			}
+			// What was told adds up to what is held, each beginning and each end told once.
+			after := claim(t, a, wish("after", bela))
+			live, over := map[string]bool{before.ID: true}, map[string]bool{}
+			for e := (holds.Event{}); e.HoldID != after.ID; {
+				switch e = w.next(""); e.Kind {
+				case holds.EventHold:
+					if live[e.HoldID] || over[e.HoldID] {
+						t.Errorf("hold %s began twice", e.HoldID)
+					}
+					live[e.HoldID] = true
+				case holds.EventRelease:
+					if !live[e.HoldID] {
+						t.Errorf("hold %s ended that had not begun", e.HoldID)
+					}
+					delete(live, e.HoldID)
+					over[e.HoldID] = true
+				}
+			}
+			for _, h := range append(made[1:], before, after) {
+				if !live[h.ID] {
+					t.Errorf("a watcher does not know of the hold of %s", h.SpecialistID)
+				}
+				delete(live, h.ID)
+			}
+			if len(live) > 0 || !over[gone.ID] {
+				t.Errorf("a watcher knows of %d holds that are not there; that %s ended: %v", len(live), gone.ID, over[gone.ID])
+			}
+		})
+	}
+}

@@ -1,0 +1,327 @@
+package holdstest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"holdfast/holds"
+)
+
+// Faulty says how the suite opens nodes on one server, and what happens to that server and to the lines to it.
+type Faulty struct {
+	// Server starts what the nodes share, and returns what opens a node on it, and the faults. The suite closes the nodes. Their
+	// calls may take a second.
+	Server func(t testing.TB) (open func() holds.Backend, faults []Fault)
+}
+
+// Fault is what goes wrong for a while.
+type Fault struct {
+	Name        string
+	Strike, End func()
+	Empties     bool // what was held is gone by the time it ends
+}
+
+// histories is how many a test makes; HOLDFAST_HISTORIES says another number.
+func histories(t *testing.T) int {
+	t.Helper()
+	text := os.Getenv("HOLDFAST_HISTORIES")
+	if text == "" {
+		return 2
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// RunFaulty has clients of two nodes make histories of calls while faults come and go, and asks porcupine whether each could have
+// been made one call at a time. A call that got holds.ErrUnavailable was done or was not, until its fault was over; holds vanish
+// with a server that forgets them, and otherwise lapse within their window; nothing else is forgiven.
+func RunFaulty(t *testing.T, f Faulty) {
+	for seed := range histories(t) {
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			t.Parallel()
+			f.prove(t, uint64(seed))
+		})
+	}
+}
+
+func (f Faulty) prove(t *testing.T, seed uint64) {
+	open, faults := f.Server(t)
+	u := &unlucky{T: t, began: time.Now(), specialist: make(map[string]string), owner: make(map[string]int)}
+	for range 2 {
+		b := open()
+		t.Cleanup(func() {
+			if err := b.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		u.nodes = append(u.nodes, &proof{T: t, Backend: b, ctx: context.Background(), h: Harness{Second: 300 * time.Millisecond},
+			day: time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 2)})
+	}
+	u.suffer(seed, faults)
+	m := model{quota: 1 << 30, slack: 20 * time.Millisecond}
+	all := m.faulty().ToModel()
+	switch got := porcupine.CheckOperationsTimeout(all, u.history, time.Minute); got {
+	case porcupine.Ok:
+	case porcupine.Unknown:
+		t.Error("the history is too long to be decided")
+	default:
+		explain(t, all, u.history)
+		t.Errorf("got %s, want a history that is linearizable", got)
+	}
+	done, held, unknown := u.counts()
+	t.Logf("%d calls: %d done, %d refused, of %d nobody knows", len(u.history), done, held, unknown)
+	if unknown == 0 || !u.enough() {
+		t.Error("that is too little to prove anything")
+	}
+}
+
+// counts are the calls so far by their outcome.
+func (u *unlucky) counts() (done, held, unknown int) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, op := range u.history {
+		switch err := op.Output.(reply).err; {
+		case errors.Is(err, holds.ErrUnavailable):
+			unknown++
+		case errors.Is(err, errHeld):
+			held++
+		case err == nil:
+			done++
+		}
+	}
+	return done, held, unknown
+}
+
+// enough: that many calls prove something.
+func (u *unlucky) enough() bool {
+	done, held, _ := u.counts()
+	return done >= 20 && held > 0
+}
+
+// explain logs how far each part of a history can be told one call at a time, and what comes next.
+func explain(t *testing.T, m porcupine.Model, history []porcupine.Operation) {
+	t.Helper()
+	for _, part := range m.Partition(history) {
+		slices.SortFunc(part, func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
+		one := m
+		one.Partition = nil
+		result, info := porcupine.CheckOperationsVerbose(one, part, time.Minute)
+		if result == porcupine.Ok {
+			continue
+		}
+		told := map[int]bool{}
+		for _, orders := range info.PartialLinearizations() {
+			for _, order := range orders {
+				if len(order) > len(told) {
+					clear(told)
+					for _, i := range order {
+						told[i] = true
+					}
+				}
+			}
+		}
+		for i, op := range part {
+			mark := " "
+			if !told[i] {
+				mark = "!"
+			}
+			t.Logf("%s client %d [%v, %v] %s", mark, op.ClientId, time.Duration(op.Call), time.Duration(op.Return), describe(op.Input, op.Output))
+		}
+	}
+}
+
+// unlucky is a history being made.
+type unlucky struct {
+	*testing.T
+	nodes []*proof
+	began time.Time
+
+	mu         sync.Mutex
+	history    []porcupine.Operation
+	known      []string          // ids
+	specialist map[string]string // of each
+	owner      map[string]int
+	open       []int // the calls of which nobody knows, until their fault is over
+}
+
+const (
+	unluckyClients = 4
+	calm           = 400 * time.Millisecond // before each fault
+	trouble        = 600 * time.Millisecond
+	aftermath      = 500 * time.Millisecond // what was on its way has arrived by then
+)
+
+// suffer lets the clients loose until each fault has come and gone.
+func (u *unlucky) suffer(seed uint64, faults []Fault) {
+	over := make(chan struct{})
+	var clients sync.WaitGroup
+	for i := range unluckyClients {
+		rnd := rand.New(rand.NewPCG(seed, uint64(i)))
+		clients.Go(func() {
+			for {
+				select {
+				case <-over:
+					return
+				case <-time.After(time.Duration(20+rnd.IntN(120)) * time.Millisecond):
+					u.call(rnd, i)
+				}
+			}
+		})
+	}
+	rnd := rand.New(rand.NewPCG(seed, 99))
+	rnd.Shuffle(len(faults), func(i, j int) { faults[i], faults[j] = faults[j], faults[i] })
+	for _, fault := range faults {
+		<-time.After(calm)
+		from := time.Since(u.began)
+		fault.Strike()
+		<-time.After(trouble)
+		fault.End()
+		to := time.Since(u.began)
+		<-time.After(aftermath)
+		u.mu.Lock()
+		for _, i := range u.open {
+			r := u.history[i].Output.(reply)
+			r.at = time.Since(u.began)
+			u.history[i].Output, u.history[i].Return = r, int64(r.at)
+		}
+		u.open = nil
+		if fault.Empties {
+			for _, specialist := range unluckySpecialists {
+				u.history = append(u.history, porcupine.Operation{ClientId: unluckyClients, Call: int64(from), Return: int64(to),
+					Input: call{op: "vanish", at: from, span: holds.Span{SpecialistID: specialist}}, Output: reply{at: to}})
+			}
+		}
+		u.mu.Unlock()
+	}
+	for since := time.Now(); !u.enough() && time.Since(since) < time.Minute; { // a busy machine takes longer for as many calls
+		<-time.After(calm)
+	}
+	close(over)
+	clients.Wait()
+	for _, i := range u.open {
+		r := u.history[i].Output.(reply)
+		r.at = time.Since(u.began)
+		u.history[i].Output, u.history[i].Return = r, int64(r.at)
+	}
+}
+
+var unluckySpecialists = []string{"ada", "bob", "cora"}
+
+// call makes one call and notes it.
+func (u *unlucky) call(rnd *rand.Rand, i int) {
+	p := u.nodes[rnd.IntN(len(u.nodes))]
+	c := call{client: client(i), ttl: p.seconds(float64(2 + rnd.IntN(6))), max: p.seconds(12)}
+	u.mu.Lock()
+	if rnd.IntN(10) < 5 || len(u.known) == 0 {
+		c.op = "claim"
+		c.span = p.span(unluckySpecialists[rnd.IntN(3)], []string{"09:00", "09:15"}[rnd.IntN(2)])
+	} else {
+		c.op = []string{"extend", "extend", "release", "confirm"}[rnd.IntN(4)]
+		c.id = u.known[max(0, len(u.known)-1-rnd.IntN(6))]
+		c.span.SpecialistID = u.specialist[c.id]
+	}
+	u.mu.Unlock()
+	c.at = time.Since(u.began)
+	r := p.make(c, u.began)
+	r.at = time.Since(u.began)
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if errors.Is(r.err, holds.ErrUnavailable) && c.id != "" && u.owner[c.id] != i {
+		return // it is another's hold: whether the call arrived or not, nothing was done
+	}
+	u.history = append(u.history, porcupine.Operation{ClientId: i, Input: c, Output: r, Call: int64(c.at), Return: int64(r.at)})
+	switch {
+	case errors.Is(r.err, holds.ErrUnavailable):
+		u.open = append(u.open, len(u.history)-1)
+	case r.id != "" && u.specialist[r.id] == "":
+		u.known = append(u.known, r.id)
+		u.specialist[r.id], u.owner[r.id] = c.span.SpecialistID, i
+	}
+}
+
+// faulty is the model with calls whose outcome nobody knows.
+func (m model) faulty() *porcupine.NondeterministicModel {
+	strict := m.porcupine()
+	return &porcupine.NondeterministicModel{
+		// Without a quota no specialist's holds have to do with another's.
+		Partition: func(history []porcupine.Operation) (parts [][]porcupine.Operation) {
+			for _, specialist := range unluckySpecialists {
+				var part []porcupine.Operation
+				for _, op := range history {
+					if op.Input.(call).span.SpecialistID == specialist {
+						part = append(part, op)
+					}
+				}
+				parts = append(parts, part)
+			}
+			return parts
+		},
+		Init: func() []any { return []any{strict.Init()} },
+		Step: func(state, input, output any) []any {
+			c, r := input.(call), output.(reply)
+			switch {
+			case c.op == "vanish":
+				return []any{[]entry(nil)}
+			case errors.Is(r.err, holds.ErrUnavailable):
+				return m.maybe(state.([]entry), c, r)
+			}
+			if ok, after := strict.Step(state, input, output); ok {
+				return []any{after}
+			}
+			return nil
+		},
+		Equal:             strict.Equal,
+		DescribeOperation: describe,
+	}
+}
+
+// maybe is what may be live after a call of which nobody knows.
+func (m model) maybe(live []entry, c call, r reply) []any {
+	live = slices.DeleteFunc(slices.Clone(live), func(e entry) bool { return e.lapses.last <= c.at })
+	own := slices.IndexFunc(live, func(e entry) bool {
+		return e.client == c.client && (c.op == "claim" && e.span == c.span || c.op != "claim" && e.id == c.id)
+	})
+	switch {
+	case own >= 0 && (c.op == "claim" || c.op == "extend"):
+		longest := after(c, r, c.ttl, m.slack).last
+		live[own].lapses.last = max(live[own].lapses.last, min(longest, live[own].maximum.last))
+		return []any{live}
+	case own >= 0:
+		return []any{live, slices.Delete(slices.Clone(live), own, own+1)}
+	case c.op != "claim":
+		return []any{live}
+	}
+	var rest []entry
+	for _, e := range live {
+		if !e.span.Conflicts(&c.span) {
+			rest = append(rest, e)
+		} else if e.lapses.first > r.at {
+			return []any{live}
+		}
+	}
+	rest = append(rest, entry{id: fmt.Sprint(unheard, c.client, c.at), client: c.client, span: c.span,
+		lapses: after(c, r, c.ttl, m.slack), maximum: after(c, r, c.max, m.slack)})
+	slices.SortFunc(rest, func(a, b entry) int { return cmp.Compare(a.id, b.id) })
+	return []any{live, rest}
+}
+
+// unheard begins the id, in the model, of a hold whose id nobody was told.
+const unheard = "?"
+
+// names reports whether id is that of the entry, or may be.
+func (e *entry) names(id string) bool { return e.id == id || strings.HasPrefix(e.id, unheard) }

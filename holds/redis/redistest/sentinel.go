@@ -1,0 +1,126 @@
+package redistest
+
+import (
+	"bufio"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Watched is a primary, its replica, and a Sentinel that promotes the replica when the primary is away for half a second.
+type Watched struct {
+	t        testing.TB
+	sentinel string // host:port
+	ports    [2]string
+	servers  [2]*exec.Cmd
+}
+
+// StartWatched starts all three with a program of Programs, on loopback: a Sentinel knows no sockets.
+func StartWatched(t testing.TB, program string) *Watched {
+	t.Helper()
+	w := &Watched{t: t}
+	w.ports[0], w.ports[1] = freePort(t), freePort(t)
+	w.servers[0] = run(t, program, w.ports[0])
+	w.servers[1] = run(t, program, w.ports[1], "--replicaof", "127.0.0.1 "+w.ports[0], "--repl-diskless-sync-delay", "0")
+	w.await("the replica follows", func() bool { return strings.Contains(ask(w.ports[1], "INFO replication"), "master_link_status:up") })
+	port := freePort(t)
+	w.sentinel = "127.0.0.1:" + port
+	file := filepath.Join(t.TempDir(), "sentinel.conf")
+	text := fmt.Sprintf("port %s\nbind 127.0.0.1\nsentinel monitor clinic 127.0.0.1 %s 1\nsentinel down-after-milliseconds clinic 500\n"+
+		"sentinel failover-timeout clinic 3000\n", port, w.ports[0])
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	runCommand(t, port, exec.Command(program, file, "--sentinel"))
+	w.await("the Sentinel knows both", func() bool {
+		said := ask(port, "INFO sentinel")
+		return strings.Contains(said, "status=ok") && strings.Contains(said, "slaves=1")
+	})
+	return w
+}
+
+// URL is the Sentinel's for redis.Open.
+func (w *Watched) URL() string { return "redis://" + w.sentinel + "/0?master_name=clinic" }
+
+// Kill ends the primary at once, and returns when its replica has been promoted.
+func (w *Watched) Kill() {
+	w.t.Helper()
+	_ = w.servers[0].Process.Kill()
+	_ = w.servers[0].Wait()
+	w.await("the replica is promoted", func() bool { return strings.Contains(ask(w.ports[1], "INFO replication"), "role:master") })
+}
+
+func (w *Watched) await(what string, ok func() bool) {
+	w.t.Helper()
+	for began := time.Now(); !ok(); time.Sleep(20 * time.Millisecond) {
+		if time.Since(began) > 30*time.Second {
+			w.t.Fatalf("still not: %s", what)
+		}
+	}
+}
+
+// run starts a server on a port, without persistence, and ends it with the test.
+func run(t testing.TB, program, port string, args ...string) *exec.Cmd {
+	t.Helper()
+	return runCommand(t, port, exec.Command(program, append([]string{"--port", port, "--bind", "127.0.0.1", "--dir", t.TempDir(), "--save", "", "--appendonly", "no"}, args...)...))
+}
+
+func runCommand(t testing.TB, port string, c *exec.Cmd) *exec.Cmd {
+	t.Helper()
+	dieWithParent(c)
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = c.Process.Kill()
+		_ = c.Wait()
+	})
+	for began := time.Now(); !strings.Contains(ask(port, "PING"), "PONG"); time.Sleep(5 * time.Millisecond) {
+		if time.Since(began) > 10*time.Second {
+			t.Fatalf("%s does not answer", c.Path)
+		}
+	}
+	return c
+}
+
+// ask sends one command and returns what is answered at once.
+func ask(port, command string) string {
+	c, err := net.DialTimeout("tcp", "127.0.0.1:"+port, time.Second)
+	if err != nil {
+		return ""
+	}
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(time.Second))
+	if _, err := c.Write([]byte(command + "\r\nPING\r\n")); err != nil {
+		return ""
+	}
+	var said strings.Builder
+	for lines := bufio.NewScanner(c); lines.Scan(); {
+		said.WriteString(lines.Text() + "\n")
+		if lines.Text() == "+PONG" {
+			break
+		}
+	}
+	return said.String()
+}
+
+// freePort is one below those that the system gives to connections.
+func freePort(t testing.TB) string {
+	t.Helper()
+	for range 100 {
+		port := fmt.Sprint(20_000 + rand.IntN(12_000))
+		l, err := net.Listen("tcp", "127.0.0.1:"+port)
+		if err == nil {
+			l.Close()
+			return port
+		}
+	}
+	t.Fatal("no free port")
+	return ""
+}

@@ -1,0 +1,274 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// wire is a connection in memory, with what the pool can see of one.
+type wire struct {
+	number int
+	closed atomic.Bool
+	busy   bool
+	status byte          // 0 is outside of a transaction
+	dead   error         // what a ping answers
+	silent time.Duration // before it answers
+	pings  atomic.Int32
+	gone   chan struct{}
+}
+
+func (w *wire) Ping(ctx context.Context) error {
+	w.pings.Add(1)
+	select {
+	case <-time.After(w.silent):
+		return w.dead
+	case <-ctx.Done():
+		w.closed.Store(true) // as pgconn does
+		return ctx.Err()
+	}
+}
+
+func (w *wire) Close(context.Context) error {
+	if w.closed.CompareAndSwap(false, true) {
+		close(w.gone)
+	}
+	return nil
+}
+
+func (w *wire) CleanupDone() chan struct{} { return w.gone }
+func (w *wire) IsClosed() bool             { return w.closed.Load() }
+func (w *wire) IsBusy() bool               { return w.busy }
+
+func (w *wire) TxStatus() byte {
+	if w.status == 0 {
+		return 'I'
+	}
+	return w.status
+}
+
+// server makes wires.
+type server struct {
+	made    int
+	refuses error
+}
+
+func (s *server) connect(context.Context) (*wire, error) {
+	if s.refuses != nil {
+		return nil, s.refuses
+	}
+	s.made++
+	return &wire{number: s.made, gone: make(chan struct{})}, nil
+}
+
+func open(t *testing.T, size int) (*server, *Pool[*wire]) {
+	t.Helper()
+	s := &server{}
+	p, err := New(size, s.connect)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	return s, p
+}
+
+func acquire(t *testing.T, p *Pool[*wire]) Lent[*wire] {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	l, err := p.Acquire(ctx)
+	if err != nil {
+		t.Fatalf("Acquire: %v", err)
+	}
+	return l
+}
+
+// TestAConnectionIsLentAgain: or it is replaced, where it would fail the next caller.
+func TestAConnectionIsLentAgain(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		while func(*wire) // it is lent
+		idle  time.Duration
+		again bool
+		pings int32
+	}{
+		{name: "at once", again: true},
+		{name: "after a second, which is not asked", idle: time.Second, again: true},
+		{name: "after a while, when it answers", idle: 2 * time.Second, again: true, pings: 1},
+		{name: "not after a while, when it is dead", idle: 2 * time.Second, while: func(w *wire) { w.dead = errors.New("reset") }, pings: 1},
+		{name: "not when it broke", while: func(w *wire) { w.Close(context.Background()) }},
+		{name: "not in the middle of an answer", while: func(w *wire) { w.busy = true }},
+		{name: "not inside a transaction", while: func(w *wire) { w.status = 'T' }},
+		{name: "not inside a transaction that failed", while: func(w *wire) { w.status = 'E' }},
+		{name: "not when it was lent for more than an hour", while: func(*wire) { time.Sleep(lifetime + time.Second) }},
+		{name: "after less than half an hour", idle: idleTime - time.Second, again: true, pings: 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				_, p := open(t, 1)
+				first := acquire(t, p)
+				w := first.Conn()
+				if c.while != nil {
+					c.while(w)
+				}
+				first.Release()
+				time.Sleep(c.idle)
+				second := acquire(t, p)
+				defer second.Release()
+				if got := second.Conn() == w; got != c.again {
+					t.Errorf("the same connection again: %t, want %t", got, c.again)
+				}
+				if got := w.pings.Load(); got != c.pings {
+					t.Errorf("it was pinged %d times, want %d", got, c.pings)
+				}
+				if !c.again && !w.IsClosed() {
+					t.Error("the first connection is open still")
+				}
+			})
+		})
+	}
+}
+
+// TestIdleConnectionsAreClosed: those that nobody used for half an hour, and all that are an hour old, whether somebody comes or not.
+func TestIdleConnectionsAreClosed(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		every time.Duration // between two uses; 0 is none
+		after time.Duration
+		open  bool
+	}{
+		{"unused, before", 0, idleTime - time.Minute, true},
+		{"unused, after", 0, idleTime + 2*time.Minute, false},
+		{"used, before", 10 * time.Minute, lifetime - 2*time.Minute, true},
+		{"used, after", 10 * time.Minute, lifetime + 2*time.Minute, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				_, p := open(t, 2)
+				l := acquire(t, p)
+				w := l.Conn()
+				l.Release()
+				began := time.Now()
+				for c.every > 0 && time.Since(began)+c.every < min(c.after, lifetime) {
+					time.Sleep(c.every)
+					l := acquire(t, p)
+					l.Release()
+				}
+				time.Sleep(c.after - time.Since(began))
+				if got := !w.IsClosed(); got != c.open {
+					t.Errorf("open: %t, want %t", got, c.open)
+				}
+			})
+		})
+	}
+}
+
+// TestADroppedConnectionFreesItsPlace at once, though it has not taken its leave of the server.
+func TestADroppedConnectionFreesItsPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, p := open(t, 1)
+		l := acquire(t, p)
+		l.Conn().closed.Store(true) // and gone stays open: the server is silent
+		l.Drop()
+		began := time.Now()
+		acquire(t, p).Release()
+		if s.made != 2 || time.Since(began) > 0 {
+			t.Errorf("%d connections after %v, want 2 at once", s.made, time.Since(began))
+		}
+	})
+}
+
+// TestResetReplacesAll: those that lie there, and those that are lent when they come back.
+func TestResetReplacesAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, p := open(t, 2)
+		lent, idle := acquire(t, p), acquire(t, p)
+		there, out := idle.Conn(), lent.Conn()
+		idle.Release()
+		p.Reset()
+		synctest.Wait()
+		if !there.IsClosed() || out.IsClosed() {
+			t.Errorf("closed: the idle one %t, the lent one %t; want true, false", there.IsClosed(), out.IsClosed())
+		}
+		lent.Release()
+		synctest.Wait()
+		if !out.IsClosed() {
+			t.Error("the lent one came back, and is kept")
+		}
+	})
+}
+
+// TestNobodyWaitsLongerThanTheirContext: for a place, for a ping, or for a server that is not there.
+func TestNobodyWaitsLongerThanTheirContext(t *testing.T) {
+	t.Run("for a place", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			_, p := open(t, 1)
+			defer acquire(t, p).Release()
+			expectTimeout(t, p)
+		})
+	})
+	t.Run("for a ping, which the connection outlives", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s, p := open(t, 1)
+			l := acquire(t, p)
+			l.Conn().silent = 3 * time.Second
+			l.Release()
+			time.Sleep(2 * time.Second)
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(time.Second, cancel)
+			if _, err := p.Acquire(ctx); !errors.Is(err, context.Canceled) {
+				t.Errorf("Acquire: %v, want context.Canceled", err)
+			}
+			acquire(t, p).Release()
+			if s.made != 1 {
+				t.Errorf("%d connections were made, want 1: a caller who went away broke a good one", s.made)
+			}
+		})
+	})
+	t.Run("for a server that refuses", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s, p := open(t, 1)
+			s.refuses = errors.New("refused")
+			for range 3 { // each leaves its place
+				if _, err := p.Acquire(t.Context()); !errors.Is(err, s.refuses) {
+					t.Errorf("Acquire: %v, want %v", err, s.refuses)
+				}
+			}
+		})
+	})
+}
+
+func expectTimeout(t *testing.T, p *Pool[*wire]) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	began := time.Now()
+	if _, err := p.Acquire(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Second {
+		t.Errorf("Acquire: %v after %v, want its deadline after 1s", err, time.Since(began))
+	}
+}
+
+// TestCloseWaits until what was lent came back, and lends nothing more.
+func TestCloseWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		p, err := New(2, s.connect)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := acquire(t, p)
+		w := l.Conn()
+		time.AfterFunc(time.Minute, l.Release)
+		began := time.Now()
+		p.Close()
+		if time.Since(began) != time.Minute || !w.IsClosed() {
+			t.Errorf("Close took %v and the connection is closed: %t; want 1m0s, true", time.Since(began), w.IsClosed())
+		}
+		if _, err := p.Acquire(t.Context()); !errors.Is(err, ErrClosed) {
+			t.Errorf("Acquire: %v, want %v", err, ErrClosed)
+		}
+	})
+}

@@ -1,0 +1,98 @@
+package postgres
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"holdfast/store"
+	"holdfast/store/storetest"
+)
+
+// callers book at several nodes without a pause, each its own times, and remember what they were told.
+type callers struct {
+	nodes []*Store
+	over  chan struct{}
+	wg    sync.WaitGroup
+
+	mu                    sync.Mutex
+	acknowledged, unknown map[string]bool // by the appointment's id
+	refused               int             // nothing was written
+}
+
+// call lets eight callers begin.
+func call(t *testing.T, nodes []*Store) *callers {
+	t.Helper()
+	c := &callers{nodes: nodes, over: make(chan struct{}), acknowledged: map[string]bool{}, unknown: map[string]bool{}}
+	for worker := range 8 {
+		c.wg.Go(func() {
+			for i := 0; ; i++ {
+				select {
+				case <-c.over:
+					return
+				default:
+				}
+				a := booking(fmt.Sprintf("s%d", worker%4), (worker/4*100_000+i)*30, (worker/4*100_000+i+1)*30)
+				err := insert(nodes[worker%2], a)
+				c.mu.Lock()
+				switch {
+				case err == nil:
+					c.acknowledged[a.ID] = true
+				case !errors.Is(err, store.ErrUnavailable):
+					t.Errorf("worker %d: %v", worker, err)
+				case isUnknown(err):
+					c.unknown[a.ID] = true
+				default:
+					c.refused++
+				}
+				c.mu.Unlock()
+			}
+		})
+	}
+	return c
+}
+
+// known is how many bookings were acknowledged until now.
+func (c *callers) known() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.acknowledged)
+}
+
+// end has the callers stop, checks at every node that each appointment is there that was acknowledged, and none of which nothing was
+// to be written, and closes the nodes.
+func (c *callers) end(t *testing.T) {
+	t.Helper()
+	close(c.over)
+	c.wg.Wait()
+	last := int64(0)
+	for _, s := range c.nodes {
+		last = max(last, s.LastChange())
+	}
+	for _, s := range c.nodes {
+		await(t, s, last)
+		list, err := list(t.Context(), s.reads, (*row).text, `SELECT id FROM appointments`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		there := map[string]bool{}
+		for _, id := range list {
+			if there[id] = true; !c.acknowledged[id] && !c.unknown[id] {
+				t.Errorf("%s is there, and whoever wanted it was told that nothing was written", id)
+			}
+		}
+		for id := range c.acknowledged {
+			if !there[id] {
+				t.Errorf("%s was acknowledged and is not there", id)
+			}
+		}
+		if err := s.Check(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, s := range c.nodes {
+		storetest.Verify(t, s)
+	}
+	t.Logf("%d acknowledged, %d refused, of %d nobody knew", len(c.acknowledged), c.refused, len(c.unknown))
+}

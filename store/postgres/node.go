@@ -1,0 +1,52 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+
+	"holdfast/store"
+)
+
+// The nodes on a database are known to it by the locks that they hold (follow.go), for as long as their connections are.
+
+// other are the locks of the other nodes, in a subquery.
+const other = `FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+	WHERE l.locktype = 'advisory' AND l.objsubid = 2 AND l.granted AND l.classid::bigint = $1::int
+	AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND l.pid <> $2::int`
+
+// Nodes says who else serves from the database: whether others do, and whether any of them did before this one.
+func (s *Store) Nodes(ctx context.Context) (others, before bool, err error) {
+	return s.nodes(ctx, s.reads)
+}
+
+func (s *Store) nodes(ctx context.Context, r reads) (others, before bool, err error) {
+	type seen struct{ others, before bool }
+	found, err := one(ctx, r, func(r *row) seen { return seen{r.bool(), r.bool()} }, `SELECT EXISTS (SELECT 1 `+other+`), EXISTS (SELECT 1 `+other+`
+		AND (a.backend_start, a.pid) < (SELECT me.backend_start, me.pid FROM pg_stat_activity me WHERE me.pid = $2::int))`, int64(liveLock), int64(s.pid.Load()))
+	return found.others, found.before, err
+}
+
+// signsWith is the key in meta that tells the nodes' signing keys apart.
+const signsWith = "signs_with"
+
+// AgreeOnKeys has all nodes sign with one key: decide is given the fingerprint of the key that they signed with last, empty if none
+// did, and whether others serve from the database now; it returns the one that they sign with from now on. Its error is returned
+// and nothing is noted. It may be called more than once.
+func (s *Store) AgreeOnKeys(ctx context.Context, decide func(known string, others bool) (string, error)) error {
+	return s.Write(ctx, func(x store.Tx) error {
+		t := x.(*tx)
+		known, err := one(ctx, t.reads, (*row).text, `SELECT value FROM meta WHERE key = '`+signsWith+`'`)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		others, _, err := s.nodes(ctx, t.reads)
+		if err != nil {
+			return err
+		}
+		chosen, err := decide(known, others)
+		if err != nil || chosen == known {
+			return err
+		}
+		return t.run(`INSERT INTO meta (key, value) VALUES ('`+signsWith+`', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value`, chosen)
+	})
+}

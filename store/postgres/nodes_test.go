@@ -1,0 +1,58 @@
+package postgres
+
+import (
+	"errors"
+	"testing"
+	"time"
+)
+
+// TestNodesKnowWhoWasThereBefore them, and agree on what they sign with.
+func TestNodesKnowWhoWasThereBefore(t *testing.T) {
+	o := Options{URL: database(t), Live: "postgres", Timeout: 2 * time.Second}
+	want := func(what string, s *Store, others, before bool) {
+		t.Helper()
+		if gotOthers, gotBefore, err := s.Nodes(t.Context()); err != nil || gotOthers != others || gotBefore != before {
+			t.Errorf("%s: got others %v, before %v, %v; want %v, %v", what, gotOthers, gotBefore, err, others, before)
+		}
+	}
+	first := mustOpen(t, o)
+	want("one node", first, false, false)
+	second := mustOpen(t, o)
+	want("the first of two", first, true, false)
+	want("the second", second, true, true)
+
+	agree := func(s *Store, chosen string, refuse error) (known string, others bool) {
+		t.Helper()
+		err := s.AgreeOnKeys(t.Context(), func(k string, o bool) (string, error) {
+			known, others = k, o
+			return chosen, refuse
+		})
+		if !errors.Is(err, refuse) {
+			t.Errorf("got %v, want %v", err, refuse)
+		}
+		return known, others
+	}
+	if known, others := agree(first, "one", nil); known != "" || !others {
+		t.Errorf("at first: got %q, %v", known, others)
+	}
+	no := errors.New("no")
+	for range 2 {
+		if known, others := agree(second, "two", no); known != "one" || !others {
+			t.Errorf("at the second: got %q, %v; want one, as the first said", known, others)
+		}
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	// The server takes a moment to notice that a connection was closed.
+	for began, others := time.Now(), true; others && time.Since(began) < patience; {
+		others, _, _ = second.Nodes(t.Context())
+	}
+	if known, others := agree(second, "two", nil); known != "one" || others {
+		t.Errorf("alone: got %q, %v", known, others)
+	}
+	want("when the first has gone", second, false, false)
+	if err := second.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

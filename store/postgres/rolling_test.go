@@ -1,0 +1,269 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"holdfast/store"
+)
+
+// upgraded has the program that comes after this one bring a database up to date: it adds a column and a table, and says whom it may
+// serve beside.
+func upgraded(t *testing.T, o Options, oldestBeside int) error {
+	t.Helper()
+	files := fstest.MapFS{}
+	known, err := store.ReadMigrations(migrations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range known {
+		files["migrations/"+m.Name] = &fstest.MapFile{Data: []byte(m.Text)}
+	}
+	files[fmt.Sprintf("migrations/%04d_more.sql", len(known)+1)] = &fstest.MapFile{Data: []byte(
+		"ALTER TABLE appointments ADD COLUMN colour text NOT NULL DEFAULT ''; CREATE TABLE colours (name text PRIMARY KEY);")}
+	if err := o.fill(); err != nil {
+		t.Fatal(err)
+	}
+	at, err := newServer(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at.with(t.Context(), func(ctx context.Context, c *conn) error {
+		return migrate(ctx, c, schema{fs.FS(files), oldestBeside}, slog.New(slog.DiscardHandler), true)
+	})
+}
+
+// TestANodeGoesOnUnderTheNextSchema that is open to it, and another may still start: each writes what verify finds to be right.
+func TestANodeGoesOnUnderTheNextSchema(t *testing.T) {
+	o := Options{URL: database(t), Live: "postgres", Timeout: 2 * time.Second}
+	a := mustOpen(t, o)
+	defer a.Close()
+	mustWrite(t, a, clinic)
+	if err := upgraded(t, o, SchemaVersion()); err != nil {
+		t.Fatalf("beside a node that it may serve beside: got %v", err)
+	}
+	b := mustOpen(t, o)
+	defer b.Close()
+	for i, s := range []*Store{a, b} {
+		err := s.Write(t.Context(), func(tx store.Tx) error {
+			x := booking("s0", i*60, i*60+30)
+			return errors.Join(tx.InsertAppointment(t.Context(), x),
+				tx.AppendAudit(t.Context(), store.AuditEntry{ID: x.ID, At: time.Now(), Actor: "system", Action: "appointment.created", Subject: "appointment:" + x.ID}))
+		})
+		if err != nil {
+			t.Errorf("node %d: %v", i, err)
+		}
+		if err := s.Check(t.Context()); err != nil {
+			t.Errorf("node %d finds: %v", i, err)
+		}
+	}
+	q, err := OpenQueue(t.Context(), QueueOptions{URL: o.URL})
+	if err != nil {
+		t.Errorf("the queue of an older node: %v", err)
+	} else if err := q.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := b.Backup(t.Context(), t.TempDir()+"/backup.sql"); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("a backup by an older node, which does not know all there is: got %v", err)
+	}
+	alone := o
+	alone.Alone = true
+	if s, err := Open(t.Context(), alone); err == nil {
+		t.Error("a command of an older program works on a newer schema")
+		s.Close()
+	}
+}
+
+// TestAMigrationLetsTheNodesGoOn: behind a batch it waits for its turn in the one order, and behind a long question it does not make
+// all wait who ask after it.
+func TestAMigrationLetsTheNodesGoOn(t *testing.T) {
+	o := Options{URL: database(t), Live: "postgres"}
+	a := mustOpen(t, o)
+	defer a.Close()
+	mustWrite(t, a, clinic)
+	for name, hold := range map[string]func(c *conn) error{
+		"a batch": func(c *conn) error {
+			_, err := c.exchange(t.Context(), stmt(`BEGIN`), stmt(`SELECT pg_advisory_xact_lock($1)`, int64(orderLock)),
+				stmt(`UPDATE appointments SET version = version`))
+			return err
+		},
+		"a long question": func(c *conn) error { return c.script(t.Context(), `BEGIN; SELECT count(*) FROM appointments`) },
+	} {
+		c, err := a.server.connect(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := hold(c); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- upgraded(t, o, SchemaVersion()) }()
+		asked := 0
+		for began := time.Now(); time.Since(began) < 2500*time.Millisecond; asked++ {
+			asking := time.Now()
+			if _, _, err := a.Appointments(t.Context(), store.AppointmentFilter{}); err != nil {
+				t.Fatalf("behind %s: a question: %v", name, err)
+			}
+			if took := time.Since(asking); took > 20*time.Second { // behind the change it would be waited for until that has ended
+				t.Errorf("behind %s: a question waited for %v", name, took)
+			}
+		}
+		select {
+		case err := <-ended:
+			t.Fatalf("behind %s: it ended with %v", name, err)
+		default:
+		}
+		c.close()
+		if err := <-ended; err != nil {
+			t.Fatalf("when %s has ended: got %v", name, err)
+		}
+		t.Logf("behind %s: %d questions", name, asked)
+		mustWrite(t, a, func(tx store.Tx) error { return tx.InsertAppointment(t.Context(), booking("s0", 600, 630)) })
+		// As it was before, for the other one.
+		if err := a.server.with(t.Context(), func(ctx context.Context, c *conn) error {
+			return c.script(ctx, fmt.Sprintf(`ALTER TABLE appointments DROP COLUMN colour; DROP TABLE colours; DELETE FROM appointments;
+				DELETE FROM schema_versions WHERE version = %d`, SchemaVersion()+1))
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestACommandForItselfAloneChangesNoSchema while a node serves that could bear the change.
+func TestACommandForItselfAloneChangesNoSchema(t *testing.T) {
+	o := Options{URL: database(t), Live: "postgres", Timeout: time.Second}
+	a := mustOpen(t, o)
+	defer a.Close()
+	last := SchemaVersion() // as if the newest migration were still to come
+	if err := a.server.with(t.Context(), func(ctx context.Context, c *conn) error {
+		_, err := c.exchange(ctx, stmt(`DELETE FROM schema_versions WHERE version = $1`, last))
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	o.Alone = true
+	if s, err := Open(t.Context(), o); !errors.Is(err, ErrInUse) || errors.Is(err, ErrOldNodes) {
+		t.Errorf("beside a node: got %v, want ErrInUse", err)
+		if err == nil {
+			s.Close()
+		}
+	}
+	if version, _, err := Due(t.Context(), o.URL); err != nil || version != last-1 {
+		t.Errorf("the schema is at %d, %v; want %d", version, err, last-1)
+	}
+}
+
+// TestAQueueTellsItsVersion too: a node of which only the queue's connections are left still writes.
+func TestAQueueTellsItsVersion(t *testing.T) {
+	o := Options{URL: database(t)}
+	q, err := OpenQueue(t.Context(), QueueOptions{URL: o.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := q.Add(t.Context(), store.Operation{ID: "op-1", Kind: store.Email, Status: store.OperationPending, CreatedAt: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	next := SchemaVersion() + 1
+	if err := upgraded(t, o, next); !errors.Is(err, ErrOldNodes) {
+		t.Errorf("while an old queue is there: got %v, want ErrOldNodes", err)
+	}
+	if err := q.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for began := time.Now(); ; { // PostgreSQL ends a connection in its own time
+		if err := upgraded(t, o, next); err == nil {
+			break
+		} else if time.Since(began) > patience {
+			t.Fatalf("when it has gone: got %v", err)
+		}
+	}
+}
+
+// TestAnUpgradeThatOldNodesCannotBearWaits until they have gone, and they do not come back.
+func TestAnUpgradeThatOldNodesCannotBearWaits(t *testing.T) {
+	lost := make(chan error, 1)
+	o := Options{URL: database(t), Live: "postgres", Timeout: 2 * time.Second, OnFatal: func(err error) { lost <- err }}
+	a := mustOpen(t, o)
+	defer a.Close()
+	next := SchemaVersion() + 1
+	if err := upgraded(t, o, next); !errors.Is(err, ErrOldNodes) {
+		t.Fatalf("while an old node serves: got %v, want ErrOldNodes", err)
+	}
+	at, err := newServer(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = at.with(t.Context(), func(ctx context.Context, c *conn) error {
+		if n, err := oneOn(ctx, c, (*row).int, `SELECT count(*) FROM schema_versions`); err != nil || n != next-1 {
+			t.Errorf("the schema is at %d, %v; want %d", n, err, next-1)
+		}
+		// The old node is cut off, and before it is back the schema is another one.
+		for began := time.Now(); time.Since(began) < patience; {
+			if _, err := c.exchange(ctx, stmt(`SELECT pg_terminate_backend($1::int)`, int64(a.pid.Load()))); err != nil {
+				return err
+			}
+			if err := upgraded(t, o, next); err == nil {
+				return nil
+			} else if !errors.Is(err, ErrInUse) {
+				return err
+			}
+		}
+		return errors.New("it was refused with nobody there")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-lost:
+		if !errors.Is(err, store.ErrUnavailable) {
+			t.Errorf("the old node: got %v", err)
+		}
+	case <-time.After(patience):
+		t.Error("the old node goes on")
+	}
+	if s, err := Open(t.Context(), o); !errors.Is(err, store.ErrInvalid) {
+		t.Errorf("an old node that starts: got %v, want ErrInvalid", err)
+		if err == nil {
+			s.Close()
+		}
+	}
+}
+
+// TestWhatIsDueIsSaidAndNothingChanged: of an empty database everything, and it stays empty; of this program's own nothing.
+func TestWhatIsDueIsSaidAndNothingChanged(t *testing.T) {
+	t.Parallel()
+	o := Options{URL: database(t)}
+	for range 2 {
+		if version, due, err := Due(t.Context(), o.URL); err != nil || version != 0 || len(due) != SchemaVersion() {
+			t.Errorf("of an empty one: version %d, %v, %v; want all of %d", version, due, err, SchemaVersion())
+		}
+	}
+	if err := o.fill(); err != nil {
+		t.Fatal(err)
+	}
+	at, err := newServer(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = at.with(t.Context(), func(ctx context.Context, c *conn) error {
+		n, err := oneOn(ctx, c, (*row).int, `SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace`)
+		if err == nil && n != 0 {
+			t.Errorf("it left %d things in the database", n)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := mustOpen(t, o)
+	defer s.Close()
+	if version, due, err := Due(t.Context(), o.URL); err != nil || version != SchemaVersion() || len(due) != 0 {
+		t.Errorf("of this program's own: version %d, %v, %v; want nothing to do", version, due, err)
+	}
+}

@@ -1,0 +1,227 @@
+package postgres
+
+import (
+	"errors"
+	"net"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/store"
+	"holdfast/store/postgres/postgrestest"
+	"holdfast/store/storetest"
+)
+
+// What becomes of the nodes when a standby takes over.
+
+// withStandby is a server, its standby, and the URL of a database on whichever serves.
+func withStandby(t *testing.T, sync bool) (primary, standby *postgrestest.Server, either string) {
+	t.Helper()
+	if cluster == nil {
+		t.Skip("SKIPPED:", absent)
+	}
+	primary, err := postgrestest.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(primary.Stop)
+	name, err := url.Parse(primary.Create(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if standby, err = primary.Standby(sync); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(standby.Stop)
+	return primary, standby, primary.Either(standby, strings.TrimPrefix(name.Path, "/"))
+}
+
+// opened opens a node that the test closes before its servers go.
+func opened(t *testing.T, o Options) *Store {
+	t.Helper()
+	s := mustOpen(t, o)
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// TestAFailoverLosesNothingAcknowledged: the server dies while two nodes book, and a standby that commits wait for is promoted. Who
+// was answered has the appointment, once; who was told that nothing was written has none; and no hand is lent to the nodes.
+func TestAFailoverLosesNothingAcknowledged(t *testing.T) {
+	t.Parallel()
+	primary, standby, either := withStandby(t, true)
+	all := []*Store{opened(t, Options{URL: either, Timeout: 2 * time.Second}), opened(t, Options{URL: either, Timeout: 2 * time.Second})}
+	mustWrite(t, all[0], clinic)
+	c := call(t, all)
+	more := func(what string) {
+		t.Helper()
+		tick := time.NewTicker(10 * time.Millisecond)
+		defer tick.Stop()
+		for before, began := c.known(), time.Now(); c.known() < before+50; <-tick.C {
+			if time.Since(began) > patience {
+				t.Fatalf("%s nothing is booked", what)
+			}
+		}
+	}
+	more("before the failover")
+	primary.Crash()
+	died := time.Now()
+	if err := standby.Promote(); err != nil {
+		t.Fatal(err)
+	}
+	promoted := time.Now()
+	more("after the failover")
+	t.Logf("the standby took %v to be promoted, and 50 more were booked %v after that", promoted.Sub(died), time.Since(promoted))
+	c.end(t)
+}
+
+// TestACommitThatTheStandbyHasNotIsNotAcknowledged: the server has committed and waits for its standby, the node waits no longer,
+// and asks. What it is told is true of the server only.
+func TestACommitThatTheStandbyHasNotIsNotAcknowledged(t *testing.T) {
+	t.Parallel()
+	_, standby, either := withStandby(t, true)
+	s := opened(t, Options{URL: either, Timeout: 1500 * time.Millisecond})
+	mustWrite(t, s, clinic)
+	standby.Crash()
+	a := booking("s0", 0, 30)
+	if err := insert(s, a); !errors.Is(err, store.ErrUnavailable) || !isUnknown(err) {
+		t.Errorf("without the standby that commits wait for: got %v, want an unknown outcome", err)
+	}
+	if err := standby.Run(); err != nil {
+		t.Fatal(err)
+	}
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for n, began := 1, time.Now(); insert(s, booking("s1", n*30, n*30+30)) != nil; n++ {
+		if <-tick.C; time.Since(began) > patience {
+			t.Fatal("nothing is booked although the standby is back")
+		}
+	}
+	if !has(t, s, a.ID) {
+		t.Error("what was committed is not there")
+	}
+	storetest.Verify(t, s)
+}
+
+// TestAPromotedStandbyIsNotAskedForATransactionItNeverHad: a commit went down with its server, and the standby that serves now gives
+// the number of its transaction to somebody else's.
+func TestAPromotedStandbyIsNotAskedForATransactionItNeverHad(t *testing.T) {
+	t.Parallel()
+	primary, standby, either := withStandby(t, true)
+	s := opened(t, Options{URL: either, Timeout: 4 * time.Second})
+	mustWrite(t, s, clinic)
+	standby.Crash()
+	a := booking("s0", 0, 30)
+	answered := make(chan error, 1)
+	go func() { answered <- insert(s, a) }()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	waits := func() bool {
+		n, err := primary.SQL("postgres", `SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`)
+		return err == nil && n != "0"
+	}
+	for began := time.Now(); !waits(); <-tick.C {
+		if time.Since(began) > patience {
+			t.Fatal("the commit does not wait for the standby")
+		}
+	}
+	primary.Crash()
+	if err := standby.Run(); err != nil {
+		t.Fatal(err)
+	}
+	if err := standby.Promote(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := standby.SQL("postgres", `DO $$ BEGIN FOR i IN 1..50 LOOP PERFORM pg_current_xact_id(); COMMIT; END LOOP; END $$`); err != nil {
+		t.Fatal(err)
+	}
+	err := <-answered
+	there := has(t, s, a.ID)
+	if err == nil && !there || err != nil && !isUnknown(err) {
+		t.Errorf("got %v for an appointment of which it is %v that it is there, want an unknown outcome", err, there)
+	}
+	if err := insert(s, booking("s1", 0, 30)); err != nil {
+		t.Errorf("a booking at the promoted standby: got %v", err)
+	}
+	storetest.Verify(t, s)
+}
+
+// TestANodeThatKnowsMoreThanThePromotedStandbyStartsAgain: without a standby that commits wait for, the newest may be lost. A node
+// that has it in memory does not go on as if it were there.
+func TestANodeThatKnowsMoreThanThePromotedStandbyStartsAgain(t *testing.T) {
+	t.Parallel()
+	primary, standby, either := withStandby(t, false)
+	fatal := make(chan error, 1)
+	s := opened(t, Options{URL: either, Timeout: 2 * time.Second, OnFatal: func(err error) { fatal <- err }})
+	mustWrite(t, s, clinic)
+	if err := insert(s, booking("s0", 0, 30)); err != nil {
+		t.Fatal(err)
+	}
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for began := time.Now(); ; <-tick.C {
+		if has, err := primary.SQL("postgres", `SELECT flush_lsn >= pg_current_wal_lsn() FROM pg_stat_replication`); err == nil && has == "t" {
+			break
+		}
+		if time.Since(began) > patience {
+			t.Fatal("the standby does not catch up")
+		}
+	}
+	standby.Crash()
+	lost := booking("s0", 30, 60)
+	if err := insert(s, lost); err != nil {
+		t.Fatal(err)
+	}
+	primary.Crash()
+	if err := standby.Run(); err != nil {
+		t.Fatal(err)
+	}
+	if err := standby.Promote(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-fatal:
+		if !errors.Is(err, errRewound) {
+			t.Errorf("got %v, want %v", err, errRewound)
+		}
+	case <-time.After(patience):
+		t.Error("the node goes on with what is lost")
+	}
+	if err := insert(s, booking("s0", 60, 90)); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("a booking at the node that has to start again: got %v, want ErrUnavailable", err)
+	}
+	again := opened(t, Options{URL: either, Timeout: 2 * time.Second})
+	if err := insert(again, booking("s0", 30, 60)); err != nil || has(t, again, lost.ID) {
+		t.Errorf("at one that was started again: got %v, want the time that was lost to be free", err)
+	}
+}
+
+// TestASilentHostLeavesTheOtherItsTime: of two hosts the first is there and says nothing, as a machine that was switched off.
+func TestASilentHostLeavesTheOtherItsTime(t *testing.T) {
+	t.Parallel()
+	direct, err := url.Parse(database(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	silent, err := net.Listen("unix", filepath.Join(dir, ".s.PGSQL.5432")) // nobody accepts
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	q := direct.Query()
+	q.Set("host", dir+","+q.Get("host"))
+	q.Set("target_session_attrs", "read-write")
+	direct.RawQuery = q.Encode()
+	s := opened(t, Options{URL: direct.String(), Timeout: 4 * time.Second})
+	mustWrite(t, s, clinic)
+	if err := insert(s, booking("s0", 0, 30)); err != nil {
+		t.Error(err)
+	}
+	storetest.Verify(t, s)
+}

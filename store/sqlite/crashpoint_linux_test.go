@@ -1,0 +1,228 @@
+package sqlite
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+
+	"holdfast/store/storetest"
+)
+
+// Two ways for a machine to stop: at every single write and sync, and with all that the disk was not made to keep gone. `make prove`
+// does many of each; an ordinary run does a few, to keep the harness true.
+
+const (
+	crashPoints = "HOLDFAST_CRASH_POINTS"
+	powerCuts   = "HOLDFAST_POWER_CUTS"
+)
+
+// times is how often something is to be done.
+func times(t *testing.T, name string, ordinary int) int {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return ordinary
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		t.Fatalf("%s: %q is no number", name, text)
+	}
+	return n
+}
+
+// written runs a command of which the test binary is a part, which writes until it is killed. After enough acknowledgements it is stopped
+// and killed, if it still runs. What it acknowledged is returned, and whether a signal ended it before. The first enough of it were read
+// before the stop; what comes after them may have been said by a process that was left running on a disk that was gone.
+func written(t *testing.T, path string, command []string, enough int, stop func()) (acknowledged []string, crashed bool) {
+	t.Helper()
+	child := exec.Command(command[0], command[1:]...)
+	child.Env = append(os.Environ(), crashPath+"="+path)
+	dieWithParent(child)
+	child.SysProcAttr.Setpgid = true // so that strace and what it watches end together
+	out, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	// A writer that is refused everything would go on for ever.
+	hung := time.AfterFunc(time.Minute, func() {
+		t.Errorf("the writer acknowledged nothing for a minute")
+		_ = syscall.Kill(-child.Process.Pid, syscall.SIGKILL)
+	})
+	defer hung.Stop()
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if acknowledged = append(acknowledged, strings.TrimSpace(lines.Text())); len(acknowledged) == enough {
+			stop()
+			_ = syscall.Kill(-child.Process.Pid, syscall.SIGKILL)
+		}
+	}
+	_ = child.Wait() // it was killed
+	status, ok := child.ProcessState.Sys().(syscall.WaitStatus)
+	return acknowledged, ok && status.Signaled() && len(acknowledged) < enough
+}
+
+// allThere opens a database again, and fails if it breaks a promise or lacks one of these appointments. It returns what is there.
+func allThere(t *testing.T, path string, acknowledged []string) map[string]bool {
+	t.Helper()
+	s, err := Open(t.Context(), Options{Path: path})
+	if err != nil {
+		t.Fatalf("opening what is left: %v", err)
+	}
+	there := map[string]bool{}
+	err = s.reads.use(t.Context(), func(ctx context.Context, c *conn) error {
+		return c.query(ctx, func(r *row) { there[r.text()] = true }, "SELECT id FROM appointments")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range acknowledged {
+		if !there[id] {
+			t.Errorf("%s was acknowledged and is gone", id)
+		}
+	}
+	storetest.Verify(t, s)
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	return there
+}
+
+// TestACrashAtAnyWriteLosesNothingAcknowledged has strace kill the writing process in the n-th write, truncation or sync of one of its
+// threads, while the schema is made and in the full run of bookings.
+func TestACrashAtAnyWriteLosesNothingAcknowledged(t *testing.T) {
+	strace, err := exec.LookPath("strace")
+	if err != nil {
+		t.Skip("needs strace")
+	}
+	if out, err := exec.Command(strace, "-o", os.DevNull, "true").CombinedOutput(); err != nil {
+		t.Skipf("NOTHING IS PROVED HERE: strace cannot trace: %v: %s", err, strings.Join(strings.Fields(string(out)), " "))
+	}
+	points, reached, bookings := times(t, crashPoints, 4), 0, 0
+	for n := range points {
+		path := filepath.Join(t.TempDir(), "holdfast.db")
+		calls := "pwrite64,ftruncate,fsync,fdatasync"
+		at := 1 + n // while the schema is made
+		if n%2 == 1 {
+			at = 400 + 7*n // while appointments are booked
+		}
+		acknowledged, crashed := written(t, path, []string{
+			strace, "-f", "-qq", "-o", os.DevNull, "-e", "trace=" + calls, "-e", fmt.Sprintf("inject=%s:signal=SIGKILL:when=%d", calls, at), os.Args[0],
+		}, 2000, func() {}) // past that, no thread has made so many calls
+		if crashed { // strace ends by the signal that ended what it watches
+			reached++
+		}
+		if _, err := os.Stat(path); err != nil {
+			continue // there was no file yet
+		}
+		allThere(t, path, acknowledged)
+		if bookings += len(acknowledged); t.Failed() {
+			t.Fatalf("crash at call %d", at)
+		}
+	}
+	if reached == 0 {
+		t.Fatalf("none of %d crash points was reached", points)
+	}
+	t.Logf("proved %d crash points: %d acknowledged bookings were there", reached, bookings)
+}
+
+// TestAPowerCutLosesNothingAcknowledged writes on an ext4 of its own in a file, which then stops as if the power were cut: what was not
+// synced is gone. It needs root.
+func TestAPowerCutLosesNothingAcknowledged(t *testing.T) {
+	dir, err := os.MkdirTemp("", "holdfast-power-*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	image, disk := filepath.Join(dir, "image"), filepath.Join(dir, "disk")
+	run := func(command ...string) error {
+		if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
+			return fmt.Errorf("%s: %w: %s", command[0], err, out)
+		}
+		return nil
+	}
+	f, err := os.Create(image)
+	if err == nil {
+		err = f.Truncate(64 << 20)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(disk, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	mount := func() error { return run("mount", "-o", "loop", image, disk) }
+	if err := run("mkfs.ext4", "-q", image); err != nil {
+		t.Skipf("needs ext4: %v", err)
+	}
+	if err := mount(); err != nil {
+		t.Skipf("needs root and a loop device: %v", err)
+	}
+	t.Cleanup(func() { _ = run("umount", disk) })
+	path := filepath.Join(disk, "holdfast.db")
+	cuts, gone := times(t, powerCuts, 2), 0
+	var acknowledged []string
+	for n := range cuts {
+		enough := 40 + (n*37)%200
+		more, _ := written(t, path, []string{os.Args[0]}, enough, func() { shutDown(t, disk) })
+		// A machine without power says nothing. Here it does for a moment, and ext4 may even answer a sync that began before the cut as
+		// if it had been done: what was read after the cut is counted apart.
+		later := more[min(enough, len(more)):]
+		acknowledged = append(acknowledged, more[:len(more)-len(later)]...)
+		if err := run("umount", disk); err != nil {
+			t.Fatal(err)
+		}
+		if err := mount(); err != nil {
+			t.Fatal(err)
+		}
+		there := allThere(t, path, acknowledged)
+		if t.Failed() {
+			t.Fatalf("cut %d", n)
+		}
+		for _, id := range later {
+			if there[id] {
+				acknowledged = append(acknowledged, id)
+			} else {
+				gone++
+			}
+		}
+		if len(acknowledged) > 5000 {
+			acknowledged = nil
+			for _, name := range []string{path, path + "-wal", path + "-shm"} {
+				if err := os.Remove(name); err != nil && !os.IsNotExist(err) {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	t.Logf("proved %d power cuts; %d were said after a cut and are not there", cuts, gone)
+}
+
+// shutDown stops a file system at once and has it forget what was not synced (FS_IOC_SHUTDOWN, without flushing its log).
+func shutDown(t *testing.T, disk string) {
+	t.Helper()
+	const request, noLogFlush = 0x8004587d, 2
+	f, err := os.Open(disk)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer f.Close()
+	how := uint32(noLogFlush)
+	if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, f.Fd(), request, uintptr(unsafe.Pointer(&how))); errno != 0 {
+		t.Errorf("shutting %s down: %v", disk, errno)
+	}
+}

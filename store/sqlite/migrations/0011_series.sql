@@ -1,0 +1,3 @@
+-- Appointments that were booked with one form, such as six Tuesdays, have the same series. Empty: it stands alone.
+ALTER TABLE appointments ADD COLUMN series_id TEXT NOT NULL DEFAULT '';
+CREATE INDEX idx_appointments_series ON appointments (series_id) WHERE series_id <> '';

@@ -1,0 +1,38 @@
+package sqlite
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"holdfast/store"
+)
+
+// TestThePrivacyPageNamesEveryTable: whoever adds a table says what it keeps of people, for how long and on what ground.
+func TestThePrivacyPageNamesEveryTable(t *testing.T) {
+	page, err := os.ReadFile("../../docs/privacy.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, err := store.ReadMigrations(migrations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := expectedSchema(t.Context(), known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables := 0
+	for _, o := range made {
+		if o.kind != "table" {
+			continue
+		}
+		tables++
+		if !strings.Contains(string(page), "`"+o.name+"`") {
+			t.Errorf("docs/privacy.md does not say what is kept in `%s`", o.name)
+		}
+	}
+	if tables < 30 {
+		t.Errorf("%d tables, and the test proves nothing", tables)
+	}
+}

@@ -1,0 +1,78 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"holdfast/store"
+)
+
+// Rehearsal is what bringing a database up to date would do, as it was done to a copy of it.
+type Rehearsal struct {
+	From, To int           // versions of the schema
+	Due      []string      // migrations that are to be applied, in order; none: the rest is empty
+	Bytes    int64         // of the copy, and of each snapshot that is taken before a migration
+	Took     time.Duration // snapshots and migrations, on the copy
+}
+
+// Rehearse copies the database at path into the directory in, brings the copy up to date and checks it as Store.Check does. The
+// database itself is only read, whether a server has it open or not. It refuses what is not a Holdfast database, and one whose
+// schema this program does not know. Copy and snapshots together need 1 + len(Due) times the room of the database; where less
+// than that and as much again is free, in bytes, nothing is tried: it is the disk of a server that runs.
+func Rehearse(ctx context.Context, path, in string, free uint64) (r Rehearsal, err error) {
+	if path, err = filepath.Abs(path); err != nil {
+		return r, fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+	}
+	u := url.URL{Scheme: "file", Path: path}
+	c, err := openConn(u.String() + "?mode=ro&_pragma=busy_timeout(10000)")
+	if err != nil {
+		return r, fmt.Errorf("reading %s: %w", path, err)
+	}
+	defer c.close()
+	known, err := store.ReadMigrations(migrations)
+	if err != nil {
+		return r, err
+	}
+	applied, err := appliedMigrations(ctx, c)
+	if err != nil {
+		return r, fmt.Errorf("%s is not a database of this program: %w", path, err)
+	}
+	if err := recognise(applied, known); err != nil {
+		return r, fmt.Errorf("%s: %w", path, err)
+	}
+	r.From, r.To = len(applied), len(known)
+	for _, m := range known[r.From:] {
+		r.Due = append(r.Due, m.Name)
+	}
+	if len(r.Due) == 0 {
+		return r, nil
+	}
+	whole, err := os.Stat(path)
+	if err != nil {
+		return r, fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+	}
+	if need := uint64(whole.Size()) * uint64(2+len(r.Due)); need > free {
+		return r, fmt.Errorf("%w: the upgrade takes a snapshot before each of %d migrations, for which %d bytes should be free, and %d are", store.ErrFull, len(r.Due), need, free)
+	}
+	tried := filepath.Join(in, filepath.Base(path))
+	if err := copyInto(ctx, c, tried); err != nil {
+		return r, fmt.Errorf("copying %s: %w", path, err)
+	}
+	info, err := os.Stat(tried)
+	if err != nil {
+		return r, fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+	}
+	r.Bytes = info.Size()
+	began := time.Now()
+	s, err := Open(ctx, Options{Path: tried, SnapshotDir: filepath.Join(in, "snapshots")})
+	if err != nil {
+		return r, err
+	}
+	r.Took = time.Since(began)
+	return r, errors.Join(s.Check(ctx), s.Close())
+}

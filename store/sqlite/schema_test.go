@@ -1,0 +1,77 @@
+package sqlite
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"holdfast/store"
+)
+
+// TestTheSchemasSumsAreThoseOfTheMigrations: schema.sum is what the migrations make, version by version. After a new migration it
+// lacks a line, which is printed here.
+func TestTheSchemasSumsAreThoseOfTheMigrations(t *testing.T) {
+	known, err := store.ReadMigrations(migrations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want strings.Builder
+	for version := range len(known) + 1 {
+		made, err := expectedSchema(t.Context(), known[:version])
+		if err != nil {
+			t.Fatal(err)
+		}
+		want.WriteString(schemaSum(known[:version], made))
+	}
+	if schemaSums != want.String() {
+		t.Errorf("schema.sum should be\n%s", want.String())
+	}
+}
+
+// TestASchemaIsKnownByAllOfItsObjects: its sum is another one as soon as an object is missing, added or altered, or another migration
+// made it.
+func TestASchemaIsKnownByAllOfItsObjects(t *testing.T) {
+	made := []store.Migration{{Checksum: "1"}, {Checksum: "2"}}
+	all := func() map[string]object {
+		return map[string]object{"table a": {"table", "a", "CREATE TABLE a (b)"}, "index i": {"index", "i", "CREATE INDEX i ON a (b)"}}
+	}
+	sum := schemaSum(made, all())
+	for name, alter := range map[string]func(map[string]object){
+		"missing": func(all map[string]object) { delete(all, "index i") },
+		"added":   func(all map[string]object) { all["trigger t"] = object{"trigger", "t", "CREATE TRIGGER t"} },
+		"altered": func(all map[string]object) { all["table a"] = object{"table", "a", "CREATE TABLE a (b, c)"} },
+	} {
+		other := all()
+		alter(other)
+		if schemaSum(made, other) == sum {
+			t.Errorf("%s: the sum stays the same", name)
+		}
+	}
+	if schemaSum(made[:1], all()) == sum {
+		t.Error("made by one migration less: the sum stays the same")
+	}
+	if schemaSum(made, all()) != sum {
+		t.Error("the same schema has two sums")
+	}
+}
+
+// BenchmarkOpen opens a database whose schema is known by its sum, and one to which it has to be made anew.
+func BenchmarkOpen(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "holdfast.db")
+	sums := schemaSums
+	defer func() { schemaSums = sums }()
+	for _, c := range []struct{ name, sums string }{{"known", sums}, {"anew", ""}} {
+		b.Run(c.name, func(b *testing.B) {
+			schemaSums = c.sums
+			for b.Loop() {
+				s, err := Open(b.Context(), Options{Path: path})
+				if err != nil {
+					b.Fatal(err)
+				}
+				if err := s.Close(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

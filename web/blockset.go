@@ -1,0 +1,175 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+
+	"holdfast/engine/clinic"
+	"holdfast/engine/holiday"
+	"holdfast/store"
+)
+
+// blocksBody asks for blocks that go together. Dates and times are the clinic's wall clock.
+type blocksBody struct {
+	clientBody
+	SpecialistIDs []string        `json:"specialistIds"`
+	Spans         []blockSpanBody `json:"spans"`
+	Repeat        *struct {
+		EveryWeeks int    `json:"everyWeeks"`
+		Until      string `json:"until"`
+	} `json:"repeat"`
+}
+
+type blockSpanBody struct {
+	Title string `json:"title"`
+	From  string `json:"from"`
+	To    string `json:"to"`
+	Start string `json:"start"`
+	End   string `json:"end"`
+}
+
+func (s *Server) blockForm(c *call, b *blocksBody) (clinic.BlockForm, error) {
+	f := clinic.BlockForm{SpecialistIDs: b.SpecialistIDs}
+	if c.caller.specialistID != "" && !slices.Equal(b.SpecialistIDs, []string{c.caller.specialistID}) {
+		return f, errForbidden.with("You can change your own calendar only; name yourself alone in specialistIds.")
+	}
+	var m mistakes
+	if len(b.Spans) > clinic.MaxBlocks {
+		return f, fieldError("spans", "must be at most 2000")
+	}
+	for i, x := range b.Spans {
+		at := indexed("spans", i) + "."
+		if x.To == "" {
+			x.To = x.From
+		}
+		f.Spans = append(f.Spans, clinic.BlockSpan{
+			Title: x.Title, From: m.parseDate(at+"from", x.From), To: m.parseDate(at+"to", x.To), Whole: x.Start == "" && x.End == "",
+			Start: m.clock(at+"start", x.Start), End: m.clock(at+"end", x.End),
+		})
+	}
+	if b.Repeat != nil {
+		f.EveryWeeks, f.Until = b.Repeat.EveryWeeks, m.parseDate("repeat.until", b.Repeat.Until)
+	}
+	return f, m.err()
+}
+
+// planBlocks says what a form would make, and whose appointments are in the way. It changes nothing.
+func (s *Server) planBlocks(c *call, b *blocksBody) error {
+	c.once = nil
+	f, err := s.blockForm(c, b)
+	if err != nil {
+		return err
+	}
+	list, err := s.engine.PlanBlocks(f)
+	if err != nil {
+		return err
+	}
+	said, err := s.inTheWay(c, list)
+	if err != nil {
+		return err
+	}
+	said["count"] = len(list)
+	return c.json(http.StatusOK, said)
+}
+
+// inTheWayJSON is an appointment that lies in a block.
+type inTheWayJSON struct {
+	appointmentJSON
+	Told bool `json:"told"` // by mail, that it has to be moved
+}
+
+func (s *Server) inTheWay(c *call, blocks []store.Block) (map[string]any, error) {
+	blocks = slices.DeleteFunc(slices.Clone(blocks), func(b store.Block) bool { return !c.caller.reaches(b.SpecialistID) })
+	list, more, err := s.engine.InTheWay(c.ctx(), blocks)
+	if err != nil {
+		return nil, err
+	}
+	told, err := s.engine.Told(c.ctx(), list)
+	if err != nil {
+		return nil, err
+	}
+	said := make([]inTheWayJSON, len(list))
+	for i := range list {
+		said[i] = inTheWayJSON{deskAppointmentOf(&list[i]), told[list[i].ID]}
+	}
+	return map[string]any{"appointments": said, "more": more}, nil
+}
+
+func (s *Server) createBlocks(c *call, b *blocksBody) error {
+	f, err := s.blockForm(c, b)
+	if err != nil {
+		return err
+	}
+	render := func(result any) (int, []byte) {
+		list := result.([]store.Block)
+		said := map[string]any{"count": len(list), "block": blockOf(&list[0])}
+		return rendered(http.StatusCreated, said)
+	}
+	list, err := s.engine.CreateBlocks(c.ctx(), c.caller.actor, f, c.answering(render))
+	if err != nil {
+		return err
+	}
+	c.status, c.out = render(list)
+	return nil
+}
+
+// listInTheWay names the appointments that lie in a block, or in one that was made with it.
+func (s *Server) listInTheWay(c *call) error {
+	blocks, err := s.engine.BlocksWith(c.param("id"))
+	if err != nil {
+		return err
+	}
+	said, err := s.inTheWay(c, blocks)
+	if err != nil {
+		return err
+	}
+	return c.json(http.StatusOK, said)
+}
+
+func (s *Server) deleteBlockSet(c *call) error {
+	if err := s.engine.DeleteBlockSet(c.ctx(), c.caller.actor, c.param("id"), c.caller.reaches); err != nil {
+		return err
+	}
+	return c.done()
+}
+
+type holidaysBody struct {
+	clientBody
+	ICS string `json:"ics"`
+}
+
+// holidayJSON is whole days of a public calendar.
+type holidayJSON struct {
+	Title string `json:"title"`
+	From  string `json:"from"`
+	To    string `json:"to"`
+}
+
+// readHolidays reads a public calendar. It keeps nothing: what is chosen of it is sent to POST /v1/blocks.
+func (s *Server) readHolidays(c *call, b *holidaysBody) error {
+	c.once = nil
+	days, err := holiday.Parse(b.ICS)
+	var wrong *holiday.Error
+	if errors.As(err, &wrong) {
+		return fieldError("ics", wrong.Error())
+	}
+	said := make([]holidayJSON, len(days))
+	for i, d := range days {
+		said[i] = holidayJSON{d.Title, d.From.String(), d.To.String()}
+	}
+	return c.json(http.StatusOK, map[string]any{"days": said})
+}
+
+// tellToMove tells a patient by mail that the appointment has to be moved.
+func (s *Server) tellToMove(c *call) error {
+	if _, err := s.reachable(c); err != nil {
+		return err
+	}
+	render := func(any) (int, []byte) { return rendered(http.StatusOK, map[string]bool{"ok": true}) }
+	if err := s.engine.TellToMove(c.ctx(), c.param("id"), c.caller.actor, c.answering(render)); err != nil {
+		return err
+	}
+	c.status, c.out = render(nil)
+	return nil
+}

@@ -1,0 +1,83 @@
+package browsertest
+
+import (
+	"encoding/base32"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/engine/account"
+	"holdfast/store"
+)
+
+// Somebody at the desk sees where else they are signed in and ends it, changes the password, and has a code asked for.
+func TestAMemberOfStaffKeepsTheirOwnAccount(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleReception)
+	email := string(store.RoleReception) + "@clinic.example"
+	windows := header{"User-Agent": "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0 Safari/537.36 Edg/140.0"}
+	signIn := map[string]any{"email": email, "password": password}
+	h.must(200, "POST", "/v1/auth/sign-in", signIn, windows)
+
+	p.click(".side .me a")
+	p.says("Edge on Windows")
+	p.says("This browser")
+	p.press("End the other sign-in")
+	p.accessible("asking before a sign-in is ended")
+	p.saved()
+	p.says("Your other sign-ins have ended.")
+	p.until(`!document.querySelector('main').innerText.includes('Edge on Windows')`)
+	if list, _ := h.engine.SignIns(t.Context(), h.userID(email)); len(list) != 1 {
+		t.Errorf("%d sign-ins stand, want one", len(list))
+	}
+
+	// A wrong present password is said beside its field, and nothing changes.
+	next := "other words, together"
+	p.fill("#me-current", "not the password")
+	p.fill("#me-new", next)
+	p.press("Change password")
+	p.there(".summary:focus")
+	p.accessible("a wrong present password")
+	p.run(`document.querySelector('#me-current').select()`)
+	p.write(password)
+	p.press("Change password")
+	p.says("Your password is changed.")
+	h.must(401, "POST", "/v1/auth/sign-in", signIn)
+	signIn["password"] = next
+	h.must(200, "POST", "/v1/auth/sign-in", signIn)
+
+	// The app has the secret before a code is asked for.
+	p.press("Set it up")
+	p.there(".qr")
+	secret, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(ask[string](p, `document.querySelector('#me-secret').value`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.accessible("setting up a code")
+	p.shot("account-code")
+	p.fill("#me-code", account.TOTPCode(secret, time.Now().Unix()/account.TotpStep))
+	p.fill("#me-proof", next)
+	p.press("Ask for a code from now on")
+	p.says("A code is asked for")
+	if got := h.must(401, "POST", "/v1/auth/sign-in", signIn); !strings.Contains(got.raw, "code_needed") {
+		t.Errorf("a password alone: %s", got.raw)
+	}
+	p.shot("account")
+}
+
+// userID is the id of whoever signs in with an address.
+func (h *house) userID(email string) string {
+	h.t.Helper()
+	users, err := h.engine.Users(h.t.Context())
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	for _, u := range users {
+		if u.Email == email {
+			return u.ID
+		}
+	}
+	h.t.Fatalf("nobody signs in as %s", email)
+	return ""
+}

@@ -1,0 +1,62 @@
+package browsertest
+
+import (
+	"testing"
+
+	"holdfast/engine/clinic"
+	"holdfast/store"
+)
+
+// A visitor asks for a video call that the desk approves: told so before and after, with the link once it is approved.
+func TestAVisitorAsksForAnAppointment(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, func(f *clinic.File) {
+		x := &f.AppointmentTypes[0]
+		x.Approval, x.Remote, x.VideoLink = true, true, "https://video.example.org/{appointment}"
+		x.CancelText = "Please cancel a day before."
+	})
+	p := h.tab(t)
+	p.open("/?lang=en")
+	p.there(".card")
+	p.says("By request")
+	p.says("Video call")
+	p.shot("approval-what")
+	p.when("")
+	p.take(h.at("10:00"))
+	p.says("The clinic decides about it.")
+	p.says("Please cancel a day before.")
+	p.shot("approval-details")
+	p.accessible("details of a request")
+	p.confirm()
+	p.says("The clinic has your request")
+	p.accessible("asked for approval")
+	p.shot("approval-asked")
+	list := h.requests()
+	if len(list) != 1 || !list[0].Approval {
+		t.Fatalf("the requests are %+v, want one for approval", list)
+	}
+	r := list[0]
+	link := "/manage?lang=en#" + h.engine.ManageToken(&store.Appointment{ID: r.ID, SlotEnd: r.SlotEnd, CreatedAt: r.CreatedAt})
+	mail := h.tab(t)
+	mail.open(link)
+	mail.says("not booked yet: the clinic decides")
+	mail.forgive() // the link opens no appointment so far, and the page looks for one first
+	if n := ask[int](mail, `document.querySelectorAll('.actions .primary').length`); n != 0 {
+		t.Error("the link offers to confirm")
+	}
+	mail.accessible("the link of a request for approval")
+	mail.shot("approval-link")
+
+	desk := h.desk(t, store.RoleReception)
+	desk.open("/staff?lang=en#requests")
+	desk.says("Waits for your approval")
+	desk.accessible("a request for approval at the desk")
+	desk.press("Approve: Lena Vogt")
+	desk.says("Nothing waits to be confirmed.")
+	mail.leave()
+	mail.open(link)
+	mail.there(`.ticket a[href="https://video.example.org/` + r.ID + `"]`)
+	mail.says("Please cancel a day before.")
+	mail.accessible("a booked video call")
+	mail.shot("approval-booked")
+}

@@ -1,0 +1,71 @@
+package browsertest
+
+import (
+	"testing"
+
+	"holdfast/store"
+)
+
+// The clinic closes for some days in one form; who is booked then is named, and moved from there. Holidays come from a file.
+func TestTheClinicClosesInOneForm(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleReception)
+	lena := p.appointment("Lena Vogt", "ada", "09:00")
+	p.appointment("Per Lind", "karim", "10:00")
+	p.open("/staff?lang=en#closed")
+	p.says("No time is blocked.")
+	p.press("Block time")
+	p.there("#closing-title:focus")
+	p.set("#closing-from", h.date)
+	p.set("#closing-to", h.days(4, "09:00")[:10])
+	p.set("#closing-title", "Closed for works")
+	p.says("2 appointments lie inside")
+	p.accessible("closing for some days")
+	p.shot("staff-closing")
+	p.run(`document.querySelector('dialog form').requestSubmit()`)
+	p.there(".way li:nth-child(2)")
+	p.says("Blocked: 2 stretches of time") // one for each of the two
+	p.accessible("who is in the way")
+	p.shot("staff-in-the-way")
+	for _, who := range []string{"ada", "karim"} {
+		if got := h.call("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.days(3, "11:00"), "specialistId": who, "clientId": "a-stranger-00001"}); got.status != 409 || got.get("reason") != "override_closed" {
+			t.Errorf("a hold with %s gets %d %s", who, got.status, got.raw)
+		}
+	}
+	p.click(".way li:first-child .btn")
+	p.there("#when-date")
+	p.set("#when-date", h.days(6, "09:00")[:10])
+	p.moment()
+	p.until(`!document.querySelector('dialog [type=submit]').getAttribute('aria-disabled')`)
+	p.run(`document.querySelector('dialog form').requestSubmit()`)
+	p.until(`document.querySelectorAll('.way li').length === 1 && /Per Lind/.test(document.querySelector('.way li').innerText)`)
+	if a := h.appointmentOf(lena); a["slotStartDate"] != h.days(6, "09:00") {
+		t.Errorf("Lena is at %v", a["slotStartDate"])
+	}
+	p.press("Close")
+	p.until(`!document.querySelector('dialog') && document.querySelectorAll('.lines .line').length === 1`)
+	p.says("Everybody")
+	// Holidays.
+	compact := func(n int) string { d := h.days(n, "09:00")[:10]; return d[:4] + d[5:7] + d[8:] }
+	upload := func(text string) {
+		p.run(`((input, d) => { d.items.add(new File([` + quoted(text) + `], 'holidays.ics')); input.files = d.files; input.dispatchEvent(new Event('change', { bubbles: true })) })(document.querySelector('input[type=file]'), new DataTransfer())`)
+	}
+	text := "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nDTSTART;VALUE=DATE:" + compact(20) + "\r\nSUMMARY:Day of the sea\r\nEND:VEVENT\r\nBEGIN:VEVENT\r\nDTSTART;VALUE=DATE:" + compact(30) + "\r\nSUMMARY:Night of the sea\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
+	upload(text)
+	p.there(".occurrences li:nth-child(2)")
+	p.says("4 blocks")
+	p.accessible("holidays that were read")
+	p.shot("staff-holidays")
+	p.run(`document.querySelector('dialog form').requestSubmit()`)
+	p.until(`!document.querySelector('dialog') && document.querySelectorAll('.lines .line').length === 2`)
+	p.says("Day of the sea and Night of the sea")
+	p.accessible("blocks and holidays")
+	p.shot("staff-closed")
+	p.run(`document.querySelectorAll('.line-do .btn.quiet')[1].click()`)
+	p.there("dialog .btn.solid")
+	p.click("dialog .btn.solid")
+	p.until(`!document.querySelector('dialog') && document.querySelectorAll('.lines .line').length === 1`)
+	upload("BEGIN:VCALENDAR\nBEGIN:VEVENT\nRRULE:FREQ=YEARLY\n")
+	p.says("RRULE is not understood")
+}

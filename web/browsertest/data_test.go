@@ -1,0 +1,69 @@
+package browsertest
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"holdfast/store"
+)
+
+// chooseFile gives a field a file of these bytes.
+func (p *tab) chooseFile(selector, name, content string) {
+	p.t.Helper()
+	p.there(selector)
+	bytes, err := json.Marshal(numbers(content))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.run(`((input, d) => { d.items.add(new File([new Uint8Array(` + string(bytes) + `)], ` + quoted(name) + `)); input.files = d.files; input.dispatchEvent(new Event('change', { bubbles: true })) })(document.querySelector(` + quoted(selector) + `), new DataTransfer())`)
+}
+
+func numbers(content string) (all []int) {
+	for i := range len(content) {
+		all = append(all, int(content[i]))
+	}
+	return all
+}
+
+// An owner brings appointments along: each row's problem is named, the good ones are imported, and the others can be taken home.
+func TestAnOwnerImportsASpreadsheet(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleOwner)
+	p.open("/staff?lang=en#data")
+	day := h.date
+	text := "Name;Terminart;Arzt;Datum;Uhrzeit\nLena Gr\xf6\xdfmann;Check-up;Dr Ada Brandt;" + day + ";09:00\nPer Lind;Check-up;Dr Ada Brandt;" + day + ";09:15\nMia Sand;Massage;Dr Ada Brandt;" + day + ";11:00\n"
+	p.chooseFile("#sheet-file", "old.csv", text)
+	p.says("1 would be booked, 0 are there already, 0 were cancelled, 2 cannot be imported.")
+	p.says("start: overlaps line 2")
+	p.says("appointmentType: “Massage” is not known here")
+	p.accessible("a spreadsheet that is tried")
+	p.shot("data-plan")
+	if n := len(h.bookings()); n != 0 {
+		t.Errorf("the plan wrote %d appointments", n)
+	}
+	p.press("Import only the good one")
+	p.says("1 appointments are booked.")
+	p.says("Download the 2 rows that are refused")
+	p.accessible("a spreadsheet that was imported")
+	p.shot("data-done")
+	all := h.bookings()
+	if len(all) != 1 || !strings.Contains(h.must(200, "GET", "/v1/appointments", nil, asAdmin).raw, "Lena Größmann") {
+		t.Errorf("booked are %v", all)
+	}
+	// The same file again books nothing.
+	p.press("Close")
+	p.chooseFile("#sheet-file", "old.csv", text)
+	p.says("0 would be booked, 1 are there already")
+
+	// A clinic file is tried as well, and says what is wrong where.
+	p.chooseFile("#clinic-file", "clinic.json", `{"specialists":[{"id":"x","name":""}]}`)
+	p.says("specialists[0].name")
+	p.accessible("a clinic file with mistakes")
+	p.chooseFile("#clinic-file", "clinic.json", `{"specialists":[{"id":"mia","name":"Dr Mia Sand","timezone":"UTC","active":true}]}`)
+	p.says("1 new:")
+	p.press("Import this clinic")
+	p.says("The file named 1 specialists and 0 appointment types.")
+	h.must(200, "GET", "/v1/specialists/mia", nil)
+}

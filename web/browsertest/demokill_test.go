@@ -1,0 +1,63 @@
+package browsertest
+
+import (
+	"net/http"
+	"testing"
+)
+
+// TestTheDemosServerIsKilledAndLosesNothing: the button ends the server as a crash does. What was acknowledged a moment before is there when it is
+// back by itself, the phones are live again, and a phone that held a time has it again.
+func TestTheDemosServerIsKilledAndLosesNothing(t *testing.T) {
+	t.Parallel()
+	h, _ := startDemo(t)
+	p := h.tab(t)
+	p.size(1600, 1000)
+	p.open("/demo?lang=en")
+	up, down := ".cluster li[data-part=server][data-state=up]", ".cluster li[data-part=server][data-state=down]"
+	p.there(up)
+	p.until(`document.querySelectorAll('iframe').length === 3`)
+	p.run(`window.left = document.querySelectorAll('iframe')[0], window.right = document.querySelectorAll('iframe')[2]`)
+	p.until(`left.contentDocument?.querySelectorAll('.chip[data-status=free]').length > 0`)
+	p.until(`[left, right].every(f => f.contentDocument?.querySelector('.live[data-link=live]'))`)
+	p.accessible("the server")
+	p.run(`left.contentDocument.querySelector('.chip[data-status=free] input').click()`)
+	p.until(`left.contentDocument.querySelector('.bar button')`)
+	p.run(`window.start = left.contentDocument.querySelector('.chip input:checked').value; left.contentDocument.querySelector('.bar button').click()`)
+	p.until(`left.contentDocument.querySelector('.hold[data-phase=held]')`)
+
+	// A booking is acknowledged, and the very next thing is the end. One of the visitors may have taken the time first.
+	p.run(`window.id = (async () => {
+		const type = JSON.parse(document.getElementById('boot').textContent).appointmentTypes.find(x => x.capacity === 1)
+		for (;;) {
+			const { slot } = await (await fetch('/v1/appointment-types/' + type.id + '/next-available')).json()
+			const answer = await fetch('/v1/appointment-types/' + type.id + '/book', { method: 'POST', credentials: 'omit', headers: { 'Content-Type': 'application/json' },
+				body: JSON.stringify({ clientId: 'a-client-of-the-test', slotStartDate: slot.start, patient: { name: 'Last Moment', email: 'last@example.org' } }) })
+			if (answer.status !== 409) return answer.status === 201 ? (await answer.json()).appointment.id : 'status ' + answer.status
+		}
+	})().then(x => window.id = x)`)
+	p.until(`typeof window.id === 'string'`)
+	p.click(up + " button")
+	p.there(down)
+	if r, err := http.Get(h.url + "/livez"); err != nil || r.StatusCode != http.StatusBadGateway {
+		t.Errorf("after it was killed the server answers %v (%v)", r, err)
+	} else {
+		r.Body.Close()
+	}
+	p.shot("demokill-1-down")
+	p.there(up)
+	p.there(".cluster [data-lost='0']")
+	p.run(`fetch('/v1/appointments/' + id).then(x => window.there = x.status)`)
+	p.until(`window.there`)
+	if got := ask[float64](p, `window.there`); got != 200 {
+		t.Errorf("the appointment that was acknowledged before the kill: %v (%s)", got, ask[string](p, `window.id`))
+	}
+	p.until(`[left, right].every(f => f.contentDocument.querySelector('.live[data-link=live], .hold'))`)
+	// What the phone held died with the server's memory: it took the same time again, or says that one of the visitors was faster.
+	p.until(`(async () => {
+		const said = left.contentDocument.body.innerText
+		if (said.includes('has just gone')) return true
+		const { holds } = await (await fetch('/v1/holds')).json()
+		return said.includes('We held this time again for you') && holds.some(x => x.slotStartDate === start)
+	})()`)
+	p.shot("demokill-2-back")
+}

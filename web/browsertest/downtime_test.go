@@ -1,0 +1,287 @@
+package browsertest
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"holdfast/engine"
+	"holdfast/store"
+	"holdfast/web"
+)
+
+// kept is what the browser has stored of plans, its bytes as text.
+const kept = `new Promise(done => { const o = indexedDB.open('holdfast-plan', 1); o.onsuccess = () => { const q = o.result.transaction('people').objectStore('people').getAll(); q.onsuccess = () => { o.result.close(); done(q.result) } } })`
+
+// changeKept changes the first record; x is it.
+func (p *tab) changeKept(script string) {
+	p.t.Helper()
+	p.until(`new Promise(done => { const o = indexedDB.open('holdfast-plan', 1); o.onsuccess = () => { const people = o.result.transaction('people', 'readwrite').objectStore('people'); const q = people.getAll()
+		q.onsuccess = () => { const x = q.result[0]; ` + script + `; people.put(x).onsuccess = () => { o.result.close(); done(true) } } } })`)
+}
+
+// takePlan takes a plan by hand, and waits until the page that opens it is kept as well.
+func (p *tab) takePlan() {
+	p.t.Helper()
+	p.run(`location.hash = '#plan'`)
+	p.press("Take a new one now")
+	p.says("A plan is kept in this browser")
+	p.until(`navigator.serviceWorker.ready.then(x => x.active?.state === 'activated')`)
+}
+
+// openPlan gives the password to the page that the desk's address answers with when there is no server.
+func (p *tab) openPlan(secret string) {
+	p.t.Helper()
+	p.there("#plan-password")
+	p.says("The server cannot be reached.") // which moves what is below it
+	p.run(`document.querySelector('#plan-password').value = ''`)
+	p.fill("#plan-password", secret)
+	p.key(kb.Enter)
+}
+
+// restart begins the server anew over the same database.
+func (h *house) restart() { h.start(engine.Options{}, web.Options{})() }
+
+// With the server gone the desk's address offers the last plan. It opens with the password of the sign-in and no other, it is nowhere in
+// clear, a changed one is refused, and the next one takes its place.
+func TestTheLastPlanOpensWithoutAServer(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleReception)
+	p.appointment("Lena Vogt", "ada", "09:00")
+	p.takePlan()
+	p.accessible("the plan for a failure")
+	p.shot("plan-desk")
+	if all := ask[string](p, kept+`.then(all => JSON.stringify(all.map(x => [x, ...Object.values({ ...x, ...x.plan }).map(v => v instanceof ArrayBuffer ? new TextDecoder().decode(v) : String(v))])))`); !strings.Contains(all, "madeAt") || strings.Contains(all, "Lena") || strings.Contains(all, "1112233") || strings.Contains(all, password) {
+		t.Errorf("what is kept is readable: %.300s", all)
+	}
+
+	h.stop()
+	p.open("/staff?lang=en")
+	p.says("The server cannot be reached.")
+	p.accessible("the desk without a server")
+	p.shot("plan-gone")
+	p.openPlan("another one's password")
+	p.says("This password does not open the plan.")
+	p.openPlan(password)
+	p.there(".plan-sheet")
+	p.set("#plan-date", h.date)
+	p.says("Lena Vogt")
+	p.says("030 1112233")
+	p.set("#plan-specialist", "ada")
+	if got := p.text(".plan-sheets"); strings.Contains(got, "Haddad") || !strings.Contains(got, "08:00–09:00 free") {
+		t.Errorf("the sheet of one specialist: %s", got)
+	}
+	p.accessible("a plan that is open")
+	p.shot("plan-open")
+	p.paper("plan")
+
+	// What is not as it was sealed is not shown: neither another plan nor another age.
+	for _, change := range []string{`new Uint8Array(x.plan.sealed)[100] ^= 1`, `new Uint8Array(x.plan.sealed)[100] ^= 1; x.plan.madeAt = new Date().toISOString()`} {
+		p.changeKept(change)
+		p.reload()
+		p.openPlan(password)
+		p.says("The plan is damaged or was changed")
+	}
+
+	h.restart()
+	p.says("The server can be reached.")
+	p.press("Enter what was written by hand")
+	p.there("#byhand-date")
+	p.run(`location.hash = '#day/` + h.date + `'`)
+	p.board()
+	p.appointment("Per Lind", "karim", "11:00")
+	p.takePlan()
+	h.stop()
+	p.open("/staff?lang=en")
+	p.openPlan(password)
+	p.there(".plan-sheet")
+	p.set("#plan-date", h.date)
+	p.says("Per Lind")
+	if n := ask[int](p, kept+`.then(all => all.length)`); n != 1 {
+		t.Errorf("%d plans are kept of one person", n)
+	}
+	h.restart()
+}
+
+// paper prints to a file beside the pictures.
+func (p *tab) paper(name string) {
+	p.t.Helper()
+	folder := os.Getenv("HOLDFAST_SHOTS")
+	if folder == "" {
+		return
+	}
+	p.do(chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		answer, err := chromedp.Call(ctx, page.PrintToPDF, page.PrintToPDFParams{PreferCSSPageSize: ptr(true), PrintBackground: ptr(true)})
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(folder, name+".pdf"), answer.Data, 0o600)
+	}))
+	p.size(794, 1123) // A4
+	p.do(command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"}))
+	p.snap(name + "-paper")
+	p.do(command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{}))
+	p.size(1280, 800)
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// A sign-in that is ended elsewhere takes the plan with it; who signs out here finds it again.
+func TestAPlanGoesWithASignInThatIsEndedElsewhere(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleReception)
+	p.takePlan()
+	p.press("Sign out")
+	p.there("#sign-email")
+	p.moment()
+	p.run(`location.hash = '#day/` + h.date + `'`)
+	if n := ask[int](p, kept+`.then(all => all.filter(x => x.plan).length)`); n != 1 {
+		t.Fatalf("signing out left %d plans, want 1", n)
+	}
+	// The next sign-in takes no new plan, the old one being of this hour, and is answered for all the same: whether it is begun here
+	// or found when the desk is opened.
+	const answered = kept + `.then(all => all.length === 1 && all[0].plan && all[0].until > Date.now())`
+	p.signIn("reception@clinic.example")
+	p.until(answered)
+	p.changeKept(`x.until = 0`)
+	p.reload()
+	p.board()
+	p.until(answered)
+	users, err := h.engine.Users(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := h.engine.SignIns(t.Context(), users[0].ID)
+	if err != nil || len(list) != 1 {
+		t.Fatalf("%d sign-ins, %v", len(list), err)
+	}
+	if err := h.engine.SignOut(t.Context(), list[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	p.reload()
+	p.there("#sign-email")
+	p.until(kept + `.then(all => all.length === 0)`)
+}
+
+// The service worker is the desk's alone: a patient's page never comes from it, and its files are those of this release.
+func TestTheServiceWorkerIsTheDesksAlone(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.tab(t)
+	p.size(1280, 800)
+	p.open("/?lang=en")
+	p.there(".card input[value=checkup]")
+	// What another release has kept goes.
+	p.until(`caches.open('holdfast-plan /ui/of-before').then(() => true)`)
+	email := h.staff(store.RoleReception)
+	p.open("/staff?lang=en#day/" + h.date)
+	p.signIn(email)
+	p.takePlan()
+	if scope := ask[string](p, `navigator.serviceWorker.ready.then(x => new URL(x.scope).pathname)`); scope != "/staff" {
+		t.Errorf("its scope is %s, want /staff", scope)
+	}
+	p.open("/?lang=en")
+	p.there(".card input[value=checkup]")
+	if ask[bool](p, `Boolean(navigator.serviceWorker.controller)`) {
+		t.Error("the patient's page is under the worker")
+	}
+	worker := h.must(200, "GET", "/staff-worker.js", nil).raw
+	base := ask[string](p, `new URL(document.querySelector('link[rel=stylesheet]').href).pathname.split('/').slice(0, 3).join('/')`)
+	if !strings.Contains(worker, base+"/") || strings.Contains(worker, "{{base}}") {
+		t.Errorf("the worker does not name %s: %.200s", base, worker)
+	}
+	if all := ask[[]string](p, `caches.keys()`); len(all) != 1 || all[0] != "holdfast-plan "+base {
+		t.Errorf("kept are %q, want only what is of this release", all)
+	}
+}
+
+// What was written by hand is entered at one go: each line says what is in its way, and nothing is booked over another without a reason.
+func TestWhatWasWrittenByHandIsEntered(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleReception)
+	p.appointment("Lena Vogt", "ada", "09:00")
+	p.run(`location.hash = '#byhand'`)
+	p.set("#byhand-date", h.date)
+	for i, row := range [][2]string{{"09:15", "Mia Sand"}, {"10:00", "Per Lind"}, {"10:15", "Jo Berg"}, {"07:00", "Ada Frost"}} {
+		at := ".byhand tbody tr:nth-child(" + string(rune('1'+i)) + ") "
+		p.set(at+"[type=time]", row[0])
+		p.fill(at+"td:nth-child(4) input", row[1])
+	}
+	p.press("Check")
+	p.says("Taken: Lena Vogt 09:00 to 09:30")
+	p.says("Taken by line 2")
+	p.says("Outside the hours")
+	p.accessible("what was written by hand")
+	p.shot("byhand")
+	p.press("Book the 1 that is free")
+	p.says("Booked")
+	if n := len(h.bookings()); n != 2 {
+		t.Errorf("%d are booked, want 2", n)
+	}
+	p.press("Line 4: Book")
+	p.until(`document.querySelector('.byhand tbody tr:nth-child(4)').innerText.includes('Booked')`)
+	p.run(`document.querySelector('[aria-label="Line 1: Overbook"]').click()`) // no reason yet
+	p.moment()
+	if n := len(h.bookings()); n != 3 {
+		t.Errorf("%d are booked without a reason, want 3", n)
+	}
+	p.fill(".byhand-reason", "came without an appointment")
+	p.press("Line 1: Overbook")
+	p.until(`document.querySelector('.byhand tbody tr:nth-child(1)').innerText.includes('Booked')`)
+	all := h.bookings()
+	over := 0
+	for _, a := range all {
+		if a["overbook"] == true {
+			over++
+		}
+	}
+	if len(all) != 4 || over != 1 {
+		t.Errorf("%d are booked, %d over another; want 4 and 1", len(all), over)
+	}
+	if got := h.must(200, "GET", "/v1/audit?limit=5", nil, asAdmin).raw; !strings.Contains(got, "came without an appointment") {
+		t.Errorf("the reason is not in the log: %s", got)
+	}
+}
+
+// While all are booked nothing can be typed; a line that is changed all the same is not booked as it was.
+func TestALineThatIsChangedWhileAllAreBooked(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleReception)
+	p.run(`location.hash = '#byhand'`)
+	p.set("#byhand-date", h.date)
+	line := func(n string) string { return ".byhand tbody tr:nth-child(" + n + ") " }
+	for _, row := range [][3]string{{"1", "10:00", "Per Lind"}, {"2", "11:00", "Jo Berg"}, {"3", "14:00", "Mia Sand"}} {
+		p.set(line(row[0])+"[type=time]", row[1])
+		p.set(line(row[0])+"td:nth-child(4) input", row[2])
+	}
+	p.press("Check")
+	// The first is on its way for as long as the test wants.
+	p.run(`window.plain = fetch; window.fetch = async (path, how) => { if (how.method === 'POST' && path.endsWith('/v1/appointments')) await new Promise(go => { window.go = go }); return plain(path, how) }`)
+	p.press("Book all 3 that are free")
+	p.until(`Boolean(window.go)`)
+	p.until(`[...document.querySelectorAll('.byhand td input, .byhand select, #byhand-date')].every(x => x.disabled)`)
+	p.set(line("2")+"[type=time]", "15:00")
+	p.run(`window.fetch = plain; go()`)
+	p.until(`[1, 3].every(n => document.querySelector('.byhand tbody tr:nth-child(' + n + ')').innerText.includes('Booked'))`)
+	p.until(`!document.querySelector('.byhand tbody tr:nth-child(2) [type=time]').disabled`)
+	if all := h.bookings(); len(all) != 2 {
+		t.Errorf("%d are booked, want the 2 that nobody changed: %v", len(all), all)
+	}
+	p.press("Check")
+	p.press("Book the 1 that is free")
+	p.until(`document.querySelector('.byhand tbody tr:nth-child(2)').innerText.includes('Booked')`)
+	if all := h.bookings(); len(all) != 3 {
+		t.Errorf("%d are booked, want each once: %v", len(all), all)
+	}
+}

@@ -1,0 +1,68 @@
+package browsertest
+
+import (
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+
+	"holdfast/store"
+)
+
+// An owner finds somebody, sees what goes and who shares the number, and erases that one: the child with the mother's number stays.
+func TestAnOwnerErasesOneOfAFamily(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	book := func(name, born, clock string) string {
+		id, _ := h.must(201, "POST", "/v1/appointments", map[string]any{"appointmentTypeId": "checkup", "specialistId": "karim", "slotStartDate": h.at(clock),
+			"patient": map[string]any{"name": name, "birthDate": born, "phone": "030 1112233"}}, asAdmin).get("appointment", "id").(string)
+		return id
+	}
+	lena, mia := book("Lena Vogt", "1991-12-01", "09:00"), book("Mia Vogt", "2019-05-05", "10:00")
+	p := h.desk(t, store.RoleOwner)
+	p.key("/")
+	p.there("dialog [type=search]:focus")
+	p.key("lena vogt")
+	p.there("#found-0[aria-selected=true]")
+	p.key(kb.ArrowDown) // past the appointment, to the person
+	p.there("#found-1[aria-selected=true]")
+	p.key(kb.Enter)
+	p.there("dialog.person #person-note")
+	p.press("Erase this person…")
+	p.says("1 appointment is still to come.")
+	p.says("Others with the same phone number or e-mail")
+	p.until(`document.activeElement.innerText === 'Keep it'`) // Enter erases nobody
+	p.accessible("erasing a person")
+	p.shot("staff-erase")
+	p.press("Erase this person")
+	p.says("1 appointment is for nobody now")
+	p.accessible("a person is erased")
+	p.press("Close")
+	for id, want := range map[string]any{lena: nil, mia: "Mia Vogt"} {
+		if got := h.must(200, "GET", "/v1/appointments/"+id, nil, asAdmin).get("appointment", "patient", "name"); got != want && got != "" {
+			t.Errorf("an appointment is of %v, want %v", got, want)
+		}
+	}
+	said := h.must(200, "GET", "/v1/audit?action=person.erased", nil, asAdmin)
+	if list, _ := said.get("audit").([]any); len(list) != 1 {
+		t.Errorf("the log says %s", said.raw)
+	}
+}
+
+// The reception has no way to it.
+func TestTheReceptionErasesNobody(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleReception)
+	p.appointment("Lena Vogt", "ada", "09:00")
+	p.key("/")
+	p.there("dialog [type=search]:focus")
+	p.key("lena vogt")
+	p.there("#found-0[aria-selected=true]")
+	p.key(kb.ArrowDown) // past the appointment, to the person
+	p.there("#found-1[aria-selected=true]")
+	p.key(kb.Enter)
+	p.there("dialog.person #person-note")
+	if p.says("Keep"); ask[bool](p, `document.querySelector('dialog').innerText.includes('Erase')`) {
+		t.Error("the card offers to erase the person")
+	}
+}

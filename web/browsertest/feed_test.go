@@ -1,0 +1,55 @@
+package browsertest
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"holdfast/store"
+)
+
+// An owner gives a specialist's calendar an address, which is shown once and ends with a press; a specialist does it alone.
+func TestACalendarIsReadElsewhere(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleOwner)
+	p.run(`location.hash = 'specialists'`)
+	p.click(`.line-do [aria-label="Edit Dr. Ada Brandt"], .line-do button`)
+	p.there("#feed")
+	p.says("No program reads this calendar")
+	p.press("Make an address")
+	p.there("#feed-url")
+	p.accessible("the address of a calendar")
+	p.shot("calendar-feed")
+	address, err := url.Parse(ask[string](p, `document.querySelector('#feed-url').value`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func(want int) {
+		t.Helper()
+		answer, err := http.Get(h.url + address.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		if answer.StatusCode != want {
+			t.Errorf("reading it: got %d, want %d", answer.StatusCode, want)
+		}
+	}
+	read(http.StatusOK)
+	p.press("End the address")
+	p.says("No program reads this calendar any more.")
+	read(http.StatusNotFound)
+
+	own := h.desk(t, store.RoleSpecialist)
+	own.click(".side .me a")
+	own.there("#feed")
+	own.click(".feed .check input, .feed input[type=checkbox]")
+	own.press("Make an address")
+	own.there("#feed-url")
+	own.accessible("one's own calendar elsewhere")
+	if webcal := ask[string](own, `document.querySelector('.feed a.btn').href`); !strings.HasPrefix(webcal, "webcal://") {
+		t.Errorf("the link of a phone is %q", webcal)
+	}
+}

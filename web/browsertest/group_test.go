@@ -1,0 +1,187 @@
+package browsertest
+
+import (
+	"testing"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"holdfast/store"
+)
+
+// joins books somebody into the group session of three seats at 10:00, as another desk does.
+func (h *house) joins(name string) (id string) {
+	h.t.Helper()
+	got := h.must(201, "POST", "/v1/appointments", map[string]any{
+		"appointmentTypeId": "class", "specialistId": "ada", "slotStartDate": h.at("10:00"), "patient": map[string]any{"name": name, "phone": "030 1112233"},
+	}, asAdmin)
+	id, _ = got.get("appointment", "id").(string)
+	return id
+}
+
+// seats waits until there is one card of a group, and it says how many are in it.
+func (p *tab) seats(says string) {
+	p.t.Helper()
+	p.until(`document.querySelectorAll('.appt:not(.ghosted)').length === 1 && document.querySelector('.appt.group .seats')?.innerText === ` + quoted(says))
+}
+
+// Whoever is in a group session is on one card, which says how many of how many they are, also when somebody else books.
+func TestAGroupIsOneCard(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleReception)
+	h.joins("Lena Vogt")
+	p.seats("1/3")
+	h.joins("Per Lind")
+	p.seats("2/3")
+	p.until(`/Lena Vogt, Per Lind/.test(document.querySelector('.appt.group').innerText)`)
+	p.downTo("10:00 Breathing class 2/3, Lena Vogt, Per Lind")
+	p.accessible("a board with a group")
+	h.joins("Mira Sand")
+	p.seats("3/3")
+	p.cursor("10:00 Breathing class 3/3, Full")
+	p.shot("group-1-board")
+
+	// All of it is neither moved nor marked at once, which says why.
+	p.key("m")
+	p.toasted("A group is not changed as a whole")
+	p.click(".toast .btn")
+	p.until(`!document.querySelector('.toast')`)
+	x, y := p.place(".appt.group")
+	for _, step := range []struct {
+		kind input.DispatchMouseEventType
+		down float64
+	}{{input.DispatchMouseEventTypeMousePressed, 0}, {input.DispatchMouseEventTypeMouseMoved, 20}, {input.DispatchMouseEventTypeMouseMoved, 90}, {input.DispatchMouseEventTypeMouseReleased, 90}} {
+		p.do(chromedp.MouseEvent(step.kind, x, y+step.down, chromedp.ButtonLeft, chromedp.ClickCount(1)))
+	}
+	p.toasted("A group is not changed as a whole")
+
+	p.open("/staff?lang=en#list/" + h.date)
+	p.there(".tbl tr.group")
+	if n := p.count(".tbl tbody tr"); n != 4 {
+		t.Errorf("the list has %d lines, want the group and its three people", n)
+	}
+	p.accessible("a list with a group")
+	p.shot("group-2-list")
+	p.open("/staff?lang=en#week/" + h.date)
+	p.seats("3/3")
+}
+
+// The roster is the work on a group: each person opened, marked, moved and taken off alone, somebody added at that very time.
+func TestTheRosterOfAGroup(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleReception)
+	lena, per := h.joins("Lena Vogt"), h.joins("Per Lind")
+	p.seats("2/3")
+	p.downTo("10:00 Breathing class 2/3")
+	p.key(kb.Enter)
+	p.says("2 of 3")
+	p.until(`document.activeElement.innerText === 'Lena Vogt'`)
+
+	// One key, or one press, for each.
+	p.key("2")
+	p.says("Lena Vogt: Arrived")
+	p.accessible("a roster")
+	p.shot("group-3-roster")
+	p.key(kb.ArrowDown)
+	p.until(`document.activeElement.innerText === 'Per Lind'`)
+	p.click(`[data-head="` + per + `"] .does .btn:nth-child(2)`)
+	p.says("Per Lind: No-show") // which can be taken back for ten seconds
+	if got := []any{h.appointmentOf(lena)["attendance"], h.appointmentOf(per)["attendance"]}; got[0] != "arrived" || got[1] != "no_show" {
+		t.Errorf("they are %v, want arrived and no_show", got)
+	}
+	p.key("u")
+	p.says("Taken back")
+	if got := h.appointmentOf(per)["attendance"]; got != "expected" {
+		t.Errorf("taken back it is %v, want expected", got)
+	}
+
+	// One person is opened, and the way back leads to the roster.
+	p.run(`document.querySelector('[data-head] button').focus()`)
+	p.key(kb.Enter)
+	p.there("dialog .attendance")
+	p.key(kb.Escape)
+	p.there("dialog .roster")
+	p.until(`document.activeElement.innerText === 'Lena Vogt'`)
+
+	// Taken off, and back again.
+	p.key(kb.Delete)
+	p.there("#cancel-reason:focus")
+	p.key(kb.Enter)
+	p.there("dialog .roster")
+	p.says("1 of 3")
+	p.click(".said .btn")
+	p.says("2 of 3")
+	if got := h.appointmentOf(lena)["status"]; got != "confirmed" {
+		t.Errorf("taken back it is %v, want confirmed", got)
+	}
+
+	// Somebody more, at that very time and of that type.
+	p.click(".roster .actions .primary")
+	p.there("#patient-name:focus")
+	p.key("mira sand")
+	p.set("#patient-phone", "030 4445566")
+	p.there(".holding.held")
+	p.run(`document.querySelector('dialog form').requestSubmit()`)
+	p.there("dialog .roster")
+	p.says("3 of 3")
+	p.key(kb.Escape)
+	p.closed()
+	p.seats("3/3")
+	p.cursor("10:00 Breathing class 3/3")
+
+	// One of them goes elsewhere.
+	p.key(kb.Enter)
+	p.there("dialog .roster")
+	p.key("m")
+	p.set("#when-time", "12:00")
+	p.there(".dialog [type=submit]:not([aria-disabled])")
+	p.run(`document.querySelector('dialog form').requestSubmit()`)
+	p.says("2 of 3")
+	if got := h.appointmentOf(lena)["slotStartDate"]; got != h.at("12:00") {
+		t.Errorf("moved to %v, want 12:00", got)
+	}
+}
+
+// A full group has a waiting list for its very time.
+func TestAFullGroupHasAWaitingList(t *testing.T) {
+	t.Parallel()
+	for _, lang := range languages {
+		t.Run(lang, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t)
+			email := h.staff(store.RoleReception)
+			p := h.tab(t)
+			p.size(1280, 800)
+			p.open("/staff?lang=" + lang + "#day/" + h.date)
+			p.signIn(email)
+			for _, name := range []string{"Lena Vogt", "Per Lind", "Mira Sand"} {
+				h.joins(name)
+			}
+			p.seats("3/3")
+			p.run(`document.querySelector('.appt.group').click()`)
+			p.there(".roster .actions .primary")
+			p.click(".roster .actions .primary")
+			p.there("#wait-name:focus")
+			p.run(`document.querySelector('dialog form').requestSubmit()`)
+			p.there("#wait-name-error")
+			p.forgive() // the server has said what is missing
+			p.accessible("a waiting list's form, not filled in")
+			p.fill("#wait-name", "Omar Ruiz")
+			p.fill("#wait-phone", "030 7778899")
+			p.run(`document.querySelector('dialog form').requestSubmit()`)
+			p.there(".roster .waiters li")
+			p.says("Omar Ruiz")
+			p.accessible("a full group")
+			p.shot("group-4-full-" + lang)
+			x := h.waiting()
+			if got := x.Wish.SlotStart.UTC().Format("2006-01-02T15:04:05Z"); got != h.at("10:00") || x.AppointmentTypeID != "class" || x.Patient.Name != "Omar Ruiz" {
+				t.Errorf("who waits: %+v, want Omar Ruiz for the class at 10:00", x)
+			}
+			p.key(kb.Escape)
+			p.closed()
+		})
+	}
+}

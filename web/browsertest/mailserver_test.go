@@ -1,0 +1,88 @@
+package browsertest
+
+import (
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/enginetest"
+	"holdfast/engine/message"
+	"holdfast/engine/notice"
+	"holdfast/engine/notice/noticetest"
+	"holdfast/store"
+	"holdfast/web"
+)
+
+// An owner sets mail up in the settings: the page hints at what does not go together, a test mail says what the server really said and
+// what to do, and what is saved is shown again without its password.
+func TestMailIsSetUpInTheSettings(t *testing.T) {
+	t.Parallel()
+	host, address := noticetest.MailPort()
+	certificate, roots := noticetest.Certified(t, time.Now().Add(time.Hour), host)
+	taken := make(chan string, 10)
+	(&noticetest.Script{Address: address, Certificate: certificate, User: "post@clinic.example", Password: "right", Taken: func(m string) { taken <- m }}).Serve(t)
+	mailer, err := notice.NewMailer(notice.MailOptions{Dir: t.TempDir(), Roots: roots})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := newHouseWith(t, engine.Options{Queue: enginetest.Queue(t), Notices: message.Transport{Mailer: mailer}}, web.Options{})
+	p := h.desk(t, store.RoleOwner)
+	p.open("/staff?lang=en#settings")
+	p.there("#mail-host")
+
+	p.click("#mail-try")
+	p.there("#mail-server .summary:focus")
+	p.set("#mail-encryption", "tls")
+	p.until(`document.querySelector('#mail-port').value === '465'`)
+	p.set("#mail-port", "587")
+	p.says("Port 587 usually begins with STARTTLS")
+	p.set("#mail-encryption", "starttls")
+	p.set("#mail-port", "2525")
+	p.fill("#mail-host", host)
+	p.fill("#mail-user", "post@clinic.example")
+	p.fill("#mail-password", "wrong")
+	p.fill("#mail-from", "Harbour <post@clinic.example>")
+	p.click("#mail-try")
+	p.says("User or password are wrong.")
+	p.says("535 5.7.8 Username and password not accepted")
+	p.accessible("a test mail that was refused")
+	p.run(`document.querySelector('#mail-server').scrollIntoView({ block: 'start', behavior: 'instant' })`)
+	p.shot("mailserver-refused")
+	if h.engine.SendsMail() {
+		t.Error("a trial chose the server")
+	}
+
+	p.set("#mail-password", "right")
+	p.click("#mail-try")
+	p.says("The mail server took a test mail to")
+	<-taken
+	p.click("#mail-server [type=submit]")
+	p.until(`document.querySelector('#mail-password').value === '' && document.querySelector('#mail-password-hint').innerText.startsWith('One is kept')`)
+	if !h.engine.SendsMail() {
+		t.Error("it is saved, and no mail is sent")
+	}
+	p.reload()
+	p.until(`document.querySelector('#mail-host')?.value === '` + host + `'`)
+	if got := ask[string](p, `document.querySelector('#mail-password').value`); got != "" {
+		t.Errorf("the page has the password %q", got)
+	}
+	p.click("#mail-try") // by the password that is kept
+	p.says("The mail server took a test mail to")
+	<-taken
+	p.set("#mail-user", "somebody else")
+	p.click("#mail-try")
+	p.says("the password is kept for the server and the user that it was typed for")
+}
+
+// Where the server was started with a mail server, the page says that this one counts.
+func TestThePageSaysThatTheStartCounts(t *testing.T) {
+	t.Parallel()
+	mailer, err := notice.NewMailer(notice.MailOptions{URL: "smtp://mail.start.example:587"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := newHouseWith(t, engine.Options{Queue: enginetest.Queue(t), Notices: message.Transport{Mailer: mailer, From: "post@clinic.example"}}, web.Options{})
+	p := h.desk(t, store.RoleOwner)
+	p.open("/staff?lang=en#settings")
+	p.says("The server was started with the mail server mail.start.example:587, and that one counts.")
+}

@@ -1,0 +1,33 @@
+package browsertest
+
+import (
+	"testing"
+
+	"holdfast/store"
+)
+
+// An owner writes a mail's words, sees how it reads, is told of a placeholder that there is not, and saves.
+func TestAnOwnerWritesAMail(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleOwner)
+	p.open("/staff?lang=en#settings")
+	p.there(".mail")
+	p.says("your appointment is booked.")
+	p.run(`document.getElementById('mailTexts.confirmation.en.text').focus()`)
+	p.write("See you {soon}.")
+	p.press("Preview")
+	p.says("knows no {soon}")
+	p.run(`(e => { e.focus(); e.select() })(document.getElementById('mailTexts.confirmation.en.text'))`)
+	p.write("See you {when} with {who}.")
+	p.press("Preview")
+	p.until(`document.querySelector('.mail').innerText.includes('with Dr Ada Brandt.')`)
+	p.press("What stands for what")
+	p.shot("mail-texts")
+	p.accessible("the words of a mail")
+	p.run(`document.querySelector('.mail').closest('form').querySelector('[type=submit]').click()`)
+	p.says("Saved")
+	if got := h.must(200, "GET", "/v1/settings", nil, asAdmin); got.get("settings", "mailTexts", "confirmation", "en", "text") != "See you {when} with {who}." {
+		t.Errorf("kept is %s", got.raw)
+	}
+}

@@ -1,0 +1,70 @@
+package browsertest
+
+import (
+	"net/url"
+	"testing"
+
+	"github.com/chromedp/cdproto/security"
+	"github.com/chromedp/chromedp/kb"
+
+	"holdfast/engine"
+	"holdfast/engine/openid"
+	"holdfast/engine/openid/openidtest"
+	"holdfast/store"
+	"holdfast/web"
+)
+
+// An owner sets an identity provider up, is told what is wrong with it, and signs in with it from then on, by the keyboard alone.
+func TestAnOwnerSignsInWithTheIdentityProvider(t *testing.T) {
+	t.Parallel()
+	provider := (&openidtest.Provider{ClientID: "holdfast", Secret: "right"}).Serve(t)
+	h := newHouseWith(t, engine.Options{OpenID: openid.NewClient(provider.Roots)}, web.Options{})
+	h.engine.GiveBaseURL(h.url)
+	p := h.desk(t, store.RoleOwner)
+	p.open("/staff?lang=en#settings")
+	p.there("#openid-issuer")
+	p.click("#openid [type=submit]")
+	p.there("#openid .summary:focus")
+	p.fill("#openid-name", "Clinic account")
+	p.fill("#openid-issuer", provider.Issuer)
+	p.fill("#openid-client", "holdfast")
+	p.fill("#openid-secret", "wrong")
+	p.fill("#openid-domains", "clinic.example, other.example")
+	p.click("#openid [type=submit]")
+	p.says("The provider does not know this client, or the secret is wrong.")
+	p.says(h.url + "/v1/auth/openid/callback")
+	p.accessible("an identity provider that was refused")
+	p.run(`document.querySelector('#openid').scrollIntoView({ block: 'start', behavior: 'instant' })`)
+	p.shot("openid-refused")
+	p.set("#openid-secret", "right")
+	p.click("#openid [type=submit]")
+	p.until(`document.querySelector('#openid-secret').value === '' && document.querySelector('#openid-secret-hint').innerText.startsWith('One is kept')`)
+
+	// Another browser. At first nobody is signed in at the provider.
+	p = h.tab(t)
+	p.changed = true // it takes the provider's certificate for good
+	there, err := url.Parse(provider.Issuer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.also = []string{there.Host}
+	p.do(command(security.SetIgnoreCertificateErrors, security.SetIgnoreCertificateErrorsParams{Ignore: true}))
+	p.open("/staff?lang=en")
+	with := func() {
+		p.there("#sign-with")
+		p.run(`document.querySelector('#sign-with').focus()`)
+		p.key(kb.Enter)
+	}
+	with()
+	p.says("Nobody was signed in there.")
+	p.accessible("signing in, after nobody was signed in at the provider")
+	p.shot("openid-denied")
+	if at := ask[string](p, `location.pathname + location.search`); at != "/staff" {
+		t.Errorf("the address is %q, want that the word behind it is gone", at)
+	}
+	provider.Do(func(x *openidtest.Provider) {
+		x.Who = map[string]any{"sub": "1", "email": "owner@clinic.example", "email_verified": true}
+	})
+	with()
+	p.board()
+}

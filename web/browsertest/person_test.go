@@ -1,0 +1,38 @@
+package browsertest
+
+import (
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+
+	"holdfast/store"
+)
+
+// A name that was mistyped finds the person; the card has what was and comes, a note that stays, and the other spelling.
+func TestAPatientHasACard(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleReception)
+	p.appointment("Lena Großmann", "ada", "09:00")
+	h.must(201, "POST", "/v1/appointments", map[string]any{
+		"appointmentTypeId": "checkup", "specialistId": "karim", "slotStartDate": h.at("11:00"), "patient": map[string]any{"name": "Lena Vogt", "birthDate": "1991-12-01"},
+	}, asAdmin)
+	p.key("/")
+	p.there("dialog [type=search]:focus")
+	p.key("grosman")
+	p.there("#found-0[aria-selected=true]")
+	p.key(kb.Enter)
+	p.there("dialog.person #person-note")
+	p.says("Lena Großmann")
+	p.set("#person-note", "Needs a lift")
+	p.press("Keep")
+	p.until(`/Needs a lift/.test(document.querySelector('.person ul').innerText)`)
+	p.press("Merge with another spelling")
+	p.set("#person-merge", "1.12.1991")
+	p.there(".merge .textlink")
+	p.click(".merge .textlink")
+	p.says("Lena Großmann = Lena Vogt")
+	p.says("coming 2, earlier 0")
+	p.accessible("a patient's card")
+	p.shot("staff-person")
+}

@@ -1,0 +1,113 @@
+package browsertest
+
+import (
+	"testing"
+
+	"holdfast/engine/clinic"
+	"holdfast/store"
+)
+
+// atTwoPlaces has Dr Brandt work in the north and Dr Haddad in the south.
+func atTwoPlaces(f *clinic.File) {
+	f.Clinic.Settings = &clinic.Settings{Places: []clinic.Place{
+		{ID: "north", Name: "North", Names: map[string]string{"de": "Nord"}, Address: "Hill 1"}, {ID: "south", Name: "South", Address: "Quay 2"},
+	}}
+	for i := range f.Specialists {
+		hours := append([]clinic.HoursEntry{}, f.Specialists[i].WeeklyHours...)
+		for j := range hours {
+			hours[j].Place = f.Clinic.Settings.Places[i].ID
+		}
+		f.Specialists[i].WeeklyHours = hours
+	}
+}
+
+// A patient of a clinic with two houses chooses one, is offered its times and its people, and reads where to go.
+func TestAPatientChoosesAPlace(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, atTwoPlaces)
+	p := h.tab(t)
+	p.open("/?lang=en")
+	p.there(".card")
+	p.click(".card input[value=checkup]")
+	p.there(`input[name=place][value=south]`)
+	p.shot("place-what")
+	p.accessible("choosing a place")
+	p.click(`.who input[name=who][value=ada]`)
+	p.click(`input[name=place][value=south]`)
+	p.until(`!document.querySelector('input[name=who]')`) // one person is left, and nobody to choose
+	p.click(".bar button")
+	p.until(`location.search.includes('place=south')`)
+	p.live()
+	p.day(h.date)
+	p.take(h.at("10:00"))
+	p.confirm()
+	p.booked()
+	p.says("South")
+	p.says("Quay 2")
+	p.shot("place-booked")
+	p.accessible("booked at a place")
+	if one := h.one(t); one["place"] != "south" || one["specialistId"] != "karim" {
+		t.Errorf("booked was %v", one)
+	}
+}
+
+// An owner adds a house and says in the hours who works there.
+func TestAnOwnerAddsAPlace(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleOwner)
+	p.open("/staff?lang=en#settings")
+	p.there("#consent")
+	p.press("Add a place")
+	p.there(`[id="places[0].name"]`)
+	p.run(`document.getElementById('places[0].name').focus()`)
+	p.write("North")
+	p.run(`document.getElementById('places[0].name').closest('form').querySelector('[type=submit]').click()`)
+	p.says("Saved")
+	p.accessible("places in the settings")
+	p.leave() // and with it what says that it is saved
+	p.open("/staff?lang=en#hours/ada")
+	p.there(".window select.at")
+	p.run(`(s => { s.selectedIndex = 1; s.dispatchEvent(new Event('change', { bubbles: true })) })(document.querySelector('.window select.at'))`)
+	p.size(1280, 1500) // the bar that saves lies over nothing that is touched
+	p.shot("place-hours")
+	p.accessible("hours at a place")
+	p.press("Save hours")
+	p.says("The hours of Dr Ada Brandt are saved.")
+	got := h.must(200, "GET", "/v1/specialists/ada", nil)
+	if places, _ := got.get("specialist", "places").([]any); len(places) != 1 {
+		t.Errorf("ada is %s", got.raw)
+	}
+}
+
+// The desk of a clinic with two houses reads where an appointment is, on its card and in it, and looks at one house alone.
+func TestTheDeskSeesWhere(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, atTwoPlaces)
+	p := h.desk(t, store.RoleReception)
+	id := p.appointment("Lena Vogt", "ada", "10:00")
+	p.appointment("Per Lind", "karim", "11:00")
+	p.until(`document.querySelector(` + quoted(card(id)+" .where") + `)?.innerText === 'North'`)
+	p.until(`document.querySelector(` + quoted(card(id)) + `).getAttribute('aria-label').includes('North')`)
+	heads := `document.querySelectorAll('.head').length`
+	if n := ask[int](p, heads); n != 2 {
+		t.Fatalf("%d columns, want 2", n)
+	}
+	p.shot("staff-places")
+	p.accessible("a board of two places")
+	p.set(".pick select[name=place]", "south")
+	p.until(heads + ` === 1 && !document.querySelector(` + quoted(card(id)) + `)`)
+	p.says("Dr Karim Haddad")
+	p.open("/staff?lang=en#day/" + h.date)
+	p.board()
+	p.until(heads + ` === 1`) // it is kept
+	p.run(`document.querySelector('nav.seg a[href^="#list"]').click()`)
+	p.until(`document.querySelectorAll('.tbl tbody tr').length === 1`)
+	p.shot("staff-places-list")
+	p.accessible("a list of one place")
+	p.set(".pick select[name=place]", "")
+	p.until(`document.querySelectorAll('.tbl tbody tr').length === 2`)
+	p.run(`[...document.querySelectorAll('.tbl th .textlink')].find(x => /Lena/.test(x.innerText)).click()`)
+	p.there("dialog .facts")
+	p.until(`[...document.querySelectorAll('dialog .facts > div')].some(x => /^Place/.test(x.innerText) && /North/.test(x.innerText))`)
+}

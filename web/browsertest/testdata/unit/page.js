@@ -1,0 +1,10 @@
+// What a module of the pages finds around it where there is no page: as little as it can be loaded with. In a browser the page
+// itself is there, and nothing is done. It has to be the first import of every test.
+if (!globalThis.document) {
+  const boot = { textContent: JSON.stringify({ clinic: { name: 'Harbour Clinic', timezone: 'Europe/Berlin', locale: 'en' } }) }
+  globalThis.location = new URL('http://clinic.test/')
+  globalThis.document = { documentElement: { dataset: {}, style: {} }, getElementById: id => id === 'boot' ? boot : null, addEventListener() {} }
+  globalThis.addEventListener = () => {}
+  globalThis.BroadcastChannel = undefined // would keep the program from ending
+  if (!globalThis.navigator) globalThis.navigator = { languages: ['en'] }
+}

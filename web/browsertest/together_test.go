@@ -1,0 +1,70 @@
+package browsertest
+
+import (
+	"strings"
+	"testing"
+
+	"holdfast/engine/clinic"
+	"holdfast/store"
+)
+
+// withRoom is a clinic with a room.
+func withRoom(f *clinic.File) {
+	f.Specialists = append(f.Specialists, clinic.SpecialistEntry{ID: "room-1", Kind: "resource", Name: "Room One", Timezone: f.Clinic.Timezone, Active: true})
+}
+
+// An owner adds a device and says that a type needs a room.
+func TestAnOwnerSaysWhatATypeNeeds(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, withRoom)
+	p := h.desk(t, store.RoleOwner)
+	p.open("/staff?lang=en#specialists")
+	p.press("Add specialist")
+	p.set("dialog #kind", "resource")
+	p.fill("dialog #name", "Laser")
+	p.accessible("a new device")
+	p.shot("together-device")
+	p.saved()
+	p.until(`location.hash.startsWith('#hours/')`)
+	for _, lang := range []string{"en", "de", "es"} {
+		p.leave()
+		p.open("/staff?lang=" + lang + "#types")
+		p.there(".line-do button")
+		p.run(`document.querySelector('.line-do button.btn:not(.square)').click()`)
+		p.there("dialog #needs")
+		p.run(`document.querySelector('#needs > p:last-child button').click()`)
+		p.there("#needs fieldset label.check")
+		p.accessible("what a type needs, in " + lang)
+		p.shot("together-needs-" + lang)
+	}
+	p.run(`[...document.querySelectorAll('#needs fieldset label.check')].find(x => x.innerText.includes('Room One')).click()`)
+	p.saved()
+	if got := h.must(200, "GET", "/v1/appointment-types", nil, asAdmin); !strings.Contains(got.raw, `"needs":[["room-1"]]`) {
+		t.Errorf("the types are %s, want one that needs the room", got.raw)
+	}
+}
+
+// What takes a room stands in the room's column too, and patients see no room.
+func TestARoomHasAColumn(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, withRoom)
+	h.must(200, "PATCH", "/v1/appointment-types/checkup", map[string]any{"needs": []any{[]any{"room-1"}}}, asAdmin)
+	h.must(201, "POST", "/v1/appointments", map[string]any{
+		"appointmentTypeId": "checkup", "slotStartDate": h.at("10:00"), "patient": map[string]any{"name": "Rosa Winter", "phone": "030 1112233"},
+	}, asAdmin)
+	p := h.desk(t, store.RoleOwner)
+	p.open("/staff?lang=en#day/" + h.date)
+	p.says("Room One")
+	p.until(`[...document.querySelectorAll('.appt.busy')].some(x => x.innerText.includes('Rosa Winter'))`)
+	if n := ask[int](p, `document.querySelectorAll('.col[data-col=room-1] .closed').length`); n != 0 {
+		t.Errorf("a room without hours is shown as closed %d times", n)
+	}
+	p.accessible("a board with a room")
+	p.shot("together-board")
+	guest := h.tab(t)
+	guest.open("/?lang=en")
+	guest.there(".card")
+	if seen := ask[string](guest, "document.documentElement.innerHTML"); strings.Contains(seen, "Room One") {
+		t.Error("a patient is told of the room")
+	}
+}

@@ -1,0 +1,190 @@
+package browsertest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+
+	"holdfast/store"
+)
+
+// "And one more person": a parent and two children are one form, held and booked as one, and cancelled and taken back as one.
+func TestAParentAndTwoChildrenAreOneForm(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleReception)
+	p.downTo("09:00, Dr Ada Brandt")
+	p.key("lena vogt")
+	p.there("#patient-name:focus")
+	p.set("#patient-phone", "030 1112233")
+	for range 2 {
+		p.click("#visitor-add")
+		p.there(".visitor:last-of-type input:focus")
+		p.key("mia vogt")
+	}
+	p.until(`/^Book 3 people$/.test(document.querySelector('dialog [type=submit]').innerText)`)
+	p.there(".holding.held")
+	p.accessible("a visit of three")
+	p.shot("staff-visit")
+	p.run(`document.querySelector('dialog form').requestSubmit()`)
+	p.closed()
+	p.toasted("Booked: lena vogt and others, 3 people from")
+	if n := len(h.bookings()); n != 3 {
+		t.Fatalf("%d appointments, want 3", n)
+	}
+	p.cursor("09:00 lena vogt")
+	p.until(`[...document.querySelectorAll('.appt .flag')].map(x => x.innerText.trim()).join() === '1/3,2/3,3/3'`)
+	p.shot("staff-visit-board")
+	p.key(kb.Enter)
+	p.there("dialog .attendance")
+	p.says("1 of 3")
+	p.accessible("an appointment of a visit")
+	p.shot("staff-visit-appointment")
+	p.key(kb.Escape)
+	p.closed()
+	p.key("m")
+	p.there("dialog [name=scope]")
+	p.set("#when-time", "09:15")
+	p.until(`document.querySelector('dialog [type=submit]').innerText === 'Move 3'`)
+	p.accessible("a visit that is moved")
+	p.run(`document.querySelector('dialog form').requestSubmit()`)
+	p.closed()
+	p.toasted("Moved: lena vogt, 3 appointments")
+	p.cursor("09:15 lena vogt")
+	p.key(kb.Delete)
+	p.there("dialog [name=scope]")
+	p.accessible("a visit that is cancelled")
+	p.run(`document.querySelector('dialog form').requestSubmit()`)
+	p.closed()
+	p.toasted("Cancelled: lena vogt, 3 appointments")
+	p.until(`!document.querySelector('.appt:not(.busy)')`)
+	p.run(`[...document.querySelectorAll('.toast button, .toasts button')].find(b => /Undo/.test(b.innerText)).click()`)
+	p.until(`document.querySelectorAll('.appt .flag').length === 3`)
+	if n := len(h.bookings()); n != 3 {
+		t.Errorf("%d appointments after it was taken back, want 3", n)
+	}
+}
+
+// The page of a link is about one appointment, so it cancels none of several who come together: it says whom to call.
+func TestALinkOfAVisitSaysWhomToCall(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	made := h.must(201, "POST", "/v1/visits", map[string]any{
+		"slotStartDate": h.at("09:00"), "specialistId": "ada", "contact": map[string]any{"phone": "030 1112233"},
+		"people": []any{map[string]any{"appointmentTypeId": "checkup", "name": "Lena Vogt"}, map[string]any{"appointmentTypeId": "checkup", "name": "Mia Vogt"}},
+	}, asAdmin)
+	last := made.get("appointments").([]any)[1].(map[string]any)
+	p := h.tab(t)
+	p.open(last["manageUrl"].(string)[strings.Index(last["manageUrl"].(string), "/manage"):])
+	p.there(".btn.danger")
+	p.click(".btn.danger")
+	p.there("#reason")
+	p.run(`document.querySelector('form').requestSubmit()`)
+	p.says("This cannot be changed online. Call")
+	if n := len(h.bookings()); n != 2 {
+		t.Errorf("%d appointments are left, want both", n)
+	}
+}
+
+// family books a parent and two children at nine by the clinic's clock, and answers their ids.
+func (h *house) family() (ids [3]string) {
+	h.t.Helper()
+	made := h.must(201, "POST", "/v1/visits", map[string]any{
+		"slotStartDate": h.at("09:00"), "specialistId": "ada", "contact": map[string]any{"phone": "030 1112233"},
+		"people": []any{map[string]any{"appointmentTypeId": "checkup", "name": "Lena Vogt"}, map[string]any{"appointmentTypeId": "checkup", "name": "Mia Vogt"}, map[string]any{"appointmentTypeId": "checkup", "name": "Ben Vogt"}},
+	}, asAdmin)
+	for i, a := range made.get("appointments").([]any) {
+		ids[i] = a.(map[string]any)["id"].(string)
+	}
+	return ids
+}
+
+// A quick Enter does not cancel or move one child alone: nothing is sent before it is known who else comes, nor where that cannot be read.
+func TestADialogOfAVisitWaitsForWhoComes(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.family()
+	p := h.desk(t, store.RoleReception)
+	p.run(`(() => {
+		const real = window.fetch
+		window.fetch = (to, o) => String(to).endsWith('/visit') ? new Promise(done => { window.say = answer => done(answer || real(to, o)) }) : real(to, o)
+	})()`)
+	for key, words := range map[string]string{kb.Delete: "Cancel 3", "m": "Move 3"} {
+		p.downTo("09:00 Lena Vogt")
+		p.key(key)
+		p.there("dialog [type=submit][aria-disabled=true]")
+		if key == "m" {
+			p.set("#when-time", "09:15")
+		}
+		p.run(`document.querySelector('dialog form').requestSubmit()`)
+		p.there("dialog [type=submit][aria-disabled=true]")
+		p.run(`window.say(new Response(JSON.stringify({ code: 'internal', status: 418 }), { status: 418 }))`)
+		p.there("dialog .notice.danger")
+		p.run(`document.querySelector('dialog form').requestSubmit()`)
+		p.there("dialog [type=submit][aria-disabled=true]")
+		p.key(kb.Escape)
+		p.closed()
+		p.cursor("09:00 Lena Vogt")
+		p.key(key)
+		p.there("dialog [type=submit][aria-disabled=true]")
+		p.run(`window.say()`)
+		p.there("dialog [name=scope]")
+		if key == "m" {
+			p.set("#when-time", "09:15")
+			p.until(`document.querySelector('dialog [type=submit]').innerText === ` + quoted(words) + ``)
+		}
+		p.there("dialog [type=submit]:not([aria-disabled])")
+		p.key(kb.Escape)
+		p.closed()
+	}
+	if n := len(h.bookings()); n != 3 {
+		t.Errorf("%d appointments are left, want 3", n)
+	}
+}
+
+// What is in the way of any of a visit is said before it is moved. Where one has left a gap, the others close it, and whoever is named
+// stands where the dialog says.
+func TestTheObstacleOfAWholeVisitIsSaid(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	ids := h.family()
+	h.must(200, "POST", "/v1/appointments/"+ids[1]+"/cancel", nil, asAdmin)
+	h.must(201, "POST", "/v1/appointments", map[string]any{
+		"appointmentTypeId": "checkup", "slotStartDate": h.at("11:00"), "specialistId": "ada", "patient": map[string]any{"name": "Per Lind", "phone": "030 4445566"},
+	}, asAdmin)
+	p := h.desk(t, store.RoleReception)
+	p.downTo("10:00 Ben Vogt")
+	p.key("m")
+	p.there("dialog [name=scope]")
+	p.set("#when-time", "11:30") // the first of them would be at eleven
+	p.there("dialog .notice.danger")
+	p.there("dialog [type=submit][aria-disabled=true]")
+	p.set("#when-time", "12:15")
+	p.until(`!document.querySelector('dialog .notice.danger')`)
+	p.there("dialog [type=submit]:not([aria-disabled])")
+	p.run(`document.querySelector('dialog form').requestSubmit()`)
+	p.closed()
+	p.cursor("12:15 Ben Vogt")
+}
+
+// What is in the way of the last of a visit is said while it is booked.
+func TestTheObstacleOfAFamilyIsSaid(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.must(201, "POST", "/v1/appointments", map[string]any{
+		"appointmentTypeId": "checkup", "slotStartDate": h.at("10:00"), "specialistId": "ada", "patient": map[string]any{"name": "Per Lind", "phone": "030 4445566"},
+	}, asAdmin)
+	p := h.desk(t, store.RoleReception)
+	p.downTo("09:00, Dr Ada Brandt")
+	p.key("lena vogt")
+	p.there("#patient-name:focus")
+	p.there(".holding.held")
+	p.click("#visitor-add")
+	p.there(".visitor:last-of-type input:focus")
+	p.there(".holding.held")
+	p.click("#visitor-add")
+	p.until(`document.querySelector('dialog .notice.danger')?.innerText.includes('Per Lind')`)
+	p.there("dialog .notice.danger")
+	p.there("dialog [type=submit][aria-disabled=true]")
+}

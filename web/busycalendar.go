@@ -1,0 +1,104 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"holdfast/engine/busytime"
+	"holdfast/web/instant"
+)
+
+// busyCalendarBody is the address of a calendar that a specialist has elsewhere.
+type busyCalendarBody struct {
+	URL string `json:"url"`
+}
+
+// busyCalendarJSON is how it is with a specialist's calendar elsewhere. The address is in no answer: whoever has it reads the calendar.
+type busyCalendarJSON struct {
+	On        bool               `json:"on"`
+	Host      string             `json:"host,omitempty"` // of the address
+	SetAt     string             `json:"setAt,omitempty"`
+	AskedAt   string             `json:"askedAt,omitempty"` // left out: not yet
+	ReadAt    string             `json:"readAt,omitempty"`  // left out: never
+	Failure   string             `json:"failure,omitempty"` // why it could not be read when it was last asked for
+	Unread    int                `json:"unread"`            // events that were not understood
+	Old       bool               `json:"old"`               // what is known of it is not to be relied on
+	Blocks    int                `json:"blocks"`            // stretches of busy time to come
+	Conflicts []busyConflictJSON `json:"conflicts"`
+}
+
+// busyConflictJSON is an appointment that lies in busy time. Nobody is named.
+type busyConflictJSON struct {
+	ID                string `json:"id"`
+	AppointmentTypeID string `json:"appointmentTypeId"`
+	Start             string `json:"start"`
+	End               string `json:"end"`
+}
+
+func (s *Server) busyCalendar(c *call, specialistID string) error {
+	state, err := s.engine.BusyCalendar(c.ctx(), specialistID)
+	if err != nil {
+		return err
+	}
+	say := func(at time.Time) string {
+		if at.IsZero() {
+			return ""
+		}
+		return string(instant.Append(nil, at))
+	}
+	answer := busyCalendarJSON{
+		On: state.IsSet, Host: state.Host, SetAt: say(state.SetAt), AskedAt: say(state.AskedAt), ReadAt: say(state.ReadAt), Failure: state.Failure,
+		Unread: state.Unread, Old: state.IsOld, Blocks: state.Blocks, Conflicts: []busyConflictJSON{},
+	}
+	for i := range state.Conflicts {
+		a := &state.Conflicts[i]
+		answer.Conflicts = append(answer.Conflicts, busyConflictJSON{a.ID, a.AppointmentTypeID, say(a.SlotStart), say(a.SlotEnd)})
+	}
+	return c.json(http.StatusOK, map[string]busyCalendarJSON{"busyCalendar": answer})
+}
+
+func (s *Server) getBusyCalendar(c *call) error {
+	p, err := s.ownCalendar(c)
+	if err != nil {
+		return err
+	}
+	return s.busyCalendar(c, p.ID)
+}
+
+// putBusyCalendar has a calendar read. The request is not kept for a repeat: the address is a secret, and a repeat comes to the same.
+func (s *Server) putBusyCalendar(c *call, b *busyCalendarBody) error {
+	p, err := s.ownCalendar(c)
+	if err != nil {
+		return err
+	}
+	c.once = nil
+	if err := s.engine.SetBusyCalendar(c.ctx(), c.caller.actor, p.ID, b.URL); err != nil {
+		return err
+	}
+	return s.busyCalendar(c, p.ID)
+}
+
+// readBusyCalendar reads it now. That it cannot be read is in the answer.
+func (s *Server) readBusyCalendar(c *call) error {
+	p, err := s.ownCalendar(c)
+	if err != nil {
+		return err
+	}
+	c.once = nil // the next one reads again
+	if err := s.engine.ReadBusyCalendar(c.ctx(), p.ID); err != nil && !errors.Is(err, busytime.ErrNone) {
+		return err
+	}
+	return s.busyCalendar(c, p.ID)
+}
+
+func (s *Server) deleteBusyCalendar(c *call) error {
+	p, err := s.ownCalendar(c)
+	if err != nil {
+		return err
+	}
+	if err := s.engine.RemoveBusyCalendar(c.ctx(), c.caller.actor, p.ID); err != nil {
+		return err
+	}
+	return c.done()
+}

@@ -1,0 +1,103 @@
+package web
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"strings"
+	"time"
+
+	"holdfast/store"
+)
+
+// calendarPattern is where calendar programs read the calendar of a specialist. What is secret is in the path: they can set no header.
+const calendarPattern = "/v1/calendars/{id}"
+
+// calendarFeedBody makes the address of a specialist's calendar.
+type calendarFeedBody struct {
+	Names bool `json:"names"` // patients are named in it
+}
+
+// calendarFeedJSON is the address of a specialist's calendar. The URLs are there once, when it is made.
+type calendarFeedJSON struct {
+	On     bool       `json:"on"`
+	Names  bool       `json:"names"`
+	MadeAt *time.Time `json:"madeAt"`
+	URL    string     `json:"url,omitempty"`
+	Webcal string     `json:"webcal,omitempty"` // opens the calendar program of a phone
+}
+
+func calendarFeedOf(f store.CalendarFeed) calendarFeedJSON {
+	if f.Hash == "" {
+		return calendarFeedJSON{}
+	}
+	return calendarFeedJSON{On: true, Names: f.Names, MadeAt: &f.MadeAt}
+}
+
+// ownCalendar is the specialist whose calendar may be given away: by an admin, or by the specialist.
+func (s *Server) ownCalendar(c *call) (store.Specialist, error) {
+	p, err := s.engine.Specialist(c.param("id"))
+	if err == nil && !c.caller.may(admin) && (c.caller.specialistID == "" || c.caller.specialistID != p.ID) {
+		err = errForbidden.with("Only an owner, or whose calendar it is, can have it read by other programs.")
+	}
+	return p, err
+}
+
+func (s *Server) getCalendarFeed(c *call) error {
+	p, err := s.ownCalendar(c)
+	if err != nil {
+		return err
+	}
+	return c.json(http.StatusOK, map[string]calendarFeedJSON{"calendarFeed": calendarFeedOf(p.Page.Feed)})
+}
+
+// makeCalendarFeed makes the address of a specialist's calendar, with which the one before ends.
+func (s *Server) makeCalendarFeed(c *call, b *calendarFeedBody) error {
+	p, err := s.ownCalendar(c)
+	if err != nil {
+		return err
+	}
+	c.once = nil // an answer with a secret is not kept
+	secret, made, err := s.engine.MakeCalendarFeed(c.ctx(), c.caller.actor, p.ID, b.Names)
+	if err != nil {
+		return err
+	}
+	answer := calendarFeedOf(made)
+	answer.URL = c.base() + "/v1/calendars/" + secret + ".ics"
+	_, rest, _ := strings.Cut(answer.URL, "://")
+	answer.Webcal = "webcal://" + rest
+	return c.json(http.StatusCreated, map[string]calendarFeedJSON{"calendarFeed": answer})
+}
+
+func (s *Server) endCalendarFeed(c *call) error {
+	p, err := s.ownCalendar(c)
+	if err != nil {
+		return err
+	}
+	if err := s.engine.EndCalendarFeed(c.ctx(), c.caller.actor, p.ID); err != nil {
+		return err
+	}
+	return c.done()
+}
+
+// readCalendar answers the calendar that an address opens. What has not changed is not sent again.
+func (s *Server) readCalendar(c *call) error {
+	secret, is := strings.CutSuffix(c.param("id"), ".ics")
+	if !is {
+		return errNotFound.with("There is no such calendar.")
+	}
+	text, err := s.engine.CalendarFeed(c.ctx(), secret, time.Now())
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(text)
+	tag := `"` + hex.EncodeToString(sum[:12]) + `"`
+	h := c.rw.Header()
+	h["Etag"], h["Cache-Control"] = []string{tag}, noCache
+	if hasTag(c.r.Header["If-None-Match"], tag) {
+		return c.empty(http.StatusNotModified)
+	}
+	h["Content-Type"] = calendarType
+	c.status, c.out = http.StatusOK, text
+	return nil
+}

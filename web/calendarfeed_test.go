@@ -1,0 +1,91 @@
+package web_test
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// A specialist's calendar is read at an address that is known once: as it is now, without names unless they were asked for, and no
+// longer when another address was made or it was ended.
+func TestACalendarFeed(t *testing.T) {
+	h := newHouse(t)
+	read := func(address string, headers ...header) *reply {
+		t.Helper()
+		u, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h.do("GET", u.Path, nil, headers...)
+	}
+	feed := "/v1/specialists/ada/calendar-feed"
+	if got := h.do("GET", feed, nil, asAdmin).want(200); got.get("calendarFeed", "on") != false {
+		t.Errorf("before there is one: %s", got.raw)
+	}
+	made := h.do("POST", feed, map[string]any{}, asAdmin).want(201)
+	address := made.text("calendarFeed", "url")
+	if webcal := made.text("calendarFeed", "webcal"); !strings.HasPrefix(webcal, "webcal://") || !strings.HasSuffix(address, strings.TrimPrefix(webcal, "webcal")) {
+		t.Errorf("got %s and %s", address, webcal)
+	}
+	if got := h.do("GET", feed, nil, asAdmin).want(200); got.get("calendarFeed", "on") != true || strings.Contains(got.raw, "url") {
+		t.Errorf("the address is said again: %s", got.raw)
+	}
+	empty := read(address).want(200)
+	tag := header{"If-None-Match": empty.header.Get("ETag")}
+	read(address, tag).want(304)
+	booked := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0), "specialistId": "ada"}).want(201)
+	lines := unfolded(t, read(address, tag).want(200).raw)
+	if lines["UID"] != booked.text("appointment", "id")+"@holdfast" || lines["DTSTART"] != h.start.Format("20060102T150405Z") || lines["SUMMARY"] != "checkup" {
+		t.Errorf("with one appointment: %v", lines)
+	}
+	if text := read(address, header{"Accept-Encoding": "gzip"}).want(200); text.header.Get("Content-Encoding") != "" {
+		t.Error("what is secret is compressed")
+	} else if strings.Contains(text.raw, "Patient 1") || strings.Contains(text.raw, "030") {
+		t.Errorf("it has a person in it:\n%s", text.raw)
+	}
+	named := h.do("POST", feed, map[string]any{"names": true}, asAdmin).want(201).text("calendarFeed", "url")
+	read(address).problem(404, "not_found")
+	if lines := unfolded(t, read(named).want(200).raw); lines["SUMMARY"] != `Patient 1\, checkup` {
+		t.Errorf("with names: %v", lines)
+	}
+	h.do("POST", "/v1/appointments/managed/cancel", nil, booked.managing()).want(200)
+	if text := read(named).want(200).raw; strings.Contains(text, "VEVENT") {
+		t.Errorf("what was cancelled is still there:\n%s", text)
+	}
+
+	// Neither the clinic's file nor the audit log has what opens it, and a file ends none.
+	file := h.do("GET", "/v1/export", nil, asAdmin).want(200).raw
+	audit := h.do("GET", "/v1/audit", nil, asAdmin).want(200).raw
+	if strings.Contains(file, `"feed"`) || strings.Contains(audit, `"hash"`) || !strings.Contains(audit, "specialist.feed_made") {
+		t.Errorf("the file or the audit log: %s\n%s", file, audit)
+	}
+	h.do("PATCH", "/v1/specialists/ada", map[string]any{"line": "Children"}, asAdmin).want(200)
+	h.do("POST", "/v1/import", file, asAdmin).want(200)
+	read(named).want(200)
+	h.do("DELETE", feed, nil, asAdmin).want(200)
+	read(named).problem(404, "not_found")
+	read("/v1/calendars/.ics").problem(404, "not_found")
+	h.do("POST", "/v1/specialists/nobody/calendar-feed", map[string]any{}, asAdmin).problem(404, "not_found")
+}
+
+// Whoever has left is not read about any more.
+func TestTheCalendarOfWhoHasLeftIsClosed(t *testing.T) {
+	h := newHouse(t)
+	address := h.do("POST", "/v1/specialists/ada/calendar-feed", map[string]any{}, asAdmin).want(201).text("calendarFeed", "url")
+	_, path, _ := strings.Cut(address, "/v1/")
+	h.do("GET", "/v1/"+path, nil).want(200)
+	h.do("PATCH", "/v1/specialists/ada", map[string]any{"active": false}, asAdmin).want(200)
+	h.do("GET", "/v1/"+path, nil).problem(404, "not_found")
+}
+
+// Who leaves does not take the calendar along, though somebody else works on under it.
+func TestAFeedEndsWithTheAccountOfWhoseCalendarItIs(t *testing.T) {
+	h := newHouse(t)
+	user := h.do("POST", "/v1/users", map[string]any{"email": "ada@clinic.example", "name": "Ada", "role": "specialist", "specialistId": "ada",
+		"password": "a few words together"}, asAdmin).want(201).text("user", "id")
+	_, path, _ := strings.Cut(h.do("POST", "/v1/specialists/ada/calendar-feed", map[string]any{}, asAdmin).want(201).text("calendarFeed", "url"), "/v1/")
+	h.do("PATCH", "/v1/users/"+user, map[string]any{"name": "Ada B."}, asAdmin).want(200)
+	h.do("GET", "/v1/"+path, nil).want(200)
+	h.do("PATCH", "/v1/users/"+user, map[string]any{"active": false}, asAdmin).want(200)
+	h.do("GET", "/v1/"+path, nil).problem(404, "not_found")
+}

@@ -1,0 +1,238 @@
+// Package certificate gets the certificates by which the server speaks HTTPS from an ACME directory (RFC 8555), such as Let's Encrypt,
+// and renews them. Nobody has to remember anything: who names a domain has HTTPS.
+//
+// # How a domain is proven
+//
+// The directory connects to the domain. Either it is answered in the handshake of TLS, on port 443 (TLS-ALPN-01, RFC 8737), or with a
+// file on port 80 (HTTP-01). One attempt uses one of them, the next attempt the other, so a machine that can be reached on one of
+// the two ports gets its certificate.
+//
+// # When something is wrong
+//
+// What is there is served, however old: a browser that warns is more than a page that is not there. A handshake never asks the directory
+// for anything, since anybody can make one; only Run does, with pauses that keep within what directories allow: five failed proofs of a
+// domain in an hour. A certificate is renewed when a third of its time is left, so that there are weeks in which the next attempt
+// may succeed. Status says how each domain stands, and what was wrong last.
+//
+// # What is kept
+//
+// One file for each domain, its key and its chain, and the key of the account, in a directory named for the ACME directory, so
+// that a trial with a directory for tests leaves nothing behind in the real one. All of it can be got again.
+package certificate
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/crypto/acme"
+)
+
+// LetsEncrypt is the directory that is asked unless another one is named.
+const LetsEncrypt = acme.LetsEncryptURL
+
+// Options of New. Domains and Dir are required.
+type Options struct {
+	// Domains that have a certificate each. The first is that of whoever does not say which one they want.
+	Domains []string
+	// Dir is where keys and certificates are kept; it is made (0700) if it is missing.
+	Dir string
+	// Directory is the ACME directory, an https URL. Empty: LetsEncrypt.
+	Directory string
+	// Email is where the directory may write to about the certificates. Empty: nowhere.
+	Email string
+	// Roots are who vouches for the ACME directory itself. Nil: those of the system.
+	Roots *x509.CertPool
+	// BaseURL is where visitors of plain HTTP are sent if it is at one of the domains, for a port other than 443. Empty: to the domain.
+	BaseURL string
+	// Logger is told of what was got, and what failed. Nil: nobody.
+	Logger *slog.Logger
+}
+
+// Status is how a domain stands.
+type Status struct {
+	Domain string
+	Until  time.Time // when its certificate ends; zero if there is none
+	Failed time.Time // the last attempt, if it failed; zero after one that did not
+	Why    string    // it failed, in words for whoever runs the server
+}
+
+// Keeper has the certificates. It is safe for concurrent use.
+type Keeper struct {
+	options Options
+	dir     string
+	log     *slog.Logger
+	asking  sync.Mutex // one order at a time
+	client  *acme.Client
+	pause   func(before int, counts bool, err error) time.Duration // after a failure
+
+	mu     sync.RWMutex
+	held   map[string]*tls.Certificate // by domain
+	failed map[string]Status
+	proofs map[string]*tls.Certificate // for TLS-ALPN-01, by domain, while it is proven
+	tokens map[string]string           // for HTTP-01, by path, meanwhile
+}
+
+// ParseDomain reads a name that a certificate can be made out to: a full name in the DNS, in ASCII.
+func ParseDomain(s string) (string, error) {
+	name := strings.TrimSuffix(strings.ToLower(strings.TrimSpace(s)), ".")
+	labels := strings.Split(name, ".")
+	wrong := func(l string) bool {
+		return l == "" || len(l) > 63 || l[0] == '-' || l[len(l)-1] == '-' || strings.Trim(l, "abcdefghijklmnopqrstuvwxyz0123456789-") != ""
+	}
+	switch {
+	case strings.ContainsAny(name, "/:"):
+		return "", fmt.Errorf("%q should be the name alone, such as book.example.org", s)
+	case strings.HasPrefix(name, "*."):
+		return "", fmt.Errorf("%q is for all names below one, which no directory confirms this way; name each", s)
+	case strings.ContainsFunc(name, func(r rune) bool { return r > '~' }):
+		return "", fmt.Errorf("%q should be written in ASCII, as the DNS has it, with xn-- before each part that has other letters", s)
+	case net.ParseIP(name) != nil || len(labels) < 2 || len(name) > 253 || slices.ContainsFunc(labels, wrong):
+		return "", fmt.Errorf("%q should be a name in the DNS, such as book.example.org", s)
+	}
+	return name, nil
+}
+
+// New returns a Keeper with the certificates that were kept. It asks nobody; Run does.
+func New(o Options) (*Keeper, error) {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Directory == "" {
+		o.Directory = LetsEncrypt
+	}
+	directory, err := url.Parse(o.Directory)
+	if err != nil || directory.Host == "" {
+		return nil, fmt.Errorf("the ACME directory %q is no URL", o.Directory)
+	}
+	if len(o.Domains) == 0 {
+		return nil, errors.New("a certificate needs a domain")
+	}
+	k := &Keeper{
+		options: o, log: o.Logger, dir: filepath.Join(o.Dir, strings.ReplaceAll(directory.Host, ":", "_")), pause: pause,
+		held: map[string]*tls.Certificate{}, failed: map[string]Status{}, proofs: map[string]*tls.Certificate{}, tokens: map[string]string{},
+	}
+	if err := os.MkdirAll(k.dir, 0o700); err != nil {
+		return nil, fmt.Errorf("the directory of the certificates: %w", err)
+	}
+	for _, domain := range o.Domains {
+		kept, err := k.read(domain)
+		switch {
+		case err == nil:
+			k.held[domain] = kept
+		case !errors.Is(err, os.ErrNotExist):
+			k.log.Warn("a certificate that was kept cannot be used, and is got again", "domain", domain, "error", err)
+		}
+	}
+	return k, nil
+}
+
+// Status lists how each domain stands.
+func (k *Keeper) Status() []Status {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	var all []Status
+	for _, domain := range k.options.Domains {
+		s := k.failed[domain]
+		s.Domain = domain
+		if c := k.held[domain]; c != nil {
+			s.Until = c.Leaf.NotAfter
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// TLS is how connections are answered: with the certificate of the domain that was asked for, or with the proof for the directory.
+func (k *Keeper) TLS() *tls.Config {
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12, GetCertificate: k.certificate,
+		NextProtos: []string{"h2", "http/1.1", acme.ALPNProto},
+	}
+}
+
+// certificate answers a handshake out of memory.
+func (k *Keeper) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	domain := strings.TrimSuffix(strings.ToLower(hello.ServerName), ".")
+	if domain == "" {
+		domain = k.options.Domains[0]
+	}
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	from := k.held
+	if slices.Equal(hello.SupportedProtos, []string{acme.ALPNProto}) {
+		from = k.proofs
+	}
+	if c := from[domain]; c != nil {
+		return c, nil
+	}
+	return nil, fmt.Errorf("there is no certificate for %q", domain)
+}
+
+const challengePath = "/.well-known/acme-challenge/"
+
+// ServeHTTP answers plain HTTP: the directory, while it asks for a proof, and everybody else with the way to HTTPS. The method and the body
+// of a request are to be sent there again.
+func (k *Keeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if strings.HasPrefix(r.URL.Path, challengePath) {
+		k.mu.RLock()
+		token, known := k.tokens[r.URL.Path]
+		k.mu.RUnlock()
+		if !known {
+			http.Error(w, "Nobody has asked for this.", http.StatusNotFound)
+			return
+		}
+		w.Header().Set("Content-Type", "application/octet-stream")
+		_, _ = w.Write([]byte(token))
+		return
+	}
+	w.Header().Set("Cache-Control", "no-store") // once the domain has moved on, so has the redirect
+	http.Redirect(w, r, k.origin(r.Host)+r.URL.RequestURI(), http.StatusPermanentRedirect)
+}
+
+// origin is where a visitor who came to host is sent.
+func (k *Keeper) origin(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.TrimSuffix(strings.ToLower(host), ".")
+	if !slices.Contains(k.options.Domains, host) {
+		host = k.options.Domains[0]
+	}
+	if base, err := url.Parse(k.options.BaseURL); err == nil && base.Scheme == "https" && base.Hostname() == host {
+		return k.options.BaseURL
+	}
+	return "https://" + host
+}
+
+// Times of a connection to plain HTTP, of which nobody needs more than one short answer.
+const (
+	plainTime   = 5 * time.Second
+	plainHeader = 8 << 10
+)
+
+// Serve answers plain HTTP on l until ctx ends.
+func (k *Keeper) Serve(ctx context.Context, l net.Listener) error {
+	server := &http.Server{
+		Handler: k, ReadTimeout: plainTime, WriteTimeout: plainTime, IdleTimeout: plainTime, MaxHeaderBytes: plainHeader,
+		ErrorLog: slog.NewLogLogger(k.log.Handler(), slog.LevelDebug),
+	}
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
+	defer stop()
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}

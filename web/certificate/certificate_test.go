@@ -1,0 +1,279 @@
+package certificate
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"holdfast/web/certificate/acmetest"
+)
+
+const domain = "book.clinic.test"
+
+// serving is a Keeper with its two ports, and a directory that confirms there.
+type serving struct {
+	*Keeper
+	directory *acmetest.Directory
+	plain     net.Listener
+	secure    net.Listener
+	stop      func()
+}
+
+// open serves until the test ends. Without one of the ports, nobody answers there.
+func open(t *testing.T, dir string, change func(*Options), how acmetest.Options, withoutPort string, before ...func(*Keeper)) *serving {
+	t.Helper()
+	s := &serving{plain: listen(t), secure: listen(t)}
+	how.HTTPPort, how.TLSPort = s.plain.Addr().(*net.TCPAddr).Port, s.secure.Addr().(*net.TCPAddr).Port
+	s.directory = acmetest.Start(t, how)
+	o := Options{Domains: []string{domain}, Dir: dir, Directory: s.directory.URL, Roots: s.directory.Roots}
+	if change != nil {
+		change(&o)
+	}
+	var err error
+	if s.Keeper, err = New(o); err != nil {
+		t.Fatal(err)
+	}
+	// On a busy machine an attempt may fail that has nothing to fail at: the next is made at once, where it would be in minutes.
+	s.pause = func(int, bool, error) time.Duration { return 100 * time.Millisecond }
+	for _, do := range before {
+		do(s.Keeper)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	server := &http.Server{TLSConfig: s.TLS(), Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") })}
+	if withoutPort == "plain" {
+		_ = s.plain.Close()
+	} else {
+		all.Go(func() { _ = s.Serve(ctx, s.plain) })
+	}
+	if withoutPort == "secure" {
+		_ = s.secure.Close()
+	} else {
+		all.Go(func() { _ = server.ServeTLS(s.secure, "", "") })
+	}
+	all.Go(func() { s.Run(ctx) })
+	s.stop = sync.OnceFunc(func() {
+		cancel()
+		_ = server.Close()
+		all.Wait()
+	})
+	t.Cleanup(s.stop)
+	return s
+}
+
+func listen(t *testing.T) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// eventually waits until the one domain stands as it should.
+func (s *serving) eventually(t *testing.T, what string, so func(Status) bool) Status {
+	t.Helper()
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		is := s.Status()[0]
+		if so(is) {
+			return is
+		}
+		if time.Since(began) > time.Minute {
+			t.Fatalf("never %s: %+v", what, is)
+		}
+	}
+}
+
+func got(s Status) bool    { return !s.Until.IsZero() }
+func failed(s Status) bool { return !s.Failed.IsZero() }
+
+// presented is the certificate that a browser sees, if it believes it.
+func (s *serving) presented(t *testing.T, name string) (*x509.Certificate, error) {
+	t.Helper()
+	c, err := tls.Dial("tcp", s.secure.Addr().String(), &tls.Config{ServerName: name, RootCAs: s.directory.Issuer(t)})
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	return c.ConnectionState().PeerCertificates[0], nil
+}
+
+// TestACertificateIsGot by either kind of proof, since a machine may be reachable on one port only, and is kept.
+func TestACertificateIsGot(t *testing.T) {
+	t.Parallel()
+	for _, without := range []string{"", "plain"} {
+		t.Run("without "+without, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "certificates")
+			s := open(t, dir, nil, acmetest.Options{}, without)
+			s.eventually(t, "got", got)
+			first, err := s.presented(t, domain)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.presented(t, "other.clinic.test"); err == nil {
+				t.Error("a name that is none of ours was answered")
+			}
+			s.stop()
+			again, err := New(s.options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if held := again.held[domain]; held == nil || !held.Leaf.Equal(first) {
+				t.Error("the next start does not have the certificate")
+			}
+			expectPrivate(t, dir)
+		})
+	}
+}
+
+func expectPrivate(t *testing.T, dir string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil && info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s has mode %v: others can read it", path, info.Mode())
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestTheOtherProofIsTried when nobody answers on port 443: the second attempt uses port 80, and soon.
+func TestTheOtherProofIsTried(t *testing.T) {
+	t.Parallel()
+	s := open(t, t.TempDir(), nil, acmetest.Options{}, "secure")
+	is := s.eventually(t, "failed", failed)
+	if !strings.Contains(is.Why, "443") {
+		t.Errorf("why: %q", is.Why)
+	}
+	if is = s.eventually(t, "got", got); failed(is) {
+		t.Errorf("it was got, and is said to have failed: %+v", is)
+	}
+}
+
+// TestACertificateIsRenewed when a third of its time is left.
+func TestACertificateIsRenewed(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	last := &x509.Certificate{NotBefore: now.Add(-50 * time.Minute), NotAfter: now.Add(10 * time.Minute)}
+	s := open(t, t.TempDir(), nil, acmetest.Options{Validity: time.Hour}, "", func(k *Keeper) {
+		k.held[domain] = &tls.Certificate{Leaf: &x509.Certificate{NotBefore: now.Add(-30 * time.Minute), NotAfter: now.Add(30 * time.Minute)}}
+		if k.due(domain) <= 0 {
+			t.Error("a certificate of which half is left is renewed")
+		}
+		k.held[domain] = &tls.Certificate{Leaf: last}
+	})
+	second := s.eventually(t, "renewed", func(is Status) bool { return is.Until.After(last.NotAfter) })
+	if is, err := s.presented(t, domain); err != nil || is.NotAfter.Before(second.Until) {
+		t.Errorf("presented: %v, %v; want the renewed one", is, err)
+	}
+}
+
+// TestADomainThatLeadsNowhere is said to, and the server goes on without.
+func TestADomainThatLeadsNowhere(t *testing.T) {
+	t.Parallel()
+	s := open(t, t.TempDir(), func(o *Options) { o.Domains = []string{"book.clinic.example"} }, acmetest.Options{}, "")
+	is := s.eventually(t, "failed", failed)
+	if want := "Could not resolve"; !strings.Contains(is.Why, want) {
+		t.Errorf("why: %q, want %q in it", is.Why, want)
+	}
+	if _, err := s.presented(t, "book.clinic.example"); err == nil {
+		t.Error("it was answered with a certificate of nobody's")
+	}
+}
+
+// TestWithoutTheDirectoryWhatIsThereIsServed: also a certificate that has ended.
+func TestWithoutTheDirectoryWhatIsThereIsServed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := open(t, dir, nil, acmetest.Options{Validity: time.Second}, "")
+	s.eventually(t, "got", got)
+	s.stop()
+	o := s.options
+	host := filepath.Base(s.dir)
+	o.Directory = fmt.Sprintf("https://127.0.0.1:%d/dir", acmetest.Port(t))
+	k, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if k.held[domain] != nil {
+		t.Error("the certificate of another directory is used")
+	}
+	if err := errors.Join(os.RemoveAll(k.dir), os.Rename(filepath.Join(dir, host), k.dir)); err != nil {
+		t.Fatal(err)
+	}
+	if k, err = New(o); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	all.Go(func() { k.Run(ctx) })
+	defer all.Wait()
+	defer cancel()
+	again := &serving{Keeper: k}
+	is := again.eventually(t, "failed", failed)
+	if !strings.Contains(is.Why, "cannot be reached") || is.Until.IsZero() {
+		t.Errorf("%+v: want that the directory cannot be reached, and the certificate that there is", is)
+	}
+	if c, err := k.certificate(&tls.ClientHelloInfo{ServerName: domain}); err != nil || c.Leaf.NotAfter != is.Until {
+		t.Errorf("a handshake: %v, want the old certificate", err)
+	}
+}
+
+// TestPlainHTTPLeadsToHTTPS: to the domain that was asked for, or to the first.
+func TestPlainHTTPLeadsToHTTPS(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ base, host, path, want string }{
+		{"", "book.clinic.test", "/staff?day=1", "https://book.clinic.test/staff?day=1"},
+		{"", "BOOK.clinic.test.:80", "/", "https://book.clinic.test/"},
+		{"", "www.clinic.test", "/", "https://www.clinic.test/"},
+		{"", "192.0.2.1", "/", "https://book.clinic.test/"},
+		{"", "evil.example", "/x", "https://book.clinic.test/x"},
+		{"https://book.clinic.test:8443", "book.clinic.test:8080", "/", "https://book.clinic.test:8443/"},
+		{"https://book.clinic.test:8443", "www.clinic.test", "/", "https://www.clinic.test/"},
+	} {
+		k, err := New(Options{Domains: []string{"book.clinic.test", "www.clinic.test"}, Dir: t.TempDir(), BaseURL: c.base})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, method := range []string{"GET", "POST"} {
+			r, err := http.NewRequest(method, "http://x"+c.path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Host = c.host
+			w := &answer{header: http.Header{}}
+			k.ServeHTTP(w, r)
+			if w.status != http.StatusPermanentRedirect || w.header.Get("Location") != c.want {
+				t.Errorf("%s %s: %d to %q, want 308 to %q", method, c.host+c.path, w.status, w.header.Get("Location"), c.want)
+			}
+		}
+	}
+}
+
+// answer is what a handler said.
+type answer struct {
+	header http.Header
+	status int
+}
+
+func (a *answer) Header() http.Header         { return a.header }
+func (a *answer) WriteHeader(status int)      { a.status = status }
+func (a *answer) Write(b []byte) (int, error) { return len(b), nil }

@@ -1,0 +1,122 @@
+package certificate
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/crypto/acme"
+)
+
+// TestFailuresKeepWithinTheLimits: of Let's Encrypt, which refuses after five failed proofs of a name in an hour.
+func TestFailuresKeepWithinTheLimits(t *testing.T) {
+	t.Parallel()
+	wrong := errors.New("no")
+	at, within := time.Duration(0), 0
+	for n := range 20 {
+		if at < time.Hour {
+			within++
+		}
+		at += pause(n, true, wrong)
+	}
+	if within > 5 {
+		t.Errorf("%d attempts in the first hour, want at most 5", within)
+	}
+	limited := &acme.Error{ProblemType: "urn:ietf:params:acme:error:rateLimited", Header: http.Header{"Retry-After": {"7200"}}}
+	if got := pause(0, true, limited); got != 2*time.Hour {
+		t.Errorf("after \"Retry-After: 7200\" it waits %v", got)
+	}
+	limited.Header = nil
+	if got := pause(0, true, limited); got < time.Hour {
+		t.Errorf("after a limit without a time it waits %v", got)
+	}
+	if got := backoff(1, nil, &http.Response{StatusCode: http.StatusTooManyRequests}); got > 0 {
+		t.Errorf("a call that was too much is repeated after %v", got)
+	}
+	for range 3 {
+		if got := pause(0, false, wrong); got != time.Minute {
+			t.Errorf("without the directory it waits %v, want 1m", got)
+		}
+	}
+}
+
+// TestAFailureIsExplained in words for whoever runs the server, who can do something about most of them.
+func TestAFailureIsExplained(t *testing.T) {
+	t.Parallel()
+	said := func(kind string) *acme.Error {
+		return &acme.Error{ProblemType: "urn:ietf:params:acme:error:" + kind, Detail: "because"}
+	}
+	for _, c := range []struct {
+		err    error
+		why    string
+		counts bool
+	}{
+		{&acme.AuthorizationError{Errors: []error{said("dns")}}, "make an A or AAAA record", true},
+		{&acme.AuthorizationError{Errors: []error{said("connection")}}, "let ports 80 and 443 through", true},
+		{&acme.AuthorizationError{Errors: []error{said("unauthorized")}}, "something else answers at book.clinic.org", true},
+		{&acme.AuthorizationError{}, "does not believe", true},
+		{&acme.OrderError{Problem: said("caa")}, "CAA record", true},
+		{said("rateLimited"), "takes no more orders for now. It said: because", true},
+		{said("somethingNew"), "the directory refused. It said: because", true},
+		{errNoChallenge, "--acme-directory", true},
+		{&url.Error{Op: "Get", Err: errors.New("refused")}, "cannot be reached", false},
+		{&net.DNSError{Name: "acme.example"}, "cannot be reached", false},
+	} {
+		why, counts := explain(fmt.Errorf("ordering: %w", c.err), "book.clinic.org", "https://acme.example/dir")
+		if !strings.Contains(why, c.why) || counts != c.counts {
+			t.Errorf("%v: %q, counts %t; want %q in it, %t", c.err, why, counts, c.why, c.counts)
+		}
+	}
+}
+
+// TestADomainIsAName in the DNS, as a certificate has it.
+func TestADomainIsAName(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ given, want, wrong string }{
+		{given: " Book.Clinic.org. ", want: "book.clinic.org"},
+		{given: "xn--krnten-bua.example", want: "xn--krnten-bua.example"},
+		{given: "kärnten.example", wrong: "ASCII"},
+		{given: "https://book.clinic.org/", wrong: "the name alone"},
+		{given: "book.clinic.org:443", wrong: "the name alone"},
+		{given: "*.clinic.org", wrong: "name each"},
+		{given: "192.0.2.1", wrong: "a name in the DNS"},
+		{given: "localhost", wrong: "a name in the DNS"},
+		{given: "book..org", wrong: "a name in the DNS"},
+		{given: "-book.org", wrong: "a name in the DNS"},
+		{given: "bo ok.org", wrong: "a name in the DNS"},
+		{given: "", wrong: "a name in the DNS"},
+	} {
+		got, err := ParseDomain(c.given)
+		if c.wrong == "" && (err != nil || got != c.want) {
+			t.Errorf("%q: %q, %v; want %q", c.given, got, err, c.want)
+		}
+		if c.wrong != "" && (err == nil || !strings.Contains(err.Error(), c.wrong)) {
+			t.Errorf("%q: %q, %v; want an error with %q", c.given, got, err, c.wrong)
+		}
+	}
+}
+
+// TestOneOrderAtATimeByAClockThatIsAhead, by which what was got just now is due: it is kept for a while.
+func TestOneOrderAtATimeByAClockThatIsAhead(t *testing.T) {
+	now := time.Now()
+	for _, c := range []struct {
+		name     string
+		validity time.Duration
+		want     time.Duration
+	}{
+		{"of 90 days", 90 * 24 * time.Hour, time.Hour},
+		{"of an hour", time.Hour, 30 * time.Minute},
+	} {
+		k := &Keeper{held: map[string]*tls.Certificate{domain: {Leaf: &x509.Certificate{NotBefore: now.Add(-c.validity - time.Hour), NotAfter: now.Add(-time.Hour)}}}}
+		if due, rest := k.due(domain), k.rest(domain); due > 0 || rest != c.want {
+			t.Errorf("%s: due in %s and kept for %s; want it due, and kept for %s", c.name, due, rest, c.want)
+		}
+	}
+}

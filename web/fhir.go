@@ -1,0 +1,315 @@
+package web
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"holdfast/engine/booking"
+	"holdfast/store"
+	"holdfast/web/fhir"
+)
+
+// FHIR R4, to be read: who can be booked for what (Schedule), when (Slot), and, with a key, who is (Appointment). Slots are worked out and not
+// stored, as everywhere; their ids are made of what they are, and stay.
+
+var (
+	fhirType    = []string{fhir.ContentType}
+	publicReads = rate{every: 250 * time.Millisecond, burst: 120} // by programs, of what is public and costs more than a page
+)
+
+const (
+	fhirCount    = 50 // resources on a page of an answer
+	maxFHIRCount = 200
+	maxFHIRDays  = 31 // that one question about slots may cover
+	maxSchedules = 20 // and so many schedules
+)
+
+// say leaves a resource.
+func (c *call) sayFHIR(status int, resource any) error {
+	c.rw.Header()["Content-Type"] = fhirType
+	return c.json(status, resource)
+}
+
+// isFHIR: the caller speaks FHIR, so that errors are said in it.
+func (c *call) isFHIR() bool { return strings.HasPrefix(c.r.URL.Path, "/fhir/") }
+
+// outcome leaves a problem as an OperationOutcome.
+func (c *call) outcome(p problem) error {
+	o := fhir.OperationOutcome{ResourceType: "OperationOutcome"}
+	issue := fhir.Issue{Severity: "error", Code: fhir.IssueCode(p.Status), Details: fhir.CodeableConcept{Text: p.Title}, Diagnostics: p.Detail}
+	issue.Details.Coding = []fhir.Coding{{System: c.base() + "/docs/errors", Code: p.Code}}
+	if len(p.Errors) == 0 {
+		o.Issue = []fhir.Issue{issue}
+	}
+	for _, e := range p.Errors {
+		issue.Diagnostics, issue.Expression = e.Field+": "+e.Message, []string{"http." + e.Field}
+		o.Issue = append(o.Issue, issue)
+	}
+	return c.sayFHIR(p.Status, o)
+}
+
+// heedReads holds the public to the rate of what costs more than a page.
+func (s *Server) heedReads(c *call) error {
+	if c.caller.trusted() {
+		return nil
+	}
+	if wait, ok := s.reads.allow(s.address(c.r), c.started); !ok {
+		return tooMany(wait)
+	}
+	return nil
+}
+
+// fhirQuery reads a search and refuses what it does not know: an answer that passes over a condition says too much.
+func (c *call) fhirQuery(known ...string) *query {
+	q := c.query()
+	for name := range q.values {
+		if name != "_format" && !slices.Contains(known, name) {
+			q.add(name, "is not a parameter of this search; it has "+strings.Join(known, ", "))
+		}
+	}
+	if f := q.text("_format"); f != "" && f != "json" && f != fhir.ContentType && f != "application/json" {
+		q.add("_format", "must be json")
+	}
+	return q
+}
+
+func (q *query) between(name string, least, most, usual int) int {
+	text := q.text(name)
+	if text == "" {
+		return usual
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < least {
+		q.add(name, "must be a number from "+strconv.Itoa(least)+" on")
+		return usual
+	}
+	return min(n, most)
+}
+
+// dates reads a search by date (https://hl7.org/fhir/R4/search.html#date): each value an instant or a date of the clinic, with a prefix. The
+// bounds are those of [from, to); zero: open.
+func (q *query) dates(name string, zone *time.Location) (from, to time.Time) {
+	for _, value := range q.values[name] {
+		prefix := "eq"
+		if len(value) > 2 && value[0] >= 'a' && value[0] <= 'z' {
+			prefix, value = value[:2], value[2:]
+		}
+		first, err := time.Parse(time.RFC3339, value)
+		isInstant := err == nil
+		if !isInstant {
+			first, err = time.ParseInLocation(time.DateOnly, value, zone)
+		}
+		if err != nil {
+			q.add(name, "must be a date like 2026-11-23 or an instant like 2026-11-23T09:00:00Z, with a prefix such as ge or lt")
+			return from, to
+		}
+		after := first.AddDate(0, 0, 1)
+		if isInstant {
+			after = first.Add(time.Second)
+		}
+		least, most := time.Time{}, time.Time{}
+		switch prefix {
+		case "eq":
+			least, most = first, after
+		case "ge":
+			least = first
+		case "gt", "sa":
+			least = after
+		case "le":
+			most = after
+		case "lt", "eb":
+			most = first
+		default:
+			q.add(name, "must have one of the prefixes eq, ge, gt, le, lt")
+		}
+		if least.After(from) {
+			from = least
+		}
+		if !most.IsZero() && (to.IsZero() || most.Before(to)) {
+			to = most
+		}
+	}
+	return from, to
+}
+
+// offer is who can be booked for what by the public.
+type offer struct {
+	id string // of its Schedule
+	t  *store.AppointmentType
+	p  *store.Specialist
+}
+
+// scheduleID names an offer to FHIR, whose ids know no underscore.
+func scheduleID(typeID, specialistID string) string {
+	sum := sha256.Sum256([]byte(typeID + "\x00" + specialistID))
+	return hex.EncodeToString(sum[:10])
+}
+
+// offers lists what the public can book, by type and then by specialist.
+func (s *Server) offers() (all []offer) {
+	now := s.engine.Current()
+	for i := range now.AppointmentTypes {
+		t := &now.AppointmentTypes[i]
+		if !t.Active || t.Page.DeskOnly {
+			continue
+		}
+		for _, a := range t.Specialists {
+			if p := now.SpecialistByID[a.SpecialistID]; p != nil && p.Active && p.Kind == store.PersonKind {
+				all = append(all, offer{scheduleID(t.ID, p.ID), t, p})
+			}
+		}
+	}
+	return all
+}
+
+func serviceType(base string, t *store.AppointmentType) []fhir.CodeableConcept {
+	return []fhir.CodeableConcept{{Coding: []fhir.Coding{{System: base + "/v1/appointment-types", Code: t.ID, Display: t.Name}}, Text: t.Name}}
+}
+
+func practitioner(base string, p *store.Specialist) fhir.Reference {
+	return fhir.Reference{Type: "Practitioner", Identifier: &fhir.Identifier{System: base + "/v1/specialists", Value: p.ID}, Display: p.Name}
+}
+
+func scheduleOf(base string, o *offer, now time.Time) fhir.Schedule {
+	return fhir.Schedule{
+		ResourceType: "Schedule", ID: o.id, Active: true, ServiceType: serviceType(base, o.t), Actor: []fhir.Reference{practitioner(base, o.p)},
+		Identifier:      []fhir.Identifier{{System: base + "/v1/appointment-types", Value: o.t.ID}, {System: base + "/v1/specialists", Value: o.p.ID}},
+		PlanningHorizon: &fhir.Period{Start: httpTime(now), End: httpTime(now.AddDate(0, 0, o.t.HorizonDays))},
+	}
+}
+
+func slotOf(base string, o *offer, start time.Time, status string) fhir.Slot {
+	return fhir.Slot{
+		ResourceType: "Slot", ID: o.id + "-" + strconv.FormatInt(start.Unix(), 10), ServiceType: serviceType(base, o.t), Status: status,
+		Schedule: fhir.Reference{Reference: "Schedule/" + o.id}, Start: httpTime(start), End: httpTime(start.Add(time.Duration(o.t.DurationMinutes) * time.Minute)),
+	}
+}
+
+// page leaves one page of a search whose resources are all known.
+func (c *call) page(q *query, total int, resource func(i int) (id string, resource any)) error {
+	from, count := q.between("_offset", 0, 1<<30, 0), q.between("_count", 1, maxFHIRCount, fhirCount)
+	if err := q.err(); err != nil {
+		return err
+	}
+	base := c.base() + c.r.URL.Path
+	b := fhir.Found(base + "?" + q.values.Encode())
+	b.Total = &total
+	for i := from; i < min(total, from+count); i++ {
+		id, r := resource(i)
+		b.Add(base+"/"+id, r)
+	}
+	if from+count < total {
+		q.values.Set("_offset", strconv.Itoa(from+count))
+		b.Link = append(b.Link, fhir.Link{Relation: "next", URL: base + "?" + q.values.Encode()})
+	}
+	return c.sayFHIR(http.StatusOK, b)
+}
+
+// lastOf is the id at the end of a reference, or after the system of a token.
+func lastOf(s string) string { return s[strings.LastIndexAny(s, "/|")+1:] }
+
+func (s *Server) searchSchedules(c *call) error {
+	if err := s.heedReads(c); err != nil {
+		return err
+	}
+	q := c.fhirQuery("_id", "service-type", "active", "_count", "_offset")
+	id, service, active := q.text("_id"), lastOf(q.text("service-type")), q.text("active")
+	all := slices.DeleteFunc(s.offers(), func(o offer) bool {
+		return id != "" && o.id != id || service != "" && o.t.ID != service || active == "false"
+	})
+	base, now := c.base(), time.Now()
+	return c.page(q, len(all), func(i int) (string, any) { return all[i].id, scheduleOf(base, &all[i], now) })
+}
+
+func (s *Server) offer(id string) (*offer, error) {
+	all := s.offers()
+	i := slices.IndexFunc(all, func(o offer) bool { return o.id == id })
+	if i < 0 {
+		return nil, errNotFound.with("There is no such resource.")
+	}
+	return &all[i], nil
+}
+
+func (s *Server) readSchedule(c *call) error {
+	o, err := s.offer(c.param("id"))
+	if err != nil {
+		return err
+	}
+	return c.sayFHIR(http.StatusOK, scheduleOf(c.base(), o, time.Now()))
+}
+
+// searchSlots lists what is free, or about to be taken, of some schedules over some days.
+func (s *Server) searchSlots(c *call) error {
+	if err := s.heedReads(c); err != nil {
+		return err
+	}
+	q := c.fhirQuery("schedule", "service-type", "start", "status", "_count", "_offset")
+	zone, err := time.LoadLocation(s.engine.Schedule().Clinic.Timezone)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	from, to := q.dates("start", zone)
+	if from.Before(now) {
+		from = now
+	}
+	if to.IsZero() {
+		to = from.AddDate(0, 0, 14)
+	}
+	if to.Sub(from) > (maxFHIRDays+1)*24*time.Hour {
+		q.add("start", "must not cover more than "+strconv.Itoa(maxFHIRDays)+" days")
+	}
+	service, schedules := lastOf(q.text("service-type")), strings.Split(q.text("schedule"), ",")
+	if service == "" && schedules[0] == "" {
+		q.add("schedule", "must name a Schedule; or name a service-type")
+	}
+	chosen := slices.DeleteFunc(s.offers(), func(o offer) bool {
+		return service != "" && o.t.ID != service || schedules[0] != "" && !slices.ContainsFunc(schedules, func(ref string) bool { return lastOf(ref) == o.id })
+	})
+	if len(chosen) > maxSchedules {
+		q.add("schedule", "must not be more than "+strconv.Itoa(maxSchedules)+" schedules at once")
+	}
+	status := strings.Split(q.text("status"), ",")
+	for _, one := range status {
+		if one != "" && !slices.Contains([]string{fhir.Free, fhir.Held, fhir.Busy, fhir.Unavailable, "entered-in-error"}, one) {
+			q.add("status", "must be of busy, free, busy-unavailable, busy-tentative, entered-in-error")
+		}
+	}
+	if err := q.err(); err != nil {
+		return err
+	}
+	var found []fhir.Slot
+	base := c.base()
+	for i := range chosen {
+		o := &chosen[i]
+		if !to.After(from) {
+			break
+		}
+		own, err := time.LoadLocation(o.p.Timezone)
+		if err != nil {
+			return err
+		}
+		list, err := s.engine.Timeslots(c.ctx(), booking.TimeslotsRequest{
+			AppointmentTypeID: o.t.ID, SpecialistID: o.p.ID, From: store.DateOf(from.In(own)), To: store.DateOf(to.In(own)).AddDays(1),
+		})
+		if err != nil {
+			return err
+		}
+		for j := range list.Slots {
+			slot := &list.Slots[j]
+			is := fhir.Free
+			if slot.Available == 0 {
+				is = fhir.Held
+			}
+			if !slot.Start.Before(from) && slot.Start.Before(to) && (status[0] == "" || slices.Contains(status, is)) {
+				found = append(found, slotOf(base, o, slot.Start, is))
+			}
+		}
+	}
+	return c.page(q, len(found), func(i int) (string, any) { return found[i].ID, found[i] })
+}

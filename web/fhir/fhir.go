@@ -1,0 +1,219 @@
+// Package fhir is the part of HL7 FHIR R4 (4.0.1) that the server speaks: the resources as they are written in JSON, with the elements that
+// are used here and no others. Elements keep the names, and optional ones are left out, as the standard has it.
+package fhir
+
+// ContentType is how resources are sent.
+const ContentType = "application/fhir+json"
+
+// Coding is a code of a system.
+type Coding struct {
+	System  string `json:"system,omitempty"`
+	Code    string `json:"code"`
+	Display string `json:"display,omitempty"`
+}
+
+// CodeableConcept is a code, and words for it.
+type CodeableConcept struct {
+	Coding []Coding `json:"coding,omitempty"`
+	Text   string   `json:"text,omitempty"`
+}
+
+// Identifier names something to others.
+type Identifier struct {
+	System string `json:"system"`
+	Value  string `json:"value"`
+}
+
+// Reference names another resource: one that is here by Reference, another by Type and Identifier.
+type Reference struct {
+	Reference  string      `json:"reference,omitempty"`
+	Type       string      `json:"type,omitempty"`
+	Identifier *Identifier `json:"identifier,omitempty"`
+	Display    string      `json:"display,omitempty"`
+}
+
+// Period is from an instant to another.
+type Period struct {
+	Start string `json:"start"`
+	End   string `json:"end"`
+}
+
+// Meta is which version of a resource this is.
+type Meta struct {
+	VersionID   string `json:"versionId,omitempty"`
+	LastUpdated string `json:"lastUpdated,omitempty"`
+}
+
+// Extension is an element that the standard leaves to others.
+type Extension struct {
+	URL          string `json:"url"`
+	ValueURL     string `json:"valueUrl,omitempty"`
+	ValueString  string `json:"valueString,omitempty"`
+	ValueInteger int    `json:"valueInteger,omitempty"`
+}
+
+// ContactPoint is a telephone number or an address of mail.
+type ContactPoint struct {
+	System string `json:"system"` // phone, email, url
+	Value  string `json:"value"`
+}
+
+// Address is where something is.
+type Address struct {
+	Text string   `json:"text,omitempty"`
+	Line []string `json:"line,omitempty"`
+}
+
+// Location is a house of the clinic.
+type Location struct {
+	ResourceType string         `json:"resourceType"`
+	ID           string         `json:"id"`
+	Status       string         `json:"status"`
+	Name         string         `json:"name"`
+	Telecom      []ContactPoint `json:"telecom,omitempty"`
+	Address      *Address       `json:"address,omitempty"`
+}
+
+// Schedule is whose time, and for what, slots are of.
+type Schedule struct {
+	ResourceType    string            `json:"resourceType"`
+	ID              string            `json:"id"`
+	Identifier      []Identifier      `json:"identifier,omitempty"`
+	Active          bool              `json:"active"`
+	ServiceType     []CodeableConcept `json:"serviceType"`
+	Actor           []Reference       `json:"actor"`
+	PlanningHorizon *Period           `json:"planningHorizon,omitempty"`
+}
+
+// What is with a slot.
+const (
+	Free        = "free"
+	Held        = "busy-tentative"   // somebody is about to book it
+	Busy        = "busy"             // somebody has
+	Unavailable = "busy-unavailable" // it is not offered
+)
+
+// Slot is one time that can be booked, or could.
+type Slot struct {
+	ResourceType string            `json:"resourceType"`
+	ID           string            `json:"id"`
+	ServiceType  []CodeableConcept `json:"serviceType,omitempty"`
+	Schedule     Reference         `json:"schedule"`
+	Status       string            `json:"status"`
+	Start        string            `json:"start"`
+	End          string            `json:"end"`
+	Extension    []Extension       `json:"extension,omitempty"`
+}
+
+// HumanName is a name as it is said.
+type HumanName struct {
+	Text string `json:"text"`
+}
+
+// Patient is somebody, contained in an appointment.
+type Patient struct {
+	ResourceType string         `json:"resourceType"`
+	ID           string         `json:"id"`
+	Name         []HumanName    `json:"name,omitempty"`
+	Telecom      []ContactPoint `json:"telecom,omitempty"`
+	BirthDate    string         `json:"birthDate,omitempty"`
+}
+
+// Participant takes part in an appointment.
+type Participant struct {
+	Actor  Reference `json:"actor"`
+	Status string    `json:"status"`
+}
+
+// Appointment is an appointment with its patient.
+type Appointment struct {
+	ResourceType      string            `json:"resourceType"`
+	ID                string            `json:"id"`
+	Meta              *Meta             `json:"meta,omitempty"`
+	Contained         []Patient         `json:"contained,omitempty"`
+	Identifier        []Identifier      `json:"identifier,omitempty"`
+	Status            string            `json:"status"`
+	CancelationReason *CodeableConcept  `json:"cancelationReason,omitempty"` // spelled so in R4
+	ServiceType       []CodeableConcept `json:"serviceType,omitempty"`
+	Start             string            `json:"start"`
+	End               string            `json:"end"`
+	MinutesDuration   int               `json:"minutesDuration,omitempty"`
+	Slot              []Reference       `json:"slot,omitempty"`
+	Created           string            `json:"created,omitempty"`
+	Comment           string            `json:"comment,omitempty"`
+	Participant       []Participant     `json:"participant"`
+}
+
+// Link is a page of a Bundle: self or next.
+type Link struct {
+	Relation string `json:"relation"`
+	URL      string `json:"url"`
+}
+
+// Entry is one resource of a Bundle.
+type Entry struct {
+	FullURL  string `json:"fullUrl"`
+	Resource any    `json:"resource"`
+	Search   struct {
+		Mode string `json:"mode"`
+	} `json:"search"`
+}
+
+// Bundle is the answer to a search.
+type Bundle struct {
+	ResourceType string  `json:"resourceType"`
+	Type         string  `json:"type"`
+	Total        *int    `json:"total,omitempty"` // of all pages, where that is known
+	Link         []Link  `json:"link"`
+	Entry        []Entry `json:"entry,omitempty"`
+}
+
+// Found begins the answer to a search.
+func Found(self string) *Bundle {
+	return &Bundle{ResourceType: "Bundle", Type: "searchset", Link: []Link{{"self", self}}}
+}
+
+// Add adds a resource at its address.
+func (b *Bundle) Add(url string, resource any) {
+	e := Entry{FullURL: url, Resource: resource}
+	e.Search.Mode = "match"
+	b.Entry = append(b.Entry, e)
+}
+
+// Issue is what is wrong.
+type Issue struct {
+	Severity    string          `json:"severity"`
+	Code        string          `json:"code"`
+	Details     CodeableConcept `json:"details"`
+	Diagnostics string          `json:"diagnostics,omitempty"`
+	Expression  []string        `json:"expression,omitempty"`
+}
+
+// OperationOutcome is the answer to what cannot be answered.
+type OperationOutcome struct {
+	ResourceType string  `json:"resourceType"`
+	Issue        []Issue `json:"issue"`
+}
+
+// IssueCode is the standard's word for an error with this status of HTTP.
+func IssueCode(status int) string {
+	switch status {
+	case 400, 413, 415, 422:
+		return "invalid"
+	case 401:
+		return "login"
+	case 403:
+		return "forbidden"
+	case 404, 410:
+		return "not-found"
+	case 405:
+		return "not-supported"
+	case 409, 412:
+		return "conflict"
+	case 429:
+		return "throttled"
+	case 503, 507:
+		return "transient"
+	}
+	return "exception"
+}

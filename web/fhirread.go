@@ -1,0 +1,191 @@
+package web
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"holdfast/engine/availability"
+	"holdfast/store"
+	"holdfast/web/fhir"
+)
+
+// readSlot says how it is with one slot now. What was free stays readable when it is taken.
+func (s *Server) readSlot(c *call) error {
+	if err := s.heedReads(c); err != nil {
+		return err
+	}
+	schedule, at, _ := strings.Cut(c.param("id"), "-")
+	seconds, err := strconv.ParseInt(at, 10, 64)
+	if err != nil || seconds < 0 || seconds > 1<<33 || strconv.FormatInt(seconds, 10) != at {
+		return errNotFound.with("There is no such resource.")
+	}
+	o, err := s.offer(schedule)
+	if err != nil {
+		return err
+	}
+	start := time.Unix(seconds, 0).UTC()
+	said, err := s.engine.Explain(c.ctx(), o.t.ID, o.p.ID, start)
+	if err != nil {
+		return err
+	}
+	if len(said) != 1 || said[0].Reason == availability.ReasonNotASlotStart {
+		return errNotFound.with("There is no such resource.")
+	}
+	status := fhir.Unavailable
+	switch x := said[0]; {
+	case x.Bookable:
+		status = fhir.Free
+	case !x.HeldUntil.IsZero():
+		status = fhir.Held
+	case x.Reason == availability.ReasonTaken:
+		status = fhir.Busy
+	}
+	return c.sayFHIR(http.StatusOK, slotOf(c.base(), o, start, status))
+}
+
+// fhirStatus is an appointment's status, and what became of it, in the one word that FHIR has for both.
+func fhirStatus(a *store.Appointment) string {
+	if a.Status == store.Cancelled {
+		return "cancelled"
+	}
+	switch a.Attendance {
+	case store.Arrived:
+		return "arrived"
+	case store.InProgress:
+		return "checked-in"
+	case store.Completed:
+		return "fulfilled"
+	case store.NoShow:
+		return "noshow"
+	}
+	return "booked"
+}
+
+var fhirStatuses = []string{"booked", "arrived", "checked-in", "fulfilled", "noshow", "cancelled"}
+
+// fhirAppointment is an appointment with its patient, who is contained in it: here is no resource of people.
+func (s *Server) fhirAppointment(base string, a *store.Appointment) fhir.Appointment {
+	who := fhir.Patient{ResourceType: "Patient", ID: "patient", BirthDate: a.Patient.BirthDate}
+	if a.Patient.Name != "" {
+		who.Name = []fhir.HumanName{{Text: a.Patient.Name}}
+	}
+	if a.Patient.Phone != "" {
+		who.Telecom = append(who.Telecom, fhir.ContactPoint{System: "phone", Value: a.Patient.Phone})
+	}
+	if a.Patient.Email != "" {
+		who.Telecom = append(who.Telecom, fhir.ContactPoint{System: "email", Value: a.Patient.Email})
+	}
+	r := fhir.Appointment{
+		ResourceType: "Appointment", ID: a.ID, Meta: &fhir.Meta{VersionID: strconv.FormatInt(a.Version, 10), LastUpdated: httpTime(a.UpdatedAt)},
+		Identifier: []fhir.Identifier{{System: base + "/v1/appointments", Value: a.ID}}, Status: fhirStatus(a), Contained: []fhir.Patient{who},
+		Start: httpTime(a.SlotStart), End: httpTime(a.SlotEnd), MinutesDuration: int(a.SlotEnd.Sub(a.SlotStart) / time.Minute),
+		Created: httpTime(a.CreatedAt), Comment: a.Patient.Notes,
+		Participant: []fhir.Participant{{Actor: fhir.Reference{Reference: "#patient", Type: "Patient", Display: a.Patient.Name}, Status: "accepted"}},
+	}
+	if r.Status == "cancelled" && a.CancelReason != "" {
+		r.CancelationReason = &fhir.CodeableConcept{Text: a.CancelReason}
+	}
+	now := s.engine.Current()
+	with := fhir.Reference{Type: "Practitioner", Identifier: &fhir.Identifier{System: base + "/v1/specialists", Value: a.SpecialistID}}
+	if p := now.SpecialistByID[a.SpecialistID]; p != nil {
+		with = practitioner(base, p)
+	}
+	r.Participant = append(r.Participant, fhir.Participant{Actor: with, Status: "accepted"})
+	if t := now.Types[a.AppointmentTypeID]; t != nil {
+		r.ServiceType = serviceType(base, t)
+	}
+	return r
+}
+
+func (s *Server) readFHIRAppointment(c *call) error {
+	a, err := s.engine.Appointment(c.ctx(), c.param("id"))
+	if err != nil {
+		return err
+	}
+	return c.sayFHIR(http.StatusOK, s.fhirAppointment(c.base(), &a))
+}
+
+func (s *Server) searchFHIRAppointments(c *call) error {
+	q := c.fhirQuery("date", "status", "_count", "_page")
+	zone, err := time.LoadLocation(s.engine.Schedule().Clinic.Timezone)
+	if err != nil {
+		return err
+	}
+	f := store.AppointmentFilter{Cursor: q.text("_page"), Limit: q.between("_count", 1, maxFHIRCount, fhirCount)}
+	f.From, f.To = q.dates("date", zone)
+	var status []string
+	if text := q.text("status"); text != "" {
+		status = strings.Split(text, ",")
+	}
+	for _, one := range status {
+		if !slices.Contains(fhirStatuses, one) {
+			q.add("status", "must be of "+strings.Join(fhirStatuses, ", "))
+		}
+	}
+	if err := q.err(); err != nil {
+		return err
+	}
+	switch has := slices.Contains(status, "cancelled"); {
+	case has && len(status) == 1:
+		f.Status = store.Cancelled
+	case !has && len(status) > 0:
+		f.Status = store.Confirmed
+	}
+	list, next, err := s.engine.Appointments(c.ctx(), f)
+	if err != nil {
+		return err
+	}
+	base := c.base()
+	b := fhir.Found(base + "/fhir/Appointment?" + q.values.Encode())
+	for i := range list {
+		if r := s.fhirAppointment(base, &list[i]); len(status) == 0 || slices.Contains(status, r.Status) {
+			b.Add(base+"/fhir/Appointment/"+r.ID, r)
+		}
+	}
+	if next != "" {
+		q.values.Set("_page", next)
+		b.Link = append(b.Link, fhir.Link{Relation: "next", URL: base + "/fhir/Appointment?" + q.values.Encode()})
+	}
+	return c.sayFHIR(http.StatusOK, b)
+}
+
+// fhirMetadata is the CapabilityStatement: what is here, and nothing that is not.
+func (s *Server) fhirMetadata(c *call) error {
+	type param struct {
+		Name string `json:"name"`
+		Type string `json:"type"`
+	}
+	type interaction struct {
+		Code string `json:"code"`
+	}
+	type resource struct {
+		Type          string        `json:"type"`
+		Documentation string        `json:"documentation"`
+		Interaction   []interaction `json:"interaction"`
+		Versioning    string        `json:"versioning"`
+		SearchParam   []param       `json:"searchParam"`
+	}
+	both := []interaction{{"read"}, {"search-type"}}
+	base := c.base()
+	return c.sayFHIR(http.StatusOK, map[string]any{
+		"resourceType": "CapabilityStatement", "status": "active", "date": "2026-11-22", "kind": "instance", "fhirVersion": "4.0.1",
+		"format":         []string{"json", fhir.ContentType},
+		"software":       map[string]string{"name": "Holdfast"}, // which version is for who operates it
+		"implementation": map[string]string{"description": s.engine.Schedule().Clinic.Name, "url": base + "/fhir"},
+		"rest": []any{map[string]any{
+			"mode": "server",
+			"security": map[string]any{
+				"description": "Schedule and Slot are public. Appointment takes an API key with the scope admin as Authorization: Bearer hfk_….",
+			},
+			"resource": []resource{
+				{"Schedule", "Who can be booked for what.", both, "no-version", []param{{"_id", "token"}, {"service-type", "token"}, {"active", "token"}}},
+				{"Slot", "What is free, or about to be taken, of up to 20 schedules over up to 31 days.", both, "no-version",
+					[]param{{"schedule", "reference"}, {"service-type", "token"}, {"start", "date"}, {"status", "token"}}},
+				{"Appointment", "Appointments with their patients.", both, "versioned", []param{{"date", "date"}, {"status", "token"}}},
+			},
+		}},
+	})
+}

@@ -1,0 +1,101 @@
+package web
+
+import (
+	"net/http"
+	"net/mail"
+
+	"holdfast/engine/mailserver"
+	"holdfast/engine/notice"
+)
+
+// mailServerBody is a mail server as an owner types it.
+type mailServerBody struct {
+	Host       string            `json:"host"`
+	Port       int               `json:"port"`
+	Encryption notice.Encryption `json:"encryption"`
+	User       string            `json:"user"`
+	Password   string            `json:"password"` // empty: the one that is kept for this server and user
+	From       string            `json:"from"`
+}
+
+func (b *mailServerBody) wish() mailserver.Wish {
+	return mailserver.Wish{Host: b.Host, Port: b.Port, Encryption: b.Encryption, User: b.User, Password: b.Password, From: b.From}
+}
+
+// mailServerAnswer is how mail leaves the clinic. The password is in no answer.
+type mailServerAnswer struct {
+	Given      *givenMailServerJSON  `json:"given,omitempty"`  // the server was started with it, so it counts
+	Chosen     *chosenMailServerJSON `json:"chosen,omitempty"` // by an owner
+	Sender     string                `json:"sender"`           // who mail comes from; empty: nobody
+	SenderFrom string                `json:"senderFrom"`       // start, choice or clinic
+}
+
+type givenMailServerJSON struct {
+	Host string `json:"host"`
+	Port int    `json:"port"`
+}
+
+type chosenMailServerJSON struct {
+	Host             string            `json:"host"`
+	Port             int               `json:"port"`
+	Encryption       notice.Encryption `json:"encryption"`
+	User             string            `json:"user"`
+	PasswordSet      bool              `json:"passwordSet"`
+	PasswordReadable bool              `json:"passwordReadable"` // false: this server has not the key to it, and mail waits
+	From             string            `json:"from"`
+}
+
+func (s *Server) mailServer() map[string]mailServerAnswer {
+	setup := s.engine.MailServer()
+	answer := mailServerAnswer{Sender: setup.Sender, SenderFrom: setup.SenderFrom}
+	if g := setup.Given; g != nil {
+		answer.Given = &givenMailServerJSON{g.Host, g.Port}
+	}
+	if c := setup.Chosen; c != nil {
+		answer.Chosen = &chosenMailServerJSON{c.Host, c.Port, c.Encryption, c.User, setup.IsSet, setup.IsReadable, c.From}
+	}
+	return map[string]mailServerAnswer{"mailServer": answer}
+}
+
+func (s *Server) getMailServer(c *call) error { return c.json(http.StatusOK, s.mailServer()) }
+
+// putMailServer makes another choice. The request is not kept for a repeat: a password is in it, and a repeat changes nothing.
+func (s *Server) putMailServer(c *call, b *mailServerBody) error {
+	c.once = nil
+	if err := s.engine.PutMailServer(c.ctx(), c.caller.actor, b.wish()); err != nil {
+		return err
+	}
+	return c.json(http.StatusOK, s.mailServer())
+}
+
+func (s *Server) deleteMailServer(c *call) error {
+	if err := s.engine.RemoveMailServer(c.ctx(), c.caller.actor); err != nil {
+		return err
+	}
+	return c.json(http.StatusOK, s.mailServer())
+}
+
+type mailTrialJSON struct {
+	Delivery string         `json:"delivery"`          // sent or failed
+	To       string         `json:"to"`                //
+	Finding  notice.Finding `json:"finding,omitempty"` // what stood in the way
+	Said     string         `json:"said,omitempty"`    // by the mail server
+}
+
+// tryMailServer sends one mail by a server that is not chosen yet to whoever asks, so only a person can ask.
+func (s *Server) tryMailServer(c *call, b *mailServerBody) error {
+	c.once = nil
+	who, err := c.mine()
+	if err != nil {
+		return err
+	}
+	trial, err := s.engine.TryMailServer(c.ctx(), mail.Address{Name: who.Name, Address: who.Email}, b.wish())
+	if err != nil {
+		return err
+	}
+	answer := mailTrialJSON{Delivery: "sent", To: who.Email, Finding: trial.Finding, Said: trial.Said}
+	if trial.Finding != notice.FoundNothing {
+		answer.Delivery = "failed"
+	}
+	return c.json(http.StatusOK, answer)
+}

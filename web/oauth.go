@@ -1,0 +1,31 @@
+package web
+
+import "net/http"
+
+// protectedResource is where programs learn how to be let in (RFC 9728): of the API, and below it of /mcp.
+const protectedResource = "/.well-known/oauth-protected-resource"
+
+// protectedResourceJSON says that a key is sent as a bearer token. No authorization server is named, since there is none: the clinic makes the
+// keys, and gives them to whom it wants.
+type protectedResourceJSON struct {
+	Resource      string   `json:"resource"`
+	Name          string   `json:"resource_name"`
+	Methods       []string `json:"bearer_methods_supported"`
+	Documentation string   `json:"resource_documentation"`
+}
+
+func (s *Server) describeResource(path string) handle {
+	return func(c *call) error {
+		c.rw.Header()["Cache-Control"] = noCache
+		base := c.base()
+		return c.json(http.StatusOK, protectedResourceJSON{base + path, s.engine.Schedule().Clinic.Name, []string{"header"}, base + "/docs"})
+	}
+}
+
+// challenge is how a caller without a credential is asked for one. A program that speaks the Model Context Protocol looks for where that is described.
+func (c *call) challenge() []string {
+	if c.route.pattern == "/mcp" {
+		return []string{bearerChallenge[0] + `, resource_metadata="` + c.base() + protectedResource + `/mcp"`}
+	}
+	return bearerChallenge
+}

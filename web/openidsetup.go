@@ -1,0 +1,71 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+
+	"holdfast/engine/identity"
+)
+
+// openIDBody is an identity provider as an owner types it.
+type openIDBody struct {
+	Name       string   `json:"name"`
+	Issuer     string   `json:"issuer"`
+	ClientID   string   `json:"clientId"`
+	Secret     string   `json:"secret"` // empty: the one that is kept for this issuer and client
+	Public     bool     `json:"public"` // the client has no secret
+	Domains    []string `json:"domains"`
+	NewRole    string   `json:"newRole"`
+	OwnersOnly bool     `json:"ownersOnly"`
+}
+
+// openIDAnswer is how the staff sign in besides their passwords. The secret is in no answer.
+type openIDAnswer struct {
+	Chosen   *chosenOpenIDJSON `json:"chosen,omitempty"`
+	Redirect string            `json:"redirect"` // what has to be registered with the provider; empty: the clinic's own address is not said yet
+}
+
+type chosenOpenIDJSON struct {
+	Name           string   `json:"name"`
+	Issuer         string   `json:"issuer"`
+	ClientID       string   `json:"clientId"`
+	SecretSet      bool     `json:"secretSet"`
+	SecretReadable bool     `json:"secretReadable"` // false: this server has not the key to it, and nobody signs in with it
+	Domains        []string `json:"domains"`
+	NewRole        string   `json:"newRole"`
+	OwnersOnly     bool     `json:"ownersOnly"`
+}
+
+func (s *Server) openID() map[string]openIDAnswer {
+	setup := s.engine.OpenIDSetup()
+	answer := openIDAnswer{Redirect: setup.Redirect}
+	if p := setup.Chosen; p != nil {
+		answer.Chosen = &chosenOpenIDJSON{p.Name, p.Issuer, p.ClientID, setup.IsSet, setup.IsReadable, p.Domains, p.NewRole, p.OwnersOnly}
+	}
+	return map[string]openIDAnswer{"openId": answer}
+}
+
+func (s *Server) getOpenID(c *call) error { return c.json(http.StatusOK, s.openID()) }
+
+// putOpenID makes another choice, if the provider would sign somebody in. The request is not kept for a repeat: a secret is in it.
+func (s *Server) putOpenID(c *call, b *openIDBody) error {
+	c.once = nil
+	err := s.engine.PutOpenID(c.ctx(), c.caller.actor, identity.Wish{
+		Name: b.Name, Issuer: b.Issuer, ClientID: b.ClientID, Secret: b.Secret, IsPublic: b.Public, Domains: b.Domains, NewRole: b.NewRole, OwnersOnly: b.OwnersOnly,
+	})
+	var found *identity.FoundError
+	if errors.As(err, &found) {
+		return errValidationFailed.because(string(found.Finding), "Nothing was saved: the identity provider would sign nobody in. The reason says what stood in the way.")
+	}
+	if err != nil {
+		return err
+	}
+	return c.json(http.StatusOK, s.openID())
+}
+
+func (s *Server) deleteOpenID(c *call) error {
+	if err := s.engine.RemoveOpenID(c.ctx(), c.caller.actor); err != nil {
+		return err
+	}
+	return c.json(http.StatusOK, s.openID())
+}

@@ -1,0 +1,68 @@
+package web
+
+import (
+	"encoding/base64"
+	"net/http"
+
+	"holdfast/store"
+)
+
+// maxPictureBody is room for the largest picture in base64, and the JSON around it.
+const maxPictureBody = 256 << 10
+
+// picturePath is where a specialist's picture is; empty without one. It names the content, so whoever has it has it for good.
+func picturePath(p *store.Specialist) string {
+	if p.PictureDigest == "" {
+		return ""
+	}
+	return "/v1/specialists/" + p.ID + "/picture?v=" + p.PictureDigest
+}
+
+// pictureBody is a picture in base64.
+type pictureBody struct {
+	Content string `json:"content"`
+}
+
+// putPicture gives a specialist a picture. What it is, its bytes say.
+func (s *Server) putPicture(c *call, b *pictureBody) error {
+	content, err := base64.StdEncoding.DecodeString(b.Content)
+	if err != nil {
+		return fieldError("content", "must be a picture in base64")
+	}
+	if _, err := s.engine.PutPicture(c.ctx(), c.caller.actor, c.param("id"), content); err != nil {
+		return err
+	}
+	return s.getSpecialist(c)
+}
+
+func (s *Server) deletePicture(c *call) error {
+	if err := s.engine.DeletePicture(c.ctx(), c.caller.actor, c.param("id")); err != nil {
+		return err
+	}
+	return c.done()
+}
+
+// getPicture answers the picture of an active specialist. Browsers keep it, and are told not to guess what it is.
+func (s *Server) getPicture(c *call) error {
+	p, err := s.engine.Specialist(c.param("id"))
+	if err != nil || p.PictureDigest == "" || !p.Active && !c.caller.may(desk) {
+		return errNotFound.with("There is no such picture.")
+	}
+	tag := `"` + p.PictureDigest + `"`
+	h := c.rw.Header()
+	h["Etag"] = []string{tag}
+	h["Cache-Control"] = noCache
+	if c.r.URL.Query().Get("v") == p.PictureDigest {
+		h["Cache-Control"] = []string{"public, max-age=31536000, immutable"}
+	}
+	if hasTag(c.r.Header["If-None-Match"], tag) {
+		return c.empty(http.StatusNotModified)
+	}
+	picture, err := s.engine.Picture(c.ctx(), p.ID)
+	if err != nil {
+		return err
+	}
+	h["Content-Type"] = []string{picture.ContentType}
+	c.status, c.out = http.StatusOK, picture.Content
+	return nil
+}

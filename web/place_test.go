@@ -1,0 +1,137 @@
+package web_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// twoPlaces has ada work in the north and bea in the south, from 08:00 to 18:00 and, of ada, in the south from 14:00.
+func twoPlaces(t testing.TB) *house {
+	h := newHouse(t)
+	h.do("PUT", "/v1/settings", map[string]any{"places": []any{
+		map[string]any{"id": "north", "name": "North", "names": map[string]any{"de": "Nord"}, "address": "Hill 1"}, map[string]any{"id": "south", "name": "South", "address": "Quay 2"},
+	}}, asAdmin).want(200)
+	hours := func(windows ...[3]string) (all []map[string]any) {
+		for _, day := range []string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"} {
+			for _, w := range windows {
+				all = append(all, map[string]any{"weekday": day, "start": w[0], "end": w[1], "place": w[2]})
+			}
+		}
+		return all
+	}
+	h.do("PUT", "/v1/specialists/ada/weekly-hours", hours([3]string{"08:00", "14:00", "north"}, [3]string{"14:00", "18:00", "south"}), asAdmin).want(200)
+	h.do("PUT", "/v1/specialists/bea/weekly-hours", hours([3]string{"08:00", "18:00", "south"}), asAdmin).want(200)
+	return h
+}
+
+// A listing, a hold and a booking can be narrowed to a place, and each says where it is.
+func TestPlacesNarrowAndAreSaid(t *testing.T) {
+	h := twoPlaces(t)
+	starts := func(place string) (all []string) {
+		list := h.do("GET", "/v1/appointment-types/checkup/timeslots?from="+h.day(0)+"&to="+h.day(1)+"&place="+place, nil).want(200)
+		for _, x := range list.body["slots"].([]any) {
+			slot := x.(map[string]any)
+			all = append(all, slot["start"].(string)[11:16]+" "+idsOf(slot["specialistIds"]))
+		}
+		return all
+	}
+	north, south, both := starts("north"), starts("south"), starts("")
+	if len(north) == 0 || len(south) == 0 || len(both) < len(south) {
+		t.Fatalf("north %v, south %v, both %v", north, south, both)
+	}
+	for _, slot := range north {
+		if slot[:5] >= "14:00" || !strings.HasSuffix(slot, " ada") {
+			t.Errorf("in the north: %s", slot)
+		}
+	}
+	for _, slot := range south {
+		if slot[:5] < "13:30" && strings.Contains(slot, "ada") {
+			t.Errorf("in the south: %s", slot)
+		}
+	}
+	if first := h.do("GET", "/v1/appointment-types/checkup/next-available?place=south&after="+h.at(0), nil).want(200); !strings.Contains(first.raw, `"specialistIds":["bea"]`) {
+		t.Errorf("the first in the south: %s", first.raw)
+	}
+	h.do("GET", "/v1/appointment-types/checkup/timeslots?place=west", nil).problem(422, "validation_failed").field("place")
+
+	// ada comes first, and does not where the south is asked for.
+	slot := map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(0), "clientId": client(1), "place": "south"}
+	hold := h.do("POST", "/v1/holds", slot).want(201)
+	if hold.text("specialistId") != "bea" || hold.text("place") != "south" {
+		t.Errorf("a hold in the south: %s", hold.raw)
+	}
+	slot["place"], slot["specialistId"] = "north", "bea"
+	h.do("POST", "/v1/holds", slot).problem(409, "not_bookable")
+	slot["place"] = "west"
+	h.do("POST", "/v1/holds", slot).problem(422, "validation_failed").field("place")
+	person := map[string]any{"name": "Rosa Winter", "phone": "030 1234567"}
+	booked := h.do("POST", bookCheckup, map[string]any{"slotStartDate": h.at(30), "clientId": client(2), "place": "south", "patient": person}).want(201)
+	if booked.text("appointment", "place") != "south" || booked.text("appointment", "specialistId") != "bea" {
+		t.Errorf("booked in the south: %s", booked.raw)
+	}
+	id := booked.text("appointment", "id")
+	ics := h.do("GET", "/v1/appointments/"+id+"/ics", nil, asAdmin).want(200)
+	if !strings.Contains(ics.raw, `LOCATION:South\, Quay 2`) {
+		t.Errorf("the calendar file says\n%s", ics.raw)
+	}
+	moved := h.do("POST", "/v1/appointments/"+id+"/reschedule", map[string]any{"slotStartDate": h.at(60), "specialistId": "ada"}, asAdmin).want(200)
+	if moved.text("appointment", "place") != "north" {
+		t.Errorf("moved to ada in the morning: %s", moved.raw)
+	}
+	// Hours that change later leave where it was booked.
+	h.do("PUT", "/v1/specialists/ada/weekly-hours", []any{}, asAdmin).want(200)
+	if got := h.do("GET", "/v1/appointments/"+id, nil, asAdmin).want(200); got.text("appointment", "place") != "north" {
+		t.Errorf("after its hours were taken away: %s", got.raw)
+	}
+}
+
+// TestASeriesIsWhereItsHoursAre, also after it was moved from the one's morning to the other's.
+func TestASeriesIsWhereItsHoursAre(t *testing.T) {
+	h := twoPlaces(t)
+	times := []any{map[string]any{"slotStartDate": h.at(0), "specialistId": "ada"}, map[string]any{"slotStartDate": h.at(7 * 24 * 60), "specialistId": "ada"}}
+	made := h.do("POST", "/v1/series", map[string]any{"appointmentTypeId": "checkup", "patient": patient(1), "times": times}, asAdmin).want(201)
+	if n := strings.Count(made.raw, `"place":"north"`); n != 2 {
+		t.Errorf("%d of 2 are in the north: %s", n, made.raw)
+	}
+	first := made.get("appointments").([]any)[0].(map[string]any)["id"].(string)
+	moved := h.do("POST", "/v1/appointments/"+first+"/series/reschedule", map[string]any{"slotStartDate": h.at(0), "specialistId": "bea"}, asAdmin).want(200)
+	if n := strings.Count(moved.raw, `"place":"south"`); n != 2 {
+		t.Errorf("%d of 2 are in the south: %s", n, moved.raw)
+	}
+}
+
+func idsOf(v any) string {
+	var all []string
+	for _, x := range v.([]any) {
+		all = append(all, x.(string))
+	}
+	return strings.Join(all, "+")
+}
+
+func TestPlacesAreChecked(t *testing.T) {
+	h := twoPlaces(t)
+	h.do("PUT", "/v1/specialists/ada/weekly-hours", []any{map[string]any{"weekday": "monday", "start": "08:00", "end": "09:00", "place": "west"}}, asAdmin).
+		problem(422, "validation_failed").field("weeklyHours[0].place")
+	h.do("POST", "/v1/specialists/ada/overrides", map[string]any{"date": h.day(1), "hours": []any{map[string]any{"start": "08:00", "end": "09:00", "place": "west"}}}, asAdmin).
+		problem(422, "validation_failed").field("hours[0].place")
+	h.do("PUT", "/v1/settings", map[string]any{"places": []any{map[string]any{"id": "north", "name": "North"}}}, asAdmin).problem(422, "validation_failed").field("places")
+	h.do("PUT", "/v1/settings", map[string]any{"places": []any{map[string]any{"id": "north", "name": ""}}}, asAdmin).problem(422, "validation_failed").field("places[0].name")
+
+	// An override's hours have a place of their own.
+	h.do("POST", "/v1/specialists/ada/overrides", map[string]any{"date": h.day(0), "hours": []any{map[string]any{"start": "08:00", "end": "18:00", "place": "south"}}}, asAdmin).want(201)
+	made := h.do("POST", "/v1/appointments", map[string]any{"appointmentTypeId": "checkup", "specialistId": "ada", "slotStartDate": h.at(0), "patient": map[string]any{"name": "Rosa Winter"}}, asAdmin).want(201)
+	if made.text("appointment", "place") != "south" {
+		t.Errorf("on the day of the override: %s", made.raw)
+	}
+	ada := h.do("GET", "/v1/specialists/ada", nil).want(200)
+	if !reflect.DeepEqual(ada.get("specialist", "places"), []any{"north", "south"}) {
+		t.Errorf("ada works at %v", ada.get("specialist", "places"))
+	}
+	file := h.do("GET", "/v1/export", nil, asAdmin).want(200)
+	other := newHouse(t)
+	other.do("POST", "/v1/import", file.raw, asAdmin).want(200)
+	if again := other.do("GET", "/v1/export", nil, asAdmin).want(200); again.raw != file.raw {
+		t.Errorf("another clinic exports\n%s\nafter the import of\n%s", again.raw, file.raw)
+	}
+}

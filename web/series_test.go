@@ -1,0 +1,78 @@
+package web_test
+
+import (
+	"testing"
+)
+
+// A plan, the booking of what was chosen of it, the same request again, and what is said where a time is gone.
+func TestASeriesOverHTTP(t *testing.T) {
+	h := newHouse(t)
+	h.book(9, "checkup", map[string]any{"slotStartDate": h.at(7 * 24 * 60), "specialistId": "ada"}).want(201)
+	plan := h.do("POST", "/v1/appointment-types/checkup/series-plan", map[string]any{
+		"from": h.at(0)[:10], "time": "12:00", "count": 3, "specialistIds": []string{"ada"},
+	}, asAdmin).want(200)
+	times, _ := plan.get("occurrences").([]any)
+	if len(times) != 3 {
+		t.Fatalf("got %s", plan.raw)
+	}
+	second, _ := times[1].(map[string]any)
+	if nearest, _ := second["nearest"].([]any); second["reason"] != "taken" || len(nearest) == 0 {
+		t.Errorf("got %s", plan.raw)
+	}
+	body := func(starts ...string) map[string]any {
+		var list []any
+		for _, s := range starts {
+			list = append(list, map[string]any{"slotStartDate": s, "specialistId": "ada"})
+		}
+		return map[string]any{"appointmentTypeId": "checkup", "patient": patient(1), "times": list}
+	}
+	refused := h.do("POST", "/v1/series", body(h.at(0), h.at(7*24*60), h.at(14*24*60)), asAdmin).problem(409, "slot_taken")
+	refused.field("times[1]")
+	once := header{"Idempotency-Key": "a-series-of-two"}
+	made := h.do("POST", "/v1/series", body(h.at(0), h.at(14*24*60)), asAdmin, once).want(201)
+	again := h.do("POST", "/v1/series", body(h.at(0), h.at(14*24*60)), asAdmin, once).want(201)
+	if made.text("seriesId") == "" || again.raw != made.raw || again.header.Get("Idempotency-Replayed") != "true" {
+		t.Errorf("the same request again: %s, %s", made.raw, again.raw)
+	}
+	all, _ := made.get("appointments").([]any)
+	first, _ := all[0].(map[string]any)
+	path := "/v1/appointments/" + first["id"].(string)
+	// Both go a day further, the first one's manage link does not.
+	h.do("POST", path+"/series/plan", map[string]any{"slotStartDate": h.at(24 * 60)}, asAdmin).want(200)
+	h.do("POST", path+"/series/reschedule", map[string]any{}, asAdmin).problem(422, "validation_failed").field("slotStartDate")
+	h.do("POST", path+"/series/reschedule", map[string]any{"slotStartDate": h.at(24 * 60)}, asAdmin, header{"If-Match": `"7"`}).problem(412, "version_mismatch")
+	moved := h.do("POST", path+"/series/reschedule", map[string]any{"slotStartDate": h.at(24 * 60)}, asAdmin, header{"If-Match": `"1"`}).want(200)
+	if list, _ := moved.get("appointments").([]any); len(list) != 2 || list[1].(map[string]any)["slotStartDate"] != h.at(15*24*60) {
+		t.Errorf("got %s", moved.raw)
+	}
+	h.do("POST", path+"/series/cancel", map[string]any{"reason": "moved away"}, asAdmin).want(200)
+	listed := h.do("GET", path+"/series", nil, asAdmin).want(200)
+	if list, _ := listed.get("appointments").([]any); len(list) != 2 || list[1].(map[string]any)["status"] != "cancelled" {
+		t.Errorf("got %s", listed.raw)
+	}
+}
+
+// The desk takes back what it has done to several; a program cannot, and what is gone is named.
+func TestTheDeskTakesASeriesBack(t *testing.T) {
+	h := newHouse(t)
+	reception := h.signedIn("desk@clinic.example", "reception", "")
+	times := []any{map[string]any{"slotStartDate": h.at(0), "specialistId": "ada"}, map[string]any{"slotStartDate": h.at(60), "specialistId": "ada"}}
+	made := h.do("POST", "/v1/series", map[string]any{"appointmentTypeId": "checkup", "patient": patient(1), "times": times}, asAdmin).want(201)
+	first := made.get("appointments").([]any)[0].(map[string]any)
+	path := "/v1/appointments/" + first["id"].(string)
+	cancelled := func() { h.do("POST", path+"/series/cancel", map[string]any{"undoable": true}, reception).want(200) }
+	cancelled()
+	if got := h.do("POST", path+"/series/undo", nil, asAdmin).problem(409, "not_bookable"); got.text("reason") != "undo_late" {
+		t.Errorf("a program is answered %s", got.raw)
+	}
+	h.do("POST", path+"/series/undo", nil, reception, header{"If-Match": `"1"`}).problem(412, "version_mismatch")
+	back := h.do("POST", path+"/series/undo", nil, reception, header{"If-Match": `"2"`}).want(200)
+	if list := back.get("appointments").([]any); len(list) != 2 || list[1].(map[string]any)["status"] != "confirmed" {
+		t.Errorf("got %s", back.raw)
+	}
+	h.do("POST", path+"/series/reschedule", map[string]any{"slotStartDate": h.at(30), "undoable": true}, reception).want(200)
+	h.do("POST", path+"/series/undo", nil, reception).want(200)
+	cancelled()
+	h.book(9, "checkup", map[string]any{"slotStartDate": h.at(60), "specialistId": "ada"}).want(201)
+	h.do("POST", path+"/series/undo", nil, reception).problem(409, "slot_taken").field("times[1]")
+}

@@ -1,0 +1,140 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"holdfast/engine/sheet"
+	"holdfast/store"
+)
+
+// sheetBody is a spreadsheet as the text of a CSV file.
+type sheetBody struct {
+	clientBody
+	CSV string `json:"csv"`
+	// OnlyGood imports what can be imported and lists the others; without it, one row that cannot refuses all.
+	OnlyGood bool `json:"onlyGood"`
+}
+
+type sheetPlanBody struct {
+	clientBody
+	CSV string `json:"csv"`
+}
+
+// sheetJSON says what becomes of each row of a file.
+type sheetJSON struct {
+	Book    int            `json:"book"`
+	There   int            `json:"there"`
+	Skipped int            `json:"skipped"`
+	Refused int            `json:"refused"`
+	Columns []string       `json:"columns"`
+	Ignored []string       `json:"ignored"`
+	Rows    []sheetRowJSON `json:"rows"`
+	// RefusedCSV has the rows that cannot be imported, with what is wrong in front.
+	RefusedCSV string `json:"refusedCsv,omitempty"`
+}
+
+type sheetRowJSON struct {
+	Line              int                `json:"line"`
+	Outcome           string             `json:"outcome"`
+	AppointmentTypeID string             `json:"appointmentTypeId,omitempty"`
+	SpecialistID      string             `json:"specialistId,omitempty"`
+	SlotStartDate     string             `json:"slotStartDate,omitempty"`
+	Name              string             `json:"name,omitempty"`
+	Problems          []sheetProblemJSON `json:"problems"`
+	Warnings          []sheetProblemJSON `json:"warnings"`
+}
+
+type sheetProblemJSON struct {
+	Column  string `json:"column,omitempty"`
+	Code    string `json:"code"`
+	Value   string `json:"value,omitempty"`
+	Message string `json:"message"`
+}
+
+func sheetOf(f *sheet.File) sheetJSON {
+	j := sheetJSON{Book: f.Count(sheet.Book), There: f.Count(sheet.There), Skipped: f.Count(sheet.Skipped), Refused: f.Count(sheet.Refused),
+		Columns: f.Columns, Ignored: append([]string{}, f.Ignored...), Rows: make([]sheetRowJSON, len(f.Rows))}
+	said := func(list []sheet.Problem) []sheetProblemJSON {
+		all := make([]sheetProblemJSON, len(list))
+		for i, p := range list {
+			all[i] = sheetProblemJSON(p)
+		}
+		return all
+	}
+	for i := range f.Rows {
+		r := &f.Rows[i]
+		j.Rows[i] = sheetRowJSON{r.Line, string(r.Outcome), r.AppointmentTypeID, r.SpecialistID, optionalTime(r.Start), r.Patient.Name, said(r.Problems), said(r.Warnings)}
+	}
+	if j.Refused > 0 {
+		j.RefusedCSV = f.RefusedCSV()
+	}
+	return j
+}
+
+// planSheet changes nothing, and is not kept for a repeat of the request.
+func (s *Server) planSheet(c *call, b *sheetPlanBody) error {
+	c.once = nil
+	f, err := s.engine.PlanSheet(c.ctx(), b.CSV)
+	if err != nil {
+		return err
+	}
+	return c.json(http.StatusOK, map[string]sheetJSON{"import": sheetOf(f)})
+}
+
+// importedJSON counts what became of the rows. It has none of them: what is remembered for a repeat has no names. Who wants to know
+// which were refused asks for the plan again.
+type importedJSON struct {
+	Booked  int `json:"booked"`
+	There   int `json:"there"`
+	Skipped int `json:"skipped"`
+	Refused int `json:"refused"`
+}
+
+func (s *Server) importSheet(c *call, b *sheetBody) error {
+	render := func(result any) (int, []byte) {
+		f := result.(*sheet.File)
+		return rendered(http.StatusOK, map[string]importedJSON{"imported": {f.Count(sheet.Book), f.Count(sheet.There), f.Count(sheet.Skipped), f.Count(sheet.Refused)}})
+	}
+	f, err := s.engine.ImportSheet(c.ctx(), b.CSV, b.OnlyGood, c.caller.actor, c.answering(render))
+	var refused *sheet.RefusedError
+	if errors.As(err, &refused) {
+		return fieldError("csv", refused.Error()+"; ask /v1/import/appointments-plan which, or send onlyGood")
+	}
+	if err != nil {
+		return err
+	}
+	c.status, c.out = render(f)
+	return nil
+}
+
+// maxExport is the longest range of one export.
+const maxExport = 5 * 366 * 24 * time.Hour
+
+// exportSheet answers the appointments of a range of days, the last one not included, as a CSV file.
+func (s *Server) exportSheet(c *call) error {
+	q := c.query()
+	zone := s.engine.Zone()
+	from, to := q.bound("from", zone), q.bound("to", zone)
+	if from.IsZero() {
+		q.add("from", "is missing: the first day, like 2026-11-01")
+	}
+	if to.IsZero() {
+		q.add("to", "is missing: the day after the last one, like 2026-12-01")
+	} else if to.Sub(from) > maxExport || !to.After(from) {
+		q.add("to", "must be after from, and at most five years")
+	}
+	if err := q.err(); err != nil {
+		return err
+	}
+	text, err := s.engine.ExportSheet(c.ctx(), c.caller.actor, from, to)
+	if err != nil {
+		return err
+	}
+	h := c.rw.Header()
+	h["Content-Type"] = []string{"text/csv; charset=utf-8"}
+	h["Content-Disposition"] = []string{`attachment; filename="appointments-` + store.DateOf(from.In(zone)).String() + `.csv"`}
+	c.status, c.out = http.StatusOK, []byte(text)
+	return nil
+}

@@ -1,0 +1,180 @@
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"holdfast/engine/upstream/upstreamtest"
+	"holdfast/store"
+)
+
+// wish is what an agent's caller was told is booked or received.
+type wish struct {
+	patient string
+	start   time.Time
+	id      string // of the appointment here
+}
+
+// decide is what becomes of one call to the practice system.
+func decide(r *rand.Rand, c upstreamtest.Call) upstreamtest.Step {
+	unknown := []upstreamtest.Step{
+		{Outcome: upstreamtest.LostApplied}, {Outcome: upstreamtest.LostNotApplied},
+		{Outcome: upstreamtest.Late, Delay: time.Duration(r.IntN(80)) * time.Second},
+		{Outcome: upstreamtest.Slow, Delay: time.Duration(r.IntN(60)) * time.Second},
+		{Outcome: upstreamtest.Half, Applied: true}, {Outcome: upstreamtest.Garbage, Applied: true},
+		{Outcome: upstreamtest.ServerError, Applied: true}, {Outcome: upstreamtest.ServerError},
+	}
+	switch chance := r.IntN(100); {
+	case c.Procedure == "SetAppointment" && chance < 20:
+		return unknown[r.IntN(len(unknown))]
+	case c.Procedure == "SetAppointment" && chance < 26:
+		return upstreamtest.Step{Outcome: upstreamtest.RateLimited}
+	case c.Procedure == "SetAppointment" && chance < 30:
+		return upstreamtest.Step{Outcome: upstreamtest.OKNoGUID}
+	}
+	return upstreamtest.Step{}
+}
+
+// agent is a call: who are you, what is free, book it.
+func (l *life) agent(r *rand.Rand) error {
+	n := r.IntN(100_000)
+	a, err := l.do(&request{method: "POST", path: "/v1/agent/patients", admin: true, body: map[string]any{
+		"firstName": "Jo", "lastName": fmt.Sprintf("Doe %d", n), "birthDate": "1990-01-31", "phone": fmt.Sprintf("030 %07d", n), "sessionId": fmt.Sprintf("call-%d", n),
+	}})
+	if err != nil || a.status != 200 { // the practice system is out of reach
+		return err
+	}
+	var who struct{ PatientGUID, BookingAuthToken string }
+	if err := a.into(&who); err != nil {
+		return err
+	}
+	if a, err = l.do(&request{method: "POST", path: "/v1/agent/slots", admin: true, body: map[string]any{"appointmentTypeGUID": typeGUID, "days": 3, "count": 10}}); err != nil || a.status != 200 {
+		return err
+	}
+	var free struct {
+		Slots []struct {
+			SlotStartDate time.Time
+			BookingToken  string
+		}
+	}
+	if err := a.into(&free); err != nil {
+		return err
+	}
+	for _, s := range free.Slots {
+		if seats := l.FreeSeats(l.SpanOf("cleaning", "dora", s.SlotStartDate), ""); len(seats) == 0 {
+			return fmt.Errorf("an agent was offered %s, which is taken", stamp(s.SlotStartDate))
+		}
+	}
+	if len(free.Slots) == 0 {
+		return nil
+	}
+	slot := free.Slots[r.IntN(len(free.Slots))]
+	q := &request{method: "POST", path: "/v1/agent/appointments", admin: true, body: map[string]any{
+		"patientGUID": who.PatientGUID, "bookingAuthToken": who.BookingAuthToken, "bookingToken": slot.BookingToken, "childName": fmt.Sprintf("Child %d", n),
+	}}
+	if a, err = l.do(q); err != nil {
+		return err
+	}
+	if a.status != 200 && a.status != 202 {
+		if a.status == 409 || a.status == 401 {
+			return nil
+		}
+		return fmt.Errorf("an agent's booking was answered %d %s", a.status, a.raw)
+	}
+	return l.fenced(strings.ToLower(who.PatientGUID), slot.SlotStartDate)
+}
+
+// fenced finds the appointment that an agent's caller was promised.
+func (l *life) fenced(patient string, start time.Time) error {
+	list, _, err := l.store.Appointments(context.Background(), store.AppointmentFilter{From: start, To: start.Add(time.Minute), SpecialistID: "dora", Status: store.Confirmed})
+	if err != nil {
+		return err
+	}
+	for _, a := range list {
+		if strings.EqualFold(a.UpstreamPatientID, patient) {
+			l.wishes = append(l.wishes, &wish{patient, start, a.ID})
+			said := appointmentJSON{ID: a.ID, AppointmentTypeID: a.AppointmentTypeID, SpecialistID: a.SpecialistID, SlotStartDate: a.SlotStart, SlotEndDate: a.SlotEnd, CreatedAt: a.CreatedAt}
+			return l.booked(&said, "")
+		}
+	}
+	return fmt.Errorf("an agent's caller was promised %s, and there is nothing", stamp(start))
+}
+
+// settle waits until nothing is on its way to the outside any more.
+func (l *life) settle() error {
+	for range 12 * 60 {
+		if l.faults.isOff() {
+			if err := l.revive(); err != nil {
+				return err
+			}
+		}
+		n, err := l.queue.Counts(context.Background())
+		if err != nil {
+			return err
+		}
+		list, err := l.store.Outbox(context.Background(), "", 500)
+		if err != nil {
+			return err
+		}
+		open := n.Pending + n.Processing
+		for _, op := range list {
+			if !op.Status.Final() {
+				open++
+			}
+		}
+		if open == 0 {
+			return nil
+		}
+		time.Sleep(time.Minute)
+	}
+	return fmt.Errorf("after 12 hours something is still on its way to the outside")
+}
+
+// checkOutside compares what agents were promised with what the practice system has: each once, where it stands by now, and nothing
+// that nobody wants.
+func (l *life) checkOutside() error {
+	type place struct {
+		patient string
+		start   int64
+	}
+	there := map[place]int{}
+	for _, a := range l.outside.Appointments() {
+		if !a.Cancelled {
+			there[place{a.PatientGUID, a.Start.Unix()}]++
+		}
+	}
+	for _, w := range l.wishes {
+		a := l.Appointments[w.id]
+		at := place{w.patient, a.Start.Unix()}
+		n := there[at]
+		row, err := l.store.Appointment(context.Background(), w.id)
+		if err != nil {
+			return err
+		}
+		switch {
+		case row.UpstreamState == store.UpstreamReview, row.UpstreamState == store.UpstreamFailed: // staff are told and decide
+		case n > 1:
+			return fmt.Errorf("%s is in the practice system %d times", a, n)
+		case !a.Cancelled && n == 0:
+			return fmt.Errorf("%s is not in the practice system, and said to be %s", a, row.UpstreamState)
+		case a.Cancelled && n == 1 && l.alone(w):
+			return fmt.Errorf("%s was cancelled and is in the practice system, %s", a, row.UpstreamState)
+		}
+	}
+	return nil
+}
+
+// alone reports whether nobody else of the same patient stands where a wish does.
+func (l *life) alone(w *wish) bool {
+	a := l.Appointments[w.id]
+	for _, other := range l.wishes {
+		b := l.Appointments[other.id]
+		if other != w && other.patient == w.patient && b.Start.Equal(a.Start) && !b.Cancelled {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,159 @@
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"time"
+
+	"holdfast/web/simulation/referee"
+)
+
+// check is done after every action: the rows that changed, the holds, the streams; now and then everything.
+func (l *life) check() error {
+	if l.fatal != nil {
+		return fmt.Errorf("the storage failed for good: %w", l.fatal)
+	}
+	all := time.Since(l.checked) > 24*time.Hour
+	if err := l.checkRows(all); err != nil {
+		return err
+	}
+	if l.faults.isOff() {
+		return nil // found at the next action
+	}
+	a, err := l.asks(&request{method: "GET", path: "/v1/holds", admin: true})
+	if err != nil || a.status != 200 {
+		return nil // lost, as it was to be
+	}
+	var said struct{ Holds []holdJSON }
+	if err := a.into(&said); err != nil {
+		return err
+	}
+	var list []referee.Hold
+	for i := range said.Holds {
+		if said.Holds[i].AppointmentTypeID != "scarce" { // the waiting list keeps what it offers; judged there
+			list = append(list, said.Holds[i].of(""))
+		}
+	}
+	if err := l.Listed(list, time.Now()); err != nil {
+		return err
+	}
+	for _, r := range l.readers {
+		if err := r.agrees(l, list); err != nil {
+			return err
+		}
+	}
+	if !all {
+		return nil
+	}
+	r := rand.New(rand.NewPCG(l.seed, uint64(l.requests)))
+	for _, kind := range []string{"checkup", "surgery", "class", "cooling", "night", "scan"} {
+		for _, specialist := range sorted(l.Types[kind].Priorities) {
+			if err := l.listKind(r, kind, specialist); err != nil {
+				return err
+			}
+		}
+	}
+	found, err := l.engine.Differences(context.Background())
+	if err == nil && len(found) > 0 {
+		err = fmt.Errorf("memory is not the database: %v", found)
+	}
+	return err
+}
+
+// checkRows reads the database by itself: what was changed of late, or all there is.
+func (l *life) checkRows(all bool) error {
+	since := int64(0)
+	if !all {
+		since = time.Now().Add(-5 * time.Minute).UnixMilli()
+	} else {
+		l.checked = time.Now()
+	}
+	rows, err := l.rows.Query(`SELECT id, appointment_type_id, specialist_id, slot_start, slot_end, seat, overbook, status, source, patient_name FROM appointments
+		WHERE updated_at >= ? OR created_at >= ? ORDER BY slot_start`, since, since)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var found []referee.Row
+	for rows.Next() {
+		var row referee.Row
+		var start, end int64
+		var status, source string
+		if err := rows.Scan(&row.ID, &row.Type, &row.Specialist, &start, &end, &row.Seat, &row.Overbook, &status, &source, &row.Name); err != nil {
+			return err
+		}
+		row.Start, row.End, row.Cancelled = time.UnixMilli(start).UTC(), time.UnixMilli(end).UTC(), status == "cancelled"
+		if source == "agent" && row.Cancelled && l.Appointments[row.ID] == nil {
+			continue // the fence of a booking that came to nothing
+		}
+		found = append(found, row)
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	return l.Recorded(found, all)
+}
+
+// checkMail looks for a mail to everybody who booked on a page and did not cancel.
+func (l *life) checkMail() error {
+	files, err := filepath.Glob(filepath.Join(l.base, "mail", "*.eml"))
+	if err != nil {
+		return err
+	}
+	to := map[string]int{}
+	address := regexp.MustCompile(`(?m)^To: .*?(jo[0-9]+@example\.org)`)
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		if m := address.FindSubmatch(b); m != nil {
+			to[string(m[1])]++
+		}
+	}
+	for id, email := range l.mailed {
+		if a := l.Appointments[id]; !a.Cancelled && to[email] == 0 {
+			return fmt.Errorf("%s was booked with an e-mail address, and no mail was written in %d", a, len(files))
+		}
+	}
+	l.counts["mails"] = len(files)
+	return nil
+}
+
+func (l *life) loseRequest(*rand.Rand) error { l.wire.loseAsked.Store(1); return nil }
+func (l *life) loseReply(*rand.Rand) error   { l.wire.loseReply.Store(1); return nil }
+
+func (l *life) fullDisk(r *rand.Rand) error { l.faults.setFull(1 + r.IntN(4)); return nil }
+
+// cutPower is felt at one of the next steps.
+func (l *life) cutPower(r *rand.Rand) error {
+	l.faults.arm(1+r.IntN(6), r.IntN(2) == 0)
+	return nil
+}
+
+// restart stops the server as SIGTERM does, and starts it again.
+func (l *life) restart(*rand.Rand) error {
+	l.closeReaders()
+	l.stop()
+	if err := l.close(); err != nil {
+		return fmt.Errorf("stop: %w", err)
+	}
+	return l.reopen(l.dir)
+}
+
+// noInternet takes the practice system away for hours: no way out, or no answer.
+func (l *life) noInternet(r *rand.Rand) error {
+	until := time.Now().Add(time.Duration(10+r.IntN(200)) * time.Minute)
+	l.faults.mu.Lock()
+	defer l.faults.mu.Unlock()
+	if r.IntN(2) == 0 {
+		l.faults.cut = until
+	} else {
+		l.faults.dead = until
+	}
+	return nil
+}

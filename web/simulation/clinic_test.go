@@ -1,0 +1,125 @@
+package simulation
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"holdfast/web/simulation/referee"
+)
+
+// night is where clocks change, and the first of days around it.
+type night struct {
+	zone string
+	near time.Time
+}
+
+// nights are a few of the changes of the clocks, forward and back, by an hour and by half of one, and zones that know none.
+var nights = []night{
+	{"Europe/Berlin", date(2026, 3, 29)}, {"Europe/Berlin", date(2026, 10, 25)}, {"America/New_York", date(2027, 3, 14)},
+	{"America/New_York", date(2026, 11, 1)}, {"Australia/Lord_Howe", date(2026, 10, 4)}, {"Australia/Lord_Howe", date(2027, 4, 4)},
+	{"Asia/Kolkata", date(2026, 6, 1)}, {"Europe/London", date(2027, 3, 28)}, {"America/St_Johns", date(2026, 11, 1)},
+}
+
+func date(y int, m time.Month, d int) time.Time { return time.Date(y, m, d, 0, 0, 0, 0, time.UTC) }
+
+// The GUIDs of the chair and of the type that the practice system knows, invented.
+const (
+	viewGUID   = "11111111-2222-4333-8444-555555555555"
+	columnGUID = "66666666-7777-4888-8999-000000000000"
+	typeGUID   = "bbbbbbbb-cccc-4ddd-8eee-ffffffffffff"
+)
+
+// begins is the instant at which the life of a seed begins: a day and some hours before the clocks change.
+func begins(seed uint64) (time.Time, string) {
+	r := rand.New(rand.NewPCG(seed, 1))
+	n := nights[r.IntN(len(nights))]
+	return n.near.Add(-time.Duration(20+r.IntN(30)) * time.Hour).Add(time.Duration(r.IntN(3600)) * time.Second), n.zone
+}
+
+// newClinic is the clinic of a seed, as the referee knows it.
+func newClinic(seed uint64) referee.Clinic {
+	r := rand.New(rand.NewPCG(seed, 4))
+	_, name := begins(seed)
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		panic(err)
+	}
+	other := zone
+	if r.IntN(3) == 0 { // one works from another country
+		if other, err = time.LoadLocation("America/Sao_Paulo"); err != nil {
+			panic(err)
+		}
+	}
+	c := referee.Clinic{Zone: zone, Specialists: map[string]*referee.Specialist{}, Types: map[string]*referee.Type{}}
+	specialist := func(id string, zone *time.Location, windows ...referee.Window) {
+		s := &referee.Specialist{ID: id, Zone: zone, Weekly: map[time.Weekday][]referee.Window{}, Overrides: map[string][]referee.Window{}, Blocks: map[string]referee.Block{}}
+		for day := range 7 {
+			s.Weekly[time.Weekday(day)] = windows
+		}
+		c.Specialists[id] = s
+	}
+	specialist("ada", zone, referee.Window{From: 540, To: 720}, referee.Window{From: 780, To: 1020})
+	specialist("ben", zone, referee.Window{From: 480, To: 960})
+	specialist("cleo", zone, referee.Window{From: oneOf(r, []int{30, 90, 105, 120, 150}), To: 330}) // from within the hour that is missing or doubled
+	specialist("dora", zone, referee.Window{From: 540, To: 1020})
+	specialist("eli", other, referee.Window{From: 0, To: 1440})
+	specialist("gus", zone, referee.Window{From: 480, To: 840})
+	specialist("hal", zone, referee.Window{From: 600, To: 960})
+	specialist("fay", zone, referee.Window{From: 720, To: 960})
+	kind := func(t referee.Type) { c.Types[t.ID] = &t }
+	kind(referee.Type{ID: "checkup", Minutes: 30, Step: 30, Capacity: 1, Notice: 60, Priorities: map[string]int{"ada": 10, "ben": 10, "eli": 5}})
+	kind(referee.Type{ID: "surgery", Minutes: 60, Step: 30, Before: 15, After: 30, Capacity: 1, Priorities: map[string]int{"ada": 10, "ben": 5}})
+	kind(referee.Type{ID: "class", Minutes: 60, Step: 60, Capacity: 3, Priorities: map[string]int{"ben": 1, "cleo": 1}})
+	kind(referee.Type{ID: "cooling", Minutes: 30, Step: 15, Capacity: 1, Cooldown: 1440, Priorities: map[string]int{"ada": 1, "eli": 1}})
+	kind(referee.Type{ID: "night", Minutes: 45, Step: 15, Before: 5, Capacity: 1, Priorities: map[string]int{"cleo": 1}})
+	kind(referee.Type{ID: "cleaning", Minutes: 30, Step: 30, Capacity: 1, Priorities: map[string]int{"dora": 1}})
+	kind(referee.Type{ID: "scan", Minutes: 30, Step: 15, After: 10, Capacity: 1, Room: "lab", Priorities: map[string]int{"gus": 2, "hal": 1}})
+	kind(referee.Type{ID: "scarce", Minutes: 60, Step: 60, Capacity: 1, Priorities: map[string]int{"fay": 1}})
+	return c
+}
+
+// file is the clinic as it is imported.
+func file(c referee.Clinic) map[string]any {
+	specialists, types := []any{map[string]any{"id": "lab", "name": "Laboratory", "timezone": c.Zone.String(), "kind": "resource"}}, []any(nil)
+	for _, id := range sorted(c.Specialists) {
+		s := c.Specialists[id]
+		var hours []any
+		for day := range 7 {
+			for _, w := range s.Weekly[time.Weekday(day)] {
+				hours = append(hours, map[string]any{"weekday": weekdays[day], "start": wall(w.From), "end": wall(w.To)})
+			}
+		}
+		entry := map[string]any{"id": id, "name": "Dr " + id, "timezone": s.Zone.String(), "weeklyHours": hours, "maxSessions": 2}
+		if id == "dora" {
+			entry["upstream"] = map[string]any{"scheduleViewGUID": viewGUID, "scheduleColumnGUID": columnGUID}
+		}
+		specialists = append(specialists, entry)
+	}
+	for _, id := range sorted(c.Types) {
+		t := c.Types[id]
+		var who []any
+		for _, s := range sorted(t.Priorities) {
+			who = append(who, map[string]any{"specialistId": s, "priority": t.Priorities[s]})
+		}
+		entry := map[string]any{
+			"id": id, "name": id, "durationMinutes": t.Minutes, "slotStepMinutes": t.Step, "bufferBeforeMinutes": t.Before, "bufferAfterMinutes": t.After,
+			"minNoticeMinutes": t.Notice, "capacity": t.Capacity, "cooldownMinutes": t.Cooldown, "horizonDays": 90, "specialists": who,
+		}
+		if id == "cleaning" {
+			entry["upstream"] = map[string]any{"appointmentTypeGUID": typeGUID}
+		}
+		if t.Room != "" {
+			entry["needs"] = []any{[]string{t.Room}}
+		}
+		types = append(types, entry)
+	}
+	return map[string]any{
+		"clinic":      map[string]any{"name": "Harbour Clinic", "timezone": c.Zone.String(), "locale": "en"},
+		"specialists": specialists, "appointmentTypes": types,
+	}
+}
+
+var weekdays = []string{"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"}
+
+func wall(minute int) string { return fmt.Sprintf("%02d:%02d", minute/60, minute%60) }

@@ -1,0 +1,325 @@
+package simulation
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"holdfast/web/simulation/referee"
+)
+
+func sortBy[T any](list []T, key func(T) string) {
+	slices.SortFunc(list, func(a, b T) int {
+		if x, y := key(a), key(b); x != y {
+			if x < y {
+				return -1
+			}
+			return 1
+		}
+		return 0
+	})
+}
+
+// standing draws a confirmed appointment that is still to come.
+func (l *life) standing(r *rand.Rand, agents bool) *referee.Appointment {
+	var list []*referee.Appointment
+	for _, a := range l.Appointments {
+		if !a.Cancelled && a.Start.After(time.Now().Add(time.Minute)) && (agents || a.Type != "cleaning") && a.Type != "scarce" && !l.inVisit[a.ID] {
+			list = append(list, a)
+		}
+	}
+	sortBy(list, func(a *referee.Appointment) string { return a.Span.String() + fmt.Sprint(a.Overbook) + a.Client + a.ID })
+	return oneOf(r, list)
+}
+
+// change sends a change of an appointment, by its patient's link or by the desk.
+func (l *life) change(r *rand.Rand, a *referee.Appointment, what string, body map[string]any) (*request, *reply, error) {
+	q := &request{method: "POST", path: "/v1/appointments/" + a.ID + "/" + what, body: body, admin: true}
+	if token := l.manage[a.ID]; token != "" && r.IntN(2) == 0 {
+		q.path, q.admin, q.manage = "/v1/appointments/managed/"+what, false, token
+	}
+	reply, err := l.do(q)
+	return q, reply, err
+}
+
+// took takes note of a change that was acknowledged.
+func (l *life) took(a *reply, known *referee.Appointment) error {
+	said := struct{ Appointment appointmentJSON }{}
+	if err := a.into(&said); err != nil {
+		return err
+	}
+	b := said.Appointment
+	if b.ID != known.ID {
+		return fmt.Errorf("%s was changed, and %s answered", known.ID, b.ID)
+	}
+	if b.Status == "cancelled" {
+		return l.Cancelled(b.ID)
+	}
+	l.Displaced(b.of("").Span)
+	return l.booked(&b, known.Client)
+}
+
+func (l *life) cancel(r *rand.Rand) error {
+	a := l.standing(r, true)
+	if a == nil {
+		return nil
+	}
+	q, reply, err := l.change(r, a, "cancel", map[string]any{})
+	if err != nil {
+		return err
+	}
+	if reply.status != 200 {
+		return fmt.Errorf("cancelling %s was answered %d %s", a, reply.status, reply.raw)
+	}
+	if err := l.took(reply, a); err != nil {
+		return err
+	}
+	if a.Type == "cooling" && a.Client != "" { // nobody waits because of what they gave back
+		specialist, start := l.pick(r, "cooling")
+		return l.holdSlot(r, "cooling", specialist, a.Client, start)
+	}
+	if r.IntN(4) > 0 {
+		return nil
+	}
+	return l.again(q, reply)
+}
+
+func (l *life) move(r *rand.Rand) error {
+	a := l.standing(r, true)
+	if a == nil {
+		return nil
+	}
+	specialist, start := l.pick(r, a.Type)
+	to := l.SpanOf(a.Type, specialist, start)
+	free, offered := l.FreeSeats(to, a.ID), l.Offered(to, time.Now())
+	want, _ := l.Expect(a.Type, specialist, "", start, time.Now())
+	asked, house := time.Now(), l.house
+	q, reply, err := l.change(r, a, "reschedule", map[string]any{"slotStartDate": stamp(start), "specialistId": specialist})
+	if err != nil {
+		return err
+	}
+	certain := time.Since(asked) < time.Second && l.house == house
+	switch {
+	case reply.status == 200 && certain && !a.Overbook && (len(free) == 0 || !offered):
+		return fmt.Errorf("%s was moved to %s, which is not free", a, to)
+	case reply.status == 200:
+		before, link := a.Span, l.manage[a.ID]
+		if err := l.took(reply, a); err != nil {
+			return err
+		}
+		if link != "" && l.Appointments[a.ID].Span != before && r.IntN(2) == 0 {
+			if old, err := l.do(&request{method: "GET", path: "/v1/appointments/managed", manage: link}); err != nil || old.status != 401 {
+				return fmt.Errorf("%s was moved, and the link of the time before opens it: %v %+v", a, err, old)
+			}
+		}
+		if r.IntN(4) > 0 {
+			return nil
+		}
+		return l.again(q, reply)
+	case reply.status != 409:
+		return fmt.Errorf("moving %s to %s was answered %d %s", a, to, reply.status, reply.raw)
+	case certain && want == referee.Granted && !a.Start.Equal(start):
+		return fmt.Errorf("moving %s to %s was refused, and it is free: %s", a, to, reply.raw)
+	}
+	return nil
+}
+
+// deskBooks books at the desk, over whoever holds the time.
+func (l *life) deskBooks(r *rand.Rand) error {
+	kind := l.pickKind(r)
+	specialist, start := l.pick(r, kind)
+	if r.IntN(2) == 0 {
+		kind, specialist, start = l.squeezed(r, kind, specialist, start)
+	}
+	span := l.SpanOf(kind, specialist, start)
+	free, offered := l.FreeSeats(span, ""), l.Offered(span, time.Now())
+	who := patient(r)
+	body := map[string]any{"appointmentTypeId": kind, "slotStartDate": stamp(start), "specialistId": specialist, "patient": who}
+	if r.IntN(4) == 0 {
+		body["ignoreHours"] = true
+		offered = start.After(time.Now())
+	}
+	asked, house := time.Now(), l.house
+	q := &request{method: "POST", path: "/v1/appointments", body: body, admin: true}
+	a, err := l.do(q)
+	if err != nil {
+		return err
+	}
+	certain := time.Since(asked) < time.Second && l.house == house
+	said := struct{ Appointment appointmentJSON }{}
+	switch {
+	case a.status == 201 && certain && len(free) == 0:
+		return fmt.Errorf("the desk booked %s, which is taken", span)
+	case a.status == 201:
+		if err := a.into(&said); err != nil {
+			return err
+		}
+		l.Displaced(said.Appointment.of("").Span)
+		err := l.booked(&said.Appointment, "")
+		if l.named(said.Appointment.ID, who); err != nil || r.IntN(4) > 0 {
+			return err
+		}
+		return l.again(q, a)
+	case certain && len(free) > 0 && offered:
+		return fmt.Errorf("the desk could book %s, and was answered %d %s", span, a.status, a.raw)
+	case a.status != 409:
+		return fmt.Errorf("the desk books %s: %d %s", span, a.status, a.raw)
+	}
+	return nil
+}
+
+// squeezed looks for a surgery that a hold is in the way of, and a buffer of an appointment as well: the desk may book over the one
+// and not over the other, and whoever holds loses nothing by its trying. Otherwise it is what it was.
+func (l *life) squeezed(r *rand.Rand, kind, specialist string, start time.Time) (string, string, time.Time) {
+	for _, h := range l.mine() {
+		if _, serves := l.Types["surgery"].Priorities[h.Specialist]; !serves {
+			continue
+		}
+		for _, at := range l.around("surgery", &h.Span) {
+			s := l.SpanOf("surgery", h.Specialist, at)
+			if l.Collide(s, h.Span) && l.Offered(s, time.Now()) && len(l.FreeSeats(s, "")) == 0 {
+				return "surgery", h.Specialist, at
+			}
+		}
+	}
+	return kind, specialist, start
+}
+
+// overbook puts one more where somebody is already.
+func (l *life) overbook(r *rand.Rand) error {
+	a := l.standing(r, false)
+	if a == nil || a.Type == "class" || a.Type == "scan" { // what is overbooked takes no room
+		return nil
+	}
+	body := map[string]any{"appointmentTypeId": a.Type, "slotStartDate": stamp(a.Start), "specialistId": a.Specialist, "patient": patient(r),
+		"overbook": map[string]any{"reason": "it hurts"}}
+	reply, err := l.do(&request{method: "POST", path: "/v1/appointments", body: body, admin: true})
+	if err != nil {
+		return err
+	}
+	if reply.status != 201 {
+		return fmt.Errorf("overbooking %s was answered %d %s", a, reply.status, reply.raw)
+	}
+	said := struct{ Appointment appointmentJSON }{}
+	if err := reply.into(&said); err != nil {
+		return err
+	}
+	l.Displaced(said.Appointment.of("").Span)
+	return l.booked(&said.Appointment, "")
+}
+
+// undo cancels or moves at the desk and takes it back, in time or too late.
+func (l *life) undo(r *rand.Rand) error {
+	a := l.standing(r, true)
+	if a == nil {
+		return nil
+	}
+	before, link := *a, l.manage[a.ID]
+	body, what := map[string]any{"undoable": true}, "cancel"
+	if r.IntN(2) == 0 {
+		specialist, start := l.pick(r, a.Type)
+		what, body["slotStartDate"], body["specialistId"] = "reschedule", stamp(start), specialist
+	}
+	reply, err := l.atDesk(&request{method: "POST", path: "/v1/appointments/" + a.ID + "/" + what, body: body})
+	if err != nil || reply.status == 409 {
+		return err
+	}
+	if reply.status != 200 {
+		return fmt.Errorf("%s of %s, to be taken back, was answered %d %s", what, a, reply.status, reply.raw)
+	}
+	if err := l.took(reply, a); err != nil {
+		return err
+	}
+	acknowledged := time.Now()
+	if r.IntN(2) == 0 { // somebody is quick
+		if err := l.holdSlot(r, before.Type, before.Specialist, oneOf(r, l.clients), before.Start); err != nil {
+			return err
+		}
+	}
+	time.Sleep(time.Duration(r.IntN(20)) * time.Second)
+	late := time.Since(acknowledged)
+	can := what == "cancel" && late < 9*time.Second && !before.Overbook && before.Type != "class" && before.Type != "cleaning" && len(l.FreeSeats(before.Span, "")) > 0
+	held, certain := l.HeldByOther(before.Span, "", time.Now())
+	asked, house := time.Now(), l.house
+	if reply, err = l.atDesk(&request{method: "POST", path: "/v1/appointments/" + a.ID + "/undo"}); err != nil {
+		return err
+	}
+	if reply.status == 409 && can && !held && certain && time.Since(asked) < time.Second && l.house == house {
+		return fmt.Errorf("%s of %s could be taken back after %s, and was not: %s", what, before, late, reply.raw)
+	}
+	switch {
+	case reply.status == 200 && late > lastUndo:
+		return fmt.Errorf("%s was taken back %s later", what, late)
+	case reply.status == 200:
+		said := struct{ Appointment appointmentJSON }{}
+		if err := reply.into(&said); err != nil {
+			return err
+		}
+		if held, certain := l.HeldByOther(said.Appointment.of("").Span, "", time.Now()); held && certain && !before.Overbook {
+			return fmt.Errorf("%s was taken back, and somebody holds %s", what, said.Appointment.of("").Span)
+		}
+		if err := l.took(reply, l.Appointments[a.ID]); err != nil {
+			return err
+		}
+		l.manage[a.ID] = link // as good as it was
+		now := l.Appointments[a.ID]
+		if now.Span != before.Span && before.Type != "class" {
+			return fmt.Errorf("%s was taken back and is now %s", before, now)
+		}
+	case reply.status != 409:
+		return fmt.Errorf("taking %s back was answered %d %s", what, reply.status, reply.raw)
+	}
+	return nil
+}
+
+// series books several days in a row, all or none, and cancels or moves the later ones of them, to be taken back.
+func (l *life) series(r *rand.Rand) error {
+	specialist, start := l.pick(r, "surgery")
+	zone := l.Specialists[specialist].Zone
+	local := start.In(zone)
+	var times []any
+	all := true
+	for day := range 4 {
+		at := referee.Wall(zone, local.Year(), local.Month(), local.Day()+day, local.Hour()*60+local.Minute()).UTC()
+		times = append(times, map[string]any{"slotStartDate": stamp(at), "specialistId": specialist})
+		s := l.SpanOf("surgery", specialist, at)
+		all = all && l.Offered(s, time.Now()) && len(l.FreeSeats(s, "")) > 0
+	}
+	q := &request{method: "POST", path: "/v1/series", body: map[string]any{"appointmentTypeId": "surgery", "times": times, "patient": patient(r), "displace": true}, admin: true}
+	a, err := l.do(q)
+	if err != nil {
+		return err
+	}
+	if a.status != 201 {
+		if all {
+			return fmt.Errorf("a series of which all is free was answered %d %s", a.status, a.raw)
+		}
+		return nil
+	}
+	var said struct{ Appointments []appointmentJSON }
+	if err := a.into(&said); err != nil {
+		return err
+	}
+	if len(said.Appointments) != len(times) {
+		return fmt.Errorf("a series of %d has %d: %s", len(times), len(said.Appointments), a.raw)
+	}
+	if err := l.tookAll(said.Appointments); err != nil {
+		return err
+	}
+	if err := l.again(q, a); err != nil || r.IntN(2) == 0 {
+		return err
+	}
+	var before []referee.Appointment
+	for i := r.IntN(len(said.Appointments)); i < len(said.Appointments); i++ {
+		before = append(before, *l.Appointments[said.Appointments[i].ID])
+	}
+	path, what, body := "/v1/appointments/"+before[0].ID+"/series/", "cancel", map[string]any{"undoable": true}
+	if r.IntN(2) == 0 {
+		what, body["slotStartDate"], body["displace"] = "reschedule", stamp(before[0].Start.Add(time.Hour)), true
+	}
+	if a, err = l.atDesk(&request{method: "POST", path: path + what, body: body}); err != nil || what == "reschedule" && a.status == 409 {
+		return err
+	}
+	return l.changedTogether(r, "series", what, a, before, path+"undo")
+}

@@ -1,0 +1,155 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"sync"
+	"syscall"
+	"time"
+
+	"holdfast/store"
+)
+
+var errPower = errors.New("the power was cut")
+
+// faults is what everything that lasts runs on. Each commit, each change of the queue and each call to the outside is a step: the
+// power can be cut before or after any of them, after which nothing has any effect, and the disk can be full.
+type faults struct {
+	mu    sync.Mutex
+	armed bool
+	after bool // the step still takes effect, and nobody hears of it
+	left  int  // steps until the cut
+	off   bool
+	full  int // so many writes find no room
+	cut   time.Time
+	dead  time.Time // until then the outside takes calls and answers none
+}
+
+// arm cuts the power at the n-th step from now, counted from 1.
+func (f *faults) arm(n int, after bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.armed, f.left, f.after = true, n, after
+}
+
+func (f *faults) isOff() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.off
+}
+
+// isArmed reports whether the power is to be cut and was not yet.
+func (f *faults) isArmed() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.armed && !f.off
+}
+
+// turnOff cuts the power now.
+func (f *faults) turnOff() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.off = true
+}
+
+func (f *faults) setFull(writes int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.full = writes
+}
+
+// isFull uses up one of the writes that find no room.
+func (f *faults) isFull() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.full--
+	return f.full >= 0
+}
+
+func (f *faults) step(effect func() error) error {
+	f.mu.Lock()
+	if f.off {
+		f.mu.Unlock()
+		return errPower
+	}
+	last := false
+	if f.armed {
+		f.left--
+		last = f.left == 0
+	}
+	if last && !f.after {
+		f.off = true
+		f.mu.Unlock()
+		return errPower
+	}
+	f.mu.Unlock()
+	err := effect()
+	if last {
+		f.turnOff()
+		return errPower
+	}
+	return err
+}
+
+// faultyStore is the real store on a disk that may be full, in a machine whose power may be cut.
+type faultyStore struct {
+	store.Store
+	*faults
+}
+
+func (s faultyStore) Write(ctx context.Context, fn func(store.Tx) error) error {
+	return s.step(func() error {
+		full := s.isFull()
+		return s.Store.Write(ctx, func(tx store.Tx) error {
+			err := fn(tx)
+			if err == nil && full {
+				return store.ErrFull // found when everything was written, and undone with all of it
+			}
+			return err
+		})
+	})
+}
+
+type faultyQueue struct {
+	store.Queue
+	*faults
+}
+
+func (q faultyQueue) Add(ctx context.Context, ops ...store.Operation) error {
+	return q.step(func() error { return q.Queue.Add(ctx, ops...) })
+}
+
+func (q faultyQueue) Take(ctx context.Context, now time.Time, kinds ...store.OperationKind) (op store.Operation, err error) {
+	err = q.step(func() error {
+		op, err = q.Queue.Take(ctx, now, kinds...)
+		return err
+	})
+	return op, err
+}
+
+func (q faultyQueue) Change(ctx context.Context, op store.Operation, event, detail string) error {
+	return q.step(func() error { return q.Queue.Change(ctx, op, event, detail) })
+}
+
+// line is the way to the practice system: cut, so that nothing is sent, or dead, so that nothing comes back. What was sent before
+// the power went is on its way all the same.
+type line struct {
+	to http.RoundTripper
+	*faults
+}
+
+func (l line) RoundTrip(r *http.Request) (*http.Response, error) {
+	l.mu.Lock()
+	off, cut, dead := l.off, time.Now().Before(l.cut), time.Now().Before(l.dead)
+	l.mu.Unlock()
+	switch {
+	case off, cut:
+		return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+	case dead:
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}
+	return l.to.RoundTrip(r)
+}

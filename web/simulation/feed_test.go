@@ -1,0 +1,58 @@
+package simulation
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"regexp"
+	"slices"
+	"time"
+)
+
+var eventOfFeed = regexp.MustCompile(`(?s)UID:([0-9a-f-]+)@holdfast\r\n.*?DTSTART:([0-9TZ]+)`)
+
+// feed has a calendar program read the calendar of a specialist by an address that is new: what is confirmed is there, where it is by
+// now, and nothing else is. Then the address ends.
+func (l *life) feed(r *rand.Rand) error {
+	who := oneOf(r, sorted(l.Specialists))
+	path := "/v1/specialists/" + who + "/calendar-feed"
+	a, err := l.do(&request{method: "POST", path: path, admin: true, body: map[string]any{"names": false}})
+	if err != nil {
+		return err
+	}
+	var said struct{ CalendarFeed struct{ URL string } }
+	if err := a.into(&said); err != nil || a.status >= 300 {
+		return fmt.Errorf("the address of a calendar was answered %d %s", a.status, a.raw)
+	}
+	address, err := url.Parse(said.CalendarFeed.URL)
+	if err != nil {
+		return err
+	}
+	if a, err = l.do(&request{method: "GET", path: address.Path}); err != nil {
+		return err
+	}
+	if a.status != 200 {
+		return fmt.Errorf("the calendar of %s was answered %d %s", who, a.status, a.raw)
+	}
+	var got, want []string
+	for _, event := range eventOfFeed.FindAllStringSubmatch(a.raw, -1) {
+		got = append(got, event[1]+" "+event[2])
+	}
+	for id, x := range l.Appointments {
+		if x.Specialist == who && !x.Cancelled && time.Since(x.Start) < 30*24*time.Hour {
+			want = append(want, id+" "+x.Start.UTC().Format("20060102T150405Z"))
+		}
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if len(want) < 500 && !slices.Equal(got, want) {
+		return fmt.Errorf("the calendar of %s has %v, want %v", who, got, want)
+	}
+	if _, err = l.do(&request{method: "DELETE", path: path, admin: true}); err != nil {
+		return err
+	}
+	if a, err = l.do(&request{method: "GET", path: address.Path}); err == nil && a.status != 404 {
+		err = fmt.Errorf("the address of a calendar that has ended was answered %d", a.status)
+	}
+	return err
+}

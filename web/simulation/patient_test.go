@@ -1,0 +1,395 @@
+package simulation
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"holdfast/web/simulation/referee"
+)
+
+// pick draws a slot: mostly a start of the hours of the next days, now and then one that is none.
+func (l *life) pick(r *rand.Rand, kind string) (specialist string, start time.Time) {
+	specialist = oneOf(r, sorted(l.Types[kind].Priorities))
+	local := time.Now().In(l.Specialists[specialist].Zone).AddDate(0, 0, r.IntN(3))
+	starts := l.Starts(kind, specialist, local.Year(), local.Month(), local.Day())
+	if near := l.inTheWay(r, kind); near != nil && r.IntN(2) == 0 {
+		specialist, starts = near.Specialist, l.around(kind, near)
+	}
+	if blocks := l.Specialists[specialist].Blocks; len(blocks) > 0 && r.IntN(6) == 0 {
+		starts = nil // what a block is in the way of, and what is just beside it
+		for _, b := range blocks {
+			local := b.From.In(l.Specialists[specialist].Zone)
+			for _, at := range l.Starts(kind, specialist, local.Year(), local.Month(), local.Day()) {
+				if at.After(b.From.Add(-2*time.Hour)) && at.Before(b.To.Add(30*time.Minute)) {
+					starts = append(starts, at)
+				}
+			}
+		}
+		slices.SortFunc(starts, time.Time.Compare)
+	}
+	if start = oneOf(r, starts); start.IsZero() {
+		start = time.Now().Truncate(time.Minute).Add(time.Hour)
+	}
+	if r.IntN(12) == 0 {
+		start = start.Add(-5 * time.Minute)
+	}
+	return specialist, start.UTC()
+}
+
+// inTheWay draws time that is held or booked of somebody who does this type: what is asked for beside it is what collides.
+func (l *life) inTheWay(r *rand.Rand, kind string) *referee.Span {
+	var spans []*referee.Span
+	for _, h := range l.mine() {
+		if _, serves := l.Types[kind].Priorities[h.Specialist]; serves {
+			spans = append(spans, &h.Span)
+		}
+	}
+	if a := l.standing(r, false); a != nil && (len(spans) == 0 || r.IntN(3) == 0) {
+		if _, serves := l.Types[kind].Priorities[a.Specialist]; serves {
+			return &a.Span
+		}
+	}
+	return oneOf(r, spans)
+}
+
+// around lists the starts of a type within an hour and a half of some time.
+func (l *life) around(kind string, s *referee.Span) (starts []time.Time) {
+	local := s.Start.In(l.Specialists[s.Specialist].Zone)
+	for _, at := range l.Starts(kind, s.Specialist, local.Year(), local.Month(), local.Day()) {
+		if at.Sub(s.Start).Abs() <= 90*time.Minute {
+			starts = append(starts, at)
+		}
+	}
+	return starts
+}
+
+// pickKind draws a type that patients book.
+func (l *life) pickKind(r *rand.Rand) string {
+	return oneOf(r, []string{"checkup", "checkup", "surgery", "class", "class", "cooling", "night", "scan"})
+}
+
+// patient draws somebody. One in four is of a few families, who have a name and a mail address each and one number together.
+func patient(r *rand.Rand) map[string]any {
+	n := r.IntN(1_000_000)
+	if r.IntN(4) == 0 {
+		n = r.IntN(9)
+		return map[string]any{"name": fmt.Sprintf("Jo Kin %d", n), "email": fmt.Sprintf("jo%d@example.org", n), "phone": fmt.Sprintf("030 777 %d", n/3)}
+	}
+	return map[string]any{"name": fmt.Sprintf("Jo Doe %d", n), "email": fmt.Sprintf("jo%d@example.org", n), "phone": fmt.Sprintf("030 %07d", n)}
+}
+
+func stamp(at time.Time) string { return at.UTC().Format(time.RFC3339) }
+
+// holdJSON and appointmentJSON are what the server says, as far as the referee wants to know.
+type holdJSON struct {
+	HoldID, AppointmentTypeID, SpecialistID string
+	SlotStartDate, SlotEndDate              time.Time
+	HoldExpiresAt                           time.Time
+	Seat                                    int
+	TTLMs                                   int64
+}
+
+type appointmentJSON struct {
+	ID, AppointmentTypeID, SpecialistID, Status, ManageURL string
+	SlotStartDate, SlotEndDate, CreatedAt                  time.Time
+	Seat                                                   int
+	Overbook                                               bool
+	Version                                                int64
+}
+
+func (h *holdJSON) of(client string) referee.Hold {
+	return referee.Hold{Span: referee.Span{Type: h.AppointmentTypeID, Specialist: h.SpecialistID, Start: h.SlotStartDate.UTC(), End: h.SlotEndDate.UTC(), Seat: h.Seat},
+		ID: h.HoldID, Client: client, Until: h.HoldExpiresAt}
+}
+
+func (a *appointmentJSON) of(client string) referee.Appointment {
+	return referee.Appointment{Span: referee.Span{Type: a.AppointmentTypeID, Specialist: a.SpecialistID, Start: a.SlotStartDate.UTC(), End: a.SlotEndDate.UTC(), Seat: a.Seat},
+		ID: a.ID, Client: client, Created: a.CreatedAt, Overbook: a.Overbook}
+}
+
+// hold asks for a hold, or for more than anybody may have, and compares what becomes of it with what must.
+func (l *life) hold(r *rand.Rand) error {
+	client, n := oneOf(r, l.clients), 1
+	if r.IntN(6) == 0 {
+		n = 5
+	}
+	for range n {
+		kind := l.pickKind(r)
+		specialist, start := l.pick(r, kind)
+		if r.IntN(3) == 0 {
+			specialist = ""
+		}
+		if err := l.holdSlot(r, kind, specialist, client, start); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *life) holdSlot(r *rand.Rand, kind, specialist, client string, start time.Time) error {
+	body := map[string]any{"appointmentTypeId": kind, "slotStartDate": stamp(start), "clientId": client}
+	if specialist != "" {
+		body["specialistId"] = specialist
+	}
+	if r.IntN(4) == 0 {
+		body["ttlSeconds"] = 60 + r.IntN(540)
+	}
+	want, who := l.Expect(kind, specialist, client, start, time.Now())
+	active, sure := l.Active(client, time.Now())
+	cooling := l.Cooling(kind, client, time.Now())
+	asked, house := time.Now(), l.house
+	q := &request{method: "POST", path: "/v1/holds", body: body}
+	a, err := l.do(q)
+	if err != nil {
+		return err
+	}
+	certain := time.Since(asked) < time.Second && l.house == house // else the world moved on between two tries
+	switch {
+	case a.status == 201:
+		var h holdJSON
+		if err := a.into(&h); err != nil {
+			return err
+		}
+		got := h.of(client)
+		switch {
+		case certain && want == referee.Refused:
+			return fmt.Errorf("a hold of %s was granted, and it could not be booked", got.Span)
+		case certain && cooling == referee.Refused:
+			return fmt.Errorf("%s was granted a hold of %s within the cooldown", client, got.Span)
+		case certain && who != "" && h.SpecialistID != who:
+			return fmt.Errorf("%s at %s was assigned %s, and it is %s's turn", kind, stamp(start), h.SpecialistID, who)
+		}
+		if err := l.Held(got, time.Now()); err != nil {
+			return err
+		}
+		if n, sure := l.Active(client, time.Now()); sure && n > 3 {
+			return fmt.Errorf("%s has %d holds, and 3 may be", client, n)
+		}
+		if r.IntN(8) == 0 && certain {
+			return l.again(q, a)
+		}
+		return nil
+	case a.code == "quota_exceeded" && (!sure || active >= 3), a.code == "cooldown_active" && cooling != referee.Granted:
+		return nil
+	case certain && (a.code == "quota_exceeded" || a.code == "cooldown_active"):
+		return fmt.Errorf("%s was refused a hold: %s, with %d holds and cooling %v", client, a.raw, active, cooling)
+	case certain && want == referee.Granted && cooling == referee.Granted && sure && active < 3:
+		return fmt.Errorf("a hold of %s by %q at %s is free and was refused: %d %s", kind, specialist, stamp(start), a.status, a.raw)
+	case a.code == "slot_held" || a.code == "slot_taken" || a.code == "not_bookable" || a.code == "cooldown_active" || a.code == "quota_exceeded":
+		return nil
+	}
+	return fmt.Errorf("a hold of %s at %s was answered %d %s", kind, stamp(start), a.status, a.raw)
+}
+
+// mine lists the holds that a client certainly has, in the order of their ids.
+func (l *life) mine() (holds []*referee.Hold) {
+	for _, id := range sorted(l.Holds) {
+		if live, certain := l.Holds[id].Live(time.Now()); live && certain {
+			holds = append(holds, l.Holds[id])
+		}
+	}
+	// Ids differ from run to run; who and when do not.
+	sortBy(holds, func(h *referee.Hold) string { return h.Client + h.Span.String() })
+	return holds
+}
+
+func (l *life) bookHeld(r *rand.Rand) error {
+	h := oneOf(r, l.mine())
+	if h == nil {
+		return l.hold(r)
+	}
+	return l.bookSlot(r, h.Type, h.Specialist, h.Client, h.ID, h.Start)
+}
+
+func (l *life) book(r *rand.Rand) error {
+	kind := l.pickKind(r)
+	specialist, start := l.pick(r, kind)
+	if r.IntN(3) == 0 {
+		specialist = ""
+	}
+	return l.bookSlot(r, kind, specialist, oneOf(r, l.clients), "", start)
+}
+
+// bookSlot books, with a hold or without one.
+func (l *life) bookSlot(r *rand.Rand, kind, specialist, client, hold string, start time.Time) error {
+	who := patient(r)
+	body := map[string]any{"clientId": client, "patient": who}
+	if hold != "" {
+		body["holdId"] = hold
+	}
+	if hold == "" || r.IntN(2) == 0 {
+		body["slotStartDate"] = stamp(start)
+		if specialist != "" {
+			body["specialistId"] = specialist
+		}
+	}
+	want, turn := l.Expect(kind, specialist, client, start, time.Now())
+	if hold != "" { // within its notice all the same: it was held in time
+		want, turn = referee.Either, ""
+		if len(l.FreeSeats(l.SpanOf(kind, specialist, start), "")) > 0 {
+			want = referee.Granted
+		}
+	}
+	active, sure := l.Active(client, time.Now())
+	sure = sure && active < 3 || hold != ""
+	cooling := l.Cooling(kind, client, time.Now())
+	asked, house := time.Now(), l.house
+	q := &request{method: "POST", path: "/v1/appointment-types/" + kind + "/book", body: body}
+	a, err := l.do(q)
+	if err != nil {
+		return err
+	}
+	certain := time.Since(asked) < time.Second && l.house == house
+	if a.status != 201 {
+		switch {
+		case a.code == "cooldown_active" && cooling != referee.Granted:
+			return nil
+		case certain && want == referee.Granted && cooling == referee.Granted && sure:
+			return fmt.Errorf("%s of %q at %s (hold %q) can be booked and was refused: %d %s", kind, specialist, stamp(start), hold, a.status, a.raw)
+		case a.status == 409 || a.status == 410 || a.status == 429:
+			return nil
+		}
+		return fmt.Errorf("booking %s at %s was answered %d %s", kind, stamp(start), a.status, a.raw)
+	}
+	said := struct{ Appointment appointmentJSON }{}
+	if err := a.into(&said); err != nil {
+		return err
+	}
+	b := said.Appointment
+	switch {
+	case certain && want == referee.Refused:
+		return fmt.Errorf("%s could not be booked, and was", b.of("").Span)
+	case cooling == referee.Refused:
+		return fmt.Errorf("%s booked %s within the cooldown", client, b.of("").Span)
+	case certain && turn != "" && b.SpecialistID != turn:
+		return fmt.Errorf("%s at %s was booked of %s, and it is %s's turn", kind, stamp(start), b.SpecialistID, turn)
+	case !b.SlotStartDate.Equal(start):
+		return fmt.Errorf("%s was asked for %s and is booked at %s", kind, stamp(start), stamp(b.SlotStartDate))
+	}
+	if err := l.booked(&b, client); err != nil {
+		return err
+	}
+	l.mailed[b.ID] = who["email"].(string)
+	l.named(b.ID, who)
+	delete(l.Holds, hold)
+	l.Displaced(b.of("").Span) // the client's own others
+	if r.IntN(6) == 0 {
+		return l.again(q, a)
+	}
+	return nil
+}
+
+// booked takes note of an acknowledged appointment and of its link.
+func (l *life) booked(a *appointmentJSON, client string) error {
+	if _, token, ok := strings.Cut(a.ManageURL, "#"); ok {
+		l.manage[a.ID] = token
+	}
+	return l.Booked(a.of(client))
+}
+
+// named takes note of whom an appointment is for.
+func (l *life) named(id string, who map[string]any) { l.Appointments[id].Name = who["name"].(string) }
+
+func (l *life) extend(r *rand.Rand) error {
+	h := oneOf(r, l.mine())
+	if h == nil {
+		return nil
+	}
+	a, err := l.do(&request{method: "PATCH", path: "/v1/holds", body: map[string]any{"holdId": h.ID, "clientId": h.Client, "ttlSeconds": 30 + r.IntN(200)}})
+	if err != nil {
+		return err
+	}
+	var said struct{ HoldExpiresAt time.Time }
+	if a.status != 200 {
+		if known := l.Holds[h.ID]; known != nil {
+			if live, certain := known.Live(time.Now()); live && certain {
+				return fmt.Errorf("%s has %s left and could not be extended: %d %s", h.Span, time.Until(h.Until), a.status, a.raw)
+			}
+		}
+		return nil
+	}
+	if err := a.into(&said); err != nil {
+		return err
+	}
+	if said.HoldExpiresAt.Before(h.Until.Add(-referee.About)) {
+		return fmt.Errorf("extending %s took %s of its time", h.Span, h.Until.Sub(said.HoldExpiresAt))
+	}
+	h.Until = said.HoldExpiresAt
+	return nil
+}
+
+func (l *life) release(r *rand.Rand) error {
+	h := oneOf(r, l.mine())
+	if h == nil {
+		return nil
+	}
+	thief := oneOf(r, l.clients)
+	if thief != h.Client { // an id alone opens nothing
+		if a, err := l.do(&request{method: "POST", path: "/v1/holds/release", body: map[string]any{"holdId": h.ID, "clientId": thief}}); err != nil || strings.Contains(a.raw, `"released":true`) {
+			return fmt.Errorf("%s released the hold of %s: %v", thief, h.Client, err)
+		}
+	}
+	a, err := l.do(&request{method: "POST", path: "/v1/holds/release", body: map[string]any{"holdId": h.ID, "clientId": h.Client}})
+	if err == nil && a.status != 200 {
+		err = fmt.Errorf("releasing was answered %d %s", a.status, a.raw)
+	}
+	delete(l.Holds, h.ID)
+	return err
+}
+
+// race has several clients want the same slot at once: as many get it as there are seats.
+func (l *life) race(r *rand.Rand) error {
+	kind := l.pickKind(r)
+	specialist, start := l.pick(r, kind)
+	free := l.FreeSeats(l.SpanOf(kind, specialist, start), "")
+	if l.faults.isArmed() {
+		return nil // whose reply the cut takes would be the scheduler's choice
+	}
+	requests, answers := make([]*request, 6), make([]*reply, 6)
+	for n := range requests {
+		client := fmt.Sprintf("client-of-the-race-%d-%d", l.requests, n)
+		body := map[string]any{"clientId": client, "slotStartDate": stamp(start), "specialistId": specialist, "patient": patient(r)}
+		requests[n] = &request{method: "POST", path: "/v1/appointment-types/" + kind + "/book", body: body, key: "race-" + client}
+	}
+	var all sync.WaitGroup
+	for n := range requests {
+		all.Go(func() {
+			if a, err := l.asks(requests[n]); err == nil && a.status < 500 {
+				answers[n] = a
+			}
+		})
+	}
+	all.Wait()
+	won := 0
+	for n, a := range answers {
+		var err error
+		if a == nil { // lost, or there was no room on the disk
+			if a, err = l.do(requests[n]); err != nil {
+				return err
+			}
+		}
+		if a.status != 201 {
+			continue
+		}
+		won++
+		said := struct{ Appointment appointmentJSON }{}
+		if err := a.into(&said); err != nil {
+			return err
+		}
+		body := requests[n].body.(map[string]any)
+		if err := l.booked(&said.Appointment, body["clientId"].(string)); err != nil {
+			return err
+		}
+		l.named(said.Appointment.ID, body["patient"].(map[string]any))
+		l.Displaced(said.Appointment.of("").Span)
+	}
+	l.requests++
+	if won > len(free) {
+		return fmt.Errorf("%d won a race for %d seats of %s", won, len(free), l.SpanOf(kind, specialist, start))
+	}
+	return nil
+}

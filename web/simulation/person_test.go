@@ -1,0 +1,156 @@
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"holdfast/web/simulation/referee"
+)
+
+// erase has one person forgotten, and nobody else: not the one with the same number.
+func (l *life) erase(r *rand.Rand) error {
+	var list []*referee.Appointment
+	for _, a := range l.Appointments {
+		if strings.HasPrefix(a.Name, "Jo Kin") && !a.Erased {
+			list = append(list, a)
+		}
+	}
+	sortBy(list, func(a *referee.Appointment) string { return a.Name + a.Span.String() + a.ID })
+	a := oneOf(r, list)
+	if a == nil {
+		return nil
+	}
+	reply, err := l.do(&request{method: "POST", path: "/v1/people/erase", admin: true, body: map[string]any{"appointmentId": a.ID}})
+	if err != nil {
+		return err
+	}
+	if reply.status != 200 {
+		return fmt.Errorf("erasing the person of %s was answered %d %s", a, reply.status, reply.raw)
+	}
+	name := a.Name
+	for id, other := range l.Appointments {
+		if other.Name == name {
+			other.Erased, other.Client = true, "" // whoever booked it in a browser is forgotten too, and need not wait
+			delete(l.mailed, id)                  // what was not sent yet is not sent any more
+		}
+	}
+	return l.checkRows(true)
+}
+
+// changeAtOnce moves and cancels one appointment, and says that its patient has come, all at the same moment, so that several of it are
+// committed together. Which of them is last is the server's; what it says afterwards has to be the same everywhere.
+func (l *life) changeAtOnce(r *rand.Rand) error {
+	a := l.standing(r, false)
+	if a == nil || a.Overbook || l.faults.isArmed() {
+		return nil
+	}
+	requests := make([]*request, 9)
+	for n := range requests {
+		what, body := "attendance", map[string]any{"attendance": oneOf(r, []string{"expected", "arrived"})}
+		switch {
+		case n%3 == 1:
+			specialist, start := l.pick(r, a.Type)
+			what, body = "reschedule", map[string]any{"slotStartDate": stamp(start), "specialistId": specialist, "ignoreHours": true, "displace": true}
+		case n == 5 && r.IntN(4) > 0:
+			what, body = "cancel", map[string]any{}
+		}
+		requests[n] = &request{method: "POST", path: "/v1/appointments/" + a.ID + "/" + what, admin: true, body: body}
+	}
+	atOnce(len(requests), func(n int) (*reply, error) { return l.asks(requests[n]) })
+	if l.faults.isOff() {
+		return nil
+	}
+	// What a request that was lost did is read from the file.
+	var kind, specialist, status string
+	var start, end int64
+	var seat int
+	err := l.rows.QueryRow(`SELECT appointment_type_id, specialist_id, slot_start, slot_end, seat, status FROM appointments WHERE id = ?`, a.ID).
+		Scan(&kind, &specialist, &start, &end, &seat, &status)
+	if err != nil {
+		return err
+	}
+	moved := *a
+	moved.Span = referee.Span{Type: kind, Specialist: specialist, Start: time.UnixMilli(start).UTC(), End: time.UnixMilli(end).UTC(), Seat: seat}
+	err = l.Booked(moved)
+	if l.Displaced(moved.Span); status == "cancelled" && err == nil {
+		err = l.Cancelled(a.ID)
+	}
+	delete(l.manage, a.ID)      // the link is that of the time before
+	for _, h := range l.Holds { // whom the others displaced before they were undone
+		h.Doubtful = true
+	}
+	if err != nil {
+		return err
+	}
+	found, err := l.engine.Differences(context.Background())
+	if err == nil && len(found) > 0 {
+		err = fmt.Errorf("memory is not the database: %v", found)
+	}
+	return err
+}
+
+// giveUp holds, and books on a full disk without trying again: the hold is as good as before, and lapses when it was to.
+func (l *life) giveUp(r *rand.Rand) error {
+	h := oneOf(r, l.mine())
+	if h == nil || l.faults.isArmed() {
+		return nil
+	}
+	if left := time.Until(h.Until); left > 4*time.Second {
+		time.Sleep(left - 4*time.Second)
+	}
+	if live, certain := h.Live(time.Now()); !live || !certain || l.faults.isOff() || l.wire.loses() {
+		return nil
+	}
+	l.faults.setFull(1)
+	body := map[string]any{"clientId": h.Client, "patient": patient(r), "holdId": h.ID}
+	a, err := l.asks(&request{method: "POST", path: "/v1/appointment-types/" + h.Type + "/book", body: body})
+	l.faults.setFull(0)
+	if err != nil || a.status < 500 {
+		if err == nil && a.status == 201 { // another write met the full disk
+			said := struct{ Appointment appointmentJSON }{}
+			if err := a.into(&said); err != nil {
+				return err
+			}
+			delete(l.Holds, h.ID)
+			return l.booked(&said.Appointment, h.Client)
+		}
+		return nil
+	}
+	if err := l.check(); err != nil { // it is there
+		return err
+	}
+	time.Sleep(time.Until(h.Until) + time.Second)
+	return l.check() // and it is not
+}
+
+// comeBack has somebody who has to wait try again half a minute too early, and when it is time.
+func (l *life) comeBack(r *rand.Rand) error {
+	var last *referee.Appointment
+	for _, a := range l.Appointments {
+		if a.Type == "cooling" && a.Client != "" && !a.Cancelled && time.Since(a.Created) < 24*time.Hour-time.Minute && (last == nil || a.Created.Before(last.Created)) {
+			last = a
+		}
+	}
+	if last == nil {
+		return nil
+	}
+	wait := time.Until(last.Created.Add(24*time.Hour - 30*time.Second))
+	if wait > 6*time.Hour {
+		return nil
+	}
+	time.Sleep(wait)
+	for range 2 {
+		if l.faults.isOff() {
+			return nil
+		}
+		specialist, start := l.pick(r, "cooling")
+		if err := l.holdSlot(r, "cooling", specialist, last.Client, start); err != nil {
+			return err
+		}
+		time.Sleep(40 * time.Second)
+	}
+	return nil
+}

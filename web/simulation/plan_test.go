@@ -1,0 +1,118 @@
+package simulation
+
+import (
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// action is one thing that happens. Everything that it chooses is drawn from its own number, among what there is by then.
+type action struct {
+	n     int // its place in the whole plan
+	pause time.Duration
+	kind  string
+	dice  uint64
+}
+
+// kinds are what may happen, with how often, and who does it.
+var kinds = []struct {
+	name  string
+	often int
+	do    func(*life, *rand.Rand) error
+}{
+	{"hold", 22, (*life).hold},
+	{"book what is held", 16, (*life).bookHeld},
+	{"book", 10, (*life).book},
+	{"extend", 4, (*life).extend},
+	{"release", 5, (*life).release},
+	{"cancel", 7, (*life).cancel},
+	{"move", 8, (*life).move},
+	{"race", 4, (*life).race},
+	{"desk books", 6, (*life).deskBooks},
+	{"overbook", 1, (*life).overbook},
+	{"desk cancels and undoes", 3, (*life).undo},
+	{"series", 2, (*life).series},
+	{"visit", 5, (*life).visit},
+	{"block", 2, (*life).block},
+	{"unblock", 2, (*life).unblock},
+	{"override", 1, (*life).override},
+	{"list", 8, (*life).list},
+	{"agent", 5, (*life).agent},
+	{"read", 3, (*life).read},
+	{"presence", 4, (*life).presence},
+	{"waiting list", 5, (*life).waiting},
+	{"calendar feed", 2, (*life).feed},
+	{"staff", 4, (*life).staff},
+	{"erase a person", 1, (*life).erase},
+	{"change at once", 3, (*life).changeAtOnce},
+	{"give up", 2, (*life).giveUp},
+	{"come back", 2, (*life).comeBack},
+	{"lose a request", 2, (*life).loseRequest},
+	{"lose a reply", 5, (*life).loseReply},
+	{"full disk", 2, (*life).fullDisk},
+	{"no internet", 1, (*life).noInternet},
+	{"cut the power", 2, (*life).cutPower},
+	{"restart", 1, (*life).restart},
+}
+
+// newPlan draws what happens in so many days.
+func newPlan(seed uint64, days float64) (plan []action) {
+	r := rand.New(rand.NewPCG(seed, 2))
+	total := 0
+	for _, k := range kinds {
+		total += k.often
+	}
+	left := time.Duration(days * float64(24*time.Hour))
+	for left > 0 {
+		a := action{n: len(plan), pause: pause(r), dice: r.Uint64()}
+		left -= a.pause
+		at := r.IntN(total)
+		for _, k := range kinds {
+			if at -= k.often; at < 0 {
+				a.kind = k.name
+				break
+			}
+		}
+		plan = append(plan, a)
+	}
+	return plan
+}
+
+// pause is how long nothing happens: mostly seconds, so that holds are in each other's way, and now and then hours. An hour in which
+// nothing happens takes as long as a dozen actions, because the server looks around every second.
+func pause(r *rand.Rand) time.Duration {
+	most := 2 * time.Second
+	switch n := r.IntN(100); {
+	case n < 2:
+		most = 3 * time.Hour
+	case n < 12:
+		most = 30 * time.Minute
+	case n < 60:
+		most = time.Minute
+	}
+	return time.Duration(r.Int64N(int64(most)))
+}
+
+// only keeps these actions of a plan. The pauses of the others stay, so that what is kept happens when it did.
+func only(plan []action, keep []int) (kept []action) {
+	var waited time.Duration
+	for _, a := range plan {
+		waited += a.pause
+		if slices.Contains(keep, a.n) {
+			a.pause, waited = waited, 0
+			kept = append(kept, a)
+		}
+	}
+	return kept
+}
+
+func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// oneOf draws one; the zero value if there is none.
+func oneOf[T any](r *rand.Rand, list []T) (one T) {
+	if len(list) == 0 {
+		return one
+	}
+	return list[r.IntN(len(list))]
+}

@@ -1,0 +1,87 @@
+package referee
+
+import (
+	"time"
+)
+
+// Wall is the instant of a local date and minute: one that the clocks skip moves forward by the gap, one that comes twice is the
+// first.
+func Wall(zone *time.Location, y int, m time.Month, d, minute int) time.Time {
+	asUTC := time.Date(y, m, d, 0, minute, 0, 0, time.UTC)
+	offset := func(at time.Time) time.Duration {
+		_, east := at.In(zone).Zone()
+		return time.Duration(east) * time.Second
+	}
+	before, after := asUTC.Add(-offset(asUTC.Add(-24*time.Hour))), asUTC.Add(-offset(asUTC.Add(24*time.Hour)))
+	shows := func(at time.Time) bool {
+		local := at.In(zone)
+		return time.Date(local.Year(), local.Month(), local.Day(), local.Hour(), local.Minute(), 0, 0, time.UTC).Equal(asUTC)
+	}
+	if !shows(before) && shows(after) {
+		return after
+	}
+	return before
+}
+
+// Starts lists every start of a type that the hours of a specialist have on one local date, booked or not, blocks aside.
+func (r *Referee) Starts(kind, specialist string, y int, m time.Month, d int) (starts []time.Time) {
+	t, s := r.Types[kind], r.Specialists[specialist]
+	if _, serves := t.Priorities[specialist]; !serves {
+		return nil
+	}
+	date := time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
+	windows, special := s.Overrides[date.Format(time.DateOnly)]
+	if !special {
+		windows = s.Weekly[date.Weekday()]
+	}
+	for _, w := range windows {
+		from, to := Wall(s.Zone, y, m, d, w.From), Wall(s.Zone, y, m, d, w.To)
+		for at := from; !at.Add(time.Duration(t.Minutes) * time.Minute).After(to); at = at.Add(time.Duration(t.Step) * time.Minute) {
+			starts = append(starts, at.UTC())
+		}
+	}
+	return starts
+}
+
+// blocked reports whether a block is in the way of a slot or of its buffers.
+func (r *Referee) blocked(s Span) bool {
+	from := s.Start.Add(-time.Duration(r.Types[s.Type].Before) * time.Minute)
+	to := s.End.Add(time.Duration(r.Types[s.Type].After) * time.Minute)
+	for _, b := range r.Specialists[s.Specialist].Blocks {
+		if b.From.Before(to) && from.Before(b.To) {
+			return true
+		}
+	}
+	return false
+}
+
+// Offered reports whether a start is one that a patient could book if nobody had: within the hours, blocks and notice.
+func (r *Referee) Offered(s Span, now time.Time) bool {
+	t := r.Types[s.Type]
+	if s.Start.Before(now.Add(time.Duration(t.Notice)*time.Minute)) || s.Start.Before(now) || r.blocked(s) {
+		return false
+	}
+	local := s.Start.In(r.Specialists[s.Specialist].Zone)
+	for _, at := range r.Starts(s.Type, s.Specialist, local.Year(), local.Month(), local.Day()) {
+		if at.Equal(s.Start) {
+			return true
+		}
+	}
+	return false
+}
+
+// FreeSeats lists the seats of a slot that no confirmed appointment has, except may be in the way.
+func (r *Referee) FreeSeats(s Span, except string) (seats []int) {
+	around := r.Around(s)
+	for seat := range max(r.Types[s.Type].Capacity, 1) {
+		s.Seat = seat
+		free := true
+		for _, a := range around {
+			free = free && (a.ID == except || !r.Collide(s, a.Span))
+		}
+		if free {
+			seats = append(seats, seat)
+		}
+	}
+	return seats
+}

@@ -1,0 +1,206 @@
+package referee
+
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"time"
+)
+
+// About is how near to its end a hold is neither expected to be there nor to be gone.
+const About = 200 * time.Millisecond
+
+// Live reports whether a hold counts at an instant, and whether that is certain.
+func (h *Hold) Live(now time.Time) (live, certain bool) {
+	left := h.Until.Sub(now)
+	return left > 0, !h.Doubtful && (left > About || left < -About)
+}
+
+// Held takes note of a hold that was granted, at the instant it was.
+func (r *Referee) Held(h Hold, now time.Time) error {
+	for _, other := range r.Holds {
+		if live, certain := other.Live(now); live && certain && other.Client != h.Client && r.Collide(h.Span, other.Span) {
+			return fmt.Errorf("two hold the same time: %s was granted to %s while %s has %s until %s", h.Span, h.Client, other.Client, other.Span, other.Until.Format(time.RFC3339Nano))
+		}
+	}
+	for _, a := range r.Around(h.Span) {
+		if r.Collide(h.Span, a.Span) {
+			return fmt.Errorf("%s was granted to %s, and is booked: %s", h.Span, h.Client, a)
+		}
+	}
+	r.Holds[h.ID] = &h
+	return nil
+}
+
+// Displaced takes note that somebody was given a time whoever holds it: holds of that time may be gone.
+func (r *Referee) Displaced(s Span) {
+	for _, h := range r.Holds {
+		if r.Collide(h.Span, s) {
+			h.Doubtful = true
+		}
+	}
+}
+
+// Listed judges the holds that the server says there are: each is known, none is missing, and no two of them, and no booking,
+// are in each other's way.
+func (r *Referee) Listed(list []Hold, now time.Time) error {
+	said := map[string]bool{}
+	for i, h := range list {
+		said[h.ID] = true
+		known := r.Holds[h.ID]
+		if known == nil {
+			return fmt.Errorf("there is a hold that nobody was granted: %s %s", h.ID, h.Span)
+		}
+		if known.Span != h.Span {
+			return fmt.Errorf("the hold %s is of %s, and was granted of %s", h.ID, h.Span, known.Span)
+		}
+		if live, certain := known.Live(now); !live && certain {
+			return fmt.Errorf("the hold of %s lapsed %s ago, and is there", h.Span, now.Sub(known.Until))
+		}
+		for _, other := range list[:i] {
+			if r.Collide(h.Span, other.Span) {
+				return fmt.Errorf("two holds collide: %s and %s", h.Span, other.Span)
+			}
+		}
+		for _, a := range r.Around(h.Span) {
+			if !a.Overbook && r.Collide(h.Span, a.Span) {
+				return fmt.Errorf("%s is held, and is booked: %s", h.Span, a)
+			}
+		}
+	}
+	for id, h := range r.Holds {
+		live, certain := h.Live(now)
+		if live && certain && !said[id] {
+			return fmt.Errorf("the hold of %s by %s has %s left, and is gone", h.Span, h.Client, h.Until.Sub(now))
+		}
+		if !live && now.Sub(h.Until) > time.Minute {
+			delete(r.Holds, id)
+		}
+	}
+	return nil
+}
+
+// Answer is what must become of a request for a slot.
+type Answer int
+
+// The answers. Where a hold is about to lapse, or two rules meet, either is right.
+const (
+	Either Answer = iota
+	Granted
+	Refused
+)
+
+// HeldByOther reports whether another client's hold is in the way of a slot.
+func (r *Referee) HeldByOther(s Span, client string, now time.Time) (held, certain bool) {
+	certain = true
+	for _, h := range r.Holds {
+		if !r.Collide(h.Span, s) {
+			continue
+		}
+		live, sure := h.Live(now)
+		switch {
+		case live && h.Client == client: // one's own: as a repeat it is renewed, for another slot it may be refused
+			certain = certain && h.Type == s.Type && h.Start.Equal(s.Start)
+		case live && sure:
+			return true, true
+		case !sure:
+			certain = false
+		}
+	}
+	return false, certain
+}
+
+// Expect says what must become of a client's request for a slot, of one specialist or of any, and who must be assigned (empty:
+// not certain).
+func (r *Referee) Expect(kind, specialist, client string, start, now time.Time) (Answer, string) {
+	var candidates []string
+	answer, sure := Refused, true
+	for id := range r.Types[kind].Priorities {
+		if specialist != "" && id != specialist {
+			continue
+		}
+		s := r.SpanOf(kind, id, start)
+		if !r.Offered(s, now) {
+			continue
+		}
+		for _, seat := range r.FreeSeats(s, "") {
+			s.Seat = seat
+			held, certain := r.HeldByOther(s, client, now)
+			if !certain {
+				answer, sure = Either, false
+			}
+			if !held && certain {
+				candidates = append(candidates, id)
+				break
+			}
+		}
+	}
+	if len(candidates) == 0 {
+		return answer, ""
+	}
+	if !sure || r.holds(client, now) {
+		return Granted, "" // a client that holds one of them is given that one
+	}
+	return Granted, r.assigned(kind, start, candidates)
+}
+
+func (r *Referee) holds(client string, now time.Time) bool {
+	for _, h := range r.Holds {
+		if h.Client == client && h.Until.After(now.Add(-About)) {
+			return true
+		}
+	}
+	return false
+}
+
+// assigned is whose turn it is: of the highest priority, in the order of their ids, the one that the FNV-1a hash of type and start
+// falls on.
+func (r *Referee) assigned(kind string, start time.Time, candidates []string) string {
+	highest, best := 0, []string(nil)
+	for _, id := range candidates {
+		switch p := r.Types[kind].Priorities[id]; {
+		case best == nil || p > highest:
+			highest, best = p, []string{id}
+		case p == highest:
+			best = append(best, id)
+		}
+	}
+	slices.Sort(best)
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(kind + ":" + start.UTC().Format(time.RFC3339)))
+	return best[int(h.Sum32()%uint32(len(best)))]
+}
+
+// Active counts the live holds of a client, and whether the number is certain.
+func (r *Referee) Active(client string, now time.Time) (n int, certain bool) {
+	certain = true
+	for _, h := range r.Holds {
+		if h.Client != client {
+			continue
+		}
+		live, sure := h.Live(now)
+		if live {
+			n++
+		}
+		certain = certain && sure
+	}
+	return n, certain
+}
+
+// Cooling says whether a client has to wait before booking a type again.
+func (r *Referee) Cooling(kind, client string, now time.Time) Answer {
+	wait := time.Duration(r.Types[kind].Cooldown) * time.Minute
+	answer := Granted
+	for _, a := range r.Appointments {
+		if a.Client != client || a.Type != kind || a.Cancelled || wait == 0 {
+			continue
+		}
+		switch age := now.Sub(a.Created); {
+		case age < wait-time.Second:
+			return Refused
+		case age < wait+time.Second:
+			answer = Either
+		}
+	}
+	return answer
+}

@@ -1,0 +1,110 @@
+package referee
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Reader judges one live stream as a page reads it: the frames in order, none twice, and what they add up to.
+type Reader struct {
+	Holds     map[string]bool // by id, that there are by what was read
+	Connected bool
+	Ended     string // the reason, once it has ended
+
+	id    string // of the frame that is being read
+	epoch string
+	seq   uint64
+}
+
+// NewReader begins before the first frame.
+func NewReader() *Reader { return &Reader{Holds: map[string]bool{}} }
+
+type frame struct {
+	Type, HoldID, Reason string
+}
+
+// Line takes in one line of the stream.
+func (r *Reader) Line(line string) error {
+	if id, ok := strings.CutPrefix(line, "id:"); ok {
+		r.id = strings.TrimSpace(id)
+		return nil
+	}
+	data, ok := strings.CutPrefix(line, "data:")
+	if !ok {
+		return nil
+	}
+	var f frame
+	if err := json.Unmarshal([]byte(data), &f); err != nil {
+		return fmt.Errorf("a frame that is no JSON: %q", line)
+	}
+	id := r.id
+	r.id = ""
+	if r.Ended != "" {
+		return fmt.Errorf("a frame %s after the end", f.Type)
+	}
+	if err := r.order(f.Type, id); err != nil {
+		return err
+	}
+	switch f.Type {
+	case "hold", "heartbeat":
+		r.Holds[f.HoldID] = true
+	case "release", "confirm":
+		delete(r.Holds, f.HoldID)
+	case "connected":
+		if r.Connected {
+			return errors.New("connected twice")
+		}
+		r.Connected = true
+	case "end":
+		r.Ended = f.Reason
+	}
+	return nil
+}
+
+// order checks the number of a live event: more than all before it.
+func (r *Reader) order(kind, id string) error {
+	if id == "" || kind == "end" {
+		return nil
+	}
+	epoch, number, _ := strings.Cut(id, "-")
+	seq, err := strconv.ParseUint(number, 10, 64)
+	if err != nil {
+		return fmt.Errorf("the id %q of a frame %s is no epoch and number", id, kind)
+	}
+	if r.epoch != "" && epoch != r.epoch {
+		return fmt.Errorf("the epoch changed within a stream: %s, then %s", r.epoch, epoch)
+	}
+	if seq <= r.seq && r.epoch != "" {
+		return fmt.Errorf("event %s came after %s-%d", id, r.epoch, r.seq)
+	}
+	r.epoch, r.seq = epoch, seq
+	return nil
+}
+
+// Agrees compares what was read with the holds that there are, of the specialists whose holds reach the stream.
+func (r *Reader) Agrees(list []Hold, all map[string]*Hold, specialists map[string]int, now time.Time) error {
+	if !r.Connected || r.Ended != "" {
+		return nil
+	}
+	there := map[string]bool{}
+	for _, h := range list {
+		if _, reaches := specialists[h.Specialist]; !reaches {
+			continue
+		}
+		there[h.ID] = true
+		if !r.Holds[h.ID] && h.Until.Sub(now) > About {
+			return fmt.Errorf("the hold of %s never came over the stream", h.Span)
+		}
+	}
+	for id := range r.Holds {
+		h := all[id]
+		if !there[id] && (h == nil || now.Sub(h.Until) > About || h.Until.Sub(now) > About) {
+			return fmt.Errorf("the end of the hold %s never came over the stream", id)
+		}
+	}
+	return nil
+}

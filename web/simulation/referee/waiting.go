@@ -1,0 +1,107 @@
+package referee
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Waiting is somebody on the waiting list for the times of one specialist.
+type Waiting struct {
+	ID     string
+	Place  int    // in the order in which they came
+	Last   string // local date: what is later does not suit
+	Offers []Offer
+}
+
+// Offer is a time that somebody on the list was offered.
+type Offer struct {
+	Span
+	Open      bool
+	Withdrawn bool // by the clinic: it may be offered again
+	Until     time.Time
+}
+
+func (w *Waiting) open() *Offer {
+	if i := slices.IndexFunc(w.Offers, func(o Offer) bool { return o.Open }); i >= 0 {
+		return &w.Offers[i]
+	}
+	return nil
+}
+
+// wants reports whether somebody has nothing and would take a time: it suits, and was not offered before.
+func (r *Referee) wants(w *Waiting, start time.Time) bool {
+	return w.open() == nil && start.In(r.Zone).Format(time.DateOnly) <= w.Last && !slices.ContainsFunc(w.Offers, func(o Offer) bool { return o.Start.Equal(start) && !o.Withdrawn })
+}
+
+// times counts how often somebody was offered a time, and nobody withdrew it.
+func (w *Waiting) times(start time.Time) (n int) {
+	for _, o := range w.Offers {
+		if o.Start.Equal(start) && !o.Withdrawn {
+			n++
+		}
+	}
+	return n
+}
+
+// Waits judges a waiting list some minutes after the last change: a time is offered to one at a time, to one whom nobody else was
+// before in turn, and not at all if it is booked; nobody has two; and a time that is free waits for nobody who waits for it.
+func (r *Referee) Waits(list []Waiting, free []time.Time, now time.Time) error {
+	offered := map[int64]string{}
+	for i := range list {
+		w, open := &list[i], 0
+		for _, o := range w.Offers {
+			if !o.Open {
+				continue
+			}
+			open++
+			if n := w.times(o.Start); n > 1 {
+				return fmt.Errorf("%s is offered to %s for the %d. time", o.Span, w.ID, n)
+			}
+			if other := offered[o.Start.Unix()]; other != "" {
+				return fmt.Errorf("%s is offered to two: %s and %s", o.Span, other, w.ID)
+			}
+			offered[o.Start.Unix()] = w.ID
+			if len(r.FreeSeats(o.Span, "")) == 0 {
+				return fmt.Errorf("%s is offered to %s, and booked", o.Span, w.ID)
+			}
+			if now.Sub(o.Until) > time.Minute {
+				return fmt.Errorf("the offer of %s to %s was to end %s ago", o.Span, w.ID, now.Sub(o.Until))
+			}
+			if before := r.lines[o.Start.Unix()]; before != w.ID {
+				if err := r.inTurn(list, w, o); err != nil {
+					return err
+				}
+			}
+		}
+		if open > 1 {
+			return fmt.Errorf("%s is offered %d times at once", w.ID, open)
+		}
+	}
+	for _, start := range free {
+		if offered[start.Unix()] != "" || start.Sub(now) < 20*time.Minute {
+			continue
+		}
+		for i := range list {
+			if w := &list[i]; r.wants(w, start) {
+				return fmt.Errorf("%s is free, and %s, who waits, was not offered it", start.Format(time.RFC3339), w.ID)
+			}
+		}
+	}
+	r.lines, r.idle = offered, map[string]bool{}
+	for i := range list {
+		r.idle[list[i].ID] = list[i].open() == nil
+	}
+	return nil
+}
+
+// inTurn judges an offer that is new since the last look: nobody who came before, and had nothing then and has nothing now, was passed
+// over.
+func (r *Referee) inTurn(list []Waiting, to *Waiting, o Offer) error {
+	for i := range list {
+		if w := &list[i]; w.Place < to.Place && r.idle[w.ID] && r.wants(w, o.Start) {
+			return fmt.Errorf("%s was offered to %s, and %s came before", o.Span, to.ID, w.ID)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,56 @@
+package simulation
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+)
+
+// shrinkTime bounds how long a failure is cut down.
+const shrinkTime = 60 * time.Second
+
+// shrink looks for the fewest actions of a plan after which a promise is still broken: it leaves out halves, quarters and so on, then
+// single ones, as long as there is time. It returns their numbers.
+func shrink(t *testing.T, seed uint64, plan []action, broken *failure) (numbers []string) {
+	keep := upTo(plan, broken.action.n)
+	end := time.Now().Add(shrinkTime)
+	tries := 0
+	for size := len(keep) / 2; size > 0; {
+		smaller := false
+		for at := 0; at+size <= len(keep) && time.Now().Before(end); {
+			without := slices.Delete(slices.Clone(keep), at, at+size)
+			tries++
+			if f, _ := live(t, seed, only(plan, without)); f == nil {
+				at += size
+				continue
+			} else if f.action.n >= 0 {
+				without, broken = slices.DeleteFunc(without, func(n int) bool { return n > f.action.n }), f
+			}
+			keep, smaller = without, true
+		}
+		if !smaller || size > len(keep)/2 {
+			size /= 2
+		}
+		if time.Now().After(end) {
+			break
+		}
+	}
+	t.Logf("%d of %d actions are enough (%d tries): %v", len(keep), len(plan), tries, broken)
+	for _, n := range keep {
+		a := plan[n]
+		t.Logf("  %d %s", n, a.kind)
+		numbers = append(numbers, fmt.Sprint(n))
+	}
+	return numbers
+}
+
+// upTo lists the numbers of a plan's actions up to one.
+func upTo(plan []action, last int) (n []int) {
+	for _, a := range plan {
+		if a.n <= last || last < 0 {
+			n = append(n, a.n)
+		}
+	}
+	return n
+}

@@ -1,0 +1,215 @@
+package simulation
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"holdfast/web/simulation/referee"
+)
+
+// lastUndo is how late a change may be taken back, with the second or two that the request may take.
+const lastUndo = 12 * time.Second
+
+// visit has several people come one after the other, or changes what they have: all of them, or nobody. What is changed is taken back
+// whole, or not at all.
+func (l *life) visit(r *rand.Rand) error {
+	if ids := oneOf(r, l.visits); len(ids) > 0 && r.IntN(2) == 0 {
+		return l.changeVisit(r, ids)
+	}
+	return l.bookVisit(r)
+}
+
+// rowOf lays appointments one after the other: between two of them is the larger of the buffers that meet there.
+func (l *life) rowOf(kinds []string, specialist string, start time.Time) (spans []referee.Span) {
+	for i, kind := range kinds {
+		if i > 0 {
+			before := l.Types[kinds[i-1]]
+			start = start.Add(time.Duration(before.Minutes+max(before.After, l.Types[kind].Before)) * time.Minute)
+		}
+		spans = append(spans, l.SpanOf(kind, specialist, start))
+	}
+	return spans
+}
+
+func (l *life) bookVisit(r *rand.Rand) error {
+	kinds, people := make([]string, 2+r.IntN(2)), []any{}
+	n := r.IntN(1_000_000)
+	for i := range kinds {
+		kinds[i] = oneOf(r, []string{"checkup", "surgery"})
+		people = append(people, map[string]any{"appointmentTypeId": kinds[i], "name": fmt.Sprintf("Jo Doe %d the %d.", n, i+1)})
+	}
+	specialist, start := l.pick(r, "surgery")
+	spans := l.rowOf(kinds, specialist, start)
+	free := start.After(time.Now())
+	for _, s := range spans {
+		free = free && len(l.FreeSeats(s, "")) > 0
+	}
+	email := fmt.Sprintf("jo%d@example.org", n)
+	asked, house := time.Now(), l.house
+	q := &request{method: "POST", path: "/v1/visits", admin: true, body: map[string]any{
+		"slotStartDate": stamp(start), "specialistId": specialist, "people": people, "displace": true, "ignoreHours": true,
+		"contact": map[string]any{"email": email, "phone": fmt.Sprintf("030 %07d", n)},
+	}}
+	a, err := l.do(q)
+	if err != nil {
+		return err
+	}
+	certain := time.Since(asked) < time.Second && l.house == house
+	switch {
+	case a.status == 409 && certain && free:
+		return fmt.Errorf("a visit of %v at %s is free and was refused: %s", kinds, stamp(start), a.raw)
+	case a.status == 409:
+		return nil
+	case a.status != 201:
+		return fmt.Errorf("a visit of %v at %s was answered %d %s", kinds, stamp(start), a.status, a.raw)
+	}
+	var said struct{ Appointments []appointmentJSON }
+	if err := a.into(&said); err != nil {
+		return err
+	}
+	if len(said.Appointments) != len(kinds) {
+		return fmt.Errorf("a visit of %d people has %d appointments: %s", len(kinds), len(said.Appointments), a.raw)
+	}
+	var ids []string
+	for i := range said.Appointments {
+		if got := said.Appointments[i].of("").Span; got != spans[i] {
+			return fmt.Errorf("of a visit %s was asked for, and %s booked", spans[i], got)
+		}
+		ids = append(ids, said.Appointments[i].ID)
+		l.inVisit[ids[i]] = true
+	}
+	if err := l.tookAll(said.Appointments); err != nil {
+		return err
+	}
+	for i, id := range ids {
+		l.named(id, people[i].(map[string]any))
+		l.mailed[id] = email
+	}
+	l.visits = append(l.visits, ids)
+	if r.IntN(4) > 0 {
+		return nil
+	}
+	return l.again(q, a)
+}
+
+// changeVisit cancels all of a visit, or one person of it, or moves it, and takes that back.
+func (l *life) changeVisit(r *rand.Rand, ids []string) error {
+	var before []referee.Appointment
+	for _, id := range ids {
+		if a := l.Appointments[id]; !a.Cancelled {
+			before = append(before, *a)
+		}
+	}
+	if len(before) == 0 || before[0].Start.Before(time.Now().Add(time.Minute)) {
+		return nil
+	}
+	named := oneOf(r, before)
+	path := "/v1/appointments/" + named.ID
+	if len(before) == len(ids) && r.IntN(5) == 0 {
+		a, err := l.do(&request{method: "POST", path: path + "/cancel", admin: true, body: map[string]any{}})
+		if err != nil || a.status != 200 {
+			return fmt.Errorf("cancelling one person of a visit, %s: %v %+v", named, err, a)
+		}
+		return l.took(a, &named)
+	}
+	what, body := "cancel", map[string]any{"undoable": true}
+	if r.IntN(2) == 0 {
+		specialist, start := l.pick(r, "surgery")
+		what, body = "reschedule", map[string]any{"undoable": true, "slotStartDate": stamp(start), "specialistId": specialist, "displace": true, "ignoreHours": true}
+	}
+	a, err := l.atDesk(&request{method: "POST", path: path + "/visit/" + what, body: body})
+	if err != nil || what == "reschedule" && a.status == 409 {
+		return err
+	}
+	return l.changedTogether(r, "visit", what, a, before, path+"/undo")
+}
+
+// changedTogether judges the answer to a change of several appointments: all that there were are in it. Then it is taken back, after a
+// while in which somebody may have been quick.
+func (l *life) changedTogether(r *rand.Rand, of, what string, a *reply, before []referee.Appointment, undo string) error {
+	acknowledged := time.Now()
+	var said struct{ Appointments []appointmentJSON }
+	if err := a.into(&said); err != nil || a.status != 200 {
+		return fmt.Errorf("%s of a %s was answered %d %s", what, of, a.status, a.raw)
+	}
+	if len(said.Appointments) != len(before) {
+		return fmt.Errorf("%s of a %s of %d changed %d: %s", what, of, len(before), len(said.Appointments), a.raw)
+	}
+	links := map[string]string{}
+	for i := range before {
+		links[before[i].ID] = l.manage[before[i].ID]
+	}
+	if err := l.tookAll(said.Appointments); err != nil || r.IntN(4) == 0 {
+		return err
+	}
+	if one := oneOf(r, before); r.IntN(2) == 0 {
+		if err := l.holdSlot(r, one.Type, one.Specialist, oneOf(r, l.clients), one.Start); err != nil {
+			return err
+		}
+	}
+	time.Sleep(time.Duration(r.IntN(18)) * time.Second)
+	if of == "series" && len(before) > 1 && r.IntN(3) == 0 {
+		if a, err := l.atDesk(&request{method: "POST", path: "/v1/appointments/" + oneOf(r, before).ID + "/undo"}); err != nil || a.status != 409 {
+			return fmt.Errorf("%s of a series of %d was to be taken back for one of them: %v %+v", what, len(before), err, a)
+		}
+	}
+	can := what == "cancel" && time.Since(acknowledged) < 9*time.Second
+	for i := range before {
+		held, certain := l.HeldByOther(before[i].Span, "", time.Now())
+		can = can && !held && certain && len(l.FreeSeats(before[i].Span, "")) > 0
+	}
+	asked, house := time.Now(), l.house
+	late := asked.Sub(acknowledged)
+	a, err := l.atDesk(&request{method: "POST", path: undo})
+	if err != nil || a.status == 409 && !(can && time.Since(asked) < time.Second && l.house == house) {
+		return err // nothing of it is back: the rows say so
+	}
+	switch {
+	case a.status == 409:
+		return fmt.Errorf("%s of a %s could be taken back after %s, and was not: %s", what, of, late, a.raw)
+	case a.status != 200:
+		return fmt.Errorf("taking %s of a %s back was answered %d %s", what, of, a.status, a.raw)
+	case late > lastUndo:
+		return fmt.Errorf("%s of a %s was taken back %s later", what, of, late)
+	}
+	for i := range before {
+		if held, certain := l.HeldByOther(before[i].Span, "", time.Now()); held && certain {
+			return fmt.Errorf("%s of a %s was taken back, and somebody holds %s", what, of, before[i].Span)
+		}
+		if !l.Appointments[before[i].ID].Cancelled {
+			if err := l.Cancelled(before[i].ID); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range before {
+		l.Displaced(before[i].Span)
+		if err := l.Booked(before[i]); err != nil {
+			return err
+		}
+		l.manage[before[i].ID] = links[before[i].ID] // as good as it was
+	}
+	return nil
+}
+
+// tookAll takes note of several appointments that were changed in one step: each may have the time that another one had.
+func (l *life) tookAll(list []appointmentJSON) error {
+	for i := range list {
+		if known := l.Appointments[list[i].ID]; known != nil && !known.Cancelled {
+			if err := l.Cancelled(list[i].ID); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range list {
+		if list[i].Status == "cancelled" {
+			continue
+		}
+		l.Displaced(list[i].of("").Span)
+		if err := l.booked(&list[i], ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,250 @@
+package simulation
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"holdfast/web/simulation/referee"
+)
+
+// offerJSON and entryJSON are what the desk is told of the waiting list.
+type offerJSON struct {
+	ID, SpecialistID, Status              string
+	SlotStartDate, SlotEndDate, ExpiresAt time.Time
+}
+
+type entryJSON struct {
+	ID, Status string
+	To         string // the last date that suits
+	Offers     []offerJSON
+}
+
+// waiting is what happens around the one type that has fewer times than people: somebody puts themselves on the list, a time is
+// booked or becomes free, and whoever is offered one takes it, twice at once, or declines. Then the list is looked at.
+func (l *life) waiting(r *rand.Rand) (err error) {
+	if l.faults.isArmed() {
+		return nil
+	}
+	switch r.IntN(7) {
+	case 0, 1:
+		err = l.join()
+	case 2:
+		err = l.fill(r, 6)
+	case 3, 4:
+		err = l.freeUp(r)
+	default:
+		err = l.answerOffer(r)
+	}
+	if err != nil {
+		return err
+	}
+	time.Sleep(3 * time.Minute) // a look at the list goes by every 15 seconds, and a few may find the disk full
+	return l.judgeList()
+}
+
+// join puts somebody new on the list, for the next three days.
+func (l *life) join() error {
+	l.requests++
+	n := 2_000_000 + l.requests
+	today := time.Now().In(l.Zone)
+	a, err := l.do(&request{method: "POST", path: "/v1/appointment-types/scarce/waitlist", admin: true, body: map[string]any{
+		"from": today.Format(time.DateOnly), "to": today.AddDate(0, 0, 3).Format(time.DateOnly),
+		"patient": map[string]any{"name": fmt.Sprintf("Jo Wait %d", n), "email": fmt.Sprintf("wait%d@example.org", n), "phone": fmt.Sprintf("040 %07d", n)},
+	}})
+	if err != nil {
+		return err
+	}
+	var said struct{ Waiting entryJSON }
+	if err := a.into(&said); err != nil || a.status != 201 {
+		return fmt.Errorf("joining the waiting list was answered %d %s", a.status, a.raw)
+	}
+	l.line = append(l.line, said.Waiting.ID)
+	return nil
+}
+
+// scarceTimes lists the times of the next days that nobody has booked.
+func (l *life) scarceTimes() (free []time.Time) {
+	for day := range 3 {
+		date := time.Now().In(l.Specialists["fay"].Zone).AddDate(0, 0, day)
+		for _, at := range l.Starts("scarce", "fay", date.Year(), date.Month(), date.Day()) {
+			s := l.SpanOf("scarce", "fay", at)
+			if l.Offered(s, time.Now()) && len(l.FreeSeats(s, "")) > 0 {
+				free = append(free, at)
+			}
+		}
+	}
+	return free
+}
+
+// fill books so many times at the desk, so that there is something to wait for.
+func (l *life) fill(r *rand.Rand, most int) error {
+	for range most {
+		start := oneOf(r, l.scarceTimes())
+		if start.IsZero() {
+			return nil
+		}
+		who := patient(r)
+		a, err := l.do(&request{method: "POST", path: "/v1/appointments", admin: true, body: map[string]any{
+			"appointmentTypeId": "scarce", "specialistId": "fay", "slotStartDate": stamp(start), "patient": who}})
+		if err != nil {
+			return err
+		}
+		if a.status != 201 {
+			return fmt.Errorf("the desk could book %s of fay, and was answered %d %s", stamp(start), a.status, a.raw)
+		}
+		var said struct{ Appointment appointmentJSON }
+		if err := a.into(&said); err != nil {
+			return err
+		}
+		if err := l.booked(&said.Appointment, ""); err != nil {
+			return err
+		}
+		l.named(said.Appointment.ID, who)
+	}
+	return nil
+}
+
+// freeUp cancels one of these appointments, mostly when all of them are booked and several wait, so that it matters who is next.
+func (l *life) freeUp(r *rand.Rand) error {
+	if r.IntN(4) > 0 {
+		for range 2 {
+			if err := l.join(); err != nil {
+				return err
+			}
+			time.Sleep(time.Second)
+		}
+		if err := l.fill(r, 30); err != nil {
+			return err
+		}
+		time.Sleep(3 * time.Minute)
+		if err := l.judgeList(); err != nil || l.faults.isOff() {
+			return err
+		}
+	}
+	var list []*referee.Appointment
+	for _, a := range l.Appointments {
+		if a.Type == "scarce" && !a.Cancelled && a.Start.After(time.Now().Add(time.Hour)) {
+			list = append(list, a)
+		}
+	}
+	sortBy(list, func(a *referee.Appointment) string { return a.Span.String() + a.ID })
+	a := oneOf(r, list)
+	if a == nil {
+		return l.fill(r, 6)
+	}
+	q := &request{method: "POST", path: "/v1/appointments/" + a.ID + "/cancel", body: map[string]any{}, admin: true}
+	reply, err := l.do(q)
+	if err != nil || reply.status != 200 {
+		return fmt.Errorf("cancelling %s: %v %+v", a, err, reply)
+	}
+	return l.took(reply, a)
+}
+
+// theLine reads the waiting list.
+func (l *life) theLine() (entries []entryJSON, err error) {
+	a, err := l.do(&request{method: "GET", path: "/v1/waitlist", admin: true})
+	if err != nil {
+		return nil, err
+	}
+	var said struct{ Waiting []entryJSON }
+	if err := a.into(&said); err != nil || a.status != 200 {
+		return nil, fmt.Errorf("the waiting list was answered %d %s", a.status, a.raw)
+	}
+	return said.Waiting, nil
+}
+
+// answerOffer takes an offer, by two clicks at once, or declines it. A time that is offered is nobody else's.
+func (l *life) answerOffer(r *rand.Rand) error {
+	entries, err := l.theLine()
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		o := e.open()
+		if o == nil || time.Until(o.ExpiresAt) < 10*time.Second || l.faults.isOff() || l.wire.loses() {
+			continue
+		}
+		stranger := map[string]any{"appointmentTypeId": "scarce", "specialistId": "fay", "slotStartDate": stamp(o.SlotStartDate), "clientId": oneOf(r, l.clients)}
+		a, err := l.do(&request{method: "POST", path: "/v1/holds", body: stranger})
+		if err != nil {
+			return err
+		}
+		if a.status == 201 {
+			return fmt.Errorf("%s is offered to %s, and a stranger was given a hold of it", stamp(o.SlotStartDate), e.ID)
+		}
+		if r.IntN(3) == 0 {
+			a, err := l.do(&request{method: "POST", path: "/v1/waitlist/" + e.ID + "/decline", admin: true})
+			if err == nil && a.status != 200 {
+				err = fmt.Errorf("declining an offer was answered %d %s", a.status, a.raw)
+			}
+			return err
+		}
+		return l.accept(e.ID, o)
+	}
+	return nil
+}
+
+func (l *life) accept(entry string, o *offerJSON) error {
+	q := func(n int) *request {
+		return &request{method: "POST", path: "/v1/waitlist/" + entry + "/accept", admin: true, key: fmt.Sprintf("accept-%s-%d", o.ID, n)}
+	}
+	first, err := l.do(q(0))
+	if err != nil {
+		return err
+	}
+	if first.status == 409 || first.status == 410 {
+		return nil // it lapsed, or its time was lost, while it was asked again
+	}
+	if first.status >= 300 {
+		return fmt.Errorf("accepting an offer was answered %d %s", first.status, first.raw)
+	}
+	second, err := l.do(q(1))
+	if err != nil {
+		return err
+	}
+	var said, again struct{ Appointment appointmentJSON }
+	if err := first.into(&said); err != nil {
+		return err
+	}
+	if err := second.into(&again); err != nil || second.status >= 300 || again.Appointment.ID != said.Appointment.ID {
+		return fmt.Errorf("the second click on an offer was answered %d %s, and the first %s", second.status, second.raw, first.raw)
+	}
+	if !said.Appointment.SlotStartDate.Equal(o.SlotStartDate) {
+		return fmt.Errorf("%s was offered, and %s booked", stamp(o.SlotStartDate), stamp(said.Appointment.SlotStartDate))
+	}
+	return l.booked(&said.Appointment, "")
+}
+
+func (e *entryJSON) open() *offerJSON {
+	for i := range e.Offers {
+		if e.Offers[i].Status == "open" {
+			return &e.Offers[i]
+		}
+	}
+	return nil
+}
+
+// judgeList has the referee look at the waiting list.
+func (l *life) judgeList() error {
+	if l.faults.isOff() || l.faults.isArmed() {
+		return nil
+	}
+	entries, err := l.theLine()
+	if err != nil {
+		return err
+	}
+	list := make([]referee.Waiting, len(entries))
+	for i, e := range entries {
+		list[i] = referee.Waiting{ID: e.ID, Place: len(l.line), Last: e.To}
+		for place, id := range l.line {
+			if id == e.ID {
+				list[i].Place = place
+			}
+		}
+		for _, o := range e.Offers {
+			list[i].Offers = append(list[i].Offers, referee.Offer{Span: l.SpanOf("scarce", o.SpecialistID, o.SlotStartDate), Open: o.Status == "open", Withdrawn: o.Status == "withdrawn", Until: o.ExpiresAt})
+		}
+	}
+	return l.Waits(list, l.scarceTimes(), time.Now())
+}

@@ -1,0 +1,121 @@
+package web
+
+import (
+	"slices"
+
+	"holdfast/engine/record"
+	"holdfast/store"
+)
+
+// typePageBody changes what the booking page says about a type and asks. What is left out stays as it is.
+type typePageBody struct {
+	Group           *string                    `json:"group"`
+	Color           *string                    `json:"color"`
+	Price           *string                    `json:"price"`
+	DeskOnly        *bool                      `json:"deskOnly"`
+	NewPatientsOnly *bool                      `json:"newPatientsOnly"`
+	Texts           *map[string]store.TypeText `json:"texts"`
+	Questions       *[]store.Question          `json:"questions"`
+	Approval        *bool                      `json:"approval"`
+	ApprovalHours   *int                       `json:"approvalHours"`
+	CancelText      *string                    `json:"cancelText"`
+	Remote          *bool                      `json:"remote"`
+	VideoLink       *string                    `json:"videoLink"`
+}
+
+func (b *typePageBody) apply(p *store.TypePage) {
+	set(&p.Group, b.Group)
+	set(&p.Color, b.Color)
+	set(&p.Price, b.Price)
+	set(&p.DeskOnly, b.DeskOnly)
+	set(&p.NewPatientsOnly, b.NewPatientsOnly)
+	set(&p.Texts, b.Texts)
+	set(&p.Questions, b.Questions)
+	set(&p.Approval, b.Approval)
+	set(&p.ApprovalHours, b.ApprovalHours)
+	set(&p.CancelText, b.CancelText)
+	set(&p.Remote, b.Remote)
+	set(&p.VideoLink, b.VideoLink)
+}
+
+// publicPage is what everybody may read of a type's page: the link of a video call is told to who has booked it.
+func publicPage(p *store.TypePage) store.TypePage {
+	return store.TypePage{
+		Group: p.Group, Color: p.Color, Price: p.Price, NewPatientsOnly: p.NewPatientsOnly, Texts: p.Texts, Questions: p.Questions,
+		Approval: p.Approval, CancelText: p.CancelText, Remote: p.Remote,
+	}
+}
+
+// offered refuses people without a key, and agents, a type that is for the desk. What they are about to move may be of any type.
+func (s *Server) offered(c *call, appointmentTypeID string, moving *store.Appointment) error {
+	if c.caller.may(desk) || moving != nil && moving.AppointmentTypeID == appointmentTypeID {
+		return nil
+	}
+	if t, err := s.engine.AppointmentType(appointmentTypeID); err != nil || !t.Page.DeskOnly {
+		return nil // what is no type at all is refused with everything else that is wrong
+	}
+	return record.ErrNoAppointmentType
+}
+
+type typeOrderBody struct {
+	IDs []string `json:"ids"`
+}
+
+// orderAppointmentTypes is `PUT /v1/appointment-types/order`: those named come first, in that order.
+func (s *Server) orderAppointmentTypes(c *call, b *typeOrderBody) error {
+	if err := s.engine.OrderAppointmentTypes(c.ctx(), c.caller.actor, b.IDs); err != nil {
+		return err
+	}
+	return s.listAppointmentTypes(c)
+}
+
+// bootTypeJSON is a type as a page knows it without asking: what choosing one needs and no more, because every visitor pays for it.
+type bootTypeJSON struct {
+	ID                  string                    `json:"id"`
+	Name                string                    `json:"name"`
+	Description         string                    `json:"description,omitempty"`
+	DurationMinutes     int                       `json:"durationMinutes"`
+	BufferBeforeMinutes int                       `json:"bufferBeforeMinutes,omitempty"`
+	BufferAfterMinutes  int                       `json:"bufferAfterMinutes,omitempty"`
+	HorizonDays         int                       `json:"horizonDays"`
+	Capacity            int                       `json:"capacity"`
+	MaxHoldSeconds      int                       `json:"maxHoldSeconds"`
+	Specialists         []string                  `json:"specialists"` // ids, the best priority first
+	Group               string                    `json:"group,omitempty"`
+	Color               string                    `json:"color,omitempty"`
+	Price               string                    `json:"price,omitempty"`
+	NewPatientsOnly     bool                      `json:"newPatientsOnly,omitempty"`
+	Texts               map[string]store.TypeText `json:"texts,omitempty"`
+	Asks                bool                      `json:"asks,omitempty"` // it has questions, which the type itself names
+	Approval            bool                      `json:"approval,omitempty"`
+	CancelText          string                    `json:"cancelText,omitempty"`
+	Remote              bool                      `json:"remote,omitempty"`
+}
+
+// bootTypes lists the types that people may book.
+func (s *Server) bootTypes() []bootTypeJSON {
+	list := []bootTypeJSON{}
+	for _, t := range s.appointmentTypesFor(false) {
+		j := bootTypeJSON{
+			ID: t.ID, Name: t.Name, Description: t.Description, DurationMinutes: t.DurationMinutes, BufferBeforeMinutes: t.BufferBeforeMinutes,
+			BufferAfterMinutes: t.BufferAfterMinutes, HorizonDays: t.HorizonDays, Capacity: t.Capacity, MaxHoldSeconds: t.MaxHoldSeconds,
+			Specialists: make([]string, len(t.Specialists)), Group: t.Group, Color: t.Color, Price: t.Price, NewPatientsOnly: t.NewPatientsOnly,
+			Texts: t.Texts, Asks: len(t.Questions) > 0, Approval: t.Approval, CancelText: t.CancelText, Remote: t.Remote,
+		}
+		for i, a := range t.Specialists {
+			j.Specialists[i] = a.SpecialistID
+		}
+		list = append(list, j)
+	}
+	return list
+}
+
+// moreToSay reports whether choosing a type needs more than names: who has many, groups, places or pictures gets it.
+func moreToSay(types []bootTypeJSON, people []specialistJSON) bool {
+	const many = 8 // more are searched rather than read
+	return len(types) > many || len(people) > many ||
+		slices.ContainsFunc(types, func(t bootTypeJSON) bool {
+			return t.Group != "" || t.Color != "" || t.Price != "" || t.NewPatientsOnly || t.Remote || t.Approval
+		}) ||
+		slices.ContainsFunc(people, func(p specialistJSON) bool { return p.Line != "" || p.Picture != "" || len(p.Places) > 0 })
+}

@@ -1,0 +1,2 @@
+// The waiting list, fetched where somebody wants to wait or follows a link of it.
+export { Sooner, Waiting, showWait } from '../manage/waiting.js'

@@ -1,0 +1,18 @@
+// The third screen: how mail leaves the clinic. Nothing is missed by skipping it but mail.
+import { html } from '../lib/html.js'
+import { boot } from '../lib/boot.js'
+import { t } from '../lib/i18n.js'
+import { MailServer } from '../staff/mailserver.js'
+import { Heading } from './page.js'
+
+// What the settings page has of the desk around it.
+const alone = { call: ask => ask(), toast: () => {} }
+
+export function Mail({ done }) {
+  const saved = () => { boot.mail = true; done() }
+  return html`
+    <${Heading}>${t('setup.mail.title')}</${Heading}>
+    <p class="lead">${t('setup.mail.lead')}</p>
+    <${MailServer} desk=${alone} saved=${saved} />
+    <div class="actions"><button type="button" class="btn" id="skip" onClick=${done}>${t('setup.mail.skip')}</button></div>`
+}

@@ -1,0 +1,30 @@
+// Where an appointment is, at a clinic with more than one place, and the calendar of one of them.
+import { boot } from '../lib/boot.js'
+import { html } from '../lib/html.js'
+import { lang, t } from '../lib/i18n.js'
+import { useStore } from '../lib/store.js'
+import { weekdayOf } from './day.js'
+import { cell } from './store.js'
+
+// With one place there is nothing to say.
+export const hasPlaces = boot.places.length > 1
+const nameOf = p => p.names?.[lang] || p.name
+export const placeName = id => {
+  const at = hasPlaces && boot.places.find(p => p.id === id)
+  return at ? nameOf(at) : ''
+}
+
+// isAt says whether somebody has to do with a place on a date: by their hours of that day, or since somebody is booked with them there.
+// Whose hours name no place is everywhere, and so is who is booked outside of all hours.
+export function isAt(s, x, date, place) {
+  if (!placeName(place) || !x.places?.length) return true
+  const hours = s.hours[x.id], other = hours?.overrides.find(o => o.date === date)
+  const windows = other ? other.hours || [] : hours?.weekly.filter(w => w.weekday === weekdayOf(date)) || []
+  return windows.some(w => !w.place || w.place === place) || Boolean(s.cells[cell(date, x.id)]?.some(a => !a.place || a.place === place))
+}
+
+export function PlacePick({ desk }) {
+  const place = useStore(desk.prefs, p => placeName(p.place) ? p.place : '')
+  return hasPlaces && html`<label class="pick"><span class="sr">${t('place.pick')}</span><select name="place" value=${place} onChange=${e => desk.prefs.set({ place: e.currentTarget.value })}>
+    <option value="">${t('place.all')}</option>${boot.places.map(p => html`<option key=${p.id} value=${p.id}>${nameOf(p)}</option>`)}</select></label>`
+}

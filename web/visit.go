@@ -1,0 +1,246 @@
+package web
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
+	"holdfast/engine/visit"
+	"holdfast/store"
+)
+
+// visitSlots answers the timeslots of several people one after the other: with=child,child names the types of those who come after
+// the first, and people=3 is three of the path's type.
+func (s *Server) visitSlots(c *call, q *query) error {
+	r := visit.List{
+		AppointmentTypeIDs: []string{c.param("id")}, SpecialistID: q.id("specialistId"), From: q.date("from"), To: q.date("to"), Client: q.client(c), Desk: c.caller.may(desk),
+	}
+	people, with := q.whole("people", 2, visit.MaxPeople, 0), q.text("with")
+	switch {
+	case people > 0 && with != "":
+		q.add("with", "cannot be combined with people")
+	case q.text("place") != "":
+		q.add("place", "cannot be combined with people or with")
+	case with != "":
+		r.AppointmentTypeIDs = append(r.AppointmentTypeIDs, strings.Split(with, ",")...)
+	default:
+		r.AppointmentTypeIDs = slices.Repeat(r.AppointmentTypeIDs, people)
+	}
+	if err := q.err(); err != nil {
+		return err
+	}
+	answer, err := s.engine.VisitSlots(c.ctx(), r)
+	if err != nil {
+		return err
+	}
+	slots := make([]timeslotJSON, len(answer.Slots))
+	for i, x := range answer.Slots {
+		slots[i] = timeslotJSON{httpTime(x.Start), httpTime(x.End), x.Available, x.Held, x.OwnHold, x.SpecialistIDs}
+	}
+	return c.json(http.StatusOK, map[string]any{
+		"appointmentTypeId": answer.AppointmentTypeID, "timezone": answer.Timezone, "from": answer.From.String(), "to": answer.To.String(),
+		"generation": answer.Generation, "slots": slots,
+	})
+}
+
+type holdVisitBody struct {
+	clientBody
+	AppointmentTypeIDs []string `json:"appointmentTypeIds"`
+	SlotStartDate      string   `json:"slotStartDate"`
+	SpecialistID       string   `json:"specialistId"`
+	TTLSeconds         *int     `json:"ttlSeconds"`
+	Displace           bool     `json:"displace"`
+	IgnoreHours        bool     `json:"ignoreHours"`
+	Instead            string   `json:"instead"`
+}
+
+// holdVisit holds the time of all of them for the desk. The hold is kept and given back like any other.
+func (s *Server) holdVisit(c *call, b *holdVisitBody) error {
+	if !c.caller.reaches(b.SpecialistID) {
+		return errForbidden.with("You can hold time in your own calendar only; name yourself in specialistId.")
+	}
+	var m mistakes
+	start := m.instant("slotStartDate", b.SlotStartDate)
+	if err := m.err(); err != nil {
+		return err
+	}
+	h, err := s.engine.HoldVisit(c.ctx(), visit.HoldRequest{
+		AppointmentTypeIDs: b.AppointmentTypeIDs, SlotStart: start, SpecialistID: b.SpecialistID, Client: c.client, TTL: seconds(b.TTLSeconds),
+		Displace: b.Displace, IgnoreHours: b.IgnoreHours, Instead: b.Instead,
+	})
+	if err != nil {
+		return err
+	}
+	return c.json(http.StatusCreated, holdOf(&h, time.Now()))
+}
+
+// visitorBody is one of those who come. Whom to write to and call is said once for all.
+type visitorBody struct {
+	AppointmentTypeID string            `json:"appointmentTypeId"`
+	Name              string            `json:"name"`
+	BirthDate         string            `json:"birthDate"`
+	Notes             string            `json:"notes"`
+	Consent           bool              `json:"consent"`
+	NewPatient        bool              `json:"newPatient"`
+	Answers           map[string]string `json:"answers"`
+}
+
+type createVisitBody struct {
+	clientBody
+	HoldID        string        `json:"holdId"`
+	SlotStartDate string        `json:"slotStartDate"`
+	SpecialistID  string        `json:"specialistId"`
+	People        []visitorBody `json:"people"`
+	Contact       struct {
+		Email string `json:"email"`
+		Phone string `json:"phone"`
+	} `json:"contact"`
+	Locale      string `json:"locale"`
+	Displace    bool   `json:"displace"`
+	IgnoreHours bool   `json:"ignoreHours"`
+	Notify      *bool  `json:"notify"`
+}
+
+// createVisit books all of them or nobody.
+func (s *Server) createVisit(c *call, b *createVisitBody) error {
+	if !c.caller.reaches(b.SpecialistID) {
+		return errForbidden.with("You can book into your own calendar only; name yourself in specialistId.")
+	}
+	var m mistakes
+	r := visit.Request{
+		HoldID: b.HoldID, SlotStart: m.instant("slotStartDate", b.SlotStartDate), SpecialistID: b.SpecialistID, Client: c.client, Email: b.Contact.Email,
+		Phone: b.Contact.Phone, Locale: b.Locale, Source: store.SourceStaff, Actor: c.caller.actor, Silent: c.inSilence(b.Notify), Displace: b.Displace, IgnoreHours: b.IgnoreHours,
+	}
+	if err := m.err(); err != nil {
+		return err
+	}
+	for _, p := range b.People {
+		r.People = append(r.People, visit.Person{
+			AppointmentTypeID: p.AppointmentTypeID, Patient: store.Patient{Name: p.Name, BirthDate: p.BirthDate, Notes: p.Notes},
+			Said: clinic.Said{Consent: p.Consent, NewPatient: p.NewPatient, Answers: p.Answers},
+		})
+	}
+	return s.sayVisit(c, http.StatusCreated, func(render func(any) (int, []byte)) ([]store.Appointment, error) {
+		r.Once = c.answering(render)
+		return s.engine.BookVisit(c.ctx(), r)
+	})
+}
+
+// sayVisit answers a change of a visit, and a repeat of the request the same. Who comes with a manage link is told of one person, whose
+// link it is: the others may have been corrected since, and have contacts of their own by now.
+func (s *Server) sayVisit(c *call, status int, do func(render func(any) (int, []byte)) ([]store.Appointment, error)) error {
+	render := func(result any) (int, []byte) {
+		list := result.([]store.Appointment)
+		said := make([]any, len(list))
+		for i := range list {
+			if c.caller.appointment != nil && list[i].ID != c.appointmentID() {
+				said[i] = bareAppointmentOf(&list[i])
+			} else {
+				said[i] = s.appointmentOf(c, &list[i])
+			}
+		}
+		return rendered(status, map[string]any{"visitId": list[0].VisitID, "appointments": said})
+	}
+	list, err := do(render)
+	if err != nil {
+		return err
+	}
+	c.status, c.out = render(list)
+	return nil
+}
+
+// getVisit lists all appointments of the visit of one, cancelled ones included. A specialist sees those of the own calendar.
+func (s *Server) getVisit(c *call) error {
+	if _, err := s.reachable(c); err != nil {
+		return err
+	}
+	list, err := s.engine.VisitOf(c.ctx(), c.param("id"))
+	if err != nil {
+		return err
+	}
+	return c.json(http.StatusOK, map[string]any{"visitId": list[0].VisitID, "appointments": c.reached(list)})
+}
+
+// visitorJSON is one who comes, for whoever has a manage link of the visit and is written to or called for that one, too.
+type visitorJSON struct {
+	Name              string `json:"name"`
+	AppointmentTypeID string `json:"appointmentTypeId"`
+	SlotStartDate     string `json:"slotStartDate"`
+	SlotEndDate       string `json:"slotEndDate"`
+}
+
+// visitors are those of an appointment's visit who come and have the same contact; nobody for one that is of none.
+func (s *Server) visitors(c *call, a *store.Appointment) ([]visitorJSON, error) {
+	if a.VisitID == "" {
+		return nil, nil
+	}
+	list, err := s.engine.VisitOf(c.ctx(), a.ID)
+	var said []visitorJSON
+	for _, x := range list {
+		if x.Status == store.Confirmed && (x.ID == a.ID || sameContact(&x.Patient, &a.Patient)) {
+			said = append(said, visitorJSON{x.Patient.Name, x.AppointmentTypeID, httpTime(x.SlotStart), httpTime(x.SlotEnd)})
+		}
+	}
+	return said, err
+}
+
+// sameContact reports whether two people are written to at one address or, without one, called at one number.
+func sameContact(a, b *store.Patient) bool {
+	if a.Email != "" || b.Email != "" {
+		return booking.SameAddress(a.Email, b.Email)
+	}
+	return a.Phone != "" && store.Digits(a.Phone) == store.Digits(b.Phone)
+}
+
+// which reads whose visit is meant.
+func (s *Server) which(c *call, notify *bool, undoable bool) (visit.Which, error) {
+	id, version, err := s.change(c)
+	return visit.Which{ID: id, Version: version, Reaches: c.caller.reaches, Actor: c.caller.actor, Silent: c.inSilence(notify), Undoable: undoable}, err
+}
+
+// cancelVisit cancels all of them. A patient may, with the manage link of any of them, up to the clinic's change cut-off.
+func (s *Server) cancelVisit(c *call, b *cancelBody) error {
+	which, err := s.which(c, b.Notify, b.Undoable)
+	if err != nil {
+		return err
+	}
+	return s.sayVisit(c, http.StatusOK, func(render func(any) (int, []byte)) ([]store.Appointment, error) {
+		which.Once = c.answering(render)
+		return s.engine.CancelVisit(c.ctx(), visit.Cancel{Which: which, Reason: b.Reason, CutOff: c.caller.appointment != nil})
+	})
+}
+
+type moveVisitBody struct {
+	clientBody
+	SlotStartDate string `json:"slotStartDate"`
+	SpecialistID  string `json:"specialistId"`
+	Displace      bool   `json:"displace"`
+	IgnoreHours   bool   `json:"ignoreHours"`
+	Notify        *bool  `json:"notify"`
+	Undoable      bool   `json:"undoable"`
+}
+
+func (s *Server) moveVisit(c *call, b *moveVisitBody) error {
+	if b.SpecialistID != "" && !c.caller.reaches(b.SpecialistID) {
+		return errForbidden.with("You can move appointments within your own calendar only.")
+	}
+	which, err := s.which(c, b.Notify, b.Undoable)
+	if err != nil {
+		return err
+	}
+	var m mistakes
+	r := visit.Move{Which: which, SlotStart: m.instant("slotStartDate", b.SlotStartDate), SpecialistID: b.SpecialistID, Displace: b.Displace, IgnoreHours: b.IgnoreHours}
+	if err := m.err(); err != nil {
+		return err
+	}
+	if c.caller.specialistID != "" {
+		r.SpecialistID = c.caller.specialistID
+	}
+	return s.sayVisit(c, http.StatusOK, func(render func(any) (int, []byte)) ([]store.Appointment, error) {
+		r.Once = c.answering(render)
+		return s.engine.MoveVisit(c.ctx(), r)
+	})
+}

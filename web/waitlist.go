@@ -1,0 +1,343 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+
+	"holdfast/engine/clinic"
+	"holdfast/engine/record"
+	"holdfast/engine/request"
+	"holdfast/engine/waitlist"
+	"holdfast/store"
+)
+
+// wishBody is which times suit, on the clinic's clock. What is left out does not matter.
+type wishBody struct {
+	SpecialistIDs []string `json:"specialistIds"`
+	Weekdays      []string `json:"weekdays"`
+	Earliest      string   `json:"earliest"`
+	Latest        string   `json:"latest"`
+	From          string   `json:"from"`
+	To            string   `json:"to"`
+	SlotStartDate string   `json:"slotStartDate"` // the one session that is waited for; then the rest does not matter
+}
+
+func (b *wishBody) wish(m *mistakes) store.WaitlistWish {
+	w := store.WaitlistWish{SpecialistIDs: b.SpecialistIDs, Weekdays: m.weekdays("weekdays", b.Weekdays), Earliest: m.clock("earliest", b.Earliest), Latest: m.clock("latest", b.Latest)}
+	if len(b.SpecialistIDs) > 200 {
+		m.add("specialistIds", "at most 200 specialists")
+	}
+	if b.From != "" {
+		w.From = m.parseDate("from", b.From)
+	}
+	if b.To != "" {
+		w.To = m.parseDate("to", b.To)
+	}
+	if b.SlotStartDate != "" {
+		w.SlotStart = m.instant("slotStartDate", b.SlotStartDate)
+	}
+	return w
+}
+
+// waitingJSON is an entry of the waiting list without the person.
+type waitingJSON struct {
+	ID                string      `json:"id"`
+	AppointmentTypeID string      `json:"appointmentTypeId"`
+	AppointmentID     string      `json:"appointmentId,omitempty"` // that an earlier time is wanted for
+	Status            string      `json:"status"`
+	SpecialistIDs     []string    `json:"specialistIds"`
+	Weekdays          []string    `json:"weekdays"`
+	Earliest          string      `json:"earliest,omitempty"`
+	Latest            string      `json:"latest,omitempty"`
+	From              string      `json:"from"`
+	To                string      `json:"to"`
+	SlotStartDate     string      `json:"slotStartDate,omitempty"`
+	CreatedAt         string      `json:"createdAt"`
+	EndedAt           string      `json:"endedAt,omitempty"`
+	Offers            []offerJSON `json:"offers"`
+}
+
+// offerJSON is a time that was kept for an entry.
+type offerJSON struct {
+	ID            string `json:"id"`
+	SpecialistID  string `json:"specialistId"`
+	Status        string `json:"status"`
+	SlotStartDate string `json:"slotStartDate"`
+	SlotEndDate   string `json:"slotEndDate"`
+	CreatedAt     string `json:"createdAt"`
+	ExpiresAt     string `json:"expiresAt"`
+	EndedAt       string `json:"endedAt,omitempty"`
+}
+
+// waitedJSON is an entry as the front desk and whoever has its link see it.
+type waitedJSON struct {
+	waitingJSON
+	Patient patientJSON `json:"patient"`
+	Intake  *intakeJSON `json:"intake,omitempty"`
+}
+
+func offerOf(o *store.WaitlistOffer) offerJSON {
+	return offerJSON{o.ID, o.SpecialistID, string(o.Status), httpTime(o.SlotStart), httpTime(o.SlotEnd), httpTime(o.CreatedAt), httpTime(o.ExpiresAt), optionalTime(o.EndedAt)}
+}
+
+func waitingOf(x *waitlist.Waiting) waitingJSON {
+	w := &x.Wish
+	said := waitingJSON{
+		ID: x.ID, AppointmentTypeID: x.AppointmentTypeID, AppointmentID: x.AppointmentID, Status: string(x.Status),
+		SpecialistIDs: append([]string{}, w.SpecialistIDs...), Weekdays: []string{}, From: w.From.String(), To: w.To.String(), SlotStartDate: optionalTime(w.SlotStart),
+		CreatedAt: httpTime(x.CreatedAt), EndedAt: optionalTime(x.EndedAt), Offers: []offerJSON{},
+	}
+	for _, day := range w.Weekdays {
+		said.Weekdays = append(said.Weekdays, day.String())
+	}
+	if w.Earliest != 0 {
+		said.Earliest = w.Earliest.String()
+	}
+	if w.Latest != 0 {
+		said.Latest = w.Latest.String()
+	}
+	for i := range x.Offers {
+		said.Offers = append(said.Offers, offerOf(&x.Offers[i]))
+	}
+	return said
+}
+
+func waitedOf(x *waitlist.Waiting) waitedJSON {
+	return waitedJSON{waitingOf(x), patientJSON(x.Patient), intakeOf(&x.Intake)}
+}
+
+type joinBody struct {
+	clientBody
+	saidBody
+	wishBody
+	Patient patientBody `json:"patient"`
+	Locale  string      `json:"locale"`
+}
+
+// joinWaitlist puts somebody on the list: a visitor themselves, or the front desk for whoever calls.
+func (s *Server) joinWaitlist(c *call, b *joinBody) error {
+	var m mistakes
+	r := waitlist.JoinRequest{
+		AppointmentTypeID: c.param("id"), Wish: b.wish(&m), Patient: store.Patient(b.Patient), Said: clinic.Said(b.saidBody), Locale: b.Locale, Actor: "client", Client: c.client,
+	}
+	if err := m.err(); err != nil {
+		return err
+	}
+	switch {
+	case c.caller.may(frontDesk):
+		r.Actor = c.caller.actor
+	case c.caller.role != "":
+		return errForbidden.with("The waiting list is the reception's and the owner's.")
+	default:
+		r.From = s.waiter(c)
+	}
+	return s.join(c, r)
+}
+
+// waiter is where a visitor comes from who wants to wait.
+func (s *Server) waiter(c *call) *request.Visitor {
+	from := &request.Visitor{Unlimited: !s.options.RateLimit || c.caller.trusted()}
+	if address := s.address(c.r); address.IsValid() {
+		from.Network = network(address)
+	}
+	return from
+}
+
+type soonerBody struct {
+	clientBody
+	wishBody
+}
+
+// waitForSooner has the patient of an appointment wait for an earlier time of it.
+func (s *Server) waitForSooner(c *call, b *soonerBody) error {
+	var m mistakes
+	r := waitlist.JoinRequest{Wish: b.wish(&m), Actor: c.caller.actor}
+	if err := m.err(); err != nil {
+		return err
+	}
+	a, err := s.reachable(c)
+	if err != nil {
+		return err
+	}
+	if r.Sooner = &a; !c.caller.may(desk) {
+		r.From = s.waiter(c)
+	}
+	return s.join(c, r)
+}
+
+func (s *Server) join(c *call, r waitlist.JoinRequest) error {
+	render := func(result any) (int, []byte) {
+		return rendered(http.StatusCreated, map[string]waitingJSON{"waiting": waitingOf(&waitlist.Waiting{WaitlistEntry: result.(store.WaitlistEntry)})})
+	}
+	r.Once = c.answering(render)
+	e, err := s.engine.Join(c.ctx(), r)
+	if err != nil {
+		return err
+	}
+	c.status, c.out = render(e)
+	return nil
+}
+
+// endedShown is how many entries are listed that have ended.
+const endedShown = 50
+
+// listWaiting is who waits, in their order, and who did.
+func (s *Server) listWaiting(c *call) error {
+	live, over, err := s.engine.WaitlistNow(c.ctx(), endedShown)
+	if err != nil {
+		return err
+	}
+	said := func(list []waitlist.Waiting) []waitedJSON {
+		all := make([]waitedJSON, len(list))
+		for i := range list {
+			all[i] = waitedOf(&list[i])
+		}
+		return all
+	}
+	return c.json(http.StatusOK, map[string]any{"waiting": said(live), "ended": said(over)})
+}
+
+// waited is the entry that the path names, and what is offered to it: by a link of an offer that one, otherwise the open one.
+func (s *Server) waited(c *call) (x waitlist.Waiting, offerID string, err error) {
+	id := c.param("id")
+	if id == managedID && c.caller.waitingID != "" {
+		id = c.caller.waitingID
+	}
+	if x, err = s.engine.WaitingOf(c.ctx(), id); err != nil {
+		return x, "", err
+	}
+	offerID = c.caller.offerID
+	if o := x.Offer(); offerID == "" && o != nil {
+		offerID = o.ID
+	}
+	if n := len(x.Offers); offerID == "" && n > 0 {
+		offerID = x.Offers[n-1].ID
+	}
+	return x, offerID, nil
+}
+
+func (s *Server) getWaiting(c *call) error {
+	x, offerID, err := s.waited(c)
+	if err != nil {
+		return err
+	}
+	return c.json(http.StatusOK, map[string]any{"waiting": waitedOf(&x), "offerId": offerID})
+}
+
+// changeWaiting answers a change of an entry with the entry.
+func (s *Server) changeWaiting(c *call, change func(id string, actor record.Actor, once *record.Once) (store.WaitlistEntry, error)) error {
+	x, _, err := s.waited(c)
+	if err != nil {
+		return err
+	}
+	render := func(result any) (int, []byte) {
+		is := waitlist.Waiting{WaitlistEntry: result.(store.WaitlistEntry), Offers: x.Offers}
+		return rendered(http.StatusOK, map[string]waitedJSON{"waiting": waitedOf(&is)})
+	}
+	e, err := change(x.ID, c.caller.actor, c.answering(render))
+	if err != nil {
+		return err
+	}
+	c.status, c.out = render(e)
+	return nil
+}
+
+func (s *Server) confirmWaiting(c *call) error {
+	return s.changeWaiting(c, func(id string, actor record.Actor, once *record.Once) (store.WaitlistEntry, error) {
+		return s.engine.ConfirmWaiting(c.ctx(), id, actor, once)
+	})
+}
+
+func (s *Server) leaveWaiting(c *call) error {
+	return s.changeWaiting(c, func(id string, actor record.Actor, once *record.Once) (store.WaitlistEntry, error) {
+		return s.engine.LeaveWaitlist(c.ctx(), id, actor, once)
+	})
+}
+
+type offerBody struct {
+	SlotStartDate string `json:"slotStartDate"`
+	SpecialistID  string `json:"specialistId"`
+}
+
+func renderOffer(result any) (int, []byte) {
+	o := result.(store.WaitlistOffer)
+	return rendered(http.StatusOK, map[string]offerJSON{"offer": offerOf(&o)})
+}
+
+// offerByHand keeps a time for somebody who waits, and offers it.
+func (s *Server) offerByHand(c *call, b *offerBody) error {
+	var m mistakes
+	start := m.instant("slotStartDate", b.SlotStartDate)
+	if err := m.err(); err != nil {
+		return err
+	}
+	o, err := s.engine.OfferByHand(c.ctx(), c.param("id"), b.SpecialistID, start, c.caller.actor, c.answering(renderOffer))
+	if err != nil {
+		return err
+	}
+	c.status, c.out = renderOffer(o)
+	return nil
+}
+
+// errNothingOffered: there is no offer to take or decline.
+var errNothingOffered = errNotBookable.titled(notNow).because("not_offered", "Nothing is offered at the moment. A mail comes when a time becomes free.")
+
+// acceptOffer books what is offered, for whoever has the link, or for somebody on the telephone.
+func (s *Server) acceptOffer(c *call) error {
+	_, id, err := s.waited(c)
+	if err != nil {
+		return err
+	}
+	if id == "" {
+		return errNothingOffered
+	}
+	a, err := s.engine.AcceptOffer(c.ctx(), id, c.caller.actor, c.answering(s.renderAppointment(c)))
+	if err != nil {
+		return err
+	}
+	return s.sayAppointment(c, &a)
+}
+
+func (s *Server) declineOffer(c *call) error {
+	_, id, err := s.waited(c)
+	if err != nil {
+		return err
+	}
+	if id == "" {
+		return errNothingOffered
+	}
+	o, err := s.engine.DeclineOffer(c.ctx(), id, c.caller.actor, c.answering(renderOffer))
+	if err != nil {
+		return err
+	}
+	c.status, c.out = renderOffer(o)
+	return nil
+}
+
+// waitingLink is the link from a mail about the waiting list, as a credential.
+func (s *Server) waitingLink(c *call, token string) error {
+	x, offer, err := s.engine.WaitingBy(c.ctx(), token)
+	if errors.Is(err, record.ErrUnauthorized) || errors.Is(err, store.ErrNotFound) {
+		return errDeadLink
+	}
+	if c.caller.waitingID = x.ID; offer != nil {
+		c.caller.offerID = offer.ID
+	}
+	return err
+}
+
+// endedProblem is what is said of an offer or an entry that has ended.
+func endedProblem(e *waitlist.EndedError) problem {
+	p := errHoldExpired.titled("The offer has ended")
+	switch e.As {
+	case string(store.OfferBooked):
+		return p.because("booked", "This was booked already. The newest mail has the link of the appointment.")
+	case string(store.OfferDeclined):
+		return p.because("declined", "This offer was declined, and its time was given to the next.")
+	case string(store.OfferWithdrawn):
+		return p.because("withdrawn", "The time is not free any more. You stay on the waiting list, if you have not left it.")
+	case string(store.WaitlistRemoved):
+		return p.because("removed", "This entry was taken off the waiting list.")
+	}
+	return p.because("lapsed", "The time was kept as long as the mail said, and was then offered to the next.")
+}
