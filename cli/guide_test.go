@@ -53,6 +53,12 @@ func told(page, came any) error {
 			if _, there := got[name]; !there {
 				return fmt.Errorf("%s is missing", name)
 			}
+			if left, whole := got[name], value; name == "ttlMs" { // what is left of the hold by the time it is answered
+				if is, ok := left.(float64); !ok || is <= whole.(float64)/2 || is > whole.(float64) {
+					return fmt.Errorf("%s: got %v, want what is left of %v", name, left, whole)
+				}
+				continue
+			}
 			if err := told(value, got[name]); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}

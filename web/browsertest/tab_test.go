@@ -15,13 +15,11 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
-	"github.com/chromedp/chromedp/kb"
 )
 
 // tab is one tab, 390 points wide like a phone unless a test makes it wider.
@@ -262,58 +260,6 @@ func (p *tab) text(selector string) string {
 func (p *tab) count(selector string) int {
 	p.t.Helper()
 	return ask[int](p, "document.querySelectorAll("+quoted(selector)+").length")
-}
-
-// click presses the mouse in the middle of an element, once it is there, nothing lies on it and it has stopped moving.
-func (p *tab) click(selector string) {
-	p.t.Helper()
-	p.until(`(async () => {
-		const e = document.querySelector(` + quoted(selector) + `)
-		e.scrollIntoView({ block: 'center', inline: 'center', behavior: 'instant' })
-		const middle = () => { const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2] }
-		const [x, y] = middle()
-		for (let n = 0; n < 2; n++) await new Promise(requestAnimationFrame)
-		const top = document.elementFromPoint(x, y)
-		const free = top && (e.contains(top) || e.closest('label')?.contains(top))
-		return free && String(middle()) === String([x, y]) && (window.clickAt = [x, y])
-	})()`)
-	xy := ask[[]float64](p, "window.clickAt")
-	p.do(chromedp.MouseClickXY(xy[0], xy[1]))
-}
-
-// key presses keys one after the other: kb.Tab, kb.Enter, "a". What a page does with a key going down decides whether a
-// letter is written, as it does for a person, which is why this is not chromedp's own KeyEvent.
-func (p *tab) key(keys string) {
-	p.t.Helper()
-	for _, r := range keys {
-		k, known := kb.Keys[r]
-		if !known {
-			p.t.Fatalf("there is no key for %q", r)
-		}
-		down := input.DispatchKeyEventParams{
-			Type: input.DispatchKeyEventTypeKeyDown, Key: k.Key, Code: k.Code, Text: k.Text, UnmodifiedText: k.Unmodified,
-			WindowsVirtualKeyCode: k.Windows, NativeVirtualKeyCode: k.Native,
-		}
-		if k.Shift {
-			down.Modifiers = 8
-		}
-		up := down
-		up.Type, up.Text, up.UnmodifiedText = input.DispatchKeyEventTypeKeyUp, "", ""
-		p.do(command(input.DispatchKeyEvent, down), command(input.DispatchKeyEvent, up))
-	}
-}
-
-// write puts a text where the focus is, as a paste or an input method does.
-func (p *tab) write(text string) {
-	p.t.Helper()
-	p.do(command(input.InsertText, input.InsertTextParams{Text: text}))
-}
-
-// fill clicks into a field and writes.
-func (p *tab) fill(selector, text string) {
-	p.t.Helper()
-	p.click(selector)
-	p.write(text)
 }
 
 // open goes to a path of the server.

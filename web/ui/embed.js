@@ -22,12 +22,14 @@
     if (!e.data || e.data.holdfast !== 'height') return
     var height = Number(e.data.height)
     if (height > 0 && height < 20000) frame.style.height = Math.ceil(height) + 'px'
+    ours = true
     seen()
   })
   // The frame is as high as what is in it, so it does not know how much of it is seen: it is told how much lies below the window.
-  var waits = false
+  // Only once it has said its height: what the browser shows instead of a page that may not be framed has no ears, and the console says so.
+  var waits = false, ours = false
   function seen() {
-    if (waits) return
+    if (waits || !ours) return
     waits = true
     requestAnimationFrame(function () {
       waits = false

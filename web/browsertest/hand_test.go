@@ -1,0 +1,75 @@
+package browsertest
+
+import (
+	"time"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// click presses the mouse in the middle of an element, once it is there, nothing lies on it and it has stopped moving. A page that moves
+// after all, as one does that goes to its top a moment after it was drawn, takes no press that was meant for something else: it is tried again.
+func (p *tab) click(selector string) {
+	p.t.Helper()
+	for deadline := time.Now().Add(patience); ; {
+		p.until(`(async () => {
+			const e = document.querySelector(` + quoted(selector) + `)
+			e.scrollIntoView({ block: 'center', inline: 'center', behavior: 'instant' })
+			const middle = () => { const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2] }
+			const [x, y] = middle()
+			for (let n = 0; n < 2; n++) await new Promise(requestAnimationFrame)
+			const meant = to => { const e = document.querySelector(` + quoted(selector) + `); return e?.contains(to) || e?.closest('label')?.contains(to) }
+			if (!meant(document.elementFromPoint(x, y)) || String(middle()) !== String([x, y])) return false
+			window.missed = false
+			const press = new AbortController()
+			for (const kind of ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click']) window.addEventListener(kind, event => {
+				if (!event.isTrusted) return
+				if (kind === 'pointerdown') window.missed = !meant(event.target)
+				if (window.missed) { event.preventDefault(); event.stopImmediatePropagation() }
+				if (kind === 'click') press.abort()
+			}, { capture: true, signal: press.signal })
+			return window.clickAt = [x, y]
+		})()`)
+		xy := ask[[]float64](p, "window.clickAt")
+		p.do(chromedp.MouseClickXY(xy[0], xy[1]))
+		if missed, err := evaluate[bool](p, "window.missed === true"); err != nil || !missed || time.Now().After(deadline) {
+			return // an error: the click has left the page
+		}
+	}
+}
+
+// key presses keys one after the other: kb.Tab, kb.Enter, "a". What a page does with a key going down decides whether a
+// letter is written, as it does for a person, which is why this is not chromedp's own KeyEvent.
+func (p *tab) key(keys string) {
+	p.t.Helper()
+	for _, r := range keys {
+		k, known := kb.Keys[r]
+		if !known {
+			p.t.Fatalf("there is no key for %q", r)
+		}
+		down := input.DispatchKeyEventParams{
+			Type: input.DispatchKeyEventTypeKeyDown, Key: k.Key, Code: k.Code, Text: k.Text, UnmodifiedText: k.Unmodified,
+			WindowsVirtualKeyCode: k.Windows, NativeVirtualKeyCode: k.Native,
+		}
+		if k.Shift {
+			down.Modifiers = 8
+		}
+		up := down
+		up.Type, up.Text, up.UnmodifiedText = input.DispatchKeyEventTypeKeyUp, "", ""
+		p.do(command(input.DispatchKeyEvent, down), command(input.DispatchKeyEvent, up))
+	}
+}
+
+// write puts a text where the focus is, as a paste or an input method does.
+func (p *tab) write(text string) {
+	p.t.Helper()
+	p.do(command(input.InsertText, input.InsertTextParams{Text: text}))
+}
+
+// fill clicks into a field and writes.
+func (p *tab) fill(selector, text string) {
+	p.t.Helper()
+	p.click(selector)
+	p.write(text)
+}
