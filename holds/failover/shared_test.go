@@ -1,6 +1,7 @@
 package failover
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -31,7 +32,13 @@ func database(t testing.TB) string {
 	if cluster == nil {
 		t.Skip("SKIPPED:", absent)
 	}
-	return cluster.Create(t)
+	return cluster.CreatePrepared(t, func(url string) error {
+		b, err := postgres.Open(context.Background(), postgres.Options{URL: url, Timeout: patience})
+		if err != nil {
+			return err
+		}
+		return b.Close()
+	})
 }
 
 // openShared opens a backend of this primary and a PostgreSQL.

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -47,6 +48,21 @@ func database(t testing.TB) string {
 		t.Skip("SKIPPED:", absent)
 	}
 	return cluster.Create(t)
+}
+
+// migrated is the URL of a new database that has been opened once.
+func migrated(t testing.TB) string {
+	t.Helper()
+	if cluster == nil {
+		t.Skip("SKIPPED:", absent)
+	}
+	return cluster.CreatePrepared(t, func(url string) error {
+		b, err := Open(context.Background(), Options{URL: url, Timeout: patience})
+		if err != nil {
+			return err
+		}
+		return b.Close()
+	})
 }
 
 // patience is the timeout of calls where the test is not about it: the machine may be busy.
@@ -98,7 +114,7 @@ func TestBackend(t *testing.T) {
 	holdstest.Run(t, holdstest.Harness{
 		Queue: 1024, Second: 500 * time.Millisecond, Late: 900 * time.Millisecond, Parallel: true,
 		Open: func(t testing.TB, booked func(holds.Hold) bool) holds.Backend {
-			return open(t, database(t), Options{Booked: booked, WatchQueue: 1024})
+			return open(t, migrated(t), Options{Booked: booked, WatchQueue: 1024})
 		},
 	})
 }

@@ -51,6 +51,15 @@ func database(t testing.TB) string {
 	return cluster.Create(t)
 }
 
+// migrated is the URL of a new database that has been opened once.
+func migrated(t testing.TB) string {
+	t.Helper()
+	if cluster == nil {
+		t.Skip("SKIPPED:", absent)
+	}
+	return cluster.CreatePrepared(t, func(url string) error { return mustOpen(t, Options{URL: url}).Close() })
+}
+
 // patience is how long a test waits for what has to come, and a call of a test that is not about its timeout: the machine may be busy.
 const patience = time.Minute
 
@@ -85,7 +94,7 @@ func (d *databases) of(t testing.TB, dir string) string {
 		d.urls = map[string]string{}
 	}
 	if d.urls[dir] == "" {
-		d.urls[dir] = database(t)
+		d.urls[dir] = migrated(t)
 	}
 	return d.urls[dir]
 }

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -26,6 +27,9 @@ type Server struct {
 	args    []string
 	command *exec.Cmd
 	serial  atomic.Int64
+
+	prepare  sync.Once
+	prepared error
 }
 
 // ErrAbsent: PostgreSQL is not installed here, or cannot be run.
@@ -60,7 +64,9 @@ func Start(settings ...string) (_ *Server, err error) {
 func (s *Server) begin(settings []string) error {
 	s.args = []string{"-D", filepath.Join(s.dir, "data")}
 	for _, setting := range append([]string{"listen_addresses=", "unix_socket_directories=" + s.dir, "fsync=off", "full_page_writes=off",
-		"max_connections=200", "logging_collector=off", "log_min_messages=fatal", "max_wal_size=256MB"}, settings...) {
+		"max_connections=200", "logging_collector=off",
+		"autovacuum=off", // it would go round hundreds of small databases all the time
+		"log_min_messages=fatal", "max_wal_size=256MB"}, settings...) {
 		s.args = append(s.args, "-c", setting)
 	}
 	return s.Run()
@@ -125,8 +131,45 @@ func (s *Server) URL(database string) string {
 // Create makes an empty database and returns its URL.
 func (s *Server) Create(t testing.TB) string {
 	t.Helper()
+	return s.create(t)
+}
+
+// template is the database that CreatePrepared copies.
+const template = "prepared"
+
+// CreatePrepared makes a database that is as prepare left the first one, which it is called for once in the life of a server and must have
+// closed: migrating an empty database takes six times as long as copying one that was.
+func (s *Server) CreatePrepared(t testing.TB, prepare func(url string) error) string {
+	t.Helper()
+	s.prepare.Do(func() {
+		out, err := s.Tool("createdb", "-h", s.dir, "-U", "holdfast", template).CombinedOutput()
+		if err == nil {
+			err = prepare(s.URL(template))
+		}
+		var said string
+		if err == nil { // a database can be copied while nobody is in it
+			said, err = s.SQL("postgres", `ALTER DATABASE `+template+` ALLOW_CONNECTIONS false`)
+		}
+		if err == nil {
+			said, err = s.SQL("postgres", `SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = '`+template+`'`)
+		}
+		if err != nil {
+			s.prepared = fmt.Errorf("%w\n%s%s", err, out, said)
+		}
+	})
+	if s.prepared != nil {
+		t.Fatalf("no prepared database: %v", s.prepared)
+	}
+	if version(filepath.Join(s.bin, "postgres")) < 15 {
+		return s.create(t, "-T", template)
+	}
+	return s.create(t, "-T", template, "--strategy=file_copy") // half the processor time of writing it into the log first
+}
+
+func (s *Server) create(t testing.TB, how ...string) string {
+	t.Helper()
 	name := "test_" + strconv.FormatInt(s.serial.Add(1), 10)
-	if out, err := s.Tool("createdb", "-h", s.dir, "-U", "holdfast", name).CombinedOutput(); err != nil {
+	if out, err := s.Tool("createdb", append([]string{"-h", s.dir, "-U", "holdfast", name}, how...)...).CombinedOutput(); err != nil {
 		t.Fatalf("createdb: %v\n%s", err, out)
 	}
 	return s.URL(name)
