@@ -1,0 +1,158 @@
+package sqlite
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"holdfast/store"
+)
+
+// follow brings a file up to the database: it puts what Read hands out, and keeps the moment.
+func follow(t *testing.T, pages *Pages, file *PageFile, whole bool) Moment {
+	t.Helper()
+	m, err := pages.Read(t.Context(), whole, file.Put)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Changed > 0 {
+		if err := file.Truncate(m.Count); err != nil {
+			t.Fatal(err)
+		}
+		if file.Sums.State() != m.State() {
+			t.Error("the pages that were put are not those of the database")
+		}
+	}
+	pages.Keep(m)
+	return m
+}
+
+func opened(t *testing.T) *Store {
+	t.Helper()
+	s := mustOpen(t, filepath.Join(t.TempDir(), "live.db"), migrations)
+	t.Cleanup(func() { mustClose(t, s) })
+	return s
+}
+
+// entries writes so many audit entries, each in a commit of its own.
+func entries(t *testing.T, s *Store, n int) {
+	t.Helper()
+	for range n {
+		err := s.Write(t.Context(), func(tx store.Tx) error {
+			return tx.AppendAudit(t.Context(), store.AuditEntry{ID: rand.Text(), At: time.Now(), Actor: "system", Action: "test"})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestPagesFollowTheDatabase: a file of the pages that were handed out is the database at each moment, whatever the checkpoints do; where
+// nothing was written nothing is handed out, and what was not kept is handed out again.
+func TestPagesFollowTheDatabase(t *testing.T) {
+	s := opened(t)
+	path := filepath.Join(t.TempDir(), "copy.db")
+	file, err := CreatePageFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := s.Pages()
+	defer pages.Close()
+	first := follow(t, pages, file, false)
+	if first.Changed != first.Count || first.Count < 10 {
+		t.Errorf("at first %d of %d pages were handed out, want all", first.Changed, first.Count)
+	}
+	if m := follow(t, pages, file, false); m.Changed != 0 || m.State() != first.State() {
+		t.Errorf("nothing was written, and %d pages were handed out", m.Changed)
+	}
+	entries(t, s, 1)
+	few := follow(t, pages, file, false)
+	if few.Changed == 0 || few.Changed > first.Count/2 {
+		t.Errorf("after one entry %d of %d pages were handed out", few.Changed, few.Count)
+	}
+	entries(t, s, 300)
+	if m := follow(t, pages, file, false); m.Count <= first.Count {
+		t.Errorf("the database has %d pages after 300 entries, and had %d", m.Count, first.Count)
+	}
+	if err := s.checkpoint.alone(func() error { _, err := passive(s.writer.conn); return err }); err != nil {
+		t.Fatal(err)
+	}
+	if m := follow(t, pages, file, false); m.Changed != 0 {
+		t.Errorf("a checkpoint has changed %d pages", m.Changed)
+	}
+
+	entries(t, s, 1)
+	refused := errors.New("no room")
+	if _, err := pages.Read(t.Context(), false, func(int, []byte) error { return refused }); !errors.Is(err, refused) {
+		t.Errorf("got %v, want what the receiver said", err)
+	}
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := pages.Read(cancelled, true, func(int, []byte) error { return nil }); err == nil {
+		t.Error("a cancelled reading says that it was one")
+	}
+	if m := follow(t, pages, file, false); m.Changed == 0 {
+		t.Error("what was refused was not handed out again")
+	}
+	if m := follow(t, pages, file, true); m.Changed != m.Count {
+		t.Errorf("of the whole %d of %d pages were handed out", m.Changed, m.Count)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	found, err := Verify(t.Context(), path)
+	if err != nil || found.ID != s.ID() {
+		t.Errorf("the copy is %+v, %v", found, err)
+	}
+}
+
+// TestPagesOfAShorterFile: the pages that are gone are gone from the copy.
+func TestPagesOfAShorterFile(t *testing.T) {
+	s := opened(t)
+	other, err := openConn(s.dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.close()
+	if err := other.script("CREATE TABLE filler AS SELECT randomblob(400000) AS bytes"); err != nil {
+		t.Fatal(err)
+	}
+	file, err := CreatePageFile(filepath.Join(t.TempDir(), "copy.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := s.Pages()
+	defer pages.Close()
+	before := follow(t, pages, file, false)
+	if err := other.script("DROP TABLE filler; VACUUM"); err != nil {
+		t.Fatal(err)
+	}
+	if after := follow(t, pages, file, false); after.Count >= before.Count {
+		t.Errorf("the database has %d pages, and had %d", after.Count, before.Count)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAPageFileRefusesWhatIsNoPage of the same database.
+func TestAPageFileRefusesWhatIsNoPage(t *testing.T) {
+	file, err := CreatePageFile(filepath.Join(t.TempDir(), "copy.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if err := file.Put(1, make([]byte, 4096)); err != nil {
+		t.Fatal(err)
+	}
+	for name, err := range map[string]error{
+		"no number": file.Put(0, make([]byte, 4096)), "another size": file.Put(2, make([]byte, 512)), "more than there are": file.Truncate(2),
+	} {
+		if !errors.Is(err, store.ErrInvalid) {
+			t.Errorf("%s: got %v, want ErrInvalid", name, err)
+		}
+	}
+}
