@@ -160,6 +160,9 @@ type Options struct {
 	Copies func() ([]Copy, error)
 	// LastBackup says when the last backup was made; ErrNoBackup if none was. Nil: none is known.
 	LastBackup func() (time.Time, error)
+	// LastCopy says up to when a second place that follows the database has everything: the zero time if it has nothing yet, and false
+	// if there is none. Nil: there is none.
+	LastCopy func() (time.Time, bool)
 	// OnFatal is told when nothing can be written to the queue and the process should be restarted. Nil where a queue that cannot be
 	// used now can be used again.
 	OnFatal func(error)

@@ -102,6 +102,15 @@ func (e *Engine) LastBackup() (time.Time, error) {
 	return e.options.LastBackup()
 }
 
+// LastCopy is up to when a second place that follows the database has everything: the zero time if it has nothing yet, and false if there is
+// none.
+func (e *Engine) LastCopy() (time.Time, bool) {
+	if e.options.LastCopy == nil {
+		return time.Time{}, false
+	}
+	return e.options.LastCopy()
+}
+
 // Ends counts how outbound calls ended since the start, by kind. There are none without a queue.
 func (e *Engine) Ends() []outbound.Ends {
 	if e.Outbound.Queue == nil {

@@ -42,6 +42,7 @@ var (
 	walDesc          = figure("wal_bytes", "Size of the write-ahead log.")
 	certificateDesc  = figure("certificate_end_timestamp_seconds", "When the certificate of a domain ends, as Unix time; 0 if there is none.", "domain")
 	backupDesc       = figure("backup_age_seconds", "Age of the last backup that this server knows of; +Inf if there is none.")
+	copyDesc         = figure("copy_age_seconds", "How long ago the second place had everything that was written; +Inf if it has nothing yet. Only where it follows the database.")
 )
 
 // figuresTime is how long the parts that ask somebody may take together.
@@ -140,6 +141,13 @@ func (f figures) storage(to *exposition) {
 		age = max(0, time.Since(last).Seconds())
 	}
 	to.gauge(backupDesc, age)
+	if last, kept := f.engine.LastCopy(); kept {
+		age := math.Inf(1)
+		if !last.IsZero() {
+			age = max(0, time.Since(last).Seconds())
+		}
+		to.gauge(copyDesc, age)
+	}
 	for _, c := range f.options.Certificates() {
 		end := 0.0
 		if !c.Until.IsZero() {
