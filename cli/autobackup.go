@@ -132,19 +132,9 @@ func (k *backupKeeper) expire(dir string, made []time.Time) error {
 // copyTo copies a backup to the second place, sealed where there is a key, if that does not have it, reads it back, and deletes what the
 // plan does not keep there. The directory must exist: a disk that is not mounted is not written beside.
 func (k *backupKeeper) copyTo(second, name string) error {
-	if info, err := os.Stat(second); err != nil {
-		return fmt.Errorf("the second place of backups is not there: %w. Mount it, or name another with --backup-to", err)
-	} else if !info.IsDir() {
-		return fmt.Errorf("the second place of backups, %s, is no directory. Name another with --backup-to", second)
-	}
-	recipient, err := k.dir.sealer()
+	recipient, err := k.dir.placeSealer(second)
 	if err != nil {
 		return err
-	}
-	if recipient == nil {
-		if err := refuseInTheClear(second); err != nil {
-			return err
-		}
 	}
 	from, to := k.dir.file(filepath.Join(backupsDir, name)), filepath.Join(second, name)
 	if _, err := os.Stat(to); err == nil {
@@ -156,6 +146,21 @@ func (k *backupKeeper) copyTo(second, name string) error {
 	k.log.Info("backup copied and read back", "copy", to, "sealed", recipient != nil)
 	made, err := ownBackupsIn(second)
 	return errors.Join(err, k.expire(second, made))
+}
+
+// placeSealer is what is put into the second place is sealed for; nil if no key was made. It refuses a place that is not there, and what would
+// lie in the clear beside what is sealed.
+func (d *dataDir) placeSealer(second string) (*age.X25519Recipient, error) {
+	if info, err := os.Stat(second); err != nil {
+		return nil, fmt.Errorf("the second place of backups is not there: %w. Mount it, or name another with --backup-to", err)
+	} else if !info.IsDir() {
+		return nil, fmt.Errorf("the second place of backups, %s, is no directory. Name another with --backup-to", second)
+	}
+	recipient, err := d.sealer()
+	if err == nil && recipient == nil {
+		err = refuseInTheClear(second)
+	}
+	return recipient, err
 }
 
 // copyBackup makes a durable copy of a backup's directory, sealed for a recipient if there is one, whole or not at all, and compares

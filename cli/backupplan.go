@@ -16,7 +16,8 @@ type backupPlan struct {
 	on     bool
 	at     time.Duration // after midnight, by the clinic's clock
 	keep   backupKeep
-	second string // absolute path of a directory for copies; empty: none
+	second string        // absolute path of a directory for copies; empty: none
+	every  time.Duration // how often what has changed is copied to the second place; 0: never
 }
 
 // backupKeep is of how many days, weeks and months the newest backup is kept.
@@ -37,6 +38,10 @@ func backupSettings() []setting {
 			name: "backup-to", audience: forServing,
 			help: "an existing directory on another disk that each of its own backups is copied to",
 			set:  func(c *config, v string) (err error) { c.backups.second, err = parseBackupTo(v); return err },
+		}, {
+			name: "backup-every", fallback: "1m", audience: forServing,
+			help: "how often what has changed is copied to --backup-to as well, or off; SQLite only",
+			set:  func(c *config, v string) (err error) { c.backups.every, err = parseBackupEvery(v); return err },
 		},
 	}
 }
@@ -52,6 +57,17 @@ func (p *backupPlan) parseAt(v string) error {
 	}
 	p.on, p.at = true, time.Duration(at.Hour())*time.Hour+time.Duration(at.Minute())*time.Minute
 	return nil
+}
+
+func parseBackupEvery(v string) (time.Duration, error) {
+	if v == "off" {
+		return 0, nil
+	}
+	every, err := time.ParseDuration(v)
+	if err != nil || every < time.Second || every > 24*time.Hour {
+		return 0, fmt.Errorf("%q should be off, or a time from 1s to 24h, such as 1m", v)
+	}
+	return every, nil
 }
 
 func parseBackupKeep(v string) (k backupKeep, err error) {

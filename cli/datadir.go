@@ -97,7 +97,7 @@ func unusable(path string, err error) error {
 const lockPatience = 2 * time.Second
 
 // halfMade are the names of what is made beside its place and then renamed. They are only made under the directory's lock.
-var halfMade = [...]string{".backup-*", ".migrate-*", ".restore-*", ".secret-*", ".writable-*"}
+var halfMade = [...]string{".backup-*", spoolFile, ".migrate-*", ".restore-*", ".secret-*", ".writable-*"}
 
 // checkDir is where an upgrade is tried, beside whoever has the directory. What is older than checkTime was left by one that was killed.
 // A move that was interrupted goes on in halfDir; after moveTime nobody has gone on with it, and everybody in it is there for nothing.
@@ -107,7 +107,7 @@ const (
 	moveTime  = 7 * 24 * time.Hour
 )
 
-// removeHalfMade removes what a process has left that was killed while it made a backup, restored one, wrote the keys, tried an upgrade or
+// removeHalfMade removes what a process has left that was killed while it made a backup or a copy, restored one, wrote the keys, tried an upgrade or
 // moved a clinic here. What cannot be removed is in nobody's way.
 func (d *dataDir) removeHalfMade(now time.Time) {
 	for _, dir := range []string{d.path, d.file(backupsDir)} {

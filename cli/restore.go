@@ -22,7 +22,7 @@ import (
 
 func restoreCommand(p process) *cobra.Command {
 	var list bool
-	var keyFile string
+	var keyFile, until string
 	c := &cobra.Command{
 		Use:   "restore BACKUP | restore --list [DIR…]",
 		Short: "Put a backup in the place of the data directory's database and keys",
@@ -30,6 +30,7 @@ func restoreCommand(p process) *cobra.Command {
 			"there is kept in backups/replaced-…, never deleted. The server must not run. Everybody is signed out, and the API keys\n" +
 			"that come back to life are listed. A snapshot (a .db file from backups) can be restored too; the keys then stay as\n" +
 			"they are. A sealed copy (its files end in .age) needs the key that backup-key printed, in a file or typed in with --key -.\n" +
+			"A trail (trail-… of the second place) is restored up to its last whole step, or up to an instant with --until.\n" +
 			"With --list nothing is restored: it prints the backups in the data directory and in the directories named.",
 		Args: func(c *cobra.Command, args []string) error {
 			if list {
@@ -45,11 +46,16 @@ func restoreCommand(p process) *cobra.Command {
 			if list {
 				return listBackups(p.stdout, append([]string{filepath.Join(cfg.data, backupsDir)}, args...))
 			}
-			backup, key, clear, err := p.opened(cfg, args[0], keyFile)
+			moment, err := parseUntil(until, args[0])
+			if err != nil {
+				return usageError{err}
+			}
+			backup, key, clear, err := p.opened(cfg, args[0], keyFile, moment)
 			if err != nil {
 				return err
 			}
-			done, err := restore(c.Context(), cfg, backup, time.Now())
+			done, err := restore(c.Context(), cfg, backup.dir, time.Now())
+			done.copied = backup.copied
 			if err == nil && key != nil {
 				// The next copies are sealed for the paper that opened this one.
 				err = replaceFile(filepath.Join(cfg.data, recipientFile), []byte(key.Recipient().String()+"\n"))
@@ -61,45 +67,69 @@ func restoreCommand(p process) *cobra.Command {
 			return err
 		},
 	}
+	c.Flags().StringVar(&until, "until", "", "of a trail, leave out the steps made after this instant, such as 2026-11-23T09:30:00Z")
 	c.Flags().StringVar(&keyFile, "key", "", "the file with the key of a sealed copy, or - to type it in")
 	c.Flags().BoolVar(&list, "list", false, "print the backups there are, the newest first, and restore none")
 	defineSettings(c, forData)
 	return c
 }
 
-// opened gives the directory of a backup as it can be restored: a sealed copy is opened first, into a directory that clear removes, with
-// the key that is read; nil if it is not sealed.
-func (p process) opened(cfg config, backup, keyFile string) (dir string, key *age.X25519Identity, clear func() error, err error) {
-	nothing := func() error { return nil }
-	if !isSealed(backup) {
-		if keyFile != "" {
-			return "", nil, nothing, fmt.Errorf("%s is not sealed: leave out --key", backup)
+// openedBackup is the directory of a backup as it can be restored.
+type openedBackup struct {
+	dir    string
+	copied string // what is said of a trail
+}
+
+// opened makes a backup ready: a sealed copy is opened first, with the key that is read (nil if it is not sealed), and a trail is put
+// together, into a directory that clear removes.
+func (p process) opened(cfg config, backup, keyFile string, until time.Time) (o openedBackup, key *age.X25519Identity, clear func() error, err error) {
+	clear = func() error { return nil }
+	sealed, trail := isSealed(backup), isTrail(backup)
+	switch {
+	case !sealed && keyFile != "":
+		return o, nil, clear, fmt.Errorf("%s is not sealed: leave out --key", backup)
+	case !sealed && !trail:
+		return openedBackup{dir: backup}, nil, clear, nil
+	case sealed && keyFile == "":
+		return o, nil, clear, fmt.Errorf("%s is sealed: give the file with its key as --key FILE, or type the key in with --key -", backup)
+	case sealed:
+		if key, err = p.readBackupKey(keyFile); err != nil {
+			return o, nil, clear, err
 		}
-		return backup, nil, nothing, nil
-	}
-	if keyFile == "" {
-		return "", nil, nothing, fmt.Errorf("%s is sealed: give the file with its key as --key FILE, or type the key in with --key -", backup)
-	}
-	key, err = p.readBackupKey(keyFile)
-	if err != nil {
-		return "", nil, nothing, err
 	}
 	if err := os.MkdirAll(cfg.data, 0o700); err != nil {
-		return "", nil, nothing, err
+		return o, nil, clear, err
 	}
-	dir, err = os.MkdirTemp(cfg.data, ".unsealed-*")
+	if o.dir, err = os.MkdirTemp(cfg.data, ".unsealed-*"); err != nil {
+		return o, nil, clear, err
+	}
+	clear = func() error { return os.RemoveAll(o.dir) }
+	if trail {
+		var f followed
+		f, err = followTrail(backup, o.dir, key, until)
+		o.copied = f.words()
+	} else if err = unseal(backup, o.dir, key); err == nil && refuseScript(o.dir) != nil {
+		err = fmt.Errorf("%s is a backup of PostgreSQL, which psql puts back: open both of its files with\n"+
+			"  age --decrypt --identity FILE-WITH-THE-KEY %s >%s\nand go on as docs/cluster.md says", backup, filepath.Join(backup, scriptFile+sealedSuffix), scriptFile)
+	}
 	if err != nil {
-		return "", nil, nothing, err
+		return o, nil, clear, errors.Join(err, clear())
 	}
-	clear = func() error { return os.RemoveAll(dir) }
-	if err := unseal(backup, dir, key); err != nil {
-		return "", nil, nothing, errors.Join(err, clear())
+	return o, key, clear, nil
+}
+
+// parseUntil reads the instant up to which a trail is followed; zero: its end.
+func parseUntil(text, backup string) (until time.Time, err error) {
+	if text == "" {
+		return until, nil
 	}
-	if refuseScript(dir) != nil {
-		return "", nil, nothing, errors.Join(fmt.Errorf("%s is a backup of PostgreSQL, which psql puts back: open both of its files with\n"+
-			"  age --decrypt --identity FILE-WITH-THE-KEY %s >%s\nand go on as docs/cluster.md says", backup, filepath.Join(backup, scriptFile+sealedSuffix), scriptFile), clear())
+	if until, err = time.Parse(time.RFC3339, text); err != nil {
+		return until, fmt.Errorf("--until: %q should be an instant such as 2026-11-23T09:30:00Z", text)
 	}
-	return dir, key, clear, nil
+	if !isTrail(backup) {
+		return until, fmt.Errorf("--until is about a trail, and %s is none", backup)
+	}
+	return until, nil
 }
 
 // listBackups prints the backups in these directories, the newest first. The first may be missing.
@@ -108,6 +138,7 @@ func listBackups(to io.Writer, dirs []string) error {
 		path string
 		made time.Time
 		size int64
+		note string
 	}
 	var all []backup
 	for i, dir := range dirs {
@@ -118,7 +149,16 @@ func listBackups(to io.Writer, dirs []string) error {
 		for _, e := range entries {
 			if made, _, ok := madeAt(e.Name()); ok && e.IsDir() {
 				path := filepath.Join(dir, e.Name())
-				all = append(all, backup{path, made, max(size(filepath.Join(path, databaseFile)), size(filepath.Join(path, databaseFile+sealedSuffix)), 0)})
+				all = append(all, backup{path, made, max(size(filepath.Join(path, databaseFile)), size(filepath.Join(path, databaseFile+sealedSuffix)), 0), ""})
+			}
+		}
+		trails, err := trailsIn(dir)
+		if err != nil {
+			return err
+		}
+		for _, t := range trails {
+			if t.steps > 0 {
+				all = append(all, backup{t.path, t.last.UTC(), t.bytes, "  " + t.words()})
 			}
 		}
 	}
@@ -128,7 +168,7 @@ func listBackups(to io.Writer, dirs []string) error {
 	}
 	slices.SortFunc(all, func(a, b backup) int { return b.made.Compare(a.made) })
 	for _, b := range all {
-		if _, err := fmt.Fprintf(to, "%s  %7.1f MB  %s\n", b.made.Format(time.RFC3339), float64(b.size)/1e6, b.path); err != nil {
+		if _, err := fmt.Fprintf(to, "%s  %7.1f MB  %s%s\n", b.made.Format(time.RFC3339), float64(b.size)/1e6, b.path, b.note); err != nil {
 			return err
 		}
 	}
@@ -137,6 +177,7 @@ func listBackups(to io.Writer, dirs []string) error {
 
 // restored is what a restore did.
 type restored struct {
+	copied  string         // what is said of a trail; empty: it was none
 	kept    string         // the directory with what the backup replaced, empty if there was nothing
 	signIns int            // that the backup had, and that were ended
 	revived []store.APIKey // that work again, and did not before
@@ -144,7 +185,7 @@ type restored struct {
 
 func (r restored) words(backup, data string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "restored %s into %s\n", backup, data)
+	fmt.Fprintf(&b, "restored %s into %s\n%s", backup, data, r.copied)
 	if r.kept != "" {
 		fmt.Fprintf(&b, "what was there is in %s\n", r.kept)
 	}

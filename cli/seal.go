@@ -32,7 +32,7 @@ func isSealed(path string) bool {
 			return true
 		}
 	}
-	return false
+	return lookAtTrail(path).sealed
 }
 
 // sealer is what copies to the second place are sealed for; nil if no key was made.
@@ -59,8 +59,19 @@ func refuseInTheClear(second string) error {
 	if err != nil {
 		return err
 	}
+	trails, err := trailsIn(second)
+	if err != nil {
+		return err
+	}
+	var paths []string
 	for _, at := range made {
-		if path := filepath.Join(second, ownBackupName(at)); isSealed(path) {
+		paths = append(paths, filepath.Join(second, ownBackupName(at)))
+	}
+	for _, t := range trails {
+		paths = append(paths, t.path)
+	}
+	for _, path := range paths {
+		if isSealed(path) {
 			return fmt.Errorf("%s is sealed, and this data directory has no %s, so nothing is copied in the clear beside it: put that file back, or make a "+
 				"new key with holdfast backup-key", path, recipientFile)
 		}

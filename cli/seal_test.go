@@ -178,7 +178,7 @@ func TestNothingIsCopiedInTheClearBesideSealedCopies(t *testing.T) {
 	}
 }
 
-func sealingKey(t *testing.T) *age.X25519Identity {
+func sealingKey(t testing.TB) *age.X25519Identity {
 	t.Helper()
 	key, err := age.GenerateX25519Identity()
 	if err != nil {

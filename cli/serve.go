@@ -13,6 +13,7 @@ import (
 	"net/netip"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -68,7 +69,8 @@ func serveCommand(p process) *cobra.Command {
 				return errors.Join(err, listener.Close(), h.close())
 			}
 			backups := func(ctx context.Context) { h.keepBackups(ctx, cfg.backups) }
-			return errors.Join(h.serve(c.Context(), listener, backups, h.entrance.keep), h.close())
+			trail := func(ctx context.Context) { h.keepTrail(ctx, cfg.backups) }
+			return errors.Join(h.serve(c.Context(), listener, backups, trail, h.entrance.keep), h.close())
 		},
 	}
 	defineSettings(c, forServing)
@@ -85,10 +87,11 @@ type house struct {
 	holds    holds.Backend
 	engine   *engine.Engine
 	web      *web.Server
-	entrance *entrance  // nil: it does not speak HTTPS itself
-	local    string     // where this machine finds it; empty while it serves nobody
-	rotating sync.Mutex // one rotation of the keys at a time
-	fatal    chan error // why nothing can be written any more; holds at most one
+	entrance *entrance                 // nil: it does not speak HTTPS itself
+	local    string                    // where this machine finds it; empty while it serves nobody
+	rotating sync.Mutex                // one rotation of the keys at a time
+	copied   atomic.Pointer[time.Time] // up to when the second place has everything; nil: it is not kept up
+	fatal    chan error                // why nothing can be written any more; holds at most one
 	closing  []func() error
 }
 
@@ -151,7 +154,7 @@ func openHouse(ctx context.Context, cfg config, o houseOptions) (_ *house, err e
 	options := engine.Options{
 		Store: h.store, Holds: h.holds, Logger: h.log, Keyring: h.dir.keys, AdminKey: cfg.adminKey,
 		Presence: cfg.presence, TimeslotsCacheTTL: cfg.timeslotsCacheTTL, Outbound: cfg.outbound, Retention: cfg.keep,
-		Copies: h.dir.copies, LastBackup: func() (time.Time, error) { return h.dir.lastGoodBackup(cfg.backups) }, BaseURL: cfg.baseURL,
+		Copies: h.dir.copies, LastBackup: func() (time.Time, error) { return h.dir.lastGoodBackup(cfg.backups) }, LastCopy: h.lastCopy, BaseURL: cfg.baseURL,
 	}
 	if cfg.database == "" {
 		options.OnFatal = h.fail // a file that could not be written to stays so; a server on the network comes back

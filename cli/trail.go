@@ -1,0 +1,265 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"filippo.io/age"
+
+	"holdfast/engine/upkeep"
+	"holdfast/store"
+	"holdfast/store/sqlite"
+)
+
+// # Copies of every minute
+//
+// Where a second place is named, the server keeps a trail in it: the whole database once, and then each minute the pages that have changed,
+// each time as a file of its own, a step. Whoever loses the machine loses a minute of bookings. A trail ends with the server, with the
+// next daily backup, or when its steps have become more than what they follow; then the next begins.
+//
+// A step is read out of the database into a file of the data directory first, sealed already where there is a key: a second place that
+// hangs then holds up nothing but the next step. It gets its name there when it was read back.
+
+const (
+	maxSteps  = 16 << 20        // bytes by which the steps of a trail may be more than its first
+	slowStep  = 5 * time.Minute // after which the log says that the second place hangs
+	spoolFile = ".copy-*"
+)
+
+// trail is the one that a server keeps.
+type trail struct {
+	path      string
+	begun     time.Time
+	next      int    // number of the next step
+	after     string // digest of the last
+	file      string // of the last
+	bytes     int64  // of that file
+	first     int64  // bytes of the first step
+	since     int64  // bytes of the others
+	keys      []byte // secret.key, as the last step has it
+	recipient string // that it is sealed for; empty: none
+}
+
+// trailKeeper keeps one trail after another.
+type trailKeeper struct {
+	*house
+	plan    backupPlan
+	pages   *sqlite.Pages
+	mark    string
+	trail   *trail    // nil: none
+	retryAt time.Time // when the next may be begun, after one that could not be
+	failing bool
+	saidAt  time.Time
+}
+
+// keepTrail keeps trails in the second place until ctx ends, if one is named and they are wanted. PostgreSQL has its own means.
+func (h *house) keepTrail(ctx context.Context, plan backupPlan) {
+	if plan.second == "" || plan.every == 0 {
+		return
+	}
+	s, ok := h.store.(*sqlite.Store)
+	if !ok {
+		h.log.Info("--backup-every is about SQLite and does nothing here: PostgreSQL copies continuously by its own means")
+		return
+	}
+	h.copied.Store(new(time.Time))
+	k := h.newTrailKeeper(s, plan)
+	upkeep.Every(ctx, plan.every, func(now time.Time) { k.look(ctx, now) })
+	if err := k.pages.Close(); err != nil {
+		h.log.Warn("the connection that reads for the copies was not closed", "error", err)
+	}
+}
+
+func (h *house) newTrailKeeper(s *sqlite.Store, plan backupPlan) *trailKeeper {
+	return &trailKeeper{house: h, plan: plan, pages: s.Pages(), mark: trailMark(s.ID())}
+}
+
+// lastCopy is up to when the second place has everything; kept is false where no trail is kept, and the time is zero until there is one.
+func (h *house) lastCopy() (at time.Time, kept bool) {
+	last := h.copied.Load()
+	if last == nil {
+		return at, false
+	}
+	return *last, true
+}
+
+// look makes the next step, and says what stands in its way, once every quarter of an hour.
+func (k *trailKeeper) look(ctx context.Context, now time.Time) {
+	slow := time.AfterFunc(slowStep, func() {
+		k.log.Error("the second place hangs: the copy of this minute waits for it, and those that follow wait for this one", "directory", k.plan.second)
+	})
+	defer slow.Stop()
+	err := k.follow(ctx, now)
+	switch {
+	case ctx.Err() != nil:
+	case err == nil && k.failing:
+		k.failing = false
+		k.log.Info("what changes is copied to the second place again", "directory", k.plan.second)
+	case err != nil && (!k.failing || now.Sub(k.saidAt) >= retryBackup):
+		k.failing, k.saidAt = true, now
+		last, _ := k.lastCopy()
+		k.log.Error("what has changed was not copied to the second place; it is tried again", "in", k.plan.every, "copied until", last, "error", err)
+	}
+}
+
+// follow brings the second place up to now: with the next step of the trail there is, or with a new one.
+func (k *trailKeeper) follow(ctx context.Context, now time.Time) error {
+	recipient, err := k.dir.placeSealer(k.plan.second)
+	if err != nil {
+		return err
+	}
+	if k.trail != nil && (k.trail.isLost() || k.trail.recipient != sealedFor(recipient)) {
+		k.trail = nil
+	}
+	if k.trail == nil {
+		return k.begin(ctx, recipient)
+	}
+	if !now.Before(k.retryAt) && (k.plan.due(k.trail.begun, now, k.engine.Zone()) || k.trail.since > k.trail.first+maxSteps) {
+		err := k.begin(ctx, recipient)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		// The one there is goes on meanwhile.
+		k.retryAt = now.Add(retryBackup)
+		k.log.Warn("no new trail was begun in the second place; the one there is goes on", "again in", retryBackup, "error", err)
+	}
+	return k.step(ctx, k.trail, recipient, false)
+}
+
+// isLost reports whether the last step is not where it was put.
+func (t *trail) isLost() bool {
+	info, err := os.Stat(t.file)
+	return err != nil || info.Size() != t.bytes
+}
+
+func sealedFor(recipient *age.X25519Recipient) string {
+	if recipient == nil {
+		return ""
+	}
+	return recipient.String()
+}
+
+// begin makes a trail with its first step, and deletes those that are not kept.
+func (k *trailKeeper) begin(ctx context.Context, recipient *age.X25519Recipient) (err error) {
+	if err := k.roomForSpool(); err != nil {
+		return err
+	}
+	all, err := trailsIn(k.plan.second)
+	if err != nil {
+		return err
+	}
+	number := 1
+	if len(all) > 0 {
+		number = all[len(all)-1].number + 1
+	}
+	t := &trail{path: filepath.Join(k.plan.second, trailName(number, k.mark)), begun: time.Now(), recipient: sealedFor(recipient)}
+	if err := os.Mkdir(t.path, 0o700); err != nil {
+		return err
+	}
+	if err := k.step(ctx, t, recipient, true); err != nil {
+		return errors.Join(err, os.RemoveAll(t.path))
+	}
+	k.trail = t
+	k.log.Info("the whole database was copied, and what changes follows it", "trail", t.path, "every", k.plan.every, "sealed", recipient != nil)
+	if all, err = trailsIn(k.plan.second); err != nil {
+		return err
+	}
+	for _, old := range k.plan.keep.expendableTrails(all, k.mark, k.engine.Zone()) {
+		err = errors.Join(err, os.RemoveAll(old.path))
+	}
+	return err
+}
+
+// roomForSpool refuses to begin a trail that would fill the disk of the server.
+func (h *house) roomForSpool() error {
+	free, known := freeBytes(h.dir.path)
+	m, measured := h.engine.Measurements()
+	if least := uint64(m.Bytes) + 64<<20; known && measured && free < least {
+		return fmt.Errorf("%w: to copy the database of %d MB as a whole, %d MB have to be free beside it, and %d MB are",
+			store.ErrFull, m.Bytes>>20, least>>20, free>>20)
+	}
+	return nil
+}
+
+// step makes the next step of a trail: of the whole database, or of what has changed since the last. If nothing has, there is none.
+func (k *trailKeeper) step(ctx context.Context, t *trail, recipient *age.X25519Recipient, whole bool) error {
+	at := time.Now()
+	keys, err := os.ReadFile(k.dir.file(secretFile))
+	if err != nil {
+		return err
+	}
+	spool, err := os.CreateTemp(k.dir.path, spoolFile)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(spool.Name())
+	written := sha256.New()
+	head := stepHead{Trail: filepath.Base(t.path), Number: t.next, Made: at.UTC(), After: t.after, Keys: keys}
+	m, digest, err := writeStep(io.MultiWriter(spool, written), recipient, head, func(each func(int, []byte) error) (sqlite.Moment, error) {
+		return k.pages.Read(ctx, whole, each)
+	})
+	if err := errors.Join(err, spool.Close()); err != nil {
+		return err
+	}
+	if m.Changed > 0 || !bytes.Equal(keys, t.keys) {
+		file := filepath.Join(t.path, stepName(t.next, recipient != nil))
+		if err := putStep(spool.Name(), file, written.Sum(nil), at); err != nil {
+			return fmt.Errorf("%s was not written: %w", file, err)
+		}
+		t.goOn(file, digest, keys)
+	}
+	k.pages.Keep(m)
+	k.copied.Store(&at)
+	return nil
+}
+
+// goOn notes that a step is where it should be.
+func (t *trail) goOn(file, digest string, keys []byte) {
+	t.file, t.bytes, t.after, t.keys = file, size(file), digest, keys
+	if t.next == 0 {
+		t.first = t.bytes
+	} else {
+		t.since += t.bytes
+	}
+	t.next++
+}
+
+// putStep puts a file into its place, durably, whole or not at all, and dates it; one of the same name was never counted. What it reads back
+// has to have the digest.
+func putStep(from, to string, digest []byte, at time.Time) (err error) {
+	partial, err := os.CreateTemp(filepath.Dir(to), stepPartial) // made with 0600
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(partial.Name())
+		}
+	}()
+	source, err := os.Open(from)
+	if err != nil {
+		return errors.Join(err, partial.Close())
+	}
+	defer source.Close()
+	_, err = partial.ReadFrom(source)
+	if err := errors.Join(err, partial.Sync(), partial.Close()); err != nil {
+		return err
+	}
+	if got, err := digestOf(partial.Name()); err != nil || !bytes.Equal(got, digest) {
+		return errors.Join(errors.New("it reads back as something else: look at that disk"), err)
+	}
+	if err := os.Chtimes(partial.Name(), time.Time{}, at); err != nil {
+		return err
+	}
+	if err := os.Rename(partial.Name(), to); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(to))
+}

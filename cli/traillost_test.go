@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"holdfast/engine/enginetest"
+)
+
+var copiedUpTo = regexp.MustCompile(`the copy is up to (\S+):`)
+
+// TestALostMachineLosesNoMoreThanTheLastStep: a real server with people who book, kill -9 in the middle, its disk gone, and what is left is the
+// second place and the paper. Everything that was answered before the instant that restore names is there, and nothing overlaps.
+func TestALostMachineLosesNoMoreThanTheLastStep(t *testing.T) {
+	t.Parallel()
+	dir, second := filepath.Join(t.TempDir(), "data"), t.TempDir()
+	file := filepath.Join(t.TempDir(), "clinic.json")
+	writeJSON(t, file, openClinic(t))
+	must(t, "import", "--data", dir, file)
+	paper := write(t, must(t, "backup-key", "--data", dir))
+	for _, round := range []string{"first", "second"} { // the second continues what was restored
+		s := started(t, "serve", "--data", dir, "--listen", "127.0.0.1:0", "--rate-limit", "off", "--admin-key", longEnough,
+			"--backup-to", second, "--backup-every", "1s")
+		type answered struct {
+			id string
+			at time.Time
+		}
+		var booked []answered
+		var people sync.WaitGroup
+		people.Go(func() {
+			for n := 0; ; n++ {
+				body := map[string]any{
+					"clientId":      "a-client-secret-" + round + strconv.Itoa(1000000+n),
+					"slotStartDate": enginetest.Noon(time.UTC, 2).Add(time.Duration(n+slices.Index([]string{"first", "second"}, round)*8000) * 30 * time.Minute),
+					"patient":       map[string]any{"name": "Rosa Winter", "phone": "030 1234567"},
+				}
+				id, ok := bookOnce(s.base, body)
+				if !ok {
+					return
+				}
+				if id != "" {
+					booked = append(booked, answered{id, time.Now()})
+				}
+			}
+		})
+		newest := func() trailAt {
+			list := trailsOf(t, second)
+			if len(list) == 0 {
+				return trailAt{}
+			}
+			return list[len(list)-1]
+		}
+		begun := time.Now()
+		eventually(t, "a trail of four steps", func() bool { n := newest(); return n.steps >= 4 && n.begun.After(begun) })
+		_, figures := get(t, s.base+"/metrics", longEnough)
+		if age := regexp.MustCompile(`(?m)^holdfast_copy_age_seconds (\S+)$`).FindStringSubmatch(figures); age == nil || strings.Contains(age[1], "Inf") {
+			t.Errorf("the age of the copy is not in the metrics: %v", age)
+		}
+		if err := s.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		s.ended(t)
+		people.Wait()
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+
+		said := must(t, "restore", "--data", dir, "--key", paper, newest().path)
+		found := copiedUpTo.FindStringSubmatch(said)
+		if found == nil || strings.Contains(said, "NOT") {
+			t.Fatalf("restore says %q", said)
+		}
+		upTo := at(t, found[1])
+		contains(t, "verify", must(t, "verify", "--data", dir), "0 overlaps")
+		s = started(t, "serve", "--data", dir, "--listen", "127.0.0.1:0", "--admin-key", longEnough)
+		k := &killed{t: t, key: longEnough}
+		there := map[string]bool{}
+		for _, a := range k.all(s.base) {
+			there[a.ID] = true
+		}
+		due := 0
+		for _, b := range booked {
+			if b.at.Before(upTo) {
+				if due++; !there[b.id] {
+					t.Errorf("%s was answered at %s, and what was copied up to %s lacks it", b.id, b.at, upTo)
+				}
+			}
+		}
+		if due == 0 {
+			t.Errorf("of %d bookings none was answered before %s: that proves nothing", len(booked), upTo)
+		}
+		t.Logf("%d bookings were answered, %d of them before %s, and %d are there", len(booked), due, upTo, len(there))
+		if err := s.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		s.ended(t)
+	}
+}
+
+// bookOnce books, and returns the appointment's id, empty if it was refused; ok is false where there was no answer.
+func bookOnce(base string, body map[string]any) (id string, ok bool) {
+	text, err := json.Marshal(body)
+	if err != nil {
+		panic(err)
+	}
+	answer, err := http.Post(base+"/v1/appointment-types/checkup/book", "application/json", strings.NewReader(string(text)))
+	if err != nil {
+		return "", false
+	}
+	defer answer.Body.Close()
+	var made struct{ Appointment struct{ ID string } }
+	if err := json.NewDecoder(answer.Body).Decode(&made); err != nil {
+		return "", false
+	}
+	return made.Appointment.ID, true
+}

@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A trail is a directory of the second place, trail-000007-1f2e3d4c: the first number counts the trails there, so that a clock that was set
+// back does not put one before another; the other stands for the database, so that a server which was started anew with an empty one
+// deletes nothing of the clinic's.
+
+const (
+	trailBegin  = "trail-"
+	stepSuffix  = ".step"
+	stepPartial = ".step-*" // what a step is written as until it is whole
+	leastTrails = 3         // that are kept, however old
+)
+
+// trailMark stands for a database in the names of its trails.
+func trailMark(databaseID string) string {
+	sum := sha256.Sum256([]byte(databaseID))
+	return fmt.Sprintf("%x", sum[:4])
+}
+
+func trailName(number int, mark string) string {
+	return fmt.Sprintf("%s%06d-%s", trailBegin, number, mark)
+}
+
+// parseTrailName reads the name of a trail.
+func parseTrailName(name string) (number int, mark string, ok bool) {
+	rest, ok := strings.CutPrefix(name, trailBegin)
+	digits, mark, cut := strings.Cut(rest, "-")
+	number, err := strconv.Atoi(digits)
+	return number, mark, ok && cut && err == nil && number >= 0
+}
+
+// stepName is the file of a step.
+func stepName(number int, sealed bool) string {
+	name := fmt.Sprintf("%06d%s", number, stepSuffix)
+	if sealed {
+		name += sealedSuffix
+	}
+	return name
+}
+
+// trailAt is a trail in a second place, as its names tell of it: nothing of it was read.
+type trailAt struct {
+	path    string
+	number  int
+	mark    string
+	sealed  bool
+	steps   int       // that follow one another without a gap, the first among them; 0: it has none to begin with
+	more    int       // that lie behind the gap
+	begun   time.Time // when the first was made
+	last    time.Time // when the last without a gap was made
+	bytes   int64
+	missing string // the name of the first that is missing although there are more
+}
+
+// isTrail reports whether a directory is a trail, even one whose first step is gone.
+func isTrail(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil || !info.IsDir() {
+		return false
+	}
+	if _, _, named := parseTrailName(filepath.Base(path)); named {
+		return true
+	}
+	return lookAtTrail(path).steps > 0
+}
+
+// lookAtTrail looks at the names and the times in a directory.
+func lookAtTrail(path string) trailAt {
+	t := trailAt{path: path}
+	t.number, t.mark, _ = parseTrailName(filepath.Base(path))
+	entries, _ := os.ReadDir(path)
+	made := map[int]time.Time{}
+	for _, e := range entries {
+		name, sealed := strings.CutSuffix(e.Name(), sealedSuffix)
+		digits, isStep := strings.CutSuffix(name, stepSuffix)
+		number, err := strconv.Atoi(digits)
+		info, unread := e.Info()
+		if !isStep || err != nil || unread != nil || stepName(number, sealed) != e.Name() {
+			continue
+		}
+		t.sealed = t.sealed || sealed
+		t.bytes += info.Size()
+		made[number] = info.ModTime()
+	}
+	for at, there := made[t.steps]; there; at, there = made[t.steps] {
+		if t.steps == 0 {
+			t.begun = at
+		}
+		t.last = at
+		t.steps++
+	}
+	if t.more = len(made) - t.steps; t.more > 0 {
+		t.missing = stepName(t.steps, t.sealed)
+	}
+	return t
+}
+
+// trailsIn lists the trails in a directory in the order in which they were begun. A directory that is not there has none.
+func trailsIn(dir string) (list []trailAt, err error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		if _, _, ok := parseTrailName(e.Name()); ok && e.IsDir() {
+			list = append(list, lookAtTrail(filepath.Join(dir, e.Name())))
+		}
+	}
+	slices.SortFunc(list, func(a, b trailAt) int { return a.number - b.number })
+	return list, err
+}
+
+// expendableTrails are those of one database, in the order in which they were begun, that are neither among the newest nor the newest
+// of a day that is kept. Days are the zone's. One without a first step is no trail, and goes, unless it is the newest.
+func (k backupKeep) expendableTrails(all []trailAt, mark string, zone *time.Location) (gone []trailAt) {
+	whole, days, day := 0, 0, ""
+	for i := len(all) - 1; i >= 0; i-- {
+		t := all[i]
+		if t.mark != mark {
+			continue
+		}
+		kept := whole < leastTrails
+		if t.steps == 0 {
+			kept = i == len(all)-1
+		} else {
+			whole++
+			if of := t.last.In(zone).Format(time.DateOnly); of != day {
+				day = of
+				days++
+				kept = kept || days <= k.days
+			}
+		}
+		if !kept {
+			gone = append(gone, t)
+		}
+	}
+	return gone
+}
