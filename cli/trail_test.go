@@ -274,7 +274,7 @@ func TestATrailEndsWithTheDay(t *testing.T) {
 	})
 }
 
-// TestATrailThatOutgrowsItsBeginningIsFollowedByAnother.
+// TestATrailThatOutgrowsItsBeginningIsFollowedByAnother, which begins with the whole database.
 func TestATrailThatOutgrowsItsBeginningIsFollowedByAnother(t *testing.T) {
 	t.Parallel()
 	dir, second := clinicDir(t), t.TempDir()
@@ -338,7 +338,7 @@ func TestPostgresHasNoTrail(t *testing.T) {
 	}
 }
 
-// TestParseBackupEvery.
+// TestParseBackupEvery: off, or from a second to a day.
 func TestParseBackupEvery(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]time.Duration{"off": 0, "1m": time.Minute, "1s": time.Second, "24h": 24 * time.Hour} {
