@@ -5,27 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp/kb"
 
 	"holdfast/store"
 )
-
-const shift = 8
-
-// chord presses a key together with modifiers.
-func (p *tab) chord(modifiers int64, key string) {
-	p.t.Helper()
-	for _, r := range key {
-		k := kb.Keys[r]
-		down := input.DispatchKeyEventParams{
-			Type: input.DispatchKeyEventTypeKeyDown, Key: k.Key, Code: k.Code, Modifiers: modifiers, WindowsVirtualKeyCode: k.Windows, NativeVirtualKeyCode: k.Native,
-		}
-		up := down
-		up.Type = input.DispatchKeyEventTypeKeyUp
-		p.do(command(input.DispatchKeyEvent, down), command(input.DispatchKeyEvent, up))
-	}
-}
 
 // closed waits until no dialog is open and the keys go to the board again.
 func (p *tab) closed() {

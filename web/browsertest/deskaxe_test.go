@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp/kb"
 
 	"holdfast/store"
@@ -136,7 +134,7 @@ func TestTheDeskIsAccessible(t *testing.T) {
 			p.accessible("the week")
 			p.shot("desk-week-" + lang)
 			// What a sign-in that runs out brings up, in the middle of something.
-			p.do(command(network.ClearBrowserCookies, cdp.Empty{}))
+			p.forget()
 			p.run(`document.querySelector('.board').focus()`)
 			p.key("/")
 			p.there("dialog [type=search]:focus")

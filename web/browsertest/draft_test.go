@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp/kb"
 
 	"holdfast/store"
@@ -23,7 +21,7 @@ func TestASignInThatRunsOutKeepsTheDraft(t *testing.T) {
 	p.there(".holding.held")
 	// The name has been looked for: nothing but the booking is to find the sign-in gone.
 	p.until(`performance.getEntriesByType('resource').some(e => /\/v1\/appointments\/search$/.test(e.name))`)
-	p.do(command(network.ClearBrowserCookies, cdp.Empty{}))
+	p.forget()
 	p.key(kb.Enter)
 	p.there("#sign-password:focus")
 	p.write("not the password")

@@ -3,8 +3,6 @@ package browsertest
 import (
 	"testing"
 
-	"github.com/chromedp/cdproto/input"
-	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
 	"holdfast/store"
@@ -50,10 +48,10 @@ func TestAGroupIsOneCard(t *testing.T) {
 	p.until(`!document.querySelector('.toast')`)
 	x, y := p.place(".appt.group")
 	for _, step := range []struct {
-		kind input.DispatchMouseEventType
+		kind mouse
 		down float64
-	}{{input.DispatchMouseEventTypeMousePressed, 0}, {input.DispatchMouseEventTypeMouseMoved, 20}, {input.DispatchMouseEventTypeMouseMoved, 90}, {input.DispatchMouseEventTypeMouseReleased, 90}} {
-		p.do(chromedp.MouseEvent(step.kind, x, y+step.down, chromedp.ButtonLeft, chromedp.ClickCount(1)))
+	}{{mouseDown, 0}, {mouseMove, 20}, {mouseMove, 90}, {mouseUp, 90}} {
+		p.mouse(step.kind, x, y+step.down)
 	}
 	p.toasted("A group is not changed as a whole")
 

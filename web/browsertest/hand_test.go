@@ -1,10 +1,10 @@
 package browsertest
 
 import (
+	"context"
+	"errors"
 	"time"
 
-	"github.com/chromedp/cdproto/input"
-	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
 
@@ -32,7 +32,9 @@ func (p *tab) click(selector string) {
 			return window.clickAt = [x, y]
 		})()`)
 		xy := ask[[]float64](p, "window.clickAt")
-		p.do(chromedp.MouseClickXY(xy[0], xy[1]))
+		p.step(func(ctx context.Context) error {
+			return errors.Join(p.driver.mouse(ctx, mouseDown, xy[0], xy[1]), p.driver.mouse(ctx, mouseUp, xy[0], xy[1]))
+		})
 		if missed, err := evaluate[bool](p, "window.missed === true"); err != nil || !missed || time.Now().After(deadline) {
 			return // an error: the click has left the page
 		}
@@ -40,7 +42,7 @@ func (p *tab) click(selector string) {
 }
 
 // key presses keys one after the other: kb.Tab, kb.Enter, "a". What a page does with a key going down decides whether a
-// letter is written, as it does for a person, which is why this is not chromedp's own KeyEvent.
+// letter is written, as it does for a person.
 func (p *tab) key(keys string) {
 	p.t.Helper()
 	for _, r := range keys {
@@ -48,23 +50,31 @@ func (p *tab) key(keys string) {
 		if !known {
 			p.t.Fatalf("there is no key for %q", r)
 		}
-		down := input.DispatchKeyEventParams{
-			Type: input.DispatchKeyEventTypeKeyDown, Key: k.Key, Code: k.Code, Text: k.Text, UnmodifiedText: k.Unmodified,
-			WindowsVirtualKeyCode: k.Windows, NativeVirtualKeyCode: k.Native,
-		}
-		if k.Shift {
-			down.Modifiers = 8
-		}
-		up := down
-		up.Type, up.Text, up.UnmodifiedText = input.DispatchKeyEventTypeKeyUp, "", ""
-		p.do(command(input.DispatchKeyEvent, down), command(input.DispatchKeyEvent, up))
+		p.step(func(ctx context.Context) error { return p.driver.key(ctx, k, 0) })
 	}
+}
+
+// shift is the modifier of a chord.
+const shift = 8
+
+// chord presses a key together with modifiers.
+func (p *tab) chord(modifiers int64, key string) {
+	p.t.Helper()
+	for _, r := range key {
+		p.step(func(ctx context.Context) error { return p.driver.key(ctx, kb.Keys[r], modifiers) })
+	}
+}
+
+// mouse presses, moves and lets go of the mouse, step by step.
+func (p *tab) mouse(kind mouse, x, y float64) {
+	p.t.Helper()
+	p.step(func(ctx context.Context) error { return p.driver.mouse(ctx, kind, x, y) })
 }
 
 // write puts a text where the focus is, as a paste or an input method does.
 func (p *tab) write(text string) {
 	p.t.Helper()
-	p.do(command(input.InsertText, input.InsertTextParams{Text: text}))
+	p.step(func(ctx context.Context) error { return p.driver.write(ctx, text) })
 }
 
 // fill clicks into a field and writes.

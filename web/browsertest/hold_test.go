@@ -1,6 +1,7 @@
 package browsertest
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -8,8 +9,6 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/page"
-	"github.com/chromedp/cdproto/target"
-	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
 
@@ -359,21 +358,14 @@ func TestADuplicatedTabIsSomebodyElse(t *testing.T) {
 // opened is the tab that this one has opened.
 func (p *tab) opened() *tab {
 	p.t.Helper()
-	deadline := time.Now().Add(patience)
-	for time.Now().Before(deadline) {
-		infos, err := chromedp.Targets(p.ctx)
-		if err != nil {
-			p.t.Fatal(err)
-		}
-		own := chromedp.FromContext(p.ctx)
-		for _, info := range infos {
-			if info.Type == "page" && info.OpenerID == own.Target.TargetID {
-				ctx, cancel := chromedp.NewContext(p.ctx, chromedp.WithTargetID(target.ID(info.TargetID)))
-				if err := chromedp.Do(ctx); err != nil { // attaches for as long as the context of this call lives
-					p.t.Fatal(err)
-				}
-				return p.h.watch(p.t, ctx, cancel)
-			}
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); p.moment() {
+		var other *tab
+		p.step(func(ctx context.Context) (err error) {
+			other, err = p.driver.opened(ctx)
+			return err
+		})
+		if other != nil {
+			return other
 		}
 	}
 	p.t.Fatal("no tab was opened")

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/input"
-	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
 	"holdfast/engine/account"
@@ -171,13 +169,11 @@ func (p *tab) drag(from, into string, down float64) {
 		return ask[[]float64](p, `(r => [r.x + r.width / 2, r.y + r.height / 2])(document.querySelector(`+quoted(selector)+`).getBoundingClientRect())`)
 	}
 	a, b := middle(from), middle(into)
-	p.do(
-		chromedp.MouseEvent(input.DispatchMouseEventTypeMousePressed, a[0], a[1], chromedp.ButtonLeft, chromedp.ClickCount(1)),
-		chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, a[0]+8, a[1]+8, chromedp.ButtonLeft),
-		chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, b[0], a[1]+down, chromedp.ButtonLeft),
-	)
+	p.mouse(mouseDown, a[0], a[1])
+	p.mouse(mouseMove, a[0]+8, a[1]+8)
+	p.mouse(mouseMove, b[0], a[1]+down)
 	p.there(".drop")
-	p.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseReleased, b[0], a[1]+down, chromedp.ButtonLeft, chromedp.ClickCount(1)))
+	p.mouse(mouseUp, b[0], a[1]+down)
 }
 
 // Somebody else was quicker: what was decided on an old picture is refused, and the new one is shown.

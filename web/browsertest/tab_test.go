@@ -2,24 +2,19 @@ package browsertest
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/log"
-	"github.com/chromedp/cdproto/network"
-	"github.com/chromedp/cdproto/page"
-	"github.com/chromedp/cdproto/runtime"
-	"github.com/chromedp/chromedp"
 )
 
 // tab is one tab, 390 points wide like a phone unless a test makes it wider.
@@ -28,6 +23,8 @@ type tab struct {
 	h    *house
 	ctx  context.Context
 	host string // of the server
+
+	driver driver
 
 	also    []string // other hosts it may speak to, set before it goes there
 	changed bool     // its window is no use to another test
@@ -58,77 +55,55 @@ func (h *house) tab(t testing.TB) *tab {
 func (p *tab) everyDocument(script string) {
 	p.t.Helper()
 	p.changed = true
-	p.do(command(page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script}))
+	p.step(func(ctx context.Context) error { return p.driver.everyDocument(ctx, script) })
 }
 
-// watch makes a tab of a context, and complains in its test of whatever its page should not do. done has the tab after
-// the test.
-func (h *house) watch(t testing.TB, ctx context.Context, done func()) *tab {
+// newTab is a tab of the house that has no browser yet.
+func (h *house) newTab(t testing.TB) *tab {
 	t.Helper()
 	home, err := url.Parse(h.url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &tab{t: t, h: h, ctx: ctx, host: home.Host}
-	watching, look := context.WithCancel(ctx)
-	if err := chromedp.Listen(watching, p.saw); err != nil {
-		t.Fatalf("no tab: %v", err)
-	}
-	t.Cleanup(func() {
-		if t.Failed() {
+	return &tab{t: t, h: h, host: home.Host}
+}
+
+// watched complains in the tab's test of whatever its page should not do, which look ends. done has the tab after the test.
+func (p *tab) watched(look, done func()) *tab {
+	p.t.Helper()
+	p.t.Cleanup(func() {
+		if p.t.Failed() {
 			p.evidence()
 		}
 		look()
 		for _, c := range p.forgive() {
-			t.Errorf("the page should not: %s", c)
+			p.t.Errorf("the page should not: %s", c)
 		}
 		done()
 	})
-	// Every tab is in front.
-	p.do(command(emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}))
 	p.size(390, 844)
 	p.theme("light")
 	return p
 }
 
-// saw is told of every event of the tab.
-func (p *tab) saw(event any) {
-	switch e := event.(type) {
-	case *runtime.EventExceptionThrown:
-		said := e.ExceptionDetails.Text
-		if e.ExceptionDetails.Exception != nil {
-			said += " " + e.ExceptionDetails.Exception.Description
-		}
-		p.complain("throw " + said)
-	case *runtime.EventConsoleAPICalled:
-		if e.Type == runtime.ConsoleAPICalledTypeError || e.Type == runtime.ConsoleAPICalledTypeWarning {
-			var said []string
-			for _, a := range e.Args {
-				said = append(said, string(a.Value)+a.Description)
-			}
-			p.complain("write on the console: " + strings.Join(said, " "))
-		}
-	case *log.EventEntryAdded:
-		// A refusal of the API is no fault of the page; a violation of the policy is.
-		bad := e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning
-		if bad && e.Entry.Source != log.EntrySourceNetwork {
-			p.complain(fmt.Sprintf("have the browser say (%s) %s", e.Entry.Source, e.Entry.Text))
-		}
-	case *network.EventLoadingFinished:
-		p.mu.Lock()
-		p.received += e.EncodedDataLength
-		p.mu.Unlock()
-	case *network.EventRequestWillBeSent:
-		to, err := url.Parse(e.Request.URL)
-		if err != nil || (to.Host != p.host && !slices.Contains(p.also, to.Host) && (to.Scheme == "http" || to.Scheme == "https" || to.Scheme == "ws" || to.Scheme == "wss")) {
-			p.complain("speak to " + e.Request.URL)
-		}
-		if err == nil && to.Host == p.host {
-			p.mu.Lock()
-			p.asked = append(p.asked, e.Request.Method+" "+to.Path)
-			p.mu.Unlock()
-		}
+// requested is told of every request of the tab.
+func (p *tab) requested(method, address string) {
+	to, err := url.Parse(address)
+	if err != nil || (to.Host != p.host && !slices.Contains(p.also, to.Host) && (to.Scheme == "http" || to.Scheme == "https" || to.Scheme == "ws" || to.Scheme == "wss")) {
+		p.complain("speak to " + address)
 	}
+	if err == nil && to.Host == p.host {
+		p.mu.Lock()
+		p.asked = append(p.asked, method+" "+to.Path)
+		p.mu.Unlock()
+	}
+}
+
+// receives is told of what an answer has weighed.
+func (p *tab) receives(bytes float64) {
+	p.mu.Lock()
+	p.received += bytes
+	p.mu.Unlock()
 }
 
 func (p *tab) complain(what string) {
@@ -144,14 +119,6 @@ func (p *tab) forgive() []string {
 	was := p.complaints
 	p.complaints = nil
 	return was
-}
-
-// command is a protocol command as a step.
-func command[P, R any](c cdp.Command[P, R], params P) chromedp.Action[chromedp.Void] {
-	return chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
-		_, err := chromedp.Call(ctx, c, params)
-		return err
-	})
 }
 
 // misbehaves waits until the watch has seen something, and takes the complaints back.
@@ -173,27 +140,38 @@ func (p *tab) moment() {
 	p.until("new Promise(done => setTimeout(() => done(true), 50))")
 }
 
-// do runs steps in the tab.
-func (p *tab) do(steps ...chromedp.Action[chromedp.Void]) {
+// step has the browser do something.
+func (p *tab) step(do func(ctx context.Context) error) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
-	if err := chromedp.Do(ctx, steps...); err != nil {
+	if err := do(ctx); err != nil {
 		p.t.Fatalf("the browser: %v", err)
 	}
 }
 
+// nothing is what is asked of a script that answers nothing.
+type nothing struct{}
+
+var errNothing = errors.New("the script comes to nothing")
+
 // evaluate runs JavaScript in the page and waits for its promise.
-func evaluate[T any](p *tab, script string) (T, error) {
+func evaluate[T any](p *tab, script string) (answer T, err error) {
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
-	return chromedp.Run(ctx, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise, userGesture))
-}
-
-// userGesture runs a script as if a person had asked for it.
-func userGesture(e *runtime.EvaluateParams) {
-	yes := true
-	e.UserGesture = &yes
+	raw, err := p.driver.evaluate(ctx, script)
+	if _, isNothing := any(answer).(nothing); err != nil || isNothing {
+		return answer, err
+	}
+	if raw == nil || string(raw) == "null" {
+		switch reflect.TypeFor[T]().Kind() {
+		case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Interface:
+			return answer, nil
+		}
+		return answer, errNothing
+	}
+	err = json.Unmarshal(raw, &answer)
+	return answer, err
 }
 
 // ask is evaluate for tests.
@@ -209,7 +187,7 @@ func ask[T any](p *tab, script string) T {
 // run is ask for what answers nothing.
 func (p *tab) run(script string) {
 	p.t.Helper()
-	ask[chromedp.Void](p, script+"\n;void 0")
+	ask[nothing](p, script+"\n;void 0")
 }
 
 // until waits for a condition of the page. The page looks by itself many times a second; a page that is left meanwhile
@@ -268,7 +246,7 @@ func (p *tab) open(path string) {
 	if !strings.Contains(path, "://") {
 		path = "http://" + p.host + path
 	}
-	p.do(command(page.Navigate, page.NavigateParams{URL: path}))
+	p.step(func(ctx context.Context) error { return p.driver.open(ctx, path) })
 }
 
 // leave goes to an empty page.
@@ -279,7 +257,7 @@ func (p *tab) leave() {
 
 func (p *tab) reload() {
 	p.t.Helper()
-	p.do(chromedp.Reload())
+	p.step(p.driver.reload)
 }
 
 // shot writes pictures of the page in both themes if HOLDFAST_SHOTS asks for them.
@@ -316,7 +294,7 @@ func (p *tab) look(name string) {
 }
 
 func (p *tab) picture(file string) {
-	png, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
+	png, err := p.driver.picture(p.ctx)
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(file), 0o755)
 	}

@@ -1,0 +1,181 @@
+package browsertest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/target"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// chromiumTab drives a tab with the DevTools protocol.
+type chromiumTab struct{ p *tab }
+
+// watch makes a tab of a context of Chromium, and complains in its test of whatever its page should not do. done has the
+// tab after the test.
+func (h *house) watch(t testing.TB, ctx context.Context, done func()) *tab {
+	t.Helper()
+	p := h.newTab(t)
+	p.ctx, p.driver = ctx, chromiumTab{p}
+	watching, look := context.WithCancel(ctx)
+	if err := chromedp.Listen(watching, p.saw); err != nil {
+		t.Fatalf("no tab: %v", err)
+	}
+	// Every tab is in front.
+	p.do(command(emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}))
+	return p.watched(look, done)
+}
+
+// saw is told of every event of the tab.
+func (p *tab) saw(event any) {
+	switch e := event.(type) {
+	case *runtime.EventExceptionThrown:
+		said := e.ExceptionDetails.Text
+		if e.ExceptionDetails.Exception != nil {
+			said += " " + e.ExceptionDetails.Exception.Description
+		}
+		p.complain("throw " + said)
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == runtime.ConsoleAPICalledTypeError || e.Type == runtime.ConsoleAPICalledTypeWarning {
+			var said []string
+			for _, a := range e.Args {
+				said = append(said, string(a.Value)+a.Description)
+			}
+			p.complain("write on the console: " + strings.Join(said, " "))
+		}
+	case *log.EventEntryAdded:
+		// A refusal of the API is no fault of the page; a violation of the policy is.
+		bad := e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning
+		if bad && e.Entry.Source != log.EntrySourceNetwork {
+			p.complain(fmt.Sprintf("have the browser say (%s) %s", e.Entry.Source, e.Entry.Text))
+		}
+	case *network.EventLoadingFinished:
+		p.receives(e.EncodedDataLength)
+	case *network.EventRequestWillBeSent:
+		p.requested(e.Request.Method, e.Request.URL)
+	}
+}
+
+// command is a protocol command as a step.
+func command[P, R any](c cdp.Command[P, R], params P) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		_, err := chromedp.Call(ctx, c, params)
+		return err
+	})
+}
+
+// do runs steps of Chromium's in the tab.
+func (p *tab) do(steps ...chromedp.Action[chromedp.Void]) {
+	p.t.Helper()
+	p.step(func(ctx context.Context) error { return chromedp.Do(ctx, steps...) })
+}
+
+func (d chromiumTab) evaluate(ctx context.Context, script string) ([]byte, error) {
+	userGesture := func(e *runtime.EvaluateParams) {
+		yes := true
+		e.UserGesture = &yes
+	}
+	return chromedp.Run(ctx, chromedp.Evaluate[[]byte](script, chromedp.EvalAwaitPromise, userGesture))
+}
+
+func (d chromiumTab) open(ctx context.Context, address string) error {
+	return chromedp.Do(ctx, command(page.Navigate, page.NavigateParams{URL: address}))
+}
+
+func (d chromiumTab) reload(ctx context.Context) error { return chromedp.Do(ctx, chromedp.Reload()) }
+
+func (d chromiumTab) everyDocument(ctx context.Context, script string) error {
+	return chromedp.Do(ctx, command(page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script}))
+}
+
+func (d chromiumTab) opened(context.Context) (*tab, error) {
+	infos, err := chromedp.Targets(d.p.ctx)
+	if err != nil {
+		return nil, err
+	}
+	own := chromedp.FromContext(d.p.ctx)
+	for _, info := range infos {
+		if info.Type == "page" && info.OpenerID == own.Target.TargetID {
+			ctx, cancel := chromedp.NewContext(d.p.ctx, chromedp.WithTargetID(target.ID(info.TargetID)))
+			if err := chromedp.Do(ctx); err != nil { // attaches for as long as the context of this call lives
+				cancel()
+				return nil, err
+			}
+			return d.p.h.watch(d.p.t, ctx, cancel), nil
+		}
+	}
+	return nil, nil
+}
+
+func (d chromiumTab) mouse(ctx context.Context, kind mouse, x, y float64) error {
+	named := [...]input.DispatchMouseEventType{input.DispatchMouseEventTypeMouseMoved, input.DispatchMouseEventTypeMousePressed, input.DispatchMouseEventTypeMouseReleased}[kind]
+	if kind == mouseMove {
+		return chromedp.Do(ctx, chromedp.MouseEvent(named, x, y, chromedp.ButtonLeft))
+	}
+	return chromedp.Do(ctx, chromedp.MouseEvent(named, x, y, chromedp.ButtonLeft, chromedp.ClickCount(1)))
+}
+
+// key is not chromedp's own KeyEvent, which writes a letter whatever the page does with its key.
+func (d chromiumTab) key(ctx context.Context, k *kb.Key, modifiers int64) error {
+	down := input.DispatchKeyEventParams{
+		Type: input.DispatchKeyEventTypeKeyDown, Key: k.Key, Code: k.Code, Modifiers: modifiers,
+		WindowsVirtualKeyCode: k.Windows, NativeVirtualKeyCode: k.Native,
+	}
+	if modifiers == 0 {
+		down.Text, down.UnmodifiedText = k.Text, k.Unmodified
+	}
+	if k.Shift {
+		down.Modifiers |= shift
+	}
+	up := down
+	up.Type, up.Text, up.UnmodifiedText = input.DispatchKeyEventTypeKeyUp, "", ""
+	return chromedp.Do(ctx, command(input.DispatchKeyEvent, down), command(input.DispatchKeyEvent, up))
+}
+
+func (d chromiumTab) write(ctx context.Context, text string) error {
+	return chromedp.Do(ctx, command(input.InsertText, input.InsertTextParams{Text: text}))
+}
+
+func (d chromiumTab) size(ctx context.Context, width, height int64) error {
+	return chromedp.Do(ctx, command(emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: 1}))
+}
+
+func (d chromiumTab) colours(ctx context.Context, scheme string, forced bool) error {
+	asked := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}}
+	if forced {
+		asked = append(asked, &emulation.MediaFeature{Name: "forced-colors", Value: "active"})
+	}
+	return chromedp.Do(ctx, command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: asked}))
+}
+
+func (d chromiumTab) network(ctx context.Context, there bool) error {
+	return chromedp.Do(ctx, connection(there))
+}
+
+// connection is the step that takes the network away or gives it back.
+func connection(there bool) chromedp.Action[chromedp.Void] {
+	return chromedp.Steps(
+		command(network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: []*network.Conditions{
+			{Offline: !there, DownloadThroughput: -1, UploadThroughput: -1},
+		}}),
+		command(network.OverrideNetworkState, network.OverrideNetworkStateParams{Offline: !there, DownloadThroughput: -1, UploadThroughput: -1}),
+	)
+}
+
+func (d chromiumTab) forget(ctx context.Context) error {
+	return chromedp.Do(ctx, command(network.ClearBrowserCookies, cdp.Empty{}))
+}
+
+func (d chromiumTab) picture(ctx context.Context) ([]byte, error) {
+	return chromedp.Run(ctx, chromedp.CaptureScreenshot())
+}
