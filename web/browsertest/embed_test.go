@@ -135,7 +135,9 @@ func TestTheButtonForAChosenTimeIsSeenInAFrame(t *testing.T) {
 				return frame.top + button.top >= 0 && frame.top + button.bottom <= innerHeight + 1
 			})()`)
 		}
-		// What the site has to say to all of its frames moves nothing.
+		// What the site has to say to all of its frames moves nothing, once the bar is where the last of the scrolling has put it.
+		p.until(`(below => Math.abs(parseFloat(inside.defaultView.getComputedStyle(inside.querySelector('.bar')).bottom) - below) <= 1)(
+			Math.max(0, Math.round(document.querySelector('iframe').getBoundingClientRect().bottom - innerHeight)))`)
 		bar := `Math.round(inside.querySelector('.bar').getBoundingClientRect().bottom)`
 		was := ask[float64](p, bar)
 		p.run(`window.heard = false; inside.defaultView.addEventListener('message', () => requestAnimationFrame(() => { window.heard = true }), { once: true })
