@@ -1,13 +1,14 @@
 // Package browsertest is what a patient, a receptionist and an owner see: the real server over the real engine, database
-// and table of holds, driven with a real Chromium. It has tests only.
+// and table of holds, driven with a real Chromium, and the journeys again with a real Firefox. It has tests only.
 //
-// house is the clinic (house_test.go), tab is one tab of the browser (tab_test.go); the other files are the promises of
+// house is the clinic (house_test.go), tab is one tab of a browser (tab_test.go), whose words are the same whatever drives it
+// (driver_test.go, chromium_test.go, foxtab_test.go); journey_test.go says what Firefox runs. The other files are the promises of
 // the pages, by subject. One browser process serves them all. Each tab is a window with a profile of its own, which is
 // emptied before another test gets it: making a window costs more than most tests. Every tab watches itself: an exception, an error on the console, a violation of the content
 // security policy or a request to anywhere but the server fails the test whose tab it is.
 //
 // Nothing here fails for being slow: what the page should do is waited for, for as long as patience says. Times that are
-// measured are logged. Without Chromium the tests are skipped, and say so.
+// measured are logged. Without a browser its tests are skipped, and say so.
 //
 // With HOLDFAST_SHOTS=<folder> the pages are also written there as pictures, in both themes.
 package browsertest
@@ -109,6 +110,12 @@ func TestMain(m *testing.M) {
 	}
 	if chromium.stop != nil {
 		chromium.stop()
+	}
+	if errors.Is(firefox.err, errNoFirefox) {
+		fmt.Fprintln(os.Stderr, "browsertest: SKIPPED:", firefox.err)
+	}
+	if firefox.stop != nil {
+		firefox.stop()
 	}
 	if dir, ok := built.Load().(string); ok {
 		_ = os.RemoveAll(dir)

@@ -54,7 +54,7 @@ func TestTheDemoShowsAHoldThrice(t *testing.T) {
 // The demo's window, in each language and both themes.
 func TestTheDemoIsAccessible(t *testing.T) {
 	t.Parallel()
-	for _, lang := range languages {
+	for _, lang := range languagesOf(t) {
 		t.Run(lang, func(t *testing.T) {
 			t.Parallel()
 			p := newDemo(t).tab(t)

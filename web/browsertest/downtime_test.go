@@ -115,7 +115,7 @@ func TestTheLastPlanOpensWithoutAServer(t *testing.T) {
 func (p *tab) paper(name string) {
 	p.t.Helper()
 	folder := os.Getenv("HOLDFAST_SHOTS")
-	if folder == "" {
+	if folder == "" || aboutFirefox(p.t) {
 		return
 	}
 	p.do(chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {

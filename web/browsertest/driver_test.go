@@ -6,7 +6,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// driver is the browser behind a tab, as far as any browser goes. What Chromium alone can do, a test asks with p.do.
+// driver is the browser behind a tab, as far as Chromium and Firefox both go. What Chromium alone can do, a test asks with p.do.
 type driver interface {
 	// evaluate runs a script as if a person had asked for it, waits for its promise and gives the JSON of what it comes to:
 	// nil for undefined.
@@ -21,7 +21,7 @@ type driver interface {
 
 	// mouse does one thing with the left button, in points from the top left corner of the page's window.
 	mouse(ctx context.Context, kind mouse, x, y float64) error
-	// key presses a key and lets go, with shift or 0. A letter that needs the shift key has it.
+	// key presses a key and lets go, with shift, ctrl or 0. A letter that needs the shift key has it.
 	key(ctx context.Context, k *kb.Key, modifiers int64) error
 	// write puts a text where the focus is.
 	write(ctx context.Context, text string) error

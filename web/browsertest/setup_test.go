@@ -24,7 +24,7 @@ func (h *house) setupLink(t testing.TB) (path, token string) {
 // link works once.
 func TestSettingAClinicUp(t *testing.T) {
 	t.Parallel()
-	for _, lang := range languages {
+	for _, lang := range languagesOf(t) {
 		t.Run(lang, func(t *testing.T) {
 			t.Parallel()
 			h := newHouse(t, empty)

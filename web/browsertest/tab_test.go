@@ -35,9 +35,12 @@ type tab struct {
 	received   float64  // bytes on the wire since then, of what has been answered whole
 }
 
-// tab opens a tab in a profile of its own.
+// tab opens a tab in a profile of its own, in the browser that the test is about.
 func (h *house) tab(t testing.TB) *tab {
 	t.Helper()
+	if aboutFirefox(t) {
+		return h.firefoxTab(t)
+	}
 	w := chromium.window(t)
 	var p *tab
 	p = h.watch(t, w.ctx, func() {
@@ -277,6 +280,9 @@ func (p *tab) shot(name string) {
 func (p *tab) snap(name string) {
 	p.t.Helper()
 	if folder := os.Getenv("HOLDFAST_SHOTS"); folder != "" {
+		if aboutFirefox(p.t) {
+			name = "firefox-" + name
+		}
 		p.picture(filepath.Join(folder, name+".png"))
 	}
 }

@@ -1,0 +1,198 @@
+package browsertest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"sync"
+)
+
+// bidi is a connection to a browser that speaks WebDriver BiDi (w3c.github.io/webdriver-bidi).
+type bidi struct {
+	socket *socket
+	event  func(method string, params json.RawMessage) // called for one event after the other
+
+	mu      sync.Mutex
+	last    int // the number of the last command
+	waiting map[int]chan bidiMessage
+	err     error // why the connection has ended
+}
+
+// bidiMessage is what the browser says: the answer to a command, or an event, which has no number.
+type bidiMessage struct {
+	ID      int             `json:"id"`
+	Result  json.RawMessage `json:"result"`
+	Error   string          `json:"error"`
+	Message string          `json:"message"`
+	Method  string          `json:"method"`
+	Params  json.RawMessage `json:"params"`
+}
+
+// object is the parameters of a command.
+type object map[string]any
+
+// listen reads until the connection ends.
+func (b *bidi) listen() {
+	for {
+		raw, err := b.socket.read()
+		var said bidiMessage
+		if err == nil {
+			err = json.Unmarshal(raw, &said)
+		}
+		if err != nil {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.err = fmt.Errorf("the connection to the browser has ended: %w", err)
+			for _, answer := range b.waiting {
+				close(answer)
+			}
+			b.waiting = nil
+			return
+		}
+		if said.Method != "" {
+			b.event(said.Method, said.Params)
+			continue
+		}
+		b.mu.Lock()
+		answer := b.waiting[said.ID]
+		delete(b.waiting, said.ID)
+		b.mu.Unlock()
+		if answer != nil {
+			answer <- said
+		}
+	}
+}
+
+// ended is why the connection has ended.
+func (b *bidi) ended() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.err
+}
+
+// call gives a command and waits for its result, which is decoded into result unless that is nil.
+func (b *bidi) call(ctx context.Context, method string, params object, result any) error {
+	answer := make(chan bidiMessage, 1)
+	b.mu.Lock()
+	if b.err != nil {
+		defer b.mu.Unlock()
+		return b.err
+	}
+	b.last++
+	id := b.last
+	b.waiting[id] = answer
+	b.mu.Unlock()
+	if params == nil {
+		params = object{}
+	}
+	raw, err := json.Marshal(object{"id": id, "method": method, "params": params})
+	if err != nil {
+		return err
+	}
+	if err := b.socket.write(raw); err != nil {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+		return fmt.Errorf("%s: %w", method, ctx.Err())
+	case said, isOpen := <-answer:
+		switch {
+		case !isOpen:
+			return fmt.Errorf("%s: %w", method, b.ended())
+		case said.Error != "":
+			return fmt.Errorf("%s: %s: %s", method, said.Error, said.Message)
+		case result == nil:
+			return nil
+		}
+		return json.Unmarshal(said.Result, result)
+	}
+}
+
+// evaluate runs JavaScript in a browsing context as if a person had asked for it, waits for its promise, and gives the JSON of
+// what it comes to, nil for undefined.
+func (b *bidi) evaluate(ctx context.Context, browsingContext, script string) ([]byte, error) {
+	var said struct {
+		Type             string
+		Result           bidiValue
+		ExceptionDetails struct{ Text string }
+	}
+	err := b.call(ctx, "script.evaluate", object{
+		"expression": script, "target": object{"context": browsingContext}, "awaitPromise": true, "userActivation": true,
+		"serializationOptions": object{"maxDomDepth": 0},
+	}, &said)
+	if err != nil {
+		return nil, err
+	}
+	if said.Type == "exception" {
+		return nil, errors.New(said.ExceptionDetails.Text)
+	}
+	if said.Result.Type == "undefined" {
+		return nil, nil
+	}
+	plain, err := said.Result.plain()
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(plain)
+}
+
+// bidiValue is a value of JavaScript as BiDi writes it: its type beside it, an object as a list of pairs.
+type bidiValue struct {
+	Type  string          `json:"type"`
+	Value json.RawMessage `json:"value"`
+}
+
+// plain is the value as encoding/json would have it. What JSON has no word for is null, as JSON.stringify has it, or an
+// empty object, as a node is.
+func (v bidiValue) plain() (any, error) {
+	switch v.Type {
+	case "string", "boolean":
+		return v.Value, nil
+	case "number":
+		var special string
+		if json.Unmarshal(v.Value, &special) != nil {
+			return v.Value, nil
+		}
+		if n, err := strconv.ParseFloat(special, 64); err == nil && n == 0 {
+			return math.Abs(n), nil // "-0"
+		}
+		return nil, nil
+	case "array":
+		var items []bidiValue
+		if err := json.Unmarshal(v.Value, &items); err != nil {
+			return nil, err
+		}
+		list := make([]any, len(items))
+		for i, item := range items {
+			var err error
+			if list[i], err = item.plain(); err != nil {
+				return nil, err
+			}
+		}
+		return list, nil
+	case "object":
+		var pairs [][2]json.RawMessage
+		if err := json.Unmarshal(v.Value, &pairs); err != nil {
+			return nil, err
+		}
+		fields := make(object, len(pairs))
+		for _, pair := range pairs {
+			var name string
+			var field bidiValue
+			if err := errors.Join(json.Unmarshal(pair[0], &name), json.Unmarshal(pair[1], &field)); err != nil {
+				return nil, err
+			}
+			var err error
+			if fields[name], err = field.plain(); err != nil {
+				return nil, err
+			}
+		}
+		return fields, nil
+	case "undefined", "null":
+		return nil, nil
+	}
+	return object{}, nil
+}

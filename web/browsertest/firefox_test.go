@@ -1,0 +1,247 @@
+package browsertest
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+var errNoFirefox = errors.New("no Firefox is installed (Debian: apt-get install firefox-esr), so no page is tested in it")
+
+// firefox is the one Firefox of this package. It starts with the first test that asks and ends with the last.
+var firefox = new(fox)
+
+type fox struct {
+	start sync.Once
+	stop  func()
+	err   error
+
+	*bidi
+	inside string // the browsing context of its own window, from where a script may do what no page may
+
+	fronting sync.Mutex
+	front    string // the browsing context in front
+
+	mu      sync.Mutex
+	tabs    map[string]*tab   // by browsing context
+	parents map[string]string // of the frames
+	openers map[string]string // of what pages have opened
+}
+
+// prefs are what differs from a Firefox that somebody has just installed: it asks nobody anything, and is seen as from a clinic's network.
+var prefs = map[string]any{
+	"intl.accept_languages": "en-GB,en", "network.dns.localDomains": lanName, "network.proxy.type": 0, "dom.security.https_first": false,
+	"browser.cache.disk.enable": false, "browser.startup.page": 0, "browser.aboutwelcome.enabled": false, "extensions.getAddons.showPane": false,
+	"browser.newtabpage.enabled": false, "browser.chrome.site_icons": false, "datareporting.policy.dataSubmissionEnabled": false, "app.normandy.enabled": false, "ui.prefersReducedMotion": 1,
+}
+
+// open starts the browser if it does not run yet.
+func (b *fox) open(t testing.TB) {
+	t.Helper()
+	b.start.Do(func() { b.err = b.launch() })
+	if errors.Is(b.err, errNoFirefox) {
+		t.Skip("SKIPPED: ", b.err)
+	}
+	if b.err != nil {
+		t.Fatalf("Firefox does not start: %v", b.err)
+	}
+}
+
+func (b *fox) launch() error {
+	program, err := exec.LookPath("firefox-esr")
+	if err != nil {
+		if program, err = exec.LookPath("firefox"); err != nil {
+			return errNoFirefox
+		}
+	}
+	profile, err := os.MkdirTemp("", "holdfast-firefox-")
+	if err != nil {
+		return err
+	}
+	var user strings.Builder
+	for name, value := range prefs {
+		raw, _ := json.Marshal(value) // a string, a number or a boolean
+		fmt.Fprintf(&user, "user_pref(%q, %s);\n", name, raw)
+	}
+	if err := os.WriteFile(filepath.Join(profile, "user.js"), []byte(user.String()), 0o600); err != nil {
+		return err
+	}
+	// The shell ends Firefox, and forgets its profile, when its own input ends: with the tests, however they end.
+	const leash = `trap '' INT; "$@" & read -r _; kill -9 $!; wait; rm -rf "$PROFILE"`
+	run := exec.Command("/bin/sh", "-c", leash, "sh", program, "--headless", "--no-remote", "--profile", profile,
+		"--remote-debugging-port=0", "--remote-allow-system-access", "about:blank")
+	run.Env = append(os.Environ(), "PROFILE="+profile, "TZ=UTC", "MOZ_CRASHREPORTER_DISABLE=1", "MOZ_DISABLE_AUTO_SAFE_MODE=1")
+	leashEnd, err := run.StdinPipe()
+	if err != nil {
+		return err
+	}
+	said, err := run.StderrPipe()
+	if err != nil {
+		return err
+	}
+	if err := run.Start(); err != nil {
+		return err
+	}
+	b.stop = func() {
+		_ = leashEnd.Close()
+		_ = run.Wait()
+	}
+	address, err := listening(bufio.NewScanner(said))
+	if err != nil {
+		return err
+	}
+	return b.connect(address)
+}
+
+// listening reads what Firefox says until it names the address of its BiDi. The rest is read and forgotten.
+func listening(said *bufio.Scanner) (address string, err error) {
+	found := make(chan string, 1)
+	go func() {
+		for said.Scan() {
+			if _, address, is := strings.Cut(said.Text(), "WebDriver BiDi listening on "); is {
+				found <- address + "/session"
+			}
+		}
+	}()
+	select {
+	case address := <-found:
+		return address, nil
+	case <-time.After(patience):
+		return "", errors.New("it names no address")
+	}
+}
+
+// connect begins the session and has it tell of what pages say and ask for.
+func (b *fox) connect(address string) error {
+	socket, err := dial(address)
+	if err != nil {
+		return err
+	}
+	b.tabs, b.parents, b.openers = make(map[string]*tab), make(map[string]string), make(map[string]string)
+	b.bidi = &bidi{socket: socket, event: b.saw, waiting: make(map[int]chan bidiMessage)}
+	go b.listen()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	// A page that asks whether one really wants to leave it is left.
+	asked := object{"capabilities": object{"alwaysMatch": object{"unhandledPromptBehavior": object{"default": "accept"}}}}
+	if err := b.call(ctx, "session.new", asked, nil); err != nil {
+		return err
+	}
+	events := []string{"browsingContext.contextCreated", "log.entryAdded", "network.beforeRequestSent", "network.responseCompleted"}
+	if err := b.call(ctx, "session.subscribe", object{"events": events}, nil); err != nil {
+		return err
+	}
+	var windows struct{ Contexts []struct{ Context string } }
+	if err := b.call(ctx, "browsingContext.getTree", object{"moz:scope": "chrome", "maxDepth": 0}, &windows); err != nil {
+		return err
+	}
+	if len(windows.Contexts) == 0 {
+		return errors.New("it has no window")
+	}
+	b.inside = windows.Contexts[0].Context
+	return nil
+}
+
+// saw is told of every event of every tab.
+func (b *fox) saw(method string, params json.RawMessage) {
+	var e struct {
+		Context, Parent, OriginalOpener string
+		Source                          struct{ Context string }
+		Level, Type, Text               string
+		Request                         struct{ Method, URL string }
+		Response                        struct{ BytesReceived float64 }
+	}
+	_ = json.Unmarshal(params, &e) // what is missing is empty
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if method == "browsingContext.contextCreated" {
+		if e.Parent != "" {
+			b.parents[e.Context] = e.Parent
+		}
+		if e.OriginalOpener != "" {
+			b.openers[e.Context] = e.OriginalOpener
+		}
+		return
+	}
+	at := e.Context + e.Source.Context
+	for b.parents[at] != "" {
+		at = b.parents[at]
+	}
+	p := b.tabs[at]
+	if p == nil {
+		return
+	}
+	switch method {
+	case "network.beforeRequestSent":
+		p.requested(e.Request.Method, e.Request.URL)
+	case "network.responseCompleted":
+		p.receives(e.Response.BytesReceived)
+	case "log.entryAdded":
+		if e.Level == "error" || e.Level == "warn" {
+			said := strings.ReplaceAll(e.Text, "Content-Security-Policy", "Content Security Policy") // as Chromium spells it
+			p.complain(fmt.Sprintf("have the browser say (%s) %s", e.Type, said))
+		}
+	}
+}
+
+// bring has a browsing context in front. Only what is there has a focus, so the tests in Firefox take turns, and the tabs of one
+// test come to the front when they are spoken to.
+func (b *fox) bring(ctx context.Context, browsingContext string) error {
+	b.fronting.Lock()
+	defer b.fronting.Unlock()
+	if b.front == browsingContext {
+		return nil
+	}
+	b.front = browsingContext
+	return b.call(ctx, "browsingContext.activate", object{"context": browsingContext}, nil)
+}
+
+// aboutFirefox reports whether a test is one of those that TestInFirefox runs.
+func aboutFirefox(t testing.TB) bool { return strings.HasPrefix(t.Name(), "TestInFirefox/") }
+
+// firefoxTab opens a window whose cookies and memory are its own.
+func (h *house) firefoxTab(t testing.TB) *tab {
+	t.Helper()
+	firefox.open(t)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	var own struct{ UserContext string }
+	if err := firefox.call(ctx, "browser.createUserContext", nil, &own); err != nil {
+		t.Fatalf("no window: %v", err)
+	}
+	var made struct{ Context string }
+	if err := firefox.call(ctx, "browsingContext.create", object{"type": "window", "userContext": own.UserContext}, &made); err != nil {
+		t.Fatalf("no window: %v", err)
+	}
+	return h.watchFirefox(t, made.Context, func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if err := firefox.call(ctx, "browser.removeUserContext", object{"userContext": own.UserContext}, nil); err != nil {
+			t.Errorf("the window does not close: %v", err)
+		}
+	})
+}
+
+// watchFirefox is watch for a browsing context of Firefox.
+func (h *house) watchFirefox(t testing.TB, browsingContext string, done func()) *tab {
+	t.Helper()
+	p := h.newTab(t)
+	p.ctx, p.driver = context.Background(), foxTab{p, browsingContext}
+	firefox.mu.Lock()
+	firefox.tabs[browsingContext] = p
+	firefox.mu.Unlock()
+	return p.watched(func() {
+		firefox.mu.Lock()
+		delete(firefox.tabs, browsingContext)
+		firefox.mu.Unlock()
+	}, done)
+}

@@ -1,0 +1,115 @@
+package browsertest
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+)
+
+// socket is the client's end of a WebSocket (RFC 6455) to a browser on this machine: whole messages of text, both ways.
+type socket struct {
+	stream io.ReadWriteCloser
+	in     *bufio.Reader
+
+	writing sync.Mutex
+}
+
+// The kinds of frames, and the first bit of one that ends its message.
+const (
+	frameMore, frameText, frameClose, framePing, framePong = 0x0, 0x1, 0x8, 0x9, 0xA
+
+	frameLast = 0x80
+)
+
+// dial opens a WebSocket at an address like ws://127.0.0.1:4321/session.
+func dial(address string) (*socket, error) {
+	ask, err := http.NewRequest(http.MethodGet, "http"+strings.TrimPrefix(address, "ws"), nil)
+	if err != nil {
+		return nil, err
+	}
+	// The nonce of RFC 6455 tells caches apart, of which there are none between here and there.
+	for name, value := range map[string]string{"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "aG9sZGZhc3QgaG9sZGZhcw=="} {
+		ask.Header.Set(name, value)
+	}
+	answer, err := http.DefaultTransport.RoundTrip(ask)
+	if err != nil {
+		return nil, err
+	}
+	stream, isBoth := answer.Body.(io.ReadWriteCloser)
+	if answer.StatusCode != http.StatusSwitchingProtocols || !isBoth {
+		answer.Body.Close()
+		return nil, fmt.Errorf("%s answers a WebSocket with %s", address, answer.Status)
+	}
+	return &socket{stream: stream, in: bufio.NewReader(stream)}, nil
+}
+
+// read waits for the next message. io.EOF: the browser has closed the socket.
+func (s *socket) read() ([]byte, error) {
+	var message []byte
+	for {
+		var head [2]byte
+		if _, err := io.ReadFull(s.in, head[:]); err != nil {
+			return nil, err
+		}
+		size := uint64(head[1] & 0x7F) // what a server sends is not masked
+		if more := map[uint64]int{126: 2, 127: 8}[size]; more > 0 {
+			var long [8]byte
+			if _, err := io.ReadFull(s.in, long[8-more:]); err != nil {
+				return nil, err
+			}
+			size = binary.BigEndian.Uint64(long[:])
+		}
+		part := make([]byte, size)
+		if _, err := io.ReadFull(s.in, part); err != nil {
+			return nil, err
+		}
+		switch kind := head[0] & 0x0F; kind {
+		case frameText, frameMore:
+			message = append(message, part...)
+			if head[0]&frameLast != 0 {
+				return message, nil
+			}
+		case framePing:
+			if err := s.send(framePong, part); err != nil {
+				return nil, err
+			}
+		case framePong:
+		case frameClose:
+			return nil, io.EOF
+		default:
+			return nil, fmt.Errorf("a frame of kind %#x is none of a browser's", kind)
+		}
+	}
+}
+
+// write sends a message.
+func (s *socket) write(message []byte) error { return s.send(frameText, message) }
+
+// mask is what a client has to mix into what it sends. It guards proxies from scripts of strangers, so here one is as good as
+// another; but Firefox takes one of zeros for none.
+var mask = [4]byte{'h', 'o', 'l', 'd'}
+
+// send writes one frame.
+func (s *socket) send(kind byte, content []byte) error {
+	frame := []byte{kind | frameLast}
+	switch size := len(content); {
+	case size < 126:
+		frame = append(frame, 0x80|byte(size))
+	case size <= 0xFFFF:
+		frame = binary.BigEndian.AppendUint16(append(frame, 0x80|126), uint16(size))
+	default:
+		frame = binary.BigEndian.AppendUint64(append(frame, 0x80|127), uint64(size))
+	}
+	frame = append(frame, mask[:]...)
+	for i, b := range content {
+		frame = append(frame, b^mask[i%len(mask)])
+	}
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	_, err := s.stream.Write(frame)
+	return err
+}
