@@ -38,12 +38,16 @@ const (
 )
 
 // accessible holds the page as it is now to WCAG 2.2 AA: every rule in the light theme, and those about colour again in the dark one, which
-// changes nothing else. Pages have the same colours in each language, so these are looked at in English.
+// changes nothing else. Pages have the same colours in each language, so these are looked at in English. Firefox is asked about the colours
+// alone, in both themes: those are its own, and the rest is the document, which Chromium has been asked about.
 func (p *tab) accessible(state string) {
 	p.t.Helper()
 	p.axe()
 	looks := []struct{ theme, rules string }{{"light", wordsRules}}
-	if ask[string](p, "document.documentElement.lang") == "en" {
+	switch {
+	case aboutFirefox(p.t):
+		looks = []struct{ theme, rules string }{{"dark", colourRule}, {"light", colourRule}}
+	case ask[string](p, "document.documentElement.lang") == "en":
 		looks = []struct{ theme, rules string }{{"dark", colourRule}, {"light", everyRule}}
 	}
 	for _, look := range looks {

@@ -22,12 +22,11 @@ func (p *tab) click(selector string) {
 			const meant = to => { const e = document.querySelector(` + quoted(selector) + `); return e?.contains(to) || e?.closest('label')?.contains(to) }
 			if (!meant(document.elementFromPoint(x, y)) || String(middle()) !== String([x, y])) return false
 			window.missed = false
-			const press = new AbortController()
+			const press = window.press = new AbortController()
 			for (const kind of ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click']) window.addEventListener(kind, event => {
 				if (!event.isTrusted) return
 				if (kind === 'pointerdown') window.missed = !meant(event.target)
 				if (window.missed) { event.preventDefault(); event.stopImmediatePropagation() }
-				if (kind === 'click') press.abort()
 			}, { capture: true, signal: press.signal })
 			return window.clickAt = [x, y]
 		})()`)
@@ -35,7 +34,7 @@ func (p *tab) click(selector string) {
 		p.step(func(ctx context.Context) error {
 			return errors.Join(p.driver.mouse(ctx, mouseDown, xy[0], xy[1]), p.driver.mouse(ctx, mouseUp, xy[0], xy[1]))
 		})
-		if missed, err := evaluate[bool](p, "window.missed === true"); err != nil || !missed || time.Now().After(deadline) {
+		if missed, err := evaluate[bool](p, "press.abort(), window.missed"); err != nil || !missed || time.Now().After(deadline) {
 			return // an error: the click has left the page
 		}
 	}
