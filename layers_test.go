@@ -35,7 +35,7 @@ var layers = map[string][]string{
 	"engine":              {"engine/identity", "engine/openid", "engine/busytime", "engine/waitlist", "engine/sheet", "engine/downtime", "engine/mailserver", "engine/calendar", "engine/search", "engine/person", "engine/series", "engine/visit", "engine/opening", "engine/agent", "engine/request", "engine/message", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/presence", "engine/account", "engine/record", "engine/notice", "engine/token", "engine/upkeep", "engine/upstream", "store", "holds"},
 	"engine/agent":        {"engine/together", "engine/message", "engine/opening", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/record", "engine/token", "engine/upkeep", "engine/upstream", "store", "holds"},
 	"engine/mailserver":   {"engine/message", "engine/outbound", "engine/clinic", "engine/record", "engine/notice", "engine/token", "store"},
-	"engine/calendar":     {"engine/message", "engine/clinic", "engine/record", "store"},
+	"engine/calendar":     {"engine/message", "engine/booking", "engine/clinic", "engine/record", "store"},
 	"engine/busytime":     {"engine/ical", "engine/clinic", "engine/availability", "engine/record", "engine/notice", "engine/token", "engine/upkeep", "engine/upstream", "store"},
 	"engine/request":      {"engine/message", "engine/outbound", "engine/booking", "engine/clinic", "engine/record", "engine/upkeep", "store", "holds"},
 	"engine/message":      {"engine/outbound", "engine/booking", "engine/clinic", "engine/record", "engine/notice", "store"},

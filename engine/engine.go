@@ -280,7 +280,7 @@ func arrange(o Options) (*Engine, error) {
 		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Account: e.Account, Client: o.OpenID, Keys: func() *token.Keyring { return e.Booking.Keys() },
 	})
 	e.TakesIdentities = func() bool { return e.SignInWith() != "" }
-	e.Feeds = calendar.New(o.Store, e.Clinic, e.Messages)
+	e.Feeds = calendar.New(o.Store, e.Clinic, e.Booking, e.Messages)
 	e.Calendars = busytime.New(busytime.Options{
 		Store: o.Store, Clinic: e.Clinic, Logger: o.Logger, Fetcher: o.Fetcher, Keys: func() *token.Keyring { return e.Booking.Keys() },
 	})

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// NonceUse is the one use of a single-use booking token. It commits with the appointment it made.
+// NonceUse is the one use of a single-use booking token. It commits with the appointment it made. What else works once, or no more,
+// is a use without an appointment: a sign-in begun elsewhere, and the address of an appointment's calendar that was ended.
 type NonceUse struct {
 	Nonce         string
 	PatientID     string // upstream patient GUID, lower case

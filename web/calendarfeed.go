@@ -3,6 +3,7 @@ package web
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -10,7 +11,7 @@ import (
 	"holdfast/store"
 )
 
-// calendarPattern is where calendar programs read the calendar of a specialist. What is secret is in the path: they can set no header.
+// calendarPattern is where calendar programs read the calendar of a specialist, or one appointment of a patient. What is secret is in the path: they can set no header.
 const calendarPattern = "/v1/calendars/{id}"
 
 // calendarFeedBody makes the address of a specialist's calendar.
@@ -63,10 +64,15 @@ func (s *Server) makeCalendarFeed(c *call, b *calendarFeedBody) error {
 		return err
 	}
 	answer := calendarFeedOf(made)
-	answer.URL = c.base() + "/v1/calendars/" + secret + ".ics"
-	_, rest, _ := strings.Cut(answer.URL, "://")
-	answer.Webcal = "webcal://" + rest
+	answer.URL, answer.Webcal = calendarAddress(c, secret)
 	return c.json(http.StatusCreated, map[string]calendarFeedJSON{"calendarFeed": answer})
+}
+
+// calendarAddress is where a calendar is read, and the same as what opens the calendar program of a phone.
+func calendarAddress(c *call, secret string) (url, webcal string) {
+	url = c.base() + "/v1/calendars/" + secret + ".ics"
+	_, rest, _ := strings.Cut(url, "://")
+	return url, "webcal://" + rest
 }
 
 func (s *Server) endCalendarFeed(c *call) error {
@@ -75,6 +81,43 @@ func (s *Server) endCalendarFeed(c *call) error {
 		return err
 	}
 	if err := s.engine.EndCalendarFeed(c.ctx(), c.caller.actor, p.ID); err != nil {
+		return err
+	}
+	return c.done()
+}
+
+// appointmentCalendarJSON is the address at which a calendar program reads one appointment.
+type appointmentCalendarJSON struct {
+	URL    string `json:"url"`
+	Webcal string `json:"webcal"`
+}
+
+// getAppointmentCalendar says at which address one appointment is read by the patient's own calendar. It stays the same, and who has it
+// can change nothing.
+func (s *Server) getAppointmentCalendar(c *call) error {
+	a, err := s.reachable(c)
+	if err != nil {
+		return err
+	}
+	secret, err := s.engine.CalendarToken(c.ctx(), &a)
+	if errors.Is(err, store.ErrNotFound) {
+		err = errNotFound.with("This appointment has no calendar address any more.")
+	}
+	if err != nil {
+		return err
+	}
+	var answer appointmentCalendarJSON
+	answer.URL, answer.Webcal = calendarAddress(c, secret)
+	return c.json(http.StatusOK, map[string]appointmentCalendarJSON{"calendar": answer})
+}
+
+// endAppointmentCalendar ends the address of an appointment's calendar.
+func (s *Server) endAppointmentCalendar(c *call) error {
+	a, err := s.reachable(c)
+	if err != nil {
+		return err
+	}
+	if err := s.engine.EndCalendar(c.ctx(), c.caller.actor, a.ID); err != nil {
 		return err
 	}
 	return c.done()

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A specialist's calendar is read at an address that is known once: as it is now, without names unless they were asked for, and no
@@ -88,4 +89,89 @@ func TestAFeedEndsWithTheAccountOfWhoseCalendarItIs(t *testing.T) {
 	h.do("GET", "/v1/"+path, nil).want(200)
 	h.do("PATCH", "/v1/users/"+user, map[string]any{"active": false}, asAdmin).want(200)
 	h.do("GET", "/v1/"+path, nil).problem(404, "not_found")
+}
+
+// A patient's calendar reads the one appointment as it is now, moved and cancelled, at an address that changes nothing.
+func TestTheCalendarOfAnAppointment(t *testing.T) {
+	h := newHouse(t)
+	read := func(address string, headers ...header) *reply {
+		t.Helper()
+		_, path, _ := strings.Cut(address, "/v1/")
+		return h.do("GET", "/v1/"+path, nil, headers...)
+	}
+	const at = "/v1/appointments/managed/calendar"
+	booked := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0), "specialistId": "ada"}).want(201)
+	made := h.do("GET", at, nil, booked.managing()).want(200)
+	address := made.text("calendar", "url")
+	if webcal := made.text("calendar", "webcal"); !strings.HasPrefix(webcal, "webcal://") || !strings.HasSuffix(address, strings.TrimPrefix(webcal, "webcal")) {
+		t.Errorf("got %s and %s", address, webcal)
+	}
+	first := read(address).want(200)
+	lines := unfolded(t, first.raw)
+	if lines["UID"] != booked.text("appointment", "id")+"@holdfast" || lines["STATUS"] != "CONFIRMED" || lines["SEQUENCE"] != "1" || lines["REFRESH-INTERVAL;VALUE=DURATION"] == "" {
+		t.Errorf("as it was booked: %v", lines)
+	}
+	if strings.Contains(first.raw, "manage") || strings.Contains(first.raw, "Patient 1") || strings.Contains(first.raw, "example.org") {
+		t.Errorf("it has the person in it, or the link:\n%s", first.raw)
+	}
+	tag := header{"If-None-Match": first.header.Get("ETag")}
+	read(address, tag).want(304)
+
+	// Who has the address has no manage link by it.
+	_, secret, _ := strings.Cut(strings.TrimSuffix(address, ".ics"), "/calendars/")
+	h.do("POST", "/v1/appointments/managed/cancel", nil, header{"Holdfast-Manage": secret}).problem(401, "unauthorized")
+	h.do("GET", "/v1/appointments/managed/ics?token="+secret, nil).problem(401, "unauthorized")
+	_, token, _ := strings.Cut(booked.text("appointment", "manageUrl"), "#")
+	h.do("GET", "/v1/calendars/"+token+".ics", nil).problem(404, "not_found")
+
+	moved := h.do("POST", "/v1/appointments/managed/reschedule", map[string]any{"slotStartDate": h.at(60), "specialistId": "ada"}, booked.managing()).want(200)
+	if lines := unfolded(t, read(address, tag).want(200).raw); lines["DTSTART"] != h.start.Add(time.Hour).Format("20060102T150405Z") || lines["SEQUENCE"] != "2" {
+		t.Errorf("after a move: %v", lines)
+	}
+	if again := h.do("GET", at, nil, moved.managing()).want(200).text("calendar", "url"); again != address {
+		t.Errorf("asked again, the address is another: %s and %s", again, address)
+	}
+	h.do("POST", "/v1/appointments/managed/cancel", nil, moved.managing()).want(200)
+	if lines := unfolded(t, read(address).want(200).raw); lines["STATUS"] != "CANCELLED" || lines["SEQUENCE"] != "3" {
+		t.Errorf("after it was cancelled: %v", lines)
+	}
+}
+
+// The address of an appointment's calendar ends when the patient or the desk says so, with the mail address it lies in, and with the person.
+func TestTheCalendarOfAnAppointmentEnds(t *testing.T) {
+	h := newHouse(t)
+	booked := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0), "specialistId": "ada"}).want(201)
+	id := booked.text("appointment", "id")
+	at := "/v1/appointments/" + id + "/calendar"
+	var addresses []string
+	next := func() {
+		t.Helper()
+		_, path, _ := strings.Cut(h.do("GET", at, nil, asAdmin).want(200).text("calendar", "url"), "/v1/")
+		h.do("GET", "/v1/"+path, nil).want(200)
+		addresses = append(addresses, "/v1/"+path)
+	}
+	ended := func() {
+		t.Helper()
+		for _, path := range addresses {
+			h.do("GET", path, nil).problem(404, "not_found")
+		}
+	}
+	next()
+	h.do("DELETE", at, nil, booked.managing()).want(200)
+	ended()
+	next()
+	h.do("DELETE", at, nil, asAdmin).want(200)
+	ended()
+	next()
+	h.do("PATCH", "/v1/appointments/"+id, map[string]any{"patient": map[string]any{"phone": "030 7654321"}}, asAdmin).want(200)
+	h.do("GET", addresses[2], nil).want(200)
+	h.do("PATCH", "/v1/appointments/"+id, map[string]any{"patient": map[string]any{"email": "another@example.org"}}, asAdmin).want(200)
+	ended()
+	next()
+	if audit := h.do("GET", "/v1/audit", nil, asAdmin).want(200).raw; strings.Count(audit, "appointment.calendar_ended") != 2 {
+		t.Errorf("the log: %s", audit)
+	}
+	h.do("POST", "/v1/people/erase", map[string]any{"email": "another@example.org"}, asAdmin).want(200)
+	ended()
+	h.do("GET", at, nil, asAdmin).problem(404, "not_found")
 }

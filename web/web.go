@@ -206,6 +206,8 @@ func (s *Server) routes() []*route {
 		{"POST", "/v1/appointments/{id}/attendance", desk, in(s.setAttendance)},
 		{"POST", "/v1/appointments/{id}/undo", desk, bodyless(s.undoAppointment)},
 		{"GET", "/v1/appointments/{id}/ics", managed, s.getICS},
+		{"GET", "/v1/appointments/{id}/calendar", managed, s.getAppointmentCalendar},
+		{"DELETE", "/v1/appointments/{id}/calendar", managed, s.endAppointmentCalendar},
 		{"GET", "/v1/appointments/{id}/deliveries", desk, s.listDeliveries},
 		{"POST", "/v1/appointments/{id}/tell", desk, bodyless(s.tellToMove)},
 		{"GET", "/v1/appointments/{id}/history", desk, s.getHistory},

@@ -2447,6 +2447,21 @@ func (e SearchAppointmentsJSONBodyStatus) Valid() bool {
 	}
 }
 
+// Defines values for EndAppointmentCalendar200JSONResponseBodyOk.
+const (
+	EndAppointmentCalendar200JSONResponseBodyOkTrue EndAppointmentCalendar200JSONResponseBodyOk = true
+)
+
+// Valid indicates whether the value is a known member of the EndAppointmentCalendar200JSONResponseBodyOk enum.
+func (e EndAppointmentCalendar200JSONResponseBodyOk) Valid() bool {
+	switch e {
+	case EndAppointmentCalendar200JSONResponseBodyOkTrue:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ListDeliveries200JSONResponseBodyDeliveriesChannel.
 const (
 	ListDeliveries200JSONResponseBodyDeliveriesChannelEmail    ListDeliveries200JSONResponseBodyDeliveriesChannel = "email"
@@ -6883,6 +6898,9 @@ type SetAttendanceParams struct {
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
+// EndAppointmentCalendar200JSONResponseBodyOk defines parameters for EndAppointmentCalendar.
+type EndAppointmentCalendar200JSONResponseBodyOk bool
+
 // CancelAppointmentJSONBody defines parameters for CancelAppointment.
 type CancelAppointmentJSONBody struct {
 	// ClientId A secret that the client makes for itself
@@ -9882,6 +9900,21 @@ type ClientInterface interface {
 	// Corresponds with POST /v1/appointments/{id}/attendance (the `SetAttendance` operationId).
 	SetAttendance(ctx context.Context, id IdParameter, params *SetAttendanceParams, body SetAttendanceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// EndAppointmentCalendar End the address of an appointment's calendar
+	//
+	// Whoever asks for the address afterwards gets another one.
+	//
+	// Corresponds with DELETE /v1/appointments/{id}/calendar (the `EndAppointmentCalendar` operationId).
+	EndAppointmentCalendar(ctx context.Context, id AppointmentId, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetAppointmentCalendar The address at which the patient's own calendar program reads the appointment
+	//
+	// Whoever has the address sees the appointment as it is now, moved or cancelled, and can change nothing. It stays the same when the
+	// appointment is moved. It ends by `DELETE`, when the patient's mail address is changed, when the person is erased, and 30 days after the appointment.
+	//
+	// Corresponds with GET /v1/appointments/{id}/calendar (the `GetAppointmentCalendar` operationId).
+	GetAppointmentCalendar(ctx context.Context, id AppointmentId, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// CancelAppointmentWithBody Cancel; the time is free at once
 	//
 	// Takes any type of body and a specified content type.
@@ -10332,7 +10365,7 @@ type ClientInterface interface {
 	// Corresponds with GET /v1/booked-online (the `BookedOnline` operationId).
 	BookedOnline(ctx context.Context, params *BookedOnlineParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ReadCalendar A specialist's calendar, for calendar programs
+	// ReadCalendar A specialist's calendar, or one appointment of a patient, for calendar programs
 	//
 	// Corresponds with GET /v1/calendars/{id} (the `ReadCalendar` operationId).
 	ReadCalendar(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -12538,6 +12571,41 @@ func (c *API) SetAttendance(ctx context.Context, id IdParameter, params *SetAtte
 	return c.Client.Do(req)
 }
 
+// EndAppointmentCalendar End the address of an appointment's calendar
+//
+// Whoever asks for the address afterwards gets another one.
+//
+// Corresponds with DELETE /v1/appointments/{id}/calendar (the `EndAppointmentCalendar` operationId).
+func (c *API) EndAppointmentCalendar(ctx context.Context, id AppointmentId, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewEndAppointmentCalendarRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetAppointmentCalendar The address at which the patient's own calendar program reads the appointment
+//
+// Whoever has the address sees the appointment as it is now, moved or cancelled, and can change nothing. It stays the same when the
+// appointment is moved. It ends by `DELETE`, when the patient's mail address is changed, when the person is erased, and 30 days after the appointment.
+//
+// Corresponds with GET /v1/appointments/{id}/calendar (the `GetAppointmentCalendar` operationId).
+func (c *API) GetAppointmentCalendar(ctx context.Context, id AppointmentId, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetAppointmentCalendarRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // CancelAppointmentWithBody Cancel; the time is free at once
 //
 // Takes any type of body and a specified content type.
@@ -13558,7 +13626,7 @@ func (c *API) BookedOnline(ctx context.Context, params *BookedOnlineParams, reqE
 	return c.Client.Do(req)
 }
 
-// ReadCalendar A specialist's calendar, for calendar programs
+// ReadCalendar A specialist's calendar, or one appointment of a patient, for calendar programs
 //
 // Corresponds with GET /v1/calendars/{id} (the `ReadCalendar` operationId).
 func (c *API) ReadCalendar(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -18505,6 +18573,74 @@ func NewSetAttendanceRequestWithBody(server string, id IdParameter, params *SetA
 			req.Header.Set("If-Match", headerParam1)
 		}
 
+	}
+
+	return req, nil
+}
+
+// NewEndAppointmentCalendarRequest constructs an http.Request for the EndAppointmentCalendar method
+func NewEndAppointmentCalendarRequest(server string, id AppointmentId) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/appointments/%s/calendar", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetAppointmentCalendarRequest constructs an http.Request for the GetAppointmentCalendar method
+func NewGetAppointmentCalendarRequest(server string, id AppointmentId) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/appointments/%s/calendar", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
 	}
 
 	return req, nil
@@ -26261,6 +26397,25 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /v1/appointments/{id}/attendance (the `SetAttendance` operationId).
 	SetAttendanceWithResponse(ctx context.Context, id IdParameter, params *SetAttendanceParams, body SetAttendanceJSONRequestBody, reqEditors ...RequestEditorFn) (*SetAttendanceResponse, error)
 
+	// EndAppointmentCalendarWithResponse End the address of an appointment's calendar
+	//
+	// Whoever asks for the address afterwards gets another one.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /v1/appointments/{id}/calendar (the `EndAppointmentCalendar` operationId).
+	EndAppointmentCalendarWithResponse(ctx context.Context, id AppointmentId, reqEditors ...RequestEditorFn) (*EndAppointmentCalendarResponse, error)
+
+	// GetAppointmentCalendarWithResponse The address at which the patient's own calendar program reads the appointment
+	//
+	// Whoever has the address sees the appointment as it is now, moved or cancelled, and can change nothing. It stays the same when the
+	// appointment is moved. It ends by `DELETE`, when the patient's mail address is changed, when the person is erased, and 30 days after the appointment.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/appointments/{id}/calendar (the `GetAppointmentCalendar` operationId).
+	GetAppointmentCalendarWithResponse(ctx context.Context, id AppointmentId, reqEditors ...RequestEditorFn) (*GetAppointmentCalendarResponse, error)
+
 	// CancelAppointmentWithBodyWithResponse Cancel; the time is free at once
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -26753,7 +26908,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /v1/booked-online (the `BookedOnline` operationId).
 	BookedOnlineWithResponse(ctx context.Context, params *BookedOnlineParams, reqEditors ...RequestEditorFn) (*BookedOnlineResponse, error)
 
-	// ReadCalendarWithResponse A specialist's calendar, for calendar programs
+	// ReadCalendarWithResponse A specialist's calendar, or one appointment of a patient, for calendar programs
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -30842,6 +30997,132 @@ func (r SetAttendanceResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r SetAttendanceResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// EndAppointmentCalendarResponseDefaultHeaders the declared response headers of an HTTP default response for EndAppointmentCalendar
+type EndAppointmentCalendarResponseDefaultHeaders struct {
+	RetryAfter *int
+}
+
+type EndAppointmentCalendarResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Done
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *ProblemResponse
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *EndAppointmentCalendarResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r EndAppointmentCalendarResponse) GetJSON200() *Done {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r EndAppointmentCalendarResponse) GetApplicationproblemJSONDefault() *ProblemResponse {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r EndAppointmentCalendarResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r EndAppointmentCalendarResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r EndAppointmentCalendarResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r EndAppointmentCalendarResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetAppointmentCalendarResponseDefaultHeaders the declared response headers of an HTTP default response for GetAppointmentCalendar
+type GetAppointmentCalendarResponseDefaultHeaders struct {
+	RetryAfter *int
+}
+
+type GetAppointmentCalendarResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *struct {
+		Calendar struct {
+			// Url Answers an iCalendar object (RFC 5545)
+			Url string `json:"url"`
+
+			// Webcal Opens the calendar program of a phone
+			Webcal string `json:"webcal"`
+		} `json:"calendar"`
+	}
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *ProblemResponse
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetAppointmentCalendarResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetAppointmentCalendarResponse) GetJSON200() *struct {
+	Calendar struct {
+		// Url Answers an iCalendar object (RFC 5545)
+		Url string `json:"url"`
+
+		// Webcal Opens the calendar program of a phone
+		Webcal string `json:"webcal"`
+	} `json:"calendar"`
+} {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetAppointmentCalendarResponse) GetApplicationproblemJSONDefault() *ProblemResponse {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetAppointmentCalendarResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetAppointmentCalendarResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetAppointmentCalendarResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetAppointmentCalendarResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -40658,6 +40939,37 @@ func (c *ClientWithResponses) SetAttendanceWithResponse(ctx context.Context, id 
 	return ParseSetAttendanceResponse(rsp)
 }
 
+// EndAppointmentCalendarWithResponse End the address of an appointment's calendar
+//
+// Whoever asks for the address afterwards gets another one.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /v1/appointments/{id}/calendar (the `EndAppointmentCalendar` operationId).
+func (c *ClientWithResponses) EndAppointmentCalendarWithResponse(ctx context.Context, id AppointmentId, reqEditors ...RequestEditorFn) (*EndAppointmentCalendarResponse, error) {
+	rsp, err := c.EndAppointmentCalendar(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseEndAppointmentCalendarResponse(rsp)
+}
+
+// GetAppointmentCalendarWithResponse The address at which the patient's own calendar program reads the appointment
+//
+// Whoever has the address sees the appointment as it is now, moved or cancelled, and can change nothing. It stays the same when the
+// appointment is moved. It ends by `DELETE`, when the patient's mail address is changed, when the person is erased, and 30 days after the appointment.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/appointments/{id}/calendar (the `GetAppointmentCalendar` operationId).
+func (c *ClientWithResponses) GetAppointmentCalendarWithResponse(ctx context.Context, id AppointmentId, reqEditors ...RequestEditorFn) (*GetAppointmentCalendarResponse, error) {
+	rsp, err := c.GetAppointmentCalendar(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetAppointmentCalendarResponse(rsp)
+}
+
 // CancelAppointmentWithBodyWithResponse Cancel; the time is free at once
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -41492,7 +41804,7 @@ func (c *ClientWithResponses) BookedOnlineWithResponse(ctx context.Context, para
 	return ParseBookedOnlineResponse(rsp)
 }
 
-// ReadCalendarWithResponse A specialist's calendar, for calendar programs
+// ReadCalendarWithResponse A specialist's calendar, or one appointment of a patient, for calendar programs
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -45911,6 +46223,106 @@ func ParseSetAttendanceResponse(rsp *http.Response) (*SetAttendanceResponse, err
 		response.Headers200 = &headers
 	case true:
 		var headers SetAttendanceResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseEndAppointmentCalendarResponse parses an HTTP response from a EndAppointmentCalendarWithResponse call
+func ParseEndAppointmentCalendarResponse(rsp *http.Response) (*EndAppointmentCalendarResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &EndAppointmentCalendarResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Done
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers EndAppointmentCalendarResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetAppointmentCalendarResponse parses an HTTP response from a GetAppointmentCalendarWithResponse call
+func ParseGetAppointmentCalendarResponse(rsp *http.Response) (*GetAppointmentCalendarResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetAppointmentCalendarResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest struct {
+			Calendar struct {
+				// Url Answers an iCalendar object (RFC 5545)
+				Url string `json:"url"`
+
+				// Webcal Opens the calendar program of a phone
+				Webcal string `json:"webcal"`
+			} `json:"calendar"`
+		}
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers GetAppointmentCalendarResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

@@ -347,7 +347,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A specialist's calendar, for calendar programs */
+        /** A specialist's calendar, or one appointment of a patient, for calendar programs */
         get: operations["readCalendar"];
         put?: never;
         post?: never;
@@ -1397,6 +1397,34 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/appointments/{id}/calendar": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description An appointment's id, or `managed` for the one that the manage link opens */
+                id: components["parameters"]["AppointmentId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * The address at which the patient's own calendar program reads the appointment
+         * @description Whoever has the address sees the appointment as it is now, moved or cancelled, and can change nothing. It stays the same when the
+         *     appointment is moved. It ends by `DELETE`, when the patient's mail address is changed, when the person is erased, and 30 days after the appointment.
+         */
+        get: operations["getAppointmentCalendar"];
+        put?: never;
+        post?: never;
+        /**
+         * End the address of an appointment's calendar
+         * @description Whoever asks for the address afterwards gets another one.
+         */
+        delete: operations["endAppointmentCalendar"];
         options?: never;
         head?: never;
         patch?: never;
@@ -7346,6 +7374,53 @@ export interface operations {
                     "text/calendar": string;
                 };
             };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getAppointmentCalendar: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description An appointment's id, or `managed` for the one that the manage link opens */
+                id: components["parameters"]["AppointmentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The address, twice */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        calendar: {
+                            /** @description Answers an iCalendar object (RFC 5545) */
+                            url: string;
+                            /** @description Opens the calendar program of a phone */
+                            webcal: string;
+                        };
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    endAppointmentCalendar: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description An appointment's id, or `managed` for the one that the manage link opens */
+                id: components["parameters"]["AppointmentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Done"];
             default: components["responses"]["Problem"];
         };
     };

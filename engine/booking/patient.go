@@ -23,14 +23,14 @@ type PatientRequest struct {
 }
 
 // ChangePatient corrects the person of a confirmed appointment, and what was answered. With another mail address the manage links handed out before
-// are dead, since they lie in somebody else's mail: the new address is told with a new one, and the old address that it is told
+// are dead, and so is the address of its calendar, since they lie in somebody else's mail: the new address is told with a new one, and the old address that it is told
 // nothing more.
 //
 // Errors: store.ErrNotFound, store.ErrVersion, ErrNotConfirmed, *ValidationError.
 func (bk *Booking) ChangePatient(ctx context.Context, r PatientRequest) (store.Appointment, error) {
 	today := store.DateOf(time.Now().In(bk.clinic.Zone()))
 	return bk.ChangeAppointment(ctx, r.ID, r.Version, Change{Kind: ChangePatientData, Actor: r.Actor, Silent: r.Silent, once: r.Once},
-		func(_ store.Tx, a *store.Appointment, _ time.Time) (bool, error) {
+		func(tx store.Tx, a *store.Appointment, _ time.Time) (bool, error) {
 			if a.Status != store.Confirmed {
 				return false, record.ErrNotConfirmed
 			}
@@ -46,6 +46,9 @@ func (bk *Booking) ChangePatient(ctx context.Context, r PatientRequest) (store.A
 			}
 			if !SameAddress(before.Email, a.Patient.Email) {
 				a.ManageEpoch++
+				if err := endCalendar(ctx, tx, a); err != nil {
+					return false, err
+				}
 			}
 			return a.Patient != before || !slices.Equal(a.Intake.Answers, said), nil
 		})

@@ -1,8 +1,9 @@
-// Package calendar gives a specialist's appointments to the calendar program on the specialist's own phone: an address that the
-// program asks again and again, and that nobody can guess.
+// Package calendar gives a specialist's appointments to the calendar program on the specialist's own phone, and a patient's to the
+// patient's: an address that the program asks again and again, and that nobody can guess. That of a patient is signed, and shows one
+// appointment; package booking says when it ends.
 //
-// Whoever has the address reads the calendar, so it is made for one specialist, shown once, and can be ended at any time; only the
-// hash of what is secret in it is kept. Names of patients are in it only where whoever makes it says so: calendars are copied to places
+// Whoever has the address reads the calendar, so that of a specialist is made for one specialist, shown once, and can be ended at any
+// time; only the hash of what is secret in it is kept. Names of patients are in it only where whoever makes it says so: calendars are copied to places
 // that the clinic does not know.
 package calendar
 
@@ -15,6 +16,7 @@ import (
 	"slices"
 	"time"
 
+	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
 	"holdfast/engine/message"
 	"holdfast/engine/record"
@@ -28,15 +30,21 @@ const (
 	most   = 5000 // appointments
 )
 
+// ofSpecialist is the length of what is secret in the address of a specialist's calendar. A signed one is longer.
+const ofSpecialist = 26
+
 // Feeds gives specialists' calendars away. It is safe for concurrent use.
 type Feeds struct {
 	store    store.Store
 	clinic   *clinic.Clinic
+	booking  *booking.Booking
 	messages *message.Messages
 }
 
 // New returns Feeds.
-func New(s store.Store, c *clinic.Clinic, m *message.Messages) *Feeds { return &Feeds{s, c, m} }
+func New(s store.Store, c *clinic.Clinic, b *booking.Booking, m *message.Messages) *Feeds {
+	return &Feeds{s, c, b, m}
+}
 
 // MakeCalendarFeed makes the address of a specialist's calendar, or a new one, with which the one before ends. The secret is what follows in
 // the path, and is not known again. names has the patients' names and phone numbers in it. store.ErrNotFound.
@@ -57,9 +65,17 @@ func hashOf(secret string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// CalendarFeed is the calendar that this secret opens, as an iCalendar object: what is confirmed from a month ago to a year ahead. The
+// CalendarFeed is the calendar that this secret opens, as an iCalendar object: of a specialist, what is confirmed from a month ago to a
+// year ahead; of a patient, the one appointment, and that it was cancelled. The
 // same appointments are the same bytes. store.ErrNotFound if it opens none, or the specialist does not work here any more.
 func (ca *Feeds) CalendarFeed(ctx context.Context, secret string, now time.Time) ([]byte, error) {
+	if len(secret) != ofSpecialist {
+		a, err := ca.booking.InCalendar(ctx, secret, now)
+		if err != nil {
+			return nil, err
+		}
+		return ca.messages.PatientCalendar(&a), nil
+	}
 	hash := hashOf(secret)
 	all := ca.clinic.Schedule().Specialists
 	at := slices.IndexFunc(all, func(p store.Specialist) bool {

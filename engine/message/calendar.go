@@ -50,12 +50,7 @@ func (ms *Messages) calendar(to Invitation, list []store.Appointment, linkTo fun
 // hour. Patients are named in it with names only.
 func (ms *Messages) SpecialistCalendar(p *store.Specialist, list []store.Appointment, names bool) []byte {
 	about := &ms.clinic.Schedule().Clinic
-	b := beginCalendar(CalendarPublish)
-	for _, name := range []string{"NAME", "X-WR-CALNAME"} {
-		b.line(name, calendarEscape(p.Name+", "+about.Name))
-	}
-	b.line("REFRESH-INTERVAL;VALUE=DURATION", "PT15M")
-	b.line("X-PUBLISHED-TTL", "PT15M")
+	b := beginFeed(p.Name + ", " + about.Name)
 	for i := range list {
 		a := &list[i]
 		summary, patient := a.AppointmentTypeID, ""
@@ -76,6 +71,15 @@ func (ms *Messages) SpecialistCalendar(p *store.Specialist, list []store.Appoint
 		}
 		b.line("END", "VEVENT")
 	}
+	b.line("END", "VCALENDAR")
+	return b
+}
+
+// PatientCalendar is one appointment for the patient's own calendar program, without the link that changes it: whoever reads the
+// calendar sees the appointment and does no more. Cancelled, it says so.
+func (ms *Messages) PatientCalendar(a *store.Appointment) []byte {
+	b := beginFeed(ms.clinic.Schedule().Clinic.Name)
+	ms.calendarEvent(&b, a, Invitation{})
 	b.line("END", "VCALENDAR")
 	return b
 }
@@ -175,6 +179,17 @@ func beginCalendar(method CalendarMethod) (b calendarText) {
 	b.line("PRODID", "-//Holdfast//Appointments//EN")
 	b.line("CALSCALE", "GREGORIAN")
 	b.line("METHOD", string(method))
+	return b
+}
+
+// beginFeed is what an object begins with that a calendar program reads again and again.
+func beginFeed(name string) calendarText {
+	b := beginCalendar(CalendarPublish)
+	for _, property := range []string{"NAME", "X-WR-CALNAME"} {
+		b.line(property, calendarEscape(name))
+	}
+	b.line("REFRESH-INTERVAL;VALUE=DURATION", "PT15M")
+	b.line("X-PUBLISHED-TTL", "PT15M")
 	return b
 }
 

@@ -34,6 +34,7 @@ const (
 	forName
 	forFingerprint
 	forSealing
+	forCalendar
 	purposes
 )
 
@@ -51,6 +52,8 @@ func (p purpose) label() string {
 		return "holdfast/fingerprint"
 	case forSealing:
 		return "holdfast/sealing"
+	case forCalendar:
+		return "holdfast/calendar"
 	}
 	return "holdfast/manage"
 }

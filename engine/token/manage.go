@@ -42,6 +42,11 @@ type Manage struct {
 // second is cut off. It fails only when the id is not 1 to 64 characters of
 // [A-Za-z0-9_-] or the expiry is not between 1970 and 2106.
 func (k *Keyring) IssueManage(m Manage, now time.Time) (string, error) {
+	return k.issueLink(forManage, m, now)
+}
+
+// issueLink is IssueManage for any purpose that speaks of one appointment.
+func (k *Keyring) issueLink(p purpose, m Manage, now time.Time) (string, error) {
 	if m.AppointmentID == "" || !allowed(m.AppointmentID, maxAppointment) || strings.Contains(m.AppointmentID, ".") {
 		return "", errors.New("manage token: the appointment id must be 1 to 64 characters of [A-Za-z0-9_-]")
 	}
@@ -61,7 +66,7 @@ func (k *Keyring) IssueManage(m Manage, now time.Time) (string, error) {
 	body = binary.BigEndian.AppendUint32(body, until)
 	body = binary.BigEndian.AppendUint32(body, m.Version)
 	body = append(body, id...)
-	return encode(append(body, signer.mac(forManage, body)[:macSize]...)), nil
+	return encode(append(body, signer.mac(p, body)[:macSize]...)), nil
 }
 
 // VerifyManage checks a manage token: it was signed here and is unchanged
@@ -69,7 +74,11 @@ func (k *Keyring) IssueManage(m Manage, now time.Time) (string, error) {
 // (ManageTokenExpired). That Version is still the appointment's is the caller's
 // to check.
 func (k *Keyring) VerifyManage(token string, now time.Time) (Manage, error) {
-	body, ok := k.open(forManage, token, maxManage, now)
+	return k.verifyLink(forManage, token, now)
+}
+
+func (k *Keyring) verifyLink(p purpose, token string, now time.Time) (Manage, error) {
+	body, ok := k.open(p, token, maxManage, now)
 	if !ok || len(body) <= manageHead {
 		return Manage{}, ManageTokenInvalid
 	}

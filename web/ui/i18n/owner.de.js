@@ -831,6 +831,7 @@ export default {
   'audit.do.person.note_deleted': 'entfernte eine Notiz zu einer Patientin oder einem Patienten',
   'audit.do.person.linked': 'sagte, dass zwei Namen eine Person sind',
   'audit.do.person.unlinked': 'trennte zwei Namen einer Person wieder',
+  'audit.do.appointment.calendar_ended': 'hat die Kalenderadresse eines Termins beendet',
   'audit.do.appointment.told': 'teilte mit, dass ein Termin verschoben werden muss',
   'audit.kind.blocks.created': 'Schließungen',
   'audit.kind.person.noted': 'Notizen zu Patienten',

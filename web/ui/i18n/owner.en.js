@@ -831,6 +831,7 @@ export default {
   'audit.do.person.note_deleted': 'removed a note about a patient',
   'audit.do.person.linked': 'said that two names are one patient',
   'audit.do.person.unlinked': 'separated two names of a patient again',
+  'audit.do.appointment.calendar_ended': 'ended the calendar address of an appointment',
   'audit.do.appointment.told': 'told a patient that an appointment has to be moved',
   'audit.kind.blocks.created': 'Closures',
   'audit.kind.person.noted': 'Notes about patients',

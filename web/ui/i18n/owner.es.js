@@ -831,6 +831,7 @@ export default {
   'audit.do.person.note_deleted': 'quitó una nota sobre un paciente',
   'audit.do.person.linked': 'dijo que dos nombres son un paciente',
   'audit.do.person.unlinked': 'volvió a separar dos nombres de un paciente',
+  'audit.do.appointment.calendar_ended': 'anuló la dirección de calendario de una cita',
   'audit.do.appointment.told': 'avisó de que hay que mover una cita',
   'audit.kind.blocks.created': 'Cierres',
   'audit.kind.person.noted': 'Notas sobre pacientes',
