@@ -89,10 +89,16 @@ func (c *testClinic) signedIn(u *store.User) *account.Staff {
 // withCode switches one-time codes on and returns the secret, and the code of this moment moved by so many steps.
 func (c *testClinic) withCode(u *store.User) (secret []byte, code func(steps int) string) {
 	c.t.Helper()
+	return c.withCodeBy(u, kimsProof)
+}
+
+// withCodeBy is withCode for who has another password.
+func (c *testClinic) withCodeBy(u *store.User, proof account.Proof) (secret []byte, code func(steps int) string) {
+	c.t.Helper()
 	secret, _ = c.BeginTOTP(u)
 	now := time.Now()
 	code = func(steps int) string { return engine.TOTPCode(secret, now.Add(time.Duration(steps)*30*time.Second)) }
-	if err := c.EnableTOTP(context.Background(), c.signedIn(u), kimsProof, secret, code(-1)); err != nil {
+	if err := c.EnableTOTP(context.Background(), c.signedIn(u), proof, secret, code(-1)); err != nil {
 		c.t.Fatal(err)
 	}
 	return secret, code

@@ -273,6 +273,7 @@ func arrange(o Options) (*Engine, error) {
 	e.Messages = message.New(message.Options{
 		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking, Outbound: e.Outbound, Transport: o.Notices,
 	})
+	e.Account.Changed = e.AccountChanged
 	e.Choice = mailserver.New(mailserver.Options{
 		Clinic: e.Clinic, Messages: e.Messages, Outbound: e.Outbound, Logger: o.Logger, Mailer: o.Notices.Mailer, Keys: func() *token.Keyring { return e.Booking.Keys() },
 	})

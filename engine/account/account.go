@@ -15,9 +15,11 @@
 package account
 
 import (
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"holdfast/engine/clinic"
 	"holdfast/store"
@@ -26,6 +28,10 @@ import (
 // Account signs people and programs in. It is safe for concurrent use.
 type Account struct {
 	TakesIdentities func() bool // whether the staff can sign in with an identity provider now; set before anybody signs in
+
+	// Changed promises what a member of staff is told of a change of their account, in its transaction, and returns what is to be done
+	// after the commit; set before anybody signs in.
+	Changed func(ctx context.Context, tx store.Tx, before, after *store.User, at time.Time) (committed func(), err error)
 
 	store  store.Store
 	log    *slog.Logger
@@ -45,6 +51,9 @@ type Account struct {
 // names makes keyed hashes, and outlives the process; shared says that other nodes use the same store.
 func New(s store.Store, log *slog.Logger, c *clinic.Clinic, adminKey string, names func(string) string, shared bool) (*Account, error) {
 	e := &Account{store: s, log: log, clinic: c, passwords: newPasswords(), names: names, shared: shared, TakesIdentities: func() bool { return false }}
+	e.Changed = func(context.Context, store.Tx, *store.User, *store.User, time.Time) (func(), error) {
+		return func() {}, nil
+	}
 	if adminKey != "" {
 		if len(adminKey) < MinAdminKey {
 			return nil, fmt.Errorf("the admin key has %d characters; it needs at least %d", len(adminKey), MinAdminKey)

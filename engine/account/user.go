@@ -133,10 +133,11 @@ func (ac *Account) checkUser(m *record.Mistakes, u *store.User) {
 }
 
 // changeUser lets edit change one user as the transaction has it, so that of two changes at once none is lost, and commits
-// it with its audit entry. The last active owner cannot be lost. edit may be called more than once. store.ErrNotFound,
+// it with its audit entry and with what the user is told of it. The last active owner cannot be lost. edit may be called more than once. store.ErrNotFound,
 // *ValidationError.
 func (ac *Account) changeUser(ctx context.Context, actor record.Actor, action, id string, edit func(store.Tx, *store.User) error) (store.User, error) {
 	var after store.User
+	var committed func()
 	err := ac.store.Write(ctx, func(tx store.Tx) error {
 		before, err := tx.User(ctx, id)
 		if err != nil {
@@ -157,8 +158,14 @@ func (ac *Account) changeUser(ctx context.Context, actor record.Actor, action, i
 		if err := record.Audit(ctx, tx, record.Now(), actor, action, "user:"+id, "", auditedUser(&before), auditedUser(&after)); err != nil {
 			return err
 		}
+		if committed, err = ac.Changed(ctx, tx, &before, &after, record.Now()); err != nil {
+			return err
+		}
 		return record.OnceOf(ctx).Remember(ctx, tx, after, record.Now())
 	})
+	if err == nil && committed != nil {
+		committed()
+	}
 	return after, duplicateAddress(err)
 }
 

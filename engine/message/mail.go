@@ -39,6 +39,8 @@ type mailPayload struct {
 	To string `json:"to,omitempty"`
 	// Appointments are all that a mail about several speaks of, by id.
 	Appointments []string `json:"appointments,omitempty"`
+	// User is the id of the member of staff whose account a mail is about.
+	User string `json:"user,omitempty"`
 }
 
 // isReminder reports whether op is the mail of the day before.
@@ -112,6 +114,8 @@ func (ms *Messages) deliverMail(ctx context.Context, op *store.Operation) outbou
 		return ms.deliverRequestMail(ctx, op, p.Notice)
 	case slices.Contains([]string{MailWaitlist, MailWaiting, MailOffer, MailOfferGone}, p.Notice):
 		return ms.deliverWaitlistMail(ctx, op, p.Notice)
+	case p.User != "":
+		return ms.deliverAccountMail(ctx, op, &p)
 	case len(p.Appointments) > 0:
 		return ms.deliverSeriesMail(ctx, op, &p)
 	}

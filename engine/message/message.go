@@ -21,6 +21,7 @@
 //	webhook.go  which webhooks a change promises, and how one is delivered  sender.go    who mail comes from
 //	order.go    what waits behind what                                      mailtest.go  one mail at once, past the queue
 //	backups.go  the mail about missing backups                              preview.go   a mail that is shown and not sent
+//	account.go  mails to the staff about their own accounts
 package message
 
 import (

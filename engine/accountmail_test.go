@@ -1,0 +1,99 @@
+package engine_test
+
+import (
+	"context"
+	"io"
+	"mime/quotedprintable"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/account"
+	"holdfast/store"
+)
+
+// A member of staff is told by mail, in the clinic's language, when their password was changed or their codes were taken away, whoever
+// did it: at the address that the account had. Nothing else of an account is told, and a change that was refused is not.
+func TestTheStaffAreToldOfChangesOfTheirAccounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, folder := noticeClinic(t)
+		ctx := context.Background()
+		if _, err := c.UpdateClinic(ctx, "system", func(k *store.Clinic) { k.Name, k.Locale = "Praxis am Kai", "de" }); err != nil {
+			t.Fatal(err)
+		}
+		// news are the mails that came since it was asked last.
+		seen := make(map[string]bool)
+		news := func() (all []string) {
+			t.Helper()
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			list, err := filepath.Glob(filepath.Join(folder, "*.eml"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range list {
+				raw, err := os.ReadFile(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if text, _ := io.ReadAll(quotedprintable.NewReader(strings.NewReader(string(raw)))); !seen[name] {
+					all = append(all, string(text))
+				}
+				seen[name] = true
+			}
+			return all
+		}
+		want := func(what, to string, words ...string) {
+			t.Helper()
+			got := news()
+			if len(got) != len(words) {
+				t.Errorf("%s: got %d mails, want %d: %q", what, len(got), len(words), got)
+				return
+			}
+			for _, word := range words {
+				if all := strings.Join(got, ""); !strings.Contains(all, word) {
+					t.Errorf("%s: no mail says %q: %s", what, word, all)
+				}
+			}
+			for _, text := range got {
+				if !strings.Contains(text, "<"+to+">") || !strings.Contains(text, "Praxis am Kai") || !strings.Contains(text, "Wenn nicht, sagen Sie es sofort") || strings.Contains(text, "{") {
+					t.Errorf("%s: got %s", what, text)
+				}
+			}
+		}
+		const password, codes = "das Passwort Ihres Kontos", "nach keinem Einmalcode mehr gefragt"
+		u := c.staff()
+		want("a new account", "")
+		secret, _ := c.withCode(&u)
+		want("codes switched on", "")
+		here := c.signedIn(&u)
+		if err := c.ChangePassword(ctx, here, "not the right one", "another few words"); err == nil {
+			t.Fatal("a wrong password was taken")
+		}
+		want("a change that was refused", "")
+		if err := c.ChangePassword(ctx, here, goodPassword, "another few words"); err != nil {
+			t.Fatal(err)
+		}
+		want("the own password", "kim@example.org", password)
+		if err := c.DisableTOTP(ctx, here, account.Proof{Password: "another few words", Code: engine.TOTPCode(secret, time.Now())}); err != nil {
+			t.Fatal(err)
+		}
+		want("the own codes", "kim@example.org", codes)
+		c.withCodeBy(&u, account.Proof{Password: "another few words"})
+		want("codes switched on again", "")
+		if _, err := c.UpdateUser(ctx, "system", u.ID, func(u *store.User) { u.Name = "Kim B." }, nil); err != nil {
+			t.Fatal(err)
+		}
+		want("another name", "")
+		// As the command on the server's machine does it, and by somebody who also takes the address over.
+		reset := "words by somebody else"
+		if _, err := c.UpdateUser(ctx, "system", u.ID, func(u *store.User) { u.TOTPSecret, u.Email = nil, "taken@example.org" }, &reset); err != nil {
+			t.Fatal(err)
+		}
+		want("a password reset", "kim@example.org", password, codes)
+	})
+}

@@ -1,0 +1,92 @@
+package message
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"holdfast/engine/booking"
+	"holdfast/engine/notice"
+	"holdfast/engine/outbound"
+	"holdfast/store"
+)
+
+// Mails to a member of staff about their own account: whoever takes it over can not do so in silence.
+const (
+	mailPassword = "password_changed"
+	mailCodesOff = "codes_off"
+)
+
+// accountLetters are the subject and the text of a mail about an account, by language.
+var accountLetters = map[string]map[string][2]string{
+	"en": {
+		mailPassword: {"Your password at {clinic} was changed", "the password of your account at {clinic} was changed: {when}.\n\n{you}"},
+		mailCodesOff: {"No one-time code any more at {clinic}", "who signs in to your account at {clinic} is asked for no one-time code any more: {when}.\n\n{you}"},
+		"you":        {"", "If that was you, nothing is to be done. If not, tell an owner of the clinic at once: somebody may be using your account.\n"},
+	},
+	"de": {
+		mailPassword: {"Ihr Passwort bei {clinic} wurde geändert", "das Passwort Ihres Kontos bei {clinic} wurde geändert: {when} Uhr.\n\n{you}"},
+		mailCodesOff: {"Kein Einmalcode mehr bei {clinic}", "wer sich an Ihrem Konto bei {clinic} anmeldet, wird nach keinem Einmalcode mehr gefragt: {when} Uhr.\n\n{you}"},
+		"you":        {"", "Wenn Sie das waren, ist nichts zu tun. Wenn nicht, sagen Sie es sofort einer Inhaberin oder einem Inhaber der Praxis: Vielleicht benutzt jemand Ihr Konto.\n"},
+	},
+	"es": {
+		mailPassword: {"Su contraseña en {clinic} ha cambiado", "la contraseña de su cuenta en {clinic} ha cambiado: {when}.\n\n{you}"},
+		mailCodesOff: {"Ya no hay código de un solo uso en {clinic}", "a quien entra en su cuenta en {clinic} ya no se le pide un código de un solo uso: {when}.\n\n{you}"},
+		"you":        {"", "Si fue usted, no hay que hacer nada. Si no, avise enseguida a un propietario de la clínica: puede que alguien use su cuenta.\n"},
+	},
+}
+
+// AccountChanged promises, in the transaction that changes a member of staff, the mails that tell them of it, and returns what is to be done
+// after the commit. They go to the address that the account had before.
+func (ms *Messages) AccountChanged(ctx context.Context, tx store.Tx, before, after *store.User, at time.Time) (committed func(), err error) {
+	var calls []booking.Promise
+	add := func(name string) {
+		op := ms.outbound.NewOperation(store.Email, &store.Appointment{}, at)
+		op.Deadline = at.Add(ms.outbound.Options.Limits.NoticeAge)
+		p := mailPayload{Notice: name, User: before.ID}
+		if !booking.SameAddress(before.Email, after.Email) {
+			p.To = before.Email
+		}
+		op.Payload, _ = json.Marshal(p) // strings cannot fail
+		calls = append(calls, booking.Promise{Operation: op, Notice: name})
+	}
+	if ms.transport.Mailer != nil && before.Email != "" {
+		if after.PasswordHash != before.PasswordHash {
+			add(mailPassword)
+		}
+		if len(before.TOTPSecret) > 0 && len(after.TOTPSecret) == 0 {
+			add(mailCodesOff)
+		}
+	}
+	return func() { ms.outbound.HandOver(calls...) }, booking.WritePromises(ctx, tx, at, calls...)
+}
+
+// deliverAccountMail writes one mail to a member of staff, in the clinic's language, and sends it.
+func (ms *Messages) deliverAccountMail(ctx context.Context, op *store.Operation, p *mailPayload) outbound.Outcome {
+	u, err := ms.store.User(ctx, p.User)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the account is gone"}
+	case err != nil:
+		return outbound.Outcome{End: outbound.Retryable, Detail: outbound.Unread(ctx)}
+	}
+	if err := ms.CheckSender(); err != nil {
+		return outbound.Outcome{End: outbound.Unreachable, Detail: err.Error()} // nothing was tried: it waits for somebody to say a sender
+	}
+	s := ms.clinic.Current()
+	language, words := lettersFor(s.Clinic.Locale)
+	letter := accountLetters[language][p.Notice]
+	fill := strings.NewReplacer("{clinic}", s.Clinic.Name, "{when}", words.instant(op.CreatedAt, s.Zone), "{you}", accountLetters[language]["you"][1])
+	subject, text := fill.Replace(letter[0]), u.Name+",\n\n"+fill.Replace(letter[1])
+	o := ms.sent(op, ms.transport.Mailer.Send(ctx, notice.Mail{
+		ID: op.ID, To: cmp.Or(p.To, u.Email), ToName: u.Name, From: ms.sender(), ReplyTo: s.Clinic.Email,
+		Language: language, Subject: subject, Text: text, HTML: asHTML(language, subject, text),
+	}))
+	if o.End == outbound.Delivered {
+		op.Payload, _ = json.Marshal(mailPayload{Notice: p.Notice, User: p.User})
+	}
+	return o
+}
