@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 )
@@ -54,7 +55,7 @@ func billOf(o *options, t target, goVersion string, parts []part) ([]byte, error
 	b := bill{Format: "CycloneDX", Spec: "1.6", Version: 1, Metadata: metadata{o.at.Format(time.RFC3339), self}, Components: []component{}}
 	on := []string{}
 	for _, p := range parts {
-		c := component{Type: "library", Name: p.path, Version: p.version, PURL: "pkg:golang/" + p.path + "@" + p.version}
+		c := component{Type: "library", Name: p.path, Version: p.version, PURL: "pkg:" + cmp.Or(p.system, "golang") + "/" + p.path + "@" + p.version}
 		c.Ref = c.PURL
 		seen := map[string]bool{}
 		for _, l := range p.licences {

