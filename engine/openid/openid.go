@@ -76,9 +76,18 @@ const (
 
 // Client asks issuers. It is safe for concurrent use.
 type Client struct {
-	http *http.Client
-	mu   sync.Mutex
-	last *found
+	http   *http.Client
+	mu     sync.Mutex
+	last   *found
+	asking *asking // nil: nobody asks now
+}
+
+// asking is one question to an issuer, for all who want to know meanwhile.
+type asking struct {
+	issuer string
+	done   chan struct{} // closed when the answer is there
+	found  *found
+	err    error
 }
 
 // found is what an issuer says about itself.
@@ -96,6 +105,7 @@ type metadata struct {
 	Responses  []string `json:"response_types_supported"`
 	Algorithms []string `json:"id_token_signing_alg_values_supported"`
 	Methods    []string `json:"token_endpoint_auth_methods_supported"`
+	Prompts    []string `json:"prompt_values_supported"`                        // few say so
 	SaysIssuer bool     `json:"authorization_response_iss_parameter_supported"` // RFC 9207
 }
 
@@ -129,28 +139,46 @@ func (c careful) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// ask is what an issuer says about itself, as it was said in the last hour.
+// ask is what an issuer says about itself, as it was said in the last hour. Of those who want to know at once one asks, for all of them:
+// that one's browser may go, and the answer still comes to the others.
 func (c *Client) ask(ctx context.Context, issuer string) (*found, error) {
 	c.mu.Lock()
-	last := c.last
-	c.mu.Unlock()
+	last, now := c.last, c.asking
 	if last != nil && last.issuer != issuer {
 		last = nil
 	}
 	if last != nil && time.Since(last.at) < keptFor {
+		c.mu.Unlock()
 		return last, nil
 	}
-	f, err := c.discover(ctx, issuer)
-	if err != nil {
-		if last != nil && time.Since(last.at) < stillGood {
-			return last, nil
+	if now != nil && now.issuer == issuer {
+		c.mu.Unlock()
+		select {
+		case <-now.done:
+			return now.found, now.err
+		case <-ctx.Done():
+			return nil, ctx.Err()
 		}
-		return nil, err
 	}
-	c.mu.Lock()
-	c.last = f
+	now = &asking{issuer: issuer, done: make(chan struct{})}
+	c.asking = now
 	c.mu.Unlock()
-	return f, nil
+
+	f, err := c.discover(context.WithoutCancel(ctx), issuer)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case err == nil:
+		c.last = f
+	case last != nil && time.Since(last.at) < stillGood:
+		f, err = last, nil
+	}
+	if c.asking == now {
+		c.asking = nil
+	}
+	now.found, now.err = f, err
+	close(now.done)
+	return f, err
 }
 
 func (c *Client) discover(ctx context.Context, issuer string) (*found, error) {
@@ -181,7 +209,29 @@ func (c *Client) SignInURL(ctx context.Context, l Login, s Secrets) (string, err
 	if u, err := url.Parse(f.Authorize); err != nil || u.Scheme != "https" {
 		return "", ErrRefused
 	}
-	return f.config(l).AuthCodeURL(s.State, oidc.Nonce(s.Nonce), oauth2.S256ChallengeOption(s.Verifier)), nil
+	options := []oauth2.AuthCodeOption{oidc.Nonce(s.Nonce), oauth2.S256ChallengeOption(s.Verifier)}
+	if prompt := f.prompt(); prompt != "" {
+		options = append(options, oauth2.SetAuthURLParam("prompt", prompt))
+	}
+	return f.config(l).AuthCodeURL(s.State, options...), nil
+}
+
+// google refuses a prompt that it does not know, and does not say which it knows: none, consent and select_account.
+const google = "https://accounts.google.com"
+
+// prompt is how the issuer is asked to ask who is there (OpenID Connect Core 3.1.2.1), although it may know the browser: at a desk that several
+// share, whoever signs out here would otherwise be signed in again by the next one's press of a button. An issuer that does not
+// ask for the password is to ask for the account at least. Empty: it says that it knows neither.
+func (f *found) prompt() string {
+	switch {
+	case f.issuer == google:
+		return "select_account"
+	case len(f.Prompts) == 0 || has(f.Prompts, "login"):
+		return "login"
+	case has(f.Prompts, "select_account"):
+		return "select_account"
+	}
+	return ""
 }
 
 // Return is what the issuer sent a browser back with.
