@@ -26,7 +26,9 @@ type elsewhere struct {
 	text   string
 	status int
 	asked  int
-	wait   chan struct{} // nil: answers at once
+	// unchanged is how often it answered that nothing has changed.
+	unchanged int
+	wait      chan struct{} // nil: answers at once
 }
 
 func newElsewhere(t *testing.T) *elsewhere {
@@ -45,6 +47,9 @@ func newElsewhere(t *testing.T) *elsewhere {
 		case status != 200:
 			w.WriteHeader(status)
 		case r.Header.Get("If-None-Match") == tag:
+			e.mu.Lock()
+			e.unchanged++
+			e.mu.Unlock()
 			w.WriteHeader(http.StatusNotModified)
 		default:
 			_, _ = w.Write([]byte(text))
@@ -255,5 +260,43 @@ func TestACalendarIsAskedForOnce(t *testing.T) {
 	onItsWay(3, func() error { return one.RemoveBusyCalendar(ctx, "user:olga", "ada") })
 	if blocks, _ := one.Blocks("ada"); len(blocks) != 0 {
 		t.Errorf("a removed calendar keeps %+v", blocks)
+	}
+}
+
+// Days and times without a zone are the specialist's: after a move to another zone the calendar is read anew, though it has not changed.
+func TestACalendarIsReadAnewInAnotherZone(t *testing.T) {
+	t.Parallel()
+	e, began := busyClinic(t, enginetest.Database(t), token.Generate(time.Now())), time.Now().UTC()
+	ctx, at := t.Context(), enginetest.Noon(time.UTC, 2)
+	if _, err := e.Import(ctx, "system", enginetest.ClinicFile(map[string]int{"ada": 10})); err != nil {
+		t.Fatal(err)
+	}
+	far := newElsewhere(t)
+	const floating = "20060102T150405"
+	far.has(200, "BEGIN:VEVENT\r\nUID:lunch\r\nDTSTART:"+at.Format(floating)+"\r\nDTEND:"+at.Add(time.Hour).Format(floating)+"\r\nEND:VEVENT\r\n")
+	if err := e.SetBusyCalendar(ctx, "user:olga", "ada", far.URL); err != nil {
+		t.Fatal(err)
+	}
+	for _, zone := range []string{"UTC", "UTC", "America/New_York", "Asia/Tokyo"} {
+		if _, err := e.UpdateSpecialist(ctx, "system", "ada", func(p *store.Specialist) { p.Timezone = zone }); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.ReadBusyCalendar(ctx, "ada"); err != nil {
+			t.Fatal(err)
+		}
+		place, err := time.LoadLocation(zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := time.Date(at.Year(), at.Month(), at.Day(), at.Hour(), 0, 0, 0, place)
+		blocks, err := e.Blocks("ada")
+		if err != nil || len(blocks) != 1 || !blocks[0].Start.Equal(want) {
+			t.Errorf("in %s: got %+v, %v; want busy from %s", zone, blocks, err, want)
+		}
+	}
+	far.mu.Lock()
+	defer far.mu.Unlock()
+	if far.unchanged != 1 && time.Now().UTC().Day() == began.Day() { // a new day is read anew in any zone
+		t.Errorf("it was told %d times that nothing has changed, want once, in the zone it was read in", far.unchanged)
 	}
 }

@@ -15,7 +15,7 @@ type BusyCalendar struct {
 	ReadAt       time.Time // when it was last read whole; zero: never
 	Failure      string    // why it could not be read when it was last asked for, as a code; empty: it could
 	Unread       int       // events in it that could not be understood when it was last read
-	Tag          string    // the ETag of what was read
+	Tag          string    // the zone that was read in, a space, and the ETag of what was read
 	Modified     string    // its Last-Modified
 }
 

@@ -310,8 +310,9 @@ func (ca *Calendars) ask(ctx context.Context, b store.BusyCalendar, p *store.Spe
 		after.Failure = FailedSealed
 		return after, nil, false
 	}
-	tag, modified := b.Tag, b.Modified
-	if !midnight(b.ReadAt).Equal(midnight(now)) { // a new day is ahead, and repetitions are in it
+	readIn, tag, _ := strings.Cut(b.Tag, " ")
+	modified := b.Modified
+	if readIn != p.Timezone || !midnight(b.ReadAt).Equal(midnight(now)) { // its days begin elsewhere, or a new day is ahead, and repetitions are in it
 		tag, modified = "", ""
 	}
 	got, err := ca.Fetcher.Fetch(ctx, address, "text/calendar, */*;q=0.1", tag, modified)
@@ -334,7 +335,7 @@ func (ca *Calendars) ask(ctx context.Context, b store.BusyCalendar, p *store.Spe
 		ca.Logger.Info("a specialist's calendar could not be read; what was read before counts on", "specialist", b.SpecialistID, "why", after.Failure)
 		return after, nil, false
 	}
-	after.ReadAt, after.Unread, after.Tag, after.Modified = now, unread, got.Tag, got.Modified
+	after.ReadAt, after.Unread, after.Tag, after.Modified = now, unread, p.Timezone+" "+got.Tag, got.Modified
 	return after, busy, true
 }
 
