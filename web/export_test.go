@@ -1,5 +1,7 @@
 package web
 
+import "time"
+
 // TakesGzip is how Accept-Encoding is read.
 var TakesGzip = takesGzip
 
@@ -11,3 +13,6 @@ func RoutesOf(s *Server) []string {
 	}
 	return all
 }
+
+// NeverSweep has nobody look at the streams by the clock: what ends one is something that happened.
+func NeverSweep(o *Options) { o.sweep = 1000 * time.Hour }

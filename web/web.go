@@ -58,6 +58,8 @@ type Options struct {
 	Patience time.Duration
 	// Logger is told of every request and every failure. Default: discard.
 	Logger *slog.Logger
+
+	sweep time.Duration // between two looks at the streams; zero: the default of package stream
 }
 
 // Server answers HTTP. It is safe for concurrent use.
