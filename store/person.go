@@ -52,7 +52,7 @@ func (e *Erased) Add(o Erased) {
 // PersonEraser erases people.
 type PersonEraser interface {
 	// Erase blanks the personal columns of every appointment of this person (a confirmed one keeps its time), and
-	// the person's traces in outbox payloads, idempotency answers, audit entries and sessions; booking requests, entries of the
+	// the person's traces in outbox payloads, those of webhooks left out (Traces.InOperation), idempotency answers, audit entries and sessions; booking requests, entries of the
 	// waiting list, notes and links of the person go whole, and so does what agents were told of the person, which is not counted. at
 	// is now. A store in files of its own also takes what was blanked off them before it returns, and makes up later for what
 	// it could not; in a database server no query finds it any more, and what the server's files hold is its operator's to let go.

@@ -97,6 +97,12 @@ func (t Traces) Owners() []string { return t.owners }
 // Has reports whether id is that of an appointment or an owner known to be the person's.
 func (t Traces) Has(id string) bool { return t.ids[id] }
 
+// InOperation reports whether an outbound call speaks of the person. A webhook never does: it says what became of an appointment, and
+// whoever keeps a calendar by it has to hear of it whoever is forgotten meanwhile.
+func (t Traces) InOperation(op *Operation) bool {
+	return op.Kind != Webhook && (t.Has(op.AppointmentID) || t.In(string(op.Payload)))
+}
+
 // In reports whether the text, usually JSON, speaks of the person. Ids are compared word by word, so one pass over a text is
 // enough for any number of them.
 func (t Traces) In(text string) bool {

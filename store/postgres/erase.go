@@ -124,7 +124,7 @@ func (e *erasure) own(ctx context.Context, r reads, found []personal) error {
 // its copies for a while.
 func (e *erasure) deliveriesOf(ctx context.Context, r reads, found []personal) error {
 	for _, f := range found {
-		delivered, err := list(ctx, r, (*row).text, `SELECT operation_id FROM deliveries WHERE appointment_id = $1`, f.appointmentID)
+		delivered, err := list(ctx, r, (*row).text, `SELECT operation_id FROM deliveries WHERE appointment_id = $1 AND channel <> 'webhook'`, f.appointmentID)
 		if err != nil {
 			return err
 		}
@@ -211,7 +211,7 @@ func (e *erasure) outbox(ctx context.Context) error {
 		n = len(list)
 		var ids []string
 		for _, op := range list {
-			if after = op.ID; e.traces.Has(op.AppointmentID) || e.traces.In(string(op.Payload)) {
+			if after = op.ID; e.traces.InOperation(&op) {
 				ids = append(ids, op.ID)
 			}
 		}
@@ -302,7 +302,7 @@ func (e *erasure) added(ctx context.Context, t *tx) error {
 	}
 	var ids []string
 	for _, op := range ops {
-		if !e.operations[op.ID] && (e.traces.Has(op.AppointmentID) || e.traces.In(string(op.Payload))) {
+		if !e.operations[op.ID] && e.traces.InOperation(&op) {
 			ids = append(ids, op.ID)
 		}
 	}

@@ -64,6 +64,13 @@ func erase(t *testing.T, s store.Store, who store.Person) {
 	if fmt.Sprint(erased) != fmt.Sprint(want) {
 		t.Errorf("erased: got %+v, want %+v", erased, want)
 	}
+	promised, err := s.Outbox(t.Context(), "", 100)
+	wantErr(t, "Outbox", err, nil)
+	for _, op := range promised {
+		if op.Kind == store.Webhook && !strings.Contains(string(op.Payload), op.AppointmentID) {
+			t.Errorf("a webhook, in which nobody is named, is %q", op.Payload)
+		}
+	}
 	all := everything(t, s)
 	for _, trace := range []string{"canary", "zoe@", "1980-02-29", "the-client-of-zoe", "123456)", "patient-guid-zoe"} {
 		if strings.Contains(strings.ToLower(all), trace) {
@@ -170,6 +177,8 @@ func leaveTraces(t *testing.T, s store.Store, name string, start int, p store.Pa
 			tx.InsertAppointment(ctx, a), tx.InsertAppointment(ctx, b),
 			tx.Promise(ctx, store.Operation{ID: "op-" + name, Kind: store.Email, AppointmentID: a.ID, Status: store.OperationPending, Payload: text(p)}),
 			tx.PutDelivery(ctx, store.Delivery{OperationID: "op-done-" + name, AppointmentID: a.ID, Channel: "email", State: "delivered", UpdatedAt: monday}),
+			tx.Promise(ctx, store.Operation{ID: "op-hook-" + name, Kind: store.Webhook, AppointmentID: a.ID, Status: store.OperationPending, Payload: text(map[string]any{"appointmentId": a.ID})}),
+			tx.PutDelivery(ctx, store.Delivery{OperationID: "op-hook-" + name, AppointmentID: a.ID, Channel: "webhook", State: "pending", UpdatedAt: monday}),
 			tx.Remember(ctx, store.IdempotencyRecord{Scope: "s", Key: name, Status: 201, Body: text(map[string]any{"appointment": map[string]any{"id": a.ID, "patient": p}}), CreatedAt: monday}),
 			tx.AppendAudit(ctx, store.AuditEntry{ID: "1-" + name, At: monday, Actor: "client", Action: "appointment.created", Subject: "appointment:" + a.ID, Reason: p.Notes, After: text(p)}),
 			tx.AppendAudit(ctx, store.AuditEntry{ID: "2-" + name, At: monday, Actor: "user:u", Action: "appointment.changed", Subject: "import:1", Before: text(map[string]any{"id": b.ID, "patient": p})}),
