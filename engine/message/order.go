@@ -19,12 +19,15 @@ type rests struct {
 // maxRests bounds the memory for addresses that were changed since.
 const maxRests = 1000
 
-// left is how long the address still rests; nothing if it can be tried.
+// left is how long the address still rests, and a moment more; nothing if it can be tried. The queue knows whole milliseconds: without
+// the moment what waits would be due before the rest is over, and be taken out and put back as fast as the disk allows.
 func (r *rests) left(address string, now time.Time) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if known := r.of[address]; known != nil {
-		return known.Until().Sub(now)
+		if wait := known.Until().Sub(now); wait > 0 {
+			return wait + time.Millisecond
+		}
 	}
 	return 0
 }
