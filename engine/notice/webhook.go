@@ -64,6 +64,8 @@ type HookOptions struct {
 	AllowPrivate bool
 	// Timeout of one delivery. Default 15 s.
 	Timeout time.Duration
+	// Dial connects. Default: TCP, with AllowPrivate as above; what is given here connects wherever it likes.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // NewHooks returns a poster.
@@ -75,9 +77,12 @@ func NewHooks(o HookOptions) *Hooks {
 	if !o.AllowPrivate {
 		dialer.Control = func(_, address string, _ syscall.RawConn) error { return refusePrivate(address) }
 	}
+	if o.Dial == nil {
+		o.Dial = dialer.DialContext
+	}
 	return &Hooks{&http.Client{
 		Timeout:   o.Timeout,
-		Transport: &http.Transport{DialContext: dialer.DialContext, MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute, ResponseHeaderTimeout: o.Timeout},
+		Transport: &http.Transport{DialContext: o.Dial, MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute, ResponseHeaderTimeout: o.Timeout},
 		// A redirect could lead anywhere, and a POST does not survive most of them.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}

@@ -100,7 +100,7 @@ func (l *life) listKind(r *rand.Rand, kind, specialist string) error {
 	return l.Offers(kind, specialist, client, time.Date(from.Year(), from.Month(), from.Day(), 0, 0, 0, 0, time.UTC), days, slots, time.Now())
 }
 
-// presence has specialists come and go, and compares who is available.
+// presence has specialists come and go, and looks at who is available.
 func (l *life) presence(r *rand.Rand) error {
 	who := oneOf(r, sorted(l.Specialists))
 	what := oneOf(r, []string{"online", "online", "heartbeat", "heartbeat", "offline"})
@@ -117,7 +117,13 @@ func (l *life) presence(r *rand.Rand) error {
 	case what == "online", is:
 		l.online[who] = time.Now()
 	}
-	if a, err = l.do(&request{method: "GET", path: "/v1/presence/available", admin: true}); err != nil {
+	return l.judgeAvailable()
+}
+
+// judgeAvailable compares who is said to be available with who came and went, and with the sessions they have.
+func (l *life) judgeAvailable() error {
+	a, err := l.do(&request{method: "GET", path: "/v1/presence/available", admin: true})
+	if err != nil {
 		return err
 	}
 	var said struct {
@@ -133,10 +139,13 @@ func (l *life) presence(r *rand.Rand) error {
 	for _, id := range sorted(l.Specialists) {
 		beat, is := l.online[id]
 		age := time.Since(beat)
+		room, certain := l.HasRoom(id, time.Now())
 		switch {
-		case is && age < 88*time.Second && !there[id]:
+		case !room && certain && there[id]:
+			return fmt.Errorf("%s has %d sessions, which is all that is possible at once, and is available", id, l.Specialists[id].Sessions)
+		case is && age < 88*time.Second && room && !there[id]:
 			return fmt.Errorf("%s was heard of %s ago and is not available: %s", id, age, a.raw)
-		case is && age > 4*time.Minute && there[id]: // after a restart everybody has a whole period again
+		case is && min(age, time.Since(l.shaken)) > 4*time.Minute && there[id]:
 			return fmt.Errorf("%s is available, online %t and heard of %s ago", id, is, age)
 		}
 	}

@@ -17,6 +17,9 @@ func (l *life) check() error {
 	if l.fatal != nil {
 		return fmt.Errorf("the storage failed for good: %w", l.fatal)
 	}
+	if err := l.receiver.judged(); err != nil {
+		return err
+	}
 	all := time.Since(l.checked) > 24*time.Hour
 	if err := l.checkRows(all); err != nil {
 		return err
@@ -127,7 +130,11 @@ func (l *life) checkMail() error {
 func (l *life) loseRequest(*rand.Rand) error { l.wire.loseAsked.Store(1); return nil }
 func (l *life) loseReply(*rand.Rand) error   { l.wire.loseReply.Store(1); return nil }
 
-func (l *life) fullDisk(r *rand.Rand) error { l.faults.setFull(1 + r.IntN(4)); return nil }
+func (l *life) fullDisk(r *rand.Rand) error {
+	l.shaken = time.Now().Add(5 * time.Minute) // so long until the last of these writes
+	l.faults.setFull(1 + r.IntN(4))
+	return nil
+}
 
 // cutPower is felt at one of the next steps.
 func (l *life) cutPower(r *rand.Rand) error {

@@ -53,7 +53,7 @@ func newClinic(seed uint64) referee.Clinic {
 	}
 	c := referee.Clinic{Zone: zone, Specialists: map[string]*referee.Specialist{}, Types: map[string]*referee.Type{}}
 	specialist := func(id string, zone *time.Location, windows ...referee.Window) {
-		s := &referee.Specialist{ID: id, Zone: zone, Weekly: map[time.Weekday][]referee.Window{}, Overrides: map[string][]referee.Window{}, Blocks: map[string]referee.Block{}}
+		s := &referee.Specialist{ID: id, Zone: zone, Weekly: map[time.Weekday][]referee.Window{}, Overrides: map[string][]referee.Window{}, Blocks: map[string]referee.Block{}, Sessions: 2}
 		for day := range 7 {
 			s.Weekly[time.Weekday(day)] = windows
 		}
@@ -67,6 +67,7 @@ func newClinic(seed uint64) referee.Clinic {
 	specialist("gus", zone, referee.Window{From: 480, To: 840})
 	specialist("hal", zone, referee.Window{From: 600, To: 960})
 	specialist("fay", zone, referee.Window{From: 720, To: 960})
+	c.Specialists["ada"].Sessions, c.Specialists["ben"].Sessions, c.Specialists["gus"].Sessions = 1, 1, 1
 	kind := func(t referee.Type) { c.Types[t.ID] = &t }
 	kind(referee.Type{ID: "checkup", Minutes: 30, Step: 30, Capacity: 1, Notice: 60, Priorities: map[string]int{"ada": 10, "ben": 10, "eli": 5}})
 	kind(referee.Type{ID: "surgery", Minutes: 60, Step: 30, Before: 15, After: 30, Capacity: 1, Priorities: map[string]int{"ada": 10, "ben": 5}})
@@ -90,7 +91,7 @@ func file(c referee.Clinic) map[string]any {
 				hours = append(hours, map[string]any{"weekday": weekdays[day], "start": wall(w.From), "end": wall(w.To)})
 			}
 		}
-		entry := map[string]any{"id": id, "name": "Dr " + id, "timezone": s.Zone.String(), "weeklyHours": hours, "maxSessions": 2}
+		entry := map[string]any{"id": id, "name": "Dr " + id, "timezone": s.Zone.String(), "weeklyHours": hours, "maxSessions": s.Sessions}
 		if id == "dora" {
 			entry["upstream"] = map[string]any{"scheduleViewGUID": viewGUID, "scheduleColumnGUID": columnGUID}
 		}

@@ -221,6 +221,7 @@ func (l *life) undo(r *rand.Rand) error {
 		specialist, start := l.pick(r, a.Type)
 		what, body["slotStartDate"], body["specialistId"] = "reschedule", stamp(start), specialist
 	}
+	begun := time.Now() // where the answer was lost, it was done before it was acknowledged
 	reply, err := l.atDesk(&request{method: "POST", path: "/v1/appointments/" + a.ID + "/" + what, body: body})
 	if err != nil || reply.status == 409 {
 		return err
@@ -239,7 +240,7 @@ func (l *life) undo(r *rand.Rand) error {
 	}
 	time.Sleep(time.Duration(r.IntN(20)) * time.Second)
 	late := time.Since(acknowledged)
-	can := what == "cancel" && late < 9*time.Second && !before.Overbook && before.Type != "class" && before.Type != "cleaning" && len(l.FreeSeats(before.Span, "")) > 0
+	can := what == "cancel" && time.Since(begun) < 9*time.Second && !before.Overbook && before.Type != "class" && before.Type != "cleaning" && len(l.FreeSeats(before.Span, "")) > 0
 	held, certain := l.HeldByOther(before.Span, "", time.Now())
 	asked, house := time.Now(), l.house
 	if reply, err = l.atDesk(&request{method: "POST", path: "/v1/appointments/" + a.ID + "/undo"}); err != nil {
@@ -318,8 +319,9 @@ func (l *life) series(r *rand.Rand) error {
 	if r.IntN(2) == 0 {
 		what, body["slotStartDate"], body["displace"] = "reschedule", stamp(before[0].Start.Add(time.Hour)), true
 	}
+	begun := time.Now()
 	if a, err = l.atDesk(&request{method: "POST", path: path + what, body: body}); err != nil || what == "reschedule" && a.status == 409 {
 		return err
 	}
-	return l.changedTogether(r, "series", what, a, before, path+"undo")
+	return l.changedTogether(r, "series", what, a, begun, before, path+"undo")
 }

@@ -24,5 +24,5 @@
 // The web server over net.Pipe, the engine, SQLite and bbolt in files of a directory, the hold table, the hub of the live streams, and
 // mail as files. Stood in for: the network, the practice system (package upstreamtest), the failing disk and the cut of the power,
 // which are decided where the engine calls the store and the queue. A kill keeps the files as they are at that moment, copies
-// them, and opens the copy. Webhooks need sockets and are not part of it.
+// them, and opens the copy. Webhooks go to a receiver that is slow, breaks and is gone for hours.
 package simulation

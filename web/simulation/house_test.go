@@ -47,8 +47,9 @@ type house struct {
 	served                  error
 }
 
-// openHouse opens the files of a directory and serves them. The practice system outlives it, and so do the keys and the mail beside it.
-func openHouse(dir string, keys *token.Keyring, outside *upstreamtest.Server) (*house, error) {
+// openHouse opens the files of a directory and serves them. The practice system and the
+// receiver of webhooks outlive it, and so do the keys and the mail beside it.
+func openHouse(dir string, keys *token.Keyring, outside *upstreamtest.Server, told *receiver) (*house, error) {
 	ctx := context.Background()
 	h := &house{dir: dir, faults: &faults{}}
 	var err error
@@ -74,7 +75,7 @@ func openHouse(dir string, keys *token.Keyring, outside *upstreamtest.Server) (*
 	}
 	if h.engine, err = engine.New(ctx, engine.Options{
 		Store: faulty, Holds: h.holds, Queue: faultyQueue{h.queue, h.faults}, QueueRebuilt: h.queue.Rebuilt(), Keyring: keys, AdminKey: adminKey,
-		Pacer: pacer, Upstream: client, Notices: message.Transport{Mailer: mailer, Hooks: notice.NewHooks(notice.HookOptions{})},
+		Pacer: pacer, Upstream: client, Notices: message.Transport{Mailer: mailer, Hooks: notice.NewHooks(notice.HookOptions{Dial: told.dial(h.faults)})},
 		OffersToFiles: true, BaseURL: "https://book.clinic.example", OnFatal: func(err error) { h.fatal = err },
 	}); err != nil {
 		return nil, errors.Join(err, h.holds.Close(), h.queue.Close(), h.store.Close())

@@ -20,11 +20,12 @@ import (
 
 // life is one simulated clinic while it is lived through.
 type life struct {
-	seed    uint64
-	base    string // directory of all its houses
-	houses  int
-	keys    *token.Keyring
-	outside *upstreamtest.Server
+	seed     uint64
+	base     string // directory of all its houses
+	houses   int
+	keys     *token.Keyring
+	outside  *upstreamtest.Server
+	receiver *receiver
 	*house
 	*referee.Referee
 
@@ -36,6 +37,7 @@ type life struct {
 	wishes   []*wish           // what agents were told is booked
 	mailed   map[string]string // addresses that a mail was promised to, by appointment
 	online   map[string]time.Time
+	shaken   time.Time // after a restart everybody has a whole period again, and after a full disk who could not be written off
 	checked  time.Time // the last look at every row
 	mia      *colleague
 	lea      signedIn
@@ -103,15 +105,19 @@ func (l *life) open() (err error) {
 		Zone: c.Zone, WritesPerMinute: 5, Decide: func(call upstreamtest.Call) upstreamtest.Step { return decide(fate, call) },
 		Columns: []upstreamtest.Column{{ScheduleViewGUID: viewGUID, ScheduleColumnGUID: columnGUID, Weekdays: []time.Weekday{0, 1, 2, 3, 4, 5, 6}}},
 	})
+	l.receiver = newReceiver(l.seed)
 	for n := range 9 {
 		l.clients = append(l.clients, fmt.Sprintf("client-of-the-simulation-%d", n))
 	}
-	if l.house, err = openHouse(l.nextDir(), l.keys, l.outside); err != nil {
+	if l.house, err = openHouse(l.nextDir(), l.keys, l.outside, l.receiver); err != nil {
 		return err
 	}
 	a, err := l.do(&request{method: "POST", path: "/v1/import", body: file(c), admin: true})
 	if err == nil && a.status != 200 {
 		err = fmt.Errorf("import: %d %s", a.status, a.raw)
+	}
+	if err == nil {
+		err = l.newSecret(fate)
 	}
 	return err
 }
@@ -158,8 +164,9 @@ func (l *life) revive() error {
 func (l *life) reopen(dir string) (err error) {
 	l.closeReaders()
 	clear(l.Holds)
+	l.shaken = time.Now()
 	time.Sleep(time.Duration(1+l.houses%7) * time.Second)
-	l.house, err = openHouse(dir, l.keys, l.outside)
+	l.house, err = openHouse(dir, l.keys, l.outside, l.receiver)
 	return err
 }
 
@@ -176,13 +183,14 @@ func (l *life) end() error {
 		err = fmt.Errorf("memory is not the database: %v", found)
 	}
 	if err == nil {
-		err = errors.Join(l.checkOutside(), l.checkMail())
+		err = errors.Join(l.checkOutside(), l.checkMail(), l.checkHooks())
 	}
 	return errors.Join(err, l.store.Check(context.Background()))
 }
 
 // leave closes what is open, so that the bubble can end.
 func (l *life) leave() {
+	defer l.receiver.close()
 	if l.house == nil {
 		return
 	}

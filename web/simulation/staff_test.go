@@ -130,9 +130,9 @@ func atOnce(n int, ask func(n int) (*reply, error)) (answers []*reply, whole boo
 	return answers, whole
 }
 
-func count(answers []*reply, status int, code string) (n int) {
+func count(answers []*reply, status int, reason string) (n int) {
 	for _, a := range answers {
-		if a != nil && a.status == status && (code == "" || a.code == code) {
+		if a != nil && a.status == status && (reason == "" || a.reason == reason) {
 			n++
 		}
 	}

@@ -118,16 +118,17 @@ func (l *life) changeVisit(r *rand.Rand, ids []string) error {
 		specialist, start := l.pick(r, "surgery")
 		what, body = "reschedule", map[string]any{"undoable": true, "slotStartDate": stamp(start), "specialistId": specialist, "displace": true, "ignoreHours": true}
 	}
+	begun := time.Now()
 	a, err := l.atDesk(&request{method: "POST", path: path + "/visit/" + what, body: body})
 	if err != nil || what == "reschedule" && a.status == 409 {
 		return err
 	}
-	return l.changedTogether(r, "visit", what, a, before, path+"/undo")
+	return l.changedTogether(r, "visit", what, a, begun, before, path+"/undo")
 }
 
-// changedTogether judges the answer to a change of several appointments: all that there were are in it. Then it is taken back, after a
-// while in which somebody may have been quick.
-func (l *life) changedTogether(r *rand.Rand, of, what string, a *reply, before []referee.Appointment, undo string) error {
+// changedTogether judges the answer to a change of several appointments, asked for at begun: all that there were are in it. Then it is
+// taken back, after a while in which somebody may have been quick.
+func (l *life) changedTogether(r *rand.Rand, of, what string, a *reply, begun time.Time, before []referee.Appointment, undo string) error {
 	acknowledged := time.Now()
 	var said struct{ Appointments []appointmentJSON }
 	if err := a.into(&said); err != nil || a.status != 200 {
@@ -154,7 +155,7 @@ func (l *life) changedTogether(r *rand.Rand, of, what string, a *reply, before [
 			return fmt.Errorf("%s of a series of %d was to be taken back for one of them: %v %+v", what, len(before), err, a)
 		}
 	}
-	can := what == "cancel" && time.Since(acknowledged) < 9*time.Second
+	can := what == "cancel" && time.Since(begun) < 9*time.Second
 	for i := range before {
 		held, certain := l.HeldByOther(before[i].Span, "", time.Now())
 		can = can && !held && certain && len(l.FreeSeats(before[i].Span, "")) > 0

@@ -94,6 +94,7 @@ type reply struct {
 	raw      string
 	replayed bool
 	code     string // of a refusal
+	reason   string // of it, where the code has several
 	cookie   string // of a sign-in
 }
 
@@ -140,9 +141,9 @@ func (h *house) asks(r *request) (*reply, error) {
 	}
 	said := &reply{status: answer.StatusCode, raw: string(b), replayed: answer.Header.Get("Idempotency-Replayed") == "true", cookie: cookieOf(answer.Header["Set-Cookie"])}
 	if answer.StatusCode >= 400 {
-		var problem struct{ Code string }
+		var problem struct{ Code, Reason string }
 		_ = said.into(&problem)
-		said.code = problem.Code
+		said.code, said.reason = problem.Code, problem.Reason
 	}
 	return said, nil
 }

@@ -28,6 +28,7 @@ type Specialist struct {
 	Weekly    map[time.Weekday][]Window
 	Overrides map[string][]Window // by local date; none: closed
 	Blocks    map[string]Block    // by id
+	Sessions  int                 // on demand, at most so many at once
 }
 
 // Window is a stretch of a local day, in minutes from midnight.
@@ -82,6 +83,7 @@ type Referee struct {
 	Clinic
 	Appointments map[string]*Appointment
 	Holds        map[string]*Hold
+	Sessions     map[string]*Session
 	lines        map[int64]string          // the open offers of the waiting list at the last look: to whom, by start
 	idle         map[string]bool           // who of it was offered nothing then
 	byDay        map[string][]*Appointment // confirmed, by specialist or room, and UTC date
@@ -89,7 +91,7 @@ type Referee struct {
 
 // New begins with an empty calendar.
 func New(c Clinic) *Referee {
-	return &Referee{Clinic: c, Appointments: map[string]*Appointment{}, Holds: map[string]*Hold{}, byDay: map[string][]*Appointment{}}
+	return &Referee{Clinic: c, Appointments: map[string]*Appointment{}, Holds: map[string]*Hold{}, Sessions: map[string]*Session{}, byDay: map[string][]*Appointment{}}
 }
 
 // SpanOf is the time of a slot.

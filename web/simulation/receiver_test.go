@@ -1,0 +1,188 @@
+package simulation
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"sync"
+	"syscall"
+	"time"
+
+	"holdfast/web/simulation/referee"
+)
+
+// receiver is a program of the clinic that webhooks are sent to. It outlives the houses. It is slow, answers 500, takes a message and
+// hangs up, and is gone for hours; but it fails no message so often that the server may give it up.
+type receiver struct {
+	listener *pipes
+	server   *http.Server
+	serving  sync.WaitGroup
+
+	mu       sync.Mutex
+	fate     *rand.Rand
+	gone     time.Time // until then nobody is there
+	failures map[string]int
+	judge    *referee.Receiver
+	broken   error
+}
+
+// mostFailures is less than the ten attempts after which a message is given up, by what a kill in the middle of one may cost.
+const mostFailures = 4
+
+func newReceiver(seed uint64) *receiver {
+	v := &receiver{listener: newPipes(), fate: rand.New(rand.NewPCG(seed, 6)), failures: map[string]int{}, judge: referee.NewReceiver()}
+	v.server = &http.Server{Handler: v}
+	v.serving.Go(func() { _ = v.server.Serve(v.listener) })
+	return v
+}
+
+func (v *receiver) close() {
+	_ = v.server.Close()
+	v.serving.Wait()
+	time.Sleep(time.Minute) // whoever is slow has come to an end
+}
+
+// dial connects, where somebody is there and the machine of the caller has power and a way out.
+func (v *receiver) dial(f *faults) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		f.mu.Lock()
+		refused, dead := f.off || time.Now().Before(f.cut), time.Now().Before(f.dead)
+		f.mu.Unlock()
+		v.mu.Lock()
+		refused = refused || time.Now().Before(v.gone)
+		v.mu.Unlock()
+		switch {
+		case refused:
+			return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+		case dead:
+			select { // as a dialer does, whoever waits for it
+			case <-time.After(5 * time.Second):
+			case <-ctx.Done():
+			}
+			return nil, &net.OpError{Op: "dial", Err: syscall.ETIMEDOUT}
+		}
+		return v.listener.dial(ctx, network, address)
+	}
+}
+
+// ServeHTTP takes a message, or does not, and has the referee look at it.
+func (v *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // it broke off on the way
+	}
+	status, delay := v.takes(r.Header, body)
+	time.Sleep(delay)
+	if status == 0 {
+		panic(http.ErrAbortHandler) // it hangs up
+	}
+	w.WriteHeader(status)
+}
+
+func (v *receiver) takes(header http.Header, body []byte) (status int, delay time.Duration) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	id := header.Get("webhook-id")
+	err := v.judge.Signed(id, header.Get("webhook-timestamp"), header.Get("webhook-signature"), body, time.Now())
+	var said struct {
+		Type string
+		Data struct {
+			AppointmentID, Status string
+			SlotStartDate         time.Time
+			Version               int64
+		}
+	}
+	if err == nil {
+		err = json.Unmarshal(body, &said)
+	}
+	status = http.StatusNoContent
+	taken := true
+	if chance := v.fate.IntN(100); v.failures[id] < mostFailures && chance < 30 {
+		v.failures[id]++
+		switch {
+		case chance < 16:
+			status, taken = http.StatusInternalServerError, false
+		case chance < 20:
+			status, taken = 0, false
+		case chance < 24:
+			status = 0
+		default: // too slow for whoever waits 15 seconds
+			delay = time.Duration(1+v.fate.IntN(40)) * time.Second
+		}
+	}
+	if err == nil {
+		err = v.judge.Arrives(referee.Hook{
+			ID: id, Event: said.Type, Appointment: said.Data.AppointmentID, Version: said.Data.Version,
+			Start: said.Data.SlotStartDate, Cancelled: said.Data.Status == "cancelled", Taken: taken,
+		})
+	}
+	if v.broken == nil {
+		v.broken = err
+	}
+	return status, delay
+}
+
+// judged is the first promise that was broken to it.
+func (v *receiver) judged() error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.broken
+}
+
+// hooks has the receiver go away for hours, or gives it another secret.
+func (l *life) hooks(r *rand.Rand) error {
+	if r.IntN(2) == 0 {
+		l.receiver.mu.Lock()
+		defer l.receiver.mu.Unlock()
+		l.receiver.gone = time.Now().Add(time.Duration(5+r.IntN(180)) * time.Minute)
+		return nil
+	}
+	if l.faults.isArmed() {
+		return nil
+	}
+	return l.newSecret(r)
+}
+
+// newSecret tells the server where webhooks go, and what they are signed with from now on.
+func (l *life) newSecret(r *rand.Rand) error {
+	raw := make([]byte, 32)
+	for i := range raw {
+		raw[i] = byte(r.Uint32())
+	}
+	text := "whsec_" + base64.StdEncoding.EncodeToString(raw)
+	l.receiver.mu.Lock()
+	err := l.receiver.judge.Secret(text, time.Now())
+	l.receiver.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	a, err := l.do(&request{method: "PUT", path: "/v1/settings", admin: true, body: map[string]any{
+		"webhooks": []any{map[string]any{"id": "books", "url": "http://books.clinic.test/told", "secret": text}},
+	}})
+	if err == nil && a.status != 200 {
+		err = fmt.Errorf("another secret of a webhook was answered %d %s", a.status, a.raw)
+	}
+	return err
+}
+
+// checkHooks looks, when nothing is on its way any more, at what the receiver was told.
+func (l *life) checkHooks() error {
+	l.receiver.mu.Lock()
+	defer l.receiver.mu.Unlock()
+	l.counts["webhooks"] = l.receiver.judge.Count()
+	for _, id := range sorted(l.Appointments) {
+		a := l.Appointments[id]
+		if a.Type == "cleaning" {
+			continue // told when the practice system has it, which need not come to be
+		}
+		if err := l.receiver.judge.Told(a); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+package referee
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Hook is one webhook as it arrived at a receiver, perhaps not for the first time.
+type Hook struct {
+	ID          string // of the message: the same however often it arrives
+	Event       string
+	Appointment string
+	Version     int64 // of the appointment
+	Start       time.Time
+	Cancelled   bool
+	Taken       bool // the receiver has it, whether or not the sender came to hear of that
+}
+
+// Receiver is the program of a clinic that is told by webhooks. A Receiver is not safe for concurrent use.
+type Receiver struct {
+	secrets []secret
+	arrived map[string]map[string]Hook // the messages about each appointment, by id
+}
+
+// secret is one that messages are signed with, from an instant on.
+type secret struct {
+	key  []byte
+	from time.Time
+}
+
+// A message may have been on its way for so long when its receiver gets it, and a sender's clock differs by no more.
+const underWay = time.Minute
+
+// secretOverlap is how long messages are signed with the secret before as well.
+const secretOverlap = 24 * time.Hour
+
+// NewReceiver knows no secret and has been told nothing.
+func NewReceiver() *Receiver { return &Receiver{arrived: map[string]map[string]Hook{}} }
+
+// Secret is the secret, "whsec_" and base64, that messages are signed with from now on.
+func (v *Receiver) Secret(text string, now time.Time) error {
+	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(text, "whsec_"))
+	v.secrets = append(v.secrets, secret{key, now})
+	return err
+}
+
+// Signed judges the headers of a message as Standard Webhooks says it: the signature is over id, timestamp and body. It is of the secret
+// of the moment, and for a day after a change of the one before as well, so that a receiver can change over without losing a message.
+func (v *Receiver) Signed(id, timestamp, signatures string, body []byte, now time.Time) error {
+	seconds, err := strconv.ParseInt(timestamp, 10, 64)
+	if err != nil || now.Sub(time.Unix(seconds, 0)).Abs() > underWay {
+		return fmt.Errorf("webhook %s of %s has the timestamp %q", id, now.Format(time.RFC3339), timestamp)
+	}
+	by := func(s secret) bool {
+		mac := hmac.New(sha256.New, s.key)
+		mac.Write([]byte(id + "." + timestamp + "."))
+		mac.Write(body)
+		return slices.Contains(strings.Fields(signatures), "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
+	}
+	last := len(v.secrets) - 1
+	if last < 0 {
+		return fmt.Errorf("webhook %s came before there was a secret", id)
+	}
+	age := now.Sub(v.secrets[last].from)
+	if !by(v.secrets[last]) && (age > underWay || last == 0) {
+		return fmt.Errorf("webhook %s is not signed with the secret of %s ago: %s", id, age, signatures)
+	}
+	if last > 0 && age < secretOverlap-underWay && !by(v.secrets[last-1]) {
+		return fmt.Errorf("webhook %s is not signed with the secret that was changed %s ago: %s", id, age, signatures)
+	}
+	return nil
+}
+
+// Arrives takes note of a message: what was decided first arrives first, and nothing after it until it was taken.
+func (v *Receiver) Arrives(h Hook) error {
+	known := v.arrived[h.Appointment]
+	if known == nil {
+		known = map[string]Hook{}
+		v.arrived[h.Appointment] = known
+	}
+	before, again := known[h.ID]
+	if again && (before.Event != h.Event || before.Version != h.Version) {
+		return fmt.Errorf("webhook %s is %s of version %d, and was %s of version %d", h.ID, h.Event, h.Version, before.Event, before.Version)
+	}
+	if !before.Taken {
+		for _, other := range known {
+			if other.Version > h.Version {
+				return fmt.Errorf("webhook %s, %s of %s in version %d, comes after %s in version %d", h.ID, h.Event, h.Appointment, h.Version, other.Event, other.Version)
+			}
+		}
+	}
+	h.Taken = h.Taken || before.Taken
+	known[h.ID] = h
+	return nil
+}
+
+// Told judges, when nothing is on its way any more, what the receiver knows of an appointment: that it was booked, and by the last
+// message when it is now and whether it still is.
+func (v *Receiver) Told(a *Appointment) error {
+	var last Hook
+	created := false
+	for _, h := range v.arrived[a.ID] {
+		if !h.Taken {
+			return fmt.Errorf("webhook %s, %s of %s, was never taken", h.ID, h.Event, a)
+		}
+		created = created || h.Event == "appointment.created"
+		if strings.HasPrefix(h.Event, "appointment.") && h.Version > last.Version {
+			last = h
+		}
+	}
+	switch {
+	case !created:
+		return fmt.Errorf("no webhook says that %s was booked", a)
+	case last.Cancelled != a.Cancelled || !a.Cancelled && !last.Start.Equal(a.Start):
+		return fmt.Errorf("the last webhook about %s says %s at %s", a, last.Event, last.Start.Format(time.RFC3339))
+	}
+	return nil
+}
+
+// Count is how many messages arrived, each counted once.
+func (v *Receiver) Count() (n int) {
+	for _, known := range v.arrived {
+		n += len(known)
+	}
+	return n
+}

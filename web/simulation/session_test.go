@@ -1,0 +1,279 @@
+package simulation
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"time"
+
+	"holdfast/web/simulation/referee"
+)
+
+// sessionJSON is a session as it is said to whoever takes them.
+type sessionJSON struct {
+	ID, Status, SpecialistID string
+	ExpiresAt                time.Time
+}
+
+func (s *sessionJSON) of(client string) referee.Session {
+	return referee.Session{ID: s.ID, Client: client, Status: s.Status, Specialist: s.SpecialistID, Expires: s.ExpiresAt}
+}
+
+// session is what happens to the sessions on demand: callers ask, several specialists want each at once, one of them has it; it is ended,
+// handed on, paid for, dropped by its caller, or nobody ever takes it. Then all that are open are looked at.
+func (l *life) session(r *rand.Rand) (err error) {
+	if l.faults.isArmed() || l.wire.loses() {
+		return nil // what became of one of several that asked at once is to be known
+	}
+	switch r.IntN(9) {
+	case 0, 1, 2, 3:
+		err = l.scramble(r)
+	case 4:
+		err = l.unanswered(r)
+	case 5:
+		err = l.handOn(r)
+	default:
+		err = l.changeSession(r, oneOf(r, []string{"end", "cancel", "payment"}))
+	}
+	if err == nil {
+		err = l.judgeSessions()
+	}
+	if err != nil || l.faults.isOff() {
+		return err
+	}
+	return l.judgeAvailable()
+}
+
+// asksForOne is a caller's request.
+func (l *life) asksForOne(client string) (s referee.Session, err error) {
+	a, err := l.do(&request{method: "POST", path: "/v1/sessions", body: map[string]any{"clientId": client}})
+	if err != nil {
+		return s, err
+	}
+	var said struct{ Session sessionJSON }
+	if err := a.into(&said); err != nil || a.status != 201 {
+		return s, fmt.Errorf("%s asked for a session and was answered %d %s", client, a.status, a.raw)
+	}
+	s = said.Session.of(client)
+	return s, l.Requested(s, time.Now())
+}
+
+// comes has a specialist go online or offline.
+func (l *life) comes(specialist, what string) error {
+	a, err := l.do(&request{method: "POST", path: "/v1/specialists/" + specialist + "/" + what, admin: true})
+	if err == nil && a.status != 200 {
+		err = fmt.Errorf("%s of %s was answered %d %s", what, specialist, a.status, a.raw)
+	}
+	if what == "online" {
+		l.online[specialist] = time.Now()
+	} else {
+		delete(l.online, specialist)
+	}
+	return err
+}
+
+// scramble has a few callers ask, and a few specialists reach for all of it at once: one of them has each, and nobody has more than
+// they can. Who has gone offline gets none.
+func (l *life) scramble(r *rand.Rand) error {
+	everybody := sorted(l.Specialists)
+	r.Shuffle(len(everybody), func(i, j int) { everybody[i], everybody[j] = everybody[j], everybody[i] })
+	here, gone := everybody[:1+r.IntN(3)], everybody[3]
+	var waiting []referee.Session
+	for range 1 + r.IntN(3) {
+		s, err := l.asksForOne(fmt.Sprintf("caller-of-the-simulation-%d", r.IntN(6)))
+		if err != nil {
+			return err
+		}
+		waiting = append(waiting, s)
+	}
+	for _, who := range here {
+		if err := l.comes(who, "online"); err != nil {
+			return err
+		}
+	}
+	if err := l.comes(gone, "offline"); err != nil {
+		return err
+	}
+	asked, house := time.Now(), l.house
+	if l.faults.isOff() {
+		return nil
+	}
+	takes := func(s *referee.Session, who string) (*reply, error) {
+		return l.asks(&request{method: "POST", path: "/v1/sessions/" + s.ID + "/accept", admin: true, body: map[string]any{"specialistId": who}})
+	}
+	answers, whole := atOnce(len(waiting)*len(here), func(n int) (*reply, error) { return takes(&waiting[n/len(here)], here[n%len(here)]) })
+	if a, err := takes(&waiting[0], gone); err == nil && a.status == 200 {
+		return fmt.Errorf("%s is offline and was given session %s", gone, waiting[0].ID)
+	}
+	for n, a := range answers {
+		if a == nil || a.status != 200 {
+			continue
+		}
+		s, who := l.Sessions[waiting[n/len(here)].ID], here[n%len(here)]
+		if s.Specialist == who {
+			continue // the caller who asked twice has one session
+		}
+		if err := l.Taken(s.ID, who, false, time.Now()); err != nil {
+			return err
+		}
+	}
+	if !whole || l.house != house || l.faults.isOff() {
+		return l.adoptSessions()
+	}
+	for _, s := range waiting {
+		if l.Sessions[s.ID].Specialist != "" || !asked.Before(s.Expires.Add(-10*time.Second)) || time.Since(asked) > time.Second {
+			continue
+		}
+		for _, who := range here {
+			if room, certain := l.HasRoom(who, time.Now()); room && certain {
+				return fmt.Errorf("session %s waits, and %s, who has room, was refused it", s.ID, who)
+			}
+		}
+	}
+	return nil
+}
+
+// unanswered has a caller ask whom nobody answers: the request lapses after a minute, and nobody can take it then.
+func (l *life) unanswered(r *rand.Rand) error {
+	s, err := l.asksForOne("caller-whom-nobody-answers")
+	if err != nil {
+		return err
+	}
+	time.Sleep(time.Until(s.Expires) + 21*time.Second)
+	if l.faults.isOff() {
+		return nil
+	}
+	a, err := l.do(&request{method: "GET", path: "/v1/sessions/" + s.ID, client: s.Client})
+	if err != nil {
+		return err
+	}
+	var said struct{ Session sessionJSON }
+	if err := a.into(&said); err != nil || a.status != 200 || said.Session.Status != "expired" {
+		return fmt.Errorf("session %s lapsed at %s, and its caller is told %d %s", s.ID, stamp(s.Expires), a.status, a.raw)
+	}
+	l.Sessions[s.ID].Status = "expired"
+	who := oneOf(r, sorted(l.Specialists))
+	if err := l.comes(who, "online"); err != nil {
+		return err
+	}
+	if a, err = l.do(&request{method: "POST", path: "/v1/sessions/" + s.ID + "/accept", admin: true, body: map[string]any{"specialistId": who}}); err == nil && a.status != 409 {
+		err = fmt.Errorf("session %s lapsed, and %s who takes it is answered %d %s", s.ID, who, a.status, a.raw)
+	}
+	return err
+}
+
+// openSession draws one that is in progress for certain, or waits if so wanted.
+func (l *life) openSession(r *rand.Rand, orWaits bool) *referee.Session {
+	var list []*referee.Session
+	for _, s := range l.Sessions {
+		isWaiting := s.Status == "requested" && time.Until(s.Expires) > 10*time.Second
+		inProgress := (s.Status == "active" || s.Status == "pending_payment") && time.Since(s.Life) < 3*time.Hour
+		if inProgress || orWaits && isWaiting {
+			list = append(list, s)
+		}
+	}
+	sortBy(list, func(s *referee.Session) string { return s.Client + s.Expires.String() + s.Specialist })
+	return oneOf(r, list)
+}
+
+// changeSession ends one, has it wait for its payment or paid, or has its caller drop it, which a stranger cannot.
+func (l *life) changeSession(r *rand.Rand, what string) error {
+	s := l.openSession(r, what == "cancel")
+	if s == nil {
+		return l.scramble(r)
+	}
+	q := &request{method: "POST", path: "/v1/sessions/" + s.ID + "/" + what, admin: true}
+	becomes := ""
+	switch what {
+	case "end":
+		q.body, becomes = map[string]any{"outcome": "helped"}, "ended"
+	case "payment":
+		pending := s.Status == "active"
+		q.body, becomes = map[string]any{"pending": pending}, "active"
+		if pending {
+			becomes = "pending_payment"
+		}
+	case "cancel":
+		stranger := &request{method: "POST", path: q.path, body: map[string]any{"clientId": "stranger-of-the-simulation"}}
+		if a, err := l.do(stranger); err != nil || a.status != 403 {
+			return fmt.Errorf("a stranger cancels session %s: %v %+v", s.ID, err, a)
+		}
+		q.admin, q.body, becomes = false, map[string]any{"clientId": s.Client}, "cancelled"
+	}
+	a, err := l.do(q)
+	if err != nil {
+		return err
+	}
+	var said struct{ Session sessionJSON }
+	if err := a.into(&said); err != nil || a.status != 200 {
+		if s.Status == "requested" && time.Now().After(s.Expires) {
+			return nil // it lapsed while it was asked again
+		}
+		return fmt.Errorf("%s of session %s, which is %s, was answered %d %s", what, s.ID, s.Status, a.status, a.raw)
+	}
+	if said.Session.Status != becomes && s.Status != "requested" {
+		return fmt.Errorf("%s of session %s, which was %s, made it %s", what, s.ID, s.Status, said.Session.Status)
+	}
+	s.Status, s.Life = said.Session.Status, time.Now()
+	return nil
+}
+
+// handOn gives a session to somebody else who is there, if they have room.
+func (l *life) handOn(r *rand.Rand) error {
+	s := l.openSession(r, false)
+	if s == nil {
+		return l.scramble(r)
+	}
+	who := oneOf(r, sorted(l.Specialists))
+	if err := l.comes(who, "online"); err != nil {
+		return err
+	}
+	room, certain := l.HasRoom(who, time.Now())
+	a, err := l.do(&request{method: "POST", path: "/v1/sessions/" + s.ID + "/reroute", admin: true, body: map[string]any{"specialistId": who}})
+	switch {
+	case err != nil:
+		return err
+	case a.status == 200:
+		return l.Taken(s.ID, who, true, time.Now())
+	case a.status != 409 || room && certain:
+		return fmt.Errorf("session %s was to be handed on to %s, who has room (%t), and that was answered %d %s", s.ID, who, room, a.status, a.raw)
+	}
+	return nil
+}
+
+// listSessions asks for all that are open.
+func (l *life) listSessions() (list []referee.Session, err error) {
+	q := url.Values{"status": {"requested", "active", "pending_payment"}, "limit": {"500"}}
+	a, err := l.do(&request{method: "GET", path: "/v1/sessions?" + q.Encode(), admin: true})
+	if err != nil {
+		return nil, err
+	}
+	var said struct{ Sessions []sessionJSON }
+	if err := a.into(&said); err != nil || a.status != 200 {
+		return nil, fmt.Errorf("the open sessions were answered %d %s", a.status, a.raw)
+	}
+	for i := range said.Sessions {
+		list = append(list, said.Sessions[i].of(""))
+	}
+	return list, nil
+}
+
+// adoptSessions takes over what became of sessions whose answers were lost.
+func (l *life) adoptSessions() error {
+	list, err := l.listSessions()
+	for _, s := range list {
+		if known := l.Sessions[s.ID]; known != nil && known.Status == "requested" && s.Specialist != "" {
+			known.Status, known.Specialist, known.Life = s.Status, s.Specialist, time.Now()
+		}
+	}
+	return err
+}
+
+// judgeSessions has the referee look at all that are open.
+func (l *life) judgeSessions() error {
+	list, err := l.listSessions()
+	if err != nil {
+		return err
+	}
+	return l.OpenSessions(list, time.Now())
+}
