@@ -59,6 +59,7 @@ func TestASessionThatNobodyEndsExpires(t *testing.T) {
 		"with its payment pending":            {pending: true, want: 4 * time.Hour},
 		"after as long as the clinic says":    {settings: 30, want: 30 * time.Minute},
 		"accepted once more by the same":      {life: func(c *onCall, id string) error { _, err := c.AcceptSession(c.t.Context(), id, "ada"); return err }, want: 6 * time.Hour},
+		"handed to the one who has it":        {life: func(c *onCall, id string) error { _, err := c.RerouteSession(c.t.Context(), id, "ada"); return err }, want: 6 * time.Hour},
 		"with its payment asked for again":    {pending: true, life: func(c *onCall, id string) error { _, err := c.SetSessionPayment(c.t.Context(), id, true); return err }, want: 6 * time.Hour},
 		"looked at, which is no sign of life": {life: func(c *onCall, id string) error { _, err := c.Session(c.t.Context(), id); return err }, want: 4 * time.Hour},
 	} {

@@ -121,19 +121,19 @@ func (pr *Presence) EndSession(ctx context.Context, id, outcome string) (store.S
 	})
 }
 
-// RerouteSession hands an active session to another specialist: one load goes down and one up. store.ErrNotFound,
-// *NotBookableError.
+// RerouteSession hands an active session to another specialist: one load goes down and one up. To hand it to whoever has it is a sign of
+// life of it. store.ErrNotFound, *NotBookableError.
 func (pr *Presence) RerouteSession(ctx context.Context, id, specialistID string) (store.Session, error) {
 	p, err := pr.onlineSpecialist(ctx, specialistID)
 	if err != nil {
 		return store.Session{}, err
 	}
-	return pr.changeSession(ctx, id, func(tx store.Tx, s *store.Session, _ time.Time) (bool, error) {
+	return pr.changeSession(ctx, id, func(tx store.Tx, s *store.Session, now time.Time) (bool, error) {
 		if err := inProgress(s); err != nil {
 			return false, err
 		}
 		if s.SpecialistID == specialistID {
-			return false, nil
+			return signOfLife(s, now), nil
 		}
 		if err := withinCapacity(ctx, tx, &p); err != nil {
 			return false, err
