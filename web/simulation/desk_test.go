@@ -319,6 +319,7 @@ func (l *life) series(r *rand.Rand) error {
 	if r.IntN(2) == 0 {
 		what, body["slotStartDate"], body["displace"] = "reschedule", stamp(before[0].Start.Add(time.Hour)), true
 	}
+	time.Sleep(time.Second) // what happens in one millisecond is one change
 	begun := time.Now()
 	if a, err = l.atDesk(&request{method: "POST", path: path + what, body: body}); err != nil || what == "reschedule" && a.status == 409 {
 		return err
