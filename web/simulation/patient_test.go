@@ -247,6 +247,9 @@ func (l *life) bookSlot(r *rand.Rand, kind, specialist, client, hold string, sta
 	if a.status != 201 {
 		switch {
 		case a.code == "cooldown_active" && cooling != referee.Granted:
+			if h := l.Holds[hold]; h != nil {
+				h.Doubtful = true // what its client cannot book is let go
+			}
 			return nil
 		case certain && want == referee.Granted && cooling == referee.Granted && sure:
 			return fmt.Errorf("%s of %q at %s (hold %q) can be booked and was refused: %d %s", kind, specialist, stamp(start), hold, a.status, a.raw)
