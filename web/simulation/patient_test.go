@@ -230,7 +230,7 @@ func (l *life) bookSlot(r *rand.Rand, kind, specialist, client, hold string, sta
 	want, turn := l.Expect(kind, specialist, client, start, time.Now())
 	if hold != "" { // within its notice all the same: it was held in time
 		want, turn = referee.Either, ""
-		if len(l.FreeSeats(l.SpanOf(kind, specialist, start), "")) > 0 {
+		if s := l.SpanOf(kind, specialist, start); l.Offered(s, time.Now()) && len(l.FreeSeats(s, "")) > 0 { // and the day was not closed since
 			want = referee.Granted
 		}
 	}
@@ -245,11 +245,11 @@ func (l *life) bookSlot(r *rand.Rand, kind, specialist, client, hold string, sta
 	}
 	certain := time.Since(asked) < time.Second && l.house == house
 	if a.status != 201 {
+		if h := l.Holds[hold]; h != nil {
+			h.Doubtful = true // what its client cannot book is let go
+		}
 		switch {
 		case a.code == "cooldown_active" && cooling != referee.Granted:
-			if h := l.Holds[hold]; h != nil {
-				h.Doubtful = true // what its client cannot book is let go
-			}
 			return nil
 		case certain && want == referee.Granted && cooling == referee.Granted && sure:
 			return fmt.Errorf("%s of %q at %s (hold %q) can be booked and was refused: %d %s", kind, specialist, stamp(start), hold, a.status, a.raw)

@@ -117,6 +117,7 @@ func (l *life) giveUp(r *rand.Rand) error {
 			delete(l.Holds, h.ID)
 			return l.booked(&said.Appointment, h.Client)
 		}
+		h.Doubtful = err == nil // refused, and what its client cannot book is let go
 		return nil
 	}
 	if err := l.check(); err != nil { // it is there
