@@ -55,6 +55,7 @@ type prover struct {
 	options
 	dir   string
 	built map[string]string // binaries, by package
+	wrong string            // the package and the bug that the last binary with a bug is of
 }
 
 // isSeeded reports whether a row draws from a seed.
@@ -84,9 +85,16 @@ func (p *prover) prove(r *row) (x result) {
 	return x
 }
 
-// tests builds the tests of a package, and returns the binary and where it is to run. With extra arguments it is built for once.
+// plantedIn names the binary of a package that has a bug in it.
+func plantedIn(pkg string) string { return pkg + " planted" }
+
+// tests builds the tests of a package, and returns the binary; with extra arguments, the one that has a bug in it.
 func (p *prover) tests(pkg string, extra ...string) (binary string, err error) {
-	if binary, isBuilt := p.built[pkg]; isBuilt && extra == nil {
+	name := pkg
+	if extra != nil {
+		name = plantedIn(pkg)
+	}
+	if binary, isBuilt := p.built[name]; isBuilt {
 		return binary, nil
 	}
 	binary = filepath.Join(p.dir, strings.ReplaceAll(strings.TrimLeft(pkg, "./"), "/", "-")+".test")
@@ -96,27 +104,28 @@ func (p *prover) tests(pkg string, extra ...string) (binary string, err error) {
 	}
 	if extra != nil {
 		binary += ".planted"
-	} else {
-		p.built[pkg] = binary
 	}
 	args = append(append(args, "-o", binary), extra...)
 	if out, err := exec.Command("go", append(args, pkg)...).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%s cannot be built: %w\n%s", pkg, err, out)
 	}
+	p.built[name] = binary
 	return binary, nil
 }
 
 // command is what a row runs.
 func (p *prover) command(r *row, seed uint64, extra ...string) (*exec.Cmd, error) {
 	if r.fuzz != "" {
-		length := 3 * time.Second
-		if p.long {
-			length = 10 * time.Minute
+		// A count is the same on every machine; a time on a busy one may be over before the first input.
+		length := "2000x"
+		switch {
+		case p.fuzz > 0:
+			length = p.fuzz.String()
+		case p.long:
+			length = "10m"
 		}
-		if p.fuzz > 0 {
-			length = p.fuzz
-		}
-		return exec.Command("go", "test", "-run=^$", "-fuzz=^"+r.fuzz+"$", "-fuzztime="+length.String(), r.pkg), nil
+		args := append([]string{"test", "-run=^$", "-fuzz=^" + r.fuzz + "$", "-fuzztime=" + length, "-fuzzminimizetime=100x"}, extra...)
+		return exec.Command("go", append(args, r.pkg)...), nil
 	}
 	pkg := r.pkg
 	if r.program != nil {
@@ -232,6 +241,10 @@ func (p *prover) seesBug(r *row) error {
 	whole, err := filepath.Abs(r.bug.file)
 	if err != nil {
 		return err
+	}
+	if planted := r.pkg + "\x00" + wrong; p.wrong != planted { // the row before may have had the same
+		delete(p.built, plantedIn(r.pkg))
+		p.wrong = planted
 	}
 	file, overlay := filepath.Join(p.dir, "wrong.go"), filepath.Join(p.dir, "overlay.json")
 	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{whole: file}})
