@@ -2,6 +2,8 @@ package engine_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -22,6 +24,7 @@ import (
 	"holdfast/engine/notice"
 	"holdfast/engine/notice/noticetest"
 	"holdfast/engine/outbound"
+	"holdfast/store"
 )
 
 // Mail and webhooks without an internet: nothing is lost within a day, the order of an appointment is kept, and what ends
@@ -206,6 +209,47 @@ func TestWebhooksWaitForTheirReceiver(t *testing.T) {
 		time.Sleep(5*time.Minute + 10*time.Second)
 		if got := toldLater(); !slices.Equal(got, want) {
 			t.Errorf("the receiver that came back was told %v, want %v", got, want)
+		}
+	})
+}
+
+// Of two changes that are committed together, whoever asked for the later one may be the first to hand over what it promised: what was
+// decided first is told first all the same.
+func TestWhatIsPromisedFirstIsToldFirst(t *testing.T) {
+	there, told := hookReceiver(t, 204)
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := noticeClinic(t)
+		if _, err := c.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) {
+			s.Webhooks = []clinic.WebhookEndpoint{{ID: "first", URL: there, Active: true}}
+		}); err != nil {
+			t.Fatal(err)
+		}
+		r := bookingOf(1, "checkup")
+		r.SlotStart = c.start
+		a := c.mustBook(r)
+		time.Sleep(3 * time.Second)
+		var ops []store.Operation
+		for _, event := range []string{"appointment.rescheduled", "appointment.cancelled"} {
+			ops = append(ops, store.Operation{
+				ID: c.Outbox.Ids.Next(time.Now()), Kind: store.Webhook, AppointmentID: a.ID, Status: store.OperationPending, MaxAttempts: 10,
+				CreatedAt: time.Now(), Deadline: time.Now().Add(time.Hour), StartTime: a.SlotStart,
+				Payload: json.RawMessage(`{"endpointId":"first","body":{"type":"` + event + `"}}`),
+			})
+		}
+		if err := c.store.Write(t.Context(), func(tx store.Tx) error {
+			var errs []error
+			for _, op := range ops {
+				d := store.Delivery{OperationID: op.ID, AppointmentID: a.ID, Channel: "webhook", Notice: "appointment.changed", State: "queued", UpdatedAt: time.Now()}
+				errs = append(errs, tx.Promise(t.Context(), op), tx.PutDelivery(t.Context(), d))
+			}
+			return errors.Join(errs...)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		c.HandOver(booking.Promise{Operation: ops[1]}) // the other is on its way
+		time.Sleep(10 * time.Second)
+		if got, want := told(), []string{"appointment.created", "appointment.rescheduled", "appointment.cancelled"}; !slices.Equal(got, want) {
+			t.Errorf("the receiver was told %v, want %v", got, want)
 		}
 	})
 }

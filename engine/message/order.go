@@ -102,9 +102,13 @@ func (ms *Messages) behindNotice(ctx context.Context, op *store.Operation) (time
 	if err != nil {
 		return now.Add(10 * time.Second), true
 	}
+	first := func(o *store.Operation) bool { return o.ID < op.ID && o.Kind == op.Kind && receiverOf(o) == to }
+	if found, err := ms.outbound.Unqueued(ctx, op, list, first); found || err != nil {
+		return now.Add(time.Second), true
+	}
 	for i := range list {
 		o := &list[i]
-		if o.ID >= op.ID || o.Kind != op.Kind || o.Status.Final() || receiverOf(o) != to {
+		if o.Status.Final() || !first(o) {
 			continue
 		}
 		at := now.Add(time.Second)

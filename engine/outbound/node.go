@@ -95,9 +95,10 @@ func (o *operationIDs) follow(id string) {
 	}
 }
 
-// unqueued brings to the queue what was promised to an appointment before op and never got there, and reports whether there was
-// anything. list is what the queue has of the appointment.
-func (out *Outbound) unqueued(ctx context.Context, op *store.Operation, list []store.Operation) (found bool, err error) {
+// Unqueued brings to the queue what was promised to an appointment before op and is not there, and reports whether there was anything
+// that op waits for, as waits says. list is what the queue has of the appointment. It happens where a process ended between the commit and
+// the queue, and for a moment where two changes were committed together: whoever asked for the second may be the first to hand over.
+func (out *Outbound) Unqueued(ctx context.Context, op *store.Operation, list []store.Operation, waits func(*store.Operation) bool) (found bool, err error) {
 	queued := make(map[string]bool, len(list))
 	for i := range list {
 		queued[list[i].ID] = true
@@ -107,12 +108,12 @@ func (out *Outbound) unqueued(ctx context.Context, op *store.Operation, list []s
 		if err != nil || d.OperationID >= op.ID {
 			break
 		}
-		if queued[d.OperationID] || d.Channel != "upstream" || d.Notice == NoticeOf(store.UpstreamComment) || d.State != booking.DeliveryQueued {
+		if queued[d.OperationID] || d.Channel != booking.ChannelOf(op.Kind) || d.State != booking.DeliveryQueued {
 			continue
 		}
 		var promise store.Operation
 		var promised bool
-		if promise, promised, err = out.FindPromise(ctx, d.OperationID); err == nil && promised {
+		if promise, promised, err = out.FindPromise(ctx, d.OperationID); err == nil && promised && waits(&promise) {
 			found, err = true, out.Queue.Add(ctx, promise)
 		}
 	}

@@ -263,14 +263,15 @@ func (out *Outbound) behind(ctx context.Context, op *store.Operation) (time.Time
 	if err != nil {
 		return now.Add(10 * time.Second), true
 	}
-	if out.Options.Shared {
-		if found, err := out.unqueued(ctx, op, list); found || err != nil {
-			return now.Add(5 * time.Second), true
-		}
+	first := func(o *store.Operation) bool { // a comment is in nobody's way
+		return o.ID < op.ID && booking.ChannelOf(o.Kind) == "upstream" && o.Kind != store.UpstreamComment
+	}
+	if found, err := out.Unqueued(ctx, op, list, first); found || err != nil {
+		return now.Add(5 * time.Second), true
 	}
 	for _, o := range list {
 		switch {
-		case o.ID >= op.ID || booking.ChannelOf(o.Kind) != "upstream" || o.Kind == store.UpstreamComment:
+		case !first(&o):
 		case o.NeedsReview:
 			return now.Add(5 * time.Minute), true
 		case !o.Status.Final():
