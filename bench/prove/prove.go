@@ -259,7 +259,17 @@ func (p *prover) seesBug(r *row) error {
 		return err
 	}
 	out, err := c.CombinedOutput()
-	return r.bug.isSeen(string(out), err != nil)
+	return errors.Join(r.bug.isSeen(string(out), err != nil), forgetFound(r, string(out)))
+}
+
+// forgetFound removes the input that a fuzz target found of a planted bug, which go writes beside the target: the next run would see the
+// bug by it, without looking.
+func forgetFound(r *row, output string) error {
+	found := regexp.MustCompile(`Failing input written to (\S+)`).FindStringSubmatch(output)
+	if r.fuzz == "" || found == nil {
+		return nil
+	}
+	return os.Remove(filepath.Join(r.pkg, found[1]))
 }
 
 // applied is the file of a bug with the bug in it; each of its lines must be there exactly once.
