@@ -6,11 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -29,7 +31,8 @@ type fox struct {
 	inside string // the browsing context of its own window, from where a script may do what no page may
 
 	fronting sync.Mutex
-	front    string // the browsing context in front
+	front    string      // the browsing context in front
+	opened   atomic.Bool // a page has opened another since
 
 	mu      sync.Mutex
 	tabs    map[string]*tab   // by browsing context
@@ -95,7 +98,7 @@ func (b *fox) launch() error {
 		_ = leashEnd.Close()
 		_ = run.Wait()
 	}
-	address, err := listening(bufio.NewScanner(said))
+	address, err := listening(said)
 	if err != nil {
 		return err
 	}
@@ -103,14 +106,17 @@ func (b *fox) launch() error {
 }
 
 // listening reads what Firefox says until it names the address of its BiDi. The rest is read and forgotten.
-func listening(said *bufio.Scanner) (address string, err error) {
+func listening(said io.Reader) (address string, err error) {
 	found := make(chan string, 1)
 	go func() {
-		for said.Scan() {
-			if _, address, is := strings.Cut(said.Text(), "WebDriver BiDi listening on "); is {
+		lines := bufio.NewScanner(said)
+		for lines.Scan() {
+			if _, address, is := strings.Cut(lines.Text(), "WebDriver BiDi listening on "); is {
 				found <- address + "/session"
+				break
 			}
 		}
+		_, _ = io.Copy(io.Discard, said)
 	}()
 	select {
 	case address := <-found:
@@ -167,6 +173,9 @@ func (b *fox) saw(method string, params json.RawMessage) {
 		if e.Parent != "" {
 			b.parents[e.Context] = e.Parent
 		}
+		if e.Parent == "" {
+			b.opened.Store(true)
+		}
 		if e.OriginalOpener != "" {
 			b.openers[e.Context] = e.OriginalOpener
 		}
@@ -198,11 +207,15 @@ func (b *fox) saw(method string, params json.RawMessage) {
 func (b *fox) bring(ctx context.Context, browsingContext string) error {
 	b.fronting.Lock()
 	defer b.fronting.Unlock()
-	if b.front == browsingContext {
+	if b.front == browsingContext && !b.opened.Swap(false) { // what a page opens may come to the front by itself
 		return nil
 	}
-	b.front = browsingContext
-	return b.call(ctx, "browsingContext.activate", object{"context": browsingContext}, nil)
+	b.front = ""
+	err := b.call(ctx, "browsingContext.activate", object{"context": browsingContext}, nil)
+	if err == nil {
+		b.front = browsingContext
+	}
+	return err
 }
 
 // aboutFirefox reports whether a test is one of those that TestInFirefox runs.

@@ -22,6 +22,7 @@ func (p *tab) click(selector string) {
 			const meant = to => { const e = document.querySelector(` + quoted(selector) + `); return e?.contains(to) || e?.closest('label')?.contains(to) }
 			if (!meant(document.elementFromPoint(x, y)) || String(middle()) !== String([x, y])) return false
 			window.missed = false
+			window.press?.abort() // of a click whose answer did not come
 			const press = window.press = new AbortController()
 			for (const kind of ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click']) window.addEventListener(kind, event => {
 				if (!event.isTrusted) return
@@ -34,8 +35,11 @@ func (p *tab) click(selector string) {
 		p.step(func(ctx context.Context) error {
 			return errors.Join(p.driver.mouse(ctx, mouseDown, xy[0], xy[1]), p.driver.mouse(ctx, mouseUp, xy[0], xy[1]))
 		})
-		if missed, err := evaluate[bool](p, "press.abort(), window.missed"); err != nil || !missed || time.Now().After(deadline) {
+		if missed, err := evaluate[bool](p, "press.abort(), window.missed"); err != nil || !missed {
 			return // an error: the click has left the page
+		}
+		if time.Now().After(deadline) {
+			p.t.Fatalf("%s moved away under every click", selector)
 		}
 	}
 }
