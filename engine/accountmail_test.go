@@ -16,8 +16,8 @@ import (
 	"holdfast/store"
 )
 
-// A member of staff is told by mail, in the clinic's language, when their password was changed or their codes were taken away, whoever
-// did it: at the address that the account had. Nothing else of an account is told, and a change that was refused is not.
+// A member of staff is told by mail, in the clinic's language, when their password, their codes or their address were changed, whoever
+// did it: at the address that the account had before. Nothing else of an account is told, and a change that was refused is not.
 func TestTheStaffAreToldOfChangesOfTheirAccounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := noticeClinic(t)
@@ -65,11 +65,11 @@ func TestTheStaffAreToldOfChangesOfTheirAccounts(t *testing.T) {
 				}
 			}
 		}
-		const password, codes = "das Passwort Ihres Kontos", "nach keinem Einmalcode mehr gefragt"
+		const password, codes, app, address = "das Passwort Ihres Kontos", "nach keinem Einmalcode mehr gefragt", "gerade eingerichtet", "eine andere Mailadresse"
 		u := c.staff()
 		want("a new account", "")
 		secret, _ := c.withCode(&u)
-		want("codes switched on", "")
+		want("codes switched on", "kim@example.org", app)
 		here := c.signedIn(&u)
 		if err := c.ChangePassword(ctx, here, "not the right one", "another few words"); err == nil {
 			t.Fatal("a wrong password was taken")
@@ -84,7 +84,7 @@ func TestTheStaffAreToldOfChangesOfTheirAccounts(t *testing.T) {
 		}
 		want("the own codes", "kim@example.org", codes)
 		c.withCodeBy(&u, account.Proof{Password: "another few words"})
-		want("codes switched on again", "")
+		want("codes switched on again", "kim@example.org", app)
 		if _, err := c.UpdateUser(ctx, "system", u.ID, func(u *store.User) { u.Name = "Kim B." }, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -94,6 +94,15 @@ func TestTheStaffAreToldOfChangesOfTheirAccounts(t *testing.T) {
 		if _, err := c.UpdateUser(ctx, "system", u.ID, func(u *store.User) { u.TOTPSecret, u.Email = nil, "taken@example.org" }, &reset); err != nil {
 			t.Fatal(err)
 		}
-		want("a password reset", "kim@example.org", password, codes)
+		want("a password reset", "kim@example.org", password, codes, address)
+		// The password, and then the address before the first mail is out: it goes to whom the account was taken from.
+		again := "more words by somebody else"
+		if _, err := c.UpdateUser(ctx, "system", u.ID, func(*store.User) {}, &again); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.UpdateUser(ctx, "system", u.ID, func(u *store.User) { u.Email = "again@example.org" }, nil); err != nil {
+			t.Fatal(err)
+		}
+		want("an account that is taken over", "taken@example.org", password, address)
 	})
 }

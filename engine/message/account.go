@@ -1,6 +1,7 @@
 package message
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -18,47 +19,58 @@ import (
 const (
 	mailPassword = "password_changed"
 	mailCodesOff = "codes_off"
+	mailCodesOn  = "codes_on"
+	mailAddress  = "address_changed"
 )
 
 // accountLetters are the subject and the text of a mail about an account, by language.
 var accountLetters = map[string]map[string][2]string{
 	"en": {
 		mailPassword: {"Your password at {clinic} was changed", "the password of your account at {clinic} was changed: {when}.\n\n{you}"},
+		mailAddress:  {"The mail address of your account at {clinic} was changed", "your account at {clinic} has another mail address now: {when}. This one gets no more mail about it.\n\n{you}"},
+		mailCodesOn:  {"One-time codes at {clinic}", "who signs in to your account at {clinic} is asked for one-time codes of an app that was set up just now: {when}.\n\n{you}"},
 		mailCodesOff: {"No one-time code any more at {clinic}", "who signs in to your account at {clinic} is asked for no one-time code any more: {when}.\n\n{you}"},
 		"you":        {"", "If that was you, nothing is to be done. If not, tell an owner of the clinic at once: somebody may be using your account.\n"},
 	},
 	"de": {
 		mailPassword: {"Ihr Passwort bei {clinic} wurde geändert", "das Passwort Ihres Kontos bei {clinic} wurde geändert: {when} Uhr.\n\n{you}"},
+		mailAddress:  {"Die Mailadresse Ihres Kontos bei {clinic} wurde geändert", "Ihr Konto bei {clinic} hat jetzt eine andere Mailadresse: {when} Uhr. Diese hier bekommt keine Mails mehr darüber.\n\n{you}"},
+		mailCodesOn:  {"Einmalcodes bei {clinic}", "wer sich an Ihrem Konto bei {clinic} anmeldet, wird nach Einmalcodes einer App gefragt, die gerade eingerichtet wurde: {when} Uhr.\n\n{you}"},
 		mailCodesOff: {"Kein Einmalcode mehr bei {clinic}", "wer sich an Ihrem Konto bei {clinic} anmeldet, wird nach keinem Einmalcode mehr gefragt: {when} Uhr.\n\n{you}"},
 		"you":        {"", "Wenn Sie das waren, ist nichts zu tun. Wenn nicht, sagen Sie es sofort einer Inhaberin oder einem Inhaber der Praxis: Vielleicht benutzt jemand Ihr Konto.\n"},
 	},
 	"es": {
 		mailPassword: {"Su contraseña en {clinic} ha cambiado", "la contraseña de su cuenta en {clinic} ha cambiado: {when}.\n\n{you}"},
+		mailAddress:  {"La dirección de correo de su cuenta en {clinic} ha cambiado", "su cuenta en {clinic} tiene ahora otra dirección de correo: {when}. Esta ya no recibirá correos sobre ella.\n\n{you}"},
+		mailCodesOn:  {"Códigos de un solo uso en {clinic}", "a quien entra en su cuenta en {clinic} se le piden códigos de una aplicación que se acaba de configurar: {when}.\n\n{you}"},
 		mailCodesOff: {"Ya no hay código de un solo uso en {clinic}", "a quien entra en su cuenta en {clinic} ya no se le pide un código de un solo uso: {when}.\n\n{you}"},
 		"you":        {"", "Si fue usted, no hay que hacer nada. Si no, avise enseguida a un propietario de la clínica: puede que alguien use su cuenta.\n"},
 	},
 }
 
 // AccountChanged promises, in the transaction that changes a member of staff, the mails that tell them of it, and returns what is to be done
-// after the commit. They go to the address that the account had before.
+// after the commit. They go to the address that the account had before it.
 func (ms *Messages) AccountChanged(ctx context.Context, tx store.Tx, before, after *store.User, at time.Time) (committed func(), err error) {
 	var calls []booking.Promise
 	add := func(name string) {
 		op := ms.outbound.NewOperation(store.Email, &store.Appointment{}, at)
 		op.Deadline = at.Add(ms.outbound.Options.Limits.NoticeAge)
-		p := mailPayload{Notice: name, User: before.ID}
-		if !booking.SameAddress(before.Email, after.Email) {
-			p.To = before.Email
-		}
-		op.Payload, _ = json.Marshal(p) // strings cannot fail
+		// To whom it was then: who takes an account over may change its address next, before this mail is sent.
+		op.Payload, _ = json.Marshal(mailPayload{Notice: name, User: before.ID, To: before.Email}) // strings cannot fail
 		calls = append(calls, booking.Promise{Operation: op, Notice: name})
 	}
 	if ms.transport.Mailer != nil && before.Email != "" {
 		if after.PasswordHash != before.PasswordHash {
 			add(mailPassword)
 		}
-		if len(before.TOTPSecret) > 0 && len(after.TOTPSecret) == 0 {
+		switch {
+		case len(before.TOTPSecret) > 0 && len(after.TOTPSecret) == 0:
 			add(mailCodesOff)
+		case !bytes.Equal(before.TOTPSecret, after.TOTPSecret):
+			add(mailCodesOn)
+		}
+		if !booking.SameAddress(before.Email, after.Email) {
+			add(mailAddress)
 		}
 	}
 	return func() { ms.outbound.HandOver(calls...) }, booking.WritePromises(ctx, tx, at, calls...)
