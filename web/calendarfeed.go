@@ -99,7 +99,7 @@ func (s *Server) getAppointmentCalendar(c *call) error {
 	if err != nil {
 		return err
 	}
-	secret, err := s.engine.CalendarToken(c.ctx(), &a)
+	secret, err := s.engine.CalendarToken(c.ctx(), &a, time.Now())
 	if errors.Is(err, store.ErrNotFound) {
 		err = errNotFound.with("This appointment has no calendar address any more.")
 	}

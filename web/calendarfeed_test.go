@@ -174,4 +174,7 @@ func TestTheCalendarOfAnAppointmentEnds(t *testing.T) {
 	h.do("POST", "/v1/people/erase", map[string]any{"email": "another@example.org"}, asAdmin).want(200)
 	ended()
 	h.do("GET", at, nil, asAdmin).problem(404, "not_found")
+	// Whom the time is given to afterwards is nobody whom those addresses were for.
+	h.do("PATCH", "/v1/appointments/"+id, map[string]any{"patient": map[string]any{"name": "Per Lind", "phone": "030 1112233"}}, asAdmin).want(200)
+	ended()
 }

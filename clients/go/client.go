@@ -9910,7 +9910,7 @@ type ClientInterface interface {
 	// GetAppointmentCalendar The address at which the patient's own calendar program reads the appointment
 	//
 	// Whoever has the address sees the appointment as it is now, moved or cancelled, and can change nothing. It stays the same when the
-	// appointment is moved. It ends by `DELETE`, when the patient's mail address is changed, when the person is erased, and 30 days after the appointment.
+	// appointment is moved. It ends by `DELETE`, when the patient's mail address is changed, when the person is erased, 30 days after the appointment, and 400 days after the booking.
 	//
 	// Corresponds with GET /v1/appointments/{id}/calendar (the `GetAppointmentCalendar` operationId).
 	GetAppointmentCalendar(ctx context.Context, id AppointmentId, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -12591,7 +12591,7 @@ func (c *API) EndAppointmentCalendar(ctx context.Context, id AppointmentId, reqE
 // GetAppointmentCalendar The address at which the patient's own calendar program reads the appointment
 //
 // Whoever has the address sees the appointment as it is now, moved or cancelled, and can change nothing. It stays the same when the
-// appointment is moved. It ends by `DELETE`, when the patient's mail address is changed, when the person is erased, and 30 days after the appointment.
+// appointment is moved. It ends by `DELETE`, when the patient's mail address is changed, when the person is erased, 30 days after the appointment, and 400 days after the booking.
 //
 // Corresponds with GET /v1/appointments/{id}/calendar (the `GetAppointmentCalendar` operationId).
 func (c *API) GetAppointmentCalendar(ctx context.Context, id AppointmentId, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -26409,7 +26409,7 @@ type ClientWithResponsesInterface interface {
 	// GetAppointmentCalendarWithResponse The address at which the patient's own calendar program reads the appointment
 	//
 	// Whoever has the address sees the appointment as it is now, moved or cancelled, and can change nothing. It stays the same when the
-	// appointment is moved. It ends by `DELETE`, when the patient's mail address is changed, when the person is erased, and 30 days after the appointment.
+	// appointment is moved. It ends by `DELETE`, when the patient's mail address is changed, when the person is erased, 30 days after the appointment, and 400 days after the booking.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -40957,7 +40957,7 @@ func (c *ClientWithResponses) EndAppointmentCalendarWithResponse(ctx context.Con
 // GetAppointmentCalendarWithResponse The address at which the patient's own calendar program reads the appointment
 //
 // Whoever has the address sees the appointment as it is now, moved or cancelled, and can change nothing. It stays the same when the
-// appointment is moved. It ends by `DELETE`, when the patient's mail address is changed, when the person is erased, and 30 days after the appointment.
+// appointment is moved. It ends by `DELETE`, when the patient's mail address is changed, when the person is erased, 30 days after the appointment, and 400 days after the booking.
 //
 // Returns a wrapper object for the known response body format(s).
 //

@@ -1415,7 +1415,7 @@ export interface paths {
         /**
          * The address at which the patient's own calendar program reads the appointment
          * @description Whoever has the address sees the appointment as it is now, moved or cancelled, and can change nothing. It stays the same when the
-         *     appointment is moved. It ends by `DELETE`, when the patient's mail address is changed, when the person is erased, and 30 days after the appointment.
+         *     appointment is moved. It ends by `DELETE`, when the patient's mail address is changed, when the person is erased, 30 days after the appointment, and 400 days after the booking.
          */
         get: operations["getAppointmentCalendar"];
         put?: never;

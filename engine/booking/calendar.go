@@ -41,12 +41,14 @@ func calendarSerial(ctx context.Context, uses store.NonceReader, a *store.Appoin
 	return 0, store.ErrNotFound
 }
 
-// endCalendar ends the address that works, in a transaction.
+// isInCalendars reports whether an appointment is one that an address can be read of: not an erased person's, not one that is long over.
+func isInCalendars(a *store.Appointment, now time.Time) bool {
+	return a.Patient.Name != "" && now.Before(a.SlotEnd.Add(manageAfter)) && now.Before(calendarEnds(a))
+}
+
+// endCalendar ends the address that works, in a transaction. store.ErrNotFound where none is left.
 func endCalendar(ctx context.Context, tx store.Tx, a *store.Appointment) error {
 	serial, err := calendarSerial(ctx, tx, a)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
 	if err != nil {
 		return err
 	}
@@ -54,9 +56,10 @@ func endCalendar(ctx context.Context, tx store.Tx, a *store.Appointment) error {
 }
 
 // CalendarToken is what is secret in the address of an appointment's calendar. It is the same until the address is ended, or the
-// appointment becomes somebody else's. store.ErrNotFound where the person was erased, or so many were ended that there is no other.
-func (bk *Booking) CalendarToken(ctx context.Context, a *store.Appointment) (string, error) {
-	if a.Patient.Name == "" {
+// appointment becomes somebody else's. store.ErrNotFound where the person was erased or the appointment is long over, or so many were
+// ended that there is no other.
+func (bk *Booking) CalendarToken(ctx context.Context, a *store.Appointment, now time.Time) (string, error) {
+	if !isInCalendars(a, now) {
 		return "", store.ErrNotFound
 	}
 	serial, err := calendarSerial(ctx, bk.store, a)
@@ -75,7 +78,9 @@ func (bk *Booking) EndCalendar(ctx context.Context, actor record.Actor, appointm
 		if err != nil {
 			return err
 		}
-		if err := endCalendar(ctx, tx, &a); err != nil {
+		if err := endCalendar(ctx, tx, &a); errors.Is(err, store.ErrNotFound) {
+			return nil
+		} else if err != nil {
 			return err
 		}
 		return record.Audit(ctx, tx, now, actor, "appointment.calendar_ended", "appointment:"+a.ID, "", nil, nil)
@@ -94,7 +99,7 @@ func (bk *Booking) InCalendar(ctx context.Context, calendarToken string, now tim
 		return store.Appointment{}, err
 	}
 	serial, err := calendarSerial(ctx, bk.store, &a)
-	if err == nil && (serial != c.Serial || a.Patient.Name == "" || !now.Before(a.SlotEnd.Add(manageAfter))) {
+	if err == nil && (serial != c.Serial || !isInCalendars(&a, now)) {
 		err = store.ErrNotFound
 	}
 	if err != nil {

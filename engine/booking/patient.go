@@ -2,6 +2,7 @@ package booking
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -44,9 +45,10 @@ func (bk *Booking) ChangePatient(ctx context.Context, r PatientRequest) (store.A
 			if err := m.Err(); err != nil {
 				return false, err
 			}
-			if !SameAddress(before.Email, a.Patient.Email) {
+			// Whom an erased person's time is given to is somebody else.
+			if before.Name == "" || !SameAddress(before.Email, a.Patient.Email) {
 				a.ManageEpoch++
-				if err := endCalendar(ctx, tx, a); err != nil {
+				if err := endCalendar(ctx, tx, a); err != nil && !errors.Is(err, store.ErrNotFound) {
 					return false, err
 				}
 			}
