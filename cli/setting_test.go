@@ -104,6 +104,7 @@ func TestBadValuesAreExplained(t *testing.T) {
 		{"backup-at", "24:00", "a time such as 03:00"},
 		{"backup-keep", "7,4", "three numbers"},
 		{"backup-keep", "0,4,12", "at least the backup of one day"},
+		{"backup-every", "10ms", "a time from 1s to 24h"},
 		{"redis", "http://user:secret@localhost", "redis://"},
 		{"redis", "redis://user:secret@localhost/first", "redis://"},
 		{"database", "mysql://user:secret@localhost/clinic", "postgres://"},

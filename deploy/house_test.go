@@ -42,7 +42,8 @@ func newHouse(t testing.TB) *house {
 		t.Fatal(err)
 	}
 	live := memory.New(memory.Options{Booked: booking.Booked(db)})
-	e, err := engine.New(ctx, engine.Options{Store: db, Holds: live, Queue: queue, AdminKey: adminKey})
+	lastCopy := func() (time.Time, bool) { return time.Now(), true } // there is a second place
+	e, err := engine.New(ctx, engine.Options{Store: db, Holds: live, Queue: queue, AdminKey: adminKey, LastCopy: lastCopy})
 	if err != nil {
 		t.Fatal(err)
 	}
