@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast/engine/clinic"
+	"holdfast/store/postgres"
 )
 
 // `holdfast demo --cluster` is the demo on two nodes: processes of this program, with a PostgreSQL and a Redis of this machine, behind a
@@ -90,7 +91,15 @@ func nodeDir(data string, n int) string { return filepath.Join(data, fmt.Sprint(
 // seedCluster puts the demo's clinic into the database, and the first node's keys into the directories of the others.
 func (p process) seedCluster(ctx context.Context, cfg config, database string, line http.RoundTripper, file clinic.File, now time.Time, log *slog.Logger) error {
 	cfg.data, cfg.database = nodeDir(cfg.data, 0), database
-	h, err := openHouse(ctx, cfg, houseOptions{version: p.version, log: log, demo: true, exclusive: true, line: line})
+	var h *house
+	var err error
+	// Whoever looked whether PostgreSQL is up was alone on it, and is gone; on a busy machine PostgreSQL comes to know that late.
+	if waited := untilUp(ctx, "the database", func(context.Context) bool {
+		h, err = openHouse(ctx, cfg, houseOptions{version: p.version, log: log, demo: true, exclusive: true, line: line})
+		return !errors.Is(err, postgres.ErrInUse)
+	}); err == nil {
+		err = waited
+	}
 	if err != nil {
 		return err
 	}
