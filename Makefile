@@ -15,7 +15,7 @@
 # make clients       the client kits for Go and TypeScript, of the description of the API; committed, and a test says so
 
 VERSION     ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-STATICCHECK := honnef.co/go/tools/cmd/staticcheck@2026.1
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 # Functions begin at multiples of 16 bytes, not of 32, and what runs now and then is not inlined (docs/decisions/0071).
 LDFLAGS     := -s -w -funcalign=16 -X main.version=$(VERSION)
 BUILDFLAGS  := $(shell cat deploy/dist/build.flags)
