@@ -171,7 +171,7 @@ func (k *trailKeeper) begin(ctx context.Context, recipient *age.X25519Recipient)
 	if all, err = trailsIn(k.plan.second); err != nil {
 		return err
 	}
-	for _, old := range k.plan.keep.expendableTrails(all, k.mark, k.engine.Zone()) {
+	for _, old := range k.plan.keep.expendableTrails(all, k.mark, time.Now(), k.engine.Zone()) {
 		err = errors.Join(err, os.RemoveAll(old.path))
 	}
 	return err

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -303,24 +304,50 @@ func TestATrailThatOutgrowsItsBeginningIsFollowedByAnother(t *testing.T) {
 	})
 }
 
-// TestExpendableTrails: the newest of each day that is kept stay, and the newest few however old.
+// TestExpendableTrails: all of the last three days stay, the newest of each day that is kept, the newest few however old, and whatever could not be
+// read or may be whole.
 func TestExpendableTrails(t *testing.T) {
 	t.Parallel()
 	day := func(n, hour int) time.Time { return time.Date(2026, 11, n, hour, 0, 0, 0, time.UTC) }
-	all := []trailAt{
-		{number: 1, mark: "a", steps: 1, last: day(1, 9)}, {number: 2, mark: "a", steps: 1, last: day(5, 9)},
-		{number: 3, mark: "a", steps: 9, last: day(5, 23)}, {number: 4, mark: "a"}, {number: 5, mark: "b", steps: 1, last: day(1, 9)},
-		{number: 6, mark: "a", steps: 2, last: day(6, 1)}, {number: 7, mark: "a", steps: 2, last: day(6, 2)}, {number: 8, mark: "a", steps: 2, last: day(6, 3)},
-		{number: 9, mark: "a"},
+	trail := func(number, n, hour int) trailAt {
+		return trailAt{number: number, mark: "a", steps: 1, last: day(n, hour), newest: day(n, hour)}
 	}
-	for days, want := range map[int][]int{1: {4, 3, 2, 1}, 2: {4, 2, 1}, 3: {4, 2}, 9: {4, 2}} {
+	other, unread, headless := trail(5, 1, 9), trail(10, 1, 9), trailAt{number: 11, mark: "a", more: 2, newest: day(1, 9)}
+	other.mark, unread.unread = "b", errors.New("input/output error")
+	gap := trail(12, 1, 9)
+	gap.newest = day(6, 2)
+	all := []trailAt{
+		trail(1, 1, 9), trail(2, 5, 9), trail(3, 5, 23), {number: 4, mark: "a"}, other, trail(6, 6, 1), trail(7, 6, 2), trail(8, 6, 3),
+		{number: 9, mark: "a"}, unread, headless, gap, {number: 13, mark: "a", unread: errors.New("input/output error")}, {number: 14, mark: "a"},
+	}
+	for _, c := range []struct {
+		days int
+		now  time.Time
+		want []int
+	}{
+		{1, day(6, 4), []int{9, 4, 1}}, {3, day(6, 4), []int{9, 4, 1}}, {9, day(6, 4), []int{9, 4}}, // a day later than which all stay: the third
+		{1, day(8, 10), []int{9, 4, 2, 1}}, {1, day(9, 1), []int{9, 6, 4, 3, 2, 1}},
+		{1, day(30, 1), []int{9, 6, 4, 3, 2, 1}}, {2, day(30, 1), []int{9, 6, 4, 3, 2, 1}}, {3, day(30, 1), []int{9, 6, 4, 2, 1}}, {4, day(30, 1), []int{9, 6, 4, 2}},
+	} {
 		var got []int
-		for _, gone := range (backupKeep{days: days}).expendableTrails(all, "a", time.UTC) {
+		for _, gone := range (backupKeep{days: c.days}).expendableTrails(all, "a", c.now, time.UTC) {
 			got = append(got, gone.number)
 		}
-		if !slices.Equal(got, want) {
-			t.Errorf("of %d days: %v go, want %v", days, got, want)
+		if !slices.Equal(got, c.want) {
+			t.Errorf("of %d days on %s: %v go, want %v", c.days, c.now.Format(time.DateTime), got, c.want)
 		}
+	}
+}
+
+// TestATrailThatCannotBeReadSaysSo, and is not taken for one without steps.
+func TestATrailThatCannotBeReadSaysSo(t *testing.T) {
+	t.Parallel()
+	noDirectory := write(t, "")
+	if got := lookAtTrail(noDirectory); got.unread == nil {
+		t.Errorf("of what cannot be listed it says %+v", got)
+	}
+	if _, err := followTrail(noDirectory, t.TempDir(), nil, time.Time{}); err == nil || !strings.Contains(err.Error(), "cannot be read") {
+		t.Errorf("to follow it: %v, want that it cannot be read", err)
 	}
 }
 

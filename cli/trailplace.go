@@ -21,6 +21,10 @@ const (
 	stepSuffix  = ".step"
 	stepPartial = ".step-*" // what a step is written as until it is whole
 	leastTrails = 3         // that are kept, however old
+
+	// keepAllTrails is how long each trail is kept: whoever has restored the wrong copy, or has a server that is started again and again, needs the
+	// trail that is not the newest of its day.
+	keepAllTrails = 3 * 24 * time.Hour
 )
 
 // trailMark stands for a database in the names of its trails.
@@ -60,8 +64,10 @@ type trailAt struct {
 	more    int       // that lie behind the gap
 	begun   time.Time // when the first was made
 	last    time.Time // when the last without a gap was made
+	newest  time.Time // when the last of all was made
 	bytes   int64
 	missing string // the name of the first that is missing although there are more
+	unread  error  // what could not be found out about it: there may be more of it than is said here
 }
 
 // isTrail reports whether a directory is a trail, even one whose first step is gone.
@@ -80,19 +86,28 @@ func isTrail(path string) bool {
 func lookAtTrail(path string) trailAt {
 	t := trailAt{path: path}
 	t.number, t.mark, _ = parseTrailName(filepath.Base(path))
-	entries, _ := os.ReadDir(path)
+	entries, err := os.ReadDir(path)
+	t.unread = err
 	made := map[int]time.Time{}
 	for _, e := range entries {
 		name, sealed := strings.CutSuffix(e.Name(), sealedSuffix)
 		digits, isStep := strings.CutSuffix(name, stepSuffix)
 		number, err := strconv.Atoi(digits)
-		info, unread := e.Info()
-		if !isStep || err != nil || unread != nil || stepName(number, sealed) != e.Name() {
+		if !isStep || err != nil || stepName(number, sealed) != e.Name() {
 			continue
 		}
 		t.sealed = t.sealed || sealed
+		info, err := e.Info()
+		if err != nil {
+			t.unread = errors.Join(t.unread, err)
+			made[number] = time.Time{}
+			continue
+		}
 		t.bytes += info.Size()
 		made[number] = info.ModTime()
+		if info.ModTime().After(t.newest) {
+			t.newest = info.ModTime()
+		}
 	}
 	for at, there := made[t.steps]; there; at, there = made[t.steps] {
 		if t.steps == 0 {
@@ -122,25 +137,28 @@ func trailsIn(dir string) (list []trailAt, err error) {
 	return list, err
 }
 
-// expendableTrails are those of one database, in the order in which they were begun, that are neither among the newest nor the newest
-// of a day that is kept. Days are the zone's. One without a first step is no trail, and goes, unless it is the newest.
-func (k backupKeep) expendableTrails(all []trailAt, mark string, zone *time.Location) (gone []trailAt) {
+// expendableTrails are those of one database, in the order in which they were begun, that are older than all that is kept, and neither among the
+// newest nor the newest of a day that is kept. Days are the zone's. One without any step is no trail, and goes, unless it is the newest; one that
+// could not be read whole, or whose first step is not found although there are others, may be good, and stays.
+func (k backupKeep) expendableTrails(all []trailAt, mark string, now time.Time, zone *time.Location) (gone []trailAt) {
 	whole, days, day := 0, 0, ""
 	for i := len(all) - 1; i >= 0; i-- {
 		t := all[i]
-		if t.mark != mark {
+		if t.mark != mark || t.unread != nil {
 			continue
 		}
-		kept := whole < leastTrails
 		if t.steps == 0 {
-			kept = i == len(all)-1
-		} else {
-			whole++
-			if of := t.last.In(zone).Format(time.DateOnly); of != day {
-				day = of
-				days++
-				kept = kept || days <= k.days
+			if t.more == 0 && i < len(all)-1 {
+				gone = append(gone, t)
 			}
+			continue
+		}
+		kept := whole < leastTrails || now.Sub(t.newest) < keepAllTrails
+		whole++
+		if of := t.last.In(zone).Format(time.DateOnly); of != day {
+			day = of
+			days++
+			kept = kept || days <= k.days
 		}
 		if !kept {
 			gone = append(gone, t)

@@ -39,6 +39,9 @@ func (f followed) words() string {
 func followTrail(path, into string, key *age.X25519Identity, until time.Time) (f followed, err error) {
 	f.path = path
 	there := lookAtTrail(path)
+	if there.steps == 0 && there.unread != nil {
+		return f, fmt.Errorf("%s cannot be read: %w", path, there.unread)
+	}
 	if there.steps == 0 {
 		return f, fmt.Errorf("%s has no first step, %s, and nothing can be restored without it", path, stepName(0, there.sealed))
 	}
@@ -123,6 +126,9 @@ func (t trailAt) words() string {
 	words := fmt.Sprintf("%d steps from %s on", t.steps, t.begun.UTC().Format(time.RFC3339))
 	if t.missing != "" {
 		words += ", and " + t.missing + " is missing"
+	}
+	if t.unread != nil {
+		words += ", and there may be more: " + t.unread.Error()
 	}
 	return words
 }
