@@ -56,6 +56,9 @@ func restoreCommand(p process) *cobra.Command {
 			}
 			done, err := restore(c.Context(), cfg, backup.dir, time.Now())
 			done.copied = backup.copied
+			if err == nil {
+				done.newer = newerTrails(args[0], backup.last, done.mark)
+			}
 			if err == nil && key != nil {
 				// The next copies are sealed for the paper that opened this one.
 				err = replaceFile(filepath.Join(cfg.data, recipientFile), []byte(key.Recipient().String()+"\n"))
@@ -77,7 +80,8 @@ func restoreCommand(p process) *cobra.Command {
 // openedBackup is the directory of a backup as it can be restored.
 type openedBackup struct {
 	dir    string
-	copied string // what is said of a trail
+	copied string    // what is said of a trail
+	last   time.Time // of a trail, when the last step that was followed was made
 }
 
 // opened makes a backup ready: a sealed copy is opened first, with the key that is read (nil if it is not sealed), and a trail is put
@@ -107,7 +111,7 @@ func (p process) opened(cfg config, backup, keyFile string, until time.Time) (o 
 	if trail {
 		var f followed
 		f, err = followTrail(backup, o.dir, key, until)
-		o.copied = f.words()
+		o.copied, o.last = f.words(), f.last
 	} else if err = unseal(backup, o.dir, key); err == nil && refuseScript(o.dir) != nil {
 		err = fmt.Errorf("%s is a backup of PostgreSQL, which psql puts back: open both of its files with\n"+
 			"  age --decrypt --identity FILE-WITH-THE-KEY %s >%s\nand go on as docs/cluster.md says", backup, filepath.Join(backup, scriptFile+sealedSuffix), scriptFile)
@@ -178,6 +182,8 @@ func listBackups(to io.Writer, dirs []string) error {
 // restored is what a restore did.
 type restored struct {
 	copied  string         // what is said of a trail; empty: it was none
+	mark    string         // of the database in the names of its trails
+	newer   []trailAt      // that lie beside the backup and tell of what came after it
 	kept    string         // the directory with what the backup replaced, empty if there was nothing
 	signIns int            // that the backup had, and that were ended
 	revived []store.APIKey // that work again, and did not before
@@ -186,6 +192,12 @@ type restored struct {
 func (r restored) words(backup, data string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "restored %s into %s\n%s", backup, data, r.copied)
+	if len(r.newer) > 0 {
+		b.WriteString("NOT restored is what these trails of the same database have, which are newer; restore the last of them if that was not meant:\n")
+	}
+	for _, t := range r.newer {
+		fmt.Fprintf(&b, "  %s  up to %s\n", t.path, t.last.UTC().Format(time.RFC3339))
+	}
 	if r.kept != "" {
 		fmt.Fprintf(&b, "what was there is in %s\n", r.kept)
 	}
@@ -264,6 +276,7 @@ func (r *restored) closeDoors(ctx context.Context, database string, working map[
 	if err != nil {
 		return err
 	}
+	r.mark = trailMark(s.ID())
 	const atOnce = 1000
 	for ended := atOnce; ended == atOnce && err == nil; r.signIns += ended {
 		err = s.Write(ctx, func(tx store.Tx) (err error) {

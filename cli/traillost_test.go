@@ -28,6 +28,7 @@ func TestALostMachineLosesNoMoreThanTheLastStep(t *testing.T) {
 	must(t, "import", "--data", dir, file)
 	paper := write(t, must(t, "backup-key", "--data", dir))
 	for _, round := range []string{"first", "second"} { // the second continues what was restored
+		begun := time.Now()
 		s := started(t, "serve", "--data", dir, "--listen", "127.0.0.1:0", "--rate-limit", "off", "--admin-key", longEnough,
 			"--backup-to", second, "--backup-every", "1s")
 		type answered struct {
@@ -59,7 +60,6 @@ func TestALostMachineLosesNoMoreThanTheLastStep(t *testing.T) {
 			}
 			return list[len(list)-1]
 		}
-		begun := time.Now()
 		eventually(t, "a trail of four steps", func() bool { n := newest(); return n.steps >= 4 && n.begun.After(begun) })
 		_, figures := get(t, s.base+"/metrics", longEnough)
 		if age := regexp.MustCompile(`(?m)^holdfast_copy_age_seconds (\S+)$`).FindStringSubmatch(figures); age == nil || strings.Contains(age[1], "Inf") {

@@ -132,3 +132,25 @@ func (t trailAt) words() string {
 	}
 	return words
 }
+
+// newerTrails are those of one database, by its mark, that lie beside a backup and go on after it was made; last is that instant of a backup that is a
+// trail. What cannot be read is left out: it is about what else there is.
+func newerTrails(backup string, last time.Time, mark string) (newer []trailAt) {
+	backup, err := filepath.Abs(backup)
+	if err != nil {
+		return nil
+	}
+	if last.IsZero() {
+		last, _, _ = madeAt(filepath.Base(backup))
+	}
+	if last.IsZero() {
+		last = lastWritten(backup)
+	}
+	all, _ := trailsIn(filepath.Dir(backup))
+	for _, t := range all {
+		if t.mark == mark && t.path != backup && t.steps > 0 && t.last.After(last) {
+			newer = append(newer, t)
+		}
+	}
+	return newer
+}

@@ -240,6 +240,51 @@ func TestAStepThatWasNotPutIsPutAgain(t *testing.T) {
 	}
 }
 
+// TestRestoreNamesTheTrailsThatAreNewer than what it has restored, which is the moment to notice that it was the wrong one.
+func TestRestoreNamesTheTrailsThatAreNewer(t *testing.T) {
+	t.Parallel()
+	dir, second := clinicDir(t), t.TempDir()
+	nightly := filepath.Join(second, ownBackupName(time.Now().Add(-12*time.Hour)))
+	must(t, "backup", "--data", dir, "--to", nightly)
+	snapshot := filepath.Join(second, "before.db")
+	if err := copyFile(filepath.Join(nightly, databaseFile), snapshot); err != nil {
+		t.Fatal(err)
+	}
+	long := time.Now().Add(-100 * time.Hour)
+	if err := os.Chtimes(snapshot, long, long); err != nil {
+		t.Fatal(err)
+	}
+	f := following(t, dir)
+	f.copied.Store(new(time.Time))
+	for range 2 { // each is a trail of its own
+		k := f.newTrailKeeper(f.store.(*sqlite.Store), backupPlan{second: second, keep: backupKeep{days: 1}})
+		if err := errors.Join(k.follow(t.Context(), time.Now()), k.pages.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.stop()
+	trails := trailsOf(t, second)
+	if len(trails) != 2 {
+		t.Fatalf("there are %+v, want two trails", trails)
+	}
+	foreign := filepath.Join(second, trailName(9, trailMark("another")))
+	if err := os.CopyFS(foreign, os.DirFS(trails[1].path)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		backup string
+		newer  []trailAt
+	}{{nightly, trails}, {snapshot, trails}, {trails[0].path, trails[1:]}, {trails[1].path, nil}} {
+		said := must(t, "restore", "--data", filepath.Join(t.TempDir(), "data"), c.backup)
+		if strings.Contains(said, "NOT restored") != (len(c.newer) > 0) || strings.Contains(said, foreign) {
+			t.Errorf("of %s it says %q", c.backup, said)
+		}
+		for _, newer := range c.newer {
+			contains(t, "restore", said, "  "+newer.path+"  up to ")
+		}
+	}
+}
+
 // TestNothingIsFollowedInTheClearBesideSealedSteps, as nothing is copied.
 func TestNothingIsFollowedInTheClearBesideSealedSteps(t *testing.T) {
 	t.Parallel()
