@@ -68,9 +68,11 @@ func serveCommand(p process) *cobra.Command {
 			if err != nil {
 				return errors.Join(err, listener.Close(), h.close())
 			}
-			backups := func(ctx context.Context) { h.keepBackups(ctx, cfg.backups) }
-			trail := func(ctx context.Context) { h.keepTrail(ctx, cfg.backups) }
-			return errors.Join(h.serve(c.Context(), listener, backups, trail, h.entrance.keep), h.close())
+			h.keepers = []func(context.Context){
+				func(ctx context.Context) { h.keepBackups(ctx, cfg.backups) },
+				func(ctx context.Context) { h.keepTrail(ctx, cfg.backups) },
+			}
+			return errors.Join(h.serve(c.Context(), listener, h.entrance.keep), h.close())
 		},
 	}
 	defineSettings(c, forServing)
@@ -91,6 +93,7 @@ type house struct {
 	local    string                    // where this machine finds it; empty while it serves nobody
 	rotating sync.Mutex                // one rotation of the keys at a time
 	copied   atomic.Pointer[time.Time] // up to when the second place has everything; nil: it is not kept up
+	keepers  []func(context.Context)   // of copies, which end after the last request
 	fatal    chan error                // why nothing can be written any more; holds at most one
 	closing  []func() error
 }
@@ -286,6 +289,8 @@ func (h *house) serve(ctx context.Context, listener net.Listener, work ...func(c
 	if h.file != nil {
 		deciding.Go(func() { h.keepWitness(engineCtx) })
 	}
+	// So do those who keep copies: the last of them has what the last request wrote.
+	stopKeepers := h.startKeepers(context.WithoutCancel(ctx))
 
 	if listener != nil {
 		err = h.web.Serve(ctx, listener, h.entrance.doors()...)
@@ -294,6 +299,7 @@ func (h *house) serve(ctx context.Context, listener net.Listener, work ...func(c
 	}
 	stop(err)
 	saying.Wait()
+	stopKeepers(failed)
 	stopEngine()
 	deciding.Wait()
 	return errors.Join(err, h.withRemedy(failed))

@@ -30,6 +30,7 @@ import (
 const (
 	maxSteps  = 16 << 20        // bytes by which the steps of a trail may be more than its first
 	slowStep  = 5 * time.Minute // after which the log says that the second place hangs
+	lastStep  = 8 * time.Second // that the step of a server that stops may take; less than keepersPatience
 	spoolFile = ".copy-*"
 )
 
@@ -72,6 +73,7 @@ func (h *house) keepTrail(ctx context.Context, plan backupPlan) {
 	h.copied.Store(new(time.Time))
 	k := h.newTrailKeeper(s, plan)
 	upkeep.Every(ctx, plan.every, func(now time.Time) { k.look(ctx, now) })
+	k.finish(ctx)
 	if err := k.pages.Close(); err != nil {
 		h.log.Warn("the connection that reads for the copies was not closed", "error", err)
 	}
@@ -106,6 +108,27 @@ func (k *trailKeeper) look(ctx context.Context, now time.Time) {
 		k.failing, k.saidAt = true, now
 		last, _ := k.lastCopy()
 		k.log.Error("what has changed was not copied to the second place; it is tried again", "in", k.plan.every, "copied until", last, "error", err)
+	}
+}
+
+// finish makes the last step of a server that stops, so that the second place has all of it. After a failure of the storage there is none:
+// what can be read then is not known to be on the disk.
+func (k *trailKeeper) finish(ended context.Context) {
+	if k.trail == nil || !errors.Is(context.Cause(ended), context.Canceled) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ended), lastStep)
+	defer cancel()
+	recipient, err := k.dir.placeSealer(k.plan.second)
+	if err == nil && (k.trail.isLost() || k.trail.recipient != sealedFor(recipient)) {
+		return // the next start begins another
+	}
+	if err == nil {
+		err = k.step(ctx, k.trail, recipient, false)
+	}
+	if err != nil {
+		last, _ := k.lastCopy()
+		k.log.Error("what was written last was not copied to the second place", "copied until", last, "error", err)
 	}
 }
 
