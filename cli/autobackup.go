@@ -47,6 +47,7 @@ func (h *house) keepBackups(ctx context.Context, plan backupPlan) {
 		return
 	}
 	k := &backupKeeper{house: h, plan: plan, began: time.Now()}
+	k.noteSecond()
 	upkeep.Every(ctx, time.Minute, func(now time.Time) { k.look(ctx, now) })
 }
 
@@ -61,7 +62,7 @@ func (k *backupKeeper) look(ctx context.Context, now time.Time) {
 	}
 	k.retryAt = now.Add(retryBackup)
 	k.log.Error("the backup of today is not what it should be; it is tried again", "in", retryBackup, "error", err)
-	last, _ := k.dir.lastGoodBackup(k.plan)
+	last, _ := k.lastGoodBackup(k.plan)
 	if last.IsZero() {
 		last = k.began
 	}
@@ -101,8 +102,20 @@ func (k *backupKeeper) keep(ctx context.Context, now time.Time) error {
 	failed := k.expire(here, made)
 	if k.plan.second != "" {
 		failed = errors.Join(failed, k.copyTo(k.plan.second, ownBackupName(newest)))
+		k.noteSecond()
 	}
 	return failed
+}
+
+// noteSecond notes when the newest backup in the second place was made, for those who may not wait for that place. One that cannot be read says
+// nothing new.
+func (k *backupKeeper) noteSecond() {
+	if k.plan.second == "" {
+		return
+	}
+	if made, err := ownBackupsIn(k.plan.second); err == nil && len(made) > 0 {
+		k.backedUp.Store(&made[len(made)-1])
+	}
 }
 
 // roomFor refuses a backup that would leave the server too little of its disk: a clinic that can write is worth more than a copy
@@ -215,18 +228,14 @@ func digestOf(path string) ([]byte, error) {
 	return h.Sum(nil), err
 }
 
-// lastGoodBackup is when the newest backup was made that is where the plan wants it: in the second place, if there is one.
-// engine.ErrNoBackup.
-func (d *dataDir) lastGoodBackup(plan backupPlan) (time.Time, error) {
+// lastGoodBackup is when the newest backup was made that is where the plan wants it: in the second place, if there is one, as far as its keeper has
+// found. It does not look there itself: a request that asked would wait for a mount that hangs. engine.ErrNoBackup.
+func (h *house) lastGoodBackup(plan backupPlan) (time.Time, error) {
 	if !plan.on || plan.second == "" {
-		return d.lastBackup()
+		return h.dir.lastBackup()
 	}
-	made, err := ownBackupsIn(plan.second)
-	if err == nil && len(made) == 0 {
-		err = engine.ErrNoBackup
+	if last := h.backedUp.Load(); last != nil {
+		return *last, nil
 	}
-	if err != nil {
-		return time.Time{}, err
-	}
-	return made[len(made)-1], nil
+	return time.Time{}, engine.ErrNoBackup
 }

@@ -93,6 +93,7 @@ type house struct {
 	local    string                    // where this machine finds it; empty while it serves nobody
 	rotating sync.Mutex                // one rotation of the keys at a time
 	copied   atomic.Pointer[time.Time] // up to when the second place has everything; nil: it is not kept up
+	backedUp atomic.Pointer[time.Time] // when the newest backup in the second place was made; nil: none is known
 	keepers  []func(context.Context)   // of copies, which end after the last request
 	fatal    chan error                // why nothing can be written any more; holds at most one
 	closing  []func() error
@@ -157,7 +158,7 @@ func openHouse(ctx context.Context, cfg config, o houseOptions) (_ *house, err e
 	options := engine.Options{
 		Store: h.store, Holds: h.holds, Logger: h.log, Keyring: h.dir.keys, AdminKey: cfg.adminKey,
 		Presence: cfg.presence, TimeslotsCacheTTL: cfg.timeslotsCacheTTL, Outbound: cfg.outbound, Retention: cfg.keep,
-		Copies: h.dir.copies, LastBackup: func() (time.Time, error) { return h.dir.lastGoodBackup(cfg.backups) }, LastCopy: h.lastCopy, BaseURL: cfg.baseURL,
+		Copies: h.dir.copies, LastBackup: func() (time.Time, error) { return h.lastGoodBackup(cfg.backups) }, LastCopy: h.lastCopy, BaseURL: cfg.baseURL,
 	}
 	if cfg.database == "" {
 		options.OnFatal = h.fail // a file that could not be written to stays so; a server on the network comes back
