@@ -51,13 +51,15 @@ type trail struct {
 // trailKeeper keeps one trail after another.
 type trailKeeper struct {
 	*house
-	plan    backupPlan
-	pages   *sqlite.Pages
-	mark    string
-	trail   *trail    // nil: none
-	retryAt time.Time // when the next may be begun, after one that could not be
-	failing bool
-	saidAt  time.Time
+	plan        backupPlan
+	pages       *sqlite.Pages
+	mark        string
+	trail       *trail    // nil: none
+	retryAt     time.Time // when the next may be begun, after one that could not be
+	full        error     // why none could be begun where there is none: there was no room
+	failing     bool
+	saidAt      time.Time
+	undeletedAt time.Time // when it was last said that an old trail was not deleted
 }
 
 // keepTrail keeps trails in the second place until ctx ends, if one is named and they are wanted. PostgreSQL has its own means.
@@ -139,10 +141,10 @@ func (k *trailKeeper) follow(ctx context.Context, now time.Time) error {
 		return err
 	}
 	if k.trail != nil && (k.trail.isLost() || k.trail.recipient != sealedFor(recipient)) {
-		k.trail = nil
+		k.trail, k.retryAt = nil, time.Time{}
 	}
 	if k.trail == nil {
-		return k.begin(ctx, recipient)
+		return k.beginFirst(ctx, recipient, now)
 	}
 	if !now.Before(k.retryAt) && (k.plan.due(k.trail.begun, now, k.engine.Zone()) || k.trail.since > k.trail.first+maxSteps) {
 		err := k.begin(ctx, recipient)
@@ -154,6 +156,19 @@ func (k *trailKeeper) follow(ctx context.Context, now time.Time) error {
 		k.log.Warn("no new trail was begun in the second place; the one there is goes on", "again in", retryBackup, "error", err)
 	}
 	return k.step(ctx, k.trail, recipient, false)
+}
+
+// beginFirst makes a trail where there is none. Where there was no room for it, it does not read and write the whole database each minute only to find
+// that there still is none.
+func (k *trailKeeper) beginFirst(ctx context.Context, recipient *age.X25519Recipient, now time.Time) error {
+	if now.Before(k.retryAt) {
+		return k.full
+	}
+	err := k.begin(ctx, recipient)
+	if errors.Is(err, store.ErrFull) || noRoom(err) {
+		k.retryAt, k.full = now.Add(retryBackup), err
+	}
+	return err
 }
 
 // isLost reports whether the last step is not where it was put.
@@ -169,8 +184,9 @@ func sealedFor(recipient *age.X25519Recipient) string {
 	return recipient.String()
 }
 
-// begin makes a trail with its first step, and deletes those that are not kept.
-func (k *trailKeeper) begin(ctx context.Context, recipient *age.X25519Recipient) (err error) {
+// begin makes a trail with its first step. Those that are not kept go before it, where they may be what fills the place, and after it.
+func (k *trailKeeper) begin(ctx context.Context, recipient *age.X25519Recipient) error {
+	k.expireTrails()
 	if err := k.roomForSpool(); err != nil {
 		return err
 	}
@@ -186,18 +202,33 @@ func (k *trailKeeper) begin(ctx context.Context, recipient *age.X25519Recipient)
 	if err := os.Mkdir(t.path, 0o700); err != nil {
 		return err
 	}
-	if err := k.step(ctx, t, recipient, true); err != nil {
+	err = k.step(ctx, t, recipient, true)
+	if err == nil {
+		err = syncDir(k.plan.second) // the trail's own name, before one that it takes the place of goes
+	}
+	if err != nil {
 		return errors.Join(err, os.RemoveAll(t.path))
 	}
 	k.trail = t
 	k.log.Info("the whole database was copied, and what changes follows it", "trail", t.path, "every", k.plan.every, "sealed", recipient != nil)
-	if all, err = trailsIn(k.plan.second); err != nil {
-		return err
+	k.expireTrails()
+	return nil
+}
+
+// expireTrails deletes those that are not kept. One that cannot be deleted is in nobody's way but the disk's, so it is only said.
+func (k *trailKeeper) expireTrails() {
+	all, err := trailsIn(k.plan.second)
+	if err != nil {
+		return // begin says it
 	}
-	for _, old := range k.plan.keep.expendableTrails(all, k.mark, time.Now(), k.engine.Zone()) {
+	now := time.Now()
+	for _, old := range k.plan.keep.expendableTrails(all, k.mark, now, k.engine.Zone()) {
 		err = errors.Join(err, os.RemoveAll(old.path))
 	}
-	return err
+	if err != nil && now.Sub(k.undeletedAt) >= retryBackup {
+		k.undeletedAt = now
+		k.log.Warn("trails in the second place that are past their days were not deleted", "error", err)
+	}
 }
 
 // roomForSpool refuses to begin a trail that would fill the disk of the server.

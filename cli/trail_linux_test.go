@@ -68,6 +68,37 @@ func TestAFullSecondPlaceIsSaid(t *testing.T) {
 	}
 }
 
+// TestNoTrailIsBegunEachMinuteInAFullSecondPlace: it would read and write the whole database each time. It needs a file system of its own, as above.
+func TestNoTrailIsBegunEachMinuteInAFullSecondPlace(t *testing.T) {
+	t.Parallel()
+	second := t.TempDir()
+	if err := syscall.Mount("none", second, "tmpfs", 0, "size=1m"); err != nil {
+		t.Skipf("no small disk can be made here: %v", err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(second, syscall.MNT_DETACH) })
+	f := following(t, clinicDir(t))
+	f.copied.Store(new(time.Time))
+	k := f.newTrailKeeper(f.store.(*sqlite.Store), backupPlan{second: second, keep: backupKeep{days: 1}})
+	defer k.pages.Close()
+	fill := filepath.Join(second, "fill")
+	if err := os.WriteFile(fill, make([]byte, 1<<20-8<<10), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	if err := k.follow(t.Context(), now); !noRoom(err) {
+		t.Fatalf("in a full place: %v, want that there is no room", err)
+	}
+	if err := os.Remove(fill); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.follow(t.Context(), now.Add(retryBackup-time.Second)); !noRoom(err) {
+		t.Errorf("before it is tried again: %v, want what was said before", err)
+	}
+	if err := k.follow(t.Context(), now.Add(retryBackup)); err != nil || k.trail == nil {
+		t.Errorf("when it is tried again: %v", err)
+	}
+}
+
 func sizeHere(t *testing.T, path string) int64 {
 	t.Helper()
 	n := size(path)
