@@ -99,12 +99,14 @@ const lockPatience = 2 * time.Second
 // halfMade are the names of what is made beside its place and then renamed. They are only made under the directory's lock.
 var halfMade = [...]string{".backup-*", spoolFile, ".migrate-*", ".restore-*", ".secret-*", ".writable-*"}
 
-// checkDir is where an upgrade is tried, beside whoever has the directory. What is older than checkTime was left by one that was killed.
+// checkDir is where an upgrade is tried, and unsealedDir where a sealed copy or a trail is opened to be restored, beside whoever has the directory.
+// What was last written longer than checkTime ago was left by one that was killed; of what was opened, it is the database and secret.key in the clear.
 // A move that was interrupted goes on in halfDir; after moveTime nobody has gone on with it, and everybody in it is there for nothing.
 const (
-	checkDir  = ".check-*"
-	checkTime = time.Hour
-	moveTime  = 7 * 24 * time.Hour
+	checkDir    = ".check-*"
+	unsealedDir = ".unsealed-*"
+	checkTime   = time.Hour
+	moveTime    = 7 * 24 * time.Hour
 )
 
 // removeHalfMade removes what a process has left that was killed while it made a backup or a copy, restored one, wrote the keys, tried an upgrade or
@@ -119,7 +121,8 @@ func (d *dataDir) removeHalfMade(now time.Time) {
 		}
 	}
 	tried, _ := filepath.Glob(filepath.Join(d.file(backupsDir), checkDir))
-	for _, path := range tried {
+	opened, _ := filepath.Glob(d.file(unsealedDir))
+	for _, path := range append(tried, opened...) {
 		if now.Sub(lastWritten(path)) > checkTime {
 			_ = os.RemoveAll(path)
 		}

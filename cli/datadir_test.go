@@ -118,25 +118,32 @@ func TestWhatWasLeftHalfMadeIsRemoved(t *testing.T) {
 	must(t, "verify", made)
 }
 
-// TestAnUpgradeThatIsBeingTriedIsLeftAlone by a start beside it; one that was tried long ago was killed.
-func TestAnUpgradeThatIsBeingTriedIsLeftAlone(t *testing.T) {
+// TestWhatIsTriedBesideTheServerIsLeftAlone by a start: an upgrade, or a copy that is opened to be restored. What was tried long ago was killed, and of a
+// copy it is the database and the keys in the clear.
+func TestWhatIsTriedBesideTheServerIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)
-	now, killed := filepath.Join(dir, backupsDir, ".check-1"), filepath.Join(dir, backupsDir, ".check-2")
-	for _, path := range []string{now, killed} {
-		if err := os.MkdirAll(path, 0o700); err != nil {
-			t.Fatal(err)
+	for _, in := range []string{filepath.Join(backupsDir, ".check-"), ".unsealed-"} {
+		now, killed := filepath.Join(dir, in+"1"), filepath.Join(dir, in+"2")
+		for _, path := range []string{now, killed} {
+			if err := os.MkdirAll(path, 0o700); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	if err := os.Chtimes(killed, time.Time{}, time.Now().Add(-2*checkTime)); err != nil {
-		t.Fatal(err)
-	}
-	must(t, "export", "--data", dir)
-	if _, err := os.Stat(now); err != nil {
-		t.Errorf("the one that is being tried: %v", err)
-	}
-	if _, err := os.Stat(killed); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the one that was killed is still there: %v", err)
+		long := time.Now().Add(-2 * checkTime)
+		copied(t, filepath.Join(dir, databaseFile), filepath.Join(killed, databaseFile))
+		for _, path := range []string{filepath.Join(killed, databaseFile), killed} {
+			if err := os.Chtimes(path, time.Time{}, long); err != nil {
+				t.Fatal(err)
+			}
+		}
+		must(t, "export", "--data", dir)
+		if _, err := os.Stat(now); err != nil {
+			t.Errorf("the one that is being tried: %v", err)
+		}
+		if _, err := os.Stat(killed); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("the one that was killed is still there: %v", err)
+		}
 	}
 }
 

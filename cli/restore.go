@@ -50,7 +50,7 @@ func restoreCommand(p process) *cobra.Command {
 			if err != nil {
 				return usageError{err}
 			}
-			backup, key, clear, err := p.opened(cfg, args[0], keyFile, moment)
+			backup, key, clear, err := p.opened(c.Context(), cfg, args[0], keyFile, moment)
 			if err != nil {
 				return err
 			}
@@ -86,7 +86,7 @@ type openedBackup struct {
 
 // opened makes a backup ready: a sealed copy is opened first, with the key that is read (nil if it is not sealed), and a trail is put
 // together, into a directory that clear removes.
-func (p process) opened(cfg config, backup, keyFile string, until time.Time) (o openedBackup, key *age.X25519Identity, clear func() error, err error) {
+func (p process) opened(ctx context.Context, cfg config, backup, keyFile string, until time.Time) (o openedBackup, key *age.X25519Identity, clear func() error, err error) {
 	clear = func() error { return nil }
 	sealed, trail := isSealed(backup), isTrail(backup)
 	switch {
@@ -104,13 +104,13 @@ func (p process) opened(cfg config, backup, keyFile string, until time.Time) (o 
 	if err := os.MkdirAll(cfg.data, 0o700); err != nil {
 		return o, nil, clear, err
 	}
-	if o.dir, err = os.MkdirTemp(cfg.data, ".unsealed-*"); err != nil {
+	if o.dir, err = os.MkdirTemp(cfg.data, unsealedDir); err != nil {
 		return o, nil, clear, err
 	}
 	clear = func() error { return os.RemoveAll(o.dir) }
 	if trail {
 		var f followed
-		f, err = followTrail(backup, o.dir, key, until)
+		f, err = followTrail(ctx, backup, o.dir, key, until)
 		o.copied, o.last = f.words(), f.last
 	} else if err = unseal(backup, o.dir, key); err == nil && refuseScript(o.dir) != nil {
 		err = fmt.Errorf("%s is a backup of PostgreSQL, which psql puts back: open both of its files with\n"+

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -35,8 +36,9 @@ func (f followed) words() string {
 }
 
 // followTrail puts the database together that a trail tells of, and its keys, in a directory that is there: up to the last whole step, or up to the last
-// that was made by until, if that is not zero. The error is about a trail of which not even the first step can be read, or about the directory.
-func followTrail(path, into string, key *age.X25519Identity, until time.Time) (f followed, err error) {
+// that was made by until, if that is not zero. The error is about a trail of which not even the first step can be read, or about the directory,
+// or ctx has ended.
+func followTrail(ctx context.Context, path, into string, key *age.X25519Identity, until time.Time) (f followed, err error) {
 	f.path = path
 	there := lookAtTrail(path)
 	if there.steps == 0 && there.unread != nil {
@@ -50,9 +52,13 @@ func followTrail(path, into string, key *age.X25519Identity, until time.Time) (f
 		return f, err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
+	put := func(number int, page []byte) error { return errors.Join(ctx.Err(), file.Put(number, page)) }
 	var before stepHead
 	var end stepEnd
 	for n := range there.steps {
+		if err := ctx.Err(); err != nil {
+			return f, err
+		}
 		step := filepath.Join(path, stepName(n, there.sealed))
 		head, next, broken := checkStep(step, key, file.Sums, func(head stepHead) error { return belongs(head, before, end, n) })
 		if broken == nil && !until.IsZero() && head.Made.After(until) {
@@ -68,7 +74,7 @@ func followTrail(path, into string, key *age.X25519Identity, until time.Time) (f
 			f.broken = brokenStep(step, broken)
 			break
 		}
-		if _, err := readStep(step, key, func(stepHead) error { return nil }, file.Put); err != nil {
+		if _, err := readStep(step, key, func(stepHead) error { return ctx.Err() }, put); err != nil {
 			return f, fmt.Errorf("%s could be read once and not twice: %w", step, err)
 		}
 		if err := file.Truncate(next.pages); err != nil {

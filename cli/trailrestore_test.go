@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -45,7 +46,7 @@ func oneTrail(t *testing.T, key *age.X25519Identity) string {
 func followUp(t *testing.T, path string, key *age.X25519Identity) (followed, []string, error) {
 	t.Helper()
 	into := t.TempDir()
-	f, err := followTrail(path, into, key, time.Time{})
+	f, err := followTrail(t.Context(), path, into, key, time.Time{})
 	if err != nil {
 		return f, nil, err
 	}
@@ -237,6 +238,23 @@ func TestAStepThatWasNotPutIsPutAgain(t *testing.T) {
 	}
 	if got, ids, err := followUp(t, k.trail.path, nil); err != nil || got.steps != 2 || !slices.Equal(ids, []string{"n1", "n2"}) {
 		t.Errorf("followed are %+v with %v, %v; want two steps with both", got, ids, err)
+	}
+}
+
+// TestARestoreThatIsCalledOffEnds, and leaves nothing in the clear.
+func TestARestoreThatIsCalledOffEnds(t *testing.T) {
+	t.Parallel()
+	path, into := oneTrail(t, nil), t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if f, err := followTrail(ctx, path, into, nil, time.Time{}); !errors.Is(err, context.Canceled) || f.steps > 0 {
+		t.Errorf("got %+v, %v, want that it was called off", f, err)
+	}
+	if _, _, _, err := (process{}).opened(ctx, config{data: into}, path, "", time.Time{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("opened says %v, want that it was called off", err)
+	}
+	if left, err := filepath.Glob(filepath.Join(into, unsealedDir)); err != nil || len(left) > 0 {
+		t.Errorf("%v is left", left)
 	}
 }
 
