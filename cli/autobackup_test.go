@@ -163,6 +163,17 @@ func TestRestoreListsBackups(t *testing.T) {
 	if strings.Index(said, dir) > strings.Index(said, old) {
 		t.Errorf("the newest is not first:\n%s", said)
 	}
+	// The clock was set back between the first trail and the second.
+	for number, made := range map[int]string{1: "2026-03-09T09:00:00Z", 2: "2026-03-08T09:00:00Z"} {
+		step := filepath.Join(second, trailName(number, "a"), stepName(0, false))
+		if err := errors.Join(os.Mkdir(filepath.Dir(step), 0o700), os.WriteFile(step, nil, 0o600), os.Chtimes(step, at(t, made), at(t, made))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	said = must(t, "restore", "--list", "--data", dir, second)
+	if one, two := strings.Index(said, trailName(1, "a")), strings.Index(said, trailName(2, "a")); two < 0 || one < two || strings.Index(said, old) < one {
+		t.Errorf("the trail with the greater number is not before the other, and both before the older backup:\n%s", said)
+	}
 	if got := command(t, nil, "", "restore", "--data", dir); got.code != 2 {
 		t.Errorf("restore without a backup: exit %d, want 2", got.code)
 	}

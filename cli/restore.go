@@ -143,8 +143,10 @@ func listBackups(to io.Writer, dirs []string) error {
 		made time.Time
 		size int64
 		note string
+		rank time.Time // by which it is sorted: a trail is newer than those with smaller numbers, whatever the clock was when they were made
 	}
 	var all []backup
+	newest := map[string]time.Time{} // rank of the trails before, by their mark
 	for i, dir := range dirs {
 		entries, err := os.ReadDir(dir)
 		if err != nil && (i > 0 || !errors.Is(err, fs.ErrNotExist)) {
@@ -153,7 +155,7 @@ func listBackups(to io.Writer, dirs []string) error {
 		for _, e := range entries {
 			if made, _, ok := madeAt(e.Name()); ok && e.IsDir() {
 				path := filepath.Join(dir, e.Name())
-				all = append(all, backup{path, made, max(size(filepath.Join(path, databaseFile)), size(filepath.Join(path, databaseFile+sealedSuffix)), 0), ""})
+				all = append(all, backup{path, made, max(size(filepath.Join(path, databaseFile)), size(filepath.Join(path, databaseFile+sealedSuffix)), 0), "", made})
 			}
 		}
 		trails, err := trailsIn(dir)
@@ -162,7 +164,10 @@ func listBackups(to io.Writer, dirs []string) error {
 		}
 		for _, t := range trails {
 			if t.steps > 0 {
-				all = append(all, backup{t.path, t.last.UTC(), t.bytes, "  " + t.words()})
+				if t.last.After(newest[t.mark]) {
+					newest[t.mark] = t.last
+				}
+				all = append(all, backup{t.path, t.last.UTC(), t.bytes, "  " + t.words(), newest[t.mark]})
 			}
 		}
 	}
@@ -170,7 +175,8 @@ func listBackups(to io.Writer, dirs []string) error {
 		_, err := fmt.Fprintf(to, "no backup was found in %s\n", strings.Join(dirs, ", "))
 		return err
 	}
-	slices.SortFunc(all, func(a, b backup) int { return b.made.Compare(a.made) })
+	slices.Reverse(all) // trails come in the order of their numbers
+	slices.SortStableFunc(all, func(a, b backup) int { return b.rank.Compare(a.rank) })
 	for _, b := range all {
 		if _, err := fmt.Fprintf(to, "%s  %7.1f MB  %s%s\n", b.made.Format(time.RFC3339), float64(b.size)/1e6, b.path, b.note); err != nil {
 			return err

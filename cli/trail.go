@@ -54,9 +54,10 @@ type trailKeeper struct {
 	plan        backupPlan
 	pages       *sqlite.Pages
 	mark        string
-	trail       *trail    // nil: none
-	retryAt     time.Time // when the next may be begun, after one that could not be
-	full        error     // why none could be begun where there is none: there was no room
+	slow        *time.Timer // runs while the second place is waited for, and not while the database is read
+	trail       *trail      // nil: none
+	retryAt     time.Time   // when the next may be begun, after one that could not be
+	full        error       // why none could be begun where there is none: there was no room
 	failing     bool
 	saidAt      time.Time
 	undeletedAt time.Time // when it was last said that an old trail was not deleted
@@ -82,7 +83,12 @@ func (h *house) keepTrail(ctx context.Context, plan backupPlan) {
 }
 
 func (h *house) newTrailKeeper(s *sqlite.Store, plan backupPlan) *trailKeeper {
-	return &trailKeeper{house: h, plan: plan, pages: s.Pages(), mark: trailMark(s.ID())}
+	k := &trailKeeper{house: h, plan: plan, pages: s.Pages(), mark: trailMark(s.ID())}
+	k.slow = time.AfterFunc(slowStep, func() {
+		k.log.Error("the second place hangs: the copy of this minute waits for it, and those that follow wait for this one", "directory", k.plan.second)
+	})
+	k.slow.Stop()
+	return k
 }
 
 // lastCopy is up to when the second place has everything; kept is false where no trail is kept, and the time is zero until there is one.
@@ -96,10 +102,8 @@ func (h *house) lastCopy() (at time.Time, kept bool) {
 
 // look makes the next step, and says what stands in its way, once every quarter of an hour.
 func (k *trailKeeper) look(ctx context.Context, now time.Time) {
-	slow := time.AfterFunc(slowStep, func() {
-		k.log.Error("the second place hangs: the copy of this minute waits for it, and those that follow wait for this one", "directory", k.plan.second)
-	})
-	defer slow.Stop()
+	k.slow.Reset(slowStep)
+	defer k.slow.Stop()
 	err := k.follow(ctx, now)
 	switch {
 	case ctx.Err() != nil:
@@ -121,6 +125,7 @@ func (k *trailKeeper) finish(ended context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ended), lastStep)
 	defer cancel()
+	defer k.slow.Stop()
 	recipient, err := k.dir.placeSealer(k.plan.second)
 	if err == nil && (k.trail.isLost() || k.trail.recipient != sealedFor(recipient)) {
 		return // the next start begins another
@@ -256,9 +261,11 @@ func (k *trailKeeper) step(ctx context.Context, t *trail, recipient *age.X25519R
 	defer os.Remove(spool.Name())
 	written := sha256.New()
 	head := stepHead{Trail: filepath.Base(t.path), Number: t.next, Made: at.UTC(), After: t.after, Keys: keys}
+	k.slow.Stop()
 	m, digest, err := writeStep(io.MultiWriter(spool, written), recipient, head, func(each func(int, []byte) error) (sqlite.Moment, error) {
 		return k.pages.Read(ctx, whole, each)
 	})
+	k.slow.Reset(slowStep)
 	if err := errors.Join(err, spool.Close()); err != nil {
 		return err
 	}
