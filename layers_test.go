@@ -77,7 +77,7 @@ var layers = map[string][]string{
 }
 
 // testsOnly are the directories that no program imports.
-var testsOnly = []string{"store/storetest", "store/postgres/postgrestest", "holds/holdstest", "holds/node/nodetest", "holds/redis/redistest", "engine/enginetest", "engine/notice/noticetest", "engine/openid/openidtest", "web/certificate/acmetest", "web/simulation", "web/simulation/referee"}
+var testsOnly = []string{"store/storetest", "store/postgres/postgrestest", "holds/holdstest", "holds/node/nodetest", "holds/redis/redistest", "engine/enginetest", "engine/notice/noticetest", "engine/openid/openidtest", "web/certificate/acmetest", "web/pipetest", "web/simulation", "web/simulation/referee"}
 
 // standardLibraryOnly are the directories that import no third-party module, in tests neither.
 var standardLibraryOnly = []string{"store", "holds", "engine/token", "engine/upstream"}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"net"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"holdfast/engine/availability"
 	"holdfast/engine/clinic"
 	"holdfast/store"
+	"holdfast/web/pipetest"
 )
 
 // demoHouse is the demo's house with its clinic, not serving.
@@ -81,57 +81,20 @@ func TestTheDemoAlwaysHasFreeSlots(t *testing.T) {
 	}
 }
 
-// pipes is a listener whose connections are net.Pipes, so that a whole server lives in the bubble's virtual time.
-type pipes struct {
-	conns  chan net.Conn
-	closed chan struct{}
-	once   sync.Once
-}
-
-func newPipes() *pipes { return &pipes{conns: make(chan net.Conn), closed: make(chan struct{})} }
-
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.conns:
-		return c, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (p *pipes) Close() error {
-	p.once.Do(func() { close(p.closed) })
-	return nil
-}
-
-func (p *pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
-
-func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	here, there := net.Pipe()
-	select {
-	case p.conns <- there:
-		return here, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
 // TestTheVisitorsKeepItMoving, and never fill the calendar: ten minutes of the demo, in virtual time.
 func TestTheVisitorsKeepItMoving(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h, clinic := demoHouse(t)
 		ctx, stop := context.WithCancel(t.Context())
-		listener := newPipes()
+		listener := pipetest.NewListener()
 		var serving, visiting sync.WaitGroup
 		serving.Go(func() { h.engine.Run(ctx) })
 		serving.Go(func() { _ = h.web.Serve(ctx, listener) })
 
 		var said bytes.Buffer
 		v := newVisitors("http://demo.test", longEnough, clinic, slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelDebug})))
-		v.http.Transport = &http.Transport{DialContext: listener.dial}
+		v.http.Transport = &http.Transport{DialContext: listener.Dial}
 		leave, left := context.WithCancel(t.Context())
 		visiting.Go(func() { v.run(leave) })
 

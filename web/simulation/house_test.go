@@ -25,6 +25,7 @@ import (
 	"holdfast/store/bolt"
 	"holdfast/store/sqlite"
 	"holdfast/web"
+	"holdfast/web/pipetest"
 )
 
 const adminKey = "the-admin-key-of-the-simulation"
@@ -84,8 +85,8 @@ func openHouse(dir string, keys *token.Keyring, outside *upstreamtest.Server, to
 	if err != nil {
 		return nil, err
 	}
-	listener := newPipes()
-	h.wire = &careless{to: &http.Transport{DialContext: listener.dial}}
+	listener := pipetest.NewListener()
+	h.wire = &careless{to: &http.Transport{DialContext: listener.Dial}}
 	h.http = &http.Client{Transport: h.wire}
 	deciding, stopEngine := context.WithCancel(ctx)
 	saying, stopServing := context.WithCancel(ctx)

@@ -13,13 +13,14 @@ import (
 	"syscall"
 	"time"
 
+	"holdfast/web/pipetest"
 	"holdfast/web/simulation/referee"
 )
 
 // receiver is a program of the clinic that webhooks are sent to. It outlives the houses. It is slow, answers 500, takes a message and
 // hangs up, and is gone for hours; but it fails no message so often that the server may give it up.
 type receiver struct {
-	listener *pipes
+	listener *pipetest.Listener
 	server   *http.Server
 	serving  sync.WaitGroup
 
@@ -35,7 +36,7 @@ type receiver struct {
 const mostFailures = 4
 
 func newReceiver(seed uint64) *receiver {
-	v := &receiver{listener: newPipes(), fate: rand.New(rand.NewPCG(seed, 6)), failures: map[string]int{}, judge: referee.NewReceiver()}
+	v := &receiver{listener: pipetest.NewListener(), fate: rand.New(rand.NewPCG(seed, 6)), failures: map[string]int{}, judge: referee.NewReceiver()}
 	v.server = &http.Server{Handler: v}
 	v.serving.Go(func() { _ = v.server.Serve(v.listener) })
 	return v
@@ -66,7 +67,7 @@ func (v *receiver) dial(f *faults) func(context.Context, string, string) (net.Co
 			}
 			return nil, &net.OpError{Op: "dial", Err: syscall.ETIMEDOUT}
 		}
-		return v.listener.dial(ctx, network, address)
+		return v.listener.Dial(ctx, network, address)
 	}
 }
 

@@ -1,0 +1,53 @@
+// Package pipetest is a network in memory, for tests in which a whole server lives in the virtual time of a synctest bubble: a bubble's clock
+// stands still while anything waits for a socket, and goes on while it waits for a pipe.
+package pipetest
+
+import (
+	"context"
+	"net"
+	"sync"
+)
+
+// Listener is a net.Listener whose connections are net.Pipes. Each Dial is one Accept.
+type Listener struct {
+	conns  chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+}
+
+// NewListener is one that nobody has dialled yet.
+func NewListener() *Listener {
+	return &Listener{conns: make(chan net.Conn), closed: make(chan struct{})}
+}
+
+// Accept waits for a Dial. After Close it is net.ErrClosed.
+func (l *Listener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close ends every Accept and Dial that waits, and those that come. Connections live on.
+func (l *Listener) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return nil
+}
+
+// Addr is an address of this machine, as for a client that is near.
+func (l *Listener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
+
+// Dial connects, as http.Transport.DialContext: whatever it is given leads to the listener. After Close it is net.ErrClosed.
+func (l *Listener) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	here, there := net.Pipe()
+	select {
+	case l.conns <- there:
+		return here, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
