@@ -119,10 +119,11 @@ func WithinNotice(t *store.AppointmentType, start, now time.Time) Reason {
 }
 
 // FreeSeats returns the seats of a span that the guarantee leaves free, lowest first: of a group session those not yet
-// booked, otherwise seat 0. It is nil if there is none. Overbooked appointments take time like any other. Appointments
-// of other specialists are passed over; the order does not matter.
+// booked, otherwise seat 0. It is nil if there is none. Whoever sits on a seat above a capacity that was lowered since counts like anybody.
+// Overbooked appointments take time like any other. Appointments of other specialists are passed over; the order does not matter.
 func FreeSeats(t *store.AppointmentType, span holds.Span, taken []store.Taken) []int {
 	booked := make([]bool, max(t.Capacity, 1))
+	var above []int
 	for i := range taken {
 		other := TakenSpan(&taken[i])
 		if !span.SameGroup(&other) {
@@ -131,7 +132,11 @@ func FreeSeats(t *store.AppointmentType, span holds.Span, taken []store.Taken) [
 			}
 			continue
 		}
-		if other.Seat >= 0 && other.Seat < len(booked) {
+		switch {
+		case other.Seat >= len(booked) && !slices.Contains(above, other.Seat):
+			above = append(above, other.Seat)
+		case other.Seat >= len(booked):
+		case other.Seat >= 0:
 			booked[other.Seat] = true
 		}
 	}
@@ -141,7 +146,10 @@ func FreeSeats(t *store.AppointmentType, span holds.Span, taken []store.Taken) [
 			free = append(free, seat)
 		}
 	}
-	return free
+	if len(free) <= len(above) {
+		return nil
+	}
+	return free[:len(free)-len(above)]
 }
 
 // TakenSpan is the time that an appointment takes.

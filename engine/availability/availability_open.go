@@ -254,7 +254,7 @@ func (w *sweep) take(t *store.AppointmentType, specialistID string, taken []stor
 			o.session = slotStart
 			seat := seatAt{slotStart, a.Seat}
 			// Ordered by start, then seat, so an overbooked seat stands beside its double.
-			if a.Seat < max(t.Capacity, 1) && (len(w.booked) == 0 || w.booked[len(w.booked)-1] != seat) {
+			if len(w.booked) == 0 || w.booked[len(w.booked)-1] != seat {
 				w.booked = append(w.booked, seat)
 			}
 		}
