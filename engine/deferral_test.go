@@ -105,6 +105,50 @@ func TestMailWaitsForTheInternet(t *testing.T) {
 	})
 }
 
+// TestErasingOneOfAVisitLeavesTheOthersTheirMail: a mail that waits to be written about several speaks of those who are left, and one about
+// whoever was erased is not needed any more, and no failure.
+func TestErasingOneOfAVisitLeavesTheOthersTheirMail(t *testing.T) {
+	address := noAddress(t)
+	connect, connected := make(chan struct{}), make(chan struct{})
+	go func() {
+		<-connect
+		noticetest.MailServerAt(t, address, func(string) string { return "250 ok" })
+		close(connected)
+	}()
+	synctest.Test(t, func(t *testing.T) {
+		var log lockedBuffer
+		c, _ := noticeClinic(t, mailBy(t, address, &log))
+		visit := c.mustVisit(family(c.start, "checkup", "checkup"))
+		r := bookingOf(7, "checkup")
+		r.SlotStart = c.start.Add(3 * time.Hour)
+		alone := c.mustBook(r)
+		time.Sleep(time.Minute)
+		for _, a := range []store.Appointment{visit[0], alone} {
+			if _, err := c.ErasePeople(t.Context(), jo, a.ID); err != nil {
+				t.Fatal(err)
+			}
+		}
+		synctest.Wait()
+		close(connect)
+		<-connected
+		time.Sleep(5*time.Minute + 5*time.Second)
+		status, err := c.QueueStatus(t.Context(), outbound.QueueFilter{})
+		if err != nil || status.Failed != 0 || status.Pending != 0 {
+			t.Errorf("the queue is %+v, %v; want nothing that waits or has failed", status, err)
+		}
+		for _, d := range []struct{ id, want string }{{visit[0].ID, "delivered"}, {alone.ID, "not_needed"}} {
+			for notice, state := range c.states(d.id) {
+				if state != d.want {
+					t.Errorf("the mail %s is %s, want %s", notice, state, d.want)
+				}
+			}
+		}
+		if len(c.states(visit[0].ID)) != 1 || len(c.states(alone.ID)) != 1 {
+			t.Errorf("the deliveries are %v and %v, want one each", c.states(visit[0].ID), c.states(alone.ID))
+		}
+	})
+}
+
 func TestMailIsGivenUpAfterADay(t *testing.T) {
 	enginetest.OnlyInFull(t)
 	address := noAddress(t)

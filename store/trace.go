@@ -98,9 +98,16 @@ func (t Traces) Owners() []string { return t.owners }
 func (t Traces) Has(id string) bool { return t.ids[id] }
 
 // InOperation reports whether an outbound call speaks of the person. A webhook never does: it says what became of an appointment, and
-// whoever keeps a calendar by it has to hear of it whoever is forgotten meanwhile.
+// whoever keeps a calendar by it has to hear of it whoever is forgotten meanwhile. Nor does a mail that waits to be written about several
+// appointments, of which some are another's: it will speak of those.
 func (t Traces) InOperation(op *Operation) bool {
-	return op.Kind != Webhook && (t.Has(op.AppointmentID) || t.In(string(op.Payload)))
+	return op.Kind != Webhook && !t.aboutOthers(op) && (t.Has(op.AppointmentID) || t.In(string(op.Payload)))
+}
+
+func (t Traces) aboutOthers(op *Operation) bool {
+	var mail struct{ Appointments []string }
+	return op.Kind == Email && op.FinishedAt.IsZero() && json.Unmarshal(op.Payload, &mail) == nil &&
+		slices.ContainsFunc(mail.Appointments, func(id string) bool { return !t.Has(id) })
 }
 
 // In reports whether the text, usually JSON, speaks of the person. Ids are compared word by word, so one pass over a text is

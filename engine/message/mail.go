@@ -105,6 +105,9 @@ func (ms *Messages) mailCalls(c *booking.Change) []booking.Promise {
 
 // deliverMail writes one mail from what its appointment is now, and sends it.
 func (ms *Messages) deliverMail(ctx context.Context, op *store.Operation) outbound.Outcome {
+	if len(op.Payload) == 0 {
+		return outbound.Outcome{End: outbound.NotNeeded, Detail: "whom it was for was erased"}
+	}
 	var p mailPayload
 	if err := json.Unmarshal(op.Payload, &p); err != nil {
 		return outbound.Outcome{End: outbound.Refused, Detail: "the operation cannot be read"}

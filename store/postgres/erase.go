@@ -124,7 +124,7 @@ func (e *erasure) own(ctx context.Context, r reads, found []personal) error {
 // its copies for a while.
 func (e *erasure) deliveriesOf(ctx context.Context, r reads, found []personal) error {
 	for _, f := range found {
-		delivered, err := list(ctx, r, (*row).text, `SELECT operation_id FROM deliveries WHERE appointment_id = $1 AND channel <> 'webhook'`, f.appointmentID)
+		delivered, err := list(ctx, r, (*row).text, `SELECT operation_id FROM deliveries WHERE appointment_id = $1 AND channel <> 'webhook' AND state <> 'queued'`, f.appointmentID)
 		if err != nil {
 			return err
 		}
