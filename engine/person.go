@@ -92,6 +92,10 @@ func (e *Engine) erase(ctx context.Context, actor record.Actor, p store.Person, 
 	if err != nil {
 		return erased, err
 	}
+	asked, err := e.OpenRequests(ctx)
+	if err != nil {
+		return erased, err
+	}
 	if len(linked) > 0 {
 		before, err = e.store.Erase(ctx, store.Person{Of: linked}, now, func(tx store.Tx, blanked store.Erased) error {
 			return record.Audit(ctx, tx, now, actor, "person.erased", "person", "", nil, map[string]int{"appointments": blanked.Appointments})
@@ -114,6 +118,7 @@ func (e *Engine) erase(ctx context.Context, actor record.Actor, p store.Person, 
 	erased.Add(before)
 	e.ForgetAnswers()
 	e.LetGoErased(context.WithoutCancel(ctx), offered)
+	e.LetGoErasedRequests(context.WithoutCancel(ctx), asked)
 	if mailer := e.options.Notices.Mailer; mailer != nil {
 		erased.MailFiles, erased.MailFilesLeft = mailer.Remove(erased.OperationIDs, "")
 		for _, address := range addresses {

@@ -61,7 +61,7 @@ func (e *Engine) forget(ctx context.Context, now time.Time) error {
 		{"remembered answers", store.Tx.ForgetAnswers, now.Add(-store.IdempotencyRetention)},
 		{"used booking tokens", store.Tx.ForgetNonces, now},
 		{"agents' sessions", store.Tx.ForgetAgentSessions, now.Add(-agent.KeepSessions)},
-		{"booking requests", store.Tx.ForgetBookingRequests, now.Add(-day)},
+		{"booking requests", store.Tx.ForgetBookingRequests, now.Add(-request.Kept)},
 		{"who waited", store.Tx.ForgetWaitlist, now.Add(-waitlist.KeepEnded)},
 		{"what was counted", store.Tx.ForgetTallies, now.Add(-request.Window)},
 		{"sign-ins", store.Tx.ForgetSignIns, now.Add(-kept.SignIns)},

@@ -53,6 +53,25 @@ func peels(n int, start time.Time, who string) booking.Request {
 	return r
 }
 
+// TestARoomThatWasSwitchedOffIsNotBooked, although it was held before.
+func TestARoomThatWasSwitchedOffIsNotBooked(t *testing.T) {
+	c := withRooms(t)
+	h := c.mustHold(1, "peel", c.start, "ada")
+	if _, err := c.UpdateSpecialist(context.Background(), jo, "room-1", func(p *store.Specialist) { p.Active = false }); err != nil {
+		t.Fatal(err)
+	}
+	r := bookingOf(1, "peel")
+	r.HoldID = h.ID
+	var not *availability.NotBookableError
+	if a, err := c.book(r); !errors.As(err, &not) || not.Reason != availability.ReasonInactive {
+		t.Errorf("got %q, %v; want the room to be switched off", a.Resources, err)
+	}
+	r.HoldID = c.mustHold(1, "peel", c.start, "ada").ID
+	if a := c.mustBook(r); !slices.Equal(a.Resources, []string{"room-2"}) {
+		t.Errorf("held anew it takes %q, want the other room", a.Resources)
+	}
+}
+
 func TestAnAppointmentTakesARoom(t *testing.T) {
 	c := withRooms(t)
 	first, second := c.mustBook(peels(1, c.start, "ada")), c.mustBook(peels(2, c.start, "ben"))

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"holdfast/engine/enginetest"
+	"holdfast/engine/waitlist"
 	"holdfast/store"
 )
 
@@ -28,5 +30,26 @@ func TestWhoIsErasedWaitsNoMore(t *testing.T) {
 			t.Errorf("the entry of who was erased: %v", err)
 		}
 		c.wantOffered("the next", second, "open waiting")
+	})
+}
+
+// TestWhoCancelsIsOfferedNothingEarlier: an offer of an earlier time ends with the appointment that was to be earlier.
+func TestWhoCancelsIsOfferedNothingEarlier(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _, noon := waitingRoom(t)
+		r := bookingOf(1, "checkup")
+		r.SlotStart = c.start.Add(2 * time.Hour)
+		late := c.mustBook(r)
+		e, err := c.Join(context.Background(), waitlist.JoinRequest{Sooner: &late, Wish: c.wish(c.start), Actor: "manage"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		next := c.waits(2, c.wish(c.start))
+		c.mustCancel(noon.ID)
+		c.wantOffered("before", e, "open waiting")
+		c.mustCancel(late.ID)
+		time.Sleep(time.Minute)
+		c.wantOffered("who has cancelled", e, "withdrawn lapsed")
+		c.wantOffered("the next", next, "open waiting")
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"holdfast/engine/clinic"
 	"holdfast/engine/record"
 	"holdfast/engine/taken"
+	"holdfast/engine/together"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -57,8 +58,9 @@ type Request struct {
 // Asked is what a booking has from the request that it confirms: its id, and who asked, while Owner is who kept its time.
 type Asked struct {
 	ID      string
-	By      string // the client's owner, as it is stored
-	Offered bool   // by the clinic, which does not mind what they booked a moment ago
+	By      string        // the client's owner, as it is stored
+	Offered bool          // by the clinic, which does not mind what they booked a moment ago
+	Length  time.Duration // of what was asked for, however long the type is by now; 0: as long as that
 }
 
 // Book writes an appointment. With a live hold: the hold is pinned, the row written, the hold confirmed. A hold that has
@@ -82,6 +84,9 @@ func (bk *Booking) book(ctx context.Context, r Request) (store.Appointment, erro
 	}
 	if r.OverbookReason != "" {
 		return bk.overbook(ctx, s, t, r)
+	}
+	if r.Asked != nil {
+		t = asAsked(t, r.Asked.Length)
 	}
 	h, live, err := bk.bookingHold(ctx, &r)
 	if err != nil {
@@ -146,7 +151,7 @@ func (bk *Booking) bookingHold(ctx context.Context, r *Request) (h holds.Hold, l
 	h, err = bk.holds.Pin(ctx, r.HoldID, r.Owner, BookingPin)
 	if err == nil {
 		err := r.agrees(h.AppointmentTypeID, h.SpecialistID, h.SlotStart)
-		if t := bk.clinic.Current().Types[h.AppointmentTypeID]; err == nil && t != nil && h.SlotEnd.Sub(h.SlotStart) > availability.Minutes(t.DurationMinutes) {
+		if t := bk.clinic.Current().Types[h.AppointmentTypeID]; err == nil && r.Asked == nil && t != nil && h.SlotEnd.Sub(h.SlotStart) > availability.Minutes(t.DurationMinutes) {
 			err = record.Invalid("holdId", "this hold is for several people one after the other, or the type was longer when it was made; hold the time anew")
 		}
 		if err != nil {
@@ -197,8 +202,11 @@ func (bk *Booking) bookHeld(ctx context.Context, s *clinic.Schedule, t *store.Ap
 		if calendar != nil {
 			reason = calendar.Bookable(WithoutNotice(t), h.SlotStart, nil, time.Now())
 		}
+		if reason == "" && together.Idle(s, h.Resources.List()) {
+			reason = availability.ReasonInactive
+		}
 		if reason != "" {
-			bk.Release(ctx, h, holds.ReasonConflict)
+			bk.refuse(ctx, &r, h, holds.ReasonConflict)
 			return store.Appointment{}, &availability.NotBookableError{Reason: reason}
 		}
 	}
@@ -212,11 +220,20 @@ func (bk *Booking) bookHeld(ctx context.Context, s *clinic.Schedule, t *store.Ap
 	case errors.Is(err, store.ErrSlotTaken):
 		bk.Release(ctx, h, holds.ReasonConflict)
 	case errors.As(err, &cooling):
-		bk.Release(ctx, h, holds.ReasonReleased)
+		bk.refuse(ctx, &r, h, holds.ReasonReleased)
 	default:
 		bk.unpin(ctx, h)
 	}
 	return store.Appointment{}, err
+}
+
+// refuse gives back the hold of a booking that was refused. That of a request stays with it: the request is still open.
+func (bk *Booking) refuse(ctx context.Context, r *Request, h holds.Hold, reason holds.Reason) {
+	if r.Asked != nil {
+		bk.unpin(ctx, h)
+		return
+	}
+	bk.Release(ctx, h, reason)
 }
 
 // bookClaiming claims a hold for a request that has none and writes the booking. For a pooled request a specialist

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"holdfast/engine/availability"
 	"holdfast/engine/record"
 	"holdfast/holds"
 	"holdfast/store"
@@ -15,37 +16,67 @@ import (
 // maxKept bounds by how much a time that is kept can be kept longer.
 const maxKept = 8 * 24 * time.Hour
 
+// Wanted is a slot to be kept: of a specialist, or of any; at a place, or wherever it is.
+type Wanted struct {
+	AppointmentTypeID, SpecialistID, Place string
+
+	Start  time.Time
+	Length time.Duration // 0: as long as the type is now
+}
+
 // Keep holds a slot until an instant for an owner that is no client: for a booking that waits to be confirmed. Repeated, it
 // returns the hold there is, which lapses then if that is later. Whoever wanted the slot was in time, so notice and horizon do not matter any more.
 //
 // Errors: ErrNoAppointmentType, *NotBookableError, store.ErrSlotTaken, *holds.HeldError.
-func (bk *Booking) Keep(ctx context.Context, appointmentTypeID, specialistID, place string, start time.Time, owner holds.Owner, until time.Time) (holds.Hold, error) {
+func (bk *Booking) Keep(ctx context.Context, w Wanted, owner holds.Owner, until time.Time) (holds.Hold, error) {
 	s := bk.clinic.Current()
-	t, ok := s.Types[appointmentTypeID]
+	t, ok := s.Types[w.AppointmentTypeID]
 	if !ok {
 		return holds.Hold{}, record.ErrNoAppointmentType
 	}
+	t = asAsked(t, w.Length)
 	now := time.Now()
-	found, err := bk.Candidates(ctx, s, t, specialistID, start, now, CandidateRules{ignoreNotice: true, Place: place})
+	found, err := bk.Candidates(ctx, s, t, w.SpecialistID, w.Start, now, CandidateRules{ignoreNotice: true, Place: w.Place})
 	if err != nil {
 		return holds.Hold{}, err
 	}
 	ttl := max(until.Sub(now), time.Second)
-	return bk.Claim(ctx, t, start, found, holds.Claim{Owner: owner, TTL: ttl, MaxLife: ttl + maxKept})
+	return bk.Claim(ctx, t, w.Start, found, holds.Claim{Owner: owner, TTL: ttl, MaxLife: ttl + maxKept})
+}
+
+// asAsked is a type as it was when somebody asked for a time of it: as long as that time, and beginning whenever that does. However the
+// type has changed since, what was asked for is what is confirmed. Without a length it is the type as it is.
+func asAsked(t *store.AppointmentType, length time.Duration) *store.AppointmentType {
+	if length == 0 || length == availability.Minutes(t.DurationMinutes) {
+		return t
+	}
+	asked := *t
+	asked.DurationMinutes, asked.SlotStepMinutes = int(length/time.Minute), 1
+	return &asked
+}
+
+// Kept is the hold that Keep has given to an owner, while it lives. Errors: holds.ErrNotFound, and those of the live state.
+func (bk *Booking) Kept(ctx context.Context, specialistID string, owner holds.Owner) (holds.Hold, error) {
+	list, err := bk.holds.List(ctx, specialistID)
+	if err != nil {
+		return holds.Hold{}, err
+	}
+	if i := slices.IndexFunc(list, func(h holds.Hold) bool { return h.Owner.Is(owner) }); i >= 0 {
+		return list[i], nil
+	}
+	return holds.Hold{}, holds.ErrNotFound
 }
 
 // LetGo gives back what Keep has kept, if it is there.
 func (bk *Booking) LetGo(ctx context.Context, specialistID string, owner holds.Owner) error {
-	list, err := bk.holds.List(ctx, specialistID)
-	if err != nil {
-		return err
+	h, err := bk.Kept(ctx, specialistID, owner)
+	if errors.Is(err, holds.ErrNotFound) {
+		return nil
 	}
-	for i := range list {
-		if list[i].Owner.Is(owner) {
-			bk.Release(ctx, list[i], holds.ReasonReleased)
-		}
+	if err == nil {
+		bk.Release(ctx, h, holds.ReasonReleased)
 	}
-	return nil
+	return err
 }
 
 // Asking finds out, of a booking that names a hold, which slot that is, and gives the hold back: its time is about to be kept

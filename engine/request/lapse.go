@@ -11,29 +11,46 @@ import (
 	"holdfast/store"
 )
 
-// lapseEvery is how often requests that nobody decided about are looked for, and lapseReach how far back: longer than any server is
-// away, and shorter than what is kept of a request.
-const lapseEvery, lapseReach = time.Minute, 24 * time.Hour
+// lapseEvery is how often requests that nobody decided about are looked for. Kept is how long a request is kept after it has lapsed: longer than
+// a server is off for a long weekend, since whoever waits for the clinic's word hears by mail that there is none.
+const (
+	lapseEvery = time.Minute
+	Kept       = 7 * 24 * time.Hour
+)
 
 // TellLapsed tells of requests for approval that lapse undecided, until ctx ends.
 func (rq *Requests) TellLapsed(ctx context.Context) {
+	last := time.Now()
 	upkeep.Every(ctx, lapseEvery, func(now time.Time) {
-		if err := rq.tellLapsed(ctx, now); err != nil && ctx.Err() == nil {
-			rq.log.Warn("those who asked for what nobody decided about were not told; the next try is in a minute", "error", err)
+		if err := rq.tellLapsed(ctx, last, now); err != nil {
+			if ctx.Err() == nil {
+				rq.log.Warn("those who asked for what nobody decided about were not told; the next try is in a minute", "error", err)
+			}
+			return
 		}
+		last = now
 	})
 }
 
 // tellLapsed ends what has lapsed: the patient, who was told to wait, hears that it came to nothing, and the desk that somebody did. The
 // request is declined in the transaction that promises the mails, so of several nodes one tells.
-func (rq *Requests) tellLapsed(ctx context.Context, now time.Time) error {
-	list, err := rq.store.BookingRequests(ctx, now.Add(-lapseReach))
+//
+// Its time is given back, too, if it lapsed since the last look: a hold lapses by the machine's own clock, which stands still while the machine
+// sleeps, and a request by the clock on the wall.
+func (rq *Requests) tellLapsed(ctx context.Context, last, now time.Time) error {
+	list, err := rq.store.BookingRequests(ctx, now.Add(-Kept))
 	if err != nil {
 		return err
 	}
 	for i := range list {
 		r := &list[i]
-		if !r.Approval || now.Before(r.ExpiresAt) {
+		if now.Before(r.ExpiresAt) {
+			continue
+		}
+		if r.ExpiresAt.After(last.Round(0)) {
+			rq.letGo(ctx, r)
+		}
+		if !r.Approval {
 			continue
 		}
 		at := record.Now()

@@ -116,7 +116,7 @@ func (rq *Requests) ask(ctx context.Context, r booking.Request, from Visitor) (B
 	owner, now := record.NewOwner(), record.Now()
 	settings := rq.clinic.Settings()
 	until := settings.AskedUntil(t, r.SlotStart, now)
-	h, err := rq.booking.Keep(ctx, r.AppointmentTypeID, r.SpecialistID, r.Place, r.SlotStart, owner, until)
+	h, err := rq.booking.Keep(ctx, booking.Wanted{AppointmentTypeID: r.AppointmentTypeID, SpecialistID: r.SpecialistID, Place: r.Place, Start: r.SlotStart}, owner, until)
 	if err != nil {
 		return Booked{}, err
 	}
@@ -197,7 +197,23 @@ func (rq *Requests) Requested(ctx context.Context, manageToken string) (store.Bo
 	return rq.store.BookingRequest(ctx, id)
 }
 
-// ConfirmRequest makes the appointment of a request. One that was confirmed before gives its appointment again.
+// keepTime is the hold of an open request: the one there is, or a new one of the very time that was asked for.
+func (rq *Requests) keepTime(ctx context.Context, r *store.BookingRequest) (holds.Hold, error) {
+	owner := record.SpelledOwner(r.HoldOwner)
+	h, err := rq.booking.Kept(ctx, r.SpecialistID, owner)
+	if !errors.Is(err, holds.ErrNotFound) {
+		return h, err
+	}
+	return rq.booking.Keep(ctx, booking.Wanted{
+		AppointmentTypeID: r.AppointmentTypeID, SpecialistID: r.SpecialistID, Start: r.SlotStart, Length: r.SlotEnd.Sub(r.SlotStart),
+	}, owner, r.ExpiresAt)
+}
+
+// byLink is who acts by the link of a mail. Everybody else is the clinic.
+const byLink record.Actor = "manage"
+
+// ConfirmRequest makes the appointment of a request, of the time that was asked for, however its type has changed since. One that was confirmed
+// before gives its appointment again. The cooldown is for those who confirm it themselves: the clinic decides about each.
 //
 // Errors: store.ErrNotFound, *LapsedError, and those of booking.Book.
 func (rq *Requests) ConfirmRequest(ctx context.Context, id string, actor record.Actor, once *record.Once) (store.Appointment, error) {
@@ -211,14 +227,16 @@ func (rq *Requests) ConfirmRequest(ctx context.Context, id string, actor record.
 	if lapsed := lapsedAt(&r, record.Now()); lapsed != nil {
 		return store.Appointment{}, lapsed
 	}
-	keeper := record.SpelledOwner(r.HoldOwner)
-	h, err := rq.booking.Keep(ctx, r.AppointmentTypeID, r.SpecialistID, "", r.SlotStart, keeper, r.ExpiresAt)
+	h, err := rq.keepTime(ctx, &r)
 	if err != nil {
+		if b, known := rq.confirmed(ctx, id, once); known == nil {
+			return b, nil // by somebody else, a moment ago, whose appointment is what stands in the way
+		}
 		return store.Appointment{}, err
 	}
 	a, err := rq.booking.Book(ctx, booking.Request{
-		AppointmentTypeID: r.AppointmentTypeID, HoldID: h.ID, Owner: keeper, Patient: r.Patient, Intake: r.Intake, Locale: r.Locale, Source: store.SourceWeb, Actor: actor, Once: once,
-		Asked: &booking.Asked{ID: r.ID, By: r.Owner},
+		AppointmentTypeID: r.AppointmentTypeID, HoldID: h.ID, SlotStart: r.SlotStart, SpecialistID: r.SpecialistID, Owner: h.Owner, Patient: r.Patient, Intake: r.Intake, Locale: r.Locale, Source: store.SourceWeb, Actor: actor, Once: once,
+		Asked: &booking.Asked{ID: r.ID, By: r.Owner, Offered: actor != byLink, Length: r.SlotEnd.Sub(r.SlotStart)},
 		Admit: func(ctx context.Context, tx store.Tx) error {
 			err := tx.DeleteBookingRequest(ctx, r.ID)
 			if errors.Is(err, store.ErrNotFound) {
@@ -227,9 +245,8 @@ func (rq *Requests) ConfirmRequest(ctx context.Context, id string, actor record.
 			return err
 		},
 	})
-	var lapsed *LapsedError
-	if errors.As(err, &lapsed) {
-		if b, err := rq.confirmed(ctx, id, once); err == nil {
+	if err != nil {
+		if b, known := rq.confirmed(ctx, id, once); known == nil {
 			return b, nil // by somebody else, at the same time
 		}
 	}
@@ -293,10 +310,25 @@ func (rq *Requests) DeclineRequest(ctx context.Context, id string, actor record.
 	if told {
 		rq.outbound.HandOver(mail...)
 	}
-	if err := rq.booking.LetGo(ctx, r.SpecialistID, record.SpelledOwner(r.HoldOwner)); err != nil {
-		rq.log.Warn("the time of a declined request stays held until it lapses", "request", r.ID, "error", err)
-	}
+	rq.letGo(ctx, &r)
 	return r, nil
+}
+
+// LetGoErasedRequests gives back the times of those of these requests that are gone, because whoever made them was erased.
+func (rq *Requests) LetGoErasedRequests(ctx context.Context, open []store.BookingRequest) {
+	for i := range open {
+		r := &open[i]
+		if _, err := rq.store.BookingRequest(ctx, r.ID); errors.Is(err, store.ErrNotFound) {
+			rq.letGo(ctx, r)
+		}
+	}
+}
+
+// letGo gives back the time of a request that has ended.
+func (rq *Requests) letGo(ctx context.Context, r *store.BookingRequest) {
+	if err := rq.booking.LetGo(ctx, r.SpecialistID, record.SpelledOwner(r.HoldOwner)); err != nil {
+		rq.log.Warn("the time of a request that has ended stays held until it lapses", "request", r.ID, "error", err)
+	}
 }
 
 // KeepTimes holds the times of the open requests again, after a start.
@@ -307,7 +339,7 @@ func (rq *Requests) KeepTimes(ctx context.Context) error {
 	}
 	for i := range open {
 		r := &open[i]
-		if _, err := rq.booking.Keep(ctx, r.AppointmentTypeID, r.SpecialistID, "", r.SlotStart, record.SpelledOwner(r.HoldOwner), r.ExpiresAt); err != nil {
+		if _, err := rq.keepTime(ctx, r); err != nil {
 			rq.log.Warn("the time of a booking request is not kept any more", "request", r.ID, "error", err)
 		}
 	}

@@ -155,3 +155,11 @@ func (n *Needs) Have(h *holds.Hold) bool {
 	}
 	return true
 }
+
+// Idle reports whether one of these resources is switched off, or gone: what was held of it is not to be booked any more.
+func Idle(s *clinic.Schedule, resources []string) bool {
+	return slices.ContainsFunc(resources, func(id string) bool {
+		p := s.SpecialistByID[id]
+		return p == nil || !p.Active
+	})
+}

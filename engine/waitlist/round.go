@@ -139,11 +139,17 @@ func (w *Waitlist) lapse(ctx context.Context, o *store.WaitlistOffer, now time.T
 	return err
 }
 
-// keep sees to it that what is offered is held. An offer whose time cannot be kept is withdrawn, and the person told.
+// keep sees to it that what is offered is held. An offer whose time cannot be kept is withdrawn, and the person told; one to somebody who
+// has nothing to wait for any more ends with their entry.
 func (w *Waitlist) keep(ctx context.Context, open []store.WaitlistOffer, now time.Time) error {
 	for i := range open {
 		o := &open[i]
 		if !now.Before(o.ExpiresAt) {
+			continue
+		}
+		if over, err := w.endSettled(ctx, o, now); err != nil {
+			return err
+		} else if over {
 			continue
 		}
 		if _, err := w.holdOf(ctx, o, o.ExpiresAt); lost(err) {
@@ -157,9 +163,25 @@ func (w *Waitlist) keep(ctx context.Context, open []store.WaitlistOffer, now tim
 	return nil
 }
 
+// endSettled ends the entry of an offer if it is settled, and reports whether it did.
+func (w *Waitlist) endSettled(ctx context.Context, o *store.WaitlistOffer, now time.Time) (bool, error) {
+	e, err := w.Store.WaitlistEntry(ctx, o.EntryID)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil // erased at this moment
+	}
+	if err != nil {
+		return false, err
+	}
+	done, _, err := w.settled(ctx, &e)
+	if err != nil || done == "" {
+		return false, err
+	}
+	return true, w.over(ctx, &e, done, now)
+}
+
 // holdOf holds the time of an offer, or finds it held.
 func (w *Waitlist) holdOf(ctx context.Context, o *store.WaitlistOffer, until time.Time) (holds.Hold, error) {
-	return w.Booking.Keep(ctx, o.AppointmentTypeID, o.SpecialistID, "", o.SlotStart, record.SpelledOwner(o.HoldOwner), until.Add(passing))
+	return w.Booking.Keep(ctx, booking.Wanted{AppointmentTypeID: o.AppointmentTypeID, SpecialistID: o.SpecialistID, Start: o.SlotStart}, record.SpelledOwner(o.HoldOwner), until.Add(passing))
 }
 
 // lost reports whether an error says that a time is somebody else's or nobody's.

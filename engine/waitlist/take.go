@@ -87,7 +87,7 @@ func (w *Waitlist) OfferByHand(ctx context.Context, entryID, specialistID string
 		return store.WaitlistOffer{}, record.Invalid("slotStartDate", "is too soon to be offered; book it at once instead")
 	}
 	owner := record.NewOwner()
-	h, err := w.Booking.Keep(ctx, x.AppointmentTypeID, specialistID, "", start, owner, until.Add(passing))
+	h, err := w.Booking.Keep(ctx, booking.Wanted{AppointmentTypeID: x.AppointmentTypeID, SpecialistID: specialistID, Start: start}, owner, until.Add(passing))
 	if err != nil {
 		return store.WaitlistOffer{}, err
 	}
