@@ -50,7 +50,7 @@ RECORD ?=
 
 .PHONY: test test-hours vet lint types bench bench-once simulate planted prove dist cross build cluster pages clients pruned clean
 
-test: vet
+test:
 	@.ci/tools
 	@if command -v gcc >/dev/null 2>&1 || command -v cc >/dev/null 2>&1; then \
 	  echo 'go test -race ./...'; CGO_ENABLED=1 $$(.ci/memory) go test $(RACE) -timeout 25m -p $(PARALLEL) $(PACKAGES) && \
