@@ -39,11 +39,15 @@ func (pe *People) Find(ctx context.Context, query, specialistID string, limit in
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	people := make(map[store.Identity]*Found)
+	people := make(map[store.Identity]*Found) // who fits, and nobody else: everybody there ever was would be most of the memory
 	err := pe.store.Patients(ctx, specialistID, func(p store.PatientAt) {
 		f := people[p.Identity]
 		if f == nil {
-			f = &Found{Identity: p.Identity}
+			score, ok := q.match(&p.Identity)
+			if !ok {
+				return
+			}
+			f = &Found{Identity: p.Identity, score: score}
 			people[p.Identity] = f
 		}
 		if f.Appointments++; p.SlotStart.After(f.Last) || f.AppointmentID == "" {
@@ -53,12 +57,9 @@ func (pe *People) Find(ctx context.Context, query, specialistID string, limit in
 	if err != nil {
 		return nil, err
 	}
-	var found []Found
+	found := make([]Found, 0, len(people))
 	for _, f := range people {
-		if score, ok := q.match(&f.Identity); ok {
-			f.score = score
-			found = append(found, *f)
-		}
+		found = append(found, *f)
 	}
 	slices.SortFunc(found, func(a, b Found) int {
 		return cmp.Or(cmp.Compare(a.score, b.score), b.Last.Compare(a.Last), cmp.Compare(a.AppointmentID, b.AppointmentID))
