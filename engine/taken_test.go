@@ -14,6 +14,7 @@ import (
 	"holdfast/engine/enginetest"
 	"holdfast/engine/record"
 	"holdfast/engine/taken"
+	"holdfast/holds"
 	"holdfast/store"
 )
 
@@ -152,4 +153,21 @@ func bookedClinic(t testing.TB, specialists, days int) (*Engine, []string) {
 		t.Fatal(err)
 	}
 	return e, ids
+}
+
+// Every booking outdates the lists of its type. Whoever takes any specialist does not have one made anew for each of many.
+func TestAHoldOfAnybodyMakesNoLists(t *testing.T) {
+	e, _ := bookedClinic(t, 100, 1)
+	start := record.Now().Truncate(24*time.Hour).AddDate(0, 0, 3).Add(8 * time.Hour)
+	allocations := testing.AllocsPerRun(10, func() {
+		e.Clinic.MoveGenerations()
+		h, err := e.Booking.Hold(t.Context(), booking.HoldRequest{AppointmentTypeID: "checkup", SlotStart: start, Client: "client-0123456789abcdef"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Booking.Release(t.Context(), h, holds.ReasonReleased)
+	})
+	if allocations > 10*100 {
+		t.Errorf("a hold of any of 100 specialists takes %.0f allocations; a list of each takes several thousand", allocations)
+	}
 }

@@ -284,7 +284,7 @@ func (bk *Booking) bookingCandidates(ctx context.Context, s *clinic.Schedule, t 
 		}
 		// Neither the busy bits nor the insert know overbooks.
 		first, last := availability.Around(t, r.SlotStart, r.SlotStart)
-		known, err := bk.TakenTimeInWeeks(ctx, span.SpecialistID, first, last)
+		known, err := bk.TakenTimeInWeeks(ctx, []string{span.SpecialistID}, first, last)
 		if err == nil && len(availability.FreeSeats(t, span, bk.WithClosed(known, []string{span.SpecialistID}))) == 0 {
 			err = store.ErrSlotTaken
 		}

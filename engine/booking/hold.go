@@ -166,8 +166,10 @@ func (bk *Booking) candidates(ctx context.Context, s *clinic.Schedule, t *store.
 		}
 		return nil, &availability.NotBookableError{Reason: availability.ReasonInactive}
 	}
-	if rules.Place = ""; rules == (CandidateRules{}) {
-		if found, ok := bk.listedCandidates(ctx, s, t, asked, start, now); ok {
+	// Every booking outdates the lists of the whole type: to make them anew for each of many specialists takes longer than to look at
+	// the one time that is asked for.
+	if rules.Place = ""; rules == (CandidateRules{}) && len(asked) == 1 {
+		if found, ok := bk.listedCandidate(ctx, s, t, asked[0], start, now); ok {
 			return found, nil
 		}
 	}
@@ -177,26 +179,22 @@ func (bk *Booking) candidates(ctx context.Context, s *clinic.Schedule, t *store.
 // onlySeat is the one seat of an appointment that nobody shares.
 var onlySeat = []int{0}
 
-// listedCandidates finds them in cached day lists, which is how nearly every request is answered at once. It reports false
-// unless all is well, so that the reason of a refusal is found in one place.
-func (bk *Booking) listedCandidates(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, asked []store.Assignment, start, now time.Time) ([]candidate, bool) {
+// listedCandidate finds the one who is asked for in a cached list of the day, which is how nearly every request for somebody by name is
+// answered at once. It reports false unless all is well, so that the reason of a refusal is found in one place.
+func (bk *Booking) listedCandidate(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, a store.Assignment, start, now time.Time) ([]candidate, bool) {
 	if bk.answers.kept == nil || t.Capacity > 1 || availability.WithinNotice(t, start, now) != "" {
 		return nil, false // a list counts the seats of a group session and does not name them
 	}
-	generation := bk.clinic.Generation(t.ID)
-	var found []candidate
-	for _, a := range asked {
-		zone := s.Calendars[a.SpecialistID].Zone()
-		day := store.DateOf(start.In(zone))
-		list, err := bk.slotList(ctx, s, t, a.SpecialistID, "", zone, day, day.AddDays(1), generation)
-		if err != nil {
-			return nil, false
-		}
-		if _, ok := list.at(start); ok {
-			found = append(found, candidate{a, availability.SpanOf(t, a.SpecialistID, start), onlySeat, nil})
-		}
+	zone := s.Calendars[a.SpecialistID].Zone()
+	day := store.DateOf(start.In(zone))
+	list, err := bk.slotList(ctx, s, t, a.SpecialistID, "", zone, day, day.AddDays(1), bk.clinic.Generation(t.ID))
+	if err != nil {
+		return nil, false
 	}
-	return found, len(found) > 0
+	if _, ok := list.at(start); !ok {
+		return nil, false
+	}
+	return []candidate{{a, availability.SpanOf(t, a.SpecialistID, start), onlySeat, nil}}, true
 }
 
 func (bk *Booking) computedCandidates(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, asked []store.Assignment, start, now time.Time,
@@ -206,7 +204,7 @@ func (bk *Booking) computedCandidates(ctx context.Context, s *clinic.Schedule, t
 		ids[i] = a.SpecialistID
 	}
 	first, last := availability.Around(t, start, start)
-	known, err := bk.TakenTime(ctx, ids, first, last)
+	known, err := bk.TakenTimeInWeeks(ctx, ids, first, last)
 	if err != nil {
 		return nil, err
 	}

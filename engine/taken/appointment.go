@@ -200,22 +200,26 @@ func (tm *Time) TakenTime(ctx context.Context, specialistIDs []string, from, to 
 // atOnce is how much of a calendar TakenTimeInWeeks brings into memory.
 const atOnce = 4 * 7 * 24 * time.Hour
 
-// TakenTimeInWeeks is TakenTime of one specialist, for who asks about one start after the other on any day: what memory does not have is
-// read by whole weeks, so that the next question is answered from there.
-func (tm *Time) TakenTimeInWeeks(ctx context.Context, specialistID string, from, to time.Time) ([]store.Taken, error) {
-	if !tm.appointments.covers(specialistID, from, to) {
-		if _, err := tm.TakenTime(ctx, []string{specialistID}, from.Truncate(atOnce), to.Truncate(atOnce).Add(atOnce)); err != nil {
+// TakenTimeInWeeks is TakenTime for who asks about one start after the other on any day: what memory does not have is read by whole
+// weeks, so that the next question is answered from there.
+func (tm *Time) TakenTimeInWeeks(ctx context.Context, specialistIDs []string, from, to time.Time) ([]store.Taken, error) {
+	if !tm.appointments.covers(specialistIDs, from, to) {
+		if _, err := tm.TakenTime(ctx, specialistIDs, from.Truncate(atOnce), to.Truncate(atOnce).Add(atOnce)); err != nil {
 			return nil, err
 		}
 	}
-	return tm.TakenTime(ctx, []string{specialistID}, from, to)
+	return tm.TakenTime(ctx, specialistIDs, from, to)
 }
 
-func (k *appointments) covers(specialistID string, from, to time.Time) bool {
+func (k *appointments) covers(specialistIDs []string, from, to time.Time) bool {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
-	s := k.all[specialistID]
-	return s != nil && !from.Before(s.from) && !to.After(s.to)
+	for _, id := range specialistIDs {
+		if s := k.all[id]; s == nil || from.Before(s.from) || to.After(s.to) {
+			return false
+		}
+	}
+	return true
 }
 
 // ForgetTaken lets go of all that is kept of taken time: every next reader asks the database.
