@@ -223,8 +223,10 @@ func (bk *Booking) computeSlots(ctx context.Context, s *clinic.Schedule, t *stor
 		return list, nil
 	}
 	for _, a := range t.Specialists {
-		p := s.SpecialistByID[a.SpecialistID]
-		if p != nil && p.Active && (specialistID == "" || specialistID == p.ID) {
+		if specialistID != "" && specialistID != a.SpecialistID {
+			continue
+		}
+		if p := s.SpecialistByID[a.SpecialistID]; p != nil && p.Active {
 			list.specialists = append(list.specialists, p.ID)
 		}
 	}
