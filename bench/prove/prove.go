@@ -36,9 +36,10 @@ type bug struct {
 	lines []change
 	says  string // a regular expression
 	long  bool   // looked for in the long form only: it costs a build of most of the program
+	also  *bug   // what has to be wrong in another file as well; its says is nothing
 }
 
-// change is one line of the product, and how it would be wrong.
+// change is one line of the product, or some in a row, and how they would be wrong.
 type change struct{ old, wrong string }
 
 // result is what came of a row.
@@ -113,6 +114,14 @@ func (p *prover) tests(pkg string, extra ...string) (binary string, err error) {
 	return binary, nil
 }
 
+// builtFrom is the package that a row runs: that of its tests, or the program.
+func (r *row) builtFrom() string {
+	if r.program != nil {
+		return "."
+	}
+	return r.pkg
+}
+
 // command is what a row runs.
 func (p *prover) command(r *row, seed uint64, extra ...string) (*exec.Cmd, error) {
 	if r.fuzz != "" {
@@ -127,11 +136,7 @@ func (p *prover) command(r *row, seed uint64, extra ...string) (*exec.Cmd, error
 		args := append([]string{"test", "-run=^$", "-fuzz=^" + r.fuzz + "$", "-fuzztime=" + length, "-fuzzminimizetime=100x"}, extra...)
 		return exec.Command("go", append(args, r.pkg)...), nil
 	}
-	pkg := r.pkg
-	if r.program != nil {
-		pkg = "."
-	}
-	binary, err := p.tests(pkg, extra...)
+	binary, err := p.tests(r.builtFrom(), extra...)
 	if err != nil {
 		return nil, err
 	}
@@ -238,20 +243,26 @@ func (p *prover) seesBug(r *row) error {
 	if err != nil {
 		return err
 	}
-	whole, err := filepath.Abs(r.bug.file)
-	if err != nil {
-		return err
-	}
-	if planted := r.pkg + "\x00" + wrong; p.wrong != planted { // the row before may have had the same
-		delete(p.built, plantedIn(r.pkg))
+	if planted := fmt.Sprint(r.pkg, wrong); p.wrong != planted { // the row before may have had the same
+		delete(p.built, plantedIn(r.builtFrom()))
 		p.wrong = planted
 	}
-	file, overlay := filepath.Join(p.dir, "wrong.go"), filepath.Join(p.dir, "overlay.json")
-	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{whole: file}})
+	overlay, replace := filepath.Join(p.dir, "overlay.json"), map[string]string{}
+	for name, content := range wrong {
+		whole, err := filepath.Abs(name)
+		if err != nil {
+			return err
+		}
+		replace[whole] = filepath.Join(p.dir, fmt.Sprintf("wrong-%d%s", len(replace), filepath.Ext(name)))
+		if err := os.WriteFile(replace[whole], []byte(content), 0o600); err != nil {
+			return err
+		}
+	}
+	list, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(os.WriteFile(file, []byte(wrong), 0o600), os.WriteFile(overlay, replace, 0o600)); err != nil {
+	if err := os.WriteFile(overlay, list, 0o600); err != nil {
 		return err
 	}
 	c, err := p.command(r, p.seed, "-overlay="+overlay)
@@ -272,20 +283,24 @@ func forgetFound(r *row, output string) error {
 	return os.Remove(filepath.Join(r.pkg, found[1]))
 }
 
-// applied is the file of a bug with the bug in it; each of its lines must be there exactly once.
-func (b *bug) applied(root string) (string, error) {
-	content, err := os.ReadFile(filepath.Join(root, b.file))
-	if err != nil {
-		return "", err
-	}
-	text := string(content)
-	for _, l := range b.lines {
-		if strings.Count(text, l.old+"\n") != 1 {
-			return "", fmt.Errorf("%s: the line %q is not there exactly once", b.file, l.old)
+// applied are the files of a bug, by name, with the bug in them; each of its lines must be there exactly once.
+func (b *bug) applied(root string) (map[string]string, error) {
+	files := map[string]string{}
+	for ; b != nil; b = b.also {
+		content, err := os.ReadFile(filepath.Join(root, b.file))
+		if err != nil {
+			return nil, err
 		}
-		text = strings.Replace(text, l.old+"\n", l.wrong+"\n", 1)
+		text := string(content)
+		for _, l := range b.lines {
+			if strings.Count(text, l.old+"\n") != 1 {
+				return nil, fmt.Errorf("%s: the line %q is not there exactly once", b.file, l.old)
+			}
+			text = strings.Replace(text, l.old+"\n", l.wrong+"\n", 1)
+		}
+		files[b.file] = text
 	}
-	return text, nil
+	return files, nil
 }
 
 // isSeen judges what a row did with its bug built in. Only the sentence that the bug deserves is sight: a program that does not start

@@ -16,6 +16,10 @@ var rows = []row{
 	{
 		name: "kill -9 of the server under agents and visitors, SQLite", unit: "kills", pkg: "./cli", run: "^TestKillLosesNothingAndBooksNothingTwice$/^SQLite$",
 		counted: `(\d+) kills\n`, env: "HOLDFAST_KILLS=6 HOLDFAST_KILL_SEED={seed}", longEnv: "HOLDFAST_KILLS=100 HOLDFAST_KILL_SEED={seed}", asked: 10_000,
+		bug: &bug{ // what was promised, and not handed over yet when the process was killed, is not looked for at the next start
+			file: "engine/outbound/outbox.go", says: `is pending here and \d times upstream`,
+			lines: []change{{`	return out.reconcile(ctx, "", out.started, out.Options.QueueRebuilt)`, "	return nil"}},
+		},
 	},
 	{
 		name: "the same, PostgreSQL", unit: "kills", pkg: "./cli", run: "^TestKillLosesNothingAndBooksNothingTwice$/^PostgreSQL$",
@@ -107,7 +111,23 @@ var rows = []row{
 	{
 		name: "histories of two nodes under faults", unit: "passes", pkg: "./store/postgres", run: "^TestHistoriesUnderFaults$", longEnv: "HOLDFAST_HISTORIES=100", onlyLong: true,
 	},
-	{name: "64 clients try to double-book, on this disk", unit: "booked", program: []string{"torture", "--for"}, counted: `(\d+) booked`},
+	{
+		name: "64 clients try to double-book, on this disk", unit: "booked", program: []string{"torture", "--for"}, counted: `(\d+) booked`,
+		bug: &bug{ // the holds keep two apart, and so does the database: it takes both to be wrong
+			file: "holds/memory/hold.go", says: `is double-booked at`,
+			lines: []change{{
+				"			if !counts(r) || !r.Conflicts(&c.Span) {",
+				"			if !counts(r) || !r.Conflicts(&c.Span) || r.AppointmentTypeID != c.AppointmentTypeID {",
+			}},
+			also: &bug{
+				file: "store/sqlite/migrations/0001_first.sql",
+				lines: []change{{
+					"CREATE TRIGGER appointments_guarantee_insert\nBEFORE INSERT ON appointments\nWHEN NEW.status = 'confirmed' AND NEW.overbook = 0",
+					"CREATE TRIGGER appointments_guarantee_insert\nBEFORE INSERT ON appointments\nWHEN NEW.status = 'confirmed' AND NEW.overbook = 2",
+				}},
+			},
+		},
+	},
 	{
 		name: "fuzz: tokens", unit: "executions", pkg: "./engine/token", fuzz: "FuzzTokens",
 		bug: &bug{
