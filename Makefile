@@ -2,6 +2,8 @@
 # make test-hours    the tests as if they were started at other hours, on other dates and in other zones
 # make lint          what a reader would otherwise have to say; make types is the part of it about the pages' JavaScript
 # make bench         the figures of bench/RESULTS.md; make bench-once runs each of them once, so that they never rot
+# make curves        how the figures grow with their quantity: holds, subscribers, appointments, specialists; an hour, and 3 GB of disk.
+#                    APPOINTMENTS=100000 for less of one
 # make build         one static binary, ./holdfast
 # make simulate      a clinic lived through in virtual time: SEED=7 for one, SEEDS=1000 for many, DAYS=30 of each; web/simulation
 # make planted       the bugs that the simulated clinic must find, each built in and looked for; BUG=buffer for one
@@ -42,13 +44,19 @@ DAYS  ?=
 ONLY  ?=
 BUG   ?= .
 
+# How far make curves goes.
+HOLDS        ?= 1000000
+SUBSCRIBERS  ?= 20000
+APPOINTMENTS ?= 5000000
+SPECIALISTS  ?= 1000
+
 # What make prove runs: the rows whose name matches, the long form if it says so, and until when; and whether docs/proof.md is told.
 ROWS   ?= .
 LONG   ?=
 MOST   ?=
 RECORD ?=
 
-.PHONY: test test-hours vet lint types bench bench-once simulate planted prove dist cross build cluster pages clients pruned clean
+.PHONY: test test-hours vet lint types bench bench-once curves simulate planted prove dist cross build cluster pages clients pruned clean
 
 test:
 	@.ci/tools
@@ -83,6 +91,12 @@ bench:
 
 bench-once:
 	go test -run '^$$' -bench . -benchtime 1x -timeout 20m -p 1 ./...
+
+curves:
+	go test ./holds/memory -run '^$$' -bench Curve -benchtime 1x -timeout 60m -holds $(HOLDS)
+	go test ./web/stream -run '^$$' -bench Curve -benchtime 1x -timeout 60m -subscribers $(SUBSCRIBERS)
+	go test ./cli -run '^$$' -bench Curve -benchtime 1x -timeout 120m -appointments $(APPOINTMENTS)
+	go test ./engine -run '^$$' -bench Curve -benchtime 1x -timeout 60m -specialists $(SPECIALISTS)
 
 simulate:
 	go test ./web/simulation -run 'TestSimulatedClinic$$' -count=1 -timeout 720h -v -only '$(ONLY)' \

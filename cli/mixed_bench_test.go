@@ -50,6 +50,7 @@ type mixedLoad struct {
 	dir, url string
 	agentKey string
 	client   *http.Client
+	server   *exec.Cmd
 	first    time.Time // of the time slots
 	booked   atomic.Int64
 	visitor  atomic.Int64
@@ -65,28 +66,8 @@ func newMixedLoad(b *testing.B) *mixedLoad {
 	mail := noticetest.MailServer(b, func(string) string { return "250 ok" })
 	m := &mixedLoad{
 		b: b, dir: filepath.Join(b.TempDir(), "data"), most: make(map[string]float64), client: &http.Client{Timeout: 20 * time.Second},
-		first: time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 2),
 	}
-	address := freeAddress(b)
-	m.url = "http://" + address
-	server := exec.Command(os.Args[0], "serve", "--data", m.dir, "--listen", address, "--admin-key", longEnough, "--rate-limit", "off",
-		"--smtp-url", "smtp://"+mail, "--mail-from", "post@clinic.example", "--webhook-allow-private")
-	server.Env = append(os.Environ(), asMain+"=1")
-	if err := server.Start(); err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() {
-		_ = server.Process.Signal(os.Interrupt)
-		_ = server.Wait()
-	})
-	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
-		if answer, err := m.client.Get(m.url + "/readyz"); err == nil {
-			answer.Body.Close()
-			break
-		} else if time.Since(began) > 20*time.Second {
-			b.Fatal(err)
-		}
-	}
+	m.serve("--smtp-url", "smtp://"+mail, "--mail-from", "post@clinic.example", "--webhook-allow-private")
 	f := clinic.File{Clinic: &clinic.FileClinic{Name: "Harbour Clinic", Timezone: "UTC"}}
 	t := clinic.AppointmentTypeEntry{ID: "checkup", Name: "Check-up", DurationMinutes: 15, HorizonDays: 90, Capacity: 1, HoldTTLSeconds: 30, MaxHoldSeconds: 900, HoldQuota: 3, Active: true}
 	for i := range mixedSpecialists {

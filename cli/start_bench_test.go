@@ -65,8 +65,14 @@ func startOnce(b *testing.B, dir string, flags ...string) time.Duration {
 	}
 }
 
-// fullDir is a data directory with this many appointments of twenty specialists, a quarter of an hour each.
+// fullDir is a data directory with this many appointments of twenty specialists, a quarter of an hour each: half of them over and
+// half to come.
 func fullDir(b *testing.B, appointments int) string {
+	return dirWith(b, appointments/2, appointments-appointments/2)
+}
+
+// dirWith is a data directory with so many appointments that are over, and so many to come.
+func dirWith(b *testing.B, over, coming int) string {
 	b.Helper()
 	dir := filepath.Join(b.TempDir(), "data")
 	d, err := openDataDir(dir, time.Now(), 0)
@@ -79,12 +85,12 @@ func fullDir(b *testing.B, appointments int) string {
 		b.Fatal(err)
 	}
 	defer db.Close()
-	fill(b, db, appointments)
+	fill(b, db, over, coming)
 	return dir
 }
 
-// fill makes the clinic and its appointments, in an empty database.
-func fill(b *testing.B, db store.Store, appointments int) {
+// fill makes the clinic and its appointments, in an empty database. Everybody has had four.
+func fill(b *testing.B, db store.Store, over, coming int) {
 	b.Helper()
 	const specialists, batch = 20, 5000
 	write := func(fn func(store.Tx) error) {
@@ -114,7 +120,8 @@ func fill(b *testing.B, db store.Store, appointments int) {
 		}
 		return tx.PutAppointmentType(b.Context(), t)
 	})
-	first := time.Now().UTC().Truncate(time.Hour).Add(-time.Duration(appointments/specialists/2) * 15 * time.Minute)
+	appointments := over + coming
+	first := time.Now().UTC().Truncate(time.Hour).Add(-time.Duration(over/specialists) * 15 * time.Minute)
 	for from := 0; from < appointments; from += batch {
 		write(func(tx store.Tx) error {
 			for n := from; n < min(from+batch, appointments); n++ {
@@ -123,7 +130,7 @@ func fill(b *testing.B, db store.Store, appointments int) {
 				if err := tx.InsertAppointment(b.Context(), store.Appointment{
 					ID: fmt.Sprintf("01900000-0000-7000-8000-%012x", n), AppointmentTypeID: "checkup", SpecialistID: fmt.Sprintf("s%02d", n%specialists),
 					Owner: fmt.Sprintf("%032x", n), Status: store.Confirmed, Attendance: store.Expected, SlotStart: start, SlotEnd: end,
-					BusyStart: start, BusyEnd: end, Patient: store.Patient{Name: "Rosa Winter", Email: "rosa@example.org"}, Source: store.SourceWeb,
+					BusyStart: start, BusyEnd: end, Patient: somebody(n / 4), Source: store.SourceWeb,
 					UpstreamState: store.UpstreamNone, CreatedAt: first, UpdatedAt: first, Version: 1,
 				}); err != nil {
 					return err
@@ -134,6 +141,16 @@ func fill(b *testing.B, db store.Store, appointments int) {
 	}
 }
 
+// somebody is the nth patient. One name has an address and a number of its own in each of many.
+func somebody(n int) store.Patient {
+	first := []string{"Rosa", "Jürgen", "María", "Per", "Zoë", "Anna", "Tom", "Ida"}
+	last := []string{"Winter", "Großmann", "Lindqvist", "Haddad", "Brandt", "Sand", "Okafor"}
+	return store.Patient{
+		Name:  fmt.Sprintf("%s %s%c%c", first[n%8], last[n%7], 'a'+rune(n/8%26), 'a'+rune(n/208%26)),
+		Email: fmt.Sprintf("p%d@example.org", n), Phone: fmt.Sprintf("030 %07d", n),
+	}
+}
+
 // BenchmarkStartOfANode is BenchmarkStart of a node on PostgreSQL and Redis.
 func BenchmarkStartOfANode(b *testing.B) {
 	url, live := postgresURL(b), redistest.Start(b, redistest.Programs(b)[0])
@@ -141,7 +158,7 @@ func BenchmarkStartOfANode(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	fill(b, db, 100_000)
+	fill(b, db, 50_000, 50_000)
 	if err := db.Close(); err != nil {
 		b.Fatal(err)
 	}

@@ -15,34 +15,43 @@ import (
 func BenchmarkStreamMemory(b *testing.B) {
 	n := sized(5000)
 	for b.Loop() {
-		idle := memoryOf(b, n, func() (http.Handler, func() int) {
-			var mu sync.Mutex
-			var kept []net.Conn
-			b.Cleanup(func() {
-				for _, c := range kept {
-					c.Close()
-				}
-			})
-			return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				conn, _, err := http.NewResponseController(w).Hijack()
-				if err != nil {
-					b.Error(err)
-					return
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				kept = append(kept, conn)
-			}), func() int { mu.Lock(); defer mu.Unlock(); return len(kept) }
-		})
-		streaming := memoryOf(b, n, func() (http.Handler, func() int) {
-			s := newStreams(b, Options{})
-			<-s.hub.ready
-			return http.HandlerFunc(s.hubHandler), s.hub.Count
-		})
+		idle, streaming := bareMemory(b, n), hubMemory(b, n)
 		b.ReportMetric(streaming/1024, "KB/stream")
 		b.ReportMetric((streaming-idle)/1024, "KB/stream-over-a-bare-connection")
 		b.ReportMetric(0, "ns/op")
 	}
+}
+
+// bareMemory is what a connection takes that a server only holds.
+func bareMemory(b *testing.B, n int) float64 {
+	return memoryOf(b, n, func() (http.Handler, func() int) {
+		var mu sync.Mutex
+		var kept []net.Conn
+		b.Cleanup(func() {
+			for _, c := range kept {
+				c.Close()
+			}
+		})
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				b.Error(err)
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			kept = append(kept, conn)
+		}), func() int { mu.Lock(); defer mu.Unlock(); return len(kept) }
+	})
+}
+
+// hubMemory is what a live stream takes.
+func hubMemory(b *testing.B, n int) float64 {
+	return memoryOf(b, n, func() (http.Handler, func() int) {
+		s := newStreams(b, Options{})
+		<-s.hub.ready
+		return http.HandlerFunc(s.hubHandler), s.hub.Count
+	})
 }
 
 // memoryOf is heap and stacks per connection, both ends together.

@@ -162,6 +162,9 @@ func (s *streams) idiomaticHandler() http.HandlerFunc {
 	}
 }
 
+// readBuffer is what a subscriber reads into.
+const readBuffer = 32 << 10
+
 // offer connects subscribers, publishes at the rate for the time, and reports.
 func (s *streams) offer(b *testing.B, server *httptest.Server, subscribers, rate int, length time.Duration) {
 	total := rate * int(length/time.Second)
@@ -182,7 +185,7 @@ func (s *streams) offer(b *testing.B, server *httptest.Server, subscribers, rate
 		fmt.Fprintf(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
 		done.Go(func() {
 			waiting := true
-			buf := make([]byte, 64<<10)
+			buf := make([]byte, readBuffer)
 			kept := 0
 			for {
 				n, err := conn.Read(buf[kept:])
