@@ -162,3 +162,20 @@ const (
 	keepRecentHolds = 15 * time.Minute
 	maxRecentHolds  = 1 << 15 // one half of the memory
 )
+
+// Booked reports whether the booking of a hold was written. The live state asks it about a pinned hold that lapsed: the
+// process that pinned it may have died between the commit and the confirmation. An appointment without a client is the
+// booking of whoever had the seat pinned, because nobody else could take it.
+func Booked(s store.Store) func(holds.Hold) bool {
+	return func(h holds.Hold) bool {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		list, _, err := s.Appointments(ctx, store.AppointmentFilter{
+			From: h.SlotStart, To: h.SlotEnd, SpecialistID: h.SpecialistID, Status: store.Confirmed, Limit: 500,
+		})
+		return err == nil && slices.ContainsFunc(list, func(a store.Appointment) bool {
+			return a.AppointmentTypeID == h.AppointmentTypeID && a.SlotStart.Equal(h.SlotStart) && !a.Overbook && a.Seat == h.Seat &&
+				(a.Owner == h.Owner.String() || a.Owner == "")
+		})
+	}
+}
