@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -282,7 +282,7 @@ func (d *dataDir) copies() ([]engine.Copy, error) {
 		name, _ := filepath.Rel(d.path, file) // both are absolute
 		list = append(list, engine.Copy{Name: name, MadeAt: info.ModTime()})
 	}
-	slices.SortFunc(list, func(a, b engine.Copy) int { return a.MadeAt.Compare(b.MadeAt) })
+	sort.Slice(list, func(i, j int) bool { return list[i].MadeAt.Before(list[j].MadeAt) })
 	return list, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sort"
 	"time"
 
 	"holdfast/engine/booking"
@@ -117,7 +118,7 @@ func demoDay(now time.Time, f clinic.File) (visits []demoVisit, pause store.Bloc
 	for n := range 6 {
 		add("physiotherapy", "jonas", 40, at(15+n%3, 0).AddDate(0, 0, n/3))
 	}
-	slices.SortStableFunc(visits, func(a, b demoVisit) int { return a.start.Compare(b.start) })
+	sort.SliceStable(visits, func(i, j int) bool { return visits[i].start.Before(visits[j].start) })
 	return visits, store.Block{SpecialistID: "grace", Start: half.Add(90 * time.Minute), End: half.Add(135 * time.Minute), Reason: "Team meeting"}, nil
 }
 

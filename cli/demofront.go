@@ -9,8 +9,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/netip"
-	"slices"
-	"strings"
+	"sort"
 	"sync/atomic"
 	"time"
 )
@@ -74,7 +73,7 @@ func (f *demoFront) states(w http.ResponseWriter, r *http.Request) {
 	for i, x := range f.parts {
 		all[i] = x.state(r.Context())
 	}
-	slices.SortFunc(all, func(a, b partState) int { return strings.Compare(a.ID, b.ID) }) // the nodes, then Redis
+	sort.Slice(all, func(i, j int) bool { return all[i].ID < all[j].ID }) // the nodes, then Redis
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	_ = json.NewEncoder(w).Encode(map[string]any{"parts": all})

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -176,7 +177,7 @@ func listBackups(to io.Writer, dirs []string) error {
 		return err
 	}
 	slices.Reverse(all) // trails come in the order of their numbers
-	slices.SortStableFunc(all, func(a, b backup) int { return b.rank.Compare(a.rank) })
+	sort.SliceStable(all, func(i, j int) bool { return all[j].rank.Before(all[i].rank) })
 	for _, b := range all {
 		if _, err := fmt.Fprintf(to, "%s  %7.1f MB  %s%s\n", b.made.Format(time.RFC3339), float64(b.size)/1e6, b.path, b.note); err != nil {
 			return err

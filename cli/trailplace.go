@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -133,7 +133,7 @@ func trailsIn(dir string) (list []trailAt, err error) {
 			list = append(list, lookAtTrail(filepath.Join(dir, e.Name())))
 		}
 	}
-	slices.SortFunc(list, func(a, b trailAt) int { return a.number - b.number })
+	sort.Slice(list, func(i, j int) bool { return list[i].number < list[j].number })
 	return list, err
 }
 

@@ -3,7 +3,7 @@ package web
 import (
 	"cmp"
 	"net/http"
-	"slices"
+	"sort"
 
 	"holdfast/engine/clinic"
 	"holdfast/store"
@@ -56,8 +56,10 @@ func (s *Server) appointmentTypeOf(t *store.AppointmentType, forAdmin bool) appo
 			j.Specialists = append(j.Specialists, assignmentJSON(a))
 		}
 	}
-	slices.SortFunc(j.Specialists, func(a, b assignmentJSON) int {
-		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.SpecialistID, b.SpecialistID))
+	list := j.Specialists
+	sort.Slice(list, func(i, j int) bool {
+		a, b := &list[i], &list[j]
+		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.SpecialistID, b.SpecialistID)) < 0
 	})
 	return j
 }

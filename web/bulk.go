@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"sync"
@@ -270,7 +271,7 @@ func (n *nearest) add(f freeSlot) {
 
 // cut puts them in order and lets those go that are too many.
 func (n *nearest) cut() {
-	slices.SortStableFunc(n.all, func(a, b freeSlot) int { return a.start.Compare(b.start) })
+	sort.SliceStable(n.all, func(i, j int) bool { return n.all[i].start.Before(n.all[j].start) })
 	n.all = n.all[:min(len(n.all), n.most)]
 }
 

@@ -5,7 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"net/netip"
-	"slices"
+	"sort"
 	"sync"
 	"time"
 )
@@ -144,8 +144,9 @@ func (g *guesses) makeRoom() {
 	for key := range g.all {
 		keys = append(keys, key)
 	}
-	slices.SortFunc(keys, func(a, b guessKey) int {
-		return cmp.Or(cmp.Compare(g.all[a].count, g.all[b].count), g.all[a].last.Compare(g.all[b].last))
+	sort.Slice(keys, func(i, j int) bool {
+		a, b := keys[i], keys[j]
+		return cmp.Or(cmp.Compare(g.all[a].count, g.all[b].count), g.all[a].last.Compare(g.all[b].last)) < 0
 	})
 	for _, key := range keys[:len(keys)/10] {
 		delete(g.all, key)

@@ -3,7 +3,7 @@ package busytime
 import (
 	"cmp"
 	"errors"
-	"slices"
+	"sort"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -72,7 +72,9 @@ func Parse(text string, home *time.Location, from, to time.Time, booked func(id 
 
 // joined is spans in order, those that overlap or touch as one, in whole seconds.
 func joined(all []Span) (out []Span) {
-	slices.SortFunc(all, func(a, b Span) int { return cmp.Or(a.Start.Compare(b.Start), a.End.Compare(b.End)) })
+	sort.Slice(all, func(i, j int) bool {
+		return cmp.Or(all[i].Start.Compare(all[j].Start), all[i].End.Compare(all[j].End)) < 0
+	})
 	for _, s := range all {
 		if last := len(out) - 1; last >= 0 && !s.Start.After(out[last].End) {
 			if s.End.After(out[last].End) {

@@ -2,6 +2,7 @@ package busytime
 
 import (
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -81,7 +82,7 @@ func own(all []observance, from, to time.Time, steps *int) *zone {
 			z.turns = append(z.turns, turn{at.Add(-o.from), o.to})
 		}
 	}
-	slices.SortStableFunc(z.turns, func(a, b turn) int { return a.at.Compare(b.at) })
+	sort.SliceStable(z.turns, func(i, j int) bool { return z.turns[i].at.Before(z.turns[j].at) })
 	if len(z.turns) == 0 {
 		return nil
 	}

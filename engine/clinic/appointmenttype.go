@@ -2,7 +2,7 @@ package clinic
 
 import (
 	"context"
-	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -246,6 +246,6 @@ func typeEntry(t *store.AppointmentType) AppointmentTypeEntry {
 	for _, a := range t.Specialists {
 		entry.Specialists = append(entry.Specialists, AssignmentEntry(a))
 	}
-	slices.SortFunc(entry.Specialists, func(a, b AssignmentEntry) int { return b.Priority - a.Priority })
+	sort.Slice(entry.Specialists, func(i, j int) bool { return entry.Specialists[j].Priority < entry.Specialists[i].Priority })
 	return entry
 }

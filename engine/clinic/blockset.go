@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -123,7 +124,7 @@ func (cl *Clinic) PlanBlocks(f BlockForm) ([]store.Block, error) {
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b store.Block) int { return a.Start.Compare(b.Start) })
+	sort.SliceStable(all, func(i, j int) bool { return all[i].Start.Before(all[j].Start) })
 	if len(all) == 1 {
 		all[0].SetID = ""
 	}

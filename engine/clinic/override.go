@@ -3,6 +3,7 @@ package clinic
 import (
 	"context"
 	"slices"
+	"sort"
 	"strings"
 
 	"holdfast/engine/record"
@@ -65,7 +66,7 @@ func checkOverride(m *record.Mistakes, at string, o *store.Override, places []Pl
 		checkWindow(m, at+indexed("hours", i), w)
 		checkPlace(m, at+indexed("hours", i), w.Place, places)
 	}
-	slices.SortFunc(o.Hours, func(a, b store.Window) int { return int(a.Start - b.Start) })
+	sort.Slice(o.Hours, func(i, j int) bool { return o.Hours[i].Start < o.Hours[j].Start })
 	for i := 1; i < len(o.Hours); i++ {
 		if o.Hours[i].Start < o.Hours[i-1].End {
 			m.Add(at+"hours", "windows overlap: %s to %s and %s to %s", o.Hours[i-1].Start, o.Hours[i-1].End, o.Hours[i].Start, o.Hours[i].End)

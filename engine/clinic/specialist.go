@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -242,11 +243,12 @@ func checkHours(m *record.Mistakes, at string, hours []store.WeeklyWindow, place
 		checkPlace(m, at+indexed("weeklyHours", i), w.Place, places)
 	}
 	monday := func(w store.Weekday) int { return (int(w) + 6) % 7 }
-	slices.SortStableFunc(hours, func(a, b store.WeeklyWindow) int {
+	sort.SliceStable(hours, func(i, j int) bool {
+		a, b := &hours[i], &hours[j]
 		if d := monday(a.Weekday) - monday(b.Weekday); d != 0 {
-			return d
+			return d < 0
 		}
-		return int(a.Start - b.Start)
+		return a.Start < b.Start
 	})
 	for i := 1; i < len(hours); i++ {
 		if hours[i].Weekday == hours[i-1].Weekday && hours[i].Start < hours[i-1].End {

@@ -19,6 +19,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -204,7 +205,7 @@ func sheetOf(s *clinic.Schedule, p *store.Specialist, date store.Date, booked []
 	if p.Active {
 		x.Hours = s.WindowsOn(p.ID, date, date.Weekday())
 	}
-	slices.SortFunc(busy, func(a, b stretch) int { return a.start.Compare(b.start) })
+	sort.Slice(busy, func(i, j int) bool { return busy[i].start.Before(busy[j].start) })
 	for _, w := range x.Hours {
 		at, end := availability.WallTime(zone, date, w.Start), availability.WallTime(zone, date, w.End)
 		free := func(until time.Time) {
@@ -224,7 +225,7 @@ func sheetOf(s *clinic.Schedule, p *store.Specialist, date store.Date, booked []
 		}
 		free(end)
 	}
-	slices.SortStableFunc(x.Rows, func(a, b Row) int { return a.Start.Compare(b.Start) })
+	sort.SliceStable(x.Rows, func(i, j int) bool { return x.Rows[i].Start.Before(x.Rows[j].Start) })
 	return x
 }
 

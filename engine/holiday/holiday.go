@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 	"unicode"
@@ -70,8 +71,9 @@ func Parse(file string) ([]Day, error) {
 	case len(p.open) > 0:
 		return nil, &Error{0, "the file breaks off: END:" + p.open[len(p.open)-1] + " is missing"}
 	}
-	slices.SortStableFunc(p.days, func(a, b Day) int {
-		return cmp.Or(compareDates(a.From, b.From), compareDates(a.To, b.To), cmp.Compare(a.Title, b.Title))
+	sort.SliceStable(p.days, func(i, j int) bool {
+		a, b := &p.days[i], &p.days[j]
+		return cmp.Or(compareDates(a.From, b.From), compareDates(a.To, b.To), cmp.Compare(a.Title, b.Title)) < 0
 	})
 	return slices.Compact(p.days), nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -71,7 +72,7 @@ func (ms *Messages) deliverSeriesMail(ctx context.Context, op *store.Operation, 
 	if err := ms.CheckSender(); err != nil {
 		return outbound.Outcome{End: outbound.Unreachable, Detail: err.Error()} // nothing was tried: it waits for somebody to say a sender
 	}
-	slices.SortFunc(list, func(a, b store.Appointment) int { return a.SlotStart.Compare(b.SlotStart) })
+	sort.Slice(list, func(i, j int) bool { return list[i].SlotStart.Before(list[j].SlotStart) })
 	first := &list[0]
 	m := notice.Mail{
 		ID: op.ID, To: first.Patient.Email, ToName: record.Greetable(first.Patient.Name), ReplyTo: ms.clinic.Schedule().Clinic.Email, From: ms.sender(),

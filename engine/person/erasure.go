@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sort"
 	"time"
 
 	"holdfast/engine/record"
@@ -33,7 +34,7 @@ func (pe *People) PlanErasure(ctx context.Context, appointmentID string) (Erasur
 		return Erasure{}, record.Invalid("appointmentId", "this appointment is for nobody any more: the person was erased")
 	}
 	x := Erasure{Notes: len(h.Notes), Links: len(h.Links)}
-	slices.SortStableFunc(all, func(a, b store.Appointment) int { return b.SlotStart.Compare(a.SlotStart) })
+	sort.SliceStable(all, func(i, j int) bool { return all[j].SlotStart.Before(all[i].SlotStart) })
 	for i := range all {
 		x.Of = append(x.Of, all[i].Patient.Identity())
 	}
@@ -155,8 +156,9 @@ func shares(a, b *store.Identity) bool {
 
 // newestFirst makes one of the spellings of one person, and puts whoever was here last in front.
 func newestFirst(found []Found) []Found {
-	slices.SortFunc(found, func(a, b Found) int {
-		return cmp.Or(b.Last.Compare(a.Last), cmp.Compare(a.AppointmentID, b.AppointmentID))
+	sort.Slice(found, func(i, j int) bool {
+		a, b := &found[i], &found[j]
+		return cmp.Or(b.Last.Compare(a.Last), cmp.Compare(a.AppointmentID, b.AppointmentID)) < 0
 	})
 	return joined(found, len(found))
 }

@@ -9,6 +9,7 @@ package person
 import (
 	"context"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -59,7 +60,7 @@ func (pe *People) History(ctx context.Context, id, specialistID string) (History
 	if (specialistID == "" || specialistID == a.SpecialistID) && !slices.ContainsFunc(all, func(x store.Appointment) bool { return x.ID == a.ID }) {
 		all = append(all, a)
 	}
-	slices.SortFunc(all, func(x, y store.Appointment) int { return x.SlotStart.Compare(y.SlotStart) })
+	sort.Slice(all, func(i, j int) bool { return all[i].SlotStart.Before(all[j].SlotStart) })
 	now := time.Now()
 	for _, x := range all {
 		switch {
@@ -138,7 +139,7 @@ func (pe *People) gather(ctx context.Context, h *History, first store.Identity, 
 			}
 		}
 	}
-	slices.SortStableFunc(h.Notes, func(a, b store.PersonNote) int { return a.CreatedAt.Compare(b.CreatedAt) })
+	sort.SliceStable(h.Notes, func(i, j int) bool { return h.Notes[i].CreatedAt.Before(h.Notes[j].CreatedAt) })
 	return all, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -61,8 +62,9 @@ func (pe *People) Find(ctx context.Context, query, specialistID string, limit in
 	for _, f := range people {
 		found = append(found, *f)
 	}
-	slices.SortFunc(found, func(a, b Found) int {
-		return cmp.Or(cmp.Compare(a.score, b.score), b.Last.Compare(a.Last), cmp.Compare(a.AppointmentID, b.AppointmentID))
+	sort.Slice(found, func(i, j int) bool {
+		a, b := &found[i], &found[j]
+		return cmp.Or(cmp.Compare(a.score, b.score), b.Last.Compare(a.Last), cmp.Compare(a.AppointmentID, b.AppointmentID)) < 0
 	})
 	return joined(found, min(max(limit, 1), MaxFound)), nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sort"
 	"time"
 
 	"holdfast/store"
@@ -21,7 +22,7 @@ func (se *Search) InTheWay(ctx context.Context, blocks []store.Block) (list []st
 	}
 	now, seen := time.Now(), make(map[string]bool)
 	for id, all := range bySpecialist {
-		slices.SortFunc(all, func(a, b store.Block) int { return a.Start.Compare(b.Start) })
+		sort.Slice(all, func(i, j int) bool { return all[i].Start.Before(all[j].Start) })
 		first, last := all[0].Start, all[0].End
 		for _, b := range all {
 			if b.End.After(last) {
@@ -57,8 +58,9 @@ func (se *Search) InTheWay(ctx context.Context, blocks []store.Block) (list []st
 			}
 		}
 	}
-	slices.SortFunc(list, func(a, b store.Appointment) int {
-		return cmp.Or(a.SlotStart.Compare(b.SlotStart), cmp.Compare(a.ID, b.ID))
+	sort.Slice(list, func(i, j int) bool {
+		a, b := &list[i], &list[j]
+		return cmp.Or(a.SlotStart.Compare(b.SlotStart), cmp.Compare(a.ID, b.ID)) < 0
 	})
 	return list, more, nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 	"time"
 
 	"holdfast/engine/availability"
@@ -52,7 +53,7 @@ func (se *Series) BookSeries(ctx context.Context, r Request) ([]store.Appointmen
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(held, func(a, b placed) int { return a.SlotStart.Compare(b.SlotStart) })
+	sort.Slice(held, func(i, j int) bool { return held[i].SlotStart.Before(held[j].SlotStart) })
 	id := record.NewID()
 	made := make([]store.Appointment, len(held))
 	ids := make([]string, len(held))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sort"
 	"time"
 
 	"holdfast/engine/availability"
@@ -54,8 +55,8 @@ func (se *Series) commit(ctx context.Context, tx store.Tx, f *From, kind, reason
 	for i := range all {
 		result[i] = all[i].after
 	}
-	byStart := func(a, b store.Appointment) int { return a.SlotStart.Compare(b.SlotStart) }
-	slices.SortFunc(result, byStart)
+	byStart := func(i, j int) bool { return result[i].SlotStart.Before(result[j].SlotStart) }
+	sort.Slice(result, byStart)
 	ids := make([]string, len(all))
 	for i := range result {
 		ids[i] = result[i].ID
@@ -78,7 +79,7 @@ func (se *Series) commit(ctx context.Context, tx store.Tx, f *From, kind, reason
 	for i := range all {
 		result[i] = all[i].after
 	}
-	slices.SortFunc(result, byStart)
+	sort.Slice(result, byStart)
 	return calls, f.Once.Remember(ctx, tx, result, now)
 }
 

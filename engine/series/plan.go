@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sort"
 	"time"
 
 	"holdfast/engine/availability"
@@ -138,8 +139,9 @@ func (r *Rule) starts(s *clinic.Schedule, t *store.AppointmentType, now time.Tim
 // specialistsOf lists those of a type who are asked for, all if nobody is named, who is assigned first first.
 func specialistsOf(s *clinic.Schedule, t *store.AppointmentType, wanted []string) []string {
 	all := slices.Clone(t.Specialists)
-	slices.SortStableFunc(all, func(a, b store.Assignment) int {
-		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.SpecialistID, b.SpecialistID))
+	sort.SliceStable(all, func(i, j int) bool {
+		a, b := &all[i], &all[j]
+		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.SpecialistID, b.SpecialistID)) < 0
 	})
 	var ids []string
 	for _, a := range all {
@@ -255,6 +257,6 @@ func (se *Series) nearest(ctx context.Context, s *clinic.Schedule, t *store.Appo
 		}
 		return away
 	}
-	slices.SortStableFunc(found, func(a, b booking.Timeslot) int { return cmp.Compare(far(&a), far(&b)) })
+	sort.SliceStable(found, func(i, j int) bool { return cmp.Compare(far(&found[i]), far(&found[j])) < 0 })
 	return found[:min(len(found), maxNearest)], nil
 }

@@ -1,9 +1,9 @@
 package taken
 
 import (
-	"cmp"
 	"context"
 	"slices"
+	"sort"
 	"sync"
 	"time"
 
@@ -184,7 +184,7 @@ func (tm *Time) OpeningsKnown() []OpeningsKnown {
 			list = append(list, x)
 		}
 	}
-	slices.SortFunc(list, func(a, b OpeningsKnown) int { return cmp.Compare(a.AppointmentTypeID, b.AppointmentTypeID) })
+	sort.Slice(list, func(i, j int) bool { return list[i].AppointmentTypeID < list[j].AppointmentTypeID })
 	return list
 }
 

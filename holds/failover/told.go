@@ -1,7 +1,7 @@
 package failover
 
 import (
-	"slices"
+	"sort"
 	"time"
 
 	"holdfast/holds"
@@ -111,7 +111,7 @@ func (l *ledger) settle() {
 			l.b.running.Go(func() { l.b.resolve(end) })
 		}
 	}
-	slices.SortFunc(over, func(x, y ending) int { return x.hold.ExpiresAt.Compare(y.hold.ExpiresAt) })
+	sort.Slice(over, func(i, j int) bool { return over[i].hold.ExpiresAt.Before(over[j].hold.ExpiresAt) })
 	for i := range over {
 		end := &over[i]
 		delete(l.told, end.hold.ID)

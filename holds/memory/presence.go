@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"time"
@@ -274,7 +275,7 @@ func (b *Backend) Everyone(context.Context) ([]holds.Present, error) {
 		return nil, holds.ErrClosed
 	}
 	list := b.presence.everyone()
-	slices.SortFunc(list, func(x, y holds.Present) int { return strings.Compare(x.SpecialistID, y.SpecialistID) })
+	sort.Slice(list, func(i, j int) bool { return list[i].SpecialistID < list[j].SpecialistID })
 	return list, nil
 }
 

@@ -5,7 +5,7 @@ import (
 	"context"
 	"errors"
 	"math"
-	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -103,8 +103,9 @@ func (b *Backend) Present(ctx context.Context, specialistID string) (holds.Prese
 // Available implements holds.Presence.
 func (b *Backend) Available(ctx context.Context, staleAfter time.Duration, limit int) ([]holds.Present, error) {
 	list, err := b.present(ctx, whole+available, node.Milliseconds(staleAfter))
-	slices.SortFunc(list, func(x, y holds.Present) int {
-		return cmp.Or(x.Load-y.Load, strings.Compare(x.SpecialistID, y.SpecialistID))
+	sort.Slice(list, func(i, j int) bool {
+		x, y := &list[i], &list[j]
+		return cmp.Or(x.Load-y.Load, strings.Compare(x.SpecialistID, y.SpecialistID)) < 0
 	})
 	if limit > 0 && limit < len(list) {
 		list = list[:limit]

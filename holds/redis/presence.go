@@ -3,7 +3,7 @@ package redis
 import (
 	"cmp"
 	"context"
-	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -98,8 +98,9 @@ func (b *Backend) Present(ctx context.Context, specialistID string) (holds.Prese
 // Available implements holds.Presence.
 func (b *Backend) Available(ctx context.Context, staleAfter time.Duration, limit int) ([]holds.Present, error) {
 	list, err := b.present(ctx, "available", node.Milliseconds(staleAfter))
-	slices.SortFunc(list, func(x, y holds.Present) int {
-		return cmp.Or(x.Load-y.Load, strings.Compare(x.SpecialistID, y.SpecialistID))
+	sort.Slice(list, func(i, j int) bool {
+		x, y := &list[i], &list[j]
+		return cmp.Or(x.Load-y.Load, strings.Compare(x.SpecialistID, y.SpecialistID)) < 0
 	})
 	if limit > 0 && limit < len(list) {
 		list = list[:limit]
@@ -110,7 +111,7 @@ func (b *Backend) Available(ctx context.Context, staleAfter time.Duration, limit
 // Everyone implements holds.Presence.
 func (b *Backend) Everyone(ctx context.Context) ([]holds.Present, error) {
 	list, err := b.present(ctx, "everyone", "")
-	slices.SortFunc(list, func(x, y holds.Present) int { return strings.Compare(x.SpecialistID, y.SpecialistID) })
+	sort.Slice(list, func(i, j int) bool { return list[i].SpecialistID < list[j].SpecialistID })
 	return list, err
 }
 

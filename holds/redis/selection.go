@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -83,8 +83,9 @@ func (b *Backend) Selected(ctx context.Context, from, to time.Time, specialistID
 			list = append(list, x)
 		}
 	}
-	slices.SortFunc(list, func(x, y holds.Selection) int {
-		return cmp.Or(strings.Compare(x.SpecialistID, y.SpecialistID), x.SlotStart.Compare(y.SlotStart))
+	sort.Slice(list, func(i, j int) bool {
+		x, y := &list[i], &list[j]
+		return cmp.Or(strings.Compare(x.SpecialistID, y.SpecialistID), x.SlotStart.Compare(y.SlotStart)) < 0
 	})
 	return list, nil
 }

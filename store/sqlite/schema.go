@@ -10,6 +10,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"sort"
 	"strings"
 
 	"holdfast/store"
@@ -117,7 +118,7 @@ func compareSchema(ctx context.Context, c *conn, known []store.Migration) (found
 			found = append(found, difference{o, "added"})
 		}
 	}
-	slices.SortFunc(found, func(a, b difference) int { return strings.Compare(a.name, b.name) })
+	sort.Slice(found, func(i, j int) bool { return found[i].name < found[j].name })
 	return found, nil
 }
 
