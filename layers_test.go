@@ -63,7 +63,7 @@ var layers = map[string][]string{
 	"engine/upstream/...": {"engine/upstream"},
 	"engine/notice/...":   {}, "engine/openid/...": {},
 
-	"store": {}, "holds": {}, "store/pool": {},
+	"store": {}, "holds": {}, "store/pool": {}, "store/bucket": {"store"}, "store/bucket/...": {}, // bucket speaks S3 and knows no backend
 	"store/...":             {"store", "store/pool"},
 	"holds/redis/redistest": {"holds/node/nodetest"},
 	"holds/...":             {"holds", "holds/broadcast", "holds/busy", "holds/node", "store/pool"}, // one log of events for all, and what several have in common
@@ -77,7 +77,7 @@ var layers = map[string][]string{
 }
 
 // testsOnly are the directories that no program imports.
-var testsOnly = []string{"store/storetest", "store/postgres/postgrestest", "holds/holdstest", "holds/node/nodetest", "holds/redis/redistest", "engine/enginetest", "engine/notice/noticetest", "engine/openid/openidtest", "web/certificate/acmetest", "web/pipetest", "web/simulation", "web/simulation/referee"}
+var testsOnly = []string{"store/storetest", "store/postgres/postgrestest", "store/bucket/buckettest", "holds/holdstest", "holds/node/nodetest", "holds/redis/redistest", "engine/enginetest", "engine/notice/noticetest", "engine/openid/openidtest", "web/certificate/acmetest", "web/pipetest", "web/simulation", "web/simulation/referee"}
 
 // standardLibraryOnly are the directories that import no third-party module, in tests neither.
 var standardLibraryOnly = []string{"store", "holds", "engine/token", "engine/upstream"}
@@ -96,14 +96,14 @@ var owners = map[string]string{
 	"github.com/google/jsonschema-go":        "web", // the schemas of its tools
 	"github.com/wneessen/go-mail":            "engine/notice",
 	"github.com/coreos/go-oidc/v3":           "engine/openid", "golang.org/x/oauth2": "engine/openid",
-	"modernc.org/sqlite":           "store/sqlite",
-	"go.etcd.io/bbolt":             "store/bolt",
+	"modernc.org/sqlite": "store/sqlite",
+	"go.etcd.io/bbolt":   "store/bolt", "github.com/aws/aws-sdk-go-v2": "store/bucket", // its signer alone
 	"github.com/jackc/pgx/v5":      "store/postgres",
 	"github.com/redis/go-redis/v9": "holds/redis", "github.com/jackc/puddle/v2": "store/pool",
 }
 
 // coOwners says which second directory imports a module. Neither of the two may import the other.
-var coOwners = map[string]string{"github.com/jackc/pgx/v5": "holds/postgres", "golang.org/x/crypto": "web/certificate"}
+var coOwners = map[string]string{"github.com/jackc/pgx/v5": "holds/postgres", "golang.org/x/crypto": "web/certificate", "github.com/aws/aws-sdk-go-v2": "store/bucket/buckettest"}
 
 // testModules may be imported by the tests of any directory that is not standardLibraryOnly.
 var testModules = []string{
