@@ -1,0 +1,366 @@
+// Package bucket keeps files as objects in a bucket of S3-compatible storage: put, get, list and delete.
+//
+// # What is whole
+//
+// An object is there whole or not at all. Put signs the SHA-256 of what it sends, and the service compares it before it answers; who wants to
+// see for himself gets the object again. There is no rename, so whoever keeps several objects that belong together writes
+// last the one that says that all are there.
+//
+// # What may be lost
+//
+// A call ends when nothing has moved for Options.Patience, in either direction, however long it takes as a whole. What the service was too
+// busy for, or what broke on the way, is tried again a few times. A Put that fails after that may have been done all the same, or be
+// done later, so whoever repeats it repeats the same bytes, or takes another key; see Refused.
+//
+// # What it does not do
+//
+// No copy in parts: an object is 5 GiB at most, which is what one PUT may be. The signature is not ours: it is AWS's own
+// (docs/decisions/0075-object-storage.md).
+package bucket
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+
+	"holdfast/store"
+)
+
+const (
+	// MaxObject is how many bytes an object has at most.
+	MaxObject = 5 << 30
+
+	tries      = 3
+	maxAnswer  = 8 << 20 // of what is listed at once, or said of an error
+	atOnce     = 8       // deletes
+	wantsAsked = 1 << 20 // bytes from which the service is asked first whether it takes them
+)
+
+// Options say where the bucket is and who asks. The zero value of each that may be empty is its default.
+type Options struct {
+	Endpoint  string // such as https://s3.example.net; empty: that of AWS for Region. With an endpoint the bucket is the first part of the path
+	Region    string // empty: us-east-1
+	Bucket    string
+	AccessKey string
+	SecretKey string
+	Patience  time.Duration // how long nothing may move; zero: 30 s
+	Pause     time.Duration // before the second try, and twice as long before the third; zero: 1 s
+}
+
+// Bucket is one bucket. It is safe for concurrent use.
+type Bucket struct {
+	Options
+	base   string // URL of the bucket, without a slash at its end
+	signer *v4.Signer
+	http   *http.Client
+}
+
+// Object is what a list says of one.
+type Object struct {
+	Key      string
+	Size     int64
+	Modified time.Time // when it was put, by the service's clock
+}
+
+// New makes a Bucket. It asks nobody.
+func New(o Options) *Bucket {
+	if o.Region == "" {
+		o.Region = "us-east-1"
+	}
+	if o.Patience == 0 {
+		o.Patience = 30 * time.Second
+	}
+	if o.Pause == 0 {
+		o.Pause = time.Second
+	}
+	b := &Bucket{Options: o, base: strings.TrimSuffix(o.Endpoint, "/") + "/" + o.Bucket}
+	switch {
+	case o.Endpoint == "" && strings.Contains(o.Bucket, "."): // no certificate is for a name with more dots
+		b.base = "https://s3." + o.Region + ".amazonaws.com/" + o.Bucket
+	case o.Endpoint == "":
+		b.base = "https://" + o.Bucket + ".s3." + o.Region + ".amazonaws.com"
+	}
+	b.signer = v4.NewSigner(func(s *v4.SignerOptions) { s.DisableURIPathEscaping = true })
+	b.http = &http.Client{
+		Transport: &http.Transport{
+			Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: atOnce, IdleConnTimeout: 20 * time.Second,
+			TLSHandshakeTimeout: o.Patience, ExpectContinueTimeout: 2 * time.Second, DisableCompression: true,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // a signature is for one address
+	}
+	return b
+}
+
+// Close lets go of the connections that are kept for the next call.
+func (b *Bucket) Close() { b.http.CloseIdleConnections() }
+
+// Put writes an object, or another in the place of one, and returns its SHA-256. Keys are made of letters, digits and "-_./".
+//
+// Errors: a *Error, store.ErrFull where there is no room for it, or what ctx says.
+func (b *Bucket) Put(ctx context.Context, key string, from io.ReaderAt, size int64) (sum [sha256.Size]byte, err error) {
+	if size > MaxObject {
+		return sum, fmt.Errorf("%w: it has %d MB, and one object may have %d", store.ErrFull, size>>20, MaxObject>>20)
+	}
+	h := sha256.New()
+	if _, err := io.Copy(h, io.NewSectionReader(from, 0, size)); err != nil {
+		return sum, err
+	}
+	h.Sum(sum[:0])
+	return sum, b.do(ctx, call{method: http.MethodPut, key: key, body: from, size: size, sum: hex.EncodeToString(sum[:])}, func(io.Reader) error { return nil })
+}
+
+// Get reads an object. Each try begins with another writer, since it begins anew.
+//
+// Errors: a *Error, of which errors.Is(err, store.ErrNotFound) says that there is no such object, or what ctx says.
+func (b *Bucket) Get(ctx context.Context, key string, begin func() (io.Writer, error)) error {
+	return b.do(ctx, call{method: http.MethodGet, key: key}, func(answer io.Reader) error {
+		to, err := begin()
+		if err == nil {
+			_, err = io.Copy(to, answer)
+		}
+		return err
+	})
+}
+
+// GetFile reads an object into a new file, which only its owner can read.
+func (b *Bucket) GetFile(ctx context.Context, key, path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	err = b.Get(ctx, key, func() (io.Writer, error) {
+		_, err := f.Seek(0, io.SeekStart)
+		return f, errors.Join(err, f.Truncate(0))
+	})
+	return errors.Join(err, f.Close())
+}
+
+// listing is a page of what a bucket has (ListObjectsV2).
+type listing struct {
+	Contents []struct {
+		Key          string
+		Size         int64
+		LastModified time.Time
+	}
+	CommonPrefixes []struct{ Prefix string }
+	More           bool   `xml:"IsTruncated"`
+	Next           string `xml:"NextContinuationToken"`
+}
+
+// List lists the objects whose keys begin with prefix, by key; all of them, or none with an error.
+func (b *Bucket) List(ctx context.Context, prefix string) (all []Object, err error) {
+	err = b.list(ctx, url.Values{"prefix": {prefix}}, func(page *listing) error {
+		for _, c := range page.Contents {
+			key, err := url.QueryUnescape(c.Key)
+			if err != nil {
+				return err
+			}
+			all = append(all, Object{Key: key, Size: c.Size, Modified: c.LastModified})
+		}
+		return nil
+	})
+	return all, err
+}
+
+// Folders lists what follows prefix in the keys, up to the next slash and with it, each once.
+func (b *Bucket) Folders(ctx context.Context, prefix string) (all []string, err error) {
+	err = b.list(ctx, url.Values{"prefix": {prefix}, "delimiter": {"/"}}, func(page *listing) error {
+		for _, c := range page.CommonPrefixes {
+			name, err := url.QueryUnescape(c.Prefix)
+			if err != nil {
+				return err
+			}
+			all = append(all, strings.TrimPrefix(name, prefix))
+		}
+		return nil
+	})
+	return all, err
+}
+
+func (b *Bucket) list(ctx context.Context, query url.Values, each func(*listing) error) error {
+	query.Set("list-type", "2")
+	query.Set("encoding-type", "url")
+	for {
+		var page listing
+		err := b.do(ctx, call{method: http.MethodGet, query: query}, func(answer io.Reader) error {
+			page = listing{}
+			return xml.NewDecoder(io.LimitReader(answer, maxAnswer)).Decode(&page)
+		})
+		if err == nil {
+			err = each(&page)
+		}
+		if err != nil || !page.More {
+			return err
+		}
+		if page.Next == "" || page.Next == query.Get("continuation-token") {
+			return &Error{Code: "Listing", words: b.Bucket + " lists its objects in pages that do not end"}
+		}
+		query.Set("continuation-token", page.Next)
+	}
+}
+
+// Delete deletes objects, several at once, and of all the first one last: it is there as long as any of them may be. One that is not there is no
+// error.
+func (b *Bucket) Delete(ctx context.Context, keys ...string) error {
+	for len(keys) > 1 {
+		n := max(len(keys)-atOnce, 1)
+		failed := make([]error, len(keys)-n)
+		var all sync.WaitGroup
+		for i, key := range keys[n:] {
+			all.Go(func() { failed[i] = b.delete(ctx, key) })
+		}
+		all.Wait()
+		if err := errors.Join(failed...); err != nil {
+			return err
+		}
+		keys = keys[:n]
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	return b.delete(ctx, keys[0])
+}
+
+func (b *Bucket) delete(ctx context.Context, key string) error {
+	err := b.do(ctx, call{method: http.MethodDelete, key: key}, func(io.Reader) error { return nil })
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// call is one request.
+type call struct {
+	method, key string
+	query       url.Values
+	body        io.ReaderAt // nil: none
+	size        int64
+	sum         string // SHA-256 of body in hexadecimal
+}
+
+// nothing is the SHA-256 of no bytes.
+const nothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+// do makes a request, and makes it again if it can help. What read does with the answer counts only if the error is nil.
+func (b *Bucket) do(ctx context.Context, c call, read func(io.Reader) error) (err error) {
+	for n := range tries {
+		if n > 0 {
+			pause := time.NewTimer(b.Pause << (n - 1))
+			select {
+			case <-ctx.Done():
+			case <-pause.C:
+			}
+			pause.Stop()
+		}
+		if ctx.Err() != nil {
+			return errors.Join(context.Cause(ctx), err)
+		}
+		err = b.once(ctx, c, read)
+		var e *Error
+		if err == nil || !errors.As(err, &e) || !e.mayPass() {
+			return err
+		}
+	}
+	return err
+}
+
+var errSilent = errors.New("silence")
+
+// once makes a request.
+func (b *Bucket) once(ended context.Context, c call, read func(io.Reader) error) error {
+	ctx, cancel := context.WithCancelCause(ended)
+	defer cancel(nil)
+	watch := &watch{patience: b.Patience}
+	watch.timer = time.AfterFunc(b.Patience, func() { cancel(errSilent) })
+	defer watch.timer.Stop()
+
+	address := b.base + "/" + c.key
+	if len(c.query) > 0 {
+		address += "?" + strings.ReplaceAll(c.query.Encode(), "+", "%20")
+	}
+	r, err := http.NewRequestWithContext(ctx, c.method, address, http.NoBody)
+	if err != nil {
+		return b.lost(err)
+	}
+	sum := nothing
+	if c.body != nil {
+		sum, r.ContentLength = c.sum, c.size
+		if c.size > 0 {
+			r.Body = io.NopCloser(&watched{from: io.NewSectionReader(c.body, 0, c.size), watch: watch}) // a try before may still be reading
+		}
+		if c.size >= wantsAsked {
+			r.Header.Set("Expect", "100-continue")
+		}
+	}
+	r.Header.Set("X-Amz-Content-Sha256", sum)
+	who := aws.Credentials{AccessKeyID: b.AccessKey, SecretAccessKey: b.SecretKey}
+	if err := b.signer.SignHTTP(ctx, who, r, sum, "s3", b.Region, time.Now()); err != nil {
+		return fmt.Errorf("the request was not signed: %w", err)
+	}
+	answer, err := b.http.Do(r)
+	if err == nil {
+		defer answer.Body.Close()
+		body := &watched{from: answer.Body, watch: watch}
+		if answer.StatusCode < http.StatusMultipleChoices {
+			if err = read(body); err == nil {
+				return nil
+			}
+		} else {
+			return b.refused(c, answer, body)
+		}
+	}
+	switch {
+	case ended.Err() != nil:
+		return context.Cause(ended)
+	case context.Cause(ctx) == errSilent:
+		return b.lost(fmt.Errorf("nothing came for %s", b.Patience))
+	}
+	return b.lost(err)
+}
+
+// watch ends a call in which nothing moves.
+type watch struct {
+	timer    *time.Timer
+	patience time.Duration
+}
+
+// watched is what moves in a call.
+type watched struct {
+	from  io.Reader
+	watch *watch
+}
+
+func (w *watched) Read(p []byte) (n int, err error) {
+	n, err = w.from.Read(p)
+	w.watch.timer.Reset(w.watch.patience)
+	return n, err
+}
+
+// refused makes an error of an answer.
+func (b *Bucket) refused(c call, answer *http.Response, body io.Reader) error {
+	e := &Error{Status: answer.StatusCode}
+	text, _ := io.ReadAll(io.LimitReader(body, maxAnswer))
+	if err := xml.NewDecoder(bytes.NewReader(text)).Decode(e); err != nil || e.Code == "" {
+		e.Code = "status " + strconv.Itoa(answer.StatusCode)
+	}
+	if e.Region == "" {
+		e.Region = answer.Header.Get("X-Amz-Bucket-Region")
+	}
+	e.say(b, c)
+	return e
+}

@@ -1,0 +1,138 @@
+package bucket
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"holdfast/store"
+)
+
+var (
+	// ErrKey: the service does not know the access key, or the secret key is not its.
+	ErrKey = errors.New("wrong key")
+	// ErrDenied: the key may not do this.
+	ErrDenied = errors.New("not allowed")
+	// ErrClock: the clock of this machine and that of the service are too far apart for a signature.
+	ErrClock = errors.New("wrong clock")
+	// ErrNoBucket: there is no such bucket.
+	ErrNoBucket = errors.New("no such bucket")
+	// ErrElsewhere: the bucket is in another region, or has another address.
+	ErrElsewhere = errors.New("the bucket is elsewhere")
+	// ErrUnreachable: there was no answer, or none that is S3's.
+	ErrUnreachable = errors.New("no answer")
+)
+
+// Error is what a service has answered, or that it has not. errors.Is finds the sentinels above, store.ErrNotFound for an object that is not
+// there, and store.ErrFull where there is no room. It has no key and no signature in it.
+type Error struct {
+	Status int    `xml:"-"` // 0: there was no answer
+	Code   string // of the service, such as AccessDenied
+	Region string // where the bucket is, if the service says so
+
+	words string
+	kind  error
+	cause error
+}
+
+func (e *Error) Error() string { return e.words }
+
+// Unwrap is for errors.Is.
+func (e *Error) Unwrap() (all []error) {
+	for _, err := range []error{e.kind, e.cause} {
+		if err != nil {
+			all = append(all, err)
+		}
+	}
+	return all
+}
+
+// Refused reports whether the service has said no to a call, so that it is known not to have been done, nor to be done later.
+func Refused(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Status >= http.StatusBadRequest && e.Status < http.StatusInternalServerError && !e.mayPass()
+}
+
+// mayPass reports whether it may be otherwise in a second.
+func (e *Error) mayPass() bool {
+	switch e.Status {
+	case 0:
+		return e.Code == ""
+	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return e.Code == "SlowDown" || e.Code == "RequestTimeout" || e.Code == "OperationAborted"
+}
+
+// lost is a call without an answer.
+func (b *Bucket) lost(err error) error {
+	return &Error{words: fmt.Sprintf("there was no whole answer from %s: %s", b.host(), plain(err)), kind: ErrUnreachable, cause: err}
+}
+
+// plain leaves out the address that net/http puts before an error: it has the whole query in it.
+func plain(err error) string {
+	for {
+		inner := errors.Unwrap(err)
+		if text := err.Error(); inner == nil || !strings.Contains(text, "http") {
+			return text
+		}
+		err = inner
+	}
+}
+
+func (b *Bucket) host() string {
+	_, rest, _ := strings.Cut(b.base, "://")
+	host, _, _ := strings.Cut(rest, "/")
+	return host
+}
+
+// say finds the words for what a service has answered.
+func (e *Error) say(b *Bucket, c call) {
+	switch e.Code {
+	case "InvalidAccessKeyId", "InvalidAccessKey", "UnauthorizedAccess":
+		e.kind, e.words = ErrKey, fmt.Sprintf("%s does not know the access key %s", b.host(), b.AccessKey)
+	case "SignatureDoesNotMatch":
+		e.kind, e.words = ErrKey, fmt.Sprintf("the secret key is not that of the access key %s, says %s", b.AccessKey, b.host())
+	case "RequestTimeTooSkewed", "RequestExpired", "RequestInTheFuture":
+		e.kind, e.words = ErrClock, fmt.Sprintf("the clock of this machine is not that of %s, which takes no signature that is more than some minutes off", b.host())
+	case "NoSuchBucket":
+		e.kind, e.words = ErrNoBucket, fmt.Sprintf("%s has no bucket %s", b.host(), b.Bucket)
+	case "NoSuchKey":
+		e.kind, e.words = store.ErrNotFound, c.key+" is not in the bucket "+b.Bucket
+	case "AuthorizationHeaderMalformed", "PermanentRedirect", "TemporaryRedirect", "IllegalLocationConstraintException", "InvalidRegionName":
+		e.kind, e.words = ErrElsewhere, fmt.Sprintf("the bucket %s is not in the region %s of %s", b.Bucket, b.Options.Region, b.host())
+		if e.Region != "" {
+			e.words += ", but in " + e.Region
+		}
+	case "EntityTooLarge", "QuotaExceeded", "XMinioStorageFull", "NotEnoughSpace", "InsufficientCapacity", "StorageFull":
+		e.kind, e.words = store.ErrFull, fmt.Sprintf("%s has no room for it in the bucket %s", b.host(), b.Bucket)
+	default:
+		switch {
+		case e.Status == http.StatusForbidden || e.Status == http.StatusUnauthorized:
+			e.kind, e.words = ErrDenied, fmt.Sprintf("the access key %s may not %s in the bucket %s", b.AccessKey, c.deed(), b.Bucket)
+		case e.Status == http.StatusNotFound && c.key != "":
+			e.kind, e.words = store.ErrNotFound, c.key+" is not in the bucket "+b.Bucket
+		case e.Status == http.StatusInsufficientStorage:
+			e.kind, e.words = store.ErrFull, fmt.Sprintf("%s has no room for it in the bucket %s", b.host(), b.Bucket)
+		case e.Status >= http.StatusMultipleChoices && e.Status < http.StatusBadRequest:
+			e.kind, e.words = ErrElsewhere, fmt.Sprintf("%s sends us somewhere else for the bucket %s", b.host(), b.Bucket)
+		default:
+			e.kind, e.words = ErrUnreachable, fmt.Sprintf("%s cannot %s in the bucket %s", b.host(), c.deed(), b.Bucket)
+		}
+	}
+	e.words += " (" + e.Code + ")"
+}
+
+// deed is what a call does, for a sentence.
+func (c *call) deed() string {
+	switch {
+	case c.method == http.MethodPut:
+		return "write"
+	case c.method == http.MethodDelete:
+		return "delete"
+	case c.key == "":
+		return "list"
+	}
+	return "read"
+}
