@@ -17,6 +17,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/upkeep"
 	"holdfast/store"
+	"holdfast/store/bucket"
 )
 
 // # Backups that nobody has to remember
@@ -36,9 +37,11 @@ const (
 type backupKeeper struct {
 	*house
 	plan    backupPlan
+	second  place // nil: none
 	began   time.Time
 	retryAt time.Time // after a failure
 	toldAt  time.Time
+	stays   bool // it was said that what is past its days stays in the second place
 }
 
 // keepBackups carries a plan out until ctx ends. It looks once a minute, so a start is over before its first backup.
@@ -46,9 +49,27 @@ func (h *house) keepBackups(ctx context.Context, plan backupPlan) {
 	if !plan.on {
 		return
 	}
-	k := &backupKeeper{house: h, plan: plan, began: time.Now()}
-	k.noteSecond()
+	k := h.newBackupKeeper(plan)
+	k.tryOut(ctx)
 	upkeep.Every(ctx, time.Minute, func(now time.Time) { k.look(ctx, now) })
+}
+
+func (h *house) newBackupKeeper(plan backupPlan) *backupKeeper {
+	return &backupKeeper{house: h, plan: plan, second: plan.place(h.dir.path), began: time.Now()}
+}
+
+// tryOut finds out at the start whether the second place can be used, and says so if it cannot: nobody wants to know in the night.
+func (k *backupKeeper) tryOut(ctx context.Context) {
+	if k.second == nil {
+		return
+	}
+	_, err := k.lookSecond(ctx)
+	if err == nil {
+		_, err = k.second.sealer(k.dir)
+	}
+	if err != nil && ctx.Err() == nil {
+		k.log.Warn("the second place of backups cannot be used as it is", "place", k.second, "error", err)
+	}
 }
 
 // look does what is due.
@@ -99,23 +120,29 @@ func (k *backupKeeper) keep(ctx context.Context, now time.Time) error {
 		made = append(made, newest)
 		slices.SortFunc(made, time.Time.Compare)
 	}
-	failed := k.expire(here, made)
-	if k.plan.second != "" {
-		failed = errors.Join(failed, k.copyTo(k.plan.second, ownBackupName(newest)))
-		k.noteSecond()
+	failed := k.expire(ctx, directory(here), made)
+	if k.second != nil {
+		failed = errors.Join(failed, k.copyOver(ctx, ownBackupName(newest)))
 	}
 	return failed
 }
 
-// noteSecond notes when the newest backup in the second place was made, for those who may not wait for that place. One that cannot be read says
-// nothing new.
-func (k *backupKeeper) noteSecond() {
-	if k.plan.second == "" {
-		return
+// lookSecond lists when the server's own backups in the second place were made, and notes the newest for those who may not wait for that
+// place. One that cannot be read says nothing new.
+func (k *backupKeeper) lookSecond(ctx context.Context) (made []time.Time, err error) {
+	all, err := k.second.backups(ctx)
+	if err != nil {
+		return nil, err
 	}
-	if made, err := ownBackupsIn(k.plan.second); err == nil && len(made) > 0 {
+	for _, b := range all {
+		if b.own {
+			made = append(made, b.made)
+		}
+	}
+	if len(made) > 0 {
 		k.backedUp.Store(&made[len(made)-1])
 	}
+	return made, nil
 }
 
 // roomFor refuses a backup that would leave the server too little of its disk: a clinic that can write is worth more than a copy
@@ -133,47 +160,44 @@ func (h *house) roomFor(dir string) error {
 	return nil
 }
 
-// expire deletes the server's own backups in a directory that the plan does not keep.
-func (k *backupKeeper) expire(dir string, made []time.Time) error {
+// expire deletes the server's own backups in a place that the plan does not keep. Where the key of a bucket may not delete, the bucket's own rules do
+// (docs/operations.md), and it is said once.
+func (k *backupKeeper) expire(ctx context.Context, in place, made []time.Time) error {
 	var failed error
 	for _, at := range k.plan.keep.expendable(made, k.engine.Zone()) {
-		failed = errors.Join(failed, os.RemoveAll(filepath.Join(dir, ownBackupName(at))))
+		failed = errors.Join(failed, in.remove(ctx, ownBackupName(at)))
+	}
+	if errors.Is(failed, bucket.ErrDenied) {
+		if !k.stays {
+			k.log.Info("what is past its days stays in the second place, where this server may not delete", "place", in)
+		}
+		k.stays, failed = true, nil
 	}
 	return failed
 }
 
-// copyTo copies a backup to the second place, sealed where there is a key, if that does not have it, reads it back, and deletes what the
-// plan does not keep there. The directory must exist: a disk that is not mounted is not written beside.
-func (k *backupKeeper) copyTo(second, name string) error {
-	recipient, err := k.dir.placeSealer(second)
+// copyOver copies a backup to the second place, sealed where there is a key, if that does not have it, reads it back, and deletes what the
+// plan does not keep there.
+func (k *backupKeeper) copyOver(ctx context.Context, name string) error {
+	recipient, err := k.second.sealer(k.dir)
 	if err != nil {
 		return err
 	}
-	from, to := k.dir.file(filepath.Join(backupsDir, name)), filepath.Join(second, name)
-	if _, err := os.Stat(to); err == nil {
+	made, err := k.lookSecond(ctx)
+	if err != nil {
+		return fmt.Errorf("what %s has cannot be found out: %w", k.second, err)
+	}
+	if slices.ContainsFunc(made, func(at time.Time) bool { return ownBackupName(at) == name }) {
 		return nil
 	}
-	if err := copyBackup(from, to, recipient); err != nil {
-		return fmt.Errorf("the backup was not copied to %s: %w", second, err)
+	if err := k.second.copyBackup(ctx, k.dir.file(filepath.Join(backupsDir, name)), name, recipient); err != nil {
+		return fmt.Errorf("the backup was not copied to %s: %w", k.second, err)
 	}
-	k.log.Info("backup copied and read back", "copy", to, "sealed", recipient != nil)
-	made, err := ownBackupsIn(second)
-	return errors.Join(err, k.expire(second, made))
-}
-
-// placeSealer is what is put into the second place is sealed for; nil if no key was made. It refuses a place that is not there, and what would
-// lie in the clear beside what is sealed.
-func (d *dataDir) placeSealer(second string) (*age.X25519Recipient, error) {
-	if info, err := os.Stat(second); err != nil {
-		return nil, fmt.Errorf("the second place of backups is not there: %w. Mount it, or name another with --backup-to", err)
-	} else if !info.IsDir() {
-		return nil, fmt.Errorf("the second place of backups, %s, is no directory. Name another with --backup-to", second)
+	k.log.Info("backup copied and read back", "copy", k.second.path(name), "sealed", recipient != nil)
+	if made, err = k.lookSecond(ctx); err != nil {
+		return err
 	}
-	recipient, err := d.sealer()
-	if err == nil && recipient == nil {
-		err = refuseInTheClear(second)
-	}
-	return recipient, err
+	return k.expire(ctx, k.second, made)
 }
 
 // copyBackup makes a durable copy of a backup's directory, sealed for a recipient if there is one, whole or not at all, and compares

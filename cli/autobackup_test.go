@@ -39,7 +39,7 @@ func nightly(t *testing.T, dir string, args ...string) *backupKeeper {
 			t.Error(err)
 		}
 	})
-	return &backupKeeper{house: h, plan: cfg.backups}
+	return h.newBackupKeeper(cfg.backups)
 }
 
 func ownNames(t *testing.T, dir string) (names []string) {

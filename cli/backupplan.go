@@ -16,7 +16,8 @@ type backupPlan struct {
 	on     bool
 	at     time.Duration // after midnight, by the clinic's clock
 	keep   backupKeep
-	second string        // absolute path of a directory for copies; empty: none
+	second string        // absolute path of a directory for copies, or s3://bucket/prefix; empty: none
+	s3     s3Config      // how a bucket is reached
 	every  time.Duration // how often what has changed is copied to the second place; 0: never
 }
 
@@ -25,7 +26,7 @@ type backupKeep struct{ days, weeks, months int }
 
 // backupSettings are the rows of the table about backups.
 func backupSettings() []setting {
-	return []setting{
+	return append([]setting{
 		{
 			name: "backup-at", fallback: "03:00", audience: forServing,
 			help: "when the server backs itself up each day, by the clinic's clock, or off; what was missed is made up for after a start",
@@ -36,14 +37,14 @@ func backupSettings() []setting {
 			set:  func(c *config, v string) (err error) { c.backups.keep, err = parseBackupKeep(v); return err },
 		}, {
 			name: "backup-to", audience: forServing,
-			help: "an existing directory on another disk that each of its own backups is copied to",
+			help: "an existing directory on another disk, or s3://bucket/prefix, that each of its own backups is copied to",
 			set:  func(c *config, v string) (err error) { c.backups.second, err = parseBackupTo(v); return err },
 		}, {
 			name: "backup-every", fallback: "1m", audience: forServing,
 			help: "how often what has changed is copied to --backup-to as well, or off; SQLite only",
 			set:  func(c *config, v string) (err error) { c.backups.every, err = parseBackupEvery(v); return err },
 		},
-	}
+	}, s3Settings()...)
 }
 
 func (p *backupPlan) parseAt(v string) error {
@@ -88,8 +89,11 @@ func parseBackupKeep(v string) (k backupKeep, err error) {
 }
 
 func parseBackupTo(v string) (string, error) {
-	if v == "" {
+	switch {
+	case v == "":
 		return "", nil
+	case strings.HasPrefix(v, bucketScheme):
+		return parseBucket(v)
 	}
 	return filepath.Abs(v)
 }

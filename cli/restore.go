@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
-	"slices"
-	"sort"
 	"strings"
 	"time"
 
@@ -25,14 +23,15 @@ func restoreCommand(p process) *cobra.Command {
 	var list bool
 	var keyFile, until string
 	c := &cobra.Command{
-		Use:   "restore BACKUP | restore --list [DIR…]",
+		Use:   "restore BACKUP | restore --list [PLACE…]",
 		Short: "Put a backup in the place of the data directory's database and keys",
 		Long: "Checks a copy of the backup first, then puts it in the place of the database and keys in the data directory. What was\n" +
 			"there is kept in backups/replaced-…, never deleted. The server must not run. Everybody is signed out, and the API keys\n" +
 			"that come back to life are listed. A snapshot (a .db file from backups) can be restored too; the keys then stay as\n" +
 			"they are. A sealed copy (its files end in .age) needs the key that backup-key printed, in a file or typed in with --key -.\n" +
 			"A trail (trail-… of the second place) is restored up to its last whole step, or up to an instant with --until.\n" +
-			"With --list nothing is restored: it prints the backups in the data directory and in the directories named.",
+			"What is in a bucket is named as --list names it, s3://bucket/prefix/…, and brought here first; see --backup-s3-endpoint and what follows it.\n" +
+			"With --list nothing is restored: it prints the backups in the data directory and in the directories and buckets named.",
 		Args: func(c *cobra.Command, args []string) error {
 			if list {
 				return nil
@@ -45,7 +44,7 @@ func restoreCommand(p process) *cobra.Command {
 				return err
 			}
 			if list {
-				return listBackups(p.stdout, append([]string{filepath.Join(cfg.data, backupsDir)}, args...))
+				return cfg.listBackups(c.Context(), p.stdout, args)
 			}
 			moment, err := parseUntil(until, args[0])
 			if err != nil {
@@ -58,7 +57,7 @@ func restoreCommand(p process) *cobra.Command {
 			done, err := restore(c.Context(), cfg, backup.dir, time.Now())
 			done.copied = backup.copied
 			if err == nil {
-				done.newer = newerTrails(args[0], backup.last, done.mark)
+				done.newer = cfg.newerTrails(c.Context(), args[0], backup.last, done.mark)
 			}
 			if err == nil && key != nil {
 				// The next copies are sealed for the paper that opened this one.
@@ -74,7 +73,7 @@ func restoreCommand(p process) *cobra.Command {
 	c.Flags().StringVar(&until, "until", "", "of a trail, leave out the steps made after this instant, such as 2026-11-23T09:30:00Z")
 	c.Flags().StringVar(&keyFile, "key", "", "the file with the key of a sealed copy, or - to type it in")
 	c.Flags().BoolVar(&list, "list", false, "print the backups there are, the newest first, and restore none")
-	defineSettings(c, forData)
+	defineSettings(c, forData|forCopies)
 	return c
 }
 
@@ -89,14 +88,25 @@ type openedBackup struct {
 // together, into a directory that clear removes.
 func (p process) opened(ctx context.Context, cfg config, backup, keyFile string, until time.Time) (o openedBackup, key *age.X25519Identity, clear func() error, err error) {
 	clear = func() error { return nil }
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, clear())
+		}
+	}()
+	called := backup
+	if strings.HasPrefix(backup, bucketScheme) {
+		if backup, clear, err = cfg.fetched(ctx, backup); err != nil {
+			return o, nil, clear, err
+		}
+	}
 	sealed, trail := isSealed(backup), isTrail(backup)
 	switch {
 	case !sealed && keyFile != "":
-		return o, nil, clear, fmt.Errorf("%s is not sealed: leave out --key", backup)
+		return o, nil, clear, fmt.Errorf("%s is not sealed: leave out --key", called)
 	case !sealed && !trail:
 		return openedBackup{dir: backup}, nil, clear, nil
 	case sealed && keyFile == "":
-		return o, nil, clear, fmt.Errorf("%s is sealed: give the file with its key as --key FILE, or type the key in with --key -", backup)
+		return o, nil, clear, fmt.Errorf("%s is sealed: give the file with its key as --key FILE, or type the key in with --key -", called)
 	case sealed:
 		if key, err = p.readBackupKey(keyFile); err != nil {
 			return o, nil, clear, err
@@ -108,17 +118,18 @@ func (p process) opened(ctx context.Context, cfg config, backup, keyFile string,
 	if o.dir, err = os.MkdirTemp(cfg.data, unsealedDir); err != nil {
 		return o, nil, clear, err
 	}
-	clear = func() error { return os.RemoveAll(o.dir) }
+	fetched := clear
+	clear = func() error { return errors.Join(os.RemoveAll(o.dir), fetched()) }
 	if trail {
 		var f followed
-		f, err = followTrail(ctx, backup, o.dir, key, until)
+		f, err = followTrail(ctx, backup, called, o.dir, key, until)
 		o.copied, o.last = f.words(), f.last
-	} else if err = unseal(backup, o.dir, key); err == nil && refuseScript(o.dir) != nil {
+	} else if err = unseal(backup, called, o.dir, key); err == nil && refuseScript(o.dir) != nil {
 		err = fmt.Errorf("%s is a backup of PostgreSQL, which psql puts back: open both of its files with\n"+
-			"  age --decrypt --identity FILE-WITH-THE-KEY %s >%s\nand go on as docs/cluster.md says", backup, filepath.Join(backup, scriptFile+sealedSuffix), scriptFile)
+			"  age --decrypt --identity FILE-WITH-THE-KEY %s >%s\nand go on as docs/cluster.md says", called, called+"/"+scriptFile+sealedSuffix, scriptFile)
 	}
 	if err != nil {
-		return o, nil, clear, errors.Join(err, clear())
+		return o, nil, clear, err
 	}
 	return o, key, clear, nil
 }
@@ -131,59 +142,10 @@ func parseUntil(text, backup string) (until time.Time, err error) {
 	if until, err = time.Parse(time.RFC3339, text); err != nil {
 		return until, fmt.Errorf("--until: %q should be an instant such as 2026-11-23T09:30:00Z", text)
 	}
-	if !isTrail(backup) {
+	if _, _, named := parseTrailName(path.Base(backup)); !named && !isTrail(backup) {
 		return until, fmt.Errorf("--until is about a trail, and %s is none", backup)
 	}
 	return until, nil
-}
-
-// listBackups prints the backups in these directories, the newest first. The first may be missing.
-func listBackups(to io.Writer, dirs []string) error {
-	type backup struct {
-		path string
-		made time.Time
-		size int64
-		note string
-		rank time.Time // by which it is sorted: a trail is newer than those with smaller numbers, whatever the clock was when they were made
-	}
-	var all []backup
-	newest := map[string]time.Time{} // rank of the trails before, by their mark
-	for i, dir := range dirs {
-		entries, err := os.ReadDir(dir)
-		if err != nil && (i > 0 || !errors.Is(err, fs.ErrNotExist)) {
-			return err
-		}
-		for _, e := range entries {
-			if made, _, ok := madeAt(e.Name()); ok && e.IsDir() {
-				path := filepath.Join(dir, e.Name())
-				all = append(all, backup{path, made, max(size(filepath.Join(path, databaseFile)), size(filepath.Join(path, databaseFile+sealedSuffix)), 0), "", made})
-			}
-		}
-		trails, err := trailsIn(dir)
-		if err != nil {
-			return err
-		}
-		for _, t := range trails {
-			if t.steps > 0 {
-				if t.last.After(newest[t.mark]) {
-					newest[t.mark] = t.last
-				}
-				all = append(all, backup{t.path, t.last.UTC(), t.bytes, "  " + t.words(), newest[t.mark]})
-			}
-		}
-	}
-	if len(all) == 0 {
-		_, err := fmt.Fprintf(to, "no backup was found in %s\n", strings.Join(dirs, ", "))
-		return err
-	}
-	slices.Reverse(all) // trails come in the order of their numbers
-	sort.SliceStable(all, func(i, j int) bool { return all[j].rank.Before(all[i].rank) })
-	for _, b := range all {
-		if _, err := fmt.Fprintf(to, "%s  %7.1f MB  %s%s\n", b.made.Format(time.RFC3339), float64(b.size)/1e6, b.path, b.note); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // restored is what a restore did.

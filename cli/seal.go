@@ -136,8 +136,8 @@ func sealFile(from, to string, recipient age.Recipient) (digest []byte, err erro
 }
 
 // unseal opens the files of a sealed copy into a directory that is there. age checks each part of a file, and that there is none
-// missing.
-func unseal(from, into string, key age.Identity) error {
+// missing. A person calls the copy what called says.
+func unseal(from, called, into string, key age.Identity) error {
 	for _, name := range []string{databaseFile, scriptFile, secretFile} {
 		path := filepath.Join(from, name+sealedSuffix)
 		err := openSealed(path, filepath.Join(into, name), key)
@@ -145,9 +145,9 @@ func unseal(from, into string, key age.Identity) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && name != secretFile: // it is a backup of the other database
 		case errors.As(err, &wrong):
-			return fmt.Errorf("%s was sealed for another key", path)
+			return fmt.Errorf("%s was sealed for another key", called+"/"+name+sealedSuffix)
 		case err != nil:
-			return fmt.Errorf("%s is not whole, or no sealed file: %w", path, err)
+			return fmt.Errorf("%s is not whole, or no sealed file: %w", called+"/"+name+sealedSuffix, err)
 		}
 	}
 	return nil

@@ -169,7 +169,7 @@ func TestNothingIsCopiedInTheClearBesideSealedCopies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := nightly(t, dir, "--backup-at", "03:00", "--backup-to", second)
 		time.Sleep(2 * time.Minute)
-		if err := k.copyTo(second, ownNames(t, k.dir.file(backupsDir))[0]); err == nil || !strings.Contains(err.Error(), recipientFile) {
+		if err := k.copyOver(t.Context(), ownNames(t, k.dir.file(backupsDir))[0]); err == nil || !strings.Contains(err.Error(), recipientFile) {
 			t.Errorf("got %v, want an error that names %s", err, recipientFile)
 		}
 	})

@@ -105,6 +105,14 @@ func TestBadValuesAreExplained(t *testing.T) {
 		{"backup-keep", "7,4", "three numbers"},
 		{"backup-keep", "0,4,12", "at least the backup of one day"},
 		{"backup-every", "10ms", "a time from 1s to 24h"},
+		{"backup-to", "s3://Our Bucket", "should be like s3://bucket"},
+		{"backup-to", "s3://bucket/../else", "should be like s3://bucket"},
+		{"backup-to", "s3://bucket/copies", "needs --backup-s3-access-key"},
+		{"backup-s3-endpoint", "s3.example.net", "an address such as https://"},
+		{"backup-s3-endpoint", "https://key:secret@s3.example.net", "an address such as https://"},
+		{"backup-s3-region", "EU (Frankfurt)", "the name of a region"},
+		{"backup-s3-access-key", "a key", "visible ASCII"},
+		{"backup-s3-secret-key", "a key with blanks", "visible ASCII"},
 		{"redis", "http://user:secret@localhost", "redis://"},
 		{"redis", "redis://user:secret@localhost/first", "redis://"},
 		{"database", "mysql://user:secret@localhost/clinic", "postgres://"},
@@ -121,7 +129,7 @@ func TestBadValuesAreExplained(t *testing.T) {
 		{"agent-allow-legacy", "1", yes},
 		{"debug-replies", "on", yes},
 	}
-	checked := []string{"data", "backup-to", "upstream-client-id", "upstream-user", "upstream-password", "upstream-vendor"} // take any text
+	checked := []string{"data", "upstream-client-id", "upstream-user", "upstream-password", "upstream-vendor"} // take any text
 	for _, c := range cases {
 		checked = append(checked, c.name)
 		_, _, err := resolved(t, nil, "--"+c.name+"="+c.value)
@@ -162,6 +170,7 @@ func TestSettingsThatNeedEachOther(t *testing.T) {
 		{"an empty file", nil, []string{"--upstream-url", endpoint, "--upstream-client-id", "c", "--upstream-user", "jo", "--upstream-password-file", write(t, "\n")}, []string{password}},
 		{"an owner without a password", []string{"HOLDFAST_OWNER_EMAIL=jo@example.org"}, nil, []string{missing("owner-password")}},
 		{"a password of nobody", nil, []string{"--owner-password", "walrus teapot umbrella"}, []string{missing("owner-email")}},
+		{"half a key of a bucket", nil, []string{"--backup-s3-access-key", "a"}, []string{missing("backup-s3-secret-key")}},
 		{"two groups", nil, []string{"--owner-email", "jo@example.org", "--upstream-url", endpoint}, []string{missing("owner-password"), client, user, password}},
 	} {
 		dir := filepath.Join(t.TempDir(), "data")

@@ -1,12 +1,9 @@
 package cli
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -15,6 +12,7 @@ import (
 
 	"holdfast/engine/upkeep"
 	"holdfast/store"
+	"holdfast/store/bucket"
 	"holdfast/store/sqlite"
 )
 
@@ -36,22 +34,28 @@ const (
 
 // trail is the one that a server keeps.
 type trail struct {
-	path      string
+	set       string // its name in the second place
+	path      string // how a person names it
 	begun     time.Time
-	next      int    // number of the next step
-	after     string // digest of the last
-	file      string // of the last
-	bytes     int64  // of that file
-	first     int64  // bytes of the first step
-	since     int64  // bytes of the others
-	keys      []byte // secret.key, as the last step has it
-	recipient string // that it is sealed for; empty: none
+	next      int       // number of the next step
+	after     string    // digest of the last
+	file      string    // of the last, in the set
+	bytes     int64     // of that file
+	first     int64     // bytes of the first step
+	since     int64     // bytes of the others
+	keys      []byte    // secret.key, as the last step has it
+	recipient string    // that it is sealed for; empty: none
+	unsure    *madeStep // that may have been put, or come to be; nil: none
 }
 
 // trailKeeper keeps one trail after another.
 type trailKeeper struct {
 	*house
 	plan        backupPlan
+	second      place
+	number      int  // of the last trail that was begun, or tried to be
+	unsureBegun bool // whether that was begun is not known
+	stays       bool // it was said that what is past its days stays
 	pages       *sqlite.Pages
 	mark        string
 	slow        *time.Timer // runs while the second place is waited for, and not while the database is read
@@ -83,9 +87,9 @@ func (h *house) keepTrail(ctx context.Context, plan backupPlan) {
 }
 
 func (h *house) newTrailKeeper(s *sqlite.Store, plan backupPlan) *trailKeeper {
-	k := &trailKeeper{house: h, plan: plan, pages: s.Pages(), mark: trailMark(s.ID())}
+	k := &trailKeeper{house: h, plan: plan, second: plan.place(h.dir.path), pages: s.Pages(), mark: trailMark(s.ID())}
 	k.slow = time.AfterFunc(slowStep, func() {
-		k.log.Error("the second place hangs: the copy of this minute waits for it, and those that follow wait for this one", "directory", k.plan.second)
+		k.log.Error("the second place hangs: the copy of this minute waits for it, and those that follow wait for this one", "place", k.second)
 	})
 	k.slow.Stop()
 	return k
@@ -109,7 +113,7 @@ func (k *trailKeeper) look(ctx context.Context, now time.Time) {
 	case ctx.Err() != nil:
 	case err == nil && k.failing:
 		k.failing = false
-		k.log.Info("what changes is copied to the second place again", "directory", k.plan.second)
+		k.log.Info("what changes is copied to the second place again", "place", k.second)
 	case err != nil && (!k.failing || now.Sub(k.saidAt) >= retryBackup):
 		k.failing, k.saidAt = true, now
 		last, _ := k.lastCopy()
@@ -126,8 +130,12 @@ func (k *trailKeeper) finish(ended context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ended), lastStep)
 	defer cancel()
 	defer k.slow.Stop()
-	recipient, err := k.dir.placeSealer(k.plan.second)
-	if err == nil && (k.trail.isLost() || k.trail.recipient != sealedFor(recipient)) {
+	recipient, err := k.second.sealer(k.dir)
+	lost := false
+	if err == nil {
+		lost, err = k.isLost(ctx)
+	}
+	if lost || err == nil && k.trail.recipient != sealedFor(recipient) {
 		return // the next start begins another
 	}
 	if err == nil {
@@ -141,12 +149,19 @@ func (k *trailKeeper) finish(ended context.Context) {
 
 // follow brings the second place up to now: with the next step of the trail there is, or with a new one.
 func (k *trailKeeper) follow(ctx context.Context, now time.Time) error {
-	recipient, err := k.dir.placeSealer(k.plan.second)
+	recipient, err := k.second.sealer(k.dir)
 	if err != nil {
 		return err
 	}
-	if k.trail != nil && (k.trail.isLost() || k.trail.recipient != sealedFor(recipient)) {
-		k.trail, k.retryAt = nil, time.Time{}
+	if k.trail != nil {
+		lost, err := k.isLost(ctx)
+		if err != nil {
+			return err
+		}
+		if lost || k.trail.recipient != sealedFor(recipient) {
+			k.drop()
+			k.retryAt = time.Time{}
+		}
 	}
 	if k.trail == nil {
 		return k.beginFirst(ctx, recipient, now)
@@ -177,9 +192,17 @@ func (k *trailKeeper) beginFirst(ctx context.Context, recipient *age.X25519Recip
 }
 
 // isLost reports whether the last step is not where it was put.
-func (t *trail) isLost() bool {
-	info, err := os.Stat(t.file)
-	return err != nil || info.Size() != t.bytes
+func (k *trailKeeper) isLost(ctx context.Context) (bool, error) {
+	there, err := k.second.hasStep(ctx, k.trail.set, k.trail.file, k.trail.bytes)
+	return err == nil && !there, err
+}
+
+// drop forgets the trail there is: the next is begun.
+func (k *trailKeeper) drop() {
+	if k.trail != nil && k.trail.unsure != nil {
+		_ = os.Remove(k.trail.unsure.spool)
+	}
+	k.trail = nil
 }
 
 func sealedFor(recipient *age.X25519Recipient) string {
@@ -191,44 +214,70 @@ func sealedFor(recipient *age.X25519Recipient) string {
 
 // begin makes a trail with its first step. Those that are not kept go before it, where they may be what fills the place, and after it.
 func (k *trailKeeper) begin(ctx context.Context, recipient *age.X25519Recipient) error {
-	k.expireTrails()
+	k.expireTrails(ctx)
 	if err := k.roomForSpool(); err != nil {
 		return err
 	}
-	all, err := trailsIn(k.plan.second)
+	names, err := k.second.sets(ctx)
 	if err != nil {
 		return err
 	}
-	number := 1
-	if len(all) > 0 {
-		number = all[len(all)-1].number + 1
+	last := 0
+	for _, name := range names {
+		if number, _, ok := parseTrailName(name); ok {
+			last = max(last, number)
+		}
 	}
-	t := &trail{path: filepath.Join(k.plan.second, trailName(number, k.mark)), begun: time.Now(), recipient: sealedFor(recipient)}
-	if err := os.Mkdir(t.path, 0o700); err != nil {
+	if k.unsureBegun { // what was put under that number may still come
+		last = max(last, k.number)
+	}
+	k.number, k.unsureBegun = last+1, false
+	set := trailName(k.number, k.mark)
+	t := &trail{set: set, path: k.second.path(set), begun: time.Now(), recipient: sealedFor(recipient)}
+	if err := k.second.beginTrail(set); err != nil {
 		return err
 	}
 	err = k.step(ctx, t, recipient, true)
 	if err == nil {
-		err = syncDir(k.plan.second) // the trail's own name, before one that it takes the place of goes
+		err = k.second.finish() // the trail's own name, before one that it takes the place of goes
 	}
 	if err != nil {
-		return errors.Join(err, os.RemoveAll(t.path))
+		k.unsureBegun = errors.Is(err, errUnsure)
+		if bucket.Refused(err) { // after the whole database was read
+			k.retryAt, k.full = time.Now().Add(retryBackup), err
+		}
+		if t.unsure != nil {
+			_ = os.Remove(t.unsure.spool)
+		}
+		if k.unsureBegun || bucket.Refused(err) {
+			return err // what comes of it is whole, or nothing does
+		}
+		return errors.Join(err, k.second.remove(ctx, set))
 	}
+	k.drop()
 	k.trail = t
 	k.log.Info("the whole database was copied, and what changes follows it", "trail", t.path, "every", k.plan.every, "sealed", recipient != nil)
-	k.expireTrails()
+	k.expireTrails(ctx)
 	return nil
 }
 
 // expireTrails deletes those that are not kept. One that cannot be deleted is in nobody's way but the disk's, so it is only said.
-func (k *trailKeeper) expireTrails() {
-	all, err := trailsIn(k.plan.second)
+func (k *trailKeeper) expireTrails(ctx context.Context) {
+	if k.stays {
+		return
+	}
+	all, err := k.second.trails(ctx)
 	if err != nil {
 		return // begin says it
 	}
 	now := time.Now()
 	for _, old := range k.plan.keep.expendableTrails(all, k.mark, now, k.engine.Zone()) {
-		err = errors.Join(err, os.RemoveAll(old.path))
+		err = errors.Join(err, k.second.remove(ctx, filepath.Base(old.path)))
+	}
+	if errors.Is(err, bucket.ErrDenied) {
+		k.stays = true
+		k.log.Info("trails that are past their days stay in the second place, where this server may not delete", "place", k.second)
+		return
 	}
 	if err != nil && now.Sub(k.undeletedAt) >= retryBackup {
 		k.undeletedAt = now
@@ -245,82 +294,4 @@ func (h *house) roomForSpool() error {
 			store.ErrFull, m.Bytes>>20, least>>20, free>>20)
 	}
 	return nil
-}
-
-// step makes the next step of a trail: of the whole database, or of what has changed since the last. If nothing has, there is none.
-func (k *trailKeeper) step(ctx context.Context, t *trail, recipient *age.X25519Recipient, whole bool) error {
-	at := time.Now()
-	keys, err := os.ReadFile(k.dir.file(secretFile))
-	if err != nil {
-		return err
-	}
-	spool, err := os.CreateTemp(k.dir.path, spoolFile)
-	if err != nil {
-		return err
-	}
-	defer os.Remove(spool.Name())
-	written := sha256.New()
-	head := stepHead{Trail: filepath.Base(t.path), Number: t.next, Made: at.UTC(), After: t.after, Keys: keys}
-	k.slow.Stop()
-	m, digest, err := writeStep(io.MultiWriter(spool, written), recipient, head, func(each func(int, []byte) error) (sqlite.Moment, error) {
-		return k.pages.Read(ctx, whole, each)
-	})
-	k.slow.Reset(slowStep)
-	if err := errors.Join(err, spool.Close()); err != nil {
-		return err
-	}
-	if m.Changed > 0 || !bytes.Equal(keys, t.keys) {
-		file := filepath.Join(t.path, stepName(t.next, recipient != nil))
-		if err := putStep(spool.Name(), file, written.Sum(nil), at); err != nil {
-			return fmt.Errorf("%s was not written: %w", file, err)
-		}
-		t.goOn(file, digest, keys)
-	}
-	k.pages.Keep(m)
-	k.copied.Store(&at)
-	return nil
-}
-
-// goOn notes that a step is where it should be.
-func (t *trail) goOn(file, digest string, keys []byte) {
-	t.file, t.bytes, t.after, t.keys = file, size(file), digest, keys
-	if t.next == 0 {
-		t.first = t.bytes
-	} else {
-		t.since += t.bytes
-	}
-	t.next++
-}
-
-// putStep puts a file into its place, durably, whole or not at all, and dates it; one of the same name was never counted. What it reads back
-// has to have the digest.
-func putStep(from, to string, digest []byte, at time.Time) (err error) {
-	partial, err := os.CreateTemp(filepath.Dir(to), stepPartial) // made with 0600
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(partial.Name())
-		}
-	}()
-	source, err := os.Open(from)
-	if err != nil {
-		return errors.Join(err, partial.Close())
-	}
-	defer source.Close()
-	_, err = partial.ReadFrom(source)
-	if err := errors.Join(err, partial.Sync(), partial.Close()); err != nil {
-		return err
-	}
-	if got, err := digestOf(partial.Name()); err != nil || !bytes.Equal(got, digest) {
-		return errors.Join(errors.New("it reads back as something else: look at that disk"), err)
-	}
-	if err := os.Chtimes(partial.Name(), time.Time{}, at); err != nil {
-		return err
-	}
-	if err := os.Rename(partial.Name(), to); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(to))
 }

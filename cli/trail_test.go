@@ -98,7 +98,7 @@ func trailsOf(t *testing.T, second string) []trailAt {
 func put(t *testing.T, path string, until time.Time) (followed, string) {
 	t.Helper()
 	into := t.TempDir()
-	f, err := followTrail(t.Context(), path, into, nil, until)
+	f, err := followTrail(t.Context(), path, path, into, nil, until)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -346,7 +346,7 @@ func TestATrailThatCannotBeReadSaysSo(t *testing.T) {
 	if got := lookAtTrail(noDirectory); got.unread == nil {
 		t.Errorf("of what cannot be listed it says %+v", got)
 	}
-	if _, err := followTrail(t.Context(), noDirectory, t.TempDir(), nil, time.Time{}); err == nil || !strings.Contains(err.Error(), "cannot be read") {
+	if _, err := followTrail(t.Context(), noDirectory, noDirectory, t.TempDir(), nil, time.Time{}); err == nil || !strings.Contains(err.Error(), "cannot be read") {
 		t.Errorf("to follow it: %v, want that it cannot be read", err)
 	}
 }

@@ -19,18 +19,23 @@ import (
 var copiedUpTo = regexp.MustCompile(`the copy is up to (\S+):`)
 
 // TestALostMachineLosesNoMoreThanTheLastStep: a real server with people who book, kill -9 in the middle, its disk gone, and what is left is the
-// second place and the paper. Everything that was answered before the instant that restore names is there, and nothing overlaps.
+// second place, a directory or a bucket, and the paper. Everything that was answered before the instant that restore names is there, and nothing overlaps.
 func TestALostMachineLosesNoMoreThanTheLastStep(t *testing.T) {
 	t.Parallel()
-	dir, second := filepath.Join(t.TempDir(), "data"), t.TempDir()
+	eachPlace(t, loseMachine)
+}
+
+func loseMachine(t *testing.T, second string, flags []string) {
+	dir := filepath.Join(t.TempDir(), "data")
+	p := openPlace(t, second, flags)
 	file := filepath.Join(t.TempDir(), "clinic.json")
 	writeJSON(t, file, openClinic(t))
 	must(t, "import", "--data", dir, file)
 	paper := write(t, must(t, "backup-key", "--data", dir))
 	for _, round := range []string{"first", "second"} { // the second continues what was restored
 		begun := time.Now()
-		s := started(t, "serve", "--data", dir, "--listen", "127.0.0.1:0", "--rate-limit", "off", "--admin-key", longEnough,
-			"--backup-to", second, "--backup-every", "1s")
+		s := started(t, append([]string{"serve", "--data", dir, "--listen", "127.0.0.1:0", "--rate-limit", "off", "--admin-key", longEnough,
+			"--backup-to", second, "--backup-every", "1s"}, flags...)...)
 		type answered struct {
 			id string
 			at time.Time
@@ -54,7 +59,10 @@ func TestALostMachineLosesNoMoreThanTheLastStep(t *testing.T) {
 			}
 		})
 		newest := func() trailAt {
-			list := trailsOf(t, second)
+			list, err := p.trails(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
 			if len(list) == 0 {
 				return trailAt{}
 			}
@@ -74,7 +82,7 @@ func TestALostMachineLosesNoMoreThanTheLastStep(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		said := must(t, "restore", "--data", dir, "--key", paper, newest().path)
+		said := must(t, append([]string{"restore", "--data", dir, "--key", paper, newest().path}, flags...)...)
 		found := copiedUpTo.FindStringSubmatch(said)
 		if found == nil || strings.Contains(said, "NOT") {
 			t.Fatalf("restore says %q", said)

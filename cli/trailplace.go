@@ -54,6 +54,14 @@ func stepName(number int, sealed bool) string {
 	return name
 }
 
+// parseStepName reads the name of a step's file.
+func parseStepName(file string) (number int, sealed, ok bool) {
+	name, sealed := strings.CutSuffix(file, sealedSuffix)
+	digits, isStep := strings.CutSuffix(name, stepSuffix)
+	number, err := strconv.Atoi(digits)
+	return number, sealed, isStep && err == nil && stepName(number, sealed) == file
+}
+
 // trailAt is a trail in a second place, as its names tell of it: nothing of it was read.
 type trailAt struct {
 	path    string
@@ -84,29 +92,45 @@ func isTrail(path string) bool {
 
 // lookAtTrail looks at the names and the times in a directory.
 func lookAtTrail(path string) trailAt {
-	t := trailAt{path: path}
-	t.number, t.mark, _ = parseTrailName(filepath.Base(path))
-	entries, err := os.ReadDir(path)
-	t.unread = err
-	made := map[int]time.Time{}
+	entries, unread := os.ReadDir(path)
+	var files []stepFile
 	for _, e := range entries {
-		name, sealed := strings.CutSuffix(e.Name(), sealedSuffix)
-		digits, isStep := strings.CutSuffix(name, stepSuffix)
-		number, err := strconv.Atoi(digits)
-		if !isStep || err != nil || stepName(number, sealed) != e.Name() {
+		f := stepFile{name: e.Name()}
+		if _, _, ok := parseStepName(f.name); !ok {
+			continue
+		}
+		if info, err := e.Info(); err != nil {
+			unread = errors.Join(unread, err)
+		} else {
+			f.bytes, f.made = info.Size(), info.ModTime()
+		}
+		files = append(files, f)
+	}
+	return trailOf(path, files, unread)
+}
+
+// stepFile is a file of a trail, as a list tells of it.
+type stepFile struct {
+	name  string
+	bytes int64
+	made  time.Time // zero: not known
+}
+
+// trailOf is the trail of these files.
+func trailOf(path string, files []stepFile, unread error) trailAt {
+	t := trailAt{path: path, unread: unread}
+	t.number, t.mark, _ = parseTrailName(filepath.Base(path))
+	made := map[int]time.Time{}
+	for _, f := range files {
+		number, sealed, ok := parseStepName(f.name)
+		if !ok {
 			continue
 		}
 		t.sealed = t.sealed || sealed
-		info, err := e.Info()
-		if err != nil {
-			t.unread = errors.Join(t.unread, err)
-			made[number] = time.Time{}
-			continue
-		}
-		t.bytes += info.Size()
-		made[number] = info.ModTime()
-		if info.ModTime().After(t.newest) {
-			t.newest = info.ModTime()
+		t.bytes += f.bytes
+		made[number] = f.made
+		if f.made.After(t.newest) {
+			t.newest = f.made
 		}
 	}
 	for at, there := made[t.steps]; there; at, there = made[t.steps] {

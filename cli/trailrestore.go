@@ -37,15 +37,15 @@ func (f followed) words() string {
 
 // followTrail puts the database together that a trail tells of, and its keys, in a directory that is there: up to the last whole step, or up to the last
 // that was made by until, if that is not zero. The error is about a trail of which not even the first step can be read, or about the directory,
-// or ctx has ended.
-func followTrail(ctx context.Context, path, into string, key *age.X25519Identity, until time.Time) (f followed, err error) {
-	f.path = path
+// or ctx has ended. A person calls the trail what called says.
+func followTrail(ctx context.Context, path, called, into string, key *age.X25519Identity, until time.Time) (f followed, err error) {
+	f.path = called
 	there := lookAtTrail(path)
 	if there.steps == 0 && there.unread != nil {
-		return f, fmt.Errorf("%s cannot be read: %w", path, there.unread)
+		return f, fmt.Errorf("%s cannot be read: %w", called, there.unread)
 	}
 	if there.steps == 0 {
-		return f, fmt.Errorf("%s has no first step, %s, and nothing can be restored without it", path, stepName(0, there.sealed))
+		return f, fmt.Errorf("%s has no first step, %s, and nothing can be restored without it", called, stepName(0, there.sealed))
 	}
 	file, err := sqlite.CreatePageFile(filepath.Join(into, databaseFile))
 	if err != nil {
@@ -59,23 +59,23 @@ func followTrail(ctx context.Context, path, into string, key *age.X25519Identity
 		if err := ctx.Err(); err != nil {
 			return f, err
 		}
-		step := filepath.Join(path, stepName(n, there.sealed))
+		step, name := filepath.Join(path, stepName(n, there.sealed)), called+"/"+stepName(n, there.sealed)
 		head, next, broken := checkStep(step, key, file.Sums, func(head stepHead) error { return belongs(head, before, end, n) })
 		if broken == nil && !until.IsZero() && head.Made.After(until) {
 			if n == 0 {
-				return f, fmt.Errorf("%s begins only at %s: name an older one", path, head.Made.Format(time.RFC3339))
+				return f, fmt.Errorf("%s begins only at %s: name an older one", called, head.Made.Format(time.RFC3339))
 			}
 			break
 		}
 		if broken != nil && n == 0 {
-			return f, brokenStep(step, broken)
+			return f, brokenStep(name, broken)
 		}
 		if broken != nil {
-			f.broken = brokenStep(step, broken)
+			f.broken = brokenStep(name, broken)
 			break
 		}
 		if _, err := readStep(step, key, func(stepHead) error { return ctx.Err() }, put); err != nil {
-			return f, fmt.Errorf("%s could be read once and not twice: %w", step, err)
+			return f, fmt.Errorf("%s could be read once and not twice: %w", name, err)
 		}
 		if err := file.Truncate(next.pages); err != nil {
 			return f, err
@@ -87,7 +87,7 @@ func followTrail(ctx context.Context, path, into string, key *age.X25519Identity
 		f.last, f.steps = head.Made, n+1
 	}
 	if f.broken == nil && f.steps == there.steps && there.more > 0 {
-		f.broken = fmt.Errorf("%s is missing, and %d steps behind it are of no use", filepath.Join(path, there.missing), there.more)
+		f.broken = fmt.Errorf("%s is missing, and %d steps behind it are of no use", called+"/"+there.missing, there.more)
 	}
 	return f, os.WriteFile(filepath.Join(into, secretFile), before.Keys, 0o600)
 }
@@ -137,26 +137,4 @@ func (t trailAt) words() string {
 		words += ", and there may be more: " + t.unread.Error()
 	}
 	return words
-}
-
-// newerTrails are those of one database, by its mark, that lie beside a backup and go on after it was made; last is that instant of a backup that is a
-// trail. What cannot be read is left out: it is about what else there is.
-func newerTrails(backup string, last time.Time, mark string) (newer []trailAt) {
-	backup, err := filepath.Abs(backup)
-	if err != nil {
-		return nil
-	}
-	if last.IsZero() {
-		last, _, _ = madeAt(filepath.Base(backup))
-	}
-	if last.IsZero() {
-		last = lastWritten(backup)
-	}
-	all, _ := trailsIn(filepath.Dir(backup))
-	for _, t := range all {
-		if t.mark == mark && t.path != backup && t.steps > 0 && t.last.After(last) {
-			newer = append(newer, t)
-		}
-	}
-	return newer
 }

@@ -46,7 +46,7 @@ func oneTrail(t *testing.T, key *age.X25519Identity) string {
 func followUp(t *testing.T, path string, key *age.X25519Identity) (followed, []string, error) {
 	t.Helper()
 	into := t.TempDir()
-	f, err := followTrail(t.Context(), path, into, key, time.Time{})
+	f, err := followTrail(t.Context(), path, path, into, key, time.Time{})
 	if err != nil {
 		return f, nil, err
 	}
@@ -247,7 +247,7 @@ func TestARestoreThatIsCalledOffEnds(t *testing.T) {
 	path, into := oneTrail(t, nil), t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if f, err := followTrail(ctx, path, into, nil, time.Time{}); !errors.Is(err, context.Canceled) || f.steps > 0 {
+	if f, err := followTrail(ctx, path, path, into, nil, time.Time{}); !errors.Is(err, context.Canceled) || f.steps > 0 {
 		t.Errorf("got %+v, %v, want that it was called off", f, err)
 	}
 	if _, _, _, err := (process{}).opened(ctx, config{data: into}, path, "", time.Time{}); !errors.Is(err, context.Canceled) {

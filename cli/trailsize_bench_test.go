@@ -74,7 +74,7 @@ func BenchmarkCopyOfAMinute(b *testing.B) {
 	b.ReportMetric(idle[len(idle)/2].Seconds()*1000, "idle-ms")
 	into := b.TempDir()
 	began := time.Now()
-	f, err := followTrail(b.Context(), k.trail.path, into, key, time.Time{})
+	f, err := followTrail(b.Context(), k.trail.path, k.trail.path, into, key, time.Time{})
 	if err != nil || f.broken != nil || f.steps != k.trail.next {
 		b.Fatalf("followed are %+v, %v", f, err)
 	}
