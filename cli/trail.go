@@ -89,7 +89,7 @@ func (h *house) keepTrail(ctx context.Context, plan backupPlan) {
 func (h *house) newTrailKeeper(s *sqlite.Store, plan backupPlan) *trailKeeper {
 	k := &trailKeeper{house: h, plan: plan, second: plan.place(h.dir.path), pages: s.Pages(), mark: trailMark(s.ID())}
 	k.slow = time.AfterFunc(slowStep, func() {
-		k.log.Error("the second place hangs: the copy of this minute waits for it, and those that follow wait for this one", "place", k.second)
+		k.log.Error("the second place hangs, or is slow: the copy of this minute waits for it, and those that follow wait for this one", "place", k.second)
 	})
 	k.slow.Stop()
 	return k

@@ -21,7 +21,9 @@ package bucket
 import (
 	"bytes"
 	"context"
+	"crypto/md5"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/xml"
 	"errors"
@@ -116,12 +118,13 @@ func (b *Bucket) Put(ctx context.Context, key string, from io.ReaderAt, size int
 	if size > MaxObject {
 		return sum, fmt.Errorf("%w: it has %d MB, and one object may have %d", store.ErrFull, size>>20, MaxObject>>20)
 	}
-	h := sha256.New()
-	if _, err := io.Copy(h, io.NewSectionReader(from, 0, size)); err != nil {
+	h, old := sha256.New(), md5.New()
+	if _, err := io.Copy(io.MultiWriter(h, old), io.NewSectionReader(from, 0, size)); err != nil {
 		return sum, err
 	}
 	h.Sum(sum[:0])
-	return sum, b.do(ctx, call{method: http.MethodPut, key: key, body: from, size: size, sum: hex.EncodeToString(sum[:])}, func(io.Reader) error { return nil })
+	c := call{method: http.MethodPut, key: key, body: from, size: size, sum: hex.EncodeToString(sum[:]), md5: base64.StdEncoding.EncodeToString(old.Sum(nil))}
+	return sum, b.do(ctx, c, func(io.Reader) error { return nil })
 }
 
 // Get reads an object. Each try begins with another writer, since it begins anew.
@@ -251,6 +254,7 @@ type call struct {
 	body        io.ReaderAt // nil: none
 	size        int64
 	sum         string // SHA-256 of body in hexadecimal
+	md5         string // of body in base64; a bucket that locks its objects asks for it
 }
 
 // nothing is the SHA-256 of no bytes.
@@ -300,6 +304,7 @@ func (b *Bucket) once(ended context.Context, c call, read func(io.Reader) error)
 	sum := nothing
 	if c.body != nil {
 		sum, r.ContentLength = c.sum, c.size
+		r.Header.Set("Content-MD5", c.md5)
 		if c.size > 0 {
 			r.Body = io.NopCloser(&watched{from: io.NewSectionReader(c.body, 0, c.size), watch: watch}) // a try before may still be reading
 		}

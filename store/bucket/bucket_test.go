@@ -254,6 +254,27 @@ func TestWhatPassesIsTriedAgain(t *testing.T) {
 	}
 }
 
+// TestWhatIsChangedOnItsWayIsNotTaken: the service compares what it got with what was signed, so that nobody has to read it back.
+func TestWhatIsChangedOnItsWayIsNotTaken(t *testing.T) {
+	t.Parallel()
+	s := buckettest.Start(t)
+	var times atomic.Int32
+	o := between(t, s, func(n int32, _ http.ResponseWriter, r *http.Request, pass func()) {
+		times.Store(n)
+		body, _ := io.ReadAll(r.Body)
+		body[0] ^= 1
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		pass()
+	})
+	err := put(t.Context(), open(t, o), "there", []byte("content"))
+	if err == nil || !strings.Contains(err.Error(), "is not what was sent") || times.Load() != 3 {
+		t.Errorf("after %d times: %v", times.Load(), err)
+	}
+	if _, err := get(t, open(t, ofOwner(s)), "there"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("it is there: %v", err)
+	}
+}
+
 // TestAServiceThatHangsIsGivenUp, before it has read a word, in the middle and while it answers; and a slow one is not, as long as something moves.
 func TestAServiceThatHangsIsGivenUp(t *testing.T) {
 	t.Parallel()

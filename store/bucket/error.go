@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"holdfast/store"
@@ -62,7 +63,7 @@ func (e *Error) mayPass() bool {
 	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return true
 	}
-	return e.Code == "SlowDown" || e.Code == "RequestTimeout" || e.Code == "OperationAborted"
+	return slices.Contains([]string{"SlowDown", "RequestTimeout", "OperationAborted", "IncompleteBody", "BadDigest", "XAmzContentSHA256Mismatch"}, e.Code)
 }
 
 // lost is a call without an answer.
@@ -105,6 +106,8 @@ func (e *Error) say(b *Bucket, c call) {
 		if e.Region != "" {
 			e.words += ", but in " + e.Region
 		}
+	case "IncompleteBody", "BadDigest", "XAmzContentSHA256Mismatch":
+		e.kind, e.words = ErrUnreachable, fmt.Sprintf("what came to %s is not what was sent", b.host())
 	case "EntityTooLarge", "QuotaExceeded", "XMinioStorageFull", "NotEnoughSpace", "InsufficientCapacity", "StorageFull":
 		e.kind, e.words = store.ErrFull, fmt.Sprintf("%s has no room for it in the bucket %s", b.host(), b.Bucket)
 	default:
