@@ -5,8 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -23,14 +23,15 @@ import (
 
 // house is a whole server with a queue, on which a little has happened.
 type house struct {
-	t   testing.TB
-	url string
-	db  *sqlite.Store
+	t    testing.TB
+	url  string
+	db   *sqlite.Store
+	stop func() // and what it was asked is answered
 }
 
 const adminKey = "a-bootstrap-admin-key-for-tests"
 
-func newHouse(t testing.TB) *house {
+func newHouse(t testing.TB, change ...func(*web.Options)) *house {
 	t.Helper()
 	ctx, dir := context.Background(), t.TempDir()
 	db, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(dir, "holdfast.db")})
@@ -50,25 +51,37 @@ func newHouse(t testing.TB) *house {
 	if _, err := e.Import(ctx, "system", enginetest.ClinicFile(map[string]int{"ada": 1})); err != nil {
 		t.Fatal(err)
 	}
-	server, err := web.New(e, web.Options{Version: "test"})
+	options := web.Options{Version: "test"}
+	for _, c := range change {
+		c(&options)
+	}
+	server, err := web.New(e, options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, cancel := context.WithCancel(ctx)
-	var running sync.WaitGroup
-	running.Go(func() { e.Run(run) })
-	running.Go(func() { server.Run(run) })
-	listening := httptest.NewServer(server.Handler())
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	serving, stopServing := context.WithCancel(ctx)
+	deciding, stopDeciding := context.WithCancel(ctx)
+	var answering, running sync.WaitGroup
+	running.Go(func() { e.Run(deciding) })
+	answering.Go(func() {
+		if err := server.Serve(serving, listener); err != nil {
+			t.Errorf("serve: %v", err)
+		}
+	})
+	stop := func() { stopServing(); answering.Wait() }
 	t.Cleanup(func() {
-		cancel()
-		listening.CloseClientConnections()
-		listening.Close()
+		stop()
+		stopDeciding()
 		running.Wait()
 		for _, c := range []io.Closer{queue, live, db} {
 			_ = c.Close() // the database may be closed already
 		}
 	})
-	return &house{t: t, url: listening.URL, db: db}
+	return &house{t: t, url: "http://" + listener.Addr().String(), db: db, stop: stop}
 }
 
 // ask sends one request and returns the status and the body.

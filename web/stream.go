@@ -36,7 +36,7 @@ func streamSource(e *engine.Engine) stream.Source {
 // streamOptions are the bounds of the streams. Those of one address count only with Options.RateLimit.
 func streamOptions(o Options) stream.Options {
 	limits := o.Limits.withDefaults()
-	options := stream.Options{Streams: limits.Streams, Sweep: o.sweep}
+	options := stream.Options{Streams: limits.Streams, Ping: o.Ping, Sweep: o.sweep}
 	if o.RateLimit {
 		options.PerAddress = limits.StreamsPerAddress
 	}

@@ -56,6 +56,8 @@ type Options struct {
 	Certificates func() []certificate.Status
 	// Patience is how long an ordinary request may take before it is answered 503, streams aside. Default 10 s.
 	Patience time.Duration
+	// Ping is how often a live stream says that it is there. A proxy in front has to wait for longer. Default 15 s.
+	Ping time.Duration
 	// Logger is told of every request and every failure. Default: discard.
 	Logger *slog.Logger
 

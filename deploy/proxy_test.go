@@ -1,0 +1,250 @@
+package deploy
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"net"
+	"net/http"
+	"net/netip"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/engine/enginetest"
+	"holdfast/web"
+)
+
+// journey is a visitor of a page that is behind a proxy.
+type journey struct {
+	t    *testing.T
+	http *http.Client
+	base string
+}
+
+// do sends a request, as a page of the clinic does. Headers are names and values in turn.
+func (j journey) do(method, path, body string, headers ...string) *http.Response {
+	j.t.Helper()
+	ctx, cancel := context.WithCancel(j.t.Context())
+	r, err := http.NewRequestWithContext(ctx, method, j.base+path, strings.NewReader(body))
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	answers, failed := make(chan *http.Response, 1), make(chan error, 1)
+	go func() {
+		if answer, err := j.http.Do(r); err != nil {
+			failed <- err
+		} else {
+			answers <- answer
+		}
+	}()
+	select {
+	case answer := <-answers:
+		j.t.Cleanup(func() { cancel(); answer.Body.Close() })
+		return answer
+	case err := <-failed:
+		j.t.Fatalf("%s %s: %v", method, path, err)
+	case <-time.After(time.Minute):
+		j.t.Fatalf("%s %s: no answer within a minute", method, path)
+	}
+	cancel()
+	return nil
+}
+
+// want is do with an answer of this status and these words.
+func (j journey) want(status int, words, method, path, body string, headers ...string) {
+	j.t.Helper()
+	answer := j.do(method, path, body, headers...)
+	if answer.StatusCode != status {
+		begins := make([]byte, 500) // of a stream, which has no end
+		n, _ := answer.Body.Read(begins)
+		j.t.Fatalf("%s %s: got %d %s, want %d", method, path, answer.StatusCode, begins[:n], status)
+	}
+	if text, err := io.ReadAll(answer.Body); err != nil || !strings.Contains(string(text), words) {
+		j.t.Errorf("%s %s: got %.500s (%v), want %s", method, path, text, err, words)
+	}
+}
+
+// streamed is a live stream.
+type streamed struct {
+	t     *testing.T
+	lines chan string // closed at its end
+	close func()
+}
+
+// stream opens one, up to the frame that says that it is connected.
+func (j journey) stream(client string, headers ...string) *streamed {
+	j.t.Helper()
+	answer := j.do("GET", "/v1/holds/stream?appointmentTypeId=checkup&clientId="+client, "", headers...)
+	if answer.StatusCode != http.StatusOK {
+		j.t.Fatalf("the stream of %s is answered %d", client, answer.StatusCode)
+	}
+	s := &streamed{j.t, make(chan string, 1000), func() { answer.Body.Close() }}
+	go func() {
+		defer close(s.lines)
+		for lines := bufio.NewScanner(answer.Body); lines.Scan(); {
+			s.lines <- lines.Text()
+		}
+	}()
+	s.until(`"connected"`)
+	return s
+}
+
+// each is every line until the end, or until this long after the one before.
+func (s *streamed) each(patience time.Duration) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for {
+			select {
+			case line, more := <-s.lines:
+				if !more || !yield(line) {
+					return
+				}
+			case <-time.After(patience):
+				s.t.Errorf("the stream said nothing for %s", patience)
+				return
+			}
+		}
+	}
+}
+
+// until reads to a line with these words.
+func (s *streamed) until(words string) {
+	s.t.Helper()
+	for line := range s.each(time.Minute) {
+		if strings.Contains(line, words) {
+			return
+		}
+	}
+	s.t.Fatalf("the stream did not say %s", words)
+}
+
+// What must be in nobody's log: a client, a key, the token and the name of a calendar, what was searched.
+var unspeakable = []string{"client-secret-", adminKey, "token-secret-1", "calendar-secret-1", "Winterbottom"}
+
+// clientEnded is in the scrape of a server when one reader of a stream has left.
+var clientEnded = regexp.MustCompile(`(?m)^holdfast_streams_ended_total\{reason="client-[a-z]+"\} 1$`)
+
+// TestBehindAProxy is the life of a clinic behind each of the proxies of the manual.
+func TestBehindAProxy(t *testing.T) {
+	for _, p := range proxies {
+		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t, func(o *web.Options) {
+				o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
+				o.RateLimit, o.Limits.StreamsPerAddress = true, 1
+				o.Ping = time.Hour // what arrives is what happened
+			})
+			to := strings.TrimPrefix(h.url, "http://")
+			f := p.start(t, to)
+			from := func(address string) journey { return journey{t, f.visitor(t, address), "https://" + proxiedName} }
+			patient, other := from("127.0.0.2"), from("127.0.0.3")
+			ownPage := []string{"Origin", "https://" + proxiedName}
+
+			patient.want(200, "<html", "GET", "/", "")
+			patient.want(200, "Harbour Clinic", "GET", "/v1/clinic", "")
+			if v := patient.do("GET", "/", "").ProtoMajor; v != 2 {
+				t.Errorf("it speaks HTTP/%d; browsers want 2 for many streams", v)
+			}
+
+			// Who may write: the clinic's own pages, and no other's. Links lead to where people are.
+			slot := func(hours int) string {
+				return enginetest.Noon(time.UTC, 2).Add(time.Duration(hours) * time.Hour).Format(time.RFC3339)
+			}
+			book := func(hours int) string {
+				return fmt.Sprintf(`{"clientId":"client-secret-0001","slotStartDate":%q,"patient":{"name":"Jo Winterbottom","email":"jo@example.org"}}`, slot(hours))
+			}
+			patient.want(201, `"manageUrl":"https://`+proxiedName+`/manage#`, "POST", "/v1/appointment-types/checkup/book", book(0), ownPage...)
+			patient.want(403, "another site", "POST", "/v1/appointment-types/checkup/book", book(1), "Origin", "https://evil.example")
+			large := `{"no such field":"` + strings.Repeat("x", 2<<20) + `"}`
+			patient.want(400, "is not known here", "POST", "/v1/import", large, "Authorization", "Bearer "+adminKey)
+			patient.want(200, `"name":"holdfast"`, "POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},`+
+				`"clientInfo":{"name":"test","version":"1"}}}`, "Authorization", "Bearer "+adminKey, "Accept", "application/json, text/event-stream")
+
+			// What happens arrives at once, while the stream goes on.
+			watching := patient.stream("client-secret-0002")
+			other.want(201, "holdId", "POST", "/v1/holds", fmt.Sprintf(`{"appointmentTypeId":"checkup","clientId":"client-secret-0003","slotStartDate":%q}`, slot(2)), ownPage...)
+			watching.until(`"type":"hold"`)
+
+			// An address has one stream here, and it is the one that the proxy saw, whatever is claimed.
+			patient.want(429, "rate_limited", "GET", "/v1/holds/stream?appointmentTypeId=checkup", "", "X-Forwarded-For", "127.0.0.77", "Forwarded", "for=127.0.0.77")
+			leaving := other.stream("client-secret-0003", "X-Forwarded-For", "127.0.0.2", "X-Real-Ip", "127.0.0.2")
+			past := journey{t, &http.Client{Transport: &http.Transport{DialContext: (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP("127.0.0.4")}}).DialContext}}, h.url}
+			past.stream("client-secret-0004", "X-Forwarded-For", "127.0.0.5")
+			past.want(429, "rate_limited", "GET", "/v1/holds/stream?appointmentTypeId=checkup", "", "X-Forwarded-For", "127.0.0.6")
+
+			// A page that is closed ends its stream here, too.
+			leaving.close()
+			for patience := time.After(time.Minute); !clientEnded.MatchString(h.scrape()); {
+				select {
+				case <-time.After(20 * time.Millisecond): // between two looks
+				case <-patience:
+					t.Fatal("a minute after its page was closed a stream is still open behind the proxy")
+				}
+			}
+
+			for _, path := range []string{"/v1/appointments?q=Winterbottom", "/v1/calendars/calendar-secret-1.ics?token=token-secret-1", "/v1/clinic?clientId=client-secret-0006"} {
+				patient.do("GET", path, "", "Authorization", "Bearer "+adminKey, "Holdfast-Client", "client-secret-0007", "Referer", "https://"+proxiedName+"/?clientId=client-secret-0008")
+			}
+			h.stop()
+			watching.until(`"reason":"server-shutdown"`)
+			for _, path := range []string{"/v1/calendars/calendar-secret-1.ics?token=token-secret-1", "/v1/clinic?clientId=client-secret-0009"} {
+				if status := patient.do("GET", path, "", "Authorization", "Bearer "+adminKey, "Holdfast-Client", "client-secret-0010").StatusCode; status != http.StatusBadGateway {
+					t.Errorf("without a server the proxy answers %d, want 502", status)
+				}
+			}
+			wrote := f.stop()
+			if !strings.Contains(wrote, p.logged) {
+				t.Errorf("its log has no %s", p.logged)
+			}
+			for _, secret := range unspeakable {
+				if strings.Contains(wrote, secret) {
+					t.Errorf("%s is in what the proxy wrote", secret)
+				}
+			}
+		})
+	}
+}
+
+// TestAQuietStreamOutlivesTheProxysPatience: nobody books anything, and the pings alone keep it open. The patience of the proxy and the time
+// between pings are both a fraction of what they are.
+func TestAQuietStreamOutlivesTheProxysPatience(t *testing.T) {
+	const patience = 2 * time.Second
+	for _, p := range proxies {
+		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t, func(o *web.Options) { o.Ping = patience / 16 })
+			var brief []string
+			if p.quiet != "" {
+				brief = []string{p.quiet, p.brief}
+			}
+			f := p.start(t, strings.TrimPrefix(h.url, "http://"), brief...)
+			patient := journey{t, f.visitor(t, "127.0.0.1"), "https://" + proxiedName}
+			for attempt := time.Now(); ; {
+				s, opened := patient.stream("client-secret-0001"), time.Now()
+				last, gap := opened, time.Duration(0)
+				for line := range s.each(time.Minute) {
+					if !strings.HasPrefix(line, "data: ") {
+						continue
+					}
+					gap, last = time.Since(last), time.Now()
+					if time.Since(opened) > patience+patience/2 {
+						return
+					}
+				}
+				// A machine that was busy elsewhere for so long had the proxy wait in earnest.
+				if gap = max(gap, time.Since(last)); gap < patience/2 || time.Since(attempt) > time.Minute {
+					t.Fatalf("the stream ended %s after it was opened, with pings until %s before", time.Since(opened), time.Since(last))
+				}
+			}
+		})
+	}
+}
