@@ -65,7 +65,7 @@ var proxies = []proxy{
 		edits: []string{"tls: {certResolver: letsencrypt}", "tls: {}", "http://127.0.0.1:8788", "http://TO"},
 		files: map[string]string{
 			"dynamic.yml": "BLOCK\ntls: {certificates: [{certFile: DIR/cert.pem, keyFile: DIR/key.pem}]}\n",
-			"traefik.yml": "entryPoints: {websecure: {address: 127.0.0.1:PORT}}\nproviders: {file: {filename: DIR/dynamic.yml}}\n",
+			"traefik.yml": "entryPoints: {websecure: {address: 127.0.0.1:PORT}}\nproviders: {file: {filename: DIR/dynamic.yml}}\naccessLog: {}\n",
 		},
 		args: []string{"--configfile=DIR/traefik.yml"},
 	},
