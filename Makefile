@@ -10,6 +10,7 @@
 # make prove         one table of what proves the promises, with a count, a bad column and whether it sees; LONG=1 for hours of it,
 #                    MOST=5m to end each row of it by then, RECORD=1 to write what was seen into docs/proof.md
 # make cluster       two nodes, PostgreSQL, Redis and nginx on loopback, until Ctrl-C
+# make systemd       the life of the Debian package and of holdfast service under a real systemd, in a throwaway machine; root only
 # make dist          what is given away: an archive for each system in dist/, with licences, bills of materials and sums
 # make cross         compiles for systems that nobody here has
 # make pages         joins and compresses web/ui and the description of the API into what is embedded, and committed; after a
@@ -56,7 +57,7 @@ LONG   ?=
 MOST   ?=
 RECORD ?=
 
-.PHONY: test test-hours vet lint types bench bench-once curves simulate planted prove dist cross build cluster pages clients pruned clean
+.PHONY: test test-hours vet lint types bench bench-once curves simulate planted prove systemd dist cross build cluster pages clients pruned clean
 
 test:
 	@.ci/tools
@@ -114,6 +115,9 @@ build:
 	@size=$$(stat -c %s holdfast 2>/dev/null || stat -f %z holdfast); echo "holdfast: $$size bytes"; \
 	  if [ $$size -gt $(MAX_BINARY) ]; then echo "the binary is larger than $(MAX_BINARY) bytes"; exit 1; fi
 	@$(MAKE) --no-print-directory pruned
+
+systemd:
+	@deploy/systemd/try
 
 dist:
 	rm -rf dist

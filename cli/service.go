@@ -165,10 +165,7 @@ func (s *service) uninstall(ctx context.Context) error {
 		return err
 	}
 	if _, err := os.Stat(s.at(serviceUnit)); errors.Is(err, fs.ErrNotExist) && !s.dryRun {
-		if err := s.remove(serviceHTTPS, filepath.Dir(serviceHTTPS)); err != nil { // all that install writes beside a package
-			return err
-		}
-		return fmt.Errorf("there is no %s: nothing was installed here with holdfast service install. The Debian package goes with: apt remove holdfast", s.at(serviceUnit))
+		return s.uninstallLines(ctx)
 	}
 	if err := s.systemctl(ctx, []string{"disable", "--now", serviceName}); err != nil {
 		return err
@@ -180,6 +177,22 @@ func (s *service) uninstall(ctx context.Context) error {
 		return err
 	}
 	s.say("\nLeft where they are: %s, %s and %s.\n", serviceData, serviceSettings, serviceProgram)
+	return nil
+}
+
+// uninstallLines removes all that install writes beside a package, whose service goes on without it.
+func (s *service) uninstallLines(ctx context.Context) error {
+	const withPackage = "The Debian package goes with: apt remove holdfast"
+	if _, err := os.Stat(s.at(serviceHTTPS)); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no %s: nothing was installed here with holdfast service install. %s", s.at(serviceUnit), withPackage)
+	}
+	if err := s.remove(serviceHTTPS, filepath.Dir(serviceHTTPS)); err != nil {
+		return err
+	}
+	if err := s.systemctl(ctx, []string{"daemon-reload"}, []string{"try-restart", serviceName}); err != nil {
+		return err
+	}
+	s.say("\nThe service that a package brought stays. %s\n", withPackage)
 	return nil
 }
 

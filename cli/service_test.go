@@ -61,8 +61,9 @@ func TestServiceIsInstalled(t *testing.T) {
 	if err := errors.Join(os.MkdirAll(filepath.Dir(part), 0o755), os.WriteFile(part, nil, 0o600), os.WriteFile(others, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
+	contains(t, "uninstall beside a package", must(t, "service", "uninstall", "--root", root), "apt remove holdfast")
 	if got := command(t, nil, "", "service", "uninstall", "--root", root); got.code == 0 || !strings.Contains(got.stderr, "nothing was installed here") {
-		t.Errorf("a second uninstall: exit %d, %q", got.code, got.stderr)
+		t.Errorf("uninstall of nothing: exit %d, %q", got.code, got.stderr)
 	}
 	for path, stays := range map[string]bool{part: false, others: true} {
 		if _, err := os.Stat(path); (err == nil) != stays {

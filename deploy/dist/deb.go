@@ -44,6 +44,20 @@ if [ "$1" = remove ] && [ -d /run/systemd/system ]; then
 fi
 `
 
+// Afterwards systemd no longer knows the unit. A purge takes the lines of holdfast service install --domain as well; the data of a
+// clinic nobody takes but its owner.
+const debGone = `#!/bin/sh
+set -e
+if [ "$1" = purge ]; then
+	rm -f /etc/systemd/system/holdfast.service.d/https.conf
+	rmdir --ignore-fail-on-non-empty /etc/systemd/system/holdfast.service.d 2>/dev/null || true
+	[ ! -d /var/lib/holdfast ] || echo "The data stays in /var/lib/holdfast (/var/lib/private/holdfast)."
+fi
+if [ -d /run/systemd/system ]; then
+	systemctl daemon-reload
+fi
+`
+
 // packDeb writes a package. Versions of Debian begin with a digit.
 func packDeb(file string, o *options, machine, program string, parts []part) error {
 	unit, err := os.ReadFile(unitFile)
@@ -87,6 +101,7 @@ Description: appointment server in one binary
 		{name: "./md5sums", content: []byte(sums.String()), mode: 0o644},
 		{name: "./postinst", content: []byte(debAfter), mode: 0o755},
 		{name: "./prerm", content: []byte(debBefore), mode: 0o755},
+		{name: "./postrm", content: []byte(debGone), mode: 0o755},
 	}
 	inner, err := tarball(steering, o.at)
 	if err != nil {

@@ -53,7 +53,7 @@ func TestTheDebianPackageIsOneToDpkg(t *testing.T) {
 	if out, err := exec.Command(dpkg, "--control", deb, scripts).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	for _, script := range []string{"postinst", "prerm"} {
+	for _, script := range []string{"postinst", "prerm", "postrm"} {
 		if out, err := exec.Command("sh", "-n", filepath.Join(scripts, script)).CombinedOutput(); err != nil {
 			t.Errorf("%s: %v %s", script, err, out)
 		}
