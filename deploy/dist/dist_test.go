@@ -8,7 +8,9 @@ import (
 	"encoding/json"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -53,7 +55,7 @@ func checkArchive(t *testing.T, name string, archive, sold []byte) {
 			t.Fatal(err)
 		}
 	}
-	for _, want := range []string{"holdfast", "LICENSE", "README.md", "THIRD-PARTY-LICENSES.txt", "sbom.cdx.json"} {
+	for _, want := range []string{"holdfast", "LICENSE", "README.md", "harbour.json", "THIRD-PARTY-LICENSES.txt", "sbom.cdx.json"} {
 		if len(content[want]) == 0 {
 			t.Errorf("the archive has no %s", want)
 		}
@@ -61,6 +63,7 @@ func checkArchive(t *testing.T, name string, archive, sold []byte) {
 	if !bytes.Equal(content["sbom.cdx.json"], sold) {
 		t.Error("the bill in the archive is not the one beside it")
 	}
+	follow(t, content)
 	info, err := buildinfo.Read(bytes.NewReader(content["holdfast"]))
 	if err != nil {
 		t.Fatal(err)
@@ -91,6 +94,28 @@ func checkArchive(t *testing.T, name string, archive, sold []byte) {
 		t.Errorf("the bill lists %v, the program has %v", listed, want)
 	}
 	t.Logf("%d modules, %d bytes of licences", len(info.Deps), len(content["THIRD-PARTY-LICENSES.txt"]))
+}
+
+// follow does with an archive what its page says, as far as that ends by itself.
+func follow(t *testing.T, content map[string][]byte) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, b := range content {
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lines := regexp.MustCompile(`(?m)^\./holdfast (import|apikey|service) .*$`).FindAllString(string(content["README.md"]), -1)
+	if len(lines) != 3 {
+		t.Errorf("the page has these commands: %q", lines)
+	}
+	for _, line := range lines {
+		run := exec.Command("sh", "-c", line)
+		run.Dir = dir
+		if said, err := run.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", line, err, said)
+		}
+	}
 }
 
 // TestALicenceThatNobodyKnowsIsAnError, and so is none at all.

@@ -144,7 +144,8 @@ func (o *options) make(ctx context.Context, t target) (made []string, err error)
 		return nil, err
 	}
 	content := []entry{{name: filepath.Base(program), from: program, mode: 0o755}, {name: "LICENSE", from: "LICENSE", mode: 0o644},
-		{name: "README.md", from: "README.md", mode: 0o644}, {name: "THIRD-PARTY-LICENSES.txt", content: licencesOf(parts), mode: 0o644},
+		{name: "README.md", from: "deploy/dist/README.md", mode: 0o644}, {name: "harbour.json", from: "testdata/clinic/harbour.json", mode: 0o644},
+		{name: "THIRD-PARTY-LICENSES.txt", content: licencesOf(parts), mode: 0o644},
 		{name: "sbom.cdx.json", content: bill, mode: 0o644}}
 	archive := filepath.Join(o.into, name+".tar.gz")
 	pack := packTar
