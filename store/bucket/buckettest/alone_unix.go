@@ -1,0 +1,11 @@
+//go:build unix
+
+package buckettest
+
+import (
+	"os"
+	"syscall"
+)
+
+// waitAlone waits until no other process has the file locked, and locks it until it is closed.
+func waitAlone(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX) }
