@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,6 +23,7 @@ func testPerson(t *testing.T, h Harness) {
 
 	t.Run("one of a family", func(t *testing.T) { eraseOneOfAFamily(t, h.open(t), false) })
 	t.Run("one of a family with one browser", func(t *testing.T) { eraseOneOfAFamily(t, h.open(t), true) })
+	t.Run("one of several whom one mail is about", func(t *testing.T) { eraseOneOfAVisit(t, h.open(t)) })
 	t.Run("what is said about people", func(t *testing.T) { said(t, h.open(t)) })
 
 	t.Run("nobody", func(t *testing.T) {
@@ -95,6 +97,36 @@ func erase(t *testing.T, s store.Store, who store.Person) {
 	again, err := eraseNow(t, s, who)
 	if err != nil || again.Appointments != 0 || again.AuditEntries != 0 {
 		t.Errorf("erasing again: got %+v, %v; want nothing left", again, err)
+	}
+}
+
+// eraseOneOfAVisit erases somebody whom a mail is about that is also about somebody else: while it waits it stays, since it
+// names appointments and nobody, and is written of what they are then. One that is about them alone goes.
+func eraseOneOfAVisit(t *testing.T, s store.Store) {
+	clinic(t, s)
+	zoe, abe := booking("ada", "checkup", 0, 30), booking("ada", "checkup", 60, 30)
+	zoe.Patient, abe.Patient = store.Patient{Name: "Zoe Canary", Email: "zoe@example.org"}, store.Patient{Name: "Abe Sparrow", Email: "abe@example.org"}
+	mustInsert(t, s, zoe)
+	mustInsert(t, s, abe)
+	for id, payload := range map[string]string{
+		"op-both":  `{"notice": "series_confirmation", "appointments": ["` + zoe.ID + `", "` + abe.ID + `"]}`,
+		"op-alone": `{"notice": "series_confirmation", "appointments": ["` + zoe.ID + `"]}`,
+	} {
+		op := store.Operation{ID: id, Kind: store.Email, AppointmentID: zoe.ID, Status: store.OperationPending, Payload: json.RawMessage(payload)}
+		queued := store.Delivery{OperationID: id, AppointmentID: zoe.ID, Channel: "email", Notice: "series_confirmation", State: "queued", UpdatedAt: monday}
+		wantErr(t, "Promise", s.Write(t.Context(), func(tx store.Tx) error {
+			return errors.Join(tx.Promise(t.Context(), op), tx.PutDelivery(t.Context(), queued))
+		}), nil)
+	}
+	for _, step := range []struct {
+		email string
+		want  []string
+	}{{"zoe@example.org", []string{"op-alone"}}, {"abe@example.org", nil}} {
+		erased, err := eraseNow(t, s, store.Person{Email: step.email})
+		wantErr(t, "Erase", err, nil)
+		if !slices.Equal(erased.OperationIDs, step.want) {
+			t.Errorf("with %s the operations %v are erased, want %v", step.email, erased.OperationIDs, step.want)
+		}
 	}
 }
 
