@@ -225,9 +225,9 @@ func (h *house) loaded(page string, all bool) map[string]int {
 	return sizes
 }
 
-// onlySome are what a page fetches for clinics with many types or specialists, or groups of types, and for those that ask more; and what
-// who waits fetches.
-var onlySome = [][]string{{"choose", "asks"}, {"waiting"}}
+// onlySome are what a page fetches for clinics with many types or specialists, or groups of types, and for those that ask more; what
+// who waits fetches; and what who has to confirm a booking first does.
+var onlySome = [][]string{{"choose", "asks"}, {"waiting"}, {"request"}}
 
 // The patient's page is at most 45 KB on the wire, the form and the page of the booked appointment included, which follow
 // while the patient reads. German takes most room.

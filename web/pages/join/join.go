@@ -19,7 +19,7 @@ import (
 // they name from the folder above (import('../lib/…')), because they run from the folder of their bundle; and what is fetched
 // beside the bundles, such as words or a worker, imports nothing, or it would get a second copy of it.
 var bundles = [][]string{
-	{"book/common.js", "book/page.js", "book/later.js", "book/choose.js", "book/asks.js", "book/waiting.js", "manage/page.js"},
+	{"book/common.js", "book/page.js", "book/later.js", "book/choose.js", "book/asks.js", "book/request.js", "book/waiting.js", "manage/page.js"},
 	{"staff/page.js", "staff/keep.js", "staff/more.js"},
 	{"plan/page.js"},
 }

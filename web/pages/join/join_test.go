@@ -15,6 +15,7 @@ func small(more map[string]string) map[string][]byte {
 		"book/later.js":   "export { form } from './details.js'",
 		"book/choose.js":  "import { say } from '../lib/say.js'\nsay",
 		"book/asks.js":    "",
+		"book/request.js": "",
 		"book/waiting.js": "",
 		"manage/page.js":  "import { form } from '../book/details.js'\nform()",
 		"staff/page.js":   "import { say } from '../lib/say.js'\nsay",

@@ -2,4 +2,3 @@
 // fetched while the patient looks at the times.
 export { Details } from './details.js'
 export { showBooked } from '../manage/appointment.js'
-export { showAsked } from '../manage/request.js'

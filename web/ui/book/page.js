@@ -53,6 +53,7 @@ const choice = later(async () => (await Promise.all([import('../book/choose.js')
 const rest = later(async () => (await Promise.all([import('../book/later.js'), need('manage')]))[0])
 let Details = null
 const asks = later(async () => (await Promise.all([import('../book/asks.js'), need('asks'), sheet('some.css')]))[0])
+const request = later(async () => (await Promise.all([import('../book/request.js'), need('request')]))[0])
 const waiting = later(async () => (await Promise.all([import('../book/waiting.js'), need('waiting'), sheet('some.css')]))[0])
 let ask = null
 async function needDetails(type) {
@@ -115,7 +116,7 @@ async function finish(s) {
     forget('form')
     calendar.stop()
     router.stop()
-    return (await rest.get()).showAsked(root, { asked: s.asked, to })
+    return (await request.get()).showAsked(root, { asked: s.asked, to })
   }
   if (s.phase !== 'booked') return s
   const { appointment } = s

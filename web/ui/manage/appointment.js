@@ -14,10 +14,10 @@ import { say } from '../lib/say.js'
 import { range, write } from '../lib/time.js'
 import { Name, PhoneLink, Shell, phone } from '../book/shell.js'
 import { Change } from './change.js'
-import { Request } from './request.js'
 import { Ticket, Zone } from './ticket.js'
 
-// What is about the waiting list comes where it is needed.
+// What is about requests and the waiting list comes where it is needed.
+const requests = async () => (await Promise.all([import('../book/request.js'), need('request')]))[0]
 const waitlist = async () => (await Promise.all([import('../book/waiting.js'), need('waiting')]))[0]
 
 // The server knows the one appointment a token opens by the name "managed"; an id may stand before it.
@@ -151,7 +151,7 @@ export function Manage({ link: first, appointment, url: given }) {
       // Before it is confirmed, the link opens what was asked for.
       if (p.status === 401) {
         const { request } = await get('/v1/requests/managed', null, auth(link)).catch(() => ({}))
-        if (request) return setAsked(request)
+        if (request) return setAsked({ ...await requests(), r: request })
         const entry = await get('/v1/waitlist/managed', null, auth(link)).catch(() => null)
         if (entry) {
           setList(await waitlist())
@@ -201,7 +201,7 @@ export function Manage({ link: first, appointment, url: given }) {
     setView('overview')
   }
 
-  if (asked && !a) return html`<${Shell} step="link"><${Request} r=${asked} options=${auth(link)} done=${setA} change=${setAsked} /></${Shell}>`
+  if (asked && !a) return html`<${Shell} step="link"><${asked.Request} r=${asked.r} options=${auth(link)} done=${setA} change=${r => setAsked({ ...asked, r })} /></${Shell}>`
   if (waiting && !a) return html`<${Shell} step="link"><${list.Waiting} first=${waiting} options=${auth(link)} done=${change} /></${Shell}>`
   const lost = !link || (problem && isDead(problem) && !a)
   if (lost || !a) {
