@@ -1,7 +1,10 @@
 package web
 
 import (
+	"encoding/json"
+	"hash/fnv"
 	"slices"
+	"strconv"
 
 	"holdfast/engine/record"
 	"holdfast/store"
@@ -86,7 +89,7 @@ type bootTypeJSON struct {
 	Price               string                    `json:"price,omitempty"`
 	NewPatientsOnly     bool                      `json:"newPatientsOnly,omitempty"`
 	Texts               map[string]store.TypeText `json:"texts,omitempty"`
-	Asks                bool                      `json:"asks,omitempty"` // it has questions, which the type itself names
+	Asks                string                    `json:"asks,omitempty"` // a sum of its questions, which the type itself names
 	Approval            bool                      `json:"approval,omitempty"`
 	CancelText          string                    `json:"cancelText,omitempty"`
 	Remote              bool                      `json:"remote,omitempty"`
@@ -100,7 +103,7 @@ func (s *Server) bootTypes() []bootTypeJSON {
 			ID: t.ID, Name: t.Name, Description: t.Description, DurationMinutes: t.DurationMinutes, BufferBeforeMinutes: t.BufferBeforeMinutes,
 			BufferAfterMinutes: t.BufferAfterMinutes, HorizonDays: t.HorizonDays, Capacity: t.Capacity, MaxHoldSeconds: t.MaxHoldSeconds,
 			Specialists: make([]string, len(t.Specialists)), Group: t.Group, Color: t.Color, Price: t.Price, NewPatientsOnly: t.NewPatientsOnly,
-			Texts: t.Texts, Asks: len(t.Questions) > 0, Approval: t.Approval, CancelText: t.CancelText, Remote: t.Remote,
+			Texts: t.Texts, Asks: sumOf(t.Questions), Approval: t.Approval, CancelText: t.CancelText, Remote: t.Remote,
 		}
 		for i, a := range t.Specialists {
 			j.Specialists[i] = a.SpecialistID
@@ -108,6 +111,17 @@ func (s *Server) bootTypes() []bootTypeJSON {
 		list = append(list, j)
 	}
 	return list
+}
+
+// sumOf tells questions from others, so that a page can see that a type has others now; there is none of none.
+func sumOf(questions []store.Question) string {
+	if len(questions) == 0 {
+		return ""
+	}
+	text, _ := json.Marshal(questions) // strings and booleans
+	sum := fnv.New64a()
+	_, _ = sum.Write(text)
+	return strconv.FormatUint(sum.Sum64(), 36)
 }
 
 // moreToSay reports whether choosing a type needs more than names: who has many, groups, places or pictures gets it.

@@ -65,6 +65,10 @@ func TestAPageCarriesWhatItNeeds(t *testing.T) {
 	if again := nonceOf.FindStringSubmatch(h.do("GET", "/", nil).raw); again[1] == nonce[1] {
 		t.Error("two pages have one nonce")
 	}
+	// Pages tell by what is in it whether the clinic has changed, so that the same clinic is the same text.
+	if again := bootBlock.FindStringSubmatch(h.do("GET", "/manage", nil).raw); again[1] != m[1] {
+		t.Errorf("another page of the same clinic has %s, want %s", again[1], m[1])
+	}
 	// Everything it loads is there, for ever.
 	for _, asset := range assetPath.FindAllStringSubmatch(page.raw, -1) {
 		r := h.do("GET", asset[1], nil, header{"Accept-Encoding": "identity"}).want(200)

@@ -18,6 +18,7 @@ var journeys = []struct {
 	{"TestALapsedTimeIsHeldAgain", TestALapsedTimeIsHeldAgain},
 	{"TestALostTimeKeepsWhatWasTyped", TestALostTimeKeepsWhatWasTyped},
 	{"TestAReloadKeepsTheTimeAndTheWords", TestAReloadKeepsTheTimeAndTheWords},
+	{"TestAnOpenFormLearnsWhatIsAskedNow", TestAnOpenFormLearnsWhatIsAskedNow},
 	{"TestADuplicatedTabIsSomebodyElse", TestADuplicatedTabIsSomebodyElse},
 	{"TestAPageWithoutNetworkSaysSoAndHeals", TestAPageWithoutNetworkSaysSoAndHeals},
 	{"TestALostAnswerIsNoSecondBooking", TestALostAnswerIsNoSecondBooking},

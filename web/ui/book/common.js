@@ -2,6 +2,7 @@
 // this one file; whoever imports a part of it by its own name gets it from there.
 import '../lib/hold.js'
 import '../lib/router.js'
+import '../lib/renew.js'
 import '../lib/say.js'
 import './calendar.js'
 import './days.js'

@@ -7,6 +7,7 @@ import { ready as client, client as self } from '../lib/client.js'
 import { need, ready as words, t } from '../lib/i18n.js'
 import { createRouter, useHeading } from '../lib/router.js'
 import { createHold, isHeld } from '../lib/hold.js'
+import { Renewed, renew, renewed } from '../lib/renew.js'
 import { del, get, wait } from '../lib/api.js'
 import { words as rich } from '../lib/notice.js'
 import { dayAndTime, time, write } from '../lib/time.js'
@@ -31,7 +32,7 @@ const known = typeOf(start?.typeId)
 const page = createStore({
   step: 'what', typeId: known ? known.id : '',
   specialistId: known && servingOf(known).some(s => s.id === start.specialistId) ? start.specialistId : '',
-  place: start?.place || '',
+  place: boot.places.some(x => x.id === start?.place) ? start.place : '', news: renewed,
   form: { name: '', email: '', phone: '', birthDate: {}, ...recall('form') },
 })
 const hold = createHold()
@@ -69,7 +70,32 @@ function openCalendar() {
   if (is && is.type.id === typeId && is.specialistId === specialistId && is.place === place) return
   calendar?.stop()
   calendar = createCalendar({ type: typeOf(typeId), specialistId, place, hear: hold.heard, reached: hold.reached })
+  calendar.store.subscribe(async ({ problem }, was) => { if (problem && problem !== was.problem) await again(problem) })
   calendar.start()
+}
+
+// --- a clinic that has changed what the page was made from
+// The time is held anew, at the length it has now. What is being booked decides for itself.
+const again = problem => recall('attempt') ? null : renew(async () => {
+  const slot = recall('hold')
+  await hold.release()
+  if (slot) remember('hold', slot)
+}, problem)
+const told = async s => {
+  if (s.problem) await again(s.problem)
+  return s
+}
+// A page that nobody has looked at for a quarter of an hour is looked after when somebody does.
+let unseen = Infinity
+const seen = () => {
+  if (document.hidden) unseen = Date.now()
+  else if (Date.now() - unseen > 9e5) again()
+}
+document.addEventListener('visibilitychange', seen)
+function end() {
+  calendar?.stop()
+  router.stop()
+  document.removeEventListener('visibilitychange', seen)
 }
 
 // --- steps
@@ -86,6 +112,7 @@ async function enter(step) {
   page.set({ step })
 }
 async function go(step) {
+  page.set({ news: false })
   await enter(step)
   router.push(page.get().step, address())
 }
@@ -106,7 +133,7 @@ function choose(typeId, specialistId, place) {
 }
 async function claim(slot) {
   const { typeId, specialistId, place, step } = page.get()
-  const [s] = await Promise.all([hold.claim({ typeId, specialistId, place, start: slot.start, end: slot.end }), needDetails(typeOf(typeId))])
+  const [s] = await Promise.all([hold.claim({ typeId, specialistId, place, start: slot.start, end: slot.end }).then(told), needDetails(typeOf(typeId))])
   if (isHeld(s) && step === 'when' && page.get().step === step) go('details')
 }
 // finish takes up a booking's outcome, and gives it back if the form still has work to do.
@@ -114,18 +141,16 @@ async function finish(s) {
   if (s.phase === 'asked') {
     const to = page.get().form.email
     forget('form')
-    calendar.stop()
-    router.stop()
+    end()
     return (await request.get()).showAsked(root, { asked: s.asked, to })
   }
-  if (s.phase !== 'booked') return s
+  if (s.phase !== 'booked') return told(s)
   const { appointment } = s
   const url = appointment.manageUrl ? withLang('/manage') + new URL(appointment.manageUrl, location.href).hash : ''
   forget('form')
   forget('choice')
   remember('booked', { id: appointment.id, typeId: appointment.appointmentTypeId, url })
-  calendar.stop()
-  router.stop()
+  end()
   const { showBooked } = await rest.get()
   if (!embedded && url) history.replaceState({ step: 'booked' }, '', url)
   showBooked(root, { appointment, url })
@@ -134,6 +159,7 @@ async function finish(s) {
 // waitFor is the form of the waiting list in place of the times. What was chosen is found again on the way back.
 async function waitFor(type) {
   const [{ showWait }] = await Promise.all([waiting.get(), needDetails(type)]), { specialistId, form } = page.get()
+  end()
   showWait(root, { type, specialistId, ask, form, back: () => location.reload() })
 }
 
@@ -185,7 +211,7 @@ function When() {
 }
 
 function App() {
-  const { step, typeId, specialistId } = useStore(page)
+  const { step, typeId, specialistId, news } = useStore(page)
   const h = useStore(hold.store)
   const link = useStore(calendar?.store || page, s => s.link)
   const type = step !== 'what' && typeOf(typeId)
@@ -197,6 +223,7 @@ function App() {
     [t('summary.where'), html`<${Where} id=${held ? h.place : page.get().place} />`],
   ]} />`
   return html`<${Shell} link=${step === 'what' ? '' : link} aside=${aside} step=${step}>
+    ${news && html`<${Renewed} />`}
     ${step === 'what' ? html`<${What} page=${page.get()} total=${steps} done=${choose} more=${choosing} />`
       : step === 'when' ? html`<${When} key=${typeId + specialistId + page.get().place} />`
       : html`<${Details} ask=${ask} page=${page} hold=${hold} calendar=${calendar} steps=${steps} claim=${claim} finish=${finish} Problems=${Problems} other=${() => go('when')} back=${() => router.back(() => go('when'))} />`}

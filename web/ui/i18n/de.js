@@ -83,6 +83,7 @@ export default {
   'displaced.body': 'Das tut uns leid. Nächste freie Zeiten:',
   'displaced.none': 'Das tut uns leid. Zurzeit ist keine andere Zeit frei.',
 
+  'renewed': '**Die Praxis hat gerade ihre Online-Buchung geändert.** Ihre Angaben bleiben erhalten. Bitte sehen Sie noch einmal nach.',
   'offline': '**Keine Verbindung.** Stand {clock}. Wir versuchen es weiter.',
   'offline.empty': '**Keine Verbindung.** Wir versuchen es weiter.',
   'offline.hold': '**Keine Verbindung.** {time} bleibt bis {clock} für Sie reserviert.',

@@ -83,6 +83,7 @@ export default {
   'displaced.body': 'We are sorry. Nearest free:',
   'displaced.none': 'We are sorry. No other time is free at the moment.',
 
+  'renewed': '**The clinic has just changed its online booking.** What you typed is kept. Please look again.',
   'offline': '**No connection.** Times as of {clock}. We keep trying.',
   'offline.empty': '**No connection.** We keep trying.',
   'offline.hold': '**No connection.** {time} stays yours until {clock}.',

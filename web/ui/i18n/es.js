@@ -83,6 +83,7 @@ export default {
   'displaced.body': 'Lo sentimos. Horas libres más cercanas:',
   'displaced.none': 'Lo sentimos. Ahora mismo no hay otra hora libre.',
 
+  'renewed': '**La clínica acaba de cambiar su reserva en línea.** Conservamos sus datos. Por favor, revise de nuevo.',
   'offline': '**Sin conexión.** Horas a las {clock}. Seguimos intentándolo.',
   'offline.empty': '**Sin conexión.** Seguimos intentándolo.',
   'offline.hold': '**Sin conexión.** Las {time} siguen siendo suyas hasta las {clock}.',

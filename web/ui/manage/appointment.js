@@ -6,6 +6,7 @@ import { need, t } from '../lib/i18n.js'
 import { get, newKey, passing, post, wordsFor } from '../lib/api.js'
 import { serverNow } from '../lib/clock.js'
 import { recall } from '../lib/store.js'
+import { Renewed, renewed } from '../lib/renew.js'
 import { useHeading } from '../lib/router.js'
 import { Field } from '../lib/form.js'
 import { Icon } from '../lib/icons.js'
@@ -137,7 +138,7 @@ export function Manage({ link: first, appointment, url: given }) {
   const [mailed, setMailed] = useState('')
   const [problem, setProblem] = useState(null)
   const [asked, setAsked] = useState(null), [waiting, setWaiting] = useState(null), [list, setList] = useState(null)
-  const [sign, setSign] = useState('')
+  const [sign, setSign] = useState(''), [news, setNews] = useState(renewed)
   const notice = useRef()
   const booked = a && recall('booked')?.id === a.id && !moved
 
@@ -175,6 +176,7 @@ export function Manage({ link: first, appointment, url: given }) {
 
   const go = to => {
     setProblem(null)
+    setNews(false)
     history.pushState({ view: to }, '')
     setView(to)
   }
@@ -217,6 +219,7 @@ export function Manage({ link: first, appointment, url: given }) {
   const late = startsIn < (boot.settings.changeCutoffHours || 0) * 36e5
   const open = a.status === 'confirmed' && !late && !over, known = typeOf(a.appointmentTypeId)
   return html`<${Shell} step=${view} link=${view === 'change' ? sign : ''}>
+    ${news && html`<${Renewed} />`}
     ${problem && html`<div class="gap"><${Notice} kind=${passing(problem) ? 'warn' : 'danger'} role="alert" tabIndex="-1" innerRef=${notice}
       text=${tooLate(problem) ? 'manage.late' : isDead(problem) ? dead : wordsFor(problem)} params=${{ s: problem.retryAfter || 8, phone: html`<${PhoneLink} />` }} /></div>`}
     ${view === 'cancel' && open ? html`<${Cancel} a=${a} link=${link} back=${() => history.back()} fail=${fail} done=${next => { setA(next); setProblem(null); home() }} />`

@@ -4,6 +4,7 @@ import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { nameOf, typeOf } from '../lib/boot.js'
 import { useStore } from '../lib/store.js'
 import { createHold, isHeld } from '../lib/hold.js'
+import { renew } from '../lib/renew.js'
 import { newKey } from '../lib/api.js'
 import { t } from '../lib/i18n.js'
 import { useHeading } from '../lib/router.js'
@@ -28,7 +29,12 @@ export function Change({ a, token, back, done, fail, send, sign }) {
   const { hold, calendar } = kept.current
   const h = useStore(hold.store), s = useStore(calendar.store)
   const [moving, setMoving] = useState(false)
+  const refused = async problem => {
+    await renew(hold.release, problem)
+    fail(problem)
+  }
   useEffect(() => {
+    calendar.store.subscribe(({ problem }, was) => { if (problem && problem !== was.problem) renew(hold.release, problem) })
     calendar.start(dateOf(a.slotStartDate))
     return () => {
       calendar.stop()
@@ -46,7 +52,7 @@ export function Change({ a, token, back, done, fail, send, sign }) {
   const busy = h.phase === 'claiming'
   const claim = async slot => {
     const now = await hold.claim({ typeId: type.id, specialistId: '', start: slot.start, end: slot.end })
-    if (now.phase === 'idle' && now.problem) fail(now.problem)
+    if (now.phase === 'idle' && now.problem) await refused(now.problem)
   }
   const move = async e => {
     e.preventDefault()
@@ -56,9 +62,9 @@ export function Change({ a, token, back, done, fail, send, sign }) {
       const { appointment } = await send({ slotStartDate: h.start, specialistId: h.specialistId, holdId: h.holdId }, newKey())
       done(appointment)
     } catch (problem) {
-      setMoving(false)
       if (problem.code === 'slot_taken' || problem.code === 'slot_held') hold.lose(problem)
-      else fail(problem)
+      else await refused(problem)
+      setMoving(false)
     }
   }
   const keep = async () => { if (!await hold.keep()) say(t('hold.keep.failed')) }
