@@ -26,15 +26,15 @@ function useCountdown(seconds, done, key) {
 }
 
 // own: the patient's live holds, as GET /v1/holds lists them, for the quota's list. retry is called by itself
-// when the server asked for patience.
-export function ProblemNotice({ problem, type, holding, own = [], letGo, retry }) {
+// when the server asked for patience. text is a sentence of the caller's own.
+export function ProblemNotice({ problem, type, text, holding, own = [], letGo, retry }) {
   const ref = useRef()
   const limited = problem.code === 'rate_limited' && problem.reason !== 'public_bookings'
   const left = useCountdown(limited ? problem.retryAfter || 8 : 0, retry, problem)
   useEffect(() => { ref.current?.focus({ preventScroll: false }) }, [problem])
-  let key = wordsFor(problem)
+  let key = text || wordsFor(problem)
   if (key === 'err.storage' && !holding) key = 'err.storage.nohold'
-  if (key === 'err.cooldown_active' && problem.start) key = 'err.cooldown_active.at'
+  if (key === 'err.cooldown_active') key = !type || !problem.until ? 'err.not_bookable' : problem.start ? key + '.at' : key
   if (key === 'err.quota_exceeded' && !own.length) key = 'err.quota_exceeded.elsewhere'
   const booked = recall('booked')
   const until = problem.until && (Math.abs(Date.parse(problem.until) - serverNow()) < 6 * 864e5
@@ -42,7 +42,7 @@ export function ProblemNotice({ problem, type, holding, own = [], letGo, retry }
   const params = { s: left, n: own.length, type: html`<${Name} of=${type?.name || ''} />`, when: until, start: problem.start && dayAndTime(problem.start), phone: html`<${PhoneLink} />` }
   const kind = limited || key.startsWith('err.storage') ? 'warn' : 'danger'
   return html`<${Notice} kind=${kind} role="alert" tabIndex="-1" innerRef=${ref} text=${key} params=${params}>
-    ${problem.code === 'cooldown_active' && booked?.id === problem.appointmentId && html`<a class="btn" href=${booked.url}>${t('err.cooldown.do')}</a>`}
+    ${problem.code === 'cooldown_active' && booked && booked.id === problem.appointmentId && html`<a class="btn" href=${booked.url}>${t('err.cooldown.do')}</a>`}
     ${problem.code === 'quota_exceeded' && own.map(h => html`<button type="button" class="btn" key=${h.holdId} onClick=${() => letGo(h)}>${dayAndTime(h.slotStartDate)}</button>`)}
   </${Notice}>`
 }

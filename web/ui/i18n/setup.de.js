@@ -76,4 +76,5 @@ export default {
   'ready.desk': 'Zum Empfang',
   'ready.open': 'Buchungsseite öffnen',
   'ready.back': 'Zurück zu den Zeiten',
+  'err.here': '**In diesem System ist etwas schiefgegangen.** Bitte versuchen Sie es noch einmal; wenn es bleibt, sagt das Protokoll des Servers, warum.',
 }

@@ -76,4 +76,5 @@ export default {
   'ready.desk': 'Ir a recepción',
   'ready.open': 'Abrir la página de reservas',
   'ready.back': 'Volver al horario',
+  'err.here': '**Algo ha fallado en este sistema.** Inténtelo de nuevo; si persiste, el registro del servidor dice por qué.',
 }

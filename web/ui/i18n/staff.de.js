@@ -468,4 +468,5 @@ export default {
   'erase.copies': { one: '**{n} Kopie der Daten entstand vorher und kennt die Person noch:** {list}. Löschen Sie sie, wenn sie nicht mehr gebraucht wird.', other: '**{n} Kopien der Daten entstanden vorher und kennen die Person noch:** {list}. Löschen Sie sie, wenn sie nicht mehr gebraucht werden.' },
   'erase.mails': '**Diese Mail-Dateien konnten nicht gelöscht werden:** {list}',
   'notice.staff_request_lapsed': 'Verfallene Anfrage, an die Praxis',
+  'err.here': '**In diesem System ist etwas schiefgegangen.** Bitte versuchen Sie es noch einmal; wenn es bleibt, sagt das Protokoll des Servers, warum.',
 }

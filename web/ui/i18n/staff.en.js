@@ -468,4 +468,5 @@ export default {
   'erase.copies': { one: '**{n} copy of the data was made before and still knows the person:** {list}. Delete it when it is no longer needed.', other: '**{n} copies of the data were made before and still know the person:** {list}. Delete them when they are no longer needed.' },
   'erase.mails': '**These files of mail could not be deleted:** {list}',
   'notice.staff_request_lapsed': 'Request that lapsed, to the clinic',
+  'err.here': '**Something went wrong in this system.** Please try again; if it stays, the log of the server says why.',
 }

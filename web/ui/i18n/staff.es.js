@@ -468,4 +468,5 @@ export default {
   'erase.copies': { one: '**{n} copia de los datos es anterior y aún conoce a la persona:** {list}. Bórrela cuando ya no haga falta.', other: '**{n} copias de los datos son anteriores y aún conocen a la persona:** {list}. Bórrelas cuando ya no hagan falta.' },
   'erase.mails': '**Estos archivos de correo no se pudieron borrar:** {list}',
   'notice.staff_request_lapsed': 'Solicitud caducada, a la clínica',
+  'err.here': '**Algo ha fallado en este sistema.** Inténtelo de nuevo; si persiste, el registro del servidor dice por qué.',
 }

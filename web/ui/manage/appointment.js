@@ -3,7 +3,7 @@
 import { html, render, useEffect, useRef, useState } from '../lib/html.js'
 import { boot, embedded, nameOf, typeOf, withLang } from '../lib/boot.js'
 import { need, t } from '../lib/i18n.js'
-import { get, newKey, passing, post, wordsFor } from '../lib/api.js'
+import { get, newKey, post } from '../lib/api.js'
 import { serverNow } from '../lib/clock.js'
 import { recall } from '../lib/store.js'
 import { Renewed, renewed } from '../lib/renew.js'
@@ -13,7 +13,8 @@ import { Icon } from '../lib/icons.js'
 import { Notice, words as rich } from '../lib/notice.js'
 import { say } from '../lib/say.js'
 import { range, write } from '../lib/time.js'
-import { Name, PhoneLink, Shell, phone } from '../book/shell.js'
+import { ProblemNotice } from '../book/problem.js'
+import { Name, PhoneLink, Shell } from '../book/shell.js'
 import { Change } from './change.js'
 import { Ticket, Zone } from './ticket.js'
 
@@ -139,7 +140,6 @@ export function Manage({ link: first, appointment, url: given }) {
   const [problem, setProblem] = useState(null)
   const [asked, setAsked] = useState(null), [waiting, setWaiting] = useState(null), [list, setList] = useState(null)
   const [sign, setSign] = useState(''), [news, setNews] = useState(renewed)
-  const notice = useRef()
   const booked = a && recall('booked')?.id === a.id && !moved
 
   const load = async () => {
@@ -172,7 +172,6 @@ export function Manage({ link: first, appointment, url: given }) {
     addEventListener('hashchange', hash)
     return () => { removeEventListener('popstate', back); removeEventListener('hashchange', hash) }
   }, [link])
-  useEffect(() => { if (problem) notice.current?.focus() }, [problem])
 
   const go = to => {
     setProblem(null)
@@ -209,8 +208,7 @@ export function Manage({ link: first, appointment, url: given }) {
   if (lost || !a) {
     return html`<${Shell} step="link"><h1 tabIndex="-1">${t('manage.title')}</h1>
       ${lost ? html`<${Notice} kind="danger" role="alert" text=${dead} params=${{ phone: html`<${PhoneLink} />` }} />`
-        : problem ? html`<${Notice} kind="warn" role="alert" text=${wordsFor(problem)} params=${{ s: problem.retryAfter || 8, phone: phone() }}>
-          <button type="button" class="btn" onClick=${load}>${t('manage.retry')}</button></${Notice}>`
+        : problem ? html`<${ProblemNotice} problem=${problem} /><p><button type="button" class="btn" onClick=${load}>${t('manage.retry')}</button></p>`
         : html`<p class="lead" role="status">${t('manage.loading')}…</p>`}
     </${Shell}>`
   }
@@ -220,8 +218,7 @@ export function Manage({ link: first, appointment, url: given }) {
   const open = a.status === 'confirmed' && !late && !over, known = typeOf(a.appointmentTypeId)
   return html`<${Shell} step=${view} link=${view === 'change' ? sign : ''}>
     ${news && html`<${Renewed} />`}
-    ${problem && html`<div class="gap"><${Notice} kind=${passing(problem) ? 'warn' : 'danger'} role="alert" tabIndex="-1" innerRef=${notice}
-      text=${tooLate(problem) ? 'manage.late' : isDead(problem) ? dead : wordsFor(problem)} params=${{ s: problem.retryAfter || 8, phone: html`<${PhoneLink} />` }} /></div>`}
+    ${problem && html`<div class="gap"><${ProblemNotice} problem=${problem} type=${known} text=${tooLate(problem) ? 'manage.late' : isDead(problem) && dead} /></div>`}
     ${view === 'cancel' && open ? html`<${Cancel} a=${a} link=${link} back=${() => history.back()} fail=${fail} done=${next => { setA(next); setProblem(null); home() }} />`
       : view === 'change' && open && known ? html`<${Change} a=${a} token=${link.token} back=${() => history.back()} fail=${fail} done=${change} sign=${setSign}
           send=${(body, key) => post(path(link, '/reschedule'), body, { ...auth(link), key })} />`

@@ -1,15 +1,16 @@
 // A booking that has to be confirmed first: what its visitor is told, and the page that the link in the mail opens.
 // Looking confirms nothing: mail programs open links too.
-import { html, render, useEffect, useRef, useState } from '../lib/html.js'
-import { withLang } from '../lib/boot.js'
-import { get, newKey, post, wordsFor } from '../lib/api.js'
+import { html, render, useRef, useState } from '../lib/html.js'
+import { typeOf, withLang } from '../lib/boot.js'
+import { get, newKey, post } from '../lib/api.js'
 import { serverNow } from '../lib/clock.js'
 import { t } from '../lib/i18n.js'
 import { Notice, words as rich } from '../lib/notice.js'
 import { useHeading } from '../lib/router.js'
 import { say } from '../lib/say.js'
 import { dayAndTime } from '../lib/time.js'
-import { PhoneLink, Shell, phone } from '../book/shell.js'
+import { ProblemNotice } from '../book/problem.js'
+import { PhoneLink, Shell } from '../book/shell.js'
 import { Ticket } from './ticket.js'
 
 const Again = ({ r }) => html`<a class="btn" href=${withLang('/', { type: r.appointmentTypeId })}>${t('manage.again')}</a>`
@@ -17,8 +18,7 @@ const Again = ({ r }) => html`<a class="btn" href=${withLang('/', { type: r.appo
 // Request is the page of the link; options are what its requests carry, done(appointment) is the way out.
 export function Request({ r, options, done, change }) {
   const [busy, setBusy] = useState(''), [problem, setProblem] = useState(null)
-  const heading = useHeading('request'), notice = useRef(), keys = useRef({ confirm: newKey(), decline: newKey() })
-  useEffect(() => { if (problem) notice.current?.focus() }, [problem])
+  const heading = useHeading('request'), keys = useRef({ confirm: newKey(), decline: newKey() })
   const lapsed = r.status === 'open' && Date.parse(r.expiresAt) <= serverNow()
   const act = async what => {
     if (busy) return
@@ -42,7 +42,7 @@ export function Request({ r, options, done, change }) {
       <${Notice} kind="warn" role="alert" text=${lapsed ? 'request.lapsed' : 'request.declined'} params=${{ phone: html`<${PhoneLink} />` }}><${Again} r=${r} /></${Notice}>`
   }
   return html`<h1 tabIndex="-1" ref=${heading}>${t(r.approval ? 'asked.title.desk' : 'request.title')}</h1>
-    ${problem && html`<${Notice} kind="danger" role="alert" tabIndex="-1" innerRef=${notice} text=${wordsFor(problem)} params=${{ s: problem.retryAfter || 8, phone: phone(), type: '', when: '' }} />`}
+    ${problem && html`<${ProblemNotice} problem=${problem} type=${typeOf(r.appointmentTypeId)} />`}
     <p class="lead">${rich(r.approval ? 'request.waits' : 'request.lead', { until: dayAndTime(r.expiresAt) })}</p>
     <${Ticket} a=${r} />
     <div class="actions">${!r.approval && html`<button type="button" class="btn primary big" aria-disabled=${busy ? 'true' : undefined} onClick=${() => act('confirm')}>${t('request.do')}${busy === 'confirm' && '…'}</button>`}

@@ -1,8 +1,8 @@
 // The waiting list: the form of who finds no time, and the page that the links of its mails open: to confirm, to take what is
 // offered, or to leave. Looking does nothing: mail programs open links too.
-import { html, render, useEffect, useRef, useState } from '../lib/html.js'
+import { html, render, useRef, useState } from '../lib/html.js'
 import { boot, nameOf, servingOf, typeOf, withLang } from '../lib/boot.js'
-import { get, newKey, passing, post, wordsFor } from '../lib/api.js'
+import { get, newKey, passing, post } from '../lib/api.js'
 import { client } from '../lib/client.js'
 import { serverNow } from '../lib/clock.js'
 import { ErrorSummary, Field } from '../lib/form.js'
@@ -11,19 +11,18 @@ import { Notice, words as rich } from '../lib/notice.js'
 import { useHeading } from '../lib/router.js'
 import { say } from '../lib/say.js'
 import { addDays, dateOf, dayAndTime, write } from '../lib/time.js'
-import { Name, PhoneLink, Shell, phone } from '../book/shell.js'
+import { ProblemNotice } from '../book/problem.js'
+import { Name, PhoneLink, Shell } from '../book/shell.js'
 import { Ticket } from './ticket.js'
 
 const parts = { any: {}, morning: { latest: '12:00' }, afternoon: { earliest: '12:00', latest: '17:00' }, evening: { earliest: '17:00' } }
 const names = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday']
-const params = p => ({ s: p.retryAfter || 8, phone: phone(), type: '', when: '' })
 
 // Waiting is the page of a link; options are what its requests carry, done(appointment) is the way out.
 export function Waiting({ first, options, done }) {
   const [{ waiting: x, offerId }, setX] = useState(first)
   const [busy, setBusy] = useState(''), [problem, setProblem] = useState(null)
-  const heading = useHeading('waiting'), notice = useRef(), keys = useRef({})
-  useEffect(() => { if (problem) notice.current?.focus() }, [problem])
+  const heading = useHeading('waiting'), keys = useRef({})
   const offer = x.offers.find(o => o.id === offerId)
   const open = offer?.status === 'open' && Date.parse(offer.expiresAt) > serverNow() && !x.endedAt
   const act = async what => {
@@ -41,7 +40,7 @@ export function Waiting({ first, options, done }) {
     await get('/v1/waitlist/managed', null, options).then(setX, () => {})
     setBusy('')
   }
-  const trouble = problem && html`<${Notice} kind="danger" role="alert" tabIndex="-1" innerRef=${notice} text=${problem.status === 410 ? 'wait.ended.' + problem.reason : wordsFor(problem)} params=${params(problem)} />`
+  const trouble = problem && html`<${ProblemNotice} problem=${problem} type=${typeOf(x.appointmentTypeId)} text=${problem.status === 410 && 'wait.ended.' + problem.reason} />`
   const button = (what, kind = 'btn') => html`<button type="button" class=${kind} aria-disabled=${busy ? 'true' : undefined} onClick=${() => act(what)}>${t('wait.' + what)}${busy === what && '…'}</button>`
   if (open) {
     return html`<h1 tabIndex="-1" ref=${heading}>${t('wait.offer.title')}</h1>${trouble}
@@ -107,7 +106,7 @@ function Wait({ type, specialistId, ask, form: known, back }) {
   const people = servingOf(type)
   return html`<${Shell} step="details"><h1 tabIndex="-1" ref=${heading}>${t('wait.ask')}</h1>
     <p class="lead">${rich('wait.lead', { type: html`<${Name} of=${type.name} />` })}</p>
-    ${state.problem && html`<${Notice} kind="danger" role="alert" text=${state.problem.reason === 'waitlist_full' ? 'wait.full' : wordsFor(state.problem)} params=${params(state.problem)} />`}
+    ${state.problem && html`<${ProblemNotice} problem=${state.problem} type=${type} text=${state.problem.reason === 'waitlist_full' && 'wait.full'} />`}
     <form class="details" onSubmit=${send} noValidate>
       <${ErrorSummary} errors=${state.errors} n=${state.n} />
       ${people.length > 1 && html`<${Field} id="wait-who" label=${t('summary.who')}><select id="wait-who" value=${form.who} onChange=${e => put('who')(e.currentTarget.value)}>

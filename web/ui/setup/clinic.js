@@ -2,10 +2,10 @@
 import { html, useState } from '../lib/html.js'
 import { boot } from '../lib/boot.js'
 import { recall, remember } from '../lib/store.js'
-import { post, wordsFor } from '../lib/api.js'
+import { post } from '../lib/api.js'
 import { lang, languages, t } from '../lib/i18n.js'
 import { ErrorSummary, Field, looksLikeEmail } from '../lib/form.js'
-import { Notice } from '../lib/notice.js'
+import { Trouble } from '../lib/trouble.js'
 import { Heading } from './page.js'
 
 const zones = here => {
@@ -66,7 +66,7 @@ export function Clinic({ token, zone, done }) {
     <p class="lead">${t('setup.clinic.lead')}</p>
     <form onSubmit=${submit} noValidate>
       <${ErrorSummary} errors=${errors} n=${tries} />
-      ${problem && html`<${Notice} kind="danger" role="alert" text=${problem.status === 410 ? 'setup.gone' : problem.status === 401 ? 'setup.late' : wordsFor(problem)} params=${{ s: problem.retryAfter || 8, phone: '' }} />`}
+      <${Trouble} problem=${problem} text=${problem?.status === 410 ? 'setup.gone' : problem?.status === 401 && 'setup.late'} />
       <${Field} id="clinic" label=${t('setup.clinic.name')} error=${error('clinic')} value=${form.clinic} input=${put('clinic')} autocomplete="organization" maxlength="200" />
       <div class="duo">
         <${Field} id="zone" label=${t('setup.zone')} hint=${t('setup.zone.hint')} error=${error('zone')}>

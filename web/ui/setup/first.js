@@ -2,10 +2,10 @@
 // that patients would see. The server computes those, so both are made, switched off, when the first
 // preview is asked for; leaving the screen switches them on.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
-import { get, newKey, patch, post, put, del, wordsFor } from '../lib/api.js'
+import { get, newKey, patch, post, put, del } from '../lib/api.js'
 import { t } from '../lib/i18n.js'
 import { ErrorSummary, Field } from '../lib/form.js'
-import { Notice } from '../lib/notice.js'
+import { Trouble } from '../lib/trouble.js'
 import { dateOf } from '../lib/time.js'
 import { serverNow } from '../lib/clock.js'
 import { recall, remember } from '../lib/store.js'
@@ -110,7 +110,7 @@ export function First({ clinic, done }) {
     <form class="beside" onSubmit=${submit} noValidate>
       <div class="pile">
         <${ErrorSummary} errors=${errors} n=${tries} />
-        ${problem && html`<${Notice} kind="danger" role="alert" text=${wordsFor(problem)} params=${{ s: problem.retryAfter || 8, phone: '' }} />`}
+        <${Trouble} problem=${problem} />
         <${Field} id="specialist" label=${t('setup.specialist')} hint=${t('setup.specialist.hint')} error=${error('specialist')} value=${form.name} input=${name => change({ name })} maxlength="200" />
         <div class="duo uneven">
           <${Field} id="type" label=${t('setup.type')} error=${error('type')} value=${form.type} input=${type => change({ type })} maxlength="200" />

@@ -5,9 +5,9 @@ import { html, render, useEffect, useRef, useState } from '../lib/html.js'
 import '../lib/deskicons.js'
 import { boot } from '../lib/boot.js'
 import { recall, remember } from '../lib/store.js'
-import { get, post, wordsFor } from '../lib/api.js'
+import { get, post } from '../lib/api.js'
 import { lang, languages, ready as words, setLanguage, t } from '../lib/i18n.js'
-import { Notice } from '../lib/notice.js'
+import { Trouble } from '../lib/trouble.js'
 import { setZone } from '../lib/time.js'
 import { ready as client } from '../lib/client.js'
 import { Clinic } from './clinic.js'
@@ -47,7 +47,7 @@ function End({ why, problem }) {
     <${Heading}>${t('setup.' + why)}</${Heading}>
     ${why === 'done' ? html`<p class="lead">${t('setup.done.lead')}</p><div class="actions"><a class="btn primary big" href="/staff">${t('setup.signin')}</a></div>`
       : why === 'dead' ? html`<p class="lead">${t('setup.dead.lead')}</p><p><code class="command">holdfast setup-url</code></p>`
-      : html`<${Notice} kind="danger" role="alert" text=${wordsFor(problem)} params=${{ s: problem.retryAfter || 8, phone: '' }} /><div class="actions"><button type="button" class="btn" onClick=${() => location.reload()}>${t('setup.again')}</button></div>`}
+      : html`<${Trouble} problem=${problem} /><div class="actions"><button type="button" class="btn" onClick=${() => location.reload()}>${t('setup.again')}</button></div>`}
   </${Frame}>`
 }
 

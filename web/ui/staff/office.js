@@ -1,15 +1,12 @@
 // What the owner's pages are made of: the frame of a page, asking the server, sending to it, and a
 // question before something that cannot be taken back.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
-import { wordsFor } from '../lib/api.js'
-import { boot } from '../lib/boot.js'
 import { Dialog } from '../lib/dialog.js'
 import { t } from '../lib/i18n.js'
-import { Notice } from '../lib/notice.js'
+import { Trouble } from '../lib/trouble.js'
 import { Toolbar } from './shell.js'
 
-export const Trouble = ({ problem, children }) => problem ? html`<${Notice} kind="danger" role="alert"
-  text=${wordsFor(problem)} params=${{ s: problem.retryAfter || 8, phone: boot.clinic.phone || '', type: '', when: '' }}>${children}</${Notice}>` : null
+export { Trouble }
 
 export function Office({ desk, name, lead, tools, wide, ask, children }) {
   return html`<${Toolbar} desk=${desk} name=${name} title=${t('nav.' + name)}>${tools && html`<div class="office-tools">${tools}</div>`}</${Toolbar}>

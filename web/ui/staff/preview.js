@@ -1,8 +1,7 @@
 // The slots that hours would give, as the server says before anything is saved: seven days, with the
 // days on which the clocks change marked.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
-import { Notice } from '../lib/notice.js'
-import { wordsFor } from '../lib/api.js'
+import { Trouble } from '../lib/trouble.js'
 import { t } from '../lib/i18n.js'
 import { addDays, dateOf, hhmm, write } from '../lib/time.js'
 import { dayIn } from './day.js'
@@ -33,7 +32,7 @@ export function Preview({ ask, signature, from, zone, days = 7, hold }) {
   const dates = Array.from({ length: days }, (_, i) => addDays(from, i))
   const total = Object.values(byDate).reduce((sum, set) => sum + set.size, 0)
   return html`<div class=${'preview' + (state.busy ? ' busy' : '')} aria-busy=${state.busy ? 'true' : undefined}>
-    ${state.problem && html`<${Notice} kind="danger" text=${wordsFor(state.problem)} params=${{ s: 8, phone: '' }} />`}
+    <${Trouble} problem=${state.problem} />
     <p class="muted" role="status">${state.slots ? t('preview.total', { n: total }) : t('preview.loading')}</p>
     <ol>${dates.map(date => {
       const times = [...byDate[date] || []].sort(), shift = changesClocks(date, zone)
