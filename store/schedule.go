@@ -99,8 +99,8 @@ type Override struct {
 	Reason       string
 }
 
-// Schedule is everything that availability is computed from, read in one consistent snapshot. Archived rows are left
-// out, inactive ones are in.
+// Schedule is everything that availability is computed from, read in one consistent snapshot. Archived rows are beside it,
+// inactive ones are in.
 type Schedule struct {
 	Clinic           Clinic
 	AppointmentTypes []AppointmentType         // by Position, then id
@@ -108,6 +108,11 @@ type Schedule struct {
 	WeeklyHours      map[string][]WeeklyWindow // by specialist id; ordered by weekday (Monday first), then start
 	Overrides        map[string][]Override     // by specialist id; ordered by date
 	Blocks           map[string][]Block        // by specialist id; ordered by start, then id; those that ended within BlockMemory or will
+
+	// What was archived and only its appointments still name, by id: the types without their Specialists, the specialists without
+	// their Picture.
+	ArchivedTypes       []AppointmentType
+	ArchivedSpecialists []Specialist
 }
 
 // ScheduleReader asks about the schedule.

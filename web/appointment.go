@@ -253,14 +253,15 @@ func (s *Server) getAppointment(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.json(http.StatusOK, managedJSON{s.appointmentOf(c, &a), s.engine.MailSent(c.ctx(), &a), with})
+	return c.json(http.StatusOK, managedJSON{s.appointmentOf(c, &a), s.engine.MailSent(c.ctx(), &a), s.namesOf(&a), with})
 }
 
 // managedJSON is the answer to who has the manage link.
 type managedJSON struct {
-	Appointment appointmentJSON `json:"appointment"`
-	EmailSent   bool            `json:"emailSent,omitempty"` // the mail about its time left the house
-	Visit       []visitorJSON   `json:"visit,omitempty"`     // all who come one after the other, itself included
+	Appointment appointmentJSON   `json:"appointment"`
+	EmailSent   bool              `json:"emailSent,omitempty"` // the mail about its time left the house
+	Names       map[string]string `json:"names"`               // of its type and specialist by id, archived or not
+	Visit       []visitorJSON     `json:"visit,omitempty"`     // all who come one after the other, itself included
 }
 
 func (s *Server) sayAppointment(c *call, a *store.Appointment) error {

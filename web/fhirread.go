@@ -94,7 +94,7 @@ func (s *Server) fhirAppointment(base string, a *store.Appointment) fhir.Appoint
 		with = practitioner(base, p)
 	}
 	r.Participant = append(r.Participant, fhir.Participant{Actor: with, Status: "accepted"})
-	if t := now.Types[a.AppointmentTypeID]; t != nil {
+	if t := now.TypeOf(a.AppointmentTypeID); t != nil {
 		r.ServiceType = serviceType(base, t)
 	}
 	return r

@@ -113,6 +113,13 @@ func (s *Server) bootTypes() []bootTypeJSON {
 	return list
 }
 
+// namesOf is what an appointment's type and specialist are called, by their ids: a page knows those that can be booked now.
+func (s *Server) namesOf(a *store.Appointment) map[string]string {
+	now := s.engine.Current()
+	who, _ := now.Who(a.SpecialistID)
+	return map[string]string{a.AppointmentTypeID: now.TypeName(a.AppointmentTypeID, a.Locale), a.SpecialistID: who}
+}
+
 // sumOf tells questions from others, so that a page can see that a type has others now; there is none of none.
 func sumOf(questions []store.Question) string {
 	if len(questions) == 0 {

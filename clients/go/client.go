@@ -30803,6 +30803,9 @@ type GetAppointmentResponse struct {
 		// EmailSent To who has the manage link: the mail about its time was taken by the mail server
 		EmailSent *bool `json:"emailSent,omitempty"`
 
+		// Names To who has the manage link: what its type and its specialist are called, by their ids, also where they are archived
+		Names *map[string]string `json:"names,omitempty"`
+
 		// Visit To who has the manage link: those who come one after the other and have the same e-mail address or, without one, phone number, this one included, by start; left out: it is of no visit
 		Visit *[]struct {
 			AppointmentTypeId Id     `json:"appointmentTypeId"`
@@ -30829,6 +30832,9 @@ func (r GetAppointmentResponse) GetJSON200() *struct {
 
 	// EmailSent To who has the manage link: the mail about its time was taken by the mail server
 	EmailSent *bool `json:"emailSent,omitempty"`
+
+	// Names To who has the manage link: what its type and its specialist are called, by their ids, also where they are archived
+	Names *map[string]string `json:"names,omitempty"`
 
 	// Visit To who has the manage link: those who come one after the other and have the same e-mail address or, without one, phone number, this one included, by start; left out: it is of no visit
 	Visit *[]struct {
@@ -46071,6 +46077,9 @@ func ParseGetAppointmentResponse(rsp *http.Response) (*GetAppointmentResponse, e
 
 			// EmailSent To who has the manage link: the mail about its time was taken by the mail server
 			EmailSent *bool `json:"emailSent,omitempty"`
+
+			// Names To who has the manage link: what its type and its specialist are called, by their ids, also where they are archived
+			Names *map[string]string `json:"names,omitempty"`
 
 			// Visit To who has the manage link: those who come one after the other and have the same e-mail address or, without one, phone number, this one included, by start; left out: it is of no visit
 			Visit *[]struct {

@@ -7171,6 +7171,10 @@ export interface operations {
                         appointment: components["schemas"]["Appointment"];
                         /** @description To who has the manage link: the mail about its time was taken by the mail server */
                         emailSent?: boolean;
+                        /** @description To who has the manage link: what its type and its specialist are called, by their ids, also where they are archived */
+                        names?: {
+                            [key: string]: string;
+                        };
                         /** @description To who has the manage link: those who come one after the other and have the same e-mail address or, without one, phone number, this one included, by start; left out: it is of no visit */
                         visit?: {
                             name: string;

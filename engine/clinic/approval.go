@@ -29,7 +29,7 @@ func (s *Settings) AskedUntil(t *store.AppointmentType, start, now time.Time) ti
 
 // VideoLink is where a remote appointment takes place; empty for all others.
 func (s *Schedule) VideoLink(a *store.Appointment) string {
-	t := s.Types[a.AppointmentTypeID]
+	t := s.TypeOf(a.AppointmentTypeID)
 	if t == nil || !t.Page.Remote {
 		return ""
 	}

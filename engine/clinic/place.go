@@ -121,7 +121,7 @@ func (s *Schedule) PlacesOf(specialistID string) (ids []string) {
 // Where says where an appointment is, in a language: the name and the address of its place, or the clinic's address. Nothing for a
 // remote one.
 func (s *Schedule) Where(a *store.Appointment, language string) string {
-	if t := s.Types[a.AppointmentTypeID]; t != nil && t.Page.Remote {
+	if t := s.TypeOf(a.AppointmentTypeID); t != nil && t.Page.Remote {
 		return ""
 	}
 	p := s.Place(a.Place)

@@ -231,7 +231,7 @@ func sheetOf(s *clinic.Schedule, p *store.Specialist, date store.Date, booked []
 
 func rowOf(s *clinic.Schedule, a *store.Appointment) Row {
 	row := Row{Kind: Booked, Start: a.SlotStart, End: a.SlotEnd, Appointment: a}
-	if t := s.Types[a.AppointmentTypeID]; t != nil {
+	if t := s.TypeOf(a.AppointmentTypeID); t != nil {
 		row.Type = t.Name
 	}
 	var rooms []string

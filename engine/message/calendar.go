@@ -121,7 +121,7 @@ func (ms *Messages) calendarEvent(b *calendarText, a *store.Appointment, to Invi
 // location is where an appointment is: the address, or the link of a video call.
 func (ms *Messages) location(a *store.Appointment, language string) string {
 	s := ms.clinic.Current()
-	if t := s.Types[a.AppointmentTypeID]; t != nil && t.Page.Remote {
+	if t := s.TypeOf(a.AppointmentTypeID); t != nil && t.Page.Remote {
 		if a.Status == store.Cancelled {
 			return ""
 		}

@@ -179,13 +179,8 @@ func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, lin
 	}
 	var words *letters
 	m.Language, words = lettersFor(wanted...)
-	what, who, zone := a.AppointmentTypeID, "", s.Zone
-	if t := s.Types[a.AppointmentTypeID]; t != nil {
-		what = clinic.NameIn(t, m.Language)
-	}
-	if p := s.SpecialistByID[a.SpecialistID]; p != nil {
-		who, zone = p.Name, s.Calendars[a.SpecialistID].Zone()
-	}
+	what := s.TypeName(a.AppointmentTypeID, m.Language)
+	who, zone := s.Who(a.SpecialistID)
 	day, when := words.day(a.SlotStart.In(zone)), words.when(a, zone, s.Zone)
 	values := map[string]string{"what": what, "when": when, "who": who, "where": s.Where(a, m.Language), "video": s.VideoLink(a), "link": link, "phone": s.Clinic.Phone, "clinic": s.Clinic.Name}
 	invitation := words.manage
@@ -207,7 +202,7 @@ func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, lin
 		values["what"], values["who"], values["where"], values["video"] = "", "", "", ""
 	}
 	cancelling := ""
-	if t := s.Types[a.AppointmentTypeID]; t != nil && slices.Contains([]string{mailConfirmation, mailReschedule, mailReminder}, name) {
+	if t := s.TypeOf(a.AppointmentTypeID); t != nil && slices.Contains([]string{mailConfirmation, mailReschedule, mailReminder}, name) {
 		if cancelling = clinic.CancelTextIn(t, m.Language); cancelling != "" {
 			cancelling += "\n\n"
 		}

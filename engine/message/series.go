@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"holdfast/engine/booking"
-	"holdfast/engine/clinic"
 	"holdfast/engine/notice"
 	"holdfast/engine/outbound"
 	"holdfast/engine/record"
@@ -29,13 +28,6 @@ var seriesMails = map[string]string{mailConfirmation: mailSeries, mailCancellati
 
 // visitOpenings are the openings where the appointments are of several people, who can only be cancelled together.
 var visitOpenings = map[string]string{mailSeries: "visit_confirmation", mailSeriesMoved: "visit_reschedule"}
-
-func typeName(s *clinic.Schedule, id, language string) string {
-	if t := s.Types[id]; t != nil {
-		return clinic.NameIn(t, language)
-	}
-	return id
-}
 
 // seriesMail is the one mail about all appointments of a change, promised with the first of them.
 func (ms *Messages) seriesMail(c *booking.Change, name string) booking.Promise {
@@ -100,7 +92,7 @@ func (ms *Messages) writeSeriesMail(m *notice.Mail, name string, list []store.Ap
 	s, first := ms.clinic.Current(), &list[0]
 	var words *letters
 	m.Language, words = lettersFor(first.Locale, s.Clinic.Locale)
-	what := typeName(s, first.AppointmentTypeID, m.Language)
+	what := s.TypeName(first.AppointmentTypeID, m.Language)
 	opening := words.opening[name]
 	if first.VisitID != "" {
 		what = "" // each has a type of its own, said beside it
@@ -112,15 +104,16 @@ func (ms *Messages) writeSeriesMail(m *notice.Mail, name string, list []store.Ap
 	var links []string
 	day := ""
 	for i := range list {
-		a, zone, who := &list[i], s.Zone, ""
-		if p := s.SpecialistByID[a.SpecialistID]; p != nil {
-			zone, who = s.Calendars[a.SpecialistID].Zone(), ", "+p.Name
+		a := &list[i]
+		who, zone := s.Who(a.SpecialistID)
+		if who != "" {
+			who = ", " + who
 		}
 		if i == 0 {
 			day = words.day(a.SlotStart.In(zone))
 		}
 		if a.VisitID != "" {
-			lines.WriteString(record.Greetable(a.Patient.Name) + ", " + typeName(s, a.AppointmentTypeID, m.Language) + "\n")
+			lines.WriteString(record.Greetable(a.Patient.Name) + ", " + s.TypeName(a.AppointmentTypeID, m.Language) + "\n")
 		}
 		lines.WriteString(words.when(a, zone, s.Zone) + who + "\n")
 		if name != mailSeriesCancelled {

@@ -28,18 +28,13 @@ func (sh *Sheets) ExportSheet(ctx context.Context, actor record.Actor, from, to 
 		}
 		for i := range list {
 			a := &list[i]
-			zone := s.Zone
-			if c := s.Calendars[a.SpecialistID]; c != nil {
-				zone = c.Zone()
-			}
+			who, zone := s.Who(a.SpecialistID)
 			var cell [columnCount]string
 			cell[colID], cell[colType], cell[colSpecialist] = a.ID, a.AppointmentTypeID, a.SpecialistID
-			if t := s.Types[a.AppointmentTypeID]; t != nil {
+			if t := s.TypeOf(a.AppointmentTypeID); t != nil {
 				cell[colTypeName] = t.Name
 			}
-			if p := s.SpecialistByID[a.SpecialistID]; p != nil {
-				cell[colSpecialistName] = p.Name
-			}
+			cell[colSpecialistName] = who
 			start := a.SlotStart.In(zone)
 			cell[colStart], cell[colDate], cell[colTime], cell[colEnd] = start.Format(time.RFC3339), start.Format(time.DateOnly), start.Format("15:04"), a.SlotEnd.In(zone).Format(time.RFC3339)
 			cell[colStatus], cell[colAttendance], cell[colSource] = string(a.Status), string(a.Attendance), string(a.Source)

@@ -29,6 +29,10 @@ func (r reads) Schedule(ctx context.Context) (store.Schedule, error) {
 		}, `SELECT `+appointmentTypeColumns+` FROM appointment_types WHERE NOT archived ORDER BY position, id`),
 		asks(func(r *row) { s.Specialists = append(s.Specialists, scanSpecialist(r)) },
 			`SELECT `+specialistColumns+`, COALESCE((SELECT digest FROM specialist_pictures WHERE specialist_id = specialists.id), '') FROM specialists WHERE NOT archived ORDER BY position, id`),
+		asks(func(r *row) { s.ArchivedTypes = append(s.ArchivedTypes, scanAppointmentType(r)) },
+			`SELECT `+appointmentTypeColumns+` FROM appointment_types WHERE archived ORDER BY id`),
+		asks(func(r *row) { s.ArchivedSpecialists = append(s.ArchivedSpecialists, scanSpecialist(r)) },
+			`SELECT `+specialistColumns+`, '' FROM specialists WHERE archived ORDER BY id`),
 		asks(func(r *row) {
 			id := r.text()
 			s.WeeklyHours[id] = append(s.WeeklyHours[id], scanWeeklyWindow(r))

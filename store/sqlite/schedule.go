@@ -37,6 +37,10 @@ func (r reads) Schedule(ctx context.Context) (store.Schedule, error) {
 			}, `SELECT ` + appointmentTypeColumns + ` FROM appointment_types WHERE archived = 0 ORDER BY position, id`},
 			{func(r *row) { s.Specialists = append(s.Specialists, scanSpecialist(r)) },
 				`SELECT ` + specialistColumns + `, COALESCE((SELECT digest FROM specialist_pictures WHERE specialist_id = specialists.id), '') FROM specialists WHERE archived = 0 ORDER BY position, id`},
+			{func(r *row) { s.ArchivedTypes = append(s.ArchivedTypes, scanAppointmentType(r)) },
+				`SELECT ` + appointmentTypeColumns + ` FROM appointment_types WHERE archived = 1 ORDER BY id`},
+			{func(r *row) { s.ArchivedSpecialists = append(s.ArchivedSpecialists, scanSpecialist(r)) },
+				`SELECT ` + specialistColumns + `, '' FROM specialists WHERE archived = 1 ORDER BY id`},
 			{func(r *row) {
 				id := r.text()
 				s.WeeklyHours[id] = append(s.WeeklyHours[id], scanWeeklyWindow(r))

@@ -122,11 +122,19 @@ func appointmentTypes(t *testing.T, s store.Store) {
 	mustInsert(t, s, booked)
 	wantErr(t, "archive", archive("full"), nil)
 	wantTypes("archived", bare)
+	gone := full
+	gone.Specialists = nil
+	if got := schedule(t, s).ArchivedTypes; !reflect.DeepEqual(got, []store.AppointmentType{gone}) {
+		t.Errorf("those that are archived:\n got %+v\nwant %+v", got, gone)
+	}
 	wantErr(t, "archive again", archive("full"), store.ErrNotFound)
 	wantErr(t, "archive an unknown one", archive("unknown"), store.ErrNotFound)
 	wantAppointment(t, s, booked)
 	wantErr(t, "bring it back", put(full), nil)
 	wantTypes("back", full, bare)
+	if got := schedule(t, s).ArchivedTypes; len(got) != 0 {
+		t.Errorf("brought back, and archived still: %+v", got)
+	}
 }
 
 func specialists(t *testing.T, s store.Store) {
@@ -178,6 +186,9 @@ func specialists(t *testing.T, s store.Store) {
 	got := schedule(t, s)
 	if len(got.Specialists) != 1 || len(got.WeeklyHours) != 0 || len(got.Overrides) != 0 {
 		t.Errorf("after archiving: got %+v", got)
+	}
+	if !reflect.DeepEqual(got.ArchivedSpecialists, []store.Specialist{ada}) {
+		t.Errorf("those who are archived:\n got %+v\nwant %+v", got.ArchivedSpecialists, ada)
 	}
 	if who := got.AppointmentTypes[0].Specialists; !reflect.DeepEqual(who, []store.Assignment{{SpecialistID: "ben", Priority: 10}}) {
 		t.Errorf("assigned after archiving: got %+v, want ben only", who)

@@ -189,5 +189,8 @@ func TestAnOpenChangeLearnsThatItsTypeIsGone(t *testing.T) {
 	p.renewed()
 	p.forgive()
 	p.there(".ticket.confirmed")
+	if text := p.text(".ticket"); !strings.Contains(text, "Check-up") {
+		t.Errorf("the appointment of a type that is gone is %q, without what it is about", text)
+	}
 	p.shot("renewed-manage")
 }

@@ -19,7 +19,7 @@ export const query = new URLSearchParams(location.search)
 export const embedded = document.documentElement.dataset.page === 'embed'
 
 export const typeOf = id => boot.appointmentTypes.find(t => t.id === id)
-export const nameOf = id => boot.specialists.find(s => s.id === id)?.name || ''
+export const nameOf = id => boot.specialists.find(s => s.id === id)?.name || boot.names?.[id] || ''
 // Specialists who serve a type, best priority first, as {id, name, line, picture}.
 export const servingOf = type => (type?.specialists || []).map(id => boot.specialists.find(s => s.id === id)).filter(s => s?.name)
 

@@ -98,7 +98,7 @@ function Overview({ list, a, link, url, booked, moved, late, over, go, mailed })
         : html`${(late || type?.approval) && html`<${Notice} text="manage.late" params=${{ phone: html`<${PhoneLink} />` }} />`}
           ${!late && html`<div class="row">${type && !type.approval && html`<button type="button" class="btn" onClick=${() => go('change')}><${Icon} name="change" />${t('manage.change')}</button>`}
           <button type="button" class="btn danger" onClick=${() => go('cancel')}><${Icon} name="close" />${t('manage.cancel')}</button></div>
-          ${list && html`<${list.Sooner} a=${a} path=${path(link, '/waitlist')} options=${auth(link)} />`}`}`}
+          ${list && type && html`<${list.Sooner} a=${a} path=${path(link, '/waitlist')} options=${auth(link)} />`}`}`}
       ${sent && html`<p class="muted sent" role="status">${t('booked.sent', { to: sent })}</p>`}
       ${!over && html`<p class="muted">${t('booked.keep')}</p><${CopyLink} url=${url} />`}`}`
 }
@@ -145,7 +145,8 @@ export function Manage({ link: first, appointment, url: given }) {
   const load = async () => {
     setProblem(null)
     try {
-      const { appointment, emailSent } = await get(path(link), null, auth(link))
+      const { appointment, emailSent, names } = await get(path(link), null, auth(link))
+      boot.names = names
       setMailed(emailSent ? appointment.patient.email : '')
       setA(appointment)
     } catch (p) {

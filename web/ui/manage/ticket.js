@@ -13,11 +13,11 @@ export function Zone({ a }) {
 
 // The facts of the appointment, large enough to read across a room.
 export function Ticket({ a, children }) {
-  const type = typeOf(a.appointmentTypeId), who = nameOf(a.specialistId)
+  const type = typeOf(a.appointmentTypeId), what = type?.name || nameOf(a.appointmentTypeId), who = nameOf(a.specialistId)
   return html`<section class=${'ticket ' + a.status} aria-label=${t('summary.title')}>
     ${children || html`<p class="ticket-when"><span>${write('fullDay', a.slotStartDate)}</span><b>${range(a.slotStartDate, a.slotEndDate)}</b><${Zone} a=${a} /></p>`}
     <dl>
-      ${type && html`<div><dt>${t('summary.what')}</dt><dd><${Name} of=${type.name} /></dd></div>`}
+      ${what && html`<div><dt>${t('summary.what')}</dt><dd><${Name} of=${what} /></dd></div>`}
       ${who && html`<div><dt>${t('summary.who')}</dt><dd><${Name} of=${who} /></dd></div>`}
       <div><dt>${t('summary.where')}</dt><dd>${type?.remote ? html`${t('type.remote')} ${a.videoLink && html`<a href=${a.videoLink} target="_blank" rel="noopener noreferrer"><bdi>${a.videoLink}</bdi></a>`}` : html`<${Where} id=${a.place} />`}</dd></div>
     </dl>

@@ -1,0 +1,48 @@
+package clinic
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"holdfast/engine/availability"
+	"holdfast/store"
+)
+
+// What was archived has no more times, and is still what its appointments are about: their mails, files and pages name it.
+
+// TypeOf returns a type whether it is archived or not, or nil.
+func (s *Schedule) TypeOf(id string) *store.AppointmentType {
+	if t := s.Types[id]; t != nil {
+		return t
+	}
+	if i, found := slices.BinarySearchFunc(s.ArchivedTypes, id, func(t store.AppointmentType, id string) int { return cmp.Compare(t.ID, id) }); found {
+		return &s.ArchivedTypes[i]
+	}
+	return nil
+}
+
+// TypeName is what a type is called in a language, archived or not; its id where nobody knows it.
+func (s *Schedule) TypeName(id, language string) string {
+	if t := s.TypeOf(id); t != nil {
+		return NameIn(t, language)
+	}
+	return id
+}
+
+// Who returns the name of a specialist, archived or not, and the zone that their appointments are in: none and the clinic's where
+// nobody knows them.
+func (s *Schedule) Who(id string) (name string, zone *time.Location) {
+	if p := s.SpecialistByID[id]; p != nil {
+		return p.Name, s.Calendars[id].Zone()
+	}
+	i, found := slices.BinarySearchFunc(s.ArchivedSpecialists, id, func(p store.Specialist, id string) int { return cmp.Compare(p.ID, id) })
+	if !found {
+		return "", s.Zone
+	}
+	p := &s.ArchivedSpecialists[i]
+	if zone, err := availability.LoadZone(p.Timezone); err == nil {
+		return p.Name, zone
+	}
+	return p.Name, s.Zone
+}
