@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"holdfast/engine/clinic"
 	"holdfast/engine/downtime"
 	"holdfast/engine/message"
 	"holdfast/engine/record"
@@ -185,7 +186,7 @@ func (w *kitWriter) sheet(x *downtime.Sheet) string {
 }
 
 func (w *kitWriter) row(b *strings.Builder, x *downtime.Sheet, r *downtime.Row) {
-	when := r.Start.In(x.Zone).Format("15:04") + "–" + r.End.In(x.Zone).Format("15:04")
+	when := clinic.Clock(r.Start.In(x.Zone)) + "–" + clinic.Clock(r.End.In(x.Zone))
 	a := r.Appointment
 	if a == nil {
 		b.WriteString(`<tr class="` + string(r.Kind) + `"><td></td><td>` + when + `</td><td colspan="5">` + esc(w.words.kinds[r.Kind]))

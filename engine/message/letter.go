@@ -251,11 +251,11 @@ func asHTML(language, title, text string, links ...string) string {
 	return b.String()
 }
 
-// when is from when to when an appointment is, on the wall clock of a zone, which is named where it is not the clinic's.
-func (w *letters) when(a *store.Appointment, zone, clinic *time.Location) string {
+// when is from when to when an appointment is, on the wall clock of a zone, which is named where it is not the usual one, the clinic's.
+func (w *letters) when(a *store.Appointment, zone, usual *time.Location) string {
 	start, end := a.SlotStart.In(zone), a.SlotEnd.In(zone)
-	when := strings.NewReplacer("{date}", w.day(start), "{start}", start.Format("15:04"), "{end}", end.Format("15:04")).Replace(w.time)
-	if zone.String() != clinic.String() {
+	when := strings.NewReplacer("{date}", w.day(start), "{start}", clinic.Clock(start), "{end}", clinic.Clock(end)).Replace(w.time)
+	if zone.String() != usual.String() {
 		when += " (" + zone.String() + ")"
 	}
 	return when
@@ -263,7 +263,7 @@ func (w *letters) when(a *store.Appointment, zone, clinic *time.Location) string
 
 // instant is a day and a time of day on the wall clock of a zone.
 func (w *letters) instant(t time.Time, zone *time.Location) string {
-	return w.day(t.In(zone)) + ", " + t.In(zone).Format("15:04")
+	return w.day(t.In(zone)) + ", " + clinic.Clock(t.In(zone))
 }
 
 func (w *letters) day(t time.Time) string {

@@ -8,6 +8,7 @@ export const setZone = z => { zone = z || zone }
 
 const styles = {
   time: { hour: '2-digit', minute: '2-digit' },
+  timeTwice: { hour: '2-digit', minute: '2-digit', timeZoneName: 'short' },
   weekday: { weekday: 'short' },
   day: { day: 'numeric' },
   month: { month: 'long', year: 'numeric' },
@@ -61,7 +62,9 @@ export const partOfDay = instant => {
   const h = +fields(instant).hour
   return h < 12 ? 'morning' : h < 17 ? 'afternoon' : 'evening'
 }
-export const time = instant => write('time', instant)
+// The day that the clocks go back shows some times twice; those say which they are.
+const isTwice = instant => [-36e5, -18e5, 18e5, 36e5].some(off => hhmm(+new Date(instant) + off) === hhmm(instant))
+export const time = instant => write(isTwice(instant) ? 'timeTwice' : 'time', instant)
 export const range = (start, end) => t('range', { from: time(start), to: time(end) })
 export const dayAndTime = instant => t('day.time', { day: write('shortDay', instant), time: time(instant) })
 // A nearby time, as short as it stays clear: "10:00" on the same day, else "Tue 09:00", else the date.

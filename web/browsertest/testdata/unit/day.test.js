@@ -2,7 +2,7 @@ import './page.js'
 import test from 'node:test'
 import * as assert from 'node:assert/strict'
 import { dayIn, minutesOf, mondayOf, textOf, weekdayOf } from '../ui/staff/day.js'
-import { addDays, countdown, dateOf, daysBetween, hhmm } from '../ui/lib/time.js'
+import { addDays, countdown, dateOf, daysBetween, hhmm, setZone, time } from '../ui/lib/time.js'
 
 // Each day is as long as the clocks make it, and nine o'clock is nine o'clock.
 for (const [date, zone, hours, nine] of [
@@ -32,6 +32,19 @@ for (const [date, zone, hours, nine] of [
 
 test('a wall time that comes twice is its first', () => {
   assert.equal(new Date(dayIn('2026-10-25', 'Europe/Berlin').at(150)).toISOString(), '2026-10-25T00:30:00.000Z')
+})
+
+test('a wall time that comes twice says which it is', () => {
+  for (const [zone, ...said] of [
+    ['Europe/Berlin', ['2026-10-24T23:30:00Z', '01:30'], ['2026-10-25T00:30:00Z', '02:30', 'twice'], ['2026-10-25T01:30:00Z', '02:30', 'twice'], ['2026-10-25T02:00:00Z', '03:00']],
+    ['Europe/Berlin', ['2026-03-29T00:30:00Z', '01:30'], ['2026-03-29T01:00:00Z', '03:00']],
+    ['Australia/Lord_Howe', ['2026-04-04T14:45:00Z', '01:45', 'twice'], ['2026-04-04T15:15:00Z', '01:45', 'twice'], ['2026-04-04T15:45:00Z', '02:15']],
+  ]) {
+    setZone(zone)
+    for (const [at, clock, twice] of said) assert.ok(twice ? time(at).startsWith(clock + ' ') : time(at) === clock, `${at} in ${zone} is ${time(at)}`)
+    assert.equal(new Set(said.map(x => time(x[0]))).size, said.length)
+  }
+  setZone('Europe/Berlin')
 })
 
 test('dates are counted without an hour of the day', () => {
