@@ -132,7 +132,15 @@ func (s *Server) apiKey(c *call) (bool, error) {
 	return true, nil
 }
 
-var errDeadLink = errUnauthorized.with("This link no longer works: the appointment was moved, or the link has expired. Use the link in the newest message.")
+var errDeadLink = errUnauthorized.with("This link no longer works: the appointment was moved, or the link has expired. Use the link in the newest message; where there is none, call the clinic.")
+
+// deadLink is errDeadLink with the number to call: a move in silence sends no message.
+func (s *Server) deadLink() error {
+	if phone := s.engine.Schedule().Clinic.Phone; phone != "" {
+		return errDeadLink.with(strings.TrimSuffix(errDeadLink.Detail, ".") + ": " + phone + ".")
+	}
+	return errDeadLink
+}
 
 // manageLink is the credential of a patient: the token of a manage link, in the header Holdfast-Manage. A calendar
 // program cannot set headers, so for .ics it may be in the query.
@@ -159,7 +167,7 @@ func (s *Server) manageLink(c *call) (bool, error) {
 	case errors.Is(err, record.ErrUnauthorized) || errors.Is(err, store.ErrNotFound):
 		// A move makes a new link. Whoever repeats the move under its idempotency key still gets the answer that
 		// has the new one, so the refusal waits until that was looked up.
-		c.denied = errDeadLink
+		c.denied = s.deadLink()
 		if c.r.Method != "POST" || c.r.Header.Get("Idempotency-Key") == "" {
 			return true, c.denied
 		}
@@ -179,13 +187,13 @@ func (s *Server) requestLink(c *call, token string) error {
 		a, err := s.engine.Managed(c.ctx(), token)
 		c.caller.requestID = a.ID
 		if errors.Is(err, record.ErrUnauthorized) || errors.Is(err, store.ErrNotFound) {
-			return errDeadLink
+			return s.deadLink()
 		}
 		return err
 	}
 	c.caller.requestID = r.ID
 	if errors.Is(err, record.ErrUnauthorized) {
-		return errDeadLink
+		return s.deadLink()
 	}
 	return err
 }

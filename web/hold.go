@@ -95,7 +95,7 @@ func (s *Server) moving(c *call) (*store.Appointment, error) {
 	}
 	a, err := s.engine.Managed(c.ctx(), token)
 	if errors.Is(err, record.ErrUnauthorized) || errors.Is(err, store.ErrNotFound) {
-		return nil, errDeadLink
+		return nil, s.deadLink()
 	}
 	return &a, err
 }

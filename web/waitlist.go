@@ -318,7 +318,7 @@ func (s *Server) declineOffer(c *call) error {
 func (s *Server) waitingLink(c *call, token string) error {
 	x, offer, err := s.engine.WaitingBy(c.ctx(), token)
 	if errors.Is(err, record.ErrUnauthorized) || errors.Is(err, store.ErrNotFound) {
-		return errDeadLink
+		return s.deadLink()
 	}
 	if c.caller.waitingID = x.ID; offer != nil {
 		c.caller.offerID = offer.ID
