@@ -81,13 +81,13 @@ func TestWhoIsErasedGivesBackWhatTheyAskedFor(t *testing.T) {
 
 // TestWhatWasAskedForIsWhatIsConfirmed, however long the type is by now, and after a restart as well.
 func TestWhatWasAskedForIsWhatIsConfirmed(t *testing.T) {
-	for _, minutes := range []int{20, 45, 60} {
+	for _, minutes := range []int{20, 30, 45, 60} {
 		for _, restart := range []bool{false, true} {
 			keys := token.Generate(time.Now())
 			c, _ := noticeClinic(t, func(o *engine.Options) { o.Keyring = keys })
 			approved(c)
-			r := c.asks(1, c.start.Add(30*time.Minute))
-			c.changeType(func(t *store.AppointmentType) { t.DurationMinutes, t.SlotStepMinutes = minutes, minutes })
+			r := c.asks(1, c.start.Add(30*time.Minute)) // which is no start of every 45 minutes from nine on
+			c.changeType(func(t *store.AppointmentType) { t.DurationMinutes, t.SlotStepMinutes = minutes, 45 })
 			e := c.Engine
 			if restart {
 				e = restarted(t, c, keys)

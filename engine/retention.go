@@ -50,6 +50,12 @@ func (e *Engine) forgetRecords(ctx context.Context) {
 	})
 }
 
+func requests(approval bool) func(store.Tx, context.Context, time.Time, int) (int, error) {
+	return func(tx store.Tx, ctx context.Context, before time.Time, limit int) (int, error) {
+		return tx.ForgetBookingRequests(ctx, approval, before, limit)
+	}
+}
+
 // forget removes everything that is old enough at an instant, one bounded step a transaction.
 func (e *Engine) forget(ctx context.Context, now time.Time) error {
 	kept := e.options.Retention
@@ -61,7 +67,8 @@ func (e *Engine) forget(ctx context.Context, now time.Time) error {
 		{"remembered answers", store.Tx.ForgetAnswers, now.Add(-store.IdempotencyRetention)},
 		{"used booking tokens", store.Tx.ForgetNonces, now},
 		{"agents' sessions", store.Tx.ForgetAgentSessions, now.Add(-agent.KeepSessions)},
-		{"booking requests", store.Tx.ForgetBookingRequests, now.Add(-request.Kept)},
+		{"booking requests", requests(false), now.Add(-day)},
+		{"requests for approval", requests(true), now.Add(-request.KeptForApproval)},
 		{"who waited", store.Tx.ForgetWaitlist, now.Add(-waitlist.KeepEnded)},
 		{"what was counted", store.Tx.ForgetTallies, now.Add(-request.Window)},
 		{"sign-ins", store.Tx.ForgetSignIns, now.Add(-kept.SignIns)},

@@ -72,6 +72,27 @@ func TestARoomThatWasSwitchedOffIsNotBooked(t *testing.T) {
 	}
 }
 
+// TestARequestFindsAnotherRoom where the one that was kept for it was switched off.
+func TestARequestFindsAnotherRoom(t *testing.T) {
+	c := withRooms(t)
+	if _, err := c.UpdateAppointmentType(context.Background(), jo, "peel", func(t *store.AppointmentType) { t.Page.Approval = true }); err != nil {
+		t.Fatal(err)
+	}
+	r := bookingOf(1, "peel")
+	r.SlotStart, r.Patient.Phone = c.start, "030 1234567"
+	asked, err := c.BookPublic(context.Background(), r, visitor(1))
+	if err != nil || asked.Request == nil {
+		t.Fatalf("got %+v, %v; want a request", asked, err)
+	}
+	if _, err := c.UpdateSpecialist(context.Background(), jo, "room-1", func(p *store.Specialist) { p.Active = false }); err != nil {
+		t.Fatal(err)
+	}
+	if a, err := c.ConfirmRequest(context.Background(), asked.Request.ID, jo, nil); err != nil || !slices.Equal(a.Resources, []string{"room-2"}) {
+		t.Errorf("confirmed it takes %q, %v; want the other room", a.Resources, err)
+	}
+	c.unheld()
+}
+
 func TestAnAppointmentTakesARoom(t *testing.T) {
 	c := withRooms(t)
 	first, second := c.mustBook(peels(1, c.start, "ada")), c.mustBook(peels(2, c.start, "ben"))

@@ -49,8 +49,8 @@ type RequestWriter interface {
 	// DeleteBookingRequest removes an open one. ErrNotFound if there is no such open one.
 	DeleteBookingRequest(ctx context.Context, id string) error
 	// ForgetBookingRequests removes up to limit of those that lapsed before the instant, whatever became of them, and says
-	// how many.
-	ForgetBookingRequests(ctx context.Context, before time.Time, limit int) (int, error)
+	// how many: of those for approval, or of all others.
+	ForgetBookingRequests(ctx context.Context, approval bool, before time.Time, limit int) (int, error)
 }
 
 // TallyReader counts what happened, such as the bookings from one network. A key is an opaque string of at most 100 bytes; what

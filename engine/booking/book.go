@@ -202,8 +202,9 @@ func (bk *Booking) bookHeld(ctx context.Context, s *clinic.Schedule, t *store.Ap
 		if calendar != nil {
 			reason = calendar.Bookable(WithoutNotice(t), h.SlotStart, nil, time.Now())
 		}
-		if reason == "" && together.Idle(s, h.Resources.List()) {
-			reason = availability.ReasonInactive
+		if reason == "" && together.Idle(s, h.Resources.List()) { // held anew, another one may be found
+			bk.Release(ctx, h, holds.ReasonConflict)
+			return store.Appointment{}, &availability.NotBookableError{Reason: availability.ReasonInactive}
 		}
 		if reason != "" {
 			bk.refuse(ctx, &r, h, holds.ReasonConflict)

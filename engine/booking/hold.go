@@ -168,7 +168,7 @@ func (bk *Booking) candidates(ctx context.Context, s *clinic.Schedule, t *store.
 	}
 	// Every booking outdates the lists of the whole type: to make them anew for each of many specialists takes longer than to look at
 	// the one time that is asked for.
-	if rules.Place = ""; rules == (CandidateRules{}) && len(asked) == 1 {
+	if rules.Place = ""; rules == (CandidateRules{}) && len(asked) == 1 && s.Types[t.ID] == t { // and not as somebody had asked for it
 		if found, ok := bk.listedCandidate(ctx, s, t, asked[0], start, now); ok {
 			return found, nil
 		}
@@ -204,9 +204,12 @@ func (bk *Booking) computedCandidates(ctx context.Context, s *clinic.Schedule, t
 		ids[i] = a.SpecialistID
 	}
 	first, last := availability.Around(t, start, start)
-	known, err := bk.TakenTimeInWeeks(ctx, ids, first, last)
-	if err != nil {
-		return nil, err
+	var known []store.Taken
+	if rules != (CandidateRules{}) || availability.WithinNotice(t, start, now) == "" { // else that is the reason, whatever is booked there
+		var err error
+		if known, err = bk.TakenTimeInWeeks(ctx, ids, first, last); err != nil {
+			return nil, err
+		}
 	}
 	if !rules.IgnoreClosed {
 		known = bk.WithClosed(known, ids)

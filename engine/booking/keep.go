@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"holdfast/engine/availability"
 	"holdfast/engine/record"
+	"holdfast/engine/together"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -35,6 +35,11 @@ func (bk *Booking) Keep(ctx context.Context, w Wanted, owner holds.Owner, until 
 		return holds.Hold{}, record.ErrNoAppointmentType
 	}
 	t = asAsked(t, w.Length)
+	if len(t.Needs) > 0 {
+		if _, err := bk.Kept(ctx, w.SpecialistID, owner); err != nil && !errors.Is(err, holds.ErrNotFound) {
+			return holds.Hold{}, err
+		}
+	}
 	now := time.Now()
 	found, err := bk.Candidates(ctx, s, t, w.SpecialistID, w.Start, now, CandidateRules{ignoreNotice: true, Place: w.Place})
 	if err != nil {
@@ -47,7 +52,7 @@ func (bk *Booking) Keep(ctx context.Context, w Wanted, owner holds.Owner, until 
 // asAsked is a type as it was when somebody asked for a time of it: as long as that time, and beginning whenever that does. However the
 // type has changed since, what was asked for is what is confirmed. Without a length it is the type as it is.
 func asAsked(t *store.AppointmentType, length time.Duration) *store.AppointmentType {
-	if length == 0 || length == availability.Minutes(t.DurationMinutes) {
+	if length == 0 {
 		return t
 	}
 	asked := *t
@@ -55,14 +60,17 @@ func asAsked(t *store.AppointmentType, length time.Duration) *store.AppointmentT
 	return &asked
 }
 
-// Kept is the hold that Keep has given to an owner, while it lives. Errors: holds.ErrNotFound, and those of the live state.
+// Kept is the hold that Keep has given to an owner, while it lives. One of a room that was switched off since is given back. Errors: holds.ErrNotFound, and those of the live state.
 func (bk *Booking) Kept(ctx context.Context, specialistID string, owner holds.Owner) (holds.Hold, error) {
 	list, err := bk.holds.List(ctx, specialistID)
 	if err != nil {
 		return holds.Hold{}, err
 	}
 	if i := slices.IndexFunc(list, func(h holds.Hold) bool { return h.Owner.Is(owner) }); i >= 0 {
-		return list[i], nil
+		if !together.Idle(bk.clinic.Current(), list[i].Resources.List()) {
+			return list[i], nil
+		}
+		bk.Release(ctx, list[i], holds.ReasonReleased)
 	}
 	return holds.Hold{}, holds.ErrNotFound
 }

@@ -8,6 +8,7 @@ import (
 
 	"holdfast/engine/availability"
 	"holdfast/engine/record"
+	"holdfast/engine/together"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -129,6 +130,10 @@ func (bk *Booking) rescheduleHold(ctx context.Context, r *RescheduleRequest, a *
 		AppointmentTypeID: typeID, HoldID: r.HoldID, SlotStart: r.SlotStart, SpecialistID: r.SpecialistID, Owner: r.owner(),
 	}
 	h, live, err := bk.bookingHold(ctx, &named)
+	if err == nil && live && together.Idle(bk.clinic.Current(), h.Resources.List()) {
+		bk.Release(ctx, h, holds.ReasonConflict)
+		err = &availability.NotBookableError{Reason: availability.ReasonInactive}
+	}
 	if err != nil || live {
 		return h, err
 	}

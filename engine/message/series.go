@@ -82,7 +82,9 @@ func (ms *Messages) deliverSeriesMail(ctx context.Context, op *store.Operation, 
 	}
 	o := ms.sent(op, ms.transport.Mailer.Send(ctx, m))
 	if o.End == outbound.Delivered && ms.transport.Mailer.ToFiles() {
-		ms.dropErasedMail(ctx, op.ID, first)
+		for i := range list {
+			ms.dropErasedMail(ctx, op.ID, &list[i])
+		}
 	}
 	return o
 }

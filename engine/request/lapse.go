@@ -11,11 +11,11 @@ import (
 	"holdfast/store"
 )
 
-// lapseEvery is how often requests that nobody decided about are looked for. Kept is how long a request is kept after it has lapsed: longer than
-// a server is off for a long weekend, since whoever waits for the clinic's word hears by mail that there is none.
+// lapseEvery is how often requests that nobody decided about are looked for. KeptForApproval is how long one for the desk is kept after it has
+// lapsed: longer than a server is off over a long weekend, since whoever waits for the clinic's word hears by mail that there is none.
 const (
-	lapseEvery = time.Minute
-	Kept       = 7 * 24 * time.Hour
+	lapseEvery      = time.Minute
+	KeptForApproval = 7 * 24 * time.Hour
 )
 
 // TellLapsed tells of requests for approval that lapse undecided, until ctx ends.
@@ -38,7 +38,7 @@ func (rq *Requests) TellLapsed(ctx context.Context) {
 // Its time is given back, too, if it lapsed since the last look: a hold lapses by the machine's own clock, which stands still while the machine
 // sleeps, and a request by the clock on the wall.
 func (rq *Requests) tellLapsed(ctx context.Context, last, now time.Time) error {
-	list, err := rq.store.BookingRequests(ctx, now.Add(-Kept))
+	list, err := rq.store.BookingRequests(ctx, now.Add(-KeptForApproval))
 	if err != nil {
 		return err
 	}

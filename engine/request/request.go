@@ -198,15 +198,16 @@ func (rq *Requests) Requested(ctx context.Context, manageToken string) (store.Bo
 }
 
 // keepTime is the hold of an open request: the one there is, or a new one of the very time that was asked for.
-func (rq *Requests) keepTime(ctx context.Context, r *store.BookingRequest) (holds.Hold, error) {
+func (rq *Requests) keepTime(ctx context.Context, r *store.BookingRequest) (h holds.Hold, anew bool, err error) {
 	owner := record.SpelledOwner(r.HoldOwner)
-	h, err := rq.booking.Kept(ctx, r.SpecialistID, owner)
+	h, err = rq.booking.Kept(ctx, r.SpecialistID, owner)
 	if !errors.Is(err, holds.ErrNotFound) {
-		return h, err
+		return h, false, err
 	}
-	return rq.booking.Keep(ctx, booking.Wanted{
+	h, err = rq.booking.Keep(ctx, booking.Wanted{
 		AppointmentTypeID: r.AppointmentTypeID, SpecialistID: r.SpecialistID, Start: r.SlotStart, Length: r.SlotEnd.Sub(r.SlotStart),
 	}, owner, r.ExpiresAt)
+	return h, true, err
 }
 
 // byLink is who acts by the link of a mail. Everybody else is the clinic.
@@ -227,7 +228,7 @@ func (rq *Requests) ConfirmRequest(ctx context.Context, id string, actor record.
 	if lapsed := lapsedAt(&r, record.Now()); lapsed != nil {
 		return store.Appointment{}, lapsed
 	}
-	h, err := rq.keepTime(ctx, &r)
+	h, anew, err := rq.keepTime(ctx, &r)
 	if err != nil {
 		if b, known := rq.confirmed(ctx, id, once); known == nil {
 			return b, nil // by somebody else, a moment ago, whose appointment is what stands in the way
@@ -245,10 +246,15 @@ func (rq *Requests) ConfirmRequest(ctx context.Context, id string, actor record.
 			return err
 		},
 	})
-	if err != nil {
-		if b, known := rq.confirmed(ctx, id, once); known == nil {
-			return b, nil // by somebody else, at the same time
-		}
+	if err == nil {
+		return a, nil
+	}
+	b, known := rq.confirmed(ctx, id, once)
+	if anew && (known == nil || errors.As(err, new(*LapsedError))) {
+		rq.booking.Release(ctx, h, holds.ReasonReleased) // whoever ended the request meanwhile has given its hold back, and this is another
+	}
+	if known == nil {
+		return b, nil // by somebody else, at the same time
 	}
 	return a, err
 }
@@ -320,6 +326,8 @@ func (rq *Requests) LetGoErasedRequests(ctx context.Context, open []store.Bookin
 		r := &open[i]
 		if _, err := rq.store.BookingRequest(ctx, r.ID); errors.Is(err, store.ErrNotFound) {
 			rq.letGo(ctx, r)
+		} else if err != nil {
+			rq.log.Warn("whether a request was erased is not known; if it was, its time stays held until it lapses", "request", r.ID, "error", err)
 		}
 	}
 }
@@ -339,7 +347,7 @@ func (rq *Requests) KeepTimes(ctx context.Context) error {
 	}
 	for i := range open {
 		r := &open[i]
-		if _, err := rq.keepTime(ctx, r); err != nil {
+		if _, _, err := rq.keepTime(ctx, r); err != nil {
 			rq.log.Warn("the time of a booking request is not kept any more", "request", r.ID, "error", err)
 		}
 	}

@@ -179,7 +179,7 @@ func (w *Waitlist) endSettled(ctx context.Context, o *store.WaitlistOffer, now t
 	return true, w.over(ctx, &e, done, now)
 }
 
-// holdOf holds the time of an offer, or finds it held.
+// holdOf holds the time of an offer, or finds it held. Where its type takes another time by now, it is none of its times any more.
 func (w *Waitlist) holdOf(ctx context.Context, o *store.WaitlistOffer, until time.Time) (holds.Hold, error) {
 	return w.Booking.Keep(ctx, booking.Wanted{AppointmentTypeID: o.AppointmentTypeID, SpecialistID: o.SpecialistID, Start: o.SlotStart}, record.SpelledOwner(o.HoldOwner), until.Add(passing))
 }

@@ -258,7 +258,7 @@ func (e *erasure) finish(ctx context.Context, found []personal, last func(store.
 			return err
 		}
 		e.know(added)
-		if err := e.deliveriesOf(ctx, t.reads, added); err != nil {
+		if err := e.deliveriesOf(ctx, t.reads, slices.Concat(found, added)); err != nil {
 			return err
 		}
 		requests, err := t.eraseRequests(ctx, e.person, e.known)

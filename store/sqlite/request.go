@@ -43,9 +43,9 @@ func (t *tx) DeleteBookingRequest(_ context.Context, id string) error {
 	return t.mustChange(`DELETE FROM booking_requests WHERE id = ? AND status = 'open'`, id)
 }
 
-func (t *tx) ForgetBookingRequests(_ context.Context, before time.Time, limit int) (int, error) {
+func (t *tx) ForgetBookingRequests(_ context.Context, approval bool, before time.Time, limit int) (int, error) {
 	n, err := t.exec(`DELETE FROM booking_requests WHERE id IN (
-		SELECT id FROM booking_requests WHERE expires_at < ? ORDER BY expires_at LIMIT +?)`, before, limit)
+		SELECT id FROM booking_requests WHERE expires_at < ? AND approval = ? ORDER BY expires_at LIMIT +?)`, before, approval, limit)
 	return int(n), err
 }
 

@@ -60,10 +60,16 @@ func testRequest(t *testing.T, h Harness) {
 	if got := listed(first.ExpiresAt); got != "" {
 		t.Errorf("at the instant they lapse: got %q, want none", got)
 	}
+	write(t, s, func(tx store.Tx) error {
+		if n, err := tx.ForgetBookingRequests(ctx, !first.Approval, first.ExpiresAt.Add(time.Second), 2); err != nil || n != 0 {
+			t.Errorf("of the other kind: got %d forgotten, %v; want none", n, err)
+		}
+		return nil
+	})
 	for round, want := range []int{2, 1, 0} {
 		n := 0
 		write(t, s, func(tx store.Tx) (err error) {
-			n, err = tx.ForgetBookingRequests(ctx, first.ExpiresAt.Add(time.Second), 2)
+			n, err = tx.ForgetBookingRequests(ctx, first.Approval, first.ExpiresAt.Add(time.Second), 2)
 			return err
 		})
 		if n != want {
