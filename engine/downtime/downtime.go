@@ -14,6 +14,7 @@
 package downtime
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -122,7 +123,8 @@ func (k *Kits) DowntimeKit(ctx context.Context, r Request) (*Kit, error) {
 	}
 	for _, id := range slices.Sorted(maps.Keys(booked)) {
 		if s.SpecialistByID[id] == nil { // archived, and their patients come all the same
-			people = append(people, &store.Specialist{ID: id, Name: id})
+			name, _ := s.Who(id)
+			people = append(people, &store.Specialist{ID: id, Name: cmp.Or(name, id)})
 		}
 	}
 	count := 0
@@ -179,10 +181,7 @@ type stretch struct{ start, end time.Time }
 
 // sheetOf is one specialist's day: what is booked, what is blocked, and the opening time that is left.
 func sheetOf(s *clinic.Schedule, p *store.Specialist, date store.Date, booked []store.Appointment) Sheet {
-	zone := s.Zone
-	if c := s.Calendars[p.ID]; c != nil {
-		zone = c.Zone()
-	}
+	_, zone := s.Who(p.ID)
 	x := Sheet{Date: date, SpecialistID: p.ID, Specialist: p.Name, Zone: zone}
 	first, last := availability.StartOfDay(zone, date), availability.StartOfDay(zone, date.AddDays(1))
 	var busy []stretch

@@ -72,6 +72,9 @@ func TestAnOpenFormLearnsWhatIsAskedNow(t *testing.T) {
 	p.until(`!document.getElementById('answers.who') && document.querySelector('#consent').checked`)
 	p.submit()
 	p.booked()
+	if text := p.text("main"); strings.Contains(text, "has just changed") {
+		t.Errorf("the page of the booking says what was said before it: %q", text)
+	}
 	h.one(t)
 }
 
@@ -182,8 +185,8 @@ func TestAnOpenChangeLearnsThatItsTypeIsGone(t *testing.T) {
 	p.booked()
 	p.click(".row + .row .btn")
 	p.live()
-	h.must(200, "DELETE", "/v1/appointment-types/checkup", nil, asAdmin)
 	p.day(h.date)
+	h.must(200, "DELETE", "/v1/appointment-types/checkup", nil, asAdmin)
 	p.run(`document.querySelector('.chip.free input')?.click()`)
 	p.run(`document.querySelector('.bar button')?.click()`)
 	p.renewed()

@@ -76,11 +76,13 @@ function openCalendar() {
 
 // --- a clinic that has changed what the page was made from
 // The time is held anew, at the length it has now. What is being booked decides for itself.
-const again = problem => recall('attempt') ? null : renew(async () => {
+let ended = false
+const may = () => !ended && !recall('attempt') && !['booking', 'unknown', 'booked', 'asked'].includes(hold.store.get().phase)
+const again = problem => renew(async () => {
   const slot = recall('hold')
   await hold.release()
-  if (slot) remember('hold', slot)
-}, problem)
+  if (slot && may()) remember('hold', slot)
+}, may, problem)
 const told = async s => {
   if (s.problem) await again(s.problem)
   return s
@@ -93,6 +95,7 @@ const seen = () => {
 }
 document.addEventListener('visibilitychange', seen)
 function end() {
+  ended = true
   calendar?.stop()
   router.stop()
   document.removeEventListener('visibilitychange', seen)

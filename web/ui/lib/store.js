@@ -38,7 +38,7 @@ export function useStore(store, pick = s => s) {
 
 const suffix = query.get('frame') ? '.' + query.get('frame') : ''
 const memory = new Map()
-let kept
+export let kept
 try {
   kept = window.sessionStorage
   kept.setItem('holdfast.try', '1')

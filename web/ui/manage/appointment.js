@@ -91,7 +91,7 @@ function Overview({ list, a, link, url, booked, moved, late, over, go, mailed })
     ${!cancelled && html`
       <div class="row">
         <a class="btn" href=${ics} download="appointment.ics"><${Icon} name="calendar" />${t('manage.ics')}</a>
-        ${address && !type?.remote && html`<a class="btn" href=${'https://www.openstreetmap.org/search?query=' + encodeURIComponent(address)} target="_blank" rel="noopener noreferrer"><${Icon} name="pin" />${t('manage.directions')}</a>`}
+        ${address && !type?.remote && !a.videoLink && html`<a class="btn" href=${'https://www.openstreetmap.org/search?query=' + encodeURIComponent(address)} target="_blank" rel="noopener noreferrer"><${Icon} name="pin" />${t('manage.directions')}</a>`}
       </div>
       ${embedded ? html`<p><a class="btn" href=${url} target="_blank" rel="noopener"><${Icon} name="change" />${t('booked.open')}</a></p>`
         : over ? html`<${Notice} text="manage.past"><a class="btn" href=${withLang('/', { type: a.appointmentTypeId })}>${t('manage.again')}</a></${Notice}>`
@@ -139,7 +139,7 @@ export function Manage({ link: first, appointment, url: given }) {
   const [mailed, setMailed] = useState('')
   const [problem, setProblem] = useState(null)
   const [asked, setAsked] = useState(null), [waiting, setWaiting] = useState(null), [list, setList] = useState(null)
-  const [sign, setSign] = useState(''), [news, setNews] = useState(renewed)
+  const [sign, setSign] = useState(''), [news, setNews] = useState(!appointment && renewed)
   const booked = a && recall('booked')?.id === a.id && !moved
 
   const load = async () => {

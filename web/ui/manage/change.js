@@ -29,14 +29,17 @@ export function Change({ a, token, back, done, fail, send, sign }) {
   const { hold, calendar } = kept.current
   const h = useStore(hold.store), s = useStore(calendar.store)
   const [moving, setMoving] = useState(false)
+  const away = useRef(false) // a move is being written, or the view is gone
+  const again = problem => renew(hold.release, () => !away.current, problem)
   const refused = async problem => {
-    await renew(hold.release, problem)
+    await again(problem)
     fail(problem)
   }
   useEffect(() => {
-    calendar.store.subscribe(({ problem }, was) => { if (problem && problem !== was.problem) renew(hold.release, problem) })
+    calendar.store.subscribe(({ problem }, was) => { if (problem && problem !== was.problem) again(problem) })
     calendar.start(dateOf(a.slotStartDate))
     return () => {
+      away.current = true
       calendar.stop()
       hold.release()
       hold.stop()
@@ -58,10 +61,12 @@ export function Change({ a, token, back, done, fail, send, sign }) {
     e.preventDefault()
     if (moving) return
     setMoving(true)
+    away.current = true
     try {
       const { appointment } = await send({ slotStartDate: h.start, specialistId: h.specialistId, holdId: h.holdId }, newKey())
       done(appointment)
     } catch (problem) {
+      away.current = false
       if (problem.code === 'slot_taken' || problem.code === 'slot_held') hold.lose(problem)
       else await refused(problem)
       setMoving(false)
