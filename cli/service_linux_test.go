@@ -1,0 +1,31 @@
+package cli
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+
+	"holdfast/deploy/systemd"
+)
+
+// TestACrashIsNoMistakeInTheSettings: Go ends both with 2, which the unit does not start again. In the unit's environment a crash, which a
+// SIGQUIT is to Go, ends by a signal.
+func TestACrashIsNoMistakeInTheSettings(t *testing.T) {
+	if err := syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{}); err != nil { // or it leaves a core here
+		t.Fatal(err)
+	}
+	contains(t, "the unit", systemd.Unit, "\nRestartPreventExitStatus=2\n", "\nLimitCORE=0\n")
+	for line := range strings.Lines(systemd.Unit) {
+		if set, ok := strings.CutPrefix(strings.TrimSpace(line), "Environment="); ok && !strings.Contains(set, "%") {
+			name, value, _ := strings.Cut(set, "=")
+			t.Setenv(name, value)
+		}
+	}
+	s := started(t, "serve", "--data", clinicDir(t), "--listen", "127.0.0.1:0")
+	if err := s.Process.Signal(syscall.SIGQUIT); err != nil {
+		t.Fatal(err)
+	}
+	if code := s.ended(t); code != -1 {
+		t.Errorf("exit code: got %d, want a death by signal", code)
+	}
+}
