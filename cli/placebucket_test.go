@@ -217,7 +217,10 @@ func TestABeginningWhoseReplyWasLostIsNotPutAgain(t *testing.T) {
 	}
 	st.set(nil)
 	f.note(t, "n1")
-	if err := k.follow(t.Context(), time.Now()); err != nil {
+	if err := k.follow(t.Context(), time.Now()); !errors.Is(err, errUnsure) || k.number != 1 {
+		t.Errorf("a minute later: trail %d, %v; want that the whole database is not sent again yet", k.number, err)
+	}
+	if err := k.follow(t.Context(), time.Now().Add(retryBackup)); err != nil {
 		t.Fatal(err)
 	}
 	if k.number != 2 || k.trail.set != trailName(2, k.mark) {

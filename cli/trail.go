@@ -243,7 +243,7 @@ func (k *trailKeeper) begin(ctx context.Context, recipient *age.X25519Recipient)
 	}
 	if err != nil {
 		k.unsureBegun = errors.Is(err, errUnsure)
-		if bucket.Refused(err) { // after the whole database was read
+		if k.unsureBegun || bucket.Refused(err) { // after the whole database was read
 			k.retryAt, k.full = time.Now().Add(retryBackup), err
 		}
 		if t.unsure != nil {
