@@ -2,7 +2,10 @@ package cli
 
 import (
 	"crypto/sha256"
+	"io"
+	"net/http"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -152,6 +155,38 @@ func TestAHalfBackupInABucketIsNone(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(p.(*bucketPlace).spool, "*")); len(left) > 0 {
 		t.Errorf("beside the database is left %v", left)
+	}
+}
+
+// TestACopyThatReadsBackAsSomethingElseIsCopiedAgain, and is no backup until then, though all of it is there.
+func TestACopyThatReadsBackAsSomethingElseIsCopiedAgain(t *testing.T) {
+	t.Parallel()
+	st := standBefore(t, buckettest.Start(t))
+	f, trails, _ := inBucketOf(t, st, buckettest.Access, buckettest.Secret, backupKeep{days: 1})
+	k := f.newBackupKeeper(trails.plan)
+	k.plan.on = true
+	now := time.Now()
+	st.set(func(w http.ResponseWriter, r *http.Request, pass func()) {
+		if r.Method == http.MethodGet && isDatabase(path.Base(r.URL.Path)) {
+			_, _ = io.WriteString(w, "something else")
+			return
+		}
+		pass()
+	})
+	for n := range 2 {
+		if err := k.keep(t.Context(), now); err == nil || !strings.Contains(err.Error(), "reads back as something else") {
+			t.Errorf("try %d: %v", n+1, err)
+		}
+		if last, err := k.lastGoodBackup(k.plan); err == nil {
+			t.Errorf("try %d: the last good backup is of %s", n+1, last)
+		}
+	}
+	st.set(nil)
+	if err := k.keep(t.Context(), now); err != nil {
+		t.Error(err)
+	}
+	if all, err := k.second.backups(t.Context()); err != nil || len(all) != 1 {
+		t.Errorf("the bucket has %+v, %v; want the backup", all, err)
 	}
 }
 

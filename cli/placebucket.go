@@ -19,7 +19,6 @@ import (
 
 	"filippo.io/age"
 
-	"holdfast/store"
 	"holdfast/store/bucket"
 )
 
@@ -120,6 +119,7 @@ type bucketPlace struct {
 
 	seen   []backupAt // when it was looked last
 	seenAt time.Time  // zero: it has to be looked
+	doubt  string     // backup whose copy was not found to be good, though all of it may be there; empty: none
 }
 
 func (o s3Config) openBucket(name, spool string) *bucketPlace {
@@ -186,7 +186,7 @@ func (b *bucketPlace) bySet(ctx context.Context, begin string) (map[string][]buc
 	return all, b.said(err)
 }
 
-// backups implements place. What it has seen it says again for an hour.
+// backups implements place. What it has seen it says again for an hour. A backup whose copy was not found to be good is none, and is copied again.
 func (b *bucketPlace) backups(ctx context.Context) ([]backupAt, error) {
 	if !b.seenAt.IsZero() && time.Since(b.seenAt) < lookAgain {
 		return b.seen, nil
@@ -198,7 +198,7 @@ func (b *bucketPlace) backups(ctx context.Context) ([]backupAt, error) {
 	b.seen = nil
 	for name, files := range sets {
 		at, own, ok := madeAt(name)
-		if i := slices.IndexFunc(files, func(o bucket.Object) bool { return isDatabase(o.Key) }); ok && i >= 0 {
+		if i := slices.IndexFunc(files, func(o bucket.Object) bool { return isDatabase(o.Key) }); ok && i >= 0 && name != b.doubt {
 			b.seen = append(b.seen, backupAt{name, at, own, files[i].Size})
 		}
 	}
@@ -232,7 +232,7 @@ func (b *bucketPlace) trails(ctx context.Context) (list []trailAt, err error) {
 
 // copyBackup implements place: the database comes last.
 func (b *bucketPlace) copyBackup(ctx context.Context, from, set string, recipient *age.X25519Recipient) error {
-	b.seenAt = time.Time{}
+	b.seenAt, b.doubt = time.Time{}, set
 	entries, err := os.ReadDir(from)
 	if err != nil {
 		return err
@@ -247,6 +247,7 @@ func (b *bucketPlace) copyBackup(ctx context.Context, from, set string, recipien
 			return fmt.Errorf("%s: %w", file, err)
 		}
 	}
+	b.doubt = ""
 	return nil
 }
 
@@ -276,15 +277,11 @@ func (b *bucketPlace) putStep(ctx context.Context, from, set, file string, diges
 	if err != nil {
 		return err
 	}
-	sent, err := b.objects.Put(ctx, b.key(set, file), f, info.Size())
-	if err != nil {
-		if !bucket.Refused(err) && !errors.Is(err, store.ErrFull) {
+	if err := b.objects.Put(ctx, b.key(set, file), f, info.Size(), digest); err != nil {
+		if !bucket.Refused(err) {
 			return fmt.Errorf("%w (%w)", b.said(err), errUnsure)
 		}
 		return b.said(err)
-	}
-	if !bytes.Equal(sent[:], digest) {
-		return errors.New("what was sent is not what was written beside the database: look at the disk of this machine")
 	}
 	h := sha256.New()
 	err = b.objects.Get(ctx, b.key(set, file), func() (io.Writer, error) { h.Reset(); return h, nil })

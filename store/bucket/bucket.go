@@ -111,20 +111,23 @@ func New(o Options) *Bucket {
 // Close lets go of the connections that are kept for the next call.
 func (b *Bucket) Close() { b.http.CloseIdleConnections() }
 
-// Put writes an object, or another in the place of one, and returns its SHA-256. Keys are made of letters, digits and "-_./".
+// Put writes an object, or another in the place of one. It sends nothing whose SHA-256 is not digest. Keys are made of letters, digits and "-_./".
 //
-// Errors: a *Error, store.ErrFull where there is no room for it, or what ctx says.
-func (b *Bucket) Put(ctx context.Context, key string, from io.ReaderAt, size int64) (sum [sha256.Size]byte, err error) {
+// Errors: a *Error, ErrNotSent, store.ErrFull where there is no room for it, or what ctx says.
+func (b *Bucket) Put(ctx context.Context, key string, from io.ReaderAt, size int64, digest []byte) error {
 	if size > MaxObject {
-		return sum, fmt.Errorf("%w: it has %d MB, and one object may have %d", store.ErrFull, size>>20, MaxObject>>20)
+		return fmt.Errorf("%w: it has %d MB, and one object may have %d (%w)", store.ErrFull, size>>20, MaxObject>>20, ErrNotSent)
 	}
 	h, old := sha256.New(), md5.New()
 	if _, err := io.Copy(io.MultiWriter(h, old), io.NewSectionReader(from, 0, size)); err != nil {
-		return sum, err
+		return fmt.Errorf("%w (%w)", err, ErrNotSent)
 	}
-	h.Sum(sum[:0])
-	c := call{method: http.MethodPut, key: key, body: from, size: size, sum: hex.EncodeToString(sum[:]), md5: base64.StdEncoding.EncodeToString(old.Sum(nil))}
-	return sum, b.do(ctx, c, func(io.Reader) error { return nil })
+	sum := h.Sum(nil)
+	if !bytes.Equal(sum, digest) {
+		return fmt.Errorf("what is to be sent is not what was written beside the database: look at the disk of this machine (%w)", ErrNotSent)
+	}
+	c := call{method: http.MethodPut, key: key, body: from, size: size, sum: hex.EncodeToString(sum), md5: base64.StdEncoding.EncodeToString(old.Sum(nil))}
+	return b.do(ctx, c, func(io.Reader) error { return nil })
 }
 
 // Get reads an object. Each try begins with another writer, since it begins anew.
@@ -262,6 +265,7 @@ const nothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b85
 
 // do makes a request, and makes it again if it can help. What read does with the answer counts only if the error is nil.
 func (b *Bucket) do(ctx context.Context, c call, read func(io.Reader) error) (err error) {
+	unsure := false
 	for n := range tries {
 		if n > 0 {
 			pause := time.NewTimer(b.Pause << (n - 1))
@@ -276,9 +280,13 @@ func (b *Bucket) do(ctx context.Context, c call, read func(io.Reader) error) (er
 		}
 		err = b.once(ctx, c, read)
 		var e *Error
-		if err == nil || !errors.As(err, &e) || !e.mayPass() {
+		if err == nil || !errors.As(err, &e) {
 			return err
 		}
+		if e.unsure = unsure; !e.mayPass() {
+			return err
+		}
+		unsure = unsure || !e.isRefusal()
 	}
 	return err
 }

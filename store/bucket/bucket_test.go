@@ -38,8 +38,8 @@ func open(t *testing.T, o bucket.Options) *bucket.Bucket {
 }
 
 func put(ctx context.Context, b *bucket.Bucket, key string, content []byte) error {
-	_, err := b.Put(ctx, key, bytes.NewReader(content), int64(len(content)))
-	return err
+	sum := sha256.Sum256(content)
+	return b.Put(ctx, key, bytes.NewReader(content), int64(len(content)), sum[:])
 }
 
 func get(t *testing.T, b *bucket.Bucket, key string) ([]byte, error) {
@@ -55,9 +55,8 @@ func TestObjectsComeBackAsTheyWerePut(t *testing.T) {
 	b := open(t, ofOwner(buckettest.Start(t)))
 	large := bytes.Repeat([]byte("0123456789abcdef"), 200_000) // more than is sent without asking
 	for key, content := range map[string][]byte{"one": []byte("1"), "in/here/two.step.age": []byte("22"), "large": large, "none": {}} {
-		sum, err := b.Put(t.Context(), key, bytes.NewReader(content), int64(len(content)))
-		if err != nil || sum != sha256.Sum256(content) {
-			t.Fatalf("%s: %x, %v", key, sum, err)
+		if err := put(t.Context(), b, key, content); err != nil {
+			t.Fatalf("%s: %v", key, err)
 		}
 		if got, err := get(t, b, key); err != nil || !bytes.Equal(got, content) {
 			t.Errorf("%s comes back with %d bytes, %v; want %d", key, len(got), err, len(content))
@@ -272,6 +271,53 @@ func TestWhatIsChangedOnItsWayIsNotTaken(t *testing.T) {
 	}
 	if _, err := get(t, open(t, ofOwner(s)), "there"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("it is there: %v", err)
+	}
+}
+
+// TestWhatIsNotWhatWasWrittenIsNotSent, and is known not to be there.
+func TestWhatIsNotWhatWasWrittenIsNotSent(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	fake := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	defer fake.Close()
+	b := open(t, bucket.Options{Endpoint: fake.URL, Bucket: "b", AccessKey: "a", SecretKey: "s"})
+	sum := sha256.Sum256([]byte("content"))
+	if err := b.Put(t.Context(), "k", strings.NewReader("c0ntent"), 7, sum[:]); !errors.Is(err, bucket.ErrNotSent) || !bucket.Refused(err) || asked.Load() != 0 {
+		t.Errorf("got %v after %d requests, want that none was made", err, asked.Load())
+	}
+}
+
+// TestARefusalAfterALostTryIsUnsure: what the first try has sent may still be carried out, whatever the second is answered.
+func TestARefusalAfterALostTryIsUnsure(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		first, second int // 0: the connection breaks
+		refused       bool
+	}{
+		"lost, then denied":  {0, http.StatusForbidden, false},
+		"lost, then full":    {0, http.StatusInsufficientStorage, false},
+		"500, then denied":   {http.StatusInternalServerError, http.StatusForbidden, false},
+		"busy, then denied":  {http.StatusTooManyRequests, http.StatusForbidden, true},
+		"busy, then full":    {http.StatusTooManyRequests, http.StatusInsufficientStorage, true},
+		"denied at once":     {http.StatusForbidden, 0, true},
+		"no room from start": {http.StatusInsufficientStorage, 0, true},
+	} {
+		var asked atomic.Int32
+		fake := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			status := c.second
+			if asked.Add(1) == 1 {
+				status = c.first
+			}
+			if status == 0 {
+				panic(http.ErrAbortHandler)
+			}
+			w.WriteHeader(status)
+		}))
+		err := put(t.Context(), open(t, bucket.Options{Endpoint: fake.URL, Bucket: "b", AccessKey: "a", SecretKey: "s", Pause: time.Millisecond}), "k", []byte("x"))
+		if err == nil || bucket.Refused(err) != c.refused {
+			t.Errorf("%s: refused is %t (%v), want %t", name, bucket.Refused(err), err, c.refused)
+		}
+		fake.Close()
 	}
 }
 

@@ -21,6 +21,8 @@ var (
 	ErrNoBucket = errors.New("no such bucket")
 	// ErrElsewhere: the bucket is in another region, or has another address.
 	ErrElsewhere = errors.New("the bucket is elsewhere")
+	// ErrNotSent: the request was not made, because of what was to be sent.
+	ErrNotSent = errors.New("nothing was sent")
 	// ErrUnreachable: there was no answer, or none that is S3's.
 	ErrUnreachable = errors.New("no answer")
 )
@@ -31,6 +33,8 @@ type Error struct {
 	Status int    `xml:"-"` // 0: there was no answer
 	Code   string // of the service, such as AccessDenied
 	Region string // where the bucket is, if the service says so
+
+	unsure bool // a try before had no answer that says that it was not done
 
 	words string
 	kind  error
@@ -49,10 +53,16 @@ func (e *Error) Unwrap() (all []error) {
 	return all
 }
 
-// Refused reports whether the service has said no to a call, so that it is known not to have been done, nor to be done later.
+// Refused reports whether the service has said no to a call, or was not asked, so that it is known not to have been done, nor to be done later.
 func Refused(err error) bool {
 	var e *Error
-	return errors.As(err, &e) && e.Status >= http.StatusBadRequest && e.Status < http.StatusInternalServerError && !e.mayPass()
+	return errors.Is(err, ErrNotSent) || errors.As(err, &e) && !e.unsure && e.isRefusal() && !e.mayPass()
+}
+
+// isRefusal reports whether the answer says that this try was not done. An answer of 500 or 504 does not.
+func (e *Error) isRefusal() bool {
+	return e.Status >= http.StatusBadRequest && e.Status < http.StatusInternalServerError && e.Status != http.StatusRequestTimeout ||
+		e.Status != 0 && errors.Is(e.kind, store.ErrFull)
 }
 
 // mayPass reports whether it may be otherwise in a second.
