@@ -130,17 +130,32 @@ func (b *Bucket) Put(ctx context.Context, key string, from io.ReaderAt, size int
 	return b.do(ctx, c, func(io.Reader) error { return nil })
 }
 
-// Get reads an object. Each try begins with another writer, since it begins anew.
+// Get reads an object. Each try begins with another writer, since it begins anew. An error of the writer's ends it.
 //
-// Errors: a *Error, of which errors.Is(err, store.ErrNotFound) says that there is no such object, or what ctx says.
+// Errors: a *Error, of which errors.Is(err, store.ErrNotFound) says that there is no such object, the writer's, or what ctx says.
 func (b *Bucket) Get(ctx context.Context, key string, begin func() (io.Writer, error)) error {
 	return b.do(ctx, call{method: http.MethodGet, key: key}, func(answer io.Reader) error {
 		to, err := begin()
-		if err == nil {
-			_, err = io.Copy(to, answer)
+		if err != nil {
+			return &unwritten{err}
 		}
+		_, err = io.Copy(taking{to}, answer)
 		return err
 	})
+}
+
+// unwritten is an error of who takes what is read, such as a disk that is full. It is not the network's.
+type unwritten struct{ error }
+
+// taking marks the errors of a writer.
+type taking struct{ to io.Writer }
+
+func (w taking) Write(p []byte) (int, error) {
+	n, err := w.to.Write(p)
+	if err != nil {
+		err = &unwritten{err}
+	}
+	return n, err
 }
 
 // GetFile reads an object into a new file, which only its owner can read.
@@ -158,6 +173,7 @@ func (b *Bucket) GetFile(ctx context.Context, key, path string) error {
 
 // listing is a page of what a bucket has (ListObjectsV2).
 type listing struct {
+	XMLName  xml.Name `xml:"ListBucketResult"` // whatever else is well-formed is no empty list
 	Contents []struct {
 		Key          string
 		Size         int64
@@ -337,7 +353,10 @@ func (b *Bucket) once(ended context.Context, c call, read func(io.Reader) error)
 			return b.refused(c, answer, body)
 		}
 	}
+	var here *unwritten
 	switch {
+	case errors.As(err, &here):
+		return here.error
 	case ended.Err() != nil:
 		return context.Cause(ended)
 	case context.Cause(ctx) == errSilent:

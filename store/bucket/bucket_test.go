@@ -133,7 +133,7 @@ func TestARefusalSaysWhy(t *testing.T) {
 		want   error
 		says   string
 	}{
-		"an unknown key":    {func(o *bucket.Options) { o.AccessKey = "nobody" }, nil, bucket.ErrKey, "does not know the access key nobody"},
+		"an unknown key":    {func(o *bucket.Options) { o.AccessKey = "nobody" }, nil, bucket.ErrKey, "does not know the access key nobo…"},
 		"another secret":    {func(o *bucket.Options) { o.SecretKey = "something-else" }, nil, bucket.ErrKey, "the secret key is not that of"},
 		"no bucket":         {func(o *bucket.Options) { o.Bucket = "elsewhere" }, nil, bucket.ErrNoBucket, "has no bucket elsewhere"},
 		"another region":    {func(o *bucket.Options) { o.Region = "eu-central-1" }, nil, bucket.ErrElsewhere, "not in the region eu-central-1"},

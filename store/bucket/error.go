@@ -102,9 +102,9 @@ func (b *Bucket) host() string {
 func (e *Error) say(b *Bucket, c call) {
 	switch e.Code {
 	case "InvalidAccessKeyId", "InvalidAccessKey", "UnauthorizedAccess":
-		e.kind, e.words = ErrKey, fmt.Sprintf("%s does not know the access key %s", b.host(), b.AccessKey)
+		e.kind, e.words = ErrKey, fmt.Sprintf("%s does not know the access key %s", b.host(), b.who())
 	case "SignatureDoesNotMatch":
-		e.kind, e.words = ErrKey, fmt.Sprintf("the secret key is not that of the access key %s, says %s", b.AccessKey, b.host())
+		e.kind, e.words = ErrKey, fmt.Sprintf("the secret key is not that of the access key %s, says %s", b.who(), b.host())
 	case "RequestTimeTooSkewed", "RequestExpired", "RequestInTheFuture":
 		e.kind, e.words = ErrClock, fmt.Sprintf("the clock of this machine is not that of %s, which takes no signature that is more than some minutes off", b.host())
 	case "NoSuchBucket":
@@ -123,7 +123,7 @@ func (e *Error) say(b *Bucket, c call) {
 	default:
 		switch {
 		case e.Status == http.StatusForbidden || e.Status == http.StatusUnauthorized:
-			e.kind, e.words = ErrDenied, fmt.Sprintf("the access key %s may not %s in the bucket %s", b.AccessKey, c.deed(), b.Bucket)
+			e.kind, e.words = ErrDenied, fmt.Sprintf("the access key %s may not %s in the bucket %s", b.who(), c.deed(), b.Bucket)
 		case e.Status == http.StatusNotFound && c.key != "":
 			e.kind, e.words = store.ErrNotFound, c.key+" is not in the bucket "+b.Bucket
 		case e.Status == http.StatusInsufficientStorage:
@@ -134,7 +134,18 @@ func (e *Error) say(b *Bucket, c call) {
 			e.kind, e.words = ErrUnreachable, fmt.Sprintf("%s cannot %s in the bucket %s", b.host(), c.deed(), b.Bucket)
 		}
 	}
-	e.words += " (" + e.Code + ")"
+	e.words += " (" + strings.ToValidUTF8(e.Code[:min(len(e.Code), maxCode)], "") + ")"
+}
+
+// maxCode is how many bytes of what a service calls an error are printed.
+const maxCode = 64
+
+// who is the beginning of the access key, which is enough to know it by: it is the secret one where somebody has swapped the two.
+func (b *Bucket) who() string {
+	if len(b.AccessKey) <= 4 {
+		return b.AccessKey
+	}
+	return b.AccessKey[:4] + "…"
 }
 
 // deed is what a call does, for a sentence.

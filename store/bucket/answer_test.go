@@ -1,0 +1,46 @@
+package bucket_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"holdfast/store"
+	"holdfast/store/bucket"
+)
+
+// TestWhatIsNoListIsNotAnEmptyOne: a page of a portal may be well-formed too.
+func TestWhatIsNoListIsNotAnEmptyOne(t *testing.T) {
+	t.Parallel()
+	fake := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `<html><body/></html>`) }))
+	defer fake.Close()
+	b := open(t, bucket.Options{Endpoint: fake.URL, Bucket: "b", AccessKey: "a", SecretKey: "s", Pause: time.Millisecond})
+	if list, err := b.List(t.Context(), ""); err == nil {
+		t.Errorf("listed are %v, want an error", list)
+	}
+}
+
+// fullDisk takes nothing.
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, store.ErrFull }
+
+// TestADiskThatTakesNothingIsNoNetwork: its error comes as it is, after one download.
+func TestADiskThatTakesNothingIsNoNetwork(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	fake := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		_, _ = io.WriteString(w, "content")
+	}))
+	defer fake.Close()
+	b := open(t, bucket.Options{Endpoint: fake.URL, Bucket: "b", AccessKey: "a", SecretKey: "s", Pause: time.Millisecond})
+	err := b.Get(t.Context(), "k", func() (io.Writer, error) { return fullDisk{}, nil })
+	if !errors.Is(err, store.ErrFull) || errors.Is(err, bucket.ErrUnreachable) || asked.Load() != 1 {
+		t.Errorf("after %d downloads: %v, want one and the disk's error", asked.Load(), err)
+	}
+}
