@@ -164,14 +164,17 @@ func (h *house) roomFor(dir string) error {
 // (docs/operations.md), and it is said once.
 func (k *backupKeeper) expire(ctx context.Context, in place, made []time.Time) error {
 	var failed error
+	denied := false
 	for _, at := range k.plan.keep.expendable(made, k.engine.Zone()) {
-		failed = errors.Join(failed, in.remove(ctx, ownBackupName(at)))
-	}
-	if errors.Is(failed, bucket.ErrDenied) {
-		if !k.stays {
-			k.log.Info("what is past its days stays in the second place, where this server may not delete", "place", in)
+		if err := in.remove(ctx, ownBackupName(at)); errors.Is(err, bucket.ErrDenied) {
+			denied = true
+		} else {
+			failed = errors.Join(failed, err)
 		}
-		k.stays, failed = true, nil
+	}
+	if denied && !k.stays {
+		k.stays = true
+		k.log.Info("what is past its days stays in the second place, where this server may not delete", "place", in)
 	}
 	return failed
 }

@@ -54,7 +54,6 @@ type trailKeeper struct {
 	plan        backupPlan
 	second      place
 	number      int  // of the last trail that was begun, or tried to be
-	unsureBegun bool // whether that was begun is not known
 	stays       bool // it was said that what is past its days stays
 	pages       *sqlite.Pages
 	mark        string
@@ -228,10 +227,8 @@ func (k *trailKeeper) begin(ctx context.Context, recipient *age.X25519Recipient)
 			last = max(last, number)
 		}
 	}
-	if k.unsureBegun { // what was put under that number may still come
-		last = max(last, k.number)
-	}
-	k.number, k.unsureBegun = last+1, false
+	last = max(last, k.number) // what was put under that number may still come, and a list may lack it
+	k.number = last + 1
 	set := trailName(k.number, k.mark)
 	t := &trail{set: set, path: k.second.path(set), begun: time.Now(), recipient: sealedFor(recipient)}
 	if err := k.second.beginTrail(set); err != nil {
@@ -242,14 +239,14 @@ func (k *trailKeeper) begin(ctx context.Context, recipient *age.X25519Recipient)
 		err = k.second.finish() // the trail's own name, before one that it takes the place of goes
 	}
 	if err != nil {
-		k.unsureBegun = errors.Is(err, errUnsure)
-		if k.unsureBegun || bucket.Refused(err) { // after the whole database was read
+		unsure := errors.Is(err, errUnsure)
+		if unsure || bucket.Refused(err) { // after the whole database was read
 			k.retryAt, k.full = time.Now().Add(retryBackup), err
 		}
 		if t.unsure != nil {
 			_ = os.Remove(t.unsure.spool)
 		}
-		if k.unsureBegun || bucket.Refused(err) {
+		if unsure || bucket.Refused(err) {
 			return err // what comes of it is whole, or nothing does
 		}
 		return errors.Join(err, k.second.remove(ctx, set))
@@ -263,21 +260,21 @@ func (k *trailKeeper) begin(ctx context.Context, recipient *age.X25519Recipient)
 
 // expireTrails deletes those that are not kept. One that cannot be deleted is in nobody's way but the disk's, so it is only said.
 func (k *trailKeeper) expireTrails(ctx context.Context) {
-	if k.stays {
-		return
-	}
 	all, err := k.second.trails(ctx)
 	if err != nil {
 		return // begin says it
 	}
-	now := time.Now()
+	now, denied := time.Now(), false
 	for _, old := range k.plan.keep.expendableTrails(all, k.mark, now, k.engine.Zone()) {
-		err = errors.Join(err, k.second.remove(ctx, filepath.Base(old.path)))
+		if failed := k.second.remove(ctx, filepath.Base(old.path)); errors.Is(failed, bucket.ErrDenied) {
+			denied = true
+		} else {
+			err = errors.Join(err, failed)
+		}
 	}
-	if errors.Is(err, bucket.ErrDenied) {
+	if denied && !k.stays {
 		k.stays = true
 		k.log.Info("trails that are past their days stay in the second place, where this server may not delete", "place", k.second)
-		return
 	}
 	if err != nil && now.Sub(k.undeletedAt) >= retryBackup {
 		k.undeletedAt = now
