@@ -125,8 +125,12 @@ func (p process) opened(ctx context.Context, cfg config, backup, keyFile string,
 		f, err = followTrail(ctx, backup, called, o.dir, key, until)
 		o.copied, o.last = f.words(), f.last
 	} else if err = unseal(backup, called, o.dir, key); err == nil && refuseScript(o.dir) != nil {
-		err = fmt.Errorf("%s is a backup of PostgreSQL, which psql puts back: open both of its files with\n"+
-			"  age --decrypt --identity FILE-WITH-THE-KEY %s >%s\nand go on as docs/cluster.md says", called, called+"/"+scriptFile+sealedSuffix, scriptFile)
+		file, first := called+"/"+scriptFile+sealedSuffix, ""
+		if strings.HasPrefix(called, bucketScheme) {
+			file, first = scriptFile+sealedSuffix, "download both of its files, with any client of S3, and "
+		}
+		err = fmt.Errorf("%s is a backup of PostgreSQL, which psql puts back: %sopen both of its files with\n"+
+			"  age --decrypt --identity FILE-WITH-THE-KEY %s >%s\nand go on as docs/cluster.md says", called, first, file, scriptFile)
 	}
 	if err != nil {
 		return o, nil, clear, err
