@@ -64,7 +64,7 @@ test:
 	@if command -v gcc >/dev/null 2>&1 || command -v cc >/dev/null 2>&1; then \
 	  echo 'go test -race ./...'; CGO_ENABLED=1 $$(.ci/memory) go test $(RACE) -timeout 25m -p $(PARALLEL) $(PACKAGES) && \
 	  echo 'go test ./engine ./web/simulation   in full, without the race detector: what does a part of it under it' && \
-	  go test -run "$$(.ci/infull)" -timeout 10m ./engine ./web/simulation; \
+	  go test -run "$$(.ci/infull)" -timeout 10m ./cli ./engine ./web/simulation; \
 	else \
 	  echo '!!! SKIPPED: the race detector. It needs a C compiler, and there is none.'; \
 	  go test -timeout 25m -p $(PARALLEL) $(PACKAGES); \

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/enginetest"
 )
 
 // nightly opens the clinic in a directory, and keeps its backups while the test sleeps.
@@ -57,6 +58,7 @@ func ownNames(t *testing.T, dir string) (names []string) {
 // TestANightlyBackupIsMadeCheckedAndCopied lives through nights, a server that was off for some, and a second place that was not
 // mounted.
 func TestANightlyBackupIsMadeCheckedAndCopied(t *testing.T) {
+	enginetest.OnlyInFull(t)
 	t.Parallel()
 	dir := clinicDir(t)
 	second := filepath.Join(t.TempDir(), "mounted")

@@ -228,12 +228,12 @@ func (k *trailKeeper) begin(ctx context.Context, recipient *age.X25519Recipient)
 		}
 	}
 	last = max(last, k.number) // what was put under that number may still come, and a list may lack it
-	k.number = last + 1
-	set := trailName(k.number, k.mark)
+	set := trailName(last+1, k.mark)
 	t := &trail{set: set, path: k.second.path(set), begun: time.Now(), recipient: sealedFor(recipient)}
 	if err := k.second.beginTrail(set); err != nil {
 		return err
 	}
+	k.number = last + 1
 	err = k.step(ctx, t, recipient, true)
 	if err == nil {
 		err = k.second.finish() // the trail's own name, before one that it takes the place of goes

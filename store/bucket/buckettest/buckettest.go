@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -176,7 +177,13 @@ func (s *Service) Allow(t testing.TB, may map[string][]string) {
 // free is an address of loopback that nobody has.
 func free(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	// Between here and the gateway's own start another process could take the port; at an address of this test's own, where a system has
+	// as many, nobody asks for one.
+	own := rand.Perm(250)
+	l, err := net.Listen("tcp", fmt.Sprintf("127.%d.%d.%d:0", own[0]+1, own[1]+1, own[2]+1))
+	if err != nil {
+		l, err = net.Listen("tcp", "127.0.0.1:0")
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
