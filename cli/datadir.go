@@ -86,7 +86,7 @@ func (d *dataDir) file(name string) string { return filepath.Join(d.path, name) 
 
 // close gives the directory free. The lock file stays: removing it could take away the one a next process has locked.
 func (d *dataDir) close() error {
-	return errors.Join(d.lock.Truncate(0), d.lock.Close())
+	return errors.Join(d.lock.Truncate(0), unlockFile(d.lock), d.lock.Close())
 }
 
 func unusable(path string, err error) error {

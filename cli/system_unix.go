@@ -27,6 +27,10 @@ func lockFileAt(path string) (f *os.File, pid string, err error) {
 	return nil, pid, errors.Join(err, f.Close())
 }
 
+// unlockFile frees a lock at once. Closing the file alone would leave it to a program that this process is starting at this moment, which
+// has the file too until it has begun.
+func unlockFile(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }
+
 // openFiles is how many files this process may have open, if that is known.
 func openFiles() (n uint64, known bool) {
 	var files syscall.Rlimit

@@ -30,6 +30,9 @@ func lockFileAt(path string) (f *os.File, pid string, err error) {
 	return nil, pid, errLocked
 }
 
+// unlockFile has nothing to do: the lock ends with the file.
+func unlockFile(*os.File) error { return nil }
+
 // openFiles is not known: Windows has no such limit.
 func openFiles() (n uint64, known bool) { return 0, false }
 
