@@ -61,9 +61,11 @@ RECORD ?=
 
 test:
 	@.ci/tools
+	@# The S3 server of the tests is compiled once for a user, and not beside suites that wait by the clock.
+	@go test -run TestObjectsComeBackAsTheyWerePut ./store/bucket >/dev/null 2>&1 || true
 	@if command -v gcc >/dev/null 2>&1 || command -v cc >/dev/null 2>&1; then \
 	  echo 'go test -race ./...'; CGO_ENABLED=1 $$(.ci/memory) go test $(RACE) -timeout 25m -p $(PARALLEL) $(PACKAGES) && \
-	  echo 'go test ./engine ./web/simulation   in full, without the race detector: what does a part of it under it' && \
+	  echo 'go test ./cli ./engine ./web/simulation   in full, without the race detector: what does a part of it under it' && \
 	  go test -run "$$(.ci/infull)" -timeout 10m ./cli ./engine ./web/simulation; \
 	else \
 	  echo '!!! SKIPPED: the race detector. It needs a C compiler, and there is none.'; \

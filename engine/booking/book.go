@@ -230,11 +230,11 @@ func (bk *Booking) bookHeld(ctx context.Context, s *clinic.Schedule, t *store.Ap
 
 // refuse gives back the hold of a booking that was refused. That of a request stays with it: the request is still open.
 func (bk *Booking) refuse(ctx context.Context, r *Request, h holds.Hold, reason holds.Reason) {
-	if r.Asked != nil {
-		bk.unpin(ctx, h)
+	if r.Asked == nil {
+		bk.Release(ctx, h, reason)
 		return
 	}
-	bk.Release(ctx, h, reason)
+	bk.unpin(ctx, h)
 }
 
 // bookClaiming claims a hold for a request that has none and writes the booking. For a pooled request a specialist

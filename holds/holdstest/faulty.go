@@ -163,7 +163,7 @@ const (
 	unluckyClients = 4
 	calm           = 400 * time.Millisecond // before each fault
 	trouble        = 600 * time.Millisecond
-	aftermath      = 500 * time.Millisecond // what was on its way has arrived by then
+	aftermath      = time.Second // what was on its way has arrived by then
 )
 
 // suffer lets the clients loose until each fault has come and gone.
