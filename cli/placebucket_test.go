@@ -372,3 +372,17 @@ func TestWhatABucketRefusesIsSaidWithTheNextStep(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatIsNewerInABucketIsNotPassedOver: what could not be listed is said, since a clinic would go on with the night's copy.
+func TestWhatIsNewerInABucketIsNotPassedOver(t *testing.T) {
+	t.Parallel()
+	cfg, _, err := resolved(t, nil, append([]string{"--data", t.TempDir()}, reach("http://127.0.0.1:1", buckettest.Access, buckettest.Secret)...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	var done restored
+	done.newer, done.unlisted = cfg.newerTrails(gone, "s3://clinic/backup-20261101-020000", time.Now(), "1f2e3d4c")
+	contains(t, "what restore says", done.words("it", "here"), "whether there are newer copies of the same database beside this one could not be found out: ")
+}

@@ -57,7 +57,7 @@ func restoreCommand(p process) *cobra.Command {
 			done, err := restore(c.Context(), cfg, backup.dir, time.Now())
 			done.copied = backup.copied
 			if err == nil {
-				done.newer = cfg.newerTrails(c.Context(), args[0], backup.last, done.mark)
+				done.newer, done.unlisted = cfg.newerTrails(c.Context(), args[0], backup.last, done.mark)
 			}
 			if err == nil && key != nil {
 				// The next copies are sealed for the paper that opened this one.
@@ -154,12 +154,13 @@ func parseUntil(text, backup string) (until time.Time, err error) {
 
 // restored is what a restore did.
 type restored struct {
-	copied  string         // what is said of a trail; empty: it was none
-	mark    string         // of the database in the names of its trails
-	newer   []trailAt      // that lie beside the backup and tell of what came after it
-	kept    string         // the directory with what the backup replaced, empty if there was nothing
-	signIns int            // that the backup had, and that were ended
-	revived []store.APIKey // that work again, and did not before
+	copied   string         // what is said of a trail; empty: it was none
+	mark     string         // of the database in the names of its trails
+	newer    []trailAt      // that lie beside the backup and tell of what came after it
+	unlisted error          // why there may be more of those
+	kept     string         // the directory with what the backup replaced, empty if there was nothing
+	signIns  int            // that the backup had, and that were ended
+	revived  []store.APIKey // that work again, and did not before
 }
 
 func (r restored) words(backup, data string) string {
@@ -170,6 +171,9 @@ func (r restored) words(backup, data string) string {
 	}
 	for _, t := range r.newer {
 		fmt.Fprintf(&b, "  %s  up to %s\n", t.path, t.last.UTC().Format(time.RFC3339))
+	}
+	if r.unlisted != nil {
+		fmt.Fprintf(&b, "whether there are newer copies of the same database beside this one could not be found out: %v\n", r.unlisted)
 	}
 	if r.kept != "" {
 		fmt.Fprintf(&b, "what was there is in %s\n", r.kept)

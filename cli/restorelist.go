@@ -127,8 +127,8 @@ func (c *config) fetched(ctx context.Context, name string) (dir string, clear fu
 }
 
 // newerTrails are those of one database, by its mark, that lie beside a backup and go on after it was made; last is that instant of a backup that is a
-// trail. What cannot be read is left out: it is about what else there is.
-func (c *config) newerTrails(ctx context.Context, backup string, last time.Time, mark string) (newer []trailAt) {
+// trail. An error says that there may be more of them than those.
+func (c *config) newerTrails(ctx context.Context, backup string, last time.Time, mark string) (newer []trailAt, err error) {
 	var beside string
 	if strings.HasPrefix(backup, bucketScheme) {
 		var set string
@@ -137,13 +137,13 @@ func (c *config) newerTrails(ctx context.Context, backup string, last time.Time,
 	} else {
 		whole, err := filepath.Abs(backup)
 		if err != nil {
-			return nil
+			return nil, err
 		}
 		backup, beside = whole, filepath.Dir(whole)
 	}
 	p, err := c.placeNamed(beside)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	if last.IsZero() {
 		last, _, _ = madeAt(filepath.Base(backup))
@@ -151,11 +151,11 @@ func (c *config) newerTrails(ctx context.Context, backup string, last time.Time,
 	if last.IsZero() {
 		last = lastWritten(backup)
 	}
-	all, _ := p.trails(ctx)
+	all, err := p.trails(ctx)
 	for _, t := range all {
 		if t.mark == mark && t.path != backup && t.steps > 0 && t.last.After(last) {
 			newer = append(newer, t)
 		}
 	}
-	return newer
+	return newer, err
 }
