@@ -104,6 +104,7 @@ func (t Traces) InOperation(op *Operation) bool {
 	return op.Kind != Webhook && !t.aboutOthers(op) && (t.Has(op.AppointmentID) || t.In(string(op.Payload)))
 }
 
+// aboutOthers reports whether an operation is such a mail: it names appointments, by id, that are not the person's, and is not finished.
 func (t Traces) aboutOthers(op *Operation) bool {
 	var mail struct{ Appointments []string }
 	return op.Kind == Email && op.FinishedAt.IsZero() && json.Unmarshal(op.Payload, &mail) == nil &&

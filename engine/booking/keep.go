@@ -60,7 +60,9 @@ func asAsked(t *store.AppointmentType, length time.Duration) *store.AppointmentT
 	return &asked
 }
 
-// Kept is the hold that Keep has given to an owner, while it lives. One of a room that was switched off since is given back. Errors: holds.ErrNotFound, and those of the live state.
+// Kept is the hold that Keep has given to an owner, while it lives. One of a room that was switched off since is given back.
+//
+// Errors: holds.ErrNotFound, and those of the live state.
 func (bk *Booking) Kept(ctx context.Context, specialistID string, owner holds.Owner) (holds.Hold, error) {
 	list, err := bk.holds.List(ctx, specialistID)
 	if err != nil {

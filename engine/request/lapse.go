@@ -47,7 +47,7 @@ func (rq *Requests) tellLapsed(ctx context.Context, last, now time.Time) error {
 		if now.Before(r.ExpiresAt) {
 			continue
 		}
-		if r.ExpiresAt.After(last.Round(0)) {
+		if r.ExpiresAt.After(last) {
 			rq.letGo(ctx, r)
 		}
 		if !r.Approval {
