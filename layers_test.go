@@ -32,13 +32,13 @@ var layers = map[string][]string{
 	"docs":           {}, // embeds the pages that the server shows
 
 	// The wings of the engine: each knows only those after it, and record, which knows nobody.
-	"engine":              {"engine/identity", "engine/openid", "engine/busytime", "engine/waitlist", "engine/sheet", "engine/downtime", "engine/mailserver", "engine/calendar", "engine/search", "engine/person", "engine/series", "engine/visit", "engine/opening", "engine/agent", "engine/request", "engine/message", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/presence", "engine/account", "engine/record", "engine/notice", "engine/token", "engine/upkeep", "engine/upstream", "store", "holds"},
+	"engine":              {"engine/identity", "engine/openid", "engine/busytime", "engine/waitlist", "engine/sheet", "engine/downtime", "engine/mailserver", "engine/feed", "engine/search", "engine/person", "engine/series", "engine/visit", "engine/opening", "engine/agent", "engine/request", "engine/message", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/presence", "engine/account", "engine/record", "engine/notice", "engine/token", "engine/upkeep", "engine/upstream", "store", "holds"},
 	"engine/agent":        {"engine/together", "engine/message", "engine/opening", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/record", "engine/token", "engine/upkeep", "engine/upstream", "store", "holds"},
 	"engine/mailserver":   {"engine/message", "engine/outbound", "engine/clinic", "engine/record", "engine/notice", "engine/token", "store"},
-	"engine/calendar":     {"engine/message", "engine/booking", "engine/clinic", "engine/record", "store"},
+	"engine/feed":         {"engine/message", "engine/booking", "engine/clinic", "engine/record", "store"},
 	"engine/busytime":     {"engine/ical", "engine/clinic", "engine/availability", "engine/record", "engine/notice", "engine/token", "engine/upkeep", "engine/upstream", "store"},
 	"engine/request":      {"engine/message", "engine/outbound", "engine/booking", "engine/clinic", "engine/record", "engine/upkeep", "store", "holds"},
-	"engine/message":      {"engine/outbound", "engine/booking", "engine/clinic", "engine/record", "engine/notice", "store"},
+	"engine/message":      {"engine/ical", "engine/outbound", "engine/booking", "engine/clinic", "engine/record", "engine/notice", "store"},
 	"engine/waitlist":     {"engine/request", "engine/message", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/record", "engine/upkeep", "store", "holds"},
 	"engine/outbound":     {"engine/booking", "engine/clinic", "engine/availability", "engine/record", "engine/upkeep", "engine/upstream", "store", "holds"},
 	"engine/opening":      {"engine/outbound", "engine/taken", "engine/clinic", "engine/availability", "engine/upstream", "store"},
@@ -55,10 +55,10 @@ var layers = map[string][]string{
 	"engine/identity":     {"engine/openid", "engine/account", "engine/clinic", "engine/record", "engine/token", "store"},
 	"engine/account":      {"engine/clinic", "engine/record", "engine/upkeep", "store", "holds"},
 	"engine/clinic":       {"engine/availability", "engine/record", "engine/notice", "engine/openid", "store", "holds"},
-	"engine/holiday":      {"engine/ical", "store"},
 	"engine/availability": {"store", "holds"},
+	"engine/ical":         {"store"}, // a date
 	"engine/record":       {"engine/upkeep", "store", "holds"},
-	"engine/upstream":     {}, "engine/notice": {}, "engine/openid": {}, "engine/ical": {}, "engine/token": {}, "engine/upkeep": {}, // the loop and the forgetting map of all
+	"engine/upstream":     {}, "engine/notice": {}, "engine/openid": {}, "engine/token": {}, "engine/upkeep": {}, // the loop and the forgetting map of all
 	"engine/enginetest":   {"engine/booking", "engine/clinic", "store", "store/...", "holds", "holds/..."},
 	"engine/upstream/...": {"engine/upstream"},
 	"engine/notice/...":   {}, "engine/openid/...": {},

@@ -52,9 +52,9 @@ import (
 	"holdfast/engine/agent"
 	"holdfast/engine/booking"
 	"holdfast/engine/busytime"
-	"holdfast/engine/calendar"
 	"holdfast/engine/clinic"
 	"holdfast/engine/downtime"
+	"holdfast/engine/feed"
 	"holdfast/engine/identity"
 	"holdfast/engine/mailserver"
 	"holdfast/engine/message"
@@ -94,7 +94,7 @@ type Engine struct {
 	*outbound.Outbound   // promises, the queue, upstream
 	*message.Messages    // mail, webhooks
 	*mailserver.Choice   // by which server mail leaves
-	*calendar.Feeds      // specialists' own calendars
+	*feed.Feeds          // specialists' own calendars
 	*identity.Identities // signing in with an identity provider
 	*opening.Openings    // what the practice system has open
 	*request.Requests    // bookings by the public
@@ -281,7 +281,7 @@ func arrange(o Options) (*Engine, error) {
 		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Account: e.Account, Client: o.OpenID, Keys: func() *token.Keyring { return e.Booking.Keys() },
 	})
 	e.TakesIdentities = func() bool { return e.SignInWith() != "" }
-	e.Feeds = calendar.New(o.Store, e.Clinic, e.Booking, e.Messages)
+	e.Feeds = feed.New(o.Store, e.Clinic, e.Booking, e.Messages)
 	e.Calendars = busytime.New(busytime.Options{
 		Store: o.Store, Clinic: e.Clinic, Logger: o.Logger, Fetcher: o.Fetcher, Keys: func() *token.Keyring { return e.Booking.Keys() },
 	})

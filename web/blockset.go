@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"holdfast/engine/clinic"
-	"holdfast/engine/holiday"
+	"holdfast/engine/ical"
 	"holdfast/store"
 )
 
@@ -149,8 +149,8 @@ type holidayJSON struct {
 // readHolidays reads a public calendar. It keeps nothing: what is chosen of it is sent to POST /v1/blocks.
 func (s *Server) readHolidays(c *call, b *holidaysBody) error {
 	c.once = nil
-	days, err := holiday.Parse(b.ICS)
-	var wrong *holiday.Error
+	days, err := ical.Holidays(b.ICS)
+	var wrong *ical.HolidayError
 	if errors.As(err, &wrong) {
 		return fieldError("ics", wrong.Error())
 	}

@@ -167,16 +167,16 @@ var rows = []row{
 		},
 	},
 	{
-		name: "fuzz: holiday files", unit: "executions", pkg: "./engine/holiday", fuzz: "FuzzParse",
+		name: "fuzz: holiday files", unit: "executions", pkg: "./engine/ical", fuzz: "FuzzHolidays",
 		bug: &bug{
-			file: "engine/holiday/holiday.go", says: `\d+ is \{.*\} of \[`,
+			file: "engine/ical/holiday.go", says: `\d+ is \{.*\} of \[`,
 			lines: []change{{"		e.To = e.From", "		e.To = e.From.AddDays(-1)"}, {"	case e.To.Before(e.From):", "	case false:"}},
 		},
 	},
 	{
-		name: "fuzz: calendar texts", unit: "executions", pkg: "./engine/message", fuzz: "FuzzCalendarText",
+		name: "fuzz: calendar texts", unit: "executions", pkg: "./engine/ical", fuzz: "FuzzWriter",
 		bug: &bug{
-			file: "engine/message/calendar.go", says: `\d quotes in`,
+			file: "engine/ical/write.go", says: `\d quotes in`,
 			lines: []change{{"	value = strings.Map(dropControl, strings.ReplaceAll(value, `\"`, \"'\"))", "	value = strings.Map(dropControl, value)"}},
 		},
 	},

@@ -26,10 +26,12 @@ import (
 
 	"holdfast/engine/availability"
 	"holdfast/engine/clinic"
+	"holdfast/engine/ical"
 	"holdfast/engine/notice"
 	"holdfast/engine/record"
 	"holdfast/engine/token"
 	"holdfast/engine/upkeep"
+	"holdfast/engine/upstream"
 	"holdfast/store"
 )
 
@@ -303,7 +305,7 @@ func (ca *Calendars) read(ctx context.Context, specialistID string, isNow bool) 
 }
 
 // ask reads the calendar of a specialist, and says what is known of it then. isNew: busy takes the place of what was.
-func (ca *Calendars) ask(ctx context.Context, b store.BusyCalendar, p *store.Specialist, now time.Time) (after store.BusyCalendar, busy []Span, isNew bool) {
+func (ca *Calendars) ask(ctx context.Context, b store.BusyCalendar, p *store.Specialist, now time.Time) (after store.BusyCalendar, busy []ical.Span, isNew bool) {
 	after = b
 	address, ok := ca.open(&b)
 	if !ok {
@@ -312,7 +314,7 @@ func (ca *Calendars) ask(ctx context.Context, b store.BusyCalendar, p *store.Spe
 	}
 	readIn, tag, _ := strings.Cut(b.Tag, " ")
 	modified := b.Modified
-	if readIn != p.Timezone || !midnight(b.ReadAt).Equal(midnight(now)) { // its days begin elsewhere, or a new day is ahead, and repetitions are in it
+	if readIn != p.Timezone || !today(b.ReadAt).Equal(today(now)) { // its days begin elsewhere, or a new day is ahead, and repetitions are in it
 		tag, modified = "", ""
 	}
 	got, err := ca.Fetcher.Fetch(ctx, address, "text/calendar, */*;q=0.1", tag, modified)
@@ -324,11 +326,11 @@ func (ca *Calendars) ask(ctx context.Context, b store.BusyCalendar, p *store.Spe
 	if err == nil {
 		var zone *time.Location
 		if zone, err = time.LoadLocation(p.Timezone); err == nil {
-			from := midnight(now).Add(-day)
-			busy, unread, err = Parse(got.Text, zone, from, from.Add(day+Ahead), func(id string) bool {
+			from := today(now).Add(-24 * time.Hour)
+			busy, unread, err = ical.Busy(got.Text, ical.Query{Home: zone, From: from, To: from.Add(24*time.Hour + Ahead), Zone: upstream.Zone, IsOwn: func(id string) bool {
 				_, err := ca.Store.Appointment(ctx, id)
 				return err == nil
-			})
+			}})
 		}
 	}
 	if after.Failure = failure(err); err != nil {
@@ -338,6 +340,9 @@ func (ca *Calendars) ask(ctx context.Context, b store.BusyCalendar, p *store.Spe
 	after.ReadAt, after.Unread, after.Tag, after.Modified = now, unread, p.Timezone+" "+got.Tag, got.Modified
 	return after, busy, true
 }
+
+// today returns the beginning of the UTC day of an instant.
+func today(t time.Time) time.Time { return t.Truncate(24 * time.Hour) }
 
 // failure is the code of why a calendar could not be read; empty for nil.
 func failure(err error) string {
@@ -351,7 +356,7 @@ func failure(err error) string {
 		return FailedPrivate
 	case errors.Is(err, notice.ErrFetchInsecure):
 		return FailedInsecure
-	case errors.Is(err, notice.ErrFetchTooLarge), errors.Is(err, ErrTooMuch):
+	case errors.Is(err, notice.ErrFetchTooLarge), errors.Is(err, ical.ErrTooMuch):
 		return FailedTooLarge
 	case errors.Is(err, notice.ErrFetchUnreachable):
 		return FailedUnreachable

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"holdfast/engine/booking"
+	"holdfast/engine/ical"
 	"holdfast/engine/notice"
 	"holdfast/engine/outbound"
 	"holdfast/engine/record"
@@ -27,8 +28,8 @@ const (
 )
 
 // calendarMethods are the mails that change the patient's calendar. A reminder does not: the time is there.
-var calendarMethods = map[string]CalendarMethod{
-	mailConfirmation: CalendarRequest, mailReschedule: CalendarRequest, mailNewAddress: CalendarRequest, mailCancellation: CalendarCancel,
+var calendarMethods = map[string]ical.Method{
+	mailConfirmation: ical.Request, mailReschedule: ical.Request, mailNewAddress: ical.Request, mailCancellation: ical.Cancel,
 }
 
 // mailPayload is all that an e-mail operation keeps.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"holdfast/engine/booking"
+	"holdfast/engine/ical"
 	"holdfast/engine/notice"
 	"holdfast/engine/outbound"
 	"holdfast/engine/record"
@@ -78,7 +79,7 @@ func (ms *Messages) deliverSeriesMail(ctx context.Context, op *store.Operation, 
 	ms.writeSeriesMail(&m, p.Notice, list, linkTo)
 	if wanted == store.Confirmed {
 		// An invitation is to one event (RFC 5546), so these are published.
-		m.Calendar, m.CalendarMethod = ms.calendar(Invitation{Organizer: m.From}, list, linkTo), string(CalendarPublish)
+		m.Calendar, m.CalendarMethod = ms.calendar(Invitation{Organizer: m.From}, list, linkTo), string(ical.Publish)
 	}
 	o := ms.sent(op, ms.transport.Mailer.Send(ctx, m))
 	if o.End == outbound.Delivered && ms.transport.Mailer.ToFiles() {

@@ -1,4 +1,4 @@
-package busytime
+package ical
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"holdfast/engine/ical"
+	"holdfast/engine/upstream"
 
 	"github.com/teambition/rrule-go"
 )
@@ -26,7 +26,7 @@ func berlin(t testing.TB) *time.Location {
 
 // The files of testdata are calendars, each with what is expected of it in lines that begin with X-WANT: busy time in UTC between the 1st of
 // October and the end of the year, across a night on which the clocks change.
-func TestCalendarsAreRead(t *testing.T) {
+func TestBusyReadsCalendars(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.ics")
 	if err != nil || len(files) < 10 {
 		t.Fatalf("%d files, %v", len(files), err)
@@ -40,15 +40,15 @@ func TestCalendarsAreRead(t *testing.T) {
 			}
 			var want []string
 			wantUnread := 0
-			for _, line := range ical.Lines(string(raw)) {
-				switch name, _, value := ical.Property(line); name {
+			for _, line := range Lines(string(raw)) {
+				switch name, _, value := Property(line); name {
 				case "X-WANT":
 					want = append(want, value)
 				case "X-WANT-UNREAD":
 					wantUnread = int(value[0] - '0')
 				}
 			}
-			busy, unread, err := Parse(string(raw), berlin(t), from, to, func(id string) bool { return id == "0192-ours" })
+			busy, unread, err := Busy(string(raw), Query{Home: berlin(t), From: from, To: to, Zone: upstream.Zone, IsOwn: func(id string) bool { return id == "0192-ours" }})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -71,7 +71,7 @@ func vevent(lines ...string) string {
 	return "BEGIN:VEVENT\r\n" + strings.Join(lines, "\r\n") + "\r\nEND:VEVENT"
 }
 
-func TestWhatIsNoCalendarIsRefused(t *testing.T) {
+func TestBusyRefusesOtherText(t *testing.T) {
 	from := time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC)
 	many := strings.Repeat(vevent("DTSTART:20261003T090000Z", "DTEND:20261003T100000Z")+"\r\n", maxEvents+1)
 	var apart strings.Builder
@@ -95,7 +95,7 @@ func TestWhatIsNoCalendarIsRefused(t *testing.T) {
 		"a whole one":       {whole, nil},
 		"an empty one":      {calendar(), nil},
 	} {
-		if _, _, err := Parse(test.text, time.UTC, from, from.AddDate(0, 3, 0), nil); !errors.Is(err, test.want) {
+		if _, _, err := Busy(test.text, Query{Home: time.UTC, From: from, To: from.AddDate(0, 3, 0)}); !errors.Is(err, test.want) {
 			t.Errorf("%s: got %v, want %v", name, err, test.want)
 		}
 	}
@@ -103,7 +103,7 @@ func TestWhatIsNoCalendarIsRefused(t *testing.T) {
 
 // What we work out is what a library works out that has been tried on many calendars. It is not used in the server: a rule that never
 // comes true keeps it busy for seconds.
-func TestRulesAreWorkedOutAsALibraryDoes(t *testing.T) {
+func TestRulesMatchReferenceLibrary(t *testing.T) {
 	from, to := time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC), time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
 	checked := 0
 	for _, start := range []time.Time{
@@ -145,25 +145,25 @@ func TestRulesAreWorkedOutAsALibraryDoes(t *testing.T) {
 }
 
 // The name of a zone is looked for part by part, and a stranger may have written it.
-func TestALongNameOfAZoneCostsNothing(t *testing.T) {
+func TestLongZoneNameIsCheap(t *testing.T) {
 	from := time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC)
 	text := calendar(vevent(`DTSTART;TZID="`+strings.Repeat("/", 200_000)+`":20261007T090000`, "DURATION:PT1H"))
-	if _, unread, err := Parse(text, time.UTC, from, from.AddDate(0, 0, 90), nil); err != nil || unread != 1 {
+	if _, unread, err := Busy(text, Query{Home: time.UTC, From: from, To: from.AddDate(0, 0, 90)}); err != nil || unread != 1 {
 		t.Errorf("got %d unread, %v; want one", unread, err)
 	}
 }
 
 // A calendar that is made to keep us busy is given up.
-func TestRulesThatNeverComeTrueCostLittle(t *testing.T) {
+func TestImpossibleRulesAreCheap(t *testing.T) {
 	from := time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC)
 	rules := strings.Repeat(vevent("DTSTART:19700101T090000Z", "DURATION:PT1H", "RRULE:FREQ=DAILY;COUNT=9;BYMONTH=2;BYMONTHDAY=30")+"\r\n", 5000)
-	busy, unread, err := Parse(calendar(rules), time.UTC, from, from.AddDate(0, 0, 90), nil)
+	busy, unread, err := Busy(calendar(rules), Query{Home: time.UTC, From: from, To: from.AddDate(0, 0, 90)})
 	if len(busy) != 0 || err != nil || unread < 4000 {
 		t.Errorf("got %d, %d unread, %v", len(busy), unread, err)
 	}
 }
 
-func FuzzParse(f *testing.F) {
+func FuzzBusy(f *testing.F) {
 	files, _ := filepath.Glob("testdata/*.ics")
 	for _, file := range files {
 		raw, err := os.ReadFile(file)
@@ -176,7 +176,7 @@ func FuzzParse(f *testing.F) {
 	from := time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC)
 	to := from.AddDate(0, 0, 92)
 	f.Fuzz(func(t *testing.T, text string) {
-		busy, unread, err := Parse(text, zone, from, to, nil)
+		busy, unread, err := Busy(text, Query{Home: zone, From: from, To: to})
 		if err != nil && (len(busy) > 0 || unread != 0) || unread < 0 {
 			t.Errorf("%d, %d unread, %v", len(busy), unread, err)
 		}

@@ -1,11 +1,11 @@
-// Package calendar gives a specialist's appointments to the calendar program on the specialist's own phone, and a patient's to the
+// Package feed gives a specialist's appointments to the calendar program on the specialist's own phone, and a patient's to the
 // patient's: an address that the program asks again and again, and that nobody can guess. That of a patient is signed, and shows one
 // appointment; package booking says when it ends.
 //
 // Whoever has the address reads the calendar, so that of a specialist is made for one specialist, shown once, and can be ended at any
 // time; only the hash of what is secret in it is kept. Names of patients are in it only where whoever makes it says so: calendars are copied to places
 // that the clinic does not know.
-package calendar
+package feed
 
 import (
 	"context"

@@ -1,21 +1,19 @@
-package busytime
+package ical
 
 import (
 	"slices"
 	"sort"
 	"strings"
 	"time"
-
-	"holdfast/engine/upstream"
 )
 
-// zone is where the wall clock of an event hangs: a place of the database of time zones, or what the calendar itself says of one.
+// zone is the time zone of an event: a location of the time zone database, or a VTIMEZONE of the calendar itself.
 type zone struct {
 	place *time.Location
 	turns []turn // in order, where place is nil
 }
 
-// turn is when a calendar's own zone begins to be so far ahead of UTC.
+// turn is the instant from which a VTIMEZONE is so far ahead of UTC.
 type turn struct {
 	at    time.Time
 	ahead time.Duration
@@ -33,7 +31,7 @@ func (z *zone) ahead(at time.Time) time.Duration {
 	return z.turns[i].ahead
 }
 
-// instant is when the zone's clocks show a wall time. One that a change of clocks skips moves forward; one that comes twice is the first.
+// instant returns the instant at which the zone's clocks show a wall time. A skipped wall time moves forward; a repeated one is the first.
 func (z *zone) instant(wall time.Time) time.Time {
 	shows := func(at time.Time) bool { return at.Add(z.ahead(at)).Equal(wall) }
 	before, after := wall.Add(-z.ahead(wall.Add(-day))), wall.Add(-z.ahead(wall.Add(day)))
@@ -43,7 +41,7 @@ func (z *zone) instant(wall time.Time) time.Time {
 	return before
 }
 
-// wall is what the zone's clocks show at an instant.
+// wall returns what the zone's clocks show at an instant.
 func (z *zone) wall(at time.Time) time.Time { return at.UTC().Add(z.ahead(at)) }
 
 // observance is one STANDARD or DAYLIGHT of a VTIMEZONE.
@@ -55,8 +53,8 @@ type observance struct {
 	broken   bool
 }
 
-// own is the zone of a VTIMEZONE over the stretch that is looked at; nil if it cannot be understood.
-func own(all []observance, from, to time.Time, steps *int) *zone {
+// define returns the zone of a VTIMEZONE in [from, to), or nil if the zone is invalid.
+func define(all []observance, from, to time.Time, steps *int) *zone {
 	z := &zone{}
 	for i := range all {
 		o := &all[i]
@@ -89,17 +87,17 @@ func own(all []observance, from, to time.Time, steps *int) *zone {
 	return z
 }
 
-// maxZoneName bounds the name of a zone. The longest of the database has 32 characters, and some programs write a path before it.
+// maxZoneName limits the length of a zone's name. The longest of the database has 32 characters, and some programs write a path before it.
 const maxZoneName = 200
 
-// place finds a zone by its name: of the database, of Windows, or one that ends in a name of the database, as some programs write it.
-func place(name string) *zone {
+// namedZone finds a zone by its name, or by the end of a path that some programs write before the name. It returns nil if there is none.
+func namedZone(name string, load func(string) (*time.Location, error)) *zone {
 	if len(name) > maxZoneName {
-		return nil // each part of it would be looked for
+		return nil // the loop below would look up each part of the path
 	}
 	name = strings.Trim(name, `"`)
 	for {
-		if found, err := upstream.Zone(strings.TrimPrefix(name, "/")); err == nil {
+		if found, err := load(strings.TrimPrefix(name, "/")); err == nil {
 			return &zone{place: found}
 		}
 		rest := strings.TrimPrefix(name, "/")

@@ -1,4 +1,4 @@
-package message
+package ical
 
 import (
 	"strings"
@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzCalendarText: whatever people typed stays within its own line of a calendar object, and a line within its 75 octets.
-func FuzzCalendarText(f *testing.F) {
+// FuzzWriter: no typed text leaves its own content line, and no line is longer than 75 octets.
+func FuzzWriter(f *testing.F) {
 	for _, seed := range []string{"", "Harbour Clinic", "a\r\nMETHOD:CANCEL", `say "hello"`, "Zoë; Müller, \\ 💉", "a@b.example?subject=x&bcc=c", "\x00\x7f\u2028", strings.Repeat("ü", 80)} {
 		f.Add(seed)
 	}
@@ -15,10 +15,10 @@ func FuzzCalendarText(f *testing.F) {
 		if !utf8.ValidString(typed) {
 			return
 		}
-		var b calendarText
-		b.line("ORGANIZER"+calendarParam("CN", typed), calendarAddress(typed))
-		b.line("SUMMARY", calendarEscape(typed))
-		for line := range strings.SplitSeq(string(b), "\r\n") {
+		var w Writer
+		w.line("ORGANIZER"+parameter("CN", typed), address(typed))
+		w.line("SUMMARY", escape(typed))
+		for line := range strings.SplitSeq(string(w.text), "\r\n") {
 			if len(line) > 75 {
 				t.Errorf("a line of %d octets: %q", len(line), line)
 			}
@@ -26,7 +26,7 @@ func FuzzCalendarText(f *testing.F) {
 				t.Errorf("a control character in %q", line)
 			}
 		}
-		lines := strings.Split(strings.ReplaceAll(string(b), "\r\n ", ""), "\r\n")
+		lines := strings.Split(strings.ReplaceAll(string(w.text), "\r\n ", ""), "\r\n")
 		if len(lines) != 3 || !strings.HasPrefix(lines[0], "ORGANIZER") || !strings.HasPrefix(lines[1], "SUMMARY:") {
 			t.Fatalf("%d lines: %q", len(lines), lines)
 		}

@@ -1,93 +1,11 @@
-package busytime
+package ical
 
 import (
-	"cmp"
-	"errors"
-	"sort"
 	"strings"
 	"time"
-	"unicode/utf8"
-
-	"holdfast/engine/ical"
 )
 
-// The limits of a calendar. One of ten years with five appointments a day is within them.
-const (
-	MaxBytes  = 5 << 20
-	maxEvents = 20000
-	maxSteps  = 1_000_000 // days that rules of repetition may ask about, all together
-	maxBlocks = 2000      // stretches of busy time in the days ahead
-	maxOwn    = 100       // zones that a calendar explains itself, and turns of one
-)
-
-// ErrNoCalendar: the text is no calendar, or breaks off. ErrTooMuch: there is more in it than a calendar of a person has.
-var (
-	ErrNoCalendar = errors.New("this is no calendar, or a part of one")
-	ErrTooMuch    = errors.New("there is too much in the calendar")
-)
-
-// Span is busy time: [Start, End).
-type Span struct{ Start, End time.Time }
-
-// ownUID ends the UID of every event of the calendars that Holdfast gives away, here or at another clinic; before it is the appointment's
-// id. What is booked here is taken here, and nobody is busy with it twice.
-const ownUID = "@holdfast"
-
-// Parse lists when somebody is busy by a calendar (RFC 5545), of what touches the stretch, in order and joined where it touches: repetitions
-// are worked out, and what the calendar calls free or cancelled is left out. Whole days and times without a zone are those of home.
-// What an event is about is not looked at. booked reports whether an appointment of this id is the clinic's own; nil: none is.
-// unread is how many events could not be understood. ErrNoCalendar, ErrTooMuch.
-func Parse(text string, home *time.Location, from, to time.Time, booked func(id string) bool) (busy []Span, unread int, err error) {
-	if !utf8.ValidString(text) {
-		text = strings.ToValidUTF8(text, "?")
-	}
-	p := parser{zones: map[string][]observance{}}
-	for _, line := range ical.Lines(text) {
-		if err := p.line(line); err != nil {
-			return nil, 0, err
-		}
-	}
-	if !p.begun || len(p.open) > 0 {
-		return nil, 0, ErrNoCalendar
-	}
-	w := &worker{parser: &p, home: &zone{place: home}, from: from, to: to, steps: maxSteps, known: map[string]*zone{}, booked: booked}
-	for i := range p.events {
-		if w.moved(&p.events[i]) != nil {
-			unread++
-		}
-	}
-	for i := range p.events {
-		if err := w.event(&p.events[i]); err != nil {
-			unread++
-		}
-		if len(w.busy) > 50*maxBlocks {
-			return nil, 0, ErrTooMuch
-		}
-	}
-	if busy = joined(w.busy); len(busy) > maxBlocks {
-		return nil, 0, ErrTooMuch
-	}
-	return busy, unread, nil
-}
-
-// joined is spans in order, those that overlap or touch as one, in whole seconds.
-func joined(all []Span) (out []Span) {
-	sort.Slice(all, func(i, j int) bool {
-		return cmp.Or(all[i].Start.Compare(all[j].Start), all[i].End.Compare(all[j].End)) < 0
-	})
-	for _, s := range all {
-		if last := len(out) - 1; last >= 0 && !s.Start.After(out[last].End) {
-			if s.End.After(out[last].End) {
-				out[last].End = s.End
-			}
-			continue
-		}
-		out = append(out, s)
-	}
-	return out
-}
-
-// moment is a time as it is written: a date, an instant, or a wall time, with the name of its zone if it has one.
+// moment is a time as the calendar writes it: a date, an instant, or a wall time with the name of its zone if it has one.
 type moment struct {
 	wall   time.Time
 	isDate bool
@@ -95,7 +13,7 @@ type moment struct {
 	zone   string
 }
 
-// event is one VEVENT as it is written.
+// event is one VEVENT as the calendar writes it.
 type event struct {
 	uid         string
 	start, end  moment
@@ -103,16 +21,16 @@ type event struct {
 	rule        string
 	rules       int
 	dates       []moment // RDATE
-	periods     bool     // an RDATE that is a period
+	periods     bool     // an RDATE is a period
 	without     []moment // EXDATE
 	replaces    moment   // RECURRENCE-ID
-	andLater    bool     // and all after it
+	andLater    bool     // RANGE: the event also replaces all later ones
 	isFree      bool
 	isCancelled bool
-	broken      bool // a time in it cannot be read
+	broken      bool // one of its times is invalid
 }
 
-// parser is inside the components that are open.
+// parser collects the events and zones of a calendar. open lists the components around the current line.
 type parser struct {
 	begun  bool
 	open   []string
@@ -126,7 +44,7 @@ type parser struct {
 }
 
 func (p *parser) line(line string) error {
-	name, params, value := ical.Property(line)
+	name, params, value := Property(line)
 	switch {
 	case name == "BEGIN":
 		return p.begin(strings.ToUpper(strings.TrimSpace(value)))
@@ -178,11 +96,11 @@ func (p *parser) end(what string) error {
 			return ErrTooMuch
 		}
 	case "STANDARD", "DAYLIGHT":
-		if p.turns = append(p.turns, p.turning); len(p.turns) > maxOwn {
+		if p.turns = append(p.turns, p.turning); len(p.turns) > maxZones {
 			return ErrTooMuch
 		}
 	case "VTIMEZONE":
-		if p.zones[p.zone] = p.turns; len(p.zones) > maxOwn {
+		if p.zones[p.zone] = p.turns; len(p.zones) > maxZones {
 			return ErrTooMuch
 		}
 	}
@@ -204,14 +122,14 @@ func (p *parser) eventLine(name string, params []string, value string) {
 		e.rule = value
 		e.rules++
 	case "RDATE":
-		e.periods = e.periods || ical.Param(params, "VALUE") == "PERIOD"
+		e.periods = e.periods || Param(params, "VALUE") == "PERIOD"
 		e.dates = e.moments(e.dates, params, value)
 	case "EXRULE":
-		e.rules += 2 // given up by the standard, and nobody is to be free by mistake
+		e.rules += 2 // withdrawn from the standard; the event counts as unread
 	case "EXDATE":
 		e.without = e.moments(e.without, params, value)
 	case "RECURRENCE-ID":
-		e.replaces, e.andLater = e.moment(params, value), ical.Param(params, "RANGE") != ""
+		e.replaces, e.andLater = e.moment(params, value), Param(params, "RANGE") != ""
 	case "TRANSP":
 		e.isFree = e.isFree || strings.EqualFold(value, "TRANSPARENT")
 	case "X-MICROSOFT-CDO-BUSYSTATUS":
@@ -223,7 +141,7 @@ func (p *parser) eventLine(name string, params []string, value string) {
 
 func (e *event) moments(list []moment, params []string, value string) []moment {
 	for part := range strings.SplitSeq(value, ",") {
-		if e.periods { // the event is unread
+		if e.periods { // the caller counts the event as unread
 			return list
 		}
 		list = append(list, e.moment(params, part))
@@ -233,7 +151,7 @@ func (e *event) moments(list []moment, params []string, value string) []moment {
 
 func (e *event) moment(params []string, value string) (m moment) {
 	value = strings.TrimSpace(value)
-	m.zone = ical.Param(params, "TZID")
+	m.zone = Param(params, "TZID")
 	if rest, ok := strings.CutSuffix(value, "Z"); ok {
 		m.isUTC, value = true, rest
 	}
@@ -258,7 +176,7 @@ func (p *parser) turnLine(name, value string) {
 	case "RDATE":
 		for part := range strings.SplitSeq(value, ",") {
 			var at time.Time
-			if at, _, ok = wallTime(part); !ok || len(o.dates) > maxOwn {
+			if at, _, ok = wallTime(part); !ok || len(o.dates) > maxZones {
 				ok = false
 				break
 			}

@@ -1,4 +1,4 @@
-package busytime
+package ical
 
 import (
 	"errors"
@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// A rule of repetition (RFC 5545, section 3.3.10), worked out on the wall clock: a time.Time here is in UTC and stands for what a clock
-// shows. Days are asked one by one whether they belong, within a stretch, so whatever a rule says, its cost is a number of days. Only
-// one with a COUNT is counted from its beginning.
+// rule is a recurrence rule (section 3.3.10), applied to the wall clock: a time.Time in this file is in UTC and stands for what a clock
+// shows. The rule tests each day of a stretch, so its cost is a number of days whatever it contains. Only a rule with a COUNT is applied
+// from its beginning.
 type rule struct {
 	every    frequency
 	interval int
@@ -36,20 +36,21 @@ const (
 	yearly
 )
 
-// weekday is one of BYDAY: the nth of a month or year, from its end if negative; 0 is each.
+// weekday is one element of BYDAY: the nth such day of a month or year, counted from the end if negative. 0 means every such day.
 type weekday struct {
 	nth int
 	day time.Weekday
 }
 
 var (
-	errRule  = errors.New("a rule of repetition is not understood")
-	errSteps = errors.New("the rules of repetition take too long to work out")
+	errRule  = errors.New("unsupported recurrence rule")
+	errSteps = errors.New("the recurrence rules cover too many days")
 )
 
 var weekdays = map[string]time.Weekday{"SU": 0, "MO": 1, "TU": 2, "WE": 3, "TH": 4, "FR": 5, "SA": 6}
 
-// parseRule reads an RRULE. What repeats more often than daily, or by the number of the week, is errRule: nobody is busy by it.
+// parseRule reads an RRULE of an event that starts at start. It returns errRule for a rule that repeats more often than daily or by the
+// number of the week.
 func parseRule(text string, start time.Time) (*rule, error) {
 	r := &rule{interval: 1, weekStart: time.Monday}
 	for part := range strings.SplitSeq(text, ";") {
@@ -81,7 +82,7 @@ func parseRule(text string, start time.Time) (*rule, error) {
 		case "BYDAY":
 			r.days, ok = daysOf(value)
 		case "BYHOUR":
-			ok = value == strconv.Itoa(start.Hour()) // as programs write it that say everything twice
+			ok = value == strconv.Itoa(start.Hour()) // redundant: some programs repeat the start
 		case "BYMINUTE":
 			ok = value == strconv.Itoa(start.Minute())
 		case "BYSECOND":
@@ -98,7 +99,7 @@ func parseRule(text string, start time.Time) (*rule, error) {
 	return r, nil
 }
 
-// complete takes what a rule does not say from when it begins.
+// complete fills in the parts that a rule omits from its start.
 func (r *rule) complete(start time.Time) {
 	if len(r.monthDays) > 0 || len(r.yearDays) > 0 || len(r.days) > 0 {
 		return
@@ -156,11 +157,11 @@ func daysOf(s string) (all []weekday, ok bool) {
 
 const day = 24 * time.Hour
 
-// midnight of the day of a wall time.
+// midnight returns the beginning of the day of a wall time.
 func midnight(t time.Time) time.Time { return t.Truncate(day) }
 
-// between lists the wall times of a repetition that begins at start, from a wall time up to but not including another. until has been
-// made a wall time. steps is how many days may still be asked; errSteps if there are more.
+// between lists the wall times of a repetition that begins at start, in [from, to). The caller has converted until to a wall time. steps is
+// the number of days that may still be tested; between reduces it and returns errSteps when none is left.
 func (r *rule) between(start, from, to time.Time, steps *int) (all []time.Time, err error) {
 	clock := start.Sub(midnight(start))
 	counted := 0
@@ -194,7 +195,7 @@ func (r *rule) between(start, from, to time.Time, steps *int) (all []time.Time, 
 	}
 }
 
-// period is the k-th day, week, month or year that the rule looks at: its first day, and how many it has.
+// period returns the first day and the length in days of the k-th day, week, month or year of the rule.
 func (r *rule) period(start time.Time, k int) (first time.Time, length int) {
 	n := k * r.interval
 	switch r.every {
@@ -210,12 +211,12 @@ func (r *rule) period(start time.Time, k int) (first time.Time, length int) {
 	return first, first.AddDate(1, 0, -1).YearDay()
 }
 
-// week is the first day of the week of a wall time.
+// week returns the first day of the week of a wall time.
 func (r *rule) week(t time.Time) time.Time {
 	return midnight(t).AddDate(0, 0, -(int(t.Weekday()-r.weekStart)+7)%7)
 }
 
-// periodsBefore is how many periods are over before a wall time.
+// periodsBefore counts the periods that end before a wall time.
 func (r *rule) periodsBefore(start, from time.Time) int {
 	if !from.After(start) {
 		return 0
@@ -234,7 +235,7 @@ func (r *rule) periodsBefore(start, from time.Time) int {
 	return max(0, n/r.interval-1)
 }
 
-// inPeriod lists the days of a period that belong.
+// inPeriod lists the days of a period on which the event repeats.
 func (r *rule) inPeriod(first time.Time, length int) (all []time.Time) {
 	for i := range length {
 		if at := first.AddDate(0, 0, i); r.has(at) {
@@ -257,7 +258,7 @@ func (r *rule) inPeriod(first time.Time, length int) (all []time.Time) {
 	return slices.CompactFunc(chosen, time.Time.Equal)
 }
 
-// has reports whether a day belongs by all that the rule says of days.
+// has reports whether the day matches every BY… part of the rule except BYSETPOS.
 func (r *rule) has(at time.Time) bool {
 	month := time.Date(at.Year(), at.Month()+1, 0, 0, 0, 0, 0, time.UTC).Day()
 	year := time.Date(at.Year(), 12, 31, 0, 0, 0, 0, time.UTC).YearDay()
