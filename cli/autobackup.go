@@ -89,7 +89,7 @@ func (k *backupKeeper) look(ctx context.Context, now time.Time) {
 	}
 	if now.Sub(last) >= tellBackup && now.Sub(k.toldAt) >= tellBackup {
 		k.toldAt = now
-		if err := k.engine.TellOfBackups(ctx, last, err.Error()); err != nil {
+		if err := k.engine.Message.NotifyOfBackups(ctx, last, err.Error()); err != nil {
 			k.log.Error("the clinic was not told that there are no backups", "error", err)
 		}
 	}
@@ -97,7 +97,7 @@ func (k *backupKeeper) look(ctx context.Context, now time.Time) {
 
 // keep makes a backup if one is due, copies what the second place lacks, and deletes what the plan does not keep.
 func (k *backupKeeper) keep(ctx context.Context, now time.Time) error {
-	here, zone := k.dir.file(backupsDir), k.engine.Zone()
+	here, zone := k.dir.file(backupsDir), k.engine.Clinic.Zone()
 	made, err := ownBackupsIn(here)
 	if err != nil {
 		return err
@@ -165,7 +165,7 @@ func (h *house) roomFor(dir string) error {
 func (k *backupKeeper) expire(ctx context.Context, in place, made []time.Time) error {
 	var failed error
 	denied := false
-	for _, at := range k.plan.keep.expendable(made, k.engine.Zone()) {
+	for _, at := range k.plan.keep.expendable(made, k.engine.Clinic.Zone()) {
 		if err := in.remove(ctx, ownBackupName(at)); errors.Is(err, bucket.ErrDenied) {
 			denied = true
 		} else {

@@ -38,7 +38,7 @@ func TestAGuessedAddressIsWarnedAbout(t *testing.T) {
 		if got := strings.Contains(log.String(), "--base-url"); got != c.warned {
 			t.Errorf("%s: warned: got %t, want %t: %s", c.name, got, c.warned, &log)
 		}
-		if got := h.engine.LinkURL(); got != c.link {
+		if got := h.engine.Clinic.LinkURL(); got != c.link {
 			t.Errorf("%s: links of mails begin with %q, want %q", c.name, got, c.link)
 		}
 		if err := h.close(); err != nil {

@@ -110,7 +110,7 @@ func (p process) demo(ctx context.Context, cfg config, cluster bool) error {
 
 // seedDemo makes the demo's clinic, its days, and who signs in.
 func (h *house) seedDemo(ctx context.Context, now time.Time, clinic clinic.File) error {
-	if _, err := h.engine.Import(ctx, localActor, clinic); err != nil {
+	if _, err := h.engine.Clinic.Import(ctx, localActor, clinic); err != nil {
 		return fmt.Errorf("the demo's clinic: %w", err)
 	}
 	if err := h.furnish(ctx, now, clinic); err != nil {
@@ -120,7 +120,7 @@ func (h *house) seedDemo(ctx context.Context, now time.Time, clinic clinic.File)
 		return err
 	}
 	owner := account.NewUser{Email: web.DemoEmail, Name: "Robin Harbour", Role: store.RoleOwner, Password: web.DemoPassword}
-	if _, err := h.engine.CreateUser(ctx, localActor, owner); err != nil {
+	if _, err := h.engine.Account.CreateUser(ctx, localActor, owner); err != nil {
 		return fmt.Errorf("the demo's sign-in: %w", err)
 	}
 	return nil

@@ -36,7 +36,7 @@ func demoHouse(t *testing.T) (*house, clinic.File) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.engine.Import(t.Context(), localActor, clinic); err != nil {
+	if _, err := h.engine.Clinic.Import(t.Context(), localActor, clinic); err != nil {
 		t.Fatal(err)
 	}
 	return h, clinic
@@ -47,7 +47,7 @@ func TestTheDemoAlwaysHasFreeSlots(t *testing.T) {
 	t.Parallel()
 	h, _ := demoHouse(t)
 	defer h.close()
-	schedule, zone := h.engine.Schedule(), h.engine.Zone()
+	schedule, zone := h.engine.Clinic.Schedule(), h.engine.Clinic.Zone()
 	calendars := map[string]*availability.Calendar{}
 	for _, s := range schedule.Specialists {
 		var err error
@@ -101,11 +101,11 @@ func TestTheVisitorsKeepItMoving(t *testing.T) {
 		held, most := 0, 0
 		for range 10 {
 			time.Sleep(time.Minute)
-			holds, err := h.engine.Holds(t.Context())
+			holds, err := h.engine.Booking.Holds(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
-			list, _, err := h.engine.Appointments(t.Context(), store.AppointmentFilter{Status: store.Confirmed, Limit: 500})
+			list, _, err := h.engine.Booking.Appointments(t.Context(), store.AppointmentFilter{Status: store.Confirmed, Limit: 500})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -113,7 +113,7 @@ func TestTheVisitorsKeepItMoving(t *testing.T) {
 		}
 		left()
 		visiting.Wait()
-		cancelled, _, err := h.engine.Appointments(t.Context(), store.AppointmentFilter{Status: store.Cancelled, Limit: 500})
+		cancelled, _, err := h.engine.Booking.Appointments(t.Context(), store.AppointmentFilter{Status: store.Cancelled, Limit: 500})
 		if err != nil {
 			t.Fatal(err)
 		}

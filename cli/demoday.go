@@ -128,12 +128,12 @@ func (h *house) furnish(ctx context.Context, now time.Time, f clinic.File) error
 	if err != nil {
 		return err
 	}
-	if _, err := h.engine.CreateBlock(ctx, localActor, pause, nil); err != nil {
+	if _, err := h.engine.Clinic.CreateBlock(ctx, localActor, pause, nil); err != nil {
 		return fmt.Errorf("the demo's day: %w", err)
 	}
 	for i, v := range visits {
 		name := givenNames[i%len(givenNames)] + " " + familyNames[i*7%len(familyNames)]
-		a, err := h.engine.Book(ctx, booking.Request{
+		a, err := h.engine.Booking.Book(ctx, booking.Request{
 			AppointmentTypeID: v.typeID, SpecialistID: v.specialistID, SlotStart: v.start, Source: store.SourceStaff, Actor: localActor, IgnoreHours: true,
 			Patient: store.Patient{Name: name, Email: fmt.Sprintf("visitor%d@example.com", i), Phone: "+49 40 555 0100", BirthDate: fmt.Sprintf("19%02d-0%d-1%d", 50+i%45, 1+i%9, i%10)},
 			Silent:  v.start.Before(now),
@@ -145,7 +145,7 @@ func (h *house) furnish(ctx context.Context, now time.Time, f clinic.File) error
 		if v.attendance == store.Expected {
 			continue
 		}
-		if _, err := h.engine.SetAttendance(ctx, a.ID, 0, v.attendance, localActor, nil); err != nil {
+		if _, err := h.engine.Booking.SetAttendance(ctx, a.ID, 0, v.attendance, localActor, nil); err != nil {
 			return fmt.Errorf("the demo's day: %w", err)
 		}
 	}

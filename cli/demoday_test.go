@@ -94,14 +94,14 @@ func TestTheDemoBeginsWithAQueueThatMoves(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.engine.Import(t.Context(), localActor, file); err != nil {
+		if _, err := h.engine.Clinic.Import(t.Context(), localActor, file); err != nil {
 			t.Fatal(err)
 		}
 		if err := h.furnish(t.Context(), now, file); err != nil {
 			t.Fatal(err)
 		}
 		visits, _, _ := demoDay(now, file)
-		list, _, err := h.engine.Appointments(t.Context(), store.AppointmentFilter{Limit: 500})
+		list, _, err := h.engine.Booking.Appointments(t.Context(), store.AppointmentFilter{Limit: 500})
 		if err != nil || len(list) != len(visits) {
 			t.Errorf("got %d of %d visits, %v", len(list), len(visits), err)
 		}
@@ -111,7 +111,7 @@ func TestTheDemoBeginsWithAQueueThatMoves(t *testing.T) {
 		for _, after := range []time.Duration{5 * time.Second, 25 * time.Second} {
 			time.Sleep(after)
 			synctest.Wait()
-			q, err := h.engine.QueueStatus(t.Context(), outbound.QueueFilter{Kinds: []store.OperationKind{store.UpstreamBook}})
+			q, err := h.engine.Outbound.Status(t.Context(), outbound.QueueFilter{Kinds: []store.OperationKind{store.UpstreamBook}})
 			if err != nil || q.Completed == 0 || q.Pending == 0 || q.Failed > 0 {
 				t.Errorf("after %v: got %+v, %v; want something delivered and something that waits", after, q.OperationCounts, err)
 			}

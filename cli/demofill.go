@@ -155,7 +155,7 @@ func (h *house) fill(ctx context.Context, now time.Time, f clinic.File) error {
 	if err != nil {
 		return err
 	}
-	if _, err := h.engine.ImportSheet(ctx, sheet, true, localActor, nil); err != nil {
+	if _, err := h.engine.Sheet.Import(ctx, sheet, true, localActor, nil); err != nil {
 		return fmt.Errorf("the demo's days: %w", err)
 	}
 	return nil

@@ -21,7 +21,7 @@ func TestTheDemosDaysAreSeventyPerCentFull(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.engine.Import(t.Context(), localActor, f); err != nil {
+		if _, err := h.engine.Clinic.Import(t.Context(), localActor, f); err != nil {
 			t.Fatal(err)
 		}
 		if err := h.furnish(t.Context(), now, f); err != nil {
@@ -33,7 +33,7 @@ func TestTheDemosDaysAreSeventyPerCentFull(t *testing.T) {
 		var list []store.Appointment
 		for cursor, more := "", true; more; more = cursor != "" {
 			var page []store.Appointment
-			if page, cursor, err = h.engine.Appointments(t.Context(), store.AppointmentFilter{Limit: 500, Cursor: cursor}); err != nil {
+			if page, cursor, err = h.engine.Booking.Appointments(t.Context(), store.AppointmentFilter{Limit: 500, Cursor: cursor}); err != nil {
 				t.Fatal(err)
 			}
 			list = append(list, page...)

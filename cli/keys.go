@@ -46,15 +46,15 @@ func keysCommand(p process) *cobra.Command {
 func (h *house) rotateKeys(w http.ResponseWriter, r *http.Request) {
 	h.rotating.Lock()
 	defer h.rotating.Unlock()
-	if err := h.engine.SealMailServer(r.Context()); err != nil {
+	if err := h.engine.MailServer.Seal(r.Context()); err != nil {
 		refuse(w, http.StatusInternalServerError, fmt.Errorf("the password of the mail server could not be sealed: %w. Nothing was changed", err))
 		return
 	}
-	if err := h.engine.SealBusyCalendars(r.Context()); err != nil {
+	if err := h.engine.BusyTime.Seal(r.Context()); err != nil {
 		refuse(w, http.StatusInternalServerError, fmt.Errorf("the addresses of specialists' calendars could not be sealed: %w. Nothing was changed", err))
 		return
 	}
-	if err := h.engine.SealOpenID(r.Context()); err != nil {
+	if err := h.engine.Identity.Seal(r.Context()); err != nil {
 		refuse(w, http.StatusInternalServerError, fmt.Errorf("the secret of the identity provider could not be sealed: %w. Nothing was changed", err))
 		return
 	}
@@ -67,7 +67,7 @@ func (h *house) rotateKeys(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h.dir.keys = keys
-	h.engine.UseKeys(keys)
+	h.engine.Booking.UseKeys(keys)
 	if s, ok := h.store.(*postgres.Store); ok {
 		if err := h.agreeOnKeys(r.Context(), s); err != nil { // the key it replaced is known too, so it is the same next time
 			h.log.Warn("which key signs now could not be noted in the database", "error", err)

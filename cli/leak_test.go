@@ -89,7 +89,7 @@ func TestNothingPersonalLeaksWhenTheOutsideFails(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if _, err := h.engine.Import(ctx, localActor, openClinic(t)); err != nil {
+	if _, err := h.engine.Clinic.Import(ctx, localActor, openClinic(t)); err != nil {
 		t.Fatal(err)
 	}
 	base := "http://" + listener.Addr().String()

@@ -45,12 +45,12 @@ func (h *house) resetPassword(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, err)
 		return
 	}
-	u, err := h.engine.UserByEmail(r.Context(), ask.Email)
+	u, err := h.engine.Account.UserByEmail(r.Context(), ask.Email)
 	if errors.Is(err, store.ErrNotFound) {
 		err = fmt.Errorf("%w: nobody signs in with this address. See: holdfast admin list", store.ErrNotFound)
 	}
 	if err == nil {
-		u, err = h.engine.UpdateUser(r.Context(), localActor, u.ID, func(u *store.User) {
+		u, err = h.engine.Account.UpdateUser(r.Context(), localActor, u.ID, func(u *store.User) {
 			u.Active, u.TOTPSecret, u.TOTPLastStep = true, nil, 0
 		}, &ask.Password)
 	}
@@ -175,7 +175,7 @@ type setupBody struct {
 }
 
 func (h *house) makeSetupToken(w http.ResponseWriter, r *http.Request) {
-	token, err := h.engine.NewSetupToken(r.Context())
+	token, err := h.engine.Account.NewSetupToken(r.Context())
 	if err != nil {
 		status := statusOf(err)
 		if errors.Is(err, account.ErrSetupDone) {
@@ -219,12 +219,12 @@ func setupURL(base, token string) string { return base + "/setup#" + token }
 
 // firstRun makes the owner that the settings name, or prints the setup link, while nobody can sign in.
 func firstRun(ctx context.Context, w io.Writer, h *house, cfg config) error {
-	needed, err := h.engine.NeedsSetup(ctx)
+	needed, err := h.engine.Account.NeedsSetup(ctx)
 	if err != nil || !needed {
 		return err
 	}
 	if cfg.ownerEmail != "" {
-		_, err := h.engine.CreateUser(ctx, localActor, account.NewUser{Email: cfg.ownerEmail, Name: "Owner", Role: store.RoleOwner, Password: cfg.ownerPassword})
+		_, err := h.engine.Account.CreateUser(ctx, localActor, account.NewUser{Email: cfg.ownerEmail, Name: "Owner", Role: store.RoleOwner, Password: cfg.ownerPassword})
 		if err != nil {
 			return fmt.Errorf("make the first owner from --owner-email and --owner-password: %w", err)
 		}
@@ -235,7 +235,7 @@ func firstRun(ctx context.Context, w io.Writer, h *house, cfg config) error {
 		_, err = fmt.Fprintln(w, "\nNobody can sign in yet. Print the link to set the clinic up, on this machine, with: holdfast setup-url")
 		return err
 	}
-	token, err := h.engine.NewSetupToken(ctx)
+	token, err := h.engine.Account.NewSetupToken(ctx)
 	if err != nil {
 		return err
 	}

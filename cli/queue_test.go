@@ -102,7 +102,7 @@ func TestQueueListAndRetry(t *testing.T) {
 		ended = make(chan error, 1)
 		go func() { ended <- errors.Join(h.serve(ctx, listener), h.close()) }()
 		t.Cleanup(stop)
-		_, err = h.engine.Import(ctx, localActor, knownUpstream(t))
+		_, err = h.engine.Clinic.Import(ctx, localActor, knownUpstream(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -217,7 +217,7 @@ func TestTheDemosAgentBooks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.engine.Import(t.Context(), localActor, clinic); err != nil {
+	if _, err := h.engine.Clinic.Import(t.Context(), localActor, clinic); err != nil {
 		t.Fatal(err)
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -231,7 +231,7 @@ func TestTheDemosAgentBooks(t *testing.T) {
 	if err := a.takeCall(ctx); err != nil {
 		t.Error(err)
 	}
-	list, _, err := h.engine.Appointments(ctx, store.AppointmentFilter{})
+	list, _, err := h.engine.Booking.Appointments(ctx, store.AppointmentFilter{})
 	if err != nil || len(list) != 1 || list[0].Source != store.SourceAgent || list[0].UpstreamState != store.UpstreamConfirmed || fake.Score().Appointments != 1 {
 		t.Errorf("booked %+v, %v; upstream %+v; want one there", list, err, fake.Score())
 	}

@@ -47,7 +47,7 @@ func serveCommand(p process) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := h.engine.CheckSender(); err != nil && cfg.smtpURL != "" { // one that an owner chose waits for a sender
+			if err := h.engine.Message.CheckSender(); err != nil && cfg.smtpURL != "" { // one that an owner chose waits for a sender
 				return errors.Join(fmt.Errorf("--smtp-url is set, and %w", err), h.close())
 			}
 			if h.entrance, err = h.openEntrance(cfg); err != nil {
@@ -345,10 +345,10 @@ func (h *house) listens(addr net.Addr) {
 	h.local = "http://" + reachable(addr.String())
 	at, _ := netip.ParseAddrPort(addr.String())
 	if at.Addr().IsLoopback() {
-		h.engine.GuessBaseURL(h.local)
+		h.engine.Clinic.GuessBaseURL(h.local)
 		return
 	}
-	if said, _ := h.engine.BaseURL(); said == "" {
+	if said, _ := h.engine.Clinic.BaseURL(); said == "" {
 		h.log.Warn("nobody has said under which address people find this server, so mails carry no link to change or cancel an appointment. "+
 			"Say it in the setup or in the settings, or start with --base-url", "listens", addr.String())
 	}
@@ -356,13 +356,13 @@ func (h *house) listens(addr net.Addr) {
 
 // base is where people find the server, as far as anybody has said; else where this machine does. Empty: nowhere.
 func (h *house) base() string {
-	said, _ := h.engine.BaseURL()
+	said, _ := h.engine.Clinic.BaseURL()
 	return cmp.Or(said, h.local)
 }
 
 // printTree says where everything is.
 func printTree(w io.Writer, h *house) {
-	schedule, base := h.engine.Schedule(), h.base()
+	schedule, base := h.engine.Clinic.Schedule(), h.base()
 	clinic := schedule.Clinic.Name
 	if len(schedule.Specialists) == 0 {
 		clinic = "no clinic yet: holdfast import clinic.json"

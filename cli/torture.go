@@ -66,7 +66,7 @@ func (p process) torture(ctx context.Context, cfg config, length time.Duration) 
 	if err := decodeStrictly(demoClinic, &clinic); err != nil {
 		return errors.Join(err, h.close())
 	}
-	if _, err := h.engine.Import(ctx, localActor, clinic); err != nil {
+	if _, err := h.engine.Clinic.Import(ctx, localActor, clinic); err != nil {
 		return errors.Join(err, h.close())
 	}
 	_, _ = fmt.Fprintf(p.stdout, "%d clients book, move and cancel for %s …\n", racers, length)
@@ -109,14 +109,14 @@ func (t *tally) race(ctx context.Context, e *engine.Engine, clinic *clinic.File,
 		case action == 0 && len(mine) > 0:
 			what = &t.cancelled
 			last := len(mine) - 1
-			_, err = e.Cancel(ctx, booking.CancelRequest{ID: mine[last], Actor: localActor})
+			_, err = e.Booking.Cancel(ctx, booking.CancelRequest{ID: mine[last], Actor: localActor})
 			mine = mine[:last]
 		case action == 1 && len(mine) > 0:
 			what = &t.moved
-			_, err = e.Reschedule(ctx, booking.RescheduleRequest{ID: mine[rand.IntN(len(mine))], SlotStart: start, Actor: localActor, IgnoreHours: true})
+			_, err = e.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: mine[rand.IntN(len(mine))], SlotStart: start, Actor: localActor, IgnoreHours: true})
 		default:
 			var a store.Appointment
-			a, err = e.Book(ctx, booking.Request{
+			a, err = e.Booking.Book(ctx, booking.Request{
 				AppointmentTypeID: kind.ID, SlotStart: start, Client: client, Patient: store.Patient{Name: "Torture"}, Source: store.SourceStaff,
 				Actor: localActor, IgnoreHours: true,
 			})

@@ -165,7 +165,7 @@ func (k *trailKeeper) follow(ctx context.Context, now time.Time) error {
 	if k.trail == nil {
 		return k.beginFirst(ctx, recipient, now)
 	}
-	if !now.Before(k.retryAt) && (k.plan.due(k.trail.begun, now, k.engine.Zone()) || k.trail.since > k.trail.first+maxSteps) {
+	if !now.Before(k.retryAt) && (k.plan.due(k.trail.begun, now, k.engine.Clinic.Zone()) || k.trail.since > k.trail.first+maxSteps) {
 		err := k.begin(ctx, recipient)
 		if err == nil || ctx.Err() != nil {
 			return err
@@ -265,7 +265,7 @@ func (k *trailKeeper) expireTrails(ctx context.Context) {
 		return // begin says it
 	}
 	now, denied := time.Now(), false
-	for _, old := range k.plan.keep.expendableTrails(all, k.mark, now, k.engine.Zone()) {
+	for _, old := range k.plan.keep.expendableTrails(all, k.mark, now, k.engine.Clinic.Zone()) {
 		if failed := k.second.remove(ctx, filepath.Base(old.path)); errors.Is(failed, bucket.ErrDenied) {
 			denied = true
 		} else {

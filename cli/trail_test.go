@@ -268,7 +268,7 @@ func TestATrailEndsWithTheDay(t *testing.T) {
 			t.Fatalf("after five days there are %d trails: %+v; want four and the other's", len(list), list)
 		}
 		last := list[len(list)-1]
-		if at := last.begun.In(f.engine.Zone()); at.Hour() != 3 || at.Minute() > 0 {
+		if at := last.begun.In(f.engine.Clinic.Zone()); at.Hour() != 3 || at.Minute() > 0 {
 			t.Errorf("the last was begun at %s, want at 03:00", at)
 		}
 		if _, into := put(t, last.path, time.Time{}); len(notes(t, into)) != 5 {

@@ -48,7 +48,7 @@ func newHouse(t testing.TB, change ...func(*web.Options)) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Import(ctx, "system", enginetest.ClinicFile(map[string]int{"ada": 1})); err != nil {
+	if _, err := e.Clinic.Import(ctx, "system", enginetest.ClinicFile(map[string]int{"ada": 1})); err != nil {
 		t.Fatal(err)
 	}
 	options := web.Options{Version: "test"}

@@ -22,7 +22,7 @@ func TestTheStaffAreToldOfChangesOfTheirAccounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := noticeClinic(t)
 		ctx := context.Background()
-		if _, err := c.UpdateClinic(ctx, "system", func(k *store.Clinic) { k.Name, k.Locale = "Praxis am Kai", "de" }); err != nil {
+		if _, err := c.Clinic.UpdateClinic(ctx, "system", func(k *store.Clinic) { k.Name, k.Locale = "Praxis am Kai", "de" }); err != nil {
 			t.Fatal(err)
 		}
 		// news are the mails that came since it was asked last.
@@ -72,36 +72,36 @@ func TestTheStaffAreToldOfChangesOfTheirAccounts(t *testing.T) {
 		secret, _ := c.withCode(&u)
 		want("codes switched on", "kim@example.org", app)
 		here := c.signedIn(&u)
-		if err := c.ChangePassword(ctx, here, "not the right one", "another few words"); err == nil {
+		if err := c.Account.ChangePassword(ctx, here, "not the right one", "another few words"); err == nil {
 			t.Fatal("a wrong password was taken")
 		}
 		want("a change that was refused", "")
-		if err := c.ChangePassword(ctx, here, goodPassword, "another few words"); err != nil {
+		if err := c.Account.ChangePassword(ctx, here, goodPassword, "another few words"); err != nil {
 			t.Fatal(err)
 		}
 		want("the own password", "kim@example.org", password)
-		if err := c.DisableTOTP(ctx, here, account.Proof{Password: "another few words", Code: engine.TOTPCode(secret, time.Now())}); err != nil {
+		if err := c.Account.DisableTOTP(ctx, here, account.Proof{Password: "another few words", Code: engine.TOTPCode(secret, time.Now())}); err != nil {
 			t.Fatal(err)
 		}
 		want("the own codes", "kim@example.org", codes)
 		c.withCodeBy(&u, account.Proof{Password: "another few words"})
 		want("codes switched on again", "kim@example.org", app)
-		if _, err := c.UpdateUser(ctx, "system", u.ID, func(u *store.User) { u.Name = "Kim B." }, nil); err != nil {
+		if _, err := c.Account.UpdateUser(ctx, "system", u.ID, func(u *store.User) { u.Name = "Kim B." }, nil); err != nil {
 			t.Fatal(err)
 		}
 		want("another name", "")
 		// As the command on the server's machine does it, and by somebody who also takes the address over.
 		reset := "words by somebody else"
-		if _, err := c.UpdateUser(ctx, "system", u.ID, func(u *store.User) { u.TOTPSecret, u.Email = nil, "taken@example.org" }, &reset); err != nil {
+		if _, err := c.Account.UpdateUser(ctx, "system", u.ID, func(u *store.User) { u.TOTPSecret, u.Email = nil, "taken@example.org" }, &reset); err != nil {
 			t.Fatal(err)
 		}
 		want("a password reset", "kim@example.org", password, codes, address)
 		// The password, and then the address before the first mail is out: it goes to whom the account was taken from.
 		again := "more words by somebody else"
-		if _, err := c.UpdateUser(ctx, "system", u.ID, func(*store.User) {}, &again); err != nil {
+		if _, err := c.Account.UpdateUser(ctx, "system", u.ID, func(*store.User) {}, &again); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.UpdateUser(ctx, "system", u.ID, func(u *store.User) { u.Email = "again@example.org" }, nil); err != nil {
+		if _, err := c.Account.UpdateUser(ctx, "system", u.ID, func(u *store.User) { u.Email = "again@example.org" }, nil); err != nil {
 			t.Fatal(err)
 		}
 		want("an account that is taken over", "taken@example.org", password, address)

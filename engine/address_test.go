@@ -32,9 +32,9 @@ func TestTheOldAddressIsTold(t *testing.T) {
 				r := bookingOf(1, "checkup")
 				r.SlotStart, r.Patient.Email = c.start, "patient1@example.org"
 				a := c.mustBook(r)
-				link := c.ManageToken(&a)
+				link := c.Booking.ManageToken(&a)
 				time.Sleep(time.Second)
-				changed, err := c.ChangePatient(ctx, booking.PatientRequest{
+				changed, err := c.Booking.ChangePatient(ctx, booking.PatientRequest{
 					ID: a.ID, Actor: "user:desk", Silent: x.silent, Edit: func(p *store.Patient) { p.Email = x.to },
 				})
 				if err != nil {
@@ -60,7 +60,7 @@ func TestTheOldAddressIsTold(t *testing.T) {
 				if !slices.Equal(told, x.told) {
 					t.Errorf("told are %v, want %v", told, x.told)
 				}
-				if dead := c.ManageToken(&changed) != link; dead != (x.told != nil) {
+				if dead := c.Booking.ManageToken(&changed) != link; dead != (x.told != nil) {
 					t.Errorf("the links handed out before are dead: %t, want %t", dead, x.told != nil)
 				}
 				s, err := c.Outbound.Queue.Operations(ctx, store.OperationFilter{AppointmentID: a.ID})
@@ -83,7 +83,7 @@ func TestAnOldAddressIsErasedWithThePerson(t *testing.T) {
 		r := bookingOf(1, "checkup")
 		r.SlotStart, r.Patient.Email = c.start, "patient1@example.org"
 		a := c.mustBook(r)
-		if _, err := c.ChangePatient(ctx, booking.PatientRequest{ID: a.ID, Actor: "user:desk", Edit: func(p *store.Patient) { p.Email = "new@example.org" }}); err != nil {
+		if _, err := c.Booking.ChangePatient(ctx, booking.PatientRequest{ID: a.ID, Actor: "user:desk", Edit: func(p *store.Patient) { p.Email = "new@example.org" }}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)

@@ -103,7 +103,7 @@ func BenchmarkQueueWaiting(b *testing.B) {
 		})
 		b.Run(fmt.Sprintf("status/waiting=%d", waiting), func(b *testing.B) {
 			for b.Loop() {
-				if s, err := p.QueueStatus(ctx, outbound.QueueFilter{}); err != nil || s.Pending != waiting || len(s.Operations) != 100 {
+				if s, err := p.Outbound.Status(ctx, outbound.QueueFilter{}); err != nil || s.Pending != waiting || len(s.Operations) != 100 {
 					b.Fatalf("%d listed: %v", len(s.Operations), err)
 				}
 			}

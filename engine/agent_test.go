@@ -114,12 +114,12 @@ func TestTheAnswersToAnAgent(t *testing.T) {
 						t.Errorf("voice response %q, want %q", a.Guidance.VoiceResponse, want)
 					}
 				case agent.Queued:
-					op, err := p.AgentOperation(t.Context(), a.OperationID)
+					op, err := p.Agent.Operation(t.Context(), a.OperationID)
 					if err != nil || op.Status != store.OperationPending {
 						t.Errorf("operation %q: %+v, %v; want pending", a.OperationID, op, err)
 					}
 					p.until(10*time.Minute, "delivered", p.settled)
-					op, err = p.AgentOperation(t.Context(), a.OperationID)
+					op, err = p.Agent.Operation(t.Context(), a.OperationID)
 					if err != nil || op.Status != store.OperationCompleted || op.AppointmentGUID == "" {
 						t.Errorf("delivered: %+v, %v; want completed with a GUID", op, err)
 					}
@@ -160,7 +160,7 @@ func TestAnAgentWithoutUpstream(t *testing.T) {
 		b = p.wish(22)
 		b.Minutes = 60
 		var wrong *record.ValidationError
-		if _, err := p.AgentBook(t.Context(), agentKey, b); !errors.As(err, &wrong) || wrong.Fields[0].Field != "minutes" {
+		if _, err := p.Agent.Book(t.Context(), agentKey, b); !errors.As(err, &wrong) || wrong.Fields[0].Field != "minutes" {
 			t.Errorf("another length than the type's: got %v, want a mistake in minutes", err)
 		}
 	})
@@ -170,11 +170,11 @@ func TestAnAgentWithoutUpstream(t *testing.T) {
 func TestAuthorization(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
-		made, err := p.AgentIdentify(t.Context(), agentKey, agent.Patient{FirstName: "Jane", LastName: "Roe", BirthDate: "02/03/1980", Phone: "+1 555 0100", UUI: "call-1"})
+		made, err := p.Agent.Identify(t.Context(), agentKey, agent.Patient{FirstName: "Jane", LastName: "Roe", BirthDate: "02/03/1980", Phone: "+1 555 0100", UUI: "call-1"})
 		if err != nil || !made.Success {
 			t.Fatalf("identify: %+v, %v", made, err)
 		}
-		again, err := p.AgentIdentify(t.Context(), agentKey, agent.Patient{FirstName: "Jane", LastName: "Roe", BirthDate: "02/03/1980", Phone: "+1 555 0100", UUI: "call-1"})
+		again, err := p.Agent.Identify(t.Context(), agentKey, agent.Patient{FirstName: "Jane", LastName: "Roe", BirthDate: "02/03/1980", Phone: "+1 555 0100", UUI: "call-1"})
 		if err != nil || again.PatientGUID != made.PatientGUID {
 			t.Errorf("the same person again is %q, want %q: %v", again.PatientGUID, made.PatientGUID, err)
 		}
@@ -187,7 +187,7 @@ func TestAuthorization(t *testing.T) {
 			next++
 			b.PatientGUID, b.BookingAuthToken = made.PatientGUID, ""
 			change(&b)
-			a, err := p.AgentBook(t.Context(), key, b)
+			a, err := p.Agent.Book(t.Context(), key, b)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -222,7 +222,7 @@ func TestAuthorization(t *testing.T) {
 func TestAnAgentIsKnownAfterARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{})
-		made, err := p.AgentIdentify(t.Context(), agentKey, jane)
+		made, err := p.Agent.Identify(t.Context(), agentKey, jane)
 		if err != nil || !made.Success {
 			t.Fatalf("identify: %+v, %v", made, err)
 		}
@@ -267,7 +267,7 @@ func TestBookingTokens(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{Columns: []upstreamtest.Column{{
 			ScheduleViewGUID: viewGUID, ScheduleColumnGUID: columnGUID(0), Weekdays: []time.Weekday{0, 1, 2, 3, 4, 5, 6},
 		}}}})
-		slots, err := p.AgentSlots(t.Context(), agent.SlotsRequest{AppointmentTypeGUID: strings.ToUpper(typeGUID), Count: 10})
+		slots, err := p.Agent.Slots(t.Context(), agent.SlotsRequest{AppointmentTypeGUID: strings.ToUpper(typeGUID), Count: 10})
 		if err != nil || len(slots.Slots) != 10 {
 			t.Fatalf("slots: %+v, %v", slots, err)
 		}
@@ -328,7 +328,7 @@ func TestTheSameBookingTwiceAtOnce(t *testing.T) {
 		answers := make(chan agent.Answer, 2)
 		for range 2 {
 			go func() {
-				a, err := p.AgentBook(context.Background(), agentKey, b)
+				a, err := p.Agent.Book(context.Background(), agentKey, b)
 				if err != nil {
 					t.Error(err)
 				}
@@ -357,13 +357,13 @@ func TestAQueuedSlotIsKept(t *testing.T) {
 		}
 		visitor := bookingOf(1, "cleaning")
 		visitor.SlotStart = p.slotAt(20)
-		if _, err := p.Book(t.Context(), visitor); !errors.Is(err, store.ErrSlotTaken) {
+		if _, err := p.Booking.Book(t.Context(), visitor); !errors.Is(err, store.ErrSlotTaken) {
 			t.Errorf("a visitor books the queued slot: got %v, want ErrSlotTaken", err)
 		}
-		if _, err := p.Hold(t.Context(), booking.HoldRequest{AppointmentTypeID: "cleaning", SlotStart: p.slotAt(20), Client: client(1)}); !errors.Is(err, store.ErrSlotTaken) {
+		if _, err := p.Booking.Hold(t.Context(), booking.HoldRequest{AppointmentTypeID: "cleaning", SlotStart: p.slotAt(20), Client: client(1)}); !errors.Is(err, store.ErrSlotTaken) {
 			t.Errorf("a visitor holds the queued slot: got %v, want ErrSlotTaken", err)
 		}
-		if _, err := p.Hold(t.Context(), booking.HoldRequest{AppointmentTypeID: "cleaning", SlotStart: p.slotAt(21), Client: client(1)}); err != nil {
+		if _, err := p.Booking.Hold(t.Context(), booking.HoldRequest{AppointmentTypeID: "cleaning", SlotStart: p.slotAt(21), Client: client(1)}); err != nil {
 			t.Fatal(err)
 		}
 		if a := p.ask(p.wish(21)); a.Outcome != agent.Refused || a.ErrorType != "SLOT_UNAVAILABLE" {

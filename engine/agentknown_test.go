@@ -20,7 +20,7 @@ func TestAKnownPatientIsKnown(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
 		identify := func(r agent.Patient) agent.PatientAnswer {
 			t.Helper()
-			a, err := p.AgentIdentify(t.Context(), agentKey, r)
+			a, err := p.Agent.Identify(t.Context(), agentKey, r)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -115,7 +115,7 @@ func TestSeveralOfOneName(t *testing.T) {
 			t.Helper()
 			r := jane
 			r.Email = email
-			a, err := p.AgentIdentify(t.Context(), record.Principal{KeyID: key, Scope: store.ScopeAgent}, r)
+			a, err := p.Agent.Identify(t.Context(), record.Principal{KeyID: key, Scope: store.ScopeAgent}, r)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -125,7 +125,7 @@ func TestSeveralOfOneName(t *testing.T) {
 			t.Helper()
 			b := p.wish(n)
 			b.PatientGUID, b.BookingAuthToken = a.PatientGUID, a.BookingAuthToken
-			if a, err := p.AgentBook(t.Context(), record.Principal{KeyID: key, Scope: store.ScopeAgent}, b); err != nil || a.Outcome != agent.Confirmed {
+			if a, err := p.Agent.Book(t.Context(), record.Principal{KeyID: key, Scope: store.ScopeAgent}, b); err != nil || a.Outcome != agent.Confirmed {
 				t.Fatalf("got %+v, %v", a, err)
 			}
 		}
@@ -155,7 +155,7 @@ func TestAPatientThatIsGoneIsAddedAnew(t *testing.T) {
 		jane := agent.Patient{FirstName: "Jane", LastName: "Roe", BirthDate: "1980-02-03", Phone: "555 0100"}
 		identify := func() agent.PatientAnswer {
 			t.Helper()
-			a, err := p.AgentIdentify(t.Context(), agentKey, jane)
+			a, err := p.Agent.Identify(t.Context(), agentKey, jane)
 			if err != nil || !a.Success {
 				t.Fatalf("got %+v, %v", a, err)
 			}

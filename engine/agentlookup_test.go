@@ -74,7 +74,7 @@ func TestAChartThatIsThereIsFound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := withCharts(t, upstreamtest.Options{})
-				a, err := p.AgentIdentify(t.Context(), agentKey, c.said)
+				a, err := p.Agent.Identify(t.Context(), agentKey, c.said)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -129,7 +129,7 @@ func TestNobodyToAskAddsThePatient(t *testing.T) {
 				p := withCharts(t, c.options)
 				for n, first := range []string{"Jane", "Joan"} {
 					began := time.Now()
-					a, err := p.AgentIdentify(t.Context(), agentKey, agent.Patient{FirstName: first, LastName: "Canary-Roe", BirthDate: "1980-02-03", Phone: "5550100123"})
+					a, err := p.Agent.Identify(t.Context(), agentKey, agent.Patient{FirstName: first, LastName: "Canary-Roe", BirthDate: "1980-02-03", Phone: "5550100123"})
 					if err != nil || !a.Success || p.procedures()["SetPatient"] != n+1 {
 						t.Errorf("%s: got %+v, %v; want a patient of their own", first, a, err)
 					}
@@ -164,7 +164,7 @@ func TestLookupsArePaced(t *testing.T) {
 		for n := range 12 {
 			all.Go(func() {
 				who := agent.Patient{FirstName: "Caller", LastName: "Canary" + string(rune('a'+n)), BirthDate: "1980-02-03", Phone: "5550100123"}
-				if a, err := p.AgentIdentify(t.Context(), agentKey, who); err != nil || !a.Success {
+				if a, err := p.Agent.Identify(t.Context(), agentKey, who); err != nil || !a.Success {
 					t.Errorf("got %+v, %v", a, err)
 				}
 			})

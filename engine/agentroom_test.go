@@ -29,14 +29,14 @@ func TestAgentsAreOfferedNoTimeWithoutARoom(t *testing.T) {
 		})
 		ask := func() []agent.Slot {
 			t.Helper()
-			got, err := p.AgentSlots(t.Context(), agent.SlotsRequest{AppointmentTypeGUID: typeGUID, Count: 4})
+			got, err := p.Agent.Slots(t.Context(), agent.SlotsRequest{AppointmentTypeGUID: typeGUID, Count: 4})
 			if err != nil || len(got.Slots) != 4 {
 				t.Fatalf("slots: %+v, %v", got, err)
 			}
 			return got.Slots
 		}
 		open := ask()
-		if _, err := p.Book(t.Context(), booking.Request{
+		if _, err := p.Booking.Book(t.Context(), booking.Request{
 			AppointmentTypeID: "cleaning", SpecialistID: "chair1", SlotStart: open[0].Start, Patient: store.Patient{Name: "Per Lind"}, Source: store.SourceStaff, Actor: jo, IgnoreHours: true,
 		}); err != nil {
 			t.Fatal(err)

@@ -14,27 +14,27 @@ import (
 // A key that was found good is remembered for a second, and never beyond its revocation.
 func TestARevokedKeyIsDeadAtOnce(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
-	key, secret, err := c.CreateAPIKey(t.Context(), "system", account.NewAPIKey{Name: "pager", Scope: store.ScopePresence})
+	key, secret, err := c.Account.CreateAPIKey(t.Context(), "system", account.NewAPIKey{Name: "pager", Scope: store.ScopePresence})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
-		if p, err := c.Authenticate(t.Context(), secret); err != nil || p.KeyID != key.ID || p.Scope != store.ScopePresence {
+		if p, err := c.Account.Authenticate(t.Context(), secret); err != nil || p.KeyID != key.ID || p.Scope != store.ScopePresence {
 			t.Fatalf("got %+v, %v", p, err)
 		}
 	}
 	told := 0
-	c.OnRevoked(func() { told++ })
-	if err := c.KeyStands(t.Context(), key.ID); err != nil || told != 0 {
+	c.Account.OnRevoked(func() { told++ })
+	if err := c.Account.KeyStands(t.Context(), key.ID); err != nil || told != 0 {
 		t.Errorf("a key that stands: got %v, told %d times", err, told)
 	}
-	if err := c.RevokeAPIKey(t.Context(), "system", key.ID); err != nil {
+	if err := c.Account.RevokeAPIKey(t.Context(), "system", key.ID); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.KeyStands(t.Context(), key.ID); !errors.Is(err, record.ErrUnauthorized) || told != 1 {
+	if err := c.Account.KeyStands(t.Context(), key.ID); !errors.Is(err, record.ErrUnauthorized) || told != 1 {
 		t.Errorf("a revoked key: got %v, told %d times; want ErrUnauthorized, once", err, told)
 	}
-	if _, err := c.Authenticate(t.Context(), secret); !errors.Is(err, record.ErrUnauthorized) {
+	if _, err := c.Account.Authenticate(t.Context(), secret); !errors.Is(err, record.ErrUnauthorized) {
 		t.Errorf("revoked: got %v, want ErrUnauthorized", err)
 	}
 }
@@ -43,11 +43,11 @@ func TestARevokedKeyIsDeadAtOnce(t *testing.T) {
 func TestAKeyRevokedElsewhereIsDeadWithinASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClinic(t, map[string]int{"ada": 1})
-		key, secret, err := c.CreateAPIKey(t.Context(), "system", account.NewAPIKey{Name: "pager", Scope: store.ScopePresence})
+		key, secret, err := c.Account.CreateAPIKey(t.Context(), "system", account.NewAPIKey{Name: "pager", Scope: store.ScopePresence})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.Authenticate(t.Context(), secret); err != nil {
+		if _, err := c.Account.Authenticate(t.Context(), secret); err != nil {
 			t.Fatal(err)
 		}
 		err = c.store.Write(t.Context(), func(tx store.Tx) error { return tx.RevokeAPIKey(t.Context(), key.ID, time.Now()) })
@@ -55,7 +55,7 @@ func TestAKeyRevokedElsewhereIsDeadWithinASecond(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
-		if _, err := c.Authenticate(t.Context(), secret); !errors.Is(err, record.ErrUnauthorized) {
+		if _, err := c.Account.Authenticate(t.Context(), secret); !errors.Is(err, record.ErrUnauthorized) {
 			t.Errorf("revoked elsewhere: got %v, want ErrUnauthorized", err)
 		}
 	})

@@ -20,7 +20,7 @@ import (
 func approved(c *testClinic) {
 	c.t.Helper()
 	ctx := context.Background()
-	_, err := c.UpdateAppointmentType(ctx, "system", "checkup", func(t *store.AppointmentType) {
+	_, err := c.Clinic.UpdateAppointmentType(ctx, "system", "checkup", func(t *store.AppointmentType) {
 		t.Page = store.TypePage{
 			Approval: true, Remote: true, VideoLink: "https://video.example.org/{appointment}", CancelText: "Cancel a day before.",
 			Texts: map[string]store.TypeText{"de": {Name: "Vorsorge", CancelText: "Sagen Sie einen Tag vorher ab."}},
@@ -29,7 +29,7 @@ func approved(c *testClinic) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	if _, err := c.UpdateClinic(ctx, "system", func(c *store.Clinic) { c.Email, c.Address = "desk@clinic.example", "Quay 1" }); err != nil {
+	if _, err := c.Clinic.UpdateClinic(ctx, "system", func(c *store.Clinic) { c.Email, c.Address = "desk@clinic.example", "Quay 1" }); err != nil {
 		c.t.Fatal(err)
 	}
 }
@@ -44,11 +44,11 @@ func TestTheDeskApproves(t *testing.T) {
 		r := bookingOf(1, "checkup")
 		r.SlotStart, r.Locale = c.start, "de"
 		r.Patient.Email = ""
-		if _, err := c.BookPublic(ctx, r, visitor(1)); err == nil || !strings.Contains(err.Error(), "patient.email") {
+		if _, err := c.Request.Book(ctx, r, visitor(1)); err == nil || !strings.Contains(err.Error(), "patient.email") {
 			t.Errorf("without any way to answer: got %v, want patient.email", err)
 		}
 		r.Patient.Email = "rosa@example.org"
-		asked, err := c.BookPublic(ctx, r, visitor(1))
+		asked, err := c.Request.Book(ctx, r, visitor(1))
 		if err != nil || asked.Request == nil || !asked.Request.Approval {
 			t.Fatalf("got %+v, %v; want a request for approval", asked.Request, err)
 		}
@@ -59,7 +59,7 @@ func TestTheDeskApproves(t *testing.T) {
 		var held *holds.HeldError
 		other := bookingOf(2, "surgery")
 		other.SlotStart, other.SpecialistID = c.start, asked.Request.SpecialistID
-		if _, err := c.Book(ctx, other); !errors.As(err, &held) {
+		if _, err := c.Booking.Book(ctx, other); !errors.As(err, &held) {
 			t.Errorf("somebody else after 47 hours: got %v, want it held", err)
 		}
 		id := asked.Request.ID
@@ -70,7 +70,7 @@ func TestTheDeskApproves(t *testing.T) {
 		if text := mails["staff_request"]; !strings.Contains(text, "desk@clinic.example") || strings.Contains(text, "rosa@example.org") {
 			t.Errorf("the clinic reads %q", text)
 		}
-		a, err := c.ConfirmRequest(ctx, id, "user:jo", nil)
+		a, err := c.Request.Confirm(ctx, id, "user:jo", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,11 +95,11 @@ func TestARequestForApprovalLapses(t *testing.T) {
 		ctx := context.Background()
 		r := bookingOf(1, "checkup")
 		r.SlotStart = time.Now().Truncate(time.Hour).Add(5 * time.Hour)
-		asked, err := c.BookPublic(ctx, r, visitor(1))
+		asked, err := c.Request.Book(ctx, r, visitor(1))
 		if err != nil || !asked.Request.ExpiresAt.Equal(r.SlotStart) {
 			t.Fatalf("got %+v, %v; want it kept until it begins", asked.Request, err)
 		}
-		soon, err := c.BookPublic(ctx, booking.Request{
+		soon, err := c.Request.Book(ctx, booking.Request{
 			AppointmentTypeID: "checkup", SlotStart: c.start.Add(72 * time.Hour), Client: client(2), Patient: store.Patient{Name: "Omar Ruiz", Phone: "030 5556677"}, Source: store.SourceWeb, Actor: "client",
 		}, visitor(2))
 		if err != nil {
@@ -107,10 +107,10 @@ func TestARequestForApprovalLapses(t *testing.T) {
 		}
 		time.Sleep(49 * time.Hour)
 		var lapsed *request.LapsedError
-		if _, err := c.ConfirmRequest(ctx, soon.Request.ID, "user:jo", nil); !errors.As(err, &lapsed) {
+		if _, err := c.Request.Confirm(ctx, soon.Request.ID, "user:jo", nil); !errors.As(err, &lapsed) {
 			t.Errorf("after two days: got %v, want it lapsed", err)
 		}
-		if held, _ := c.Holds(ctx); len(held) != 0 {
+		if held, _ := c.Booking.Holds(ctx); len(held) != 0 {
 			t.Errorf("its time is still held: %+v", held)
 		}
 	})
@@ -125,12 +125,12 @@ func TestWhoAskedIsToldWhenNobodyDecides(t *testing.T) {
 		r := bookingOf(1, "checkup")
 		r.SlotStart = c.start.Add(7 * 24 * time.Hour)
 		r.Patient.Email = "rosa@example.org"
-		asked, err := c.BookPublic(ctx, r, visitor(1))
+		asked, err := c.Request.Book(ctx, r, visitor(1))
 		if err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(48*time.Hour + 10*time.Minute)
-		got, err := c.BookingRequest(ctx, asked.Request.ID)
+		got, err := c.Request.Get(ctx, asked.Request.ID)
 		if err != nil || got.Status != store.RequestDeclined {
 			t.Errorf("the request is %+v, %v; want it ended", got, err)
 		}
@@ -152,7 +152,7 @@ func TestWhoAskedIsToldWhenNobodyDecides(t *testing.T) {
 		if n := strings.Count(mails, "A request lapsed:"); n != 1 {
 			t.Errorf("the clinic was told %d times, want once", n)
 		}
-		if _, err := c.ConfirmRequest(ctx, asked.Request.ID, "user:jo", nil); err == nil {
+		if _, err := c.Request.Confirm(ctx, asked.Request.ID, "user:jo", nil); err == nil {
 			t.Error("it can still be confirmed")
 		}
 	})

@@ -14,28 +14,28 @@ func TestWhatIsArchivedKeepsItsName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := noticeClinic(t)
 		ctx := t.Context()
-		if _, err := c.UpdateAppointmentType(ctx, "system", "checkup", func(to *store.AppointmentType) { to.Name = "A look at everything" }); err != nil {
+		if _, err := c.Clinic.UpdateAppointmentType(ctx, "system", "checkup", func(to *store.AppointmentType) { to.Name = "A look at everything" }); err != nil {
 			t.Fatal(err)
 		}
 		r := bookingOf(1, "checkup")
 		r.SlotStart, r.Locale = c.start, "en"
 		a := c.mustBook(r)
-		if err := c.ArchiveAppointmentType(ctx, "system", "checkup"); err != nil {
+		if err := c.Clinic.ArchiveAppointmentType(ctx, "system", "checkup"); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.ArchiveSpecialist(ctx, "system", a.SpecialistID); err != nil {
+		if err := c.Clinic.ArchiveSpecialist(ctx, "system", a.SpecialistID); err != nil {
 			t.Fatal(err)
 		}
 		c.mustCancel(a.ID)
 		time.Sleep(time.Second)
 		_, after := parts(t, c.messages(folder, a.ID)["cancellation"])
-		s := c.Current()
+		s := c.Clinic.Current()
 		who, _ := s.Who(a.SpecialistID)
 		what := "A look at everything"
 		if who == "" || !strings.Contains(after[0].text, what) || !strings.Contains(after[0].text, who) || strings.Contains(after[0].text, "checkup") {
 			t.Errorf("the mail about %s with %s says\n%s", what, who, after[0].text)
 		}
-		csv, err := c.ExportSheet(ctx, "system", c.start.Add(-time.Hour), c.start.Add(time.Hour))
+		csv, err := c.Sheet.Export(ctx, "system", c.start.Add(-time.Hour), c.start.Add(time.Hour))
 		if err != nil || !strings.Contains(csv, ","+what+",") || !strings.Contains(csv, ","+who+",") {
 			t.Errorf("the file of a type and a specialist who are archived: %v\n%s", err, csv)
 		}

@@ -17,17 +17,17 @@ func TestTheClinicIsToldThatThereAreNoBackups(t *testing.T) {
 	var log lockedBuffer
 	c, _ := noticeClinic(t, mailBy(t, address, &log))
 	since := enginetest.Noon(time.UTC, -4)
-	if err := c.TellOfBackups(t.Context(), since, "the disk is full"); err == nil || !strings.Contains(err.Error(), "e-mail address") {
+	if err := c.Message.NotifyOfBackups(t.Context(), since, "the disk is full"); err == nil || !strings.Contains(err.Error(), "e-mail address") {
 		t.Errorf("a clinic without an address: %v", err)
 	}
-	if _, err := c.UpdateClinic(t.Context(), "system", func(k *store.Clinic) { k.Email = "desk@clinic.example" }); err != nil {
+	if _, err := c.Clinic.UpdateClinic(t.Context(), "system", func(k *store.Clinic) { k.Email = "desk@clinic.example" }); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.TellOfBackups(t.Context(), since, "the disk is full"); err != nil || !strings.Contains(to, "desk@clinic.example") {
+	if err := c.Message.NotifyOfBackups(t.Context(), since, "the disk is full"); err != nil || !strings.Contains(to, "desk@clinic.example") {
 		t.Errorf("got %v, and the mail went to %q; want it at desk@clinic.example", err, to)
 	}
 	without, _ := noticeClinic(t)
-	if err := without.TellOfBackups(t.Context(), since, "the disk is full"); err == nil || !strings.Contains(err.Error(), "--smtp-url") {
+	if err := without.Message.NotifyOfBackups(t.Context(), since, "the disk is full"); err == nil || !strings.Contains(err.Error(), "--smtp-url") {
 		t.Errorf("without a mail server: %v", err)
 	}
 }

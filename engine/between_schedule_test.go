@@ -22,60 +22,63 @@ func TestScheduleChangesAreNotLost(t *testing.T) {
 	}{
 		{"settings",
 			func(e *engine.Engine) error {
-				_, err := e.UpdateSettings(ctx, "system", func(s *clinic.Settings) { s.ReminderHours = 24 })
+				_, err := e.Clinic.UpdateSettings(ctx, "system", func(s *clinic.Settings) { s.ReminderHours = 24 })
 				return err
 			},
 			func(e *engine.Engine) error {
-				_, err := e.UpdateSettings(ctx, "system", func(s *clinic.Settings) { s.Accent = "plum" })
-				return err
-			},
-			func(e *engine.Engine) bool { s := e.Settings(); return s.ReminderHours == 24 && s.Accent == "plum" }},
-		{"the clinic and its settings",
-			func(e *engine.Engine) error {
-				_, err := e.UpdateSettings(ctx, "system", func(s *clinic.Settings) { s.ReminderHours = 24 })
-				return err
-			},
-			func(e *engine.Engine) error {
-				_, err := e.UpdateClinic(ctx, "system", func(c *store.Clinic) { c.Name = "Hill Clinic" })
+				_, err := e.Clinic.UpdateSettings(ctx, "system", func(s *clinic.Settings) { s.Accent = "plum" })
 				return err
 			},
 			func(e *engine.Engine) bool {
-				return e.Settings().ReminderHours == 24 && e.Schedule().Clinic.Name == "Hill Clinic"
+				s := e.Clinic.Settings()
+				return s.ReminderHours == 24 && s.Accent == "plum"
+			}},
+		{"the clinic and its settings",
+			func(e *engine.Engine) error {
+				_, err := e.Clinic.UpdateSettings(ctx, "system", func(s *clinic.Settings) { s.ReminderHours = 24 })
+				return err
+			},
+			func(e *engine.Engine) error {
+				_, err := e.Clinic.UpdateClinic(ctx, "system", func(c *store.Clinic) { c.Name = "Hill Clinic" })
+				return err
+			},
+			func(e *engine.Engine) bool {
+				return e.Clinic.Settings().ReminderHours == 24 && e.Clinic.Schedule().Clinic.Name == "Hill Clinic"
 			}},
 		{"an import and settings",
 			func(e *engine.Engine) error {
-				_, err := e.UpdateSettings(ctx, "system", func(s *clinic.Settings) { s.ReminderHours = 24 })
+				_, err := e.Clinic.UpdateSettings(ctx, "system", func(s *clinic.Settings) { s.ReminderHours = 24 })
 				return err
 			},
 			func(e *engine.Engine) error {
-				_, err := e.Import(ctx, "system", enginetest.ClinicFile(map[string]int{"ada": 1}))
+				_, err := e.Clinic.Import(ctx, "system", enginetest.ClinicFile(map[string]int{"ada": 1}))
 				return err
 			},
-			func(e *engine.Engine) bool { return e.Settings().ReminderHours == 24 }},
+			func(e *engine.Engine) bool { return e.Clinic.Settings().ReminderHours == 24 }},
 		{"an appointment type",
 			func(e *engine.Engine) error {
-				_, err := e.UpdateAppointmentType(ctx, "system", "checkup", func(t *store.AppointmentType) { t.Active = false })
+				_, err := e.Clinic.UpdateAppointmentType(ctx, "system", "checkup", func(t *store.AppointmentType) { t.Active = false })
 				return err
 			},
 			func(e *engine.Engine) error {
-				_, err := e.UpdateAppointmentType(ctx, "system", "checkup", func(t *store.AppointmentType) { t.Description = "Once a year" })
+				_, err := e.Clinic.UpdateAppointmentType(ctx, "system", "checkup", func(t *store.AppointmentType) { t.Description = "Once a year" })
 				return err
 			},
 			func(e *engine.Engine) bool {
-				t, err := e.AppointmentType("checkup")
+				t, err := e.Clinic.AppointmentType("checkup")
 				return err == nil && !t.Active && t.Description == "Once a year"
 			}},
 		{"a specialist",
 			func(e *engine.Engine) error {
-				_, err := e.UpdateSpecialist(ctx, "system", "ada", func(p *store.Specialist) { p.Active = false })
+				_, err := e.Clinic.UpdateSpecialist(ctx, "system", "ada", func(p *store.Specialist) { p.Active = false })
 				return err
 			},
 			func(e *engine.Engine) error {
-				_, err := e.UpdateSpecialist(ctx, "system", "ada", func(p *store.Specialist) { p.Name = "Ada L." })
+				_, err := e.Clinic.UpdateSpecialist(ctx, "system", "ada", func(p *store.Specialist) { p.Name = "Ada L." })
 				return err
 			},
 			func(e *engine.Engine) bool {
-				p, err := e.Specialist("ada")
+				p, err := e.Clinic.Specialist("ada")
 				return err == nil && !p.Active && p.Name == "Ada L."
 			}},
 	} {
@@ -106,27 +109,27 @@ func TestScheduleRefusesWhatIsTakenOrGoneMeanwhile(t *testing.T) {
 	}
 	var invalid *record.ValidationError
 	e := c.beside(func() {
-		if _, err := c.CreateAppointmentType(ctx, "system", xray("X-ray")); err != nil {
+		if _, err := c.Clinic.CreateAppointmentType(ctx, "system", xray("X-ray")); err != nil {
 			t.Error(err)
 		}
 	})
-	if _, err := e.CreateAppointmentType(ctx, "system", xray("Another")); !errors.As(err, &invalid) {
+	if _, err := e.Clinic.CreateAppointmentType(ctx, "system", xray("Another")); !errors.As(err, &invalid) {
 		t.Errorf("a type whose id was taken meanwhile: got %v, want *ValidationError", err)
 	}
 	e = c.beside(func() {
-		if err := c.ArchiveSpecialist(ctx, "system", "bea"); err != nil {
+		if err := c.Clinic.ArchiveSpecialist(ctx, "system", "bea"); err != nil {
 			t.Error(err)
 		}
 	})
-	if _, err := e.UpdateSpecialist(ctx, "system", "bea", func(p *store.Specialist) { p.Name = "Bea" }); !errors.Is(err, store.ErrNotFound) {
+	if _, err := e.Clinic.UpdateSpecialist(ctx, "system", "bea", func(p *store.Specialist) { p.Name = "Bea" }); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("a specialist who was archived meanwhile: got %v, want ErrNotFound", err)
 	}
 	e = c.beside(nil)
-	o, err := c.PutOverride(ctx, "system", store.Override{SpecialistID: "ada", Date: store.Date{Year: 2030, Month: 1, Day: 2}, Closed: true}, nil)
+	o, err := c.Clinic.PutOverride(ctx, "system", store.Override{SpecialistID: "ada", Date: store.Date{Year: 2030, Month: 1, Day: 2}, Closed: true}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := e.DeleteOverride(ctx, "system", o.ID); err != nil {
+	if err := e.Clinic.DeleteOverride(ctx, "system", o.ID); err != nil {
 		t.Errorf("an override that another server made: %v", err)
 	}
 }

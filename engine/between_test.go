@@ -49,10 +49,10 @@ func (c *testClinic) beside(meanwhile func()) *engine.Engine {
 func (c *testClinic) staff() store.User {
 	c.t.Helper()
 	ctx := context.Background()
-	if _, err := c.CreateUser(ctx, "system", owner()); err != nil {
+	if _, err := c.Account.CreateUser(ctx, "system", owner()); err != nil {
 		c.t.Fatal(err)
 	}
-	u, err := c.CreateUser(ctx, "system", account.NewUser{Email: "kim@example.org", Name: "Kim", Role: store.RoleReception, Password: goodPassword})
+	u, err := c.Account.CreateUser(ctx, "system", account.NewUser{Email: "kim@example.org", Name: "Kim", Role: store.RoleReception, Password: goodPassword})
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -61,14 +61,14 @@ func (c *testClinic) staff() store.User {
 
 func (c *testClinic) updateUser(id string, edit func(*store.User)) {
 	c.t.Helper()
-	if _, err := c.UpdateUser(context.Background(), "system", id, edit, nil); err != nil {
+	if _, err := c.Account.UpdateUser(context.Background(), "system", id, edit, nil); err != nil {
 		c.t.Fatal(err)
 	}
 }
 
 func (c *testClinic) user(id string) store.User {
 	c.t.Helper()
-	u, err := c.User(context.Background(), id)
+	u, err := c.Account.User(context.Background(), id)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -95,10 +95,10 @@ func (c *testClinic) withCode(u *store.User) (secret []byte, code func(steps int
 // withCodeBy is withCode for who has another password.
 func (c *testClinic) withCodeBy(u *store.User, proof account.Proof) (secret []byte, code func(steps int) string) {
 	c.t.Helper()
-	secret, _ = c.BeginTOTP(u)
+	secret, _ = c.Account.BeginTOTP(u)
 	now := time.Now()
 	code = func(steps int) string { return engine.TOTPCode(secret, now.Add(time.Duration(steps)*30*time.Second)) }
-	if err := c.EnableTOTP(context.Background(), c.signedIn(u), proof, secret, code(-1)); err != nil {
+	if err := c.Account.EnableTOTP(context.Background(), c.signedIn(u), proof, secret, code(-1)); err != nil {
 		c.t.Fatal(err)
 	}
 	return secret, code
@@ -122,7 +122,7 @@ func TestSignInDecidesOnTheAccountAsItIs(t *testing.T) {
 			c.updateUser(u.ID, func(u *store.User) { u.Email = "lee@example.org" })
 		}, account.ErrWrongPassword},
 		{"another password", func(c *testClinic, u store.User) {
-			if _, err := c.UpdateUser(context.Background(), "system", u.ID, func(*store.User) {}, &other); err != nil {
+			if _, err := c.Account.UpdateUser(context.Background(), "system", u.ID, func(*store.User) {}, &other); err != nil {
 				c.t.Error(err)
 			}
 		}, account.ErrWrongPassword},
@@ -139,7 +139,7 @@ func TestSignInDecidesOnTheAccountAsItIs(t *testing.T) {
 				x.meanwhile(c, u)
 				changed = c.user(u.ID)
 			})
-			_, _, err := e.SignIn(context.Background(), kim)
+			_, _, err := e.Account.SignIn(context.Background(), kim)
 			if !errors.Is(err, x.want) {
 				t.Errorf("got %v, want %v", err, x.want)
 			}
@@ -148,7 +148,7 @@ func TestSignInDecidesOnTheAccountAsItIs(t *testing.T) {
 				after.Role != changed.Role || string(after.TOTPSecret) != string(changed.TOTPSecret) {
 				t.Errorf("the sign-in undid the change: got %+v, want %+v", after, changed)
 			}
-			if list, err := c.SignIns(context.Background(), u.ID); err != nil || slices.ContainsFunc(list, ofTheSignIn) != (x.want == nil) {
+			if list, err := c.Account.SignIns(context.Background(), u.ID); err != nil || slices.ContainsFunc(list, ofTheSignIn) != (x.want == nil) {
 				t.Errorf("open are %v, error %v; want one of this sign-in only if it succeeded", list, err)
 			}
 		})
@@ -165,7 +165,7 @@ func TestOneTimeCodeSignsInOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for range 12 {
 		all.Go(func() {
-			_, _, err := c.SignIn(context.Background(), with)
+			_, _, err := c.Account.SignIn(context.Background(), with)
 			var backoff *account.BackoffError
 			switch {
 			case err == nil:
@@ -188,7 +188,7 @@ func TestOneTimeCodeThatSignedInSwitchesNothingOn(t *testing.T) {
 	var invalid *record.ValidationError
 	proof := kimsProof
 	proof.Code = code(0)
-	if err := c.EnableTOTP(context.Background(), c.signedIn(&u), proof, secret, code(0)); !errors.As(err, &invalid) {
+	if err := c.Account.EnableTOTP(context.Background(), c.signedIn(&u), proof, secret, code(0)); !errors.As(err, &invalid) {
 		t.Errorf("the code that switched it on: got %v, want *ValidationError", err)
 	}
 }
@@ -200,11 +200,11 @@ func TestUserChangesAreNotLost(t *testing.T) {
 		change func(c *testClinic, e *engine.Engine, u store.User) error
 	}{
 		{"name", func(_ *testClinic, e *engine.Engine, u store.User) error {
-			_, err := e.UpdateUser(ctx, "system", u.ID, func(u *store.User) { u.Name = "Kim Again" }, nil)
+			_, err := e.Account.UpdateUser(ctx, "system", u.ID, func(u *store.User) { u.Name = "Kim Again" }, nil)
 			return err
 		}},
 		{"password", func(_ *testClinic, e *engine.Engine, u store.User) error {
-			_, err := e.UpdateUser(ctx, "system", u.ID, func(*store.User) {}, &other)
+			_, err := e.Account.UpdateUser(ctx, "system", u.ID, func(*store.User) {}, &other)
 			return err
 		}},
 	} {
@@ -230,13 +230,13 @@ func TestChangePasswordRefusesWhatWasOverruled(t *testing.T) {
 		want      error
 	}{
 		{"reset by the owner", func(c *testClinic, u store.User) error {
-			_, err := c.UpdateUser(ctx, "system", u.ID, func(*store.User) {}, &reset)
+			_, err := c.Account.UpdateUser(ctx, "system", u.ID, func(*store.User) {}, &reset)
 			return err
 		}, account.ErrWrongPassword},
 		{"signed out", func(c *testClinic, u store.User) error {
-			list, err := c.SignIns(ctx, u.ID)
+			list, err := c.Account.SignIns(ctx, u.ID)
 			for _, s := range list {
-				err = errors.Join(err, c.SignOut(ctx, s.ID))
+				err = errors.Join(err, c.Account.SignOut(ctx, s.ID))
 			}
 			return err
 		}, record.ErrUnauthorized},
@@ -245,7 +245,7 @@ func TestChangePasswordRefusesWhatWasOverruled(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			c := newClinic(t, map[string]int{"ada": 1})
 			u := c.staff()
-			_, staff, err := c.SignIn(ctx, kim)
+			_, staff, err := c.Account.SignIn(ctx, kim)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -256,7 +256,7 @@ func TestChangePasswordRefusesWhatWasOverruled(t *testing.T) {
 				}
 				want = c.user(u.ID).PasswordHash
 			})
-			if err := e.ChangePassword(ctx, &staff, goodPassword, "chosen by the user"); !errors.Is(err, x.want) {
+			if err := e.Account.ChangePassword(ctx, &staff, goodPassword, "chosen by the user"); !errors.Is(err, x.want) {
 				t.Errorf("got %v, want %v", err, x.want)
 			}
 			if got := c.user(u.ID).PasswordHash; (got == want) != (x.want != nil) {
@@ -271,7 +271,7 @@ func TestOwnersCannotAllStepDownAtOnce(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	var owners []store.User
 	for _, email := range []string{"a@example.org", "b@example.org", "c@example.org", "d@example.org"} {
-		u, err := c.CreateUser(ctx, "system", account.NewUser{Email: email, Name: email, Role: store.RoleOwner, Password: goodPassword})
+		u, err := c.Account.CreateUser(ctx, "system", account.NewUser{Email: email, Name: email, Role: store.RoleOwner, Password: goodPassword})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -280,7 +280,7 @@ func TestOwnersCannotAllStepDownAtOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for _, u := range owners {
 		all.Go(func() {
-			_, _ = c.UpdateUser(ctx, "system", u.ID, func(u *store.User) { u.Active = false }, nil)
+			_, _ = c.Account.UpdateUser(ctx, "system", u.ID, func(u *store.User) { u.Active = false }, nil)
 		})
 	}
 	all.Wait()
@@ -304,7 +304,7 @@ func TestSignInsAtOnceGuessNoMoreThanOneAfterTheOther(t *testing.T) {
 		all.Go(func() {
 			wrong := kim
 			wrong.Password = "a wrong one, again"
-			_, _, err := c.SignIn(context.Background(), wrong)
+			_, _, err := c.Account.SignIn(context.Background(), wrong)
 			if errors.Is(err, account.ErrWrongPassword) {
 				looked.Add(1)
 			}

@@ -19,7 +19,7 @@ import (
 // mustBlock blocks an hour of ada's day.
 func (c *testClinic) mustBlock(reason string, start time.Time) store.Block {
 	c.t.Helper()
-	b, err := c.CreateBlock(context.Background(), "key:test", store.Block{SpecialistID: "ada", Start: start, End: start.Add(time.Hour), Reason: reason}, nil)
+	b, err := c.Clinic.CreateBlock(context.Background(), "key:test", store.Block{SpecialistID: "ada", Start: start, End: start.Add(time.Hour), Reason: reason}, nil)
 	if err != nil {
 		c.t.Fatalf("block %s: %v", reason, err)
 	}
@@ -59,7 +59,7 @@ func TestBlocksOfOneDayAreRemovedOneByOne(t *testing.T) {
 	defer watch.Close()
 
 	first, second := c.mustBlock("Meeting", early), c.mustBlock("Dentist", late)
-	if got, err := c.Blocks("ada"); err != nil || !reflect.DeepEqual(got, []store.Block{first, second}) {
+	if got, err := c.Clinic.Blocks("ada"); err != nil || !reflect.DeepEqual(got, []store.Block{first, second}) {
 		t.Errorf("listed: got %+v, %v; want both, %+v and %+v", got, err, first, second)
 	}
 	c.refused("in the first", early)
@@ -81,21 +81,21 @@ func TestBlocksOfOneDayAreRemovedOneByOne(t *testing.T) {
 		t.Errorf("booking a hold from before the block: got %v, want %s", err, availability.ReasonOverrideClosed)
 	}
 
-	if err := c.DeleteBlock(ctx, "key:test", first.ID); err != nil {
+	if err := c.Clinic.DeleteBlock(ctx, "key:test", first.ID); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.DeleteBlock(ctx, "key:test", first.ID); !errors.Is(err, store.ErrNotFound) {
+	if err := c.Clinic.DeleteBlock(ctx, "key:test", first.ID); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("removing it again: got %v, want ErrNotFound", err)
 	}
 	if slot := c.slot(1, "checkup", early, "ada"); slot == nil {
 		t.Error("the time of the block that was removed is not back")
 	}
 	c.refused("in the one that is left", late)
-	if got, _ := c.Blocks("ada"); len(got) != 1 || got[0].ID != second.ID {
+	if got, _ := c.Clinic.Blocks("ada"); len(got) != 1 || got[0].ID != second.ID {
 		t.Errorf("left: got %+v, want the second", got)
 	}
 
-	entries, _, err := c.Audit(ctx, store.AuditFilter{Subject: "specialist:ada"})
+	entries, _, err := c.Record.Audit(ctx, store.AuditFilter{Subject: "specialist:ada"})
 	if err != nil || len(entries) < 3 || entries[0].Action != "block.deleted" || entries[2].Action != "block.created" || entries[2].Reason != "Meeting" {
 		t.Errorf("the audit log has %+v, %v; want the three changes", entries, err)
 	}
@@ -117,13 +117,13 @@ func TestBlockRefusals(t *testing.T) {
 		"too long a reason":    {store.Block{Start: at, End: at.Add(time.Hour), Reason: strings.Repeat("x", 501)}, "reason"},
 	} {
 		x.block.SpecialistID = "ada"
-		_, err := c.CreateBlock(context.Background(), "key:test", x.block, nil)
+		_, err := c.Clinic.CreateBlock(context.Background(), "key:test", x.block, nil)
 		var invalid *record.ValidationError
 		if !errors.As(err, &invalid) || len(invalid.Fields) != 1 || invalid.Fields[0].Field != x.field {
 			t.Errorf("%s: got %v, want one mistake in %s", name, err, x.field)
 		}
 	}
-	if _, err := c.CreateBlock(context.Background(), "key:test", store.Block{SpecialistID: "nobody", Start: at, End: at.Add(1)}, nil); !errors.Is(err, store.ErrNotFound) {
+	if _, err := c.Clinic.CreateBlock(context.Background(), "key:test", store.Block{SpecialistID: "nobody", Start: at, End: at.Add(1)}, nil); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("of nobody: got %v, want ErrNotFound", err)
 	}
 }
@@ -133,7 +133,7 @@ func TestAClinicFileHasItsBlocks(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	ctx := context.Background()
 	block := c.mustBlock("Meeting", c.start)
-	raw, err := json.Marshal(c.Export())
+	raw, err := json.Marshal(c.Clinic.Export())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,20 +143,20 @@ func TestAClinicFileHasItsBlocks(t *testing.T) {
 	}
 	fresh := newClinic(t, map[string]int{"ada": 1})
 	for range 2 {
-		if _, err := fresh.Import(ctx, "system", file); err != nil {
+		if _, err := fresh.Clinic.Import(ctx, "system", file); err != nil {
 			t.Fatal(err)
 		}
-		if got, _ := fresh.Blocks("ada"); !reflect.DeepEqual(got, []store.Block{block}) {
+		if got, _ := fresh.Clinic.Blocks("ada"); !reflect.DeepEqual(got, []store.Block{block}) {
 			t.Errorf("imported: got %+v, want %+v", got, block)
 		}
 	}
 	file.Specialists[0].Blocks = append(file.Specialists[0].Blocks, file.Specialists[0].Blocks[0])
 	var invalid *record.ValidationError
-	if _, err := fresh.Import(ctx, "system", file); !errors.As(err, &invalid) || invalid.Fields[0].Field != "specialists[0].blocks[1].id" {
+	if _, err := fresh.Clinic.Import(ctx, "system", file); !errors.As(err, &invalid) || invalid.Fields[0].Field != "specialists[0].blocks[1].id" {
 		t.Errorf("one block twice: got %v, want a mistake in specialists[0].blocks[1].id", err)
 	}
 	file.Specialists[0].Blocks = nil
-	if _, err := fresh.Import(ctx, "system", file); err != nil {
+	if _, err := fresh.Clinic.Import(ctx, "system", file); err != nil {
 		t.Fatal(err)
 	}
 	fresh.refused("after a file that names none", c.start)

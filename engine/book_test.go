@@ -26,7 +26,7 @@ func TestBookWithALiveHold(t *testing.T) {
 	if a.SpecialistID != "ada" || !a.SlotStart.Equal(c.start) || a.Status != store.Confirmed {
 		t.Errorf("booked %s at %s (%s), want ada at %s", a.SpecialistID, a.SlotStart, a.Status, c.start)
 	}
-	if held, _ := c.Holds(context.Background()); len(held) != 0 {
+	if held, _ := c.Booking.Holds(context.Background()); len(held) != 0 {
 		t.Errorf("%d holds are left after the booking, want none", len(held))
 	}
 	if slot := c.slot(2, "checkup", c.start, "ada"); slot != nil {
@@ -98,7 +98,7 @@ func TestADeskBookingThatIsRefusedDisplacesNobody(t *testing.T) {
 	if _, err := c.book(r); !errors.Is(err, store.ErrSlotTaken) {
 		t.Fatalf("got %v, want ErrSlotTaken", err)
 	}
-	if live, err := c.Holds(t.Context()); err != nil || len(live) != 1 || live[0].ID != h.ID {
+	if live, err := c.Booking.Holds(t.Context()); err != nil || len(live) != 1 || live[0].ID != h.ID {
 		t.Errorf("the holds are %+v, %v; want the one there was", live, err)
 	}
 }
@@ -202,10 +202,10 @@ func TestCooldown(t *testing.T) {
 	if _, err := c.hold(1, "cooling", r.SlotStart, "ada"); !errors.As(err, &cooling) {
 		t.Errorf("a hold while cooling: got %v, want *CooldownError", err)
 	}
-	if held, _ := c.Holds(ctx); len(held) != 0 {
+	if held, _ := c.Booking.Holds(ctx); len(held) != 0 {
 		t.Errorf("%d holds are left behind by refusals, want none", len(held))
 	}
-	if _, err := c.Cancel(ctx, booking.CancelRequest{ID: a.ID, Actor: "manage"}); err != nil {
+	if _, err := c.Booking.Cancel(ctx, booking.CancelRequest{ID: a.ID, Actor: "manage"}); err != nil {
 		t.Fatal(err)
 	}
 	c.mustBook(r)
@@ -218,7 +218,7 @@ func TestCancelFreesTheSlot(t *testing.T) {
 	r.SlotStart = c.start
 	a := c.mustBook(r)
 	for range 2 { // cancelling twice is cancelling once
-		cancelled, err := c.Cancel(ctx, booking.CancelRequest{ID: a.ID, Actor: "manage"})
+		cancelled, err := c.Booking.Cancel(ctx, booking.CancelRequest{ID: a.ID, Actor: "manage"})
 		if err != nil || cancelled.Status != store.Cancelled || cancelled.Version != 2 {
 			t.Fatalf("cancel: %v, status %s version %d, want cancelled 2", err, cancelled.Status, cancelled.Version)
 		}
@@ -226,7 +226,7 @@ func TestCancelFreesTheSlot(t *testing.T) {
 	r = bookingOf(2, "surgery")
 	r.SlotStart = c.start
 	c.mustBook(r)
-	if _, err := c.Cancel(ctx, booking.CancelRequest{ID: a.ID, Version: 1, Actor: "key:x"}); !errors.Is(err, store.ErrVersion) {
+	if _, err := c.Booking.Cancel(ctx, booking.CancelRequest{ID: a.ID, Version: 1, Actor: "key:x"}); !errors.Is(err, store.ErrVersion) {
 		t.Errorf("a stale version: got %v, want ErrVersion", err)
 	}
 }
@@ -238,13 +238,13 @@ func TestIdempotencyCommitsWithTheBooking(t *testing.T) {
 	r := bookingOf(1, "checkup")
 	r.SlotStart, r.Once = c.start, once
 	a := c.mustBook(r)
-	got, err := c.Recall(ctx, once)
+	got, err := c.Record.Recall(ctx, once)
 	if err != nil || got == nil || string(got.Body) != a.ID || got.Status != 201 {
 		t.Fatalf("recall: %v %+v, want 201 %s", err, got, a.ID)
 	}
 	other := *once
 	other.Fingerprint = [32]byte{2}
-	if _, err := c.Recall(ctx, &other); !errors.Is(err, record.ErrIdempotencyMismatch) {
+	if _, err := c.Record.Recall(ctx, &other); !errors.Is(err, record.ErrIdempotencyMismatch) {
 		t.Errorf("the same key with another body: got %v, want ErrIdempotencyMismatch", err)
 	}
 	// A key that somebody used meanwhile undoes the booking.
@@ -260,7 +260,7 @@ func TestIdempotencyCommitsWithTheBooking(t *testing.T) {
 	r = bookingOf(2, "checkup")
 	r.SlotStart, r.Once = c.start, &record.Once{Scope: "s", Key: "k2", Answer: once.Answer}
 	_, _ = c.book(r)
-	if got, err := c.Recall(ctx, r.Once); got != nil || err != nil {
+	if got, err := c.Record.Recall(ctx, r.Once); got != nil || err != nil {
 		t.Errorf("a refused booking is remembered: %+v %v", got, err)
 	}
 }

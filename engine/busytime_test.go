@@ -94,7 +94,7 @@ func TestWhoIsBusyElsewhereIsNotBooked(t *testing.T) {
 	db := enginetest.Database(t)
 	e := busyClinic(t, db, token.Generate(time.Now()))
 	ctx, at := t.Context(), enginetest.Noon(time.UTC, 2)
-	if _, err := e.Import(ctx, "system", enginetest.ClinicFile(map[string]int{"ada": 10})); err != nil {
+	if _, err := e.Clinic.Import(ctx, "system", enginetest.ClinicFile(map[string]int{"ada": 10})); err != nil {
 		t.Fatal(err)
 	}
 	c := &testClinic{Engine: e, t: t, store: nil, start: at}
@@ -103,12 +103,12 @@ func TestWhoIsBusyElsewhereIsNotBooked(t *testing.T) {
 	booked := c.mustBook(r)
 	far := newElsewhere(t)
 	far.has(200, busyFrom(at.Add(-10*time.Minute), 130))
-	if err := e.SetBusyCalendar(ctx, "user:olga", "ada", far.URL+"/secret-path/basic.ics"); err != nil {
+	if err := e.BusyTime.Set(ctx, "user:olga", "ada", far.URL+"/secret-path/basic.ics"); err != nil {
 		t.Fatal(err)
 	}
 	state := func() busytime.State {
 		t.Helper()
-		s, err := e.BusyCalendar(ctx, "ada")
+		s, err := e.BusyTime.Of(ctx, "ada")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +116,7 @@ func TestWhoIsBusyElsewhereIsNotBooked(t *testing.T) {
 	}
 	read := func() busytime.State {
 		t.Helper()
-		if err := e.ReadBusyCalendar(ctx, "ada"); err != nil {
+		if err := e.BusyTime.Read(ctx, "ada"); err != nil {
 			t.Fatal(err)
 		}
 		return state()
@@ -135,11 +135,11 @@ func TestWhoIsBusyElsewhereIsNotBooked(t *testing.T) {
 	if _, err := c.book(r); err == nil {
 		t.Error("busy time was booked")
 	}
-	blocks, _ := e.Blocks("ada")
+	blocks, _ := e.Clinic.Blocks("ada")
 	if len(blocks) != 1 || blocks[0].Source != store.BlockCalendar || blocks[0].Reason != "" {
 		t.Fatalf("the blocks are %+v", blocks)
 	}
-	if err := e.DeleteBlock(ctx, "user:olga", blocks[0].ID); err == nil || !strings.Contains(err.Error(), "elsewhere") {
+	if err := e.Clinic.DeleteBlock(ctx, "user:olga", blocks[0].ID); err == nil || !strings.Contains(err.Error(), "elsewhere") {
 		t.Errorf("a block of a calendar elsewhere was deleted here: %v", err)
 	}
 
@@ -165,7 +165,7 @@ func TestWhoIsBusyElsewhereIsNotBooked(t *testing.T) {
 	if c.slot(2, "checkup", at.Add(time.Hour), "ada") == nil || c.slot(2, "checkup", at.Add(3*time.Hour), "ada") != nil {
 		t.Error("what was taken back is not free, or what came is")
 	}
-	if got, err := e.Appointment(ctx, booked.ID); err != nil || got.Status != store.Confirmed || got.Version != booked.Version {
+	if got, err := e.Booking.Appointment(ctx, booked.ID); err != nil || got.Status != store.Confirmed || got.Version != booked.Version {
 		t.Errorf("the appointment in the way is %+v, %v", got, err)
 	}
 
@@ -175,14 +175,14 @@ func TestWhoIsBusyElsewhereIsNotBooked(t *testing.T) {
 		t.Errorf("kept is %+v, %v", all, err)
 	}
 	keys := token.Generate(time.Now())
-	if err := e.SealBusyCalendars(ctx); err != nil {
+	if err := e.BusyTime.Seal(ctx); err != nil {
 		t.Fatal(err)
 	}
-	e.UseKeys(keys)
+	e.Booking.UseKeys(keys)
 	if s := read(); s.Failure != busytime.FailedSealed || s.Blocks != 1 {
 		t.Errorf("without the key: %+v", s)
 	}
-	if err := e.RemoveBusyCalendar(ctx, "user:olga", "ada"); err != nil {
+	if err := e.BusyTime.Remove(ctx, "user:olga", "ada"); err != nil {
 		t.Fatal(err)
 	}
 	if s := state(); s.IsSet || s.Blocks != 0 {
@@ -199,24 +199,24 @@ func TestACalendarIsAskedForOnce(t *testing.T) {
 	db := enginetest.Database(t)
 	keys := token.Generate(time.Now()) // who asks opens what another has sealed
 	one, ctx, at := busyClinic(t, db, keys), t.Context(), enginetest.Noon(time.UTC, 2)
-	if _, err := one.Import(ctx, "system", enginetest.ClinicFile(map[string]int{"ada": 10})); err != nil {
+	if _, err := one.Clinic.Import(ctx, "system", enginetest.ClinicFile(map[string]int{"ada": 10})); err != nil {
 		t.Fatal(err)
 	}
 	two := busyClinic(t, db, keys)
 	far := newElsewhere(t)
 	far.has(200, busyFrom(at, 60))
-	if err := one.SetBusyCalendar(ctx, "user:olga", "ada", far.URL); err != nil {
+	if err := one.BusyTime.Set(ctx, "user:olga", "ada", far.URL); err != nil {
 		t.Fatal(err)
 	}
 	rounds, end := context.WithCancel(ctx)
 	var all sync.WaitGroup
 	for range 8 { // as often as it takes for several to look at once
 		for _, e := range []*engine.Engine{one, two} {
-			all.Go(func() { e.ReadBusyCalendars(rounds) })
+			all.Go(func() { e.BusyTime.Run(rounds) })
 		}
 	}
 	for {
-		s, err := one.BusyCalendar(ctx, "ada")
+		s, err := one.BusyTime.Of(ctx, "ada")
 		if err != nil || !s.ReadAt.IsZero() {
 			break
 		}
@@ -238,7 +238,7 @@ func TestACalendarIsAskedForOnce(t *testing.T) {
 	onItsWay := func(asked int, change func() error) {
 		t.Helper()
 		done := make(chan error, 1)
-		go func() { done <- one.ReadBusyCalendar(ctx, "ada") }()
+		go func() { done <- one.BusyTime.Read(ctx, "ada") }()
 		for n := 0; n < asked; time.Sleep(time.Millisecond) {
 			far.mu.Lock()
 			n = far.asked
@@ -253,12 +253,12 @@ func TestACalendarIsAskedForOnce(t *testing.T) {
 		}
 	}
 	far.has(200, busyFrom(at, 90))
-	onItsWay(2, func() error { return one.SetBusyCalendar(ctx, "user:olga", "ada", far.URL+"/another") })
-	if s, err := one.BusyCalendar(ctx, "ada"); err != nil || !s.ReadAt.IsZero() {
+	onItsWay(2, func() error { return one.BusyTime.Set(ctx, "user:olga", "ada", far.URL+"/another") })
+	if s, err := one.BusyTime.Of(ctx, "ada"); err != nil || !s.ReadAt.IsZero() {
 		t.Errorf("an address that was never asked has been read: %+v, %v", s, err)
 	}
-	onItsWay(3, func() error { return one.RemoveBusyCalendar(ctx, "user:olga", "ada") })
-	if blocks, _ := one.Blocks("ada"); len(blocks) != 0 {
+	onItsWay(3, func() error { return one.BusyTime.Remove(ctx, "user:olga", "ada") })
+	if blocks, _ := one.Clinic.Blocks("ada"); len(blocks) != 0 {
 		t.Errorf("a removed calendar keeps %+v", blocks)
 	}
 }
@@ -268,20 +268,20 @@ func TestACalendarIsReadAnewInAnotherZone(t *testing.T) {
 	t.Parallel()
 	e, began := busyClinic(t, enginetest.Database(t), token.Generate(time.Now())), time.Now().UTC()
 	ctx, at := t.Context(), enginetest.Noon(time.UTC, 2)
-	if _, err := e.Import(ctx, "system", enginetest.ClinicFile(map[string]int{"ada": 10})); err != nil {
+	if _, err := e.Clinic.Import(ctx, "system", enginetest.ClinicFile(map[string]int{"ada": 10})); err != nil {
 		t.Fatal(err)
 	}
 	far := newElsewhere(t)
 	const floating = "20060102T150405"
 	far.has(200, "BEGIN:VEVENT\r\nUID:lunch\r\nDTSTART:"+at.Format(floating)+"\r\nDTEND:"+at.Add(time.Hour).Format(floating)+"\r\nEND:VEVENT\r\n")
-	if err := e.SetBusyCalendar(ctx, "user:olga", "ada", far.URL); err != nil {
+	if err := e.BusyTime.Set(ctx, "user:olga", "ada", far.URL); err != nil {
 		t.Fatal(err)
 	}
 	for _, zone := range []string{"UTC", "UTC", "America/New_York", "Asia/Tokyo"} {
-		if _, err := e.UpdateSpecialist(ctx, "system", "ada", func(p *store.Specialist) { p.Timezone = zone }); err != nil {
+		if _, err := e.Clinic.UpdateSpecialist(ctx, "system", "ada", func(p *store.Specialist) { p.Timezone = zone }); err != nil {
 			t.Fatal(err)
 		}
-		if err := e.ReadBusyCalendar(ctx, "ada"); err != nil {
+		if err := e.BusyTime.Read(ctx, "ada"); err != nil {
 			t.Fatal(err)
 		}
 		place, err := time.LoadLocation(zone)
@@ -289,7 +289,7 @@ func TestACalendarIsReadAnewInAnotherZone(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := time.Date(at.Year(), at.Month(), at.Day(), at.Hour(), 0, 0, 0, place)
-		blocks, err := e.Blocks("ada")
+		blocks, err := e.Clinic.Blocks("ada")
 		if err != nil || len(blocks) != 1 || !blocks[0].Start.Equal(want) {
 			t.Errorf("in %s: got %+v, %v; want busy from %s", zone, blocks, err, want)
 		}

@@ -14,7 +14,7 @@ import (
 func TestAppointmentsOfTheDeskHaveNoClient(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	const browser = holds.ClientID("the-browser-at-the-desk")
-	held, err := c.Hold(t.Context(), booking.HoldRequest{AppointmentTypeID: "checkup", SlotStart: c.start.Add(2 * time.Hour), Client: browser})
+	held, err := c.Booking.Hold(t.Context(), booking.HoldRequest{AppointmentTypeID: "checkup", SlotStart: c.start.Add(2 * time.Hour), Client: browser})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func TestAppointmentsOfTheDeskHaveNoClient(t *testing.T) {
 		"a patient, who has a secret": {booking.Request{SlotStart: c.start.Add(5 * time.Hour), Source: store.SourceWeb, Client: "a-patient-who-books"}, "a-patient-who-books"},
 	} {
 		x.request.AppointmentTypeID, x.request.Actor, x.request.Patient = "checkup", "user:jo", store.Patient{Name: "Jo Doe"}
-		made, err := c.Book(t.Context(), x.request)
+		made, err := c.Booking.Book(t.Context(), x.request)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

@@ -39,7 +39,7 @@ func TestASetClockDoesNotShortenAQuarantine(t *testing.T) {
 				clock.set(step)
 				r := bookingOf(1, "cleaning") // wakes the line
 				r.SlotStart = p.slotAt(48*4 + 10)
-				if _, err := p.Book(t.Context(), r); err != nil {
+				if _, err := p.Booking.Book(t.Context(), r); err != nil {
 					t.Fatal(err)
 				}
 				p.until(3*time.Minute, "settled", p.settled)
@@ -80,7 +80,7 @@ func TestAReminderGoesByTheClockAsItIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var clock settable
 		c, _ := noticeClinic(t, clock.with)
-		if _, err := c.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) { s.ReminderHours = 24 }); err != nil {
+		if _, err := c.Clinic.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) { s.ReminderHours = 24 }); err != nil {
 			t.Fatal(err)
 		}
 		r := bookingOf(1, "checkup")

@@ -29,23 +29,23 @@ type listing struct {
 func (p *practice) says(start time.Time) (l listing) {
 	p.t.Helper()
 	ctx := p.t.Context()
-	slots, err := p.AgentSlots(ctx, agent.SlotsRequest{AppointmentTypeID: "cleaning", From: p.date(start), Days: 1, Count: 50})
+	slots, err := p.Agent.Slots(ctx, agent.SlotsRequest{AppointmentTypeID: "cleaning", From: p.date(start), Days: 1, Count: 50})
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	l.agents = slices.ContainsFunc(slots.Slots, func(s agent.Slot) bool { return s.Start.Equal(start) })
-	list, err := p.Timeslots(ctx, booking.TimeslotsRequest{AppointmentTypeID: "cleaning", From: p.date(start), To: p.date(start).AddDays(1)})
+	list, err := p.Booking.Timeslots(ctx, booking.TimeslotsRequest{AppointmentTypeID: "cleaning", From: p.date(start), To: p.date(start).AddDays(1)})
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	l.page = slices.ContainsFunc(list.Slots, func(s booking.Timeslot) bool { return s.Start.Equal(start) })
-	h, err := p.Hold(ctx, booking.HoldRequest{AppointmentTypeID: "cleaning", SlotStart: start, Client: client(7)})
+	h, err := p.Booking.Hold(ctx, booking.HoldRequest{AppointmentTypeID: "cleaning", SlotStart: start, Client: client(7)})
 	if l.hold = err; err == nil {
-		if _, err := p.ReleaseHold(ctx, h.ID, client(7)); err != nil {
+		if _, err := p.Booking.ReleaseHold(ctx, h.ID, client(7)); err != nil {
 			p.t.Fatal(err)
 		}
 	}
-	x, err := p.Explain(ctx, "cleaning", "chair0", start)
+	x, err := p.Search.Explain(ctx, "cleaning", "chair0", start)
 	if err != nil || len(x) != 1 {
 		p.t.Fatalf("explained: %+v, %v", x, err)
 	}
@@ -89,7 +89,7 @@ func TestARefusedSlotIsClosedForAWhile(t *testing.T) {
 				closed(t, "a moment after", p.says(start))
 				visitor := bookingOf(1, "cleaning")
 				visitor.SlotStart, visitor.SpecialistID = start, "chair0"
-				if _, err := p.Book(t.Context(), visitor); !errors.Is(err, store.ErrSlotTaken) {
+				if _, err := p.Booking.Book(t.Context(), visitor); !errors.Is(err, store.ErrSlotTaken) {
 					t.Errorf("a visitor books it: got %v, want ErrSlotTaken", err)
 				}
 				if got := p.says(p.slotAt(21)); got != open {
@@ -125,7 +125,7 @@ func TestAClosureSurvivesARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := noticeClinic(t)
 		ctx, start := t.Context(), c.start
-		c.CloseTime(ctx, "ada", "refused", start, start.Add(30*time.Minute))
+		c.Booking.CloseTime(ctx, "ada", "refused", start, start.Add(30*time.Minute))
 		time.Sleep(4 * time.Minute)
 		live := memory.New(memory.Options{})
 		again, err := engine.New(ctx, engine.Options{Store: c.store, Holds: live})
@@ -143,14 +143,14 @@ func TestAClosureSurvivesARestart(t *testing.T) {
 			}
 		}()
 		offered := func() (bool, uint64) {
-			list, err := again.Timeslots(ctx, booking.TimeslotsRequest{AppointmentTypeID: "checkup", SpecialistID: "ada", From: store.DateOf(start), To: store.DateOf(start).AddDays(1)})
+			list, err := again.Booking.Timeslots(ctx, booking.TimeslotsRequest{AppointmentTypeID: "checkup", SpecialistID: "ada", From: store.DateOf(start), To: store.DateOf(start).AddDays(1)})
 			if err != nil {
 				t.Fatal(err)
 			}
 			return slices.ContainsFunc(list.Slots, func(s booking.Timeslot) bool { return s.Start.Equal(start) }), list.Generation
 		}
 		is, before := offered()
-		if closed := again.Closed(); is || len(closed) != 1 || closed[0].ID != "refused" {
+		if closed := again.Booking.Closed(); is || len(closed) != 1 || closed[0].ID != "refused" {
 			t.Errorf("after the restart: offered %t, closed %+v; want it closed", is, closed)
 		}
 		time.Sleep(5*time.Minute + 59*time.Second)

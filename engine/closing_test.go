@@ -23,17 +23,17 @@ func TestBlocksOfOneForm(t *testing.T) {
 		c := newClinic(t, map[string]int{"ada": 1, "ben": 2})
 		f := enginetest.ClinicFile(map[string]int{"ada": 1, "ben": 2})
 		f.Clinic.Timezone = "Europe/Berlin"
-		if _, err := c.Import(t.Context(), "system", f); err != nil {
+		if _, err := c.Clinic.Import(t.Context(), "system", f); err != nil {
 			t.Fatal(err)
 		}
 		date := func(s string) store.Date { d, _ := store.ParseDate(s); return d }
 		in := c.mustBook(booking.Request{AppointmentTypeID: "checkup", SpecialistID: "ada", SlotStart: time.Date(2000, 3, 25, 9, 0, 0, 0, time.UTC), Source: store.SourceStaff, Actor: "user:jo", IgnoreHours: true, Patient: store.Patient{Name: "A"}})
 		week := clinic.BlockForm{Spans: []clinic.BlockSpan{{Title: "Easter", From: date("2000-03-24"), To: date("2000-03-27"), Whole: true}}}
-		planned, err := c.PlanBlocks(week)
-		if err != nil || len(planned) != 2 || len(c.Current().Blocks["ada"]) != 0 {
+		planned, err := c.Clinic.PlanBlocks(week)
+		if err != nil || len(planned) != 2 || len(c.Clinic.Current().Blocks["ada"]) != 0 {
 			t.Fatalf("the plan is %v, %v", planned, err)
 		}
-		made, err := c.CreateBlocks(t.Context(), "user:jo", week, nil)
+		made, err := c.Clinic.CreateBlocks(t.Context(), "user:jo", week, nil)
 		if err != nil || len(made) != 2 || made[0].SetID == "" || made[0].SetID != made[1].SetID {
 			t.Fatalf("got %v, %v", made, err)
 		}
@@ -49,13 +49,13 @@ func TestBlocksOfOneForm(t *testing.T) {
 		if _, err := c.book(booking.Request{AppointmentTypeID: "checkup", SpecialistID: "ben", SlotStart: time.Date(2000, 3, 26, 9, 0, 0, 0, time.UTC), Source: store.SourceStaff, Actor: "user:jo", Patient: store.Patient{Name: "A"}}); !errors.As(err, &no) {
 			t.Errorf("in the week: %v", err)
 		}
-		list, more, err := c.InTheWay(t.Context(), made)
+		list, more, err := c.Search.InTheWay(t.Context(), made)
 		if err != nil || more || len(list) != 1 || list[0].ID != in.ID {
 			t.Errorf("in the way are %v, %v", list, err)
 		}
 		again := clinic.BlockForm{SpecialistIDs: []string{"ada"}, EveryWeeks: 2, Until: date("2000-04-05"),
 			Spans: []clinic.BlockSpan{{Title: "Course", From: date("2000-03-08"), To: date("2000-03-08"), Start: 13 * 60, End: 17 * 60}}}
-		if made, err = c.CreateBlocks(t.Context(), "user:jo", again, nil); err != nil || len(made) != 3 {
+		if made, err = c.Clinic.CreateBlocks(t.Context(), "user:jo", again, nil); err != nil || len(made) != 3 {
 			t.Fatalf("got %v, %v", made, err)
 		}
 		var starts []string
@@ -66,24 +66,24 @@ func TestBlocksOfOneForm(t *testing.T) {
 			t.Errorf("every second Wednesday at one: %v", starts)
 		}
 		// One of them goes by itself, the rest together; the week stays.
-		if err := c.DeleteBlock(t.Context(), "user:jo", made[1].ID); err != nil {
+		if err := c.Clinic.DeleteBlock(t.Context(), "user:jo", made[1].ID); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.DeleteBlockSet(t.Context(), "user:jo", made[0].SetID, func(id string) bool { return id != "ada" }); !errors.Is(err, record.ErrForbidden) {
+		if err := c.Clinic.DeleteBlockSet(t.Context(), "user:jo", made[0].SetID, func(id string) bool { return id != "ada" }); !errors.Is(err, record.ErrForbidden) {
 			t.Errorf("a colleague's: %v", err)
 		}
-		if all, err := c.BlocksWith(made[0].ID); err != nil || len(all) != 2 {
+		if all, err := c.Clinic.BlocksWith(made[0].ID); err != nil || len(all) != 2 {
 			t.Errorf("with the first are %v, %v", all, err)
 		}
-		if err := c.DeleteBlockSet(t.Context(), "user:jo", made[0].SetID, func(string) bool { return true }); err != nil {
+		if err := c.Clinic.DeleteBlockSet(t.Context(), "user:jo", made[0].SetID, func(string) bool { return true }); err != nil {
 			t.Fatal(err)
 		}
-		if got := c.Current().Blocks["ada"]; len(got) != 1 || got[0].Reason != "Easter" {
+		if got := c.Clinic.Current().Blocks["ada"]; len(got) != 1 || got[0].Reason != "Easter" {
 			t.Errorf("left are %v", got)
 		}
 		// A file has the sets.
-		file := c.Export()
-		if _, err := c.Import(t.Context(), "system", file); err != nil || c.Current().Blocks["ben"][0].SetID == "" {
+		file := c.Clinic.Export()
+		if _, err := c.Clinic.Import(t.Context(), "system", file); err != nil || c.Clinic.Current().Blocks["ben"][0].SetID == "" {
 			t.Errorf("imported again: %v", err)
 		}
 		for field, form := range map[string]clinic.BlockForm{
@@ -95,7 +95,7 @@ func TestBlocksOfOneForm(t *testing.T) {
 			"repeat.until":      {Spans: week.Spans, EveryWeeks: 1, Until: date("2003-05-01")},
 		} {
 			var invalid *record.ValidationError
-			if _, err := c.PlanBlocks(form); !errors.As(err, &invalid) || invalid.Fields[0].Field != field {
+			if _, err := c.Clinic.PlanBlocks(form); !errors.As(err, &invalid) || invalid.Fields[0].Field != field {
 				t.Errorf("%s: got %v", field, err)
 			}
 		}
@@ -111,7 +111,7 @@ func (c *testClinic) BlocksOver(t *testing.T, date func(string) store.Date) bool
 	for range clinic.MaxBlocks/2 + 1 {
 		form.Spans = append(form.Spans, clinic.BlockSpan{From: date("2000-03-24"), To: date("2000-03-24"), Whole: true})
 	}
-	_, err := c.PlanBlocks(form)
+	_, err := c.Clinic.PlanBlocks(form)
 	return err == nil
 }
 
@@ -125,27 +125,27 @@ func TestAPatientIsToldToMove(t *testing.T) {
 		r = bookingOf(2, "checkup")
 		r.SlotStart, r.Patient.Email, r.Patient.Phone = c.start.Add(time.Hour), "", "030 12345"
 		b := c.mustBook(r)
-		if err := c.TellToMove(t.Context(), a.ID, "user:jo", nil); err != nil {
+		if err := c.Message.AskToMove(t.Context(), a.ID, "user:jo", nil); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.TellToMove(t.Context(), b.ID, "user:jo", nil); !errors.Is(err, message.ErrNoMail) {
+		if err := c.Message.AskToMove(t.Context(), b.ID, "user:jo", nil); !errors.Is(err, message.ErrNoMail) {
 			t.Errorf("who has no address: %v", err)
 		}
 		time.Sleep(3 * time.Second)
 		text := c.mails(folder, a.ID)["must_move"]
-		if !strings.Contains(text, "cannot take place at this time") || !strings.Contains(text, "manage#"+c.ManageToken(&a)) {
+		if !strings.Contains(text, "cannot take place at this time") || !strings.Contains(text, "manage#"+c.Booking.ManageToken(&a)) {
 			t.Errorf("the mail is %q", text)
 		}
-		if told, err := c.Told(t.Context(), []store.Appointment{a, b}); err != nil || !told[a.ID] || told[b.ID] {
+		if told, err := c.Message.Told(t.Context(), []store.Appointment{a, b}); err != nil || !told[a.ID] || told[b.ID] {
 			t.Errorf("told are %v, %v", told, err)
 		}
-		if now, _ := c.Appointment(t.Context(), a.ID); now.Version != a.Version {
+		if now, _ := c.Booking.Appointment(t.Context(), a.ID); now.Version != a.Version {
 			t.Error("it changed the appointment")
 		}
-		if _, err := c.Cancel(t.Context(), booking.CancelRequest{ID: a.ID, Actor: "user:jo"}); err != nil {
+		if _, err := c.Booking.Cancel(t.Context(), booking.CancelRequest{ID: a.ID, Actor: "user:jo"}); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.TellToMove(t.Context(), a.ID, "user:jo", nil); !errors.Is(err, record.ErrNotConfirmed) {
+		if err := c.Message.AskToMove(t.Context(), a.ID, "user:jo", nil); !errors.Is(err, record.ErrNotConfirmed) {
 			t.Errorf("a cancelled one: %v", err)
 		}
 	})

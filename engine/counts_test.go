@@ -15,7 +15,7 @@ func TestBookingsAndRefusalsAreCounted(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	at := func(slot int) time.Time { return c.start.Add(time.Duration(slot) * 30 * time.Minute) }
 	refused := func(act booking.Act, reason string) uint64 {
-		return c.BookingCounts().Refused[act][slices.Index(booking.Refusals, reason)]
+		return c.Booking.BookingCounts().Refused[act][slices.Index(booking.Refusals, reason)]
 	}
 	book := func(n, slot int, edit func(*booking.Request)) error {
 		r := bookingOf(n, "checkup")
@@ -65,7 +65,7 @@ func TestBookingsAndRefusalsAreCounted(t *testing.T) {
 			t.Errorf("%s: %s for %s was counted %d times, want once", name, booking.Acts[test.act], test.reason, got)
 		}
 	}
-	counts := c.BookingCounts()
+	counts := c.Booking.BookingCounts()
 	if counts.Bookings[0] != 2 || counts.Bookings[2] != 0 || counts.Holds != 4 || counts.Conflicts != 0 {
 		t.Errorf("got %+v, want 2 bookings of the public, 4 holds and no conflict", counts)
 	}
@@ -93,13 +93,13 @@ func TestAConflictIsCounted(t *testing.T) {
 	if _, err := c.book(r); err == nil {
 		t.Error("a slot that another program booked was booked")
 	}
-	if _, err := c.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID, SlotStart: b.SlotStart, Actor: "system"}); err == nil {
+	if _, err := c.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID, SlotStart: b.SlotStart, Actor: "system"}); err == nil {
 		t.Error("an appointment was moved to a slot that another program booked")
 	}
-	if _, err := c.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID, SlotStart: a.SlotStart.Add(time.Hour), Actor: "system"}); err != nil {
+	if _, err := c.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID, SlotStart: a.SlotStart.Add(time.Hour), Actor: "system"}); err != nil {
 		t.Error(err)
 	}
-	if got := c.BookingCounts(); got.Conflicts != 2 || got.Moves != 1 || got.Bookings[2] != 1 || got.Refused[booking.ActMove][0] != 1 {
+	if got := c.Booking.BookingCounts(); got.Conflicts != 2 || got.Moves != 1 || got.Bookings[2] != 1 || got.Refused[booking.ActMove][0] != 1 {
 		t.Errorf("got %+v, want 2 conflicts, 1 move, 1 refused one, 1 booking of the desk", got)
 	}
 }

@@ -175,22 +175,22 @@ func TestPowerCutAtEveryStep(t *testing.T) {
 func agentBooks(p *practice) {
 	b := p.wish(20)
 	b.Note = "a note"
-	_, _ = p.AgentBook(context.Background(), agentKey, b) // whoever asked is cut off as well
+	_, _ = p.Agent.Book(context.Background(), agentKey, b) // whoever asked is cut off as well
 }
 
 func visitorBooks(p *practice) string {
 	r := bookingOf(1, "cleaning")
 	r.SlotStart = p.slotAt(20)
-	a, _ := p.Book(context.Background(), r)
+	a, _ := p.Booking.Book(context.Background(), r)
 	return a.ID
 }
 
 func move(p *practice, id string) {
-	_, _ = p.Reschedule(context.Background(), booking.RescheduleRequest{ID: id, SlotStart: p.slotAt(30), Actor: "system"})
+	_, _ = p.Booking.Reschedule(context.Background(), booking.RescheduleRequest{ID: id, SlotStart: p.slotAt(30), Actor: "system"})
 }
 
 func cancel(p *practice, id string) {
-	_, _ = p.Cancel(context.Background(), booking.CancelRequest{ID: id, Actor: "system"})
+	_, _ = p.Booking.Cancel(context.Background(), booking.CancelRequest{ID: id, Actor: "system"})
 }
 
 // cutAt runs a story with the power cut at one step, starts again, and checks what became of it. It reports whether the

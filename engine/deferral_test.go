@@ -55,7 +55,7 @@ func mailBy(t *testing.T, address string, log io.Writer) func(*engine.Options) {
 // states are the deliveries of an appointment, by what they are called.
 func (c *testClinic) states(appointmentID string) map[string]string {
 	c.t.Helper()
-	list, err := c.Deliveries(context.Background(), appointmentID)
+	list, err := c.Record.Deliveries(context.Background(), appointmentID)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestMailWaitsForTheInternet(t *testing.T) {
 		r.SlotStart = c.start
 		a := c.mustBook(r)
 		time.Sleep(5 * time.Hour)
-		if _, err := c.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID, SlotStart: c.start.Add(time.Hour), Actor: "manage"}); err != nil {
+		if _, err := c.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID, SlotStart: c.start.Add(time.Hour), Actor: "manage"}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Hour)
@@ -89,7 +89,7 @@ func TestMailWaitsForTheInternet(t *testing.T) {
 			t.Errorf("after six hours the mails are %v, want both waiting", got)
 		}
 		synctest.Wait() // a try may be under way: it goes over a real network
-		status, err := c.QueueStatus(t.Context(), outbound.QueueFilter{})
+		status, err := c.Outbound.Status(t.Context(), outbound.QueueFilter{})
 		if err != nil || status.Pending != 2 || status.Operations[0].Attempts != 0 || !strings.Contains(status.Operations[0].LastError, "could not be reached") {
 			t.Errorf("the queue is %+v, %v; want two that wait, without an attempt", status, err)
 		}
@@ -132,7 +132,7 @@ func TestErasingOneOfAVisitLeavesTheOthersTheirMail(t *testing.T) {
 		close(connect)
 		<-connected
 		time.Sleep(5*time.Minute + 5*time.Second)
-		status, err := c.QueueStatus(t.Context(), outbound.QueueFilter{})
+		status, err := c.Outbound.Status(t.Context(), outbound.QueueFilter{})
 		if err != nil || status.Failed != 0 || status.Pending != 0 {
 			t.Errorf("the queue is %+v, %v; want nothing that waits or has failed", status, err)
 		}
@@ -155,7 +155,7 @@ func TestMailIsGivenUpAfterADay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log lockedBuffer
 		c, _ := noticeClinic(t, mailBy(t, address, &log))
-		if _, err := c.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) { s.ReminderHours = 48 }); err != nil {
+		if _, err := c.Clinic.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) { s.ReminderHours = 48 }); err != nil {
 			t.Fatal(err)
 		}
 		r := bookingOf(1, "checkup")
@@ -177,7 +177,7 @@ func TestMailIsGivenUpAfterADay(t *testing.T) {
 		if got := c.states(a.ID); got["reminder"] != "failed" {
 			t.Errorf("after the start the mails are %v, want the reminder given up", got)
 		}
-		list, _ := c.Deliveries(t.Context(), a.ID)
+		list, _ := c.Record.Deliveries(t.Context(), a.ID)
 		for _, d := range list {
 			line := ""
 			for l := range strings.Lines(log.String()) {
@@ -225,7 +225,7 @@ func TestWebhooksWaitForTheirReceiver(t *testing.T) {
 		c, _ := noticeClinic(t)
 		set := func(first string) {
 			t.Helper()
-			if _, err := c.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) {
+			if _, err := c.Clinic.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) {
 				s.Webhooks = []clinic.WebhookEndpoint{{ID: "first", URL: first, Active: true}, {ID: "second", URL: there, Active: true}}
 			}); err != nil {
 				t.Fatal(err)
@@ -236,11 +236,11 @@ func TestWebhooksWaitForTheirReceiver(t *testing.T) {
 		r.SlotStart = c.start
 		a := c.mustBook(r)
 		time.Sleep(3 * time.Second)
-		if _, err := c.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID, SlotStart: c.start.Add(time.Hour), Actor: "manage"}); err != nil {
+		if _, err := c.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID, SlotStart: c.start.Add(time.Hour), Actor: "manage"}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
-		if _, err := c.Cancel(t.Context(), booking.CancelRequest{ID: a.ID, Actor: "manage"}); err != nil {
+		if _, err := c.Booking.Cancel(t.Context(), booking.CancelRequest{ID: a.ID, Actor: "manage"}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(5 * time.Second)
@@ -263,7 +263,7 @@ func TestWhatIsPromisedFirstIsToldFirst(t *testing.T) {
 	there, told := hookReceiver(t, 204)
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := noticeClinic(t)
-		if _, err := c.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) {
+		if _, err := c.Clinic.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) {
 			s.Webhooks = []clinic.WebhookEndpoint{{ID: "first", URL: there, Active: true}}
 		}); err != nil {
 			t.Fatal(err)
@@ -275,7 +275,7 @@ func TestWhatIsPromisedFirstIsToldFirst(t *testing.T) {
 		var ops []store.Operation
 		for _, event := range []string{"appointment.rescheduled", "appointment.cancelled"} {
 			ops = append(ops, store.Operation{
-				ID: c.Outbox.Ids.Next(time.Now()), Kind: store.Webhook, AppointmentID: a.ID, Status: store.OperationPending, MaxAttempts: 10,
+				ID: c.Outbound.Outbox.Ids.Next(time.Now()), Kind: store.Webhook, AppointmentID: a.ID, Status: store.OperationPending, MaxAttempts: 10,
 				CreatedAt: time.Now(), Deadline: time.Now().Add(time.Hour), StartTime: a.SlotStart,
 				Payload: json.RawMessage(`{"endpointId":"first","body":{"type":"` + event + `"}}`),
 			})
@@ -290,7 +290,7 @@ func TestWhatIsPromisedFirstIsToldFirst(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		c.HandOver(booking.Promise{Operation: ops[1]}) // the other is on its way
+		c.Outbound.HandOver(booking.Promise{Operation: ops[1]}) // the other is on its way
 		time.Sleep(10 * time.Second)
 		if got, want := told(), []string{"appointment.created", "appointment.rescheduled", "appointment.cancelled"}; !slices.Equal(got, want) {
 			t.Errorf("the receiver was told %v, want %v", got, want)
@@ -313,7 +313,7 @@ func TestAHangingWebhookDelaysOnlyItself(t *testing.T) {
 	quick := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { told <- struct{}{} }))
 	t.Cleanup(quick.Close)
 	c, _ := noticeClinic(t)
-	if _, err := c.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) {
+	if _, err := c.Clinic.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) {
 		s.Webhooks = []clinic.WebhookEndpoint{{ID: "slow", URL: slow.URL, Active: true}, {ID: "quick", URL: quick.URL, Active: true}}
 	}); err != nil {
 		t.Fatal(err)
@@ -343,7 +343,7 @@ func TestARefusedWebhookCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log lockedBuffer
 		c, _ := noticeClinic(t, func(o *engine.Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
-		if _, err := c.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) {
+		if _, err := c.Clinic.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) {
 			s.Webhooks = []clinic.WebhookEndpoint{{URL: url, Active: true}}
 		}); err != nil {
 			t.Fatal(err)

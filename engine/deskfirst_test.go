@@ -24,7 +24,7 @@ func TestTheDeskIsWrittenUpstreamFirst(t *testing.T) {
 			if source == store.SourceStaff {
 				r.Actor = "user:desk"
 			}
-			a, err := p.Book(t.Context(), r)
+			a, err := p.Booking.Book(t.Context(), r)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -37,7 +37,7 @@ func TestTheDeskIsWrittenUpstreamFirst(t *testing.T) {
 		time.Sleep(11 * time.Second) // the first are on their way
 		desk := book(10, store.SourceStaff)
 		known := func(a *store.Appointment) bool {
-			now, err := p.Appointment(t.Context(), a.ID)
+			now, err := p.Booking.Appointment(t.Context(), a.ID)
 			return err == nil && now.UpstreamState == store.UpstreamConfirmed
 		}
 		p.until(5*time.Minute, "the desk's appointment is upstream", func() bool { return known(&desk) })

@@ -28,14 +28,14 @@ func TestStrangersNeverLockOutAKnownBrowser(t *testing.T) {
 		c := newClinic(t, map[string]int{"ada": 1})
 		c.staff()
 		ctx := context.Background()
-		if _, _, err := c.SignIn(ctx, kim); err != nil {
+		if _, _, err := c.Account.SignIn(ctx, kim); err != nil {
 			t.Fatal(err)
 		}
 		known := kim
-		known.Device = c.DeviceToken(" Kim@Example.org")
+		known.Device = c.Account.DeviceToken(" Kim@Example.org")
 		attack := func(network string) {
 			for range 10 {
-				_, _, err := c.SignIn(ctx, wrongFrom(network))
+				_, _, err := c.Account.SignIn(ctx, wrongFrom(network))
 				var backoff *account.BackoffError
 				if !errors.Is(err, account.ErrWrongPassword) && !errors.As(err, &backoff) {
 					t.Fatal(err)
@@ -48,23 +48,23 @@ func TestStrangersNeverLockOutAKnownBrowser(t *testing.T) {
 		attack(kim.Address) // somebody behind the same router
 		var backoff *account.BackoffError
 		for name, device := range map[string]string{
-			"no token": "", "another account's": c.DeviceToken("jo@example.org"), "a forged one": strings.Replace(known.Device, ".", ".0", 1), "half a one": known.Device[:20],
+			"no token": "", "another account's": c.Account.DeviceToken("jo@example.org"), "a forged one": strings.Replace(known.Device, ".", ".0", 1), "half a one": known.Device[:20],
 		} {
 			with := kim
 			with.Device = device
-			if _, _, err := c.SignIn(ctx, with); !errors.As(err, &backoff) {
+			if _, _, err := c.Account.SignIn(ctx, with); !errors.As(err, &backoff) {
 				t.Errorf("with %s: got %v, want a wait", name, err)
 			}
 		}
 		for range 20 {
-			if _, _, err := c.SignIn(ctx, known); err != nil {
+			if _, _, err := c.Account.SignIn(ctx, known); err != nil {
 				t.Errorf("from a browser that is known: %v", err)
 			}
 		}
 		wrong := known
 		wrong.Password = "a wrong one, again"
 		n := 0
-		for ; !errors.As(func() error { _, _, err := c.SignIn(ctx, wrong); return err }(), &backoff); n++ {
+		for ; !errors.As(func() error { _, _, err := c.Account.SignIn(ctx, wrong); return err }(), &backoff); n++ {
 			if n > 100 {
 				t.Fatal("a browser that is known may guess without end")
 			}
@@ -82,13 +82,13 @@ func TestFailedSignInsAreInTheAuditLog(t *testing.T) {
 		u := c.staff()
 		ctx := context.Background()
 		for range 12 { // five of them are looked at
-			_, _, _ = c.SignIn(ctx, wrongFrom("2001:db8:1:2::7"))
+			_, _, _ = c.Account.SignIn(ctx, wrongFrom("2001:db8:1:2::7"))
 		}
 		time.Sleep(time.Second)
 		typed := wrongFrom("192.0.2.9")
 		typed.Email = "my-secret-password"
-		_, _, _ = c.SignIn(ctx, typed)
-		list, _, err := c.Audit(ctx, store.AuditFilter{Action: "user.sign_in_failed"})
+		_, _, _ = c.Account.SignIn(ctx, typed)
+		list, _, err := c.Record.Audit(ctx, store.AuditFilter{Action: "user.sign_in_failed"})
 		if err != nil || len(list) != 2 {
 			t.Fatalf("got %d entries, %v; want one for each account and network", len(list), err)
 		}

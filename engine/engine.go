@@ -25,8 +25,8 @@
 //	availability  pure: which slots exist, who is assigned
 //	record        what every durable change has in common: who, the audit entry, the answer to a repeat
 //
-// The Engine embeds them, so package web is given one thing and calls e.Book. No wing knows SQL, HTTP or Redis: they are given
-// a store.Store (what is remembered), a holds.Backend (what is true only for now) and a store.Queue (calls still to be made).
+// The Engine has one field for each of them, so package web gets one value and calls e.Booking.Book. No wing knows SQL, HTTP or Redis: each
+// gets a store.Store (durable state), a holds.Backend (live state) and a store.Queue (outbound calls).
 //
 // # One order
 //
@@ -78,30 +78,30 @@ import (
 	"holdfast/store"
 )
 
-// Engine decides. It is the arrangement of its wings: what one of them does is a method of the Engine as well. It is safe for
-// concurrent use.
+// Engine holds one value of each package below it, by name: a caller writes e.Booking.Cancel, so that a reader sees which package answers.
+// It is safe for concurrent use.
 type Engine struct {
-	*record.Records      // what was recorded: audit, answers
-	*clinic.Clinic       // the schedule
-	*account.Account     // staff, sign-in, API keys
-	*presence.Presence   // online, sessions
-	*booking.Booking     // hold, book, cancel, move, list
-	*person.People       // who somebody is
-	*series.Series       // several appointments together
-	*visit.Visits        // several people one after the other
-	*sheet.Sheets        // appointments as a spreadsheet
-	*downtime.Kits       // the plan for when the server cannot be reached
-	*outbound.Outbound   // promises, the queue, upstream
-	*message.Messages    // mail, webhooks
-	*mailserver.Choice   // by which server mail leaves
-	*feed.Feeds          // specialists' own calendars
-	*identity.Identities // signing in with an identity provider
-	*opening.Openings    // what the practice system has open
-	*request.Requests    // bookings by the public
-	*waitlist.Waitlist   // who waits for a time
-	*search.Search       // questions about free time
-	*agent.Agent         // voice and chat agents
-	*busytime.Calendars  // when they are busy elsewhere
+	Record     *record.Records      // the audit log, the answers to repeated requests
+	Clinic     *clinic.Clinic       // the schedule and its settings
+	Account    *account.Account     // staff, sign-in, API keys
+	Presence   *presence.Presence   // specialists who are online, on-demand sessions
+	Booking    *booking.Booking     // hold, book, cancel, move, list
+	Person     *person.People       // patients as people, with the desk's notes
+	Series     *series.Series       // several appointments of one patient
+	Visit      *visit.Visits        // appointments of several patients, one after the other
+	Sheet      *sheet.Sheets        // appointments as a spreadsheet
+	Downtime   *downtime.Kits       // the downtime plan and paper bookings
+	Outbound   *outbound.Outbound   // the queue of outbound calls
+	Message    *message.Messages    // emails and webhooks
+	MailServer *mailserver.Choice   // the mail server that an owner sets up in the browser
+	Feed       *feed.Feeds          // calendar subscriptions
+	Identity   *identity.Identities // sign-in with an identity provider
+	Opening    *opening.Openings    // openings of the practice-management system
+	Request    *request.Requests    // public bookings that need a confirmation
+	Waitlist   *waitlist.Waitlist   // the waiting list and its offers
+	Search     *search.Search       // questions about free time
+	Agent      *agent.Agent         // voice and chat agents
+	BusyTime   *busytime.Calendars  // specialists' external calendars
 
 	store   store.Store
 	holds   holds.Backend
@@ -217,40 +217,40 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	if err := e.beginToFollow(ctx); err != nil {
 		return nil, err
 	}
-	if err := e.SeedPresence(ctx); err != nil {
+	if err := e.Presence.Seed(ctx); err != nil {
 		return nil, fmt.Errorf("seed presence: %w", err)
 	}
-	if err := e.KeepTimes(ctx); err != nil {
+	if err := e.Request.HoldAll(ctx); err != nil {
 		return nil, err
 	}
-	if err := e.KeepOffers(ctx); err != nil {
+	if err := e.Waitlist.HoldAll(ctx); err != nil {
 		return nil, err
 	}
-	e.work = append(e.work, e.OfferTimes, e.forgetRecords, e.KeepPresence, e.ExpireSessions, e.OpenClosed, e.TellLapsed, e.RetryMail, e.ReadBusyCalendars)
+	e.work = append(e.work, e.Waitlist.Run, e.forgetRecords, e.Presence.Run, e.Presence.ExpireSessions, e.Booking.OpenClosed, e.Request.NotifyExpired, e.MailServer.Run, e.BusyTime.Run)
 	if o.Shared {
 		e.work = append(e.work, e.followHolds)
 	}
 	e.work = append(e.work, e.Outbound.Work()...)
-	e.work = append(e.work, e.Openings.Work()...)
+	e.work = append(e.work, e.Opening.Work()...)
 	return e, nil
 }
 
 // arrange puts the wings together, each knowing only those before it here.
 func arrange(o Options) (*Engine, error) {
-	e := &Engine{store: o.Store, holds: o.Holds, log: o.Logger, options: o, Records: record.New(o.Store),
+	e := &Engine{store: o.Store, holds: o.Holds, log: o.Logger, options: o, Record: record.New(o.Store),
 		usedTickets: upkeep.NewMap[[12]byte, struct{}](token.StreamTicketTTL, maxUsedTickets)}
 	e.Clinic = clinic.New(o.Store, o.Holds, o.Logger)
 	given, err := clinic.ParseBaseURL(o.BaseURL)
 	if err != nil {
 		return nil, fmt.Errorf("engine: BaseURL: %w", err)
 	}
-	e.GiveBaseURL(given)
+	e.Clinic.GiveBaseURL(given)
 	e.Account, err = account.New(o.Store, o.Logger, e.Clinic, o.AdminKey, func(text string) string { return e.Booking.Keys().Name(text) }, o.Shared)
 	if err != nil {
 		return nil, err
 	}
 	e.Presence = presence.New(o.Store, o.Holds, o.Logger, e.Clinic, o.Presence)
-	e.Clinic.SpecialistChanged = e.FollowActive
+	e.Clinic.SpecialistChanged = e.Presence.FollowActive
 	e.Booking, err = booking.New(booking.Options{
 		Store: o.Store, Holds: o.Holds, Logger: o.Logger, Clinic: e.Clinic, Keyring: o.Keyring,
 		CacheTTL: o.TimeslotsCacheTTL, CacheBytes: o.TimeslotsCacheBytes, OpeningsMaxAge: o.Outbound.OpeningsMaxAge,
@@ -258,39 +258,39 @@ func arrange(o Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.People = person.New(o.Store)
+	e.Person = person.New(o.Store)
 	e.Series = series.New(o.Store, o.Holds, e.Clinic, e.Booking)
-	e.Visits = visit.New(o.Store, o.Holds, e.Clinic, e.Booking)
-	e.Sheets = sheet.New(o.Store, e.Clinic, e.Booking)
-	e.Kits = downtime.New(o.Store, o.Holds, e.Clinic, e.Booking, o.Logger)
+	e.Visit = visit.New(o.Store, o.Holds, e.Clinic, e.Booking)
+	e.Sheet = sheet.New(o.Store, e.Clinic, e.Booking)
+	e.Downtime = downtime.New(o.Store, o.Holds, e.Clinic, e.Booking, o.Logger)
 	e.Search = search.New(o.Store, o.Holds, e.Clinic, e.Booking)
 	e.Outbound = outbound.New(outbound.Options{
 		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking,
 		Shared: o.Shared, Pace: o.Pace, Queue: o.Queue, QueueRebuilt: o.QueueRebuilt, Keep: o.Retention.Operations, Limits: o.Outbound, Upstream: o.Upstream,
 		Pacer: o.Pacer, AgentBound: o.AgentBound, OnFatal: o.OnFatal, Wall: o.wall,
 	})
-	e.Openings = opening.New(e.Outbound, e.Booking.Time, e.Clinic, o.Logger)
-	e.Messages = message.New(message.Options{
+	e.Opening = opening.New(e.Outbound, e.Booking.Time, e.Clinic, o.Logger)
+	e.Message = message.New(message.Options{
 		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking, Outbound: e.Outbound, Transport: o.Notices,
 	})
-	e.Account.Changed = e.AccountChanged
-	e.Choice = mailserver.New(mailserver.Options{
-		Clinic: e.Clinic, Messages: e.Messages, Outbound: e.Outbound, Logger: o.Logger, Mailer: o.Notices.Mailer, Keys: func() *token.Keyring { return e.Booking.Keys() },
+	e.Account.Changed = e.Message.AccountChanged
+	e.MailServer = mailserver.New(mailserver.Options{
+		Clinic: e.Clinic, Messages: e.Message, Outbound: e.Outbound, Logger: o.Logger, Mailer: o.Notices.Mailer, Keys: func() *token.Keyring { return e.Booking.Keys() },
 	})
-	e.Identities = identity.New(identity.Options{
+	e.Identity = identity.New(identity.Options{
 		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Account: e.Account, Client: o.OpenID, Keys: func() *token.Keyring { return e.Booking.Keys() },
 	})
-	e.TakesIdentities = func() bool { return e.SignInWith() != "" }
-	e.Feeds = feed.New(o.Store, e.Clinic, e.Booking, e.Messages)
-	e.Calendars = busytime.New(busytime.Options{
+	e.Account.TakesIdentities = func() bool { return e.Identity.SignInWith() != "" }
+	e.Feed = feed.New(o.Store, e.Clinic, e.Booking, e.Message)
+	e.BusyTime = busytime.New(busytime.Options{
 		Store: o.Store, Clinic: e.Clinic, Logger: o.Logger, Fetcher: o.Fetcher, Keys: func() *token.Keyring { return e.Booking.Keys() },
 	})
-	e.Requests = request.New(o.Store, o.Logger, e.Clinic, e.Booking, e.Outbound, e.Messages)
+	e.Request = request.New(o.Store, o.Logger, e.Clinic, e.Booking, e.Outbound, e.Message)
 	e.Waitlist = waitlist.New(waitlist.Options{
-		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking, Outbound: e.Outbound, Messages: e.Messages, Requests: e.Requests, ToFiles: o.OffersToFiles,
+		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking, Outbound: e.Outbound, Messages: e.Message, Requests: e.Request, ToFiles: o.OffersToFiles,
 	})
 	e.Agent = agent.New(agent.Options{
-		Store: o.Store, Holds: o.Holds, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking, Outbound: e.Outbound, Openings: e.Openings,
+		Store: o.Store, Holds: o.Holds, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking, Outbound: e.Outbound, Openings: e.Opening,
 		AllowLegacy: o.AgentAllowLegacy, DebugReplies: o.DebugReplies,
 	})
 	return e, nil

@@ -42,7 +42,7 @@ func newClinic(t testing.TB, priorities map[string]int) *testClinic {
 	}
 	enginetest.Run(t, e.Run)
 	c := &testClinic{Engine: e, t: t, store: db, path: path, holds: live, start: enginetest.Noon(time.UTC, 2)}
-	if _, err := e.Import(ctx, "system", enginetest.ClinicFile(priorities)); err != nil {
+	if _, err := e.Clinic.Import(ctx, "system", enginetest.ClinicFile(priorities)); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -52,7 +52,7 @@ func client(n int) holds.ClientID { return holds.ClientID(fmt.Sprintf("client-%0
 
 func (c *testClinic) hold(n int, appointmentType string, start time.Time, specialist string) (holds.Hold, error) {
 	c.t.Helper()
-	return c.Hold(context.Background(), booking.HoldRequest{
+	return c.Booking.Hold(context.Background(), booking.HoldRequest{
 		AppointmentTypeID: appointmentType, SlotStart: start, SpecialistID: specialist, Client: client(n),
 	})
 }
@@ -76,7 +76,7 @@ func bookingOf(n int, appointmentType string) booking.Request {
 
 func (c *testClinic) book(r booking.Request) (store.Appointment, error) {
 	c.t.Helper()
-	return c.Book(context.Background(), r)
+	return c.Booking.Book(context.Background(), r)
 }
 
 func (c *testClinic) mustBook(r booking.Request) store.Appointment {
@@ -92,7 +92,7 @@ func (c *testClinic) mustBook(r booking.Request) store.Appointment {
 func (c *testClinic) slot(n int, appointmentType string, start time.Time, specialist string) *booking.Timeslot {
 	c.t.Helper()
 	day := store.DateOf(start.UTC())
-	list, err := c.Timeslots(context.Background(), booking.TimeslotsRequest{
+	list, err := c.Booking.Timeslots(context.Background(), booking.TimeslotsRequest{
 		AppointmentTypeID: appointmentType, SpecialistID: specialist, From: day, To: day.AddDays(1), Client: client(n),
 	})
 	if err != nil {

@@ -19,20 +19,20 @@ func TestErasingOneOfAFamily(t *testing.T) {
 	child := c.of(3, store.Patient{Name: "Mia Vogt", Phone: "030 12345", BirthDate: "2019-05-05"})
 	mother := c.of(4, store.Patient{Name: "Ida Vogt", Email: "VOGT@example.org"})
 	c.of(5, store.Patient{Name: "Per Lind", Phone: "0172 2"})
-	if _, err := c.Link(ctx, lena.ID, maiden.ID, "user:jo", nil); err != nil {
+	if _, err := c.Person.Link(ctx, lena.ID, maiden.ID, "user:jo", nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.AddNote(ctx, child.ID, "afraid of needles", "user:jo", nil); err != nil {
+	if _, err := c.Person.AddNote(ctx, child.ID, "afraid of needles", "user:jo", nil); err != nil {
 		t.Fatal(err)
 	}
-	plan, err := c.PlanErasure(ctx, lena.ID)
+	plan, err := c.Person.PlanErasure(ctx, lena.ID)
 	if err != nil || plan.Coming != 3 || plan.Past != 0 || plan.Links != 1 || len(plan.Of) != 3 {
 		t.Errorf("planned is %+v, %v; want three spellings with an appointment each, and a link", plan, err)
 	}
 	if len(plan.Sharing) != 2 || plan.Sharing[0].AppointmentID != mother.ID || plan.Sharing[1].AppointmentID != child.ID {
 		t.Errorf("sharing are %+v; want the mother and the child", plan.Sharing)
 	}
-	if holders, err := c.Holders(ctx, store.Person{Phone: "03012345"}); err != nil || len(holders) != 2 {
+	if holders, err := c.Person.Holders(ctx, store.Person{Phone: "03012345"}); err != nil || len(holders) != 2 {
 		t.Errorf("the number is of %+v, %v; want two people", holders, err)
 	}
 	erased, err := c.ErasePeople(ctx, "user:jo", lena.ID)
@@ -40,11 +40,11 @@ func TestErasingOneOfAFamily(t *testing.T) {
 		t.Errorf("erased: %+v, %v; want what was planned", erased, err)
 	}
 	for id, want := range map[string]string{lena.ID: "", maiden.ID: "", child.ID: "Mia Vogt", mother.ID: "Ida Vogt"} {
-		if a, err := c.Appointment(ctx, id); err != nil || a.Patient.Name != want {
+		if a, err := c.Booking.Appointment(ctx, id); err != nil || a.Patient.Name != want {
 			t.Errorf("an appointment is of %q now, %v; want %q", a.Patient.Name, err, want)
 		}
 	}
-	if h, err := c.History(ctx, child.ID, ""); err != nil || len(h.Notes) != 1 {
+	if h, err := c.Person.History(ctx, child.ID, ""); err != nil || len(h.Notes) != 1 {
 		t.Errorf("the child's card: %+v, %v", h, err)
 	}
 	var invalid *record.ValidationError
@@ -67,10 +67,10 @@ func TestAMotherAndHerDaughterOfOneName(t *testing.T) {
 	mother := c.of(0, store.Patient{Name: "Anna Vogt", Phone: "030 12345", BirthDate: "1960-01-02"})
 	undated := c.of(1, store.Patient{Name: "Anna Vogt", Phone: "030 12345"})
 	daughter := c.of(2, store.Patient{Name: "Anna Vogt", Phone: "030 12345", BirthDate: "1990-03-04"})
-	if plan, err := c.PlanErasure(ctx, undated.ID); err != nil || plan.Coming != 1 || len(plan.Sharing) != 2 {
+	if plan, err := c.Person.PlanErasure(ctx, undated.ID); err != nil || plan.Coming != 1 || len(plan.Sharing) != 2 {
 		t.Errorf("planned for the one without a date is %+v, %v; want it alone, and both named", plan, err)
 	}
-	plan, err := c.PlanErasure(ctx, mother.ID)
+	plan, err := c.Person.PlanErasure(ctx, mother.ID)
 	if err != nil || plan.Coming != 2 || len(plan.Sharing) != 1 || plan.Sharing[0].AppointmentID != daughter.ID {
 		t.Errorf("planned for the mother is %+v, %v; want hers and the one without a date, and the daughter named", plan, err)
 	}
@@ -78,7 +78,7 @@ func TestAMotherAndHerDaughterOfOneName(t *testing.T) {
 		t.Fatal(err)
 	}
 	for id, want := range map[string]string{mother.ID: "", undated.ID: "", daughter.ID: "Anna Vogt"} {
-		if a, err := c.Appointment(ctx, id); err != nil || a.Patient.Name != want {
+		if a, err := c.Booking.Appointment(ctx, id); err != nil || a.Patient.Name != want {
 			t.Errorf("an appointment is of %q now, %v; want %q", a.Patient.Name, err, want)
 		}
 	}

@@ -22,7 +22,7 @@ func (e *Engine) beginToFollow(ctx context.Context) error {
 		return err
 	}
 	e.Clinic.MoveGenerations()
-	e.FollowMailServer()
+	e.MailServer.Follow()
 	following, stop := context.WithCancel(context.WithoutCancel(ctx))
 	e.stopFollowing = stop
 	if err := e.store.Changes(following, seen, e.follow); err != nil {
@@ -42,7 +42,7 @@ func (e *Engine) follow(changes []store.Change) {
 	ctx := context.Background()
 	if slices.ContainsFunc(changes, clinic.OfSchedule) {
 		e.Clinic.FollowSchedule(ctx, changes)
-		e.FollowMailServer()
+		e.MailServer.Follow()
 	}
 	var closed []string // specialists
 	for i := range changes {
@@ -55,7 +55,7 @@ func (e *Engine) follow(changes []store.Change) {
 				Owner: record.SpelledOwner(c.Owner), Reason: holds.Reason(c.Session.Status),
 			})
 		case store.NounAPIKey:
-			e.ForgetKeys()
+			e.Account.ForgetKeys()
 		case store.NounClosure:
 			if !slices.Contains(closed, c.Assigned) {
 				closed = append(closed, c.Assigned)

@@ -37,25 +37,25 @@ func TestABookingOutlivesAHoldThatIsForgotten(t *testing.T) {
 		t.Fatal(err)
 	}
 	enginetest.Run(t, e.Run)
-	if _, err := e.Import(t.Context(), "system", enginetest.ClinicFile(map[string]int{"ada": 1})); err != nil {
+	if _, err := e.Clinic.Import(t.Context(), "system", enginetest.ClinicFile(map[string]int{"ada": 1})); err != nil {
 		t.Fatal(err)
 	}
 	start := enginetest.Noon(time.UTC, 2)
 	live.left = 1
 	r := bookingOf(1, "checkup")
 	r.SlotStart = start
-	a, err := e.Book(t.Context(), r)
+	a, err := e.Booking.Book(t.Context(), r)
 	if err != nil {
 		t.Fatalf("booking: got %v, want it booked", err)
 	}
 	live.left = 1
-	if _, err := e.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID, SlotStart: start.Add(time.Hour), Actor: "system"}); err != nil {
+	if _, err := e.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID, SlotStart: start.Add(time.Hour), Actor: "system"}); err != nil {
 		t.Errorf("moving: got %v, want it moved", err)
 	}
 	live.left = 1000
 	r = bookingOf(2, "checkup")
 	r.SlotStart = start
-	if _, err := e.Book(t.Context(), r); !errors.Is(err, holds.ErrUnavailable) {
+	if _, err := e.Booking.Book(t.Context(), r); !errors.Is(err, holds.ErrUnavailable) {
 		t.Errorf("where nothing can be held: got %v, want ErrUnavailable", err)
 	}
 	live.left = 0

@@ -35,10 +35,10 @@ func TestAConfirmationHasTheClinicInIt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
-				if _, err := p.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) { s.AgentTexts = c.texts }); err != nil {
+				if _, err := p.Clinic.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) { s.AgentTexts = c.texts }); err != nil {
 					t.Fatal(err)
 				}
-				who, err := p.AgentIdentify(t.Context(), agentKey, agent.Patient{FirstName: "Canary", LastName: "Roe", BirthDate: c.born, Phone: "555 0100"})
+				who, err := p.Agent.Identify(t.Context(), agentKey, agent.Patient{FirstName: "Canary", LastName: "Roe", BirthDate: c.born, Phone: "555 0100"})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -69,7 +69,7 @@ func TestAQueuedAnswerKeepsSilent(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
 		p.upstream.Outcomes(upstreamtest.RateLimited, upstreamtest.RateLimited)
 		a := p.ask(p.wish(20))
-		op, err := p.AgentOperation(t.Context(), a.OperationID)
+		op, err := p.Agent.Operation(t.Context(), a.OperationID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +98,7 @@ func TestAgentTextsArePlainAndShort(t *testing.T) {
 		"agentTexts.directions": {Directions: "<b>left</b>"},
 		"agentTexts.guardian":   {Guardian: "bring {childName}"},
 	} {
-		_, err := c.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) { s.AgentTexts = texts })
+		_, err := c.Clinic.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) { s.AgentTexts = texts })
 		var wrong *record.ValidationError
 		if !errors.As(err, &wrong) || wrong.Fields[0].Field != field {
 			t.Errorf("%+v: got %v, want a mistake in %s", texts, err, field)

@@ -70,7 +70,7 @@ func TestHoldRefusals(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	ctx := context.Background()
 	tomorrow := store.DateOf(c.start)
-	if _, err := c.PutOverride(ctx, "key:test", store.Override{SpecialistID: "ada", Date: tomorrow.AddDays(3), Closed: true}, nil); err != nil {
+	if _, err := c.Clinic.PutOverride(ctx, "key:test", store.Override{SpecialistID: "ada", Date: tomorrow.AddDays(3), Closed: true}, nil); err != nil {
 		t.Fatal(err)
 	}
 	r := bookingOf(9, "checkup")
@@ -104,7 +104,7 @@ func TestHoldRefusals(t *testing.T) {
 		t.Errorf("the fourth hold: got %v, want ErrQuota", err)
 	}
 	var invalid *record.ValidationError
-	if _, err := c.Hold(ctx, booking.HoldRequest{AppointmentTypeID: "checkup", SlotStart: c.start, Client: "fifteen-chars.."}); !errors.As(err, &invalid) {
+	if _, err := c.Booking.Hold(ctx, booking.HoldRequest{AppointmentTypeID: "checkup", SlotStart: c.start, Client: "fifteen-chars.."}); !errors.As(err, &invalid) {
 		t.Errorf("a client of 15 characters: got %v, want *ValidationError", err)
 	}
 }
@@ -120,7 +120,7 @@ func TestOverrideShowsInTheNextListing(t *testing.T) {
 	if c.slot(1, "checkup", c.start, "ada") == nil {
 		t.Fatal("the slot is not listed to begin with")
 	}
-	o, err := c.PutOverride(ctx, "key:test", store.Override{SpecialistID: "ada", Date: store.DateOf(c.start), Closed: true}, nil)
+	o, err := c.Clinic.PutOverride(ctx, "key:test", store.Override{SpecialistID: "ada", Date: store.DateOf(c.start), Closed: true}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,10 +128,10 @@ func TestOverrideShowsInTheNextListing(t *testing.T) {
 		t.Errorf("a closed date lists %+v", slot)
 	}
 	events, err := watch.Next(ctx, nil)
-	if err != nil || events[0].Kind != holds.EventAvailability || events[0].SpecialistID != "ada" || events[0].Generation != c.Generation("checkup") {
-		t.Errorf("the event is %+v (%v), want availability of ada with generation %d", events, err, c.Generation("checkup"))
+	if err != nil || events[0].Kind != holds.EventAvailability || events[0].SpecialistID != "ada" || events[0].Generation != c.Clinic.Generation("checkup") {
+		t.Errorf("the event is %+v (%v), want availability of ada with generation %d", events, err, c.Clinic.Generation("checkup"))
 	}
-	if err := c.DeleteOverride(ctx, "key:test", o.ID); err != nil {
+	if err := c.Clinic.DeleteOverride(ctx, "key:test", o.ID); err != nil {
 		t.Fatal(err)
 	}
 	if c.slot(1, "checkup", c.start, "ada") == nil {
@@ -145,7 +145,7 @@ func TestExplain(t *testing.T) {
 	r.SlotStart, r.SpecialistID = c.start, "ada"
 	c.mustBook(r)
 	c.mustHold(2, "checkup", c.start, "bea")
-	got, err := c.Explain(context.Background(), "checkup", "", c.start)
+	got, err := c.Search.Explain(context.Background(), "checkup", "", c.start)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func TestWebhookSecretRotates(t *testing.T) {
 		put := func(w clinic.WebhookEndpoint) clinic.WebhookEndpoint {
 			t.Helper()
 			w.ID, w.URL, w.Active = "crm", "https://crm.example.org", true
-			s, err := c.UpdateSettings(context.Background(), "system", func(s *clinic.Settings) { s.Webhooks = []clinic.WebhookEndpoint{w} })
+			s, err := c.Clinic.UpdateSettings(context.Background(), "system", func(s *clinic.Settings) { s.Webhooks = []clinic.WebhookEndpoint{w} })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -74,7 +74,7 @@ func TestACallIsSignedWithBothSecrets(t *testing.T) {
 	defer server.Close()
 	var hook clinic.WebhookEndpoint
 	for _, rotate := range []bool{false, true} {
-		s, err := c.UpdateSettings(context.Background(), "system", func(s *clinic.Settings) {
+		s, err := c.Clinic.UpdateSettings(context.Background(), "system", func(s *clinic.Settings) {
 			s.Webhooks = []clinic.WebhookEndpoint{{ID: "crm", URL: server.URL, Active: true, Rotate: rotate}}
 		})
 		if err != nil {

@@ -29,10 +29,10 @@ func identityClinic(t *testing.T, change ...func(*engine.Options)) (*testClinic,
 	t.Helper()
 	p := (&openidtest.Provider{ClientID: "holdfast", Secret: "canary secret", Redirect: returnURL, Who: person("olga")}).Serve(t)
 	c, _ := noticeClinic(t, append(change, func(o *engine.Options) { o.OpenID = openid.NewClient(p.Roots) })...)
-	if err := c.PutOpenID(t.Context(), "user:owner", wishFor(p)); err != nil {
+	if err := c.Identity.Put(t.Context(), "user:owner", wishFor(p)); err != nil {
 		t.Fatal(err)
 	}
-	u, err := c.CreateUser(t.Context(), "system", account.NewUser{Email: "olga@clinic.example", Name: "Olga", Role: store.RoleOwner, Password: goodPassword})
+	u, err := c.Account.CreateUser(t.Context(), "system", account.NewUser{Email: "olga@clinic.example", Name: "Olga", Role: store.RoleOwner, Password: goodPassword})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func person(name string) map[string]any {
 // begin begins a sign-in and follows it through the provider: the browser's cookie, and what it comes back with.
 func (c *testClinic) begin(p *openidtest.Provider) identity.Return {
 	c.t.Helper()
-	address, cookie, err := c.BeginOpenID(c.t.Context())
+	address, cookie, err := c.Identity.Begin(c.t.Context())
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -63,9 +63,9 @@ func returned(cookie string, back *url.URL) identity.Return {
 }
 
 func (c *testClinic) finish(r identity.Return) (account.Staff, error) {
-	secret, staff, _, err := c.FinishOpenID(c.t.Context(), r)
+	secret, staff, _, err := c.Identity.Finish(c.t.Context(), r)
 	if err == nil {
-		if _, err := c.SignedIn(c.t.Context(), secret); err != nil {
+		if _, err := c.Account.SignedIn(c.t.Context(), secret); err != nil {
 			c.t.Errorf("the secret of the sign-in opens nothing: %v", err)
 		}
 	}
@@ -83,7 +83,7 @@ func TestASignInWithTheIdentityProvider(t *testing.T) {
 		}
 	}
 	var seen []string
-	entries, _, err := c.Audit(t.Context(), store.AuditFilter{Subject: "user:" + olga.ID, Limit: 10})
+	entries, _, err := c.Record.Audit(t.Context(), store.AuditFilter{Subject: "user:" + olga.ID, Limit: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +215,7 @@ func asSomebodyElse(token string) string {
 func TestTheClinicDecidesWhoComesInByIdentity(t *testing.T) {
 	ctx := t.Context()
 	c, p, olga := identityClinic(t)
-	otto, err := c.CreateUser(ctx, "system", account.NewUser{Email: "otto@clinic.example", Name: "Otto", Role: store.RoleReception, Password: goodPassword})
+	otto, err := c.Account.CreateUser(ctx, "system", account.NewUser{Email: "otto@clinic.example", Name: "Otto", Role: store.RoleReception, Password: goodPassword})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +229,7 @@ func TestTheClinicDecidesWhoComesInByIdentity(t *testing.T) {
 	}
 	switchTo := func(active bool) {
 		t.Helper()
-		if _, err := c.UpdateUser(ctx, "user:olga", otto.ID, func(u *store.User) { u.Active = active }, nil); err != nil {
+		if _, err := c.Account.UpdateUser(ctx, "user:olga", otto.ID, func(u *store.User) { u.Active = active }, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -242,33 +242,33 @@ func TestTheClinicDecidesWhoComesInByIdentity(t *testing.T) {
 	// Somebody new becomes reception where the owner wants it, without a password; whoever has none cannot be the last owner.
 	w := wishFor(p)
 	w.Secret, w.NewRole, w.OwnersOnly = "", "reception", true
-	if err := c.PutOpenID(ctx, "user:olga", w); err != nil {
+	if err := c.Identity.Put(ctx, "user:olga", w); err != nil {
 		t.Fatal(err)
 	}
 	if err := signIn("nina"); err != nil {
 		t.Fatal(err)
 	}
-	nina, err := c.UserByEmail(ctx, "nina@clinic.example")
+	nina, err := c.Account.UserByEmail(ctx, "nina@clinic.example")
 	if err != nil || nina.Role != store.RoleReception || nina.PasswordHash != "" {
 		t.Fatalf("somebody new is %+v, %v", nina, err)
 	}
-	if _, _, err := c.SignIn(ctx, account.Credentials{Email: nina.Email, Password: ""}); !errors.Is(err, account.ErrWrongPassword) {
+	if _, _, err := c.Account.SignIn(ctx, account.Credentials{Email: nina.Email, Password: ""}); !errors.Is(err, account.ErrWrongPassword) {
 		t.Errorf("without a password, by password: got %v", err)
 	}
-	if _, err := c.UpdateUser(ctx, "user:olga", nina.ID, func(u *store.User) { u.Role = store.RoleOwner }, nil); err != nil {
+	if _, err := c.Account.UpdateUser(ctx, "user:olga", nina.ID, func(u *store.User) { u.Role = store.RoleOwner }, nil); err != nil {
 		t.Fatal(err)
 	}
 	var invalid *record.ValidationError
-	if _, err := c.UpdateUser(ctx, "user:nina", olga.ID, func(u *store.User) { u.Active = false }, nil); !errors.As(err, &invalid) {
+	if _, err := c.Account.UpdateUser(ctx, "user:nina", olga.ID, func(u *store.User) { u.Active = false }, nil); !errors.As(err, &invalid) {
 		t.Errorf("the last owner who has a password was switched off: %v", err)
 	}
 
 	// Where only owners sign in by password, the others do not, and owners do even while the provider is away.
 	p.Do(func(p *openidtest.Provider) { p.Down = true })
-	if _, _, err := c.SignIn(ctx, account.Credentials{Email: otto.Email, Password: goodPassword}); !errors.Is(err, account.ErrPasswordOff) {
+	if _, _, err := c.Account.SignIn(ctx, account.Credentials{Email: otto.Email, Password: goodPassword}); !errors.Is(err, account.ErrPasswordOff) {
 		t.Errorf("the reception by password: got %v", err)
 	}
-	if _, _, err := c.SignIn(ctx, account.Credentials{Email: olga.Email, Password: goodPassword}); err != nil {
+	if _, _, err := c.Account.SignIn(ctx, account.Credentials{Email: olga.Email, Password: goodPassword}); err != nil {
 		t.Errorf("an owner by password while the provider is away: %v", err)
 	}
 	p.Do(func(p *openidtest.Provider) { p.Down, p.Who = false, person("otto") })
@@ -284,7 +284,7 @@ func TestTheSecondFactorOfAnIdentity(t *testing.T) {
 	ctx := t.Context()
 	c, p, olga := identityClinic(t)
 	_, code := c.withCode(&olga)
-	_, _, cookie, err := c.FinishOpenID(ctx, c.begin(p))
+	_, _, cookie, err := c.Identity.Finish(ctx, c.begin(p))
 	if !errors.Is(err, account.ErrCodeNeeded) || cookie == "" {
 		t.Fatalf("without a code: got %v", err)
 	}
@@ -301,7 +301,7 @@ func TestTheSecondFactorOfAnIdentity(t *testing.T) {
 		{"both", cookie, code(0), nil},
 		{"the code again", cookie, code(0), account.ErrWrongCode},
 	} {
-		if _, _, err := c.FinishOpenIDCode(ctx, x.cookie, x.code, "192.0.2.7", ""); !errors.Is(err, x.want) {
+		if _, _, err := c.Identity.FinishCode(ctx, x.cookie, x.code, "192.0.2.7", ""); !errors.Is(err, x.want) {
 			t.Errorf("%s: got %v, want %v", x.name, err, x.want)
 		}
 	}
@@ -315,7 +315,7 @@ func TestTheSecondFactorOfAnIdentity(t *testing.T) {
 func TestAnIdentityProviderIsLookedAtFirst(t *testing.T) {
 	ctx := t.Context()
 	c, p, _ := identityClinic(t)
-	kept := c.OpenIDSetup()
+	kept := c.Identity.Setup()
 	for _, x := range []struct {
 		name   string
 		change func(*openidtest.Provider)
@@ -349,11 +349,11 @@ func TestAnIdentityProviderIsLookedAtFirst(t *testing.T) {
 			x.wish(&w)
 		}
 		var found *identity.FoundError
-		if err := c.PutOpenID(ctx, "user:olga", w); !errors.As(err, &found) || found.Finding != x.want && (x.want != openid.FoundNoHost || found.Finding != openid.FoundUnreachable) {
+		if err := c.Identity.Put(ctx, "user:olga", w); !errors.As(err, &found) || found.Finding != x.want && (x.want != openid.FoundNoHost || found.Finding != openid.FoundUnreachable) {
 			t.Errorf("%s: got %v, want %s", x.name, err, x.want)
 		}
 	}
-	if now := c.OpenIDSetup(); now.Chosen.ClientID != kept.Chosen.ClientID || now.Chosen.Issuer != kept.Chosen.Issuer {
+	if now := c.Identity.Setup(); now.Chosen.ClientID != kept.Chosen.ClientID || now.Chosen.Issuer != kept.Chosen.Issuer {
 		t.Errorf("what was refused is kept: %+v", now.Chosen)
 	}
 	for field, change := range map[string]func(*identity.Wish){
@@ -366,7 +366,7 @@ func TestAnIdentityProviderIsLookedAtFirst(t *testing.T) {
 	} {
 		w := wishFor(p)
 		change(&w)
-		if err := c.PutOpenID(ctx, "user:olga", w); err == nil || !strings.Contains(err.Error(), field+": ") {
+		if err := c.Identity.Put(ctx, "user:olga", w); err == nil || !strings.Contains(err.Error(), field+": ") {
 			t.Errorf("a wrong %s: got %v", field, err)
 		}
 	}
@@ -374,10 +374,10 @@ func TestAnIdentityProviderIsLookedAtFirst(t *testing.T) {
 	p.Do(func(p *openidtest.Provider) { p.Down, p.Metadata = true, nil })
 	w := wishFor(p)
 	w.Secret, w.Domains = "", []string{"@Clinic.example", "other.example"}
-	if err := c.PutOpenID(ctx, "user:olga", w); err != nil {
+	if err := c.Identity.Put(ctx, "user:olga", w); err != nil {
 		t.Errorf("another domain while the provider is away: %v", err)
 	}
-	if s := c.OpenIDSetup(); !s.IsSet || !s.IsReadable || s.Redirect != returnURL || !slices.Equal(s.Chosen.Domains, []string{"clinic.example", "other.example"}) {
+	if s := c.Identity.Setup(); !s.IsSet || !s.IsReadable || s.Redirect != returnURL || !slices.Equal(s.Chosen.Domains, []string{"clinic.example", "other.example"}) {
 		t.Errorf("it is shown as %+v", s)
 	}
 }

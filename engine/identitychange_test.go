@@ -18,7 +18,7 @@ func TestAnotherClientOfTheIdentityProvider(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Do(func(p *openidtest.Provider) { p.ClientID, p.Who["sub"] = "holdfast 2", "pairwise-olga" })
-	if err := c.PutOpenID(t.Context(), "user:olga", wishFor(p)); err != nil {
+	if err := c.Identity.Put(t.Context(), "user:olga", wishFor(p)); err != nil {
 		t.Fatal(err)
 	}
 	staff, err := c.finish(c.begin(p))
@@ -35,23 +35,23 @@ func TestAnotherClientOfTheIdentityProvider(t *testing.T) {
 func TestPasswordsCountWhereTheProviderCannotBeUsed(t *testing.T) {
 	ctx := t.Context()
 	c, p, _ := identityClinic(t)
-	otto, err := c.CreateUser(ctx, "system", account.NewUser{Email: "otto@clinic.example", Name: "Otto", Role: store.RoleReception, Password: goodPassword})
+	otto, err := c.Account.CreateUser(ctx, "system", account.NewUser{Email: "otto@clinic.example", Name: "Otto", Role: store.RoleReception, Password: goodPassword})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := wishFor(p)
 	w.OwnersOnly = true
-	if err := c.PutOpenID(ctx, "user:olga", w); err != nil {
+	if err := c.Identity.Put(ctx, "user:olga", w); err != nil {
 		t.Fatal(err)
 	}
 	signIn := func() error {
-		_, _, err := c.SignIn(ctx, account.Credentials{Email: otto.Email, Password: goodPassword})
+		_, _, err := c.Account.SignIn(ctx, account.Credentials{Email: otto.Email, Password: goodPassword})
 		return err
 	}
 	if err := signIn(); !errors.Is(err, account.ErrPasswordOff) {
 		t.Errorf("while it can be used: got %v", err)
 	}
-	err = c.ChangeOpenID(ctx, "system", clinic.OpenIDChanged, func(p *openid.Provider) (*openid.Provider, error) {
+	err = c.Clinic.ChangeOpenID(ctx, "system", clinic.OpenIDChanged, func(p *openid.Provider) (*openid.Provider, error) {
 		after := *p
 		after.Sealed = "seal1.0000.AAAA"
 		return &after, nil

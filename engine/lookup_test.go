@@ -44,7 +44,7 @@ func TestAFailingLookUpHoldsUpOnlyItsOwn(t *testing.T) {
 				for n := range others {
 					r := bookingOf(n, "cleaning")
 					r.SlotStart, r.Client = p.slotAt(48*4+n), client(n)
-					if _, err := p.Book(t.Context(), r); err != nil {
+					if _, err := p.Booking.Book(t.Context(), r); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -69,7 +69,7 @@ func parts(t *testing.T, raw string) (mail.Header, []part) {
 // messages are the mails of an appointment as they were written, by notice.
 func (c *testClinic) messages(folder, appointmentID string) map[string]string {
 	c.t.Helper()
-	list, err := c.Deliveries(context.Background(), appointmentID)
+	list, err := c.Record.Deliveries(context.Background(), appointmentID)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -103,11 +103,11 @@ func TestMailCarriesAnInvitation(t *testing.T) {
 		r.SlotStart, r.Locale = c.start, "de-AT"
 		a := c.mustBook(r)
 		time.Sleep(time.Second)
-		if _, err := c.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID, SlotStart: c.start.Add(time.Hour), Actor: "manage-link"}); err != nil {
+		if _, err := c.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID, SlotStart: c.start.Add(time.Hour), Actor: "manage-link"}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
-		if _, err := c.Cancel(ctx, booking.CancelRequest{ID: a.ID, Actor: "manage-link"}); err != nil {
+		if _, err := c.Booking.Cancel(ctx, booking.CancelRequest{ID: a.ID, Actor: "manage-link"}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
@@ -158,7 +158,7 @@ func TestMailCarriesAnInvitation(t *testing.T) {
 func TestMailsAreInTheLanguageOfTheBooking(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := noticeClinic(t)
-		if _, err := c.UpdateClinic(context.Background(), "system", func(to *store.Clinic) { to.Locale = "es" }); err != nil {
+		if _, err := c.Clinic.UpdateClinic(context.Background(), "system", func(to *store.Clinic) { to.Locale = "es" }); err != nil {
 			t.Fatal(err)
 		}
 		said := make(map[string]string)
@@ -175,7 +175,7 @@ func TestMailsAreInTheLanguageOfTheBooking(t *testing.T) {
 		}
 		r := bookingOf(9, "checkup")
 		r.SlotStart, r.Locale = c.start.Add(4*time.Hour), "de\r\nBcc: all@example.org"
-		if _, err := c.Book(context.Background(), r); err == nil {
+		if _, err := c.Booking.Book(context.Background(), r); err == nil {
 			t.Error("a language with a line break was taken")
 		}
 	})
@@ -185,7 +185,7 @@ func TestMailsAreInTheLanguageOfTheBooking(t *testing.T) {
 func TestNothingTypedIsMarkup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := noticeClinic(t)
-		_, err := c.UpdateClinic(context.Background(), "system", func(to *store.Clinic) {
+		_, err := c.Clinic.UpdateClinic(context.Background(), "system", func(to *store.Clinic) {
 			to.Name, to.Address = `Harbour "X"; <b>Clinic</b>`, "Quay 1\nMETHOD:CANCEL\nBerlin; Mitte, <img src=x>"
 		})
 		if err != nil {

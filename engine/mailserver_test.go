@@ -73,27 +73,27 @@ func TestAMailServerIsChosenWhileTheServerRuns(t *testing.T) {
 	mailer := p.mailer(t)
 	c, _ := noticeClinic(t, func(o *engine.Options) { o.Notices.Mailer = mailer })
 	ctx := t.Context()
-	trial, err := c.TryMailServer(ctx, tester, p.wish)
-	if err != nil || trial.Finding != notice.FoundNothing || c.SendsMail() {
+	trial, err := c.MailServer.Try(ctx, tester, p.wish)
+	if err != nil || trial.Finding != notice.FoundNothing || c.Message.SendsMail() {
 		t.Fatalf("the trial: %+v, %v; want that it is taken and nothing is chosen", trial, err)
 	}
 	p.wants(t, "the trial", "jo@example.org", `"Harbour" <post@clinic.example>`)
-	if err := c.PutMailServer(ctx, "user:olga", p.wish); err != nil {
+	if err := c.MailServer.Put(ctx, "user:olga", p.wish); err != nil {
 		t.Fatal(err)
 	}
-	if delivery, why := c.TestMail(ctx, tester); delivery != message.MailSent {
+	if delivery, why := c.Message.TestMail(ctx, tester); delivery != message.MailSent {
 		t.Errorf("after the choice a mail is %q (%s), want it sent", delivery, why)
 	}
 	p.wants(t, "the first mail", `"Harbour" <post@clinic.example>`)
 
 	// What others change leaves it as it is, and nothing that is shown or kept has the password.
-	if _, err := c.UpdateSettings(ctx, "user:olga", func(s *clinic.Settings) { *s = clinic.Settings{ReminderHours: 24} }); err != nil {
+	if _, err := c.Clinic.UpdateSettings(ctx, "user:olga", func(s *clinic.Settings) { *s = clinic.Settings{ReminderHours: 24} }); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Import(ctx, "user:olga", c.Export()); err != nil {
+	if _, err := c.Clinic.Import(ctx, "user:olga", c.Clinic.Export()); err != nil {
 		t.Fatal(err)
 	}
-	setup := c.MailServer()
+	setup := c.MailServer.Current()
 	if setup.Chosen == nil || setup.Chosen.Host != p.wish.Host || !setup.IsSet || !setup.IsReadable || setup.SenderFrom != "choice" {
 		t.Fatalf("after other changes the choice is %+v", setup)
 	}
@@ -101,11 +101,11 @@ func TestAMailServerIsChosenWhileTheServerRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log, _, err := c.Audit(ctx, store.AuditFilter{Limit: 100})
+	log, _, err := c.Record.Audit(ctx, store.AuditFilter{Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for what, v := range map[string]any{"database": kept, "log": log, "export": c.Export(), "settings": c.Settings(), "setup": setup} {
+	for what, v := range map[string]any{"database": kept, "log": log, "export": c.Clinic.Export(), "settings": c.Clinic.Settings(), "setup": setup} {
 		said, err := json.Marshal(v)
 		if err != nil {
 			t.Fatal(err)
@@ -122,8 +122,8 @@ func TestAMailServerIsChosenWhileTheServerRuns(t *testing.T) {
 	}
 
 	// It is taken back, and mail is files again.
-	if err := c.RemoveMailServer(ctx, "user:olga"); err != nil || c.SendsMail() {
-		t.Errorf("taken back: %v, and mail is sent: %t", err, c.SendsMail())
+	if err := c.MailServer.Remove(ctx, "user:olga"); err != nil || c.Message.SendsMail() {
+		t.Errorf("taken back: %v, and mail is sent: %t", err, c.Message.SendsMail())
 	}
 }
 
@@ -132,7 +132,7 @@ func TestAKeptPasswordGoesNowhereElse(t *testing.T) {
 	p := newProvider(t)
 	mailer := p.mailer(t)
 	c, _ := noticeClinic(t, func(o *engine.Options) { o.Notices.Mailer = mailer })
-	if err := c.PutMailServer(t.Context(), "user:olga", p.wish); err != nil {
+	if err := c.MailServer.Put(t.Context(), "user:olga", p.wish); err != nil {
 		t.Fatal(err)
 	}
 	for _, x := range []struct {
@@ -157,8 +157,8 @@ func TestAKeptPasswordGoesNowhereElse(t *testing.T) {
 		w := p.wish
 		w.Password = ""
 		x.change(&w)
-		_, tried := c.TryMailServer(t.Context(), tester, w)
-		put := c.PutMailServer(t.Context(), "user:olga", w)
+		_, tried := c.MailServer.Try(t.Context(), tester, w)
+		put := c.MailServer.Put(t.Context(), "user:olga", w)
 		for _, err := range []error{tried, put} {
 			var invalid *record.ValidationError
 			switch isInvalid := errors.As(err, &invalid); {
@@ -177,37 +177,37 @@ func TestAPasswordOutlivesItsKeys(t *testing.T) {
 	mailer, now := p.mailer(t), time.Now()
 	keys := token.Generate(now)
 	c, _ := noticeClinic(t, func(o *engine.Options) { o.Notices.Mailer, o.Keyring = mailer, keys })
-	if err := c.PutMailServer(t.Context(), "user:olga", p.wish); err != nil {
+	if err := c.MailServer.Put(t.Context(), "user:olga", p.wish); err != nil {
 		t.Fatal(err)
 	}
 	for n := range 4 { // each time the keys are dropped that were replaced long ago
-		if err := c.SealMailServer(t.Context()); err != nil {
+		if err := c.MailServer.Seal(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		keys = keys.Rotate(now.Add(time.Duration(n) * 2 * token.MaxManageTTL))
-		c.UseKeys(keys)
+		c.Booking.UseKeys(keys)
 	}
-	if len(keys.Keys()) > 2 || !c.MailServer().IsReadable {
-		t.Fatalf("after rotations of %d keys the password can be read: %t", len(keys.Keys()), c.MailServer().IsReadable)
+	if len(keys.Keys()) > 2 || !c.MailServer.Current().IsReadable {
+		t.Fatalf("after rotations of %d keys the password can be read: %t", len(keys.Keys()), c.MailServer.Current().IsReadable)
 	}
-	if delivery, why := c.TestMail(t.Context(), tester); delivery != message.MailSent {
+	if delivery, why := c.Message.TestMail(t.Context(), tester); delivery != message.MailSent {
 		t.Errorf("after rotations a mail is %q (%s)", delivery, why)
 	}
 	p.wants(t, "after rotations")
 
-	c.UseKeys(token.Generate(now))
-	if setup := c.MailServer(); setup.IsReadable || !setup.IsSet {
+	c.Booking.UseKeys(token.Generate(now))
+	if setup := c.MailServer.Current(); setup.IsReadable || !setup.IsSet {
 		t.Errorf("without its key the choice is %+v", setup)
 	}
-	if err := c.SealMailServer(t.Context()); err != nil {
+	if err := c.MailServer.Seal(t.Context()); err != nil {
 		t.Errorf("sealing what cannot be read: %v, want it left as it is", err)
 	}
 	w := p.wish
 	w.Password = ""
-	if err := c.PutMailServer(t.Context(), "user:olga", w); err == nil || !strings.Contains(err.Error(), "password: has to be typed again") {
+	if err := c.MailServer.Put(t.Context(), "user:olga", w); err == nil || !strings.Contains(err.Error(), "password: has to be typed again") {
 		t.Errorf("without its key: got %v", err)
 	}
-	if err := c.PutMailServer(t.Context(), "user:olga", p.wish); err != nil || !c.MailServer().IsReadable {
+	if err := c.MailServer.Put(t.Context(), "user:olga", p.wish); err != nil || !c.MailServer.Current().IsReadable {
 		t.Errorf("typed again: %v", err)
 	}
 }
@@ -219,12 +219,12 @@ func TestTheChoiceCountsOnEveryNode(t *testing.T) {
 		c.options = func(o *engine.Options) { o.Notices = message.Transport{Mailer: p.mailer(t)} }
 	})
 	c.clinic("ada")
-	if err := c.all[0].PutMailServer(t.Context(), "user:olga", p.wish); err != nil {
+	if err := c.all[0].MailServer.Put(t.Context(), "user:olga", p.wish); err != nil {
 		t.Fatal(err)
 	}
 	c.agree()
 	for i, n := range c.all {
-		if delivery, why := n.TestMail(t.Context(), tester); delivery != message.MailSent {
+		if delivery, why := n.Message.TestMail(t.Context(), tester); delivery != message.MailSent {
 			t.Errorf("node %d: a mail is %q (%s)", i, delivery, why)
 		}
 		p.wants(t, fmt.Sprintf("node %d", i))

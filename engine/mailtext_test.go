@@ -15,7 +15,7 @@ func TestMailsSayTheClinicsWords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := noticeClinic(t)
 		ctx := context.Background()
-		_, err := c.UpdateSettings(ctx, "system", func(s *clinic.Settings) {
+		_, err := c.Clinic.UpdateSettings(ctx, "system", func(s *clinic.Settings) {
 			s.MailTexts = clinic.MailTexts{"confirmation": {"de": {Subject: "Bis {day}, {what}", Text: "Wir freuen uns.\n\nEs bleibt bei {when} mit {who}."}}}
 		})
 		if err != nil {

@@ -37,7 +37,7 @@ func BenchmarkSeenAtAnotherNode(b *testing.B) {
 		for b.Loop() {
 			n++
 			began := time.Now()
-			h, err := first.Hold(b.Context(), booking.HoldRequest{AppointmentTypeID: "checkup", SlotStart: c.start.Add(time.Duration(n%400) * 30 * time.Minute), Client: client(n)})
+			h, err := first.Booking.Hold(b.Context(), booking.HoldRequest{AppointmentTypeID: "checkup", SlotStart: c.start.Add(time.Duration(n%400) * 30 * time.Minute), Client: client(n)})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -49,7 +49,7 @@ func BenchmarkSeenAtAnotherNode(b *testing.B) {
 				told = slices.ContainsFunc(events, func(e holds.Event) bool { return e.Kind == holds.EventHold && e.HoldID == h.ID })
 			}
 			took = append(took, time.Since(began)) // from before the hold was asked for
-			if _, err := first.ReleaseHold(b.Context(), h.ID, client(n)); err != nil {
+			if _, err := first.Booking.ReleaseHold(b.Context(), h.ID, client(n)); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -67,7 +67,7 @@ func BenchmarkSeenAtAnotherNode(b *testing.B) {
 				b.Fatal(err)
 			}
 			took = append(took, time.Since(began))
-			if _, err := first.Cancel(b.Context(), booking.CancelRequest{ID: a.ID, Actor: "system"}); err != nil {
+			if _, err := first.Booking.Cancel(b.Context(), booking.CancelRequest{ID: a.ID, Actor: "system"}); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -99,7 +99,7 @@ func BenchmarkBookOnNodes(b *testing.B) {
 							r := bookingOf(int(i), "checkup")
 							r.SpecialistID = []string{"ada", "bob", "cleo", "dora"}[i%4]
 							r.SlotStart = c.start.Add(time.Duration(i/4%2700) * 30 * time.Minute)
-							if _, err := c.all[worker%n].Book(context.Background(), r); err != nil {
+							if _, err := c.all[worker%n].Booking.Book(context.Background(), r); err != nil {
 								b.Error(err)
 								return
 							}
@@ -109,7 +109,7 @@ func BenchmarkBookOnNodes(b *testing.B) {
 				all.Wait()
 				b.ReportMetric(each/time.Since(began).Seconds(), "bookings/s")
 			}
-			list, _, err := c.all[0].Appointments(b.Context(), store.AppointmentFilter{Limit: 1})
+			list, _, err := c.all[0].Booking.Appointments(b.Context(), store.AppointmentFilter{Limit: 1})
 			if err != nil || len(list) == 0 {
 				b.Error("nothing was booked", err)
 			}

@@ -157,7 +157,7 @@ func (c *nodes) clinic(specialists ...string) {
 			file.AppointmentTypes[i].Upstream = &clinic.UpstreamType{AppointmentTypeGUID: columnGUID(100 + i)}
 		}
 	}
-	if _, err := c.all[0].Import(context.Background(), "system", file); err != nil {
+	if _, err := c.all[0].Clinic.Import(context.Background(), "system", file); err != nil {
 		c.t.Fatal(err)
 	}
 	c.agree()
@@ -194,7 +194,7 @@ func (n *node) mustBook(t testing.TB, client int, start time.Time) store.Appoint
 	t.Helper()
 	r := bookingOf(client, "checkup")
 	r.SlotStart = start
-	a, err := n.Book(t.Context(), r)
+	a, err := n.Booking.Book(t.Context(), r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +220,7 @@ func TestAStartLeavesOtherNodesTheirOperations(t *testing.T) {
 	if err := second.store.Write(t.Context(), func(tx store.Tx) error { return tx.Promise(t.Context(), pending) }); err != nil {
 		t.Fatal(err)
 	}
-	second.HandOver(booking.Promise{Operation: pending})
+	second.Outbound.HandOver(booking.Promise{Operation: pending})
 	c.until(10*time.Second, "the second node's queue is recovered", func() bool {
 		_, err := second.queue.Operation(t.Context(), pending.ID)
 		return err == nil
@@ -254,13 +254,13 @@ func (n *node) settled(t testing.TB) bool {
 func TestOperationsOfOneAppointmentKeepTheirOrder(t *testing.T) {
 	c := newNodes(t, 2, withUpstream(func(upstreamtest.Call) upstreamtest.Step { return upstreamtest.Step{Outcome: upstreamtest.RateLimited} }))
 	c.clinic("ada")
-	c.all[0].Outbox.Ids.Next(time.Now().Add(time.Hour)) // its clock was ahead
+	c.all[0].Outbound.Outbox.Ids.Next(time.Now().Add(time.Hour)) // its clock was ahead
 	a := c.all[0].mustBook(t, 1, c.start)
 	c.agree()
-	if _, err := c.all[1].Cancel(t.Context(), booking.CancelRequest{ID: a.ID, Actor: "system"}); err != nil {
+	if _, err := c.all[1].Booking.Cancel(t.Context(), booking.CancelRequest{ID: a.ID, Actor: "system"}); err != nil {
 		t.Fatal(err)
 	}
-	list, err := c.all[1].Deliveries(t.Context(), a.ID)
+	list, err := c.all[1].Record.Deliveries(t.Context(), a.ID)
 	if err != nil || len(list) != 2 || list[0].Notice != "book" || list[1].Notice != "cancel" {
 		t.Errorf("by their ids: got %+v, %v; want the booking and then its end", list, err)
 	}
@@ -275,12 +275,12 @@ func TestAPromiseThatWasNeverQueuedIsKept(t *testing.T) {
 	first.stop()
 	a := first.mustBook(t, 1, c.start)
 	c.agree()
-	if _, err := second.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID, SlotStart: c.start.Add(time.Hour), Actor: "system"}); err != nil {
+	if _, err := second.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID, SlotStart: c.start.Add(time.Hour), Actor: "system"}); err != nil {
 		t.Fatal(err)
 	}
 	c.until(20*time.Second, "both are delivered", func() bool {
 		done := 0
-		for _, d := range must(second.Deliveries(t.Context(), a.ID)) {
+		for _, d := range must(second.Record.Deliveries(t.Context(), a.ID)) {
 			if op, err := second.queue.Operation(t.Context(), d.OperationID); err == nil && op.Status == store.OperationCompleted {
 				done++
 			}

@@ -26,11 +26,11 @@ var jane = agent.Patient{FirstName: "Jane", LastName: "Roe", BirthDate: "1980-02
 func TestAnAgentIsKnownAtEveryNode(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	c.clinic("ada")
-	made, err := c.all[0].AgentIdentify(t.Context(), agentKey, jane)
+	made, err := c.all[0].Agent.Identify(t.Context(), agentKey, jane)
 	if err != nil || !made.Success {
 		t.Fatalf("identify: %+v, %v", made, err)
 	}
-	again, err := c.all[1].AgentIdentify(t.Context(), agentKey, jane)
+	again, err := c.all[1].Agent.Identify(t.Context(), agentKey, jane)
 	if err != nil || again.PatientGUID != made.PatientGUID {
 		t.Errorf("the same person at the other node: got %+v, %v; want %s", again, err, made.PatientGUID)
 	}
@@ -44,14 +44,14 @@ func TestAnAgentIsKnownAtEveryNode(t *testing.T) {
 		} else {
 			b.UUI = "call-1"
 		}
-		if a, err := n.AgentBook(t.Context(), record.Principal{KeyID: "other", Scope: store.ScopeAgent}, b); err != nil || a.ErrorType != token.BookingAuthMissing.Code() {
+		if a, err := n.Agent.Book(t.Context(), record.Principal{KeyID: "other", Scope: store.ScopeAgent}, b); err != nil || a.ErrorType != token.BookingAuthMissing.Code() {
 			t.Errorf("another key at node %d: got %+v, %v; want %s", i, a, err, token.BookingAuthMissing)
 		}
-		a, err := n.AgentBook(t.Context(), agentKey, b)
+		a, err := n.Agent.Book(t.Context(), agentKey, b)
 		if err != nil || a.Outcome != agent.Confirmed {
 			t.Fatalf("without a token at node %d: got %+v, %v", i, a, err)
 		}
-		if kept, err := n.Appointment(t.Context(), a.AppointmentGUID); err != nil || kept.Patient.Name != "Jane Roe" || kept.Patient.BirthDate != "1980-02-03" {
+		if kept, err := n.Booking.Appointment(t.Context(), a.AppointmentGUID); err != nil || kept.Patient.Name != "Jane Roe" || kept.Patient.BirthDate != "1980-02-03" {
 			t.Errorf("node %d books for %+v, %v; want Jane Roe", i, kept.Patient, err)
 		}
 	}
@@ -65,7 +65,7 @@ func TestAPatientWhoMayBeThereIsAddedByNoNode(t *testing.T) {
 	c.clinic("ada")
 	identify := func(n *node, p agent.Patient) agent.PatientAnswer {
 		t.Helper()
-		a, err := n.AgentIdentify(t.Context(), agentKey, p)
+		a, err := n.Agent.Identify(t.Context(), agentKey, p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +103,7 @@ func TestAPatientWhoMayBeThereIsAddedByNoNode(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 8 {
 		all.Go(func() {
-			if _, err := c.all[i%2].AgentIdentify(t.Context(), agentKey, ann); err != nil {
+			if _, err := c.all[i%2].Agent.Identify(t.Context(), agentKey, ann); err != nil {
 				t.Error(err)
 			}
 		})
@@ -129,7 +129,7 @@ func TestAPatientWhoMayBeThereIsAddedByNoNode(t *testing.T) {
 	left := make(chan struct{})
 	go func() {
 		defer close(left)
-		_, _ = dying.AgentIdentify(t.Context(), agentKey, max)
+		_, _ = dying.Agent.Identify(t.Context(), agentKey, max)
 	}()
 	<-began
 	if a := identify(c.all[0], max); a.ErrorType != "PATIENT_OUTCOME_UNKNOWN" {
@@ -167,7 +167,7 @@ func TestAHoldThatHasJustLapsedBooksAtEveryNode(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	c.clinic("ada", "bob")
 	request := booking.HoldRequest{AppointmentTypeID: "checkup", SpecialistID: "bob", SlotStart: c.start, Client: client(1), TTL: 4 * time.Second}
-	h, err := c.all[0].Hold(t.Context(), request)
+	h, err := c.all[0].Booking.Hold(t.Context(), request)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,13 +179,13 @@ func TestAHoldThatHasJustLapsedBooksAtEveryNode(t *testing.T) {
 	for i, n := range []*node{c.all[1], third} {
 		r := bookingOf(2, "checkup")
 		r.HoldID, r.SlotStart = h.ID, time.Time{}
-		if _, err := n.Book(t.Context(), r); !errors.Is(err, holds.ErrNotOwner) {
+		if _, err := n.Booking.Book(t.Context(), r); !errors.Is(err, holds.ErrNotOwner) {
 			t.Errorf("somebody else at node %d: got %v, want ErrNotOwner", i, err)
 		}
 	}
 	r := bookingOf(1, "checkup")
 	r.HoldID, r.SlotStart = h.ID, time.Time{}
-	a, err := third.Book(t.Context(), r)
+	a, err := third.Booking.Book(t.Context(), r)
 	if err != nil || a.SpecialistID != "bob" || !a.SlotStart.Equal(c.start) {
 		t.Errorf("its owner: got %+v, %v; want the time of the hold", a, err)
 	}

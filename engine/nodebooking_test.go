@@ -36,15 +36,15 @@ func TestAHoldIsHeldAtEveryNode(t *testing.T) {
 	request := func(n int) booking.HoldRequest {
 		return booking.HoldRequest{AppointmentTypeID: "checkup", SlotStart: c.start, Client: client(n)}
 	}
-	h, err := first.Hold(t.Context(), request(1))
+	h, err := first.Booking.Hold(t.Context(), request(1))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var held *holds.HeldError
-	if _, err := second.Hold(t.Context(), request(2)); !errors.As(err, &held) {
+	if _, err := second.Booking.Hold(t.Context(), request(2)); !errors.As(err, &held) {
 		t.Errorf("at the other node: got %v, want a HeldError", err)
 	}
-	again, err := second.Hold(t.Context(), request(1))
+	again, err := second.Booking.Hold(t.Context(), request(1))
 	if err != nil || again.ID != h.ID {
 		t.Errorf("its own client at the other node: got %+v, %v; want the hold %s", again, err, h.ID)
 	}
@@ -62,7 +62,7 @@ func TestABookingIsOffTheListOfEveryNode(t *testing.T) {
 	day := store.DateOf(c.start)
 	listed := func(n *node) bool {
 		t.Helper()
-		l, err := n.Timeslots(t.Context(), booking.TimeslotsRequest{AppointmentTypeID: "checkup", From: day, To: day.AddDays(1)})
+		l, err := n.Booking.Timeslots(t.Context(), booking.TimeslotsRequest{AppointmentTypeID: "checkup", From: day, To: day.AddDays(1)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +81,7 @@ func TestABookingIsOffTheListOfEveryNode(t *testing.T) {
 		if err := second.Await(t.Context(), first.LastChange()); err != nil || listed(second) {
 			t.Fatalf("round %d: it is listed at the second node, %v", n, err)
 		}
-		if _, err := second.Cancel(t.Context(), booking.CancelRequest{ID: a.ID, Actor: "system"}); err != nil {
+		if _, err := second.Booking.Cancel(t.Context(), booking.CancelRequest{ID: a.ID, Actor: "system"}); err != nil {
 			t.Fatal(err)
 		}
 		if err := first.Await(t.Context(), second.LastChange()); err != nil || !listed(first) {
@@ -95,17 +95,17 @@ func TestARevokedCredentialIsToldAtEveryNode(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	c.clinic("ada")
 	first, second := c.all[0], c.all[1]
-	key, secret, err := first.CreateAPIKey(t.Context(), "system", account.NewAPIKey{Name: "phone", Scope: store.ScopeAgent})
+	key, secret, err := first.Account.CreateAPIKey(t.Context(), "system", account.NewAPIKey{Name: "phone", Scope: store.ScopeAgent})
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.agree()
-	if _, err := second.Authenticate(t.Context(), secret); err != nil { // now it is remembered there
+	if _, err := second.Account.Authenticate(t.Context(), secret); err != nil { // now it is remembered there
 		t.Fatal(err)
 	}
 	told := make(chan struct{}, 8)
-	second.OnRevoked(func() { told <- struct{}{} })
-	if err := first.RevokeAPIKey(t.Context(), "system", key.ID); err != nil {
+	second.Account.OnRevoked(func() { told <- struct{}{} })
+	if err := first.Account.RevokeAPIKey(t.Context(), "system", key.ID); err != nil {
 		t.Fatal(err)
 	}
 	select {
@@ -113,7 +113,7 @@ func TestARevokedCredentialIsToldAtEveryNode(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Error("the other node was not told")
 	}
-	if _, err := second.Authenticate(t.Context(), secret); !errors.Is(err, record.ErrUnauthorized) {
+	if _, err := second.Account.Authenticate(t.Context(), secret); !errors.Is(err, record.ErrUnauthorized) {
 		t.Errorf("the key at the other node: got %v, want ErrUnauthorized", err)
 	}
 }
@@ -145,7 +145,7 @@ func TestNodesNeverOverlapABooking(t *testing.T) {
 		kind.ID, kind.DurationMinutes, kind.SlotStepMinutes = fmt.Sprintf("of%d", minutes), minutes, 15
 		types, file.AppointmentTypes = append(types, kind.ID), append(file.AppointmentTypes, kind)
 	}
-	if _, err := c.all[0].Import(t.Context(), "system", file); err != nil {
+	if _, err := c.all[0].Clinic.Import(t.Context(), "system", file); err != nil {
 		t.Fatal(err)
 	}
 	c.agree()
@@ -161,13 +161,13 @@ func TestNodesNeverOverlapABooking(t *testing.T) {
 				r := bookingOf(i, types[random.IntN(3)])
 				r.SlotStart = c.start.Add(time.Duration(random.IntN(days*96)) * 15 * time.Minute)
 				if random.IntN(2) == 0 {
-					h, err := at.Hold(t.Context(), booking.HoldRequest{AppointmentTypeID: r.AppointmentTypeID, SlotStart: r.SlotStart, Client: r.Client})
+					h, err := at.Booking.Hold(t.Context(), booking.HoldRequest{AppointmentTypeID: r.AppointmentTypeID, SlotStart: r.SlotStart, Client: r.Client})
 					if err == nil {
 						r.HoldID = h.ID
 						at = c.all[random.IntN(2)] // the next request comes to whichever node
 					}
 				}
-				_, err := at.Book(context.Background(), r)
+				_, err := at.Booking.Book(context.Background(), r)
 				var held *holds.HeldError
 				var closed *availability.NotBookableError
 				switch {
@@ -182,7 +182,7 @@ func TestNodesNeverOverlapABooking(t *testing.T) {
 		})
 	}
 	all.Wait()
-	list, _, err := c.all[0].Appointments(t.Context(), store.AppointmentFilter{Status: store.Confirmed, Limit: 1})
+	list, _, err := c.all[0].Booking.Appointments(t.Context(), store.AppointmentFilter{Status: store.Confirmed, Limit: 1})
 	if err != nil || len(list) == 0 || booked.Load() == 0 || refused.Load() == 0 {
 		t.Errorf("%d were booked and %d refused; want some of both; %v", booked.Load(), refused.Load(), err)
 	}

@@ -25,18 +25,18 @@ func TestSweepsOfManyNodesAreOne(t *testing.T) {
 	}
 	defer watch.Close()
 	for _, id := range []string{"ada", "bob"} {
-		if _, err := first.GoOnline(t.Context(), id); err != nil {
+		if _, err := first.Presence.GoOnline(t.Context(), id); err != nil {
 			t.Fatal(err)
 		}
 	}
 	online := func() (ids []string) {
-		for _, p := range must(first.Online(t.Context())) {
+		for _, p := range must(first.Presence.Online(t.Context())) {
 			ids = append(ids, p.SpecialistID)
 		}
 		return ids
 	}
 	beat := func() {
-		if err := second.Beat(t.Context(), "bob"); err != nil {
+		if err := second.Presence.Beat(t.Context(), "bob"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -67,7 +67,7 @@ func TestSweepsOfManyNodesAreOne(t *testing.T) {
 			break
 		}
 		if told == 1 && !end { // the last event that there is to be
-			if _, err := first.GoOffline(t.Context(), "bob"); err != nil {
+			if _, err := first.Presence.GoOffline(t.Context(), "bob"); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -14,11 +14,11 @@ import (
 func TestGuessesAreCountedOverAllNodes(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	c.clinic("ada")
-	if _, err := c.all[0].CreateUser(t.Context(), "system", owner()); err != nil {
+	if _, err := c.all[0].Account.CreateUser(t.Context(), "system", owner()); err != nil {
 		t.Fatal(err)
 	}
 	try := func(n *node, password, address string) error {
-		_, _, err := n.SignIn(t.Context(), account.Credentials{Email: "owner@example.org", Password: password, Address: address})
+		_, _, err := n.Account.SignIn(t.Context(), account.Credentials{Email: "owner@example.org", Password: password, Address: address})
 		return err
 	}
 	var backoff *account.BackoffError

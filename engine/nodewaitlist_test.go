@@ -31,7 +31,7 @@ func TestNodesOfferATimeOnce(t *testing.T) {
 		booked = append(booked, c.all[n%2].mustBook(t, n, c.start.Add(time.Duration(n)*30*time.Minute)))
 	}
 	for n := range times + 2 { // two more than there are times
-		_, err := c.all[n%2].Join(ctx, waitlist.JoinRequest{
+		_, err := c.all[n%2].Waitlist.Join(ctx, waitlist.JoinRequest{
 			AppointmentTypeID: "checkup", Actor: "user:desk", Patient: store.Patient{Name: "Waiting", Email: string(rune('a'+n)) + "@example.org"},
 			Wish: store.WaitlistWish{From: store.DateOf(c.start), To: store.DateOf(c.start), Earliest: 12 * 60, Latest: 14 * 60},
 		})
@@ -41,30 +41,30 @@ func TestNodesOfferATimeOnce(t *testing.T) {
 	}
 	c.agree()
 	for n, a := range booked {
-		if _, err := c.all[(n+1)%2].Cancel(ctx, booking.CancelRequest{ID: a.ID, Actor: "system"}); err != nil {
+		if _, err := c.all[(n+1)%2].Booking.Cancel(ctx, booking.CancelRequest{ID: a.ID, Actor: "system"}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	offers := func() []store.WaitlistOffer { return must(c.all[0].store.OpenWaitlistOffers(ctx)) }
 	c.until(30*time.Second, "all times are offered", func() bool { return len(offers()) == times })
 	for _, n := range c.all {
-		n.Wake()
+		n.Waitlist.Wake()
 	}
 	c.agree()
 	starts, entries := map[time.Time]bool{}, map[string]bool{}
 	for _, o := range offers() {
 		starts[o.SlotStart], entries[o.EntryID] = true, true
-		if mails := must(c.all[1].Deliveries(ctx, o.ID)); len(mails) != 1 {
+		if mails := must(c.all[1].Record.Deliveries(ctx, o.ID)); len(mails) != 1 {
 			t.Errorf("an offer has %d mails, want 1", len(mails))
 		}
 	}
 	if len(starts) != times || len(entries) != times {
 		t.Errorf("%d times are offered to %d, want %d to as many", len(starts), len(entries), times)
 	}
-	if live, _, err := c.all[1].WaitlistNow(ctx, 10); err != nil || len(live) != times+2 {
+	if live, _, err := c.all[1].Waitlist.List(ctx, 10); err != nil || len(live) != times+2 {
 		t.Errorf("who waits, at the other node: got %d, %v", len(live), err)
 	}
-	if _, err := c.all[0].AcceptOffer(ctx, offers()[0].ID, "manage", nil); err != nil {
+	if _, err := c.all[0].Waitlist.Accept(ctx, offers()[0].ID, "manage", nil); err != nil {
 		t.Errorf("taken at a node, whoever has made the offer: %v", err)
 	}
 }

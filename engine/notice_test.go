@@ -54,7 +54,7 @@ func noticeClinicOn(t *testing.T, around func(store.Store) store.Store, change .
 	}
 	enginetest.Run(t, e.Run)
 	c = &testClinic{Engine: e, t: t, store: db, holds: live, start: enginetest.Noon(time.UTC, 4)}
-	if _, err := e.Import(ctx, "system", enginetest.ClinicFile(map[string]int{"ada": 1})); err != nil {
+	if _, err := e.Clinic.Import(ctx, "system", enginetest.ClinicFile(map[string]int{"ada": 1})); err != nil {
 		t.Fatal(err)
 	}
 	return c, folder
@@ -63,7 +63,7 @@ func noticeClinicOn(t *testing.T, around func(store.Store) store.Store, change .
 // mails are the messages written so far, decoded, by the notice they were promised as.
 func (c *testClinic) mails(folder, appointmentID string) map[string]string {
 	c.t.Helper()
-	list, err := c.Deliveries(context.Background(), appointmentID)
+	list, err := c.Record.Deliveries(context.Background(), appointmentID)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestPatientsAreToldByMail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := noticeClinic(t)
 		ctx := context.Background()
-		if _, err := c.UpdateSettings(ctx, "system", func(s *clinic.Settings) { s.ReminderHours = 24 }); err != nil {
+		if _, err := c.Clinic.UpdateSettings(ctx, "system", func(s *clinic.Settings) { s.ReminderHours = 24 }); err != nil {
 			t.Fatal(err)
 		}
 		r := bookingOf(1, "checkup")
@@ -92,16 +92,16 @@ func TestPatientsAreToldByMail(t *testing.T) {
 		time.Sleep(time.Second)
 		got := c.mails(folder, a.ID)
 		if len(got) != 1 || !strings.Contains(got["confirmation"], "your appointment is booked") ||
-			!strings.Contains(got["confirmation"], "https://book.example.org/manage#"+c.ManageToken(&a)) || !strings.Contains(got["confirmation"], "text/calendar") {
+			!strings.Contains(got["confirmation"], "https://book.example.org/manage#"+c.Booking.ManageToken(&a)) || !strings.Contains(got["confirmation"], "text/calendar") {
 			t.Errorf("after the booking the mails are %v, want a confirmation with link and calendar file", got)
 		}
 
 		// The reminder is for later: it is neither waiting nor listed.
-		if q, err := c.QueueStatus(ctx, outbound.QueueFilter{}); err != nil || q.Scheduled != 1 || q.Pending != 0 || q.Completed != len(q.Operations) {
+		if q, err := c.Outbound.Status(ctx, outbound.QueueFilter{}); err != nil || q.Scheduled != 1 || q.Pending != 0 || q.Completed != len(q.Operations) {
 			t.Errorf("the queue is %+v, %v; want a reminder that is scheduled and nothing that waits", q, err)
 		}
 
-		moved, err := c.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID, SlotStart: c.start.Add(time.Hour), Actor: "manage"})
+		moved, err := c.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID, SlotStart: c.start.Add(time.Hour), Actor: "manage"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +115,7 @@ func TestPatientsAreToldByMail(t *testing.T) {
 			t.Errorf("a day before the mails are %v, want a reminder", got)
 		}
 		reminders := 0
-		list, _ := c.Deliveries(ctx, a.ID)
+		list, _ := c.Record.Deliveries(ctx, a.ID)
 		for _, d := range list {
 			if d.Notice == "reminder" && strings.HasPrefix(d.Detail, "written to a file") {
 				reminders++
@@ -130,11 +130,11 @@ func TestPatientsAreToldByMail(t *testing.T) {
 			t.Errorf("%d reminders were sent, want the one for the new time", reminders)
 		}
 
-		if _, err := c.Cancel(ctx, booking.CancelRequest{ID: a.ID, Actor: "manage"}); err != nil {
+		if _, err := c.Booking.Cancel(ctx, booking.CancelRequest{ID: a.ID, Actor: "manage"}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
-		if got := c.mails(folder, a.ID); !strings.Contains(got["cancellation"], "was cancelled") || strings.Contains(got["cancellation"], "/manage#"+c.ManageToken(&a)+"\r\nTo change") {
+		if got := c.mails(folder, a.ID); !strings.Contains(got["cancellation"], "was cancelled") || strings.Contains(got["cancellation"], "/manage#"+c.Booking.ManageToken(&a)+"\r\nTo change") {
 			t.Errorf("after the cancellation the mails are %v", got)
 		}
 
@@ -163,7 +163,7 @@ func TestProgramsAreToldByWebhook(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	_, err := c.UpdateSettings(ctx, "system", func(s *clinic.Settings) {
+	_, err := c.Clinic.UpdateSettings(ctx, "system", func(s *clinic.Settings) {
 		s.Webhooks = []clinic.WebhookEndpoint{{URL: server.URL, Active: true}}
 	})
 	if err != nil {
@@ -186,7 +186,7 @@ func TestProgramsAreToldByWebhook(t *testing.T) {
 			t.Errorf("the webhook says %q: %s", secret, got.body)
 		}
 	}
-	if _, err := c.Cancel(ctx, booking.CancelRequest{ID: a.ID, Actor: "manage"}); err != nil {
+	if _, err := c.Booking.Cancel(ctx, booking.CancelRequest{ID: a.ID, Actor: "manage"}); err != nil {
 		t.Fatal(err)
 	}
 	if got := <-calls; !strings.Contains(got.body, `"appointment.cancelled"`) {
@@ -198,7 +198,7 @@ func TestWebhookKeepsItsSecret(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	put := func(list ...clinic.WebhookEndpoint) []clinic.WebhookEndpoint {
 		t.Helper()
-		s, err := c.UpdateSettings(context.Background(), "system", func(s *clinic.Settings) { *s = clinic.Settings{Webhooks: list} })
+		s, err := c.Clinic.UpdateSettings(context.Background(), "system", func(s *clinic.Settings) { *s = clinic.Settings{Webhooks: list} })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,7 +19,7 @@ import (
 // offered are the starts of one local day that the page offers, as half hours after its midnight.
 func (p *practice) offered(day store.Date) (halves []int) {
 	p.t.Helper()
-	list, err := p.Timeslots(p.t.Context(), booking.TimeslotsRequest{AppointmentTypeID: "cleaning", From: day, To: day.AddDays(1)})
+	list, err := p.Booking.Timeslots(p.t.Context(), booking.TimeslotsRequest{AppointmentTypeID: "cleaning", From: day, To: day.AddDays(1)})
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -66,32 +66,32 @@ func TestThePageOffersWhatThePracticeSystemHasOpen(t *testing.T) {
 
 		outside := booking.Request{AppointmentTypeID: "cleaning", SpecialistID: "chair0", SlotStart: p.slotAt(30), Client: client(1), Source: store.SourceWeb,
 			Patient: store.Patient{Name: "Lena Vogt"}, Actor: "client"}
-		if _, err := p.Book(ctx, outside); !errors.Is(err, store.ErrSlotTaken) {
+		if _, err := p.Booking.Book(ctx, outside); !errors.Is(err, store.ErrSlotTaken) {
 			t.Errorf("a booking of what it does not list: got %v, want ErrSlotTaken", err)
 		}
-		if _, err := p.Hold(ctx, booking.HoldRequest{AppointmentTypeID: "cleaning", SlotStart: p.slotAt(30), Client: client(1)}); !errors.Is(err, store.ErrSlotTaken) {
+		if _, err := p.Booking.Hold(ctx, booking.HoldRequest{AppointmentTypeID: "cleaning", SlotStart: p.slotAt(30), Client: client(1)}); !errors.Is(err, store.ErrSlotTaken) {
 			t.Errorf("a hold of it: got %v, want ErrSlotTaken", err)
 		}
-		if x, err := p.Explain(ctx, "cleaning", "chair0", p.slotAt(30)); err != nil || x[0].Reason != availability.ReasonTaken {
+		if x, err := p.Search.Explain(ctx, "cleaning", "chair0", p.slotAt(30)); err != nil || x[0].Reason != availability.ReasonTaken {
 			t.Errorf("explained: %+v, %v", x, err)
 		}
 		staff := outside
 		staff.Source, staff.Actor, staff.IgnoreHours, staff.Client = store.SourceStaff, "user:desk", true, ""
-		if _, err := p.Book(ctx, staff); err != nil {
+		if _, err := p.Booking.Book(ctx, staff); err != nil {
 			t.Errorf("the desk books outside of it: %v", err)
 		}
 
 		p.upstream.Add(upstreamtest.Appointment{PatientGUID: patientGUID(9), Start: p.slotAt(21), Minutes: 30, ScheduleViewGUID: viewGUID, ScheduleColumnGUID: columnGUID(0)})
 		time.Sleep(6 * time.Minute)
 		want("after a booking by telephone", 20, 22, 23)
-		if known := p.OpeningsKnown(); len(known) != 1 || !known[0].Used || known[0].Days != 21 || time.Since(known[0].Oldest) > 6*time.Minute {
+		if known := p.Booking.OpeningsKnown(); len(known) != 1 || !known[0].Used || known[0].Days != 21 || time.Since(known[0].Oldest) > 6*time.Minute {
 			t.Errorf("known is %+v, want all 21 days of one type, asked lately", known)
 		}
 
 		p.line.set(true, false)
 		time.Sleep(50 * time.Minute)
 		want("50 minutes without an answer", 20, 22, 23)
-		if since, why := p.OpeningsFailed(); since.IsZero() || why == "" {
+		if since, why := p.Opening.Failed(); since.IsZero() || why == "" {
 			t.Error("nobody is told that it does not answer")
 		}
 		time.Sleep(20 * time.Minute)
@@ -101,7 +101,7 @@ func TestThePageOffersWhatThePracticeSystemHasOpen(t *testing.T) {
 		p.line.set(false, false)
 		time.Sleep(10 * time.Minute)
 		want("when it answers again", 20, 22, 23)
-		if since, _ := p.OpeningsFailed(); !since.IsZero() {
+		if since, _ := p.Opening.Failed(); !since.IsZero() {
 			t.Error("it answers again, and is still said to be silent")
 		}
 		if n := strings.Count(p.log.String(), "does not list its openings"); n != 1 {
@@ -140,7 +140,7 @@ func TestAPracticeThatListsNothingIsBookedFromTheOwnCalendar(t *testing.T) {
 		if got := len(p.offered(p.date(p.slotAt(0)))); got != 48 {
 			t.Errorf("%d half hours are offered, want the whole day", got)
 		}
-		if known := p.OpeningsKnown(); len(known) != 1 || known[0].Used {
+		if known := p.Booking.OpeningsKnown(); len(known) != 1 || known[0].Used {
 			t.Errorf("known is %+v, want one type that is not used", known)
 		}
 	})
@@ -156,22 +156,22 @@ func TestAMoveOntoItsOwnTimeIsOpen(t *testing.T) {
 				f.AppointmentTypes[0].HorizonDays, f.AppointmentTypes[0].SlotStepMinutes = 20, 15
 			},
 		})
-		a, err := p.Book(t.Context(), booking.Request{AppointmentTypeID: "cleaning", SpecialistID: "chair0", SlotStart: p.slotAt(20), Client: client(1),
+		a, err := p.Booking.Book(t.Context(), booking.Request{AppointmentTypeID: "cleaning", SpecialistID: "chair0", SlotStart: p.slotAt(20), Client: client(1),
 			Source: store.SourceWeb, Patient: store.Patient{Name: "Lena Vogt"}, Actor: "client"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(12 * time.Minute)
-		if got := len(p.upstream.Appointments()); got != 1 || len(p.OpeningsKnown()) != 1 {
+		if got := len(p.upstream.Appointments()); got != 1 || len(p.Booking.OpeningsKnown()) != 1 {
 			t.Fatalf("the practice system has %d appointments, want the one", got)
 		}
 		to := a.SlotStart.Add(15 * time.Minute)
 		other := booking.Request{AppointmentTypeID: "cleaning", SpecialistID: "chair0", SlotStart: to, Client: client(2), Source: store.SourceWeb,
 			Patient: store.Patient{Name: "Per Lind"}, Actor: "client"}
-		if _, err := p.Book(t.Context(), other); !errors.Is(err, store.ErrSlotTaken) {
+		if _, err := p.Booking.Book(t.Context(), other); !errors.Is(err, store.ErrSlotTaken) {
 			t.Errorf("somebody else's booking there: got %v, want ErrSlotTaken", err)
 		}
-		if moved, err := p.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID, SlotStart: to, Actor: "manage-link"}); err != nil || !moved.SlotStart.Equal(to) {
+		if moved, err := p.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID, SlotStart: to, Actor: "manage-link"}); err != nil || !moved.SlotStart.Equal(to) {
 			t.Errorf("moved by a quarter of an hour: got %s, %v", moved.SlotStart, err)
 		}
 	})

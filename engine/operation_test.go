@@ -95,11 +95,11 @@ func TestGivenUpInTime(t *testing.T) {
 			t.Errorf("a second before: %s, want pending", got.UpstreamState)
 		}
 		p.until(6*time.Minute, "given up", func() bool { return p.bookings()[0].UpstreamState == store.UpstreamFailed })
-		op, err := p.AgentOperation(t.Context(), a.OperationID)
+		op, err := p.Agent.Operation(t.Context(), a.OperationID)
 		if err != nil || op.Status != store.OperationFailed || op.NeedsReview || !strings.Contains(op.Guidance.VoiceResponse, "could not be completed") {
 			t.Errorf("the operation: %+v, %v", op, err)
 		}
-		d, err := p.Deliveries(t.Context(), p.bookings()[0].ID)
+		d, err := p.Record.Deliveries(t.Context(), p.bookings()[0].ID)
 		if err != nil || len(d) != 1 || d[0].State != "failed" || d[0].Channel != "upstream" {
 			t.Errorf("the deliveries: %+v, %v; want one that failed", d, err)
 		}
@@ -130,17 +130,17 @@ func TestTenAttempts(t *testing.T) {
 		if want := []time.Duration{10 * s, 20 * s, 40 * s, 80 * s, 160 * s, 300 * s, 300 * s, 300 * s, 300 * s, 300 * s}; !slices.Equal(waits, want) {
 			t.Errorf("the attempts came %v apart, want %v", waits, want)
 		}
-		status, err := p.QueueStatus(t.Context(), outbound.QueueFilter{Names: true})
+		status, err := p.Outbound.Status(t.Context(), outbound.QueueFilter{Names: true})
 		if err != nil || status.Failed != 1 || len(status.Operations) != 1 || status.Operations[0].Attempts != 10 || status.Operations[0].LastError == "" {
 			t.Fatalf("the queue: %+v, %v; want one failed after 10", status, err)
 		}
 		if got := p.bookingOf(); got.UpstreamState != store.UpstreamFailed {
 			t.Errorf("upstream %s, want failed", got.UpstreamState)
 		}
-		if err := p.ReviewOperation(t.Context(), "user:jo", a.OperationID, outbound.DecisionExists); !errors.Is(err, record.ErrOperationState) {
+		if err := p.Outbound.Review(t.Context(), "user:jo", a.OperationID, outbound.DecisionExists); !errors.Is(err, record.ErrOperationState) {
 			t.Errorf("review of what needs none: got %v, want ErrOperationState", err)
 		}
-		if err := p.RetryOperation(t.Context(), "user:jo", a.OperationID); err != nil {
+		if err := p.Outbound.Retry(t.Context(), "user:jo", a.OperationID); err != nil {
 			t.Fatal(err)
 		}
 		if got := p.bookingOf(); got.UpstreamState != store.UpstreamPending {
@@ -150,10 +150,10 @@ func TestTenAttempts(t *testing.T) {
 		if got := p.bookingOf(); got.UpstreamState != store.UpstreamConfirmed || p.upstream.Score().Appointments != 1 {
 			t.Errorf("tried again: upstream %s, %+v", got.UpstreamState, p.upstream.Score())
 		}
-		if err := p.RetryOperation(t.Context(), "user:jo", a.OperationID); !errors.Is(err, record.ErrOperationState) {
+		if err := p.Outbound.Retry(t.Context(), "user:jo", a.OperationID); !errors.Is(err, record.ErrOperationState) {
 			t.Errorf("a retry of what is done: got %v, want ErrOperationState", err)
 		}
-		if err := p.RetryOperation(t.Context(), "user:jo", "op-1-unknown"); !errors.Is(err, store.ErrNotFound) {
+		if err := p.Outbound.Retry(t.Context(), "user:jo", "op-1-unknown"); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("a retry of nothing: got %v, want ErrNotFound", err)
 		}
 	})
@@ -179,17 +179,17 @@ func TestReview(t *testing.T) {
 				p.upstream.Script(upstreamtest.Step{Outcome: test.outcome}, garbage, garbage, garbage)
 				a := p.ask(p.wish(48 * 3))
 				p.until(time.Hour, "for review", p.settled)
-				op, err := p.AgentOperation(t.Context(), a.OperationID)
+				op, err := p.Agent.Operation(t.Context(), a.OperationID)
 				if err != nil || op.Status != store.OperationFailed || !op.NeedsReview || p.bookingOf().UpstreamState != store.UpstreamReview {
 					t.Fatalf("after three failed look-ups: %+v, %v, upstream %s", op, err, p.bookingOf().UpstreamState)
 				}
-				if err := p.RetryOperation(t.Context(), "user:jo", a.OperationID); !errors.Is(err, record.ErrOperationState) {
+				if err := p.Outbound.Retry(t.Context(), "user:jo", a.OperationID); !errors.Is(err, record.ErrOperationState) {
 					t.Errorf("a retry without a decision: got %v, want ErrOperationState", err)
 				}
-				if err := p.ReviewOperation(t.Context(), "user:jo", a.OperationID, "perhaps"); err == nil {
+				if err := p.Outbound.Review(t.Context(), "user:jo", a.OperationID, "perhaps"); err == nil {
 					t.Error("a decision that is none was taken")
 				}
-				if err := p.ReviewOperation(t.Context(), "user:jo", a.OperationID, test.decision); err != nil {
+				if err := p.Outbound.Review(t.Context(), "user:jo", a.OperationID, test.decision); err != nil {
 					t.Fatal(err)
 				}
 				p.until(time.Minute, "settled", p.settled)
@@ -243,7 +243,7 @@ func TestVisitorsUpstream(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{RefuseTaken: true}})
 		r := bookingOf(1, "cleaning")
 		r.SlotStart = p.slotAt(20)
-		a, err := p.Book(t.Context(), r)
+		a, err := p.Booking.Book(t.Context(), r)
 		if err != nil || a.UpstreamState != store.UpstreamPending {
 			t.Fatalf("booked: upstream %s, %v; want pending", a.UpstreamState, err)
 		}
@@ -253,7 +253,7 @@ func TestVisitorsUpstream(t *testing.T) {
 			t.Fatalf("delivered: %+v", first)
 		}
 		for _, half := range []int{30, 31} { // elsewhere, then to the half hour after it
-			if _, err := p.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID, SlotStart: p.slotAt(half), Actor: "user:jo"}); err != nil {
+			if _, err := p.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID, SlotStart: p.slotAt(half), Actor: "user:jo"}); err != nil {
 				t.Fatal(err)
 			}
 			p.until(2*time.Minute, "settled", p.settled)
@@ -261,7 +261,7 @@ func TestVisitorsUpstream(t *testing.T) {
 		// A second booking of the same person is the same patient.
 		r2 := bookingOf(1, "cleaning")
 		r2.SlotStart, r2.Client = p.slotAt(40), client(2)
-		if _, err := p.Book(t.Context(), r2); err != nil {
+		if _, err := p.Booking.Book(t.Context(), r2); err != nil {
 			t.Fatal(err)
 		}
 		p.until(2*time.Minute, "settled", p.settled)
@@ -276,7 +276,7 @@ func TestVisitorsUpstream(t *testing.T) {
 		if len(live) != 2 || !live[0].Start.Equal(p.slotAt(31)) || len(patients) != 1 {
 			t.Errorf("upstream %+v of %d patients, want the moved one and the second, of one patient", live, len(patients))
 		}
-		if _, err := p.Cancel(t.Context(), booking.CancelRequest{ID: a.ID, Actor: "manage"}); err != nil {
+		if _, err := p.Booking.Cancel(t.Context(), booking.CancelRequest{ID: a.ID, Actor: "manage"}); err != nil {
 			t.Fatal(err)
 		}
 		p.until(2*time.Minute, "settled", p.settled)
@@ -293,7 +293,7 @@ func TestAnUnknownPatientNeedsReview(t *testing.T) {
 		p.upstream.Script(upstreamtest.Step{Procedure: "SetPatient", Outcome: upstreamtest.LostApplied})
 		r := bookingOf(1, "cleaning")
 		r.SlotStart = p.slotAt(20)
-		if _, err := p.Book(t.Context(), r); err != nil {
+		if _, err := p.Booking.Book(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
 		p.until(10*time.Minute, "for review", p.settled)
@@ -320,7 +320,7 @@ func TestQueueLost(t *testing.T) {
 		p.ask(p.wish(48 * 3))
 		r := bookingOf(1, "cleaning")
 		r.SlotStart = p.slotAt(20)
-		if _, err := p.Book(t.Context(), r); err != nil {
+		if _, err := p.Booking.Book(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(30 * time.Second)
@@ -349,11 +349,11 @@ func TestTheChairIsRenamedWhileItWaits(t *testing.T) {
 		p.line.set(true, false)
 		r := bookingOf(1, "cleaning")
 		r.SlotStart = p.slotAt(20)
-		if _, err := p.Book(t.Context(), r); err != nil {
+		if _, err := p.Booking.Book(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if _, err := p.UpdateSpecialist(t.Context(), "user:jo", "chair0", func(s *store.Specialist) { s.UpstreamColumnID = columnGUID(7) }); err != nil {
+		if _, err := p.Clinic.UpdateSpecialist(t.Context(), "user:jo", "chair0", func(s *store.Specialist) { s.UpstreamColumnID = columnGUID(7) }); err != nil {
 			t.Fatal(err)
 		}
 		p.line.set(false, false)
@@ -375,10 +375,10 @@ func TestRetryAfterACorrection(t *testing.T) {
 		if got := p.bookingOf().UpstreamState; got != store.UpstreamFailed {
 			t.Fatalf("upstream %s, want failed", got)
 		}
-		if _, err := p.UpdateSpecialist(t.Context(), "user:jo", "chair0", func(s *store.Specialist) { s.UpstreamColumnID = columnGUID(7) }); err != nil {
+		if _, err := p.Clinic.UpdateSpecialist(t.Context(), "user:jo", "chair0", func(s *store.Specialist) { s.UpstreamColumnID = columnGUID(7) }); err != nil {
 			t.Fatal(err)
 		}
-		if err := p.RetryOperation(t.Context(), "user:jo", a.OperationID); err != nil {
+		if err := p.Outbound.Retry(t.Context(), "user:jo", a.OperationID); err != nil {
 			t.Fatal(err)
 		}
 		p.until(time.Minute, "delivered", p.settled)
@@ -395,7 +395,7 @@ func TestEraseWhileItWaits(t *testing.T) {
 		p.line.set(true, false)
 		r := bookingOf(1, "cleaning")
 		r.SlotStart = p.slotAt(20)
-		if _, err := p.Book(t.Context(), r); err != nil {
+		if _, err := p.Booking.Book(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
@@ -423,7 +423,7 @@ func TestNothingPersonalLeaks(t *testing.T) {
 				}
 			}
 		}
-		who, err := p.AgentIdentify(t.Context(), agentKey, agent.Patient{
+		who, err := p.Agent.Identify(t.Context(), agentKey, agent.Patient{
 			FirstName: "Canarina", LastName: "Canaroe", BirthDate: "06/05/1987", Phone: "+1 555 5550199", Email: "canary@example.org", UUI: "call",
 		})
 		if err != nil {
@@ -439,11 +439,11 @@ func TestNothingPersonalLeaks(t *testing.T) {
 		visitor := bookingOf(9, "cleaning")
 		visitor.SlotStart = p.slotAt(48 * 4)
 		visitor.Patient = store.Patient{Name: "Canarina Canaroe", Email: "canary@example.org", Phone: "5550199", BirthDate: "1987-06-05", Notes: "Canaryplan"}
-		if _, err := p.Book(t.Context(), visitor); err != nil {
+		if _, err := p.Booking.Book(t.Context(), visitor); err != nil {
 			t.Fatal(err)
 		}
 		for range 20 {
-			status, err := p.QueueStatus(t.Context(), outbound.QueueFilter{})
+			status, err := p.Outbound.Status(t.Context(), outbound.QueueFilter{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -452,7 +452,7 @@ func TestNothingPersonalLeaks(t *testing.T) {
 			}
 			time.Sleep(20 * time.Second)
 		}
-		named, err := p.QueueStatus(t.Context(), outbound.QueueFilter{Names: true})
+		named, err := p.Outbound.Status(t.Context(), outbound.QueueFilter{Names: true})
 		if err != nil || !slices.ContainsFunc(named.Operations, func(o outbound.QueuedOperation) bool { return o.ChildName == "Canarychild" }) {
 			t.Errorf("with names the queue is %+v, %v; want Canarychild", named, err)
 		}
@@ -473,7 +473,7 @@ func TestNothingPersonalLeaks(t *testing.T) {
 }
 
 func (p *practice) audit() ([]store.AuditEntry, error) {
-	list, _, err := p.Audit(context.Background(), store.AuditFilter{Limit: 500})
+	list, _, err := p.Record.Audit(context.Background(), store.AuditFilter{Limit: 500})
 	return list, err
 }
 

@@ -52,7 +52,7 @@ func TestPeopleAreFoundAsTheyAreTyped(t *testing.T) {
 		"  ":                nil,
 		"pr":                nil, // what is short has to be right
 	} {
-		found, err := c.Find(t.Context(), query, "", 12)
+		found, err := c.Person.Find(t.Context(), query, "", 12)
 		var got []string
 		for _, f := range found {
 			got = append(got, f.Name)
@@ -61,11 +61,11 @@ func TestPeopleAreFoundAsTheyAreTyped(t *testing.T) {
 			t.Errorf("%q: got %v, %v; want %v", query, got, err, want)
 		}
 	}
-	found, _ := c.Find(t.Context(), "l.vogt@example.org", "", 12)
+	found, _ := c.Person.Find(t.Context(), "l.vogt@example.org", "", 12)
 	if len(found) != 1 || found[0].Appointments != 2 || !found[0].Last.Equal(c.start.Add(2*time.Hour)) {
 		t.Errorf("two appointments of one person: %+v", found)
 	}
-	if found, _ := c.Find(t.Context(), "lena", "ben", 12); len(found) != 0 {
+	if found, _ := c.Person.Find(t.Context(), "lena", "ben", 12); len(found) != 0 {
 		t.Errorf("in somebody else's calendar: %+v", found)
 	}
 }
@@ -76,12 +76,12 @@ func TestTwoSpellingsOfOnePerson(t *testing.T) {
 	married := c.of(0, store.Patient{Name: "Lena Sand", Email: "lena@example.org"})
 	before := c.of(1, store.Patient{Name: "Lena Vogt", Phone: "030 12345", BirthDate: "1991-12-01"})
 	other := c.of(2, store.Patient{Name: "Lena Vogt", Phone: "030 12345", BirthDate: "1999-09-09"})
-	if _, err := c.AddNote(ctx, before.ID, " needs a lift ", "user:jo", nil); err != nil {
+	if _, err := c.Person.AddNote(ctx, before.ID, " needs a lift ", "user:jo", nil); err != nil {
 		t.Fatal(err)
 	}
 	history := func(id string) (coming, notes, links int) {
 		t.Helper()
-		h, err := c.History(ctx, id, "")
+		h, err := c.Person.History(ctx, id, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +90,7 @@ func TestTwoSpellingsOfOnePerson(t *testing.T) {
 	if n, notes, _ := history(married.ID); n != 1 || notes != 0 {
 		t.Errorf("before the link: %d appointments, %d notes", n, notes)
 	}
-	l, err := c.Link(ctx, married.ID, before.ID, "user:jo", nil)
+	l, err := c.Person.Link(ctx, married.ID, before.ID, "user:jo", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,16 +103,16 @@ func TestTwoSpellingsOfOnePerson(t *testing.T) {
 		t.Errorf("a namesake with the same number: %d appointments, %d notes", n, notes)
 	}
 	var invalid *record.ValidationError
-	if _, err := c.Link(ctx, before.ID, married.ID, "user:jo", nil); !errors.As(err, &invalid) {
+	if _, err := c.Person.Link(ctx, before.ID, married.ID, "user:jo", nil); !errors.As(err, &invalid) {
 		t.Errorf("a second link: %v", err)
 	}
-	if err := c.Unlink(ctx, l.ID, "user:jo"); err != nil {
+	if err := c.Person.Unlink(ctx, l.ID, "user:jo"); err != nil {
 		t.Fatal(err)
 	}
 	if n, _, _ := history(married.ID); n != 1 {
 		t.Errorf("after the link: %d appointments", n)
 	}
-	if _, err := c.Link(ctx, married.ID, before.ID, "user:jo", nil); err != nil {
+	if _, err := c.Person.Link(ctx, married.ID, before.ID, "user:jo", nil); err != nil {
 		t.Fatal(err)
 	}
 	// Who is erased by the address of today is erased as whom they were before.
@@ -120,13 +120,13 @@ func TestTwoSpellingsOfOnePerson(t *testing.T) {
 	if err != nil || erased.Appointments < 2 || erased.Notes != 1 || erased.Links != 1 {
 		t.Errorf("erased: %+v, %v", erased, err)
 	}
-	if a, _ := c.Appointment(ctx, before.ID); a.Patient != (store.Patient{}) {
+	if a, _ := c.Booking.Appointment(ctx, before.ID); a.Patient != (store.Patient{}) {
 		t.Errorf("left is %+v", a.Patient)
 	}
-	if found, _ := c.Find(ctx, "lena sand", "", 12); len(found) != 0 {
+	if found, _ := c.Person.Find(ctx, "lena sand", "", 12); len(found) != 0 {
 		t.Errorf("found are %+v", found)
 	}
-	if _, err := c.AddNote(ctx, before.ID, "x", "user:jo", nil); !errors.As(err, &invalid) {
+	if _, err := c.Person.AddNote(ctx, before.ID, "x", "user:jo", nil); !errors.As(err, &invalid) {
 		t.Errorf("a note about nobody: %v", err)
 	}
 }
@@ -154,7 +154,7 @@ func BenchmarkFindPeople(b *testing.B) {
 		}
 	}
 	for b.Loop() {
-		if found, err := c.Find(ctx, "grosmann", "", 12); err != nil || len(found) == 0 {
+		if found, err := c.Person.Find(ctx, "grosmann", "", 12); err != nil || len(found) == 0 {
 			b.Fatal(found, err)
 		}
 	}

@@ -47,7 +47,7 @@ func (e *Engine) Erase(ctx context.Context, actor record.Actor, p store.Person) 
 	if err := m.Err(); err != nil {
 		return Erased{}, err
 	}
-	linked, err := e.Linked(ctx, p)
+	linked, err := e.Person.Linked(ctx, p)
 	if err != nil {
 		return Erased{}, err
 	}
@@ -62,7 +62,7 @@ func (e *Engine) ErasePeople(ctx context.Context, actor record.Actor, appointmen
 	var all store.Person
 	var addresses, others []string
 	for _, id := range appointmentIDs {
-		x, err := e.PlanErasure(ctx, id)
+		x, err := e.Person.PlanErasure(ctx, id)
 		if err != nil {
 			return Erased{}, err
 		}
@@ -92,7 +92,7 @@ func (e *Engine) erase(ctx context.Context, actor record.Actor, p store.Person, 
 	if err != nil {
 		return erased, err
 	}
-	asked, err := e.OpenRequests(ctx)
+	asked, err := e.Request.List(ctx)
 	if err != nil {
 		return erased, err
 	}
@@ -116,9 +116,9 @@ func (e *Engine) erase(ctx context.Context, actor record.Actor, p store.Person, 
 		return erased, err
 	}
 	erased.Add(before)
-	e.ForgetAnswers()
-	e.LetGoErased(context.WithoutCancel(ctx), offered)
-	e.LetGoErasedRequests(context.WithoutCancel(ctx), asked)
+	e.Record.ForgetAnswers()
+	e.Waitlist.ReleaseErased(context.WithoutCancel(ctx), offered)
+	e.Request.ReleaseErased(context.WithoutCancel(ctx), asked)
 	if mailer := e.options.Notices.Mailer; mailer != nil {
 		erased.MailFiles, erased.MailFilesLeft = mailer.Remove(erased.OperationIDs, "")
 		for _, address := range addresses {

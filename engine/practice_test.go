@@ -121,7 +121,7 @@ func newPractice(t testing.TB, o practiceOptions) *practice {
 	if o.file != nil {
 		o.file(&file)
 	}
-	if _, err := p.Import(context.Background(), "system", file); err != nil {
+	if _, err := p.Clinic.Import(context.Background(), "system", file); err != nil {
 		t.Fatal(err)
 	}
 	return p
@@ -232,7 +232,7 @@ func (p *practice) wishFor(patient, chair int, start time.Time) agent.BookReques
 
 func (p *practice) ask(b agent.BookRequest) agent.Answer {
 	p.t.Helper()
-	a, err := p.AgentBook(context.Background(), agentKey, b)
+	a, err := p.Agent.Book(context.Background(), agentKey, b)
 	if err != nil {
 		p.t.Fatalf("book: %v", err)
 	}

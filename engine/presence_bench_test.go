@@ -27,7 +27,7 @@ func BenchmarkAvailable(b *testing.B) {
 			b.ReportAllocs()
 			b.ResetTimer()
 			for b.Loop() {
-				list, err := c.Available(b.Context(), 0)
+				list, err := c.Presence.Available(b.Context(), 0)
 				if err != nil || len(list) != n*3/4 {
 					b.Fatalf("got %d of %d, %v", len(list), n, err)
 				}
@@ -59,7 +59,7 @@ func BenchmarkPoll(b *testing.B) {
 			r := booking.PollRequest{AppointmentTypeID: "checkup", Date: store.DateOf(c.start), Client: client(visitors + 1)}
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := c.Poll(b.Context(), r); err != nil {
+				if _, err := c.Booking.Poll(b.Context(), r); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -32,7 +32,7 @@ func TestAThousandHeartbeatsASecondWriteOneStatementAMinute(t *testing.T) {
 			time.Sleep(time.Second)
 			for range 100 {
 				for _, id := range ids {
-					if err := c.Beat(t.Context(), id); err != nil {
+					if err := c.Presence.Beat(t.Context(), id); err != nil {
 						t.Fatal(err)
 					}
 					beats++
@@ -68,7 +68,7 @@ func TestASweepThatCannotReadTakesNobodyOffline(t *testing.T) {
 			t.Fatalf("the live state was asked %d times in 10 minutes; the sweeps do not run", n)
 		}
 		c.wantOnline("ada", "bea")
-		if err := c.Beat(t.Context(), "ada"); err != nil {
+		if err := c.Presence.Beat(t.Context(), "ada"); err != nil {
 			t.Fatal(err)
 		}
 		c.moody.fails.Store(false)
@@ -94,11 +94,11 @@ func TestAutoOffline(t *testing.T) {
 		if err != nil || len(log) != 2 || log[0].Change != "auto_offline" || log[1].Change != "online" {
 			t.Errorf("the log says %+v, %v; want online, then auto_offline", log, err)
 		}
-		p, err := c.SpecialistPresence(t.Context(), "ada")
+		p, err := c.Presence.Of(t.Context(), "ada")
 		if err != nil || p.Online || p.LastOfflineAt.IsZero() || p.Max != 3 {
 			t.Errorf("got %+v, %v; want offline since an instant, with room for 3", p, err)
 		}
-		if err := c.Beat(t.Context(), "ada"); !errors.Is(err, holds.ErrOffline) {
+		if err := c.Presence.Beat(t.Context(), "ada"); !errors.Is(err, holds.ErrOffline) {
 			t.Errorf("a heartbeat of somebody offline: got %v, want ErrOffline", err)
 		}
 	})
@@ -113,7 +113,7 @@ func TestALongRestartTakesNobodyOffline(t *testing.T) {
 		c.stop()
 		time.Sleep(95 * time.Second)
 		again := startOnCall(t, c.store, presence.Options{Reconcile: 20 * time.Second})
-		if list, err := again.Available(t.Context(), 0); err != nil || len(list) != 2 {
+		if list, err := again.Presence.Available(t.Context(), 0); err != nil || len(list) != 2 {
 			t.Errorf("available: got %v, %v; want both", list, err)
 		}
 		again.beating(85*time.Second, "ada")
@@ -129,7 +129,7 @@ func TestAHeartbeatDuringASweepCounts(t *testing.T) {
 		c.online("ada", "bea")
 		time.Sleep(61 * time.Second) // two sweeps have passed; at the third both are too old
 		beat := func() {
-			if err := c.Beat(context.Background(), "ada"); err != nil {
+			if err := c.Presence.Beat(context.Background(), "ada"); err != nil {
 				t.Error(err)
 			}
 		}
@@ -164,7 +164,7 @@ func TestWithoutPingsNobodyGoesStale(t *testing.T) {
 		time.Sleep(3 * time.Hour)
 		synctest.Wait()
 		c.wantOnline("ada")
-		if list, err := c.Available(t.Context(), 0); err != nil || len(list) != 1 {
+		if list, err := c.Presence.Available(t.Context(), 0); err != nil || len(list) != 1 {
 			t.Errorf("available: got %v, %v; want ada", list, err)
 		}
 		c.settings(func(s *clinic.Settings) { s.RequirePing = &on })
@@ -183,7 +183,7 @@ func TestStaleAfterChangesWhileRunning(t *testing.T) {
 		synctest.Wait()
 		c.wantOnline("ada")
 		c.settings(func(s *clinic.Settings) { s.StaleAfterSeconds = 60 })
-		if list, _ := c.Available(t.Context(), 0); len(list) != 0 {
+		if list, _ := c.Presence.Available(t.Context(), 0); len(list) != 0 {
 			t.Errorf("available after the change: got %v, want nobody", list)
 		}
 		time.Sleep(31 * time.Second)
@@ -218,7 +218,7 @@ func TestReconciliationHealsPlantedDrift(t *testing.T) {
 		if p, _ := c.holds.Present(t.Context(), "ada"); p.Max != 3 {
 			t.Errorf("the capacity of ada: got %d, want 3", p.Max)
 		}
-		if list, _ := c.Available(t.Context(), 0); len(list) != 4 {
+		if list, _ := c.Presence.Available(t.Context(), 0); len(list) != 4 {
 			t.Errorf("available: got %v, want four", list)
 		}
 		got := said(events())
@@ -250,7 +250,7 @@ func TestReconciliationWhileSessionsComeAndGo(t *testing.T) {
 func (c *onCall) comeAndGo(n int, id string) error {
 	ctx := context.Background()
 	for range 60 {
-		s, err := c.RequestSession(ctx, client(n), nil)
+		s, err := c.Presence.RequestSession(ctx, client(n), nil)
 		if err != nil {
 			return err
 		}
@@ -258,8 +258,8 @@ func (c *onCall) comeAndGo(n int, id string) error {
 			change func() (store.Session, error)
 			load   int
 		}{
-			{func() (store.Session, error) { return c.AcceptSession(ctx, s.ID, id) }, 1},
-			{func() (store.Session, error) { return c.EndSession(ctx, s.ID, "") }, 0},
+			{func() (store.Session, error) { return c.Presence.AcceptSession(ctx, s.ID, id) }, 1},
+			{func() (store.Session, error) { return c.Presence.EndSession(ctx, s.ID, "") }, 0},
 		} {
 			if _, err := step.change(); err != nil {
 				return err

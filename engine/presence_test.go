@@ -104,7 +104,7 @@ func newOnCall(t testing.TB, o presence.Options, specialists ...string) *onCall 
 	for i := range f.Specialists {
 		f.Specialists[i].MaxSessions = 3
 	}
-	if _, err := c.Import(context.Background(), "system", f); err != nil {
+	if _, err := c.Clinic.Import(context.Background(), "system", f); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -139,7 +139,7 @@ func startOnCall(t testing.TB, db *sqlite.Store, o presence.Options) *onCall {
 func (c *onCall) online(specialists ...string) {
 	c.t.Helper()
 	for _, id := range specialists {
-		if _, err := c.GoOnline(context.Background(), id); err != nil {
+		if _, err := c.Presence.GoOnline(context.Background(), id); err != nil {
 			c.t.Fatalf("%s goes online: %v", id, err)
 		}
 	}
@@ -151,7 +151,7 @@ func (c *onCall) beating(long time.Duration, specialists ...string) {
 	for end := time.Now().Add(long); time.Now().Before(end); {
 		time.Sleep(min(20*time.Second, time.Until(end)))
 		for _, id := range specialists {
-			if err := c.Beat(context.Background(), id); err != nil {
+			if err := c.Presence.Beat(context.Background(), id); err != nil {
 				c.t.Fatalf("the heartbeat of %s: %v", id, err)
 			}
 		}
@@ -247,7 +247,7 @@ func said(events []holds.Event) []string {
 
 func (c *onCall) settings(edit func(*clinic.Settings)) {
 	c.t.Helper()
-	if _, err := c.UpdateSettings(context.Background(), "system", edit); err != nil {
+	if _, err := c.Clinic.UpdateSettings(context.Background(), "system", edit); err != nil {
 		c.t.Fatal(err)
 	}
 }
@@ -268,11 +268,11 @@ func TestGoingOnlineTwice(t *testing.T) {
 		if log, _ := c.store.PresenceLog(t.Context(), "ada", 10); len(log) != 1 {
 			t.Errorf("the log says %+v, want one line", log)
 		}
-		if p, _ := c.SpecialistPresence(t.Context(), "ada"); time.Since(p.HeartbeatAt) > time.Second {
+		if p, _ := c.Presence.Of(t.Context(), "ada"); time.Since(p.HeartbeatAt) > time.Second {
 			t.Errorf("the heartbeat is %v old", time.Since(p.HeartbeatAt))
 		}
 		for range 2 {
-			if _, err := c.GoOffline(t.Context(), "ada"); err != nil {
+			if _, err := c.Presence.GoOffline(t.Context(), "ada"); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -289,7 +289,7 @@ func TestARestartKeepsWhoIsThere(t *testing.T) {
 		s := c.request(1)
 		c.mustAccept(s.ID, "ada")
 		c.beating(70*time.Second, "ada", "bea")
-		before, err := c.SpecialistPresence(t.Context(), "ada")
+		before, err := c.Presence.Of(t.Context(), "ada")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -298,14 +298,14 @@ func TestARestartKeepsWhoIsThere(t *testing.T) {
 		again := startOnCall(t, c.store, presence.Options{})
 		again.wantOnline("ada", "bea")
 		again.wantLoads(map[string]int{"ada": 1, "bea": 0, "cy": 0})
-		after, err := again.SpecialistPresence(t.Context(), "ada")
+		after, err := again.Presence.Of(t.Context(), "ada")
 		if err != nil {
 			t.Fatal(err)
 		}
 		if after.HeartbeatAt.Before(before.HeartbeatAt) {
 			t.Errorf("the heartbeat went from %v to %v", before.HeartbeatAt, after.HeartbeatAt)
 		}
-		if list, err := again.Available(t.Context(), 0); err != nil || len(list) != 2 || list[0].SpecialistID != "bea" {
+		if list, err := again.Presence.Available(t.Context(), 0); err != nil || len(list) != 2 || list[0].SpecialistID != "bea" {
 			t.Errorf("available: got %v, %v; want bea, who has less to do, then ada", list, err)
 		}
 		again.beating(3*time.Minute, "ada", "bea")
@@ -321,7 +321,7 @@ func TestARestartRightAfterComingOnline(t *testing.T) {
 		c.stop()
 		again := startOnCall(t, c.store, presence.Options{})
 		again.wantOnline("ada")
-		if list, err := again.Available(t.Context(), 0); err != nil || len(list) != 1 {
+		if list, err := again.Presence.Available(t.Context(), 0); err != nil || len(list) != 1 {
 			t.Errorf("available: got %v, %v; want ada", list, err)
 		}
 		time.Sleep(31 * time.Second) // past the first sweep
@@ -336,26 +336,26 @@ func TestARestartRightAfterComingOnline(t *testing.T) {
 func TestWhoIsSwitchedOffGoesOfflineAndIsSignedOut(t *testing.T) {
 	for name, off := range map[string]func(c *onCall) error{
 		"changed": func(c *onCall) error {
-			_, err := c.UpdateSpecialist(c.t.Context(), "system", "ada", func(p *store.Specialist) { p.Active = false })
+			_, err := c.Clinic.UpdateSpecialist(c.t.Context(), "system", "ada", func(p *store.Specialist) { p.Active = false })
 			return err
 		},
 		"imported": func(c *onCall) error {
 			f := enginetest.ClinicFile(map[string]int{"ada": 1})
 			f.Specialists[0].Active = false
-			_, err := c.Import(c.t.Context(), "system", f)
+			_, err := c.Clinic.Import(c.t.Context(), "system", f)
 			return err
 		},
-		"archived": func(c *onCall) error { return c.ArchiveSpecialist(c.t.Context(), "system", "ada") },
+		"archived": func(c *onCall) error { return c.Clinic.ArchiveSpecialist(c.t.Context(), "system", "ada") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newOnCall(t, presence.Options{}, "ada", "bea")
-			_, err := c.CreateUser(t.Context(), "system", account.NewUser{
+			_, err := c.Account.CreateUser(t.Context(), "system", account.NewUser{
 				Email: "ada@example.org", Name: "Ada", Role: store.RoleSpecialist, SpecialistID: "ada", Password: goodPassword,
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			secret, _, err := c.SignIn(t.Context(), account.Credentials{Email: "ada@example.org", Password: goodPassword})
+			secret, _, err := c.Account.SignIn(t.Context(), account.Credentials{Email: "ada@example.org", Password: goodPassword})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -368,17 +368,17 @@ func TestWhoIsSwitchedOffGoesOfflineAndIsSignedOut(t *testing.T) {
 			if got, want := said(events()), []string{"ada deactivated"}; !slices.Equal(got, want) {
 				t.Errorf("the streams were told %v, want %v", got, want)
 			}
-			if _, err := c.SignedIn(t.Context(), secret); !errors.Is(err, record.ErrUnauthorized) {
+			if _, err := c.Account.SignedIn(t.Context(), secret); !errors.Is(err, record.ErrUnauthorized) {
 				t.Errorf("the sign-in: got %v, want ErrUnauthorized", err)
 			}
 			want := holds.ErrDeactivated
 			if name == "archived" {
 				want = store.ErrNotFound
 			}
-			if err := c.Beat(t.Context(), "ada"); !errors.Is(err, want) {
+			if err := c.Presence.Beat(t.Context(), "ada"); !errors.Is(err, want) {
 				t.Errorf("a heartbeat: got %v, want %v", err, want)
 			}
-			if _, err := c.GoOnline(t.Context(), "ada"); !errors.Is(err, want) {
+			if _, err := c.Presence.GoOnline(t.Context(), "ada"); !errors.Is(err, want) {
 				t.Errorf("going online: got %v, want %v", err, want)
 			}
 			if log, _ := c.store.PresenceLog(t.Context(), "ada", 1); len(log) != 1 || log[0].Change != "deactivated" {
@@ -393,14 +393,14 @@ func TestWhoIsSwitchedOffGoesOfflineAndIsSignedOut(t *testing.T) {
 func TestWhoIsSwitchedOnAgainCanComeBack(t *testing.T) {
 	c := newOnCall(t, presence.Options{}, "ada")
 	for _, active := range []bool{false, true} {
-		if _, err := c.UpdateSpecialist(t.Context(), "system", "ada", func(p *store.Specialist) { p.Active = active }); err != nil {
+		if _, err := c.Clinic.UpdateSpecialist(t.Context(), "system", "ada", func(p *store.Specialist) { p.Active = active }); err != nil {
 			t.Fatal(err)
 		}
 	}
 	c.wantOnline()
 	c.online("ada")
 	c.wantOnline("ada")
-	p, err := c.SpecialistPresence(t.Context(), "ada")
+	p, err := c.Presence.Of(t.Context(), "ada")
 	if err != nil || p.Deactivated {
 		t.Errorf("got %+v, %v", p, err)
 	}
@@ -418,7 +418,7 @@ func TestSwitchingOnRestoresWhatSwitchingOffTook(t *testing.T) {
 		"after a restart":        {func(c *onCall) *onCall { c.stop(); return startOnCall(c.t, c.store, presence.Options{}) }, "ada activated, ada online", []string{"online", "activated", "deactivated", "online"}, 2 * time.Minute},
 		"after a reconciliation": {func(c *onCall) *onCall { time.Sleep(6 * time.Minute); return c }, "ada activated, ada online", []string{"online", "activated", "deactivated", "online"}, 2 * time.Minute},
 		"after going offline": {func(c *onCall) *onCall {
-			if _, err := c.GoOffline(c.t.Context(), "ada"); err != nil {
+			if _, err := c.Presence.GoOffline(c.t.Context(), "ada"); err != nil {
 				c.t.Fatal(err)
 			}
 			return c
@@ -433,7 +433,7 @@ func TestSwitchingOnRestoresWhatSwitchingOffTook(t *testing.T) {
 				c.online("ada")
 				active := func(on bool) {
 					t.Helper()
-					if _, err := c.UpdateSpecialist(t.Context(), "system", "ada", func(p *store.Specialist) { p.Active = on }); err != nil {
+					if _, err := c.Clinic.UpdateSpecialist(t.Context(), "system", "ada", func(p *store.Specialist) { p.Active = on }); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -463,7 +463,7 @@ func TestSwitchingOnRestoresWhatSwitchingOffTook(t *testing.T) {
 				if !slices.Equal(log, test.log) {
 					t.Errorf("the log says %q, want %q", log, test.log)
 				}
-				h, err := c.PresenceHistory(t.Context(), "ada", began.AddDate(0, 0, -1), time.Now().AddDate(0, 0, 1))
+				h, err := c.Presence.History(t.Context(), "ada", began.AddDate(0, 0, -1), time.Now().AddDate(0, 0, 1))
 				var online time.Duration
 				for _, d := range h.Days {
 					online += d.Online
@@ -481,7 +481,7 @@ func TestTheBeaconIsAtMostTenSecondsOld(t *testing.T) {
 		c := newOnCall(t, presence.Options{}, "ada")
 		want := func(want int) {
 			t.Helper()
-			if n, err := c.Beacon(t.Context()); err != nil || n != want {
+			if n, err := c.Presence.Beacon(t.Context()); err != nil || n != want {
 				t.Errorf("got %d, %v; want %d", n, err, want)
 			}
 		}
@@ -498,13 +498,13 @@ func TestTheBeaconIsAtMostTenSecondsOld(t *testing.T) {
 func TestTheBeaconIsCountedAnewWhenSomebodyGoes(t *testing.T) {
 	set := func(edit func(*store.Specialist)) func(*onCall) error {
 		return func(c *onCall) error {
-			_, err := c.UpdateSpecialist(c.t.Context(), "system", "ada", edit)
+			_, err := c.Clinic.UpdateSpecialist(c.t.Context(), "system", "ada", edit)
 			return err
 		}
 	}
 	for name, goes := range map[string]func(*onCall) error{
 		"silent":                 func(*onCall) error { time.Sleep(2 * time.Second); return nil },
-		"offline":                func(c *onCall) error { _, err := c.GoOffline(c.t.Context(), "ada"); return err },
+		"offline":                func(c *onCall) error { _, err := c.Presence.GoOffline(c.t.Context(), "ada"); return err },
 		"deactivated":            set(func(p *store.Specialist) { p.Active = false }),
 		"with a maximum of none": set(func(p *store.Specialist) { p.MaxSessions = 0 }),
 	} {
@@ -513,13 +513,13 @@ func TestTheBeaconIsCountedAnewWhenSomebodyGoes(t *testing.T) {
 				c := newOnCall(t, presence.Options{}, "ada", "bea")
 				c.online("ada", "bea")
 				c.beating(89*time.Second, "bea")
-				if n, err := c.Beacon(t.Context()); n != 2 || err != nil {
+				if n, err := c.Presence.Beacon(t.Context()); n != 2 || err != nil {
 					t.Fatalf("before: got %d, %v; want 2", n, err)
 				}
 				if err := goes(c); err != nil {
 					t.Fatal(err)
 				}
-				if n, err := c.Beacon(t.Context()); n != 1 || err != nil {
+				if n, err := c.Presence.Beacon(t.Context()); n != 1 || err != nil {
 					t.Errorf("after: got %d, %v; want 1", n, err)
 				}
 			})

@@ -42,7 +42,7 @@ func (c *testClinic) publicBooking(n int) booking.Request {
 
 func (c *testClinic) settle(change func(*clinic.PublicBookings)) {
 	c.t.Helper()
-	if _, err := c.UpdateSettings(context.Background(), "system", func(s *clinic.Settings) { change(&s.PublicBookings) }); err != nil {
+	if _, err := c.Clinic.UpdateSettings(context.Background(), "system", func(s *clinic.Settings) { change(&s.PublicBookings) }); err != nil {
 		c.t.Fatal(err)
 	}
 }
@@ -74,7 +74,7 @@ func TestPublicBookingsAreLimitedPerHour(t *testing.T) {
 				book := func(n int) error {
 					r, from := c.publicBooking(n), visitor(100+n)
 					same.change(&r, &from)
-					_, err := c.BookPublic(ctx, r, from)
+					_, err := c.Request.Book(ctx, r, from)
 					return err
 				}
 				first := record.Now()
@@ -107,7 +107,7 @@ func TestOneNetworkAtOnceBooksNoMore(t *testing.T) {
 	var all sync.WaitGroup
 	for n := range 40 {
 		all.Go(func() {
-			_, err := c.BookPublic(context.Background(), c.publicBooking(n), visitor(1))
+			_, err := c.Request.Book(context.Background(), c.publicBooking(n), visitor(1))
 			var limit *request.LimitError
 			switch {
 			case err == nil:
@@ -130,13 +130,13 @@ func TestLimitsOutliveTheProcess(t *testing.T) {
 	keys := token.Generate(time.Now())
 	c, _ := noticeClinic(t, func(o *engine.Options) { o.Keyring = keys })
 	for n := range 10 {
-		if _, err := c.BookPublic(context.Background(), c.publicBooking(n), visitor(1)); err != nil {
+		if _, err := c.Request.Book(context.Background(), c.publicBooking(n), visitor(1)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	next := restarted(t, c, keys)
 	var limit *request.LimitError
-	if _, err := next.BookPublic(context.Background(), c.publicBooking(20), visitor(1)); !errors.As(err, &limit) {
+	if _, err := next.Request.Book(context.Background(), c.publicBooking(20), visitor(1)); !errors.As(err, &limit) {
 		t.Errorf("after a restart: got %v, want a limit", err)
 	}
 }
@@ -159,7 +159,7 @@ func restarted(t *testing.T, c *testClinic, keys *token.Keyring) *engine.Engine 
 // operations are the kinds of what is promised for an appointment or a request.
 func (c *testClinic) operations(id string) (kinds string) {
 	c.t.Helper()
-	list, err := c.Deliveries(context.Background(), id)
+	list, err := c.Record.Deliveries(context.Background(), id)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -173,25 +173,25 @@ func (c *testClinic) operations(id string) (kinds string) {
 func TestPastTheLimitABookingIsARequest(t *testing.T) {
 	c, _ := noticeClinic(t, byServer(t))
 	ctx := context.Background()
-	_, err := c.UpdateSettings(ctx, "system", func(s *clinic.Settings) {
+	_, err := c.Clinic.UpdateSettings(ctx, "system", func(s *clinic.Settings) {
 		s.PublicBookings.PerNetwork = 1
 		s.Webhooks = []clinic.WebhookEndpoint{{URL: "http://127.0.0.1:1/hook", Active: true}}
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if first, err := c.BookPublic(ctx, c.publicBooking(0), visitor(1)); err != nil || first.Request != nil {
+	if first, err := c.Request.Book(ctx, c.publicBooking(0), visitor(1)); err != nil || first.Request != nil {
 		t.Fatalf("the first: got %+v, %v; want an appointment", first.Request, err)
 	}
 	r := c.publicBooking(1)
 	h := c.mustHold(1, "checkup", r.SlotStart, "")
 	r.HoldID, r.SlotStart = h.ID, time.Time{}
-	asked, err := c.BookPublic(ctx, r, visitor(1))
+	asked, err := c.Request.Book(ctx, r, visitor(1))
 	if err != nil || asked.Request == nil {
 		t.Fatalf("past the limit: got %+v, %v; want a request", asked, err)
 	}
 	id := asked.Request.ID
-	if _, err := c.Appointment(ctx, id); !errors.Is(err, store.ErrNotFound) {
+	if _, err := c.Booking.Appointment(ctx, id); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("before it is confirmed there is an appointment: %v", err)
 	}
 	if got := c.operations(id); got != "confirmation_request " {
@@ -200,20 +200,20 @@ func TestPastTheLimitABookingIsARequest(t *testing.T) {
 	var held *holds.HeldError
 	other := c.publicBooking(2)
 	other.SlotStart = h.SlotStart
-	if _, err := c.BookPublic(ctx, other, visitor(2)); !errors.As(err, &held) {
+	if _, err := c.Request.Book(ctx, other, visitor(2)); !errors.As(err, &held) {
 		t.Errorf("somebody else at its time: got %v, want it held", err)
 	}
-	if _, err := c.BookPublic(ctx, c.publicBooking(3), visitor(1)); !isLimit(err) {
+	if _, err := c.Request.Book(ctx, c.publicBooking(3), visitor(1)); !isLimit(err) {
 		t.Errorf("as many requests as bookings: got %v, want a limit", err)
 	}
-	link := c.ManageToken(&store.Appointment{ID: id, SlotEnd: asked.Request.SlotEnd, CreatedAt: asked.Request.CreatedAt})
-	if got, err := c.Requested(ctx, link); err != nil || got.ID != id {
+	link := c.Booking.ManageToken(&store.Appointment{ID: id, SlotEnd: asked.Request.SlotEnd, CreatedAt: asked.Request.CreatedAt})
+	if got, err := c.Request.Requested(ctx, link); err != nil || got.ID != id {
 		t.Errorf("the link of the mail opens %+v, %v; want the request", got, err)
 	}
 	var confirming sync.WaitGroup
 	for range 4 { // a double click, and the desk at the same time
 		confirming.Go(func() {
-			if a, err := c.ConfirmRequest(ctx, id, "manage", nil); err != nil || a.ID != id || a.Status != store.Confirmed || a.Owner != client(1).Owner().String() {
+			if a, err := c.Request.Confirm(ctx, id, "manage", nil); err != nil || a.ID != id || a.Status != store.Confirmed || a.Owner != client(1).Owner().String() {
 				t.Errorf("confirmed: got %+v, %v; want the appointment of its client", a, err)
 			}
 		})
@@ -222,13 +222,13 @@ func TestPastTheLimitABookingIsARequest(t *testing.T) {
 	if got := c.operations(id); !strings.Contains(got, "confirmation ") || strings.Count(got, "appointment.created") != 1 {
 		t.Errorf("promised once it is confirmed: got %q, want the mail and the webhook of a booking, once", got)
 	}
-	if _, err := c.Managed(ctx, link); err != nil {
+	if _, err := c.Booking.Managed(ctx, link); err != nil {
 		t.Errorf("the same link afterwards: %v", err)
 	}
-	if _, err := c.BookingRequest(ctx, id); !errors.Is(err, store.ErrNotFound) {
+	if _, err := c.Request.Get(ctx, id); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("the request afterwards: got %v, want it gone", err)
 	}
-	if list, err := c.Holds(ctx); err != nil || len(list) != 0 {
+	if list, err := c.Booking.Holds(ctx); err != nil || len(list) != 0 {
 		t.Errorf("holds left: %v, %v", list, err)
 	}
 }
@@ -247,10 +247,10 @@ func TestARequestNeedsAnAddressToConfirm(t *testing.T) {
 	h := c.mustHold(1, "checkup", r.SlotStart, "")
 	r.HoldID = h.ID
 	var invalid *record.ValidationError
-	if _, err := c.BookPublic(context.Background(), r, visitor(1)); !errors.As(err, &invalid) || invalid.Fields[0].Field != "patient.email" {
+	if _, err := c.Request.Book(context.Background(), r, visitor(1)); !errors.As(err, &invalid) || invalid.Fields[0].Field != "patient.email" {
 		t.Errorf("without an address: got %v, want it asked for", err)
 	}
-	if _, err := c.ExtendHold(context.Background(), h.ID, client(1), 0, false); err != nil {
+	if _, err := c.Booking.ExtendHold(context.Background(), h.ID, client(1), 0, false); err != nil {
 		t.Errorf("the hold of who was asked: %v", err)
 	}
 }
@@ -263,18 +263,18 @@ func TestARequestLapsesOrIsDeclined(t *testing.T) {
 		c.settle(func(p *clinic.PublicBookings) { p.Confirm = true })
 		ask := func(n int) *store.BookingRequest {
 			t.Helper()
-			asked, err := c.BookPublic(ctx, c.publicBooking(n), request.Visitor{Unlimited: true})
+			asked, err := c.Request.Book(ctx, c.publicBooking(n), request.Visitor{Unlimited: true})
 			if err != nil || asked.Request == nil {
 				t.Fatalf("got %+v, %v; want a request", asked, err)
 			}
 			return asked.Request
 		}
 		lapsing, declined := ask(1), ask(2)
-		if open, err := c.OpenRequests(ctx); err != nil || len(open) != 2 {
+		if open, err := c.Request.List(ctx); err != nil || len(open) != 2 {
 			t.Fatalf("open: got %d, %v; want 2", len(open), err)
 		}
 		time.Sleep(time.Second)
-		if _, err := c.DeclineRequest(ctx, declined.ID, "user:desk", true, nil); err != nil {
+		if _, err := c.Request.Decline(ctx, declined.ID, "user:desk", true, nil); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
@@ -286,24 +286,24 @@ func TestARequestLapsesOrIsDeclined(t *testing.T) {
 			t.Errorf("the time of a declined request: got %+v, want it free", s)
 		}
 		var lapsed *request.LapsedError
-		if _, err := c.ConfirmRequest(ctx, declined.ID, "manage", nil); !errors.As(err, &lapsed) || !lapsed.Declined {
+		if _, err := c.Request.Confirm(ctx, declined.ID, "manage", nil); !errors.As(err, &lapsed) || !lapsed.Declined {
 			t.Errorf("confirming a declined one: got %v", err)
 		}
 		if s := c.slot(3, "checkup", lapsing.SlotStart, ""); s == nil || s.Held != 1 {
 			t.Errorf("the time of an open request: got %+v, want it held", s)
 		}
 		time.Sleep(time.Until(lapsing.ExpiresAt))
-		if _, err := c.ConfirmRequest(ctx, lapsing.ID, "manage", nil); !errors.As(err, &lapsed) || lapsed.Declined {
+		if _, err := c.Request.Confirm(ctx, lapsing.ID, "manage", nil); !errors.As(err, &lapsed) || lapsed.Declined {
 			t.Errorf("confirming after half an hour: got %v, want it lapsed", err)
 		}
 		if s := c.slot(3, "checkup", lapsing.SlotStart, ""); s == nil || s.Held != 0 {
 			t.Errorf("the time of a lapsed request: got %+v, want it free", s)
 		}
-		if open, err := c.OpenRequests(ctx); err != nil || len(open) != 0 {
+		if open, err := c.Request.List(ctx); err != nil || len(open) != 0 {
 			t.Errorf("open afterwards: got %d, %v; want none", len(open), err)
 		}
 		time.Sleep(25 * time.Hour)
-		if _, err := c.BookingRequest(ctx, lapsing.ID); !errors.Is(err, store.ErrNotFound) {
+		if _, err := c.Request.Get(ctx, lapsing.ID); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("a day later: got %v, want the request and its person gone", err)
 		}
 	})
@@ -315,7 +315,7 @@ func TestRequestsKeepTheirTimeAfterARestart(t *testing.T) {
 	c, _ := noticeClinic(t, func(o *engine.Options) { o.Keyring = keys })
 	c.settle(func(p *clinic.PublicBookings) { p.Confirm = true })
 	ctx := context.Background()
-	asked, err := c.BookPublic(ctx, c.publicBooking(1), visitor(1))
+	asked, err := c.Request.Book(ctx, c.publicBooking(1), visitor(1))
 	if err != nil || asked.Request == nil {
 		t.Fatalf("got %+v, %v; want a request", asked, err)
 	}
@@ -323,10 +323,10 @@ func TestRequestsKeepTheirTimeAfterARestart(t *testing.T) {
 	r := c.publicBooking(2)
 	r.SlotStart = asked.Request.SlotStart
 	var held *holds.HeldError
-	if _, err := next.BookPublic(ctx, r, visitor(2)); !errors.As(err, &held) {
+	if _, err := next.Request.Book(ctx, r, visitor(2)); !errors.As(err, &held) {
 		t.Errorf("somebody else after a restart: got %v, want the time held", err)
 	}
-	if a, err := next.ConfirmRequest(ctx, asked.Request.ID, "manage", nil); err != nil || a.ID != asked.Request.ID {
+	if a, err := next.Request.Confirm(ctx, asked.Request.ID, "manage", nil); err != nil || a.ID != asked.Request.ID {
 		t.Errorf("confirmed after a restart: got %+v, %v", a, err)
 	}
 }
@@ -337,7 +337,7 @@ func TestWithoutAKnownAddressNobodyIsAskedByMail(t *testing.T) {
 		c, _ := noticeClinic(t, byServer(t), func(o *engine.Options) { o.BaseURL = "" })
 		for n := range 11 {
 			from := visitor(1)
-			_, err := c.BookPublic(context.Background(), c.publicBooking(n), from)
+			_, err := c.Request.Book(context.Background(), c.publicBooking(n), from)
 			var limit *request.LimitError
 			if past := n == 10; errors.As(err, &limit) != past || !past && err != nil {
 				t.Errorf("booking %d: got %v, want it refused only past the limit, and no request", n, err)

@@ -27,7 +27,7 @@ func (c *testClinic) asks(n int, start time.Time) *store.BookingRequest {
 	c.t.Helper()
 	r := bookingOf(n, "checkup")
 	r.SlotStart = start
-	asked, err := c.BookPublic(context.Background(), r, request.Visitor{Unlimited: true})
+	asked, err := c.Request.Book(context.Background(), r, request.Visitor{Unlimited: true})
 	if err != nil || asked.Request == nil {
 		c.t.Fatalf("got %+v, %v; want a request", asked, err)
 	}
@@ -45,7 +45,7 @@ func (c *testClinic) free(n int, start time.Time) bool {
 	case err != nil:
 		c.t.Fatal(err)
 	}
-	if _, err := c.ReleaseHold(context.Background(), h.ID, client(n)); err != nil {
+	if _, err := c.Booking.ReleaseHold(context.Background(), h.ID, client(n)); err != nil {
 		c.t.Fatal(err)
 	}
 	return true
@@ -53,7 +53,7 @@ func (c *testClinic) free(n int, start time.Time) bool {
 
 func (c *testClinic) changeType(change func(*store.AppointmentType)) {
 	c.t.Helper()
-	if _, err := c.UpdateAppointmentType(context.Background(), "system", "checkup", change); err != nil {
+	if _, err := c.Clinic.UpdateAppointmentType(context.Background(), "system", "checkup", change); err != nil {
 		c.t.Fatal(err)
 	}
 }
@@ -92,7 +92,7 @@ func TestWhatWasAskedForIsWhatIsConfirmed(t *testing.T) {
 			if restart {
 				e = restarted(t, c, keys)
 			}
-			a, err := e.ConfirmRequest(context.Background(), r.ID, jo, nil)
+			a, err := e.Request.Confirm(context.Background(), r.ID, jo, nil)
 			if err != nil || a.ID != r.ID || !a.SlotStart.Equal(r.SlotStart) || !a.SlotEnd.Equal(r.SlotEnd) {
 				t.Errorf("30 minutes of a type that takes %d by now (restart: %v): got %s to %s, %v", minutes, restart, a.SlotStart, a.SlotEnd, err)
 			}
@@ -105,21 +105,21 @@ func TestAConfirmationThatIsRefusedLosesNothing(t *testing.T) {
 	c, _ := noticeClinic(t)
 	approved(c)
 	r := c.asks(1, c.start)
-	closed, err := c.PutOverride(context.Background(), jo, store.Override{SpecialistID: r.SpecialistID, Date: store.DateOf(c.start), Closed: true}, nil)
+	closed, err := c.Clinic.PutOverride(context.Background(), jo, store.Override{SpecialistID: r.SpecialistID, Date: store.DateOf(c.start), Closed: true}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var not *availability.NotBookableError
-	if _, err := c.ConfirmRequest(context.Background(), r.ID, jo, nil); !errors.As(err, &not) {
+	if _, err := c.Request.Confirm(context.Background(), r.ID, jo, nil); !errors.As(err, &not) {
 		t.Fatalf("on a day that was closed meanwhile: got %v", err)
 	}
-	if list, err := c.Holds(context.Background(), r.SpecialistID); err != nil || len(list) != 1 || list[0].ExpiresAt.Before(r.ExpiresAt.Add(-time.Second)) {
+	if list, err := c.Booking.Holds(context.Background(), r.SpecialistID); err != nil || len(list) != 1 || list[0].ExpiresAt.Before(r.ExpiresAt.Add(-time.Second)) {
 		t.Errorf("what is held afterwards: %+v, %v; want the time of the request, until it lapses", list, err)
 	}
-	if err := c.DeleteOverride(context.Background(), jo, closed.ID); err != nil {
+	if err := c.Clinic.DeleteOverride(context.Background(), jo, closed.ID); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.ConfirmRequest(context.Background(), r.ID, jo, nil); err != nil {
+	if _, err := c.Request.Confirm(context.Background(), r.ID, jo, nil); err != nil {
 		t.Errorf("on the same day, opened again: %v", err)
 	}
 }
@@ -134,7 +134,7 @@ func TestTheCooldownIsNoAnswerToAConfirmation(t *testing.T) {
 	var confirming sync.WaitGroup
 	for range 6 {
 		confirming.Go(func() {
-			if a, err := c.ConfirmRequest(context.Background(), r.ID, "manage", nil); err != nil || a.ID != r.ID {
+			if a, err := c.Request.Confirm(context.Background(), r.ID, "manage", nil); err != nil || a.ID != r.ID {
 				t.Errorf("got %+v, %v; want the appointment", a.ID, err)
 			}
 		})
@@ -145,7 +145,7 @@ func TestTheCooldownIsNoAnswerToAConfirmation(t *testing.T) {
 	approved(c)
 	first, second := c.asks(2, c.start.Add(2*time.Hour)), c.asks(2, c.start.Add(3*time.Hour))
 	for _, r := range []*store.BookingRequest{first, second} {
-		if _, err := c.ConfirmRequest(context.Background(), r.ID, jo, nil); err != nil {
+		if _, err := c.Request.Confirm(context.Background(), r.ID, jo, nil); err != nil {
 			t.Errorf("the desk approves: %v", err)
 		}
 	}
@@ -166,7 +166,7 @@ func TestARequestThatLapsedWhileTheServerWasOff(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(12 * time.Minute) // the old is forgotten every ten
-		if got, err := c.BookingRequest(ctx, asked.ID); err != nil || got.Status != store.RequestDeclined {
+		if got, err := c.Request.Get(ctx, asked.ID); err != nil || got.Status != store.RequestDeclined {
 			t.Errorf("the request: got %+v, %v; want it ended", got.Status, err)
 		}
 		if mails := c.mails(folder, asked.ID); !strings.Contains(mails["request_declined"], "Not possible") {

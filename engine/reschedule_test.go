@@ -24,7 +24,7 @@ func TestReschedule(t *testing.T) {
 	a := book(1, c.start, "ada")
 	other := book(2, c.start.Add(4*time.Hour), "ada")
 	move := func(to time.Time, specialist string) (store.Appointment, error) {
-		return c.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID, SlotStart: to, SpecialistID: specialist, Actor: "manage"})
+		return c.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID, SlotStart: to, SpecialistID: specialist, Actor: "manage"})
 	}
 
 	// Onto a part of its own old time, and onto itself.
@@ -38,28 +38,28 @@ func TestReschedule(t *testing.T) {
 		}
 	}
 	// With a hold on it, which was only for that.
-	standing, err := c.Appointment(ctx, a.ID)
+	standing, err := c.Booking.Appointment(ctx, a.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	own, err := c.Hold(ctx, booking.HoldRequest{
+	own, err := c.Booking.Hold(ctx, booking.HoldRequest{
 		AppointmentTypeID: "surgery", SlotStart: standing.SlotStart, SpecialistID: "ada", Client: client(1), Moving: &standing,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID, SlotStart: own.SlotStart, HoldID: own.ID, Client: client(1), Actor: "manage"}); err != nil {
+	if _, err := c.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID, SlotStart: own.SlotStart, HoldID: own.ID, Client: client(1), Actor: "manage"}); err != nil {
 		t.Fatal(err)
 	}
-	if held, _ := c.Holds(ctx); len(held) != 0 {
+	if held, _ := c.Booking.Holds(ctx); len(held) != 0 {
 		t.Errorf("the hold stands after a move to the same time: %+v", held)
 	}
 	// Onto a taken slot nothing changes.
-	before, _ := c.Appointment(ctx, a.ID)
+	before, _ := c.Booking.Appointment(ctx, a.ID)
 	if _, err := move(other.SlotStart, "ada"); !errors.Is(err, store.ErrSlotTaken) {
 		t.Errorf("onto a taken slot: got %v, want ErrSlotTaken", err)
 	}
-	if after, _ := c.Appointment(ctx, a.ID); !reflect.DeepEqual(after, before) {
+	if after, _ := c.Booking.Appointment(ctx, a.ID); !reflect.DeepEqual(after, before) {
 		t.Errorf("a refused move changed the appointment:\n got %+v\nwant %+v", after, before)
 	}
 	// Across specialists, when nobody is named and the own one is taken.
@@ -69,13 +69,13 @@ func TestReschedule(t *testing.T) {
 	}
 	// The old time is free again, and old manage links are dead.
 	book(3, c.start.Add(30*time.Minute), "ada")
-	if _, err := c.Managed(ctx, c.ManageToken(&a)); !errors.Is(err, record.ErrUnauthorized) {
+	if _, err := c.Booking.Managed(ctx, c.Booking.ManageToken(&a)); !errors.Is(err, record.ErrUnauthorized) {
 		t.Errorf("the manage link of before the move: got %v, want ErrUnauthorized", err)
 	}
-	if _, err := c.Managed(ctx, c.ManageToken(&moved)); err != nil {
+	if _, err := c.Booking.Managed(ctx, c.Booking.ManageToken(&moved)); err != nil {
 		t.Errorf("the manage link of after the move: %v", err)
 	}
-	if held, _ := c.Holds(ctx); len(held) != 0 {
+	if held, _ := c.Booking.Holds(ctx); len(held) != 0 {
 		t.Errorf("%d holds are left behind, want none", len(held))
 	}
 }
@@ -110,19 +110,19 @@ func TestAMoveAndAnotherChange(t *testing.T) {
 		want    error
 	}{
 		{"somebody arrived", func(id string, _ time.Time) error {
-			_, err := c.SetAttendance(ctx, id, 0, store.Arrived, "user:x", nil)
+			_, err := c.Booking.SetAttendance(ctx, id, 0, store.Arrived, "user:x", nil)
 			return err
 		}, 0, nil},
 		{"somebody arrived, and the move is of a version", func(id string, _ time.Time) error {
-			_, err := c.SetAttendance(ctx, id, 0, store.Arrived, "user:x", nil)
+			_, err := c.Booking.SetAttendance(ctx, id, 0, store.Arrived, "user:x", nil)
 			return err
 		}, 1, store.ErrVersion},
 		{"it was moved", func(id string, elsewhere time.Time) error {
-			_, err := c.Reschedule(ctx, booking.RescheduleRequest{ID: id, SlotStart: elsewhere, Actor: "manage"})
+			_, err := c.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: id, SlotStart: elsewhere, Actor: "manage"})
 			return err
 		}, 0, store.ErrVersion},
 		{"it was cancelled", func(id string, _ time.Time) error {
-			_, err := c.Cancel(ctx, booking.CancelRequest{ID: id, Actor: "manage"})
+			_, err := c.Booking.Cancel(ctx, booking.CancelRequest{ID: id, Actor: "manage"})
 			return err
 		}, 0, record.ErrNotConfirmed},
 	} {
@@ -136,14 +136,14 @@ func TestAMoveAndAnotherChange(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			moved, err := e.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID, Version: x.version, SlotStart: day.Add(time.Hour), Actor: "manage"})
+			moved, err := e.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID, Version: x.version, SlotStart: day.Add(time.Hour), Actor: "manage"})
 			if !errors.Is(err, x.want) {
 				t.Fatalf("the move: got %v, want %v", err, x.want)
 			}
 			if err == nil && (moved.Attendance != store.Arrived || !moved.SlotStart.Equal(day.Add(time.Hour))) {
 				t.Errorf("after both it is at %s and %s", moved.SlotStart, moved.Attendance)
 			}
-			if held, _ := c.Holds(ctx); len(held) != 0 {
+			if held, _ := c.Booking.Holds(ctx); len(held) != 0 {
 				t.Errorf("%d holds are left behind, want none", len(held))
 			}
 		})

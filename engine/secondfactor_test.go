@@ -31,14 +31,14 @@ func TestSecondFactorIsChangedByWhoHasPasswordAndCode(t *testing.T) {
 			if x.steps != 99 {
 				proof.Code = code(x.steps)
 			}
-			if err := c.DisableTOTP(ctx, here, proof); !errors.Is(err, x.want) {
+			if err := c.Account.DisableTOTP(ctx, here, proof); !errors.Is(err, x.want) {
 				t.Errorf("got %v, want %v", err, x.want)
 			}
 			if on := c.user(u.ID).TOTPSecret != nil; on != (x.want != nil) {
 				t.Errorf("codes are on: %t, want %t", on, x.want != nil)
 			}
 			open := make(map[string]bool)
-			list, err := c.SignIns(ctx, u.ID)
+			list, err := c.Account.SignIns(ctx, u.ID)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -48,7 +48,7 @@ func TestSecondFactorIsChangedByWhoHasPasswordAndCode(t *testing.T) {
 			if !open[here.SignIn.ID] || open[elsewhere.SignIn.ID] != (x.want != nil) {
 				t.Errorf("open are %v; want this one, and the other only if nothing was changed", open)
 			}
-			if err := c.DisableTOTP(ctx, elsewhere, proof); x.want == nil && !errors.Is(err, record.ErrUnauthorized) {
+			if err := c.Account.DisableTOTP(ctx, elsewhere, proof); x.want == nil && !errors.Is(err, record.ErrUnauthorized) {
 				t.Errorf("from a sign-in that was ended: got %v, want ErrUnauthorized", err)
 			}
 		})

@@ -18,7 +18,7 @@ import (
 
 func (c *testClinic) look(n int, start time.Time, specialist string, lock bool) booking.Selected {
 	c.t.Helper()
-	s, err := c.Select(c.t.Context(), looking(n, start, specialist, lock))
+	s, err := c.Booking.Select(c.t.Context(), looking(n, start, specialist, lock))
 	if err != nil {
 		c.t.Fatalf("client %d selects %s: %v", n, start.Format(time.TimeOnly), err)
 	}
@@ -32,7 +32,7 @@ func looking(n int, start time.Time, specialist string, lock bool) booking.Selec
 // poll asks as client n for the day of the clinic's start.
 func (c *testClinic) poll(n int, appointmentType, specialist string, selected time.Time) booking.Poll {
 	c.t.Helper()
-	p, err := c.Poll(c.t.Context(), booking.PollRequest{
+	p, err := c.Booking.Poll(c.t.Context(), booking.PollRequest{
 		AppointmentTypeID: appointmentType, Date: store.DateOf(c.start), SpecialistID: specialist, Client: client(n), Selected: selected,
 	})
 	if err != nil {
@@ -94,7 +94,7 @@ func TestPollingRenewsOnesOwnSelection(t *testing.T) {
 		if got := kinds(events()); len(got) != 0 {
 			t.Errorf("renewing told the streams %v", got)
 		}
-		p, err := c.Poll(t.Context(), booking.PollRequest{AppointmentTypeID: "checkup", Date: store.DateOf(c.start)})
+		p, err := c.Booking.Poll(t.Context(), booking.PollRequest{AppointmentTypeID: "checkup", Date: store.DateOf(c.start)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,11 +128,11 @@ func TestAClientLooksAtOneSlot(t *testing.T) {
 	c.look(1, c.start, "", false)
 	c.look(1, later, "", false)
 	wantStarts(t, "looked at", c.poll(2, "checkup", "", time.Time{}).Looking, later)
-	if gone, err := c.Deselect(t.Context(), looking(1, c.start, "", false)); err != nil || gone {
+	if gone, err := c.Booking.Deselect(t.Context(), looking(1, c.start, "", false)); err != nil || gone {
 		t.Errorf("deselecting the one before: got %v, %v; want nothing to end", gone, err)
 	}
 	for _, want := range []bool{true, false} {
-		if gone, err := c.Deselect(t.Context(), looking(1, later, "", false)); err != nil || gone != want {
+		if gone, err := c.Booking.Deselect(t.Context(), looking(1, later, "", false)); err != nil || gone != want {
 			t.Errorf("deselecting: got %v, %v; want %v", gone, err, want)
 		}
 	}
@@ -155,21 +155,21 @@ func TestLock(t *testing.T) {
 		wantStarts(t, "for others", c.poll(2, "checkup", "", time.Time{}).Locked, c.start)
 		wantStarts(t, "for its owner", c.poll(1, "checkup", "", time.Time{}).Locked, c.start)
 		var held *holds.HeldError
-		if _, err := c.Select(t.Context(), looking(2, c.start, "", true)); !errors.As(err, &held) {
+		if _, err := c.Booking.Select(t.Context(), looking(2, c.start, "", true)); !errors.As(err, &held) {
 			t.Errorf("another lock: got %v, want a *HeldError", err)
 		}
 		c.look(2, c.start, "ada", false) // looking is free
-		if gone, err := c.Deselect(t.Context(), looking(2, c.start, "", false)); err != nil || !gone {
+		if gone, err := c.Booking.Deselect(t.Context(), looking(2, c.start, "", false)); err != nil || !gone {
 			t.Errorf("another's deselect: got %v, %v", gone, err)
 		}
 		wantStarts(t, "after another's deselect", c.poll(2, "checkup", "", time.Time{}).Locked, c.start)
 		time.Sleep(time.Minute) // the selection lapses, the lock stays
-		if gone, err := c.Deselect(t.Context(), looking(1, c.start, "", false)); err != nil || !gone {
+		if gone, err := c.Booking.Deselect(t.Context(), looking(1, c.start, "", false)); err != nil || !gone {
 			t.Errorf("its owner's deselect: got %v, %v; want the lock released", gone, err)
 		}
 		wantStarts(t, "released", c.poll(2, "checkup", "", time.Time{}).Locked)
 
-		if _, err := c.UpdateAppointmentType(t.Context(), "system", "checkup", func(t *store.AppointmentType) { t.MaxHoldSeconds = 300 }); err != nil {
+		if _, err := c.Clinic.UpdateAppointmentType(t.Context(), "system", "checkup", func(t *store.AppointmentType) { t.MaxHoldSeconds = 300 }); err != nil {
 			t.Fatal(err)
 		}
 		if x := c.look(1, c.start, "", true); time.Until(x.Hold.ExpiresAt) != 300*time.Second {
@@ -199,8 +199,8 @@ func TestPollTellsBookedFromLocked(t *testing.T) {
 	wantStarts(t, "booked, ada", ada.Booked, at(0), at(30))
 	wantStarts(t, "locked, ada", ada.Locked, at(90), at(120), at(150), at(180))
 	wantStarts(t, "locked, pooled, for its owner", c.poll(5, "checkup", "", time.Time{}).Locked, at(120))
-	if pooled.Generation != c.Generation("checkup") {
-		t.Errorf("the generation: got %d, want %d", pooled.Generation, c.Generation("checkup"))
+	if pooled.Generation != c.Clinic.Generation("checkup") {
+		t.Errorf("the generation: got %d, want %d", pooled.Generation, c.Clinic.Generation("checkup"))
 	}
 
 	for seat := range 2 { // a group is locked when every free seat is held
@@ -228,13 +228,13 @@ func TestAPollSeesWhatHappenedBefore(t *testing.T) {
 		want("at first", nil, nil, nil)
 		c.look(1, c.start, "", false)
 		want("selected", at, nil, nil)
-		if _, err := c.Deselect(t.Context(), looking(1, c.start, "", false)); err != nil {
+		if _, err := c.Booking.Deselect(t.Context(), looking(1, c.start, "", false)); err != nil {
 			t.Fatal(err)
 		}
 		want("deselected", nil, nil, nil)
 		h := c.mustHold(1, "checkup", c.start, "")
 		want("held", nil, at, nil)
-		if _, err := c.ReleaseHold(t.Context(), h.ID, client(1)); err != nil {
+		if _, err := c.Booking.ReleaseHold(t.Context(), h.ID, client(1)); err != nil {
 			t.Fatal(err)
 		}
 		want("released", nil, nil, nil)
@@ -250,7 +250,7 @@ func TestAPollSeesWhatHappenedBefore(t *testing.T) {
 		b.HoldID = h.ID
 		a := c.mustBook(b)
 		want("booked", nil, nil, at)
-		if _, err := c.Cancel(t.Context(), booking.CancelRequest{ID: a.ID, Actor: "system"}); err != nil {
+		if _, err := c.Booking.Cancel(t.Context(), booking.CancelRequest{ID: a.ID, Actor: "system"}); err != nil {
 			t.Fatal(err)
 		}
 		want("cancelled", nil, nil, nil)
@@ -261,7 +261,7 @@ func TestAPollSeesWhatHappenedBefore(t *testing.T) {
 // A day is the specialist's own where one is named, and the clinic's where none is.
 func TestPollDaysAreLocal(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1, "bea": 1})
-	if _, err := c.UpdateSpecialist(t.Context(), "system", "ada", func(p *store.Specialist) { p.Timezone = "Asia/Kolkata" }); err != nil {
+	if _, err := c.Clinic.UpdateSpecialist(t.Context(), "system", "ada", func(p *store.Specialist) { p.Timezone = "Asia/Kolkata" }); err != nil {
 		t.Fatal(err)
 	}
 	midnight := availability.StartOfDay(time.UTC, store.DateOf(c.start))
@@ -277,7 +277,7 @@ func TestPollDaysAreLocal(t *testing.T) {
 		t.Errorf("the zone: got %v", pooled.Zone)
 	}
 	wantStarts(t, "the date, in the clinic's zone", pooled.Looking, late)
-	next, err := c.Poll(t.Context(), booking.PollRequest{AppointmentTypeID: "checkup", Date: store.DateOf(c.start).AddDays(1), SpecialistID: "ada", Client: client(2)})
+	next, err := c.Booking.Poll(t.Context(), booking.PollRequest{AppointmentTypeID: "checkup", Date: store.DateOf(c.start).AddDays(1), SpecialistID: "ada", Client: client(2)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -298,34 +298,34 @@ func TestBadSelections(t *testing.T) {
 			r.Lock = lock
 			spoil(&r)
 			var invalid *record.ValidationError
-			if _, err := c.Select(t.Context(), r); !errors.As(err, &invalid) || invalid.Fields[0].Field != field {
+			if _, err := c.Booking.Select(t.Context(), r); !errors.As(err, &invalid) || invalid.Fields[0].Field != field {
 				t.Errorf("select with a bad %s: got %v", field, err)
 			}
-			if _, err := c.Deselect(t.Context(), r); !errors.As(err, &invalid) || invalid.Fields[0].Field != field {
+			if _, err := c.Booking.Deselect(t.Context(), r); !errors.As(err, &invalid) || invalid.Fields[0].Field != field {
 				t.Errorf("deselect with a bad %s: got %v", field, err)
 			}
 		}
 	}
 	r := good
 	r.AppointmentTypeID = "unknown"
-	if _, err := c.Select(t.Context(), r); !errors.Is(err, store.ErrNotFound) {
+	if _, err := c.Booking.Select(t.Context(), r); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("an unknown type: got %v, want ErrNotFound", err)
 	}
-	if gone, err := c.Deselect(t.Context(), r); err != nil || gone {
+	if gone, err := c.Booking.Deselect(t.Context(), r); err != nil || gone {
 		t.Errorf("deselecting of an unknown type: got %v, %v", gone, err)
 	}
 	r = good
 	r.SlotStart = c.start.Add(time.Minute)
-	_, err := c.Select(t.Context(), r)
+	_, err := c.Booking.Select(t.Context(), r)
 	wantRefusal(t, "no slot's start", err, availability.ReasonNotASlotStart)
 	r.SlotStart = c.start.AddDate(-1, 0, 0)
-	_, err = c.Select(t.Context(), r)
+	_, err = c.Booking.Select(t.Context(), r)
 	wantRefusal(t, "past", err, availability.ReasonTooSoon)
 	var invalid *record.ValidationError
-	if _, err := c.Poll(t.Context(), booking.PollRequest{AppointmentTypeID: "checkup", SpecialistID: "nobody"}); !errors.As(err, &invalid) {
+	if _, err := c.Booking.Poll(t.Context(), booking.PollRequest{AppointmentTypeID: "checkup", SpecialistID: "nobody"}); !errors.As(err, &invalid) {
 		t.Errorf("a poll of an unknown specialist: got %v", err)
 	}
-	if _, err := c.Poll(t.Context(), booking.PollRequest{AppointmentTypeID: "unknown"}); !errors.Is(err, store.ErrNotFound) {
+	if _, err := c.Booking.Poll(t.Context(), booking.PollRequest{AppointmentTypeID: "unknown"}); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("a poll of an unknown type: got %v", err)
 	}
 }

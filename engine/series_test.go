@@ -32,7 +32,7 @@ func (c *testClinic) weekly(n int) series.Request {
 
 func (c *testClinic) mustBookSeries(r series.Request) []store.Appointment {
 	c.t.Helper()
-	list, err := c.BookSeries(context.Background(), r)
+	list, err := c.Series.Book(context.Background(), r)
 	if err != nil {
 		c.t.Fatalf("book a series: %v", err)
 	}
@@ -42,7 +42,7 @@ func (c *testClinic) mustBookSeries(r series.Request) []store.Appointment {
 // confirmed are the confirmed appointments there are, by start.
 func (c *testClinic) confirmed() []store.Appointment {
 	c.t.Helper()
-	list, _, err := c.Appointments(context.Background(), store.AppointmentFilter{Status: store.Confirmed, Limit: 500})
+	list, _, err := c.Booking.Appointments(context.Background(), store.AppointmentFilter{Status: store.Confirmed, Limit: 500})
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func (c *testClinic) confirmed() []store.Appointment {
 // unheld checks that no hold is left behind.
 func (c *testClinic) unheld() {
 	c.t.Helper()
-	if held, _ := c.Holds(context.Background()); len(held) != 0 {
+	if held, _ := c.Booking.Holds(context.Background()); len(held) != 0 {
 		c.t.Errorf("%d holds are left", len(held))
 	}
 }
@@ -63,7 +63,7 @@ func TestASeriesKeepsTheWallClock(t *testing.T) {
 		c := newClinic(t, map[string]int{"ada": 1})
 		f := enginetest.ClinicFile(map[string]int{"ada": 1})
 		f.Clinic.Timezone = "Europe/Berlin"
-		if _, err := c.Import(t.Context(), "system", f); err != nil {
+		if _, err := c.Clinic.Import(t.Context(), "system", f); err != nil {
 			t.Fatal(err)
 		}
 		date := func(s string) store.Date { d, _ := store.ParseDate(s); return d }
@@ -80,7 +80,7 @@ func TestASeriesKeepsTheWallClock(t *testing.T) {
 				[]string{"2000-02-03T09:00:00Z", "2000-02-14T09:00:00Z", "2000-02-17T09:00:00Z", "2000-02-28T09:00:00Z"}},
 		} {
 			test.rule.AppointmentTypeID = "checkup"
-			plan, err := c.PlanSeries(t.Context(), test.rule)
+			plan, err := c.Series.Plan(t.Context(), test.rule)
 			var got []string
 			for _, o := range plan {
 				got = append(got, o.Start.Format(time.RFC3339))
@@ -102,14 +102,14 @@ func TestAPlanSaysWhatIsInTheWay(t *testing.T) {
 	for _, who := range []string{"ada", "ben"} {
 		c.mustBook(booking.Request{AppointmentTypeID: "checkup", SpecialistID: who, SlotStart: day(1), Source: store.SourceStaff, Actor: "user:jo", Patient: store.Patient{Name: "A"}})
 		c.mustHold(map[string]int{"ada": 1, "ben": 2}[who], "checkup", day(2), who)
-		if _, err := c.CreateBlock(ctx, "user:jo", store.Block{SpecialistID: who, Start: day(3), End: day(3).Add(24 * time.Hour)}, nil); err != nil {
+		if _, err := c.Clinic.CreateBlock(ctx, "user:jo", store.Block{SpecialistID: who, Start: day(3), End: day(3).Add(24 * time.Hour)}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
 	// Ben, who is assigned first, cannot take the last one: all are with Ada, as far as she can.
 	c.mustBook(booking.Request{AppointmentTypeID: "surgery", SpecialistID: "ben", SlotStart: day(4), Source: store.SourceStaff, Actor: "user:jo", Patient: store.Patient{Name: "B"}})
 	rule := series.Rule{AppointmentTypeID: "checkup", From: store.DateOf(c.start), Time: 12 * 60, Count: 5, Client: client(1)}
-	plan, err := c.PlanSeries(ctx, rule)
+	plan, err := c.Series.Plan(ctx, rule)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestAPlanSaysWhatIsInTheWay(t *testing.T) {
 		}
 	}
 	rule.Client = ""
-	if plan, _ = c.PlanSeries(ctx, rule); plan[2].Reason != series.ReasonHeld {
+	if plan, _ = c.Series.Plan(ctx, rule); plan[2].Reason != series.ReasonHeld {
 		t.Errorf("what others hold is %q", plan[2].Reason)
 	}
 	if len(c.confirmed()) != 3 {
@@ -156,7 +156,7 @@ func TestAPlanSaysWhatIsInTheWay(t *testing.T) {
 		wrong := rule
 		change(&wrong)
 		var invalid *record.ValidationError
-		if _, err := c.PlanSeries(ctx, wrong); !errors.As(err, &invalid) || invalid.Fields[0].Field != name {
+		if _, err := c.Series.Plan(ctx, wrong); !errors.As(err, &invalid) || invalid.Fields[0].Field != name {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
@@ -180,7 +180,7 @@ func TestASeriesIsBookedWholeOrNotAtAll(t *testing.T) {
 		r.Times[i].Start = c.start.AddDate(0, 0, 7*(7-i))
 	}
 	var conflict *series.ConflictError
-	_, err := c.BookSeries(t.Context(), r)
+	_, err := c.Series.Book(t.Context(), r)
 	if !errors.As(err, &conflict) || !slices.Equal(conflict.Conflicts, []series.Conflict{{Place: 2, Reason: availability.ReasonTaken}, {Place: 3, Reason: availability.ReasonTaken}}) {
 		t.Errorf("got %v", err)
 	}
@@ -190,7 +190,7 @@ func TestASeriesIsBookedWholeOrNotAtAll(t *testing.T) {
 	c.unheld()
 	// Two times that overlap each other.
 	r.Times = []series.Time{{Start: c.start.Add(24 * time.Hour)}, {Start: c.start.Add(24*time.Hour + 10*time.Minute)}}
-	if _, err := c.BookSeries(t.Context(), r); !errors.As(err, &conflict) || conflict.Conflicts[0].Place != 1 {
+	if _, err := c.Series.Book(t.Context(), r); !errors.As(err, &conflict) || conflict.Conflicts[0].Place != 1 {
 		t.Errorf("two that overlap: %v", err)
 	}
 	c.unheld()
@@ -207,7 +207,7 @@ func TestOfSeriesThatRaceOneIsBooked(t *testing.T) {
 			if n%2 == 1 {
 				slices.Reverse(r.Times)
 			}
-			_, err := c.BookSeries(context.Background(), r)
+			_, err := c.Series.Book(context.Background(), r)
 			var conflict *series.ConflictError
 			mu.Lock()
 			defer mu.Unlock()
@@ -242,7 +242,7 @@ func TestWhatOnlyTheDatabaseRefusesLeavesNoHalfSeries(t *testing.T) {
 	r := c.weekly(4)
 	slices.Reverse(r.Times)
 	var conflict *series.ConflictError
-	if _, err := c.BookSeries(t.Context(), r); !errors.As(err, &conflict) || !slices.Equal(conflict.Conflicts, []series.Conflict{{Place: 1, Reason: availability.ReasonTaken}}) {
+	if _, err := c.Series.Book(t.Context(), r); !errors.As(err, &conflict) || !slices.Equal(conflict.Conflicts, []series.Conflict{{Place: 1, Reason: availability.ReasonTaken}}) {
 		t.Errorf("got %v, want the second of the request", err)
 	}
 	if got := len(c.confirmed()); got != 1 {
@@ -251,11 +251,11 @@ func TestWhatOnlyTheDatabaseRefusesLeavesNoHalfSeries(t *testing.T) {
 	c.unheld()
 	r = c.weekly(2)
 	list := c.mustBookSeries(r)
-	_, err := c.MoveFrom(t.Context(), series.Move{From: series.From{ID: list[0].ID, Actor: "user:jo"}, SlotStart: c.start.AddDate(0, 0, 7)})
+	_, err := c.Series.MoveFrom(t.Context(), series.Move{From: series.From{ID: list[0].ID, Actor: "user:jo"}, SlotStart: c.start.AddDate(0, 0, 7)})
 	if !errors.As(err, &conflict) || !slices.Equal(conflict.Conflicts, []series.Conflict{{Place: 1, Reason: availability.ReasonTaken}}) {
 		t.Errorf("a move: got %v, want the second", err)
 	}
-	if got, _ := c.Appointment(t.Context(), list[0].ID); !got.SlotStart.Equal(c.start) {
+	if got, _ := c.Booking.Appointment(t.Context(), list[0].ID); !got.SlotStart.Equal(c.start) {
 		t.Errorf("half of the series was moved, to %s", got.SlotStart)
 	}
 	c.unheld()
@@ -264,24 +264,24 @@ func TestWhatOnlyTheDatabaseRefusesLeavesNoHalfSeries(t *testing.T) {
 func TestASeriesIsCancelledFromHereOn(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	list := c.mustBookSeries(c.weekly(6))
-	if _, err := c.Cancel(t.Context(), booking.CancelRequest{ID: list[4].ID, Actor: "user:jo"}); err != nil {
+	if _, err := c.Booking.Cancel(t.Context(), booking.CancelRequest{ID: list[4].ID, Actor: "user:jo"}); err != nil {
 		t.Fatal(err)
 	}
 	from := series.From{ID: list[2].ID, Version: 9, Actor: "user:jo"}
-	if _, err := c.CancelFrom(t.Context(), from, ""); !errors.Is(err, store.ErrVersion) {
+	if _, err := c.Series.CancelFrom(t.Context(), from, ""); !errors.Is(err, store.ErrVersion) {
 		t.Errorf("a stale version: %v", err)
 	}
 	from.Version = 1
 	from.Reaches = func(id string) bool { return id != "ada" }
-	if _, err := c.CancelFrom(t.Context(), from, ""); !errors.Is(err, record.ErrForbidden) {
+	if _, err := c.Series.CancelFrom(t.Context(), from, ""); !errors.Is(err, record.ErrForbidden) {
 		t.Errorf("a colleague's: %v", err)
 	}
 	from.Reaches = nil
-	gone, err := c.CancelFrom(t.Context(), from, "moved away")
+	gone, err := c.Series.CancelFrom(t.Context(), from, "moved away")
 	if err != nil || len(gone) != 3 {
 		t.Fatalf("%d were cancelled, %v; want 3", len(gone), err)
 	}
-	all, err := c.SeriesOf(t.Context(), list[0].ID)
+	all, err := c.Series.Of(t.Context(), list[0].ID)
 	if err != nil || len(all) != 6 {
 		t.Fatalf("the series has %d, %v", len(all), err)
 	}
@@ -293,11 +293,11 @@ func TestASeriesIsCancelledFromHereOn(t *testing.T) {
 	if slot := c.slot(1, "checkup", list[3].SlotStart, "ada"); slot == nil {
 		t.Error("a cancelled time is not listed")
 	}
-	if _, err := c.CancelFrom(t.Context(), series.From{ID: list[4].ID, Actor: "user:jo"}, ""); !errors.Is(err, record.ErrNotConfirmed) {
+	if _, err := c.Series.CancelFrom(t.Context(), series.From{ID: list[4].ID, Actor: "user:jo"}, ""); !errors.Is(err, record.ErrNotConfirmed) {
 		t.Errorf("from a cancelled one: %v", err)
 	}
 	alone := c.mustBook(booking.Request{AppointmentTypeID: "checkup", SlotStart: c.start.Add(time.Hour), Source: store.SourceStaff, Actor: "user:jo", Patient: store.Patient{Name: "A"}})
-	if _, err := c.CancelFrom(t.Context(), series.From{ID: alone.ID, Actor: "user:jo"}, ""); !errors.Is(err, series.ErrNone) {
+	if _, err := c.Series.CancelFrom(t.Context(), series.From{ID: alone.ID, Actor: "user:jo"}, ""); !errors.Is(err, series.ErrNone) {
 		t.Errorf("one that stands alone: %v", err)
 	}
 }
@@ -307,7 +307,7 @@ func TestASeriesIsMovedFromHereOn(t *testing.T) {
 	list := c.mustBookSeries(c.weekly(5))
 	// A week later: each goes to where the next one stands.
 	move := series.Move{From: series.From{ID: list[1].ID, Version: 1, Actor: "user:jo"}, SlotStart: list[2].SlotStart}
-	moved, err := c.MoveFrom(t.Context(), move)
+	moved, err := c.Series.MoveFrom(t.Context(), move)
 	if err != nil || len(moved) != 4 {
 		t.Fatalf("moved %d, %v; want 4", len(moved), err)
 	}
@@ -320,16 +320,16 @@ func TestASeriesIsMovedFromHereOn(t *testing.T) {
 	// And back again, with somebody else, half an hour later.
 	move = series.Move{From: series.From{ID: list[1].ID, Actor: "user:jo"}, SlotStart: list[1].SlotStart.Add(30 * time.Minute), SpecialistID: "ben"}
 	in := c.mustBook(booking.Request{AppointmentTypeID: "checkup", SpecialistID: "ben", SlotStart: list[3].SlotStart.Add(30 * time.Minute), Source: store.SourceStaff, Actor: "user:jo", Patient: store.Patient{Name: "A"}})
-	plan, err := c.PlanMove(t.Context(), move)
+	plan, err := c.Series.PlanMove(t.Context(), move)
 	if err != nil || len(plan) != 4 || plan[2].Reason != availability.ReasonTaken || plan[1].Reason != "" || plan[2].AppointmentID != list[3].ID {
 		t.Fatalf("the plan is %+v, %v", plan, err)
 	}
 	var conflict *series.ConflictError
-	if _, err := c.MoveFrom(t.Context(), move); !errors.As(err, &conflict) || len(conflict.Conflicts) != 1 || conflict.Conflicts[0].Place != 2 {
+	if _, err := c.Series.MoveFrom(t.Context(), move); !errors.As(err, &conflict) || len(conflict.Conflicts) != 1 || conflict.Conflicts[0].Place != 2 {
 		t.Errorf("onto %s: %v", in.ID, err)
 	}
 	move.Keep = []string{list[3].ID}
-	if moved, err = c.MoveFrom(t.Context(), move); err != nil || len(moved) != 3 {
+	if moved, err = c.Series.MoveFrom(t.Context(), move); err != nil || len(moved) != 3 {
 		t.Fatalf("moved %d, %v; want 3", len(moved), err)
 	}
 	for _, a := range moved {
@@ -337,7 +337,7 @@ func TestASeriesIsMovedFromHereOn(t *testing.T) {
 			t.Errorf("got %+v", a)
 		}
 	}
-	if kept, _ := c.Appointment(t.Context(), list[3].ID); kept.SpecialistID != "ada" || !kept.SlotStart.Equal(list[4].SlotStart) {
+	if kept, _ := c.Booking.Appointment(t.Context(), list[3].ID); kept.SpecialistID != "ada" || !kept.SlotStart.Equal(list[4].SlotStart) {
 		t.Errorf("what was to stay is %+v", kept)
 	}
 	c.unheld()
@@ -351,7 +351,7 @@ func TestASeriesIsToldInOneMail(t *testing.T) {
 	enginetest.OnlyInFull(t)
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := noticeClinic(t)
-		if _, err := c.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) { s.ReminderHours = 24 }); err != nil {
+		if _, err := c.Clinic.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) { s.ReminderHours = 24 }); err != nil {
 			t.Fatal(err)
 		}
 		list := c.mustBookSeries(c.weekly(6))
@@ -366,25 +366,25 @@ func TestASeriesIsToldInOneMail(t *testing.T) {
 			t.Errorf("the calendar of the mail is not six events: %v", said)
 		}
 		for i, a := range list {
-			if !strings.Contains(text, "https://book.example.org/manage#"+c.ManageToken(&a)) {
+			if !strings.Contains(text, "https://book.example.org/manage#"+c.Booking.ManageToken(&a)) {
 				t.Errorf("the link of %d is missing", i)
 			}
 			if i > 0 && len(c.mails(folder, a.ID)) != 0 {
 				t.Errorf("%d has a mail of its own", i)
 			}
 		}
-		if _, err := c.CancelFrom(t.Context(), series.From{ID: list[3].ID, Actor: "user:jo"}, ""); err != nil {
+		if _, err := c.Series.CancelFrom(t.Context(), series.From{ID: list[3].ID, Actor: "user:jo"}, ""); err != nil {
 			t.Fatal(err)
 		}
 		// One of three is not brought back: the mail tells all.
-		if _, err := c.Undo(t.Context(), booking.UndoRequest{ID: list[4].ID, Actor: "user:jo"}); !errors.Is(err, booking.ErrUndoLate) {
+		if _, err := c.Booking.Undo(t.Context(), booking.UndoRequest{ID: list[4].ID, Actor: "user:jo"}); !errors.Is(err, booking.ErrUndoLate) {
 			t.Errorf("undone for one alone: %v, want ErrUndoLate", err)
 		}
 		time.Sleep(time.Second)
 		if text := c.mails(folder, list[3].ID)["series_cancellation"]; !strings.Contains(text, "Cancelled: 3 appointments") || strings.Contains(text, "manage#") {
 			t.Errorf("the mail about the cancellation is %q", text)
 		}
-		if _, err := c.MoveFrom(t.Context(), series.Move{From: series.From{ID: list[1].ID, Actor: "user:jo"}, SlotStart: list[1].SlotStart.Add(time.Hour)}); err != nil {
+		if _, err := c.Series.MoveFrom(t.Context(), series.Move{From: series.From{ID: list[1].ID, Actor: "user:jo"}, SlotStart: list[1].SlotStart.Add(time.Hour)}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)

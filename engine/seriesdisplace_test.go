@@ -15,16 +15,16 @@ func TestARefusedSeriesDisplacesNobody(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	ctx := context.Background()
 	theirs := c.mustHold(1, "checkup", c.start, "ada")
-	if _, err := c.CreateBlock(ctx, "user:jo", store.Block{SpecialistID: "ada", Start: c.start.AddDate(0, 0, 7), End: c.start.AddDate(0, 0, 8)}, nil); err != nil {
+	if _, err := c.Clinic.CreateBlock(ctx, "user:jo", store.Block{SpecialistID: "ada", Start: c.start.AddDate(0, 0, 7), End: c.start.AddDate(0, 0, 8)}, nil); err != nil {
 		t.Fatal(err)
 	}
 	r := c.weekly(2)
 	r.Displace = true
 	var conflict *series.ConflictError
-	if _, err := c.BookSeries(ctx, r); !errors.As(err, &conflict) || len(conflict.Conflicts) != 1 || conflict.Conflicts[0].Place != 1 {
+	if _, err := c.Series.Book(ctx, r); !errors.As(err, &conflict) || len(conflict.Conflicts) != 1 || conflict.Conflicts[0].Place != 1 {
 		t.Fatalf("got %v, want a conflict at the second time", err)
 	}
-	if held, _ := c.Holds(ctx); len(held) != 1 || held[0].ID != theirs.ID {
+	if held, _ := c.Booking.Holds(ctx); len(held) != 1 || held[0].ID != theirs.ID {
 		t.Errorf("booked: the holds are %+v, want the patient's still", held)
 	}
 
@@ -33,13 +33,13 @@ func TestARefusedSeriesDisplacesNobody(t *testing.T) {
 	later := c.mustHold(2, "checkup", c.start.Add(time.Hour), "ada")
 	// An hour earlier is where a patient books; seven days on it is in the way of the block for the second one.
 	move := series.Move{From: series.From{ID: list[0].ID, Actor: "user:jo"}, SlotStart: later.SlotStart, Displace: true}
-	if _, err := c.CreateBlock(ctx, "user:jo", store.Block{SpecialistID: "ada", Start: list[1].SlotStart.Add(-time.Hour), End: list[1].SlotStart.Add(-30 * time.Minute)}, nil); err != nil {
+	if _, err := c.Clinic.CreateBlock(ctx, "user:jo", store.Block{SpecialistID: "ada", Start: list[1].SlotStart.Add(-time.Hour), End: list[1].SlotStart.Add(-30 * time.Minute)}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.MoveFrom(ctx, move); !errors.As(err, &conflict) {
+	if _, err := c.Series.MoveFrom(ctx, move); !errors.As(err, &conflict) {
 		t.Fatalf("moved: got %v, want a conflict", err)
 	}
-	if held, _ := c.Holds(ctx); len(held) != 2 {
+	if held, _ := c.Booking.Holds(ctx); len(held) != 2 {
 		t.Errorf("moved: the holds are %+v, want both patients' still", held)
 	}
 }

@@ -17,25 +17,25 @@ import (
 // seriesChanges are what the desk does from the second appointment of a series on, and may take back.
 var seriesChanges = map[string]func(c *testClinic, list []store.Appointment) ([]store.Appointment, error){
 	"a cancellation": func(c *testClinic, list []store.Appointment) ([]store.Appointment, error) {
-		return c.CancelFrom(context.Background(), series.From{ID: list[1].ID, Actor: jo, Undoable: true}, "ill")
+		return c.Series.CancelFrom(context.Background(), series.From{ID: list[1].ID, Actor: jo, Undoable: true}, "ill")
 	},
 	"a move an hour later": func(c *testClinic, list []store.Appointment) ([]store.Appointment, error) {
-		return c.MoveFrom(context.Background(), series.Move{From: series.From{ID: list[1].ID, Actor: jo, Undoable: true}, SlotStart: list[1].SlotStart.Add(time.Hour)})
+		return c.Series.MoveFrom(context.Background(), series.Move{From: series.From{ID: list[1].ID, Actor: jo, Undoable: true}, SlotStart: list[1].SlotStart.Add(time.Hour)})
 	},
 	// Each stands where the next one was: they go back in the other order.
 	"a move a week later": func(c *testClinic, list []store.Appointment) ([]store.Appointment, error) {
-		return c.MoveFrom(context.Background(), series.Move{From: series.From{ID: list[1].ID, Actor: jo, Undoable: true}, SlotStart: list[2].SlotStart})
+		return c.Series.MoveFrom(context.Background(), series.Move{From: series.From{ID: list[1].ID, Actor: jo, Undoable: true}, SlotStart: list[2].SlotStart})
 	},
 	// Each stands where the one before it was, and goes back in the other order again.
 	"a move a week earlier": func(c *testClinic, list []store.Appointment) ([]store.Appointment, error) {
-		if _, err := c.Cancel(context.Background(), booking.CancelRequest{ID: list[0].ID, Actor: jo, Silent: true}); err != nil {
+		if _, err := c.Booking.Cancel(context.Background(), booking.CancelRequest{ID: list[0].ID, Actor: jo, Silent: true}); err != nil {
 			return nil, err
 		}
 		time.Sleep(time.Second)
-		return c.MoveFrom(context.Background(), series.Move{From: series.From{ID: list[1].ID, Actor: jo, Undoable: true}, SlotStart: list[0].SlotStart})
+		return c.Series.MoveFrom(context.Background(), series.Move{From: series.From{ID: list[1].ID, Actor: jo, Undoable: true}, SlotStart: list[0].SlotStart})
 	},
 	"a move half an hour earlier": func(c *testClinic, list []store.Appointment) ([]store.Appointment, error) {
-		return c.MoveFrom(context.Background(), series.Move{From: series.From{ID: list[1].ID, Actor: jo, Undoable: true}, SlotStart: list[1].SlotStart.Add(-30 * time.Minute)})
+		return c.Series.MoveFrom(context.Background(), series.Move{From: series.From{ID: list[1].ID, Actor: jo, Undoable: true}, SlotStart: list[1].SlotStart.Add(-30 * time.Minute)})
 	},
 }
 
@@ -53,7 +53,7 @@ func TestASeriesIsUndoneWhole(t *testing.T) {
 				}
 				time.Sleep(9 * time.Second)
 				// Any of them names the change.
-				back, err := c.UndoFrom(t.Context(), series.From{ID: changed[2].ID, Version: changed[2].Version, Actor: jo})
+				back, err := c.Series.Undo(t.Context(), series.From{ID: changed[2].ID, Version: changed[2].Version, Actor: jo})
 				if err != nil || len(back) != 3 {
 					t.Fatalf("taken back %d, %v; want 3", len(back), err)
 				}
@@ -62,7 +62,7 @@ func TestASeriesIsUndoneWhole(t *testing.T) {
 					if !reflect.DeepEqual(same(a), same(was)) || a.Version != was.Version+2 {
 						t.Errorf("%d is\n%+v\nand was\n%+v", i, a, was)
 					}
-					if _, err := c.Managed(t.Context(), c.ManageToken(&was)); err != nil {
+					if _, err := c.Booking.Managed(t.Context(), c.Booking.ManageToken(&was)); err != nil {
 						t.Errorf("the link of %d is dead: %v", i, err)
 					}
 				}
@@ -78,7 +78,7 @@ func TestASeriesIsUndoneWhole(t *testing.T) {
 				if d, err := c.Booking.Differences(t.Context()); err != nil || len(d) > 0 {
 					t.Errorf("memory is not the database: %v, %v", d, err)
 				}
-				if _, err := c.UndoFrom(t.Context(), series.From{ID: list[1].ID, Actor: jo}); !errors.Is(err, booking.ErrUndoLate) {
+				if _, err := c.Series.Undo(t.Context(), series.From{ID: list[1].ID, Actor: jo}); !errors.Is(err, booking.ErrUndoLate) {
 					t.Errorf("an undo of the undo: %v", err)
 				}
 			})
@@ -89,7 +89,7 @@ func TestASeriesIsUndoneWhole(t *testing.T) {
 // annSays is a change by a colleague that nobody is told of.
 func (c *testClinic) annSays(id string) {
 	c.t.Helper()
-	if _, err := c.ChangeAppointment(context.Background(), id, 0, booking.Change{Kind: booking.ChangeUpdated, Actor: "user:ann", Silent: true},
+	if _, err := c.Booking.ChangeAppointment(context.Background(), id, 0, booking.Change{Kind: booking.ChangeUpdated, Actor: "user:ann", Silent: true},
 		func(_ store.Tx, a *store.Appointment, _ time.Time) (bool, error) {
 			a.Patient.Notes = "x"
 			return true, nil
@@ -109,7 +109,7 @@ func TestOneOfASeriesIsNotTakenBackAlone(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		c.annSays(list[2].ID)
-		if _, err := c.UndoVisit(t.Context(), booking.UndoRequest{ID: list[1].ID, Actor: jo}); !errors.Is(err, booking.ErrUndoLate) {
+		if _, err := c.Visit.Undo(t.Context(), booking.UndoRequest{ID: list[1].ID, Actor: jo}); !errors.Is(err, booking.ErrUndoLate) {
 			t.Errorf("taken back alone: %v, want ErrUndoLate", err)
 		}
 	})
@@ -147,12 +147,12 @@ func TestAnUndoOfASeriesHasItsRules(t *testing.T) {
 				}
 				time.Sleep(time.Second)
 				x.meanwhile(c, list)
-				if _, err := c.UndoFrom(t.Context(), series.From{ID: list[1].ID, Actor: x.by}); !x.want(err) {
+				if _, err := c.Series.Undo(t.Context(), series.From{ID: list[1].ID, Actor: x.by}); !x.want(err) {
 					t.Errorf("got %v", err)
 				}
 				c.unheld()
 				for _, a := range list[1:] {
-					if now, err := c.Appointment(t.Context(), a.ID); err != nil || now.Status != store.Cancelled {
+					if now, err := c.Booking.Appointment(t.Context(), a.ID); err != nil || now.Status != store.Cancelled {
 						t.Errorf("a refused undo brought back %+v, %v", now, err)
 					}
 				}

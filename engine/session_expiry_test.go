@@ -21,14 +21,14 @@ func TestAnUnansweredRequestLapses(t *testing.T) {
 		time.Sleep(presence.SessionRequestTTL - time.Millisecond)
 		c.mustAccept(answered.ID, "ada")
 		time.Sleep(time.Millisecond)
-		_, err := c.AcceptSession(t.Context(), lost.ID, "ada") // whether or not it was swept yet
+		_, err := c.Presence.AcceptSession(t.Context(), lost.ID, "ada") // whether or not it was swept yet
 		wantRefusal(t, "at its end", err, presence.ReasonEnded)
 		time.Sleep(1100 * time.Millisecond)
 		synctest.Wait()
-		if s, err := c.Session(t.Context(), lost.ID); err != nil || s.Status != store.SessionExpired || s.EndedAt.IsZero() {
+		if s, err := c.Presence.Session(t.Context(), lost.ID); err != nil || s.Status != store.SessionExpired || s.EndedAt.IsZero() {
 			t.Errorf("unanswered: got %+v, %v; want expired", s, err)
 		}
-		if s, err := c.Session(t.Context(), answered.ID); err != nil || s.Status != store.SessionActive {
+		if s, err := c.Presence.Session(t.Context(), answered.ID); err != nil || s.Status != store.SessionActive {
 			t.Errorf("answered in time: got %+v, %v; want active", s, err)
 		}
 		told := 0
@@ -55,13 +55,22 @@ func TestASessionThatNobodyEndsExpires(t *testing.T) {
 		life     func(c *onCall, id string) error // a sign of life, half-way
 		want     time.Duration                    // from being accepted
 	}{
-		"accepted":                            {want: 4 * time.Hour},
-		"with its payment pending":            {pending: true, want: 4 * time.Hour},
-		"after as long as the clinic says":    {settings: 30, want: 30 * time.Minute},
-		"accepted once more by the same":      {life: func(c *onCall, id string) error { _, err := c.AcceptSession(c.t.Context(), id, "ada"); return err }, want: 6 * time.Hour},
-		"handed to the one who has it":        {life: func(c *onCall, id string) error { _, err := c.RerouteSession(c.t.Context(), id, "ada"); return err }, want: 6 * time.Hour},
-		"with its payment asked for again":    {pending: true, life: func(c *onCall, id string) error { _, err := c.SetSessionPayment(c.t.Context(), id, true); return err }, want: 6 * time.Hour},
-		"looked at, which is no sign of life": {life: func(c *onCall, id string) error { _, err := c.Session(c.t.Context(), id); return err }, want: 4 * time.Hour},
+		"accepted":                         {want: 4 * time.Hour},
+		"with its payment pending":         {pending: true, want: 4 * time.Hour},
+		"after as long as the clinic says": {settings: 30, want: 30 * time.Minute},
+		"accepted once more by the same": {life: func(c *onCall, id string) error {
+			_, err := c.Presence.AcceptSession(c.t.Context(), id, "ada")
+			return err
+		}, want: 6 * time.Hour},
+		"handed to the one who has it": {life: func(c *onCall, id string) error {
+			_, err := c.Presence.RerouteSession(c.t.Context(), id, "ada")
+			return err
+		}, want: 6 * time.Hour},
+		"with its payment asked for again": {pending: true, life: func(c *onCall, id string) error {
+			_, err := c.Presence.SetSessionPayment(c.t.Context(), id, true)
+			return err
+		}, want: 6 * time.Hour},
+		"looked at, which is no sign of life": {life: func(c *onCall, id string) error { _, err := c.Presence.Session(c.t.Context(), id); return err }, want: 4 * time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -73,7 +82,7 @@ func TestASessionThatNobodyEndsExpires(t *testing.T) {
 				s := o.request(1)
 				accepted := o.mustAccept(s.ID, "ada").AcceptedAt
 				if c.pending {
-					if _, err := o.SetSessionPayment(t.Context(), s.ID, true); err != nil {
+					if _, err := o.Presence.SetSessionPayment(t.Context(), s.ID, true); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -84,12 +93,12 @@ func TestASessionThatNobodyEndsExpires(t *testing.T) {
 					}
 				}
 				time.Sleep(time.Until(accepted.Add(c.want)) - time.Second)
-				if now, err := o.Session(t.Context(), s.ID); err != nil || now.Status == store.SessionExpired {
+				if now, err := o.Presence.Session(t.Context(), s.ID); err != nil || now.Status == store.SessionExpired {
 					t.Errorf("a second before %v: got %s, %v", c.want, now.Status, err)
 				}
 				o.wantLoads(map[string]int{"ada": 1})
 				time.Sleep(time.Minute + 2*time.Second)
-				if now, err := o.Session(t.Context(), s.ID); err != nil || now.Status != store.SessionExpired || now.EndedAt.IsZero() || now.SpecialistID != "ada" {
+				if now, err := o.Presence.Session(t.Context(), s.ID); err != nil || now.Status != store.SessionExpired || now.EndedAt.IsZero() || now.SpecialistID != "ada" {
 					t.Errorf("a minute after %v: got %+v, %v; want expired", c.want, now, err)
 				}
 				o.wantLoads(map[string]int{"ada": 0})
@@ -102,7 +111,7 @@ func TestASessionThatNobodyEndsExpires(t *testing.T) {
 				if told != 1 {
 					t.Errorf("the streams were told %d times that it expired, want once", told)
 				}
-				_, err := o.EndSession(t.Context(), s.ID, "late")
+				_, err := o.Presence.EndSession(t.Context(), s.ID, "late")
 				wantRefusal(t, "ending it afterwards", err, presence.ReasonEnded)
 			})
 		})
@@ -119,7 +128,7 @@ func TestAFloodOfRequestsIsNotAskedForInCircles(t *testing.T) {
 		synctest.Wait() // never comes while a loop asks again and again
 		time.Sleep(presence.SessionRequestTTL + 2*time.Second)
 		synctest.Wait()
-		left, err := c.Sessions(t.Context(), store.SessionFilter{Statuses: []store.SessionStatus{store.SessionRequested}})
+		left, err := c.Presence.Sessions(t.Context(), store.SessionFilter{Statuses: []store.SessionStatus{store.SessionRequested}})
 		if err != nil || len(left) != 0 {
 			t.Errorf("got %d that still wait, %v; want none", len(left), err)
 		}

@@ -21,7 +21,7 @@ import (
 // request asks for a session as client n.
 func (c *onCall) request(n int) store.Session {
 	c.t.Helper()
-	s, err := c.RequestSession(context.Background(), client(n), nil)
+	s, err := c.Presence.RequestSession(context.Background(), client(n), nil)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func (c *onCall) request(n int) store.Session {
 
 func (c *onCall) mustAccept(id, specialistID string) store.Session {
 	c.t.Helper()
-	s, err := c.AcceptSession(context.Background(), id, specialistID)
+	s, err := c.Presence.AcceptSession(context.Background(), id, specialistID)
 	if err != nil {
 		c.t.Fatalf("%s accepts: %v", specialistID, err)
 	}
@@ -68,7 +68,7 @@ func TestTheLifeOfASession(t *testing.T) {
 	}
 	c.wantLoads(map[string]int{"ada": 1})
 	for range 2 {
-		done, err := c.EndSession(t.Context(), s.ID, " prescribed ")
+		done, err := c.Presence.EndSession(t.Context(), s.ID, " prescribed ")
 		if err != nil || done.Status != store.SessionEnded || done.Outcome != "prescribed" || done.EndedAt.IsZero() {
 			t.Errorf("ended, it is %+v, %v", done, err)
 		}
@@ -106,7 +106,7 @@ func TestTwoAcceptOneRequestAThousandTimes(t *testing.T) {
 		for j, id := range specialists {
 			both.Go(func() {
 				<-start
-				_, errs[j] = c.AcceptSession(context.Background(), s.ID, id)
+				_, errs[j] = c.Presence.AcceptSession(context.Background(), s.ID, id)
 			})
 		}
 		close(start)
@@ -116,12 +116,12 @@ func TestTwoAcceptOneRequestAThousandTimes(t *testing.T) {
 			t.Fatalf("request %d: nobody won: %v and %v", i, errs[0], errs[1])
 		}
 		wantRefusal(t, "the other", errs[1-winner], presence.ReasonAccepted)
-		now, err := c.Session(t.Context(), s.ID)
+		now, err := c.Presence.Session(t.Context(), s.ID)
 		if err != nil || now.SpecialistID != specialists[winner] {
 			t.Fatalf("request %d: it is with %q, %v; want %s", i, now.SpecialistID, err, specialists[winner])
 		}
 		c.wantLoads(map[string]int{specialists[winner]: 1, specialists[1-winner]: 0})
-		if _, err := c.EndSession(t.Context(), s.ID, ""); err != nil {
+		if _, err := c.Presence.EndSession(t.Context(), s.ID, ""); err != nil {
 			t.Fatal(err)
 		}
 		wins[specialists[winner]]++
@@ -140,7 +140,7 @@ func TestNobodyTakesMoreThanFits(t *testing.T) {
 	errs := make([]error, 12)
 	for i := range errs {
 		s := c.request(i)
-		all.Go(func() { _, errs[i] = c.AcceptSession(context.Background(), s.ID, "ada") })
+		all.Go(func() { _, errs[i] = c.Presence.AcceptSession(context.Background(), s.ID, "ada") })
 	}
 	all.Wait()
 	taken := 0
@@ -155,14 +155,14 @@ func TestNobodyTakesMoreThanFits(t *testing.T) {
 		t.Errorf("%d sessions were taken at once, want 3", taken)
 	}
 	c.wantLoads(map[string]int{"ada": 3})
-	if list, _ := c.Available(t.Context(), 0); len(list) != 0 {
+	if list, _ := c.Presence.Available(t.Context(), 0); len(list) != 0 {
 		t.Errorf("available: got %v, want nobody", list)
 	}
 	// The limit can be changed while running.
-	if _, err := c.UpdateSpecialist(t.Context(), "system", "ada", func(p *store.Specialist) { p.MaxSessions = 4 }); err != nil {
+	if _, err := c.Clinic.UpdateSpecialist(t.Context(), "system", "ada", func(p *store.Specialist) { p.MaxSessions = 4 }); err != nil {
 		t.Fatal(err)
 	}
-	if list, _ := c.Available(t.Context(), 0); len(list) != 1 {
+	if list, _ := c.Presence.Available(t.Context(), 0); len(list) != 1 {
 		t.Errorf("available with room for 4: got %v, want ada", list)
 	}
 	c.mustAccept(c.request(99).ID, "ada")
@@ -177,10 +177,10 @@ func TestTheLoadIsNeverNegative(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 3 {
-		if _, err := c.EndSession(t.Context(), s.ID, ""); err != nil {
+		if _, err := c.Presence.EndSession(t.Context(), s.ID, ""); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.CancelSession(t.Context(), s.ID, client(1)); err != nil {
+		if _, err := c.Presence.CancelSession(t.Context(), s.ID, client(1)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -191,13 +191,13 @@ func TestReroute(t *testing.T) {
 	c := newOnCall(t, presence.Options{}, "ada", "bea", "cy")
 	c.online("ada", "bea")
 	s := c.request(1)
-	_, err := c.RerouteSession(t.Context(), s.ID, "bea")
+	_, err := c.Presence.RerouteSession(t.Context(), s.ID, "bea")
 	wantRefusal(t, "before anybody accepted", err, presence.ReasonNotActive)
 	c.mustAccept(s.ID, "ada")
-	_, err = c.RerouteSession(t.Context(), s.ID, "cy")
+	_, err = c.Presence.RerouteSession(t.Context(), s.ID, "cy")
 	wantRefusal(t, "to somebody offline", err, presence.ReasonNotOnline)
 	for range 2 {
-		now, err := c.RerouteSession(t.Context(), s.ID, "bea")
+		now, err := c.Presence.RerouteSession(t.Context(), s.ID, "bea")
 		if err != nil || now.SpecialistID != "bea" || now.Status != store.SessionActive {
 			t.Errorf("rerouted: got %+v, %v", now, err)
 		}
@@ -206,13 +206,13 @@ func TestReroute(t *testing.T) {
 	for i := range 3 {
 		c.mustAccept(c.request(10+i).ID, "ada")
 	}
-	_, err = c.RerouteSession(t.Context(), s.ID, "ada")
+	_, err = c.Presence.RerouteSession(t.Context(), s.ID, "ada")
 	wantRefusal(t, "to somebody with a full load", err, presence.ReasonAtCapacity)
 	c.wantLoads(map[string]int{"ada": 3, "bea": 1})
-	if _, err := c.EndSession(t.Context(), s.ID, ""); err != nil {
+	if _, err := c.Presence.EndSession(t.Context(), s.ID, ""); err != nil {
 		t.Fatal(err)
 	}
-	_, err = c.RerouteSession(t.Context(), s.ID, "bea")
+	_, err = c.Presence.RerouteSession(t.Context(), s.ID, "bea")
 	wantRefusal(t, "after the end", err, presence.ReasonEnded)
 }
 
@@ -220,27 +220,27 @@ func TestPaymentKeepsTheLoad(t *testing.T) {
 	c := newOnCall(t, presence.Options{}, "ada", "bea")
 	c.online("ada", "bea")
 	s := c.request(1)
-	_, err := c.SetSessionPayment(t.Context(), s.ID, true)
+	_, err := c.Presence.SetSessionPayment(t.Context(), s.ID, true)
 	wantRefusal(t, "before anybody accepted", err, presence.ReasonNotActive)
 	c.mustAccept(s.ID, "ada")
 	for _, step := range []struct {
 		pending bool
 		want    store.SessionStatus
 	}{{true, store.SessionPendingPayment}, {true, store.SessionPendingPayment}, {false, store.SessionActive}, {true, store.SessionPendingPayment}} {
-		now, err := c.SetSessionPayment(t.Context(), s.ID, step.pending)
+		now, err := c.Presence.SetSessionPayment(t.Context(), s.ID, step.pending)
 		if err != nil || now.Status != step.want {
 			t.Errorf("payment pending %v: got %s, %v; want %s", step.pending, now.Status, err, step.want)
 		}
 		c.wantLoads(map[string]int{"ada": 1})
 	}
 	c.mustAccept(s.ID, "ada") // still the same answer
-	_, err = c.AcceptSession(t.Context(), s.ID, "bea")
+	_, err = c.Presence.AcceptSession(t.Context(), s.ID, "bea")
 	wantRefusal(t, "accepted by another", err, presence.ReasonAccepted)
-	if now, err := c.RerouteSession(t.Context(), s.ID, "bea"); err != nil || now.Status != store.SessionPendingPayment {
+	if now, err := c.Presence.RerouteSession(t.Context(), s.ID, "bea"); err != nil || now.Status != store.SessionPendingPayment {
 		t.Errorf("rerouted while payment is pending: got %+v, %v", now, err)
 	}
 	c.wantLoads(map[string]int{"ada": 0, "bea": 1})
-	if _, err := c.EndSession(t.Context(), s.ID, ""); err != nil {
+	if _, err := c.Presence.EndSession(t.Context(), s.ID, ""); err != nil {
 		t.Fatal(err)
 	}
 	c.wantLoads(map[string]int{"ada": 0, "bea": 0})
@@ -250,22 +250,22 @@ func TestCancelIsForItsOwnClient(t *testing.T) {
 	c := newOnCall(t, presence.Options{}, "ada")
 	c.online("ada")
 	s := c.request(1)
-	if _, err := c.CancelSession(t.Context(), s.ID, client(2)); !errors.Is(err, holds.ErrNotOwner) {
+	if _, err := c.Presence.CancelSession(t.Context(), s.ID, client(2)); !errors.Is(err, holds.ErrNotOwner) {
 		t.Errorf("another client: got %v, want ErrNotOwner", err)
 	}
 	var invalid *record.ValidationError
-	if _, err := c.CancelSession(t.Context(), s.ID, ""); !errors.As(err, &invalid) {
+	if _, err := c.Presence.CancelSession(t.Context(), s.ID, ""); !errors.As(err, &invalid) {
 		t.Errorf("nobody: got %v, want a *ValidationError", err)
 	}
 	c.mustAccept(s.ID, "ada")
 	for range 2 {
-		now, err := c.CancelSession(t.Context(), s.ID, client(1))
+		now, err := c.Presence.CancelSession(t.Context(), s.ID, client(1))
 		if err != nil || now.Status != store.SessionCancelled {
 			t.Errorf("its own client: got %+v, %v", now, err)
 		}
 	}
 	c.wantLoads(map[string]int{"ada": 0})
-	_, err := c.EndSession(t.Context(), s.ID, "")
+	_, err := c.Presence.EndSession(t.Context(), s.ID, "")
 	wantRefusal(t, "ending what was cancelled", err, presence.ReasonEnded)
 }
 
@@ -273,30 +273,30 @@ func TestWhoCannotAccept(t *testing.T) {
 	c := newOnCall(t, presence.Options{}, "ada", "bea")
 	s := c.request(1)
 	var invalid *record.ValidationError
-	if _, err := c.AcceptSession(t.Context(), s.ID, "nobody"); !errors.As(err, &invalid) || invalid.Fields[0].Field != "specialistId" {
+	if _, err := c.Presence.AcceptSession(t.Context(), s.ID, "nobody"); !errors.As(err, &invalid) || invalid.Fields[0].Field != "specialistId" {
 		t.Errorf("an unknown specialist: got %v, want a mistake in specialistId", err)
 	}
-	_, err := c.AcceptSession(t.Context(), s.ID, "ada")
+	_, err := c.Presence.AcceptSession(t.Context(), s.ID, "ada")
 	wantRefusal(t, "who is offline", err, presence.ReasonNotOnline)
-	if _, err := c.UpdateSpecialist(t.Context(), "system", "bea", func(p *store.Specialist) { p.Active = false }); err != nil {
+	if _, err := c.Clinic.UpdateSpecialist(t.Context(), "system", "bea", func(p *store.Specialist) { p.Active = false }); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.AcceptSession(t.Context(), s.ID, "bea"); !errors.Is(err, holds.ErrDeactivated) {
+	if _, err := c.Presence.AcceptSession(t.Context(), s.ID, "bea"); !errors.Is(err, holds.ErrDeactivated) {
 		t.Errorf("who is switched off: got %v, want ErrDeactivated", err)
 	}
 	c.online("ada")
 	for _, id := range []string{"unknown", "", "a b"} {
-		if _, err := c.AcceptSession(t.Context(), id, "ada"); !errors.Is(err, store.ErrNotFound) {
+		if _, err := c.Presence.AcceptSession(t.Context(), id, "ada"); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("the session %q: got %v, want ErrNotFound", id, err)
 		}
 	}
 	c.mustAccept(s.ID, "ada")
 	for _, outcome := range []string{strings.Repeat("x", 201), "a\x00b"} {
-		if _, err := c.EndSession(t.Context(), s.ID, outcome); !errors.As(err, &invalid) {
+		if _, err := c.Presence.EndSession(t.Context(), s.ID, outcome); !errors.As(err, &invalid) {
 			t.Errorf("the outcome %q: got %v, want a *ValidationError", outcome, err)
 		}
 	}
-	if _, err := c.RequestSession(t.Context(), "short", nil); !errors.As(err, &invalid) {
+	if _, err := c.Presence.RequestSession(t.Context(), "short", nil); !errors.As(err, &invalid) {
 		t.Errorf("a client that is too short: got %v, want a *ValidationError", err)
 	}
 }

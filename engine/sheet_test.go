@@ -30,13 +30,13 @@ func TestASheetNamesEachRowsProblem(t *testing.T) {
 	at := func(hour int) time.Time { return c.start.Add(time.Duration(hour-c.start.Hour()) * time.Hour) }
 	c.of(9-c.start.Hour(), store.Patient{Name: "Somebody Else"})
 	c.mustHold(1, "checkup", at(15), "ada")
-	if _, err := c.CreateBlock(ctx, "user:jo", store.Block{SpecialistID: "ada", Start: at(22), End: at(24), Reason: "Concert"}, nil); err != nil {
+	if _, err := c.Clinic.CreateBlock(ctx, "user:jo", store.Block{SpecialistID: "ada", Start: at(22), End: at(24), Reason: "Concert"}, nil); err != nil {
 		t.Fatal(err)
 	}
 	text := c.sheetOf("mistakes.csv")
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 
-	f, err := c.PlanSheet(ctx, text)
+	f, err := c.Sheet.Plan(ctx, text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,17 +62,17 @@ func TestASheetNamesEachRowsProblem(t *testing.T) {
 
 	// All or nothing, then the good ones, then nothing twice.
 	var refused *sheet.RefusedError
-	if _, err := c.ImportSheet(ctx, text, false, "user:jo", nil); !errors.As(err, &refused) || len(c.confirmed()) != 1 {
+	if _, err := c.Sheet.Import(ctx, text, false, "user:jo", nil); !errors.As(err, &refused) || len(c.confirmed()) != 1 {
 		t.Errorf("all of a file with mistakes: %v, and %d appointments", err, len(c.confirmed()))
 	}
-	done, err := c.ImportSheet(ctx, text, true, "user:jo", nil)
+	done, err := c.Sheet.Import(ctx, text, true, "user:jo", nil)
 	if err != nil || done.Count(sheet.Book) != f.Count(sheet.Book) || len(c.confirmed()) != 1+f.Count(sheet.Book) {
 		t.Fatalf("the good ones: %v, %d booked, want %d", err, done.Count(sheet.Book), f.Count(sheet.Book))
 	}
-	if a, err := c.Appointment(ctx, "known"); err != nil || a.Patient.Phone != "+49 30 1" || a.Version != 1 {
+	if a, err := c.Booking.Appointment(ctx, "known"); err != nil || a.Patient.Phone != "+49 30 1" || a.Version != 1 {
 		t.Errorf("the row with an id: %+v, %v", a, err)
 	}
-	again, err := c.ImportSheet(ctx, text, true, "user:jo", nil)
+	again, err := c.Sheet.Import(ctx, text, true, "user:jo", nil)
 	if err != nil || again.Count(sheet.Book) != 0 || again.Count(sheet.There) != f.Count(sheet.Book) {
 		t.Errorf("the same file again: %v, %d booked, %d there", err, again.Count(sheet.Book), again.Count(sheet.There))
 	}
@@ -90,18 +90,18 @@ func TestASheetIsReadBack(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	ctx := t.Context()
 	want := c.of(0, store.Patient{Name: "=cmd|' /C calc'!A0", Phone: "+49 30 12345", Email: "a@example.org", BirthDate: "1980-02-29", Notes: "two\nlines, and \"quotes\""})
-	text, err := c.ExportSheet(ctx, "user:jo", c.start.Add(-time.Hour), c.start.Add(time.Hour))
+	text, err := c.Sheet.Export(ctx, "user:jo", c.start.Add(-time.Hour), c.start.Add(time.Hour))
 	if err != nil || !strings.Contains(text, ",'=cmd|") || !strings.Contains(text, ",'+49 30 12345,") {
 		t.Fatalf("the file: %v\n%s", err, text)
 	}
-	if f, err := c.PlanSheet(ctx, text); err != nil || f.Count(sheet.There) != 1 {
+	if f, err := c.Sheet.Plan(ctx, text); err != nil || f.Count(sheet.There) != 1 {
 		t.Errorf("read by the same clinic: %+v, %v", f, err)
 	}
 	other := newClinic(t, map[string]int{"ada": 1})
-	if _, err := other.ImportSheet(ctx, text, false, "user:jo", nil); err != nil {
+	if _, err := other.Sheet.Import(ctx, text, false, "user:jo", nil); err != nil {
 		t.Fatal(err)
 	}
-	got, err := other.Appointment(ctx, want.ID)
+	got, err := other.Booking.Appointment(ctx, want.ID)
 	if err != nil || got.Patient != want.Patient || !got.SlotStart.Equal(want.SlotStart) || !got.BusyEnd.Equal(want.BusyEnd) || got.SpecialistID != want.SpecialistID {
 		t.Errorf("read by another: got %+v, %v\nwant %+v", got, err, want)
 	}
@@ -120,7 +120,7 @@ func TestWhatIsNoSheet(t *testing.T) {
 		strings.Repeat("x", sheet.MaxBytes+1):                                                                "MiB",
 	} {
 		var invalid *record.ValidationError
-		if _, err := c.PlanSheet(context.Background(), text); !errors.As(err, &invalid) || !strings.Contains(err.Error()+invalid.Fields[0].Message, says) {
+		if _, err := c.Sheet.Plan(context.Background(), text); !errors.As(err, &invalid) || !strings.Contains(err.Error()+invalid.Fields[0].Message, says) {
 			t.Errorf("%.40q: got %v, want %q", text, err, says)
 		}
 	}

@@ -32,7 +32,7 @@ func TestASecondChildIsConfirmed(t *testing.T) {
 		for child := range 3 {
 			b := p.wishFor(1, 0, p.slotAt(30+child))
 			go func() {
-				a, err := p.AgentBook(context.Background(), agentKey, b)
+				a, err := p.Agent.Book(context.Background(), agentKey, b)
 				if err != nil {
 					t.Error(err)
 				}
@@ -81,7 +81,7 @@ func TestSiblings(t *testing.T) {
 		answers := make(chan agent.Answer, 4)
 		for child := range 4 {
 			go func() {
-				a, err := p.AgentBook(context.Background(), agentKey, p.wishFor(1, 0, p.slotAt(30+child)))
+				a, err := p.Agent.Book(context.Background(), agentKey, p.wishFor(1, 0, p.slotAt(30+child)))
 				if err != nil {
 					t.Error(err)
 				}

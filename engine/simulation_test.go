@@ -109,7 +109,7 @@ type simulation struct {
 func (s *simulation) book(b agent.BookRequest) {
 	e := s.Engine
 	s.calls.Go(func() {
-		a, err := e.AgentBook(context.Background(), agentKey, b)
+		a, err := e.Agent.Book(context.Background(), agentKey, b)
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if err == nil && (a.Outcome == agent.Confirmed || a.Outcome == agent.Queued) {
@@ -130,13 +130,13 @@ func (s *simulation) changeOne(r *rand.Rand, n int) {
 	}
 	a := list[0]
 	if r.IntN(2) == 0 {
-		if _, err := s.Cancel(context.Background(), booking.CancelRequest{ID: a.ID, Actor: "system"}); err == nil {
+		if _, err := s.Booking.Cancel(context.Background(), booking.CancelRequest{ID: a.ID, Actor: "system"}); err == nil {
 			s.ended++
 		}
 		return
 	}
 	to := s.first.AddDate(0, 6, 0).Add(time.Duration(n) * 30 * time.Minute) // where nobody else is
-	if _, err := s.Reschedule(context.Background(), booking.RescheduleRequest{ID: a.ID, SlotStart: to, Actor: "system", IgnoreHours: true}); err == nil {
+	if _, err := s.Booking.Reschedule(context.Background(), booking.RescheduleRequest{ID: a.ID, SlotStart: to, Actor: "system", IgnoreHours: true}); err == nil {
 		s.moved++
 	}
 }

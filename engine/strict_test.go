@@ -97,7 +97,7 @@ func TestASlotIsAnsweredAsIfOneAfterTheOther(t *testing.T) {
 					ask(do, func() bool { return c.callSlot(do, 1000*n+id, at, &made) })
 					if made.ID != "" {
 						ask("cancel", func() bool {
-							_, err := c.Cancel(context.Background(), booking.CancelRequest{ID: made.ID, Actor: "client"})
+							_, err := c.Booking.Cancel(context.Background(), booking.CancelRequest{ID: made.ID, Actor: "client"})
 							return err == nil
 						})
 					}
@@ -127,11 +127,11 @@ func (c *testClinic) callSlot(do string, n int, at time.Time, made *store.Appoin
 		r.SlotStart, r.SpecialistID = at, "ada"
 		*made, err = c.book(r)
 	case "release":
-		held, listErr := c.Holds(context.Background(), "ada")
+		held, listErr := c.Booking.Holds(context.Background(), "ada")
 		err = listErr
 		for _, h := range held {
 			if h.SlotStart.Equal(at) && h.Owner.Is(client(n).Owner()) {
-				_, err = c.ReleaseHold(context.Background(), h.ID, client(n))
+				_, err = c.Booking.ReleaseHold(context.Background(), h.ID, client(n))
 			}
 		}
 	}

@@ -40,7 +40,7 @@ func withRooms(t testing.TB) *testClinic {
 		x.HoldTTLSeconds, x.MaxHoldSeconds, x.HoldQuota = 30, 900, 3
 		f.AppointmentTypes = append(f.AppointmentTypes, x)
 	}
-	if _, err := c.Import(context.Background(), "system", f); err != nil {
+	if _, err := c.Clinic.Import(context.Background(), "system", f); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -57,7 +57,7 @@ func peels(n int, start time.Time, who string) booking.Request {
 func TestARoomThatWasSwitchedOffIsNotBooked(t *testing.T) {
 	c := withRooms(t)
 	h := c.mustHold(1, "peel", c.start, "ada")
-	if _, err := c.UpdateSpecialist(context.Background(), jo, "room-1", func(p *store.Specialist) { p.Active = false }); err != nil {
+	if _, err := c.Clinic.UpdateSpecialist(context.Background(), jo, "room-1", func(p *store.Specialist) { p.Active = false }); err != nil {
 		t.Fatal(err)
 	}
 	r := bookingOf(1, "peel")
@@ -75,19 +75,19 @@ func TestARoomThatWasSwitchedOffIsNotBooked(t *testing.T) {
 // TestARequestFindsAnotherRoom where the one that was kept for it was switched off.
 func TestARequestFindsAnotherRoom(t *testing.T) {
 	c := withRooms(t)
-	if _, err := c.UpdateAppointmentType(context.Background(), jo, "peel", func(t *store.AppointmentType) { t.Page.Approval = true }); err != nil {
+	if _, err := c.Clinic.UpdateAppointmentType(context.Background(), jo, "peel", func(t *store.AppointmentType) { t.Page.Approval = true }); err != nil {
 		t.Fatal(err)
 	}
 	r := bookingOf(1, "peel")
 	r.SlotStart, r.Patient.Phone = c.start, "030 1234567"
-	asked, err := c.BookPublic(context.Background(), r, visitor(1))
+	asked, err := c.Request.Book(context.Background(), r, visitor(1))
 	if err != nil || asked.Request == nil {
 		t.Fatalf("got %+v, %v; want a request", asked, err)
 	}
-	if _, err := c.UpdateSpecialist(context.Background(), jo, "room-1", func(p *store.Specialist) { p.Active = false }); err != nil {
+	if _, err := c.Clinic.UpdateSpecialist(context.Background(), jo, "room-1", func(p *store.Specialist) { p.Active = false }); err != nil {
 		t.Fatal(err)
 	}
-	if a, err := c.ConfirmRequest(context.Background(), asked.Request.ID, jo, nil); err != nil || !slices.Equal(a.Resources, []string{"room-2"}) {
+	if a, err := c.Request.Confirm(context.Background(), asked.Request.ID, jo, nil); err != nil || !slices.Equal(a.Resources, []string{"room-2"}) {
 		t.Errorf("confirmed it takes %q, %v; want the other room", a.Resources, err)
 	}
 	c.unheld()
@@ -111,7 +111,7 @@ func TestAnAppointmentTakesARoom(t *testing.T) {
 	if slot := c.slot(3, "peel", c.start.Add(30*time.Minute), ""); slot == nil || slot.Available != 2 {
 		t.Errorf("half an hour later: got %+v, want room for two of three", slot)
 	}
-	if _, err := c.Cancel(context.Background(), booking.CancelRequest{ID: first.ID, Actor: "user:jo"}); err != nil {
+	if _, err := c.Booking.Cancel(context.Background(), booking.CancelRequest{ID: first.ID, Actor: "user:jo"}); err != nil {
 		t.Fatal(err)
 	}
 	if got := c.mustBook(peels(3, c.start, "cleo")); !slices.Equal(got.Resources, []string{"room-1"}) {
@@ -147,7 +147,7 @@ func TestAHoldKeepsTheRoomToo(t *testing.T) {
 	if a := c.mustBook(r); !slices.Equal(a.Resources, []string{"laser-1", "room-2"}) {
 		t.Errorf("booked: got %q, want what was held", a.Resources)
 	}
-	explained, err := c.Explain(context.Background(), "laser", "", c.start)
+	explained, err := c.Search.Explain(context.Background(), "laser", "", c.start)
 	if err != nil || len(explained) != 3 || slices.ContainsFunc(explained, func(x search.Explanation) bool { return x.Reason != availability.ReasonTaken }) {
 		t.Errorf("why not: got %+v, %v; want it taken for everybody", explained, err)
 	}
@@ -157,23 +157,23 @@ func TestARoomMovesAlong(t *testing.T) {
 	c := withRooms(t)
 	ctx := context.Background()
 	a := c.mustBook(peels(1, c.start, "ada"))
-	moved, err := c.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID, SlotStart: c.start.Add(30 * time.Minute), Actor: "user:jo", Undoable: true})
+	moved, err := c.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID, SlotStart: c.start.Add(30 * time.Minute), Actor: "user:jo", Undoable: true})
 	if err != nil || !slices.Equal(moved.Resources, []string{"room-1"}) {
 		t.Fatalf("moved: got %q, %v", moved.Resources, err)
 	}
 	c.mustBook(peels(2, c.start, "ben"))
 	c.mustBook(peels(3, c.start, "cleo"))
-	if _, err := c.Undo(ctx, booking.UndoRequest{ID: a.ID, Actor: "user:jo"}); !errors.Is(err, store.ErrSlotTaken) {
+	if _, err := c.Booking.Undo(ctx, booking.UndoRequest{ID: a.ID, Actor: "user:jo"}); !errors.Is(err, store.ErrSlotTaken) {
 		t.Errorf("undone with both rooms taken: got %v, want ErrSlotTaken", err)
 	}
 	// To a type that needs nothing, and back.
-	plain, err := c.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID, SlotStart: moved.SlotStart, AppointmentTypeID: "cooling", Actor: "user:jo"})
+	plain, err := c.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID, SlotStart: moved.SlotStart, AppointmentTypeID: "cooling", Actor: "user:jo"})
 	if err != nil || len(plain.Resources) != 0 {
 		t.Errorf("another type: got %q, %v; want no room", plain.Resources, err)
 	}
 	c.mustBook(peels(4, moved.SlotStart, "ben"))
 	c.mustBook(peels(5, moved.SlotStart, "cleo"))
-	if _, err := c.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID, SlotStart: moved.SlotStart, AppointmentTypeID: "peel", Actor: "user:jo"}); !errors.Is(err, store.ErrSlotTaken) {
+	if _, err := c.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID, SlotStart: moved.SlotStart, AppointmentTypeID: "peel", Actor: "user:jo"}); !errors.Is(err, store.ErrSlotTaken) {
 		t.Errorf("back, with both rooms taken: got %v, want ErrSlotTaken", err)
 	}
 }
@@ -182,10 +182,10 @@ func TestAnUndoneCancellationHasItsRoomAgain(t *testing.T) {
 	c := withRooms(t)
 	ctx := context.Background()
 	a := c.mustBook(peels(1, c.start, "ada"))
-	if _, err := c.Cancel(ctx, booking.CancelRequest{ID: a.ID, Actor: "user:jo", Undoable: true}); err != nil {
+	if _, err := c.Booking.Cancel(ctx, booking.CancelRequest{ID: a.ID, Actor: "user:jo", Undoable: true}); err != nil {
 		t.Fatal(err)
 	}
-	back, err := c.Undo(ctx, booking.UndoRequest{ID: a.ID, Actor: "user:jo"})
+	back, err := c.Booking.Undo(ctx, booking.UndoRequest{ID: a.ID, Actor: "user:jo"})
 	if err != nil || !slices.Equal(back.Resources, []string{"room-1"}) {
 		t.Errorf("got %q, %v; want its room", back.Resources, err)
 	}
@@ -195,7 +195,7 @@ func TestARoomHasHoursAndBlocks(t *testing.T) {
 	c := withRooms(t)
 	ctx := context.Background()
 	for _, id := range []string{"room-1", "room-2"} {
-		if _, err := c.CreateBlock(ctx, "user:jo", store.Block{SpecialistID: id, Start: c.start, End: c.start.Add(time.Hour), Reason: "painted"}, nil); err != nil {
+		if _, err := c.Clinic.CreateBlock(ctx, "user:jo", store.Block{SpecialistID: id, Start: c.start, End: c.start.Add(time.Hour), Reason: "painted"}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -209,7 +209,7 @@ func TestARoomHasHoursAndBlocks(t *testing.T) {
 	at := c.start.Add(3 * time.Hour)
 	hours := []store.WeeklyWindow{{Weekday: store.Weekday(at.Weekday()), Window: store.Window{Start: store.TimeOfDay(at.Hour()*60 + 30), End: store.TimeOfDay(at.Hour()*60 + 60)}}}
 	for _, id := range []string{"room-1", "room-2"} {
-		if err := c.PutWeeklyHours(ctx, "user:jo", id, hours); err != nil {
+		if err := c.Clinic.PutWeeklyHours(ctx, "user:jo", id, hours); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -233,7 +233,7 @@ func TestASeriesTakesRooms(t *testing.T) {
 	}
 	c.mustBook(peels(1, list[1].SlotStart, "ben"))
 	var conflict *series.ConflictError
-	if _, err := c.BookSeries(context.Background(), r); !errors.As(err, &conflict) || len(conflict.Conflicts) != 1 || conflict.Conflicts[0].Place != 1 {
+	if _, err := c.Series.Book(context.Background(), r); !errors.As(err, &conflict) || len(conflict.Conflicts) != 1 || conflict.Conflicts[0].Place != 1 {
 		t.Errorf("a second series: got %v, want a conflict at its second time", err)
 	}
 	c.unheld()
@@ -253,16 +253,16 @@ func TestWhatATypeMayNeed(t *testing.T) {
 		"a room for a group":   {func(x *store.AppointmentType) { x.Capacity = 3 }, "capacity must be 1"},
 		"a room as specialist": {func(x *store.AppointmentType) { x.Specialists = []store.Assignment{{SpecialistID: "room-1"}} }, "name it in needs"},
 	} {
-		_, err := c.UpdateAppointmentType(ctx, "user:jo", "peel", test.edit)
+		_, err := c.Clinic.UpdateAppointmentType(ctx, "user:jo", "peel", test.edit)
 		var invalid *record.ValidationError
 		if !errors.As(err, &invalid) || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %q", name, err, test.want)
 		}
 	}
-	if err := c.ArchiveSpecialist(ctx, "user:jo", "laser-1"); err == nil || !strings.Contains(err.Error(), "needs it") {
+	if err := c.Clinic.ArchiveSpecialist(ctx, "user:jo", "laser-1"); err == nil || !strings.Contains(err.Error(), "needs it") {
 		t.Errorf("archiving what is needed: got %v", err)
 	}
-	if _, err := c.UpdateSpecialist(ctx, "user:jo", "ada", func(p *store.Specialist) { p.Kind = store.ResourceKind }); err == nil || !strings.Contains(err.Error(), "cannot be changed") {
+	if _, err := c.Clinic.UpdateSpecialist(ctx, "user:jo", "ada", func(p *store.Specialist) { p.Kind = store.ResourceKind }); err == nil || !strings.Contains(err.Error(), "cannot be changed") {
 		t.Errorf("a person who becomes a room: got %v", err)
 	}
 }
@@ -282,9 +282,9 @@ func TestNoRoomIsTakenTwice(t *testing.T) {
 				start := c.start.Add(time.Duration(30*random.IntN(16)) * time.Minute)
 				switch {
 				case len(mine) > 0 && random.IntN(4) == 0:
-					_, _ = c.Cancel(ctx, booking.CancelRequest{ID: mine[random.IntN(len(mine))], Actor: "user:jo"})
+					_, _ = c.Booking.Cancel(ctx, booking.CancelRequest{ID: mine[random.IntN(len(mine))], Actor: "user:jo"})
 				case len(mine) > 0 && random.IntN(3) == 0:
-					_, _ = c.Reschedule(ctx, booking.RescheduleRequest{ID: mine[random.IntN(len(mine))], SlotStart: start, Actor: "user:jo"})
+					_, _ = c.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: mine[random.IntN(len(mine))], SlotStart: start, Actor: "user:jo"})
 				case random.IntN(2) == 0:
 					h, err := c.hold(100*worker+n, kind, start, "")
 					if err == nil {

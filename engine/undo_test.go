@@ -21,7 +21,7 @@ const jo = record.Actor("user:jo")
 // deskCancels and deskMoves are what the desk does and may take back.
 func (c *testClinic) deskCancels(id string) store.Appointment {
 	c.t.Helper()
-	a, err := c.Cancel(context.Background(), booking.CancelRequest{ID: id, Actor: jo, Undoable: true})
+	a, err := c.Booking.Cancel(context.Background(), booking.CancelRequest{ID: id, Actor: jo, Undoable: true})
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func (c *testClinic) deskCancels(id string) store.Appointment {
 
 func (c *testClinic) deskMoves(id string, to time.Time) store.Appointment {
 	c.t.Helper()
-	a, err := c.Reschedule(context.Background(), booking.RescheduleRequest{ID: id, SlotStart: to, Actor: jo, IgnoreHours: true, Undoable: true})
+	a, err := c.Booking.Reschedule(context.Background(), booking.RescheduleRequest{ID: id, SlotStart: to, Actor: jo, IgnoreHours: true, Undoable: true})
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -60,14 +60,14 @@ func TestUndoIsAsIfNothingHadHappened(t *testing.T) {
 				time.Sleep(time.Second)
 				changed := change(c, &a)
 				time.Sleep(9 * time.Second)
-				back, err := c.Undo(t.Context(), booking.UndoRequest{ID: a.ID, Version: changed.Version, Actor: jo})
+				back, err := c.Booking.Undo(t.Context(), booking.UndoRequest{ID: a.ID, Version: changed.Version, Actor: jo})
 				if err != nil {
 					t.Fatal(err)
 				}
 				if !reflect.DeepEqual(same(back), same(a)) || back.Version != changed.Version+1 {
 					t.Errorf("it is\n%+v\nand was\n%+v", back, a)
 				}
-				if _, err := c.Managed(t.Context(), c.ManageToken(&a)); err != nil {
+				if _, err := c.Booking.Managed(t.Context(), c.Booking.ManageToken(&a)); err != nil {
 					t.Errorf("the link in the patient's mail is dead: %v", err)
 				}
 				time.Sleep(time.Minute)
@@ -76,13 +76,13 @@ func TestUndoIsAsIfNothingHadHappened(t *testing.T) {
 						t.Errorf("the patient got the mail %s about what was taken back", notice)
 					}
 				}
-				if held, _ := c.Holds(t.Context()); len(held) != 0 {
+				if held, _ := c.Booking.Holds(t.Context()); len(held) != 0 {
 					t.Errorf("%d holds are left behind", len(held))
 				}
 				if c.slot(2, "checkup", a.SlotStart, "ada") != nil || c.slot(2, "checkup", a.SlotStart.Add(time.Hour), "ada") == nil {
 					t.Error("the old time is listed, or the other one is not")
 				}
-				if _, err := c.Undo(t.Context(), booking.UndoRequest{ID: a.ID, Actor: jo}); !errors.Is(err, booking.ErrUndoLate) {
+				if _, err := c.Booking.Undo(t.Context(), booking.UndoRequest{ID: a.ID, Actor: jo}); !errors.Is(err, booking.ErrUndoLate) {
 					t.Errorf("an undo of the undo: %v", err)
 				}
 			})
@@ -116,10 +116,10 @@ func TestUndoHasItsRules(t *testing.T) {
 				time.Sleep(time.Second)
 				gone := clinic.deskCancels(a.ID)
 				c.meanwhile(clinic, &a)
-				if _, err := clinic.Undo(t.Context(), booking.UndoRequest{ID: a.ID, Actor: c.by}); !errors.Is(err, c.want) {
+				if _, err := clinic.Booking.Undo(t.Context(), booking.UndoRequest{ID: a.ID, Actor: c.by}); !errors.Is(err, c.want) {
 					t.Errorf("got %v, want %v", err, c.want)
 				}
-				if now, _ := clinic.Appointment(t.Context(), a.ID); !reflect.DeepEqual(now, gone) {
+				if now, _ := clinic.Booking.Appointment(t.Context(), a.ID); !reflect.DeepEqual(now, gone) {
 					t.Errorf("a refused undo changed the appointment: %+v", now)
 				}
 				time.Sleep(15 * time.Second)
@@ -139,10 +139,10 @@ func TestUndoGivesWayToAHold(t *testing.T) {
 	a := c.mustBook(r)
 	c.deskCancels(a.ID)
 	c.mustHold(2, "checkup", c.start, "ada")
-	if _, err := c.Undo(t.Context(), booking.UndoRequest{ID: a.ID, Actor: jo}); err == nil || errors.Is(err, booking.ErrUndoLate) {
+	if _, err := c.Booking.Undo(t.Context(), booking.UndoRequest{ID: a.ID, Actor: jo}); err == nil || errors.Is(err, booking.ErrUndoLate) {
 		t.Errorf("got %v, want that the time is held", err)
 	}
-	if _, err := c.Undo(t.Context(), booking.UndoRequest{ID: a.ID, Version: 1, Actor: jo}); !errors.Is(err, store.ErrVersion) {
+	if _, err := c.Booking.Undo(t.Context(), booking.UndoRequest{ID: a.ID, Version: 1, Actor: jo}); !errors.Is(err, store.ErrVersion) {
 		t.Errorf("with another version: %v", err)
 	}
 }
@@ -159,7 +159,7 @@ func TestUndoOverbooksAgain(t *testing.T) {
 	if moved := c.deskMoves(over.ID, c.start.Add(time.Hour)); moved.Overbook {
 		t.Fatal("it is still overbooked")
 	}
-	back, err := c.Undo(t.Context(), booking.UndoRequest{ID: over.ID, Actor: jo})
+	back, err := c.Booking.Undo(t.Context(), booking.UndoRequest{ID: over.ID, Actor: jo})
 	if err != nil || !reflect.DeepEqual(same(back), same(over)) {
 		t.Errorf("%v; it is\n%+v\nand was\n%+v", err, back, over)
 	}
@@ -169,7 +169,7 @@ func TestUndoOverbooksAgain(t *testing.T) {
 func TestThePracticeSystemHearsNothingOfWhatWasTakenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
-		a, err := p.Book(t.Context(), booking.Request{
+		a, err := p.Booking.Book(t.Context(), booking.Request{
 			AppointmentTypeID: "cleaning", SlotStart: p.slotAt(48 * 3), SpecialistID: "chair0", Source: store.SourceStaff, Actor: jo,
 			Patient: store.Patient{Name: "Lena Vogt", Phone: "030 1234567"},
 		})
@@ -177,17 +177,17 @@ func TestThePracticeSystemHearsNothingOfWhatWasTakenBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		written := func() bool {
-			now, err := p.Appointment(t.Context(), a.ID)
+			now, err := p.Booking.Appointment(t.Context(), a.ID)
 			return err == nil && now.UpstreamState == store.UpstreamConfirmed
 		}
 		p.until(time.Minute, "it is upstream", written)
 		before := len(p.upstream.Calls())
 		for range 2 {
-			if _, err := p.Cancel(t.Context(), booking.CancelRequest{ID: a.ID, Actor: jo, Undoable: true}); err != nil {
+			if _, err := p.Booking.Cancel(t.Context(), booking.CancelRequest{ID: a.ID, Actor: jo, Undoable: true}); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(5 * time.Second)
-			if _, err := p.Undo(t.Context(), booking.UndoRequest{ID: a.ID, Actor: jo}); err != nil {
+			if _, err := p.Booking.Undo(t.Context(), booking.UndoRequest{ID: a.ID, Actor: jo}); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Minute)
@@ -196,7 +196,7 @@ func TestThePracticeSystemHearsNothingOfWhatWasTakenBack(t *testing.T) {
 			t.Errorf("the practice system heard %d calls: %v", len(after)-before, after[before:])
 		}
 		// What is not taken back is told, after its while.
-		if _, err := p.Cancel(t.Context(), booking.CancelRequest{ID: a.ID, Actor: jo, Undoable: true}); err != nil {
+		if _, err := p.Booking.Cancel(t.Context(), booking.CancelRequest{ID: a.ID, Actor: jo, Undoable: true}); err != nil {
 			t.Fatal(err)
 		}
 		p.until(time.Minute, "settled", p.settled)
@@ -216,7 +216,7 @@ func TestTheDeskCorrectsTheType(t *testing.T) {
 	next.SlotStart = c.start.Add(2 * time.Hour)
 	other := c.mustBook(next)
 	become := func(id, kind string, start time.Time) (store.Appointment, error) {
-		return c.Reschedule(t.Context(), booking.RescheduleRequest{ID: id, SlotStart: start, SpecialistID: "ada", AppointmentTypeID: kind, Actor: jo, Undoable: true})
+		return c.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: id, SlotStart: start, SpecialistID: "ada", AppointmentTypeID: kind, Actor: jo, Undoable: true})
 	}
 	b, err := become(a.ID, "surgery", a.SlotStart)
 	if err != nil || b.AppointmentTypeID != "surgery" || !b.SlotEnd.After(a.SlotEnd) || !b.SlotStart.Equal(a.SlotStart) {
@@ -225,7 +225,7 @@ func TestTheDeskCorrectsTheType(t *testing.T) {
 	if c.slot(3, "checkup", a.SlotEnd, "ada") != nil {
 		t.Error("the time that the longer type takes is listed as free")
 	}
-	back, err := c.Undo(t.Context(), booking.UndoRequest{ID: a.ID, Actor: jo})
+	back, err := c.Booking.Undo(t.Context(), booking.UndoRequest{ID: a.ID, Actor: jo})
 	if err != nil || !reflect.DeepEqual(same(back), same(a)) {
 		t.Errorf("undone: %v, %+v", err, back)
 	}
@@ -255,7 +255,7 @@ func TestTheDeskKnowsSinceWhenSomebodyWaits(t *testing.T) {
 			{store.Expected, func() time.Time { return time.Time{} }},
 		} {
 			time.Sleep(time.Minute)
-			got, err := c.SetAttendance(t.Context(), a.ID, 0, step.to, jo, nil)
+			got, err := c.Booking.SetAttendance(t.Context(), a.ID, 0, step.to, jo, nil)
 			if want := step.want(); err != nil || !got.ArrivedAt.Equal(want) {
 				t.Errorf("%s: arrived at %s, %v; want %s", step.to, got.ArrivedAt, err, want)
 			}

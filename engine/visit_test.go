@@ -28,7 +28,7 @@ func family(start time.Time, types ...string) visit.Request {
 
 func (c *testClinic) mustVisit(r visit.Request) []store.Appointment {
 	c.t.Helper()
-	list, err := c.BookVisit(context.Background(), r)
+	list, err := c.Visit.Book(context.Background(), r)
 	if err != nil {
 		c.t.Fatalf("book a visit: %v", err)
 	}
@@ -36,7 +36,7 @@ func (c *testClinic) mustVisit(r visit.Request) []store.Appointment {
 }
 
 func (c *testClinic) holdVisit(n int, start time.Time, who string, types ...string) (holds.Hold, error) {
-	return c.HoldVisit(context.Background(), visit.HoldRequest{AppointmentTypeIDs: types, SlotStart: start, SpecialistID: who, Client: client(n)})
+	return c.Visit.Hold(context.Background(), visit.HoldRequest{AppointmentTypeIDs: types, SlotStart: start, SpecialistID: who, Client: client(n)})
 }
 
 // at are the starts of some appointments in minutes after the test's start, by start.
@@ -79,7 +79,7 @@ func TestAVisitIsHeldAndBookedAsOne(t *testing.T) {
 	}
 	two := r
 	two.People = r.People[:2]
-	if _, err := c.BookVisit(t.Context(), two); !errors.As(err, &invalid) || !strings.Contains(err.Error(), "hold the visit anew") {
+	if _, err := c.Visit.Book(t.Context(), two); !errors.As(err, &invalid) || !strings.Contains(err.Error(), "hold the visit anew") {
 		t.Errorf("two of three book with it: %v; want it refused", err)
 	}
 	list := c.mustVisit(r)
@@ -89,10 +89,10 @@ func TestAVisitIsHeldAndBookedAsOne(t *testing.T) {
 			t.Errorf("%d is %+v", i, a)
 		}
 	}
-	if there, err := c.VisitOf(t.Context(), list[2].ID); err != nil || len(there) != 3 {
+	if there, err := c.Visit.Of(t.Context(), list[2].ID); err != nil || len(there) != 3 {
 		t.Errorf("the visit of the last: %d, %v", len(there), err)
 	}
-	if held, _ := c.Holds(t.Context()); len(held) != 1 {
+	if held, _ := c.Booking.Holds(t.Context()); len(held) != 1 {
 		t.Errorf("%d holds are left, want the one after it", len(held))
 	}
 	if err := c.store.Check(t.Context()); err != nil {
@@ -113,7 +113,7 @@ func TestAVisitFitsAsAWhole(t *testing.T) {
 		c.mustBook(r)
 	}
 	starts := func(people int) (minutes []int) {
-		list, err := c.VisitSlots(t.Context(), visit.List{AppointmentTypeIDs: slices.Repeat([]string{"checkup"}, people), From: day, To: day.AddDays(1)})
+		list, err := c.Visit.Slots(t.Context(), visit.List{AppointmentTypeIDs: slices.Repeat([]string{"checkup"}, people), From: day, To: day.AddDays(1)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,7 +130,7 @@ func TestAVisitFitsAsAWhole(t *testing.T) {
 	if got := starts(2); !slices.Equal(got, []int{-120, -90, -60, 30, 60}) {
 		t.Errorf("two fit at %v around noon, which is booked", got)
 	}
-	if _, err := c.BookVisit(t.Context(), family(noon.Add(-30*time.Minute), "checkup", "checkup")); !errors.Is(err, store.ErrSlotTaken) {
+	if _, err := c.Visit.Book(t.Context(), family(noon.Add(-30*time.Minute), "checkup", "checkup")); !errors.Is(err, store.ErrSlotTaken) {
 		t.Errorf("where the second does not fit: %v", err)
 	}
 	c.unheld()
@@ -153,13 +153,13 @@ func TestWhatIsNoVisit(t *testing.T) {
 		"no start, no hold": {family(time.Time{}, "checkup", "checkup"), "slotStartDate"},
 		"an unknown type":   {family(c.start, "checkup", "magic"), "appointment type"},
 	} {
-		if _, err := c.BookVisit(t.Context(), test.r); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := c.Visit.Book(t.Context(), test.r); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %q", name, err, test.want)
 		}
 	}
 	past := family(time.Now().Add(-time.Hour).Truncate(time.Minute), "checkup", "checkup")
 	var closed *availability.NotBookableError
-	if _, err := c.BookVisit(t.Context(), past); !errors.As(err, &closed) {
+	if _, err := c.Visit.Book(t.Context(), past); !errors.As(err, &closed) {
 		t.Errorf("in the past: %v", err)
 	}
 	c.unheld()
@@ -180,10 +180,10 @@ func TestAVisitTakesARoomForAllOfItsTime(t *testing.T) {
 		}
 	}
 	c.mustBook(peels(2, c.start, "ben"))
-	if _, err := c.BookVisit(t.Context(), family(c.start, "peel", "peel")); !errors.Is(err, store.ErrSlotTaken) {
+	if _, err := c.Visit.Book(t.Context(), family(c.start, "peel", "peel")); !errors.Is(err, store.ErrSlotTaken) {
 		t.Errorf("without a room for the first: %v", err)
 	}
-	if _, err := c.MoveVisit(t.Context(), visit.Move{Which: visit.Which{ID: list[1].ID, Actor: jo}, SlotStart: c.start.Add(30 * time.Minute), SpecialistID: "cleo"}); err != nil {
+	if _, err := c.Visit.Move(t.Context(), visit.Move{Which: visit.Which{ID: list[1].ID, Actor: jo}, SlotStart: c.start.Add(30 * time.Minute), SpecialistID: "cleo"}); err != nil {
 		t.Errorf("half an hour later with cleo: %v", err)
 	}
 	c.unheld()
@@ -204,7 +204,7 @@ func TestAVisitLostToTheDatabase(t *testing.T) {
 	}
 	r := family(c.start, "checkup", "checkup", "checkup")
 	r.HoldID, r.Client = h.ID, client(1)
-	if _, err := c.BookVisit(t.Context(), r); !errors.Is(err, store.ErrSlotTaken) {
+	if _, err := c.Visit.Book(t.Context(), r); !errors.Is(err, store.ErrSlotTaken) {
 		t.Errorf("got %v, want ErrSlotTaken", err)
 	}
 	if there := c.confirmed(); len(there) != 1 {
@@ -221,7 +221,7 @@ func TestAVisitsHoldLapsesAsAWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(29 * time.Second)
-		if _, err := c.ExtendHold(t.Context(), h.ID, client(1), 0, false); err != nil {
+		if _, err := c.Booking.ExtendHold(t.Context(), h.ID, client(1), 0, false); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(29 * time.Second)
@@ -247,23 +247,23 @@ func TestAVisitInsteadOfOne(t *testing.T) {
 	c.mustHold(2, "checkup", c.start.Add(time.Hour), "ada")
 	ask := visit.HoldRequest{AppointmentTypeIDs: []string{"checkup", "checkup", "checkup"}, SlotStart: c.start, SpecialistID: "ada", Client: client(1), Instead: one.ID}
 	var held *holds.HeldError
-	if _, err := c.HoldVisit(t.Context(), ask); !errors.As(err, &held) {
+	if _, err := c.Visit.Hold(t.Context(), ask); !errors.As(err, &held) {
 		t.Errorf("with somebody in the third one's time: %v", err)
 	}
 	if slot := c.slot(1, "checkup", c.start, "ada"); slot == nil || !slot.OwnHold {
 		t.Errorf("the hold of one is gone: %+v", slot)
 	}
 	ask.AppointmentTypeIDs = ask.AppointmentTypeIDs[:2]
-	h, err := c.HoldVisit(t.Context(), ask)
+	h, err := c.Visit.Hold(t.Context(), ask)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := c.HoldVisit(t.Context(), ask); err != nil || again.ID != h.ID {
+	if again, err := c.Visit.Hold(t.Context(), ask); err != nil || again.ID != h.ID {
 		t.Errorf("asked again: %s, %v; want the same hold", again.ID, err)
 	}
 	ask.Instead, ask.Client = h.ID, client(3)
 	ask.SlotStart = c.start.Add(2 * time.Hour)
-	if _, err := c.HoldVisit(t.Context(), ask); !errors.Is(err, holds.ErrNotOwner) {
+	if _, err := c.Visit.Hold(t.Context(), ask); !errors.Is(err, holds.ErrNotOwner) {
 		t.Errorf("instead of somebody else's: %v", err)
 	}
 }
@@ -283,7 +283,7 @@ func TestAVisitInsteadOfOneLosesNothing(t *testing.T) {
 		}, func(err error) bool { return errors.As(err, &held) && !held.Until.IsZero() }, true},
 		"no more holds for this client": {"checkup", "checkup", func(c *testClinic) {
 			c.mustHold(1, "peel", c.start.Add(24*time.Hour), "ada")
-			if _, err := c.UpdateAppointmentType(t.Context(), "system", "checkup", func(x *store.AppointmentType) { x.HoldQuota = 1 }); err != nil {
+			if _, err := c.Clinic.UpdateAppointmentType(t.Context(), "system", "checkup", func(x *store.AppointmentType) { x.HoldQuota = 1 }); err != nil {
 				t.Fatal(err)
 			}
 		}, func(err error) bool { return errors.Is(err, holds.ErrQuota) }, false},
@@ -292,11 +292,11 @@ func TestAVisitInsteadOfOneLosesNothing(t *testing.T) {
 			c := withRooms(t)
 			one := c.mustHold(1, test.first, c.start, "ada")
 			test.others(c)
-			_, err := c.HoldVisit(t.Context(), visit.HoldRequest{AppointmentTypeIDs: []string{test.first, test.second}, SlotStart: c.start, SpecialistID: "ada", Client: client(1), Instead: one.ID})
+			_, err := c.Visit.Hold(t.Context(), visit.HoldRequest{AppointmentTypeIDs: []string{test.first, test.second}, SlotStart: c.start, SpecialistID: "ada", Client: client(1), Instead: one.ID})
 			if !test.want(err) {
 				t.Errorf("got %v", err)
 			}
-			all, err := c.Holds(t.Context())
+			all, err := c.Booking.Holds(t.Context())
 			if err != nil || !slices.ContainsFunc(all, func(h holds.Hold) bool {
 				return h.Span == one.Span && h.Owner.Is(client(1).Owner()) && !h.ExpiresAt.After(one.ExpiresAt.Add(time.Second)) && (h.ID == one.ID) == test.sameID
 			}) {

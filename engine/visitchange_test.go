@@ -23,7 +23,7 @@ func TestAVisitMovesAsOne(t *testing.T) {
 	list := c.mustVisit(r)
 	id := list[0].VisitID
 	move := func(minutes int, who string) ([]store.Appointment, error) {
-		return c.MoveVisit(t.Context(), visit.Move{Which: visit.Which{ID: list[1].ID, Actor: jo}, SlotStart: c.start.Add(time.Duration(minutes) * time.Minute), SpecialistID: who})
+		return c.Visit.Move(t.Context(), visit.Move{Which: visit.Which{ID: list[1].ID, Actor: jo}, SlotStart: c.start.Add(time.Duration(minutes) * time.Minute), SpecialistID: who})
 	}
 	for _, test := range []struct {
 		minutes int
@@ -50,7 +50,7 @@ func TestAVisitMovesAsOne(t *testing.T) {
 	if _, err := move(180, "ben"); !errors.Is(err, store.ErrSlotTaken) {
 		t.Errorf("onto somebody: %v", err)
 	}
-	if _, err := c.MoveVisit(t.Context(), visit.Move{Which: visit.Which{ID: list[1].ID, Version: 1, Actor: jo}, SlotStart: c.start}); !errors.Is(err, store.ErrVersion) {
+	if _, err := c.Visit.Move(t.Context(), visit.Move{Which: visit.Which{ID: list[1].ID, Version: 1, Actor: jo}, SlotStart: c.start}); !errors.Is(err, store.ErrVersion) {
 		t.Errorf("with an old version: %v", err)
 	}
 	c.wantAt("after all", c.confirmed(), 0, 45, 135, 300)
@@ -66,22 +66,22 @@ func TestOneOfAVisitAlone(t *testing.T) {
 	if alone.VisitID != "" {
 		t.Error("the one that was moved is still of the visit")
 	}
-	if back, err := c.Undo(t.Context(), booking.UndoRequest{ID: alone.ID, Actor: jo}); err != nil || back.VisitID != list[0].VisitID {
+	if back, err := c.Booking.Undo(t.Context(), booking.UndoRequest{ID: alone.ID, Actor: jo}); err != nil || back.VisitID != list[0].VisitID {
 		t.Errorf("taken back: of %q, %v", back.VisitID, err)
 	}
 	c.deskMoves(list[3].ID, c.start.Add(4*time.Hour))
-	moved, err := c.MoveVisit(t.Context(), visit.Move{Which: visit.Which{ID: list[0].ID, Actor: jo}, SlotStart: c.start.Add(time.Hour)})
+	moved, err := c.Visit.Move(t.Context(), visit.Move{Which: visit.Which{ID: list[0].ID, Actor: jo}, SlotStart: c.start.Add(time.Hour)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.wantAt("the two that are left, one after the other", moved, 60, 90)
 	for what, err := range map[string]error{
 		"cancels": func() error {
-			_, err := c.Cancel(t.Context(), booking.CancelRequest{ID: list[0].ID, Actor: "client", CutOff: true})
+			_, err := c.Booking.Cancel(t.Context(), booking.CancelRequest{ID: list[0].ID, Actor: "client", CutOff: true})
 			return err
 		}(),
 		"moves": func() error {
-			_, err := c.Reschedule(t.Context(), booking.RescheduleRequest{ID: list[0].ID, SlotStart: c.start, Actor: "client", CutOff: true})
+			_, err := c.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: list[0].ID, SlotStart: c.start, Actor: "client", CutOff: true})
 			return err
 		}(),
 	} {
@@ -89,7 +89,7 @@ func TestOneOfAVisitAlone(t *testing.T) {
 			t.Errorf("a patient %s one of them: %v", what, err)
 		}
 	}
-	if _, err := c.VisitOf(t.Context(), alone.ID); !errors.Is(err, visit.ErrNone) {
+	if _, err := c.Visit.Of(t.Context(), alone.ID); !errors.Is(err, visit.ErrNone) {
 		t.Errorf("the visit of who comes alone: %v", err)
 	}
 }
@@ -98,10 +98,10 @@ func TestOneOfAVisitAlone(t *testing.T) {
 func TestAVisitIsTakenBackAsOne(t *testing.T) {
 	for name, change := range map[string]func(c *testClinic, id string) ([]store.Appointment, error){
 		"cancelled": func(c *testClinic, id string) ([]store.Appointment, error) {
-			return c.CancelVisit(c.t.Context(), visit.Cancel{Which: visit.Which{ID: id, Actor: jo, Undoable: true}})
+			return c.Visit.Cancel(c.t.Context(), visit.Cancel{Which: visit.Which{ID: id, Actor: jo, Undoable: true}})
 		},
 		"moved": func(c *testClinic, id string) ([]store.Appointment, error) {
-			return c.MoveVisit(c.t.Context(), visit.Move{Which: visit.Which{ID: id, Actor: jo, Undoable: true}, SlotStart: c.start.Add(15 * time.Minute)})
+			return c.Visit.Move(c.t.Context(), visit.Move{Which: visit.Which{ID: id, Actor: jo, Undoable: true}, SlotStart: c.start.Add(15 * time.Minute)})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -117,12 +117,12 @@ func TestAVisitIsTakenBackAsOne(t *testing.T) {
 				if _, err := c.Booking.Undo(t.Context(), booking.UndoRequest{ID: list[2].ID, Actor: jo}); !errors.Is(err, booking.ErrUndoLate) {
 					t.Errorf("one of them alone is taken back: %v", err)
 				}
-				if _, err := c.UndoVisit(t.Context(), booking.UndoRequest{ID: list[2].ID, Actor: jo}); err != nil {
+				if _, err := c.Visit.Undo(t.Context(), booking.UndoRequest{ID: list[2].ID, Actor: jo}); err != nil {
 					t.Fatal(err)
 				}
 				c.wantAt("again", c.confirmed(), 0, 45, 135)
 				for _, a := range list {
-					if back, err := c.Managed(t.Context(), c.ManageToken(&a)); err != nil || back.VisitID != a.VisitID || back.Status != store.Confirmed {
+					if back, err := c.Booking.Managed(t.Context(), c.Booking.ManageToken(&a)); err != nil || back.VisitID != a.VisitID || back.Status != store.Confirmed {
 						t.Errorf("%s is %+v, %v", a.Patient.Name, back, err)
 					}
 				}
@@ -135,7 +135,7 @@ func TestAVisitIsTakenBackAsOne(t *testing.T) {
 					}
 				}
 				c.unheld()
-				if _, err := c.UndoVisit(t.Context(), booking.UndoRequest{ID: list[2].ID, Actor: jo}); !errors.Is(err, booking.ErrUndoLate) {
+				if _, err := c.Visit.Undo(t.Context(), booking.UndoRequest{ID: list[2].ID, Actor: jo}); !errors.Is(err, booking.ErrUndoLate) {
 					t.Errorf("an undo of the undo: %v", err)
 				}
 			})
@@ -156,13 +156,13 @@ func TestAnUndoOfAVisitIsOfAllOrNone(t *testing.T) {
 					c, _ := noticeClinic(t)
 					list := c.mustVisit(family(c.start, []string{"checkup", "checkup", "checkup"}[:people]...))
 					time.Sleep(time.Second)
-					if _, err := c.MoveVisit(t.Context(), visit.Move{Which: visit.Which{ID: list[0].ID, Actor: jo, Undoable: true}, SlotStart: c.start.Add(2 * time.Hour)}); err != nil {
+					if _, err := c.Visit.Move(t.Context(), visit.Move{Which: visit.Which{ID: list[0].ID, Actor: jo, Undoable: true}, SlotStart: c.start.Add(2 * time.Hour)}); err != nil {
 						t.Fatal(err)
 					}
 					time.Sleep(time.Second)
 					meanwhile(c, list[1])
 					before := c.at(c.confirmed())
-					if _, err := c.UndoVisit(t.Context(), booking.UndoRequest{ID: list[0].ID, Actor: jo}); !errors.Is(err, booking.ErrUndoLate) {
+					if _, err := c.Visit.Undo(t.Context(), booking.UndoRequest{ID: list[0].ID, Actor: jo}); !errors.Is(err, booking.ErrUndoLate) {
 						t.Errorf("taken back: %v, want ErrUndoLate", err)
 					}
 					if after := c.at(c.confirmed()); !slices.Equal(before, after) {
@@ -179,7 +179,7 @@ func TestAnUndoOfAVisitIsOfAllOrNone(t *testing.T) {
 func TestAVisitIsOneMail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := noticeClinic(t)
-		if _, err := c.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) { s.ReminderHours = 24 }); err != nil {
+		if _, err := c.Clinic.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) { s.ReminderHours = 24 }); err != nil {
 			t.Fatal(err)
 		}
 		list := c.mustVisit(family(c.start, "checkup", "surgery", "checkup"))
@@ -207,7 +207,7 @@ func TestAVisitIsOneMail(t *testing.T) {
 		if reminders != 1 {
 			t.Errorf("%d reminders, want one", reminders)
 		}
-		if _, err := c.CancelVisit(t.Context(), visit.Cancel{Which: visit.Which{ID: list[2].ID, Actor: "client"}, CutOff: true}); err != nil {
+		if _, err := c.Visit.Cancel(t.Context(), visit.Cancel{Which: visit.Which{ID: list[2].ID, Actor: "client"}, CutOff: true}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)

@@ -66,24 +66,24 @@ func visitRace(t *testing.T, start time.Time, at ...*engine.Engine) {
 				who := visit.Which{ID: mine, Actor: jo, Undoable: true}
 				switch kind := random.IntN(4); {
 				case mine != "" && kind == 0:
-					if _, err := e.CancelVisit(ctx, visit.Cancel{Which: who}); note(err) && random.IntN(2) == 0 {
-						_, err := e.UndoVisit(ctx, booking.UndoRequest{ID: mine, Actor: jo})
+					if _, err := e.Visit.Cancel(ctx, visit.Cancel{Which: who}); note(err) && random.IntN(2) == 0 {
+						_, err := e.Visit.Undo(ctx, booking.UndoRequest{ID: mine, Actor: jo})
 						note(err)
 					}
 				case mine != "" && kind == 1:
-					_, err := e.MoveVisit(ctx, visit.Move{Which: who, SlotStart: when})
+					_, err := e.Visit.Move(ctx, visit.Move{Which: who, SlotStart: when})
 					note(err)
 				default:
 					r := family(when, "checkup", "checkup", "checkup")
 					r.Displace, r.Client = random.IntN(4) == 0, client(100*worker+n)
 					if random.IntN(2) == 0 {
-						h, err := e.HoldVisit(ctx, visit.HoldRequest{AppointmentTypeIDs: []string{"checkup", "checkup", "checkup"}, SlotStart: when, Client: r.Client})
+						h, err := e.Visit.Hold(ctx, visit.HoldRequest{AppointmentTypeIDs: []string{"checkup", "checkup", "checkup"}, SlotStart: when, Client: r.Client})
 						if !note(err) {
 							continue
 						}
 						r.HoldID, e = h.ID, at[random.IntN(len(at))]
 					}
-					if list, err := e.BookVisit(ctx, r); note(err) {
+					if list, err := e.Visit.Book(ctx, r); note(err) {
 						booked.Add(1)
 						mine = list[random.IntN(3)].ID
 					}
@@ -92,7 +92,7 @@ func visitRace(t *testing.T, start time.Time, at ...*engine.Engine) {
 		})
 	}
 	wg.Wait()
-	all, _, err := at[0].Appointments(ctx, store.AppointmentFilter{Status: store.Confirmed, Limit: 500})
+	all, _, err := at[0].Booking.Appointments(ctx, store.AppointmentFilter{Status: store.Confirmed, Limit: 500})
 	if err != nil || booked.Load() == 0 || refused.Load() == 0 {
 		t.Errorf("%d booked, %d refused, %v; want some of both", booked.Load(), refused.Load(), err)
 	}
@@ -113,12 +113,12 @@ func TestNobodyGetsHalfAVisitFromTwoNodes(t *testing.T) {
 	c.clinic("ada", "ben")
 	visitRace(t, c.start, c.all[0].Engine, c.all[1].Engine)
 	c.agree()
-	h, err := c.all[0].HoldVisit(t.Context(), visit.HoldRequest{AppointmentTypeIDs: []string{"checkup", "checkup"}, SlotStart: c.start.AddDate(0, 0, 3), SpecialistID: "ada", Client: client(1)})
+	h, err := c.all[0].Visit.Hold(t.Context(), visit.HoldRequest{AppointmentTypeIDs: []string{"checkup", "checkup"}, SlotStart: c.start.AddDate(0, 0, 3), SpecialistID: "ada", Client: client(1)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var held *holds.HeldError
-	if _, err := c.all[1].Hold(t.Context(), booking.HoldRequest{AppointmentTypeID: "checkup", SlotStart: h.SlotStart.Add(30 * time.Minute), SpecialistID: "ada", Client: client(2)}); !errors.As(err, &held) {
+	if _, err := c.all[1].Booking.Hold(t.Context(), booking.HoldRequest{AppointmentTypeID: "checkup", SlotStart: h.SlotStart.Add(30 * time.Minute), SpecialistID: "ada", Client: client(2)}); !errors.As(err, &held) {
 		t.Errorf("the second one's time at the other node: %v, want it held", err)
 	}
 }

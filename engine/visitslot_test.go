@@ -51,7 +51,7 @@ func TestAVisitsStartsAreOfTwoWeeksForThePublic(t *testing.T) {
 		{visit.MaxPublicDays, false, ""}, {visit.MaxPublicDays + 1, false, "1 to 14 days after from"}, {0, false, "1 to 14 days after from"},
 		{booking.MaxTimeslotDays, true, ""}, {booking.MaxTimeslotDays + 1, true, "1 to 62 days after from"},
 	} {
-		_, err := c.VisitSlots(t.Context(), twoFor(c, test.days, test.desk))
+		_, err := c.Visit.Slots(t.Context(), twoFor(c, test.days, test.desk))
 		var invalid *record.ValidationError
 		if test.want == "" && err != nil || test.want != "" && (!errors.As(err, &invalid) || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%d days, desk %t: got %v, want %q", test.days, test.desk, err, test.want)
@@ -76,10 +76,10 @@ func (a *asked) Err() error {
 func TestAVisitsStartsEndWithWhoAsked(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	all := twoFor(c, booking.MaxTimeslotDays, true)
-	if list, err := c.VisitSlots(t.Context(), all); err != nil || len(list.Slots) < 1000 { // what it reads is known from now on
+	if list, err := c.Visit.Slots(t.Context(), all); err != nil || len(list.Slots) < 1000 { // what it reads is known from now on
 		t.Fatalf("%d starts, %v", len(list.Slots), err)
 	}
-	if _, err := c.VisitSlots(&asked{t.Context(), 3}, all); !errors.Is(err, context.Canceled) {
+	if _, err := c.Visit.Slots(&asked{t.Context(), 3}, all); !errors.Is(err, context.Canceled) {
 		t.Errorf("gone at the third look: got %v, want it given up", err)
 	}
 }
@@ -92,7 +92,7 @@ func TestAVisitsStartsDoNotCopyAllHoldsForEach(t *testing.T) {
 		b.ReportAllocs()
 		for range b.N {
 			var err error
-			if list, err = c.VisitSlots(context.Background(), twoFor(c, 14, false)); err != nil {
+			if list, err = c.Visit.Slots(context.Background(), twoFor(c, 14, false)); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -117,7 +117,7 @@ func TestAVisitsStartsKnowWhoHolds(t *testing.T) {
 	}
 	day := store.DateOf(c.start)
 	for n, want := range map[int]booking.Timeslot{1: {Available: 1, Held: 1, OwnHold: true, SpecialistIDs: []string{"ada", "cleo"}}, 3: {Held: 3, SpecialistIDs: []string{}}} {
-		list, err := c.VisitSlots(t.Context(), visit.List{AppointmentTypeIDs: types, From: day, To: day.AddDays(1), Client: client(n)})
+		list, err := c.Visit.Slots(t.Context(), visit.List{AppointmentTypeIDs: types, From: day, To: day.AddDays(1), Client: client(n)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,13 +136,13 @@ func TestAVisitsStartsKnowWhoHolds(t *testing.T) {
 func TestAVisitsHoldBooksWhatItIsOf(t *testing.T) {
 	ctx := context.Background()
 	closed := func(c *testClinic) {
-		if _, err := c.PutOverride(ctx, "system", store.Override{SpecialistID: "ada", Date: store.DateOf(c.start), Closed: true}, nil); err != nil {
+		if _, err := c.Clinic.PutOverride(ctx, "system", store.Override{SpecialistID: "ada", Date: store.DateOf(c.start), Closed: true}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
 	edit := func(change func(*store.AppointmentType)) func(*testClinic) {
 		return func(c *testClinic) {
-			if _, err := c.UpdateAppointmentType(ctx, "system", "checkup", change); err != nil {
+			if _, err := c.Clinic.UpdateAppointmentType(ctx, "system", "checkup", change); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -175,7 +175,7 @@ func TestAVisitsHoldBooksWhatItIsOf(t *testing.T) {
 			}
 			r := family(time.Time{}, test.types...)
 			r.HoldID, r.Client, r.IgnoreHours = h.ID, client(1), test.ignoreHours
-			list, err := c.BookVisit(ctx, r)
+			list, err := c.Visit.Book(ctx, r)
 			if test.want == "" {
 				if err != nil || len(list) != 2 {
 					t.Errorf("%d booked, %v", len(list), err)
@@ -189,7 +189,7 @@ func TestAVisitsHoldBooksWhatItIsOf(t *testing.T) {
 			if there := c.confirmed(); len(there) != 0 {
 				t.Errorf("%d are booked", len(there))
 			}
-			if held, err := c.Holds(ctx); err != nil || len(held) != 1 || held[0].Pinned {
+			if held, err := c.Booking.Holds(ctx); err != nil || len(held) != 1 || held[0].Pinned {
 				t.Errorf("the hold is %+v, %v; want it as it was", held, err)
 			}
 		})
@@ -203,7 +203,7 @@ func TestAVisitMovesWhereThePracticeSystemIsOpen(t *testing.T) {
 		column[0].FromHour, column[0].ToHour = 10, 12
 		p := openPractice(t, column)
 		time.Sleep(6 * time.Minute)
-		list, err := p.BookVisit(t.Context(), family(p.slotAt(20), "cleaning", "cleaning"))
+		list, err := p.Visit.Book(t.Context(), family(p.slotAt(20), "cleaning", "cleaning"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -213,7 +213,7 @@ func TestAVisitMovesWhereThePracticeSystemIsOpen(t *testing.T) {
 			ignoreHours bool
 			want        error
 		}{{30, false, store.ErrSlotTaken}, {23, false, store.ErrSlotTaken}, {19, false, store.ErrSlotTaken}, {21, false, nil}, {30, true, nil}} {
-			_, err := p.MoveVisit(t.Context(), visit.Move{Which: visit.Which{ID: list[0].ID, Actor: jo}, SlotStart: p.slotAt(test.slot), IgnoreHours: test.ignoreHours})
+			_, err := p.Visit.Move(t.Context(), visit.Move{Which: visit.Which{ID: list[0].ID, Actor: jo}, SlotStart: p.slotAt(test.slot), IgnoreHours: test.ignoreHours})
 			if !errors.Is(err, test.want) {
 				t.Errorf("to the half hour %d, ignoring hours %t: got %v, want %v", test.slot, test.ignoreHours, err, test.want)
 			}

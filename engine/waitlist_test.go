@@ -41,7 +41,7 @@ func (c *testClinic) wish(start time.Time) store.WaitlistWish {
 // waits has the desk put somebody on the list, one after the other.
 func (c *testClinic) waits(n int, wish store.WaitlistWish) store.WaitlistEntry {
 	c.t.Helper()
-	e, err := c.Join(context.Background(), waitlist.JoinRequest{
+	e, err := c.Waitlist.Join(context.Background(), waitlist.JoinRequest{
 		AppointmentTypeID: "checkup", Wish: wish, Actor: "user:desk",
 		Patient: store.Patient{Name: fmt.Sprintf("Patient %d", n), Email: fmt.Sprintf("p%d@example.org", n)},
 	})
@@ -55,7 +55,7 @@ func (c *testClinic) waits(n int, wish store.WaitlistWish) store.WaitlistEntry {
 // offered are the offers of an entry as one word each.
 func (c *testClinic) offered(e store.WaitlistEntry) (all string) {
 	c.t.Helper()
-	x, err := c.WaitingOf(context.Background(), e.ID)
+	x, err := c.Waitlist.WaitingOf(context.Background(), e.ID)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func (c *testClinic) offered(e store.WaitlistEntry) (all string) {
 // openOffer is what is offered to an entry now.
 func (c *testClinic) openOffer(e store.WaitlistEntry) *store.WaitlistOffer {
 	c.t.Helper()
-	x, err := c.WaitingOf(context.Background(), e.ID)
+	x, err := c.Waitlist.WaitingOf(context.Background(), e.ID)
 	if err != nil || x.Offer() == nil {
 		c.t.Fatalf("the open offer of an entry: got %+v, %v", x, err)
 	}
@@ -84,7 +84,7 @@ func (c *testClinic) wantOffered(what string, e store.WaitlistEntry, want string
 
 func (c *testClinic) mustCancel(id string) {
 	c.t.Helper()
-	if _, err := c.Cancel(context.Background(), booking.CancelRequest{ID: id, Actor: "user:desk"}); err != nil {
+	if _, err := c.Booking.Cancel(context.Background(), booking.CancelRequest{ID: id, Actor: "user:desk"}); err != nil {
 		c.t.Fatal(err)
 	}
 	time.Sleep(time.Second)
@@ -132,10 +132,10 @@ func TestAFreedTimeIsOfferedInOrder(t *testing.T) {
 		strangers("at its lapse")
 		c.wantOffered("the first, after its lapse", first, "lapsed waiting")
 		c.wantOffered("the second, then", second, "open waiting")
-		if _, err := c.AcceptOffer(ctx, one.ID, "manage", nil); !isEnded(err, "lapsed") {
+		if _, err := c.Waitlist.Accept(ctx, one.ID, "manage", nil); !isEnded(err, "lapsed") {
 			t.Errorf("taking what has lapsed: %v", err)
 		}
-		if _, err := c.DeclineOffer(ctx, c.openOffer(second).ID, "manage", nil); err != nil {
+		if _, err := c.Waitlist.Decline(ctx, c.openOffer(second).ID, "manage", nil); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
@@ -145,16 +145,16 @@ func TestAFreedTimeIsOfferedInOrder(t *testing.T) {
 		if got := released(); len(got) != 0 {
 			t.Errorf("the time was free in between: %+v", got)
 		}
-		a, err := c.AcceptOffer(ctx, three.ID, "manage", nil)
+		a, err := c.Waitlist.Accept(ctx, three.ID, "manage", nil)
 		if err != nil || a.ID != three.ID || !a.SlotStart.Equal(c.start) || a.Patient.Email != "p3@example.org" {
 			t.Fatalf("the third takes it: got %+v, %v", a, err)
 		}
-		if again, err := c.AcceptOffer(ctx, three.ID, "manage", nil); err != nil || again.ID != a.ID {
+		if again, err := c.Waitlist.Accept(ctx, three.ID, "manage", nil); err != nil || again.ID != a.ID {
 			t.Errorf("a second click: got %+v, %v; want the same appointment", again, err)
 		}
 		c.wantOffered("who has booked", third, "booked booked")
 		c.wantOffered("who wants another day", elsewhere, "waiting")
-		if list, err := c.Holds(ctx); err != nil || len(list) != 0 {
+		if list, err := c.Booking.Holds(ctx); err != nil || len(list) != 0 {
 			t.Errorf("holds left: %v, %v", list, err)
 		}
 		if got := c.operations(a.ID); !strings.Contains(got, "confirmation ") {
@@ -177,13 +177,13 @@ func TestWhoWantsItSoonerIsMoved(t *testing.T) {
 		r := bookingOf(1, "checkup")
 		r.SlotStart = c.start.Add(2 * time.Hour)
 		late := c.mustBook(r)
-		e, err := c.Join(ctx, waitlist.JoinRequest{Sooner: &late, Wish: c.wish(c.start), Actor: "manage"})
+		e, err := c.Waitlist.Join(ctx, waitlist.JoinRequest{Sooner: &late, Wish: c.wish(c.start), Actor: "manage"})
 		if err != nil || e.Status != store.WaitlistWaiting || e.Patient != late.Patient {
 			t.Fatalf("sooner: got %+v, %v; want it to wait at once", e, err)
 		}
 		later := c.waits(2, c.wish(late.SlotStart))
 		c.mustCancel(noon.ID)
-		a, err := c.AcceptOffer(ctx, c.openOffer(e).ID, "manage", nil)
+		a, err := c.Waitlist.Accept(ctx, c.openOffer(e).ID, "manage", nil)
 		if err != nil || a.ID != late.ID || !a.SlotStart.Equal(c.start) || a.ManageEpoch != late.ManageEpoch+1 {
 			t.Fatalf("taken: got %+v, %v; want the same appointment, moved", a, err)
 		}
@@ -207,19 +207,19 @@ func TestAnOfferIsNoneOnceItsTimeIsLost(t *testing.T) {
 		var held *holds.HeldError
 		r := bookingOf(7, "checkup")
 		r.SlotStart = c.start
-		if _, err := next.Book(ctx, r); !errors.As(err, &held) {
+		if _, err := next.Booking.Book(ctx, r); !errors.As(err, &held) {
 			t.Errorf("somebody else after a restart: got %v, want the time held anew", err)
 		}
-		if a, err := next.AcceptOffer(ctx, kept.ID, "manage", nil); err != nil || a.ID != kept.ID {
+		if a, err := next.Waitlist.Accept(ctx, kept.ID, "manage", nil); err != nil || a.ID != kept.ID {
 			t.Errorf("taken after a restart: got %+v, %v", a, err)
 		}
 		// The live state forgets, and the desk books the time before anybody looks.
 		lost := c.openOffer(e)
 		r.Source, r.Actor, r.Displace, r.SpecialistID = store.SourceStaff, "user:desk", true, "ada"
-		if _, err := next.Book(ctx, r); err != nil {
+		if _, err := next.Booking.Book(ctx, r); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := next.AcceptOffer(ctx, lost.ID, "manage", nil); !isEnded(err, "withdrawn") {
+		if _, err := next.Waitlist.Accept(ctx, lost.ID, "manage", nil); !isEnded(err, "withdrawn") {
 			t.Errorf("taking what is somebody else's: got %v, want it withdrawn", err)
 		}
 		c.wantOffered("whose time was lost", e, "withdrawn waiting")
@@ -235,7 +235,7 @@ func TestAnUndoTakesBackWhatIsOffered(t *testing.T) {
 		c.deskCancels(noon.ID)
 		time.Sleep(5 * time.Second)
 		offer := c.openOffer(e)
-		if _, err := c.Undo(context.Background(), booking.UndoRequest{ID: noon.ID, Actor: jo}); err != nil {
+		if _, err := c.Booking.Undo(context.Background(), booking.UndoRequest{ID: noon.ID, Actor: jo}); err != nil {
 			t.Errorf("undo while it is offered: %v", err)
 		}
 		time.Sleep(time.Minute)
@@ -299,24 +299,24 @@ func TestVisitorsConfirmThatTheyWait(t *testing.T) {
 		from := visitor(1)
 		wish := c.wish(c.start)
 		wish.From, wish.To = store.DateOf(c.start), store.DateOf(c.start)
-		return c.Join(ctx, waitlist.JoinRequest{AppointmentTypeID: "checkup", Wish: wish, Patient: r.Patient, From: &from, Client: r.Client, Actor: "client"})
+		return c.Waitlist.Join(ctx, waitlist.JoinRequest{AppointmentTypeID: "checkup", Wish: wish, Patient: r.Patient, From: &from, Client: r.Client, Actor: "client"})
 	}
 	e, err := ask(1)
 	if err != nil || e.Status != store.WaitlistUnconfirmed {
 		t.Fatalf("got %+v, %v; want an entry to be confirmed", e, err)
 	}
-	link := c.WaitlistToken(&e, nil)
-	x, about, err := c.WaitingBy(ctx, link)
+	link := c.Message.WaitlistToken(&e, nil)
+	x, about, err := c.Waitlist.WaitingBy(ctx, link)
 	if err != nil || x.ID != e.ID || about != nil {
 		t.Errorf("the link of the mail: got %+v, %v, %v", x, about, err)
 	}
-	if _, _, err := c.WaitingBy(ctx, link[:len(link)-2]+"aa"); err == nil {
+	if _, _, err := c.Waitlist.WaitingBy(ctx, link[:len(link)-2]+"aa"); err == nil {
 		t.Error("a forged link opens an entry")
 	}
 	if len(x.Offers) != 0 {
 		t.Errorf("offered before it is confirmed: %+v", x.Offers)
 	}
-	if e, err := c.ConfirmWaiting(ctx, e.ID, "manage", nil); err != nil || e.Status != store.WaitlistWaiting {
+	if e, err := c.Waitlist.Confirm(ctx, e.ID, "manage", nil); err != nil || e.Status != store.WaitlistWaiting {
 		t.Errorf("confirmed: got %+v, %v", e, err)
 	}
 	var limit *request.LimitError
@@ -326,7 +326,7 @@ func TestVisitorsConfirmThatTheyWait(t *testing.T) {
 	if !errors.As(err, &limit) || limit.By != "network" {
 		t.Errorf("the eleventh of a network: got %v, want a limit", err)
 	}
-	if _, err := c.UpdateSettings(ctx, "system", func(s *clinic.Settings) { s.Waitlist.DeskOnly = true }); err != nil {
+	if _, err := c.Clinic.UpdateSettings(ctx, "system", func(s *clinic.Settings) { s.Waitlist.DeskOnly = true }); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := ask(30); !errors.Is(err, waitlist.ErrOff) {
@@ -348,7 +348,7 @@ func TestASeatOfAFullGroupIsWaitedFor(t *testing.T) {
 			seats = append(seats, c.mustBook(r))
 		}
 		wait := func(n int) store.WaitlistEntry {
-			e, err := c.Join(ctx, waitlist.JoinRequest{
+			e, err := c.Waitlist.Join(ctx, waitlist.JoinRequest{
 				AppointmentTypeID: "class", Wish: store.WaitlistWish{SlotStart: session}, Actor: "user:desk",
 				Patient: store.Patient{Name: fmt.Sprintf("Patient %d", n), Email: fmt.Sprintf("p%d@example.org", n)},
 			})
@@ -364,7 +364,7 @@ func TestASeatOfAFullGroupIsWaitedFor(t *testing.T) {
 		c.mustCancel(seats[1].ID)
 		c.wantOffered("the first, once a seat is free", first, "open waiting")
 		c.wantOffered("the second", second, "waiting")
-		a, err := c.AcceptOffer(ctx, c.openOffer(first).ID, "manage", nil)
+		a, err := c.Waitlist.Accept(ctx, c.openOffer(first).ID, "manage", nil)
 		if err != nil || !a.SlotStart.Equal(session) || a.Seat != seats[1].Seat {
 			t.Errorf("taken: got %+v, %v; want the seat that was left", a, err)
 		}

@@ -26,7 +26,7 @@ func TestWhoIsErasedWaitsNoMore(t *testing.T) {
 			t.Fatalf("erased: got %+v, %v; want one entry", erased, err)
 		}
 		synctest.Wait()
-		if _, err := c.WaitingOf(ctx, first.ID); !errors.Is(err, store.ErrNotFound) {
+		if _, err := c.Waitlist.WaitingOf(ctx, first.ID); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("the entry of who was erased: %v", err)
 		}
 		c.wantOffered("the next", second, "open waiting")
@@ -40,7 +40,7 @@ func TestWhoCancelsIsOfferedNothingEarlier(t *testing.T) {
 		r := bookingOf(1, "checkup")
 		r.SlotStart = c.start.Add(2 * time.Hour)
 		late := c.mustBook(r)
-		e, err := c.Join(context.Background(), waitlist.JoinRequest{Sooner: &late, Wish: c.wish(c.start), Actor: "manage"})
+		e, err := c.Waitlist.Join(context.Background(), waitlist.JoinRequest{Sooner: &late, Wish: c.wish(c.start), Actor: "manage"})
 		if err != nil {
 			t.Fatal(err)
 		}

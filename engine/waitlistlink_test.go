@@ -18,18 +18,18 @@ func TestTheLinkOfAnOfferOpensNothingLater(t *testing.T) {
 		e := c.waits(1, c.wish(c.start))
 		c.mustCancel(noon.ID)
 		offer := c.openOffer(e)
-		a, err := c.AcceptOffer(ctx, offer.ID, "manage", nil)
+		a, err := c.Waitlist.Accept(ctx, offer.ID, "manage", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again, err := c.AcceptOffer(ctx, offer.ID, "manage", nil); err != nil || again.ID != a.ID {
+		if again, err := c.Waitlist.Accept(ctx, offer.ID, "manage", nil); err != nil || again.ID != a.ID {
 			t.Errorf("at once again: got %+v, %v", again, err)
 		}
 		time.Sleep(2 * time.Minute)
-		if _, err := c.AcceptOffer(ctx, offer.ID, "manage", nil); !isEnded(err, "booked") {
+		if _, err := c.Waitlist.Accept(ctx, offer.ID, "manage", nil); !isEnded(err, "booked") {
 			t.Errorf("two minutes later: got %v, want that it is booked", err)
 		}
-		if again, err := c.AcceptOffer(ctx, offer.ID, "user:desk", nil); err != nil || again.ID != a.ID {
+		if again, err := c.Waitlist.Accept(ctx, offer.ID, "user:desk", nil); err != nil || again.ID != a.ID {
 			t.Errorf("the desk: got %+v, %v", again, err)
 		}
 	})

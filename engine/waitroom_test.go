@@ -25,7 +25,7 @@ func TestAnUndoTakesBackTheRoomThatIsOffered(t *testing.T) {
 				f.AppointmentTypes[i].Needs = []store.Need{{"room"}}
 			}
 		}
-		if _, err := c.Import(ctx, "system", f); err != nil {
+		if _, err := c.Clinic.Import(ctx, "system", f); err != nil {
 			t.Fatal(err)
 		}
 		start := c.start.Add(time.Hour)
@@ -41,7 +41,7 @@ func TestAnUndoTakesBackTheRoomThatIsOffered(t *testing.T) {
 		if o := c.openOffer(e); o.SpecialistID != "ben" {
 			t.Fatalf("offered is %+v", o)
 		}
-		back, err := c.Undo(ctx, booking.UndoRequest{ID: a.ID, Actor: jo})
+		back, err := c.Booking.Undo(ctx, booking.UndoRequest{ID: a.ID, Actor: jo})
 		if err != nil || back.Resources[0] != "room" {
 			t.Errorf("undo while its room is offered: %+v, %v", back, err)
 		}

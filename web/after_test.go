@@ -31,7 +31,7 @@ func newNodeOf(t *testing.T, several bool) *nodeOf {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Import(t.Context(), "system", clinicFile()); err != nil {
+	if _, err := e.Clinic.Import(t.Context(), "system", clinicFile()); err != nil {
 		t.Fatal(err)
 	}
 	s, err := web.New(e, web.Options{Version: "test"})

@@ -49,7 +49,7 @@ type agentPatientJSON struct {
 }
 
 func (s *Server) agentPatient(c *call, b *agentPatientBody) error {
-	a, err := s.engine.AgentIdentify(c.ctx(), c.principal(), agent.Patient(*b))
+	a, err := s.engine.Agent.Identify(c.ctx(), c.principal(), agent.Patient(*b))
 	switch {
 	case err != nil:
 		return err
@@ -115,7 +115,7 @@ func (s *Server) agentSlots(c *call, b *agentSlotsBody) error {
 	if err := m.err(); err != nil {
 		return err
 	}
-	a, err := s.engine.AgentSlots(c.ctx(), r)
+	a, err := s.engine.Agent.Slots(c.ctx(), r)
 	switch {
 	case err != nil:
 		return err
@@ -171,7 +171,7 @@ func (s *Server) agentBook(c *call, b *agentBookBody) error {
 	if err := m.err(); err != nil {
 		return err
 	}
-	a, err := s.engine.AgentBook(c.ctx(), c.principal(), agent.BookRequest{
+	a, err := s.engine.Agent.Book(c.ctx(), c.principal(), agent.BookRequest{
 		PatientGUID: b.PatientGUID, BookingAuthToken: b.BookingAuthToken, StartTime: b.StartTime, ScheduleViewGUID: b.ScheduleViewGUID,
 		ScheduleColumnGUID: b.ScheduleColumnGUID, AppointmentTypeGUID: b.AppointmentTypeGUID, Minutes: minutes, ChildName: b.ChildName,
 		Note: b.Note, UUI: b.UUI, SessionID: b.SessionID, BookingToken: b.BookingToken, Client: agent.ClientOf(c.principal(), b.SessionID),
@@ -246,7 +246,7 @@ func agentDebugOf(a *agent.Answer) map[string]any {
 }
 
 func (s *Server) agentOperation(c *call) error {
-	o, err := s.engine.AgentOperation(c.ctx(), c.param("id"))
+	o, err := s.engine.Agent.Operation(c.ctx(), c.param("id"))
 	if errors.Is(err, store.ErrNotFound) {
 		return errNotFound.with("No booking is queued under this operationId; it may have been given up by the clinic.")
 	}

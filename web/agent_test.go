@@ -58,7 +58,7 @@ func newPractice(t testing.TB, change ...func(*engine.Options)) (*house, *upstre
 	file := clinicFile()
 	file.Specialists[0].Upstream = &clinic.UpstreamSpecialist{ScheduleViewGUID: upstreamView, ScheduleColumnGUID: upstreamColumn}
 	file.AppointmentTypes[0].Upstream = &clinic.UpstreamType{AppointmentTypeGUID: upstreamType}
-	if _, err := h.engine.Import(ctx, "system", file); err != nil {
+	if _, err := h.engine.Clinic.Import(ctx, "system", file); err != nil {
 		t.Fatal(err)
 	}
 	if h.web, err = web.New(h.engine, web.Options{Logger: logger, Version: "test"}); err != nil {
@@ -249,7 +249,7 @@ func TestARepeatAfterAMoveThatFailed(t *testing.T) {
 		return h.do("POST", "/v1/agent/appointments", with(who, "bookingToken", token), key)
 	}
 	book().want(200)
-	list, _, err := h.engine.Appointments(t.Context(), store.AppointmentFilter{})
+	list, _, err := h.engine.Booking.Appointments(t.Context(), store.AppointmentFilter{})
 	if err != nil || len(list) != 1 {
 		t.Fatalf("there are %d appointments, %v", len(list), err)
 	}
@@ -318,7 +318,7 @@ func TestQueueOnTheWire(t *testing.T) {
 		t.Errorf("left: %s", left.raw)
 	}
 	h.do("DELETE", "/v1/queue/"+id, nil, asAdmin).problem(404, "not_found")
-	list, _, err := h.engine.Appointments(t.Context(), store.AppointmentFilter{})
+	list, _, err := h.engine.Booking.Appointments(t.Context(), store.AppointmentFilter{})
 	if err != nil || len(list) != 1 || list[0].Status != store.Confirmed {
 		t.Errorf("the appointment is %+v, %v; want it to stay", list, err)
 	}

@@ -86,7 +86,7 @@ func (c *call) forAgent() bool { return strings.HasPrefix(c.r.URL.Path, "/v1/age
 // agentProblem leaves a problem like any other, and what to do now.
 func (c *call) agentProblem(p problem) error {
 	defer c.warn()
-	return c.json(p.Status, invalidAgentJSON{p, false, strings.ToUpper(p.Code), p.Detail, c.engine.ProblemGuidance(c.stateOf(p))})
+	return c.json(p.Status, invalidAgentJSON{p, false, strings.ToUpper(p.Code), p.Detail, c.engine.Agent.ProblemGuidance(c.stateOf(p))})
 }
 
 type invalidAgentJSON struct {

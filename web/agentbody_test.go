@@ -43,7 +43,7 @@ func TestAgentRoutesPassOverUnknownFields(t *testing.T) {
 	if len(warned(first)) != 1 || first.raw != again.raw {
 		t.Errorf("booked: %s\nrepeated: %s", first.raw, again.raw)
 	}
-	list, _, err := h.engine.Appointments(t.Context(), store.AppointmentFilter{})
+	list, _, err := h.engine.Booking.Appointments(t.Context(), store.AppointmentFilter{})
 	if err != nil || len(list) != 1 || list[0].Patient.Name != "Jane Roe" {
 		t.Errorf("booked %+v, %v; want Jane Roe", list, err)
 	}

@@ -83,7 +83,7 @@ func (s *Server) publicAppointmentOf(c *call, a *store.Appointment) publicAppoin
 	j := bareAppointmentOf(a)
 	j.ManageURL = s.manageURL(c, a)
 	if a.Status == store.Confirmed {
-		j.VideoLink = s.engine.Current().VideoLink(a)
+		j.VideoLink = s.engine.Clinic.Current().VideoLink(a)
 	}
 	return j
 }
@@ -103,7 +103,7 @@ func deskAppointmentOf(a *store.Appointment) appointmentJSON {
 
 // manageURL has the token in the fragment, which browsers send to no server and write into no log.
 func (s *Server) manageURL(c *call, a *store.Appointment) string {
-	token := s.engine.ManageToken(a)
+	token := s.engine.Booking.ManageToken(a)
 	if token == "" {
 		return ""
 	}
@@ -179,7 +179,7 @@ func (s *Server) searchAppointments(c *call, b *searchBody) error {
 }
 
 func (s *Server) findAppointments(c *call, q *query) error {
-	zone := s.engine.Zone()
+	zone := s.engine.Clinic.Zone()
 	f := store.AppointmentFilter{
 		From: q.bound("from", zone), To: q.bound("to", zone), SpecialistID: q.id("specialistId"), Status: store.Status(q.text("status")),
 		Query: strings.TrimSpace(q.text("q")), Cursor: q.text("cursor"), Limit: q.whole("limit", 1, maxPage, 100),
@@ -204,10 +204,10 @@ func (s *Server) findAppointments(c *call, q *query) error {
 			return errForbidden.with("You can see your own calendar only; colleagues=busy shows when the others are busy.")
 		}
 	}
-	if s.engine.Current().IsResource(f.SpecialistID) {
+	if s.engine.Clinic.Current().IsResource(f.SpecialistID) {
 		f.SpecialistID, f.ResourceID = "", f.SpecialistID
 	}
-	list, next, err := s.engine.Appointments(c.ctx(), f)
+	list, next, err := s.engine.Booking.Appointments(c.ctx(), f)
 	if errors.Is(err, store.ErrInvalid) {
 		return fieldError("cursor", "was not given by this list; begin again without one")
 	}
@@ -233,7 +233,7 @@ func (s *Server) findAppointments(c *call, q *query) error {
 
 // reachable returns the appointment that the path names, if this caller may touch it.
 func (s *Server) reachable(c *call) (store.Appointment, error) {
-	a, err := s.engine.Appointment(c.ctx(), c.appointmentID())
+	a, err := s.engine.Booking.Appointment(c.ctx(), c.appointmentID())
 	if err == nil && !c.caller.reaches(a.SpecialistID) {
 		err = errForbidden.with("This appointment is in another calendar than yours.")
 	}
@@ -253,7 +253,7 @@ func (s *Server) getAppointment(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.json(http.StatusOK, managedJSON{s.appointmentOf(c, &a), s.engine.MailSent(c.ctx(), &a), s.namesOf(&a), with})
+	return c.json(http.StatusOK, managedJSON{s.appointmentOf(c, &a), s.engine.Message.MailSent(c.ctx(), &a), s.namesOf(&a), with})
 }
 
 // managedJSON is the answer to who has the manage link.
@@ -306,7 +306,7 @@ func (s *Server) cancelAppointment(c *call, b *cancelBody) error {
 	if err != nil {
 		return err
 	}
-	a, err := s.engine.Cancel(c.ctx(), booking.CancelRequest{
+	a, err := s.engine.Booking.Cancel(c.ctx(), booking.CancelRequest{
 		ID: id, Version: version, Reason: b.Reason, Actor: c.caller.actor, CutOff: c.caller.appointment != nil,
 		Silent: c.inSilence(b.Notify), Undoable: b.Undoable, Once: c.answering(s.renderAppointment(c)),
 	})
@@ -322,7 +322,7 @@ func (s *Server) undoAppointment(c *call) error {
 	if err != nil {
 		return err
 	}
-	a, err := s.engine.UndoVisit(c.ctx(), booking.UndoRequest{ID: id, Version: version, Actor: c.caller.actor, Once: c.answering(s.renderAppointment(c))})
+	a, err := s.engine.Visit.Undo(c.ctx(), booking.UndoRequest{ID: id, Version: version, Actor: c.caller.actor, Once: c.answering(s.renderAppointment(c))})
 	if err != nil {
 		return err
 	}
@@ -366,7 +366,7 @@ func (s *Server) rescheduleAppointment(c *call, b *rescheduleBody) error {
 	if specialistID == "" {
 		specialistID = c.caller.specialistID // a specialist's own appointment stays with the specialist
 	}
-	a, err := s.engine.Reschedule(c.ctx(), booking.RescheduleRequest{
+	a, err := s.engine.Booking.Reschedule(c.ctx(), booking.RescheduleRequest{
 		ID: id, Version: version, SlotStart: start, SpecialistID: specialistID, HoldID: b.HoldID, Client: c.client, Owner: booked,
 		Actor: c.caller.actor, CutOff: c.caller.appointment != nil, IgnoreHours: b.IgnoreHours, Displace: b.Displace,
 		Silent: c.inSilence(b.Notify), Undoable: b.Undoable, AppointmentTypeID: b.AppointmentTypeID, Once: c.answering(s.renderAppointment(c)),
@@ -386,7 +386,7 @@ func (s *Server) setAttendance(c *call, b *attendanceBody) error {
 	if err != nil {
 		return err
 	}
-	a, err := s.engine.SetAttendance(c.ctx(), id, version, store.Attendance(b.Attendance), c.caller.actor, c.answering(s.renderAppointment(c)))
+	a, err := s.engine.Booking.SetAttendance(c.ctx(), id, version, store.Attendance(b.Attendance), c.caller.actor, c.answering(s.renderAppointment(c)))
 	if err != nil {
 		return err
 	}

@@ -52,7 +52,7 @@ func (s *Server) appointmentTypeOf(t *store.AppointmentType, forAdmin bool) appo
 		j.Upstream = &clinic.UpstreamType{AppointmentTypeGUID: t.UpstreamTypeID}
 	}
 	for _, a := range t.Specialists {
-		if p, err := s.engine.Specialist(a.SpecialistID); err == nil && (forAdmin || p.Active) {
+		if p, err := s.engine.Clinic.Specialist(a.SpecialistID); err == nil && (forAdmin || p.Active) {
 			j.Specialists = append(j.Specialists, assignmentJSON(a))
 		}
 	}
@@ -67,8 +67,8 @@ func (s *Server) appointmentTypeOf(t *store.AppointmentType, forAdmin bool) appo
 // appointmentTypesFor lists the types that this caller may see: the public sees the active ones that it may book.
 func (s *Server) appointmentTypesFor(forAdmin bool) []appointmentTypeJSON {
 	list := []appointmentTypeJSON{}
-	for i := range s.engine.Schedule().AppointmentTypes {
-		if t := &s.engine.Schedule().AppointmentTypes[i]; forAdmin || t.Active && !t.Page.DeskOnly {
+	for i := range s.engine.Clinic.Schedule().AppointmentTypes {
+		if t := &s.engine.Clinic.Schedule().AppointmentTypes[i]; forAdmin || t.Active && !t.Page.DeskOnly {
 			list = append(list, s.appointmentTypeOf(t, forAdmin))
 		}
 	}
@@ -80,7 +80,7 @@ func (s *Server) listAppointmentTypes(c *call) error {
 }
 
 func (s *Server) getAppointmentType(c *call) error {
-	t, err := s.engine.AppointmentType(c.param("id"))
+	t, err := s.engine.Clinic.AppointmentType(c.param("id"))
 	if err == nil {
 		err = s.offered(c, t.ID, nil)
 	}
@@ -154,7 +154,7 @@ func (s *Server) createAppointmentType(c *call, b *appointmentTypeBody) error {
 	set(&t.ID, b.ID)
 	b.apply(&t)
 	ctx := committing(c, http.StatusCreated, func(t *store.AppointmentType) any { return s.appointmentTypeAnswer(c, t) })
-	made, err := s.engine.CreateAppointmentType(ctx, c.caller.actor, t)
+	made, err := s.engine.Clinic.CreateAppointmentType(ctx, c.caller.actor, t)
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func (s *Server) updateAppointmentType(c *call, b *appointmentTypeBody) error {
 	if err := sameID(c, b.ID); err != nil {
 		return err
 	}
-	changed, err := s.engine.UpdateAppointmentType(c.ctx(), c.caller.actor, c.param("id"), b.apply)
+	changed, err := s.engine.Clinic.UpdateAppointmentType(c.ctx(), c.caller.actor, c.param("id"), b.apply)
 	if err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func sameID(c *call, id *string) error {
 }
 
 func (s *Server) archiveAppointmentType(c *call) error {
-	if err := s.engine.ArchiveAppointmentType(c.ctx(), c.caller.actor, c.param("id")); err != nil {
+	if err := s.engine.Clinic.ArchiveAppointmentType(c.ctx(), c.caller.actor, c.param("id")); err != nil {
 		return err
 	}
 	return c.done()

@@ -121,7 +121,7 @@ func (s *Server) apiKey(c *call) (bool, error) {
 	if !strings.EqualFold(scheme, "Bearer") {
 		return false, nil
 	}
-	p, err := s.engine.Authenticate(c.ctx(), strings.TrimSpace(key))
+	p, err := s.engine.Account.Authenticate(c.ctx(), strings.TrimSpace(key))
 	if errors.Is(err, record.ErrUnauthorized) {
 		return true, errUnauthorized.with("This API key is unknown or was revoked. Make a new one with: holdfast apikey create.")
 	}
@@ -136,7 +136,7 @@ var errDeadLink = errUnauthorized.with("This link no longer works: the appointme
 
 // deadLink is errDeadLink with the number to call: a move in silence sends no message.
 func (s *Server) deadLink() error {
-	if phone := s.engine.Schedule().Clinic.Phone; phone != "" {
+	if phone := s.engine.Clinic.Schedule().Clinic.Phone; phone != "" {
 		return errDeadLink.with(strings.TrimSuffix(errDeadLink.Detail, ".") + ": " + phone + ".")
 	}
 	return errDeadLink
@@ -162,7 +162,7 @@ func (s *Server) manageLink(c *call) (bool, error) {
 	case waits:
 		return true, s.waitingLink(c, token)
 	}
-	a, err := s.engine.Managed(c.ctx(), token)
+	a, err := s.engine.Booking.Managed(c.ctx(), token)
 	switch {
 	case errors.Is(err, record.ErrUnauthorized) || errors.Is(err, store.ErrNotFound):
 		// A move makes a new link. Whoever repeats the move under its idempotency key still gets the answer that
@@ -182,9 +182,9 @@ func (s *Server) manageLink(c *call) (bool, error) {
 // requestLink is the manage link of an appointment that is only asked for. Once it is confirmed, the link opens the appointment,
 // and goes on confirming, which changes nothing any more.
 func (s *Server) requestLink(c *call, token string) error {
-	r, err := s.engine.Requested(c.ctx(), token)
+	r, err := s.engine.Request.Requested(c.ctx(), token)
 	if errors.Is(err, store.ErrNotFound) {
-		a, err := s.engine.Managed(c.ctx(), token)
+		a, err := s.engine.Booking.Managed(c.ctx(), token)
 		c.caller.requestID = a.ID
 		if errors.Is(err, record.ErrUnauthorized) || errors.Is(err, store.ErrNotFound) {
 			return s.deadLink()

@@ -71,7 +71,7 @@ func benchHouseOn(b *testing.B, specialists int, db store.Store) *httptest.Serve
 	}
 	tiny.Specialists = checkup.Specialists
 	f.AppointmentTypes = []clinic.AppointmentTypeEntry{checkup, tiny}
-	if _, err := e.Import(ctx, "system", f); err != nil {
+	if _, err := e.Clinic.Import(ctx, "system", f); err != nil {
 		b.Fatal(err)
 	}
 	s, err := web.New(e, web.Options{Logger: logger})

@@ -25,7 +25,7 @@ func blockOf(b *store.Block) blockJSON {
 
 // listBlocks tells a specialist when a colleague is away, and not why.
 func (s *Server) listBlocks(c *call) error {
-	blocks, err := s.engine.Blocks(c.param("id"))
+	blocks, err := s.engine.Clinic.Blocks(c.param("id"))
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (s *Server) createBlock(c *call, b *blockBody) error {
 		made := result.(store.Block)
 		return rendered(http.StatusCreated, map[string]blockJSON{"block": blockOf(&made)})
 	}
-	made, err := s.engine.CreateBlock(c.ctx(), c.caller.actor, block, c.answering(render))
+	made, err := s.engine.Clinic.CreateBlock(c.ctx(), c.caller.actor, block, c.answering(render))
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (s *Server) createBlock(c *call, b *blockBody) error {
 func (s *Server) deleteBlock(c *call) error {
 	id := c.param("id")
 	if c.caller.specialistID != "" {
-		own, err := s.engine.Blocks(c.caller.specialistID)
+		own, err := s.engine.Clinic.Blocks(c.caller.specialistID)
 		if err != nil {
 			return err
 		}
@@ -77,7 +77,7 @@ func (s *Server) deleteBlock(c *call) error {
 			return errForbidden.with("You can change your own calendar only.")
 		}
 	}
-	if err := s.engine.DeleteBlock(c.ctx(), c.caller.actor, id); err != nil {
+	if err := s.engine.Clinic.DeleteBlock(c.ctx(), c.caller.actor, id); err != nil {
 		return err
 	}
 	return c.done()

@@ -61,7 +61,7 @@ func (s *Server) planBlocks(c *call, b *blocksBody) error {
 	if err != nil {
 		return err
 	}
-	list, err := s.engine.PlanBlocks(f)
+	list, err := s.engine.Clinic.PlanBlocks(f)
 	if err != nil {
 		return err
 	}
@@ -81,11 +81,11 @@ type inTheWayJSON struct {
 
 func (s *Server) inTheWay(c *call, blocks []store.Block) (map[string]any, error) {
 	blocks = slices.DeleteFunc(slices.Clone(blocks), func(b store.Block) bool { return !c.caller.reaches(b.SpecialistID) })
-	list, more, err := s.engine.InTheWay(c.ctx(), blocks)
+	list, more, err := s.engine.Search.InTheWay(c.ctx(), blocks)
 	if err != nil {
 		return nil, err
 	}
-	told, err := s.engine.Told(c.ctx(), list)
+	told, err := s.engine.Message.Told(c.ctx(), list)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func (s *Server) createBlocks(c *call, b *blocksBody) error {
 		said := map[string]any{"count": len(list), "block": blockOf(&list[0])}
 		return rendered(http.StatusCreated, said)
 	}
-	list, err := s.engine.CreateBlocks(c.ctx(), c.caller.actor, f, c.answering(render))
+	list, err := s.engine.Clinic.CreateBlocks(c.ctx(), c.caller.actor, f, c.answering(render))
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (s *Server) createBlocks(c *call, b *blocksBody) error {
 
 // listInTheWay names the appointments that lie in a block, or in one that was made with it.
 func (s *Server) listInTheWay(c *call) error {
-	blocks, err := s.engine.BlocksWith(c.param("id"))
+	blocks, err := s.engine.Clinic.BlocksWith(c.param("id"))
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (s *Server) listInTheWay(c *call) error {
 }
 
 func (s *Server) deleteBlockSet(c *call) error {
-	if err := s.engine.DeleteBlockSet(c.ctx(), c.caller.actor, c.param("id"), c.caller.reaches); err != nil {
+	if err := s.engine.Clinic.DeleteBlockSet(c.ctx(), c.caller.actor, c.param("id"), c.caller.reaches); err != nil {
 		return err
 	}
 	return c.done()
@@ -167,7 +167,7 @@ func (s *Server) tellToMove(c *call) error {
 		return err
 	}
 	render := func(any) (int, []byte) { return rendered(http.StatusOK, map[string]bool{"ok": true}) }
-	if err := s.engine.TellToMove(c.ctx(), c.param("id"), c.caller.actor, c.answering(render)); err != nil {
+	if err := s.engine.Message.AskToMove(c.ctx(), c.param("id"), c.caller.actor, c.answering(render)); err != nil {
 		return err
 	}
 	c.status, c.out = render(nil)

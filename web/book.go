@@ -60,7 +60,7 @@ func (s *Server) book(c *call, b *bookBody) error {
 
 // needsApproval reports whether the desk decides about bookings of a type.
 func (s *Server) needsApproval(appointmentTypeID string) bool {
-	t, err := s.engine.AppointmentType(appointmentTypeID)
+	t, err := s.engine.Clinic.AppointmentType(appointmentTypeID)
 	return err == nil && t.Page.Approval
 }
 
@@ -119,7 +119,7 @@ func (s *Server) answerBooking(c *call, r booking.Request, start string, say fun
 		return rendered(http.StatusCreated, map[string]any{"appointment": say(&a)})
 	}
 	r.Once = c.answering(render)
-	a, err := s.engine.Book(c.ctx(), r)
+	a, err := s.engine.Booking.Book(c.ctx(), r)
 	if err != nil {
 		return err
 	}

@@ -145,7 +145,7 @@ func (s *Server) getBulk(name string) handle {
 		if err := s.heedReads(c); err != nil {
 			return err
 		}
-		said, _ := s.engine.BaseURL()
+		said, _ := s.engine.Clinic.BaseURL()
 		if said == "" && len(c.r.Host) > longestHost { // it stands in every line
 			return errNotFound.with("No server has a name as long as the Host that was sent.")
 		}
@@ -196,12 +196,12 @@ func bulkPlaces(now *clinic.Schedule) []clinic.Place {
 
 // makeBulk works out all files anew.
 func (s *Server) makeBulk(ctx context.Context, before *bulkFiles) (*bulkFiles, error) {
-	said, _ := s.engine.BaseURL()
+	said, _ := s.engine.Clinic.BaseURL()
 	base := said
 	if base == "" {
 		base = bulkBase
 	}
-	now := s.engine.Current()
+	now := s.engine.Clinic.Current()
 	var locations, schedules, slots bulkLines
 	free := nearest{most: bulkSlots}
 	for _, place := range bulkPlaces(now) {
@@ -277,8 +277,8 @@ func (n *nearest) cut() {
 
 // addFree adds the free slots of one type in one place.
 func (s *Server) addFree(ctx context.Context, free *nearest, base string, t *store.AppointmentType, place, schedule string) error {
-	today := store.DateOf(time.Now().In(s.engine.Zone()))
-	list, err := s.engine.Timeslots(ctx, booking.TimeslotsRequest{AppointmentTypeID: t.ID, Place: place, From: today, To: today.AddDays(bulkDays)})
+	today := store.DateOf(time.Now().In(s.engine.Clinic.Zone()))
+	list, err := s.engine.Booking.Timeslots(ctx, booking.TimeslotsRequest{AppointmentTypeID: t.ID, Place: place, From: today, To: today.AddDays(bulkDays)})
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ type busyConflictJSON struct {
 }
 
 func (s *Server) busyCalendar(c *call, specialistID string) error {
-	state, err := s.engine.BusyCalendar(c.ctx(), specialistID)
+	state, err := s.engine.BusyTime.Of(c.ctx(), specialistID)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (s *Server) putBusyCalendar(c *call, b *busyCalendarBody) error {
 		return err
 	}
 	c.once = nil
-	if err := s.engine.SetBusyCalendar(c.ctx(), c.caller.actor, p.ID, b.URL); err != nil {
+	if err := s.engine.BusyTime.Set(c.ctx(), c.caller.actor, p.ID, b.URL); err != nil {
 		return err
 	}
 	return s.busyCalendar(c, p.ID)
@@ -86,7 +86,7 @@ func (s *Server) readBusyCalendar(c *call) error {
 		return err
 	}
 	c.once = nil // the next one reads again
-	if err := s.engine.ReadBusyCalendar(c.ctx(), p.ID); err != nil && !errors.Is(err, busytime.ErrNone) {
+	if err := s.engine.BusyTime.Read(c.ctx(), p.ID); err != nil && !errors.Is(err, busytime.ErrNone) {
 		return err
 	}
 	return s.busyCalendar(c, p.ID)
@@ -97,7 +97,7 @@ func (s *Server) deleteBusyCalendar(c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := s.engine.RemoveBusyCalendar(c.ctx(), c.caller.actor, p.ID); err != nil {
+	if err := s.engine.BusyTime.Remove(c.ctx(), c.caller.actor, p.ID); err != nil {
 		return err
 	}
 	return c.done()

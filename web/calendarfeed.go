@@ -37,7 +37,7 @@ func calendarFeedOf(f store.CalendarFeed) calendarFeedJSON {
 
 // ownCalendar is the specialist whose calendar may be given away: by an admin, or by the specialist.
 func (s *Server) ownCalendar(c *call) (store.Specialist, error) {
-	p, err := s.engine.Specialist(c.param("id"))
+	p, err := s.engine.Clinic.Specialist(c.param("id"))
 	if err == nil && !c.caller.may(admin) && (c.caller.specialistID == "" || c.caller.specialistID != p.ID) {
 		err = errForbidden.with("Only an owner, or whose calendar it is, can have it read by other programs.")
 	}
@@ -59,7 +59,7 @@ func (s *Server) makeCalendarFeed(c *call, b *calendarFeedBody) error {
 		return err
 	}
 	c.once = nil // an answer with a secret is not kept
-	secret, made, err := s.engine.MakeCalendarFeed(c.ctx(), c.caller.actor, p.ID, b.Names)
+	secret, made, err := s.engine.Feed.Create(c.ctx(), c.caller.actor, p.ID, b.Names)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (s *Server) endCalendarFeed(c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := s.engine.EndCalendarFeed(c.ctx(), c.caller.actor, p.ID); err != nil {
+	if err := s.engine.Feed.Revoke(c.ctx(), c.caller.actor, p.ID); err != nil {
 		return err
 	}
 	return c.done()
@@ -99,7 +99,7 @@ func (s *Server) getAppointmentCalendar(c *call) error {
 	if err != nil {
 		return err
 	}
-	secret, err := s.engine.CalendarToken(c.ctx(), &a, time.Now())
+	secret, err := s.engine.Booking.CalendarToken(c.ctx(), &a, time.Now())
 	if errors.Is(err, store.ErrNotFound) {
 		err = errNotFound.with("This appointment has no calendar address any more.")
 	}
@@ -117,7 +117,7 @@ func (s *Server) endAppointmentCalendar(c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := s.engine.EndCalendar(c.ctx(), c.caller.actor, a.ID); err != nil {
+	if err := s.engine.Booking.EndCalendar(c.ctx(), c.caller.actor, a.ID); err != nil {
 		return err
 	}
 	return c.done()
@@ -129,7 +129,7 @@ func (s *Server) readCalendar(c *call) error {
 	if !is {
 		return errNotFound.with("There is no such calendar.")
 	}
-	text, err := s.engine.CalendarFeed(c.ctx(), secret, time.Now())
+	text, err := s.engine.Feed.Read(c.ctx(), secret, time.Now())
 	if err != nil {
 		return err
 	}

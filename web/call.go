@@ -104,7 +104,7 @@ func (s *Server) serve(rt *route, counted *routeMetrics, p params, w http.Respon
 	h["Referrer-Policy"] = noReferrer
 	h["Content-Security-Policy"] = noContents
 	h["Cache-Control"] = noStore
-	if base, _ := s.engine.BaseURL(); strings.HasPrefix(base, "https://") { // browsers are told to come by nothing else
+	if base, _ := s.engine.Clinic.BaseURL(); strings.HasPrefix(base, "https://") { // browsers are told to come by nothing else
 		h["Strict-Transport-Security"] = oneYear
 	}
 	h["X-Request-Id"] = []string{c.id}
@@ -272,7 +272,7 @@ func (c *call) fail(err error) {
 }
 
 func (c *call) problem(p problem) {
-	base, _ := c.engine.BaseURL()
+	base, _ := c.engine.Clinic.BaseURL()
 	p.Type = base + "/docs/errors#" + p.Code
 	if p.Status == http.StatusInternalServerError {
 		p.Detail += " The request was " + c.id + "."

@@ -28,7 +28,7 @@ type clinicPageJSON struct {
 }
 
 func (s *Server) clinicPage(c *store.Clinic) clinicPageJSON {
-	settings := s.engine.Settings()
+	settings := s.engine.Clinic.Settings()
 	return clinicPageJSON{clinicOf(c), settings.PrivacyURL, settings.ImprintURL, settings.Consent, settings.Places, settings.TypeGroups, s.engine.Waitlist.Open()}
 }
 
@@ -44,7 +44,7 @@ func clinicOf(c *store.Clinic) clinicJSON {
 }
 
 func (s *Server) getClinic(c *call) error {
-	return c.json(http.StatusOK, map[string]clinicPageJSON{"clinic": s.clinicPage(&s.engine.Schedule().Clinic)})
+	return c.json(http.StatusOK, map[string]clinicPageJSON{"clinic": s.clinicPage(&s.engine.Clinic.Schedule().Clinic)})
 }
 
 // clinicBody changes the clinic. What is left out stays as it is.
@@ -73,7 +73,7 @@ func (b *clinicBody) apply(to *store.Clinic) {
 }
 
 func (s *Server) putClinic(c *call, b *clinicBody) error {
-	changed, err := s.engine.UpdateClinic(c.ctx(), c.caller.actor, b.apply)
+	changed, err := s.engine.Clinic.UpdateClinic(c.ctx(), c.caller.actor, b.apply)
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (s *Server) importClinic(c *call, file *clinic.File) error {
 	answer := func(n *clinic.Imported) any {
 		return map[string]*clinic.Imported{"imported": n}
 	}
-	n, err := s.engine.Import(context.WithoutCancel(committing(c, http.StatusOK, answer)), c.caller.actor, *file)
+	n, err := s.engine.Clinic.Import(context.WithoutCancel(committing(c, http.StatusOK, answer)), c.caller.actor, *file)
 	if err != nil {
 		return err
 	}
@@ -102,11 +102,11 @@ func (s *Server) importClinic(c *call, file *clinic.File) error {
 // planImport changes nothing, and is not kept for a repeat of the request.
 func (s *Server) planImport(c *call, file *clinic.File) error {
 	c.once = nil
-	plan, err := s.engine.PlanImport(*file)
+	plan, err := s.engine.Clinic.PlanImport(*file)
 	if err != nil {
 		return err
 	}
 	return c.json(http.StatusOK, map[string]clinic.ImportPlan{"import": plan})
 }
 
-func (s *Server) exportClinic(c *call) error { return c.json(http.StatusOK, s.engine.Export()) }
+func (s *Server) exportClinic(c *call) error { return c.json(http.StatusOK, s.engine.Clinic.Export()) }

@@ -53,7 +53,7 @@ func (s *Server) getDowntimeKit(c *call) error {
 		return err
 	}
 	if r.From == (store.Date{}) {
-		r.From = store.DateOf(time.Now().In(s.engine.Zone()))
+		r.From = store.DateOf(time.Now().In(s.engine.Clinic.Zone()))
 	}
 	if c.caller.specialistID != "" && r.SpecialistID == "" {
 		r.SpecialistID = c.caller.specialistID
@@ -61,12 +61,12 @@ func (s *Server) getDowntimeKit(c *call) error {
 	if !c.caller.reaches(r.SpecialistID) {
 		return errForbidden.with("You can take your own plan only.")
 	}
-	kit, err := s.engine.DowntimeKit(c.ctx(), r)
+	kit, err := s.engine.Downtime.Kit(c.ctx(), r)
 	if err != nil {
 		return err
 	}
 	language := s.language(c.r)
-	w := kitWriter{words: kitWords[language], language: language, kit: kit, zone: s.engine.Zone()}
+	w := kitWriter{words: kitWords[language], language: language, kit: kit, zone: s.engine.Clinic.Zone()}
 	h := c.rw.Header()
 	name := func(ending string) []string {
 		return []string{`attachment; filename="plan-` + kit.From.String() + ending + `"`}
@@ -280,7 +280,7 @@ func (s *Server) checkByHand(c *call, b *byHandBody) error {
 	if err := m.err(); err != nil {
 		return err
 	}
-	verdicts, err := s.engine.CheckByHand(c.ctx(), rows)
+	verdicts, err := s.engine.Downtime.Check(c.ctx(), rows)
 	if err != nil {
 		return err
 	}

@@ -152,7 +152,7 @@ func scheduleID(typeID, specialistID string) string {
 
 // offers lists what the public can book, by type and then by specialist.
 func (s *Server) offers() (all []offer) {
-	now := s.engine.Current()
+	now := s.engine.Clinic.Current()
 	for i := range now.AppointmentTypes {
 		t := &now.AppointmentTypes[i]
 		if !t.Active || t.Page.DeskOnly {
@@ -249,7 +249,7 @@ func (s *Server) searchSlots(c *call) error {
 		return err
 	}
 	q := c.fhirQuery("schedule", "service-type", "start", "status", "_count", "_offset")
-	zone, err := time.LoadLocation(s.engine.Schedule().Clinic.Timezone)
+	zone, err := time.LoadLocation(s.engine.Clinic.Schedule().Clinic.Timezone)
 	if err != nil {
 		return err
 	}
@@ -294,7 +294,7 @@ func (s *Server) searchSlots(c *call) error {
 		if err != nil {
 			return err
 		}
-		list, err := s.engine.Timeslots(c.ctx(), booking.TimeslotsRequest{
+		list, err := s.engine.Booking.Timeslots(c.ctx(), booking.TimeslotsRequest{
 			AppointmentTypeID: o.t.ID, SpecialistID: o.p.ID, From: store.DateOf(from.In(own)), To: store.DateOf(to.In(own)).AddDays(1),
 		})
 		if err != nil {

@@ -27,7 +27,7 @@ func (s *Server) readSlot(c *call) error {
 		return err
 	}
 	start := time.Unix(seconds, 0).UTC()
-	said, err := s.engine.Explain(c.ctx(), o.t.ID, o.p.ID, start)
+	said, err := s.engine.Search.Explain(c.ctx(), o.t.ID, o.p.ID, start)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (s *Server) fhirAppointment(base string, a *store.Appointment) fhir.Appoint
 	if r.Status == "cancelled" && a.CancelReason != "" {
 		r.CancelationReason = &fhir.CodeableConcept{Text: a.CancelReason}
 	}
-	now := s.engine.Current()
+	now := s.engine.Clinic.Current()
 	with := fhir.Reference{Type: "Practitioner", Identifier: &fhir.Identifier{System: base + "/v1/specialists", Value: a.SpecialistID}}
 	if p := now.SpecialistByID[a.SpecialistID]; p != nil {
 		with = practitioner(base, p)
@@ -101,7 +101,7 @@ func (s *Server) fhirAppointment(base string, a *store.Appointment) fhir.Appoint
 }
 
 func (s *Server) readFHIRAppointment(c *call) error {
-	a, err := s.engine.Appointment(c.ctx(), c.param("id"))
+	a, err := s.engine.Booking.Appointment(c.ctx(), c.param("id"))
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (s *Server) readFHIRAppointment(c *call) error {
 
 func (s *Server) searchFHIRAppointments(c *call) error {
 	q := c.fhirQuery("date", "status", "_count", "_page")
-	zone, err := time.LoadLocation(s.engine.Schedule().Clinic.Timezone)
+	zone, err := time.LoadLocation(s.engine.Clinic.Schedule().Clinic.Timezone)
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (s *Server) searchFHIRAppointments(c *call) error {
 	case !has && len(status) > 0:
 		f.Status = store.Confirmed
 	}
-	list, next, err := s.engine.Appointments(c.ctx(), f)
+	list, next, err := s.engine.Booking.Appointments(c.ctx(), f)
 	if err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func (s *Server) fhirMetadata(c *call) error {
 		"resourceType": "CapabilityStatement", "status": "active", "date": "2026-11-22", "kind": "instance", "fhirVersion": "4.0.1",
 		"format":         []string{"json", fhir.ContentType},
 		"software":       map[string]string{"name": "Holdfast"}, // which version is for who operates it
-		"implementation": map[string]string{"description": s.engine.Schedule().Clinic.Name, "url": base + "/fhir"},
+		"implementation": map[string]string{"description": s.engine.Clinic.Schedule().Clinic.Name, "url": base + "/fhir"},
 		"rest": []any{map[string]any{
 			"mode": "server",
 			"security": map[string]any{

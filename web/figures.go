@@ -62,7 +62,7 @@ func (f figures) streams(to *exposition) {
 	open := f.hub.Topics()
 	to.gauge(streamsDesc, float64(open[stream.AllTypes]), "staff", "")
 	to.gauge(streamsDesc, float64(open[stream.Presence]), "presence", "")
-	types := f.engine.Schedule().AppointmentTypes
+	types := f.engine.Clinic.Schedule().AppointmentTypes
 	for i := range types {
 		if id := types[i].ID; types[i].Active || open[id] > 0 {
 			to.gauge(streamsDesc, float64(open[id]), "appointment_type", id)
@@ -80,7 +80,7 @@ func (f figures) live(ctx context.Context, to *exposition) {
 		to.gauge(selectionsDesc, float64(stats.Selections))
 		to.gauge(onlineDesc, float64(stats.Online))
 	}
-	if n, err := f.engine.Beacon(ctx); err == nil {
+	if n, err := f.engine.Presence.Beacon(ctx); err == nil {
 		to.gauge(availableDesc, float64(n))
 	}
 	now := f.options.StorageMode()
@@ -91,11 +91,11 @@ func (f figures) live(ctx context.Context, to *exposition) {
 		}
 		to.gauge(modeDesc, v, mode)
 	}
-	to.counter(switchesDesc, f.engine.StorageSwitches())
+	to.counter(switchesDesc, f.engine.Presence.StorageSwitches())
 }
 
 func (f figures) bookings(to *exposition) {
-	n := f.engine.BookingCounts()
+	n := f.engine.Booking.BookingCounts()
 	to.counter(givenDesc, n.Holds)
 	to.counter(movesDesc, n.Moves)
 	to.counter(conflictsDesc, n.Conflicts)

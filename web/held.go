@@ -167,7 +167,7 @@ func (s *Server) admitHold(c *call, h *holds.Hold) error {
 	if ok {
 		return nil
 	}
-	if err := s.engine.TakeBackHold(c.ctx(), h); err != nil {
+	if err := s.engine.Booking.ReclaimHold(c.ctx(), h); err != nil {
 		return err
 	}
 	return refusal.again(10 * time.Second)
@@ -180,7 +180,7 @@ func (s *Server) tooManyHeld(c *call, h *holds.Hold) (refusal problem, ok bool) 
 		if !s.byAddress.admit(c.ctx(), from, s.limits.HoldsPerAddress, h.ID, h.ExpiresAt, c.started) {
 			return errHoldsOfAddress, false
 		}
-		day, week := s.engine.RoomAround(h)
+		day, week := s.engine.Booking.RoomAround(h)
 		if !s.byShare.admit(c.ctx(), heldShare{from, h.SpecialistID, false, day.Period}, s.limits.shareOf(day), h.ID, h.ExpiresAt, c.started) {
 			return errShareOfDay, false
 		}

@@ -44,7 +44,7 @@ func (s *Server) getHistory(c *call) error {
 	if _, err := s.reachable(c); err != nil {
 		return err
 	}
-	h, err := s.engine.History(c.ctx(), c.param("id"), c.caller.specialistID)
+	h, err := s.engine.Person.History(c.ctx(), c.param("id"), c.caller.specialistID)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (s *Server) findPeople(c *call, b *findPeopleBody) error {
 	if err := m.err(); err != nil {
 		return err
 	}
-	list, err := s.engine.Find(c.ctx(), b.Q, c.caller.specialistID, limit)
+	list, err := s.engine.Person.Find(c.ctx(), b.Q, c.caller.specialistID, limit)
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (s *Server) addNote(c *call, b *noteBody) error {
 		n := result.(store.PersonNote)
 		return rendered(http.StatusCreated, map[string]any{"id": n.ID, "appointmentId": c.param("id"), "createdAt": httpTime(n.CreatedAt)})
 	}
-	n, err := s.engine.AddNote(c.ctx(), c.param("id"), b.Text, c.caller.actor, c.answering(render))
+	n, err := s.engine.Person.AddNote(c.ctx(), c.param("id"), b.Text, c.caller.actor, c.answering(render))
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (s *Server) addNote(c *call, b *noteBody) error {
 }
 
 func (s *Server) deleteNote(c *call) error {
-	if err := s.engine.DeleteNote(c.ctx(), c.param("id"), c.caller.actor); err != nil {
+	if err := s.engine.Person.DeleteNote(c.ctx(), c.param("id"), c.caller.actor); err != nil {
 		return err
 	}
 	return c.done()
@@ -157,7 +157,7 @@ func (s *Server) linkPeople(c *call, b *personLinkBody) error {
 	render := func(result any) (int, []byte) {
 		return rendered(http.StatusCreated, map[string]any{"id": result.(store.PersonLink).ID, "appointmentId": c.param("id")})
 	}
-	l, err := s.engine.Link(c.ctx(), c.param("id"), b.AppointmentID, c.caller.actor, c.answering(render))
+	l, err := s.engine.Person.Link(c.ctx(), c.param("id"), b.AppointmentID, c.caller.actor, c.answering(render))
 	if err != nil {
 		return err
 	}
@@ -166,7 +166,7 @@ func (s *Server) linkPeople(c *call, b *personLinkBody) error {
 }
 
 func (s *Server) unlinkPeople(c *call) error {
-	if err := s.engine.Unlink(c.ctx(), c.param("id"), c.caller.actor); err != nil {
+	if err := s.engine.Person.Unlink(c.ctx(), c.param("id"), c.caller.actor); err != nil {
 		return err
 	}
 	return c.done()

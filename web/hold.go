@@ -70,9 +70,9 @@ func (s *Server) createHold(c *call, b *createHoldBody) error {
 	}
 	ttl := seconds(b.TTLSeconds)
 	if !c.caller.trusted() {
-		ttl = s.engine.PublicTTL(b.AppointmentTypeID, ttl)
+		ttl = s.engine.Booking.PublicTTL(b.AppointmentTypeID, ttl)
 	}
-	h, err := s.engine.Hold(c.ctx(), booking.HoldRequest{
+	h, err := s.engine.Booking.Hold(c.ctx(), booking.HoldRequest{
 		AppointmentTypeID: b.AppointmentTypeID, SlotStart: start, SpecialistID: b.SpecialistID, Place: b.Place, Client: c.client,
 		TTL: ttl, Displace: b.Displace, IgnoreHours: b.IgnoreHours, Moving: moving,
 	})
@@ -83,7 +83,7 @@ func (s *Server) createHold(c *call, b *createHoldBody) error {
 		return err
 	}
 	said := holdOf(&h, time.Now())
-	said.Place = s.engine.Current().PlaceAt(h.SpecialistID, h.SlotStart)
+	said.Place = s.engine.Clinic.Current().PlaceAt(h.SpecialistID, h.SlotStart)
 	return c.json(http.StatusCreated, said)
 }
 
@@ -93,7 +93,7 @@ func (s *Server) moving(c *call) (*store.Appointment, error) {
 	if token == "" {
 		return nil, nil
 	}
-	a, err := s.engine.Managed(c.ctx(), token)
+	a, err := s.engine.Booking.Managed(c.ctx(), token)
 	if errors.Is(err, record.ErrUnauthorized) || errors.Is(err, store.ErrNotFound) {
 		return nil, s.deadLink()
 	}
@@ -117,9 +117,9 @@ type extendedJSON struct {
 func (s *Server) extendHold(c *call, b *extendHoldBody) error {
 	ttl := seconds(b.TTLSeconds)
 	if !c.caller.trusted() {
-		ttl = s.engine.PublicTTLOf(c.ctx(), b.HoldID, ttl)
+		ttl = s.engine.Booking.PublicTTLFor(c.ctx(), b.HoldID, ttl)
 	}
-	h, err := s.engine.ExtendHold(c.ctx(), b.HoldID, c.client, ttl, b.Restart)
+	h, err := s.engine.Booking.ExtendHold(c.ctx(), b.HoldID, c.client, ttl, b.Restart)
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (s *Server) deleteHold(c *call, b *releaseHoldBody) error {
 }
 
 func (s *Server) releaseHold(c *call, b *releaseHoldBody) error {
-	released, err := s.engine.ReleaseHold(c.ctx(), b.HoldID, c.client)
+	released, err := s.engine.Booking.ReleaseHold(c.ctx(), b.HoldID, c.client)
 	if err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func (s *Server) listHolds(c *call) error {
 	if specialistID != "" {
 		of = []string{specialistID}
 	}
-	live, err := s.engine.Holds(c.ctx(), of...)
+	live, err := s.engine.Booking.Holds(c.ctx(), of...)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ type hookTestJSON struct {
 // testHook sends one message to a webhook. A receiver that refuses is a finding, not an error of this request.
 func (s *Server) testHook(c *call, b *hookTestBody) error {
 	c.once = nil // every test is a new message
-	id, detail, err := s.engine.TestHook(c.ctx(), b.ID)
+	id, detail, err := s.engine.Message.TestHook(c.ctx(), b.ID)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,6 @@ func (s *Server) getICS(c *call) error {
 	h := c.rw.Header()
 	h["Content-Type"] = calendarType
 	h["Content-Disposition"] = []string{`attachment; filename="appointment.ics"`}
-	c.status, c.out = 200, s.engine.CalendarFile(&a, message.Invitation{ManageURL: s.manageURL(c, &a)})
+	c.status, c.out = 200, s.engine.Message.CalendarFile(&a, message.Invitation{ManageURL: s.manageURL(c, &a)})
 	return nil
 }

@@ -65,9 +65,9 @@ func (c *call) atMostOnce(raw []byte, allOrNothing bool, do func() error) error 
 		return errIdempotencyInFlight.again(time.Second)
 	}
 	defer c.running.leave(running)
-	recall := c.engine.Recall
+	recall := c.engine.Record.Recall
 	if allOrNothing && c.denied == nil {
-		recall = c.engine.RecallFromMemory
+		recall = c.engine.Record.RecallFromMemory
 	}
 	if replayed, err := c.replay(once, recall); replayed || err != nil {
 		return err
@@ -79,12 +79,12 @@ func (c *call) atMostOnce(raw []byte, allOrNothing bool, do func() error) error 
 	err := do()
 	switch {
 	case errors.Is(err, store.ErrDuplicate), err != nil && allOrNothing:
-		if replayed, again := c.replay(once, c.engine.Recall); replayed || again != nil {
+		if replayed, again := c.replay(once, c.engine.Record.Recall); replayed || again != nil {
 			return again
 		}
 	case err == nil && c.once != nil && c.status >= 200 && c.status < 300:
 		once.Answer = func(any) (int, []byte) { return c.status, c.out }
-		c.engine.Remember(once, nil, time.Now())
+		c.engine.Record.Remember(once, nil, time.Now())
 	}
 	return err
 }

@@ -147,7 +147,7 @@ func isLoopbackHost(host string) bool {
 
 // base is the address that links begin with: the one that was said, or what this request was addressed to.
 func (c *call) base() string {
-	if said, _ := c.engine.BaseURL(); said != "" {
+	if said, _ := c.engine.Clinic.BaseURL(); said != "" {
 		return said
 	}
 	return c.scheme() + "://" + c.r.Host
@@ -164,6 +164,6 @@ func (c *call) scheme() string {
 // fromOwnPages reports whether a browser says that a page of the clinic's own address made the request. Behind a proxy that
 // rewrites Host the request itself does not show it.
 func (c *call) fromOwnPages() bool {
-	said, _ := c.engine.BaseURL()
+	said, _ := c.engine.Clinic.BaseURL()
 	return said != "" && c.r.Header.Get("Origin") == said
 }

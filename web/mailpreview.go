@@ -22,7 +22,7 @@ type mailPreviewJSON struct {
 // previewMail is `POST /v1/settings/mail-preview`: it changes nothing and sends nothing.
 func (s *Server) previewMail(c *call, b *mailPreviewBody) error {
 	c.once = nil
-	p, err := s.engine.PreviewMail(b.Notice, b.Language, clinic.MailText{Subject: b.Subject, Text: b.Text})
+	p, err := s.engine.Message.PreviewMail(b.Notice, b.Language, clinic.MailText{Subject: b.Subject, Text: b.Text})
 	if err != nil {
 		return err
 	}

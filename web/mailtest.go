@@ -19,6 +19,6 @@ func (s *Server) testMail(c *call) error {
 	if err != nil {
 		return err
 	}
-	delivery, detail := s.engine.TestMail(c.ctx(), mail.Address{Name: who.Name, Address: who.Email})
+	delivery, detail := s.engine.Message.TestMail(c.ctx(), mail.Address{Name: who.Name, Address: who.Email})
 	return c.json(http.StatusOK, mailTestJSON{string(delivery), who.Email, detail})
 }

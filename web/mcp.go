@@ -105,9 +105,9 @@ type mcpSlot struct {
 }
 
 func (t mcpTools) findSlots(ctx context.Context, _ *mcp.CallToolRequest, in findIn) (*mcp.CallToolResult, findOut, error) {
-	out := findOut{Clinic: t.engine.Schedule().Clinic.Name, Timezone: t.engine.Zone().String(), Today: t.today()}
+	out := findOut{Clinic: t.engine.Clinic.Schedule().Clinic.Name, Timezone: t.engine.Clinic.Zone().String(), Today: t.today()}
 	if in.AppointmentTypeID == "" {
-		for _, kind := range t.engine.Schedule().AppointmentTypes {
+		for _, kind := range t.engine.Clinic.Schedule().AppointmentTypes {
 			if kind.Active && !kind.Page.DeskOnly && !kind.Page.Approval {
 				out.AppointmentTypes = append(out.AppointmentTypes, mcpType{kind.ID, kind.Name, kind.DurationMinutes})
 			}
@@ -123,7 +123,7 @@ func (t mcpTools) findSlots(ctx context.Context, _ *mcp.CallToolRequest, in find
 		}
 		r.From = day
 	}
-	found, err := t.engine.AgentSlots(ctx, r)
+	found, err := t.engine.Agent.Slots(ctx, r)
 	if err != nil {
 		return nil, out, said(err)
 	}
@@ -149,11 +149,11 @@ func (t mcpTools) holdSlot(ctx context.Context, _ *mcp.CallToolRequest, in holdI
 	if in.SessionID == "" {
 		return nil, holdOut{}, said(fieldError("sessionId", "say which conversation holds the time; use the same id in book"))
 	}
-	h, err := t.engine.AgentHold(ctx, in.BookingToken, agent.ClientOf(t.principal, in.SessionID))
+	h, err := t.engine.Agent.Hold(ctx, in.BookingToken, agent.ClientOf(t.principal, in.SessionID))
 	if err != nil {
 		return nil, holdOut{}, said(err)
 	}
-	return nil, holdOut{h.ID, t.engine.Spoken(h.SlotStart), string(instant.AppendMilli(nil, h.ExpiresAt))}, nil
+	return nil, holdOut{h.ID, t.engine.Agent.Spoken(h.SlotStart), string(instant.AppendMilli(nil, h.ExpiresAt))}, nil
 }
 
 type bookIn struct {
@@ -181,7 +181,7 @@ type bookingOut struct {
 }
 
 func (t mcpTools) book(ctx context.Context, _ *mcp.CallToolRequest, in bookIn) (*mcp.CallToolResult, bookingOut, error) {
-	patient, err := t.engine.AgentIdentify(ctx, t.principal, agent.Patient{
+	patient, err := t.engine.Agent.Identify(ctx, t.principal, agent.Patient{
 		FirstName: in.FirstName, LastName: in.LastName, BirthDate: in.BirthDate, Phone: in.Phone, Email: in.Email, SessionID: in.SessionID,
 	})
 	if err != nil {
@@ -190,7 +190,7 @@ func (t mcpTools) book(ctx context.Context, _ *mcp.CallToolRequest, in bookIn) (
 	if !patient.Success {
 		return nil, bookingOut{Status: "refused", Message: patient.Message + " " + strings.Join(patient.Guidance.RecoverySteps, " ")}, nil
 	}
-	booked, err := t.engine.AgentBook(ctx, t.principal, agent.BookRequest{
+	booked, err := t.engine.Agent.Book(ctx, t.principal, agent.BookRequest{
 		PatientGUID: patient.PatientGUID, BookingAuthToken: patient.BookingAuthToken, BookingToken: in.BookingToken, ChildName: in.ChildName, Note: in.Note,
 		SessionID: in.SessionID, Client: agent.ClientOf(t.principal, in.SessionID),
 	})
@@ -205,7 +205,7 @@ func (t mcpTools) book(ctx context.Context, _ *mcp.CallToolRequest, in bookIn) (
 		}
 		return nil, out, nil
 	}
-	a, err := t.engine.AgentBooked(ctx, in.BookingToken)
+	a, err := t.engine.Agent.Booked(ctx, in.BookingToken)
 	if err != nil {
 		return nil, out, said(err)
 	}
@@ -214,7 +214,7 @@ func (t mcpTools) book(ctx context.Context, _ *mcp.CallToolRequest, in bookIn) (
 }
 
 func (t mcpTools) describe(out *bookingOut, a *store.Appointment) {
-	out.AppointmentID, out.SlotStartDate, out.Spoken, out.ManageToken = a.ID, httpTime(a.SlotStart), t.engine.Spoken(a.SlotStart), t.engine.ManageToken(a)
+	out.AppointmentID, out.SlotStartDate, out.Spoken, out.ManageToken = a.ID, httpTime(a.SlotStart), t.engine.Agent.Spoken(a.SlotStart), t.engine.Booking.ManageToken(a)
 }
 
 type statusIn struct {
@@ -223,7 +223,7 @@ type statusIn struct {
 
 // managed is the appointment of a manageToken. One that opens nothing any more is refused as a patient's link is.
 func (t mcpTools) managed(ctx context.Context, token string) (store.Appointment, error) {
-	a, err := t.engine.Managed(ctx, token)
+	a, err := t.engine.Booking.Managed(ctx, token)
 	switch {
 	case errors.Is(err, record.ErrUnauthorized), errors.Is(err, store.ErrNotFound):
 		return a, said(errDeadToken)
@@ -269,13 +269,13 @@ func (t mcpTools) reschedule(ctx context.Context, _ *mcp.CallToolRequest, in mov
 	if client == "" {
 		client = agent.ClientOf(t.principal, "move "+a.ID)
 	}
-	h, err := t.engine.AgentHold(ctx, in.BookingToken, client)
+	h, err := t.engine.Agent.Hold(ctx, in.BookingToken, client)
 	if err != nil {
 		return nil, bookingOut{}, said(err)
 	}
-	moved, err := t.engine.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID, HoldID: h.ID, Client: client, Actor: t.principal.Actor(), CutOff: true})
+	moved, err := t.engine.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID, HoldID: h.ID, Client: client, Actor: t.principal.Actor(), CutOff: true})
 	if err != nil {
-		if _, releaseErr := t.engine.ReleaseHold(ctx, h.ID, client); releaseErr != nil && !errors.Is(releaseErr, holds.ErrNotOwner) {
+		if _, releaseErr := t.engine.Booking.ReleaseHold(ctx, h.ID, client); releaseErr != nil && !errors.Is(releaseErr, holds.ErrNotOwner) {
 			t.log.Warn("an agent's hold lapses by itself", "error", releaseErr)
 		}
 		return nil, bookingOut{}, said(err)
@@ -295,7 +295,7 @@ func (t mcpTools) cancel(ctx context.Context, _ *mcp.CallToolRequest, in cancelI
 	if err != nil {
 		return nil, bookingOut{}, err
 	}
-	cancelled, err := t.engine.Cancel(ctx, booking.CancelRequest{ID: a.ID, Reason: in.Reason, Actor: t.principal.Actor(), CutOff: true})
+	cancelled, err := t.engine.Booking.Cancel(ctx, booking.CancelRequest{ID: a.ID, Reason: in.Reason, Actor: t.principal.Actor(), CutOff: true})
 	if err != nil {
 		return nil, bookingOut{}, said(err)
 	}

@@ -27,7 +27,7 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 func assistant(t *testing.T, h *house) *mcp.ClientSession {
 	t.Helper()
 	ctx := context.Background()
-	_, key, err := h.engine.CreateAPIKey(ctx, "system", account.NewAPIKey{Name: "assistant", Scope: store.ScopeAgent})
+	_, key, err := h.engine.Account.CreateAPIKey(ctx, "system", account.NewAPIKey{Name: "assistant", Scope: store.ScopeAgent})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,13 +136,13 @@ func TestAnAssistantBooksMovesAndCancels(t *testing.T) {
 func TestMCPSaysWhatMayBeSent(t *testing.T) {
 	h := newHouse(t)
 	s := assistant(t, h)
-	clinic, today := h.engine.Schedule().Clinic.Name, time.Now().In(h.engine.Zone()).Format("Monday, 2006-01-02")
-	for _, want := range []string{clinic, h.engine.Zone().String(), today} {
+	clinic, today := h.engine.Clinic.Schedule().Clinic.Name, time.Now().In(h.engine.Clinic.Zone()).Format("Monday, 2006-01-02")
+	for _, want := range []string{clinic, h.engine.Clinic.Zone().String(), today} {
 		if got := s.InitializeResult().Instructions; !strings.Contains(got, want) {
 			t.Errorf("the instructions do not say %q: %s", want, got)
 		}
 	}
-	if types, _, _ := tool(t, s, "find_slots", nil); types["clinic"] != clinic || types["today"] != today || types["timezone"] != h.engine.Zone().String() {
+	if types, _, _ := tool(t, s, "find_slots", nil); types["clinic"] != clinic || types["today"] != today || types["timezone"] != h.engine.Clinic.Zone().String() {
 		t.Errorf("find_slots says %v", types)
 	}
 	list, err := s.ListTools(t.Context(), nil)

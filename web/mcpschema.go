@@ -18,10 +18,12 @@ Offer only times that find_slots returned, and say them as "spoken" has them. Co
 A booking that is "queued" is received and not yet confirmed: say so, and look it up later with booking_status.`
 
 // today is a date as people say it and as tools take it: "Monday, 2026-11-23".
-func (t mcpTools) today() string { return time.Now().In(t.engine.Zone()).Format("Monday, 2006-01-02") }
+func (t mcpTools) today() string {
+	return time.Now().In(t.engine.Clinic.Zone()).Format("Monday, 2006-01-02")
+}
 
 func (t mcpTools) instructions() string {
-	return fmt.Sprintf(mcpInstructions, t.engine.Schedule().Clinic.Name, t.engine.Zone(), t.today())
+	return fmt.Sprintf(mcpInstructions, t.engine.Clinic.Schedule().Clinic.Name, t.engine.Clinic.Zone(), t.today())
 }
 
 // maxTypesListed bounds the appointment types that are listed as the values of a field.
@@ -39,7 +41,7 @@ func schemaOf[T any](t mcpTools) *jsonschema.Schema {
 		}
 	}
 	if p := s.Properties["appointmentTypeId"]; p != nil {
-		for _, kind := range t.engine.Schedule().AppointmentTypes {
+		for _, kind := range t.engine.Clinic.Schedule().AppointmentTypes {
 			if kind.Active && !kind.Page.DeskOnly && !kind.Page.Approval {
 				p.Enum = append(p.Enum, kind.ID)
 			}

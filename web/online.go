@@ -19,7 +19,7 @@ func (s *Server) bookedOnline(c *call) error {
 	if first := time.Now().Add(-newsAge); since.Before(first) {
 		since = first
 	}
-	list, err := s.engine.BookedOnline(c.ctx(), since, c.caller.specialistID, n)
+	list, err := s.engine.Booking.BookedOnline(c.ctx(), since, c.caller.specialistID, n)
 	if err != nil {
 		return err
 	}

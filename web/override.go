@@ -26,7 +26,7 @@ func overrideOf(o *store.Override) overrideJSON {
 
 // listOverrides tells a specialist when a colleague is away, and not why.
 func (s *Server) listOverrides(c *call) error {
-	overrides, err := s.engine.Overrides(c.param("id"))
+	overrides, err := s.engine.Clinic.Overrides(c.param("id"))
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (s *Server) createOverride(c *call, b *overrideBody) error {
 		made := result.(store.Override)
 		return rendered(http.StatusCreated, map[string]overrideJSON{"override": overrideOf(&made)})
 	}
-	made, err := s.engine.PutOverride(c.ctx(), c.caller.actor, o, c.answering(render))
+	made, err := s.engine.Clinic.PutOverride(c.ctx(), c.caller.actor, o, c.answering(render))
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (s *Server) createOverride(c *call, b *overrideBody) error {
 func (s *Server) deleteOverride(c *call) error {
 	id := c.param("id")
 	if c.caller.specialistID != "" {
-		own, err := s.engine.Overrides(c.caller.specialistID)
+		own, err := s.engine.Clinic.Overrides(c.caller.specialistID)
 		if err != nil {
 			return err
 		}
@@ -82,7 +82,7 @@ func (s *Server) deleteOverride(c *call) error {
 			return errForbidden.with("You can change your own calendar only.")
 		}
 	}
-	if err := s.engine.DeleteOverride(c.ctx(), c.caller.actor, id); err != nil {
+	if err := s.engine.Clinic.DeleteOverride(c.ctx(), c.caller.actor, id); err != nil {
 		return err
 	}
 	return c.done()

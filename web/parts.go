@@ -38,7 +38,7 @@ const minZip = 1400
 
 func newPartsAnswers(e *engine.Engine) *partsAnswers {
 	z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // fails for an unknown level alone
-	return &partsAnswers{seed: maphash.MakeSeed(), copies: e, writer: z}
+	return &partsAnswers{seed: maphash.MakeSeed(), copies: e.Booking, writer: z}
 }
 
 // tag is the strong entity tag of what is not compressed.

@@ -24,7 +24,7 @@ func (s *Server) changePatient(c *call, b *changePatientBody) error {
 	if err != nil {
 		return err
 	}
-	a, err := s.engine.ChangePatient(c.ctx(), booking.PatientRequest{
+	a, err := s.engine.Booking.ChangePatient(c.ctx(), booking.PatientRequest{
 		ID: id, Version: version, Actor: c.caller.actor, Silent: c.inSilence(b.Notify), Once: c.answering(s.renderAppointment(c)), Answers: b.Answers,
 		Edit: func(p *store.Patient) {
 			set(&p.Name, b.Patient.Name)

@@ -43,7 +43,7 @@ type erasureJSON struct {
 // planErasure changes nothing, and is not kept for a repeat of the request.
 func (s *Server) planErasure(c *call, b *erasePlanBody) error {
 	c.once = nil
-	x, err := s.engine.PlanErasure(c.ctx(), b.AppointmentID)
+	x, err := s.engine.Person.PlanErasure(c.ctx(), b.AppointmentID)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (s *Server) alone(c *call, b *erasePersonBody) error {
 	if b.Everybody || b.Email == "" && b.Phone == "" {
 		return nil
 	}
-	holders, err := s.engine.Holders(c.ctx(), store.Person{Email: b.Email, Phone: b.Phone})
+	holders, err := s.engine.Person.Holders(c.ctx(), store.Person{Email: b.Email, Phone: b.Phone})
 	if err != nil || len(holders) < 2 {
 		return err
 	}

@@ -29,14 +29,14 @@ func (s *Server) putPicture(c *call, b *pictureBody) error {
 	if err != nil {
 		return fieldError("content", "must be a picture in base64")
 	}
-	if _, err := s.engine.PutPicture(c.ctx(), c.caller.actor, c.param("id"), content); err != nil {
+	if _, err := s.engine.Clinic.PutPicture(c.ctx(), c.caller.actor, c.param("id"), content); err != nil {
 		return err
 	}
 	return s.getSpecialist(c)
 }
 
 func (s *Server) deletePicture(c *call) error {
-	if err := s.engine.DeletePicture(c.ctx(), c.caller.actor, c.param("id")); err != nil {
+	if err := s.engine.Clinic.DeletePicture(c.ctx(), c.caller.actor, c.param("id")); err != nil {
 		return err
 	}
 	return c.done()
@@ -44,7 +44,7 @@ func (s *Server) deletePicture(c *call) error {
 
 // getPicture answers the picture of an active specialist. Browsers keep it, and are told not to guess what it is.
 func (s *Server) getPicture(c *call) error {
-	p, err := s.engine.Specialist(c.param("id"))
+	p, err := s.engine.Clinic.Specialist(c.param("id"))
 	if err != nil || p.PictureDigest == "" || !p.Active && !c.caller.may(desk) {
 		return errNotFound.with("There is no such picture.")
 	}
@@ -58,7 +58,7 @@ func (s *Server) getPicture(c *call) error {
 	if hasTag(c.r.Header["If-None-Match"], tag) {
 		return c.empty(http.StatusNotModified)
 	}
-	picture, err := s.engine.Picture(c.ctx(), p.ID)
+	picture, err := s.engine.Clinic.Picture(c.ctx(), p.ID)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ func (s *Server) place(q *query) string {
 
 // checkPlace refuses a place that the clinic does not have.
 func (s *Server) checkPlace(m *mistakes, id string) {
-	if id != "" && s.engine.Current().Place(id) == nil {
+	if id != "" && s.engine.Clinic.Current().Place(id) == nil {
 		m.add("place", "the clinic has no place with this id; GET /v1/clinic lists them")
 	}
 }

@@ -43,9 +43,9 @@ func (c *call) ownSwitch() error {
 	return nil
 }
 
-func (s *Server) goOnline(c *call) error { return c.throwSwitch(s.engine.GoOnline) }
+func (s *Server) goOnline(c *call) error { return c.throwSwitch(s.engine.Presence.GoOnline) }
 
-func (s *Server) goOffline(c *call) error { return c.throwSwitch(s.engine.GoOffline) }
+func (s *Server) goOffline(c *call) error { return c.throwSwitch(s.engine.Presence.GoOffline) }
 
 func (c *call) throwSwitch(to func(context.Context, string) (presence.Status, error)) error {
 	if err := c.ownSwitch(); err != nil {
@@ -63,7 +63,7 @@ func (s *Server) heartbeat(c *call) error {
 	if err := c.ownSwitch(); err != nil {
 		return err
 	}
-	if err := s.engine.Beat(c.ctx(), c.param("id")); err != nil {
+	if err := s.engine.Presence.Beat(c.ctx(), c.param("id")); err != nil {
 		return err
 	}
 	c.status, c.out = http.StatusOK, okBody
@@ -73,7 +73,7 @@ func (s *Server) heartbeat(c *call) error {
 var okBody = []byte(`{"ok":true}`)
 
 func (s *Server) getPresence(c *call) error {
-	p, err := s.engine.SpecialistPresence(c.ctx(), c.param("id"))
+	p, err := s.engine.Presence.Of(c.ctx(), c.param("id"))
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (s *Server) getPresence(c *call) error {
 
 // getBeacon tells a patient's page whether anybody is there, at most ten seconds old.
 func (s *Server) getBeacon(c *call) error {
-	n, err := s.engine.Beacon(c.ctx())
+	n, err := s.engine.Presence.Beacon(c.ctx())
 	if err != nil {
 		return err
 	}
@@ -95,12 +95,12 @@ func (s *Server) listAvailable(c *call) error {
 	if err := q.err(); err != nil {
 		return err
 	}
-	list, err := s.engine.Available(c.ctx(), limit)
+	list, err := s.engine.Presence.Available(c.ctx(), limit)
 	return s.listPresence(c, list, err)
 }
 
 func (s *Server) listOnline(c *call) error {
-	list, err := s.engine.Online(c.ctx())
+	list, err := s.engine.Presence.Online(c.ctx())
 	return s.listPresence(c, list, err)
 }
 
@@ -126,7 +126,7 @@ func (s *Server) listPresence(c *call, list []holds.Present, err error) error {
 func (s *Server) appendPresent(b []byte, p *holds.Present) []byte {
 	b = append(b, `{"specialistId":"`...)
 	b = append(append(b, p.SpecialistID...), '"')
-	if known, err := s.engine.Specialist(p.SpecialistID); err == nil { // else archived meanwhile
+	if known, err := s.engine.Clinic.Specialist(p.SpecialistID); err == nil { // else archived meanwhile
 		name, _ := json.Marshal(known.Name) // a text can always be JSON
 		b = append(append(b, `,"name":`...), name...)
 	}
@@ -186,7 +186,7 @@ func (s *Server) requestSession(c *call, _ *sessionBody) error {
 		x := v.(store.Session)
 		return rendered(http.StatusCreated, sessionAnswer(&x))
 	})
-	x, err := s.engine.RequestSession(c.ctx(), c.client, once)
+	x, err := s.engine.Presence.RequestSession(c.ctx(), c.client, once)
 	return s.answerSession(c, http.StatusCreated, &x, err)
 }
 
@@ -204,7 +204,7 @@ func (s *Server) listSessions(c *call) error {
 	if err := q.err(); err != nil {
 		return err
 	}
-	list, err := s.engine.Sessions(c.ctx(), f)
+	list, err := s.engine.Presence.Sessions(c.ctx(), f)
 	if err != nil {
 		return err
 	}
@@ -223,7 +223,7 @@ func (s *Server) getSession(c *call) error {
 	if c.client == "" && !c.caller.may(presenceKey) {
 		return fieldError("clientId", "send the client that asked for this session, in the header Holdfast-Client")
 	}
-	x, err := s.engine.Session(c.ctx(), c.param("id"))
+	x, err := s.engine.Presence.Session(c.ctx(), c.param("id"))
 	if err != nil {
 		return err
 	}
@@ -237,7 +237,7 @@ func (s *Server) getSession(c *call) error {
 }
 
 func (s *Server) cancelSession(c *call, _ *sessionBody) error {
-	x, err := s.engine.CancelSession(c.changingSession(), c.param("id"), c.client)
+	x, err := s.engine.Presence.CancelSession(c.changingSession(), c.param("id"), c.client)
 	if errors.Is(err, holds.ErrNotOwner) {
 		return errNotOwner.titled("Another client's session").with("Only the client that asked for this session can cancel it. Send the clientId that it was asked for with.")
 	}
@@ -256,7 +256,7 @@ func (s *Server) acceptSession(c *call, b *acceptBody) error {
 	if !c.caller.reaches(b.SpecialistID) {
 		return errForbidden.with("You can only accept for yourself.")
 	}
-	x, err := s.engine.AcceptSession(c.changingSession(), c.param("id"), b.SpecialistID)
+	x, err := s.engine.Presence.AcceptSession(c.changingSession(), c.param("id"), b.SpecialistID)
 	return s.answerSession(c, http.StatusOK, &x, err)
 }
 
@@ -268,7 +268,7 @@ func (s *Server) endSession(c *call, b *endBody) error {
 	if err := s.ownSession(c); err != nil {
 		return err
 	}
-	x, err := s.engine.EndSession(c.changingSession(), c.param("id"), b.Outcome)
+	x, err := s.engine.Presence.EndSession(c.changingSession(), c.param("id"), b.Outcome)
 	return s.answerSession(c, http.StatusOK, &x, err)
 }
 
@@ -276,7 +276,7 @@ func (s *Server) rerouteSession(c *call, b *acceptBody) error {
 	if err := s.ownSession(c); err != nil {
 		return err
 	}
-	x, err := s.engine.RerouteSession(c.changingSession(), c.param("id"), b.SpecialistID)
+	x, err := s.engine.Presence.RerouteSession(c.changingSession(), c.param("id"), b.SpecialistID)
 	return s.answerSession(c, http.StatusOK, &x, err)
 }
 
@@ -291,7 +291,7 @@ func (s *Server) setSessionPayment(c *call, b *paymentBody) error {
 	if b.Pending == nil {
 		return fieldError("pending", "say true when the payment is awaited, false when it has come")
 	}
-	x, err := s.engine.SetSessionPayment(c.changingSession(), c.param("id"), *b.Pending)
+	x, err := s.engine.Presence.SetSessionPayment(c.changingSession(), c.param("id"), *b.Pending)
 	return s.answerSession(c, http.StatusOK, &x, err)
 }
 
@@ -300,7 +300,7 @@ func (s *Server) ownSession(c *call) error {
 	if c.caller.specialistID == "" {
 		return nil
 	}
-	x, err := s.engine.Session(c.ctx(), c.param("id"))
+	x, err := s.engine.Presence.Session(c.ctx(), c.param("id"))
 	if err == nil && x.SpecialistID != "" && !c.caller.reaches(x.SpecialistID) {
 		err = errForbidden.with("This session is a colleague's.")
 	}

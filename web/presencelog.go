@@ -33,7 +33,7 @@ func (s *Server) getPresenceLog(c *call) error {
 	if !c.caller.reaches(c.param("id")) {
 		return errForbidden.with("You can read your own presence log only.")
 	}
-	zone, err := s.engine.ListingZone("", c.param("id"))
+	zone, err := s.engine.Booking.ListingZone("", c.param("id"))
 	if err != nil {
 		return store.ErrNotFound
 	}
@@ -54,7 +54,7 @@ func (s *Server) getPresenceLog(c *call) error {
 	if err := q.err(); err != nil {
 		return err
 	}
-	h, err := s.engine.PresenceHistory(c.ctx(), c.param("id"), from, to)
+	h, err := s.engine.Presence.History(c.ctx(), c.param("id"), from, to)
 	if err != nil {
 		return err
 	}

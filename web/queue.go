@@ -85,7 +85,7 @@ func (s *Server) queueStatus(c *call) error {
 	if err := q.err(); err != nil {
 		return err
 	}
-	status, err := s.engine.QueueStatus(c.ctx(), f)
+	status, err := s.engine.Outbound.Status(c.ctx(), f)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (s *Server) queueStatus(c *call) error {
 }
 
 func (s *Server) retryOperation(c *call) error {
-	if err := s.engine.RetryOperation(c.ctx(), c.caller.actor, c.param("id")); err != nil {
+	if err := s.engine.Outbound.Retry(c.ctx(), c.caller.actor, c.param("id")); err != nil {
 		return err
 	}
 	return c.sayOperation()
@@ -120,7 +120,7 @@ type retriedJSON struct {
 }
 
 func (s *Server) retryFailed(c *call) error {
-	r, err := s.engine.RetryFailed(c.ctx(), c.caller.actor)
+	r, err := s.engine.Outbound.RetryFailed(c.ctx(), c.caller.actor)
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ type reviewBody struct {
 
 func (s *Server) reviewOperation(c *call, b *reviewBody) error {
 	d := outbound.Decision(b.Decision)
-	if err := s.engine.ReviewOperation(c.ctx(), c.caller.actor, c.param("id"), d); err != nil {
+	if err := s.engine.Outbound.Review(c.ctx(), c.caller.actor, c.param("id"), d); err != nil {
 		return err
 	}
 	if d == outbound.DecisionGiveUp {
@@ -143,7 +143,7 @@ func (s *Server) reviewOperation(c *call, b *reviewBody) error {
 }
 
 func (s *Server) giveUpOperation(c *call) error {
-	if err := s.engine.GiveUpOperation(c.ctx(), c.caller.actor, c.param("id")); err != nil {
+	if err := s.engine.Outbound.GiveUp(c.ctx(), c.caller.actor, c.param("id")); err != nil {
 		return err
 	}
 	return c.done()
@@ -151,7 +151,7 @@ func (s *Server) giveUpOperation(c *call) error {
 
 // sayOperation answers with the operation as it is now.
 func (c *call) sayOperation() error {
-	o, err := c.engine.Operation(c.ctx(), c.param("id"), c.seesNames())
+	o, err := c.engine.Outbound.Operation(c.ctx(), c.param("id"), c.seesNames())
 	if err != nil {
 		return err
 	}

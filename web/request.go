@@ -36,7 +36,7 @@ func (s *Server) requestOf(r *store.BookingRequest) requestJSON {
 	return requestJSON{
 		ID: r.ID, AppointmentTypeID: r.AppointmentTypeID, SpecialistID: r.SpecialistID, Status: string(r.Status),
 		SlotStartDate: httpTime(r.SlotStart), SlotEndDate: httpTime(r.SlotEnd), CreatedAt: httpTime(r.CreatedAt), ExpiresAt: httpTime(r.ExpiresAt),
-		Place: s.engine.Current().PlaceAt(r.SpecialistID, r.SlotStart), Approval: r.Approval, ByMail: !r.Approval && r.Patient.Email != "" && s.engine.MailsLinks(),
+		Place: s.engine.Clinic.Current().PlaceAt(r.SpecialistID, r.SlotStart), Approval: r.Approval, ByMail: !r.Approval && r.Patient.Email != "" && s.engine.Message.MailsLinks(),
 	}
 }
 
@@ -62,7 +62,7 @@ func (s *Server) bookPublic(c *call, r booking.Request, start string) error {
 	if address := s.address(c.r); address.IsValid() {
 		from.Network = network(address)
 	}
-	booked, err := s.engine.BookPublic(c.ctx(), r, from)
+	booked, err := s.engine.Request.Book(c.ctx(), r, from)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (s *Server) bookPublic(c *call, r booking.Request, start string) error {
 
 // listRequests is what waits to be confirmed, for the desk.
 func (s *Server) listRequests(c *call) error {
-	list, err := s.engine.OpenRequests(c.ctx())
+	list, err := s.engine.Request.List(c.ctx())
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (s *Server) requested(c *call) (id string, err error) {
 	if id = c.appointmentID(); c.caller.specialistID == "" {
 		return id, nil
 	}
-	r, err := s.engine.BookingRequest(c.ctx(), id)
+	r, err := s.engine.Request.Get(c.ctx(), id)
 	if err == nil && !c.caller.reaches(r.SpecialistID) {
 		err = errForbidden.with("This request is for another calendar than yours.")
 	}
@@ -107,7 +107,7 @@ func (s *Server) getRequest(c *call) error {
 	if err != nil {
 		return err
 	}
-	r, err := s.engine.BookingRequest(c.ctx(), id)
+	r, err := s.engine.Request.Get(c.ctx(), id)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (s *Server) confirmRequest(c *call) error {
 		return err
 	}
 	if !c.caller.may(desk) {
-		r, err := s.engine.BookingRequest(c.ctx(), id)
+		r, err := s.engine.Request.Get(c.ctx(), id)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
@@ -129,7 +129,7 @@ func (s *Server) confirmRequest(c *call) error {
 			return errForbidden.with("The clinic decides about this request. You can give it back with POST /v1/requests/managed/decline.")
 		}
 	}
-	a, err := s.engine.ConfirmRequest(c.ctx(), id, c.caller.actor, c.answering(s.renderAppointment(c)))
+	a, err := s.engine.Request.Confirm(c.ctx(), id, c.caller.actor, c.answering(s.renderAppointment(c)))
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (s *Server) declineRequest(c *call) error {
 		r := result.(store.BookingRequest)
 		return rendered(http.StatusOK, map[string]requestJSON{"request": s.requestOf(&r)})
 	}
-	r, err := s.engine.DeclineRequest(c.ctx(), id, c.caller.actor, c.caller.may(desk), c.answering(render))
+	r, err := s.engine.Request.Decline(c.ctx(), id, c.caller.actor, c.caller.may(desk), c.answering(render))
 	if err != nil {
 		return err
 	}

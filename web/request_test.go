@@ -81,9 +81,9 @@ func (h *house) asked(specialistID, client, start string) string {
 // requestLink is the token in the mail of a request.
 func (h *house) requestLink(id string) string {
 	h.t.Helper()
-	r, err := h.engine.BookingRequest(h.t.Context(), id)
+	r, err := h.engine.Request.Get(h.t.Context(), id)
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	return h.engine.ManageToken(&store.Appointment{ID: r.ID, SlotEnd: r.SlotEnd, CreatedAt: r.CreatedAt})
+	return h.engine.Booking.ManageToken(&store.Appointment{ID: r.ID, SlotEnd: r.SlotEnd, CreatedAt: r.CreatedAt})
 }

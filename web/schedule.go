@@ -23,7 +23,7 @@ type calendarJSON struct {
 // getSchedule answers in one piece what a board of thirty columns would ask for in ninety. A specialist is told when a
 // colleague is away, and not why.
 func (s *Server) getSchedule(c *call) error {
-	now := s.engine.Schedule()
+	now := s.engine.Clinic.Schedule()
 	answer := scheduleJSON{Specialists: []specialistDetailsJSON{}, AppointmentTypes: s.appointmentTypesFor(true), Calendars: []calendarJSON{}}
 	for i := range now.Specialists {
 		p := &now.Specialists[i]

@@ -55,7 +55,7 @@ func (s *Server) selectSlot(c *call, b *selectBody) error {
 			return err
 		}
 	}
-	x, err := s.engine.Select(c.ctx(), r)
+	x, err := s.engine.Booking.Select(c.ctx(), r)
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (s *Server) deselectSlot(c *call, b *selectBody) error {
 	if err != nil {
 		return err
 	}
-	done, err := s.engine.Deselect(c.ctx(), r)
+	done, err := s.engine.Booking.Deselect(c.ctx(), r)
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (s *Server) pollSlots(c *call) error {
 			return err
 		}
 	}
-	zone, err := s.engine.ListingZone(r.AppointmentTypeID, r.SpecialistID)
+	zone, err := s.engine.Booking.ListingZone(r.AppointmentTypeID, r.SpecialistID)
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (s *Server) pollSlots(c *call) error {
 	if r.Selected = at; clock >= 0 {
 		r.Selected = availability.WallTime(zone, r.Date, clock)
 	}
-	p, err := s.engine.Poll(c.ctx(), r)
+	p, err := s.engine.Booking.Poll(c.ctx(), r)
 	if err != nil {
 		return err
 	}
@@ -218,7 +218,7 @@ func (s *Server) storage(ctx context.Context) storage {
 	switch x.mode {
 	case "redis":
 		x.redis, x.redisStatus = true, "available"
-		if s.engine.LiveStateHealth(ctx) != nil {
+		if s.engine.Booking.LiveStateHealth(ctx) != nil {
 			x.redisStatus = "unavailable"
 		}
 	case "fallback":
@@ -235,7 +235,7 @@ func (s *Server) getStorage(c *call) error {
 	}
 	x := s.storage(c.ctx())
 	answer := map[string]any{
-		"storageMode": x.mode, "enabled": x.redis, "redisStatus": x.redisStatus, "healthCheck": err == nil && s.engine.LiveStateHealth(c.ctx()) == nil,
+		"storageMode": x.mode, "enabled": x.redis, "redisStatus": x.redisStatus, "healthCheck": err == nil && s.engine.Booking.LiveStateHealth(c.ctx()) == nil,
 		"stats": map[string]int{
 			"holds": stats.Holds, "selections": stats.Selections, "online": stats.Online, "watches": stats.Watches, "streams": s.hub.Count(),
 		},
@@ -255,7 +255,7 @@ type lockJSON struct {
 }
 
 func (s *Server) getLocks(c *call) error {
-	held, err := s.engine.Holds(c.ctx())
+	held, err := s.engine.Booking.Holds(c.ctx())
 	if err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ func (s *Server) planSeries(c *call, b *seriesPlanBody) error {
 	if own := c.caller.specialistID; own != "" {
 		r.SpecialistIDs = []string{own}
 	}
-	plan, err := s.engine.PlanSeries(c.ctx(), r)
+	plan, err := s.engine.Series.Plan(c.ctx(), r)
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (s *Server) createSeries(c *call, b *createSeriesBody) error {
 	}
 	render := s.renderSeries(c, http.StatusCreated)
 	r.Once = c.answering(render)
-	list, err := s.engine.BookSeries(c.ctx(), r)
+	list, err := s.engine.Series.Book(c.ctx(), r)
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (s *Server) getSeries(c *call) error {
 	if _, err := s.reachable(c); err != nil {
 		return err
 	}
-	list, err := s.engine.SeriesOf(c.ctx(), c.param("id"))
+	list, err := s.engine.Series.Of(c.ctx(), c.param("id"))
 	if err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func (s *Server) cancelSeries(c *call, b *cancelSeriesBody) error {
 	}
 	render := s.renderSeries(c, http.StatusOK)
 	from.Once, from.Undoable = c.answering(render), b.Undoable
-	list, err := s.engine.CancelFrom(c.ctx(), from, b.Reason)
+	list, err := s.engine.Series.CancelFrom(c.ctx(), from, b.Reason)
 	if err != nil {
 		return err
 	}
@@ -212,7 +212,7 @@ func (s *Server) planSeriesMove(c *call, b *moveSeriesBody) error {
 	if err != nil {
 		return err
 	}
-	plan, err := s.engine.PlanMove(c.ctx(), move)
+	plan, err := s.engine.Series.PlanMove(c.ctx(), move)
 	if err != nil {
 		return err
 	}
@@ -226,7 +226,7 @@ func (s *Server) moveSeries(c *call, b *moveSeriesBody) error {
 	}
 	render := s.renderSeries(c, http.StatusOK)
 	move.Once, move.Undoable = c.answering(render), b.Undoable
-	list, err := s.engine.MoveFrom(c.ctx(), move)
+	list, err := s.engine.Series.MoveFrom(c.ctx(), move)
 	if err != nil {
 		return err
 	}
@@ -242,7 +242,7 @@ func (s *Server) undoSeries(c *call) error {
 	}
 	render := s.renderSeries(c, http.StatusOK)
 	from.Once = c.answering(render)
-	list, err := s.engine.UndoFrom(c.ctx(), from)
+	list, err := s.engine.Series.Undo(c.ctx(), from)
 	if err != nil {
 		return err
 	}

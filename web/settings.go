@@ -22,12 +22,12 @@ type addressJSON struct {
 }
 
 func (c *call) pagesAddress() addressJSON {
-	_, from := c.engine.BaseURL()
+	_, from := c.engine.Clinic.BaseURL()
 	return addressJSON{c.base(), from}
 }
 
 func (s *Server) getSettings(c *call) error {
-	return c.json(http.StatusOK, settingsAnswer{s.engine.Settings(), c.pagesAddress()})
+	return c.json(http.StatusOK, settingsAnswer{s.engine.Clinic.Settings(), c.pagesAddress()})
 }
 
 // maxSettings is room for the largest logo and the texts.
@@ -35,7 +35,7 @@ const maxSettings = 512 << 10
 
 // putSettings replaces the settings as a whole, so that what is left out is at its default.
 func (s *Server) putSettings(c *call, b *clinic.Settings) error {
-	changed, err := s.engine.UpdateSettings(c.ctx(), c.caller.actor, func(to *clinic.Settings) { *to = *b })
+	changed, err := s.engine.Clinic.UpdateSettings(c.ctx(), c.caller.actor, func(to *clinic.Settings) { *to = *b })
 	if err != nil {
 		return err
 	}
@@ -58,13 +58,13 @@ type auditJSON struct {
 func (s *Server) listAudit(c *call) error {
 	q := c.query()
 	f := store.AuditFilter{
-		From: q.bound("from", s.engine.Zone()), To: q.bound("to", s.engine.Zone()), Actor: q.text("actor"), Action: q.text("action"),
+		From: q.bound("from", s.engine.Clinic.Zone()), To: q.bound("to", s.engine.Clinic.Zone()), Actor: q.text("actor"), Action: q.text("action"),
 		Subject: q.text("subject"), Cursor: q.text("cursor"), Limit: q.whole("limit", 1, 500, 100),
 	}
 	if err := q.err(); err != nil {
 		return err
 	}
-	list, next, err := s.engine.Audit(c.ctx(), f)
+	list, next, err := s.engine.Record.Audit(c.ctx(), f)
 	if err != nil {
 		return err
 	}
@@ -90,14 +90,14 @@ type deliveryJSON struct {
 
 // listDeliveries says what became of the notices about one appointment.
 func (s *Server) listDeliveries(c *call) error {
-	a, err := s.engine.Appointment(c.ctx(), c.param("id"))
+	a, err := s.engine.Booking.Appointment(c.ctx(), c.param("id"))
 	if err != nil {
 		return err
 	}
 	if !c.caller.reaches(a.SpecialistID) {
 		return errForbidden.with("This appointment is in a colleague's calendar.")
 	}
-	list, err := s.engine.Deliveries(c.ctx(), a.ID)
+	list, err := s.engine.Record.Deliveries(c.ctx(), a.ID)
 	if err != nil {
 		return err
 	}

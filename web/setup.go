@@ -31,7 +31,7 @@ type setupCheckBody struct {
 
 func (s *Server) checkSetup(c *call, b *setupCheckBody) error {
 	c.once = nil
-	if err := s.engine.CheckSetup(c.ctx(), b.Token); err != nil {
+	if err := s.engine.Account.CheckSetup(c.ctx(), b.Token); err != nil {
 		return setupProblem(err)
 	}
 	return c.json(http.StatusOK, map[string]bool{"ok": true})
@@ -55,7 +55,7 @@ func (s *Server) setup(c *call, b *setupBody) error {
 	if err := clinic.ChooseBaseURL(new(store.Clinic), b.BaseURL); err != nil {
 		return err
 	}
-	u, err := s.engine.Setup(c.ctx(), b.Token, owner, func(to *store.Clinic) {
+	u, err := s.engine.Account.Setup(c.ctx(), b.Token, owner, func(to *store.Clinic) {
 		b.Clinic.apply(to)
 		_ = clinic.ChooseBaseURL(to, b.BaseURL) // settings that cannot be read were never taken in
 	})
@@ -65,7 +65,7 @@ func (s *Server) setup(c *call, b *setupBody) error {
 		}
 		return setupProblem(err)
 	}
-	secret, staff, err := s.engine.SignIn(c.ctx(), account.Credentials{
+	secret, staff, err := s.engine.Account.SignIn(c.ctx(), account.Credentials{
 		Email: u.Email, Password: b.Owner.Password, Address: s.address(c.r).String(), UserAgent: c.r.UserAgent(),
 	})
 	if err != nil {

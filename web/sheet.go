@@ -76,7 +76,7 @@ func sheetOf(f *sheet.File) sheetJSON {
 // planSheet changes nothing, and is not kept for a repeat of the request.
 func (s *Server) planSheet(c *call, b *sheetPlanBody) error {
 	c.once = nil
-	f, err := s.engine.PlanSheet(c.ctx(), b.CSV)
+	f, err := s.engine.Sheet.Plan(c.ctx(), b.CSV)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (s *Server) importSheet(c *call, b *sheetBody) error {
 		f := result.(*sheet.File)
 		return rendered(http.StatusOK, map[string]importedJSON{"imported": {f.Count(sheet.Book), f.Count(sheet.There), f.Count(sheet.Skipped), f.Count(sheet.Refused)}})
 	}
-	f, err := s.engine.ImportSheet(c.ctx(), b.CSV, b.OnlyGood, c.caller.actor, c.answering(render))
+	f, err := s.engine.Sheet.Import(c.ctx(), b.CSV, b.OnlyGood, c.caller.actor, c.answering(render))
 	var refused *sheet.RefusedError
 	if errors.As(err, &refused) {
 		return fieldError("csv", refused.Error()+"; ask /v1/import/appointments-plan which, or send onlyGood")
@@ -115,7 +115,7 @@ const maxExport = 5 * 366 * 24 * time.Hour
 // exportSheet answers the appointments of a range of days, the last one not included, as a CSV file.
 func (s *Server) exportSheet(c *call) error {
 	q := c.query()
-	zone := s.engine.Zone()
+	zone := s.engine.Clinic.Zone()
 	from, to := q.bound("from", zone), q.bound("to", zone)
 	if from.IsZero() {
 		q.add("from", "is missing: the first day, like 2026-11-01")
@@ -128,7 +128,7 @@ func (s *Server) exportSheet(c *call) error {
 	if err := q.err(); err != nil {
 		return err
 	}
-	text, err := s.engine.ExportSheet(c.ctx(), c.caller.actor, from, to)
+	text, err := s.engine.Sheet.Export(c.ctx(), c.caller.actor, from, to)
 	if err != nil {
 		return err
 	}

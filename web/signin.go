@@ -28,7 +28,7 @@ const (
 // came. What the owner says in the settings counts for requests to that very address: another way in, such as the plain one on the
 // clinic's own network, goes on as it was.
 func (c *call) secure() bool {
-	said, source := c.engine.BaseURL()
+	said, source := c.engine.Clinic.BaseURL()
 	switch {
 	case source == clinic.URLFromStart:
 		return strings.HasPrefix(said, "https://")
@@ -58,7 +58,7 @@ func (c *call) newCookie(name string) string {
 // cookie is newCookie, and of a browser that got its cookie before the owner said the address.
 func (c *call) cookie(name string) string {
 	cookie, err := c.r.Cookie(c.cookieName(name))
-	if _, source := c.engine.BaseURL(); err != nil && source != clinic.URLFromStart {
+	if _, source := c.engine.Clinic.BaseURL(); err != nil && source != clinic.URLFromStart {
 		cookie, err = c.r.Cookie(name) // whoever signed in before the owner said the address stays signed in
 	}
 	if err != nil {
@@ -88,7 +88,7 @@ func (s *Server) staffCookie(c *call) (bool, error) {
 	if secret == "" || c.route.access.public() && !c.route.asksWho() {
 		return false, nil
 	}
-	staff, err := s.engine.SignedIn(c.ctx(), secret)
+	staff, err := s.engine.Account.SignedIn(c.ctx(), secret)
 	switch {
 	case errors.Is(err, record.ErrUnauthorized) && c.route.access.public():
 		return false, nil
@@ -150,7 +150,7 @@ type signInBody struct {
 
 func (s *Server) signIn(c *call, b *signInBody) error {
 	c.once = nil // an answer with a secret is not kept
-	secret, staff, err := s.engine.SignIn(c.ctx(), account.Credentials{
+	secret, staff, err := s.engine.Account.SignIn(c.ctx(), account.Credentials{
 		Email: b.Email, Password: b.Password, Code: strings.ReplaceAll(b.Code, " ", ""), Address: s.address(c.r).String(), UserAgent: c.r.UserAgent(), Device: c.cookie(deviceCookie),
 	})
 	if err != nil {
@@ -181,13 +181,13 @@ func signInProblem(err error) error {
 // welcome hands a browser the secret of its sign-in, and what says afterwards that it is known to this account.
 func (s *Server) welcome(c *call, secret string, staff *account.Staff) {
 	c.setCookie(signInCookie, secret, account.SignInLife)
-	c.setCookie(deviceCookie, s.engine.DeviceToken(staff.User.Email), deviceLife)
+	c.setCookie(deviceCookie, s.engine.Account.DeviceToken(staff.User.Email), deviceLife)
 }
 
 func (s *Server) signOut(c *call) error {
 	c.once = nil // the cookie is taken away again by every repeat
 	if staff := c.caller.staff; staff != nil {
-		if err := s.engine.SignOut(c.ctx(), staff.SignIn.ID); err != nil {
+		if err := s.engine.Account.SignOut(c.ctx(), staff.SignIn.ID); err != nil {
 			return err
 		}
 	}
@@ -221,7 +221,7 @@ func (s *Server) changePassword(c *call, b *passwordBody) error {
 	if err != nil {
 		return err
 	}
-	err = s.engine.ChangePassword(c.ctx(), staff, b.Current, b.New)
+	err = s.engine.Account.ChangePassword(c.ctx(), staff, b.Current, b.New)
 	var backoff *account.BackoffError
 	switch {
 	case errors.As(err, &backoff):
@@ -257,7 +257,7 @@ func (s *Server) beginTOTP(c *call) error {
 	if err != nil {
 		return err
 	}
-	secret, uri := s.engine.BeginTOTP(&staff.User)
+	secret, uri := s.engine.Account.BeginTOTP(&staff.User)
 	return c.json(http.StatusOK, map[string]string{"secret": totpAlphabet.EncodeToString(secret), "uri": uri})
 }
 
@@ -277,7 +277,7 @@ func (s *Server) enableTOTP(c *call, b *totpBody) error {
 	if err != nil {
 		return fieldError("secret", "must be the secret that POST /v1/auth/totp answered")
 	}
-	if err := s.engine.EnableTOTP(c.ctx(), staff, proof(b.Password, b.CurrentCode), secret, strings.ReplaceAll(b.Code, " ", "")); err != nil {
+	if err := s.engine.Account.EnableTOTP(c.ctx(), staff, proof(b.Password, b.CurrentCode), secret, strings.ReplaceAll(b.Code, " ", "")); err != nil {
 		return proofProblem(err, "currentCode")
 	}
 	return c.json(http.StatusOK, map[string]bool{"ok": true})
@@ -315,7 +315,7 @@ func (s *Server) disableTOTP(c *call, b *endTOTPBody) error {
 	if err != nil {
 		return err
 	}
-	if err := s.engine.DisableTOTP(c.ctx(), staff, proof(b.Password, b.Code)); err != nil {
+	if err := s.engine.Account.DisableTOTP(c.ctx(), staff, proof(b.Password, b.Code)); err != nil {
 		return proofProblem(err, "code")
 	}
 	return c.json(http.StatusOK, map[string]bool{"ok": true})
@@ -335,7 +335,7 @@ func (s *Server) listSignIns(c *call) error {
 	if err != nil {
 		return err
 	}
-	list, err := s.engine.SignIns(c.ctx(), staff.User.ID)
+	list, err := s.engine.Account.SignIns(c.ctx(), staff.User.ID)
 	if err != nil {
 		return err
 	}
@@ -351,13 +351,13 @@ func (s *Server) deleteSignIn(c *call) error {
 	if err != nil {
 		return err
 	}
-	list, err := s.engine.SignIns(c.ctx(), staff.User.ID)
+	list, err := s.engine.Account.SignIns(c.ctx(), staff.User.ID)
 	if err != nil {
 		return err
 	}
 	for _, x := range list {
 		if x.ID == c.param("id") {
-			if err := s.engine.SignOut(c.ctx(), x.ID); err != nil {
+			if err := s.engine.Account.SignOut(c.ctx(), x.ID); err != nil {
 				return err
 			}
 			return c.json(http.StatusOK, map[string]bool{"ok": true})
@@ -371,7 +371,7 @@ func (s *Server) deleteSignIns(c *call) error {
 	if err != nil {
 		return err
 	}
-	n, err := s.engine.SignOutOthers(c.ctx(), staff)
+	n, err := s.engine.Account.SignOutOthers(c.ctx(), staff)
 	if errors.Is(err, record.ErrUnauthorized) {
 		return errSignedOut
 	}

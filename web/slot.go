@@ -23,7 +23,7 @@ func (s *Server) timeslots(c *call) error {
 	if err := q.err(); err != nil {
 		return err
 	}
-	answer, err := s.engine.List(c.ctx(), r)
+	answer, err := s.engine.Booking.List(c.ctx(), r)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (s *Server) nextAvailable(c *call) error {
 	if err := q.err(); err != nil {
 		return err
 	}
-	slot, err := s.engine.NextAvailable(c.ctx(), c.param("id"), specialistID, place, after)
+	slot, err := s.engine.Search.NextAvailable(c.ctx(), c.param("id"), specialistID, place, after)
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (s *Server) explain(c *call) error {
 	if err := q.err(); err != nil {
 		return err
 	}
-	list, err := s.engine.Explain(c.ctx(), c.param("id"), specialistID, start)
+	list, err := s.engine.Search.Explain(c.ctx(), c.param("id"), specialistID, start)
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ type specialistJSON struct {
 }
 
 func (s *Server) specialistOf(p *store.Specialist) specialistJSON {
-	return specialistJSON{p.ID, p.Name, p.Page.Line, p.Page.Lines, s.engine.Current().PlacesOf(p.ID), picturePath(p)}
+	return specialistJSON{p.ID, p.Name, p.Page.Line, p.Page.Lines, s.engine.Clinic.Current().PlacesOf(p.ID), picturePath(p)}
 }
 
 // specialistDetailsJSON is what the desk knows.
@@ -45,8 +45,8 @@ func (s *Server) specialistDetailsOf(p *store.Specialist) specialistDetailsJSON 
 // publicSpecialists lists the active ones, rooms and devices left out: nobody books them.
 func (s *Server) publicSpecialists() []specialistJSON {
 	list := []specialistJSON{}
-	for i := range s.engine.Schedule().Specialists {
-		if p := &s.engine.Schedule().Specialists[i]; p.Active && p.Kind == store.PersonKind {
+	for i := range s.engine.Clinic.Schedule().Specialists {
+		if p := &s.engine.Clinic.Schedule().Specialists[i]; p.Active && p.Kind == store.PersonKind {
 			list = append(list, s.specialistOf(p))
 		}
 	}
@@ -58,14 +58,14 @@ func (s *Server) listSpecialists(c *call) error {
 		return c.json(http.StatusOK, map[string]any{"specialists": s.publicSpecialists()})
 	}
 	list := []specialistDetailsJSON{}
-	for i := range s.engine.Schedule().Specialists {
-		list = append(list, s.specialistDetailsOf(&s.engine.Schedule().Specialists[i]))
+	for i := range s.engine.Clinic.Schedule().Specialists {
+		list = append(list, s.specialistDetailsOf(&s.engine.Clinic.Schedule().Specialists[i]))
 	}
 	return c.json(http.StatusOK, map[string]any{"specialists": list})
 }
 
 func (s *Server) getSpecialist(c *call) error {
-	p, err := s.engine.Specialist(c.param("id"))
+	p, err := s.engine.Clinic.Specialist(c.param("id"))
 	switch {
 	case err != nil:
 		return err
@@ -118,7 +118,7 @@ func (s *Server) createSpecialist(c *call, b *specialistBody) error {
 	set(&p.ID, b.ID)
 	b.apply(&p)
 	ctx := committing(c, http.StatusCreated, s.specialistAnswer)
-	made, err := s.engine.CreateSpecialist(ctx, c.caller.actor, p)
+	made, err := s.engine.Clinic.CreateSpecialist(ctx, c.caller.actor, p)
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (s *Server) updateSpecialist(c *call, b *specialistBody) error {
 	if err := sameID(c, b.ID); err != nil {
 		return err
 	}
-	changed, err := s.engine.UpdateSpecialist(c.ctx(), c.caller.actor, c.param("id"), b.apply)
+	changed, err := s.engine.Clinic.UpdateSpecialist(c.ctx(), c.caller.actor, c.param("id"), b.apply)
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (s *Server) updateSpecialist(c *call, b *specialistBody) error {
 }
 
 func (s *Server) archiveSpecialist(c *call) error {
-	if err := s.engine.ArchiveSpecialist(c.ctx(), c.caller.actor, c.param("id")); err != nil {
+	if err := s.engine.Clinic.ArchiveSpecialist(c.ctx(), c.caller.actor, c.param("id")); err != nil {
 		return err
 	}
 	return c.done()
@@ -168,7 +168,7 @@ func (w *windowJSON) read(m *mistakes, at string) store.Window {
 }
 
 func (s *Server) getWeeklyHours(c *call) error {
-	hours, err := s.engine.WeeklyHours(c.param("id"))
+	hours, err := s.engine.Clinic.WeeklyHours(c.param("id"))
 	if err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func (s *Server) putWeeklyHours(c *call, b *[]hoursJSON) error {
 	if dryRun {
 		return s.dryRunHours(c, q, hours)
 	}
-	if err := s.engine.PutWeeklyHours(c.ctx(), c.caller.actor, c.param("id"), hours); err != nil {
+	if err := s.engine.Clinic.PutWeeklyHours(c.ctx(), c.caller.actor, c.param("id"), hours); err != nil {
 		return err
 	}
 	return s.getWeeklyHours(c)
@@ -225,7 +225,7 @@ type dryRunSlotJSON struct {
 // dryRunHours answers the slots of the next days, of one type or of all that the specialist serves.
 func (s *Server) dryRunHours(c *call, q *query, hours []store.WeeklyWindow) error {
 	id := c.param("id")
-	p, err := s.engine.Specialist(id)
+	p, err := s.engine.Clinic.Specialist(id)
 	if err != nil {
 		return err
 	}
@@ -246,13 +246,13 @@ func (s *Server) dryRunHours(c *call, q *query, hours []store.WeeklyWindow) erro
 	if err := q.err(); err != nil {
 		return err
 	}
-	types := s.engine.Serves(id)
+	types := s.engine.Clinic.Serves(id)
 	if appointmentTypeID != "" {
 		types = []string{appointmentTypeID}
 	}
 	slots := []dryRunSlotJSON{}
 	for _, t := range types {
-		list, err := s.engine.DryRunWeeklyHours(c.ctx(), id, t, hours, from, to)
+		list, err := s.engine.Clinic.DryRunWeeklyHours(c.ctx(), id, t, hours, from, to)
 		if err != nil {
 			return err
 		}

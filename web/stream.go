@@ -90,7 +90,7 @@ func (s *Server) holdStream(c *call) error {
 	if err := q.err(); err != nil {
 		return err
 	}
-	if _, err := s.engine.AppointmentType(id); err != nil {
+	if _, err := s.engine.Clinic.AppointmentType(id); err != nil {
 		return err
 	}
 	client, err := s.reader(c, q)
@@ -151,10 +151,12 @@ func (s *Server) guard(c *caller) *stream.Guard {
 	switch keyID, staff := c.keyID, c.staff; {
 	case staff != nil:
 		name = "sign-in:" + staff.SignIn.ID
-		stands = func(ctx context.Context) (time.Time, error) { return s.engine.SignInStands(ctx, staff) }
+		stands = func(ctx context.Context) (time.Time, error) { return s.engine.Account.SignInStands(ctx, staff) }
 	case keyID != "":
 		name = "key:" + keyID
-		stands = func(ctx context.Context) (time.Time, error) { return time.Time{}, s.engine.KeyStands(ctx, keyID) }
+		stands = func(ctx context.Context) (time.Time, error) {
+			return time.Time{}, s.engine.Account.KeyStands(ctx, keyID)
+		}
 	default:
 		return nil
 	}

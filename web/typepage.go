@@ -54,7 +54,7 @@ func (s *Server) offered(c *call, appointmentTypeID string, moving *store.Appoin
 	if c.caller.may(desk) || moving != nil && moving.AppointmentTypeID == appointmentTypeID {
 		return nil
 	}
-	if t, err := s.engine.AppointmentType(appointmentTypeID); err != nil || !t.Page.DeskOnly {
+	if t, err := s.engine.Clinic.AppointmentType(appointmentTypeID); err != nil || !t.Page.DeskOnly {
 		return nil // what is no type at all is refused with everything else that is wrong
 	}
 	return record.ErrNoAppointmentType
@@ -66,7 +66,7 @@ type typeOrderBody struct {
 
 // orderAppointmentTypes is `PUT /v1/appointment-types/order`: those named come first, in that order.
 func (s *Server) orderAppointmentTypes(c *call, b *typeOrderBody) error {
-	if err := s.engine.OrderAppointmentTypes(c.ctx(), c.caller.actor, b.IDs); err != nil {
+	if err := s.engine.Clinic.OrderAppointmentTypes(c.ctx(), c.caller.actor, b.IDs); err != nil {
 		return err
 	}
 	return s.listAppointmentTypes(c)
@@ -115,7 +115,7 @@ func (s *Server) bootTypes() []bootTypeJSON {
 
 // namesOf is what an appointment's type and specialist are called, by their ids: a page knows those that can be booked now.
 func (s *Server) namesOf(a *store.Appointment) map[string]string {
-	now := s.engine.Current()
+	now := s.engine.Clinic.Current()
 	who, _ := now.Who(a.SpecialistID)
 	return map[string]string{a.AppointmentTypeID: now.TypeName(a.AppointmentTypeID, a.Locale), a.SpecialistID: who}
 }

@@ -113,7 +113,7 @@ func (s *Server) deskWorker(c *call) error {
 
 // document answers a page: its file with the words that only the server knows put in.
 func (s *Server) document(c *call, name, file string) error {
-	settings := s.engine.Settings()
+	settings := s.engine.Clinic.Settings()
 	ancestors := "'none'"
 	if s.options.Demo {
 		ancestors = "'self'" // the demo shows two phones and the desk in one window
@@ -126,7 +126,7 @@ func (s *Server) document(c *call, name, file string) error {
 	}
 	known := s.boot(c)
 	if name == "/staff" {
-		known.SignInWith = s.engine.SignInWith()
+		known.SignInWith = s.engine.Identity.SignInWith()
 	}
 	boot, err := json.Marshal(known)
 	if err != nil {
@@ -138,7 +138,7 @@ func (s *Server) document(c *call, name, file string) error {
 	h["Content-Security-Policy"] = []string{"default-src 'none'; script-src 'self' 'nonce-" + nonce + "'; style-src 'self'; img-src 'self' data:; " +
 		"connect-src 'self'; worker-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors " + ancestors}
 	h["Vary"] = []string{"Accept-Language"}
-	place := &s.engine.Schedule().Clinic
+	place := &s.engine.Clinic.Schedule().Clinic
 	title := cmp.Or(place.Name, "Holdfast")
 	filled := strings.NewReplacer(
 		"{{base}}", s.files.Base, "{{nonce}}", nonce, "{{boot}}", string(boot), // json.Marshal has escaped <, > and &
@@ -155,7 +155,7 @@ func (s *Server) language(r *http.Request) string {
 		tag, _, _ := strings.Cut(item, ";")
 		asked = append(asked, strings.TrimSpace(tag))
 	}
-	for _, tag := range append(asked, s.engine.Schedule().Clinic.Locale) {
+	for _, tag := range append(asked, s.engine.Clinic.Schedule().Clinic.Locale) {
 		language, _, _ := strings.Cut(strings.ToLower(tag), "-")
 		if slices.Contains(s.files.Languages, language) {
 			return language
@@ -210,7 +210,7 @@ type bootSettingsJSON struct {
 }
 
 func (s *Server) boot(c *call) bootJSON {
-	about, settings := clinicOf(&s.engine.Schedule().Clinic), s.engine.Settings()
+	about, settings := clinicOf(&s.engine.Clinic.Schedule().Clinic), s.engine.Clinic.Settings()
 	var demo *demoSignInJSON
 	if s.options.Demo {
 		demo = &demoSignInJSON{DemoEmail, DemoPassword}
@@ -219,6 +219,6 @@ func (s *Server) boot(c *call) bootJSON {
 	return bootJSON{
 		Clinic: bootClinicJSON{about, about.Contact}, AppointmentTypes: types, TypeGroups: settings.TypeGroups, Specialists: people, More: moreToSay(types, people), Places: settings.Places,
 		Settings: bootSettingsJSON{append([]string{}, settings.RequiredFields...), settings.Accent, settings.ChangeCutoffHours, settings.Logo, settings.PrivacyURL, settings.ImprintURL, settings.Consent},
-		Address:  c.pagesAddress(), Waitlist: s.engine.Waitlist.Open(), Mail: s.engine.SendsMail(), Demo: s.options.Demo, DemoCluster: s.options.DemoCluster, DemoSignIn: demo,
+		Address:  c.pagesAddress(), Waitlist: s.engine.Waitlist.Open(), Mail: s.engine.Message.SendsMail(), Demo: s.options.Demo, DemoCluster: s.options.DemoCluster, DemoSignIn: demo,
 	}
 }

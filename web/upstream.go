@@ -41,7 +41,7 @@ type closureJSON struct {
 func (s *Server) upstreamStatus(c *call) error {
 	limits := s.engine.Outbound.Options.Limits
 	configured := s.engine.Outbound.Options.Upstream != nil
-	since, why := s.engine.OpeningsFailed()
+	since, why := s.engine.Opening.Failed()
 	answer := upstreamStatusJSON{
 		Configured: configured,
 		Openings: openingsJSON{
@@ -50,10 +50,10 @@ func (s *Server) upstreamStatus(c *call) error {
 		},
 		Closures: []closureJSON{},
 	}
-	for _, k := range s.engine.OpeningsKnown() {
+	for _, k := range s.engine.Booking.OpeningsKnown() {
 		answer.Openings.Types = append(answer.Openings.Types, openingsTypeJSON{k.AppointmentTypeID, k.Used, k.Days, httpTime(k.Oldest), httpTime(k.Newest)})
 	}
-	for _, x := range s.engine.Closed() {
+	for _, x := range s.engine.Booking.Closed() {
 		answer.Closures = append(answer.Closures, closureJSON{x.SpecialistID, httpTime(x.Start), httpTime(x.End), httpTime(x.Since), httpTime(x.Since.Add(taken.ClosedFor))})
 	}
 	return c.json(http.StatusOK, answer)

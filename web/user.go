@@ -10,7 +10,7 @@ import (
 )
 
 func (s *Server) listUsers(c *call) error {
-	users, err := s.engine.Users(c.ctx())
+	users, err := s.engine.Account.Users(c.ctx())
 	if err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ type newUserBody struct {
 
 func (s *Server) createUser(c *call, b *newUserBody) error {
 	answer := func(u *store.User) any { return map[string]userJSON{"user": userOf(u)} }
-	u, err := s.engine.CreateUser(committing(c, http.StatusCreated, answer), c.caller.actor, account.NewUser{
+	u, err := s.engine.Account.CreateUser(committing(c, http.StatusCreated, answer), c.caller.actor, account.NewUser{
 		Email: b.Email, Name: b.Name, Role: store.Role(b.Role), SpecialistID: b.SpecialistID, Password: b.Password,
 	})
 	if err != nil {
@@ -55,7 +55,7 @@ func (s *Server) updateUser(c *call, b *userBody) error {
 	if b.Linked != nil && *b.Linked {
 		return fieldError("linked", "can be false only: whom the identity provider means is found out when they sign in")
 	}
-	u, err := s.engine.UpdateUser(c.ctx(), c.caller.actor, c.param("id"), func(to *store.User) {
+	u, err := s.engine.Account.UpdateUser(c.ctx(), c.caller.actor, c.param("id"), func(to *store.User) {
 		set(&to.Email, b.Email)
 		set(&to.Name, b.Name)
 		set((*string)(&to.Role), b.Role)
@@ -87,7 +87,7 @@ func apiKeyOf(k *store.APIKey) apiKeyJSON {
 }
 
 func (s *Server) listAPIKeys(c *call) error {
-	keys, err := s.engine.APIKeys(c.ctx())
+	keys, err := s.engine.Account.APIKeys(c.ctx())
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (s *Server) createAPIKey(c *call, b *apiKeyBody) error {
 		k := result.(store.APIKey)
 		return rendered(http.StatusCreated, map[string]any{"apiKey": apiKeyOf(&k)})
 	})
-	k, secret, err := s.engine.CreateAPIKey(record.WithOnce(c.ctx(), once), c.caller.actor, account.NewAPIKey{Name: b.Name, Scope: store.Scope(b.Scope), SpecialistID: b.SpecialistID})
+	k, secret, err := s.engine.Account.CreateAPIKey(record.WithOnce(c.ctx(), once), c.caller.actor, account.NewAPIKey{Name: b.Name, Scope: store.Scope(b.Scope), SpecialistID: b.SpecialistID})
 	if err != nil {
 		return err
 	}
@@ -120,13 +120,13 @@ func (s *Server) createAPIKey(c *call, b *apiKeyBody) error {
 	if once != nil {
 		whole := *once
 		whole.Answer = func(any) (int, []byte) { return c.status, c.out }
-		s.engine.Remember(&whole, nil, time.Now())
+		s.engine.Record.Remember(&whole, nil, time.Now())
 	}
 	return nil
 }
 
 func (s *Server) revokeAPIKey(c *call) error {
-	if err := s.engine.RevokeAPIKey(c.ctx(), c.caller.actor, c.param("id")); err != nil {
+	if err := s.engine.Account.RevokeAPIKey(c.ctx(), c.caller.actor, c.param("id")); err != nil {
 		return err
 	}
 	return c.json(http.StatusOK, map[string]bool{"ok": true})

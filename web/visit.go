@@ -32,7 +32,7 @@ func (s *Server) visitSlots(c *call, q *query) error {
 	if err := q.err(); err != nil {
 		return err
 	}
-	answer, err := s.engine.VisitSlots(c.ctx(), r)
+	answer, err := s.engine.Visit.Slots(c.ctx(), r)
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (s *Server) holdVisit(c *call, b *holdVisitBody) error {
 	if err := m.err(); err != nil {
 		return err
 	}
-	h, err := s.engine.HoldVisit(c.ctx(), visit.HoldRequest{
+	h, err := s.engine.Visit.Hold(c.ctx(), visit.HoldRequest{
 		AppointmentTypeIDs: b.AppointmentTypeIDs, SlotStart: start, SpecialistID: b.SpecialistID, Client: c.client, TTL: seconds(b.TTLSeconds),
 		Displace: b.Displace, IgnoreHours: b.IgnoreHours, Instead: b.Instead,
 	})
@@ -125,7 +125,7 @@ func (s *Server) createVisit(c *call, b *createVisitBody) error {
 	}
 	return s.sayVisit(c, http.StatusCreated, func(render func(any) (int, []byte)) ([]store.Appointment, error) {
 		r.Once = c.answering(render)
-		return s.engine.BookVisit(c.ctx(), r)
+		return s.engine.Visit.Book(c.ctx(), r)
 	})
 }
 
@@ -157,7 +157,7 @@ func (s *Server) getVisit(c *call) error {
 	if _, err := s.reachable(c); err != nil {
 		return err
 	}
-	list, err := s.engine.VisitOf(c.ctx(), c.param("id"))
+	list, err := s.engine.Visit.Of(c.ctx(), c.param("id"))
 	if err != nil {
 		return err
 	}
@@ -177,7 +177,7 @@ func (s *Server) visitors(c *call, a *store.Appointment) ([]visitorJSON, error) 
 	if a.VisitID == "" {
 		return nil, nil
 	}
-	list, err := s.engine.VisitOf(c.ctx(), a.ID)
+	list, err := s.engine.Visit.Of(c.ctx(), a.ID)
 	var said []visitorJSON
 	for _, x := range list {
 		if x.Status == store.Confirmed && (x.ID == a.ID || sameContact(&x.Patient, &a.Patient)) {
@@ -209,7 +209,7 @@ func (s *Server) cancelVisit(c *call, b *cancelBody) error {
 	}
 	return s.sayVisit(c, http.StatusOK, func(render func(any) (int, []byte)) ([]store.Appointment, error) {
 		which.Once = c.answering(render)
-		return s.engine.CancelVisit(c.ctx(), visit.Cancel{Which: which, Reason: b.Reason, CutOff: c.caller.appointment != nil})
+		return s.engine.Visit.Cancel(c.ctx(), visit.Cancel{Which: which, Reason: b.Reason, CutOff: c.caller.appointment != nil})
 	})
 }
 
@@ -241,6 +241,6 @@ func (s *Server) moveVisit(c *call, b *moveVisitBody) error {
 	}
 	return s.sayVisit(c, http.StatusOK, func(render func(any) (int, []byte)) ([]store.Appointment, error) {
 		r.Once = c.answering(render)
-		return s.engine.MoveVisit(c.ctx(), r)
+		return s.engine.Visit.Move(c.ctx(), r)
 	})
 }

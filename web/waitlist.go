@@ -170,7 +170,7 @@ func (s *Server) join(c *call, r waitlist.JoinRequest) error {
 		return rendered(http.StatusCreated, map[string]waitingJSON{"waiting": waitingOf(&waitlist.Waiting{WaitlistEntry: result.(store.WaitlistEntry)})})
 	}
 	r.Once = c.answering(render)
-	e, err := s.engine.Join(c.ctx(), r)
+	e, err := s.engine.Waitlist.Join(c.ctx(), r)
 	if err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ const endedShown = 50
 
 // listWaiting is who waits, in their order, and who did.
 func (s *Server) listWaiting(c *call) error {
-	live, over, err := s.engine.WaitlistNow(c.ctx(), endedShown)
+	live, over, err := s.engine.Waitlist.List(c.ctx(), endedShown)
 	if err != nil {
 		return err
 	}
@@ -203,7 +203,7 @@ func (s *Server) waited(c *call) (x waitlist.Waiting, offerID string, err error)
 	if id == managedID && c.caller.waitingID != "" {
 		id = c.caller.waitingID
 	}
-	if x, err = s.engine.WaitingOf(c.ctx(), id); err != nil {
+	if x, err = s.engine.Waitlist.WaitingOf(c.ctx(), id); err != nil {
 		return x, "", err
 	}
 	offerID = c.caller.offerID
@@ -244,13 +244,13 @@ func (s *Server) changeWaiting(c *call, change func(id string, actor record.Acto
 
 func (s *Server) confirmWaiting(c *call) error {
 	return s.changeWaiting(c, func(id string, actor record.Actor, once *record.Once) (store.WaitlistEntry, error) {
-		return s.engine.ConfirmWaiting(c.ctx(), id, actor, once)
+		return s.engine.Waitlist.Confirm(c.ctx(), id, actor, once)
 	})
 }
 
 func (s *Server) leaveWaiting(c *call) error {
 	return s.changeWaiting(c, func(id string, actor record.Actor, once *record.Once) (store.WaitlistEntry, error) {
-		return s.engine.LeaveWaitlist(c.ctx(), id, actor, once)
+		return s.engine.Waitlist.Leave(c.ctx(), id, actor, once)
 	})
 }
 
@@ -271,7 +271,7 @@ func (s *Server) offerByHand(c *call, b *offerBody) error {
 	if err := m.err(); err != nil {
 		return err
 	}
-	o, err := s.engine.OfferByHand(c.ctx(), c.param("id"), b.SpecialistID, start, c.caller.actor, c.answering(renderOffer))
+	o, err := s.engine.Waitlist.OfferByHand(c.ctx(), c.param("id"), b.SpecialistID, start, c.caller.actor, c.answering(renderOffer))
 	if err != nil {
 		return err
 	}
@@ -291,7 +291,7 @@ func (s *Server) acceptOffer(c *call) error {
 	if id == "" {
 		return errNothingOffered
 	}
-	a, err := s.engine.AcceptOffer(c.ctx(), id, c.caller.actor, c.answering(s.renderAppointment(c)))
+	a, err := s.engine.Waitlist.Accept(c.ctx(), id, c.caller.actor, c.answering(s.renderAppointment(c)))
 	if err != nil {
 		return err
 	}
@@ -306,7 +306,7 @@ func (s *Server) declineOffer(c *call) error {
 	if id == "" {
 		return errNothingOffered
 	}
-	o, err := s.engine.DeclineOffer(c.ctx(), id, c.caller.actor, c.answering(renderOffer))
+	o, err := s.engine.Waitlist.Decline(c.ctx(), id, c.caller.actor, c.answering(renderOffer))
 	if err != nil {
 		return err
 	}
@@ -316,7 +316,7 @@ func (s *Server) declineOffer(c *call) error {
 
 // waitingLink is the link from a mail about the waiting list, as a credential.
 func (s *Server) waitingLink(c *call, token string) error {
-	x, offer, err := s.engine.WaitingBy(c.ctx(), token)
+	x, offer, err := s.engine.Waitlist.WaitingBy(c.ctx(), token)
 	if errors.Is(err, record.ErrUnauthorized) || errors.Is(err, store.ErrNotFound) {
 		return s.deadLink()
 	}

@@ -15,11 +15,11 @@ func (h *house) waiting(n int) string {
 // waitingToken is the link of the mail about an entry.
 func (h *house) waitingToken(id string) string {
 	h.t.Helper()
-	x, err := h.engine.WaitingOf(h.t.Context(), id)
+	x, err := h.engine.Waitlist.WaitingOf(h.t.Context(), id)
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	return h.engine.WaitlistToken(&x.WaitlistEntry, nil)
+	return h.engine.Message.WaitlistToken(&x.WaitlistEntry, nil)
 }
 
 // TestTheWaitingListOnTheWire: the desk adds and offers, the link declines and takes, and nobody else sees who waits.
@@ -57,11 +57,11 @@ func TestTheWaitingListOnTheWire(t *testing.T) {
 		t.Errorf("taking what was declined: got %s", r.raw)
 	}
 	taken := h.do("POST", "/v1/waitlist/"+id+"/offer", map[string]any{"slotStartDate": h.at(60), "specialistId": "bea"}, asAdmin).want(200)
-	x, err := h.engine.WaitingOf(t.Context(), id)
+	x, err := h.engine.Waitlist.WaitingOf(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ofOffer := header{"Holdfast-Manage": h.engine.WaitlistToken(&x.WaitlistEntry, x.Offer())}
+	ofOffer := header{"Holdfast-Manage": h.engine.Message.WaitlistToken(&x.WaitlistEntry, x.Offer())}
 	booked := h.do("POST", "/v1/waitlist/managed/accept", nil, ofOffer, key("take")).want(200)
 	if booked.text("appointment", "id") != taken.text("offer", "id") || booked.text("appointment", "specialistId") != "bea" {
 		t.Errorf("taken: got %s", booked.raw)

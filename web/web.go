@@ -114,12 +114,12 @@ func New(e *engine.Engine, o Options) (*Server, error) {
 	s.limits = o.Limits.withDefaults()
 	s.hub = stream.New(streamSource(e), o.Logger, streamOptions(o))
 	s.work = append(s.work, s.hub.Run, s.watchMemory)
-	e.OnRevoked(s.hub.Recheck)
+	e.Account.OnRevoked(s.hub.Recheck)
 	s.credentials = []credential{s.onLocal, s.apiKey, s.manageLink, s.staffCookie}
 	if o.RateLimit {
 		s.writes, s.opens, s.reads = newLimiter(publicWrites), newLimiter(streamOpens), newLimiter(publicReads)
-		s.byAddress, s.byDay = newHeldTogether[netip.Addr](e.HoldEnd), newHeldTogether[heldDay](e.HoldEnd)
-		s.byShare, s.bySession = newHeldTogether[heldShare](e.HoldEnd), newHeldTogether[netip.Addr](e.SessionWaits)
+		s.byAddress, s.byDay = newHeldTogether[netip.Addr](e.Booking.HoldEnd), newHeldTogether[heldDay](e.Booking.HoldEnd)
+		s.byShare, s.bySession = newHeldTogether[heldShare](e.Booking.HoldEnd), newHeldTogether[netip.Addr](e.Booking.SessionWaits)
 		s.work = append(s.work, s.byAddress.forget, s.byDay.forget, s.byShare.forget, s.bySession.forget)
 	}
 	var err error

@@ -65,7 +65,7 @@ func newHouse(t testing.TB, change ...func(*web.Options)) *house {
 	if h.engine, err = engine.New(ctx, engine.Options{Store: h.written, Holds: live, AdminKey: adminKey, Logger: logger}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.engine.Import(ctx, "system", clinicFile()); err != nil {
+	if _, err := h.engine.Clinic.Import(ctx, "system", clinicFile()); err != nil {
 		t.Fatal(err)
 	}
 	o := web.Options{Logger: logger, Version: "test"}
@@ -88,7 +88,7 @@ func clinicFile() clinic.File { return enginetest.ClinicFile(map[string]int{"ada
 func newHouseAt(t testing.TB, baseURL string) *house {
 	t.Helper()
 	h := newHouse(t)
-	h.engine.GiveBaseURL(baseURL)
+	h.engine.Clinic.GiveBaseURL(baseURL)
 	return h
 }
 

@@ -3,7 +3,7 @@
 //
 // # A booking
 //
-// AgentBook authorizes (session.go), keeps the time here as a confirmed appointment that no visitor can take (fence.go),
+// Book authorizes (session.go), keeps the time here as a confirmed appointment that no visitor can take (fence.go),
 // and has it written upstream while the caller waits. It answers within the bound: confirmed, rejected, queued or refused.
 //
 // # Words
@@ -90,7 +90,7 @@ type BookRequest struct {
 	Client holds.ClientID // of the conversation, whose hold the booking takes over; empty: there is none
 }
 
-// Outcome is which of its answers AgentBook gives.
+// Outcome is which of its answers Book gives.
 type Outcome string
 
 const (
@@ -136,12 +136,12 @@ const (
 	errorTokenUsed        = "BOOKING_TOKEN_USED"
 )
 
-// AgentBook books for an agent. It is safe to repeat: the same slot for the same patient and child, or the same
+// Book books for an agent. It is safe to repeat: the same slot for the same patient and child, or the same
 // bookingToken for the same patient, has the first answer again.
 //
 // The error is *ValidationError for a request that cannot be understood, or one of the storage; everything else is an
 // answer.
-func (ag *Agent) AgentBook(ctx context.Context, p record.Principal, b BookRequest) (Answer, error) {
+func (ag *Agent) Book(ctx context.Context, p record.Principal, b BookRequest) (Answer, error) {
 	now := time.Now()
 	deadline := now.Add(ag.outbound.Options.AgentBound)
 	received := b.PatientGUID

@@ -71,7 +71,7 @@ func (ag *Agent) agentRefused(ctx context.Context, slot *agentSlot, say, errorTy
 	if now := time.Now(); from.Before(now) {
 		from = now
 	}
-	list, err := ag.AgentSlots(ctx, SlotsRequest{AppointmentTypeID: slot.kind.ID, From: store.DateOf(from.In(ag.clinic.Zone())), Days: 7, Count: 3})
+	list, err := ag.Slots(ctx, SlotsRequest{AppointmentTypeID: slot.kind.ID, From: store.DateOf(from.In(ag.clinic.Zone())), Days: 7, Count: 3})
 	if err == nil {
 		answer.Alternatives = list.Slots
 	}
@@ -159,8 +159,8 @@ type Operation struct {
 	Guidance        Guidance
 }
 
-// AgentOperation says how far a queued booking is. store.ErrNotFound.
-func (ag *Agent) AgentOperation(ctx context.Context, id string) (Operation, error) {
+// Operation says how far a queued booking is. store.ErrNotFound.
+func (ag *Agent) Operation(ctx context.Context, id string) (Operation, error) {
 	op, err := ag.bookingOperation(ctx, id)
 	if err != nil {
 		return Operation{}, err

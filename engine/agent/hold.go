@@ -25,10 +25,10 @@ func ClientOf(p record.Principal, sessionID string) holds.ClientID {
 	return holds.ClientID("agent-" + hex.EncodeToString(sum[:16]))
 }
 
-// AgentHold holds the slot of a bookingToken for a conversation, so that nobody takes it while the caller decides. The
+// Hold holds the slot of a bookingToken for a conversation, so that nobody takes it while the caller decides. The
 // booking of the same conversation takes the hold over. *ValidationError for a token that is none or has lapsed, and
 // the errors of Hold.
-func (ag *Agent) AgentHold(ctx context.Context, bookingToken string, client holds.ClientID) (holds.Hold, error) {
+func (ag *Agent) Hold(ctx context.Context, bookingToken string, client holds.ClientID) (holds.Hold, error) {
 	slot, bad, err := ag.agentSlot(ctx, &BookRequest{BookingToken: bookingToken}, time.Now())
 	switch {
 	case err != nil:
@@ -42,8 +42,8 @@ func (ag *Agent) AgentHold(ctx context.Context, bookingToken string, client hold
 	})
 }
 
-// AgentBooked returns the appointment that a bookingToken made. store.ErrNotFound if it made none.
-func (ag *Agent) AgentBooked(ctx context.Context, bookingToken string) (store.Appointment, error) {
+// Booked returns the appointment that a bookingToken made. store.ErrNotFound if it made none.
+func (ag *Agent) Booked(ctx context.Context, bookingToken string) (store.Appointment, error) {
 	b, err := ag.booking.Keys().VerifyBooking(bookingToken, time.Now())
 	if b.Nonce == "" {
 		return store.Appointment{}, store.ErrNotFound

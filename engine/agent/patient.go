@@ -37,7 +37,7 @@ type PatientAnswer struct {
 	Guidance         Guidance
 }
 
-// Error types of AgentIdentify.
+// Error types of Identify.
 const (
 	errorPatientOpen     = "PATIENT_OUTCOME_UNKNOWN"
 	PatientRefused       = "PATIENT_NOT_ACCEPTED"
@@ -45,9 +45,9 @@ const (
 	PatientAmbiguous     = "PATIENT_AMBIGUOUS"
 )
 
-// AgentIdentify finds the patient or adds them: upstream, or with a GUID of our own where there is none. It signs a
+// Identify finds the patient or adds them: upstream, or with a GUID of our own where there is none. It signs a
 // bookingAuthToken for the GUID. The same person said again is the same patient with a new token. *ValidationError.
-func (ag *Agent) AgentIdentify(ctx context.Context, p record.Principal, r Patient) (PatientAnswer, error) {
+func (ag *Agent) Identify(ctx context.Context, p record.Principal, r Patient) (PatientAnswer, error) {
 	now := time.Now()
 	deadline := now.Add(ag.outbound.Options.AgentBound)
 	born, err := r.normalize(store.DateOf(now.In(ag.clinic.Zone())))
@@ -137,7 +137,7 @@ func (ag *Agent) addPatient(ctx context.Context, r *Patient, born, now, deadline
 	return "", &answer, nil
 }
 
-// identifyKnown is AgentIdentify of a patientGUID and its date of birth. Nobody is added for one that does not fit.
+// identifyKnown is Identify of a patientGUID and its date of birth. Nobody is added for one that does not fit.
 func (ag *Agent) identifyKnown(ctx context.Context, p record.Principal, r *Patient, born, now, deadline time.Time) (PatientAnswer, error) {
 	s := store.AgentSession{PatientID: upstream.CanonicalGUID(r.PatientGUID)}
 	var found bool

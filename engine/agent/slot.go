@@ -56,9 +56,9 @@ type Slots struct {
 	Guidance  Guidance
 }
 
-// AgentSlots lists slots for an agent: what the upstream offers, less what is booked or held here; without an upstream,
+// Slots lists slots for an agent: what the upstream offers, less what is booked or held here; without an upstream,
 // what visitors could book. *ValidationError, store.ErrNotFound, and the storage errors.
-func (ag *Agent) AgentSlots(ctx context.Context, r SlotsRequest) (Slots, error) {
+func (ag *Agent) Slots(ctx context.Context, r SlotsRequest) (Slots, error) {
 	s := ag.clinic.Current()
 	t, err := r.check(s)
 	if err != nil {
@@ -183,7 +183,7 @@ func (ag *Agent) upstreamOffers(ctx context.Context, s *clinic.Schedule, t *stor
 	question.Morning, question.Afternoon = r.PartOfDay == "morning", r.PartOfDay == "afternoon"
 	bounded, cancel := context.WithTimeout(ctx, ag.outbound.Options.AgentBound-outbound.CallReserve)
 	defer cancel()
-	listed, asked, err := ag.openings.AskOpenings(bounded, question, columns)
+	listed, asked, err := ag.openings.Ask(bounded, question, columns)
 	if err != nil {
 		return nil, err
 	}

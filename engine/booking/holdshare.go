@@ -28,8 +28,8 @@ func (bk *Booking) PublicTTL(appointmentTypeID string, asked time.Duration) time
 	return min(asked, most)
 }
 
-// PublicTTLOf is PublicTTL for a hold that is there.
-func (bk *Booking) PublicTTLOf(ctx context.Context, holdID string, asked time.Duration) time.Duration {
+// PublicTTLFor is PublicTTL for a hold that is there.
+func (bk *Booking) PublicTTLFor(ctx context.Context, holdID string, asked time.Duration) time.Duration {
 	if asked <= PublicHoldTTL || !record.ValidID(holdID) {
 		return asked
 	}

@@ -135,8 +135,8 @@ func (bk *Booking) claimPinned(ctx context.Context, t *store.AppointmentType, st
 	return holds.Hold{}, fmt.Errorf("%w: what is held does not stay", holds.ErrUnavailable)
 }
 
-// TakeBackHold ends a hold that was just given and is more than its client may have.
-func (bk *Booking) TakeBackHold(ctx context.Context, h *holds.Hold) error {
+// ReclaimHold ends a hold that was just given and is more than its client may have.
+func (bk *Booking) ReclaimHold(ctx context.Context, h *holds.Hold) error {
 	_, err := bk.holds.Release(context.WithoutCancel(ctx), h.ID, h.Owner, holds.ReasonReleased)
 	return err
 }

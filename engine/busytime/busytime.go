@@ -95,8 +95,8 @@ type State struct {
 	Conflicts []store.Appointment
 }
 
-// BusyCalendar says how it is with a specialist's calendar elsewhere, and which appointments it is at odds with. store.ErrNotFound.
-func (ca *Calendars) BusyCalendar(ctx context.Context, specialistID string) (State, error) {
+// Of says how it is with a specialist's calendar elsewhere, and which appointments it is at odds with. store.ErrNotFound.
+func (ca *Calendars) Of(ctx context.Context, specialistID string) (State, error) {
 	now := time.Now()
 	blocks, err := ca.Clinic.Blocks(specialistID)
 	if err != nil {
@@ -163,9 +163,9 @@ func (ca *Calendars) open(b *store.BusyCalendar) (address string, ok bool) {
 	return ca.Keys().Open(b.Address, about(b.SpecialistID))
 }
 
-// SetBusyCalendar has the calendar at an address read from now on, in place of another. What was read of that counts until this one
+// Set has the calendar at an address read from now on, in place of another. What was read of that counts until this one
 // was read. store.ErrNotFound, *record.ValidationError.
-func (ca *Calendars) SetBusyCalendar(ctx context.Context, actor record.Actor, specialistID, address string) error {
+func (ca *Calendars) Set(ctx context.Context, actor record.Actor, specialistID, address string) error {
 	address = strings.TrimSpace(address)
 	if rest, ok := strings.CutPrefix(address, "webcal://"); ok {
 		address = "https://" + rest
@@ -182,8 +182,8 @@ func (ca *Calendars) SetBusyCalendar(ctx context.Context, actor record.Actor, sp
 		func(tx store.Tx) error { return tx.PutBusyCalendar(ctx, b) })
 }
 
-// RemoveBusyCalendar ends the reading, and what was read no longer counts. Removing none is no error. store.ErrNotFound.
-func (ca *Calendars) RemoveBusyCalendar(ctx context.Context, actor record.Actor, specialistID string) error {
+// Remove ends the reading, and what was read no longer counts. Removing none is no error. store.ErrNotFound.
+func (ca *Calendars) Remove(ctx context.Context, actor record.Actor, specialistID string) error {
 	return ca.Clinic.ChangeSchedule(ctx, &clinic.ScheduleChange{Actor: actor, Action: "specialist.busy_calendar_removed", Subject: "specialist:" + specialistID},
 		func(tx store.Tx) error {
 			if _, err := tx.PutBusyBlocks(ctx, specialistID, nil); err != nil {
@@ -193,8 +193,8 @@ func (ca *Calendars) RemoveBusyCalendar(ctx context.Context, actor record.Actor,
 		})
 }
 
-// SealBusyCalendars seals all addresses with the key that signs now, before that is replaced.
-func (ca *Calendars) SealBusyCalendars(ctx context.Context) error {
+// Seal seals all addresses with the key that signs now, before that is replaced.
+func (ca *Calendars) Seal(ctx context.Context) error {
 	return ca.Store.Write(ctx, func(tx store.Tx) error {
 		all, err := tx.BusyCalendars(ctx)
 		if err != nil {
@@ -214,8 +214,8 @@ func (ca *Calendars) SealBusyCalendars(ctx context.Context) error {
 	})
 }
 
-// ReadBusyCalendars reads what is due, until ctx ends.
-func (ca *Calendars) ReadBusyCalendars(ctx context.Context) {
+// Run reads what is due, until ctx ends.
+func (ca *Calendars) Run(ctx context.Context) {
 	ca.round(ctx)
 	upkeep.Every(ctx, look, func(time.Time) { ca.round(ctx) })
 }
@@ -251,8 +251,8 @@ func due(b *store.BusyCalendar, now time.Time) bool {
 	return b.AskedAt.IsZero() || since >= Every || since < -Every
 }
 
-// ReadBusyCalendar reads a specialist's calendar now. That it cannot be read is no error: BusyCalendar says so. ErrNone.
-func (ca *Calendars) ReadBusyCalendar(ctx context.Context, specialistID string) error {
+// Read reads a specialist's calendar now. That it cannot be read is no error: Of says so. ErrNone.
+func (ca *Calendars) Read(ctx context.Context, specialistID string) error {
 	return ca.read(ctx, specialistID, true)
 }
 

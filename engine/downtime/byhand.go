@@ -45,8 +45,8 @@ type Verdict struct {
 	Appointments []store.Appointment // with taken: what is in the way
 }
 
-// CheckByHand says of each row what is in its way. The past is no obstacle: what was written by hand is usually over. *ValidationError.
-func (k *Kits) CheckByHand(ctx context.Context, rows []Written) ([]Verdict, error) {
+// Check says of each row what is in its way. The past is no obstacle: what was written by hand is usually over. *ValidationError.
+func (k *Kits) Check(ctx context.Context, rows []Written) ([]Verdict, error) {
 	if len(rows) == 0 || len(rows) > MaxRows {
 		return nil, record.Invalid("rows", "must be 1 to %d", MaxRows)
 	}

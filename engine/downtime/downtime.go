@@ -9,7 +9,7 @@
 //
 // # What was written by hand
 //
-// CheckByHand says of each row of such a sheet what is in its way, rows above it included. It writes nothing: each row is then booked
+// Check says of each row of such a sheet what is in its way, rows above it included. It writes nothing: each row is then booked
 // by itself, like any other appointment at the desk, and obeys the guarantee.
 package downtime
 
@@ -100,8 +100,8 @@ type Row struct {
 	Reason      string             // of a block
 }
 
-// DowntimeKit reads the plan. Errors: *ValidationError, store.ErrNotFound for the specialist, and the storage errors.
-func (k *Kits) DowntimeKit(ctx context.Context, r Request) (*Kit, error) {
+// Kit reads the plan. Errors: *ValidationError, store.ErrNotFound for the specialist, and the storage errors.
+func (k *Kits) Kit(ctx context.Context, r Request) (*Kit, error) {
 	s := k.clinic.Current()
 	if r.Days < 1 || r.Days > MaxDays {
 		return nil, record.Invalid("days", "must be 1 to %d", MaxDays)

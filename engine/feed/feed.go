@@ -46,17 +46,17 @@ func New(s store.Store, c *clinic.Clinic, b *booking.Booking, m *message.Message
 	return &Feeds{s, c, b, m}
 }
 
-// MakeCalendarFeed makes the address of a specialist's calendar, or a new one, with which the one before ends. The secret is what follows in
+// Create makes the address of a specialist's calendar, or a new one, with which the one before ends. The secret is what follows in
 // the path, and is not known again. names has the patients' names and phone numbers in it. store.ErrNotFound.
-func (ca *Feeds) MakeCalendarFeed(ctx context.Context, actor record.Actor, specialistID string, names bool) (secret string, made store.CalendarFeed, err error) {
+func (ca *Feeds) Create(ctx context.Context, actor record.Actor, specialistID string, names bool) (secret string, made store.CalendarFeed, err error) {
 	secret = rand.Text() // 130 bits
 	made = store.CalendarFeed{Hash: hashOf(secret), Names: names, MadeAt: time.Now().UTC().Truncate(time.Millisecond)}
 	err = ca.clinic.PutCalendarFeed(ctx, actor, specialistID, made)
 	return secret, made, err
 }
 
-// EndCalendarFeed makes the address of a specialist's calendar useless. Ending none is no error. store.ErrNotFound.
-func (ca *Feeds) EndCalendarFeed(ctx context.Context, actor record.Actor, specialistID string) error {
+// Revoke makes the address of a specialist's calendar useless. Ending none is no error. store.ErrNotFound.
+func (ca *Feeds) Revoke(ctx context.Context, actor record.Actor, specialistID string) error {
 	return ca.clinic.PutCalendarFeed(ctx, actor, specialistID, store.CalendarFeed{})
 }
 
@@ -65,10 +65,10 @@ func hashOf(secret string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// CalendarFeed is the calendar that this secret opens, as an iCalendar object: of a specialist, what is confirmed from a month ago to a
+// Read is the calendar that this secret opens, as an iCalendar object: of a specialist, what is confirmed from a month ago to a
 // year ahead; of a patient, the one appointment, and that it was cancelled. The
 // same appointments are the same bytes. store.ErrNotFound if it opens none, or the specialist does not work here any more.
-func (ca *Feeds) CalendarFeed(ctx context.Context, secret string, now time.Time) ([]byte, error) {
+func (ca *Feeds) Read(ctx context.Context, secret string, now time.Time) ([]byte, error) {
 	if len(secret) != ofSpecialist {
 		a, err := ca.booking.InCalendar(ctx, secret, now)
 		if err != nil {

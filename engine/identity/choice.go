@@ -40,8 +40,8 @@ func (e *FoundError) Error() string {
 	return "the identity provider cannot sign anybody in: " + string(e.Finding)
 }
 
-// OpenIDSetup is how the staff sign in now.
-func (x *Identities) OpenIDSetup() Setup {
+// Setup is how the staff sign in now.
+func (x *Identities) Setup() Setup {
 	var s Setup
 	if base, from := x.clinic.BaseURL(); from != clinic.URLGuessed {
 		s.Redirect = base + ReturnPath
@@ -66,9 +66,9 @@ func (x *Identities) secret(p *openid.Provider) (secret string, isReadable bool)
 // use is what a secret is sealed for.
 func use(p *openid.Provider) string { return fmt.Sprintf("openid client %s %s", p.Issuer, p.ClientID) }
 
-// PutOpenID makes another choice. Whether the issuer would sign anybody in is found out first, unless it is the one that is chosen, with the
+// Put makes another choice. Whether the issuer would sign anybody in is found out first, unless it is the one that is chosen, with the
 // same client and secret: then the rest can be changed while it is away. *record.ValidationError, *FoundError.
-func (x *Identities) PutOpenID(ctx context.Context, actor record.Actor, w Wish) error {
+func (x *Identities) Put(ctx context.Context, actor record.Actor, w Wish) error {
 	before := x.clinic.Settings().OpenID
 	p, secret, err := x.complete(w, before)
 	if err != nil {
@@ -87,13 +87,13 @@ func (x *Identities) PutOpenID(ctx context.Context, actor record.Actor, w Wish) 
 	return x.clinic.ChangeOpenID(ctx, actor, clinic.OpenIDChanged, func(*openid.Provider) (*openid.Provider, error) { return p, nil })
 }
 
-// RemoveOpenID takes the choice back: everybody signs in by password again. Taking back none is no error.
-func (x *Identities) RemoveOpenID(ctx context.Context, actor record.Actor) error {
+// Remove takes the choice back: everybody signs in by password again. Taking back none is no error.
+func (x *Identities) Remove(ctx context.Context, actor record.Actor) error {
 	return x.clinic.ChangeOpenID(ctx, actor, clinic.OpenIDChanged, func(*openid.Provider) (*openid.Provider, error) { return nil, nil })
 }
 
-// SealOpenID seals the secret with the key that signs now, as SealMailServer does with its password, before that key is replaced.
-func (x *Identities) SealOpenID(ctx context.Context) error {
+// Seal seals the secret with the key that signs now, as Seal does with its password, before that key is replaced.
+func (x *Identities) Seal(ctx context.Context) error {
 	if kept := x.clinic.Settings().OpenID; kept == nil || kept.Sealed == "" {
 		return nil
 	}

@@ -116,9 +116,9 @@ const (
 	forCode  = "openid one-time code"
 )
 
-// BeginOpenID begins a sign-in: where to send the browser, and the cookie that it has to come back with. ErrOff, openid.ErrUnavailable,
+// Begin begins a sign-in: where to send the browser, and the cookie that it has to come back with. ErrOff, openid.ErrUnavailable,
 // openid.ErrRefused.
-func (x *Identities) BeginOpenID(ctx context.Context) (address, cookie string, err error) {
+func (x *Identities) Begin(ctx context.Context) (address, cookie string, err error) {
 	_, login, err := x.login()
 	if err != nil {
 		return "", "", err
@@ -154,11 +154,11 @@ type Return struct {
 	Address, UserAgent string // of the browser
 }
 
-// FinishOpenID signs in who came back. With ErrCodeNeeded comes a cookie with which FinishOpenIDCode goes on.
+// Finish signs in who came back. With ErrCodeNeeded comes a cookie with which FinishCode goes on.
 //
 // Errors: ErrOff, ErrBegin, ErrDenied, ErrUnverified, openid.ErrUnavailable, openid.ErrRefused, account.ErrStranger, account.ErrOtherIdentity,
 // account.ErrCodeNeeded, store.ErrOverloaded.
-func (x *Identities) FinishOpenID(ctx context.Context, r Return) (secret string, staff account.Staff, cookie string, err error) {
+func (x *Identities) Finish(ctx context.Context, r Return) (secret string, staff account.Staff, cookie string, err error) {
 	var b begun
 	if !x.open(r.Cookie, forBegun, &b) || time.Now().Unix() >= b.Until || r.State == "" || subtle.ConstantTimeCompare([]byte(r.State), []byte(b.State)) != 1 {
 		return "", account.Staff{}, "", ErrBegin
@@ -233,8 +233,8 @@ type waiting struct {
 	Until    int64  `json:"u"`
 }
 
-// FinishOpenIDCode signs in who came back and has a one-time code of ours as well. ErrBegin, ErrOff, and those of account.SignInByIdentity.
-func (x *Identities) FinishOpenIDCode(ctx context.Context, cookie, code, address, userAgent string) (secret string, staff account.Staff, err error) {
+// FinishCode signs in who came back and has a one-time code of ours as well. ErrBegin, ErrOff, and those of account.SignInByIdentity.
+func (x *Identities) FinishCode(ctx context.Context, cookie, code, address, userAgent string) (secret string, staff account.Staff, err error) {
 	var w waiting
 	if !x.open(cookie, forCode, &w) || time.Now().Unix() >= w.Until {
 		return "", account.Staff{}, ErrBegin

@@ -52,7 +52,7 @@ type Options struct {
 	Keys     func() *token.Keyring
 }
 
-// New returns a Choice that has not read what was chosen: FollowMailServer does.
+// New returns a Choice that has not read what was chosen: Follow does.
 func New(o Options) *Choice {
 	trials := o.Mailer
 	if trials == nil {
@@ -74,8 +74,8 @@ type Setup struct {
 	SenderFrom string         // where it comes from: start, choice or clinic
 }
 
-// MailServer is how mail leaves the clinic now.
-func (ch *Choice) MailServer() Setup {
+// Current is how mail leaves the clinic now.
+func (ch *Choice) Current() Setup {
 	var s Setup
 	if ch.mailer != nil {
 		s.Given = ch.mailer.Given()
@@ -103,8 +103,8 @@ func use(s *notice.Server) string {
 	return fmt.Sprintf("mail server %s:%d %s %s", s.Host, s.Port, s.Encryption, s.User)
 }
 
-// FollowMailServer has mail go by what is chosen now. The feed calls it, one change at a time.
-func (ch *Choice) FollowMailServer() {
+// Follow has mail go by what is chosen now. The feed calls it, one change at a time.
+func (ch *Choice) Follow() {
 	saved, before := ch.clinic.Settings().Mail, ch.used.Load()
 	if saved == before || saved != nil && before != nil && *saved == *before {
 		return
@@ -128,8 +128,8 @@ func (ch *Choice) FollowMailServer() {
 	}
 }
 
-// RetryMail has mail that waits tried at once whenever the choice changes, until ctx ends.
-func (ch *Choice) RetryMail(ctx context.Context) {
+// Run has mail that waits tried at once whenever the choice changes, until ctx ends.
+func (ch *Choice) Run(ctx context.Context) {
 	for {
 		select {
 		case <-ch.changed:
@@ -140,8 +140,8 @@ func (ch *Choice) RetryMail(ctx context.Context) {
 	}
 }
 
-// PutMailServer makes another choice. *record.ValidationError.
-func (ch *Choice) PutMailServer(ctx context.Context, actor record.Actor, w Wish) error {
+// Put makes another choice. *record.ValidationError.
+func (ch *Choice) Put(ctx context.Context, actor record.Actor, w Wish) error {
 	return ch.clinic.ChangeMailServer(ctx, actor, clinic.MailServerChanged, func(before *notice.Server) (*notice.Server, error) {
 		s, password, err := ch.complete(w, before)
 		if err == nil && password != "" {
@@ -151,14 +151,14 @@ func (ch *Choice) PutMailServer(ctx context.Context, actor record.Actor, w Wish)
 	})
 }
 
-// RemoveMailServer takes the choice back. Taking back none is no error.
-func (ch *Choice) RemoveMailServer(ctx context.Context, actor record.Actor) error {
+// Remove takes the choice back. Taking back none is no error.
+func (ch *Choice) Remove(ctx context.Context, actor record.Actor) error {
 	return ch.clinic.ChangeMailServer(ctx, actor, clinic.MailServerChanged, func(*notice.Server) (*notice.Server, error) { return nil, nil })
 }
 
-// SealMailServer seals the password with the key that signs now. It comes before that key is replaced, so that the password is never
+// Seal seals the password with the key that signs now. It comes before that key is replaced, so that the password is never
 // under one that is dropped; every node knows the key.
-func (ch *Choice) SealMailServer(ctx context.Context) error {
+func (ch *Choice) Seal(ctx context.Context) error {
 	saved := ch.clinic.Settings().Mail
 	if saved == nil || saved.Sealed == "" {
 		return nil
@@ -177,9 +177,9 @@ func (ch *Choice) SealMailServer(ctx context.Context) error {
 	})
 }
 
-// TryMailServer sends one mail by a server that is not chosen yet, to somebody of the staff, and says what became of it. What is
+// Try sends one mail by a server that is not chosen yet, to somebody of the staff, and says what became of it. What is
 // chosen stays. *record.ValidationError.
-func (ch *Choice) TryMailServer(ctx context.Context, to mail.Address, w Wish) (notice.Trial, error) {
+func (ch *Choice) Try(ctx context.Context, to mail.Address, w Wish) (notice.Trial, error) {
 	s, password, err := ch.complete(w, ch.clinic.Settings().Mail)
 	if err != nil {
 		return notice.Trial{}, err

@@ -15,9 +15,9 @@ var backupLetters = map[string][2]string{
 	"es": {"Ninguna copia de seguridad desde el {day}", "el servidor de {clinic} no ha hecho ninguna copia de seguridad buena desde el {day}. Si su disco falla ahora, se pierde lo que se reservó desde entonces.\n\nLo que lo impide:\n{reason}\n\nMuestre este correo, por favor, a quien cuida del servidor. Se envía de nuevo hasta que haya una copia.\n"},
 }
 
-// TellOfBackups mails the clinic at once, past the queue, that there was no good backup since an instant, and why. Nobody is told
+// NotifyOfBackups mails the clinic at once, past the queue, that there was no good backup since an instant, and why. Nobody is told
 // where no mail server is set or the clinic has no address: then an error says so.
-func (ms *Messages) TellOfBackups(ctx context.Context, since time.Time, reason string) error {
+func (ms *Messages) NotifyOfBackups(ctx context.Context, since time.Time, reason string) error {
 	clinic := &ms.clinic.Schedule().Clinic
 	switch {
 	case !ms.SendsMail():

@@ -17,11 +17,11 @@ const MailMustMove = "must_move"
 // ErrNoMail: the patient has no mail address, or this server sends no mail.
 var ErrNoMail = errors.New("the patient cannot be told by mail")
 
-// TellToMove tells the patient of a confirmed appointment by mail that it has to be moved: the clinic calls, or the patient chooses
+// AskToMove tells the patient of a confirmed appointment by mail that it has to be moved: the clinic calls, or the patient chooses
 // another time with the link. Nothing about the appointment changes. It is audited.
 //
 // Errors: store.ErrNotFound, record.ErrNotConfirmed, ErrNoMail.
-func (ms *Messages) TellToMove(ctx context.Context, id string, actor record.Actor, once *record.Once) error {
+func (ms *Messages) AskToMove(ctx context.Context, id string, actor record.Actor, once *record.Once) error {
 	if !record.ValidID(id) {
 		return store.ErrNotFound
 	}

@@ -44,8 +44,8 @@ func New(out *outbound.Outbound, tm *taken.Time, c *clinic.Clinic, log *slog.Log
 	return &Openings{outbound: out, taken: tm, clinic: c, log: log}
 }
 
-// OpeningsFailed says since when the practice system has not been answering about its openings, and why; zero: it answers.
-func (op *Openings) OpeningsFailed() (time.Time, string) {
+// Failed says since when the practice system has not been answering about its openings, and why; zero: it answers.
+func (op *Openings) Failed() (time.Time, string) {
 	op.mu.Lock()
 	defer op.mu.Unlock()
 	return op.failed, op.why
@@ -148,7 +148,7 @@ func (op *Openings) fetchSome(ctx context.Context, asks *upstream.Pacer, appoint
 	if err := asks.Wait(ctx, upstream.NoBound); err != nil {
 		return err
 	}
-	bySpecialist, asked, err := op.AskOpenings(ctx, question, columns)
+	bySpecialist, asked, err := op.Ask(ctx, question, columns)
 	if err != nil {
 		return err
 	}
@@ -201,9 +201,9 @@ func QuestionFor(s *clinic.Schedule, t *store.AppointmentType, from, end store.D
 	return question, columns
 }
 
-// AskOpenings asks the practice system, and returns what it has open by specialist id, and when it was asked. What is in columns
+// Ask asks the practice system, and returns what it has open by specialist id, and when it was asked. What is in columns
 // of nobody here is left out. Errors: those of Upstream.GetOnlineReservations.
-func (op *Openings) AskOpenings(ctx context.Context, question upstream.Openings, columns map[string]string) (bySpecialist map[string][]upstream.Opening, asked time.Time, err error) {
+func (op *Openings) Ask(ctx context.Context, question upstream.Openings, columns map[string]string) (bySpecialist map[string][]upstream.Opening, asked time.Time, err error) {
 	asked = time.Now()
 	list, dropped, err := op.outbound.Options.Upstream.GetOnlineReservations(ctx, question)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 // What is waiting can be tried at once, what failed can be tried again, what nobody knows can be decided, and anything
 // that is not being attempted can be given up. Giving up ends the operation, never the appointment.
 
-// QueueFilter selects what a QueueStatus lists; the zero value selects all states.
+// QueueFilter selects what a Status lists; the zero value selects all states.
 type QueueFilter struct {
 	Status store.OperationStatus
 	Kinds  []store.OperationKind // none: all
@@ -30,7 +30,7 @@ type QueueFilter struct {
 	By     string                // only what this API key has decided; empty: all
 }
 
-// QueueStatus is how the queue is.
+// Status is how the queue is.
 type QueueStatus struct {
 	store.OperationCounts                   // Pending is without what is scheduled
 	Scheduled             int               // mail for an instant that has not come, such as reminders; it is not listed
@@ -45,9 +45,9 @@ type QueuedOperation struct {
 	ChildName   string    // who it is for; empty unless names were asked for
 }
 
-// QueueStatus counts the operations and lists the first of them. What is scheduled for later is
+// Status counts the operations and lists the first of them. What is scheduled for later is
 // counted by itself.
-func (out *Outbound) QueueStatus(ctx context.Context, f QueueFilter) (QueueStatus, error) {
+func (out *Outbound) Status(ctx context.Context, f QueueFilter) (QueueStatus, error) {
 	if out.Queue == nil {
 		return QueueStatus{}, nil
 	}
@@ -160,9 +160,9 @@ func (out *Outbound) Operation(ctx context.Context, id string, names bool) (Queu
 	return out.queued(ctx, op, names), nil
 }
 
-// RetryOperation tries a failed operation again from the beginning, or a waiting one now. What waits for an unknown
+// Retry tries a failed operation again from the beginning, or a waiting one now. What waits for an unknown
 // outcome to settle is not hurried. store.ErrNotFound, ErrOperationState.
-func (out *Outbound) RetryOperation(ctx context.Context, actor record.Actor, id string) error {
+func (out *Outbound) Retry(ctx context.Context, actor record.Actor, id string) error {
 	return out.withOperation(ctx, id, func(op store.Operation) error {
 		switch {
 		case op.NeedsReview:
@@ -195,8 +195,8 @@ const (
 	DecisionGiveUp Decision = "give_up" // nothing more is to be done
 )
 
-// ReviewOperation ends the doubt about an operation. store.ErrNotFound, ErrOperationState, *ValidationError.
-func (out *Outbound) ReviewOperation(ctx context.Context, actor record.Actor, id string, d Decision) error {
+// Review ends the doubt about an operation. store.ErrNotFound, ErrOperationState, *ValidationError.
+func (out *Outbound) Review(ctx context.Context, actor record.Actor, id string, d Decision) error {
 	switch d {
 	case DecisionExists, DecisionResend, DecisionGiveUp:
 	default:
@@ -238,9 +238,9 @@ func (out *Outbound) nameOf(ctx context.Context, op *store.Operation) string {
 	return doneWithoutName
 }
 
-// GiveUpOperation ends an operation that is not being attempted: what it was to do will not be done. The appointment
+// GiveUp ends an operation that is not being attempted: what it was to do will not be done. The appointment
 // stays. store.ErrNotFound, ErrOperationState.
-func (out *Outbound) GiveUpOperation(ctx context.Context, actor record.Actor, id string) error {
+func (out *Outbound) GiveUp(ctx context.Context, actor record.Actor, id string) error {
 	return out.withOperation(ctx, id, func(op store.Operation) error { return out.giveUp(ctx, actor, op) })
 }
 

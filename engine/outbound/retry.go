@@ -14,7 +14,7 @@ type Retried struct {
 	Left    int // left alone: a person has to say what became of them, or they are being attempted
 }
 
-// RetryFailed tries all failed operations again from the beginning, as RetryOperation does with one. What needs review is left:
+// RetryFailed tries all failed operations again from the beginning, as Retry does with one. What needs review is left:
 // to repeat what perhaps took effect is a person's decision, each time. What fails while it goes on is not tried twice.
 func (out *Outbound) RetryFailed(ctx context.Context, actor record.Actor) (r Retried, err error) {
 	if out.Queue == nil {
@@ -38,7 +38,7 @@ func (out *Outbound) RetryFailed(ctx context.Context, actor record.Actor) (r Ret
 		}
 	}
 	for _, id := range ids { // in the order in which they were decided
-		switch err := out.RetryOperation(ctx, actor, id); {
+		switch err := out.Retry(ctx, actor, id); {
 		case err == nil:
 			r.Retried++
 		case errors.Is(err, record.ErrOperationState), errors.Is(err, store.ErrNotFound):

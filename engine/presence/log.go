@@ -32,9 +32,9 @@ type OnlineDay struct {
 // MaxPresenceLines is how far back the log of one specialist is read.
 const MaxPresenceLines = 20_000
 
-// PresenceHistory reads the presence log of one specialist in [from, to); what is still going on counts up to now. It knows
+// History reads the presence log of one specialist in [from, to); what is still going on counts up to now. It knows
 // what the log has: lines are forgotten by age, and a specialist counts as offline before the first of them. store.ErrNotFound.
-func (pr *Presence) PresenceHistory(ctx context.Context, specialistID string, from, to time.Time) (History, error) {
+func (pr *Presence) History(ctx context.Context, specialistID string, from, to time.Time) (History, error) {
 	s := pr.clinic.Current()
 	if s.SpecialistByID[specialistID] == nil {
 		return History{}, store.ErrNotFound

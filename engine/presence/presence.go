@@ -40,7 +40,7 @@ type Presence struct {
 	requested chan struct{} // a session was asked for
 }
 
-// New returns a Presence with these times. SeedPresence is to be called before anybody asks.
+// New returns a Presence with these times. Seed is to be called before anybody asks.
 func New(s store.Store, h holds.Backend, log *slog.Logger, c *clinic.Clinic, o Options) *Presence {
 	return &Presence{store: s, holds: h, log: log, clinic: c, presence: presenceState{options: o.withDefaults()}, requested: make(chan struct{}, 1)}
 }
@@ -209,7 +209,7 @@ func (pr *Presence) Beat(ctx context.Context, specialistID string) error {
 }
 
 // Presence returns what is known of one specialist. store.ErrNotFound.
-func (pr *Presence) SpecialistPresence(ctx context.Context, specialistID string) (Status, error) {
+func (pr *Presence) Of(ctx context.Context, specialistID string) (Status, error) {
 	p, err := pr.clinic.Specialist(specialistID)
 	if err != nil {
 		return Status{}, err

@@ -13,8 +13,8 @@ import (
 // The live state of presence is kept true by sweeps: who is no longer heard from goes offline, heartbeats are mirrored to
 // the database, and the database heals what the live state has wrong.
 
-// KeepPresence runs the sweeps until ctx ends.
-func (pr *Presence) KeepPresence(ctx context.Context) {
+// Run runs the sweeps until ctx ends.
+func (pr *Presence) Run(ctx context.Context) {
 	o := pr.presence.options
 	sweep, mirror, reconcile, watch := time.NewTicker(o.Sweep), time.NewTicker(o.Mirror), time.NewTicker(o.Reconcile), time.NewTicker(time.Second)
 	defer sweep.Stop()
@@ -70,10 +70,10 @@ func (c *wallClock) stepped(now time.Time, within time.Duration) bool {
 // storage names what serves the live state, since it last may have lost something.
 func (pr *Presence) storage() string { return pr.holds.Mode() + " " + pr.holds.Epoch() }
 
-// SeedPresence fills the live state from the database: who is missing is added, nobody's heartbeat is moved, and the
+// Seed fills the live state from the database: who is missing is added, nobody's heartbeat is moved, and the
 // loads are counted anew. Who was online and is missing is heard of as of now: while nothing served, nobody could be
 // heard, so the silence is ours and they have the whole stale period to break it.
-func (pr *Presence) SeedPresence(ctx context.Context) error {
+func (pr *Presence) Seed(ctx context.Context) error {
 	storage := pr.storage() // first: what takes over meanwhile is seeded as well
 	mirrors, err := pr.store.PresenceMirrors(ctx)
 	if err != nil {
@@ -186,7 +186,7 @@ func (pr *Presence) reconcilePresence(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := pr.SeedPresence(ctx); err != nil {
+	if err := pr.Seed(ctx); err != nil {
 		return err
 	}
 	return pr.tellMissing(ctx, before)

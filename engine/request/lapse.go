@@ -18,8 +18,8 @@ const (
 	KeptForApproval = 7 * 24 * time.Hour
 )
 
-// TellLapsed tells of requests for approval that lapse undecided, until ctx ends.
-func (rq *Requests) TellLapsed(ctx context.Context) {
+// NotifyExpired tells of requests for approval that lapse undecided, until ctx ends.
+func (rq *Requests) NotifyExpired(ctx context.Context) {
 	last := time.Now()
 	upkeep.Every(ctx, lapseEvery, func(now time.Time) {
 		if err := rq.tellLapsed(ctx, last, now); err != nil {

@@ -17,7 +17,7 @@
 // What is booked of a type that the desk approves is a request as well, and stays one for hours or days. The link of its mail shows it
 // and gives it back; only the desk confirms. Both the patient and the clinic are told by mail that it is there.
 //
-// A hold is lost with the process where live state is in memory. KeepTimes takes them anew at the start, before anybody is
+// A hold is lost with the process where live state is in memory. HoldAll takes them anew at the start, before anybody is
 // answered.
 package request
 
@@ -80,10 +80,10 @@ func (e *LapsedError) Error() string {
 	return "the request has lapsed"
 }
 
-// BookPublic books for a visitor, or makes a request. r.Once is answered with a store.Appointment or a store.BookingRequest.
+// Book books for a visitor, or makes a request. r.Once is answered with a store.Appointment or a store.Get.
 //
 // Errors: those of booking.Book, *LimitError; a *ValidationError about patient.email where a request needs one.
-func (rq *Requests) BookPublic(ctx context.Context, r booking.Request, from Visitor) (Booked, error) {
+func (rq *Requests) Book(ctx context.Context, r booking.Request, from Visitor) (Booked, error) {
 	if rq.needsApproval(r.AppointmentTypeID) || rq.clinic.Settings().PublicBookings.Confirm {
 		return rq.ask(ctx, r, from)
 	}
@@ -175,13 +175,13 @@ func (rq *Requests) record(ctx context.Context, tx store.Tx, action string, r *s
 	return booking.WritePromises(ctx, tx, now, mail...)
 }
 
-// OpenRequests lists the requests that wait, by slot start.
-func (rq *Requests) OpenRequests(ctx context.Context) ([]store.BookingRequest, error) {
+// List lists the requests that wait, by slot start.
+func (rq *Requests) List(ctx context.Context) ([]store.BookingRequest, error) {
 	return rq.store.BookingRequests(ctx, record.Now())
 }
 
-// BookingRequest returns one request. store.ErrNotFound: there is none, or it is an appointment by now.
-func (rq *Requests) BookingRequest(ctx context.Context, id string) (store.BookingRequest, error) {
+// Get returns one request. store.ErrNotFound: there is none, or it is an appointment by now.
+func (rq *Requests) Get(ctx context.Context, id string) (store.BookingRequest, error) {
 	if !record.ValidID(id) {
 		return store.BookingRequest{}, store.ErrNotFound
 	}
@@ -213,12 +213,12 @@ func (rq *Requests) keepTime(ctx context.Context, r *store.BookingRequest) (h ho
 // byLink is who acts by the link of a mail. Everybody else is the clinic.
 const byLink record.Actor = "manage"
 
-// ConfirmRequest makes the appointment of a request, of the time that was asked for, however its type has changed since. One that was confirmed
+// Confirm makes the appointment of a request, of the time that was asked for, however its type has changed since. One that was confirmed
 // before gives its appointment again. The cooldown is for those who confirm it themselves: the clinic decides about each.
 //
 // Errors: store.ErrNotFound, *LapsedError, and those of booking.Book.
-func (rq *Requests) ConfirmRequest(ctx context.Context, id string, actor record.Actor, once *record.Once) (store.Appointment, error) {
-	r, err := rq.BookingRequest(ctx, id)
+func (rq *Requests) Confirm(ctx context.Context, id string, actor record.Actor, once *record.Once) (store.Appointment, error) {
+	r, err := rq.Get(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return rq.confirmed(ctx, id, once)
 	}
@@ -277,12 +277,12 @@ func lapsedAt(r *store.BookingRequest, now time.Time) error {
 	return nil
 }
 
-// DeclineRequest ends a request and frees its time. Where the desk declines, the patient is told by mail. Declining a declined one
+// Decline ends a request and frees its time. Where the desk declines, the patient is told by mail. Declining a declined one
 // changes nothing.
 //
 // Errors: store.ErrNotFound, *LapsedError.
-func (rq *Requests) DeclineRequest(ctx context.Context, id string, actor record.Actor, tell bool, once *record.Once) (store.BookingRequest, error) {
-	r, err := rq.BookingRequest(ctx, id)
+func (rq *Requests) Decline(ctx context.Context, id string, actor record.Actor, tell bool, once *record.Once) (store.BookingRequest, error) {
+	r, err := rq.Get(ctx, id)
 	if err != nil {
 		return r, err
 	}
@@ -320,8 +320,8 @@ func (rq *Requests) DeclineRequest(ctx context.Context, id string, actor record.
 	return r, nil
 }
 
-// LetGoErasedRequests gives back the times of those of these requests that are gone, because whoever made them was erased.
-func (rq *Requests) LetGoErasedRequests(ctx context.Context, open []store.BookingRequest) {
+// ReleaseErased gives back the times of those of these requests that are gone, because whoever made them was erased.
+func (rq *Requests) ReleaseErased(ctx context.Context, open []store.BookingRequest) {
 	for i := range open {
 		r := &open[i]
 		if _, err := rq.store.BookingRequest(ctx, r.ID); errors.Is(err, store.ErrNotFound) {
@@ -339,9 +339,9 @@ func (rq *Requests) letGo(ctx context.Context, r *store.BookingRequest) {
 	}
 }
 
-// KeepTimes holds the times of the open requests again, after a start.
-func (rq *Requests) KeepTimes(ctx context.Context) error {
-	open, err := rq.OpenRequests(ctx)
+// HoldAll holds the times of the open requests again, after a start.
+func (rq *Requests) HoldAll(ctx context.Context) error {
+	open, err := rq.List(ctx)
 	if err != nil {
 		return fmt.Errorf("booking requests: %w", err)
 	}

@@ -38,11 +38,11 @@ type Request struct {
 	Displace          bool // over other clients' holds, whose owners are told
 }
 
-// BookSeries books all times or none, for one patient, who is told in one mail. The appointments come back by start.
+// Book books all times or none, for one patient, who is told in one mail. The appointments come back by start.
 //
 // Errors: *ValidationError, record.ErrNoAppointmentType, *ConflictError, store.ErrDuplicate (the idempotency key was used
 // meanwhile), and the storage errors.
-func (se *Series) BookSeries(ctx context.Context, r Request) ([]store.Appointment, error) {
+func (se *Series) Book(ctx context.Context, r Request) ([]store.Appointment, error) {
 	s := se.clinic.Current()
 	t, intake, err := r.check(s)
 	if err != nil {

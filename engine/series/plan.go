@@ -42,11 +42,11 @@ type Occurrence struct {
 // nearestDays is how far from a time that cannot be had others are looked for, and maxNearest how many are named.
 const nearestDays, maxNearest = 3, 4
 
-// PlanSeries lists the times of a rule and whether they can be had. Nothing is written or held. For the desk: notice, horizon and the grid
+// Plan lists the times of a rule and whether they can be had. Nothing is written or held. For the desk: notice, horizon and the grid
 // of starts, which are for patients, do not count; hours, blocks and what is taken or held do.
 //
 // Errors: *ValidationError, record.ErrNoAppointmentType.
-func (se *Series) PlanSeries(ctx context.Context, r Rule) ([]Occurrence, error) {
+func (se *Series) Plan(ctx context.Context, r Rule) ([]Occurrence, error) {
 	s := se.clinic.Current()
 	t, ok := s.Types[r.AppointmentTypeID]
 	if !ok {

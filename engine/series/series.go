@@ -3,9 +3,9 @@
 //
 // # The contract
 //
-// PlanSeries writes nothing: it says of every time whether it can be had, why not, and what is nearest. BookSeries takes the times that were
+// Plan writes nothing: it says of every time whether it can be had, why not, and what is nearest. Book takes the times that were
 // chosen, as they are or exchanged, and books all of them in one Write or none: there is no half series. So do CancelFrom and
-// MoveFrom with what is changed, and UndoFrom with what they did a moment ago. What the database refuses of one refuses all, and *ConflictError says which.
+// MoveFrom with what is changed, and Undo with what they did a moment ago. What the database refuses of one refuses all, and *ConflictError says which.
 //
 // # What a series is
 //
@@ -74,8 +74,8 @@ func New(s store.Store, live holds.Table, c *clinic.Clinic, b *booking.Booking) 
 	return &Series{s, live, c, b}
 }
 
-// SeriesOf lists all appointments of the series that one belongs to, cancelled ones included, by start. store.ErrNotFound, ErrNone.
-func (se *Series) SeriesOf(ctx context.Context, appointmentID string) ([]store.Appointment, error) {
+// Of lists all appointments of the series that one belongs to, cancelled ones included, by start. store.ErrNotFound, ErrNone.
+func (se *Series) Of(ctx context.Context, appointmentID string) ([]store.Appointment, error) {
 	a, err := se.booking.Appointment(ctx, appointmentID)
 	if err != nil {
 		return nil, err

@@ -22,12 +22,12 @@ type undo struct {
 	hold *holds.Hold
 }
 
-// UndoFrom takes back what the same actor has just cancelled or moved from an appointment on, as undoable: all of it or nothing, as it
+// Undo takes back what the same actor has just cancelled or moved from an appointment on, as undoable: all of it or nothing, as it
 // was done. Whichever of them is named, all that were changed with it are meant. Their old times are claimed like any others.
 //
 // Errors: booking.ErrUndoLate (also where one of them was changed since), store.ErrNotFound, store.ErrVersion, ErrNone,
 // record.ErrForbidden, *NotBookableError, *ConflictError (places are those of the appointments by their starts as they are now).
-func (se *Series) UndoFrom(ctx context.Context, f From) ([]store.Appointment, error) {
+func (se *Series) Undo(ctx context.Context, f From) ([]store.Appointment, error) {
 	all, err := se.lastChanged(ctx, &f)
 	if err != nil {
 		return nil, err

@@ -10,9 +10,9 @@ import (
 	"holdfast/store"
 )
 
-// ExportSheet writes the appointments that overlap [from, to) as a CSV file which ImportSheet reads back: in UTF-8 with the mark that
+// Export writes the appointments that overlap [from, to) as a CSV file which Import reads back: in UTF-8 with the mark that
 // spreadsheets look for, times as instants and on the specialist's clock. It is audited, without what is in it.
-func (sh *Sheets) ExportSheet(ctx context.Context, actor record.Actor, from, to time.Time) (string, error) {
+func (sh *Sheets) Export(ctx context.Context, actor record.Actor, from, to time.Time) (string, error) {
 	s := sh.clinic.Current()
 	var b strings.Builder
 	b.WriteString("\ufeff")

@@ -24,8 +24,8 @@ func (e *RefusedError) Error() string {
 	return strconv.Itoa(e.File.Count(Refused)) + " rows cannot be imported"
 }
 
-// PlanSheet says what an import of a CSV file would do, row by row. Nothing is written. *ValidationError where it is no such file.
-func (sh *Sheets) PlanSheet(ctx context.Context, text string) (*File, error) {
+// Plan says what an import of a CSV file would do, row by row. Nothing is written. *ValidationError where it is no such file.
+func (sh *Sheets) Plan(ctx context.Context, text string) (*File, error) {
 	f, at, err := read(text)
 	if err != nil {
 		return nil, err
@@ -37,11 +37,11 @@ func (sh *Sheets) PlanSheet(ctx context.Context, text string) (*File, error) {
 	return f, f.plan(ctx, sh.store, sh.clinic.Current(), at, live, time.Now(), sh.booking.Keys().Name)
 }
 
-// ImportSheet books the rows of a CSV file in one transaction: all of them, or those that are good. What is there already stays as
+// Import books the rows of a CSV file in one transaction: all of them, or those that are good. What is there already stays as
 // it is. The result says what became of every row.
 //
 // Errors: *ValidationError, *RefusedError, store.ErrDuplicate (the idempotency key was used meanwhile), and the storage errors.
-func (sh *Sheets) ImportSheet(ctx context.Context, text string, onlyGood bool, actor record.Actor, once *record.Once) (*File, error) {
+func (sh *Sheets) Import(ctx context.Context, text string, onlyGood bool, actor record.Actor, once *record.Once) (*File, error) {
 	parsed, at, err := read(text)
 	if err != nil {
 		return nil, err

@@ -31,11 +31,11 @@ type HoldRequest struct {
 	Instead string
 }
 
-// HoldVisit claims the whole time of a visit in one step: one hold, with one id, that counts once against the quota.
+// Hold claims the whole time of a visit in one step: one hold, with one id, that counts once against the quota.
 //
 // Errors: *ValidationError, record.ErrNoAppointmentType, *NotBookableError, store.ErrSlotTaken, *holds.HeldError, holds.ErrQuota,
 // holds.ErrNotOwner (of Instead).
-func (v *Visits) HoldVisit(ctx context.Context, r HoldRequest) (holds.Hold, error) {
+func (v *Visits) Hold(ctx context.Context, r HoldRequest) (holds.Hold, error) {
 	var m record.Mistakes
 	record.CheckClient(&m, r.Client)
 	record.CheckStart(&m, r.SlotStart)
@@ -168,12 +168,12 @@ type Request struct {
 	IgnoreHours  bool
 }
 
-// BookVisit books all of them or nobody. They are told in one mail. The appointments come back in the order of the people.
+// Book books all of them or nobody. They are told in one mail. The appointments come back in the order of the people.
 //
 // Errors: *ValidationError, record.ErrNoAppointmentType, *NotBookableError, store.ErrSlotTaken, *holds.HeldError, holds.ErrNotOwner,
 // holds.ErrNotFound (the hold is unknown and no start was named), store.ErrDuplicate (the idempotency key was used meanwhile), and the
 // storage errors; after one of those the hold is still the client's.
-func (v *Visits) BookVisit(ctx context.Context, r Request) ([]store.Appointment, error) {
+func (v *Visits) Book(ctx context.Context, r Request) ([]store.Appointment, error) {
 	s := v.clinic.Current()
 	intakes, err := r.check(s)
 	if err != nil {

@@ -53,10 +53,10 @@ type Cancel struct {
 	CutOff bool // the patient asks: the clinic's change cut-off applies, to the first of them
 }
 
-// CancelVisit cancels all of a visit that are confirmed, or none. Where none is, nothing is changed and the visit comes back as it is.
+// Cancel cancels all of a visit that are confirmed, or none. Where none is, nothing is changed and the visit comes back as it is.
 //
 // Errors: store.ErrNotFound, store.ErrVersion, ErrNone, record.ErrCutOff, record.ErrForbidden, *ValidationError.
-func (v *Visits) CancelVisit(ctx context.Context, r Cancel) ([]store.Appointment, error) {
+func (v *Visits) Cancel(ctx context.Context, r Cancel) ([]store.Appointment, error) {
 	var m record.Mistakes
 	record.CheckText(&m, "reason", r.Reason, 500, true)
 	if err := m.Err(); err != nil {
@@ -109,12 +109,12 @@ type Move struct {
 	IgnoreHours  bool
 }
 
-// MoveVisit moves all of a visit that are confirmed, or none: they keep their order, one after the other. The whole new time is claimed
+// Move moves all of a visit that are confirmed, or none: they keep their order, one after the other. The whole new time is claimed
 // first, by one hold, and the move is one Write. Every manage link handed out before is dead afterwards.
 //
 // Errors: store.ErrNotFound, store.ErrVersion, ErrNone, record.ErrNotConfirmed, record.ErrForbidden, *NotBookableError,
 // store.ErrSlotTaken, *holds.HeldError, *ValidationError.
-func (v *Visits) MoveVisit(ctx context.Context, r Move) ([]store.Appointment, error) {
+func (v *Visits) Move(ctx context.Context, r Move) ([]store.Appointment, error) {
 	var m record.Mistakes
 	record.CheckStart(&m, r.SlotStart)
 	if err := m.Err(); err != nil {

@@ -26,11 +26,11 @@ type List struct {
 	Desk               bool // notice and horizon do not count, and From and To may be booking.MaxTimeslotDays apart
 }
 
-// VisitSlots lists the starts at which a visit fits as a whole: the grid of the first one's type, within opening hours, and free for all of it. Those that
+// Slots lists the starts at which a visit fits as a whole: the grid of the first one's type, within opening hours, and free for all of it. Those that
 // somebody else holds a part of are listed as held.
 //
 // Errors: *ValidationError, record.ErrNoAppointmentType.
-func (v *Visits) VisitSlots(ctx context.Context, r List) (booking.Timeslots, error) {
+func (v *Visits) Slots(ctx context.Context, r List) (booking.Timeslots, error) {
 	s := v.clinic.Current()
 	w, err := slotOf(s, r.AppointmentTypeIDs)
 	if err != nil {

@@ -19,11 +19,11 @@ type undoing struct {
 	was booking.Undone
 }
 
-// UndoVisit takes back the last change of an appointment and of all of its visit that were changed with it, all or none. One that was
+// Undo takes back the last change of an appointment and of all of its visit that were changed with it, all or none. One that was
 // changed alone is taken back alone. It answers the appointment that is named.
 //
 // Errors: those of booking.Undo.
-func (v *Visits) UndoVisit(ctx context.Context, r booking.UndoRequest) (store.Appointment, error) {
+func (v *Visits) Undo(ctx context.Context, r booking.UndoRequest) (store.Appointment, error) {
 	named, err := v.booking.Appointment(ctx, r.ID)
 	if err != nil {
 		return named, err

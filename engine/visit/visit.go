@@ -49,8 +49,8 @@ func New(s store.Store, live holds.Table, c *clinic.Clinic, b *booking.Booking) 
 	return &Visits{s, live, c, b}
 }
 
-// VisitOf lists the appointments of the visit that one is of, cancelled ones included, by start. store.ErrNotFound, ErrNone.
-func (v *Visits) VisitOf(ctx context.Context, appointmentID string) ([]store.Appointment, error) {
+// Of lists the appointments of the visit that one is of, cancelled ones included, by start. store.ErrNotFound, ErrNone.
+func (v *Visits) Of(ctx context.Context, appointmentID string) ([]store.Appointment, error) {
 	a, err := v.booking.Appointment(ctx, appointmentID)
 	if err != nil {
 		return nil, err

@@ -189,8 +189,8 @@ func checkWish(m *record.Mistakes, wish *store.WaitlistWish, t *store.Appointmen
 	}
 }
 
-// WaitlistNow lists who waits, in their order, and up to ended of those who did, the last first, each with what was offered to them.
-func (w *Waitlist) WaitlistNow(ctx context.Context, ended int) (live, over []Waiting, err error) {
+// List lists who waits, in their order, and up to ended of those who did, the last first, each with what was offered to them.
+func (w *Waitlist) List(ctx context.Context, ended int) (live, over []Waiting, err error) {
 	entries, err := w.Store.WaitlistEntries(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -261,8 +261,8 @@ func (w *Waitlist) WaitingOf(ctx context.Context, id string) (Waiting, error) {
 	return Waiting{e, offers}, err
 }
 
-// ConfirmWaiting has an entry wait that was made by a visitor. One that waits already stays. store.ErrNotFound, *EndedError.
-func (w *Waitlist) ConfirmWaiting(ctx context.Context, id string, actor record.Actor, once *record.Once) (store.WaitlistEntry, error) {
+// Confirm has an entry wait that was made by a visitor. One that waits already stays. store.ErrNotFound, *EndedError.
+func (w *Waitlist) Confirm(ctx context.Context, id string, actor record.Actor, once *record.Once) (store.WaitlistEntry, error) {
 	var e store.WaitlistEntry
 	now := record.Now()
 	err := w.Store.Write(ctx, func(tx store.Tx) (err error) {
@@ -288,8 +288,8 @@ func (w *Waitlist) ConfirmWaiting(ctx context.Context, id string, actor record.A
 	return e, err
 }
 
-// LeaveWaitlist takes an entry off the list, with what is offered to it. One that has ended stays as it is. store.ErrNotFound.
-func (w *Waitlist) LeaveWaitlist(ctx context.Context, id string, actor record.Actor, once *record.Once) (store.WaitlistEntry, error) {
+// Leave takes an entry off the list, with what is offered to it. One that has ended stays as it is. store.ErrNotFound.
+func (w *Waitlist) Leave(ctx context.Context, id string, actor record.Actor, once *record.Once) (store.WaitlistEntry, error) {
 	var e store.WaitlistEntry
 	var ended []store.WaitlistOffer
 	now := record.Now()

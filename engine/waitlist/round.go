@@ -29,8 +29,8 @@ const (
 // system is who offers, in the audit log.
 const system record.Actor = "system"
 
-// OfferTimes makes the rounds until ctx ends: when something has changed, when an offer ends, and every so often.
-func (w *Waitlist) OfferTimes(ctx context.Context) {
+// Run makes the rounds until ctx ends: when something has changed, when an offer ends, and every so often.
+func (w *Waitlist) Run(ctx context.Context) {
 	for {
 		next, err := w.round(ctx)
 		if err != nil && ctx.Err() == nil {
@@ -49,8 +49,8 @@ func (w *Waitlist) OfferTimes(ctx context.Context) {
 	}
 }
 
-// KeepOffers holds the times of the open offers again, after a start.
-func (w *Waitlist) KeepOffers(ctx context.Context) error {
+// HoldAll holds the times of the open offers again, after a start.
+func (w *Waitlist) HoldAll(ctx context.Context) error {
 	open, err := w.Store.OpenWaitlistOffers(ctx)
 	if err != nil {
 		return fmt.Errorf("the waiting list: %w", err)
@@ -238,8 +238,8 @@ func (w *Waitlist) letGo(ctx context.Context, o *store.WaitlistOffer) {
 	}
 }
 
-// LetGoErased gives back the times of those of these offers that are gone, because whom they were made to was erased.
-func (w *Waitlist) LetGoErased(ctx context.Context, open []store.WaitlistOffer) {
+// ReleaseErased gives back the times of those of these offers that are gone, because whom they were made to was erased.
+func (w *Waitlist) ReleaseErased(ctx context.Context, open []store.WaitlistOffer) {
 	for i := range open {
 		if _, err := w.Store.WaitlistOffer(ctx, open[i].ID); errors.Is(err, store.ErrNotFound) {
 			w.end(open[i])

@@ -98,11 +98,11 @@ func (w *Waitlist) OfferByHand(ctx context.Context, entryID, specialistID string
 	return o, err
 }
 
-// AcceptOffer books what is offered, by the same path as everybody, and takes the person off the list. Where an earlier time was wanted,
+// Accept books what is offered, by the same path as everybody, and takes the person off the list. Where an earlier time was wanted,
 // the appointment is moved instead. One that was accepted before gives its appointment again.
 //
 // Errors: store.ErrNotFound, *EndedError (its time could not be kept, too), and those of booking.Book and booking.Reschedule.
-func (w *Waitlist) AcceptOffer(ctx context.Context, id string, actor record.Actor, once *record.Once) (store.Appointment, error) {
+func (w *Waitlist) Accept(ctx context.Context, id string, actor record.Actor, once *record.Once) (store.Appointment, error) {
 	o, err := w.offerOf(ctx, id)
 	if err != nil {
 		return store.Appointment{}, err
@@ -216,8 +216,8 @@ func (w *Waitlist) accepted(ctx context.Context, e *store.WaitlistEntry, o *stor
 	return a, w.Store.Write(ctx, func(tx store.Tx) error { return once.Remember(ctx, tx, a, record.Now()) })
 }
 
-// DeclineOffer gives back what is offered; the entry goes on to wait. Declining a declined one changes nothing. store.ErrNotFound, *EndedError.
-func (w *Waitlist) DeclineOffer(ctx context.Context, id string, actor record.Actor, once *record.Once) (store.WaitlistOffer, error) {
+// Decline gives back what is offered; the entry goes on to wait. Declining a declined one changes nothing. store.ErrNotFound, *EndedError.
+func (w *Waitlist) Decline(ctx context.Context, id string, actor record.Actor, once *record.Once) (store.WaitlistOffer, error) {
 	o, err := w.offerOf(ctx, id)
 	if err != nil {
 		return o, err

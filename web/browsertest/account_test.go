@@ -28,7 +28,7 @@ func TestAMemberOfStaffKeepsTheirOwnAccount(t *testing.T) {
 	p.saved()
 	p.says("Your other sign-ins have ended.")
 	p.until(`!document.querySelector('main').innerText.includes('Edge on Windows')`)
-	if list, _ := h.engine.SignIns(t.Context(), h.userID(email)); len(list) != 1 {
+	if list, _ := h.engine.Account.SignIns(t.Context(), h.userID(email)); len(list) != 1 {
 		t.Errorf("%d sign-ins stand, want one", len(list))
 	}
 
@@ -69,7 +69,7 @@ func TestAMemberOfStaffKeepsTheirOwnAccount(t *testing.T) {
 // userID is the id of whoever signs in with an address.
 func (h *house) userID(email string) string {
 	h.t.Helper()
-	users, err := h.engine.Users(h.t.Context())
+	users, err := h.engine.Account.Users(h.t.Context())
 	if err != nil {
 		h.t.Fatal(err)
 	}

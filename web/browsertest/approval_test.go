@@ -36,7 +36,7 @@ func TestAVisitorAsksForAnAppointment(t *testing.T) {
 		t.Fatalf("the requests are %+v, want one for approval", list)
 	}
 	r := list[0]
-	link := "/manage?lang=en#" + h.engine.ManageToken(&store.Appointment{ID: r.ID, SlotEnd: r.SlotEnd, CreatedAt: r.CreatedAt})
+	link := "/manage?lang=en#" + h.engine.Booking.ManageToken(&store.Appointment{ID: r.ID, SlotEnd: r.SlotEnd, CreatedAt: r.CreatedAt})
 	mail := h.tab(t)
 	mail.open(link)
 	mail.says("not booked yet: the clinic decides")

@@ -67,5 +67,5 @@ func TestTheClinicClosesInOneForm(t *testing.T) {
 	p.click("dialog .btn.solid")
 	p.until(`!document.querySelector('dialog') && document.querySelectorAll('.lines .line').length === 1`)
 	upload("BEGIN:VCALENDAR\nBEGIN:VEVENT\nRRULE:FREQ=YEARLY\n")
-	p.says("RRULE is not understood")
+	p.says("RRULE is not supported")
 }

@@ -14,7 +14,7 @@ func newDemo(t testing.TB) *house {
 	t.Helper()
 	h := newHouseWith(t, engine.Options{}, web.Options{Demo: true})
 	owner := account.NewUser{Email: web.DemoEmail, Name: "Robin Harbour", Role: store.RoleOwner, Password: web.DemoPassword}
-	if _, err := h.engine.CreateUser(t.Context(), "system", owner); err != nil {
+	if _, err := h.engine.Account.CreateUser(t.Context(), "system", owner); err != nil {
 		t.Fatal(err)
 	}
 	return h

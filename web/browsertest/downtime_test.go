@@ -156,15 +156,15 @@ func TestAPlanGoesWithASignInThatIsEndedElsewhere(t *testing.T) {
 	p.reload()
 	p.board()
 	p.until(answered)
-	users, err := h.engine.Users(t.Context())
+	users, err := h.engine.Account.Users(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := h.engine.SignIns(t.Context(), users[0].ID)
+	list, err := h.engine.Account.SignIns(t.Context(), users[0].ID)
 	if err != nil || len(list) != 1 {
 		t.Fatalf("%d sign-ins, %v", len(list), err)
 	}
-	if err := h.engine.SignOut(t.Context(), list[0].ID); err != nil {
+	if err := h.engine.Account.SignOut(t.Context(), list[0].ID); err != nil {
 		t.Fatal(err)
 	}
 	p.reload()

@@ -59,7 +59,7 @@ func newHouseWith(t testing.TB, o engine.Options, w web.Options, change ...func(
 	for _, c := range change {
 		c(&file)
 	}
-	if _, err := h.engine.Import(ctx, "system", file); err != nil {
+	if _, err := h.engine.Clinic.Import(ctx, "system", file); err != nil {
 		t.Fatal(err)
 	}
 	serve()

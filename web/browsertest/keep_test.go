@@ -104,7 +104,7 @@ func TestAfterARestartThePageSaysWhetherItsHoldLives(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err := h.engine.Hold(t.Context(), booking.HoldRequest{
+				if _, err := h.engine.Booking.Hold(t.Context(), booking.HoldRequest{
 					AppointmentTypeID: "checkup", SlotStart: start, SpecialistID: "ada", Client: holds.ClientID("a-stranger-00001"), TTL: 300 * time.Second,
 				}); err != nil {
 					t.Fatal(err)

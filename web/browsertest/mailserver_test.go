@@ -48,7 +48,7 @@ func TestMailIsSetUpInTheSettings(t *testing.T) {
 	p.accessible("a test mail that was refused")
 	p.run(`document.querySelector('#mail-server').scrollIntoView({ block: 'start', behavior: 'instant' })`)
 	p.shot("mailserver-refused")
-	if h.engine.SendsMail() {
+	if h.engine.Message.SendsMail() {
 		t.Error("a trial chose the server")
 	}
 
@@ -58,7 +58,7 @@ func TestMailIsSetUpInTheSettings(t *testing.T) {
 	<-taken
 	p.click("#mail-server [type=submit]")
 	p.until(`document.querySelector('#mail-password').value === '' && document.querySelector('#mail-password-hint').innerText.startsWith('One is kept')`)
-	if !h.engine.SendsMail() {
+	if !h.engine.Message.SendsMail() {
 		t.Error("it is saved, and no mail is sent")
 	}
 	p.reload()

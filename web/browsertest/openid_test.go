@@ -19,7 +19,7 @@ func TestAnOwnerSignsInWithTheIdentityProvider(t *testing.T) {
 	t.Parallel()
 	provider := (&openidtest.Provider{ClientID: "holdfast", Secret: "right"}).Serve(t)
 	h := newHouseWith(t, engine.Options{OpenID: openid.NewClient(provider.Roots)}, web.Options{})
-	h.engine.GiveBaseURL(h.url)
+	h.engine.Clinic.GiveBaseURL(h.url)
 	p := h.desk(t, store.RoleOwner)
 	p.open("/staff?lang=en#settings")
 	p.there("#openid-issuer")

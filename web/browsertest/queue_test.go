@@ -158,7 +158,7 @@ func TestTheDeskSeesWhatThePracticeSystemRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.engine.CloseTime(t.Context(), "ada", "refused", start, start.Add(30*time.Minute))
+	h.engine.Booking.CloseTime(t.Context(), "ada", "refused", start, start.Add(30*time.Minute))
 	p := h.desk(t, store.RoleReception)
 	p.click(`nav a[href="#queue"]`)
 	p.there("#practice li")

@@ -27,7 +27,7 @@ func everyBookingConfirmed(t *testing.T) *house {
 // requests are those that wait.
 func (h *house) requests() (all []store.BookingRequest) {
 	h.t.Helper()
-	all, err := h.engine.OpenRequests(h.t.Context())
+	all, err := h.engine.Request.List(h.t.Context())
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestAVisitorConfirmsFromTheMail(t *testing.T) {
 		t.Fatalf("%d requests and %d bookings, want one request", len(list), len(h.bookings()))
 	}
 	r := list[0]
-	link := "/manage?lang=en#" + h.engine.ManageToken(&store.Appointment{ID: r.ID, SlotEnd: r.SlotEnd, CreatedAt: r.CreatedAt})
+	link := "/manage?lang=en#" + h.engine.Booking.ManageToken(&store.Appointment{ID: r.ID, SlotEnd: r.SlotEnd, CreatedAt: r.CreatedAt})
 	mail := h.tab(t)
 	mail.open(link)
 	mail.says("It is not booked yet.")

@@ -85,7 +85,7 @@ func TestNoSentenceHasAGap(t *testing.T) {
 		})
 		r := h.requests()[0]
 		p := h.tab(t)
-		p.open("/manage?lang=en#" + h.engine.ManageToken(&store.Appointment{ID: r.ID, SlotEnd: r.SlotEnd, CreatedAt: r.CreatedAt}))
+		p.open("/manage?lang=en#" + h.engine.Booking.ManageToken(&store.Appointment{ID: r.ID, SlotEnd: r.SlotEnd, CreatedAt: r.CreatedAt}))
 		press(t, p, ".actions .primary")
 	})
 	t.Run("waiting", func(t *testing.T) {

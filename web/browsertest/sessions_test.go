@@ -85,7 +85,7 @@ func TestASpecialistTakesASession(t *testing.T) {
 	if x := h.session(id, "a-patient-at-home-1"); x["status"] != "ended" || x["outcome"] != nil {
 		t.Errorf("its client is told %v, want that it ended, and not the outcome", x)
 	}
-	if x, err := h.engine.Session(t.Context(), id); err != nil || x.Outcome != "advice given" {
+	if x, err := h.engine.Presence.Session(t.Context(), id); err != nil || x.Outcome != "advice given" {
 		t.Errorf("the session ended with %q, %v; want its outcome", x.Outcome, err)
 	}
 }

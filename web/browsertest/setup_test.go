@@ -13,7 +13,7 @@ func empty(f *clinic.File) { *f = clinic.File{} }
 // setupLink is the path that the server prints when it starts without an owner.
 func (h *house) setupLink(t testing.TB) (path, token string) {
 	t.Helper()
-	token, err := h.engine.NewSetupToken(t.Context())
+	token, err := h.engine.Account.NewSetupToken(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,8 +84,8 @@ func TestSettingAClinicUp(t *testing.T) {
 			p.run(`document.querySelector('.mail').scrollIntoView({ block: 'center', behavior: 'instant' })`)
 			p.shot("setup-4-mail-" + lang)
 			types, _ := h.must(200, "GET", "/v1/appointment-types", nil).get("appointmentTypes").([]any)
-			if len(types) != 1 || len(h.engine.Schedule().Specialists) != 1 {
-				t.Errorf("the clinic has %d types and %d specialists, want one of each", len(types), len(h.engine.Schedule().Specialists))
+			if len(types) != 1 || len(h.engine.Clinic.Schedule().Specialists) != 1 {
+				t.Errorf("the clinic has %d types and %d specialists, want one of each", len(types), len(h.engine.Clinic.Schedule().Specialists))
 			}
 
 			// The first booking arrives on the small board.

@@ -21,7 +21,7 @@ func (h *house) staff(role store.Role) (email string) {
 	if role == store.RoleSpecialist {
 		who.SpecialistID = "ada"
 	}
-	if _, err := h.engine.CreateUser(h.t.Context(), "system", who); err != nil {
+	if _, err := h.engine.Account.CreateUser(h.t.Context(), "system", who); err != nil {
 		h.t.Fatal(err)
 	}
 	return who.Email

@@ -16,7 +16,7 @@ func TestArrivedIsOneClick(t *testing.T) {
 	h, date := houseAt(t, 11)
 	email := h.staff(store.RoleReception)
 	at := date.String() + "T12:00:00"
-	zone := h.engine.Zone()
+	zone := h.engine.Clinic.Zone()
 	start, err := time.ParseInLocation("2006-01-02T15:04:05", at, zone)
 	if err != nil {
 		t.Fatal(err)

@@ -27,7 +27,7 @@ func mailing(t *testing.T, change ...func(*clinic.File)) *house {
 // waiting is the only one who waits.
 func (h *house) waiting() *waitlist.Waiting {
 	h.t.Helper()
-	live, _, err := h.engine.WaitlistNow(h.t.Context(), 0)
+	live, _, err := h.engine.Waitlist.List(h.t.Context(), 0)
 	if err != nil || len(live) != 1 {
 		h.t.Fatalf("who waits: got %+v, %v; want one", live, err)
 	}
@@ -59,7 +59,7 @@ func TestAVisitorWaitsAndTakesWhatBecomesFree(t *testing.T) {
 	}
 
 	mail := h.tab(t)
-	mail.open("/manage?lang=en#" + h.engine.WaitlistToken(&x.WaitlistEntry, nil))
+	mail.open("/manage?lang=en#" + h.engine.Message.WaitlistToken(&x.WaitlistEntry, nil))
 	mail.says("Do you want to wait?")
 	mail.forgive() // the link opens no appointment and no request, and the page looks for one first
 	mail.accessible("the link of an entry")
@@ -74,7 +74,7 @@ func TestAVisitorWaitsAndTakesWhatBecomesFree(t *testing.T) {
 	h.must(200, "PUT", "/v1/specialists/ada/weekly-hours", hours, asAdmin)
 	offer := h.offered()
 	taking := h.tab(t)
-	taking.open("/manage?lang=en#" + h.engine.WaitlistToken(&x.WaitlistEntry, offer))
+	taking.open("/manage?lang=en#" + h.engine.Message.WaitlistToken(&x.WaitlistEntry, offer))
 	taking.says("A time has become free")
 	taking.forgive()
 	taking.accessible("the link of an offer")

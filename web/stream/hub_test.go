@@ -41,7 +41,7 @@ func stormWithVisitors(t *testing.T) {
 				}
 				if i%40 == 0 { // the quota
 					for _, id := range kept {
-						if _, err := s.engine.ReleaseHold(ctx, id, client); err != nil {
+						if _, err := s.engine.Booking.ReleaseHold(ctx, id, client); err != nil {
 							t.Error(err)
 						}
 					}
@@ -52,12 +52,12 @@ func stormWithVisitors(t *testing.T) {
 					return
 				default:
 				}
-				h, err := s.engine.Hold(ctx, booking.HoldRequest{
+				h, err := s.engine.Booking.Hold(ctx, booking.HoldRequest{
 					AppointmentTypeID: "checkup", SpecialistID: []string{"ada", "bea"}[i%2], SlotStart: s.day.Add(time.Duration(n*40+i%40) * 30 * time.Minute), Client: client,
 				})
 				switch {
 				case err == nil && i%40 < 38:
-					_, err = s.engine.ReleaseHold(ctx, h.ID, client)
+					_, err = s.engine.Booking.ReleaseHold(ctx, h.ID, client)
 				case err == nil:
 					kept = append(kept, h.ID)
 				}
@@ -200,7 +200,7 @@ func TestFellOffTheRing(t *testing.T) {
 		r.upTo("connected")
 		for range (ringChunks + 2) * chunkBytes / 200 {
 			h := s.claim("checkup", "ada", 0, otherClient)
-			s.engine.ReleaseHold(context.Background(), h.ID, otherClient)
+			s.engine.Booking.ReleaseHold(context.Background(), h.ID, otherClient)
 		}
 		synctest.Wait()
 		var last frame

@@ -26,7 +26,7 @@ func TestStreamCountsLooks(t *testing.T) {
 		for _, client := range visitors {
 			acts = append(acts, func() {
 				ask.Client = client
-				if _, err := s.engine.Select(ctx, ask); err != nil {
+				if _, err := s.engine.Booking.Select(ctx, ask); err != nil {
 					t.Fatal(err)
 				}
 			}, func() {

@@ -28,14 +28,14 @@ func TestPresenceTranscript(t *testing.T) {
 			}
 		}
 		for _, id := range []string{"ada", "bea"} {
-			must(s.engine.UpdateSpecialist(ctx, "system", id, func(p *store.Specialist) { p.MaxSessions = 1 }))
+			must(s.engine.Clinic.UpdateSpecialist(ctx, "system", id, func(p *store.Specialist) { p.MaxSessions = 1 }))
 		}
-		must(s.engine.GoOnline(ctx, "ada"))
-		first, err := s.engine.RequestSession(ctx, ownClient, nil)
+		must(s.engine.Presence.GoOnline(ctx, "ada"))
+		first, err := s.engine.Presence.RequestSession(ctx, ownClient, nil)
 		must(nil, err)
-		must(s.engine.AcceptSession(ctx, first.ID, "ada"))
+		must(s.engine.Presence.AcceptSession(ctx, first.ID, "ada"))
 		time.Sleep(time.Second) // open sessions are told in the order of their requests
-		waiting, err := s.engine.RequestSession(ctx, otherClient, nil)
+		waiting, err := s.engine.Presence.RequestSession(ctx, otherClient, nil)
 		must(nil, err)
 
 		synctest.Wait()
@@ -60,21 +60,21 @@ func TestPresenceTranscript(t *testing.T) {
 			synctest.Wait()
 		}
 		synctest.Wait() // until the snapshot is read
-		step(s.engine.GoOnline(ctx, "bea"))
+		step(s.engine.Presence.GoOnline(ctx, "bea"))
 		s.claim("checkup", "ada", 1, otherClient) // is no business of this stream
-		step(s.engine.AcceptSession(ctx, waiting.ID, "bea"))
-		step(s.engine.SetSessionPayment(ctx, first.ID, true))
-		step(s.engine.EndSession(ctx, first.ID, "helped"))
-		step(s.engine.RerouteSession(ctx, waiting.ID, "ada"))
-		step(s.engine.CancelSession(ctx, waiting.ID, otherClient))
-		_, err = s.engine.RequestSession(ctx, ownClient, nil)
+		step(s.engine.Presence.AcceptSession(ctx, waiting.ID, "bea"))
+		step(s.engine.Presence.SetSessionPayment(ctx, first.ID, true))
+		step(s.engine.Presence.EndSession(ctx, first.ID, "helped"))
+		step(s.engine.Presence.RerouteSession(ctx, waiting.ID, "ada"))
+		step(s.engine.Presence.CancelSession(ctx, waiting.ID, otherClient))
+		_, err = s.engine.Presence.RequestSession(ctx, ownClient, nil)
 		step(nil, err)
 		for range 4 {
 			time.Sleep(20 * time.Second)
-			step(nil, s.engine.Beat(ctx, "ada"))
+			step(nil, s.engine.Presence.Beat(ctx, "ada"))
 		}
 		time.Sleep(40 * time.Second) // the request has lapsed, and bea was not heard of
-		step(s.engine.UpdateSpecialist(ctx, "system", "ada", func(p *store.Specialist) { p.Active = false }))
+		step(s.engine.Clinic.UpdateSpecialist(ctx, "system", "ada", func(p *store.Specialist) { p.Active = false }))
 		synctest.Wait()
 		r.conn.Close()
 		<-read

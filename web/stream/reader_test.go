@@ -43,7 +43,7 @@ func newStreams(t testing.TB, o Options, change ...func(*Source)) *streams {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Import(ctx, "system", streamClinic()); err != nil {
+	if _, err := e.Clinic.Import(ctx, "system", streamClinic()); err != nil {
 		t.Fatal(err)
 	}
 	source := sourceOf(e)
@@ -203,7 +203,7 @@ func (r *reader) upTo(kind string) frame {
 
 func (s *streams) claim(appointmentType, specialist string, slot int, client holds.ClientID) holds.Hold {
 	s.t.Helper()
-	h, err := s.engine.Hold(context.Background(), booking.HoldRequest{
+	h, err := s.engine.Booking.Hold(context.Background(), booking.HoldRequest{
 		AppointmentTypeID: appointmentType, SpecialistID: specialist, SlotStart: s.day.Add(time.Duration(slot) * 30 * time.Minute), Client: client,
 	})
 	if err != nil {

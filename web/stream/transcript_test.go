@@ -23,15 +23,15 @@ func TestStreamTranscripts(t *testing.T) {
 		"others-hold": func(s *streams, _ *reader) {
 			h := s.claim("checkup", "ada", 0, otherClient)
 			time.Sleep(10 * time.Second)
-			s.engine.ExtendHold(ctx, h.ID, otherClient, 0, false) // not for this reader
+			s.engine.Booking.ExtendHold(ctx, h.ID, otherClient, 0, false) // not for this reader
 			time.Sleep(40 * time.Second)
 		},
 		"own-hold": func(s *streams, _ *reader) {
 			h := s.claim("checkup", "ada", 1, ownClient)
 			time.Sleep(10 * time.Second)
-			s.engine.ExtendHold(ctx, h.ID, ownClient, 0, false)
+			s.engine.Booking.ExtendHold(ctx, h.ID, ownClient, 0, false)
 			synctest.Wait()
-			s.engine.ReleaseHold(ctx, h.ID, ownClient)
+			s.engine.Booking.ReleaseHold(ctx, h.ID, ownClient)
 		},
 		"another-type": func(s *streams, _ *reader) {
 			s.claim("hygiene", "ada", 2, otherClient)
@@ -39,19 +39,19 @@ func TestStreamTranscripts(t *testing.T) {
 		},
 		"booking": func(s *streams, _ *reader) {
 			h := s.claim("checkup", "bea", 4, otherClient)
-			a, err := s.engine.Book(ctx, booking.Request{
+			a, err := s.engine.Booking.Book(ctx, booking.Request{
 				AppointmentTypeID: "checkup", HoldID: h.ID, Client: otherClient, Patient: store.Patient{Name: "Canary Name"}, Source: store.SourceWeb, Actor: "client",
 			})
 			if err != nil {
 				s.t.Fatal(err)
 			}
 			synctest.Wait()
-			if _, err := s.engine.Cancel(ctx, booking.CancelRequest{ID: a.ID, Actor: "manage"}); err != nil {
+			if _, err := s.engine.Booking.Cancel(ctx, booking.CancelRequest{ID: a.ID, Actor: "manage"}); err != nil {
 				s.t.Fatal(err)
 			}
 		},
 		"override": func(s *streams, _ *reader) {
-			_, err := s.engine.PutOverride(ctx, "system", store.Override{SpecialistID: "ada", Date: store.DateOf(s.day), Closed: true}, nil)
+			_, err := s.engine.Clinic.PutOverride(ctx, "system", store.Override{SpecialistID: "ada", Date: store.DateOf(s.day), Closed: true}, nil)
 			if err != nil {
 				s.t.Fatal(err)
 			}
