@@ -154,6 +154,7 @@ func examples(t *testing.T, page string, s *server, dir string) (answers int) {
 	t.Helper()
 	shell := tool(t, "bash", "docs/"+page)
 	tool(t, "curl", "docs/"+page)
+	tool(t, "jq", "docs/"+page)
 	work, all := t.TempDir(), fencesOf(t, page)
 	self, err := filepath.Abs(os.Args[0])
 	if err != nil {

@@ -112,13 +112,14 @@ func (s *Server) manageURL(c *call, a *store.Appointment) string {
 
 func versionTag(a *store.Appointment) string { return `"` + strconv.FormatInt(a.Version, 10) + `"` }
 
-// version reads If-Match. 0 means any.
+// version reads If-Match: a version in quotes, perhaps with a dot and a hash of the answer after it. 0 means any.
 func (c *call) version() (int64, error) {
 	header := strings.TrimSpace(c.r.Header.Get("If-Match"))
 	if header == "" || header == "*" {
 		return 0, nil
 	}
-	n, err := strconv.ParseInt(strings.Trim(header, `"`), 10, 64)
+	digits, _, _ := strings.Cut(strings.Trim(header, `"`), ".")
+	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil || n < 1 || len(header) < 3 || header[0] != '"' || header[len(header)-1] != '"' {
 		return 0, fieldError("If-Match", `must be the version in quotes, like "3"`)
 	}
@@ -248,12 +249,16 @@ func (s *Server) getAppointment(c *call) error {
 	if c.caller.appointment == nil {
 		return s.sayAppointment(c, &a)
 	}
-	c.rw.Header()["Etag"] = []string{versionTag(&a)}
 	with, err := s.visitors(c, &a)
 	if err != nil {
 		return err
 	}
-	return c.json(http.StatusOK, managedJSON{s.appointmentOf(c, &a), s.engine.Message.MailSent(c.ctx(), &a), s.namesOf(&a), with})
+	if err := c.json(http.StatusOK, managedJSON{s.appointmentOf(c, &a), s.engine.Message.MailSent(c.ctx(), &a), s.namesOf(&a), with}); err != nil {
+		return err
+	}
+	// This answer also changes without a new version: when the email is sent, or when another visitor's appointment moves.
+	c.rw.Header()["Etag"] = []string{contentTag(strconv.FormatInt(a.Version, 10)+".", c.out)}
+	return nil
 }
 
 // managedJSON is the answer to who has the manage link.

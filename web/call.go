@@ -234,6 +234,7 @@ func (c *call) flush() {
 	if c.status == 0 {
 		return
 	}
+	c.revalidate()
 	c.compress()
 	h := c.rw.Header()
 	if c.changes() {
@@ -248,6 +249,17 @@ func (c *call) flush() {
 	c.rw.WriteHeader(c.status)
 	if c.r.Method != http.MethodHead && len(c.out) > 0 {
 		_, _ = c.rw.Write(c.out) // nobody is left to tell
+	}
+}
+
+// revalidate makes the answer to a GET a 304 without a body if its entity tag is one of those in If-None-Match.
+func (c *call) revalidate() {
+	tags := c.rw.Header()["Etag"]
+	if c.status != http.StatusOK || len(tags) != 1 || c.r.Method != http.MethodGet && c.r.Method != http.MethodHead {
+		return
+	}
+	if hasTag(c.r.Header["If-None-Match"], strings.TrimPrefix(tags[0], "W/")) {
+		c.status, c.out = http.StatusNotModified, nil
 	}
 }
 

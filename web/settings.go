@@ -1,6 +1,8 @@
 package web
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -26,20 +28,116 @@ func (c *call) pagesAddress() addressJSON {
 	return addressJSON{c.base(), from}
 }
 
-func (s *Server) getSettings(c *call) error {
-	return c.json(http.StatusOK, settingsAnswer{s.engine.Clinic.Settings(), c.pagesAddress()})
+func (s *Server) getSettings(c *call) error { return s.saySettings(c, s.engine.Clinic.Settings()) }
+
+// saySettings returns the settings with their tag.
+func (s *Server) saySettings(c *call, now clinic.Settings) error {
+	if err := c.json(http.StatusOK, settingsAnswer{now, c.pagesAddress()}); err != nil {
+		return err
+	}
+	c.rw.Header()["Etag"] = []string{contentTag("", c.out)}
+	return nil
+}
+
+// contentTag is an entity tag that is a hash of an answer, so all nodes compute the same tag. It begins with prefix.
+func contentTag(prefix string, answer []byte) string {
+	sum := sha256.Sum256(answer)
+	return `"` + prefix + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`
+}
+
+var errSettingsChanged = errVersionMismatch.with("The settings have changed since you read them. Fetch them again and retry.")
+
+// ifMatch returns errSettingsChanged if the request has an If-Match that does not name the settings in now. A weak tag
+// counts too: a proxy that compresses answers weakens their tags.
+func ifMatch(c *call, now clinic.Settings) error {
+	tags := c.r.Header["If-Match"]
+	if len(tags) == 0 {
+		return nil
+	}
+	answer, err := json.Marshal(settingsAnswer{now, c.pagesAddress()})
+	if err == nil && !hasTag(tags, contentTag("", answer)) {
+		err = errSettingsChanged
+	}
+	return err
 }
 
 // maxSettings is room for the largest logo and the texts.
 const maxSettings = 512 << 10
 
-// putSettings replaces the settings as a whole, so that what is left out is at its default.
+// putSettings replaces all settings. A field that the body does not have gets its default.
 func (s *Server) putSettings(c *call, b *clinic.Settings) error {
-	changed, err := s.engine.Clinic.UpdateSettings(c.ctx(), c.caller.actor, func(to *clinic.Settings) { *to = *b })
+	return s.editSettings(c, func(to *clinic.Settings) error {
+		*to = *b
+		return nil
+	})
+}
+
+// settingsPatch is a JSON Merge Patch (RFC 7396) of the settings. Settings has the fields of the body, so that a body is
+// checked as for putSettings; patch has the body itself, which also says which fields are null.
+type settingsPatch struct {
+	clinic.Settings
+	patch map[string]any
+}
+
+// UnmarshalJSON keeps both forms of the body.
+func (p *settingsPatch) UnmarshalJSON(b []byte) error {
+	if err := json.Unmarshal(b, &p.Settings); err != nil {
+		return err
+	}
+	return json.Unmarshal(b, &p.patch)
+}
+
+// patchSettings changes only the fields that the body has. null sets a field to its default. A list replaces the list.
+func (s *Server) patchSettings(c *call, b *settingsPatch) error {
+	return s.editSettings(c, func(to *clinic.Settings) error {
+		raw, err := json.Marshal(*to)
+		if err != nil {
+			return err
+		}
+		document := make(map[string]any)
+		if err := json.Unmarshal(raw, &document); err != nil {
+			return err
+		}
+		if raw, err = json.Marshal(mergePatch(document, b.patch)); err != nil {
+			return err
+		}
+		*to = clinic.Settings{}
+		return json.Unmarshal(raw, to)
+	})
+}
+
+// mergePatch applies patch to target by RFC 7396 and returns the result. It may change target.
+func mergePatch(target, patch any) any {
+	changes, ok := patch.(map[string]any)
+	if !ok {
+		return patch
+	}
+	into, ok := target.(map[string]any)
+	if !ok {
+		into = make(map[string]any)
+	}
+	for name, value := range changes {
+		if value == nil {
+			delete(into, name)
+		} else {
+			into[name] = mergePatch(into[name], value)
+		}
+	}
+	return into
+}
+
+// editSettings changes the settings if they are those of If-Match, and returns the new ones.
+func (s *Server) editSettings(c *call, edit func(*clinic.Settings) error) error {
+	changed, err := s.engine.Clinic.EditSettings(c.ctx(), c.caller.actor, func(to *clinic.Settings) error {
+		if err := ifMatch(c, *to); err != nil {
+			return err
+		}
+		return edit(to)
+	})
 	if err != nil {
 		return err
 	}
-	return c.json(http.StatusOK, settingsAnswer{changed, c.pagesAddress()})
+	return s.saySettings(c, changed)
 }
 
 // auditJSON is one line of the audit log.

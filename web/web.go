@@ -272,6 +272,7 @@ func (s *Server) routes() []*route {
 		{"GET", "/v1/audit", admin, s.listAudit},
 		{"GET", "/v1/settings", admin, s.getSettings},
 		{"PUT", "/v1/settings", admin, inUpTo(maxSettings, s.putSettings)},
+		{"PATCH", "/v1/settings", admin, inUpTo(maxSettings, s.patchSettings)},
 		{"POST", "/v1/settings/mail-preview", admin, in(s.previewMail)},
 		{"POST", "/v1/settings/mail-test", admin, bodyless(s.testMail)},
 		{"POST", "/v1/settings/webhook-test", admin, in(s.testHook)},

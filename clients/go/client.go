@@ -5946,8 +5946,14 @@ type IdempotencyKey = string
 // IfMatch Example: "3"
 type IfMatch = string
 
+// IfNoneMatch Example: "3"
+type IfNoneMatch = string
+
 // PlaceParameter defines model for Place.
 type PlaceParameter = Id
+
+// SettingsIfMatch Example: "tKtb5x6wCrzdHB1q"
+type SettingsIfMatch = string
 
 // SpecialistId defines model for SpecialistId.
 type SpecialistId = Id
@@ -6863,6 +6869,12 @@ type SearchAppointmentsJSONBodyColleagues string
 // SearchAppointmentsJSONBodyStatus defines parameters for SearchAppointments.
 type SearchAppointmentsJSONBodyStatus string
 
+// GetAppointmentParams defines parameters for GetAppointment.
+type GetAppointmentParams struct {
+	// IfNoneMatch The ETag of an earlier answer; 304 without a body if nothing has changed
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
 // ChangePatientJSONBody defines parameters for ChangePatient.
 type ChangePatientJSONBody struct {
 	// Answers To the type's questions, by their ids; an empty one takes the answer away. The log says that something was corrected, and not what
@@ -7729,6 +7741,24 @@ type RerouteSessionJSONBody struct {
 type RerouteSessionParams struct {
 	// IdempotencyKey 1 to 255 printable characters, new for every new request
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// GetSettingsParams defines parameters for GetSettings.
+type GetSettingsParams struct {
+	// IfNoneMatch The ETag of an earlier answer; 304 without a body if nothing has changed
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// PatchSettingsParams defines parameters for PatchSettings.
+type PatchSettingsParams struct {
+	// IfMatch The ETag of the settings that you have read; 412 if they have changed since
+	IfMatch *SettingsIfMatch `json:"If-Match,omitempty"`
+}
+
+// PutSettingsParams defines parameters for PutSettings.
+type PutSettingsParams struct {
+	// IfMatch The ETag of the settings that you have read; 412 if they have changed since
+	IfMatch *SettingsIfMatch `json:"If-Match,omitempty"`
 }
 
 // PreviewMailJSONBody defines parameters for PreviewMail.
@@ -8607,6 +8637,9 @@ type SetSessionPaymentJSONRequestBody SetSessionPaymentJSONBody
 
 // RerouteSessionJSONRequestBody defines body for RerouteSession for application/json ContentType.
 type RerouteSessionJSONRequestBody RerouteSessionJSONBody
+
+// PatchSettingsJSONRequestBody defines body for PatchSettings for application/json ContentType.
+type PatchSettingsJSONRequestBody = Settings
 
 // PutSettingsJSONRequestBody defines body for PutSettings for application/json ContentType.
 type PutSettingsJSONRequestBody = Settings
@@ -9866,7 +9899,7 @@ type ClientInterface interface {
 	// GetAppointment One appointment
 	//
 	// Corresponds with GET /v1/appointments/{id} (the `GetAppointment` operationId).
-	GetAppointment(ctx context.Context, id AppointmentId, reqEditors ...RequestEditorFn) (*http.Response, error)
+	GetAppointment(ctx context.Context, id AppointmentId, params *GetAppointmentParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ChangePatientWithBody Correct the person of a confirmed appointment, and what was answered
 	//
@@ -10916,25 +10949,51 @@ type ClientInterface interface {
 	// GetSettings What the owner has chosen
 	//
 	// Corresponds with GET /v1/settings (the `GetSettings` operationId).
-	GetSettings(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+	GetSettings(ctx context.Context, params *GetSettingsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PutSettingsWithBody Replace the settings
+	// PatchSettingsWithBody Change some settings
 	//
-	// What is left out is at its default. A webhook that is there, by its id, and that comes without a secret keeps its own.
+	// Merges the body into the settings (JSON Merge Patch, RFC 7396). A field that the body does not have stays unchanged.
+	// `null` sets a field to its default. A list replaces the whole list: to add a webhook, fetch the settings, add it to
+	// the list, and send the list with the `ETag` in `If-Match`. A known webhook, by its id, keeps its secret if the body
+	// has none for it.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PATCH /v1/settings (the `PatchSettings` operationId).
+	PatchSettingsWithBody(ctx context.Context, params *PatchSettingsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PatchSettings Change some settings
+	//
+	// Merges the body into the settings (JSON Merge Patch, RFC 7396). A field that the body does not have stays unchanged.
+	// `null` sets a field to its default. A list replaces the whole list: to add a webhook, fetch the settings, add it to
+	// the list, and send the list with the `ETag` in `If-Match`. A known webhook, by its id, keeps its secret if the body
+	// has none for it.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PATCH /v1/settings (the `PatchSettings` operationId).
+	PatchSettings(ctx context.Context, params *PatchSettingsParams, body PatchSettingsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutSettingsWithBody Replace all settings
+	//
+	// Sets every field that the body does not have to its default. This includes `webhooks`, `places` and the texts of emails.
+	// To change some fields only, use PATCH. A known webhook, by its id, keeps its secret if the body has none for it.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PUT /v1/settings (the `PutSettings` operationId).
-	PutSettingsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	PutSettingsWithBody(ctx context.Context, params *PutSettingsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PutSettings Replace the settings
+	// PutSettings Replace all settings
 	//
-	// What is left out is at its default. A webhook that is there, by its id, and that comes without a secret keeps its own.
+	// Sets every field that the body does not have to its default. This includes `webhooks`, `places` and the texts of emails.
+	// To change some fields only, use PATCH. A known webhook, by its id, keeps its secret if the body has none for it.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PUT /v1/settings (the `PutSettings` operationId).
-	PutSettings(ctx context.Context, body PutSettingsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	PutSettings(ctx context.Context, params *PutSettingsParams, body PutSettingsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// PreviewMailWithBody What a mail to a patient would say in the clinic's words
 	//
@@ -12487,8 +12546,8 @@ func (c *API) SearchAppointments(ctx context.Context, body SearchAppointmentsJSO
 // GetAppointment One appointment
 //
 // Corresponds with GET /v1/appointments/{id} (the `GetAppointment` operationId).
-func (c *API) GetAppointment(ctx context.Context, id AppointmentId, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewGetAppointmentRequest(c.Server, id)
+func (c *API) GetAppointment(ctx context.Context, id AppointmentId, params *GetAppointmentParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetAppointmentRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -14897,8 +14956,8 @@ func (c *API) RerouteSession(ctx context.Context, id IdParameter, params *Rerout
 // GetSettings What the owner has chosen
 //
 // Corresponds with GET /v1/settings (the `GetSettings` operationId).
-func (c *API) GetSettings(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewGetSettingsRequest(c.Server)
+func (c *API) GetSettings(ctx context.Context, params *GetSettingsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetSettingsRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -14909,15 +14968,60 @@ func (c *API) GetSettings(ctx context.Context, reqEditors ...RequestEditorFn) (*
 	return c.Client.Do(req)
 }
 
-// PutSettingsWithBody Replace the settings
+// PatchSettingsWithBody Change some settings
 //
-// What is left out is at its default. A webhook that is there, by its id, and that comes without a secret keeps its own.
+// Merges the body into the settings (JSON Merge Patch, RFC 7396). A field that the body does not have stays unchanged.
+// `null` sets a field to its default. A list replaces the whole list: to add a webhook, fetch the settings, add it to
+// the list, and send the list with the `ETag` in `If-Match`. A known webhook, by its id, keeps its secret if the body
+// has none for it.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PATCH /v1/settings (the `PatchSettings` operationId).
+func (c *API) PatchSettingsWithBody(ctx context.Context, params *PatchSettingsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPatchSettingsRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PatchSettings Change some settings
+//
+// Merges the body into the settings (JSON Merge Patch, RFC 7396). A field that the body does not have stays unchanged.
+// `null` sets a field to its default. A list replaces the whole list: to add a webhook, fetch the settings, add it to
+// the list, and send the list with the `ETag` in `If-Match`. A known webhook, by its id, keeps its secret if the body
+// has none for it.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PATCH /v1/settings (the `PatchSettings` operationId).
+func (c *API) PatchSettings(ctx context.Context, params *PatchSettingsParams, body PatchSettingsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPatchSettingsRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutSettingsWithBody Replace all settings
+//
+// Sets every field that the body does not have to its default. This includes `webhooks`, `places` and the texts of emails.
+// To change some fields only, use PATCH. A known webhook, by its id, keeps its secret if the body has none for it.
 //
 // Takes any type of body and a specified content type.
 //
 // Corresponds with PUT /v1/settings (the `PutSettings` operationId).
-func (c *API) PutSettingsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewPutSettingsRequestWithBody(c.Server, contentType, body)
+func (c *API) PutSettingsWithBody(ctx context.Context, params *PutSettingsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutSettingsRequestWithBody(c.Server, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -14928,15 +15032,16 @@ func (c *API) PutSettingsWithBody(ctx context.Context, contentType string, body 
 	return c.Client.Do(req)
 }
 
-// PutSettings Replace the settings
+// PutSettings Replace all settings
 //
-// What is left out is at its default. A webhook that is there, by its id, and that comes without a secret keeps its own.
+// Sets every field that the body does not have to its default. This includes `webhooks`, `places` and the texts of emails.
+// To change some fields only, use PATCH. A known webhook, by its id, keeps its secret if the body has none for it.
 //
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with PUT /v1/settings (the `PutSettings` operationId).
-func (c *API) PutSettings(ctx context.Context, body PutSettingsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewPutSettingsRequest(c.Server, body)
+func (c *API) PutSettings(ctx context.Context, params *PutSettingsParams, body PutSettingsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutSettingsRequest(c.Server, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -18410,7 +18515,7 @@ func NewSearchAppointmentsRequestWithBody(server string, contentType string, bod
 }
 
 // NewGetAppointmentRequest constructs an http.Request for the GetAppointment method
-func NewGetAppointmentRequest(server string, id AppointmentId) (*http.Request, error) {
+func NewGetAppointmentRequest(server string, id AppointmentId, params *GetAppointmentParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -18438,6 +18543,21 @@ func NewGetAppointmentRequest(server string, id AppointmentId) (*http.Request, e
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
 	}
 
 	return req, nil
@@ -23212,7 +23332,7 @@ func NewRerouteSessionRequestWithBody(server string, id IdParameter, params *Rer
 }
 
 // NewGetSettingsRequest constructs an http.Request for the GetSettings method
-func NewGetSettingsRequest(server string) (*http.Request, error) {
+func NewGetSettingsRequest(server string, params *GetSettingsParams) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -23235,22 +23355,92 @@ func NewGetSettingsRequest(server string) (*http.Request, error) {
 		return nil, err
 	}
 
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
 	return req, nil
 }
 
-// NewPutSettingsRequest calls the generic PutSettings builder with application/json body
-func NewPutSettingsRequest(server string, body PutSettingsJSONRequestBody) (*http.Request, error) {
+// NewPatchSettingsRequest calls the generic PatchSettings builder with application/json body
+func NewPatchSettingsRequest(server string, params *PatchSettingsParams, body PatchSettingsJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewPutSettingsRequestWithBody(server, "application/json", bodyReader)
+	return NewPatchSettingsRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewPatchSettingsRequestWithBody constructs an http.Request for the PatchSettings method, with any body, and a specified content type
+func NewPatchSettingsRequestWithBody(server string, params *PatchSettingsParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/settings")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPatch, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewPutSettingsRequest calls the generic PutSettings builder with application/json body
+func NewPutSettingsRequest(server string, params *PutSettingsParams, body PutSettingsJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPutSettingsRequestWithBody(server, params, "application/json", bodyReader)
 }
 
 // NewPutSettingsRequestWithBody constructs an http.Request for the PutSettings method, with any body, and a specified content type
-func NewPutSettingsRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+func NewPutSettingsRequestWithBody(server string, params *PutSettingsParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -23274,6 +23464,21 @@ func NewPutSettingsRequestWithBody(server string, contentType string, body io.Re
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+	}
 
 	return req, nil
 }
@@ -26363,7 +26568,7 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/appointments/{id} (the `GetAppointment` operationId).
-	GetAppointmentWithResponse(ctx context.Context, id AppointmentId, reqEditors ...RequestEditorFn) (*GetAppointmentResponse, error)
+	GetAppointmentWithResponse(ctx context.Context, id AppointmentId, params *GetAppointmentParams, reqEditors ...RequestEditorFn) (*GetAppointmentResponse, error)
 
 	// ChangePatientWithBodyWithResponse Correct the person of a confirmed appointment, and what was answered
 	//
@@ -27515,25 +27720,51 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/settings (the `GetSettings` operationId).
-	GetSettingsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetSettingsResponse, error)
+	GetSettingsWithResponse(ctx context.Context, params *GetSettingsParams, reqEditors ...RequestEditorFn) (*GetSettingsResponse, error)
 
-	// PutSettingsWithBodyWithResponse Replace the settings
+	// PatchSettingsWithBodyWithResponse Change some settings
 	//
-	// What is left out is at its default. A webhook that is there, by its id, and that comes without a secret keeps its own.
+	// Merges the body into the settings (JSON Merge Patch, RFC 7396). A field that the body does not have stays unchanged.
+	// `null` sets a field to its default. A list replaces the whole list: to add a webhook, fetch the settings, add it to
+	// the list, and send the list with the `ETag` in `If-Match`. A known webhook, by its id, keeps its secret if the body
+	// has none for it.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/settings (the `PatchSettings` operationId).
+	PatchSettingsWithBodyWithResponse(ctx context.Context, params *PatchSettingsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PatchSettingsResponse, error)
+
+	// PatchSettingsWithResponse Change some settings
+	//
+	// Merges the body into the settings (JSON Merge Patch, RFC 7396). A field that the body does not have stays unchanged.
+	// `null` sets a field to its default. A list replaces the whole list: to add a webhook, fetch the settings, add it to
+	// the list, and send the list with the `ETag` in `If-Match`. A known webhook, by its id, keeps its secret if the body
+	// has none for it.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /v1/settings (the `PatchSettings` operationId).
+	PatchSettingsWithResponse(ctx context.Context, params *PatchSettingsParams, body PatchSettingsJSONRequestBody, reqEditors ...RequestEditorFn) (*PatchSettingsResponse, error)
+
+	// PutSettingsWithBodyWithResponse Replace all settings
+	//
+	// Sets every field that the body does not have to its default. This includes `webhooks`, `places` and the texts of emails.
+	// To change some fields only, use PATCH. A known webhook, by its id, keeps its secret if the body has none for it.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /v1/settings (the `PutSettings` operationId).
-	PutSettingsWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutSettingsResponse, error)
+	PutSettingsWithBodyWithResponse(ctx context.Context, params *PutSettingsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutSettingsResponse, error)
 
-	// PutSettingsWithResponse Replace the settings
+	// PutSettingsWithResponse Replace all settings
 	//
-	// What is left out is at its default. A webhook that is there, by its id, and that comes without a secret keeps its own.
+	// Sets every field that the body does not have to its default. This includes `webhooks`, `places` and the texts of emails.
+	// To change some fields only, use PATCH. A known webhook, by its id, keeps its secret if the body has none for it.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /v1/settings (the `PutSettings` operationId).
-	PutSettingsWithResponse(ctx context.Context, body PutSettingsJSONRequestBody, reqEditors ...RequestEditorFn) (*PutSettingsResponse, error)
+	PutSettingsWithResponse(ctx context.Context, params *PutSettingsParams, body PutSettingsJSONRequestBody, reqEditors ...RequestEditorFn) (*PutSettingsResponse, error)
 
 	// PreviewMailWithBodyWithResponse What a mail to a patient would say in the clinic's words
 	//
@@ -36517,6 +36748,11 @@ func (r RerouteSessionResponse) ContentType() string {
 	return ""
 }
 
+// GetSettingsResponse200Headers the declared response headers of an HTTP 200 response for GetSettings
+type GetSettingsResponse200Headers struct {
+	ETag *string
+}
+
 // GetSettingsResponseDefaultHeaders the declared response headers of an HTTP default response for GetSettings
 type GetSettingsResponseDefaultHeaders struct {
 	RetryAfter *int
@@ -36529,6 +36765,8 @@ type GetSettingsResponse struct {
 	JSON200 *SettingsResponse
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *ProblemResponse
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetSettingsResponse200Headers
 	// HeadersDefault the parsed response headers for an HTTP default response
 	HeadersDefault *GetSettingsResponseDefaultHeaders
 }
@@ -36572,6 +36810,73 @@ func (r GetSettingsResponse) ContentType() string {
 	return ""
 }
 
+// PatchSettingsResponse200Headers the declared response headers of an HTTP 200 response for PatchSettings
+type PatchSettingsResponse200Headers struct {
+	ETag *string
+}
+
+// PatchSettingsResponseDefaultHeaders the declared response headers of an HTTP default response for PatchSettings
+type PatchSettingsResponseDefaultHeaders struct {
+	RetryAfter *int
+}
+
+type PatchSettingsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *SettingsResponse
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *ProblemResponse
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *PatchSettingsResponse200Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *PatchSettingsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PatchSettingsResponse) GetJSON200() *SettingsResponse {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PatchSettingsResponse) GetApplicationproblemJSONDefault() *ProblemResponse {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PatchSettingsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PatchSettingsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PatchSettingsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PatchSettingsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PutSettingsResponse200Headers the declared response headers of an HTTP 200 response for PutSettings
+type PutSettingsResponse200Headers struct {
+	ETag *string
+}
+
 // PutSettingsResponseDefaultHeaders the declared response headers of an HTTP default response for PutSettings
 type PutSettingsResponseDefaultHeaders struct {
 	RetryAfter *int
@@ -36584,6 +36889,8 @@ type PutSettingsResponse struct {
 	JSON200 *SettingsResponse
 	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
 	ApplicationproblemJSONDefault *ProblemResponse
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *PutSettingsResponse200Headers
 	// HeadersDefault the parsed response headers for an HTTP default response
 	HeadersDefault *PutSettingsResponseDefaultHeaders
 }
@@ -40881,8 +41188,8 @@ func (c *ClientWithResponses) SearchAppointmentsWithResponse(ctx context.Context
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/appointments/{id} (the `GetAppointment` operationId).
-func (c *ClientWithResponses) GetAppointmentWithResponse(ctx context.Context, id AppointmentId, reqEditors ...RequestEditorFn) (*GetAppointmentResponse, error) {
-	rsp, err := c.GetAppointment(ctx, id, reqEditors...)
+func (c *ClientWithResponses) GetAppointmentWithResponse(ctx context.Context, id AppointmentId, params *GetAppointmentParams, reqEditors ...RequestEditorFn) (*GetAppointmentResponse, error) {
+	rsp, err := c.GetAppointment(ctx, id, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -42849,38 +43156,76 @@ func (c *ClientWithResponses) RerouteSessionWithResponse(ctx context.Context, id
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/settings (the `GetSettings` operationId).
-func (c *ClientWithResponses) GetSettingsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetSettingsResponse, error) {
-	rsp, err := c.GetSettings(ctx, reqEditors...)
+func (c *ClientWithResponses) GetSettingsWithResponse(ctx context.Context, params *GetSettingsParams, reqEditors ...RequestEditorFn) (*GetSettingsResponse, error) {
+	rsp, err := c.GetSettings(ctx, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
 	return ParseGetSettingsResponse(rsp)
 }
 
-// PutSettingsWithBodyWithResponse Replace the settings
+// PatchSettingsWithBodyWithResponse Change some settings
 //
-// What is left out is at its default. A webhook that is there, by its id, and that comes without a secret keeps its own.
+// Merges the body into the settings (JSON Merge Patch, RFC 7396). A field that the body does not have stays unchanged.
+// `null` sets a field to its default. A list replaces the whole list: to add a webhook, fetch the settings, add it to
+// the list, and send the list with the `ETag` in `If-Match`. A known webhook, by its id, keeps its secret if the body
+// has none for it.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/settings (the `PatchSettings` operationId).
+func (c *ClientWithResponses) PatchSettingsWithBodyWithResponse(ctx context.Context, params *PatchSettingsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PatchSettingsResponse, error) {
+	rsp, err := c.PatchSettingsWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePatchSettingsResponse(rsp)
+}
+
+// PatchSettingsWithResponse Change some settings
+//
+// Merges the body into the settings (JSON Merge Patch, RFC 7396). A field that the body does not have stays unchanged.
+// `null` sets a field to its default. A list replaces the whole list: to add a webhook, fetch the settings, add it to
+// the list, and send the list with the `ETag` in `If-Match`. A known webhook, by its id, keeps its secret if the body
+// has none for it.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /v1/settings (the `PatchSettings` operationId).
+func (c *ClientWithResponses) PatchSettingsWithResponse(ctx context.Context, params *PatchSettingsParams, body PatchSettingsJSONRequestBody, reqEditors ...RequestEditorFn) (*PatchSettingsResponse, error) {
+	rsp, err := c.PatchSettings(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePatchSettingsResponse(rsp)
+}
+
+// PutSettingsWithBodyWithResponse Replace all settings
+//
+// Sets every field that the body does not have to its default. This includes `webhooks`, `places` and the texts of emails.
+// To change some fields only, use PATCH. A known webhook, by its id, keeps its secret if the body has none for it.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /v1/settings (the `PutSettings` operationId).
-func (c *ClientWithResponses) PutSettingsWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutSettingsResponse, error) {
-	rsp, err := c.PutSettingsWithBody(ctx, contentType, body, reqEditors...)
+func (c *ClientWithResponses) PutSettingsWithBodyWithResponse(ctx context.Context, params *PutSettingsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutSettingsResponse, error) {
+	rsp, err := c.PutSettingsWithBody(ctx, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
 	return ParsePutSettingsResponse(rsp)
 }
 
-// PutSettingsWithResponse Replace the settings
+// PutSettingsWithResponse Replace all settings
 //
-// What is left out is at its default. A webhook that is there, by its id, and that comes without a secret keeps its own.
+// Sets every field that the body does not have to its default. This includes `webhooks`, `places` and the texts of emails.
+// To change some fields only, use PATCH. A known webhook, by its id, keeps its secret if the body has none for it.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /v1/settings (the `PutSettings` operationId).
-func (c *ClientWithResponses) PutSettingsWithResponse(ctx context.Context, body PutSettingsJSONRequestBody, reqEditors ...RequestEditorFn) (*PutSettingsResponse, error) {
-	rsp, err := c.PutSettings(ctx, body, reqEditors...)
+func (c *ClientWithResponses) PutSettingsWithResponse(ctx context.Context, params *PutSettingsParams, body PutSettingsJSONRequestBody, reqEditors ...RequestEditorFn) (*PutSettingsResponse, error) {
+	rsp, err := c.PutSettings(ctx, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -46097,6 +46442,9 @@ func ParseGetAppointmentResponse(rsp *http.Response) (*GetAppointmentResponse, e
 			return nil, err
 		}
 		response.JSON200 = &dest
+
+	case rsp.StatusCode == 304:
+		break // No content-type
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest ProblemResponse
@@ -50728,6 +51076,9 @@ func ParseGetSettingsResponse(rsp *http.Response) (*GetSettingsResponse, error) 
 		}
 		response.JSON200 = &dest
 
+	case rsp.StatusCode == 304:
+		break // No content-type
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
 		var dest ProblemResponse
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -50738,8 +51089,74 @@ func ParseGetSettingsResponse(rsp *http.Response) (*GetSettingsResponse, error) 
 	}
 
 	switch {
+	case rsp.StatusCode == 200:
+		var headers GetSettingsResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		response.Headers200 = &headers
 	case true:
 		var headers GetSettingsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePatchSettingsResponse parses an HTTP response from a PatchSettingsWithResponse call
+func ParsePatchSettingsResponse(rsp *http.Response) (*PatchSettingsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PatchSettingsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest SettingsResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest ProblemResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers PatchSettingsResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		response.Headers200 = &headers
+	case true:
+		var headers PatchSettingsResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
@@ -50784,6 +51201,16 @@ func ParsePutSettingsResponse(rsp *http.Response) (*PutSettingsResponse, error) 
 	}
 
 	switch {
+	case rsp.StatusCode == 200:
+		var headers PutSettingsResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		response.Headers200 = &headers
 	case true:
 		var headers PutSettingsResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {

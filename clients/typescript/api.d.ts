@@ -2145,15 +2145,23 @@ export interface paths {
         /** What the owner has chosen */
         get: operations["getSettings"];
         /**
-         * Replace the settings
-         * @description What is left out is at its default. A webhook that is there, by its id, and that comes without a secret keeps its own.
+         * Replace all settings
+         * @description Sets every field that the body does not have to its default. This includes `webhooks`, `places` and the texts of emails.
+         *     To change some fields only, use PATCH. A known webhook, by its id, keeps its secret if the body has none for it.
          */
         put: operations["putSettings"];
         post?: never;
         delete?: never;
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Change some settings
+         * @description Merges the body into the settings (JSON Merge Patch, RFC 7396). A field that the body does not have stays unchanged.
+         *     `null` sets a field to its default. A list replaces the whole list: to add a webhook, fetch the settings, add it to
+         *     the list, and send the list with the `ETag` in `If-Match`. A known webhook, by its id, keeps its secret if the body
+         *     has none for it.
+         */
+        patch: operations["patchSettings"];
         trace?: never;
     };
     "/v1/settings/mail-preview": {
@@ -4898,6 +4906,8 @@ export interface components {
         /** @description The settings */
         Settings: {
             headers: {
+                /** @description For If-Match and If-None-Match */
+                ETag?: string;
                 [name: string]: unknown;
             };
             content: {
@@ -4943,6 +4953,10 @@ export interface components {
         IdempotencyKey: string;
         /** @description The version that was read, in quotes; 412 if it changed since */
         IfMatch: string;
+        /** @description The ETag of the settings that you have read; 412 if they have changed since */
+        SettingsIfMatch: string;
+        /** @description The ETag of an earlier answer; 304 without a body if nothing has changed */
+        IfNoneMatch: string;
     };
     requestBodies: never;
     headers: never;
@@ -7150,7 +7164,10 @@ export interface operations {
     getAppointment: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer; 304 without a body if nothing has changed */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
             path: {
                 /** @description An appointment's id, or `managed` for the one that the manage link opens */
                 id: components["parameters"]["AppointmentId"];
@@ -7162,7 +7179,7 @@ export interface operations {
             /** @description The appointment */
             200: {
                 headers: {
-                    /** @description The version in quotes */
+                    /** @description The version in quotes; through the manage link, the version, a dot and a hash of the answer. For If-Match and If-None-Match */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -7184,6 +7201,13 @@ export interface operations {
                         }[];
                     };
                 };
+            };
+            /** @description The appointment has not changed */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: components["responses"]["Problem"];
         };
@@ -8550,20 +8574,53 @@ export interface operations {
     getSettings: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of an earlier answer; 304 without a body if nothing has changed */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
             path?: never;
             cookie?: never;
         };
         requestBody?: never;
         responses: {
             200: components["responses"]["Settings"];
+            /** @description The settings have not changed */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             default: components["responses"]["Problem"];
         };
     };
     putSettings: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The ETag of the settings that you have read; 412 if they have changed since */
+                "If-Match"?: components["parameters"]["SettingsIfMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Settings"];
+            };
+        };
+        responses: {
+            200: components["responses"]["Settings"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    patchSettings: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The ETag of the settings that you have read; 412 if they have changed since */
+                "If-Match"?: components["parameters"]["SettingsIfMatch"];
+            };
             path?: never;
             cookie?: never;
         };

@@ -78,8 +78,14 @@ func (cl *Clinic) UpdateClinic(ctx context.Context, actor record.Actor, edit fun
 	return after, err
 }
 
-// UpdateSettings lets edit change what the owner has chosen. *ValidationError.
+// UpdateSettings is EditSettings for an edit that cannot fail. *ValidationError.
 func (cl *Clinic) UpdateSettings(ctx context.Context, actor record.Actor, edit func(*Settings)) (Settings, error) {
+	return cl.EditSettings(ctx, actor, func(s *Settings) error { edit(s); return nil })
+}
+
+// EditSettings calls edit with the stored settings and stores the result. No other change of the settings comes between
+// the read and the write. If edit returns an error, EditSettings returns that error and stores nothing. *ValidationError.
+func (cl *Clinic) EditSettings(ctx context.Context, actor record.Actor, edit func(*Settings) error) (Settings, error) {
 	cl.schedule.change.Lock()
 	defer cl.schedule.change.Unlock()
 	var after Settings
@@ -94,7 +100,9 @@ func (cl *Clinic) UpdateSettings(ctx context.Context, actor record.Actor, edit f
 			return err
 		}
 		after = before
-		edit(&after)
+		if err := edit(&after); err != nil {
+			return err
+		}
 		var m record.Mistakes
 		checkSettings(&m, &after, &before)
 		after.checkUse(&m, &s)
