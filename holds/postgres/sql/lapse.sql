@@ -51,7 +51,8 @@ BEGIN
              taken AS (UPDATE holds_doubts SET ask_at = at + lease WHERE id IN (SELECT id FROM due) RETURNING hold::text AS hold)
         SELECT COALESCE(array_agg(hold), ARRAY[]::text[]) INTO doubts FROM taken;
     END IF;
-    SELECT COALESCE(GREATEST(0, LEAST((SELECT min(deadline) FROM holds_live), (SELECT min(deadline) FROM holds_selections)) - at), -1) INTO next;
+    next := LEAST((SELECT min(deadline) FROM holds_live), (SELECT min(deadline) FROM holds_selections)) - at;
+    next := CASE WHEN next IS NULL THEN -1 ELSE GREATEST(0, next) END; -- GREATEST(0, NULL) is 0, which means now
 END $$;
 
 -- holds_resolve publishes how a pinned hold that lapsed has ended, unless another node did.

@@ -1,0 +1,23 @@
+package postgres
+
+import (
+	"testing"
+	"time"
+)
+
+// A sweep that finds no hold reports no deadline. If it reported 0, an idle node would sweep without pause.
+func TestSweepOfNothingHasNoDeadline(t *testing.T) {
+	t.Parallel()
+	b := open(t, migrated(t), Options{})
+	if next, _ := b.sweep(t.Context(), 1); next >= 0 {
+		t.Errorf("without a hold the next sweep is due in %s, want no deadline", next)
+	}
+	claim := wish("ada", amal)
+	claim.TTL, claim.MaxLife = time.Hour, time.Hour
+	if _, err := b.Claim(t.Context(), claim); err != nil {
+		t.Fatal(err)
+	}
+	if next, _ := b.sweep(t.Context(), 1); next <= 0 || next > time.Hour {
+		t.Errorf("with a hold of an hour the next sweep is due in %s", next)
+	}
+}
