@@ -31,6 +31,8 @@ func limitSettings() []setting {
 			func(l *web.Limits) *int { return &l.StreamsPerAddress }),
 		row("max-idle-per-address", "256", "connections of one network address that wait for their next request; nothing with --rate-limit off",
 			func(l *web.Limits) *int { return &l.IdlePerAddress }),
+		row("max-connections-per-address", "512", "connections of one network address, live streams aside, at most a quarter of the files that the process may open; no limit with --rate-limit off",
+			func(l *web.Limits) *int { return &l.ConnectionsPerAddress }),
 	}
 }
 
@@ -65,6 +67,14 @@ func (c *config) fitStreams(log *slog.Logger, room int) {
 	log.Log(context.Background(), level, "fewer live streams are taken than --max-streams says, so that descriptors are left for bookings: raise ulimit -n",
 		"streams", room, "max_streams", c.limits.Streams)
 	c.limits.Streams = room
+}
+
+// fitConnections lowers the limit on the connections of one address to a quarter of the files that this process may open, so that one
+// address leaves room for the others.
+func (c *config) fitConnections() {
+	if files, known := openFiles(); known {
+		c.limits.ConnectionsPerAddress = min(c.limits.ConnectionsPerAddress, int(min(max(files/4, 16), 1_000_000)))
+	}
 }
 
 func parseLimit(v string) (int, error) {

@@ -177,6 +177,7 @@ func openHouse(ctx context.Context, cfg config, o houseOptions) (_ *house, err e
 	}
 	if !o.local {
 		cfg.fitStreams(h.log, streamsWithin(cfg.limits.Streams))
+		cfg.fitConnections()
 	}
 	h.web, err = web.New(h.engine, web.Options{
 		TrustedProxies: cfg.trustedProxies, RateLimit: cfg.rateLimit, Limits: cfg.limits,

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"mime"
+	"net/http"
 	"reflect"
 	"strconv"
 	"strings"
@@ -22,7 +23,49 @@ const (
 	maxSheet  = 2 * sheet.MaxBytes // a spreadsheet as a JSON text
 	maxBlocks = 1 << 20            // a public calendar as a JSON text
 	bodyTime  = 30 * time.Second
+	restTime  = time.Second // for the rest of a body that the server did not want
 )
+
+// watchedBody is a request's body that notices whether the server has read it to its end.
+type watchedBody struct {
+	io.ReadCloser
+	left  int64 // of the announced length; less than 0 if none was announced
+	ended bool
+}
+
+func (b *watchedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.left -= int64(n); b.left == 0 || err != nil {
+		b.ended = true
+	}
+	return n, err
+}
+
+// watchBody gives the body of a request, if there is one, bodyTime to arrive. It comes before everything that can refuse the request:
+// net/http has no deadline of its own for a body, and waits for the rest of it after every answer.
+func (c *call) watchBody() {
+	if c.r.Body == nil || c.r.Body == http.NoBody {
+		return
+	}
+	c.body = watchedBody{ReadCloser: c.r.Body, left: c.r.ContentLength}
+	if c.body.left == 0 {
+		c.body.left = -1
+	}
+	c.r.Body = &c.body
+	_ = http.NewResponseController(c.rw.ResponseWriter).SetReadDeadline(c.started.Add(bodyTime))
+}
+
+// leaveBody comes before the answer. If the server has not read the body, it answers at once, closes the connection, and waits restTime for
+// the rest, so that the caller receives the answer before the close.
+func (c *call) leaveBody() {
+	if c.body.ReadCloser == nil || c.body.ended {
+		return
+	}
+	if c.r.ProtoMajor < 2 { // HTTP/2 ends the stream alone
+		c.rw.Header()["Connection"] = []string{"close"}
+	}
+	_ = http.NewResponseController(c.rw.ResponseWriter).SetReadDeadline(time.Now().Add(restTime))
+}
 
 // in gives a handler its body, decoded and checked for what JSON itself cannot say: fields that nobody knows, fields
 // given twice, text that is not UTF-8. What is wrong with the document as such is malformed_body; a known field with a

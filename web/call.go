@@ -44,6 +44,7 @@ type call struct {
 	counted *routeMetrics
 	started time.Time
 	reading time.Duration // of the body
+	body    watchedBody
 	spent   store.Spent
 }
 
@@ -99,6 +100,7 @@ func (s *Server) serve(rt *route, counted *routeMetrics, p params, w http.Respon
 	c.id, c.trace = names(r.Header)
 	c.rw.ResponseWriter = w
 	defer c.end()
+	c.watchBody()
 	h := w.Header()
 	h["X-Content-Type-Options"] = noSniff
 	h["Referrer-Policy"] = noReferrer
@@ -141,10 +143,6 @@ func (s *Server) admit(c *call) error {
 	}
 	if err != nil {
 		return err
-	}
-	if c.r.Body != nil && c.r.Body != http.NoBody {
-		// Until the body is read; net/http sets its own deadline for the next request.
-		_ = http.NewResponseController(c.rw.ResponseWriter).SetReadDeadline(c.started.Add(bodyTime))
 	}
 	return s.authorize(c)
 }
@@ -234,6 +232,7 @@ func (c *call) flush() {
 	if c.status == 0 {
 		return
 	}
+	c.leaveBody()
 	c.revalidate()
 	c.compress()
 	h := c.rw.Header()
@@ -296,9 +295,6 @@ func (c *call) problem(p problem) {
 	}
 	if p.Status == http.StatusUnauthorized {
 		h["Www-Authenticate"] = c.challenge()
-	}
-	if p.Status == http.StatusRequestEntityTooLarge {
-		h["Connection"] = []string{"close"}
 	}
 	switch { // strings and numbers cannot fail
 	case c.forAgent():

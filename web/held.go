@@ -22,13 +22,17 @@ type Limits struct {
 	Streams            int // live streams in all, with or without Options.RateLimit; default 20,000
 	StreamsPerAddress  int // live streams of one address; default 200
 	IdlePerAddress     int // connections of one address that wait for their next request; default 256
+
+	// ConnectionsPerAddress is the maximum number of connections of one address, streams aside. Default 512.
+	ConnectionsPerAddress int
 }
 
 func (l Limits) withDefaults() Limits {
 	for _, x := range []struct {
 		to    *int
 		value int
-	}{{&l.HoldsPerAddress, 200}, {&l.HoldsPerDay, 100}, {&l.HoldShare, 20}, {&l.SessionsPerAddress, 10}, {&l.Streams, 20_000}, {&l.StreamsPerAddress, 200}, {&l.IdlePerAddress, 256}} {
+	}{{&l.HoldsPerAddress, 200}, {&l.HoldsPerDay, 100}, {&l.HoldShare, 20}, {&l.SessionsPerAddress, 10}, {&l.Streams, 20_000}, {&l.StreamsPerAddress, 200}, {&l.IdlePerAddress, 256},
+		{&l.ConnectionsPerAddress, 512}} {
 		if *x.to == 0 {
 			*x.to = x.value
 		}

@@ -146,25 +146,31 @@ type connFrom struct {
 
 func (c *connFrom) RemoteAddr() net.Addr { return net.TCPAddrFromAddrPort(c.from) }
 
-func TestTheLongestIdleConnectionIsClosed(t *testing.T) {
+func TestConnectionsOfOneNetworkAreBounded(t *testing.T) {
 	conns := make(map[string]*connFrom)
-	for _, from := range []string{"[2001:db8::1]:1", "[2001:db8::2]:2", "[2001:db8::3]:3", "[2001:db8:0:1::1]:4", "10.0.0.1:5", "10.0.0.1:6", "10.0.0.1:7"} {
+	for _, from := range []string{"[2001:db8::1]:1", "[2001:db8::2]:2", "[2001:db8::3]:3", "[2001:db8:0:1::1]:4", "10.0.0.1:5", "10.0.0.1:6", "10.0.0.1:7", "[2001:db8::8]:8", "[2001:db8::9]:9"} {
 		a := netip.MustParseAddrPort(from)
 		conns[from[len(from)-1:]] = &connFrom{from: a}
 	}
-	i := newIdleConns(2, func(a netip.Addr) bool { return a.IsPrivate() })
+	of := newConnections(2, 4, func(a netip.Addr) bool { return a.IsPrivate() })
+	const begins, waits, works, leaves, ends = http.StateNew, http.StateIdle, http.StateActive, http.StateHijacked, http.StateClosed
 	for step, c := range []struct {
 		conn, over string
-		idle       bool
+		state      http.ConnState
 	}{
-		{"1", "", true}, {"2", "", true}, {"4", "", true}, // another network
-		{"1", "", false}, {"1", "", true}, // busy in between: now 2 has waited longer
-		{"3", "2", true}, {"2", "", false}, // its end is told
-		{"3", "", false}, {"2", "", true},
-		{"5", "", true}, {"6", "", true}, {"7", "", true}, // a proxy
+		{"1", "", begins}, {"2", "", begins}, {"3", "", begins}, {"4", "", begins},
+		{"1", "", waits}, {"2", "", waits}, {"4", "", waits}, // another network
+		{"1", "", works}, {"1", "", waits}, // busy in between: now 2 has waited longer
+		{"3", "2", waits}, {"2", "", ends}, // the end of a closed connection is reported
+		{"3", "", works},                                                         // 1 waits, 3 works
+		{"2", "", begins}, {"2", "", works}, {"8", "", begins}, {"8", "", works}, // four of the network
+		{"9", "1", begins}, {"1", "", ends}, {"9", "", works}, // the one that waits makes room
+		{"1", "1", begins}, {"1", "", ends}, // all of them work: the new one is closed
+		{"8", "", leaves}, {"1", "", begins}, // a stream is counted as such
+		{"5", "", begins}, {"6", "", begins}, {"7", "", begins}, {"5", "", waits}, {"6", "", waits}, {"7", "", waits}, // a proxy
 	} {
 		got := ""
-		if over := i.note(conns[c.conn], c.idle); over != nil {
+		if over := of.note(conns[c.conn], c.state); over != nil {
 			from := over.RemoteAddr().String()
 			got = from[len(from)-1:]
 		}
@@ -173,9 +179,9 @@ func TestTheLongestIdleConnectionIsClosed(t *testing.T) {
 		}
 	}
 	for _, c := range conns {
-		i.note(c, false)
+		of.note(c, ends)
 	}
-	if len(i.of)+len(i.at) != 0 {
-		t.Errorf("%d networks and %d connections are remembered, want none", len(i.of), len(i.at))
+	if len(of.of)+len(of.at) != 0 {
+		t.Errorf("%d networks and %d connections are remembered, want none", len(of.of), len(of.at))
 	}
 }

@@ -43,7 +43,11 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, doors ...Door) error
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	if s.options.RateLimit {
-		server.ConnState = newIdleConns(s.limits.IdlePerAddress, s.trusts).changed
+		of := newConnections(s.limits.IdlePerAddress, s.limits.ConnectionsPerAddress, s.trusts)
+		server.ConnState = func(conn net.Conn, state http.ConnState) {
+			open.count(conn, state)
+			of.changed(conn, state)
+		}
 	}
 	var all sync.WaitGroup
 	defer all.Wait()
