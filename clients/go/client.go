@@ -5891,6 +5891,9 @@ type WebhookCallDataUpstreamState string
 type WebhookEndpoint struct {
 	Active *bool `json:"active,omitempty"`
 
+	// DisabledAt When the server set active to false, because the receiver answered 410. Set active to true to use the webhook again
+	DisabledAt *time.Time `json:"disabledAt,omitempty"`
+
 	// Events None: all of them
 	Events *[]WebhookEvent `json:"events,omitempty"`
 

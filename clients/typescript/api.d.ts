@@ -4296,6 +4296,11 @@ export interface components {
             previousSecret?: string;
             /** Format: date-time */
             previousSecretUntil?: string;
+            /**
+             * Format: date-time
+             * @description When the server set active to false, because the receiver answered 410. Set active to true to use the webhook again
+             */
+            readonly disabledAt?: string;
             /** @description None: all of them */
             events?: components["schemas"]["WebhookEvent"][];
             /** @default true */

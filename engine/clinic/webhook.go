@@ -1,13 +1,16 @@
 package clinic
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"time"
 
 	"holdfast/engine/notice"
 	"holdfast/engine/record"
+	"holdfast/store"
 )
 
 // WebhookEndpoint is a program of the clinic that wants to be told.
@@ -24,6 +27,9 @@ type WebhookEndpoint struct {
 	// can change over without losing one. Both are the server's to say: what a change of the settings brings is passed over.
 	Previous      string    `json:"previousSecret,omitempty"`
 	PreviousUntil time.Time `json:"previousSecretUntil,omitzero"`
+	// DisabledAt is when the server set Active to false, because the receiver answered 410. It is zero while Active is true.
+	// A change of the settings cannot set it.
+	DisabledAt time.Time `json:"disabledAt,omitzero"`
 }
 
 // SecretOverlap is how long the secret before counts beside a new one.
@@ -56,6 +62,43 @@ func (w *WebhookEndpoint) rotate(known *WebhookEndpoint, now time.Time) {
 	}
 }
 
+// errKeepSettings ends a change of the settings that has nothing to change.
+var errKeepSettings = errors.New("clinic: nothing to change")
+
+// DisableWebhook sets the webhook with this id to inactive, if it is active and still has this address. It calls notify in
+// the same transaction. It reports whether it disabled the webhook: of concurrent calls, only the first one does.
+func (cl *Clinic) DisableWebhook(ctx context.Context, id, url, reason string, notify func(tx store.Tx, at time.Time) error) (bool, error) {
+	cl.schedule.change.Lock()
+	defer cl.schedule.change.Unlock()
+	c := ScheduleChange{Actor: "system", Action: "settings.changed", Subject: "clinic", reason: reason}
+	err := cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
+		s, err := StoredSchedule(ctx, tx)
+		if err != nil {
+			return err
+		}
+		before, err := readSettings(s.Clinic.Settings)
+		if err != nil {
+			return err
+		}
+		after, now := before, time.Now().UTC().Truncate(time.Second)
+		after.Webhooks = slices.Clone(before.Webhooks)
+		i := slices.IndexFunc(after.Webhooks, func(w WebhookEndpoint) bool { return w.ID == id && w.URL == url && w.Active })
+		if i < 0 {
+			return errKeepSettings
+		}
+		after.Webhooks[i].Active, after.Webhooks[i].DisabledAt = false, now
+		c.before, c.after = before.audited(), after.audited()
+		if s.Clinic.Settings, err = after.stored(); err != nil {
+			return err
+		}
+		return errors.Join(tx.PutClinic(ctx, s.Clinic), notify(tx, now))
+	})
+	if errors.Is(err, errKeepSettings) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // UnmarshalJSON fills in the default.
 func (w *WebhookEndpoint) UnmarshalJSON(b []byte) error {
 	type plain WebhookEndpoint
@@ -84,6 +127,9 @@ func checkWebhooks(m *record.Mistakes, list, known []WebhookEndpoint) {
 			before = &known[i]
 		}
 		w.rotate(before, time.Now())
+		if w.DisabledAt = (time.Time{}); before != nil && !w.Active {
+			w.DisabledAt = before.DisabledAt
+		}
 		record.CheckID(m, at+"id", w.ID)
 		if seen[w.ID] {
 			m.Add(at+"id", "is used twice")

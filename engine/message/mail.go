@@ -42,6 +42,8 @@ type mailPayload struct {
 	Appointments []string `json:"appointments,omitempty"`
 	// User is the id of the member of staff whose account a mail is about.
 	User string `json:"user,omitempty"`
+	// Webhook is the id and the host of the webhook that an email is about.
+	Webhook string `json:"webhook,omitempty"`
 }
 
 // isReminder reports whether op is the mail of the day before.

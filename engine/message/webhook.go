@@ -3,6 +3,8 @@ package message
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"net/url"
 	"slices"
 	"time"
 
@@ -88,29 +90,75 @@ func (ms *Messages) deliverHook(ctx context.Context, op *store.Operation) outbou
 	if i < 0 || !endpoints[i].Active {
 		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the webhook was removed or switched off"}
 	}
-	url := endpoints[i].URL
-	if wait := ms.hookRests.left(url, time.Now()); wait > 0 {
+	to := endpoints[i].URL
+	if wait := ms.hookRests.left(to, time.Now()); wait > 0 {
 		return outbound.Outcome{End: outbound.Deferred, At: ms.outbound.Now().Add(wait), Detail: op.LastError}
 	}
 	if at, behind := ms.behindNotice(ctx, op); behind {
 		return outbound.Outcome{End: outbound.Deferred, At: at, Detail: op.LastError}
 	}
-	if wait := ms.posting.begin(url); wait > 0 {
+	if wait := ms.posting.begin(to); wait > 0 {
 		return outbound.Outcome{End: outbound.Deferred, At: ms.outbound.Now().Add(wait), Detail: op.LastError}
 	}
-	defer ms.posting.end(url)
-	err := ms.transport.Hooks.Post(ctx, url, endpoints[i].Secrets(time.Now()), op.ID, ms.outbound.Now(), p.Body)
+	defer ms.posting.end(to)
+	err := ms.transport.Hooks.Post(ctx, to, endpoints[i].Secrets(time.Now()), op.ID, ms.outbound.Now(), p.Body)
 	if notice.IsUnreachable(err) {
-		wait := ms.hookRests.rest(url, time.Now(), ms.outbound.Options.Limits.Backoff)
+		wait := ms.hookRests.rest(to, time.Now(), ms.outbound.Options.Limits.Backoff)
 		return outbound.Outcome{End: outbound.Deferred, At: ms.outbound.Now().Add(wait), Detail: err.Error()}
 	}
-	ms.hookRests.wake(url)
+	ms.hookRests.wake(to)
 	switch {
 	case err == nil:
 		return outbound.Outcome{End: outbound.Delivered, Result: op.ID}
+	case errors.Is(err, notice.ErrGone):
+		return ms.disableHook(ctx, &endpoints[i])
 	case notice.IsPermanent(err):
 		return outbound.Outcome{End: outbound.Refused, Detail: err.Error()}
 	default:
 		return outbound.Outcome{End: outbound.Retryable, Detail: err.Error()}
 	}
+}
+
+// disableHook disables a webhook whose receiver answered 410, as Standard Webhooks requires, and promises an email to each
+// owner. The operation has nothing left to do, so it does not count as failed. Neither do those that wait for this receiver.
+func (ms *Messages) disableHook(ctx context.Context, w *clinic.WebhookEndpoint) outbound.Outcome {
+	var calls []booking.Promise
+	disabled, err := ms.clinic.DisableWebhook(ctx, w.ID, w.URL, notice.ErrGone.Error(), func(tx store.Tx, at time.Time) (err error) {
+		calls, err = ms.promiseHookDisabled(ctx, tx, w, at)
+		return err
+	})
+	if err != nil {
+		ms.log.Warn("webhook not disabled after 410; retrying", "webhook", w.ID, "error", err)
+		return outbound.Outcome{End: outbound.Retryable, Detail: notice.ErrGone.Error()}
+	}
+	if disabled {
+		ms.log.Warn("webhook disabled: its receiver answered 410", "webhook", w.ID)
+		ms.outbound.HandOver(calls...)
+	}
+	return outbound.Outcome{End: outbound.NotNeeded, Detail: notice.ErrGone.Error() + "; the webhook was disabled"}
+}
+
+// promiseHookDisabled writes to the outbox one email to each active owner with an email address: the webhook w was disabled.
+func (ms *Messages) promiseHookDisabled(ctx context.Context, tx store.Tx, w *clinic.WebhookEndpoint, at time.Time) (calls []booking.Promise, err error) {
+	if ms.transport.Mailer == nil {
+		return nil, nil
+	}
+	users, err := tx.Users(ctx)
+	if err != nil {
+		return nil, err
+	}
+	name := w.ID
+	if u, err := url.Parse(w.URL); err == nil { // the host only: the rest of an address can be a secret
+		name += " (" + u.Host + ")"
+	}
+	for _, u := range users {
+		if u.Role != store.RoleOwner || !u.Active || u.Email == "" {
+			continue
+		}
+		op := ms.outbound.NewOperation(store.Email, &store.Appointment{}, at)
+		op.Deadline = at.Add(ms.outbound.Options.Limits.NoticeAge)
+		op.Payload, _ = json.Marshal(mailPayload{Notice: mailHookDisabled, User: u.ID, Webhook: name}) // strings cannot fail
+		calls = append(calls, booking.Promise{Operation: op, Notice: mailHookDisabled})
+	}
+	return calls, booking.WritePromises(ctx, tx, at, calls...)
 }

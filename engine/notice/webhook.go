@@ -57,6 +57,9 @@ func Sign(secret, id string, at time.Time, body []byte) (string, error) {
 // Hooks posts webhooks. It is safe for concurrent use.
 type Hooks struct{ client *http.Client }
 
+// ErrGone is in the error of a webhook whose receiver answered 410. By Standard Webhooks, the sender must stop calling it.
+var ErrGone = errors.New("the webhook's server answered 410 (Gone)")
+
 // HookOptions are how webhooks are posted.
 type HookOptions struct {
 	// AllowPrivate lets webhooks go to loopback, private and link-local addresses. Default: refused at the moment of
@@ -125,7 +128,7 @@ func (h *Hooks) Post(ctx context.Context, url string, secrets []string, id strin
 	case answer.StatusCode >= 200 && answer.StatusCode < 300:
 		return nil
 	case answer.StatusCode == http.StatusGone:
-		return permanent("the webhook's server says that the address is gone (410)")
+		return &Permanent{ErrGone}
 	}
 	return fmt.Errorf("the webhook's server answered %d", answer.StatusCode)
 }

@@ -378,6 +378,7 @@ export default {
   'set.hook.secret.later': 'Das Geheimnis entsteht beim Speichern.',
   'set.hook.rotate': 'Neues Geheimnis erzeugen',
   'set.hook.rotate.hint': 'Beim Speichern entsteht ein neues Geheimnis. Das alte unterschreibt noch 24 Stunden mit.',
+  'set.hook.gone': 'Der Empfänger hat mit 410 (Gone) geantwortet, deshalb wurde der Webhook abgeschaltet: {when}.',
   'set.hook.both': 'Bis {until} auch mit dem vorigen Geheimnis unterschrieben.',
   'set.hook.active': 'Eingeschaltet',
   'set.hook.remove': 'Entfernen',

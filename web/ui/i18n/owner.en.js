@@ -378,6 +378,7 @@ export default {
   'set.hook.secret.later': 'The secret is made when you save.',
   'set.hook.rotate': 'Make a new secret',
   'set.hook.rotate.hint': 'A new secret is made when you save. The old one signs as well for 24 hours.',
+  'set.hook.gone': 'The receiver answered 410 (Gone), so the webhook was disabled: {when}.',
   'set.hook.both': 'Signed with the secret before as well, until {until}.',
   'set.hook.active': 'Switched on',
   'set.hook.remove': 'Remove',

@@ -378,6 +378,7 @@ export default {
   'set.hook.secret.later': 'El secreto se crea al guardar.',
   'set.hook.rotate': 'Crear un secreto nuevo',
   'set.hook.rotate.hint': 'Al guardar se crea un secreto nuevo. El anterior también firma durante 24 horas.',
+  'set.hook.gone': 'El receptor respondió 410 (Gone), por eso se desactivó el webhook: {when}.',
   'set.hook.both': 'Firmado también con el secreto anterior hasta {until}.',
   'set.hook.active': 'Activado',
   'set.hook.remove': 'Quitar',

@@ -100,6 +100,7 @@ function Hooks({ desk, list, change, error }) {
         <div class="checks">${events.map(name => html`<${Check} key=${name} checked=${!w.events?.length || w.events.includes(name)}
           input=${on => { const now = w.events?.length ? w.events : events; const next = on ? [...now, name] : now.filter(x => x !== name); edit(i, { events: next.length === events.length ? [] : next }) }}>${t('event.' + name)}</${Check}>`)}</div></div>
       ${w.secret ? seen === w.id ? html`<${Copy} id=${'secret-' + i} label=${t('set.hook.secret')} value=${w.secret} code />` : html`<p><button type="button" class="textlink" onClick=${() => setSeen(w.id)}>${t('set.hook.secret.show')}</button></p>` : html`<p class="hint">${t('set.hook.secret.later')}</p>`}
+      ${w.disabledAt && !w.active && html`<p class="hint">${t('set.hook.gone', { when: `${write('shortDay', w.disabledAt, zone)}, ${write('time', w.disabledAt, zone)}` })}</p>`}
       ${w.previousSecretUntil && html`<p class="hint">${t('set.hook.both', { until: `${write('shortDay', w.previousSecretUntil, zone)}, ${write('time', w.previousSecretUntil, zone)}` })}</p>`}
       ${w.secret && html`<${Check} checked=${!!w.rotateSecret} input=${rotateSecret => edit(i, { rotateSecret })} hint=${t('set.hook.rotate.hint')}>${t('set.hook.rotate')}</${Check}>`}
       ${w.secret && html`<${HookTest} desk=${desk} id=${w.id} />`}
