@@ -1,4 +1,5 @@
-# make test          everything, under the race detector
+# make quick         go vet and the short tests of what has changed, in under a minute: no server, no browser, no race detector
+# make test          the whole suite, with the race detector, Chromium, PostgreSQL and Redis; .ci/run adds Firefox and the long tests
 # make test-hours    the tests as if they were started at other hours, on other dates and in other zones
 # make lint          what a reader would otherwise have to say; make types is the part of it about the pages' JavaScript
 # make bench         the figures of bench/RESULTS.md; make bench-once runs each of them once, so that they never rot
@@ -22,18 +23,8 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 # Functions begin at multiples of 16 bytes, not of 32, and what runs now and then is not inlined (docs/decisions/0071).
 LDFLAGS     := -s -w -funcalign=16 -X main.version=$(VERSION)
 BUILDFLAGS  := $(shell cat deploy/dist/build.flags)
-# 28 MB, stripped. Past it, something has switched off the linker's pruning or a dependency was let in.
-MAX_BINARY  := 28000000
-# Three packages at a time, and first the one that takes longest, beside the suites on real databases, which mostly wait: what computes
-# all the time comes after. More would only take turns.
-PARALLEL    ?= 3
-PACKAGES    := ./web/browsertest ./holds/... ./store/... ./...
-
-# What the race detector watches. SQLite is C brought into Go, with a C library: they work on memory of their own, of which the
-# detector knows nothing, and asking it at every access makes everything that has a database six times as slow. The driver is watched.
-# Argon2 computes in 19 MiB of its own, which nobody else ever sees; watched, the tests of signing in take twice the processor time.
-UNWATCHED := modernc.org/sqlite/lib modernc.org/libc modernc.org/memory golang.org/x/crypto/argon2 golang.org/x/crypto/blake2b
-RACE      := -race $(UNWATCHED:%=-gcflags=%=-race=false)
+# 32 MB, stripped. A larger program has lost the linker's pruning, or gained a dependency.
+MAX_BINARY  := 32000000
 
 # The program is built without cgo, so that it is static; only the race detector needs it.
 export CGO_ENABLED := 0
@@ -57,20 +48,13 @@ LONG   ?=
 MOST   ?=
 RECORD ?=
 
-.PHONY: test test-hours vet lint types bench bench-once curves simulate planted prove systemd dist cross build cluster pages clients pruned clean
+.PHONY: quick test test-hours vet lint types bench bench-once curves simulate planted prove systemd dist cross build cluster pages clients pruned clean
+
+quick:
+	@.ci/quick
 
 test:
-	@.ci/tools
-	@# The S3 server of the tests is compiled once for a user, and not beside suites that wait by the clock.
-	@go test -run TestObjectsComeBackAsTheyWerePut ./store/bucket >/dev/null 2>&1 || true
-	@if command -v gcc >/dev/null 2>&1 || command -v cc >/dev/null 2>&1; then \
-	  echo 'go test -race ./...'; CGO_ENABLED=1 $$(.ci/memory) go test $(RACE) -timeout 25m -p $(PARALLEL) $(PACKAGES) && \
-	  echo 'go test ./cli ./engine ./web/simulation   in full, without the race detector: what does a part of it under it' && \
-	  go test -run "$$(.ci/infull)" -timeout 10m ./cli ./engine ./web/simulation; \
-	else \
-	  echo '!!! SKIPPED: the race detector. It needs a C compiler, and there is none.'; \
-	  go test -timeout 25m -p $(PARALLEL) $(PACKAGES); \
-	fi
+	@.ci/test
 
 test-hours:
 	.ci/hours
@@ -89,7 +73,7 @@ types:
 	@.ci/types
 
 bench:
-	@.ci/tools
+	@.ci/tools test
 	go test -run '^$$' -bench . -benchmem -timeout 60m -p 1 ./...
 
 bench-once:

@@ -20,16 +20,18 @@ import (
 // layers is the import diagram of docs/architecture.md: what each directory may import of this module. A key or an
 // entry that ends in /... stands for the directories below. A directory's own key counts before one above it.
 var layers = map[string][]string{
-	".":   {"cli"},
-	"cli": {"docs", "deploy/systemd", "web", "web/certificate", "engine", "engine/...", "store", "store/...", "holds", "holds/..."},
+	".":           {"cli"},
+	"cli/clitest": {}, // the built program, and which tests belong to which run
+	"cli":         {"docs", "deploy/systemd", "web", "web/certificate", "engine", "engine/...", "store", "store/...", "holds", "holds/..."},
 
 	// web is given an *engine.Engine: the nouns and errors of store and holds pass through it, a backend never does.
 	"web":        {"web/fhir", "web/certificate", "web/stream", "web/pages", "web/instant", "engine", "engine/...", "store", "holds", "docs"},
 	"web/stream": {"web/instant", "engine/upkeep", "holds"}, // is given functions of the engine and does not know it
 	"web/pages":  {}, "web/instant": {},
-	"web/pages/join": {}, // a program of its own, run when web/ui changes
-	"web/...":        {}, // web/simulation/referee too: who judges the product has nothing of it
-	"docs":           {}, // embeds the pages that the server shows
+	"web/pages/join":           {}, // a program of its own, run when web/ui changes
+	"web/certificate/acmetest": {"cli/clitest"},
+	"web/...":                  {}, // web/simulation/referee too: who judges the product has nothing of it
+	"docs":                     {}, // embeds the pages that the server shows
 
 	// The wings of the engine: each knows only those after it, and record, which knows nobody.
 	"engine":              {"engine/identity", "engine/openid", "engine/busytime", "engine/waitlist", "engine/sheet", "engine/downtime", "engine/mailserver", "engine/feed", "engine/search", "engine/person", "engine/series", "engine/visit", "engine/opening", "engine/agent", "engine/request", "engine/message", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/presence", "engine/account", "engine/record", "engine/notice", "engine/token", "engine/upkeep", "engine/upstream", "store", "holds"},
@@ -63,7 +65,7 @@ var layers = map[string][]string{
 	"engine/upstream/...": {"engine/upstream"},
 	"engine/notice/...":   {}, "engine/openid/...": {},
 
-	"store": {}, "holds": {}, "store/pool": {}, "store/bucket": {"store"}, "store/bucket/...": {}, // bucket speaks S3 and knows no backend
+	"store": {}, "holds": {}, "store/pool": {}, "store/bucket": {"store"}, "store/bucket/...": {"cli/clitest"}, // bucket speaks S3 and knows no backend
 	"store/...":             {"store", "store/pool"},
 	"holds/redis/redistest": {"holds/node/nodetest"},
 	"holds/...":             {"holds", "holds/broadcast", "holds/busy", "holds/node", "store/pool"}, // one log of events for all, and what several have in common
@@ -77,7 +79,7 @@ var layers = map[string][]string{
 }
 
 // testsOnly are the directories that no program imports.
-var testsOnly = []string{"store/storetest", "store/postgres/postgrestest", "store/bucket/buckettest", "holds/holdstest", "holds/node/nodetest", "holds/redis/redistest", "engine/enginetest", "engine/notice/noticetest", "engine/openid/openidtest", "web/certificate/acmetest", "web/pipetest", "web/simulation", "web/simulation/referee"}
+var testsOnly = []string{"cli/clitest", "store/storetest", "store/postgres/postgrestest", "store/bucket/buckettest", "holds/holdstest", "holds/node/nodetest", "holds/redis/redistest", "engine/enginetest", "engine/notice/noticetest", "engine/openid/openidtest", "web/certificate/acmetest", "web/pipetest", "web/simulation", "web/simulation/referee"}
 
 // standardLibraryOnly are the directories that import no third-party module, in tests neither.
 var standardLibraryOnly = []string{"store", "holds", "engine/token", "engine/upstream"}
@@ -119,13 +121,10 @@ var peers = []string{"github.com/jackc/pgx/v5", "github.com/redis/go-redis/v9", 
 
 // long lists the files that may be longer than maxLines, each with its reason.
 var long = map[string]string{
-	"engine/operation_test.go": "one story of an operation after another; they share their practice",
-	"engine/presence_test.go":  "presence and its three sweeps are one state; their tests share the counting store",
-	"web/ui/i18n/staff.de.js":  "words, one line each", "web/ui/i18n/staff.en.js": "words, one line each", "web/ui/i18n/staff.es.js": "words, one line each",
 	"web/ui/i18n/owner.de.js": "words, one line each", "web/ui/i18n/owner.en.js": "words, one line each", "web/ui/i18n/owner.es.js": "words, one line each",
 }
 
-const maxLines = 400
+const maxLines = 600
 
 // source is one Go file of the tree.
 type source struct {

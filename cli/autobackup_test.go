@@ -12,8 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"holdfast/cli/clitest"
 	"holdfast/engine"
-	"holdfast/engine/enginetest"
 )
 
 // nightly opens the clinic in a directory, and keeps its backups while the test sleeps.
@@ -58,7 +58,7 @@ func ownNames(t *testing.T, dir string) (names []string) {
 // TestANightlyBackupIsMadeCheckedAndCopied lives through nights, a server that was off for some, and a second place that was not
 // mounted.
 func TestANightlyBackupIsMadeCheckedAndCopied(t *testing.T) {
-	enginetest.OnlyInFull(t)
+	clitest.OnlyInFull(t)
 	t.Parallel()
 	dir := clinicDir(t)
 	second := filepath.Join(t.TempDir(), "mounted")

@@ -10,14 +10,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"holdfast/engine/enginetest"
-
 	"filippo.io/age"
+
+	"holdfast/cli/clitest"
 )
 
 // TestASealedCopyIsRestoredWithNothingButThePaper: the machine is gone, and what is left is the second place and what was printed.
 func TestASealedCopyIsRestoredWithNothingButThePaper(t *testing.T) {
-	enginetest.OnlyInFull(t)
+	clitest.OnlyInFull(t)
 	t.Parallel()
 	dir, second := clinicDir(t), t.TempDir()
 	paper := must(t, "backup-key", "--data", dir)

@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"holdfast/engine/enginetest"
+	"holdfast/cli/clitest"
 	"holdfast/store"
 	"holdfast/store/sqlite"
 )
@@ -249,7 +249,7 @@ func TestWhatStandsInTheWayOfATrailIsSaidAndPasses(t *testing.T) {
 
 // TestATrailEndsWithTheDay, and those that are not kept go; what is another database's stays.
 func TestATrailEndsWithTheDay(t *testing.T) {
-	enginetest.OnlyInFull(t)
+	clitest.OnlyInFull(t)
 	t.Parallel()
 	dir, second := clinicDir(t), t.TempDir()
 	foreign := filepath.Join(second, trailName(1, trailMark("another")))

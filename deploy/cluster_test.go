@@ -18,20 +18,9 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/cli/clitest"
 	"holdfast/engine/enginetest"
 )
-
-// binary builds the program.
-func binary(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "holdfast")
-	build := exec.Command("go", "build", "-o", path, "..")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
-	return path
-}
 
 // portsInARow finds so many free ports beside each other.
 func portsInARow(t *testing.T, n int) int {
@@ -55,6 +44,7 @@ func portsInARow(t *testing.T, n int) int {
 // TestTheClusterOnLoopback starts what `make cluster` starts, and books through its load balancer while a node is killed. Ctrl-C
 // leaves nothing.
 func TestTheClusterOnLoopback(t *testing.T) {
+	clitest.Long(t, "two nodes, PostgreSQL, Redis and nginx")
 	postgres, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
 	_, redis := exec.LookPath("redis-server")
 	_, nginx := os.Stat("/usr/sbin/nginx")
@@ -67,7 +57,7 @@ func TestTheClusterOnLoopback(t *testing.T) {
 	}
 	port := portsInARow(t, 3)
 	run := exec.Command("cluster/run")
-	run.Env = append(os.Environ(), "HOLDFAST="+binary(t), "PORT="+strconv.Itoa(port), "CLINIC="+clinic)
+	run.Env = append(os.Environ(), "HOLDFAST="+clitest.Program(t), "PORT="+strconv.Itoa(port), "CLINIC="+clinic)
 	var failed bytes.Buffer
 	run.Stderr = &failed
 	out, err := run.StdoutPipe()
@@ -220,7 +210,7 @@ func TestTheComposeFileHangsTogether(t *testing.T) {
 	}
 
 	// The program itself says whether it knows the settings: it warns of an unknown HOLDFAST_*.
-	show := exec.Command(binary(t), "config", "print")
+	show := exec.Command(clitest.Program(t), "config", "print")
 	show.Dir = t.TempDir()
 	secret := filepath.Join(show.Dir, "database-url")
 	if err := os.WriteFile(secret, []byte("postgres://holdfast:x@postgres/holdfast?sslmode=disable"), 0o600); err != nil {

@@ -20,6 +20,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"holdfast/cli/clitest"
 )
 
 // The proxies of docs/operations.md, each set up as it stands there, in front of a server.
@@ -98,6 +100,7 @@ type front struct {
 // start starts the proxy in front of the server at an address. The test is skipped where the proxy is not installed.
 func (p proxy) start(t *testing.T, to string, more ...string) *front {
 	t.Helper()
+	clitest.Long(t, "a proxy of its own")
 	program, err := exec.LookPath(p.program)
 	if err != nil {
 		if p.comesWith == "" {

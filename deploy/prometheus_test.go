@@ -12,11 +12,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"holdfast/cli/clitest"
 )
 
 // tool finds one of Debian's prometheus package, or says loudly what was not tested.
 func tool(t *testing.T, name string) string {
 	t.Helper()
+	clitest.Long(t, "Prometheus is installed for it")
 	path, err := exec.LookPath(name)
 	if err != nil {
 		t.Skipf("SKIPPED: %s is not installed (apt-get install prometheus), so Prometheus itself was not asked about deploy/", name)

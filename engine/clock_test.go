@@ -6,9 +6,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"holdfast/cli/clitest"
 	"holdfast/engine"
 	"holdfast/engine/clinic"
-	"holdfast/engine/enginetest"
 	"holdfast/engine/upstream/upstreamtest"
 )
 
@@ -76,7 +76,7 @@ func TestASetClockDoesNotDelayARetry(t *testing.T) {
 }
 
 func TestAReminderGoesByTheClockAsItIs(t *testing.T) {
-	enginetest.OnlyInFull(t)
+	clitest.OnlyInFull(t)
 	synctest.Test(t, func(t *testing.T) {
 		var clock settable
 		c, _ := noticeClinic(t, clock.with)

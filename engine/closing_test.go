@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"holdfast/cli/clitest"
 	"holdfast/engine/availability"
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
@@ -116,7 +117,7 @@ func (c *testClinic) BlocksOver(t *testing.T, date func(string) store.Date) bool
 }
 
 func TestAPatientIsToldToMove(t *testing.T) {
-	enginetest.OnlyInFull(t)
+	clitest.OnlyInFull(t)
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := noticeClinic(t)
 		r := bookingOf(1, "checkup")

@@ -17,10 +17,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"holdfast/cli/clitest"
 	"holdfast/engine"
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
-	"holdfast/engine/enginetest"
 	"holdfast/engine/notice"
 	"holdfast/engine/notice/noticetest"
 	"holdfast/engine/outbound"
@@ -150,7 +150,7 @@ func TestErasingOneOfAVisitLeavesTheOthersTheirMail(t *testing.T) {
 }
 
 func TestMailIsGivenUpAfterADay(t *testing.T) {
-	enginetest.OnlyInFull(t)
+	clitest.OnlyInFull(t)
 	address := noAddress(t)
 	synctest.Test(t, func(t *testing.T) {
 		var log lockedBuffer

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/cli/clitest"
 	"holdfast/engine/booking"
-	"holdfast/engine/enginetest"
 	"holdfast/engine/record"
 	"holdfast/holds"
 	"holdfast/store"
@@ -25,7 +25,7 @@ import (
 func TestMemoryEqualsTheDatabaseAfterRacingChanges(t *testing.T) {
 	const atOnce = 50 // seeds to one clinic, each on a day of its own
 	seeds := uint64(1000)
-	if !enginetest.InFull() {
+	if !clitest.InFull() {
 		seeds = 200
 	}
 	for first := uint64(0); first < seeds; first += atOnce {

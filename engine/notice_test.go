@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"holdfast/cli/clitest"
 	"holdfast/engine"
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
@@ -79,7 +80,7 @@ func (c *testClinic) mails(folder, appointmentID string) map[string]string {
 }
 
 func TestPatientsAreToldByMail(t *testing.T) {
-	enginetest.OnlyInFull(t)
+	clitest.OnlyInFull(t)
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := noticeClinic(t)
 		ctx := context.Background()

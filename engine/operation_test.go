@@ -11,10 +11,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"holdfast/cli/clitest"
 	"holdfast/engine"
 	"holdfast/engine/agent"
 	"holdfast/engine/booking"
-	"holdfast/engine/enginetest"
 	"holdfast/engine/outbound"
 	"holdfast/engine/record"
 	"holdfast/engine/upstream/upstreamtest"
@@ -25,7 +25,7 @@ import (
 // people can try again or give up.
 
 func TestUpstreamAwayForADay(t *testing.T) {
-	enginetest.OnlyInFull(t)
+	clitest.OnlyInFull(t)
 	for name, dead := range map[string]bool{"nobody listens": false, "nobody answers": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"holdfast/cli/clitest"
 	"holdfast/engine"
 	"holdfast/engine/account"
 	"holdfast/engine/booking"
@@ -426,7 +427,7 @@ func TestSwitchingOnRestoresWhatSwitchingOffTook(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if name == "after a week" {
-				enginetest.OnlyInFull(t)
+				clitest.OnlyInFull(t)
 			}
 			synctest.Test(t, func(t *testing.T) {
 				c := newOnCall(t, presence.Options{}, "ada")

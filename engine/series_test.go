@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"holdfast/cli/clitest"
 	"holdfast/engine/availability"
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
@@ -348,7 +349,7 @@ func TestASeriesIsMovedFromHereOn(t *testing.T) {
 
 // Six appointments are one mail with six links, and a reminder each; so are three that are cancelled.
 func TestASeriesIsToldInOneMail(t *testing.T) {
-	enginetest.OnlyInFull(t)
+	clitest.OnlyInFull(t)
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := noticeClinic(t)
 		if _, err := c.Clinic.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) { s.ReminderHours = 24 }); err != nil {

@@ -5,8 +5,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"holdfast/cli/clitest"
 	"holdfast/engine/clinic"
-	"holdfast/engine/enginetest"
 	"holdfast/engine/presence"
 	"holdfast/holds"
 	"holdfast/store"
@@ -48,7 +48,7 @@ func TestAnUnansweredRequestLapses(t *testing.T) {
 
 // TestASessionThatNobodyEndsExpires: its place is free again, the streams are told, and what is said of it meanwhile counts.
 func TestASessionThatNobodyEndsExpires(t *testing.T) {
-	enginetest.OnlyInFull(t)
+	clitest.OnlyInFull(t)
 	for name, c := range map[string]struct {
 		settings int // minutes; 0: the default
 		pending  bool

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"testing"
 
+	"holdfast/cli/clitest"
 	"holdfast/engine/availability"
-	"holdfast/engine/enginetest"
 	"holdfast/engine/presence"
 	"holdfast/engine/record"
 	"holdfast/holds"
@@ -90,7 +90,7 @@ func TestTheLifeOfASession(t *testing.T) {
 
 func TestTwoAcceptOneRequestAThousandTimes(t *testing.T) {
 	times := 1000
-	if !enginetest.InFull() {
+	if !clitest.InFull() {
 		times = 150
 	}
 	c := newOnCall(t, presence.Options{}, "ada", "bea")

@@ -10,9 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"holdfast/cli/clitest"
 	"holdfast/engine/agent"
 	"holdfast/engine/booking"
-	"holdfast/engine/enginetest"
 	"holdfast/engine/upstream"
 	"holdfast/engine/upstream/upstreamtest"
 	"holdfast/store"
@@ -30,7 +30,7 @@ var (
 // there was said to have failed, and no two writes came closer together than ten seconds.
 func TestSimulation(t *testing.T) {
 	bookings := 1000
-	if !enginetest.InFull() {
+	if !clitest.InFull() {
 		bookings = 120
 	}
 	if *simulatedBookings > 0 {

@@ -12,8 +12,8 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
+	"holdfast/cli/clitest"
 	"holdfast/engine/booking"
-	"holdfast/engine/enginetest"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -68,7 +68,7 @@ func TestASlotIsAnsweredAsIfOneAfterTheOther(t *testing.T) {
 	const clients, calls = 4, 5
 	c := newClinic(t, map[string]int{"ada": 1})
 	histories := 1200
-	if !enginetest.InFull() {
+	if !clitest.InFull() {
 		histories = 150
 	}
 	if *wantedHistories > 0 {

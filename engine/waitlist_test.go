@@ -9,10 +9,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"holdfast/cli/clitest"
 	"holdfast/engine"
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
-	"holdfast/engine/enginetest"
 	"holdfast/engine/request"
 	"holdfast/engine/token"
 	"holdfast/engine/waitlist"
@@ -93,7 +93,7 @@ func (c *testClinic) mustCancel(id string) {
 // TestAFreedTimeIsOfferedInOrder: to the first, after its lapse to the second, after a refusal to the third, who books it; at no moment
 // can a stranger have it.
 func TestAFreedTimeIsOfferedInOrder(t *testing.T) {
-	enginetest.OnlyInFull(t)
+	clitest.OnlyInFull(t)
 	synctest.Test(t, func(t *testing.T) {
 		c, folder, noon := waitingRoom(t)
 		ctx := context.Background()
@@ -170,7 +170,7 @@ func isEnded(err error, as string) bool {
 
 // TestWhoWantsItSoonerIsMoved: the appointment moves in one step, what it leaves is offered to the next, and nobody else is asked.
 func TestWhoWantsItSoonerIsMoved(t *testing.T) {
-	enginetest.OnlyInFull(t)
+	clitest.OnlyInFull(t)
 	synctest.Test(t, func(t *testing.T) {
 		c, _, noon := waitingRoom(t)
 		ctx := context.Background()
@@ -195,7 +195,7 @@ func TestWhoWantsItSoonerIsMoved(t *testing.T) {
 
 // TestAnOfferIsNoneOnceItsTimeIsLost: somebody else has the time after a restart, and whoever takes it is told.
 func TestAnOfferIsNoneOnceItsTimeIsLost(t *testing.T) {
-	enginetest.OnlyInFull(t)
+	clitest.OnlyInFull(t)
 	synctest.Test(t, func(t *testing.T) {
 		keys := token.Generate(time.Now())
 		c, _, noon := waitingRoom(t, func(o *engine.Options) { o.Keyring = keys })
@@ -228,7 +228,7 @@ func TestAnOfferIsNoneOnceItsTimeIsLost(t *testing.T) {
 
 // TestAnUndoTakesBackWhatIsOffered: nobody has heard of it.
 func TestAnUndoTakesBackWhatIsOffered(t *testing.T) {
-	enginetest.OnlyInFull(t)
+	clitest.OnlyInFull(t)
 	synctest.Test(t, func(t *testing.T) {
 		c, folder, noon := waitingRoom(t)
 		e := c.waits(1, c.wish(c.start))
@@ -249,7 +249,7 @@ func TestAnUndoTakesBackWhatIsOffered(t *testing.T) {
 // TestTwoTimesAndTwoWaiting: two who wait are offered two different times of several, and one who is away for three offers in a row is
 // taken off.
 func TestTwoTimesAndTwoWaiting(t *testing.T) {
-	enginetest.OnlyInFull(t)
+	clitest.OnlyInFull(t)
 	synctest.Test(t, func(t *testing.T) {
 		c, _, _ := waitingRoom(t)
 		wide := c.wish(c.start)
@@ -336,7 +336,7 @@ func TestVisitorsConfirmThatTheyWait(t *testing.T) {
 
 // TestASeatOfAFullGroupIsWaitedFor: who waits for one session is offered the seat that somebody leaves, and no other session.
 func TestASeatOfAFullGroupIsWaitedFor(t *testing.T) {
-	enginetest.OnlyInFull(t)
+	clitest.OnlyInFull(t)
 	synctest.Test(t, func(t *testing.T) {
 		c, _, _ := waitingRoom(t)
 		ctx := context.Background()

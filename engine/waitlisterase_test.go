@@ -7,14 +7,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"holdfast/engine/enginetest"
+	"holdfast/cli/clitest"
 	"holdfast/engine/waitlist"
 	"holdfast/store"
 )
 
 // TestWhoIsErasedWaitsNoMore: the entry goes, and what was offered passes to the next.
 func TestWhoIsErasedWaitsNoMore(t *testing.T) {
-	enginetest.OnlyInFull(t)
+	clitest.OnlyInFull(t)
 	synctest.Test(t, func(t *testing.T) {
 		c, _, noon := waitingRoom(t)
 		ctx := context.Background()
@@ -44,6 +44,7 @@ func TestWhoCancelsIsOfferedNothingEarlier(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		time.Sleep(time.Second) // entries of one instant are in no order
 		next := c.waits(2, c.wish(c.start))
 		c.mustCancel(noon.ID)
 		c.wantOffered("before", e, "open waiting")

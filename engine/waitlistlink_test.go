@@ -6,12 +6,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"holdfast/engine/enginetest"
+	"holdfast/cli/clitest"
 )
 
 // TestTheLinkOfAnOfferOpensNothingLater: whoever has lost the answer finds it, and the mailbox of long ago does not.
 func TestTheLinkOfAnOfferOpensNothingLater(t *testing.T) {
-	enginetest.OnlyInFull(t)
+	clitest.OnlyInFull(t)
 	synctest.Test(t, func(t *testing.T) {
 		c, _, noon := waitingRoom(t)
 		ctx := context.Background()

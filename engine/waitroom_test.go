@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"holdfast/cli/clitest"
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
 	"holdfast/engine/enginetest"
@@ -14,7 +15,7 @@ import (
 
 // TestAnUndoTakesBackTheRoomThatIsOffered: what keeps the undone appointment's time from it is an offer of somebody else's time, in its room.
 func TestAnUndoTakesBackTheRoomThatIsOffered(t *testing.T) {
-	enginetest.OnlyInFull(t)
+	clitest.OnlyInFull(t)
 	synctest.Test(t, func(t *testing.T) {
 		c, _, _ := waitingRoom(t)
 		ctx := context.Background()

@@ -117,15 +117,15 @@ func TestMain(m *testing.M) {
 	if firefox.stop != nil {
 		firefox.stop()
 	}
-	if dir, ok := built.Load().(string); ok {
-		_ = os.RemoveAll(dir)
-	}
 	os.Exit(code)
 }
 
 // open starts the browser if it does not run yet.
 func (b *browser) open(t testing.TB) context.Context {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("short run: no browser")
+	}
 	b.start.Do(func() { b.ctx, b.stop, b.err = launch() })
 	if errors.Is(b.err, errNoBrowser) {
 		t.Skip("SKIPPED: ", b.err)

@@ -3,44 +3,20 @@ package browsertest
 import (
 	"bufio"
 	"bytes"
-	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
+
+	"holdfast/cli/clitest"
 )
-
-// program is the program itself, built once for all who start it. TestMain removes it.
-var program = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "holdfast-program-")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "holdfast")
-	if out, err := exec.Command("go", "build", "-o", path, "holdfast").CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go build: %w\n%s", err, out)
-	}
-	built.Store(dir)
-	return path, nil
-})
-
-// built is where program is, if it is.
-var built atomic.Value
 
 // startDemo starts the program's demo. It returns a house of which only the address is used, and when the
 // program was started.
 func startDemo(t *testing.T, flags ...string) (*house, time.Time) {
 	t.Helper()
-	path, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := exec.Command(path, append([]string{"demo", "--listen", "127.0.0.1:0"}, flags...)...)
+	c := exec.Command(clitest.Program(t), append([]string{"demo", "--listen", "127.0.0.1:0"}, flags...)...)
 	var complains bytes.Buffer // read when it has ended
 	c.Stderr = &complains
 	said, err := c.StdoutPipe()

@@ -15,6 +15,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"holdfast/cli/clitest"
 )
 
 var errNoFirefox = errors.New("no Firefox is installed (Debian: apt-get install firefox-esr), so no page is tested in it")
@@ -50,6 +52,7 @@ var prefs = map[string]any{
 // open starts the browser if it does not run yet.
 func (b *fox) open(t testing.TB) {
 	t.Helper()
+	clitest.Long(t, "Firefox repeats the journeys of Chromium, in ten minutes")
 	b.start.Do(func() { b.err = b.launch() })
 	if errors.Is(b.err, errNoFirefox) {
 		t.Skip("SKIPPED: ", b.err)

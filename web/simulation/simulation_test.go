@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"holdfast/engine/enginetest"
+	"holdfast/cli/clitest"
 )
 
 var (
@@ -27,7 +27,7 @@ const (
 
 // TestSimulatedClinic lives through whole clinics, each from its seed, and breaks off at the first promise that is broken.
 func TestSimulatedClinic(t *testing.T) {
-	enginetest.OnlyInFull(t)
+	clitest.OnlyInFull(t)
 	from, to, length := uint64(1), uint64(3), 1.0
 	within := ordinary
 	if *seeds > 0 {

@@ -17,6 +17,9 @@ import (
 // Programs lists the servers that are installed. If there are none, the test is skipped.
 func Programs(t testing.TB) (found []string) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("short run: no Redis")
+	}
 	for _, program := range []string{"redis-server", "valkey-server"} {
 		if _, err := exec.LookPath(program); err == nil {
 			found = append(found, program)

@@ -19,6 +19,8 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/cli/clitest"
+
 	"github.com/aws/aws-sdk-go-v2/aws"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 )
@@ -47,6 +49,7 @@ var building sync.Mutex
 // binaryFor is the gateway, built once for this user; the test is skipped where it cannot be fetched.
 func binaryFor(t testing.TB) string {
 	t.Helper()
+	clitest.Long(t, "the S3 server is compiled from source, in two to five minutes")
 	building.Lock()
 	defer building.Unlock()
 	cache, err := os.UserCacheDir()

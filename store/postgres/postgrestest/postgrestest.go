@@ -5,6 +5,7 @@ package postgrestest
 import (
 	"bytes"
 	"errors"
+	"flag"
 	"fmt"
 	"net/url"
 	"os"
@@ -37,6 +38,12 @@ var ErrAbsent = errors.New("no PostgreSQL to test with; apt-get install postgres
 
 // Start makes a cluster and runs it. settings are lines of postgresql.conf, such as "fsync=on".
 func Start(settings ...string) (_ *Server, err error) {
+	if !flag.Parsed() {
+		flag.Parse() // a TestMain may start the server before the flags are parsed
+	}
+	if testing.Short() {
+		return nil, fmt.Errorf("short run: %w", ErrAbsent)
+	}
 	s := &Server{}
 	if s.bin = binaries(); s.bin == "" {
 		return nil, ErrAbsent

@@ -23,6 +23,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"holdfast/cli/clitest"
 )
 
 const version = "v2.10.1"
@@ -47,6 +49,7 @@ var building sync.Mutex
 // binaryFor is Pebble, built once for this user; the test is skipped where it cannot be fetched.
 func binaryFor(t testing.TB) string {
 	t.Helper()
+	clitest.Long(t, "the ACME server is compiled from source")
 	building.Lock()
 	defer building.Unlock()
 	cache, err := os.UserCacheDir()

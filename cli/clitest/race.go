@@ -1,5 +1,5 @@
 //go:build race
 
-package enginetest
+package clitest
 
 const raceDetector = true
