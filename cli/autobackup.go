@@ -120,7 +120,7 @@ func (k *backupKeeper) keep(ctx context.Context, now time.Time) error {
 		made = append(made, newest)
 		slices.SortFunc(made, time.Time.Compare)
 	}
-	failed := k.expire(ctx, directory(here), made)
+	failed := errors.Join(k.expire(ctx, directory(here), made), k.plan.keep.expireEarlier(here, now))
 	if k.second != nil {
 		failed = errors.Join(failed, k.copyOver(ctx, ownBackupName(newest)))
 	}

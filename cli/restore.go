@@ -26,7 +26,7 @@ func restoreCommand(p process) *cobra.Command {
 		Use:   "restore BACKUP | restore --list [PLACE…]",
 		Short: "Put a backup in the place of the data directory's database and keys",
 		Long: "Checks a copy of the backup first, then puts it in the place of the database and keys in the data directory. What was\n" +
-			"there is kept in backups/replaced-…, never deleted. The server must not run. Everybody is signed out, and the API keys\n" +
+			"there is moved to backups/replaced-…, which the server deletes after some weeks. The server must not run. Everybody is signed out, and the API keys\n" +
 			"that come back to life are listed. A snapshot (a .db file from backups) can be restored too; the keys then stay as\n" +
 			"they are. A sealed copy (its files end in .age) needs the key that backup-key printed, in a file or typed in with --key -.\n" +
 			"A trail (trail-… of the second place) is restored up to its last whole step, or up to an instant with --until.\n" +
@@ -320,7 +320,7 @@ func (d *dataDir) keepReplaced(ctx context.Context, now time.Time) (string, erro
 			return "", err
 		}
 	}
-	kept := filepath.Join(d.file(backupsDir), "replaced-"+now.UTC().Format(stampFormat))
+	kept := filepath.Join(d.file(backupsDir), replacedPrefix+now.UTC().Format(stampFormat))
 	if err := os.Mkdir(kept, 0o700); err != nil {
 		return "", err
 	}

@@ -62,6 +62,15 @@ func listPlace(ctx context.Context, p place, all []listed) ([]listed, error) {
 	for _, b := range backups {
 		all = append([]listed{{p.path(b.name), b.made, b.bytes, "", b.made}}, all...)
 	}
+	if d, ok := p.(directory); ok {
+		earlier, err := earlierStatesIn(string(d))
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range earlier {
+			all = append(all, listed{p.path(s.name), s.made, s.bytes, "  " + s.note, s.made})
+		}
+	}
 	trails, err := p.trails(ctx)
 	if err != nil {
 		return nil, err

@@ -23,8 +23,8 @@ func upgradeCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "upgrade",
 		Short: "Bring the schema of the database up to date, or say what that would do",
-		Long: "Brings the schema of the database to this program's version, which serve does too when it starts. Before each migration of\n" +
-			"a SQLite file a snapshot is written to backups. No server may run on it.\n" +
+		Long: "Brings the schema of the database to this program's version, which serve does too when it starts. Before it upgrades\n" +
+			"a SQLite file it writes one snapshot to backups. No server may run on it.\n" +
 			"With --check nothing is changed: a copy of the database is brought up to date and checked, and what came of it is said. A server\n" +
 			"of the version before may run meanwhile. For a PostgreSQL it says which migrations are due, and tries none.",
 		Args: noArguments,
@@ -78,8 +78,8 @@ type upgradeBody struct {
 	To            int      `json:"to"`                      //
 	Migrations    []string `json:"migrations"`              // that would be applied, in order
 	Tried         bool     `json:"tried"`                   // on a copy, which is sound
-	TookMs        int64    `json:"tookMs,omitempty"`        // on the copy, snapshots included
-	SnapshotBytes int64    `json:"snapshotBytes,omitempty"` // of all snapshots together
+	TookMs        int64    `json:"tookMs,omitempty"`        // on the copy, the snapshot included
+	SnapshotBytes int64    `json:"snapshotBytes,omitempty"` // of the snapshot before the upgrade
 	FreeBytes     uint64   `json:"freeBytes,omitempty"`     // on the disk of the data directory; left out where nobody knows
 	ServerRuns    bool     `json:"serverRuns"`
 }
@@ -110,7 +110,7 @@ func rehearse(ctx context.Context, cfg config) (found upgradeBody, err error) {
 	}
 	r, err := sqlite.Rehearse(ctx, filepath.Join(cfg.data, databaseFile), in, free)
 	found.From, found.To, found.Migrations, found.Tried = r.From, r.To, append([]string{}, r.Due...), len(r.Due) > 0 && err == nil
-	found.TookMs, found.SnapshotBytes = r.Took.Milliseconds(), r.Bytes*int64(len(r.Due))
+	found.TookMs, found.SnapshotBytes = r.Took.Milliseconds(), r.Bytes
 	if known {
 		found.FreeBytes = free
 	}
@@ -132,7 +132,7 @@ func (u upgradeBody) say(w io.Writer, cfg config) error {
 	fmt.Fprintf(&b, "%s has schema version %d, and this program has %d\nwould be applied: %s\n", where, u.From, u.To, strings.Join(u.Migrations, ", "))
 	if u.Tried {
 		fmt.Fprintf(&b, "tried on a copy: it took %v, and the copy is sound\n", time.Duration(u.TookMs)*time.Millisecond)
-		fmt.Fprintf(&b, "a snapshot before each of them goes to %s: %s together", filepath.Join(cfg.data, backupsDir), megabytes(uint64(u.SnapshotBytes)))
+		fmt.Fprintf(&b, "one snapshot before them goes to %s: %s", filepath.Join(cfg.data, backupsDir), megabytes(uint64(u.SnapshotBytes)))
 		if u.FreeBytes > 0 {
 			fmt.Fprintf(&b, ", and %s are free", megabytes(u.FreeBytes))
 		}

@@ -123,14 +123,15 @@ func TestWhatOlderProgramsLeftIsUpgraded(t *testing.T) {
 			upgraded := patientsIn(t, dir)
 			sameButTwo(t, upgraded, want)
 
-			snapshots, err := filepath.Glob(filepath.Join(dir, backupsDir, fmt.Sprintf("before-%04d-*.db", older.SchemaVersion+1)))
-			if err != nil || len(snapshots) != 1 {
+			snapshots, err := filepath.Glob(filepath.Join(dir, backupsDir, "before-*.db"))
+			if err != nil || len(snapshots) != 1 || !strings.Contains(snapshots[0], fmt.Sprintf("before-%04d-", older.SchemaVersion+1)) {
 				t.Fatalf("snapshots %v, %v; want one of version %d", snapshots, err, older.SchemaVersion)
 			}
 			if kept, err := sqlite.Verify(t.Context(), snapshots[0]); err != nil || kept != older {
 				t.Errorf("the snapshot is %+v, %v; want what the older program left, %+v", kept, err, older)
 			}
 			must(t, "verify", "--data", dir, snapshots[0])
+			contains(t, "restore --list", must(t, "restore", "--list", "--data", dir), snapshots[0], fmt.Sprintf("before an upgrade from schema version %d", older.SchemaVersion))
 			must(t, "restore", "--data", dir, snapshots[0])
 			must(t, "verify", "--data", dir)
 			if got := patientsIn(t, dir); !maps.Equal(got, upgraded) {

@@ -41,7 +41,7 @@ func refuseUnfinished(ctx context.Context, c *conn) error {
 }
 
 // OpenCarrier opens the file at path, which no server may have open, makes it where there is none, and brings its schema up to
-// date. A snapshot is taken before each migration, as Open does.
+// date. One snapshot is taken before the migrations, as Open does.
 func OpenCarrier(ctx context.Context, path, snapshots string, log *slog.Logger) (_ *Carrier, err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, fmt.Errorf("sqlite: %w", err)

@@ -31,7 +31,7 @@ func SchemaVersion() int {
 	return len(all)
 }
 
-// migrate applies what is missing, each migration in one transaction of its own and after a snapshot. It refuses a
+// migrate applies the missing migrations, each in its own transaction. Before the first of them it takes one snapshot. It refuses a
 // database that a newer program has changed, or that was changed by a migration other than ours, or by hand (ErrSchema).
 func migrate(ctx context.Context, c *conn, files fs.FS, snapshots string, log *slog.Logger) error {
 	known, err := store.ReadMigrations(files)
@@ -55,16 +55,17 @@ func migrate(ctx context.Context, c *conn, files fs.FS, snapshots string, log *s
 	if err := trustSchema(ctx, c, known[:len(applied)]); err != nil {
 		return err
 	}
-	for _, m := range known[len(applied):] {
+	due := known[len(applied):]
+	if len(applied) > 0 && len(due) > 0 { // a new database has nothing to go back to
+		path, err := snapshot(ctx, c, snapshots, due[0].Version)
+		if err != nil {
+			return fmt.Errorf("taking a snapshot before migration %s: %w", due[0].Name, err)
+		}
+		log.Info("snapshot taken before an upgrade", "migrations", len(due), "snapshot", path)
+	}
+	for _, m := range due {
 		if err := ctx.Err(); err != nil {
 			return err
-		}
-		if len(applied) > 0 { // a new database has nothing to go back to
-			path, err := snapshot(ctx, c, snapshots, m.Version)
-			if err != nil {
-				return fmt.Errorf("taking a snapshot before migration %s: %w", m.Name, err)
-			}
-			log.Info("snapshot taken before a migration", "migration", m.Name, "snapshot", path)
 		}
 		if err := apply(c, m); err != nil {
 			return fmt.Errorf("migration %s (nothing of it was kept): %w", m.Name, err)

@@ -121,6 +121,16 @@ func TestMigrate(t *testing.T) {
 	mustClose(t, s)
 }
 
+// TestUpgradeWritesOneSnapshot: an upgrade over several migrations writes one snapshot, before the first of them.
+func TestUpgradeWritesOneSnapshot(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "holdfast.db")
+	mustClose(t, mustOpen(t, path, migrationFiles(t)))
+	mustClose(t, mustOpen(t, path, migrationFiles(t, addColumn, "CREATE TABLE another (x ANY) STRICT;")))
+	if found := snapshotsOf(t, path); len(found) != 1 || !strings.Contains(found[0], "before-"+migrationAfter(0)[:4]) {
+		t.Errorf("snapshots: got %v, want one before %s", found, migrationAfter(0))
+	}
+}
+
 func TestAFailingMigrationLeavesNothingBehind(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	mustClose(t, mustOpen(t, path, migrationFiles(t)))

@@ -16,14 +16,14 @@ import (
 type Rehearsal struct {
 	From, To int           // versions of the schema
 	Due      []string      // migrations that are to be applied, in order; none: the rest is empty
-	Bytes    int64         // of the copy, and of each snapshot that is taken before a migration
-	Took     time.Duration // snapshots and migrations, on the copy
+	Bytes    int64         // of the copy, and of the snapshot that is taken before the migrations
+	Took     time.Duration // snapshot and migrations, on the copy
 }
 
 // Rehearse copies the database at path into the directory in, brings the copy up to date and checks it as Store.Check does. The
 // database itself is only read, whether a server has it open or not. It refuses what is not a Holdfast database, and one whose
-// schema this program does not know. Copy and snapshots together need 1 + len(Due) times the room of the database; where less
-// than that and as much again is free, in bytes, nothing is tried: it is the disk of a server that runs.
+// schema this program does not know. Copy and snapshot together need 2 times the room of the database. If less than
+// 3 times its room is free, in bytes, nothing is tried: it is the disk of a server that runs.
 func Rehearse(ctx context.Context, path, in string, free uint64) (r Rehearsal, err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return r, fmt.Errorf("%w: %w", store.ErrUnavailable, err)
@@ -56,8 +56,8 @@ func Rehearse(ctx context.Context, path, in string, free uint64) (r Rehearsal, e
 	if err != nil {
 		return r, fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
-	if need := uint64(whole.Size()) * uint64(2+len(r.Due)); need > free {
-		return r, fmt.Errorf("%w: the upgrade takes a snapshot before each of %d migrations, for which %d bytes should be free, and %d are", store.ErrFull, len(r.Due), need, free)
+	if need := 3 * uint64(whole.Size()); need > free {
+		return r, fmt.Errorf("%w: the upgrade takes a snapshot, for which %d bytes must be free, and %d are", store.ErrFull, need, free)
 	}
 	tried := filepath.Join(in, filepath.Base(path))
 	if err := copyInto(ctx, c, tried); err != nil {

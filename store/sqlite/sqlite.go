@@ -17,7 +17,7 @@
 //
 // # Files
 //
-// Beside the database lie its log (-wal, -shm) and, in SnapshotDir, the copies taken before each migration. All of
+// Beside the database lie its log (-wal, -shm) and, in SnapshotDir, the copies taken before upgrades. All of
 // them are 0600. Nothing but SQLite may open the live file: closing any other descriptor of it would drop the locks.
 package sqlite
 
@@ -46,7 +46,7 @@ type Options struct {
 	Readers int
 	// QueueSize is how many writes may wait for their turn before Write answers ErrOverloaded. 0 means 1024.
 	QueueSize int
-	// SnapshotDir receives a copy of the database before each migration. Empty means "backups" beside the database.
+	// SnapshotDir receives a copy of the database before an upgrade. Empty means "backups" beside the database.
 	SnapshotDir string
 	// OnFatal is called once, from a goroutine that must not be blocked, when nothing can be written any more.
 	OnFatal func(error)
