@@ -7,11 +7,13 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"holdfast/engine/agent"
 	"holdfast/engine/clinic"
 	"holdfast/engine/record"
 	"holdfast/engine/upstream/upstreamtest"
+	"holdfast/store"
 )
 
 // TestAConfirmationHasTheClinicInIt: place, address and way as the clinic has them, the guardian's sentence for minors
@@ -48,6 +50,17 @@ func TestAConfirmationHasTheClinicInIt(t *testing.T) {
 				if a.Guidance.VoiceResponse != c.want {
 					t.Errorf("got %q, want %q", a.Guidance.VoiceResponse, c.want)
 				}
+				chain := strings.Join(a.Guidance.Chain, "\n")
+				if strings.Contains(c.want, " at ") != strings.Contains(chain, "and the place: ") && !strings.Contains(name, "in ") ||
+					(c.child != "") != strings.Contains(chain, "the child's name") {
+					t.Errorf("the steps do not have the place and the child of %q: %q", c.want, chain)
+				}
+				if before, after := strings.Index(chain, "address"), strings.Index(chain, "Ask whether another member"); before > after {
+					t.Errorf("the address comes after the question for another appointment: %q", chain)
+				}
+				if !strings.HasSuffix(chain, "Ask whether the caller needs anything else.\nIf not, thank the caller, say goodbye and end the call.") {
+					t.Errorf("the steps do not end the call: %q", chain)
+				}
 				said, _ := json.Marshal(a.Guidance)
 				if strings.Contains(string(said), "Canary") {
 					t.Errorf("somebody's words are in it: %s", said)
@@ -72,6 +85,9 @@ func TestAQueuedAnswerKeepsSilent(t *testing.T) {
 		op, err := p.Agent.Operation(t.Context(), a.OperationID)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if chain := strings.Join(a.Guidance.Chain, "\n"); !strings.Contains(chain, "needs anything else.\nIf not, thank the caller, say goodbye and end the call.") {
+			t.Errorf("the steps after a queued booking do not end the call: %q", chain)
 		}
 		for _, g := range []agent.Guidance{a.Guidance, op.Guidance} {
 			never := strings.Join(g.NeverDo, " ")
@@ -104,4 +120,35 @@ func TestAgentTextsArePlainAndShort(t *testing.T) {
 			t.Errorf("%+v: got %v, want a mistake in %s", texts, err, field)
 		}
 	}
+}
+
+// TestRejectedGuidanceNamesFirstCall: the CRITICAL of a rejected token says which call to make first.
+func TestRejectedGuidanceNamesFirstCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
+		b := p.wish(20)
+		b.BookingAuthToken = changed(b.BookingAuthToken)
+		if got := p.ask(b).Guidance.Critical; !strings.HasPrefix(got, "First call POST /v1/agent/patients") {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+// TestSlotsStayInRequestedDates: the upstream lists days around the requested ones, which are not offered.
+func TestSlotsStayInRequestedDates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{ExtraDays: 2, Columns: []upstreamtest.Column{{
+			ScheduleViewGUID: viewGUID, ScheduleColumnGUID: columnGUID(0), Weekdays: []time.Weekday{0, 1, 2, 3, 4, 5, 6},
+		}}}})
+		from := store.DateOf(time.Now().In(p.Clinic.Zone())).AddDays(3)
+		slots, err := p.Agent.Slots(t.Context(), agent.SlotsRequest{AppointmentTypeGUID: typeGUID, From: from, Days: 2, Count: 50})
+		if err != nil || len(slots.Slots) == 0 {
+			t.Fatalf("slots: %+v, %v", slots, err)
+		}
+		for _, s := range slots.Slots {
+			if date := store.DateOf(s.Start.In(p.Clinic.Zone())); date.Before(from) || !date.Before(from.AddDays(2)) {
+				t.Errorf("offered %v, which is not on the two days from %v", s.Start, from)
+			}
+		}
+	})
 }

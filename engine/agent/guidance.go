@@ -23,6 +23,12 @@ type Guidance struct {
 // theDate stands in the table below for the spoken date of the appointment.
 const theDate = "{date}"
 
+// The last steps of a call, in this order.
+const (
+	askMore    = "Ask whether the caller needs anything else."
+	sayGoodbye = "If not, thank the caller, say goodbye and end the call."
+)
+
 // guidances has one entry for each thing that can be said to an agent.
 func guidances(of string) Guidance {
 	switch of {
@@ -59,8 +65,9 @@ func guidances(of string) Guidance {
 			VoiceResponse: "You are booked for " + theDate + ".",
 			Chain: []string{
 				"Tell the caller the date and time.",
-				"Ask whether anybody else of the family needs an appointment; the same patientGUID books for each of them.",
-				"If not, close the call politely.",
+				"Ask whether another member of the family needs an appointment; the same patientGUID books for each of them.",
+				askMore,
+				sayGoodbye,
 			},
 		}
 	case sayQueued:
@@ -70,7 +77,9 @@ func guidances(of string) Guidance {
 			Chain: []string{
 				"Tell the caller that the booking was received and is not yet confirmed.",
 				"Tell the caller that the time is kept and nothing more needs to be done.",
-				"Ask for the operation again later if you have to know the outcome.",
+				askMore,
+				sayGoodbye,
+				"After the call, fetch the operation if you need its outcome.",
 			},
 			NeverDo: []string{
 				"Never say that the appointment is confirmed.",
@@ -85,9 +94,9 @@ func guidances(of string) Guidance {
 		return Guidance{
 			ErrorType:     "booking_auth_failed",
 			VoiceResponse: "One moment, I have to look up your details once more.",
-			Critical:      "Nothing was booked. Do not tell the caller that it was.",
+			Critical:      "First call POST /v1/agent/patients again. Nothing was booked, so do not tell the caller that it was.",
 			RecoverySteps: []string{
-				"Identify the patient again to get a new patientGUID and bookingAuthToken.",
+				"Call POST /v1/agent/patients again to get a new patientGUID and bookingAuthToken.",
 				"Send the booking again with both of them, taken from the same answer, unchanged.",
 				"If it fails again, hand the call over to a person. Never make up a patientGUID or a bookingAuthToken.",
 			},

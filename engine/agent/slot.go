@@ -133,8 +133,12 @@ func (r *SlotsRequest) check(s *clinic.Schedule) (*store.AppointmentType, error)
 	return t, m.Err()
 }
 
-// suits reports whether a start lies in the asked part of the day.
+// suits reports whether a start is on one of the requested dates and in the requested part of the day. The upstream may list
+// more than it was asked for.
 func (r *SlotsRequest) suits(start time.Time, zone *time.Location) bool {
+	if date := store.DateOf(start.In(zone)); date.Before(r.From) || !date.Before(r.From.AddDays(r.Days)) {
+		return false
+	}
 	return r.PartOfDay == "" || (start.In(zone).Hour() < 12) == (r.PartOfDay == "morning")
 }
 

@@ -48,20 +48,24 @@ func (ag *Agent) agentTexts() clinic.AgentTexts {
 const theChild = "{childName}"
 
 // guideBooked is the guidance to a confirmed booking: what is said aloud has the child's field, place and time, the guardian's
-// sentence for a minor, and the offer of the address.
+// sentence for a minor, and the offer of the address. The chain has the same facts, in the order of the call: the address
+// and the way come before the question for another appointment and the goodbye.
 func (ag *Agent) guideBooked(a *store.Appointment) Guidance {
 	g := ag.guide(sayConfirmed, a.SlotStart)
 	t, v := ag.agentTexts(), Voices[ag.agentLanguage()]
 	child := outbound.ChildOf(a.Patient.Notes) != ""
-	say := v[voiceBooked]
+	var chain []string
+	say, facts := v[voiceBooked], "the date and time"
 	if child {
-		say = v[voiceBookedChild]
-		g.Chain = append([]string{"Say the childName of your own request in place of " + theChild + "."}, g.Chain...)
+		say, facts = v[voiceBookedChild], "the child's name, "+facts
+		chain = append(chain, "Say the childName of your own request in place of "+theChild+".")
 	}
 	at := ""
 	if t.Place != "" {
 		at = strings.ReplaceAll(v[voiceAt], "{place}", t.Place)
+		facts += ", and the place: " + strconv.Quote(t.Place)
 	}
+	chain = append(chain, "Tell the caller "+facts+".")
 	sentences := []string{strings.NewReplacer("{at}", at, theDate, spokenIn(ag.agentLanguage(), a.SlotStart, ag.clinic.Zone())).Replace(say)}
 	if child || isMinor(a.Patient.BirthDate, a.SlotStart.In(ag.clinic.Zone())) {
 		guardian := t.Guardian
@@ -69,17 +73,19 @@ func (ag *Agent) guideBooked(a *store.Appointment) Guidance {
 			guardian = v[voiceGuardian]
 		}
 		sentences = append(sentences, guardian)
+		chain = append(chain, "Tell the caller that a parent or legal guardian must come along.")
 	}
 	if t.Closing != "" {
 		sentences = append(sentences, t.Closing)
 	}
 	if t.Address != "" {
 		sentences = append(sentences, v[voiceAddress])
-		g.Chain = append(g.Chain, "If the caller wants the address, say: "+strconv.Quote(t.Address))
+		chain = append(chain, "If the caller wants the address, say: "+strconv.Quote(t.Address))
 	}
 	if t.Directions != "" {
-		g.Chain = append(g.Chain, "If the caller asks for the way, say: "+strconv.Quote(t.Directions))
+		chain = append(chain, "If the caller asks for the way, say: "+strconv.Quote(t.Directions))
 	}
+	g.Chain = append(chain, g.Chain[1:]...) // the first step of the table is the one with the facts
 	g.VoiceResponse = strings.Join(sentences, " ")
 	return g
 }

@@ -284,6 +284,7 @@ func (s *Server) openings(r request) reply {
 	if err != nil || err2 != nil || to.Sub(from) > 366*24*time.Hour {
 		return failed("startDate and endDate are required")
 	}
+	from, to = from.AddDate(0, 0, -s.options.ExtraDays), to.AddDate(0, 0, s.options.ExtraDays)
 	views := strings.ToLower(r.value("schdvwguids"))
 	out := reply{records: [][]field{}}
 	for _, c := range s.options.Columns {

@@ -70,6 +70,7 @@ type Options struct {
 	// is refused.
 	RefuseTaken bool
 	Columns     []Column
+	ExtraDays   int // how many days GetOnlineReservations lists before and after the requested dates
 	// Decide is asked when the script has no line for a call; nil means OK. It is
 	// called one call at a time and must not call the Server.
 	Decide func(Call) Step
