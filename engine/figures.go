@@ -18,6 +18,9 @@ type QueueFigures struct {
 	Waiting int           // pending or being tried; without mail for an instant that has not come
 	Failed  int           // for good, and still listed
 	Oldest  time.Duration // since the one that waits longest was promised, of the first 500 of all kinds; 0 if none does
+	// Attempt is the age of the oldest running attempt, of the first 500; 0 if none is running. A long one
+	// means that the queue has not stored the outcome: no call lasts minutes.
+	Attempt time.Duration
 }
 
 // figuresAge is how old the figures of the queue may be: to find the oldest may take a look at thousands of reminders.
@@ -78,6 +81,9 @@ func (e *Engine) measureQueue(ctx context.Context, now time.Time) ([]QueueFigure
 		for i := range oldest {
 			f := waiting[oldest[i].Kind]
 			f.Oldest = max(f.Oldest, now.Sub(oldest[i].CreatedAt))
+			if status == store.OperationProcessing {
+				f.Attempt = max(f.Attempt, now.Sub(oldest[i].AttemptedAt))
+			}
 		}
 	}
 	return list, nil

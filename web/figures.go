@@ -33,6 +33,7 @@ var (
 	conflictsDesc    = figure("conflicts_total", "Bookings and moves that only the database refused: everything before it had said that the time is free.")
 	queueDesc        = figure("queue_operations", "Operations in the queue, at most 10 seconds old: waiting (reminders for later left out) or failed for good.", "kind", "state")
 	oldestDesc       = figure("queue_oldest_seconds", "Age of the operation that waits longest, at most 10 seconds old; 0 if none waits.", "kind")
+	attemptDesc      = figure("queue_attempt_seconds", "Age of the oldest running attempt, at most 10 seconds old; 0 if none is running.", "kind")
 	deliveredDesc    = figure("operations_delivered_total", "Outbound operations that took effect.", "kind")
 	missedDesc       = figure("operation_attempts_failed_total", "Attempts at an outbound operation that failed, or of which nobody knows; most are tried again.", "kind")
 	failedDesc       = figure("operations_failed_total", "Outbound operations that failed for good.", "kind")
@@ -119,6 +120,7 @@ func (f figures) queue(ctx context.Context, to *exposition) {
 		to.gauge(queueDesc, float64(q.Waiting), kind, "waiting")
 		to.gauge(queueDesc, float64(q.Failed), kind, "failed")
 		to.gauge(oldestDesc, q.Oldest.Seconds(), kind)
+		to.gauge(attemptDesc, q.Attempt.Seconds(), kind)
 	}
 	for _, e := range f.engine.Ends() {
 		kind := string(e.Kind)

@@ -58,6 +58,13 @@ var rows = []row{
 		bug: unasked,
 	},
 	{
+		name: "disk full during a delivery, outcome stored afterwards", unit: "passes", pkg: "./engine", run: "^TestFullDiskLeavesNoOperationProcessing$", asked: 200,
+		bug: &bug{
+			file: "engine/outbound/operation.go", says: `after the disk has room: got .*; want none processing`,
+			lines: []change{{"		out.unsaved.wakeUps.wake()", "		_ = u"}},
+		},
+	},
+	{
 		name: "histories of one slot, linearizable", unit: "histories", pkg: "./engine", run: "^TestASlotIsAnsweredAsIfOneAfterTheOther$", counted: `(\d+) histories`,
 		args: []string{"-histories", "1200", "-seed", "{seed}"}, asked: 100_000,
 		bug: &bug{

@@ -103,7 +103,7 @@ func (out *Outbound) TryNow(op store.Operation, deadline time.Time) Attempted {
 	out.heedClock(context.Background())
 	op.Status, op.LastError = store.OperationPending, detail
 	op.NextAttemptAt = out.Now().Add(out.Options.Limits.Quarantine)
-	out.keep(context.Background(), op, "added")
+	out.keep(context.Background(), op, "added", op.LastError)
 	close(d.queued)
 	return Attempted{End: unknown, ErrorType: ErrorUnknownQueued, Detail: detail, Attempts: 1}
 }

@@ -51,7 +51,7 @@ func (out *Outbound) Work() []func(context.Context) {
 	if out.Queue == nil {
 		return nil
 	}
-	work := []func(context.Context){out.relayOperations, out.pruneQueue, out.runDirects, out.watchClock}
+	work := []func(context.Context){out.relayOperations, out.saveOutcomes, out.pruneQueue, out.runDirects, out.watchClock}
 	if out.Options.Shared {
 		work = append(work, out.watchQueue)
 	}
@@ -139,6 +139,9 @@ func (out *Outbound) workOne(ctx context.Context, l *lane) error {
 	if err != nil {
 		return err
 	}
+	if out.resumed(ctx, &op) {
+		return nil
+	}
 	if this, _ := out.Outbox.Claimed(op.ID, ""); this {
 		out.settle(ctx, op, Outcome{End: Deferred, At: out.Now().Add(time.Second)})
 		return nil
@@ -150,9 +153,11 @@ func (out *Outbound) workOne(ctx context.Context, l *lane) error {
 		return nil
 	case !promised: // its end was recorded, and the process stopped before the queue was told; or it was given up
 		op.Status, op.FinishedAt, op.NextAttemptAt, op.Unknown = store.OperationCompleted, out.Now(), time.Time{}, false
-		return out.Queue.Change(ctx, op, "completed", "its end was recorded before")
+		out.keep(ctx, op, "completed", "its end was recorded before")
+		return nil
 	case known.Status.Final():
-		return out.Queue.Change(ctx, known, string(known.Status), "its end was recorded before")
+		out.keep(ctx, known, string(known.Status), "its end was recorded before")
+		return nil
 	}
 	o := out.attempt(ctx, &op)
 	switch {

@@ -2,7 +2,6 @@ package outbound
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -191,7 +190,7 @@ func (out *Outbound) conclude(ctx context.Context, op store.Operation, o Outcome
 				"needs_review", op.NeedsReview, "attempts", op.Attempts, "reason", op.LastError)
 		}
 	}
-	out.keep(ctx, op, event)
+	out.keep(ctx, op, event, op.LastError)
 	out.ends.count(&op, o.End) // after the queue has it: what the figures say is also in the list
 	return op, c
 }
@@ -262,26 +261,18 @@ func unrecorded(before, ended store.Operation, now time.Time) store.Operation {
 // doneWithoutName is the result of what was done and has no name of its own.
 const doneWithoutName = "done"
 
-// keep stores an operation in the queue. One that is finished and was never in it does not get there. What was said in a
-// notice that was delivered is nobody's business any more, and most of its size.
-func (out *Outbound) keep(ctx context.Context, op store.Operation, event string) {
+// keep stores an operation in the queue. A finished operation that was never in the queue is not added. The payload of a delivered
+// notice is dropped: no later call needs it, and it is most of the operation's size. If the write fails, it is retried until the
+// queue has the outcome; see unsaved.go.
+func (out *Outbound) keep(ctx context.Context, op store.Operation, event, detail string) {
 	if op.Status == store.OperationCompleted && (op.Kind == store.Email || op.Kind == store.Webhook) {
 		op.Payload = nil
 	}
-	err := out.Queue.Change(ctx, op, event, op.LastError)
-	if errors.Is(err, store.ErrVersion) {
-		out.log.Warn("another node has taken an operation over, and what becomes of it is its to say", "operation", op.ID, "kind", op.Kind)
-		return
-	}
-	if errors.Is(err, store.ErrNotFound) {
-		if op.Status == store.OperationCompleted {
-			return
-		}
-		err = out.Queue.Add(ctx, op)
-	}
-	if err != nil {
-		out.queueFailed("the queue does not know how far an operation is; it learns it at the next start", fmt.Errorf("operation %s: %w", op.ID, err))
-		out.HandOver(booking.Promise{Operation: op})
+	u := &unsaved{op: op, event: event, detail: detail}
+	out.unsaved.put(u)
+	if err := out.saveOutcome(context.WithoutCancel(ctx), u); err != nil {
+		out.queueFailed("outcome of an operation not stored in the queue; retrying", fmt.Errorf("operation %s: %w", op.ID, err))
+		out.unsaved.wakeUps.wake()
 	}
 	out.ringLanes()
 }

@@ -21,6 +21,7 @@
 //	operation.go  how an outcome changes an operation           direct.go        an attempt while an agent waits
 //	upstream*.go  the practice-management system                lookup.go        is it there?
 //	rest.go       how long what is not there is left alone      ends.go          how many ended, and how
+//	unsaved.go    outcomes that the queue has not stored
 //	queue.go      what people see, decide and (retry.go) repeat clock.go         waits, when the clock is set
 package outbound
 
@@ -45,6 +46,7 @@ type Outbound struct {
 
 	Queue      store.Queue // nil: nothing is ever called
 	Outbox     Outbox
+	unsaved    unsavedSet
 	started    time.Time     // what was promised before it was promised by another process
 	queueReady chan struct{} // closed when the queue is right after the start
 	lanes      []*lane

@@ -207,7 +207,7 @@ func (out *Outbound) reconcile(ctx context.Context, after string, before time.Ti
 		var add []store.Operation
 		for _, op := range list {
 			after = op.ID
-			if this, _ := out.Outbox.Claimed(op.ID, ""); this || !op.CreatedAt.Before(before) {
+			if this, _ := out.Outbox.Claimed(op.ID, ""); this || out.unsaved.get(op.ID) != nil || !op.CreatedAt.Before(before) {
 				continue
 			}
 			if lost {

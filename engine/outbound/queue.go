@@ -318,7 +318,7 @@ func (out *Outbound) reopen(ctx context.Context, actor record.Actor, op store.Op
 		out.HandOver(c.Calls...)
 	}
 	out.WakeFor(op.Kind)
-	out.keep(context.WithoutCancel(ctx), op, "retried")
+	out.keep(ctx, op, "retried", op.LastError)
 	return nil
 }
 
@@ -340,6 +340,11 @@ func (out *Outbound) withOperation(ctx context.Context, id string, decide func(s
 		out.Outbox.Release(id)
 		out.ringLanes()
 	}()
+	if u := out.unsaved.get(id); u != nil { // a person decides on the outcome, not on the attempt before it
+		if err := out.saveOutcome(ctx, u); err != nil {
+			return err
+		}
+	}
 	op, err := out.Queue.Operation(ctx, id)
 	if err != nil {
 		return err

@@ -127,6 +127,9 @@ func (q *Queue) Change(ctx context.Context, op store.Operation, event, detail st
 		return err
 	case !known:
 		return fmt.Errorf("operation %s: %w", op.ID, store.ErrNotFound)
+	case !changed && q.stored(ctx, op): // by an earlier call whose answer was lost
+		q.held.remove(op.ID)
+		return nil
 	case !changed:
 		q.held.remove(op.ID)
 		return fmt.Errorf("operation %s: %w: another node has taken it", op.ID, store.ErrVersion)
@@ -134,6 +137,12 @@ func (q *Queue) Change(ctx context.Context, op store.Operation, event, detail st
 		q.held.remove(op.ID)
 	}
 	return nil
+}
+
+// stored reports whether the queue has op exactly as it is.
+func (q *Queue) stored(ctx context.Context, op store.Operation) bool {
+	kept, err := q.Operation(ctx, op.ID)
+	return err == nil && same(kept, op)
 }
 
 // same reports whether the queue keeps a and b as one and the same operation.

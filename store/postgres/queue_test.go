@@ -319,3 +319,23 @@ func TestALostAnswerIsNoLostOperation(t *testing.T) {
 		t.Errorf("its story: got %+v, %v; want one completion", story, err)
 	}
 }
+
+// TestChangeRepeatsAfterLostAnswer: a change that was committed, and whose answer and question were lost, succeeds when it is repeated.
+func TestChangeRepeatsAfterLostAnswer(t *testing.T) {
+	t.Parallel()
+	all := queues(t, 1, QueueOptions{})
+	mustAdd(t, all[0], webhook("op-1"))
+	op := waitFor(t, all[0])
+	op.Status, op.FinishedAt = store.OperationCompleted, nine
+	if err := all[0].Change(t.Context(), op, "completed", ""); err != nil {
+		t.Fatal(err)
+	}
+	all[0].held.add(op.ID) // the node received no answer
+	if err := all[0].Change(t.Context(), op, "completed", ""); err != nil {
+		t.Errorf("Change again: got %v, want nil", err)
+	}
+	story, err := all[0].Activity(t.Context(), "op-1")
+	if err != nil || len(story) != 3 {
+		t.Errorf("its story: got %+v, %v; want one completion", story, err)
+	}
+}

@@ -1,0 +1,141 @@
+package outbound
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+
+	"holdfast/store"
+)
+
+// # Outcomes that the queue has not stored
+//
+// After an attempt the queue may refuse the write of the outcome: the disk is full, or PostgreSQL restarts. The operation is then
+// `processing` in the queue although no attempt is running. The outcome stays here, and the write is retried until the queue has
+// stored it. If the process ends first, or another node takes the operation over, the outcome is unknown, as after a crash.
+
+// unsaved is the outcome of one operation that the queue has not stored.
+type unsaved struct {
+	op            store.Operation
+	event, detail string
+
+	mu   sync.Mutex // held during the write
+	done bool       // stored, or replaced by a later outcome
+}
+
+// unsavedSet is the outcomes that the queue has not stored, by operation id. The zero value is empty. It is safe for concurrent use.
+type unsavedSet struct {
+	mu      sync.Mutex
+	of      map[string]*unsaved
+	wakeUps wakeUps // signals a write that failed
+}
+
+// put adds u. It replaces an earlier outcome of the same operation, and waits for a write of that one that has begun.
+func (s *unsavedSet) put(u *unsaved) {
+	s.mu.Lock()
+	before := s.of[u.op.ID]
+	if s.of == nil {
+		s.of = make(map[string]*unsaved)
+	}
+	s.of[u.op.ID] = u
+	s.mu.Unlock()
+	if before != nil {
+		before.mu.Lock()
+		before.done = true
+		before.mu.Unlock()
+	}
+}
+
+// get returns the outcome of one operation, or nil.
+func (s *unsavedSet) get(id string) *unsaved {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.of[id]
+}
+
+// all returns the outcomes in the order of their operations' ids.
+func (s *unsavedSet) all() []*unsaved {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]*unsaved, 0, len(s.of))
+	for _, id := range slices.Sorted(maps.Keys(s.of)) {
+		list = append(list, s.of[id])
+	}
+	return list
+}
+
+func (s *unsavedSet) remove(u *unsaved) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.of[u.op.ID] == u {
+		delete(s.of, u.op.ID)
+	}
+}
+
+// saveOutcome writes an outcome to the queue, unless that has been done.
+func (out *Outbound) saveOutcome(ctx context.Context, u *unsaved) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.done {
+		return nil
+	}
+	err := out.Queue.Change(ctx, u.op, u.event, u.detail)
+	switch {
+	case errors.Is(err, store.ErrVersion):
+		out.log.Warn("operation taken over by another node", "operation", u.op.ID, "kind", u.op.Kind)
+		err = nil
+	case errors.Is(err, store.ErrNotFound) && u.op.Status == store.OperationCompleted: // finished, and never in the queue
+		err = nil
+	case errors.Is(err, store.ErrNotFound):
+		err = out.Queue.Add(ctx, u.op)
+	}
+	if err != nil {
+		return err
+	}
+	u.done = true
+	out.unsaved.remove(u)
+	return nil
+}
+
+// saveOutcomes retries the writes that failed, until ctx ends.
+func (out *Outbound) saveOutcomes(ctx context.Context) {
+	for ctx.Err() == nil {
+		failed := out.unsaved.wakeUps.listen()
+		list := out.unsaved.all()
+		if len(list) == 0 {
+			Sleep(ctx, -1, failed)
+			continue
+		}
+		Sleep(ctx, relayRetry, nil)
+		saved := 0
+		for _, u := range list {
+			if ctx.Err() == nil && out.saveOutcome(ctx, u) == nil {
+				saved++
+			}
+		}
+		if saved > 0 {
+			out.log.Info("outcomes of operations stored after a failed write", "operations", saved, "left", len(out.unsaved.all()))
+			out.ringLanes()
+		}
+	}
+}
+
+// resumed reports whether a worker that has taken op must leave it, because the queue has not stored the outcome of an earlier
+// attempt by this node, or has stored it only now.
+func (out *Outbound) resumed(ctx context.Context, op *store.Operation) bool {
+	u := out.unsaved.get(op.ID)
+	if u == nil {
+		return false
+	}
+	if out.saveOutcome(ctx, u) != nil {
+		return true
+	}
+	out.ringLanes()
+	known, err := out.Queue.Operation(ctx, op.ID)
+	return err != nil || known.Status != store.OperationProcessing || known.Attempts != op.Attempts
+}
+
+// Unsaved returns the number of outcomes that this node has not stored in the queue.
+func (out *Outbound) Unsaved() int { return len(out.unsaved.all()) }

@@ -1,0 +1,137 @@
+package engine_test
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/booking"
+	"holdfast/engine/upstream/upstreamtest"
+	"holdfast/store"
+	"holdfast/store/postgres/postgrestest"
+)
+
+// An outcome that the queue cannot store is not lost: the operation leaves `processing` as soon as the queue stores again, with the
+// true outcome, and the operations behind it follow.
+
+// fullQueue refuses every write while it is full, as a queue on a full disk does.
+type fullQueue struct {
+	store.Queue
+	full *atomic.Bool
+}
+
+func (q fullQueue) Add(ctx context.Context, ops ...store.Operation) error {
+	if q.full.Load() {
+		return store.ErrFull
+	}
+	return q.Queue.Add(ctx, ops...)
+}
+
+func (q fullQueue) Take(ctx context.Context, now time.Time, kinds ...store.OperationKind) (store.Operation, error) {
+	if q.full.Load() {
+		return store.Operation{}, store.ErrFull
+	}
+	return q.Queue.Take(ctx, now, kinds...)
+}
+
+func (q fullQueue) Change(ctx context.Context, op store.Operation, event, detail string) error {
+	if q.full.Load() {
+		return store.ErrFull
+	}
+	return q.Queue.Change(ctx, op, event, detail)
+}
+
+// TestFullDiskLeavesNoOperationProcessing: the disk is full for an hour from the moment of a write on.
+func TestFullDiskLeavesNoOperationProcessing(t *testing.T) {
+	for name, outcome := range map[string]upstreamtest.Outcome{"delivered": upstreamtest.OK, "unknown": upstreamtest.LostApplied} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				full, writes := &atomic.Bool{}, &atomic.Int32{}
+				p := newPractice(t, practiceOptions{
+					upstream: &upstreamtest.Options{Decide: func(c upstreamtest.Call) upstreamtest.Step {
+						if c.Procedure == "SetAppointment" && writes.Add(1) == 1 {
+							full.Store(true)
+							return upstreamtest.Step{Outcome: outcome}
+						}
+						return upstreamtest.Step{Outcome: upstreamtest.OK}
+					}},
+					change: func(o *engine.Options) { o.Queue = fullQueue{o.Queue, full} },
+				})
+				r := bookingOf(1, "cleaning")
+				r.SlotStart = p.slotAt(40)
+				a, err := p.Booking.Book(t.Context(), r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				p.until(time.Minute, "sent", full.Load)
+				if _, err := p.Booking.Cancel(t.Context(), booking.CancelRequest{ID: a.ID, Actor: "system"}); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Hour)
+				synctest.Wait()
+				if n, err := p.queue.Counts(t.Context()); err != nil || n.Processing != 1 {
+					t.Fatalf("while the disk is full: got %+v, %v; want one operation processing", n, err)
+				}
+				full.Store(false)
+				time.Sleep(10 * time.Second)
+				if n, err := p.queue.Counts(t.Context()); err != nil || n.Processing != 0 {
+					t.Errorf("10 s after the disk has room: got %+v, %v; want none processing", n, err)
+				}
+				p.until(10*time.Minute, "settled", p.settled)
+				if s := p.upstream.Score(); s.Appointments != 0 || s.Writes != 1 {
+					t.Errorf("upstream: got %+v, want one write, cancelled", s)
+				}
+			})
+		})
+	}
+}
+
+// TestPostgresRestartLeavesNoOperationProcessing: PostgreSQL ends while writes to the practice-management system are in flight, and
+// starts again. Every outcome is stored, and the cancellations behind them follow.
+func TestPostgresRestartLeavesNoOperationProcessing(t *testing.T) {
+	server, err := postgrestest.Start("fsync=on")
+	if err != nil {
+		t.Skip("SKIPPED:", err)
+	}
+	t.Cleanup(server.Stop)
+	sent, answer := make(chan struct{}, 1), make(chan struct{})
+	var writes atomic.Int32
+	c := newNodes(t, 2, func(c *nodes) {
+		c.url = server.Create(t)
+		withUpstream(func(call upstreamtest.Call) upstreamtest.Step {
+			if call.Procedure == "SetAppointment" && writes.Add(1) == 1 {
+				sent <- struct{}{}
+				<-answer
+			}
+			return upstreamtest.Step{Outcome: upstreamtest.OK}
+		})(c)
+	})
+	c.clinic("ada")
+	n := c.all[0]
+	a := n.mustBook(t, 1, c.start)
+	<-sent
+	c.agree()
+	if _, err := n.Booking.Cancel(t.Context(), booking.CancelRequest{ID: a.ID, Actor: "system"}); err != nil {
+		t.Fatal(err)
+	}
+	server.Crash()
+	close(answer)
+	c.until(time.Minute, "a node cannot store the outcome", func() bool {
+		return slices.ContainsFunc(c.all, func(n *node) bool { return n.Outbound.Unsaved() > 0 })
+	})
+	if err := server.Run(); err != nil {
+		t.Fatal(err)
+	}
+	c.until(time.Minute, "no operation is processing and the outbox is empty", func() bool {
+		counts, err := n.queue.Counts(t.Context())
+		left, leftErr := n.store.Outbox(t.Context(), "", 1)
+		return err == nil && leftErr == nil && counts.Processing == 0 && len(left) == 0
+	})
+	if s := c.upstream.Score(); s.Appointments != 0 || s.Writes != 1 {
+		t.Errorf("upstream: got %+v, want one write, cancelled", s)
+	}
+}
