@@ -9,7 +9,7 @@ import (
 func TestSweepOfNothingHasNoDeadline(t *testing.T) {
 	t.Parallel()
 	b := open(t, migrated(t), Options{})
-	if next, _ := b.sweep(t.Context(), 1); next >= 0 {
+	if next := sweepAlone(t, b); next >= 0 {
 		t.Errorf("without a hold the next sweep is due in %s, want no deadline", next)
 	}
 	claim := wish("ada", amal)
@@ -17,7 +17,18 @@ func TestSweepOfNothingHasNoDeadline(t *testing.T) {
 	if _, err := b.Claim(t.Context(), claim); err != nil {
 		t.Fatal(err)
 	}
-	if next, _ := b.sweep(t.Context(), 1); next <= 0 || next > time.Hour {
+	if next := sweepAlone(t, b); next <= time.Minute || next > time.Hour {
 		t.Errorf("with a hold of an hour the next sweep is due in %s", next)
+	}
+}
+
+// sweepAlone sweeps until no other sweep runs: next to another one, a sweep only reports when to come again.
+func sweepAlone(t *testing.T, b *Backend) time.Duration {
+	t.Helper()
+	for {
+		next, _ := b.sweep(t.Context(), 1)
+		if next != 5*time.Millisecond {
+			return next
+		}
 	}
 }
