@@ -91,6 +91,7 @@ func TestBadValuesAreExplained(t *testing.T) {
 		{"max-hold-share", "0", "a number from 1 to 100"},
 		{"max-sessions-per-address", "0", "a number from 1 to 1000000"},
 		{"max-idle-per-address", "few", "a number from 1 to 1000000"},
+		{"max-connections-per-address", "many", "a number from 1 to 1000000"},
 		{"max-streams", "many", "a number from 1 to 1000000"},
 		{"max-streams-per-address", "1e3", "a number from 1 to 1000000"},
 		{"smtp-url", "mail.example.org:587", "smtp://user:password@host:587"},
