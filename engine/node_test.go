@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"os"
+	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -13,6 +15,8 @@ import (
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
 	"holdfast/engine/enginetest"
+	"holdfast/engine/message"
+	"holdfast/engine/notice"
 	"holdfast/engine/outbound"
 	"holdfast/engine/presence"
 	"holdfast/engine/token"
@@ -250,19 +254,61 @@ func (n *node) settled(t testing.TB) bool {
 	return len(left) == 0
 }
 
-// TestOperationsOfOneAppointmentKeepTheirOrder, whatever the clocks of the nodes say: what was promised later sorts later.
+// TestOperationsOfOneAppointmentKeepTheirOrder: whatever the clocks of the nodes show, later operations of an appointment sort later. A
+// clock that was ahead on one node does not change the ids of another.
 func TestOperationsOfOneAppointmentKeepTheirOrder(t *testing.T) {
 	c := newNodes(t, 2, withUpstream(func(upstreamtest.Call) upstreamtest.Step { return upstreamtest.Step{Outcome: upstreamtest.RateLimited} }))
 	c.clinic("ada")
 	c.all[0].Outbound.Outbox.Ids.Next(time.Now().Add(time.Hour)) // its clock was ahead
-	a := c.all[0].mustBook(t, 1, c.start)
-	c.agree()
-	if _, err := c.all[1].Booking.Cancel(t.Context(), booking.CancelRequest{ID: a.ID, Actor: "system"}); err != nil {
+	for n := range 5 {
+		a := c.all[0].mustBook(t, n, c.start.Add(time.Duration(n)*30*time.Minute))
+		c.agree()
+		if _, err := c.all[1].Booking.Cancel(t.Context(), booking.CancelRequest{ID: a.ID, Actor: "system"}); err != nil {
+			t.Fatal(err)
+		}
+		list, err := c.all[1].Record.Deliveries(t.Context(), a.ID)
+		if err != nil || len(list) != 2 || list[0].Notice != "book" || list[1].Notice != "cancel" {
+			t.Errorf("by their ids: got %+v, %v; want the booking and then its end", list, err)
+		}
+	}
+	if id, limit := c.all[1].Outbound.Outbox.Ids.Next(time.Now()), "op-"+strconv.FormatInt(time.Now().Add(time.Minute).UnixMilli(), 10); id > limit {
+		t.Errorf("the second node follows the clock of the first: got %s, want an id before %s", id, limit)
+	}
+}
+
+// TestWebhooksKeepTheirOrderUnderSkew: the node that books creates ids 2 s ahead of the node that cancels, and there is no
+// practice-management system. The receiver gets appointment.created first.
+func TestWebhooksKeepTheirOrderUnderSkew(t *testing.T) {
+	there, told := hookReceiver(t, 204)
+	c := newNodes(t, 2, func(c *nodes) {
+		c.options = func(o *engine.Options) {
+			o.Notices = message.Transport{Hooks: notice.NewHooks(notice.HookOptions{AllowPrivate: true})}
+		}
+	})
+	c.clinic("ada")
+	if _, err := c.all[0].Clinic.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) {
+		s.Webhooks = []clinic.WebhookEndpoint{{ID: "first", URL: there, Active: true}}
+	}); err != nil {
 		t.Fatal(err)
 	}
-	list, err := c.all[1].Record.Deliveries(t.Context(), a.ID)
-	if err != nil || len(list) != 2 || list[0].Notice != "book" || list[1].Notice != "cancel" {
-		t.Errorf("by their ids: got %+v, %v; want the booking and then its end", list, err)
+	c.agree()
+	c.all[0].Outbound.Outbox.Ids.Next(time.Now().Add(2 * time.Second)) // its clock was ahead
+	var want []string
+	for n := range 3 {
+		a := c.all[0].mustBook(t, n, c.start.Add(time.Duration(n)*30*time.Minute))
+		c.agree()
+		if _, err := c.all[1].Booking.Cancel(t.Context(), booking.CancelRequest{ID: a.ID, Actor: "system"}); err != nil {
+			t.Fatal(err)
+		}
+		list, err := c.all[1].Record.Deliveries(t.Context(), a.ID)
+		if err != nil || len(list) != 2 || list[0].Notice != "appointment.created" || list[1].Notice != "appointment.cancelled" {
+			t.Errorf("by their ids: got %+v, %v; want the booking and then its end", list, err)
+		}
+		want = append(want, "appointment.created", "appointment.cancelled")
+		c.until(30*time.Second, "both webhooks arrive", func() bool { return len(told()) >= len(want) })
+	}
+	if got := told(); !slices.Equal(got, want) {
+		t.Errorf("the receiver got %v, want %v", got, want)
 	}
 }
 

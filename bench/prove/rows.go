@@ -65,6 +65,13 @@ var rows = []row{
 		},
 	},
 	{
+		name: "order of one appointment under clocks that differ", unit: "passes", pkg: "./engine", run: "^TestOperationsOfOneAppointmentKeepTheirOrder$", asked: 200,
+		bug: &bug{
+			file: "engine/outbound/node.go", says: `by their ids: got`,
+			lines: []change{{"		if op.ID <= before {", "		if op.ID == before {"}},
+		},
+	},
+	{
 		name: "histories of one slot, linearizable", unit: "histories", pkg: "./engine", run: "^TestASlotIsAnsweredAsIfOneAfterTheOther$", counted: `(\d+) histories`,
 		args: []string{"-histories", "1200", "-seed", "{seed}"}, asked: 100_000,
 		bug: &bug{

@@ -99,7 +99,7 @@ func New(o Options) (*Booking, error) {
 type nowhere struct{}
 
 func (nowhere) MarkUpstream(_, _ *store.Appointment, _ string) {}
-func (nowhere) InOrder(context.Context, store.Tx, *store.Appointment) error {
+func (nowhere) InOrder(context.Context, store.Tx, []Promise) error {
 	return nil
 }
 func (nowhere) Promised(*Change) []Promise { return nil }

@@ -17,8 +17,8 @@ import (
 //
 // Nodes that share a database share its queue. An operation is attempted by the node that took it, which holds a lease on it;
 // another one takes it over when that lapses, as an attempt of unknown outcome. Nobody tells a node what another has queued, so it
-// looks. The order of the operations of one appointment is that of their ids, and these are made so (inOrder) in the
-// transactions that promise them, which run one after another on all nodes: no node's clock decides it.
+// looks. The order of the operations of one appointment is that of their ids. InOrder assigns the ids in the transactions that
+// write the operations; the database runs these one after another for all nodes, so no node's clock decides the order.
 
 const (
 	// watchEvery is how often the lanes look for what other nodes have queued and have not delivered.
@@ -67,32 +67,45 @@ func (out *Outbound) look(ctx context.Context) error {
 // idsFrom is before every id of an operation that is promised from an instant on.
 func idsFrom(at time.Time) string { return "op-" + strconv.FormatInt(at.UnixMilli(), 10) }
 
-// InOrder has the operations that this process promises next to an appointment sort after all that were promised to it, by
-// whichever node. It is called in the transaction that promises them.
-func (out *Outbound) InOrder(ctx context.Context, tx store.Tx, a *store.Appointment) error {
-	if !out.Options.Shared || out.Queue == nil || a.UpstreamState == store.UpstreamNone {
-		return nil
+// InOrder gives those of the calls new ids that would sort before an operation of the same appointment. It is called in the
+// transaction that writes the calls to the outbox. These transactions run one after another on all nodes, so the order of the ids of
+// one appointment is the order of the commits, whatever the clocks of the nodes show. The ids of other appointments do not change: a
+// clock that is ahead on one node reaches no other id.
+func (out *Outbound) InOrder(ctx context.Context, tx store.Tx, calls []booking.Promise) error {
+	last := make(map[string]string) // by appointment
+	for i := range calls {
+		op := &calls[i].Operation
+		if op.AppointmentID == "" {
+			continue
+		}
+		before, ok := last[op.AppointmentID]
+		if !ok {
+			list, err := tx.Deliveries(ctx, op.AppointmentID)
+			if err != nil {
+				return err
+			}
+			if len(list) > 0 {
+				before = list[len(list)-1].OperationID
+			}
+		}
+		if op.ID <= before {
+			op.ID = idAfter(before)
+		}
+		last[op.AppointmentID] = op.ID
 	}
-	list, err := tx.Deliveries(ctx, a.ID)
-	if err == nil && len(list) > 0 {
-		out.Outbox.Ids.follow(list[len(list)-1].OperationID)
-	}
-	return err
+	return nil
 }
 
-// follow has the next id sort after this one.
-func (o *operationIDs) follow(id string) {
-	instant, tail, ok := strings.Cut(strings.TrimPrefix(id, "op-"), "-")
+// idAfter returns a new id that sorts right after another one.
+func idAfter(id string) string {
+	instant, tail, _ := strings.Cut(strings.TrimPrefix(id, "op-"), "-")
 	ms, err := strconv.ParseInt(instant, 10, 64)
 	n, tailErr := strconv.ParseUint(tail, 36, 32)
-	if !ok || err != nil || tailErr != nil {
-		return // not one of ours
+	if err != nil || tailErr != nil {
+		return id + "0" // an id of another form, which only a test has
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if ms > o.ms || ms == o.ms && uint32(n) > o.tail {
-		o.ms, o.tail = ms, uint32(n)
-	}
+	o := operationIDs{ms: ms, tail: uint32(n)}
+	return o.Next(time.UnixMilli(ms))
 }
 
 // Unqueued brings to the queue what was promised to an appointment before op and is not there, and reports whether there was anything

@@ -273,9 +273,6 @@ func (out *Outbound) upstreamEnded(ctx context.Context, tx store.Tx, op *store.O
 	if err != nil {
 		return nil, err
 	}
-	if err := out.InOrder(ctx, tx, &a); err != nil {
-		return nil, err
-	}
 	before, p, now := a, payloadOf(op), out.Now()
 	c := &booking.Change{Before: &before, After: &a, Actor: "system", Reason: op.LastError}
 	switch {
