@@ -168,6 +168,7 @@ type entry struct {
 	span    holds.Span
 	lapses  window
 	maximum window
+	since   time.Duration // it was claimed at this instant or later; 0 if the claim was answered
 }
 
 func (m model) porcupine() porcupine.Model {
