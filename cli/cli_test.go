@@ -80,6 +80,7 @@ func TestWhatIsTypedWrongIsExplained(t *testing.T) {
 			[]string{"4 settings", "--bogus", "--listen", "host:port", "--Data", "--rate-limit", "serve --help"}},
 		{"and its value", []string{"--port", "80", "--upstream-url", "https://pms.example/"}, []string{"--port", "--upstream-user", "holdfast --help"}},
 		{"a flag without its value", []string{"serve", "--bogus", "--listen"}, []string{"--bogus", "needs an argument: --listen", "--help"}},
+		{"a misspelt flag", []string{"serve", "--listenn", "127.0.0.1:0"}, []string{"unknown flag: --listenn. Did you mean --listen?"}},
 		{"a flag where no settings are", []string{"version", "--bogus"}, []string{"unknown flag: --bogus", "version --help"}},
 		{"import without a file", []string{"import"}, []string{"clinic file"}},
 		{"revoke without an id", []string{"apikey", "revoke"}, []string{"id of the key"}},

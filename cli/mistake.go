@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // mistakes collects everything that is wrong with what was typed and set, so that it is told at once.
@@ -49,6 +50,9 @@ func (p process) flagError(root, c *cobra.Command, err error) error {
 			wrong = append(wrong, err)
 		}
 	}
+	for i, e := range wrong {
+		wrong[i] = withSuggestion(c, e)
+	}
 	if err == nil && c.Flags().Lookup(configFlag) != nil {
 		var settings mistakes
 		if _, err := p.resolve(c); errors.As(err, &settings) {
@@ -56,4 +60,22 @@ func (p process) flagError(root, c *cobra.Command, err error) error {
 		}
 	}
 	return usageError{fmt.Errorf("%w\nSee: %s --help", wrong, c.CommandPath())}
+}
+
+// withSuggestion adds the flag of c that an unknown flag probably means: one that differs in at most two characters.
+func withSuggestion(c *cobra.Command, err error) error {
+	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
+	if !unknown {
+		return err
+	}
+	best, near := 3, ""
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if d := distance(name, f.Name); d < best && d < len(f.Name)/2 {
+			best, near = d, f.Name
+		}
+	})
+	if near == "" {
+		return err
+	}
+	return fmt.Errorf("%w. Did you mean --%s?", err, near)
 }

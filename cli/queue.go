@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"holdfast/engine/upstream"
 	"holdfast/store"
 )
 
@@ -36,6 +37,32 @@ type operationBody struct {
 	NextRetryAt time.Time             `json:"nextRetryAt,omitzero"`
 	StartTime   string                `json:"startTime"`
 	LastError   string                `json:"lastError"`
+}
+
+// inClinicZone writes all times in the clinic's zone, by RFC 3339.
+func (b *queueBody) inClinicZone(ctx context.Context, admin *adminClient) error {
+	var about struct {
+		Clinic struct {
+			Timezone string `json:"timezone"`
+		} `json:"clinic"`
+	}
+	if err := admin.call(ctx, http.MethodGet, "/v1/clinic", nil, &about); err != nil {
+		return err
+	}
+	zone, err := time.LoadLocation(about.Clinic.Timezone)
+	if err != nil {
+		return err
+	}
+	for i := range b.Operations {
+		o := &b.Operations[i]
+		if !o.NextRetryAt.IsZero() {
+			o.NextRetryAt = o.NextRetryAt.In(zone)
+		}
+		if at, err := upstream.ParseTime(o.StartTime, zone); err == nil {
+			o.StartTime = at.In(zone).Format(time.RFC3339)
+		}
+	}
+	return nil
 }
 
 // listDamagedQueues says which queue files were moved aside.
@@ -77,6 +104,9 @@ func queueListCommand(p process) *cobra.Command {
 				var body queueBody
 				query := url.Values{"kind": {"all"}, "status": {status}, "limit": {strconv.Itoa(limit)}}
 				if err := admin.call(ctx, http.MethodGet, "/v1/queue-status?"+query.Encode(), nil, &body); err != nil {
+					return err
+				}
+				if err := body.inClinicZone(ctx, admin); err != nil {
 					return err
 				}
 				if err := admin.call(ctx, http.MethodGet, "/local/damaged-queues", nil, &body.Damaged); err != nil {

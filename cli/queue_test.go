@@ -122,7 +122,7 @@ func TestQueueListAndRetry(t *testing.T) {
 	}
 	listed := func() string { return must(t, "queue", "list", "--data", dir) }
 	eventually(t, "given up", func() bool { return strings.Contains(listed(), "1 failed") })
-	contains(t, "queue list", listed(), id, "upstream.book", "1/1", "rate limited")
+	contains(t, "queue list", listed(), id, "upstream.book", "1/1", "rate limited", enginetest.Noon(time.UTC, 3).Format(time.RFC3339))
 	fake.Outcomes(upstreamtest.RateLimited)
 	contains(t, "queue retry", must(t, "queue", "retry", id, "--data", dir), "tried again")
 	eventually(t, "given up again", func() bool { return strings.Contains(listed(), "1 failed") })

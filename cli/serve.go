@@ -43,6 +43,15 @@ func serveCommand(p process) *cobra.Command {
 				return err
 			}
 			cfg.baseURL = cmp.Or(cfg.baseURL, cfg.https.base())
+			if !hasDatabase(cfg.data) { // a server that cannot start creates no database
+				free, err := listen(cfg.listen, "listen")
+				if err != nil {
+					return err
+				}
+				if err := free.Close(); err != nil {
+					return err
+				}
+			}
 			h, err := openHouse(c.Context(), cfg, houseOptions{version: p.version, log: newLog(cfg, p.stderr)})
 			if err != nil {
 				return err

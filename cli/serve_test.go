@@ -353,6 +353,10 @@ func TestAnAddressInUseIsExplained(t *testing.T) {
 		}
 		contains(t, "message", got.stderr, taken.Addr().String(), "in use by another program", "--listen")
 	}
+	empty := filepath.Join(t.TempDir(), "data")
+	if got := command(t, nil, "", "serve", "--data", empty, "--listen", taken.Addr().String()); got.code != 1 || hasDatabase(empty) {
+		t.Errorf("without a database: exit code %d, a database was created: %v; want 1 and none", got.code, hasDatabase(empty))
+	}
 }
 
 // TestTheTCPListenerHasNoAdminRoutes: what the socket can do, nobody can do over the network.

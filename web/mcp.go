@@ -188,7 +188,7 @@ func (t mcpTools) book(ctx context.Context, _ *mcp.CallToolRequest, in bookIn) (
 		return nil, bookingOut{}, said(err)
 	}
 	if !patient.Success {
-		return nil, bookingOut{Status: "refused", Message: patient.Message + " " + strings.Join(patient.Guidance.RecoverySteps, " ")}, nil
+		return nil, bookingOut{Status: "refused", Message: patient.Guidance.VoiceResponse + " " + strings.Join(patient.Guidance.RecoverySteps, " ")}, nil
 	}
 	booked, err := t.engine.Agent.Book(ctx, t.principal, agent.BookRequest{
 		PatientGUID: patient.PatientGUID, BookingAuthToken: patient.BookingAuthToken, BookingToken: in.BookingToken, ChildName: in.ChildName, Note: in.Note,
@@ -197,7 +197,8 @@ func (t mcpTools) book(ctx context.Context, _ *mcp.CallToolRequest, in bookIn) (
 	if err != nil {
 		return nil, bookingOut{}, said(err)
 	}
-	out := bookingOut{Status: string(booked.Outcome), Message: booked.Message, OperationID: booked.OperationID}
+	// The sentence for the caller, in the language of the clinic's agents, as find_slots returns it.
+	out := bookingOut{Status: string(booked.Outcome), Message: booked.Guidance.VoiceResponse, OperationID: booked.OperationID}
 	if booked.Outcome != agent.Confirmed && booked.Outcome != agent.Queued {
 		out.Status = "refused"
 		for _, x := range booked.Alternatives {

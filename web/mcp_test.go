@@ -94,6 +94,9 @@ func TestAnAssistantBooksMovesAndCancels(t *testing.T) {
 	if failed || booked["status"] != "confirmed" || booked["manageToken"] == "" {
 		t.Fatalf("book: %v %s", booked, text)
 	}
+	if message, _ := booked["message"].(string); strings.Contains(message, "GUID") || !strings.Contains(message, booked["spoken"].(string)) {
+		t.Errorf("book says %q, want the sentence for the caller with %q", message, booked["spoken"])
+	}
 	other := map[string]any{"bookingToken": offer(0), "firstName": "Per", "lastName": "Lind", "phone": "030 7654321"}
 	if refused, _, _ := tool(t, s, "book", other); refused["status"] != "refused" {
 		t.Errorf("a used token for another patient: %v, want refused", refused)
