@@ -68,7 +68,7 @@ function Add({ desk, s, close }) {
     <${Field} id="wl-to" label=${t('wait.to')} type="date" min=${draft.from} value=${draft.to} input=${input('to')} error=${error('wl-to')} />
     <fieldset class="chips"><legend>${t('find.part')}</legend>${Object.keys(parts).map(x => html`<label key=${x}><input type="radio" name="wl-part" checked=${draft.part === x} onChange=${() => set({ part: x })} /><span class="face">${t('find.part.' + x)}</span></label>`)}</fieldset>
     <fieldset class="chips"><legend>${t('find.days')}</legend>${names.map(x => html`<label key=${x}><input type="checkbox" checked=${draft.days.includes(x)} onChange=${() => set({ days: draft.days.includes(x) ? draft.days.filter(d => d !== x) : [...draft.days, x] })} /><span class="face">${day(x)}</span></label>`)}</fieldset>
-    <div class="actions"><${Busy} busy=${sending.busy}>${t('wl.add')}</${Busy}><button type="button" class="btn" onClick=${() => close()}>${t('office.keep')}</button></div>
+    <div class="actions"><${Busy} busy=${sending.busy}>${t('wl.add')}</${Busy}><button type="button" class="btn" onClick=${() => close()}>${t('office.cancel')}</button></div>
   </form></${Dialog}>`
 }
 

@@ -1,0 +1,96 @@
+package pages
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	wordKey   = regexp.MustCompile(`'([\w.-]+)': `)
+	dottedKey = regexp.MustCompile(`['"]([a-z]\w*(?:\.\w+)*\.\w*)['"](\s*\+)?`)
+	calledKey = regexp.MustCompile(`\b(?:t|rich)\(\s*'([\w-]+)'()`)
+	enumValue = regexp.MustCompile(`\w+`)
+)
+
+// notWords are dotted strings in the pages that are not text keys.
+var notWords = map[string]bool{
+	"plan.css": true, "setup.form": true, // a file, and a name in the browser's storage
+	"block.created": true, "person.noted": true, "person.erased": true, // actions of the audit log
+}
+
+// enumerated are the keys that end in a value of the API: the prefix of the keys, and the schema that lists the values.
+var enumerated = map[string]string{"live.storage.": "StorageMode"}
+
+// TestPagesUseOnlyKeysThatExist in every language: a key without a text is shown to the reader as it is.
+func TestPagesUseOnlyKeysThatExist(t *testing.T) {
+	pages := os.DirFS("../ui")
+	read := func(name string) string {
+		b, err := fs.ReadFile(pages, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	words := make(map[string]map[string]bool)
+	spaces := make(map[string]bool)
+	files, _ := fs.Glob(pages, "i18n/*.js")
+	for _, name := range files {
+		parts := strings.Split(path.Base(name), ".")
+		lang := parts[len(parts)-2]
+		if words[lang] == nil {
+			words[lang] = make(map[string]bool)
+		}
+		for _, m := range wordKey.FindAllStringSubmatch(read(name), -1) {
+			words[lang][m[1]] = true
+			spaces[strings.SplitN(m[1], ".", 2)[0]] = true
+		}
+	}
+	if len(words) < 3 || len(words["en"]) < 1000 {
+		t.Fatalf("%d languages, %d English texts; want all of i18n", len(words), len(words["en"]))
+	}
+	check := func(where, key string) {
+		t.Helper()
+		for lang, texts := range words {
+			if !texts[key] {
+				t.Errorf("%s uses the text %q, which i18n does not have in %q", where, key, lang)
+			}
+		}
+	}
+	used := 0
+	err := fs.WalkDir(pages, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || path.Ext(name) != ".js" || strings.HasPrefix(name, "i18n/") || strings.HasPrefix(name, "vendor/") {
+			return err
+		}
+		source := read(name)
+		for _, m := range append(dottedKey.FindAllStringSubmatch(source, -1), calledKey.FindAllStringSubmatch(source, -1)...) {
+			key, built := m[1], m[2] != ""
+			if strings.HasSuffix(key, ".") || built || notWords[key] || !spaces[strings.SplitN(key, ".", 2)[0]] {
+				continue // the end of the key is a value: see enumerated
+			}
+			used++
+			check(name, key)
+		}
+		return nil
+	})
+	if err != nil || used < 500 {
+		t.Fatalf("%d keys are used, %v; want those of all pages", used, err)
+	}
+	api, err := os.ReadFile("../../docs/api/openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for prefix, schema := range enumerated {
+		m := regexp.MustCompile(`(?m)^    ` + schema + `: \{type: string, enum: \[([^\]]*)\]`).FindSubmatch(api)
+		if m == nil {
+			t.Errorf("the API has no enumeration %s", schema)
+			continue
+		}
+		for _, value := range enumValue.FindAllString(string(m[1]), -1) {
+			check("a value of "+schema, prefix+value)
+		}
+	}
+}
