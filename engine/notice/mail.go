@@ -135,7 +135,7 @@ func sendError(err error) error {
 }
 
 func message(x Mail) (*gomail.Msg, error) {
-	msg := gomail.NewMsg()
+	msg := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
 	if err := msg.FromFormat(x.From.Name, x.From.Address); err != nil {
 		return nil, permanent("the sender address of the clinic cannot be used")
 	}

@@ -113,7 +113,7 @@ func TestMailWithoutAServerIsAFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for header, want := range map[string]string{"Auto-Submitted": "auto-generated", "Message-Id": "<op-1700000000000-abc123@example.org>", "Content-Language": "de"} {
+	for header, want := range map[string]string{"Auto-Submitted": "auto-generated", "Message-Id": "<op-1700000000000-abc123@example.org>", "Content-Language": "de", "User-Agent": "", "X-Mailer": ""} {
 		if got := msg.Header.Get(header); got != want {
 			t.Errorf("%s: %q, want %q", header, got, want)
 		}
