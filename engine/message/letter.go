@@ -14,7 +14,7 @@ import (
 )
 
 // letters are the words of the mails in one language. Placeholders: {name}, {clinic}, {what}, {who}, {when}, {where},
-// {video}, {link}, {until}, {phone}. Lines whose placeholder is empty are left ms.
+// {video}, {link}, {until}, {phone}. Lines whose placeholder is empty are left out.
 type letters struct {
 	Weekdays [7]string // Sunday first
 	Months   [12]string
