@@ -211,12 +211,13 @@ func (s *Server) admitSession(c *call) error {
 	return errSessionsOfAddress.again(10 * time.Second)
 }
 
-// admitLook counts a read of the public that changes what others see as if it were a write.
-func (s *Server) admitLook(c *call) error {
+// admitPoll limits the public polls that renew a selection. They have a bucket of their own, so that polls never use up the
+// writes of their network address.
+func (s *Server) admitPoll(c *call) error {
 	if c.caller.trusted() {
 		return nil
 	}
-	if wait, ok := s.writes.allow(s.address(c.r), c.started); !ok {
+	if wait, ok := s.polls.allow(s.address(c.r), c.started); !ok {
 		return tooMany(wait)
 	}
 	return nil

@@ -20,6 +20,7 @@ type rate struct {
 var (
 	publicWrites = rate{every: 50 * time.Millisecond, burst: 300}
 	streamOpens  = rate{every: 250 * time.Millisecond, burst: 120}
+	publicPolls  = rate{every: 10 * time.Millisecond, burst: 600} // a waiting room of 40 clients that poll every second, twice over
 )
 
 // limiter is a token bucket per address, kept as the one instant at which the bucket will be full again (GCRA, ITU-T

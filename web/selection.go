@@ -104,7 +104,7 @@ func (s *Server) pollSlots(c *call) error {
 		return err
 	}
 	if r.Client != "" { // it renews or makes the client's selection
-		if err := s.admitLook(c); err != nil {
+		if err := s.admitPoll(c); err != nil {
 			return err
 		}
 	}

@@ -42,19 +42,27 @@ func TestOneAddressCannotWriteWithoutEnd(t *testing.T) {
 	h.write(asAdmin).want(422)               // nor are programs with a key
 }
 
-// A poll of a client renews what the client is looking at, so it is no mere read.
-func TestAPollOfAClientCountsAsAWrite(t *testing.T) {
+// A poll of a client renews its selection, so it is limited, but not as a write: a waiting room that polls can still book.
+func TestPollsHaveTheirOwnLimit(t *testing.T) {
 	h := newHouse(t, func(o *web.Options) { o.RateLimit = true })
 	path := "&selected=" + h.start.Format("15:04")
 	n, last := 0, h.poll(1, path)
 	for ; last.status == 200; last = h.poll(1, path) {
-		if n++; n > 5000 {
-			t.Fatal("5000 polls of a client were not limited")
+		if n++; n > 50000 {
+			t.Fatal("50000 polls of a client were not limited")
 		}
 	}
-	last.problem(429, "rate_limited")
+	if last.problem(429, "rate_limited"); last.header.Get("Retry-After") == "" {
+		t.Error("the refusal has no Retry-After")
+	}
+	if n < 599 {
+		t.Errorf("the limit came after %d polls; a waiting room of 40 clients needs more", n)
+	}
 	h.poll(1, path, asAdmin).want(200)
-	h.do("GET", "/v1/slots/poll?appointmentTypeId=checkup", nil).want(200) // a mere read
+	h.do("GET", "/v1/slots/poll?appointmentTypeId=checkup", nil).want(200) // renews nothing
+	for range 200 {
+		h.write().want(422) // the writes of this address are left
+	}
 }
 
 func TestGuessingKeysIsLimited(t *testing.T) {

@@ -79,6 +79,7 @@ type Server struct {
 	warnForwarded sync.Once
 	writes        *limiter // public writes by address; nil: no limit
 	opens         *limiter // stream opens by address; nil: no limit
+	polls         *limiter // polls of clients by address; nil: no limit
 	reads         *limiter // by programs, of what costs more than a page; nil: no limit
 	bulk          bulk     // what is published of what is free
 	limits        Limits
@@ -118,6 +119,7 @@ func New(e *engine.Engine, o Options) (*Server, error) {
 	s.credentials = []credential{s.onLocal, s.apiKey, s.manageLink, s.staffCookie}
 	if o.RateLimit {
 		s.writes, s.opens, s.reads = newLimiter(publicWrites), newLimiter(streamOpens), newLimiter(publicReads)
+		s.polls = newLimiter(publicPolls)
 		s.byAddress, s.byDay = newHeldTogether[netip.Addr](e.Booking.HoldEnd), newHeldTogether[heldDay](e.Booking.HoldEnd)
 		s.byShare, s.bySession = newHeldTogether[heldShare](e.Booking.HoldEnd), newHeldTogether[netip.Addr](e.Booking.SessionWaits)
 		s.work = append(s.work, s.byAddress.forget, s.byDay.forget, s.byShare.forget, s.bySession.forget)
