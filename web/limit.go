@@ -61,7 +61,7 @@ func (l *limiter) allow(address netip.Addr, now time.Time) (wait time.Duration, 
 }
 
 // address is where a request comes from: the peer, or, if that is a trusted proxy, the nearest hop before it that is not
-// one. The zero Addr if it is not known.
+// one. If X-Forwarded-For and Forwarded disagree, address uses neither. The zero Addr if it is not known.
 func (s *Server) address(r *http.Request) netip.Addr {
 	peer := parseAddress(r.RemoteAddr)
 	if !s.trusts(peer) {
@@ -73,10 +73,19 @@ func (s *Server) address(r *http.Request) netip.Addr {
 		}
 		return peer
 	}
-	hops := r.Header.Values("X-Forwarded-For")
-	if len(hops) == 0 {
-		hops = forwardedFor(r.Header.Values("Forwarded"))
+	one, other := r.Header.Values("X-Forwarded-For"), r.Header.Values("Forwarded")
+	if len(other) == 0 {
+		return s.beforeProxies(peer, one)
 	}
+	forwarded := s.beforeProxies(peer, forwardedFor(other))
+	if len(one) > 0 && s.beforeProxies(peer, one) != forwarded {
+		return peer // the proxy writes one of the two headers, and the client wrote the other
+	}
+	return forwarded
+}
+
+// beforeProxies returns the nearest of these hops before the peer that is not a trusted proxy.
+func (s *Server) beforeProxies(peer netip.Addr, hops []string) netip.Addr {
 	list := strings.Split(strings.Join(hops, ","), ",")
 	for i := len(list) - 1; i >= 0; i-- {
 		hop := parseAddress(strings.TrimSpace(list[i]))

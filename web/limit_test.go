@@ -92,6 +92,8 @@ func TestTheAddressIsTheOneBeforeTheTrustedProxies(t *testing.T) {
 		{"RFC 7239 of a hop that hides", "127.0.0.1:1", http.Header{"Forwarded": {`for=192.0.2.99, for=_hidden`}}, "127.0.0.1"},
 		{"RFC 7239 with an open quote before", "127.0.0.1:1", http.Header{"Forwarded": {`for="192.0.2.99`, `for=198.51.100.1`}}, "198.51.100.1"},
 		{"a stranger's RFC 7239", "203.0.113.7:4711", http.Header{"Forwarded": {"for=198.51.100.1"}}, "203.0.113.7"},
+		{"two headers that agree", "127.0.0.1:1", http.Header{"X-Forwarded-For": {"198.51.100.1"}, "Forwarded": {"for=198.51.100.1"}}, "198.51.100.1"},
+		{"two headers that disagree", "127.0.0.1:1", http.Header{"X-Forwarded-For": {"192.0.2.99"}, "Forwarded": {"for=198.51.100.1"}}, "127.0.0.1"},
 		{"no header at all", "127.0.0.1:1", nil, "127.0.0.1"},
 		{"rubbish", "127.0.0.1:1", http.Header{"X-Forwarded-For": {"unknown"}}, "127.0.0.1"},
 		{"rubbish before a proxy", "127.0.0.1:1", http.Header{"X-Forwarded-For": {"unknown, 10.1.2.3"}}, "10.1.2.3"},
