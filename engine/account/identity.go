@@ -67,6 +67,9 @@ func (ac *Account) SignInByIdentity(ctx context.Context, id Identity) (secret st
 		if err == nil && !u.Active {
 			err = ErrStranger
 		}
+		if err == nil {
+			err = mustWork(ctx, tx, &u, ErrStranger)
+		}
 		if err == nil && !id.HasSecondFactor {
 			err = useCode(&u, id.Code, now)
 		}

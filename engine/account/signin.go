@@ -77,6 +77,9 @@ func (ac *Account) SignIn(ctx context.Context, c Credentials) (secret string, st
 		secret, staff, err = ac.openSignIn(ctx, c.UserAgent, "", now, func(tx store.Tx) (store.User, error) {
 			found, err := unchangedUser(ctx, tx, &u)
 			if err == nil {
+				err = mustWork(ctx, tx, &found, ErrWrongPassword)
+			}
+			if err == nil {
 				err = useCode(&found, c.Code, now)
 			}
 			return found, err
@@ -121,6 +124,29 @@ func (ac *Account) openSignIn(ctx context.Context, userAgent, by string, now tim
 		return "", Staff{}, err
 	}
 	return secret, Staff{u, s}, nil
+}
+
+// works reports whether a user may sign in as far as the specialist is concerned: a specialist's account needs a specialist
+// who is active. Other accounts always may.
+func (ac *Account) works(u *store.User) bool {
+	if u.Role != store.RoleSpecialist {
+		return true
+	}
+	p, err := ac.clinic.Specialist(u.SpecialistID)
+	return err == nil && p.Active
+}
+
+// mustWork is works as a transaction reads it, so that a sign-in cannot overtake the change that deactivates the specialist. It
+// returns refusal if the specialist is not active.
+func mustWork(ctx context.Context, r store.Reader, u *store.User, refusal error) error {
+	if u.Role != store.RoleSpecialist {
+		return nil
+	}
+	s, err := r.Schedule(ctx)
+	if err == nil && !slices.ContainsFunc(s.Specialists, func(p store.Specialist) bool { return p.ID == u.SpecialistID && p.Active }) {
+		err = refusal
+	}
+	return err
 }
 
 // unchangedUser reads anew, in a transaction, the user whose password was checked outside of it. ErrWrongPassword if what
@@ -227,7 +253,7 @@ func (ac *Account) SignedIn(ctx context.Context, secret string) (Staff, error) {
 		return Staff{}, record.ErrUnauthorized
 	case err != nil:
 		return Staff{}, err
-	case !u.Active || !now.Before(s.ExpiresAt) || !now.Before(s.CreatedAt.Add(SignInLife)):
+	case !u.Active || !ac.works(&u) || !now.Before(s.ExpiresAt) || !now.Before(s.CreatedAt.Add(SignInLife)):
 		return Staff{}, record.ErrUnauthorized
 	}
 	if now.Sub(s.LastSeenAt) > time.Minute {
@@ -280,7 +306,7 @@ func (ac *Account) SignInStands(ctx context.Context, s *Staff) (until time.Time,
 	if until = open.CreatedAt.Add(SignInLife); open.ExpiresAt.Before(until) {
 		until = open.ExpiresAt
 	}
-	if !u.Active || !now.Before(until) || u.Role != s.User.Role || u.SpecialistID != s.User.SpecialistID {
+	if !u.Active || !ac.works(&u) || !now.Before(until) || u.Role != s.User.Role || u.SpecialistID != s.User.SpecialistID {
 		return time.Time{}, record.ErrUnauthorized
 	}
 	return until, nil

@@ -1,0 +1,52 @@
+package engine_test
+
+import (
+	"errors"
+	"testing"
+
+	"holdfast/engine/account"
+	"holdfast/engine/record"
+	"holdfast/store"
+)
+
+// An account works for a specialist. While the specialist is deactivated, no way in is open, and the sign-ins have ended.
+func TestDeactivatedSpecialistCannotSignIn(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 1})
+	ctx := t.Context()
+	user := account.NewUser{Email: "ada@example.org", Name: "Ada", Role: store.RoleSpecialist, SpecialistID: "ada", Password: goodPassword}
+	if _, err := c.Account.CreateUser(ctx, "system", user); err != nil {
+		t.Fatal(err)
+	}
+	password := account.Credentials{Email: user.Email, Password: goodPassword, Address: "192.0.2.1"}
+	identity := account.Identity{Issuer: "https://id.example.org", ClientID: "c", Subject: "1", Email: user.Email, HasSecondFactor: true}
+	signIns := func() (secret string, byPassword, byIdentity error) {
+		secret, _, byPassword = c.Account.SignIn(ctx, password)
+		_, _, byIdentity = c.Account.SignInByIdentity(ctx, identity)
+		return secret, byPassword, byIdentity
+	}
+	activate := func(active bool) {
+		t.Helper()
+		if _, err := c.Clinic.UpdateSpecialist(ctx, "system", "ada", func(p *store.Specialist) { p.Active = active }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	secret, byPassword, byIdentity := signIns()
+	if byPassword != nil || byIdentity != nil {
+		t.Fatalf("an active specialist: password %v, identity %v", byPassword, byIdentity)
+	}
+	activate(false)
+	if _, err := c.Account.SignedIn(ctx, secret); !errors.Is(err, record.ErrUnauthorized) {
+		t.Errorf("the sign-in from before: got %v, want ErrUnauthorized", err)
+	}
+	_, byPassword, byIdentity = signIns()
+	if !errors.Is(byPassword, account.ErrWrongPassword) {
+		t.Errorf("password: got %v, want ErrWrongPassword", byPassword)
+	}
+	if !errors.Is(byIdentity, account.ErrStranger) {
+		t.Errorf("identity: got %v, want ErrStranger", byIdentity)
+	}
+	activate(true)
+	if _, byPassword, byIdentity = signIns(); byPassword != nil || byIdentity != nil {
+		t.Errorf("activated again: password %v, identity %v", byPassword, byIdentity)
+	}
+}
