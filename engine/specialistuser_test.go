@@ -2,7 +2,9 @@ package engine_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"holdfast/engine/account"
 	"holdfast/engine/record"
@@ -48,5 +50,22 @@ func TestDeactivatedSpecialistCannotSignIn(t *testing.T) {
 	activate(true)
 	if _, byPassword, byIdentity = signIns(); byPassword != nil || byIdentity != nil {
 		t.Errorf("activated again: password %v, identity %v", byPassword, byIdentity)
+	}
+}
+
+func TestSignInStoresValidUserAgent(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 1})
+	if _, err := c.Account.CreateUser(t.Context(), "system", owner()); err != nil {
+		t.Fatal(err)
+	}
+	for name, agent := range map[string]string{
+		"cut inside a character": strings.Repeat("a", 299) + "ü",
+		"Latin-1":                "M\xfcller/1.0",
+		"only continuations":     strings.Repeat("\x80", 400),
+	} {
+		_, staff, err := c.Account.SignIn(t.Context(), account.Credentials{Email: "owner@example.org", Password: goodPassword, Address: "192.0.2.1", UserAgent: agent})
+		if got := staff.SignIn.UserAgent; err != nil || !utf8.ValidString(got) || len(got) > 300 || got == "" {
+			t.Errorf("%s: stored %q, %v", name, got, err)
+		}
 	}
 }
