@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/engine/booking"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -58,6 +59,40 @@ func TestVisitSlotsLeaveOutTakenTime(t *testing.T) {
 			c.slot(9, "checkup", c.start.Add(time.Hour), "")
 			if h, err := c.holdVisit(9, c.start, "", "checkup", "checkup"); !errors.Is(err, store.ErrSlotTaken) {
 				t.Errorf("a visit at taken time: got %+v, %v; want %v", h, err, store.ErrSlotTaken)
+			}
+		})
+	}
+}
+
+// A move without a named specialist takes any free one if the patient's own is held by another client, as the listing shows it.
+func TestMoveTakesAnotherSpecialistIfOwnIsHeld(t *testing.T) {
+	for name, priorities := range priorityOrders {
+		t.Run(name, func(t *testing.T) {
+			c := newClinic(t, priorities)
+			r := bookingOf(1, "checkup")
+			r.SlotStart, r.SpecialistID = c.start, "ben"
+			a := c.mustBook(r)
+			to := c.start.Add(time.Hour)
+			c.mustHold(2, "checkup", to, "ben")
+			moved, err := c.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID, SlotStart: to, Client: client(1), Actor: "client"})
+			if err != nil || moved.SpecialistID == "ben" || !moved.SlotStart.Equal(to) {
+				t.Fatalf("got %s at %s, %v; want another specialist at %s", moved.SpecialistID, moved.SlotStart, err, to)
+			}
+			// The own specialist comes first wherever it is free.
+			back, err := c.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID, SlotStart: c.start, Client: client(1), Actor: "client"})
+			if err != nil || back.SpecialistID != moved.SpecialistID {
+				t.Errorf("got %s, %v; want %s again", back.SpecialistID, err, moved.SpecialistID)
+			}
+			// Where all are held, the move is refused with the instant at which the first of the holds ends.
+			for n, id := range []string{"ada", "cem"} {
+				if id != back.SpecialistID {
+					c.mustHold(3+n, "checkup", to, id)
+				}
+			}
+			c.mustHold(9, "checkup", to, back.SpecialistID)
+			var held *holds.HeldError
+			if _, err := c.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID, SlotStart: to, Client: client(1), Actor: "client"}); !errors.As(err, &held) {
+				t.Errorf("all are held: got %v, want a HeldError", err)
 			}
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/engine/availability"
+	"holdfast/engine/clinic"
 	"holdfast/engine/record"
 	"holdfast/engine/together"
 	"holdfast/holds"
@@ -152,22 +153,35 @@ func (bk *Booking) rescheduleHold(ctx context.Context, r *RescheduleRequest, a *
 		return holds.Hold{}, &availability.NotBookableError{Reason: availability.ReasonInactive}
 	}
 	rules := CandidateRules{IgnoreHours: r.IgnoreHours, moving: a.ID}
-	first := r.SpecialistID
-	if first == "" {
-		first = a.SpecialistID
-	}
-	found, err := bk.Candidates(ctx, s, t, first, r.SlotStart, now, rules)
-	if err != nil && r.SpecialistID == "" {
-		found, err = bk.Candidates(ctx, s, t, "", r.SlotStart, now, rules)
-	}
-	if err != nil {
-		return holds.Hold{}, err
-	}
 	owner := r.owner()
 	if owner.IsZero() {
 		owner = record.NewOwner()
 	}
+	if r.SpecialistID == "" { // the same specialist first, if it can be had
+		h, err := bk.claimFor(ctx, s, t, r, a.SpecialistID, owner, now, rules)
+		if err == nil || !isNotFree(err) {
+			return h, err
+		}
+	}
+	return bk.claimFor(ctx, s, t, r, r.SpecialistID, owner, now, rules)
+}
+
+// claimFor returns a pinned hold on the new time with one specialist, or with any if none is named.
+func (bk *Booking) claimFor(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, r *RescheduleRequest, specialistID string, owner holds.Owner,
+	now time.Time, rules CandidateRules) (holds.Hold, error) {
+	found, err := bk.Candidates(ctx, s, t, specialistID, r.SlotStart, now, rules)
+	if err != nil {
+		return holds.Hold{}, err
+	}
 	return bk.claimPinned(ctx, t, r.SlotStart, found, owner, r.Displace)
+}
+
+// isNotFree reports whether the error is about this specialist's time, so that another specialist may be free.
+func isNotFree(err error) bool {
+	var held *holds.HeldError
+	var reason *availability.NotBookableError
+	var wrong *record.ValidationError // the specialist no longer serves the type
+	return errors.Is(err, store.ErrSlotTaken) || errors.As(err, &held) || errors.As(err, &reason) || errors.As(err, &wrong)
 }
 
 // asksDesk reports whether the desk decides about an appointment's type: another time is another request, and no move.
