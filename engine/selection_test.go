@@ -259,6 +259,25 @@ func TestAPollSeesWhatHappenedBefore(t *testing.T) {
 }
 
 // A day is the specialist's own where one is named, and the clinic's where none is.
+// A poll without a type marks a start only if no type can be held there: a longer type does not fit before a lock, a shorter one does.
+func TestPollWithoutTypeKeepsFreeStarts(t *testing.T) {
+	c := newClinic(t, map[string]int{"ada": 1})
+	locked, booked := c.start.Add(time.Hour), c.start.Add(4*time.Hour)
+	c.look(1, locked, "ada", true)
+	r := bookingOf(2, "checkup")
+	r.SlotStart, r.SpecialistID = booked, "ada"
+	c.mustBook(r)
+	for name, specialist := range map[string]string{"by date": "", "by date and specialist": "ada"} {
+		p := c.poll(3, "", specialist, time.Time{})
+		wantStarts(t, name+", locked", p.Locked, locked)
+		wantStarts(t, name+", booked", p.Booked, booked)
+	}
+	p := c.poll(3, "surgery", "ada", time.Time{})
+	if len(p.Locked) < 2 || len(p.Booked) < 2 {
+		t.Errorf("by the longer type: locked %v and booked %v, want the starts before them too", p.Locked, p.Booked)
+	}
+}
+
 func TestPollDaysAreLocal(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1, "bea": 1})
 	if _, err := c.Clinic.UpdateSpecialist(t.Context(), "system", "ada", func(p *store.Specialist) { p.Timezone = "Asia/Kolkata" }); err != nil {

@@ -140,6 +140,8 @@ type PollRequest struct {
 	// Selected is the start that the client says it is looking at; a selection that lapsed is made anew, if a type is named.
 	// Zero: none.
 	Selected time.Time
+
+	anyType bool // the answer is one of several types: list the free starts too
 }
 
 // Poll is that state, for pages whose live stream does not get through. Starts are in the order of the day; a start is
@@ -151,6 +153,8 @@ type Poll struct {
 	Booked     []time.Time    // starts without a free seat; shared, must not be changed
 	Locked     []time.Time    // starts whose every free seat is held
 	CheckedAt  time.Time
+
+	free []time.Time // starts that can be held, for the union of several types
 }
 
 // ListingZone is whose wall clock the listings of a type, or of all if none is named, are: the specialist's if one is
@@ -193,23 +197,31 @@ func (bk *Booking) Poll(ctx context.Context, r PollRequest) (Poll, error) {
 		types = slices.Collect(maps.Keys(bk.clinic.Current().Types))
 	}
 	for _, id := range types {
-		one, err := bk.pollType(ctx, PollRequest{AppointmentTypeID: id, Date: r.Date, SpecialistID: r.SpecialistID})
+		one, err := bk.pollType(ctx, PollRequest{AppointmentTypeID: id, Date: r.Date, SpecialistID: r.SpecialistID, anyType: true})
 		if err != nil {
 			return Poll{}, err
 		}
 		p.add(&one)
 	}
-	p.Locked = slices.DeleteFunc(p.Locked, func(at time.Time) bool {
-		_, booked := slices.BinarySearchFunc(p.Booked, at, time.Time.Compare)
-		return booked
-	})
+	// A start that can be held for one type is neither booked nor locked, although a longer type may not fit there.
+	p.Booked = without(p.Booked, p.free)
+	p.Locked = without(without(p.Locked, p.free), p.Booked)
 	return p, nil
+}
+
+// without returns the instants of all that are not in leave. Both are in order.
+func without(all, leave []time.Time) []time.Time {
+	return slices.DeleteFunc(all, func(at time.Time) bool {
+		_, found := slices.BinarySearchFunc(leave, at, time.Time.Compare)
+		return found
+	})
 }
 
 // add unites the poll of another type with p. A generation moves whenever that of any type does.
 func (p *Poll) add(other *Poll) {
 	p.Generation = max(p.Generation, other.Generation)
 	p.Booked, p.Locked, p.Looking = unite(p.Booked, other.Booked), unite(p.Locked, other.Locked), unite(p.Looking, other.Looking)
+	p.free = unite(p.free, other.free)
 }
 
 // unite returns the instants of both lists in order, each once.
@@ -248,6 +260,12 @@ func (bk *Booking) pollType(ctx context.Context, r PollRequest) (Poll, error) {
 		return Poll{}, err
 	}
 	p.Locked = list.locked(day.held)
+	if r.anyType {
+		for place := range list.Len() {
+			p.free = append(p.free, list.Start(place))
+		}
+		p.free = without(p.free, p.Locked)
+	}
 	for i := range day.looking {
 		at := day.looking[i].SlotStart
 		if n := len(p.Looking); n == 0 || !p.Looking[n-1].Equal(at) {
