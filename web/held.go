@@ -81,6 +81,29 @@ func (h *heldTogether[K]) admit(ctx context.Context, key K, most int, id string,
 	return h.count(key, most, id, end)
 }
 
+// hasRoom reports whether another hold would be admitted. It counts nothing.
+func (h *heldTogether[K]) hasRoom(ctx context.Context, key K, most int, now time.Time) bool {
+	if h == nil {
+		return true
+	}
+	h.mu.Lock()
+	g := h.all[key]
+	full := g != nil && len(g.ends) >= most
+	ask := full && now.Sub(g.looked) >= time.Second // a flood of refusals asks the table once a second
+	if ask {
+		g.looked = now
+	}
+	h.mu.Unlock()
+	if !ask {
+		return !full
+	}
+	h.refresh(ctx, key, time.Time{})
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	g = h.all[key]
+	return g == nil || len(g.ends) < most
+}
+
 func (h *heldTogether[K]) count(key K, most int, id string, end time.Time) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -162,6 +185,29 @@ var (
 	errSessionsOfAddress = errRateLimited.with("As many requests for a session wait from this network as may be. Try again when Retry-After says.")
 )
 
+// holdLimit returns booking.HoldRequest.Limit for the caller: nil if nothing limits it.
+func (s *Server) holdLimit(c *call) func(*holds.Span) error {
+	if c.caller.trusted() || s.byAddress == nil {
+		return nil
+	}
+	return func(span *holds.Span) error {
+		if address := s.address(c.r); address.IsValid() {
+			from := network(address)
+			day, week := s.engine.Booking.RoomAround(span)
+			if !s.byShare.hasRoom(c.ctx(), heldShare{from, span.SpecialistID, false, day.Period}, s.limits.shareOf(day), c.started) {
+				return errShareOfDay.again(10 * time.Second)
+			}
+			if !s.byShare.hasRoom(c.ctx(), heldShare{from, span.SpecialistID, true, week.Period}, s.limits.shareOf(week), c.started) {
+				return errShareOfWeek.again(10 * time.Second)
+			}
+		}
+		if !s.byDay.hasRoom(c.ctx(), heldDay{span.SpecialistID, span.SlotStart.Unix() / 86400}, s.limits.HoldsPerDay, c.started) {
+			return errHoldsOfDay.again(10 * time.Second)
+		}
+		return nil
+	}
+}
+
 // admitHold counts a hold that the public took, or gives it back and says that there are too many.
 func (s *Server) admitHold(c *call, h *holds.Hold) error {
 	if c.caller.trusted() || s.byAddress == nil {
@@ -184,7 +230,7 @@ func (s *Server) tooManyHeld(c *call, h *holds.Hold) (refusal problem, ok bool) 
 		if !s.byAddress.admit(c.ctx(), from, s.limits.HoldsPerAddress, h.ID, h.ExpiresAt, c.started) {
 			return errHoldsOfAddress, false
 		}
-		day, week := s.engine.Booking.RoomAround(h)
+		day, week := s.engine.Booking.RoomAround(&h.Span)
 		if !s.byShare.admit(c.ctx(), heldShare{from, h.SpecialistID, false, day.Period}, s.limits.shareOf(day), h.ID, h.ExpiresAt, c.started) {
 			return errShareOfDay, false
 		}

@@ -92,6 +92,33 @@ func TestOneNetworkHoldsAFifthOfADay(t *testing.T) {
 	}, from("2001:db8:1:2::1")).want(201) // another specialist
 }
 
+// A hold of any specialist goes to one of whose day the network may still hold something. The walk that was missing: a network's share
+// x any specialist.
+func TestHoldAnyGoesPastSpecialistWhoseShareIsHeld(t *testing.T) {
+	h := newHouse(t, limited(web.Limits{}))
+	const first = 24 // midnight; the day has 48 slots, so the share is 9
+	take := func(n, who int) *reply {
+		return h.do("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(30 * n), "clientId": client(who), "ttlSeconds": 300}, from("203.0.113.7"))
+	}
+	for n := first; n < first+9; n++ {
+		if got := take(n, n).want(201).text("specialistId"); got != "ada" {
+			t.Fatalf("hold %d is with %s, want ada, who comes first", n, got)
+		}
+	}
+	if got := take(first+9, 100).want(201).text("specialistId"); got != "bea" {
+		t.Errorf("over ada's share the hold is with %s, want bea", got)
+	}
+	take(first, first).want(201) // a hold of its own is renewed
+	lock := map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(30 * (first + 10)), "clientId": client(200), "lock": true}
+	if got := h.do("POST", "/v1/slots/select", lock, from("203.0.113.7")).want(200).text("specialistId"); got != "bea" {
+		t.Errorf("over ada's share the lock is with %s, want bea", got)
+	}
+	for n := first + 11; n < first+18; n++ {
+		take(n, n).want(201)
+	}
+	take(first+18, 300).problem(429, "rate_limited") // both shares are held
+}
+
 func TestOneNetworkHoldsAFifthOfAWeek(t *testing.T) {
 	h := newHouse(t, limited(web.Limits{}))
 	var hours []map[string]any // five slots a day

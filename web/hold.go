@@ -74,7 +74,7 @@ func (s *Server) createHold(c *call, b *createHoldBody) error {
 	}
 	h, err := s.engine.Booking.Hold(c.ctx(), booking.HoldRequest{
 		AppointmentTypeID: b.AppointmentTypeID, SlotStart: start, SpecialistID: b.SpecialistID, Place: b.Place, Client: c.client,
-		TTL: ttl, Displace: b.Displace, IgnoreHours: b.IgnoreHours, Moving: moving,
+		TTL: ttl, Displace: b.Displace, IgnoreHours: b.IgnoreHours, Moving: moving, Limit: s.holdLimit(c),
 	})
 	if err != nil {
 		return err

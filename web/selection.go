@@ -55,6 +55,7 @@ func (s *Server) selectSlot(c *call, b *selectBody) error {
 			return err
 		}
 	}
+	r.Limit = s.holdLimit(c)
 	x, err := s.engine.Booking.Select(c.ctx(), r)
 	if err != nil {
 		return err

@@ -30,6 +30,9 @@ type HoldRequest struct {
 	// Moving is the confirmed appointment that this hold is to move, opened by its manage link. Its own time is free to
 	// it, and a cooldown, which is about booking the same type again, does not stand in its way.
 	Moving *store.Appointment
+	// Limit reports why the caller may not hold this span, such as a network that holds its share of the specialist's day; nil if it may.
+	// Where no specialist is named, the hold goes to one that the caller may hold. Nil: no limit.
+	Limit func(*holds.Span) error
 }
 
 // moves reports whether the hold is for moving an appointment of the type it asks for.
@@ -77,6 +80,9 @@ func (bk *Booking) hold(ctx context.Context, r HoldRequest) (holds.Hold, error) 
 			bk.log.Warn("the cooldown could not be checked for a hold; the booking checks it again", "error", err)
 		}
 	}
+	if found, err = bk.withinLimit(ctx, t, &r, found); err != nil {
+		return holds.Hold{}, err
+	}
 	ttl := r.TTL
 	if ttl == 0 {
 		ttl = time.Duration(t.HoldTTLSeconds) * time.Second
@@ -97,6 +103,34 @@ func (bk *Booking) hold(ctx context.Context, r HoldRequest) (holds.Hold, error) 
 			return holds.Hold{}, store.ErrSlotTaken
 		}
 	}
+}
+
+// withinLimit leaves the candidates that the caller may hold. A slot that the client holds already is counted already. If none is left, the
+// error is the limit of the first.
+func (bk *Booking) withinLimit(ctx context.Context, t *store.AppointmentType, r *HoldRequest, found []candidate) ([]candidate, error) {
+	if r.Limit == nil {
+		return found, nil
+	}
+	var refusal error
+	var left []candidate
+	for i := range found {
+		err := r.Limit(&found[i].span)
+		if err == nil {
+			left = append(left, found[i])
+		} else if refusal == nil {
+			refusal = err
+		}
+	}
+	if len(left) == len(found) {
+		return found, nil
+	}
+	if own := bk.alreadyHeld(ctx, t, r.SlotStart, found, r.Client.Owner()); own != "" {
+		return found, nil
+	}
+	if len(left) == 0 {
+		return nil, refusal
+	}
+	return left, nil
 }
 
 // bookedMeanwhile reports whether what a hold was just granted on was booked after it was found free. A booking keeps its time

@@ -47,7 +47,7 @@ type Room struct {
 }
 
 // RoomAround says what the day and the week (from Monday) of a hold's specialist have room for, of the hold's type.
-func (bk *Booking) RoomAround(h *holds.Hold) (day, week Room) {
+func (bk *Booking) RoomAround(h *holds.Span) (day, week Room) {
 	s := bk.clinic.Current()
 	t, c := s.Types[h.AppointmentTypeID], s.Calendars[h.SpecialistID]
 	if t == nil || c == nil {

@@ -22,7 +22,8 @@ type SelectRequest struct {
 	SlotStart         time.Time
 	SpecialistID      string // empty: assigned
 	Client            holds.ClientID
-	Lock              bool // also take a hold
+	Lock              bool                    // also take a hold
+	Limit             func(*holds.Span) error // of that hold, as HoldRequest.Limit
 }
 
 // Selected is what a selection came to.
@@ -35,7 +36,7 @@ type Selected struct {
 //
 // Errors: those of Hold.
 func (bk *Booking) Select(ctx context.Context, r SelectRequest) (Selected, error) {
-	asked := HoldRequest{AppointmentTypeID: r.AppointmentTypeID, SlotStart: r.SlotStart, SpecialistID: r.SpecialistID, Client: r.Client, TTL: LockTTL}
+	asked := HoldRequest{AppointmentTypeID: r.AppointmentTypeID, SlotStart: r.SlotStart, SpecialistID: r.SpecialistID, Client: r.Client, TTL: LockTTL, Limit: r.Limit}
 	if r.Lock {
 		return bk.lock(ctx, asked)
 	}
