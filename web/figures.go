@@ -19,7 +19,7 @@ func figure(name, help string, labels ...string) *metric {
 
 var (
 	streamsDesc      = figure("streams", "Live streams that are open; kind is appointment_type, staff or presence, type the appointment type's id.", "kind", "type")
-	streamsEndedDesc = figure("streams_ended_total", "Live streams that ended, by reason; send-failed: the reader was too slow or gone.", "reason")
+	streamsEndedDesc = figure("streams_ended_total", "Live streams that ended, by reason; send-failed: the reader fell behind; client-abort: it left, or its connection stalled.", "reason")
 	holdsDesc        = figure("holds", "Holds that are live.")
 	selectionsDesc   = figure("selections", "Clients who are looking at a slot.")
 	onlineDesc       = figure("specialists_online", "Specialists who are online.")
