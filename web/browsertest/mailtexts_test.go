@@ -22,7 +22,7 @@ func TestAnOwnerWritesAMail(t *testing.T) {
 	p.write("See you {when} with {who}.")
 	p.press("Preview")
 	p.until(`document.querySelector('.mail').innerText.includes('with Dr Ada Brandt.')`)
-	p.press("What stands for what")
+	p.press("Placeholders")
 	p.shot("mail-texts")
 	p.accessible("the words of a mail")
 	p.run(`document.querySelector('.mail').closest('form').querySelector('[type=submit]').click()`)

@@ -128,7 +128,7 @@ func TestAnOwnerRunsTheOffice(t *testing.T) {
 	if raw := ask[string](p, `document.documentElement.outerHTML`); strings.Contains(raw, key["Authorization"][len("Bearer "):]) {
 		t.Error("the key is still in the page")
 	}
-	p.press("End key: Phone agent")
+	p.press("Revoke key: Phone agent")
 	p.there("dialog .btn.solid")
 	p.saved()
 	h.must(401, "GET", "/v1/queue-status", nil, key)

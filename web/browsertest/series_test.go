@@ -91,7 +91,7 @@ func TestASeriesOfSixIsOneForm(t *testing.T) {
 	}
 	// One press takes all of it back.
 	p.chord(ctrl, "z")
-	p.toasted("Taken back")
+	p.toasted("Undone")
 	if n := len(h.bookings()); n != 7 {
 		t.Errorf("%d appointments after the undo, want 7", n)
 	}

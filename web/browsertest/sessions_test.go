@@ -55,7 +55,7 @@ func TestASpecialistTakesASession(t *testing.T) {
 	p.until(`/heard \d+ s ago/.test(document.body.innerText)`)
 
 	id := h.asks("a-patient-at-home-1")
-	p.says("lapses in")
+	p.says("expires in")
 	p.accessible("a request")
 	p.until(`[...document.querySelectorAll('[aria-live=assertive]')].some(x => x.innerText.includes('1 patient is waiting'))`)
 	p.shot("sessions-1-request")
@@ -131,7 +131,7 @@ func TestTheFirstToAcceptHasIt(t *testing.T) {
 
 	// The reception gives a waiting patient to who is free, and takes people on and off line.
 	h.asks("a-patient-at-home-2")
-	r.until(`[...document.querySelectorAll('.line-do .btn.primary')].some(b => b.innerText === 'Give' && (b.id = 'give'))`)
+	r.until(`[...document.querySelectorAll('.line-do .btn.primary')].some(b => b.innerText === 'Assign' && (b.id = 'give'))`)
 	r.click(`#give`)
 	r.until(`document.querySelectorAll('.state.info').length === 2`)
 	r.until(`[...document.querySelectorAll('.line')].find(l => l.innerText.includes('Dr Karim Haddad') && l.innerText.includes('1/1 sessions'))`)

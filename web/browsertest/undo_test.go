@@ -64,7 +64,7 @@ func TestAPhoneNumberIsCorrectedWithTwoKeys(t *testing.T) {
 		t.Errorf("the appointment is %v", got)
 	}
 	p.chord(ctrl, "z")
-	p.toasted("Taken back")
+	p.toasted("Undone")
 	if got := h.appointmentOf(other); got["appointmentTypeId"] != "checkup" {
 		t.Errorf("the appointment is %v", got)
 	}
@@ -81,7 +81,7 @@ func TestTheBoardTakesBack(t *testing.T) {
 	p.key("2")
 	p.toasted("Arrived")
 	p.key("u")
-	p.toasted("Taken back")
+	p.toasted("Undone")
 	p.there(card(id) + ".expected")
 
 	p.key(kb.Delete)
@@ -94,7 +94,7 @@ func TestTheBoardTakesBack(t *testing.T) {
 	p.run(`document.querySelector('.board').focus()`)
 	p.chord(ctrl, "z")
 	p.there(card(id))
-	p.toasted("Taken back")
+	p.toasted("Undone")
 
 	p.stands(id)
 	p.key("m")
@@ -104,7 +104,7 @@ func TestTheBoardTakesBack(t *testing.T) {
 	p.closed()
 	p.toasted("Moved")
 	p.click(".toast.undo .btn")
-	p.toasted("Taken back")
+	p.toasted("Undone")
 	if got := h.appointmentOf(id); got["slotStartDate"] != h.at("10:00") || got["status"] != "confirmed" {
 		t.Errorf("the appointment is %v", got)
 	}
@@ -133,5 +133,5 @@ func TestABlockIsTakenBack(t *testing.T) {
 	p.blocks("09:00", "10:00", "Meeting")
 	p.click(".toast.undo .btn")
 	p.until(`![...document.querySelectorAll('[data-col=ada] .closed')].some(c => c.innerText.trim() === 'Meeting')`)
-	p.toasted("Taken back")
+	p.toasted("Undone")
 }

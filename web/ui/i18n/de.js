@@ -98,7 +98,7 @@ export default {
   'err.cooldown.do': 'Diesen Termin zeigen',
   'err.quota_exceeded': { one: 'Sie haben {n} Zeit reserviert. Geben Sie eine frei:', other: 'Sie haben {n} Zeiten reserviert. Geben Sie eine frei:' },
   'err.quota_exceeded.elsewhere': 'Sie haben zu viele Zeiten reserviert. Geben Sie in Ihrem anderen Tab eine frei oder warten Sie ein paar Minuten.',
-  'err.public_bookings': '**Von hier wurde so viel gebucht, wie in einer Stunde online möglich ist.** Versuchen Sie es später noch einmal oder rufen Sie {phone} an.',
+  'err.public_bookings': '**Zu viele Online-Buchungen von diesem Anschluss in der letzten Stunde.** Versuchen Sie es später noch einmal oder rufen Sie {phone} an.',
   'err.rate_limited': 'Zu viele Anfragen aus diesem Netz. Neuer Versuch in {s} s.',
   'err.storage': '**Das System der Praxis kann gerade nicht speichern.** Ihre Zeit bleibt reserviert; wir versuchen es erneut.',
   'err.storage.nohold': '**Das System der Praxis kann gerade nicht speichern.** Bitte versuchen Sie es gleich noch einmal.',

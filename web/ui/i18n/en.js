@@ -98,7 +98,7 @@ export default {
   'err.cooldown.do': 'Show that appointment',
   'err.quota_exceeded': { one: 'You are holding {n} time. Let one go:', other: 'You are holding {n} times. Let one go:' },
   'err.quota_exceeded.elsewhere': 'You are holding too many times. Let one go in your other tab, or wait a few minutes.',
-  'err.public_bookings': '**As much was booked from here as can be booked online in an hour.** Try again later, or call {phone}.',
+  'err.public_bookings': '**Too many online bookings from this connection in the last hour.** Try again later, or call {phone}.',
   'err.rate_limited': 'Too many requests from this network. Trying again in {s} s.',
   'err.storage': "**The clinic's system can't save right now.** Your time is still held; we try again.",
   'err.storage.nohold': "**The clinic's system can't save right now.** Please try again in a moment.",

@@ -98,7 +98,7 @@ export default {
   'err.cooldown.do': 'Ver esa cita',
   'err.quota_exceeded': { one: 'Tiene {n} hora retenida. Libere una:', other: 'Tiene {n} horas retenidas. Libere una:' },
   'err.quota_exceeded.elsewhere': 'Tiene demasiadas horas retenidas. Libere una en la otra pestaña o espere unos minutos.',
-  'err.public_bookings': '**Desde aquí se ha reservado todo lo que se puede reservar en línea en una hora.** Inténtelo más tarde o llame al {phone}.',
+  'err.public_bookings': '**Demasiadas reservas en línea desde esta conexión en la última hora.** Inténtelo más tarde o llame al {phone}.',
   'err.rate_limited': 'Demasiadas peticiones desde esta red. Nuevo intento en {s} s.',
   'err.storage': '**El sistema de la clínica no puede guardar ahora.** Su hora sigue retenida; lo intentamos de nuevo.',
   'err.storage.nohold': '**El sistema de la clínica no puede guardar ahora.** Inténtelo de nuevo dentro de un momento.',

@@ -19,7 +19,7 @@ export default {
   'openid.domains': 'E-Mail-Domains',
   'openid.domains.hint': 'Bei der ersten Anmeldung gilt eine vom Anbieter bestätigte Adresse dieser Domains, danach die eigene Kennung des Anbieters',
   'openid.domains.err': 'Geben Sie mindestens eine Domain ein, etwa praxis.example.org',
-  'openid.new': 'Wer noch nicht unter den Benutzern ist, kommt als Empfang herein',
+  'openid.new': 'Unbekannte Benutzer mit der Rolle Empfang anlegen',
   'openid.new.hint': 'Sonst können sich nur Personen anmelden, die jemand mit Inhaberrechten hinzugefügt hat.',
   'openid.owners': 'Nur Inhaber dürfen sich mit Passwort anmelden',
   'openid.owners.hint': 'Inhaber dürfen es immer, damit niemand ausgesperrt ist, während der Anbieter nicht erreichbar ist.',

@@ -19,7 +19,7 @@ export default {
   'openid.domains': 'E-mail domains',
   'openid.domains.hint': 'At the first sign-in somebody is known by an address of these domains that the provider has verified; afterwards by the provider’s own number',
   'openid.domains.err': 'Enter at least one domain, such as clinic.example.org',
-  'openid.new': 'Whoever is not among the users yet comes in as reception',
+  'openid.new': 'Create unknown users with the Reception role',
   'openid.new.hint': 'Otherwise only people whom an owner has added can sign in.',
   'openid.owners': 'Only owners may sign in with a password',
   'openid.owners.hint': 'Owners always may, so that nobody is locked out while the provider is away.',

@@ -19,7 +19,7 @@ export default {
   'openid.domains': 'Dominios de correo',
   'openid.domains.hint': 'En el primer acceso vale una dirección de estos dominios que el proveedor haya verificado; después, el número propio del proveedor',
   'openid.domains.err': 'Escriba al menos un dominio, por ejemplo clinica.example.org',
-  'openid.new': 'Quien aún no está entre los usuarios entra como recepción',
+  'openid.new': 'Crear los usuarios desconocidos con el rol Recepción',
   'openid.new.hint': 'Si no, solo puede entrar quien un propietario haya añadido.',
   'openid.owners': 'Solo los propietarios pueden entrar con contraseña',
   'openid.owners.hint': 'Los propietarios siempre pueden, para que nadie quede fuera mientras el proveedor no responde.',
