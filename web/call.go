@@ -323,7 +323,7 @@ func (c *call) end() {
 		if cause == http.ErrAbortHandler {
 			panic(cause)
 		}
-		c.log.LogAttrs(c.ctx(), slog.LevelError, "a handler panicked; this is a mistake in Holdfast",
+		c.log.LogAttrs(c.ctx(), slog.LevelError, "handler panicked",
 			slog.String("route", c.route.pattern), slog.String("request", c.id), slog.Any("panic", cause), slog.String("stack", string(debug.Stack())))
 		if c.rw.status == 0 {
 			c.problem(problemOf(errInternal, time.Now()))

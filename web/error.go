@@ -88,7 +88,7 @@ var (
 	errOperationState       = problem{Status: 409, Code: "operation_state", Title: "Not in this state", Detail: "The operation is not in a state in which this can be done. Read the queue again, then decide."}
 	errIdempotencyInFlight  = problem{Status: 409, Code: "idempotency_in_flight", Title: "The first request is still running", Detail: "A request with this Idempotency-Key is still being answered. Send it again in a second, unchanged."}
 	errHoldExpired          = problem{Status: 410, Code: "hold_expired", Title: "The hold has lapsed", Detail: "This hold has lapsed or never was. Take a new one; the time may still be free.", OK: new(bool)}
-	errVersionMismatch      = problem{Status: 412, Code: "version_mismatch", Title: "Changed meanwhile", Detail: "Somebody changed this appointment meanwhile. Read it again, then decide."}
+	errVersionMismatch      = problem{Status: 412, Code: "version_mismatch", Title: "Changed since you read it", Detail: "This appointment has changed since you read it. Fetch it again and retry."}
 	errPayloadTooLarge      = problem{Status: 413, Code: "payload_too_large", Title: "The body is too large"}
 	errUnsupportedMediaType = problem{Status: 415, Code: "unsupported_media_type", Title: "Not JSON", Detail: "Send the body as JSON in UTF-8, with Content-Type: application/json."}
 	errValidationFailed     = problem{Status: 422, Code: "validation_failed", Title: "Some fields are wrong"}
@@ -96,7 +96,7 @@ var (
 	errQuotaExceeded        = problem{Status: 429, Code: "quota_exceeded", Title: "Too many holds", Detail: "This client holds as many times as it may. Release one of them first."}
 	errCooldownActive       = problem{Status: 429, Code: "cooldown_active", Title: "Already booked", Detail: "This client has booked this appointment type already. Change that appointment, or book again from the instant in until."}
 	errRateLimited          = problem{Status: 429, Code: "rate_limited", Title: "Too many requests", Detail: "Too many requests came from this network. Wait as long as Retry-After says."}
-	errInternal             = problem{Status: 500, Code: "internal", Title: "A mistake in Holdfast", Detail: "Something failed that should not. Try again; if it stays, tell whoever runs this server."}
+	errInternal             = problem{Status: 500, Code: "internal", Title: "Internal error", Detail: "The server failed to process the request. Try again. If this keeps happening, tell the administrator and give the request's number."}
 	errOverloaded           = problem{Status: 503, Code: "overloaded", Title: "Too much at once", Detail: "Too many writes are waiting and nothing was written. Try again in a second."}.again(time.Second)
 	errStorageUnavailable   = problem{Status: 503, Code: "storage_unavailable", Title: "The storage does not answer", Detail: "The storage cannot be used right now. Try again in a few seconds; a booking is safe to repeat with its Idempotency-Key."}.again(3 * time.Second)
 	errStorageFull          = problem{Status: 507, Code: "storage_full", Title: "The disk is full", Detail: "Nothing can be saved until there is room on the server's disk. Reading still works."}.again(30 * time.Second)
@@ -133,9 +133,9 @@ var sentinels = []struct {
 	{holds.ErrNotFound, errHoldExpired},
 	{holds.ErrNotOwner, errNotOwner},
 	{holds.ErrQuota, errQuotaExceeded.again(30 * time.Second)}, // by then one of them has lapsed, if nobody keeps it
-	{holds.ErrRestarts, errQuotaExceeded.with("This hold was kept as often as it may be. Book it, or release it and take it anew.")},
+	{holds.ErrRestarts, errQuotaExceeded.with("This hold can't be renewed again. Book it, or release it and take a new one.")},
 	{holds.ErrDeactivated, errForbidden.because("deactivated", "This specialist is deactivated. An admin can activate the specialist again.")},
-	{holds.ErrOffline, errNotBookable.titled(notNow).because(string(presence.ReasonNotOnline), "This specialist is offline. Go online first; heartbeats keep up what is online.")},
+	{holds.ErrOffline, errNotBookable.titled(notNow).because(string(presence.ReasonNotOnline), "This specialist is offline. Go online first, then send heartbeats to stay online.")},
 	{holds.ErrUnavailable, errStorageUnavailable},
 	{holds.ErrClosed, errStorageUnavailable},
 	{record.ErrNoSlots, errNoSlots},
@@ -148,7 +148,7 @@ var sentinels = []struct {
 	{waitlist.ErrOff, errForbidden.because("waitlist_closed", "The waiting list is not open online: the clinic keeps it at the desk, or nobody could be written to. Call the clinic.")},
 	{waitlist.ErrFull, errQuotaExceeded.titled("The waiting list is full").because("waitlist_full", "There is no room on the waiting list, or this person waits often enough. Leave another entry first.")},
 	{waitlist.ErrOffered, errNotBookable.titled(notNow).because("offered", "A time is offered to this entry already, or this time to somebody else. Wait for the answer.")},
-	{visit.ErrNone, errNotBookable.titled(notNow).because("no_visit", "This appointment is of no visit of several people.")},
+	{visit.ErrNone, errNotBookable.titled(notNow).because("no_visit", "This appointment is not part of a group visit.")},
 	{record.ErrVisit, errForbidden.because("part_of_a_visit", "This appointment is one of several people who come one after the other. Cancel them together, or call the clinic.")},
 	{series.ErrNone, errNotBookable.titled(notNow).because("no_series", "This appointment stands alone: it was not booked with others.")},
 	{record.ErrNotConfirmed, errNotBookable.because("cancelled", "This appointment is cancelled. Book a new one.")},

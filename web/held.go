@@ -178,11 +178,11 @@ type heldShare struct {
 
 // Refusals of more than the public may have at a time.
 var (
-	errHoldsOfAddress    = errRateLimited.with("As many times are held from this network as may be. Book one, give one back, or try again when Retry-After says.")
-	errHoldsOfDay        = errRateLimited.with("As many times of this day are held as may be. Choose another day, or try again when Retry-After says.")
-	errShareOfDay        = errRateLimited.with("As many times of this day are held from this network as may be. Book one, give one back, or choose another day.")
-	errShareOfWeek       = errRateLimited.with("As many times of this week are held from this network as may be. Book one, give one back, or choose another week.")
-	errSessionsOfAddress = errRateLimited.with("As many requests for a session wait from this network as may be. Try again when Retry-After says.")
+	errHoldsOfAddress    = errRateLimited.with("Too many holds from this network. Book or release one, or try again after Retry-After seconds.")
+	errHoldsOfDay        = errRateLimited.with("Too many times of this day are on hold. Choose another day, or try again after Retry-After seconds.")
+	errShareOfDay        = errRateLimited.with("Too many holds of this day from this network. Book or release one, or choose another day.")
+	errShareOfWeek       = errRateLimited.with("Too many holds of this week from this network. Book or release one, or choose another week.")
+	errSessionsOfAddress = errRateLimited.with("Too many waiting session requests from this network. Try again after Retry-After seconds.")
 )
 
 // holdLimit returns booking.HoldRequest.Limit for the caller: nil if nothing limits it.
