@@ -37,7 +37,7 @@ func apikeyCreateCommand(p process) *cobra.Command {
 	var name, scope, specialist string
 	c := &cobra.Command{
 		Use:   "create --name NAME --scope admin|agent|presence|metrics",
-		Short: "Make an API key and print it, this once",
+		Short: "Create an API key (printed once)",
 		Long:  "Makes an API key and prints it on standard output. Only its hash is kept: it is shown this once.",
 		Args:  noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -115,7 +115,7 @@ func apikeyListCommand(p process) *cobra.Command {
 func apikeyRevokeCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "revoke ID",
-		Short: "Make an API key useless from now on",
+		Short: "Revoke an API key",
 		Args:  oneArgument("the id of the key, as apikey list shows it"),
 		RunE: func(c *cobra.Command, args []string) error {
 			cfg, err := p.resolve(c)

@@ -32,7 +32,7 @@ func backupCommand(p process) *cobra.Command {
 	var to string
 	c := &cobra.Command{
 		Use:   "backup",
-		Short: "Write a copy of the database and the keys, while the server runs or not",
+		Short: "Back up the database and the keys",
 		Long: "Writes an intact copy of the database, and the keys, into a new directory and prints its path. The server may run.\n" +
 			"The copy holds personal data and the keys that sign links: keep it as you keep the original.",
 		Args: noArguments,

@@ -16,7 +16,7 @@ func backupKeyCommand(p process) *cobra.Command {
 	var replace bool
 	c := &cobra.Command{
 		Use:   "backup-key",
-		Short: "Make the key that seals copies of backups, and print it once",
+		Short: "Create the key that seals backup copies (printed once)",
 		Long: "Makes a key and prints the half that opens. From then on the copies in the second place (--backup-to) are sealed: the server\n" +
 			"keeps the half that seals, and nobody who has the copies, or this machine, can read them without the paper. The server may run.\n" +
 			"Backups in the data directory stay as they are.",

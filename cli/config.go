@@ -319,11 +319,11 @@ func (p process) resolve(c *cobra.Command) (config, error) {
 }
 
 func configCommand(p process) *cobra.Command {
-	c := &cobra.Command{Use: "config", Short: "Show the settings", Args: noArguments,
+	c := &cobra.Command{Use: "config", Short: "Inspect the settings", Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
 	show := &cobra.Command{
 		Use:   "print",
-		Short: "Print every setting, its value and where the value comes from",
+		Short: "Print every setting, its value and its source",
 		Long:  "Prints every setting, its value and where the value comes from. Secrets are not printed. The output can be given to --config.",
 		Args:  noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -28,7 +28,7 @@ func demoCommand(p process) *cobra.Command {
 	var cluster bool
 	c := &cobra.Command{
 		Use:   "demo",
-		Short: "Serve a seeded clinic with simulated visitors, from a temporary directory",
+		Short: "Serve a demo clinic with simulated visitors",
 		Long: "Serves an invented clinic on a loopback address, in the middle of a day whatever hour it is, with visitors who hold, book\n" +
 			"and cancel so that there is something to see, and a practice system that takes five appointments a minute, so that the queue is seen working. Its data is in a temporary directory that is removed at the end; --data is not touched. Ends on SIGINT or SIGTERM.\n" +
 			"On Linux the server is a process of its own, which the page /demo has a button to kill; it is started again on its data.\n" +

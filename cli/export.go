@@ -12,7 +12,7 @@ import (
 func exportCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "export",
-		Short: "Print the clinic as a file that import takes",
+		Short: "Export the clinic as a file for import",
 		Long: "Prints the clinic in the data directory, or of the server that runs there, as a clinic file: settings, specialists,\n" +
 			"hours, overrides, blocks and appointment types. Appointments and credentials are not in it; backup keeps those.",
 		Args: noArguments,

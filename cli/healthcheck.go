@@ -18,7 +18,7 @@ const healthcheckPatience = 2 * time.Second
 func healthcheckCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "healthcheck",
-		Short: "Ask the server on this machine whether it is ready; exit 0 if it is",
+		Short: "Check whether the local server is ready",
 		Long: "Asks the server that listens on --listen whether it is ready (GET /readyz), for at most two seconds.\n" +
 			"Exits with 0 if it is and 1 if not. Containers and supervisors call it.",
 		Args: noArguments,

@@ -20,7 +20,7 @@ const maxImport = 16 << 20
 func importCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "import FILE",
-		Short: "Import a clinic: its specialists, hours, overrides, blocks and appointment types",
+		Short: "Import a clinic from a file",
 		Long: "Imports a clinic file (JSON; - reads standard input) into the data directory, or into the server that runs there.\n" +
 			"What has the same id is replaced, so importing a file twice changes nothing the second time. Appointments are not touched.",
 		Args: oneArgument("the clinic file, or - for standard input"),

@@ -15,11 +15,11 @@ import (
 )
 
 func keysCommand(p process) *cobra.Command {
-	c := &cobra.Command{Use: "keys", Short: "The keys that sign links and tokens", Args: noArguments,
+	c := &cobra.Command{Use: "keys", Short: "Manage the keys that sign links and tokens", Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
 	rotate := &cobra.Command{
 		Use:   "rotate",
-		Short: "Sign with a new key from now on",
+		Short: "Rotate the signing key",
 		Long: "Signs manage links and agents' tokens with a new key from now on. What the old key has signed works until it has lapsed\n" +
 			"by itself; nobody has to be told.",
 		Args: noArguments,
@@ -78,7 +78,7 @@ func (h *house) rotateKeys(w http.ResponseWriter, r *http.Request) {
 
 func openAPICommand(p process) *cobra.Command {
 	return &cobra.Command{
-		Use: "openapi", Short: "Print the description of the HTTP API (OpenAPI)", Args: noArguments,
+		Use: "openapi", Short: "Print the OpenAPI description of the HTTP API", Args: noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			_, err := p.stdout.Write(docs.OpenAPI())
 			return err

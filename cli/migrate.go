@@ -11,7 +11,7 @@ func migrateCommand(p process) *cobra.Command {
 	var dry bool
 	c := &cobra.Command{
 		Use:   "migrate",
-		Short: "Move the clinic to PostgreSQL or back, or bring the schema of its database up to date",
+		Short: "Move the clinic to another database, or migrate its schema",
 		Long: "With --to the whole clinic moves into an empty PostgreSQL (postgres://user@host/name), or out of it into a data directory\n" +
 			"(sqlite:DIRECTORY): schedule, appointments, people, keys, audit and what is still to be delivered. Every row is compared.\n" +
 			"When it is interrupted, run it again: it goes on where it stopped, and until its end the clinic is where it was. Where it came from, it is kept and served no more.\n" +

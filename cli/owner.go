@@ -47,7 +47,7 @@ func (h *house) resetPassword(w http.ResponseWriter, r *http.Request) {
 	}
 	u, err := h.engine.Account.UserByEmail(r.Context(), ask.Email)
 	if errors.Is(err, store.ErrNotFound) {
-		err = fmt.Errorf("%w: nobody signs in with this address. See: holdfast admin list", store.ErrNotFound)
+		err = fmt.Errorf("%w: no user has this email address. See: holdfast admin list", store.ErrNotFound)
 	}
 	if err == nil {
 		u, err = h.engine.Account.UpdateUser(r.Context(), localActor, u.ID, func(u *store.User) {
@@ -62,7 +62,7 @@ func (h *house) resetPassword(w http.ResponseWriter, r *http.Request) {
 }
 
 func adminCommand(p process) *cobra.Command {
-	c := &cobra.Command{Use: "admin", Short: "Owners who sign in: create, list, reset a password", Args: noArguments,
+	c := &cobra.Command{Use: "admin", Short: "Create and list owners, reset passwords", Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
 	c.AddCommand(adminCreateCommand(p), adminListCommand(p), adminResetCommand(p))
 	return c
@@ -72,7 +72,7 @@ func adminCreateCommand(p process) *cobra.Command {
 	ask := newUserBody{Role: store.RoleOwner}
 	c := &cobra.Command{
 		Use:   "create --email ADDRESS --name NAME",
-		Short: "Make an owner; the password is asked for, or read from a pipe",
+		Short: "Create an owner",
 		Args:  noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if ask.Email == "" || ask.Name == "" {
@@ -91,7 +91,7 @@ func adminResetCommand(p process) *cobra.Command {
 	var ask newUserBody
 	c := &cobra.Command{
 		Use:   "reset-password --email ADDRESS",
-		Short: "Give a user a new password, asked for or read from a pipe",
+		Short: "Reset a user's password",
 		Long: "Gives a user a new password and ends the user's sign-ins. At a terminal the password is asked for twice and not shown;\n" +
 			"otherwise it is the first line of standard input. One-time codes are switched off,\n" +
 			"and a switched-off account is switched on again.",
@@ -136,7 +136,7 @@ func adminListCommand(p process) *cobra.Command {
 	var asJSON *bool
 	c := &cobra.Command{
 		Use:   "list",
-		Short: "List who can sign in",
+		Short: "List the users",
 		Args:  noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := p.resolve(c)
@@ -190,7 +190,7 @@ func (h *house) makeSetupToken(w http.ResponseWriter, r *http.Request) {
 func setupURLCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "setup-url",
-		Short: "Print a new one-time link to set the clinic up",
+		Short: "Print a new one-time setup link",
 		Long: "Prints a one-time link to set the clinic up and make its first owner. It works for 30 minutes and once; links printed\n" +
 			"before do not work any more. It leads to the server that runs on the data directory; if none does, to where one will\n" +
 			"listen with these settings.",

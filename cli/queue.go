@@ -77,7 +77,7 @@ type retriedBody struct {
 }
 
 func queueCommand(p process) *cobra.Command {
-	c := &cobra.Command{Use: "queue", Short: "What waits to be told to the outside: practice system, webhooks, mail", Args: noArguments,
+	c := &cobra.Command{Use: "queue", Short: "Inspect and retry the outbound queue", Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
 	c.AddCommand(queueListCommand(p), queueRetryCommand(p))
 	return c
@@ -89,7 +89,7 @@ func queueListCommand(p process) *cobra.Command {
 	var asJSON *bool
 	c := &cobra.Command{
 		Use:   "list",
-		Short: "List the operations, those that need somebody first",
+		Short: "List the queued operations",
 		Long:  "Lists the operations: those being attempted, those that failed, those that wait, those that are done. Names are not shown.",
 		Args:  noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -155,7 +155,7 @@ func queueRetryCommand(p process) *cobra.Command {
 	one := oneArgument("the id of the operation, as queue list shows it, or --failed for all that failed")
 	c := &cobra.Command{
 		Use:   "retry ID | --failed",
-		Short: "Try a failed operation again, or a waiting one now; or all that failed",
+		Short: "Retry one operation, or all that failed",
 		Long: "Tries a failed operation again from the beginning, or a waiting one now. With --failed all that failed are tried again, but\n" +
 			"for those that need review: somebody has to say of each whether it took effect. Without a server they are tried when one is started.",
 		Args: func(c *cobra.Command, args []string) error {

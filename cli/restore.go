@@ -24,7 +24,7 @@ func restoreCommand(p process) *cobra.Command {
 	var keyFile, until string
 	c := &cobra.Command{
 		Use:   "restore BACKUP | restore --list [PLACE…]",
-		Short: "Put a backup in the place of the data directory's database and keys",
+		Short: "Restore a backup",
 		Long: "Checks a copy of the backup first, then puts it in the place of the database and keys in the data directory. What was\n" +
 			"there is moved to backups/replaced-…, which the server deletes after some weeks. The server must not run. Everybody is signed out, and the API keys\n" +
 			"that come back to life are listed. A snapshot (a .db file from backups) can be restored too; the keys then stay as\n" +

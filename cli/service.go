@@ -52,13 +52,13 @@ type service struct {
 }
 
 func serviceCommand(p process) *cobra.Command {
-	c := &cobra.Command{Use: "service", Short: "Run the server as a service of this machine", Args: noArguments,
+	c := &cobra.Command{Use: "service", Short: "Install or remove the system service", Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
 	s := service{out: p.stdout, system: runtime.GOOS, user: os.Geteuid()}
 	var domains []string
 	install := &cobra.Command{
 		Use:   "install",
-		Short: "Install this program as a service of systemd, and start it",
+		Short: "Install and start the systemd service",
 		Long: "Copies this program to " + serviceProgram + ", writes a unit of systemd that is closed as far as it goes, enables it and starts it.\n" +
 			"It runs as a user of its own, with its data in " + serviceData + "; settings stand in " + serviceSettings + ". Needs root.",
 		Args: noArguments,
@@ -67,7 +67,7 @@ func serviceCommand(p process) *cobra.Command {
 	install.Flags().StringSliceVar(&domains, "domain", nil, "serve HTTPS under these names, on ports 80 and 443")
 	uninstall := &cobra.Command{
 		Use:   "uninstall",
-		Short: "Stop the service and remove it; the data, the settings and the program stay",
+		Short: "Stop and remove the service; keep the data",
 		Args:  noArguments,
 		RunE:  func(c *cobra.Command, _ []string) error { return s.uninstall(c.Context()) },
 	}
@@ -78,7 +78,7 @@ func serviceCommand(p process) *cobra.Command {
 	}
 	status := &cobra.Command{
 		Use:   "status",
-		Short: "Say whether the service is installed and runs; exit 0 if it runs",
+		Short: "Show whether the service is installed and running",
 		Args:  noArguments,
 		RunE:  func(c *cobra.Command, _ []string) error { return s.status(c.Context()) },
 	}

@@ -28,7 +28,7 @@ func tortureCommand(p process) *cobra.Command {
 	length := 10 * time.Second
 	c := &cobra.Command{
 		Use:   "torture",
-		Short: "Try to double-book a clinic on this machine's own disk, and count",
+		Short: "Stress-test the double-booking guarantee",
 		Long: "Lets 64 clients book, move and cancel at random in a temporary clinic, all types and specialists at once, with and without\n" +
 			"holds, and then reads the whole database for two appointments that overlap. It tells what this machine's disk can do, and\n" +
 			"that the guarantee holds on it. Exits with 1 if anything overlaps.",

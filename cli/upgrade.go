@@ -22,7 +22,7 @@ func upgradeCommand(p process) *cobra.Command {
 	var asJSON *bool
 	c := &cobra.Command{
 		Use:   "upgrade",
-		Short: "Bring the schema of the database up to date, or say what that would do",
+		Short: "Upgrade the database schema",
 		Long: "Brings the schema of the database to this program's version, which serve does too when it starts. Before it upgrades\n" +
 			"a SQLite file it writes one snapshot to backups. No server may run on it.\n" +
 			"With --check nothing is changed: a copy of the database is brought up to date and checked, and what came of it is said. A server\n" +

@@ -24,7 +24,7 @@ func verifyCommand(p process) *cobra.Command {
 	var live bool
 	c := &cobra.Command{
 		Use:   "verify [BACKUP]",
-		Short: "Read the whole database, or a backup, and check every promise it has to keep",
+		Short: "Verify the integrity of the database or a backup",
 		Long: "Reads the whole database in the data directory, while the server runs or not, and checks that nobody is double-booked,\n" +
 			"that everything referred to is there, that index and file are intact, and that the audit log is as it was written. With an\n" +
 			"argument it checks that backup instead. Note the last link of the audit chain that it prints somewhere else: with\n" +

@@ -17,7 +17,7 @@ func whyCommand(p process) *cobra.Command {
 	var kind, at, specialist string
 	c := &cobra.Command{
 		Use:   "why --type ID --at 2026-11-23T09:30:00Z",
-		Short: "Say why a time can or cannot be booked, for each specialist",
+		Short: "Explain why a time can or cannot be booked",
 		Long: "Says why one time of an appointment type can or cannot be booked, in a sentence per specialist. It asks the server that\n" +
 			"runs on the data directory, or the directory itself if none does; with --listen, the server that listens there.",
 		Args: noArguments,
