@@ -86,7 +86,7 @@ var standardLibraryOnly = []string{"store", "holds", "engine/token", "engine/ups
 
 // owners says which one directory imports a third-party module. What only tests use has its owner here too.
 var owners = map[string]string{
-	"github.com/spf13/cobra":                 "cli", "github.com/spf13/pflag": "cli",
+	"github.com/spf13/cobra": "cli", "github.com/spf13/pflag": "cli",
 	"github.com/julienschmidt/httprouter":    "web",
 	"github.com/tdewolff/minify/v2":          "web/pages/join",
 	"github.com/dgraph-io/ristretto/v2":      "engine/booking",
