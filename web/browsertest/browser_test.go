@@ -32,7 +32,7 @@ import (
 )
 
 // patience is how long a condition is waited for. It is long because the machine may be busy with other things.
-const patience = 90 * time.Second
+const patience = 4 * time.Minute
 
 var errNoBrowser = errors.New("no Chromium is installed (Debian: apt-get install chromium), so no page is tested")
 
