@@ -91,7 +91,7 @@ func TestTheRosterOfAGroup(t *testing.T) {
 		t.Errorf("they are %v, want arrived and no_show", got)
 	}
 	p.key("u")
-	p.says("Taken back")
+	p.says("Undone")
 	if got := h.appointmentOf(per)["attendance"]; got != "expected" {
 		t.Errorf("taken back it is %v, want expected", got)
 	}

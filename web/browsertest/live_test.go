@@ -61,7 +61,7 @@ func TestTheLivePage(t *testing.T) {
 		}
 		window.mode = 'fallback'
 	}`)
-	p.says("Redis is away. Bookings stay safe.")
+	p.says("Redis is unreachable. Bookings stay safe.")
 	p.accessible("the live view without Redis")
 	p.run(`window.mode = 'redis'`)
 	p.says("The live state is shared.")

@@ -109,7 +109,7 @@ func TestASeriesOfSixIsOneForm(t *testing.T) {
 		}, asAdmin)
 	}
 	p.chord(ctrl, "z")
-	p.toasted("Nothing was taken back")
+	p.toasted("Nothing was undone")
 	p.shot("staff-series-undo-gone")
 	if n := len(h.bookings()); n != 6 {
 		t.Errorf("%d appointments after the undo that was refused, want 6", n)

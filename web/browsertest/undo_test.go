@@ -120,7 +120,7 @@ func TestTheBoardTakesBack(t *testing.T) {
 		"appointmentTypeId": "checkup", "specialistId": "ada", "slotStartDate": h.at("10:00"), "patient": map[string]any{"name": "Per Lind", "phone": "030 1112233"},
 	}, asAdmin)
 	p.click(".toast.undo .btn")
-	p.toasted("the old time has been booked meanwhile")
+	p.toasted("the old time has since been booked")
 	p.there(".toast.bad")
 }
 

@@ -49,8 +49,8 @@ export function card(desk, item, view) {
     class: `appt ${colourOf(s, a.appointmentTypeId)} ${a.attendance}${flat ? ' flat' : ''}${a.overbook ? ' over' : ''}`, key: item.id, style: styleOf(box), 'data-id': item.id,
     role: 'button', 'aria-label': sayAppointment(desk, a, at) + (a.visitId ? ', ' + t('series.at', visitAt(s, a)) : ''), title: lanes > 1 || flat ? `${at} ${name}, ${type}` : undefined,
   },
-  h('p', { class: 'appt-name' }, sign(desk, a), h('span', null, at), ' ', h('b', { dir: 'auto' }, name)), ' ',
-  h('p', { class: 'appt-type' }, a.visitId && flag('people', 'visit.at', visitAt(s, a)), a.overbook && flag('over', 'card.overbook'), a.upstreamState === 'failed' && flag('alert', 'card.upstream'), h('span', null, type, where && ', ', where && h('span', { class: 'where', dir: 'auto' }, where)), a.patient?.notes && icon('note')))
+  h('p', { class: 'appt-name' }, sign(desk, a), h('span', null, at), ' ', h('b', { dir: 'auto' }, name)),
+  h('p', { class: 'appt-type' }, ' ', a.visitId && flag('people', 'visit.at', visitAt(s, a)), a.overbook && flag('over', 'card.overbook'), a.upstreamState === 'failed' && flag('alert', 'card.upstream'), h('span', null, type, where && ', ', where && h('span', { class: 'where', dir: 'auto' }, where)), a.patient?.notes && icon('note')))
 }
 
 // A group session is one card, however many are in it: who they are and whether they came is in its roster.
@@ -61,8 +61,8 @@ export function group(desk, item, view) {
   return h('div', {
     class: `appt group ${colourOf(s, g.typeId)}${flat ? ' flat' : ''}`, key: item.id, style: styleOf(box), 'data-id': item.id, role: 'button', 'aria-label': words, title: words,
   },
-  h('p', { class: 'appt-name' }, icon('people'), h('span', null, at), ' ', h('b', { dir: 'auto' }, name), ' ', h('strong', { class: 'seats' }, `${g.heads.length}/${g.capacity}`)), ' ',
-  h('p', { class: 'appt-type' }, isFull(g) && h('strong', null, t('group.full')), g.heads.some(a => a.upstreamState === 'failed') && flag('alert', 'card.upstream'),
+  h('p', { class: 'appt-name' }, icon('people'), h('span', null, at), ' ', h('b', { dir: 'auto' }, name), ' ', h('strong', { class: 'seats' }, `${g.heads.length}/${g.capacity}`)),
+  h('p', { class: 'appt-type' }, ' ', isFull(g) && h('strong', null, t('group.full')), g.heads.some(a => a.upstreamState === 'failed') && flag('alert', 'card.upstream'),
     n > 0 && h('span', { class: 'flag' }, icon('clock'), t('group.came', { n })), h('span', { dir: 'auto' }, g.heads.map(a => who(desk, a)).join(', '))))
 }
 
