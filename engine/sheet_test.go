@@ -89,7 +89,7 @@ func TestASheetNamesEachRowsProblem(t *testing.T) {
 func TestASheetIsReadBack(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	ctx := t.Context()
-	want := c.of(0, store.Patient{Name: "=cmd|' /C calc'!A0", Phone: "+49 30 12345", Email: "a@example.org", BirthDate: "1980-02-29", Notes: "two\nlines, and \"quotes\""})
+	want := c.of(0, store.Patient{Name: "=cmd|' /C calc'!A0", Phone: "+49 30 12345", Email: "a@example.org", BirthDate: "1980-02-29", Notes: "two\nlines, and \"quotes\"\n- 2 mg;=1+1"})
 	text, err := c.Sheet.Export(ctx, "user:jo", c.start.Add(-time.Hour), c.start.Add(time.Hour))
 	if err != nil || !strings.Contains(text, ",'=cmd|") || !strings.Contains(text, ",'+49 30 12345,") {
 		t.Fatalf("the file: %v\n%s", err, text)

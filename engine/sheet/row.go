@@ -179,26 +179,6 @@ func isoDate(text string) string {
 	return text
 }
 
-// plain is a cell without what guards it against being run as a formula.
-func plain(cell string) string {
-	cell = strings.TrimSpace(cell)
-	if len(cell) > 1 && cell[0] == '\'' && strings.ContainsRune(formula, rune(cell[1])) {
-		return cell[1:]
-	}
-	return cell
-}
-
-// formula are the signs with which spreadsheets begin to calculate.
-const formula = "=+-@"
-
-// Guarded is a cell that no spreadsheet takes for a formula: somebody else may have typed it.
-func Guarded(cell string) string {
-	if cell != "" && strings.ContainsRune(formula+"\t\r", rune(cell[0])) {
-		return "'" + cell
-	}
-	return cell
-}
-
 func clipped(text string) string {
 	if r := []rune(text); len(r) > 60 {
 		return string(r[:60]) + "…"

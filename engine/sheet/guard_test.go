@@ -1,0 +1,59 @@
+package sheet
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestGuardMarksEveryFormula(t *testing.T) {
+	for _, c := range []struct{ text, cell string }{
+		{"", ""},
+		{"Rosa Fischer", "Rosa Fischer"},
+		{"9:00-9:30; see a=b", "9:00-9:30; see a=b"},
+		{"=1+1", "'=1+1"},
+		{"+49 30 77", "'+49 30 77"},
+		{"-1", "'-1"},
+		{"@SUM(A1)", "'@SUM(A1)"},
+		{"＝1＋1", "'＝1＋1"},
+		{"＋1", "'＋1"},
+		{"－1", "'－1"},
+		{"＠SUM(A1)", "'＠SUM(A1)"},
+		{"Rosa;=1+1", "Rosa;'=1+1"},
+		{"Rosa\t=1+1", "Rosa\t'=1+1"},
+		{"Rosa\n=1+1", "Rosa\n'=1+1"},
+		{"Rosa\r\n@A1", "Rosa\r\n'@A1"},
+		{"Rosa;＠A1", "Rosa;'＠A1"},
+		{"Rosa; =1+1", "Rosa; '=1+1"},
+		{"Rosa;\"=1+1\"", "Rosa;\"'=1+1\""},
+		{"=1;-1\n+1", "'=1;'-1\n'+1"},
+		{"'=1", "''=1"},
+		{"Rosa;'=1", "Rosa;''=1"},
+		{"'Rosa'", "'Rosa'"},
+	} {
+		if got := Guarded(c.text); got != c.cell {
+			t.Errorf("the cell of %q is %q; want %q", c.text, got, c.cell)
+		}
+		if got := plain(c.cell); got != c.text {
+			t.Errorf("the text of the cell %q is %q; want %q", c.cell, got, c.text)
+		}
+	}
+}
+
+// FuzzGuard reads every text back unchanged, and looks for a formula with its own reading of the cell: split at each separator.
+func FuzzGuard(f *testing.F) {
+	for _, seed := range []string{"=1+1", "a;=1", "a\t=1", "a\r\n=1", "＝1", "a;＠1", "'=1", "a; \"=1\"", ";;\n=", "'';''-"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		text = strings.TrimSpace(text)
+		cell := Guarded(text)
+		if got := plain(cell); got != text {
+			t.Errorf("%q is read back as %q from the cell %q", text, got, cell)
+		}
+		for _, part := range strings.FieldsFunc(cell, func(r rune) bool { return strings.ContainsRune(";\t\r\n", r) }) {
+			if part = strings.TrimLeft(part, " \""); part != "" && strings.ContainsRune("=+-@＝＋－＠", []rune(part)[0]) {
+				t.Errorf("the cell %q of %q begins a formula at %q", cell, text, part)
+			}
+		}
+	})
+}
