@@ -60,7 +60,7 @@ func (p *provider) wants(t *testing.T, what string, words ...string) {
 				t.Errorf("%s: the mail has no %q:\n%s", what, word, got)
 			}
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Errorf("%s: no mail came", what)
 	}
 }

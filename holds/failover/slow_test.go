@@ -72,7 +72,7 @@ func TestASlowServerIsLeft(t *testing.T) {
 				t.Helper()
 				var err error
 				took := nodetest.Took(func() { err = call() })
-				if err != nil || took > 2*most { // the machine may be busy
+				if err != nil || took > 6*most { // the machine may be busy
 					t.Errorf("%s: got %v after %v, want an answer within %v", what, err, took, most)
 				}
 				mu.Lock()

@@ -321,7 +321,7 @@ func TestANodeThatHangsLetsGoOfTheLock(t *testing.T) {
 				t.Errorf("a booking behind a node that is %s: %v", name, err)
 			}
 			took := time.Since(began)
-			if t.Logf("it waited for %v", took); took > 20*time.Second { // it would be waited for for ever
+			if t.Logf("it waited for %v", took); took > 2*time.Minute { // it would be waited for for ever
 				t.Errorf("a booking behind a node that is %s waited for %v, want a little more than %v", name, took, timeout)
 			}
 			if err := tx.InsertAppointment(t.Context(), booking("s1", 0, 30)); !errors.Is(err, store.ErrUnavailable) {
