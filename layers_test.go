@@ -26,7 +26,7 @@ var layers = map[string][]string{
 
 	// web is given an *engine.Engine: the nouns and errors of store and holds pass through it, a backend never does.
 	"web":        {"web/fhir", "web/certificate", "web/stream", "web/pages", "web/instant", "engine", "engine/...", "store", "holds", "docs"},
-	"web/stream": {"web/instant", "engine/upkeep", "holds"}, // is given functions of the engine and does not know it
+	"web/stream": {"web/instant", "engine/timed", "holds"}, // is given functions of the engine and does not know it
 	"web/pages":  {}, "web/instant": {},
 	"web/pages/join":           {}, // a program of its own, run when web/ui changes
 	"web/certificate/acmetest": {"cli/clitest"},
@@ -34,33 +34,29 @@ var layers = map[string][]string{
 	"docs":                     {}, // embeds the pages that the server shows
 
 	// The wings of the engine: each knows only those after it, and record, which knows nobody.
-	"engine":              {"engine/identity", "engine/openid", "engine/busytime", "engine/waitlist", "engine/sheet", "engine/downtime", "engine/mailserver", "engine/feed", "engine/search", "engine/person", "engine/series", "engine/visit", "engine/opening", "engine/agent", "engine/request", "engine/message", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/presence", "engine/account", "engine/record", "engine/notice", "engine/token", "engine/upkeep", "engine/upstream", "store", "holds"},
-	"engine/agent":        {"engine/together", "engine/message", "engine/opening", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/record", "engine/token", "engine/upkeep", "engine/upstream", "store", "holds"},
-	"engine/mailserver":   {"engine/message", "engine/outbound", "engine/clinic", "engine/record", "engine/notice", "engine/token", "store"},
+	"engine":              {"engine/openid", "engine/busytime", "engine/waitlist", "engine/sheet", "engine/downtime", "engine/feed", "engine/person", "engine/series", "engine/visit", "engine/opening", "engine/agent", "engine/request", "engine/message", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/presence", "engine/account", "engine/record", "engine/notice", "engine/token", "engine/timed", "engine/upstream", "store", "holds"},
+	"engine/agent":        {"engine/message", "engine/opening", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/record", "engine/token", "engine/timed", "engine/upstream", "store", "holds"},
 	"engine/feed":         {"engine/message", "engine/booking", "engine/clinic", "engine/record", "store"},
-	"engine/busytime":     {"engine/ical", "engine/clinic", "engine/availability", "engine/record", "engine/notice", "engine/token", "engine/upkeep", "engine/upstream", "store"},
-	"engine/request":      {"engine/message", "engine/outbound", "engine/booking", "engine/clinic", "engine/record", "engine/upkeep", "store", "holds"},
-	"engine/message":      {"engine/ical", "engine/outbound", "engine/booking", "engine/clinic", "engine/record", "engine/notice", "store"},
-	"engine/waitlist":     {"engine/request", "engine/message", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/record", "engine/upkeep", "store", "holds"},
-	"engine/outbound":     {"engine/booking", "engine/clinic", "engine/availability", "engine/record", "engine/upkeep", "engine/upstream", "store", "holds"},
-	"engine/opening":      {"engine/outbound", "engine/taken", "engine/clinic", "engine/availability", "engine/upstream", "store"},
-	"engine/search":       {"engine/together", "engine/booking", "engine/taken", "engine/clinic", "engine/availability", "engine/record", "store", "holds"},
+	"engine/busytime":     {"engine/ical", "engine/clinic", "engine/availability", "engine/record", "engine/notice", "engine/token", "engine/timed", "engine/upstream", "store"},
+	"engine/request":      {"engine/message", "engine/outbound", "engine/booking", "engine/clinic", "engine/record", "engine/timed", "store", "holds"},
+	"engine/message":      {"engine/ical", "engine/token", "engine/outbound", "engine/booking", "engine/clinic", "engine/record", "engine/notice", "store"},
+	"engine/waitlist":     {"engine/request", "engine/message", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/record", "engine/timed", "store", "holds"},
+	"engine/outbound":     {"engine/booking", "engine/clinic", "engine/availability", "engine/record", "engine/timed", "engine/upstream", "store", "holds"},
+	"engine/opening":      {"engine/outbound", "engine/occupancy", "engine/clinic", "engine/availability", "engine/upstream", "store"},
 	"engine/person":       {"engine/record", "store"},
-	"engine/series":       {"engine/together", "engine/booking", "engine/taken", "engine/clinic", "engine/availability", "engine/record", "store", "holds"},
-	"engine/visit":        {"engine/together", "engine/booking", "engine/taken", "engine/clinic", "engine/availability", "engine/record", "store", "holds"},
-	"engine/booking":      {"engine/together", "engine/taken", "engine/clinic", "engine/availability", "engine/record", "engine/token", "engine/upkeep", "store", "holds"},
-	"engine/together":     {"engine/clinic", "engine/availability", "store", "holds"},
-	"engine/downtime":     {"engine/together", "engine/booking", "engine/clinic", "engine/availability", "engine/record", "store", "holds"},
+	"engine/series":       {"engine/booking", "engine/occupancy", "engine/clinic", "engine/availability", "engine/record", "store", "holds"},
+	"engine/visit":        {"engine/booking", "engine/occupancy", "engine/clinic", "engine/availability", "engine/record", "store", "holds"},
+	"engine/booking":      {"engine/occupancy", "engine/clinic", "engine/availability", "engine/record", "engine/token", "engine/timed", "store", "holds"},
+	"engine/downtime":     {"engine/booking", "engine/clinic", "engine/availability", "engine/record", "store", "holds"},
 	"engine/sheet":        {"engine/booking", "engine/clinic", "engine/availability", "engine/record", "store", "holds"},
-	"engine/taken":        {"engine/clinic", "engine/availability", "engine/record", "engine/upstream", "store", "holds"},
-	"engine/presence":     {"engine/clinic", "engine/availability", "engine/record", "engine/upkeep", "store", "holds"},
-	"engine/identity":     {"engine/openid", "engine/account", "engine/clinic", "engine/record", "engine/token", "store"},
-	"engine/account":      {"engine/clinic", "engine/record", "engine/upkeep", "store", "holds"},
+	"engine/occupancy":    {"engine/clinic", "engine/availability", "engine/record", "engine/upstream", "store", "holds"},
+	"engine/presence":     {"engine/clinic", "engine/availability", "engine/record", "engine/timed", "store", "holds"},
+	"engine/account":      {"engine/openid", "engine/token", "engine/clinic", "engine/record", "engine/timed", "store", "holds"},
 	"engine/clinic":       {"engine/availability", "engine/record", "engine/notice", "engine/openid", "store", "holds"},
 	"engine/availability": {"store", "holds"},
 	"engine/ical":         {"store"}, // a date
-	"engine/record":       {"engine/upkeep", "store", "holds"},
-	"engine/upstream":     {}, "engine/notice": {}, "engine/openid": {}, "engine/token": {}, "engine/upkeep": {}, // the loop and the forgetting map of all
+	"engine/record":       {"engine/timed", "store", "holds"},
+	"engine/upstream":     {}, "engine/notice": {}, "engine/openid": {}, "engine/token": {}, "engine/timed": {}, // the loop and the forgetting map of all
 	"engine/enginetest":   {"engine/booking", "engine/clinic", "store", "store/...", "holds", "holds/..."},
 	"engine/upstream/...": {"engine/upstream"},
 	"engine/notice/...":   {}, "engine/openid/...": {},

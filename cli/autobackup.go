@@ -15,7 +15,7 @@ import (
 	"filippo.io/age"
 
 	"holdfast/engine"
-	"holdfast/engine/upkeep"
+	"holdfast/engine/timed"
 	"holdfast/store"
 	"holdfast/store/bucket"
 )
@@ -51,7 +51,7 @@ func (h *house) keepBackups(ctx context.Context, plan backupPlan) {
 	}
 	k := h.newBackupKeeper(plan)
 	k.tryOut(ctx)
-	upkeep.Every(ctx, time.Minute, func(now time.Time) { k.look(ctx, now) })
+	timed.Every(ctx, time.Minute, func(now time.Time) { k.look(ctx, now) })
 }
 
 func (h *house) newBackupKeeper(plan backupPlan) *backupKeeper {

@@ -10,7 +10,7 @@ import (
 
 	"filippo.io/age"
 
-	"holdfast/engine/upkeep"
+	"holdfast/engine/timed"
 	"holdfast/store"
 	"holdfast/store/bucket"
 	"holdfast/store/sqlite"
@@ -78,7 +78,7 @@ func (h *house) keepTrail(ctx context.Context, plan backupPlan) {
 	}
 	h.copied.Store(new(time.Time))
 	k := h.newTrailKeeper(s, plan)
-	upkeep.Every(ctx, plan.every, func(now time.Time) { k.look(ctx, now) })
+	timed.Every(ctx, plan.every, func(now time.Time) { k.look(ctx, now) })
 	k.finish(ctx)
 	if err := k.pages.Close(); err != nil {
 		h.log.Warn("the connection that reads for the copies was not closed", "error", err)

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"holdfast/engine/upkeep"
+	"holdfast/engine/timed"
 	"holdfast/store/bolt"
 	"holdfast/store/sqlite"
 )
@@ -40,7 +40,7 @@ func (h *house) keepWitness(ctx context.Context) {
 	}
 	defer keep()
 	keep()
-	upkeep.Every(ctx, witnessInterval, func(time.Time) { keep() })
+	timed.Every(ctx, witnessInterval, func(time.Time) { keep() })
 }
 
 // hearWitness refuses a database that is another than the queue beside it was written for, or that has lost what was

@@ -55,8 +55,6 @@ import (
 	"holdfast/engine/clinic"
 	"holdfast/engine/downtime"
 	"holdfast/engine/feed"
-	"holdfast/engine/identity"
-	"holdfast/engine/mailserver"
 	"holdfast/engine/message"
 	"holdfast/engine/notice"
 	"holdfast/engine/openid"
@@ -66,11 +64,10 @@ import (
 	"holdfast/engine/presence"
 	"holdfast/engine/record"
 	"holdfast/engine/request"
-	"holdfast/engine/search"
 	"holdfast/engine/series"
 	"holdfast/engine/sheet"
+	"holdfast/engine/timed"
 	"holdfast/engine/token"
-	"holdfast/engine/upkeep"
 	"holdfast/engine/upstream"
 	"holdfast/engine/visit"
 	"holdfast/engine/waitlist"
@@ -81,27 +78,27 @@ import (
 // Engine holds one value of each package below it, by name: a caller writes e.Booking.Cancel, so that a reader sees which package answers.
 // It is safe for concurrent use.
 type Engine struct {
-	Record     *record.Records      // the audit log, the answers to repeated requests
-	Clinic     *clinic.Clinic       // the schedule and its settings
-	Account    *account.Account     // staff, sign-in, API keys
-	Presence   *presence.Presence   // specialists who are online, on-demand sessions
-	Booking    *booking.Booking     // hold, book, cancel, move, list
-	Person     *person.People       // patients as people, with the desk's notes
-	Series     *series.Series       // several appointments of one patient
-	Visit      *visit.Visits        // appointments of several patients, one after the other
-	Sheet      *sheet.Sheets        // appointments as a spreadsheet
-	Downtime   *downtime.Kits       // the downtime plan and paper bookings
-	Outbound   *outbound.Outbound   // the queue of outbound calls
-	Message    *message.Messages    // emails and webhooks
-	MailServer *mailserver.Choice   // the mail server that an owner sets up in the browser
-	Feed       *feed.Feeds          // calendar subscriptions
-	Identity   *identity.Identities // sign-in with an identity provider
-	Opening    *opening.Openings    // openings of the practice-management system
-	Request    *request.Requests    // public bookings that need a confirmation
-	Waitlist   *waitlist.Waitlist   // the waiting list and its offers
-	Search     *search.Search       // questions about free time
-	Agent      *agent.Agent         // voice and chat agents
-	BusyTime   *busytime.Calendars  // specialists' external calendars
+	Record     *record.Records     // the audit log, the answers to repeated requests
+	Clinic     *clinic.Clinic      // the schedule and its settings
+	Account    *account.Account    // staff, sign-in, API keys
+	Presence   *presence.Presence  // specialists who are online, on-demand sessions
+	Booking    *booking.Booking    // hold, book, cancel, move, list
+	Person     *person.People      // patients as people, with the desk's notes
+	Series     *series.Series      // several appointments of one patient
+	Visit      *visit.Visits       // appointments of several patients, one after the other
+	Sheet      *sheet.Sheets       // appointments as a spreadsheet
+	Downtime   *downtime.Kits      // the downtime plan and paper bookings
+	Outbound   *outbound.Outbound  // the queue of outbound calls
+	Message    *message.Messages   // emails and webhooks
+	MailServer *message.MailServer // the mail server that an owner sets up in the browser
+	Feed       *feed.Feeds         // calendar subscriptions
+	Identity   *account.Identities // sign-in with an identity provider
+	Opening    *opening.Openings   // openings of the practice-management system
+	Request    *request.Requests   // public bookings that need a confirmation
+	Waitlist   *waitlist.Waitlist  // the waiting list and its offers
+	Search     *booking.Search     // questions about free time
+	Agent      *agent.Agent        // voice and chat agents
+	BusyTime   *busytime.Calendars // specialists' external calendars
 
 	store   store.Store
 	holds   holds.Backend
@@ -109,7 +106,7 @@ type Engine struct {
 	options Options
 	work    []func(context.Context) // what Run keeps running
 
-	usedTickets   *upkeep.Map[[12]byte, struct{}] // nonces of stream tickets, for as long as one could be used again
+	usedTickets   *timed.Map[[12]byte, struct{}] // nonces of stream tickets, for as long as one could be used again
 	figures       queueFigures
 	stopFollowing context.CancelFunc
 }
@@ -238,7 +235,7 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 // arrange puts the wings together, each knowing only those before it here.
 func arrange(o Options) (*Engine, error) {
 	e := &Engine{store: o.Store, holds: o.Holds, log: o.Logger, options: o, Record: record.New(o.Store),
-		usedTickets: upkeep.NewMap[[12]byte, struct{}](token.StreamTicketTTL, maxUsedTickets)}
+		usedTickets: timed.NewMap[[12]byte, struct{}](token.StreamTicketTTL, maxUsedTickets)}
 	e.Clinic = clinic.New(o.Store, o.Holds, o.Logger)
 	given, err := clinic.ParseBaseURL(o.BaseURL)
 	if err != nil {
@@ -263,7 +260,7 @@ func arrange(o Options) (*Engine, error) {
 	e.Visit = visit.New(o.Store, o.Holds, e.Clinic, e.Booking)
 	e.Sheet = sheet.New(o.Store, e.Clinic, e.Booking)
 	e.Downtime = downtime.New(o.Store, o.Holds, e.Clinic, e.Booking, o.Logger)
-	e.Search = search.New(o.Store, o.Holds, e.Clinic, e.Booking)
+	e.Search = booking.NewSearch(o.Store, o.Holds, e.Clinic, e.Booking)
 	e.Outbound = outbound.New(outbound.Options{
 		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking,
 		Shared: o.Shared, Pace: o.Pace, Queue: o.Queue, QueueRebuilt: o.QueueRebuilt, Keep: o.Retention.Operations, Limits: o.Outbound, Upstream: o.Upstream,
@@ -274,10 +271,10 @@ func arrange(o Options) (*Engine, error) {
 		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking, Outbound: e.Outbound, Transport: o.Notices,
 	})
 	e.Account.Changed = e.Message.AccountChanged
-	e.MailServer = mailserver.New(mailserver.Options{
+	e.MailServer = message.NewMailServer(message.MailServerOptions{
 		Clinic: e.Clinic, Messages: e.Message, Outbound: e.Outbound, Logger: o.Logger, Mailer: o.Notices.Mailer, Keys: func() *token.Keyring { return e.Booking.Keys() },
 	})
-	e.Identity = identity.New(identity.Options{
+	e.Identity = account.NewIdentities(account.IdentityOptions{
 		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Account: e.Account, Client: o.OpenID, Keys: func() *token.Keyring { return e.Booking.Keys() },
 	})
 	e.Account.TakesIdentities = func() bool { return e.Identity.SignInWith() != "" }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"holdfast/engine/booking"
-	"holdfast/engine/search"
 	"holdfast/store"
 )
 
@@ -14,7 +13,7 @@ import (
 func TestTheDeskFindsFreeTimes(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 2, "bea": 1})
 	day := store.DateOf(c.start)
-	find := func(r search.FindRequest) []booking.Timeslot {
+	find := func(r booking.FindRequest) []booking.Timeslot {
 		t.Helper()
 		r.AppointmentTypeID, r.Count = "checkup", max(r.Count, 1)
 		if r.From == (store.Date{}) {
@@ -27,7 +26,7 @@ func TestTheDeskFindsFreeTimes(t *testing.T) {
 		return list
 	}
 	noon := store.TimeOfDay(12 * 60)
-	got := find(search.FindRequest{Earliest: noon, Count: 3})
+	got := find(booking.FindRequest{Earliest: noon, Count: 3})
 	if len(got) != 3 || !got[0].Start.Equal(c.start) || !slices.Equal(got[0].SpecialistIDs, []string{"ada", "bea"}) {
 		t.Fatalf("from noon on: %+v", got)
 	}
@@ -35,31 +34,31 @@ func TestTheDeskFindsFreeTimes(t *testing.T) {
 	r := bookingOf(1, "checkup")
 	r.SlotStart, r.SpecialistID = c.start, "ada"
 	c.mustBook(r)
-	if got := find(search.FindRequest{Earliest: noon}); !got[0].Start.Equal(c.start) || !slices.Equal(got[0].SpecialistIDs, []string{"bea"}) {
+	if got := find(booking.FindRequest{Earliest: noon}); !got[0].Start.Equal(c.start) || !slices.Equal(got[0].SpecialistIDs, []string{"bea"}) {
 		t.Errorf("booked with ada: %+v", got)
 	}
 	c.mustHold(2, "checkup", c.start, "bea")
-	if got := find(search.FindRequest{Earliest: noon}); !got[0].Start.After(c.start) {
+	if got := find(booking.FindRequest{Earliest: noon}); !got[0].Start.After(c.start) {
 		t.Errorf("held with bea: %+v", got)
 	}
-	if got := find(search.FindRequest{Earliest: noon, Client: client(2)}); !got[0].Start.Equal(c.start) {
+	if got := find(booking.FindRequest{Earliest: noon, Client: client(2)}); !got[0].Start.Equal(c.start) {
 		t.Errorf("held by the one who asks: %+v", got)
 	}
 	// Only ada, only in the morning, only on one weekday, which is a week away.
 	weekday := store.Weekday(c.start.AddDate(0, 0, 6).Weekday())
-	for _, slot := range find(search.FindRequest{SpecialistIDs: []string{"ada"}, Latest: noon, Weekdays: []store.Weekday{weekday}, Count: 20}) {
+	for _, slot := range find(booking.FindRequest{SpecialistIDs: []string{"ada"}, Latest: noon, Weekdays: []store.Weekday{weekday}, Count: 20}) {
 		if slot.Start.Weekday() != time.Weekday(weekday) || slot.Start.Hour() >= 12 || !slices.Equal(slot.SpecialistIDs, []string{"ada"}) {
 			t.Errorf("found %+v", slot)
 		}
 	}
-	if got := find(search.FindRequest{Latest: noon, Weekdays: []store.Weekday{weekday}}); len(got) == 0 {
+	if got := find(booking.FindRequest{Latest: noon, Weekdays: []store.Weekday{weekday}}); len(got) == 0 {
 		t.Error("nothing was found")
 	}
 	// Nothing is past, and mistakes are named.
-	if got := find(search.FindRequest{From: day.AddDays(-400)}); len(got) == 0 || got[0].Start.Before(time.Now()) {
+	if got := find(booking.FindRequest{From: day.AddDays(-400)}); len(got) == 0 || got[0].Start.Before(time.Now()) {
 		t.Errorf("from long ago on: %+v", got)
 	}
-	for _, r := range []search.FindRequest{
+	for _, r := range []booking.FindRequest{
 		{AppointmentTypeID: "nothing", Count: 1}, {AppointmentTypeID: "checkup", SpecialistIDs: []string{"nobody"}, Count: 1},
 		{AppointmentTypeID: "checkup", Earliest: noon, Latest: noon, Count: 1},
 	} {

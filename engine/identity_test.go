@@ -12,7 +12,6 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/account"
-	"holdfast/engine/identity"
 	"holdfast/engine/openid"
 	"holdfast/engine/openid/openidtest"
 	"holdfast/engine/record"
@@ -22,7 +21,7 @@ import (
 // Signing in with an identity provider. What is proven here: who comes in, and that nothing does that an attacker could send. The provider
 // is a real one that signs with real keys, over TLS.
 
-const returnURL = "https://book.example.org" + identity.ReturnPath
+const returnURL = "https://book.example.org" + account.ReturnPath
 
 // identityClinic is a clinic with a provider that its owner has chosen, and olga, whom the provider knows by her address.
 func identityClinic(t *testing.T, change ...func(*engine.Options)) (*testClinic, *openidtest.Provider, store.User) {
@@ -39,8 +38,8 @@ func identityClinic(t *testing.T, change ...func(*engine.Options)) (*testClinic,
 	return c, p, u
 }
 
-func wishFor(p *openidtest.Provider) identity.Wish {
-	return identity.Wish{Name: "Clinic account", Issuer: p.Issuer, ClientID: p.ClientID, Secret: p.Secret, Domains: []string{"clinic.example"}}
+func wishFor(p *openidtest.Provider) account.ProviderWish {
+	return account.ProviderWish{Name: "Clinic account", Issuer: p.Issuer, ClientID: p.ClientID, Secret: p.Secret, Domains: []string{"clinic.example"}}
 }
 
 func person(name string) map[string]any {
@@ -48,7 +47,7 @@ func person(name string) map[string]any {
 }
 
 // begin begins a sign-in and follows it through the provider: the browser's cookie, and what it comes back with.
-func (c *testClinic) begin(p *openidtest.Provider) identity.Return {
+func (c *testClinic) begin(p *openidtest.Provider) account.Return {
 	c.t.Helper()
 	address, cookie, err := c.Identity.Begin(c.t.Context())
 	if err != nil {
@@ -57,12 +56,12 @@ func (c *testClinic) begin(p *openidtest.Provider) identity.Return {
 	return returned(cookie, p.Follow(c.t, address))
 }
 
-func returned(cookie string, back *url.URL) identity.Return {
+func returned(cookie string, back *url.URL) account.Return {
 	q := back.Query()
-	return identity.Return{Cookie: cookie, State: q.Get("state"), Code: q.Get("code"), Issuer: q.Get("iss"), Error: q.Get("error"), Address: "192.0.2.7", UserAgent: "browser"}
+	return account.Return{Cookie: cookie, State: q.Get("state"), Code: q.Get("code"), Issuer: q.Get("iss"), Error: q.Get("error"), Address: "192.0.2.7", UserAgent: "browser"}
 }
 
-func (c *testClinic) finish(r identity.Return) (account.Staff, error) {
+func (c *testClinic) finish(r account.Return) (account.Staff, error) {
 	secret, staff, _, err := c.Identity.Finish(c.t.Context(), r)
 	if err == nil {
 		if _, err := c.Account.SignedIn(c.t.Context(), secret); err != nil {
@@ -115,7 +114,7 @@ func TestNobodyElseSignsIn(t *testing.T) {
 	for _, x := range []struct {
 		name   string
 		change func(*openidtest.Provider)
-		back   func(*identity.Return)
+		back   func(*account.Return)
 		want   error
 	}{
 		{"a wrong nonce", lie("nonce", "another"), nil, openid.ErrRefused},
@@ -141,24 +140,24 @@ func TestNobodyElseSignsIn(t *testing.T) {
 		{"signed with a key that is not the issuer's, under its name", func(p *openidtest.Provider) { p.SignWith = stolen }, nil, openid.ErrRefused},
 		{"changed after it was signed", func(p *openidtest.Provider) { p.Forge = asSomebodyElse }, nil, openid.ErrRefused},
 		{"no token at all", func(p *openidtest.Provider) { p.Forge = func(string) string { return "" } }, nil, openid.ErrRefused},
-		{"a code that nobody made", nil, func(r *identity.Return) { r.Code = "guessed" }, openid.ErrRefused},
-		{"the code of somebody else's sign-in", nil, func(r *identity.Return) { r.Code = c.begin(p).Code }, openid.ErrRefused},
-		{"the state of another browser", nil, func(r *identity.Return) { r.Cookie = c.begin(p).Cookie }, identity.ErrBegin},
-		{"no state", nil, func(r *identity.Return) { r.State = "" }, identity.ErrBegin},
-		{"no cookie", nil, func(r *identity.Return) { r.Cookie = "" }, identity.ErrBegin},
-		{"begun too long ago", nil, func(r *identity.Return) { r.Cookie = c.aged(r.Cookie) }, identity.ErrBegin},
-		{"a cookie that was made up", nil, func(r *identity.Return) { r.Cookie = "seal1.0000.AAAA" }, identity.ErrBegin},
+		{"a code that nobody made", nil, func(r *account.Return) { r.Code = "guessed" }, openid.ErrRefused},
+		{"the code of somebody else's sign-in", nil, func(r *account.Return) { r.Code = c.begin(p).Code }, openid.ErrRefused},
+		{"the state of another browser", nil, func(r *account.Return) { r.Cookie = c.begin(p).Cookie }, account.ErrBegin},
+		{"no state", nil, func(r *account.Return) { r.State = "" }, account.ErrBegin},
+		{"no cookie", nil, func(r *account.Return) { r.Cookie = "" }, account.ErrBegin},
+		{"begun too long ago", nil, func(r *account.Return) { r.Cookie = c.aged(r.Cookie) }, account.ErrBegin},
+		{"a cookie that was made up", nil, func(r *account.Return) { r.Cookie = "seal1.0000.AAAA" }, account.ErrBegin},
 		{"another issuer's answer", func(p *openidtest.Provider) { p.Extra = url.Values{"iss": {"https://evil.example"}} }, nil, openid.ErrRefused},
-		{"who said no there", func(p *openidtest.Provider) { p.Who = nil }, nil, identity.ErrDenied},
+		{"who said no there", func(p *openidtest.Provider) { p.Who = nil }, nil, account.ErrDenied},
 		{"somebody nobody here knows", func(p *openidtest.Provider) { p.Who = person("stranger") }, nil, account.ErrStranger},
 		{"an address that nobody vouches for", func(p *openidtest.Provider) {
 			p.Who = person("olga")
 			p.Who["sub"], p.Who["email_verified"] = "id-mallory", false
-		}, nil, identity.ErrUnverified},
+		}, nil, account.ErrUnverified},
 		{"an address of another domain", func(p *openidtest.Provider) {
 			p.Who = person("olga")
 			p.Who["sub"], p.Who["email"] = "id-mallory", "olga@evil.example"
-		}, nil, identity.ErrUnverified},
+		}, nil, account.ErrUnverified},
 		{"olga's address, given to somebody else", func(p *openidtest.Provider) {
 			p.Who = person("olga")
 			p.Who["sub"] = "id-mallory"
@@ -181,7 +180,7 @@ func TestNobodyElseSignsIn(t *testing.T) {
 			if !errors.Is(err, x.want) || err == nil && staff.User.ID != olga.ID {
 				t.Errorf("got %s, %v; want %v", staff.Email, err, x.want)
 			}
-			if _, err := c.finish(r); !errors.Is(err, identity.ErrBegin) {
+			if _, err := c.finish(r); !errors.Is(err, account.ErrBegin) {
 				t.Errorf("a second time: got %v, want that it is finished once", err)
 			}
 		})
@@ -297,7 +296,7 @@ func TestTheSecondFactorOfAnIdentity(t *testing.T) {
 	}{
 		{"no code", cookie, "", account.ErrCodeNeeded},
 		{"a used code", cookie, code(-1), account.ErrWrongCode},
-		{"the cookie of a sign-in that was only begun", c.begin(p).Cookie, code(0), identity.ErrBegin},
+		{"the cookie of a sign-in that was only begun", c.begin(p).Cookie, code(0), account.ErrBegin},
 		{"both", cookie, code(0), nil},
 		{"the code again", cookie, code(0), account.ErrWrongCode},
 	} {
@@ -319,14 +318,14 @@ func TestAnIdentityProviderIsLookedAtFirst(t *testing.T) {
 	for _, x := range []struct {
 		name   string
 		change func(*openidtest.Provider)
-		wish   func(*identity.Wish)
+		wish   func(*account.ProviderWish)
 		want   openid.Finding // or "unreachable", where it takes the DNS of the machine, which may have none
 	}{
-		{"a wrong secret", nil, func(w *identity.Wish) { w.Secret = "wrong" }, openid.FoundClient},
-		{"a wrong client", nil, func(w *identity.Wish) { w.ClientID = "wrong" }, openid.FoundClient},
-		{"nobody there", nil, func(w *identity.Wish) { w.Issuer = "https://127.0.0.1:1" }, openid.FoundUnreachable},
-		{"no such name", nil, func(w *identity.Wish) { w.Issuer = "https://id.holdfast.invalid" }, openid.FoundNoHost},
-		{"another page", nil, func(w *identity.Wish) { w.Issuer += "/tenant" }, openid.FoundNoProvider},
+		{"a wrong secret", nil, func(w *account.ProviderWish) { w.Secret = "wrong" }, openid.FoundClient},
+		{"a wrong client", nil, func(w *account.ProviderWish) { w.ClientID = "wrong" }, openid.FoundClient},
+		{"nobody there", nil, func(w *account.ProviderWish) { w.Issuer = "https://127.0.0.1:1" }, openid.FoundUnreachable},
+		{"no such name", nil, func(w *account.ProviderWish) { w.Issuer = "https://id.holdfast.invalid" }, openid.FoundNoHost},
+		{"another page", nil, func(w *account.ProviderWish) { w.Issuer += "/tenant" }, openid.FoundNoProvider},
 		{"away", func(p *openidtest.Provider) { p.Down = true }, nil, openid.FoundNoProvider},
 		{"another name", func(p *openidtest.Provider) { p.Metadata = map[string]any{"issuer": "https://other.example"} }, nil, openid.FoundOtherIssuer},
 		{"a token address in the clear", func(p *openidtest.Provider) { p.Metadata = map[string]any{"token_endpoint": "http://id.example/token"} }, nil, openid.FoundNotHTTPS},
@@ -348,7 +347,7 @@ func TestAnIdentityProviderIsLookedAtFirst(t *testing.T) {
 		if x.wish != nil {
 			x.wish(&w)
 		}
-		var found *identity.FoundError
+		var found *account.FoundError
 		if err := c.Identity.Put(ctx, "user:olga", w); !errors.As(err, &found) || found.Finding != x.want && (x.want != openid.FoundNoHost || found.Finding != openid.FoundUnreachable) {
 			t.Errorf("%s: got %v, want %s", x.name, err, x.want)
 		}
@@ -356,13 +355,13 @@ func TestAnIdentityProviderIsLookedAtFirst(t *testing.T) {
 	if now := c.Identity.Setup(); now.Chosen.ClientID != kept.Chosen.ClientID || now.Chosen.Issuer != kept.Chosen.Issuer {
 		t.Errorf("what was refused is kept: %+v", now.Chosen)
 	}
-	for field, change := range map[string]func(*identity.Wish){
-		"issuer":   func(w *identity.Wish) { w.Issuer = "http://id.example" },
-		"name":     func(w *identity.Wish) { w.Name = " " },
-		"clientId": func(w *identity.Wish) { w.ClientID = "" },
-		"domains":  func(w *identity.Wish) { w.Domains = []string{" "} },
-		"newRole":  func(w *identity.Wish) { w.NewRole = "owner" },
-		"secret":   func(w *identity.Wish) { w.Secret, w.ClientID = "", "another" },
+	for field, change := range map[string]func(*account.ProviderWish){
+		"issuer":   func(w *account.ProviderWish) { w.Issuer = "http://id.example" },
+		"name":     func(w *account.ProviderWish) { w.Name = " " },
+		"clientId": func(w *account.ProviderWish) { w.ClientID = "" },
+		"domains":  func(w *account.ProviderWish) { w.Domains = []string{" "} },
+		"newRole":  func(w *account.ProviderWish) { w.NewRole = "owner" },
+		"secret":   func(w *account.ProviderWish) { w.Secret, w.ClientID = "", "another" },
 	} {
 		w := wishFor(p)
 		change(&w)

@@ -12,7 +12,6 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/clinic"
-	"holdfast/engine/mailserver"
 	"holdfast/engine/message"
 	"holdfast/engine/notice"
 	"holdfast/engine/notice/noticetest"
@@ -23,7 +22,7 @@ import (
 
 // provider is a mail server with a password, and what it has taken.
 type provider struct {
-	wish  mailserver.Wish
+	wish  message.MailServerWish
 	roots *x509.CertPool
 	taken chan string
 }
@@ -33,7 +32,7 @@ func newProvider(t *testing.T) *provider {
 	host, address := noticetest.MailPort()
 	certificate, roots := noticetest.Certified(t, time.Now().Add(time.Hour), host)
 	p := &provider{
-		wish:  mailserver.Wish{Host: host, Port: 2525, Encryption: notice.StartTLS, User: "clinic", Password: "canarysmtp", From: "Harbour <post@clinic.example>"},
+		wish:  message.MailServerWish{Host: host, Port: 2525, Encryption: notice.StartTLS, User: "clinic", Password: "canarysmtp", From: "Harbour <post@clinic.example>"},
 		roots: roots, taken: make(chan string, 100),
 	}
 	(&noticetest.Script{Address: address, Certificate: certificate, User: "clinic", Password: "canarysmtp", Taken: func(m string) { p.taken <- m }}).Serve(t)
@@ -137,22 +136,22 @@ func TestAKeptPasswordGoesNowhereElse(t *testing.T) {
 	}
 	for _, x := range []struct {
 		name   string
-		change func(*mailserver.Wish)
+		change func(*message.MailServerWish)
 		field  string // that is wrong; empty: none
 	}{
-		{"the same server", func(*mailserver.Wish) {}, ""},
-		{"another sender", func(w *mailserver.Wish) { w.From = "" }, "from"}, // the clinic of the tests has no address
-		{"another host", func(w *mailserver.Wish) { w.Host = "mail.evil.example" }, "password"},
-		{"another port", func(w *mailserver.Wish) { w.Port = 587 }, "password"},
-		{"another way", func(w *mailserver.Wish) { w.Encryption = notice.TLS }, "password"},
-		{"another user", func(w *mailserver.Wish) { w.User = "eve" }, "password"},
-		{"in the clear", func(w *mailserver.Wish) { w.Encryption = notice.NoTLS }, "encryption"},
-		{"a port that is none for mail", func(w *mailserver.Wish) { w.Port = 22 }, "port"},
-		{"an address for a name", func(w *mailserver.Wish) { w.Host = "smtp://mail.example.org" }, "host"},
-		{"no host", func(w *mailserver.Wish) { w.Host = "" }, "host"},
-		{"no way", func(w *mailserver.Wish) { w.Encryption = "ssl" }, "encryption"},
-		{"a sender that is none", func(w *mailserver.Wish) { w.From = "the clinic" }, "from"},
-		{"nobody as the sender", func(w *mailserver.Wish) { w.From = "x@holdfast.invalid" }, "from"},
+		{"the same server", func(*message.MailServerWish) {}, ""},
+		{"another sender", func(w *message.MailServerWish) { w.From = "" }, "from"}, // the clinic of the tests has no address
+		{"another host", func(w *message.MailServerWish) { w.Host = "mail.evil.example" }, "password"},
+		{"another port", func(w *message.MailServerWish) { w.Port = 587 }, "password"},
+		{"another way", func(w *message.MailServerWish) { w.Encryption = notice.TLS }, "password"},
+		{"another user", func(w *message.MailServerWish) { w.User = "eve" }, "password"},
+		{"in the clear", func(w *message.MailServerWish) { w.Encryption = notice.NoTLS }, "encryption"},
+		{"a port that is none for mail", func(w *message.MailServerWish) { w.Port = 22 }, "port"},
+		{"an address for a name", func(w *message.MailServerWish) { w.Host = "smtp://mail.example.org" }, "host"},
+		{"no host", func(w *message.MailServerWish) { w.Host = "" }, "host"},
+		{"no way", func(w *message.MailServerWish) { w.Encryption = "ssl" }, "encryption"},
+		{"a sender that is none", func(w *message.MailServerWish) { w.From = "the clinic" }, "from"},
+		{"nobody as the sender", func(w *message.MailServerWish) { w.From = "x@holdfast.invalid" }, "from"},
 	} {
 		w := p.wish
 		w.Password = ""

@@ -7,7 +7,7 @@ import (
 
 	"holdfast/engine/agent"
 	"holdfast/engine/request"
-	"holdfast/engine/upkeep"
+	"holdfast/engine/timed"
 	"holdfast/engine/waitlist"
 	"holdfast/store"
 )
@@ -43,7 +43,7 @@ const forgetStep = 500
 
 // forgetRecords removes what nobody can need any more, every ten minutes, however much has come together.
 func (e *Engine) forgetRecords(ctx context.Context) {
-	upkeep.Every(ctx, 10*time.Minute, func(now time.Time) {
+	timed.Every(ctx, 10*time.Minute, func(now time.Time) {
 		if err := e.forget(ctx, now); err != nil && ctx.Err() == nil {
 			e.log.Warn("old records were not removed; the next try is in 10 minutes", "error", err)
 		}

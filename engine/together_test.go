@@ -15,7 +15,6 @@ import (
 	"holdfast/engine/clinic"
 	"holdfast/engine/enginetest"
 	"holdfast/engine/record"
-	"holdfast/engine/search"
 	"holdfast/engine/series"
 	"holdfast/holds"
 	"holdfast/store"
@@ -148,7 +147,7 @@ func TestAHoldKeepsTheRoomToo(t *testing.T) {
 		t.Errorf("booked: got %q, want what was held", a.Resources)
 	}
 	explained, err := c.Search.Explain(context.Background(), "laser", "", c.start)
-	if err != nil || len(explained) != 3 || slices.ContainsFunc(explained, func(x search.Explanation) bool { return x.Reason != availability.ReasonTaken }) {
+	if err != nil || len(explained) != 3 || slices.ContainsFunc(explained, func(x booking.Explanation) bool { return x.Reason != availability.ReasonTaken }) {
 		t.Errorf("why not: got %+v, %v; want it taken for everybody", explained, err)
 	}
 }

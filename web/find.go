@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"strings"
 
-	"holdfast/engine/search"
+	"holdfast/engine/booking"
 	"holdfast/store"
 )
 
@@ -32,14 +32,14 @@ type foundJSON struct {
 func (s *Server) findTimes(c *call, b *findBody) error {
 	c.once = nil
 	var m mistakes
-	r := search.FindRequest{AppointmentTypeID: c.param("id"), SpecialistIDs: b.SpecialistIDs, Client: c.client, Count: 12}
+	r := booking.FindRequest{AppointmentTypeID: c.param("id"), SpecialistIDs: b.SpecialistIDs, Client: c.client, Count: 12}
 	if b.From != "" {
 		r.From = m.parseDate("from", b.From)
 	}
 	r.Weekdays = m.weekdays("weekdays", b.Weekdays)
 	r.Earliest, r.Latest = m.clock("earliest", b.Earliest), m.clock("latest", b.Latest)
 	if b.Count != nil {
-		if r.Count = *b.Count; r.Count < 1 || r.Count > search.MaxFound {
+		if r.Count = *b.Count; r.Count < 1 || r.Count > booking.MaxFound {
 			m.add("count", "must be from 1 to 50")
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 	"holdfast/engine/booking"
 	"holdfast/engine/presence"
-	"holdfast/engine/upkeep"
+	"holdfast/engine/timed"
 	"holdfast/holds"
 )
 
@@ -149,7 +149,7 @@ func (h *heldTogether[K]) refresh(ctx context.Context, key K, before time.Time) 
 
 // forget lets go of holds that have lapsed, until ctx ends.
 func (h *heldTogether[K]) forget(ctx context.Context) {
-	upkeep.Every(ctx, time.Minute, func(now time.Time) {
+	timed.Every(ctx, time.Minute, func(now time.Time) {
 		h.mu.Lock()
 		keys := make([]K, 0, len(h.all))
 		for key := range h.all {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"holdfast/engine/upkeep"
+	"holdfast/engine/timed"
 )
 
 // rate is how often one address may ask: burst at once, and one more every so often.
@@ -28,7 +28,7 @@ var (
 // addresses has others forgotten early, which gives them a full bucket: the harmless mistake. A nil limiter limits nothing.
 type limiter struct {
 	rate
-	full [16]*upkeep.Map[netip.Addr, time.Time] // by address
+	full [16]*timed.Map[netip.Addr, time.Time] // by address
 }
 
 // maxAddresses bounds one half of what one of them remembers.
@@ -37,7 +37,7 @@ const maxAddresses = 4096
 func newLimiter(r rate) *limiter {
 	l := &limiter{rate: r}
 	for i := range l.full {
-		l.full[i] = upkeep.NewMap[netip.Addr, time.Time](time.Duration(r.burst)*r.every, maxAddresses)
+		l.full[i] = timed.NewMap[netip.Addr, time.Time](time.Duration(r.burst)*r.every, maxAddresses)
 	}
 	return l
 }

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"net/mail"
 
-	"holdfast/engine/mailserver"
+	"holdfast/engine/message"
 	"holdfast/engine/notice"
 )
 
@@ -18,8 +18,8 @@ type mailServerBody struct {
 	From       string            `json:"from"`
 }
 
-func (b *mailServerBody) wish() mailserver.Wish {
-	return mailserver.Wish{Host: b.Host, Port: b.Port, Encryption: b.Encryption, User: b.User, Password: b.Password, From: b.From}
+func (b *mailServerBody) wish() message.MailServerWish {
+	return message.MailServerWish{Host: b.Host, Port: b.Port, Encryption: b.Encryption, User: b.User, Password: b.Password, From: b.From}
 }
 
 // mailServerAnswer is how mail leaves the clinic. The password is in no answer.

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	"holdfast/engine/upkeep"
+	"holdfast/engine/timed"
 )
 
 // What the memory of a server is warned about. A clinic's needs a tenth of it.
@@ -41,7 +41,7 @@ func (w *memoryWarning) due(n uint64) bool {
 func (s *Server) watchMemory(ctx context.Context) {
 	heap := memoryWarning{what: "heap", bound: heapWarning}
 	resident := memoryWarning{what: "resident", bound: residentWarning}
-	upkeep.Every(ctx, memoryEvery, func(time.Time) {
+	timed.Every(ctx, memoryEvery, func(time.Time) {
 		warnMemory(s.log, &heap, heapBytes())
 		warnMemory(s.log, &resident, residentBytes())
 	})

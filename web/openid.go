@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"holdfast/engine/account"
-	"holdfast/engine/identity"
 	"holdfast/engine/openid"
 )
 
@@ -42,11 +41,11 @@ func (s *Server) beginOpenID(c *call) error {
 
 func openIDProblem(err error) error {
 	switch {
-	case errors.Is(err, identity.ErrOff):
+	case errors.Is(err, account.ErrOff):
 		return errOpenIDOff
 	case errors.Is(err, openid.ErrUnavailable), errors.Is(err, openid.ErrRefused):
 		return errOpenIDAway
-	case errors.Is(err, identity.ErrBegin):
+	case errors.Is(err, account.ErrBegin):
 		return errForbidden.because("openid_begin", "This sign-in has not begun in this browser, or it took too long. Begin again.")
 	case errors.Is(err, account.ErrStranger), errors.Is(err, account.ErrOtherIdentity):
 		return errUnauthorized.because("openid_stranger", "Nobody of the staff has this identity. Ask an owner.")
@@ -61,7 +60,7 @@ func (s *Server) finishOpenID(c *call) error {
 		return errMethodNotAllowed.with("This path answers GET.")
 	}
 	q := c.query()
-	back := identity.Return{
+	back := account.Return{
 		Cookie: c.newCookie(openIDCookie), State: q.text("state"), Code: q.text("code"), Issuer: q.text("iss"), Error: q.text("error"),
 		Address: s.address(c.r).String(), UserAgent: c.r.UserAgent(),
 	}
@@ -69,7 +68,7 @@ func (s *Server) finishOpenID(c *call) error {
 		return c.toStaff("begin")
 	}
 	secret, staff, cookie, err := s.engine.Identity.Finish(c.ctx(), back)
-	if !errors.Is(err, identity.ErrBegin) || back.Cookie == "" { // an answer that is not this browser's leaves the sign-in it has begun
+	if !errors.Is(err, account.ErrBegin) || back.Cookie == "" { // an answer that is not this browser's leaves the sign-in it has begun
 		c.setCookie(openIDCookie, cookie, openIDLife)
 	}
 	if err != nil {
@@ -86,7 +85,7 @@ func (s *Server) finishOpenID(c *call) error {
 // openIDWord is what the sign-in page is told of an error; empty where it is one of ours.
 func openIDWord(err error) string {
 	for word, is := range map[string]error{
-		"begin": identity.ErrBegin, "off": identity.ErrOff, "denied": identity.ErrDenied, "unverified": identity.ErrUnverified,
+		"begin": account.ErrBegin, "off": account.ErrOff, "denied": account.ErrDenied, "unverified": account.ErrUnverified,
 		"away": openid.ErrUnavailable, "refused": openid.ErrRefused, "stranger": account.ErrStranger, "other": account.ErrOtherIdentity,
 		"code": account.ErrCodeNeeded,
 	} {

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"net/http"
 
-	"holdfast/engine/identity"
+	"holdfast/engine/account"
 )
 
 // openIDBody is an identity provider as an owner types it.
@@ -50,10 +50,10 @@ func (s *Server) getOpenID(c *call) error { return c.json(http.StatusOK, s.openI
 // putOpenID makes another choice, if the provider would sign somebody in. The request is not kept for a repeat: a secret is in it.
 func (s *Server) putOpenID(c *call, b *openIDBody) error {
 	c.once = nil
-	err := s.engine.Identity.Put(c.ctx(), c.caller.actor, identity.Wish{
+	err := s.engine.Identity.Put(c.ctx(), c.caller.actor, account.ProviderWish{
 		Name: b.Name, Issuer: b.Issuer, ClientID: b.ClientID, Secret: b.Secret, IsPublic: b.Public, Domains: b.Domains, NewRole: b.NewRole, OwnersOnly: b.OwnersOnly,
 	})
-	var found *identity.FoundError
+	var found *account.FoundError
 	if errors.As(err, &found) {
 		return errValidationFailed.because(string(found.Finding), "Nothing was saved: the identity provider would sign nobody in. The reason says what stood in the way.")
 	}

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"holdfast/engine/identity"
+	"holdfast/engine/account"
 )
 
 // Every request has a deadline that its questions to the database and the live state inherit, so that a caller is never
@@ -19,7 +19,7 @@ const (
 // longRoutes may take long. The test mail waits for a mail server and a sign-in for the identity provider, the others work through the whole clinic.
 var longRoutes = map[string]bool{
 	"POST /v1/import": true, "POST /v1/import/appointments": true, "POST /v1/import/appointments-plan": true, "GET /v1/export/appointments": true, "GET /v1/export": true, "POST /v1/people/erase": true, "POST /v1/people/erase-plan": true, "POST /v1/settings/mail-test": true, "POST /v1/settings/mail-server/test": true,
-	"POST /v1/auth/openid": true, "GET " + identity.ReturnPath: true, "PUT /v1/settings/openid": true,
+	"POST /v1/auth/openid": true, "GET " + account.ReturnPath: true, "PUT /v1/settings/openid": true,
 }
 
 // patience is how long a request of this route may take.

@@ -3,7 +3,7 @@ package web
 import (
 	"net/http"
 
-	"holdfast/engine/taken"
+	"holdfast/engine/occupancy"
 )
 
 // How the practice-management system is doing, as the desk looks at it: how old what it has open is, and what it refused.
@@ -54,7 +54,7 @@ func (s *Server) upstreamStatus(c *call) error {
 		answer.Openings.Types = append(answer.Openings.Types, openingsTypeJSON{k.AppointmentTypeID, k.Used, k.Days, httpTime(k.Oldest), httpTime(k.Newest)})
 	}
 	for _, x := range s.engine.Booking.Closed() {
-		answer.Closures = append(answer.Closures, closureJSON{x.SpecialistID, httpTime(x.Start), httpTime(x.End), httpTime(x.Since), httpTime(x.Since.Add(taken.ClosedFor))})
+		answer.Closures = append(answer.Closures, closureJSON{x.SpecialistID, httpTime(x.Start), httpTime(x.End), httpTime(x.Since), httpTime(x.Since.Add(occupancy.ClosedFor))})
 	}
 	return c.json(http.StatusOK, answer)
 }

@@ -31,7 +31,7 @@ import (
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/identity"
+	"holdfast/engine/account"
 	"holdfast/web/certificate"
 	"holdfast/web/pages"
 	"holdfast/web/stream"
@@ -254,7 +254,7 @@ func (s *Server) routes() []*route {
 		{"POST", "/v1/setup/check", anyone, in(s.checkSetup)},
 		{"POST", "/v1/auth/sign-in", anyone, in(s.signIn)},
 		{"POST", "/v1/auth/openid", anyone, bodyless(s.beginOpenID)},
-		{"GET", identity.ReturnPath, anyone, s.finishOpenID},
+		{"GET", account.ReturnPath, anyone, s.finishOpenID},
 		{"POST", "/v1/auth/openid/code", anyone, in(s.codeOpenID)},
 		{"POST", "/v1/auth/sign-out", anyone, bodyless(s.signOut)},
 		{"GET", "/v1/auth/me", anyone, s.getMe},

@@ -75,7 +75,7 @@ var rows = []row{
 		name: "histories of one slot, linearizable", unit: "histories", pkg: "./engine", run: "^TestASlotIsAnsweredAsIfOneAfterTheOther$", counted: `(\d+) histories`,
 		args: []string{"-histories", "1200", "-seed", "{seed}"}, asked: 100_000,
 		bug: &bug{
-			file: "engine/taken/appointment.go", says: `of one slot is Illegal`,
+			file: "engine/occupancy/appointment.go", says: `of one slot is Illegal`,
 			lines: []change{{"		if s := k.of(id); overlaps(after, s.from, s.to) {", "		if s := k.of(id); overlaps(after, s.from, s.to) && after.Seat > 0 {"}},
 		},
 	},

@@ -14,7 +14,6 @@ import (
 	"holdfast/engine/opening"
 	"holdfast/engine/outbound"
 	"holdfast/engine/record"
-	"holdfast/engine/together"
 	"holdfast/engine/upstream"
 	"holdfast/holds"
 	"holdfast/store"
@@ -201,7 +200,7 @@ func (ag *Agent) upstreamOffers(ctx context.Context, s *clinic.Schedule, t *stor
 		return nil, err
 	}
 	taken = ag.booking.WithClosed(taken, ids)
-	held, err := ag.holds.List(ctx, slices.Concat(ids, together.Resources(t))...)
+	held, err := ag.holds.List(ctx, slices.Concat(ids, availability.ResourcesOf(t))...)
 	if err != nil {
 		return nil, err
 	}
@@ -227,8 +226,8 @@ func (ag *Agent) upstreamOffers(ctx context.Context, s *clinic.Schedule, t *stor
 }
 
 // roomsFor is what a type needs besides its specialist, by the minutes of what is listed: the practice system knows of no rooms of ours.
-func (ag *Agent) roomsFor(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, listed map[string][]upstream.Opening, first, last time.Time) (map[int]*together.Needs, error) {
-	rooms := make(map[int]*together.Needs)
+func (ag *Agent) roomsFor(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, listed map[string][]upstream.Opening, first, last time.Time) (map[int]*availability.Needs, error) {
+	rooms := make(map[int]*availability.Needs)
 	for _, openings := range listed {
 		for _, o := range openings {
 			if _, known := rooms[o.Minutes]; known || len(t.Needs) == 0 {

@@ -9,9 +9,8 @@ import (
 
 	"holdfast/engine/availability"
 	"holdfast/engine/clinic"
+	"holdfast/engine/occupancy"
 	"holdfast/engine/record"
-	"holdfast/engine/taken"
-	"holdfast/engine/together"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -202,7 +201,7 @@ func (bk *Booking) bookHeld(ctx context.Context, s *clinic.Schedule, t *store.Ap
 		if calendar != nil {
 			reason = calendar.Bookable(WithoutNotice(t), h.SlotStart, nil, time.Now())
 		}
-		if reason == "" && together.Idle(s, h.Resources.List()) { // held anew, another one may be found
+		if reason == "" && s.HasInactive(h.Resources.List()) { // held anew, another one may be found
 			bk.Release(ctx, h, holds.ReasonConflict)
 			return store.Appointment{}, &availability.NotBookableError{Reason: availability.ReasonInactive}
 		}
@@ -280,7 +279,7 @@ func (bk *Booking) bookingCandidates(ctx context.Context, s *clinic.Schedule, t 
 		calendar != nil && t.Capacity == 1 && len(t.Needs) == 0 && r.Place == "" && !r.Displace && (r.IgnoreHours || calendar.Bookable(t, r.SlotStart, nil, now) == "") {
 		span := availability.SpanOf(t, r.SpecialistID, r.SlotStart)
 		busy, err := bk.holds.IsBusy(ctx, span.SpecialistID, span.SlotStart, span.SlotEnd)
-		if err == nil && busy || !r.IgnoreHours && !bk.IsOpen(s, t, r.SpecialistID, r.SlotStart, taken.Interval{}, now) {
+		if err == nil && busy || !r.IgnoreHours && !bk.IsOpen(s, t, r.SpecialistID, r.SlotStart, occupancy.Interval{}, now) {
 			return nil, store.ErrSlotTaken
 		}
 		// Neither the busy bits nor the insert know overbooks.

@@ -18,7 +18,7 @@
 //
 // # Memory
 //
-// What is taken of each specialist's time is in memory (package taken). Lists computed from it are cached under a generation
+// What is taken of each specialist's time is in memory (package occupancy). Lists computed from it are cached under a generation
 // (cache.go); notice, horizon and holds are laid over the cached list when it is read.
 //
 // # Outside
@@ -35,16 +35,16 @@ import (
 	"time"
 
 	"holdfast/engine/clinic"
-	"holdfast/engine/taken"
+	"holdfast/engine/occupancy"
+	"holdfast/engine/timed"
 	"holdfast/engine/token"
-	"holdfast/engine/upkeep"
 	"holdfast/holds"
 	"holdfast/store"
 )
 
 // Booking holds, books, moves, cancels and lists. It is safe for concurrent use.
 type Booking struct {
-	*taken.Time // what is taken of each specialist's time
+	*occupancy.Time // what is taken of each specialist's time
 
 	store  store.Store
 	holds  *countedHolds
@@ -53,7 +53,7 @@ type Booking struct {
 
 	keyring atomic.Pointer[token.Keyring]
 	answers *answers
-	recent  *upkeep.Map[string, recentHold] // by the hold's id
+	recent  *timed.Map[string, recentHold] // by the hold's id
 	live    liveDays
 	pulse   pulse
 	counts  counts
@@ -83,9 +83,9 @@ type Options struct {
 func New(o Options) (*Booking, error) {
 	live := &countedHolds{Backend: o.Holds}
 	bk := &Booking{
-		Time:  taken.New(o.Store, live, o.Logger, o.Clinic, o.OpeningsMaxAge),
+		Time:  occupancy.New(o.Store, live, o.Logger, o.Clinic, o.OpeningsMaxAge),
 		store: o.Store, holds: live, log: o.Logger, clinic: o.Clinic, Outside: nowhere{},
-		recent: upkeep.NewMap[string, recentHold](keepRecentHolds, maxRecentHolds),
+		recent: timed.NewMap[string, recentHold](keepRecentHolds, maxRecentHolds),
 	}
 	bk.keyring.Store(o.Keyring)
 	var err error

@@ -8,8 +8,8 @@ import (
 
 	"holdfast/engine/availability"
 	"holdfast/engine/clinic"
+	"holdfast/engine/occupancy"
 	"holdfast/engine/record"
-	"holdfast/engine/taken"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -248,11 +248,11 @@ func (bk *Booking) computedCandidates(ctx context.Context, s *clinic.Schedule, t
 	if !rules.IgnoreClosed {
 		known = bk.WithClosed(known, ids)
 	}
-	own := make(map[string]taken.Interval) // where the appointment that is being moved stands
+	own := make(map[string]occupancy.Interval) // where the appointment that is being moved stands
 	if rules.moving != "" {
 		for _, k := range known {
 			if k.AppointmentID == rules.moving {
-				own[k.SpecialistID] = taken.Interval{From: k.SlotStart, To: k.SlotEnd}
+				own[k.SpecialistID] = occupancy.Interval{From: k.SlotStart, To: k.SlotEnd}
 			}
 		}
 		known = slices.DeleteFunc(known, func(k store.Taken) bool { return k.AppointmentID == rules.moving })

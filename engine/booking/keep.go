@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"holdfast/engine/record"
-	"holdfast/engine/together"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -69,7 +68,7 @@ func (bk *Booking) Kept(ctx context.Context, specialistID string, owner holds.Ow
 		return holds.Hold{}, err
 	}
 	if i := slices.IndexFunc(list, func(h holds.Hold) bool { return h.Owner.Is(owner) }); i >= 0 {
-		if !together.Idle(bk.clinic.Current(), list[i].Resources.List()) {
+		if !bk.clinic.Current().HasInactive(list[i].Resources.List()) {
 			return list[i], nil
 		}
 		bk.Release(ctx, list[i], holds.ReasonReleased)

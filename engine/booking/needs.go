@@ -7,7 +7,6 @@ import (
 
 	"holdfast/engine/availability"
 	"holdfast/engine/clinic"
-	"holdfast/engine/together"
 	"holdfast/store"
 )
 
@@ -35,13 +34,15 @@ func (bk *Booking) Candidates(ctx context.Context, s *clinic.Schedule, t *store.
 }
 
 // Needs is what slots of t need besides their specialists, by what is taken between two instants.
-func (bk *Booking) Needs(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, first, last time.Time, moving string) (*together.Needs, error) {
+func (bk *Booking) Needs(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, first, last time.Time, moving string) (*availability.Needs, error) {
 	if len(t.Needs) == 0 {
 		return nil, nil
 	}
-	taken, err := bk.TakenTime(ctx, together.Resources(t), first, last)
-	return together.Of(s, t, taken, moving), err
+	taken, err := bk.TakenTime(ctx, availability.ResourcesOf(t), first, last)
+	return availability.NeedsOf(s.Calendars, t, taken, moving), err
 }
 
 // concerned are all whose holds are in the way of the list's slots.
-func (l *slotList) concerned() []string { return slices.Concat(l.specialists, together.Resources(l.t)) }
+func (l *slotList) concerned() []string {
+	return slices.Concat(l.specialists, availability.ResourcesOf(l.t))
+}

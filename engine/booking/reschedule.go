@@ -9,7 +9,6 @@ import (
 	"holdfast/engine/availability"
 	"holdfast/engine/clinic"
 	"holdfast/engine/record"
-	"holdfast/engine/together"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -131,7 +130,7 @@ func (bk *Booking) rescheduleHold(ctx context.Context, r *RescheduleRequest, a *
 		AppointmentTypeID: typeID, HoldID: r.HoldID, SlotStart: r.SlotStart, SpecialistID: r.SpecialistID, Owner: r.owner(),
 	}
 	h, live, err := bk.bookingHold(ctx, &named)
-	if err == nil && live && together.Idle(bk.clinic.Current(), h.Resources.List()) {
+	if err == nil && live && bk.clinic.Current().HasInactive(h.Resources.List()) {
 		bk.Release(ctx, h, holds.ReasonConflict)
 		err = &availability.NotBookableError{Reason: availability.ReasonInactive}
 	}

@@ -9,7 +9,6 @@ import (
 	"holdfast/engine/availability"
 	"holdfast/engine/clinic"
 	"holdfast/engine/record"
-	"holdfast/engine/together"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -53,7 +52,7 @@ type slotList struct {
 	*availability.Rooms
 	t           *store.AppointmentType
 	specialists []string // all who were asked, by id, whether or not they have a slot
-	needs       *together.Needs
+	needs       *availability.Needs
 
 	fullOnce sync.Once
 	full     []time.Time // starts that are booked out; see booked

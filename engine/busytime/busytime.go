@@ -29,8 +29,8 @@ import (
 	"holdfast/engine/ical"
 	"holdfast/engine/notice"
 	"holdfast/engine/record"
+	"holdfast/engine/timed"
 	"holdfast/engine/token"
-	"holdfast/engine/upkeep"
 	"holdfast/engine/upstream"
 	"holdfast/store"
 )
@@ -217,7 +217,7 @@ func (ca *Calendars) Seal(ctx context.Context) error {
 // Run reads what is due, until ctx ends.
 func (ca *Calendars) Run(ctx context.Context) {
 	ca.round(ctx)
-	upkeep.Every(ctx, look, func(time.Time) { ca.round(ctx) })
+	timed.Every(ctx, look, func(time.Time) { ca.round(ctx) })
 }
 
 func (ca *Calendars) round(ctx context.Context) {

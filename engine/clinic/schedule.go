@@ -28,6 +28,14 @@ type Schedule struct {
 	NeededBy       map[string][]string // appointment type ids by resource id
 }
 
+// HasInactive reports whether one of these resources is deactivated or gone, so that what is held of it can no longer be booked.
+func (s *Schedule) HasInactive(resources []string) bool {
+	return slices.ContainsFunc(resources, func(id string) bool {
+		p := s.SpecialistByID[id]
+		return p == nil || !p.Active
+	})
+}
+
 // scheduleCache keeps the current schedule and the generation of each appointment type.
 //
 // A generation names the state of everything a type's slots are computed from. The feed moves it after every change of

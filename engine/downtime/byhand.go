@@ -9,7 +9,6 @@ import (
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
 	"holdfast/engine/record"
-	"holdfast/engine/together"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -59,7 +58,7 @@ func (k *Kits) Check(ctx context.Context, rows []Written) ([]Verdict, error) {
 		if verdicts[i] = wrong(s, r); verdicts[i].Outcome == IsWrong {
 			continue
 		}
-		ids = append(append(ids, r.SpecialistID), together.Resources(s.Types[r.AppointmentTypeID])...)
+		ids = append(append(ids, r.SpecialistID), availability.ResourcesOf(s.Types[r.AppointmentTypeID])...)
 		if first.IsZero() || r.Start.Before(first) {
 			first = r.Start
 		}
@@ -139,7 +138,7 @@ func (c *checking) row(ctx context.Context, number int, r Written) (Verdict, err
 	if len(seats) == 0 {
 		return c.inTheWay(ctx, &span, theirs)
 	}
-	needs := together.Of(c.schedule, t, c.taken, "")
+	needs := availability.NeedsOf(c.schedule.Calendars, t, c.taken, "")
 	for _, free := range needs.Free(r.Start, true) {
 		if len(free) == 0 {
 			return Verdict{Outcome: IsTaken, Reason: "room"}, nil

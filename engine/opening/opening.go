@@ -1,7 +1,7 @@
 // Package opening asks the practice-management system for what it has open, ahead of who wants to know.
 //
 // One question after the other, a spacing of the pacer apart and never while somebody waits to write, goes through the days of
-// each appointment type up to its horizon, the nearest days of all types first. What is answered is kept by package taken, which
+// each appointment type up to its horizon, the nearest days of all types first. What is answered is kept by package occupancy, which
 // believes it until it is too old. A practice system that does not answer is asked again after a back-off, and what it said last
 // counts on.
 package opening
@@ -15,8 +15,8 @@ import (
 
 	"holdfast/engine/availability"
 	"holdfast/engine/clinic"
+	"holdfast/engine/occupancy"
 	"holdfast/engine/outbound"
-	"holdfast/engine/taken"
 	"holdfast/engine/upstream"
 	"holdfast/store"
 )
@@ -30,7 +30,7 @@ const maxOpeningRest = 5 * time.Minute
 // Openings fetches what the practice system has open. It is safe for concurrent use.
 type Openings struct {
 	outbound *outbound.Outbound
-	taken    *taken.Time
+	taken    *occupancy.Time
 	clinic   *clinic.Clinic
 	log      *slog.Logger
 
@@ -40,7 +40,7 @@ type Openings struct {
 }
 
 // New returns an Openings. Work is to be run for anything to be fetched ahead.
-func New(out *outbound.Outbound, tm *taken.Time, c *clinic.Clinic, log *slog.Logger) *Openings {
+func New(out *outbound.Outbound, tm *occupancy.Time, c *clinic.Clinic, log *slog.Logger) *Openings {
 	return &Openings{outbound: out, taken: tm, clinic: c, log: log}
 }
 

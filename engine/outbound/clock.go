@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"holdfast/engine/upkeep"
+	"holdfast/engine/timed"
 	"holdfast/store"
 )
 
@@ -51,7 +51,7 @@ func (out *Outbound) Now() time.Time { return out.wall().UTC().Truncate(time.Mil
 
 // watchClock looks at the clock until ctx ends.
 func (out *Outbound) watchClock(ctx context.Context) {
-	upkeep.Every(ctx, clockEvery, func(time.Time) { out.heedClock(ctx) })
+	timed.Every(ctx, clockEvery, func(time.Time) { out.heedClock(ctx) })
 }
 
 // heedClock plans what waits anew if the clock was set.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"holdfast/engine/booking"
-	"holdfast/engine/upkeep"
+	"holdfast/engine/timed"
 	"holdfast/engine/upstream"
 	"holdfast/store"
 )
@@ -244,7 +244,7 @@ func (out *Outbound) eachPending(ctx context.Context, do func(store.Operation) e
 // at once: looking whether they have costs no write.
 func (out *Outbound) pruneQueue(ctx context.Context) {
 	var pruned time.Time
-	upkeep.Every(ctx, time.Minute, func(now time.Time) {
+	timed.Every(ctx, time.Minute, func(now time.Time) {
 		for {
 			before, surplus, err := out.surplus(ctx, now.Add(-out.Options.Keep))
 			n := 0

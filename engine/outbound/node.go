@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"holdfast/engine/booking"
-	"holdfast/engine/upkeep"
+	"holdfast/engine/timed"
 	"holdfast/engine/upstream"
 	"holdfast/store"
 )
@@ -55,7 +55,7 @@ func (out *Outbound) ShareLine(p *upstream.Pacer, name string) {
 
 // watchQueue has the lanes look for what other nodes have queued, until ctx ends.
 func (out *Outbound) watchQueue(ctx context.Context) {
-	upkeep.Every(ctx, watchEvery, func(time.Time) { out.ringLanes() })
+	timed.Every(ctx, watchEvery, func(time.Time) { out.ringLanes() })
 }
 
 // look brings to the queue what a node that is gone promised lately.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"holdfast/engine/upkeep"
+	"holdfast/engine/timed"
 	"holdfast/store"
 )
 
@@ -96,8 +96,8 @@ const maxAnswerBytes = 8 << 20
 
 type answerKey struct{ scope, key string }
 
-func newAnswers() *upkeep.Map[answerKey, store.IdempotencyRecord] {
-	return upkeep.NewWeighedMap(store.IdempotencyRetention, maxAnswerBytes, func(k answerKey, r store.IdempotencyRecord) int {
+func newAnswers() *timed.Map[answerKey, store.IdempotencyRecord] {
+	return timed.NewWeighedMap(store.IdempotencyRetention, maxAnswerBytes, func(k answerKey, r store.IdempotencyRecord) int {
 		return len(k.scope) + len(k.key) + len(r.Body) + 200
 	})
 }

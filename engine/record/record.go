@@ -10,14 +10,14 @@
 package record
 
 import (
-	"holdfast/engine/upkeep"
+	"holdfast/engine/timed"
 	"holdfast/store"
 )
 
 // Records reads what was recorded, and remembers the answers to what is not durable.
 type Records struct {
 	store   store.Store
-	answers *upkeep.Map[answerKey, store.IdempotencyRecord]
+	answers *timed.Map[answerKey, store.IdempotencyRecord]
 }
 
 // New returns the records of a store.

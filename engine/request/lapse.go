@@ -7,7 +7,7 @@ import (
 
 	"holdfast/engine/message"
 	"holdfast/engine/record"
-	"holdfast/engine/upkeep"
+	"holdfast/engine/timed"
 	"holdfast/store"
 )
 
@@ -21,7 +21,7 @@ const (
 // NotifyExpired tells of requests for approval that lapse undecided, until ctx ends.
 func (rq *Requests) NotifyExpired(ctx context.Context) {
 	last := time.Now()
-	upkeep.Every(ctx, lapseEvery, func(now time.Time) {
+	timed.Every(ctx, lapseEvery, func(now time.Time) {
 		if err := rq.tellLapsed(ctx, last, now); err != nil {
 			if ctx.Err() == nil {
 				rq.log.Warn("those who asked for what nobody decided about were not told; the next try is in a minute", "error", err)

@@ -10,9 +10,8 @@ import (
 	"holdfast/engine/availability"
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
+	"holdfast/engine/occupancy"
 	"holdfast/engine/record"
-	"holdfast/engine/taken"
-	"holdfast/engine/together"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -164,7 +163,7 @@ type known struct {
 	schedule *clinic.Schedule
 	t        *store.AppointmentType
 	taken    []store.Taken
-	needs    *together.Needs
+	needs    *availability.Needs
 	held     []holds.Hold
 	asking   holds.Owner
 }
@@ -182,12 +181,12 @@ func (se *Series) look(ctx context.Context, s *clinic.Schedule, t *store.Appoint
 	}
 	k.taken = slices.DeleteFunc(k.taken, func(x store.Taken) bool { return moving[x.AppointmentID] })
 	k.taken = se.booking.WithClosed(k.taken, ids)
-	resources := together.Resources(t)
+	resources := availability.ResourcesOf(t)
 	also, err := se.store.Taken(ctx, resources, first, last)
 	if err != nil {
 		return nil, err
 	}
-	k.needs = together.Of(s, t, slices.DeleteFunc(also, func(x store.Taken) bool { return moving[x.AppointmentID] }), "")
+	k.needs = availability.NeedsOf(s.Calendars, t, slices.DeleteFunc(also, func(x store.Taken) bool { return moving[x.AppointmentID] }), "")
 	k.held, err = se.holds.List(ctx, slices.Concat(ids, resources)...)
 	return k, err
 }
@@ -208,7 +207,7 @@ func (k *known) at(specialistID string, start, now time.Time) (availability.Reas
 	}
 	span := availability.SpanOf(k.t, specialistID, start)
 	free := availability.FreeSeats(k.t, span, availability.TakenBy(k.taken, specialistID))
-	if len(free) == 0 || !k.booking.IsOpen(k.schedule, k.t, specialistID, start, taken.Interval{}, now) {
+	if len(free) == 0 || !k.booking.IsOpen(k.schedule, k.t, specialistID, start, occupancy.Interval{}, now) {
 		return availability.ReasonTaken, nil
 	}
 	switch {

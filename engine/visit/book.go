@@ -12,7 +12,6 @@ import (
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
 	"holdfast/engine/record"
-	"holdfast/engine/together"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -112,7 +111,7 @@ func (v *Visits) inTheWay(ctx context.Context, k *known, r *HoldRequest, found [
 	for i := range found {
 		ids[i] = found[i].SpecialistID
 	}
-	held, err := v.holds.List(ctx, slices.Concat(ids, together.Resources(k.AppointmentType))...)
+	held, err := v.holds.List(ctx, slices.Concat(ids, availability.ResourcesOf(k.AppointmentType))...)
 	if err != nil {
 		return err
 	}

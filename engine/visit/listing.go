@@ -8,7 +8,6 @@ import (
 	"holdfast/engine/availability"
 	"holdfast/engine/booking"
 	"holdfast/engine/record"
-	"holdfast/engine/together"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -77,7 +76,7 @@ func (v *Visits) Slots(ctx context.Context, r List) (booking.Timeslots, error) {
 	if err != nil {
 		return answer, err
 	}
-	held, err := v.holds.List(ctx, slices.Concat(ids, together.Resources(w.AppointmentType))...)
+	held, err := v.holds.List(ctx, slices.Concat(ids, availability.ResourcesOf(w.AppointmentType))...)
 	if err != nil {
 		held = nil // they are listed without: the claim sees them
 	}

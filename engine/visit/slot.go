@@ -10,9 +10,8 @@ import (
 	"holdfast/engine/availability"
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
+	"holdfast/engine/occupancy"
 	"holdfast/engine/record"
-	"holdfast/engine/taken"
-	"holdfast/engine/together"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -132,8 +131,8 @@ type known struct {
 	booking  *booking.Booking
 	schedule *clinic.Schedule
 	taken    []store.Taken
-	own      map[string][]taken.Interval // where those that are moved stand, by specialist
-	needs    *together.Needs
+	own      map[string][]occupancy.Interval // where those that are moved stand, by specialist
+	needs    *availability.Needs
 }
 
 // look reads what is taken of these specialists, and of the rooms, around the slots with from ≤ start < to.
@@ -147,10 +146,10 @@ func (v *Visits) look(ctx context.Context, s *clinic.Schedule, w *slot, ids []st
 	k.own = r.standing(busy)
 	k.taken = v.booking.WithClosed(k.others(busy), ids)
 	if len(w.Needs) > 0 {
-		if busy, err = v.booking.TakenTime(ctx, together.Resources(w.AppointmentType), first, last); err != nil {
+		if busy, err = v.booking.TakenTime(ctx, availability.ResourcesOf(w.AppointmentType), first, last); err != nil {
 			return nil, err
 		}
-		k.needs = together.Of(s, w.AppointmentType, k.others(busy), "")
+		k.needs = availability.NeedsOf(s.Calendars, w.AppointmentType, k.others(busy), "")
 	}
 	return k, nil
 }
@@ -163,8 +162,8 @@ func (r *rules) others(busy []store.Taken) []store.Taken {
 }
 
 // standing is the time of those that are moved, by specialist: those that follow one another as one stretch, with the buffers between.
-func (r *rules) standing(busy []store.Taken) map[string][]taken.Interval {
-	own, until := make(map[string][]taken.Interval), make(map[string]time.Time)
+func (r *rules) standing(busy []store.Taken) map[string][]occupancy.Interval {
+	own, until := make(map[string][]occupancy.Interval), make(map[string]time.Time)
 	for i := range busy {
 		x := &busy[i]
 		if !r.moving[x.AppointmentID] {
@@ -174,7 +173,7 @@ func (r *rules) standing(busy []store.Taken) map[string][]taken.Interval {
 		if n := len(own[id]); n > 0 && !x.BusyStart.After(until[id]) {
 			own[id][n-1].To = x.SlotEnd
 		} else {
-			own[id] = append(own[id], taken.Interval{From: x.SlotStart, To: x.SlotEnd})
+			own[id] = append(own[id], occupancy.Interval{From: x.SlotStart, To: x.SlotEnd})
 		}
 		until[id] = x.BusyEnd
 	}
@@ -211,10 +210,10 @@ func (k *known) at(specialistID string, start, now time.Time) availability.Reaso
 func (k *known) isOpen(specialistID string, start, now time.Time) bool {
 	own := k.own[specialistID]
 	if len(own) == 0 {
-		own = []taken.Interval{{}}
+		own = []occupancy.Interval{{}}
 	}
 	for i, t := range k.types {
-		if !slices.ContainsFunc(own, func(mine taken.Interval) bool {
+		if !slices.ContainsFunc(own, func(mine occupancy.Interval) bool {
 			return k.booking.IsOpen(k.schedule, t, specialistID, start.Add(k.slot.at[i]), mine, now)
 		}) {
 			return false

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"holdfast/engine/upkeep"
+	"holdfast/engine/timed"
 	"holdfast/holds"
 )
 
@@ -103,7 +103,7 @@ const goneCheck = 2 * time.Second
 
 // maintain sends pings, ends streams whose lease is over and drops those whose reader has left.
 func (h *Hub) maintain(ctx context.Context) {
-	upkeep.Every(ctx, h.options.Sweep, func(now time.Time) {
+	timed.Every(ctx, h.options.Sweep, func(now time.Time) {
 		for _, s := range h.subscribers() {
 			switch {
 			case !now.Before(s.leaseEnds):

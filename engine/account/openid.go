@@ -1,16 +1,4 @@
-// Package identity is the identity provider that an owner chooses, and how the staff sign in with it (OpenID Connect).
-//
-// # What is kept
-//
-// The choice is in the clinic's settings, as that of the mail server is, and the client's secret is sealed for this issuer and this client. A
-// choice that changes where sign-ins come from is looked at first, and kept only if the issuer would sign somebody in.
-//
-// # A sign-in
-//
-// What belongs to one sign-in is in a cookie of the browser, sealed, for ten minutes: the state, the nonce and the secret of PKCE, and for which
-// issuer and client. So any node finishes what another began, only the browser that began it can, and nobody else's code can be slipped to it. The
-// state is used up in the database before the issuer is asked, so a sign-in is finished once, over all nodes.
-package identity
+package account
 
 import (
 	"context"
@@ -23,12 +11,20 @@ import (
 	"strings"
 	"time"
 
-	"holdfast/engine/account"
 	"holdfast/engine/clinic"
 	"holdfast/engine/openid"
 	"holdfast/engine/token"
 	"holdfast/store"
 )
+
+// The staff can sign in with an identity provider that an owner chooses (OpenID Connect).
+//
+// The choice is in the clinic's settings, as that of the mail server is; the client's secret is sealed for this issuer and this client. A
+// choice that changes where sign-ins come from is checked first, and kept only if the issuer would sign somebody in.
+//
+// What belongs to one sign-in is in a sealed cookie of the browser for ten minutes: the state, the nonce and the secret of PKCE, and for which
+// issuer and client. So any node finishes what another began, only the browser that began it can, and an attacker cannot pass it another
+// person's code. The state is used up in the database before the issuer is asked, so a sign-in is finished once on all nodes together.
 
 // ReturnPath is where the issuer sends browsers back to, behind the clinic's own address.
 const ReturnPath = "/v1/auth/openid/callback"
@@ -54,24 +50,24 @@ type Identities struct {
 	store   store.Store
 	log     *slog.Logger
 	clinic  *clinic.Clinic
-	account *account.Account
+	account *Account
 	client  *openid.Client
 	keys    func() *token.Keyring // as they are now
 	calling chan struct{}         // room for so many at a time who wait for the issuer
 }
 
-// Options are what Identities are made of.
-type Options struct {
+// IdentityOptions are what Identities are made of.
+type IdentityOptions struct {
 	Store   store.Store
 	Logger  *slog.Logger
 	Clinic  *clinic.Clinic
-	Account *account.Account
+	Account *Account
 	Client  *openid.Client // nil: one that trusts whom the machine trusts
 	Keys    func() *token.Keyring
 }
 
-// New returns Identities.
-func New(o Options) *Identities {
+// NewIdentities returns Identities.
+func NewIdentities(o IdentityOptions) *Identities {
 	if o.Client == nil {
 		o.Client = openid.NewClient(nil)
 	}
@@ -158,39 +154,39 @@ type Return struct {
 //
 // Errors: ErrOff, ErrBegin, ErrDenied, ErrUnverified, openid.ErrUnavailable, openid.ErrRefused, account.ErrStranger, account.ErrOtherIdentity,
 // account.ErrCodeNeeded, store.ErrOverloaded.
-func (x *Identities) Finish(ctx context.Context, r Return) (secret string, staff account.Staff, cookie string, err error) {
+func (x *Identities) Finish(ctx context.Context, r Return) (secret string, staff Staff, cookie string, err error) {
 	var b begun
 	if !x.open(r.Cookie, forBegun, &b) || time.Now().Unix() >= b.Until || r.State == "" || subtle.ConstantTimeCompare([]byte(r.State), []byte(b.State)) != 1 {
-		return "", account.Staff{}, "", ErrBegin
+		return "", Staff{}, "", ErrBegin
 	}
 	p, login, err := x.login()
 	if err != nil {
-		return "", account.Staff{}, "", err
+		return "", Staff{}, "", err
 	}
 	if b.Issuer != login.Issuer || b.ClientID != login.ClientID { // it was begun with another one
-		return "", account.Staff{}, "", ErrBegin
+		return "", Staff{}, "", ErrBegin
 	}
 	if err := x.useUp(ctx, &b); err != nil {
-		return "", account.Staff{}, "", err
+		return "", Staff{}, "", err
 	}
 	switch {
 	case r.Error == "temporarily_unavailable" || r.Error == "server_error":
-		return "", account.Staff{}, "", openid.ErrUnavailable
+		return "", Staff{}, "", openid.ErrUnavailable
 	case r.Error != "" || r.Code == "":
-		return "", account.Staff{}, "", ErrDenied
+		return "", Staff{}, "", ErrDenied
 	}
 	select {
 	case x.calling <- struct{}{}:
 		defer func() { <-x.calling }()
 	case <-ctx.Done():
-		return "", account.Staff{}, "", store.ErrOverloaded
+		return "", Staff{}, "", store.ErrOverloaded
 	}
 	claims, err := x.client.Claims(ctx, login, openid.Return{Code: r.Code, Issuer: r.Issuer}, openid.Secrets{State: b.State, Nonce: b.Nonce, Verifier: b.Verifier})
 	if err != nil {
 		x.log.Warn("a sign-in with the identity provider failed", "issuer", login.Issuer, "error", err)
-		return "", account.Staff{}, "", err
+		return "", Staff{}, "", err
 	}
-	id := account.Identity{
+	id := Identity{
 		Issuer: login.Issuer, ClientID: login.ClientID, Subject: claims.Subject, Name: claims.Name, NewRole: store.Role(p.NewRole), HasSecondFactor: claims.HasSecondFactor, By: p.Name,
 		Address: r.Address, UserAgent: r.UserAgent,
 	}
@@ -199,9 +195,9 @@ func (x *Identities) Finish(ctx context.Context, r Return) (secret string, staff
 	}
 	secret, staff, err = x.account.SignInByIdentity(ctx, id)
 	switch {
-	case errors.Is(err, account.ErrCodeNeeded):
+	case errors.Is(err, ErrCodeNeeded):
 		cookie = x.seal(waiting{id.Issuer, id.ClientID, id.Subject, id.Email, time.Now().Add(codeLife).Unix()}, forCode)
-	case errors.Is(err, account.ErrStranger) && id.Email == "":
+	case errors.Is(err, ErrStranger) && id.Email == "":
 		err = ErrUnverified
 	}
 	return secret, staff, cookie, err
@@ -234,22 +230,22 @@ type waiting struct {
 }
 
 // FinishCode signs in who came back and has a one-time code of ours as well. ErrBegin, ErrOff, and those of account.SignInByIdentity.
-func (x *Identities) FinishCode(ctx context.Context, cookie, code, address, userAgent string) (secret string, staff account.Staff, err error) {
+func (x *Identities) FinishCode(ctx context.Context, cookie, code, address, userAgent string) (secret string, staff Staff, err error) {
 	var w waiting
 	if !x.open(cookie, forCode, &w) || time.Now().Unix() >= w.Until {
-		return "", account.Staff{}, ErrBegin
+		return "", Staff{}, ErrBegin
 	}
 	p, login, err := x.login()
 	if err != nil {
-		return "", account.Staff{}, err
+		return "", Staff{}, err
 	}
 	if w.Issuer != login.Issuer || w.ClientID != login.ClientID {
-		return "", account.Staff{}, ErrBegin
+		return "", Staff{}, ErrBegin
 	}
 	if code == "" {
-		return "", account.Staff{}, account.ErrCodeNeeded
+		return "", Staff{}, ErrCodeNeeded
 	}
-	return x.account.SignInByIdentity(ctx, account.Identity{
+	return x.account.SignInByIdentity(ctx, Identity{
 		Issuer: w.Issuer, ClientID: w.ClientID, Subject: w.Subject, Email: w.Email, Code: code, By: p.Name, Address: address, UserAgent: userAgent,
 	})
 }

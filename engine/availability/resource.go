@@ -1,22 +1,19 @@
-// Package together is what an appointment takes besides its specialist's time: one resource, a room or a device, of each group that its
-// type needs (docs/decisions/0050).
-//
-// It says which resources can be taken at a start, by their hours, overrides and blocks and by what is booked and held. The holds claim
-// them with the specialist or nothing, and the database has the last word.
-package together
+package availability
 
 import (
 	"slices"
 	"time"
 
-	"holdfast/engine/availability"
-	"holdfast/engine/clinic"
 	"holdfast/holds"
 	"holdfast/store"
 )
 
-// Resources names everything that a type's groups name, sorted.
-func Resources(t *store.AppointmentType) []string {
+// An appointment occupies, besides its specialist's time, one resource (a room or a device) of each group that its type needs
+// (docs/decisions/0050). Needs reports which resources are free at a start, by their hours, overrides and blocks and by what is booked and
+// held. A hold claims them with the specialist or not at all, and the database decides.
+
+// ResourcesOf returns the ids of all resources in the groups of a type, sorted.
+func ResourcesOf(t *store.AppointmentType) []string {
 	var ids []string
 	for _, group := range t.Needs {
 		ids = append(ids, group...)
@@ -33,13 +30,13 @@ type Needs struct {
 
 type resource struct {
 	id       string
-	calendar *availability.Calendar
+	calendar *Calendar
 	taken    []store.Taken
 }
 
-// Of prepares the needs of a type; nil if there are none. taken is what store.Reader.Taken answers for Resources around the stretch; what
-// the appointment takes that is being moved is free.
-func Of(s *clinic.Schedule, t *store.AppointmentType, taken []store.Taken, moving string) *Needs {
+// NeedsOf returns the needs of a type, or nil if it has none. calendars are those of the resources by id; taken is what store.Reader.Taken
+// answers for ResourcesOf around the stretch. The time of the appointment moving, which is being moved, counts as free.
+func NeedsOf(calendars map[string]*Calendar, t *store.AppointmentType, taken []store.Taken, moving string) *Needs {
 	if len(t.Needs) == 0 {
 		return nil
 	}
@@ -50,8 +47,8 @@ func Of(s *clinic.Schedule, t *store.AppointmentType, taken []store.Taken, movin
 	for _, group := range t.Needs {
 		var all []resource
 		for _, id := range group {
-			if calendar := s.Calendars[id]; calendar != nil {
-				all = append(all, resource{id, calendar, availability.TakenBy(taken, id)})
+			if calendar := calendars[id]; calendar != nil {
+				all = append(all, resource{id, calendar, TakenBy(taken, id)})
 			}
 		}
 		n.groups = append(n.groups, all)
@@ -82,7 +79,7 @@ func (r *resource) isFree(t *store.AppointmentType, start time.Time, ignoreHours
 	}
 	span := spanOf(t, r.id, start)
 	return !slices.ContainsFunc(r.taken, func(k store.Taken) bool {
-		other := availability.TakenSpan(&k)
+		other := TakenSpan(&k)
 		other.Seat = 0
 		return span.Conflicts(&other)
 	})
@@ -90,7 +87,7 @@ func (r *resource) isFree(t *store.AppointmentType, start time.Time, ignoreHours
 
 // spanOf is the time that an appointment takes of a resource, which nobody shares.
 func spanOf(t *store.AppointmentType, resourceID string, start time.Time) holds.Span {
-	return availability.SpanOf(t, resourceID, start)
+	return SpanOf(t, resourceID, start)
 }
 
 // Most is how many appointments that start then their resources are enough for, holds aside.
@@ -126,7 +123,7 @@ func (n *Needs) isHeld(id string, start time.Time, held []holds.Hold, asking hol
 }
 
 // Within leaves those rooms at whose start the needs are met, holds aside.
-func (n *Needs) Within(rooms *availability.Rooms) *availability.Rooms {
+func (n *Needs) Within(rooms *Rooms) *Rooms {
 	if n == nil {
 		return rooms
 	}
@@ -154,12 +151,4 @@ func (n *Needs) Have(h *holds.Hold) bool {
 		}
 	}
 	return true
-}
-
-// Idle reports whether one of these resources is switched off, or gone: what was held of it is not to be booked any more.
-func Idle(s *clinic.Schedule, resources []string) bool {
-	return slices.ContainsFunc(resources, func(id string) bool {
-		p := s.SpecialistByID[id]
-		return p == nil || !p.Active
-	})
 }

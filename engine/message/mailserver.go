@@ -1,15 +1,4 @@
-// Package mailserver is the mail server that an owner chooses in the browser, in place of the one that the server was started with.
-//
-// # What is kept
-//
-// The choice is in the clinic's settings, where every node reads it from the store's feed; a node sends its next mail by it. Its password is
-// sealed with the keys of secret.key, for this server and this user: whoever changes one of them has to type the password again, so nobody
-// can have it sent to a server of their own. No answer, no audit entry and no file has it.
-//
-// # What counts
-//
-// A server that was given when Holdfast was started counts before the choice, which then is kept and not used.
-package mailserver
+package message
 
 import (
 	"cmp"
@@ -20,7 +9,6 @@ import (
 	"sync/atomic"
 
 	"holdfast/engine/clinic"
-	"holdfast/engine/message"
 	"holdfast/engine/notice"
 	"holdfast/engine/outbound"
 	"holdfast/engine/record"
@@ -28,10 +16,17 @@ import (
 	"holdfast/store"
 )
 
-// Choice is the choice of a mail server. It is safe for concurrent use.
-type Choice struct {
+// MailServer is the mail server that an owner chooses in the browser, in place of the one that the server was started with. It is safe for
+// concurrent use.
+//
+// The choice is in the clinic's settings, where every node reads it from the store's feed; a node sends its next mail by it. Its password is
+// sealed with the keys of secret.key, for this server and this user: after a change of one of them the password must be typed again, so a
+// caller cannot have it sent to a server of their own. No answer, no audit entry and no file contains it.
+//
+// A server that was given when Holdfast was started takes precedence over the choice, which then is kept and not used.
+type MailServer struct {
 	clinic   *clinic.Clinic
-	messages *message.Messages
+	messages *Messages
 	outbound *outbound.Outbound
 	log      *slog.Logger
 	mailer   *notice.Mailer        // nil: no mail is sent, whatever is chosen
@@ -42,30 +37,30 @@ type Choice struct {
 	used     atomic.Pointer[notice.Server]
 }
 
-// Options are what a Choice is made of.
-type Options struct {
+// MailServerOptions are what a MailServer is made of.
+type MailServerOptions struct {
 	Clinic   *clinic.Clinic
-	Messages *message.Messages
+	Messages *Messages
 	Outbound *outbound.Outbound
 	Logger   *slog.Logger
 	Mailer   *notice.Mailer
 	Keys     func() *token.Keyring
 }
 
-// New returns a Choice that has not read what was chosen: Follow does.
-func New(o Options) *Choice {
+// NewMailServer returns a MailServer that has not read what was chosen: Follow does.
+func NewMailServer(o MailServerOptions) *MailServer {
 	trials := o.Mailer
 	if trials == nil {
 		trials, _ = notice.NewMailer(notice.MailOptions{}) // which refuses wrong addresses, and is given none
 	}
-	return &Choice{
+	return &MailServer{
 		clinic: o.Clinic, messages: o.Messages, outbound: o.Outbound, log: o.Logger, mailer: o.Mailer, trials: trials, keys: o.Keys,
 		trying: make(chan struct{}, 2), changed: make(chan struct{}, 1),
 	}
 }
 
-// Setup is how mail leaves the clinic. No password is in it.
-type Setup struct {
+// MailServerSetup is how mail leaves the clinic. No password is in it.
+type MailServerSetup struct {
 	Given      *notice.Server // the server was started with it, so it counts
 	Chosen     *notice.Server // by an owner; its Sealed is empty
 	IsSet      bool           // the chosen one has a password
@@ -75,8 +70,8 @@ type Setup struct {
 }
 
 // Current is how mail leaves the clinic now.
-func (ch *Choice) Current() Setup {
-	var s Setup
+func (ch *MailServer) Current() MailServerSetup {
+	var s MailServerSetup
 	if ch.mailer != nil {
 		s.Given = ch.mailer.Given()
 	}
@@ -91,7 +86,7 @@ func (ch *Choice) Current() Setup {
 }
 
 // password of a server as it is kept; empty where it needs none.
-func (ch *Choice) password(s *notice.Server) (password string, isReadable bool) {
+func (ch *MailServer) password(s *notice.Server) (password string, isReadable bool) {
 	if s.Sealed == "" {
 		return "", true
 	}
@@ -104,7 +99,7 @@ func use(s *notice.Server) string {
 }
 
 // Follow has mail go by what is chosen now. The feed calls it, one change at a time.
-func (ch *Choice) Follow() {
+func (ch *MailServer) Follow() {
 	saved, before := ch.clinic.Settings().Mail, ch.used.Load()
 	if saved == before || saved != nil && before != nil && *saved == *before {
 		return
@@ -129,7 +124,7 @@ func (ch *Choice) Follow() {
 }
 
 // Run has mail that waits tried at once whenever the choice changes, until ctx ends.
-func (ch *Choice) Run(ctx context.Context) {
+func (ch *MailServer) Run(ctx context.Context) {
 	for {
 		select {
 		case <-ch.changed:
@@ -141,7 +136,7 @@ func (ch *Choice) Run(ctx context.Context) {
 }
 
 // Put makes another choice. *record.ValidationError.
-func (ch *Choice) Put(ctx context.Context, actor record.Actor, w Wish) error {
+func (ch *MailServer) Put(ctx context.Context, actor record.Actor, w MailServerWish) error {
 	return ch.clinic.ChangeMailServer(ctx, actor, clinic.MailServerChanged, func(before *notice.Server) (*notice.Server, error) {
 		s, password, err := ch.complete(w, before)
 		if err == nil && password != "" {
@@ -152,13 +147,13 @@ func (ch *Choice) Put(ctx context.Context, actor record.Actor, w Wish) error {
 }
 
 // Remove takes the choice back. Taking back none is no error.
-func (ch *Choice) Remove(ctx context.Context, actor record.Actor) error {
+func (ch *MailServer) Remove(ctx context.Context, actor record.Actor) error {
 	return ch.clinic.ChangeMailServer(ctx, actor, clinic.MailServerChanged, func(*notice.Server) (*notice.Server, error) { return nil, nil })
 }
 
 // Seal seals the password with the key that signs now. It comes before that key is replaced, so that the password is never
 // under one that is dropped; every node knows the key.
-func (ch *Choice) Seal(ctx context.Context) error {
+func (ch *MailServer) Seal(ctx context.Context) error {
 	saved := ch.clinic.Settings().Mail
 	if saved == nil || saved.Sealed == "" {
 		return nil
@@ -179,7 +174,7 @@ func (ch *Choice) Seal(ctx context.Context) error {
 
 // Try sends one mail by a server that is not chosen yet, to somebody of the staff, and says what became of it. What is
 // chosen stays. *record.ValidationError.
-func (ch *Choice) Try(ctx context.Context, to mail.Address, w Wish) (notice.Trial, error) {
+func (ch *MailServer) Try(ctx context.Context, to mail.Address, w MailServerWish) (notice.Trial, error) {
 	s, password, err := ch.complete(w, ch.clinic.Settings().Mail)
 	if err != nil {
 		return notice.Trial{}, err

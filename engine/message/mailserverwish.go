@@ -1,4 +1,4 @@
-package mailserver
+package message
 
 import (
 	"net/mail"
@@ -10,8 +10,8 @@ import (
 	"holdfast/engine/record"
 )
 
-// Wish is a mail server as somebody types it.
-type Wish struct {
+// MailServerWish is a mail server as somebody types it.
+type MailServerWish struct {
 	Host       string
 	Port       int
 	Encryption notice.Encryption
@@ -26,7 +26,7 @@ var ports = []int{25, 465, 587, 2525}
 
 // complete checks a wish, and finds the password that goes with it: the one that is typed, else the one that is kept for the same
 // server and user. *record.ValidationError.
-func (ch *Choice) complete(w Wish, before *notice.Server) (_ *notice.Server, password string, _ error) {
+func (ch *MailServer) complete(w MailServerWish, before *notice.Server) (_ *notice.Server, password string, _ error) {
 	var m record.Mistakes
 	s := &notice.Server{
 		Host: strings.ToLower(strings.TrimSpace(w.Host)), Port: w.Port, Encryption: w.Encryption, User: strings.TrimSpace(w.User), From: strings.TrimSpace(w.From),
@@ -65,7 +65,7 @@ func (ch *Choice) complete(w Wish, before *notice.Server) (_ *notice.Server, pas
 }
 
 // checkFrom refuses a sender that is no address, and none where the clinic has no address of its own.
-func (ch *Choice) checkFrom(m *record.Mistakes, from string) {
+func (ch *MailServer) checkFrom(m *record.Mistakes, from string) {
 	if from == "" {
 		if ch.messages.SenderFromStart() == "" && ch.clinic.Schedule().Clinic.Email == "" {
 			m.Add("from", "say who mail comes from: the clinic has no e-mail address of its own")

@@ -1,4 +1,4 @@
-package identity
+package account
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 	"holdfast/store"
 )
 
-// Wish is an identity provider as somebody types it.
-type Wish struct {
+// ProviderWish is an identity provider as somebody types it.
+type ProviderWish struct {
 	Name       string
 	Issuer     string
 	ClientID   string
@@ -25,8 +25,8 @@ type Wish struct {
 	OwnersOnly bool
 }
 
-// Setup is how the staff sign in besides their passwords. No secret is in it.
-type Setup struct {
+// ProviderSetup is how the staff sign in besides their passwords. No secret is in it.
+type ProviderSetup struct {
 	Chosen     *openid.Provider // its Sealed is empty; nil: none is chosen
 	IsSet      bool             // the client has a secret
 	IsReadable bool             // and this server has the key to it
@@ -41,8 +41,8 @@ func (e *FoundError) Error() string {
 }
 
 // Setup is how the staff sign in now.
-func (x *Identities) Setup() Setup {
-	var s Setup
+func (x *Identities) Setup() ProviderSetup {
+	var s ProviderSetup
 	if base, from := x.clinic.BaseURL(); from != clinic.URLGuessed {
 		s.Redirect = base + ReturnPath
 	}
@@ -68,7 +68,7 @@ func use(p *openid.Provider) string { return fmt.Sprintf("openid client %s %s", 
 
 // Put makes another choice. Whether the issuer would sign anybody in is found out first, unless it is the one that is chosen, with the
 // same client and secret: then the rest can be changed while it is away. *record.ValidationError, *FoundError.
-func (x *Identities) Put(ctx context.Context, actor record.Actor, w Wish) error {
+func (x *Identities) Put(ctx context.Context, actor record.Actor, w ProviderWish) error {
 	before := x.clinic.Settings().OpenID
 	p, secret, err := x.complete(w, before)
 	if err != nil {
@@ -114,7 +114,7 @@ func (x *Identities) Seal(ctx context.Context) error {
 const maxDomains = 20
 
 // complete checks a wish, and finds the secret that goes with it. *record.ValidationError.
-func (x *Identities) complete(w Wish, before *openid.Provider) (_ *openid.Provider, secret string, _ error) {
+func (x *Identities) complete(w ProviderWish, before *openid.Provider) (_ *openid.Provider, secret string, _ error) {
 	var m record.Mistakes
 	p := &openid.Provider{
 		Name: strings.TrimSpace(w.Name), Issuer: strings.TrimSpace(w.Issuer), ClientID: strings.TrimSpace(w.ClientID), NewRole: w.NewRole, OwnersOnly: w.OwnersOnly,

@@ -1,4 +1,4 @@
-package search
+package booking
 
 import (
 	"context"
@@ -6,10 +6,8 @@ import (
 	"time"
 
 	"holdfast/engine/availability"
-	"holdfast/engine/booking"
+	"holdfast/engine/occupancy"
 	"holdfast/engine/record"
-	"holdfast/engine/taken"
-	"holdfast/engine/together"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -50,12 +48,12 @@ func (se *Search) Explain(ctx context.Context, appointmentTypeID, specialistID s
 		return nil, err
 	}
 	known = se.booking.WithClosed(known, ids)
-	resources := together.Resources(t)
+	resources := availability.ResourcesOf(t)
 	also, err := se.store.Taken(ctx, resources, first, last)
 	if err != nil {
 		return nil, err
 	}
-	needs := together.Of(s, t, also, "")
+	needs := availability.NeedsOf(s.Calendars, t, also, "")
 	held, err := se.holds.List(ctx, slices.Concat(ids, resources)...)
 	if err != nil {
 		return nil, err
@@ -64,7 +62,7 @@ func (se *Search) Explain(ctx context.Context, appointmentTypeID, specialistID s
 	answer := make([]Explanation, 0, len(ids))
 	for _, id := range ids {
 		x := Explanation{SpecialistID: id, Reason: s.Calendars[id].Bookable(t, start, known, now)}
-		if x.Reason == "" && !se.booking.IsOpen(s, t, id, start, taken.Interval{}, now) {
+		if x.Reason == "" && !se.booking.IsOpen(s, t, id, start, occupancy.Interval{}, now) {
 			x.Reason = availability.ReasonTaken // by somebody whom only the practice system knows
 		}
 		if x.Reason == "" && needs.Most(start) == 0 {
@@ -98,7 +96,7 @@ func heldUntil(t *store.AppointmentType, span holds.Span, taken []store.Taken, h
 		}
 	}
 	free := len(availability.FreeSeats(t, span, taken))
-	if others, _ := booking.HeldSeats(span, free, inTheWay, holds.Owner{}); others < free {
+	if others, _ := HeldSeats(span, free, inTheWay, holds.Owner{}); others < free {
 		return time.Time{}
 	}
 	var until time.Time

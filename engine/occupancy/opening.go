@@ -1,4 +1,4 @@
-package taken
+package occupancy
 
 import (
 	"context"

@@ -1,11 +1,10 @@
-package search
+package booking
 
 import (
 	"context"
 	"slices"
 	"time"
 
-	"holdfast/engine/booking"
 	"holdfast/engine/record"
 	"holdfast/holds"
 	"holdfast/store"
@@ -32,7 +31,7 @@ type FindRequest struct {
 
 // FreeTimes lists the first starts with a free seat that nobody else holds, for the desk: it may book at shorter notice and
 // further ahead than patients, up to half a year. Of each start it names those who are free. *ValidationError, store.ErrNotFound.
-func (se *Search) FreeTimes(ctx context.Context, r FindRequest) ([]booking.Timeslot, error) {
+func (se *Search) FreeTimes(ctx context.Context, r FindRequest) ([]Timeslot, error) {
 	s := se.clinic.Current()
 	t, zone, err := s.Listed(r.AppointmentTypeID, "")
 	if err != nil {
@@ -58,9 +57,9 @@ func (se *Search) FreeTimes(ctx context.Context, r FindRequest) ([]booking.Times
 	if r.From.Before(today) {
 		r.From = today
 	}
-	var found []booking.Timeslot
+	var found []Timeslot
 	for day := r.From; day.Before(today.AddDays(findDays)); day = day.AddDays(findStep) {
-		list, err := se.booking.Timeslots(ctx, booking.TimeslotsRequest{
+		list, err := se.booking.Timeslots(ctx, TimeslotsRequest{
 			AppointmentTypeID: t.ID, From: day, To: day.AddDays(findStep), Client: r.Client, Desk: true,
 		})
 		if err != nil {

@@ -1,5 +1,5 @@
-// Package taken is what is taken of each specialist's time, in memory: confirmed appointments, and what the practice-management
-// system says of its own.
+// Package occupancy keeps the occupied time of each specialist in memory: the confirmed appointments, and what the
+// practice-management system reports of its own.
 //
 // # Appointments
 //
@@ -25,7 +25,7 @@
 //
 // A type for which the practice system has never listed anything since the start is offered from the own calendar: not every
 // practice has set its online openings up.
-package taken
+package occupancy
 
 import (
 	"log/slog"

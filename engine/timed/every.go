@@ -1,6 +1,6 @@
-// Package upkeep is what runs and what is remembered beside the requests: a loop that runs every so often, and a map that
-// forgets. Each exists once.
-package upkeep
+// Package timed holds the two parts that depend on passing time: Every, a loop that runs at an interval, and Map, which drops its oldest
+// entries. Each of them exists once.
+package timed
 
 import (
 	"context"
