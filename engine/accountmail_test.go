@@ -105,5 +105,18 @@ func TestTheStaffAreToldOfChangesOfTheirAccounts(t *testing.T) {
 			t.Fatal(err)
 		}
 		want("an account that is taken over", "taken@example.org", password, address)
+		// The first sign-in with an identity links it; the next ones change nothing, and a new account has nobody to notify.
+		by := account.Identity{Issuer: "https://id.example", ClientID: "holdfast", Subject: "kim", Email: "again@example.org", By: "Clinic account"}
+		for _, mails := range [][]string{{"Identitätsanbieter der Praxis"}, nil} {
+			if _, _, err := c.Account.SignInByIdentity(ctx, by); err != nil {
+				t.Fatal(err)
+			}
+			want("a sign-in with an identity", "again@example.org", mails...)
+		}
+		by.Subject, by.Email, by.NewRole = "nina", "nina@example.org", store.RoleReception
+		if _, _, err := c.Account.SignInByIdentity(ctx, by); err != nil {
+			t.Fatal(err)
+		}
+		want("a new account of an identity", "")
 	})
 }

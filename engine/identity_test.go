@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -111,7 +112,7 @@ func TestNobodyElseSignsIn(t *testing.T) {
 	if _, err := c.finish(c.begin(p)); err != nil {
 		t.Fatal(err)
 	}
-	for _, x := range []struct {
+	for i, x := range []struct {
 		name   string
 		change func(*openidtest.Provider)
 		back   func(*account.Return)
@@ -173,6 +174,7 @@ func TestNobodyElseSignsIn(t *testing.T) {
 				}
 			})
 			r := c.begin(p)
+			r.Address = netip.AddrFrom4([4]byte{198, 51, 100, byte(i)}).String() // failures count by network
 			if x.back != nil {
 				x.back(&r)
 			}
@@ -208,6 +210,49 @@ func asSomebodyElse(token string) string {
 	claims["sub"] = "id-other"
 	b, _ = json.Marshal(claims)
 	return parts[0] + "." + base64.RawURLEncoding.EncodeToString(b) + "." + parts[2]
+}
+
+// A failed return counts for the network as a failed password does, at any account. A sign-in that succeeds forgives none of them.
+func TestFailedReturnCountsForItsNetwork(t *testing.T) {
+	ctx := t.Context()
+	c, p, olga := identityClinic(t)
+	const free = 20
+	var backoff *account.BackoffError
+	for i := range free {
+		r := c.begin(p)
+		switch i % 4 {
+		case 0:
+			r.Code = "guessed"
+		case 1:
+			r.State = "guessed"
+		case 2:
+			r.Code, r.Error = "", "access_denied"
+		case 3:
+			// A browser that has begun no sign-in here tries nothing, so any page that sends it here locks nobody out.
+			if _, err := c.finish(account.Return{State: r.State, Code: r.Code, Address: r.Address}); !errors.Is(err, account.ErrBegin) {
+				t.Errorf("without a begun sign-in: got %v", err)
+			}
+			if _, err := c.finish(c.begin(p)); err != nil {
+				t.Errorf("after %d failures: %v", i, err)
+			}
+			r.Code = ""
+		}
+		if _, err := c.finish(r); err == nil || errors.As(err, &backoff) {
+			t.Fatalf("failure %d: got %v", i+1, err)
+		}
+	}
+	if _, err := c.finish(c.begin(p)); !errors.As(err, &backoff) {
+		t.Errorf("a return after %d failures: got %v, want it to wait", free, err)
+	}
+	by := account.Credentials{Email: olga.Email, Password: goodPassword, Address: "192.0.2.7"}
+	if _, _, err := c.Account.SignIn(ctx, by); !errors.As(err, &backoff) {
+		t.Errorf("a password from this network: got %v, want it to wait", err)
+	}
+	other := c.begin(p)
+	other.Address = "192.0.2.8"
+	if _, err := c.finish(other); err != nil {
+		t.Errorf("from another network: %v", err)
+	}
 }
 
 // The clinic's own rules stand above what a provider says.

@@ -84,6 +84,9 @@ func (s *Server) finishOpenID(c *call) error {
 
 // openIDWord is what the sign-in page is told of an error; empty where it is one of ours.
 func openIDWord(err error) string {
+	if _, ok := errors.AsType[*account.BackoffError](err); ok {
+		return "wait"
+	}
 	for word, is := range map[string]error{
 		"begin": account.ErrBegin, "off": account.ErrOff, "denied": account.ErrDenied, "unverified": account.ErrUnverified,
 		"away": openid.ErrUnavailable, "refused": openid.ErrRefused, "stranger": account.ErrStranger, "other": account.ErrOtherIdentity,

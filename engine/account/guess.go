@@ -30,9 +30,10 @@ type failures struct {
 
 // counted is one thing that an attempt is counted for.
 type counted struct {
-	key  guessKey
-	free int           // guesses without a wait
-	most time.Duration // the longest wait
+	key   guessKey
+	free  int           // guesses without a wait
+	most  time.Duration // the longest wait
+	stays bool          // a right guess forgives none of the others
 }
 
 // guess is what one attempt is counted for.
@@ -62,14 +63,18 @@ func keyOf(parts ...string) guessKey {
 func guessOf(email, address string) guess {
 	network := networkOf(address)
 	return guess{
-		{keyOf("pair", email, network), freeByPair, maxBackoff}, {keyOf("network", network), freeByNetwork, maxBackoff},
-		{keyOf("account", email), freeByAccount, maxBackoff},
+		{keyOf("pair", email, network), freeByPair, maxBackoff, false}, byNetwork(network), {keyOf("account", email), freeByAccount, maxBackoff, false},
 	}
+}
+
+// byNetwork counts for a network. A right guess forgives none of its others: it may guess at other accounts.
+func byNetwork(network string) counted {
+	return counted{keyOf("network", network), freeByNetwork, maxBackoff, true}
 }
 
 // guessByDevice is a guess by a browser that has signed in to the account, or is signed in.
 func guessByDevice(email, device string) guess {
-	return guess{{keyOf("device", email, device), freeByDevice, maxDeviceBackoff}}
+	return guess{{keyOf("device", email, device), freeByDevice, maxDeviceBackoff, false}}
 }
 
 // networkOf is what one household or attacker has at least: an IPv4 address, or the 64-bit network of an IPv6 address.
@@ -106,20 +111,25 @@ func (g *guesses) begin(now time.Time, x guess) (until time.Time) {
 }
 
 // end says what became of a guess that begin has counted. A right one forgives the account, and one that decided nothing,
-// such as a password without its code, is taken back. The network is not forgiven: it may guess at others.
+// such as a password without its code, is not counted.
 func (g *guesses) end(x guess, err error) {
-	if errors.Is(err, ErrWrongPassword) || errors.Is(err, ErrWrongCode) {
+	if isWrong(err) {
 		return
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for i, c := range x {
-		if f := g.all[c.key]; f.count > 1 && (err != nil || i == 1) {
+	for _, c := range x {
+		if f := g.all[c.key]; f.count > 1 && (err != nil || c.stays) {
 			g.all[c.key] = failures{f.count - 1, f.last}
 		} else {
 			delete(g.all, c.key)
 		}
 	}
+}
+
+// isWrong reports whether a sign-in failed as a guess does.
+func isWrong(err error) bool {
+	return errors.Is(err, ErrWrongPassword) || errors.Is(err, ErrWrongCode) || errors.Is(err, ErrStranger) || errors.Is(err, ErrOtherIdentity)
 }
 
 // since returns the failures that still count.

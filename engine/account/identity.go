@@ -46,6 +46,24 @@ func (ac *Account) mayUsePassword(u *store.User) bool {
 	return p == nil || !p.OwnersOnly || u.Role == store.RoleOwner || !ac.TakesIdentities()
 }
 
+// BeginReturn counts a browser that returns from the identity provider as a failed guess of its network, by the limit of failed passwords.
+// The caller must call end with the outcome: only a sign-in that the provider or the clinic refused stays counted. *BackoffError.
+func (ac *Account) BeginReturn(ctx context.Context, address string) (end func(refused bool), err error) {
+	now, g := record.Now(), guess{byNetwork(networkOf(address))}
+	if until, err := ac.beginGuess(ctx, now, g); err != nil {
+		return nil, err
+	} else if until.After(now) {
+		return nil, &BackoffError{until}
+	}
+	return func(refused bool) {
+		var err error
+		if refused {
+			err = ErrStranger
+		}
+		ac.endGuess(ctx, g, err)
+	}, nil
+}
+
 // SignInByIdentity signs in whom an identity provider vouches for: the user who has this identity, or, at the first time, whose address the
 // provider vouches for. An address opens an account only until it has an identity of this provider and client: it may be given to somebody else later.
 //
@@ -61,8 +79,9 @@ func (ac *Account) SignInByIdentity(ctx context.Context, id Identity) (secret st
 		}
 	}
 	known := "" // the user, where there is one
+	committed := func() {}
 	secret, staff, err = ac.openSignIn(ctx, id.UserAgent, id.By, now, func(tx store.Tx) (store.User, error) {
-		u, err := ac.identified(ctx, tx, &id)
+		before, u, err := ac.identified(ctx, tx, &id)
 		known = u.ID
 		if err == nil && !u.Active {
 			err = ErrStranger
@@ -73,6 +92,9 @@ func (ac *Account) SignInByIdentity(ctx context.Context, id Identity) (secret st
 		if err == nil && !id.HasSecondFactor {
 			err = useCode(&u, id.Code, now)
 		}
+		if err == nil {
+			committed, err = ac.Changed(ctx, tx, &before, &u, now)
+		}
 		return u, err
 	})
 	if id.Code != "" {
@@ -81,40 +103,44 @@ func (ac *Account) SignInByIdentity(ctx context.Context, id Identity) (secret st
 	if errors.Is(err, ErrStranger) || errors.Is(err, ErrOtherIdentity) || errors.Is(err, ErrWrongCode) {
 		ac.noteFailed(ctx, known, id.Address, err, now)
 	}
+	if err == nil {
+		committed()
+	}
 	return secret, staff, err
 }
 
-// identified finds the user who has an identity, gives it to the one whose address it comes with, or makes a new one. ErrStranger,
-// ErrOtherIdentity.
-func (ac *Account) identified(ctx context.Context, tx store.Tx, id *Identity) (store.User, error) {
-	u, err := tx.UserByIdentity(ctx, id.key())
+// identified finds the user who has an identity, links it to the one whose address it comes with, or creates a user. before is the user
+// as the transaction found it; of one who was created it has no fields. ErrStranger, ErrOtherIdentity.
+func (ac *Account) identified(ctx context.Context, tx store.Tx, id *Identity) (before, u store.User, err error) {
+	u, err = tx.UserByIdentity(ctx, id.key())
 	if !errors.Is(err, store.ErrNotFound) {
-		return u, err
+		return u, u, err
 	}
 	email := normalEmail(id.Email)
 	if email == "" {
-		return u, ErrStranger
+		return u, u, ErrStranger
 	}
 	u, err = tx.UserByEmail(ctx, email)
-	action, before := "user.linked", any(auditedUser(&u))
+	before = u
+	action, audited := "user.linked", any(auditedUser(&u))
 	switch {
 	case errors.Is(err, store.ErrNotFound) && id.NewRole != "":
-		action, before = "user.created", nil
+		action, audited = "user.created", nil
 		u = store.User{ID: record.NewID(), Email: email, Name: cmp.Or(strings.TrimSpace(id.Name), email), Role: id.NewRole, Active: true, CreatedAt: record.Now()}
 		var m record.Mistakes
 		ac.checkUser(&m, &u)
 		if m.Err() != nil {
-			return u, ErrStranger
+			return before, u, ErrStranger
 		}
 	case errors.Is(err, store.ErrNotFound):
-		return u, ErrStranger
+		return before, u, ErrStranger
 	case err != nil:
-		return u, err
+		return before, u, err
 	case !u.Active:
-		return u, ErrStranger
+		return before, u, ErrStranger
 	case strings.HasPrefix(u.Identity, id.of()):
-		return u, ErrOtherIdentity
+		return before, u, ErrOtherIdentity
 	}
 	u.Identity = id.key()
-	return u, record.Audit(ctx, tx, record.Now(), record.Actor("user:"+u.ID), action, "user:"+u.ID, id.By, before, auditedUser(&u))
+	return before, u, record.Audit(ctx, tx, record.Now(), record.Actor("user:"+u.ID), action, "user:"+u.ID, id.By, audited, auditedUser(&u))
 }

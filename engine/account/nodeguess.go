@@ -3,7 +3,6 @@ package account
 import (
 	"context"
 	"encoding/hex"
-	"errors"
 	"time"
 
 	"holdfast/store"
@@ -29,7 +28,7 @@ func (ac *Account) beginGuess(ctx context.Context, now time.Time, x guess) (unti
 // endGuess says what became of a guess that beginGuess has counted.
 func (ac *Account) endGuess(ctx context.Context, x guess, err error) {
 	ac.guesses.end(x, err)
-	if !ac.shared || !errors.Is(err, ErrWrongPassword) && !errors.Is(err, ErrWrongCode) {
+	if !ac.shared || !isWrong(err) {
 		return
 	}
 	at, ctx := time.Now().UTC(), context.WithoutCancel(ctx)

@@ -152,11 +152,36 @@ type Return struct {
 
 // Finish signs in who came back. With ErrCodeNeeded comes a cookie with which FinishCode goes on.
 //
-// Errors: ErrOff, ErrBegin, ErrDenied, ErrUnverified, openid.ErrUnavailable, openid.ErrRefused, account.ErrStranger, account.ErrOtherIdentity,
-// account.ErrCodeNeeded, store.ErrOverloaded.
+// Errors: ErrOff, ErrBegin, ErrDenied, ErrUnverified, openid.ErrUnavailable, openid.ErrRefused, ErrStranger, ErrOtherIdentity,
+// ErrCodeNeeded, *BackoffError, store.ErrOverloaded.
 func (x *Identities) Finish(ctx context.Context, r Return) (secret string, staff Staff, cookie string, err error) {
 	var b begun
-	if !x.open(r.Cookie, forBegun, &b) || time.Now().Unix() >= b.Until || r.State == "" || subtle.ConstantTimeCompare([]byte(r.State), []byte(b.State)) != 1 {
+	if !x.open(r.Cookie, forBegun, &b) || time.Now().Unix() >= b.Until {
+		return "", Staff{}, "", ErrBegin
+	}
+	// Only a browser that has begun a sign-in can try anything here, so other returns are not counted: any page can link to this address.
+	end, err := x.account.BeginReturn(ctx, r.Address)
+	if err != nil {
+		return "", Staff{}, "", err
+	}
+	secret, staff, cookie, err = x.finish(ctx, &b, r)
+	end(isRefused(err))
+	return secret, staff, cookie, err
+}
+
+// isRefused reports whether a browser returned with an answer that signs nobody in, and not because a server failed or a code is missing.
+func isRefused(err error) bool {
+	for _, is := range []error{ErrBegin, ErrDenied, ErrUnverified, openid.ErrRefused, ErrStranger, ErrOtherIdentity} {
+		if errors.Is(err, is) {
+			return true
+		}
+	}
+	return false
+}
+
+// finish is Finish for a browser that has begun the sign-in b.
+func (x *Identities) finish(ctx context.Context, b *begun, r Return) (secret string, staff Staff, cookie string, err error) {
+	if r.State == "" || subtle.ConstantTimeCompare([]byte(r.State), []byte(b.State)) != 1 {
 		return "", Staff{}, "", ErrBegin
 	}
 	p, login, err := x.login()
@@ -166,7 +191,7 @@ func (x *Identities) Finish(ctx context.Context, r Return) (secret string, staff
 	if b.Issuer != login.Issuer || b.ClientID != login.ClientID { // it was begun with another one
 		return "", Staff{}, "", ErrBegin
 	}
-	if err := x.useUp(ctx, &b); err != nil {
+	if err := x.useUp(ctx, b); err != nil {
 		return "", Staff{}, "", err
 	}
 	switch {

@@ -36,6 +36,7 @@ export default {
   'sign.with.refused': '**Der Antwort des Anbieters ist nicht zu trauen.** Versuchen Sie es noch einmal; bleibt es dabei, sagen Sie jemandem mit Inhaberrechten Bescheid.',
   'sign.with.stranger': '**Niemand hier hat dieses Konto.** Bitten Sie jemanden mit Inhaberrechten, Sie hinzuzufügen.',
   'sign.with.other': '**Ihre Adresse gehört zu einem anderen Konto des Anbieters.** Bitten Sie jemanden mit Inhaberrechten, die Verbindung zu lösen.',
+  'sign.with.wait': '**Zu viele Anmeldungen sind fehlgeschlagen.** Versuchen Sie es in 15 Minuten noch einmal.',
   'sign.with.elsewhere': '**Das geht nur unter der eigenen Adresse der Praxis.** Öffnen Sie die Seite dort, oder nutzen Sie Ihr Passwort.',
   'sign.again': 'Zum Weiterarbeiten anmelden',
   'sign.again.why': 'Ihre Anmeldung ist abgelaufen. Ihre Eingaben bleiben erhalten.',

@@ -36,6 +36,7 @@ export default {
   'sign.with.refused': '**What the provider answered cannot be trusted.** Try again; if it stays, tell an owner.',
   'sign.with.stranger': '**Nobody of the staff has this account.** Ask an owner to add you.',
   'sign.with.other': '**Your address belongs to another account of the provider.** Ask an owner to take the link back.',
+  'sign.with.wait': '**Too many sign-ins failed.** Try again in 15 minutes.',
   'sign.with.elsewhere': '**This works at the clinic’s own address only.** Open the page there, or use your password.',
   'sign.again': 'Sign in to go on',
   'sign.again.why': 'Your sign-in has run out. What you typed is kept.',

@@ -36,6 +36,7 @@ export default {
   'sign.with.refused': '**No se puede confiar en lo que respondió el proveedor.** Inténtelo otra vez; si sigue igual, avise a un propietario.',
   'sign.with.stranger': '**Nadie del personal tiene esta cuenta.** Pida a un propietario que le añada.',
   'sign.with.other': '**Su dirección pertenece a otra cuenta del proveedor.** Pida a un propietario que quite el vínculo.',
+  'sign.with.wait': '**Han fallado demasiados accesos.** Vuelva a probar en 15 minutos.',
   'sign.with.elsewhere': '**Esto solo funciona en la dirección propia de la clínica.** Abra la página allí o use su contraseña.',
   'sign.again': 'Inicie sesión para seguir',
   'sign.again.why': 'Su sesión ha caducado. Lo que escribió se conserva.',
