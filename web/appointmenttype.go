@@ -82,7 +82,7 @@ func (s *Server) listAppointmentTypes(c *call) error {
 func (s *Server) getAppointmentType(c *call) error {
 	t, err := s.engine.Clinic.AppointmentType(c.param("id"))
 	if err == nil {
-		err = s.offered(c, t.ID, nil)
+		err = s.visible(c, t.ID)
 	}
 	if err != nil {
 		return err

@@ -50,10 +50,8 @@ func (s *Server) selectSlot(c *call, b *selectBody) error {
 	if err != nil {
 		return err
 	}
-	if b.Lock {
-		if err := s.offered(c, b.AppointmentTypeID, nil); err != nil {
-			return err
-		}
+	if err := s.visible(c, b.AppointmentTypeID); err != nil {
+		return err
 	}
 	r.Limit = s.holdLimit(c)
 	x, err := s.engine.Booking.Select(c.ctx(), r)
@@ -102,6 +100,9 @@ func (s *Server) pollSlots(c *call) error {
 	}
 	clock, at := q.selected()
 	if err := q.err(); err != nil {
+		return err
+	}
+	if err := s.visible(c, r.AppointmentTypeID); err != nil {
 		return err
 	}
 	if r.Client != "" { // it renews or makes the client's selection

@@ -23,6 +23,9 @@ func (s *Server) timeslots(c *call) error {
 	if err := q.err(); err != nil {
 		return err
 	}
+	if err := s.visible(c, r.AppointmentTypeID); err != nil {
+		return err
+	}
 	answer, err := s.engine.Booking.List(c.ctx(), r)
 	if err != nil {
 		return err
@@ -86,6 +89,9 @@ func (s *Server) nextAvailable(c *call) error {
 	if err := q.err(); err != nil {
 		return err
 	}
+	if err := s.visible(c, c.param("id")); err != nil {
+		return err
+	}
 	slot, err := s.engine.Search.NextAvailable(c.ctx(), c.param("id"), specialistID, place, after)
 	if err != nil {
 		return err
@@ -107,6 +113,9 @@ func (s *Server) explain(c *call) error {
 	q := c.query()
 	start, specialistID := q.instant("slotStartDate"), q.id("specialistId")
 	if err := q.err(); err != nil {
+		return err
+	}
+	if err := s.visible(c, c.param("id")); err != nil {
 		return err
 	}
 	list, err := s.engine.Search.Explain(c.ctx(), c.param("id"), specialistID, start)

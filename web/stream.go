@@ -93,6 +93,9 @@ func (s *Server) holdStream(c *call) error {
 	if _, err := s.engine.Clinic.AppointmentType(id); err != nil {
 		return err
 	}
+	if err := s.visible(c, id); err != nil {
+		return err
+	}
 	client, err := s.reader(c, q)
 	if err != nil {
 		return err

@@ -60,6 +60,24 @@ func (s *Server) offered(c *call, appointmentTypeID string, moving *store.Appoin
 	return record.ErrNoAppointmentType
 }
 
+// visible refuses, as if they did not exist, the types for the desk to people without a key and to agents. A manage link in the header
+// Holdfast-Manage shows the type of its appointment.
+func (s *Server) visible(c *call, appointmentTypeIDs ...string) error {
+	for _, id := range appointmentTypeIDs {
+		if s.offered(c, id, nil) == nil {
+			continue
+		}
+		moving, err := s.moving(c)
+		if err != nil {
+			return err
+		}
+		if err := s.offered(c, id, moving); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 type typeOrderBody struct {
 	IDs []string `json:"ids"`
 }

@@ -87,10 +87,32 @@ func TestATypeForTheDeskIsNotOffered(t *testing.T) {
 	h.do("POST", "/v1/slots/select", slot).problem(404, "not_found")
 	booking := map[string]any{"slotStartDate": h.at(0), "clientId": client(1), "patient": map[string]any{"name": "Rosa Winter"}}
 	h.do("POST", "/v1/appointment-types/checkup/book", booking).problem(404, "not_found")
+	// By its id it looks the same as a type that does not exist, at every address that takes one.
+	of := func(id string) map[string]*reply {
+		at, path := "slotStartDate="+h.at(0), "/v1/appointment-types/"+id
+		body := map[string]any{"appointmentTypeId": id, "slotStartDate": h.at(0), "clientId": client(1)}
+		waiting := map[string]any{"clientId": client(1), "patient": map[string]any{"name": "Rosa Winter", "email": "rosa@example.org"}}
+		return map[string]*reply{
+			"type": h.do("GET", path, nil), "timeslots": h.do("GET", path+"/timeslots", nil), "family": h.do("GET", path+"/timeslots?people=2", nil),
+			"with": h.do("GET", "/v1/appointment-types/cooling/timeslots?with="+id, nil), "next": h.do("GET", path+"/next-available", nil),
+			"explain": h.do("GET", path+"/explain?"+at, nil), "stream": h.do("GET", "/v1/holds/stream?appointmentTypeId="+id, nil),
+			"poll": h.do("GET", "/v1/slots/poll?appointmentTypeId="+id, nil), "look": h.do("POST", "/v1/slots/select", body),
+			"hold": h.do("POST", "/v1/holds", body), "wait": h.do("POST", path+"/waitlist", waiting),
+			"book": h.do("POST", path+"/book", booking),
+		}
+	}
+	unknown := of("nowhere")
+	for name, got := range of("checkup") {
+		if want := unknown[name]; got.status != want.status || got.text("detail") != want.text("detail") {
+			t.Errorf("%s: got %d %s\nof a type that does not exist: %d %s", name, got.status, got.raw, want.status, want.raw)
+		}
+	}
+	h.do("GET", "/v1/appointment-types/checkup/timeslots", nil, asAdmin).want(200)
 	booking["appointmentTypeId"] = "checkup"
 	made := h.do("POST", "/v1/appointments", booking, asAdmin).want(201)
 	// Who has the link of such an appointment may move it.
 	_, token, _ := strings.Cut(made.text("appointment", "manageUrl"), "#")
+	h.do("GET", "/v1/appointment-types/checkup/timeslots", nil, header{"Holdfast-Manage": token}).want(200)
 	h.do("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(60), "clientId": client(2)}, header{"Holdfast-Manage": token}).want(201)
 }
 

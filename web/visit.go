@@ -32,6 +32,9 @@ func (s *Server) visitSlots(c *call, q *query) error {
 	if err := q.err(); err != nil {
 		return err
 	}
+	if err := s.visible(c, r.AppointmentTypeIDs...); err != nil {
+		return err
+	}
 	answer, err := s.engine.Visit.Slots(c.ctx(), r)
 	if err != nil {
 		return err
