@@ -10,17 +10,18 @@ import (
 	"compress/gzip"
 	_ "embed"
 	"io"
-	"sync"
 )
 
 //go:generate sh -c "gzip -9nc api/openapi.yaml >api/openapi.yaml.gz"
 
+// PackedOpenAPI is the description of the HTTP API in gzip form, as /openapi.yaml sends it. The caller must not change it.
+//
 //go:embed api/openapi.yaml.gz
-var packed []byte
+var PackedOpenAPI []byte
 
-// OpenAPI is the description of the HTTP API, as served at /openapi.yaml. Nobody may change it.
-var OpenAPI = sync.OnceValue(func() []byte {
-	r, err := gzip.NewReader(bytes.NewReader(packed))
+// OpenAPI returns a copy of the description of the HTTP API. Few callers read it, so it is unpacked at each call.
+func OpenAPI() []byte {
+	r, err := gzip.NewReader(bytes.NewReader(PackedOpenAPI))
 	if err != nil {
 		panic(err) // it was built in, and a test has read it
 	}
@@ -29,7 +30,7 @@ var OpenAPI = sync.OnceValue(func() []byte {
 		panic(err)
 	}
 	return text
-})
+}
 
 // Errors says of every error code what it means and what to do, in Markdown of headings, paragraphs and lists.
 //

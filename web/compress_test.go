@@ -1,10 +1,13 @@
 package web_test
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
+
+	"holdfast/docs"
 )
 
 // Pages, documents and public JSON are compressed for who takes it, and say that they depend on it.
@@ -28,6 +31,9 @@ func TestPublicAnswersAreCompressed(t *testing.T) {
 		}
 		if got := unzipped(t, zipped); !strings.Contains(got, "nonce") && got != string(body) {
 			t.Errorf("%s: unzipped it is another answer", c.path)
+		}
+		if c.path == "/openapi.yaml" && !bytes.Equal(zipped, docs.PackedOpenAPI) {
+			t.Error("the description is compressed at each request, want the stored form")
 		}
 		for _, a := range []*http.Response{plain, small} {
 			if !strings.Contains(strings.Join(a.Header.Values("Vary"), ","), "Accept-Encoding") {

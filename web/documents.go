@@ -122,7 +122,16 @@ func (c *call) document(contentType []string, body []byte) error {
 	return nil
 }
 
-func (s *Server) getOpenAPI(c *call) error { return c.document(yamlType, docs.OpenAPI()) }
+// getOpenAPI is `GET /openapi.yaml`. The file is stored compressed and sent as it is to a client that accepts gzip.
+func (s *Server) getOpenAPI(c *call) error {
+	if !takesGzip(c.r.Header["Accept-Encoding"]) {
+		return c.document(yamlType, docs.OpenAPI())
+	}
+	h := c.rw.Header()
+	addVary(h, "Accept-Encoding")
+	h["Content-Encoding"] = []string{"gzip"}
+	return c.document(yamlType, docs.PackedOpenAPI)
+}
 
 func (s *Server) getDocs(c *call) error {
 	c.rw.Header()["Content-Security-Policy"] = s.documents.policy
