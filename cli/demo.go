@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/netip"
 	"os"
 	"syscall"
 	"time"
@@ -52,6 +53,9 @@ func demoCommand(p process) *cobra.Command {
 			if cfg.database != "" {
 				return errors.New("the demo is made up and temporary, so it is never put into a PostgreSQL: take --database out")
 			}
+			if cfg.smtpURL != "" {
+				return errors.New("the demo sends no email, because its patients are invented: remove --smtp-url")
+			}
 			if cfg.data, err = os.MkdirTemp("", "holdfast-demo-*"); err != nil {
 				return fmt.Errorf("demo needs a temporary directory: %w", err)
 			}
@@ -86,7 +90,7 @@ func (p process) demo(ctx context.Context, cfg config, cluster bool) error {
 	if err != nil {
 		return err
 	}
-	if killable(cfg, listener.Addr()) {
+	if killable(cfg) {
 		return p.demoAlone(ctx, cfg, listener, clinic, now, log)
 	}
 	o := houseOptions{version: p.version, log: log, demo: true}
@@ -126,7 +130,8 @@ func (h *house) seedDemo(ctx context.Context, now time.Time, clinic clinic.File)
 	return nil
 }
 
-// listenNearby listens where it was told to; of the default address that is taken, on any free port beside it.
+// listenNearby listens on --listen. If the default address is in use, it takes a free port. Everybody can read the password of the demo's
+// owner, and its page can kill its processes, so another address than loopback is refused.
 func listenNearby(cfg config) (net.Listener, error) {
 	l, err := net.Listen("tcp", cfg.listen)
 	if errors.Is(err, syscall.EADDRINUSE) && cfg.given["listen"].from == "default" {
@@ -134,6 +139,9 @@ func listenNearby(cfg config) (net.Listener, error) {
 	}
 	if err != nil {
 		return listen(cfg.listen, "listen") // fails again, with a sentence
+	}
+	if at, err := netip.ParseAddrPort(l.Addr().String()); err != nil || !at.Addr().IsLoopback() {
+		return nil, errors.Join(fmt.Errorf("the demo listens on loopback only, and %s is not loopback: remove --listen, or use 127.0.0.1:8788", cfg.listen), l.Close())
 	}
 	return l, nil
 }

@@ -132,6 +132,24 @@ func TestTheVisitorsKeepItMoving(t *testing.T) {
 	})
 }
 
+// The demo's patients are invented and everybody can read its password, so it sends no email and only this machine reaches it.
+func TestDemoRefusesMailServerAndNetwork(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"--smtp-url", "smtp://127.0.0.1:2525", "--listen", "127.0.0.1:0"}, "remove --smtp-url"},
+		{[]string{"--listen", "0.0.0.0:0"}, "loopback only"},
+		{[]string{"--listen", ":0"}, "loopback only"},
+	} {
+		got := command(t, nil, "", append([]string{"demo"}, c.args...)...)
+		if got.code != 1 {
+			t.Errorf("%v: exit code %d, want 1", c.args, got.code)
+		}
+		contains(t, strings.Join(c.args, " "), got.stderr, c.says)
+	}
+}
+
 // TestTheDemoFromStartToEnd: seeded, on any port if its own is taken, and its directory is gone afterwards.
 func TestTheDemoFromStartToEnd(t *testing.T) {
 	tmp := t.TempDir()

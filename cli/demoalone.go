@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"os"
 	"os/exec"
@@ -25,12 +24,8 @@ import (
 // that really kills it (kill -9). It is behind the same small load balancer as the nodes of --cluster, and started again on the data that
 // it left.
 
-// killable reports whether the demo that listens here can have that button: only on this machine's own address, and not where the server
-// writes to a practice system that is not the demo's.
-func killable(cfg config, at net.Addr) bool {
-	address, err := netip.ParseAddrPort(at.String())
-	return runtime.GOOS == "linux" && err == nil && address.Addr().IsLoopback() && cfg.upstream.url == ""
-}
+// killable reports whether the demo can have that button: not if the server writes to a practice-management system that is not the demo's.
+func killable(cfg config) bool { return runtime.GOOS == "linux" && cfg.upstream.url == "" }
 
 // demoAlone serves the demo's clinic by one process that can be killed, until ctx ends.
 func (p process) demoAlone(ctx context.Context, cfg config, front net.Listener, file clinic.File, now time.Time, log *slog.Logger) error {

@@ -59,9 +59,15 @@ func (s *Server) mailServer() map[string]mailServerAnswer {
 
 func (s *Server) getMailServer(c *call) error { return c.json(http.StatusOK, s.mailServer()) }
 
+// errDemoMail is for the demo, whose patients are invented: their addresses may be those of real people.
+var errDemoMail = errForbidden.with("The demo sends no email, because its patients are invented. Start a clinic of your own with holdfast serve.")
+
 // putMailServer makes another choice. The request is not kept for a repeat: a password is in it, and a repeat changes nothing.
 func (s *Server) putMailServer(c *call, b *mailServerBody) error {
 	c.once = nil
+	if s.options.Demo {
+		return errDemoMail
+	}
 	if err := s.engine.MailServer.Put(c.ctx(), c.caller.actor, b.wish()); err != nil {
 		return err
 	}
@@ -85,6 +91,9 @@ type mailTrialJSON struct {
 // tryMailServer sends one mail by a server that is not chosen yet to whoever asks, so only a person can ask.
 func (s *Server) tryMailServer(c *call, b *mailServerBody) error {
 	c.once = nil
+	if s.options.Demo {
+		return errDemoMail
+	}
 	who, err := c.mine()
 	if err != nil {
 		return err

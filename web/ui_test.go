@@ -281,6 +281,9 @@ func TestTheDemoPageIsForTheDemo(t *testing.T) {
 		t.Error("a real clinic's page has the demo's sign-in in it")
 	}
 	demo := newHouse(t, func(o *web.Options) { o.Demo = true })
+	for method, path := range map[string]string{"PUT": "/v1/settings/mail-server", "POST": "/v1/settings/mail-server/test"} {
+		demo.do(method, path, map[string]any{"host": "mail.example.org"}, asAdmin).problem(403, "forbidden")
+	}
 	if policy := demo.do("GET", "/", nil).want(200).header.Get("Content-Security-Policy"); !strings.Contains(policy, "frame-ancestors 'self'") {
 		t.Errorf("the demo cannot show the page in a frame: %q", policy)
 	}
