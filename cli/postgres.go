@@ -30,6 +30,14 @@ func (c *config) liveIn() string {
 	return "postgres"
 }
 
+// warnWithoutTLS warns if the database is on another host and a connection to it can be without TLS: patients' data and the password
+// cross the network in it.
+func (h *house) warnWithoutTLS(database string) {
+	if host := postgres.WithoutTLS(database); host != "" {
+		h.log.Warn("--database reaches another host and does not require TLS; add sslmode=verify-full to its URL", "host", host)
+	}
+}
+
 // openPostgres opens the database of --database, for as many nodes as share their live state, or for one command alone.
 func (h *house) openPostgres(ctx context.Context, cfg config, o houseOptions) error {
 	if size(h.dir.file(databaseFile)) > 0 {
@@ -56,6 +64,7 @@ func (h *house) openPostgres(ctx context.Context, cfg config, o houseOptions) er
 		return errors.Join(err, s.Close())
 	}
 	h.store = s
+	h.warnWithoutTLS(cfg.database)
 	if o.alone() {
 		return nil
 	}

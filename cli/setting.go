@@ -198,7 +198,7 @@ func settings() []setting {
 			},
 		}, {
 			name: "database", secret: true, audience: forServing | forData,
-			help: "PostgreSQL for what is remembered, as postgres://user@host/name; by default SQLite in the directory of --data",
+			help: "PostgreSQL for what is remembered, as postgres://user@host/name; with a password in it, use --database-file; by default SQLite in the directory of --data",
 			set:  func(c *config, v string) (err error) { c.database, err = parseDatabase(v); return err },
 		},
 	}, httpsSettings(), limitSettings(), retentionSettings(), backupSettings(), upstreamSettings())

@@ -36,7 +36,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -204,6 +206,24 @@ func (s *Store) Close() error {
 type server struct {
 	config  *pgconn.Config
 	timeout time.Duration
+}
+
+// WithoutTLS returns the first host of a database's URL that a connection over the network may reach without TLS; empty if there is none.
+// The default, sslmode=prefer, goes on without TLS if the server or somebody on the way offers none. Sockets and loopback need no TLS.
+func WithoutTLS(url string) string {
+	config, err := pgconn.ParseConfig(url)
+	if err != nil {
+		return ""
+	}
+	all := append([]*pgconn.FallbackConfig{{Host: config.Host, TLSConfig: config.TLSConfig}}, config.Fallbacks...)
+	for _, x := range all {
+		at, err := netip.ParseAddr(x.Host)
+		isHere := strings.HasPrefix(x.Host, "/") || x.Host == "localhost" || err == nil && at.IsLoopback()
+		if !isHere && x.TLSConfig == nil {
+			return x.Host
+		}
+	}
+	return ""
 }
 
 func newServer(o Options) (server, error) {
