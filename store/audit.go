@@ -18,6 +18,12 @@ type AuditEntry struct {
 	After   json.RawMessage
 }
 
+// Stored returns the entry with each text as a backend stores it. The hash of the chain covers these texts.
+func (e AuditEntry) Stored() AuditEntry {
+	e.Actor, e.Action, e.Subject, e.Reason = Text(e.Actor), Text(e.Action), Text(e.Subject), Text(e.Reason)
+	return e
+}
+
 // AuditFilter selects audit entries; the zero value selects all.
 type AuditFilter struct {
 	From, To time.Time

@@ -17,6 +17,8 @@
 // Instants are UTC and kept to the millisecond; every backend truncates to it on the way in and answers in UTC.
 // Local dates and times of day are wall clock and mean nothing without the zone they stand beside.
 //
+// Text is valid UTF-8 without NUL: every backend replaces other bytes with U+FFFD, in rows and in look-ups (see Text).
+//
 // # Errors
 //
 // Methods return the sentinels below, possibly wrapped; errors.Is finds them. Anything else is a fault of the storage

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"holdfast/engine/sheet"
+	"holdfast/store"
 )
 
 // Limits of a body. A slow one is given up after bodyTime.
@@ -243,8 +244,8 @@ func kindOf(t reflect.Type) string {
 
 // quoted says something back that was sent, shortened.
 func quoted(s string) string {
-	if len(s) > 64 {
-		s = s[:64] + "…"
+	if cut := store.CutText(s, 64); cut != s {
+		s = cut + "…"
 	}
 	return strconv.Quote(s)
 }

@@ -7,10 +7,8 @@ import (
 	"encoding/base64"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"holdfast/engine/record"
 	"holdfast/store"
@@ -101,7 +99,7 @@ func (ac *Account) openSignIn(ctx context.Context, userAgent, by string, now tim
 	raw := make([]byte, 32)
 	rand.Read(raw)
 	secret = base64.RawURLEncoding.EncodeToString(raw)
-	userAgent = validText(userAgent, maxUserAgent)
+	userAgent = store.CutText(store.Text(userAgent), maxUserAgent)
 	s := store.SignIn{
 		ID: record.NewID(), Hash: sha256.Sum256([]byte(secret)), CreatedAt: now, LastSeenAt: now, ExpiresAt: now.Add(SignInIdle), UserAgent: userAgent,
 	}
@@ -128,19 +126,6 @@ func (ac *Account) openSignIn(ctx context.Context, userAgent, by string, now tim
 
 // maxUserAgent is the longest stored description of a browser, in bytes.
 const maxUserAgent = 300
-
-// validText returns text as valid UTF-8 of at most limit bytes, cut at the start of a character. PostgreSQL stores neither other
-// bytes nor NUL.
-func validText(text string, limit int) string {
-	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
-	if len(text) <= limit {
-		return text
-	}
-	for limit > 0 && !utf8.RuneStart(text[limit]) {
-		limit--
-	}
-	return text[:limit]
-}
 
 // works reports whether a user may sign in as far as the specialist is concerned: a specialist's account needs a specialist
 // who is active. Other accounts always may.

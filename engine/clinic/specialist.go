@@ -269,8 +269,8 @@ func indexed(list string, i int) string { return fmt.Sprintf("%s[%d]", list, i) 
 
 // clip shortens what somebody sent before it is said back.
 func clip(s string) string {
-	if len(s) > 64 {
-		return s[:64] + "…"
+	if cut := store.CutText(s, 64); cut != s {
+		return cut + "…"
 	}
 	return s
 }

@@ -201,4 +201,4 @@ func holidayTitle(value string) string {
 	return string(runes[:min(len(runes), maxHolidayTitle)])
 }
 
-func clip(s string) string { return s[:min(len(s), 32)] }
+func clip(s string) string { return store.CutText(s, 32) }

@@ -53,6 +53,7 @@ func (r reads) Audit(ctx context.Context, f store.AuditFilter) ([]store.AuditEnt
 }
 
 func (t *tx) AppendAudit(_ context.Context, e store.AuditEntry) error {
+	e = e.Stored()
 	salt := store.NewSalt()
 	digest := store.TextsDigest(salt, &e)
 	return t.later(appendEntry, e.ID, e.At, e.Actor, e.Action, e.Subject, e.Reason, textOrNull(e.Before), textOrNull(e.After),

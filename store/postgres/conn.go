@@ -137,7 +137,7 @@ func bind(args []any) (values [][]byte, formats []int16, err error) {
 		switch x := arg.(type) {
 		case nil:
 		case string:
-			values[i] = []byte(x)
+			values[i] = []byte(store.Text(x))
 		case int64:
 			values[i] = strconv.AppendInt(nil, x, 10)
 		case int:

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"holdfast/store"
@@ -46,12 +45,7 @@ func (q *Queue) Add(ctx context.Context, ops ...store.Operation) error {
 func fields(op store.Operation) []any {
 	return []any{op.ID, string(op.Kind), op.AppointmentID, string(op.Status), op.NeedsReview, op.Unknown, op.Attempts, op.Lookups, op.MaxAttempts,
 		op.CreatedAt, op.NextAttemptAt, op.AttemptedAt, op.FinishedAt, op.Deadline, op.StartTime,
-		readable(op.LastError), readable(op.Result), textOrNull(readable(string(op.Payload)))}
-}
-
-// readable is s without what a text of PostgreSQL cannot hold. What the far side said may be anything.
-func readable(s string) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
+		op.LastError, op.Result, textOrNull(op.Payload)}
 }
 
 // kindList is the argument for kinds; NULL for all.
@@ -100,7 +94,7 @@ func (q *Queue) Change(ctx context.Context, op store.Operation, event, detail st
 		return err
 	}
 	var changed, known bool
-	args := append(fields(op), time.Now(), event, readable(detail), q.owner, q.held.has(op.ID))
+	args := append(fields(op), time.Now(), event, detail, q.owner, q.held.has(op.ID))
 	all := []*statement{
 		asks(func(*row) { changed = true }, `
 			WITH changed AS (

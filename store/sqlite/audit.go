@@ -52,6 +52,7 @@ func (r reads) Audit(ctx context.Context, f store.AuditFilter) ([]store.AuditEnt
 }
 
 func (t *tx) AppendAudit(_ context.Context, e store.AuditEntry) error {
+	e = e.Stored()
 	salt := store.NewSalt()
 	digest := store.TextsDigest(salt, &e)
 	return t.link(store.EntryLink(&e, digest[:]), `INSERT INTO audit_entries (id, at, actor, action, subject, reason, before, after, salt, digest, position, hash)

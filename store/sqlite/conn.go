@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"modernc.org/sqlite"
+
+	"holdfast/store"
 )
 
 // conn is one connection and the statements prepared on it. One goroutine uses it at a time.
@@ -155,8 +157,10 @@ func (c *conn) bind(args []any) []driver.NamedValue {
 	for i, arg := range args {
 		v := driver.NamedValue{Ordinal: i + 1}
 		switch x := arg.(type) {
-		case nil, string, int64, bool, []byte:
+		case nil, int64, bool, []byte:
 			v.Value = x
+		case string:
+			v.Value = store.Text(x)
 		case int:
 			v.Value = int64(x)
 		case [32]byte:

@@ -47,6 +47,7 @@ func Run(t *testing.T, h Harness) {
 		{"Chain", testChain},
 		{"APIKey", testAPIKey},
 		{"User", testUser},
+		{"Text", testText},
 		{"Session", testSession},
 		{"Presence", testPresence},
 		{"Delivery", testDelivery},
