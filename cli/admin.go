@@ -115,7 +115,7 @@ func (h *house) serveAdmin(ctx context.Context, listener net.Listener) {
 		}
 	})()
 	if err := s.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		h.log.Error("the admin socket is gone; commands against this server wait for its restart", "error", err)
+		h.log.Error("admin socket lost; commands need a restart", "error", err)
 		return
 	}
 	<-stopped

@@ -68,7 +68,7 @@ func (k *backupKeeper) tryOut(ctx context.Context) {
 		_, err = k.second.sealer(k.dir)
 	}
 	if err != nil && ctx.Err() == nil {
-		k.log.Warn("the second place of backups cannot be used as it is", "place", k.second, "error", err)
+		k.log.Warn("second place for backups unusable", "place", k.second, "error", err)
 	}
 }
 
@@ -82,7 +82,7 @@ func (k *backupKeeper) look(ctx context.Context, now time.Time) {
 		return
 	}
 	k.retryAt = now.Add(retryBackup)
-	k.log.Error("the backup of today is not what it should be; it is tried again", "in", retryBackup, "error", err)
+	k.log.Error("nightly backup failed; retrying", "in", retryBackup, "error", err)
 	last, _ := k.lastGoodBackup(k.plan)
 	if last.IsZero() {
 		last = k.began
@@ -90,7 +90,7 @@ func (k *backupKeeper) look(ctx context.Context, now time.Time) {
 	if now.Sub(last) >= tellBackup && now.Sub(k.toldAt) >= tellBackup {
 		k.toldAt = now
 		if err := k.engine.Message.NotifyOfBackups(ctx, last, err.Error()); err != nil {
-			k.log.Error("the clinic was not told that there are no backups", "error", err)
+			k.log.Error("email about failing backups not queued", "error", err)
 		}
 	}
 }
@@ -115,7 +115,7 @@ func (k *backupKeeper) keep(ctx context.Context, now time.Time) error {
 		if err := k.backup(ctx, filepath.Join(here, ownBackupName(now))); err != nil {
 			return err
 		}
-		k.log.Info("backup written and checked", "directory", filepath.Join(here, ownBackupName(now)))
+		k.log.Info("backup written and verified", "directory", filepath.Join(here, ownBackupName(now)))
 		newest = now.UTC().Truncate(time.Millisecond)
 		made = append(made, newest)
 		slices.SortFunc(made, time.Time.Compare)
@@ -161,7 +161,7 @@ func (h *house) roomFor(dir string) error {
 }
 
 // expire deletes the server's own backups in a place that the plan does not keep. Where the key of a bucket may not delete, the bucket's own rules do
-// (docs/operations.md), and it is said once.
+// (docs/backup.md), and it is said once.
 func (k *backupKeeper) expire(ctx context.Context, in place, made []time.Time) error {
 	var failed error
 	denied := false
@@ -174,7 +174,7 @@ func (k *backupKeeper) expire(ctx context.Context, in place, made []time.Time) e
 	}
 	if denied && !k.stays {
 		k.stays = true
-		k.log.Info("what is past its days stays in the second place, where this server may not delete", "place", in)
+		k.log.Info("expired backups kept in the second place: no right to delete", "place", in)
 	}
 	return failed
 }
@@ -196,7 +196,7 @@ func (k *backupKeeper) copyOver(ctx context.Context, name string) error {
 	if err := k.second.copyBackup(ctx, k.dir.file(filepath.Join(backupsDir, name)), name, recipient); err != nil {
 		return fmt.Errorf("the backup was not copied to %s: %w", k.second, err)
 	}
-	k.log.Info("backup copied and read back", "copy", k.second.path(name), "sealed", recipient != nil)
+	k.log.Info("backup copied and verified", "copy", k.second.path(name), "sealed", recipient != nil)
 	if made, err = k.lookSecond(ctx); err != nil {
 		return err
 	}

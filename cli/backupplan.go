@@ -29,19 +29,23 @@ func backupSettings() []setting {
 	return append([]setting{
 		{
 			name: "backup-at", fallback: "03:00", audience: forServing,
-			help: "when the server backs itself up each day, by the clinic's clock, or off; what was missed is made up for after a start",
+			group: "Backups", value: "HH:MM|off", help: "time of the daily backup, on the clinic's clock",
+			more: "A missed backup is made one minute after the next start.",
 			set:  func(c *config, v string) error { return c.backups.parseAt(v) },
 		}, {
 			name: "backup-keep", fallback: "7,4,12", audience: forServing,
-			help: "of how many days, weeks and months the newest of its own backups is kept",
+			group: "Backups", value: "D,W,M", help: "how many daily, weekly and monthly backups are kept",
+			more: "Older ones are deleted. Backups that a person made are never deleted.",
 			set:  func(c *config, v string) (err error) { c.backups.keep, err = parseBackupKeep(v); return err },
 		}, {
 			name: "backup-to", audience: forServing,
-			help: "an existing directory on another disk, or s3://bucket/prefix, that each of its own backups is copied to",
+			common: true, group: "Backups", value: "PLACE", help: "second place for every backup: a directory on another disk, or s3://bucket/prefix",
+			more: "The directory must exist, so that the server does not write next to a disk that is not mounted. Copies are sealed once there is a key (`holdfast backup-key`). See [a bucket](backup.md#a-bucket-as-the-second-place).",
 			set:  func(c *config, v string) (err error) { c.backups.second, err = parseBackupTo(v); return err },
 		}, {
 			name: "backup-every", fallback: "1m", audience: forServing,
-			help: "how often what has changed is copied to --backup-to as well, or off; SQLite only",
+			group: "Backups", value: "DURATION|off", help: "how often changes are copied to --backup-to; SQLite only",
+			more: "See [copies of every minute](backup.md#copies-of-every-minute).",
 			set:  func(c *config, v string) (err error) { c.backups.every, err = parseBackupEvery(v); return err },
 		},
 	}, s3Settings()...)

@@ -106,9 +106,9 @@ func rootCommand(p process) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "holdfast",
 		Short: "An appointment server in one binary",
-		Long: `Holdfast is an appointment server in one binary. Patients book on a live page, and nobody is ever double-booked.
+		Long: `Holdfast is an appointment server in one binary. Patients book on a live page, and no patient is double-booked.
 
-  holdfast demo     a seeded clinic with visitors, in a temporary directory
+  holdfast demo     try it: a demo clinic with visitors, in a temporary directory
   holdfast          serve on http://127.0.0.1:8788 with the data in ./holdfast-data
 
 Every flag --x-y can also be set as HOLDFAST_X_Y in the environment or in the file of --config.`,
@@ -130,11 +130,12 @@ Every flag --x-y can also be set as HOLDFAST_X_Y in the environment or in the fi
 		return p.flagError(root, c, err)
 	})
 	// cobra's own --version says more than the line, unless it is given a template, and one template keeps 3 MB of methods.
+	root.SetUsageFunc(usage)
 	root.Flags().BoolP("version", "v", false, "print the version")
 	defineSettings(root, forServing)
 	root.AddCommand(serve, demoCommand(p), takesFile(importCommand(p)), exportCommand(p), setupURLCommand(p), adminCommand(p), apikeyCommand(p),
 		keysCommand(p), queueCommand(p), backupCommand(p), backupKeyCommand(p), takesFile(restoreCommand(p)), takesFile(verifyCommand(p)), migrateCommand(p), upgradeCommand(p), configCommand(p), healthcheckCommand(p),
-		openAPICommand(p), mcpCommand(p), tortureCommand(p), whyCommand(p), serviceCommand(p), versionCommand(p))
+		openAPICommand(p), mcpCommand(p), tortureCommand(p), whyCommand(p), serviceCommand(p), versionCommand(p), settingsTopic())
 	return root
 }
 

@@ -20,13 +20,21 @@ const configFlag = "config"
 // defineSettings gives a command a flag for every setting of this audience, and --config.
 func defineSettings(c *cobra.Command, who audience) {
 	flags := c.Flags()
-	flags.String(configFlag, "", "file of settings, one HOLDFAST_X_Y=VALUE a line [HOLDFAST_CONFIG]")
+	flags.String(configFlag, "", "file of settings, one HOLDFAST_X_Y=VALUE per line")
+	nameValue(flags, configFlag, "FILE")
 	completesFiles(c, configFlag)
 	for _, s := range settings() {
 		if s.audience&who == 0 {
 			continue
 		}
-		flags.String(s.name, s.fallback, s.help+" ["+s.env()+"]")
+		flags.String(s.name, s.fallback, s.help)
+		nameValue(flags, s.name, s.value)
+		hide := func(name string) {
+			if who&forServing != 0 && !s.common || name != s.name {
+				_ = flags.SetAnnotation(name, onlyInSettings, []string{})
+			}
+		}
+		hide(s.name)
 		switch {
 		case s.yes:
 			flags.Lookup(s.name).NoOptDefVal = "true"
@@ -37,7 +45,9 @@ func defineSettings(c *cobra.Command, who audience) {
 			completes(c, s.name, s.values...)
 		}
 		if s.secret {
-			flags.String(s.name+"-file", "", "file to read --"+s.name+" from ["+s.env()+"_FILE]")
+			flags.String(s.name+"-file", "", "file to read --"+s.name+" from")
+			nameValue(flags, s.name+"-file", "FILE")
+			hide(s.name + "-file")
 			completesFiles(c, s.name+"-file")
 		}
 	}

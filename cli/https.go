@@ -35,29 +35,31 @@ func httpsSettings() []setting {
 	return []setting{
 		{
 			name: "domain", audience: forServing,
-			help: "names in the DNS that lead to this machine, comma-separated, such as book.example.org: the server gets a certificate for each " +
-				"(which agrees to the terms of Let's Encrypt, or of --acme-directory), renews it, and serves HTTPS",
-			set: func(c *config, v string) (err error) { c.https.domains, err = parseDomains(v); return err },
+			common: true, group: "HTTPS", value: "NAMES", help: "serve HTTPS for these DNS names, comma-separated, with automatic certificates",
+			more: "The names must lead to this machine. Using it means that you agree to the terms of Let's Encrypt, or of `--acme-directory`. See [HTTPS](https.md).",
+			set:  func(c *config, v string) (err error) { c.https.domains, err = parseDomains(v); return err },
 		}, {
 			name: "https-listen", fallback: ":443", audience: forServing,
-			help: "address for HTTPS, with --domain; another port needs something in front that sends 443 there",
+			group: "HTTPS", value: "HOST:PORT", help: "address for HTTPS, with --domain",
+			more: "If you use another port, something in front must forward port 443 to it.",
 			set:  func(c *config, v string) (err error) { c.https.listen, err = parseListen(v); return err },
 		}, {
 			name: "http-listen", fallback: ":80", audience: forServing,
-			help: "address that leads browsers to HTTPS, with --domain; another port needs something in front that sends 80 there",
+			group: "HTTPS", value: "HOST:PORT", help: "address that redirects browsers to HTTPS, with --domain",
+			more: "If you use another port, something in front must forward port 80 to it.",
 			set:  func(c *config, v string) (err error) { c.https.plain, err = parseListen(v); return err },
 		}, {
 			name: "acme-directory", with: []string{"domain"}, audience: forServing,
-			help: "URL of the ACME directory that makes the certificates; default: Let's Encrypt",
-			set:  func(c *config, v string) (err error) { c.https.directory, err = parseDirectory(v); return err },
+			group: "HTTPS", value: "URL", help: "ACME directory that issues the certificates; default: Let's Encrypt",
+			set: func(c *config, v string) (err error) { c.https.directory, err = parseDirectory(v); return err },
 		}, {
 			name: "acme-email", with: []string{"domain"}, audience: forServing,
-			help: "where the ACME directory may write to about the certificates",
-			set:  func(c *config, v string) (err error) { c.https.email, err = parseEmail(v); return err },
+			group: "HTTPS", value: "EMAIL", help: "contact address for the ACME directory",
+			set: func(c *config, v string) (err error) { c.https.email, err = parseEmail(v); return err },
 		}, {
 			name: "acme-ca", with: []string{"domain"}, audience: forServing,
-			help: "file (PEM) of who vouches for the ACME directory itself, where that is not one of those that the system trusts",
-			set:  func(c *config, v string) (err error) { c.https.ca, err = readRoots(v); return err },
+			group: "HTTPS", value: "FILE", help: "PEM file with the roots to trust for a private ACME directory",
+			set: func(c *config, v string) (err error) { c.https.ca, err = readRoots(v); return err },
 		},
 	}
 }
@@ -135,7 +137,7 @@ func (h *house) openEntrance(cfg config) (*entrance, error) {
 		return nil, nil
 	}
 	if cfg.database != "" || cfg.redis != "" {
-		h.log.Warn("each node gets its own certificates with --domain, and the directory comes to any of them to have the domain proven. " +
+		h.log.Warn("--domain is set on a cluster; each node requests its own certificate. " +
 			"Where several nodes serve one domain, leave --domain out and let the balancer end TLS")
 	}
 	keeper, err := certificate.New(certificate.Options{
@@ -151,7 +153,7 @@ func (h *house) openEntrance(cfg config) (*entrance, error) {
 	if e.plain, err = listen(c.plain, "http-listen"); err != nil {
 		return nil, errors.Join(err, e.close())
 	}
-	h.log.Info("HTTPS is served, and plain HTTP leads there", "domains", strings.Join(c.domains, ", "), "https", e.secure.Addr().String(),
+	h.log.Info("serving HTTPS; redirecting HTTP", "domains", strings.Join(c.domains, ", "), "https", e.secure.Addr().String(),
 		"http", e.plain.Addr().String())
 	return e, nil
 }
@@ -173,7 +175,7 @@ func (e *entrance) keep(ctx context.Context) {
 	go func() {
 		defer close(answering)
 		if err := e.keeper.Serve(ctx, e.plain); err != nil {
-			e.log.Error("plain HTTP leads nobody to HTTPS any more", "error", err)
+			e.log.Error("redirect from HTTP to HTTPS stopped", "error", err)
 		}
 	}()
 	e.keeper.Run(ctx)

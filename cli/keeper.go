@@ -26,7 +26,7 @@ func (h *house) startKeepers(ctx context.Context) (stop func(failed error)) {
 		select {
 		case <-ended:
 		case <-patience.C:
-			h.log.Error("a copy is still being written, and the server stops without it: does the second place hang?", "after", keepersPatience)
+			h.log.Error("stopped without waiting for a running copy", "after", keepersPatience)
 		}
 	}
 }

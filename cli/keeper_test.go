@@ -27,7 +27,7 @@ func TestASecondPlaceThatHangsHoldsUpNoStop(t *testing.T) {
 			if took := time.Since(at); took != keepersPatience {
 				t.Errorf("it stopped after %s, want %s", took, keepersPatience)
 			}
-			if !strings.Contains(f.log.String(), "does the second place hang") {
+			if !strings.Contains(f.log.String(), "stopped without waiting for a running copy") {
 				t.Errorf("the log says %q", f.log.String())
 			}
 			close(mount)

@@ -70,7 +70,7 @@ func (h *house) rotateKeys(w http.ResponseWriter, r *http.Request) {
 	h.engine.Booking.UseKeys(keys)
 	if s, ok := h.store.(*postgres.Store); ok {
 		if err := h.agreeOnKeys(r.Context(), s); err != nil { // the key it replaced is known too, so it is the same next time
-			h.log.Warn("which key signs now could not be noted in the database", "error", err)
+			h.log.Warn("current signing key not stored in the database", "error", err)
 		}
 	}
 	answer(w, struct{}{})

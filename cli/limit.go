@@ -12,26 +12,28 @@ import (
 // limitSettings are the rows of the table about how much the public may have at a time. The numbers that count when
 // nobody sets them are those of package web.
 func limitSettings() []setting {
-	row := func(name, fallback, help string, to func(*web.Limits) *int) setting {
-		return setting{name: name, fallback: fallback, audience: forServing, help: help,
-			set: func(c *config, v string) (err error) { *to(&c.limits), err = parseLimit(v); return err }}
+	row := func(name, fallback, value, help, more string, to func(*web.Limits) *int) setting {
+		return setting{
+			name: name, fallback: fallback, audience: forServing, group: "Limits", value: value, help: help, more: more,
+			set: func(c *config, v string) (err error) { *to(&c.limits), err = parseLimit(v); return err },
+		}
 	}
 	return []setting{
-		row("max-holds-per-address", "200", "live holds that the public of one network address may have; nothing with --rate-limit off",
+		row("max-holds-per-address", "200", "N", "live holds per network address", "Beyond it: 429 `rate_limited`.",
 			func(l *web.Limits) *int { return &l.HoldsPerAddress }),
-		row("max-holds-per-day", "100", "live holds that the public may have on one day (UTC) of one specialist; nothing with --rate-limit off",
+		row("max-holds-per-day", "100", "N", "live holds of the public on one day (UTC) of one specialist", "Beyond it: 429 `rate_limited`.",
 			func(l *web.Limits) *int { return &l.HoldsPerDay }),
-		row("max-hold-share", "20", "per cent of a specialist's day, and of the week, that the public of one network address may hold, at least two; nothing with --rate-limit off",
+		row("max-hold-share", "20", "PERCENT", "share of a specialist's day, and of the week, that one network address may hold", "Two times are allowed in any case. Beyond it: 429 `rate_limited`. `100` lets one address hold everything.",
 			func(l *web.Limits) *int { return &l.HoldShare }),
-		row("max-sessions-per-address", "10", "requests for a session that the public of one network address may have waiting; nothing with --rate-limit off",
+		row("max-sessions-per-address", "10", "N", "waiting session requests per network address", "Beyond it: 429 `rate_limited`.",
 			func(l *web.Limits) *int { return &l.SessionsPerAddress }),
-		row("max-streams", "20000", "live streams in all; each takes a few KB and a file descriptor",
+		row("max-streams", "20000", "N", "live streams in total", "Beyond it: 503 `overloaded`. Each stream takes a few KB and a file descriptor. A quarter of the process's descriptors (`ulimit -n`), and at least 64, stay free for bookings.",
 			func(l *web.Limits) *int { return &l.Streams }),
-		row("max-streams-per-address", "200", "live streams of one network address; nothing with --rate-limit off",
+		row("max-streams-per-address", "200", "N", "live streams per network address", "Beyond it: 429 `rate_limited`.",
 			func(l *web.Limits) *int { return &l.StreamsPerAddress }),
-		row("max-idle-per-address", "256", "connections of one network address that wait for their next request; nothing with --rate-limit off",
+		row("max-idle-per-address", "256", "N", "idle connections per network address", "Beyond it, the server closes the connection that has waited longest. Trusted proxies are not counted.",
 			func(l *web.Limits) *int { return &l.IdlePerAddress }),
-		row("max-connections-per-address", "512", "connections of one network address, live streams aside, at most a quarter of the files that the process may open; no limit with --rate-limit off",
+		row("max-connections-per-address", "512", "N", "connections per network address, not counting live streams", "At most a quarter of the files that the process may open. Beyond it, the server closes the connection that has waited longest, or the new one if none waits. Trusted proxies are not counted.",
 			func(l *web.Limits) *int { return &l.ConnectionsPerAddress }),
 	}
 }

@@ -90,7 +90,7 @@ func (h *house) agreeOnKeys(ctx context.Context, s *postgres.Store) error {
 		return mine[0], nil
 	})
 	if err == nil && replaced != "" {
-		h.log.Warn("this database was served with another secret.key before: links and tokens that were given out with it are void. If that is a "+
+		h.log.Warn("secret.key differs from the one this database was last served with; earlier links and tokens are invalid. If that is a "+
 			"mistake, stop, and copy the right secret.key to the data directory", "before", replaced, "now", mine[0])
 	}
 	return err

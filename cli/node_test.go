@@ -115,7 +115,7 @@ func areOneClinic(t *testing.T, c *nodes, mode string) {
 	}
 	// A node of which Redis was not heard for a moment holds elsewhere meanwhile; then it is asked about the next time of the day.
 	away := func() int {
-		return strings.Count(a.stderr.String()+b.stderr.String(), "the primary store of live state is given up")
+		return strings.Count(a.stderr.String()+b.stderr.String(), "live state moved to the fallback")
 	}
 	for n := 2; ; n++ {
 		eventually(t, "both are ready", both)

@@ -61,7 +61,7 @@ func TestANodeWithAnotherKeyIsRefused(t *testing.T) {
 	}
 	c.dirs[0] = withKey(t, "")
 	c.start(0)
-	contains(t, "alone, with a new key", c.all[0].stderr.String(), "links and tokens that were given out with it are void")
+	contains(t, "alone, with a new key", c.all[0].stderr.String(), "earlier links and tokens are invalid")
 }
 
 // TestANodeOnAnotherRedisIsRefused while the others are there, but not one on theirs, which has just come back empty.

@@ -41,20 +41,21 @@ func s3Settings() []setting {
 	return []setting{
 		{
 			name: "backup-s3-endpoint", audience: forServing | forCopies,
-			help: "address of the storage of an s3:// place, such as https://s3.example.net; without it AWS, in the region",
-			set:  func(c *config, v string) (err error) { c.backups.s3.endpoint, err = parseEndpoint(v); return err },
+			group: "Backups", value: "URL", help: "address of the S3 storage, such as https://s3.example.net; default: AWS",
+			set: func(c *config, v string) (err error) { c.backups.s3.endpoint, err = parseEndpoint(v); return err },
 		}, {
 			name: "backup-s3-region", fallback: "us-east-1", audience: forServing | forCopies,
-			help: "region of the bucket, as its provider calls it",
-			set:  func(c *config, v string) (err error) { c.backups.s3.region, err = parseRegion(v); return err },
+			group: "Backups", value: "REGION", help: "region of the bucket",
+			set: func(c *config, v string) (err error) { c.backups.s3.region, err = parseRegion(v); return err },
 		}, {
 			name: "backup-s3-access-key", with: []string{"backup-s3-secret-key"}, audience: forServing | forCopies,
-			help: "access key for the bucket",
+			group: "Backups", value: "KEY", help: "access key for the bucket",
+			more: "Needs `--backup-s3-secret-key`.",
 			set:  func(c *config, v string) (err error) { c.backups.s3.accessKey, err = parseS3Key(v); return err },
 		}, {
 			name: "backup-s3-secret-key", secret: true, with: []string{"backup-s3-access-key"}, audience: forServing | forCopies,
-			help: "secret key for the bucket; better given as a file",
-			set:  func(c *config, v string) (err error) { c.backups.s3.secretKey, err = parseS3Key(v); return err },
+			group: "Backups", value: "KEY", help: "secret key for the bucket",
+			set: func(c *config, v string) (err error) { c.backups.s3.secretKey, err = parseS3Key(v); return err },
 		},
 	}
 }
@@ -153,7 +154,7 @@ func (b *bucketPlace) said(err error) error {
 		bucket.ErrKey:         "See --backup-s3-access-key and --backup-s3-secret-key",
 		bucket.ErrClock:       "Set the clock, and have it kept (timedatectl set-ntp true)",
 		bucket.ErrNoBucket:    "Make it, or name another with --backup-to",
-		bucket.ErrDenied:      "Give it the right in the bucket's policy (docs/operations.md has one)",
+		bucket.ErrDenied:      "Give it the right in the bucket's policy (docs/backup.md has one)",
 		bucket.ErrElsewhere:   "See --backup-s3-region and --backup-s3-endpoint",
 		bucket.ErrUnreachable: "Is there a network, and is --backup-s3-endpoint right?",
 	} {

@@ -251,12 +251,12 @@ func TestABucketThatCannotBeReachedLosesNothing(t *testing.T) {
 			t.Fatalf("%s: the trail was given up", name)
 		}
 	}
-	if n := strings.Count(f.log.String(), "not copied to the second place"); n != 1 {
+	if n := strings.Count(f.log.String(), "copy of changes failed"); n != 1 {
 		t.Errorf("it was said %d times, want once", n)
 	}
 	st.set(nil)
 	k.look(t.Context(), now)
-	contains(t, "the log", f.log.String(), "copied to the second place again")
+	contains(t, "the log", f.log.String(), "copies to the second place resumed")
 	if got, _ := restoredNotes(t, s, k.trail.path, paper); len(got) != 3 || k.number != 1 || k.trail.next != 2 {
 		t.Errorf("restored are %v of trail %d with %d steps; want three of one with two", got, k.number, k.trail.next)
 	}
@@ -296,7 +296,7 @@ func TestAKeyThatMayOnlyWriteIsEnough(t *testing.T) {
 		k.look(t.Context(), time.Now())
 		k.trail.since = k.trail.first + maxSteps + 1
 	}
-	if said := f.log.String(); strings.Count(said, "may not delete") != 1 || strings.Contains(said, "level=ERROR") {
+	if said := f.log.String(); strings.Count(said, "no right to delete") != 1 || strings.Contains(said, "level=ERROR") {
 		t.Errorf("the log says %s", said)
 	}
 	if got, _ := restoredNotes(t, s, k.trail.path, paper); len(got) != 8 {

@@ -197,7 +197,7 @@ func TestANodeThatIsCutOffFromPostgreSQLGoesOn(t *testing.T) {
 	}
 	eventually(t, "its queue has noticed", func() bool {
 		said := s.stderr.String() // the second, where the start of the queue was not through yet
-		return strings.Contains(said, "the queue cannot be asked") || strings.Contains(said, "the queue was not brought up to date")
+		return strings.Contains(said, "due operations not read") || strings.Contains(said, "queue not synchronized with the outbox")
 	})
 	line.Away(false)
 	eventually(t, "it is ready again", func() bool { status, _ := get(t, s.base+"/readyz", ""); return status == http.StatusOK })

@@ -71,7 +71,7 @@ func serveCommand(p process) *cobra.Command {
 			printTree(p.stdout, h)
 			err = firstRun(c.Context(), p.stdout, h, cfg)
 			if errors.Is(err, store.ErrFull) { // what can be read is served all the same
-				h.log.Warn("nobody can sign in yet, and no link to set the clinic up could be made; restart when there is room", "error", err)
+				h.log.Warn("setup link not created; restart when the disk has room", "error", err)
 				err = nil
 			}
 			if err != nil {
@@ -145,7 +145,7 @@ func openHouse(ctx context.Context, cfg config, o houseOptions) (_ *house, err e
 	}
 	h.closing = append(h.closing, h.dir.close)
 	if h.dir.newKeys {
-		h.log.Warn("secret.key was missing and a new one was made: links and tokens given out before are void", "file", h.dir.file(secretFile))
+		h.log.Warn("secret.key missing; new one created, earlier links and tokens are invalid", "file", h.dir.file(secretFile))
 	}
 
 	open := h.openSQLite
@@ -204,7 +204,7 @@ func (h *house) openSQLite(ctx context.Context, _ config, _ houseOptions) error 
 	database := sqlite.Options{Path: h.dir.file(databaseFile), SnapshotDir: h.dir.file(backupsDir), Logger: h.log, OnFatal: h.fail}
 	s, err := sqlite.Open(ctx, database)
 	if errors.Is(err, store.ErrFull) && h.dir.giveUpReserve() {
-		h.log.Warn("the disk is full: what was kept in reserve is given up so that reading goes on. Make room", "directory", h.dir.path)
+		h.log.Warn("disk full; reserve released so that reading continues", "directory", h.dir.path)
 		s, err = sqlite.Open(ctx, database)
 	} else if err == nil {
 		h.dir.keepReserve()
@@ -230,7 +230,7 @@ func (h *house) openQueue(ctx context.Context, cfg config, about houseOptions, o
 		return nil
 	}
 	for _, file := range h.dir.damagedQueues() {
-		h.log.Warn("a damaged queue file is kept aside; it may hold personal data: delete it once nobody wants to look into it", "file", file)
+		h.log.Warn("damaged queue file kept; delete it after inspection", "file", file)
 	}
 	mailer, err := notice.NewMailer(notice.MailOptions{URL: cfg.smtpURL, Dir: h.dir.file(mailDir)})
 	if err != nil {
@@ -289,7 +289,7 @@ func (h *house) serve(ctx context.Context, listener net.Listener, work ...func(c
 	saying.Go(func() {
 		select {
 		case failed = <-h.fatal:
-			h.log.Error("the storage failed; the server stops so that a restart can recover", "error", failed)
+			h.log.Error("storage failed; stopping for recovery", "error", failed)
 			stop(failed)
 		case <-ctx.Done():
 		}
@@ -335,7 +335,7 @@ func listen(address, flag string) (net.Listener, error) {
 		return nil, fmt.Errorf("%s is in use by another program. Stop that one, or choose another address with --%s (port 0 takes a free one)", address, flag)
 	case errors.Is(err, fs.ErrPermission):
 		return nil, fmt.Errorf("%s may not be listened on by this user: %w. Choose a port from 1024 on with --%s, or give the program the right to: "+
-			"setcap cap_net_bind_service=+ep on its file, or under systemd the lines in docs/operations.md, HTTPS", address, err, flag)
+			"setcap cap_net_bind_service=+ep on its file, or under systemd the lines in docs/https.md", address, err, flag)
 	case err != nil:
 		return nil, fmt.Errorf("listen on %s: %w. Choose an address of this machine with --%s", address, err, flag)
 	}
@@ -359,7 +359,7 @@ func (h *house) listens(addr net.Addr) {
 		return
 	}
 	if said, _ := h.engine.Clinic.BaseURL(); said == "" {
-		h.log.Warn("nobody has said under which address people find this server, so mails carry no link to change or cancel an appointment. "+
+		h.log.Warn("no public address set; emails carry no link to change or cancel an appointment. "+
 			"Say it in the setup or in the settings, or start with --base-url", "listens", addr.String())
 	}
 }

@@ -65,9 +65,13 @@ const (
 
 // setting is one row of the table.
 type setting struct {
-	name     string // as in --name
-	fallback string // what counts when nobody sets it
-	help     string
+	name     string   // as in --name
+	fallback string   // the value without the setting
+	group    string   // its heading in help and on the reference page: one of settingGroups
+	common   bool     // shown by --help; the others by `holdfast help settings`
+	value    string   // what the help calls the value, such as HOST:PORT
+	help     string   // one line, without a full stop
+	more     string   // further sentences for the reference page
 	secret   bool     // may also be given as a file; never printed
 	yes      bool     // true or false; as a flag it may stand alone and then means true
 	values   []string // those there are, if they are few
@@ -88,80 +92,86 @@ func settings() []setting {
 	return slices.Concat([]setting{
 		{
 			name: "listen", fallback: "127.0.0.1:8788", audience: forServing | forCalling,
-			help: "address to serve HTTP on, as host:port; port 0 takes a free one",
+			common: true, group: "Network", value: "HOST:PORT", help: "address to serve HTTP on; port 0 takes a free port",
+			more: "`0.0.0.0:8788` listens on every address of the machine.",
 			set:  func(c *config, v string) (err error) { c.listen, err = parseListen(v); return err },
 		}, {
 			name: "data", fallback: "./holdfast-data", audience: forServing | forData,
-			help: "directory of everything that is remembered; made with mode 0700 if it is missing",
+			common: true, group: "Basics", value: "DIR", help: "data directory; created with mode 0700 if it is missing",
 			set: func(c *config, v string) error {
 				c.data = v
 				return nil
 			},
 		}, {
 			name: "base-url", audience: forServing,
-			help: "address the outside world knows the server by, such as https://book.example.org, for links and behind a proxy; default: the one in the settings",
+			common: true, group: "Network", value: "URL", help: "public address of the server, used in links, such as https://book.example.org",
+			more: "A scheme and a host. It takes precedence over the address in the clinic's settings; see [Links](https.md#links).",
 			set:  func(c *config, v string) (err error) { c.baseURL, err = clinic.ParseBaseURL(v); return err },
 		}, {
 			name: "trusted-proxies", audience: forServing,
-			help: "proxies whose X-Forwarded-For is believed: addresses or networks, comma-separated",
+			group: "Network", value: "NETWORKS", help: "proxies whose X-Forwarded-For header is trusted: addresses or networks, comma-separated",
+			more: "Example: `10.0.0.5,192.168.0.0/16`. Without `X-Forwarded-For`, the server reads `Forwarded` (RFC 7239). If the two disagree, it uses neither. It ignores both headers from any other sender and logs that once.",
 			set:  func(c *config, v string) (err error) { c.trustedProxies, err = parsePrefixes(v); return err },
 		}, {
 			name: "rate-limit", fallback: "default", values: []string{"default", "off"}, audience: forServing,
-			help: "limits per address on public writes and stream opens: default or off",
+			group: "Limits", value: "MODE", help: "limits per network address on public writes and live streams: default or off",
+			more: "`off` switches off every limit of this group except `--max-streams`.",
 			set: func(c *config, v string) error {
 				c.rateLimit = v == "default"
 				return oneOf(v, "default", "off")
 			},
 		}, {
 			name: "admin-key", secret: true, audience: forServing,
-			help: "a bootstrap admin key of at least 24 characters, in force beside the API keys; better given as a file",
-			set:  func(c *config, v string) (err error) { c.adminKey, err = parseAdminKey(v); return err },
+			group: "Basics", value: "KEY", help: "admin key for the first set-up, at least 24 characters; valid next to the API keys",
+			set: func(c *config, v string) (err error) { c.adminKey, err = parseAdminKey(v); return err },
 		}, {
 			name: "timeslots-cache-ttl", fallback: "300s", audience: forServing,
-			help: "how long a computed list of slots may be reused; 0 computes it every time",
+			group: "Basics", value: "DURATION", help: "how long a computed list of time slots may be reused; 0 computes it every time",
 			set: func(c *config, v string) (err error) {
 				c.timeslotsCacheTTL, err = parseDuration(v)
 				return err
 			},
 		}, {
 			name: "owner-email", with: []string{"owner-password"}, audience: forServing,
-			help: "makes the first owner without the setup page, together with --owner-password; nothing once there is an owner",
+			group: "Basics", value: "EMAIL", help: "email address of the first owner, created without the setup page",
+			more: "Needs `--owner-password`. Ignored as soon as the clinic has an owner.",
 			set:  func(c *config, v string) (err error) { c.ownerEmail, err = parseOwnerEmail(v); return err },
 		}, {
 			name: "owner-password", secret: true, with: []string{"owner-email"}, audience: forServing,
-			help: "password of the first owner, at least 12 characters; better given as a file",
-			set:  func(c *config, v string) (err error) { c.ownerPassword, err = parseOwnerPassword(v); return err },
+			group: "Basics", value: "PASSWORD", help: "password of the first owner, at least 12 characters",
+			set: func(c *config, v string) (err error) { c.ownerPassword, err = parseOwnerPassword(v); return err },
 		}, {
 			name: "presence-stale-after", fallback: "90s", audience: forServing,
-			help: "how old the heartbeat of a specialist who is online may be",
-			set:  func(c *config, v string) (err error) { c.presence.StaleAfter, err = parsePositive(v); return err },
+			group: "Presence", value: "DURATION", help: "age at which the heartbeat of an online specialist is stale",
+			set: func(c *config, v string) (err error) { c.presence.StaleAfter, err = parsePositive(v); return err },
 		}, {
 			name: "presence-sweep", fallback: "30s", audience: forServing,
-			help: "how often stale heartbeats are looked for",
-			set:  func(c *config, v string) (err error) { c.presence.Sweep, err = parsePositive(v); return err },
+			group: "Presence", value: "DURATION", help: "how often the server looks for stale heartbeats",
+			set: func(c *config, v string) (err error) { c.presence.Sweep, err = parsePositive(v); return err },
 		}, {
 			name: "presence-mirror", fallback: "60s", audience: forServing,
-			help: "how often heartbeats are written to the database, all in one statement",
-			set:  func(c *config, v string) (err error) { c.presence.Mirror, err = parsePositive(v); return err },
+			group: "Presence", value: "DURATION", help: "how often heartbeats are written to the database",
+			set: func(c *config, v string) (err error) { c.presence.Mirror, err = parsePositive(v); return err },
 		}, {
 			name: "presence-reconcile", fallback: "300s", audience: forServing,
-			help: "how often the live presence is healed from the database",
-			set:  func(c *config, v string) (err error) { c.presence.Reconcile, err = parsePositive(v); return err },
+			group: "Presence", value: "DURATION", help: "how often live presence is corrected from the database",
+			set: func(c *config, v string) (err error) { c.presence.Reconcile, err = parsePositive(v); return err },
 		}, {
 			name: "queue-backoff", fallback: "10s", audience: forServing,
-			help: "base of the wait after a failed delivery: base x 2^attempt, at most 300s",
-			set:  func(c *config, v string) (err error) { c.outbound.Backoff, err = parsePositive(v); return err },
+			group: "Mail", value: "DURATION", help: "base of the wait after a failed delivery: base x 2^attempt, at most 300s",
+			set: func(c *config, v string) (err error) { c.outbound.Backoff, err = parsePositive(v); return err },
 		}, {
 			name: "queue-max-attempts", fallback: "10", audience: forServing,
-			help: "deliveries tried before a person has to look",
-			set:  func(c *config, v string) (err error) { c.outbound.MaxAttempts, err = parseCount(v); return err },
+			group: "Mail", value: "N", help: "attempts before a delivery needs a person",
+			set: func(c *config, v string) (err error) { c.outbound.MaxAttempts, err = parseCount(v); return err },
 		}, {
 			name: "notice-max-age", fallback: "24h", audience: forServing,
-			help: "how long a mail or a webhook waits for a receiver that cannot be reached before it is given up",
-			set:  func(c *config, v string) (err error) { c.outbound.NoticeAge, err = parsePositive(v); return err },
+			group: "Mail", value: "DURATION", help: "how long an email or webhook is retried while its receiver is unreachable",
+			set: func(c *config, v string) (err error) { c.outbound.NoticeAge, err = parsePositive(v); return err },
 		}, {
 			name: "smtp-url", secret: true, audience: forServing,
-			help: "mail server, as smtp://user:password@host:587 or smtps://…; without it every message becomes an .eml file in the data directory",
+			common: true, group: "Mail", value: "URL", help: "mail server, as smtp://user:password@host:587 or smtps://host:465",
+			more: "Without it, every email becomes an `.eml` file in `mail/` of the data directory. The booking page then promises no email, and the setup page says so.",
 			set: func(c *config, v string) error {
 				c.smtpURL = v
 				_, err := notice.NewMailer(notice.MailOptions{URL: v})
@@ -169,26 +179,29 @@ func settings() []setting {
 			},
 		}, {
 			name: "mail-from", audience: forServing,
-			help: "sender of mail, such as \"Harbour Clinic <post@example.org>\"; default: the clinic's own address",
+			group: "Mail", value: "ADDRESS", help: "sender of emails, such as \"Harbour Clinic <post@example.org>\"",
+			more: "Without it, the clinic's own address. With `--smtp-url` and neither of the two, the server does not start.",
 			set:  func(c *config, v string) (err error) { c.mailFrom, err = parseMailFrom(v); return err },
 		}, {
 			name: "webhook-allow-private", fallback: "false", yes: true, audience: forServing,
-			help: "lets webhooks go to, and calendars be read from, loopback and private addresses: true or false",
+			group: "Mail", value: "true|false", help: "allow webhooks and calendars on loopback and private addresses",
+			more: "For receivers on the same machine or network. Calendars may then also be read without encryption.",
 			set: func(c *config, v string) error {
 				c.webhookAllowPrivate = v == "true"
 				return oneOf(v, "true", "false")
 			},
 		}, {
 			name: "log-format", fallback: "text", values: []string{"text", "json"}, audience: forServing,
-			help: "how the log on standard error is written: text or json",
+			group: "Basics", value: "FORMAT", help: "format of the log on standard error: text or json",
+			more: "With `json`, the first start prints no setup link, because a log collector would keep it. Run `holdfast setup-url` instead.",
 			set: func(c *config, v string) error {
 				c.logFormat = v
 				return oneOf(v, "text", "json")
 			},
 		}, {
 			name: "redis", secret: true, audience: forServing,
-			help: "live state in Valkey or Redis, as redis://user:password@host:6379/0, rediss://… or unix:///path; " +
-				"for a Sentinel redis://host:26379/0?master_name=main&addr=other:26379; without it in memory, or in the PostgreSQL of --database",
+			common: true, group: "Cluster", value: "URL", help: "live state in Valkey or Redis, as redis://user:password@host:6379/0",
+			more: "`rediss://…` uses TLS, `unix:///path` a socket; a Sentinel is `redis://host:26379/0?master_name=main&addr=other:26379`. Without it, live state is in memory, or in the PostgreSQL of `--database`.",
 			set: func(c *config, v string) error {
 				c.redis = v
 				if v == "" {
@@ -198,7 +211,9 @@ func settings() []setting {
 			},
 		}, {
 			name: "database", secret: true, audience: forServing | forData,
-			help: "PostgreSQL for what is remembered, as postgres://user@host/name; with a password in it, use --database-file; by default SQLite in the directory of --data",
+			common: true, group: "Cluster", value: "URL", help: "durable state in PostgreSQL, as postgres://user@host/name",
+			more: "Without it, SQLite in the directory of `--data`. Add `sslmode=verify-full` for a database on another host; the server warns " +
+				"without it. Without `--redis`, and while Redis is unreachable, holds are in PostgreSQL too.",
 			set:  func(c *config, v string) (err error) { c.database, err = parseDatabase(v); return err },
 		},
 	}, httpsSettings(), limitSettings(), retentionSettings(), backupSettings(), upstreamSettings())

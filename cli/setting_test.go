@@ -1,52 +1,67 @@
 package cli
 
 import (
+	"bytes"
+	"flag"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
-// TestEverySettingIsInTheManual: docs/operations.md has a row for each, with the default that counts.
-func TestEverySettingIsInTheManual(t *testing.T) {
-	t.Parallel()
-	raw, err := os.ReadFile("../docs/operations.md")
-	if err != nil {
-		t.Fatal(err)
+var update = flag.Bool("update", false, "write docs/settings.md from the table of settings")
+
+// TestSettingsPageComesFromTheTable compares docs/settings.md with the table; -update writes it.
+func TestSettingsPageComesFromTheTable(t *testing.T) {
+	const page = "../docs/settings.md"
+	if *update {
+		if err := os.WriteFile(page, []byte(settingsPage()), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
-	rows := make(map[string]string)
-	for line := range strings.Lines(string(raw)) {
-		cells := strings.Split(line, "|")
-		if len(cells) < 4 || !strings.HasPrefix(cells[1], " `--") {
-			continue
-		}
-		name, mark, _ := strings.Cut(strings.TrimSpace(strings.TrimPrefix(cells[1], " `--")), "`")
-		fallback := strings.Trim(strings.TrimSpace(cells[2]), "`")
-		if fallback == "none" {
-			fallback = ""
-		}
-		if rows[name] != "" {
-			t.Errorf("--%s has two rows", name)
-		}
-		rows[name] = fallback + mark
+	if got, err := os.ReadFile(page); err != nil || string(got) != settingsPage() {
+		t.Errorf("%s differs from the table of settings (%v); run: go test ./cli -run SettingsPage -update", page, err)
 	}
 	for _, s := range settings() {
-		want := s.fallback
-		if s.secret {
-			want += " ●"
+		if !slices.Contains(settingGroups, s.group) || s.value == "" || s.help == "" || strings.HasSuffix(s.help, ".") {
+			t.Errorf("--%s: group %q, value %q, help %q", s.name, s.group, s.value, s.help)
 		}
-		got, there := rows[s.name]
-		switch {
-		case !there:
-			t.Errorf("--%s has no row in docs/operations.md", s.name)
-		case got != want:
-			t.Errorf("--%s: docs/operations.md says %q, the table says %q", s.name, got, want)
-		}
-		delete(rows, s.name)
 	}
-	for name := range rows {
-		t.Errorf("docs/operations.md describes --%s, which is no setting", name)
+}
+
+// TestHelpFitsOnOneScreen: every command in its group, ten flags, and the way to the others.
+func TestHelpFitsOnOneScreen(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	p := process{args: []string{"--help"}, stdout: &out, stderr: &out}
+	if code := run(t.Context(), p); code != 0 {
+		t.Fatalf("exit code %d: %s", code, &out)
+	}
+	lines := strings.Split(out.String(), "\n")
+	if len(lines) > 53 {
+		t.Errorf("%d lines, want at most 53", len(lines))
+	}
+	for _, line := range lines {
+		if n := utf8.RuneCountInString(line); n > 115 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	for _, c := range rootCommand(p).Commands() {
+		if c.IsAvailableCommand() && c.Name() != "help" && !strings.Contains(out.String(), " "+c.Name()+" ") {
+			t.Errorf("%s is in no group of commands", c.Name())
+		}
+	}
+	out.Reset()
+	p.args = []string{"help", "settings"}
+	if code := run(t.Context(), p); code != 0 {
+		t.Fatalf("help settings: exit code %d: %s", code, &out)
+	}
+	for _, s := range settings() {
+		if !strings.Contains(out.String(), "--"+s.name+" "+s.value) {
+			t.Errorf("help settings does not show --%s", s.name)
+		}
 	}
 }
 

@@ -73,7 +73,7 @@ func (h *house) keepTrail(ctx context.Context, plan backupPlan) {
 	}
 	s, ok := h.store.(*sqlite.Store)
 	if !ok {
-		h.log.Info("--backup-every is about SQLite and does nothing here: PostgreSQL copies continuously by its own means")
+		h.log.Info("--backup-every ignored: it applies to SQLite only")
 		return
 	}
 	h.copied.Store(new(time.Time))
@@ -81,14 +81,14 @@ func (h *house) keepTrail(ctx context.Context, plan backupPlan) {
 	timed.Every(ctx, plan.every, func(now time.Time) { k.look(ctx, now) })
 	k.finish(ctx)
 	if err := k.pages.Close(); err != nil {
-		h.log.Warn("the connection that reads for the copies was not closed", "error", err)
+		h.log.Warn("connection for copies not closed", "error", err)
 	}
 }
 
 func (h *house) newTrailKeeper(s *sqlite.Store, plan backupPlan) *trailKeeper {
 	k := &trailKeeper{house: h, plan: plan, second: plan.place(h.dir.path), pages: s.Pages(), mark: trailMark(s.ID())}
 	k.slow = time.AfterFunc(slowStep, func() {
-		k.log.Error("the second place hangs, or is slow: the copy of this minute waits for it, and those that follow wait for this one", "place", k.second)
+		k.log.Error("second place for backups does not respond; copies wait", "place", k.second)
 	})
 	k.slow.Stop()
 	return k
@@ -112,11 +112,11 @@ func (k *trailKeeper) look(ctx context.Context, now time.Time) {
 	case ctx.Err() != nil:
 	case err == nil && k.failing:
 		k.failing = false
-		k.log.Info("what changes is copied to the second place again", "place", k.second)
+		k.log.Info("copies to the second place resumed", "place", k.second)
 	case err != nil && (!k.failing || now.Sub(k.saidAt) >= retryBackup):
 		k.failing, k.saidAt = true, now
 		last, _ := k.lastCopy()
-		k.log.Error("what has changed was not copied to the second place; it is tried again", "in", k.plan.every, "copied until", last, "error", err)
+		k.log.Error("copy of changes failed; retrying", "in", k.plan.every, "copied until", last, "error", err)
 	}
 }
 
@@ -142,7 +142,7 @@ func (k *trailKeeper) finish(ended context.Context) {
 	}
 	if err != nil {
 		last, _ := k.lastCopy()
-		k.log.Error("what was written last was not copied to the second place", "copied until", last, "error", err)
+		k.log.Error("last changes not copied before the stop", "copied until", last, "error", err)
 	}
 }
 
@@ -172,7 +172,7 @@ func (k *trailKeeper) follow(ctx context.Context, now time.Time) error {
 		}
 		// The one there is goes on meanwhile.
 		k.retryAt = now.Add(retryBackup)
-		k.log.Warn("no new trail was begun in the second place; the one there is goes on", "again in", retryBackup, "error", err)
+		k.log.Warn("new trail not started; the current one continues", "again in", retryBackup, "error", err)
 	}
 	return k.step(ctx, k.trail, recipient, false)
 }
@@ -253,7 +253,7 @@ func (k *trailKeeper) begin(ctx context.Context, recipient *age.X25519Recipient)
 	}
 	k.drop()
 	k.trail = t
-	k.log.Info("the whole database was copied, and what changes follows it", "trail", t.path, "every", k.plan.every, "sealed", recipient != nil)
+	k.log.Info("trail started with a copy of the whole database", "trail", t.path, "every", k.plan.every, "sealed", recipient != nil)
 	k.expireTrails(ctx)
 	return nil
 }
@@ -274,11 +274,11 @@ func (k *trailKeeper) expireTrails(ctx context.Context) {
 	}
 	if denied && !k.stays {
 		k.stays = true
-		k.log.Info("trails that are past their days stay in the second place, where this server may not delete", "place", k.second)
+		k.log.Info("expired trails kept in the second place: no right to delete", "place", k.second)
 	}
 	if err != nil && now.Sub(k.undeletedAt) >= retryBackup {
 		k.undeletedAt = now
-		k.log.Warn("trails in the second place that are past their days were not deleted", "error", err)
+		k.log.Warn("expired trails not deleted", "error", err)
 	}
 }
 

@@ -41,7 +41,7 @@ func TestAFullSecondPlaceIsSaid(t *testing.T) {
 	for range 3 {
 		k.look(t.Context(), now)
 	}
-	if said := f.log.String(); strings.Count(said, "not copied to the second place") != 1 || !strings.Contains(said, "no space left") {
+	if said := f.log.String(); strings.Count(said, "copy of changes failed") != 1 || !strings.Contains(said, "no space left") {
 		t.Errorf("the log says %q", said)
 	}
 	if got, ids, err := followUp(t, k.trail.path, nil); err != nil || got.steps != 1 || got.broken != nil || len(ids) != 0 {
@@ -50,7 +50,7 @@ func TestAFullSecondPlaceIsSaid(t *testing.T) {
 	if left, err := filepath.Glob(filepath.Join(k.trail.path, stepPartial)); err != nil || len(left) > 0 {
 		t.Errorf("left is %v", left)
 	}
-	// A day later a new trail has no room either; the one there is goes on with what has some.
+	// A day later a new trail has no room either; the current one continues with what has some.
 	if err := os.Truncate(fill, sizeHere(t, fill)-40<<10); err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestAFullSecondPlaceIsSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	k.look(t.Context(), now)
-	contains(t, "the log", f.log.String(), "copied to the second place again", "the one there is goes on")
+	contains(t, "the log", f.log.String(), "copies to the second place resumed", "the current one continues")
 	if got, ids, err := followUp(t, k.trail.path, nil); err != nil || got.steps != 2 || len(ids) != 1 {
 		t.Errorf("with some room the trail has %+v with %v, %v", got, ids, err)
 	}

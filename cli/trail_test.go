@@ -193,14 +193,14 @@ func TestWhatStandsInTheWayOfATrailIsSaidAndPasses(t *testing.T) {
 		f := following(t, dir, "--backup-to", second)
 		f.note(t, "n1")
 		time.Sleep(5*time.Minute + time.Second)
-		if n := strings.Count(f.log.String(), "not copied to the second place"); n != 1 {
+		if n := strings.Count(f.log.String(), "copy of changes failed"); n != 1 {
 			t.Errorf("in five minutes it was said %d times that the second place is not there, want once", n)
 		}
 		if err := os.Mkdir(second, 0o700); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
-		contains(t, "the log", f.log.String(), "copied to the second place again")
+		contains(t, "the log", f.log.String(), "copies to the second place resumed")
 		first := trailsOf(t, second)
 
 		if err := os.Rename(second, away); err != nil {

@@ -36,54 +36,60 @@ func upstreamSettings() []setting {
 	return []setting{
 		{
 			name: "upstream-url", with: []string{"upstream-client-id", "upstream-user", "upstream-password"}, audience: forServing,
-			help: "the practice-management system's endpoint, such as https://pms.example/GetData.ashx; without it appointments are only here",
+			common: true, group: "Practice system", value: "URL", help: "endpoint of the practice-management system, such as https://pms.example/GetData.ashx",
+			more: "Without it, appointments are only in Holdfast, and the other `--upstream-…` settings are a mistake.",
 			set:  func(c *config, v string) (err error) { c.upstream.url, err = parseUpstreamURL(v); return err },
 		}, {
 			name: "upstream-client-id", secret: true, with: []string{"upstream-url"}, audience: forServing,
-			help: "client id that the practice-management system's vendor gave out",
-			set:  text(func(c *config) *string { return &c.upstream.clientID }),
+			group: "Practice system", value: "ID", help: "client id from the vendor of the practice-management system",
+			set: text(func(c *config) *string { return &c.upstream.clientID }),
 		}, {
 			name: "upstream-user", with: []string{"upstream-url"}, audience: forServing,
-			help: "user name at the practice-management system",
-			set:  text(func(c *config) *string { return &c.upstream.user }),
+			group: "Practice system", value: "NAME", help: "user name at the practice-management system",
+			set: text(func(c *config) *string { return &c.upstream.user }),
 		}, {
 			name: "upstream-password", secret: true, with: []string{"upstream-url"}, audience: forServing,
-			help: "password at the practice-management system; better given as a file",
-			set:  text(func(c *config) *string { return &c.upstream.password }),
+			group: "Practice system", value: "PASSWORD", help: "password at the practice-management system",
+			set: text(func(c *config) *string { return &c.upstream.password }),
 		}, {
 			name: "upstream-vendor", with: []string{"upstream-url"}, audience: forServing,
-			help: "vendor user name of patients and appointments written there; default: --upstream-user",
+			group: "Practice system", value: "NAME", help: "vendor user name of patients and appointments written there",
+			more: "Without it, `--upstream-user`.",
 			set:  text(func(c *config) *string { return &c.upstream.vendor }),
 		}, {
 			name: "upstream-spacing", fallback: "10s", audience: forServing,
-			help: "least time between two appointments written there",
-			set:  length(func(c *config) *time.Duration { return &c.upstream.spacing }),
+			group: "Practice system", value: "DURATION", help: "least time between two appointments written there",
+			set: length(func(c *config) *time.Duration { return &c.upstream.spacing }),
 		}, {
 			name: "upstream-retry-delay", fallback: "5s", audience: forServing,
-			help: "wait before the one quick retry while an agent's caller waits",
-			set:  length(func(c *config) *time.Duration { return &c.outbound.RetryDelay }),
+			group: "Practice system", value: "DURATION", help: "wait before the one quick retry while an agent's caller waits",
+			set: length(func(c *config) *time.Duration { return &c.outbound.RetryDelay }),
 		}, {
 			name: "upstream-timeout", fallback: "15s", audience: forServing,
-			help: "how long one call may take",
-			set:  length(func(c *config) *time.Duration { return &c.upstream.timeout }),
+			group: "Practice system", value: "DURATION", help: "time limit of one call",
+			set: length(func(c *config) *time.Duration { return &c.upstream.timeout }),
 		}, {
 			name: "upstream-quarantine", fallback: "90s", audience: forServing,
-			help: "how long a write of unknown outcome is left alone before it is looked up; longer than any call can still be in flight",
+			group: "Practice system", value: "DURATION", help: "how long a write with unknown outcome waits before it is looked up",
+			more: "Keep it longer than `--upstream-timeout`.",
 			set:  length(func(c *config) *time.Duration { return &c.outbound.Quarantine }),
 		}, {
 			name: "upstream-openings-every", fallback: "5m", audience: forServing,
-			help: "how often its openings are fetched ahead, so that the page offers nothing else; 0: never, the page offers Holdfast's own calendar",
+			group: "Practice system", value: "DURATION", help: "how often the system's openings are fetched; 0 never",
+			more: "The booking page offers nothing else. With `0`, it offers Holdfast's own calendar.",
 			set: func(c *config, v string) (err error) {
 				c.outbound.OpeningsEvery, err = parseDuration(v)
 				return err
 			},
 		}, {
 			name: "upstream-openings-max-age", fallback: "1h", audience: forServing,
-			help: "how old fetched openings may become and still be believed; past it the page offers Holdfast's own calendar",
+			group: "Practice system", value: "DURATION", help: "age at which fetched openings are no longer used",
+			more: "After that, the booking page offers Holdfast's own calendar.",
 			set:  length(func(c *config) *time.Duration { return &c.outbound.OpeningsMaxAge }),
 		}, {
 			name: "agent-bound", fallback: "12s", audience: forServing,
-			help: "how long an agent's caller waits for the answer to a booking, 3s to 25s; longer than the spacing, or a second child is queued",
+			group: "Practice system", value: "DURATION", help: "how long an agent's caller waits for the answer to a booking: 3s to 25s",
+			more: "Keep it longer than `--upstream-spacing`, so that a second child's booking waits its turn and is confirmed.",
 			set: func(c *config, v string) (err error) {
 				c.upstream.agentBound, err = parsePositive(v)
 				if err == nil && (c.upstream.agentBound < outbound.MinAgentBound || c.upstream.agentBound > outbound.MaxAgentBound) {
@@ -93,14 +99,15 @@ func upstreamSettings() []setting {
 			},
 		}, {
 			name: "agent-allow-legacy", fallback: "false", yes: true, audience: forServing,
-			help: "lets agents book with a bare patientGUID, without a token: true or false",
+			group: "Practice system", value: "true|false", help: "let agents book with a bare patientGUID, without a token",
 			set: func(c *config, v string) error {
 				c.upstream.allowLegacy = v == "true"
 				return oneOf(v, "true", "false")
 			},
 		}, {
 			name: "debug-replies", fallback: "false", yes: true, audience: forServing,
-			help: "adds _debug to the answers to agents: true or false",
+			group: "Practice system", value: "true|false", help: "add _debug to the answers to agents",
+			more: "For developing an agent.",
 			set: func(c *config, v string) error {
 				c.upstream.debugReplies = v == "true"
 				return oneOf(v, "true", "false")
@@ -144,11 +151,11 @@ func (h *house) openUpstream(cfg config, line http.RoundTripper, o *engine.Optio
 	}
 	o.Upstream = client
 	if u.agentBound <= u.spacing {
-		h.log.Warn("--agent-bound should be longer than --upstream-spacing: of two bookings in a row the second is queued and not confirmed",
+		h.log.Warn("--agent-bound is not longer than --upstream-spacing; the second of two bookings is queued instead of confirmed",
 			"bound", u.agentBound, "spacing", u.spacing)
 	}
 	if cfg.outbound.Quarantine <= u.timeout {
-		h.log.Warn("--upstream-quarantine should be longer than --upstream-timeout: a write may be looked up while it is still in flight",
+		h.log.Warn("--upstream-quarantine is not longer than --upstream-timeout; a running write may be looked up",
 			"quarantine", cfg.outbound.Quarantine, "timeout", u.timeout)
 	}
 	return nil

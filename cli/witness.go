@@ -34,7 +34,7 @@ func (h *house) keepWitness(ctx context.Context) {
 		if err == nil {
 			kept = now
 		} else if !failing {
-			h.log.Warn("how far the database has come could not be kept beside it; it is tried again", "error", err)
+			h.log.Warn("database marker not stored; retrying", "error", err)
 		}
 		failing = err != nil
 	}

@@ -24,7 +24,7 @@ import (
 	"holdfast/cli/clitest"
 )
 
-// The proxies of docs/operations.md, each set up as it stands there, in front of a server.
+// The proxies of docs/https.md, each set up as it stands there, in front of a server.
 
 const proxiedName = "book.example.org"
 
@@ -76,7 +76,7 @@ var proxies = []proxy{
 // documented is the block of a language in the section of the manual about proxies.
 func documented(t *testing.T, language string) string {
 	t.Helper()
-	manual, err := os.ReadFile("../docs/operations.md")
+	manual, err := os.ReadFile("../docs/https.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -99,7 +99,7 @@ func TestMailWaitsForTheInternet(t *testing.T) {
 		if got := c.states(a.ID); got["confirmation"] != "delivered" || got["reschedule"] != "delivered" {
 			t.Errorf("one back-off after the return the mails are %v, want both delivered", got)
 		}
-		if strings.Contains(log.String(), "failed for good") {
+		if strings.Contains(log.String(), "failed permanently") {
 			t.Errorf("the log speaks of a failure: %s", log.String())
 		}
 	})
@@ -181,7 +181,7 @@ func TestMailIsGivenUpAfterADay(t *testing.T) {
 		for _, d := range list {
 			line := ""
 			for l := range strings.Lines(log.String()) {
-				if strings.Contains(l, "failed for good") && strings.Contains(l, d.OperationID) {
+				if strings.Contains(l, "failed permanently") && strings.Contains(l, d.OperationID) {
 					line += l
 				}
 			}

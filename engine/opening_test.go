@@ -104,7 +104,7 @@ func TestThePageOffersWhatThePracticeSystemHasOpen(t *testing.T) {
 		if since, _ := p.Opening.Failed(); !since.IsZero() {
 			t.Error("it answers again, and is still said to be silent")
 		}
-		if n := strings.Count(p.log.String(), "does not list its openings"); n != 1 {
+		if n := strings.Count(p.log.String(), "openings not fetched"); n != 1 {
 			t.Errorf("the log says %d times that it does not answer, want once", n)
 		}
 	})

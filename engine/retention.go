@@ -45,7 +45,7 @@ const forgetStep = 500
 func (e *Engine) forgetRecords(ctx context.Context) {
 	timed.Every(ctx, 10*time.Minute, func(now time.Time) {
 		if err := e.forget(ctx, now); err != nil && ctx.Err() == nil {
-			e.log.Warn("old records were not removed; the next try is in 10 minutes", "error", err)
+			e.log.Warn("old records not deleted; retrying in 10 minutes", "error", err)
 		}
 	})
 }

@@ -113,7 +113,7 @@ func (f figures) bookings(to *exposition) {
 func (f figures) queue(ctx context.Context, to *exposition) {
 	list, err := f.engine.QueueFigures(ctx)
 	if err != nil {
-		f.log.Warn("the queue could not be measured", "error", err)
+		f.log.Warn("queue not measured", "error", err)
 	}
 	for _, q := range list {
 		kind := string(q.Kind)

@@ -67,7 +67,7 @@ func (s *Server) address(r *http.Request) netip.Addr {
 	if !s.trusts(peer) {
 		if len(r.Header["X-Forwarded-For"])+len(r.Header["Forwarded"]) > 0 {
 			s.warnForwarded.Do(func() {
-				s.log.Warn("a request says with X-Forwarded-For or Forwarded who it is from, and came from none of --trusted-proxies: " +
+				s.log.Warn("forwarded address ignored: the request came from none of --trusted-proxies: " +
 					"such headers are ignored. If it came from your proxy, all its visitors count as one until you name it there")
 			})
 		}

@@ -277,7 +277,7 @@ func (t mcpTools) reschedule(ctx context.Context, _ *mcp.CallToolRequest, in mov
 	moved, err := t.engine.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID, HoldID: h.ID, Client: client, Actor: t.principal.Actor(), CutOff: true})
 	if err != nil {
 		if _, releaseErr := t.engine.Booking.ReleaseHold(ctx, h.ID, client); releaseErr != nil && !errors.Is(releaseErr, holds.ErrNotOwner) {
-			t.log.Warn("an agent's hold lapses by itself", "error", releaseErr)
+			t.log.Warn("hold of an agent not released; it expires on its own", "error", releaseErr)
 		}
 		return nil, bookingOut{}, said(err)
 	}

@@ -74,6 +74,6 @@ func (ac *Account) noteFailed(ctx context.Context, userID, address string, why e
 		return record.Audit(ctx, tx, now, "client", "user.sign_in_failed", subject, why.Error(), nil, entry)
 	})
 	if err != nil {
-		ac.log.Warn("a failed sign-in is not in the audit log", "error", err)
+		ac.log.Warn("failed sign-in not audited", "error", err)
 	}
 }

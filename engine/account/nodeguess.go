@@ -41,7 +41,7 @@ func (ac *Account) endGuess(ctx context.Context, x guess, err error) {
 		return nil
 	})
 	if failed != nil {
-		ac.log.Warn("a failed sign-in is counted by this node only", "error", failed)
+		ac.log.Warn("failed sign-in counted on this node only", "error", failed)
 	}
 }
 

@@ -122,7 +122,7 @@ func (x *Identities) Begin(ctx context.Context) (address, cookie string, err err
 	b := begun{rand.Text(), rand.Text(), openid.NewVerifier(), login.Issuer, login.ClientID, time.Now().Add(beginLife).Unix()}
 	address, err = x.client.SignInURL(ctx, login, openid.Secrets{State: b.State, Nonce: b.Nonce, Verifier: b.Verifier})
 	if err != nil {
-		x.log.Warn("a sign-in with the identity provider could not begin", "issuer", login.Issuer, "error", err)
+		x.log.Warn("sign-in with the identity provider not started", "issuer", login.Issuer, "error", err)
 		return "", "", err
 	}
 	return address, x.seal(b, forBegun), nil
@@ -208,7 +208,7 @@ func (x *Identities) finish(ctx context.Context, b *begun, r Return) (secret str
 	}
 	claims, err := x.client.Claims(ctx, login, openid.Return{Code: r.Code, Issuer: r.Issuer}, openid.Secrets{State: b.State, Nonce: b.Nonce, Verifier: b.Verifier})
 	if err != nil {
-		x.log.Warn("a sign-in with the identity provider failed", "issuer", login.Issuer, "error", err)
+		x.log.Warn("sign-in with the identity provider failed", "issuer", login.Issuer, "error", err)
 		return "", Staff{}, "", err
 	}
 	id := Identity{

@@ -264,7 +264,7 @@ func (ac *Account) SignedIn(ctx context.Context, secret string) (Staff, error) {
 		}
 		err := ac.store.Write(ctx, func(tx store.Tx) error { return tx.TouchSignIn(ctx, s.ID, s.LastSeenAt, s.ExpiresAt) })
 		if err != nil {
-			ac.log.Warn("the activity of a sign-in was not recorded", "error", err)
+			ac.log.Warn("activity of a sign-in not recorded", "error", err)
 		}
 	}
 	return Staff{u, s}, nil

@@ -122,7 +122,7 @@ func (ag *Agent) ask(ctx context.Context, deadline time.Time, question func() er
 	err := question()
 	if upstream.ClassOf(err) == upstream.Misconfigured {
 		ag.lookups.retired.Store(time.Now().Add(lookupRetired).UnixMilli())
-		ag.log.Info("the practice system does not let patients be looked up; each who calls for the first time is added", "error", err)
+		ag.log.Info("patient look-up not available upstream; new callers are added", "error", err)
 	} else if err != nil {
 		ag.log.Debug("a patient could not be looked up in the practice system", "error", err)
 	}

@@ -132,7 +132,7 @@ func (ag *Agent) addPatient(ctx context.Context, r *Patient, born, now, deadline
 	}
 	// Nobody was added. If that cannot be noted a person has to look, as if it were not known.
 	if err := ag.note(context.WithoutCancel(ctx), store.AgentSession{At: now}, names...); err != nil {
-		ag.log.Warn("that a patient was not added is not remembered", "error", err)
+		ag.log.Warn("patient not added upstream; not remembered", "error", err)
 	}
 	return "", &answer, nil
 }

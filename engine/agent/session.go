@@ -120,7 +120,7 @@ func (ag *Agent) authorizeBooking(ctx context.Context, keyID string, b *BookRequ
 			names = append(names, byUUI(keyID, b.UUI))
 		}
 		if err := ag.note(ctx, s, names...); err != nil { // the next booking needs its token, then
-			ag.log.Warn("what an agent was told of a patient is not remembered", "error", err)
+			ag.log.Warn("agent session not stored", "error", err)
 		}
 	}
 	return authToken, s, err

@@ -38,7 +38,7 @@ func (bk *Booking) ManageToken(a *store.Appointment) string {
 		AppointmentID: a.ID, Version: uint32(a.ManageEpoch), ExpiresAt: a.SlotEnd.Add(manageAfter),
 	}, a.CreatedAt)
 	if err != nil {
-		bk.log.Error("a manage link could not be signed", "appointment", a.ID, "error", err)
+		bk.log.Error("manage link not signed", "appointment", a.ID, "error", err)
 	}
 	return t
 }

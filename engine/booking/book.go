@@ -380,7 +380,7 @@ func (bk *Booking) Confirm(ctx context.Context, h holds.Hold, a store.Appointmen
 	ctx = context.WithoutCancel(ctx)
 	there, err := bk.holds.Confirm(ctx, h.ID, h.Owner)
 	if err != nil {
-		bk.log.Warn("a hold outlives its booking until it lapses", "appointment", a.ID, "error", err)
+		bk.log.Warn("hold of a booked slot not ended; it expires on its own", "appointment", a.ID, "error", err)
 	} else if !there {
 		bk.clinic.Publish(ctx, holds.Event{Kind: holds.EventConfirm, HoldID: h.ID, Span: h.Span, Resources: h.Resources, Owner: h.Owner})
 	}
@@ -388,12 +388,12 @@ func (bk *Booking) Confirm(ctx context.Context, h holds.Hold, a store.Appointmen
 
 func (bk *Booking) Release(ctx context.Context, h holds.Hold, reason holds.Reason) {
 	if _, err := bk.holds.Release(context.WithoutCancel(ctx), h.ID, h.Owner, reason); err != nil {
-		bk.log.Warn("a hold could not be released and lapses by itself", "error", err)
+		bk.log.Warn("hold not released; it expires on its own", "error", err)
 	}
 }
 
 func (bk *Booking) unpin(ctx context.Context, h holds.Hold) {
 	if _, err := bk.holds.Unpin(context.WithoutCancel(ctx), h.ID, h.Owner, bookingGrace); err != nil && !errors.Is(err, holds.ErrNotFound) {
-		bk.log.Warn("a hold stays pinned until it lapses", "error", err)
+		bk.log.Warn("hold not unpinned; it expires on its own", "error", err)
 	}
 }

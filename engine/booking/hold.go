@@ -77,7 +77,7 @@ func (bk *Booking) hold(ctx context.Context, r HoldRequest) (holds.Hold, error) 
 			if errors.As(err, &cooling) {
 				return holds.Hold{}, err
 			}
-			bk.log.Warn("the cooldown could not be checked for a hold; the booking checks it again", "error", err)
+			bk.log.Warn("cooldown not checked for a hold; checked at booking", "error", err)
 		}
 	}
 	if found, err = bk.withinLimit(ctx, t, &r, found); err != nil {
@@ -139,7 +139,7 @@ func (bk *Booking) bookedMeanwhile(ctx context.Context, t *store.AppointmentType
 	first, last := availability.Around(t, h.SlotStart, h.SlotStart)
 	taken, err := bk.TakenTime(ctx, []string{h.SpecialistID}, first, last)
 	if err != nil {
-		bk.log.Warn("what is taken could not be looked at again for a hold; the booking does", "error", err)
+		bk.log.Warn("occupied time not checked again for a hold; checked at booking", "error", err)
 		return false
 	}
 	if rules.moving != "" {

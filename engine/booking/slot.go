@@ -198,7 +198,7 @@ func (bk *Booking) List(ctx context.Context, r TimeslotsRequest) (Listing, error
 	answer.first, answer.end = list.bookable(rules, now)
 	held, err := bk.holds.List(ctx, list.concerned()...)
 	if err != nil {
-		bk.log.Warn("slots are listed without holds", "error", err)
+		bk.log.Warn("slots listed without live holds", "error", err)
 	}
 	answer.touched = list.touched(answer.first, answer.end, held, r.Client.Owner())
 	return answer, nil

@@ -224,7 +224,7 @@ func (ca *Calendars) round(ctx context.Context) {
 	all, err := ca.Store.BusyCalendars(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
-			ca.Logger.Warn("which calendars of specialists are to be read is not known now; they are looked for again in a minute", "error", err)
+			ca.Logger.Warn("calendars to read not loaded; retrying in a minute", "error", err)
 		}
 		return
 	}
@@ -238,7 +238,7 @@ func (ca *Calendars) round(ctx context.Context) {
 		running.Go(func() {
 			defer func() { <-room }()
 			if err := ca.read(ctx, b.SpecialistID, false); err != nil && ctx.Err() == nil && !errors.Is(err, ErrNone) {
-				ca.Logger.Warn("what a specialist's calendar says could not be kept", "specialist", b.SpecialistID, "error", err)
+				ca.Logger.Warn("busy times of a specialist's calendar not stored", "specialist", b.SpecialistID, "error", err)
 			}
 		})
 	}
@@ -334,7 +334,7 @@ func (ca *Calendars) ask(ctx context.Context, b store.BusyCalendar, p *store.Spe
 		}
 	}
 	if after.Failure = failure(err); err != nil {
-		ca.Logger.Info("a specialist's calendar could not be read; what was read before counts on", "specialist", b.SpecialistID, "why", after.Failure)
+		ca.Logger.Info("specialist's calendar not read; using the last version", "specialist", b.SpecialistID, "why", after.Failure)
 		return after, nil, false
 	}
 	after.ReadAt, after.Unread, after.Tag, after.Modified = now, unread, p.Timezone+" "+got.Tag, got.Modified

@@ -238,7 +238,7 @@ func union(a, b []string) []string {
 func (cl *Clinic) Publish(ctx context.Context, ev holds.Event) {
 	ev.At = time.Now().UTC()
 	if err := cl.holds.Publish(ctx, ev); err != nil {
-		cl.log.Warn("an event was not published; pages catch up when they next ask", "kind", ev.Kind, "error", err)
+		cl.log.Warn("event not published; pages catch up at their next request", "kind", ev.Kind, "error", err)
 	}
 }
 
@@ -252,7 +252,7 @@ func (cl *Clinic) FollowSchedule(ctx context.Context, changes []store.Change) {
 	before := cl.Current()
 	if err := cl.ReadSchedule(ctx); err != nil {
 		// The next change tries again; until then what is decided is a moment old, and the database decides in the end.
-		cl.log.Error("the schedule was changed and could not be read anew", "error", err)
+		cl.log.Error("changed schedule not loaded", "error", err)
 		return
 	}
 	after := cl.Current()

@@ -147,7 +147,7 @@ func (k *Kits) Kit(ctx context.Context, r Request) (*Kit, error) {
 	})
 	if errors.Is(err, store.ErrFull) || errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrOverloaded) {
 		// It is for the hour in which nothing can be written.
-		k.log.Error("a plan was given that the audit has no entry of", "actor", r.Actor, "appointments", count, "error", err)
+		k.log.Error("downtime plan delivered without an audit entry", "actor", r.Actor, "appointments", count, "error", err)
 		err = nil
 	}
 	return kit, err

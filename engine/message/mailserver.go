@@ -114,7 +114,7 @@ func (ch *MailServer) Follow() {
 	}
 	password, isReadable := ch.password(saved)
 	if !isReadable {
-		ch.log.Warn("the password of the mail server that was chosen in the settings cannot be read with secret.key: mail waits until an owner types it again", "host", saved.Host)
+		ch.log.Warn("mail server password unreadable with this secret.key; emails wait", "host", saved.Host)
 	}
 	ch.mailer.Use(saved, password, isReadable)
 	select {

@@ -83,7 +83,7 @@ func (tm *Time) CloseTime(ctx context.Context, specialistID, appointmentID strin
 		return tx.PutClosure(ctx, c)
 	})
 	if err != nil {
-		tm.log.Error("a slot that the practice system refused could not be closed and may be offered again", "appointment", appointmentID, "error", err)
+		tm.log.Error("refused slot not closed; it may be offered again", "appointment", appointmentID, "error", err)
 	}
 }
 
@@ -118,7 +118,7 @@ func (tm *Time) OpenListed(ctx context.Context, specialistID string, openings []
 		})
 	})
 	if err != nil {
-		tm.log.Warn("time that the practice system lists again stays closed for now", "specialist", specialistID, "error", err)
+		tm.log.Warn("closure not removed; the time stays closed for now", "specialist", specialistID, "error", err)
 	}
 }
 
@@ -141,7 +141,7 @@ func (tm *Time) ReadClosures(ctx context.Context) error {
 // FollowClosures takes in that stretches of these specialists were closed or opened, and has everybody list their time anew.
 func (tm *Time) FollowClosures(ctx context.Context, specialistIDs []string) {
 	if err := tm.ReadClosures(ctx); err != nil {
-		tm.log.Error("what the practice system refused is listed as it was before", "error", err)
+		tm.log.Error("closures not loaded; refused times may be listed", "error", err)
 	}
 	for _, id := range specialistIDs {
 		generation := tm.clinic.MoveGenerations(tm.clinic.Serves(id)...)
@@ -170,7 +170,7 @@ func (tm *Time) OpenClosed(ctx context.Context) {
 		case now = <-timer.C:
 		}
 		if err := tm.deleteClosures(ctx, func(c *store.Closure) bool { return !believed(c, now) }); err != nil && ctx.Err() == nil {
-			tm.log.Warn("what the practice system refused some time ago stays closed on the pages that are open", "error", err)
+			tm.log.Warn("expired closures not announced; open pages show them as closed", "error", err)
 			pause := time.NewTimer(10 * time.Second) // it no longer counts; only whoever looks is not told
 			select {
 			case <-ctx.Done():

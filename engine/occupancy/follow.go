@@ -53,7 +53,7 @@ func (tm *Time) markBusy(ctx context.Context, s *clinic.Schedule, after *store.T
 
 func (tm *Time) busyFailed(err error) {
 	if err != nil {
-		tm.log.Warn("the busy bits were not updated", "error", err)
+		tm.log.Warn("busy bits not updated", "error", err)
 	}
 }
 
@@ -63,7 +63,7 @@ func (tm *Time) fillBusy(list []store.Taken) {
 	for i := range list {
 		if t := &list[i]; s.Exclusive(t) && !s.IsResource(t.SpecialistID) {
 			if err := tm.holds.MarkBusy(context.Background(), t.SpecialistID, t.SlotStart, t.SlotEnd); err != nil {
-				tm.log.Warn("the busy bits were not filled", "error", err)
+				tm.log.Warn("busy bits not filled", "error", err)
 				return
 			}
 		}

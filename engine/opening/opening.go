@@ -175,9 +175,9 @@ func (op *Openings) noteOpenings(err error) {
 	op.mu.Unlock()
 	switch {
 	case err != nil && before.IsZero():
-		op.log.Warn("the practice system does not list its openings; what it listed last counts until it is too old", "reason", why, "max_age", op.outbound.Options.Limits.OpeningsMaxAge)
+		op.log.Warn("openings not fetched; using the last ones until they are too old", "reason", why, "max_age", op.outbound.Options.Limits.OpeningsMaxAge)
 	case err == nil && !before.IsZero():
-		op.log.Info("the practice system lists its openings again")
+		op.log.Info("openings fetched again")
 	}
 }
 
@@ -210,7 +210,7 @@ func (op *Openings) Ask(ctx context.Context, question upstream.Openings, columns
 		return nil, asked, err
 	}
 	if dropped > 0 {
-		op.log.Warn("openings of the practice system could not be read and are not offered", "count", dropped)
+		op.log.Warn("openings unreadable; not offered", "count", dropped)
 	}
 	bySpecialist = make(map[string][]upstream.Opening)
 	for _, o := range list {

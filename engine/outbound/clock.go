@@ -63,13 +63,13 @@ func (out *Outbound) heedClock(ctx context.Context) {
 		return
 	}
 	if out.Options.Shared { // the others' clocks were not set
-		out.log.Warn("the clock of this node was set; what waits in the queue stays where it is", "by", step.Round(time.Millisecond))
+		out.log.Warn("node clock changed; queue unchanged", "by", step.Round(time.Millisecond))
 		out.ringLanes()
 		return
 	}
-	out.log.Warn("the clock was set; what waits in the queue is planned anew", "by", step.Round(time.Millisecond))
+	out.log.Warn("system clock changed; queue rescheduled", "by", step.Round(time.Millisecond))
 	if err := out.shiftWaits(ctx, step); err != nil && ctx.Err() == nil {
-		out.queueFailed("some operations wait for an instant of the clock as it was before", err)
+		out.queueFailed("queue not rescheduled after a clock change", err)
 	}
 	out.ringLanes()
 }

@@ -250,7 +250,7 @@ func (out *Outbound) cancelFence(ctx context.Context, a *store.Appointment, oper
 			return true, errors.Join(tx.Fulfil(ctx, operationID), tx.FreeNonces(ctx, a.ID), putDelivery(ctx, tx, &op, DeliveryFailed, now))
 		})
 	if err != nil {
-		out.log.Error("a refused booking still keeps its time and goes to the queue", "appointment", a.ID, "error", err)
+		out.log.Error("refused booking not cancelled; queued instead", "appointment", a.ID, "error", err)
 	}
 	return err == nil
 }

@@ -113,7 +113,7 @@ func (out *Outbound) workLane(ctx context.Context, l *lane) {
 			case err == nil:
 				wait = max(0, due.Sub(out.Now()))
 			case ctx.Err() == nil && !errors.Is(err, store.ErrNotFound):
-				out.queueFailed("the queue cannot be asked what is due", err)
+				out.queueFailed("due operations not read; retrying", err)
 				wait = relayRetry
 			}
 		}
@@ -122,7 +122,7 @@ func (out *Outbound) workLane(ctx context.Context, l *lane) {
 			continue
 		}
 		if err := out.workOne(ctx, l); err != nil && ctx.Err() == nil {
-			out.queueFailed("an operation was not taken; the next try is soon", err)
+			out.queueFailed("operation not started; retrying", err)
 			Sleep(ctx, relayRetry, nil)
 		}
 	}
@@ -163,11 +163,11 @@ func (out *Outbound) workOne(ctx context.Context, l *lane) error {
 	switch {
 	case o.End == Unreachable, o.End == unknown && out.doubt.Load() > 1: // one write more that nobody knows of would be no use
 		if l.rest.Begin(time.Now(), out.Options.Limits.Backoff) {
-			out.log.Warn("nothing can be delivered for now; what is waiting keeps its place and is tried again", "kind", op.Kind, "reason", o.Detail)
+			out.log.Warn("deliveries suspended; retrying", "kind", op.Kind, "reason", o.Detail)
 		}
 	case o.End != Deferred && o.End != NotNeeded && o.End != lookupFailed && o.End != unknown: // those have not seen the far side at work
 		if l.rest.End() {
-			out.log.Info("deliveries go out again", "kind", op.Kind)
+			out.log.Info("deliveries resumed", "kind", op.Kind)
 		}
 	}
 	out.settle(ctx, op, o)
@@ -253,7 +253,7 @@ func (out *Outbound) pruneQueue(ctx context.Context) {
 				pruned = now
 			}
 			if err != nil && ctx.Err() == nil {
-				out.log.Warn("delivered operations were not forgotten; the next try is in a minute", "error", err)
+				out.log.Warn("delivered operations not deleted; retrying in a minute", "error", err)
 			}
 			if !surplus || n == 0 || err != nil {
 				return

@@ -183,10 +183,10 @@ func (out *Outbound) conclude(ctx context.Context, op store.Operation, o Outcome
 			return err
 		})
 		if err != nil {
-			out.log.Error("the end of an operation was not recorded; it is tried again", "operation", op.ID, "kind", op.Kind, "error", err)
+			out.log.Error("outcome of an operation not stored; retrying", "operation", op.ID, "kind", op.Kind, "error", err)
 			op, event, c = unrecorded(before, op, now), "retried", nil
 		} else if op.Status == store.OperationFailed {
-			out.log.Warn("an operation failed for good", "operation", op.ID, "kind", op.Kind, "appointment", op.AppointmentID,
+			out.log.Warn("operation failed permanently", "operation", op.ID, "kind", op.Kind, "appointment", op.AppointmentID,
 				"needs_review", op.NeedsReview, "attempts", op.Attempts, "reason", op.LastError)
 		}
 	}

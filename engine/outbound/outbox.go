@@ -138,7 +138,7 @@ func (out *Outbound) relayOperations(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		out.queueFailed("the queue was not brought up to date; the next try is soon", err)
+		out.queueFailed("queue not synchronized with the outbox; retrying", err)
 		Sleep(ctx, relayRetry, nil)
 	}
 	close(out.queueReady)
@@ -155,7 +155,7 @@ func (out *Outbound) relayOperations(ctx context.Context) {
 		err := out.relay(ctx, ops, missed)
 		if err != nil && ctx.Err() == nil {
 			out.Outbox.putBack(ops, missed)
-			out.queueFailed("operations wait in the outbox; the next try is soon", err)
+			out.queueFailed("operations not moved from the outbox to the queue; retrying", err)
 			Sleep(ctx, relayRetry, nil)
 			continue
 		}
@@ -164,11 +164,11 @@ func (out *Outbound) relayOperations(ctx context.Context) {
 		case <-woken:
 		case <-look.C:
 			if err := out.look(ctx); err != nil && ctx.Err() == nil {
-				out.queueFailed("what other nodes left behind was not looked for", err)
+				out.queueFailed("operations of lost nodes not read; retrying", err)
 			}
 		case now := <-tick.C:
 			if err := out.reconcile(ctx, "", now.Add(-reconcileAge), false); err != nil && ctx.Err() == nil {
-				out.queueFailed("the outbox was not compared with the queue", err)
+				out.queueFailed("outbox not compared with the queue; retrying", err)
 			}
 		}
 	}

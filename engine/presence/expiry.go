@@ -31,7 +31,7 @@ func (pr *Presence) ExpireSessions(ctx context.Context) {
 			return
 		case <-quiet.C:
 			if err := pr.endQuiet(ctx); err != nil && ctx.Err() == nil {
-				pr.log.Warn("sessions that have gone quiet were not ended; the next try is in a minute", "error", err)
+				pr.log.Warn("quiet sessions not ended; retrying in a minute", "error", err)
 			}
 			continue
 		case <-pr.requested:
@@ -41,7 +41,7 @@ func (pr *Presence) ExpireSessions(ctx context.Context) {
 		wait := min(due.Sub(record.Now()), patience)
 		switch {
 		case err != nil && ctx.Err() == nil:
-			pr.log.Warn("unanswered requests were not ended; the next try is in a second", "error", err)
+			pr.log.Warn("unanswered session requests not ended; retrying in a second", "error", err)
 			wait = time.Second
 		case due.IsZero():
 			wait = patience

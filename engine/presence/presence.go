@@ -332,7 +332,7 @@ func (pr *Presence) FollowActive(ctx context.Context, p store.Specialist) {
 	defer pr.presence.turns.take(p.ID)()
 	defer pr.presence.beacon.drop() // the switch or the maximum may have changed
 	if err := pr.setActive(ctx, p); err != nil {
-		pr.log.Error("the presence of a specialist was not brought in step; reconciliation tries again", "specialist", p.ID, "error", err)
+		pr.log.Error("presence not reconciled; retrying", "specialist", p.ID, "error", err)
 	}
 }
 

@@ -47,7 +47,7 @@ func (pr *Presence) Run(ctx context.Context) {
 			}
 		}
 		if err != nil && ctx.Err() == nil {
-			pr.log.Warn("a sweep of presence was given up; the next one tries again", "error", err)
+			pr.log.Warn("presence sweep failed; retrying", "error", err)
 		}
 	}
 }

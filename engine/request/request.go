@@ -327,7 +327,7 @@ func (rq *Requests) ReleaseErased(ctx context.Context, open []store.BookingReque
 		if _, err := rq.store.BookingRequest(ctx, r.ID); errors.Is(err, store.ErrNotFound) {
 			rq.letGo(ctx, r)
 		} else if err != nil {
-			rq.log.Warn("whether a request was erased is not known; if it was, its time stays held until it lapses", "request", r.ID, "error", err)
+			rq.log.Warn("erasure of a request unknown; its hold may remain until it expires", "request", r.ID, "error", err)
 		}
 	}
 }
@@ -335,7 +335,7 @@ func (rq *Requests) ReleaseErased(ctx context.Context, open []store.BookingReque
 // letGo gives back the time of a request that has ended.
 func (rq *Requests) letGo(ctx context.Context, r *store.BookingRequest) {
 	if err := rq.booking.LetGo(ctx, r.SpecialistID, record.SpelledOwner(r.HoldOwner)); err != nil {
-		rq.log.Warn("the time of a request that has ended stays held until it lapses", "request", r.ID, "error", err)
+		rq.log.Warn("hold of an ended request not released; it expires on its own", "request", r.ID, "error", err)
 	}
 }
 
@@ -348,7 +348,7 @@ func (rq *Requests) HoldAll(ctx context.Context) error {
 	for i := range open {
 		r := &open[i]
 		if _, _, err := rq.keepTime(ctx, r); err != nil {
-			rq.log.Warn("the time of a booking request is not kept any more", "request", r.ID, "error", err)
+			rq.log.Warn("time of a booking request no longer held", "request", r.ID, "error", err)
 		}
 	}
 	return nil

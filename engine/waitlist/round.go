@@ -34,7 +34,7 @@ func (w *Waitlist) Run(ctx context.Context) {
 	for {
 		next, err := w.round(ctx)
 		if err != nil && ctx.Err() == nil {
-			w.Logger.Warn("the waiting list was not gone through; the next try is in 15 s", "error", err)
+			w.Logger.Warn("waiting list not processed; retrying in 15 s", "error", err)
 		}
 		timer := time.NewTimer(next)
 		select {
@@ -157,7 +157,7 @@ func (w *Waitlist) keep(ctx context.Context, open []store.WaitlistOffer, now tim
 				return err
 			}
 		} else if err != nil {
-			w.Logger.Warn("whether an offered time is held is not known", "offer", o.ID, "error", err)
+			w.Logger.Warn("hold of an offer unknown", "offer", o.ID, "error", err)
 		}
 	}
 	return nil
@@ -234,7 +234,7 @@ func endOffer(ctx context.Context, tx store.Tx, o *store.WaitlistOffer, to store
 // letGo gives a time back.
 func (w *Waitlist) letGo(ctx context.Context, o *store.WaitlistOffer) {
 	if err := w.Booking.LetGo(ctx, o.SpecialistID, record.SpelledOwner(o.HoldOwner)); err != nil {
-		w.Logger.Warn("an offered time stays held until it lapses", "offer", o.ID, "error", err)
+		w.Logger.Warn("hold of an offer not released; it expires on its own", "offer", o.ID, "error", err)
 	}
 }
 
@@ -259,7 +259,7 @@ func (w *Waitlist) giveWay(ctx context.Context, times ...holds.Span) (done func(
 	}
 	open, err := w.Store.OpenWaitlistOffers(ctx)
 	if err != nil {
-		w.Logger.Warn("whether a time is offered is not known", "error", err)
+		w.Logger.Warn("offers of a time unknown", "error", err)
 	}
 	for i := range open {
 		o := &open[i]
@@ -267,7 +267,7 @@ func (w *Waitlist) giveWay(ctx context.Context, times ...holds.Span) (done func(
 			continue
 		}
 		if err := w.withdraw(ctx, o, false); err != nil {
-			w.Logger.Warn("an offer stays in the way of an undo", "offer", o.ID, "error", err)
+			w.Logger.Warn("offer not withdrawn for an undo", "offer", o.ID, "error", err)
 		}
 	}
 	return done
@@ -283,7 +283,7 @@ func (w *Waitlist) inTheWay(ctx context.Context, o *store.WaitlistOffer, times [
 	if t := w.Clinic.Current().Types[o.AppointmentTypeID]; t != nil && len(t.Needs) > 0 {
 		kept, err := w.Booking.Holds(ctx)
 		if err != nil {
-			w.Logger.Warn("which room an offer keeps is not known", "offer", o.ID, "error", err)
+			w.Logger.Warn("room of an offer unknown", "offer", o.ID, "error", err)
 		}
 		for i := range kept {
 			if h := &kept[i]; h.Owner.String() == o.HoldOwner && h.SlotStart.Equal(o.SlotStart) {

@@ -272,6 +272,6 @@ func (l *ledger) drain(ctx context.Context) {
 		}
 	}
 	if err != nil {
-		l.b.logger.Warn("the fallback is not empty", "error", err)
+		l.b.logger.Warn("fallback for live state not cleared", "error", err)
 	}
 }

@@ -122,7 +122,7 @@ func New(ctx context.Context, o Options) *Backend {
 		err = b.comeBack(ctx)
 	}
 	if err != nil {
-		b.logger.Warn("the primary store of live state cannot be used; this process serves from the fallback", "error", err)
+		b.logger.Warn("live state moved to the fallback: primary unusable", "error", err)
 	}
 	b.running.Go(b.keep)
 	b.running.Go(b.writeBehind)
@@ -241,7 +241,7 @@ func (b *Backend) giveUp(term uint64, why error) {
 	b.endTerm()
 	b.onFallback = true
 	b.takeOver()
-	b.logger.Warn("the primary store of live state is given up; this process serves from the fallback", "error", why)
+	b.logger.Warn("live state moved to the fallback", "error", why)
 	select {
 	case b.switched <- struct{}{}:
 	default:
@@ -255,7 +255,7 @@ func (b *Backend) takeOver() {
 	b.endTerm = end
 	w, err := b.fallback.Watch(ctx) // before anything is put there: what it tells of that, the ledger knows
 	if err != nil {
-		b.logger.Error("the fallback's events cannot be followed yet", "error", err)
+		b.logger.Error("events of the fallback not received yet", "error", err)
 	}
 	b.ledger.toFallback(ctx)
 	term := b.term
@@ -382,6 +382,6 @@ func (b *Backend) comeBack(ctx context.Context) error {
 	n := b.term
 	b.running.Go(func() { b.relay(term, w, inPrimary, n) })
 	b.ledger.drain(ctx)
-	b.logger.Info("the primary store of live state serves")
+	b.logger.Info("live state back on the primary")
 	return nil
 }

@@ -70,7 +70,7 @@ func (l *ledger) put(ctx context.Context, again bool) {
 				continue
 			}
 			if err := to.RestoreSelection(ctx, x.Selection); err != nil {
-				l.b.logger.Warn("a selection is not taken over by the fallback", "error", err)
+				l.b.logger.Warn("selection not copied to the fallback", "error", err)
 				break
 			}
 		}
@@ -105,7 +105,7 @@ func (l *ledger) adopt(ctx context.Context) (there map[string]bool, sure bool) {
 	}
 	list, err := l.b.fallback.List(ctx)
 	if err != nil {
-		l.b.logger.Warn("what is in the fallback is not known", "error", err)
+		l.b.logger.Warn("holds in the fallback not read", "error", err)
 		return nil, false
 	}
 	there = make(map[string]bool, len(list))
@@ -132,7 +132,7 @@ func (l *ledger) adoptLooks(ctx context.Context) map[holds.Owner]bool {
 	there := map[holds.Owner]bool{}
 	list, err := selected(ctx, l.b.fallback)
 	if err != nil {
-		l.b.logger.Warn("who looks at what in the fallback is not known", "error", err)
+		l.b.logger.Warn("selections in the fallback not read", "error", err)
 	}
 	for _, x := range list {
 		there[x.Owner] = true
@@ -223,7 +223,7 @@ func (l *ledger) putAll(ctx context.Context, list []*entry) {
 		}
 	}
 	if missed > 0 {
-		l.b.logger.Warn("holds are not taken over by the fallback", "holds", missed)
+		l.b.logger.Warn("holds not copied to the fallback", "holds", missed)
 	}
 }
 

@@ -58,7 +58,7 @@ func (b *Backend) hear() {
 	for b.done.Err() == nil {
 		err := b.listen()
 		if b.done.Err() == nil {
-			b.logger.Warn("the events of PostgreSQL are not heard; every watcher starts afresh", "error", b.translate(err))
+			b.logger.Warn("events of PostgreSQL interrupted; watchers restart", "error", b.translate(err))
 			select {
 			case <-time.After(earRetry):
 			case <-b.done.Done():
@@ -90,7 +90,7 @@ func (b *Backend) listen() error {
 		return err
 	}
 	b.ear.Set(true)
-	b.logger.Info("the events of PostgreSQL are heard")
+	b.logger.Info("events of PostgreSQL received")
 	defer func() {
 		b.ear.Set(false)
 		b.log.Break()
@@ -126,7 +126,7 @@ func (b *Backend) relay(c *pgconn.PgConn, told *[]*pgconn.Notification) error {
 func (b *Backend) tell(n *pgconn.Notification) {
 	e, err := node.ReadEvent(n.Payload)
 	if err != nil { // it is not ours
-		b.logger.Warn("an event cannot be read", "channel", n.Channel, "error", err)
+		b.logger.Warn("event unreadable", "channel", n.Channel, "error", err)
 		return
 	}
 	b.sweeper.Expect(&e)

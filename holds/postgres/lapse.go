@@ -24,6 +24,6 @@ func (b *Backend) resolve(ctx context.Context, doubt string) {
 	kind, reason := node.Verdict(doubt, b.booked)
 	err := b.call(ctx, `SELECT holds_resolve($1::text::json, $2, $3) IS NULL`, []any{doubt, string(kind), string(reason)}, new(bool))
 	if err != nil {
-		b.logger.Warn("the end of a hold is not published yet", "error", err)
+		b.logger.Warn("end of a hold not published yet; retrying", "error", err)
 	}
 }

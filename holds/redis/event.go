@@ -61,7 +61,7 @@ func (b *Backend) hear() {
 	for b.done.Err() == nil {
 		err := b.subscribed(func(p *redis.PubSub) error {
 			b.ear.Set(true)
-			b.logger.Info("the events of Redis are heard")
+			b.logger.Info("events of Redis received")
 			defer func() {
 				b.ear.Set(false)
 				b.log.Break()
@@ -69,7 +69,7 @@ func (b *Backend) hear() {
 			return b.relay(p)
 		})
 		if b.done.Err() == nil {
-			b.logger.Warn("the events of Redis are not heard; every watcher starts afresh", "error", err)
+			b.logger.Warn("events of Redis interrupted; watchers restart", "error", err)
 			select {
 			case <-time.After(earRetry):
 			case <-b.done.Done():
@@ -115,7 +115,7 @@ func (b *Backend) relay(p *redis.PubSub) error {
 		}
 		e, err := node.ReadEvent(m.Payload)
 		if err != nil { // it is not ours
-			b.logger.Warn("an event cannot be read", "channel", m.Channel, "error", err)
+			b.logger.Warn("event unreadable", "channel", m.Channel, "error", err)
 			continue
 		}
 		b.sweeper.Expect(&e)

@@ -56,6 +56,6 @@ func (b *Backend) leave() {
 		return
 	}
 	if _, err := b.run(context.Background(), leaveScript, []string{leaseKey}, b.lease); err != nil {
-		b.logger.Warn("the lease on Redis is not given up; it ends by itself", "error", err)
+		b.logger.Warn("lease on Redis not released; it expires on its own", "error", err)
 	}
 }

@@ -128,14 +128,14 @@ func Open(ctx context.Context, o Options) (*Queue, error) {
 			return nil, fmt.Errorf("%w, and it could not be moved aside: %w", err, moveErr)
 		}
 		q.quarantined = aside
-		q.log.Error("queue: the file was damaged; it is kept aside and the queue begins empty", "reason", err, "kept", aside)
+		q.log.Error("queue file damaged; moved aside and rebuilt", "reason", err, "kept", aside)
 		err = q.open(ctx, o)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if err := q.shrink(compactAtStart); err != nil {
-		q.log.Warn("queue: the file was not made smaller", "error", err)
+		q.log.Warn("queue: file not compacted", "error", err)
 	}
 	go q.run()
 	return q, nil

@@ -48,7 +48,7 @@ func (q *Queue) shrink(largerThan int64) error {
 	small, err := q.compact()
 	if err != nil {
 		err = errors.Join(err, os.Remove(q.beside()))
-		q.log.Warn("queue: the file was not made smaller; it is tried again later", "bytes", size, "used", used, "error", err)
+		q.log.Warn("queue: file not compacted; retrying later", "bytes", size, "used", used, "error", err)
 		return nil
 	}
 	q.swap.Lock()
@@ -56,7 +56,7 @@ func (q *Queue) shrink(largerThan int64) error {
 	q.db = small
 	q.swap.Unlock()
 	if err := old.Close(); err != nil {
-		q.log.Warn("queue: the old file was not closed", "error", err)
+		q.log.Warn("queue: old file not closed", "error", err)
 	}
 	if err := syncDirectory(q.path); err != nil {
 		// Which of the two files a power cut would leave is not known, and what is written from now on goes to one.

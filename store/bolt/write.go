@@ -183,12 +183,12 @@ func (q *Queue) attempt(b *batch) (failed int, err error) {
 // and no further write is taken until a restart has read it afresh.
 func (q *Queue) failed(err error) error {
 	if full(err) {
-		q.log.Error("queue: the disk is full; nothing was written", "error", err)
+		q.log.Error("queue: disk full; write refused", "error", err)
 		return fmt.Errorf("queue: %w: %w", store.ErrFull, err)
 	}
 	fault := fmt.Errorf("queue: %w: the outcome of the last write is unknown and no more are taken; restart to read the file afresh: %w", store.ErrUnavailable, err)
 	q.broken.Store(&fault)
-	q.log.Error("queue: writing failed; no more writes are taken until a restart", "error", err)
+	q.log.Error("queue: write failed; restart needed", "error", err)
 	return fault
 }
 

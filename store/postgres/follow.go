@@ -157,7 +157,7 @@ func (s *Store) follow(ctx context.Context, c *conn) {
 			s.feed.lost(fmt.Errorf("%w: this node was cut off from PostgreSQL, and %w meanwhile", store.ErrUnavailable, ErrInUse))
 			return
 		case !failing:
-			s.log.Warn("the changes of other nodes cannot be followed; it is tried again", "error", translate(err))
+			s.log.Warn("changes of other nodes not received; retrying", "error", translate(err))
 		}
 		failing = true
 		pause := time.NewTimer(followInterval / 4)

@@ -90,11 +90,11 @@ func (q *Queue) keepLeases(ctx context.Context) {
 		case <-tick.C:
 		}
 		if err := q.renew(ctx); err != nil && ctx.Err() == nil {
-			q.log.Warn("queue: the leases of running attempts were not renewed; it is tried again", "error", err)
+			q.log.Warn("queue: leases not renewed; retrying", "error", err)
 		}
 		over := stmt(takeOver, false, q.owner, time.Now(), "the node that attempted it is gone", q.settle.Milliseconds(), q.lease.Milliseconds())
 		if _, err := q.pool.write(ctx, []*statement{over}); err == nil && over.changed > 0 {
-			q.log.Warn("queue: operations were taken over from a node that is gone; what became of their attempts is not known", "operations", over.changed)
+			q.log.Warn("queue: operations of a lost node taken over; outcomes unknown", "operations", over.changed)
 		}
 	}
 }

@@ -77,7 +77,7 @@ func migrate(ctx context.Context, c *conn, of schema, log *slog.Logger, beside b
 		if err := refuseNewer(ctx, c, len(applied), len(known)); err != nil {
 			return err
 		}
-		log.Info("the schema of the database is a newer program's, which goes on beside this one", "schema", len(applied), "known", len(known))
+		log.Info("schema belongs to a newer program that runs next to this one", "schema", len(applied), "known", len(known))
 		applied = applied[:len(known)]
 	}
 	if err := recognise(applied, known); err != nil {

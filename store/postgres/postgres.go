@@ -299,7 +299,7 @@ func durable(ctx context.Context, c *conn, log *slog.Logger) error {
 	}
 	sync, err := oneOn(ctx, c, (*row).text, `SELECT current_setting('fsync')`)
 	if err == nil && sync != "on" {
-		log.Warn("PostgreSQL runs with fsync off: a power cut may lose acknowledged bookings, or the database")
+		log.Warn("PostgreSQL runs with fsync off; a power cut may lose bookings")
 	}
 	return err
 }

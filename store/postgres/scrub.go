@@ -21,6 +21,6 @@ func (s *Store) scrub(ctx context.Context) {
 		return c.script(ctx, `VACUUM (SKIP_LOCKED) appointments, sessions, outbox, idempotency_records, audit_entries, nonce_uses, agent_sessions, booking_requests, waitlist_entries`)
 	})
 	if err != nil {
-		s.log.Warn("the old versions of erased rows were left to autovacuum", "error", translate(err))
+		s.log.Warn("old versions of erased rows left to autovacuum", "error", translate(err))
 	}
 }

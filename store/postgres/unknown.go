@@ -26,7 +26,7 @@ func (s server) resolve(xid, timeline string, log *slog.Logger, cause error) err
 		case errors.Is(err, errOtherHistory):
 			return fmt.Errorf("%w: %s: %w: %w", store.ErrUnavailable, unknownOutcome, err, cause)
 		case err != nil:
-			log.Warn("the answer to a COMMIT was lost, and the server cannot be asked yet", "error", err)
+			log.Warn("answer to a COMMIT lost; server not reachable yet", "error", err)
 		case status == "committed":
 			if err := s.replicated(ctx, timeline); err != nil {
 				return fmt.Errorf("%w: %s: it was committed, and may not be on a standby yet: %w", store.ErrUnavailable, unknownOutcome, err)

@@ -247,7 +247,7 @@ func (w *writer) call(r *request) (err error) {
 		w.changes = append(w.changes, t.changes...)
 		if p := recover(); p != nil {
 			// The value may hold personal data; where it happened does not.
-			w.log.Error("a function given to Write panicked; it is raised again where Write was called",
+			w.log.Error("write function panicked",
 				"stack", string(debug.Stack()))
 			r.panicked, err = p, errPanicked
 		}
@@ -309,7 +309,7 @@ func (w *writer) abort(cause error) {
 		// Whatever state it is in, a new connection costs milliseconds, and the server undoes what the old one had begun.
 		w.drop()
 	}
-	w.log.Warn("a batch of writes failed", "writes", len(w.members), "error", cause)
+	w.log.Warn("batch of writes failed", "writes", len(w.members), "error", cause)
 	for _, r := range w.members {
 		r.err = cause
 	}

@@ -61,7 +61,7 @@ func migrate(ctx context.Context, c *conn, files fs.FS, snapshots string, log *s
 		if err != nil {
 			return fmt.Errorf("taking a snapshot before migration %s: %w", due[0].Name, err)
 		}
-		log.Info("snapshot taken before an upgrade", "migrations", len(due), "snapshot", path)
+		log.Info("snapshot written before the upgrade", "migrations", len(due), "snapshot", path)
 	}
 	for _, m := range due {
 		if err := ctx.Err(); err != nil {

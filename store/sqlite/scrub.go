@@ -84,7 +84,7 @@ func (s *scrubbing) stepped() {
 
 // later has it tried again. What was committed stays committed.
 func (s *scrubbing) later(err error, log *slog.Logger) {
-	log.Error("erased data may still be found in the database's files; it is tried again in a minute and at the next start", "error", err)
+	log.Error("erased data not yet scrubbed from the database files; retrying", "error", err)
 	select {
 	case s.wake <- struct{}{}:
 	default:

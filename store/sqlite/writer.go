@@ -314,7 +314,7 @@ func (w *writer) shorten() {
 	}
 	err := w.checkpoint.alone(func() error { _, err := passive(w.conn); return err })
 	if err != nil {
-		w.log.Warn("the write-ahead log could not be shortened; it will be tried again", "error", err)
+		w.log.Warn("write-ahead log not truncated; retrying", "error", err)
 		w.conn.fault = nil
 	}
 }
@@ -325,7 +325,7 @@ func (w *writer) finish() error {
 	w.conn.fault = nil
 	if w.dead.Load() == nil {
 		if err := w.conn.query(context.Background(), func(*row) {}, "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
-			w.log.Warn("the write-ahead log was left for the next start", "error", err)
+			w.log.Warn("write-ahead log left for the next start", "error", err)
 		}
 	}
 	return w.conn.close()
@@ -340,7 +340,7 @@ func (w *writer) call(r *request) (err error) {
 		w.changes = append(w.changes, t.changes...)
 		if p := recover(); p != nil {
 			// The value may hold personal data; where it happened does not.
-			w.log.Error("a function given to Write panicked; it is raised again where Write was called",
+			w.log.Error("write function panicked",
 				"stack", string(debug.Stack()))
 			r.panicked, err = p, errPanicked
 		}
@@ -372,7 +372,7 @@ func (w *writer) die(cause error) {
 	if !w.dead.CompareAndSwap(nil, &cause) {
 		return
 	}
-	w.log.Error("the database cannot be written any more; restart to recover", "error", cause)
+	w.log.Error("database not writable; restart needed", "error", cause)
 	if w.onFatal != nil {
 		w.onFatal(cause)
 	}

@@ -133,7 +133,7 @@ func New(o Options) (*Keeper, error) {
 		case err == nil:
 			k.held[domain] = kept
 		case !errors.Is(err, os.ErrNotExist):
-			k.log.Warn("a certificate that was kept cannot be used, and is got again", "domain", domain, "error", err)
+			k.log.Warn("stored certificate unusable; requesting a new one", "domain", domain, "error", err)
 		}
 	}
 	return k, nil

@@ -50,7 +50,7 @@ func (k *Keeper) keep(ctx context.Context, domain string) {
 				why, counts := explain(err, domain, k.options.Directory)
 				wait = k.pause(failures, counts, err)
 				k.note(domain, why)
-				k.log.Error("no certificate was got; what there is is served, and it is tried again", "domain", domain, "in", wait.Round(time.Second),
+				k.log.Error("certificate request failed; retrying", "domain", domain, "in", wait.Round(time.Second),
 					"why", why, "error", err)
 				if counts {
 					failures++
@@ -159,13 +159,13 @@ func (k *Keeper) obtain(ctx context.Context, domain, kind string) (err error) {
 		return fmt.Errorf("the directory gave a certificate that cannot be used: %w", err)
 	}
 	if err := k.write(domain, key, chain); err != nil {
-		k.log.Error("the certificate is in use and could not be kept, so the next start gets another one", "domain", domain, "error", err)
+		k.log.Error("certificate not stored; the next start requests another", "domain", domain, "error", err)
 	}
 	k.mu.Lock()
 	k.held[domain] = got
 	delete(k.failed, domain)
 	k.mu.Unlock()
-	k.log.Info("got a certificate", "domain", domain, "until", got.Leaf.NotAfter, "renewed", renewal(got.Leaf))
+	k.log.Info("certificate received", "domain", domain, "until", got.Leaf.NotAfter, "renewed", renewal(got.Leaf))
 	return nil
 }
 

@@ -34,10 +34,10 @@ func (h *Hub) follow(ctx context.Context) {
 			return
 		case errors.Is(err, holds.ErrSlow):
 			reason = endSendFailed
-			h.log.Error("the hub fell behind the events; every stream is ended and starts afresh")
+			h.log.Error("event hub too slow; live streams restart")
 		case ctx.Err() == nil:
 			reason = endUnknown
-			h.log.Error("the events were interrupted; every stream is ended and starts afresh", "error", err)
+			h.log.Error("events interrupted; live streams restart", "error", err)
 		}
 	}
 }
@@ -45,7 +45,7 @@ func (h *Hub) follow(ctx context.Context) {
 // stopWithoutEvents ends every stream, unless ctx has ended: then shutdown does, and gives the reason.
 func (h *Hub) stopWithoutEvents(ctx context.Context, err error) {
 	if ctx.Err() == nil {
-		h.log.Error("there are no events any more, and no live streams", "error", err)
+		h.log.Error("events ended; no live streams", "error", err)
 		h.stop(endUnknown)
 	}
 }

@@ -72,7 +72,7 @@ func (h *Hub) askGuards(ctx context.Context, due func(*subscriber) bool) {
 			}
 		}
 		if err != nil && !errors.Is(err, ErrRevoked) && ctx.Err() == nil {
-			h.log.Warn("the credential of a stream could not be checked; it is asked again", "credential", name, "error", err)
+			h.log.Warn("credential of a live stream not checked; retrying", "credential", name, "error", err)
 		}
 	}
 }

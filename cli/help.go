@@ -1,0 +1,215 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// commandGroups are the headings of `holdfast --help`, with their commands in the order of the page.
+var commandGroups = []struct {
+	title    string
+	commands []string
+}{
+	{"Run", []string{"demo", "serve", "service", "setup-url"}},
+	{"Clinic", []string{"admin", "apikey", "export", "import", "why"}},
+	{"Data", []string{"backup", "backup-key", "keys", "migrate", "restore", "upgrade", "verify"}},
+	{"Operate", []string{"config", "healthcheck", "queue"}},
+	{"Develop", []string{"completion", "mcp", "openapi", "torture", "version"}},
+}
+
+// settingGroups are the headings of `holdfast help settings` and of docs/settings.md.
+var settingGroups = []string{
+	"Basics", "Network", "HTTPS", "Limits", "Mail", "Practice system", "Backups", "Presence", "Cluster", "Retention",
+}
+
+// onlyInSettings marks a flag that --help leaves to `holdfast help settings`.
+const onlyInSettings = "holdfast_only_in_settings"
+
+// valueName is the annotation with what the help calls a flag's value.
+const valueName = "holdfast_value"
+
+// usage prints the commands and flags of a command. It is cobra's usage function for all commands.
+func usage(c *cobra.Command) error {
+	var b strings.Builder
+	b.WriteString("Usage:\n")
+	if c.Runnable() {
+		fmt.Fprintf(&b, "  %s\n", c.UseLine())
+	}
+	if c.HasAvailableSubCommands() {
+		fmt.Fprintf(&b, "  %s COMMAND\n", c.CommandPath())
+	}
+	writeCommands(&b, c)
+	var shown []flagLine
+	left := 0
+	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		switch {
+		case f.Annotations[onlyInSettings] != nil:
+			left++
+		case !f.Hidden && (f.Name != "help" || c.HasParent()):
+			shown = append(shown, lineOf(f))
+		}
+	})
+	if len(shown) > 0 {
+		b.WriteString("\nFlags:\n")
+		writeFlags(&b, shown)
+	}
+	if c.HasAvailableSubCommands() {
+		fmt.Fprintf(&b, "\nHelp for a command: %s COMMAND --help\n", c.CommandPath())
+	}
+	if left > len(settings())/2 {
+		fmt.Fprintf(&b, "All %d settings:     holdfast help settings\n", len(settings()))
+	}
+	_, err := io.WriteString(c.OutOrStderr(), b.String())
+	return err
+}
+
+// nameValue sets what the help calls a flag's value.
+func nameValue(flags *pflag.FlagSet, flag, name string) {
+	_ = flags.SetAnnotation(flag, valueName, []string{name})
+}
+
+// flagLine is a flag in the help.
+type flagLine struct{ name, text, fallback string }
+
+// valueNames are the names of values in the help, by the type of their flag.
+var valueNames = map[string]string{"string": "TEXT", "int": "N", "duration": "DURATION", "bool": ""}
+
+func lineOf(f *pflag.Flag) flagLine {
+	l := flagLine{name: "--" + f.Name, text: f.Usage}
+	if f.Shorthand != "" {
+		l.name = "-" + f.Shorthand + ", " + l.name
+	}
+	value, known := valueNames[f.Value.Type()]
+	if !known {
+		value = strings.ToUpper(f.Value.Type())
+	}
+	if given := f.Annotations[valueName]; given != nil {
+		value = given[0]
+	}
+	if l.name += " " + value; value == "" {
+		l.name = strings.TrimSpace(l.name)
+	} else if f.DefValue != "0" && f.DefValue != "0s" && f.DefValue != "[]" {
+		l.fallback = f.DefValue
+	}
+	return l
+}
+
+// writeFlags prints flags in two columns: names, and texts wrapped at 110 columns.
+func writeFlags(b *strings.Builder, flags []flagLine) {
+	const right = 110
+	left := 0
+	for _, f := range flags {
+		left = max(left, len(f.name))
+	}
+	for _, f := range flags {
+		text := f.text
+		if f.fallback != "" {
+			text += " (default: " + f.fallback + ")"
+		}
+		at, _ := fmt.Fprintf(b, "  %-*s ", left, f.name)
+		for word := range strings.FieldsSeq(text) {
+			if at+1+len(word) > right {
+				at, _ = fmt.Fprintf(b, "\n  %-*s ", left, "")
+			}
+			n, _ := fmt.Fprintf(b, " %s", word)
+			at += n
+		}
+		b.WriteString("\n")
+	}
+}
+
+func writeCommands(b *strings.Builder, c *cobra.Command) {
+	if !c.HasAvailableSubCommands() {
+		return
+	}
+	b.WriteString("\nCommands:\n")
+	if c.HasParent() {
+		for _, sub := range c.Commands() {
+			if sub.IsAvailableCommand() {
+				fmt.Fprintf(b, "  %-14s  %s\n", sub.Name(), sub.Short)
+			}
+		}
+		return
+	}
+	for _, g := range commandGroups {
+		title := g.title
+		for _, name := range g.commands {
+			if sub, _, err := c.Find([]string{name}); err == nil && sub != c {
+				fmt.Fprintf(b, "  %-7s  %-11s  %s\n", title, sub.Name(), sub.Short)
+				title = ""
+			}
+		}
+	}
+}
+
+// settingsTopic is what `holdfast help settings` prints: every setting, by group.
+func settingsTopic() *cobra.Command {
+	var b strings.Builder
+	b.WriteString(`Settings of the server, for serve, demo and "config print".
+
+Each setting has three names: the flag --base-url, the environment variable HOLDFAST_BASE_URL, and a line HOLDFAST_BASE_URL=…
+in the file of --config. A flag takes precedence over the environment, and the environment over the file.
+A DURATION is a number with its unit: 90s, 5m, 12h. DAYS are written as 30d. A setting marked * is a secret: it can be read
+from a file, with --NAME-file.
+`)
+	for _, group := range settingGroups {
+		fmt.Fprintf(&b, "\n%s:\n", group)
+		var flags []flagLine
+		for _, s := range settings() {
+			if s.group != group {
+				continue
+			}
+			mark := ""
+			if s.secret {
+				mark = " *"
+			}
+			flags = append(flags, flagLine{"--" + s.name + " " + s.value, s.help + mark, s.fallback})
+		}
+		writeFlags(&b, flags)
+	}
+	return &cobra.Command{Use: "settings", Short: "All settings of the server, by group", Long: b.String()}
+}
+
+// settingsPage is docs/settings.md.
+func settingsPage() string {
+	var b strings.Builder
+	b.WriteString(`# Settings
+
+Each setting has one name in three places: the flag ` + "`--base-url`" + `, the environment variable ` + "`HOLDFAST_BASE_URL`" + `, and a line
+` + "`HOLDFAST_BASE_URL=…`" + ` in the file of ` + "`--config`" + `. A flag takes precedence over the environment, and the environment over the file.
+` + "`holdfast config print`" + ` shows every setting and where its value comes from; its output is such a file.
+
+- The server reports all mistakes at once, with exit code 2, before it opens anything. An unknown ` + "`HOLDFAST_…`" + ` is a warning.
+- A secret (●) can be read from a file: ` + "`--admin-key-file`, `HOLDFAST_ADMIN_KEY_FILE`" + `. That keeps it out of the process list and of
+  ` + "`docker inspect`" + `. Secrets are never printed.
+- A ` + "`DURATION`" + ` is a number with its unit: ` + "`90s`, `5m`, `12h`. `DAYS` are written as `30d`." + `
+- In the file, ` + "`#`" + ` starts a comment. Quotes around a value are removed. A name may also be written ` + "`base-url` or `BASE_URL`." + `
+- ` + "`holdfast help settings`" + ` prints this table.
+`)
+	for _, group := range settingGroups {
+		fmt.Fprintf(&b, "\n## %s\n\n| setting | default | meaning |\n|---|---|---|\n", group)
+		for _, s := range settings() {
+			if s.group != group {
+				continue
+			}
+			mark, fallback := "", "none"
+			if s.secret {
+				mark = " ●"
+			}
+			if s.fallback != "" {
+				fallback = "`" + s.fallback + "`"
+			}
+			text := strings.ToUpper(s.help[:1]) + s.help[1:] + "."
+			if s.more != "" {
+				text += " " + s.more
+			}
+			value := strings.ReplaceAll(s.value, "|", `\|`)
+			fmt.Fprintf(&b, "| `--%s %s`%s | %s | %s |\n", s.name, value, mark, fallback, text)
+		}
+	}
+	return b.String()
+}
