@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -203,6 +204,55 @@ func TestReview(t *testing.T) {
 			})
 		})
 	}
+}
+
+// failingStore is a database that accepts a number of writes after failAfter is set, and then fails each.
+type failingStore struct {
+	store.Store
+	failAfter atomic.Pointer[atomic.Int32] // nil: it does not fail
+}
+
+func (f *failingStore) Write(ctx context.Context, do func(store.Tx) error) error {
+	if left := f.failAfter.Load(); left != nil && left.Add(-1) < 0 {
+		return store.ErrUnavailable
+	}
+	return f.Store.Write(ctx, do)
+}
+
+// A person's decision that an operation took effect and its audit entry are one write: both are there, or neither.
+func TestReviewWritesOutcomeWithAudit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var db *failingStore
+		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}, change: func(o *engine.Options) {
+			db = &failingStore{Store: o.Store}
+			o.Store = db
+		}})
+		garbage := upstreamtest.Step{Procedure: "GetAppointmentListByPatient", Outcome: upstreamtest.Garbage}
+		p.upstream.Script(upstreamtest.Step{Outcome: upstreamtest.LostApplied}, garbage, garbage, garbage)
+		a := p.ask(p.wish(48 * 3))
+		p.until(time.Hour, "for review", p.settled)
+		for _, x := range []struct {
+			writes  int32
+			state   store.UpstreamState
+			entries int
+		}{{0, p.bookingOf().UpstreamState, 0}, {1, store.UpstreamConfirmed, 1}} {
+			left := new(atomic.Int32)
+			left.Store(x.writes)
+			db.failAfter.Store(left)
+			err := p.Outbound.Review(t.Context(), "user:jo", a.OperationID, outbound.DecisionExists)
+			db.failAfter.Store(nil)
+			if got := p.bookingOf().UpstreamState; (err == nil) != (x.writes > 0) || got != x.state {
+				t.Errorf("with %d writes: got %v, upstream %s; want %s", x.writes, err, got, x.state)
+			}
+			entries, _, err := p.Engine.Record.Audit(t.Context(), store.AuditFilter{Action: "operation.exists", Limit: 10})
+			if err != nil || len(entries) != x.entries {
+				t.Errorf("with %d writes: the audit log has %d entries, %v; want %d", x.writes, len(entries), err, x.entries)
+			}
+			if st, err := p.Outbound.Operation(t.Context(), a.OperationID, false); err != nil || st.NeedsReview != (x.writes == 0) {
+				t.Errorf("with %d writes: the operation is %+v, %v", x.writes, st, err)
+			}
+		}
+	})
 }
 
 // A first try that is applied so late that it is not seen when it is looked up refuses the second: the slot is taken, by

@@ -158,7 +158,7 @@ func (out *Outbound) tryDirect(ctx context.Context, d *direct) Attempted {
 	if o.End == Unreachable {
 		op.NextAttemptAt = out.Now().Add(out.Options.Limits.Backoff)
 	}
-	op, c := out.conclude(ctx, op, o)
+	op, c, _ := out.conclude(ctx, op, o, nil)
 	if op.Status == store.OperationCompleted && c != nil {
 		out.noteNow(ctx, d, c, &r)
 		out.HandOver(c.Calls...)

@@ -162,26 +162,36 @@ func deliveryState(op *store.Operation) string {
 
 // settle makes an outcome durable and hands over what follows from it.
 func (out *Outbound) settle(ctx context.Context, op store.Operation, o Outcome) {
-	if _, c := out.conclude(ctx, op, o); c != nil {
+	if _, c, _ := out.conclude(ctx, op, o, nil); c != nil { // without a step there is no error
 		out.HandOver(c.Calls...)
 	}
 }
 
 // conclude makes an outcome durable: in the database first, with what it means to the appointment, then in the queue. It
 // returns the operation as it is afterwards, and the change that was made, whose calls are the caller's to hand over.
-func (out *Outbound) conclude(ctx context.Context, op store.Operation, o Outcome) (store.Operation, *booking.Change) {
+//
+// step is written in the same transaction; nil: nothing. If the transaction fails, an outcome without a step is written again later. With a step
+// the operation stays unchanged and conclude returns the error, so that the person who decided can repeat the decision.
+func (out *Outbound) conclude(ctx context.Context, op store.Operation, o Outcome, step func(store.Tx) error) (store.Operation, *booking.Change, error) {
 	ctx = context.WithoutCancel(ctx)
 	out.heedClock(ctx) // before the next wait is counted from now
 	now := out.Now()
 	before := op
 	op, event := advance(op, o, now, out.Options.Limits)
 	var c *booking.Change
-	if op.Status.Final() {
-		err := out.store.Write(ctx, func(tx store.Tx) error {
-			var err error
-			c, err = out.end(ctx, tx, &op, o.End, now)
+	if op.Status.Final() || step != nil {
+		err := out.store.Write(ctx, func(tx store.Tx) (err error) {
+			if op.Status.Final() {
+				c, err = out.end(ctx, tx, &op, o.End, now)
+			}
+			if err == nil && step != nil {
+				err = step(tx)
+			}
 			return err
 		})
+		if err != nil && step != nil {
+			return before, nil, err
+		}
 		if err != nil {
 			out.log.Error("outcome of an operation not stored; retrying", "operation", op.ID, "kind", op.Kind, "error", err)
 			op, event, c = unrecorded(before, op, now), "retried", nil
@@ -192,7 +202,7 @@ func (out *Outbound) conclude(ctx context.Context, op store.Operation, o Outcome
 	}
 	out.keep(ctx, op, event, op.LastError)
 	out.ends.count(&op, o.End) // after the queue has it: what the figures say is also in the list
-	return op, c
+	return op, c, nil
 }
 
 // end records the end of an operation in tx.

@@ -212,11 +212,13 @@ func (out *Outbound) Review(ctx context.Context, actor record.Actor, id string, 
 		case DecisionGiveUp:
 			return out.giveUp(ctx, actor, op)
 		}
-		if err := out.auditOperation(ctx, actor, "operation.exists", &op); err != nil {
-			return err
+		_, c, err := out.conclude(ctx, op, Outcome{End: Delivered, Result: out.nameOf(ctx, &op)}, func(tx store.Tx) error {
+			return record.Audit(ctx, tx, out.Now(), actor, "operation.exists", "operation:"+op.ID, "", nil, map[string]string{"kind": string(op.Kind)})
+		})
+		if c != nil {
+			out.HandOver(c.Calls...)
 		}
-		out.settle(ctx, op, Outcome{End: Delivered, Result: out.nameOf(ctx, &op)})
-		return nil
+		return err
 	})
 }
 
@@ -320,12 +322,6 @@ func (out *Outbound) reopen(ctx context.Context, actor record.Actor, op store.Op
 	out.WakeFor(op.Kind)
 	out.keep(ctx, op, "retried", op.LastError)
 	return nil
-}
-
-func (out *Outbound) auditOperation(ctx context.Context, actor record.Actor, action string, op *store.Operation) error {
-	return out.store.Write(ctx, func(tx store.Tx) error {
-		return record.Audit(ctx, tx, out.Now(), actor, action, "operation:"+op.ID, "", nil, map[string]string{"kind": string(op.Kind)})
-	})
 }
 
 // withOperation lets a person's decision about an operation run while no lane touches it.
