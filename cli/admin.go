@@ -76,6 +76,7 @@ func refuse(w http.ResponseWriter, status int, err error) {
 			told.Errors = append(told.Errors, mistake{f.Field, f.Message})
 		}
 	}
+	told.Overlaps = overlapsOf(err)
 	_ = json.NewEncoder(w).Encode(told)
 }
 
@@ -85,6 +86,8 @@ type problem struct {
 	Title  string    `json:"title"`
 	Detail string    `json:"detail,omitempty"`
 	Errors []mistake `json:"errors,omitempty"`
+	// Overlaps are those that a check found.
+	Overlaps []overlapBody `json:"overlaps,omitempty"`
 }
 
 type mistake struct {

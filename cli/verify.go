@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -70,6 +71,7 @@ func verifyCommand(p process) *cobra.Command {
 				if err != nil {
 					verdict.Problem = err.Error()
 				}
+				verdict.Overlaps = append([]overlapBody{}, overlapsOf(err)...)
 				return errors.Join(err, printJSON(p.stdout, verdict))
 			}
 			if err != nil {
@@ -97,7 +99,30 @@ type verdictBody struct {
 	Subject string `json:"subject"`
 	Sound   bool   `json:"sound"`
 	Problem string `json:"problem,omitempty"`
+	// Overlaps are the pairs of appointments that break the guarantee. The list is empty, never missing; if the database could not be read,
+	// Problem says so.
+	Overlaps []overlapBody `json:"overlaps"`
 	checkBody
+}
+
+// overlapBody is one pair of appointments that break the guarantee.
+type overlapBody struct {
+	Of           string    `json:"of"` // specialist or resource
+	ID           string    `json:"id"`
+	At           string    `json:"at"`
+	Appointments [2]string `json:"appointments"`
+}
+
+// overlapsOf lists the overlaps in an error of a check, whether this process made the check or the server did.
+func overlapsOf(err error) (list []overlapBody) {
+	var refused *problem
+	if errors.As(err, &refused) {
+		return refused.Overlaps
+	}
+	for _, o := range store.Overlaps(err) {
+		list = append(list, overlapBody{o.Of, o.ID, o.At.Format(time.RFC3339), o.Appointments})
+	}
+	return list
 }
 
 // checkOrder asks for a check.

@@ -80,8 +80,10 @@ func checkOverlaps(ctx context.Context, c *conn, whose, query string, violation 
 			}
 			kept = append(kept, a)
 			if tooClose(a, b) {
-				violation("guarantee: %s %s is double-booked at %s by appointments %s and %s",
-					whose, b.specialistID, time.UnixMilli(max(a.slotStart, b.slotStart)).UTC().Format(time.RFC3339), a, b)
+				violation("%w", &store.OverlapError{
+					Of: whose, ID: b.specialistID, At: time.UnixMilli(max(a.slotStart, b.slotStart)).UTC(),
+					Appointments: [2]string{a.id, b.id}, Words: [2]string{a.String(), b.String()},
+				})
 			}
 		}
 		open = append(kept, b)
