@@ -18,7 +18,7 @@ func TestEveryCommandIsThere(t *testing.T) {
 	t.Parallel()
 	want := strings.Fields(`admin admin.create admin.list admin.reset-password apikey apikey.create apikey.list apikey.revoke backup backup-key completion config
 		config.print demo export healthcheck help import keys keys.rotate mcp migrate openapi queue queue.list queue.retry restore serve
-		service service.install service.status service.uninstall setup-url
+		service service.install service.status service.uninstall settings setup-url
 		torture upgrade verify version why`)
 	var got []string
 	var walk func(*cobra.Command, string)
