@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"errors"
+	people "holdfast/engine/person"
 	"testing"
 
 	"holdfast/engine/record"
@@ -44,7 +45,7 @@ func TestErasingOneOfAFamily(t *testing.T) {
 			t.Errorf("an appointment is of %q now, %v; want %q", a.Patient.Name, err, want)
 		}
 	}
-	if h, err := c.Person.History(ctx, child.ID, ""); err != nil || len(h.Notes) != 1 {
+	if h, err := c.Person.History(ctx, child.ID, people.Viewer{}); err != nil || len(h.Notes) != 1 {
 		t.Errorf("the child's card: %+v, %v", h, err)
 	}
 	var invalid *record.ValidationError

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"errors"
+	people "holdfast/engine/person"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,20 +34,58 @@ func TestAPersonHasAHistory(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Until(missed.SlotEnd.Add(time.Minute)))
-		h, err := c.Person.History(t.Context(), missed.ID, "")
+		h, err := c.Person.History(t.Context(), missed.ID, people.Viewer{})
 		if err != nil || len(h.Coming) != 1 || h.Coming[0].ID != next.ID || len(h.Past) != 2 || h.Past[0].ID != gone.ID || h.Past[1].ID != missed.ID || h.NoShows != 1 || h.Cancelled != 1 {
 			t.Errorf("%v: %+v", err, h)
 		}
 		// Of a name alone nothing follows, and a specialist's own calendar has the own ones only.
 		nobody := book(store.Patient{Name: "Lena Vogt"})
-		if h, err := c.Person.History(t.Context(), nobody.ID, ""); err != nil || len(h.Coming) != 1 || len(h.Past) != 0 {
+		if h, err := c.Person.History(t.Context(), nobody.ID, people.Viewer{}); err != nil || len(h.Coming) != 1 || len(h.Past) != 0 {
 			t.Errorf("of a name alone: %v, %+v", err, h)
 		}
-		if h, err := c.Person.History(t.Context(), missed.ID, "nobody"); err != nil || len(h.Coming)+len(h.Past) != 0 {
+		if h, err := c.Person.History(t.Context(), missed.ID, people.Viewer{SpecialistID: "nobody"}); err != nil || len(h.Coming)+len(h.Past) != 0 {
 			t.Errorf("in another calendar: %v, %+v", err, h)
 		}
-		if _, err := c.Person.History(t.Context(), "nothing", ""); !errors.Is(err, store.ErrNotFound) {
+		if _, err := c.Person.History(t.Context(), "nothing", people.Viewer{}); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("of nothing: %v", err)
+		}
+	})
+}
+
+// A specialist who makes an appointment up with a patient's name and birth date sees nothing of what colleagues know.
+func TestHistoryHidesColleaguesNotesFromSpecialist(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newClinic(t, map[string]int{"ada": 2, "ben": 1})
+		book := func(specialistID string, p store.Patient) store.Appointment {
+			t.Helper()
+			r := bookingOf(0, "checkup")
+			r.SlotStart, r.SpecialistID, r.Patient, r.Source, r.Actor = c.start, specialistID, p, store.SourceStaff, jo
+			return c.mustBook(r)
+		}
+		theirs := book("ada", store.Patient{Name: "Lena Vogt", Phone: "030 1112233", BirthDate: "1980-03-31"})
+		r := bookingOf(1, "checkup")
+		r.SlotStart, r.SpecialistID, r.Source, r.Actor = c.start.Add(2*time.Hour), "ada", store.SourceStaff, jo
+		r.Patient = store.Patient{Name: "Lena Brandt", Email: "lena@example.org"}
+		linked := c.mustBook(r)
+		ctx := t.Context()
+		if _, err := c.Person.AddNote(ctx, theirs.ID, "canary of the desk", jo, nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Person.Link(ctx, theirs.ID, linked.ID, jo, nil); err != nil {
+			t.Fatal(err)
+		}
+		invented := book("ben", store.Patient{Name: "Lena Vogt", BirthDate: "1980-03-31"})
+		ben := people.Viewer{SpecialistID: "ben", Actor: "user:ben"}
+		if _, err := c.Person.AddNote(ctx, invented.ID, "own note", ben.Actor, nil); err != nil {
+			t.Fatal(err)
+		}
+		h, err := c.Person.History(ctx, invented.ID, ben)
+		if err != nil || len(h.Of) != 1 || len(h.Links) != 0 || len(h.Coming) != 1 || len(h.Notes) != 1 || h.Notes[0].Text != "own note" {
+			t.Errorf("%v: a specialist got %+v, want the own appointment and the own note", err, h)
+		}
+		h, err = c.Person.History(ctx, invented.ID, people.Viewer{})
+		if err != nil || len(h.Of) != 2 || len(h.Links) != 1 || len(h.Coming) != 3 || len(h.Notes) != 2 {
+			t.Errorf("%v: the desk got %+v, want everything", err, h)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"errors"
 	"fmt"
+	people "holdfast/engine/person"
 	"slices"
 	"testing"
 	"time"
@@ -81,7 +82,7 @@ func TestTwoSpellingsOfOnePerson(t *testing.T) {
 	}
 	history := func(id string) (coming, notes, links int) {
 		t.Helper()
-		h, err := c.Person.History(ctx, id, "")
+		h, err := c.Person.History(ctx, id, people.Viewer{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -39,12 +39,12 @@ type linkJSON struct {
 	People []identityJSON `json:"people"`
 }
 
-// getHistory answers the appointments of the person that an appointment is for. A specialist sees those in the own calendar.
+// getHistory answers the appointments of the person that an appointment is for. person.Viewer says what a specialist sees of it.
 func (s *Server) getHistory(c *call) error {
 	if _, err := s.reachable(c); err != nil {
 		return err
 	}
-	h, err := s.engine.Person.History(c.ctx(), c.param("id"), c.caller.specialistID)
+	h, err := s.engine.Person.History(c.ctx(), c.param("id"), person.Viewer{SpecialistID: c.caller.specialistID, Actor: c.caller.actor})
 	if err != nil {
 		return err
 	}

@@ -210,6 +210,7 @@ func (s *Server) listSessions(c *call) error {
 	}
 	answer := make([]sessionJSON, len(list))
 	for i := range list {
+		hideOutcome(c.caller, &list[i])
 		answer[i] = sessionOf(&list[i])
 	}
 	return c.json(http.StatusOK, map[string]any{"sessions": answer})
@@ -230,10 +231,15 @@ func (s *Server) getSession(c *call) error {
 	if !c.caller.may(presenceKey) && x.Owner != c.client.Owner().String() {
 		return errNotOwner.titled("Another client's session").with("Only the client that asked for this session can see it. Send the clientId that it was asked for with.")
 	}
-	if !c.caller.may(desk) {
+	hideOutcome(c.caller, &x)
+	return c.json(http.StatusOK, sessionAnswer(&x))
+}
+
+// hideOutcome removes what a session came to, unless the caller is the front desk or the specialist of the session.
+func hideOutcome(by caller, x *store.Session) {
+	if !by.may(frontDesk) && !(by.may(desk) && by.specialistID != "" && by.specialistID == x.SpecialistID) {
 		x.Outcome = ""
 	}
-	return c.json(http.StatusOK, sessionAnswer(&x))
 }
 
 func (s *Server) cancelSession(c *call, _ *sessionBody) error {

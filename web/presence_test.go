@@ -231,11 +231,18 @@ func TestSessionsOverHTTP(t *testing.T) {
 	}{
 		{"nobody", nil, 422, false}, {"another client", header{"Holdfast-Client": client(2)}, 403, false}, {"its client", header{"Holdfast-Client": client(1)}, 200, false},
 		{"an agent's key", h.key("agent"), 422, false}, {"a presence key", key, 200, false}, {"an admin key", asAdmin, 200, true},
-		{"a specialist", h.signedIn("sam@clinic.example", "specialist", "ada"), 200, true},
+		{"another specialist", h.signedIn("sam@clinic.example", "specialist", "ada"), 200, false},
+		{"its specialist", h.signedIn("kim@clinic.example", "specialist", "bea"), 200, true},
 	} {
 		got := h.do("GET", session, nil, c.header).want(c.status)
 		if strings.Contains(got.raw, client(1)) || strings.Contains(got.raw, "helped") != c.outcome {
 			t.Errorf("%s is answered %s; want no client, and the outcome: %v", c.who, got.raw, c.outcome)
+		}
+		if c.status != 200 || c.who == "its client" {
+			continue
+		}
+		if got := h.do("GET", "/v1/sessions?status=ended", nil, c.header).want(200); strings.Contains(got.raw, "helped") != c.outcome {
+			t.Errorf("%s lists %s; want the outcome: %v", c.who, got.raw, c.outcome)
 		}
 	}
 	h.do("POST", second+"/cancel", nil).problem(422, "validation_failed").field("clientId")

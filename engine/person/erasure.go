@@ -25,7 +25,7 @@ type Erasure struct {
 //
 // Errors: store.ErrNotFound, *ValidationError where the person was erased already.
 func (pe *People) PlanErasure(ctx context.Context, appointmentID string) (Erasure, error) {
-	h, err := pe.History(ctx, appointmentID, "")
+	h, err := pe.History(ctx, appointmentID, Viewer{})
 	if err != nil {
 		return Erasure{}, err
 	}

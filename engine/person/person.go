@@ -40,9 +40,16 @@ type History struct {
 	Links     []store.PersonLink
 }
 
-// History finds the appointments of the person an appointment is for, that one included: of one specialist, or of all if none is
-// named. store.ErrNotFound.
-func (pe *People) History(ctx context.Context, id, specialistID string) (History, error) {
+// Viewer is who asks for a history. A specialist sees the appointments in their own calendar, the notes that they wrote themselves, and
+// links to spellings of the person that are in their calendar: an appointment that they made up must not open what colleagues know.
+type Viewer struct {
+	SpecialistID string       // empty: reception, owners and admin keys, who see everything
+	Actor        record.Actor // the author of the viewer's own notes
+}
+
+// History returns the appointments of the person an appointment is for, that one included, as far as the viewer sees them.
+// store.ErrNotFound.
+func (pe *People) History(ctx context.Context, id string, by Viewer) (History, error) {
 	if !record.ValidID(id) {
 		return History{}, store.ErrNotFound
 	}
@@ -54,10 +61,10 @@ func (pe *People) History(ctx context.Context, id, specialistID string) (History
 	var all []store.Appointment
 	if a.Patient.Name == "" {
 		h.Of, all = []store.Identity{a.Patient.Identity()}, []store.Appointment{a}
-	} else if all, err = pe.gather(ctx, &h, a.Patient.Identity(), specialistID); err != nil {
+	} else if all, err = pe.gather(ctx, &h, a.Patient.Identity(), by); err != nil {
 		return History{}, err
 	}
-	if (specialistID == "" || specialistID == a.SpecialistID) && !slices.ContainsFunc(all, func(x store.Appointment) bool { return x.ID == a.ID }) {
+	if (by.SpecialistID == "" || by.SpecialistID == a.SpecialistID) && !slices.ContainsFunc(all, func(x store.Appointment) bool { return x.ID == a.ID }) {
 		all = append(all, a)
 	}
 	sort.Slice(all, func(i, j int) bool { return all[i].SlotStart.Before(all[j].SlotStart) })
@@ -80,7 +87,7 @@ func (pe *People) History(ctx context.Context, id, specialistID string) (History
 }
 
 // gather follows the links from one identity on, and collects what belongs to any that it comes to.
-func (pe *People) gather(ctx context.Context, h *History, first store.Identity, specialistID string) (all []store.Appointment, err error) {
+func (pe *People) gather(ctx context.Context, h *History, first store.Identity, by Viewer) (all []store.Appointment, err error) {
 	h.Of = []store.Identity{first}
 	known := func(i *store.Identity) bool {
 		return slices.ContainsFunc(h.Of, func(k store.Identity) bool { return k == *i || k.Is(i) })
@@ -90,20 +97,14 @@ func (pe *People) gather(ctx context.Context, h *History, first store.Identity, 
 		if slices.ContainsFunc(h.Of[:next], func(k store.Identity) bool { return store.Fold(k.Name) == store.Fold(name) && k.Is(&h.Of[next]) }) {
 			continue // its appointments are here already
 		}
-		f := store.AppointmentFilter{Query: name, SpecialistID: specialistID, Limit: 500}
-		for range maxNamesakes {
-			list, cursor, err := pe.store.Appointments(ctx, f)
-			if err != nil {
-				return nil, err
+		err := pe.named(ctx, name, by.SpecialistID, func(x *store.Appointment) bool {
+			if i := x.Patient.Identity(); known(&i) && !slices.ContainsFunc(all, func(y store.Appointment) bool { return y.ID == x.ID }) {
+				all = append(all, *x)
 			}
-			for _, x := range list {
-				if i := x.Patient.Identity(); known(&i) && !slices.ContainsFunc(all, func(y store.Appointment) bool { return y.ID == x.ID }) {
-					all = append(all, x)
-				}
-			}
-			if f.Cursor = cursor; cursor == "" {
-				break
-			}
+			return true
+		})
+		if err != nil {
+			return nil, err
 		}
 		links, err := pe.store.PersonLinks(ctx, name)
 		if err != nil {
@@ -112,6 +113,15 @@ func (pe *People) gather(ctx context.Context, h *History, first store.Identity, 
 		for _, l := range links {
 			a, b := known(&l.A), known(&l.B)
 			if !a && !b || slices.ContainsFunc(h.Links, func(k store.PersonLink) bool { return k.ID == l.ID }) {
+				continue
+			}
+			other := &l.A
+			if a {
+				other = &l.B
+			}
+			if seen, err := pe.isIn(ctx, other, by.SpecialistID); err != nil {
+				return nil, err
+			} else if !seen {
 				continue
 			}
 			h.Links = append(h.Links, l)
@@ -134,13 +144,46 @@ func (pe *People) gather(ctx context.Context, h *History, first store.Identity, 
 			return nil, err
 		}
 		for _, n := range notes {
-			if known(&n.Of) {
+			if known(&n.Of) && (by.SpecialistID == "" || n.Author == string(by.Actor)) {
 				h.Notes = append(h.Notes, n)
 			}
 		}
 	}
 	sort.SliceStable(h.Notes, func(i, j int) bool { return h.Notes[i].CreatedAt.Before(h.Notes[j].CreatedAt) })
 	return all, nil
+}
+
+// named calls each with the appointments under a name, of one specialist or of all, until it returns false.
+func (pe *People) named(ctx context.Context, name, specialistID string, each func(*store.Appointment) bool) error {
+	f := store.AppointmentFilter{Query: name, SpecialistID: specialistID, Limit: 500}
+	for range maxNamesakes {
+		list, cursor, err := pe.store.Appointments(ctx, f)
+		if err != nil {
+			return err
+		}
+		for i := range list {
+			if !each(&list[i]) {
+				return nil
+			}
+		}
+		if f.Cursor = cursor; cursor == "" {
+			return nil
+		}
+	}
+	return nil
+}
+
+// isIn reports whether a specialist has an appointment of this person; the desk, without a specialist, sees everyone.
+func (pe *People) isIn(ctx context.Context, i *store.Identity, specialistID string) (found bool, err error) {
+	if specialistID == "" {
+		return true, nil
+	}
+	err = pe.named(ctx, i.Name, specialistID, func(x *store.Appointment) bool {
+		of := x.Patient.Identity()
+		found = of == *i || of.Is(i)
+		return !found
+	})
+	return found, err
 }
 
 // AddNote keeps what the desk says about the person of an appointment. It is audited without its text.
@@ -192,7 +235,7 @@ func (pe *People) DeleteNote(ctx context.Context, id string, actor record.Actor)
 //
 // Errors: store.ErrNotFound, *ValidationError, also where they are one already.
 func (pe *People) Link(ctx context.Context, appointmentID, otherID string, actor record.Actor, once *record.Once) (store.PersonLink, error) {
-	h, err := pe.History(ctx, appointmentID, "")
+	h, err := pe.History(ctx, appointmentID, Viewer{})
 	if err != nil {
 		return store.PersonLink{}, err
 	}
@@ -250,7 +293,7 @@ func (pe *People) Linked(ctx context.Context, p store.Person) (others []store.Id
 		}
 		seen = append(seen, i)
 		var h History
-		if _, err := pe.gather(ctx, &h, i, ""); err != nil {
+		if _, err := pe.gather(ctx, &h, i, Viewer{}); err != nil {
 			return nil, err
 		}
 		others = distinct(append(others, h.Of[1:]...))
