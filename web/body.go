@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"holdfast/engine/record"
 	"holdfast/engine/sheet"
 	"holdfast/store"
 )
@@ -139,7 +140,13 @@ func bodied[T any](rules bodyRules, h func(*call, *T) error) handle {
 		var body T
 		if len(raw) > 0 || !rules.optional {
 			if err := decode(raw, expected, &body); err != nil {
-				return err
+				var form *formError
+				if _, checks := any(&body).(checksForm); !checks || !errors.As(err, &form) {
+					return err
+				}
+				body = *new(T)
+				_ = json.Unmarshal(form.rest, &body) // what is wrong with it is in form.wrong
+				c.wrong = form.wrong
 			}
 		}
 		var given string
@@ -147,11 +154,32 @@ func bodied[T any](rules bodyRules, h func(*call, *T) error) handle {
 			given = *o.owner()
 		}
 		if err := c.resolveClient(given); err != nil {
-			return err
+			return c.withWrong(err)
 		}
-		return c.atMostOnce(raw, rules.allOrNothing, func() error { return h(c, &body) })
+		return c.atMostOnce(raw, rules.allOrNothing, func() error { return c.withWrong(h(c, &body)) })
 	}
 }
+
+// withWrong adds to a refusal the fields whose values have the wrong form. If there are some, nothing but a refusal goes out.
+func (c *call) withWrong(err error) error {
+	if len(c.wrong) == 0 {
+		return err
+	}
+	var invalid *record.ValidationError
+	if errors.As(err, &invalid) {
+		return record.Mistakes(c.wrong).Together(invalid.Fields).Err()
+	}
+	return c.wrong.err()
+}
+
+// checksForm is a body whose handler checks the other fields too if some have the wrong form, so that one answer lists all mistakes. The
+// handler must refuse the request if call.wrong has any. Other bodies are refused before their handler, with all values of the wrong form.
+type checksForm interface{ checksForm() }
+
+// checkedBody is the part of a body that makes it one.
+type checkedBody struct{}
+
+func (*checkedBody) checksForm() {}
 
 // read returns the whole body.
 func (c *call) read(rules bodyRules) ([]byte, error) {

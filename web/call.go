@@ -35,6 +35,7 @@ type call struct {
 	out    []byte       // its body
 
 	warnings []string // what an agent sent and nobody understood
+	wrong    mistakes // the fields of the body whose values have the wrong form; the handler refuses the request
 
 	bounded context.Context // of ctx; nil until it is asked for
 	release context.CancelFunc

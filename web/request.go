@@ -42,11 +42,7 @@ func (s *Server) requestOf(r *store.BookingRequest) requestJSON {
 
 // bookPublic is the booking of somebody without a key: within limits, and perhaps to be confirmed first.
 func (s *Server) bookPublic(c *call, r booking.Request, start string) error {
-	var m mistakes
-	r.SlotStart = m.instant("slotStartDate", start)
-	if err := m.err(); err != nil {
-		return err
-	}
+	r.SlotStart = c.formOf(&r, start)
 	render := func(result any) (int, []byte) {
 		switch x := result.(type) {
 		case store.BookingRequest:

@@ -61,19 +61,43 @@ func readsText(t reflect.Type) bool {
 type walk struct {
 	b      []byte
 	i      int
-	values bool // look at the values, too
+	values bool     // look at the values, too
+	wrong  mistakes // the values that have no place there
+	spans  [][2]int // where these values are
 }
 
-// misfit returns the first name in a document that its shape does not know, or else, if values are to be looked at, the
-// first value that has no place there, and how far into the document that is.
+// misfit returns the first name in a document that its shape does not have, or else, if values are to be looked at, all
+// values that have no place there as a *formError; and how far into the document the first is.
 func misfit(raw []byte, expected *shape, values bool) (at int, err error) {
 	w := walk{b: raw}
 	if err := w.value(expected, ""); err != nil || !values {
 		return w.i, err
 	}
 	w = walk{b: raw, values: true}
-	err = w.value(expected, "")
-	return w.i, err
+	if err := w.value(expected, ""); err != nil || len(w.wrong) == 0 {
+		return w.i, err
+	}
+	return w.spans[0][1], &formError{w.wrong, w.withoutWrong()}
+}
+
+// formError is a document with values of the wrong form.
+type formError struct {
+	wrong mistakes
+	rest  []byte // the document with null in place of each of them
+}
+
+func (e *formError) Error() string { return e.Unwrap().Error() }
+func (e *formError) Unwrap() error { return e.wrong.err() }
+
+// withoutWrong is the document with null in place of each wrong value.
+func (w *walk) withoutWrong() []byte {
+	var rest []byte
+	at := 0
+	for _, span := range w.spans {
+		rest = append(append(rest, w.b[at:span[0]]...), "null"...)
+		at = span[1]
+	}
+	return append(rest, w.b[at:]...)
 }
 
 // Misfit finds by the rules of a body what a document from elsewhere has that a type has no room for: the field, like
@@ -114,9 +138,12 @@ func (w *walk) value(s *shape, path string) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &kind):
-		return fieldError(path, "must be "+kindOf(s.of))
+		w.wrong.add(path, "must be "+kindOf(s.of))
+	default:
+		w.wrong.add(path, strings.TrimPrefix(err.Error(), "json: ")) // a date, a time or a weekday, which says itself what it must be
 	}
-	return fieldError(path, strings.TrimPrefix(err.Error(), "json: ")) // a date, a time or a weekday, which says itself what it must be
+	w.spans = append(w.spans, [2]int{start, w.i})
+	return nil
 }
 
 func (w *walk) object(s *shape, path string) error {

@@ -39,6 +39,8 @@ type Request struct {
 	Actor             record.Actor
 	Once              *record.Once
 	Silent            bool // tell nobody: no mail, no webhook
+	// Wrong is what the caller found wrong with the values that it could not pass on. Book refuses the request with these mistakes and its own.
+	Wrong record.Mistakes
 
 	// For staff and programs with an admin key only.
 	OverbookReason string // not empty: outside the guarantee
@@ -133,7 +135,7 @@ func (bk *Booking) checkBooking(s *clinic.Schedule, r *Request) (*store.Appointm
 	if ok && r.Asked == nil {
 		r.Intake = clinic.CheckIntake(&m, &s.Settings, t, &r.Said, r.Source == store.SourceWeb, time.Now())
 	}
-	if err := m.Err(); err != nil {
+	if err := r.Wrong.Together(m).Err(); err != nil {
 		return nil, err
 	}
 	if !ok || t.Page.DeskOnly && r.Asked == nil && (r.Source == store.SourceWeb || r.Source == store.SourceAgent) {

@@ -3,6 +3,7 @@ package record
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"holdfast/store"
@@ -58,6 +59,21 @@ type Mistakes []FieldError
 
 func (m *Mistakes) Add(field, format string, args ...any) {
 	*m = append(*m, FieldError{field, fmt.Sprintf(format, args...)})
+}
+
+// Together returns m and those of more whose fields m does not have. A field below one of m is left out too: "patient.name" says nothing
+// if "patient" itself is wrong.
+func (m Mistakes) Together(more Mistakes) Mistakes {
+	all := slices.Clone(m)
+	for _, x := range more {
+		if !slices.ContainsFunc(m, func(known FieldError) bool {
+			rest, ok := strings.CutPrefix(x.Field, known.Field)
+			return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+		}) {
+			all = append(all, x)
+		}
+	}
+	return all
 }
 
 // Err returns nil if nothing is wrong.
