@@ -242,14 +242,14 @@ func (t mcpTools) status(ctx context.Context, _ *mcp.CallToolRequest, in statusI
 	if err != nil {
 		return nil, bookingOut{}, err
 	}
-	out := bookingOut{Status: "confirmed", Message: "The appointment is confirmed."}
+	out := bookingOut{Status: "confirmed", Message: t.engine.Agent.StateSentence(&a)}
 	switch {
 	case a.Status == store.Cancelled:
-		out.Status, out.Message = "cancelled", "The appointment was cancelled."
+		out.Status = "cancelled"
 	case a.UpstreamState == store.UpstreamPending:
-		out.Status, out.Message = "queued", "The booking was received and is not yet confirmed."
+		out.Status = "queued"
 	case a.UpstreamState == store.UpstreamFailed || a.UpstreamState == store.UpstreamReview:
-		out.Status, out.Message = "failed", "The booking could not be completed by itself; the clinic's staff have been told and will call."
+		out.Status = "failed"
 	}
 	t.describe(&out, &a)
 	return nil, out, nil
@@ -281,7 +281,7 @@ func (t mcpTools) reschedule(ctx context.Context, _ *mcp.CallToolRequest, in mov
 		}
 		return nil, bookingOut{}, said(err)
 	}
-	out := bookingOut{Status: "confirmed", Message: "The appointment was moved."}
+	out := bookingOut{Status: "confirmed", Message: t.engine.Agent.MovedSentence(&moved)}
 	t.describe(&out, &moved)
 	return nil, out, nil
 }
@@ -300,7 +300,7 @@ func (t mcpTools) cancel(ctx context.Context, _ *mcp.CallToolRequest, in cancelI
 	if err != nil {
 		return nil, bookingOut{}, said(err)
 	}
-	out := bookingOut{Status: "cancelled", Message: "The appointment was cancelled. The time is free for somebody else."}
+	out := bookingOut{Status: "cancelled", Message: t.engine.Agent.StateSentence(&cancelled)}
 	t.describe(&out, &cancelled)
 	return nil, out, nil
 }

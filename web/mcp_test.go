@@ -207,3 +207,34 @@ func TestMCPNeedsAnAgentKey(t *testing.T) {
 		}
 	}
 }
+
+// One conversation has one language: every tool that answers about a booking says its sentence in the language of the clinic's agents.
+func TestMCPSpeaksOneLanguage(t *testing.T) {
+	for language, words := range map[string]map[string]string{
+		"en": {"booked": "You are booked", "moved": "Your appointment was moved", "cancelled": "was cancelled"},
+		"de": {"booked": "ist gebucht", "moved": "wurde verschoben", "cancelled": "wurde abgesagt"},
+		"es": {"booked": "está reservada", "moved": "se ha cambiado", "cancelled": "se ha cancelado"},
+	} {
+		t.Run(language, func(t *testing.T) {
+			h := newHouse(t)
+			h.do("PATCH", "/v1/settings", map[string]any{"agentTexts": map[string]any{"language": language}}, asAdmin).want(200)
+			s := assistant(t, h)
+			found, _, _ := tool(t, s, "find_slots", map[string]any{"appointmentTypeId": "checkup", "count": 3})
+			offer := func(i int) any { return found["slots"].([]any)[i].(map[string]any)["bookingToken"] }
+			check := func(name, of string, in map[string]any) any {
+				t.Helper()
+				out, text, failed := tool(t, s, name, in)
+				message, _ := out["message"].(string)
+				if spoken, _ := out["spoken"].(string); failed || !strings.Contains(message, words[of]) || spoken == "" || !strings.Contains(message, spoken) {
+					t.Fatalf("%s says %q (%s), want %q with the time", name, message, text, words[of])
+				}
+				return out["manageToken"]
+			}
+			token := check("book", "booked", map[string]any{"bookingToken": offer(0), "firstName": "Lena", "lastName": "Vogt", "phone": "030 1234567", "sessionId": "call-1"})
+			check("booking_status", "booked", map[string]any{"manageToken": token})
+			token = check("reschedule", "moved", map[string]any{"manageToken": token, "bookingToken": offer(2)})
+			check("cancel", "cancelled", map[string]any{"manageToken": token})
+			check("booking_status", "cancelled", map[string]any{"manageToken": token})
+		})
+	}
+}

@@ -90,6 +90,34 @@ func (ag *Agent) guideBooked(a *store.Appointment) Guidance {
 	return g
 }
 
+// StateSentence returns what to say aloud about an appointment: that it is booked, waits for the practice-management system, failed, is under
+// review or was cancelled. It is in the language of the clinic's agents.
+func (ag *Agent) StateSentence(a *store.Appointment) string {
+	of := ""
+	switch {
+	case a.Status == store.Cancelled:
+		of = sayCancelled
+	case a.UpstreamState == store.UpstreamPending:
+		of = sayStillQueued
+	case a.UpstreamState == store.UpstreamFailed:
+		of = sayFailed
+	case a.UpstreamState == store.UpstreamReview:
+		of = sayReview
+	default:
+		at := ""
+		if t := ag.agentTexts(); t.Place != "" {
+			at = strings.ReplaceAll(Voices[ag.agentLanguage()][voiceAt], "{place}", t.Place)
+		}
+		return strings.NewReplacer("{at}", at, theDate, ag.Spoken(a.SlotStart)).Replace(Voices[ag.agentLanguage()][voiceBooked])
+	}
+	return ag.guide(of, a.SlotStart).VoiceResponse
+}
+
+// MovedSentence returns what to say aloud after a move, in the language of the clinic's agents.
+func (ag *Agent) MovedSentence(a *store.Appointment) string {
+	return strings.ReplaceAll(Voices[ag.agentLanguage()][voiceMoved], theDate, ag.Spoken(a.SlotStart))
+}
+
 // isMinor reports whether somebody born then is younger than 18 on the day.
 func isMinor(born string, day time.Time) bool {
 	d, err := time.Parse(time.DateOnly, born)
@@ -124,17 +152,18 @@ const (
 	voiceGuardian    = "guardian"
 	voiceAddress     = "address"
 	voiceThatTime    = "that time"
+	voiceMoved       = "moved"
 )
 
 // Voices are the sentences by language. Where a language lacks one, it is the English one of guidances.
 var Voices = map[string]map[string]string{
 	"en": {
 		voiceBooked: "You are booked{at} for {date}.", voiceBookedChild: "{childName} is booked{at} for {date}.", voiceAt: " at {place}",
-		voiceGuardian: "Please note that a parent or legal guardian has to come along.", voiceAddress: "Would you like the address?", voiceThatTime: "that time",
+		voiceGuardian: "Please note that a parent or legal guardian has to come along.", voiceAddress: "Would you like the address?", voiceThatTime: "that time", voiceMoved: "Your appointment was moved to {date}.",
 	},
 	"de": {
 		voiceBooked: "Ihr Termin{at} ist gebucht: {date}.", voiceBookedChild: "Der Termin für {childName}{at} ist gebucht: {date}.", voiceAt: " bei {place}",
-		voiceGuardian: "Bitte beachten Sie, dass ein Elternteil oder Vormund mitkommen muss.", voiceAddress: "Möchten Sie die Adresse?", voiceThatTime: "diese Zeit",
+		voiceGuardian: "Bitte beachten Sie, dass ein Elternteil oder Vormund mitkommen muss.", voiceAddress: "Möchten Sie die Adresse?", voiceThatTime: "diese Zeit", voiceMoved: "Ihr Termin wurde verschoben: {date}.",
 		sayPatient: "Danke, ich habe Ihre Angaben. Ich sehe nach, welche Zeiten frei sind.", saySlots: "Ich habe freie Zeiten gefunden. Ich lese sie Ihnen vor.",
 		sayNoSlots:   "An diesen Tagen ist leider nichts frei. Würden Ihnen andere Tage passen?",
 		sayQueued:    "Ich habe Ihre Buchung für {date} aufgenommen. Sie ist noch nicht bestätigt. Die Zeit ist für Sie frei gehalten, und die Praxis meldet sich, falls sich etwas ändert.",
@@ -155,7 +184,7 @@ var Voices = map[string]map[string]string{
 	},
 	"es": {
 		voiceBooked: "Su cita{at} está reservada para el {date}.", voiceBookedChild: "La cita de {childName}{at} está reservada para el {date}.", voiceAt: " en {place}",
-		voiceGuardian: "Tenga en cuenta que debe venir también el padre, la madre o el tutor legal.", voiceAddress: "¿Quiere que le dé la dirección?", voiceThatTime: "día indicado",
+		voiceGuardian: "Tenga en cuenta que debe venir también el padre, la madre o el tutor legal.", voiceAddress: "¿Quiere que le dé la dirección?", voiceThatTime: "día indicado", voiceMoved: "Su cita se ha cambiado al {date}.",
 		sayPatient: "Gracias, ya tengo sus datos. Voy a ver qué horas hay libres.", saySlots: "He encontrado horas libres. Se las leo.",
 		sayNoSlots:   "Lo siento, esos días no hay nada libre. ¿Le vendrían bien otros días?",
 		sayQueued:    "He recibido su reserva para el {date}. Todavía no está confirmada. La hora queda guardada para usted, y la clínica le avisará si algo cambia.",
