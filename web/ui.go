@@ -60,7 +60,7 @@ func (s *Server) page(c *call) error {
 	}
 	switch {
 	case !isPage && !isAsset && !loose[name]:
-		return errNotFound
+		return s.unknownPage(c)
 	case !safe(c.r.Method):
 		c.rw.Header().Set("Allow", "GET, HEAD")
 		return errMethodNotAllowed.with("This address answers GET and HEAD.")

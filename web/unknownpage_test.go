@@ -1,0 +1,48 @@
+package web_test
+
+import (
+	"strings"
+	"testing"
+
+	"holdfast/store"
+)
+
+// A browser at an address that does not exist gets a page with the clinic's name, a sentence and a button in its language. A program gets the
+// problem, and so does a browser's request that is not for a page.
+func TestUnknownAddressShowsPage(t *testing.T) {
+	h := newHouse(t)
+	if _, err := h.engine.Clinic.UpdateClinic(t.Context(), "system", func(k *store.Clinic) { k.Name = "Lena <&> Co" }); err != nil {
+		t.Fatal(err)
+	}
+	const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+	for language, words := range map[string][]string{
+		"en-GB,en;q=0.9": {`lang="en"`, "There is no page at this address.", "Book an appointment"},
+		"de":             {`lang="de"`, "Unter dieser Adresse gibt es keine Seite.", "Termin buchen"},
+		"es":             {`lang="es"`, "No hay ninguna página en esta dirección.", "Reservar una cita"},
+		"fr":             {`lang="en"`, "Book an appointment"},
+	} {
+		for _, path := range []string{"/nowhere", "/v1/nowhere", "/.git/config", "/booking/%3Cscript%3E"} {
+			got, body := h.raw("GET", path, header{"Accept": browser, "Accept-Language": language})
+			page := string(body)
+			if got.StatusCode != 404 || got.Header.Get("Content-Type") != "text/html; charset=utf-8" || !strings.Contains(got.Header.Get("Content-Security-Policy"), "default-src 'none'") {
+				t.Fatalf("%s: got %d %v", path, got.StatusCode, got.Header)
+			}
+			for _, want := range append(words, "Lena &lt;&amp;&gt; Co", `<header class="top">`, `class="btn primary" href="/`) {
+				if !strings.Contains(page, want) {
+					t.Errorf("%s in %s: the page has no %q:\n%s", path, language, want, page)
+				}
+			}
+			if strings.Contains(page, "<script") || strings.Count(page, "<a ") != 1 {
+				t.Errorf("%s: want one button and no script:\n%s", path, page)
+			}
+		}
+	}
+	for name, as := range map[string]header{"a program": nil, "curl": {"Accept": "*/*"}, "a page's own request": {"Accept": "application/json"}} {
+		if got := h.do("GET", "/nowhere", nil, as).problem(404, "not_found"); got.text("detail") == "" {
+			t.Errorf("%s: got %s", name, got.raw)
+		}
+	}
+	if got, _ := h.raw("POST", "/nowhere", header{"Accept": browser}); got.StatusCode != 404 || got.Header.Get("Content-Type") != "application/problem+json" {
+		t.Errorf("a POST: got %d %v", got.StatusCode, got.Header)
+	}
+}
