@@ -69,6 +69,17 @@ func (c *call) leaveBody() {
 	_ = http.NewResponseController(c.rw.ResponseWriter).SetReadDeadline(time.Now().Add(restTime))
 }
 
+// drainBody comes after the answer. It sends the answer and reads the rest of a body that the server has not read, until the deadline of
+// leaveBody: a close with unread bytes resets the connection, and the caller loses the answer.
+func (c *call) drainBody() {
+	if c.body.ReadCloser == nil || c.body.ended || c.r.ProtoMajor >= 2 {
+		return
+	}
+	if http.NewResponseController(c.rw.ResponseWriter).Flush() == nil {
+		_, _ = io.Copy(io.Discard, c.body.ReadCloser) // an error ends it as the end of the body does
+	}
+}
+
 // in gives a handler its body, decoded and checked for what JSON itself cannot say: fields that nobody knows, fields
 // given twice, text that is not UTF-8. What is wrong with the document as such is malformed_body; a known field with a
 // value of the wrong kind is validation_failed and names the field.

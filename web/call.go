@@ -250,6 +250,7 @@ func (c *call) flush() {
 	if c.r.Method != http.MethodHead && len(c.out) > 0 {
 		_, _ = c.rw.Write(c.out) // nobody is left to tell
 	}
+	c.drainBody()
 }
 
 // revalidate makes the answer to a GET a 304 without a body if its entity tag is one of those in If-None-Match.
