@@ -57,7 +57,10 @@ const clock = `(extract(epoch FROM clock_timestamp()) * 1000)::bigint`
 
 const (
 	renew = `UPDATE operations SET lease_until = ` + clock + ` + $2
-		WHERE owner = $1 AND status = 'processing' AND id IN (SELECT json_array_elements_text($3::json))`
+		WHERE id IN (
+			SELECT id FROM operations
+			WHERE owner = $1 AND status = 'processing' AND id IN (SELECT json_array_elements_text($3::json))
+			ORDER BY id FOR UPDATE)`
 
 	letGo = `UPDATE operations SET owner = '', lease_until = 0 WHERE owner = $1`
 

@@ -19,26 +19,46 @@ func queued(r *row) store.Operation { return scanOperation(r) }
 
 const note = `INSERT INTO operation_activity (operation_id, at, event, detail) `
 
+// addAll inserts what is not there yet in one statement: the operations in the order of their ids, and after them, by the trigger, the
+// counts in their order. With a statement for each, two nodes that add the same operations could wait for each other.
+const addAll = `
+	WITH wanted AS (SELECT x FROM json_array_elements($1::json) AS list(x) ORDER BY (x->>0) COLLATE "C"),
+	added AS (
+		INSERT INTO operations (` + operationColumns + `)
+		SELECT x->>0, x->>1, x->>2, x->>3, (x->>4)::boolean, (x->>5)::boolean, (x->>6)::bigint, (x->>7)::bigint, (x->>8)::bigint,
+			(x->>9)::bigint, (x->>10)::bigint, (x->>11)::bigint, (x->>12)::bigint, (x->>13)::bigint, (x->>14)::bigint,
+			x->>15, x->>16, x->>17
+		FROM wanted
+		ON CONFLICT (id) DO NOTHING RETURNING id, kind)
+	` + note + `SELECT id, $2::bigint, 'added', kind FROM added`
+
 // Add implements store.Queue.
 func (q *Queue) Add(ctx context.Context, ops ...store.Operation) error {
-	now := time.Now()
-	var all []*statement
-	for _, op := range ops {
+	all := make([][]*string, len(ops))
+	for i, op := range ops {
 		if err := op.Validate(); err != nil {
 			return err
 		}
-		args := append(fields(op), now)
-		all = append(all, stmt(`
-			WITH added AS (
-				INSERT INTO operations (`+operationColumns+`)
-				VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
-				ON CONFLICT (id) DO NOTHING RETURNING id, kind)
-			`+note+`SELECT id, $19::bigint, 'added', kind FROM added`, args...))
+		values, _, err := bind(fields(op))
+		if err != nil {
+			return err
+		}
+		for _, v := range values {
+			var text *string
+			if v != nil {
+				text = new(string(v))
+			}
+			all[i] = append(all[i], text)
+		}
 	}
 	if len(all) == 0 {
 		return ctx.Err()
 	}
-	return q.repeat(ctx, all...)
+	list, err := json.Marshal(all)
+	if err != nil {
+		return fmt.Errorf("%w: %w", store.ErrInvalid, err)
+	}
+	return q.repeat(ctx, stmt(addAll, string(list), time.Now()))
 }
 
 // fields are the columns of op in the order of operationColumns.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -337,5 +338,32 @@ func TestChangeRepeatsAfterLostAnswer(t *testing.T) {
 	story, err := all[0].Activity(t.Context(), "op-1")
 	if err != nil || len(story) != 3 {
 		t.Errorf("its story: got %+v, %v; want one completion", story, err)
+	}
+}
+
+// Two nodes that add the same operations in opposite orders, of several kinds, never wait for each other.
+func TestAddOfTheSameOperationsNeverDeadlocks(t *testing.T) {
+	t.Parallel()
+	all := queues(t, 2, QueueOptions{})
+	for round := range 20 {
+		var ops []store.Operation
+		for i := range 12 {
+			op := webhook(fmt.Sprintf("op-%02d-%02d", round, i))
+			if i%2 == 1 {
+				op.Kind = store.Email
+			}
+			ops = append(ops, op)
+		}
+		turned := slices.Clone(ops)
+		slices.Reverse(turned)
+		var both sync.WaitGroup
+		for i, list := range [][]store.Operation{ops, turned} {
+			both.Go(func() {
+				if err := all[i].Add(t.Context(), list...); err != nil {
+					t.Errorf("round %d, node %d: %v", round, i, err)
+				}
+			})
+		}
+		both.Wait()
 	}
 }

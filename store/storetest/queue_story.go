@@ -173,6 +173,8 @@ var queueLifePromises = []queuePromise{
 		started := make(chan struct{}, 8)
 		for caller := range 8 {
 			wg.Go(func() {
+				begun := sync.OnceFunc(func() { started <- struct{}{} })
+				defer begun()
 				for i := 0; ; i++ {
 					id := fmt.Sprintf("op-%d-%05d", caller, i)
 					err := q.Add(q.Context(), operationDue(id, store.Webhook, nine))
@@ -187,7 +189,7 @@ var queueLifePromises = []queuePromise{
 					acknowledged = append(acknowledged, id)
 					mu.Unlock()
 					if i == 3 {
-						started <- struct{}{}
+						begun()
 					}
 				}
 			})
