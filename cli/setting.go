@@ -214,7 +214,7 @@ func settings() []setting {
 			common: true, group: "Cluster", value: "URL", help: "durable state in PostgreSQL, as postgres://user@host/name",
 			more: "Without it, SQLite in the directory of `--data`. Add `sslmode=verify-full` for a database on another host; the server warns " +
 				"without it. Without `--redis`, and while Redis is unreachable, holds are in PostgreSQL too.",
-			set:  func(c *config, v string) (err error) { c.database, err = parseDatabase(v); return err },
+			set: func(c *config, v string) (err error) { c.database, err = parseDatabase(v); return err },
 		},
 	}, httpsSettings(), limitSettings(), retentionSettings(), backupSettings(), upstreamSettings())
 }
