@@ -123,3 +123,20 @@ func (p *tab) streams(there bool) {
 		{URLPattern: "http://" + p.host + "/v1/holds/stream", Offline: !there, DownloadThroughput: -1, UploadThroughput: -1},
 	}}))
 }
+
+// A mouse that rests on a time marks it for other visitors, as focus does, until it leaves.
+func TestPointingMarksATime(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	a, b := h.tab(t), h.tab(t)
+	for _, p := range []*tab{a, b} {
+		p.when("&specialist=ada")
+	}
+	start := h.at("10:00")
+	a.there(chip(start))
+	x, y := a.place(chip(start))
+	a.mouse(mouseMove, x, y)
+	b.there(chip(start) + ".looking")
+	a.mouse(mouseMove, 1, 1)
+	b.unlooked(start)
+}

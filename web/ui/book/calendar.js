@@ -27,9 +27,9 @@ export function createCalendar({ type, specialistId = '', place = '', hear = () 
   })
 
   // --- fetching
-  async function load(from, to) {
+  async function load(from, to, options) {
     const before = Object.values(store.get().slots.holds), sent = serverNow()
-    const answer = await get(base + '/timeslots', { from, to, specialistId, place })
+    const answer = await get(base + '/timeslots', { from, to, specialistId, place }, options)
     await fingerUp()
     slotEvents([{ type: 'loaded', answer, before, sent, open: store.get().day }])
     store.set({ asOf: serverNow(), problem: null })
@@ -155,7 +155,7 @@ export function createCalendar({ type, specialistId = '', place = '', hear = () 
       const starts = (store.get().slots.days[day]?.slots || []).map(x => x.start)
       slotEvents([{ type: 'polled', date: day, looking: starts.filter(x => looked.includes(hhmm(x))) }])
       const now = day + JSON.stringify(rest)
-      if (now !== tag) await load(day, addDays(day, 1))
+      if (now !== tag) await load(day, addDays(day, 1), { tries: 1 })
       tag = now
       store.set({ asOf: serverNow() })
     },

@@ -52,7 +52,7 @@ export function LinkNotice({ link, asOf, hold, takeOver }) {
   if (link === 'replaced') {
     return html`<${Notice} kind="warn" icon="info" text="replaced" role="status"><button type="button" class="btn" onClick=${takeOver}>${t('replaced.do')}</button></${Notice}>`
   }
-  if (link !== 'offline') return null
-  if (hold?.expiresAt > serverNow()) return html`<${Notice} kind="warn" icon="offline" role="status" text="offline.hold" params=${{ time: time(hold.start), clock: time(hold.expiresAt) }} />`
-  return html`<${Notice} kind="warn" icon="offline" role="status" text=${asOf ? 'offline' : 'offline.empty'} params=${{ clock: asOf && time(asOf) }} />`
+  if (!['slow', 'offline'].includes(link)) return null
+  if (link === 'offline' && hold?.expiresAt > serverNow()) return html`<${Notice} kind="warn" icon="offline" role="status" text="offline.hold" params=${{ time: time(hold.start), clock: time(hold.expiresAt) }} />`
+  return html`<${Notice} kind="warn" icon="offline" role="status" text=${asOf ? link : 'offline.empty'} params=${{ clock: asOf && time(asOf) }} />`
 }

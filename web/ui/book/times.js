@@ -31,7 +31,8 @@ function Chip({ x, checked, group, calendar }) {
     const { chosen } = calendar.store.get()
     if (chosen !== x.start) calendar.look(chosen)
   }
-  return html`<label class=${['chip', x.status, x.looking && 'looking', x.tint && 'tint'].filter(Boolean).join(' ')} data-start=${x.start} data-status=${x.status}>
+  return html`<label class=${['chip', x.status, x.looking && 'looking', x.tint && 'tint'].filter(Boolean).join(' ')} data-start=${x.start} data-status=${x.status}
+    onMouseEnter=${look} onMouseLeave=${leave}>
     <input type="radio" name="time" value=${x.start} checked=${checked} aria-disabled=${free ? undefined : 'true'} aria-label=${label(x, group)}
       onClick=${e => { if (!free) e.preventDefault() }} onChange=${() => free && calendar.choose(x.start)} onFocus=${look} onBlur=${leave} />
     <span class="face" aria-hidden="true"><b>${time(x.start)}</b>${word && html`<span>${word}</span>`}<${Icon} name="check" /></span>

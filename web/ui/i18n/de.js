@@ -21,7 +21,8 @@ export default {
 
   'live.connecting': 'Wird verbunden',
   'live.live': 'Live',
-  'live.polling': 'Alle 5 Sekunden',
+  'live.polling': 'Verbunden',
+  'live.slow': 'Verzögert',
   'live.offline': 'Keine Verbindung',
   'live.replaced': 'Angehalten',
 
@@ -84,6 +85,7 @@ export default {
   'displaced.none': 'Das tut uns leid. Zurzeit ist keine andere Zeit frei.',
 
   'renewed': '**Die Praxis hat gerade ihre Online-Buchung geändert.** Ihre Angaben bleiben erhalten. Bitte sehen Sie noch einmal nach.',
+  'slow': '**Verzögert.** Stand {clock}.',
   'offline': '**Keine Verbindung.** Stand {clock}. Wir versuchen es weiter.',
   'offline.empty': '**Keine Verbindung.** Wir versuchen es weiter.',
   'offline.hold': '**Keine Verbindung.** {time} bleibt bis {clock} für Sie reserviert.',

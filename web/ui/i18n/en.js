@@ -21,7 +21,8 @@ export default {
 
   'live.connecting': 'Connecting',
   'live.live': 'Live',
-  'live.polling': 'Every 5 seconds',
+  'live.polling': 'Connected',
+  'live.slow': 'Delayed',
   'live.offline': 'No connection',
   'live.replaced': 'Paused',
 
@@ -84,6 +85,7 @@ export default {
   'displaced.none': 'We are sorry. No other time is free at the moment.',
 
   'renewed': '**The clinic has just changed its online booking.** What you typed is kept. Please look again.',
+  'slow': '**Delayed.** Times as of {clock}.',
   'offline': '**No connection.** Times as of {clock}. We keep trying.',
   'offline.empty': '**No connection.** We keep trying.',
   'offline.hold': '**No connection.** {time} stays yours until {clock}.',

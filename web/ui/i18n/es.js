@@ -21,7 +21,8 @@ export default {
 
   'live.connecting': 'Conectando',
   'live.live': 'En vivo',
-  'live.polling': 'Cada 5 segundos',
+  'live.polling': 'Conectado',
+  'live.slow': 'Con retraso',
   'live.offline': 'Sin conexión',
   'live.replaced': 'En pausa',
 
@@ -84,6 +85,7 @@ export default {
   'displaced.none': 'Lo sentimos. Ahora mismo no hay otra hora libre.',
 
   'renewed': '**La clínica acaba de cambiar su reserva en línea.** Conservamos sus datos. Por favor, revise de nuevo.',
+  'slow': '**Con retraso.** Horas a las {clock}.',
   'offline': '**Sin conexión.** Horas a las {clock}. Seguimos intentándolo.',
   'offline.empty': '**Sin conexión.** Seguimos intentándolo.',
   'offline.hold': '**Sin conexión.** Las {time} siguen siendo suyas hasta las {clock}.',

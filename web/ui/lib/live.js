@@ -3,12 +3,17 @@
 // 35 s, and after three failures asks by polling while it keeps trying.
 //
 // tell(events) gets each animation frame's events at once; link(state) gets
-// 'connecting' | 'live' | 'polling' | 'offline' | 'replaced'; poll() is the page's own question, asked again `every` so
-// many milliseconds, but never twice at a time.
+// 'connecting' | 'live' | 'polling' | 'slow' | 'offline' | 'replaced'; poll() is the page's own request, repeated `every`
+// milliseconds after the last answer. 'slow' means that the server refused a poll (429 or 503) and the page waits longer.
 import { post } from './api.js'
 
 const stale = 35000
 const pause = [800, 1500, 3000]
+
+// waitAfter returns the milliseconds until the next poll after n refusals in a row: at least Retry-After, and twice as long
+// after each refusal, up to 30 s. The random part keeps the pages of one waiting room from polling together.
+export const waitAfter = (n, every, retryAfter) =>
+  Math.max(1000 * (retryAfter || 0), Math.min(30000, every * 2 ** n)) * (1 + Math.random() / 4)
 
 // ticketed makes the address of a stream for this tab's client. An EventSource cannot set a header and the client is a
 // secret, so the address has a ticket that works once.
@@ -18,7 +23,7 @@ export const ticketed = (path, params) => async () => {
 }
 
 export function createLive({ url, tell, link, poll, every = 5000 }) {
-  let source, turn = 0, failures = 0, heardAt = 0, retry, watch, polling, frame = 0, queue = [], stopped = true, replaced = false
+  let source, turn = 0, failures = 0, heardAt = 0, retry, watch, polling = null, frame = 0, queue = [], stopped = true, replaced = false
   let state = ''
   const set = next => { if (next !== state) { state = next; link(next) } }
 
@@ -45,20 +50,21 @@ export function createLive({ url, tell, link, poll, every = 5000 }) {
     const ms = failures >= 3 ? 15000 : pause[failures - 1]
     retry = setTimeout(open, ms * (.7 + Math.random() * .6))
   }
-  const stopPolling = () => { clearInterval(polling); polling = 0 }
+  const stopPolling = () => { clearTimeout(polling?.timer); polling = null }
   function startPolling() {
     if (polling) return
-    let asking = false
-    const ask = () => asking || (asking = true) && poll().finally(() => { asking = false }).then(() => {
-      if (!polling) return
-      // The server is there again: the stream need not wait for its turn.
-      const back = state === 'offline'
-      set('polling')
-      if (back) open()
-    }, problem => {
-      if (polling) set(problem?.status ? 'polling' : 'offline')
-    })
-    polling = setInterval(ask, every)
+    const mine = polling = {}
+    let refusals = 0
+    const ask = async () => {
+      const problem = await poll().then(() => {}, problem => problem)
+      if (polling !== mine) return // stopped since, and perhaps started again
+      const refused = [429, 503].includes(problem?.status)
+      refusals = refused ? refusals + 1 : 0
+      mine.timer = setTimeout(ask, waitAfter(refusals, every, problem?.retryAfter))
+      // The server answers again: open the stream without waiting for its next try.
+      if (state === 'offline' && !problem) open()
+      set(refused ? 'slow' : problem && !problem.status ? 'offline' : 'polling')
+    }
     ask()
   }
   async function open() {
@@ -98,7 +104,7 @@ export function createLive({ url, tell, link, poll, every = 5000 }) {
     }
   }
   const seen = () => {
-    if (document.hidden) { close(); stopPolling() } else if (!source) { failures = 0; open() }
+    if (document.hidden) { close(); stopPolling() } else if (!source) back()
   }
   const back = () => { failures = 0; open() }
   const cut = () => { close(); startPolling(); set('offline') }
@@ -120,6 +126,6 @@ export function createLive({ url, tell, link, poll, every = 5000 }) {
       stopPolling()
     },
     // The person wants this tab to be the one: the other is told.
-    takeOver() { replaced = false; failures = 0; open() },
+    takeOver() { replaced = false; back() },
   }
 }
