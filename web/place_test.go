@@ -135,3 +135,14 @@ func TestPlacesAreChecked(t *testing.T) {
 		t.Errorf("another clinic exports\n%s\nafter the import of\n%s", again.raw, file.raw)
 	}
 }
+
+// The offer of a waiting list names the place where the specialist works at that time.
+func TestOfferNamesSpecialistsPlace(t *testing.T) {
+	h := twoPlaces(t)
+	form := map[string]any{"to": h.day(20), "patient": patient(1)}
+	id := h.do("POST", "/v1/appointment-types/checkup/waitlist", form, asAdmin).want(201).text("waiting", "id")
+	offered := h.do("POST", "/v1/waitlist/"+id+"/offer", map[string]any{"slotStartDate": h.at(60), "specialistId": "bea"}, asAdmin).want(200)
+	if got := offered.text("offer", "place"); got != "south" {
+		t.Errorf("bea's offer: got place %q, want south", got)
+	}
+}

@@ -61,6 +61,7 @@ type waitingJSON struct {
 type offerJSON struct {
 	ID            string `json:"id"`
 	SpecialistID  string `json:"specialistId"`
+	Place         string `json:"place,omitempty"` // id of one of the clinic's
 	Status        string `json:"status"`
 	SlotStartDate string `json:"slotStartDate"`
 	SlotEndDate   string `json:"slotEndDate"`
@@ -76,11 +77,11 @@ type waitedJSON struct {
 	Intake  *intakeJSON `json:"intake,omitempty"`
 }
 
-func offerOf(o *store.WaitlistOffer) offerJSON {
-	return offerJSON{o.ID, o.SpecialistID, string(o.Status), httpTime(o.SlotStart), httpTime(o.SlotEnd), httpTime(o.CreatedAt), httpTime(o.ExpiresAt), optionalTime(o.EndedAt)}
+func offerOf(s *clinic.Schedule, o *store.WaitlistOffer) offerJSON {
+	return offerJSON{o.ID, o.SpecialistID, s.PlaceAt(o.SpecialistID, o.SlotStart), string(o.Status), httpTime(o.SlotStart), httpTime(o.SlotEnd), httpTime(o.CreatedAt), httpTime(o.ExpiresAt), optionalTime(o.EndedAt)}
 }
 
-func waitingOf(x *waitlist.Waiting) waitingJSON {
+func waitingOf(s *clinic.Schedule, x *waitlist.Waiting) waitingJSON {
 	w := &x.Wish
 	said := waitingJSON{
 		ID: x.ID, AppointmentTypeID: x.AppointmentTypeID, AppointmentID: x.AppointmentID, Status: string(x.Status),
@@ -97,13 +98,13 @@ func waitingOf(x *waitlist.Waiting) waitingJSON {
 		said.Latest = w.Latest.String()
 	}
 	for i := range x.Offers {
-		said.Offers = append(said.Offers, offerOf(&x.Offers[i]))
+		said.Offers = append(said.Offers, offerOf(s, &x.Offers[i]))
 	}
 	return said
 }
 
-func waitedOf(x *waitlist.Waiting) waitedJSON {
-	return waitedJSON{waitingOf(x), patientJSON(x.Patient), intakeOf(&x.Intake)}
+func waitedOf(s *clinic.Schedule, x *waitlist.Waiting) waitedJSON {
+	return waitedJSON{waitingOf(s, x), patientJSON(x.Patient), intakeOf(&x.Intake)}
 }
 
 type joinBody struct {
@@ -167,7 +168,7 @@ func (s *Server) waitForSooner(c *call, b *soonerBody) error {
 
 func (s *Server) join(c *call, r waitlist.JoinRequest) error {
 	render := func(result any) (int, []byte) {
-		return rendered(http.StatusCreated, map[string]waitingJSON{"waiting": waitingOf(&waitlist.Waiting{WaitlistEntry: result.(store.WaitlistEntry)})})
+		return rendered(http.StatusCreated, map[string]waitingJSON{"waiting": waitingOf(s.engine.Clinic.Current(), &waitlist.Waiting{WaitlistEntry: result.(store.WaitlistEntry)})})
 	}
 	r.Once = c.answering(render)
 	e, err := s.engine.Waitlist.Join(c.ctx(), r)
@@ -190,7 +191,7 @@ func (s *Server) listWaiting(c *call) error {
 	said := func(list []waitlist.Waiting) []waitedJSON {
 		all := make([]waitedJSON, len(list))
 		for i := range list {
-			all[i] = waitedOf(&list[i])
+			all[i] = waitedOf(s.engine.Clinic.Current(), &list[i])
 		}
 		return all
 	}
@@ -221,7 +222,7 @@ func (s *Server) getWaiting(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.json(http.StatusOK, map[string]any{"waiting": waitedOf(&x), "offerId": offerID})
+	return c.json(http.StatusOK, map[string]any{"waiting": waitedOf(s.engine.Clinic.Current(), &x), "offerId": offerID})
 }
 
 // changeWaiting answers a change of an entry with the entry.
@@ -232,7 +233,7 @@ func (s *Server) changeWaiting(c *call, change func(id string, actor record.Acto
 	}
 	render := func(result any) (int, []byte) {
 		is := waitlist.Waiting{WaitlistEntry: result.(store.WaitlistEntry), Offers: x.Offers}
-		return rendered(http.StatusOK, map[string]waitedJSON{"waiting": waitedOf(&is)})
+		return rendered(http.StatusOK, map[string]waitedJSON{"waiting": waitedOf(s.engine.Clinic.Current(), &is)})
 	}
 	e, err := change(x.ID, c.caller.actor, c.answering(render))
 	if err != nil {
@@ -259,9 +260,9 @@ type offerBody struct {
 	SpecialistID  string `json:"specialistId"`
 }
 
-func renderOffer(result any) (int, []byte) {
+func (s *Server) renderOffer(result any) (int, []byte) {
 	o := result.(store.WaitlistOffer)
-	return rendered(http.StatusOK, map[string]offerJSON{"offer": offerOf(&o)})
+	return rendered(http.StatusOK, map[string]offerJSON{"offer": offerOf(s.engine.Clinic.Current(), &o)})
 }
 
 // offerByHand keeps a time for somebody who waits, and offers it.
@@ -271,11 +272,11 @@ func (s *Server) offerByHand(c *call, b *offerBody) error {
 	if err := m.err(); err != nil {
 		return err
 	}
-	o, err := s.engine.Waitlist.OfferByHand(c.ctx(), c.param("id"), b.SpecialistID, start, c.caller.actor, c.answering(renderOffer))
+	o, err := s.engine.Waitlist.OfferByHand(c.ctx(), c.param("id"), b.SpecialistID, start, c.caller.actor, c.answering(s.renderOffer))
 	if err != nil {
 		return err
 	}
-	c.status, c.out = renderOffer(o)
+	c.status, c.out = s.renderOffer(o)
 	return nil
 }
 
@@ -306,11 +307,11 @@ func (s *Server) declineOffer(c *call) error {
 	if id == "" {
 		return errNothingOffered
 	}
-	o, err := s.engine.Waitlist.Decline(c.ctx(), id, c.caller.actor, c.answering(renderOffer))
+	o, err := s.engine.Waitlist.Decline(c.ctx(), id, c.caller.actor, c.answering(s.renderOffer))
 	if err != nil {
 		return err
 	}
-	c.status, c.out = renderOffer(o)
+	c.status, c.out = s.renderOffer(o)
 	return nil
 }
 

@@ -5798,6 +5798,9 @@ type WaitlistOffer struct {
 	// Id Of the appointment that it becomes
 	Id Id `json:"id"`
 
+	// Place Id of the clinic's place where the specialist works then
+	Place *string `json:"place,omitempty"`
+
 	// SlotEndDate Example: 2026-11-23T09:00:00Z
 	SlotEndDate Instant `json:"slotEndDate"`
 

@@ -3956,6 +3956,8 @@ export interface components {
             /** @description Of the appointment that it becomes */
             id: components["schemas"]["Id"];
             specialistId: components["schemas"]["Id"];
+            /** @description Id of the clinic's place where the specialist works then */
+            place?: string;
             /** @enum {string} */
             status: "open" | "booked" | "declined" | "lapsed" | "withdrawn";
             slotStartDate: components["schemas"]["Instant"];

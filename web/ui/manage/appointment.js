@@ -83,7 +83,7 @@ function Overview({ list, a, link, url, booked, moved, late, over, go, mailed })
   const ics = path(link, '/ics?token=' + encodeURIComponent(link.token))
   return html`
     ${!fresh && html`<h1 tabIndex="-1" ref=${heading}>${t(title)}</h1>`}
-    ${moved && html`<${Notice} kind="ok" role="status" text="manage.changed" />`}
+    ${moved && !cancelled && html`<${Notice} kind="ok" role="status" text="manage.changed" />`}
     ${cancelled && html`<${Notice} kind="ok" role="status" text="manage.cancelled"><a class="btn" href=${withLang('/', { type: a.appointmentTypeId })}>${t('manage.again')}</a></${Notice}>`}
     <${Ticket} a=${a}>${fresh && html`
       <div class="ticket-title"><span class="stamp" aria-hidden="true"><${Icon} name="check" /></span><h1 tabIndex="-1" ref=${heading}>${t(title)}</h1></div>
@@ -140,7 +140,7 @@ export function Manage({ link: first, appointment, url: given }) {
   const [problem, setProblem] = useState(null)
   const [asked, setAsked] = useState(null), [waiting, setWaiting] = useState(null), [list, setList] = useState(null)
   const [sign, setSign] = useState(''), [news, setNews] = useState(!appointment && renewed)
-  const booked = a && recall('booked')?.id === a.id && !moved
+  const booked = a && !moved && (waiting || recall('booked')?.id === a.id)
 
   const load = async () => {
     setProblem(null)
@@ -190,7 +190,8 @@ export function Manage({ link: first, appointment, url: given }) {
   }
   const change = next => {
     setA(next)
-    setMoved(true)
+    // An accepted offer moves only a patient who had an appointment.
+    setMoved(a || waiting.waiting.appointmentId)
     setMailed('')
     setSign('')
     if (next.manageUrl) {
