@@ -16,7 +16,7 @@ type kitTexts struct {
 
 var kitWords = map[string]*kitTexts{
 	"en": {
-		title: "Plan for a failure", none: "Nobody works on these days.",
+		title: "Downtime plan", none: "No one works on these days.",
 		heads:   [6]string{"Time", "Patient", "Phone", "What", "Room", "Notes"},
 		columns: [12]string{"date", "start", "end", "specialist", "kind", "name", "birthDate", "phone", "appointmentType", "room", "place", "notes"},
 		kinds:   map[downtime.Kind]string{downtime.Booked: "booked", downtime.Free: "free", downtime.Blocked: "blocked"}, overbooked: "overbooked", newPatient: "new patient",

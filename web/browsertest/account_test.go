@@ -26,7 +26,7 @@ func TestAMemberOfStaffKeepsTheirOwnAccount(t *testing.T) {
 	p.press("End the other sign-in")
 	p.accessible("asking before a sign-in is ended")
 	p.saved()
-	p.says("Your other sign-ins have ended.")
+	p.says("Your other devices are signed out.")
 	p.until(`!document.querySelector('main').innerText.includes('Edge on Windows')`)
 	if list, _ := h.engine.Account.SignIns(t.Context(), h.userID(email)); len(list) != 1 {
 		t.Errorf("%d sign-ins stand, want one", len(list))
@@ -48,7 +48,7 @@ func TestAMemberOfStaffKeepsTheirOwnAccount(t *testing.T) {
 	h.must(200, "POST", "/v1/auth/sign-in", signIn)
 
 	// The app has the secret before a code is asked for.
-	p.press("Set it up")
+	p.press("Set up")
 	p.there(".qr")
 	secret, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(ask[string](p, `document.querySelector('#me-secret').value`))
 	if err != nil {
@@ -58,8 +58,8 @@ func TestAMemberOfStaffKeepsTheirOwnAccount(t *testing.T) {
 	p.shot("account-code")
 	p.fill("#me-code", account.TOTPCode(secret, time.Now().Unix()/account.TotpStep))
 	p.fill("#me-proof", next)
-	p.press("Ask for a code from now on")
-	p.says("A code is asked for")
+	p.press("Switch on")
+	p.says("Two-factor authentication")
 	if got := h.must(401, "POST", "/v1/auth/sign-in", signIn); !strings.Contains(got.raw, "code_needed") {
 		t.Errorf("a password alone: %s", got.raw)
 	}

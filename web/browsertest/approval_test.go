@@ -52,7 +52,7 @@ func TestAVisitorAsksForAnAppointment(t *testing.T) {
 	desk.says("Waits for your approval")
 	desk.accessible("a request for approval at the desk")
 	desk.press("Approve: Lena Vogt")
-	desk.says("Nothing waits to be confirmed.")
+	desk.says("No requests.")
 	mail.leave()
 	mail.open(link)
 	mail.there(`.ticket a[href="https://video.example.org/` + r.ID + `"]`)

@@ -45,7 +45,7 @@ func TestTheClinicClosesInOneForm(t *testing.T) {
 	}
 	p.press("Close")
 	p.until(`!document.querySelector('dialog') && document.querySelectorAll('.lines .line').length === 1`)
-	p.says("Everybody")
+	p.says("Everyone")
 	// Holidays.
 	compact := func(n int) string { d := h.days(n, "09:00")[:10]; return d[:4] + d[5:7] + d[8:] }
 	upload := func(text string) {

@@ -35,7 +35,7 @@ func TestAnOwnerImportsASpreadsheet(t *testing.T) {
 	day := h.date
 	text := "Name;Terminart;Arzt;Datum;Uhrzeit\nLena Gr\xf6\xdfmann;Check-up;Dr Ada Brandt;" + day + ";09:00\nPer Lind;Check-up;Dr Ada Brandt;" + day + ";09:15\nMia Sand;Massage;Dr Ada Brandt;" + day + ";11:00\n"
 	p.chooseFile("#sheet-file", "old.csv", text)
-	p.says("1 would be booked, 0 are there already, 0 were cancelled, 2 cannot be imported.")
+	p.says("1 would be booked, 0 already exist, 0 were cancelled, 2 cannot be imported.")
 	p.says("start: overlaps line 2")
 	p.says("appointmentType: “Massage” is not known here")
 	p.accessible("a spreadsheet that is tried")
@@ -45,7 +45,7 @@ func TestAnOwnerImportsASpreadsheet(t *testing.T) {
 	}
 	p.press("Import only the good one")
 	p.says("1 appointments are booked.")
-	p.says("Download the 2 rows that are refused")
+	p.says("Download the 2 refused rows")
 	p.accessible("a spreadsheet that was imported")
 	p.shot("data-done")
 	all := h.bookings()
@@ -55,7 +55,7 @@ func TestAnOwnerImportsASpreadsheet(t *testing.T) {
 	// The same file again books nothing.
 	p.press("Close")
 	p.chooseFile("#sheet-file", "old.csv", text)
-	p.says("0 would be booked, 1 are there already")
+	p.says("0 would be booked, 1 already exist")
 
 	// A clinic file is tried as well, and says what is wrong where.
 	p.chooseFile("#clinic-file", "clinic.json", `{"specialists":[{"id":"x","name":""}]}`)

@@ -31,8 +31,8 @@ func (p *tab) changeKept(script string) {
 func (p *tab) takePlan() {
 	p.t.Helper()
 	p.run(`location.hash = '#plan'`)
-	p.press("Take a new one now")
-	p.says("A plan is kept in this browser")
+	p.press("Store a new plan now")
+	p.says("This browser has a plan")
 	p.until(`navigator.serviceWorker.ready.then(x => x.active?.state === 'activated')`)
 }
 
@@ -93,7 +93,7 @@ func TestTheLastPlanOpensWithoutAServer(t *testing.T) {
 
 	h.restart()
 	p.says("The server can be reached.")
-	p.press("Enter what was written by hand")
+	p.press("Enter paper bookings")
 	p.there("#byhand-date")
 	p.run(`location.hash = '#day/` + h.date + `'`)
 	p.board()

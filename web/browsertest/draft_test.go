@@ -136,7 +136,7 @@ func TestASpecialistSeesColleaguesAsBusy(t *testing.T) {
 	p.key(kb.ArrowRight)
 	p.cursor("Dr Karim Haddad")
 	p.key("x")
-	p.says("You can change your own only.")
+	p.says("You can change only your own.")
 	p.drag(card(p.ofAda()), `[data-col=karim]`, 0)
 	p.moment()
 	if n := p.count("dialog"); n != 0 {
@@ -147,7 +147,7 @@ func TestASpecialistSeesColleaguesAsBusy(t *testing.T) {
 	p.key("/")
 	p.there("dialog [type=search]:focus")
 	p.key("per")
-	p.says("Nobody found for")
+	p.says("No one found for")
 }
 
 // ofAda is the id of the one appointment in that column.

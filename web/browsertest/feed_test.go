@@ -17,8 +17,8 @@ func TestACalendarIsReadElsewhere(t *testing.T) {
 	p.run(`location.hash = 'specialists'`)
 	p.click(`.line-do [aria-label="Edit Dr. Ada Brandt"], .line-do button`)
 	p.there("#feed")
-	p.says("No program reads this calendar")
-	p.press("Make an address")
+	p.says("No subscription")
+	p.press("Create an address")
 	p.there("#feed-url")
 	p.accessible("the address of a calendar")
 	p.shot("calendar-feed")
@@ -38,15 +38,15 @@ func TestACalendarIsReadElsewhere(t *testing.T) {
 		}
 	}
 	read(http.StatusOK)
-	p.press("End the address")
-	p.says("No program reads this calendar any more.")
+	p.press("Revoke the address")
+	p.says("The calendar subscription is revoked.")
 	read(http.StatusNotFound)
 
 	own := h.desk(t, store.RoleSpecialist)
 	own.click(".side .me a")
 	own.there("#feed")
 	own.click(".feed .check input, .feed input[type=checkbox]")
-	own.press("Make an address")
+	own.press("Create an address")
 	own.there("#feed-url")
 	own.accessible("one's own calendar elsewhere")
 	if webcal := ask[string](own, `document.querySelector('.feed a.btn').href`); !strings.HasPrefix(webcal, "webcal://") {

@@ -43,7 +43,7 @@ func TestAGroupIsOneCard(t *testing.T) {
 
 	// All of it is neither moved nor marked at once, which says why.
 	p.key("m")
-	p.toasted("A group is not changed as a whole")
+	p.toasted("A group cannot be changed as a whole")
 	p.click(".toast .btn")
 	p.until(`!document.querySelector('.toast')`)
 	x, y := p.place(".appt.group")
@@ -53,7 +53,7 @@ func TestAGroupIsOneCard(t *testing.T) {
 	}{{mouseDown, 0}, {mouseMove, 20}, {mouseMove, 90}, {mouseUp, 90}} {
 		p.mouse(step.kind, x, y+step.down)
 	}
-	p.toasted("A group is not changed as a whole")
+	p.toasted("A group cannot be changed as a whole")
 
 	p.open("/staff?lang=en#list/" + h.date)
 	p.there(".tbl tr.group")

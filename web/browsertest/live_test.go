@@ -15,7 +15,7 @@ func TestTheLivePage(t *testing.T) {
 	h.hold("a-stranger-00001", "ada", h.at("09:00"), 600)
 	p := h.desk(t, store.RoleReception)
 	p.click(`nav a[href="#live"]`)
-	p.says("Embedded. The live state is in this process.")
+	p.says("Embedded. Live state is in this process.")
 	tile := func(name string) string {
 		return `[...document.querySelectorAll('.tiles div')].find(d => d.querySelector('dt').innerText === ` + quoted(name) + `).querySelector('dd').innerText`
 	}
@@ -64,7 +64,7 @@ func TestTheLivePage(t *testing.T) {
 	p.says("Redis is unreachable. Bookings stay safe.")
 	p.accessible("the live view without Redis")
 	p.run(`window.mode = 'redis'`)
-	p.says("The live state is shared.")
+	p.says("Live state is shared.")
 
 	own := h.desk(t, store.RoleSpecialist)
 	if n := own.count(`nav a[href="#live"], nav a[href="#queue"]`); n != 0 {

@@ -111,9 +111,9 @@ func TestAnOwnerRunsTheOffice(t *testing.T) {
 	signIn := map[string]any{"email": "rosa@clinic.example", "password": password}
 	h.must(200, "POST", "/v1/auth/sign-in", signIn)
 	p.press("Edit Rosa Reception")
-	p.press("May sign in")
+	p.press("Can sign in")
 	p.saved()
-	p.says("Switched off")
+	p.says("Deactivated")
 	h.must(401, "POST", "/v1/auth/sign-in", signIn)
 
 	// A key is shown once, works, and is ended.
@@ -121,9 +121,9 @@ func TestAnOwnerRunsTheOffice(t *testing.T) {
 	p.press("New key")
 	p.fill("dialog #name", "Phone agent")
 	p.click("dialog [type=submit]")
-	p.says("This key is shown only now.")
+	p.says("This key is shown only once.")
 	key := header{"Authorization": "Bearer " + ask[string](p, `document.querySelector('#key').value`)}
-	p.press("I have it")
+	p.press("I have copied it")
 	h.must(200, "GET", "/v1/queue-status", nil, key)
 	if raw := ask[string](p, `document.documentElement.outerHTML`); strings.Contains(raw, key["Authorization"][len("Bearer "):]) {
 		t.Error("the key is still in the page")

@@ -56,7 +56,7 @@ func TestAnOwnerSignsInWithTheIdentityProvider(t *testing.T) {
 		p.key(kb.Enter)
 	}
 	with()
-	p.says("Nobody was signed in there.")
+	p.says("The provider did not sign you in.")
 	p.accessible("signing in, after nobody was signed in at the provider")
 	p.shot("openid-denied")
 	if at := ask[string](p, `location.pathname + location.search`); at != "/staff" {

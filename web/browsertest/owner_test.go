@@ -130,7 +130,7 @@ func TestTheMailTest(t *testing.T) {
 	p := h.desk(t, store.RoleOwner)
 	p.open("/staff?lang=en#settings")
 	p.there("#origins")
-	p.until(`(b => b && (b.id = 'mail-test'))([...document.querySelectorAll('.setting .btn')].find(b => b.innerText === 'Send a test mail to me'))`)
+	p.until(`(b => b && (b.id = 'mail-test'))([...document.querySelectorAll('.setting .btn')].find(b => b.innerText === 'Send a test email to me'))`)
 	p.click("#mail-test")
-	p.says("This server sends no mail.")
+	p.says("This server sends no email.")
 }

@@ -25,7 +25,7 @@ func TestAPatientHasACard(t *testing.T) {
 	p.there("dialog.person #person-note")
 	p.says("Lena Großmann")
 	p.set("#person-note", "Needs a lift")
-	p.press("Keep")
+	p.press("Add note")
 	p.until(`/Needs a lift/.test(document.querySelector('.person ul').innerText)`)
 	p.press("Merge with another spelling")
 	p.set("#person-merge", "1.12.1991")

@@ -91,7 +91,7 @@ func TestTheDeskDecidesRequests(t *testing.T) {
 	p.there(`.dialog, dialog`)
 	p.accessible("declining a request")
 	p.click(`dialog .btn.solid, .dialog .btn.solid`)
-	p.says("Nothing waits to be confirmed.")
+	p.says("No requests.")
 	if n := len(h.bookings()); n != 1 || len(h.requests()) != 0 {
 		t.Errorf("%d bookings and %d requests are left, want one booking", n, len(h.requests()))
 	}

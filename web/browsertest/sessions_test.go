@@ -52,7 +52,7 @@ func TestASpecialistTakesASession(t *testing.T) {
 	p.click(`[role=switch][aria-checked=false]`)
 	p.there(`[role=switch][aria-checked=true]`)
 	p.says("0/1 sessions")
-	p.until(`/heard \d+ s ago/.test(document.body.innerText)`)
+	p.until(`/last seen \d+ s ago/.test(document.body.innerText)`)
 
 	id := h.asks("a-patient-at-home-1")
 	p.says("expires in")
@@ -148,14 +148,14 @@ func TestThePageGoesOnlineAgainByItself(t *testing.T) {
 	p := h.sessions(t, store.RoleSpecialist)
 	p.click(`[role=switch][aria-checked=false]`)
 	p.there(`[role=switch][aria-checked=true]`)
-	p.says("You were not heard from for a while. You are online again.") // told by the stream
+	p.says("You were offline for a while. You are online again.") // told by the stream
 	p.there(`[role=switch][aria-checked=true]`)
 
 	p.click(`nav a[href="#day"]`)
-	p.until(`!document.body.innerText.includes('You were not heard from')`)
+	p.until(`!document.body.innerText.includes('You were offline for a while')`)
 	h.presence("ada", "auto_offline")
 	p.run(`document.dispatchEvent(new Event('visibilitychange'))`) // as when a laptop wakes up: the heartbeat is told 409
-	p.says("You were not heard from for a while. You are online again.")
+	p.says("You were offline for a while. You are online again.")
 
 	h.must(200, "POST", "/v1/specialists/ada/offline", nil, asAdmin)
 	p.run(`performance.clearResourceTimings(); document.dispatchEvent(new Event('visibilitychange'))`)

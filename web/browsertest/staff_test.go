@@ -189,7 +189,7 @@ func TestAStaleChangeIsRefused(t *testing.T) {
 	p.there("dialog .ask")
 	h.must(200, "POST", "/v1/appointments/"+id+"/reschedule", map[string]any{"slotStartDate": h.at("13:00")}, asAdmin)
 	p.click("dialog [type=submit]")
-	p.says("Changed by somebody a moment ago.")
+	p.says("Someone else changed this a moment ago.")
 	if a := h.appointmentOf(id); a["slotStartDate"] != h.at("13:00") {
 		t.Errorf("a stale change went through: %v", a)
 	}
@@ -211,7 +211,7 @@ func TestOverbookingTakesAReason(t *testing.T) {
 	p.click("dialog .notice .btn")
 	p.there("#overbook-reason:focus")
 	p.click("dialog [type=submit]")
-	p.says("Say why")
+	p.says("Enter a reason")
 	if n := len(h.bookings()); n != 1 {
 		t.Errorf("an overbooking without a reason made %d appointments of 1", n)
 	}

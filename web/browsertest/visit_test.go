@@ -9,7 +9,7 @@ import (
 	"holdfast/store"
 )
 
-// "And one more person": a parent and two children are one form, held and booked as one, and cancelled and taken back as one.
+// "Add another person": a parent and two children are one form, held and booked as one, and cancelled and taken back as one.
 func TestAParentAndTwoChildrenAreOneForm(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -52,7 +52,7 @@ func TestAVisitorWaitsAndTakesWhatBecomesFree(t *testing.T) {
 	p.fill("#email", "lena@example.org")
 	p.click(".actions .primary")
 	p.says("Check your email")
-	p.accessible("asked to wait")
+	p.accessible("joined the waiting list")
 	x := h.waiting()
 	if x.Status != store.WaitlistUnconfirmed || x.Patient.Name != "Lena Sorge" {
 		t.Fatalf("asked: got %+v", x)
@@ -114,7 +114,7 @@ func TestTheDeskKeepsTheWaitingList(t *testing.T) {
 	h := newHouse(t)
 	p := h.desk(t, store.RoleReception)
 	p.click(`nav a[href="#waitlist"]`)
-	p.says("Nobody waits.")
+	p.says("No one is waiting.")
 	p.accessible("the waiting list, empty")
 	p.click(`.office-tools .primary`)
 	p.there(`dialog #wl-name`)

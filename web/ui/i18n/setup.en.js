@@ -76,5 +76,5 @@ export default {
   'ready.desk': 'Go to the desk',
   'ready.open': 'Open the booking page',
   'ready.back': 'Back to hours',
-  'err.here': '**Something went wrong in this system.** Please try again; if it stays, the log of the server says why.',
+  'err.here': '**Something went wrong in this system.** Try again. If this keeps happening, look at the server’s log.',
 }
