@@ -42,22 +42,23 @@ func (se *Search) Explain(ctx context.Context, appointmentTypeID, specialistID s
 			ids = append(ids, a.SpecialistID)
 		}
 	}
+	resources := availability.ResourcesOf(t)
+	// The holds before the bookings, as in List.
+	held, err := se.holds.List(ctx, slices.Concat(ids, resources)...)
+	if err != nil {
+		return nil, err
+	}
 	first, last := availability.Around(t, start, start)
 	known, err := se.store.Taken(ctx, ids, first, last)
 	if err != nil {
 		return nil, err
 	}
 	known = se.booking.WithClosed(known, ids)
-	resources := availability.ResourcesOf(t)
 	also, err := se.store.Taken(ctx, resources, first, last)
 	if err != nil {
 		return nil, err
 	}
 	needs := availability.NeedsOf(s.Calendars, t, also, "")
-	held, err := se.holds.List(ctx, slices.Concat(ids, resources)...)
-	if err != nil {
-		return nil, err
-	}
 	now := time.Now()
 	answer := make([]Explanation, 0, len(ids))
 	for _, id := range ids {

@@ -42,7 +42,22 @@ func (bk *Booking) Needs(ctx context.Context, s *clinic.Schedule, t *store.Appoi
 	return availability.NeedsOf(s.Calendars, t, taken, moving), err
 }
 
-// concerned are all whose holds are in the way of the list's slots.
-func (l *slotList) concerned() []string {
-	return slices.Concat(l.specialists, availability.ResourcesOf(l.t))
+// serving returns the active specialists of a type, or the named one of them, sorted by id.
+func serving(s *clinic.Schedule, t *store.AppointmentType, specialistID string) []string {
+	var ids []string
+	for _, a := range t.Specialists {
+		if specialistID != "" && specialistID != a.SpecialistID {
+			continue
+		}
+		if p := s.SpecialistByID[a.SpecialistID]; p != nil && p.Active {
+			ids = append(ids, p.ID)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// concerned returns the ids whose holds can change a list of the type: its specialists and its resources.
+func concerned(s *clinic.Schedule, t *store.AppointmentType, specialistID string) []string {
+	return slices.Concat(serving(s, t, specialistID), availability.ResourcesOf(t))
 }

@@ -256,7 +256,7 @@ func (bk *Booking) pollType(ctx context.Context, r PollRequest) (Poll, error) {
 		return p, nil
 	}
 	key := liveKey{t.ID, r.SpecialistID, r.Date, generation}
-	day, err := bk.liveDay(ctx, key, t, list.concerned(), from, to, now)
+	day, err := bk.liveDay(ctx, key, t, concerned(s, t, r.SpecialistID), from, to, now)
 	if err != nil {
 		return Poll{}, err
 	}

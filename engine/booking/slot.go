@@ -185,6 +185,11 @@ func (bk *Booking) List(ctx context.Context, r TimeslotsRequest) (Listing, error
 	case days > MaxTimeslotDays:
 		return Listing{}, record.Invalid("to", "at most %d days after from, %d were asked for", MaxTimeslotDays, days)
 	}
+	// Read the holds before the bookings: a hold that becomes a booking between the two reads is then listed as one of both.
+	held, err := bk.holds.List(ctx, concerned(s, t, r.SpecialistID)...)
+	if err != nil {
+		bk.log.Warn("slots listed without live holds", "error", err)
+	}
 	answer := Listing{AppointmentTypeID: t.ID, Timezone: zone.String(), From: r.From, To: r.To, Generation: bk.clinic.Generation(t.ID)}
 	list, err := bk.slotList(ctx, s, t, r.SpecialistID, r.Place, zone, r.From, r.To, answer.Generation)
 	if err != nil {
@@ -196,10 +201,6 @@ func (bk *Booking) List(ctx context.Context, r TimeslotsRequest) (Listing, error
 		rules = WithoutNotice(t)
 	}
 	answer.first, answer.end = list.bookable(rules, now)
-	held, err := bk.holds.List(ctx, list.concerned()...)
-	if err != nil {
-		bk.log.Warn("slots listed without live holds", "error", err)
-	}
 	answer.touched = list.touched(answer.first, answer.end, held, r.Client.Owner())
 	return answer, nil
 }
@@ -221,18 +222,10 @@ func (bk *Booking) computeSlots(ctx context.Context, s *clinic.Schedule, t *stor
 	if !t.Active {
 		return list, nil
 	}
-	for _, a := range t.Specialists {
-		if specialistID != "" && specialistID != a.SpecialistID {
-			continue
-		}
-		if p := s.SpecialistByID[a.SpecialistID]; p != nil && p.Active {
-			list.specialists = append(list.specialists, p.ID)
-		}
-	}
+	list.specialists = serving(s, t, specialistID)
 	if len(list.specialists) == 0 {
 		return list, nil
 	}
-	slices.Sort(list.specialists)
 	first, last := availability.Around(t, from, to)
 	taken, err := bk.TakenTime(ctx, list.specialists, first, last)
 	if err != nil {
