@@ -33,7 +33,7 @@ var layers = map[string][]string{
 	"web/...":                  {}, // web/simulation/referee too: who judges the product has nothing of it
 	"docs":                     {}, // embeds the pages that the server shows
 
-	// The wings of the engine: each knows only those after it, and record, which knows nobody.
+	// The packages of the engine: each imports only those after it, and record.
 	"engine":              {"engine/openid", "engine/busytime", "engine/waitlist", "engine/sheet", "engine/downtime", "engine/feed", "engine/person", "engine/series", "engine/visit", "engine/opening", "engine/agent", "engine/request", "engine/message", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/presence", "engine/account", "engine/record", "engine/notice", "engine/token", "engine/timed", "engine/upstream", "store", "holds"},
 	"engine/agent":        {"engine/message", "engine/opening", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/record", "engine/token", "engine/timed", "engine/upstream", "store", "holds"},
 	"engine/feed":         {"engine/message", "engine/booking", "engine/clinic", "engine/record", "store"},
@@ -249,9 +249,9 @@ func TestADiagramBrokenIsSeen(t *testing.T) {
 		{"store into holds", source{file: "store/x.go", dir: "store", imports: []string{"holdfast/holds"}}, true},
 		{"holds into store", source{file: "holds/memory/x.go", dir: "holds/memory", imports: []string{"holdfast/store"}}, true},
 		{"one backend into another", source{file: "store/bolt/x.go", dir: "store/bolt", imports: []string{"holdfast/store/sqlite"}}, true},
-		{"a wing into one above it", source{file: "engine/booking/x.go", dir: "engine/booking", imports: []string{"holdfast/engine/outbound"}}, true},
-		{"a wing into the arrangement", source{file: "engine/clinic/x.go", dir: "engine/clinic", imports: []string{"holdfast/engine"}}, true},
-		{"a wing into what all changes have in common", source{file: "engine/account/x.go", dir: "engine/account", imports: []string{"holdfast/engine/record"}}, false},
+		{"a package into one above it", source{file: "engine/booking/x.go", dir: "engine/booking", imports: []string{"holdfast/engine/outbound"}}, true},
+		{"a package into the arrangement", source{file: "engine/clinic/x.go", dir: "engine/clinic", imports: []string{"holdfast/engine"}}, true},
+		{"a package into what all changes have in common", source{file: "engine/account/x.go", dir: "engine/account", imports: []string{"holdfast/engine/record"}}, false},
 		{"the leaf into its tree", source{file: "engine/token/x.go", dir: "engine/token", imports: []string{"holdfast/engine"}}, true},
 		{"main past cli", source{file: "x.go", dir: ".", imports: []string{"holdfast/web"}}, true},
 		{"a suite into the program", source{file: "cli/x.go", dir: "cli", imports: []string{"holdfast/store/storetest"}}, true},

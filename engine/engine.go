@@ -1,43 +1,42 @@
-// Package engine is what Holdfast decides. It is the arrangement of its wings, each a package that decides one subject and
-// knows only those after it:
+// Package engine is what Holdfast decides. It arranges packages that decide one subject each. A package imports only those to its right:
 //
-//	agent, waitlist ► request ► message ► outbound ► booking ► taken ► clinic ► availability      presence ► clinic      account ► clinic
+//	agent, waitlist ► request ► message ► outbound ► booking ► occupancy ► clinic ► availability
+//	presence ► clinic      account ► clinic
 //
-//	agent         a voice or chat agent's conversation
-//	waitlist      who waits for a time, and what is kept for them and offered
-//	request       what the public books, how often, and what has to be confirmed first
-//	message       what patients, staff and programs are told: mail, webhooks
-//	mailserver    the mail server that an owner chooses in the browser
-//	identity      the identity provider that the staff can sign in with
-//	busytime      when specialists are busy by their calendars elsewhere
-//	opening       what the practice-management system has open, fetched ahead
-//	outbound      what is promised to the outside and told once; the practice-management system
-//	search        questions about free time
-//	person        who somebody is to the clinic, and what the desk says about them
+//	agent         the conversation with a voice or chat agent
+//	waitlist      the waiting list, and the times held and offered for its entries
+//	request       online bookings that need confirmation or approval, and the limits per hour
+//	message       emails and webhooks, and the mail server that an owner chooses
+//	feed          calendar subscriptions
+//	busytime      specialists' external calendars
+//	opening       the openings of the practice-management system, fetched ahead
+//	outbound      the queue of outbound calls, delivered once; the practice-management system
+//	person        people, derived from appointments, with the desk's notes and links
 //	series        several appointments of one patient, booked, cancelled and moved together
-//	sheet         appointments out of and into a spreadsheet
-//	downtime      the plan for when the server cannot be reached, and what was written by hand
-//	booking       hold, book, cancel, move; listing and its memory
-//	taken         what is taken of each specialist's time, in memory
+//	visit         several people one after the other, booked as one
+//	sheet         export and import of spreadsheets
+//	downtime      the downtime plan, and paper bookings
+//	booking       hold, book, cancel, move; the listing and its cache; the next free time, and why a start cannot be booked
+//	occupancy     the occupied time of each specialist, in memory
 //	presence      who is online, on-demand sessions
-//	account       staff, sign-in, API keys
+//	account       staff, sign-in, the identity provider, API keys
 //	clinic        the schedule and its snapshot in memory
-//	availability  pure: which slots exist, who is assigned
-//	record        what every durable change has in common: who, the audit entry, the answer to a repeat
+//	availability  pure: which slots exist, which rooms are free, who is assigned
+//	record        what every durable change has in common: actor, audit entry, idempotency
 //
-// The Engine has one field for each of them, so package web gets one value and calls e.Booking.Book. No wing knows SQL, HTTP or Redis: each
+// Engine has one field for each of them, so package web gets one value and calls e.Booking.Book. None of them knows SQL, HTTP or Redis: each
 // gets a store.Store (durable state), a holds.Backend (live state) and a store.Queue (outbound calls).
 //
 // # One order
 //
-// Whatever is kept in memory of what is remembered (the schedule, the taken time, the generations, the busy bits, the keys
-// found good) and every event of it is fed by the store's feed, in commit order, and by nothing else: follow.go. Write
-// returns after the feed was taken in, so a caller finds its own change.
+// All copies of durable state in memory (the schedule, the occupied time, the generations, the busy bits, verified keys) and all of its events
+// come from the store's feed, in commit order, and from nothing else (follow.go). Write returns after the feed was applied, so a caller finds
+// its own change.
 //
 // # Errors
 //
-// Methods return the sentinels and typed errors of the wings, of package store and of package holds; package web has the one
-// table from them to a status and a code.
+// Methods return the sentinels and typed errors of these packages, of package store and of package holds. Package web has the one table from
+// them to a status and a code.
 package engine
 
 import (
@@ -232,7 +231,7 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	return e, nil
 }
 
-// arrange puts the wings together, each knowing only those before it here.
+// arrange constructs the packages; each gets only those before it here.
 func arrange(o Options) (*Engine, error) {
 	e := &Engine{store: o.Store, holds: o.Holds, log: o.Logger, options: o, Record: record.New(o.Store),
 		usedTickets: timed.NewMap[[12]byte, struct{}](token.StreamTicketTTL, maxUsedTickets)}

@@ -1,4 +1,4 @@
-// Package record is what every durable change has in common, whichever wing makes it: who did it (Actor, Principal), the
+// Package record is what every durable change has in common, whichever package makes it: who did it (Actor, Principal), the
 // entry in the audit log (Audit), the answer that a repeat of the request gets (Once), the ids of what is made, and how
 // mistakes in a request are said (Mistakes, ValidationError, and the checks of single values).
 //
