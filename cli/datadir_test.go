@@ -335,7 +335,7 @@ func TestAMissingKeyBesideADatabaseIsTold(t *testing.T) {
 	if got.code != 0 {
 		t.Fatalf("exit code %d: %s", got.code, got.stderr)
 	}
-	contains(t, "warning", got.stderr, "secret.key was missing", "void")
+	contains(t, "warning", got.stderr, "secret.key missing", "invalid")
 }
 
 // TestADirectoryThatCannotBeIsRefused: the reason and what to do.
