@@ -255,11 +255,11 @@ func arrange(o Options) (*Engine, error) {
 		return nil, err
 	}
 	e.Person = person.New(o.Store)
-	e.Series = series.New(o.Store, o.Holds, e.Clinic, e.Booking)
-	e.Visit = visit.New(o.Store, o.Holds, e.Clinic, e.Booking)
+	e.Series = series.New(o.Store, e.Booking.Live(), e.Clinic, e.Booking)
+	e.Visit = visit.New(o.Store, e.Booking.Live(), e.Clinic, e.Booking)
 	e.Sheet = sheet.New(o.Store, e.Clinic, e.Booking)
-	e.Downtime = downtime.New(o.Store, o.Holds, e.Clinic, e.Booking, o.Logger)
-	e.Search = booking.NewSearch(o.Store, o.Holds, e.Clinic, e.Booking)
+	e.Downtime = downtime.New(o.Store, e.Booking.Live(), e.Clinic, e.Booking, o.Logger)
+	e.Search = booking.NewSearch(o.Store, e.Booking.Live(), e.Clinic, e.Booking)
 	e.Outbound = outbound.New(outbound.Options{
 		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking,
 		Shared: o.Shared, Pace: o.Pace, Queue: o.Queue, QueueRebuilt: o.QueueRebuilt, Keep: o.Retention.Operations, Limits: o.Outbound, Upstream: o.Upstream,
@@ -286,7 +286,7 @@ func arrange(o Options) (*Engine, error) {
 		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking, Outbound: e.Outbound, Messages: e.Message, Requests: e.Request, ToFiles: o.OffersToFiles,
 	})
 	e.Agent = agent.New(agent.Options{
-		Store: o.Store, Holds: o.Holds, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking, Outbound: e.Outbound, Openings: e.Opening,
+		Store: o.Store, Holds: e.Booking.Live(), Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking, Outbound: e.Outbound, Openings: e.Opening,
 		AllowLegacy: o.AgentAllowLegacy, DebugReplies: o.DebugReplies,
 	})
 	return e, nil

@@ -52,6 +52,9 @@ func (c *countedHolds) Deselect(ctx context.Context, owner holds.Owner) (bool, e
 	return c.Backend.Deselect(ctx, owner)
 }
 
+// Live returns the live state for the packages that claim and release holds themselves: a poll must see their changes at once.
+func (bk *Booking) Live() holds.Backend { return bk.holds }
+
 // liveDay is what is held and looked at on one day, among the specialists of one listing. It is immutable.
 type liveDay struct {
 	changes uint64    // the count before it was read
@@ -136,11 +139,12 @@ func (d *liveDay) lapses(at, now time.Time) {
 	}
 }
 
-// Pulse is what the live state answered when it was last asked whether it is there.
+// pulse is the last answer of the live state to a ping.
 type pulse struct {
-	mu  sync.Mutex
-	at  time.Time
-	err error
+	mu    sync.Mutex
+	at    time.Time
+	err   error
+	first chan struct{} // closed after the first answer
 }
 
 const (
@@ -148,25 +152,38 @@ const (
 	pulseTime  = 250 * time.Millisecond
 )
 
-// LiveStateHealth answers nil if the live state can be used. It is asked at most once a second, on behalf of all who want
-// to know, and has 250 ms to answer.
+// LiveStateHealth returns nil if the live state can be used. It asks at most once a second, for all callers together, and waits for at
+// most 250 ms. Callers during a check get the last answer; before the first one they wait for it.
 func (bk *Booking) LiveStateHealth(ctx context.Context) error {
 	p := &bk.pulse
 	now := time.Now()
 	p.mu.Lock()
-	known, err := !p.at.IsZero() && now.Sub(p.at) < pulseEvery, p.err
-	if !known {
-		p.at = now // who comes meanwhile is told the last answer
+	if !p.at.IsZero() && now.Sub(p.at) < pulseEvery {
+		first := p.first
+		p.mu.Unlock()
+		select {
+		case <-first:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.err
 	}
+	isFirst := p.first == nil
+	if isFirst {
+		p.first = make(chan struct{})
+	}
+	p.at = now
 	p.mu.Unlock()
-	if known {
-		return err
-	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pulseTime)
 	defer cancel()
-	err = bk.holds.Ping(ctx)
+	err := bk.holds.Ping(ctx)
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.err = err
-	p.mu.Unlock()
+	if isFirst {
+		close(p.first)
+	}
 	return err
 }
