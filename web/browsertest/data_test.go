@@ -43,7 +43,7 @@ func TestAnOwnerImportsASpreadsheet(t *testing.T) {
 	if n := len(h.bookings()); n != 0 {
 		t.Errorf("the plan wrote %d appointments", n)
 	}
-	p.press("Import only the good one")
+	p.press("Import only the valid row")
 	p.says("1 appointments are booked.")
 	p.says("Download the 2 refused rows")
 	p.accessible("a spreadsheet that was imported")

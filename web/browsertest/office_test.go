@@ -171,7 +171,7 @@ func TestAnOwnerRunsTheOffice(t *testing.T) {
 	if got := p.text(`.lines.log a`); !strings.HasSuffix(got, "16:00, Dr Ada Brandt") {
 		t.Errorf("the log calls an appointment %q", got)
 	}
-	for _, sentence := range []string{"Jo owner changed the weekly hours of Dr Mia Sand", "Jo owner changed the appointment type Check-up", "Jo owner ended the key Phone agent", "Jo owner changed the settings"} {
+	for _, sentence := range []string{"Jo owner changed the weekly hours of Dr Mia Sand", "Jo owner changed the appointment type Check-up", "Jo owner revoked the key Phone agent", "Jo owner changed the settings"} {
 		p.says(sentence)
 	}
 	if raw := p.text(".lines.log"); strings.Contains(raw, " did ") {

@@ -115,7 +115,7 @@ func TestTheFirstToAcceptHasIt(t *testing.T) {
 	p.until(`window.goOn`)
 	h.must(200, "POST", "/v1/sessions/"+id+"/accept", map[string]any{"specialistId": "karim"}, asAdmin)
 	p.run(`goOn()`)
-	p.says("Dr Karim Haddad was first.")
+	p.says("Dr Karim Haddad was faster.")
 	p.shot("sessions-3-first")
 
 	r := h.sessions(t, store.RoleReception)
@@ -135,8 +135,8 @@ func TestTheFirstToAcceptHasIt(t *testing.T) {
 	r.click(`#give`)
 	r.until(`document.querySelectorAll('.state.info').length === 2`)
 	r.until(`[...document.querySelectorAll('.line')].find(l => l.innerText.includes('Dr Karim Haddad') && l.innerText.includes('1/1 sessions'))`)
-	r.click(`[aria-label="Take offline: Dr Karim Haddad"]`)
-	r.there(`[aria-label="Put online: Dr Karim Haddad"]`)
+	r.click(`[aria-label="Set offline: Dr Karim Haddad"]`)
+	r.there(`[aria-label="Set online: Dr Karim Haddad"]`)
 }
 
 // Whom the server has not heard from for a while is put online again by their own page, which says so, whichever page of
@@ -192,20 +192,20 @@ func TestTheOnlineTimesOfLastWeek(t *testing.T) {
 	p.click(`[aria-label="When online: Dr Ada Brandt"]`)
 	p.says("Online times")
 	p.there(".online .line")
-	p.click(`[aria-label="The week before"]`)
+	p.click(`[aria-label="Previous week"]`)
 	p.until(`document.querySelectorAll('.online .line').length === 7 && document.querySelector('.online .line').innerText.includes('09:00')`)
 	var got []string
 	for _, line := range ask[[]string](p, `[...document.querySelectorAll('.online .line')].map(l => [...l.querySelectorAll('li')].map(x => x.innerText.trim()).join(', ') + ' = ' + l.querySelector('.hours-sum').innerText)`) {
 		got = append(got, strings.ReplaceAll(line, "\u00a0", " "))
 	}
 	want := []string{
-		"09:00 to 12:05, 13:00 to 15:00 (fell silent) = 5 h 05 min", " = Not online", "22:00 to 24:00 = 2 h 00 min",
-		"00:00 to 01:30 (switched off by the clinic) = 1 h 30 min", " = Not online", " = Not online", " = Not online",
+		"09:00 to 12:05, 13:00 to 15:00 (lost contact) = 5 h 05 min", " = Not online", "22:00 to 24:00 = 2 h 00 min",
+		"00:00 to 01:30 (deactivated by the clinic) = 1 h 30 min", " = Not online", " = Not online", " = Not online",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("last week:\n got %q\nwant %q", got, want)
 	}
-	p.says("8 h 35 min in all")
+	p.says("8 h 35 min in total")
 	p.shot("sessions-5-online-times")
 	s := h.sessions(t, store.RoleSpecialist)
 	s.there(`[aria-label="When online: Dr Ada Brandt"]`)
