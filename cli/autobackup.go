@@ -23,7 +23,7 @@ import (
 // # Backups that nobody has to remember
 //
 // Once a day the server makes a backup into its data directory, checks it, and deletes those of its own that the plan does not
-// keep. Where a second place is named, each is copied there and read back. What fails is tried again, said in the log and to be
+// keep. Where a backup destination is named, each is copied there and read back. What fails is tried again, said in the log and to be
 // seen in /metrics, and after some days the clinic gets a mail.
 
 const (
@@ -41,7 +41,7 @@ type backupKeeper struct {
 	began   time.Time
 	retryAt time.Time // after a failure
 	toldAt  time.Time
-	stays   bool // it was said that what is past its days stays in the second place
+	stays   bool // it was said that what is past its days stays at the backup destination
 }
 
 // keepBackups carries a plan out until ctx ends. It looks once a minute, so a start is over before its first backup.
@@ -58,7 +58,7 @@ func (h *house) newBackupKeeper(plan backupPlan) *backupKeeper {
 	return &backupKeeper{house: h, plan: plan, second: plan.place(h.dir.path), began: time.Now()}
 }
 
-// tryOut finds out at the start whether the second place can be used, and says so if it cannot: nobody wants to know in the night.
+// tryOut finds out at the start whether the backup destination can be used, and says so if it cannot: nobody wants to know in the night.
 func (k *backupKeeper) tryOut(ctx context.Context) {
 	if k.second == nil {
 		return
@@ -68,7 +68,7 @@ func (k *backupKeeper) tryOut(ctx context.Context) {
 		_, err = k.second.sealer(k.dir)
 	}
 	if err != nil && ctx.Err() == nil {
-		k.log.Warn("second place for backups unusable", "place", k.second, "error", err)
+		k.log.Warn("backup destination unusable", "place", k.second, "error", err)
 	}
 }
 
@@ -95,7 +95,7 @@ func (k *backupKeeper) look(ctx context.Context, now time.Time) {
 	}
 }
 
-// keep makes a backup if one is due, copies what the second place lacks, and deletes what the plan does not keep.
+// keep makes a backup if one is due, copies what the backup destination lacks, and deletes what the plan does not keep.
 func (k *backupKeeper) keep(ctx context.Context, now time.Time) error {
 	here, zone := k.dir.file(backupsDir), k.engine.Clinic.Zone()
 	made, err := ownBackupsIn(here)
@@ -127,7 +127,7 @@ func (k *backupKeeper) keep(ctx context.Context, now time.Time) error {
 	return failed
 }
 
-// lookSecond lists when the server's own backups in the second place were made, and notes the newest for those who may not wait for that
+// lookSecond lists when the server's own backups at the backup destination were made, and notes the newest for those who may not wait for that
 // place. One that cannot be read says nothing new.
 func (k *backupKeeper) lookSecond(ctx context.Context) (made []time.Time, err error) {
 	all, err := k.second.backups(ctx)
@@ -174,12 +174,12 @@ func (k *backupKeeper) expire(ctx context.Context, in place, made []time.Time) e
 	}
 	if denied && !k.stays {
 		k.stays = true
-		k.log.Info("expired backups kept in the second place: no right to delete", "place", in)
+		k.log.Info("expired backups kept at the backup destination: no right to delete", "place", in)
 	}
 	return failed
 }
 
-// copyOver copies a backup to the second place, sealed where there is a key, if that does not have it, reads it back, and deletes what the
+// copyOver copies a backup to the backup destination, sealed where there is a key, if that does not have it, reads it back, and deletes what the
 // plan does not keep there.
 func (k *backupKeeper) copyOver(ctx context.Context, name string) error {
 	recipient, err := k.second.sealer(k.dir)
@@ -255,7 +255,7 @@ func digestOf(path string) ([]byte, error) {
 	return h.Sum(nil), err
 }
 
-// lastGoodBackup is when the newest backup was made that is where the plan wants it: in the second place, if there is one, as far as its keeper has
+// lastGoodBackup is when the newest backup was made that is where the plan wants it: at the backup destination, if there is one, as far as its keeper has
 // found. It does not look there itself: a request that asked would wait for a mount that hangs. engine.ErrNoBackup.
 func (h *house) lastGoodBackup(plan backupPlan) (time.Time, error) {
 	if !plan.on || plan.second == "" {

@@ -55,7 +55,7 @@ func ownNames(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// TestANightlyBackupIsMadeCheckedAndCopied lives through nights, a server that was off for some, and a second place that was not
+// TestANightlyBackupIsMadeCheckedAndCopied lives through nights, a server that was off for some, and a backup destination that was not
 // mounted.
 func TestANightlyBackupIsMadeCheckedAndCopied(t *testing.T) {
 	clitest.OnlyInFull(t)
@@ -73,17 +73,17 @@ func TestANightlyBackupIsMadeCheckedAndCopied(t *testing.T) {
 			t.Fatalf("two minutes after its first start the server has made %v", first)
 		}
 		if got := ownNames(t, second); len(got) != 0 {
-			t.Fatalf("the second place is not there, and has %v", got)
+			t.Fatalf("the backup destination is not there, and has %v", got)
 		}
 		if last, err := k.engine.LastBackup(); !errors.Is(err, engine.ErrNoBackup) {
-			t.Errorf("while the second place is not there the last backup is of %s, %v; want %v", last, err, engine.ErrNoBackup)
+			t.Errorf("while the backup destination is not there the last backup is of %s, %v; want %v", last, err, engine.ErrNoBackup)
 		}
 		if err := os.Mkdir(second, 0o700); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(retryBackup + time.Minute)
 		if got := ownNames(t, second); !slices.Equal(got, first) {
-			t.Errorf("when it is there the second place has %v, want %v", got, first)
+			t.Errorf("when it is there the backup destination has %v, want %v", got, first)
 		}
 		time.Sleep(72 * time.Hour)
 		kept := ownNames(t, here)
@@ -91,7 +91,7 @@ func TestANightlyBackupIsMadeCheckedAndCopied(t *testing.T) {
 			t.Errorf("after three nights there are %v, want the last two", kept)
 		}
 		if got := ownNames(t, second); !slices.Equal(got, kept) {
-			t.Errorf("the second place has %v, want %v", got, kept)
+			t.Errorf("the backup destination has %v, want %v", got, kept)
 		}
 		for _, name := range kept {
 			for _, at := range []string{here, second} {
@@ -106,12 +106,12 @@ func TestANightlyBackupIsMadeCheckedAndCopied(t *testing.T) {
 		if last, err := k.engine.LastBackup(); err != nil || time.Since(last) > 25*time.Hour {
 			t.Errorf("the last backup is of %s, %v", last, err)
 		}
-		// A request does not look into the second place, which may hang: what its keeper has found is what counts.
+		// A request does not look into the backup destination, which may hang: what its keeper has found is what counts.
 		if err := os.RemoveAll(second); err != nil {
 			t.Fatal(err)
 		}
 		if last, err := k.engine.LastBackup(); err != nil || ownBackupName(last) != kept[1] {
-			t.Errorf("while the second place is away the last backup is of %s, %v; want %s", last, err, kept[1])
+			t.Errorf("while the backup destination is away the last backup is of %s, %v; want %s", last, err, kept[1])
 		}
 	})
 }
@@ -149,11 +149,11 @@ func TestABackupThatIsNotCopiedWholeIsNotThere(t *testing.T) {
 		t.Error("a backup whose keys cannot be read was copied")
 	}
 	if left, _ := os.ReadDir(second); len(left) > 0 {
-		t.Errorf("the second place has %v", left)
+		t.Errorf("the backup destination has %v", left)
 	}
 }
 
-// TestRestoreListsBackups by hand and by itself, in the data directory and in a second place, the newest first.
+// TestRestoreListsBackups by hand and by itself, in the data directory and in a backup destination, the newest first.
 func TestRestoreListsBackups(t *testing.T) {
 	t.Parallel()
 	dir, second := clinicDir(t), t.TempDir()

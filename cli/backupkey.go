@@ -17,7 +17,7 @@ func backupKeyCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "backup-key",
 		Short: "Create the key that seals backup copies (printed once)",
-		Long: "Makes a key and prints the half that opens. From then on the copies in the second place (--backup-to) are sealed: the server\n" +
+		Long: "Makes a key and prints the half that opens. From then on the copies at the backup destination (--backup-to) are sealed: the server\n" +
 			"keeps the half that seals, and nobody who has the copies, or this machine, can read them without the paper. The server may run.\n" +
 			"Backups in the data directory stay as they are.",
 		Args: noArguments,
@@ -50,7 +50,7 @@ func keyWords(key *age.X25519Identity) string {
 		blocks.WriteRune(r)
 	}
 	return "# The key of this clinic's backups. Print it, and keep it where the server is not. It is shown this once, and\n" +
-		"# without it nobody opens the copies in the second place. To restore one on any machine:\n" +
+		"# without it nobody opens the copies at the backup destination. To restore one on any machine:\n" +
 		"#   holdfast restore --key FILE auto-…           FILE has these lines, or - to type the key in\n" +
 		"# The program age opens them as well. The key in groups, for whoever types it:\n#   " + keyBegin + " " + blocks.String() + "\n" +
 		key.String() + "\n"

@@ -18,7 +18,7 @@ type backupPlan struct {
 	keep   backupKeep
 	second string        // absolute path of a directory for copies, or s3://bucket/prefix; empty: none
 	s3     s3Config      // how a bucket is reached
-	every  time.Duration // how often what has changed is copied to the second place; 0: never
+	every  time.Duration // how often what has changed is copied to the backup destination; 0: never
 }
 
 // backupKeep is of how many days, weeks and months the newest backup is kept.
@@ -39,8 +39,8 @@ func backupSettings() []setting {
 			set:  func(c *config, v string) (err error) { c.backups.keep, err = parseBackupKeep(v); return err },
 		}, {
 			name: "backup-to", audience: forServing,
-			common: true, group: "Backups", value: "PLACE", help: "second place for every backup: a directory on another disk, or s3://bucket/prefix",
-			more: "The directory must exist, so that the server does not write next to a disk that is not mounted. Copies are sealed once there is a key (`holdfast backup-key`). See [a bucket](backup.md#a-bucket-as-the-second-place).",
+			common: true, group: "Backups", value: "PLACE", help: "backup destination: a directory on another disk, or s3://bucket/prefix",
+			more: "The directory must exist, so that the server does not write next to a disk that is not mounted. Copies are sealed once there is a key (`holdfast backup-key`). See [a bucket](backup.md#a-bucket-as-the-backup-destination).",
 			set:  func(c *config, v string) (err error) { c.backups.second, err = parseBackupTo(v); return err },
 		}, {
 			name: "backup-every", fallback: "1m", audience: forServing,

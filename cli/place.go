@@ -12,7 +12,7 @@ import (
 	"filippo.io/age"
 )
 
-// place is a second place of backups: what is in it are sets of files, each under a name, a backup (auto-…) or a trail (trail-…). It is one of
+// place is a backup destination: what is in it are sets of files, each under a name, a backup (auto-…) or a trail (trail-…). It is one of
 // two, a directory or a bucket, and the two keep the same promises (place_test.go). What cannot be read is an error and never taken for
 // what is not there.
 type place interface {
@@ -51,7 +51,7 @@ type backupAt struct {
 	bytes int64
 }
 
-// place is the second place of a plan; nil: none is named. spool is a directory for what is on its way.
+// place is the backup destination of a plan; nil: none is named. spool is a directory for what is on its way.
 func (p *backupPlan) place(spool string) place {
 	if p.second == "" {
 		return nil
@@ -76,9 +76,9 @@ func (d directory) path(set string) string { return filepath.Join(string(d), set
 // sealer implements place. The directory must exist: a disk that is not mounted is not written beside.
 func (d directory) sealer(data *dataDir) (*age.X25519Recipient, error) {
 	if info, err := os.Stat(string(d)); err != nil {
-		return nil, fmt.Errorf("the second place of backups is not there: %w. Mount it, or name another with --backup-to", err)
+		return nil, fmt.Errorf("the backup destination is not there: %w. Mount it, or name another with --backup-to", err)
 	} else if !info.IsDir() {
-		return nil, fmt.Errorf("the second place of backups, %s, is no directory. Name another with --backup-to", d)
+		return nil, fmt.Errorf("the backup destination, %s, is no directory. Name another with --backup-to", d)
 	}
 	recipient, err := data.sealer()
 	if err == nil && recipient == nil {

@@ -256,7 +256,7 @@ func TestABucketThatCannotBeReachedLosesNothing(t *testing.T) {
 	}
 	st.set(nil)
 	k.look(t.Context(), now)
-	contains(t, "the log", f.log.String(), "copies to the second place resumed")
+	contains(t, "the log", f.log.String(), "copies to the backup destination resumed")
 	if got, _ := restoredNotes(t, s, k.trail.path, paper); len(got) != 3 || k.number != 1 || k.trail.next != 2 {
 		t.Errorf("restored are %v of trail %d with %d steps; want three of one with two", got, k.number, k.trail.next)
 	}

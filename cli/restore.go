@@ -29,7 +29,7 @@ func restoreCommand(p process) *cobra.Command {
 			"there is moved to backups/replaced-…, which the server deletes after some weeks. The server must not run. Everybody is signed out, and the API keys\n" +
 			"that come back to life are listed. A snapshot (a .db file from backups) can be restored too; the keys then stay as\n" +
 			"they are. A sealed copy (its files end in .age) needs the key that backup-key printed, in a file or typed in with --key -.\n" +
-			"A trail (trail-… of the second place) is restored up to its last whole step, or up to an instant with --until.\n" +
+			"A trail (trail-… of the backup destination) is restored up to its last whole step, or up to an instant with --until.\n" +
 			"What is in a bucket is named as --list names it, s3://bucket/prefix/…, and brought here first; see --backup-s3-endpoint and what follows it.\n" +
 			"With --list nothing is restored: it prints the backups in the data directory and in the directories and buckets named.",
 		Args: func(c *cobra.Command, args []string) error {

@@ -15,7 +15,7 @@ import (
 
 // # Copies that only a key on paper opens
 //
-// The second place of backups belongs to somebody else: a provider, a disk that is carried home. The clinic makes a key and prints
+// The backup destination belongs to somebody else: a provider, a disk that is carried home. The clinic makes a key and prints
 // it; the server keeps the half that seals and cannot open what it sealed. A sealed copy is the backup's directory with each file in the age
 // format, which the program age opens too.
 
@@ -35,7 +35,7 @@ func isSealed(path string) bool {
 	return lookAtTrail(path).sealed
 }
 
-// sealer is what copies to the second place are sealed for; nil if no key was made.
+// sealer is what copies to the backup destination are sealed for; nil if no key was made.
 func (d *dataDir) sealer() (*age.X25519Recipient, error) {
 	path := d.file(recipientFile)
 	text, err := os.ReadFile(path)

@@ -15,7 +15,7 @@ import (
 	"holdfast/cli/clitest"
 )
 
-// TestASealedCopyIsRestoredWithNothingButThePaper: the machine is gone, and what is left is the second place and what was printed.
+// TestASealedCopyIsRestoredWithNothingButThePaper: the machine is gone, and what is left is the backup destination and what was printed.
 func TestASealedCopyIsRestoredWithNothingButThePaper(t *testing.T) {
 	clitest.OnlyInFull(t)
 	t.Parallel()
@@ -36,7 +36,7 @@ func TestASealedCopyIsRestoredWithNothingButThePaper(t *testing.T) {
 	})
 	copies, err := filepath.Glob(filepath.Join(second, "*"))
 	if err != nil || len(copies) != 1 || !isSealed(copies[0]) {
-		t.Fatalf("the second place has %v, %v; want one sealed copy", copies, err)
+		t.Fatalf("the backup destination has %v, %v; want one sealed copy", copies, err)
 	}
 	files, err := os.ReadDir(copies[0])
 	if err != nil || len(files) != 2 {
@@ -142,7 +142,7 @@ func TestASealedCopyIsRefused(t *testing.T) {
 	}
 }
 
-// TestADamagedSealerCopiesNothing: where a key was made, nothing goes to the second place in the clear.
+// TestADamagedSealerCopiesNothing: where a key was made, nothing goes to the backup destination in the clear.
 func TestADamagedSealerCopiesNothing(t *testing.T) {
 	t.Parallel()
 	dir, second := clinicDir(t), t.TempDir()
@@ -157,7 +157,7 @@ func TestADamagedSealerCopiesNothing(t *testing.T) {
 		}
 	})
 	if there, err := os.ReadDir(second); err != nil || len(there) > 0 {
-		t.Errorf("the second place has %v, %v", there, err)
+		t.Errorf("the backup destination has %v, %v", there, err)
 	}
 }
 
@@ -177,7 +177,7 @@ func TestNothingIsCopiedInTheClearBesideSealedCopies(t *testing.T) {
 		}
 	})
 	if there := ownNames(t, second); len(there) != 1 {
-		t.Errorf("the second place has %v, want the sealed copy alone", there)
+		t.Errorf("the backup destination has %v, want the sealed copy alone", there)
 	}
 }
 

@@ -101,8 +101,8 @@ type house struct {
 	entrance *entrance                 // nil: it does not speak HTTPS itself
 	local    string                    // where this machine finds it; empty while it serves nobody
 	rotating sync.Mutex                // one rotation of the keys at a time
-	copied   atomic.Pointer[time.Time] // up to when the second place has everything; nil: it is not kept up
-	backedUp atomic.Pointer[time.Time] // when the newest backup in the second place was made; nil: none is known
+	copied   atomic.Pointer[time.Time] // up to when the backup destination has everything; nil: it is not kept up
+	backedUp atomic.Pointer[time.Time] // when the newest backup at the backup destination was made; nil: none is known
 	keepers  []func(context.Context)   // of copies, which end after the last request
 	fatal    chan error                // why nothing can be written any more; holds at most one
 	closing  []func() error

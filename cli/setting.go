@@ -60,7 +60,7 @@ const (
 	forServing audience = 1 << iota // serve, demo, config print
 	forData                         // commands that work on the data directory
 	forCalling                      // commands that call a running server
-	forCopies                       // commands that read copies in a second place
+	forCopies                       // commands that read copies in a backup destination
 )
 
 // setting is one row of the table.

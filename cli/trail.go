@@ -18,23 +18,23 @@ import (
 
 // # Copies of every minute
 //
-// Where a second place is named, the server keeps a trail in it: the whole database once, and then each minute the pages that have changed,
+// Where a backup destination is named, the server keeps a trail in it: the whole database once, and then each minute the pages that have changed,
 // each time as a file of its own, a step. Whoever loses the machine loses a minute of bookings. A trail ends with the server, with the
 // next daily backup, or when its steps have become more than what they follow; then the next begins.
 //
-// A step is read out of the database into a file of the data directory first, sealed already where there is a key: a second place that
+// A step is read out of the database into a file of the data directory first, sealed already where there is a key: a backup destination that
 // hangs then holds up nothing but the next step. It gets its name there when it was read back.
 
 const (
 	maxSteps  = 16 << 20        // bytes by which the steps of a trail may be more than its first
-	slowStep  = 5 * time.Minute // after which the log says that the second place hangs
+	slowStep  = 5 * time.Minute // after which the log says that the backup destination hangs
 	lastStep  = 8 * time.Second // that the step of a server that stops may take; less than keepersPatience
 	spoolFile = ".copy-*"
 )
 
 // trail is the one that a server keeps.
 type trail struct {
-	set       string // its name in the second place
+	set       string // its name at the backup destination
 	path      string // how a person names it
 	begun     time.Time
 	next      int       // number of the next step
@@ -57,7 +57,7 @@ type trailKeeper struct {
 	stays       bool // it was said that what is past its days stays
 	pages       *sqlite.Pages
 	mark        string
-	slow        *time.Timer // runs while the second place is waited for, and not while the database is read
+	slow        *time.Timer // runs while the backup destination is waited for, and not while the database is read
 	trail       *trail      // nil: none
 	retryAt     time.Time   // when the next may be begun, after one that could not be
 	full        error       // why none could be begun where there is none: there was no room
@@ -66,7 +66,7 @@ type trailKeeper struct {
 	undeletedAt time.Time // when it was last said that an old trail was not deleted
 }
 
-// keepTrail keeps trails in the second place until ctx ends, if one is named and they are wanted. PostgreSQL has its own means.
+// keepTrail keeps trails at the backup destination until ctx ends, if one is named and they are wanted. PostgreSQL has its own means.
 func (h *house) keepTrail(ctx context.Context, plan backupPlan) {
 	if plan.second == "" || plan.every == 0 {
 		return
@@ -88,13 +88,13 @@ func (h *house) keepTrail(ctx context.Context, plan backupPlan) {
 func (h *house) newTrailKeeper(s *sqlite.Store, plan backupPlan) *trailKeeper {
 	k := &trailKeeper{house: h, plan: plan, second: plan.place(h.dir.path), pages: s.Pages(), mark: trailMark(s.ID())}
 	k.slow = time.AfterFunc(slowStep, func() {
-		k.log.Error("second place for backups does not respond; copies wait", "place", k.second)
+		k.log.Error("backup destination does not respond; copies wait", "place", k.second)
 	})
 	k.slow.Stop()
 	return k
 }
 
-// lastCopy is up to when the second place has everything; kept is false where no trail is kept, and the time is zero until there is one.
+// lastCopy is up to when the backup destination has everything; kept is false where no trail is kept, and the time is zero until there is one.
 func (h *house) lastCopy() (at time.Time, kept bool) {
 	last := h.copied.Load()
 	if last == nil {
@@ -112,7 +112,7 @@ func (k *trailKeeper) look(ctx context.Context, now time.Time) {
 	case ctx.Err() != nil:
 	case err == nil && k.failing:
 		k.failing = false
-		k.log.Info("copies to the second place resumed", "place", k.second)
+		k.log.Info("copies to the backup destination resumed", "place", k.second)
 	case err != nil && (!k.failing || now.Sub(k.saidAt) >= retryBackup):
 		k.failing, k.saidAt = true, now
 		last, _ := k.lastCopy()
@@ -120,7 +120,7 @@ func (k *trailKeeper) look(ctx context.Context, now time.Time) {
 	}
 }
 
-// finish makes the last step of a server that stops, so that the second place has all of it. After a failure of the storage there is none:
+// finish makes the last step of a server that stops, so that the backup destination has all of it. After a failure of the storage there is none:
 // what can be read then is not known to be on the disk.
 func (k *trailKeeper) finish(ended context.Context) {
 	if k.trail == nil || !errors.Is(context.Cause(ended), context.Canceled) {
@@ -146,7 +146,7 @@ func (k *trailKeeper) finish(ended context.Context) {
 	}
 }
 
-// follow brings the second place up to now: with the next step of the trail there is, or with a new one.
+// follow brings the backup destination up to now: with the next step of the trail there is, or with a new one.
 func (k *trailKeeper) follow(ctx context.Context, now time.Time) error {
 	recipient, err := k.second.sealer(k.dir)
 	if err != nil {
@@ -274,7 +274,7 @@ func (k *trailKeeper) expireTrails(ctx context.Context) {
 	}
 	if denied && !k.stays {
 		k.stays = true
-		k.log.Info("expired trails kept in the second place: no right to delete", "place", k.second)
+		k.log.Info("expired trails kept at the backup destination: no right to delete", "place", k.second)
 	}
 	if err != nil && now.Sub(k.undeletedAt) >= retryBackup {
 		k.undeletedAt = now

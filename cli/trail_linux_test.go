@@ -59,7 +59,7 @@ func TestAFullSecondPlaceIsSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	k.look(t.Context(), now)
-	contains(t, "the log", f.log.String(), "copies to the second place resumed", "the current one continues")
+	contains(t, "the log", f.log.String(), "copies to the backup destination resumed", "the current one continues")
 	if got, ids, err := followUp(t, k.trail.path, nil); err != nil || got.steps != 2 || len(ids) != 1 {
 		t.Errorf("with some room the trail has %+v with %v, %v", got, ids, err)
 	}

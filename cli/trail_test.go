@@ -85,7 +85,7 @@ func notes(t *testing.T, dir string) (ids []string) {
 	return ids
 }
 
-// trailsOf are the trails in a second place.
+// trailsOf are the trails in a backup destination.
 func trailsOf(t *testing.T, second string) []trailAt {
 	t.Helper()
 	list, err := trailsIn(second)
@@ -183,7 +183,7 @@ func TestATrailIsRestoredWithNothingButThePaper(t *testing.T) {
 	}
 }
 
-// TestWhatStandsInTheWayOfATrailIsSaidAndPasses: a second place that is not mounted, one whose trail was deleted, one that another clock has
+// TestWhatStandsInTheWayOfATrailIsSaidAndPasses: a backup destination that is not mounted, one whose trail was deleted, one that another clock has
 // written, and a server that is started again.
 func TestWhatStandsInTheWayOfATrailIsSaidAndPasses(t *testing.T) {
 	t.Parallel()
@@ -194,13 +194,13 @@ func TestWhatStandsInTheWayOfATrailIsSaidAndPasses(t *testing.T) {
 		f.note(t, "n1")
 		time.Sleep(5*time.Minute + time.Second)
 		if n := strings.Count(f.log.String(), "copy of changes failed"); n != 1 {
-			t.Errorf("in five minutes it was said %d times that the second place is not there, want once", n)
+			t.Errorf("in five minutes it was said %d times that the backup destination is not there, want once", n)
 		}
 		if err := os.Mkdir(second, 0o700); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
-		contains(t, "the log", f.log.String(), "copies to the second place resumed")
+		contains(t, "the log", f.log.String(), "copies to the backup destination resumed")
 		first := trailsOf(t, second)
 
 		if err := os.Rename(second, away); err != nil {
@@ -209,7 +209,7 @@ func TestWhatStandsInTheWayOfATrailIsSaidAndPasses(t *testing.T) {
 		f.note(t, "n2")
 		time.Sleep(2 * time.Minute)
 		if at, _ := f.engine.LastCopy(); time.Since(at) < 2*time.Minute {
-			t.Errorf("while the second place is away the last copy is %s old", time.Since(at))
+			t.Errorf("while the backup destination is away the last copy is %s old", time.Since(at))
 		}
 		if err := os.Rename(away, second); err != nil {
 			t.Fatal(err)

@@ -19,7 +19,7 @@ import (
 var copiedUpTo = regexp.MustCompile(`the copy is up to (\S+):`)
 
 // TestALostMachineLosesNoMoreThanTheLastStep: a real server with people who book, kill -9 in the middle, its disk gone, and what is left is the
-// second place, a directory or a bucket, and the paper. Everything that was answered before the instant that restore names is there, and nothing overlaps.
+// backup destination, a directory or a bucket, and the paper. Everything that was answered before the instant that restore names is there, and nothing overlaps.
 func TestALostMachineLosesNoMoreThanTheLastStep(t *testing.T) {
 	t.Parallel()
 	eachPlace(t, loseMachine)

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// A trail is a directory of the second place, trail-000007-1f2e3d4c: the first number counts the trails there, so that a clock that was set
+// A trail is a directory of the backup destination, trail-000007-1f2e3d4c: the first number counts the trails there, so that a clock that was set
 // back does not put one before another; the other stands for the database, so that a server which was started anew with an empty one
 // deletes nothing of the clinic's.
 
@@ -62,7 +62,7 @@ func parseStepName(file string) (number int, sealed, ok bool) {
 	return number, sealed, isStep && err == nil && stepName(number, sealed) == file
 }
 
-// trailAt is a trail in a second place, as its names tell of it: nothing of it was read.
+// trailAt is a trail in a backup destination, as its names tell of it: nothing of it was read.
 type trailAt struct {
 	path    string
 	number  int

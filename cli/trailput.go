@@ -16,7 +16,7 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// madeStep is a step that was read out of the database, on its way to the second place.
+// madeStep is a step that was read out of the database, on its way to the backup destination.
 type madeStep struct {
 	spool  string // the file in the data directory
 	bytes  int64
@@ -89,7 +89,7 @@ func (k *trailKeeper) send(ctx context.Context, t *trail, made *madeStep) error 
 	return nil
 }
 
-// noted says that the second place has everything of a step's moment.
+// noted says that the backup destination has everything of a step's moment.
 func (k *trailKeeper) noted(made *madeStep) {
 	k.pages.Keep(made.moment)
 	k.copied.Store(&made.at)
