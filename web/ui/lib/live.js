@@ -53,7 +53,7 @@ export function createLive({ url, tell, link, poll, every = 5000 }) {
   const stopPolling = () => { clearTimeout(polling?.timer); polling = null }
   function startPolling() {
     if (polling) return
-    const mine = polling = {}
+    const mine = polling = /** @type {{ timer?: any }} */ ({})
     let refusals = 0
     const ask = async () => {
       const problem = await poll().then(() => {}, problem => problem)
