@@ -17,14 +17,15 @@ var errPower = errors.New("the power was cut")
 // faults is what everything that lasts runs on. Each commit, each change of the queue and each call to the outside is a step: the
 // power can be cut before or after any of them, after which nothing has any effect, and the disk can be full.
 type faults struct {
-	mu    sync.Mutex
-	armed bool
-	after bool // the step still takes effect, and nobody hears of it
-	left  int  // steps until the cut
-	off   bool
-	full  int // so many writes find no room
-	cut   time.Time
-	dead  time.Time // until then the outside takes calls and answers none
+	mu     sync.Mutex
+	armed  bool
+	after  bool // the step still takes effect, but its caller gets no answer
+	left   int  // steps until the cut
+	off    bool
+	full   int // so many writes find no room
+	failed int // writes that failed so far
+	cut    time.Time
+	dead   time.Time // until then the outside takes calls and answers none
 }
 
 // arm cuts the power at the n-th step from now, counted from 1.
@@ -68,6 +69,13 @@ func (f *faults) isFull() bool {
 	return f.full >= 0
 }
 
+// failedWrites counts the writes that failed so far.
+func (f *faults) failedWrites() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.failed
+}
+
 func (f *faults) step(effect func() error) error {
 	f.mu.Lock()
 	if f.off {
@@ -100,7 +108,7 @@ type faultyStore struct {
 }
 
 func (s faultyStore) Write(ctx context.Context, fn func(store.Tx) error) error {
-	return s.step(func() error {
+	err := s.step(func() error {
 		full := s.isFull()
 		return s.Store.Write(ctx, func(tx store.Tx) error {
 			err := fn(tx)
@@ -110,6 +118,12 @@ func (s faultyStore) Write(ctx context.Context, fn func(store.Tx) error) error {
 			return err
 		})
 	})
+	if err != nil {
+		s.mu.Lock()
+		s.failed++
+		s.mu.Unlock()
+	}
+	return err
 }
 
 type faultyQueue struct {

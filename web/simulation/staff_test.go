@@ -227,14 +227,15 @@ func (l *life) guess() error {
 	return nil
 }
 
-// stillOpen looks at one sign-in: eight hours without a request end it, and nothing else did.
+// stillOpen looks at one sign-in: eight hours without a request end it, and nothing else did. If a write failed during the request, its
+// activity may not be stored, and the end of the sign-in is unknown.
 func (l *life) stillOpen(r *rand.Rand) error {
 	cookie := oneOf(r, sorted(l.mia.open))
 	if cookie == "" {
 		return nil
 	}
 	s := l.mia.open[cookie]
-	idle := time.Since(s.seen)
+	idle, failed := time.Since(s.seen), l.faults.failedWrites()
 	a, err := l.asks(&request{method: "GET", path: "/v1/auth/me", cookie: cookie})
 	if err != nil || a.status >= 500 {
 		return nil
@@ -244,7 +245,7 @@ func (l *life) stillOpen(r *rand.Rand) error {
 		return fmt.Errorf("a sign-in that nobody used for %s is open", idle)
 	case a.status != 200 && idle < 8*time.Hour-2*time.Minute && time.Since(s.begun) < 7*24*time.Hour-time.Minute:
 		return fmt.Errorf("a sign-in that was used %s ago is not open: %s", idle, a.raw)
-	case a.status == 200:
+	case a.status == 200 && l.faults.failedWrites() == failed:
 		l.mia.open[cookie] = signIn{s.begun, time.Now()}
 	default:
 		delete(l.mia.open, cookie)
