@@ -25,7 +25,7 @@ type faults struct {
 	full   int // so many writes find no room
 	failed int // writes that failed so far
 	cut    time.Time
-	dead   time.Time // until then the outside takes calls and answers none
+	dead   time.Time // until then external systems accept calls and answer none
 }
 
 // arm cuts the power at the n-th step from now, counted from 1.
