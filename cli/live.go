@@ -11,17 +11,17 @@ import (
 	"time"
 
 	"holdfast/engine/booking"
-	"holdfast/holds"
 	"holdfast/holds/failover"
+	"holdfast/holds/home"
 	"holdfast/holds/memory"
 	"holdfast/holds/postgres"
 	"holdfast/holds/redis"
 	postgresstore "holdfast/store/postgres"
 )
 
-// openLive opens the live state: in this process, in the PostgreSQL that has the record, or in Redis. While Redis is away it is in
-// that PostgreSQL, or in this process where there is none. A Redis that another node with a database of its own uses is
-// refused; one that is not there is waited for while the server serves.
+// openLive opens the live state: in this process, in the PostgreSQL that has the record, or in Redis. While Redis cannot be used it is
+// in that PostgreSQL, for all nodes together, or in this process where there is none. A Redis that another node with a database of
+// its own uses is refused.
 func (h *house) openLive(ctx context.Context, cfg config, o houseOptions) error {
 	booked := booking.Booked(h.store)
 	local := memory.New(memory.Options{Booked: booked})
@@ -30,46 +30,66 @@ func (h *house) openLive(ctx context.Context, cfg config, o houseOptions) error 
 	if o.local || cfg.redis == "" && cfg.database == "" {
 		return nil
 	}
-	fallback := holds.Backend(local)
 	if cfg.database != "" {
-		inDatabase, err := postgres.Open(ctx, postgres.Options{URL: cfg.database, Booked: booked, Logger: h.log})
+		database, err := postgres.Open(ctx, postgres.Options{URL: cfg.database, Booked: booked, Logger: h.log})
 		if err != nil {
 			return fmt.Errorf("--database: %w", err)
 		}
 		if cfg.redis == "" {
-			h.holds = inDatabase
+			h.holds = database
 			return local.Close()
 		}
-		fallback = inDatabase
+		return h.openHome(ctx, cfg, o, home.Options{Database: database, Local: local, Booked: booked, Logger: h.log})
 	}
-	lease := h.store.ID() // the nodes on one database have it together
-	if cfg.database == "" {
-		var err error
-		if lease, err = h.instance(); err != nil {
-			return errors.Join(err, fallback.Close())
-		}
-	}
-	shared, err := redis.Open(redis.Options{URL: cfg.redis, Booked: booked, Lease: lease, Logger: h.log})
+	lease, err := h.instance()
 	if err != nil {
-		return errors.Join(err, fallback.Close())
+		return err
 	}
-	primary, join := holds.Backend(shared), shared.Ping
+	primary, err := redis.Open(redis.Options{URL: cfg.redis, Booked: booked, Lease: lease, Logger: h.log})
+	if err != nil {
+		return err
+	}
+	if err := refusedRedis(primary.Ping(ctx)); err != nil {
+		return errors.Join(err, primary.Close())
+	}
+	h.holds = failover.New(ctx, failover.Options{Primary: primary, Fallback: local, Booked: booked, Logger: h.log})
+	return nil
+}
+
+// openHome opens the live state that all nodes on one database have in Redis, or in the database.
+func (h *house) openHome(ctx context.Context, cfg config, o houseOptions, to home.Options) error {
+	shared, err := redis.Open(redis.Options{URL: cfg.redis, Booked: to.Booked, Lease: h.store.ID(), Timeout: redisTime, Logger: h.log})
+	if err != nil {
+		return errors.Join(err, to.Database.Close())
+	}
+	var join func(context.Context) error
 	if s, ok := h.store.(*postgresstore.Store); ok && !o.alone() {
 		together := &sharedRedis{Backend: shared, store: s}
-		primary, join = together, together.join
+		to.Primary, join = together, together.join
+	} else {
+		to.Primary, join = shared, shared.Ping
 	}
+	if err := refusedRedis(join(ctx)); err != nil {
+		return errors.Join(err, shared.Close(), to.Database.Close())
+	}
+	h.holds = home.New(ctx, to)
+	return nil
+}
+
+// redisTime bounds a call of a Redis that the nodes can leave. With the second question it is at most a quarter of a second.
+const redisTime = 150 * time.Millisecond
+
+// refusedRedis is why a Redis that answered must not be used. One that did not answer may be used later.
+func refusedRedis(err error) error {
 	var taken *redis.LeaseError
-	switch err := join(ctx); {
+	switch {
 	case errors.As(err, &taken):
-		err = fmt.Errorf("--redis: %w. Two nodes on one Redis need one database; without one, give each a Redis of its own, "+
+		return fmt.Errorf("--redis: %w. Two nodes on one Redis need one database; without one, give each a Redis of its own, "+
 			"or stop the other. If it is gone already, start again in %v", taken, taken.Left.Round(time.Second))
-		return errors.Join(err, shared.Close(), fallback.Close())
 	case errors.Is(err, errElsewhere):
-		err = fmt.Errorf("--redis: %w. Each node would give away what another one holds. Name the Redis that they were started with, "+
+		return fmt.Errorf("--redis: %w. Each node would give away what another one holds. Name the Redis that they were started with, "+
 			"or stop them all to change it", err)
-		return errors.Join(err, shared.Close(), fallback.Close())
 	}
-	h.holds = failover.New(ctx, failover.Options{Primary: primary, Fallback: fallback, Local: local, Booked: booked, Logger: h.log})
 	return nil
 }
 

@@ -22,8 +22,9 @@ import (
 	"holdfast/engine/token"
 	"holdfast/engine/upstream"
 	"holdfast/engine/upstream/upstreamtest"
-	"holdfast/holds/failover"
+	"holdfast/holds/home"
 	"holdfast/holds/memory"
+	postgresholds "holdfast/holds/postgres"
 	"holdfast/holds/redis"
 	"holdfast/holds/redis/redistest"
 	"holdfast/store"
@@ -55,7 +56,7 @@ type node struct {
 	*engine.Engine
 	store *postgres.Store
 	queue *postgres.Queue
-	holds *failover.Backend
+	holds *home.Backend
 	stop  func() // ends what it does in the background
 }
 
@@ -121,8 +122,9 @@ func (c *nodes) open() *node {
 	booked := booking.Booked(n.store)
 	shared, err := redis.Open(redis.Options{URL: c.redis.URL(), Booked: booked})
 	check(err)
-	local := memory.New(memory.Options{Booked: booked})
-	n.holds = failover.New(ctx, failover.Options{Primary: shared, Fallback: local, Local: local, Booked: booked})
+	database, err := postgresholds.Open(ctx, postgresholds.Options{URL: c.url, Booked: booked})
+	check(err)
+	n.holds = home.New(ctx, home.Options{Primary: shared, Database: database, Local: memory.New(memory.Options{Booked: booked}), Booked: booked})
 	c.t.Cleanup(func() { _ = n.holds.Close() })
 	o := engine.Options{
 		Store: n.store, Holds: n.holds, Queue: n.queue, Keyring: c.keys, Shared: true, Pace: outbound.Pace{Reserve: n.queue.Pace, Again: n.queue.PaceAgain},

@@ -71,6 +71,8 @@ func (m *moodyHolds) Everyone(ctx context.Context) ([]holds.Present, error) {
 	return everyone, err
 }
 
+func (m *moodyHolds) Alone() bool { return m.Mode() == "fallback" }
+
 func (m *moodyHolds) Mode() string {
 	if mode := m.called.Load(); mode != nil {
 		return *mode

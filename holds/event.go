@@ -53,8 +53,10 @@ type Event struct {
 	Span
 	Resources IDs       // of the hold
 	ExpiresAt time.Time // of the hold, where there is one
-	Owner     Owner     // whose hold, selection, appointment or session it is
-	Reason    Reason
+	// MaxExpiresAt of the hold is for the nodes only, and zero where the backend is one process.
+	MaxExpiresAt time.Time
+	Owner        Owner // whose hold, selection, appointment or session it is
+	Reason       Reason
 	// AppointmentTypeIDs is set on EventAvailability that concerns only these types.
 	AppointmentTypeIDs []string
 	AppointmentID      string // for EventAppointment

@@ -15,6 +15,10 @@ type Present struct {
 	Max          int       // most sessions at a time
 }
 
+// Apart is a Presence that may be served from the memory of one process. Alone reports whether it is now: what reached other processes
+// is not known then.
+type Apart interface{ Alone() bool }
+
 // Presence is who can take a patient now. It holds the fast copy; the store has the durable one. It publishes nothing by
 // itself: whoever changes both copies publishes EventPresence once both are changed.
 type Presence interface {

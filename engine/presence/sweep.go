@@ -116,7 +116,7 @@ func (pr *Presence) Seed(ctx context.Context) error {
 // nothing: a hiccup must never take everybody offline. A node that serves from its own memory because Redis is away
 // knows only its own heartbeats and does not sweep.
 func (pr *Presence) sweepPresence(ctx context.Context, stale time.Duration) error {
-	if stale == 0 || pr.holds.Mode() == "fallback" {
+	if stale == 0 || pr.isAlone() {
 		return nil
 	}
 	everyone, err := pr.holds.Everyone(ctx)
@@ -129,6 +129,12 @@ func (pr *Presence) sweepPresence(ctx context.Context, stale time.Duration) erro
 		}
 	}
 	return nil
+}
+
+// isAlone reports whether this node knows only what reached this node.
+func (pr *Presence) isAlone() bool {
+	apart, ok := pr.holds.(holds.Apart)
+	return ok && apart.Alone()
 }
 
 // autoOffline takes one specialist offline who is not heard of. Any node does it: the live state decides by its own clock, and says to
@@ -148,7 +154,7 @@ func (pr *Presence) autoOffline(ctx context.Context, specialistID string, stale 
 
 // mirrorHeartbeats writes all heartbeats to the database in one statement.
 func (pr *Presence) mirrorHeartbeats(ctx context.Context) error {
-	if pr.holds.Mode() == "fallback" {
+	if pr.isAlone() {
 		return nil
 	}
 	everyone, err := pr.holds.Everyone(ctx)

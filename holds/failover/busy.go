@@ -19,7 +19,7 @@ func (b *Backend) ClearBusy(ctx context.Context, specialistID string, from, to t
 }
 
 func (b *Backend) mark(mark func(ctx context.Context, at holds.Backend) error, ctx context.Context) error {
-	err := mark(ctx, b.local)
+	err := mark(ctx, b.fallback)
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	if err == nil && !b.onFallback {
@@ -33,11 +33,10 @@ func (b *Backend) mark(mark func(ctx context.Context, at holds.Backend) error, c
 
 // IsBusy implements holds.Busy.
 func (b *Backend) IsBusy(ctx context.Context, specialistID string, from, to time.Time) (bool, error) {
-	return b.local.IsBusy(ctx, specialistID, from, to)
+	return b.fallback.IsBusy(ctx, specialistID, from, to)
 }
 
-// writeBehind writes what nobody waits for: busy ticks to the primary, for people who look there, and the end of holds to a shared
-// fallback. It runs until Close.
+// writeBehind writes what no caller waits for: busy ticks to the primary, for people who look there. It runs until Close.
 func (b *Backend) writeBehind() {
 	for {
 		select {

@@ -116,9 +116,6 @@ func (l *ledger) back(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if list, err = l.bringOthers(ctx, list); err != nil {
-		return err
-	}
 	looks, err := selected(ctx, l.b.primary)
 	if err != nil {
 		return err
@@ -156,37 +153,6 @@ func (l *ledger) back(ctx context.Context) error {
 	return nil
 }
 
-// bringOthers brings to the primary what other processes have in a shared fallback and are still to bring, so that nobody takes
-// it meanwhile. list is what is in the primary, before and after.
-func (l *ledger) bringOthers(ctx context.Context, list []holds.Hold) ([]holds.Hold, error) {
-	if !l.b.shared {
-		return list, nil
-	}
-	there := make(map[string]bool, len(list))
-	for i := range list {
-		there[list[i].ID] = true
-	}
-	l.mu.Lock()
-	var others []entry
-	for _, e := range l.newest() {
-		if !e.own && !there[e.ID] && !e.lost && time.Now().Before(e.ExpiresAt) {
-			others = append(others, *e)
-		}
-	}
-	l.mu.Unlock()
-	for i := range others {
-		h, err := restore(ctx, l.b.primary, &others[i], others[i].ID)
-		var held *holds.HeldError
-		switch {
-		case err == nil:
-			list = append(list, h)
-		case !errors.As(err, &held):
-			return nil, err
-		}
-	}
-	return list, nil
-}
-
 // bringLooks brings the selections of this process's clients to the primary.
 func (l *ledger) bringLooks(ctx context.Context) error {
 	l.mu.Lock()
@@ -221,7 +187,7 @@ func (l *ledger) bringPresence(ctx context.Context) error {
 	changed, loads, then := l.presence, l.loads, l.loadsThen
 	l.mu.Unlock()
 	for id := range changed {
-		p, err := l.b.local.Present(ctx, id)
+		p, err := l.b.fallback.Present(ctx, id)
 		if err == nil {
 			l.mu.Lock()
 			p.Online = p.Online || p.Deactivated && l.hidden[id]
@@ -250,9 +216,6 @@ func (l *ledger) bringPresence(ctx context.Context) error {
 
 // drain empties a fallback of this process. Nobody hears of it: its term is over.
 func (l *ledger) drain(ctx context.Context) {
-	if l.b.shared {
-		return // others may still serve from it; see leave
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var err error

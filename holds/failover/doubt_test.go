@@ -36,7 +36,7 @@ func (d *doubtful) Release(ctx context.Context, id string, o holds.Owner, r hold
 func openDoubtful(t *testing.T) (*Backend, *doubtful) {
 	t.Helper()
 	primary := &doubtful{flaky: newFlaky(nil)}
-	b := openShared(t, primary, database(t), nil)
+	b := open(t, primary, nil)
 	t.Cleanup(func() { _ = b.Close() })
 	mode(t, b, primary.Mode())
 	return b, primary
@@ -87,39 +87,5 @@ func TestAClaimThatCameTooLateIsNobodysHold(t *testing.T) {
 	mode(t, b, primary.Mode())
 	if list, err := b.List(t.Context()); err != nil || len(list) != 0 {
 		t.Errorf("got %+v, %v, want that nothing is held", list, err)
-	}
-}
-
-// TestAHoldIsNotReplacedByOneThatWasClaimedInVain: a process heard of the claim that another gave up waiting for.
-func TestAHoldIsNotReplacedByOneThatWasClaimedInVain(t *testing.T) {
-	url := database(t)
-	one, two := newFlaky(nil), newFlaky(nil)
-	a, b := openShared(t, one, url, nil), openShared(t, two, url, nil)
-	t.Cleanup(func() { _, _ = a.Close(), b.Close() })
-	mode(t, b, two.Mode())
-	w := watch(t, b)
-	one.strike(true)
-	mode(t, a, "fallback")
-	vain := claim(t, b, wish("ada", amal)) // b hears of it, which has not made it
-	w.next(holds.EventHold)
-	b.ledger.mu.Lock()
-	b.ledger.holds[vain.ID].own = false
-	b.ledger.mu.Unlock()
-	h := claim(t, a, wish("ada", amal))
-	two.strike(true)
-	mode(t, b, "fallback")
-	for name, node := range map[string]*Backend{"the node that made it": a, "the other": b} {
-		if got := claim(t, node, wish("ada", amal)); got.ID != h.ID {
-			t.Errorf("%s: got %s, want %s (%s was claimed in vain)", name, got.ID, h.ID, vain.ID)
-		}
-	}
-	if e := w.next(holds.EventRelease); e.HoldID != vain.ID {
-		t.Errorf("got the end of %s, want %s", e.HoldID, vain.ID)
-	}
-	if e := w.next(holds.EventHold); e.HoldID != h.ID {
-		t.Errorf("got the beginning of %s, want %s", e.HoldID, h.ID)
-	}
-	if ok, err := b.Release(t.Context(), h.ID, amal, holds.ReasonReleased); !ok || err != nil {
-		t.Errorf("releasing it: got %v, %v", ok, err)
 	}
 }

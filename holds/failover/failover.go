@@ -1,5 +1,5 @@
-// Package failover is a holds.Backend made of two: a primary that several nodes share, such as Redis, and a fallback that
-// serves while the primary is away.
+// Package failover is the live state of a single node that uses Redis: a holds.Backend made of two, the primary and a fallback in
+// this process that serves while the primary is away. Several nodes need one home for all of them: see package home.
 //
 // # Which one serves
 //
@@ -18,11 +18,7 @@
 // holds each process carries its own. What a claim made in the primary without being answered ends there too, since its client was
 // given another hold; unless somebody has renewed it since.
 //
-// A fallback that is not Local is one that the processes share, and then it is as the primary was: each brings what it has,
-// and what it knows of the others where they have not; each takes up what it finds there. They do not leave it all at once, so
-// whoever is back at the primary leaves its holds in the fallback too, until they end.
-//
-// Presence and busy time are always kept in this process as well (Options.Local), and served from there while the primary
+// Presence and busy time are always kept in this process as well, and served from there while the primary
 // is away: a node then knows its own heartbeats only. Busy time is only ever read from there, since every process follows
 // every appointment; the primary's is written behind the callers' backs.
 //
@@ -45,11 +41,10 @@ import (
 	"holdfast/holds/broadcast"
 )
 
-// Options of New. Primary, Fallback and Local are required, belong to the backend from then on, and are closed with it.
+// Options of New. Primary and Fallback are required, belong to the backend from then on, and are closed with it.
 type Options struct {
 	Primary  holds.Backend // a holds.Restorer
-	Fallback holds.Backend // a holds.Restorer: Local, empty, or one that several processes share
-	Local    holds.Backend // in this process
+	Fallback holds.Backend // a holds.Restorer in this process, empty
 
 	// Booked answers for pinned holds whose end was missed in a switch, as in package memory.
 	Booked func(holds.Hold) bool
@@ -75,16 +70,18 @@ const (
 	behindMost = 4096                    // writes that nobody waits for
 )
 
+// errEvents is why the primary is given up where its events break off: which of them are missing is not known.
+var errEvents = errors.New("events of the primary interrupted")
+
 // Backend is a primary and its fallback. The zero value is not usable; see New.
 type Backend struct {
-	primary, fallback, local holds.Backend
-	shared                   bool // the fallback is other processes' too
-	booked                   func(holds.Hold) bool
-	probe                    time.Duration
-	logger                   *slog.Logger
-	log                      *broadcast.Log
-	ledger                   ledger
-	behind                   chan func(ctx context.Context) error
+	primary, fallback holds.Backend
+	booked            func(holds.Hold) bool
+	probe             time.Duration
+	logger            *slog.Logger
+	log               *broadcast.Log
+	ledger            ledger
+	behind            chan func(ctx context.Context) error
 
 	mu         sync.RWMutex // held for reading while the fallback serves a call, for writing during a switch
 	onFallback bool
@@ -109,7 +106,7 @@ func New(ctx context.Context, o Options) *Backend {
 		o.Probe = probeTime
 	}
 	b := &Backend{
-		primary: o.Primary, fallback: o.Fallback, local: o.Local, shared: o.Fallback != o.Local, booked: o.Booked, probe: o.Probe, logger: o.Logger, log: broadcast.New(o.WatchQueue),
+		primary: o.Primary, fallback: o.Fallback, booked: o.Booked, probe: o.Probe, logger: o.Logger, log: broadcast.New(o.WatchQueue),
 		behind: make(chan func(context.Context) error, behindMost), switched: make(chan struct{}, 1), onFallback: true,
 	}
 	b.done, b.stop = context.WithCancel(context.Background())
@@ -129,6 +126,13 @@ func New(ctx context.Context, o Options) *Backend {
 	return b
 }
 
+// Alone reports whether this process serves from its own memory, where presence is only what reached this process.
+func (b *Backend) Alone() bool {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return b.onFallback
+}
+
 // Mode is the primary's, or "fallback" while that one serves.
 func (b *Backend) Mode() string {
 	b.mu.RLock()
@@ -146,14 +150,7 @@ func (b *Backend) Ping(ctx context.Context) error {
 
 // Stats implements holds.Backend. Watches are this process's.
 func (b *Backend) Stats(ctx context.Context) (s holds.Stats, err error) {
-	err = b.do(ctx, func(live holds.Backend, at where) (err error) {
-		s, err = live.Stats(ctx)
-		if at == inFallback && b.local != b.fallback && err == nil {
-			own, _ := b.local.Stats(ctx)
-			s.Online = own.Online
-		}
-		return err
-	}, nil)
+	err = b.do(ctx, func(live holds.Backend, _ where) (err error) { s, err = live.Stats(ctx); return err }, nil)
 	s.Watches = b.log.Watching()
 	return s, err
 }
@@ -181,7 +178,7 @@ func (b *Backend) Close() error {
 	b.log.Close()
 	b.stop()
 	b.endTerm()
-	err := errors.Join(b.primary.Close(), b.fallback.Close(), b.local.Close())
+	err := errors.Join(b.primary.Close(), b.fallback.Close())
 	b.running.Wait()
 	return err
 }
@@ -189,11 +186,6 @@ func (b *Backend) Close() error {
 // do lets the serving backend do something, and on success notes it. If it is the primary and not there, the fallback
 // does it; also if the primary did it for a process that has given it up meanwhile.
 func (b *Backend) do(ctx context.Context, call func(live holds.Backend, at where) error, note func(at where)) error {
-	return b.serve(ctx, b.fallback, call, note)
-}
-
-// serve is do with what serves in place of the primary.
-func (b *Backend) serve(ctx context.Context, instead holds.Backend, call func(live holds.Backend, at where) error, note func(at where)) error {
 	for {
 		b.mu.RLock()
 		if b.closed {
@@ -203,7 +195,7 @@ func (b *Backend) serve(ctx context.Context, instead holds.Backend, call func(li
 		term := b.term
 		if b.onFallback {
 			defer b.mu.RUnlock()
-			err := call(instead, inFallback)
+			err := call(b.fallback, inFallback)
 			if err == nil && note != nil {
 				note(inFallback)
 			}
@@ -298,7 +290,7 @@ func (b *Backend) relay(ctx context.Context, w holds.Watch, at where, term uint6
 		var err error
 		if events, err = w.Next(ctx, events); err != nil {
 			if ctx.Err() == nil && at == inPrimary {
-				b.giveUp(term, err) // something was missed; coming back finds out what
+				b.giveUp(term, errEvents) // something was missed; coming back finds out what
 			}
 			return
 		}

@@ -3,7 +3,6 @@ package failover
 import (
 	"context"
 	"flag"
-	"fmt"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -15,7 +14,6 @@ import (
 	"holdfast/holds/memory"
 	"holdfast/holds/redis"
 	"holdfast/holds/redis/redistest"
-	"holdfast/store/postgres/postgrestest"
 )
 
 // TestPrimaryUp is the whole contract while nothing fails.
@@ -71,7 +69,7 @@ const patience = time.Minute
 
 func open(t testing.TB, primary holds.Backend, booked func(holds.Hold) bool) *Backend {
 	local := memory.New(memory.Options{Booked: booked, WatchQueue: 4096})
-	b := New(t.Context(), Options{Primary: primary, Fallback: local, Local: local, Booked: booked, WatchQueue: 1024, Probe: patience})
+	b := New(t.Context(), Options{Primary: primary, Fallback: local, Booked: booked, WatchQueue: 1024, Probe: patience})
 	return b
 }
 
@@ -134,13 +132,5 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "12"); err != nil {
 		panic(err)
 	}
-	cluster, absent = postgrestest.Start()
-	if absent != nil {
-		fmt.Fprintln(os.Stderr, "!!! SKIPPED: a shared fallback in holds/failover:", absent)
-	}
-	code := m.Run()
-	if cluster != nil {
-		cluster.Stop()
-	}
-	os.Exit(code)
+	os.Exit(m.Run())
 }

@@ -191,9 +191,6 @@ func (l *ledger) end(at where, e *entry, end ending) {
 		l.ends[e.ID] = end
 	}
 	l.bury(at, e, end)
-	if at == inPrimary {
-		l.leave(e.ids[inFallback], end)
-	}
 	delete(l.holds, e.ID)
 }
 
@@ -202,11 +199,10 @@ func (l *ledger) bury(at where, e *entry, end ending) {
 	switch {
 	case at != inFallback:
 		return
-	case e.ids[inPrimary] != "":
-		end.hold.ID = e.ids[inPrimary]
-	case !l.b.shared: // from a shared one others may have brought it there
+	case e.ids[inPrimary] == "":
 		return
 	}
+	end.hold.ID = e.ids[inPrimary]
 	l.dead[e.ID] = end
 }
 

@@ -9,9 +9,9 @@ import (
 
 // attend changes the presence of a specialist where presence is served, and in this process besides.
 func (b *Backend) attend(ctx context.Context, specialistID string, call func(live holds.Backend) (bool, error)) (changed bool, err error) {
-	err = b.serve(ctx, b.local, func(live holds.Backend, _ where) (err error) { changed, err = call(live); return err }, func(at where) {
+	err = b.do(ctx, func(live holds.Backend, _ where) (err error) { changed, err = call(live); return err }, func(at where) {
 		if at == inPrimary {
-			_, _ = call(b.local) // it may know of less, and refuse
+			_, _ = call(b.fallback) // it may know of less, and refuse
 		} else {
 			b.ledger.attended(specialistID, 0)
 		}
@@ -34,7 +34,7 @@ func (b *Backend) Offline(ctx context.Context, specialistID string) (bool, error
 
 // OfflineUnheard implements holds.Presence. In this process it is Offline, once whoever serves has decided it.
 func (b *Backend) OfflineUnheard(ctx context.Context, specialistID string, staleAfter time.Duration) (changed bool, err error) {
-	err = b.serve(ctx, b.local, func(live holds.Backend, _ where) (err error) {
+	err = b.do(ctx, func(live holds.Backend, _ where) (err error) {
 		if changed, err = live.OfflineUnheard(ctx, specialistID, staleAfter); changed {
 			b.ledger.hide(specialistID, false)
 		}
@@ -42,7 +42,7 @@ func (b *Backend) OfflineUnheard(ctx context.Context, specialistID string, stale
 	}, func(at where) {
 		switch {
 		case changed && at == inPrimary:
-			_, _ = b.local.Offline(ctx, specialistID)
+			_, _ = b.fallback.Offline(ctx, specialistID)
 		case changed:
 			b.ledger.attended(specialistID, 0)
 		}
@@ -53,7 +53,7 @@ func (b *Backend) OfflineUnheard(ctx context.Context, specialistID string, stale
 // Deactivate implements holds.Presence.
 func (b *Backend) Deactivate(ctx context.Context, specialistID string) (bool, error) {
 	return b.attend(ctx, specialistID, func(live holds.Backend) (bool, error) {
-		if live == b.local { // Activate has to bring back in the primary what this takes here
+		if live == b.fallback { // Activate has to bring back in the primary what this takes here
 			if p, err := live.Present(ctx, specialistID); err == nil && p.Online {
 				b.ledger.hide(specialistID, true)
 			}
@@ -81,14 +81,14 @@ func (b *Backend) SetMax(ctx context.Context, specialistID string, max int) erro
 
 // Load implements holds.Presence.
 func (b *Backend) Load(ctx context.Context, specialistID string, delta int) (n int, err error) {
-	err = b.serve(ctx, b.local, func(live holds.Backend, _ where) (err error) {
+	err = b.do(ctx, func(live holds.Backend, _ where) (err error) {
 		n, err = live.Load(ctx, specialistID, delta)
 		return err
 	},
 		func(at where) {
 			if at == inPrimary { // others may have changed it there
-				if here, err := b.local.Load(ctx, specialistID, 0); err == nil {
-					_, _ = b.local.Load(ctx, specialistID, n-here)
+				if here, err := b.fallback.Load(ctx, specialistID, 0); err == nil {
+					_, _ = b.fallback.Load(ctx, specialistID, n-here)
 				}
 			} else if delta != 0 {
 				b.ledger.attended(specialistID, delta)
@@ -99,9 +99,9 @@ func (b *Backend) Load(ctx context.Context, specialistID string, delta int) (n i
 
 // SetLoads implements holds.Presence.
 func (b *Backend) SetLoads(ctx context.Context, loads map[string]int) error {
-	return b.serve(ctx, b.local, func(live holds.Backend, _ where) error { return live.SetLoads(ctx, loads) }, func(at where) {
+	return b.do(ctx, func(live holds.Backend, _ where) error { return live.SetLoads(ctx, loads) }, func(at where) {
 		if at == inPrimary {
-			_ = b.local.SetLoads(ctx, loads)
+			_ = b.fallback.SetLoads(ctx, loads)
 		} else {
 			b.ledger.loaded(loads)
 		}
@@ -110,13 +110,13 @@ func (b *Backend) SetLoads(ctx context.Context, loads map[string]int) error {
 
 // Present implements holds.Presence.
 func (b *Backend) Present(ctx context.Context, specialistID string) (p holds.Present, err error) {
-	err = b.serve(ctx, b.local, func(live holds.Backend, _ where) (err error) { p, err = live.Present(ctx, specialistID); return err }, nil)
+	err = b.do(ctx, func(live holds.Backend, _ where) (err error) { p, err = live.Present(ctx, specialistID); return err }, nil)
 	return p, err
 }
 
 // Available implements holds.Presence.
 func (b *Backend) Available(ctx context.Context, staleAfter time.Duration, limit int) (list []holds.Present, err error) {
-	err = b.serve(ctx, b.local, func(live holds.Backend, _ where) (err error) {
+	err = b.do(ctx, func(live holds.Backend, _ where) (err error) {
 		list, err = live.Available(ctx, staleAfter, limit)
 		return err
 	}, nil)
@@ -125,26 +125,26 @@ func (b *Backend) Available(ctx context.Context, staleAfter time.Duration, limit
 
 // Everyone implements holds.Presence.
 func (b *Backend) Everyone(ctx context.Context) (list []holds.Present, err error) {
-	err = b.serve(ctx, b.local, func(live holds.Backend, _ where) (err error) { list, err = live.Everyone(ctx); return err }, nil)
+	err = b.do(ctx, func(live holds.Backend, _ where) (err error) { list, err = live.Everyone(ctx); return err }, nil)
 	return list, err
 }
 
 // Count implements holds.Presence.
 func (b *Backend) Count(ctx context.Context, staleAfter time.Duration) (n int, err error) {
-	err = b.serve(ctx, b.local, func(live holds.Backend, _ where) (err error) { n, err = live.Count(ctx, staleAfter); return err }, nil)
+	err = b.do(ctx, func(live holds.Backend, _ where) (err error) { n, err = live.Count(ctx, staleAfter); return err }, nil)
 	return n, err
 }
 
 // Seed implements holds.Presence.
 func (b *Backend) Seed(ctx context.Context, all []holds.Present) error {
-	return b.serve(ctx, b.local, func(live holds.Backend, _ where) error { return live.Seed(ctx, all) }, func(at where) {
+	return b.do(ctx, func(live holds.Backend, _ where) error { return live.Seed(ctx, all) }, func(at where) {
 		for i := range all {
 			if at == inFallback {
 				b.ledger.attended(all[i].SpecialistID, 0)
 			}
 		}
 		if at == inPrimary {
-			_ = b.local.Seed(ctx, all)
+			_ = b.fallback.Seed(ctx, all)
 		}
 	})
 }

@@ -48,12 +48,7 @@ func (l *ledger) hear(e *holds.Event, at where) {
 		l.isOver(id, ending{kind: e.Kind, reason: e.Reason}, at, e.HoldID)
 		if known != nil {
 			end := ending{known.Hold, e.Kind, e.Reason}
-			if known.own || !l.b.shared { // what others made ends in the primary by their hand
-				l.bury(at, known, end)
-			}
-			if at == inPrimary {
-				l.leave(known.ids[inFallback], end)
-			}
+			l.bury(at, known, end)
 			delete(l.holds, id)
 		}
 		if !told {

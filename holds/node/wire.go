@@ -2,6 +2,7 @@ package node
 
 import (
 	"encoding/json"
+	"time"
 
 	"holdfast/holds"
 )
@@ -40,6 +41,7 @@ type holdJSON struct {
 	LapsesAt     int64  `json:"lapsesAt"`    // without a pin
 	PinnedUntil  int64  `json:"pinnedUntil"` // 0 without one
 	MaxExpiresAt int64  `json:"maxExpiresAt"`
+	Life         int64  `json:"life"` // milliseconds
 	Restarts     int    `json:"restarts"`
 	Call         string `json:"call"`      // the last that changed it
 	ExpiresAt    int64  `json:"expiresAt"` // of a doubt
@@ -47,17 +49,31 @@ type holdJSON struct {
 
 // ReadHold reads a hold and the name of the call that changed it last.
 func ReadHold(text string) (h holds.Hold, call string, err error) {
+	r, call, err := readRemains(text)
+	return r.Hold, call, err
+}
+
+// ReadRemains reads a hold with all that another backend needs to take it over.
+func ReadRemains(text string) (holds.Remains, error) {
+	r, _, err := readRemains(text)
+	return r, err
+}
+
+func readRemains(text string) (r holds.Remains, call string, err error) {
 	var x holdJSON
 	if err := json.Unmarshal([]byte(text), &x); err != nil {
-		return h, "", err
+		return r, "", err
 	}
 	owner, err := holds.ParseOwner(x.Owner)
 	if err != nil {
-		return h, "", err
+		return r, "", err
 	}
-	return holds.Hold{
-		ID: x.ID, Span: x.span(), Resources: holds.IDs(x.Resources), Owner: owner, ExpiresAt: Instant(max(x.LapsesAt, x.PinnedUntil)),
-		MaxExpiresAt: Instant(x.MaxExpiresAt), Restarts: x.Restarts, Pinned: x.PinnedUntil > 0,
+	return holds.Remains{
+		Hold: holds.Hold{
+			ID: x.ID, Span: x.span(), Resources: holds.IDs(x.Resources), Owner: owner, ExpiresAt: Instant(max(x.LapsesAt, x.PinnedUntil)),
+			MaxExpiresAt: Instant(x.MaxExpiresAt), Restarts: x.Restarts, Pinned: x.PinnedUntil > 0,
+		},
+		LapsesAt: Instant(x.LapsesAt), Life: time.Duration(x.Life) * time.Millisecond,
 	}, x.Call, nil
 }
 
@@ -78,6 +94,7 @@ type eventJSON struct {
 	Reason    holds.Reason    `json:"reason,omitzero"`
 	At        int64           `json:"at"`
 	ExpiresAt int64           `json:"expiresAt,omitzero"`
+	Maximum   int64           `json:"maxExpiresAt,omitzero"`
 	ID        string          `json:"id,omitzero"`
 	Resources string          `json:"resources,omitzero"`
 	spanJSON
@@ -97,7 +114,7 @@ func ReadEvent(text string) (holds.Event, error) {
 	}
 	owner, err := holds.ParseOwner(x.Owner)
 	return holds.Event{
-		Kind: x.Kind, Reason: x.Reason, At: Instant(x.At), ExpiresAt: Instant(x.ExpiresAt), HoldID: x.ID, Span: x.span(), Resources: holds.IDs(x.Resources), Owner: owner,
+		Kind: x.Kind, Reason: x.Reason, At: Instant(x.At), ExpiresAt: Instant(x.ExpiresAt), MaxExpiresAt: Instant(x.Maximum), HoldID: x.ID, Span: x.span(), Resources: holds.IDs(x.Resources), Owner: owner,
 		AppointmentTypeIDs: x.AppointmentTypeIDs, AppointmentID: x.AppointmentID, Version: x.Version, Generation: x.Generation,
 		SessionID: x.SessionID, ConnectionID: x.ConnectionID,
 	}, err
@@ -106,7 +123,7 @@ func ReadEvent(text string) (holds.Event, error) {
 // WriteEvent writes an event for all nodes.
 func WriteEvent(e *holds.Event) ([]byte, error) {
 	return json.Marshal(eventJSON{
-		Kind: e.Kind, Reason: e.Reason, At: Unix(e.At), ExpiresAt: Unix(e.ExpiresAt), ID: e.HoldID, Resources: string(e.Resources), spanJSON: spanOf(&e.Span, e.Owner),
+		Kind: e.Kind, Reason: e.Reason, At: Unix(e.At), ExpiresAt: Unix(e.ExpiresAt), Maximum: Unix(e.MaxExpiresAt), ID: e.HoldID, Resources: string(e.Resources), spanJSON: spanOf(&e.Span, e.Owner),
 		AppointmentTypeIDs: e.AppointmentTypeIDs, AppointmentID: e.AppointmentID, Version: e.Version, Generation: e.Generation,
 		SessionID: e.SessionID, ConnectionID: e.ConnectionID,
 	})

@@ -86,10 +86,11 @@ func (b *Backend) listen() error {
 		defer cancel()
 		_ = c.Close(ctx)
 	}()
-	if _, err := c.Exec(ctx, `LISTEN `+eventsChannel).ReadAll(); err != nil {
+	if _, err := c.Exec(ctx, `LISTEN `+eventsChannel+`; LISTEN `+homeChannel).ReadAll(); err != nil {
 		return err
 	}
 	b.ear.Set(true)
+	b.hasDecided() // perhaps while nothing was heard
 	b.logger.Info("events of PostgreSQL received")
 	defer func() {
 		b.ear.Set(false)
@@ -124,6 +125,10 @@ func (b *Backend) relay(c *pgconn.PgConn, told *[]*pgconn.Notification) error {
 
 // tell publishes an event to this node's watchers.
 func (b *Backend) tell(n *pgconn.Notification) {
+	if n.Channel == homeChannel {
+		b.hasDecided()
+		return
+	}
 	e, err := node.ReadEvent(n.Payload)
 	if err != nil { // it is not ours
 		b.logger.Warn("event unreadable", "channel", n.Channel, "error", err)

@@ -51,7 +51,7 @@ func spanArgs(s *holds.Span) []any {
 func (b *Backend) take(ctx context.Context, text string, args []any) (holds.Hold, error) {
 	var word, hold string
 	var until int64
-	if err := b.call(ctx, text, args, &word, &until, &hold); err != nil {
+	if err := b.change(ctx, text, args, &word, &until, &hold); err != nil {
 		return holds.Hold{}, err
 	}
 	if word == "held" {
@@ -105,7 +105,7 @@ func (b *Backend) hold(ctx context.Context, id string) (h holds.Hold, call strin
 
 // Extend implements holds.Table.
 func (b *Backend) Extend(ctx context.Context, id string, owner holds.Owner, ttl time.Duration, restart bool) (holds.Hold, error) {
-	return b.change(ctx, `SELECT word, COALESCE(hold::text, '') FROM holds_extend($1, $2, $3, $4, $5, $6)`, id, owner,
+	return b.prolong(ctx, `SELECT word, COALESCE(hold::text, '') FROM holds_extend($1, $2, $3, $4, $5, $6)`, id, owner,
 		node.Milliseconds(ttl), restart, holds.MaxRestarts)
 }
 
@@ -124,11 +124,11 @@ func (b *Backend) Unpin(ctx context.Context, id string, owner holds.Owner, grace
 }
 
 func (b *Backend) pin(ctx context.Context, id string, owner holds.Owner, pin bool, d time.Duration) (holds.Hold, error) {
-	return b.change(ctx, `SELECT word, COALESCE(hold::text, '') FROM holds_pin($1, $2, $3, $4, $5)`, id, owner, pin, node.Milliseconds(d))
+	return b.prolong(ctx, `SELECT word, COALESCE(hold::text, '') FROM holds_pin($1, $2, $3, $4, $5)`, id, owner, pin, node.Milliseconds(d))
 }
 
-// change calls a function that changes a live hold. If its answer is lost, the hold says whether the call was done.
-func (b *Backend) change(ctx context.Context, text, id string, owner holds.Owner, args ...any) (holds.Hold, error) {
+// prolong calls a function that changes when a hold lapses. If its answer is lost, the hold says whether the call was done.
+func (b *Backend) prolong(ctx context.Context, text, id string, owner holds.Owner, args ...any) (holds.Hold, error) {
 	if b.closed.Load() {
 		return holds.Hold{}, holds.ErrClosed
 	}
@@ -137,7 +137,7 @@ func (b *Backend) change(ctx context.Context, text, id string, owner holds.Owner
 	}
 	call := newCall()
 	var word, hold string
-	err := b.call(ctx, text, append([]any{id, owner.String(), call}, args...), &word, &hold)
+	err := b.change(ctx, text, append([]any{id, owner.String(), call}, args...), &word, &hold)
 	if err == nil {
 		return answered(word, hold)
 	}
@@ -186,7 +186,7 @@ func (b *Backend) finish(ctx context.Context, id string, owner holds.Owner, kind
 		return false, nil
 	}
 	call, word := newCall(), ""
-	err := b.call(ctx, `SELECT holds_finish($1, $2, $3, $4, $5, $6)`,
+	err := b.change(ctx, `SELECT holds_finish($1, $2, $3, $4, $5, $6)`,
 		[]any{id, owner.String(), call, string(kind), string(reason), node.Milliseconds(endedFor)}, &word)
 	if err != nil {
 		return b.finished(ctx, id, call, err)

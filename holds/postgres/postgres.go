@@ -15,9 +15,11 @@
 //	holds_endings     for two seconds, which call ended a hold
 //	holds_selections  who looks at what
 //	holds_presence    who is online, deactivated, heard of, and how busy
+//	holds_home        where the live state of all nodes is, with Redis as the other home (home.go)
+//	holds_nodes       the leases of the nodes
 //	holds_schema      the version of all this (schema.go)
 //
-// They are UNLOGGED: a change costs no write to the disk, and a crash of the server, or the promotion of a standby, empties them.
+// They are UNLOGGED, but for holds_home and holds_schema: a change costs no write to the disk, and a crash of the server, or the promotion of a standby, empties them.
 // Only owners are in them, which are hashes: no client id and nothing personal.
 //
 // Busy time is not in them. It is fed by the changes of the store, which every node follows, so each has it in its own memory.
@@ -97,6 +99,9 @@ type Backend struct {
 	sweeper *node.Sweeper
 	busy    busy.Time
 
+	epoch   atomic.Uint64 // of the changes of this node; 0 where the home of live state is not decided (home.go)
+	decided chan struct{}
+
 	closed  atomic.Bool
 	done    context.Context
 	stop    context.CancelFunc
@@ -119,7 +124,7 @@ func Open(ctx context.Context, o Options) (*Backend, error) {
 	}
 	b := &Backend{
 		timeout: o.Timeout * 3 / 5, lookBack: o.Timeout * 2 / 5, booked: o.Booked, logger: o.Logger,
-		log: broadcast.New(o.WatchQueue), ear: node.NewEar("PostgreSQL"),
+		log: broadcast.New(o.WatchQueue), ear: node.NewEar("PostgreSQL"), decided: make(chan struct{}, 1),
 	}
 	var err error
 	if b.server, err = b.config(o.URL); err != nil {
@@ -221,6 +226,15 @@ func (b *Backend) call(ctx context.Context, text string, args []any, into ...any
 	return b.with(ctx, func(pg *pgconn.PgConn) error { return askOne(ctx, pg, text, args, into...) })
 }
 
+// change is call for a function that changes live state, whose first argument is $1. It is made under the epoch that was entered;
+// holds.ErrMoved if that is over.
+func (b *Backend) change(ctx context.Context, text string, args []any, into ...any) error {
+	if epoch := b.epoch.Load(); epoch != 0 {
+		text, args = under(text, args, epoch, aChange)
+	}
+	return b.call(ctx, text, args, into...)
+}
+
 // with borrows a connection for one exchange.
 func (b *Backend) with(ctx context.Context, exchange func(pg *pgconn.PgConn) error) error {
 	c, err := b.pool.Acquire(ctx)
@@ -263,6 +277,8 @@ func (b *Backend) translate(err error) error {
 		return err
 	case b.closed.Load():
 		return holds.ErrClosed
+	case errors.As(err, &said) && said.Code == hasMoved:
+		return holds.ErrMoved
 	case errors.As(err, &said):
 		return fmt.Errorf("%w: %w", holds.ErrUnavailable, &refusedError{said.Message, said.Code, said.Severity == "ERROR"})
 	}
@@ -280,7 +296,7 @@ func (e *refusedError) Error() string { return fmt.Sprintf("%s (SQLSTATE %s)", e
 // refused reports whether nothing was done for certain, so that nothing has to be looked for.
 func refused(err error) bool {
 	var said *refusedError
-	return errors.As(err, &said) && said.undone || pgconn.SafeToRetry(err)
+	return errors.As(err, &said) && said.undone || pgconn.SafeToRetry(err) || errors.Is(err, holds.ErrMoved)
 }
 
 // isCut reports whether the connection broke: neither did the server answer, nor was it silent.

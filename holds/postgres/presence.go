@@ -18,7 +18,7 @@ import (
 // attend changes the presence of one specialist and reports whether that was a change.
 func (b *Backend) attend(ctx context.Context, specialistID, what string, max int) (bool, error) {
 	var changed int
-	if err := b.call(ctx, `SELECT holds_attend($1, $2, $3)`, []any{specialistID, what, small(max)}, &changed); err != nil {
+	if err := b.change(ctx, `SELECT holds_attend($1, $2, $3)`, []any{specialistID, what, small(max)}, &changed); err != nil {
 		return false, err
 	}
 	switch changed {
@@ -72,7 +72,7 @@ func (b *Backend) SetMax(ctx context.Context, specialistID string, max int) erro
 
 // Load implements holds.Presence.
 func (b *Backend) Load(ctx context.Context, specialistID string, delta int) (n int, err error) {
-	err = b.call(ctx, `SELECT holds_load($1, $2)`, []any{specialistID, small(delta)}, &n)
+	err = b.change(ctx, `SELECT holds_load($1, $2)`, []any{specialistID, small(delta)}, &n)
 	return n, err
 }
 
@@ -82,7 +82,7 @@ func (b *Backend) SetLoads(ctx context.Context, loads map[string]int) error {
 	for id, load := range loads {
 		ids, numbers = append(ids, id), append(numbers, small(load))
 	}
-	return b.call(ctx, `SELECT holds_loads($1, $2) IS NULL`, []any{ids, numbers}, new(bool))
+	return b.change(ctx, `SELECT holds_loads($1::text[], $2) IS NULL`, []any{ids, numbers}, new(bool))
 }
 
 // whole reads all of a row of holds_presence, as holds.Present has it.
@@ -149,6 +149,12 @@ func (b *Backend) present(ctx context.Context, text string, args ...any) ([]hold
 
 // Seed implements holds.Presence.
 func (b *Backend) Seed(ctx context.Context, all []holds.Present) error {
+	return b.change(ctx, seedText, seedArgs(all), new(bool))
+}
+
+const seedText = `SELECT holds_seed($1::text[], $2, $3, $4, $5, $6) IS NULL`
+
+func seedArgs(all []holds.Present) []any {
 	n := len(all)
 	ids, online, deactivated := make([]string, n), make([]bool, n), make([]bool, n)
 	heartbeats, loads, capacities := make([]int64, n), make([]int, n), make([]int, n)
@@ -157,5 +163,5 @@ func (b *Backend) Seed(ctx context.Context, all []holds.Present) error {
 		ids[i], online[i], deactivated[i], heartbeats[i], loads[i], capacities[i] =
 			p.SpecialistID, p.Online, p.Deactivated, node.Unix(p.HeartbeatAt), small(p.Load), small(p.Max)
 	}
-	return b.call(ctx, `SELECT holds_seed($1, $2, $3, $4, $5, $6) IS NULL`, []any{ids, online, deactivated, heartbeats, loads, capacities}, new(bool))
+	return []any{ids, online, deactivated, heartbeats, loads, capacities}
 }

@@ -57,6 +57,11 @@ type remains struct {
 
 // RestoreAll implements holds.ManyRestorer.
 func (b *Backend) RestoreAll(ctx context.Context, all []holds.Remains) ([]holds.Restored, error) {
+	return b.restoreAll(ctx, all, b.epoch.Load(), aChange)
+}
+
+// restoreAll restores holds under an epoch, 0 for none.
+func (b *Backend) restoreAll(ctx context.Context, all []holds.Remains, epoch uint64, how int) ([]holds.Restored, error) {
 	batch := make([]remains, len(all))
 	for i := range all {
 		r := &all[i]
@@ -81,8 +86,12 @@ func (b *Backend) RestoreAll(ctx context.Context, all []holds.Remains) ([]holds.
 	defer cancel()
 	restored := make([]holds.Restored, len(all))
 	answers := 0
+	query, args := `SELECT n, word, until, hold FROM holds_restore_all($1::json, $2, $3)`, []any{string(text), newCall(), b.booked != nil}
+	if epoch != 0 {
+		query, args = under(query, args, epoch, how)
+	}
 	err = b.with(ctx, func(pg *pgconn.PgConn) error {
-		return ask(ctx, pg, `SELECT n, word, until, hold FROM holds_restore_all($1, $2, $3)`, []any{string(text), newCall(), b.booked != nil}, func(values [][]byte) error {
+		return ask(ctx, pg, query, args, func(values [][]byte) error {
 			var n int
 			var word, hold string
 			var until int64
@@ -112,6 +121,6 @@ func (b *Backend) RestoreSelection(ctx context.Context, s holds.Selection) error
 
 // RestorePresent implements holds.Restorer.
 func (b *Backend) RestorePresent(ctx context.Context, p holds.Present) error {
-	return b.call(ctx, `SELECT holds_present_again($1, $2, $3, $4, $5) IS NULL`,
+	return b.change(ctx, `SELECT holds_present_again($1, $2, $3, $4, $5) IS NULL`,
 		[]any{p.SpecialistID, p.Online, p.Deactivated, node.Unix(p.HeartbeatAt), small(p.Max)}, new(bool))
 }

@@ -13,10 +13,10 @@ import (
 var sources embed.FS
 
 // files of sql, each after those that it calls.
-var files = []string{"schema", "selection", "lapse", "hold", "restore", "presence"}
+var files = []string{"schema", "selection", "lapse", "hold", "restore", "presence", "home"}
 
 // version counts the forms that sql/ has had; TestTheVersionIsThatOfTheText holds it to the text.
-const version = 5
+const version = 6
 
 // schemaLock is the advisory lock of whoever makes the tables; store/postgres has the ones before it.
 const schemaLock = 4716222640829337646 + 16

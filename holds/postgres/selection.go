@@ -16,12 +16,16 @@ func (b *Backend) Select(ctx context.Context, owner holds.Owner, s holds.Span) (
 func (b *Backend) selectFor(ctx context.Context, owner holds.Owner, s holds.Span, ttl time.Duration) (holds.Selection, error) {
 	var text string
 	var until int64
-	args := append(append([]any{owner.String()}, spanArgs(&s)...), node.Milliseconds(ttl))
-	err := b.call(ctx, `SELECT selection::text, until FROM holds_select($1, $2, $3, $4, $5, $6, $7, $8)`, args, &text, &until)
-	if err != nil {
+	if err := b.change(ctx, selectText, selectArgs(owner, &s, ttl), &text, &until); err != nil {
 		return holds.Selection{}, err
 	}
 	return b.selection(text, until)
+}
+
+const selectText = `SELECT selection::text, until FROM holds_select($1, $2, $3, $4, $5, $6, $7, $8)`
+
+func selectArgs(owner holds.Owner, s *holds.Span, ttl time.Duration) []any {
+	return append(append([]any{owner.String()}, spanArgs(s)...), node.Milliseconds(ttl))
 }
 
 // selection reads what a function says of one.
@@ -32,13 +36,13 @@ func (b *Backend) selection(text string, deadline int64) (holds.Selection, error
 
 // Deselect implements holds.Selections.
 func (b *Backend) Deselect(ctx context.Context, owner holds.Owner) (ok bool, err error) {
-	err = b.call(ctx, `SELECT holds_deselect($1)`, []any{owner.String()}, &ok)
+	err = b.change(ctx, `SELECT holds_deselect($1)`, []any{owner.String()}, &ok)
 	return ok, err
 }
 
 // Renew implements holds.Selections.
 func (b *Backend) Renew(ctx context.Context, owner holds.Owner) (ok bool, err error) {
-	err = b.call(ctx, `SELECT holds_renew($1, $2)`, []any{owner.String(), node.Milliseconds(holds.SelectionTTL)}, &ok)
+	err = b.change(ctx, `SELECT holds_renew($1, $2)`, []any{owner.String(), node.Milliseconds(holds.SelectionTTL)}, &ok)
 	return ok, err
 }
 

@@ -58,10 +58,12 @@ const (
 
 // hear keeps a subscription of all events until Close. What came while there was none is lost, and every watcher is told.
 func (b *Backend) hear() {
+	hears := true // so that the first failure is logged, and no later one of the same outage
 	for b.done.Err() == nil {
 		err := b.subscribed(func(p *redis.PubSub) error {
 			b.ear.Set(true)
 			b.logger.Info("events of Redis received")
+			hears = true
 			defer func() {
 				b.ear.Set(false)
 				b.log.Break()
@@ -69,7 +71,10 @@ func (b *Backend) hear() {
 			return b.relay(p)
 		})
 		if b.done.Err() == nil {
-			b.logger.Warn("events of Redis interrupted; watchers restart", "error", err)
+			if hears {
+				b.logger.Warn("events of Redis interrupted; watchers restart", "error", err)
+			}
+			hears = false
 			select {
 			case <-time.After(earRetry):
 			case <-b.done.Done():

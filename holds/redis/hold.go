@@ -59,7 +59,7 @@ func (b *Backend) Claim(ctx context.Context, c holds.Claim) (holds.Hold, error) 
 	for _, seat := range c.Seats {
 		args = append(args, seat)
 	}
-	reply, err := b.run(ctx, claimScript, keys, args...)
+	reply, err := b.change(ctx, claimScript, keys, args...)
 	if err != nil {
 		return b.claimed(ctx, id, err)
 	}
@@ -132,27 +132,27 @@ func (b *Backend) answered(reply []any) (holds.Hold, error) {
 
 // Extend implements holds.Table.
 func (b *Backend) Extend(ctx context.Context, id string, owner holds.Owner, ttl time.Duration, restart bool) (holds.Hold, error) {
-	return b.change(ctx, extendScript, id, owner, node.Milliseconds(ttl), restart, holds.MaxRestarts)
+	return b.prolong(ctx, extendScript, id, owner, node.Milliseconds(ttl), restart, holds.MaxRestarts)
 }
 
 // Pin implements holds.Table.
 func (b *Backend) Pin(ctx context.Context, id string, owner holds.Owner, atLeast time.Duration) (holds.Hold, error) {
-	return b.change(ctx, pinScript, id, owner, "pin", node.Milliseconds(atLeast))
+	return b.prolong(ctx, pinScript, id, owner, "pin", node.Milliseconds(atLeast))
 }
 
 // Unpin implements holds.Table.
 func (b *Backend) Unpin(ctx context.Context, id string, owner holds.Owner, grace time.Duration) (holds.Hold, error) {
-	h, err := b.change(ctx, pinScript, id, owner, "unpin", node.Milliseconds(grace))
+	h, err := b.prolong(ctx, pinScript, id, owner, "unpin", node.Milliseconds(grace))
 	if err == nil {
 		b.sweeper.NotLater(time.Now().Add(time.Until(h.ExpiresAt))) // it may lapse earlier than anybody has heard
 	}
 	return h, err
 }
 
-// change runs a script that changes a live hold. If its answer is lost, the hold says whether the call was done.
-func (b *Backend) change(ctx context.Context, s *redis.Script, id string, owner holds.Owner, args ...any) (holds.Hold, error) {
+// prolong runs a script that changes when a hold lapses. If its answer is lost, the hold says whether the call was done.
+func (b *Backend) prolong(ctx context.Context, s *redis.Script, id string, owner holds.Owner, args ...any) (holds.Hold, error) {
 	call := newCall()
-	reply, err := b.run(ctx, s, []string{"hold-id:" + id}, append([]any{id, owner.String(), call}, args...)...)
+	reply, err := b.change(ctx, s, []string{"hold-id:" + id}, append([]any{id, owner.String(), call}, args...)...)
 	if err == nil {
 		return b.answered(reply)
 	}
@@ -182,7 +182,7 @@ func (b *Backend) Release(ctx context.Context, id string, owner holds.Owner, rea
 // finish ends a hold. If the answer is lost, the id of the hold says for a while which call ended it.
 func (b *Backend) finish(ctx context.Context, id string, owner holds.Owner, kind holds.EventKind, reason holds.Reason) (bool, error) {
 	call := newCall()
-	reply, err := b.run(ctx, finishScript, []string{"hold-id:" + id}, id, owner.String(), call, string(kind), string(reason),
+	reply, err := b.change(ctx, finishScript, []string{"hold-id:" + id}, id, owner.String(), call, string(kind), string(reason),
 		node.Milliseconds(endedFor))
 	if err != nil {
 		return b.finished(ctx, id, call, err)

@@ -20,7 +20,7 @@ const (
 // attend changes the presence of one specialist and reports whether that was a change.
 func (b *Backend) attend(ctx context.Context, specialistID, what string, more int64) (bool, error) {
 	keys := []string{onlineKey, deactivatedKey, "specialist:capacity:" + specialistID, "specialist:heartbeat:" + specialistID}
-	reply, err := b.run(ctx, attendScript, keys, specialistID, what, more)
+	reply, err := b.change(ctx, attendScript, keys, specialistID, what, more)
 	if err != nil {
 		return false, err
 	}
@@ -72,7 +72,7 @@ func (b *Backend) SetMax(ctx context.Context, specialistID string, max int) erro
 
 // Load implements holds.Presence.
 func (b *Backend) Load(ctx context.Context, specialistID string, delta int) (int, error) {
-	reply, err := b.run(ctx, loadScript, []string{loadKey}, specialistID, delta)
+	reply, err := b.change(ctx, loadScript, []string{loadKey}, specialistID, delta)
 	return int(number(reply, 0)), err
 }
 
@@ -82,7 +82,7 @@ func (b *Backend) SetLoads(ctx context.Context, loads map[string]int) error {
 	for id, load := range loads {
 		args = append(args, id, load)
 	}
-	_, err := b.run(ctx, loadsScript, []string{loadKey}, args...)
+	_, err := b.change(ctx, loadsScript, []string{loadKey}, args...)
 	return err
 }
 
@@ -126,6 +126,11 @@ func (b *Backend) present(ctx context.Context, whom string, arg any) ([]holds.Pr
 	if err != nil {
 		return nil, err
 	}
+	return presentOf(reply), nil
+}
+
+// presentOf reads what a script says of who is present.
+func presentOf(reply []any) []holds.Present {
 	list := make([]holds.Present, 0, len(reply))
 	for i := range reply {
 		row, _ := reply[i].([]any)
@@ -134,16 +139,20 @@ func (b *Backend) present(ctx context.Context, whom string, arg any) ([]holds.Pr
 			HeartbeatAt: node.Instant(number(row, 3)), Load: int(number(row, 4)), Max: int(number(row, 5)),
 		})
 	}
-	return list, nil
+	return list
 }
 
 // Seed implements holds.Presence.
 func (b *Backend) Seed(ctx context.Context, all []holds.Present) error {
+	return b.seed(ctx, b.under(), all)
+}
+
+func (b *Backend) seed(ctx context.Context, under string, all []holds.Present) error {
 	args := make([]any, 0, 6*len(all))
 	for i := range all {
 		p := &all[i]
 		args = append(args, p.SpecialistID, p.Online, p.Deactivated, node.Unix(p.HeartbeatAt), p.Load, p.Max)
 	}
-	_, err := b.run(ctx, seedScript, []string{onlineKey, deactivatedKey, loadKey}, args...)
+	_, err := b.changeUnder(ctx, under, seedScript, []string{onlineKey, deactivatedKey, loadKey}, args...)
 	return err
 }

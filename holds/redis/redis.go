@@ -22,6 +22,8 @@
 //	specialists:load                        hash of sessions in progress
 //	specialist:capacity:{id}, specialist:heartbeat:{id}
 //	holdfast:health:ping                    EX 5; that it could be written is the answer to Ping
+//	holdfast:epoch                          the epoch under which changes are accepted, followed by a word while they are not
+//	holdfast:epoch:server                   which run of which server was opened for it
 //	holdfast:lease                          PX 30 s; the one node here that keeps its appointments in a database of its own
 //
 // Only owners are in them, which are hashes: no client id and nothing personal. Redis Cluster is not supported: the scripts
@@ -49,6 +51,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -104,6 +107,7 @@ type Backend struct {
 	ear     *node.Ear
 	sweeper *node.Sweeper
 
+	epoch   atomic.Uint64 // of the changes of this node; 0 where the home of live state is not decided (home.go)
 	leaving sync.Once
 	closed  atomic.Bool
 	done    context.Context
@@ -212,6 +216,8 @@ func (b *Backend) translate(err error) error {
 		return nil
 	case b.closed.Load():
 		return holds.ErrClosed
+	case refused(err) && strings.HasPrefix(err.Error(), "EPOCH "):
+		return holds.ErrMoved
 	}
 	return fmt.Errorf("%w: %w", holds.ErrUnavailable, err)
 }
@@ -219,7 +225,7 @@ func (b *Backend) translate(err error) error {
 // refused reports whether Redis itself said no, so that nothing was done and nothing has to be looked for.
 func refused(err error) bool {
 	var reply redis.Error
-	return errors.As(err, &reply)
+	return errors.As(err, &reply) || errors.Is(err, holds.ErrMoved)
 }
 
 // The library would write to the standard error whatever it thinks of a connection; what matters is in the errors of calls.

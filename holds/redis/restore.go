@@ -14,13 +14,17 @@ var _ holds.Restorer = (*Backend)(nil)
 // RestorePresent implements holds.Restorer.
 func (b *Backend) RestorePresent(ctx context.Context, p holds.Present) error {
 	keys := []string{onlineKey, deactivatedKey, "specialist:capacity:" + p.SpecialistID, "specialist:heartbeat:" + p.SpecialistID}
-	_, err := b.run(ctx, presentAgainScript, keys, p.SpecialistID, p.Online, p.Deactivated, node.Unix(p.HeartbeatAt), p.Max)
+	_, err := b.change(ctx, presentAgainScript, keys, p.SpecialistID, p.Online, p.Deactivated, node.Unix(p.HeartbeatAt), p.Max)
 	return err
 }
 
 // Restore implements holds.Restorer. It keeps the id. What is left is reckoned on this node's clock, which has to agree with
 // Redis's as nodes' clocks do.
 func (b *Backend) Restore(ctx context.Context, r holds.Remains) (holds.Hold, error) {
+	return b.restore(ctx, b.under(), r)
+}
+
+func (b *Backend) restore(ctx context.Context, under string, r holds.Remains) (holds.Hold, error) {
 	if err := plain(append(r.Resources.List(), r.ID, r.AppointmentTypeID, r.SpecialistID)...); err != nil {
 		return holds.Hold{}, err
 	}
@@ -32,7 +36,7 @@ func (b *Backend) Restore(ctx context.Context, r holds.Remains) (holds.Hold, err
 	if r.Pinned {
 		pinned = max(1, node.Milliseconds(time.Until(r.ExpiresAt)))
 	}
-	reply, err := b.run(ctx, restoreScript, []string{"specialist:" + r.SpecialistID + ":holds", "hold-id:" + r.ID, key},
+	reply, err := b.changeUnder(ctx, under, restoreScript, []string{"specialist:" + r.SpecialistID + ":holds", "hold-id:" + r.ID, key},
 		r.ID, r.Owner.String(), r.AppointmentTypeID, r.SpecialistID, r.SlotStart.UnixMilli(), r.SlotEnd.UnixMilli(),
 		r.BusyStart.UnixMilli(), r.BusyEnd.UnixMilli(), r.Seat, node.Milliseconds(time.Until(r.LapsesAt)), pinned,
 		node.Milliseconds(time.Until(r.MaxExpiresAt)), node.Milliseconds(r.Life), r.Restarts, newCall(), b.booked != nil, string(r.Resources))

@@ -16,30 +16,38 @@ var sources embed.FS
 
 // The scripts, each behind what it shares with others.
 var (
-	claimScript        = script("common", "claim")
-	extendScript       = script("common", "extend")
-	pinScript          = script("common", "pin")
-	restoreScript      = script("common", "restore")
-	finishScript       = script("common", "finish")
+	claimScript        = change("common", "claim")
+	extendScript       = change("common", "extend")
+	pinScript          = change("common", "pin")
+	restoreScript      = change("common", "restore")
+	finishScript       = change("common", "finish")
 	holdScript         = script("common", "hold")
 	listScript         = script("common", "list")
 	sweepScript        = script("common", "selection", "sweep")
 	resolveScript      = script("common", "resolve")
-	selectScript       = script("common", "selection", "select")
-	deselectScript     = script("common", "selection", "deselect")
+	selectScript       = change("common", "selection", "select")
+	deselectScript     = change("common", "selection", "deselect")
 	selectedScript     = script("common", "selected")
-	attendScript       = script("common", "presence", "attend")
+	attendScript       = change("common", "presence", "attend")
 	presentScript      = script("common", "presence", "present")
-	presentAgainScript = script("again")
-	seedScript         = script("common", "presence", "seed")
-	loadScript         = script("load")
-	loadsScript        = script("loads")
+	presentAgainScript = change("again")
+	seedScript         = change("common", "presence", "seed")
+	loadScript         = change("load")
+	loadsScript        = change("loads")
 	markScript         = script("mark")
 	pingScript         = script("ping")
 	leaveScript        = script("leave")
 	leasedScript       = script("leased")
 	statsScript        = script("common", "stats")
+	sealScript         = script("server", "seal")
+	sameScript         = script("server", "same")
+	openScript         = script("server", "open")
+	clearScript        = script("common", "clear")
+	snapshotScript     = script("common", "presence", "snapshot")
 )
+
+// change is a script that changes live state, and is refused under an epoch that is over (home.go). It runs with change.
+func change(names ...string) *redis.Script { return script(append([]string{"under"}, names...)...) }
 
 func script(names ...string) *redis.Script {
 	var text strings.Builder
@@ -69,6 +77,15 @@ func (b *Backend) run(ctx context.Context, s *redis.Script, keys []string, args 
 		return list, nil
 	}
 	return []any{reply}, nil
+}
+
+// change runs a script that changes live state, under the epoch that was entered. holds.ErrMoved if that is over.
+func (b *Backend) change(ctx context.Context, s *redis.Script, keys []string, args ...any) ([]any, error) {
+	return b.changeUnder(ctx, b.under(), s, keys, args...)
+}
+
+func (b *Backend) changeUnder(ctx context.Context, under string, s *redis.Script, keys []string, args ...any) ([]any, error) {
+	return b.run(ctx, s, keys, append(args, under)...)
 }
 
 // number is the integer at i of a reply.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -15,16 +16,16 @@ import (
 
 // Select implements holds.Selections.
 func (b *Backend) Select(ctx context.Context, owner holds.Owner, s holds.Span) (holds.Selection, error) {
-	return b.selectFor(ctx, owner, s, holds.SelectionTTL)
+	return b.selectFor(ctx, b.under(), owner, s, holds.SelectionTTL)
 }
 
 // RestoreSelection implements holds.Restorer.
 func (b *Backend) RestoreSelection(ctx context.Context, s holds.Selection) error {
-	_, err := b.selectFor(ctx, s.Owner, s.Span, max(time.Millisecond, time.Until(s.ExpiresAt)))
+	_, err := b.selectFor(ctx, b.under(), s.Owner, s.Span, max(time.Millisecond, time.Until(s.ExpiresAt)))
 	return err
 }
 
-func (b *Backend) selectFor(ctx context.Context, owner holds.Owner, s holds.Span, ttl time.Duration) (holds.Selection, error) {
+func (b *Backend) selectFor(ctx context.Context, under string, owner holds.Owner, s holds.Span, ttl time.Duration) (holds.Selection, error) {
 	if err := plain(s.AppointmentTypeID, s.SpecialistID); err != nil {
 		return holds.Selection{}, err
 	}
@@ -33,7 +34,7 @@ func (b *Backend) selectFor(ctx context.Context, owner holds.Owner, s holds.Span
 		"client:" + owner.String() + ":selection",
 		"selection:" + at.Format(time.DateOnly) + ":" + s.SpecialistID + ":" + at.Format("15:04"),
 	}
-	reply, err := b.run(ctx, selectScript, keys, owner.String(), s.AppointmentTypeID, s.SpecialistID, s.SlotStart.UnixMilli(),
+	reply, err := b.changeUnder(ctx, under, selectScript, keys, owner.String(), s.AppointmentTypeID, s.SpecialistID, s.SlotStart.UnixMilli(),
 		s.SlotEnd.UnixMilli(), s.BusyStart.UnixMilli(), s.BusyEnd.UnixMilli(), node.Milliseconds(ttl))
 	if err != nil {
 		return holds.Selection{}, err
@@ -59,7 +60,7 @@ func (b *Backend) Renew(ctx context.Context, owner holds.Owner) (bool, error) {
 
 func (b *Backend) deselect(ctx context.Context, owner holds.Owner, how string) (bool, error) {
 	keys := []string{"client:" + owner.String() + ":selection"}
-	reply, err := b.run(ctx, deselectScript, keys, how, node.Milliseconds(holds.SelectionTTL))
+	reply, err := b.change(ctx, deselectScript, keys, how, node.Milliseconds(holds.SelectionTTL))
 	return number(reply, 0) == 1, err
 }
 
@@ -69,7 +70,20 @@ func (b *Backend) Selected(ctx context.Context, from, to time.Time, specialistID
 	if err != nil {
 		return nil, err
 	}
-	var list []holds.Selection
+	all, err := b.selections(reply)
+	if err != nil {
+		return nil, err
+	}
+	list := slices.DeleteFunc(all, func(x holds.Selection) bool { return !x.SlotStart.Before(to) || !from.Before(x.SlotEnd) })
+	sort.Slice(list, func(i, j int) bool {
+		x, y := &list[i], &list[j]
+		return cmp.Or(strings.Compare(x.SpecialistID, y.SpecialistID), x.SlotStart.Compare(y.SlotStart)) < 0
+	})
+	return list, nil
+}
+
+// selections reads what a script says of several, with a deadline after each.
+func (b *Backend) selections(reply []any) (list []holds.Selection, err error) {
 	for i := 0; i+1 < len(reply); i += 2 {
 		deadline, err := strconv.ParseInt(text(reply, i+1), 10, 64)
 		if err != nil {
@@ -79,13 +93,7 @@ func (b *Backend) Selected(ctx context.Context, from, to time.Time, specialistID
 		if err != nil {
 			return nil, err
 		}
-		if x.SlotStart.Before(to) && from.Before(x.SlotEnd) {
-			list = append(list, x)
-		}
+		list = append(list, x)
 	}
-	sort.Slice(list, func(i, j int) bool {
-		x, y := &list[i], &list[j]
-		return cmp.Or(strings.Compare(x.SpecialistID, y.SpecialistID), x.SlotStart.Compare(y.SlotStart)) < 0
-	})
 	return list, nil
 }

@@ -79,12 +79,12 @@ CREATE OR REPLACE FUNCTION holds_clock() RETURNS bigint LANGUAGE sql VOLATILE AS
 CREATE OR REPLACE FUNCTION holds_json(h holds_live) RETURNS json LANGUAGE sql STABLE AS $$
     SELECT json_build_object('id', h.id, 'owner', h.owner, 'appointmentTypeId', h.appointment_type_id, 'specialistId', h.specialist_id,
         'slotStart', h.slot_start, 'slotEnd', h.slot_end, 'busyStart', h.busy_start, 'busyEnd', h.busy_end, 'seat', h.seat,
-        'lapsesAt', h.lapses_at, 'pinnedUntil', h.pinned_until, 'maxExpiresAt', h.max_expires_at, 'restarts', h.restarts,
-        'call', h.call, 'expiresAt', h.deadline, 'resources', array_to_string(h.resources, ' ')) $$;
+        'lapsesAt', h.lapses_at, 'pinnedUntil', h.pinned_until, 'maxExpiresAt', h.max_expires_at, 'life', h.life,
+        'restarts', h.restarts, 'call', h.call, 'expiresAt', h.deadline, 'resources', array_to_string(h.resources, ' ')) $$;
 
 -- holds_tell publishes an event of a hold. It is heard when the transaction commits, and in the order of the commits.
 CREATE OR REPLACE FUNCTION holds_tell(kind text, reason text, at bigint, h holds_live) RETURNS void LANGUAGE sql VOLATILE AS $$
-    SELECT pg_notify('holdfast_holds', json_build_object('kind', kind, 'reason', reason, 'at', at, 'expiresAt', h.deadline, 'id', h.id,
+    SELECT pg_notify('holdfast_holds', json_build_object('kind', kind, 'reason', reason, 'at', at, 'expiresAt', h.deadline, 'maxExpiresAt', h.max_expires_at, 'id', h.id,
         'owner', h.owner, 'appointmentTypeId', h.appointment_type_id, 'specialistId', h.specialist_id, 'slotStart', h.slot_start,
         'slotEnd', h.slot_end, 'busyStart', h.busy_start, 'busyEnd', h.busy_end, 'seat', h.seat, 'resources', array_to_string(h.resources, ' '))::text) $$;
 

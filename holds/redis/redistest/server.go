@@ -93,17 +93,31 @@ func (s *Server) Restart() {
 	}
 }
 
-func (s *Server) answers() bool {
+func (s *Server) answers() bool { return s.ask("PING") == "+PONG\r\n" }
+
+// ask sends a command and returns the first line of the answer, empty where there is none.
+func (s *Server) ask(command string) string {
 	c, err := net.Dial("unix", s.Socket())
 	if err != nil {
-		return false
+		return ""
 	}
 	defer c.Close()
-	if _, err := c.Write([]byte("PING\r\n")); err != nil {
-		return false
+	if _, err := c.Write([]byte(command + "\r\n")); err != nil {
+		return ""
 	}
 	line, err := bufio.NewReader(c).ReadString('\n')
-	return err == nil && line == "+PONG\r\n"
+	if err != nil {
+		return ""
+	}
+	return line
+}
+
+// Flush empties the server, whose connections stay.
+func (s *Server) Flush() {
+	s.t.Helper()
+	if got := s.ask("FLUSHALL"); got != "+OK\r\n" {
+		s.t.Fatalf("FLUSHALL: got %q", got)
+	}
 }
 
 // Freeze stops the server without ending it: connections stay open and nothing is answered.

@@ -1,4 +1,4 @@
-package failover
+package home
 
 import (
 	"errors"
@@ -11,26 +11,22 @@ import (
 	"holdfast/holds/redis/redistest"
 )
 
-// TestASentinelsPromotionIsFollowed: the primary of Redis dies and a Sentinel promotes its replica. Two nodes serve from PostgreSQL
+// TestSentinelPromotionIsFollowed: the primary of Redis dies and a Sentinel promotes its replica. Two nodes serve from PostgreSQL
 // until then and from the promoted Redis afterwards, with all that was held, and nobody lends a hand.
-func TestASentinelsPromotionIsFollowed(t *testing.T) {
+func TestSentinelPromotionIsFollowed(t *testing.T) {
 	t.Parallel()
 	url := database(t)
 	s := redistest.StartWatched(t, redistest.Programs(t)[0])
 	var nodes []*Backend
 	for range 2 {
-		primary, err := redis.Open(redis.Options{URL: s.URL()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		b := openShared(t, primary, url, nil)
+		b := openWith(t, s.URL(), url, nil, redis.Options{}, 0)
 		t.Cleanup(func() {
 			if err := b.Close(); err != nil {
 				t.Error(err)
 			}
 		})
 		nodes = append(nodes, b)
-		mode(t, b, "redis")
+		awaitMode(t, b, "redis")
 	}
 	a, b := nodes[0], nodes[1]
 	ctx := t.Context()
@@ -45,8 +41,8 @@ func TestASentinelsPromotionIsFollowed(t *testing.T) {
 		defer close(promoted)
 		s.Kill()
 	}()
-	mode(t, a, "fallback")
-	mode(t, b, "fallback")
+	awaitMode(t, a, "fallback")
+	awaitMode(t, b, "fallback")
 	during := claim(t, a, wish("cora", amal))
 	if e := w.next(holds.EventHold); e.HoldID != during.ID {
 		t.Errorf("got %+v on the other node, want the hold %s", e, during.ID)
@@ -56,8 +52,8 @@ func TestASentinelsPromotionIsFollowed(t *testing.T) {
 	}
 	<-promoted
 	t.Logf("promoted after %v", time.Since(began))
-	mode(t, a, "redis")
-	mode(t, b, "redis")
+	awaitMode(t, a, "redis")
+	awaitMode(t, b, "redis")
 	t.Logf("both nodes are there after %v", time.Since(began))
 	for n, node := range nodes {
 		for _, want := range []holds.Hold{made[0], during} {

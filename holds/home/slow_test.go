@@ -1,4 +1,4 @@
-package failover
+package home
 
 import (
 	"errors"
@@ -23,17 +23,13 @@ func slowPair(t *testing.T) (nodes []*Backend, lines []*redistest.Proxy, direct 
 	s := redistest.Start(t, redistest.Programs(t)[0])
 	for range 2 {
 		line := s.Proxy(t)
-		primary, err := redis.Open(redis.Options{URL: line.URL()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		b := openShared(t, primary, url, nil)
+		b := openWith(t, line.URL(), url, nil, redis.Options{Timeout: 150 * time.Millisecond}, 0)
 		t.Cleanup(func() {
 			if err := b.Close(); err != nil {
 				t.Error(err)
 			}
 		})
-		mode(t, b, "redis")
+		awaitMode(t, b, "redis")
 		nodes, lines = append(nodes, b), append(lines, line)
 	}
 	direct, err := redis.Open(redis.Options{URL: s.URL()})
@@ -44,9 +40,9 @@ func slowPair(t *testing.T) (nodes []*Backend, lines []*redistest.Proxy, direct 
 	return nodes, lines, direct
 }
 
-// TestASlowServerIsLeft has every answer come half a second late, or not at all although everything is done: who asks waits for
+// TestSlowRedisIsLeft has every answer come half a second late, or not at all although everything is done: who asks waits for
 // half a second at most, nobody is refused what is their own, watchers are told, and it ends without a hand.
-func TestASlowServerIsLeft(t *testing.T) {
+func TestSlowRedisIsLeft(t *testing.T) {
 	const most = 500 * time.Millisecond
 	for name, strike := range map[string]func(line *redistest.Proxy, on bool){
 		"late": func(line *redistest.Proxy, on bool) {
@@ -117,8 +113,8 @@ func TestASlowServerIsLeft(t *testing.T) {
 					})
 				}
 			}
-			mode(t, a, "fallback")
-			mode(t, b, "fallback")
+			awaitMode(t, a, "fallback")
+			awaitMode(t, b, "fallback")
 			gone := made[0]
 			bounded("release", func() error {
 				if ok, err := b.Release(ctx, gone.ID, amal, holds.ReasonReleased); !ok || err != nil {
@@ -134,8 +130,8 @@ func TestASlowServerIsLeft(t *testing.T) {
 			for _, line := range lines {
 				strike(line, false)
 			}
-			mode(t, a, "redis")
-			mode(t, b, "redis")
+			awaitMode(t, a, "redis")
+			awaitMode(t, b, "redis")
 			for n, b := range nodes {
 				list, err := b.List(ctx)
 				if err != nil || len(list) != len(made) { // the one before, and all but one of these

@@ -1,0 +1,194 @@
+package home
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"holdfast/holds"
+)
+
+const (
+	helpEvery = 20 * time.Millisecond  // while other nodes leave a home
+	retryFill = 100 * time.Millisecond // after a failure
+	turnTime  = 500 * time.Millisecond // for the node that decided to copy the state, before another does
+)
+
+// help brings the state to the home of a decision that is not open, until it is.
+func (b *Backend) help(d holds.Decision) {
+	b.mu.Lock()
+	before := b.term
+	b.mu.Unlock()
+	if before != nil && d.Home == b.database.Mode() {
+		before.calls.Wait() // what they did is remembered
+	}
+	b.listenEarly(d)
+	failures := 0
+	for b.pends(d) {
+		var err error
+		switch {
+		case d.Home == b.primary.Mode():
+			err = b.toPrimary(d)
+		default:
+			err = b.toDatabase(d)
+		}
+		if err == nil || errors.Is(err, holds.ErrMoved) {
+			b.ask()
+			b.pause(helpEvery)
+			continue
+		}
+		b.logger.Debug("live state not copied yet", "home", d.Home, "error", err)
+		if failures++; failures == 3 && d.Home == b.primary.Mode() {
+			b.move(b.done, d.Epoch, b.database.Mode(), err)
+		}
+		b.pause(retryFill)
+	}
+}
+
+// listenEarly listens to the home of a decision, so that this node hears what others do there before it has entered it.
+func (b *Backend) listenEarly(d holds.Decision) {
+	ctx, cancel := context.WithTimeout(b.done, helpEvery)
+	defer cancel()
+	to := holds.Homely(b.database)
+	if d.Home == b.primary.Mode() {
+		to = b.primary
+	}
+	w, err := to.Watch(ctx)
+	if err != nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.early.watch != nil {
+		b.early.watch.Close()
+		b.early = early{}
+	}
+	if b.decision != d || b.closed { // it is open already
+		w.Close()
+		return
+	}
+	b.early = early{d.Epoch, w}
+}
+
+// pends reports whether a decision applies and is not carried out.
+func (b *Backend) pends(d holds.Decision) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.decision == d && !b.closed
+}
+
+func (b *Backend) pause(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-b.done.Done():
+	}
+}
+
+// toPrimary copies what PostgreSQL has, where no change is possible any more, to the primary.
+func (b *Backend) toPrimary(d holds.Decision) error {
+	ctx, cancel := context.WithTimeout(b.done, fillTime)
+	defer cancel()
+	s, err := b.database.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := b.primary.Fill(ctx, d.Epoch, s, holds.Sealed); err != nil {
+		return err
+	}
+	return b.open(ctx, d)
+}
+
+func (b *Backend) open(ctx context.Context, d holds.Decision) error {
+	sent := monotonic()
+	now, err := b.database.Open(ctx, d.Epoch)
+	if err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.learn(now, sent)
+	return nil
+}
+
+// toDatabase copies what the primary has to PostgreSQL, if it can be sealed, and what the nodes remember if not.
+func (b *Backend) toDatabase(d holds.Decision) error {
+	ctx, cancel := context.WithTimeout(b.done, fillTime)
+	defer cancel()
+	if d.Source == b.primary.Mode() {
+		whole, err := b.primary.Seal(ctx, d.Before, d.Epoch)
+		if errors.Is(err, holds.ErrMoved) {
+			return err
+		}
+		if err == nil && whole {
+			s, err := b.primary.Snapshot(ctx)
+			if err == nil {
+				if _, err = b.database.Fill(ctx, d.Epoch, s, holds.Sealed); err == nil {
+					err = b.open(ctx, d)
+				}
+				return err
+			}
+		}
+	}
+	if _, err := b.database.Fill(ctx, d.Epoch, b.ledger.snapshot(own), holds.Remembered); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	b.left = max(b.left, d.Epoch)
+	b.mu.Unlock()
+	if err := b.lease(ctx); err != nil {
+		return err
+	}
+	if !b.othersLeft(ctx, d) {
+		return nil
+	}
+	there, err := b.database.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := b.database.Fill(ctx, d.Epoch, b.ledger.missingIn(there), holds.Remembered); err != nil {
+		return err
+	}
+	return b.open(ctx, d)
+}
+
+// othersLeft waits until every other node has left the epoch before, and reports whether the decision still pends then.
+func (b *Backend) othersLeft(ctx context.Context, d holds.Decision) bool {
+	type beat struct {
+		beat int64
+		at   time.Time
+	}
+	seen := map[string]beat{}
+	for ; b.pends(d) && ctx.Err() == nil; b.pause(helpEvery) {
+		b.mu.Lock()
+		since := b.since
+		b.mu.Unlock()
+		list, err := b.database.Members(ctx)
+		if err != nil {
+			continue
+		}
+		waiting := time.Since(since) < deadAfter // a crash of PostgreSQL emptied the list: the others come back to it
+		for _, m := range list {
+			if m.Node == b.name || m.Left >= d.Epoch {
+				continue
+			}
+			last, known := seen[m.Node]
+			switch {
+			case !known || last.beat != m.Beat:
+				seen[m.Node] = beat{m.Beat, time.Now()}
+				waiting = true
+			case time.Since(last.at) < deadAfter:
+				waiting = true
+			default:
+				if err := b.database.Forget(ctx, m.Node, m.Beat); err != nil {
+					waiting = true
+				}
+			}
+		}
+		if !waiting {
+			return b.pends(d)
+		}
+	}
+	return false
+}

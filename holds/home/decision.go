@@ -1,0 +1,308 @@
+package home
+
+import (
+	"context"
+	"time"
+
+	"holdfast/holds"
+)
+
+// keepLease renews the lease of this node, and follows the decisions, until Close.
+func (b *Backend) keepLease() {
+	timer := time.NewTimer(renewEvery)
+	defer timer.Stop()
+	refusing := false
+	for {
+		select {
+		case <-b.done.Done():
+			return
+		case <-b.database.Decided():
+		case <-b.renew:
+		case <-timer.C:
+		}
+		err := b.lease(b.done)
+		switch settled := b.isSettled(); {
+		case !settled && !refusing && err != nil && b.done.Err() == nil:
+			b.logger.Warn("home of live state cannot be confirmed; holds refused", "error", err)
+			refusing = true
+		case settled && refusing:
+			b.logger.Info("home of live state confirmed again")
+			refusing = false
+		}
+		timer.Reset(renewEvery)
+	}
+}
+
+// isSettled reports whether this node may serve.
+func (b *Backend) isSettled() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.mayServe()
+}
+
+// mayServe reports whether this node has entered the epoch that applies, and its lease goes on. The lock is held.
+func (b *Backend) mayServe() bool {
+	t := b.term
+	return t != nil && b.decision.Open && t.epoch == b.decision.Epoch && (!t.primary || monotonic() < t.until.Load())
+}
+
+// ask asks for a renewal now.
+func (b *Backend) ask() {
+	select {
+	case b.renew <- struct{}{}:
+	default:
+	}
+}
+
+// lease renews the lease of this node and takes up the decision that applies.
+func (b *Backend) lease(ctx context.Context) error {
+	b.leasing.Lock()
+	defer b.leasing.Unlock()
+	if b.gone {
+		return holds.ErrClosed
+	}
+	b.mu.Lock()
+	left := b.left
+	b.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, renewTime)
+	defer cancel()
+	sent := monotonic()
+	d, fresh, err := b.database.Lease(ctx, holds.Member{Node: b.name, Left: left, Reaches: b.reaches.Load()})
+	if err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if fresh {
+		b.since = time.Now()
+	}
+	// A term that this answer ends keeps the lease that it had: what it did later is not confirmed.
+	if b.term != nil && b.term.epoch == d.Epoch && d.Open {
+		b.term.until.Store(sent + int64(leaseTime))
+		b.tell()
+	}
+	b.learn(d, sent)
+	return nil
+}
+
+// learn takes up a decision, unless a newer one is known. The lock is held.
+func (b *Backend) learn(d holds.Decision, sent int64) {
+	if b.closed || d.Epoch < b.decision.Epoch || d == b.decision || d.Epoch == b.decision.Epoch && b.decision.Open {
+		return
+	}
+	newer := d.Epoch != b.decision.Epoch
+	if newer && b.decision.Epoch != 0 && d.Home == b.database.Mode() {
+		b.hasDeparted()
+	}
+	b.decision = d
+	b.tell()
+	switch {
+	case d.Open:
+		b.enter(d, sent)
+	case newer:
+		b.running.Go(func() { b.help(d) })
+	}
+}
+
+// wake is tell without the lock.
+func (b *Backend) wake() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.tell()
+}
+
+// tell wakes those who wait for a decision. The lock is held.
+func (b *Backend) tell() {
+	close(b.changed)
+	b.changed = make(chan struct{})
+}
+
+// hasDeparted has the primary rest, longer than the last time if that was lately. The lock is held.
+func (b *Backend) hasDeparted() {
+	now := time.Now()
+	if b.departed.IsZero() || now.Sub(b.departed) > calmAfter {
+		b.rest = restLeast
+	} else {
+		b.rest = min(2*b.rest, restMost)
+	}
+	b.departed = now
+}
+
+// enter has this node serve under an epoch that is open. The lock is held.
+func (b *Backend) enter(d holds.Decision, sent int64) {
+	t := &term{epoch: d.Epoch, home: holds.Homely(b.database)}
+	if d.Home == b.primary.Mode() {
+		t.home, t.primary = b.primary, true
+	}
+	t.until.Store(sent + int64(leaseTime))
+	before := b.term
+	if before != nil {
+		before.end()
+	}
+	var ctx context.Context
+	ctx, t.end = context.WithCancel(b.done)
+	t.home.Enter(d.Epoch)
+	b.term, b.left = t, d.Epoch
+	var w holds.Watch
+	if b.early.epoch == d.Epoch {
+		w = b.early.watch
+		b.early = early{}
+	}
+	b.running.Go(func() { b.relay(ctx, t, w) })
+	if before != nil && before.primary != t.primary {
+		b.logger.Info("home of live state changed", "home", d.Home, "epoch", d.Epoch)
+	}
+}
+
+// move decides on a new home, unless the epoch is over.
+func (b *Backend) move(ctx context.Context, from uint64, home string, why error) {
+	ctx, cancel := context.WithTimeout(ctx, renewTime)
+	defer cancel()
+	sent := monotonic()
+	d, err := b.database.Move(ctx, from, home)
+	if err != nil {
+		b.logger.Debug("home of live state not changed", "error", err)
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if d.Epoch == from+1 && d.Epoch > b.decision.Epoch {
+		if home == b.primary.Mode() {
+			b.logger.Info("all nodes reach Redis; live state returns", "epoch", d.Epoch)
+		} else {
+			b.logger.Warn("live state moves to PostgreSQL for all nodes", "epoch", d.Epoch, "reason", why)
+		}
+	}
+	b.learn(d, sent)
+}
+
+// look asks the primary whether it is there, for the callers that got no answer, and has the nodes leave it if it is not.
+func (b *Backend) look(t *term) {
+	b.probing.Lock()
+	defer b.probing.Unlock()
+	if b.isTerm(t) {
+		err := b.ping()
+		b.reaches.Store(err == nil)
+		if err != nil {
+			b.move(b.done, t.epoch, b.database.Mode(), err)
+			return
+		}
+		b.pause(helpEvery)
+	}
+}
+
+// isTerm reports whether the nodes have decided nothing since a term.
+func (b *Backend) isTerm(t *term) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.term == t && b.decision.Epoch == t.epoch && !b.closed
+}
+
+// ping asks the primary whether it is there. An attempt during which this process was stopped does not count.
+func (b *Backend) ping() (err error) {
+	for range 3 {
+		sent := time.Now()
+		ctx, cancel := context.WithTimeout(b.done, b.probe)
+		err = b.primary.Ping(ctx)
+		cancel()
+		if err == nil || time.Since(sent) < b.probe+stall {
+			return err
+		}
+	}
+	return err
+}
+
+// keepProbing asks whether the primary is there, and has the nodes leave it or return to it, until Close.
+func (b *Backend) keepProbing() {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-b.done.Done():
+			return
+		case <-timer.C:
+		}
+		b.mu.Lock()
+		t, d := b.term, b.decision
+		b.mu.Unlock()
+		every := awayEvery
+		switch {
+		case t == nil || !d.Open || t.epoch != d.Epoch:
+			every = renewEvery
+		case t.primary:
+			every = probeEvery
+			b.probing.Lock()
+			err := b.ping()
+			b.probing.Unlock()
+			if err != nil {
+				b.look(t) // a second time
+			} else {
+				b.lost(b.done, t)
+			}
+		default:
+			b.probing.Lock()
+			reaches := b.ping() == nil
+			b.probing.Unlock()
+			if b.reaches.Swap(reaches) != reaches {
+				b.ask()
+			}
+			if reaches {
+				b.comeBack(t)
+			}
+		}
+		timer.Reset(every)
+	}
+}
+
+// comeBack has the nodes return to the primary when all of them reach it, and it has rested.
+func (b *Backend) comeBack(t *term) {
+	b.mu.Lock()
+	rested := b.departed.IsZero() || time.Since(b.departed) >= b.rest
+	b.mu.Unlock()
+	if !rested {
+		return
+	}
+	ctx, cancel := context.WithTimeout(b.done, renewTime)
+	defer cancel()
+	list, err := b.database.Members(ctx)
+	if err != nil {
+		return
+	}
+	known := false
+	for _, m := range list {
+		if m.Node == b.name {
+			known = true
+		} else if !m.Reaches && !b.isDead(ctx, m) {
+			return
+		}
+	}
+	if known {
+		b.move(b.done, t.epoch, b.primary.Mode(), nil)
+	}
+}
+
+// isDead waits until a node renews its lease, or has not done so for longer than a lease, and reports which.
+func (b *Backend) isDead(ctx context.Context, m holds.Member) bool {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*deadAfter)
+	defer cancel()
+	dead := time.NewTimer(deadAfter)
+	defer dead.Stop()
+	select {
+	case <-dead.C:
+	case <-b.done.Done():
+		return false
+	}
+	list, err := b.database.Members(ctx)
+	if err != nil {
+		return false
+	}
+	for _, now := range list {
+		if now.Node == m.Node {
+			if now.Beat != m.Beat {
+				return false
+			}
+			return b.database.Forget(ctx, m.Node, m.Beat) == nil
+		}
+	}
+	return true
+}

@@ -1,0 +1,113 @@
+package home
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"holdfast/holds"
+	"holdfast/holds/redis"
+	"holdfast/holds/redis/redistest"
+)
+
+var (
+	amal = holds.ClientID("client-amal-7c1f0a52d9").Owner()
+	bela = holds.ClientID("client-bela-03be8842a6").Owner()
+	noon = time.Date(2030, 5, 6, 12, 0, 0, 0, time.UTC)
+)
+
+func wish(specialistID string, owner holds.Owner) holds.Claim {
+	end := noon.Add(30 * time.Minute)
+	return holds.Claim{
+		Span: holds.Span{AppointmentTypeID: "checkup", SpecialistID: specialistID, SlotStart: noon, SlotEnd: end,
+			BusyStart: noon, BusyEnd: end},
+		Owner: owner, Seats: []int{0}, TTL: time.Minute, MaxLife: time.Hour,
+	}
+}
+
+// awaitMode waits for a mode.
+func awaitMode(t testing.TB, b *Backend, want string) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.After(patience); b.Mode() != want; {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("got mode %q, want %q", b.Mode(), want)
+		}
+	}
+}
+
+func claim(t *testing.T, b *Backend, c holds.Claim) holds.Hold {
+	t.Helper()
+	h, err := b.Claim(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// watcher is what a node tells its watchers.
+type watcher struct {
+	t       *testing.T
+	watch   holds.Watch
+	pending []holds.Event
+}
+
+func watch(t *testing.T, b *Backend) *watcher {
+	t.Helper()
+	w, err := b.Watch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.Close)
+	return &watcher{t: t, watch: w}
+}
+
+// next waits for the next event of a kind, "" for any; what comes before it is passed over.
+func (w *watcher) next(kind holds.EventKind) (e holds.Event) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	defer cancel()
+	for {
+		for len(w.pending) == 0 {
+			var err error
+			if w.pending, err = w.watch.Next(ctx, nil); err != nil {
+				w.t.Fatalf("got %v, want a %s", err, kind)
+			}
+		}
+		e, w.pending = w.pending[0], w.pending[1:]
+		if e.Kind == kind || kind == "" {
+			return e
+		}
+	}
+}
+
+// nodes is some nodes, each with a link of its own to one Redis, and one PostgreSQL.
+type nodes struct {
+	of    []*Backend
+	links []*redistest.Proxy
+	redis *redistest.Server
+	url   string
+}
+
+// start starts n nodes. A call of Redis may take a second; the link decides whether it is there.
+func start(t *testing.T, n int) *nodes {
+	t.Helper()
+	x := &nodes{url: database(t), redis: redistest.Start(t, redistest.Programs(t)[0])}
+	for range n {
+		link := x.redis.Proxy(t)
+		b := openWith(t, link.URL(), x.url, nil, redis.Options{Timeout: time.Second}, time.Second)
+		t.Cleanup(func() {
+			if err := b.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		x.of, x.links = append(x.of, b), append(x.links, link)
+	}
+	for _, b := range x.of {
+		awaitMode(t, b, "redis")
+	}
+	return x
+}

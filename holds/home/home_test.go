@@ -1,0 +1,131 @@
+package home
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"holdfast/holds"
+	"holdfast/holds/holdstest"
+	"holdfast/holds/memory"
+	"holdfast/holds/postgres"
+	"holdfast/holds/redis"
+	"holdfast/holds/redis/redistest"
+	"holdfast/store/postgres/postgrestest"
+)
+
+// cluster is the PostgreSQL of all tests here; nil, and absent says why, where there is none.
+var (
+	cluster *postgrestest.Server
+	absent  error
+)
+
+func database(t testing.TB) string {
+	t.Helper()
+	if cluster == nil {
+		t.Skip("SKIPPED:", absent)
+	}
+	return cluster.CreatePrepared(t, func(url string) error {
+		b, err := postgres.Open(context.Background(), postgres.Options{URL: url, Timeout: patience})
+		if err != nil {
+			return err
+		}
+		return b.Close()
+	})
+}
+
+// openNode opens one node with this Redis and this database.
+func openNode(t testing.TB, redisURL, url string, booked func(holds.Hold) bool) *Backend {
+	t.Helper()
+	return openWith(t, redisURL, url, booked, redis.Options{Timeout: patience}, patience)
+}
+
+func openWith(t testing.TB, redisURL, url string, booked func(holds.Hold) bool, o redis.Options, probe time.Duration) *Backend {
+	t.Helper()
+	o.URL, o.Booked = redisURL, booked
+	primary, err := redis.Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	database, err := postgres.Open(t.Context(), postgres.Options{URL: url, Booked: booked, WatchQueue: 4096, Timeout: patience})
+	if err != nil {
+		t.Fatal(err)
+	}
+	local := memory.New(memory.Options{Booked: booked, WatchQueue: 4096})
+	return New(t.Context(), Options{Primary: primary, Database: database, Local: local, Booked: booked, WatchQueue: 1024, Probe: probe})
+}
+
+// nowhere is the address of a Redis that is not there.
+const nowhere = "redis://127.0.0.1:1/0"
+
+// patience is for what answers: a primary that is merely slow, as everything is on a busy machine, is not left.
+const patience = time.Minute
+
+// TestContractInRedis is the whole contract with a real Redis as the home, decided in a real PostgreSQL.
+func TestContractInRedis(t *testing.T) {
+	t.Parallel()
+	holdstest.Run(t, holdstest.Harness{
+		Queue: 1024, Second: 500 * time.Millisecond, Late: 900 * time.Millisecond, Parallel: true,
+		Open: func(t testing.TB, booked func(holds.Hold) bool) holds.Backend {
+			b := openNode(t, redistest.Start(t, redistest.Programs(t)[0]).URL(), database(t), booked)
+			awaitMode(t, b, "redis")
+			return b
+		},
+	})
+}
+
+// TestContractInPostgres is the whole contract in PostgreSQL, while Redis has never been there.
+func TestContractInPostgres(t *testing.T) {
+	t.Parallel()
+	holdstest.Run(t, holdstest.Harness{
+		Queue: 1024, Second: 500 * time.Millisecond, Late: 900 * time.Millisecond, Parallel: true,
+		Open: func(t testing.TB, booked func(holds.Hold) bool) holds.Backend {
+			return openNode(t, nowhere, database(t), booked)
+		},
+	})
+}
+
+// TestNodes is what the nodes of every shared backend see of each other, with a Redis and without.
+func TestNodes(t *testing.T) {
+	t.Parallel()
+	t.Run("primary up", func(t *testing.T) {
+		t.Parallel()
+		holdstest.RunNodes(t, holdstest.Nodes{Server: func(t testing.TB) func(func(holds.Hold) bool) holds.Backend {
+			url, s := database(t), redistest.Start(t, redistest.Programs(t)[0])
+			return func(booked func(holds.Hold) bool) holds.Backend {
+				b := openNode(t, s.URL(), url, booked)
+				awaitMode(t, b, "redis")
+				return b
+			}
+		}})
+	})
+	t.Run("primary down", func(t *testing.T) {
+		t.Parallel()
+		holdstest.RunNodes(t, holdstest.Nodes{Server: func(t testing.TB) func(func(holds.Hold) bool) holds.Backend {
+			url := database(t)
+			return func(booked func(holds.Hold) bool) holds.Backend {
+				return openNode(t, nowhere, url, booked)
+			}
+		}})
+	})
+}
+
+// TestMain lets more promises wait beside each other than there are processors: waiting is most of what they do.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "12"); err != nil {
+		panic(err)
+	}
+	cluster, absent = postgrestest.Start()
+	if absent != nil {
+		fmt.Fprintln(os.Stderr, "!!! SKIPPED: holds/home:", absent)
+	}
+	code := m.Run()
+	if cluster != nil {
+		cluster.Stop()
+	}
+	os.Exit(code)
+}

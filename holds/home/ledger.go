@@ -1,0 +1,376 @@
+package home
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"holdfast/holds"
+)
+
+// ledger is what this node remembers of live state, and what its watchers have received. Instants are on the clock of the home.
+type ledger struct {
+	b *Backend
+
+	mu      sync.Mutex
+	epoch   uint64            // of the snapshot that was settled last
+	holds   map[string]*entry // what is live, by id
+	looks   map[holds.Owner]holds.Selection
+	ahead   time.Duration         // of the clock of the home
+	ends    map[string]ending     // what calls ended here, before the event is heard
+	over    map[string]ending     // what ended lately, by its event: the answer of a call may still be on its way
+	overIDs []string              // the same, the oldest first
+	told    map[string]holds.Hold // what watchers think is live
+	looking map[holds.Owner]holds.Span
+}
+
+// entry is one live hold. A hold is own where a call of this process returned it: all of it is known then.
+type entry struct {
+	holds.Remains
+	own bool
+	at  time.Time // of the call
+}
+
+// ending is how a hold ended.
+type ending struct {
+	hold   holds.Hold
+	kind   holds.EventKind
+	reason holds.Reason
+}
+
+// mostOver bounds what is remembered of holds that are over.
+const mostOver = 4096
+
+func (m *ledger) open(b *Backend) {
+	m.b = b
+	m.holds, m.looks = make(map[string]*entry), make(map[holds.Owner]holds.Selection)
+	m.ends, m.over = make(map[string]ending), make(map[string]ending)
+	m.told, m.looking = make(map[string]holds.Hold), make(map[holds.Owner]holds.Span)
+}
+
+// held remembers what a call of this process returned. life is 0 where the call does not say.
+func (m *ledger) held(h *holds.Hold, life time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, over := m.over[h.ID]; over {
+		return // it ended before its answer came
+	}
+	e := m.holds[h.ID]
+	if e == nil {
+		e = &entry{Remains: holds.Remains{LapsesAt: h.ExpiresAt, Life: time.Until(h.MaxExpiresAt)}}
+		m.holds[h.ID] = e
+	}
+	if life > 0 {
+		e.Life = life
+	}
+	if e.Hold, e.own, e.at = *h, true, time.Now(); !h.Pinned {
+		e.LapsesAt = h.ExpiresAt
+	}
+}
+
+// ended remembers that a call of this process ended a hold.
+func (m *ledger) ended(id string, kind holds.EventKind, reason holds.Reason) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if e := m.holds[id]; e != nil {
+		if _, told := m.told[id]; told {
+			m.ends[id] = ending{e.Hold, kind, reason}
+		}
+		m.isEnded(id, ending{e.Hold, kind, reason})
+	}
+}
+
+// isEnded forgets a hold, and remembers for a while that it is over. The lock is held.
+func (m *ledger) isEnded(id string, end ending) {
+	delete(m.holds, id)
+	if _, known := m.over[id]; known {
+		return
+	}
+	if len(m.overIDs) == mostOver {
+		delete(m.over, m.overIDs[0])
+		m.overIDs = m.overIDs[1:]
+	}
+	m.over[id], m.overIDs = end, append(m.overIDs, id)
+}
+
+// isOver reports whether a hold is known to have ended in this way.
+func (m *ledger) isOver(id string, kind holds.EventKind, reason holds.Reason) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	end, over := m.over[id]
+	return over && end.kind == kind && end.reason == reason
+}
+
+// renewed remembers that a selection has its whole time again.
+func (m *ledger) renewed(owner holds.Owner) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if x, known := m.looks[owner]; known {
+		x.ExpiresAt = time.Now().Add(m.ahead + holds.SelectionTTL).UTC()
+		m.looks[owner] = x
+	}
+}
+
+// own is what calls of this process made.
+func own(e *entry) bool { return e.own }
+
+// snapshot is what is remembered of some holds, the newest first: should two be in each other's way, because the end of one was not
+// heard, it is the older that ended.
+func (m *ledger) snapshot(of func(e *entry) bool) holds.Snapshot {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := holds.Snapshot{At: time.Now().Add(m.ahead)}
+	for _, e := range m.holds {
+		if of(e) && s.At.Before(e.ExpiresAt) {
+			s.Holds = append(s.Holds, e.Remains)
+		}
+	}
+	slices.SortFunc(s.Holds, func(x, y holds.Remains) int { return strings.Compare(y.ID, x.ID) })
+	for _, x := range m.looks {
+		if s.At.Before(x.ExpiresAt) {
+			s.Selections = append(s.Selections, x)
+		}
+	}
+	return s
+}
+
+// group is a client and the slot that it holds a place of: it has one hold there at most.
+type group struct {
+	holds.Owner
+	typeID, specialistID string
+	start, end           int64
+}
+
+func groupOf(h *holds.Hold) group {
+	return group{h.Owner, h.AppointmentTypeID, h.SpecialistID, h.SlotStart.UnixMilli(), h.SlotEnd.UnixMilli()}
+}
+
+// missingIn is what is remembered of holds that no node has brought.
+func (m *ledger) missingIn(there holds.Snapshot) holds.Snapshot {
+	ids, groups := map[string]bool{}, map[group]bool{}
+	for i := range there.Holds {
+		h := &there.Holds[i].Hold
+		ids[h.ID], groups[groupOf(h)] = true, true
+	}
+	return m.snapshot(func(e *entry) bool { return !ids[e.ID] && !groups[groupOf(&e.Hold)] })
+}
+
+// relay tells this process's watchers what the home tells, until the term ends.
+func (b *Backend) relay(ctx context.Context, t *term, w holds.Watch) {
+	var events []holds.Event
+	for ; ctx.Err() == nil; b.pause(helpEvery) {
+		var err error
+		if w == nil { // before the snapshot: nothing falls between
+			if w, err = t.home.Watch(ctx); err != nil {
+				w = nil
+				continue
+			}
+		}
+		asked := time.Now()
+		s, err := t.home.Snapshot(ctx)
+		if err == nil {
+			b.ledger.settle(t.epoch, s, asked)
+			b.wake()
+		}
+		for err == nil {
+			if events, err = w.Next(ctx, events); err == nil {
+				b.hear(t, events)
+			}
+		}
+		w.Close()
+		w = nil
+		if ctx.Err() == nil {
+			b.lost(ctx, t) // the server may be another one now
+		}
+	}
+}
+
+// hear tells the watchers of events, unless the term is over: then a snapshot makes up for them.
+func (b *Backend) hear(t *term, events []holds.Event) {
+	b.ledger.mu.Lock()
+	defer b.ledger.mu.Unlock()
+	if b.ledger.epoch != t.epoch {
+		return
+	}
+	for i := range events {
+		if e := events[i]; b.ledger.takes(&e) {
+			b.log.Publish(&e)
+		}
+	}
+}
+
+// takes takes up an event, and reports whether watchers should receive it. The lock is held.
+func (m *ledger) takes(e *holds.Event) bool {
+	if e.HoldID == "" {
+		return m.takesLook(e)
+	}
+	m.ahead = time.Until(e.At)
+	_, told := m.told[e.HoldID]
+	known := m.holds[e.HoldID]
+	switch e.Kind {
+	case holds.EventHold:
+		h := holds.Hold{ID: e.HoldID, Span: e.Span, Resources: e.Resources, Owner: e.Owner, ExpiresAt: e.ExpiresAt, MaxExpiresAt: later(e.MaxExpiresAt, e.ExpiresAt)}
+		if _, over := m.over[h.ID]; known == nil && !over {
+			m.holds[h.ID] = &entry{Remains: holds.Remains{Hold: h, LapsesAt: e.ExpiresAt, Life: h.MaxExpiresAt.Sub(e.At)}}
+		}
+		if !told {
+			m.told[h.ID] = h
+		}
+		return !told
+	case holds.EventHeartbeat:
+		if known != nil && !known.Pinned { // perhaps extended by another process
+			known.ExpiresAt = later(known.ExpiresAt, e.ExpiresAt)
+			known.LapsesAt, known.MaxExpiresAt = known.ExpiresAt, later(known.MaxExpiresAt, later(e.MaxExpiresAt, e.ExpiresAt))
+		}
+	case holds.EventRelease, holds.EventConfirm:
+		delete(m.ends, e.HoldID)
+		m.isEnded(e.HoldID, ending{kind: e.Kind, reason: e.Reason})
+		delete(m.told, e.HoldID)
+	}
+	return told
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// takesLook is takes for an event that is not about a hold. The lock is held.
+func (m *ledger) takesLook(e *holds.Event) bool {
+	span, told := m.looking[e.Owner]
+	switch e.Kind {
+	case holds.EventSelect:
+		m.looks[e.Owner] = holds.Selection{Span: e.Span, Owner: e.Owner, ExpiresAt: e.At.Add(holds.SelectionTTL)}
+		if told && span.SameGroup(&e.Span) {
+			return false
+		}
+		m.looking[e.Owner] = e.Span
+	case holds.EventDeselect:
+		if x, known := m.looks[e.Owner]; known && x.SameGroup(&e.Span) {
+			delete(m.looks, e.Owner)
+		}
+		if !told || !span.SameGroup(&e.Span) {
+			return false
+		}
+		delete(m.looking, e.Owner)
+	}
+	return true
+}
+
+// isSettled reports whether what was live in an epoch is known.
+func (m *ledger) isSettled(epoch uint64) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.epoch == epoch
+}
+
+// settle takes up what was live in an epoch after asked, and tells the watchers what they were not told: first what ended, in the order
+// of the deadlines, then what began.
+func (m *ledger) settle(epoch uint64, s holds.Snapshot, asked time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if epoch < m.epoch {
+		return
+	}
+	m.epoch, m.ahead = epoch, time.Until(s.At)
+	before := m.holds
+	m.holds = make(map[string]*entry, len(s.Holds))
+	for _, r := range s.Holds {
+		if _, over := m.over[r.ID]; over && before[r.ID] == nil {
+			delete(m.over, r.ID) // its end did not reach the home before
+			m.overIDs = slices.DeleteFunc(m.overIDs, func(id string) bool { return id == r.ID })
+		}
+		m.holds[r.ID] = &entry{Remains: r, own: before[r.ID] != nil && before[r.ID].own}
+	}
+	for id, e := range before {
+		if e.own && e.at.After(asked) {
+			m.holds[id] = e // the snapshot may be older; should the hold have ended, its event comes
+		}
+	}
+	m.looks = make(map[holds.Owner]holds.Selection, len(s.Selections))
+	for _, x := range s.Selections {
+		m.looks[x.Owner] = x
+	}
+	var over []ending
+	for id, h := range m.told {
+		if m.holds[id] != nil {
+			continue
+		}
+		delete(m.told, id)
+		if end, sure := m.endOf(id, h, before[id], s.At); sure {
+			over = append(over, end)
+		} else {
+			m.b.running.Go(func() { m.b.resolve(end) })
+		}
+	}
+	slices.SortFunc(over, func(x, y ending) int { return x.hold.ExpiresAt.Compare(y.hold.ExpiresAt) })
+	for i := range over {
+		m.b.log.Hold(over[i].kind, over[i].reason, s.At, &over[i].hold)
+	}
+	clear(m.ends)
+	for _, e := range slices.SortedFunc(maps.Values(m.holds), func(x, y *entry) int { return strings.Compare(x.ID, y.ID) }) {
+		if _, told := m.told[e.ID]; !told {
+			m.told[e.ID] = e.Hold
+			m.b.log.Hold(holds.EventHold, "", s.At, &e.Hold)
+		}
+	}
+	m.settleLooks(s.At)
+}
+
+// endOf says how a hold ended that watchers think is live. It is not sure of a pinned one that lapsed. The lock is held.
+func (m *ledger) endOf(id string, told holds.Hold, last *entry, at time.Time) (end ending, sure bool) {
+	if end, known := m.ends[id]; known {
+		return end, true
+	}
+	end = ending{told, holds.EventRelease, holds.ReasonExpired}
+	if last == nil {
+		return end, true
+	}
+	end.hold = last.Hold
+	switch {
+	case last.Pinned:
+		return end, m.b.booked == nil
+	case last.own && at.Before(last.ExpiresAt):
+		end.reason = holds.ReasonDisplaced // another client's hold was in its way
+	}
+	return end, true
+}
+
+// resolve asks whether a pinned hold that lapsed during a change of home was booked, and tells how it ended.
+func (b *Backend) resolve(end ending) {
+	if b.booked(end.hold) {
+		end.kind, end.reason = holds.EventConfirm, ""
+	}
+	b.log.Hold(end.kind, end.reason, time.Now().UTC(), &end.hold)
+}
+
+// settleLooks is settle for selections. The lock is held.
+func (m *ledger) settleLooks(at time.Time) {
+	for owner, span := range m.looking {
+		x, live := m.looks[owner]
+		if live && x.SameGroup(&span) {
+			continue
+		}
+		reason := holds.ReasonExpired
+		if live {
+			reason = holds.ReasonReleased
+		}
+		delete(m.looking, owner)
+		m.b.log.Publish(&holds.Event{Kind: holds.EventDeselect, At: at, Span: span, Owner: owner, Reason: reason})
+	}
+	looks := slices.SortedFunc(maps.Values(m.looks), func(x, y holds.Selection) int {
+		return cmp.Compare(x.Owner.String(), y.Owner.String())
+	})
+	for i := range looks {
+		if _, told := m.looking[looks[i].Owner]; !told {
+			m.looking[looks[i].Owner] = looks[i].Span
+			m.b.log.Publish(&holds.Event{Kind: holds.EventSelect, At: at, Span: looks[i].Span, Owner: looks[i].Owner})
+		}
+	}
+}

@@ -1,0 +1,274 @@
+package home
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"holdfast/holds"
+)
+
+// began is the zero of the monotonic clock of leases.
+var began = time.Now()
+
+func monotonic() int64 { return int64(time.Since(began)) }
+
+// do has the present home do something. What the home before was asked for in vain is asked again.
+func (b *Backend) do(ctx context.Context, call func(at holds.Homely) error) error {
+	limit := time.Now().Add(2 * waitTime)
+	for {
+		t, err := b.begin(ctx)
+		if err != nil {
+			return err
+		}
+		err = call(t.home)
+		confirmed := !t.primary || monotonic() < t.until.Load()
+		t.calls.Done()
+		switch {
+		case errors.Is(err, holds.ErrMoved):
+			b.refused(ctx, t)
+		case errors.Is(err, holds.ErrUnavailable) && t.primary && ctx.Err() == nil:
+			b.look(t)
+		case confirmed || err != nil:
+			return err
+		default:
+			b.ask() // the lease ended during the call: another home may be open, where none of this is known
+		}
+		if ctx.Err() != nil || time.Now().After(limit) {
+			if err == nil || errors.Is(err, holds.ErrMoved) {
+				err = errUnsettled
+			}
+			return err
+		}
+	}
+}
+
+// begin waits until this node may serve, and notes the call. The caller calls Done.
+func (b *Backend) begin(ctx context.Context) (*term, error) {
+	var timer <-chan time.Time
+	for {
+		b.mu.Lock()
+		t, changed := b.term, b.changed
+		switch {
+		case b.closed:
+			b.mu.Unlock()
+			return nil, holds.ErrClosed
+		case b.mayServe():
+			t.calls.Add(1)
+			b.mu.Unlock()
+			return t, nil
+		}
+		b.mu.Unlock()
+		if timer == nil {
+			limit := time.NewTimer(waitTime)
+			defer limit.Stop()
+			timer = limit.C
+			b.ask()
+		}
+		select {
+		case <-changed:
+		case <-timer:
+			return nil, errUnsettled
+		case <-ctx.Done():
+			return nil, errors.Join(errUnsettled, ctx.Err())
+		}
+	}
+}
+
+// refused finds out why a home refused a change. If the nodes have decided nothing new, the home has lost what it had.
+func (b *Backend) refused(ctx context.Context, t *term) {
+	if err := b.lease(ctx); err != nil {
+		return
+	}
+	b.mu.Lock()
+	same := b.decision.Epoch == t.epoch && b.decision.Open
+	b.mu.Unlock()
+	if same {
+		b.lost(ctx, t)
+	}
+}
+
+// lost has the nodes bring what they remember, if a home has lost what it had.
+func (b *Backend) lost(ctx context.Context, t *term) {
+	whole, err := t.home.Whole(ctx, t.epoch)
+	switch {
+	case err == nil && !whole:
+		b.move(ctx, t.epoch, b.database.Mode(), errors.New(t.home.Mode()+" was emptied or replaced"))
+	case err != nil && t.primary:
+		b.look(t)
+	}
+}
+
+// Claim implements holds.Table.
+func (b *Backend) Claim(ctx context.Context, c holds.Claim) (holds.Hold, error) {
+	return b.held(ctx, max(c.MaxLife, c.TTL), func(at holds.Homely) (holds.Hold, error) { return at.Claim(ctx, c) })
+}
+
+// Extend implements holds.Table.
+func (b *Backend) Extend(ctx context.Context, id string, owner holds.Owner, ttl time.Duration, restart bool) (holds.Hold, error) {
+	return b.held(ctx, 0, func(at holds.Homely) (holds.Hold, error) { return at.Extend(ctx, id, owner, ttl, restart) })
+}
+
+// Pin implements holds.Table.
+func (b *Backend) Pin(ctx context.Context, id string, owner holds.Owner, atLeast time.Duration) (holds.Hold, error) {
+	return b.held(ctx, 0, func(at holds.Homely) (holds.Hold, error) { return at.Pin(ctx, id, owner, atLeast) })
+}
+
+// Unpin implements holds.Table.
+func (b *Backend) Unpin(ctx context.Context, id string, owner holds.Owner, grace time.Duration) (holds.Hold, error) {
+	return b.held(ctx, 0, func(at holds.Homely) (holds.Hold, error) { return at.Unpin(ctx, id, owner, grace) })
+}
+
+// held makes a call that returns a hold, and remembers it. life is the longest life of the hold, 0 where the call does not say.
+func (b *Backend) held(ctx context.Context, life time.Duration, call func(at holds.Homely) (holds.Hold, error)) (h holds.Hold, err error) {
+	err = b.do(ctx, func(at holds.Homely) (err error) {
+		if h, err = call(at); err == nil {
+			b.ledger.held(&h, life)
+		}
+		return err
+	})
+	if err != nil {
+		return holds.Hold{}, err
+	}
+	return h, nil
+}
+
+// Confirm implements holds.Table.
+func (b *Backend) Confirm(ctx context.Context, id string, owner holds.Owner) (bool, error) {
+	return b.ended(ctx, id, holds.EventConfirm, "", func(at holds.Homely) (bool, error) { return at.Confirm(ctx, id, owner) })
+}
+
+// Release implements holds.Table.
+func (b *Backend) Release(ctx context.Context, id string, owner holds.Owner, reason holds.Reason) (bool, error) {
+	return b.ended(ctx, id, holds.EventRelease, reason, func(at holds.Homely) (bool, error) { return at.Release(ctx, id, owner, reason) })
+}
+
+// ended makes a call that ends a hold. What a home did whose answer was lost is known by the event; the next home does not have it.
+func (b *Backend) ended(ctx context.Context, id string, kind holds.EventKind, reason holds.Reason, call func(at holds.Homely) (bool, error)) (bool, error) {
+	tried, done := false, false
+	err := b.do(ctx, func(at holds.Homely) error {
+		ok, err := call(at)
+		if err != nil {
+			tried = true
+			return err
+		}
+		if done = done || ok || tried && b.ledger.isOver(id, kind, reason); done {
+			b.ledger.ended(id, kind, reason)
+		}
+		return nil
+	})
+	return done && err == nil, err
+}
+
+// Hold implements holds.Table.
+func (b *Backend) Hold(ctx context.Context, id string) (h holds.Hold, err error) {
+	err = b.do(ctx, func(at holds.Homely) (err error) { h, err = at.Hold(ctx, id); return err })
+	return h, err
+}
+
+// List implements holds.Table.
+func (b *Backend) List(ctx context.Context, specialistIDs ...string) (list []holds.Hold, err error) {
+	err = b.do(ctx, func(at holds.Homely) (err error) { list, err = at.List(ctx, specialistIDs...); return err })
+	return list, err
+}
+
+// Publish implements holds.Table. An event that every node learns from the feed concerns the watchers of this one, whatever is home.
+func (b *Backend) Publish(ctx context.Context, e holds.Event) error {
+	if !e.Kind.FromFeed() {
+		return b.do(ctx, func(at holds.Homely) error { return at.Publish(ctx, e) })
+	}
+	if b.isClosed() {
+		return holds.ErrClosed
+	}
+	if e.At.IsZero() {
+		e.At = time.Now().UTC()
+	}
+	b.log.Publish(&e)
+	return nil
+}
+
+func (b *Backend) isClosed() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.closed
+}
+
+// Epoch implements holds.Table.
+func (b *Backend) Epoch() string { return b.log.Epoch() }
+
+// Watch implements holds.Table. It never waits.
+func (b *Backend) Watch(_ context.Context, specialistIDs ...string) (holds.Watch, error) {
+	return b.log.Watch(specialistIDs...)
+}
+
+// Select implements holds.Selections.
+func (b *Backend) Select(ctx context.Context, owner holds.Owner, s holds.Span) (x holds.Selection, err error) {
+	err = b.do(ctx, func(at holds.Homely) (err error) { x, err = at.Select(ctx, owner, s); return err })
+	return x, err
+}
+
+// Deselect implements holds.Selections.
+func (b *Backend) Deselect(ctx context.Context, owner holds.Owner) (ok bool, err error) {
+	err = b.do(ctx, func(at holds.Homely) (err error) { ok, err = at.Deselect(ctx, owner); return err })
+	return ok, err
+}
+
+// Renew implements holds.Selections.
+func (b *Backend) Renew(ctx context.Context, owner holds.Owner) (ok bool, err error) {
+	err = b.do(ctx, func(at holds.Homely) (err error) {
+		if ok, err = at.Renew(ctx, owner); ok && err == nil {
+			b.ledger.renewed(owner)
+		}
+		return err
+	})
+	return ok, err
+}
+
+// Selected implements holds.Selections.
+func (b *Backend) Selected(ctx context.Context, from, to time.Time, specialistIDs ...string) (list []holds.Selection, err error) {
+	err = b.do(ctx, func(at holds.Homely) (err error) {
+		list, err = at.Selected(ctx, from, to, specialistIDs...)
+		return err
+	})
+	return list, err
+}
+
+// MarkBusy implements holds.Busy. It does not wait for the primary.
+func (b *Backend) MarkBusy(ctx context.Context, specialistID string, from, to time.Time) error {
+	return b.mark(ctx, func(ctx context.Context, at holds.Busy) error { return at.MarkBusy(ctx, specialistID, from, to) })
+}
+
+// ClearBusy implements holds.Busy.
+func (b *Backend) ClearBusy(ctx context.Context, specialistID string, from, to time.Time) error {
+	return b.mark(ctx, func(ctx context.Context, at holds.Busy) error { return at.ClearBusy(ctx, specialistID, from, to) })
+}
+
+func (b *Backend) mark(ctx context.Context, mark func(ctx context.Context, at holds.Busy) error) error {
+	err := mark(ctx, b.local)
+	if err == nil && b.Mode() == b.primary.Mode() {
+		select {
+		case b.behind <- func(ctx context.Context) error { return mark(ctx, b.primary) }:
+		default: // it is there for people who look; no node reads it
+		}
+	}
+	return err
+}
+
+// IsBusy implements holds.Busy.
+func (b *Backend) IsBusy(ctx context.Context, specialistID string, from, to time.Time) (bool, error) {
+	return b.local.IsBusy(ctx, specialistID, from, to)
+}
+
+// writeBehind writes busy time to the primary until Close.
+func (b *Backend) writeBehind() {
+	for {
+		select {
+		case <-b.done.Done():
+			return
+		case write := <-b.behind:
+			if err := write(b.done); err != nil {
+				b.logger.Debug("busy time not written to the primary", "error", err)
+			}
+		}
+	}
+}

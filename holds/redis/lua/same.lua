@@ -1,0 +1,7 @@
+-- Answers whether this is the server that was opened for an epoch, with what it had.
+--
+-- KEYS[1]  holdfast:epoch    KEYS[2]  holdfast:epoch:server
+-- ARGV[1]  the epoch
+
+if redis.call('GET', KEYS[1]) == ARGV[1] and redis.call('GET', KEYS[2]) == server() then return 1 end
+return 0
