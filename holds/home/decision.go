@@ -121,9 +121,9 @@ func (b *Backend) tell() {
 func (b *Backend) hasDeparted() {
 	now := time.Now()
 	if b.departed.IsZero() || now.Sub(b.departed) > calmAfter {
-		b.rest = restLeast
+		b.rest = b.leastRest
 	} else {
-		b.rest = min(2*b.rest, restMost)
+		b.rest = min(2*b.rest, restMost*b.leastRest)
 	}
 	b.departed = now
 }

@@ -69,6 +69,10 @@ type Options struct {
 	// Probe is how long the primary has to answer when it is asked whether it is there; 0 means 100 ms.
 	Probe time.Duration
 
+	// Rest is how long the primary is left alone after a departure; 0 means 1.25 s. It doubles, up to 48 times as long, with each
+	// departure that follows within five minutes.
+	Rest time.Duration
+
 	// Logger receives each change of home; nil discards them.
 	Logger *slog.Logger
 }
@@ -85,7 +89,7 @@ const (
 	probeTime  = 100 * time.Millisecond  // for the answer
 	stall      = 50 * time.Millisecond   // past a time limit: this process was stopped
 	restLeast  = 1250 * time.Millisecond // of the primary after a departure
-	restMost   = time.Minute             // after several
+	restMost   = 48                      // times as long, after several
 	calmAfter  = 5 * time.Minute         // without a departure the rest is short again
 	fillTime   = 10 * time.Second        // to copy all state
 	behindMost = 4096                    // writes to the primary that no caller waits for
@@ -93,16 +97,17 @@ const (
 
 // Backend is live state with two homes. The zero value is not usable; see New.
 type Backend struct {
-	primary  holds.Sealer
-	database Database
-	local    holds.Busy
-	booked   func(holds.Hold) bool
-	probe    time.Duration
-	logger   *slog.Logger
-	log      *broadcast.Log
-	ledger   ledger
-	name     string // of this node
-	behind   chan func(ctx context.Context) error
+	primary   holds.Sealer
+	database  Database
+	local     holds.Busy
+	booked    func(holds.Hold) bool
+	probe     time.Duration
+	leastRest time.Duration
+	logger    *slog.Logger
+	log       *broadcast.Log
+	ledger    ledger
+	name      string // of this node
+	behind    chan func(ctx context.Context) error
 
 	mu       sync.Mutex
 	decision holds.Decision
@@ -158,10 +163,13 @@ func New(ctx context.Context, o Options) *Backend {
 	if o.Probe <= 0 {
 		o.Probe = probeTime
 	}
+	if o.Rest <= 0 {
+		o.Rest = restLeast
+	}
 	b := &Backend{
 		primary: o.Primary, database: o.Database, local: o.Local, booked: o.Booked, probe: o.Probe, logger: o.Logger,
 		log: broadcast.New(o.WatchQueue), name: node.NewID(time.Now()), behind: make(chan func(context.Context) error, behindMost),
-		changed: make(chan struct{}), renew: make(chan struct{}, 1), rest: restLeast,
+		changed: make(chan struct{}), renew: make(chan struct{}, 1), leastRest: o.Rest, rest: o.Rest,
 	}
 	b.ledger.open(b)
 	b.done, b.stop = context.WithCancel(context.Background())

@@ -115,6 +115,10 @@ func TestNodes(t *testing.T) {
 
 // TestMain lets more promises wait beside each other than there are processors: waiting is most of what they do.
 func TestMain(m *testing.M) {
+	if os.Getenv(childRedis) != "" {
+		serveChild()
+		return
+	}
 	flag.Parse()
 	if err := flag.Set("test.parallel", "12"); err != nil {
 		panic(err)

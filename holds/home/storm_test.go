@@ -1,0 +1,328 @@
+package home
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"holdfast/holds"
+	"holdfast/holds/memory"
+	"holdfast/holds/node/nodetest"
+	"holdfast/holds/postgres"
+	"holdfast/holds/redis"
+	"holdfast/holds/redis/redistest"
+)
+
+// Three nodes, each a process of its own. One node at a time loses its link to Redis or to PostgreSQL, or is stopped for a moment.
+
+const (
+	childRedis    = "HOLDFAST_TEST_HOME_REDIS"
+	childPostgres = "HOLDFAST_TEST_HOME_POSTGRES"
+)
+
+// request is what a child is asked, and reply what it answers.
+type request struct {
+	N          int
+	Extend     string // the id of a hold
+	Release    string // the id of a hold; without either it is a claim
+	Specialist string
+	Owner      string
+	TTL        time.Duration
+}
+
+type reply struct {
+	N       int
+	ID      string
+	Expires time.Time
+	Done    bool
+	Err     string
+	Held    bool
+	Gone    bool
+}
+
+// serveChild is a node that serves requests from its standard input.
+func serveChild() {
+	ctx := context.Background()
+	logger := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	primary, err := redis.Open(redis.Options{URL: os.Getenv(childRedis), Timeout: 150 * time.Millisecond, Logger: logger})
+	if err != nil {
+		panic(err)
+	}
+	database, err := postgres.Open(ctx, postgres.Options{URL: os.Getenv(childPostgres), Logger: logger})
+	if err != nil {
+		panic(err)
+	}
+	b := New(ctx, Options{Primary: primary, Database: database, Local: memory.New(memory.Options{}), Rest: 2 * time.Millisecond, Logger: logger})
+	out := json.NewEncoder(os.Stdout)
+	var mu sync.Mutex
+	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+		var r request
+		if err := json.Unmarshal(in.Bytes(), &r); err != nil {
+			panic(err)
+		}
+		go func() {
+			a := answer(ctx, b, r)
+			mu.Lock()
+			defer mu.Unlock()
+			_ = out.Encode(a)
+		}()
+	}
+	_ = b.Close()
+}
+
+func answer(ctx context.Context, b *Backend, r request) reply {
+	owner := holds.ClientID(r.Owner).Owner()
+	a := reply{N: r.N}
+	var err error
+	switch {
+	case r.Extend != "":
+		_, err = b.Extend(ctx, r.Extend, owner, r.TTL, false)
+		a.Gone = errors.Is(err, holds.ErrNotFound)
+	case r.Release != "":
+		a.Done, err = b.Release(ctx, r.Release, owner, holds.ReasonReleased)
+	default:
+		c := wish(r.Specialist, owner)
+		c.TTL, c.MaxLife = r.TTL, 2*r.TTL
+		var h holds.Hold
+		h, err = b.Claim(ctx, c)
+		a.ID, a.Expires = h.ID, h.ExpiresAt
+		var held *holds.HeldError
+		a.Held = errors.As(err, &held)
+	}
+	if err != nil {
+		a.Err = err.Error()
+	}
+	return a
+}
+
+// child is a node in a process of its own.
+type child struct {
+	command  *exec.Cmd
+	in       *json.Encoder
+	redis    *redistest.Proxy
+	postgres *nodetest.Proxy
+
+	mu      sync.Mutex
+	n       int
+	waiting map[int]chan reply
+}
+
+func startChild(t *testing.T, s *redistest.Server, direct string) *child {
+	t.Helper()
+	u, err := url.Parse(direct)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("", "holdfast-pg") // the path of a socket must be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	c := &child{redis: s.Proxy(t), waiting: map[int]chan reply{}}
+	c.postgres = nodetest.Start(t, filepath.Join(dir, ".s.PGSQL.5432"), cluster.Socket())
+	q := u.Query()
+	q.Set("host", dir)
+	u.RawQuery = q.Encode()
+	c.command = exec.Command(os.Args[0])
+	c.command.Env = append(os.Environ(), childRedis+"="+c.redis.URL(), childPostgres+"="+u.String())
+	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.command.Stderr = log
+	in, err := c.command.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := c.command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = c.command.Process.Signal(syscall.SIGCONT)
+		_ = in.Close()
+		_ = c.command.Wait()
+		if text, err := os.ReadFile(log.Name()); err == nil && t.Failed() {
+			t.Logf("node %d:\n%s", c.command.Process.Pid, text)
+		}
+		_ = log.Close()
+	})
+	c.in = json.NewEncoder(in)
+	go func() {
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			var a reply
+			if json.Unmarshal(lines.Bytes(), &a) == nil {
+				c.mu.Lock()
+				to := c.waiting[a.N]
+				delete(c.waiting, a.N)
+				c.mu.Unlock()
+				to <- a
+			}
+		}
+	}()
+	return c
+}
+
+// ask sends a request and waits for the reply.
+func (c *child) ask(r request) (reply, error) {
+	to := make(chan reply, 1)
+	c.mu.Lock()
+	c.n++
+	r.N = c.n
+	c.waiting[r.N] = to
+	err := c.in.Encode(r)
+	c.mu.Unlock()
+	if err != nil {
+		return reply{}, err
+	}
+	select {
+	case a := <-to:
+		return a, nil
+	case <-time.After(patience):
+		return reply{}, errors.New("no reply")
+	}
+}
+
+// court judges what clients were told: at no moment have two of them an acknowledged hold of one slot.
+type court struct {
+	mu      sync.Mutex
+	live    map[string]map[string]time.Time // by specialist and hold: when it lapses
+	given   int
+	refused int // 503
+	wrong   []string
+}
+
+// gives notes an acknowledged hold. margin covers what the clocks and the deadline may differ by.
+func (c *court) gives(specialist string, a reply) {
+	const margin = 250 * time.Millisecond
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	c.given++
+	for id, until := range c.live[specialist] {
+		if now.Before(until.Add(-margin)) && now.Before(a.Expires.Add(-margin)) && id != a.ID {
+			c.wrong = append(c.wrong, fmt.Sprintf("%s: %s was given while %s is held until %v", specialist, a.ID, id, until))
+		}
+	}
+	if c.live[specialist] == nil {
+		c.live[specialist] = map[string]time.Time{}
+	}
+	c.live[specialist][a.ID] = a.Expires
+}
+
+// loses notes that an acknowledged hold is gone before its time.
+func (c *court) loses(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.wrong = append(c.wrong, id+" is gone before its time")
+}
+
+func (c *court) ends(specialist, id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.live[specialist], id)
+}
+
+// stopped stops a process, or has it go on.
+func stopped(c *child, on bool) {
+	sig := syscall.SIGCONT
+	if on {
+		sig = syscall.SIGSTOP
+	}
+	_ = c.command.Process.Signal(sig)
+}
+
+// faults are what happens to one node, and to the next one.
+var faults = []func(c, next *child, on bool){
+	func(c, _ *child, on bool) { c.redis.Away(on) },
+	func(c, _ *child, on bool) { stopped(c, on) },
+	func(c, next *child, on bool) { // the others move while it is stopped, and it wakes before its lease is over
+		stopped(c, on)
+		next.redis.Away(on)
+	},
+	func(c, _ *child, on bool) { c.redis.Mute(on) },
+	func(c, _ *child, on bool) { c.postgres.Away(on) },
+	func(c, _ *child, on bool) { c.redis.Away(on); c.postgres.Away(on) },
+}
+
+// TestOneNodesFaultGivesNoTimeTwice strikes one node after another. HOLDFAST_HOME_FAULTS says how often.
+func TestOneNodesFaultGivesNoTimeTwice(t *testing.T) {
+	many := 12
+	if text := os.Getenv("HOLDFAST_HOME_FAULTS"); text != "" {
+		var err error
+		if many, err = strconv.Atoi(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	direct := database(t)
+	s := redistest.Start(t, redistest.Programs(t)[0])
+	var nodes []*child
+	for range 3 {
+		nodes = append(nodes, startChild(t, s, direct))
+	}
+	judge := &court{live: map[string]map[string]time.Time{}}
+	ctx, stop := context.WithCancel(t.Context())
+	var clients sync.WaitGroup
+	for i := range 32 {
+		clients.Go(func() {
+			rnd := rand.New(rand.NewPCG(uint64(i), 1))
+			for n := 0; ctx.Err() == nil; n++ {
+				at := nodes[i%len(nodes)] // so that the others go on while it is stopped
+				specialist, owner := fmt.Sprint("s", rnd.IntN(6)), fmt.Sprintf("client-of-the-storm-%d-%d", i, n)
+				a, err := at.ask(request{Specialist: specialist, Owner: owner, TTL: 2 * time.Second})
+				switch {
+				case err != nil:
+					t.Error(err)
+					return
+				case a.Err == "":
+					judge.gives(specialist, a)
+					time.Sleep(time.Duration(rnd.IntN(80)) * time.Millisecond)
+					if b, err := at.ask(request{Extend: a.ID, Owner: owner, TTL: time.Millisecond}); err == nil && b.Gone && time.Now().Before(a.Expires) {
+						judge.loses(a.ID)
+					}
+					judge.ends(specialist, a.ID)
+					_, _ = at.ask(request{Release: a.ID, Owner: owner})
+				case !a.Held:
+					judge.mu.Lock()
+					judge.refused++
+					judge.mu.Unlock()
+				}
+				time.Sleep(time.Duration(rnd.IntN(20)) * time.Millisecond)
+			}
+		})
+	}
+	rnd := rand.New(rand.NewPCG(7, 7))
+	for i := range many {
+		strike, at := faults[i%len(faults)], rnd.IntN(len(nodes))
+		c, next := nodes[at], nodes[(at+1)%len(nodes)]
+		strike(c, next, true)
+		time.Sleep(time.Duration(100+rnd.IntN(600)) * time.Millisecond)
+		strike(c, next, false)
+		time.Sleep(time.Duration(600+rnd.IntN(400)) * time.Millisecond)
+	}
+	stop()
+	clients.Wait()
+	t.Logf("%d faults, %d holds given, %d requests refused", many, judge.given, judge.refused)
+	for _, wrong := range judge.wrong {
+		t.Error(wrong)
+	}
+	if judge.given < 5*many {
+		t.Errorf("got %d holds, want many more: the test proves nothing", judge.given)
+	}
+}
