@@ -199,7 +199,7 @@ func (c *child) ask(r request) (reply, error) {
 	}
 }
 
-// court judges what clients were told: at no moment have two of them an acknowledged hold of one slot.
+// court judges the acknowledgements of clients: at no moment have two of them an acknowledged hold of one slot.
 type court struct {
 	mu      sync.Mutex
 	live    map[string]map[string]time.Time // by specialist and hold: when it lapses

@@ -35,7 +35,7 @@ func (b *Backend) Publish(ctx context.Context, e holds.Event) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, b.timeout)
 	defer cancel()
-	return b.translate(b.client.Publish(ctx, eventsChannel+e.AppointmentTypeID, message).Err())
+	return b.translate(b.client.Publish(ctx, eventsChannel+e.AppointmentTypeID+b.record, message).Err())
 }
 
 // Watch implements holds.Table. holds.ErrUnavailable while events are not heard.
@@ -87,7 +87,7 @@ func (b *Backend) hear() {
 func (b *Backend) subscribed(do func(*redis.PubSub) error) error {
 	ctx, cancel := context.WithTimeout(b.done, b.timeout)
 	defer cancel()
-	p := b.client.PSubscribe(ctx, eventsChannel+"*")
+	p := b.client.PSubscribe(ctx, eventsChannel+"*"+b.record)
 	defer p.Close()
 	if _, err := p.ReceiveTimeout(ctx, b.timeout); err != nil {
 		return err

@@ -54,39 +54,39 @@ func TestACallWhoseAnswerWasLostIsNotRepeated(t *testing.T) {
 			}
 		}
 
-		proxy.LoseReplyTo(claimScript.Hash())
+		proxy.LoseReplyTo(b.script(claimScript).Hash())
 		h, err := b.Claim(ctx, wish("bob", bela))
 		if err != nil || h.Owner != bela {
 			t.Errorf("Claim: got %+v, %v, want the hold that was taken", h, err)
 		}
 		only(holds.EventHold)
 
-		proxy.LoseReplyTo(extendScript.Hash())
+		proxy.LoseReplyTo(b.script(extendScript).Hash())
 		known, err = b.Extend(ctx, known.ID, amal, 2*time.Minute, true)
 		if err != nil || known.Restarts != 1 {
 			t.Errorf("Extend: got %+v, %v, want one restart", known, err)
 		}
 		only(holds.EventHeartbeat)
 
-		proxy.LoseReplyTo(pinScript.Hash())
+		proxy.LoseReplyTo(b.script(pinScript).Hash())
 		if known, err = b.Pin(ctx, known.ID, amal, 3*time.Minute); err != nil || !known.Pinned {
 			t.Errorf("Pin: got %+v, %v, want it pinned", known, err)
 		}
-		proxy.LoseReplyTo(pinScript.Hash())
+		proxy.LoseReplyTo(b.script(pinScript).Hash())
 		if known, err = b.Unpin(ctx, known.ID, amal, time.Minute); err != nil || known.Pinned {
 			t.Errorf("Unpin: got %+v, %v, want it not pinned", known, err)
 		}
 
-		proxy.LoseReplyTo(finishScript.Hash())
+		proxy.LoseReplyTo(b.script(finishScript).Hash())
 		if ok, err := b.Release(ctx, known.ID, amal, holds.ReasonReleased); !ok || err != nil {
 			t.Errorf("Release: got %v, %v, want true", ok, err)
 		}
 		only(holds.EventRelease)
-		proxy.LoseReplyTo(finishScript.Hash())
+		proxy.LoseReplyTo(b.script(finishScript).Hash())
 		if ok, err := b.Release(ctx, known.ID, amal, holds.ReasonReleased); ok || err != nil {
 			t.Errorf("Release of what is over: got %v, %v, want false", ok, err)
 		}
-		proxy.LoseReplyTo(finishScript.Hash())
+		proxy.LoseReplyTo(b.script(finishScript).Hash())
 		if ok, err := b.Confirm(ctx, h.ID, bela); !ok || err != nil {
 			t.Errorf("Confirm: got %v, %v, want true", ok, err)
 		}
@@ -106,15 +106,15 @@ func TestACallThatNeverArrivedIsUnavailable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		proxy.LoseRequest(claimScript.Hash())
+		proxy.LoseRequest(b.script(claimScript).Hash())
 		if _, err := b.Claim(ctx, wish("bob", bela)); !errors.Is(err, holds.ErrUnavailable) {
 			t.Errorf("Claim: got %v, want ErrUnavailable", err)
 		}
-		proxy.LoseRequest(extendScript.Hash())
+		proxy.LoseRequest(b.script(extendScript).Hash())
 		if _, err := b.Extend(ctx, h.ID, amal, time.Hour, false); !errors.Is(err, holds.ErrUnavailable) {
 			t.Errorf("Extend: got %v, want ErrUnavailable", err)
 		}
-		proxy.LoseRequest(finishScript.Hash())
+		proxy.LoseRequest(b.script(finishScript).Hash())
 		if _, err := b.Release(ctx, h.ID, amal, holds.ReasonReleased); !errors.Is(err, holds.ErrUnavailable) {
 			t.Errorf("Release: got %v, want ErrUnavailable", err)
 		}

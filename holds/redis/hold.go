@@ -150,7 +150,7 @@ func (b *Backend) Unpin(ctx context.Context, id string, owner holds.Owner, grace
 }
 
 // prolong runs a script that changes when a hold lapses. If its answer is lost, the hold says whether the call was done.
-func (b *Backend) prolong(ctx context.Context, s *redis.Script, id string, owner holds.Owner, args ...any) (holds.Hold, error) {
+func (b *Backend) prolong(ctx context.Context, s lua, id string, owner holds.Owner, args ...any) (holds.Hold, error) {
 	call := newCall()
 	reply, err := b.change(ctx, s, []string{"hold-id:" + id}, append([]any{id, owner.String(), call}, args...)...)
 	if err == nil {

@@ -43,3 +43,33 @@ func TestOneDatabaseToARedis(t *testing.T) {
 		}
 	})
 }
+
+// TestClinicsOnOneRedisHearOnlyThemselves: channels belong to all databases of a Redis.
+func TestClinicsOnOneRedisHearOnlyThemselves(t *testing.T) {
+	each(t, func(t *testing.T, s *redistest.Server) {
+		one, other := open(t, s, Options{Lease: "one"}), open(t, s, Options{URL: s.URL() + "?db=1", Lease: "other node"})
+		var watches [2]holds.Watch
+		for i, b := range []*Backend{one, other} {
+			w, err := b.Watch(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer w.Close()
+			watches[i] = w
+		}
+		mine, err := one.Claim(t.Context(), wish("ada", amal))
+		if err != nil {
+			t.Fatal(err)
+		}
+		theirs, err := other.Claim(t.Context(), wish("bob", amal))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range []string{mine.ID, theirs.ID} {
+			events, err := watches[i].Next(t.Context(), nil)
+			if err != nil || len(events) != 1 || events[0].HoldID != want {
+				t.Errorf("clinic %d: got %+v, %v, want only the hold %s", i, events, err, want)
+			}
+		}
+	})
+}

@@ -31,7 +31,7 @@
 //
 // # Events
 //
-// A script publishes what it did on holds:events:{type}, so an event is published once, whoever caused it. Every node hears
+// A script publishes what it did on holds:events:{type}@{record}, so an event is published once. Every node hears
 // all of them and numbers them for its own watchers, with an epoch of its own. When a node's subscription breaks it cannot
 // know what it missed: every watch ends with holds.ErrSlow and the epoch is another one.
 //
@@ -73,9 +73,9 @@ type Options struct {
 	// node may be asked about any hold. Nil means that none was.
 	Booked func(holds.Hold) bool
 
-	// Lease names the database and the instance of a node that keeps its appointments in a database of its own. Only one
-	// such node may use a Redis: it is the one that has the lease, which every Ping renews. Empty where the nodes share
-	// their database.
+	// Lease names whose record this Redis serves: the id of the record, and after a space the instance of a node that keeps it to
+	// itself. Another record or instance may not use the same database of a Redis while the lease lasts, which every Ping renews.
+	// Channels belong to all databases of a Redis, so their names end in the id of the record. Empty in tests only.
 	Lease string
 
 	// Timeout bounds every call, reading back included; 0 means 250 ms.
@@ -101,6 +101,8 @@ type Backend struct {
 	lookBack time.Duration // for reading back what came of it
 	booked   func(holds.Hold) bool
 	lease    string
+	record   string   // ends the names of the channels; see Options.Lease
+	scripts  sync.Map // from lua to *redis.Script
 	logger   *slog.Logger
 
 	log     *broadcast.Log
@@ -133,6 +135,12 @@ func Open(o Options) (*Backend, error) {
 	b := &Backend{
 		client: client, timeout: o.Timeout * 3 / 5, lookBack: o.Timeout * 2 / 5, booked: o.Booked, lease: o.Lease, logger: o.Logger,
 		log: broadcast.New(o.WatchQueue), ear: node.NewEar("Redis"),
+	}
+	if record, _, _ := strings.Cut(o.Lease, " "); record != "" {
+		if err := plain(record); err != nil {
+			return nil, errors.Join(err, client.Close())
+		}
+		b.record = "@" + record
 	}
 	b.done, b.stop = context.WithCancel(context.Background())
 	b.sweeper = node.NewSweeper(b.sweep, b.resolve)

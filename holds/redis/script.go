@@ -47,9 +47,12 @@ var (
 )
 
 // change is a script that changes live state, and is refused under an epoch that is over (home.go). It runs with change.
-func change(names ...string) *redis.Script { return script(append([]string{"under"}, names...)...) }
+func change(names ...string) lua { return script(append([]string{"under"}, names...)...) }
 
-func script(names ...string) *redis.Script {
+// lua is the text of a script, in which {record} stands for the suffix of the channel of events.
+type lua string
+
+func script(names ...string) lua {
 	var text strings.Builder
 	for _, name := range names {
 		b, err := sources.ReadFile("lua/" + name + ".lua")
@@ -58,18 +61,27 @@ func script(names ...string) *redis.Script {
 		}
 		text.Write(b)
 	}
-	return redis.NewScript(text.String())
+	return lua(text.String())
+}
+
+// script is a script of this backend.
+func (b *Backend) script(s lua) *redis.Script {
+	if known, ok := b.scripts.Load(s); ok {
+		return known.(*redis.Script)
+	}
+	made, _ := b.scripts.LoadOrStore(s, redis.NewScript(strings.ReplaceAll(string(s), "{record}", b.record)))
+	return made.(*redis.Script)
 }
 
 // run runs a script once, within the time of a call. The reply is always a list.
-func (b *Backend) run(ctx context.Context, s *redis.Script, keys []string, args ...any) ([]any, error) {
+func (b *Backend) run(ctx context.Context, s lua, keys []string, args ...any) ([]any, error) {
 	if b.closed.Load() {
 		return nil, holds.ErrClosed
 	}
 	ctx, cancel := context.WithTimeout(ctx, b.timeout)
 	defer cancel()
 	// A server that does not know the script has done nothing; only then it is sent whole.
-	reply, err := s.Run(ctx, b.client, keys, args...).Result()
+	reply, err := b.script(s).Run(ctx, b.client, keys, args...).Result()
 	if err != nil {
 		return nil, b.translate(err)
 	}
@@ -80,11 +92,11 @@ func (b *Backend) run(ctx context.Context, s *redis.Script, keys []string, args 
 }
 
 // change runs a script that changes live state, under the epoch that was entered. holds.ErrMoved if that is over.
-func (b *Backend) change(ctx context.Context, s *redis.Script, keys []string, args ...any) ([]any, error) {
+func (b *Backend) change(ctx context.Context, s lua, keys []string, args ...any) ([]any, error) {
 	return b.changeUnder(ctx, b.under(), s, keys, args...)
 }
 
-func (b *Backend) changeUnder(ctx context.Context, under string, s *redis.Script, keys []string, args ...any) ([]any, error) {
+func (b *Backend) changeUnder(ctx context.Context, under string, s lua, keys []string, args ...any) ([]any, error) {
 	return b.run(ctx, s, keys, append(args, under)...)
 }
 

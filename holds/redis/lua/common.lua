@@ -35,7 +35,7 @@ end
 
 -- publish tells every node of an event of a hold. at is when, expiresAt when the hold lapses or has lapsed.
 local function publish(kind, reason, at, h, expiresAt)
-  redis.call('PUBLISH', 'holds:events:' .. h.appointmentTypeId, string.format('{"kind":"%s","reason":"%s","at":%.0f,"expiresAt":%.0f,"maxExpiresAt":%.0f,%s}',
+  redis.call('PUBLISH', 'holds:events:' .. h.appointmentTypeId .. '{record}', string.format('{"kind":"%s","reason":"%s","at":%.0f,"expiresAt":%.0f,"maxExpiresAt":%.0f,%s}',
     kind, reason, at, expiresAt, h.maxExpiresAt or 0, string.sub(head(h), 2)))
 end
 

@@ -6,7 +6,7 @@ local function selectionText(x)
 end
 
 local function publishSelection(kind, reason, now, x)
-  redis.call('PUBLISH', 'holds:events:' .. x.appointmentTypeId, string.format('{"kind":"%s","reason":"%s","at":%.0f,"slotStart":%.0f,' ..
+  redis.call('PUBLISH', 'holds:events:' .. x.appointmentTypeId .. '{record}', string.format('{"kind":"%s","reason":"%s","at":%.0f,"slotStart":%.0f,' ..
     '"slotEnd":%.0f,"busyStart":%.0f,"busyEnd":%.0f,"appointmentTypeId":"%s","specialistId":"%s","owner":"%s"}', kind, reason, now,
     x.slotStart, x.slotEnd, x.busyStart, x.busyEnd, x.appointmentTypeId, x.specialistId, x.owner))
 end
