@@ -31,7 +31,8 @@ var layers = map[string][]string{
 	"web/pages/join":           {}, // a program of its own, run when web/ui changes
 	"web/certificate/acmetest": {"cli/clitest"},
 	"web/...":                  {}, // web/simulation/referee too: who judges the product has nothing of it
-	"docs":                     {}, // embeds the pages that the server shows
+	"docs":                     {}, // embeds the manual that the server shows
+	"docs/site":                {}, // a program of its own, run when the manual changes
 
 	// The packages of the engine: each imports only those after it, and record.
 	"engine":              {"engine/openid", "engine/busytime", "engine/waitlist", "engine/sheet", "engine/downtime", "engine/feed", "engine/person", "engine/series", "engine/visit", "engine/opening", "engine/agent", "engine/request", "engine/message", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/presence", "engine/account", "engine/record", "engine/notice", "engine/token", "engine/timed", "engine/upstream", "store", "holds"},
@@ -83,8 +84,9 @@ var standardLibraryOnly = []string{"store", "holds", "engine/token", "engine/ups
 // owners says which one directory imports a third-party module. What only tests use has its owner here too.
 var owners = map[string]string{
 	"github.com/spf13/cobra": "cli", "github.com/spf13/pflag": "cli",
-	"github.com/julienschmidt/httprouter":    "web",
-	"github.com/tdewolff/minify/v2":          "web/pages/join",
+	"github.com/julienschmidt/httprouter": "web",
+	"github.com/tdewolff/minify/v2":       "web/pages/join",
+	"github.com/yuin/goldmark":            "docs/site", "github.com/getkin/kin-openapi": "docs/site",
 	"github.com/dgraph-io/ristretto/v2":      "engine/booking",
 	"filippo.io/age":                         "cli",
 	"golang.org/x/crypto":                    "engine/account",

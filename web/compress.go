@@ -43,7 +43,7 @@ func (rt *route) compressible() bool {
 // answer says in every case that it depends on what is asked for, and a compressed one has a tag of its own.
 func (c *call) compress() {
 	h := c.rw.Header()
-	if c.status != http.StatusOK && c.status != http.StatusNotModified || !c.route.compressible() || h["Content-Encoding"] != nil {
+	if c.status != http.StatusOK && c.status != http.StatusNotModified || !c.route.compressible() || h["Content-Encoding"] != nil || isPicture(h) {
 		return
 	}
 	addVary(h, "Accept-Encoding")
@@ -55,6 +55,12 @@ func (c *call) compress() {
 	}
 	h["Content-Encoding"] = []string{"gzip"}
 	c.out = c.packers.pack(c.out)
+}
+
+// isPicture reports whether an answer is a picture, which is compressed already.
+func isPicture(h http.Header) bool {
+	kind := h["Content-Type"]
+	return len(kind) == 1 && (kind[0] == "image/png" || kind[0] == "image/webp")
 }
 
 // addVary names one more header that an answer depends on.

@@ -20,7 +20,7 @@ func TestPublicAnswersAreCompressed(t *testing.T) {
 		path string
 		as   header
 	}{
-		{"/", nil}, {"/staff", nil}, {"/v1/appointment-types", nil}, {"/v1/specialists", nil}, {"/docs", nil}, {"/docs/errors", nil},
+		{"/", nil}, {"/staff", nil}, {"/v1/appointment-types", nil}, {"/v1/specialists", nil}, {"/docs", nil}, {"/docs/errors", nil}, {"/docs/backup", nil}, {"/openapi.json", nil},
 		{"/openapi.yaml", nil}, {"/v1/schedule", asAdmin},
 	} {
 		plain, body := h.raw("GET", c.path, c.as)

@@ -79,7 +79,7 @@ var (
 	errUnauthorized         = problem{Status: 401, Code: "unauthorized", Title: "A credential is needed", Detail: "Send an API key as Authorization: Bearer hfk_…."}
 	errForbidden            = problem{Status: 403, Code: "forbidden", Title: "Not allowed", Detail: "This credential may not do this."}
 	errNotOwner             = problem{Status: 403, Code: "not_owner", Title: "Another client's hold", Detail: "Only the client that took this hold can use it. Send the clientId that it was taken with."}
-	errNotFound             = problem{Status: 404, Code: "not_found", Title: "Not found", Detail: "Nothing has this address or id. Check the spelling; /docs lists the routes."}
+	errNotFound             = problem{Status: 404, Code: "not_found", Title: "Not found", Detail: "Nothing has this address or id. Check the spelling; /docs/api lists the routes."}
 	errNoSlots              = problem{Status: 404, Code: "no_slots", Title: "No time is free", Detail: "No time of this appointment type can be booked up to its horizon. Ask again later, or for another specialist."}
 	errMethodNotAllowed     = problem{Status: 405, Code: "method_not_allowed", Title: "Method not allowed"}
 	errSlotTaken            = problem{Status: 409, Code: "slot_taken", Title: "The time is taken", Detail: "A booked appointment is in the way. Choose another time."}

@@ -15,7 +15,7 @@ func TestEveryGetAnswersHead(t *testing.T) {
 	h := newHouse(t)
 	for _, path := range []string{
 		"/v1/clinic", "/v1/appointment-types", "/v1/appointment-types/checkup", "/v1/appointment-types/checkup/timeslots", "/v1/specialists",
-		"/v1/appointment-types/checkup/next-available", "/livez", "/readyz", "/openapi.yaml", "/docs", "/docs/errors", "/",
+		"/v1/appointment-types/checkup/next-available", "/livez", "/readyz", "/openapi.yaml", "/docs", "/docs/errors", "/docs/backup", "/docs/pictures/board-light.png", "/openapi.json", "/",
 	} {
 		plain := header{"Accept-Encoding": "identity"} // or Go's client asks for gzip where there is a body, and hides it
 		head, get := h.do("HEAD", path, nil, plain).want(200), h.do("GET", path, nil, plain).want(200)

@@ -46,7 +46,7 @@ func (s *Server) newRouter(all []*route) http.Handler {
 		}
 	}
 	s.pages = make(map[string]*pageRoute)
-	for _, pattern := range append(slices.Collect(maps.Keys(pageFiles)), assetPattern, loosePattern) {
+	for _, pattern := range append(slices.Collect(maps.Keys(pageFiles)), assetPattern, loosePattern, manualPattern) {
 		rt := &route{method: http.MethodGet, pattern: pattern}
 		s.pages[pattern] = &pageRoute{rt, s.metrics.route(rt)}
 	}

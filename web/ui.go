@@ -54,16 +54,19 @@ const (
 func (s *Server) page(c *call) error {
 	name := c.r.URL.Path
 	hashed, isAsset := strings.CutPrefix(name, s.files.Base+"/")
+	isManual := strings.HasPrefix(name, "/docs/")
 	p, isPage := pageFiles[name]
 	if isPage && (s.files.File(p.script) == nil || name == "/demo" && !s.options.Demo) {
 		isPage = false
 	}
 	switch {
-	case !isPage && !isAsset && !loose[name]:
+	case !isPage && !isAsset && !loose[name] && !isManual:
 		return s.unknownPage(c)
 	case !safe(c.r.Method):
 		c.rw.Header().Set("Allow", "GET, HEAD")
 		return errMethodNotAllowed.with("This address answers GET and HEAD.")
+	case isManual:
+		return s.manualPage(c)
 	case isPage:
 		c.is(name)
 		return s.document(c, name, p.file)

@@ -88,7 +88,6 @@ type Server struct {
 	byShare       *heldTogether[heldShare]
 	bySession     *heldTogether[netip.Addr] // waiting requests, by the owner of each
 	metrics       *metrics
-	documents     documents
 	hub           *stream.Hub           // the live streams
 	files         *pages.Files          // of the pages
 	pages         map[string]*pageRoute // by pattern
@@ -128,9 +127,7 @@ func New(e *engine.Engine, o Options) (*Server, error) {
 	if s.files, err = pages.Load(); err != nil {
 		return nil, fmt.Errorf("pages: %w", err)
 	}
-	all := s.routes()
-	s.documents = newDocuments(all)
-	s.router = s.newRouter(all)
+	s.router = s.newRouter(s.routes())
 	return s, nil
 }
 
@@ -327,6 +324,7 @@ func (s *Server) routes() []*route {
 		{"GET", "/readyz", anyone, s.readyz},
 		{"GET", "/metrics", operator, s.exposeMetrics},
 		{"GET", "/openapi.yaml", anyone, s.getOpenAPI},
+		{"GET", "/openapi.json", anyone, s.getManual},
 		{"GET", protectedResource, anyone, s.describeResource("")},
 		{"GET", protectedResource + "/mcp", anyone, s.describeResource("/mcp")},
 		{"GET", "/fhir/metadata", anyone, s.fhirMetadata},
@@ -340,8 +338,9 @@ func (s *Server) routes() []*route {
 		{"GET", bulkPattern + "locations.ndjson", anyone, s.getBulk("locations.ndjson")},
 		{"GET", bulkPattern + "schedules.ndjson", anyone, s.getBulk("schedules.ndjson")},
 		{"GET", bulkPattern + "slots.ndjson", anyone, s.getBulk("slots.ndjson")},
-		{"GET", "/docs", anyone, s.getDocs},
-		{"GET", "/docs/errors", anyone, s.getErrorDocs},
+		{"GET", "/docs", anyone, s.getManual},
+		{"GET", "/docs/api", anyone, s.getManual},
+		{"GET", "/docs/errors", anyone, s.getManual},
 	}
 }
 

@@ -9522,12 +9522,23 @@ type ClientInterface interface {
 	// Corresponds with GET /.well-known/smart-scheduling/slots.ndjson (the `BulkSlots` operationId).
 	BulkSlots(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// Docs A page that lists the routes
+	// Docs The manual of the running version
+	//
+	// The start page lists all pages. They need no credential and load nothing from other sites.
 	//
 	// Corresponds with GET /docs (the `Docs` operationId).
 	Docs(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ErrorDocs What every error code means and what to do
+	// ApiDocs The API reference
+	//
+	// Every operation with its fields, answers, error codes and an example, and a form to try it with your own key.
+	//
+	// Corresponds with GET /docs/api (the `ApiDocs` operationId).
+	ApiDocs(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ErrorDocs The meaning of every error code
+	//
+	// Each code has a section with the action to take. The `type` of a problem links to the section of its code.
 	//
 	// Corresponds with GET /docs/errors (the `ErrorDocs` operationId).
 	ErrorDocs(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -9603,7 +9614,16 @@ type ClientInterface interface {
 	// Corresponds with GET /metrics (the `Metrics` operationId).
 	Metrics(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// Openapi This document
+	// OpenapiJSON This description as JSON
+	//
+	// The content of `/openapi.yaml` for tools that read JSON. An ETag makes a repeated request cheap.
+	//
+	// Corresponds with GET /openapi.json (the `OpenapiJSON` operationId).
+	OpenapiJSON(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// Openapi This description as YAML
+	//
+	// OpenAPI 3.0 of the running version. `/docs/api` shows the same as pages.
 	//
 	// Corresponds with GET /openapi.yaml (the `Openapi` operationId).
 	Openapi(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -11659,7 +11679,9 @@ func (c *API) BulkSlots(ctx context.Context, reqEditors ...RequestEditorFn) (*ht
 	return c.Client.Do(req)
 }
 
-// Docs A page that lists the routes
+// Docs The manual of the running version
+//
+// The start page lists all pages. They need no credential and load nothing from other sites.
 //
 // Corresponds with GET /docs (the `Docs` operationId).
 func (c *API) Docs(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -11674,7 +11696,26 @@ func (c *API) Docs(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Re
 	return c.Client.Do(req)
 }
 
-// ErrorDocs What every error code means and what to do
+// ApiDocs The API reference
+//
+// Every operation with its fields, answers, error codes and an example, and a form to try it with your own key.
+//
+// Corresponds with GET /docs/api (the `ApiDocs` operationId).
+func (c *API) ApiDocs(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewApiDocsRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ErrorDocs The meaning of every error code
+//
+// Each code has a section with the action to take. The `type` of a problem links to the section of its code.
 //
 // Corresponds with GET /docs/errors (the `ErrorDocs` operationId).
 func (c *API) ErrorDocs(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -11870,7 +11911,26 @@ func (c *API) Metrics(ctx context.Context, reqEditors ...RequestEditorFn) (*http
 	return c.Client.Do(req)
 }
 
-// Openapi This document
+// OpenapiJSON This description as JSON
+//
+// The content of `/openapi.yaml` for tools that read JSON. An ETag makes a repeated request cheap.
+//
+// Corresponds with GET /openapi.json (the `OpenapiJSON` operationId).
+func (c *API) OpenapiJSON(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewOpenapiJSONRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// Openapi This description as YAML
+//
+// OpenAPI 3.0 of the running version. `/docs/api` shows the same as pages.
 //
 // Corresponds with GET /openapi.yaml (the `Openapi` operationId).
 func (c *API) Openapi(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -16572,6 +16632,33 @@ func NewDocsRequest(server string) (*http.Request, error) {
 	return req, nil
 }
 
+// NewApiDocsRequest constructs an http.Request for the ApiDocs method
+func NewApiDocsRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/docs/api")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewErrorDocsRequest constructs an http.Request for the ErrorDocs method
 func NewErrorDocsRequest(server string) (*http.Request, error) {
 	var err error
@@ -17111,6 +17198,33 @@ func NewMetricsRequest(server string) (*http.Request, error) {
 	}
 
 	operationPath := fmt.Sprintf("/metrics")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewOpenapiJSONRequest constructs an http.Request for the OpenapiJSON method
+func NewOpenapiJSONRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/openapi.json")
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -26143,14 +26257,27 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /.well-known/smart-scheduling/slots.ndjson (the `BulkSlots` operationId).
 	BulkSlotsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*BulkSlotsResponse, error)
 
-	// DocsWithResponse A page that lists the routes
+	// DocsWithResponse The manual of the running version
+	//
+	// The start page lists all pages. They need no credential and load nothing from other sites.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /docs (the `Docs` operationId).
 	DocsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*DocsResponse, error)
 
-	// ErrorDocsWithResponse What every error code means and what to do
+	// ApiDocsWithResponse The API reference
+	//
+	// Every operation with its fields, answers, error codes and an example, and a form to try it with your own key.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /docs/api (the `ApiDocs` operationId).
+	ApiDocsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ApiDocsResponse, error)
+
+	// ErrorDocsWithResponse The meaning of every error code
+	//
+	// Each code has a section with the action to take. The `type` of a problem links to the section of its code.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -26246,7 +26373,18 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /metrics (the `Metrics` operationId).
 	MetricsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*MetricsResponse, error)
 
-	// OpenapiWithResponse This document
+	// OpenapiJSONWithResponse This description as JSON
+	//
+	// The content of `/openapi.yaml` for tools that read JSON. An ETag makes a repeated request cheap.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /openapi.json (the `OpenapiJSON` operationId).
+	OpenapiJSONWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*OpenapiJSONResponse, error)
+
+	// OpenapiWithResponse This description as YAML
+	//
+	// OpenAPI 3.0 of the running version. `/docs/api` shows the same as pages.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -28765,6 +28903,40 @@ func (r DocsResponse) ContentType() string {
 	return ""
 }
 
+type ApiDocsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+}
+
+// GetBody returns the raw response body bytes
+func (r ApiDocsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ApiDocsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ApiDocsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ApiDocsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ErrorDocsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -29277,6 +29449,47 @@ func (r MetricsResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r MetricsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type OpenapiJSONResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *map[string]interface{}
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r OpenapiJSONResponse) GetJSON200() *map[string]interface{} {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r OpenapiJSONResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r OpenapiJSONResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r OpenapiJSONResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r OpenapiJSONResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -40457,7 +40670,9 @@ func (c *ClientWithResponses) BulkSlotsWithResponse(ctx context.Context, reqEdit
 	return ParseBulkSlotsResponse(rsp)
 }
 
-// DocsWithResponse A page that lists the routes
+// DocsWithResponse The manual of the running version
+//
+// The start page lists all pages. They need no credential and load nothing from other sites.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -40470,7 +40685,24 @@ func (c *ClientWithResponses) DocsWithResponse(ctx context.Context, reqEditors .
 	return ParseDocsResponse(rsp)
 }
 
-// ErrorDocsWithResponse What every error code means and what to do
+// ApiDocsWithResponse The API reference
+//
+// Every operation with its fields, answers, error codes and an example, and a form to try it with your own key.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /docs/api (the `ApiDocs` operationId).
+func (c *ClientWithResponses) ApiDocsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ApiDocsResponse, error) {
+	rsp, err := c.ApiDocs(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseApiDocsResponse(rsp)
+}
+
+// ErrorDocsWithResponse The meaning of every error code
+//
+// Each code has a section with the action to take. The `type` of a problem links to the section of its code.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -40638,7 +40870,24 @@ func (c *ClientWithResponses) MetricsWithResponse(ctx context.Context, reqEditor
 	return ParseMetricsResponse(rsp)
 }
 
-// OpenapiWithResponse This document
+// OpenapiJSONWithResponse This description as JSON
+//
+// The content of `/openapi.yaml` for tools that read JSON. An ETag makes a repeated request cheap.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /openapi.json (the `OpenapiJSON` operationId).
+func (c *ClientWithResponses) OpenapiJSONWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*OpenapiJSONResponse, error) {
+	rsp, err := c.OpenapiJSON(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseOpenapiJSONResponse(rsp)
+}
+
+// OpenapiWithResponse This description as YAML
+//
+// OpenAPI 3.0 of the running version. `/docs/api` shows the same as pages.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -44644,6 +44893,22 @@ func ParseDocsResponse(rsp *http.Response) (*DocsResponse, error) {
 	return response, nil
 }
 
+// ParseApiDocsResponse parses an HTTP response from a ApiDocsWithResponse call
+func ParseApiDocsResponse(rsp *http.Response) (*ApiDocsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ApiDocsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	return response, nil
+}
+
 // ParseErrorDocsResponse parses an HTTP response from a ErrorDocsWithResponse call
 func ParseErrorDocsResponse(rsp *http.Response) (*ErrorDocsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -45002,6 +45267,32 @@ func ParseMetricsResponse(rsp *http.Response) (*MetricsResponse, error) {
 			headers.RetryAfter = &value
 		}
 		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseOpenapiJSONResponse parses an HTTP response from a OpenapiJSONWithResponse call
+func ParseOpenapiJSONResponse(rsp *http.Response) (*OpenapiJSONResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &OpenapiJSONResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest map[string]interface{}
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
 	}
 
 	return response, nil

@@ -2939,8 +2939,31 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** This document */
+        /**
+         * This description as YAML
+         * @description OpenAPI 3.0 of the running version. `/docs/api` shows the same as pages.
+         */
         get: operations["openapi"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/openapi.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * This description as JSON
+         * @description The content of `/openapi.yaml` for tools that read JSON. An ETag makes a repeated request cheap.
+         */
+        get: operations["openapiJSON"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2956,8 +2979,31 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A page that lists the routes */
+        /**
+         * The manual of the running version
+         * @description The start page lists all pages. They need no credential and load nothing from other sites.
+         */
         get: operations["docs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/docs/api": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The API reference
+         * @description Every operation with its fields, answers, error codes and an example, and a form to try it with your own key.
+         */
+        get: operations["apiDocs"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2973,7 +3019,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What every error code means and what to do */
+        /**
+         * The meaning of every error code
+         * @description Each code has a section with the action to take. The `type` of a problem links to the section of its code.
+         */
         get: operations["errorDocs"];
         put?: never;
         post?: never;
@@ -10017,7 +10066,47 @@ export interface operations {
             };
         };
     };
+    openapiJSON: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OpenAPI 3.0 */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
+            };
+        };
+    };
     docs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description HTML */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    apiDocs: {
         parameters: {
             query?: never;
             header?: never;
