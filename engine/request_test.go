@@ -233,6 +233,31 @@ func TestPastTheLimitABookingIsARequest(t *testing.T) {
 	}
 }
 
+// TestRefusedRequestKeepsItsHold has the write of a request refused: the client has the hold that it had, and no other client could take
+// its time meanwhile.
+func TestRefusedRequestKeepsItsHold(t *testing.T) {
+	c, _ := noticeClinic(t, byServer(t))
+	c.settle(func(p *clinic.PublicBookings) { p.PerNetwork = 1 })
+	for n := range 2 { // an appointment and a request
+		if _, err := c.Request.Book(t.Context(), c.publicBooking(n), visitor(1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := c.publicBooking(5)
+	h := c.mustHold(5, "checkup", r.SlotStart, "")
+	r.HoldID = h.ID
+	if _, err := c.Request.Book(t.Context(), r, visitor(1)); !isLimit(err) {
+		t.Fatalf("got %v, want a limit", err)
+	}
+	got, err := c.Booking.ExtendHold(t.Context(), h.ID, client(5), 0, false)
+	if err != nil || got.Pinned || got.MaxExpiresAt != h.MaxExpiresAt {
+		t.Errorf("the hold of the refused client: got %+v, %v; want it as it was", got, err)
+	}
+	if _, err := c.Request.Book(t.Context(), r, visitor(2)); err != nil {
+		t.Errorf("the same hold from another network: %v", err)
+	}
+}
+
 func isLimit(err error) bool {
 	var limit *request.LimitError
 	return errors.As(err, &limit)

@@ -88,22 +88,32 @@ func (bk *Booking) LetGo(ctx context.Context, specialistID string, owner holds.O
 	return err
 }
 
-// Asking finds out, of a booking that names a hold, which slot that is, and gives the hold back: its time is about to be kept
-// for a request instead.
+// Asking checks a booking that becomes a request. If it names a hold that lives, the hold is pinned and returned: HandOver gives it to
+// the request, and Unpin leaves it with its client.
 //
 // Errors: *ValidationError, holds.ErrNotOwner, holds.ErrNotFound.
-func (bk *Booking) Asking(ctx context.Context, r *Request) (*store.AppointmentType, error) {
-	t, err := bk.checkBooking(bk.clinic.Current(), r)
-	if err != nil {
-		return nil, err
+func (bk *Booking) Asking(ctx context.Context, r *Request) (t *store.AppointmentType, h holds.Hold, live bool, err error) {
+	if t, err = bk.checkBooking(bk.clinic.Current(), r); err != nil {
+		return nil, h, false, err
 	}
-	h, live, err := bk.bookingHold(ctx, r)
+	h, live, err = bk.bookingHold(ctx, r)
 	if err == nil && live {
 		r.SlotStart, r.SpecialistID = h.SlotStart, h.SpecialistID
-		bk.Release(ctx, h, holds.ReasonReleased)
 	}
-	return t, err
+	return t, h, live, err
 }
+
+// HandOver gives a client's hold to a request, in one step. It is called when the request is durable, so a failure is only logged: the
+// time is then claimed again when the request is confirmed.
+func (bk *Booking) HandOver(ctx context.Context, h holds.Hold, to holds.Owner, until time.Time) {
+	ttl := max(time.Until(until), time.Second)
+	if _, err := bk.holds.Transfer(context.WithoutCancel(ctx), h.ID, h.Owner, to, ttl, ttl+maxKept); err != nil {
+		bk.log.Warn("hold not given to its request; claimed again on confirmation", "error", err)
+	}
+}
+
+// Unpin leaves a hold with its client, as it was.
+func (bk *Booking) Unpin(ctx context.Context, h holds.Hold) { bk.unpin(ctx, h) }
 
 // lose takes the seat of a lost hold out of the candidates, and its specialist when no seat is left.
 func lose(found []candidate, h holds.Hold) []candidate {

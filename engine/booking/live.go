@@ -32,6 +32,11 @@ func (c *countedHolds) Unpin(ctx context.Context, id string, owner holds.Owner, 
 	return c.Backend.Unpin(ctx, id, owner, grace)
 }
 
+func (c *countedHolds) Transfer(ctx context.Context, id string, owner, to holds.Owner, ttl, maxLife time.Duration) (holds.Hold, error) {
+	defer c.changes.Add(1)
+	return c.Backend.Transfer(ctx, id, owner, to, ttl, maxLife)
+}
+
 func (c *countedHolds) Confirm(ctx context.Context, id string, owner holds.Owner) (bool, error) {
 	defer c.changes.Add(1)
 	return c.Backend.Confirm(ctx, id, owner)

@@ -103,26 +103,29 @@ func (rq *Requests) needsApproval(appointmentTypeID string) bool {
 	return t != nil && t.Page.Approval
 }
 
-// ask makes a request out of a booking: its time is kept, and the row, the mail and the answer are written.
+// ask makes a request out of a booking: its time is kept, and the row, the mail and the answer are written. A hold that the client has
+// is pinned meanwhile and becomes the request's at the end, so that a refusal leaves it with the client.
 func (rq *Requests) ask(ctx context.Context, r booking.Request, from Visitor) (Booked, error) {
 	r.Admit = nil
 	if err := rq.mayAsk(ctx, &r, &from); err != nil {
 		return Booked{}, err
 	}
-	t, err := rq.booking.Asking(ctx, &r)
+	t, h, held, err := rq.booking.Asking(ctx, &r)
 	if err != nil {
 		return Booked{}, err
 	}
 	owner, now := record.NewOwner(), record.Now()
 	settings := rq.clinic.Settings()
 	until := settings.AskedUntil(t, r.SlotStart, now)
-	h, err := rq.booking.Keep(ctx, booking.Wanted{AppointmentTypeID: r.AppointmentTypeID, SpecialistID: r.SpecialistID, Place: r.Place, Start: r.SlotStart}, owner, until)
-	if err != nil {
-		return Booked{}, err
-	}
-	if from.AdmitHold != nil {
-		if err := from.AdmitHold(&h); err != nil {
+	if !held {
+		h, err = rq.booking.Keep(ctx, booking.Wanted{AppointmentTypeID: r.AppointmentTypeID, SpecialistID: r.SpecialistID, Place: r.Place, Start: r.SlotStart}, owner, until)
+		if err != nil {
 			return Booked{}, err
+		}
+		if from.AdmitHold != nil {
+			if err := from.AdmitHold(&h); err != nil {
+				return Booked{}, err
+			}
 		}
 	}
 	asked := store.BookingRequest{
@@ -151,8 +154,15 @@ func (rq *Requests) ask(ctx context.Context, r booking.Request, from Visitor) (B
 		}
 		return r.Once.Remember(ctx, tx, asked, now)
 	})
-	if err != nil {
+	switch {
+	case err != nil && held:
+		rq.booking.Unpin(ctx, h)
+	case err != nil:
 		rq.booking.Release(ctx, h, holds.ReasonReleased)
+	case held:
+		rq.booking.HandOver(ctx, h, owner, until)
+	}
+	if err != nil {
 		return Booked{}, err
 	}
 	rq.outbound.HandOver(mail...)

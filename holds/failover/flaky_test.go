@@ -78,6 +78,10 @@ func (f *flaky) Unpin(ctx context.Context, id string, o holds.Owner, d time.Dura
 	return through(f, func() (holds.Hold, error) { return f.Backend.Unpin(ctx, id, o, d) })
 }
 
+func (f *flaky) Transfer(ctx context.Context, id string, o, to holds.Owner, d, life time.Duration) (holds.Hold, error) {
+	return through(f, func() (holds.Hold, error) { return f.Backend.Transfer(ctx, id, o, to, d, life) })
+}
+
 func (f *flaky) Restore(ctx context.Context, r holds.Remains) (holds.Hold, error) {
 	return through(f, func() (holds.Hold, error) { return f.Backend.Restore(ctx, r) })
 }

@@ -55,12 +55,24 @@ func (b *Backend) Unpin(ctx context.Context, id string, owner holds.Owner, grace
 	return b.change(ctx, id, func(live holds.Backend, id string) (holds.Hold, error) { return live.Unpin(ctx, id, owner, grace) })
 }
 
-func (b *Backend) change(ctx context.Context, id string, call func(live holds.Backend, id string) (holds.Hold, error)) (h holds.Hold, err error) {
+// Transfer implements holds.Table.
+func (b *Backend) Transfer(ctx context.Context, id string, owner, to holds.Owner, ttl, maxLife time.Duration) (holds.Hold, error) {
+	return b.changeFor(ctx, id, max(maxLife, ttl), func(live holds.Backend, id string) (holds.Hold, error) {
+		return live.Transfer(ctx, id, owner, to, ttl, maxLife)
+	})
+}
+
+func (b *Backend) change(ctx context.Context, id string, call func(live holds.Backend, id string) (holds.Hold, error)) (holds.Hold, error) {
+	return b.changeFor(ctx, id, 0, call)
+}
+
+// changeFor is change for a call that may set the longest life.
+func (b *Backend) changeFor(ctx context.Context, id string, life time.Duration, call func(live holds.Backend, id string) (holds.Hold, error)) (h holds.Hold, err error) {
 	err = b.do(ctx, func(live holds.Backend, at where) (err error) {
 		h, err = call(live, b.ledger.inner(at, id))
 		return err
 	},
-		func(at where) { b.ledger.held(at, &h, 0) })
+		func(at where) { b.ledger.held(at, &h, life) })
 	return only(h, err)
 }
 

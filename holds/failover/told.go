@@ -34,6 +34,7 @@ func (l *ledger) hear(e *holds.Event, at where) {
 		l.told[id] = h
 	case holds.EventHeartbeat:
 		if known != nil && !known.Pinned { // perhaps extended by another process
+			known.Owner = e.Owner // perhaps transferred
 			known.ExpiresAt = later(known.ExpiresAt, e.ExpiresAt)
 			known.lapsesAt, known.MaxExpiresAt = known.ExpiresAt, later(known.MaxExpiresAt, e.ExpiresAt)
 		}

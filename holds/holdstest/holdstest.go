@@ -79,6 +79,7 @@ func Run(t *testing.T, h Harness) {
 	part("Together", h.together)
 	part("Extend", h.extend)
 	part("Pin", h.pin)
+	part("Transfer", h.transfer)
 	part("Lapse", h.lapse)
 	part("End", h.end)
 	part("Owner", h.owner)

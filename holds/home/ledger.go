@@ -223,6 +223,7 @@ func (m *ledger) takes(e *holds.Event) bool {
 		return !told
 	case holds.EventHeartbeat:
 		if known != nil && !known.Pinned { // perhaps extended by another process
+			known.Owner = e.Owner // perhaps transferred
 			known.ExpiresAt = later(known.ExpiresAt, e.ExpiresAt)
 			known.LapsesAt, known.MaxExpiresAt = known.ExpiresAt, later(known.MaxExpiresAt, later(e.MaxExpiresAt, e.ExpiresAt))
 		}

@@ -119,6 +119,19 @@ func (b *Backend) Unpin(ctx context.Context, id string, owner holds.Owner, grace
 	return b.held(ctx, 0, func(at holds.Homely) (holds.Hold, error) { return at.Unpin(ctx, id, owner, grace) })
 }
 
+// Transfer implements holds.Table.
+func (b *Backend) Transfer(ctx context.Context, id string, owner, to holds.Owner, ttl, maxLife time.Duration) (holds.Hold, error) {
+	return b.held(ctx, max(maxLife, ttl), func(at holds.Homely) (holds.Hold, error) {
+		h, err := at.Transfer(ctx, id, owner, to, ttl, maxLife)
+		if errors.Is(err, holds.ErrNotOwner) { // perhaps it was done, and its answer lost
+			if now, look := at.Hold(ctx, id); look == nil && now.Owner.Is(to) {
+				return now, nil
+			}
+		}
+		return h, err
+	})
+}
+
 // held makes a call that returns a hold, and remembers it. life is the longest life of the hold, 0 where the call does not say.
 func (b *Backend) held(ctx context.Context, life time.Duration, call func(at holds.Homely) (holds.Hold, error)) (h holds.Hold, err error) {
 	err = b.do(ctx, func(at holds.Homely) (err error) {

@@ -33,6 +33,18 @@ func (b *Backend) identify(owner holds.Owner) (*clients, identity) {
 	return &b.clients[hash%uint64(len(b.clients))], identity{owner, hash}
 }
 
+// lockClients locks the chains of two owners, in one order for all callers.
+func (b *Backend) lockClients(one, other uint64) (unlock func()) {
+	n := uint64(len(b.clients))
+	first, last := min(one%n, other%n), max(one%n, other%n)
+	b.clients[first].Lock()
+	if first == last {
+		return b.clients[first].Unlock
+	}
+	b.clients[last].Lock()
+	return func() { b.clients[last].Unlock(); b.clients[first].Unlock() }
+}
+
 // has reports whether a hold is this owner's. A hash that nobody can foresee tells nothing by the time its comparison takes.
 func (id *identity) has(r *record) bool { return r.hash == id.hash && r.Owner == id.owner }
 

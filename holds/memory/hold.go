@@ -153,6 +153,40 @@ func (b *Backend) Unpin(_ context.Context, id string, owner holds.Owner, grace t
 	})
 }
 
+// Transfer implements holds.Table.
+func (b *Backend) Transfer(_ context.Context, id string, owner, to holds.Owner, ttl, maxLife time.Duration) (holds.Hold, error) {
+	if b.closed.Load() {
+		return holds.Hold{}, holds.ErrClosed
+	}
+	at, ok := b.placeIn(id)
+	if !ok {
+		return holds.Hold{}, holds.ErrNotFound
+	}
+	from, who := b.identify(owner)
+	dest, whom := b.identify(to)
+	defer b.lockClients(who.hash, whom.hash)()
+	s := &b.shards[at.shard()]
+	now := s.enter()
+	defer s.Unlock()
+	r := s.hold(id, at)
+	switch {
+	case r == nil:
+		return holds.Hold{}, holds.ErrNotFound
+	case !who.has(r):
+		return holds.Hold{}, holds.ErrNotOwner
+	}
+	from.drop(r)
+	r.Owner, r.hash = to, whom.hash
+	dest.add(r)
+	r.Pinned, r.pinned, r.Restarts = false, 0, 0
+	r.life = max(maxLife, ttl)
+	r.expires, r.most = now.mono+ttl, now.mono+r.life
+	r.MaxExpiresAt = now.at(r.most)
+	s.settle(r, now)
+	b.log.Hold(holds.EventHeartbeat, "", now.wall, &r.Hold)
+	return r.Hold, nil
+}
+
 // Confirm implements holds.Table.
 func (b *Backend) Confirm(_ context.Context, id string, owner holds.Owner) (bool, error) {
 	return b.end(id, owner, holds.EventConfirm, "")

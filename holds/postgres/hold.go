@@ -127,6 +127,16 @@ func (b *Backend) pin(ctx context.Context, id string, owner holds.Owner, pin boo
 	return b.prolong(ctx, `SELECT word, COALESCE(hold::text, '') FROM holds_pin($1, $2, $3, $4, $5)`, id, owner, pin, node.Milliseconds(d))
 }
 
+// Transfer implements holds.Table.
+func (b *Backend) Transfer(ctx context.Context, id string, owner, to holds.Owner, ttl, maxLife time.Duration) (holds.Hold, error) {
+	h, err := b.prolong(ctx, `SELECT word, COALESCE(hold::text, '') FROM holds_transfer($1, $2, $3, $4, $5, $6)`, id, owner,
+		to.String(), node.Milliseconds(ttl), node.Milliseconds(maxLife))
+	if err == nil {
+		b.sweeper.NotLater(time.Now().Add(ttl)) // a pin may have kept it longer
+	}
+	return h, err
+}
+
 // prolong calls a function that changes when a hold lapses. If its answer is lost, the hold says whether the call was done.
 func (b *Backend) prolong(ctx context.Context, text, id string, owner holds.Owner, args ...any) (holds.Hold, error) {
 	if b.closed.Load() {

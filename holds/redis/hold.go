@@ -149,6 +149,15 @@ func (b *Backend) Unpin(ctx context.Context, id string, owner holds.Owner, grace
 	return h, err
 }
 
+// Transfer implements holds.Table.
+func (b *Backend) Transfer(ctx context.Context, id string, owner, to holds.Owner, ttl, maxLife time.Duration) (holds.Hold, error) {
+	h, err := b.prolong(ctx, transferScript, id, owner, to.String(), node.Milliseconds(ttl), node.Milliseconds(maxLife))
+	if err == nil {
+		b.sweeper.NotLater(time.Now().Add(ttl)) // a pin may have kept it longer
+	}
+	return h, err
+}
+
 // prolong runs a script that changes when a hold lapses. If its answer is lost, the hold says whether the call was done.
 func (b *Backend) prolong(ctx context.Context, s lua, id string, owner holds.Owner, args ...any) (holds.Hold, error) {
 	call := newCall()

@@ -19,6 +19,7 @@ var (
 	claimScript        = change("common", "claim")
 	extendScript       = change("common", "extend")
 	pinScript          = change("common", "pin")
+	transferScript     = change("common", "transfer")
 	restoreScript      = change("common", "restore")
 	finishScript       = change("common", "finish")
 	holdScript         = script("common", "hold")

@@ -218,3 +218,21 @@ BEGIN
     PERFORM holds_tell(kind, reason, f.at, f.h);
     word := 'ok';
 END $$;
+
+-- holds_transfer gives a hold to another owner: see holds.Table.Transfer. word is 'ok' with the hold, 'not found' or 'not owner'.
+CREATE OR REPLACE FUNCTION holds_transfer(which text, own text, this text, dest text, ttl bigint, longest bigint, OUT word text, OUT hold json)
+LANGUAGE plpgsql AS $$
+DECLARE
+    f record;
+    h holds_live;
+BEGIN
+    SELECT * INTO f FROM holds_find(which, own);
+    IF f.why IS NOT NULL THEN
+        word := f.why;
+        RETURN;
+    END IF;
+    UPDATE holds_live SET call = this, owner = dest, lapses_at = f.at + ttl, pinned_until = 0, restarts = 0,
+        life = GREATEST(longest, ttl), max_expires_at = f.at + GREATEST(longest, ttl) WHERE id = which RETURNING * INTO h;
+    PERFORM holds_tell('heartbeat', '', f.at, h);
+    word := 'ok'; hold := holds_json(h);
+END $$;
