@@ -237,24 +237,23 @@ func TestPastTheLimitABookingIsARequest(t *testing.T) {
 // its time meanwhile.
 func TestRefusedRequestKeepsItsHold(t *testing.T) {
 	c, _ := noticeClinic(t, byServer(t))
-	c.settle(func(p *clinic.PublicBookings) { p.PerNetwork = 1 })
-	for n := range 2 { // an appointment and a request
-		if _, err := c.Request.Book(t.Context(), c.publicBooking(n), visitor(1)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	c.settle(func(p *clinic.PublicBookings) { p.Confirm = true })
+	c.changeType(func(t *store.AppointmentType) { t.CooldownMinutes = 60 })
 	r := c.publicBooking(5)
 	h := c.mustHold(5, "checkup", r.SlotStart, "")
 	r.HoldID = h.ID
-	if _, err := c.Request.Book(t.Context(), r, visitor(1)); !isLimit(err) {
-		t.Fatalf("got %v, want a limit", err)
+	booked := c.publicBooking(5)
+	booked.SlotStart = booked.SlotStart.Add(2 * time.Hour)
+	if _, err := c.Booking.Book(t.Context(), booked); err != nil { // after the hold, so that only the write is refused
+		t.Fatal(err)
+	}
+	var cooling *booking.CooldownError
+	if _, err := c.Request.Book(t.Context(), r, visitor(1)); !errors.As(err, &cooling) {
+		t.Fatalf("got %v, want a cooldown", err)
 	}
 	got, err := c.Booking.ExtendHold(t.Context(), h.ID, client(5), 0, false)
 	if err != nil || got.Pinned || got.MaxExpiresAt != h.MaxExpiresAt {
 		t.Errorf("the hold of the refused client: got %+v, %v; want it as it was", got, err)
-	}
-	if _, err := c.Request.Book(t.Context(), r, visitor(2)); err != nil {
-		t.Errorf("the same hold from another network: %v", err)
 	}
 }
 

@@ -170,7 +170,7 @@ type Table interface {
 	// ErrNotFound, ErrNotOwner.
 	Unpin(ctx context.Context, id string, owner Owner, grace time.Duration) (Hold, error)
 
-	// Transfer gives a hold to another owner in one step, so that nobody can claim its time in between. It keeps its id, is not
+	// Transfer gives a hold to another owner in one step, so that no claim takes its time in between. It keeps its id, is not
 	// pinned, lapses after ttl, and has maxLife (≥ ttl) as its longest life from now. It publishes EventHeartbeat for the new owner
 	// and counts against no quota. ErrNotFound, ErrNotOwner.
 	Transfer(ctx context.Context, id string, owner, to Owner, ttl, maxLife time.Duration) (Hold, error)
