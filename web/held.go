@@ -104,6 +104,28 @@ func (h *heldTogether[K]) hasRoom(ctx context.Context, key K, most int, now time
 	return g == nil || len(g.ends) < most
 }
 
+// size is how many holds of a group are known.
+func (h *heldTogether[K]) size(key K) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if g := h.all[key]; g != nil {
+		return len(g.ends)
+	}
+	return 0
+}
+
+// isAny reports whether some group has as many holds as it may.
+func (h *heldTogether[K]) isAny(most int) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, g := range h.all {
+		if len(g.ends) >= most {
+			return true
+		}
+	}
+	return false
+}
+
 func (h *heldTogether[K]) count(key K, most int, id string, end time.Time) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -205,6 +227,36 @@ func (s *Server) holdLimit(c *call) func(*holds.Span) error {
 			return errHoldsOfDay.again(10 * time.Second)
 		}
 		return nil
+	}
+}
+
+// mayHold returns booking.TimeslotsRequest.MayHold for the caller: nil where no limit can be in the way. What it finds out of a
+// specialist's day it keeps for the listing.
+func (s *Server) mayHold(c *call) func(*holds.Span) bool {
+	limit := s.holdLimit(c)
+	if limit == nil {
+		return nil
+	}
+	holdsShare := false
+	if address := s.address(c.r); address.IsValid() {
+		holdsShare = s.byAddress.size(network(address)) >= minHoldShare
+	}
+	if !holdsShare && !s.byDay.isAny(s.limits.HoldsPerDay) {
+		return nil
+	}
+	type localDay struct {
+		heldDay
+		local int64
+	}
+	known := make(map[localDay]bool)
+	return func(span *holds.Span) bool {
+		day := localDay{heldDay{span.SpecialistID, span.SlotStart.Unix() / 86400}, s.engine.Booking.DayAround(span)}
+		may, ok := known[day]
+		if !ok {
+			may = limit(span) == nil
+			known[day] = may
+		}
+		return may
 	}
 }
 

@@ -119,6 +119,57 @@ func TestHoldAnyGoesPastSpecialistWhoseShareIsHeld(t *testing.T) {
 	take(first+18, 300).problem(429, "rate_limited") // both shares are held
 }
 
+// TestListingHidesWhatNetworkMayNotHold has one network hold its share of every specialist's day, one specialist after the other.
+func TestListingHidesWhatNetworkMayNotHold(t *testing.T) {
+	h := newHouse(t, limited(web.Limits{HoldShare: 1})) // two seats of a day and of a week
+	slots := func(more ...header) (ada, n int) {
+		t.Helper()
+		day := h.at(24 * 60)[:10]
+		for _, x := range h.do("GET", "/v1/appointment-types/checkup/timeslots?from="+day+"&to="+nextDay(t, day), nil, more...).want(200).body["slots"].([]any) {
+			slot := x.(map[string]any)
+			if slot["held"].(float64) > 0 && slot["available"].(float64) == 0 {
+				continue
+			}
+			n++
+			if strings.Contains(fmt.Sprint(slot["specialistIds"]), "ada") {
+				ada++
+			}
+		}
+		return ada, n
+	}
+	const first = 48 // midnight of the next day
+	_, all := slots(from("203.0.113.7"))
+	h.holdFrom(first, "203.0.113.7").want(201)
+	h.holdFrom(first+1, "203.0.113.7").want(201)
+	if ada, n := slots(from("203.0.113.7")); ada != 0 || n != all {
+		t.Errorf("with ada's share: got %d times of ada of %d, want none of %d", ada, n, all)
+	}
+	if ada, n := slots(from("203.0.113.8")); ada != all-2 || n != all {
+		t.Errorf("another network: got %d times of ada of %d, want %d of %d", ada, n, all-2, all)
+	}
+	for n := range 2 {
+		h.do("POST", "/v1/holds", map[string]any{
+			"appointmentTypeId": "checkup", "slotStartDate": h.at(30 * (first + 4 + n)), "specialistId": "bea", "clientId": client(90 + n),
+		}, from("203.0.113.7")).want(201)
+	}
+	if _, n := slots(from("203.0.113.7")); n != 0 {
+		t.Errorf("with the share of both: got %d times, want none", n)
+	}
+	if _, n := slots(from("203.0.113.7"), asAdmin); n != all {
+		t.Errorf("the clinic's own programs: got %d times, want %d", n, all)
+	}
+}
+
+// nextDay is the date after a date.
+func nextDay(t *testing.T, date string) string {
+	t.Helper()
+	day, err := time.Parse(time.DateOnly, date)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return day.AddDate(0, 0, 1).Format(time.DateOnly)
+}
+
 func TestOneNetworkHoldsAFifthOfAWeek(t *testing.T) {
 	h := newHouse(t, limited(web.Limits{}))
 	var hours []map[string]any // five slots a day

@@ -61,7 +61,16 @@ func (bk *Booking) RoomAround(h *holds.Span) (day, week Room) {
 	return day, week
 }
 
-// room counts the seats of the slots of some days that do not overlap each other.
+// DayAround is the local day of a hold's specialist, since 1970, as RoomAround counts it.
+func (bk *Booking) DayAround(h *holds.Span) int64 {
+	c := bk.clinic.Current().Calendars[h.SpecialistID]
+	if c == nil {
+		return 0
+	}
+	return availability.DayOf(store.DateOf(h.SlotStart.In(c.Zone())))
+}
+
+// roomOf counts the seats of the slots of some days that do not overlap each other.
 func roomOf(c *availability.Calendar, t *store.AppointmentType, from store.Date, days int) int {
 	slots, free := 0, int64(0)
 	for _, start := range c.Starts(nil, t, availability.StartOfDay(c.Zone(), from), availability.StartOfDay(c.Zone(), from.AddDays(days))) {

@@ -27,6 +27,10 @@ type TimeslotsRequest struct {
 	From, To          store.Date // local dates, From inclusive, To exclusive; zero: today, and 7 days later
 	Client            holds.ClientID
 	Desk              bool // the type's notice and horizon do not count
+
+	// MayHold reports whether the caller may hold a span, such as a network that holds its share of the specialist's day already.
+	// Times that it may not hold are left out. Nil: it may hold all.
+	MayHold func(*holds.Span) bool
 }
 
 // Timeslots is the answer. Dates are local to Timezone: the specialist's if one was named, else the clinic's.
@@ -96,10 +100,15 @@ type Listing struct {
 	touched    []touchedSlot
 }
 
-// touchedSlot is a slot that a hold touches, and what is left of it.
+// touchedSlot is a slot that a hold touches, or a limit of the caller, and what is left of it.
 type touchedSlot struct {
 	place int
 	Timeslot
+}
+
+// isHidden reports whether nothing of the slot is left that the caller may hold or another client holds.
+func (s *touchedSlot) isHidden() bool {
+	return len(s.SpecialistIDs) == 0 && s.Held == 0 && !s.OwnHold
 }
 
 // Slots are the slots, by start.
@@ -108,7 +117,10 @@ func (l *Listing) Slots() []Timeslot {
 	touched := l.touched
 	for place := l.first; place < l.end; place++ {
 		if len(touched) > 0 && touched[0].place == place {
-			slots, touched = append(slots, touched[0].Timeslot), touched[1:]
+			if !touched[0].isHidden() {
+				slots = append(slots, touched[0].Timeslot)
+			}
+			touched = touched[1:]
 			continue
 		}
 		slots = append(slots, l.list.timeslot(place))
@@ -132,7 +144,9 @@ func (l *Listing) Written(appendSlot func([]byte, *Timeslot) []byte) [][]byte {
 		slot := &l.touched[i]
 		add(next, slot.place)
 		next = slot.place + 1
-		parts = append(parts, appendSlot(nil, &slot.Timeslot))
+		if !slot.isHidden() {
+			parts = append(parts, appendSlot(nil, &slot.Timeslot))
+		}
 	}
 	add(next, l.end)
 	return parts
@@ -201,7 +215,7 @@ func (bk *Booking) List(ctx context.Context, r TimeslotsRequest) (Listing, error
 		rules = WithoutNotice(t)
 	}
 	answer.first, answer.end = list.bookable(rules, now)
-	answer.touched = list.touched(answer.first, answer.end, held, r.Client.Owner())
+	answer.touched = list.touched(answer.first, answer.end, held, r.Client.Owner(), r.MayHold)
 	return answer, nil
 }
 
@@ -255,8 +269,8 @@ func (l *slotList) bookable(t *store.AppointmentType, now time.Time) (first, end
 }
 
 // touched counts what the live holds leave of the slots from first to before end that they touch.
-func (l *slotList) touched(first, end int, held []holds.Hold, asking holds.Owner) []touchedSlot {
-	if len(held) == 0 || first == end {
+func (l *slotList) touched(first, end int, held []holds.Hold, asking holds.Owner, mayHold func(*holds.Span) bool) []touchedSlot {
+	if len(held) == 0 && mayHold == nil || first == end {
 		return nil
 	}
 	here := l.bySpecialist(held)
@@ -264,12 +278,14 @@ func (l *slotList) touched(first, end int, held []holds.Hold, asking holds.Owner
 	for place := first; place < end; place++ {
 		left := touchedSlot{place: -1}
 		for _, f := range l.Free(place) {
-			if here[f.Who] == nil {
+			if here[f.Who] == nil && mayHold == nil {
 				continue
 			}
 			id := l.specialists[f.Who]
-			others, own := HeldSeats(availability.SpanOf(l.t, id, l.Start(place)), int(f.Seats), here[f.Who], asking)
-			if others == 0 && !own {
+			span := availability.SpanOf(l.t, id, l.Start(place))
+			others, own := HeldSeats(span, int(f.Seats), here[f.Who], asking)
+			refused := !own && mayHold != nil && !mayHold(&span)
+			if others == 0 && !own && !refused {
 				continue
 			}
 			if left.place < 0 {
@@ -278,7 +294,10 @@ func (l *slotList) touched(first, end int, held []holds.Hold, asking holds.Owner
 			left.Available -= others
 			left.Held += others
 			left.OwnHold = left.OwnHold || own
-			if others == int(f.Seats) {
+			if refused {
+				left.Available -= int(f.Seats) - others
+			}
+			if refused || others == int(f.Seats) {
 				left.SpecialistIDs = slices.DeleteFunc(left.SpecialistIDs, func(each string) bool { return each == id })
 			}
 		}
